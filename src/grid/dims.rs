@@ -1,0 +1,71 @@
+//! The shape of a box of cells.
+
+use thiserror::Error;
+
+/// Number of cells along x, y (up) and z. Each is at least 1; an axis of one cell makes the run
+/// two-dimensional.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Dims {
+    /// Cells along x.
+    pub nx: usize,
+    /// Cells along y, the vertical.
+    pub ny: usize,
+    /// Cells along z.
+    pub nz: usize,
+}
+
+/// A box that cannot be simulated.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub enum GridError {
+    /// An axis without cells.
+    #[error("a grid of {0:?} cells is empty; every axis needs at least 1")]
+    Empty([usize; 3]),
+    /// More cells than an index can count or a machine can hold.
+    #[error("a grid of {0:?} cells is too large; the limit is {1} cells in all")]
+    TooLarge([usize; 3], usize),
+}
+
+impl Dims {
+    /// The largest number of cells accepted: 2³² (a 1625³ box).
+    pub const MAX_CELLS: usize = 1 << 32;
+
+    /// A checked shape.
+    pub fn new(cells: [usize; 3]) -> Result<Self, GridError> {
+        if cells.contains(&0) {
+            return Err(GridError::Empty(cells));
+        }
+        let total = cells.iter().try_fold(1usize, |all, &n| all.checked_mul(n));
+        if total.is_none_or(|n| n > Self::MAX_CELLS) {
+            return Err(GridError::TooLarge(cells, Self::MAX_CELLS));
+        }
+        let [nx, ny, nz] = cells;
+        Ok(Self { nx, ny, nz })
+    }
+
+    /// Cells in all.
+    pub fn cells(self) -> usize {
+        self.nx * self.ny * self.nz
+    }
+
+    /// Cells along each axis.
+    pub fn array(self) -> [usize; 3] {
+        [self.nx, self.ny, self.nz]
+    }
+
+    /// Position of cell (i, j, k) in a dense array, x fastest.
+    pub fn index(self, i: usize, j: usize, k: usize) -> usize {
+        i + self.nx * (j + self.ny * k)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn refuses_boxes_that_cannot_be() {
+        assert_eq!(Dims::new([4, 0, 4]), Err(GridError::Empty([4, 0, 4])));
+        assert!(Dims::new([usize::MAX, 2, 2]).is_err());
+        assert_eq!(Dims::new([2, 3, 4]).unwrap().cells(), 24);
+    }
+}

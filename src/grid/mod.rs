@@ -1,0 +1,5 @@
+//! Shapes and storage of fields on the staggered (MAC) grid. Knows nothing of time.
+
+mod dims;
+
+pub use dims::{Dims, GridError};

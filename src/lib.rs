@@ -1,0 +1,11 @@
+//! Smoke in three dimensions: a staggered-grid solver on CPU threads and a volume renderer.
+//!
+//! The layers, each knowing only those before it: [`grid`] (shapes and storage), [`solver`] (the time
+//! step), [`snapshot`] and [`look`] (what a picture is made from), [`scene`] (TOML in, solver out),
+//! [`worker`] (the thread that owns a solver), [`render`], [`output`], [`cli`], and with the feature
+//! `viewer` the window, `app`.
+
+pub mod grid;
+pub mod look;
+pub mod snapshot;
+pub mod solver;

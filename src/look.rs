@@ -1,0 +1,82 @@
+//! How a picture is taken: camera, light, medium and tone, as plain data that a scene file fills and a
+//! renderer reads. Linear light throughout; lengths in metres.
+
+/// A pinhole camera.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Camera {
+    /// Where the eye is \[m\].
+    pub position: [f32; 3],
+    /// The point in the middle of the picture \[m\].
+    pub target: [f32; 3],
+    /// Which way is up in the picture.
+    pub up: [f32; 3],
+    /// Vertical field of view \[degrees\].
+    pub fov: f32,
+}
+
+/// How light that is scattered more than once is accounted for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Scattering {
+    /// Sun and sky scattered once.
+    Single,
+    /// Wrenninge's octaves: each adds light with extinction, anisotropy and weight scaled down.
+    #[default]
+    Octaves,
+}
+
+/// Everything that decides the look of a picture apart from the smoke and the camera.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Look {
+    /// Single-scattering albedo of the red, green and blue smoke, each as linear R, G, B in 0..1.
+    pub colors: [[f32; 3]; 3],
+    /// Extinction per unit of density \[1/m\].
+    pub extinction: f32,
+    /// Henyey–Greenstein mean cosine g of the phase function, −1 (back) to 1 (forward).
+    pub anisotropy: f32,
+    /// Single scattering, or more.
+    pub scattering: Scattering,
+    /// Unit vector from the scene towards the sun.
+    pub sun_direction: [f32; 3],
+    /// Irradiance of the sun on a surface that faces it, linear R, G, B.
+    pub sun: [f32; 3],
+    /// Radiance of the sky straight up, linear R, G, B.
+    pub sky: [f32; 3],
+    /// Radiance from below the horizon, linear R, G, B.
+    pub ground: [f32; 3],
+    /// Glow of hot smoke: radiance scale of its black-body emission; 0 is none.
+    pub glow: f32,
+    /// Exposure in stops: radiance is multiplied by 2^exposure before the tone map.
+    pub exposure: f32,
+    /// What is behind everything: linear R, G, B at the top and at the bottom of the picture.
+    pub background: [[f32; 3]; 2],
+    /// Albedo of the floor at y = 0; `None` leaves it out.
+    pub floor: Option<[f32; 3]>,
+    /// Draw the edges of the domain.
+    pub outline: bool,
+    /// Ray-march samples per cell edge.
+    pub samples: f32,
+    /// Cells of the light volume per cell of the grid and axis: 1, 1/2, 1/4 …
+    pub light_scale: f32,
+}
+
+impl Default for Look {
+    fn default() -> Self {
+        Self {
+            colors: [[0.92, 0.22, 0.14], [0.22, 0.78, 0.30], [0.20, 0.36, 0.92]],
+            extinction: 40.0,
+            anisotropy: 0.3,
+            scattering: Scattering::Octaves,
+            sun_direction: [0.48, 0.72, 0.50],
+            sun: [3.2, 3.0, 2.7],
+            sky: [0.30, 0.38, 0.50],
+            ground: [0.12, 0.11, 0.10],
+            glow: 0.0,
+            exposure: 0.0,
+            background: [[0.16, 0.20, 0.26], [0.30, 0.33, 0.36]],
+            floor: Some([0.35, 0.34, 0.33]),
+            outline: true,
+            samples: 1.0,
+            light_scale: 0.5,
+        }
+    }
+}

@@ -1,0 +1,3 @@
+//! The command `updraft`.
+
+fn main() {}

@@ -1,0 +1,126 @@
+//! What the solver hands out: one instant of the smoke as half floats at cell centres, small enough to
+//! copy every step and ready to be a texture.
+
+use half::f16;
+
+use crate::grid::Dims;
+use crate::solver::{Solver, StepStats};
+
+/// Edge, in cells, of the bricks whose maxima a snapshot carries.
+pub const BRICK: usize = 8;
+
+/// One instant of the simulation.
+///
+/// The box spans from the origin to `h · dims` in metres, y up. All arrays are dense over the cells,
+/// x fastest, then y, then z.
+#[derive(Clone, Debug)]
+pub struct Snapshot {
+    /// Shape of the box.
+    pub dims: Dims,
+    /// Edge of a cell \[m\].
+    pub h: f32,
+    /// Simulated time \[s\].
+    pub time: f64,
+    /// Grows with each snapshot that differs from the last, edits while paused included.
+    pub serial: u64,
+    /// At cell centres: the densities red, green, blue \[-\] and the temperature excess \[K\].
+    pub smoke: Vec<[f16; 4]>,
+    /// At cell centres: u, v, w \[m/s\] and the vorticity magnitude |ω| \[1/s\]. Empty unless asked for.
+    pub velocity: Vec<[f16; 4]>,
+    /// Largest values near each brick, for skipping what is empty.
+    pub bricks: Bricks,
+    /// What the last step said of itself.
+    pub stats: StepStats,
+}
+
+/// Maxima of `smoke` over bricks of [`BRICK`]³ cells, each taken over the brick and one cell around it,
+/// so that any trilinear sample inside the brick is bounded by them.
+#[derive(Clone, Debug)]
+pub struct Bricks {
+    /// Bricks along each axis: cells / BRICK, rounded up.
+    pub dims: Dims,
+    /// Largest red, green, blue and temperature near each brick, x fastest.
+    pub max: Vec<[f16; 4]>,
+}
+
+impl Bricks {
+    /// The maxima of `smoke`, a dense field of shape `dims`.
+    pub fn of(dims: Dims, smoke: &[[f16; 4]]) -> Self {
+        let mut bricks = Self::empty(dims);
+        bricks.update(dims, smoke);
+        bricks
+    }
+
+    /// Bricks for a box of shape `dims` in which nothing is.
+    pub fn empty(dims: Dims) -> Self {
+        let per_axis = dims.array().map(|n| n.div_ceil(BRICK));
+        let bricks = Dims { nx: per_axis[0], ny: per_axis[1], nz: per_axis[2] };
+        Self { dims: bricks, max: vec![[f16::ZERO; 4]; bricks.cells()] }
+    }
+
+    /// Recomputes the maxima in place.
+    pub fn update(&mut self, dims: Dims, smoke: &[[f16; 4]]) {
+        assert_eq!(smoke.len(), dims.cells(), "smoke does not fill the box");
+        let per_brick = self.dims;
+        for (b, out) in self.max.iter_mut().enumerate() {
+            let at = [b % per_brick.nx, b / per_brick.nx % per_brick.ny, b / (per_brick.nx * per_brick.ny)];
+            let range = |axis: usize| {
+                let lo = (at[axis] * BRICK).saturating_sub(1);
+                lo..((at[axis] + 1) * BRICK + 1).min(dims.array()[axis])
+            };
+            let mut max = [f32::NEG_INFINITY; 4];
+            for k in range(2) {
+                for j in range(1) {
+                    for cell in &smoke[dims.index(range(0).start, j, k)..][..range(0).len()] {
+                        for c in 0..4 {
+                            max[c] = max[c].max(cell[c].to_f32());
+                        }
+                    }
+                }
+            }
+            *out = max.map(f16::from_f32);
+        }
+    }
+}
+
+impl Snapshot {
+    /// A box in which nothing is yet.
+    pub fn empty(dims: Dims, h: f32) -> Self {
+        Self {
+            dims,
+            h,
+            time: 0.0,
+            serial: 0,
+            smoke: vec![[f16::ZERO; 4]; dims.cells()],
+            velocity: Vec::new(),
+            bricks: Bricks::empty(dims),
+            stats: StepStats::default(),
+        }
+    }
+
+    /// Size of the box \[m\].
+    pub fn extent(&self) -> [f32; 3] {
+        self.dims.array().map(|n| n as f32 * self.h)
+    }
+}
+
+impl Snapshot {
+    /// Takes this instant of `solver`, reusing the memory already here. The velocity is taken only on
+    /// request; else it is left empty.
+    pub fn capture(&mut self, solver: &Solver, with_velocity: bool) {
+        self.dims = solver.config().dims;
+        self.h = solver.config().h;
+        self.time = solver.stats().time;
+        self.serial += 1;
+        self.stats.clone_from(solver.stats());
+        solver.write_smoke(&mut self.smoke);
+        self.velocity.clear();
+        if with_velocity {
+            solver.write_velocity(&mut self.velocity);
+        }
+        if self.bricks.dims != Bricks::empty(self.dims).dims {
+            self.bricks = Bricks::empty(self.dims);
+        }
+        self.bricks.update(self.dims, &self.smoke);
+    }
+}

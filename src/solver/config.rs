@@ -1,0 +1,118 @@
+//! What a solver is built from, and what may change while it runs.
+
+/// What one of the six sides of the box does to the flow.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub enum Side {
+    /// A free-slip wall: nothing crosses it, and it does not drag.
+    #[default]
+    Closed,
+    /// The air goes on outside at rest pressure: smoke leaves, clean ambient air enters.
+    Open,
+}
+
+/// The sides of the box: `[axis][0]` where the coordinate is least, `[axis][1]` where it is greatest.
+pub type Sides = [[Side; 2]; 3];
+
+/// How values are carried by the flow.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Advection {
+    /// Trilinear interpolation at the back-traced point (Stam 1999): first order, unconditionally stable.
+    SemiLagrangian,
+    /// A forward and a backward trace whose error is subtracted, limited to the values around the foot
+    /// (Selle et al. 2008): second order.
+    #[default]
+    MacCormack,
+}
+
+/// How one of the three smoke colours behaves.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Smoke {
+    /// Upward acceleration per unit of density \[m/s²\]; negative sinks.
+    pub buoyancy: f32,
+    /// Rate at which it fades \[1/s\]; negative grows.
+    pub dissipation: f32,
+}
+
+/// Constants of the model that may change between steps; they act at once on the smoke already there.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Params {
+    /// Upward acceleration per kelvin of temperature excess, β \[m/(s² K)\].
+    pub heat_buoyancy: f32,
+    /// Rate at which heat is lost, k_T \[1/s\].
+    pub cooling: f32,
+    /// Vorticity confinement ε \[-\] (Fedkiw 2001, eq. 11).
+    pub vorticity: f32,
+    /// West's friction d \[1/s\]: the flow decays as exp(−d t).
+    pub friction: f32,
+    /// The three colours: red, green, blue.
+    pub smoke: [Smoke; 3],
+}
+
+impl Default for Params {
+    fn default() -> Self {
+        let smoke = Smoke { buoyancy: 0.0, dissipation: 0.05 };
+        Self { heat_buoyancy: 0.02, cooling: 0.2, vorticity: 0.3, friction: 0.0, smoke: [smoke; 3] }
+    }
+}
+
+/// A ball that gives off smoke and heat.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Source {
+    /// Middle of the ball \[m\].
+    pub center: [f32; 3],
+    /// Its radius \[m\].
+    pub radius: f32,
+    /// Rates of red, green, blue \[1/s\] and temperature \[K/s\].
+    pub rate: [f32; 4],
+    /// Velocity the air inside takes on \[m/s\], if any.
+    pub velocity: Option<[f32; 3]>,
+    /// First instant at which it works \[s\].
+    pub start: f32,
+    /// Last instant at which it works \[s\]; infinite for ever.
+    pub stop: f32,
+}
+
+/// One dab of the 3D cursor: added at once, at whatever time the solver stands.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Dab {
+    /// Middle of the ball \[m\].
+    pub center: [f32; 3],
+    /// Its radius \[m\]; the dab falls off smoothly to zero there.
+    pub radius: f32,
+    /// Red, green, blue \[-\] and temperature \[K\] added in the middle.
+    pub add: [f32; 4],
+    /// Velocity added in the middle \[m/s\].
+    pub push: [f32; 3],
+}
+
+/// How time is cut into steps.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct TimeControl {
+    /// Largest distance the flow may cross in one substep, in cells.
+    pub cfl: f32,
+    /// Most substeps a step may be cut into; the last word when the flow is faster than `cfl` allows.
+    pub max_substeps: u32,
+}
+
+impl Default for TimeControl {
+    fn default() -> Self {
+        Self { cfl: 2.0, max_substeps: 8 }
+    }
+}
+
+/// Everything fixed when a solver is built.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Config {
+    /// Cells along x, y, z.
+    pub dims: crate::grid::Dims,
+    /// Edge of a cell \[m\].
+    pub h: f32,
+    /// What the sides do.
+    pub sides: Sides,
+    /// How values are carried.
+    pub advection: Advection,
+    /// How a step is cut into substeps.
+    pub time: TimeControl,
+    /// Threads to run on; 0 is one for each processor.
+    pub threads: usize,
+}

@@ -1,0 +1,72 @@
+//! What a step reports of itself.
+
+use std::time::Duration;
+
+/// The stages of a step, in the order they run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(usize)]
+pub enum Stage {
+    /// Sources, and the speed that sets the substeps.
+    Sources,
+    /// Back-traces and their interpolation: velocity.
+    AdvectVelocity,
+    /// Back-traces and their interpolation: temperature and the three colours, with their decay.
+    AdvectScalars,
+    /// Buoyancy, confinement, friction.
+    Forces,
+    /// Pressure and its gradient.
+    Project,
+}
+
+impl Stage {
+    /// All stages, in order.
+    pub const ALL: [Self; 5] =
+        [Self::Sources, Self::AdvectVelocity, Self::AdvectScalars, Self::Forces, Self::Project];
+
+    /// A short name for tables.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Sources => "sources",
+            Self::AdvectVelocity => "advect velocity",
+            Self::AdvectScalars => "advect scalars",
+            Self::Forces => "forces",
+            Self::Project => "project",
+        }
+    }
+}
+
+/// Numbers of one step.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct StepStats {
+    /// Steps done since the start.
+    pub step: u64,
+    /// Simulated time at the end of the step \[s\].
+    pub time: f64,
+    /// Length of the step \[s\].
+    pub dt: f32,
+    /// Substeps it was cut into.
+    pub substeps: u32,
+    /// Cells crossed by the fastest flow in one substep.
+    pub cfl: f32,
+    /// Largest velocity component \[m/s\].
+    pub max_speed: f32,
+    /// max |∇·u| h / max |u| before the last projection \[-\].
+    pub divergence_before: f32,
+    /// The same after it.
+    pub divergence_after: f32,
+    /// Integral over the box of red, green and blue \[m³\].
+    pub mass: [f64; 3],
+    /// Integral over the box of the temperature excess \[K m³\].
+    pub heat: f64,
+    /// ½ ∫ |u|² dV \[m⁵/s²\].
+    pub kinetic_energy: f64,
+    /// Wall time of each stage, indexed by [`Stage`].
+    pub stages: [Duration; Stage::ALL.len()],
+}
+
+impl StepStats {
+    /// Wall time of the whole step.
+    pub fn wall(&self) -> Duration {
+        self.stages.iter().sum()
+    }
+}
