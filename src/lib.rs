@@ -7,5 +7,6 @@
 
 pub mod grid;
 pub mod look;
+pub mod scene;
 pub mod snapshot;
 pub mod solver;
