@@ -5,8 +5,11 @@
 //! [`worker`] (the thread that owns a solver), [`render`], [`output`], [`cli`], and with the feature
 //! `viewer` the window, `app`.
 
+pub mod cli;
 pub mod grid;
 pub mod look;
+pub mod output;
+pub mod render;
 pub mod scene;
 pub mod snapshot;
 pub mod solver;
