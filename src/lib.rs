@@ -7,5 +7,6 @@
 
 pub mod grid;
 pub mod look;
+pub mod render;
 pub mod snapshot;
 pub mod solver;
