@@ -65,7 +65,10 @@ fn time(scene: &Scene) -> String {
     let control = scene.config.time;
     match scene.time.step {
         Some(_) => format!("{rate} frames/s, {steps} fixed steps of {dt} s each"),
-        None => format!("{rate} frames/s, substeps of CFL {} or less, at most {}", control.cfl, control.max_substeps),
+        None => format!(
+            "{rate} frames/s, substeps of CFL {} or less, at most {}",
+            control.cfl, control.max_substeps
+        ),
     }
 }
 

@@ -19,8 +19,8 @@ mod machine;
 mod picture;
 mod progress;
 mod render;
-mod run;
 mod scenes;
+mod simulation;
 mod view;
 
 pub use error::CliError;
@@ -138,7 +138,9 @@ impl Common {
         match self.threads.as_slice() {
             [] => {}
             [threads] => overrides.push(format!("solver.threads={threads}")),
-            _ => return Err(CliError::Request("--threads takes one number here; a list is for bench".into())),
+            _ => {
+                return Err(CliError::Request("--threads takes one number here; a list is for bench".into()));
+            }
         }
         overrides.extend_from_slice(more);
         Scene::load(name, &overrides).map_err(|error| suggest_command(error, name))

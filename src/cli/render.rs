@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use super::frames::{Frames, Size};
 use super::picture::Painter;
 use super::progress::Progress;
-use super::run::Run;
+use super::simulation::Run;
 use super::{CliError, Common, interrupt, say};
 use crate::output::{Pattern, png, whole};
 use crate::scene::Scene;
@@ -127,15 +127,19 @@ impl Job {
         let step = run.ms_per_step();
         match self.pictures {
             0 => format!("{step:.0} ms/step"),
-            n => format!("{step:.0} ms/step  {:.0} ms/picture", self.spent.as_secs_f64() * 1e3 / f64::from(n)),
+            n => {
+                format!("{step:.0} ms/step  {:.0} ms/picture", self.spent.as_secs_f64() * 1e3 / f64::from(n))
+            }
         }
     }
 
     fn stopped(&self, error: CliError) -> CliError {
         match error {
-            CliError::Stopped(by) => {
-                CliError::Stopped(format!("{by}, {} of {} pictures are whole", self.pictures, self.frames.count()))
-            }
+            CliError::Stopped(by) => CliError::Stopped(format!(
+                "{by}, {} of {} pictures are whole",
+                self.pictures,
+                self.frames.count()
+            )),
             other => other,
         }
     }
