@@ -35,7 +35,8 @@ fn lines(scene: &Scene) -> [(&'static str, String); 9] {
 
 fn box_of(scene: &Scene) -> String {
     let [nx, ny, nz] = scene.config.dims.array();
-    let [x, y, z] = scene.extent();
+    // Rounded to what f32 holds of a product.
+    let [x, y, z] = scene.extent().map(|e| (e * 1e4).round() / 1e4);
     format!("{nx} x {ny} x {nz} cells of {} m: {x} x {y} x {z} m", scene.config.h)
 }
 
