@@ -9,3 +9,4 @@ pub mod grid;
 pub mod look;
 pub mod snapshot;
 pub mod solver;
+pub mod worker;
