@@ -7,6 +7,7 @@
 
 pub mod grid;
 pub mod look;
+pub mod render;
 pub mod snapshot;
 pub mod solver;
 pub mod worker;
