@@ -5,9 +5,12 @@
 //! [`worker`] (the thread that owns a solver), [`render`], [`output`], [`cli`], and with the feature
 //! `viewer` the window, `app`.
 
+#[cfg(feature = "viewer")]
+pub mod app;
 pub mod grid;
 pub mod look;
 pub mod render;
+pub mod scene;
 pub mod snapshot;
 pub mod solver;
 pub mod worker;
