@@ -7,8 +7,10 @@
 
 #[cfg(feature = "viewer")]
 pub mod app;
+pub mod cli;
 pub mod grid;
 pub mod look;
+pub mod output;
 pub mod render;
 pub mod scene;
 pub mod snapshot;

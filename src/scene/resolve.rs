@@ -23,7 +23,7 @@ const VOXEL: f32 = 0.01;
 /// Pictures, where a scene does not say how large \[px\].
 const SIZE: [u32; 2] = [640, 480];
 /// Vertical field of view where a scene names none \[degrees\].
-const FOV: f32 = 35.0;
+const FOV: f32 = 34.0;
 
 /// The scene that the document of `text` describes, called `name`.
 pub fn scene(name: String, text: &Text) -> Result<Scene> {
@@ -305,14 +305,13 @@ fn check_camera(camera: &Camera) -> std::result::Result<(), String> {
     }
 }
 
-/// A camera a little above the middle that has the whole box in the picture.
+/// A camera a little above and aside that has the whole box in the picture.
 fn framing(extent: [f32; 3], fov: f32, aspect: f32) -> Camera {
-    let target = extent.map(|e| 0.5 * e);
-    let radius = 0.5 * extent.iter().map(|e| e * e).sum::<f32>().sqrt();
-    let half = (0.5 * fov).to_radians();
-    let narrow = half.min((half.tan() * aspect).atan());
-    let distance = radius / narrow.sin();
-    let direction = normalized([0.45, 0.18, 1.0]).expect("a vector with a length");
-    let position = std::array::from_fn(|a| target[a] + distance * direction[a]);
-    Camera { position, target, up: [0.0, 1.0, 0.0], fov }
+    let mut camera = Camera { fov, ..Camera::framing(extent) };
+    camera.frame(extent);
+    // `frame` fits a square; an upright picture needs more distance.
+    let back = (1.0 / aspect).max(1.0);
+    camera.position =
+        std::array::from_fn(|a| camera.target[a] + back * (camera.position[a] - camera.target[a]));
+    camera
 }
