@@ -5,6 +5,8 @@
 //! [`worker`] (the thread that owns a solver), [`render`], [`output`], [`cli`], and with the feature
 //! `viewer` the window, `app`.
 
+#[cfg(feature = "viewer")]
+pub mod app;
 pub mod cli;
 pub mod grid;
 pub mod look;
@@ -13,3 +15,4 @@ pub mod render;
 pub mod scene;
 pub mod snapshot;
 pub mod solver;
+pub mod worker;
