@@ -31,31 +31,26 @@ impl ViewArgs {
 pub fn run(args: &ViewArgs, common: &Common) -> Result<(), CliError> {
     let scene = common.scene(args.scene.as_deref().unwrap_or("plume"), &[])?;
     match window(&scene)? {
-        Shown::Window => Ok(()),
-        Shown::Nothing(why) => without_window(&scene, &why, common),
+        None => Ok(()),
+        Some(why) => without_window(&scene, &why, common),
     }
 }
 
-enum Shown {
-    /// The window was there, and was closed.
-    Window,
-    /// There can be no window, and why.
-    Nothing(String),
-}
-
+/// Shows the window until it is closed; or says why there can be none.
 #[cfg(feature = "viewer")]
-fn window(_scene: &Scene) -> Result<Shown, CliError> {
-    let displays = ["DISPLAY", "WAYLAND_DISPLAY"];
-    let display = displays.iter().any(|name| std::env::var_os(name).is_some_and(|value| !value.is_empty()));
-    if cfg!(all(unix, not(target_os = "macos"))) && !display {
-        return Ok(Shown::Nothing("no display here".into()));
+fn window(scene: &Scene) -> Result<Option<String>, CliError> {
+    use crate::app::{self, AppError};
+    match app::run(scene.clone(), app::Options::default()) {
+        Ok(()) => Ok(None),
+        Err(error @ AppError::NoDisplay(_)) => Ok(Some(error.to_string())),
+        Err(error) => Err(error.into()),
     }
-    Ok(Shown::Nothing("no display here".into()))
 }
 
+/// Says why there can be no window.
 #[cfg(not(feature = "viewer"))]
-fn window(_scene: &Scene) -> Result<Shown, CliError> {
-    Ok(Shown::Nothing("this build has no window (feature `viewer`)".into()))
+fn window(_scene: &Scene) -> Result<Option<String>, CliError> {
+    Ok(Some("no window can be opened: this build is without the feature `viewer`".into()))
 }
 
 fn without_window(scene: &Scene, why: &str, common: &Common) -> Result<(), CliError> {
