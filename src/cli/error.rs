@@ -31,6 +31,9 @@ pub enum CliError {
     /// The renderer gave up.
     #[error(transparent)]
     Render(#[from] RenderError),
+    /// The window closed by itself.
+    #[error("{0}")]
+    Window(String),
     /// Standard output is gone.
     #[error("cannot write to standard output: {0}")]
     Stdout(std::io::Error),

@@ -44,13 +44,21 @@ enum Shown {
 }
 
 #[cfg(feature = "viewer")]
-fn window(_scene: &Scene) -> Result<Shown, CliError> {
+fn window(scene: &Scene) -> Result<Shown, CliError> {
+    use crate::app::{self, AppError};
+
     let displays = ["DISPLAY", "WAYLAND_DISPLAY"];
     let display = displays.iter().any(|name| std::env::var_os(name).is_some_and(|value| !value.is_empty()));
     if cfg!(all(unix, not(target_os = "macos"))) && !display {
         return Ok(Shown::Nothing("no display here".into()));
     }
-    Ok(Shown::Nothing("no display here".into()))
+    match app::run(scene.clone(), app::Options::default()) {
+        Ok(()) => Ok(Shown::Window),
+        Err(AppError::NoDisplay(why)) => Ok(Shown::Nothing(why)),
+        Err(AppError::Solver(error)) => Err(CliError::Solver(error)),
+        Err(AppError::Render(error)) => Err(CliError::Render(error)),
+        Err(error) => Err(CliError::Window(error.to_string())),
+    }
 }
 
 #[cfg(not(feature = "viewer"))]
