@@ -92,7 +92,8 @@ pub const MOUSE: [(&str, &str); 7] = [
 
 /// What a key does.
 pub fn of_key(key: &str, ctrl: bool, shift: bool) -> Option<Action> {
-    let fits = |b: &&Binding| b.key.eq_ignore_ascii_case(key) && b.ctrl == ctrl && (b.shift == shift || !ctrl);
+    let fits =
+        |b: &&Binding| b.key.eq_ignore_ascii_case(key) && b.ctrl == ctrl && (b.shift == shift || !ctrl);
     BINDINGS.iter().find(fits).map(|b| b.action)
 }
 

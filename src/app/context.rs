@@ -22,8 +22,9 @@ pub(super) fn open(
     attributes: WindowAttributes,
 ) -> Result<(Window, Display<WindowSurface>), String> {
     let template = ConfigTemplateBuilder::new().with_depth_size(0).with_stencil_size(0);
-    let builder =
-        DisplayBuilder::new().with_preference(ApiPreference::PreferEgl).with_window_attributes(Some(attributes));
+    let builder = DisplayBuilder::new()
+        .with_preference(ApiPreference::PreferEgl)
+        .with_window_attributes(Some(attributes));
     let (window, config) = builder.build(event_loop, template, best).map_err(|e| e.to_string())?;
     let window = window.ok_or("the display gave no window")?;
     let context = context(&window, &config)?;

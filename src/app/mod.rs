@@ -13,6 +13,7 @@ pub mod model;
 pub mod orbit;
 pub mod pace;
 pub mod panel;
+mod picture;
 pub mod session;
 pub mod settings;
 mod state;

@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 
 use egui_glium::EguiGlium;
 use egui_glium::egui_winit::egui::ViewportId;
+use glium::backend::Facade;
 use glium::{Display, Surface};
 use glutin::surface::WindowSurface;
 use nalgebra::Vector2;
@@ -104,8 +105,6 @@ struct Screen {
     view: egui::Rect,
     /// Where the mouse is \[pt\].
     mouse: Vector2<f32>,
-    /// A button that was pressed over the panel stays its own.
-    panel_has_mouse: bool,
     frame: u64,
     divide: u32,
 }
@@ -225,7 +224,6 @@ impl Screen {
             places: BTreeMap::new(),
             view: egui::Rect::ZERO,
             mouse: Vector2::zeros(),
-            panel_has_mouse: false,
             frame: 0,
             divide: 1,
         })

@@ -9,7 +9,8 @@ pub(super) fn show(ctx: &Context, open: &mut bool) {
     if !*open {
         return;
     }
-    Window::new("Keys and mouse").anchor(Align2::CENTER_CENTER, [-0.5 * theme::WIDTH, 0.0])
+    Window::new("Keys and mouse")
+        .anchor(Align2::CENTER_CENTER, [-0.5 * theme::WIDTH, 0.0])
         .collapsible(false)
         .resizable(false)
         .open(open)

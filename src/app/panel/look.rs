@@ -35,10 +35,12 @@ fn tone(ui: &mut Ui, look: &mut Look, default: &Look, out: &mut Out) {
         .help("-", "Where light is scattered to: 1 straight on, 0 all around, -1 straight back.")
         .typed(-0.99..=0.99)
         .show(ui, &mut look.anisotropy, default.anisotropy, out);
-    Row::new("glow", "Glow", 0.0..=4.0)
-        .help("-", "How brightly hot smoke glows.")
-        .typed(0.0..=1000.0)
-        .show(ui, &mut look.glow, default.glow, out);
+    Row::new("glow", "Glow", 0.0..=4.0).help("-", "How brightly hot smoke glows.").typed(0.0..=1000.0).show(
+        ui,
+        &mut look.glow,
+        default.glow,
+        out,
+    );
 }
 
 fn sun(ui: &mut Ui, look: &mut Look, default: &Look, out: &mut Out) {

@@ -95,7 +95,9 @@ fn plot(ui: &mut Ui, readout: &Readout) {
     let rect = rect.shrink2(vec2(10.0, 2.0));
     ui.painter().rect_filled(rect, 3.0, ui.visuals().extreme_bg_color);
     let most = readout.step_ms.iter().copied().fold(1.0, f32::max) * 1.15;
-    let x = |n: usize| rect.left() + rect.width() * (n as f32 + 0.5) / (super::super::model::Readout::STEPS_KEPT as f32);
+    let x = |n: usize| {
+        rect.left() + rect.width() * (n as f32 + 0.5) / (super::super::model::Readout::STEPS_KEPT as f32)
+    };
     let y = |ms: f32| rect.bottom() - rect.height() * ms / most;
     let points = readout.step_ms.iter().enumerate().map(|(n, &ms)| pos2(x(n), y(ms))).collect();
     ui.painter().line(points, Stroke::new(1.2, theme::ACCENT));

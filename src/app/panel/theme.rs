@@ -23,8 +23,11 @@ pub const ACCENT: Color32 = Color32::from_rgb(0xe8, 0xa8, 0x5c);
 /// What went wrong.
 pub const ALARM: Color32 = Color32::from_rgb(0xf0, 0x7b, 0x6e);
 /// The three smokes in the panel, whatever colour they are given in the picture.
-pub const SMOKES: [Color32; 3] =
-    [Color32::from_rgb(0xd9, 0x6a, 0x5f), Color32::from_rgb(0x6f, 0xb5, 0x74), Color32::from_rgb(0x6d, 0x96, 0xdb)];
+pub const SMOKES: [Color32; 3] = [
+    Color32::from_rgb(0xd9, 0x6a, 0x5f),
+    Color32::from_rgb(0x6f, 0xb5, 0x74),
+    Color32::from_rgb(0x6d, 0x96, 0xdb),
+];
 
 /// Gives a context this look.
 pub fn apply(ctx: &egui::Context) {
@@ -54,7 +57,8 @@ fn spacing(style: &mut Style) {
     s.menu_margin = Margin::same(8);
     s.window_margin = Margin::same(14);
     s.tooltip_width = 280.0;
-    s.scroll = egui::style::ScrollStyle { bar_width: 6.0, floating: true, ..egui::style::ScrollStyle::thin() };
+    s.scroll =
+        egui::style::ScrollStyle { bar_width: 6.0, floating: true, ..egui::style::ScrollStyle::thin() };
     style.interaction.tooltip_delay = 0.35;
     style.animation_time = 0.08;
 }
@@ -71,7 +75,8 @@ fn visuals() -> Visuals {
     v.selection.stroke = Stroke::new(1.0, ACCENT);
     v.slider_trailing_fill = true;
     v.handle_shape = egui::style::HandleShape::Circle;
-    v.popup_shadow = egui::Shadow { offset: [0, 4], blur: 16, spread: 0, color: Color32::from_black_alpha(120) };
+    v.popup_shadow =
+        egui::Shadow { offset: [0, 4], blur: 16, spread: 0, color: Color32::from_black_alpha(120) };
     v.window_shadow = v.popup_shadow;
     widget(&mut v.widgets.noninteractive, GROUND, LINE, TEXT);
     widget(&mut v.widgets.inactive, FIELD, FIELD, TEXT);

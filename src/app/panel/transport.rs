@@ -23,7 +23,8 @@ fn title(ui: &mut Ui, model: &Model, readout: &Readout) {
         ui.label(RichText::new(&model.scene).heading().color(theme::TEXT));
         ui.with_layout(Layout::right_to_left(Align::Center), |ui| {
             let time = format!("{:.2} s", readout.shown);
-            ui.label(RichText::new(time).monospace().color(theme::TEXT)).on_hover_text("Simulated time shown.");
+            ui.label(RichText::new(time).monospace().color(theme::TEXT))
+                .on_hover_text("Simulated time shown.");
             let (text, color) = state(&readout.status.state);
             ui.label(RichText::new(text).size(12.0).color(color));
         });
