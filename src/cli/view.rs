@@ -42,15 +42,22 @@ fn window(scene: &Scene) -> Result<Option<String>, CliError> {
     use crate::app::{self, AppError};
     match app::run(scene.clone(), app::Options::default()) {
         Ok(()) => Ok(None),
-        Err(error @ AppError::NoDisplay(_)) => Ok(Some(error.to_string())),
+        Err(AppError::NoDisplay(why)) => Ok(Some(format!("no window here ({})", without_place(&why)))),
         Err(error) => Err(error.into()),
     }
+}
+
+/// winit begins with the line of its source that failed, which helps nobody who wants a window.
+#[cfg(feature = "viewer")]
+fn without_place(why: &str) -> &str {
+    let what = why.strip_prefix("os error at ").and_then(|rest| rest.split_once(": "));
+    what.map_or(why, |(_, what)| what).trim_end_matches('.')
 }
 
 /// Says why there can be no window.
 #[cfg(not(feature = "viewer"))]
 fn window(_scene: &Scene) -> Result<Option<String>, CliError> {
-    Ok(Some("no window can be opened: this build is without the feature `viewer`".into()))
+    Ok(Some("no window here (built without the feature `viewer`)".into()))
 }
 
 fn without_window(scene: &Scene, why: &str, common: &Common) -> Result<(), CliError> {
