@@ -10,6 +10,7 @@ pub mod app;
 pub mod cli;
 pub mod grid;
 pub mod look;
+pub mod npz;
 pub mod output;
 pub mod render;
 pub mod scene;

@@ -95,7 +95,7 @@ fn a_wrong_request_exits_2_and_says_what_to_change() {
         (&["render", "plume", "--out", "a.####.jpg"], "pictures are written as .png"),
         (&["render", "plume", "--out", "##/a.##.png"], "in its file name"),
         (&["render", "plume", "--threads", "1,2"], "--threads takes one number"),
-        (&["check", "plume", "--set", "domain.cells=[1500, 1500, 1500]"], "over the limit"),
+        (&["check", "plume", "--set", "domain.cells=[1200, 1200, 1200]"], "over the limit"),
         (&["bench", "--cells", "2"], "2 is not in 4..=4096"),
     ];
     for (args, wanted) in cases {
