@@ -96,8 +96,8 @@ impl Reader {
 
     /// The names of its arrays.
     pub fn names(&self) -> Vec<String> {
-        let names = self.zip.file_names().filter_map(|file| file.strip_suffix(".npy"));
-        names.map(str::to_owned).collect()
+        let names = self.zip.file_names().filter_map(Result::ok);
+        names.filter_map(|file| file.strip_suffix(".npy").map(str::to_owned)).collect()
     }
 
     /// The array `name`, which must be of `shape`, its values finite.
@@ -112,7 +112,7 @@ impl Reader {
         }
         let order = npy.order();
         let values = numbers(npy).map_err(failed)?.ok_or_else(|| wrong("is not of floats".into()))?;
-        if values.len() != shape.iter().product() || !values.iter().all(|x| x.is_finite()) {
+        if values.len() != shape.iter().product::<usize>() || !values.iter().all(|x| x.is_finite()) {
             return Err(wrong("has values that are not finite numbers".into()));
         }
         match order {

@@ -77,6 +77,7 @@ fn advection(scene: &Scene) -> &'static str {
     match scene.config.advection {
         Advection::SemiLagrangian => "semi-Lagrangian, first order",
         Advection::MacCormack => "MacCormack with limiter, second order",
+        Advection::Cubic => "limited cubic interpolation, third order in smooth flow",
     }
 }
 
