@@ -56,7 +56,7 @@ void main() {
         while (n < until && t0 + n * dt < end && through > LEAST) {
             float a = max(t0 + n * dt, span.x), b = min(t0 + (n + 1.0) * dt, span.y);
             vec3 p = eye + d * (0.5 * (a + b));
-            vec4 s = max(texture(smoke, p / extent), 0.0);
+            vec4 s = max(textureLod(smoke, p / extent, 0.0), 0.0);
             float density = total(s);
             float passes = exp(-extinction * density * (b - a));
             vec3 albedo = colors * s.rgb / max(density, 1e-8);
