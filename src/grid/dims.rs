@@ -26,8 +26,8 @@ pub enum GridError {
 }
 
 impl Dims {
-    /// The largest number of cells accepted: 2³² (a 1625³ box).
-    pub const MAX_CELLS: usize = 1 << 32;
+    /// The largest number of cells accepted: 2³¹ (a 1290³ box).
+    pub const MAX_CELLS: usize = 1 << 31;
 
     /// A checked shape.
     pub fn new(cells: [usize; 3]) -> Result<Self, GridError> {

@@ -22,6 +22,8 @@ pub enum Advection {
     /// (Selle et al. 2008): second order.
     #[default]
     MacCormack,
+    /// Catmull–Rom interpolation along each axis at the back-traced point, limited likewise.
+    Cubic,
 }
 
 /// How one of the three smoke colours behaves.

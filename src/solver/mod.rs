@@ -1,9 +1,21 @@
 //! The time step: incompressible flow with heat and three colours of smoke on a MAC grid.
+//!
+//! Stam, "Stable Fluids" (1999) with the forces of Fedkiw, Stam & Jensen, "Visual Simulation of Smoke" (2001). One
+//! file for each term of the equation; [`step`] puts them in order.
 
+mod advect;
 mod config;
-mod solver;
+mod forces;
+mod measure;
+mod project;
+mod sides;
+mod simd;
+mod sources;
 mod stats;
+mod step;
+mod sweep;
+mod trace;
 
 pub use config::{Advection, Config, Dab, Params, Side, Sides, Smoke, Source, TimeControl};
-pub use solver::{Solver, SolverError};
 pub use stats::{Stage, StepStats};
+pub use step::{SCALAR_LIMIT, SPEED_LIMIT, Solver, SolverError};

@@ -1,0 +1,88 @@
+//! Where values lie in memory.
+//!
+//! One layout serves every field: the cells of the box with [`GHOST`] layers around them, x fastest. A face
+//! has the index of the cell above it, so the row of cells and u-faces along x reads
+//!
+//! ```text
+//!     cell      -2    -1     0     1          n-1     n    n+1
+//!   face u   -2    -1     0     1     2   n-1     n     n+1
+//!   |  ghosts      |      inside               |   ghosts       |
+//! ```
+//!
+//! Face 0 and face n are the sides of the box. The ghosts are filled from the sides' rules before a field is
+//! sampled, so that interpolation near a side is the same code as inside.
+
+use super::Dims;
+
+/// Layers of ghost cells around the box: what a four-point interpolation needs.
+pub const GHOST: usize = 2;
+
+/// Shape and strides of a field with its ghosts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Layout {
+    /// Shape of the box without ghosts.
+    pub dims: Dims,
+    /// Distance from (i, j, k) to (i, j+1, k).
+    pub row: usize,
+    /// Distance from (i, j, k) to (i, j, k+1).
+    pub plane: usize,
+}
+
+impl Layout {
+    /// The layout of fields over `dims`.
+    pub fn new(dims: Dims) -> Self {
+        let row = dims.nx + 2 * GHOST;
+        Self { dims, row, plane: row * (dims.ny + 2 * GHOST) }
+    }
+
+    /// Number of values, ghosts included.
+    pub fn size(self) -> usize {
+        self.plane * (self.dims.nz + 2 * GHOST)
+    }
+
+    /// Rows along x, ghosts included.
+    pub fn rows(self) -> usize {
+        (self.dims.ny + 2 * GHOST) * (self.dims.nz + 2 * GHOST)
+    }
+
+    /// Distances to the next value along x, y, z.
+    pub fn strides(self) -> [usize; 3] {
+        [1, self.row, self.plane]
+    }
+
+    /// Position of (i, j, k); −GHOST ≤ i < n + GHOST.
+    pub fn at(self, i: isize, j: isize, k: isize) -> usize {
+        let g = GHOST as isize;
+        ((i + g) + (j + g) * self.row as isize + (k + g) * self.plane as isize) as usize
+    }
+
+    /// Position of the first cell inside in row (j, k).
+    pub fn start(self, j: usize, k: usize) -> usize {
+        self.at(0, j as isize, k as isize)
+    }
+
+    /// The (j, k) of a row counted with ghosts.
+    pub fn row_at(self, row: usize) -> [isize; 2] {
+        let (g, rows) = (GHOST as isize, self.dims.ny + 2 * GHOST);
+        [(row % rows) as isize - g, (row / rows) as isize - g]
+    }
+}
+
+/// The three components of a vector on the faces, each in the one [`Layout`].
+pub type Faces = [Vec<f32>; 3];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rows_and_positions_agree() {
+        let layout = Layout::new(Dims::new([3, 4, 5]).unwrap());
+        assert_eq!(layout.at(-2, -2, -2), 0);
+        assert_eq!(layout.at(4, 5, 6), layout.size() - 1);
+        for row in 0..layout.rows() {
+            let [j, k] = layout.row_at(row);
+            assert_eq!(layout.at(-2, j, k), row * layout.row);
+        }
+    }
+}

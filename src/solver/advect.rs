@@ -1,0 +1,236 @@
+//! Carrying values along the back-traces of [`super::trace`].
+//!
+//! - semi-Lagrangian (Stam 1999): the trilinear value at the foot;
+//! - MacCormack (Selle, Fedkiw, Kim, Liu & Rossignac 2008, eq. 3–5): that value plus half of what a trace forth and
+//!   back has lost, held between the least and greatest of the eight values around the foot;
+//! - cubic: the four-point Catmull–Rom interpolant at the foot along each axis, held likewise.
+//!
+//! A field holds N values side by side at each point: one for a velocity component, four for the scalars.
+
+use super::sides::Reach;
+use super::simd::{dispatch, fma};
+use super::trace::{Feet, RUN, linear, locate};
+
+/// One row of values to be carried: where it starts, and how far each value has come.
+#[derive(Clone, Copy)]
+pub struct Row<'a> {
+    /// Index coordinates of its first value.
+    pub origin: [f32; 3],
+    /// Displacement of each value since the last step, in cells.
+    pub back: [&'a [f32]; 3],
+}
+
+/// How the value at a foot is found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Interpolation {
+    /// Trilinear.
+    Linear,
+    /// Catmull–Rom along each axis, clamped.
+    Cubic,
+}
+
+/// Carries one row of scalars: `out` is the value of `field` at the foot of each cell.
+pub fn scalars(kind: Interpolation, row: Row, reach: &Reach, field: &[[f32; 4]], out: &mut [[f32; 4]]) {
+    match kind {
+        Interpolation::Linear => linear_four(row, reach, field, out),
+        Interpolation::Cubic => cubic_four(row, reach, field, out),
+    }
+}
+
+/// Carries one row of a velocity component.
+pub fn component(kind: Interpolation, row: Row, reach: &Reach, field: &[f32], out: &mut [f32]) {
+    let (field, out) = (bytemuck::cast_slice(field), bytemuck::cast_slice_mut(out));
+    match kind {
+        Interpolation::Linear => linear_one(row, reach, field, out),
+        Interpolation::Cubic => cubic_one(row, reach, field, out),
+    }
+}
+
+/// MacCormack's second pass over one row of scalars. `carried` is `field` after the first, linear pass; `forward`
+/// the displacement each value is about to make. `out` gets the corrected row.
+pub fn correct_scalars(
+    row: Row,
+    forward: [&[f32]; 3],
+    reach: &Reach,
+    fields: [&[[f32; 4]]; 2],
+    at: usize,
+    out: &mut [[f32; 4]],
+) {
+    correct_four(row, forward, reach, fields, at, out);
+}
+
+/// MacCormack's second pass over one row of a velocity component.
+pub fn correct_component(
+    row: Row,
+    forward: [&[f32]; 3],
+    reach: &Reach,
+    fields: [&[f32]; 2],
+    at: usize,
+    out: &mut [f32],
+) {
+    let fields = fields.map(bytemuck::cast_slice);
+    correct_one(row, forward, reach, fields, at, bytemuck::cast_slice_mut(out));
+}
+
+dispatch! { fn linear_one(row: Row, reach: &Reach, field: &[[f32; 1]], out: &mut [[f32; 1]]) = linear_kernel, 1; }
+dispatch! { fn linear_four(row: Row, reach: &Reach, field: &[[f32; 4]], out: &mut [[f32; 4]]) = linear_kernel, 4; }
+dispatch! { fn cubic_one(row: Row, reach: &Reach, field: &[[f32; 1]], out: &mut [[f32; 1]]) = cubic_kernel, 1; }
+dispatch! { fn cubic_four(row: Row, reach: &Reach, field: &[[f32; 4]], out: &mut [[f32; 4]]) = cubic_kernel, 4; }
+dispatch! {
+    fn correct_one(
+        row: Row, forward: [&[f32]; 3], reach: &Reach, fields: [&[[f32; 1]]; 2], at: usize, out: &mut [[f32; 1]],
+    ) = correct_kernel, 1;
+}
+dispatch! {
+    fn correct_four(
+        row: Row, forward: [&[f32]; 3], reach: &Reach, fields: [&[[f32; 4]]; 2], at: usize, out: &mut [[f32; 4]],
+    ) = correct_kernel, 4;
+}
+
+/// Calls `each(t, at, fraction)` for the foot of every value of a row.
+#[inline(always)]
+fn for_feet<const FMA: bool>(
+    origin: [f32; 3],
+    displacement: [&[f32]; 3],
+    count: usize,
+    reach: &Reach,
+    mut each: impl FnMut(usize, usize, [f32; 3]),
+) {
+    let mut feet = Feet::default();
+    for from in (0..count).step_by(RUN) {
+        let run = from..count.min(from + RUN);
+        let origin = [origin[0] + from as f32, origin[1], origin[2]];
+        locate::<FMA>(reach, origin, displacement.map(|d| &d[run.clone()]), &mut feet);
+        for t in 0..run.len() {
+            each(from + t, feet.at[t] as usize, feet.fraction.map(|f| f[t]));
+        }
+    }
+}
+
+#[inline(always)]
+fn linear_kernel<const FMA: bool, const N: usize>(
+    row: Row,
+    reach: &Reach,
+    field: &[[f32; N]],
+    out: &mut [[f32; N]],
+) {
+    for_feet::<FMA>(row.origin, row.back, out.len(), reach, |t, at, fraction| {
+        out[t] = linear::<FMA, N>(field, at, reach, fraction);
+    });
+}
+
+#[inline(always)]
+fn cubic_kernel<const FMA: bool, const N: usize>(
+    row: Row,
+    reach: &Reach,
+    field: &[[f32; N]],
+    out: &mut [[f32; N]],
+) {
+    for_feet::<FMA>(row.origin, row.back, out.len(), reach, |t, at, fraction| {
+        out[t] = cubic::<FMA, N>(field, at, reach, fraction);
+    });
+}
+
+#[inline(always)]
+fn correct_kernel<const FMA: bool, const N: usize>(
+    row: Row,
+    forward: [&[f32]; 3],
+    reach: &Reach,
+    [field, carried]: [&[[f32; N]]; 2],
+    at: usize,
+    out: &mut [[f32; N]],
+) {
+    let count = out.len();
+    // What a trace forth and back makes of each value.
+    for_feet::<FMA>(row.origin, forward, count, reach, |t, foot, fraction| {
+        out[t] = linear::<FMA, N>(carried, foot, reach, fraction);
+    });
+    let (before, carried) = (&field[at..][..count], &carried[at..][..count]);
+    for_feet::<FMA>(row.origin, row.back, count, reach, |t, foot, _| {
+        let (low, high) = bounds::<N>(field, foot, reach);
+        for c in 0..N {
+            let corrected = carried[t][c] + 0.5 * (before[t][c] - out[t][c]);
+            out[t][c] = corrected.max(low[c]).min(high[c]);
+        }
+    });
+}
+
+/// Least and greatest of the eight values around a foot.
+#[inline(always)]
+fn bounds<const N: usize>(field: &[[f32; N]], at: usize, reach: &Reach) -> ([f32; N], [f32; N]) {
+    let (mut low, mut high) = (field[at], field[at]);
+    for z in [0, reach.plane] {
+        for y in [0, reach.row] {
+            for value in &field[at + y + z..][..2] {
+                for c in 0..N {
+                    low[c] = low[c].min(value[c]);
+                    high[c] = high[c].max(value[c]);
+                }
+            }
+        }
+    }
+    (low, high)
+}
+
+/// Catmull–Rom weights of the four values around a fraction t.
+#[inline(always)]
+fn catmull_rom<const FMA: bool>(t: f32) -> [f32; 4] {
+    let f = |a, b, c| fma::<FMA>(a, b, c);
+    [
+        0.5 * t * f(f(-1.0, t, 2.0), t, -1.0),
+        f(0.5 * t * t, f(3.0, t, -5.0), 1.0),
+        0.5 * t * f(f(-3.0, t, 4.0), t, 1.0),
+        0.5 * t * t * (t - 1.0),
+    ]
+}
+
+#[inline(always)]
+fn cubic<const FMA: bool, const N: usize>(
+    field: &[[f32; N]],
+    at: usize,
+    reach: &Reach,
+    fraction: [f32; 3],
+) -> [f32; N] {
+    let [wx, wy, wz] = fraction.map(catmull_rom::<FMA>);
+    let window = &field[at - 1 - reach.row - reach.plane..];
+    let mut lines = [[0.0; N]; 4];
+    let (mut low, mut high) = ([f32::INFINITY; N], [f32::NEG_INFINITY; N]);
+    for z in 0..4 {
+        for y in 0..4 {
+            let line: &[[f32; N]; 4] =
+                window[z * reach.plane + y * reach.row..].first_chunk().expect("four values");
+            let weight = wz[z] * wy[y];
+            for x in 0..4 {
+                for c in 0..N {
+                    lines[x][c] = fma::<FMA>(weight, line[x][c], lines[x][c]);
+                }
+            }
+            if (1..3).contains(&z) && (1..3).contains(&y) {
+                for c in 0..N {
+                    low[c] = low[c].min(line[1][c]).min(line[2][c]);
+                    high[c] = high[c].max(line[1][c]).max(line[2][c]);
+                }
+            }
+        }
+    }
+    let mut out = [0.0; N];
+    for c in 0..N {
+        let value = (0..4).fold(0.0, |sum, x| fma::<FMA>(wx[x], lines[x][c], sum));
+        out[c] = value.max(low[c]).min(high[c]);
+    }
+    out
+}
+
+dispatch! {
+    /// Multiplies each value of a row with `keep`, and holds it within ± `limit`.
+    pub fn scale_row(keep: &[f32; 4], limit: f32, row: &mut [[f32; 4]]) = scale_row_kernel;
+}
+
+#[inline(always)]
+fn scale_row_kernel<const FMA: bool>(keep: &[f32; 4], limit: f32, row: &mut [[f32; 4]]) {
+    for cell in row {
+        for c in 0..4 {
+            cell[c] = (cell[c] * keep[c]).max(-limit).min(limit);
+        }
+    }
+}

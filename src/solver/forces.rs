@@ -1,0 +1,344 @@
+//! Body forces on the faces: buoyancy, vorticity confinement and friction, in one pass.
+//!
+//! Vorticity ω = ∇×u at cell centres from the faces around them; confinement f = ε h (N × ω), N = ∇|ω| / |∇|ω||
+//! (Fedkiw, Stam & Jensen 2001, eq. 9–11), and buoyancy, are means over the two cells of a face.
+//!
+//! A task walks upwards through a slab of planes with the last three planes of vorticity and two of force in a ring, so
+//! that they stay in the processor's cache.
+
+use rayon::prelude::*;
+
+use super::sides::Walls;
+use super::simd::dispatch;
+use super::sweep::PerThread;
+use crate::grid::{Dims, Faces, GHOST, Layout};
+
+/// Planes one task walks through; three more planes of vorticity are worked out at its ends.
+const SLAB: usize = 32;
+
+/// What acts on the flow during one substep.
+#[derive(Clone, Copy, Debug)]
+pub struct Forces {
+    /// Upward acceleration per unit of red, green, blue and temperature.
+    pub buoyancy: [f32; 4],
+    /// Confinement ε.
+    pub vorticity: f32,
+    /// Length of the substep \[s\].
+    pub dt: f32,
+    /// What friction leaves of the velocity, exp(−d Δt).
+    pub keep: f32,
+    /// No velocity component may pass this \[m/s\].
+    pub limit: f32,
+    /// Edge of a cell \[m\].
+    pub h: f32,
+}
+
+/// Rings of one thread: planes of cells with one ghost layer.
+pub struct Scratch {
+    /// ω_x, ω_y, ω_z and |ω| of three planes.
+    vorticity: [[Vec<f32>; 4]; 3],
+    /// Acceleration at the cells of two planes.
+    force: [[Vec<f32>; 3]; 2],
+}
+
+impl Scratch {
+    /// For planes of `dims`.
+    pub fn new(dims: Dims) -> Self {
+        let plane = || vec![0.0; (dims.nx + 2) * (dims.ny + 2)];
+        Self {
+            vorticity: std::array::from_fn(|_| std::array::from_fn(|_| plane())),
+            force: std::array::from_fn(|_| std::array::from_fn(|_| plane())),
+        }
+    }
+}
+
+/// `to` = `from` under the forces. The ghosts of `from` and `scalars` must be filled; those of `to` are not.
+pub fn apply(
+    layout: Layout,
+    walls: &Walls,
+    forces: &Forces,
+    from: &Faces,
+    scalars: &[[f32; 4]],
+    to: &mut Faces,
+    scratch: &PerThread<Scratch>,
+) {
+    let pass = Pass { layout, walls, forces, from, scalars };
+    let nz = layout.dims.nz as isize;
+    let inside = GHOST * layout.plane..(GHOST + layout.dims.nz + 1) * layout.plane;
+    let [u, v, w] = to;
+    let chunk = SLAB * layout.plane;
+    let tasks = u[inside.clone()]
+        .par_chunks_mut(chunk)
+        .zip(v[inside.clone()].par_chunks_mut(chunk))
+        .zip(w[inside].par_chunks_mut(chunk));
+    tasks.enumerate().for_each(|(task, ((u, v), w))| {
+        let mut mine = scratch.mine();
+        let Scratch { vorticity, force } = &mut *mine;
+        let k0 = (task * SLAB) as isize;
+        let planes =
+            u.chunks_mut(layout.plane).zip(v.chunks_mut(layout.plane)).zip(w.chunks_mut(layout.plane));
+        if k0 > 0 {
+            pass.vorticity_plane(k0 - 2, vorticity);
+        }
+        pass.vorticity_plane(k0 - 1, vorticity);
+        pass.vorticity_plane(k0, vorticity);
+        if k0 > 0 {
+            pass.force_plane(k0 - 1, vorticity, force);
+        }
+        for (k, ((u, v), w)) in (k0..).zip(planes) {
+            if k < nz {
+                pass.vorticity_plane(k + 1, vorticity);
+                pass.force_plane(k, vorticity, force);
+                pass.add_xy(k, &force[ring(k, 2)], u, v);
+            }
+            // Beyond the box the force is that of the nearest cell.
+            let [below, here] = [(k - 1).max(0), k.min(nz - 1)].map(|k| &force[ring(k, 2)]);
+            pass.add_z(k, below, here, w);
+        }
+    });
+}
+
+fn ring(k: isize, slots: isize) -> usize {
+    k.rem_euclid(slots) as usize
+}
+
+struct Pass<'a> {
+    layout: Layout,
+    walls: &'a Walls,
+    forces: &'a Forces,
+    from: &'a Faces,
+    scalars: &'a [[f32; 4]],
+}
+
+impl Pass<'_> {
+    /// Planes beyond the box repeat the last one inside.
+    fn inside(&self, k: isize) -> isize {
+        k.clamp(0, self.layout.dims.nz as isize - 1)
+    }
+
+    /// Values in a row of a ring plane.
+    fn pitch(&self) -> usize {
+        self.layout.dims.nx + 2
+    }
+
+    /// ω and |ω| of plane `k` into its place in the ring; nothing where no confinement asks for it.
+    fn vorticity_plane(&self, k: isize, rings: &mut [[Vec<f32>; 4]; 3]) {
+        if self.forces.vorticity == 0.0 {
+            return;
+        }
+        let Layout { dims: Dims { nx, ny, .. }, row, plane } = self.layout;
+        let [x, y, z, size] = &mut rings[ring(k, 3)];
+        let (pitch, [u, v, w]) = (self.pitch(), self.from);
+        for j in 0..ny {
+            let at = self.layout.at(0, j as isize, self.inside(k));
+            let to = (j + 1) * pitch + 1;
+            let n = nx;
+            curl_row(
+                1.0 / (4.0 * self.forces.h),
+                [
+                    &w[at + row..][..n],
+                    &w[at + row + plane..][..n],
+                    &w[at - row..][..n],
+                    &w[at - row + plane..][..n],
+                ],
+                [
+                    &v[at + plane..][..n],
+                    &v[at + plane + row..][..n],
+                    &v[at - plane..][..n],
+                    &v[at - plane + row..][..n],
+                ],
+                &mut x[to..][..n],
+            );
+            curl_row(
+                1.0 / (4.0 * self.forces.h),
+                [
+                    &u[at + plane..][..n],
+                    &u[at + plane + 1..][..n],
+                    &u[at - plane..][..n],
+                    &u[at - plane + 1..][..n],
+                ],
+                [&w[at + 1..][..n], &w[at + 1 + plane..][..n], &w[at - 1..][..n], &w[at - 1 + plane..][..n]],
+                &mut y[to..][..n],
+            );
+            curl_row(
+                1.0 / (4.0 * self.forces.h),
+                [&v[at + 1..][..n], &v[at + 1 + row..][..n], &v[at - 1..][..n], &v[at - 1 + row..][..n]],
+                [&u[at + row..][..n], &u[at + row + 1..][..n], &u[at - row..][..n], &u[at - row + 1..][..n]],
+                &mut z[to..][..n],
+            );
+            let size = &mut size[to - 1..][..n + 2];
+            magnitude_row([&x[to..][..n], &y[to..][..n], &z[to..][..n]], &mut size[1..=n]);
+            (size[0], size[n + 1]) = (size[1], size[n]);
+        }
+        let (first, last) = (pitch..2 * pitch, ny * pitch..(ny + 1) * pitch);
+        size.copy_within(first, 0);
+        size.copy_within(last, (ny + 1) * pitch);
+    }
+
+    /// The acceleration of the cells of plane `k` into its place in the ring.
+    fn force_plane(&self, k: isize, vorticity: &[[Vec<f32>; 4]; 3], rings: &mut [[Vec<f32>; 3]; 2]) {
+        let Dims { nx, ny, .. } = self.layout.dims;
+        let pitch = self.pitch();
+        let out = &mut rings[ring(k, 2)];
+        let [below, here, above] = [k - 1, k, k + 1].map(|k| &vorticity[ring(k, 3)]);
+        for j in 0..ny {
+            let to = (j + 1) * pitch + 1;
+            let [x, y, z] = out.each_mut().map(|f| &mut f[to - 1..][..nx + 2]);
+            if self.forces.vorticity == 0.0 {
+                x.fill(0.0);
+                y.fill(0.0);
+                z.fill(0.0);
+            } else {
+                confinement_row(
+                    self.forces.vorticity * self.forces.h,
+                    [&here[0][to..][..nx], &here[1][to..][..nx], &here[2][to..][..nx]],
+                    &here[3][to - 1..][..nx + 2],
+                    [&here[3][to - pitch..][..nx], &here[3][to + pitch..][..nx]],
+                    [&below[3][to..][..nx], &above[3][to..][..nx]],
+                    [&mut x[1..=nx], &mut y[1..=nx], &mut z[1..=nx]],
+                );
+            }
+            let at = self.layout.at(0, j as isize, k);
+            buoyancy_row(&self.forces.buoyancy, &self.scalars[at..][..nx], &mut y[1..=nx]);
+            for f in [x, y, z] {
+                (f[0], f[nx + 1]) = (f[1], f[nx]);
+            }
+        }
+        for f in out {
+            f.copy_within(pitch..2 * pitch, 0);
+            f.copy_within(ny * pitch..(ny + 1) * pitch, (ny + 1) * pitch);
+        }
+    }
+
+    /// The faces across x and y of plane `k`.
+    fn add_xy(&self, k: isize, [fx, fy, _]: &[Vec<f32>; 3], u: &mut [f32], v: &mut [f32]) {
+        let Dims { nx, ny, .. } = self.layout.dims;
+        let pitch = self.pitch();
+        let [free_u, free_v] = [0, 1].map(|axis| self.walls.free_faces(axis));
+        for j in 0..=ny {
+            let at = self.layout.at(0, j as isize, k);
+            let to = (j + GHOST) * self.layout.row + GHOST;
+            let ring = (j + 1) * pitch + 1;
+            if j < ny {
+                let (old, new) = (&self.from[0][at..][..=nx], &mut u[to..][..=nx]);
+                self.add_row(&fx[ring - 1..][..=nx], &fx[ring..][..=nx], old, new);
+                for (i, (new, old)) in new.iter_mut().zip(old).enumerate() {
+                    if !(free_u[0]..free_u[1]).contains(&(i as isize)) {
+                        *new = *old;
+                    }
+                }
+            }
+            let (old, new) = (&self.from[1][at..][..nx], &mut v[to..][..nx]);
+            if (free_v[0]..free_v[1]).contains(&(j as isize)) {
+                self.add_row(&fy[ring - pitch..][..nx], &fy[ring..][..nx], old, new);
+            } else {
+                new.copy_from_slice(old);
+            }
+        }
+    }
+
+    /// The faces across z of plane `k`.
+    fn add_z(&self, k: isize, below: &[Vec<f32>; 3], here: &[Vec<f32>; 3], w: &mut [f32]) {
+        let Dims { nx, ny, .. } = self.layout.dims;
+        let free = self.walls.free_faces(2);
+        for j in 0..ny {
+            let at = self.layout.at(0, j as isize, k);
+            let ring = (j + 1) * self.pitch() + 1;
+            let new = &mut w[(j + GHOST) * self.layout.row + GHOST..][..nx];
+            let old = &self.from[2][at..][..nx];
+            if (free[0]..free[1]).contains(&k) {
+                self.add_row(&below[2][ring..][..nx], &here[2][ring..][..nx], old, new);
+            } else {
+                new.copy_from_slice(old);
+            }
+        }
+    }
+
+    fn add_row(&self, a: &[f32], b: &[f32], old: &[f32], new: &mut [f32]) {
+        let Forces { dt, keep, limit, .. } = *self.forces;
+        add_force_row([0.5 * dt, keep, limit], a, b, old, new);
+    }
+}
+
+dispatch! { fn curl_row(scale: f32, plus: [&[f32]; 4], minus: [&[f32]; 4], out: &mut [f32]) = curl_row_kernel; }
+
+/// scale · ((p0 + p1) − (p2 + p3) − (m0 + m1) + (m2 + m3)): one component of the curl, each derivative a difference of
+/// means of two faces.
+#[inline(always)]
+fn curl_row_kernel<const FMA: bool>(scale: f32, plus: [&[f32]; 4], minus: [&[f32]; 4], out: &mut [f32]) {
+    let n = out.len();
+    let ([a, b, c, d], [e, f, g, h]) = (plus.map(|x| &x[..n]), minus.map(|x| &x[..n]));
+    for i in 0..n {
+        out[i] = scale * (((a[i] + b[i]) - (c[i] + d[i])) - ((e[i] + f[i]) - (g[i] + h[i])));
+    }
+}
+
+dispatch! { fn magnitude_row(xyz: [&[f32]; 3], out: &mut [f32]) = magnitude_row_kernel; }
+
+#[inline(always)]
+fn magnitude_row_kernel<const FMA: bool>(xyz: [&[f32]; 3], out: &mut [f32]) {
+    let n = out.len();
+    let [x, y, z] = xyz.map(|x| &x[..n]);
+    for i in 0..n {
+        out[i] = (x[i] * x[i] + y[i] * y[i] + z[i] * z[i]).sqrt();
+    }
+}
+
+dispatch! {
+    fn confinement_row(
+        strength: f32, vorticity: [&[f32]; 3], along: &[f32], beside: [&[f32]; 2], around: [&[f32]; 2],
+        out: [&mut [f32]; 3],
+    ) = confinement_row_kernel;
+}
+
+/// strength · N × ω; `along`, `beside`, `around` are |ω| along x (with both neighbours), y and z.
+#[inline(always)]
+fn confinement_row_kernel<const FMA: bool>(
+    strength: f32,
+    vorticity: [&[f32]; 3],
+    along: &[f32],
+    beside: [&[f32]; 2],
+    around: [&[f32]; 2],
+    [fx, fy, fz]: [&mut [f32]; 3],
+) {
+    let n = fx.len();
+    let ([ox, oy, oz], along) = (vorticity.map(|o| &o[..n]), &along[..n + 2]);
+    let (beside, around) = (beside.map(|s| &s[..n]), around.map(|s| &s[..n]));
+    let (fy, fz) = (&mut fy[..n], &mut fz[..n]);
+    for i in 0..n {
+        let g = [along[i + 2] - along[i], beside[1][i] - beside[0][i], around[1][i] - around[0][i]];
+        // Where the gradient vanishes there is no direction, and no force.
+        let length = (g[0] * g[0] + g[1] * g[1] + g[2] * g[2]).sqrt() + 1e-12;
+        let s = strength / length;
+        fx[i] = s * (g[1] * oz[i] - g[2] * oy[i]);
+        fy[i] = s * (g[2] * ox[i] - g[0] * oz[i]);
+        fz[i] = s * (g[0] * oy[i] - g[1] * ox[i]);
+    }
+}
+
+dispatch! { fn buoyancy_row(b: &[f32; 4], scalars: &[[f32; 4]], out: &mut [f32]) = buoyancy_row_kernel; }
+
+#[inline(always)]
+fn buoyancy_row_kernel<const FMA: bool>(b: &[f32; 4], scalars: &[[f32; 4]], out: &mut [f32]) {
+    for (out, s) in out.iter_mut().zip(scalars) {
+        *out += (b[0] * s[0] + b[1] * s[1]) + (b[2] * s[2] + b[3] * s[3]);
+    }
+}
+
+dispatch! { fn add_force_row(k: [f32; 3], a: &[f32], b: &[f32], old: &[f32], new: &mut [f32]) = add_force_row_kernel; }
+
+/// new = keep · old + ½Δt (a + b), within ± limit; k = [½Δt, keep, limit].
+#[inline(always)]
+fn add_force_row_kernel<const FMA: bool>(
+    [half_dt, keep, limit]: [f32; 3],
+    a: &[f32],
+    b: &[f32],
+    old: &[f32],
+    new: &mut [f32],
+) {
+    let n = new.len();
+    let (a, b, old) = (&a[..n], &b[..n], &old[..n]);
+    for i in 0..n {
+        new[i] = (keep * old[i] + half_dt * (a[i] + b[i])).max(-limit).min(limit);
+    }
+}

@@ -1,0 +1,103 @@
+//! Numbers of the whole box: largest speed, divergence, energy, and what it holds.
+
+use super::simd::dispatch;
+use super::sweep;
+use crate::grid::{Faces, Layout};
+
+/// Of the velocity.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Flow {
+    /// Largest component \[m/s\].
+    pub speed: f32,
+    /// Largest undivided divergence |u_(i+1) − u_i + …| \[m/s\].
+    pub divergence: f32,
+    /// Σ over cells of ½ (mean of the squares on both faces, over the three axes) \[m²/s²\].
+    pub energy: f64,
+}
+
+impl Flow {
+    /// max |∇·u| h / max |u|; 0 in air at rest.
+    pub fn relative_divergence(&self) -> f32 {
+        if self.speed > 0.0 { self.divergence / self.speed } else { 0.0 }
+    }
+}
+
+/// Numbers of the velocity; one partial result for each plane in `partials`, which has nz entries.
+pub fn flow(layout: Layout, [u, v, w]: &Faces, partials: &mut [Flow]) -> Flow {
+    let nx = layout.dims.nx;
+    sweep::reduce(layout, partials, |sum, j, k| {
+        let at = layout.start(j, k);
+        let mut row = [0.0; 3];
+        flow_row(
+            &u[at..][..nx + 1],
+            [&v[at..][..nx], &v[at + layout.row..][..nx]],
+            [&w[at..][..nx], &w[at + layout.plane..][..nx]],
+            &mut row,
+        );
+        sum.speed = sum.speed.max(row[0]);
+        sum.divergence = sum.divergence.max(row[1]);
+        sum.energy += f64::from(row[2]);
+    });
+    partials.iter().fold(Flow::default(), |a, b| Flow {
+        speed: a.speed.max(b.speed),
+        divergence: a.divergence.max(b.divergence),
+        energy: a.energy + b.energy,
+    })
+}
+
+dispatch! { fn flow_row(u: &[f32], v: [&[f32]; 2], w: [&[f32]; 2], out: &mut [f32; 3]) = flow_row_kernel; }
+
+#[inline(always)]
+fn flow_row_kernel<const FMA: bool>(u: &[f32], v: [&[f32]; 2], w: [&[f32]; 2], out: &mut [f32; 3]) {
+    const L: usize = 16;
+    let n = u.len() - 1;
+    let (v, w) = (v.map(|v| &v[..n]), w.map(|w| &w[..n]));
+    let (mut speed, mut divergence, mut energy) = ([0.0f32; L], [0.0f32; L], [0.0f32; L]);
+    let mut cell = |i: usize, l: usize| {
+        let (u0, u1, v0, v1, w0, w1) = (u[i], u[i + 1], v[0][i], v[1][i], w[0][i], w[1][i]);
+        let fastest = u0.abs().max(u1.abs()).max(v0.abs()).max(v1.abs()).max(w0.abs()).max(w1.abs());
+        speed[l] = speed[l].max(fastest);
+        divergence[l] = divergence[l].max(((u1 - u0) + (v1 - v0) + (w1 - w0)).abs());
+        energy[l] += 0.25 * ((u0 * u0 + u1 * u1) + (v0 * v0 + v1 * v1) + (w0 * w0 + w1 * w1));
+    };
+    let whole = n - n % L;
+    for i in (0..whole).step_by(L) {
+        for l in 0..L {
+            cell(i + l, l);
+        }
+    }
+    for i in whole..n {
+        cell(i, i - whole);
+    }
+    let max = |x: [f32; L]| x.into_iter().fold(0.0, f32::max);
+    *out = [max(speed), max(divergence), energy.into_iter().sum()];
+}
+
+/// Σ over cells of red, green, blue and temperature.
+pub fn contents(layout: Layout, scalars: &[[f32; 4]], partials: &mut [[f64; 4]]) -> [f64; 4] {
+    sweep::reduce(layout, partials, |sum, j, k| {
+        let mut row = [0.0; 4];
+        sum_row(&scalars[layout.start(j, k)..][..layout.dims.nx], &mut row);
+        for c in 0..4 {
+            sum[c] += f64::from(row[c]);
+        }
+    });
+    partials.iter().fold([0.0; 4], |sum, plane| std::array::from_fn(|c| sum[c] + plane[c]))
+}
+
+dispatch! { fn sum_row(row: &[[f32; 4]], out: &mut [f32; 4]) = sum_row_kernel; }
+
+#[inline(always)]
+fn sum_row_kernel<const FMA: bool>(row: &[[f32; 4]], out: &mut [f32; 4]) {
+    let mut sums = [[0.0f32; 4]; 4];
+    for cells in row.chunks(4) {
+        for (sum, cell) in sums.iter_mut().zip(cells) {
+            for c in 0..4 {
+                sum[c] += cell[c];
+            }
+        }
+    }
+    for c in 0..4 {
+        out[c] = (sums[0][c] + sums[1][c]) + (sums[2][c] + sums[3][c]);
+    }
+}

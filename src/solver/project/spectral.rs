@@ -1,0 +1,339 @@
+//! Direct pressure solve in an empty box.
+//!
+//! With φ = p Δt/(ρ h) the projection is: find φ with −∇²φ = −D on the unit grid, D the undivided divergence
+//! u_(i+1) − u_i + v_(j+1) − v_j + w_(k+1) − w_k, then subtract differences of φ from the faces. Transforms
+//! along x and y turn the equation into one tridiagonal system along z for each pair of wavenumbers (Hockney 1965;
+//! Swarztrauber 1977), which Thomas' algorithm solves exactly. The residual is f32 rounding.
+//!
+//! Planes of the spectrum are stored as `[y block][k_x][32 lanes]`, lanes being 32 values of k_y: the x transform
+//! writes that order and the inverse one reads it, so nothing is transposed in between.
+
+use rayon::prelude::*;
+
+use super::fft::{Block, LANES};
+use super::transform::{Ends, Transform};
+use super::tridiagonal::{self, Columns};
+use crate::grid::{Dims, Faces, GHOST, Layout};
+use crate::solver::sweep::PerThread;
+
+/// Lines transformed together: two groups of lanes make one complex block.
+const PAIR: usize = 2 * LANES;
+
+/// Planes whose gradient one task subtracts; it recomputes one plane of pressure, so more is better, and
+/// fewer keep more threads busy.
+const SLAB: usize = 16;
+
+/// The solver for one box.
+pub struct Spectral {
+    layout: Layout,
+    x: Transform,
+    y: Transform,
+    ends: [Ends; 3],
+    /// λ_x + λ_y of each value of a plane of the spectrum; 1 in padding lanes.
+    lambda: Vec<f32>,
+    /// The spectrum, then the pressure's; planes `plane` apart.
+    spectrum: Vec<f32>,
+    plane: usize,
+    scratch: PerThread<Scratch>,
+}
+
+struct Scratch {
+    /// A plane of values, rows `pitch` apart, both sides rounded up to whole blocks.
+    values: Vec<f32>,
+    /// The plane of pressure below it.
+    below: Vec<f32>,
+    block: Block,
+    other: Block,
+    columns: tridiagonal::Scratch,
+}
+
+/// Rounds up to whole pairs of lane groups.
+fn padded(n: usize) -> usize {
+    n.next_multiple_of(PAIR)
+}
+
+impl Spectral {
+    /// A solver for fields of `layout` between the given ends of each axis, for a pool of `threads`.
+    pub fn new(layout: Layout, ends: [Ends; 3], threads: usize) -> Self {
+        let Dims { nx, ny, nz } = layout.dims;
+        let (x, y) = (Transform::new(ends[0], nx), Transform::new(ends[1], ny));
+        // Planes a multiple of 64 KiB apart would fight for the same cache sets in the sweep along z.
+        let plane = nx * padded(ny) + 64;
+        let lines = x.block_len().max(y.block_len());
+        let scratch = || Scratch {
+            values: vec![0.0; padded(nx) * padded(ny)],
+            below: vec![0.0; padded(nx) * padded(ny)],
+            block: Block::new(lines),
+            other: Block::new(lines),
+            columns: tridiagonal::Scratch::new(nz),
+        };
+        let mut lambda = vec![1.0; nx * padded(ny)];
+        let (lx, ly) = (ends[0].eigenvalues(nx), ends[1].eigenvalues(ny));
+        for (at, value) in lambda.iter_mut().enumerate() {
+            let (block, kx, lane) = (at / (PAIR * nx), at / PAIR % nx, at % PAIR);
+            if let Some(ly) = ly.get(block * PAIR + lane) {
+                *value = lx[kx] + ly;
+            }
+        }
+        let spectrum = vec![0.0; plane * nz];
+        Self { layout, x, y, ends, lambda, spectrum, plane, scratch: PerThread::new(threads, scratch) }
+    }
+
+    /// Bytes held.
+    pub fn memory(dims: Dims) -> usize {
+        (dims.nx * padded(dims.ny) + 64) * dims.nz * size_of::<f32>()
+    }
+
+    /// Removes the divergence of `velocity`. Faces on closed sides must hold the side's velocity and are left
+    /// alone; on periodic axes face 0 is corrected and face n is not.
+    pub fn project(&mut self, velocity: &mut Faces) {
+        self.analyse(velocity);
+        self.solve();
+        self.subtract_gradient(velocity);
+    }
+
+    /// Divergence, and its transform along y and x, plane by plane.
+    fn analyse(&mut self, velocity: &Faces) {
+        let Self { layout, x, y, spectrum, plane, scratch, .. } = self;
+        let scale = (x.scale() * y.scale()) as f32;
+        spectrum.par_chunks_mut(*plane).enumerate().for_each(|(k, out)| {
+            let mut mine = scratch.mine();
+            let Scratch { values, block, other, .. } = &mut *mine;
+            divergence(*layout, velocity, k, -scale, values);
+            transform_y(*layout, values, |data| y.forward(data, other), block);
+            transform_x(*layout, values, out, |data| x.forward(data, other), block);
+        });
+    }
+
+    /// The tridiagonal systems along z.
+    fn solve(&mut self) {
+        let Self { layout, ends, lambda, spectrum, plane, scratch, .. } = self;
+        let width = lambda.len();
+        let columns = Columns::new(spectrum, *plane, layout.dims.nz);
+        let has_null = ends.iter().all(|e| e.has_null());
+        (0..width.div_ceil(tridiagonal::WIDTH)).into_par_iter().for_each(|chunk| {
+            let at = chunk * tridiagonal::WIDTH;
+            let lambda = &lambda[at..width.min(at + tridiagonal::WIDTH)];
+            let mut mine = scratch.mine();
+            columns.solve(at, lambda, ends[2], has_null && at == 0, &mut mine.columns);
+        });
+    }
+
+    /// Inverse transforms, and the pressure's differences taken from the faces.
+    fn subtract_gradient(&mut self, velocity: &mut Faces) {
+        let Self { layout, x, y, ends, spectrum, plane, scratch, .. } = self;
+        let (layout, nz) = (*layout, layout.dims.nz);
+        let first = GHOST * layout.plane;
+        let [u, v, w] = velocity;
+        let chunk = SLAB * layout.plane;
+        let inside = first..first + (nz + 1) * layout.plane;
+        let (u, v, w) = (&mut u[inside.clone()], &mut v[inside.clone()], &mut w[inside]);
+        let tasks = u.par_chunks_mut(chunk).zip(v.par_chunks_mut(chunk)).zip(w.par_chunks_mut(chunk));
+        tasks.enumerate().for_each(|(task, ((u, v), w))| {
+            let mut mine = scratch.mine();
+            let Scratch { values, below, block, other, .. } = &mut *mine;
+            let mut pressure = |k: usize, out: &mut Vec<f32>| {
+                let spectrum = &spectrum[k * *plane..][..*plane];
+                inverse_x(layout, spectrum, out, |data| x.inverse(data, other), block);
+                transform_y(layout, out, |data| y.inverse(data, other), block);
+            };
+            let k0 = task * SLAB;
+            let planes =
+                u.chunks_mut(layout.plane).zip(v.chunks_mut(layout.plane)).zip(w.chunks_mut(layout.plane));
+            if k0 > 0 {
+                pressure(k0 - 1, below);
+            } else if ends[2] == Ends::Periodic {
+                pressure(nz - 1, below);
+            }
+            for (k, ((u, v), w)) in (k0..).zip(planes) {
+                if k < nz {
+                    pressure(k, values);
+                    gradient_xy(layout, values, ends, u, v);
+                }
+                gradient_z(layout, values, below, k, ends[2], w);
+                std::mem::swap(values, below);
+            }
+        });
+    }
+}
+
+/// The undivided divergence of plane `k` times `scale`, rows `padded(nx)` apart.
+fn divergence(layout: Layout, [u, v, w]: &Faces, k: usize, scale: f32, out: &mut [f32]) {
+    let Dims { nx, ny, .. } = layout.dims;
+    for (j, row) in out.chunks_exact_mut(padded(nx)).enumerate() {
+        row[nx..].fill(0.0);
+        if j >= ny {
+            row.fill(0.0);
+            continue;
+        }
+        let at = layout.start(j, k);
+        let (v_lo, v_hi) = (&v[at..][..nx], &v[at + layout.row..][..nx]);
+        let (w_lo, w_hi) = (&w[at..][..nx], &w[at + layout.plane..][..nx]);
+        let u = &u[at..][..nx + 1];
+        for i in 0..nx {
+            row[i] = scale * ((u[i + 1] - u[i]) + (v_hi[i] - v_lo[i]) + (w_hi[i] - w_lo[i]));
+        }
+    }
+}
+
+/// Transforms a plane along y in place, 32 columns at a time.
+fn transform_y(layout: Layout, values: &mut [f32], mut transform: impl FnMut(&mut Block), block: &mut Block) {
+    let Dims { nx, ny, .. } = layout.dims;
+    let pitch = padded(nx);
+    for x0 in (0..nx).step_by(PAIR) {
+        for j in 0..ny {
+            let row = &values[j * pitch + x0..][..PAIR];
+            block.re[j].copy_from_slice(&row[..LANES]);
+            block.im[j].copy_from_slice(&row[LANES..]);
+        }
+        transform(block);
+        for j in 0..ny {
+            let row = &mut values[j * pitch + x0..][..PAIR];
+            row[..LANES].copy_from_slice(&block.re[j]);
+            row[LANES..].copy_from_slice(&block.im[j]);
+        }
+    }
+}
+
+/// Transforms a plane along x into the order of the spectrum, 32 rows at a time.
+fn transform_x(
+    layout: Layout,
+    values: &[f32],
+    out: &mut [f32],
+    mut transform: impl FnMut(&mut Block),
+    block: &mut Block,
+) {
+    let nx = layout.dims.nx;
+    let pitch = padded(nx);
+    for (rows, out) in values.chunks_exact(PAIR * pitch).zip(out.chunks_exact_mut(PAIR * nx)) {
+        for lane in 0..LANES {
+            let (a, b) = (&rows[lane * pitch..][..nx], &rows[(LANES + lane) * pitch..][..nx]);
+            for (i, (re, im)) in block.re.iter_mut().zip(&mut block.im).take(nx).enumerate() {
+                re[lane] = a[i];
+                im[lane] = b[i];
+            }
+        }
+        transform(block);
+        for (out, (re, im)) in out.chunks_exact_mut(PAIR).zip(block.re.iter().zip(&block.im)) {
+            out[..LANES].copy_from_slice(re);
+            out[LANES..].copy_from_slice(im);
+        }
+    }
+}
+
+/// A plane of the spectrum back to values along x.
+fn inverse_x(
+    layout: Layout,
+    spectrum: &[f32],
+    values: &mut [f32],
+    mut transform: impl FnMut(&mut Block),
+    block: &mut Block,
+) {
+    let nx = layout.dims.nx;
+    let pitch = padded(nx);
+    for (rows, spectrum) in values.chunks_exact_mut(PAIR * pitch).zip(spectrum.chunks_exact(PAIR * nx)) {
+        for (lanes, (re, im)) in spectrum.chunks_exact(PAIR).zip(block.re.iter_mut().zip(&mut block.im)) {
+            re.copy_from_slice(&lanes[..LANES]);
+            im.copy_from_slice(&lanes[LANES..]);
+        }
+        transform(block);
+        for lane in 0..LANES {
+            let (a, b) = rows.split_at_mut(LANES * pitch);
+            let (a, b) = (&mut a[lane * pitch..][..pitch], &mut b[lane * pitch..][..pitch]);
+            for i in 0..nx {
+                a[i] = block.re[i][lane];
+                b[i] = block.im[i][lane];
+            }
+            // Columns of padding share a complex line with real ones: left as they are they would grow from plane
+            // to plane and drown them.
+            a[nx..].fill(0.0);
+            b[nx..].fill(0.0);
+        }
+    }
+}
+
+/// What lies beyond an end of an axis: the pressure there as a factor of the one just inside, or none to subtract.
+#[derive(Clone, Copy)]
+enum Beyond {
+    Wall,
+    Rest,
+    Around,
+}
+
+fn beyond(ends: Ends, high: bool) -> Beyond {
+    match (ends, high) {
+        (Ends::Periodic, _) => Beyond::Around,
+        (Ends::Open, _) | (Ends::ClosedOpen, true) | (Ends::OpenClosed, false) => Beyond::Rest,
+        _ => Beyond::Wall,
+    }
+}
+
+/// Differences of pressure along x and y, for one plane of faces.
+fn gradient_xy(layout: Layout, pressure: &[f32], ends: &[Ends; 3], u: &mut [f32], v: &mut [f32]) {
+    let Dims { nx, ny, .. } = layout.dims;
+    let pitch = padded(nx);
+    let start = |j: usize| (j + GHOST) * layout.row + GHOST;
+    for j in 0..ny {
+        let p = &pressure[j * pitch..][..nx];
+        let u = &mut u[start(j)..][..nx + 1];
+        for i in 1..nx {
+            u[i] -= p[i] - p[i - 1];
+        }
+        u[0] -= match beyond(ends[0], false) {
+            Beyond::Wall => 0.0,
+            Beyond::Rest => 2.0 * p[0],
+            Beyond::Around => p[0] - p[nx - 1],
+        };
+        if let Beyond::Rest = beyond(ends[0], true) {
+            u[nx] += 2.0 * p[nx - 1];
+        }
+    }
+    for j in 1..ny {
+        let (lo, hi) = (&pressure[(j - 1) * pitch..][..nx], &pressure[j * pitch..][..nx]);
+        subtract(&mut v[start(j)..][..nx], hi, lo);
+    }
+    let (bottom, top) = (&pressure[..nx], &pressure[(ny - 1) * pitch..][..nx]);
+    match beyond(ends[1], false) {
+        Beyond::Wall => {}
+        Beyond::Rest => add_twice(&mut v[start(0)..][..nx], bottom, -1.0),
+        Beyond::Around => subtract(&mut v[start(0)..][..nx], bottom, top),
+    }
+    if let Beyond::Rest = beyond(ends[1], true) {
+        add_twice(&mut v[start(ny)..][..nx], top, 1.0);
+    }
+}
+
+/// Differences of pressure along z for plane `k` of faces, 0 ≤ k ≤ nz.
+fn gradient_z(layout: Layout, pressure: &[f32], below: &[f32], k: usize, ends: Ends, w: &mut [f32]) {
+    let Dims { nx, ny, nz } = layout.dims;
+    let pitch = padded(nx);
+    for j in 0..ny {
+        let w = &mut w[(j + GHOST) * layout.row + GHOST..][..nx];
+        let (lo, hi) = (&below[j * pitch..][..nx], &pressure[j * pitch..][..nx]);
+        match k {
+            0 => match beyond(ends, false) {
+                Beyond::Wall => {}
+                Beyond::Rest => add_twice(w, hi, -1.0),
+                Beyond::Around => subtract(w, hi, lo),
+            },
+            k if k < nz => subtract(w, hi, lo),
+            _ => {
+                if let Beyond::Rest = beyond(ends, true) {
+                    add_twice(w, lo, 1.0);
+                }
+            }
+        }
+    }
+}
+
+fn subtract(faces: &mut [f32], hi: &[f32], lo: &[f32]) {
+    for ((face, hi), lo) in faces.iter_mut().zip(hi).zip(lo) {
+        *face -= hi - lo;
+    }
+}
+
+fn add_twice(faces: &mut [f32], pressure: &[f32], sign: f32) {
+    for (face, p) in faces.iter_mut().zip(pressure) {
+        *face += 2.0 * sign * p;
+    }
+}

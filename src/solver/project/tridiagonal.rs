@@ -1,0 +1,257 @@
+//! Tridiagonal systems along z, many columns at once.
+//!
+//! Each column solves −φ_(k−1) + (λ + 2) φ_k − φ_(k+1) = d_k, the ends by what lies beyond them: 1 less on the
+//! diagonal at a wall (even), 1 more at rest pressure (odd), a corner entry where the axis is periodic.
+
+use super::transform::Ends;
+use crate::solver::simd::dispatch;
+
+/// Columns solved together: enough to hide the latency of the divisions.
+pub const WIDTH: usize = 64;
+
+type Wide = [f32; WIDTH];
+
+/// Working memory of one thread.
+pub struct Scratch {
+    /// 1 / pivot at each k.
+    pivots: Vec<Wide>,
+    /// The right-hand side, then the solution.
+    values: Vec<Wide>,
+    /// Response to the corner entries of a periodic axis.
+    corner: Vec<Wide>,
+    /// The one column whose level is free, in double precision.
+    null: Vec<f64>,
+}
+
+impl Scratch {
+    /// For columns of `nz` cells.
+    pub fn new(nz: usize) -> Self {
+        let wide = || vec![[0.0; WIDTH]; nz];
+        Self { pivots: wide(), values: wide(), corner: wide(), null: vec![0.0; nz] }
+    }
+}
+
+/// The columns of a stack of planes, shared between threads that each take other columns.
+pub struct Columns<'a> {
+    data: *mut f32,
+    plane: usize,
+    nz: usize,
+    owner: std::marker::PhantomData<&'a mut [f32]>,
+}
+
+// SAFETY: `solve` touches only columns at..at+lambda.len(); the one caller gives each task its own.
+#[allow(unsafe_code)]
+unsafe impl Sync for Columns<'_> {}
+
+impl<'a> Columns<'a> {
+    /// The columns of `nz` planes, `plane` values apart.
+    pub fn new(data: &'a mut [f32], plane: usize, nz: usize) -> Self {
+        assert!(data.len() >= plane * nz, "{} values are not {nz} planes of {plane}", data.len());
+        Self { data: data.as_mut_ptr(), plane, nz, owner: std::marker::PhantomData }
+    }
+
+    /// Solves the columns `at..at + lambda.len()` in place. With `null`, the first one has λ = 0 and no end that
+    /// fixes its level: its mean is left out of the right-hand side and its last value is 0.
+    ///
+    /// No two tasks may solve the same column at once.
+    pub fn solve(&self, at: usize, lambda: &[f32], ends: Ends, null: bool, scratch: &mut Scratch) {
+        assert!(at + lambda.len() <= self.plane && lambda.len() <= WIDTH, "columns outside the plane");
+        let count = lambda.len();
+        for (k, values) in scratch.values.iter_mut().enumerate().take(self.nz) {
+            values[..count].copy_from_slice(self.part(k, at, count));
+        }
+        if null {
+            for (sum, values) in scratch.null.iter_mut().zip(&scratch.values) {
+                *sum = f64::from(values[0]);
+            }
+        }
+        let mut wide = [1.0; WIDTH];
+        wide[..count].copy_from_slice(lambda);
+        if ends == Ends::Periodic {
+            cyclic(&wide, scratch);
+        } else {
+            let [low, high] = match ends {
+                Ends::Open => [1.0, 1.0],
+                Ends::ClosedOpen => [-1.0, 1.0],
+                Ends::OpenClosed => [1.0, -1.0],
+                Ends::Closed | Ends::Periodic => [-1.0, -1.0],
+            };
+            thomas(&wide, low, high, &mut scratch.pivots, &mut scratch.values);
+        }
+        if null {
+            free_level(&mut scratch.null, ends == Ends::Periodic);
+            for (values, phi) in scratch.values.iter_mut().zip(&scratch.null) {
+                values[0] = *phi as f32;
+            }
+        }
+        for (k, values) in scratch.values.iter().enumerate().take(self.nz) {
+            self.part(k, at, count).copy_from_slice(&values[..count]);
+        }
+    }
+
+    #[allow(unsafe_code, clippy::mut_from_ref)]
+    fn part(&self, k: usize, at: usize, count: usize) -> &mut [f32] {
+        assert!(k < self.nz && at + count <= self.plane, "columns outside the stack");
+        // SAFETY: inside the slice given to `new`, and disjoint from every other task's by the contract of
+        // `solve`; no two parts are alive at once within a task.
+        unsafe { std::slice::from_raw_parts_mut(self.data.add(k * self.plane + at), count) }
+    }
+}
+
+dispatch! { fn thomas(lambda: &Wide, low: f32, high: f32, pivots: &mut [Wide], values: &mut [Wide]) = thomas_kernel; }
+
+/// Elimination upwards and substitution downwards; `low` and `high` are added to the end diagonals.
+#[inline(always)]
+fn thomas_kernel<const FMA: bool>(
+    lambda: &Wide,
+    low: f32,
+    high: f32,
+    pivots: &mut [Wide],
+    values: &mut [Wide],
+) {
+    let nz = values.len();
+    let pivots = &mut pivots[..nz];
+    let (mut pivot, mut value) = ([0.0; WIDTH], [0.0; WIDTH]);
+    for k in 0..nz {
+        let end = if k == 0 { low } else { 0.0 } + if k + 1 == nz { high } else { 0.0 };
+        for l in 0..WIDTH {
+            // A column without a level would divide by zero at its last pivot; its values are replaced later.
+            let diagonal = (lambda[l] + (2.0 + end) - pivot[l]).max(1e-12);
+            pivot[l] = 1.0 / diagonal;
+            value[l] = (values[k][l] + value[l]) * pivot[l];
+        }
+        pivots[k] = pivot;
+        values[k] = value;
+    }
+    for k in (0..nz - 1).rev() {
+        for l in 0..WIDTH {
+            value[l] = values[k][l] + pivots[k][l] * value[l];
+        }
+        values[k] = value;
+    }
+}
+
+/// A periodic axis by the Sherman–Morrison formula (Press et al., "Numerical Recipes", §2.7.2).
+fn cyclic(lambda: &Wide, scratch: &mut Scratch) {
+    let nz = scratch.values.len();
+    if nz == 1 {
+        // The cell is its own neighbour on both sides.
+        for l in 0..WIDTH {
+            scratch.values[0][l] /= lambda[l].max(1e-12);
+        }
+        return;
+    }
+    // The corners −1 are taken off as γ = −b: the ends become b + b and b + 1/b.
+    let b = lambda.map(|x| x + 2.0);
+    scratch.corner.fill([0.0; WIDTH]);
+    for l in 0..WIDTH {
+        scratch.corner[0][l] = -b[l];
+        scratch.corner[nz - 1][l] = -1.0;
+    }
+    ends_by_column(&b, &mut scratch.pivots, &mut scratch.values);
+    ends_by_column(&b, &mut scratch.pivots, &mut scratch.corner);
+    for l in 0..WIDTH {
+        let dot = |x: &[Wide]| x[0][l] + x[nz - 1][l] / b[l];
+        let factor = dot(&scratch.values) / (1.0 + dot(&scratch.corner));
+        for k in 0..nz {
+            scratch.values[k][l] -= factor * scratch.corner[k][l];
+        }
+    }
+}
+
+/// Thomas' algorithm with the end diagonals 2b and b + 1/b.
+fn ends_by_column(b: &Wide, pivots: &mut [Wide], values: &mut [Wide]) {
+    let nz = values.len();
+    let (mut pivot, mut value) = ([0.0; WIDTH], [0.0; WIDTH]);
+    for k in 0..nz {
+        for l in 0..WIDTH {
+            let end = if k == 0 { b[l] } else { 0.0 } + if k + 1 == nz { 1.0 / b[l] } else { 0.0 };
+            pivot[l] = 1.0 / (b[l] + end - pivot[l]);
+            value[l] = (values[k][l] + value[l]) * pivot[l];
+        }
+        pivots[k] = pivot;
+        values[k] = value;
+    }
+    for k in (0..nz - 1).rev() {
+        for l in 0..WIDTH {
+            value[l] = values[k][l] + pivots[k][l] * value[l];
+        }
+        values[k] = value;
+    }
+}
+
+/// The column of the mean: its right-hand side is made compatible and its last value set to 0.
+fn free_level(values: &mut [f64], periodic: bool) {
+    let n = values.len();
+    let mean = values.iter().sum::<f64>() / n as f64;
+    // The flux through the face above k is what has gathered below it, plus, around a periodic axis, the constant
+    // flux that brings φ back to where it began.
+    let mut gathered = 0.0;
+    let mut fluxes = 0.0;
+    for value in values.iter_mut() {
+        gathered -= *value - mean;
+        *value = gathered;
+        fluxes += gathered;
+    }
+    let through = if periodic { fluxes / n as f64 } else { 0.0 };
+    // Here value_k is φ_(k+1) − φ_k − …; sum it downwards from φ_(n−1) = 0.
+    let mut phi = 0.0;
+    for k in (0..n).rev() {
+        let step = if k + 1 < n { values[k] - through } else { 0.0 };
+        phi -= step;
+        values[k] = phi;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Applies the matrix and compares with the right-hand side.
+    fn check(ends: Ends, nz: usize, lambda: f32, null: bool) {
+        let plane = 100;
+        let width = 37;
+        let mut data: Vec<f32> = (0..plane * nz).map(|i| ((i * 31) % 23) as f32 / 11.0 - 1.0).collect();
+        if null {
+            for l in 0..1 {
+                let mean = (0..nz).map(|k| data[k * plane + l]).sum::<f32>() / nz as f32;
+                (0..nz).for_each(|k| data[k * plane + l] -= mean);
+            }
+        }
+        let rhs = data.clone();
+        let mut lambdas = [lambda.max(0.01); WIDTH];
+        lambdas[0] = lambda;
+        let mut scratch = Scratch::new(nz);
+        Columns::new(&mut data, plane, nz).solve(0, &lambdas[..width], ends, null, &mut scratch);
+        for l in 0..width {
+            for k in 0..nz {
+                let here = data[k * plane + l];
+                let outside = |low: bool| match (ends, low) {
+                    (Ends::Periodic, true) => data[(nz - 1) * plane + l],
+                    (Ends::Periodic, false) => data[l],
+                    (Ends::Open, _) | (Ends::ClosedOpen, false) | (Ends::OpenClosed, true) => -here,
+                    _ => here,
+                };
+                let lo = if k == 0 { outside(true) } else { data[(k - 1) * plane + l] };
+                let hi = if k + 1 == nz { outside(false) } else { data[(k + 1) * plane + l] };
+                let got = (lambdas[l] + 2.0) * here - lo - hi;
+                let error = (got - rhs[k * plane + l]).abs();
+                assert!(error < 2e-4, "{ends:?} nz {nz} λ {lambda} column {l} k {k}: off by {error}");
+            }
+        }
+        assert_eq!(data[width..plane], rhs[width..plane], "columns beyond the width were touched");
+    }
+
+    #[test]
+    fn solves_every_kind_of_column() {
+        for ends in [Ends::Closed, Ends::Open, Ends::ClosedOpen, Ends::OpenClosed, Ends::Periodic] {
+            for nz in [1, 2, 3, 7, 16, 61] {
+                check(ends, nz, 0.3, false);
+                check(ends, nz, 4.0, false);
+                if ends.has_null() {
+                    check(ends, nz, 0.0, true);
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,87 @@
+//! One kernel, several instruction sets, chosen when the program runs.
+//!
+//! Kernels are plain loops written once, generic over whether a multiply-add is fused; the compiler
+//! vectorises them for each set. Results are the same bits on every machine with fused multiply-add
+//! (AVX2, AVX-512, NEON); without it they differ in the last place.
+
+use std::sync::OnceLock;
+
+/// What this machine can do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Level {
+    /// The compile target alone.
+    Baseline,
+    /// AVX2 with fused multiply-add.
+    Avx2,
+    /// AVX-512 (F, VL, DQ, BW).
+    Avx512,
+}
+
+/// The best level of this machine. `UPDRAFT_SIMD=baseline` or `avx2` holds it down, for comparison.
+pub fn level() -> Level {
+    static LEVEL: OnceLock<Level> = OnceLock::new();
+    *LEVEL.get_or_init(|| {
+        let best = detect();
+        match std::env::var("UPDRAFT_SIMD").as_deref() {
+            Ok("baseline") => Level::Baseline,
+            Ok("avx2") if best == Level::Avx512 => Level::Avx2,
+            _ => best,
+        }
+    })
+}
+
+#[cfg(target_arch = "x86_64")]
+fn detect() -> Level {
+    let avx2 = is_x86_feature_detected!("avx2") && is_x86_feature_detected!("fma");
+    let avx512 = is_x86_feature_detected!("avx512f")
+        && is_x86_feature_detected!("avx512vl")
+        && is_x86_feature_detected!("avx512dq")
+        && is_x86_feature_detected!("avx512bw");
+    match (avx2, avx512) {
+        (true, true) => Level::Avx512,
+        (true, false) => Level::Avx2,
+        _ => Level::Baseline,
+    }
+}
+
+#[cfg(not(target_arch = "x86_64"))]
+fn detect() -> Level {
+    Level::Baseline
+}
+
+/// a·b + c, fused where the kernel is compiled for it.
+#[inline(always)]
+pub fn fma<const FMA: bool>(a: f32, b: f32, c: f32) -> f32 {
+    if FMA || cfg!(target_arch = "aarch64") { a.mul_add(b, c) } else { a * b + c }
+}
+
+/// `dispatch!(fn name(args) = kernel);` defines `name`, which runs `kernel::<FMA>` compiled for the best
+/// instruction set of the machine. The kernel must be `#[inline(always)]`.
+macro_rules! dispatch {
+    ($(#[$meta:meta])* $vis:vis fn $name:ident($($arg:ident: $ty:ty),* $(,)?) = $kernel:ident $(, $n:literal)?;) => {
+        $(#[$meta])*
+        #[allow(unsafe_code, clippy::too_many_arguments)]
+        $vis fn $name($($arg: $ty),*) {
+            #[cfg(target_arch = "x86_64")]
+            {
+                #[target_feature(enable = "avx512f,avx512vl,avx512dq,avx512bw,avx2,fma,bmi2")]
+                fn avx512($($arg: $ty),*) {
+                    $kernel::<true $(, $n)?>($($arg),*)
+                }
+                #[target_feature(enable = "avx2,fma,bmi2")]
+                fn avx2($($arg: $ty),*) {
+                    $kernel::<true $(, $n)?>($($arg),*)
+                }
+                match $crate::solver::simd::level() {
+                    // SAFETY: `level` has found these instruction sets on this machine.
+                    $crate::solver::simd::Level::Avx512 => return unsafe { avx512($($arg),*) },
+                    // SAFETY: as above.
+                    $crate::solver::simd::Level::Avx2 => return unsafe { avx2($($arg),*) },
+                    $crate::solver::simd::Level::Baseline => {}
+                }
+            }
+            $kernel::<false $(, $n)?>($($arg),*)
+        }
+    };
+}
+pub(crate) use dispatch;

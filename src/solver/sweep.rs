@@ -1,0 +1,84 @@
+//! Passes over the rows of the grid on the threads of the current pool.
+//!
+//! The units of work are fixed by the grid, never by the number of threads, and sums are added up in the
+//! order of the units, so that results are the same bits for any number of threads.
+
+use std::sync::{Mutex, MutexGuard};
+
+use rayon::prelude::*;
+
+use crate::grid::Layout;
+
+/// Rows in one unit of work.
+const ROWS: usize = 16;
+
+/// Calls `f(j, k, row)` for each row of `out` with j and k in the given half-open ranges; the row comes with
+/// its ghosts.
+pub fn rows<T: Send>(
+    layout: Layout,
+    out: &mut [T],
+    [js, ks]: [[isize; 2]; 2],
+    f: impl Fn(isize, isize, &mut [T]) + Sync,
+) {
+    out.par_chunks_mut(layout.row * ROWS).enumerate().for_each(|(unit, chunk)| {
+        for (r, row) in chunk.chunks_exact_mut(layout.row).enumerate() {
+            let [j, k] = layout.row_at(unit * ROWS + r);
+            if (js[0]..js[1]).contains(&j) && (ks[0]..ks[1]).contains(&k) {
+                f(j, k, row);
+            }
+        }
+    });
+}
+
+/// As [`rows`], over three fields at once.
+pub fn rows3<T: Send>(
+    layout: Layout,
+    [a, b, c]: [&mut [T]; 3],
+    [js, ks]: [[isize; 2]; 2],
+    f: impl Fn(isize, isize, [&mut [T]; 3]) + Sync,
+) {
+    let size = layout.row * ROWS;
+    let chunks = a.par_chunks_mut(size).zip(b.par_chunks_mut(size)).zip(c.par_chunks_mut(size));
+    chunks.enumerate().for_each(|(unit, ((a, b), c))| {
+        let of_three = a
+            .chunks_exact_mut(layout.row)
+            .zip(b.chunks_exact_mut(layout.row))
+            .zip(c.chunks_exact_mut(layout.row));
+        for (r, ((a, b), c)) in of_three.enumerate() {
+            let [j, k] = layout.row_at(unit * ROWS + r);
+            if (js[0]..js[1]).contains(&j) && (ks[0]..ks[1]).contains(&k) {
+                f(j, k, [a, b, c]);
+            }
+        }
+    });
+}
+
+/// Calls `f(partial, j, k)` for each row inside, one partial result for each plane, in parallel over planes.
+pub fn reduce<R: Send + Default>(
+    layout: Layout,
+    partials: &mut [R],
+    f: impl Fn(&mut R, usize, usize) + Sync,
+) {
+    partials.par_iter_mut().enumerate().for_each(|(k, partial)| {
+        *partial = R::default();
+        for j in 0..layout.dims.ny {
+            f(partial, j, k);
+        }
+    });
+}
+
+/// Scratch memory for each thread of the pool, allocated once.
+pub struct PerThread<T>(Vec<Mutex<T>>);
+
+impl<T> PerThread<T> {
+    /// One `make()` for each thread of the current pool.
+    pub fn new(threads: usize, make: impl Fn() -> T) -> Self {
+        Self((0..threads).map(|_| Mutex::new(make())).collect())
+    }
+
+    /// This thread's own; what it holds is left over from the last use.
+    pub fn mine(&self) -> MutexGuard<'_, T> {
+        let me = rayon::current_thread_index().unwrap_or(0);
+        self.0[me].lock().unwrap_or_else(std::sync::PoisonError::into_inner)
+    }
+}

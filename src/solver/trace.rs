@@ -1,0 +1,145 @@
+//! Where the air came from: back-traces through the velocity, one for each cell.
+//!
+//! A foot is found by the midpoint rule (second-order Runge–Kutta), x_foot = x − Δt u(x − ½ Δt u(x)), with the
+//! velocity at cell centres, all three components side by side so that one trilinear sample gives all. Faces use
+//! the mean displacement of the two cells they separate.
+
+use super::sides::Reach;
+use super::simd::{dispatch, fma};
+use super::sweep;
+use crate::grid::{Faces, GHOST, Layout};
+
+/// Cells handled together: offsets first, samples after, so that the first part vectorises.
+pub const RUN: usize = 64;
+
+/// Where samples of a run of cells begin, and how far beyond that they lie.
+pub struct Feet {
+    /// Position of the value below the foot on each axis.
+    pub at: [u32; RUN],
+    /// Fraction of a cell above it, 0..1, along x, y, z.
+    pub fraction: [[f32; RUN]; 3],
+}
+
+impl Default for Feet {
+    fn default() -> Self {
+        Self { at: [0; RUN], fraction: [[0.0; RUN]; 3] }
+    }
+}
+
+/// Velocity at cell centres, one ghost layer included, from faces with their ghosts filled.
+/// The fourth value is unused.
+pub fn centers(layout: Layout, [u, v, w]: &Faces, out: &mut [[f32; 4]]) {
+    let [ny, nz] = [layout.dims.ny as isize, layout.dims.nz as isize];
+    let n = layout.dims.nx + 2;
+    sweep::rows(layout, out, [[-1, ny + 1], [-1, nz + 1]], |j, k, row| {
+        let at = layout.at(-1, j, k);
+        center_row(
+            &u[at..][..n + 1],
+            [&v[at..][..n], &v[at + layout.row..][..n]],
+            [&w[at..][..n], &w[at + layout.plane..][..n]],
+            &mut row[GHOST - 1..][..n],
+        );
+    });
+}
+
+dispatch! { fn center_row(u: &[f32], v: [&[f32]; 2], w: [&[f32]; 2], out: &mut [[f32; 4]]) = center_row_kernel; }
+
+#[inline(always)]
+fn center_row_kernel<const FMA: bool>(u: &[f32], v: [&[f32]; 2], w: [&[f32]; 2], out: &mut [[f32; 4]]) {
+    let n = out.len();
+    let (u, v, w) = (&u[..n + 1], v.map(|v| &v[..n]), w.map(|w| &w[..n]));
+    for i in 0..n {
+        out[i] = [0.5 * (u[i] + u[i + 1]), 0.5 * (v[0][i] + v[1][i]), 0.5 * (w[0][i] + w[1][i]), 0.0];
+    }
+}
+
+/// Displacements over `steps` = Δt/h, in cells: the air now at x was at x − displacement. A negative `steps` looks
+/// forward. `centers` holds the velocity with one ghost layer.
+pub fn displacements(layout: Layout, centers: &[[f32; 4]], reach: &Reach, steps: f32, out: [&mut [f32]; 3]) {
+    let [ny, nz] = [layout.dims.ny as isize, layout.dims.nz as isize];
+    sweep::rows3(layout, out, [[0, ny], [0, nz]], |j, k, row| {
+        let inner = row.map(|row| &mut row[GHOST..GHOST + layout.dims.nx]);
+        trace_row(centers, layout.at(0, j, k), [j as f32, k as f32], steps, reach, inner);
+    });
+}
+
+dispatch! {
+    fn trace_row(
+        centers: &[[f32; 4]], at: usize, jk: [f32; 2], steps: f32, reach: &Reach, out: [&mut [f32]; 3],
+    ) = trace_row_kernel;
+}
+
+#[inline(always)]
+fn trace_row_kernel<const FMA: bool>(
+    centers: &[[f32; 4]],
+    at: usize,
+    jk: [f32; 2],
+    steps: f32,
+    reach: &Reach,
+    [dx, dy, dz]: [&mut [f32]; 3],
+) {
+    let mut feet = Feet::default();
+    let mut half = [[0.0; RUN]; 3];
+    let n = dx.len();
+    for from in (0..n).step_by(RUN) {
+        let count = RUN.min(n - from);
+        let here = &centers[at + from..][..count];
+        for (t, here) in here.iter().enumerate() {
+            for axis in 0..3 {
+                half[axis][t] = 0.5 * steps * here[axis];
+            }
+        }
+        let half = [&half[0][..count], &half[1][..count], &half[2][..count]];
+        locate::<FMA>(reach, [from as f32, jk[0], jk[1]], half, &mut feet);
+        for t in 0..count {
+            let f = [feet.fraction[0][t], feet.fraction[1][t], feet.fraction[2][t]];
+            let velocity = linear::<FMA, 4>(centers, feet.at[t] as usize, reach, f);
+            dx[from + t] = steps * velocity[0];
+            dy[from + t] = steps * velocity[1];
+            dz[from + t] = steps * velocity[2];
+        }
+    }
+}
+
+/// Feet of a run of values that begins at index coordinates `origin` and goes on along x, `displacement` before them.
+#[inline(always)]
+pub fn locate<const FMA: bool>(reach: &Reach, origin: [f32; 3], displacement: [&[f32]; 3], feet: &mut Feet) {
+    let count = displacement[0].len().min(RUN);
+    let [dx, dy, dz] = displacement.map(|d| &d[..count]);
+    let Feet { at, fraction: [fx, fy, fz] } = feet;
+    let strides = [reach.row as u32, reach.plane as u32];
+    for t in 0..count {
+        let (bx, x) = cell(reach, 0, origin[0] + t as f32 - dx[t]);
+        let (by, y) = cell(reach, 1, origin[1] - dy[t]);
+        let (bz, z) = cell(reach, 2, origin[2] - dz[t]);
+        at[t] = bx + by * strides[0] + bz * strides[1];
+        (fx[t], fy[t], fz[t]) = (x, y, z);
+    }
+}
+
+/// The index (counted from the first ghost) below a coordinate, and the fraction above it.
+#[inline(always)]
+fn cell(reach: &Reach, axis: usize, x: f32) -> (u32, f32) {
+    let x = x.max(reach.low[axis]).min(reach.high[axis]);
+    let base = x.floor().min(reach.last[axis]);
+    ((base as i32 + GHOST as i32) as u32, x - base)
+}
+
+/// Trilinear sample of N values at a time.
+#[inline(always)]
+pub fn linear<const FMA: bool, const N: usize>(
+    field: &[[f32; N]],
+    at: usize,
+    reach: &Reach,
+    [fx, fy, fz]: [f32; 3],
+) -> [f32; N] {
+    let mut out = [0.0; N];
+    let (low, high) = (&field[at..], &field[at + reach.plane..]);
+    let pairs = [&low[..2], &low[reach.row..][..2], &high[..2], &high[reach.row..][..2]];
+    for c in 0..N {
+        let x = pairs.map(|p| fma::<FMA>(fx, p[1][c] - p[0][c], p[0][c]));
+        let y = [fma::<FMA>(fy, x[1] - x[0], x[0]), fma::<FMA>(fy, x[3] - x[2], x[2])];
+        out[c] = fma::<FMA>(fz, y[1] - y[0], y[0]);
+    }
+    out
+}

@@ -1,0 +1,56 @@
+//! What the physics tests share.
+#![allow(dead_code)]
+
+use std::sync::atomic::AtomicBool;
+
+use updraft::grid::Dims;
+use updraft::solver::{Advection, Config, Params, Side, Sides, Smoke, Solver, TimeControl};
+
+/// A box of `cells` with edge `h`, two threads.
+pub fn config(cells: [usize; 3], h: f32, sides: Sides, advection: Advection) -> Config {
+    Config {
+        dims: Dims::new(cells).unwrap(),
+        h,
+        sides,
+        advection,
+        time: TimeControl { cfl: 1e6, max_substeps: 1 },
+        threads: 2,
+    }
+}
+
+/// No forces, no decay.
+pub fn inert() -> Params {
+    let smoke = Smoke { buoyancy: 0.0, dissipation: 0.0 };
+    Params { heat_buoyancy: 0.0, cooling: 0.0, vorticity: 0.0, friction: 0.0, smoke: [smoke; 3] }
+}
+
+/// All six sides the same.
+pub fn all(side: Side) -> Sides {
+    [[side; 2]; 3]
+}
+
+/// `count` steps of `dt`.
+pub fn advance(solver: &mut Solver, dt: f32, count: usize) {
+    let never = AtomicBool::new(false);
+    for _ in 0..count {
+        solver.step(dt, &never).unwrap();
+    }
+}
+
+/// The value of each of the four scalars in cell (i, j, k).
+pub fn cell(solver: &Solver, [i, j, k]: [usize; 3]) -> [f32; 4] {
+    solver.scalars()[solver.layout().at(i as isize, j as isize, k as isize)]
+}
+
+/// A number in −1..1 that looks random, the same for the same arguments.
+pub fn noise(seed: usize, at: [f32; 3]) -> f32 {
+    let bits = at.map(f32::to_bits);
+    let mut x =
+        (seed as u32).wrapping_mul(0x9E37_79B9) ^ bits[0] ^ bits[1].rotate_left(11) ^ bits[2].rotate_left(22);
+    for _ in 0..3 {
+        x ^= x >> 16;
+        x = x.wrapping_mul(0x85EB_CA6B);
+        x ^= x >> 13;
+    }
+    (x as f32 / u32::MAX as f32) * 2.0 - 1.0
+}

@@ -1,0 +1,382 @@
+//! The terms of the equation, one by one.
+
+mod common;
+
+use std::sync::atomic::AtomicBool;
+
+use common::{advance, all, cell, config, inert, noise};
+use updraft::grid::Dims;
+use updraft::solver::{
+    Advection, Config, Dab, Params, SCALAR_LIMIT, Side, Smoke, Solver, SolverError, Source, TimeControl,
+};
+
+const SCHEMES: [Advection; 3] = [Advection::SemiLagrangian, Advection::MacCormack, Advection::Cubic];
+
+/// A box open along x through which air moves at 1 m/s, with the given smoke.
+fn wind(
+    cells: [usize; 3],
+    h: f32,
+    scheme: Advection,
+    smoke: impl Fn([f32; 3]) -> [f32; 4] + Send + Sync,
+) -> Solver {
+    let sides = [[Side::Open; 2], [Side::Closed; 2], [Side::Closed; 2]];
+    let mut solver = Solver::new(config(cells, h, sides, scheme), inert(), vec![]).unwrap();
+    solver.fill(|component, _| if component == 0 { 1.0 } else { 0.0 }, smoke);
+    solver
+}
+
+#[test]
+fn linear_fields_are_carried_exactly() {
+    for scheme in SCHEMES {
+        let line = |[x, y, z]: [f32; 3]| [x, 2.0 * x - y + 3.0, z + 0.5 * x, 1.0 - x];
+        let mut solver = wind([24, 8, 8], 1.0, scheme, line);
+        advance(&mut solver, 0.7, 3);
+        for k in 2..6 {
+            for j in 2..6 {
+                for i in 8..20 {
+                    let at = [i as f32 + 0.5 - 2.1, j as f32 + 0.5, k as f32 + 0.5];
+                    let (got, want) = (cell(&solver, [i, j, k]), line(at));
+                    for c in 0..4 {
+                        assert!(
+                            (got[c] - want[c]).abs() < 2e-4,
+                            "{scheme:?} {i} {j} {k} {c}: {got:?} for {want:?}"
+                        );
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// L1 error of a smooth bump carried a quarter of the box, 0.4 cells a step.
+fn translation_error(n: usize, scheme: Advection) -> f64 {
+    let h = 1.0 / n as f32;
+    let bump = |x: f32| (-(x / 0.1).powi(2)).exp();
+    let mut solver = wind([n, 1, 1], h, scheme, |[x, ..]| [bump(x - 0.35), 0.0, 0.0, 0.0]);
+    let steps = (0.25 / (0.4 * h)).round() as usize;
+    let dt = 0.25 / steps as f32;
+    advance(&mut solver, dt, steps);
+    (0..n)
+        .map(|i| f64::from((cell(&solver, [i, 0, 0])[0] - bump((i as f32 + 0.5) * h - 0.6)).abs()) / n as f64)
+        .sum()
+}
+
+#[test]
+fn advection_has_its_designed_order() {
+    for (scheme, order) in
+        [(Advection::SemiLagrangian, 0.8), (Advection::MacCormack, 1.8), (Advection::Cubic, 2.1)]
+    {
+        let (coarse, fine) = (translation_error(80, scheme), translation_error(160, scheme));
+        let measured = (coarse / fine).log2();
+        assert!(measured > order, "{scheme:?}: order {measured:.2} from {coarse:.2e} to {fine:.2e}");
+    }
+}
+
+#[test]
+fn no_new_extremes_appear() {
+    for scheme in SCHEMES {
+        let sides = all(Side::Closed);
+        let mut solver = Solver::new(config([20, 20, 20], 0.05, sides, scheme), inert(), vec![]).unwrap();
+        solver.fill(
+            |c, at| 2.0 * noise(c, at),
+            |[x, ..]| if x < 0.5 { [1.0, 0.25, 0.0, -3.0] } else { [0.0; 4] },
+        );
+        advance(&mut solver, 0.03, 10);
+        for k in 0..20 {
+            for j in 0..20 {
+                for i in 0..20 {
+                    let s = cell(&solver, [i, j, k]);
+                    assert!((-1e-6..=1.0 + 1e-6).contains(&s[0]), "{scheme:?}: red {}", s[0]);
+                    assert!((-3.0 - 1e-5..=1e-5).contains(&s[3]), "{scheme:?}: temperature {}", s[3]);
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn still_air_keeps_its_smoke_to_the_bit() {
+    for scheme in SCHEMES {
+        let sides = all(Side::Closed);
+        let mut solver = Solver::new(config([9, 12, 7], 0.1, sides, scheme), inert(), vec![]).unwrap();
+        solver.fill(|_, _| 0.0, |at| [0, 1, 2, 3].map(|c| noise(c, at).abs()));
+        let before = solver.scalars().to_vec();
+        let mass = solver.stats().mass;
+        advance(&mut solver, 0.1, 5);
+        let layout = solver.layout();
+        for k in 0..7 {
+            for j in 0..12 {
+                let at = layout.at(0, j, k);
+                assert_eq!(solver.scalars()[at..at + 9], before[at..at + 9], "{scheme:?}");
+            }
+        }
+        assert_eq!(solver.stats().mass, mass, "{scheme:?}");
+    }
+}
+
+#[test]
+fn smoke_that_crosses_the_box_keeps_its_mass_to_rounding() {
+    // A block moved by whole cells is moved exactly, so what was there is there.
+    let block = |[x, ..]: [f32; 3]| [if (4.0..9.0).contains(&x) { 1.0 } else { 0.0 }, 0.0, 0.0, 0.0];
+    for scheme in SCHEMES {
+        let mut solver = wind([40, 6, 6], 1.0, scheme, block);
+        let before = solver.stats().mass[0];
+        advance(&mut solver, 2.0, 6);
+        let after = solver.stats().mass[0];
+        assert!((after / before - 1.0).abs() < 1e-5, "{scheme:?}: {before} became {after}");
+        advance(&mut solver, 2.0, 20);
+        assert!(solver.stats().mass[0].abs() < 1e-3, "{scheme:?}: smoke did not leave through the open side");
+    }
+}
+
+/// Cells, faces and a full step under the mirror x → L − x.
+#[test]
+fn mirrored_input_gives_mirrored_output() {
+    let n = 18;
+    let params = Params { heat_buoyancy: 0.05, vorticity: 0.4, ..inert() };
+    let run = |mirror: bool, scheme: Advection| {
+        let h = 1.0 / n as f32;
+        let sides = [[Side::Closed; 2], [Side::Closed, Side::Open], [Side::Closed; 2]];
+        let mut solver = Solver::new(config([n, 24, 12], h, sides, scheme), params.clone(), vec![]).unwrap();
+        let flip = move |[x, y, z]: [f32; 3]| if mirror { [1.0 - x, y, z] } else { [x, y, z] };
+        let smooth = |[x, y, z]: [f32; 3]| (7.0 * x + 3.0 * y).sin() * (5.0 * z + 2.0 * x).cos();
+        solver.fill(
+            |c, at| {
+                let sign = if mirror && c == 0 { -1.0 } else { 1.0 };
+                sign * smooth(flip(at).map(|x| x + c as f32))
+            },
+            |at| [0, 1, 2, 3].map(|c| 1.0 + smooth(flip(at).map(|x| x - c as f32))),
+        );
+        advance(&mut solver, 0.02, 5);
+        solver
+    };
+    for scheme in SCHEMES {
+        let (plain, mirrored) = (run(false, scheme), run(true, scheme));
+        let mut worst = 0.0f32;
+        for k in 0..12 {
+            for j in 0..24 {
+                for i in 0..n {
+                    let (a, b) = (cell(&plain, [i, j, k]), cell(&mirrored, [n - 1 - i, j, k]));
+                    (0..4).for_each(|c| worst = worst.max((a[c] - b[c]).abs()));
+                }
+            }
+        }
+        assert!(worst < 2e-4, "{scheme:?}: mirrored runs differ by {worst}");
+    }
+}
+
+#[test]
+fn any_number_of_threads_gives_the_same_bits() {
+    let run = |threads: usize, scheme: Advection| {
+        let sides = [[Side::Closed; 2], [Side::Closed, Side::Open], [Side::Open, Side::Closed]];
+        let config =
+            Config { threads, time: TimeControl::default(), ..config([37, 50, 41], 0.02, sides, scheme) };
+        let source = Source {
+            center: [0.37, 0.2, 0.4],
+            radius: 0.12,
+            rate: [3.0, 2.0, 1.0, 300.0],
+            velocity: Some([0.2, 1.0, 0.0]),
+            start: 0.0,
+            stop: f32::INFINITY,
+        };
+        let mut solver = Solver::new(config, Params::default(), vec![source]).unwrap();
+        advance(&mut solver, 1.0 / 24.0, 6);
+        solver.dab(&Dab { center: [0.3, 0.5, 0.3], radius: 0.1, add: [1.0; 4], push: [1.0, 0.0, 2.0] });
+        advance(&mut solver, 1.0 / 24.0, 4);
+        let bits: Vec<u32> = solver.scalars().as_flattened().iter().map(|x| x.to_bits()).collect();
+        let faces: Vec<u32> = solver.velocity().iter().flatten().map(|x| x.to_bits()).collect();
+        (bits, faces, solver.stats().mass, solver.stats().kinetic_energy.to_bits())
+    };
+    for scheme in SCHEMES {
+        let one = run(1, scheme);
+        assert!(one.2[0] > 0.0 && f64::from_bits(one.3) > 0.0, "nothing happened");
+        for threads in [2, 3] {
+            assert!(run(threads, scheme) == one, "{scheme:?}: {threads} threads differ from one");
+        }
+    }
+}
+
+/// A closed box with a hot, coloured ball in the middle, after a short while.
+fn ball(params: Params) -> Solver {
+    let mut solver =
+        Solver::new(config([24, 32, 24], 0.05, all(Side::Closed), Advection::MacCormack), params, vec![])
+            .unwrap();
+    let inside = |[x, y, z]: [f32; 3]| (x - 0.6).powi(2) + (y - 0.8).powi(2) + (z - 0.6).powi(2) < 0.09;
+    solver.fill(|_, _| 0.0, |at| if inside(at) { [1.0, 1.0, 1.0, 100.0] } else { [0.0; 4] });
+    advance(&mut solver, 0.05, 6);
+    solver
+}
+
+fn height(solver: &Solver, colour: usize) -> f32 {
+    let (mut mass, mut moment) = (0.0, 0.0);
+    for k in 0..24 {
+        for j in 0..32 {
+            for i in 0..24 {
+                let s = cell(solver, [i, j, k])[colour];
+                mass += s;
+                moment += s * (j as f32 + 0.5) * 0.05;
+            }
+        }
+    }
+    moment / mass
+}
+
+#[test]
+fn each_colour_and_heat_rise_and_sink_as_told() {
+    let still = height(&ball(inert()), 0);
+    assert!((still - 0.8).abs() < 1e-3);
+    let hot = ball(Params { heat_buoyancy: 0.02, ..inert() });
+    assert!(height(&hot, 3) > 0.82, "heat at {}", height(&hot, 3));
+    for colour in 0..3 {
+        let with = |buoyancy: f32| {
+            let mut params = inert();
+            params.smoke[colour].buoyancy = buoyancy;
+            height(&ball(params), colour)
+        };
+        assert!(with(1.5) > 0.81 && with(-1.5) < 0.79, "colour {colour}: {} {}", with(1.5), with(-1.5));
+    }
+}
+
+#[test]
+fn decay_is_exponential_and_does_not_depend_on_the_step() {
+    let params = |k: f32| Params {
+        cooling: 2.0,
+        smoke: [0.5, 1.0, k].map(|dissipation| Smoke { buoyancy: 0.0, dissipation }),
+        ..inert()
+    };
+    let run = |steps: usize| {
+        let sides = all(Side::Closed);
+        let mut solver =
+            Solver::new(config([8, 8, 8], 0.1, sides, Advection::MacCormack), params(-1.0), vec![]).unwrap();
+        solver.fill(|_, _| 0.0, |_| [1.0; 4]);
+        advance(&mut solver, 1.0 / steps as f32, steps);
+        cell(&solver, [3, 3, 3])
+    };
+    for steps in [1, 7, 50] {
+        let got = run(steps);
+        for (got, rate) in got.into_iter().zip([0.5f32, 1.0, -1.0, 2.0]) {
+            assert!((got / (-rate).exp() - 1.0).abs() < 1e-5, "{steps} steps: {got} for rate {rate}");
+        }
+    }
+}
+
+#[test]
+fn friction_slows_the_flow_exponentially() {
+    let params = Params { friction: 1.5, ..inert() };
+    let sides = [[Side::Open; 2], [Side::Closed; 2], [Side::Closed; 2]];
+    let mut solver =
+        Solver::new(config([8, 8, 8], 0.1, sides, Advection::MacCormack), params, vec![]).unwrap();
+    solver.fill(|c, _| if c == 0 { 0.1 } else { 0.0 }, |_| [0.0; 4]);
+    advance(&mut solver, 0.1, 10);
+    assert!((solver.stats().max_speed / (0.1 * (-1.5f32).exp()) - 1.0).abs() < 1e-4);
+}
+
+#[test]
+fn confinement_feeds_swirl_and_scales_with_the_cell() {
+    let energy = |vorticity: f32, n: usize| {
+        let params = Params { vorticity, ..inert() };
+        let sides = all(Side::Closed);
+        let mut solver =
+            Solver::new(config([n, n, 4], 1.0 / n as f32, sides, Advection::Cubic), params, vec![]).unwrap();
+        let flow = |c: usize, [x, y, _]: [f32; 3]| {
+            let (x, y) = (x - 0.5, y - 0.5);
+            let swirl = (-(x * x + y * y) / 0.02).exp();
+            [-y * swirl, x * swirl, 0.0][c] * 10.0
+        };
+        solver.fill(flow, |_| [0.0; 4]);
+        advance(&mut solver, 0.01, 10);
+        let depth = f64::from(4.0 / n as f32);
+        solver.stats().kinetic_energy / depth
+    };
+    let gain = |n| energy(0.5, n) - energy(0.0, n);
+    assert!(gain(32) > 0.0, "confinement took energy: {}", gain(32));
+    let ratio = gain(32) / gain(64);
+    assert!((1.3..3.0).contains(&ratio), "ε h: half the cell should give about half the gain, not 1/{ratio}");
+}
+
+#[test]
+fn sources_give_their_rate_whatever_the_step() {
+    let source = Source {
+        center: [0.5, 0.5, 0.5],
+        radius: 0.2,
+        rate: [2.0, 0.0, 1.0, 50.0],
+        velocity: None,
+        start: 0.1,
+        stop: 0.6,
+    };
+    let mass = |steps: usize| {
+        let sides = all(Side::Closed);
+        let config = config([32, 32, 32], 1.0 / 32.0, sides, Advection::MacCormack);
+        let mut solver = Solver::new(config, inert(), vec![source.clone()]).unwrap();
+        advance(&mut solver, 1.0 / steps as f32, steps);
+        (solver.stats().mass, solver.stats().heat)
+    };
+    let volume = 4.0 / 3.0 * std::f64::consts::PI * 0.2f64.powi(3);
+    for steps in [1, 7, 40] {
+        let (mass, heat) = mass(steps);
+        // Half a second of work; the ramp of the rim is a cell wide, so the volume is near the ball's.
+        assert!((mass[0] / (volume * 2.0 * 0.5) - 1.0).abs() < 0.02, "{steps} steps: red {}", mass[0]);
+        assert_eq!(mass[1], 0.0);
+        assert!((heat / (volume * 50.0 * 0.5) - 1.0).abs() < 0.02, "{steps} steps: heat {heat}");
+    }
+}
+
+#[test]
+fn a_driven_source_moves_the_air() {
+    let source = Source {
+        center: [0.5, 0.3, 0.5],
+        radius: 0.15,
+        rate: [0.0; 4],
+        velocity: Some([0.0, 2.0, 0.0]),
+        start: 0.0,
+        stop: 10.0,
+    };
+    let sides = all(Side::Open);
+    let config = config([24, 24, 24], 1.0 / 24.0, sides, Advection::MacCormack);
+    let mut solver = Solver::new(config, inert(), vec![source]).unwrap();
+    advance(&mut solver, 0.02, 5);
+    let layout = solver.layout();
+    let at = layout.at(12, 7, 12);
+    assert!(solver.velocity()[1][at] > 1.0, "air in the source at {} m/s", solver.velocity()[1][at]);
+}
+
+#[test]
+fn wild_settings_stay_finite() {
+    let smoke = Smoke { buoyancy: 1e9, dissipation: -1e6 };
+    let params =
+        Params { heat_buoyancy: -1e9, cooling: -1e6, vorticity: 1e9, friction: -1e6, smoke: [smoke; 3] };
+    let config = Config {
+        time: TimeControl::default(),
+        ..config([12, 10, 8], 0.1, all(Side::Open), Advection::MacCormack)
+    };
+    let mut solver = Solver::new(config, params, vec![]).unwrap();
+    solver.fill(noise, |at| [0, 1, 2, 3].map(|c| noise(c, at)));
+    advance(&mut solver, 0.1, 20);
+    assert!(solver.velocity().iter().flatten().all(|x| x.is_finite()));
+    assert!(solver.scalars().as_flattened().iter().all(|x| x.abs() <= SCALAR_LIMIT));
+}
+
+#[test]
+fn substeps_follow_the_flow() {
+    let sides = [[Side::Open; 2], [Side::Closed; 2], [Side::Closed; 2]];
+    let mut config = config([20, 4, 4], 0.1, sides, Advection::MacCormack);
+    config.time = TimeControl { cfl: 2.0, max_substeps: 4 };
+    let mut solver = Solver::new(config, inert(), vec![]).unwrap();
+    solver.fill(|c, _| if c == 0 { 1.0 } else { 0.0 }, |_| [0.0; 4]);
+    let never = AtomicBool::new(false);
+    assert_eq!(solver.step(0.1, &never).unwrap().substeps, 1);
+    let stats = solver.step(0.55, &never).unwrap();
+    assert_eq!(stats.substeps, 3);
+    assert!((stats.cfl - 5.5 / 3.0).abs() < 0.01 && (stats.time - 0.65).abs() < 1e-6);
+    assert_eq!(solver.step(5.0, &never).unwrap().substeps, 4, "no more than max_substeps");
+}
+
+#[test]
+fn a_step_can_be_cancelled_and_refuses_nonsense() {
+    let config = config([8, 8, 8], 0.1, all(Side::Closed), Advection::MacCormack);
+    let mut solver = Solver::new(config.clone(), inert(), vec![]).unwrap();
+    assert_eq!(solver.step(0.1, &AtomicBool::new(true)).unwrap_err(), SolverError::Cancelled);
+    assert!(matches!(solver.step(f32::NAN, &AtomicBool::new(false)), Err(SolverError::Invalid(_))));
+    assert!(Solver::new(Config { h: 0.0, ..config }, inert(), vec![]).is_err());
+    assert!(Dims::new([0, 1, 1]).is_err());
+}
