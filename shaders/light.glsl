@@ -8,5 +8,5 @@ uniform vec3 sky;            // radiance straight up and straight down
 uniform vec3 ground;
 
 vec3 depths(vec3 p) {
-    return texture(light, (p / extent * (light_nodes - 1.0) + 0.5) / light_nodes).xyz;
+    return textureLod(light, (p / extent * (light_nodes - 1.0) + 0.5) / light_nodes, 0.0).xyz;
 }

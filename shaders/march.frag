@@ -23,6 +23,8 @@ uniform float dt;            // step in metres
 in vec2 uv;
 layout(location = 0) out vec4 radiance;
 
+const float LEAST = 1.0 / 512.0; // less light than this is not followed
+
 float total(vec4 s) { return s.r + s.g + s.b; }
 
 void main() {
@@ -35,26 +37,33 @@ void main() {
     float offset = fract(texelFetch(noise, ivec2(gl_FragCoord.xy) & 63, 0).r + noise_shift);
     float t0 = span.x - (1.0 - offset) * dt;
     float n = max(floor((tight.x - t0) / dt), 0.0);
-    Phase phase = phase_of(dot(d, sun_direction));
+    vec3 phase = phase_of(dot(d, sun_direction));
     vec3 sum = vec3(0.0);
     float through = 1.0;
     vec3 side = step(vec3(0.0), d);
-    while (t0 + n * dt < end && through > 1.0 / 1024.0) {
-        float a = max(t0 + n * dt, span.x), b = min(t0 + (n + 1.0) * dt, span.y);
-        vec3 p = eye + d * (0.5 * (a + b));
-        vec3 brick = floor(p / brick_size);
-        if (total(texelFetch(bricks, ivec3(brick), 0)) <= brick_floor) {
+    while (t0 + n * dt < end && through > LEAST) {
+        // Two loops, so that no lane reads the volumes while all of them skip.
+        float until;
+        bool empty;
+        do {
+            float a = max(t0 + n * dt, span.x), b = min(t0 + (n + 1.0) * dt, span.y);
+            vec3 brick = floor((eye + d * (0.5 * (a + b))) / brick_size);
             vec3 leave = ((brick + side) * brick_size - eye) / d;
-            n = max(n + 1.0, floor((min(min(leave.x, leave.y), leave.z) - t0) / dt));
-            continue;
+            until = max(n + 1.0, floor((min(min(leave.x, leave.y), leave.z) - t0) / dt));
+            empty = total(texelFetch(bricks, ivec3(brick), 0)) <= brick_floor;
+            n = empty ? until : n;
+        } while (empty && t0 + n * dt < end);
+        while (n < until && t0 + n * dt < end && through > LEAST) {
+            float a = max(t0 + n * dt, span.x), b = min(t0 + (n + 1.0) * dt, span.y);
+            vec3 p = eye + d * (0.5 * (a + b));
+            vec4 s = max(textureLod(smoke, p / extent, 0.0), 0.0);
+            float density = total(s);
+            float passes = exp(-extinction * density * (b - a));
+            vec3 albedo = colors * s.rgb / max(density, 1e-8);
+            sum += through * (1.0 - passes) * scattered(albedo, depths(p), phase);
+            through *= passes;
+            n += 1.0;
         }
-        vec4 s = max(texture(smoke, p / extent), 0.0);
-        float density = total(s);
-        float passes = exp(-extinction * density * (b - a));
-        vec3 albedo = colors * s.rgb / max(density, 1e-8);
-        sum += through * (1.0 - passes) * scattered(albedo, depths(p), phase);
-        through *= passes;
-        n += 1.0;
     }
     radiance = vec4(sum, through);
 }

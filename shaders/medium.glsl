@@ -2,35 +2,24 @@
 
 uniform float extinction;    // 1/m for each unit of density
 uniform mat3 colors;         // columns: albedo of red, green, blue
-uniform vec2 anisotropy;     // g, and the octaves: how many
-uniform vec3 octave;         // factors on weight, depth and g from one octave to the next
+uniform float anisotropy;    // mean cosine g
+uniform vec3 octave;         // weight of each octave of scattering; the first is 1
 
-const int MOST = 4;
-struct Phase { vec4 sun; };  // phase function of each octave, for one angle to the sun
-
-float henyey_greenstein(float g, float cosine) {
-    float d = 1.0 + g * g - 2.0 * g * cosine;
+// Each octave sees half the optical depth of the one before, so their transmittances are squares of each other.
+// Phase function of each octave, for one angle to the sun.
+vec3 phase_of(float cosine) {
+    vec3 g = anisotropy * vec3(1.0, 0.5, 0.25);
+    vec3 d = 1.0 + g * g - 2.0 * g * cosine;
     return (1.0 - g * g) / (4.0 * 3.14159265 * d * sqrt(d));
 }
 
-Phase phase_of(float cosine) {
-    vec4 p;
-    float g = anisotropy.x;
-    for (int n = 0; n < MOST; n++) {
-        p[n] = henyey_greenstein(g, cosine);
-        g *= octave.z;
-    }
-    return Phase(p);
-}
-
-vec3 scattered(vec3 albedo, vec3 depth, Phase phase) {
-    vec3 sum = vec3(0.0), weight = albedo;
-    float scale = 1.0;
-    for (int n = 0; n < int(anisotropy.y); n++) {
-        vec3 arrives = exp(-scale * depth);
-        sum += weight * (sun * (phase.sun[n] * arrives.x) + 0.5 * (sky * arrives.y + ground * arrives.z));
-        weight *= albedo * octave.x;
-        scale *= octave.y;
-    }
+vec3 scattered(vec3 albedo, vec3 depth, vec3 phase) {
+    vec3 third = exp(-0.25 * depth), second = third * third, first = second * second;
+    vec3 weight = albedo, sum;
+    sum = weight * (sun * (phase.x * first.x) + 0.5 * (sky * first.y + ground * first.z));
+    weight *= albedo;
+    sum += octave.y * weight * (sun * (phase.y * second.x) + 0.5 * (sky * second.y + ground * second.z));
+    weight *= albedo;
+    sum += octave.z * weight * (sun * (phase.z * third.x) + 0.5 * (sky * third.y + ground * third.z));
     return sum;
 }

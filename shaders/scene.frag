@@ -16,15 +16,16 @@ layout(location = 1) out float reach;
 
 const float FAR = 1e6;
 
-// What the smoke lets through from the sun and from the sky to a point of the floor; a point outside
-// the box looks through it from where its ray to the sun enters.
+// What the smoke lets through from the sun and from the sky to a point of the floor. A point outside the box
+// looks through it from where its ray to the sun enters; the sky is dimmed only near the box.
 vec2 light_on_floor(vec3 p) {
     vec3 s = mix(sun_direction, vec3(1e-7), lessThan(abs(sun_direction), vec3(1e-7)));
     vec2 span = box_span(p, s, vec3(0.0), extent);
-    float direct = span.y > max(span.x, 0.0) ? exp(-depths(p + s * max(span.x, 0.0)).x) : 1.0;
     vec3 nearest = clamp(p, vec3(0.0), extent);
+    bool through = span.y > max(span.x, 0.0);
+    vec3 clear = exp(-depths(through ? p + s * max(span.x, 0.0) : nearest));
     float away = length(p - nearest) / max(extent.x, extent.z);
-    return vec2(direct, mix(1.0, exp(-depths(nearest).y), exp(-4.0 * away)));
+    return vec2(through ? clear.x : 1.0, mix(1.0, clear.y, exp(-4.0 * away)));
 }
 
 vec3 floor_radiance(vec3 p) {

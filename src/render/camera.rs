@@ -59,6 +59,28 @@ impl Axes {
         Ray { origin: self.eye, direction: along.normalize() }
     }
 
+    /// The part of the picture that a box covers, as lower left and upper right in 0..1; all of it if the box
+    /// reaches behind the eye, `None` if it is out of sight.
+    pub fn window(&self, lo: [f32; 3], hi: [f32; 3]) -> Option<[[f32; 2]; 2]> {
+        let (width, height) = (self.right.norm_squared(), self.up.norm_squared());
+        let mut window = [[f32::MAX; 2], [f32::MIN; 2]];
+        for n in 0..8 {
+            let corner = std::array::from_fn(|a| if n >> a & 1 == 1 { hi[a] } else { lo[a] });
+            let to = Point3::<f32>::from(corner) - self.eye;
+            let depth = to.dot(&self.forward);
+            if depth < 1e-3 {
+                return Some([[0.0; 2], [1.0; 2]]);
+            }
+            let at = [to.dot(&self.right) / (width * depth), to.dot(&self.up) / (height * depth)];
+            for a in 0..2 {
+                window[0][a] = window[0][a].min(at[a] * 0.5 + 0.5);
+                window[1][a] = window[1][a].max(at[a] * 0.5 + 0.5);
+            }
+        }
+        let seen = (0..2).all(|a| window[0][a] < 1.0 && window[1][a] > 0.0);
+        seen.then(|| window.map(|corner| corner.map(|x| x.clamp(0.0, 1.0))))
+    }
+
     /// Clip space from world space, for lines and meshes. Depth covers everything from `near` on.
     pub fn clip_from_world(&self, near: f32) -> Matrix4<f32> {
         let (half_width, half_height) = (self.right.norm(), self.up.norm());

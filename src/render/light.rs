@@ -49,6 +49,7 @@ struct Scratch {
     planes: Vec<f32>,
     density: Vec<f32>,
     sun: Vec<f32>,
+    pass: [Vec<f32>; 2],
     coarse: Vec<f32>,
     beams: Vec<Vec<f32>>,
     ambient: Vec<[f32; 2]>,
@@ -96,17 +97,19 @@ impl LightVolume {
 
     /// The second half: the depths under a look, from the densities gathered last.
     pub fn cast(&mut self, look: &Look) {
-        let s = &mut self.scratch;
-        let fine = Nodes { dims: self.nodes, spacing: self.spacing, values: &s.density };
-        sweep(fine, look.extinction, unit(look.sun_direction), &mut s.sun);
-        let cells = self.nodes.array().map(|n| n - 1);
-        let coarse_cells = cells.map(|n| n.div_ceil(2));
-        let coarse_dims = node_dims(coarse_cells);
-        coarsen(fine, coarse_dims, &mut s.coarse);
-        let spacing = std::array::from_fn(|a| self.spacing[a] * cells[a] as f32 / coarse_cells[a] as f32);
-        let coarse = Nodes { dims: coarse_dims, spacing, values: &s.coarse };
-        gather_ambient(coarse, look.extinction, &mut s.beams, &mut s.ambient);
-        write_texels(self.nodes, &s.sun, coarse_dims, &s.ambient, &mut self.texels);
+        let (dims, spacing) = (self.nodes, self.spacing);
+        let Scratch { density, sun, pass, coarse, beams, ambient, .. } = &mut self.scratch;
+        let fine = Nodes { dims, spacing, values: density };
+        let half = node_dims(dims.array().map(|n| (n - 1).div_ceil(2)));
+        let cast_sun = || sweep(fine, look.extinction, unit(look.sun_direction), sun);
+        let cast_ambient = || {
+            coarsen(fine, half, pass, coarse);
+            let ratio = |a: usize| (dims.array()[a] - 1) as f32 / (half.array()[a] - 1) as f32;
+            let spacing = std::array::from_fn(|a| spacing[a] * ratio(a));
+            gather_ambient(Nodes { dims: half, spacing, values: coarse }, look.extinction, beams, ambient);
+        };
+        rayon::join(cast_sun, cast_ambient);
+        write_texels(dims, &self.scratch.sun, half, &self.scratch.ambient, &mut self.texels);
     }
 
     /// Nodes per cell and axis from the next [`LightVolume::gather`] on.
@@ -172,9 +175,7 @@ fn tents(nodes: usize, cells: usize) -> Vec<Tent> {
         let first = (middle - spacing).floor().max(0.0) as usize;
         let last = ((middle + spacing).ceil() as usize).min(cells);
         let weight = |cell: usize| (1.0 - (cell as f32 + 0.5 - middle).abs() / spacing).max(0.0);
-        let weights: Vec<f32> = (first..last).map(weight).collect();
-        let sum: f32 = weights.iter().sum();
-        Tent { first, weights: weights.iter().map(|w| w / sum).collect() }
+        Tent::new(first, (first..last).map(weight))
     };
     (0..nodes).map(tent).collect()
 }
@@ -205,16 +206,27 @@ fn gather_density(snapshot: &Snapshot, nodes: Dims, planes: &mut Vec<f32>, out: 
     out.clear();
     out.resize(nodes.cells(), 0.0);
     out.par_chunks_mut(plane).zip(&in_z).for_each(|(out, tent)| {
-        for (n, weight) in tent.weights.iter().enumerate() {
-            let from = &planes[(tent.first + n) * plane..][..plane];
-            out.iter_mut().zip(from).for_each(|(out, x)| *out += weight * x);
-        }
+        tent.mean_of_rows(planes, out);
     });
 }
 
 impl Tent {
+    fn new(first: usize, weights: impl Iterator<Item = f32>) -> Self {
+        let weights: Vec<f32> = weights.collect();
+        let sum: f32 = weights.iter().sum();
+        Self { first, weights: weights.iter().map(|w| w / sum).collect() }
+    }
+
     fn mean(&self, row: &[f32]) -> f32 {
         self.weights.iter().zip(&row[self.first..]).map(|(w, x)| w * x).sum()
+    }
+
+    /// The mean of whole rows, as long as `out`, of `rows`.
+    fn mean_of_rows(&self, rows: &[f32], out: &mut [f32]) {
+        for (n, weight) in self.weights.iter().enumerate() {
+            let row = &rows[(self.first + n) * out.len()..][..out.len()];
+            out.iter_mut().zip(row).for_each(|(out, x)| *out += weight * x);
+        }
     }
 }
 
@@ -247,116 +259,221 @@ impl RowSums {
     }
 }
 
-/// Every second node, each averaged with its neighbours.
-fn coarsen(fine: Nodes, dims: Dims, out: &mut Vec<f32>) {
-    let size = fine.dims.array();
-    let per_axis = |a: usize| (size[a] - 1) as f32 / (dims.array()[a] - 1) as f32;
-    let ratio: [f32; 3] = std::array::from_fn(per_axis);
-    let value = |n: usize| [fine.values[n]];
+/// `dims` nodes in place of those of `fine`, each the mean of the nodes around it. One axis at a time.
+fn coarsen(fine: Nodes, dims: Dims, pass: &mut [Vec<f32>; 2], out: &mut Vec<f32>) {
+    let from = fine.dims;
+    let [xs, ys, zs] = std::array::from_fn(|a| node_tents(dims.array()[a], from.array()[a]));
+    let [in_x, in_xy] = pass;
+    in_x.clear();
+    in_x.extend(fine.values.chunks_exact(from.nx).flat_map(|row| xs.iter().map(|tent| tent.mean(row))));
+    in_xy.clear();
+    in_xy.resize(dims.nx * dims.ny * from.nz, 0.0);
+    for (plane, out) in in_x.chunks_exact(dims.nx * from.ny).zip(in_xy.chunks_exact_mut(dims.nx * dims.ny)) {
+        ys.iter().zip(out.chunks_exact_mut(dims.nx)).for_each(|(tent, out)| tent.mean_of_rows(plane, out));
+    }
     out.clear();
     out.resize(dims.cells(), 0.0);
-    out.par_chunks_mut(dims.nx).enumerate().for_each(|(row, out)| {
-        for (i, out) in out.iter_mut().enumerate() {
-            let middle =
-                [i as f32 * ratio[0], (row % dims.ny) as f32 * ratio[1], (row / dims.ny) as f32 * ratio[2]];
-            // Eight taps a quarter of a coarse cell away weigh the 27 nodes around it.
-            let tap = |n: usize| {
-                let at = std::array::from_fn(|a| {
-                    middle[a] + (if n >> a & 1 == 1 { 0.25 } else { -0.25 }) * ratio[a]
-                });
-                trilinear(fine.dims, at, value)[0]
-            };
-            *out = (0..8).map(tap).sum::<f32>() * 0.125;
-        }
-    });
+    zs.iter().zip(out.chunks_exact_mut(dims.nx * dims.ny)).for_each(|(tent, out)| tent.mean_of_rows(in_xy, out));
+}
+
+/// Tents that make `coarse` nodes of `fine` ones; the first and the last stay where they are.
+fn node_tents(coarse: usize, fine: usize) -> Vec<Tent> {
+    let spacing = (fine - 1) as f32 / (coarse - 1) as f32;
+    let tent = |node: usize| {
+        let middle = node as f32 * spacing;
+        let first = (middle - spacing).ceil().max(0.0) as usize;
+        let last = ((middle + spacing).floor() as usize).min(fine - 1);
+        Tent::new(first, (first..=last).map(|n| (1.0 - (n as f32 - middle).abs() / spacing).max(0.0)))
+    };
+    (0..coarse).map(tent).collect()
 }
 
 /// Optical depth from every node towards `s`, a unit vector.
 fn sweep(field: Nodes, extinction: f32, s: [f32; 3], out: &mut Vec<f32>) {
     out.clear();
     out.resize(field.dims.cells(), 0.0);
-    let march = Sweep::new(field, extinction, s);
-    let layers = field.dims.array()[march.axis];
-    for n in 1..layers {
-        march.layer(n, out);
+    let sweep = Sweep::new(field, extinction, s);
+    let mut layers = Layers::new(sweep.size[0] * sweep.size[1]);
+    sweep.load(0, &mut layers.density_before);
+    for n in 1..field.dims.array()[sweep.axis] {
+        sweep.load(n, &mut layers.density);
+        sweep.cross(&mut layers);
+        sweep.store(n, &layers.depth, out);
+        std::mem::swap(&mut layers.depth_before, &mut layers.depth);
+        std::mem::swap(&mut layers.density_before, &mut layers.density);
     }
 }
 
-/// One direction's layers and the taps between them. `axis` is the one along which `s` is longest;
-/// `u` and `v` are the others, `u` the one that varies faster in memory.
+/// One direction's layers and the taps between them. `axis` is the one along which `s` is longest; layers are
+/// stored with `u`, the other axis that varies faster in memory, running fastest.
 struct Sweep<'a> {
     field: Nodes<'a>,
     axis: usize,
-    u: usize,
-    v: usize,
     /// Whether the light comes from the side where the coordinate is greatest.
     from_top: bool,
     /// Optical depth between layers along s for each unit of density.
     length: f32,
     /// Where s meets the layer before, in nodes along u and v from the node it left.
     offset: [f32; 2],
-    stride: [usize; 3],
+    /// Nodes along u and v, and how far apart they are in memory.
+    size: [usize; 2],
+    stride: [usize; 2],
+}
+
+/// A layer of nodes and the one before it.
+struct Layers {
+    density: Vec<f32>,
+    density_before: Vec<f32>,
+    depth: Vec<f32>,
+    depth_before: Vec<f32>,
+    arriving: Vec<f32>,
+}
+
+impl Layers {
+    fn new(nodes: usize) -> Self {
+        let zeros = || vec![0.0; nodes];
+        Self {
+            density: zeros(),
+            density_before: zeros(),
+            depth: zeros(),
+            depth_before: zeros(),
+            arriving: zeros(),
+        }
+    }
 }
 
 impl<'a> Sweep<'a> {
     fn new(field: Nodes<'a>, extinction: f32, s: [f32; 3]) -> Self {
-        // In nodes, not metres: layers must be crossed before columns are.
-        let in_nodes: [f32; 3] = std::array::from_fn(|a| (s[a] / field.spacing[a]).abs());
-        let axis = (0..3)
-            .max_by(|&a, &b| (in_nodes[a] + a as f32 * 1e-6).total_cmp(&(in_nodes[b] + b as f32 * 1e-6)));
-        let axis = axis.expect("three axes");
-        let (u, v) = [(1, 2), (0, 2), (0, 1)][axis];
+        // In nodes, not metres: layers must be crossed before columns are. On a tie the later axis, whose
+        // layers lie closer together in memory.
+        let in_nodes = |a: usize| (s[a] / field.spacing[a]).abs() * (1.0 + 1e-5 * a as f32);
+        let axis = (0..3).max_by(|&a, &b| in_nodes(a).total_cmp(&in_nodes(b))).expect("three axes");
+        let across = [[1, 2], [0, 2], [0, 1]][axis];
         let length = field.spacing[axis] / s[axis].abs();
-        let offset = [u, v].map(|a| s[a] * length / field.spacing[a]);
-        let length = length * extinction;
-        let stride = [1, field.dims.nx, field.dims.nx * field.dims.ny];
-        Self { field, axis, u, v, from_top: s[axis] > 0.0, length, offset, stride }
-    }
-
-    /// Fills the `n`th layer from the light, given the one before.
-    fn layer(&self, n: usize, out: &mut [f32]) {
-        let size = self.field.dims.array();
-        let place = |n: usize| if self.from_top { size[self.axis] - 1 - n } else { n };
-        let (here, before) = (place(n) * self.stride[self.axis], place(n - 1) * self.stride[self.axis]);
-        for v in 0..size[self.v] {
-            for u in 0..size[self.u] {
-                let node = here + u * self.stride[self.u] + v * self.stride[self.v];
-                out[node] = self.depth(node, before, [u, v], out);
-            }
+        Self {
+            field,
+            axis,
+            from_top: s[axis] > 0.0,
+            length: length * extinction,
+            offset: across.map(|a| s[a] * length / field.spacing[a]),
+            size: across.map(|a| field.dims.array()[a]),
+            stride: across.map(|a| stride(field.dims, a)),
         }
     }
 
-    fn depth(&self, node: usize, before: usize, at: [usize; 2], depths: &[f32]) -> f32 {
-        let size = [self.field.dims.array()[self.u], self.field.dims.array()[self.v]];
-        let density = self.field.values[node];
-        let mut inside = 1.0_f32;
-        let (mut lo, mut f) = ([0; 2], [0.0; 2]);
-        for a in 0..2 {
-            let (x, last) = (at[a] as f32 + self.offset[a], (size[a] - 1) as f32);
-            // Rounding must not push a beam along the border out of the box.
-            let beyond = (x - last).max(-x).max(0.0);
-            if beyond > 1e-4 {
-                inside = inside.min(1.0 - beyond / self.offset[a].abs());
-            }
-            let x = x.clamp(0.0, last);
-            lo[a] = (x as usize).min(size[a].saturating_sub(2));
-            f[a] = x - lo[a] as f32;
-        }
-        if inside < 1.0 {
-            return self.length * inside.max(0.0) * density;
-        }
-        let base = before + lo[0] * self.stride[self.u] + lo[1] * self.stride[self.v];
-        let (du, dv) = (
-            if size[0] > 1 { self.stride[self.u] } else { 0 },
-            if size[1] > 1 { self.stride[self.v] } else { 0 },
-        );
-        let tap = |values: &[f32]| {
-            let near = values[base] + (values[base + du] - values[base]) * f[0];
-            let far = values[base + dv] + (values[base + dv + du] - values[base + dv]) * f[0];
-            near + (far - near) * f[1]
-        };
-        (tap(depths) + self.length * 0.5 * (density + tap(self.field.values))).min(OPAQUE)
+    /// Where the `n`th layer from the light starts in memory.
+    fn start(&self, n: usize) -> usize {
+        let last = self.field.dims.array()[self.axis] - 1;
+        (if self.from_top { last - n } else { n }) * stride(self.field.dims, self.axis)
     }
+
+    fn load(&self, n: usize, layer: &mut [f32]) {
+        for (v, row) in layer.chunks_exact_mut(self.size[0]).enumerate() {
+            let from = self.field.values[self.start(n) + v * self.stride[1]..].iter();
+            row.iter_mut().zip(from.step_by(self.stride[0])).for_each(|(to, x)| *to = *x);
+        }
+    }
+
+    fn store(&self, n: usize, layer: &[f32], out: &mut [f32]) {
+        for (v, row) in layer.chunks_exact(self.size[0]).enumerate() {
+            let to = out[self.start(n) + v * self.stride[1]..].iter_mut();
+            to.step_by(self.stride[0]).zip(row).for_each(|(to, x)| *to = *x);
+        }
+    }
+
+    /// Fills `depth` from the layer before.
+    fn cross(&self, layers: &mut Layers) {
+        let half = 0.5 * self.length;
+        let Layers { density, density_before, depth, depth_before, arriving } = layers;
+        for ((sum, depth), density) in arriving.iter_mut().zip(&*depth_before).zip(&*density_before) {
+            *sum = depth + half * density;
+        }
+        let [taps_u, taps_v] = [self.taps(0), self.taps(1)];
+        let width = self.size[0];
+        for (v, row) in depth.chunks_exact_mut(width).enumerate() {
+            let density = &density[v * width..][..width];
+            if let Some(first) = taps_v.base(v, self.size[1]) {
+                let near = &arriving[first * width..][..width];
+                let far = &arriving[taps_v.next(first, self.size[1]) * width..][..width];
+                self.cross_row(row, density, [near, far], &taps_u, taps_v.fraction);
+            }
+            self.cross_border(row, density, v, &taps_u, taps_v.base(v, self.size[1]).is_some());
+        }
+    }
+
+    /// The nodes of a row whose ray to the layer before stays in the box.
+    fn cross_row(&self, out: &mut [f32], density: &[f32], [near, far]: [&[f32]; 2], u: &Taps, v: f32) {
+        let half = 0.5 * self.length;
+        let (range, width) = (u.range(out.len()), out.len());
+        let first = (range.start as isize + u.whole) as usize;
+        let second = first + usize::from(first + 1 < width && u.fraction > 0.0);
+        let count = range.len();
+        let (near, near_next) = (&near[first..], &near[second..]);
+        let (far, far_next) = (&far[first..], &far[second..]);
+        let (out, density) = (&mut out[range.clone()], &density[range]);
+        let (a, b) = ((1.0 - u.fraction) * (1.0 - v), u.fraction * (1.0 - v));
+        let (c, d) = ((1.0 - u.fraction) * v, u.fraction * v);
+        let (near, near_next) = (&near[..count], &near_next[..count]);
+        let (far, far_next) = (&far[..count], &far_next[..count]);
+        for i in 0..count {
+            let arrives = a * near[i] + b * near_next[i] + c * far[i] + d * far_next[i];
+            out[i] = (arrives + half * density[i]).min(OPAQUE);
+        }
+    }
+
+    /// The nodes of a row whose ray leaves the box before it meets the layer: what is left of its way,
+    /// through medium like the node's.
+    fn cross_border(&self, out: &mut [f32], density: &[f32], v: usize, u: &Taps, row_inside: bool) {
+        let inside = if row_inside { u.range(out.len()) } else { 0..0 };
+        let share_v = share_inside(v, self.offset[1], self.size[1]);
+        for i in (0..out.len()).filter(|i| !inside.contains(i)) {
+            let share = share_v.min(share_inside(i, self.offset[0], self.size[0]));
+            out[i] = (self.length * share * density[i]).min(OPAQUE);
+        }
+    }
+
+    fn taps(&self, a: usize) -> Taps {
+        // Rounding must not push a beam along the border, or from node to node, off its nodes.
+        let nearest = self.offset[a].round();
+        let offset = if (self.offset[a] - nearest).abs() < 1e-4 { nearest } else { self.offset[a] };
+        Taps { whole: offset.floor() as isize, fraction: offset - offset.floor() }
+    }
+}
+
+/// Which nodes of the layer before lie around a ray, along one axis.
+struct Taps {
+    whole: isize,
+    fraction: f32,
+}
+
+impl Taps {
+    /// The first of the two nodes, or `None` if the ray is outside.
+    fn base(&self, at: usize, size: usize) -> Option<usize> {
+        self.range(size).contains(&at).then(|| (at as isize + self.whole) as usize)
+    }
+
+    fn next(&self, base: usize, size: usize) -> usize {
+        if self.fraction > 0.0 { (base + 1).min(size - 1) } else { base }
+    }
+
+    /// The nodes whose rays are inside.
+    fn range(&self, size: usize) -> std::ops::Range<usize> {
+        let last = size as isize - 1 - isize::from(self.fraction > 0.0);
+        let clamp = |n: isize| n.clamp(0, size as isize) as usize;
+        let (start, end) = (clamp(-self.whole), clamp(last - self.whole + 1));
+        start.min(end)..end
+    }
+}
+
+/// The share of the way from node `at` to `at + offset` that is within the `size` nodes.
+fn share_inside(at: usize, offset: f32, size: usize) -> f32 {
+    let to = at as f32 + offset;
+    let beyond = (to - (size - 1) as f32).max(-to).max(0.0);
+    if beyond > 0.0 { (1.0 - beyond / offset.abs()).max(0.0) } else { 1.0 }
+}
+
+fn stride(dims: Dims, axis: usize) -> usize {
+    [1, dims.nx, dims.nx * dims.ny][axis]
 }
 
 /// The edges of a cube: directions in which the sky is looked at.
@@ -392,18 +509,35 @@ fn gather_ambient(field: Nodes, extinction: f32, depths: &mut Vec<Vec<f32>>, out
 }
 
 fn write_texels(nodes: Dims, sun: &[f32], coarse: Dims, ambient: &[[f32; 2]], out: &mut Vec<[f16; 4]>) {
-    let ratio: [f32; 3] =
-        std::array::from_fn(|a| (coarse.array()[a] - 1) as f32 / (nodes.array()[a] - 1) as f32);
+    let [xs, ys, zs] = std::array::from_fn(|a| between(nodes.array()[a], coarse.array()[a]));
     out.clear();
     out.resize(nodes.cells(), [f16::ZERO; 4]);
-    out.par_chunks_mut(nodes.nx).enumerate().for_each(|(row, texels)| {
-        let (j, k) = (row % nodes.ny, row / nodes.ny);
-        for (i, texel) in texels.iter_mut().enumerate() {
-            let at = [i as f32 * ratio[0], j as f32 * ratio[1], k as f32 * ratio[2]];
-            let [sky, ground] = trilinear(coarse, at, |n| ambient[n]);
-            *texel = [sun[i + nodes.nx * row], sky, ground, 0.0].map(f16::from_f32);
-        }
+    out.par_chunks_mut(nodes.nx).enumerate().with_min_len(32).for_each(|(row, texels)| {
+        let ((y, fy), (z, fz)) = (ys[row % nodes.ny], zs[row / nodes.ny]);
+        let coarse_row = |j: usize, k: usize| &ambient[coarse.index(0, j, k)..][..coarse.nx];
+        let rows = [coarse_row(y, z), coarse_row(y + 1, z), coarse_row(y, z + 1), coarse_row(y + 1, z + 1)];
+        let column = |i: usize| lerp(lerp(rows[0][i], rows[1][i], fy), lerp(rows[2][i], rows[3][i], fy), fz);
+        let narrow: Vec<[f32; 2]> = (0..coarse.nx).map(column).collect();
+        let sun = &sun[row * nodes.nx..][..nodes.nx];
+        let wide: Vec<[f32; 4]> = (xs.iter().zip(sun))
+            .map(|(&(x, f), &sun)| {
+                let [sky, ground] = lerp(narrow[x], narrow[x + 1], f);
+                [sun, sky, ground, 0.0]
+            })
+            .collect();
+        let halves: &mut [f16] = bytemuck::cast_slice_mut(texels);
+        halves.convert_from_f32_slice(bytemuck::cast_slice(&wide));
     });
+}
+
+/// For each of `fine` nodes the coarse node before it and the share of the one after.
+fn between(fine: usize, coarse: usize) -> Vec<(usize, f32)> {
+    let at = |n: usize| {
+        let x = n as f32 * (coarse - 1) as f32 / (fine - 1) as f32;
+        let lo = (x as usize).min(coarse - 2);
+        (lo, x - lo as f32)
+    };
+    (0..fine).map(at).collect()
 }
 
 #[cfg(test)]

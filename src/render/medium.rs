@@ -2,8 +2,9 @@
 
 use crate::look::{Look, Scattering};
 
-/// Most octaves of scattering.
-pub const MOST_OCTAVES: usize = 4;
+/// Octaves of scattering. Each sees half the optical depth and half the mean cosine of the one before, so
+/// their transmittances are squares of each other and cost one exponential.
+pub const OCTAVES: usize = 3;
 
 /// The constants of a look as a march needs them.
 #[derive(Clone, Debug, PartialEq)]
@@ -14,10 +15,8 @@ pub struct Medium {
     pub colors: [[f32; 3]; 3],
     /// Mean cosine of the phase function.
     pub anisotropy: f32,
-    /// How many octaves are summed; 1 is single scattering.
-    pub octaves: usize,
-    /// Factors from one octave to the next on weight, optical depth and mean cosine.
-    pub falloff: [f32; 3],
+    /// Weight of each octave; the first is 1, and the others are 0 for single scattering.
+    pub octaves: [f32; OCTAVES],
     /// Unit vector towards the sun.
     pub sun_direction: [f32; 3],
     /// Irradiance of the sun.
@@ -35,8 +34,7 @@ impl Medium {
             extinction: look.extinction.max(0.0),
             colors: look.colors,
             anisotropy: look.anisotropy.clamp(-0.95, 0.95),
-            octaves: if look.scattering == Scattering::Single { 1 } else { MOST_OCTAVES },
-            falloff: [0.5, 0.5, 0.5],
+            octaves: if look.scattering == Scattering::Single { [1.0, 0.0, 0.0] } else { WEIGHTS },
             sun_direction: super::light::unit(look.sun_direction),
             sun: look.sun,
             sky: look.sky,
@@ -45,26 +43,30 @@ impl Medium {
     }
 
     /// Phase function of each octave for one cosine between the view ray and the way to the sun.
-    pub fn phase(&self, cosine: f32) -> [f32; MOST_OCTAVES] {
-        std::array::from_fn(|n| henyey_greenstein(self.anisotropy * self.falloff[2].powi(n as i32), cosine))
+    pub fn phase(&self, cosine: f32) -> [f32; OCTAVES] {
+        [1.0, 0.5, 0.25].map(|share| henyey_greenstein(self.anisotropy * share, cosine))
     }
 
     /// Radiance for each unit of extinction, J in [`crate::render`]: from the albedo, the depths of the light
     /// volume and [`Medium::phase`].
-    pub fn scattered(&self, albedo: [f32; 3], depth: [f32; 3], phase: &[f32; MOST_OCTAVES]) -> [f32; 3] {
-        let (mut sum, mut weight, mut scale) = ([0.0; 3], albedo, 1.0);
-        for phase in &phase[..self.octaves] {
-            let arrives = depth.map(|d| (-scale * d).exp());
+    pub fn scattered(&self, albedo: [f32; 3], depth: [f32; 3], phase: &[f32; OCTAVES]) -> [f32; 3] {
+        let third = depth.map(|d| (-0.25 * d).exp());
+        let second = third.map(|x| x * x);
+        let first = second.map(|x| x * x);
+        let (mut sum, mut weight) = ([0.0; 3], albedo);
+        for (n, arrives) in [first, second, third].iter().enumerate() {
             for c in 0..3 {
                 let ambient = 0.5 * (self.sky[c] * arrives[1] + self.ground[c] * arrives[2]);
-                sum[c] += weight[c] * (self.sun[c] * phase * arrives[0] + ambient);
-                weight[c] *= albedo[c] * self.falloff[0];
+                sum[c] += self.octaves[n] * weight[c] * (self.sun[c] * phase[n] * arrives[0] + ambient);
+                weight[c] *= albedo[c];
             }
-            scale *= self.falloff[1];
         }
         sum
     }
 }
+
+/// Weights of the octaves.
+const WEIGHTS: [f32; OCTAVES] = [1.0, 0.5, 0.25];
 
 /// The phase function of Henyey and Greenstein (1941) \[1/sr\], for the cosine between the ways before
 /// and after scattering.

@@ -6,7 +6,7 @@
 //!
 //! ```text
 //! L = ∫ T(t) σ_t(t) J(t) dt + T(end) L_behind        T(t) = exp(−∫ σ_t)
-//! J = Σ_n w_n αⁿ⁺¹ [ E p(cⁿg, cos θ) e^(−aⁿ τ_sun) + ½ (L_sky e^(−aⁿ τ_sky) + L_ground e^(−aⁿ τ_ground)) ]
+//! J = Σ_n w_n αⁿ⁺¹ [ E p(g/2ⁿ, cos θ) e^(−τ_sun/2ⁿ) + ½ (L_sky e^(−τ_sky/2ⁿ) + L_ground e^(−τ_ground/2ⁿ)) ]
 //! ```
 //!
 //! with n = 0 alone for single scattering and more terms for [`Scattering::Octaves`] (Wrenninge, Kulla
@@ -87,6 +87,8 @@ pub enum Mode {
 pub struct Quality {
     /// The march runs at the size of the picture divided by this: 1, 2 or 4.
     pub divide: u32,
+    /// Samples per cell edge, as a factor on [`Look::samples`].
+    pub samples: f32,
     /// Step over bricks in which nothing is.
     pub bricks: bool,
     /// Pictures with different offsets that are averaged into one.
@@ -95,9 +97,9 @@ pub struct Quality {
 
 impl Quality {
     /// For files: full size.
-    pub const FINAL: Self = Self { divide: 1, bricks: true, passes: 1 };
+    pub const FINAL: Self = Self { divide: 1, samples: 1.0, bricks: true, passes: 1 };
     /// For a window in motion: half size.
-    pub const INTERACTIVE: Self = Self { divide: 2, bricks: true, passes: 1 };
+    pub const INTERACTIVE: Self = Self { divide: 2, samples: 0.6, bricks: true, passes: 1 };
 }
 
 impl Default for Quality {

@@ -22,6 +22,7 @@ use glium::texture::{Texture2d, UncompressedFloatFormat};
 use glium::uniforms::UniformValue;
 use glium::vertex::EmptyVertexAttributes;
 use glium::{DrawParameters, Program, Rect, Surface};
+use rayon::prelude::*;
 
 use super::camera::Axes;
 use super::light::LightVolume;
@@ -172,6 +173,7 @@ impl Renderer {
         let inputs = Inputs::default()
             .picture("scene", &targets.scene)
             .picture("noise", &self.noise)
+            .vec2("corner", [left as f32, bottom as f32])
             .float("exposure", view.look.exposure.exp2());
         screen_pass(target, &self.programs.present, &inputs, &parameters, "the present pass")
     }
@@ -183,14 +185,17 @@ impl Renderer {
         let axes = Axes::of(view.camera, size[0] as f32 / size[1] as f32);
         let inputs = self.shared_inputs(view, &axes);
         let pass = self.passes.next(self.subject(size, view));
+        let window = self.window(view.mode, &axes, size);
         let targets = self.targets.as_ref().expect("made by fit");
         let [behind, before] = self.lines(view, &axes);
         self.draw_scene(targets, &inputs)?;
         self.draw_lines(targets, &axes, &behind)?;
-        if let Some(frame) = pass {
-            self.draw_march(targets, &inputs, view, frame)?;
+        if let Some(window) = window {
+            if let Some(frame) = pass {
+                self.draw_march(targets, &inputs, view, frame, window)?;
+            }
+            self.draw_composite(targets, window)?;
         }
-        self.draw_composite(targets)?;
         self.draw_lines(targets, &axes, &before)?;
         if view.cursor.is_some() {
             self.draw_cursor(targets, &inputs)?;
@@ -207,6 +212,22 @@ impl Renderer {
             size,
             quality: self.quality,
         }
+    }
+
+    /// The part of the picture in which there can be anything to march through, in pixels; `None` if there
+    /// is none.
+    fn window(&self, mode: Mode, axes: &Axes, size: [u32; 2]) -> Option<Rect> {
+        let all = [[0.0; 3], self.grid.extent()];
+        let bounds = if mode == Mode::Smoke && self.quality.bricks { self.grid.bounds } else { all };
+        if bounds[0][0] > bounds[1][0] {
+            return None;
+        }
+        let [lo, hi] = axes.window(bounds[0], bounds[1])?;
+        let down = |uv: f32, n: u32| ((uv * n as f32) as u32).saturating_sub(1);
+        let up = |uv: f32, n: u32| ((uv * n as f32).ceil() as u32 + 1).min(n);
+        let (left, bottom) = (down(lo[0], size[0]), down(lo[1], size[1]));
+        let (right, top) = (up(hi[0], size[0]), up(hi[1], size[1]));
+        Some(Rect { left, bottom, width: right.saturating_sub(left), height: top.saturating_sub(bottom) })
     }
 
     /// Makes textures of the right size.
@@ -246,9 +267,9 @@ impl Renderer {
             .vec3("ground", medium.ground)
             .float("extinction", medium.extinction)
             .with("colors", UniformValue::Mat3(medium.colors))
-            .vec2("anisotropy", [medium.anisotropy, medium.octaves as f32])
-            .vec3("octave", medium.falloff)
-            .float("dt", grid.h / view.look.samples.clamp(0.05, 16.0))
+            .float("anisotropy", medium.anisotropy)
+            .vec3("octave", medium.octaves)
+            .float("dt", grid.h / (view.look.samples * self.quality.samples).clamp(0.05, 16.0))
             .vec4("cursor", cursor)
             .vec3("cursor_color", view.cursor.map_or([0.0; 3], |c| c.color))
             .vec3("background_top", view.look.background[0])
@@ -271,6 +292,7 @@ impl Renderer {
         inputs: &Inputs,
         view: &View,
         frame: Frame,
+        window: Rect,
     ) -> Result<(), RenderError> {
         let inputs = inputs
             .clone()
@@ -281,7 +303,21 @@ impl Renderer {
             Mode::Smoke => (&self.programs.march, self.march_inputs(inputs)),
             Mode::Velocity | Mode::Vorticity => (&self.programs.field, self.field_inputs(inputs, view.mode)),
         };
-        let parameters = DrawParameters { blend: averaging(frame.weight), ..DrawParameters::default() };
+        let step = targets.divide;
+        // One texel more all around, for the interpolation of a divided march.
+        let first = |n: u32| (n / step).saturating_sub(1);
+        let count = |from: u32, n: u32| (from + n).div_ceil(step) + 1 - first(from);
+        let scissor = Rect {
+            left: first(window.left),
+            bottom: first(window.bottom),
+            width: count(window.left, window.width),
+            height: count(window.bottom, window.height),
+        };
+        let parameters = DrawParameters {
+            blend: averaging(frame.weight),
+            scissor: Some(scissor),
+            ..DrawParameters::default()
+        };
         let mut surface = self.surface(&targets.marched)?;
         screen_pass(&mut surface, program, &inputs, &parameters, "the march")
     }
@@ -312,7 +348,7 @@ impl Renderer {
             .float("thickness", 24.0 / longest)
     }
 
-    fn draw_composite(&self, targets: &Targets) -> Result<(), RenderError> {
+    fn draw_composite(&self, targets: &Targets, window: Rect) -> Result<(), RenderError> {
         let marched_size = [targets.marched.width() as f32, targets.marched.height() as f32];
         let inputs = Inputs::default()
             .picture("marched", &targets.marched)
@@ -322,9 +358,12 @@ impl Renderer {
             source: LinearBlendingFactor::One,
             destination: LinearBlendingFactor::SourceAlpha,
         };
-        let parameters = DrawParameters { blend: blend(over), ..DrawParameters::default() };
+        let parameters =
+            DrawParameters { blend: blend(over), scissor: Some(window), ..DrawParameters::default() };
+        let program =
+            if targets.divide == 1 { &self.programs.overlay } else { &self.programs.composite };
         let mut surface = self.surface(&targets.scene)?;
-        screen_pass(&mut surface, &self.programs.composite, &inputs, &parameters, "the composite pass")
+        screen_pass(&mut surface, program, &inputs, &parameters, "the composite pass")
     }
 
     fn draw_lines(&self, targets: &Targets, axes: &Axes, lines: &[Line]) -> Result<(), RenderError> {
@@ -415,7 +454,9 @@ impl Grid {
     }
 
     fn of(snapshot: &Snapshot) -> Self {
-        let top = |value: fn(&[half::f16; 4]) -> f32| snapshot.velocity.iter().map(value).fold(0.0, f32::max);
+        let top = |value: fn(&[half::f16; 4]) -> f32| {
+            snapshot.velocity.par_iter().with_min_len(4096).map(value).reduce(|| 0.0, f32::max)
+        };
         Self {
             dims: snapshot.dims,
             h: snapshot.h,

@@ -26,6 +26,7 @@ pub(super) struct Programs {
     pub march: Program,
     pub field: Program,
     pub composite: Program,
+    pub overlay: Program,
     pub cursor: Program,
     pub present: Program,
 }
@@ -44,6 +45,7 @@ impl Programs {
             march: screen("march", include_str!("../../../shaders/march.frag"))?,
             field: screen("field", include_str!("../../../shaders/field.frag"))?,
             composite: screen("composite", include_str!("../../../shaders/composite.frag"))?,
+            overlay: screen("overlay", include_str!("../../../shaders/overlay.frag"))?,
             cursor: screen("cursor", include_str!("../../../shaders/cursor.frag"))?,
             present: screen("present", include_str!("../../../shaders/present.frag"))?,
         })
