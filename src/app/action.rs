@@ -71,12 +71,12 @@ pub const BINDINGS: [Binding; 19] = [
     plain("3", Action::Stand(Standpoint::Right), "right view"),
     plain("7", Action::Stand(Standpoint::Top), "top view"),
     Binding { key: "Z", ctrl: true, shift: false, action: Action::Undo, help: "undo" },
+    Binding { key: "Y", ctrl: true, shift: false, action: Action::Redo, help: "redo" },
     Binding { key: "Z", ctrl: true, shift: true, action: Action::Redo, help: "redo" },
     plain("Tab", Action::TogglePanel, "show or hide the panel"),
     plain("F1", Action::ToggleHelp, "this help"),
     plain("F12", Action::Picture, "save a picture"),
     plain("Esc", Action::Exit, "close the help, then the window"),
-    Binding { key: "Y", ctrl: true, shift: false, action: Action::Redo, help: "redo" },
 ];
 
 /// What the mouse does in the view, for the help.
@@ -162,7 +162,7 @@ mod tests {
 
     #[test]
     fn labels_are_as_on_the_keyboard() {
-        assert_eq!(Action::Redo.key(), "Ctrl Shift Z");
+        assert_eq!(Action::Redo.key(), "Ctrl Y");
         assert_eq!(Action::Step.key(), ".");
     }
 }

@@ -175,6 +175,17 @@ enum Outcome {
     Close,
 }
 
+impl Outcome {
+    /// The weightier of the two: closing over drawing, and drawing earlier over later.
+    fn or(self, other: Self) -> Self {
+        match (self, other) {
+            (Self::Close, _) | (_, Self::Close) => Self::Close,
+            (Self::DrawAgainBy(a), Self::DrawAgainBy(b)) => Self::DrawAgainBy(a.min(b)),
+            (Self::Nothing, other) | (other, Self::Nothing) => other,
+        }
+    }
+}
+
 impl App {
     fn wake_by(&mut self, at: Instant) {
         self.wake_at = Some(self.wake_at.map_or(at, |earlier| earlier.min(at)));
@@ -240,12 +251,22 @@ impl Screen {
             self.window.request_redraw();
             return self.act(action, now);
         }
+        let click = matches!(event, WindowEvent::MouseInput { .. });
+        let before = if click { self.pass(now) } else { Outcome::Nothing };
         let response = self.egui.on_event(&self.window, event);
         if response.repaint {
             self.window.request_redraw();
         }
         self.mouse(event, held, now);
-        Outcome::Nothing
+        before.or(if click { self.pass(now) } else { Outcome::Nothing })
+    }
+
+    /// Lets the panel see what has happened so far, without drawing it. Around each press and release, so that
+    /// a flick of the mouse between two pictures is a drag and not nothing; it costs less than a millisecond.
+    fn pass(&mut self, now: Instant) -> Outcome {
+        let actions = self.show_panel();
+        let outcomes = actions.into_iter().map(|action| self.act(action, now));
+        outcomes.fold(Outcome::Nothing, Outcome::or)
     }
 
     /// The action of a key, unless something is being typed.
@@ -335,21 +356,11 @@ impl Screen {
             self.renderer.upload(snapshot)?;
             self.pace.moves(begin);
         }
-        let actions = self.show_panel();
-        let mut outcome = Outcome::Nothing;
-        for action in actions {
-            match self.act(action, begin) {
-                Outcome::Nothing => {}
-                other => outcome = other,
-            }
-        }
+        let asked = self.pass(begin);
         self.session.sync();
         self.draw(begin)?;
         self.note(begin);
-        Ok(match outcome {
-            Outcome::Nothing => self.next(begin),
-            other => other,
-        })
+        Ok(asked.or(self.next(begin)))
     }
 
     /// Lays out the panel; the view gets what is left.

@@ -45,14 +45,14 @@ pub fn show(ctx: &Context, model: &mut Model, readout: &Readout) -> Out {
 }
 
 fn contents(ui: &mut egui::Ui, model: &mut Model, readout: &Readout, out: &mut Out) {
-    let padding = Frame::new().inner_margin(Margin::symmetric(10, 8)).fill(theme::GROUND);
+    let padding = Frame::new().inner_margin(Margin::symmetric(theme::MARGIN as i8, 8)).fill(theme::GROUND);
     TopBottomPanel::top("transport").frame(padding).show_separator_line(false).show_inside(ui, |ui| {
         transport::show(ui, model, readout, out);
     });
     let line = ui.available_rect_before_wrap();
     ui.painter().hline(line.x_range(), line.top(), Stroke::new(1.0, theme::LINE));
     ScrollArea::vertical().auto_shrink(false).show(ui, |ui| {
-        Frame::new().inner_margin(Margin::symmetric(10, 6)).show(ui, |ui| {
+        Frame::new().inner_margin(Margin::symmetric(theme::MARGIN as i8, 6)).show(ui, |ui| {
             brush::show(ui, model, out);
             smoke::show(ui, model, out);
             flow::show(ui, model, out);

@@ -2,13 +2,17 @@
 
 use std::ops::RangeInclusive;
 
-use egui::{Align2, Color32, DragValue, FontId, Rect, Response, Sense, Slider, SliderClamping, Ui, vec2};
+use egui::{
+    Align2, Color32, DragValue, FontId, Rect, Response, Sense, Slider, SliderClamping, Stroke, Ui, pos2, vec2,
+};
 
 use super::{Out, theme};
 
 const LABEL: f32 = 100.0;
 const NUMBER: f32 = 62.0;
 const HEIGHT: f32 = 20.0;
+/// Radius of the handle of a slider.
+const HANDLE: f32 = 6.0;
 
 /// A number that can be set.
 pub struct Row {
@@ -85,13 +89,39 @@ impl Row {
     fn slider(&self, ui: &mut Ui, value: &mut f32) -> Response {
         let free = ui.available_width() - NUMBER - ui.spacing().item_spacing.x;
         ui.spacing_mut().slider_width = free.max(40.0);
+        ui.spacing_mut().interact_size.y = HANDLE * 2.5;
         ui.visuals_mut().selection.bg_fill = self.color;
         let slider = Slider::new(value, self.soft.clone())
             .show_value(false)
             .clamping(SliderClamping::Never)
             .logarithmic(self.logarithmic)
-            .smallest_positive(1e-3);
-        ui.add(slider).on_hover_text(format!("{} [{}]", self.help, self.unit))
+            .smallest_positive(1e-3)
+            .trailing_fill(!self.has_two_sides());
+        let response = ui.add(slider);
+        if self.has_two_sides() {
+            self.fill_from_zero(ui, response.rect, *value);
+        }
+        response.on_hover_text(format!("{} [{}]", self.help, self.unit))
+    }
+
+    /// Whether zero is a value in the middle rather than the end.
+    fn has_two_sides(&self) -> bool {
+        !self.logarithmic && *self.soft.start() < 0.0 && *self.soft.end() > 0.0
+    }
+
+    /// The filled part of a slider with two sides: from zero to the handle, and a tick at zero.
+    fn fill_from_zero(&self, ui: &Ui, rect: Rect, value: f32) {
+        let range = rect.x_range().shrink(HANDLE);
+        let x = |v: f32| egui::remap_clamp(v, self.soft.clone(), range.min..=range.max);
+        let (zero, at, y) = (x(0.0), x(value), rect.center().y);
+        let tick = Stroke::new(1.0, theme::QUIET);
+        if (at - zero).abs() > HANDLE {
+            let end = at - HANDLE * (at - zero).signum();
+            let half = 0.5 * ui.spacing().slider_rail_height;
+            let fill = Rect::from_two_pos(pos2(zero, y - half), pos2(end, y + half));
+            ui.painter().rect_filled(fill, 1.0, self.color);
+            ui.painter().vline(zero, y - 4.0..=y + 4.0, tick);
+        }
     }
 
     fn number(&self, ui: &mut Ui, value: &mut f32) {

@@ -4,6 +4,8 @@ use egui::{Color32, CornerRadius, FontFamily, FontId, Margin, Stroke, Style, Tex
 
 /// Width of the panel \[pt\].
 pub const WIDTH: f32 = 304.0;
+/// Room at the left and the right of what is in it \[pt\]; the bar that scrolls fits into it.
+pub const MARGIN: f32 = 12.0;
 /// Behind everything in the panel.
 pub const GROUND: Color32 = Color32::from_rgb(0x17, 0x19, 0x1d);
 /// Behind the head of a section.

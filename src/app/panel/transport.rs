@@ -85,7 +85,7 @@ fn line(ui: &mut Ui, contents: impl FnOnce(&mut Ui)) {
 
 /// A button with its key at its right end; three of them fill a line.
 fn button(ui: &mut Ui, text: &str, action: Action, enabled: bool, on: bool, out: &mut Out) {
-    let width = (super::theme::WIDTH - 20.0 - 2.0 * 4.0) / 3.0;
+    let width = (theme::WIDTH - 2.0 * theme::MARGIN - 2.0 * 4.0) / 3.0;
     let color = if on { theme::ACCENT } else { theme::TEXT };
     let key = RichText::new(action.key()).size(10.5).color(theme::QUIET);
     let button = Button::new(RichText::new(text).color(color)).shortcut_text(key).min_size(vec2(width, 26.0));
