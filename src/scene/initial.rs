@@ -71,7 +71,10 @@ fn cell(p: [f32; 3], h: f32, axis: Option<usize>) -> [usize; 3] {
     std::array::from_fn(|a| if axis == Some(a) { (p[a] / h).round() } else { (p[a] / h).floor() } as usize)
 }
 
-fn value(array: &Option<Array>, [i, j, k]: [usize; 3]) -> f32 {
-    let at = |array: &Array| array.values[i + array.shape[0] * (j + array.shape[1] * k)];
-    array.as_ref().map_or(0.0, at)
+/// The value there. The solver also asks for faces just outside the box, which it then overwrites by the rules of
+/// the sides: they get the value of their neighbour.
+fn value(array: &Option<Array>, at: [usize; 3]) -> f32 {
+    let Some(Array { shape, values }) = array else { return 0.0 };
+    let [i, j, k]: [usize; 3] = std::array::from_fn(|a| at[a].min(shape[a] - 1));
+    values[i + shape[0] * (j + shape[1] * k)]
 }
