@@ -120,6 +120,7 @@ pub fn locate<const FMA: bool>(reach: &Reach, origin: [f32; 3], displacement: [&
 /// The index (counted from the first ghost) below a coordinate, and the fraction above it.
 #[inline(always)]
 fn cell(reach: &Reach, axis: usize, x: f32) -> (u32, f32) {
+    let x = x - reach.period[axis] * ((x - reach.low[axis]) * reach.per_period[axis]).floor();
     let x = x.max(reach.low[axis]).min(reach.high[axis]);
     let base = x.floor().min(reach.last[axis]);
     ((base as i32 + GHOST as i32) as u32, x - base)
