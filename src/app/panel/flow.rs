@@ -13,8 +13,8 @@ pub(super) fn show(ui: &mut Ui, model: &mut Model, out: &mut Out) {
         heat(ui, model, out);
         motion(ui, model, out);
         let default = model.defaults.rate;
-        Row::new("rate", "Steps per second", 5.0..=120.0)
-            .help("1/s", "Steps for each simulated second; a step is one frame.")
+        Row::new("rate", "Steps", 5.0..=120.0)
+            .help("1/s", "Steps for each second of smoke. Fewer are cheaper, more follow fast air better.")
             .typed(1.0..=1000.0)
             .logarithmic()
             .decimals(1)

@@ -197,6 +197,17 @@ fn white_shows_its_proportions_in_place_of_a_colour() {
 }
 
 #[test]
+fn looking_changes_nothing() {
+    let mut rig = Rig::new();
+    for ink in Ink::ALL {
+        rig.model.settings.brush.ink = ink;
+        let before = rig.model.settings.clone();
+        (0..3).for_each(|_| drop(rig.show([])));
+        assert_eq!(rig.model.settings, before, "{}", ink.name());
+    }
+}
+
+#[test]
 fn a_broken_solver_is_shown_with_its_reason_and_a_way_out() {
     let mut rig = Rig::new();
     rig.readout.status.state = State::Failed("index out of bounds".into());
