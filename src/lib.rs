@@ -8,9 +8,12 @@
 #[cfg(feature = "viewer")]
 pub mod app;
 pub mod cli;
+pub mod field;
 pub mod grid;
 pub mod look;
+pub mod npz;
 pub mod output;
+pub mod probe;
 pub mod render;
 pub mod scene;
 pub mod snapshot;

@@ -35,7 +35,8 @@ fn lines(scene: &Scene) -> [(&'static str, String); 9] {
 
 fn box_of(scene: &Scene) -> String {
     let [nx, ny, nz] = scene.config.dims.array();
-    let [x, y, z] = scene.extent();
+    // Rounded to what f32 holds of a product.
+    let [x, y, z] = scene.extent().map(|e| (e * 1e4).round() / 1e4);
     format!("{nx} x {ny} x {nz} cells of {} m: {x} x {y} x {z} m", scene.config.h)
 }
 
@@ -77,6 +78,7 @@ fn advection(scene: &Scene) -> &'static str {
         Advection::SemiLagrangian => "semi-Lagrangian, first order",
         Advection::Cubic => "monotone cubic",
         Advection::MacCormack => "MacCormack with limiter, second order",
+        Advection::Cubic => "limited cubic interpolation, third order in smooth flow",
     }
 }
 

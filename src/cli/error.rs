@@ -31,9 +31,10 @@ pub enum CliError {
     /// The renderer gave up.
     #[error(transparent)]
     Render(#[from] RenderError),
-    /// The window closed by itself.
-    #[error("{0}")]
-    Window(String),
+    /// The window was lost.
+    #[cfg(feature = "viewer")]
+    #[error(transparent)]
+    App(#[from] crate::app::AppError),
     /// Standard output is gone.
     #[error("cannot write to standard output: {0}")]
     Stdout(std::io::Error),

@@ -34,16 +34,16 @@ impl Progress {
 
     /// `done` frames are finished, and `detail` says how fast.
     pub fn update(&mut self, done: u32, detail: &str) {
-        let eta = self.remaining(done);
+        let eta = self.remaining(done).map(|time| format!("  ETA {}", clock(time))).unwrap_or_default();
         match &mut self.shown {
             Shown::Bar(bar) => {
                 bar.set_position(u64::from(done));
-                bar.set_message(format!("{detail}  ETA {}", clock(eta)));
+                bar.set_message(format!("{detail}{eta}"));
             }
             Shown::Lines { last } => {
                 let due = last.is_none_or(|at| at.elapsed() >= LINE_EVERY);
                 if due || done == self.total {
-                    eprintln!("frame {done}/{}  {detail}  ETA {}", self.total, clock(eta));
+                    eprintln!("{done}/{}  {detail}{eta}", self.total);
                     *last = Some(Instant::now());
                 }
             }
@@ -51,10 +51,11 @@ impl Progress {
         }
     }
 
-    /// Time left if the rest goes as the start did.
-    fn remaining(&self, done: u32) -> Duration {
-        let per_frame = self.began.elapsed().as_secs_f64() / f64::from(done.max(1));
-        Duration::from_secs_f64(per_frame * f64::from(self.total.saturating_sub(done)))
+    /// Time left if the rest goes as the start did; nothing is known at the very start.
+    fn remaining(&self, done: u32) -> Option<Duration> {
+        let left = f64::from(self.total.saturating_sub(done));
+        let elapsed = self.began.elapsed().as_secs_f64();
+        (done > 0).then(|| Duration::from_secs_f64(elapsed / f64::from(done) * left))
     }
 }
 

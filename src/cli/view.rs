@@ -31,39 +31,33 @@ impl ViewArgs {
 pub fn run(args: &ViewArgs, common: &Common) -> Result<(), CliError> {
     let scene = common.scene(args.scene.as_deref().unwrap_or("plume"), &[])?;
     match window(&scene)? {
-        Shown::Window => Ok(()),
-        Shown::Nothing(why) => without_window(&scene, &why, common),
+        None => Ok(()),
+        Some(why) => without_window(&scene, &why, common),
     }
 }
 
-enum Shown {
-    /// The window was there, and was closed.
-    Window,
-    /// There can be no window, and why.
-    Nothing(String),
-}
-
+/// Shows the window until it is closed; or says why there can be none.
 #[cfg(feature = "viewer")]
-fn window(scene: &Scene) -> Result<Shown, CliError> {
+fn window(scene: &Scene) -> Result<Option<String>, CliError> {
     use crate::app::{self, AppError};
-
-    let displays = ["DISPLAY", "WAYLAND_DISPLAY"];
-    let display = displays.iter().any(|name| std::env::var_os(name).is_some_and(|value| !value.is_empty()));
-    if cfg!(all(unix, not(target_os = "macos"))) && !display {
-        return Ok(Shown::Nothing("no display here".into()));
-    }
     match app::run(scene.clone(), app::Options::default()) {
-        Ok(()) => Ok(Shown::Window),
-        Err(AppError::NoDisplay(why)) => Ok(Shown::Nothing(why)),
-        Err(AppError::Solver(error)) => Err(CliError::Solver(error)),
-        Err(AppError::Render(error)) => Err(CliError::Render(error)),
-        Err(error) => Err(CliError::Window(error.to_string())),
+        Ok(()) => Ok(None),
+        Err(AppError::NoDisplay(why)) => Ok(Some(format!("no window here ({})", without_place(&why)))),
+        Err(error) => Err(error.into()),
     }
 }
 
+/// winit begins with the line of its source that failed, which helps nobody who wants a window.
+#[cfg(feature = "viewer")]
+fn without_place(why: &str) -> &str {
+    let what = why.strip_prefix("os error at ").and_then(|rest| rest.split_once(": "));
+    what.map_or(why, |(_, what)| what).trim_end_matches('.')
+}
+
+/// Says why there can be no window.
 #[cfg(not(feature = "viewer"))]
-fn window(_scene: &Scene) -> Result<Shown, CliError> {
-    Ok(Shown::Nothing("this build has no window (feature `viewer`)".into()))
+fn window(_scene: &Scene) -> Result<Option<String>, CliError> {
+    Ok(Some("no window here (built without the feature `viewer`)".into()))
 }
 
 fn without_window(scene: &Scene, why: &str, common: &Common) -> Result<(), CliError> {

@@ -22,6 +22,6 @@ pub enum OutputError {
         source: std::io::Error,
     },
     /// There is a file already.
-    #[error("{} is there already; pass --force to overwrite, or name another with --out", .0.display())]
+    #[error("{} is there already; pass --force to overwrite it", .0.display())]
     Exists(PathBuf),
 }

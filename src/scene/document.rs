@@ -119,6 +119,7 @@ pub struct SolverTable {
 pub enum Advection {
     SemiLagrangian,
     Maccormack,
+    Cubic,
 }
 
 #[derive(Default, Deserialize)]

@@ -1,8 +1,16 @@
 //! How much memory a scene will take, told before any of it is allocated.
 
-/// Bytes a run holds for each cell: the solver's fields with their scratch (80, the budget that its tests
-/// keep), and three snapshots of four half floats on their way to the picture.
-pub const BYTES_PER_CELL: u64 = 80 + 3 * 8;
+use half::f16;
+
+use crate::solver::{Config, Solver};
+
+/// Snapshots that are on their way to the picture at once.
+const SNAPSHOTS: u64 = 3;
+
+/// Bytes that a run of `config` takes: the solver, and snapshots of four half floats a cell.
+pub fn estimate(config: &Config) -> u64 {
+    Solver::memory(config) + SNAPSHOTS * 4 * size_of::<f16>() as u64 * config.dims.cells() as u64
+}
 
 /// The limit where a scene sets none: three quarters of the machine's memory.
 pub fn default_limit() -> u64 {

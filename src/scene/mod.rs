@@ -91,7 +91,7 @@ impl Scene {
 
     /// An estimate of the memory that a run takes, in bytes.
     pub fn memory(&self) -> u64 {
-        self.config.dims.cells() as u64 * memory::BYTES_PER_CELL
+        memory::estimate(&self.config)
     }
 
     /// Size of the box \[m\].

@@ -6,7 +6,7 @@ use toml::Spanned;
 
 use super::document::{self, Document, Vector};
 use super::error::Problem;
-use super::memory::{BYTES_PER_CELL, default_limit, human};
+use super::memory;
 use super::text::Text;
 use super::value::Number;
 use super::{Scene, Time};
@@ -28,26 +28,18 @@ const FOV: f32 = 34.0;
 /// The scene that the document of `text` describes, called `name`.
 pub fn scene(name: String, text: &Text) -> Result<Scene> {
     let doc = text.read()?;
-    let dims = dims(&doc, text)?;
-    let h = doc.domain.voxel.map_or(VOXEL, Number::get);
-    let extent = dims.array().map(|n| n as f32 * h);
+    let config = config(&doc, text)?;
+    let (dims, h) = (config.dims, config.h);
     let size = doc.render.size.map_or(SIZE, |size| size.0.map(|n| n.get() as u32));
     Ok(Scene {
         name,
-        config: Config {
-            dims,
-            h,
-            sides: sides(&doc.domain.walls),
-            advection: advection(&doc.solver),
-            time: time_control(&doc.time, text)?,
-            threads: doc.solver.threads.map_or(0, |n| n.get() as usize),
-        },
         params: params(&doc.fluid, &doc.smoke),
         sources: sources(&doc, text, dims, h)?,
         time: time(&doc.time, text)?,
         look: look(&doc, text)?,
-        camera: camera(&doc.render.camera, text, extent, size)?,
+        camera: camera(&doc.render.camera, text, dims.array().map(|n| n as f32 * h), size)?,
         size,
+        config,
     })
 }
 
@@ -58,22 +50,34 @@ fn set<T: Into<U>, U>(slot: &mut U, value: Option<T>) {
     }
 }
 
-fn dims(doc: &Document, text: &Text) -> Result<Dims> {
+fn config(doc: &Document, text: &Text) -> Result<Config> {
     let cells = doc.domain.cells.as_ref();
     let counts = cells.map_or(CELLS, |c| c.get_ref().0.map(|n| n.get() as usize));
     let span = cells.map_or(0..0, Spanned::span);
-    let dims = Dims::new(counts).map_err(|e| text.problem(span.clone(), format!("domain.cells: {e}")))?;
-    let bytes = dims.cells() as u64 * BYTES_PER_CELL;
-    let limit = doc.solver.memory_limit.map_or_else(default_limit, |gib| gigabytes(gib.get()));
-    if bytes > limit {
-        let (need, limit) = (human(bytes), human(limit));
-        let message = format!(
-            "domain.cells: {counts:?} cells need about {need}, over the limit of {limit}; \
-             use fewer cells or raise solver.memory_limit"
-        );
-        return Err(text.problem(span, message));
+    let config = Config {
+        dims: Dims::new(counts).map_err(|e| text.problem(span.clone(), format!("domain.cells: {e}")))?,
+        h: doc.domain.voxel.map_or(VOXEL, Number::get),
+        sides: sides(&doc.domain.walls),
+        advection: advection(&doc.solver),
+        time: time_control(&doc.time, text)?,
+        threads: doc.solver.threads.map_or(0, |n| n.get() as usize),
+    };
+    let limit = doc.solver.memory_limit.map_or_else(memory::default_limit, |gib| gigabytes(gib.get()));
+    check_memory(&config, limit).map_err(|message| text.problem(span, message))?;
+    Ok(config)
+}
+
+fn check_memory(config: &Config, limit: u64) -> std::result::Result<(), String> {
+    let bytes = memory::estimate(config);
+    if bytes <= limit {
+        return Ok(());
     }
-    Ok(dims)
+    let (need, limit) = (memory::human(bytes), memory::human(limit));
+    Err(format!(
+        "domain.cells: {:?} cells need about {need}, over the limit of {limit}; \
+         use fewer cells or raise solver.memory_limit",
+        config.dims.array()
+    ))
 }
 
 fn gigabytes(gib: f32) -> u64 {
@@ -97,6 +101,7 @@ fn advection(solver: &document::SolverTable) -> Advection {
         None => Advection::default(),
         Some(document::Advection::SemiLagrangian) => Advection::SemiLagrangian,
         Some(document::Advection::Maccormack) => Advection::MacCormack,
+        Some(document::Advection::Cubic) => Advection::Cubic,
     }
 }
 
