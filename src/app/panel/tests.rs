@@ -136,7 +136,7 @@ fn every_slider_moves_its_own_value_and_nothing_else() {
 }
 
 fn is_slider(name: &str) -> bool {
-    let switches = ["octaves", "floor", "outline", "color"];
+    let switches = ["ambient", "octaves", "floor", "outline", "color"];
     let buttons = ["run", "step", "clear", "view", "frame", "picture", "undo", "redo", "help", "restart"];
     !switches.contains(&name) && !buttons.contains(&name) && !name.starts_with("ink.")
 }
