@@ -64,6 +64,7 @@ fn config(doc: &Document, text: &Text) -> Result<Config> {
         dims: Dims::new(counts).map_err(|e| text.problem(span.clone(), format!("domain.cells: {e}")))?,
         h: doc.domain.voxel.map_or(VOXEL, Number::get),
         sides: sides(&doc.domain.walls),
+        held: Default::default(),
         advection: advection(&doc.solver),
         time: time_control(&doc.time, text)?,
         threads: doc.solver.threads.map_or(0, |n| n.get() as usize),
