@@ -129,7 +129,7 @@ fn check_says_what_choices_come_to() {
     let dir = folder();
     let args = ["check", "plume", "--set", "solver.advection=semi-lagrangian", "--set", "domain.walls=open"];
     let text = stdout(&updraft(dir.path(), &[&args[..], &["--threads", "3"]].concat()));
-    for wanted in ["96 x 144 x 96 cells", "semi-Lagrangian", "open: x, y, z", "MiB", "3 threads"] {
+    for wanted in ["96 x 144 x 96 cells", "semi-Lagrangian", "open: x, y, z\n", "MiB", "3 threads"] {
         assert!(text.contains(wanted), "{wanted:?} is not in\n{text}");
     }
 }

@@ -40,7 +40,7 @@ pub struct Document {
 pub struct Domain {
     pub cells: Option<Spanned<List<Whole<1, 65536>, 3>>>,
     pub voxel: Option<Number<AboveZero>>,
-    pub walls: Walls,
+    pub walls: Option<Spanned<Walls>>,
 }
 
 #[derive(Default, Deserialize)]
@@ -59,6 +59,9 @@ pub struct Fluid {
     pub cooling: Option<Number<FromZero>>,
     pub vorticity: Option<Number<FromZero>>,
     pub friction: Option<Number<FromZero>>,
+    pub viscosity: Option<Number<FromZero>>,
+    pub conduction: Option<Number<FromZero>>,
+    pub ambient: Option<Ambient>,
 }
 
 #[derive(Default, Deserialize)]
@@ -74,6 +77,7 @@ pub struct Smokes {
 pub struct Smoke {
     pub buoyancy: Option<Number<Any>>,
     pub dissipation: Option<Number<Any>>,
+    pub diffusion: Option<Number<FromZero>>,
     pub color: Option<Albedo>,
 }
 
@@ -190,6 +194,7 @@ pub struct Medium {
     pub extinction: Option<Number<FromZero>>,
     pub anisotropy: Option<Number<Cosine>>,
     pub scattering: Option<Scattering>,
+    pub paths: Option<Whole<1, 1_000_000>>,
     pub glow: Option<Number<FromZero>>,
 }
 
@@ -198,6 +203,7 @@ pub struct Medium {
 pub enum Scattering {
     Single,
     Octaves,
+    Traced,
 }
 
 #[derive(Default, Deserialize)]
@@ -219,12 +225,79 @@ pub struct Camera {
     pub fov: Option<Number<Angle>>,
 }
 
-/// What one side does.
-#[derive(Clone, Copy, Deserialize)]
+/// What one side is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Side {
+pub enum SideKind {
     Closed,
+    NoSlip,
     Open,
+    Periodic,
+    Inflow,
+}
+
+/// What one side is and holds: a word, or a table with `kind`.
+#[derive(Clone, Copy)]
+pub struct Side {
+    pub kind: SideKind,
+    pub velocity: Option<Vector>,
+    pub temperature: Option<Number<Any>>,
+    /// Red, green, blue.
+    pub smoke: [Option<Number<FromZero>>; 3],
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct SideTable {
+    kind: SideKind,
+    velocity: Option<Vector>,
+    temperature: Option<Number<Any>>,
+    red: Option<Number<FromZero>>,
+    green: Option<Number<FromZero>>,
+    blue: Option<Number<FromZero>>,
+}
+
+impl From<SideKind> for Side {
+    fn from(kind: SideKind) -> Self {
+        Self { kind, velocity: None, temperature: None, smoke: [None; 3] }
+    }
+}
+
+impl From<SideTable> for Side {
+    fn from(t: SideTable) -> Self {
+        Self {
+            kind: t.kind,
+            velocity: t.velocity,
+            temperature: t.temperature,
+            smoke: [t.red, t.green, t.blue],
+        }
+    }
+}
+
+struct SideVisitor;
+
+impl<'de> Visitor<'de> for SideVisitor {
+    type Value = Side;
+
+    fn expecting(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        f.write_str(
+            "a word such as \"open\", or a table such as { kind = \"no-slip\", velocity = [1, 0, 0] }",
+        )
+    }
+
+    fn visit_str<E: serde::de::Error>(self, word: &str) -> Result<Side, E> {
+        SideKind::deserialize(StrDeserializer::new(word)).map(Side::from)
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Side, A::Error> {
+        SideTable::deserialize(MapAccessDeserializer::new(map)).map(Side::from)
+    }
+}
+
+impl<'de> Deserialize<'de> for Side {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_any(SideVisitor)
+    }
 }
 
 /// The six sides: one word for all, or a table by axis (`x`) and by side (`x_min`), the latter winning.
@@ -266,11 +339,11 @@ impl<'de> Visitor<'de> for WallsVisitor {
     type Value = Walls;
 
     fn expecting(&self, f: &mut fmt::Formatter) -> fmt::Result {
-        f.write_str("\"closed\", \"open\", or a table such as { y_max = \"open\" }")
+        f.write_str("a word such as \"closed\", or a table such as { y_max = \"open\" }")
     }
 
     fn visit_str<E: serde::de::Error>(self, word: &str) -> Result<Walls, E> {
-        let side = Side::deserialize(StrDeserializer::new(word))?;
+        let side = SideVisitor.visit_str(word)?;
         Ok(Walls { sides: [[Some(side); 2]; 3] })
     }
 
@@ -282,6 +355,42 @@ impl<'de> Visitor<'de> for WallsVisitor {
 impl<'de> Deserialize<'de> for Walls {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         deserializer.deserialize_any(WallsVisitor)
+    }
+}
+
+/// What heat is measured against: a number, or `"mean"`.
+#[derive(Clone, Copy)]
+pub struct Ambient(pub crate::solver::Ambient);
+
+struct AmbientVisitor;
+
+impl Visitor<'_> for AmbientVisitor {
+    type Value = Ambient;
+
+    fn expecting(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        f.write_str("a temperature excess in kelvin, or \"mean\"")
+    }
+
+    fn visit_str<E: serde::de::Error>(self, word: &str) -> Result<Ambient, E> {
+        match word {
+            "mean" => Ok(Ambient(crate::solver::Ambient::Mean)),
+            _ => Err(E::unknown_variant(word, &["mean"])),
+        }
+    }
+
+    fn visit_f64<E: serde::de::Error>(self, excess: f64) -> Result<Ambient, E> {
+        let number = Number::<Any>::deserialize(serde::de::value::F64Deserializer::new(excess))?;
+        Ok(Ambient(crate::solver::Ambient::Fixed(number.get())))
+    }
+
+    fn visit_i64<E: serde::de::Error>(self, excess: i64) -> Result<Ambient, E> {
+        self.visit_f64(excess as f64)
+    }
+}
+
+impl<'de> Deserialize<'de> for Ambient {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_any(AmbientVisitor)
     }
 }
 

@@ -15,6 +15,7 @@ mod probes;
 mod resolve;
 mod text;
 mod value;
+mod walls;
 
 pub(crate) use error::closest;
 pub use error::{Problem, SceneError};

@@ -10,10 +10,10 @@ use super::error::Problem;
 use super::memory;
 use super::text::Text;
 use super::value::Number;
-use super::{Scene, Time, initial, probes};
+use super::{Scene, Time, initial, probes, walls};
 use crate::grid::Dims;
 use crate::look::{Camera, Look, Scattering};
-use crate::solver::{Advection, Config, Params, Side, Smoke, Source, TimeControl};
+use crate::solver::{Advection, Config, Params, Smoke, Source, TimeControl};
 
 type Result<T> = std::result::Result<T, Box<Problem>>;
 
@@ -60,11 +60,15 @@ fn config(doc: &Document, text: &Text) -> Result<Config> {
     let cells = doc.domain.cells.as_ref();
     let counts = cells.map_or(CELLS, |c| c.get_ref().0.map(|n| n.get() as usize));
     let span = cells.map_or(0..0, Spanned::span);
+    let (sides, held) = walls::resolve(doc.domain.walls.as_ref()).map_err(|message| {
+        let span = doc.domain.walls.as_ref().map_or(0..0, Spanned::span);
+        text.problem(span, format!("domain.walls: {message}"))
+    })?;
     let config = Config {
         dims: Dims::new(counts).map_err(|e| text.problem(span.clone(), format!("domain.cells: {e}")))?,
         h: doc.domain.voxel.map_or(VOXEL, Number::get),
-        sides: sides(&doc.domain.walls),
-        held: Default::default(),
+        sides,
+        held,
         advection: advection(&doc.solver),
         time: time_control(&doc.time, text)?,
         threads: doc.solver.threads.map_or(0, |n| n.get() as usize),
@@ -89,18 +93,6 @@ fn check_memory(config: &Config, limit: u64) -> std::result::Result<(), String> 
 
 fn gigabytes(gib: f32) -> u64 {
     (f64::from(gib) * f64::from(1 << 30)) as u64
-}
-
-/// Closed all around but for the top, unless the file says otherwise.
-fn sides(walls: &document::Walls) -> [[Side; 2]; 3] {
-    let defaults = [[Side::Closed; 2], [Side::Closed, Side::Open], [Side::Closed; 2]];
-    std::array::from_fn(|axis| {
-        std::array::from_fn(|end| match walls.sides[axis][end] {
-            None => defaults[axis][end],
-            Some(document::Side::Closed) => Side::Closed,
-            Some(document::Side::Open) => Side::Open,
-        })
-    })
 }
 
 fn advection(solver: &document::SolverTable) -> Advection {
@@ -151,6 +143,9 @@ fn params(fluid: &document::Fluid, smoke: &document::Smokes) -> Params {
     set(&mut params.cooling, fluid.cooling);
     set(&mut params.vorticity, fluid.vorticity);
     set(&mut params.friction, fluid.friction);
+    set(&mut params.viscosity, fluid.viscosity);
+    set(&mut params.conduction, fluid.conduction);
+    set(&mut params.ambient, fluid.ambient.map(|ambient| ambient.0));
     for (smoke, read) in params.smoke.iter_mut().zip([&smoke.red, &smoke.green, &smoke.blue]) {
         set_smoke(smoke, read);
     }
@@ -160,6 +155,7 @@ fn params(fluid: &document::Fluid, smoke: &document::Smokes) -> Params {
 fn set_smoke(smoke: &mut Smoke, read: &document::Smoke) {
     set(&mut smoke.buoyancy, read.buoyancy);
     set(&mut smoke.dissipation, read.dissipation);
+    set(&mut smoke.diffusion, read.diffusion);
 }
 
 /// The sources of the file, or the one of the empty file: a hot ball near the floor.
@@ -262,10 +258,12 @@ fn set_medium(look: &mut Look, read: &document::Medium) {
     set(&mut look.extinction, read.extinction);
     set(&mut look.anisotropy, read.anisotropy);
     set(&mut look.glow, read.glow);
+    set(&mut look.paths, read.paths.map(|paths| paths.get() as u32));
     look.scattering = match read.scattering {
         None => look.scattering,
         Some(document::Scattering::Single) => Scattering::Single,
         Some(document::Scattering::Octaves) => Scattering::Octaves,
+        Some(document::Scattering::Traced) => Scattering::Traced,
     };
 }
 

@@ -99,6 +99,17 @@ fn every_number_acts() {
         "fluid.cooling=1",
         "fluid.vorticity=1",
         "fluid.friction=1",
+        "fluid.viscosity=0.1",
+        "fluid.conduction=0.1",
+        "fluid.ambient=mean",
+        "fluid.ambient=2",
+        "smoke.red.diffusion=0.1",
+        "render.medium.paths=8",
+        "render.medium.scattering=traced",
+        "domain.walls={ x = 'periodic' }",
+        "domain.walls={ z = { kind = 'no-slip', velocity = [1, 0, 0] } }",
+        "domain.walls={ x_min = { kind = 'inflow', velocity = [1, 0, 0], red = 1 } }",
+        "domain.walls={ y_min = { kind = 'closed', temperature = 10 } }",
         "smoke.red.buoyancy=-1",
         "smoke.green.dissipation=1",
         "smoke.blue.color=#ffffff",
@@ -186,6 +197,16 @@ fn what_cannot_be_simulated_is_refused_where_it_stands() {
         ("[render]\nlight = { direction = [0, 0, 0] }", "points nowhere"),
         ("[render]\nsize = [0, 10]", "0 is not a whole number from 1"),
         ("[render]\nfloor = true", "give the floor a colour"),
+        ("[domain]\nwalls = { x_min = 'periodic' }", "s.toml:2:9: domain.walls: a periodic side needs"),
+        (
+            "[domain]\nwalls = { x = { kind = 'no-slip', velocity = [1, 0, 0] } }",
+            "x_min cannot move across itself",
+        ),
+        ("[domain]\nwalls = { x = { kind = 'open', temperature = 1 } }", "x_min holds no temperature"),
+        ("[domain]\nwalls = { x = { kind = 'closed', red = 1 } }", "x_min lets nothing in"),
+        ("[domain]\nwalls = { x = { velocity = [0, 1, 0] } }", "missing field `kind`"),
+        ("[fluid]\nambient = 'men'", "unknown value `men`; did you mean `mean`?"),
+        ("[fluid]\nambient = nan", "fluid.ambient: NaN is not a number"),
         ("[initial]\nfields = 'none.npz'", "s.toml:2:10: initial.fields: cannot read none.npz"),
         (
             "[[probe]]\nname = 'a/b'\nfields = ['u']\nat = { point = [0, 0, 0] }",
@@ -209,6 +230,25 @@ fn what_cannot_be_simulated_is_refused_where_it_stands() {
         assert!(message.contains(wanted), "{text:?}\n gave {message}\n not {wanted}");
         assert!(!message.contains('\n'), "{message:?} is more than one line");
     }
+}
+
+#[test]
+fn sides_say_what_they_hold() {
+    use crate::solver::Inflow;
+    let scene = with(
+        "[domain]\nwalls = { x = 'periodic', y_min = { kind = 'no-slip', temperature = 5 }, y_max = \
+         { kind = 'no-slip', velocity = [1, 0, 2] }, z_min = { kind = 'inflow', velocity = [0, 0, 3], \
+         blue = 0.5, temperature = 7 } }",
+        &[],
+    );
+    let inflow = Inflow { velocity: [0.0, 0.0, 3.0], scalars: [0.0, 0.0, 0.5, 7.0] };
+    let expected = [
+        [Side::Periodic; 2],
+        [Side::NoSlip([0.0; 3]), Side::NoSlip([1.0, 0.0, 2.0])],
+        [Side::Inflow(inflow), Side::Closed],
+    ];
+    assert_eq!(scene.config.sides, expected);
+    assert_eq!(scene.config.held, [[None; 2], [Some(5.0), None], [None; 2]]);
 }
 
 #[test]
