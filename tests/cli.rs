@@ -95,7 +95,7 @@ fn a_wrong_request_exits_2_and_says_what_to_change() {
         (&["render", "plume", "--frames", "9-1"], "the first frame is after the last"),
         (&["render", "plume", "--size", "0x5"], "write a size as 1280x720"),
         (&["render", "plume", "--out", "a.png"], "a.####.png"),
-        (&["render", "plume", "--out", "a.####.jpg"], "pictures are written as .png, moving ones as"),
+        (&["render", "plume", "--out", "a.####.jpg"], "pictures are written as .png or .exr, moving ones as"),
         (&["render", "plume", "--out", "##/a.##.png"], "in its file name"),
         (&["render", "plume", "--out", "a.####.mp4"], "leave the number out"),
         (&["render", "--from", "nowhere"], "nowhere: cannot be read"),
