@@ -42,6 +42,12 @@ fn motion(ui: &mut Ui, model: &mut Model, out: &mut Out) {
         .help("-", "Vorticity confinement: feeds small swirls that the grid would wear down.")
         .typed(limits::VORTICITY)
         .show(ui, &mut params.vorticity, default.vorticity, out);
+    Row::new("viscosity", "Viscosity", 0.0..=0.1)
+        .help("m²/s", "Kinematic viscosity: smooths the flow, the finest swirls first. Any size is stable.")
+        .typed(limits::DIFFUSION)
+        .logarithmic()
+        .decimals(5)
+        .show(ui, &mut params.viscosity, default.viscosity, out);
     Row::new("friction", "Friction", 0.0..=10.0)
         .help("1/s", "How fast all motion dies down: after 1/d seconds 37 % is left.")
         .typed(limits::FRICTION)

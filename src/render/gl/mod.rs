@@ -360,8 +360,7 @@ impl Renderer {
         };
         let parameters =
             DrawParameters { blend: blend(over), scissor: Some(window), ..DrawParameters::default() };
-        let program =
-            if targets.divide == 1 { &self.programs.overlay } else { &self.programs.composite };
+        let program = if targets.divide == 1 { &self.programs.overlay } else { &self.programs.composite };
         let mut surface = self.surface(&targets.scene)?;
         screen_pass(&mut surface, program, &inputs, &parameters, "the composite pass")
     }
