@@ -12,6 +12,7 @@ use super::value::{
     AboveZero, Angle, Any, Color, Cosine, Courant, FromZero, Instant, List, Number, Sampling, Share, Stops,
     Whole,
 };
+use crate::field::Field;
 
 /// A position, direction or velocity.
 pub type Vector = List<Number<Any>, 3>;
@@ -29,6 +30,8 @@ pub struct Document {
     pub smoke: Smokes,
     pub source: Option<Vec<Source>>,
     pub solver: SolverTable,
+    pub initial: Initial,
+    pub probe: Vec<Probe>,
     pub render: Render,
 }
 
@@ -116,6 +119,44 @@ pub struct SolverTable {
     pub advection: Option<Advection>,
     pub threads: Option<Whole<0, 1024>>,
     pub memory_limit: Option<Number<AboveZero>>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Initial {
+    pub fields: Option<Spanned<String>>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Probe {
+    pub name: Spanned<String>,
+    pub fields: Spanned<Vec<Field>>,
+    pub at: Spanned<Place>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Place {
+    Point(Vector),
+    Line(Line),
+    Plane(Plane),
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Line {
+    pub from: Vector,
+    pub to: Vector,
+    pub points: Whole<2, 1_000_000>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Plane {
+    pub x: Option<Number<Any>>,
+    pub y: Option<Number<Any>>,
+    pub z: Option<Number<Any>>,
 }
 
 #[derive(Clone, Copy, Deserialize)]

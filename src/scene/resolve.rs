@@ -1,6 +1,7 @@
 //! From the document to the scene: what absent keys stand for, and the checks that need two keys at once.
 
 use std::ops::Range;
+use std::path::Path;
 
 use toml::Spanned;
 
@@ -9,7 +10,7 @@ use super::error::Problem;
 use super::memory;
 use super::text::Text;
 use super::value::Number;
-use super::{Scene, Time};
+use super::{Scene, Time, initial, probes};
 use crate::grid::Dims;
 use crate::look::{Camera, Look, Scattering};
 use crate::solver::{Advection, Ambient, Config, Inflow, Params, Side, Smoke, Source, TimeControl};
@@ -26,10 +27,13 @@ const SIZE: [u32; 2] = [640, 480];
 const FOV: f32 = 34.0;
 
 /// The scene that the document of `text` describes, called `name`.
-pub fn scene(name: String, text: &Text) -> Result<Scene> {
+///
+/// Files that it names are relative to `folder`, those of overrides to where the command runs.
+pub fn scene(name: String, text: &Text, folder: &Path) -> Result<Scene> {
     let doc = text.read()?;
     let config = config(&doc, text)?;
     let (dims, h) = (config.dims, config.h);
+    let extent = dims.array().map(|n| n as f32 * h);
     let size = doc.render.size.map_or(SIZE, |size| size.0.map(|n| n.get() as u32));
     Ok(Scene {
         name,
@@ -37,8 +41,10 @@ pub fn scene(name: String, text: &Text) -> Result<Scene> {
         sources: sources(&doc, text, dims, h)?,
         time: time(&doc.time, text)?,
         look: look(&doc, text)?,
-        camera: camera(&doc.render.camera, text, dims.array().map(|n| n as f32 * h), size)?,
+        camera: camera(&doc.render.camera, text, extent, size)?,
         size,
+        initial: initial::check(&doc.initial, text, folder, dims)?,
+        probes: probes::resolve(&doc.probe, text, extent)?,
         config,
     })
 }

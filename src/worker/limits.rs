@@ -17,7 +17,7 @@ pub const VORTICITY: RangeInclusive<f32> = 0.0..=20.0;
 /// Friction \[1/s\].
 pub const FRICTION: RangeInclusive<f32> = 0.0..=1000.0;
 /// Viscosity and diffusion coefficients \[m²/s\].
-pub const DIFFUSION: RangeInclusive<f32> = 0.0..=1e6;
+pub const DIFFUSION: RangeInclusive<f32> = 0.0..=100.0;
 /// Density one dab or one second of a source may add \[-\].
 pub const DENSITY: RangeInclusive<f32> = -1000.0..=1000.0;
 /// Heat one dab or one second of a source may add \[K\].
@@ -41,11 +41,16 @@ pub fn params(new: &Params, old: &Params) -> Params {
         friction: number(new.friction, old.friction, &FRICTION),
         viscosity: number(new.viscosity, old.viscosity, &DIFFUSION),
         conduction: number(new.conduction, old.conduction, &DIFFUSION),
-        ambient: match new.ambient {
-            Ambient::Fixed(excess) => Ambient::Fixed(number(excess, 0.0, &HEAT)),
-            Ambient::Mean => Ambient::Mean,
-        },
+        ambient: ambient(new.ambient, old.ambient),
         smoke: [smoke(0), smoke(1), smoke(2)],
+    }
+}
+
+fn ambient(new: Ambient, old: Ambient) -> Ambient {
+    match (new, old) {
+        (Ambient::Fixed(new), Ambient::Fixed(old)) => Ambient::Fixed(number(new, old, &HEAT)),
+        (Ambient::Fixed(new), Ambient::Mean) => Ambient::Fixed(number(new, 0.0, &HEAT)),
+        (Ambient::Mean, _) => Ambient::Mean,
     }
 }
 
