@@ -225,53 +225,51 @@ pub struct Camera {
     pub fov: Option<Number<Angle>>,
 }
 
-/// What one side is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+/// What one side does: a word, or a table with what belongs to it, as `{ inflow = { velocity = [1, 0, 0] } }`.
+#[derive(Clone, Copy, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum SideKind {
-    Closed,
-    NoSlip,
-    Open,
-    Periodic,
-    Inflow,
+pub enum Side {
+    Closed(Insulated),
+    NoSlip(Plate),
+    Open(Nothing),
+    Periodic(Nothing),
+    Inflow(Air),
 }
 
-/// What one side is and holds: a word, or a table with `kind`.
-#[derive(Clone, Copy)]
-pub struct Side {
-    pub kind: SideKind,
+/// A side about which there is nothing more to say.
+#[derive(Clone, Copy, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Nothing {}
+
+/// A free-slip wall.
+#[derive(Clone, Copy, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Insulated {
+    pub temperature: Option<Number<Any>>,
+}
+
+/// A wall that drags.
+#[derive(Clone, Copy, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Plate {
     pub velocity: Option<Vector>,
     pub temperature: Option<Number<Any>>,
-    /// Red, green, blue.
-    pub smoke: [Option<Number<FromZero>>; 3],
 }
 
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct SideTable {
-    kind: SideKind,
-    velocity: Option<Vector>,
-    temperature: Option<Number<Any>>,
-    red: Option<Number<FromZero>>,
-    green: Option<Number<FromZero>>,
-    blue: Option<Number<FromZero>>,
+/// What comes in.
+#[derive(Clone, Copy, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Air {
+    pub velocity: Option<Vector>,
+    pub red: Option<Number<FromZero>>,
+    pub green: Option<Number<FromZero>>,
+    pub blue: Option<Number<FromZero>>,
+    pub temperature: Option<Number<Any>>,
 }
 
-impl From<SideKind> for Side {
-    fn from(kind: SideKind) -> Self {
-        Self { kind, velocity: None, temperature: None, smoke: [None; 3] }
-    }
-}
-
-impl From<SideTable> for Side {
-    fn from(t: SideTable) -> Self {
-        Self {
-            kind: t.kind,
-            velocity: t.velocity,
-            temperature: t.temperature,
-            smoke: [t.red, t.green, t.blue],
-        }
-    }
+/// Reads a side, a bare word standing for the table without keys.
+fn side<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Side>, D::Error> {
+    deserializer.deserialize_any(SideVisitor).map(Some)
 }
 
 struct SideVisitor;
@@ -280,23 +278,62 @@ impl<'de> Visitor<'de> for SideVisitor {
     type Value = Side;
 
     fn expecting(&self, f: &mut fmt::Formatter) -> fmt::Result {
-        f.write_str(
-            "a word such as \"open\", or a table such as { kind = \"no-slip\", velocity = [1, 0, 0] }",
-        )
+        f.write_str("\"closed\", \"no-slip\", \"open\", \"periodic\", or a table such as { inflow = { velocity = [1, 0, 0] } }")
     }
 
     fn visit_str<E: serde::de::Error>(self, word: &str) -> Result<Side, E> {
-        SideKind::deserialize(StrDeserializer::new(word)).map(Side::from)
+        const WORDS: &[&str] = &["closed", "no-slip", "open", "periodic", "inflow"];
+        match word {
+            "closed" => Ok(Side::Closed(Insulated::default())),
+            "no-slip" => Ok(Side::NoSlip(Plate::default())),
+            "open" => Ok(Side::Open(Nothing {})),
+            "periodic" => Ok(Side::Periodic(Nothing {})),
+            "inflow" => Err(E::custom("an inflow needs its velocity: { inflow = { velocity = [1, 0, 0] } }")),
+            _ => Err(E::unknown_variant(word, WORDS)),
+        }
     }
 
     fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Side, A::Error> {
-        SideTable::deserialize(MapAccessDeserializer::new(map)).map(Side::from)
+        Side::deserialize(MapAccessDeserializer::new(map))
     }
 }
 
-impl<'de> Deserialize<'de> for Side {
+/// What the temperature is measured against: a number in kelvin, or the word `mean`.
+#[derive(Clone, Copy)]
+pub enum Ambient {
+    Fixed(Number<Any>),
+    Mean,
+}
+
+struct AmbientVisitor;
+
+impl Visitor<'_> for AmbientVisitor {
+    type Value = Ambient;
+
+    fn expecting(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        f.write_str("a temperature excess in kelvin, or \"mean\"")
+    }
+
+    fn visit_str<E: serde::de::Error>(self, word: &str) -> Result<Ambient, E> {
+        match word {
+            "mean" => Ok(Ambient::Mean),
+            _ => Err(E::custom(format_args!("\"{word}\" is neither a number nor \"mean\""))),
+        }
+    }
+
+    fn visit_f64<E: serde::de::Error>(self, x: f64) -> Result<Ambient, E> {
+        use serde::de::IntoDeserializer;
+        Number::deserialize(x.into_deserializer()).map(Ambient::Fixed)
+    }
+
+    fn visit_i64<E: serde::de::Error>(self, x: i64) -> Result<Ambient, E> {
+        self.visit_f64(x as f64)
+    }
+}
+
+impl<'de> Deserialize<'de> for Ambient {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_any(SideVisitor)
+        deserializer.deserialize_any(AmbientVisitor)
     }
 }
 
@@ -310,14 +347,23 @@ pub struct Walls {
 #[derive(Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 struct WallTable {
+    #[serde(deserialize_with = "side")]
     x: Option<Side>,
+    #[serde(deserialize_with = "side")]
     x_min: Option<Side>,
+    #[serde(deserialize_with = "side")]
     x_max: Option<Side>,
+    #[serde(deserialize_with = "side")]
     y: Option<Side>,
+    #[serde(deserialize_with = "side")]
     y_min: Option<Side>,
+    #[serde(deserialize_with = "side")]
     y_max: Option<Side>,
+    #[serde(deserialize_with = "side")]
     z: Option<Side>,
+    #[serde(deserialize_with = "side")]
     z_min: Option<Side>,
+    #[serde(deserialize_with = "side")]
     z_max: Option<Side>,
 }
 
@@ -339,7 +385,9 @@ impl<'de> Visitor<'de> for WallsVisitor {
     type Value = Walls;
 
     fn expecting(&self, f: &mut fmt::Formatter) -> fmt::Result {
-        f.write_str("a word such as \"closed\", or a table such as { y_max = \"open\" }")
+        f.write_str(
+            "\"closed\", \"no-slip\", \"open\", \"periodic\", or a table such as { y_max = \"open\" }",
+        )
     }
 
     fn visit_str<E: serde::de::Error>(self, word: &str) -> Result<Walls, E> {

@@ -15,7 +15,6 @@ mod probes;
 mod resolve;
 mod text;
 mod value;
-mod walls;
 
 pub(crate) use error::closest;
 pub use error::{Problem, SceneError};

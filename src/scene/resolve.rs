@@ -10,10 +10,10 @@ use super::error::Problem;
 use super::memory;
 use super::text::Text;
 use super::value::Number;
-use super::{Scene, Time, initial, probes, walls};
+use super::{Scene, Time, initial, probes};
 use crate::grid::Dims;
 use crate::look::{Camera, Look, Scattering};
-use crate::solver::{Advection, Config, Params, Smoke, Source, TimeControl};
+use crate::solver::{Advection, Ambient, Config, Inflow, Params, Side, Smoke, Source, TimeControl};
 
 type Result<T> = std::result::Result<T, Box<Problem>>;
 
@@ -60,15 +60,12 @@ fn config(doc: &Document, text: &Text) -> Result<Config> {
     let cells = doc.domain.cells.as_ref();
     let counts = cells.map_or(CELLS, |c| c.get_ref().0.map(|n| n.get() as usize));
     let span = cells.map_or(0..0, Spanned::span);
-    let (sides, held) = walls::resolve(doc.domain.walls.as_ref()).map_err(|message| {
-        let span = doc.domain.walls.as_ref().map_or(0..0, Spanned::span);
-        text.problem(span, format!("domain.walls: {message}"))
-    })?;
+    let sides = sides(doc.domain.walls.as_ref(), text)?;
     let config = Config {
         dims: Dims::new(counts).map_err(|e| text.problem(span.clone(), format!("domain.cells: {e}")))?,
         h: doc.domain.voxel.map_or(VOXEL, Number::get),
-        sides,
-        held,
+        sides: sides.map(|axis| axis.map(|(side, _)| side)),
+        held: sides.map(|axis| axis.map(|(_, held)| held)),
         advection: advection(&doc.solver),
         time: time_control(&doc.time, text)?,
         threads: doc.solver.threads.map_or(0, |n| n.get() as usize),
@@ -93,6 +90,61 @@ fn check_memory(config: &Config, limit: u64) -> std::result::Result<(), String> 
 
 fn gigabytes(gib: f32) -> u64 {
     (f64::from(gib) * f64::from(1 << 30)) as u64
+}
+
+/// What a side does, and the temperature held there.
+type Held = (Side, Option<f32>);
+
+/// Closed all around but for the top, unless the file says otherwise.
+fn sides(walls: Option<&Spanned<document::Walls>>, text: &Text) -> Result<[[Held; 2]; 3]> {
+    let defaults = [[Side::Closed; 2], [Side::Closed, Side::Open], [Side::Closed; 2]];
+    let sides = std::array::from_fn(|axis| {
+        std::array::from_fn(|end| match walls.and_then(|w| w.get_ref().sides[axis][end]) {
+            None => (defaults[axis][end], None),
+            Some(read) => side(&read),
+        })
+    });
+    check_sides(&sides).map_err(|message| {
+        text.problem(walls.map_or(0..0, Spanned::span), format!("domain.walls: {message}"))
+    })?;
+    Ok(sides)
+}
+
+fn check_sides(sides: &[[Held; 2]; 3]) -> std::result::Result<(), String> {
+    for (axis, name) in ["x", "y", "z"].into_iter().enumerate() {
+        let [low, high] = sides[axis].map(|(side, _)| side == Side::Periodic);
+        if low != high {
+            let (is, not) = if low { ("min", "max") } else { ("max", "min") };
+            return Err(format!(
+                "{name}_{is} is periodic and {name}_{not} is not; write {name} = \"periodic\""
+            ));
+        }
+        for (end, (side, _)) in ["min", "max"].into_iter().zip(sides[axis]) {
+            if matches!(side, Side::NoSlip(velocity) if velocity[axis] != 0.0) {
+                return Err(format!(
+                    "{name}_{end} cannot move across itself; its velocity along {name} must be 0"
+                ));
+            }
+        }
+    }
+    Ok(())
+}
+
+fn side(read: &document::Side) -> Held {
+    let vector = |v: Option<Vector>| v.map_or([0.0; 3], Vector::get);
+    match read {
+        document::Side::Closed(wall) => (Side::Closed, wall.temperature.map(Number::get)),
+        document::Side::NoSlip(wall) => {
+            (Side::NoSlip(vector(wall.velocity)), wall.temperature.map(Number::get))
+        }
+        document::Side::Open(_) => (Side::Open, None),
+        document::Side::Periodic(_) => (Side::Periodic, None),
+        document::Side::Inflow(air) => {
+            let smoke = [air.red, air.green, air.blue].map(|x| x.map_or(0.0, Number::get));
+            let scalars = [smoke[0], smoke[1], smoke[2], air.temperature.map_or(0.0, Number::get)];
+            (Side::Inflow(Inflow { velocity: vector(air.velocity), scalars }), None)
+        }
+    }
 }
 
 fn advection(solver: &document::SolverTable) -> Advection {
@@ -145,7 +197,11 @@ fn params(fluid: &document::Fluid, smoke: &document::Smokes) -> Params {
     set(&mut params.friction, fluid.friction);
     set(&mut params.viscosity, fluid.viscosity);
     set(&mut params.conduction, fluid.conduction);
-    set(&mut params.ambient, fluid.ambient.map(|ambient| ambient.0));
+    params.ambient = match fluid.ambient {
+        None => params.ambient,
+        Some(document::Ambient::Fixed(excess)) => Ambient::Fixed(excess.get()),
+        Some(document::Ambient::Mean) => Ambient::Mean,
+    };
     for (smoke, read) in params.smoke.iter_mut().zip([&smoke.red, &smoke.green, &smoke.blue]) {
         set_smoke(smoke, read);
     }
