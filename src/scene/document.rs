@@ -406,42 +406,6 @@ impl<'de> Deserialize<'de> for Walls {
     }
 }
 
-/// What heat is measured against: a number, or `"mean"`.
-#[derive(Clone, Copy)]
-pub struct Ambient(pub crate::solver::Ambient);
-
-struct AmbientVisitor;
-
-impl Visitor<'_> for AmbientVisitor {
-    type Value = Ambient;
-
-    fn expecting(&self, f: &mut fmt::Formatter) -> fmt::Result {
-        f.write_str("a temperature excess in kelvin, or \"mean\"")
-    }
-
-    fn visit_str<E: serde::de::Error>(self, word: &str) -> Result<Ambient, E> {
-        match word {
-            "mean" => Ok(Ambient(crate::solver::Ambient::Mean)),
-            _ => Err(E::unknown_variant(word, &["mean"])),
-        }
-    }
-
-    fn visit_f64<E: serde::de::Error>(self, excess: f64) -> Result<Ambient, E> {
-        let number = Number::<Any>::deserialize(serde::de::value::F64Deserializer::new(excess))?;
-        Ok(Ambient(crate::solver::Ambient::Fixed(number.get())))
-    }
-
-    fn visit_i64<E: serde::de::Error>(self, excess: i64) -> Result<Ambient, E> {
-        self.visit_f64(excess as f64)
-    }
-}
-
-impl<'de> Deserialize<'de> for Ambient {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_any(AmbientVisitor)
-    }
-}
-
 /// The floor at y = 0: a colour, or `false` for none.
 #[derive(Clone, Copy)]
 pub struct Floor(pub Option<[f32; 3]>);
