@@ -23,6 +23,7 @@ fn bare() -> Look {
         background: [[0.0; 3]; 2],
         floor: None,
         outline: false,
+        fade: 0.0,
         ..Look::default()
     }
 }
@@ -155,6 +156,45 @@ fn a_cube_lit_from_behind_matches_the_closed_form() {
     }
 }
 
+/// Hot opaque smoke glows like a black body: orange, of the luminance asked for, and less when it is cooler.
+#[test]
+fn heat_glows() {
+    let hot = |heat| uniform(Dims::new([16; 3]).unwrap(), 1.0 / 16.0, [0.5, 0.25, 0.25, heat]);
+    let look = Look { extinction: 3.0, glow: 2.0, glow_heat: 100.0, ..bare() };
+    let full = by_all(&hot(100.0), &look, &far_camera());
+    let cool = by_all(&hot(60.0), &look, &far_camera());
+    for ((name, full), (_, cool)) in full.iter().zip(&cool) {
+        let middle = (full.rgba.len() + full.width as usize) / 2;
+        let ([r, g, b, _], [cool, ..]) = (full.rgba[middle], cool.rgba[middle]);
+        near(name, 0.2126 * r + 0.7152 * g + 0.0722 * b, 2.0 * (1.0 - (-3.0_f32).exp()), 0.01);
+        assert!(r > 1.5 * g && g > 3.0 * b, "{name}: {r} {g} {b}");
+        near(name, cool / r, (-23_587.0_f32 * (1.0 / 1200.0 - 1.0 / 2000.0)).exp(), 0.02);
+    }
+}
+
+/// A large sun's shadow has a soft edge, a small one's a sharper.
+#[test]
+fn a_large_sun_casts_soft_shadows() {
+    let dims = Dims::new([64; 3]).unwrap();
+    let mut snapshot = Snapshot::empty(dims, 1.0 / 64.0);
+    for (n, cell) in snapshot.smoke.iter_mut().enumerate() {
+        let (x, y) = (n % 64, n / 64 % 64);
+        cell[0] = half::f16::from_f32(if x < 32 && y >= 56 { 100.0 } else { 0.0 });
+    }
+    snapshot.bricks.update(dims, &snapshot.smoke);
+    let lit = |sun_size| {
+        let look =
+            Look { extinction: 1.0, sun_direction: [0.0, 1.0, 0.0], sun_size, light_scale: 1.0, ..bare() };
+        let mut light = updraft::render::light::LightVolume::default();
+        light.bake(&snapshot, &look);
+        move |x: f32| (-light.sample([x, 0.1, 0.5])[0]).exp()
+    };
+    let (small, large) = (lit(0.5), lit(20.0));
+    assert!(small(0.42) < 0.05 && small(0.58) > 0.95, "{} {}", small(0.42), small(0.58));
+    assert!(large(0.42) > 0.05 && large(0.58) < 0.95, "{} {}", large(0.42), large(0.58));
+    assert!(large(0.2) < 0.01 && large(0.8) > 0.99);
+}
+
 /// Smoke that absorbs nothing, in light that is the same from everywhere, cannot be seen: each light path
 /// brings exactly that light.
 #[test]
@@ -279,7 +319,7 @@ mod gl {
         }
     }
 
-    /// Snapshot, look and cursor of five scenes.
+    /// Snapshot, look and cursor of six scenes.
     fn scenes() -> Vec<(&'static str, Snapshot, Look, Option<Cursor>, Mode)> {
         let dims = Dims::new([40, 56, 36]).unwrap();
         let (even, tinted) = (plume(dims, 0.02, Tint::Even), plume(dims, 0.02, Tint::Sectors));
@@ -291,11 +331,19 @@ mod gl {
             outline: false,
             ..Look::default()
         };
+        let hot = Look {
+            glow: 3.0,
+            second_lobe: [-0.4, 0.3],
+            sun_size: 8.0,
+            colors: [[0.3; 3]; 3],
+            ..Look::default()
+        };
         let ball = Cursor { center: [0.5, 0.6, 0.5], radius: 0.15, color: [0.9, 0.4, 0.1] };
         vec![
             ("colours", tinted, Look::default(), None, Mode::Smoke),
             ("against the light", even.clone(), against, None, Mode::Smoke),
             ("single, fine, no floor", even.clone(), Look { floor: None, ..fine }, None, Mode::Smoke),
+            ("glow, two lobes, a large sun", even.clone(), hot, None, Mode::Smoke),
             ("cursor", even.clone(), Look::default(), Some(ball), Mode::Smoke),
             ("speed", even, Look::default(), None, Mode::Velocity),
         ]
@@ -315,6 +363,25 @@ mod gl {
             // The worst are pixels at the soft ends of lines.
             assert!(mean < 0.15 && worst < 60, "{name}: mean {mean}, worst {worst} of 255");
         }
+    }
+
+    #[test]
+    fn both_renderers_interpolate_the_same_cubics() {
+        let Some(mut gl) = offscreen(SIZE) else { return };
+        let snapshot = plume(Dims::new([20, 28, 18]).unwrap(), 0.04, Tint::Sectors);
+        let (look, camera) = (Look::default(), Camera::framing(snapshot.extent()));
+        let mut oracle = Oracle::new();
+        let mut draw = |cubic| {
+            let quality = Quality { cubic, ..Quality::FINAL };
+            gl.set_quality(quality);
+            oracle.set_quality(quality);
+            let view = view(&look, &camera);
+            (gl.render(&snapshot, &view).unwrap(), oracle.render(&snapshot, &view, SIZE, &|_| ()))
+        };
+        let ((linear, _), (on_gl, on_cpu)) = (draw(false), draw(true));
+        let (mean, worst) = difference(&on_gl, &on_cpu);
+        assert!(mean < 0.15 && worst < 60, "mean {mean}, worst {worst} of 255");
+        assert!(difference(&on_gl, &linear).0 > 0.2, "cubic interpolation changes something");
     }
 
     /// A march at half or a quarter of the size shows the same smoke, less sharp.
