@@ -9,8 +9,8 @@ use serde::de::{Deserializer, MapAccess, Visitor};
 use toml::Spanned;
 
 use super::value::{
-    AboveZero, Angle, Any, Color, Cosine, Courant, FromZero, Instant, List, Number, Sampling, Share, Stops,
-    Whole,
+    AboveZero, Angle, Any, Color, Cosine, Courant, Disc, FromZero, Half, Instant, List, Number, Sampling,
+    Share, Stops, Whole,
 };
 use crate::field::Field;
 
@@ -196,6 +196,16 @@ pub struct Medium {
     pub scattering: Option<Scattering>,
     pub paths: Option<Whole<1, 1_000_000>>,
     pub glow: Option<Number<FromZero>>,
+    pub glow_heat: Option<Number<AboveZero>>,
+    pub fade: Option<Number<Half>>,
+    pub second_lobe: Lobe,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Lobe {
+    pub anisotropy: Option<Number<Cosine>>,
+    pub share: Option<Number<Share>>,
 }
 
 #[derive(Clone, Copy, Deserialize)]
@@ -210,6 +220,7 @@ pub enum Scattering {
 #[serde(deny_unknown_fields, default)]
 pub struct Lights {
     pub direction: Option<Spanned<Vector>>,
+    pub size: Option<Number<Disc>>,
     pub sun: Option<Light>,
     pub sky: Option<Light>,
     pub ground: Option<Light>,

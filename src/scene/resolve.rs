@@ -314,6 +314,10 @@ fn set_medium(look: &mut Look, read: &document::Medium) {
     set(&mut look.extinction, read.extinction);
     set(&mut look.anisotropy, read.anisotropy);
     set(&mut look.glow, read.glow);
+    set(&mut look.glow_heat, read.glow_heat);
+    set(&mut look.fade, read.fade);
+    set(&mut look.second_lobe[0], read.second_lobe.anisotropy);
+    set(&mut look.second_lobe[1], read.second_lobe.share);
     set(&mut look.paths, read.paths.map(|paths| paths.get() as u32));
     look.scattering = match read.scattering {
         None => look.scattering,
@@ -324,6 +328,7 @@ fn set_medium(look: &mut Look, read: &document::Medium) {
 }
 
 fn set_light(look: &mut Look, read: &document::Lights, text: &Text) -> Result<()> {
+    set(&mut look.sun_size, read.size);
     set(&mut look.sun, read.sun.map(|c| c.0));
     set(&mut look.sky, read.sky.map(|c| c.0));
     set(&mut look.ground, read.ground.map(|c| c.0));
