@@ -5,6 +5,7 @@ use std::collections::VecDeque;
 use super::settings::Settings;
 use super::undo::History;
 use crate::grid::Dims;
+use crate::render::Mode;
 use crate::solver::StepStats;
 use crate::worker::Status;
 
@@ -19,8 +20,8 @@ pub struct Model {
     pub defaults: Settings,
     /// Undo and redo of the settings.
     pub history: History<Settings>,
-    /// Show the velocity instead of the smoke.
-    pub velocity: bool,
+    /// Which field is shown.
+    pub view: Mode,
     /// Show the panel.
     pub panel: bool,
     /// Show the help.
@@ -35,7 +36,7 @@ impl Model {
             defaults: settings.clone(),
             history: History::new(settings.clone()),
             settings,
-            velocity: false,
+            view: Mode::Smoke,
             panel: true,
             help: false,
         }

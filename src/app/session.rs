@@ -11,7 +11,7 @@ use super::gesture::{Button, Gesture, Held};
 use super::model::{Model, Readout};
 use super::orbit::Orbit;
 use super::settings::{Brush, Settings};
-use crate::render;
+use crate::render::{self, Mode};
 use crate::scene::Scene;
 use crate::snapshot::Snapshot;
 use crate::solver::{Params, SolverError};
@@ -114,7 +114,7 @@ impl Session {
             Action::RunPause => self.run_or_pause(),
             Action::Step => self.worker.send(Command::Step),
             Action::Clear => self.worker.send(Command::Clear),
-            Action::SwitchView => self.model.velocity ^= true,
+            Action::SwitchView => self.switch_view(),
             Action::Pick(ink) => self.model.settings.brush.ink = ink,
             Action::Frame => self.orbit.frame(self.scene.extent(), self.view.x / self.view.y),
             Action::Stand(at) => self.orbit.stand(at),
@@ -144,6 +144,14 @@ impl Session {
         self.pausing = running;
     }
 
+    /// From the smoke to the velocity, and back to the smoke.
+    fn switch_view(&mut self) {
+        self.model.view = match self.model.view {
+            Mode::Smoke => Mode::Velocity,
+            _ => Mode::Smoke,
+        };
+    }
+
     fn restore(&mut self, from: impl FnOnce(&mut Model) -> Option<Settings>) {
         if let Some(settings) = from(&mut self.model) {
             self.model.settings = settings;
@@ -170,9 +178,10 @@ impl Session {
             self.sent.rate = settings.rate;
             self.worker.send(Command::SetStep(1.0 / settings.rate));
         }
-        if self.model.velocity != self.sent.velocity {
-            self.sent.velocity = self.model.velocity;
-            self.worker.send(Command::Velocity(self.model.velocity));
+        let velocity = self.model.view != Mode::Smoke;
+        if velocity != self.sent.velocity {
+            self.sent.velocity = velocity;
+            self.worker.send(Command::Velocity(velocity));
         }
         self.cursor.radius = settings.brush.radius;
     }
@@ -222,9 +231,8 @@ impl Session {
     }
 
     /// What to draw: the field that was asked for, as soon as a snapshot carries it.
-    pub fn mode(&self) -> render::Mode {
-        let there = self.model.velocity && !self.shown().velocity.is_empty();
-        if there { render::Mode::Velocity } else { render::Mode::Smoke }
+    pub fn mode(&self) -> Mode {
+        if self.shown().velocity.is_empty() { Mode::Smoke } else { self.model.view }
     }
 
     /// The ball to draw, while the mouse is over the view.
@@ -390,10 +398,10 @@ mod tests {
         let mut s = session();
         s.act(Action::SwitchView);
         s.sync();
-        until(&mut s, |s| s.mode() == render::Mode::Velocity);
+        until(&mut s, |s| s.mode() == Mode::Velocity);
         s.act(Action::SwitchView);
         s.sync();
-        assert_eq!(s.mode(), render::Mode::Smoke);
+        assert_eq!(s.mode(), Mode::Smoke);
     }
 
     #[test]

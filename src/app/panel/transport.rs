@@ -5,6 +5,7 @@ use egui::{Align, Button, Frame, Layout, Margin, RichText, Ui, vec2};
 use super::{Out, theme};
 use crate::app::action::Action;
 use crate::app::model::{Model, Readout};
+use crate::render::Mode;
 use crate::worker::State;
 
 pub(super) fn show(ui: &mut Ui, model: &Model, readout: &Readout, out: &mut Out) {
@@ -58,14 +59,15 @@ fn buttons(ui: &mut Ui, model: &Model, readout: &Readout, out: &mut Out) {
     let running = status.state == State::Running;
     let alive = !matches!(status.state, State::Failed(_));
     let run = if running { "Pause" } else { "Run" };
-    let view = if model.velocity { "Smoke" } else { "Velocity" };
+    let smoke = model.view == Mode::Smoke;
+    let view = if smoke { "Velocity" } else { "Smoke" };
     line(ui, |ui| {
         button(ui, run, Action::RunPause, alive, running, out);
         button(ui, "Step", Action::Step, alive, false, out);
         button(ui, "Clear", Action::Clear, alive, false, out);
     });
     line(ui, |ui| {
-        button(ui, view, Action::SwitchView, true, model.velocity, out);
+        button(ui, view, Action::SwitchView, true, !smoke, out);
         button(ui, "Frame", Action::Frame, true, false, out);
         button(ui, "Picture", Action::Picture, true, false, out);
     });
