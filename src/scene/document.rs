@@ -194,6 +194,7 @@ pub struct Medium {
     pub extinction: Option<Number<FromZero>>,
     pub anisotropy: Option<Number<Cosine>>,
     pub scattering: Option<Scattering>,
+    pub paths: Option<Whole<1, 1_000_000>>,
     pub glow: Option<Number<FromZero>>,
 }
 
@@ -202,6 +203,7 @@ pub struct Medium {
 pub enum Scattering {
     Single,
     Octaves,
+    Traced,
 }
 
 #[derive(Default, Deserialize)]
