@@ -360,7 +360,9 @@ impl Screen {
         if self.session.gesture().is_some() || self.egui.egui_ctx().is_using_pointer() {
             self.pace.moves(begin);
         }
-        self.session.sync();
+        if self.session.sync() {
+            self.window.set_title(&title(&self.session.model.settings.scene.name));
+        }
         self.draw(begin)?;
         self.note(begin);
         Ok(asked.or(self.next(begin)))
@@ -475,7 +477,7 @@ impl Screen {
         self.renderer.set_refine(true);
         let folder = PathBuf::from(".");
         let saved = picture::take(&mut self.renderer, &self.display, [width, height], &view)
-            .and_then(|image| picture::save(&folder, &self.session.model.scene, &image));
+            .and_then(|image| picture::save(&folder, &self.session.model.settings.scene.name, &image));
         let text = match saved {
             Ok(path) => format!("Saved {}", path.display()),
             Err(error) => format!("No picture: {error}"),
@@ -484,13 +486,17 @@ impl Screen {
     }
 }
 
+fn title(scene: &str) -> String {
+    format!("updraft — {scene}")
+}
+
 /// A window that can be drawn into, with nothing in it yet.
 fn bare_window(
     event_loop: &ActiveEventLoop,
     scene: &str,
 ) -> Result<(Window, Display<WindowSurface>, EguiGlium), String> {
     let attributes = Window::default_attributes()
-        .with_title(format!("updraft — {scene}"))
+        .with_title(title(scene))
         .with_inner_size(LogicalSize::new(1180.0, 760.0))
         .with_min_inner_size(LogicalSize::new(480.0, 320.0));
     let (window, display) = context::open(event_loop, attributes)?;
