@@ -143,7 +143,7 @@ fn a_buoyancy_can_be_dragged_below_zero() {
     let mut rig = Rig::new();
     let rail = rig.place("green.buoyancy");
     rig.drag(rail.center(), rail.left_center() + vec2(6.0, 0.0));
-    assert!(rig.model.settings.params.smoke[1].buoyancy < -5.0);
+    assert!(rig.model.settings.params.smoke[1].buoyancy < -4.0);
     assert_eq!(rig.model.settings.params.smoke[0], rig.model.defaults.params.smoke[0]);
     assert_eq!(rig.model.settings.params.smoke[2], rig.model.defaults.params.smoke[2]);
 }
