@@ -136,7 +136,7 @@ pub(super) fn unit(v: [f32; 3]) -> [f32; 3] {
 }
 
 /// The value at `at`, in units of the spacing from the first value, held at the border.
-pub(super) fn trilinear<const N: usize>(
+pub(in crate::render) fn trilinear<const N: usize>(
     dims: Dims,
     at: [f32; 3],
     value: impl Fn(usize) -> [f32; N],

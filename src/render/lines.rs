@@ -31,11 +31,12 @@ impl Line {
     pub fn trace(
         &self,
         clip_from_world: &Matrix4<f32>,
+        width: f32,
         size: [u32; 2],
         mut paint: impl FnMut([u32; 2], [f32; 4]),
     ) {
         let Some([a, b]) = self.on_screen(clip_from_world, size.map(|n| n as f32)) else { return };
-        let reach = 0.5 * (WIDTH + 1.0);
+        let reach = 0.5 * (width + 1.0);
         let along = [b[0] - a[0], b[1] - a[1]];
         let squared = (along[0] * along[0] + along[1] * along[1]).max(1e-12);
         let range = |axis: usize| {
@@ -51,7 +52,7 @@ impl Line {
                     let tint: [f32; 4] = std::array::from_fn(|c| {
                         self.tints[0][c] + (self.tints[1][c] - self.tints[0][c]) * share
                     });
-                    let edge = 1.0 - smoothstep((WIDTH - 1.0) / (WIDTH + 1.0), 1.0, off);
+                    let edge = 1.0 - smoothstep((width - 1.0) / (width + 1.0), 1.0, off);
                     paint([x, y], [tint[0], tint[1], tint[2], tint[3] * edge]);
                 }
             }
