@@ -305,7 +305,7 @@ fn difference(a: &Image, b: &Image) -> (f32, u8) {
 #[cfg(feature = "viewer")]
 mod gl {
     use super::*;
-    use updraft::render::{Cursor, Offscreen, Quality, Quantity, RenderError, Slice};
+    use updraft::render::{Cursor, Offscreen, Quality, Quantity, RenderError, Shape, Slice, Solid};
 
     /// A context, or a line that says why there is none.
     pub fn offscreen([width, height]: [u32; 2]) -> Option<Offscreen> {
@@ -369,6 +369,34 @@ mod gl {
             assert!(mean < 0.15, "{name}: mean {mean}, worst {worst} of 255");
             assert!(far_off * 500 < on_gl.rgba.len(), "{name}: {far_off} bytes are far off");
         }
+    }
+
+    #[test]
+    fn both_renderers_draw_the_same_solids() {
+        let size = [160, 120];
+        let Some(mut gl) = offscreen(size) else { return };
+        let snapshot = plume(Dims::new([40, 56, 36]).unwrap(), 0.02, Tint::Even);
+        let (look, camera) = (Look::default(), Camera::framing(snapshot.extent()));
+        let solid = |shape, center| Solid {
+            rotation: [0.2, 0.1, 0.3, 0.9],
+            ..Solid::new(shape, center, [0.6, 0.3, 0.2])
+        };
+        let solids = [
+            solid(Shape::Sphere { radius: 0.12 }, [0.6, 0.5, 0.4]),
+            solid(Shape::Box { half: [0.1, 0.05, 0.2] }, [0.15, 0.2, 0.3]),
+            solid(Shape::Cylinder { radius: 0.06, half_height: 0.2 }, [0.6, 0.9, 0.6]),
+        ];
+        let mut oracle = Oracle::new();
+        let view = view(&look, &camera);
+        let without = gl.render(&snapshot, &view).unwrap();
+        gl.set_solids(&solids);
+        oracle.set_solids(&solids);
+        let (on_gl, on_cpu) =
+            (gl.render(&snapshot, &view).unwrap(), oracle.render(&snapshot, &view, size, &|_| ()));
+        let (mean, worst) = difference(&on_gl, &on_cpu);
+        eprintln!("solids: mean {mean:.3}, worst {worst} of 255");
+        assert!(mean < 0.2, "mean {mean}, worst {worst} of 255");
+        assert!(difference(&on_gl, &without).0 > 1.0, "the solids are seen");
     }
 
     #[test]

@@ -32,6 +32,7 @@ pub mod oracle;
 pub mod procedural;
 mod scene;
 mod slice;
+pub mod solid;
 pub mod tone;
 mod volume;
 
@@ -42,6 +43,7 @@ mod gl;
 pub use gl::{Offscreen, Renderer};
 
 pub use slice::{Quantity, Ranges, Slice};
+pub use solid::{Shape, Solid};
 
 use thiserror::Error;
 

@@ -29,6 +29,7 @@ use super::light::LightVolume;
 use super::lines::{self, Line};
 use super::medium::Medium;
 use super::slice::{self, Quantity, Ranges, Slice};
+use super::solid::{MOST_SOLIDS, Solid};
 use super::{Mode, Quality, RenderError, View, noise};
 use super::{bricks, field};
 use crate::grid::Dims;
@@ -56,6 +57,7 @@ pub struct Renderer {
     light: Volume,
     velocity: Volume,
     flow: Flow,
+    solids: Vec<Solid>,
     grid: Grid,
     baked: Bake,
     targets: Option<Targets>,
@@ -119,6 +121,7 @@ impl Renderer {
             light: volume()?,
             velocity: volume()?,
             flow: Flow::default(),
+            solids: Vec::new(),
             grid: Grid::empty(),
             baked: Bake::default(),
             targets: None,
@@ -153,6 +156,17 @@ impl Renderer {
     /// The ends of a slice's colours for the snapshot uploaded last, where its range is `None`.
     pub fn range(&self, quantity: Quantity) -> [f32; 2] {
         self.grid.ranges.range(quantity)
+    }
+
+    /// What stands in the smoke from now on; at most [`MOST_SOLIDS`] are drawn.
+    pub fn set_solids(&mut self, solids: &[Solid]) {
+        let solids = &solids[..solids.len().min(MOST_SOLIDS)];
+        if self.solids != solids {
+            self.solids = solids.to_vec();
+            self.baked.light.set_solids(solids);
+            self.baked.for_look = None;
+            self.passes.of = None;
+        }
     }
 
     /// Takes over a snapshot.
@@ -207,8 +221,9 @@ impl Renderer {
         let targets = self.targets.as_ref().expect("made by fit");
         let [behind, before] = self.lines(view, &axes);
         self.draw_scene(targets, &inputs)?;
-        let clip = axes.clip_from_world(1e-3).into();
-        self.draw_lines(targets, clip, lines::WIDTH, &behind)?;
+        let space =
+            Space { clip: axes.clip_from_world(1e-3).into(), edge: [axes.right.norm(), axes.up.norm()] };
+        self.draw_lines(targets, space, lines::WIDTH, &behind)?;
         if let Some(window) = window {
             if let Some(frame) = pass {
                 self.draw_march(targets, &inputs, view, frame, window)?;
@@ -219,7 +234,7 @@ impl Renderer {
             self.draw_slice(targets, &inputs, slice)?;
         }
         for lines in [&self.flow_lines(view.mode, &axes, size), &before] {
-            self.draw_lines(targets, clip, lines::WIDTH, lines)?;
+            self.draw_lines(targets, space, lines::WIDTH, lines)?;
         }
         if view.cursor.is_some() {
             self.draw_cursor(targets, &inputs)?;
@@ -322,7 +337,14 @@ impl Renderer {
         let outputs = [("radiance", &targets.scene), ("reach", &targets.reaches)];
         let mut surface =
             MultiOutputFrameBuffer::new(&self.gl, outputs).map_err(|e| refused("the scene's target", e))?;
-        let inputs = inputs.clone().volume("light", self.light.texture());
+        let mut inputs = inputs.clone().volume("light", self.light.texture());
+        for (n, solid) in self.solids.iter().enumerate() {
+            let names = ["place", "size", "rotation", "albedo"];
+            for (name, value) in names.iter().zip(solid.packed()) {
+                inputs = inputs.with(format!("solid_{name}[{n}]"), UniformValue::Vec4(value));
+            }
+        }
+        let inputs = inputs.with("solids", UniformValue::SignedInt(self.solids.len() as i32));
         screen_pass(&mut surface, &self.programs.scene, &inputs, &DrawParameters::default(), "the scene pass")
     }
 
@@ -448,16 +470,15 @@ impl Renderer {
         let mut surface = self.surface(&targets.scene)?;
         screen_pass(&mut surface, &self.programs.slice, &inputs, &parameters, "the slice")?;
         let [bar, marks] = slice::legend(range, quantity.unit(), targets.size);
-        let screen = nalgebra::Matrix4::identity().into();
+        let screen = Space { clip: nalgebra::Matrix4::identity().into(), edge: [0.0; 2] };
         self.draw_lines(targets, screen, slice::BAR, &bar)?;
         self.draw_lines(targets, screen, lines::WIDTH, &marks)
     }
 
-    /// Lines in a space that `clip` takes to clip space.
     fn draw_lines(
         &self,
         targets: &Targets,
-        clip: [[f32; 4]; 4],
+        space: Space,
         width: f32,
         lines: &[Line],
     ) -> Result<(), RenderError> {
@@ -466,9 +487,11 @@ impl Renderer {
         }
         let mesh = LineMesh::new(&self.gl, lines)?;
         let inputs = Inputs::default()
-            .with("clip_from_world", UniformValue::Mat4(clip))
+            .with("clip_from_world", UniformValue::Mat4(space.clip))
             .vec2("viewport", targets.size.map(|n| n as f32))
-            .float("width", width);
+            .float("width", width)
+            .vec2("edge", space.edge)
+            .picture("reaches", &targets.reaches);
         let parameters = DrawParameters { blend: paint(), ..DrawParameters::default() };
         let mut surface = self.surface(&targets.scene)?;
         surface
@@ -495,6 +518,15 @@ impl Renderer {
     fn surface<'t>(&self, texture: &'t Texture2d) -> Result<SimpleFrameBuffer<'t>, RenderError> {
         SimpleFrameBuffer::new(&self.gl, texture).map_err(|e| refused("a texture to draw into", e))
     }
+}
+
+/// Where lines are.
+#[derive(Clone, Copy)]
+struct Space {
+    /// To clip space.
+    clip: [[f32; 4]; 4],
+    /// How far right and up the picture reaches at distance 1; zeros if nothing hides the lines.
+    edge: [f32; 2],
 }
 
 /// One picture of an average: which offsets, and the share it gets.

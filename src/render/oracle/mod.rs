@@ -19,8 +19,9 @@ use super::light::LightVolume;
 use super::lines::{self, Line};
 use super::march::{Marched, Smoke};
 use super::medium::Medium;
-use super::scene::{Behind, Floor, background};
+use super::scene::{Behind, Scenery, background};
 use super::slice::{self, Plane, Ranges, Slice};
+use super::solid::Solid;
 use super::volume::Volume;
 use super::{Cursor, Image, LinearImage, Mode, Quality, View, noise, tone};
 use crate::look::Scattering;
@@ -31,6 +32,7 @@ use crate::snapshot::{Bricks, Snapshot};
 pub struct Oracle {
     light: LightVolume,
     quality: Quality,
+    solids: Vec<Solid>,
 }
 
 /// One pixel before the background is put behind it.
@@ -50,6 +52,12 @@ impl Oracle {
     /// How much work goes into the pictures. They are always marched at full size.
     pub fn set_quality(&mut self, quality: Quality) {
         self.quality = quality;
+    }
+
+    /// What stands in the smoke from now on.
+    pub fn set_solids(&mut self, solids: &[Solid]) {
+        self.solids = solids.to_vec();
+        self.light.set_solids(solids);
     }
 
     /// A picture of `snapshot`. With path tracing, `progress` is told the share that is done.
@@ -104,15 +112,32 @@ impl Oracle {
         let axes = Axes::of(view.camera, size[0] as f32 / size[1] as f32);
         let medium = Medium::of(view.look, snapshot.extent());
         let light = Volume::of_light(&self.light);
-        let floor = Floor::new(view, snapshot.extent(), &light, &medium);
-        let mut behind = over_pixels(size, |x, y| floor.behind(&ray_of(&axes, size, x, y)));
+        let scenery = Scenery {
+            extent: snapshot.extent(),
+            light: &light,
+            medium: &medium,
+            albedo: view.look.floor,
+            cursor: view.cursor,
+            solids: &self.solids,
+            spacing: self.light.spacing,
+        };
+        let mut behind = over_pixels(size, |x, y| scenery.behind(&ray_of(&axes, size, x, y)));
         let [back, front] = if view.look.outline {
             lines::box_edges(snapshot.extent(), axes.eye.into(), lines::OUTLINE)
         } else {
             [Vec::new(), Vec::new()]
         };
         let clip = axes.clip_from_world(1e-3);
-        paint_lines(&back, &clip, lines::WIDTH, size, |at, tint| behind[at].paint(tint));
+        // A line is hidden by what the ray meets before it.
+        let slant = |at: usize| {
+            let (x, y) = (at % size[0] as usize, at / size[0] as usize);
+            axes.slant([(x as f32 + 0.5) / size[0] as f32, (y as f32 + 0.5) / size[1] as f32])
+        };
+        paint_lines(&back, &clip, lines::WIDTH, size, |at, tint, depth| {
+            if depth * slant(at) < behind[at].reach {
+                behind[at].paint(tint);
+            }
+        });
         let smoke = Volume::at_centres(snapshot, &snapshot.smoke);
         let wide = bricks::widened(&snapshot.bricks);
         let march = self.marcher(snapshot, view, [&smoke, &light], &medium, &wide);
@@ -123,7 +148,11 @@ impl Oracle {
         }
         let flow = flow_lines(snapshot, view.mode, &axes, size);
         for lines in [flow, front] {
-            paint_lines(&lines, &clip, lines::WIDTH, size, |at, tint| pixels[at].paint(tint));
+            paint_lines(&lines, &clip, lines::WIDTH, size, |at, tint, depth| {
+                if depth * slant(at) < behind[at].reach {
+                    pixels[at].paint(tint);
+                }
+            });
         }
         if let Some(cursor) = view.cursor {
             paint_cursor(&cursor, &march, &axes, size, &mut pixels, &behind);
@@ -263,8 +292,8 @@ fn paint_slice(
     });
     let [bar, marks] = slice::legend(range, slice.quantity.unit(), size);
     let screen = Matrix4::identity();
-    paint_lines(&bar, &screen, slice::BAR, size, |at, tint| pixels[at].paint(tint));
-    paint_lines(&marks, &screen, lines::WIDTH, size, |at, tint| pixels[at].paint(tint));
+    paint_lines(&bar, &screen, slice::BAR, size, |at, tint, _| pixels[at].paint(tint));
+    paint_lines(&marks, &screen, lines::WIDTH, size, |at, tint, _| pixels[at].paint(tint));
 }
 
 fn paint_lines(
@@ -272,10 +301,10 @@ fn paint_lines(
     clip: &Matrix4<f32>,
     width: f32,
     size: [u32; 2],
-    mut paint: impl FnMut(usize, [f32; 4]),
+    mut paint: impl FnMut(usize, [f32; 4], f32),
 ) {
     for line in all {
-        line.trace(clip, width, size, |[x, y], tint| paint((x + size[0] * y) as usize, tint));
+        line.trace(clip, width, size, |[x, y], tint, depth| paint((x + size[0] * y) as usize, tint, depth));
     }
 }
 
