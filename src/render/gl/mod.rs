@@ -63,6 +63,7 @@ pub struct Renderer {
     targets: Option<Targets>,
     passes: Accumulation,
     quality: Quality,
+    refine: bool,
 }
 
 /// The snapshot in the textures.
@@ -127,6 +128,7 @@ impl Renderer {
             targets: None,
             passes: Accumulation::default(),
             quality: Quality::default(),
+            refine: true,
         };
         renderer.upload(&Snapshot::empty(one, 1.0))?;
         Ok(renderer)
@@ -140,6 +142,12 @@ impl Renderer {
     /// How much work goes into a picture.
     pub fn quality(&self) -> Quality {
         self.quality
+    }
+
+    /// Whether drawing the same view again makes the picture better, or only takes what is there already.
+    /// Without it a cursor that moves over smoke that stands still costs no march.
+    pub fn set_refine(&mut self, refine: bool) {
+        self.refine = refine;
     }
 
     /// Whether drawing the same view again would make the picture no better.
@@ -216,7 +224,7 @@ impl Renderer {
         self.bake(view.look)?;
         let axes = Axes::of(view.camera, size[0] as f32 / size[1] as f32);
         let inputs = self.shared_inputs(view, &axes);
-        let pass = self.passes.next(self.subject(size, view));
+        let pass = self.passes.next(self.subject(size, view), self.refine);
         let window = self.window(view.mode, &axes, size);
         let targets = self.targets.as_ref().expect("made by fit");
         let [behind, before] = self.lines(view, &axes);
@@ -538,9 +546,9 @@ struct Frame {
 
 impl Accumulation {
     /// The frame to march for `subject`, or `None` when the average is good enough.
-    fn next(&mut self, subject: Subject) -> Option<Frame> {
+    fn next(&mut self, subject: Subject, refine: bool) -> Option<Frame> {
         if self.of.as_ref() == Some(&subject) {
-            if self.count >= MOST_PASSES {
+            if self.count >= MOST_PASSES || !refine {
                 return None;
             }
             self.count += 1;

@@ -1,0 +1,154 @@
+//! How finely pictures are drawn, so that the window stays quick under the hand and gets fine when nothing
+//! moves; and how many there are a second.
+
+use std::collections::VecDeque;
+use std::time::{Duration, Instant};
+
+/// After a movement the picture stays coarse this long, so that a hand that hesitates does not stutter.
+const CALM: Duration = Duration::from_millis(180);
+/// A moving picture that takes longer is drawn coarser \[ms\].
+const TOO_SLOW: f32 = 45.0;
+/// A moving picture is drawn finer if that is expected to take no longer than this \[ms\].
+const QUICK: f32 = 30.0;
+/// How much longer the next finer level takes, at most.
+const STEP: f32 = 2.5;
+
+/// Snapshots are drawn finely if they come no faster than this many of the finest pictures.
+const AMPLE: f32 = 3.0;
+/// A finest picture that took long once is tried again after a while.
+const FORGET: f32 = 0.995;
+
+/// How finely a picture is drawn.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Level {
+    /// The whole view is drawn at its size divided by this, and stretched.
+    pub shrink: u32,
+    /// The march through the smoke runs at that size divided by this.
+    pub divide: u32,
+}
+
+/// Coarsest to finest. The last is the only one for pictures that stand still.
+const LEVELS: [Level; 4] =
+    [Level { shrink: 2, divide: 2 }, Level { shrink: 1, divide: 4 }, Level { shrink: 1, divide: 2 }, FINEST];
+
+const FINEST: Level = Level { shrink: 1, divide: 1 };
+
+/// Chooses the quality from what the last pictures took.
+#[derive(Clone, Debug)]
+pub struct Pace {
+    level: usize,
+    /// What the finest picture took last, or may take \[ms\].
+    finest_ms: f32,
+    moved: Option<Instant>,
+    drawn: VecDeque<Instant>,
+}
+
+impl Default for Pace {
+    fn default() -> Self {
+        Self { level: 2, finest_ms: 100.0, moved: None, drawn: VecDeque::new() }
+    }
+}
+
+impl Pace {
+    /// The hand moves something: the camera, the ball, a slider.
+    pub fn moves(&mut self, now: Instant) {
+        self.moved = Some(now);
+    }
+
+    /// When the picture is to be drawn again, finely, if it is coarse now because of the hand.
+    pub fn calm_at(&self) -> Option<Instant> {
+        self.moved.map(|moved| moved + CALM)
+    }
+
+    /// How to draw now. While the smoke runs, `interval` is the wall time between its snapshots: all of them
+    /// are drawn finely if there is ample time for it, else none, so that the picture does not pulse.
+    pub fn level(&mut self, now: Instant, interval: Option<Duration>) -> Level {
+        if self.calm_at().is_some_and(|calm| now >= calm) {
+            self.moved = None;
+        }
+        let ample = interval.is_none_or(|i| i.as_secs_f32() * 1e3 > AMPLE * self.finest_ms);
+        if self.moved.is_none() && ample { FINEST } else { LEVELS[self.level] }
+    }
+
+    /// Takes note of a picture at `level` that took `ms`.
+    pub fn drew(&mut self, level: Level, ms: f32, now: Instant) {
+        self.drawn.push_back(now);
+        while self.drawn.front().is_some_and(|&t| now - t > Duration::from_secs(1)) {
+            self.drawn.pop_front();
+        }
+        if level == FINEST {
+            self.finest_ms += 0.5 * (ms - self.finest_ms);
+        } else {
+            self.finest_ms *= FORGET;
+        }
+        let coarser = ms > TOO_SLOW && self.level > 0;
+        let finer = ms * STEP < QUICK && self.level + 1 < LEVELS.len();
+        if level == LEVELS[self.level] {
+            self.level = self.level + usize::from(finer) - usize::from(coarser);
+        }
+    }
+
+    /// Pictures in the last second; 0 when there were too few to tell.
+    pub fn fps(&self) -> f32 {
+        let (Some(&first), Some(&last)) = (self.drawn.front(), self.drawn.back()) else {
+            return 0.0;
+        };
+        let span = (last - first).as_secs_f32();
+        if span > 0.2 { (self.drawn.len() - 1) as f32 / span } else { 0.0 }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn draws(pace: &mut Pace, count: usize, ms: f32, now: Instant, interval: Option<Duration>) {
+        for _ in 0..count {
+            let level = pace.level(now, interval);
+            pace.drew(level, ms, now);
+        }
+    }
+
+    #[test]
+    fn what_stands_still_is_drawn_finely_after_a_moment() {
+        let (mut pace, now) = (Pace::default(), Instant::now());
+        assert_eq!(pace.level(now, None), FINEST);
+        pace.moves(now);
+        assert_ne!(pace.level(now, None), FINEST);
+        assert_ne!(pace.level(now + CALM / 2, None), FINEST);
+        assert_eq!(pace.level(now + CALM, None), FINEST);
+        assert_eq!(pace.calm_at(), None);
+    }
+
+    #[test]
+    fn a_slow_machine_gets_coarser_pictures_and_a_quick_one_finer() {
+        let (mut pace, now) = (Pace::default(), Instant::now());
+        pace.moves(now);
+        draws(&mut pace, 9, 80.0, now, None);
+        assert_eq!(pace.level(now, None), LEVELS[0]);
+        draws(&mut pace, 9, 20.0, now, None);
+        assert_eq!(pace.level(now, None), LEVELS[0], "a finer one would take 50 ms");
+        draws(&mut pace, 9, 1.5, now, None);
+        assert_eq!(pace.level(now, None), FINEST);
+    }
+
+    #[test]
+    fn running_smoke_is_drawn_finely_only_if_there_is_ample_time() {
+        let (mut pace, now) = (Pace::default(), Instant::now());
+        let frame = Some(Duration::from_millis(40));
+        assert_ne!(pace.level(now, frame), FINEST, "nothing is known yet");
+        assert_eq!(pace.level(now, Some(Duration::from_secs(1))), FINEST, "the solver is slow anyway");
+        draws(&mut pace, 20, 5.0, now, None);
+        assert_eq!(pace.level(now, frame), FINEST, "a quick machine");
+        draws(&mut pace, 20, 200.0, now, None);
+        let levels: Vec<_> = (0..20).map(|_| pace.level(now, Some(Duration::from_millis(300)))).collect();
+        assert!(levels.iter().all(|l| *l != FINEST), "and no change from picture to picture");
+    }
+
+    #[test]
+    fn pictures_are_counted_over_a_second() {
+        let (mut pace, start) = (Pace::default(), Instant::now());
+        (0..200).for_each(|n| pace.drew(FINEST, 1.0, start + Duration::from_millis(20 * n)));
+        assert!((pace.fps() - 50.0).abs() < 1.0, "{}", pace.fps());
+    }
+}

@@ -1,0 +1,225 @@
+//! `updraft render`: a scene to pictures, without a window.
+
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use super::folder::RunFolder;
+use super::frames::{Frames, Size};
+use super::picture::Painter;
+use super::progress::Progress;
+use super::simulation::Run;
+use super::sink::Target;
+use super::{CliError, Common, interrupt, say};
+use crate::output::Pattern;
+use crate::scene::Scene;
+use crate::snapshot::Snapshot;
+
+/// Render a scene to pictures.
+#[derive(Debug, clap::Args)]
+pub struct RenderArgs {
+    /// A built-in scene or a scene file [default: plume]
+    #[arg(value_name = "SCENE", conflicts_with = "from")]
+    scene: Option<String>,
+    /// Frames to write: a range, or one. Frame n is the state at n / frame_rate seconds
+    /// [default: 1-120, or all that --from has]
+    #[arg(long, value_name = "A-B")]
+    frames: Option<Frames>,
+    /// Width and height [px]; by default what the scene says
+    #[arg(long, value_name = "WxH")]
+    size: Option<Size>,
+    /// Files to write: .png or .exr (linear, with alpha and depth) with #### or %04d for the frame; or one .apng,
+    /// .mp4, .webm or .gif
+    /// [default: updraft-frames/SCENE.####.png]
+    #[arg(long, value_name = "PATTERN")]
+    out: Option<Pattern>,
+    /// Draw the fields that `updraft simulate --format npz` wrote to DIR, instead of simulating
+    #[arg(long, value_name = "DIR")]
+    from: Option<PathBuf>,
+    /// Draw on the CPU even where there is OpenGL
+    #[arg(long)]
+    cpu: bool,
+}
+
+/// Frames that are written where none are named.
+const FRAMES: Frames = Frames { first: 1, last: 120 };
+
+/// Does what `args` ask for.
+pub fn run(args: &RenderArgs, common: &Common) -> Result<(), CliError> {
+    let size = args.size.map(|Size([width, height])| format!("render.size=[{width}, {height}]"));
+    let mut changes: Vec<String> = size.into_iter().collect();
+    let Some(path) = &args.from else {
+        let scene = common.scene(args.scene.as_deref().unwrap_or("plume"), &changes)?;
+        let frames = args.frames.unwrap_or(FRAMES);
+        return Job { frames, out: args.out(&scene)?, supply: Supply::Live, cpu: args.cpu }
+            .run(&scene, common);
+    };
+    let folder = RunFolder::at(path);
+    let frames = args.frames.map_or_else(|| folder.frames(), Ok)?;
+    // The start of the run does not matter any more.
+    changes.push("initial={}".into());
+    let mut scene = common.scene(&folder.scene().display().to_string(), &changes)?;
+    scene.name = path.file_name().map_or(scene.name, |name| name.to_string_lossy().into_owned());
+    Job { frames, out: args.out(&scene)?, supply: Supply::Stored(folder), cpu: args.cpu }.run(&scene, common)
+}
+
+impl RenderArgs {
+    fn out(&self, scene: &Scene) -> Result<Pattern, CliError> {
+        match &self.out {
+            Some(out) => Ok(out.clone()),
+            None => in_folder("updraft-frames", &scene.name),
+        }
+    }
+}
+
+/// The pictures of `scene` in `folder`.
+pub fn in_folder(folder: &str, scene: &str) -> Result<Pattern, CliError> {
+    format!("{folder}/{scene}.####.png").parse().map_err(|e| CliError::Request(format!("{e}")))
+}
+
+/// Where the smoke comes from.
+pub enum Supply {
+    /// It is simulated.
+    Live,
+    /// It was simulated before.
+    Stored(RunFolder),
+}
+
+/// What to render.
+pub struct Job {
+    /// Which frames.
+    pub frames: Frames,
+    /// To which files.
+    pub out: Pattern,
+    /// From where.
+    pub supply: Supply,
+    /// On the CPU, whatever there is.
+    pub cpu: bool,
+}
+
+impl Job {
+    /// Renders `scene`. What can go wrong before the first frame does so before anything is written.
+    pub fn run(self, scene: &Scene, common: &Common) -> Result<(), CliError> {
+        let Self { frames, out, supply, cpu } = self;
+        let target = Target::new(&out, frames, common.quiet)?;
+        let stop = interrupt::catch();
+        let mut feed = Feed::new(scene, supply, frames, stop)?;
+        let mut painter = Painter::new(scene, cpu, common.quiet)?;
+        let mut sink = target.open(scene.size, scene.time.frame_rate, common)?;
+        let mut report = Report::new(feed.total(frames), frames.count(), common.quiet);
+        let mut snapshot = Snapshot::empty(scene.config.dims, scene.config.h);
+        for frame in frames.iter() {
+            feed.load(frame, scene, &mut snapshot, &mut report)?;
+            if stop.load(Ordering::Relaxed) {
+                return Err(report.stopped());
+            }
+            let began = Instant::now();
+            sink.write(frame, &snapshot, scene, &mut painter)?;
+            report.finished(began.elapsed());
+        }
+        sink.finish()?;
+        drop(report);
+        say(&format!("{}\n", target.summary()))
+    }
+}
+
+/// Gives one frame after the other.
+enum Feed {
+    Live(Box<Run>),
+    Stored(RunFolder),
+}
+
+impl Feed {
+    fn new(
+        scene: &Scene,
+        supply: Supply,
+        frames: Frames,
+        stop: &'static AtomicBool,
+    ) -> Result<Self, CliError> {
+        match supply {
+            Supply::Live => Ok(Self::Live(Box::new(Run::new(scene, stop)?))),
+            Supply::Stored(folder) => {
+                let missing = frames.iter().map(|frame| folder.fields(frame)).find(|path| !path.exists());
+                match missing {
+                    Some(path) => Err(CliError::Request(format!("{} is missing", path.display()))),
+                    None => Ok(Self::Stored(folder)),
+                }
+            }
+        }
+    }
+
+    /// Frames of work there are: a simulation begins at the start.
+    fn total(&self, frames: Frames) -> u32 {
+        match self {
+            Self::Live(_) => frames.last,
+            Self::Stored(_) => frames.count(),
+        }
+    }
+
+    /// Takes `frame` into `snapshot`.
+    fn load(
+        &mut self,
+        frame: u32,
+        scene: &Scene,
+        snapshot: &mut Snapshot,
+        report: &mut Report,
+    ) -> Result<(), CliError> {
+        match self {
+            Self::Live(run) => {
+                while run.frame() < frame {
+                    run.advance(run.frame() + 1, |_| Ok(())).map_err(|error| report.explain(error))?;
+                    report.show(run.frame(), &format!("{:.0} ms/step", run.ms_per_step()));
+                }
+                snapshot.capture(run.solver(), false);
+            }
+            Self::Stored(folder) => {
+                let loaded = folder.load(frame, scene, snapshot);
+                loaded.map_err(|error| CliError::Request(error.to_string()))?;
+                report.show(report.pictures, "");
+            }
+        }
+        Ok(())
+    }
+}
+
+/// How far a rendering is, and how fast.
+struct Report {
+    progress: Progress,
+    wanted: u32,
+    pictures: u32,
+    spent: Duration,
+}
+
+impl Report {
+    fn new(total: u32, wanted: u32, quiet: bool) -> Self {
+        Self { progress: Progress::new(total, quiet), wanted, pictures: 0, spent: Duration::ZERO }
+    }
+
+    /// `done` frames of work are done; `detail` says how fast.
+    fn show(&mut self, done: u32, detail: &str) {
+        let per_picture = self.spent.as_secs_f64() * 1e3 / f64::from(self.pictures.max(1));
+        let picture = (self.pictures > 0).then(|| format!("{per_picture:.0} ms/picture"));
+        let parts: Vec<&str> = [Some(detail), picture.as_deref()]
+            .into_iter()
+            .flatten()
+            .filter(|part| !part.is_empty())
+            .collect();
+        self.progress.update(done, &parts.join("  "));
+    }
+
+    fn finished(&mut self, picture: Duration) {
+        self.pictures += 1;
+        self.spent += picture;
+    }
+
+    fn explain(&self, error: CliError) -> CliError {
+        match error {
+            CliError::Stopped(_) => self.stopped(),
+            other => other,
+        }
+    }
+
+    fn stopped(&self) -> CliError {
+        CliError::Stopped(format!("by Ctrl-C, after {} of {} pictures", self.pictures, self.wanted))
+    }
+}

@@ -1,0 +1,127 @@
+//! Files that appear whole: written under another name in the same folder, then renamed.
+
+use std::fs::{self, File};
+use std::io::{self, BufWriter, Write};
+use std::path::{Path, PathBuf};
+
+use super::OutputError;
+
+/// A file on its way: it gets its name when it is [kept](Aside::keep), and is removed if it never is.
+#[derive(Debug)]
+pub struct Aside {
+    path: PathBuf,
+    aside: PathBuf,
+    kept: bool,
+}
+
+impl Aside {
+    /// A place to write what will be `path`. Nothing is created yet.
+    pub fn of(path: &Path) -> Self {
+        // Hidden, and no other process uses it; the extension stays, since some writers go by it.
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        let aside = path.with_file_name(format!(".{}.part.{name}", std::process::id()));
+        Self { path: path.to_owned(), aside, kept: false }
+    }
+
+    /// Where to write meanwhile.
+    pub fn path(&self) -> &Path {
+        &self.aside
+    }
+
+    /// Gives the file its name, in place of what had it.
+    pub fn keep(mut self) -> Result<(), OutputError> {
+        fs::rename(&self.aside, &self.path).map_err(|source| self.error(source))?;
+        self.kept = true;
+        Ok(())
+    }
+
+    /// `source` as an error about the file that is to be.
+    pub fn error(&self, source: io::Error) -> OutputError {
+        OutputError::Write { path: self.path.clone(), source }
+    }
+}
+
+impl Drop for Aside {
+    fn drop(&mut self) {
+        if !self.kept {
+            // Best effort: the error that led here is the one worth telling.
+            let _ = fs::remove_file(&self.aside);
+        }
+    }
+}
+
+/// Creates or replaces `path` with what `fill` writes. If anything fails, `path` is as it was before.
+pub fn write(
+    path: &Path,
+    fill: impl FnOnce(&mut BufWriter<File>) -> io::Result<()>,
+) -> Result<(), OutputError> {
+    let aside = Aside::of(path);
+    fill_file(aside.path(), fill).map_err(|source| aside.error(source))?;
+    aside.keep()
+}
+
+fn fill_file(path: &Path, fill: impl FnOnce(&mut BufWriter<File>) -> io::Result<()>) -> io::Result<()> {
+    let mut file = BufWriter::new(File::create(path)?);
+    fill(&mut file)?;
+    file.flush()
+}
+
+/// Makes sure, before any work is done, that `paths` can be written: their folders exist (they are
+/// made) and take files, and none of the paths is taken unless `force`.
+pub fn prepare<'a>(paths: impl IntoIterator<Item = &'a Path>, force: bool) -> Result<(), OutputError> {
+    let paths: Vec<&Path> = paths.into_iter().collect();
+    if let Some(taken) = paths.iter().find(|path| !force && path.exists()) {
+        return Err(OutputError::Exists(taken.to_path_buf()));
+    }
+    let mut folders: Vec<PathBuf> = paths.iter().map(|path| folder(path)).collect();
+    folders.dedup();
+    folders.iter().try_for_each(|folder| {
+        try_folder(folder).map_err(|source| OutputError::Write { path: folder.clone(), source })
+    })
+}
+
+fn folder(path: &Path) -> PathBuf {
+    match path.parent() {
+        Some(parent) if parent != Path::new("") => parent.to_owned(),
+        _ => PathBuf::from("."),
+    }
+}
+
+fn try_folder(folder: &Path) -> io::Result<()> {
+    fs::create_dir_all(folder)?;
+    let probe = Aside::of(&folder.join("probe"));
+    File::create(probe.path()).map(drop)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn names(folder: &Path) -> Vec<String> {
+        let entries = fs::read_dir(folder).unwrap();
+        entries.map(|e| e.unwrap().file_name().to_string_lossy().into_owned()).collect()
+    }
+
+    #[test]
+    fn a_failed_write_leaves_what_was_there() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("a.txt");
+        write(&path, |f| f.write_all(b"one")).unwrap();
+        let failed = write(&path, |f| f.write_all(b"two").and(Err(io::Error::other("disk full"))));
+        assert!(failed.unwrap_err().to_string().contains("disk full"));
+        assert_eq!(fs::read(&path).unwrap(), b"one");
+        assert_eq!(names(dir.path()), ["a.txt"]);
+    }
+
+    #[test]
+    fn nothing_is_taken_without_force() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("new/a.txt");
+        prepare([path.as_path()], false).unwrap();
+        assert!(names(&dir.path().join("new")).is_empty(), "trying the folder leaves nothing");
+        write(&path, |f| f.write_all(b"one")).unwrap();
+        assert!(matches!(prepare([path.as_path()], false), Err(OutputError::Exists(_))));
+        prepare([path.as_path()], true).unwrap();
+        assert!(prepare([path.join("below a file").as_path()], true).is_err());
+    }
+}

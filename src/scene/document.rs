@@ -1,0 +1,443 @@
+//! The scene file as it is written: every key, each optional, and nothing else accepted. What the keys
+//! mean is in `docs/scene.md`; what an absent key stands for is decided in [`super::resolve`].
+
+use std::fmt;
+
+use serde::Deserialize;
+use serde::de::value::{MapAccessDeserializer, StrDeserializer};
+use serde::de::{Deserializer, MapAccess, Visitor};
+use toml::Spanned;
+
+use super::value::{
+    AboveZero, Angle, Any, Color, Cosine, Courant, FromZero, Instant, List, Number, Sampling, Share, Stops,
+    Whole,
+};
+use crate::field::Field;
+
+/// A position, direction or velocity.
+pub type Vector = List<Number<Any>, 3>;
+/// Albedo of a surface or a smoke.
+pub type Albedo = Color<Share>;
+/// Radiance or irradiance.
+pub type Light = Color<FromZero>;
+
+#[derive(Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Document {
+    pub domain: Domain,
+    pub time: Time,
+    pub fluid: Fluid,
+    pub smoke: Smokes,
+    pub source: Option<Vec<Source>>,
+    pub solver: SolverTable,
+    pub initial: Initial,
+    pub probe: Vec<Probe>,
+    pub render: Render,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Domain {
+    pub cells: Option<Spanned<List<Whole<1, 65536>, 3>>>,
+    pub voxel: Option<Number<AboveZero>>,
+    pub walls: Option<Spanned<Walls>>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Time {
+    pub frame_rate: Option<Number<AboveZero>>,
+    pub step: Option<Spanned<Number<AboveZero>>>,
+    pub cfl: Option<Spanned<Number<Courant>>>,
+    pub max_substeps: Option<Spanned<Whole<1, 1000>>>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Fluid {
+    pub heat_buoyancy: Option<Number<Any>>,
+    pub cooling: Option<Number<FromZero>>,
+    pub vorticity: Option<Number<FromZero>>,
+    pub friction: Option<Number<FromZero>>,
+    pub viscosity: Option<Number<FromZero>>,
+    pub conduction: Option<Number<FromZero>>,
+    pub ambient: Option<Ambient>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Smokes {
+    pub red: Smoke,
+    pub green: Smoke,
+    pub blue: Smoke,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Smoke {
+    pub buoyancy: Option<Number<Any>>,
+    pub dissipation: Option<Number<Any>>,
+    pub diffusion: Option<Number<FromZero>>,
+    pub color: Option<Albedo>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Source {
+    pub shape: Option<Spanned<Shape>>,
+    pub emit: Option<Emit>,
+    pub velocity: Option<Vector>,
+    pub start: Option<Number<FromZero>>,
+    pub stop: Option<Spanned<Number<Instant>>>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Shape {
+    Sphere(Sphere),
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Sphere {
+    pub center: Spanned<Vector>,
+    pub radius: Spanned<Number<AboveZero>>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Emit {
+    pub red: Option<Number<Any>>,
+    pub green: Option<Number<Any>>,
+    pub blue: Option<Number<Any>>,
+    pub heat: Option<Number<Any>>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct SolverTable {
+    pub advection: Option<Advection>,
+    pub threads: Option<Whole<0, 1024>>,
+    pub memory_limit: Option<Number<AboveZero>>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Initial {
+    pub fields: Option<Spanned<String>>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Probe {
+    pub name: Spanned<String>,
+    pub fields: Spanned<Vec<Field>>,
+    pub at: Spanned<Place>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Place {
+    Point(Vector),
+    Line(Line),
+    Plane(Plane),
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Line {
+    pub from: Vector,
+    pub to: Vector,
+    pub points: Whole<2, 1_000_000>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Plane {
+    pub x: Option<Number<Any>>,
+    pub y: Option<Number<Any>>,
+    pub z: Option<Number<Any>>,
+}
+
+#[derive(Clone, Copy, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Advection {
+    SemiLagrangian,
+    Maccormack,
+    Cubic,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Render {
+    pub size: Option<List<Whole<1, 16384>, 2>>,
+    pub samples: Option<Number<Sampling>>,
+    pub exposure: Option<Number<Stops>>,
+    pub background: Background,
+    pub floor: Option<Floor>,
+    pub outline: Option<bool>,
+    pub medium: Medium,
+    pub light: Lights,
+    pub camera: Camera,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Background {
+    pub top: Option<Light>,
+    pub bottom: Option<Light>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Medium {
+    pub extinction: Option<Number<FromZero>>,
+    pub anisotropy: Option<Number<Cosine>>,
+    pub scattering: Option<Scattering>,
+    pub paths: Option<Whole<1, 1_000_000>>,
+    pub glow: Option<Number<FromZero>>,
+}
+
+#[derive(Clone, Copy, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Scattering {
+    Single,
+    Octaves,
+    Traced,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Lights {
+    pub direction: Option<Spanned<Vector>>,
+    pub sun: Option<Light>,
+    pub sky: Option<Light>,
+    pub ground: Option<Light>,
+    pub resolution: Option<Number<Share>>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Camera {
+    pub position: Option<Spanned<Vector>>,
+    pub target: Option<Spanned<Vector>>,
+    pub up: Option<Spanned<Vector>>,
+    pub fov: Option<Number<Angle>>,
+}
+
+/// What one side does: a word, or a table with what belongs to it, as `{ inflow = { velocity = [1, 0, 0] } }`.
+#[derive(Clone, Copy, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Side {
+    Closed(Insulated),
+    NoSlip(Plate),
+    Open(Nothing),
+    Periodic(Nothing),
+    Inflow(Air),
+}
+
+/// A side about which there is nothing more to say.
+#[derive(Clone, Copy, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Nothing {}
+
+/// A free-slip wall.
+#[derive(Clone, Copy, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Insulated {
+    pub temperature: Option<Number<Any>>,
+}
+
+/// A wall that drags.
+#[derive(Clone, Copy, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Plate {
+    pub velocity: Option<Vector>,
+    pub temperature: Option<Number<Any>>,
+}
+
+/// What comes in.
+#[derive(Clone, Copy, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Air {
+    pub velocity: Option<Vector>,
+    pub red: Option<Number<FromZero>>,
+    pub green: Option<Number<FromZero>>,
+    pub blue: Option<Number<FromZero>>,
+    pub temperature: Option<Number<Any>>,
+}
+
+/// Reads a side, a bare word standing for the table without keys.
+fn side<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Side>, D::Error> {
+    deserializer.deserialize_any(SideVisitor).map(Some)
+}
+
+struct SideVisitor;
+
+impl<'de> Visitor<'de> for SideVisitor {
+    type Value = Side;
+
+    fn expecting(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        f.write_str("\"closed\", \"no-slip\", \"open\", \"periodic\", or a table such as { inflow = { velocity = [1, 0, 0] } }")
+    }
+
+    fn visit_str<E: serde::de::Error>(self, word: &str) -> Result<Side, E> {
+        const WORDS: &[&str] = &["closed", "no-slip", "open", "periodic", "inflow"];
+        match word {
+            "closed" => Ok(Side::Closed(Insulated::default())),
+            "no-slip" => Ok(Side::NoSlip(Plate::default())),
+            "open" => Ok(Side::Open(Nothing {})),
+            "periodic" => Ok(Side::Periodic(Nothing {})),
+            "inflow" => Err(E::custom("an inflow needs its velocity: { inflow = { velocity = [1, 0, 0] } }")),
+            _ => Err(E::unknown_variant(word, WORDS)),
+        }
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Side, A::Error> {
+        Side::deserialize(MapAccessDeserializer::new(map))
+    }
+}
+
+/// What the temperature is measured against: a number in kelvin, or the word `mean`.
+#[derive(Clone, Copy)]
+pub enum Ambient {
+    Fixed(Number<Any>),
+    Mean,
+}
+
+struct AmbientVisitor;
+
+impl Visitor<'_> for AmbientVisitor {
+    type Value = Ambient;
+
+    fn expecting(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        f.write_str("a temperature excess in kelvin, or \"mean\"")
+    }
+
+    fn visit_str<E: serde::de::Error>(self, word: &str) -> Result<Ambient, E> {
+        match word {
+            "mean" => Ok(Ambient::Mean),
+            _ => Err(E::custom(format_args!("\"{word}\" is neither a number nor \"mean\""))),
+        }
+    }
+
+    fn visit_f64<E: serde::de::Error>(self, x: f64) -> Result<Ambient, E> {
+        use serde::de::IntoDeserializer;
+        Number::deserialize(x.into_deserializer()).map(Ambient::Fixed)
+    }
+
+    fn visit_i64<E: serde::de::Error>(self, x: i64) -> Result<Ambient, E> {
+        self.visit_f64(x as f64)
+    }
+}
+
+impl<'de> Deserialize<'de> for Ambient {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_any(AmbientVisitor)
+    }
+}
+
+/// The six sides: one word for all, or a table by axis (`x`) and by side (`x_min`), the latter winning.
+#[derive(Clone, Copy, Default)]
+pub struct Walls {
+    /// `[axis][lower, upper]`.
+    pub sides: [[Option<Side>; 2]; 3],
+}
+
+#[derive(Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+struct WallTable {
+    #[serde(deserialize_with = "side")]
+    x: Option<Side>,
+    #[serde(deserialize_with = "side")]
+    x_min: Option<Side>,
+    #[serde(deserialize_with = "side")]
+    x_max: Option<Side>,
+    #[serde(deserialize_with = "side")]
+    y: Option<Side>,
+    #[serde(deserialize_with = "side")]
+    y_min: Option<Side>,
+    #[serde(deserialize_with = "side")]
+    y_max: Option<Side>,
+    #[serde(deserialize_with = "side")]
+    z: Option<Side>,
+    #[serde(deserialize_with = "side")]
+    z_min: Option<Side>,
+    #[serde(deserialize_with = "side")]
+    z_max: Option<Side>,
+}
+
+impl From<WallTable> for Walls {
+    fn from(t: WallTable) -> Self {
+        Self {
+            sides: [
+                [t.x_min.or(t.x), t.x_max.or(t.x)],
+                [t.y_min.or(t.y), t.y_max.or(t.y)],
+                [t.z_min.or(t.z), t.z_max.or(t.z)],
+            ],
+        }
+    }
+}
+
+struct WallsVisitor;
+
+impl<'de> Visitor<'de> for WallsVisitor {
+    type Value = Walls;
+
+    fn expecting(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        f.write_str(
+            "\"closed\", \"no-slip\", \"open\", \"periodic\", or a table such as { y_max = \"open\" }",
+        )
+    }
+
+    fn visit_str<E: serde::de::Error>(self, word: &str) -> Result<Walls, E> {
+        let side = SideVisitor.visit_str(word)?;
+        Ok(Walls { sides: [[Some(side); 2]; 3] })
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Walls, A::Error> {
+        WallTable::deserialize(MapAccessDeserializer::new(map)).map(Walls::from)
+    }
+}
+
+impl<'de> Deserialize<'de> for Walls {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_any(WallsVisitor)
+    }
+}
+
+/// The floor at y = 0: a colour, or `false` for none.
+#[derive(Clone, Copy)]
+pub struct Floor(pub Option<[f32; 3]>);
+
+struct FloorVisitor;
+
+impl<'de> Visitor<'de> for FloorVisitor {
+    type Value = Floor;
+
+    fn expecting(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        f.write_str("a colour ([r, g, b] in linear light or \"#rrggbb\"), or false for no floor")
+    }
+
+    fn visit_bool<E: serde::de::Error>(self, shown: bool) -> Result<Floor, E> {
+        match shown {
+            false => Ok(Floor(None)),
+            true => Err(E::custom("give the floor a colour, or false for no floor")),
+        }
+    }
+
+    fn visit_str<E: serde::de::Error>(self, text: &str) -> Result<Floor, E> {
+        Albedo::deserialize(StrDeserializer::new(text)).map(|c| Floor(Some(c.0)))
+    }
+
+    fn visit_seq<A: serde::de::SeqAccess<'de>>(self, seq: A) -> Result<Floor, A::Error> {
+        let deserializer = serde::de::value::SeqAccessDeserializer::new(seq);
+        Albedo::deserialize(deserializer).map(|c| Floor(Some(c.0)))
+    }
+}
+
+impl<'de> Deserialize<'de> for Floor {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_any(FloorVisitor)
+    }
+}
