@@ -29,6 +29,7 @@ mod march;
 pub mod medium;
 pub mod noise;
 pub mod oracle;
+pub mod pace;
 pub mod procedural;
 mod scene;
 mod slice;
@@ -40,7 +41,7 @@ mod volume;
 mod gl;
 
 #[cfg(feature = "viewer")]
-pub use gl::{Offscreen, Renderer};
+pub use gl::{Offscreen, Renderer, Timing, measure};
 
 pub use slice::{Quantity, Ranges, Slice};
 pub use solid::{Shape, Solid};

@@ -10,12 +10,14 @@ mod mesh;
 mod offscreen;
 mod programs;
 mod targets;
+mod timing;
 mod volume;
 
+use std::cell::RefCell;
 use std::rc::Rc;
 
 use glium::backend::Context;
-use glium::draw_parameters::{Blend, BlendingFunction, LinearBlendingFactor};
+use glium::draw_parameters::{Blend, BlendingFunction, LinearBlendingFactor, TimeElapsedQuery};
 use glium::framebuffer::{MultiOutputFrameBuffer, SimpleFrameBuffer};
 use glium::index::{NoIndices, PrimitiveType};
 use glium::texture::{Texture2d, UncompressedFloatFormat};
@@ -41,6 +43,7 @@ use mesh::LineMesh;
 pub use offscreen::Offscreen;
 use programs::Programs;
 use targets::Targets;
+pub use timing::{Timing, measure};
 use volume::Volume;
 
 /// Most pictures that are averaged while nothing moves.
@@ -64,6 +67,9 @@ pub struct Renderer {
     passes: Accumulation,
     quality: Quality,
     refine: bool,
+    /// Whether to time the march, and the timer of the last one.
+    timed: bool,
+    march_timer: RefCell<Option<TimeElapsedQuery>>,
 }
 
 /// The snapshot in the textures.
@@ -128,6 +134,8 @@ impl Renderer {
             targets: None,
             passes: Accumulation::default(),
             quality: Quality::default(),
+            timed: false,
+            march_timer: RefCell::default(),
             refine: true,
         };
         renderer.upload(&Snapshot::empty(one, 1.0))?;
@@ -142,6 +150,21 @@ impl Renderer {
     /// How much work goes into a picture.
     pub fn quality(&self) -> Quality {
         self.quality
+    }
+
+    /// Has the driver time each march from now on, if it can.
+    pub fn time_march(&mut self) {
+        self.timed = true;
+    }
+
+    /// How long the last march took the driver \[ms\]; waits for it. `None` if it was not timed.
+    pub fn march_time(&mut self) -> Option<f64> {
+        self.march_timer.take().map(|timer| f64::from(timer.get()) * 1e-6)
+    }
+
+    /// Starts the next average anew, as if something had moved.
+    pub fn forget_passes(&mut self) {
+        self.passes.of = None;
     }
 
     /// Whether drawing the same view again makes the picture better, or only takes what is there already.
@@ -387,13 +410,18 @@ impl Renderer {
             width: count(window.left, window.width),
             height: count(window.bottom, window.height),
         };
+        // A driver without timers just draws.
+        let timer = if self.timed { TimeElapsedQuery::new(&self.gl).ok() } else { None };
         let parameters = DrawParameters {
             blend: averaging(frame.weight),
             scissor: Some(scissor),
+            time_elapsed_query: timer.as_ref(),
             ..DrawParameters::default()
         };
         let mut surface = self.surface(&targets.marched)?;
-        screen_pass(&mut surface, program, &inputs, &parameters, "the march")
+        screen_pass(&mut surface, program, &inputs, &parameters, "the march")?;
+        self.march_timer.replace(timer);
+        Ok(())
     }
 
     fn march_inputs<'t>(&'t self, inputs: Inputs<'t>, view: &View) -> Inputs<'t> {

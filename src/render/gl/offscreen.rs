@@ -92,6 +92,11 @@ impl Offscreen {
         &mut self.renderer
     }
 
+    /// Waits until everything drawn is done.
+    pub fn finish(&self) {
+        self.gl.finish();
+    }
+
     /// The picture as it stands.
     pub fn read(&self) -> Image {
         let raw: RawImage2d<u8> = self.target.read();

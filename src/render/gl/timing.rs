@@ -43,18 +43,13 @@ pub fn measure(cells: usize, size: [u32; 2], repeats: u32) -> Result<(String, Ve
         gl.set_quality(quality);
         gl.renderer().time_march();
         let mut look = Look::default();
-        let mut nudge = || {
-            // Another sun each time, so that nothing is kept from the picture before.
-            look.sun_direction[0] += 1e-4;
-            look.clone()
-        };
         let picture = |gl: &mut Offscreen, look: &Look| {
             gl.draw(&View { look, camera: &camera, cursor: None, mode: Mode::Smoke })?;
             gl.finish();
             Ok(())
         };
         gl.renderer().upload(&snapshot)?;
-        picture(&mut gl, &nudge())?;
+        picture(&mut gl, &look)?;
         let upload = least(repeats, || {
             gl.renderer().upload(&snapshot)?;
             gl.finish();
@@ -67,7 +62,11 @@ pub fn measure(cells: usize, size: [u32; 2], repeats: u32) -> Result<(String, Ve
             march = march.min(gl.renderer().march_time().unwrap_or(f64::INFINITY));
             Ok(())
         })?;
-        let lit = least(repeats, || picture(&mut gl, &nudge()))?;
+        let lit = least(repeats, || {
+            // Another sun each time, so that nothing is kept from the picture before.
+            look.sun_direction[0] += 1e-4;
+            picture(&mut gl, &look)
+        })?;
         let all = least(repeats, || {
             gl.renderer().upload(&snapshot)?;
             picture(&mut gl, &look)
