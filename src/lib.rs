@@ -5,7 +5,17 @@
 //! [`worker`] (the thread that owns a solver), [`render`], [`output`], [`cli`], and with the feature
 //! `viewer` the window, `app`.
 
+#[cfg(feature = "viewer")]
+pub mod app;
+pub mod cli;
+pub mod field;
 pub mod grid;
 pub mod look;
+pub mod npz;
+pub mod output;
+pub mod probe;
+pub mod render;
+pub mod scene;
 pub mod snapshot;
 pub mod solver;
+pub mod worker;

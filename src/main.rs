@@ -1,3 +1,16 @@
 //! The command `updraft`.
 
-fn main() {}
+use std::process::ExitCode;
+
+use clap::Parser;
+use updraft::cli::{self, Args};
+
+fn main() -> ExitCode {
+    match cli::run(&Args::parse()) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            cli::report(&error);
+            error.exit_code()
+        }
+    }
+}

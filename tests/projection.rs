@@ -90,3 +90,31 @@ fn a_flow_without_divergence_is_left_as_it_is() {
         }
     }
 }
+
+/// Every pair of an axis' sides that the direct solver knows, periodic and inflow included.
+fn pairs() -> Vec<[Side; 2]> {
+    let inflow = Side::Inflow(updraft::solver::Inflow { velocity: [0.3, 0.3, 0.3], ..Default::default() });
+    vec![
+        [Side::Closed; 2],
+        [Side::Closed, Side::Open],
+        [Side::Open, Side::NoSlip([0.0; 3])],
+        [Side::Open; 2],
+        [Side::Periodic; 2],
+        [inflow, Side::Open],
+        [Side::Open, inflow],
+    ]
+}
+
+#[test]
+fn periodic_and_inflow_sides_mix_with_all_others() {
+    for cells in [[9, 12, 7], [1, 8, 33], [16, 1, 5], [5, 6, 1]] {
+        for x in pairs() {
+            for y in pairs() {
+                for z in pairs() {
+                    let left = projected(cells, [x, y, z]).stats().divergence_after;
+                    assert!(left < 2e-5, "{cells:?} {x:?} {y:?} {z:?}: {left}");
+                }
+            }
+        }
+    }
+}

@@ -87,24 +87,30 @@ dispatch! {
     ) = correct_kernel, 4;
 }
 
-/// Calls `each(t, at, fraction)` for the foot of every value of a row.
-#[inline(always)]
-fn for_feet<const FMA: bool>(
-    origin: [f32; 3],
-    displacement: [&[f32]; 3],
-    count: usize,
-    reach: &Reach,
-    mut each: impl FnMut(usize, usize, [f32; 3]),
-) {
-    let mut feet = Feet::default();
-    for from in (0..count).step_by(RUN) {
-        let run = from..count.min(from + RUN);
-        let origin = [origin[0] + from as f32, origin[1], origin[2]];
-        locate::<FMA>(reach, origin, displacement.map(|d| &d[run.clone()]), &mut feet);
-        for t in 0..run.len() {
-            each(from + t, feet.at[t] as usize, feet.fraction.map(|f| f[t]));
+/// Runs `$body` for the foot of every value of a row: its number in the row, the position of the value below the foot,
+/// and the fractions above it. A macro, since a closure would be compiled for the baseline instruction set wherever it
+/// is not inlined.
+macro_rules! for_feet {
+    ($fma:ident, $origin:expr, $displacement:expr, $count:expr, $reach:expr, |$t:ident, $at:ident, $fraction:pat_param| $body:block) => {
+        let (mut feet, displacement, count) = (Feet::default(), $displacement, $count);
+        for from in (0..count).step_by(RUN) {
+            let run = RUN.min(count - from);
+            let origin = [$origin[0] + from as f32, $origin[1], $origin[2]];
+            let [x, y, z] = [displacement[0], displacement[1], displacement[2]];
+            locate::<$fma>(
+                $reach,
+                origin,
+                [&x[from..][..run], &y[from..][..run], &z[from..][..run]],
+                &mut feet,
+            );
+            for in_run in 0..run {
+                let $fraction =
+                    [feet.fraction[0][in_run], feet.fraction[1][in_run], feet.fraction[2][in_run]];
+                let ($t, $at) = (from + in_run, feet.at[in_run] as usize);
+                $body
+            }
         }
-    }
+    };
 }
 
 #[inline(always)]
@@ -114,7 +120,7 @@ fn linear_kernel<const FMA: bool, const N: usize>(
     field: &[[f32; N]],
     out: &mut [[f32; N]],
 ) {
-    for_feet::<FMA>(row.origin, row.back, out.len(), reach, |t, at, fraction| {
+    for_feet!(FMA, row.origin, row.back, out.len(), reach, |t, at, fraction| {
         out[t] = linear::<FMA, N>(field, at, reach, fraction);
     });
 }
@@ -126,7 +132,7 @@ fn cubic_kernel<const FMA: bool, const N: usize>(
     field: &[[f32; N]],
     out: &mut [[f32; N]],
 ) {
-    for_feet::<FMA>(row.origin, row.back, out.len(), reach, |t, at, fraction| {
+    for_feet!(FMA, row.origin, row.back, out.len(), reach, |t, at, fraction| {
         out[t] = cubic::<FMA, N>(field, at, reach, fraction);
     });
 }
@@ -142,11 +148,11 @@ fn correct_kernel<const FMA: bool, const N: usize>(
 ) {
     let count = out.len();
     // What a trace forth and back makes of each value.
-    for_feet::<FMA>(row.origin, forward, count, reach, |t, foot, fraction| {
+    for_feet!(FMA, row.origin, forward, count, reach, |t, foot, fraction| {
         out[t] = linear::<FMA, N>(carried, foot, reach, fraction);
     });
     let (before, carried) = (&field[at..][..count], &carried[at..][..count]);
-    for_feet::<FMA>(row.origin, row.back, count, reach, |t, foot, _| {
+    for_feet!(FMA, row.origin, row.back, count, reach, |t, foot, _| {
         let (low, high) = bounds::<N>(field, foot, reach);
         for c in 0..N {
             let corrected = carried[t][c] + 0.5 * (before[t][c] - out[t][c]);
@@ -175,11 +181,10 @@ fn bounds<const N: usize>(field: &[[f32; N]], at: usize, reach: &Reach) -> ([f32
 /// Catmull–Rom weights of the four values around a fraction t.
 #[inline(always)]
 fn catmull_rom<const FMA: bool>(t: f32) -> [f32; 4] {
-    let f = |a, b, c| fma::<FMA>(a, b, c);
     [
-        0.5 * t * f(f(-1.0, t, 2.0), t, -1.0),
-        f(0.5 * t * t, f(3.0, t, -5.0), 1.0),
-        0.5 * t * f(f(-3.0, t, 4.0), t, 1.0),
+        0.5 * t * fma::<FMA>(2.0 - t, t, -1.0),
+        fma::<FMA>(0.5 * t * t, fma::<FMA>(3.0, t, -5.0), 1.0),
+        0.5 * t * fma::<FMA>(fma::<FMA>(-3.0, t, 4.0), t, 1.0),
         0.5 * t * t * (t - 1.0),
     ]
 }
@@ -191,7 +196,8 @@ fn cubic<const FMA: bool, const N: usize>(
     reach: &Reach,
     fraction: [f32; 3],
 ) -> [f32; N] {
-    let [wx, wy, wz] = fraction.map(catmull_rom::<FMA>);
+    let [x, y, z] = fraction;
+    let (wx, wy, wz) = (catmull_rom::<FMA>(x), catmull_rom::<FMA>(y), catmull_rom::<FMA>(z));
     let window = &field[at - 1 - reach.row - reach.plane..];
     let mut lines = [[0.0; N]; 4];
     let (mut low, mut high) = ([f32::INFINITY; N], [f32::NEG_INFINITY; N]);
@@ -215,7 +221,10 @@ fn cubic<const FMA: bool, const N: usize>(
     }
     let mut out = [0.0; N];
     for c in 0..N {
-        let value = (0..4).fold(0.0, |sum, x| fma::<FMA>(wx[x], lines[x][c], sum));
+        let mut value = 0.0;
+        for x in 0..4 {
+            value = fma::<FMA>(wx[x], lines[x][c], value);
+        }
         out[c] = value.max(low[c]).min(high[c]);
     }
     out

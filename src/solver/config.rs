@@ -6,8 +6,24 @@ pub enum Side {
     /// A free-slip wall: nothing crosses it, and it does not drag.
     #[default]
     Closed,
+    /// A wall that holds the air next to it: the air there moves at this velocity \[m/s\]. Along the wall it drags the
+    /// flow (a lid); across the wall it should be zero.
+    NoSlip([f32; 3]),
     /// The air goes on outside at rest pressure: smoke leaves, clean ambient air enters.
     Open,
+    /// What leaves here enters at the opposite side, which must be periodic too.
+    Periodic,
+    /// Air comes in at a given velocity with given contents, whatever the pressure.
+    Inflow(Inflow),
+}
+
+/// The air that an inflow side lets in.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Inflow {
+    /// Its velocity \[m/s\].
+    pub velocity: [f32; 3],
+    /// Red, green, blue \[-\] and temperature excess \[K\].
+    pub scalars: [f32; 4],
 }
 
 /// The sides of the box: `[axis][0]` where the coordinate is least, `[axis][1]` where it is greatest.
@@ -33,6 +49,23 @@ pub struct Smoke {
     pub buoyancy: f32,
     /// Rate at which it fades \[1/s\]; negative grows.
     pub dissipation: f32,
+    /// Diffusion coefficient κ \[m²/s\].
+    pub diffusion: f32,
+}
+
+/// What the temperature excess is measured against when it drives the flow.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Ambient {
+    /// A fixed excess \[K\]; 0 is the temperature outside.
+    Fixed(f32),
+    /// The mean over the box (Kenwright): heat that fills a closed box no longer lifts it.
+    Mean,
+}
+
+impl Default for Ambient {
+    fn default() -> Self {
+        Self::Fixed(0.0)
+    }
 }
 
 /// Constants of the model that may change between steps; they act at once on the smoke already there.
@@ -46,14 +79,29 @@ pub struct Params {
     pub vorticity: f32,
     /// West's friction d \[1/s\]: the flow decays as exp(−d t).
     pub friction: f32,
+    /// Kinematic viscosity ν \[m²/s\].
+    pub viscosity: f32,
+    /// Diffusion coefficient of heat κ_T \[m²/s\].
+    pub conduction: f32,
+    /// What the temperature is compared with.
+    pub ambient: Ambient,
     /// The three colours: red, green, blue.
     pub smoke: [Smoke; 3],
 }
 
 impl Default for Params {
     fn default() -> Self {
-        let smoke = Smoke { buoyancy: 0.0, dissipation: 0.05 };
-        Self { heat_buoyancy: 0.02, cooling: 0.2, vorticity: 0.3, friction: 0.0, smoke: [smoke; 3] }
+        let smoke = Smoke { buoyancy: 0.0, dissipation: 0.05, diffusion: 0.0 };
+        Self {
+            heat_buoyancy: 0.02,
+            cooling: 0.2,
+            vorticity: 0.3,
+            friction: 0.0,
+            viscosity: 0.0,
+            conduction: 0.0,
+            ambient: Ambient::default(),
+            smoke: [smoke; 3],
+        }
     }
 }
 
@@ -111,10 +159,27 @@ pub struct Config {
     pub h: f32,
     /// What the sides do.
     pub sides: Sides,
+    /// Temperature excess \[K\] held at each side, arranged as `sides`; `None` is an insulated one. Only walls hold one.
+    pub held: [[Option<f32>; 2]; 3],
     /// How values are carried.
     pub advection: Advection,
     /// How a step is cut into substeps.
     pub time: TimeControl,
     /// Threads to run on; 0 is one for each processor.
     pub threads: usize,
+}
+
+impl Config {
+    /// A closed box of `dims` cells with edge `h` \[m\], everything else by default.
+    pub fn new(dims: crate::grid::Dims, h: f32) -> Self {
+        Self {
+            dims,
+            h,
+            sides: Sides::default(),
+            held: Default::default(),
+            advection: Advection::default(),
+            time: TimeControl::default(),
+            threads: 0,
+        }
+    }
 }

@@ -8,6 +8,7 @@
 
 use rayon::prelude::*;
 
+use super::project::Ends;
 use super::sides::Walls;
 use super::simd::dispatch;
 use super::sweep::PerThread;
@@ -21,6 +22,8 @@ const SLAB: usize = 32;
 pub struct Forces {
     /// Upward acceleration per unit of red, green, blue and temperature.
     pub buoyancy: [f32; 4],
+    /// Temperature excess that is not lifted \[K\].
+    pub ambient: f32,
     /// Confinement ε.
     pub vorticity: f32,
     /// Length of the substep \[s\].
@@ -62,7 +65,8 @@ pub fn apply(
     to: &mut Faces,
     scratch: &PerThread<Scratch>,
 ) {
-    let pass = Pass { layout, walls, forces, from, scalars };
+    let around = walls.ends().map(|ends| ends == Ends::Periodic);
+    let pass = Pass { layout, walls, forces, from, scalars, around };
     let nz = layout.dims.nz as isize;
     let inside = GHOST * layout.plane..(GHOST + layout.dims.nz + 1) * layout.plane;
     let [u, v, w] = to;
@@ -77,12 +81,13 @@ pub fn apply(
         let k0 = (task * SLAB) as isize;
         let planes =
             u.chunks_mut(layout.plane).zip(v.chunks_mut(layout.plane)).zip(w.chunks_mut(layout.plane));
-        if k0 > 0 {
+        let something_below = k0 > 0 || pass.around[2];
+        if something_below {
             pass.vorticity_plane(k0 - 2, vorticity);
         }
         pass.vorticity_plane(k0 - 1, vorticity);
         pass.vorticity_plane(k0, vorticity);
-        if k0 > 0 {
+        if something_below {
             pass.force_plane(k0 - 1, vorticity, force);
         }
         for (k, ((u, v), w)) in (k0..).zip(planes) {
@@ -92,7 +97,8 @@ pub fn apply(
                 pass.add_xy(k, &force[ring(k, 2)], u, v);
             }
             // Beyond the box the force is that of the nearest cell.
-            let [below, here] = [(k - 1).max(0), k.min(nz - 1)].map(|k| &force[ring(k, 2)]);
+            let lowest = if pass.around[2] { -1 } else { 0 };
+            let [below, here] = [(k - 1).max(lowest), k.min(nz - 1)].map(|k| &force[ring(k, 2)]);
             pass.add_z(k, below, here, w);
         }
     });
@@ -108,12 +114,30 @@ struct Pass<'a> {
     forces: &'a Forces,
     from: &'a Faces,
     scalars: &'a [[f32; 4]],
+    /// Which axes are periodic.
+    around: [bool; 3],
 }
 
 impl Pass<'_> {
-    /// Planes beyond the box repeat the last one inside.
+    /// Planes beyond the box repeat the last one inside, or go on at the other end.
     fn inside(&self, k: isize) -> isize {
-        k.clamp(0, self.layout.dims.nz as isize - 1)
+        let nz = self.layout.dims.nz as isize;
+        if self.around[2] { k.rem_euclid(nz) } else { k.clamp(0, nz - 1) }
+    }
+
+    /// Fills the values beside a row of n values, at 1..=n.
+    fn close_row(&self, row: &mut [f32]) {
+        let n = row.len() - 2;
+        (row[0], row[n + 1]) = if self.around[0] { (row[n], row[1]) } else { (row[1], row[n]) };
+    }
+
+    /// Fills the rows beside a ring plane.
+    fn close_plane(&self, plane: &mut [f32]) {
+        let (pitch, ny) = (self.pitch(), self.layout.dims.ny);
+        let (first, last) = (pitch..2 * pitch, ny * pitch..(ny + 1) * pitch);
+        let (low, high) = if self.around[1] { (last, first) } else { (first, last) };
+        plane.copy_within(low, 0);
+        plane.copy_within(high, (ny + 1) * pitch);
     }
 
     /// Values in a row of a ring plane.
@@ -168,11 +192,9 @@ impl Pass<'_> {
             );
             let size = &mut size[to - 1..][..n + 2];
             magnitude_row([&x[to..][..n], &y[to..][..n], &z[to..][..n]], &mut size[1..=n]);
-            (size[0], size[n + 1]) = (size[1], size[n]);
+            self.close_row(size);
         }
-        let (first, last) = (pitch..2 * pitch, ny * pitch..(ny + 1) * pitch);
-        size.copy_within(first, 0);
-        size.copy_within(last, (ny + 1) * pitch);
+        self.close_plane(size);
     }
 
     /// The acceleration of the cells of plane `k` into its place in the ring.
@@ -198,16 +220,18 @@ impl Pass<'_> {
                     [&mut x[1..=nx], &mut y[1..=nx], &mut z[1..=nx]],
                 );
             }
-            let at = self.layout.at(0, j as isize, k);
-            buoyancy_row(&self.forces.buoyancy, &self.scalars[at..][..nx], &mut y[1..=nx]);
+            let at = self.layout.at(0, j as isize, self.inside(k));
+            buoyancy_row(
+                &self.forces.buoyancy,
+                self.forces.ambient,
+                &self.scalars[at..][..nx],
+                &mut y[1..=nx],
+            );
             for f in [x, y, z] {
-                (f[0], f[nx + 1]) = (f[1], f[nx]);
+                self.close_row(f);
             }
         }
-        for f in out {
-            f.copy_within(pitch..2 * pitch, 0);
-            f.copy_within(ny * pitch..(ny + 1) * pitch, (ny + 1) * pitch);
-        }
+        out.iter_mut().for_each(|f| self.close_plane(f));
     }
 
     /// The faces across x and y of plane `k`.
@@ -316,12 +340,12 @@ fn confinement_row_kernel<const FMA: bool>(
     }
 }
 
-dispatch! { fn buoyancy_row(b: &[f32; 4], scalars: &[[f32; 4]], out: &mut [f32]) = buoyancy_row_kernel; }
+dispatch! { fn buoyancy_row(b: &[f32; 4], ambient: f32, scalars: &[[f32; 4]], out: &mut [f32]) = buoyancy_row_kernel; }
 
 #[inline(always)]
-fn buoyancy_row_kernel<const FMA: bool>(b: &[f32; 4], scalars: &[[f32; 4]], out: &mut [f32]) {
+fn buoyancy_row_kernel<const FMA: bool>(b: &[f32; 4], ambient: f32, scalars: &[[f32; 4]], out: &mut [f32]) {
     for (out, s) in out.iter_mut().zip(scalars) {
-        *out += (b[0] * s[0] + b[1] * s[1]) + (b[2] * s[2] + b[3] * s[3]);
+        *out += (b[0] * s[0] + b[1] * s[1]) + (b[2] * s[2] + b[3] * (s[3] - ambient));
     }
 }
 

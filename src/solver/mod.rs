@@ -5,6 +5,7 @@
 
 mod advect;
 mod config;
+mod diffuse;
 mod forces;
 mod measure;
 mod project;
@@ -16,6 +17,6 @@ mod step;
 mod sweep;
 mod trace;
 
-pub use config::{Advection, Config, Dab, Params, Side, Sides, Smoke, Source, TimeControl};
+pub use config::{Advection, Ambient, Config, Dab, Inflow, Params, Side, Sides, Smoke, Source, TimeControl};
 pub use stats::{Stage, StepStats};
 pub use step::{SCALAR_LIMIT, SPEED_LIMIT, Solver, SolverError};

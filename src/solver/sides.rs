@@ -2,6 +2,7 @@
 
 use rayon::prelude::*;
 
+use super::diffuse;
 use super::project::Ends;
 use super::{Side, Sides};
 use crate::grid::{Dims, Faces, GHOST, Layout};
@@ -20,8 +21,9 @@ impl Ghost {
         Self { at, from, sign: 1.0, add: 0.0 }
     }
 
-    fn negate(at: isize, from: isize) -> Self {
-        Self { at, from, sign: -1.0, add: 0.0 }
+    /// The value that makes the mean of both `wall`.
+    fn odd(at: isize, from: isize, wall: f32) -> Self {
+        Self { at, from, sign: -1.0, add: 2.0 * wall }
     }
 
     fn fixed(at: isize, add: f32) -> Self {
@@ -34,28 +36,32 @@ impl Ghost {
 pub struct Walls {
     layout: Layout,
     sides: Sides,
+    held: [[Option<f32>; 2]; 3],
     /// For each component, the ghosts along each axis.
     faces: [[Vec<Ghost>; 3]; 3],
 }
 
 impl Walls {
     /// The rules of `sides` for fields of `layout`.
-    pub fn new(layout: Layout, sides: Sides) -> Self {
+    pub fn new(layout: Layout, sides: Sides, held: [[Option<f32>; 2]; 3]) -> Self {
         let n = layout.dims.array().map(|n| n as isize);
         let along = |component: usize, axis: usize| {
             let rule = if component == axis { normal } else { tangential };
             [false, true]
                 .into_iter()
-                .flat_map(|high| rule(sides[axis][usize::from(high)], n[axis], high))
+                .flat_map(|high| rule(sides[axis][usize::from(high)], component, n[axis], high))
                 .collect()
         };
+        let periodic = |side: Side| side == Side::Periodic;
+        debug_assert!(sides.iter().all(|[a, b]| periodic(*a) == periodic(*b)), "half a periodic axis");
         let faces = [0, 1, 2].map(|component| [0, 1, 2].map(|axis| along(component, axis)));
-        Self { layout, sides, faces }
+        Self { layout, sides, held, faces }
     }
 
     /// What each axis does to the pressure.
     pub fn ends(&self) -> [Ends; 3] {
         self.sides.map(|[low, high]| match (low, high) {
+            (Side::Periodic, _) => Ends::Periodic,
             (Side::Open, Side::Open) => Ends::Open,
             (Side::Open, _) => Ends::OpenClosed,
             (_, Side::Open) => Ends::ClosedOpen,
@@ -67,8 +73,8 @@ impl Walls {
     /// wall.
     pub fn free_faces(&self, component: usize) -> [isize; 2] {
         let n = self.layout.dims.array()[component] as isize;
-        let [low, high] = self.sides[component].map(|side| side == Side::Open);
-        [isize::from(!low), n + isize::from(high)]
+        let [low, high] = self.sides[component];
+        [isize::from(!matches!(low, Side::Open | Side::Periodic)), n + isize::from(high == Side::Open)]
     }
 
     /// Fills the ghosts of the velocity and sets its faces on walls.
@@ -93,16 +99,53 @@ impl Walls {
     pub fn extend(&self, cells: &mut Faces) {
         let Layout { dims, row, plane } = self.layout;
         let [nx, ny, nz] = dims.array().map(|n| n as isize);
-        let edges = |n: isize| [Ghost::copy(-1, 0), Ghost::copy(n, n - 1)];
+        let edges = |axis: usize, n: isize| match self.sides[axis][0] {
+            Side::Periodic => [Ghost::copy(-1, n - 1), Ghost::copy(n, 0)],
+            _ => [Ghost::copy(-1, 0), Ghost::copy(n, n - 1)],
+        };
         for field in cells {
             let inner = GHOST * plane..(dims.nz + GHOST) * plane;
             field[inner].par_chunks_mut(plane).for_each(|plane| {
                 for line in plane.chunks_exact_mut(row) {
-                    edges(nx).iter().for_each(|g| layer(line, 1, g));
+                    edges(0, nx).iter().for_each(|g| layer(line, 1, g));
                 }
-                edges(ny).iter().for_each(|g| layer(plane, row, g));
+                edges(1, ny).iter().for_each(|g| layer(plane, row, g));
             });
-            edges(nz).iter().for_each(|g| layer(field, plane, g));
+            edges(2, nz).iter().for_each(|g| layer(field, plane, g));
+        }
+    }
+
+    /// The ends of lines of `component` along `axis`, for diffusion.
+    pub fn component_ends(&self, component: usize, axis: usize) -> diffuse::Ends<1> {
+        let n = self.layout.dims.array()[axis] as isize;
+        if self.sides[axis][0] == Side::Periodic {
+            return diffuse::Ends::Ring;
+        }
+        let [first, end] = self.face_ranges(component)[axis];
+        let rules = &self.faces[component][axis];
+        let end_at = |at: isize| {
+            let rule = rules.iter().find(|g| g.at == at);
+            // A rule that reads its own place, or none, is a fixed value.
+            let (sign, add) = rule.map_or((1.0, 0.0), |g| (g.sign, g.add));
+            diffuse::End { sign: [sign], add: [add] }
+        };
+        debug_assert!(first <= 1 && end >= n - 1);
+        diffuse::Ends::Line([end_at(first - 1), end_at(end)])
+    }
+
+    /// The ends of lines of scalars along `axis`, for diffusion.
+    pub fn scalar_ends(&self, axis: usize) -> diffuse::Ends<4> {
+        let insulated = diffuse::End { sign: [1.0; 4], add: [0.0; 4] };
+        let end = |high: usize| match (self.sides[axis][high], self.held[axis][high]) {
+            (Side::Inflow(air), _) => diffuse::End { sign: [0.0; 4], add: air.scalars },
+            (Side::Closed | Side::NoSlip(_), Some(held)) => {
+                diffuse::End { sign: [1.0, 1.0, 1.0, -1.0], add: [0.0, 0.0, 0.0, 2.0 * held] }
+            }
+            _ => insulated,
+        };
+        match self.sides[axis][0] {
+            Side::Periodic => diffuse::Ends::Ring,
+            _ => diffuse::Ends::Line([end(0), end(1)]),
         }
     }
 
@@ -153,7 +196,7 @@ impl Walls {
                 let k = shift(k);
                 if k < split { low[k * plane + at] } else { high[(k - split) * plane + at] }
             };
-            let ends = ghosts_of_line(self.sides[2], nz, &mut get, |face| w[shift(face) * plane + at]);
+            let ends = self.ghosts_of_line(2, nz, &mut get, |face| w[shift(face) * plane + at]);
             for (k, value) in ends {
                 let k = shift(k);
                 if k < split {
@@ -165,6 +208,32 @@ impl Walls {
         }
     }
 
+    /// The four ghosts of a line of scalars along `axis`; `speed(face)` is the normal velocity.
+    fn ghosts_of_line(
+        &self,
+        axis: usize,
+        n: isize,
+        mut get: impl FnMut(isize) -> [f32; 4],
+        speed: impl Fn(isize) -> f32,
+    ) -> [(isize, [f32; 4]); 4] {
+        let (sides, held) = (self.sides[axis], self.held[axis]);
+        let mut beyond = |high: bool, edge: isize, next: isize, face: isize| {
+            let outwards = if high { 1.0 } else { -1.0 };
+            match sides[usize::from(high)] {
+                Side::Closed | Side::NoSlip(_) => {
+                    [edge, next].map(|i| mirrored(get(i), held[usize::from(high)]))
+                }
+                Side::Open if outwards * speed(face) > 0.0 => [get(edge); 2],
+                Side::Open => [[0.0; 4]; 2],
+                Side::Inflow(air) => [air.scalars; 2],
+                Side::Periodic => [edge, next].map(|i| get(n - 1 - i)),
+            }
+        };
+        let [a, b] = beyond(false, 0, 1.min(n - 1), 0);
+        let [c, d] = beyond(true, n - 1, (n - 2).max(0), n);
+        [(-1, a), (-2, b), (n, c), (n + 1, d)]
+    }
+
     fn ends_of_line(
         &self,
         line: &mut [[f32; 4]],
@@ -173,28 +242,19 @@ impl Walls {
         axis: usize,
         speed: impl Fn(isize) -> f32,
     ) {
-        let ends = ghosts_of_line(self.sides[axis], n, |i| line[shift(i) * stride], speed);
+        let ends = self.ghosts_of_line(axis, n, |i| line[shift(i) * stride], speed);
         for (at, value) in ends {
             line[shift(at) * stride] = value;
         }
     }
 }
 
-/// The four ghosts of a line of scalars; `speed(face)` is the normal velocity.
-fn ghosts_of_line(
-    [low, high]: [Side; 2],
-    n: isize,
-    mut get: impl FnMut(isize) -> [f32; 4],
-    speed: impl Fn(isize) -> f32,
-) -> [(isize, [f32; 4]); 4] {
-    let mut beyond = |side: Side, edge: isize, next: isize, leaves: bool| match side {
-        Side::Closed => [get(edge), get(next)],
-        Side::Open if leaves => [get(edge); 2],
-        Side::Open => [[0.0; 4]; 2],
-    };
-    let [a, b] = beyond(low, 0, 1.min(n - 1), low == Side::Open && speed(0) < 0.0);
-    let [c, d] = beyond(high, n - 1, (n - 2).max(0), high == Side::Open && speed(n) > 0.0);
-    [(-1, a), (-2, b), (n, c), (n + 1, d)]
+/// What a wall shows of the cell before it: the same, but for a temperature held at the wall.
+fn mirrored(cell: [f32; 4], held: Option<f32>) -> [f32; 4] {
+    match held {
+        Some(at_wall) => [cell[0], cell[1], cell[2], 2.0 * at_wall - cell[3]],
+        None => cell,
+    }
 }
 
 /// An index along an axis as a position counted from the first ghost.
@@ -210,28 +270,37 @@ fn layer(field: &mut [f32], stride: usize, g: &Ghost) {
     }
 }
 
-/// Ghosts of a component along its own axis, faces 0..=n.
-fn normal(side: Side, n: isize, high: bool) -> Vec<Ghost> {
+/// Ghosts of a component along its own axis, faces 0..=n. A wall and an inflow fix the face on the side itself.
+fn normal(side: Side, axis: usize, n: isize, high: bool) -> Vec<Ghost> {
     let (wall, out) = if high { (n, 1) } else { (0, -1) };
     let inside = |depth: isize| (wall - out * depth).clamp(0, n);
+    let depths = if high { 1..=1 } else { 1..=2 };
+    let beyond = |ghost: &dyn Fn(isize) -> Ghost| depths.clone().map(ghost).collect::<Vec<_>>();
+    let fixed = |value: f32, ghosts: Vec<Ghost>| [vec![Ghost::fixed(wall, value)], ghosts].concat();
     match side {
-        // A free-slip wall is a mirror: the component across it is odd.
-        Side::Closed if high => vec![Ghost::fixed(wall, 0.0), Ghost::negate(n + 1, inside(1))],
-        Side::Closed => {
-            vec![Ghost::fixed(wall, 0.0), Ghost::negate(-1, inside(1)), Ghost::negate(-2, inside(2))]
+        // A wall is a mirror: the velocity across it, less its own, is odd.
+        Side::Closed => fixed(0.0, beyond(&|d| Ghost::odd(wall + out * d, inside(d), 0.0))),
+        Side::NoSlip(v) => fixed(v[axis], beyond(&|d| Ghost::odd(wall + out * d, inside(d), v[axis]))),
+        Side::Inflow(air) => {
+            fixed(air.velocity[axis], beyond(&|d| Ghost::fixed(wall + out * d, air.velocity[axis])))
         }
-        Side::Open if high => vec![Ghost::copy(n + 1, n)],
-        Side::Open => vec![Ghost::copy(-1, 0), Ghost::copy(-2, 0)],
+        Side::Open => beyond(&|d| Ghost::copy(wall + out * d, wall)),
+        Side::Periodic if high => vec![Ghost::copy(n, 0), Ghost::copy(n + 1, 1 % n)],
+        Side::Periodic => beyond(&|d| Ghost::copy(-d, (-d).rem_euclid(n))),
     }
 }
 
 /// Ghosts of a component along another axis, cells 0..n.
-fn tangential(side: Side, n: isize, high: bool) -> Vec<Ghost> {
+fn tangential(side: Side, component: usize, n: isize, high: bool) -> Vec<Ghost> {
     let (edge, out) = if high { (n - 1, 1) } else { (0, -1) };
-    let next = (edge - out).clamp(0, n - 1);
+    let inside = |depth: isize| (edge - out * (depth - 1)).clamp(0, n - 1);
+    let beyond = |ghost: &dyn Fn(isize) -> Ghost| (1..=2).map(ghost).collect::<Vec<_>>();
     match side {
-        Side::Closed => vec![Ghost::copy(edge + out, edge), Ghost::copy(edge + 2 * out, next)],
-        Side::Open => vec![Ghost::copy(edge + out, edge), Ghost::copy(edge + 2 * out, edge)],
+        Side::Closed => beyond(&|d| Ghost::copy(edge + out * d, inside(d))),
+        Side::NoSlip(v) => beyond(&|d| Ghost::odd(edge + out * d, inside(d), v[component])),
+        Side::Inflow(air) => beyond(&|d| Ghost::fixed(edge + out * d, air.velocity[component])),
+        Side::Open => beyond(&|d| Ghost::copy(edge + out * d, edge)),
+        Side::Periodic => beyond(&|d| Ghost::copy(edge + out * d, (edge + out * d).rem_euclid(n))),
     }
 }
 
@@ -244,6 +313,10 @@ pub struct Reach {
     pub high: [f32; 3],
     /// Greatest index a sample may start from.
     pub last: [f32; 3],
+    /// Length after which the values repeat; 0 where they do not.
+    pub period: [f32; 3],
+    /// 1/period, or 0.
+    pub per_period: [f32; 3],
     /// Distances to the next row and plane.
     pub row: usize,
     /// See `row`.
@@ -260,11 +333,15 @@ impl Walls {
                 return [0.0, n[axis]];
             }
             // Beyond a wall there is nothing; beyond an open side half a cell of outside air can be seen.
-            let [low, high] = self.sides[axis].map(|side| if side == Side::Open { 1.0 } else { 0.5 });
+            let [low, high] = self.sides[axis]
+                .map(|side| if matches!(side, Side::Open | Side::Inflow(_)) { 1.0 } else { 0.5 });
             [-low, n[axis] - 1.0 + high]
         };
         let ranges = [range(0), range(1), range(2)];
+        let period = [0, 1, 2].map(|axis| if self.sides[axis][0] == Side::Periodic { n[axis] } else { 0.0 });
         Reach {
+            period,
+            per_period: period.map(|p| if p > 0.0 { 1.0 / p } else { 0.0 }),
             low: ranges.map(|r| r[0]),
             high: ranges.map(|r| r[1]),
             last: n.map(|n| n - 1.0),

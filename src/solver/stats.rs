@@ -12,6 +12,8 @@ pub enum Stage {
     AdvectVelocity,
     /// Back-traces and their interpolation: temperature and the three colours, with their decay.
     AdvectScalars,
+    /// Viscosity, and diffusion of the scalars.
+    Diffuse,
     /// Buoyancy, confinement, friction.
     Forces,
     /// Pressure and its gradient.
@@ -20,8 +22,14 @@ pub enum Stage {
 
 impl Stage {
     /// All stages, in order.
-    pub const ALL: [Self; 5] =
-        [Self::Sources, Self::AdvectVelocity, Self::AdvectScalars, Self::Forces, Self::Project];
+    pub const ALL: [Self; 6] = [
+        Self::Sources,
+        Self::AdvectVelocity,
+        Self::AdvectScalars,
+        Self::Diffuse,
+        Self::Forces,
+        Self::Project,
+    ];
 
     /// A short name for tables.
     pub fn name(self) -> &'static str {
@@ -29,6 +37,7 @@ impl Stage {
             Self::Sources => "sources",
             Self::AdvectVelocity => "advect velocity",
             Self::AdvectScalars => "advect scalars",
+            Self::Diffuse => "diffuse",
             Self::Forces => "forces",
             Self::Project => "project",
         }

@@ -15,7 +15,9 @@ use super::measure::{self, Flow};
 use super::project::Spectral;
 use super::sides::Walls;
 use super::sweep::{self, PerThread};
-use super::{Advection, Config, Dab, Params, Source, Stage, StepStats, sources, trace};
+use super::{
+    Advection, Ambient, Config, Dab, Params, Side, Source, Stage, StepStats, diffuse, sources, trace,
+};
 use crate::grid::{Dims, Faces, GHOST, Layout};
 
 /// No density or temperature may pass this, so that a negative dissipation cannot overflow a half float.
@@ -68,6 +70,7 @@ struct Fields {
     forth: Option<Box<Correction>>,
     spectral: Spectral,
     forces: PerThread<forces::Scratch>,
+    diffusion: PerThread<diffuse::Scratch>,
     flow: Vec<Flow>,
     sums: Vec<[f64; 4]>,
     /// The velocity was changed from outside and must be projected before it carries anything.
@@ -91,6 +94,11 @@ impl Solver {
                 "a cell of {} m cannot be; it must be positive",
                 config.h
             )));
+        }
+        for (axis, [low, high]) in ["x", "y", "z"].into_iter().zip(config.sides) {
+            if (low == Side::Periodic) != (high == Side::Periodic) {
+                return Err(SolverError::Invalid(format!("only one {axis} side is periodic; make both so")));
+            }
         }
         let pool = rayon::ThreadPoolBuilder::new()
             .num_threads(config.threads)
@@ -250,13 +258,18 @@ impl Solver {
         fields.advect_scalars(config.advection, &decay(params, dt));
         clock.lap(Stage::AdvectScalars)?;
 
+        fields.diffuse_scalars(params, dt / (h * h));
+        fields.diffuse_velocity(params.viscosity * dt / (h * h));
+        clock.lap(Stage::Diffuse)?;
+
         for source in sources.iter() {
             sources::emit(fields.layout, h, source, time, dt, SCALAR_LIMIT, &mut fields.scalars);
         }
         fields.walls.fill_scalars(&mut fields.scalars, &fields.velocity);
         clock.lap(Stage::Sources)?;
 
-        fields.add_forces(&body_forces(params, dt, h));
+        let ambient = fields.ambient(params);
+        fields.add_forces(&body_forces(params, ambient, dt, h));
         for source in sources.iter() {
             sources::drive(fields.layout, h, source, time, &mut fields.velocity);
         }
@@ -353,10 +366,11 @@ fn decay(params: &Params, dt: f32) -> [f32; 4] {
     [r, g, b, params.cooling].map(|rate| (-rate * dt).exp())
 }
 
-fn body_forces(params: &Params, dt: f32, h: f32) -> Forces {
+fn body_forces(params: &Params, ambient: f32, dt: f32, h: f32) -> Forces {
     let [r, g, b] = params.smoke.map(|s| s.buoyancy);
     Forces {
         buoyancy: [r, g, b, params.heat_buoyancy],
+        ambient,
         vorticity: params.vorticity,
         dt,
         keep: (-params.friction * dt).exp(),
@@ -368,7 +382,8 @@ fn body_forces(params: &Params, dt: f32, h: f32) -> Forces {
 impl Fields {
     fn new(config: &Config, threads: usize) -> Self {
         let layout = Layout::new(config.dims);
-        let walls = Walls::new(layout, config.sides);
+        let walls = Walls::new(layout, config.sides, config.held);
+        let longest = config.dims.array().into_iter().max().unwrap_or(1);
         let field = || vec![0.0f32; layout.size()];
         let faces = || [field(), field(), field()];
         let four = || vec![[0.0f32; 4]; layout.size()];
@@ -384,6 +399,7 @@ impl Fields {
             forth: (config.advection == Advection::MacCormack).then(correction),
             spectral: Spectral::new(layout, walls.ends(), threads),
             forces: PerThread::new(threads, || forces::Scratch::new(layout.dims)),
+            diffusion: PerThread::new(threads, || diffuse::Scratch::new(longest + 1)),
             flow: vec![Flow::default(); layout.dims.nz],
             sums: vec![[0.0; 4]; layout.dims.nz],
             disturbed: false,
@@ -497,6 +513,53 @@ impl Fields {
             });
         }
         std::mem::swap(scalars, scalars_next);
+    }
+
+    fn diffuse_scalars(&mut self, params: &Params, per_area: f32) {
+        let [r, g, b] = params.smoke.map(|s| s.diffusion);
+        let number = [r, g, b, params.conduction].map(|kappa| kappa * per_area);
+        if number == [0.0; 4] {
+            return;
+        }
+        let Self { layout, walls, scalars, diffusion, .. } = self;
+        let inside = layout.dims.array().map(|n| [0, n as isize]);
+        for axis in 0..3 {
+            diffuse::along(*layout, scalars, axis, inside, number, &walls.scalar_ends(axis), diffusion);
+        }
+    }
+
+    fn diffuse_velocity(&mut self, number: f32) {
+        if number == 0.0 {
+            return;
+        }
+        let Self { layout, walls, carried, diffusion, .. } = self;
+        for (component, field) in carried.iter_mut().enumerate() {
+            let range = walls.face_ranges(component);
+            let field = bytemuck::cast_slice_mut(field);
+            for axis in 0..3 {
+                diffuse::along(
+                    *layout,
+                    field,
+                    axis,
+                    range,
+                    [number],
+                    &walls.component_ends(component, axis),
+                    diffusion,
+                );
+            }
+        }
+        walls.fill_velocity(carried);
+    }
+
+    /// The temperature that is not lifted.
+    fn ambient(&mut self, params: &Params) -> f32 {
+        match params.ambient {
+            Ambient::Fixed(excess) => excess,
+            Ambient::Mean => {
+                let heat = measure::contents(self.layout, &self.scalars, &mut self.sums)[3];
+                (heat / self.layout.dims.cells() as f64) as f32
+            }
+        }
     }
 
     fn add_forces(&mut self, forces: &Forces) {

@@ -82,3 +82,32 @@ impl<T> PerThread<T> {
         self.0[me].lock().unwrap_or_else(std::sync::PoisonError::into_inner)
     }
 }
+
+/// A field that several threads change at once, each in other places.
+pub struct Shared<'a, T> {
+    data: *mut T,
+    len: usize,
+    owner: std::marker::PhantomData<&'a mut [T]>,
+}
+
+// SAFETY: `part` hands out only what its caller has promised to be its own.
+#[allow(unsafe_code)]
+unsafe impl<T: Send> Sync for Shared<'_, T> {}
+
+impl<'a, T> Shared<'a, T> {
+    /// Shares `data` for as long as it is borrowed.
+    pub fn new(data: &'a mut [T]) -> Self {
+        Self { data: data.as_mut_ptr(), len: data.len(), owner: std::marker::PhantomData }
+    }
+
+    /// The values `at..at + count`.
+    ///
+    /// # Safety
+    /// No two parts that are alive at once may overlap, on this thread or another.
+    #[allow(unsafe_code, clippy::mut_from_ref)]
+    pub unsafe fn part(&self, at: usize, count: usize) -> &mut [T] {
+        assert!(at.checked_add(count).is_some_and(|end| end <= self.len), "a part outside the field");
+        // SAFETY: inside the slice that `new` borrows, and by the contract of this function nobody else's.
+        unsafe { std::slice::from_raw_parts_mut(self.data.add(at), count) }
+    }
+}

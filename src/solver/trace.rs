@@ -105,7 +105,7 @@ fn trace_row_kernel<const FMA: bool>(
 #[inline(always)]
 pub fn locate<const FMA: bool>(reach: &Reach, origin: [f32; 3], displacement: [&[f32]; 3], feet: &mut Feet) {
     let count = displacement[0].len().min(RUN);
-    let [dx, dy, dz] = displacement.map(|d| &d[..count]);
+    let [dx, dy, dz] = [&displacement[0][..count], &displacement[1][..count], &displacement[2][..count]];
     let Feet { at, fraction: [fx, fy, fz] } = feet;
     let strides = [reach.row as u32, reach.plane as u32];
     for t in 0..count {
@@ -120,6 +120,7 @@ pub fn locate<const FMA: bool>(reach: &Reach, origin: [f32; 3], displacement: [&
 /// The index (counted from the first ghost) below a coordinate, and the fraction above it.
 #[inline(always)]
 fn cell(reach: &Reach, axis: usize, x: f32) -> (u32, f32) {
+    let x = x - reach.period[axis] * ((x - reach.low[axis]) * reach.per_period[axis]).floor();
     let x = x.max(reach.low[axis]).min(reach.high[axis]);
     let base = x.floor().min(reach.last[axis]);
     ((base as i32 + GHOST as i32) as u32, x - base)
@@ -137,9 +138,13 @@ pub fn linear<const FMA: bool, const N: usize>(
     let (low, high) = (&field[at..], &field[at + reach.plane..]);
     let pairs = [&low[..2], &low[reach.row..][..2], &high[..2], &high[reach.row..][..2]];
     for c in 0..N {
-        let x = pairs.map(|p| fma::<FMA>(fx, p[1][c] - p[0][c], p[0][c]));
-        let y = [fma::<FMA>(fy, x[1] - x[0], x[0]), fma::<FMA>(fy, x[3] - x[2], x[2])];
-        out[c] = fma::<FMA>(fz, y[1] - y[0], y[0]);
+        let [a, b, d, e] = [pairs[0], pairs[1], pairs[2], pairs[3]];
+        let a = fma::<FMA>(fx, a[1][c] - a[0][c], a[0][c]);
+        let b = fma::<FMA>(fx, b[1][c] - b[0][c], b[0][c]);
+        let d = fma::<FMA>(fx, d[1][c] - d[0][c], d[0][c]);
+        let e = fma::<FMA>(fx, e[1][c] - e[0][c], e[0][c]);
+        let (low, high) = (fma::<FMA>(fy, b - a, a), fma::<FMA>(fy, e - d, d));
+        out[c] = fma::<FMA>(fz, high - low, low);
     }
     out
 }

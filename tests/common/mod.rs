@@ -8,20 +8,14 @@ use updraft::solver::{Advection, Config, Params, Side, Sides, Smoke, Solver, Tim
 
 /// A box of `cells` with edge `h`, two threads.
 pub fn config(cells: [usize; 3], h: f32, sides: Sides, advection: Advection) -> Config {
-    Config {
-        dims: Dims::new(cells).unwrap(),
-        h,
-        sides,
-        advection,
-        time: TimeControl { cfl: 1e6, max_substeps: 1 },
-        threads: 2,
-    }
+    let time = TimeControl { cfl: 1e6, max_substeps: 1 };
+    Config { sides, advection, time, threads: 2, ..Config::new(Dims::new(cells).unwrap(), h) }
 }
 
 /// No forces, no decay.
 pub fn inert() -> Params {
-    let smoke = Smoke { buoyancy: 0.0, dissipation: 0.0 };
-    Params { heat_buoyancy: 0.0, cooling: 0.0, vorticity: 0.0, friction: 0.0, smoke: [smoke; 3] }
+    let smoke = Smoke { buoyancy: 0.0, dissipation: 0.0, diffusion: 0.0 };
+    Params { heat_buoyancy: 0.0, cooling: 0.0, vorticity: 0.0, smoke: [smoke; 3], ..Params::default() }
 }
 
 /// All six sides the same.

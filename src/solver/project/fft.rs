@@ -121,19 +121,22 @@ impl Fft {
     }
 }
 
-#[inline(always)]
-fn each(f: impl Fn(usize) -> f32) -> Lane {
-    let mut out = [0.0; LANES];
-    for l in 0..LANES {
-        out[l] = f(l);
-    }
-    out
+/// The lane whose values are `$value` for each `$l`. A macro, since a closure would be compiled for the baseline
+/// instruction set wherever it is not inlined.
+macro_rules! each {
+    ($l:ident => $value:expr) => {{
+        let mut out = [0.0f32; LANES];
+        for $l in 0..LANES {
+            out[$l] = $value;
+        }
+        out
+    }};
 }
 
 /// (re, im) · w, as two lanes.
 #[inline(always)]
 fn turn<const FMA: bool>(re: Lane, im: Lane, [c, s]: [f32; 2]) -> (Lane, Lane) {
-    (each(|l| fma::<FMA>(re[l], c, -(im[l] * s))), each(|l| fma::<FMA>(re[l], s, im[l] * c)))
+    (each!(l => fma::<FMA>(re[l], c, -(im[l] * s))), each!(l => fma::<FMA>(re[l], s, im[l] * c)))
 }
 
 dispatch! { fn radix2(pass: &Pass, x: [&[Lane]; 2], y: &mut [&mut [Lane]; 2]) = radix2_kernel; }
@@ -151,10 +154,10 @@ fn radix2_kernel<const FMA: bool>(pass: &Pass, [xr, xi]: [&[Lane]; 2], [yr, yi]:
         let (y0r, y1r) = yr.split_at_mut(s);
         let (y0i, y1i) = yi.split_at_mut(s);
         for q in 0..s {
-            y0r[q] = each(|l| ar[q][l] + br[q][l]);
-            y0i[q] = each(|l| ai[q][l] + bi[q][l]);
-            let dr = each(|l| ar[q][l] - br[q][l]);
-            let di = each(|l| ai[q][l] - bi[q][l]);
+            y0r[q] = each!(l => ar[q][l] + br[q][l]);
+            y0i[q] = each!(l => ai[q][l] + bi[q][l]);
+            let dr = each!(l => ar[q][l] - br[q][l]);
+            let di = each!(l => ai[q][l] - bi[q][l]);
             (y1r[q], y1i[q]) = turn::<FMA>(dr, di, w);
         }
     }
@@ -175,16 +178,16 @@ fn radix4_kernel<const FMA: bool>(pass: &Pass, [xr, xi]: [&[Lane]; 2], [yr, yi]:
         for q in 0..s {
             let (ar, br, cr, dr) = (&br4[0][q], &br4[1][q], &br4[2][q], &br4[3][q]);
             let (ai, bi, ci, di) = (&bi4[0][q], &bi4[1][q], &bi4[2][q], &bi4[3][q]);
-            let (apc_r, apc_i) = (each(|l| ar[l] + cr[l]), each(|l| ai[l] + ci[l]));
-            let (amc_r, amc_i) = (each(|l| ar[l] - cr[l]), each(|l| ai[l] - ci[l]));
-            let (bpd_r, bpd_i) = (each(|l| br[l] + dr[l]), each(|l| bi[l] + di[l]));
-            let (bmd_r, bmd_i) = (each(|l| br[l] - dr[l]), each(|l| bi[l] - di[l]));
-            y0r[q] = each(|l| apc_r[l] + bpd_r[l]);
-            y0i[q] = each(|l| apc_i[l] + bpd_i[l]);
+            let (apc_r, apc_i) = (each!(l => ar[l] + cr[l]), each!(l => ai[l] + ci[l]));
+            let (amc_r, amc_i) = (each!(l => ar[l] - cr[l]), each!(l => ai[l] - ci[l]));
+            let (bpd_r, bpd_i) = (each!(l => br[l] + dr[l]), each!(l => bi[l] + di[l]));
+            let (bmd_r, bmd_i) = (each!(l => br[l] - dr[l]), each!(l => bi[l] - di[l]));
+            y0r[q] = each!(l => apc_r[l] + bpd_r[l]);
+            y0i[q] = each!(l => apc_i[l] + bpd_i[l]);
             // −i (b − d) = (bmd_i, −bmd_r)
-            let one = (each(|l| amc_r[l] + bmd_i[l]), each(|l| amc_i[l] - bmd_r[l]));
-            let two = (each(|l| apc_r[l] - bpd_r[l]), each(|l| apc_i[l] - bpd_i[l]));
-            let three = (each(|l| amc_r[l] - bmd_i[l]), each(|l| amc_i[l] + bmd_r[l]));
+            let one = (each!(l => amc_r[l] + bmd_i[l]), each!(l => amc_i[l] - bmd_r[l]));
+            let two = (each!(l => apc_r[l] - bpd_r[l]), each!(l => apc_i[l] - bpd_i[l]));
+            let three = (each!(l => amc_r[l] - bmd_i[l]), each!(l => amc_i[l] + bmd_r[l]));
             (y1r[q], y1i[q]) = turn::<FMA>(one.0, one.1, w[1]);
             (y2r[q], y2i[q]) = turn::<FMA>(two.0, two.1, w[2]);
             (y3r[q], y3i[q]) = turn::<FMA>(three.0, three.1, w[3]);
@@ -202,8 +205,8 @@ fn any_radix_kernel<const FMA: bool>(pass: &Pass, [xr, xi]: [&[Lane]; 2], [yr, y
                 for j in 0..r {
                     let at = s * (p + m * j) + q;
                     let (tr, ti) = turn::<FMA>(xr[at], xi[at], pass.roots[out * r + j]);
-                    re = each(|l| re[l] + tr[l]);
-                    im = each(|l| im[l] + ti[l]);
+                    re = each!(l => re[l] + tr[l]);
+                    im = each!(l => im[l] + ti[l]);
                 }
                 let at = s * (r * p + out) + q;
                 (yr[at], yi[at]) = turn::<FMA>(re, im, pass.twiddles[r * p + out]);

@@ -5,6 +5,7 @@
 
 use super::transform::Ends;
 use crate::solver::simd::dispatch;
+use crate::solver::sweep::Shared;
 
 /// Columns solved together: enough to hide the latency of the divisions.
 pub const WIDTH: usize = 64;
@@ -33,21 +34,16 @@ impl Scratch {
 
 /// The columns of a stack of planes, shared between threads that each take other columns.
 pub struct Columns<'a> {
-    data: *mut f32,
+    data: Shared<'a, f32>,
     plane: usize,
     nz: usize,
-    owner: std::marker::PhantomData<&'a mut [f32]>,
 }
-
-// SAFETY: `solve` touches only columns at..at+lambda.len(); the one caller gives each task its own.
-#[allow(unsafe_code)]
-unsafe impl Sync for Columns<'_> {}
 
 impl<'a> Columns<'a> {
     /// The columns of `nz` planes, `plane` values apart.
     pub fn new(data: &'a mut [f32], plane: usize, nz: usize) -> Self {
         assert!(data.len() >= plane * nz, "{} values are not {nz} planes of {plane}", data.len());
-        Self { data: data.as_mut_ptr(), plane, nz, owner: std::marker::PhantomData }
+        Self { data: Shared::new(data), plane, nz }
     }
 
     /// Solves the columns `at..at + lambda.len()` in place. With `null`, the first one has λ = 0 and no end that
@@ -92,9 +88,8 @@ impl<'a> Columns<'a> {
     #[allow(unsafe_code, clippy::mut_from_ref)]
     fn part(&self, k: usize, at: usize, count: usize) -> &mut [f32] {
         assert!(k < self.nz && at + count <= self.plane, "columns outside the stack");
-        // SAFETY: inside the slice given to `new`, and disjoint from every other task's by the contract of
-        // `solve`; no two parts are alive at once within a task.
-        unsafe { std::slice::from_raw_parts_mut(self.data.add(k * self.plane + at), count) }
+        // SAFETY: disjoint from every other task's by the contract of `solve`; no two parts are alive at once in a task.
+        unsafe { self.data.part(k * self.plane + at, count) }
     }
 }
 

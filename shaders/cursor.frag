@@ -1,0 +1,42 @@
+#version 330
+// The 3D cursor: a clear ball with a bright rim, dimmed by the smoke between it and the eye, never wholly.
+// Blended as alpha over the picture.
+#include "common.glsl"
+
+uniform sampler3D smoke;
+uniform sampler2D reaches;
+uniform float extinction;
+uniform float dt;
+uniform vec4 cursor;         // middle and radius
+uniform vec3 cursor_color;   // linear
+
+in vec2 uv;
+layout(location = 0) out vec4 radiance;
+
+float transmittance(vec3 d, float end) {
+    vec2 span = box_span(eye, d, vec3(0.0), extent);
+    float a = max(span.x, 0.0), b = min(span.y, end);
+    float step_length = max(2.0 * dt, (b - a) / 128.0), depth = 0.0;
+    for (float t = a + 0.5 * step_length; t < b; t += step_length) {
+        depth += dot(texture(smoke, (eye + d * t) / extent).rgb, vec3(step_length));
+    }
+    return exp(-extinction * depth);
+}
+
+void main() {
+    vec3 d = ray_direction(uv), to = cursor.xyz - eye;
+    float along = dot(to, d), miss = length(to - along * d) / cursor.w;
+    float half_chord = cursor.w * sqrt(max(1.0 - miss * miss, 0.0));
+    float front = along - half_chord;
+    // A pixel's width of softness at the rim.
+    float soft = fwidth(miss);
+    if (miss > 1.0 + soft || along <= 0.0 || front < 0.0 || front > texture(reaches, uv).r) discard;
+    float inside = 1.0 - smoothstep(1.0 - soft, 1.0 + soft, miss);
+    float rim = pow(min(miss, 1.0), 6.0);
+    vec3 normal = normalize(-to + front * d);
+    float sheen = pow(max(dot(normal, normalize(vec3(-0.4, 0.8, 0.45))), 0.0), 24.0);
+    float alpha = (0.07 + 0.75 * rim + 0.35 * sheen) * inside;
+    // Deep in smoke a trace of it stays: nobody should have to look for it.
+    float seen = mix(0.25, 1.0, transmittance(d, front));
+    radiance = vec4(mix(cursor_color, vec3(1.0), sheen), alpha * seen);
+}

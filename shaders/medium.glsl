@@ -1,0 +1,25 @@
+// What a bit of medium sends to the eye for each unit of its extinction. CPU twin: medium.rs.
+
+uniform float extinction;    // 1/m for each unit of density
+uniform mat3 colors;         // columns: albedo of red, green, blue
+uniform float anisotropy;    // mean cosine g
+uniform vec3 octave;         // weight of each octave of scattering; the first is 1
+
+// Each octave sees half the optical depth of the one before, so their transmittances are squares of each other.
+// Phase function of each octave, for one angle to the sun.
+vec3 phase_of(float cosine) {
+    vec3 g = anisotropy * vec3(1.0, 0.5, 0.25);
+    vec3 d = 1.0 + g * g - 2.0 * g * cosine;
+    return (1.0 - g * g) / (4.0 * 3.14159265 * d * sqrt(d));
+}
+
+vec3 scattered(vec3 albedo, vec3 depth, vec3 phase) {
+    vec3 third = exp(-0.25 * depth), second = third * third, first = second * second;
+    vec3 weight = albedo, sum;
+    sum = weight * (sun * (phase.x * first.x) + 0.5 * (sky * first.y + ground * first.z));
+    weight *= albedo;
+    sum += octave.y * weight * (sun * (phase.y * second.x) + 0.5 * (sky * second.y + ground * second.z));
+    weight *= albedo;
+    sum += octave.z * weight * (sun * (phase.z * third.x) + 0.5 * (sky * third.y + ground * third.z));
+    return sum;
+}

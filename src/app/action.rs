@@ -1,0 +1,168 @@
+//! What a key or a button does, and which key does it: one table for the keyboard, the labels beside the
+//! buttons and the help.
+
+use super::orbit::Standpoint;
+use super::settings::Ink;
+
+/// Something a person asks for with one key or one click.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Action {
+    /// Run, or pause; cut the step under way short when it was already told to pause.
+    RunPause,
+    /// Pause and take one step.
+    Step,
+    /// Empty the box.
+    Clear,
+    /// Show the density or the velocity.
+    SwitchView,
+    /// Take this ink on the brush.
+    Pick(Ink),
+    /// Bring the whole domain into view.
+    Frame,
+    /// Look along an axis.
+    Stand(Standpoint),
+    /// Take the last change back.
+    Undo,
+    /// Make it again.
+    Redo,
+    /// Show or hide the panel.
+    TogglePanel,
+    /// Show or hide the help.
+    ToggleHelp,
+    /// Save a picture.
+    Picture,
+    /// Close the help if it is open, else the window.
+    Exit,
+    /// Build the scene anew, after it broke down.
+    Restart,
+}
+
+/// A key with what it does.
+#[derive(Clone, Copy, Debug)]
+pub struct Binding {
+    /// The key as it is written on it, letters in capitals.
+    pub key: &'static str,
+    /// With the control key held.
+    pub ctrl: bool,
+    /// With the shift key held.
+    pub shift: bool,
+    /// What it does.
+    pub action: Action,
+    /// The same in words.
+    pub help: &'static str,
+}
+
+const fn plain(key: &'static str, action: Action, help: &'static str) -> Binding {
+    Binding { key, ctrl: false, shift: false, action, help }
+}
+
+/// All keys, in the order the help shows them.
+pub const BINDINGS: [Binding; 19] = [
+    plain("Space", Action::RunPause, "run, pause"),
+    plain(".", Action::Step, "one step"),
+    plain("C", Action::Clear, "clear the box"),
+    plain("V", Action::SwitchView, "density or velocity"),
+    plain("R", Action::Pick(Ink::Red), "red smoke"),
+    plain("G", Action::Pick(Ink::Green), "green smoke"),
+    plain("B", Action::Pick(Ink::Blue), "blue smoke"),
+    plain("W", Action::Pick(Ink::White), "white: all three"),
+    plain("F", Action::Frame, "frame the domain"),
+    plain("1", Action::Stand(Standpoint::Front), "front view"),
+    plain("3", Action::Stand(Standpoint::Right), "right view"),
+    plain("7", Action::Stand(Standpoint::Top), "top view"),
+    Binding { key: "Z", ctrl: true, shift: false, action: Action::Undo, help: "undo" },
+    Binding { key: "Y", ctrl: true, shift: false, action: Action::Redo, help: "redo" },
+    Binding { key: "Z", ctrl: true, shift: true, action: Action::Redo, help: "redo" },
+    plain("Tab", Action::TogglePanel, "show or hide the panel"),
+    plain("F1", Action::ToggleHelp, "this help"),
+    plain("F12", Action::Picture, "save a picture"),
+    plain("Esc", Action::Exit, "close the help, then the window"),
+];
+
+/// What the mouse does in the view, for the help.
+pub const MOUSE: [(&str, &str); 7] = [
+    ("Left drag", "paint with the ball"),
+    ("Ctrl + wheel", "move the ball in depth"),
+    ("Right or middle drag", "orbit"),
+    ("Shift + right drag", "pan"),
+    ("Wheel", "zoom"),
+    ("Alt + left, middle, right", "orbit, pan, zoom"),
+    ("Double-click a label", "back to its default"),
+];
+
+/// What a key does.
+pub fn of_key(key: &str, ctrl: bool, shift: bool) -> Option<Action> {
+    let fits =
+        |b: &&Binding| b.key.eq_ignore_ascii_case(key) && b.ctrl == ctrl && (b.shift == shift || !ctrl);
+    BINDINGS.iter().find(fits).map(|b| b.action)
+}
+
+impl Binding {
+    /// As it is written beside a button.
+    pub fn label(&self) -> String {
+        let ctrl = if self.ctrl { "Ctrl " } else { "" };
+        let shift = if self.shift { "Shift " } else { "" };
+        format!("{ctrl}{shift}{}", self.key)
+    }
+}
+
+impl Action {
+    /// Its key, as it is written beside a button.
+    pub fn key(self) -> String {
+        BINDINGS.iter().find(|b| b.action == self).map(Binding::label).unwrap_or_default()
+    }
+
+    /// What it does, in a few words.
+    pub fn help(self) -> &'static str {
+        BINDINGS.iter().find(|b| b.action == self).map_or("", |b| b.help)
+    }
+
+    /// What tests call its button.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::RunPause => "run",
+            Self::Step => "step",
+            Self::Clear => "clear",
+            Self::SwitchView => "view",
+            Self::Pick(_) => "pick",
+            Self::Frame => "frame",
+            Self::Stand(_) => "stand",
+            Self::Undo => "undo",
+            Self::Redo => "redo",
+            Self::TogglePanel => "panel",
+            Self::ToggleHelp => "help",
+            Self::Picture => "picture",
+            Self::Exit => "exit",
+            Self::Restart => "restart",
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn keys_find_their_actions() {
+        assert_eq!(of_key("space", false, false), Some(Action::RunPause));
+        assert_eq!(of_key("v", false, true), Some(Action::SwitchView), "caps lock or shift do not matter");
+        assert_eq!(of_key("z", true, false), Some(Action::Undo));
+        assert_eq!(of_key("Z", true, true), Some(Action::Redo));
+        assert_eq!(of_key("z", false, false), None);
+        assert_eq!(of_key("c", true, false), None, "a copy is not a clear");
+    }
+
+    #[test]
+    fn no_key_means_two_things() {
+        for (n, a) in BINDINGS.iter().enumerate() {
+            let same = |b: &Binding| (a.key, a.ctrl, a.shift) == (b.key, b.ctrl, b.shift);
+            assert!(!BINDINGS[n + 1..].iter().any(same), "{} is bound twice", a.label());
+        }
+    }
+
+    #[test]
+    fn labels_are_as_on_the_keyboard() {
+        assert_eq!(Action::Redo.key(), "Ctrl Y");
+        assert_eq!(Action::Step.key(), ".");
+    }
+}

@@ -1,0 +1,94 @@
+//! What the panel shows and changes: plain data, no window and no solver.
+
+use std::collections::VecDeque;
+
+use super::settings::Settings;
+use super::undo::History;
+use crate::grid::Dims;
+use crate::solver::StepStats;
+use crate::worker::Status;
+
+/// What a person decides.
+#[derive(Clone, Debug)]
+pub struct Model {
+    /// Name of the scene.
+    pub scene: String,
+    /// All that can be set and undone.
+    pub settings: Settings,
+    /// What the scene came with: where a double-click goes back to.
+    pub defaults: Settings,
+    /// Undo and redo of the settings.
+    pub history: History<Settings>,
+    /// Show the velocity instead of the smoke.
+    pub velocity: bool,
+    /// Show the panel.
+    pub panel: bool,
+    /// Show the help.
+    pub help: bool,
+}
+
+impl Model {
+    /// A scene as it comes.
+    pub fn new(scene: String, settings: Settings) -> Self {
+        Self {
+            scene,
+            defaults: settings.clone(),
+            history: History::new(settings.clone()),
+            settings,
+            velocity: false,
+            panel: true,
+            help: false,
+        }
+    }
+}
+
+/// What is known of the simulation and the pictures just now.
+#[derive(Clone, Debug)]
+pub struct Readout {
+    /// What the worker says of itself.
+    pub status: Status,
+    /// Numbers of the last step shown.
+    pub stats: StepStats,
+    /// Shape of the box.
+    pub dims: Dims,
+    /// Edge of a cell \[m\].
+    pub h: f32,
+    /// Simulated time of the smoke on the screen \[s\].
+    pub shown: f64,
+    /// Pictures per second of late; 0 while nothing moves.
+    pub fps: f32,
+    /// Wall time to draw the last picture \[ms\].
+    pub draw_ms: f32,
+    /// Wall time of the last steps, the newest last \[ms\].
+    pub step_ms: VecDeque<f32>,
+    /// Something to tell for a moment, such as where a picture was saved.
+    pub notice: Option<String>,
+}
+
+impl Readout {
+    /// Steps whose wall time is kept for the plot.
+    pub const STEPS_KEPT: usize = 120;
+
+    /// Before anything is known.
+    pub fn new(dims: Dims, h: f32) -> Self {
+        Self {
+            status: Status::default(),
+            stats: StepStats::default(),
+            dims,
+            h,
+            shown: 0.0,
+            fps: 0.0,
+            draw_ms: 0.0,
+            step_ms: VecDeque::with_capacity(Self::STEPS_KEPT),
+            notice: None,
+        }
+    }
+
+    /// Takes note of one more step.
+    pub fn add_step(&mut self, ms: f32) {
+        if self.step_ms.len() == Self::STEPS_KEPT {
+            self.step_ms.pop_front();
+        }
+        self.step_ms.push_back(ms);
+    }
+}

@@ -1,0 +1,252 @@
+//! Moving the camera: a turntable about the target, with y always up in the picture. Plain maths, no
+//! window. Right-handed, metres; yaw about +y, pitch above the horizon.
+
+use nalgebra::{Vector2, Vector3};
+
+use crate::look::Camera;
+
+/// Closest to straight up or down, so that "up" stays defined \[rad\].
+const STEEPEST: f32 = 89.9 * std::f32::consts::PI / 180.0;
+
+/// Turn for a drag of one point \[rad\]: half a turn in about 400 points.
+const TURN_PER_POINT: f32 = 0.008;
+
+/// Factor on the distance for one notch of the wheel.
+const ZOOM_PER_NOTCH: f32 = 0.88;
+
+/// Room left around the domain when it is framed.
+const MARGIN: f32 = 1.08;
+
+/// A camera as an artist holds it: what it looks at, from how far, and from where around it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Orbit {
+    /// The point that stays in the middle \[m\].
+    pub target: Vector3<f32>,
+    /// Distance of the eye from it \[m\].
+    pub distance: f32,
+    /// Angle about +y, 0 looking along −z \[rad\].
+    pub yaw: f32,
+    /// Angle of the eye above the horizon \[rad\].
+    pub pitch: f32,
+    /// Vertical field of view \[degrees\].
+    pub fov: f32,
+}
+
+/// The axes of the picture in the world, each of length one.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Axes {
+    /// To the right in the picture.
+    pub right: Vector3<f32>,
+    /// Up in the picture.
+    pub up: Vector3<f32>,
+    /// Into the picture.
+    pub forward: Vector3<f32>,
+}
+
+/// The fixed views, along an axis of the world.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Standpoint {
+    /// From +z.
+    Front,
+    /// From +x.
+    Right,
+    /// From +y.
+    Top,
+}
+
+impl Orbit {
+    /// The orbit on which `camera` is. Its roll is dropped.
+    pub fn of(camera: &Camera) -> Self {
+        let target = Vector3::from(camera.target);
+        let out = Vector3::from(camera.position) - target;
+        let distance = out.norm().max(1e-4);
+        let pitch = (out.y / distance).clamp(-1.0, 1.0).asin().clamp(-STEEPEST, STEEPEST);
+        Self { target, distance, yaw: out.x.atan2(out.z), pitch, fov: camera.fov }
+    }
+
+    /// The camera at this place.
+    pub fn camera(&self) -> Camera {
+        let eye = self.target - self.axes().forward * self.distance;
+        Camera { position: eye.into(), target: self.target.into(), up: [0.0, 1.0, 0.0], fov: self.fov }
+    }
+
+    /// The axes of the picture.
+    pub fn axes(&self) -> Axes {
+        let (sin_yaw, cos_yaw) = self.yaw.sin_cos();
+        let (sin_pitch, cos_pitch) = self.pitch.sin_cos();
+        let out = Vector3::new(sin_yaw * cos_pitch, sin_pitch, cos_yaw * cos_pitch);
+        let right = Vector3::new(cos_yaw, 0.0, -sin_yaw);
+        Axes { right, up: out.cross(&right), forward: -out }
+    }
+
+    /// Turns about the target; `drag` in points, right and down positive. The scene follows the hand.
+    pub fn turn(&mut self, drag: Vector2<f32>) {
+        self.yaw = wrapped(self.yaw - drag.x * TURN_PER_POINT);
+        self.pitch = (self.pitch + drag.y * TURN_PER_POINT).clamp(-STEEPEST, STEEPEST);
+    }
+
+    /// Moves across the picture, so that what is at the target's depth stays under the hand; `drag` in
+    /// points in a view `height` points high.
+    pub fn pan(&mut self, drag: Vector2<f32>, height: f32) {
+        let per_point = self.height_at_target() / height.max(1.0);
+        let axes = self.axes();
+        self.target += (axes.up * drag.y - axes.right * drag.x) * per_point;
+    }
+
+    /// Comes nearer by so many notches of the wheel; negative goes away.
+    pub fn zoom(&mut self, notches: f32, extent: [f32; 3]) {
+        let size = Vector3::from(extent).norm();
+        let wanted = self.distance * ZOOM_PER_NOTCH.powf(notches.clamp(-50.0, 50.0));
+        self.distance = wanted.clamp(0.01 * size, 20.0 * size);
+    }
+
+    /// Looks along an axis of the world.
+    pub fn stand(&mut self, at: Standpoint) {
+        use std::f32::consts::FRAC_PI_2;
+        (self.yaw, self.pitch) = match at {
+            Standpoint::Front => (0.0, 0.0),
+            Standpoint::Right => (FRAC_PI_2, 0.0),
+            Standpoint::Top => (0.0, STEEPEST),
+        };
+    }
+
+    /// Goes to where the whole box of size `extent` fills a view of the given width over height.
+    pub fn frame(&mut self, extent: [f32; 3], aspect: f32) {
+        self.target = Vector3::from(extent) * 0.5;
+        let axes = self.axes();
+        let slope_y = (self.fov.to_radians() * 0.5).tan();
+        let slope_x = slope_y * aspect.max(0.01);
+        let needed = corners(extent).map(|corner| {
+            let p = corner - self.target;
+            let (x, y, z) = (p.dot(&axes.right).abs(), p.dot(&axes.up).abs(), p.dot(&axes.forward));
+            (x / slope_x).max(y / slope_y) - z
+        });
+        self.distance = MARGIN * needed.into_iter().fold(0.0, f32::max);
+    }
+
+    /// Height of the picture in the plane through the target \[m\].
+    fn height_at_target(&self) -> f32 {
+        2.0 * self.distance * (self.fov.to_radians() * 0.5).tan()
+    }
+}
+
+/// The eight corners of the box from the origin to `extent`.
+pub fn corners(extent: [f32; 3]) -> [Vector3<f32>; 8] {
+    std::array::from_fn(|i| {
+        let bit = |axis: usize| if i >> axis & 1 == 1 { extent[axis] } else { 0.0 };
+        Vector3::new(bit(0), bit(1), bit(2))
+    })
+}
+
+/// The same angle within ±π.
+fn wrapped(angle: f32) -> f32 {
+    use std::f32::consts::{PI, TAU};
+    (angle + PI).rem_euclid(TAU) - PI
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const EXTENT: [f32; 3] = [0.96, 1.44, 0.96];
+
+    fn orbit() -> Orbit {
+        let camera =
+            Camera { position: [2.0, 1.5, 3.0], target: [0.5, 0.7, 0.5], up: [0.0, 1.0, 0.0], fov: 40.0 };
+        Orbit::of(&camera)
+    }
+
+    fn close(a: Vector3<f32>, b: Vector3<f32>) -> bool {
+        (a - b).norm() < 1e-4
+    }
+
+    /// Where `p` is in the picture: −1..1 along the height.
+    fn seen(orbit: &Orbit, p: Vector3<f32>) -> Vector2<f32> {
+        let axes = orbit.axes();
+        let from_eye = p - Vector3::from(orbit.camera().position);
+        let slope = (orbit.fov.to_radians() * 0.5).tan();
+        let depth = from_eye.dot(&axes.forward) * slope;
+        Vector2::new(from_eye.dot(&axes.right), from_eye.dot(&axes.up)) / depth
+    }
+
+    #[test]
+    fn a_camera_survives_the_way_there_and_back() {
+        let camera = orbit().camera();
+        assert!(close(camera.position.into(), Vector3::new(2.0, 1.5, 3.0)), "{camera:?}");
+        assert_eq!(camera.target, [0.5, 0.7, 0.5]);
+    }
+
+    #[test]
+    fn the_axes_are_right_handed_and_of_length_one() {
+        let axes = orbit().axes();
+        assert!(close(axes.right.cross(&axes.up), -axes.forward));
+        for v in [axes.right, axes.up, axes.forward] {
+            assert!((v.norm() - 1.0).abs() < 1e-5);
+        }
+        assert!(axes.up.y > 0.0);
+    }
+
+    #[test]
+    fn turning_keeps_the_target_and_the_distance_and_follows_the_hand() {
+        let mut o = orbit();
+        let near_side = o.target - o.axes().forward * 0.3;
+        o.turn(Vector2::new(20.0, 10.0));
+        assert_eq!(o.target, orbit().target);
+        let distance = (Vector3::from(o.camera().position) - o.target).norm();
+        assert!((distance - o.distance).abs() < 1e-4);
+        let moved = seen(&o, near_side);
+        assert!(moved.x > 0.01, "dragged right, the near side moves right: {moved:?}");
+        assert!(moved.y < -0.01, "dragged down, the near side moves down: {moved:?}");
+    }
+
+    #[test]
+    fn it_never_tips_over() {
+        let mut o = orbit();
+        o.turn(Vector2::new(12345.0, 1e6));
+        assert!(o.axes().up.y > 0.0 && o.yaw.abs() <= std::f32::consts::PI);
+        o.turn(Vector2::new(0.0, -1e7));
+        assert!(o.axes().up.y > 0.0);
+    }
+
+    #[test]
+    fn panning_keeps_the_target_under_the_hand() {
+        let mut o = orbit();
+        let held = o.target;
+        o.pan(Vector2::new(60.0, -40.0), 800.0);
+        let now = seen(&o, held);
+        assert!((now - Vector2::new(2.0 * 60.0 / 800.0, 2.0 * 40.0 / 800.0)).norm() < 1e-3, "{now:?}");
+    }
+
+    #[test]
+    fn the_wheel_comes_nearer_within_bounds() {
+        let mut o = orbit();
+        o.zoom(1.0, EXTENT);
+        assert!((o.distance / orbit().distance - ZOOM_PER_NOTCH).abs() < 1e-5);
+        o.zoom(1e9, EXTENT);
+        assert!(o.distance > 0.0);
+        o.zoom(-1e9, EXTENT);
+        assert!(o.distance < 100.0);
+    }
+
+    #[test]
+    fn framing_shows_every_corner_and_wastes_little() {
+        for aspect in [0.4, 1.0, 2.5] {
+            let mut o = orbit();
+            o.frame(EXTENT, aspect);
+            let reach = corners(EXTENT).map(|c| seen(&o, c)).map(|p| (p.x / aspect).abs().max(p.y.abs()));
+            let widest = reach.into_iter().fold(0.0, f32::max);
+            assert!(widest < 1.0 && widest > 0.8, "aspect {aspect}: the widest corner is at {widest}");
+        }
+    }
+
+    #[test]
+    fn standpoints_look_along_the_axes() {
+        let mut o = orbit();
+        o.stand(Standpoint::Front);
+        assert!(close(o.axes().forward, -Vector3::z()) && close(o.axes().right, Vector3::x()));
+        o.stand(Standpoint::Right);
+        assert!(close(o.axes().forward, -Vector3::x()) && close(o.axes().right, -Vector3::z()));
+        o.stand(Standpoint::Top);
+        assert!((o.axes().forward + Vector3::y()).norm() < 0.01);
+    }
+}

@@ -1,0 +1,51 @@
+//! The help over the view: all keys and what the mouse does, from the table that binds them.
+
+use egui::{Align2, Context, Grid, RichText, Ui, Window};
+
+use super::theme;
+use crate::app::action::{BINDINGS, MOUSE};
+
+pub(super) fn show(ctx: &Context, open: &mut bool) {
+    if !*open {
+        return;
+    }
+    Window::new("Keys and mouse")
+        .anchor(Align2::CENTER_CENTER, [-0.5 * theme::WIDTH, 0.0])
+        .collapsible(false)
+        .resizable(false)
+        .open(open)
+        .show(ctx, |ui| {
+            ui.horizontal_top(|ui| {
+                ui.vertical(keys);
+                ui.add_space(28.0);
+                ui.vertical(mouse);
+            });
+        });
+}
+
+fn keys(ui: &mut Ui) {
+    Grid::new("keys").num_columns(2).spacing([18.0, 5.0]).show(ui, |ui| {
+        for binding in &BINDINGS {
+            entry(ui, &binding.label(), binding.help);
+        }
+    });
+}
+
+fn mouse(ui: &mut Ui) {
+    Grid::new("mouse").num_columns(2).spacing([18.0, 5.0]).show(ui, |ui| {
+        for (what, does) in MOUSE {
+            entry(ui, what, does);
+        }
+    });
+    ui.add_space(12.0);
+    ui.set_max_width(300.0);
+    let text = "The ball moves in a plane that faces you. It adds smoke of the chosen colour, heat, and \
+                the push of your hand. Paused, you see what you paint at once, and no time passes.";
+    ui.label(RichText::new(text).color(theme::QUIET));
+}
+
+fn entry(ui: &mut Ui, what: &str, does: &str) {
+    ui.label(RichText::new(what).color(theme::ACCENT));
+    ui.label(does);
+    ui.end_row();
+}

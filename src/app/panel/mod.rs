@@ -1,0 +1,72 @@
+//! The panel at the right of the window, the help and the notices over the view. Knows egui and the
+//! [`Model`]; knows no window, no OpenGL and no solver, so that tests drive it without a display.
+
+mod brush;
+mod flow;
+mod help;
+mod look;
+mod notice;
+mod row;
+mod section;
+mod smoke;
+mod stats;
+pub mod theme;
+mod transport;
+
+use std::collections::BTreeMap;
+
+use egui::{Context, Frame, Margin, Rect, ScrollArea, SidePanel, Stroke, TopBottomPanel};
+
+use super::action::Action;
+use super::model::{Model, Readout};
+
+/// What came of showing the panel once.
+#[derive(Clone, Debug, Default)]
+pub struct Out {
+    /// What was asked for.
+    pub actions: Vec<Action>,
+    /// Where the controls are \[pt\], for tests that drive the mouse.
+    pub places: BTreeMap<&'static str, Rect>,
+}
+
+/// Shows everything over and beside the view.
+pub fn show(ctx: &Context, model: &mut Model, readout: &Readout) -> Out {
+    let mut out = Out::default();
+    if model.panel {
+        let frame = Frame::new().fill(theme::GROUND);
+        SidePanel::right("panel").exact_width(theme::WIDTH).resizable(false).frame(frame).show(ctx, |ui| {
+            contents(ui, model, readout, &mut out);
+        });
+    }
+    notice::show(ctx, model, readout);
+    help::show(ctx, &mut model.help);
+    note_history(ctx, model);
+    out
+}
+
+fn contents(ui: &mut egui::Ui, model: &mut Model, readout: &Readout, out: &mut Out) {
+    let padding = Frame::new().inner_margin(Margin::symmetric(theme::MARGIN as i8, 8)).fill(theme::GROUND);
+    TopBottomPanel::top("transport").frame(padding).show_separator_line(false).show_inside(ui, |ui| {
+        transport::show(ui, model, readout, out);
+    });
+    let line = ui.available_rect_before_wrap();
+    ui.painter().hline(line.x_range(), line.top(), Stroke::new(1.0, theme::LINE));
+    ScrollArea::vertical().auto_shrink(false).show(ui, |ui| {
+        Frame::new().inner_margin(Margin::symmetric(theme::MARGIN as i8, 6)).show(ui, |ui| {
+            brush::show(ui, model, out);
+            smoke::show(ui, model, out);
+            flow::show(ui, model, out);
+            look::show(ui, model, out);
+            stats::show(ui, readout);
+        });
+    });
+}
+
+/// A change is recorded once the mouse is let go and the typing is done.
+fn note_history(ctx: &Context, model: &mut Model) {
+    let settled = !ctx.input(|i| i.pointer.any_down()) && !ctx.wants_keyboard_input();
+    model.history.note(&model.settings, settled);
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,32 @@
+//! A line at the foot of the view: what just happened, or what can be done.
+
+use egui::{Align2, Area, Color32, Context, Frame, Id, Margin, RichText};
+
+use super::theme;
+use crate::app::model::{Model, Readout};
+use crate::worker::State;
+
+pub(super) fn show(ctx: &Context, model: &Model, readout: &Readout) {
+    let Some((text, color)) = line(model, readout) else {
+        return;
+    };
+    let anchor = egui::vec2(14.0, -14.0);
+    Area::new(Id::new("notice")).anchor(Align2::LEFT_BOTTOM, anchor).interactable(false).show(ctx, |ui| {
+        let frame = Frame::new().fill(Color32::from_black_alpha(150)).inner_margin(Margin::symmetric(10, 5));
+        frame.corner_radius(5).show(ui, |ui| ui.label(RichText::new(text).color(color)));
+    });
+}
+
+fn line(model: &Model, readout: &Readout) -> Option<(String, Color32)> {
+    if let Some(notice) = &readout.notice {
+        return Some((notice.clone(), theme::TEXT));
+    }
+    match &readout.status.state {
+        State::Failed(why) if !model.panel => Some((format!("The solver broke down: {why}"), theme::ALARM)),
+        _ if readout.stats.step == 0 && readout.status.state == State::Paused => {
+            let text = "Space runs    drag paints    right drag orbits    F1 shows all keys";
+            Some((text.into(), theme::TEXT))
+        }
+        _ => None,
+    }
+}

@@ -1,0 +1,229 @@
+//! The panel under a mouse, without a display: egui lays it out and takes events.
+
+use egui::{Event, Modifiers, PointerButton, Pos2, RawInput, Rect, Shape, pos2, vec2};
+
+use super::*;
+use crate::app::settings::{Brush, Ink, Settings};
+use crate::grid::Dims;
+use crate::look::Look;
+use crate::solver::Params;
+use crate::worker::State;
+
+/// A panel and what is needed to show it.
+struct Rig {
+    ctx: Context,
+    model: Model,
+    readout: Readout,
+    time: f64,
+    texts: Vec<(String, Rect)>,
+}
+
+impl Rig {
+    fn new() -> Self {
+        let settings = Settings {
+            params: Params::default(),
+            look: Look::default(),
+            brush: Brush::for_box([1.0; 3]),
+            rate: 24.0,
+        };
+        let ctx = Context::default();
+        theme::apply(&ctx);
+        let mut rig = Self {
+            ctx,
+            model: Model::new("plume".into(), settings),
+            readout: Readout::new(Dims::new([8, 8, 8]).unwrap(), 0.1),
+            time: 0.0,
+            texts: Vec::new(),
+        };
+        // The first pass measures, the second one lays out.
+        (0..2).for_each(|_| drop(rig.show([])));
+        rig
+    }
+
+    fn show(&mut self, events: impl IntoIterator<Item = Event>) -> Out {
+        self.time += 0.1;
+        let input = RawInput {
+            screen_rect: Some(Rect::from_min_size(Pos2::ZERO, vec2(1200.0, 2000.0))),
+            time: Some(self.time),
+            events: events.into_iter().collect(),
+            ..RawInput::default()
+        };
+        let mut out = Out::default();
+        let full = self.ctx.run(input, |ctx| out = show(ctx, &mut self.model, &self.readout));
+        self.texts.clear();
+        full.shapes.iter().for_each(|s| gather(&s.shape, &mut self.texts));
+        out
+    }
+
+    fn place(&mut self, name: &str) -> Rect {
+        *self.show([]).places.get(name).unwrap_or_else(|| panic!("no control is called {name}"))
+    }
+
+    /// Where a text is, past the heading `after`.
+    fn text(&self, text: &str, after: &str) -> Rect {
+        let from = self.texts.iter().position(|(t, _)| t == after).expect("the heading is there");
+        let found = self.texts[from..].iter().find(|(t, _)| t == text);
+        found.unwrap_or_else(|| panic!("no text {text:?}")).1
+    }
+
+    fn says(&self, part: &str) -> bool {
+        self.texts.iter().any(|(t, _)| t.contains(part))
+    }
+
+    fn click(&mut self, at: Pos2) -> Vec<Action> {
+        let mut actions = self.show([Event::PointerMoved(at), button(at, true)]).actions;
+        actions.extend(self.show([button(at, false)]).actions);
+        actions
+    }
+
+    fn drag(&mut self, from: Pos2, to: Pos2) {
+        self.show([Event::PointerMoved(from), button(from, true)]);
+        self.show([Event::PointerMoved(from.lerp(to, 0.5))]);
+        self.show([Event::PointerMoved(to)]);
+        self.show([button(to, false)]);
+        self.show([]);
+    }
+}
+
+fn button(pos: Pos2, pressed: bool) -> Event {
+    Event::PointerButton { pos, button: PointerButton::Primary, pressed, modifiers: Modifiers::default() }
+}
+
+fn gather(shape: &Shape, texts: &mut Vec<(String, Rect)>) {
+    match shape {
+        Shape::Text(text) => {
+            texts.push((text.galley.text().to_owned(), text.galley.rect.translate(text.pos.to_vec2())));
+        }
+        Shape::Vec(shapes) => shapes.iter().for_each(|s| gather(s, texts)),
+        _ => {}
+    }
+}
+
+#[test]
+fn buttons_ask_for_what_they_say() {
+    let mut rig = Rig::new();
+    for (name, action) in [
+        ("run", Action::RunPause),
+        ("step", Action::Step),
+        ("clear", Action::Clear),
+        ("view", Action::SwitchView),
+        ("frame", Action::Frame),
+        ("picture", Action::Picture),
+        ("help", Action::ToggleHelp),
+        ("ink.white", Action::Pick(Ink::White)),
+    ] {
+        let at = rig.place(name).center();
+        assert_eq!(rig.click(at), [action], "{name}");
+    }
+}
+
+#[test]
+fn every_slider_moves_its_own_value_and_nothing_else() {
+    let mut rig = Rig::new();
+    let sliders: Vec<&'static str> = rig.show([]).places.keys().copied().filter(|n| is_slider(n)).collect();
+    assert!(sliders.len() >= 20, "{sliders:?}");
+    let mut before = rig.model.settings.clone();
+    for name in sliders {
+        let rail = rig.place(name);
+        rig.drag(rail.left_center() + vec2(8.0, 0.0), rail.right_center() - vec2(11.0, 0.0));
+        let after = rig.model.settings.clone();
+        assert_ne!(after, before, "{name} does nothing");
+        rig.click(pos2(20.0, 20.0));
+        assert_eq!(rig.model.history.undo(), Some(before.clone()), "{name} is one entry to undo");
+        rig.model.settings = before.clone();
+        before = rig.model.settings.clone();
+    }
+}
+
+fn is_slider(name: &str) -> bool {
+    let switches = ["octaves", "floor", "outline", "color"];
+    let buttons = ["run", "step", "clear", "view", "frame", "picture", "undo", "redo", "help", "restart"];
+    !switches.contains(&name) && !buttons.contains(&name) && !name.starts_with("ink.")
+}
+
+#[test]
+fn a_buoyancy_can_be_dragged_below_zero() {
+    let mut rig = Rig::new();
+    let rail = rig.place("green.buoyancy");
+    rig.drag(rail.center(), rail.left_center() + vec2(6.0, 0.0));
+    assert!(rig.model.settings.params.smoke[1].buoyancy < -5.0);
+    assert_eq!(rig.model.settings.params.smoke[0], rig.model.defaults.params.smoke[0]);
+    assert_eq!(rig.model.settings.params.smoke[2], rig.model.defaults.params.smoke[2]);
+}
+
+#[test]
+fn a_double_click_on_the_label_goes_back_to_the_default() {
+    let mut rig = Rig::new();
+    rig.model.settings.params.vorticity = 1.7;
+    rig.show([]);
+    let label = rig.text("Vorticity", "Air").center();
+    rig.show([Event::PointerMoved(label), button(label, true)]);
+    rig.time -= 0.05;
+    rig.show([button(label, false)]);
+    rig.time -= 0.05;
+    rig.show([button(label, true)]);
+    rig.time -= 0.05;
+    rig.show([button(label, false)]);
+    assert_eq!(rig.model.settings.params.vorticity, rig.model.defaults.params.vorticity);
+}
+
+#[test]
+fn numbers_are_typed_beyond_the_slider_and_kept_within_what_a_solver_bears() {
+    let mut rig = Rig::new();
+    let rail = rig.place("vorticity");
+    let number = rail.right_center() + vec2(40.0, 0.0);
+    for (typed, expected) in [("3.5", 3.5), ("9999", *crate::worker::limits::VORTICITY.end())] {
+        rig.click(number);
+        let all = Event::Key {
+            key: egui::Key::A,
+            physical_key: None,
+            pressed: true,
+            repeat: false,
+            modifiers: Modifiers::COMMAND,
+        };
+        rig.show([all, Event::Text(typed.into())]);
+        rig.click(pos2(20.0, 20.0));
+        assert_eq!(rig.model.settings.params.vorticity, expected, "typed {typed}");
+    }
+}
+
+#[test]
+fn white_shows_its_proportions_in_place_of_a_colour() {
+    let mut rig = Rig::new();
+    assert!(rig.show([]).places.contains_key("color"));
+    rig.model.settings.brush.ink = Ink::White;
+    let places = rig.show([]).places;
+    assert!(places.contains_key("white.green") && !places.contains_key("color"));
+}
+
+#[test]
+fn a_broken_solver_is_shown_with_its_reason_and_a_way_out() {
+    let mut rig = Rig::new();
+    rig.readout.status.state = State::Failed("index out of bounds".into());
+    rig.show([]);
+    assert!(rig.says("broke down") && rig.says("index out of bounds"));
+    let restart = rig.place("restart").center();
+    assert_eq!(rig.click(restart), [Action::Restart]);
+    let run = rig.place("run").center();
+    assert_eq!(rig.click(run), [], "nothing to run");
+}
+
+#[test]
+fn the_panel_hides_and_the_help_shows_all_keys() {
+    let mut rig = Rig::new();
+    rig.model.panel = false;
+    rig.model.help = true;
+    (0..3).for_each(|_| drop(rig.show([])));
+    assert!(!rig.says("Buoyancy"));
+    for binding in &crate::app::action::BINDINGS {
+        assert!(rig.says(binding.help), "{}", binding.help);
+    }
+}
+
+#[test]
+fn sections_say_what_a_change_costs() {
+    let mut rig = Rig::new();
+    rig.show([]);
+    let tags = |tag: &str| rig.texts.iter().filter(|(t, _)| t == tag).count();
+    assert_eq!((tags("acts now"), tags("look only")), (3, 1));
+}

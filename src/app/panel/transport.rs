@@ -1,0 +1,97 @@
+//! The head of the panel: the scene, its time, and the buttons with their keys.
+
+use egui::{Align, Button, Frame, Layout, Margin, RichText, Ui, vec2};
+
+use super::{Out, theme};
+use crate::app::action::Action;
+use crate::app::model::{Model, Readout};
+use crate::worker::State;
+
+pub(super) fn show(ui: &mut Ui, model: &Model, readout: &Readout, out: &mut Out) {
+    title(ui, model, readout);
+    if let State::Failed(why) = &readout.status.state {
+        broken(ui, why, out);
+    }
+    if let Some(trouble) = &readout.status.trouble {
+        ui.label(RichText::new(trouble).color(theme::ALARM));
+    }
+    buttons(ui, model, readout, out);
+}
+
+fn title(ui: &mut Ui, model: &Model, readout: &Readout) {
+    ui.horizontal(|ui| {
+        ui.label(RichText::new(&model.scene).heading().color(theme::TEXT));
+        ui.with_layout(Layout::right_to_left(Align::Center), |ui| {
+            let time = format!("{:.2} s", readout.shown);
+            ui.label(RichText::new(time).monospace().color(theme::TEXT))
+                .on_hover_text("Simulated time shown.");
+            let (text, color) = state(&readout.status.state);
+            ui.label(RichText::new(text).size(12.0).color(color));
+        });
+    });
+}
+
+fn state(state: &State) -> (&'static str, egui::Color32) {
+    match state {
+        State::Running => ("running", theme::ACCENT),
+        State::Paused => ("paused", theme::QUIET),
+        State::Failed(_) => ("stopped", theme::ALARM),
+    }
+}
+
+fn broken(ui: &mut Ui, why: &str, out: &mut Out) {
+    let frame = Frame::new().fill(egui::Color32::from_rgb(0x3a, 0x1f, 0x1e)).inner_margin(Margin::same(8));
+    frame.corner_radius(4).show(ui, |ui| {
+        ui.set_width(ui.available_width());
+        ui.label(RichText::new("The solver broke down").strong().color(theme::ALARM));
+        ui.label(why);
+        let again = ui.button("Start the scene over");
+        out.places.insert("restart", again.rect);
+        if again.clicked() {
+            out.actions.push(Action::Restart);
+        }
+    });
+}
+
+fn buttons(ui: &mut Ui, model: &Model, readout: &Readout, out: &mut Out) {
+    let status = &readout.status;
+    let running = status.state == State::Running;
+    let alive = !matches!(status.state, State::Failed(_));
+    let run = if running { "Pause" } else { "Run" };
+    let view = if model.velocity { "Smoke" } else { "Velocity" };
+    line(ui, |ui| {
+        button(ui, run, Action::RunPause, alive, running, out);
+        button(ui, "Step", Action::Step, alive, false, out);
+        button(ui, "Clear", Action::Clear, alive, false, out);
+    });
+    line(ui, |ui| {
+        button(ui, view, Action::SwitchView, true, model.velocity, out);
+        button(ui, "Frame", Action::Frame, true, false, out);
+        button(ui, "Picture", Action::Picture, true, false, out);
+    });
+    line(ui, |ui| {
+        button(ui, "Undo", Action::Undo, model.history.can_undo(), false, out);
+        button(ui, "Redo", Action::Redo, model.history.can_redo(), false, out);
+        button(ui, "Help", Action::ToggleHelp, true, model.help, out);
+    });
+}
+
+fn line(ui: &mut Ui, contents: impl FnOnce(&mut Ui)) {
+    ui.horizontal(|ui| {
+        ui.spacing_mut().item_spacing.x = 4.0;
+        contents(ui);
+    });
+}
+
+/// A button with its key at its right end; three of them fill a line.
+fn button(ui: &mut Ui, text: &str, action: Action, enabled: bool, on: bool, out: &mut Out) {
+    let width = (theme::WIDTH - 2.0 * theme::MARGIN - 2.0 * 4.0) / 3.0;
+    let color = if on { theme::ACCENT } else { theme::TEXT };
+    let key = RichText::new(action.key()).size(10.5).color(theme::QUIET);
+    let button = Button::new(RichText::new(text).color(color)).shortcut_text(key).min_size(vec2(width, 26.0));
+    let response = ui.add_enabled(enabled, button).on_hover_text(action.help());
+    out.places.insert(action.name(), response.rect);
+    if response.clicked() {
+        out.actions.push(action);
+    }
+}

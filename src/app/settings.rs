@@ -1,0 +1,142 @@
+//! Everything a person can set in the window and undo: the constants of the model, the look, the brush,
+//! the pace.
+
+use super::cursor::Paint;
+use crate::look::Look;
+use crate::solver::Params;
+
+/// The paint on the brush.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Ink {
+    /// The first smoke.
+    #[default]
+    Red,
+    /// The second smoke.
+    Green,
+    /// The third smoke.
+    Blue,
+    /// All three, in proportions of its own.
+    White,
+}
+
+impl Ink {
+    /// All of them, in the order they are shown.
+    pub const ALL: [Self; 4] = [Self::Red, Self::Green, Self::Blue, Self::White];
+
+    /// Its name in the window.
+    pub fn name(self) -> &'static str {
+        ["Red", "Green", "Blue", "White"][self as usize]
+    }
+}
+
+/// What the cursor leaves behind.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Brush {
+    /// Which smoke.
+    pub ink: Ink,
+    /// Shares of red, green and blue in white \[-\].
+    pub white: [f32; 3],
+    /// Radius \[m\].
+    pub radius: f32,
+    /// Whether it adds smoke, and the density of one dab \[-\].
+    pub smoke: Amount,
+    /// Whether it adds heat, and the temperature of one dab \[K\].
+    pub heat: Amount,
+    /// Whether it pushes, and the velocity for each metre it is moved \[1/s\].
+    pub force: Amount,
+}
+
+/// Something that can be switched off without losing its value.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Amount {
+    /// Whether it is on.
+    pub on: bool,
+    /// How much, when it is on.
+    pub value: f32,
+}
+
+impl Amount {
+    /// What counts: zero when it is off.
+    pub fn get(self) -> f32 {
+        if self.on { self.value } else { 0.0 }
+    }
+}
+
+impl Brush {
+    /// A brush fit for a box of size `extent`: red smoke, some heat, and a push.
+    pub fn for_box(extent: [f32; 3]) -> Self {
+        let on = |value| Amount { on: true, value };
+        let least = extent.into_iter().fold(f32::INFINITY, f32::min);
+        Self {
+            ink: Ink::Red,
+            white: [1.0 / 3.0; 3],
+            radius: 0.07 * least,
+            smoke: on(0.6),
+            heat: on(15.0),
+            force: on(6.0),
+        }
+    }
+
+    /// Shares of red, green and blue smoke in the chosen ink.
+    pub fn shares(&self, ink: Ink) -> [f32; 3] {
+        match ink {
+            Ink::Red => [1.0, 0.0, 0.0],
+            Ink::Green => [0.0, 1.0, 0.0],
+            Ink::Blue => [0.0, 0.0, 1.0],
+            Ink::White => self.white,
+        }
+    }
+
+    /// What one dab adds.
+    pub fn paint(&self) -> Paint {
+        let [r, g, b] = self.shares(self.ink).map(|share| share * self.smoke.get());
+        Paint { add: [r, g, b, self.heat.get()], force: self.force.get() }
+    }
+
+    /// How an ink looks: the albedos of its smokes, mixed in their shares. Linear R, G, B.
+    pub fn color(&self, ink: Ink, look: &Look) -> [f32; 3] {
+        let shares = self.shares(ink);
+        let all = shares.iter().sum::<f32>().max(1e-6);
+        std::array::from_fn(|rgb| (0..3).map(|c| shares[c] / all * look.colors[c][rgb]).sum())
+    }
+}
+
+/// All that can be undone.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Settings {
+    /// The constants of the model.
+    pub params: Params,
+    /// The look.
+    pub look: Look,
+    /// The brush.
+    pub brush: Brush,
+    /// Steps for each simulated second, and for each wall second while it keeps up \[1/s\].
+    pub rate: f32,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_switched_off_is_not_painted() {
+        let mut brush = Brush::for_box([1.0; 3]);
+        brush.ink = Ink::Green;
+        brush.heat.on = false;
+        let paint = brush.paint();
+        assert_eq!(paint.add, [0.0, brush.smoke.value, 0.0, 0.0]);
+        assert_eq!(paint.force, brush.force.value);
+    }
+
+    #[test]
+    fn white_is_all_three_in_its_own_proportions() {
+        let mut brush = Brush::for_box([1.0; 3]);
+        brush.ink = Ink::White;
+        brush.white = [0.5, 0.25, 0.25];
+        brush.smoke.value = 4.0;
+        assert_eq!(brush.paint().add[..3], [2.0, 1.0, 1.0]);
+        let look = Look { colors: [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]], ..Look::default() };
+        assert_eq!(brush.color(Ink::White, &look), [0.5, 0.25, 0.25]);
+        assert_eq!(brush.color(Ink::Blue, &look), [0.0, 0.0, 1.0]);
+    }
+}

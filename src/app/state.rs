@@ -1,0 +1,172 @@
+//! What the window is doing, as a file: for tests that drive it from outside and wait for something to
+//! happen instead of sleeping. Written only when asked for.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+use serde::Serialize;
+
+use super::session::Session;
+use crate::snapshot::Snapshot;
+
+/// Writes the state whenever it has changed.
+pub(super) struct StateFile {
+    path: PathBuf,
+    last: String,
+}
+
+#[derive(Serialize)]
+struct State<'a> {
+    frame: u64,
+    serial: u64,
+    time: f64,
+    step: u64,
+    state: &'a str,
+    view: &'a str,
+    panel: bool,
+    help: bool,
+    ink: &'a str,
+    params: BTreeMap<&'static str, f32>,
+    camera: Camera,
+    cursor: Cursor,
+    /// Integral of each density [m³].
+    mass: [f64; 3],
+    /// Height of the centre of mass of each density [m]; zero where there is none.
+    height: [f64; 3],
+    /// Where the controls are: left, top, right, bottom [px].
+    places: BTreeMap<&'static str, [f32; 4]>,
+    /// Left, bottom, width, height [px].
+    viewport: [u32; 4],
+    fps: f32,
+    draw_ms: f32,
+    step_ms: f32,
+    lag: f64,
+    divide: u32,
+}
+
+#[derive(Serialize)]
+struct Camera {
+    position: [f32; 3],
+    target: [f32; 3],
+}
+
+#[derive(Serialize)]
+struct Cursor {
+    center: [f32; 3],
+    radius: f32,
+    shown: bool,
+}
+
+/// What the window adds to the session.
+pub(super) struct Seen {
+    pub(super) frame: u64,
+    pub(super) viewport: [u32; 4],
+    pub(super) divide: u32,
+    pub(super) places: BTreeMap<&'static str, [f32; 4]>,
+}
+
+impl StateFile {
+    pub(super) fn new(path: PathBuf) -> Self {
+        Self { path, last: String::new() }
+    }
+
+    /// Writes the state if it differs from what the file says. The file is always whole.
+    pub(super) fn write(&mut self, session: &Session, seen: Seen) {
+        let text = serde_json::to_string(&state(session, seen)).expect("plain numbers and names");
+        if text == self.last {
+            return;
+        }
+        let aside = self.path.with_extension("part");
+        let written = std::fs::write(&aside, &text).and_then(|()| std::fs::rename(&aside, &self.path));
+        match written {
+            Ok(()) => self.last = text,
+            Err(error) => tracing::warn!("cannot write the state to {}: {error}", self.path.display()),
+        }
+    }
+}
+
+fn state(session: &Session, seen: Seen) -> State<'_> {
+    let (model, readout, snapshot) = (&session.model, &session.readout, session.shown());
+    let camera = session.orbit.camera();
+    let (mass, height) = masses(snapshot);
+    State {
+        frame: seen.frame,
+        serial: snapshot.serial,
+        time: snapshot.time,
+        step: snapshot.stats.step,
+        state: match readout.status.state {
+            crate::worker::State::Running => "running",
+            crate::worker::State::Paused => "paused",
+            crate::worker::State::Failed(_) => "failed",
+        },
+        view: if session.mode() == crate::render::Mode::Velocity { "velocity" } else { "smoke" },
+        panel: model.panel,
+        help: model.help,
+        ink: model.settings.brush.ink.name(),
+        params: params(&model.settings.params),
+        camera: Camera { position: camera.position, target: camera.target },
+        cursor: Cursor {
+            center: session.cursor.center.into(),
+            radius: session.cursor.radius,
+            shown: session.ball().is_some(),
+        },
+        mass,
+        height,
+        places: seen.places,
+        viewport: seen.viewport,
+        fps: readout.fps,
+        draw_ms: readout.draw_ms,
+        step_ms: readout.status.step.as_secs_f32() * 1e3,
+        lag: readout.status.lag,
+        divide: seen.divide,
+    }
+}
+
+fn params(p: &crate::solver::Params) -> BTreeMap<&'static str, f32> {
+    let [red, green, blue] = p.smoke;
+    BTreeMap::from([
+        ("heat_buoyancy", p.heat_buoyancy),
+        ("cooling", p.cooling),
+        ("vorticity", p.vorticity),
+        ("friction", p.friction),
+        ("red.buoyancy", red.buoyancy),
+        ("green.buoyancy", green.buoyancy),
+        ("blue.buoyancy", blue.buoyancy),
+        ("red.dissipation", red.dissipation),
+        ("green.dissipation", green.dissipation),
+        ("blue.dissipation", blue.dissipation),
+    ])
+}
+
+/// Mass of each density [m³] and the height of its middle [m].
+fn masses(snapshot: &Snapshot) -> ([f64; 3], [f64; 3]) {
+    let (dims, h) = (snapshot.dims, f64::from(snapshot.h));
+    let (mut mass, mut moment) = ([0.0; 3], [0.0; 3]);
+    for (row, cells) in snapshot.smoke.chunks(dims.nx).enumerate() {
+        let y = ((row % dims.ny) as f64 + 0.5) * h;
+        for c in 0..3 {
+            let m = cells.iter().map(|cell| f64::from(cell[c].to_f32())).sum::<f64>() * h.powi(3);
+            mass[c] += m;
+            moment[c] += m * y;
+        }
+    }
+    (mass, std::array::from_fn(|c| if mass[c] > 0.0 { moment[c] / mass[c] } else { 0.0 }))
+}
+
+#[cfg(test)]
+mod tests {
+    use half::f16;
+
+    use super::*;
+    use crate::grid::Dims;
+
+    #[test]
+    fn the_middle_of_one_full_cell_is_its_own() {
+        let mut snapshot = Snapshot::empty(Dims::new([3, 4, 5]).unwrap(), 0.5);
+        let at = snapshot.dims.index(1, 2, 3);
+        snapshot.smoke[at][1] = f16::from_f32(2.0);
+        let (mass, height) = masses(&snapshot);
+        assert_eq!(mass, [0.0, 0.25, 0.0]);
+        assert_eq!(height, [0.0, 1.25, 0.0]);
+    }
+}

@@ -1,0 +1,506 @@
+//! The event loop: brings the session, the panel and the renderer together in a window. Draws on demand
+//! and sleeps otherwise.
+
+use std::collections::BTreeMap;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+
+use egui_glium::EguiGlium;
+use egui_glium::egui_winit::egui::ViewportId;
+use glium::backend::Facade;
+use glium::{Display, Surface};
+use glutin::surface::WindowSurface;
+use nalgebra::Vector2;
+use winit::application::ApplicationHandler;
+use winit::dpi::{LogicalSize, PhysicalPosition};
+use winit::event::{ElementState, KeyEvent, MouseButton, MouseScrollDelta, StartCause, WindowEvent};
+use winit::event_loop::{ActiveEventLoop, ControlFlow, EventLoop, EventLoopProxy};
+use winit::keyboard::{Key, NamedKey};
+use winit::window::{Window, WindowId};
+
+use super::action::{self, Action};
+use super::gesture::{Button, Gesture, Held};
+use super::pace::Pace;
+use super::panel::{self, theme};
+use super::session::Session;
+use super::state::{Seen, StateFile};
+use super::{AppError, Options, context, picture};
+use crate::render::{Quality, RenderError, Renderer, View};
+use crate::scene::Scene;
+
+/// Time between the dabs of a ball that is held still.
+const AIRBRUSH: Duration = Duration::from_millis(16);
+
+/// What other threads and egui tell the event loop.
+enum Message {
+    /// The worker has news.
+    News,
+    /// egui wants to be drawn again after this time.
+    Repaint(Duration),
+}
+
+/// Opens the window and runs until it is closed.
+pub(super) fn run(scene: Scene, options: Options) -> Result<(), AppError> {
+    let events = quietly(|| EventLoop::<Message>::with_user_event().build().map_err(|e| e.to_string()))
+        .map_err(AppError::NoDisplay)?;
+    let mut app = App {
+        proxy: events.create_proxy(),
+        stage: Stage::Waiting(Box::new(scene)),
+        options,
+        wake_at: None,
+        held: Held::default(),
+    };
+    let ran = events.run_app(&mut app).map_err(|e| AppError::Lost(e.to_string()));
+    match app.stage {
+        Stage::Over(Some(error)) => Err(error),
+        _ => ran,
+    }
+}
+
+/// Runs `work`, in which libraries may panic where they should report: a missing library of the window
+/// system then becomes an error of one line, and nothing else is printed.
+fn quietly<T>(work: impl FnOnce() -> Result<T, String>) -> Result<T, String> {
+    let hook = std::panic::take_hook();
+    std::panic::set_hook(Box::new(|_| {}));
+    let result = catch_unwind(AssertUnwindSafe(work));
+    std::panic::set_hook(hook);
+    result.unwrap_or_else(|panic| Err(words(panic.as_ref())))
+}
+
+fn words(panic: &(dyn std::any::Any + Send)) -> String {
+    let text = panic.downcast_ref::<&str>().map(|s| (*s).to_owned());
+    let text = text.or_else(|| panic.downcast_ref::<String>().cloned());
+    text.and_then(|t| t.lines().next().map(str::to_owned)).unwrap_or_else(|| "a library is missing".into())
+}
+
+/// The application, from before the window is open until after it is closed.
+struct App {
+    proxy: EventLoopProxy<Message>,
+    stage: Stage,
+    options: Options,
+    /// When to draw again without being asked.
+    wake_at: Option<Instant>,
+    held: Held,
+}
+
+enum Stage {
+    Waiting(Box<Scene>),
+    Open(Box<Screen>),
+    Over(Option<AppError>),
+}
+
+/// An open window. The fields are dropped in this order: what draws before the context, the context
+/// before the window.
+struct Screen {
+    session: Session,
+    egui: EguiGlium,
+    renderer: Renderer,
+    display: Display<WindowSurface>,
+    window: Window,
+    pace: Pace,
+    state_file: Option<StateFile>,
+    places: BTreeMap<&'static str, egui::Rect>,
+    /// The part of the window the smoke is shown in \[pt\].
+    view: egui::Rect,
+    /// Where the mouse is \[pt\].
+    mouse: Vector2<f32>,
+    frame: u64,
+    divide: u32,
+}
+
+impl ApplicationHandler<Message> for App {
+    fn resumed(&mut self, event_loop: &ActiveEventLoop) {
+        let Stage::Waiting(scene) = std::mem::replace(&mut self.stage, Stage::Over(None)) else {
+            return;
+        };
+        match Screen::open(event_loop, *scene, &self.options, &self.proxy) {
+            Ok(screen) => self.stage = Stage::Open(Box::new(screen)),
+            Err(error) => self.end(event_loop, Some(error)),
+        }
+    }
+
+    fn user_event(&mut self, _: &ActiveEventLoop, message: Message) {
+        let Stage::Open(screen) = &mut self.stage else {
+            return;
+        };
+        match message {
+            Message::News => screen.window.request_redraw(),
+            Message::Repaint(delay) if delay.is_zero() => screen.window.request_redraw(),
+            Message::Repaint(delay) => {
+                if let Some(at) = Instant::now().checked_add(delay) {
+                    self.wake_by(at);
+                }
+            }
+        }
+    }
+
+    fn new_events(&mut self, _: &ActiveEventLoop, cause: StartCause) {
+        if let (StartCause::ResumeTimeReached { .. }, Stage::Open(screen)) = (cause, &self.stage) {
+            self.wake_at = None;
+            screen.window.request_redraw();
+        }
+    }
+
+    fn window_event(&mut self, event_loop: &ActiveEventLoop, _: WindowId, event: WindowEvent) {
+        let Stage::Open(screen) = &mut self.stage else {
+            return;
+        };
+        if let WindowEvent::ModifiersChanged(modifiers) = &event {
+            let keys = modifiers.state();
+            self.held = Held { shift: keys.shift_key(), ctrl: keys.control_key(), alt: keys.alt_key() };
+        }
+        let outcome = match event {
+            WindowEvent::CloseRequested => Ok(Outcome::Close),
+            WindowEvent::RedrawRequested => screen.redraw(),
+            event => Ok(screen.input(&event, self.held)),
+        };
+        match outcome {
+            Ok(Outcome::Nothing) => {}
+            Ok(Outcome::DrawAgainBy(at)) => self.wake_by(at),
+            Ok(Outcome::Close) => self.end(event_loop, None),
+            Err(error) => self.end(event_loop, Some(error)),
+        }
+    }
+
+    fn about_to_wait(&mut self, event_loop: &ActiveEventLoop) {
+        event_loop.set_control_flow(self.wake_at.map_or(ControlFlow::Wait, ControlFlow::WaitUntil));
+    }
+}
+
+/// What an event comes to.
+enum Outcome {
+    Nothing,
+    DrawAgainBy(Instant),
+    Close,
+}
+
+impl Outcome {
+    /// The weightier of the two: closing over drawing, and drawing earlier over later.
+    fn or(self, other: Self) -> Self {
+        match (self, other) {
+            (Self::Close, _) | (_, Self::Close) => Self::Close,
+            (Self::DrawAgainBy(a), Self::DrawAgainBy(b)) => Self::DrawAgainBy(a.min(b)),
+            (Self::Nothing, other) | (other, Self::Nothing) => other,
+        }
+    }
+}
+
+impl App {
+    fn wake_by(&mut self, at: Instant) {
+        self.wake_at = Some(self.wake_at.map_or(at, |earlier| earlier.min(at)));
+    }
+
+    fn end(&mut self, event_loop: &ActiveEventLoop, error: Option<AppError>) {
+        self.stage = Stage::Over(error);
+        event_loop.exit();
+    }
+}
+
+impl Screen {
+    fn open(
+        event_loop: &ActiveEventLoop,
+        scene: Scene,
+        options: &Options,
+        proxy: &EventLoopProxy<Message>,
+    ) -> Result<Self, AppError> {
+        let attributes = Window::default_attributes()
+            .with_title(format!("updraft — {}", scene.name))
+            .with_inner_size(LogicalSize::new(1180.0, 760.0))
+            .with_min_inner_size(LogicalSize::new(480.0, 320.0));
+        let (window, display, egui) = quietly(|| {
+            let (window, display) = context::open(event_loop, attributes)?;
+            let egui = EguiGlium::new(ViewportId::ROOT, &display, &window, event_loop);
+            Ok((window, display, egui))
+        })
+        .map_err(AppError::NoDisplay)?;
+        theme::apply(egui.egui_ctx());
+        repaint_through(egui.egui_ctx(), proxy.clone());
+        let renderer = Renderer::new(display.get_context())?;
+        let news = proxy.clone();
+        // The loop is gone only when the window is.
+        let mut session = Session::new(scene, move || drop(news.send_event(Message::News)))?;
+        if options.run {
+            session.run();
+        }
+        window.request_redraw();
+        Ok(Self {
+            session,
+            egui,
+            renderer,
+            display,
+            window,
+            pace: Pace::default(),
+            state_file: options.state_file.clone().map(StateFile::new),
+            places: BTreeMap::new(),
+            view: egui::Rect::ZERO,
+            mouse: Vector2::zeros(),
+            frame: 0,
+            divide: 1,
+        })
+    }
+
+    fn input(&mut self, event: &WindowEvent, held: Held) -> Outcome {
+        let now = Instant::now();
+        if let WindowEvent::Resized(size) = event {
+            self.display.resize((size.width.max(1), size.height.max(1)));
+        }
+        if let WindowEvent::KeyboardInput { event: key, .. } = event
+            && let Some(action) = self.key(key, held)
+        {
+            self.window.request_redraw();
+            return self.act(action, now);
+        }
+        let click = matches!(event, WindowEvent::MouseInput { .. });
+        let before = if click { self.pass(now) } else { Outcome::Nothing };
+        let response = self.egui.on_event(&self.window, event);
+        if response.repaint {
+            self.window.request_redraw();
+        }
+        self.mouse(event, held, now);
+        before.or(if click { self.pass(now) } else { Outcome::Nothing })
+    }
+
+    /// Lets the panel see what has happened so far, without drawing it. Around each press and release, so that
+    /// a flick of the mouse between two pictures is a drag and not nothing; it costs less than a millisecond.
+    fn pass(&mut self, now: Instant) -> Outcome {
+        let actions = self.show_panel();
+        let outcomes = actions.into_iter().map(|action| self.act(action, now));
+        outcomes.fold(Outcome::Nothing, Outcome::or)
+    }
+
+    /// The action of a key, unless something is being typed.
+    fn key(&self, key: &KeyEvent, held: Held) -> Option<Action> {
+        let typing = self.egui.egui_ctx().wants_keyboard_input();
+        if key.state != ElementState::Pressed || typing || held.alt {
+            return None;
+        }
+        let action = action::of_key(name(&key.logical_key)?, held.ctrl, held.shift)?;
+        let repeats = matches!(action, Action::Step | Action::Undo | Action::Redo);
+        (repeats || !key.repeat).then_some(action)
+    }
+
+    fn act(&mut self, action: Action, now: Instant) -> Outcome {
+        match action {
+            Action::Exit if self.session.model.help => self.session.model.help = false,
+            Action::Exit => return Outcome::Close,
+            Action::Picture => return self.take_picture(now),
+            _ => self.session.act(action),
+        }
+        Outcome::Nothing
+    }
+
+    fn mouse(&mut self, event: &WindowEvent, held: Held, now: Instant) {
+        match event {
+            WindowEvent::CursorMoved { position, .. } => self.moved(*position, now),
+            WindowEvent::CursorLeft { .. } => self.session.leave(),
+            WindowEvent::MouseInput { state, button, .. } => {
+                let Some(button) = known(*button) else {
+                    return;
+                };
+                match state {
+                    ElementState::Pressed => self.pressed(button, held, now),
+                    ElementState::Released => self.session.release(button, now),
+                }
+            }
+            WindowEvent::MouseWheel { delta, .. } if self.over_view() => {
+                self.session.wheel(notches(*delta), held, now);
+                self.pace.moves(now);
+            }
+            WindowEvent::Focused(false) => self.let_go(now),
+            _ => return,
+        }
+        self.window.request_redraw();
+    }
+
+    fn moved(&mut self, at: PhysicalPosition<f64>, now: Instant) {
+        let scale = self.egui.egui_ctx().pixels_per_point();
+        self.mouse = Vector2::new(at.x as f32 / scale, at.y as f32 / scale);
+        if self.session.gesture().is_some() {
+            self.pace.moves(now);
+        }
+        if self.session.gesture().is_some() || self.over_view() {
+            self.session.hover(self.in_view(), now);
+        } else {
+            self.session.leave();
+        }
+    }
+
+    fn pressed(&mut self, button: Button, held: Held, now: Instant) {
+        if self.over_view() {
+            self.session.press(button, held, self.in_view(), now);
+            self.pace.moves(now);
+        }
+    }
+
+    fn let_go(&mut self, now: Instant) {
+        for button in [Button::Left, Button::Middle, Button::Right] {
+            self.session.release(button, now);
+        }
+    }
+
+    /// Whether the mouse is over the smoke and not over the panel, the help or a popup.
+    fn over_view(&self) -> bool {
+        let at = egui::pos2(self.mouse.x, self.mouse.y);
+        self.view.contains(at) && !self.egui.egui_ctx().wants_pointer_input()
+    }
+
+    fn in_view(&self) -> Vector2<f32> {
+        self.mouse - Vector2::new(self.view.min.x, self.view.min.y)
+    }
+
+    fn redraw(&mut self) -> Result<Outcome, AppError> {
+        let begin = Instant::now();
+        self.session.paint(begin);
+        if let Some(snapshot) = self.session.absorb(begin) {
+            self.renderer.upload(snapshot)?;
+            self.pace.moves(begin);
+        }
+        let asked = self.pass(begin);
+        self.session.sync();
+        self.draw(begin)?;
+        self.note(begin);
+        Ok(asked.or(self.next(begin)))
+    }
+
+    /// Lays out the panel; the view gets what is left.
+    fn show_panel(&mut self) -> Vec<Action> {
+        let mut out = panel::Out::default();
+        let (session, view) = (&mut self.session, &mut self.view);
+        self.egui.run(&self.window, |ctx| {
+            out = panel::show(ctx, &mut session.model, &session.readout);
+            *view = ctx.available_rect();
+        });
+        self.places = out.places;
+        self.session.set_view(self.view.width(), self.view.height());
+        out.actions
+    }
+
+    fn draw(&mut self, now: Instant) -> Result<(), AppError> {
+        let quality = self.pace.quality(now);
+        self.divide = quality.divide;
+        self.renderer.set_quality(quality);
+        let mut frame = self.display.draw();
+        let [r, g, b, _] = egui::Rgba::from(theme::GROUND).to_array();
+        frame.clear_color_srgb(r, g, b, 1.0);
+        let drawn = self.draw_smoke(&mut frame);
+        self.egui.paint(&self.display, &mut frame);
+        let shown = frame.finish().map_err(|e| AppError::Lost(e.to_string()));
+        drawn?;
+        shown
+    }
+
+    fn draw_smoke(&mut self, frame: &mut glium::Frame) -> Result<(), RenderError> {
+        let viewport = self.viewport();
+        if viewport[2] == 0 || viewport[3] == 0 {
+            return Ok(());
+        }
+        let camera = self.session.orbit.camera();
+        let look = &self.session.model.settings.look;
+        let view = View { look, camera: &camera, cursor: self.session.ball(), mode: self.session.mode() };
+        self.renderer.draw(frame, viewport, &view)
+    }
+
+    /// The view in pixels: left, bottom, width, height.
+    fn viewport(&self) -> [u32; 4] {
+        let scale = self.egui.egui_ctx().pixels_per_point();
+        let (width, height) = self.display.get_framebuffer_dimensions();
+        let px = |pt: f32, most: u32| (pt.max(0.0) * scale).round().min(most as f32) as u32;
+        let (left, right) = (px(self.view.min.x, width), px(self.view.max.x, width));
+        let (top, bottom) = (px(self.view.min.y, height), px(self.view.max.y, height));
+        [left, height - bottom, right.saturating_sub(left), bottom.saturating_sub(top)]
+    }
+
+    /// Takes note of what the picture took and writes the state.
+    fn note(&mut self, begin: Instant) {
+        let end = Instant::now();
+        let ms = (end - begin).as_secs_f32() * 1e3;
+        self.frame += 1;
+        self.pace.drew(ms, end);
+        self.session.readout.draw_ms = ms;
+        self.session.readout.fps = self.pace.fps();
+        let seen = Seen {
+            frame: self.frame,
+            viewport: self.viewport(),
+            divide: self.divide,
+            places: self.places_in_pixels(),
+        };
+        if let Some(file) = &mut self.state_file {
+            file.write(&self.session, seen);
+        }
+    }
+
+    fn places_in_pixels(&self) -> BTreeMap<&'static str, [f32; 4]> {
+        let scale = self.egui.egui_ctx().pixels_per_point();
+        let px = |r: &egui::Rect| [r.min.x, r.min.y, r.max.x, r.max.y].map(|x| (x * scale).round());
+        self.places.iter().map(|(name, rect)| (*name, px(rect))).collect()
+    }
+
+    /// When to draw again although nothing may happen.
+    fn next(&mut self, now: Instant) -> Outcome {
+        if self.session.gesture() == Some(Gesture::Paint) {
+            return Outcome::DrawAgainBy(now + AIRBRUSH);
+        }
+        if let Some(calm) = self.pace.calm_at() {
+            return Outcome::DrawAgainBy(calm);
+        }
+        if !self.renderer.settled() {
+            self.window.request_redraw();
+        }
+        Outcome::Nothing
+    }
+
+    fn take_picture(&mut self, now: Instant) -> Outcome {
+        let [_, _, width, height] = self.viewport();
+        let camera = self.session.orbit.camera();
+        let look = &self.session.model.settings.look;
+        let view = View { look, camera: &camera, cursor: None, mode: self.session.mode() };
+        self.renderer.set_quality(Quality::FINAL);
+        let folder = PathBuf::from(".");
+        let saved = picture::take(&mut self.renderer, &self.display, [width, height], &view)
+            .and_then(|image| picture::save(&folder, &self.session.model.scene, &image));
+        let text = match saved {
+            Ok(path) => format!("Saved {}", path.display()),
+            Err(error) => format!("No picture: {error}"),
+        };
+        Outcome::DrawAgainBy(self.session.tell(text, now))
+    }
+}
+
+/// egui's wish to be drawn again reaches the loop that sleeps.
+fn repaint_through(ctx: &egui::Context, proxy: EventLoopProxy<Message>) {
+    ctx.set_request_repaint_callback(move |info| {
+        // The loop is gone only when the window is.
+        let _ = proxy.send_event(Message::Repaint(info.delay));
+    });
+}
+
+/// A key as the table of bindings calls it.
+fn name(key: &Key) -> Option<&str> {
+    Some(match key {
+        Key::Named(NamedKey::Space) => "Space",
+        Key::Named(NamedKey::Tab) => "Tab",
+        Key::Named(NamedKey::Escape) => "Esc",
+        Key::Named(NamedKey::F1) => "F1",
+        Key::Named(NamedKey::F12) => "F12",
+        Key::Character(text) => text,
+        _ => return None,
+    })
+}
+
+fn known(button: MouseButton) -> Option<Button> {
+    match button {
+        MouseButton::Left => Some(Button::Left),
+        MouseButton::Middle => Some(Button::Middle),
+        MouseButton::Right => Some(Button::Right),
+        _ => None,
+    }
+}
+
+/// Notches of the wheel; a touchpad counts its pixels.
+fn notches(delta: MouseScrollDelta) -> f32 {
+    match delta {
+        MouseScrollDelta::LineDelta(_, y) => y,
+        MouseScrollDelta::PixelDelta(by) => by.y as f32 / 50.0,
+    }
+}

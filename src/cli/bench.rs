@@ -1,0 +1,269 @@
+//! `updraft bench`: what a step costs, stage by stage, with a number for how right it is beside it.
+//!
+//! The box of the scene is made a cube of each size in turn, as wide as the scene's smallest extent, and
+//! run until smoke has spread. Then each step is as long as the CFL limit lets one substep be, so that
+//! every size works equally hard for each cell.
+
+use std::path::{Path, PathBuf};
+use std::sync::atomic::AtomicBool;
+
+use serde_json::{Value, json};
+
+use super::progress::Progress;
+use super::{CliError, Common, interrupt, machine, say, simulation};
+use crate::output::whole;
+use crate::scene::Scene;
+use crate::solver::{Dab, Solver, Stage, StepStats};
+
+/// Steps before the clock starts: smoke has spread and caches are warm.
+const WARM_UP: u32 = 12;
+
+/// Time the solver, stage by stage.
+#[derive(Debug, clap::Args)]
+pub struct BenchArgs {
+    /// The scene whose smoke is simulated
+    #[arg(long, value_name = "SCENE", default_value = "plume")]
+    scene: String,
+    /// Cells along each edge of the box
+    #[arg(long, value_name = "N", value_delimiter = ',', default_value = "64,128")]
+    #[arg(value_parser = clap::value_parser!(u32).range(4..=4096))]
+    cells: Vec<u32>,
+    /// Steps to time
+    #[arg(long, value_name = "N", default_value_t = 20)]
+    #[arg(value_parser = clap::value_parser!(u32).range(1..=100_000))]
+    steps: u32,
+    /// Fill the whole box with smoke first
+    #[arg(long)]
+    full: bool,
+    /// Write the results as JSON
+    #[arg(long, value_name = "FILE")]
+    json: Option<PathBuf>,
+}
+
+/// Does what `args` ask for.
+pub fn run(args: &BenchArgs, common: &Common) -> Result<(), CliError> {
+    if let Some(path) = &args.json {
+        whole::prepare([path.as_path()], common.force).map_err(CliError::Target)?;
+    }
+    let cases = cases(args, common)?;
+    let mut results = Vec::new();
+    say(&header())?;
+    let mut progress = Progress::new(cases.len() as u32, common.quiet);
+    for case in &cases {
+        progress.update(results.len() as u32, &format!("{}^3 on {} threads", case.cells, case.threads));
+        let result = case.measure(args, interrupt::catch())?;
+        say(&result.row())?;
+        results.push(result);
+    }
+    drop(progress);
+    warn_of_noise(&results);
+    match &args.json {
+        Some(path) => write_json(path, args, &results),
+        None => Ok(()),
+    }
+}
+
+/// One size on one number of threads.
+struct Case {
+    cells: u32,
+    threads: usize,
+    scene: Scene,
+}
+
+/// Every size on every number of threads; all of them are checked before the first runs.
+fn cases(args: &BenchArgs, common: &Common) -> Result<Vec<Case>, CliError> {
+    let threads: Vec<usize> = match common.threads.as_slice() {
+        [] if machine::processors() == 1 => vec![1],
+        [] => vec![1, machine::processors()],
+        list => list.iter().map(|&n| if n == 0 { machine::processors() } else { n.into() }).collect(),
+    };
+    let base = Scene::load(&args.scene, &common.set)?;
+    let width = base.extent().into_iter().fold(f32::INFINITY, f32::min);
+    let mut cases = Vec::new();
+    for &cells in &args.cells {
+        let mut overrides = common.set.clone();
+        overrides.push(format!("domain.cells=[{cells}, {cells}, {cells}]"));
+        overrides.push(format!("domain.voxel={}", width / cells as f32));
+        let mut scene = Scene::load(&args.scene, &overrides)?;
+        scene.config.time.max_substeps = 1;
+        for &threads in &threads {
+            scene.config.threads = threads;
+            cases.push(Case { cells, threads, scene: scene.clone() });
+        }
+    }
+    Ok(cases)
+}
+
+impl Case {
+    fn measure(&self, args: &BenchArgs, cancel: &AtomicBool) -> Result<Measured, CliError> {
+        let mut solver = self.scene.solver().map_err(|e| CliError::Request(e.to_string()))?;
+        if args.full {
+            fill(&mut solver, self.scene.extent());
+        }
+        for _ in 0..WARM_UP {
+            self.step(&mut solver, cancel)?;
+        }
+        let mut steps = Vec::with_capacity(args.steps as usize);
+        for _ in 0..args.steps {
+            steps.push(self.step(&mut solver, cancel)?);
+        }
+        Ok(Measured { cells: self.cells, threads: self.threads, steps })
+    }
+
+    /// One step as long as the CFL limit lets it be, or a frame if the air hardly moves.
+    fn step(&self, solver: &mut Solver, cancel: &AtomicBool) -> Result<StepStats, CliError> {
+        let speed = solver.stats().max_speed.max(1e-6);
+        let dt =
+            (self.scene.config.time.cfl * self.scene.config.h / speed).min(1.0 / self.scene.time.frame_rate);
+        solver.step(dt, cancel).cloned().map_err(simulation::stopped)
+    }
+}
+
+/// Some of every colour in every cell.
+fn fill(solver: &mut Solver, extent: [f32; 3]) {
+    let size = extent.into_iter().fold(0.0, f32::max);
+    let center = extent.map(|e| 0.5 * e);
+    solver.dab(&Dab { center, radius: 100.0 * size, add: [0.2, 0.2, 0.2, 0.0], push: [0.0; 3] });
+}
+
+/// The steps of one case.
+struct Measured {
+    cells: u32,
+    threads: usize,
+    steps: Vec<StepStats>,
+}
+
+/// Median and quartiles of a sample.
+#[derive(Clone, Copy)]
+struct Spread {
+    low: f64,
+    median: f64,
+    high: f64,
+}
+
+impl Spread {
+    fn of(mut sample: Vec<f64>) -> Self {
+        sample.sort_by(f64::total_cmp);
+        let at = |part: f64| {
+            let place = part * (sample.len() - 1) as f64;
+            let (below, above) = (sample[place.floor() as usize], sample[place.ceil() as usize]);
+            below + (above - below) * place.fract()
+        };
+        Self { low: at(0.25), median: at(0.5), high: at(0.75) }
+    }
+
+    /// Half the distance of the quartiles as a share of the median.
+    fn relative(self) -> f64 {
+        if self.median > 0.0 { 0.5 * (self.high - self.low) / self.median } else { 0.0 }
+    }
+
+    fn json(self) -> Value {
+        json!({ "median": self.median, "lower_quartile": self.low, "upper_quartile": self.high })
+    }
+}
+
+impl Measured {
+    /// Nanoseconds for each cell of what `time` picks from a step.
+    fn ns(&self, time: impl Fn(&StepStats) -> f64) -> Spread {
+        let cells = f64::from(self.cells).powi(3);
+        Spread::of(self.steps.iter().map(|step| time(step) * 1e9 / cells).collect())
+    }
+
+    fn total(&self) -> Spread {
+        self.ns(|step| step.wall().as_secs_f64())
+    }
+
+    fn stage(&self, stage: Stage) -> Spread {
+        self.ns(|step| step.stages[stage as usize].as_secs_f64())
+    }
+
+    /// The worst of all steps: max |∇·u| h / max |u| after the projection.
+    fn divergence_left(&self) -> f64 {
+        self.steps.iter().map(|step| f64::from(step.divergence_after)).fold(0.0, f64::max)
+    }
+
+    fn ms_per_step(&self) -> f64 {
+        self.total().median * f64::from(self.cells).powi(3) / 1e6
+    }
+
+    fn row(&self) -> String {
+        let total = self.total();
+        let mut row = format!(
+            "{:>6}  {:>7}  {:>8.1}  {:>7.1}  {:>5.1}%",
+            format!("{}^3", self.cells),
+            self.threads,
+            self.ms_per_step(),
+            total.median,
+            100.0 * total.relative()
+        );
+        for stage in Stage::ALL {
+            row += &format!("  {:>width$.2}", self.stage(stage).median, width = stage.name().len());
+        }
+        row + &format!("  {:>10.1e}\n", self.divergence_left())
+    }
+
+    fn json(&self) -> Value {
+        let stages: serde_json::Map<String, Value> =
+            Stage::ALL.iter().map(|&stage| (stage.name().to_owned(), self.stage(stage).json())).collect();
+        let last = self.steps.last();
+        json!({
+            "cells": self.cells,
+            "threads": self.threads,
+            "steps": self.steps.len(),
+            "ms_per_step": self.ms_per_step(),
+            "ns_per_cell_and_step": self.total().json(),
+            "ns_per_cell_and_step_by_stage": stages,
+            "divergence_left": self.divergence_left(),
+            "cfl": last.map(|step| step.cfl),
+            "max_speed": last.map(|step| step.max_speed),
+        })
+    }
+}
+
+fn header() -> String {
+    let mut header =
+        format!("{:>6}  {:>7}  {:>8}  {:>7}  {:>6}", "cells", "threads", "ms/step", "ns/cell", "spread");
+    for stage in Stage::ALL {
+        header += &format!("  {}", stage.name());
+    }
+    header + &format!("  {:>10}\n", "divergence")
+}
+
+/// Timings that scatter are worth little; say so.
+fn warn_of_noise(results: &[Measured]) {
+    let noisy = results.iter().filter(|result| result.total().relative() > 0.1).count();
+    if noisy > 0 {
+        tracing::warn!(
+            "{noisy} of {} timings scatter by more than 10 %: is the machine busy?",
+            results.len()
+        );
+    }
+}
+
+fn write_json(path: &Path, args: &BenchArgs, results: &[Measured]) -> Result<(), CliError> {
+    let report = json!({
+        "build": machine::build(),
+        "machine": machine::machine(),
+        "scene": args.scene,
+        "full": args.full,
+        "runs": results.iter().map(Measured::json).collect::<Vec<_>>(),
+    });
+    let write = |file: &mut std::io::BufWriter<std::fs::File>| {
+        serde_json::to_writer_pretty(&mut *file, &report)?;
+        std::io::Write::write_all(file, b"\n")
+    };
+    Ok(whole::write(path, write)?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn quartiles_of_a_known_sample() {
+        let spread = Spread::of(vec![5.0, 1.0, 3.0, 2.0, 4.0]);
+        assert_eq!((spread.low, spread.median, spread.high), (2.0, 3.0, 4.0));
+        assert_eq!(Spread::of(vec![2.0]).median, 2.0);
+        assert_eq!(Spread::of(vec![1.0, 2.0]).median, 1.5);
+    }
+}

@@ -1,0 +1,99 @@
+//! `updraft check`: whether a scene is valid, what it will cost, and what each choice comes to.
+
+use super::{CliError, Common, machine, say};
+use crate::scene::{Scene, memory};
+use crate::solver::{Advection, Side};
+
+/// Check a scene.
+#[derive(Debug, clap::Args)]
+pub struct CheckArgs {
+    /// A built-in scene or a scene file
+    #[arg(value_name = "SCENE")]
+    scene: String,
+}
+
+/// Does what `args` ask for.
+pub fn run(args: &CheckArgs, common: &Common) -> Result<(), CliError> {
+    let scene = common.scene(&args.scene, &[])?;
+    let lines = lines(&scene).map(|(what, value)| format!("{what:10} {value}\n"));
+    say(&lines.concat())
+}
+
+fn lines(scene: &Scene) -> [(&'static str, String); 9] {
+    [
+        ("scene", format!("{}: valid", scene.name)),
+        ("box", box_of(scene)),
+        ("sides", sides(scene)),
+        ("time", time(scene)),
+        ("advection", advection(scene).into()),
+        ("projection", "direct: cosine and sine transforms, and a tridiagonal sweep".into()),
+        ("sources", sources(scene)),
+        ("picture", format!("{}x{} pixels", scene.size[0], scene.size[1])),
+        ("cost", cost(scene)),
+    ]
+}
+
+fn box_of(scene: &Scene) -> String {
+    let [nx, ny, nz] = scene.config.dims.array();
+    // Rounded to what f32 holds of a product.
+    let [x, y, z] = scene.extent().map(|e| (e * 1e4).round() / 1e4);
+    format!("{nx} x {ny} x {nz} cells of {} m: {x} x {y} x {z} m", scene.config.h)
+}
+
+/// `closed: x, z, y_min; open: y_max`.
+fn sides(scene: &Scene) -> String {
+    let of = |kind: Side| {
+        let named = |axis: usize| {
+            let [lower, upper] = scene.config.sides[axis].map(|side| side == kind);
+            let name = ["x", "y", "z"][axis];
+            match (lower, upper) {
+                (true, true) => Some(name.to_owned()),
+                (true, false) => Some(format!("{name}_min")),
+                (false, true) => Some(format!("{name}_max")),
+                (false, false) => None,
+            }
+        };
+        (0..3).filter_map(named).collect::<Vec<_>>().join(", ")
+    };
+    let all = [("closed", of(Side::Closed)), ("open", of(Side::Open))];
+    let some = all.iter().filter(|(_, names)| !names.is_empty());
+    some.map(|(kind, names)| format!("{kind}: {names}")).collect::<Vec<_>>().join("; ")
+}
+
+fn time(scene: &Scene) -> String {
+    let rate = scene.time.frame_rate;
+    let (steps, dt) = scene.time.steps_per_frame();
+    let control = scene.config.time;
+    match scene.time.step {
+        Some(_) => format!("{rate} frames/s, {steps} fixed steps of {dt} s each"),
+        None => format!(
+            "{rate} frames/s, substeps of CFL {} or less, at most {}",
+            control.cfl, control.max_substeps
+        ),
+    }
+}
+
+fn advection(scene: &Scene) -> &'static str {
+    match scene.config.advection {
+        Advection::SemiLagrangian => "semi-Lagrangian, first order",
+        Advection::Cubic => "monotone cubic",
+        Advection::MacCormack => "MacCormack with limiter, second order",
+        Advection::Cubic => "limited cubic interpolation, third order in smooth flow",
+    }
+}
+
+fn sources(scene: &Scene) -> String {
+    match scene.sources.len() {
+        0 => "none: nothing will happen until something is painted".into(),
+        n => n.to_string(),
+    }
+}
+
+fn cost(scene: &Scene) -> String {
+    let threads = match scene.config.threads {
+        0 => machine::processors(),
+        n => n,
+    };
+    let of = memory::machine().map(|all| format!(" of {}", memory::human(all))).unwrap_or_default();
+    format!("about {}{of}, {threads} threads", memory::human(scene.memory()))
+}

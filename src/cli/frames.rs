@@ -1,0 +1,73 @@
+//! Values on the command line: a range of frames, a size.
+
+use std::str::FromStr;
+
+/// Frames `first` to `last`, both included. Frame n is the state at n / frame_rate; frame 0 is the start.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Frames {
+    /// The first frame.
+    pub first: u32,
+    /// The last frame.
+    pub last: u32,
+}
+
+impl Frames {
+    /// How many there are.
+    pub fn count(self) -> u32 {
+        self.last - self.first + 1
+    }
+
+    /// All of them in order.
+    pub fn iter(self) -> impl Iterator<Item = u32> {
+        self.first..=self.last
+    }
+}
+
+impl FromStr for Frames {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let (first, last) = text.split_once('-').unwrap_or((text, text));
+        let number = |part: &str| part.parse::<u32>().ok().filter(|&n| n <= 1_000_000);
+        match (number(first), number(last)) {
+            (Some(first), Some(last)) if first <= last => Ok(Self { first, last }),
+            (Some(_), Some(_)) => Err("the first frame is after the last".into()),
+            _ => Err("write frames as 1-240, or as 24 for one (at most 1000000)".into()),
+        }
+    }
+}
+
+/// Width and height of a picture in pixels.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Size(pub [u32; 2]);
+
+impl FromStr for Size {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let number = |part: &str| part.parse::<u32>().ok().filter(|n| (1..=16384).contains(n));
+        let parts = text.split_once('x').map(|(width, height)| (number(width), number(height)));
+        match parts {
+            Some((Some(width), Some(height))) => Ok(Self([width, height])),
+            _ => Err("write a size as 1280x720, each side from 1 to 16384 pixels".into()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ranges_and_sizes() {
+        assert_eq!("1-240".parse(), Ok(Frames { first: 1, last: 240 }));
+        assert_eq!("24".parse::<Frames>().map(Frames::count), Ok(1));
+        assert_eq!("640x480".parse(), Ok(Size([640, 480])));
+        for bad in ["", "5-1", "a-b", "-3", "1-", "1-99999999"] {
+            assert!(bad.parse::<Frames>().is_err(), "{bad}");
+        }
+        for bad in ["", "640", "0x480", "640x99999", "x"] {
+            assert!(bad.parse::<Size>().is_err(), "{bad}");
+        }
+    }
+}

@@ -1,0 +1,159 @@
+//! The command: one file for each subcommand, and what they share.
+//!
+//! Progress goes to stderr and results to stdout. Exit codes: 0 done, 1 the run failed or was stopped,
+//! 2 the request was wrong.
+
+use std::io::{self, IsTerminal, Write};
+
+use clap::{Parser, Subcommand};
+use tracing_subscriber::filter::LevelFilter;
+
+use crate::scene::Scene;
+
+mod bench;
+mod check;
+mod error;
+mod frames;
+mod interrupt;
+mod machine;
+mod picture;
+mod progress;
+mod render;
+mod scenes;
+mod simulation;
+mod view;
+
+pub use error::CliError;
+
+/// Real-time 3D smoke: simulated on the CPU, shown as a volume with OpenGL.
+///
+/// Without a command it opens the window on SCENE, by default the built-in `plume`; where there is no
+/// display it renders the scene to pictures instead.
+#[derive(Debug, Parser)]
+#[command(version, max_term_width = 100, after_help = EXAMPLES)]
+pub struct Args {
+    #[command(flatten)]
+    view: view::ViewArgs,
+    #[command(flatten)]
+    common: Common,
+    #[command(subcommand)]
+    command: Option<Command>,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  updraft                                   the window on a rising plume
+  updraft colors --set fluid.vorticity=1    the window on another scene, changed
+  updraft render plume --frames 1-120 --size 1280x720 --out 'plume.####.png'
+  updraft scenes plume > mine.toml          a scene to start from
+  updraft check mine.toml                   what it says, and what it will cost
+  updraft bench --cells 64,128 --threads 1,2";
+
+/// What every command takes.
+#[derive(Debug, clap::Args)]
+struct Common {
+    /// Override a key of the scene, as in --set fluid.vorticity=0.5 or --set source.0.emit.red=8
+    #[arg(long, global = true, value_name = "KEY=VALUE", help_heading = "Everywhere")]
+    set: Vec<String>,
+    /// Threads of the solver; 0 is one for each processor. `bench` takes a list
+    #[arg(long, global = true, value_name = "N", value_delimiter = ',', help_heading = "Everywhere")]
+    #[arg(value_parser = clap::value_parser!(u16).range(0..=1024))]
+    threads: Vec<u16>,
+    /// Overwrite files that are there already
+    #[arg(long, global = true, help_heading = "Everywhere")]
+    force: bool,
+    /// No progress; errors only
+    #[arg(short, long, global = true, conflicts_with = "verbose", help_heading = "Everywhere")]
+    quiet: bool,
+    /// Say more; twice for details
+    #[arg(short, long, global = true, action = clap::ArgAction::Count, help_heading = "Everywhere")]
+    verbose: u8,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// Open the window (the default)
+    View(view::ViewArgs),
+    /// Render a scene to pictures
+    Render(render::RenderArgs),
+    /// Time the solver, stage by stage
+    Bench(bench::BenchArgs),
+    /// List the built-in scenes, or print one
+    Scenes(scenes::ScenesArgs),
+    /// Check a scene and say what its choices come to
+    Check(check::CheckArgs),
+}
+
+/// Does what `args` ask for.
+pub fn run(args: &Args) -> Result<(), CliError> {
+    let common = &args.common;
+    log_to_stderr(common);
+    if args.command.is_some() {
+        args.view.refuse()?;
+    }
+    match &args.command {
+        None => view::run(&args.view, common),
+        Some(Command::View(view)) => view::run(view, common),
+        Some(Command::Render(render)) => render::run(render, common),
+        Some(Command::Bench(bench)) => bench::run(bench, common),
+        Some(Command::Scenes(scenes)) => scenes::run(scenes),
+        Some(Command::Check(check)) => check::run(check, common),
+    }
+}
+
+/// Shows an error on stderr: with the lines of the scene around it where it has any.
+pub fn report(error: &CliError) {
+    let terminal = io::stderr().is_terminal();
+    let text = error.render(terminal);
+    // Nothing is left to tell if stderr is gone.
+    let _ = io::stderr().write_all(text.as_bytes());
+}
+
+fn log_to_stderr(common: &Common) {
+    let level = match (common.quiet, common.verbose) {
+        (true, _) => LevelFilter::ERROR,
+        (_, 0) => LevelFilter::WARN,
+        (_, 1) => LevelFilter::INFO,
+        (_, 2) => LevelFilter::DEBUG,
+        _ => LevelFilter::TRACE,
+    };
+    let subscriber =
+        tracing_subscriber::fmt().with_max_level(level).with_writer(io::stderr).with_target(false);
+    // A second call, as a test may make, keeps the first subscriber.
+    let _ = subscriber.with_ansi(io::stderr().is_terminal()).without_time().try_init();
+}
+
+/// Writes a result to stdout. A reader that has seen enough (`| head`) is no error.
+fn say(text: &str) -> Result<(), CliError> {
+    match io::stdout().write_all(text.as_bytes()) {
+        Err(e) if e.kind() != io::ErrorKind::BrokenPipe => Err(CliError::Stdout(e)),
+        _ => Ok(()),
+    }
+}
+
+impl Common {
+    /// The scene `name` with the overrides of the command line, and then `more`.
+    fn scene(&self, name: &str, more: &[String]) -> Result<Scene, CliError> {
+        let mut overrides = self.set.clone();
+        match self.threads.as_slice() {
+            [] => {}
+            [threads] => overrides.push(format!("solver.threads={threads}")),
+            _ => {
+                return Err(CliError::Request("--threads takes one number here; a list is for bench".into()));
+            }
+        }
+        overrides.extend_from_slice(more);
+        Scene::load(name, &overrides).map_err(|error| suggest_command(error, name))
+    }
+}
+
+/// A misspelt command looks like the name of a scene.
+fn suggest_command(error: crate::scene::SceneError, name: &str) -> CliError {
+    let commands = ["view", "render", "bench", "scenes", "check"];
+    match (&error, crate::scene::closest(name, commands)) {
+        (crate::scene::SceneError::Missing { hint, .. }, Some(command)) if hint.is_empty() => {
+            CliError::Request(format!("`{name}` is neither a command nor a scene; did you mean `{command}`?"))
+        }
+        _ => error.into(),
+    }
+}

@@ -1,0 +1,71 @@
+//! A scene on its way through its frames, for the commands that keep no window.
+
+use std::sync::atomic::AtomicBool;
+use std::time::{Duration, Instant};
+
+use super::CliError;
+use crate::scene::Scene;
+use crate::solver::{Solver, SolverError, StepStats};
+
+/// A solver and how it gets from frame to frame.
+pub struct Run {
+    solver: Solver,
+    steps: u32,
+    dt: f32,
+    frame: u32,
+    timing: Timing,
+    cancel: &'static AtomicBool,
+}
+
+/// Time spent in steps so far.
+#[derive(Clone, Copy, Default)]
+struct Timing {
+    spent: Duration,
+    steps: u32,
+}
+
+impl Run {
+    /// The start of `scene`; a step ends early when `cancel` is set.
+    pub fn new(scene: &Scene, cancel: &'static AtomicBool) -> Result<Self, CliError> {
+        let (steps, dt) = scene.time.steps_per_frame();
+        let solver = scene.solver().map_err(|error| CliError::Request(error.to_string()))?;
+        Ok(Self { solver, steps, dt, frame: 0, timing: Timing::default(), cancel })
+    }
+
+    /// Advances to `frame`, telling `each` of every step; stopped by Ctrl-C between two stages of a step.
+    pub fn advance(
+        &mut self,
+        frame: u32,
+        mut each: impl FnMut(&StepStats) -> Result<(), CliError>,
+    ) -> Result<(), CliError> {
+        while self.frame < frame {
+            for _ in 0..self.steps {
+                let began = Instant::now();
+                let stats = self.solver.step(self.dt, self.cancel).map_err(stopped)?;
+                self.timing.spent += began.elapsed();
+                self.timing.steps += 1;
+                each(stats)?;
+            }
+            self.frame += 1;
+        }
+        Ok(())
+    }
+
+    /// The solver as the last step left it.
+    pub fn solver(&self) -> &Solver {
+        &self.solver
+    }
+
+    /// Mean wall time of a step \[ms\].
+    pub fn ms_per_step(&self) -> f64 {
+        self.timing.spent.as_secs_f64() * 1e3 / f64::from(self.timing.steps.max(1))
+    }
+}
+
+/// Ctrl-C is the only one that cancels a step here.
+pub fn stopped(error: SolverError) -> CliError {
+    match error {
+        SolverError::Cancelled => CliError::Stopped("by Ctrl-C".into()),
+        other => CliError::Solver(other),
+    }
+}

@@ -1,0 +1,79 @@
+//! `updraft view`, the default: the window, or pictures where there is no display.
+
+use std::path::Path;
+
+use super::frames::Frames;
+use super::{CliError, Common, render};
+use crate::scene::Scene;
+
+/// Frames that are rendered where no window can be opened: three seconds of the default scene.
+const FRAMES: Frames = Frames { first: 1, last: 72 };
+
+/// Open the window.
+#[derive(Debug, clap::Args)]
+pub struct ViewArgs {
+    /// A built-in scene or a scene file [default: plume]
+    #[arg(value_name = "SCENE")]
+    scene: Option<String>,
+}
+
+impl ViewArgs {
+    /// A scene before the name of another command is a mistake.
+    pub fn refuse(&self) -> Result<(), CliError> {
+        match &self.scene {
+            Some(scene) => Err(CliError::Request(format!("write `{scene}` after the command"))),
+            None => Ok(()),
+        }
+    }
+}
+
+/// Opens the window, or says why there is none and renders the scene.
+pub fn run(args: &ViewArgs, common: &Common) -> Result<(), CliError> {
+    let scene = common.scene(args.scene.as_deref().unwrap_or("plume"), &[])?;
+    match window(&scene)? {
+        None => Ok(()),
+        Some(why) => without_window(&scene, &why, common),
+    }
+}
+
+/// Shows the window until it is closed; or says why there can be none.
+#[cfg(feature = "viewer")]
+fn window(scene: &Scene) -> Result<Option<String>, CliError> {
+    use crate::app::{self, AppError};
+    match app::run(scene.clone(), app::Options::default()) {
+        Ok(()) => Ok(None),
+        Err(AppError::NoDisplay(why)) => Ok(Some(format!("no window here ({})", without_place(&why)))),
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// winit begins with the line of its source that failed, which helps nobody who wants a window.
+#[cfg(feature = "viewer")]
+fn without_place(why: &str) -> &str {
+    let what = why.strip_prefix("os error at ").and_then(|rest| rest.split_once(": "));
+    what.map_or(why, |(_, what)| what).trim_end_matches('.')
+}
+
+/// Says why there can be no window.
+#[cfg(not(feature = "viewer"))]
+fn window(_scene: &Scene) -> Result<Option<String>, CliError> {
+    Ok(Some("no window here (built without the feature `viewer`)".into()))
+}
+
+fn without_window(scene: &Scene, why: &str, common: &Common) -> Result<(), CliError> {
+    let folder = free_folder("updraft-frames", common.force);
+    if !common.quiet {
+        eprintln!("updraft: {why}; rendering {} frames of {} to {folder}", FRAMES.count(), scene.name);
+    }
+    render::render(scene, FRAMES, &render::in_folder(&folder, &scene.name)?, common)
+}
+
+/// `name`, or `name-2` and so on where that is taken: a second run must neither fail nor overwrite.
+fn free_folder(name: &str, force: bool) -> String {
+    let mut numbered = (2..).map(|n| format!("{name}-{n}"));
+    let mut folder = name.to_owned();
+    while !force && Path::new(&folder).exists() {
+        folder = numbered.next().expect("an endless list");
+    }
+    folder
+}

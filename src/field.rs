@@ -1,0 +1,167 @@
+//! The fields of a solver by name: as arrays over the box, and at points.
+
+use serde::Deserialize;
+
+use crate::grid::{Dims, Layout};
+use crate::npz::Array;
+use crate::solver::Solver;
+
+/// A scalar field, stored or derived.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Field {
+    /// Velocity along x \[m/s\], on x faces.
+    U,
+    /// Velocity along y \[m/s\], on y faces.
+    V,
+    /// Velocity along z \[m/s\], on z faces.
+    W,
+    /// Temperature excess \[K\], at centres.
+    Temperature,
+    /// Red smoke \[-\], at centres.
+    Red,
+    /// Green smoke \[-\], at centres.
+    Green,
+    /// Blue smoke \[-\], at centres.
+    Blue,
+    /// |u| \[m/s\] at centres, from the means of opposite faces.
+    Speed,
+    /// |∇ × u| \[1/s\] at centres, by central differences of those means.
+    Vorticity,
+}
+
+impl Field {
+    /// The fields that make up the state of a solver; the others follow from them.
+    pub const STORED: [Self; 7] =
+        [Self::U, Self::V, Self::W, Self::Temperature, Self::Red, Self::Green, Self::Blue];
+
+    /// All fields.
+    pub const ALL: [Self; 9] = [
+        Self::U,
+        Self::V,
+        Self::W,
+        Self::Temperature,
+        Self::Red,
+        Self::Green,
+        Self::Blue,
+        Self::Speed,
+        Self::Vorticity,
+    ];
+
+    /// Its name in files.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::U => "u",
+            Self::V => "v",
+            Self::W => "w",
+            Self::Temperature => "temperature",
+            Self::Red => "red",
+            Self::Green => "green",
+            Self::Blue => "blue",
+            Self::Speed => "speed",
+            Self::Vorticity => "vorticity",
+        }
+    }
+
+    /// The axis on whose faces it is stored; `None` at centres.
+    pub fn face_axis(self) -> Option<usize> {
+        [Self::U, Self::V, Self::W].iter().position(|face| *face == self)
+    }
+
+    /// Whether it follows from the stored fields.
+    pub fn is_derived(self) -> bool {
+        !Self::STORED.contains(&self)
+    }
+
+    /// Number of values along x, y, z: one more than cells across the faces of a velocity.
+    pub fn shape(self, dims: Dims) -> [usize; 3] {
+        let mut shape = dims.array();
+        if let Some(axis) = self.face_axis() {
+            shape[axis] += 1;
+        }
+        shape
+    }
+
+    /// All values of this field.
+    pub fn array(self, solver: &Solver) -> Array {
+        let layout = solver.layout();
+        let shape = self.shape(layout.dims);
+        let mut values = Vec::with_capacity(shape.iter().product());
+        for k in 0..shape[2] {
+            for j in 0..shape[1] {
+                let start = layout.start(j, k);
+                values.extend((start..start + shape[0]).map(|at| self.value(solver, at)));
+            }
+        }
+        Array { shape, values }
+    }
+
+    /// The field at the point `p` \[m\] of the box, linear between the values around it.
+    pub fn sample(self, solver: &Solver, p: [f32; 3]) -> f32 {
+        let layout = solver.layout();
+        let h = solver.config().h;
+        // In cells from value (0, 0, 0) of this field.
+        let q: [f32; 3] = std::array::from_fn(|axis| {
+            let offset = if self.face_axis() == Some(axis) { 0.0 } else { 0.5 };
+            let across = layout.dims.array()[axis] as f32;
+            let q = (p[axis] / h).clamp(0.0, across) - offset;
+            // What is derived needs neighbours that the ghosts do not have.
+            if self.is_derived() { q.clamp(0.0, across - 1.0) } else { q }
+        });
+        self.between(solver, layout, q)
+    }
+
+    /// Trilinear interpolation; the ghosts around the box hold what the sides say of the field.
+    fn between(self, solver: &Solver, layout: Layout, q: [f32; 3]) -> f32 {
+        let base = q.map(f32::floor);
+        let part: [f32; 3] = std::array::from_fn(|axis| q[axis] - base[axis]);
+        let [i, j, k] = base.map(|x| x as isize);
+        let mut sum = 0.0;
+        for corner in 0..8_usize {
+            let side: [usize; 3] = std::array::from_fn(|axis| corner >> axis & 1);
+            let weights = (0..3).map(|a| if side[a] == 1 { part[a] } else { 1.0 - part[a] });
+            let weight: f32 = weights.product();
+            // A corner of no weight may lie beyond the ghosts.
+            if weight > 0.0 {
+                let at = layout.at(i + side[0] as isize, j + side[1] as isize, k + side[2] as isize);
+                sum += weight * self.value(solver, at);
+            }
+        }
+        sum
+    }
+
+    /// The value at position `at` of the layout.
+    fn value(self, solver: &Solver, at: usize) -> f32 {
+        match self {
+            Self::U => solver.velocity()[0][at],
+            Self::V => solver.velocity()[1][at],
+            Self::W => solver.velocity()[2][at],
+            Self::Red => solver.scalars()[at][0],
+            Self::Green => solver.scalars()[at][1],
+            Self::Blue => solver.scalars()[at][2],
+            Self::Temperature => solver.scalars()[at][3],
+            Self::Speed => length([0, 1, 2].map(|c| center(solver, c, at))),
+            Self::Vorticity => length(curl(solver, at)),
+        }
+    }
+}
+
+/// Component `c` of the velocity at the centre of the cell at `at`.
+fn center(solver: &Solver, c: usize, at: usize) -> f32 {
+    let face = &solver.velocity()[c];
+    0.5 * (face[at] + face[at + solver.layout().strides()[c]])
+}
+
+/// ∇ × u at the centre of the cell at `at`.
+fn curl(solver: &Solver, at: usize) -> [f32; 3] {
+    let strides = solver.layout().strides();
+    // ∂u_c/∂x_a.
+    let slope = |c: usize, a: usize| {
+        (center(solver, c, at + strides[a]) - center(solver, c, at - strides[a])) / (2.0 * solver.config().h)
+    };
+    [slope(2, 1) - slope(1, 2), slope(0, 2) - slope(2, 0), slope(1, 0) - slope(0, 1)]
+}
+
+fn length(v: [f32; 3]) -> f32 {
+    v.iter().map(|x| x * x).sum::<f32>().sqrt()
+}

@@ -1,0 +1,218 @@
+//! Arrays by name in NumPy's npz: fields go out this way, and come back as the start of another run.
+//!
+//! An array of the box is indexed `a[x, y, z]`: it is written in Fortran order, which has the bytes in the order
+//! of the solver, x fastest. Reading takes both orders, single and double precision.
+
+use std::fs::File;
+use std::io::{self, BufReader, Read, Seek, Write};
+use std::path::{Path, PathBuf};
+
+use npyz::{DType, NpyFile, Order, TypeStr, WriterBuilder};
+use thiserror::Error;
+use zip::write::SimpleFileOptions;
+use zip::{CompressionMethod, ZipArchive, ZipWriter};
+
+/// Numbers on a box, x fastest.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Array {
+    /// Counts along x, y, z.
+    pub shape: [usize; 3],
+    /// The values.
+    pub values: Vec<f32>,
+}
+
+/// Why an npz could not be read.
+#[derive(Debug, Error)]
+pub enum NpzError {
+    /// Not there, not an npz, or damaged.
+    #[error("cannot read {}: {source}", path.display())]
+    Read {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it.
+        source: io::Error,
+    },
+    /// An array that is not what was wanted.
+    #[error("{}: `{array}` {what}", path.display())]
+    Array {
+        /// The file.
+        path: PathBuf,
+        /// The name of the array.
+        array: String,
+        /// What is wrong with it.
+        what: String,
+    },
+}
+
+/// Writes `arrays` and single `numbers` as an npz. The same values give the same bytes.
+pub fn write(
+    file: impl Write + Seek,
+    numbers: &[(&str, f64)],
+    arrays: impl IntoIterator<Item = (&'static str, Array)>,
+) -> io::Result<()> {
+    let mut zip = ZipWriter::new(file);
+    for (name, number) in numbers {
+        start(&mut zip, name)?;
+        let writer = npyz::WriteOptions::new().default_dtype().shape(&[]).writer(&mut zip);
+        let mut writer = writer.begin_nd()?;
+        writer.push(number)?;
+        writer.finish()?;
+    }
+    for (name, array) in arrays {
+        start(&mut zip, name)?;
+        let shape = array.shape.map(|n| n as u64);
+        let options = npyz::WriteOptions::new().default_dtype().shape(&shape).order(Order::Fortran);
+        let mut writer = options.writer(&mut zip).begin_nd()?;
+        writer.extend(array.values)?;
+        writer.finish()?;
+    }
+    zip.finish()?;
+    Ok(())
+}
+
+fn start<W: Write + Seek>(zip: &mut ZipWriter<W>, name: &str) -> io::Result<()> {
+    // Level 1: smoke is mostly zeros, and what is not zero hardly shrinks at any level.
+    let options = SimpleFileOptions::default()
+        .compression_method(CompressionMethod::Deflated)
+        .compression_level(Some(1))
+        .large_file(true);
+    Ok(zip.start_file(format!("{name}.npy"), options)?)
+}
+
+/// An npz that is being read.
+pub struct Reader {
+    path: PathBuf,
+    zip: ZipArchive<BufReader<File>>,
+}
+
+impl Reader {
+    /// Opens `path` and reads its directory.
+    pub fn open(path: &Path) -> Result<Self, NpzError> {
+        let failed = |source| NpzError::Read { path: path.to_owned(), source };
+        let file = File::open(path).map_err(failed)?;
+        let zip = ZipArchive::new(BufReader::new(file)).map_err(|e| failed(e.into()))?;
+        Ok(Self { path: path.to_owned(), zip })
+    }
+
+    /// The names of its arrays.
+    pub fn names(&self) -> Vec<String> {
+        let names = self.zip.file_names().filter_map(Result::ok);
+        names.filter_map(|file| file.strip_suffix(".npy").map(str::to_owned)).collect()
+    }
+
+    /// The array `name`, which must be of `shape`, its values finite.
+    pub fn array(&mut self, name: &str, shape: [usize; 3]) -> Result<Array, NpzError> {
+        let path = self.path.clone();
+        let failed = |source| NpzError::Read { path: path.clone(), source };
+        let wrong = |what: String| NpzError::Array { path: path.clone(), array: name.to_owned(), what };
+        let entry = self.zip.by_name(&format!("{name}.npy")).map_err(|e| failed(e.into()))?;
+        let npy = NpyFile::new(entry).map_err(failed)?;
+        if npy.shape() != shape.map(|n| n as u64) {
+            return Err(wrong(format!("has the shape {:?}; this scene needs {shape:?}", npy.shape())));
+        }
+        let order = npy.order();
+        let values = numbers(npy).map_err(failed)?.ok_or_else(|| wrong("is not of floats".into()))?;
+        if values.len() != shape.iter().product::<usize>() || !values.iter().all(|x| x.is_finite()) {
+            return Err(wrong("has values that are not finite numbers".into()));
+        }
+        match order {
+            Order::Fortran => Ok(Array { shape, values }),
+            Order::C => Ok(Array { shape, values: x_fastest(&values, shape) }),
+        }
+    }
+
+    /// The single number `name`, if it is there.
+    pub fn number(&mut self, name: &str) -> Option<f64> {
+        let entry = self.zip.by_name(&format!("{name}.npy")).ok()?;
+        NpyFile::new(entry).ok()?.into_vec::<f64>().ok()?.first().copied()
+    }
+}
+
+/// The values in the order of the file; nothing if they are not floats.
+fn numbers(npy: NpyFile<impl Read>) -> io::Result<Option<Vec<f32>>> {
+    let DType::Plain(kind) = npy.dtype() else { return Ok(None) };
+    match size(&kind) {
+        Some(4) => npy.into_vec::<f32>().map(Some),
+        Some(8) => Ok(Some(npy.into_vec::<f64>()?.into_iter().map(|x| x as f32).collect())),
+        _ => Ok(None),
+    }
+}
+
+/// Bytes of a float type.
+fn size(kind: &TypeStr) -> Option<usize> {
+    let text = kind.to_string();
+    text.trim_start_matches(['<', '>', '=', '|']).strip_prefix('f')?.parse().ok()
+}
+
+/// From z fastest to x fastest.
+fn x_fastest(values: &[f32], [nx, ny, nz]: [usize; 3]) -> Vec<f32> {
+    let at = |n: usize| (n % nx, n / nx % ny, n / (nx * ny));
+    (0..values.len()).map(|n| at(n)).map(|(x, y, z)| values[z + nz * (y + ny * x)]).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn counting(shape: [usize; 3]) -> Array {
+        Array { shape, values: (0..shape.iter().product()).map(|n| n as f32).collect() }
+    }
+
+    #[test]
+    fn arrays_come_back() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("a.npz");
+        let (u, t) = (counting([3, 4, 5]), counting([2, 4, 5]));
+        let arrays = [("u", u.clone()), ("temperature", t.clone())];
+        write(File::create(&path).unwrap(), &[("time", 1.5)], arrays.clone()).unwrap();
+        let mut npz = Reader::open(&path).unwrap();
+        let mut names = npz.names();
+        names.sort();
+        assert_eq!(names, ["temperature", "time", "u"]);
+        assert_eq!(npz.array("u", [3, 4, 5]).unwrap(), u);
+        assert_eq!(npz.array("temperature", [2, 4, 5]).unwrap(), t);
+        assert_eq!(npz.number("time"), Some(1.5));
+        let other = dir.path().join("b.npz");
+        write(File::create(&other).unwrap(), &[("time", 1.5)], arrays).unwrap();
+        assert_eq!(std::fs::read(path).unwrap(), std::fs::read(other).unwrap());
+    }
+
+    #[test]
+    fn c_order_and_double_precision_are_read() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("c.npz");
+        let mut zip = ZipWriter::new(File::create(&path).unwrap());
+        start(&mut zip, "u").unwrap();
+        let options = npyz::WriteOptions::new().default_dtype().shape(&[2, 2, 3]).order(Order::C);
+        let mut writer = options.writer(&mut zip).begin_nd().unwrap();
+        // a[x, y, z] = 100 x + 10 y + z, z fastest.
+        let value = |x: usize, y: usize, z: usize| (100 * x + 10 * y + z) as f64;
+        let z_fastest = (0..12).map(|n| value(n / 6, n / 3 % 2, n % 3));
+        writer.extend(z_fastest).unwrap();
+        writer.finish().unwrap();
+        zip.finish().unwrap();
+        let read = Reader::open(&path).unwrap().array("u", [2, 2, 3]).unwrap();
+        let expected: Vec<f32> = (0..12).map(|n| value(n % 2, n / 2 % 2, n / 4) as f32).collect();
+        assert_eq!(read.values, expected);
+    }
+
+    #[test]
+    fn what_does_not_fit_is_refused() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("a.npz");
+        let mut bad = counting([2, 2, 2]);
+        bad.values[3] = f32::NAN;
+        write(File::create(&path).unwrap(), &[], [("u", counting([2, 2, 2])), ("v", bad)]).unwrap();
+        let mut npz = Reader::open(&path).unwrap();
+        let message = npz.array("u", [3, 2, 2]).unwrap_err().to_string();
+        assert!(message.contains("`u` has the shape [2, 2, 2]; this scene needs [3, 2, 2]"), "{message}");
+        assert!(npz.array("v", [2, 2, 2]).unwrap_err().to_string().contains("not finite"));
+        assert!(npz.array("w", [2, 2, 2]).is_err());
+        let bytes = std::fs::read(&path).unwrap();
+        for cut in [0, 10, bytes.len() / 2, bytes.len() - 1] {
+            std::fs::write(&path, &bytes[..cut]).unwrap();
+            let broken = Reader::open(&path).and_then(|mut npz| npz.array("u", [2, 2, 2]));
+            assert!(broken.is_err(), "cut at {cut}");
+        }
+    }
+}

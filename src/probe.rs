@@ -1,0 +1,86 @@
+//! Probes: fields at a point, along a line, or averaged over a plane, while a run goes on.
+
+use crate::field::Field;
+use crate::solver::Solver;
+
+/// What to measure, and where.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Probe {
+    /// What its file is called.
+    pub name: String,
+    /// What to measure.
+    pub fields: Vec<Field>,
+    /// Where.
+    pub place: Place,
+}
+
+/// Where a probe measures.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Place {
+    /// At one point \[m\].
+    Point([f32; 3]),
+    /// At points evenly spaced from one end to the other, both included.
+    Line {
+        /// One end \[m\].
+        from: [f32; 3],
+        /// The other end \[m\].
+        to: [f32; 3],
+        /// How many points.
+        points: u32,
+    },
+    /// The mean over the plane across `axis` at coordinate `at` \[m\].
+    Plane {
+        /// 0, 1, 2 for x, y, z.
+        axis: usize,
+        /// Where the plane cuts the axis \[m\].
+        at: f32,
+    },
+}
+
+impl Probe {
+    /// The names of the columns of a row.
+    pub fn columns(&self) -> Vec<&'static str> {
+        let place: &[&'static str] = match self.place {
+            Place::Line { .. } => &["time", "x", "y", "z"],
+            Place::Point(_) | Place::Plane { .. } => &["time"],
+        };
+        place.iter().copied().chain(self.fields.iter().map(|field| field.name())).collect()
+    }
+
+    /// The rows of this instant: one, or one for each point of a line.
+    pub fn measure(&self, solver: &Solver) -> Vec<Vec<f64>> {
+        let time = solver.stats().time;
+        let row = |place: &[f32], value: &dyn Fn(Field) -> f64| {
+            let place = place.iter().map(|&x| f64::from(x));
+            std::iter::once(time).chain(place).chain(self.fields.iter().map(|&f| value(f))).collect()
+        };
+        match self.place {
+            Place::Point(p) => vec![row(&[], &|field| field.sample(solver, p).into())],
+            Place::Plane { axis, at } => vec![row(&[], &|field| plane_mean(solver, field, axis, at))],
+            Place::Line { from, to, points } => {
+                let at = |n: u32| {
+                    let part = n as f32 / (points - 1) as f32;
+                    std::array::from_fn(|axis| from[axis] + part * (to[axis] - from[axis]))
+                };
+                let rows = (0..points).map(at);
+                rows.map(|p: [f32; 3]| row(&p, &|field| field.sample(solver, p).into())).collect()
+            }
+        }
+    }
+}
+
+/// The mean of `field` over the cells' worth of points of a plane, in an order that never changes.
+fn plane_mean(solver: &Solver, field: Field, axis: usize, at: f32) -> f64 {
+    let (dims, h) = (solver.config().dims.array(), solver.config().h);
+    let [a, b] = [(axis + 1) % 3, (axis + 2) % 3];
+    let mut sum = 0.0;
+    for n in 0..dims[a] {
+        for m in 0..dims[b] {
+            let mut p = [at; 3];
+            p[a] = (n as f32 + 0.5) * h;
+            p[b] = (m as f32 + 0.5) * h;
+            sum += f64::from(field.sample(solver, p));
+        }
+    }
+    sum / (dims[a] * dims[b]) as f64
+}

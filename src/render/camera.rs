@@ -1,0 +1,196 @@
+//! From pixels to rays and from metres to the screen.
+//!
+//! A pixel's ray is `forward + x · right + y · up` with x and y in −1..1 over the picture; `right` and `up`
+//! are scaled by the field of view. The shaders get the same three vectors, so both renderers
+//! look along the same rays.
+
+use nalgebra::{Matrix4, Point3, Vector3};
+
+use crate::look::Camera;
+
+/// A half line.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Ray {
+    /// Where it starts \[m\].
+    pub origin: Point3<f32>,
+    /// Unit vector along it.
+    pub direction: Vector3<f32>,
+}
+
+impl Ray {
+    /// The point at distance `t` \[m\].
+    pub fn at(&self, t: f32) -> Point3<f32> {
+        self.origin + self.direction * t
+    }
+}
+
+/// The camera's axes in the world; `right` and `up` reach from the middle of the picture to its
+/// edge at distance 1 along `forward`.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Axes {
+    /// The eye \[m\].
+    pub eye: Point3<f32>,
+    /// Unit vector into the picture.
+    pub forward: Vector3<f32>,
+    /// To the right edge.
+    pub right: Vector3<f32>,
+    /// To the upper edge.
+    pub up: Vector3<f32>,
+}
+
+impl Axes {
+    /// The axes of `camera` for a picture of the given width over height. A camera that looks at itself
+    /// looks along −z; an `up` along the view is replaced by another.
+    pub fn of(camera: &Camera, aspect: f32) -> Self {
+        let eye = Point3::from(camera.position);
+        let forward =
+            (Point3::from(camera.target) - eye).try_normalize(1e-9).unwrap_or_else(|| -Vector3::z());
+        let side = [camera.up.into(), Vector3::y(), Vector3::z()]
+            .into_iter()
+            .find_map(|up| forward.cross(&up).try_normalize(1e-6))
+            .unwrap_or_else(Vector3::x);
+        let half_height = (camera.fov.clamp(1.0, 170.0).to_radians() * 0.5).tan();
+        Self { eye, forward, right: side * (half_height * aspect), up: side.cross(&forward) * half_height }
+    }
+
+    /// The ray through `uv`, 0..1 across and 0..1 **up** the picture.
+    pub fn ray(&self, uv: [f32; 2]) -> Ray {
+        let along = self.forward + self.right * (2.0 * uv[0] - 1.0) + self.up * (2.0 * uv[1] - 1.0);
+        Ray { origin: self.eye, direction: along.normalize() }
+    }
+
+    /// The part of the picture that a box covers, as lower left and upper right in 0..1; all of it if the box
+    /// reaches behind the eye, `None` if it is out of sight.
+    pub fn window(&self, lo: [f32; 3], hi: [f32; 3]) -> Option<[[f32; 2]; 2]> {
+        let (width, height) = (self.right.norm_squared(), self.up.norm_squared());
+        let mut window = [[f32::MAX; 2], [f32::MIN; 2]];
+        for n in 0..8 {
+            let corner = std::array::from_fn(|a| if n >> a & 1 == 1 { hi[a] } else { lo[a] });
+            let to = Point3::<f32>::from(corner) - self.eye;
+            let depth = to.dot(&self.forward);
+            if depth < 1e-3 {
+                return Some([[0.0; 2], [1.0; 2]]);
+            }
+            let at = [to.dot(&self.right) / (width * depth), to.dot(&self.up) / (height * depth)];
+            for a in 0..2 {
+                window[0][a] = window[0][a].min(at[a] * 0.5 + 0.5);
+                window[1][a] = window[1][a].max(at[a] * 0.5 + 0.5);
+            }
+        }
+        let seen = (0..2).all(|a| window[0][a] < 1.0 && window[1][a] > 0.0);
+        seen.then(|| window.map(|corner| corner.map(|x| x.clamp(0.0, 1.0))))
+    }
+
+    /// Clip space from world space, for lines and meshes. Depth covers everything from `near` on.
+    pub fn clip_from_world(&self, near: f32) -> Matrix4<f32> {
+        let (half_width, half_height) = (self.right.norm(), self.up.norm());
+        let eye_from_world = Matrix4::look_at_rh(&self.eye, &(self.eye + self.forward), &self.up);
+        // The far plane at infinity: z_ndc = 1 − 2 near / distance.
+        #[rustfmt::skip]
+        let clip_from_eye = Matrix4::new(
+            1.0 / half_width, 0.0, 0.0, 0.0,
+            0.0, 1.0 / half_height, 0.0, 0.0,
+            0.0, 0.0, -1.0, -2.0 * near,
+            0.0, 0.0, -1.0, 0.0,
+        );
+        clip_from_eye * eye_from_world
+    }
+}
+
+/// The ray through a point of a picture of `size` pixels; `pixel` counts from the upper left corner, and
+/// the middle of the first pixel is at (0.5, 0.5).
+pub fn ray_through(camera: &Camera, size: [u32; 2], pixel: [f32; 2]) -> Ray {
+    let [width, height] = size.map(|n| n.max(1) as f32);
+    Axes::of(camera, width / height).ray([pixel[0] / width, 1.0 - pixel[1] / height])
+}
+
+/// Distances at which `ray` enters and leaves the box from `lo` to `hi`; entered after left if it misses.
+/// A ray that starts inside enters at a negative distance.
+pub fn box_span(ray: &Ray, lo: [f32; 3], hi: [f32; 3]) -> [f32; 2] {
+    let mut span = [f32::NEG_INFINITY, f32::INFINITY];
+    for axis in 0..3 {
+        let inv = 1.0 / away_from_zero(ray.direction[axis]);
+        let (a, b) = ((lo[axis] - ray.origin[axis]) * inv, (hi[axis] - ray.origin[axis]) * inv);
+        span = [span[0].max(a.min(b)), span[1].min(a.max(b))];
+    }
+    span
+}
+
+/// `x`, or something tiny of its sign where dividing by it would give infinities to multiply with zero.
+pub(super) fn away_from_zero(x: f32) -> f32 {
+    if x.abs() < 1e-7 { 1e-7_f32.copysign(x) } else { x }
+}
+
+impl Camera {
+    /// A camera that frames a box of `extent` metres from slightly above and aside.
+    pub fn framing(extent: [f32; 3]) -> Self {
+        let mut camera =
+            Self { position: [0.42, 0.20, 1.0], target: [0.0; 3], up: [0.0, 1.0, 0.0], fov: 34.0 };
+        camera.frame(extent);
+        camera
+    }
+
+    /// Moves along the present direction of view until the box of `extent` metres fills the picture.
+    pub fn frame(&mut self, extent: [f32; 3]) {
+        let size = Vector3::from(extent);
+        let middle = Point3::from(size * 0.5);
+        let axes = Axes::of(self, 1.0);
+        let half_height = axes.up.norm();
+        let up = axes.up / half_height;
+        let side = axes.right.normalize();
+        let reach = |along: Vector3<f32>| (size * 0.5).dot(&along.abs());
+        // The near half of the box is closer by `reach(forward)`: it must fit as well.
+        let distance = reach(up).max(reach(side)) / half_height * 1.02 + reach(axes.forward);
+        self.target = middle.coords.into();
+        self.position = (middle - axes.forward * distance).coords.into();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn corners(extent: [f32; 3]) -> impl Iterator<Item = Point3<f32>> {
+        (0..8).map(move |n| {
+            Point3::from(std::array::from_fn::<f32, 3, _>(|a| if n >> a & 1 == 1 { extent[a] } else { 0.0 }))
+        })
+    }
+
+    #[test]
+    fn framing_shows_every_corner() {
+        for extent in [[1.0, 1.0, 1.0], [0.96, 1.44, 0.96], [4.0, 0.5, 1.0], [0.1, 9.0, 0.1]] {
+            let axes = Axes::of(&Camera::framing(extent), 4.0 / 3.0);
+            for corner in corners(extent) {
+                let clip = axes.clip_from_world(0.01) * corner.to_homogeneous();
+                let [x, y] = [clip.x / clip.w, clip.y / clip.w];
+                assert!(clip.w > 0.0 && x.abs() < 1.0 && y.abs() < 1.0, "{extent:?}: {corner} at {x}, {y}");
+            }
+        }
+    }
+
+    #[test]
+    fn rays_and_matrix_agree() {
+        let camera =
+            Camera { position: [1.0, 2.0, 3.0], target: [0.2, 0.1, -0.5], up: [0.1, 1.0, 0.0], fov: 50.0 };
+        let ray = ray_through(&camera, [200, 100], [150.0, 20.0]);
+        let clip = Axes::of(&camera, 2.0).clip_from_world(0.01) * ray.at(2.5).to_homogeneous();
+        assert!((clip.x / clip.w - 0.5).abs() < 1e-4, "{}", clip.x / clip.w);
+        assert!((clip.y / clip.w - 0.6).abs() < 1e-4, "{}", clip.y / clip.w);
+    }
+
+    #[test]
+    fn a_ray_enters_and_leaves_a_box() {
+        let ray = Ray { origin: Point3::new(-1.0, 0.5, 0.5), direction: Vector3::x() };
+        assert_eq!(box_span(&ray, [0.0; 3], [2.0, 1.0, 1.0]), [1.0, 3.0]);
+        let past = box_span(&ray, [0.0, 2.0, 0.0], [2.0, 3.0, 1.0]);
+        assert!(past[0] > past[1]);
+    }
+
+    #[test]
+    fn odd_cameras_still_look_somewhere() {
+        for target in [[0.0; 3], [0.0, -5.0, 0.0]] {
+            let axes = Axes::of(&Camera { position: [0.0; 3], target, up: [0.0, 1.0, 0.0], fov: 40.0 }, 1.0);
+            assert!(axes.right.norm() > 0.1 && axes.up.norm() > 0.1);
+        }
+    }
+}

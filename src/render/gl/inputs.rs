@@ -1,0 +1,69 @@
+//! What a pass reads, as one list of names and values.
+
+use glium::texture::{Texture2d, Texture3d};
+use glium::uniforms::{
+    MagnifySamplerFilter, MinifySamplerFilter, SamplerBehavior, SamplerWrapFunction, UniformValue, Uniforms,
+};
+
+/// Names and values of a pass; names a program does not use are ignored.
+#[derive(Clone, Default)]
+pub(super) struct Inputs<'t> {
+    values: Vec<(&'static str, UniformValue<'t>)>,
+}
+
+impl<'t> Inputs<'t> {
+    /// With one more value.
+    pub fn with(mut self, name: &'static str, value: UniformValue<'t>) -> Self {
+        self.values.push((name, value));
+        self
+    }
+
+    pub fn float(self, name: &'static str, x: f32) -> Self {
+        self.with(name, UniformValue::Float(x))
+    }
+
+    pub fn vec2(self, name: &'static str, x: [f32; 2]) -> Self {
+        self.with(name, UniformValue::Vec2(x))
+    }
+
+    pub fn vec3(self, name: &'static str, x: [f32; 3]) -> Self {
+        self.with(name, UniformValue::Vec3(x))
+    }
+
+    pub fn vec4(self, name: &'static str, x: [f32; 4]) -> Self {
+        self.with(name, UniformValue::Vec4(x))
+    }
+
+    /// A volume, interpolated between texels and held at the border.
+    pub fn volume(self, name: &'static str, texture: &'t Texture3d) -> Self {
+        self.with(name, UniformValue::Texture3d(texture, Some(sampler(true))))
+    }
+
+    /// A picture, texel by texel, held at the border.
+    pub fn picture(self, name: &'static str, texture: &'t Texture2d) -> Self {
+        self.with(name, UniformValue::Texture2d(texture, Some(sampler(false))))
+    }
+}
+
+impl Uniforms for Inputs<'_> {
+    fn visit_values<'a, F: FnMut(&str, UniformValue<'a>)>(&'a self, mut visit: F) {
+        for (name, value) in &self.values {
+            visit(name, *value);
+        }
+    }
+}
+
+fn sampler(linear: bool) -> SamplerBehavior {
+    let (minify_filter, magnify_filter) = if linear {
+        (MinifySamplerFilter::Linear, MagnifySamplerFilter::Linear)
+    } else {
+        (MinifySamplerFilter::Nearest, MagnifySamplerFilter::Nearest)
+    };
+    let clamp = SamplerWrapFunction::Clamp;
+    SamplerBehavior {
+        wrap_function: (clamp, clamp, clamp),
+        minify_filter,
+        magnify_filter,
+        ..Default::default()
+    }
+}

@@ -1,0 +1,538 @@
+//! The renderer in OpenGL 3.3, through glium: the same code in a window and without a display.
+//!
+//! A picture is six passes: **scene** (background, floor), lines behind the smoke, **march** at full size or a
+//! fraction, **composite** of the two, lines before the smoke and the **cursor**, **present** (tone map,
+//! bytes). All but the last work on linear radiance in textures of the renderer's own, so the same
+//! bytes come out whatever the driver thinks of the window's colour space.
+
+mod inputs;
+mod lines;
+mod offscreen;
+mod programs;
+mod targets;
+mod volume;
+
+use std::rc::Rc;
+
+use glium::backend::Context;
+use glium::draw_parameters::{Blend, BlendingFunction, LinearBlendingFactor};
+use glium::framebuffer::{MultiOutputFrameBuffer, SimpleFrameBuffer};
+use glium::index::{NoIndices, PrimitiveType};
+use glium::texture::{Texture2d, UncompressedFloatFormat};
+use glium::uniforms::UniformValue;
+use glium::vertex::EmptyVertexAttributes;
+use glium::{DrawParameters, Program, Rect, Surface};
+use rayon::prelude::*;
+
+use super::camera::Axes;
+use super::light::LightVolume;
+use super::medium::Medium;
+use super::{Mode, Quality, RenderError, View, noise};
+use crate::grid::Dims;
+use crate::look::Look;
+use crate::snapshot::{BRICK, Snapshot};
+
+use inputs::Inputs;
+use lines::{Line, LineMesh};
+pub use offscreen::Offscreen;
+use programs::Programs;
+use targets::Targets;
+use volume::Volume;
+
+/// Most pictures that are averaged while nothing moves.
+const MOST_PASSES: u32 = 32;
+/// Width of the domain's edges \[pixels\].
+const OUTLINE_WIDTH: f32 = 1.2;
+
+/// Draws snapshots. One for each GL context; it lives on the thread of that context.
+pub struct Renderer {
+    gl: Rc<Context>,
+    programs: Programs,
+    noise: Texture2d,
+    smoke: Volume,
+    bricks: Volume,
+    light: Volume,
+    velocity: Volume,
+    grid: Grid,
+    baked: Bake,
+    targets: Option<Targets>,
+    passes: Accumulation,
+    quality: Quality,
+}
+
+/// The snapshot in the textures.
+#[derive(Clone, Debug)]
+struct Grid {
+    dims: Dims,
+    h: f32,
+    serial: u64,
+    /// Around the bricks in which something is \[m\]; upside down where there is none.
+    bounds: [[f32; 3]; 2],
+    top_speed: f32,
+    top_vorticity: f32,
+}
+
+/// The light volume and what it was made for.
+#[derive(Default)]
+struct Bake {
+    light: LightVolume,
+    /// Direction of the sun and extinction; `None` if the smoke has changed since.
+    for_look: Option<([f32; 3], f32)>,
+}
+
+/// How many pictures of the same thing the march has summed.
+#[derive(Default)]
+struct Accumulation {
+    count: u32,
+    frame: u32,
+    of: Option<Subject>,
+}
+
+/// Everything the march depends on.
+#[derive(Clone, PartialEq)]
+struct Subject {
+    look: Look,
+    camera: crate::look::Camera,
+    mode: Mode,
+    serial: u64,
+    size: [u32; 2],
+    quality: Quality,
+}
+
+impl Renderer {
+    /// Compiles the passes.
+    pub fn new(gl: &Rc<Context>) -> Result<Self, RenderError> {
+        let one = Dims { nx: 1, ny: 1, nz: 1 };
+        let volume = || Volume::new(gl, one);
+        let mut renderer = Self {
+            gl: gl.clone(),
+            programs: Programs::new(gl)?,
+            noise: noise_texture(gl)?,
+            smoke: volume()?,
+            bricks: volume()?,
+            light: volume()?,
+            velocity: volume()?,
+            grid: Grid::empty(),
+            baked: Bake::default(),
+            targets: None,
+            passes: Accumulation::default(),
+            quality: Quality::default(),
+        };
+        renderer.upload(&Snapshot::empty(one, 1.0))?;
+        Ok(renderer)
+    }
+
+    /// How much work goes into the pictures from now on.
+    pub fn set_quality(&mut self, quality: Quality) {
+        self.quality = Quality { divide: quality.divide.clamp(1, 8), ..quality };
+    }
+
+    /// How much work goes into a picture.
+    pub fn quality(&self) -> Quality {
+        self.quality
+    }
+
+    /// Whether drawing the same view again would make the picture no better.
+    pub fn settled(&self) -> bool {
+        self.passes.count >= MOST_PASSES
+    }
+
+    /// Nodes of the light volume per cell and axis, from the next upload on. [`Renderer::draw`] sets it from its
+    /// look, so a change shows with the snapshot after it; this is for who knows the look beforehand.
+    pub fn set_light_scale(&mut self, scale: f32) {
+        self.baked.light.set_scale(scale);
+    }
+
+    /// Takes over a snapshot.
+    pub fn upload(&mut self, snapshot: &Snapshot) -> Result<(), RenderError> {
+        self.smoke.fill(snapshot.dims, &snapshot.smoke)?;
+        self.bricks.fill(snapshot.bricks.dims, &snapshot.bricks.max)?;
+        if !snapshot.velocity.is_empty() {
+            self.velocity.fill(snapshot.dims, &snapshot.velocity)?;
+        }
+        self.grid = Grid::of(snapshot);
+        self.baked.gather(snapshot);
+        self.passes.of = None;
+        Ok(())
+    }
+
+    /// Draws the snapshot into a part of `target`: `viewport` is left, bottom, width and height in pixels.
+    pub fn draw(
+        &mut self,
+        target: &mut impl Surface,
+        viewport: [u32; 4],
+        view: &View,
+    ) -> Result<(), RenderError> {
+        let [left, bottom, width, height] = viewport;
+        self.draw_linear([width, height], view)?;
+        let parameters = DrawParameters {
+            viewport: Some(Rect { left, bottom, width, height }),
+            ..DrawParameters::default()
+        };
+        let targets = self.targets.as_ref().expect("made by draw_linear");
+        let inputs = Inputs::default()
+            .picture("scene", &targets.scene)
+            .picture("noise", &self.noise)
+            .vec2("corner", [left as f32, bottom as f32])
+            .float("exposure", view.look.exposure.exp2());
+        screen_pass(target, &self.programs.present, &inputs, &parameters, "the present pass")
+    }
+
+    /// Draws linear radiance into the target of the scene.
+    fn draw_linear(&mut self, size: [u32; 2], view: &View) -> Result<(), RenderError> {
+        self.fit(size)?;
+        self.bake(view.look)?;
+        let axes = Axes::of(view.camera, size[0] as f32 / size[1] as f32);
+        let inputs = self.shared_inputs(view, &axes);
+        let pass = self.passes.next(self.subject(size, view));
+        let window = self.window(view.mode, &axes, size);
+        let targets = self.targets.as_ref().expect("made by fit");
+        let [behind, before] = self.lines(view, &axes);
+        self.draw_scene(targets, &inputs)?;
+        self.draw_lines(targets, &axes, &behind)?;
+        if let Some(window) = window {
+            if let Some(frame) = pass {
+                self.draw_march(targets, &inputs, view, frame, window)?;
+            }
+            self.draw_composite(targets, window)?;
+        }
+        self.draw_lines(targets, &axes, &before)?;
+        if view.cursor.is_some() {
+            self.draw_cursor(targets, &inputs)?;
+        }
+        Ok(())
+    }
+
+    fn subject(&self, size: [u32; 2], view: &View) -> Subject {
+        Subject {
+            look: view.look.clone(),
+            camera: *view.camera,
+            mode: view.mode,
+            serial: self.grid.serial,
+            size,
+            quality: self.quality,
+        }
+    }
+
+    /// The part of the picture in which there can be anything to march through, in pixels; `None` if there
+    /// is none.
+    fn window(&self, mode: Mode, axes: &Axes, size: [u32; 2]) -> Option<Rect> {
+        let all = [[0.0; 3], self.grid.extent()];
+        let bounds = if mode == Mode::Smoke && self.quality.bricks { self.grid.bounds } else { all };
+        if bounds[0][0] > bounds[1][0] {
+            return None;
+        }
+        let [lo, hi] = axes.window(bounds[0], bounds[1])?;
+        let down = |uv: f32, n: u32| ((uv * n as f32) as u32).saturating_sub(1);
+        let up = |uv: f32, n: u32| ((uv * n as f32).ceil() as u32 + 1).min(n);
+        let (left, bottom) = (down(lo[0], size[0]), down(lo[1], size[1]));
+        let (right, top) = (up(hi[0], size[0]), up(hi[1], size[1]));
+        Some(Rect { left, bottom, width: right.saturating_sub(left), height: top.saturating_sub(bottom) })
+    }
+
+    /// Makes textures of the right size.
+    fn fit(&mut self, size: [u32; 2]) -> Result<(), RenderError> {
+        let divide = self.quality.divide;
+        if self.targets.as_ref().is_none_or(|t| t.size != size || t.divide != divide) {
+            self.targets = Some(Targets::new(&self.gl, size, divide)?);
+            self.passes.of = None;
+        }
+        Ok(())
+    }
+
+    /// Brings the light volume up to date.
+    fn bake(&mut self, look: &Look) -> Result<(), RenderError> {
+        self.set_light_scale(look.light_scale);
+        if self.baked.bring_up_to_date(look) {
+            self.light.fill(self.baked.light.nodes, &self.baked.light.texels)?;
+        }
+        Ok(())
+    }
+
+    /// The values that most passes read.
+    fn shared_inputs<'t>(&self, view: &View, axes: &Axes) -> Inputs<'t> {
+        let grid = &self.grid;
+        let medium = Medium::of(view.look);
+        let cursor = view.cursor.map_or([0.0; 4], |c| [c.center[0], c.center[1], c.center[2], c.radius]);
+        Inputs::default()
+            .vec3("eye", axes.eye.into())
+            .vec3("forward", axes.forward.into())
+            .vec3("right", axes.right.into())
+            .vec3("up", axes.up.into())
+            .vec3("extent", grid.extent())
+            .vec3("light_nodes", self.light.dims().array().map(|n| n as f32))
+            .vec3("sun_direction", medium.sun_direction)
+            .vec3("sun", medium.sun)
+            .vec3("sky", medium.sky)
+            .vec3("ground", medium.ground)
+            .float("extinction", medium.extinction)
+            .with("colors", UniformValue::Mat3(medium.colors))
+            .float("anisotropy", medium.anisotropy)
+            .vec3("octave", medium.octaves)
+            .float("dt", grid.h / (view.look.samples * self.quality.samples).clamp(0.05, 16.0))
+            .vec4("cursor", cursor)
+            .vec3("cursor_color", view.cursor.map_or([0.0; 3], |c| c.color))
+            .vec3("background_top", view.look.background[0])
+            .vec3("background_bottom", view.look.background[1])
+            .vec3("floor_albedo", view.look.floor.unwrap_or([-1.0; 3]))
+    }
+
+    fn draw_scene(&self, targets: &Targets, inputs: &Inputs) -> Result<(), RenderError> {
+        let outputs = [("radiance", &targets.scene), ("reach", &targets.reaches)];
+        let mut surface =
+            MultiOutputFrameBuffer::new(&self.gl, outputs).map_err(|e| refused("the scene's target", e))?;
+        let inputs = inputs.clone().volume("light", self.light.texture());
+        screen_pass(&mut surface, &self.programs.scene, &inputs, &DrawParameters::default(), "the scene pass")
+    }
+
+    /// Marches with the offsets of `frame` and averages with the frames before.
+    fn draw_march(
+        &self,
+        targets: &Targets,
+        inputs: &Inputs,
+        view: &View,
+        frame: Frame,
+        window: Rect,
+    ) -> Result<(), RenderError> {
+        let inputs = inputs
+            .clone()
+            .picture("reaches", &targets.reaches)
+            .picture("noise", &self.noise)
+            .float("noise_shift", noise::frame_shift(frame.number));
+        let (program, inputs) = match view.mode {
+            Mode::Smoke => (&self.programs.march, self.march_inputs(inputs)),
+            Mode::Velocity | Mode::Vorticity => (&self.programs.field, self.field_inputs(inputs, view.mode)),
+        };
+        let step = targets.divide;
+        // One texel more all around, for the interpolation of a divided march.
+        let first = |n: u32| (n / step).saturating_sub(1);
+        let count = |from: u32, n: u32| (from + n).div_ceil(step) + 1 - first(from);
+        let scissor = Rect {
+            left: first(window.left),
+            bottom: first(window.bottom),
+            width: count(window.left, window.width),
+            height: count(window.bottom, window.height),
+        };
+        let parameters = DrawParameters {
+            blend: averaging(frame.weight),
+            scissor: Some(scissor),
+            ..DrawParameters::default()
+        };
+        let mut surface = self.surface(&targets.marched)?;
+        screen_pass(&mut surface, program, &inputs, &parameters, "the march")
+    }
+
+    fn march_inputs<'t>(&'t self, inputs: Inputs<'t>) -> Inputs<'t> {
+        let grid = &self.grid;
+        let all = [[0.0; 3], grid.extent()];
+        let (bounds, floor) = if self.quality.bricks { (grid.bounds, 0.0) } else { (all, -1.0) };
+        inputs
+            .volume("smoke", self.smoke.texture())
+            .volume("bricks", self.bricks.texture())
+            .volume("light", self.light.texture())
+            .vec3("brick_size", [BRICK as f32 * grid.h; 3])
+            .float("brick_floor", floor)
+            .vec3("bounds_lo", bounds[0])
+            .vec3("bounds_hi", bounds[1])
+    }
+
+    fn field_inputs<'t>(&'t self, inputs: Inputs<'t>, mode: Mode) -> Inputs<'t> {
+        let grid = &self.grid;
+        let vorticity = mode == Mode::Vorticity;
+        let top = if vorticity { grid.top_vorticity } else { grid.top_speed };
+        let longest = grid.extent().into_iter().fold(0.0, f32::max);
+        inputs
+            .volume("velocity", self.velocity.texture())
+            .float("vorticity", f32::from(u8::from(vorticity)))
+            .float("top", top.max(1e-6))
+            .float("thickness", 24.0 / longest)
+    }
+
+    fn draw_composite(&self, targets: &Targets, window: Rect) -> Result<(), RenderError> {
+        let marched_size = [targets.marched.width() as f32, targets.marched.height() as f32];
+        let inputs = Inputs::default()
+            .picture("marched", &targets.marched)
+            .picture("reaches", &targets.reaches)
+            .vec2("marched_size", marched_size);
+        let over = BlendingFunction::Addition {
+            source: LinearBlendingFactor::One,
+            destination: LinearBlendingFactor::SourceAlpha,
+        };
+        let parameters =
+            DrawParameters { blend: blend(over), scissor: Some(window), ..DrawParameters::default() };
+        let program =
+            if targets.divide == 1 { &self.programs.overlay } else { &self.programs.composite };
+        let mut surface = self.surface(&targets.scene)?;
+        screen_pass(&mut surface, program, &inputs, &parameters, "the composite pass")
+    }
+
+    fn draw_lines(&self, targets: &Targets, axes: &Axes, lines: &[Line]) -> Result<(), RenderError> {
+        if lines.is_empty() {
+            return Ok(());
+        }
+        let mesh = LineMesh::new(&self.gl, lines)?;
+        let clip_from_world: [[f32; 4]; 4] = axes.clip_from_world(1e-3).into();
+        let inputs = Inputs::default()
+            .with("clip_from_world", UniformValue::Mat4(clip_from_world))
+            .vec2("viewport", targets.size.map(|n| n as f32))
+            .float("width", OUTLINE_WIDTH);
+        let parameters = DrawParameters { blend: Blend::alpha_blending(), ..DrawParameters::default() };
+        let mut surface = self.surface(&targets.scene)?;
+        surface
+            .draw(&mesh.vertices, &mesh.indices, &self.programs.line, &inputs, &parameters)
+            .map_err(|e| refused("the lines", e))
+    }
+
+    fn draw_cursor(&self, targets: &Targets, inputs: &Inputs) -> Result<(), RenderError> {
+        let inputs =
+            inputs.clone().volume("smoke", self.smoke.texture()).picture("reaches", &targets.reaches);
+        let parameters = DrawParameters { blend: Blend::alpha_blending(), ..DrawParameters::default() };
+        let mut surface = self.surface(&targets.scene)?;
+        screen_pass(&mut surface, &self.programs.cursor, &inputs, &parameters, "the cursor")
+    }
+
+    /// Lines behind the smoke and before it.
+    fn lines(&self, view: &View, axes: &Axes) -> [Vec<Line>; 2] {
+        if !view.look.outline {
+            return [Vec::new(), Vec::new()];
+        }
+        lines::box_edges(self.grid.extent(), axes.eye.into(), [0.75, 0.80, 0.88, 0.22])
+    }
+
+    fn surface<'t>(&self, texture: &'t Texture2d) -> Result<SimpleFrameBuffer<'t>, RenderError> {
+        SimpleFrameBuffer::new(&self.gl, texture).map_err(|e| refused("a texture to draw into", e))
+    }
+}
+
+/// One picture of an average: which offsets, and the share it gets.
+#[derive(Clone, Copy)]
+struct Frame {
+    number: u32,
+    weight: f32,
+}
+
+impl Accumulation {
+    /// The frame to march for `subject`, or `None` when the average is good enough.
+    fn next(&mut self, subject: Subject) -> Option<Frame> {
+        if self.of.as_ref() == Some(&subject) {
+            if self.count >= MOST_PASSES {
+                return None;
+            }
+            self.count += 1;
+        } else {
+            self.of = Some(subject);
+            self.count = 1;
+            self.frame = 0;
+        }
+        let number = self.frame;
+        self.frame += 1;
+        Some(Frame { number, weight: 1.0 / self.count as f32 })
+    }
+}
+
+impl Bake {
+    fn gather(&mut self, snapshot: &Snapshot) {
+        self.light.gather(snapshot);
+        self.for_look = None;
+    }
+
+    /// Whether anything changed.
+    fn bring_up_to_date(&mut self, look: &Look) -> bool {
+        let key = (look.sun_direction, look.extinction);
+        if self.for_look == Some(key) {
+            return false;
+        }
+        self.light.cast(look);
+        self.for_look = Some(key);
+        true
+    }
+}
+
+impl Grid {
+    fn empty() -> Self {
+        Self::of(&Snapshot::empty(Dims { nx: 1, ny: 1, nz: 1 }, 1.0))
+    }
+
+    fn of(snapshot: &Snapshot) -> Self {
+        let top = |value: fn(&[half::f16; 4]) -> f32| {
+            snapshot.velocity.par_iter().with_min_len(4096).map(value).reduce(|| 0.0, f32::max)
+        };
+        Self {
+            dims: snapshot.dims,
+            h: snapshot.h,
+            serial: snapshot.serial,
+            bounds: occupied(snapshot),
+            top_speed: top(|v| v[..3].iter().map(|x| x.to_f32().powi(2)).sum::<f32>()).sqrt(),
+            top_vorticity: top(|v| v[3].to_f32()),
+        }
+    }
+
+    fn extent(&self) -> [f32; 3] {
+        self.dims.array().map(|n| n as f32 * self.h)
+    }
+}
+
+/// The box around all bricks in which something is \[m\]; upside down if there is none.
+fn occupied(snapshot: &Snapshot) -> [[f32; 3]; 2] {
+    let (bricks, edge) = (&snapshot.bricks, BRICK as f32 * snapshot.h);
+    let mut bounds = [[f32::MAX; 3], [f32::MIN; 3]];
+    for (n, max) in bricks.max.iter().enumerate() {
+        if max[..3].iter().all(|&x| x <= half::f16::ZERO) {
+            continue;
+        }
+        let [nx, ny, _] = bricks.dims.array();
+        let at = [n % nx, n / nx % ny, n / (nx * ny)];
+        for a in 0..3 {
+            bounds[0][a] = bounds[0][a].min(at[a] as f32 * edge);
+            bounds[1][a] = bounds[1][a].max((at[a] + 1) as f32 * edge);
+        }
+    }
+    bounds
+}
+
+fn noise_texture(gl: &Rc<Context>) -> Result<Texture2d, RenderError> {
+    let size = noise::TILE as u32;
+    let texture = targets::new_texture(gl, UncompressedFloatFormat::F32, [size; 2])?;
+    let image = glium::texture::RawImage2d {
+        data: std::borrow::Cow::Borrowed(noise::tile().as_slice()),
+        width: size,
+        height: size,
+        format: glium::texture::ClientFormat::F32,
+    };
+    texture.write(Rect { left: 0, bottom: 0, width: size, height: size }, image);
+    Ok(texture)
+}
+
+fn blend(function: BlendingFunction) -> Blend {
+    Blend { color: function, alpha: function, constant_value: (0.0, 0.0, 0.0, 0.0) }
+}
+
+/// The new picture gets `weight`, what is there the rest.
+fn averaging(weight: f32) -> Blend {
+    if weight >= 1.0 {
+        return blend(BlendingFunction::AlwaysReplace);
+    }
+    let function = BlendingFunction::Addition {
+        source: LinearBlendingFactor::ConstantAlpha,
+        destination: LinearBlendingFactor::OneMinusConstantAlpha,
+    };
+    Blend { constant_value: (weight, weight, weight, weight), ..blend(function) }
+}
+
+/// Runs `program` over every pixel of the viewport.
+fn screen_pass(
+    surface: &mut impl Surface,
+    program: &Program,
+    inputs: &Inputs,
+    parameters: &DrawParameters,
+    name: &'static str,
+) -> Result<(), RenderError> {
+    let triangle = EmptyVertexAttributes { len: 3 };
+    surface
+        .draw(triangle, NoIndices(PrimitiveType::TrianglesList), program, inputs, parameters)
+        .map_err(|e| refused(name, e))
+}
+
+fn refused(what: &'static str, error: impl std::fmt::Display) -> RenderError {
+    RenderError::Gl(what, error.to_string())
+}

@@ -1,0 +1,48 @@
+//! The pictures between the passes.
+
+use std::rc::Rc;
+
+use glium::CapabilitiesSource;
+use glium::backend::Context;
+use glium::texture::{MipmapsOption, Texture2d, UncompressedFloatFormat};
+
+use crate::render::RenderError;
+
+/// Everything that depends on the size of the picture.
+pub(super) struct Targets {
+    pub size: [u32; 2],
+    pub divide: u32,
+    /// Linear radiance of the picture, RGBA16F.
+    pub scene: Texture2d,
+    /// How far each ray is free \[m\], R32F.
+    pub reaches: Texture2d,
+    /// Radiance and transmittance of the smoke, at the size divided, RGBA16F.
+    pub marched: Texture2d,
+}
+
+impl Targets {
+    pub fn new(gl: &Rc<Context>, size: [u32; 2], divide: u32) -> Result<Self, RenderError> {
+        let limit = gl.get_capabilities().max_texture_size as u32;
+        let [width, height] = size;
+        if width.min(height) == 0 || width.max(height) > limit {
+            return Err(RenderError::Size(width, height, limit));
+        }
+        let texture = |format, size| new_texture(gl, format, size);
+        Ok(Self {
+            size,
+            divide,
+            scene: texture(UncompressedFloatFormat::F16F16F16F16, size)?,
+            reaches: texture(UncompressedFloatFormat::F32, size)?,
+            marched: texture(UncompressedFloatFormat::F16F16F16F16, size.map(|n| n.div_ceil(divide)))?,
+        })
+    }
+}
+
+pub(super) fn new_texture(
+    gl: &Rc<Context>,
+    format: UncompressedFloatFormat,
+    [width, height]: [u32; 2],
+) -> Result<Texture2d, RenderError> {
+    Texture2d::empty_with_format(gl, format, MipmapsOption::NoMipmap, width, height)
+        .map_err(|e| RenderError::Gl("a texture to draw into", e.to_string()))
+}

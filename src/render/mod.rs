@@ -1,0 +1,126 @@
+//! The picture: light carried through the three smoke densities of a snapshot to a camera.
+//!
+//! The medium at a point is a mixture of the three colours c with density ρ_c: extinction
+//! σ_t = e Σ ρ_c \[1/m\] (e is [`Look::extinction`]), the same for R, G and B, and albedo
+//! α = Σ ρ_c a_c / Σ ρ_c (a_c is [`Look::colors`]), one number for each of R, G and B. Along a ray
+//!
+//! ```text
+//! L = ∫ T(t) σ_t(t) J(t) dt + T(end) L_behind        T(t) = exp(−∫ σ_t)
+//! J = Σ_n w_n αⁿ⁺¹ [ E p(g/2ⁿ, cos θ) e^(−τ_sun/2ⁿ) + ½ (L_sky e^(−τ_sky/2ⁿ) + L_ground e^(−τ_ground/2ⁿ)) ]
+//! ```
+//!
+//! with n = 0 alone for single scattering and more terms for [`Scattering::Octaves`] (Wrenninge, Kulla
+//! and Lundqvist, "Oz: the great and volumetric", 2013). The optical depths τ come from the light volume
+//! ([`light`]), which does not depend on the camera. Each step integrates exactly what a constant
+//! medium would give, so the picture of a uniform slab does not depend on the step.
+//!
+//! `oracle` is the renderer on CPU threads, with no GL anywhere; with the feature `viewer`,
+//! [`Renderer`] and [`Offscreen`] do the same in OpenGL. Both give linear radiance, then the tone map
+//! of [`tone`].
+
+pub mod camera;
+pub mod light;
+pub mod medium;
+pub mod noise;
+pub mod procedural;
+pub mod tone;
+
+#[cfg(feature = "viewer")]
+mod gl;
+
+#[cfg(feature = "viewer")]
+pub use gl::{Offscreen, Renderer};
+
+use thiserror::Error;
+
+use crate::look::{Camera, Look};
+
+/// A finished picture, sRGB-encoded, with straight alpha.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Image {
+    /// Pixels across.
+    pub width: u32,
+    /// Pixels down.
+    pub height: u32,
+    /// Red, green, blue, alpha of each pixel, rows from the top.
+    pub rgba: Vec<u8>,
+}
+
+/// What to take a picture of a snapshot with.
+#[derive(Clone, Copy, Debug)]
+pub struct View<'a> {
+    /// Light, medium and tone.
+    pub look: &'a Look,
+    /// Where the picture is taken from.
+    pub camera: &'a Camera,
+    /// The 3D cursor, if it is shown.
+    pub cursor: Option<Cursor>,
+    /// What of the snapshot is shown.
+    pub mode: Mode,
+}
+
+/// The ball that paints.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Cursor {
+    /// Its middle \[m\].
+    pub center: [f32; 3],
+    /// Its radius \[m\].
+    pub radius: f32,
+    /// Its colour, linear.
+    pub color: [f32; 3],
+}
+
+/// Which field of a snapshot is drawn.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub enum Mode {
+    /// The smoke, lit.
+    #[default]
+    Smoke,
+    /// Speed as a glowing volume with arrows; needs a snapshot with velocity.
+    Velocity,
+    /// Vorticity magnitude as a glowing volume; needs a snapshot with velocity.
+    Vorticity,
+}
+
+/// How much work goes into a picture. None of it changes what the picture shows.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Quality {
+    /// The march runs at the size of the picture divided by this: 1, 2 or 4.
+    pub divide: u32,
+    /// Samples per cell edge, as a factor on [`Look::samples`].
+    pub samples: f32,
+    /// Step over bricks in which nothing is.
+    pub bricks: bool,
+    /// Pictures with different offsets that are averaged into one.
+    pub passes: u32,
+}
+
+impl Quality {
+    /// For files: full size.
+    pub const FINAL: Self = Self { divide: 1, samples: 1.0, bricks: true, passes: 1 };
+    /// For a window in motion: half size.
+    pub const INTERACTIVE: Self = Self { divide: 2, samples: 0.6, bricks: true, passes: 1 };
+}
+
+impl Default for Quality {
+    fn default() -> Self {
+        Self::FINAL
+    }
+}
+
+/// Why there is no picture.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub enum RenderError {
+    /// No OpenGL on this machine, and why.
+    #[error("no OpenGL 3.3 here: {0}")]
+    NoGl(String),
+    /// The driver refused something; what, and what it said.
+    #[error("OpenGL refused {0}: {1}")]
+    Gl(&'static str, String),
+    /// More cells along an axis than the driver has texels for.
+    #[error("a grid of {0:?} cells does not fit a 3D texture here; the limit is {1} along an axis")]
+    TooLarge([usize; 3], usize),
+    /// A picture without pixels or with more than the driver can hold.
+    #[error("a picture of {0}x{1} pixels cannot be drawn; each side must be 1 to {2}")]
+    Size(u32, u32, u32),
+}

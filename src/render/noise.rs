@@ -1,0 +1,168 @@
+//! Blue noise: a tile of thresholds in which every level is spread evenly, so that the offsets of
+//! neighbouring rays differ and what is left of a step's error is fine grain instead of bands.
+//!
+//! Void and cluster (Ulichney 1993), on a torus.
+
+use std::sync::OnceLock;
+
+/// Edge of the tile in pixels.
+pub const TILE: usize = 64;
+
+const CELLS: usize = TILE * TILE;
+/// Width of the Gaussian that measures crowding \[pixels\]; 1.5 is Ulichney's choice.
+const SIGMA: f32 = 1.5;
+const REACH: isize = 6;
+
+/// The tile: values in 0..1, each of the 4096 levels once, rows of [`TILE`].
+pub fn tile() -> &'static [f32; CELLS] {
+    static NOISE: OnceLock<Box<[f32; CELLS]>> = OnceLock::new();
+    NOISE.get_or_init(void_and_cluster)
+}
+
+/// The offset of a ray in units of a step, for the picture's pixel (`x`, `y`) counted from the lower
+/// left. From frame to frame it moves by the golden ratio, so that a pixel's offsets fill 0..1 evenly.
+pub fn offset(x: u32, y: u32, frame: u32) -> f32 {
+    let at = |n: u32| n as usize % TILE;
+    (tile()[at(x) + TILE * at(y)] + frame_shift(frame)).fract()
+}
+
+/// What [`offset`] adds in a frame, in 0..1.
+pub fn frame_shift(frame: u32) -> f32 {
+    // In f64: a window left open for a week still gets new offsets.
+    (f64::from(frame) * 0.618_033_988_749_894_8).fract() as f32
+}
+
+/// Which cells are set, and how crowded each place is by those that are.
+struct Pattern {
+    set: Vec<bool>,
+    crowding: Vec<f32>,
+    kernel: Vec<(isize, isize, f32)>,
+}
+
+impl Pattern {
+    fn new() -> Self {
+        let span = -REACH..=REACH;
+        let kernel = span.clone().flat_map(|dy| span.clone().map(move |dx| (dx, dy)));
+        let weigh = |(dx, dy): (isize, isize)| {
+            (dx, dy, (-((dx * dx + dy * dy) as f32) / (2.0 * SIGMA * SIGMA)).exp())
+        };
+        Self { set: vec![false; CELLS], crowding: vec![0.0; CELLS], kernel: kernel.map(weigh).collect() }
+    }
+
+    fn toggle(&mut self, cell: usize) {
+        self.set[cell] = !self.set[cell];
+        let sign = if self.set[cell] { 1.0 } else { -1.0 };
+        let (x, y) = ((cell % TILE) as isize, (cell / TILE) as isize);
+        let wrap = |n: isize| n.rem_euclid(TILE as isize) as usize;
+        for &(dx, dy, weight) in &self.kernel {
+            self.crowding[wrap(x + dx) + TILE * wrap(y + dy)] += sign * weight;
+        }
+    }
+
+    fn tightest_cluster(&self) -> usize {
+        self.extreme(true, |new, best| new > best)
+    }
+
+    fn largest_void(&self) -> usize {
+        self.extreme(false, |new, best| new < best)
+    }
+
+    fn extreme(&self, among: bool, better: impl Fn(f32, f32) -> bool) -> usize {
+        let mut cells = (0..CELLS).filter(|&cell| self.set[cell] == among);
+        let first = cells.next().expect("neither none nor all are set");
+        cells.fold(
+            first,
+            |best, cell| {
+                if better(self.crowding[cell], self.crowding[best]) { cell } else { best }
+            },
+        )
+    }
+
+    /// Moves cells from clusters to voids until that changes nothing.
+    fn spread(&mut self) {
+        loop {
+            let cluster = self.tightest_cluster();
+            self.toggle(cluster);
+            let void = self.largest_void();
+            self.toggle(void);
+            if void == cluster {
+                return;
+            }
+        }
+    }
+}
+
+/// A tenth of the cells, by a fixed generator (xorshift), spread out.
+fn first_pattern() -> Pattern {
+    let mut pattern = Pattern::new();
+    let mut state = 0x9E37_79B9_u32;
+    let mut set = 0;
+    while set < CELLS / 10 {
+        state ^= state << 13;
+        state ^= state >> 17;
+        state ^= state << 5;
+        let cell = state as usize % CELLS;
+        if !pattern.set[cell] {
+            pattern.toggle(cell);
+            set += 1;
+        }
+    }
+    pattern.spread();
+    pattern
+}
+
+fn void_and_cluster() -> Box<[f32; CELLS]> {
+    let mut rank = vec![0usize; CELLS];
+    let mut pattern = first_pattern();
+    let start = pattern.set.clone();
+    let first = start.iter().filter(|&&set| set).count();
+    for n in (0..first).rev() {
+        let cluster = pattern.tightest_cluster();
+        rank[cluster] = n;
+        pattern.toggle(cluster);
+    }
+    for cell in (0..CELLS).filter(|&cell| start[cell]) {
+        pattern.toggle(cell);
+    }
+    for n in first..CELLS {
+        let void = pattern.largest_void();
+        rank[void] = n;
+        pattern.toggle(void);
+    }
+    let values: Vec<f32> = rank.iter().map(|&n| (n as f32 + 0.5) / CELLS as f32).collect();
+    values.into_boxed_slice().try_into().expect("one value a cell")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_level_once() {
+        let mut sorted = tile().to_vec();
+        sorted.sort_by(f32::total_cmp);
+        for (n, value) in sorted.iter().enumerate() {
+            assert_eq!(*value, (n as f32 + 0.5) / CELLS as f32);
+        }
+    }
+
+    /// Blue means: averaged over a few neighbours hardly anything is left. White noise keeps 1/16 of
+    /// its variance over 4×4 pixels.
+    #[test]
+    fn averages_out_over_neighbours() {
+        let mean = |bx: usize, by: usize| -> f32 {
+            let sum: f32 = (0..16).map(|n| tile()[bx * 4 + n % 4 + TILE * (by * 4 + n / 4)]).sum();
+            sum / 16.0
+        };
+        let variance: f32 = (0..256).map(|b| (mean(b % 16, b / 16) - 0.5).powi(2)).sum::<f32>() / 256.0;
+        let white = 1.0 / 12.0 / 16.0;
+        assert!(variance < white / 4.0, "{variance} is not far below {white}");
+    }
+
+    #[test]
+    fn frames_fill_the_step_evenly() {
+        let mut offsets: Vec<f32> = (0..16).map(|frame| offset(3, 5, frame)).collect();
+        offsets.sort_by(f32::total_cmp);
+        assert!(offsets.windows(2).all(|w| w[1] - w[0] < 2.0 / 16.0), "{offsets:?}");
+    }
+}

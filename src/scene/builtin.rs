@@ -1,0 +1,37 @@
+//! The scenes that come with the crate, each a file of the folder `scenes`.
+
+macro_rules! scenes {
+    ($($name:literal),*) => {
+        /// The names of the built-in scenes; the first is the default.
+        pub const NAMES: &[&str] = &[$($name),*];
+
+        const TEXTS: &[&str] = &[$(include_str!(concat!("../../scenes/", $name, ".toml"))),*];
+    };
+}
+
+scenes!("plume", "colors");
+
+/// The text of the built-in scene `name`.
+pub fn text(name: &str) -> Option<&'static str> {
+    let at = NAMES.iter().position(|known| *known == name)?;
+    Some(TEXTS[at])
+}
+
+/// What the built-in scene `name` shows: the first line of its file.
+pub fn summary(name: &str) -> Option<&'static str> {
+    text(name)?.lines().next().map(|line| line.trim_start_matches('#').trim())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_scene_is_valid_and_says_what_it_is() {
+        for name in NAMES {
+            let scene = crate::scene::Scene::parse(name, text(name).unwrap()).unwrap();
+            assert_eq!(scene.name, *name);
+            assert!(summary(name).is_some_and(|line| line.len() > 10), "{name} has no summary");
+        }
+    }
+}

@@ -1,0 +1,118 @@
+#![doc = include_str!("../../docs/scene.md")]
+
+use std::path::Path;
+
+use crate::look::{Camera, Look};
+use crate::solver::{Config, Params, Solver, SolverError, Source};
+
+pub mod builtin;
+mod document;
+mod error;
+pub mod memory;
+mod resolve;
+mod text;
+mod value;
+
+pub(crate) use error::closest;
+pub use error::{Problem, SceneError};
+
+/// A checked scene: all that a run and its pictures are made from.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Scene {
+    /// The name of the built-in scene, or of the file without its extension.
+    pub name: String,
+    /// What the solver is built from.
+    pub config: Config,
+    /// The constants of the model.
+    pub params: Params,
+    /// What gives off smoke and heat.
+    pub sources: Vec<Source>,
+    /// How time is cut into frames.
+    pub time: Time,
+    /// Everything that decides the look.
+    pub look: Look,
+    /// Where the eye is.
+    pub camera: Camera,
+    /// Width and height of pictures \[px\].
+    pub size: [u32; 2],
+}
+
+/// How time is cut into frames, and frames into steps.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Time {
+    /// Frames per simulated second; frame n is the state at n / frame_rate.
+    pub frame_rate: f32,
+    /// Length of a step \[s\], if it is fixed; a frame then takes a whole number of equal steps of about
+    /// this length. Else a frame is one step, cut into substeps as the flow needs.
+    pub step: Option<f32>,
+}
+
+impl Default for Time {
+    fn default() -> Self {
+        Self { frame_rate: 24.0, step: None }
+    }
+}
+
+impl Time {
+    /// The steps that make up one frame: how many, and how long each is \[s\].
+    pub fn steps_per_frame(&self) -> (u32, f32) {
+        let frame = 1.0 / self.frame_rate;
+        let count = self.step.map_or(1, |step| (frame / step).round().max(1.0) as u32);
+        (count, frame / count as f32)
+    }
+}
+
+impl Scene {
+    /// The built-in scene or scene file `path_or_builtin`, with `key=value` overrides.
+    ///
+    /// A built-in name wins over a file of the same name; write `./plume` for the file.
+    pub fn load(path_or_builtin: &str, overrides: &[String]) -> Result<Self, SceneError> {
+        if let Some(text) = builtin::text(path_or_builtin) {
+            return Self::read(path_or_builtin.to_owned(), path_or_builtin, text, overrides);
+        }
+        let path = Path::new(path_or_builtin);
+        let text = std::fs::read_to_string(path).map_err(|source| match source.kind() {
+            std::io::ErrorKind::NotFound => missing(path_or_builtin),
+            _ => SceneError::Read { path: path.to_owned(), source },
+        })?;
+        let name =
+            path.file_stem().map_or_else(|| "scene".into(), |stem| stem.to_string_lossy().into_owned());
+        Self::read(name, path_or_builtin, &text, overrides)
+    }
+
+    /// The scene that `text` describes, called `name`.
+    pub fn parse(name: &str, text: &str) -> Result<Self, SceneError> {
+        Self::read(name.to_owned(), name, text, &[])
+    }
+
+    fn read(name: String, origin: &str, text: &str, overrides: &[String]) -> Result<Self, SceneError> {
+        Ok(resolve::scene(name, &text::Text::new(origin, text, overrides))?)
+    }
+
+    /// An estimate of the memory that a run takes, in bytes.
+    pub fn memory(&self) -> u64 {
+        memory::estimate(&self.config)
+    }
+
+    /// Size of the box \[m\].
+    pub fn extent(&self) -> [f32; 3] {
+        self.config.dims.array().map(|n| n as f32 * self.config.h)
+    }
+
+    /// A solver at the start of this scene.
+    pub fn solver(&self) -> Result<Solver, SolverError> {
+        Solver::new(self.config.clone(), self.params.clone(), self.sources.clone())
+    }
+}
+
+fn missing(name: &str) -> SceneError {
+    let hint = closest(name, builtin::NAMES.iter().copied());
+    SceneError::Missing {
+        name: name.to_owned(),
+        known: builtin::NAMES.join(", "),
+        hint: hint.map(|meant| format!("; did you mean `{meant}`?")).unwrap_or_default(),
+    }
+}
+
+#[cfg(test)]
+mod tests;

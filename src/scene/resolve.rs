@@ -1,0 +1,322 @@
+//! From the document to the scene: what absent keys stand for, and the checks that need two keys at once.
+
+use std::ops::Range;
+
+use toml::Spanned;
+
+use super::document::{self, Document, Vector};
+use super::error::Problem;
+use super::memory;
+use super::text::Text;
+use super::value::Number;
+use super::{Scene, Time};
+use crate::grid::Dims;
+use crate::look::{Camera, Look, Scattering};
+use crate::solver::{Advection, Config, Params, Side, Smoke, Source, TimeControl};
+
+type Result<T> = std::result::Result<T, Box<Problem>>;
+
+/// Cells of a scene that names none.
+const CELLS: [usize; 3] = [96, 144, 96];
+/// Edge of a cell where a scene names none \[m\].
+const VOXEL: f32 = 0.01;
+/// Pictures, where a scene does not say how large \[px\].
+const SIZE: [u32; 2] = [640, 480];
+/// Vertical field of view where a scene names none \[degrees\].
+const FOV: f32 = 34.0;
+
+/// The scene that the document of `text` describes, called `name`.
+pub fn scene(name: String, text: &Text) -> Result<Scene> {
+    let doc = text.read()?;
+    let config = config(&doc, text)?;
+    let (dims, h) = (config.dims, config.h);
+    let size = doc.render.size.map_or(SIZE, |size| size.0.map(|n| n.get() as u32));
+    Ok(Scene {
+        name,
+        params: params(&doc.fluid, &doc.smoke),
+        sources: sources(&doc, text, dims, h)?,
+        time: time(&doc.time, text)?,
+        look: look(&doc, text)?,
+        camera: camera(&doc.render.camera, text, dims.array().map(|n| n as f32 * h), size)?,
+        size,
+        config,
+    })
+}
+
+/// Overwrites `slot` where the file has a value.
+fn set<T: Into<U>, U>(slot: &mut U, value: Option<T>) {
+    if let Some(value) = value {
+        *slot = value.into();
+    }
+}
+
+fn config(doc: &Document, text: &Text) -> Result<Config> {
+    let cells = doc.domain.cells.as_ref();
+    let counts = cells.map_or(CELLS, |c| c.get_ref().0.map(|n| n.get() as usize));
+    let span = cells.map_or(0..0, Spanned::span);
+    let config = Config {
+        dims: Dims::new(counts).map_err(|e| text.problem(span.clone(), format!("domain.cells: {e}")))?,
+        h: doc.domain.voxel.map_or(VOXEL, Number::get),
+        sides: sides(&doc.domain.walls),
+        advection: advection(&doc.solver),
+        time: time_control(&doc.time, text)?,
+        threads: doc.solver.threads.map_or(0, |n| n.get() as usize),
+    };
+    let limit = doc.solver.memory_limit.map_or_else(memory::default_limit, |gib| gigabytes(gib.get()));
+    check_memory(&config, limit).map_err(|message| text.problem(span, message))?;
+    Ok(config)
+}
+
+fn check_memory(config: &Config, limit: u64) -> std::result::Result<(), String> {
+    let bytes = memory::estimate(config);
+    if bytes <= limit {
+        return Ok(());
+    }
+    let (need, limit) = (memory::human(bytes), memory::human(limit));
+    Err(format!(
+        "domain.cells: {:?} cells need about {need}, over the limit of {limit}; \
+         use fewer cells or raise solver.memory_limit",
+        config.dims.array()
+    ))
+}
+
+fn gigabytes(gib: f32) -> u64 {
+    (f64::from(gib) * f64::from(1 << 30)) as u64
+}
+
+/// Closed all around but for the top, unless the file says otherwise.
+fn sides(walls: &document::Walls) -> [[Side; 2]; 3] {
+    let defaults = [[Side::Closed; 2], [Side::Closed, Side::Open], [Side::Closed; 2]];
+    std::array::from_fn(|axis| {
+        std::array::from_fn(|end| match walls.sides[axis][end] {
+            None => defaults[axis][end],
+            Some(document::Side::Closed) => Side::Closed,
+            Some(document::Side::Open) => Side::Open,
+        })
+    })
+}
+
+fn advection(solver: &document::SolverTable) -> Advection {
+    match solver.advection {
+        None => Advection::default(),
+        Some(document::Advection::SemiLagrangian) => Advection::SemiLagrangian,
+        Some(document::Advection::Maccormack) => Advection::MacCormack,
+        Some(document::Advection::Cubic) => Advection::Cubic,
+    }
+}
+
+fn time_control(time: &document::Time, text: &Text) -> Result<TimeControl> {
+    if time.step.is_some() {
+        let other = [("cfl", time.cfl.as_ref().map(Spanned::span))];
+        let other =
+            other.into_iter().chain([("max_substeps", time.max_substeps.as_ref().map(Spanned::span))]);
+        for (key, span) in other {
+            if let Some(span) = span {
+                let message = format!("time.{key}: a fixed time.step is never cut; remove one of the two");
+                return Err(text.problem(span, message));
+            }
+        }
+        return Ok(TimeControl { max_substeps: 1, ..TimeControl::default() });
+    }
+    let mut control = TimeControl::default();
+    set(&mut control.cfl, time.cfl.as_ref().map(|x| *x.get_ref()));
+    set(&mut control.max_substeps, time.max_substeps.as_ref().map(|n| n.get_ref().get() as u32));
+    Ok(control)
+}
+
+fn time(time: &document::Time, text: &Text) -> Result<Time> {
+    let frame_rate = time.frame_rate.map_or(Time::default().frame_rate, Number::get);
+    let step = time.step.as_ref().map(|step| (step.get_ref().get(), step.span()));
+    if let Some((step, span)) = &step
+        && *step > 1.001 / frame_rate
+    {
+        let message = format!(
+            "time.step: {step} s is longer than a frame (1/{frame_rate} s); lower it or the frame_rate"
+        );
+        return Err(text.problem(span.clone(), message));
+    }
+    Ok(Time { frame_rate, step: step.map(|(step, _)| step) })
+}
+
+fn params(fluid: &document::Fluid, smoke: &document::Smokes) -> Params {
+    let mut params = Params::default();
+    set(&mut params.heat_buoyancy, fluid.heat_buoyancy);
+    set(&mut params.cooling, fluid.cooling);
+    set(&mut params.vorticity, fluid.vorticity);
+    set(&mut params.friction, fluid.friction);
+    for (smoke, read) in params.smoke.iter_mut().zip([&smoke.red, &smoke.green, &smoke.blue]) {
+        set_smoke(smoke, read);
+    }
+    params
+}
+
+fn set_smoke(smoke: &mut Smoke, read: &document::Smoke) {
+    set(&mut smoke.buoyancy, read.buoyancy);
+    set(&mut smoke.dissipation, read.dissipation);
+}
+
+/// The sources of the file, or the one of the empty file: a hot ball near the floor.
+fn sources(doc: &Document, text: &Text, dims: Dims, h: f32) -> Result<Vec<Source>> {
+    match &doc.source {
+        None => Ok(vec![default_source(dims, h)]),
+        Some(list) => list.iter().map(|read| source(read, text, dims, h)).collect(),
+    }
+}
+
+fn default_source(dims: Dims, h: f32) -> Source {
+    let [width, height, depth] = dims.array().map(|n| n as f32 * h);
+    let radius = (0.1 * width.min(depth)).max(h);
+    Source {
+        center: [0.5 * width, (1.5 * radius).min(0.5 * height), 0.5 * depth],
+        radius,
+        rate: [4.0, 0.0, 0.0, 60.0],
+        velocity: None,
+        start: 0.0,
+        stop: f32::INFINITY,
+    }
+}
+
+fn source(read: &document::Source, text: &Text, dims: Dims, h: f32) -> Result<Source> {
+    let mut source = default_source(dims, h);
+    if let Some(shape) = &read.shape {
+        let document::Shape::Sphere(sphere) = shape.get_ref();
+        (source.center, source.radius) = (sphere.center.get_ref().get(), sphere.radius.get_ref().get());
+        check_place(&source, dims, h).map_err(|(part, message)| {
+            let (key, span) = match part {
+                Part::Center => ("center", sphere.center.span()),
+                Part::Radius => ("radius", sphere.radius.span()),
+            };
+            text.problem(span, format!("source.shape.sphere.{key}: {message}"))
+        })?;
+    }
+    if let Some(emit) = &read.emit {
+        source.rate = [emit.red, emit.green, emit.blue, emit.heat].map(|rate| rate.map_or(0.0, Number::get));
+    }
+    source.velocity = read.velocity.map(Vector::get);
+    set(&mut source.start, read.start);
+    set(&mut source.stop, read.stop.as_ref().map(|stop| *stop.get_ref()));
+    match &read.stop {
+        Some(stop) if source.stop < source.start => {
+            let message = format!("source.stop: {} s is before the start at {} s", source.stop, source.start);
+            Err(text.problem(stop.span(), message))
+        }
+        _ => Ok(source),
+    }
+}
+
+/// Which key of a sphere is to blame.
+enum Part {
+    Center,
+    Radius,
+}
+
+/// A source must have a cell to work on.
+fn check_place(source: &Source, dims: Dims, h: f32) -> std::result::Result<(), (Part, String)> {
+    let extent = dims.array().map(|n| n as f32 * h);
+    let nearest = |axis: usize, to: f32| {
+        let cell = (to / h).floor().clamp(0.0, dims.array()[axis] as f32 - 1.0);
+        (cell + 0.5) * h
+    };
+    let distance =
+        |point: [f32; 3]| (0..3).map(|a| (point[a] - source.center[a]).powi(2)).sum::<f32>().sqrt();
+    let inside: [f32; 3] = std::array::from_fn(|a| source.center[a].clamp(0.0, extent[a]));
+    if distance(inside) >= source.radius {
+        let message = format!(
+            "the sphere lies outside the box, which spans [0, 0, 0] to {extent:?} metres; move it in"
+        );
+        return Err((Part::Center, message));
+    }
+    let cell: [f32; 3] = std::array::from_fn(|a| nearest(a, source.center[a]));
+    if distance(cell) >= source.radius {
+        let message = format!("the sphere holds no cell centre; make it larger than {} m", distance(cell));
+        return Err((Part::Radius, message));
+    }
+    Ok(())
+}
+
+fn look(doc: &Document, text: &Text) -> Result<Look> {
+    let read = &doc.render;
+    let mut look = Look::default();
+    for (slot, smoke) in look.colors.iter_mut().zip([&doc.smoke.red, &doc.smoke.green, &doc.smoke.blue]) {
+        set(slot, smoke.color.map(|c| c.0));
+    }
+    set(&mut look.samples, read.samples);
+    set(&mut look.exposure, read.exposure);
+    set(&mut look.background[0], read.background.top.map(|c| c.0));
+    set(&mut look.background[1], read.background.bottom.map(|c| c.0));
+    set(&mut look.floor, read.floor.map(|floor| floor.0));
+    set(&mut look.outline, read.outline);
+    set_medium(&mut look, &read.medium);
+    set_light(&mut look, &read.light, text)?;
+    Ok(look)
+}
+
+fn set_medium(look: &mut Look, read: &document::Medium) {
+    set(&mut look.extinction, read.extinction);
+    set(&mut look.anisotropy, read.anisotropy);
+    set(&mut look.glow, read.glow);
+    look.scattering = match read.scattering {
+        None => look.scattering,
+        Some(document::Scattering::Single) => Scattering::Single,
+        Some(document::Scattering::Octaves) => Scattering::Octaves,
+    };
+}
+
+fn set_light(look: &mut Look, read: &document::Lights, text: &Text) -> Result<()> {
+    set(&mut look.sun, read.sun.map(|c| c.0));
+    set(&mut look.sky, read.sky.map(|c| c.0));
+    set(&mut look.ground, read.ground.map(|c| c.0));
+    set(&mut look.light_scale, read.resolution);
+    let wanted = read.direction.as_ref().map_or(look.sun_direction, |d| d.get_ref().get());
+    let Some(unit) = normalized(wanted) else {
+        let span = read.direction.as_ref().map_or(0..0, Spanned::span);
+        return Err(text.problem(span, "render.light.direction: [0, 0, 0] points nowhere"));
+    };
+    look.sun_direction = unit;
+    Ok(())
+}
+
+/// `v` at length one, unless it has none.
+fn normalized(v: [f32; 3]) -> Option<[f32; 3]> {
+    let length = v.iter().map(|x| x * x).sum::<f32>().sqrt();
+    (length > 1e-12).then(|| v.map(|x| x / length))
+}
+
+fn camera(read: &document::Camera, text: &Text, extent: [f32; 3], size: [u32; 2]) -> Result<Camera> {
+    let fov = read.fov.map_or(FOV, Number::get);
+    let mut camera = framing(extent, fov, size[0] as f32 / size[1] as f32);
+    let vector = |value: &Option<Spanned<Vector>>| value.as_ref().map(|v| v.get_ref().get());
+    set(&mut camera.position, vector(&read.position));
+    set(&mut camera.target, vector(&read.target));
+    set(&mut camera.up, vector(&read.up));
+    let span = |value: &Option<Spanned<Vector>>| value.as_ref().map(Spanned::span);
+    let spans = [span(&read.position), span(&read.target), span(&read.up)];
+    check_camera(&camera).map_err(|message| {
+        let span: Range<usize> = spans.into_iter().flatten().next().unwrap_or(0..0);
+        text.problem(span, format!("render.camera: {message}"))
+    })?;
+    Ok(camera)
+}
+
+fn check_camera(camera: &Camera) -> std::result::Result<(), String> {
+    let ahead = normalized(std::array::from_fn(|a| camera.target[a] - camera.position[a]));
+    let Some(ahead) = ahead else {
+        return Err(format!("position and target are both {:?}; move one of them", camera.target));
+    };
+    let along = normalized(camera.up).map(|up| (0..3).map(|a| up[a] * ahead[a]).sum::<f32>());
+    match along {
+        Some(cosine) if cosine.abs() < 0.9999 => Ok(()),
+        _ => Err(format!("up {:?} must not point along the view; turn it", camera.up)),
+    }
+}
+
+/// A camera a little above and aside that has the whole box in the picture.
+fn framing(extent: [f32; 3], fov: f32, aspect: f32) -> Camera {
+    let mut camera = Camera { fov, ..Camera::framing(extent) };
+    camera.frame(extent);
+    // `frame` fits a square; an upright picture needs more distance.
+    let back = (1.0 / aspect).max(1.0);
+    camera.position =
+        std::array::from_fn(|a| camera.target[a] + back * (camera.position[a] - camera.target[a]));
+    camera
+}

@@ -1,0 +1,264 @@
+//! What the reader promises, one promise a test.
+
+use super::*;
+use crate::solver::{Advection, Side};
+
+fn error(text: &str) -> String {
+    Scene::parse("s.toml", text).unwrap_err().to_string()
+}
+
+fn load_error(text: &str, set: &[&str]) -> String {
+    let overrides: Vec<String> = set.iter().map(|s| (*s).to_owned()).collect();
+    Scene::read("s".into(), "s.toml", text, &overrides).unwrap_err().to_string()
+}
+
+fn with(text: &str, set: &[&str]) -> Scene {
+    let overrides: Vec<String> = set.iter().map(|s| (*s).to_owned()).collect();
+    Scene::read("s".into(), "s.toml", text, &overrides).unwrap()
+}
+
+/// The TOML blocks of the documentation.
+fn documented() -> Vec<&'static str> {
+    let doc = include_str!("../../docs/scene.md");
+    doc.split("```").filter_map(|block| block.strip_prefix("toml\n")).collect()
+}
+
+#[test]
+fn the_empty_file_is_a_plume() {
+    let scene = Scene::parse("empty", "").unwrap();
+    assert_eq!(scene.config.dims.array(), [96, 144, 96]);
+    assert_eq!(scene.config.sides[1], [Side::Closed, Side::Open]);
+    assert_eq!(scene.sources.len(), 1);
+    assert!(scene.sources[0].rate[0] > 0.0 && scene.sources[0].rate[3] > 0.0);
+    assert!(scene.solver().is_ok());
+}
+
+#[test]
+fn documented_defaults_are_the_defaults() {
+    let documented = Scene::parse("empty", documented()[0]).unwrap();
+    assert_eq!(documented, Scene::parse("empty", "").unwrap());
+}
+
+#[test]
+fn documented_options_act() {
+    let scene = Scene::parse("s", documented()[1]).unwrap();
+    assert_eq!(scene.time.step, Some(0.01));
+    assert_eq!(scene.config.time.max_substeps, 1);
+    assert_eq!(scene.sources[0].velocity, Some([0.0, 0.4, 0.0]));
+    assert_eq!(scene.camera.position, [1.5, 1.0, 3.0]);
+}
+
+/// Asks every table for a key that cannot be, and looks up the keys it says it knows.
+#[test]
+fn every_key_is_documented() {
+    let text: String = documented().concat();
+    let tables = [
+        "",
+        "domain",
+        "time",
+        "fluid",
+        "smoke",
+        "smoke.red",
+        "solver",
+        "render",
+        "render.background",
+        "render.medium",
+        "render.light",
+        "render.camera",
+        "domain.walls",
+        "source.0",
+        "source.0.emit",
+    ];
+    for table in tables {
+        let dot = if table.is_empty() { "" } else { "." };
+        let message = load_error("source = [{}]", &[&format!("{table}{dot}\"?\"=1")]);
+        let known = message.split("known here: ").nth(1).unwrap_or_else(|| panic!("{table}: {message}"));
+        for known in known.split(", ") {
+            let written =
+                [" = ", "]", ".", ",", ")"].iter().any(|tail| text.contains(&format!("{known}{tail}")));
+            assert!(written, "{table}.{known} is not documented");
+        }
+    }
+}
+
+#[test]
+fn every_number_acts() {
+    let base = Scene::parse("s", "source = [{}]").unwrap();
+    let changes = [
+        "domain.cells=[64, 96, 64]",
+        "domain.voxel=0.02",
+        "domain.walls=open",
+        "time.frame_rate=30",
+        "time.cfl=1",
+        "time.max_substeps=3",
+        "time.step=0.01",
+        "fluid.heat_buoyancy=0.5",
+        "fluid.cooling=1",
+        "fluid.vorticity=1",
+        "fluid.friction=1",
+        "smoke.red.buoyancy=-1",
+        "smoke.green.dissipation=1",
+        "smoke.blue.color=#ffffff",
+        "source.0.emit.green=2",
+        "source.0.velocity=[1, 0, 0]",
+        "source.0.start=1",
+        "source.0.stop=2",
+        "source.0.shape.sphere={ center=[0.3, 0.3, 0.3], radius=0.1 }",
+        "solver.advection=semi-lagrangian",
+        "solver.threads=1",
+        "render.size=[320, 240]",
+        "render.samples=2",
+        "render.exposure=1",
+        "render.outline=false",
+        "render.floor=false",
+        "render.background.top=#ffffff",
+        "render.background.bottom=#ffffff",
+        "render.medium.extinction=10",
+        "render.medium.anisotropy=0",
+        "render.medium.scattering=single",
+        "render.medium.glow=1",
+        "render.light.direction=[0, 1, 0]",
+        "render.light.sun=[1, 1, 1]",
+        "render.light.sky=[1, 1, 1]",
+        "render.light.ground=[1, 1, 1]",
+        "render.light.resolution=1",
+        "render.camera.position=[0, 0, 3]",
+        "render.camera.target=[0, 0, 0]",
+        "render.camera.up=[1, 0, 0]",
+        "render.camera.fov=50",
+    ];
+    for change in changes {
+        assert_ne!(with("source = [{}]", &[change]), base, "{change} does nothing");
+    }
+}
+
+#[test]
+fn an_error_has_line_column_key_and_advice() {
+    let text = "[fluid]\ncooling = 0.1\nvorticty = 0.5\n";
+    assert_eq!(error(text), "s.toml:3:1: unknown key `vorticty`; did you mean `vorticity`?");
+    assert_eq!(
+        error("[domain]\nvoxel = -0.01\n"),
+        "s.toml:2:9: domain.voxel: -0.01 is not a number above 0 (and at most 1e6)"
+    );
+    assert!(error("[domain]\nvoxel = \"1 cm\"\n").contains("s.toml:2:9: domain.voxel: invalid type: string"));
+    assert!(error("[domain\nvoxel = 1\n").starts_with("s.toml:1:8: "));
+    assert!(error("[solver]\nadvection = \"macormack\"").contains("unknown value `macormack`; did you mean"));
+}
+
+#[test]
+fn what_cannot_be_simulated_is_refused_where_it_stands() {
+    let cases = [
+        ("[domain]\ncells = [0, 8, 8]", "s.toml:2:10: domain.cells: 0 is not a whole number"),
+        ("[domain]\ncells = [8, 8]", "a list of 3 values is needed, this one has 2"),
+        ("[domain]\ncells = [8, 8, 8, 8]", "this one has 4"),
+        ("[domain]\nvoxel = nan", "s.toml:2:9: domain.voxel: NaN is not a number above 0"),
+        ("[domain]\nvoxel = inf", "domain.voxel: inf is not"),
+        ("[domain]\nwalls = { q = \"open\" }", "s.toml:2:11: unknown key `q`"),
+        ("[domain]\nwalls = \"opn\"", "unknown value `opn`; did you mean `open`?"),
+        ("[domain]\ncells = [65536, 65536, 65536]", "s.toml:2:9: domain.cells: "),
+        ("[domain]\ncells = [512, 512, 512]\n[solver]\nmemory_limit = 0.5", "over the limit of 512 MiB"),
+        ("[time]\nmax_substeps = 0", "s.toml:2:16: time.max_substeps: 0 is not a whole number from 1"),
+        ("[time]\nframe_rate = 0", "time.frame_rate: 0 is not a number above 0"),
+        ("[time]\nstep = 1.0", "s.toml:2:8: time.step: 1 s is longer than a frame"),
+        ("[time]\nstep = 0.01\ncfl = 1.0", "s.toml:3:7: time.cfl: a fixed time.step is never cut"),
+        (
+            "[[source]]\nshape = { sphere = { center = [5, 0, 0], radius = 0.1 } }",
+            "s.toml:2:31: source.shape",
+        ),
+        (
+            "[[source]]\nshape = { sphere = { center = [0.5, 0.5, 0.5], radius = -1 } }",
+            "-1 is not a number above 0",
+        ),
+        (
+            "[[source]]\nshape = { sphere = { center = [0.5, 0.5, 0.5], radius = 0.002 } }",
+            "holds no cell centre",
+        ),
+        ("[[source]]\nshape = { sphere = { center = [0.5, 0.5, 0.5] } }", "missing field `radius`"),
+        ("[[source]]\nshape = { ball = {} }", "unknown value `ball`; known here: sphere"),
+        ("[[source]]\nstart = 2\nstop = 1", "s.toml:3:8: source.stop: 1 s is before the start"),
+        ("[render]\ncamera = { fov = 0 }", "render.camera.fov: 0 is not an angle"),
+        ("[render]\ncamera = { position = [1, 1, 1], target = [1, 1, 1] }", "are both"),
+        ("[render]\ncamera = { position = [0, 0, 3], target = [0, 0, 0], up = [0, 0, 1] }", "along the view"),
+        ("[render]\nlight = { direction = [0, 0, 0] }", "points nowhere"),
+        ("[render]\nsize = [0, 10]", "0 is not a whole number from 1"),
+        ("[render]\nfloor = true", "give the floor a colour"),
+        ("[smoke.red]\ncolor = [2, 0, 0]", "2 is not a number from 0 to 1"),
+    ];
+    for (text, wanted) in cases {
+        let message = error(text);
+        assert!(message.contains(wanted), "{text:?}\n gave {message}\n not {wanted}");
+        assert!(!message.contains('\n'), "{message:?} is more than one line");
+    }
+}
+
+#[test]
+fn overrides_reach_every_kind_of_key() {
+    let text = "[fluid]\nvorticity = 0.1\n[[source]]\n[[source]]\nemit = { red = 1 }\n";
+    let scene = with(
+        text,
+        &[
+            "fluid.vorticity=0.7",
+            "domain.cells=[32, 32, 32]",
+            "domain.walls.x_min=open",
+            "solver.advection=semi-lagrangian",
+            "smoke.red.color=#ff0000",
+            "source.1.emit.red=3",
+            "source.2.emit.blue=5",
+            "fluid.vorticity = 0.8",
+        ],
+    );
+    assert_eq!(scene.params.vorticity, 0.8, "the last override wins");
+    assert_eq!(scene.config.dims.array(), [32; 3]);
+    assert_eq!(scene.config.sides[0], [Side::Open, Side::Closed]);
+    assert_eq!(scene.config.advection, Advection::SemiLagrangian);
+    assert_eq!(scene.look.colors[0], [1.0, 0.0, 0.0]);
+    assert_eq!(scene.sources.len(), 3);
+    assert_eq!([scene.sources[1].rate[0], scene.sources[2].rate[2]], [3.0, 5.0]);
+}
+
+#[test]
+fn a_bad_override_names_itself() {
+    let cases = [
+        ("fluid.vorticty=1", "--set fluid.vorticty=1:1:7: unknown key `vorticty`; did you mean `vorticity`?"),
+        ("fluid.vorticity=-1", "--set fluid.vorticity=-1:1:17: fluid.vorticity: -1 is not"),
+        ("fluid.vorticity", "an override is written key=value"),
+        ("=3", "--set =3:1:1: "),
+        ("source.5.emit.red=1", "`source` is a list of 1: `5` is not an index from 0"),
+        ("source.x=1", "`x` is not an index"),
+        ("fluid.cooling.x=1", "`cooling` is a value, not a table"),
+        ("source.0.shape.sphere={ center = [9, 9, 9], radius = 0.1 }", "--set source.0"),
+    ];
+    for (set, wanted) in cases {
+        let message = load_error("[fluid]\ncooling = 0.1\n[[source]]\n", &["time.frame_rate=30", set]);
+        assert!(message.contains(wanted), "{set}\n gave {message}\n not {wanted}");
+    }
+}
+
+#[test]
+fn an_error_of_the_file_stays_in_the_file_when_there_are_overrides() {
+    let message = load_error("[fluid]\nvorticty = 1\n", &["domain.voxel=0.02", "fluid.cooling=1"]);
+    assert!(message.starts_with("s.toml:2:1: "), "{message}");
+}
+
+#[test]
+fn a_missing_scene_says_what_there_is() {
+    let message = Scene::load("plum", &[]).unwrap_err().to_string();
+    assert!(message.contains("built-in scenes are plume, colors; did you mean `plume`?"), "{message}");
+}
+
+#[test]
+fn a_fixed_step_divides_the_frame() {
+    let time = |step| Time { frame_rate: 25.0, step };
+    assert_eq!(time(None).steps_per_frame(), (1, 0.04));
+    assert_eq!(time(Some(0.01)).steps_per_frame(), (4, 0.01));
+    assert_eq!(time(Some(0.011)).steps_per_frame(), (4, 0.01));
+}
+
+proptest::proptest! {
+    /// Whatever is in the file, reading it ends with a scene or an error.
+    #[test]
+    fn no_text_makes_the_reader_panic(text in "[\\[\\]a-z_=\\.\"{}0-9, \n#-]{0,80}", set in "[a-z0-9.=\\[\\]\"# -]{0,24}") {
+        let _ = Scene::read("s".into(), "s", &text, std::slice::from_ref(&set));
+        let _ = Scene::read("s".into(), "s", include_str!("../../scenes/plume.toml"), &[set]);
+    }
+}

@@ -1,0 +1,208 @@
+//! The text of a scene with its overrides, read into a [`Document`]; every error finds its way back to
+//! the line it came from.
+//!
+//! An override is parsed behind as much white space as there is text before it, so that its spans
+//! lie past the end of the file and of the overrides before it: a span alone tells whose it is.
+
+use std::ops::Range;
+
+use serde::Deserialize;
+use toml::Spanned;
+use toml::de::{DeString, DeTable, DeValue, Deserializer, Error};
+
+use super::document::Document;
+use super::error::{Problem, closest};
+
+/// A scene file and the overrides that apply to it.
+pub struct Text {
+    /// `(name, text)`: the file first, then each override.
+    parts: Vec<(String, String)>,
+}
+
+type Result<T> = std::result::Result<T, Box<Problem>>;
+
+impl Text {
+    /// The scene `text`, called `name` in errors, with `key=value` overrides.
+    pub fn new(name: &str, text: &str, overrides: &[String]) -> Self {
+        let mut parts = vec![(name.to_owned(), text.to_owned())];
+        parts.extend(overrides.iter().map(|o| (format!("--set {o}"), in_toml(o))));
+        Self { parts }
+    }
+
+    /// The document, overrides applied.
+    pub fn read(&self) -> Result<Document> {
+        let padded: Vec<String> = (0..self.parts.len()).map(|part| self.padded(part)).collect();
+        let mut root = self.parse(&padded[0])?;
+        for (part, text) in padded.iter().enumerate().skip(1) {
+            self.apply(&mut root, part, text)?;
+        }
+        Document::deserialize(Deserializer::from(root.clone())).map_err(|e| self.explain(&e, root.get_ref()))
+    }
+
+    /// A problem at `span`, which may lie in the file or in an override.
+    pub fn problem(&self, span: Range<usize>, message: impl Into<String>) -> Box<Problem> {
+        let part = (0..self.parts.len()).rev().find(|&p| self.base(p) <= span.start).unwrap_or(0);
+        let (name, text) = &self.parts[part];
+        let base = self.base(part);
+        Box::new(Problem::new(name, text, span.start - base..span.end.saturating_sub(base), message.into()))
+    }
+
+    /// Where the spans of a part begin.
+    fn base(&self, part: usize) -> usize {
+        self.parts[..part].iter().map(|(_, text)| text.len() + 1).sum()
+    }
+
+    fn padded(&self, part: usize) -> String {
+        " ".repeat(self.base(part)) + &self.parts[part].1
+    }
+
+    fn parse<'t>(&self, text: &'t str) -> Result<Spanned<DeTable<'t>>> {
+        DeTable::parse(text).map_err(|e| self.problem(e.span().unwrap_or(0..0), e.message()))
+    }
+
+    /// Sets the one value of an override in `root`.
+    fn apply<'t>(&self, root: &mut Spanned<DeTable<'t>>, part: usize, text: &'t str) -> Result<()> {
+        let all = self.base(part)..text.len();
+        let malformed = || self.problem(all.clone(), "an override is written key=value");
+        let depth = key_depth(&self.parts[part].1).ok_or_else(malformed)?;
+        let mut path = Vec::with_capacity(depth);
+        let mut value = Spanned::new(all.clone(), DeValue::Table(self.parse(text)?.into_inner()));
+        while path.len() < depth {
+            let (name, inner) = only_entry(value.into_inner()).ok_or_else(malformed)?;
+            path.push(name);
+            value = inner;
+        }
+        self.set(root.get_mut(), &path, value)
+    }
+
+    /// Puts `value` at `path` below `table`, making the tables on the way.
+    fn set<'t>(
+        &self,
+        table: &mut DeTable<'t>,
+        path: &[Spanned<DeString<'t>>],
+        value: Spanned<DeValue<'t>>,
+    ) -> Result<()> {
+        let (key, rest) = path.split_first().expect("a key has at least one part");
+        if rest.is_empty() {
+            // Removed first: replacing alone would keep the old key and its span.
+            table.remove(key.get_ref().as_ref());
+            table.insert(key.clone(), value);
+            return Ok(());
+        }
+        let fresh = || Spanned::new(key.span(), DeValue::Table(DeTable::new()));
+        let inner = table.entry(key.clone()).or_insert_with(fresh);
+        match inner.get_mut() {
+            DeValue::Table(inner) => self.set(inner, rest, value),
+            DeValue::Array(items) => self.set_item(items, key.get_ref(), rest, value),
+            _ => Err(self.problem(key.span(), format!("`{}` is a value, not a table", key.get_ref()))),
+        }
+    }
+
+    /// Puts `value` into the element of a list that `path` begins with; one past the end appends.
+    fn set_item<'t>(
+        &self,
+        items: &mut toml::de::DeArray<'t>,
+        list: &str,
+        path: &[Spanned<DeString<'t>>],
+        value: Spanned<DeValue<'t>>,
+    ) -> Result<()> {
+        let (index, rest) = (&path[0], &path[1..]);
+        let at = index.get_ref().parse::<usize>().ok().filter(|&at| at <= items.len());
+        let Some(at) = at else {
+            let count = items.len();
+            let message =
+                format!("`{list}` is a list of {count}: `{}` is not an index from 0", index.get_ref());
+            return Err(self.problem(index.span(), message));
+        };
+        if at == items.len() {
+            items.push(Spanned::new(index.span(), DeValue::Table(DeTable::new())));
+        }
+        let item = items.get_mut(at).expect("an index in range");
+        match (rest.is_empty(), item.get_mut()) {
+            (true, _) => *item = value,
+            (false, DeValue::Table(table)) => return self.set(table, rest, value),
+            (false, _) => return Err(self.problem(index.span(), format!("`{list}` holds plain values"))),
+        }
+        Ok(())
+    }
+
+    /// The reader's error in our words, with the key it is about.
+    fn explain(&self, error: &Error, root: &DeTable) -> Box<Problem> {
+        let span = error.span().unwrap_or(0..0);
+        let message = unknown_word(error.message()).unwrap_or_else(|| error.message().to_owned());
+        match path_to(root, &span) {
+            Some(path) => self.problem(span, format!("{path}: {message}")),
+            None => self.problem(span, message),
+        }
+    }
+}
+
+/// The override as TOML: a value that is none, such as a bare word or `#ff8800`, is taken as a string.
+fn in_toml(text: &str) -> String {
+    if DeTable::parse(text).is_ok() {
+        return text.to_owned();
+    }
+    let word = |value: &str| !value.is_empty() && !value.contains(['"', '\'', '[', '{', '\n', '\\']);
+    match text.split_once('=') {
+        Some((key, value)) if word(value.trim()) => format!("{key}=\"{}\"", value.trim()),
+        _ => text.to_owned(),
+    }
+}
+
+/// How many parts the dotted key of `key=value` has, if that is what the text is.
+fn key_depth(text: &str) -> Option<usize> {
+    let (key, _) = text.split_once('=')?;
+    let zero = format!("{}=0", key.trim_end());
+    let mut value = DeValue::Table(DeTable::parse(&zero).ok()?.into_inner());
+    let mut depth = 0;
+    while matches!(value, DeValue::Table(_)) {
+        value = only_entry(value)?.1.into_inner();
+        depth += 1;
+    }
+    Some(depth)
+}
+
+/// The key and value of a table of one entry.
+fn only_entry(value: DeValue) -> Option<(Spanned<DeString>, Spanned<DeValue>)> {
+    let DeValue::Table(table) = value else { return None };
+    (table.len() == 1).then(|| table.into_iter().next()).flatten()
+}
+
+/// ``unknown field `a`, expected one of `b`, `c` `` as a suggestion of what was meant.
+fn unknown_word(message: &str) -> Option<String> {
+    let kind = ["field", "variant"].into_iter().find(|k| message.starts_with(&format!("unknown {k} ")))?;
+    let mut quoted = message.split('`').skip(1).step_by(2);
+    let word = quoted.next()?;
+    let known: Vec<&str> = quoted.collect();
+    let what = if kind == "field" { "unknown key" } else { "unknown value" };
+    let hint = match closest(word, known.iter().copied()) {
+        Some(meant) => format!("did you mean `{meant}`?"),
+        None => format!("known here: {}", known.join(", ")),
+    };
+    Some(format!("{what} `{word}`; {hint}"))
+}
+
+/// The dotted key of the innermost value that holds `span`.
+fn path_to(table: &DeTable, span: &Range<usize>) -> Option<String> {
+    table.iter().find_map(|(key, value)| {
+        if key.span() == *span {
+            return None; // An unknown key names itself.
+        }
+        let inner = match value.get_ref() {
+            DeValue::Table(table) => path_to(table, span),
+            DeValue::Array(items) => items.iter().enumerate().find_map(|(i, item)| {
+                let DeValue::Table(table) = item.get_ref() else { return None };
+                path_to(table, span).map(|path| format!("{i}.{path}"))
+            }),
+            _ => None,
+        };
+        let here = || holds(value, span).then(String::new);
+        let tail = inner.map(|path| format!(".{path}")).or_else(here)?;
+        Some(format!("{}{tail}", key.get_ref()))
+    })
+}
+
+fn holds(value: &Spanned<DeValue>, span: &Range<usize>) -> bool {
+    let own = value.span();
+    own.start <= span.start && span.end <= own.end && !matches!(value.get_ref(), DeValue::Table(_))
+}

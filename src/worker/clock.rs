@@ -1,0 +1,162 @@
+//! Pacing: simulated seconds against wall seconds.
+
+use std::time::{Duration, Instant};
+
+/// A delay up to this long is made up for by taking the next steps sooner; more than that is given up,
+/// so that a solver that was slow for a while does not race afterwards.
+const CATCH_UP: Duration = Duration::from_millis(100);
+
+/// Weight of the newest step in the running mean of the speed: about the last eight steps count.
+const NEWEST: f64 = 0.125;
+
+/// Says when the next step is due, so that simulated time keeps up with wall time, and by how much it
+/// could not. No step is ever skipped: a solver that is too slow runs without a pause and falls behind.
+///
+/// The present is always handed in, never read here.
+#[derive(Clone, Debug)]
+pub struct Clock {
+    dt: f64,
+    due: Instant,
+    given_up: Duration,
+    last: Option<Instant>,
+    speed: f64,
+}
+
+impl Clock {
+    /// A clock for steps of `dt` seconds, the first one due `now`.
+    pub fn new(dt: f32, now: Instant) -> Self {
+        Self { dt: f64::from(dt), due: now, given_up: Duration::ZERO, last: None, speed: 0.0 }
+    }
+
+    /// Length of a step \[s\].
+    pub fn dt(&self) -> f32 {
+        self.dt as f32
+    }
+
+    /// Changes the length of the steps to come.
+    pub fn set_dt(&mut self, dt: f32) {
+        self.dt = f64::from(dt);
+    }
+
+    /// Forgets the delay: time begins anew.
+    pub fn reset(&mut self, now: Instant) {
+        *self = Self::new(self.dt(), now);
+    }
+
+    /// Goes on after a pause: the time that passed meanwhile does not count.
+    pub fn resume(&mut self, now: Instant) {
+        self.due = now;
+        self.last = None;
+    }
+
+    /// When the next step is to begin.
+    pub fn due(&self) -> Instant {
+        self.due
+    }
+
+    /// A step has just ended.
+    pub fn stepped(&mut self, now: Instant) {
+        self.measure_speed(now);
+        self.due += Duration::from_secs_f64(self.dt);
+        let late = now.saturating_duration_since(self.due);
+        if late > CATCH_UP {
+            self.given_up += late - CATCH_UP;
+            self.due = now - CATCH_UP;
+        }
+    }
+
+    fn measure_speed(&mut self, now: Instant) {
+        if let Some(last) = self.last {
+            let newest = self.dt / now.saturating_duration_since(last).as_secs_f64().max(1e-6);
+            let first = self.speed == 0.0;
+            self.speed = if first { newest } else { self.speed + NEWEST * (newest - self.speed) };
+        }
+        self.last = Some(now);
+    }
+
+    /// By how much the simulated clock is behind the wall clock, pauses left out \[s\].
+    pub fn lag(&self, now: Instant) -> f64 {
+        (self.given_up + now.saturating_duration_since(self.due)).as_secs_f64()
+    }
+
+    /// Simulated seconds per wall second over the last steps; 0 before two of them were taken.
+    pub fn speed(&self) -> f64 {
+        self.speed
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn ms(n: u64) -> Duration {
+        Duration::from_millis(n)
+    }
+
+    #[test]
+    fn a_fast_solver_waits_for_the_wall_clock() {
+        let start = Instant::now();
+        let mut clock = Clock::new(0.04, start);
+        for n in 1..=50 {
+            let begin = clock.due();
+            clock.stepped(begin + ms(10));
+            let ahead = clock.due() - start;
+            assert!(ahead.abs_diff(ms(40 * n)) < ms(1), "step {n} is due after {ahead:?}");
+        }
+        assert!(clock.lag(clock.due()) < 1e-9);
+        assert!((clock.speed() - 1.0).abs() < 1e-3, "speed {}", clock.speed());
+    }
+
+    #[test]
+    fn a_slow_solver_never_waits_and_reports_its_delay() {
+        let start = Instant::now();
+        let mut clock = Clock::new(0.04, start);
+        let mut now = start;
+        for _ in 0..100 {
+            now += ms(100);
+            clock.stepped(now);
+            assert!(clock.due() <= now, "it must not wait while it is behind");
+        }
+        let behind = clock.lag(now);
+        assert!((behind - 6.0).abs() < 1e-3, "10 s of wall time, 4 s simulated: behind by {behind}");
+        assert!((clock.speed() - 0.4).abs() < 1e-3, "speed {}", clock.speed());
+    }
+
+    #[test]
+    fn a_short_delay_is_caught_up_and_a_long_one_is_not() {
+        let start = Instant::now();
+        let mut clock = Clock::new(0.04, start);
+        let due = |clock: &Clock, at: u64| clock.due().duration_since(start).abs_diff(ms(at)) < ms(1);
+        clock.stepped(start + ms(90));
+        assert!(due(&clock, 40), "50 ms late: the next one begins at once");
+        clock.stepped(start + ms(92));
+        clock.stepped(start + ms(94));
+        assert!(due(&clock, 120), "caught up");
+
+        clock.stepped(start + ms(5000));
+        clock.stepped(start + ms(5002));
+        clock.stepped(start + ms(5004));
+        clock.stepped(start + ms(5006));
+        assert!(clock.due() > start + ms(5006), "only the last {CATCH_UP:?} are raced for");
+    }
+
+    #[test]
+    fn a_pause_is_no_delay() {
+        let start = Instant::now();
+        let mut clock = Clock::new(0.04, start);
+        clock.stepped(start + ms(10));
+        clock.resume(start + ms(60_000));
+        assert_eq!(clock.due(), start + ms(60_000));
+        assert!(clock.lag(start + ms(60_000)) < 1e-9);
+    }
+
+    #[test]
+    fn a_reset_forgets_the_delay() {
+        let start = Instant::now();
+        let mut clock = Clock::new(0.04, start);
+        clock.stepped(start + ms(9000));
+        assert!(clock.lag(start + ms(9000)) > 8.0);
+        clock.reset(start + ms(9000));
+        assert!(clock.lag(start + ms(9000)) < 1e-9);
+    }
+}

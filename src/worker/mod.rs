@@ -1,0 +1,95 @@
+//! The thread that owns a running solver. Commands go in, the newest snapshot comes out, and whoever
+//! shows the smoke never waits for a step:
+//!
+//! - [`Command`]s travel through a channel and merge on arrival: the newest parameters win, dabs of the
+//!   cursor add up without loss, a clear drops the dabs before it;
+//! - [`Snapshot`]s and the [`Status`] come back through triple buffers, so neither side ever blocks, and
+//!   the three snapshots are reused: nothing is allocated for a step;
+//! - `wake` is called after each of them, from the worker's thread.
+//!
+//! Three clocks: *wall*, *simulated* (`Snapshot::time` as the solver stands) and *shown* (`Snapshot::time`
+//! of what is on the screen). While it runs, the worker paces the simulated clock to the wall clock, see
+//! [`Clock`]. Knows nothing of OpenGL, windows or files.
+
+mod clock;
+mod command;
+pub mod limits;
+mod simulation;
+mod status;
+mod thread;
+
+use std::thread::JoinHandle;
+
+use triple_buffer::Output;
+
+use crate::grid::Dims;
+use crate::snapshot::Snapshot;
+
+pub use clock::Clock;
+pub use command::{Batch, Builder, Command};
+pub use simulation::Simulation;
+pub use status::{State, Status};
+
+/// A running simulation: the near end of the thread that owns it.
+///
+/// Dropping it cancels the step under way and waits for the thread.
+pub struct Worker {
+    commands: command::Sender,
+    snapshots: Output<Snapshot>,
+    status: Output<Status>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Worker {
+    /// Starts a thread that owns `simulation`, paused at the instant it stands at.
+    ///
+    /// `dt` is the length of a step \[s\], and the wall time it is given while running. `wake` is called
+    /// from the worker's thread whenever a newer snapshot or status can be read.
+    pub fn spawn(simulation: impl Simulation + 'static, dt: f32, wake: impl Fn() + Send + 'static) -> Self {
+        let (sender, inbox) = command::channel();
+        let (snapshot_in, snapshots) = triple_buffer::triple_buffer(&Snapshot::empty(NOTHING, 1.0));
+        let (status_in, status) = triple_buffer::triple_buffer(&Status::default());
+        let outputs = thread::Outputs { snapshots: snapshot_in, status: status_in, wake: Box::new(wake) };
+        let engine = thread::Engine::new(Box::new(simulation), dt, inbox, outputs);
+        let thread = std::thread::Builder::new()
+            .name("solver".into())
+            .spawn(move || engine.run())
+            .expect("the system has no thread left for the solver");
+        Self { commands: sender, snapshots, status, thread: Some(thread) }
+    }
+
+    /// Sends a command; never waits. Commands that make the step under way pointless (cancel, clear,
+    /// load, quit) also cut it short.
+    pub fn send(&self, command: Command) {
+        self.commands.send(command);
+    }
+
+    /// The newest snapshot, if it is newer than at the last call.
+    pub fn latest(&mut self) -> Option<&Snapshot> {
+        self.snapshots.update().then_some(self.snapshots.output_buffer())
+    }
+
+    /// The snapshot [`Self::latest`] gave last; a box of one empty cell before the first.
+    pub fn shown(&self) -> &Snapshot {
+        self.snapshots.output_buffer()
+    }
+
+    /// What the thread does now.
+    pub fn status(&mut self) -> &Status {
+        self.status.read()
+    }
+}
+
+/// The box of the snapshots before the first one is taken.
+const NOTHING: Dims = Dims { nx: 1, ny: 1, nz: 1 };
+
+impl Drop for Worker {
+    fn drop(&mut self) {
+        self.send(Command::Quit);
+        if let Some(thread) = self.thread.take()
+            && thread.join().is_err()
+        {
+            tracing::error!("the solver thread ended in a panic outside the solver");
+        }
+    }
+}

@@ -1,0 +1,57 @@
+//! What the worker asks of the thing it runs: the solver's own verbs.
+
+use std::sync::atomic::AtomicBool;
+
+use crate::snapshot::Snapshot;
+use crate::solver::{Dab, Params, Solver, SolverError, Source};
+
+/// Something that can be stepped, edited and looked at. [`Solver`] is the one that ships; tests put others
+/// in its place, which are slow or which fail on purpose.
+pub trait Simulation: Send {
+    /// The constants of the model.
+    fn params(&self) -> &Params;
+    /// Changes the constants of the model from the next step on.
+    fn set_params(&mut self, params: Params);
+    /// Changes the sources from the next step on.
+    fn set_sources(&mut self, sources: Vec<Source>);
+    /// Adds one dab of the cursor now.
+    fn dab(&mut self, dab: &Dab);
+    /// Back to air at rest at time zero.
+    fn clear(&mut self);
+    /// Advances by `dt` seconds, or stops early with [`SolverError::Cancelled`] once `cancel` is raised.
+    fn step(&mut self, dt: f32, cancel: &AtomicBool) -> Result<(), SolverError>;
+    /// Writes the present instant into `into`, whose memory is reused; its serial is left alone.
+    fn capture(&self, into: &mut Snapshot, with_velocity: bool);
+}
+
+impl Simulation for Solver {
+    fn params(&self) -> &Params {
+        Solver::params(self)
+    }
+
+    fn set_params(&mut self, params: Params) {
+        Solver::set_params(self, params);
+    }
+
+    fn set_sources(&mut self, sources: Vec<Source>) {
+        Solver::set_sources(self, sources);
+    }
+
+    fn dab(&mut self, dab: &Dab) {
+        Solver::dab(self, dab);
+    }
+
+    fn clear(&mut self) {
+        Solver::clear(self);
+    }
+
+    fn step(&mut self, dt: f32, cancel: &AtomicBool) -> Result<(), SolverError> {
+        Solver::step(self, dt, cancel).map(|_| ())
+    }
+
+    fn capture(&self, into: &mut Snapshot, with_velocity: bool) {
+        let serial = into.serial;
+        into.capture(self, with_velocity);
+        into.serial = serial;
+    }
+}

@@ -1,0 +1,253 @@
+//! The loop of the worker's thread.
+
+use std::any::Any;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::time::{Duration, Instant};
+
+use triple_buffer::Input;
+
+use super::command::{Batch, Builder, Inbox, Patience};
+use super::{Clock, Simulation, State, Status, limits};
+use crate::snapshot::Snapshot;
+use crate::solver::SolverError;
+
+/// Edits made while running are shown with the next step, unless that is further away than this.
+const SOON: Duration = Duration::from_millis(60);
+
+/// Where results go.
+pub(super) struct Outputs {
+    pub(super) snapshots: Input<Snapshot>,
+    pub(super) status: Input<Status>,
+    pub(super) wake: Box<dyn Fn() + Send>,
+}
+
+/// Everything the thread owns.
+pub(super) struct Engine {
+    /// `None` after it broke down.
+    simulation: Option<Box<dyn Simulation>>,
+    inbox: Inbox,
+    outputs: Outputs,
+    clock: Clock,
+    status: Status,
+    running: bool,
+    steps: u32,
+    with_velocity: bool,
+    serial: u64,
+    /// The fields differ from the last snapshot.
+    dirty: bool,
+    /// State and trouble as last written.
+    told: (State, Option<String>),
+}
+
+impl Engine {
+    pub(super) fn new(simulation: Box<dyn Simulation>, dt: f32, inbox: Inbox, outputs: Outputs) -> Self {
+        let dt = limits::step(dt, 1.0 / 24.0);
+        Self {
+            simulation: Some(simulation),
+            inbox,
+            outputs,
+            clock: Clock::new(dt, Instant::now()),
+            status: Status::default(),
+            running: false,
+            steps: 0,
+            with_velocity: false,
+            serial: 0,
+            dirty: true,
+            told: (State::Paused, None),
+        }
+    }
+
+    /// Works until it is told to quit. A panic of the simulation ends the simulation, not the thread.
+    pub(super) fn run(mut self) {
+        self.guarded(Self::show);
+        loop {
+            let batch = self.inbox.collect(self.patience());
+            if batch.quit {
+                return;
+            }
+            self.guarded(|engine| engine.cycle(batch));
+        }
+    }
+
+    fn guarded(&mut self, work: impl FnOnce(&mut Self)) {
+        // Whatever the panic left half done is in the simulation, which is dropped, or in a snapshot that
+        // was not yet handed out.
+        if let Err(panic) = catch_unwind(AssertUnwindSafe(|| work(self))) {
+            self.break_down(message(panic.as_ref()));
+        }
+    }
+
+    fn break_down(&mut self, why: String) {
+        let broken = self.simulation.take();
+        if catch_unwind(AssertUnwindSafe(|| drop(broken))).is_err() {
+            tracing::warn!("the simulation that broke down could not be taken apart");
+        }
+        (self.running, self.steps, self.dirty) = (false, 0, false);
+        self.status.state = State::Failed(why);
+        self.report();
+    }
+
+    fn patience(&self) -> Patience {
+        match (&self.simulation, self.steps, self.running) {
+            (None, ..) => Patience::Forever,
+            (_, 1.., _) => Patience::None,
+            (_, 0, true) => Patience::Until(self.clock.due()),
+            (_, 0, false) => Patience::Forever,
+        }
+    }
+
+    /// One turn: carry out what was asked for, take the step that is due, show what changed.
+    fn cycle(&mut self, batch: Batch) {
+        self.carry_out(batch);
+        let stepped = self.step_is_due();
+        if stepped {
+            self.step();
+        }
+        if self.dirty && (stepped || !self.step_is_near()) {
+            self.show();
+        } else {
+            self.report();
+        }
+    }
+
+    fn step_is_due(&self) -> bool {
+        self.simulation.is_some() && (self.steps > 0 || (self.running && Instant::now() >= self.clock.due()))
+    }
+
+    /// The next step will show the edits soon enough.
+    fn step_is_near(&self) -> bool {
+        self.running && self.clock.due().saturating_duration_since(Instant::now()) < SOON
+    }
+
+    fn carry_out(&mut self, batch: Batch) {
+        self.set_velocity(batch.velocity);
+        if let Some((builder, dt)) = batch.load {
+            self.load(builder, dt);
+        }
+        let Some(simulation) = &mut self.simulation else {
+            return;
+        };
+        if batch.clear {
+            simulation.clear();
+            self.clock.reset(Instant::now());
+            self.status.lag = 0.0;
+            self.dirty = true;
+        }
+        if let Some(params) = batch.params {
+            let safe = limits::params(&params, simulation.params());
+            simulation.set_params(safe);
+        }
+        if let Some(sources) = batch.sources {
+            simulation.set_sources(limits::sources(sources));
+        }
+        batch.dabs.iter().for_each(|dab| simulation.dab(dab));
+        self.dirty |= !batch.dabs.is_empty();
+        self.set_pace(batch.step, batch.run, batch.steps);
+    }
+
+    fn load(&mut self, builder: Builder, dt: f32) {
+        match builder() {
+            Ok(simulation) => {
+                self.simulation = Some(simulation);
+                self.clock = Clock::new(limits::step(dt, self.clock.dt()), Instant::now());
+                self.running = false;
+                (self.status.lag, self.status.trouble) = (0.0, None);
+                self.dirty = true;
+            }
+            Err(error) => self.status.trouble = Some(format!("cannot load it: {error}")),
+        }
+    }
+
+    fn set_pace(&mut self, step: Option<f32>, run: Option<bool>, steps: u32) {
+        if let Some(dt) = step {
+            self.clock.set_dt(limits::step(dt, self.clock.dt()));
+        }
+        if let Some(run) = run {
+            if run && !self.running {
+                self.clock.resume(Instant::now());
+            }
+            self.running = run;
+            self.steps = 0;
+        }
+        self.steps += steps;
+    }
+
+    fn set_velocity(&mut self, wanted: Option<bool>) {
+        let wanted = wanted.unwrap_or(self.with_velocity);
+        self.dirty |= wanted && !self.with_velocity;
+        self.with_velocity = wanted;
+    }
+
+    fn step(&mut self) {
+        let Some(simulation) = &mut self.simulation else {
+            return;
+        };
+        self.status.stepping = true;
+        self.outputs.status.write(self.status.clone());
+        let begin = Instant::now();
+        let result = simulation.step(self.clock.dt(), self.inbox.cancelled());
+        self.status.stepping = false;
+        match result {
+            Ok(()) => self.finish_step(begin),
+            // Whoever cancelled says what comes next; until then the fields are as the step left them.
+            Err(SolverError::Cancelled) => self.dirty = true,
+            Err(error) => self.break_down(error.to_string()),
+        }
+    }
+
+    fn finish_step(&mut self, begin: Instant) {
+        let now = Instant::now();
+        self.status.step = now - begin;
+        self.dirty = true;
+        if self.steps > 0 {
+            self.steps -= 1;
+        } else {
+            self.clock.stepped(now);
+        }
+    }
+
+    /// Makes a snapshot of the present instant and hands it out.
+    fn show(&mut self) {
+        let Some(simulation) = &self.simulation else {
+            return self.report();
+        };
+        let begin = Instant::now();
+        let slot = self.outputs.snapshots.input_buffer_mut();
+        simulation.capture(slot, self.with_velocity);
+        self.serial += 1;
+        slot.serial = self.serial;
+        self.status.simulated = slot.time;
+        self.outputs.snapshots.publish();
+        self.status.capture = begin.elapsed();
+        self.dirty = false;
+        self.write_status();
+        (self.outputs.wake)();
+    }
+
+    /// Hands out the status; wakes whoever waits for it if there is news in it.
+    fn report(&mut self) {
+        let told = self.told.clone();
+        self.write_status();
+        if self.told != told {
+            (self.outputs.wake)();
+        }
+    }
+
+    fn write_status(&mut self) {
+        if self.simulation.is_some() {
+            self.status.state = if self.running { State::Running } else { State::Paused };
+        }
+        if self.running {
+            self.status.lag = self.clock.lag(Instant::now());
+        }
+        self.status.speed = self.clock.speed();
+        self.told = (self.status.state.clone(), self.status.trouble.clone());
+        self.outputs.status.write(self.status.clone());
+    }
+}
+
+fn message(panic: &(dyn Any + Send)) -> String {
+    let text = panic.downcast_ref::<&str>().map(|s| (*s).to_owned());
+    let text = text.or_else(|| panic.downcast_ref::<String>().cloned());
+    text.unwrap_or_else(|| "a panic without a message".to_owned())
+}

@@ -1,0 +1,261 @@
+//! The command as a user meets it: exit codes, messages, files.
+
+use std::path::Path;
+use std::process::{Command, Output, Stdio};
+use std::time::{Duration, Instant};
+
+/// A small scene that renders in a moment.
+const SMALL: &[&str] = &["--set", "domain.cells=[24, 36, 24]", "--set", "domain.voxel=0.04"];
+
+fn command(folder: &Path, args: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_updraft"));
+    command.current_dir(folder).args(args).env_remove("DISPLAY").env_remove("WAYLAND_DISPLAY");
+    command
+}
+
+fn updraft(folder: &Path, args: &[&str]) -> Output {
+    command(folder, args).output().expect("the command starts")
+}
+
+fn stdout(output: &Output) -> String {
+    String::from_utf8(output.stdout.clone()).expect("text")
+}
+
+fn stderr(output: &Output) -> String {
+    String::from_utf8(output.stderr.clone()).expect("text")
+}
+
+#[track_caller]
+fn refused(output: &Output, wanted: &str) {
+    let text = stderr(output);
+    assert_eq!(output.status.code(), Some(2), "{text}");
+    assert!(text.lines().next().is_some_and(|line| line.contains(wanted)), "{wanted:?} is not in {text}");
+    assert!(output.stdout.is_empty(), "{}", stdout(output));
+}
+
+fn folder() -> tempfile::TempDir {
+    tempfile::tempdir().expect("a temporary folder")
+}
+
+fn files(folder: &Path) -> Vec<String> {
+    let entries = std::fs::read_dir(folder).expect("a folder");
+    let mut names: Vec<String> =
+        entries.map(|e| e.expect("an entry").file_name().to_string_lossy().into_owned()).collect();
+    names.sort();
+    names
+}
+
+/// Renders `frames` of the small plume to `out`; `None` where this machine cannot draw at all.
+fn render(folder: &Path, frames: &str, out: &str, more: &[&str]) -> Option<Output> {
+    let args = ["render", "plume", "--frames", frames, "--size", "160x120", "--out", out];
+    let output = updraft(folder, &[&args, SMALL, more].concat());
+    if stderr(&output).contains("no OpenGL") {
+        eprintln!("SKIPPED: {}", stderr(&output));
+        return None;
+    }
+    Some(output)
+}
+
+/// Rows of RGB or RGBA bytes, and how many bytes a pixel has.
+fn pixels(path: &Path) -> (Vec<u8>, usize, [u32; 2]) {
+    let file = std::io::BufReader::new(std::fs::File::open(path).expect("a picture"));
+    let mut reader = png::Decoder::new(file).read_info().expect("a PNG");
+    let mut data = vec![0; reader.output_buffer_size().expect("a size")];
+    reader.next_frame(&mut data).expect("pixels");
+    let info = reader.info();
+    (data, info.color_type.samples(), [info.width, info.height])
+}
+
+#[test]
+fn a_bad_scene_exits_2_with_the_line() {
+    let dir = folder();
+    std::fs::write(dir.path().join("s.toml"), "[fluid]\nvorticty = 0.5\n").unwrap();
+    let output = updraft(dir.path(), &["check", "s.toml"]);
+    refused(&output, "s.toml:2:1: unknown key `vorticty`; did you mean `vorticity`?");
+    assert!(stderr(&output).contains("2 | vorticty = 0.5"), "the line is shown: {}", stderr(&output));
+    refused(&updraft(dir.path(), &["s.toml"]), "s.toml:2:1: ");
+    refused(&updraft(dir.path(), &["render", "s.toml"]), "s.toml:2:1: ");
+    refused(&updraft(dir.path(), &["bench", "--scene", "s.toml"]), "s.toml:2:1: ");
+    assert_eq!(files(dir.path()), ["s.toml"], "nothing is left behind");
+}
+
+#[test]
+fn a_wrong_request_exits_2_and_says_what_to_change() {
+    let dir = folder();
+    let cases: &[(&[&str], &str)] = &[
+        (&["check", "plume", "--set", "domain.voxel=-1"], "--set domain.voxel=-1"),
+        (&["check", "plume", "--set", "domain.voxl=1"], "did you mean `voxel`?"),
+        (&["check", "plum"], "did you mean `plume`?"),
+        (&["scenes", "plum"], "did you mean `plume`?"),
+        (&["rendr"], "did you mean `render`?"),
+        (&["plume", "check", "plume"], "write `plume` after the command"),
+        (&["render", "plume", "--frames", "9-1"], "the first frame is after the last"),
+        (&["render", "plume", "--size", "0x5"], "write a size as 1280x720"),
+        (&["render", "plume", "--out", "a.png"], "a.####.png"),
+        (&["render", "plume", "--out", "a.####.jpg"], "pictures are written as .png"),
+        (&["render", "plume", "--out", "##/a.##.png"], "in its file name"),
+        (&["render", "plume", "--threads", "1,2"], "--threads takes one number"),
+        (&["check", "plume", "--set", "domain.cells=[1200, 1200, 1200]"], "over the limit"),
+        (&["bench", "--cells", "2"], "2 is not in 4..=4096"),
+    ];
+    for (args, wanted) in cases {
+        refused(&updraft(dir.path(), args), wanted);
+    }
+    assert!(files(dir.path()).is_empty(), "nothing is left behind");
+}
+
+#[test]
+fn built_in_scenes_are_listed_printed_and_valid_as_files() {
+    let dir = folder();
+    let list = stdout(&updraft(dir.path(), &["scenes"]));
+    for name in list.lines().filter_map(|line| line.split_whitespace().next()) {
+        let text = updraft(dir.path(), &["scenes", name]).stdout;
+        std::fs::write(dir.path().join("copy.toml"), text).unwrap();
+        let check = updraft(dir.path(), &["check", "copy.toml"]);
+        assert!(check.status.success(), "{name}: {}", stderr(&check));
+    }
+    assert!(list.contains("plume ") && list.contains("colors "), "{list}");
+}
+
+#[test]
+fn check_says_what_choices_come_to() {
+    let dir = folder();
+    let args = ["check", "plume", "--set", "solver.advection=semi-lagrangian", "--set", "domain.walls=open"];
+    let text = stdout(&updraft(dir.path(), &[&args[..], &["--threads", "3"]].concat()));
+    for wanted in ["96 x 144 x 96 cells", "semi-Lagrangian", "open: x, y, z", "MiB", "3 threads"] {
+        assert!(text.contains(wanted), "{wanted:?} is not in\n{text}");
+    }
+}
+
+#[test]
+fn pictures_are_of_the_asked_size_and_show_smoke() {
+    let dir = folder();
+    let Some(output) = render(dir.path(), "22-24", "out/a.####.png", &["--set", "render.floor=false"]) else {
+        return;
+    };
+    assert!(output.status.success(), "{}", stderr(&output));
+    assert_eq!(files(&dir.path().join("out")), ["a.0022.png", "a.0023.png", "a.0024.png"]);
+    assert_eq!(stdout(&output), "3 pictures: out/a.0022.png to out/a.0024.png\n");
+    assert!(stderr(&output).contains("ms/step"), "plain progress lines: {}", stderr(&output));
+    let (smoke, samples, size) = pixels(&dir.path().join("out/a.0024.png"));
+    assert_eq!(size, [160, 120]);
+    let empty = ["--set", "source=[]", "--set", "render.floor=false", "--quiet"];
+    let quiet = render(dir.path(), "0", "empty.png", &empty).expect("what could draw can draw");
+    assert!(quiet.status.success() && quiet.stderr.is_empty(), "{}", stderr(&quiet));
+    let (without, _, _) = pixels(&dir.path().join("empty.png"));
+    let changed = smoke
+        .chunks(samples)
+        .zip(without.chunks(samples))
+        .filter(|(a, b)| a.iter().zip(b.iter()).any(|(a, b)| a.abs_diff(*b) > 12));
+    let share = changed.count() as f64 / (160.0 * 120.0);
+    assert!((0.01..0.7).contains(&share), "smoke covers {share} of the picture");
+}
+
+#[test]
+fn nothing_is_overwritten_without_force() {
+    let dir = folder();
+    let taken = dir.path().join("a.0002.png");
+    std::fs::write(&taken, "mine").unwrap();
+    let Some(output) = render(dir.path(), "1-2", "a.####.png", &[]) else { return };
+    refused(&output, "a.0002.png is there already; pass --force");
+    assert_eq!(std::fs::read(&taken).unwrap(), b"mine");
+    assert_eq!(files(dir.path()), ["a.0002.png"], "refused before anything was simulated");
+    let output = render(dir.path(), "1-2", "a.####.png", &["--force"]).expect("what could draw can draw");
+    assert!(output.status.success(), "{}", stderr(&output));
+    assert_eq!(pixels(&taken).2, [160, 120]);
+}
+
+#[test]
+fn a_folder_that_takes_no_files_is_refused_at_once() {
+    let dir = folder();
+    std::fs::write(dir.path().join("file"), "").unwrap();
+    let Some(output) = render(dir.path(), "1", "file/a.png", &[]) else { return };
+    refused(&output, "cannot write file");
+}
+
+#[test]
+fn without_a_display_the_plain_command_renders_and_succeeds() {
+    let dir = folder();
+    let small = [SMALL, &["--set", "render.size=[64, 48]"]].concat();
+    for folder in ["updraft-frames", "updraft-frames-2"] {
+        let output = updraft(dir.path(), &small);
+        let text = stderr(&output);
+        if text.contains("no OpenGL") {
+            eprintln!("SKIPPED: {text}");
+            return;
+        }
+        assert!(output.status.success(), "{text}");
+        assert!(text.lines().next().is_some_and(|line| line.contains("; rendering 72 frames")), "{text}");
+        assert_eq!(files(&dir.path().join(folder)).len(), 72);
+    }
+}
+
+#[test]
+fn bench_reports_every_case_and_writes_json() {
+    let dir = folder();
+    let args = ["bench", "--cells", "16,20", "--threads", "1,2", "--steps", "3", "--json", "b.json"];
+    let output = updraft(dir.path(), &args);
+    assert!(output.status.success(), "{}", stderr(&output));
+    let table = stdout(&output);
+    assert_eq!(table.lines().count(), 5, "{table}");
+    let report: serde_json::Value =
+        serde_json::from_slice(&std::fs::read(dir.path().join("b.json")).unwrap()).unwrap();
+    let runs = report["runs"].as_array().unwrap();
+    let cases: Vec<_> = runs.iter().map(|r| (r["cells"].as_u64(), r["threads"].as_u64())).collect();
+    let expected = [(16, 1), (16, 2), (20, 1), (20, 2)].map(|(c, t)| (Some(c), Some(t)));
+    assert_eq!(cases, expected);
+    for run in runs {
+        assert!(run["ns_per_cell_and_step"]["median"].as_f64().is_some_and(f64::is_finite), "{run}");
+        assert!(run["ns_per_cell_and_step_by_stage"]["project"]["median"].is_number(), "{run}");
+        assert!(run["divergence_left"].as_f64().is_some_and(|d| (0.0..1e-3).contains(&d)), "{run}");
+    }
+    assert!(report["machine"]["processors"].is_u64() && report["build"]["version"].is_string());
+    refused(&updraft(dir.path(), &args), "b.json is there already");
+}
+
+/// Ctrl-C ends a long run soon, with exit code 1, whole pictures and nothing half-written.
+#[cfg(unix)]
+#[test]
+fn ctrl_c_ends_cleanly() {
+    let dir = folder();
+    let args = ["render", "plume", "--frames", "1-100000", "--size", "64x48", "--out", "a.####.png"];
+    let mut child = command(dir.path(), &[&args[..], SMALL].concat())
+        .stderr(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .expect("the command starts");
+    let began = Instant::now();
+    while !dir.path().join("a.0002.png").exists() && began.elapsed() < Duration::from_secs(120) {
+        if child.try_wait().expect("a status").is_some() {
+            break;
+        }
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    let interrupt = Command::new("kill").args(["-INT", &child.id().to_string()]).status();
+    let output = child.wait_with_output().expect("the command ends");
+    if stderr(&output).contains("no OpenGL") {
+        eprintln!("SKIPPED: {}", stderr(&output));
+        return;
+    }
+    assert!(interrupt.expect("kill").success());
+    assert_eq!(output.status.code(), Some(1), "{}", stderr(&output));
+    assert!(stderr(&output).contains("stopped: by Ctrl-C"), "{}", stderr(&output));
+    let names = files(dir.path());
+    assert!(names.len() >= 2 && names.iter().all(|name| name.ends_with(".png")), "{names:?}");
+    for name in names {
+        assert_eq!(pixels(&dir.path().join(name)).2, [64, 48]);
+    }
+}
+
+/// A reader that has seen enough, as `head` has, is no error.
+#[cfg(unix)]
+#[test]
+fn a_closed_pipe_is_no_error() {
+    let dir = folder();
+    let mut command = command(dir.path(), &["scenes", "plume"]);
+    let mut child =
+        command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("the command starts");
+    drop(child.stdout.take());
+    let output = child.wait_with_output().expect("the command ends");
+    assert!(output.status.success() && output.stderr.is_empty(), "{}", stderr(&output));
+}

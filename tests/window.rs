@@ -1,0 +1,315 @@
+//! The window on a screen of its own, driven with a mouse and a keyboard as a person would: what the
+//! program says of itself and what is on the screen must follow. Skipped, with a line that says so, where
+//! there is no virtual X server or nothing to drive it with.
+#![cfg(feature = "viewer")]
+
+use std::fs;
+use std::io::{BufRead, BufReader};
+use std::path::PathBuf;
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use serde_json::Value;
+
+const SCREEN: [usize; 2] = [1280, 800];
+const PATIENCE: Duration = Duration::from_secs(30);
+
+/// A virtual screen with the program on it.
+struct Rig {
+    server: Child,
+    program: Child,
+    display: String,
+    folder: tempfile::TempDir,
+}
+
+impl Rig {
+    /// `None`, and the reason on stderr, where this machine lacks a tool.
+    fn start() -> Option<Self> {
+        for (tool, ask) in [("Xvfb", "-help"), ("xdotool", "version"), ("import", "-version")] {
+            if let Err(error) =
+                Command::new(tool).arg(ask).stdout(Stdio::null()).stderr(Stdio::null()).status()
+            {
+                eprintln!("SKIPPED: the window is not tested, as {tool} does not run here: {error}");
+                return None;
+            }
+        }
+        let (server, display) = server();
+        let folder = tempfile::tempdir().unwrap();
+        let program = Command::new(env!("CARGO_BIN_EXE_updraft"))
+            .args(["view", "plume", "--set", "domain.cells=[48,72,48]", "--set", "domain.voxel=0.02"])
+            .env("DISPLAY", &display)
+            .env_remove("WAYLAND_DISPLAY")
+            .env("UPDRAFT_STATE_FILE", folder.path().join("state.json"))
+            .current_dir(folder.path())
+            .spawn()
+            .unwrap();
+        Some(Self { server, program, display, folder })
+    }
+
+    fn tool(&self, tool: &str, arguments: &[String]) -> Vec<u8> {
+        let out = Command::new(tool).args(arguments).env("DISPLAY", &self.display).output().unwrap();
+        assert!(out.status.success(), "{tool} {arguments:?}: {}", String::from_utf8_lossy(&out.stderr));
+        out.stdout
+    }
+
+    fn xdo(&self, line: &str) -> String {
+        let arguments: Vec<String> = line.split_whitespace().map(str::to_owned).collect();
+        String::from_utf8(self.tool("xdotool", &arguments)).unwrap()
+    }
+
+    fn key(&self, key: &str) {
+        self.xdo(&format!("key {key}"));
+    }
+
+    fn drag(&self, button: u8, [x0, y0]: [f64; 2], [x1, y1]: [f64; 2]) {
+        let (xm, ym) = (0.5 * (x0 + x1), 0.5 * (y0 + y1));
+        self.xdo(&format!("mousemove {x0:.0} {y0:.0} mousedown {button} mousemove {xm:.0} {ym:.0}"));
+        self.xdo(&format!("mousemove {x1:.0} {y1:.0} mouseup {button}"));
+    }
+
+    fn state(&self) -> Option<Value> {
+        let text = fs::read_to_string(self.folder.path().join("state.json")).ok()?;
+        Some(serde_json::from_str(&text).expect("the state file is always whole"))
+    }
+
+    /// Waits until the program says what `holds` wants to hear, and gives that state.
+    fn until(&mut self, what: &str, holds: impl Fn(&Value) -> bool) -> Value {
+        let deadline = Instant::now() + PATIENCE;
+        loop {
+            let state = self.state();
+            if let Some(state) = state.as_ref().filter(|s| holds(s)) {
+                return state.clone();
+            }
+            assert!(self.program.try_wait().unwrap().is_none(), "the program ended before: {what}");
+            assert!(Instant::now() < deadline, "never happened: {what}; last state: {state:?}");
+            std::thread::sleep(Duration::from_millis(20));
+        }
+    }
+
+    /// What is on the screen: red, green, blue of each pixel, rows from the top.
+    fn screen(&self) -> Vec<u8> {
+        let arguments = ["-window", "root", "-depth", "8", "rgb:-"].map(str::to_owned);
+        let pixels = self.tool("import", &arguments);
+        assert_eq!(pixels.len(), 3 * SCREEN[0] * SCREEN[1]);
+        pixels
+    }
+
+    /// Waits until the part of the screen around a point differs from what it was.
+    fn until_seen(&self, what: &str, before: &[u8], at: [f64; 2]) -> Vec<u8> {
+        let deadline = Instant::now() + PATIENCE;
+        loop {
+            let now = self.screen();
+            if difference(before, &now, at) > 3.0 {
+                return now;
+            }
+            assert!(Instant::now() < deadline, "not seen on the screen: {what}");
+            std::thread::sleep(Duration::from_millis(50));
+        }
+    }
+}
+
+impl Drop for Rig {
+    fn drop(&mut self) {
+        for child in [&mut self.program, &mut self.server] {
+            // It may have ended by itself.
+            let _ = child.kill();
+            let _ = child.wait();
+        }
+    }
+}
+
+/// A virtual X server on a display number of its own choice.
+fn server() -> (Child, String) {
+    let size = format!("{}x{}x24", SCREEN[0], SCREEN[1]);
+    let mut server = Command::new("Xvfb")
+        .args(["-displayfd", "1", "-screen", "0", &size, "-nolisten", "tcp"])
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    let mut number = String::new();
+    BufReader::new(server.stdout.take().unwrap()).read_line(&mut number).unwrap();
+    assert!(!number.trim().is_empty(), "the X server did not start");
+    (server, format!(":{}", number.trim()))
+}
+
+/// Mean difference of two screens over a square of 80 pixels around a point.
+fn difference(a: &[u8], b: &[u8], [x, y]: [f64; 2]) -> f64 {
+    let lo = |at: f64| (at as usize).saturating_sub(40);
+    let columns = 3 * lo(x)..3 * (lo(x) + 80).min(SCREEN[0]);
+    let rows = lo(y)..(lo(y) + 80).min(SCREEN[1]);
+    let mut sum = 0.0;
+    for row in rows.clone() {
+        let line = |screen: &[u8]| screen[3 * SCREEN[0] * row..][columns.clone()].to_vec();
+        sum += line(a).iter().zip(&line(b)).map(|(&p, &q)| f64::from(p.abs_diff(q))).sum::<f64>();
+    }
+    sum / (rows.len() * columns.len()) as f64
+}
+
+fn number(state: &Value, path: &str) -> f64 {
+    state.pointer(path).and_then(Value::as_f64).unwrap_or_else(|| panic!("no number at {path}"))
+}
+
+fn is(state: &Value, path: &str, text: &str) -> bool {
+    state.pointer(path).and_then(Value::as_str) == Some(text)
+}
+
+/// Left, top, right, bottom of a control.
+fn place(state: &Value, name: &str) -> [f64; 4] {
+    let place = &state["places"][name];
+    std::array::from_fn(|n| place[n].as_f64().unwrap_or_else(|| panic!("no control is called {name}")))
+}
+
+#[test]
+fn a_person_can_use_the_window() {
+    let Some(mut rig) = Rig::start() else {
+        return;
+    };
+    opens_and_runs(&mut rig);
+    space_pauses(&mut rig);
+    orbits(&mut rig);
+    let painted = paints(&mut rig);
+    shows_the_velocity(&mut rig);
+    a_smoke_made_heavy_sinks(&mut rig, painted);
+    steps_once(&mut rig);
+    clears(&mut rig);
+    undoes(&mut rig);
+    hides_the_panel_and_shows_help(&mut rig);
+    saves_pictures(&mut rig);
+    survives_any_size(&mut rig);
+    closes(&mut rig);
+}
+
+fn opens_and_runs(rig: &mut Rig) {
+    rig.until("the first picture", |s| number(s, "/frame") >= 1.0);
+    rig.xdo("search --sync --onlyvisible --name updraft windowmove 0 0 windowfocus");
+    rig.until("a running plume", |s| is(s, "/state", "running") && number(s, "/mass/0") > 0.0);
+}
+
+fn space_pauses(rig: &mut Rig) {
+    rig.key("space");
+    let state = rig.until("a pause", |s| is(s, "/state", "paused"));
+    std::thread::sleep(Duration::from_millis(200));
+    let later = rig.until("still paused", |s| is(s, "/state", "paused"));
+    assert!(number(&later, "/step") <= number(&state, "/step") + 1.0, "only the step under way ends");
+}
+
+fn orbits(rig: &mut Rig) {
+    let (state, before) = (rig.state().unwrap(), rig.screen());
+    let eye = number(&state, "/camera/position/0");
+    rig.drag(3, [300.0, 300.0], [420.0, 330.0]);
+    let after = rig.until("an orbit", |s| (number(s, "/camera/position/0") - eye).abs() > 0.1);
+    assert_eq!(after.pointer("/camera/target"), state.pointer("/camera/target"));
+    assert_eq!(number(&after, "/mass/0"), number(&state, "/mass/0"), "an orbit adds no smoke");
+    rig.until_seen("the orbit", &before, [400.0, 400.0]);
+}
+
+/// Paints blue smoke at a height; gives the height of its middle.
+fn paints(rig: &mut Rig) -> f64 {
+    rig.key("b");
+    let time = number(&rig.until("blue on the brush", |s| is(s, "/ink", "Blue")), "/time");
+    rig.xdo("mousemove 330 300");
+    let shown = |s: &Value| s.pointer("/cursor/shown").and_then(Value::as_bool) == Some(true);
+    rig.until("the ball under the mouse", shown);
+    let before = rig.screen();
+    rig.drag(1, [330.0, 300.0], [350.0, 300.0]);
+    let state = rig.until("blue smoke", |s| number(s, "/mass/2") > 1e-4);
+    assert_eq!(number(&state, "/time"), time, "painting while paused takes no time");
+    rig.xdo("mousemove 100 700");
+    rig.until_seen("the blue smoke", &before, [340.0, 300.0]);
+    number(&rig.state().unwrap(), "/height/2")
+}
+
+fn shows_the_velocity(rig: &mut Rig) {
+    let before = rig.screen();
+    rig.key("v");
+    rig.until("the velocity", |s| is(s, "/view", "velocity"));
+    rig.until_seen("the velocity", &before, [435.0, 450.0]);
+    rig.key("v");
+    rig.until("the smoke again", |s| is(s, "/view", "smoke"));
+}
+
+fn a_smoke_made_heavy_sinks(rig: &mut Rig, painted: f64) {
+    let state = rig.state().unwrap();
+    let [left, top, right, bottom] = place(&state, "blue.buoyancy");
+    let y = 0.5 * (top + bottom);
+    rig.drag(1, [0.5 * (left + right), y], [left + 6.0, y]);
+    let state = rig.until("a negative buoyancy", |s| number(s, "/params/blue.buoyancy") < -8.0);
+    assert_eq!(number(&state, "/params/red.buoyancy"), 0.0, "only blue was dragged");
+    rig.key("space");
+    rig.until("the blue smoke to sink", |s| number(s, "/height/2") < painted - 0.05);
+    rig.key("space");
+    rig.until("a pause", |s| is(s, "/state", "paused"));
+}
+
+fn steps_once(rig: &mut Rig) {
+    std::thread::sleep(Duration::from_millis(100));
+    let step = number(&rig.until("a pause", |s| is(s, "/state", "paused")), "/step");
+    rig.key("period");
+    rig.until("one step", |s| number(s, "/step") == step + 1.0);
+}
+
+fn clears(rig: &mut Rig) {
+    rig.key("c");
+    rig.until("an empty box", |s| (0..3).all(|c| number(s, &format!("/mass/{c}")) == 0.0));
+}
+
+fn undoes(rig: &mut Rig) {
+    rig.key("ctrl+z");
+    rig.until("the old buoyancy", |s| number(s, "/params/blue.buoyancy") == 0.0);
+    rig.key("ctrl+shift+z");
+    rig.until("the new one again", |s| number(s, "/params/blue.buoyancy") < -8.0);
+}
+
+fn hides_the_panel_and_shows_help(rig: &mut Rig) {
+    let flag = |name: &'static str, on: bool| move |s: &Value| s[name].as_bool() == Some(on);
+    let width = number(&rig.state().unwrap(), "/viewport/2");
+    rig.key("Tab");
+    let state = rig.until("no panel", flag("panel", false));
+    rig.until("a wider view", |s| number(s, "/viewport/2") > width + 200.0);
+    assert!(state["places"].as_object().is_some());
+    rig.key("Tab");
+    rig.until("the panel", flag("panel", true));
+    rig.key("F1");
+    rig.until("the help", flag("help", true));
+    rig.key("Escape");
+    rig.until("no help", flag("help", false));
+}
+
+fn saves_pictures(rig: &mut Rig) {
+    let pictures = |rig: &Rig| -> Vec<PathBuf> {
+        let files = fs::read_dir(rig.folder.path()).unwrap().map(|f| f.unwrap().path());
+        files.filter(|p| p.extension().is_some_and(|e| e == "png")).collect()
+    };
+    for n in 1..=2 {
+        rig.key("F12");
+        let deadline = Instant::now() + PATIENCE;
+        while pictures(rig).len() < n {
+            assert!(Instant::now() < deadline, "picture {n} was not saved");
+            std::thread::sleep(Duration::from_millis(20));
+        }
+    }
+    for path in pictures(rig) {
+        assert!(fs::read(&path).unwrap().starts_with(b"\x89PNG"), "{}", path.display());
+    }
+}
+
+fn survives_any_size(rig: &mut Rig) {
+    for (width, height) in [(700, 420), (1100, 700)] {
+        rig.xdo(&format!("search --name updraft windowsize {width} {height}"));
+        rig.until("a picture of the new size", |s| number(s, "/viewport/3") == f64::from(height));
+    }
+}
+
+fn closes(rig: &mut Rig) {
+    rig.key("Escape");
+    let deadline = Instant::now() + PATIENCE;
+    let status = loop {
+        if let Some(status) = rig.program.try_wait().unwrap() {
+            break status;
+        }
+        assert!(Instant::now() < deadline, "the window does not close");
+        std::thread::sleep(Duration::from_millis(20));
+    };
+    assert!(status.success(), "{status}");
+}

@@ -1,0 +1,272 @@
+//! The worker thread, with simulations that are slow, that count what they are told, or that break.
+
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, mpsc};
+use std::time::{Duration, Instant};
+
+use half::f16;
+use updraft::grid::Dims;
+use updraft::snapshot::Snapshot;
+use updraft::solver::{Dab, Params, SolverError, Source};
+use updraft::worker::{Command, Simulation, State, Worker};
+
+const DT: f32 = 0.01;
+const PATIENCE: Duration = Duration::from_secs(20);
+
+/// Counts; its snapshot is one cell that holds the number of dabs and of steps.
+#[derive(Default)]
+struct Counter {
+    params: Params,
+    dabs: u32,
+    steps: u32,
+    /// Wall time of a step; it looks at `cancel` every millisecond of it.
+    slow: Duration,
+    panics_at_step: Option<u32>,
+    begun: Arc<AtomicUsize>,
+    sources: usize,
+}
+
+impl Simulation for Counter {
+    fn params(&self) -> &Params {
+        &self.params
+    }
+
+    fn set_params(&mut self, params: Params) {
+        self.params = params;
+    }
+
+    fn set_sources(&mut self, sources: Vec<Source>) {
+        self.sources = sources.len();
+    }
+
+    fn dab(&mut self, _: &Dab) {
+        self.dabs += 1;
+    }
+
+    fn clear(&mut self) {
+        (self.dabs, self.steps) = (0, 0);
+    }
+
+    fn step(&mut self, _: f32, cancel: &AtomicBool) -> Result<(), SolverError> {
+        self.begun.fetch_add(1, Ordering::Relaxed);
+        assert_ne!(Some(self.steps), self.panics_at_step, "the flow broke on purpose");
+        let end = Instant::now() + self.slow;
+        while Instant::now() < end {
+            if cancel.load(Ordering::Relaxed) {
+                return Err(SolverError::Cancelled);
+            }
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        self.steps += 1;
+        Ok(())
+    }
+
+    fn capture(&self, into: &mut Snapshot, with_velocity: bool) {
+        into.dims = Dims::new([1, 1, 1]).unwrap();
+        into.time = f64::from(self.steps) * f64::from(DT);
+        let numbers = [self.dabs as f32, self.steps as f32, self.params.vorticity, self.sources as f32];
+        into.smoke = vec![numbers.map(f16::from_f32)];
+        into.velocity = if with_velocity { vec![[f16::ONE; 4]] } else { Vec::new() };
+    }
+}
+
+/// A worker and the other end of its wake callback.
+struct Rig {
+    worker: Worker,
+    woken: mpsc::Receiver<()>,
+}
+
+impl Rig {
+    fn new(simulation: Counter) -> Self {
+        let (wake, woken) = mpsc::channel();
+        let wake = move || wake.send(()).unwrap_or_default();
+        let worker = Worker::spawn(simulation, DT, wake);
+        Self { worker, woken }
+    }
+
+    fn send(&self, commands: impl IntoIterator<Item = Command>) {
+        commands.into_iter().for_each(|c| self.worker.send(c));
+    }
+
+    /// Sleeps from wake to wake until `holds`.
+    fn until(&mut self, what: &str, mut holds: impl FnMut(&mut Worker) -> bool) {
+        let deadline = Instant::now() + PATIENCE;
+        loop {
+            self.worker.latest();
+            if holds(&mut self.worker) {
+                return;
+            }
+            let left = deadline.saturating_duration_since(Instant::now());
+            assert!(self.woken.recv_timeout(left).is_ok(), "never happened: {what}");
+        }
+    }
+
+    fn dabs(&self) -> f32 {
+        cell(&self.worker)[0]
+    }
+
+    fn steps(&self) -> f32 {
+        cell(&self.worker)[1]
+    }
+}
+
+fn cell(worker: &Worker) -> [f32; 4] {
+    worker.shown().smoke[0].map(f16::to_f32)
+}
+
+fn dab() -> Command {
+    Command::Dab(Dab { center: [0.5; 3], radius: 0.1, add: [1.0, 0.0, 0.0, 0.0], push: [0.0; 3] })
+}
+
+#[test]
+fn the_first_snapshot_comes_without_being_asked_for() {
+    let mut rig = Rig::new(Counter::default());
+    rig.until("a first snapshot", |w| w.shown().serial == 1);
+    assert_eq!(rig.worker.status().state, State::Paused);
+    assert!(rig.worker.latest().is_none(), "the same snapshot is news only once");
+}
+
+#[test]
+fn edits_while_paused_are_seen_at_once_and_no_time_passes() {
+    let mut rig = Rig::new(Counter::default());
+    rig.send((0..50).map(|_| dab()));
+    rig.until("50 dabs", |w| cell(w)[0] == 50.0);
+    assert_eq!(rig.steps(), 0.0);
+    assert_eq!(rig.worker.shown().time, 0.0);
+}
+
+#[test]
+fn serials_grow_over_the_three_slots() {
+    let mut rig = Rig::new(Counter::default());
+    let mut last = 0;
+    for n in 1..=10 {
+        rig.send([dab()]);
+        rig.until("one more dab", |w| cell(w)[0] == n as f32);
+        let serial = rig.worker.shown().serial;
+        assert!(serial > last, "serial {serial} after {last}");
+        last = serial;
+    }
+}
+
+#[test]
+fn a_step_is_one_step() {
+    let mut rig = Rig::new(Counter::default());
+    rig.send([Command::Step]);
+    rig.until("a step", |w| cell(w)[1] == 1.0);
+    rig.send([Command::Run, Command::Step, Command::Step]);
+    rig.until("two more", |w| cell(w)[1] == 3.0);
+    std::thread::sleep(Duration::from_millis(50));
+    rig.worker.latest();
+    assert_eq!(rig.steps(), 3.0, "a step pauses a running simulation");
+}
+
+#[test]
+fn running_keeps_to_the_wall_clock_and_pausing_stops_time() {
+    let mut rig = Rig::new(Counter::default());
+    let begin = Instant::now();
+    rig.send([Command::Run]);
+    rig.until("30 steps", |w| cell(w)[1] >= 30.0);
+    let wall = begin.elapsed().as_secs_f32();
+    assert!(wall > 0.8 * 29.0 * DT, "30 steps of {DT} s took only {wall} s");
+    rig.send([Command::Pause]);
+    rig.until("a pause", |w| w.status().state == State::Paused);
+    let steps = rig.steps();
+    std::thread::sleep(Duration::from_millis(60));
+    rig.worker.latest();
+    assert_eq!(rig.steps(), steps);
+}
+
+#[test]
+fn a_slow_simulation_says_how_far_it_is_behind() {
+    let slow = Duration::from_millis(40);
+    let mut rig = Rig::new(Counter { slow, ..Counter::default() });
+    rig.send([Command::Run]);
+    rig.until("ten slow steps", |w| cell(w)[1] >= 10.0);
+    let status = rig.worker.status().clone();
+    assert!(status.lag > 0.2, "ten steps of 10 ms in at least 400 ms: behind by {} s", status.lag);
+    assert!(status.speed < 0.3, "speed {}", status.speed);
+    assert!(status.step >= slow);
+    rig.send([Command::Clear]);
+    rig.until("a clean start", |w| w.status().lag < 0.2);
+}
+
+#[test]
+fn clear_cuts_the_step_under_way_short_and_the_run_goes_on() {
+    let begun = Arc::new(AtomicUsize::new(0));
+    let slow = Duration::from_secs(30);
+    let mut rig = Rig::new(Counter { slow, begun: begun.clone(), dabs: 7, ..Counter::default() });
+    rig.send([Command::Run]);
+    wait_for(|| begun.load(Ordering::Relaxed) == 1);
+    rig.send([dab(), Command::Clear, dab()]);
+    wait_for(|| begun.load(Ordering::Relaxed) == 2);
+    rig.send([Command::Cancel]);
+    rig.until("the clear", |w| cell(w)[0] == 1.0 && w.status().state == State::Paused);
+    assert_eq!(rig.steps(), 0.0, "no step of 30 s was finished");
+}
+
+#[test]
+fn quitting_during_a_long_step_does_not_wait_for_its_end() {
+    let begun = Arc::new(AtomicUsize::new(0));
+    let rig = Rig::new(Counter { slow: Duration::from_secs(30), begun: begun.clone(), ..Counter::default() });
+    rig.send([Command::Step]);
+    wait_for(|| begun.load(Ordering::Relaxed) == 1);
+    let begin = Instant::now();
+    drop(rig);
+    assert!(begin.elapsed() < Duration::from_secs(5), "took {:?}", begin.elapsed());
+}
+
+#[test]
+fn parameters_are_made_sound_at_the_door() {
+    let mut rig = Rig::new(Counter::default());
+    let of = |vorticity| Command::SetParams(Params { vorticity, ..Params::default() });
+    rig.send([of(0.75), Command::Step]);
+    rig.until("a sound value", |w| cell(w)[2] == 0.75);
+    rig.send([of(f32::NAN), Command::Step]);
+    rig.until("a second step", |w| cell(w)[1] == 2.0);
+    assert_eq!(cell(&rig.worker)[2], 0.75);
+}
+
+#[test]
+fn a_panic_is_reported_and_another_simulation_can_be_loaded() {
+    let mut rig = Rig::new(Counter { panics_at_step: Some(2), ..Counter::default() });
+    rig.send([Command::Run]);
+    rig.until("the report of the panic", |w| matches!(w.status().state, State::Failed(_)));
+    let State::Failed(why) = rig.worker.status().state.clone() else { unreachable!() };
+    assert!(why.contains("broke on purpose"), "{why}");
+    assert_eq!(rig.steps(), 2.0, "the last good snapshot is still there");
+
+    rig.send([dab(), Command::Run]);
+    let fresh = || Counter { slow: Duration::ZERO, dabs: 40, ..Counter::default() };
+    rig.send([Command::Load(Box::new(move || Ok(Box::new(fresh()))), DT), dab(), Command::Run]);
+    rig.until("the new one to run", |w| cell(w)[0] == 41.0 && cell(w)[1] >= 2.0);
+    assert_eq!(rig.worker.status().state, State::Running);
+}
+
+#[test]
+fn what_cannot_be_loaded_leaves_the_old_simulation() {
+    let mut rig = Rig::new(Counter { dabs: 3, ..Counter::default() });
+    let invalid = || Err(SolverError::Invalid("too large".into()));
+    rig.send([Command::Load(Box::new(invalid), DT)]);
+    rig.until("the report", |w| w.status().trouble.is_some());
+    assert!(rig.worker.status().trouble.as_ref().unwrap().contains("too large"));
+    rig.send([dab()]);
+    rig.until("a dab on the old one", |w| cell(w)[0] == 4.0);
+    assert_eq!(rig.dabs(), 4.0);
+}
+
+#[test]
+fn velocity_comes_when_asked_for_even_while_paused() {
+    let mut rig = Rig::new(Counter::default());
+    rig.until("a first snapshot", |w| w.shown().serial == 1);
+    assert!(rig.worker.shown().velocity.is_empty());
+    rig.send([Command::Velocity(true)]);
+    rig.until("the velocity", |w| !w.shown().velocity.is_empty());
+}
+
+fn wait_for(mut holds: impl FnMut() -> bool) {
+    let deadline = Instant::now() + PATIENCE;
+    while !holds() {
+        assert!(Instant::now() < deadline, "never happened");
+        std::thread::sleep(Duration::from_millis(2));
+    }
+}
