@@ -11,6 +11,7 @@ mod measure;
 mod project;
 mod sides;
 mod simd;
+mod solids;
 mod sources;
 mod stats;
 mod step;

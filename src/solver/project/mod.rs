@@ -15,7 +15,7 @@ mod tridiagonal;
 
 pub use spectral::Spectral;
 pub use transform::Ends;
-pub use cuts::{Cut, Cuts};
+pub use cuts::{Cut, Cuts, cell_of};
 pub use iterative::Iterative;
 pub use pcg::{Residual, Solve};
 

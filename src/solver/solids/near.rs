@@ -1,0 +1,2 @@
+//! near
+pub struct Near;
