@@ -7,7 +7,8 @@ uniform float width;         // pixels
 
 in vec3 position;            // metres
 in vec3 other;               // the other end
-in float side;               // -1 or 1
+in float side;               // -1 or 1, as seen from this end
+in float edge;               // -1 or 1, the same along a whole edge
 in vec4 tint;                // linear, premultiplied by nothing
 
 out float across;            // -1..1 over the line and its soft edge
@@ -30,7 +31,7 @@ void main() {
     vec2 along = (b.xy / b.w - a.xy / a.w) * viewport;
     vec2 unit = along / max(length(along), 1e-6);
     vec2 normal = vec2(-unit.y, unit.x) * side;
-    across = abs(side) > 0.0 ? side : 0.0;
+    across = edge;
     color = tint;
     a.xy += normal * (width + 1.0) / viewport * a.w;
     gl_Position = vec4(a.xy, 0.0, a.w);

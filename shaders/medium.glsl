@@ -13,13 +13,14 @@ vec3 phase_of(float cosine) {
     return (1.0 - g * g) / (4.0 * 3.14159265 * d * sqrt(d));
 }
 
+vec3 arriving(vec3 octave, float phase) {
+    return sun * (phase * octave.x) + 0.5 * (sky * octave.y + ground * octave.z);
+}
+
 vec3 scattered(vec3 albedo, vec3 depth, vec3 phase) {
     vec3 third = exp(-0.25 * depth), second = third * third, first = second * second;
-    vec3 weight = albedo, sum;
-    sum = weight * (sun * (phase.x * first.x) + 0.5 * (sky * first.y + ground * first.z));
-    weight *= albedo;
-    sum += octave.y * weight * (sun * (phase.y * second.x) + 0.5 * (sky * second.y + ground * second.z));
-    weight *= albedo;
-    sum += octave.z * weight * (sun * (phase.z * third.x) + 0.5 * (sky * third.y + ground * third.z));
-    return sum;
+    float enclosed = 1.0 - second.y * second.z;
+    vec3 again = octave.y * albedo * arriving(second, phase.y)
+        + octave.z * albedo * albedo / (1.0 - 0.8 * albedo) * arriving(third, phase.z);
+    return albedo * (octave.x * arriving(first, phase.x) + enclosed * again);
 }

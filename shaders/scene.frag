@@ -1,11 +1,9 @@
 #version 330
-// What stands behind and beneath the smoke: background and floor, with the smoke's shadow on it.
-// Writes linear radiance and the distance along the ray at which the smoke ends.
+// What stands behind and beneath the smoke: the floor, with the smoke's shadow on it. CPU twin: scene.rs.
+// Writes linear radiance, the share of the background seen past it (a), and the distance along the ray at which the smoke ends.
 #include "common.glsl"
 #include "light.glsl"
 
-uniform vec3 background_top;
-uniform vec3 background_bottom;
 uniform vec3 floor_albedo;   // negative: no floor
 uniform vec4 cursor;         // middle and radius; its ring on the floor shows where it is. Radius 0: none
 uniform vec3 cursor_color;
@@ -43,7 +41,7 @@ float cursor_ring(vec3 p, float t) {
 
 void main() {
     vec3 d = ray_direction(uv);
-    vec3 color = mix(background_bottom, background_top, uv.y);
+    radiance = vec4(0.0, 0.0, 0.0, 1.0);
     reach = FAR;
     float t = -eye.y / d.y;
     if (floor_albedo.r >= 0.0 && t > 0.0 && eye.y > 0.0) {
@@ -53,8 +51,7 @@ void main() {
         vec2 out_of_middle = (p.xz - 0.5 * extent.xz) / max(extent.x, extent.z);
         float shown = 1.0 - smoothstep(0.8, 3.0, length(out_of_middle));
         vec3 lit = mix(floor_radiance(p), cursor_color, 0.6 * cursor_ring(p, t));
-        color = mix(color, lit, shown);
+        radiance = vec4(lit * shown, 1.0 - shown);
         reach = t;
     }
-    radiance = vec4(color, 1.0);
 }

@@ -1,5 +1,9 @@
 //! The fields of a solver by name: as arrays over the box, and at points.
 
+use std::fmt;
+
+use clap::ValueEnum;
+use rayon::prelude::*;
 use serde::Deserialize;
 
 use crate::grid::{Dims, Layout};
@@ -7,7 +11,7 @@ use crate::npz::Array;
 use crate::solver::Solver;
 
 /// A scalar field, stored or derived.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, ValueEnum)]
 #[serde(rename_all = "kebab-case")]
 pub enum Field {
     /// Velocity along x \[m/s\], on x faces.
@@ -144,6 +148,24 @@ impl Field {
             Self::Vorticity => length(curl(solver, at)),
         }
     }
+}
+
+impl fmt::Display for Field {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+/// ½ ∫ |∇ × u|² dV over the box \[m³/s²\], from the curl at the centres.
+pub fn enstrophy(solver: &Solver) -> f64 {
+    let Dims { nx, ny, nz } = solver.layout().dims;
+    let row = |j: usize, k: usize| -> f64 {
+        let start = solver.layout().start(j, k);
+        (start..start + nx).map(|at| curl(solver, at).iter().map(|x| f64::from(x * x)).sum::<f64>()).sum()
+    };
+    // Added up plane by plane, so that the sum does not depend on the threads.
+    let planes: Vec<f64> = (0..nz).into_par_iter().map(|k| (0..ny).map(|j| row(j, k)).sum()).collect();
+    0.5 * planes.iter().sum::<f64>() * f64::from(solver.config().h).powi(3)
 }
 
 /// Component `c` of the velocity at the centre of the cell at `at`.

@@ -22,6 +22,8 @@ pub enum Scattering {
     /// Wrenninge's octaves: each adds light with extinction, anisotropy and weight scaled down.
     #[default]
     Octaves,
+    /// All of it, by following light paths: the CPU renderer, for stills. In OpenGL it looks as `Octaves`.
+    Traced,
 }
 
 /// Everything that decides the look of a picture apart from the smoke and the camera.
@@ -35,6 +37,8 @@ pub struct Look {
     pub anisotropy: f32,
     /// Single scattering, or more.
     pub scattering: Scattering,
+    /// Light paths per pixel for [`Scattering::Traced`].
+    pub paths: u32,
     /// Unit vector from the scene towards the sun.
     pub sun_direction: [f32; 3],
     /// Irradiance of the sun on a surface that faces it, linear R, G, B.
@@ -66,6 +70,7 @@ impl Default for Look {
             extinction: 40.0,
             anisotropy: 0.3,
             scattering: Scattering::Octaves,
+            paths: 64,
             sun_direction: [0.80, 0.58, 0.16],
             sun: [10.5, 9.6, 8.2],
             sky: [0.16, 0.22, 0.32],

@@ -100,6 +100,18 @@ impl Reader {
         names.filter_map(|file| file.strip_suffix(".npy").map(str::to_owned)).collect()
     }
 
+    /// Whether the array `name` is there and of `shape`; no value is read.
+    pub fn check(&mut self, name: &str, shape: [usize; 3]) -> Result<(), NpzError> {
+        let path = self.path.clone();
+        let failed = |source| NpzError::Read { path: path.clone(), source };
+        let entry = self.zip.by_name(&format!("{name}.npy")).map_err(|e| failed(e.into()))?;
+        let found = NpyFile::new(entry).map_err(failed)?.shape().to_vec();
+        match found == shape.map(|n| n as u64) {
+            true => Ok(()),
+            false => Err(wrong_shape(&path, name, &found, shape)),
+        }
+    }
+
     /// The array `name`, which must be of `shape`, its values finite.
     pub fn array(&mut self, name: &str, shape: [usize; 3]) -> Result<Array, NpzError> {
         let path = self.path.clone();
@@ -108,7 +120,7 @@ impl Reader {
         let entry = self.zip.by_name(&format!("{name}.npy")).map_err(|e| failed(e.into()))?;
         let npy = NpyFile::new(entry).map_err(failed)?;
         if npy.shape() != shape.map(|n| n as u64) {
-            return Err(wrong(format!("has the shape {:?}; this scene needs {shape:?}", npy.shape())));
+            return Err(wrong_shape(&path, name, npy.shape(), shape));
         }
         let order = npy.order();
         let values = numbers(npy).map_err(failed)?.ok_or_else(|| wrong("is not of floats".into()))?;
@@ -126,6 +138,11 @@ impl Reader {
         let entry = self.zip.by_name(&format!("{name}.npy")).ok()?;
         NpyFile::new(entry).ok()?.into_vec::<f64>().ok()?.first().copied()
     }
+}
+
+fn wrong_shape(path: &Path, array: &str, found: &[u64], wanted: [usize; 3]) -> NpzError {
+    let what = format!("has the shape {found:?}; this scene needs {wanted:?}");
+    NpzError::Array { path: path.to_owned(), array: array.to_owned(), what }
 }
 
 /// The values in the order of the file; nothing if they are not floats.

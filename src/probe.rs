@@ -38,7 +38,7 @@ pub enum Place {
 }
 
 impl Probe {
-    /// The names of the columns of a row.
+    /// The names of the columns of its table.
     pub fn columns(&self) -> Vec<&'static str> {
         let place: &[&'static str] = match self.place {
             Place::Line { .. } => &["time", "x", "y", "z"],
@@ -47,33 +47,46 @@ impl Probe {
         place.iter().copied().chain(self.fields.iter().map(|field| field.name())).collect()
     }
 
-    /// The rows of this instant: one, or one for each point of a line.
-    pub fn measure(&self, solver: &Solver) -> Vec<Vec<f64>> {
-        let time = solver.stats().time;
-        let row = |place: &[f32], value: &dyn Fn(Field) -> f64| {
-            let place = place.iter().map(|&x| f64::from(x));
-            std::iter::once(time).chain(place).chain(self.fields.iter().map(|&f| value(f))).collect()
+    /// Whether it measures at more than one point at a time.
+    pub fn is_line(&self) -> bool {
+        matches!(self.place, Place::Line { .. })
+    }
+
+    /// What it reads now: one reading, or one for each point of a line.
+    pub fn measure(&self, solver: &Solver) -> Vec<Reading> {
+        let read = |at, value: &dyn Fn(Field) -> f32| {
+            let values = self.fields.iter().map(|&field| value(field)).collect();
+            Reading { at, values }
         };
         match self.place {
-            Place::Point(p) => vec![row(&[], &|field| field.sample(solver, p).into())],
-            Place::Plane { axis, at } => vec![row(&[], &|field| plane_mean(solver, field, axis, at))],
+            Place::Point(p) => vec![read(None, &|field| field.sample(solver, p))],
+            Place::Plane { axis, at } => vec![read(None, &|field| plane_mean(solver, field, axis, at))],
             Place::Line { from, to, points } => {
                 let at = |n: u32| {
                     let part = n as f32 / (points - 1) as f32;
                     std::array::from_fn(|axis| from[axis] + part * (to[axis] - from[axis]))
                 };
-                let rows = (0..points).map(at);
-                rows.map(|p: [f32; 3]| row(&p, &|field| field.sample(solver, p).into())).collect()
+                let points = (0..points).map(at);
+                points.map(|p: [f32; 3]| read(Some(p), &|field| field.sample(solver, p))).collect()
             }
         }
     }
 }
 
+/// What a probe reads at one point, or over its plane.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Reading {
+    /// The point \[m\], where there are several.
+    pub at: Option<[f32; 3]>,
+    /// One value for each field of the probe.
+    pub values: Vec<f32>,
+}
+
 /// The mean of `field` over the cells' worth of points of a plane, in an order that never changes.
-fn plane_mean(solver: &Solver, field: Field, axis: usize, at: f32) -> f64 {
+fn plane_mean(solver: &Solver, field: Field, axis: usize, at: f32) -> f32 {
     let (dims, h) = (solver.config().dims.array(), solver.config().h);
     let [a, b] = [(axis + 1) % 3, (axis + 2) % 3];
-    let mut sum = 0.0;
+    let mut sum = 0.0_f64;
     for n in 0..dims[a] {
         for m in 0..dims[b] {
             let mut p = [at; 3];
@@ -82,5 +95,5 @@ fn plane_mean(solver: &Solver, field: Field, axis: usize, at: f32) -> f64 {
             sum += f64::from(field.sample(solver, p));
         }
     }
-    sum / (dims[a] * dims[b]) as f64
+    (sum / (dims[a] * dims[b]) as f64) as f32
 }

@@ -47,7 +47,10 @@ fn files(folder: &Path) -> Vec<String> {
 
 /// Renders `frames` of the small plume to `out`; `None` where this machine cannot draw at all.
 fn render(folder: &Path, frames: &str, out: &str, more: &[&str]) -> Option<Output> {
-    let args = ["render", "plume", "--frames", frames, "--size", "160x120", "--out", out];
+    let mut args = vec!["render", "plume", "--frames", frames, "--out", out];
+    if !more.contains(&"--size") {
+        args.extend(["--size", "160x120"]);
+    }
     let output = updraft(folder, &[&args, SMALL, more].concat());
     if stderr(&output).contains("no OpenGL") {
         eprintln!("SKIPPED: {}", stderr(&output));
@@ -92,8 +95,12 @@ fn a_wrong_request_exits_2_and_says_what_to_change() {
         (&["render", "plume", "--frames", "9-1"], "the first frame is after the last"),
         (&["render", "plume", "--size", "0x5"], "write a size as 1280x720"),
         (&["render", "plume", "--out", "a.png"], "a.####.png"),
-        (&["render", "plume", "--out", "a.####.jpg"], "pictures are written as .png"),
+        (&["render", "plume", "--out", "a.####.jpg"], "pictures are written as .png, moving ones as"),
         (&["render", "plume", "--out", "##/a.##.png"], "in its file name"),
+        (&["render", "plume", "--out", "a.####.mp4"], "leave the number out"),
+        (&["render", "--from", "nowhere"], "nowhere: cannot be read"),
+        (&["simulate", "plume", "--fields", "q"], "invalid value 'q'"),
+        (&["bench", "--compare", "nothing.json"], "cannot compare with nothing.json"),
         (&["render", "plume", "--threads", "1,2"], "--threads takes one number"),
         (&["check", "plume", "--set", "domain.cells=[1200, 1200, 1200]"], "over the limit"),
         (&["bench", "--cells", "2"], "2 is not in 4..=4096"),
@@ -213,6 +220,140 @@ fn bench_reports_every_case_and_writes_json() {
     refused(&updraft(dir.path(), &args), "b.json is there already");
 }
 
+#[test]
+fn bench_compares_with_an_earlier_one() {
+    let dir = folder();
+    let args = ["bench", "--cells", "16", "--threads", "1", "--steps", "3", "--quiet"];
+    updraft(dir.path(), &[&args[..], &["--json", "b.json"]].concat());
+    let table = stdout(&updraft(dir.path(), &[&args[..], &["--compare", "b.json"]].concat()));
+    assert!(table.lines().nth(1).is_some_and(|row| row.ends_with('x')), "{table}");
+}
+
+/// The columns of a CSV by name.
+fn columns(path: &Path) -> std::collections::HashMap<String, Vec<f64>> {
+    let text = std::fs::read_to_string(path).expect("a table");
+    let mut lines = text.lines();
+    let names: Vec<&str> = lines.next().expect("a header").split(',').collect();
+    let rows: Vec<Vec<f64>> =
+        lines.map(|line| line.split(',').map(|x| x.parse().expect("a number")).collect()).collect();
+    assert!(rows.iter().all(|row| row.len() == names.len()), "ragged rows in {text}");
+    let column = |c: usize| rows.iter().map(|row| row[c]).collect();
+    names.iter().enumerate().map(|(c, name)| ((*name).to_owned(), column(c))).collect()
+}
+
+const PROBES: &[&str] = &[
+    "--set",
+    "probe=[{ name = 'p', fields = ['v', 'red'], at = { point = [0.46, 0.11, 0.47] } }, \
+      { name = 'l', fields = ['temperature'], at = { line = { from = [0, 0, 0], to = [0.96, 0, 0], points = 5 } } }, \
+      { name = 'out', fields = ['v'], at = { plane = { y = 1.44 } } }]",
+];
+
+#[test]
+fn simulate_writes_statistics_probes_and_fields() {
+    let dir = folder();
+    let args = ["simulate", "plume", "--frames", "3-4", "--out", "run", "--format", "npz"];
+    let output = updraft(dir.path(), &[&args, SMALL, PROBES].concat());
+    assert!(output.status.success(), "{}", stderr(&output));
+    let run = dir.path().join("run");
+    let expected = [
+        "fields.0003.npz",
+        "fields.0004.npz",
+        "probe-l.csv",
+        "probe-out.csv",
+        "probe-p.csv",
+        "scene.toml",
+        "stats.csv",
+    ];
+    assert_eq!(files(&run), expected);
+    let stats = columns(&run.join("stats.csv"));
+    assert_eq!(stats["step"], [1.0, 2.0, 3.0, 4.0]);
+    assert!((stats["time"][3] - 4.0 / 24.0).abs() < 1e-6);
+    assert!(stats["mass_red"].windows(2).all(|pair| pair[1] > pair[0]), "a source adds smoke");
+    assert!(stats["kinetic_energy"][3] > 0.0 && stats["enstrophy"][3] > 0.0);
+    assert!(stats["divergence_after"].iter().all(|&d| d < 1e-4), "{:?}", stats["divergence_after"]);
+    let point = columns(&run.join("probe-p.csv"));
+    assert_eq!(point["time"], stats["time"]);
+    assert!(point["red"][3] > 0.1 && point["v"][3] > 0.0, "{point:?}");
+    assert_eq!(columns(&run.join("probe-l.csv"))["x"].len(), 5 * 5, "5 points at frames 0 to 4");
+    assert_eq!(columns(&run.join("probe-out.csv"))["v"].len(), 4);
+    refused(&updraft(dir.path(), &[&args, SMALL].concat()), "run/scene.toml is there already");
+}
+
+/// A run from a stored frame goes on as the unbroken one does, but for one projection more.
+#[test]
+fn a_stored_frame_starts_another_run() {
+    let dir = folder();
+    let simulate = |frames: &str, out: &str, more: &[&str]| {
+        let args = ["simulate", "plume", "--frames", frames, "--format", "npz", "--out", out];
+        let output = updraft(dir.path(), &[&args, SMALL, more].concat());
+        assert!(output.status.success(), "{}", stderr(&output));
+    };
+    simulate("4-8", "whole", &[]);
+    simulate("4", "rest", &["--set", "initial.fields=whole/fields.0004.npz"]);
+    let mass = |run: &str| columns(&dir.path().join(run).join("stats.csv"))["mass_red"].last().copied();
+    let (whole, rest) = (mass("whole").unwrap(), mass("rest").unwrap());
+    assert!((whole - rest).abs() < 1e-4 * whole, "{whole} and {rest}");
+}
+
+#[test]
+fn a_finished_run_is_drawn_without_simulating_it_again() {
+    let dir = folder();
+    let Some(live) = render(dir.path(), "5-6", "live.####.png", &[]) else { return };
+    assert!(live.status.success(), "{}", stderr(&live));
+    let args = ["simulate", "plume", "--frames", "5-6", "--format", "npz", "--out", "run"];
+    assert!(updraft(dir.path(), &[&args, SMALL].concat()).status.success());
+    let output =
+        updraft(dir.path(), &["render", "--from", "run", "--size", "160x120", "--out", "stored.####.png"]);
+    assert!(output.status.success(), "{}", stderr(&output));
+    for frame in ["0005", "0006"] {
+        let [live, stored] =
+            ["live", "stored"].map(|name| pixels(&dir.path().join(format!("{name}.{frame}.png"))));
+        assert_eq!(live, stored, "frame {frame}");
+    }
+    std::fs::remove_file(dir.path().join("run/fields.0005.npz")).unwrap();
+    let missing = updraft(dir.path(), &["render", "--from", "run", "--frames", "5-6", "--out", "m.####.png"]);
+    refused(&missing, "run/fields.0005.npz is missing");
+}
+
+#[test]
+fn moving_pictures_hold_every_frame() {
+    let dir = folder();
+    let Some(output) = render(dir.path(), "1-5", "a.apng", &[]) else { return };
+    assert!(output.status.success(), "{}", stderr(&output));
+    let file = std::io::BufReader::new(std::fs::File::open(dir.path().join("a.apng")).unwrap());
+    let reader = png::Decoder::new(file).read_info().unwrap();
+    assert_eq!(reader.info().animation_control().map(|a| a.num_frames), Some(5));
+    for name in ["a.mp4", "a.webm", "a.gif"] {
+        let output = render(dir.path(), "1-5", name, &["--size", "161x121"]);
+        let output = output.expect("what could draw can draw");
+        let text = stderr(&output);
+        assert!(output.status.success(), "{text}");
+        if text.contains("no ffmpeg here") {
+            eprintln!("SKIPPED: {text}");
+            assert!(dir.path().join("a.0005.png").exists());
+            return;
+        }
+        assert!(std::fs::metadata(dir.path().join(name)).unwrap().len() > 500, "{name}");
+    }
+    assert_eq!(files(dir.path()), ["a.apng", "a.gif", "a.mp4", "a.webm"]);
+}
+
+/// Without ffmpeg a video becomes PNGs, and a line says so.
+#[test]
+fn without_ffmpeg_there_are_pictures() {
+    let dir = folder();
+    let args = ["render", "plume", "--frames", "1-2", "--size", "64x48", "--out", "a.mp4"];
+    let output = command(dir.path(), &[&args, SMALL].concat()).env("PATH", "").output().unwrap();
+    let text = stderr(&output);
+    assert!(text.contains("no ffmpeg here to write a.mp4; writing a.####.png"), "{text}");
+    if text.contains("no OpenGL") {
+        eprintln!("SKIPPED: {text}");
+        return;
+    }
+    assert!(output.status.success(), "{text}");
+    assert_eq!(files(dir.path()), ["a.0001.png", "a.0002.png"]);
+}
+
 /// Ctrl-C ends a long run soon, with exit code 1, whole pictures and nothing half-written.
 #[cfg(unix)]
 #[test]
@@ -243,6 +384,7 @@ fn ctrl_c_ends_cleanly() {
     let names = files(dir.path());
     assert!(names.len() >= 2 && names.iter().all(|name| name.ends_with(".png")), "{names:?}");
     for name in names {
+        assert!(!name.starts_with('.'), "{name} was left behind");
         assert_eq!(pixels(&dir.path().join(name)).2, [64, 48]);
     }
 }

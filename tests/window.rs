@@ -12,6 +12,8 @@ use std::time::{Duration, Instant};
 use serde_json::Value;
 
 const SCREEN: [usize; 2] = [1280, 800];
+/// The part of the screen in which the smoke is.
+const VIEW: [usize; 2] = [870, 750];
 const PATIENCE: Duration = Duration::from_secs(30);
 
 /// A virtual screen with the program on it.
@@ -94,13 +96,12 @@ impl Rig {
         pixels
     }
 
-    /// Waits until the part of the screen around a point differs from what it was.
-    fn until_seen(&self, what: &str, before: &[u8], at: [f64; 2]) -> Vec<u8> {
+    /// Waits until some part of the view differs from what it was.
+    fn until_seen(&self, what: &str, before: &[u8]) {
         let deadline = Instant::now() + PATIENCE;
         loop {
-            let now = self.screen();
-            if difference(before, &now, at) > 3.0 {
-                return now;
+            if difference(before, &self.screen()) > 4.0 {
+                return;
             }
             assert!(Instant::now() < deadline, "not seen on the screen: {what}");
             std::thread::sleep(Duration::from_millis(50));
@@ -133,17 +134,19 @@ fn server() -> (Child, String) {
     (server, format!(":{}", number.trim()))
 }
 
-/// Mean difference of two screens over a square of 80 pixels around a point.
-fn difference(a: &[u8], b: &[u8], [x, y]: [f64; 2]) -> f64 {
-    let lo = |at: f64| (at as usize).saturating_sub(40);
-    let columns = 3 * lo(x)..3 * (lo(x) + 80).min(SCREEN[0]);
-    let rows = lo(y)..(lo(y) + 80).min(SCREEN[1]);
-    let mut sum = 0.0;
-    for row in rows.clone() {
-        let line = |screen: &[u8]| screen[3 * SCREEN[0] * row..][columns.clone()].to_vec();
-        sum += line(a).iter().zip(&line(b)).map(|(&p, &q)| f64::from(p.abs_diff(q))).sum::<f64>();
-    }
-    sum / (rows.len() * columns.len()) as f64
+/// Edge of the squares in which screens are compared.
+const TILE: usize = 64;
+
+/// Mean difference of two screens over the square of the view in which they differ most.
+fn difference(a: &[u8], b: &[u8]) -> f64 {
+    let tiles = (0..VIEW[1] / TILE).flat_map(|j| (0..VIEW[0] / TILE).map(move |i| [i, j]));
+    tiles.map(|tile| tile_difference(a, b, tile)).fold(0.0, f64::max)
+}
+
+fn tile_difference(a: &[u8], b: &[u8], [i, j]: [usize; 2]) -> f64 {
+    let row = |screen: &[u8], y: usize| screen[3 * (SCREEN[0] * y + i * TILE)..][..3 * TILE].to_vec();
+    let of_row = |y| row(a, y).iter().zip(&row(b, y)).map(|(&p, &q)| f64::from(p.abs_diff(q))).sum::<f64>();
+    (j * TILE..(j + 1) * TILE).map(of_row).sum::<f64>() / (3 * TILE * TILE) as f64
 }
 
 fn number(state: &Value, path: &str) -> f64 {
@@ -201,7 +204,7 @@ fn orbits(rig: &mut Rig) {
     let after = rig.until("an orbit", |s| (number(s, "/camera/position/0") - eye).abs() > 0.1);
     assert_eq!(after.pointer("/camera/target"), state.pointer("/camera/target"));
     assert_eq!(number(&after, "/mass/0"), number(&state, "/mass/0"), "an orbit adds no smoke");
-    rig.until_seen("the orbit", &before, [400.0, 400.0]);
+    rig.until_seen("the orbit", &before);
 }
 
 /// Paints blue smoke at a height; gives the height of its middle.
@@ -216,7 +219,7 @@ fn paints(rig: &mut Rig) -> f64 {
     let state = rig.until("blue smoke", |s| number(s, "/mass/2") > 1e-4);
     assert_eq!(number(&state, "/time"), time, "painting while paused takes no time");
     rig.xdo("mousemove 100 700");
-    rig.until_seen("the blue smoke", &before, [340.0, 300.0]);
+    rig.until_seen("the blue smoke", &before);
     number(&rig.state().unwrap(), "/height/2")
 }
 
@@ -224,7 +227,7 @@ fn shows_the_velocity(rig: &mut Rig) {
     let before = rig.screen();
     rig.key("v");
     rig.until("the velocity", |s| is(s, "/view", "velocity"));
-    rig.until_seen("the velocity", &before, [435.0, 450.0]);
+    rig.until_seen("the velocity", &before);
     rig.key("v");
     rig.until("the smoke again", |s| is(s, "/view", "smoke"));
 }

@@ -6,6 +6,7 @@
 //! ([`action`]) are plain maths and data. Nothing here touches a field: edits go to the worker as commands.
 
 pub mod action;
+mod canvas;
 mod context;
 pub mod cursor;
 pub mod gesture;

@@ -4,16 +4,29 @@
 use std::collections::VecDeque;
 use std::time::{Duration, Instant};
 
-use crate::render::Quality;
-
 /// After a movement the picture stays coarse this long, so that a hand that hesitates does not stutter.
 const CALM: Duration = Duration::from_millis(180);
-/// A moving picture that takes longer is drawn coarser.
-const TOO_SLOW: f32 = 42.0;
-/// A moving picture is drawn finer if that is expected to take no longer than this.
-const QUICK: f32 = 24.0;
-/// Coarsest to finest: the march runs at the size of the picture divided by these.
-const DIVIDES: [u32; 3] = [4, 2, 1];
+/// A moving picture that takes longer is drawn coarser \[ms\].
+const TOO_SLOW: f32 = 45.0;
+/// A moving picture is drawn finer if that is expected to take no longer than this \[ms\].
+const QUICK: f32 = 30.0;
+/// How much longer the next finer level takes, at most.
+const STEP: f32 = 2.5;
+
+/// How finely a picture is drawn.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Level {
+    /// The whole view is drawn at its size divided by this, and stretched.
+    pub shrink: u32,
+    /// The march through the smoke runs at that size divided by this.
+    pub divide: u32,
+}
+
+/// Coarsest to finest. The last is the only one for pictures that stand still.
+const LEVELS: [Level; 4] =
+    [Level { shrink: 2, divide: 2 }, Level { shrink: 1, divide: 4 }, Level { shrink: 1, divide: 2 }, FINEST];
+
+const FINEST: Level = Level { shrink: 1, divide: 1 };
 
 /// Chooses the quality from what the last pictures took.
 #[derive(Clone, Debug)]
@@ -25,7 +38,7 @@ pub struct Pace {
 
 impl Default for Pace {
     fn default() -> Self {
-        Self { level: 1, moved: None, drawn: VecDeque::new() }
+        Self { level: 2, moved: None, drawn: VecDeque::new() }
     }
 }
 
@@ -41,14 +54,11 @@ impl Pace {
     }
 
     /// How to draw now.
-    pub fn quality(&mut self, now: Instant) -> Quality {
+    pub fn level(&mut self, now: Instant) -> Level {
         if self.calm_at().is_some_and(|calm| now >= calm) {
             self.moved = None;
         }
-        match self.moved {
-            Some(_) => Quality { divide: DIVIDES[self.level], ..Quality::INTERACTIVE },
-            None => Quality::FINAL,
-        }
+        if self.moved.is_some() { LEVELS[self.level] } else { FINEST }
     }
 
     /// Takes note of a picture that took `ms`; only moving ones tell how coarse they should be.
@@ -60,10 +70,9 @@ impl Pace {
         if self.moved.is_none() {
             return;
         }
-        let finer = ms * 4.0;
         if ms > TOO_SLOW && self.level > 0 {
             self.level -= 1;
-        } else if finer < QUICK && self.level + 1 < DIVIDES.len() {
+        } else if ms * STEP < QUICK && self.level + 1 < LEVELS.len() {
             self.level += 1;
         }
     }
@@ -85,11 +94,11 @@ mod tests {
     #[test]
     fn what_stands_still_is_drawn_finely_after_a_moment() {
         let (mut pace, now) = (Pace::default(), Instant::now());
-        assert_eq!(pace.quality(now), Quality::FINAL);
+        assert_eq!(pace.level(now), FINEST);
         pace.moves(now);
-        assert_eq!(pace.quality(now).divide, 2);
-        assert_eq!(pace.quality(now + CALM / 2).divide, 2);
-        assert_eq!(pace.quality(now + CALM), Quality::FINAL);
+        assert_ne!(pace.level(now), FINEST);
+        assert_ne!(pace.level(now + CALM / 2), FINEST);
+        assert_eq!(pace.level(now + CALM), FINEST);
         assert_eq!(pace.calm_at(), None);
     }
 
@@ -97,12 +106,12 @@ mod tests {
     fn a_slow_machine_gets_coarser_pictures_and_a_quick_one_finer() {
         let (mut pace, now) = (Pace::default(), Instant::now());
         pace.moves(now);
-        (0..5).for_each(|_| pace.drew(80.0, now));
-        assert_eq!(pace.quality(now).divide, 4);
-        (0..5).for_each(|_| pace.drew(15.0, now));
-        assert_eq!(pace.quality(now).divide, 4, "a finer one would take 60 ms");
-        (0..5).for_each(|_| pace.drew(1.5, now));
-        assert_eq!(pace.quality(now).divide, 1);
+        (0..9).for_each(|_| pace.drew(80.0, now));
+        assert_eq!(pace.level(now), LEVELS[0]);
+        (0..9).for_each(|_| pace.drew(20.0, now));
+        assert_eq!(pace.level(now), LEVELS[0], "a finer one would take 50 ms");
+        (0..9).for_each(|_| pace.drew(1.5, now));
+        assert_eq!(pace.level(now), FINEST);
     }
 
     #[test]

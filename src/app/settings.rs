@@ -71,7 +71,7 @@ impl Brush {
             ink: Ink::Red,
             white: [1.0 / 3.0; 3],
             radius: 0.07 * least,
-            smoke: on(0.6),
+            smoke: on(0.4),
             heat: on(15.0),
             force: on(6.0),
         }

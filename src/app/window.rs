@@ -20,8 +20,9 @@ use winit::keyboard::{Key, NamedKey};
 use winit::window::{Window, WindowId};
 
 use super::action::{self, Action};
+use super::canvas::Canvas;
 use super::gesture::{Button, Gesture, Held};
-use super::pace::Pace;
+use super::pace::{Level, Pace};
 use super::panel::{self, theme};
 use super::session::Session;
 use super::state::{Seen, StateFile};
@@ -31,6 +32,8 @@ use crate::scene::Scene;
 
 /// Time between the dabs of a ball that is held still.
 const AIRBRUSH: Duration = Duration::from_millis(16);
+/// A hand that has not moved for this long leaves time to refine the picture.
+const CALM_HAND: Duration = Duration::from_millis(250);
 
 /// What other threads and egui tell the event loop.
 enum Message {
@@ -105,8 +108,11 @@ struct Screen {
     view: egui::Rect,
     /// Where the mouse is \[pt\].
     mouse: Vector2<f32>,
+    /// When the mouse was moved last over the view.
+    hovered: Instant,
+    canvas: Canvas,
     frame: u64,
-    divide: u32,
+    level: Level,
 }
 
 impl ApplicationHandler<Message> for App {
@@ -235,8 +241,10 @@ impl Screen {
             places: BTreeMap::new(),
             view: egui::Rect::ZERO,
             mouse: Vector2::zeros(),
+            hovered: Instant::now(),
+            canvas: Canvas::default(),
             frame: 0,
-            divide: 1,
+            level: Level { shrink: 1, divide: 1 },
         })
     }
 
@@ -321,6 +329,7 @@ impl Screen {
         }
         if self.session.gesture().is_some() || self.over_view() {
             self.session.hover(self.in_view(), now);
+            self.hovered = now;
         } else {
             self.session.leave();
         }
@@ -377,9 +386,9 @@ impl Screen {
     }
 
     fn draw(&mut self, now: Instant) -> Result<(), AppError> {
-        let quality = self.pace.quality(now);
-        self.divide = quality.divide;
-        self.renderer.set_quality(quality);
+        self.level = self.pace.level(now);
+        self.renderer.set_quality(Quality { divide: self.level.divide, ..Quality::FINAL });
+        self.renderer.set_refine(!self.hovers_at(now));
         let mut frame = self.display.draw();
         let [r, g, b, _] = egui::Rgba::from(theme::GROUND).to_array();
         frame.clear_color_srgb(r, g, b, 1.0);
@@ -398,7 +407,15 @@ impl Screen {
         let camera = self.session.orbit.camera();
         let look = &self.session.model.settings.look;
         let view = View { look, camera: &camera, cursor: self.session.ball(), mode: self.session.mode() };
-        self.renderer.draw(frame, viewport, &view)
+        match self.level.shrink {
+            1 => self.renderer.draw(frame, viewport, &view),
+            by => self.canvas.draw(&self.display, &mut self.renderer, frame, viewport, by, &view),
+        }
+    }
+
+    /// The ball moves over smoke that may stand still: better to follow it than to refine the picture.
+    fn hovers_at(&self, now: Instant) -> bool {
+        now < self.hovered + CALM_HAND
     }
 
     /// The view in pixels: left, bottom, width, height.
@@ -422,7 +439,7 @@ impl Screen {
         let seen = Seen {
             frame: self.frame,
             viewport: self.viewport(),
-            divide: self.divide,
+            divide: self.level.shrink * self.level.divide,
             places: self.places_in_pixels(),
         };
         if let Some(file) = &mut self.state_file {
@@ -444,9 +461,13 @@ impl Screen {
         if let Some(calm) = self.pace.calm_at() {
             return Outcome::DrawAgainBy(calm);
         }
-        if !self.renderer.settled() {
-            self.window.request_redraw();
+        if self.renderer.settled() {
+            return Outcome::Nothing;
         }
+        if self.hovers_at(now) {
+            return Outcome::DrawAgainBy(self.hovered + CALM_HAND);
+        }
+        self.window.request_redraw();
         Outcome::Nothing
     }
 

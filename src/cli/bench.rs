@@ -38,6 +38,9 @@ pub struct BenchArgs {
     /// Write the results as JSON
     #[arg(long, value_name = "FILE")]
     json: Option<PathBuf>,
+    /// Show each time as a multiple of the one in FILE, which an earlier --json wrote
+    #[arg(long, value_name = "FILE")]
+    compare: Option<PathBuf>,
 }
 
 /// Does what `args` ask for.
@@ -45,14 +48,15 @@ pub fn run(args: &BenchArgs, common: &Common) -> Result<(), CliError> {
     if let Some(path) = &args.json {
         whole::prepare([path.as_path()], common.force).map_err(CliError::Target)?;
     }
+    let baseline = args.compare.as_deref().map(Baseline::read).transpose()?;
     let cases = cases(args, common)?;
     let mut results = Vec::new();
-    say(&header())?;
+    say(&header(baseline.is_some()))?;
     let mut progress = Progress::new(cases.len() as u32, common.quiet);
     for case in &cases {
         progress.update(results.len() as u32, &format!("{}^3 on {} threads", case.cells, case.threads));
         let result = case.measure(args, interrupt::catch())?;
-        say(&result.row())?;
+        say(&result.row(baseline.as_ref()))?;
         results.push(result);
     }
     drop(progress);
@@ -186,7 +190,7 @@ impl Measured {
         self.total().median * f64::from(self.cells).powi(3) / 1e6
     }
 
-    fn row(&self) -> String {
+    fn row(&self, baseline: Option<&Baseline>) -> String {
         let total = self.total();
         let mut row = format!(
             "{:>6}  {:>7}  {:>8.1}  {:>7.1}  {:>5.1}%",
@@ -199,7 +203,12 @@ impl Measured {
         for stage in Stage::ALL {
             row += &format!("  {:>width$.2}", self.stage(stage).median, width = stage.name().len());
         }
-        row + &format!("  {:>10.1e}\n", self.divergence_left())
+        row += &format!("  {:>10.1e}", self.divergence_left());
+        if let Some(before) = baseline {
+            let ratio = before.ns(self.cells, self.threads).map(|ns| total.median / ns);
+            row += &ratio.map_or_else(|| format!("  {:>8}", "-"), |ratio| format!("  {ratio:>7.2}x"));
+        }
+        row + "\n"
     }
 
     fn json(&self) -> Value {
@@ -220,13 +229,40 @@ impl Measured {
     }
 }
 
-fn header() -> String {
+fn header(compared: bool) -> String {
     let mut header =
         format!("{:>6}  {:>7}  {:>8}  {:>7}  {:>6}", "cells", "threads", "ms/step", "ns/cell", "spread");
     for stage in Stage::ALL {
         header += &format!("  {}", stage.name());
     }
-    header + &format!("  {:>10}\n", "divergence")
+    let last = if compared { "  earlier" } else { "" };
+    header + &format!("  {:>10}{last:>8}\n", "divergence")
+}
+
+/// The results of an earlier bench.
+struct Baseline(Value);
+
+impl Baseline {
+    fn read(path: &Path) -> Result<Self, CliError> {
+        let wrong =
+            |what: String| CliError::Request(format!("cannot compare with {}: {what}", path.display()));
+        let text = std::fs::read_to_string(path).map_err(|e| wrong(e.to_string()))?;
+        let report: Value = serde_json::from_str(&text).map_err(|e| wrong(e.to_string()))?;
+        if !report["runs"].is_array() {
+            return Err(wrong("it was not written by bench --json".into()));
+        }
+        if report["machine"] != machine::machine() {
+            tracing::warn!("{} is from another machine", path.display());
+        }
+        Ok(Self(report))
+    }
+
+    /// Nanoseconds for each cell and step of the same case.
+    fn ns(&self, cells: u32, threads: usize) -> Option<f64> {
+        let mut runs = self.0["runs"].as_array()?.iter();
+        let same = runs.find(|run| run["cells"] == json!(cells) && run["threads"] == json!(threads))?;
+        same["ns_per_cell_and_step"]["median"].as_f64().filter(|ns| *ns > 0.0)
+    }
 }
 
 /// Timings that scatter are worth little; say so.

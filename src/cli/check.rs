@@ -76,7 +76,6 @@ fn time(scene: &Scene) -> String {
 fn advection(scene: &Scene) -> &'static str {
     match scene.config.advection {
         Advection::SemiLagrangian => "semi-Lagrangian, first order",
-        Advection::Cubic => "monotone cubic",
         Advection::MacCormack => "MacCormack with limiter, second order",
         Advection::Cubic => "limited cubic interpolation, third order in smooth flow",
     }

@@ -13,6 +13,7 @@ use crate::scene::Scene;
 mod bench;
 mod check;
 mod error;
+mod folder;
 mod frames;
 mod interrupt;
 mod machine;
@@ -20,7 +21,9 @@ mod picture;
 mod progress;
 mod render;
 mod scenes;
+mod simulate;
 mod simulation;
+mod sink;
 mod view;
 
 pub use error::CliError;
@@ -45,6 +48,7 @@ Examples:
   updraft                                   the window on a rising plume
   updraft colors --set fluid.vorticity=1    the window on another scene, changed
   updraft render plume --frames 1-120 --size 1280x720 --out 'plume.####.png'
+  updraft simulate plume --frames 1-120 --format npz --out run
   updraft scenes plume > mine.toml          a scene to start from
   updraft check mine.toml                   what it says, and what it will cost
   updraft bench --cells 64,128 --threads 1,2";
@@ -76,6 +80,8 @@ enum Command {
     View(view::ViewArgs),
     /// Render a scene to pictures
     Render(render::RenderArgs),
+    /// Simulate a scene to numbers: statistics, probes, fields
+    Simulate(simulate::SimulateArgs),
     /// Time the solver, stage by stage
     Bench(bench::BenchArgs),
     /// List the built-in scenes, or print one
@@ -95,6 +101,7 @@ pub fn run(args: &Args) -> Result<(), CliError> {
         None => view::run(&args.view, common),
         Some(Command::View(view)) => view::run(view, common),
         Some(Command::Render(render)) => render::run(render, common),
+        Some(Command::Simulate(simulate)) => simulate::run(simulate, common),
         Some(Command::Bench(bench)) => bench::run(bench, common),
         Some(Command::Scenes(scenes)) => scenes::run(scenes),
         Some(Command::Check(check)) => check::run(check, common),
@@ -149,7 +156,7 @@ impl Common {
 
 /// A misspelt command looks like the name of a scene.
 fn suggest_command(error: crate::scene::SceneError, name: &str) -> CliError {
-    let commands = ["view", "render", "bench", "scenes", "check"];
+    let commands = ["view", "render", "simulate", "bench", "scenes", "check"];
     match (&error, crate::scene::closest(name, commands)) {
         (crate::scene::SceneError::Missing { hint, .. }, Some(command)) if hint.is_empty() => {
             CliError::Request(format!("`{name}` is neither a command nor a scene; did you mean `{command}`?"))

@@ -1,43 +1,69 @@
 //! `updraft render`: a scene to pictures, without a window.
 
 use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
+use super::folder::RunFolder;
 use super::frames::{Frames, Size};
 use super::picture::Painter;
 use super::progress::Progress;
 use super::simulation::Run;
+use super::sink::Target;
 use super::{CliError, Common, interrupt, say};
-use crate::output::{Pattern, png, whole};
+use crate::output::Pattern;
 use crate::scene::Scene;
 use crate::snapshot::Snapshot;
 
 /// Render a scene to pictures.
 #[derive(Debug, clap::Args)]
 pub struct RenderArgs {
-    /// A built-in scene or a scene file
-    #[arg(value_name = "SCENE", default_value = "plume")]
-    scene: String,
+    /// A built-in scene or a scene file [default: plume]
+    #[arg(value_name = "SCENE", conflicts_with = "from")]
+    scene: Option<String>,
     /// Frames to write: a range, or one. Frame n is the state at n / frame_rate seconds
-    #[arg(long, value_name = "A-B", default_value = "1-120")]
-    frames: Frames,
+    /// [default: 1-120, or all that --from has]
+    #[arg(long, value_name = "A-B")]
+    frames: Option<Frames>,
     /// Width and height [px]; by default what the scene says
     #[arg(long, value_name = "WxH")]
     size: Option<Size>,
-    /// Files to write, with #### or %04d for the frame [default: updraft-frames/SCENE.####.png]
+    /// Files to write: .png with #### or %04d for the frame; or one .apng, .mp4, .webm or .gif
+    /// [default: updraft-frames/SCENE.####.png]
     #[arg(long, value_name = "PATTERN")]
     out: Option<Pattern>,
+    /// Draw the fields that `updraft simulate --format npz` wrote to DIR, instead of simulating
+    #[arg(long, value_name = "DIR")]
+    from: Option<PathBuf>,
 }
+
+/// Frames that are written where none are named.
+const FRAMES: Frames = Frames { first: 1, last: 120 };
 
 /// Does what `args` ask for.
 pub fn run(args: &RenderArgs, common: &Common) -> Result<(), CliError> {
     let size = args.size.map(|Size([width, height])| format!("render.size=[{width}, {height}]"));
-    let scene = common.scene(&args.scene, size.as_slice())?;
-    let out = match &args.out {
-        Some(out) => out.clone(),
-        None => in_folder("updraft-frames", &scene.name)?,
+    let mut changes: Vec<String> = size.into_iter().collect();
+    let Some(path) = &args.from else {
+        let scene = common.scene(args.scene.as_deref().unwrap_or("plume"), &changes)?;
+        return render(&scene, args.frames.unwrap_or(FRAMES), &args.out(&scene)?, Supply::Live, common);
     };
-    render(&scene, args.frames, &out, common)
+    let folder = RunFolder::at(path);
+    let frames = folder.frames()?;
+    // The start of the run does not matter any more.
+    changes.push("initial={}".into());
+    let mut scene = common.scene(&folder.scene().display().to_string(), &changes)?;
+    scene.name = path.file_name().map_or(scene.name, |name| name.to_string_lossy().into_owned());
+    render(&scene, args.frames.unwrap_or(frames), &args.out(&scene)?, Supply::Stored(folder), common)
+}
+
+impl RenderArgs {
+    fn out(&self, scene: &Scene) -> Result<Pattern, CliError> {
+        match &self.out {
+            Some(out) => Ok(out.clone()),
+            None => in_folder("updraft-frames", &scene.name),
+        }
+    }
 }
 
 /// The pictures of `scene` in `folder`.
@@ -45,77 +71,125 @@ pub fn in_folder(folder: &str, scene: &str) -> Result<Pattern, CliError> {
     format!("{folder}/{scene}.####.png").parse().map_err(|e| CliError::Request(format!("{e}")))
 }
 
+/// Where the smoke comes from.
+pub enum Supply {
+    /// It is simulated.
+    Live,
+    /// It was simulated before.
+    Stored(RunFolder),
+}
+
 /// Renders `frames` of `scene` to the files `out`.
-pub fn render(scene: &Scene, frames: Frames, out: &Pattern, common: &Common) -> Result<(), CliError> {
-    check_format(out, frames)?;
-    let paths: Vec<PathBuf> = frames.iter().map(|frame| out.path(frame)).collect();
+pub fn render(
+    scene: &Scene,
+    frames: Frames,
+    out: &Pattern,
+    supply: Supply,
+    common: &Common,
+) -> Result<(), CliError> {
+    let target = Target::new(out, frames, common.quiet)?;
+    let stop = interrupt::catch();
+    let mut feed = Feed::new(scene, supply, frames, stop)?;
     let mut painter = Painter::new(scene)?;
-    whole::prepare(paths.iter().map(PathBuf::as_path), common.force).map_err(CliError::Target)?;
-    let mut run = Run::new(scene, interrupt::catch())?;
-    let mut job = Job::new(scene, frames, common.quiet);
-    for (frame, path) in frames.iter().zip(&paths) {
-        job.simulate(&mut run, frame)?;
+    let mut sink = target.open(scene.size, scene.time.frame_rate, common)?;
+    let mut job = Job::new(feed.total(frames), frames.count(), common.quiet);
+    let mut snapshot = Snapshot::empty(scene.config.dims, scene.config.h);
+    for frame in frames.iter() {
+        feed.load(frame, scene, &mut snapshot, &mut job)?;
+        if stop.load(Ordering::Relaxed) {
+            return Err(job.stopped());
+        }
         let began = Instant::now();
-        job.snapshot.capture(run.solver(), false);
-        let image = painter.paint(&job.snapshot, scene)?;
-        png::write(path, &image)?;
+        sink.write(frame, &painter.paint(&snapshot, scene)?)?;
         job.finished(began.elapsed());
     }
+    sink.finish()?;
     drop(job);
-    say(&format!("{}\n", summary(&paths)))
+    say(&format!("{}\n", target.summary()))
 }
 
-fn check_format(out: &Pattern, frames: Frames) -> Result<(), CliError> {
-    if out.extension() != "png" {
-        let message = format!("{}: pictures are written as .png", out.path(frames.first).display());
-        return Err(CliError::Request(message));
-    }
-    if !out.is_numbered() && frames.count() > 1 {
-        let stem = out.path(0).with_extension("");
-        let message = format!(
-            "{} frames need a place for their number; write --out '{}.####.png'",
-            frames.count(),
-            stem.display()
-        );
-        return Err(CliError::Request(message));
-    }
-    Ok(())
+/// Gives one frame after the other.
+enum Feed {
+    Live(Box<Run>),
+    Stored(RunFolder),
 }
 
-/// `120 pictures: a.0001.png to a.0120.png`, or the one.
-fn summary(paths: &[PathBuf]) -> String {
-    match paths {
-        [one] => one.display().to_string(),
-        [first, .., last] => format!("{} pictures: {} to {}", paths.len(), first.display(), last.display()),
-        [] => String::new(),
+impl Feed {
+    fn new(
+        scene: &Scene,
+        supply: Supply,
+        frames: Frames,
+        stop: &'static AtomicBool,
+    ) -> Result<Self, CliError> {
+        match supply {
+            Supply::Live => Ok(Self::Live(Box::new(Run::new(scene, stop)?))),
+            Supply::Stored(folder) => {
+                let missing = frames.iter().map(|frame| folder.fields(frame)).find(|path| !path.exists());
+                match missing {
+                    Some(path) => Err(CliError::Request(format!("{} is missing", path.display()))),
+                    None => Ok(Self::Stored(folder)),
+                }
+            }
+        }
+    }
+
+    /// Frames of work there are: a simulation begins at the start.
+    fn total(&self, frames: Frames) -> u32 {
+        match self {
+            Self::Live(_) => frames.last,
+            Self::Stored(_) => frames.count(),
+        }
+    }
+
+    /// Takes `frame` into `snapshot`.
+    fn load(
+        &mut self,
+        frame: u32,
+        scene: &Scene,
+        snapshot: &mut Snapshot,
+        job: &mut Job,
+    ) -> Result<(), CliError> {
+        match self {
+            Self::Live(run) => {
+                while run.frame() < frame {
+                    run.advance(run.frame() + 1, |_| Ok(())).map_err(|error| job.explain(error))?;
+                    job.show(run.frame(), &format!("{:.0} ms/step", run.ms_per_step()));
+                }
+                snapshot.capture(run.solver(), false);
+            }
+            Self::Stored(folder) => {
+                let loaded = folder.load(frame, scene, snapshot);
+                loaded.map_err(|error| CliError::Request(error.to_string()))?;
+                job.show(job.pictures, "");
+            }
+        }
+        Ok(())
     }
 }
 
-/// What a rendering carries from frame to frame.
+/// How far a rendering is.
 struct Job {
-    snapshot: Snapshot,
-    frames: Frames,
     progress: Progress,
+    wanted: u32,
     pictures: u32,
     spent: Duration,
 }
 
 impl Job {
-    fn new(scene: &Scene, frames: Frames, quiet: bool) -> Self {
-        let snapshot = Snapshot::empty(scene.config.dims, scene.config.h);
-        let progress = Progress::new(frames.last, quiet);
-        Self { snapshot, frames, progress, pictures: 0, spent: Duration::ZERO }
+    fn new(total: u32, wanted: u32, quiet: bool) -> Self {
+        Self { progress: Progress::new(total, quiet), wanted, pictures: 0, spent: Duration::ZERO }
     }
 
-    /// Advances to `frame`; frames before the first wanted one are simulated and not drawn.
-    fn simulate(&mut self, run: &mut Run, frame: u32) -> Result<(), CliError> {
-        let from = if frame == self.frames.first { 1.min(frame) } else { frame };
-        for frame in from..=frame {
-            run.advance(frame, |_| Ok(())).map_err(|error| self.stopped(error))?;
-            let detail = self.detail(run);
-            self.progress.update(frame, &detail);
-        }
-        Ok(())
+    /// `done` frames of work are done; `detail` says how fast.
+    fn show(&mut self, done: u32, detail: &str) {
+        let per_picture = self.spent.as_secs_f64() * 1e3 / f64::from(self.pictures.max(1));
+        let picture = (self.pictures > 0).then(|| format!("{per_picture:.0} ms/picture"));
+        let parts: Vec<&str> = [Some(detail), picture.as_deref()]
+            .into_iter()
+            .flatten()
+            .filter(|part| !part.is_empty())
+            .collect();
+        self.progress.update(done, &parts.join("  "));
     }
 
     fn finished(&mut self, picture: Duration) {
@@ -123,24 +197,14 @@ impl Job {
         self.spent += picture;
     }
 
-    fn detail(&self, run: &Run) -> String {
-        let step = run.ms_per_step();
-        match self.pictures {
-            0 => format!("{step:.0} ms/step"),
-            n => {
-                format!("{step:.0} ms/step  {:.0} ms/picture", self.spent.as_secs_f64() * 1e3 / f64::from(n))
-            }
+    fn explain(&self, error: CliError) -> CliError {
+        match error {
+            CliError::Stopped(_) => self.stopped(),
+            other => other,
         }
     }
 
-    fn stopped(&self, error: CliError) -> CliError {
-        match error {
-            CliError::Stopped(by) => CliError::Stopped(format!(
-                "{by}, {} of {} pictures are whole",
-                self.pictures,
-                self.frames.count()
-            )),
-            other => other,
-        }
+    fn stopped(&self) -> CliError {
+        CliError::Stopped(format!("by Ctrl-C, after {} of {} pictures", self.pictures, self.wanted))
     }
 }

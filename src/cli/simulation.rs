@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use super::CliError;
 use crate::scene::Scene;
-use crate::solver::{Solver, SolverError, StepStats};
+use crate::solver::{Solver, SolverError};
 
 /// A solver and how it gets from frame to frame.
 pub struct Run {
@@ -32,23 +32,28 @@ impl Run {
         Ok(Self { solver, steps, dt, frame: 0, timing: Timing::default(), cancel })
     }
 
-    /// Advances to `frame`, telling `each` of every step; stopped by Ctrl-C between two stages of a step.
+    /// Advances to `frame`, showing `each` the solver after every step; stopped by Ctrl-C between two stages of a step.
     pub fn advance(
         &mut self,
         frame: u32,
-        mut each: impl FnMut(&StepStats) -> Result<(), CliError>,
+        mut each: impl FnMut(&Solver) -> Result<(), CliError>,
     ) -> Result<(), CliError> {
         while self.frame < frame {
             for _ in 0..self.steps {
                 let began = Instant::now();
-                let stats = self.solver.step(self.dt, self.cancel).map_err(stopped)?;
+                self.solver.step(self.dt, self.cancel).map_err(stopped)?;
                 self.timing.spent += began.elapsed();
                 self.timing.steps += 1;
-                each(stats)?;
+                each(&self.solver)?;
             }
             self.frame += 1;
         }
         Ok(())
+    }
+
+    /// The frame that it stands at.
+    pub fn frame(&self) -> u32 {
+        self.frame
     }
 
     /// The solver as the last step left it.

@@ -65,7 +65,8 @@ fn without_window(scene: &Scene, why: &str, common: &Common) -> Result<(), CliEr
     if !common.quiet {
         eprintln!("updraft: {why}; rendering {} frames of {} to {folder}", FRAMES.count(), scene.name);
     }
-    render::render(scene, FRAMES, &render::in_folder(&folder, &scene.name)?, common)
+    let out = render::in_folder(&folder, &scene.name)?;
+    render::render(scene, FRAMES, &out, render::Supply::Live, common)
 }
 
 /// `name`, or `name-2` and so on where that is taken: a second run must neither fail nor overwrite.

@@ -4,8 +4,10 @@ use std::path::PathBuf;
 
 use thiserror::Error;
 
+pub mod csv;
 mod pattern;
 pub mod png;
+pub mod video;
 pub mod whole;
 
 pub use pattern::{Pattern, PatternError};

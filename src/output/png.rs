@@ -25,7 +25,8 @@ fn encode(file: impl io::Write, image: &Image) -> io::Result<()> {
     Ok(writer.finish()?)
 }
 
-fn without_alpha(rgba: &[u8]) -> Vec<u8> {
+/// The colours of RGBA pixels.
+pub(super) fn without_alpha(rgba: &[u8]) -> Vec<u8> {
     rgba.chunks_exact(4).flat_map(|pixel| [pixel[0], pixel[1], pixel[2]]).collect()
 }
 

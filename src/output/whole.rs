@@ -6,36 +6,64 @@ use std::path::{Path, PathBuf};
 
 use super::OutputError;
 
+/// A file on its way: it gets its name when it is [kept](Aside::keep), and is removed if it never is.
+#[derive(Debug)]
+pub struct Aside {
+    path: PathBuf,
+    aside: PathBuf,
+    kept: bool,
+}
+
+impl Aside {
+    /// A place to write what will be `path`. Nothing is created yet.
+    pub fn of(path: &Path) -> Self {
+        // Hidden, and no other process uses it; the extension stays, since some writers go by it.
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        let aside = path.with_file_name(format!(".{}.part.{name}", std::process::id()));
+        Self { path: path.to_owned(), aside, kept: false }
+    }
+
+    /// Where to write meanwhile.
+    pub fn path(&self) -> &Path {
+        &self.aside
+    }
+
+    /// Gives the file its name, in place of what had it.
+    pub fn keep(mut self) -> Result<(), OutputError> {
+        fs::rename(&self.aside, &self.path).map_err(|source| self.error(source))?;
+        self.kept = true;
+        Ok(())
+    }
+
+    /// `source` as an error about the file that is to be.
+    pub fn error(&self, source: io::Error) -> OutputError {
+        OutputError::Write { path: self.path.clone(), source }
+    }
+}
+
+impl Drop for Aside {
+    fn drop(&mut self) {
+        if !self.kept {
+            // Best effort: the error that led here is the one worth telling.
+            let _ = fs::remove_file(&self.aside);
+        }
+    }
+}
+
 /// Creates or replaces `path` with what `fill` writes. If anything fails, `path` is as it was before.
 pub fn write(
     path: &Path,
     fill: impl FnOnce(&mut BufWriter<File>) -> io::Result<()>,
 ) -> Result<(), OutputError> {
-    let aside = aside(path);
-    let result = fill_and_rename(path, &aside, fill);
-    if result.is_err() {
-        // Best effort: the first error is the one worth telling.
-        let _ = fs::remove_file(&aside);
-    }
-    result.map_err(|source| OutputError::Write { path: path.to_owned(), source })
+    let aside = Aside::of(path);
+    fill_file(aside.path(), fill).map_err(|source| aside.error(source))?;
+    aside.keep()
 }
 
-fn fill_and_rename(
-    path: &Path,
-    aside: &Path,
-    fill: impl FnOnce(&mut BufWriter<File>) -> io::Result<()>,
-) -> io::Result<()> {
-    let mut file = BufWriter::new(File::create(aside)?);
+fn fill_file(path: &Path, fill: impl FnOnce(&mut BufWriter<File>) -> io::Result<()>) -> io::Result<()> {
+    let mut file = BufWriter::new(File::create(path)?);
     fill(&mut file)?;
-    file.flush()?;
-    drop(file);
-    fs::rename(aside, path)
-}
-
-/// A hidden name beside `path` that no other process uses.
-fn aside(path: &Path) -> PathBuf {
-    let name = path.file_name().unwrap_or_default().to_string_lossy();
-    path.with_file_name(format!(".{name}.{}.part", std::process::id()))
+    file.flush()
 }
 
 /// Makes sure, before any work is done, that `paths` can be written: their folders exist (they are
@@ -61,9 +89,8 @@ fn folder(path: &Path) -> PathBuf {
 
 fn try_folder(folder: &Path) -> io::Result<()> {
     fs::create_dir_all(folder)?;
-    let probe = aside(&folder.join("probe"));
-    File::create(&probe)?;
-    fs::remove_file(probe)
+    let probe = Aside::of(&folder.join("probe"));
+    File::create(probe.path()).map(drop)
 }
 
 #[cfg(test)]
@@ -91,6 +118,7 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("new/a.txt");
         prepare([path.as_path()], false).unwrap();
+        assert!(names(&dir.path().join("new")).is_empty(), "trying the folder leaves nothing");
         write(&path, |f| f.write_all(b"one")).unwrap();
         assert!(matches!(prepare([path.as_path()], false), Err(OutputError::Exists(_))));
         prepare([path.as_path()], true).unwrap();

@@ -273,7 +273,9 @@ fn coarsen(fine: Nodes, dims: Dims, pass: &mut [Vec<f32>; 2], out: &mut Vec<f32>
     }
     out.clear();
     out.resize(dims.cells(), 0.0);
-    zs.iter().zip(out.chunks_exact_mut(dims.nx * dims.ny)).for_each(|(tent, out)| tent.mean_of_rows(in_xy, out));
+    zs.iter()
+        .zip(out.chunks_exact_mut(dims.nx * dims.ny))
+        .for_each(|(tent, out)| tent.mean_of_rows(in_xy, out));
 }
 
 /// Tents that make `coarse` nodes of `fine` ones; the first and the last stay where they are.

@@ -1,10 +1,25 @@
 //! What a bit of medium sends to the eye for each unit of its extinction. `shaders/medium.glsl` is the same.
+//!
+//! Light scattered more than once comes in octaves (Wrenninge 2013): each sees half the optical depth
+//! and half the mean cosine of the one before. Two changes to the original, both found by fitting twelve
+//! pictures (extinctions 2 to 40 1/m, white and coloured smoke, lit from the side and from behind) to path
+//! tracing:
+//! - the octaves after the first count only as far as the place is **enclosed** by smoke,
+//!   1 − e^(−(τ_sky + τ_ground)/2); a thin veil, which scatters once, is left alone;
+//! - the last stands for all further orders, α³/(1 − 0.8 α): bright smoke glows on inside, dark does not.
+//!
+//! Mean radiance against path tracing: within 5 % up to 8 1/m, 25 % too dark to 19 % too bright at 40 1/m (a
+//! plume of 30 cm). Wrenninge's own weights, 1, ½, ¼, were 40 % too dark there and 45 % too bright in thin smoke.
 
 use crate::look::{Look, Scattering};
 
-/// Octaves of scattering. Each sees half the optical depth and half the mean cosine of the one before, so
-/// their transmittances are squares of each other and cost one exponential.
+/// Octaves of scattering; their transmittances are squares of each other and cost one exponential.
 pub const OCTAVES: usize = 3;
+
+/// Weights of the octaves.
+const WEIGHTS: [f32; OCTAVES] = [1.0, 0.72, 0.18];
+/// The share of one order of scattering that is left in the next, for the orders after the last octave.
+const LEFT: f32 = 0.8;
 
 /// The constants of a look as a march needs them.
 #[derive(Clone, Debug, PartialEq)]
@@ -42,6 +57,13 @@ impl Medium {
         }
     }
 
+    /// Albedo of a mixture of the three colours.
+    pub fn albedo(&self, smoke: [f32; 3]) -> [f32; 3] {
+        let scale = 1.0 / (smoke[0] + smoke[1] + smoke[2]).max(1e-8);
+        let [r, g, b] = self.colors;
+        std::array::from_fn(|c| (smoke[0] * r[c] + smoke[1] * g[c] + smoke[2] * b[c]) * scale)
+    }
+
     /// Phase function of each octave for one cosine between the view ray and the way to the sun.
     pub fn phase(&self, cosine: f32) -> [f32; OCTAVES] {
         [1.0, 0.5, 0.25].map(|share| henyey_greenstein(self.anisotropy * share, cosine))
@@ -53,20 +75,19 @@ impl Medium {
         let third = depth.map(|d| (-0.25 * d).exp());
         let second = third.map(|x| x * x);
         let first = second.map(|x| x * x);
-        let (mut sum, mut weight) = ([0.0; 3], albedo);
-        for (n, arrives) in [first, second, third].iter().enumerate() {
-            for c in 0..3 {
-                let ambient = 0.5 * (self.sky[c] * arrives[1] + self.ground[c] * arrives[2]);
-                sum[c] += self.octaves[n] * weight[c] * (self.sun[c] * phase[n] * arrives[0] + ambient);
-                weight[c] *= albedo[c];
-            }
-        }
-        sum
+        let enclosed = 1.0 - second[1] * second[2];
+        let [one, two, three] = self.octaves;
+        std::array::from_fn(|c| {
+            let a = albedo[c];
+            let arrives = |octave: [f32; 3], phase: f32| {
+                self.sun[c] * phase * octave[0] + 0.5 * (self.sky[c] * octave[1] + self.ground[c] * octave[2])
+            };
+            let again = two * a * arrives(second, phase[1])
+                + three * a * a / (1.0 - LEFT * a) * arrives(third, phase[2]);
+            a * (one * arrives(first, phase[0]) + enclosed * again)
+        })
     }
 }
-
-/// Weights of the octaves.
-const WEIGHTS: [f32; OCTAVES] = [1.0, 0.5, 0.25];
 
 /// The phase function of Henyey and Greenstein (1941) \[1/sr\], for the cosine between the ways before
 /// and after scattering.

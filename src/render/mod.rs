@@ -6,24 +6,31 @@
 //!
 //! ```text
 //! L = ∫ T(t) σ_t(t) J(t) dt + T(end) L_behind        T(t) = exp(−∫ σ_t)
-//! J = Σ_n w_n αⁿ⁺¹ [ E p(g/2ⁿ, cos θ) e^(−τ_sun/2ⁿ) + ½ (L_sky e^(−τ_sky/2ⁿ) + L_ground e^(−τ_ground/2ⁿ)) ]
+//! J = α [ E p(cos θ) e^(−τ_sun) + ½ (L_sky e^(−τ_sky) + L_ground e^(−τ_ground)) ] + …
 //! ```
 //!
-//! with n = 0 alone for single scattering and more terms for [`Scattering::Octaves`] (Wrenninge, Kulla
-//! and Lundqvist, "Oz: the great and volumetric", 2013). The optical depths τ come from the light volume
-//! ([`light`]), which does not depend on the camera. Each step integrates exactly what a constant
-//! medium would give, so the picture of a uniform slab does not depend on the step.
+//! for single scattering, and more terms for what is scattered more often ([`medium`]). The optical
+//! depths τ come from the light volume ([`light`]), which does not depend on the camera. Each step
+//! integrates exactly what a constant medium would give, so the picture of a uniform slab does not depend on
+//! the step.
 //!
-//! `oracle` is the renderer on CPU threads, with no GL anywhere; with the feature `viewer`,
+//! [`oracle`] is the renderer on CPU threads, with no GL anywhere; with the feature `viewer`,
 //! [`Renderer`] and [`Offscreen`] do the same in OpenGL. Both give linear radiance, then the tone map
 //! of [`tone`].
 
 pub mod camera;
+pub mod colormap;
+mod field;
 pub mod light;
+mod lines;
+mod march;
 pub mod medium;
 pub mod noise;
+pub mod oracle;
 pub mod procedural;
+mod scene;
 pub mod tone;
+mod volume;
 
 #[cfg(feature = "viewer")]
 mod gl;
@@ -44,6 +51,20 @@ pub struct Image {
     pub height: u32,
     /// Red, green, blue, alpha of each pixel, rows from the top.
     pub rgba: Vec<u8>,
+}
+
+/// A picture before background and tone map: linear radiance of smoke, floor and lines.
+#[derive(Clone, Debug, PartialEq)]
+pub struct LinearImage {
+    /// Pixels across.
+    pub width: u32,
+    /// Pixels down.
+    pub height: u32,
+    /// Linear red, green and blue, and alpha, of each pixel, rows from the top. The colours are what the
+    /// picture itself sends (premultiplied): put it over anything as `rgb + (1 − alpha) behind`.
+    pub rgba: Vec<[f32; 4]>,
+    /// Distance from the eye to what hides the smoke, the floor \[m\]; 10⁶ where nothing does.
+    pub depth: Vec<f32>,
 }
 
 /// What to take a picture of a snapshot with.

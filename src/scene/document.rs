@@ -12,6 +12,7 @@ use super::value::{
     AboveZero, Angle, Any, Color, Cosine, Courant, FromZero, Instant, List, Number, Sampling, Share, Stops,
     Whole,
 };
+use crate::field::Field;
 
 /// A position, direction or velocity.
 pub type Vector = List<Number<Any>, 3>;
@@ -29,6 +30,8 @@ pub struct Document {
     pub smoke: Smokes,
     pub source: Option<Vec<Source>>,
     pub solver: SolverTable,
+    pub initial: Initial,
+    pub probe: Vec<Probe>,
     pub render: Render,
 }
 
@@ -37,7 +40,7 @@ pub struct Document {
 pub struct Domain {
     pub cells: Option<Spanned<List<Whole<1, 65536>, 3>>>,
     pub voxel: Option<Number<AboveZero>>,
-    pub walls: Walls,
+    pub walls: Option<Spanned<Walls>>,
 }
 
 #[derive(Default, Deserialize)]
@@ -56,6 +59,9 @@ pub struct Fluid {
     pub cooling: Option<Number<FromZero>>,
     pub vorticity: Option<Number<FromZero>>,
     pub friction: Option<Number<FromZero>>,
+    pub viscosity: Option<Number<FromZero>>,
+    pub conduction: Option<Number<FromZero>>,
+    pub ambient: Option<Ambient>,
 }
 
 #[derive(Default, Deserialize)]
@@ -71,6 +77,7 @@ pub struct Smokes {
 pub struct Smoke {
     pub buoyancy: Option<Number<Any>>,
     pub dissipation: Option<Number<Any>>,
+    pub diffusion: Option<Number<FromZero>>,
     pub color: Option<Albedo>,
 }
 
@@ -112,6 +119,44 @@ pub struct SolverTable {
     pub advection: Option<Advection>,
     pub threads: Option<Whole<0, 1024>>,
     pub memory_limit: Option<Number<AboveZero>>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Initial {
+    pub fields: Option<Spanned<String>>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Probe {
+    pub name: Spanned<String>,
+    pub fields: Spanned<Vec<Field>>,
+    pub at: Spanned<Place>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Place {
+    Point(Vector),
+    Line(Line),
+    Plane(Plane),
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Line {
+    pub from: Vector,
+    pub to: Vector,
+    pub points: Whole<2, 1_000_000>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Plane {
+    pub x: Option<Number<Any>>,
+    pub y: Option<Number<Any>>,
+    pub z: Option<Number<Any>>,
 }
 
 #[derive(Clone, Copy, Deserialize)]
@@ -178,12 +223,116 @@ pub struct Camera {
     pub fov: Option<Number<Angle>>,
 }
 
-/// What one side does.
+/// What one side does: a word, or a table with what belongs to it, as `{ inflow = { velocity = [1, 0, 0] } }`.
 #[derive(Clone, Copy, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Side {
-    Closed,
-    Open,
+    Closed(Insulated),
+    NoSlip(Plate),
+    Open(Nothing),
+    Periodic(Nothing),
+    Inflow(Air),
+}
+
+/// A side about which there is nothing more to say.
+#[derive(Clone, Copy, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Nothing {}
+
+/// A free-slip wall.
+#[derive(Clone, Copy, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Insulated {
+    pub temperature: Option<Number<Any>>,
+}
+
+/// A wall that drags.
+#[derive(Clone, Copy, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Plate {
+    pub velocity: Option<Vector>,
+    pub temperature: Option<Number<Any>>,
+}
+
+/// What comes in.
+#[derive(Clone, Copy, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Air {
+    pub velocity: Option<Vector>,
+    pub red: Option<Number<FromZero>>,
+    pub green: Option<Number<FromZero>>,
+    pub blue: Option<Number<FromZero>>,
+    pub temperature: Option<Number<Any>>,
+}
+
+/// Reads a side, a bare word standing for the table without keys.
+fn side<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Side>, D::Error> {
+    deserializer.deserialize_any(SideVisitor).map(Some)
+}
+
+struct SideVisitor;
+
+impl<'de> Visitor<'de> for SideVisitor {
+    type Value = Side;
+
+    fn expecting(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        f.write_str("\"closed\", \"no-slip\", \"open\", \"periodic\", or a table such as { inflow = { velocity = [1, 0, 0] } }")
+    }
+
+    fn visit_str<E: serde::de::Error>(self, word: &str) -> Result<Side, E> {
+        const WORDS: &[&str] = &["closed", "no-slip", "open", "periodic", "inflow"];
+        match word {
+            "closed" => Ok(Side::Closed(Insulated::default())),
+            "no-slip" => Ok(Side::NoSlip(Plate::default())),
+            "open" => Ok(Side::Open(Nothing {})),
+            "periodic" => Ok(Side::Periodic(Nothing {})),
+            "inflow" => Err(E::custom("an inflow needs its velocity: { inflow = { velocity = [1, 0, 0] } }")),
+            _ => Err(E::unknown_variant(word, WORDS)),
+        }
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Side, A::Error> {
+        Side::deserialize(MapAccessDeserializer::new(map))
+    }
+}
+
+/// What the temperature is measured against: a number in kelvin, or the word `mean`.
+#[derive(Clone, Copy)]
+pub enum Ambient {
+    Fixed(Number<Any>),
+    Mean,
+}
+
+struct AmbientVisitor;
+
+impl Visitor<'_> for AmbientVisitor {
+    type Value = Ambient;
+
+    fn expecting(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        f.write_str("a temperature excess in kelvin, or \"mean\"")
+    }
+
+    fn visit_str<E: serde::de::Error>(self, word: &str) -> Result<Ambient, E> {
+        match word {
+            "mean" => Ok(Ambient::Mean),
+            _ => Err(E::custom(format_args!("\"{word}\" is neither a number nor \"mean\""))),
+        }
+    }
+
+    fn visit_f64<E: serde::de::Error>(self, x: f64) -> Result<Ambient, E> {
+        use serde::de::IntoDeserializer;
+        Number::deserialize(x.into_deserializer()).map(Ambient::Fixed)
+    }
+
+    fn visit_i64<E: serde::de::Error>(self, x: i64) -> Result<Ambient, E> {
+        self.visit_f64(x as f64)
+    }
+}
+
+impl<'de> Deserialize<'de> for Ambient {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_any(AmbientVisitor)
+    }
 }
 
 /// The six sides: one word for all, or a table by axis (`x`) and by side (`x_min`), the latter winning.
@@ -196,14 +345,23 @@ pub struct Walls {
 #[derive(Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 struct WallTable {
+    #[serde(deserialize_with = "side")]
     x: Option<Side>,
+    #[serde(deserialize_with = "side")]
     x_min: Option<Side>,
+    #[serde(deserialize_with = "side")]
     x_max: Option<Side>,
+    #[serde(deserialize_with = "side")]
     y: Option<Side>,
+    #[serde(deserialize_with = "side")]
     y_min: Option<Side>,
+    #[serde(deserialize_with = "side")]
     y_max: Option<Side>,
+    #[serde(deserialize_with = "side")]
     z: Option<Side>,
+    #[serde(deserialize_with = "side")]
     z_min: Option<Side>,
+    #[serde(deserialize_with = "side")]
     z_max: Option<Side>,
 }
 
@@ -225,11 +383,13 @@ impl<'de> Visitor<'de> for WallsVisitor {
     type Value = Walls;
 
     fn expecting(&self, f: &mut fmt::Formatter) -> fmt::Result {
-        f.write_str("\"closed\", \"open\", or a table such as { y_max = \"open\" }")
+        f.write_str(
+            "\"closed\", \"no-slip\", \"open\", \"periodic\", or a table such as { y_max = \"open\" }",
+        )
     }
 
     fn visit_str<E: serde::de::Error>(self, word: &str) -> Result<Walls, E> {
-        let side = Side::deserialize(StrDeserializer::new(word))?;
+        let side = SideVisitor.visit_str(word)?;
         Ok(Walls { sides: [[Some(side); 2]; 3] })
     }
 

@@ -1,14 +1,17 @@
 #![doc = include_str!("../../docs/scene.md")]
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use crate::look::{Camera, Look};
+use crate::probe::Probe;
 use crate::solver::{Config, Params, Solver, SolverError, Source};
 
 pub mod builtin;
 mod document;
 mod error;
+mod initial;
 pub mod memory;
+mod probes;
 mod resolve;
 mod text;
 mod value;
@@ -35,6 +38,10 @@ pub struct Scene {
     pub camera: Camera,
     /// Width and height of pictures \[px\].
     pub size: [u32; 2],
+    /// An npz with the fields at the start, if the box does not start empty and at rest.
+    pub initial: Option<PathBuf>,
+    /// What is measured while the scene runs.
+    pub probes: Vec<Probe>,
 }
 
 /// How time is cut into frames, and frames into steps.
@@ -67,26 +74,25 @@ impl Scene {
     ///
     /// A built-in name wins over a file of the same name; write `./plume` for the file.
     pub fn load(path_or_builtin: &str, overrides: &[String]) -> Result<Self, SceneError> {
-        if let Some(text) = builtin::text(path_or_builtin) {
-            return Self::read(path_or_builtin.to_owned(), path_or_builtin, text, overrides);
-        }
+        let text = text::Text::new(path_or_builtin, &read(path_or_builtin)?, overrides);
         let path = Path::new(path_or_builtin);
-        let text = std::fs::read_to_string(path).map_err(|source| match source.kind() {
-            std::io::ErrorKind::NotFound => missing(path_or_builtin),
-            _ => SceneError::Read { path: path.to_owned(), source },
-        })?;
-        let name =
-            path.file_stem().map_or_else(|| "scene".into(), |stem| stem.to_string_lossy().into_owned());
-        Self::read(name, path_or_builtin, &text, overrides)
+        let name = path.file_stem().map_or("scene".into(), |stem| stem.to_string_lossy().into_owned());
+        Ok(resolve::scene(name, &text, path.parent().unwrap_or(Path::new("")))?)
+    }
+
+    /// The text of a scene as [`Scene::load`] would read it, overrides included.
+    pub fn merged_text(path_or_builtin: &str, overrides: &[String]) -> Result<String, SceneError> {
+        Ok(text::Text::new(path_or_builtin, &read(path_or_builtin)?, overrides).merged()?)
     }
 
     /// The scene that `text` describes, called `name`.
     pub fn parse(name: &str, text: &str) -> Result<Self, SceneError> {
-        Self::read(name.to_owned(), name, text, &[])
+        Self::parse_with(name, text, &[])
     }
 
-    fn read(name: String, origin: &str, text: &str, overrides: &[String]) -> Result<Self, SceneError> {
-        Ok(resolve::scene(name, &text::Text::new(origin, text, overrides))?)
+    /// The same, with `key=value` overrides.
+    pub fn parse_with(name: &str, text: &str, overrides: &[String]) -> Result<Self, SceneError> {
+        Ok(resolve::scene(name.to_owned(), &text::Text::new(name, text, overrides), Path::new(""))?)
     }
 
     /// An estimate of the memory that a run takes, in bytes.
@@ -101,8 +107,23 @@ impl Scene {
 
     /// A solver at the start of this scene.
     pub fn solver(&self) -> Result<Solver, SolverError> {
-        Solver::new(self.config.clone(), self.params.clone(), self.sources.clone())
+        let mut solver = Solver::new(self.config.clone(), self.params.clone(), self.sources.clone())?;
+        if let Some(path) = &self.initial {
+            initial::fill(&mut solver, path).map_err(|error| SolverError::Invalid(error.to_string()))?;
+        }
+        Ok(solver)
     }
+}
+
+/// The text of a built-in scene or a file.
+fn read(path_or_builtin: &str) -> Result<String, SceneError> {
+    if let Some(text) = builtin::text(path_or_builtin) {
+        return Ok(text.to_owned());
+    }
+    std::fs::read_to_string(path_or_builtin).map_err(|source| match source.kind() {
+        std::io::ErrorKind::NotFound => missing(path_or_builtin),
+        _ => SceneError::Read { path: path_or_builtin.into(), source },
+    })
 }
 
 fn missing(name: &str) -> SceneError {

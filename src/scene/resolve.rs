@@ -1,6 +1,7 @@
 //! From the document to the scene: what absent keys stand for, and the checks that need two keys at once.
 
 use std::ops::Range;
+use std::path::Path;
 
 use toml::Spanned;
 
@@ -9,10 +10,10 @@ use super::error::Problem;
 use super::memory;
 use super::text::Text;
 use super::value::Number;
-use super::{Scene, Time};
+use super::{Scene, Time, initial, probes};
 use crate::grid::Dims;
 use crate::look::{Camera, Look, Scattering};
-use crate::solver::{Advection, Config, Params, Side, Smoke, Source, TimeControl};
+use crate::solver::{Advection, Ambient, Config, Inflow, Params, Side, Smoke, Source, TimeControl};
 
 type Result<T> = std::result::Result<T, Box<Problem>>;
 
@@ -26,10 +27,13 @@ const SIZE: [u32; 2] = [640, 480];
 const FOV: f32 = 34.0;
 
 /// The scene that the document of `text` describes, called `name`.
-pub fn scene(name: String, text: &Text) -> Result<Scene> {
+///
+/// Files that it names are relative to `folder`, those of overrides to where the command runs.
+pub fn scene(name: String, text: &Text, folder: &Path) -> Result<Scene> {
     let doc = text.read()?;
     let config = config(&doc, text)?;
     let (dims, h) = (config.dims, config.h);
+    let extent = dims.array().map(|n| n as f32 * h);
     let size = doc.render.size.map_or(SIZE, |size| size.0.map(|n| n.get() as u32));
     Ok(Scene {
         name,
@@ -37,8 +41,10 @@ pub fn scene(name: String, text: &Text) -> Result<Scene> {
         sources: sources(&doc, text, dims, h)?,
         time: time(&doc.time, text)?,
         look: look(&doc, text)?,
-        camera: camera(&doc.render.camera, text, dims.array().map(|n| n as f32 * h), size)?,
+        camera: camera(&doc.render.camera, text, extent, size)?,
         size,
+        initial: initial::check(&doc.initial, text, folder, dims)?,
+        probes: probes::resolve(&doc.probe, text, extent)?,
         config,
     })
 }
@@ -54,10 +60,12 @@ fn config(doc: &Document, text: &Text) -> Result<Config> {
     let cells = doc.domain.cells.as_ref();
     let counts = cells.map_or(CELLS, |c| c.get_ref().0.map(|n| n.get() as usize));
     let span = cells.map_or(0..0, Spanned::span);
+    let sides = sides(doc.domain.walls.as_ref(), text)?;
     let config = Config {
         dims: Dims::new(counts).map_err(|e| text.problem(span.clone(), format!("domain.cells: {e}")))?,
         h: doc.domain.voxel.map_or(VOXEL, Number::get),
-        sides: sides(&doc.domain.walls),
+        sides: sides.map(|axis| axis.map(|(side, _)| side)),
+        held: sides.map(|axis| axis.map(|(_, held)| held)),
         advection: advection(&doc.solver),
         time: time_control(&doc.time, text)?,
         threads: doc.solver.threads.map_or(0, |n| n.get() as usize),
@@ -84,16 +92,46 @@ fn gigabytes(gib: f32) -> u64 {
     (f64::from(gib) * f64::from(1 << 30)) as u64
 }
 
+/// What a side does, and the temperature held there.
+type Held = (Side, Option<f32>);
+
 /// Closed all around but for the top, unless the file says otherwise.
-fn sides(walls: &document::Walls) -> [[Side; 2]; 3] {
+fn sides(walls: Option<&Spanned<document::Walls>>, text: &Text) -> Result<[[Held; 2]; 3]> {
     let defaults = [[Side::Closed; 2], [Side::Closed, Side::Open], [Side::Closed; 2]];
-    std::array::from_fn(|axis| {
-        std::array::from_fn(|end| match walls.sides[axis][end] {
-            None => defaults[axis][end],
-            Some(document::Side::Closed) => Side::Closed,
-            Some(document::Side::Open) => Side::Open,
+    let sides = std::array::from_fn(|axis| {
+        std::array::from_fn(|end| match walls.and_then(|w| w.get_ref().sides[axis][end]) {
+            None => (defaults[axis][end], None),
+            Some(read) => side(&read),
         })
-    })
+    });
+    for (axis, [low, high]) in ["x", "y", "z"].into_iter().zip(sides) {
+        let [low, high] = [low, high].map(|(side, _)| side == Side::Periodic);
+        if low != high {
+            let (is, not) = if low { ("min", "max") } else { ("max", "min") };
+            let message = format!(
+                "domain.walls: {axis}_{is} is periodic and {axis}_{not} is not; write {axis} = \"periodic\""
+            );
+            return Err(text.problem(walls.map_or(0..0, Spanned::span), message));
+        }
+    }
+    Ok(sides)
+}
+
+fn side(read: &document::Side) -> Held {
+    let vector = |v: Option<Vector>| v.map_or([0.0; 3], Vector::get);
+    match read {
+        document::Side::Closed(wall) => (Side::Closed, wall.temperature.map(Number::get)),
+        document::Side::NoSlip(wall) => {
+            (Side::NoSlip(vector(wall.velocity)), wall.temperature.map(Number::get))
+        }
+        document::Side::Open(_) => (Side::Open, None),
+        document::Side::Periodic(_) => (Side::Periodic, None),
+        document::Side::Inflow(air) => {
+            let smoke = [air.red, air.green, air.blue].map(|x| x.map_or(0.0, Number::get));
+            let scalars = [smoke[0], smoke[1], smoke[2], air.temperature.map_or(0.0, Number::get)];
+            (Side::Inflow(Inflow { velocity: vector(air.velocity), scalars }), None)
+        }
+    }
 }
 
 fn advection(solver: &document::SolverTable) -> Advection {
@@ -144,6 +182,13 @@ fn params(fluid: &document::Fluid, smoke: &document::Smokes) -> Params {
     set(&mut params.cooling, fluid.cooling);
     set(&mut params.vorticity, fluid.vorticity);
     set(&mut params.friction, fluid.friction);
+    set(&mut params.viscosity, fluid.viscosity);
+    set(&mut params.conduction, fluid.conduction);
+    params.ambient = match fluid.ambient {
+        None => params.ambient,
+        Some(document::Ambient::Fixed(excess)) => Ambient::Fixed(excess.get()),
+        Some(document::Ambient::Mean) => Ambient::Mean,
+    };
     for (smoke, read) in params.smoke.iter_mut().zip([&smoke.red, &smoke.green, &smoke.blue]) {
         set_smoke(smoke, read);
     }
@@ -153,6 +198,7 @@ fn params(fluid: &document::Fluid, smoke: &document::Smokes) -> Params {
 fn set_smoke(smoke: &mut Smoke, read: &document::Smoke) {
     set(&mut smoke.buoyancy, read.buoyancy);
     set(&mut smoke.dissipation, read.dissipation);
+    set(&mut smoke.diffusion, read.diffusion);
 }
 
 /// The sources of the file, or the one of the empty file: a hot ball near the floor.

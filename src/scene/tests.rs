@@ -9,12 +9,12 @@ fn error(text: &str) -> String {
 
 fn load_error(text: &str, set: &[&str]) -> String {
     let overrides: Vec<String> = set.iter().map(|s| (*s).to_owned()).collect();
-    Scene::read("s".into(), "s.toml", text, &overrides).unwrap_err().to_string()
+    Scene::parse_with("s.toml", text, &overrides).unwrap_err().to_string()
 }
 
 fn with(text: &str, set: &[&str]) -> Scene {
     let overrides: Vec<String> = set.iter().map(|s| (*s).to_owned()).collect();
-    Scene::read("s".into(), "s.toml", text, &overrides).unwrap()
+    Scene::parse_with("s.toml", text, &overrides).unwrap()
 }
 
 /// The TOML blocks of the documentation.
@@ -41,11 +41,14 @@ fn documented_defaults_are_the_defaults() {
 
 #[test]
 fn documented_options_act() {
-    let scene = Scene::parse("s", documented()[1]).unwrap();
+    let scene = Scene::parse("s", &documented()[1].replace("[initial]\nfields", "[initial]\n#")).unwrap();
     assert_eq!(scene.time.step, Some(0.01));
     assert_eq!(scene.config.time.max_substeps, 1);
     assert_eq!(scene.sources[0].velocity, Some([0.0, 0.4, 0.0]));
     assert_eq!(scene.camera.position, [1.5, 1.0, 3.0]);
+    assert_eq!(scene.probes.len(), 3);
+    assert_eq!(scene.probes[2].place, crate::probe::Place::Plane { axis: 1, at: 1.44 });
+    assert!(error(documented()[1]).contains("initial.fields: cannot read start.npz"));
 }
 
 /// Asks every table for a key that cannot be, and looks up the keys it says it knows.
@@ -96,6 +99,16 @@ fn every_number_acts() {
         "fluid.cooling=1",
         "fluid.vorticity=1",
         "fluid.friction=1",
+        "fluid.viscosity=1",
+        "fluid.conduction=1",
+        "fluid.ambient=5",
+        "fluid.ambient=mean",
+        "smoke.red.diffusion=1",
+        "domain.walls=no-slip",
+        "domain.walls=periodic",
+        "domain.walls.x_min={ closed = { temperature = 5 } }",
+        "domain.walls.x_min={ no-slip = { velocity = [0, 1, 0], temperature = 5 } }",
+        "domain.walls.x_min={ inflow = { velocity = [1, 0, 0], green = 1 } }",
         "smoke.red.buoyancy=-1",
         "smoke.green.dissipation=1",
         "smoke.blue.color=#ffffff",
@@ -117,6 +130,7 @@ fn every_number_acts() {
         "render.medium.anisotropy=0",
         "render.medium.scattering=single",
         "render.medium.glow=1",
+        "probe=[{ name = 'a', fields = ['u'], at = { plane = { x = 0.1 } } }]",
         "render.light.direction=[0, 1, 0]",
         "render.light.sun=[1, 1, 1]",
         "render.light.sky=[1, 1, 1]",
@@ -182,6 +196,22 @@ fn what_cannot_be_simulated_is_refused_where_it_stands() {
         ("[render]\nlight = { direction = [0, 0, 0] }", "points nowhere"),
         ("[render]\nsize = [0, 10]", "0 is not a whole number from 1"),
         ("[render]\nfloor = true", "give the floor a colour"),
+        ("[initial]\nfields = 'none.npz'", "s.toml:2:10: initial.fields: cannot read none.npz"),
+        (
+            "[[probe]]\nname = 'a/b'\nfields = ['u']\nat = { point = [0, 0, 0] }",
+            "s.toml:2:8: probe.name: `a/b`",
+        ),
+        (
+            "[[probe]]\nname = 'a'\nfields = ['q']\nat = { point = [0, 0, 0] }",
+            "unknown value `q`; known here: u, v, w",
+        ),
+        ("[[probe]]\nname = 'a'\nfields = []\nat = { point = [0, 0, 0] }", "name at least one field"),
+        (
+            "[[probe]]\nname = 'a'\nfields = ['u']\nat = { point = [9, 0, 0] }",
+            "s.toml:4:6: probe.at: [9.0, 0.0, 0.0] is outside",
+        ),
+        ("[[probe]]\nname = 'a'\nfields = ['u']\nat = { plane = { x = 0, y = 0 } }", "one of them"),
+        ("[[probe]]\nname = 'a'\nfields = ['u']\nat = { plane = { x = 9 } }", "misses the box"),
         ("[smoke.red]\ncolor = [2, 0, 0]", "2 is not a number from 0 to 1"),
     ];
     for (text, wanted) in cases {
@@ -240,6 +270,33 @@ fn an_error_of_the_file_stays_in_the_file_when_there_are_overrides() {
     assert!(message.starts_with("s.toml:2:1: "), "{message}");
 }
 
+/// Fields that differ at every point come back at that point.
+#[test]
+fn initial_fields_go_where_they_belong() {
+    let dir = tempfile::tempdir().unwrap();
+    let small = "[domain]\ncells = [5, 6, 7]\nwalls = 'open'\n[initial]\nfields = 'start.npz'\n";
+    std::fs::write(dir.path().join("s.toml"), small).unwrap();
+    let shape = [5, 6, 7];
+    let values: Vec<f32> = (0..210).map(|n| n as f32).collect();
+    let red = crate::npz::Array { shape, values };
+    let file = std::fs::File::create(dir.path().join("start.npz")).unwrap();
+    crate::npz::write(file, &[("time", 3.0)], [("red", red.clone())]).unwrap();
+    let path = dir.path().join("s.toml").display().to_string();
+    let solver = Scene::load(&path, &[]).unwrap().solver().unwrap();
+    assert_eq!(crate::field::Field::Red.array(&solver), red);
+    let wrong = Scene::load(&path, &["domain.cells=[5, 6, 8]".into()]).unwrap_err().to_string();
+    assert!(wrong.contains("s.toml:5:10: initial.fields: "), "{wrong}");
+    assert!(wrong.contains("`red` has the shape [5, 6, 7]; this scene needs [5, 6, 8]"), "{wrong}");
+}
+
+#[test]
+fn the_merged_text_is_the_scene_with_its_overrides() {
+    let overrides = ["fluid.vorticity=0.7".to_owned(), "source.0.emit.green=2".into()];
+    let merged = Scene::merged_text("plume", &overrides).unwrap();
+    assert_eq!(Scene::parse("plume", &merged).unwrap(), Scene::load("plume", &overrides).unwrap());
+    assert_eq!(Scene::merged_text("plume", &[]).unwrap(), builtin::text("plume").unwrap());
+}
+
 #[test]
 fn a_missing_scene_says_what_there_is() {
     let message = Scene::load("plum", &[]).unwrap_err().to_string();
@@ -258,7 +315,7 @@ proptest::proptest! {
     /// Whatever is in the file, reading it ends with a scene or an error.
     #[test]
     fn no_text_makes_the_reader_panic(text in "[\\[\\]a-z_=\\.\"{}0-9, \n#-]{0,80}", set in "[a-z0-9.=\\[\\]\"# -]{0,24}") {
-        let _ = Scene::read("s".into(), "s", &text, std::slice::from_ref(&set));
-        let _ = Scene::read("s".into(), "s", include_str!("../../scenes/plume.toml"), &[set]);
+        let _ = Scene::parse_with("s", &text, std::slice::from_ref(&set));
+        let _ = Scene::parse_with("s", include_str!("../../scenes/plume.toml"), &[set]);
     }
 }

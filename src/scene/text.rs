@@ -32,10 +32,7 @@ impl Text {
     /// The document, overrides applied.
     pub fn read(&self) -> Result<Document> {
         let padded: Vec<String> = (0..self.parts.len()).map(|part| self.padded(part)).collect();
-        let mut root = self.parse(&padded[0])?;
-        for (part, text) in padded.iter().enumerate().skip(1) {
-            self.apply(&mut root, part, text)?;
-        }
+        let root = self.root(&padded)?;
         Document::deserialize(Deserializer::from(root.clone())).map_err(|e| self.explain(&e, root.get_ref()))
     }
 
@@ -47,6 +44,22 @@ impl Text {
         Box::new(Problem::new(name, text, span.start - base..span.end.saturating_sub(base), message.into()))
     }
 
+    /// Whether `span` lies in an override.
+    pub fn is_override(&self, span: &Range<usize>) -> bool {
+        self.parts.len() > 1 && span.start >= self.base(1)
+    }
+
+    /// The whole scene as one text: the file as it is, or rewritten with the overrides in it.
+    pub fn merged(&self) -> Result<String> {
+        let padded: Vec<String> = (0..self.parts.len()).map(|part| self.padded(part)).collect();
+        let [(_, file)] = self.parts.as_slice() else {
+            let root = self.root(&padded)?;
+            let written = toml::Table::deserialize(Deserializer::from(root)).map(|table| table.to_string());
+            return written.map_err(|error| self.problem(0..0, error.message()));
+        };
+        Ok(file.clone())
+    }
+
     /// Where the spans of a part begin.
     fn base(&self, part: usize) -> usize {
         self.parts[..part].iter().map(|(_, text)| text.len() + 1).sum()
@@ -54,6 +67,15 @@ impl Text {
 
     fn padded(&self, part: usize) -> String {
         " ".repeat(self.base(part)) + &self.parts[part].1
+    }
+
+    /// The file with the overrides in it.
+    fn root<'t>(&self, padded: &'t [String]) -> Result<Spanned<DeTable<'t>>> {
+        let mut root = self.parse(&padded[0])?;
+        for (part, text) in padded.iter().enumerate().skip(1) {
+            self.apply(&mut root, part, text)?;
+        }
+        Ok(root)
     }
 
     fn parse<'t>(&self, text: &'t str) -> Result<Spanned<DeTable<'t>>> {

@@ -4,7 +4,7 @@
 
 use std::ops::RangeInclusive;
 
-use crate::solver::{Dab, Params, Smoke, Source};
+use crate::solver::{Ambient, Dab, Params, Smoke, Source};
 
 /// Upward acceleration per unit of density \[m/s²\].
 pub const BUOYANCY: RangeInclusive<f32> = -200.0..=200.0;
@@ -16,6 +16,8 @@ pub const HEAT_BUOYANCY: RangeInclusive<f32> = -10.0..=10.0;
 pub const VORTICITY: RangeInclusive<f32> = 0.0..=20.0;
 /// Friction \[1/s\].
 pub const FRICTION: RangeInclusive<f32> = 0.0..=1000.0;
+/// Viscosity and diffusion coefficients \[m²/s\].
+pub const DIFFUSION: RangeInclusive<f32> = 0.0..=100.0;
 /// Density one dab or one second of a source may add \[-\].
 pub const DENSITY: RangeInclusive<f32> = -1000.0..=1000.0;
 /// Heat one dab or one second of a source may add \[K\].
@@ -30,14 +32,25 @@ pub fn params(new: &Params, old: &Params) -> Params {
     let smoke = |c: usize| Smoke {
         buoyancy: number(new.smoke[c].buoyancy, old.smoke[c].buoyancy, &BUOYANCY),
         dissipation: number(new.smoke[c].dissipation, old.smoke[c].dissipation, &DECAY),
+        diffusion: number(new.smoke[c].diffusion, old.smoke[c].diffusion, &DIFFUSION),
     };
     Params {
         heat_buoyancy: number(new.heat_buoyancy, old.heat_buoyancy, &HEAT_BUOYANCY),
         cooling: number(new.cooling, old.cooling, &DECAY),
         vorticity: number(new.vorticity, old.vorticity, &VORTICITY),
         friction: number(new.friction, old.friction, &FRICTION),
+        viscosity: number(new.viscosity, old.viscosity, &DIFFUSION),
+        conduction: number(new.conduction, old.conduction, &DIFFUSION),
+        ambient: ambient(new.ambient, old.ambient),
         smoke: [smoke(0), smoke(1), smoke(2)],
-        ..new.clone()
+    }
+}
+
+fn ambient(new: Ambient, old: Ambient) -> Ambient {
+    match (new, old) {
+        (Ambient::Fixed(new), Ambient::Fixed(old)) => Ambient::Fixed(number(new, old, &HEAT)),
+        (Ambient::Fixed(new), Ambient::Mean) => Ambient::Fixed(number(new, 0.0, &HEAT)),
+        (Ambient::Mean, _) => Ambient::Mean,
     }
 }
 

@@ -78,8 +78,13 @@ fn color(ui: &mut Ui, model: &mut Model, c: usize, out: &mut Out) {
         ui.add_space(10.0);
         let ink = Ink::ALL[c].name().to_lowercase();
         ui.label(RichText::new(format!("Colour of the {ink} smoke")).color(theme::QUIET));
-        let button = ui.color_edit_button_rgb(&mut model.settings.look.colors[c]);
+        // The editor rounds what it is given to what a screen can show, whether it is touched or not.
+        let mut edited = model.settings.look.colors[c];
+        let button = ui.color_edit_button_rgb(&mut edited);
         out.places.insert("color", button.rect);
+        if button.changed() {
+            model.settings.look.colors[c] = edited;
+        }
         let default = model.defaults.look.colors[c];
         if model.settings.look.colors[c] != default && ui.small_button("reset").clicked() {
             model.settings.look.colors[c] = default;

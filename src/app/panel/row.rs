@@ -95,7 +95,7 @@ impl Row {
             .show_value(false)
             .clamping(SliderClamping::Never)
             .logarithmic(self.logarithmic)
-            .smallest_positive(1e-3)
+            .smallest_positive(1e-4 * f64::from(*self.soft.end()))
             .trailing_fill(!self.has_two_sides());
         let response = ui.add(slider);
         if self.has_two_sides() {

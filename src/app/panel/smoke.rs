@@ -11,6 +11,7 @@ use crate::worker::limits;
 const LABELS: [&str; 3] = ["Red", "Green", "Blue"];
 const BUOYANCY: [&str; 3] = ["red.buoyancy", "green.buoyancy", "blue.buoyancy"];
 const DISSIPATION: [&str; 3] = ["red.dissipation", "green.dissipation", "blue.dissipation"];
+const DIFFUSION: [&str; 3] = ["red.diffusion", "green.diffusion", "blue.diffusion"];
 
 pub(super) fn show(ui: &mut Ui, model: &mut Model, out: &mut Out) {
     section(ui, "Smoke", Cost::ActsNow, |ui| {
@@ -18,6 +19,8 @@ pub(super) fn show(ui: &mut Ui, model: &mut Model, out: &mut Out) {
         (0..3).for_each(|c| buoyancy(ui, model, c, out));
         heading(ui, "Dissipation", "1/s");
         (0..3).for_each(|c| dissipation(ui, model, c, out));
+        heading(ui, "Diffusion", "m²/s");
+        (0..3).for_each(|c| diffusion(ui, model, c, out));
     });
 }
 
@@ -28,6 +31,17 @@ fn buoyancy(ui: &mut Ui, model: &mut Model, c: usize, out: &mut Out) {
         .typed(limits::BUOYANCY)
         .color(theme::SMOKES[c])
         .show(ui, value, model.defaults.params.smoke[c].buoyancy, out);
+}
+
+fn diffusion(ui: &mut Ui, model: &mut Model, c: usize, out: &mut Out) {
+    let value = &mut model.settings.params.smoke[c].diffusion;
+    Row::new(DIFFUSION[c], LABELS[c], 0.0..=0.1)
+        .help("m²/s", "How fast this smoke spreads by itself.")
+        .typed(limits::DIFFUSION)
+        .logarithmic()
+        .decimals(4)
+        .color(theme::SMOKES[c])
+        .show(ui, value, model.defaults.params.smoke[c].diffusion, out);
 }
 
 fn dissipation(ui: &mut Ui, model: &mut Model, c: usize, out: &mut Out) {

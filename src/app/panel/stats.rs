@@ -13,6 +13,7 @@ const STAGES: [Color32; Stage::ALL.len()] = [
     Color32::from_rgb(0x7d, 0x86, 0x94),
     Color32::from_rgb(0x6d, 0x96, 0xdb),
     Color32::from_rgb(0x6f, 0xb5, 0xb0),
+    Color32::from_rgb(0x8f, 0xb5, 0x6f),
     Color32::from_rgb(0xc7, 0xa0, 0x5f),
     Color32::from_rgb(0xb5, 0x7f, 0xb8),
 ];
@@ -92,17 +93,20 @@ fn name(ui: &mut Ui, text: &str) -> egui::Response {
 /// Wall time of the last steps, against the time they had.
 fn plot(ui: &mut Ui, readout: &Readout) {
     let (rect, response) = ui.allocate_exact_size(vec2(ui.available_width(), 36.0), Sense::hover());
-    let rect = rect.shrink2(vec2(10.0, 2.0));
+    let rect = under_names(rect);
     ui.painter().rect_filled(rect, 3.0, ui.visuals().extreme_bg_color);
     let most = readout.step_ms.iter().copied().fold(1.0, f32::max) * 1.15;
-    let x = |n: usize| {
-        rect.left() + rect.width() * (n as f32 + 0.5) / (super::super::model::Readout::STEPS_KEPT as f32)
-    };
+    let x = |n: usize| rect.left() + rect.width() * (n as f32 + 0.5) / Readout::STEPS_KEPT as f32;
     let y = |ms: f32| rect.bottom() - rect.height() * ms / most;
     let points = readout.step_ms.iter().enumerate().map(|(n, &ms)| pos2(x(n), y(ms))).collect();
     ui.painter().line(points, Stroke::new(1.2, theme::ACCENT));
     let middle = median(readout.step_ms.iter().copied().collect());
     response.on_hover_text(format!("The last steps: median {middle:.1} ms, slowest {:.1} ms.", most / 1.15));
+}
+
+/// Where something is painted that belongs to the names of the lines above it.
+fn under_names(row: Rect) -> Rect {
+    Rect::from_min_max(row.min + vec2(10.0, 2.0), row.max - vec2(0.0, 2.0))
 }
 
 fn median(mut values: Vec<f32>) -> f32 {
@@ -113,7 +117,7 @@ fn median(mut values: Vec<f32>) -> f32 {
 /// Where the time of a step goes, as parts of one bar.
 fn stages(ui: &mut Ui, stats: &StepStats) {
     let (rect, response) = ui.allocate_exact_size(vec2(ui.available_width(), 12.0), Sense::hover());
-    let rect = rect.shrink2(vec2(10.0, 2.0));
+    let rect = under_names(rect);
     ui.painter().rect_filled(rect, 2.0, ui.visuals().extreme_bg_color);
     let all = stats.wall().as_secs_f32().max(1e-9);
     let mut left = rect.left();

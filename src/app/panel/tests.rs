@@ -136,7 +136,7 @@ fn every_slider_moves_its_own_value_and_nothing_else() {
 }
 
 fn is_slider(name: &str) -> bool {
-    let switches = ["octaves", "floor", "outline", "color"];
+    let switches = ["ambient", "octaves", "floor", "outline", "color"];
     let buttons = ["run", "step", "clear", "view", "frame", "picture", "undo", "redo", "help", "restart"];
     !switches.contains(&name) && !buttons.contains(&name) && !name.starts_with("ink.")
 }
@@ -194,6 +194,17 @@ fn white_shows_its_proportions_in_place_of_a_colour() {
     rig.model.settings.brush.ink = Ink::White;
     let places = rig.show([]).places;
     assert!(places.contains_key("white.green") && !places.contains_key("color"));
+}
+
+#[test]
+fn looking_changes_nothing() {
+    let mut rig = Rig::new();
+    for ink in Ink::ALL {
+        rig.model.settings.brush.ink = ink;
+        let before = rig.model.settings.clone();
+        (0..3).for_each(|_| drop(rig.show([])));
+        assert_eq!(rig.model.settings, before, "{}", ink.name());
+    }
 }
 
 #[test]

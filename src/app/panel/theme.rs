@@ -75,6 +75,7 @@ fn visuals() -> Visuals {
     v.extreme_bg_color = Color32::from_rgb(0x10, 0x12, 0x15);
     v.selection.bg_fill = Color32::from_rgb(0x7c, 0x5f, 0x3c);
     v.selection.stroke = Stroke::new(1.0, ACCENT);
+    v.clip_rect_margin = 0.0;
     v.slider_trailing_fill = true;
     v.handle_shape = egui::style::HandleShape::Circle;
     v.popup_shadow =
@@ -84,7 +85,7 @@ fn visuals() -> Visuals {
     widget(&mut v.widgets.inactive, FIELD, FIELD, TEXT);
     widget(&mut v.widgets.hovered, FIELD_HOT, FIELD_HOT, Color32::WHITE);
     widget(&mut v.widgets.active, FIELD_HOT, ACCENT, Color32::WHITE);
-    widget(&mut v.widgets.open, FIELD_HOT, FIELD_HOT, Color32::WHITE);
+    widget(&mut v.widgets.open, RAISED, FIELD_HOT, Color32::WHITE);
     v
 }
 

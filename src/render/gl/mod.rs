@@ -6,7 +6,7 @@
 //! bytes come out whatever the driver thinks of the window's colour space.
 
 mod inputs;
-mod lines;
+mod mesh;
 mod offscreen;
 mod programs;
 mod targets;
@@ -22,10 +22,11 @@ use glium::texture::{Texture2d, UncompressedFloatFormat};
 use glium::uniforms::UniformValue;
 use glium::vertex::EmptyVertexAttributes;
 use glium::{DrawParameters, Program, Rect, Surface};
-use rayon::prelude::*;
 
 use super::camera::Axes;
+use super::field;
 use super::light::LightVolume;
+use super::lines::{self, Line};
 use super::medium::Medium;
 use super::{Mode, Quality, RenderError, View, noise};
 use crate::grid::Dims;
@@ -33,7 +34,7 @@ use crate::look::Look;
 use crate::snapshot::{BRICK, Snapshot};
 
 use inputs::Inputs;
-use lines::{Line, LineMesh};
+use mesh::LineMesh;
 pub use offscreen::Offscreen;
 use programs::Programs;
 use targets::Targets;
@@ -41,8 +42,6 @@ use volume::Volume;
 
 /// Most pictures that are averaged while nothing moves.
 const MOST_PASSES: u32 = 32;
-/// Width of the domain's edges \[pixels\].
-const OUTLINE_WIDTH: f32 = 1.2;
 
 /// Draws snapshots. One for each GL context; it lives on the thread of that context.
 pub struct Renderer {
@@ -58,6 +57,7 @@ pub struct Renderer {
     targets: Option<Targets>,
     passes: Accumulation,
     quality: Quality,
+    refine: bool,
 }
 
 /// The snapshot in the textures.
@@ -68,6 +68,7 @@ struct Grid {
     serial: u64,
     /// Around the bricks in which something is \[m\]; upside down where there is none.
     bounds: [[f32; 3]; 2],
+    has_velocity: bool,
     top_speed: f32,
     top_vorticity: f32,
 }
@@ -117,6 +118,7 @@ impl Renderer {
             targets: None,
             passes: Accumulation::default(),
             quality: Quality::default(),
+            refine: true,
         };
         renderer.upload(&Snapshot::empty(one, 1.0))?;
         Ok(renderer)
@@ -130,6 +132,12 @@ impl Renderer {
     /// How much work goes into a picture.
     pub fn quality(&self) -> Quality {
         self.quality
+    }
+
+    /// Whether drawing the same view again makes the picture better, or only takes what is there already.
+    /// Without it a cursor that moves over smoke that stands still costs no march.
+    pub fn set_refine(&mut self, refine: bool) {
+        self.refine = refine;
     }
 
     /// Whether drawing the same view again would make the picture no better.
@@ -173,6 +181,8 @@ impl Renderer {
         let inputs = Inputs::default()
             .picture("scene", &targets.scene)
             .picture("noise", &self.noise)
+            .vec3("background_top", view.look.background[0])
+            .vec3("background_bottom", view.look.background[1])
             .vec2("corner", [left as f32, bottom as f32])
             .float("exposure", view.look.exposure.exp2());
         screen_pass(target, &self.programs.present, &inputs, &parameters, "the present pass")
@@ -184,7 +194,7 @@ impl Renderer {
         self.bake(view.look)?;
         let axes = Axes::of(view.camera, size[0] as f32 / size[1] as f32);
         let inputs = self.shared_inputs(view, &axes);
-        let pass = self.passes.next(self.subject(size, view));
+        let pass = self.passes.next(self.subject(size, view), self.refine);
         let window = self.window(view.mode, &axes, size);
         let targets = self.targets.as_ref().expect("made by fit");
         let [behind, before] = self.lines(view, &axes);
@@ -203,6 +213,14 @@ impl Renderer {
         Ok(())
     }
 
+    /// Radiance with alpha and distance of each pixel drawn last, rows from the top.
+    fn read_linear(&self) -> (Vec<[f32; 4]>, Vec<f32>) {
+        let targets = self.targets.as_ref().expect("something was drawn");
+        let pixels = read_floats(&targets.scene).map(|[r, g, b, clear]| [r, g, b, 1.0 - clear]);
+        let reaches = read_floats(&targets.reaches).map(|[reach, ..]| reach);
+        (pixels.collect(), reaches.collect())
+    }
+
     fn subject(&self, size: [u32; 2], view: &View) -> Subject {
         Subject {
             look: view.look.clone(),
@@ -219,7 +237,8 @@ impl Renderer {
     fn window(&self, mode: Mode, axes: &Axes, size: [u32; 2]) -> Option<Rect> {
         let all = [[0.0; 3], self.grid.extent()];
         let bounds = if mode == Mode::Smoke && self.quality.bricks { self.grid.bounds } else { all };
-        if bounds[0][0] > bounds[1][0] {
+        let missing = mode != Mode::Smoke && !self.grid.has_velocity;
+        if missing || bounds[0][0] > bounds[1][0] {
             return None;
         }
         let [lo, hi] = axes.window(bounds[0], bounds[1])?;
@@ -272,8 +291,6 @@ impl Renderer {
             .float("dt", grid.h / (view.look.samples * self.quality.samples).clamp(0.05, 16.0))
             .vec4("cursor", cursor)
             .vec3("cursor_color", view.cursor.map_or([0.0; 3], |c| c.color))
-            .vec3("background_top", view.look.background[0])
-            .vec3("background_bottom", view.look.background[1])
             .vec3("floor_albedo", view.look.floor.unwrap_or([-1.0; 3]))
     }
 
@@ -345,7 +362,7 @@ impl Renderer {
             .volume("velocity", self.velocity.texture())
             .float("vorticity", f32::from(u8::from(vorticity)))
             .float("top", top.max(1e-6))
-            .float("thickness", 24.0 / longest)
+            .float("thickness", field::THICKNESS / longest)
     }
 
     fn draw_composite(&self, targets: &Targets, window: Rect) -> Result<(), RenderError> {
@@ -358,10 +375,13 @@ impl Renderer {
             source: LinearBlendingFactor::One,
             destination: LinearBlendingFactor::SourceAlpha,
         };
-        let parameters =
-            DrawParameters { blend: blend(over), scissor: Some(window), ..DrawParameters::default() };
-        let program =
-            if targets.divide == 1 { &self.programs.overlay } else { &self.programs.composite };
+        let clear = BlendingFunction::Addition {
+            source: LinearBlendingFactor::Zero,
+            destination: LinearBlendingFactor::SourceAlpha,
+        };
+        let blend = Blend { alpha: clear, ..blend(over) };
+        let parameters = DrawParameters { blend, scissor: Some(window), ..DrawParameters::default() };
+        let program = if targets.divide == 1 { &self.programs.overlay } else { &self.programs.composite };
         let mut surface = self.surface(&targets.scene)?;
         screen_pass(&mut surface, program, &inputs, &parameters, "the composite pass")
     }
@@ -375,8 +395,8 @@ impl Renderer {
         let inputs = Inputs::default()
             .with("clip_from_world", UniformValue::Mat4(clip_from_world))
             .vec2("viewport", targets.size.map(|n| n as f32))
-            .float("width", OUTLINE_WIDTH);
-        let parameters = DrawParameters { blend: Blend::alpha_blending(), ..DrawParameters::default() };
+            .float("width", lines::WIDTH);
+        let parameters = DrawParameters { blend: paint(), ..DrawParameters::default() };
         let mut surface = self.surface(&targets.scene)?;
         surface
             .draw(&mesh.vertices, &mesh.indices, &self.programs.line, &inputs, &parameters)
@@ -386,7 +406,7 @@ impl Renderer {
     fn draw_cursor(&self, targets: &Targets, inputs: &Inputs) -> Result<(), RenderError> {
         let inputs =
             inputs.clone().volume("smoke", self.smoke.texture()).picture("reaches", &targets.reaches);
-        let parameters = DrawParameters { blend: Blend::alpha_blending(), ..DrawParameters::default() };
+        let parameters = DrawParameters { blend: paint(), ..DrawParameters::default() };
         let mut surface = self.surface(&targets.scene)?;
         screen_pass(&mut surface, &self.programs.cursor, &inputs, &parameters, "the cursor")
     }
@@ -396,7 +416,7 @@ impl Renderer {
         if !view.look.outline {
             return [Vec::new(), Vec::new()];
         }
-        lines::box_edges(self.grid.extent(), axes.eye.into(), [0.75, 0.80, 0.88, 0.22])
+        lines::box_edges(self.grid.extent(), axes.eye.into(), lines::OUTLINE)
     }
 
     fn surface<'t>(&self, texture: &'t Texture2d) -> Result<SimpleFrameBuffer<'t>, RenderError> {
@@ -413,9 +433,9 @@ struct Frame {
 
 impl Accumulation {
     /// The frame to march for `subject`, or `None` when the average is good enough.
-    fn next(&mut self, subject: Subject) -> Option<Frame> {
+    fn next(&mut self, subject: Subject, refine: bool) -> Option<Frame> {
         if self.of.as_ref() == Some(&subject) {
-            if self.count >= MOST_PASSES {
+            if self.count >= MOST_PASSES || !refine {
                 return None;
             }
             self.count += 1;
@@ -454,16 +474,15 @@ impl Grid {
     }
 
     fn of(snapshot: &Snapshot) -> Self {
-        let top = |value: fn(&[half::f16; 4]) -> f32| {
-            snapshot.velocity.par_iter().with_min_len(4096).map(value).reduce(|| 0.0, f32::max)
-        };
+        let [top_speed, top_vorticity] = field::tops(snapshot);
         Self {
             dims: snapshot.dims,
             h: snapshot.h,
             serial: snapshot.serial,
             bounds: occupied(snapshot),
-            top_speed: top(|v| v[..3].iter().map(|x| x.to_f32().powi(2)).sum::<f32>()).sqrt(),
-            top_vorticity: top(|v| v[3].to_f32()),
+            has_velocity: !snapshot.velocity.is_empty(),
+            top_speed,
+            top_vorticity,
         }
     }
 
@@ -503,8 +522,26 @@ fn noise_texture(gl: &Rc<Context>) -> Result<Texture2d, RenderError> {
     Ok(texture)
 }
 
+/// All texels as floats, rows from the top.
+fn read_floats(texture: &Texture2d) -> impl Iterator<Item = [f32; 4]> {
+    // SAFETY: the textures read are RGBA16F and R32F, which GL converts to four floats a texel, and a row of
+    // those needs no padding.
+    #[allow(unsafe_code)]
+    let rows: Vec<Vec<(f32, f32, f32, f32)>> = unsafe { texture.unchecked_read() };
+    rows.into_iter().rev().flatten().map(|(r, g, b, a)| [r, g, b, a])
+}
+
 fn blend(function: BlendingFunction) -> Blend {
     Blend { color: function, alpha: function, constant_value: (0.0, 0.0, 0.0, 0.0) }
+}
+
+/// A colour with alpha over what is there, whose alpha is the share of the background still seen.
+fn paint() -> Blend {
+    let factors = |source, destination| BlendingFunction::Addition { source, destination };
+    Blend {
+        alpha: factors(LinearBlendingFactor::Zero, LinearBlendingFactor::OneMinusSourceAlpha),
+        ..blend(factors(LinearBlendingFactor::SourceAlpha, LinearBlendingFactor::OneMinusSourceAlpha))
+    }
 }
 
 /// The new picture gets `weight`, what is there the rest.

@@ -14,7 +14,7 @@ use glutin::context::{ContextApi, ContextAttributesBuilder, GlProfile, Version};
 use glutin::prelude::*;
 
 use super::{Renderer, targets};
-use crate::render::{Image, Quality, RenderError, View};
+use crate::render::{Image, LinearImage, Quality, RenderError, View};
 use crate::snapshot::Snapshot;
 
 /// Renders to images, no display needed. Lives on the thread that made it.
@@ -61,6 +61,18 @@ impl Offscreen {
             self.draw(view)?;
         }
         Ok(self.read())
+    }
+
+    /// A picture of `snapshot` before background and tone map.
+    pub fn render_linear(&mut self, snapshot: &Snapshot, view: &View) -> Result<LinearImage, RenderError> {
+        self.renderer.set_light_scale(view.look.light_scale);
+        self.renderer.upload(snapshot)?;
+        for _ in 0..self.renderer.quality().passes.max(1) {
+            self.renderer.draw_linear(self.size, view)?;
+        }
+        let [width, height] = self.size;
+        let (rgba, depth) = self.renderer.read_linear();
+        Ok(LinearImage { width, height, rgba, depth })
     }
 
     /// Draws what was uploaded last, for timing; [`Offscreen::read`] waits for it.

@@ -1,0 +1,83 @@
+//! The folder of a run that was simulated to files: what is called what, and how a frame comes back.
+
+use std::path::{Path, PathBuf};
+
+use half::f16;
+
+use super::CliError;
+use super::frames::Frames;
+use crate::field::Field;
+use crate::npz::{NpzError, Reader};
+use crate::scene::Scene;
+use crate::snapshot::Snapshot;
+
+/// A folder with `scene.toml`, `stats.csv`, a `probe-NAME.csv` for each probe and a `fields.NNNN.npz` for
+/// each frame.
+#[derive(Clone, Debug)]
+pub struct RunFolder(PathBuf);
+
+impl RunFolder {
+    /// The folder at `path`, there or not.
+    pub fn at(path: &Path) -> Self {
+        Self(path.to_owned())
+    }
+
+    /// The scene as it was run, overrides included.
+    pub fn scene(&self) -> PathBuf {
+        self.0.join("scene.toml")
+    }
+
+    /// The numbers of each step.
+    pub fn stats(&self) -> PathBuf {
+        self.0.join("stats.csv")
+    }
+
+    /// What the probe `name` read.
+    pub fn probe(&self, name: &str) -> PathBuf {
+        self.0.join(format!("probe-{name}.csv"))
+    }
+
+    /// The fields of `frame`.
+    pub fn fields(&self, frame: u32) -> PathBuf {
+        self.0.join(format!("fields.{frame:04}.npz"))
+    }
+
+    /// The frames from the first to the last that are there.
+    pub fn frames(&self) -> Result<Frames, CliError> {
+        let wrong = |what: String| CliError::Request(format!("{}: {what}", self.0.display()));
+        let entries = std::fs::read_dir(&self.0).map_err(|e| wrong(format!("cannot be read: {e}")))?;
+        let names = entries.filter_map(|entry| entry.ok()?.file_name().into_string().ok());
+        let frames: Vec<u32> = names.filter_map(|name| frame_of(&name)).collect();
+        match (frames.iter().min(), frames.iter().max()) {
+            (Some(&first), Some(&last)) => Ok(Frames { first, last }),
+            _ => Err(wrong("holds no fields.NNNN.npz; simulate with --format npz".into())),
+        }
+    }
+
+    /// Takes the fields of `frame` of `scene` into `snapshot`.
+    pub fn load(&self, frame: u32, scene: &Scene, snapshot: &mut Snapshot) -> Result<(), NpzError> {
+        let dims = scene.config.dims;
+        let mut npz = Reader::open(&self.fields(frame))?;
+        snapshot.time = npz.number("time").unwrap_or(0.0);
+        snapshot.serial += 1;
+        let names = npz.names();
+        let order = [Field::Red, Field::Green, Field::Blue, Field::Temperature];
+        for (c, field) in order.into_iter().enumerate() {
+            if !names.iter().any(|name| name == field.name()) {
+                snapshot.smoke.iter_mut().for_each(|cell| cell[c] = f16::ZERO);
+                continue;
+            }
+            let array = npz.array(field.name(), field.shape(dims))?;
+            for (cell, value) in snapshot.smoke.iter_mut().zip(array.values) {
+                cell[c] = f16::from_f32(value);
+            }
+        }
+        snapshot.bricks.update(dims, &snapshot.smoke);
+        Ok(())
+    }
+}
+
+/// 12 of `fields.0012.npz`.
+fn frame_of(name: &str) -> Option<u32> {
+    name.strip_prefix("fields.")?.strip_suffix(".npz")?.parse().ok()
+}

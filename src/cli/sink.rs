@@ -1,0 +1,136 @@
+//! Where pictures go: files of their own, or one moving picture.
+
+use std::path::PathBuf;
+
+use super::frames::Frames;
+use super::{CliError, Common};
+use crate::output::video::{self, Apng, Clip, Ffmpeg};
+use crate::output::{Pattern, png, whole};
+use crate::render::Image;
+
+/// What the extension of `--out` asks for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Format {
+    Png,
+    Apng,
+    Ffmpeg,
+}
+
+/// Where pictures go, checked before there are any.
+pub struct Target {
+    out: Pattern,
+    format: Format,
+    frames: Frames,
+}
+
+impl Target {
+    /// Files `out` for `frames`. Where the format needs ffmpeg and there is none, PNGs of the same name.
+    pub fn new(out: &Pattern, frames: Frames, quiet: bool) -> Result<Self, CliError> {
+        let mut target = Self { out: out.clone(), format: format(out)?, frames };
+        target.check_numbering()?;
+        if target.format == Format::Ffmpeg && !video::ffmpeg_is_installed() {
+            let name = target.stem() + ".####.png";
+            if !quiet {
+                eprintln!("updraft: no ffmpeg here to write {}; writing {name}", target.name());
+            }
+            target.out = name.parse().map_err(|e| CliError::Request(format!("{e}")))?;
+            target.format = Format::Png;
+        }
+        Ok(target)
+    }
+
+    fn check_numbering(&self) -> Result<(), CliError> {
+        let (name, stem) = (self.name(), self.stem());
+        match (self.format, self.out.is_numbered()) {
+            (Format::Png, false) if self.frames.count() > 1 => Err(CliError::Request(format!(
+                "{} frames need a place for their number; write --out '{stem}.####.png'",
+                self.frames.count()
+            ))),
+            (Format::Apng | Format::Ffmpeg, true) => {
+                Err(CliError::Request(format!("{name} is one file for all frames; leave the number out")))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn name(&self) -> String {
+        self.out.path(self.frames.first).display().to_string()
+    }
+
+    fn stem(&self) -> String {
+        self.out.path(0).with_extension("").display().to_string()
+    }
+
+    /// The files that will be written.
+    pub fn paths(&self) -> Vec<PathBuf> {
+        match self.format {
+            Format::Png => self.frames.iter().map(|frame| self.out.path(frame)).collect(),
+            Format::Apng | Format::Ffmpeg => vec![self.out.path(0)],
+        }
+    }
+
+    /// Makes the folders, and opens what stays open.
+    pub fn open(&self, size: [u32; 2], frame_rate: f32, common: &Common) -> Result<Sink, CliError> {
+        let paths = self.paths();
+        whole::prepare(paths.iter().map(PathBuf::as_path), common.force).map_err(CliError::Target)?;
+        let clip = Clip { size, frame_rate, frames: self.frames.count() };
+        Ok(match self.format {
+            Format::Png => Sink::Pictures(self.out.clone()),
+            Format::Apng => Sink::Apng(Apng::create(&paths[0], clip)?),
+            Format::Ffmpeg => Sink::Video(Ffmpeg::start(&paths[0], clip)?),
+        })
+    }
+
+    /// What was written, in a line.
+    pub fn summary(&self) -> String {
+        match self.paths().as_slice() {
+            [one] => one.display().to_string(),
+            [first, .., last] => {
+                format!("{} pictures: {} to {}", self.frames.count(), first.display(), last.display())
+            }
+            [] => String::new(),
+        }
+    }
+}
+
+fn format(out: &Pattern) -> Result<Format, CliError> {
+    match out.extension().as_str() {
+        "png" => Ok(Format::Png),
+        "apng" => Ok(Format::Apng),
+        "mp4" | "webm" | "gif" => Ok(Format::Ffmpeg),
+        _ => Err(CliError::Request(format!(
+            "{}: pictures are written as .png, moving ones as .apng, .mp4, .webm or .gif",
+            out.path(0).display()
+        ))),
+    }
+}
+
+/// Takes pictures one after the other.
+pub enum Sink {
+    /// A PNG each.
+    Pictures(Pattern),
+    /// An animated PNG.
+    Apng(Apng),
+    /// A video that ffmpeg encodes.
+    Video(Ffmpeg),
+}
+
+impl Sink {
+    /// Writes the picture of `frame`.
+    pub fn write(&mut self, frame: u32, image: &Image) -> Result<(), CliError> {
+        Ok(match self {
+            Self::Pictures(out) => png::write(&out.path(frame), image),
+            Self::Apng(apng) => apng.picture(image),
+            Self::Video(video) => video.picture(image),
+        }?)
+    }
+
+    /// Closes what is open; only now a moving picture has its name.
+    pub fn finish(self) -> Result<(), CliError> {
+        Ok(match self {
+            Self::Pictures(_) => Ok(()),
+            Self::Apng(apng) => apng.finish(),
+            Self::Video(video) => video.finish(),
+        }?)
+    }
+}

@@ -1,0 +1,35 @@
+//! Inferno (Nathaniel Smith and Stéfan van der Walt, matplotlib): dark to bright, evenly in lightness.
+//! A polynomial by Matt Zucker, public domain. `shaders/colormap.glsl` is the same.
+
+/// Display-referred colour of `x` in 0..1.
+pub fn display(x: f32) -> [f32; 3] {
+    let x = x.clamp(0.0, 1.0);
+    COEFFICIENTS.map(|c| c.iter().rev().fold(0.0, |sum, c| sum * x + c).clamp(0.0, 1.0))
+}
+
+/// Linear colour of `x` in 0..1.
+pub fn linear(x: f32) -> [f32; 3] {
+    display(x).map(|c| c.powf(2.2))
+}
+
+#[rustfmt::skip]
+const COEFFICIENTS: [[f32; 7]; 3] = [
+    [0.000_218_940_37, 0.106_513_42, 11.602_493, -41.703_995, 77.162_94, -71.319_43, 25.131_126],
+    [0.001_651_004_6, 0.563_956_44, -3.972_854, 17.436_398, -33.402_36, 32.626_064, -12.242_669],
+    [-0.019_480_899, 3.932_712_3, -15.942_394, 44.354_145, -81.807_31, 73.209_52, -23.070_325],
+];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn gets_brighter_all_the_way() {
+        let luma = |x: f32| {
+            let [r, g, b] = linear(x);
+            0.2126 * r + 0.7152 * g + 0.0722 * b
+        };
+        assert!((1..=50).all(|n| luma(n as f32 / 50.0) > luma((n - 1) as f32 / 50.0)));
+        assert!(luma(0.0) < 0.01 && luma(1.0) > 0.9);
+    }
+}

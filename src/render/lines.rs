@@ -1,0 +1,106 @@
+//! Lines of constant width on the screen: the edges of the domain, arrows, streamlines.
+
+use nalgebra::{Matrix4, Point3, Vector4};
+
+/// Width of a line \[pixels\]; its soft edge adds half a pixel on either side.
+pub(super) const WIDTH: f32 = 1.2;
+/// Parts of a line nearer to the eye than this are not drawn \[m\].
+const NEAR: f32 = 1e-3;
+
+/// A straight line between two points, in a linear colour with alpha at each end.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Line {
+    pub ends: [[f32; 3]; 2],
+    pub tints: [[f32; 4]; 2],
+}
+
+impl Line {
+    pub fn plain(a: [f32; 3], b: [f32; 3], tint: [f32; 4]) -> Self {
+        Self { ends: [a, b], tints: [tint; 2] }
+    }
+
+    /// The ends on a screen of `size` pixels, x to the right and y up; `None` if all of it is behind the eye.
+    fn on_screen(&self, clip_from_world: &Matrix4<f32>, size: [f32; 2]) -> Option<[[f32; 2]; 2]> {
+        let clip = self.ends.map(|end| clip_from_world * Point3::from(end).to_homogeneous());
+        let [a, b] = [in_front(clip[0], clip[1])?, in_front(clip[1], clip[0])?];
+        Some([a, b].map(|p| [0, 1].map(|axis| (p[axis] / p.w * 0.5 + 0.5) * size[axis])))
+    }
+
+    /// Calls `paint` with each pixel the line touches, rows counted from the bottom, and its colour there, alpha
+    /// lowered to how much of the pixel is covered. The twin of `line.vert` and `line.frag`.
+    pub fn trace(
+        &self,
+        clip_from_world: &Matrix4<f32>,
+        size: [u32; 2],
+        mut paint: impl FnMut([u32; 2], [f32; 4]),
+    ) {
+        let Some([a, b]) = self.on_screen(clip_from_world, size.map(|n| n as f32)) else { return };
+        let reach = 0.5 * (WIDTH + 1.0);
+        let along = [b[0] - a[0], b[1] - a[1]];
+        let squared = (along[0] * along[0] + along[1] * along[1]).max(1e-12);
+        let range = |axis: usize| {
+            let (lo, hi) = (a[axis].min(b[axis]) - reach, a[axis].max(b[axis]) + reach);
+            lo.clamp(0.0, size[axis] as f32) as u32..hi.ceil().clamp(0.0, size[axis] as f32) as u32
+        };
+        for y in range(1) {
+            for x in range(0) {
+                let to = [x as f32 + 0.5 - a[0], y as f32 + 0.5 - a[1]];
+                let share = (to[0] * along[0] + to[1] * along[1]) / squared;
+                let off = (to[0] * along[1] - to[1] * along[0]).abs() / squared.sqrt() / reach;
+                if (0.0..1.0).contains(&share) && off < 1.0 {
+                    let tint: [f32; 4] = std::array::from_fn(|c| {
+                        self.tints[0][c] + (self.tints[1][c] - self.tints[0][c]) * share
+                    });
+                    let edge = 1.0 - smoothstep((WIDTH - 1.0) / (WIDTH + 1.0), 1.0, off);
+                    paint([x, y], [tint[0], tint[1], tint[2], tint[3] * edge]);
+                }
+            }
+        }
+    }
+}
+
+/// `a`, or where the way from it to `b` comes in front of the eye.
+fn in_front(a: Vector4<f32>, b: Vector4<f32>) -> Option<Vector4<f32>> {
+    if a.w >= NEAR {
+        return Some(a);
+    }
+    (b.w >= NEAR).then(|| a + (b - a) * ((NEAR - a.w) / (b.w - a.w)))
+}
+
+pub(super) fn smoothstep(lo: f32, hi: f32, x: f32) -> f32 {
+    let t = ((x - lo) / (hi - lo)).clamp(0.0, 1.0);
+    t * t * (3.0 - 2.0 * t)
+}
+
+/// Colour and alpha of the domain's edges.
+pub(super) const OUTLINE: [f32; 4] = [0.75, 0.80, 0.88, 0.22];
+
+/// The edges of the box, those behind the smoke as seen from `eye` and those before it.
+pub(super) fn box_edges(extent: [f32; 3], eye: [f32; 3], tint: [f32; 4]) -> [Vec<Line>; 2] {
+    let corner = |n: usize| std::array::from_fn(|a| if n >> a & 1 == 1 { extent[a] } else { 0.0 });
+    let mut edges = [Vec::new(), Vec::new()];
+    for axis in 0..3 {
+        for n in (0..8).filter(|n| n >> axis & 1 == 0) {
+            // An edge belongs to two faces; it is before the smoke if the eye sees one of them from outside.
+            let seen = (0..3)
+                .filter(|&a| a != axis)
+                .any(|a| if n >> a & 1 == 1 { eye[a] > extent[a] } else { eye[a] < 0.0 });
+            edges[usize::from(seen)].push(Line::plain(corner(n), corner(n | 1 << axis), tint));
+        }
+    }
+    edges
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nine_edges_of_a_box_face_an_eye_off_a_corner() {
+        let [behind, before] = box_edges([1.0, 2.0, 3.0], [4.0, 5.0, 6.0], [1.0; 4]);
+        assert_eq!((behind.len(), before.len()), (3, 9));
+        assert!(behind.iter().all(|line| line.ends[0] == [0.0; 3] || line.ends[1] == [0.0; 3]));
+        let [behind, before] = box_edges([1.0; 3], [0.5; 3], [1.0; 4]);
+        assert_eq!((behind.len(), before.len()), (12, 0));
+    }
+}

@@ -1,0 +1,123 @@
+//! Front to back through the three densities, on the CPU. `shaders/march.frag` is the same, step for step.
+
+use nalgebra::Vector3;
+
+use super::camera::{Ray, away_from_zero, box_span};
+use super::medium::Medium;
+use super::volume::Volume;
+use crate::snapshot::{BRICK, Snapshot};
+
+/// Less light than this is not followed.
+pub(super) const LEAST: f32 = 1.0 / 512.0;
+
+/// What the smoke along a ray sends to the eye, and the share it lets through.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Marched {
+    pub radiance: [f32; 3],
+    pub through: f32,
+}
+
+/// A snapshot ready to be marched through.
+pub(super) struct Smoke<'a> {
+    pub snapshot: &'a Snapshot,
+    pub smoke: &'a Volume,
+    pub light: &'a Volume,
+    pub medium: &'a Medium,
+    /// Length of a step \[m\].
+    pub dt: f32,
+    /// Step over bricks in which nothing is.
+    pub bricks: bool,
+}
+
+/// The lattice of steps along a ray: step n covers t0 + n dt on, clipped to the span.
+pub(super) struct Lattice {
+    pub t0: f32,
+    pub span: [f32; 2],
+    pub dt: f32,
+}
+
+impl Lattice {
+    /// Steps over the part of `ray` in the box, up to `reach`; the first is `offset` of a step long.
+    pub fn new(ray: &Ray, extent: [f32; 3], reach: f32, offset: f32, dt: f32) -> Self {
+        let [enter, leave] = box_span(ray, [0.0; 3], extent);
+        let span = [enter.max(0.0), leave.min(reach)];
+        Self { t0: span[0] - (1.0 - offset) * dt, span, dt }
+    }
+
+    /// Start and end of step `n`, or `None` beyond the span.
+    pub fn step(&self, n: f32) -> Option<[f32; 2]> {
+        let start = self.t0 + n * self.dt;
+        (start < self.span[1])
+            .then(|| [start.max(self.span[0]), (self.t0 + (n + 1.0) * self.dt).min(self.span[1])])
+    }
+}
+
+impl Smoke<'_> {
+    pub fn march(&self, ray: &Ray, reach: f32, offset: f32) -> Marched {
+        let lattice = Lattice::new(ray, self.snapshot.extent(), reach, offset, self.dt);
+        let cosine = ray.direction.dot(&Vector3::from(self.medium.sun_direction));
+        let phase = self.medium.phase(cosine);
+        let mut out = Marched { radiance: [0.0; 3], through: 1.0 };
+        let mut n = 0.0;
+        while let Some([a, b]) = lattice.step(n) {
+            if out.through <= LEAST {
+                break;
+            }
+            let p: [f32; 3] = ray.at(0.5 * (a + b)).coords.into();
+            if let Some(leave) = self.leave_if_empty(ray, p) {
+                n = ((leave - lattice.t0) / self.dt).floor().max(n + 1.0);
+                continue;
+            }
+            self.step(&mut out, p, b - a, &phase);
+            n += 1.0;
+        }
+        out
+    }
+
+    /// One step of `length` through medium like that at `p`.
+    fn step(&self, out: &mut Marched, p: [f32; 3], length: f32, phase: &[f32; super::medium::OCTAVES]) {
+        let [r, g, b, _] = self.smoke.sample(p).map(|x| x.max(0.0));
+        let density = r + g + b;
+        let passes = (-self.medium.extinction * density * length).exp();
+        let [sun, sky, ground, _] = self.light.sample(p);
+        let light = self.medium.scattered(self.medium.albedo([r, g, b]), [sun, sky, ground], phase);
+        for (sum, light) in out.radiance.iter_mut().zip(light) {
+            *sum += out.through * (1.0 - passes) * light;
+        }
+        out.through *= passes;
+    }
+
+    /// The share of light that passes from the ray's start to `end`, in coarse steps.
+    pub fn clear_to(&self, ray: &Ray, end: f32) -> f32 {
+        let [enter, leave] = box_span(ray, [0.0; 3], self.snapshot.extent());
+        let (a, b) = (enter.max(0.0), leave.min(end));
+        let length = (2.0 * self.dt).max((b - a) / 128.0);
+        let steps = ((b - a) / length - 0.5).ceil().max(0.0) as u32;
+        let density = |n: u32| {
+            let p = ray.at(a + (n as f32 + 0.5) * length);
+            self.smoke.sample(p.coords.into())[..3].iter().sum::<f32>()
+        };
+        (-self.medium.extinction * length * (0..steps).map(density).sum::<f32>()).exp()
+    }
+
+    /// Where the ray leaves the brick around `p`, if nothing is in it.
+    fn leave_if_empty(&self, ray: &Ray, p: [f32; 3]) -> Option<f32> {
+        if !self.bricks {
+            return None;
+        }
+        let edge = BRICK as f32 * self.snapshot.h;
+        let bricks = &self.snapshot.bricks;
+        let last = bricks.dims.array().map(|n| n - 1);
+        let at: [usize; 3] = std::array::from_fn(|a| ((p[a] / edge) as usize).min(last[a]));
+        let max = bricks.max[bricks.dims.index(at[0], at[1], at[2])];
+        if max[..3].iter().any(|&x| x > half::f16::ZERO) {
+            return None;
+        }
+        let way = |a: usize| {
+            let d = away_from_zero(ray.direction[a]);
+            let side = (at[a] + usize::from(d > 0.0)) as f32 * edge;
+            (side - ray.origin[a]) / d
+        };
+        Some(way(0).min(way(1)).min(way(2)))
+    }
+}

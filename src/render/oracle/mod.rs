@@ -1,0 +1,264 @@
+//! The renderer on CPU threads: no GL, the same model as the shaders step for step.
+//!
+//! It is what tests compare the shaders with, what `render` falls back to where there is no GL, and with
+//! [`Scattering::Traced`] it follows light paths to the truth that the octaves approximate. Runs on the
+//! rayon pool of the caller; the same picture for any number of threads.
+//!
+//! [`Scattering::Traced`]: crate::look::Scattering::Traced
+
+mod paths;
+
+use rayon::prelude::*;
+
+use super::camera::{Axes, Ray};
+use super::field::Field;
+use super::light::LightVolume;
+use super::lines::{self, Line};
+use super::march::{Marched, Smoke};
+use super::medium::Medium;
+use super::scene::{Behind, Floor, background};
+use super::volume::Volume;
+use super::{Cursor, Image, LinearImage, Mode, Quality, View, noise, tone};
+use crate::look::Scattering;
+use crate::snapshot::Snapshot;
+
+/// Renders snapshots on the CPU.
+#[derive(Debug, Default)]
+pub struct Oracle {
+    light: LightVolume,
+    quality: Quality,
+}
+
+/// One pixel before the background is put behind it.
+#[derive(Clone, Copy, Debug)]
+struct Pixel {
+    radiance: [f32; 3],
+    clear: f32,
+    depth: f32,
+}
+
+impl Oracle {
+    /// A renderer for pictures of full quality.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// How much work goes into the pictures. They are always marched at full size.
+    pub fn set_quality(&mut self, quality: Quality) {
+        self.quality = quality;
+    }
+
+    /// A picture of `snapshot`. With path tracing, `progress` is told the share that is done.
+    pub fn render(
+        &mut self,
+        snapshot: &Snapshot,
+        view: &View,
+        size: [u32; 2],
+        progress: &(impl Fn(f32) + Sync),
+    ) -> Image {
+        let pixels = self.pixels(snapshot, view, size, progress);
+        let [width, height] = size;
+        let mut rgba = vec![0; 4 * pixels.len()];
+        let rows = rgba.par_chunks_exact_mut(4 * width as usize).enumerate();
+        rows.for_each(|(row, bytes)| {
+            let y = height - 1 - row as u32;
+            let behind = background(view.look, (y as f32 + 0.5) / height as f32);
+            for x in 0..width {
+                let pixel = pixels[(x + width * y) as usize];
+                let radiance = std::array::from_fn(|c| pixel.radiance[c] + pixel.clear * behind[c]);
+                let [r, g, b] = tone::to_bytes(radiance, view.look.exposure, noise::offset(x, y, 0));
+                bytes[4 * x as usize..][..4].copy_from_slice(&[r, g, b, 255]);
+            }
+        });
+        Image { width, height, rgba }
+    }
+
+    /// As [`Oracle::render`], before background and tone map.
+    pub fn render_linear(
+        &mut self,
+        snapshot: &Snapshot,
+        view: &View,
+        size: [u32; 2],
+        progress: &(impl Fn(f32) + Sync),
+    ) -> LinearImage {
+        let pixels = self.pixels(snapshot, view, size, progress);
+        let [width, height] = size;
+        let from_top = || pixels.chunks_exact(width as usize).rev().flatten();
+        let rgba = from_top().map(|p| [p.radiance[0], p.radiance[1], p.radiance[2], 1.0 - p.clear]);
+        LinearImage { width, height, rgba: rgba.collect(), depth: from_top().map(|p| p.depth).collect() }
+    }
+
+    /// All pixels, rows from the bottom.
+    fn pixels(
+        &mut self,
+        snapshot: &Snapshot,
+        view: &View,
+        size: [u32; 2],
+        progress: &(impl Fn(f32) + Sync),
+    ) -> Vec<Pixel> {
+        self.light.bake(snapshot, view.look);
+        let axes = Axes::of(view.camera, size[0] as f32 / size[1] as f32);
+        let medium = Medium::of(view.look);
+        let light = Volume::of_light(&self.light);
+        let floor = Floor::new(view, snapshot.extent(), &light, &medium);
+        let mut behind = over_pixels(size, |x, y| floor.behind(&ray_of(&axes, size, x, y)));
+        let [back, front] = if view.look.outline {
+            lines::box_edges(snapshot.extent(), axes.eye.into(), lines::OUTLINE)
+        } else {
+            [Vec::new(), Vec::new()]
+        };
+        paint_lines(&back, &axes, size, |at, tint| behind[at].paint(tint));
+        let smoke = Volume::at_centres(snapshot, &snapshot.smoke);
+        let march = self.marcher(snapshot, view, &smoke, &light, &medium);
+        let shares = self.along_rays(&march, view, size, &axes, &behind, progress);
+        let mut pixels: Vec<Pixel> = behind.iter().zip(&shares).map(|(b, s)| Pixel::over(b, s)).collect();
+        paint_lines(&front, &axes, size, |at, tint| pixels[at].paint(tint));
+        if let Some(cursor) = view.cursor {
+            paint_cursor(&cursor, &march, &axes, size, &mut pixels, &behind);
+        }
+        pixels
+    }
+
+    fn marcher<'a>(
+        &self,
+        snapshot: &'a Snapshot,
+        view: &View,
+        smoke: &'a Volume,
+        light: &'a Volume,
+        medium: &'a Medium,
+    ) -> Smoke<'a> {
+        let samples = (view.look.samples * self.quality.samples).clamp(0.05, 16.0);
+        Smoke { snapshot, smoke, light, medium, dt: snapshot.h / samples, bricks: self.quality.bricks }
+    }
+
+    /// What the volume adds to each pixel, averaged over the passes.
+    fn along_rays(
+        &self,
+        smoke: &Smoke,
+        view: &View,
+        size: [u32; 2],
+        axes: &Axes,
+        behind: &[Behind],
+        progress: &(impl Fn(f32) + Sync),
+    ) -> Vec<Marched> {
+        let reach = |x: u32, y: u32| behind[(x + size[0] * y) as usize].reach;
+        let ray = |x: u32, y: u32| ray_of(axes, size, x, y);
+        if view.mode == Mode::Smoke && view.look.scattering == Scattering::Traced {
+            let tracer = paths::Tracer::new(smoke);
+            let samples = view.look.paths.max(1);
+            return tracer.picture(size, samples, progress, |x, y| (ray(x, y), reach(x, y)));
+        }
+        let passes = self.quality.passes.max(1);
+        let field = Field::of(smoke.snapshot, view.mode, smoke.dt);
+        let one = |x: u32, y: u32, frame: u32| {
+            let offset = noise::offset(x, y, frame);
+            match &field {
+                None => smoke.march(&ray(x, y), reach(x, y), offset),
+                Some(field) => field.march(&ray(x, y), reach(x, y), offset),
+            }
+        };
+        over_pixels(size, |x, y| Marched::mean((0..passes).map(|frame| one(x, y, frame))))
+    }
+}
+
+impl Marched {
+    fn mean(all: impl ExactSizeIterator<Item = Self>) -> Self {
+        let weight = 1.0 / all.len() as f32;
+        let mut mean = Self { radiance: [0.0; 3], through: 0.0 };
+        for one in all {
+            for c in 0..3 {
+                mean.radiance[c] += weight * one.radiance[c];
+            }
+            mean.through += weight * one.through;
+        }
+        mean
+    }
+}
+
+impl Pixel {
+    fn over(behind: &Behind, smoke: &Marched) -> Self {
+        Self {
+            radiance: std::array::from_fn(|c| smoke.radiance[c] + smoke.through * behind.radiance[c]),
+            clear: smoke.through * behind.clear,
+            depth: behind.reach,
+        }
+    }
+
+    fn paint(&mut self, tint: [f32; 4]) {
+        paint(&mut self.radiance, &mut self.clear, tint);
+    }
+}
+
+impl Behind {
+    fn paint(&mut self, tint: [f32; 4]) {
+        paint(&mut self.radiance, &mut self.clear, tint);
+    }
+}
+
+/// Puts a colour with alpha over what is there.
+fn paint(radiance: &mut [f32; 3], clear: &mut f32, [r, g, b, alpha]: [f32; 4]) {
+    for (radiance, tint) in radiance.iter_mut().zip([r, g, b]) {
+        *radiance += (tint - *radiance) * alpha;
+    }
+    *clear *= 1.0 - alpha;
+}
+
+fn paint_lines(all: &[Line], axes: &Axes, size: [u32; 2], mut paint: impl FnMut(usize, [f32; 4])) {
+    let clip_from_world = axes.clip_from_world(1e-3);
+    for line in all {
+        line.trace(&clip_from_world, size, |[x, y], tint| paint((x + size[0] * y) as usize, tint));
+    }
+}
+
+/// The ball of the cursor. `shaders/cursor.frag` is the same.
+fn paint_cursor(
+    cursor: &Cursor,
+    smoke: &Smoke,
+    axes: &Axes,
+    size: [u32; 2],
+    pixels: &mut [Pixel],
+    behind: &[Behind],
+) {
+    let rows = pixels.par_chunks_exact_mut(size[0] as usize).zip(behind.par_chunks_exact(size[0] as usize));
+    // A pixel's width in units of the radius, at the distance of the ball.
+    let away = (nalgebra::Point3::from(cursor.center) - axes.eye).norm();
+    let soft = 2.0 * axes.up.norm() * away / (size[1] as f32 * cursor.radius);
+    rows.enumerate().for_each(|(y, (pixels, behind))| {
+        for x in 0..size[0] as usize {
+            let ray = ray_of(axes, size, x as u32, y as u32);
+            if let Some((tint, front)) = cursor_tint(cursor, &ray, soft, behind[x].reach) {
+                let seen = 0.25 + 0.75 * smoke.clear_to(&ray, front);
+                pixels[x].paint([tint[0], tint[1], tint[2], tint[3] * seen]);
+            }
+        }
+    });
+}
+
+/// Colour and alpha of the ball along a ray, and the distance of its front.
+fn cursor_tint(cursor: &Cursor, ray: &Ray, soft: f32, reach: f32) -> Option<([f32; 4], f32)> {
+    let to = nalgebra::Point3::from(cursor.center) - ray.origin;
+    let along = to.dot(&ray.direction);
+    let miss = (to - ray.direction * along).norm() / cursor.radius;
+    let front = along - cursor.radius * (1.0 - miss * miss).max(0.0).sqrt();
+    if miss > 1.0 + soft || along <= 0.0 || front < 0.0 || front > reach {
+        return None;
+    }
+    let inside = 1.0 - lines::smoothstep(1.0 - soft, 1.0 + soft, miss);
+    let rim = miss.min(1.0).powi(6);
+    let normal = (ray.direction * front - to).normalize();
+    let glint = nalgebra::Vector3::new(-0.4, 0.8, 0.45).normalize();
+    let sheen = normal.dot(&glint).max(0.0).powi(24);
+    let color = cursor.color.map(|x| x + (1.0 - x) * sheen);
+    Some(([color[0], color[1], color[2], (0.07 + 0.75 * rim + 0.35 * sheen) * inside], front))
+}
+
+fn ray_of(axes: &Axes, size: [u32; 2], x: u32, y: u32) -> Ray {
+    axes.ray([(x as f32 + 0.5) / size[0] as f32, (y as f32 + 0.5) / size[1] as f32])
+}
+
+/// `value` at every pixel, rows from the bottom.
+fn over_pixels<T: Send>(size: [u32; 2], value: impl Fn(u32, u32) -> T + Sync) -> Vec<T> {
+    let pixels = (size[0] as usize) * (size[1] as usize);
+    let at = |n: usize| value(n as u32 % size[0], n as u32 / size[0]);
+    (0..pixels).into_par_iter().with_min_len(64).map(at).collect()
+}

@@ -1,0 +1,239 @@
+//! Light paths, the truth the octaves approximate: delta tracking (Woodcock et al. 1965) through the smoke,
+//! each collision lit by the sun and followed on in a direction drawn from the phase function until the
+//! path leaves the box for the sky.
+//!
+//! Free flights are drawn brick by brick with the extinction of the brick's maximum, so thin places cost
+//! little; shadows are ratio-tracked (Novák, Selle and Jarosz 2014). Unbiased up to half-float smoke.
+
+use nalgebra::Vector3;
+use rayon::prelude::*;
+
+use crate::render::camera::{Ray, away_from_zero, box_span};
+use crate::render::march::{Marched, Smoke};
+use crate::render::medium::henyey_greenstein;
+use crate::snapshot::BRICK;
+
+/// Paths are ended at random from this many collisions on.
+const ROULETTE: u32 = 12;
+
+pub(super) struct Tracer<'a> {
+    smoke: &'a Smoke<'a>,
+    /// Largest extinction in each brick \[1/m\].
+    majorants: Vec<f32>,
+    extent: [f32; 3],
+}
+
+/// A collision.
+struct Hit {
+    place: [f32; 3],
+    albedo: [f32; 3],
+}
+
+impl<'a> Tracer<'a> {
+    pub fn new(smoke: &'a Smoke<'a>) -> Self {
+        let extinction = smoke.medium.extinction;
+        let bricks = &smoke.snapshot.bricks.max;
+        // The maxima of the colours may lie apart; their sum bounds the sum.
+        let bound =
+            |max: &[half::f16; 4]| extinction * max[..3].iter().map(|x| x.to_f32().max(0.0)).sum::<f32>();
+        Self { smoke, majorants: bricks.iter().map(bound).collect(), extent: smoke.snapshot.extent() }
+    }
+
+    /// The mean of `samples` paths for each pixel.
+    pub fn picture(
+        &self,
+        size: [u32; 2],
+        samples: u32,
+        progress: &(impl Fn(f32) + Sync),
+        ray: impl Fn(u32, u32) -> (Ray, f32) + Sync,
+    ) -> Vec<Marched> {
+        let done = std::sync::atomic::AtomicU32::new(0);
+        let row = |y: u32| {
+            let pixel = |x: u32| {
+                let (ray, reach) = ray(x, y);
+                Marched::mean((0..samples).map(|n| self.sample(&ray, reach, &mut Random::new([x, y, n]))))
+            };
+            let pixels: Vec<Marched> = (0..size[0]).map(pixel).collect();
+            let rows = done.fetch_add(1, std::sync::atomic::Ordering::Relaxed) + 1;
+            progress(rows as f32 / size[1] as f32);
+            pixels
+        };
+        let rows: Vec<Vec<Marched>> = (0..size[1]).into_par_iter().map(row).collect();
+        rows.into_iter().flatten().collect()
+    }
+
+    /// One path: what it brings, and whether it went past all smoke.
+    fn sample(&self, ray: &Ray, reach: f32, random: &mut Random) -> Marched {
+        let mut out = Marched { radiance: [0.0; 3], through: 0.0 };
+        let Some(mut hit) = self.collide(ray, reach, random) else {
+            out.through = 1.0;
+            return out;
+        };
+        let mut weight = [1.0; 3];
+        let mut direction = ray.direction;
+        for collision in 1.. {
+            weight = std::array::from_fn(|c| weight[c] * hit.albedo[c]);
+            self.add_sun(&mut out, weight, &hit, direction, random);
+            if collision > ROULETTE && !survives(&mut weight, random) {
+                return out;
+            }
+            direction = self.scatter(direction, random);
+            let onward = Ray { origin: hit.place.into(), direction };
+            match self.collide(&onward, f32::INFINITY, random) {
+                Some(next) => hit = next,
+                None => break,
+            }
+        }
+        let sky = self.sky(direction);
+        for c in 0..3 {
+            out.radiance[c] += weight[c] * sky[c];
+        }
+        out
+    }
+
+    fn add_sun(
+        &self,
+        out: &mut Marched,
+        weight: [f32; 3],
+        hit: &Hit,
+        along: Vector3<f32>,
+        random: &mut Random,
+    ) {
+        let medium = self.smoke.medium;
+        let ray = Ray { origin: hit.place.into(), direction: medium.sun_direction.into() };
+        let phase = henyey_greenstein(medium.anisotropy, along.dot(&ray.direction));
+        let arrives = phase * self.transmittance(&ray, random);
+        for c in 0..3 {
+            out.radiance[c] += weight[c] * medium.sun[c] * arrives;
+        }
+    }
+
+    /// Radiance from outside the box: linear in the sine of elevation.
+    fn sky(&self, direction: Vector3<f32>) -> [f32; 3] {
+        let medium = self.smoke.medium;
+        let up = 0.5 + 0.5 * direction.y;
+        std::array::from_fn(|c| medium.ground[c] + (medium.sky[c] - medium.ground[c]) * up)
+    }
+
+    /// A direction drawn from the phase function (the inverse of Henyey–Greenstein's distribution).
+    fn scatter(&self, along: Vector3<f32>, random: &mut Random) -> Vector3<f32> {
+        let (g, u) = (self.smoke.medium.anisotropy, random.next());
+        let cosine = if g.abs() < 1e-3 {
+            1.0 - 2.0 * u
+        } else {
+            let s = (1.0 - g * g) / (1.0 - g + 2.0 * g * u);
+            ((1.0 + g * g - s * s) / (2.0 * g)).clamp(-1.0, 1.0)
+        };
+        let sine = (1.0 - cosine * cosine).max(0.0).sqrt();
+        let (sin, cos) = (random.next() * std::f32::consts::TAU).sin_cos();
+        let aside = if along.x.abs() < 0.7 { Vector3::x() } else { Vector3::y() };
+        let u = along.cross(&aside).normalize();
+        let v = along.cross(&u);
+        (along * cosine + (u * cos + v * sin) * sine).normalize()
+    }
+
+    /// Where the ray next collides with smoke before `reach`.
+    fn collide(&self, ray: &Ray, reach: f32, random: &mut Random) -> Option<Hit> {
+        let mut hit = None;
+        self.over_bricks(ray, reach, |from, to, majorant| {
+            let mut t = from;
+            loop {
+                t -= (1.0 - random.next()).ln() / majorant;
+                if t >= to {
+                    return true;
+                }
+                let place: [f32; 3] = ray.at(t).coords.into();
+                let (extinction, albedo) = self.medium_at(place);
+                if random.next() * majorant < extinction {
+                    hit = Some(Hit { place, albedo });
+                    return false;
+                }
+            }
+        });
+        hit
+    }
+
+    /// An estimate of the share of light that passes along the whole ray.
+    fn transmittance(&self, ray: &Ray, random: &mut Random) -> f32 {
+        let mut passes = 1.0;
+        self.over_bricks(ray, f32::INFINITY, |from, to, majorant| {
+            let mut t = from;
+            loop {
+                t -= (1.0 - random.next()).ln() / majorant;
+                if t >= to {
+                    return passes > 1e-6;
+                }
+                passes *= 1.0 - self.medium_at(ray.at(t).coords.into()).0 / majorant;
+            }
+        });
+        passes
+    }
+
+    /// Calls `visit` with the start, end and largest extinction of each stretch that is not empty, until it
+    /// says to stop.
+    fn over_bricks(&self, ray: &Ray, reach: f32, mut visit: impl FnMut(f32, f32, f32) -> bool) {
+        let [enter, leave] = box_span(ray, [0.0; 3], self.extent);
+        let (mut t, end) = (enter.max(0.0), leave.min(reach));
+        let edge = BRICK as f32 * self.smoke.snapshot.h;
+        while t < end {
+            // A hair beyond the border, so that the brick is the one ahead.
+            let ahead = t + 1e-4 * edge;
+            let (majorant, next) = self.brick(ray, ahead, edge);
+            let next = next.max(ahead).min(end);
+            if majorant > 0.0 && !visit(t, next, majorant) {
+                return;
+            }
+            t = next;
+        }
+    }
+
+    /// The largest extinction of the brick at `t`, and where the ray leaves it.
+    fn brick(&self, ray: &Ray, t: f32, edge: f32) -> (f32, f32) {
+        let dims = self.smoke.snapshot.bricks.dims;
+        let place = ray.at(t);
+        let at: [usize; 3] = std::array::from_fn(|a| ((place[a] / edge) as usize).min(dims.array()[a] - 1));
+        let way = |a: usize| {
+            let d = away_from_zero(ray.direction[a]);
+            ((at[a] + usize::from(d > 0.0)) as f32 * edge - ray.origin[a]) / d
+        };
+        (self.majorants[dims.index(at[0], at[1], at[2])], way(0).min(way(1)).min(way(2)))
+    }
+
+    fn medium_at(&self, p: [f32; 3]) -> (f32, [f32; 3]) {
+        let [r, g, b, _] = self.smoke.smoke.sample(p).map(|x| x.max(0.0));
+        (self.smoke.medium.extinction * (r + g + b), self.smoke.medium.albedo([r, g, b]))
+    }
+}
+
+/// Ends a path with a chance that grows as its weight falls; one that goes on counts for those that ended.
+fn survives(weight: &mut [f32; 3], random: &mut Random) -> bool {
+    let chance = weight.iter().copied().fold(0.0, f32::max).min(1.0);
+    if random.next() >= chance {
+        return false;
+    }
+    weight.iter_mut().for_each(|w| *w /= chance);
+    true
+}
+
+/// A stream of random numbers for one path (PCG, O'Neill 2014), the same wherever it runs.
+struct Random(u64);
+
+impl Random {
+    fn new([x, y, n]: [u32; 3]) -> Self {
+        let seed = u64::from(x) << 40 ^ u64::from(y) << 20 ^ u64::from(n);
+        // SplitMix64's finaliser: neighbouring seeds give unrelated streams.
+        let mut z = seed.wrapping_add(0x9E37_79B9_7F4A_7C15);
+        z = (z ^ z >> 30).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+        z = (z ^ z >> 27).wrapping_mul(0x94D0_49BB_1331_11EB);
+        Self(z ^ z >> 31)
+    }
+
+    /// In 0..1, never 1.
+    fn next(&mut self) -> f32 {
+        let old = self.0;
+        self.0 = old.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        let shifted = ((old >> 18 ^ old) >> 27) as u32;
+        let bits = shifted.rotate_right((old >> 59) as u32);
+        (bits >> 8) as f32 / (1 << 24) as f32
+    }
+}

@@ -1,0 +1,98 @@
+//! What stands behind and beneath the smoke: background and floor, with the smoke's shadow on it.
+//! `shaders/scene.frag` is the same.
+
+use super::camera::{Ray, away_from_zero, box_span};
+use super::lines::smoothstep;
+use super::medium::Medium;
+use super::volume::Volume;
+use super::{Cursor, View};
+use crate::look::Look;
+
+/// Where a ray ends.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Behind {
+    /// Linear radiance without the background.
+    pub radiance: [f32; 3],
+    /// The share of the background that is seen past it.
+    pub clear: f32,
+    /// Distance at which the smoke ends \[m\].
+    pub reach: f32,
+}
+
+/// The floor of a box, under a light.
+pub(super) struct Floor<'a> {
+    pub extent: [f32; 3],
+    pub light: &'a Volume,
+    pub medium: &'a Medium,
+    pub albedo: Option<[f32; 3]>,
+    pub cursor: Option<Cursor>,
+}
+
+const FAR: f32 = 1e6;
+
+/// The background at a height of 0..1 up the picture.
+pub(super) fn background(look: &Look, v: f32) -> [f32; 3] {
+    let [top, bottom] = look.background;
+    std::array::from_fn(|c| bottom[c] + (top[c] - bottom[c]) * v)
+}
+
+impl<'a> Floor<'a> {
+    pub fn new(view: &View, extent: [f32; 3], light: &'a Volume, medium: &'a Medium) -> Self {
+        Self { extent, light, medium, albedo: view.look.floor, cursor: view.cursor }
+    }
+
+    pub fn behind(&self, ray: &Ray) -> Behind {
+        let nothing = Behind { radiance: [0.0; 3], clear: 1.0, reach: FAR };
+        let Some(albedo) = self.albedo else { return nothing };
+        let t = -ray.origin.y / away_from_zero(ray.direction.y);
+        if t <= 0.0 || ray.origin.y <= 0.0 {
+            return nothing;
+        }
+        let p = [ray.at(t).x, 0.0, ray.at(t).z];
+        let shown = self.shown(p);
+        let mut lit = self.radiance(albedo, p);
+        if let Some(cursor) = self.cursor {
+            let ring = 0.6 * cursor_ring(&cursor, p, t);
+            lit = std::array::from_fn(|c| lit[c] + (cursor.color[c] - lit[c]) * ring);
+        }
+        Behind { radiance: lit.map(|x| x * shown), clear: 1.0 - shown, reach: t }
+    }
+
+    /// The floor ends softly: there is no horizon.
+    fn shown(&self, p: [f32; 3]) -> f32 {
+        let out = [0, 2].map(|a| (p[a] - 0.5 * self.extent[a]) / self.extent[0].max(self.extent[2]));
+        1.0 - smoothstep(0.8, 3.0, out[0].hypot(out[1]))
+    }
+
+    fn radiance(&self, albedo: [f32; 3], p: [f32; 3]) -> [f32; 3] {
+        let m = self.medium;
+        let [direct, open] = self.arriving(p);
+        let cosine = m.sun_direction[1].max(0.0);
+        std::array::from_fn(|c| {
+            let ambient = m.ground[c] + (m.sky[c] - m.ground[c]) * (5.0 / 6.0);
+            albedo[c] * (m.sun[c] * cosine * direct / std::f32::consts::PI + ambient * open)
+        })
+    }
+
+    /// What the smoke lets through from the sun and from the sky. A point outside the box looks through it
+    /// from where its ray to the sun enters; the sky is dimmed only near the box.
+    fn arriving(&self, p: [f32; 3]) -> [f32; 2] {
+        let towards_sun = Ray { origin: p.into(), direction: self.medium.sun_direction.into() };
+        let [enter, leave] = box_span(&towards_sun, [0.0; 3], self.extent);
+        let nearest: [f32; 3] = std::array::from_fn(|a| p[a].clamp(0.0, self.extent[a]));
+        let through = leave > enter.max(0.0);
+        let at = if through { towards_sun.at(enter.max(0.0)).coords.into() } else { nearest };
+        let clear = self.light.sample(at).map(|depth| (-depth).exp());
+        let away = (0..3).map(|a| (p[a] - nearest[a]).powi(2)).sum::<f32>().sqrt()
+            / self.extent[0].max(self.extent[2]);
+        let open = 1.0 + (clear[1] - 1.0) * (-4.0 * away).exp();
+        [if through { clear[0] } else { 1.0 }, open]
+    }
+}
+
+/// A thin ring below the cursor shows where it is.
+fn cursor_ring(cursor: &Cursor, p: [f32; 3], t: f32) -> f32 {
+    let width = 0.003 * t;
+    let off = ((p[0] - cursor.center[0]).hypot(p[2] - cursor.center[2]) - cursor.radius).abs();
+    1.0 - smoothstep(width * 0.5, width, off)
+}
