@@ -9,7 +9,7 @@ use serde::de::{Deserializer, MapAccess, Visitor};
 use toml::Spanned;
 
 use super::value::{
-    AboveZero, Angle, Any, Color, Cosine, Courant, FromZero, Instant, List, Number, Sampling, Share, Stops,
+    AboveZero, Angle, Any, Color, Cosine, Courant, FromZero, Instant, List, Number, Sampling, Share, Stops, Tolerance,
     Whole,
 };
 use crate::field::Field;
@@ -117,6 +117,8 @@ pub struct Emit {
 #[serde(deny_unknown_fields, default)]
 pub struct SolverTable {
     pub advection: Option<Advection>,
+    pub projection: Option<Projection>,
+    pub tolerance: Option<Number<Tolerance>>,
     pub threads: Option<Whole<0, 1024>>,
     pub memory_limit: Option<Number<AboveZero>>,
 }
@@ -165,6 +167,15 @@ pub enum Advection {
     SemiLagrangian,
     Maccormack,
     Cubic,
+}
+
+#[derive(Clone, Copy, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Projection {
+    Auto,
+    Direct,
+    Multigrid,
+    GaussSeidel,
 }
 
 #[derive(Default, Deserialize)]

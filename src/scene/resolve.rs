@@ -13,7 +13,7 @@ use super::value::Number;
 use super::{Scene, Time, initial, probes};
 use crate::grid::Dims;
 use crate::look::{Camera, Look, Scattering};
-use crate::solver::{Advection, Ambient, Config, Inflow, Params, Side, Smoke, Source, TimeControl};
+use crate::solver::{Advection, Ambient, Config, Inflow, Params, Projection, Side, Smoke, Source, TOLERANCE, TimeControl};
 
 type Result<T> = std::result::Result<T, Box<Problem>>;
 
@@ -67,6 +67,8 @@ fn config(doc: &Document, text: &Text) -> Result<Config> {
         sides: sides.map(|axis| axis.map(|(side, _)| side)),
         held: sides.map(|axis| axis.map(|(_, held)| held)),
         advection: advection(&doc.solver),
+        projection: projection(&doc.solver),
+        tolerance: doc.solver.tolerance.map_or(TOLERANCE, Number::get),
         time: time_control(&doc.time, text)?,
         threads: doc.solver.threads.map_or(0, |n| n.get() as usize),
     };
@@ -140,6 +142,18 @@ fn advection(solver: &document::SolverTable) -> Advection {
         Some(document::Advection::SemiLagrangian) => Advection::SemiLagrangian,
         Some(document::Advection::Maccormack) => Advection::MacCormack,
         Some(document::Advection::Cubic) => Advection::Cubic,
+    }
+}
+
+/// Sweeps of the Gauss–Seidel projection, as many as Stam takes.
+const SWEEPS: u32 = 20;
+
+fn projection(solver: &document::SolverTable) -> Projection {
+    match solver.projection {
+        None | Some(document::Projection::Auto) => Projection::Auto,
+        Some(document::Projection::Direct) => Projection::Direct,
+        Some(document::Projection::Multigrid) => Projection::Multigrid,
+        Some(document::Projection::GaussSeidel) => Projection::GaussSeidel { sweeps: SWEEPS },
     }
 }
 

@@ -18,6 +18,8 @@ mod step;
 mod sweep;
 mod trace;
 
-pub use config::{Advection, Ambient, Config, Dab, Inflow, Params, Side, Sides, Smoke, Source, TimeControl};
+pub use config::{
+    TOLERANCE, Advection, Ambient, Config, Dab, Inflow, Params, Projection, Side, Sides, Smoke, Source, TimeControl};
+pub use solids::{Mesh, MeshError, Shape, Slip, Solid, SolidPose};
 pub use stats::{Stage, StepStats};
 pub use step::{SCALAR_LIMIT, SPEED_LIMIT, Solver, SolverError};

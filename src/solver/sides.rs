@@ -69,6 +69,16 @@ impl Walls {
         })
     }
 
+    /// Axes that close on themselves.
+    pub fn periodic(&self) -> [bool; 3] {
+        self.sides.map(|[low, _]| low == Side::Periodic)
+    }
+
+    /// Sides that are walls.
+    pub fn solid_sides(&self) -> [[bool; 2]; 3] {
+        self.sides.map(|ends| ends.map(|side| matches!(side, Side::Closed | Side::NoSlip(_))))
+    }
+
     /// The faces of `component` along its own axis that the flow decides, as a half-open range: without those on a
     /// wall.
     pub fn free_faces(&self, component: usize) -> [isize; 2] {

@@ -46,7 +46,8 @@ impl Iterative {
             for (axis, faces) in cuts.faces.iter().enumerate() {
                 for cut in faces {
                     let at = cell_of(layout, cut.at);
-                    if is_inside(layout.dims, axis, at) {
+                    let twin = level.is_periodic(axis) && at[axis] == layout.dims.array()[axis];
+                    if !twin && is_inside(layout.dims, axis, at) {
                         level.set(axis, at, cut.open * level.weight(axis, at));
                     }
                 }
@@ -54,7 +55,7 @@ impl Iterative {
         });
     }
 
-    /// Conjugate gradients until no cell has more than `tolerance` \[m/s\] of undivided divergence left.
+    /// Conjugate gradients until the undivided divergence left in the cells is `done`, at most `most` iterations.
     pub fn project(
         &mut self,
         velocity: &mut Faces,

@@ -1,8 +1,11 @@
 //! The iterative projections against the direct one and against what must hold with solids.
 
 use super::cuts::{cell_of, is_inside};
+use super::iterative::Iterative;
+use super::pcg::Residual;
+use super::spectral::Spectral;
 use super::*;
-use crate::grid::{Dims, Faces, Layout};
+use crate::grid::Dims;
 
 /// A number in −1..1 that looks random.
 fn noise(seed: usize) -> f32 {

@@ -6,6 +6,7 @@
 
 mod mesh;
 mod near;
+mod obstacles;
 mod shape;
 mod voxels;
 
@@ -14,9 +15,8 @@ use std::sync::Arc;
 use nalgebra::{UnitQuaternion, Vector3};
 
 pub use mesh::{Mesh, MeshError};
-pub use near::Near;
+pub use obstacles::Obstacles;
 pub use shape::Shape;
-pub use voxels::{CLOSED, SOLID, Voxels};
 
 /// How the air moves along a solid.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -144,13 +144,12 @@ impl SolidPose {
         turned.map(|x| x / self.scale).into()
     }
 
-    /// Whether both fill the same space.
+    /// Whether the same shape fills the same space in both poses.
     fn stands_like(&self, other: &Self) -> bool {
         self.position == other.position
             && self.rotation == other.rotation
             && self.scale == other.scale
             && self.slip == other.slip
-            && self.shape == other.shape
     }
 }
 

@@ -44,6 +44,8 @@ pub struct Voxels {
     pub cuts: Cuts,
     /// [`CLOSED`] and [`SOLID`] of each cell, walls of the box included.
     pub flags: Vec<u8>,
+    /// Positions of the cells inside solids.
+    pub inside: Vec<u32>,
     /// The solid at each face of `cuts`.
     pub owners: [Vec<u16>; 3],
     /// Faces inside solids along which the air glides, by layers from the surface, for each component.
@@ -63,6 +65,15 @@ pub struct Frame {
     pub walls: [[bool; 2]; 3],
 }
 
+impl Frame {
+    /// Whether a position is that of a cell in the box.
+    pub fn holds(&self, at: usize) -> bool {
+        let layout = self.layout;
+        let index = [at % layout.row, at % layout.plane / layout.row, at / layout.plane];
+        (0..3).all(|a| (GHOST..GHOST + layout.dims.array()[a]).contains(&index[a]))
+    }
+}
+
 impl Voxels {
     /// The voxels of `poses`.
     pub fn new(frame: Frame, poses: &[SolidPose]) -> Self {
@@ -79,10 +90,19 @@ impl Voxels {
         lists.iter_mut().for_each(|list| list.sort_unstable_by_key(|found| found.cut.at));
         let owners = lists.each_ref().map(|list| list.iter().map(|found| found.owner).collect());
         let cuts = Cuts::new(lists.each_ref().map(|list| list.iter().map(|found| found.cut).collect()));
-        let flags = flags(&frame, &cuts);
-        let mut voxels = Self { cuts, flags, owners, repeats: Default::default() };
+        let (flags, inside) = flags(&frame, &cuts);
+        let mut voxels = Self { cuts, flags, inside, owners, repeats: Default::default() };
         voxels.repeats = [0, 1, 2].map(|component| voxels.glides(&frame, poses, component));
         voxels
+    }
+
+    /// Takes over the velocities of solids that stand where they stood.
+    pub fn set_velocities(&mut self, poses: &[SolidPose]) {
+        for (component, (faces, owners)) in self.cuts.faces.iter_mut().zip(&self.owners).enumerate() {
+            for (cut, owner) in faces.iter_mut().zip(owners) {
+                cut.velocity = poses[*owner as usize].velocity[component];
+            }
+        }
     }
 
     /// Lets faces inside solids repeat the flow outside, where it may glide.
@@ -117,7 +137,7 @@ impl Voxels {
         }
         let closed: Vec<u32> =
             self.cuts.faces[component].iter().filter(|cut| cut.open == 0.0).map(|cut| cut.at).collect();
-        let mut known = |at: usize, found: &[u32]| {
+        let known = |at: usize, found: &[u32]| {
             let inside = is_face(frame.layout, component, at);
             inside
                 && (closed.binary_search(&(at as u32)).is_err() || found.binary_search(&(at as u32)).is_ok())
@@ -153,8 +173,8 @@ fn is_face(layout: Layout, component: usize, at: usize) -> bool {
     (0..3).all(|a| index[a] >= GHOST && index[a] < GHOST + n[a] + usize::from(a == component))
 }
 
-/// Flags of all cells, ghosts included.
-fn flags(frame: &Frame, cuts: &Cuts) -> Vec<u8> {
+/// Flags of all cells, ghosts included, and the cells inside solids.
+fn flags(frame: &Frame, cuts: &Cuts) -> (Vec<u8>, Vec<u32>) {
     let layout = frame.layout;
     let mut flags = vec![0u8; layout.size()];
     close_walls(frame, &mut flags);
@@ -167,17 +187,20 @@ fn flags(frame: &Frame, cuts: &Cuts) -> Vec<u8> {
     let is_shut = |flags: &[u8], at: usize| {
         (0..3).all(|a| flags[at] & CLOSED << a != 0 && flags[at + strides[a]] & CLOSED << a != 0)
     };
+    let mut inside = Vec::new();
     for (axis, faces) in cuts.faces.iter().enumerate() {
         for cut in faces.iter().filter(|cut| cut.open == 0.0) {
             for at in [cut.at as usize, cut.at as usize - strides[axis]] {
-                if at + layout.plane < flags.len() && is_shut(&flags, at) {
+                if frame.holds(at) && flags[at] & SOLID == 0 && is_shut(&flags, at) {
                     flags[at] |= SOLID;
+                    inside.push(at as u32);
                 }
             }
         }
     }
+    inside.sort_unstable();
     wrap(frame, &mut flags);
-    flags
+    (flags, inside)
 }
 
 fn close_walls(frame: &Frame, flags: &mut [u8]) {
