@@ -38,7 +38,8 @@ fn air_flows_around_a_ball_and_not_through_it() {
     let solver = tunnel([48, 32, 32], vec![ball(0.2, [0.75, 0.5, 0.5])], Advection::MacCormack);
     assert!(solver.stats().divergence_after < 1e-4, "divergence {}", solver.stats().divergence_after);
     assert!((1..=10).contains(&solver.stats().iterations), "{} iterations", solver.stats().iterations);
-    let (mut through, mut count) = (0.0f32, 0);
+    // In an endless flow the air crosses a sphere of radius r at U cos θ (1 − (a/r)³).
+    let (mut wrong, mut count) = (0.0f32, 0);
     for k in 0..n {
         for j in 0..n {
             for i in 0..48 {
@@ -47,14 +48,15 @@ fn air_flows_around_a_ball_and_not_through_it() {
                 let r = from.iter().map(|x| x * x).sum::<f32>().sqrt();
                 if r > 0.2 && r < 0.2 + 1.0 / n as f32 {
                     let u = wind(&solver, [i, j, k]);
-                    through += (0..3).map(|a| u[a] * from[a] / r).sum::<f32>().abs();
+                    let across = (0..3).map(|a| u[a] * from[a] / r).sum::<f32>();
+                    wrong += (across - from[0] / r * (1.0 - (0.2 / r).powi(3))).abs();
                     count += 1;
                 }
             }
         }
     }
-    let through = through / count as f32;
-    assert!(through < 0.12, "mean speed through the surface: {through}");
+    let wrong = wrong / count as f32;
+    assert!(wrong < 0.12, "the speed across the surface is wrong by {wrong} in the mean");
     // Potential flow around a ball is half as fast again beside it.
     let beside = wind(&solver, [24, 16 + 8, 16])[0];
     let before = wind(&solver, [16, 16, 16])[0];
@@ -150,7 +152,6 @@ fn a_flying_ball_moves_the_air_and_keeps_the_smoke() {
             advance(&mut solver, 0.025, 1);
             let stats = solver.stats();
             assert!(stats.divergence_after < 1e-4 && stats.iterations <= 10, "{scheme:?} step {step}: {stats:?}");
-            println!("{scheme:?} {step} mass {:.4} heat {:.4}", stats.mass[0] / mass, stats.heat / heat);
         }
         let stats = solver.stats();
         assert!((stats.mass[0] / mass - 1.0).abs() < 0.01, "{scheme:?}: mass {} of {mass}", stats.mass[0]);
@@ -169,8 +170,6 @@ fn smoke_where_a_solid_is_put_goes_aside() {
         Solver::new(config([n; 3], 1.0 / n as f32, all(Side::Closed), Advection::MacCormack), inert(), vec![])
             .unwrap();
     solver.fill(|_, _| 0.0, |_| [1.0, 2.0, 0.0, 10.0]);
-    let before: f64 = solver.scalars().iter().map(|s| f64::from(s[0])).sum();
-    let _ = before;
     let mass = solver.stats().mass;
     solver.set_solids(vec![ball(0.3, [0.5; 3])]).unwrap();
     assert_eq!(cell(&solver, [8, 8, 8]), [0.0; 4]);
@@ -273,7 +272,7 @@ fn gauss_seidel_leaves_more_than_multigrid() {
         solver.stats().divergence_after
     };
     let (swept, solved) = (left(Projection::GaussSeidel { sweeps: 20 }), left(Projection::Auto));
-    assert!(swept > 1e-3 && swept < 0.5, "20 sweeps leave {swept}");
+    assert!(swept > 1e-2 && swept < 1.0, "20 sweeps leave {swept}");
     assert!(solved < 1e-4, "multigrid leaves {solved}");
 }
 

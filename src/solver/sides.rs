@@ -74,6 +74,11 @@ impl Walls {
         self.sides.map(|[low, _]| low == Side::Periodic)
     }
 
+    /// Whether no air enters or leaves the box.
+    pub fn are_sealed(&self) -> bool {
+        self.sides.iter().flatten().all(|side| !matches!(side, Side::Open | Side::Inflow(_)))
+    }
+
     /// Sides that are walls.
     pub fn solid_sides(&self) -> [[bool; 2]; 3] {
         self.sides.map(|ends| ends.map(|side| matches!(side, Side::Closed | Side::NoSlip(_))))

@@ -586,7 +586,7 @@ impl Fields {
     ///
     /// `crossed`: cells that the fastest air crosses.
     fn advect_scalars(&mut self, scheme: Advection, keep: &[f32; 4], crossed: f32) {
-        let Self { layout, walls, velocity, scalars, scalars_next, back, forth, obstacles, .. } = self;
+        let Self { layout, walls, velocity, scalars, scalars_next, back, forth, obstacles, sums, .. } = self;
         let kind = interpolation(scheme);
         let reach = walls.reach(None);
         let n = layout.dims.nx;
@@ -622,6 +622,11 @@ impl Fields {
         }
         if let Some(obstacles) = obstacles {
             obstacles.put(keep, scalars_next);
+            if obstacles.have_moved() && walls.are_sealed() {
+                let held = measure::contents(*layout, scalars, sums);
+                let kept = measure::contents(*layout, scalars_next, sums);
+                balance(*layout, [0, 1, 2, 3].map(|c| held[c] * f64::from(keep[c])), kept, scalars_next);
+            }
         }
         std::mem::swap(scalars, scalars_next);
     }
@@ -676,6 +681,22 @@ impl Fields {
     fn add_forces(&mut self, forces: &Forces) {
         let Self { layout, walls, carried, scalars, velocity, forces: scratch, .. } = self;
         forces::apply(*layout, walls, forces, carried, scalars, velocity, scratch);
+    }
+}
+
+/// The largest part of what a box holds that [`balance`] makes up for in one step.
+const IMBALANCE: f64 = 0.05;
+
+/// Scales the scalars so that the box holds what it should: what a moving solid and the traces around it have lost or
+/// gained is made up for everywhere (the accounting of West 2007, for the whole box at once). Sums that cancel, as of hot
+/// and cold air, are left alone.
+fn balance(layout: Layout, should: [f64; 4], holds: [f64; 4], scalars: &mut [[f32; 4]]) {
+    let factor = [0, 1, 2, 3].map(|c| match should[c] / holds[c] {
+        f if (f - 1.0).abs() < IMBALANCE => f as f32,
+        _ => 1.0,
+    });
+    if factor != [1.0; 4] {
+        scalars.par_chunks_mut(layout.plane).for_each(|plane| advect::scale_row(&factor, SCALAR_LIMIT, plane));
     }
 }
 

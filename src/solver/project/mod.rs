@@ -19,7 +19,9 @@ mod spectral;
 mod transform;
 mod tridiagonal;
 
-pub use cuts::{Cut, Cuts, cell_of};
+pub use cuts::{Cut, Cuts};
+#[cfg(test)]
+pub use cuts::cell_of;
 use iterative::Iterative;
 use pcg::Solve;
 use spectral::Spectral;

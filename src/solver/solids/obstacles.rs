@@ -63,6 +63,11 @@ impl Obstacles {
         moved
     }
 
+    /// Whether a solid has moved in this step.
+    pub fn have_moved(&self) -> bool {
+        self.before.is_some()
+    }
+
     /// Carries the scalars of the cells near solids from `field`, whose air has come `back` cells, at most `most`.
     pub fn carry(&mut self, reach: &Reach, back: [&[f32]; 3], most: f32, field: &[[f32; 4]]) {
         // Interpolation looks up to two cells beyond a foot.
