@@ -25,6 +25,27 @@ layout(location = 0) out vec4 radiance;
 
 const float LEAST = 1.0 / 512.0; // less light than this is not followed
 
+// Smoke between the cell centres.
+#ifdef CUBIC
+// The cubic B-spline as eight trilinear reads (Sigg and Hadwiger, GPU Gems 2, 2005).
+vec4 smoke_at(vec3 p) {
+    vec3 size = vec3(textureSize(smoke, 0)), at = p / extent * size - 0.5, base = floor(at), f = at - base;
+    vec3 g = 1.0 - f;
+    vec3 w0 = g * g * g / 6.0, w1 = 2.0 / 3.0 - 0.5 * f * f * (2.0 - f), w3 = f * f * f / 6.0, w2 = 1.0 - w0 - w1 - w3;
+    vec3 near = w0 + w1, far = w2 + w3;
+    vec3 lo = (base - 0.5 + w1 / near) / size, hi = (base + 1.5 + w3 / far) / size;
+    vec4 sum = vec4(0.0);
+    for (int n = 0; n < 8; n++) {
+        bvec3 up = bvec3((n & 1) != 0, (n & 2) != 0, (n & 4) != 0);
+        vec3 weight = mix(near, far, vec3(up));
+        sum += weight.x * weight.y * weight.z * textureLod(smoke, mix(lo, hi, vec3(up)), 0.0);
+    }
+    return sum;
+}
+#else
+vec4 smoke_at(vec3 p) { return textureLod(smoke, p / extent, 0.0); }
+#endif
+
 float total(vec4 s) { return s.r + s.g + s.b; }
 
 void main() {
@@ -56,11 +77,15 @@ void main() {
         while (n < until && t0 + n * dt < end && through > LEAST) {
             float a = max(t0 + n * dt, span.x), b = min(t0 + (n + 1.0) * dt, span.y);
             vec3 p = eye + d * (0.5 * (a + b));
-            vec4 s = max(textureLod(smoke, p / extent, 0.0), 0.0);
+            vec4 s = max(smoke_at(p), 0.0) * vec4(vec3(shown(p)), 1.0);
             float density = total(s);
             float passes = exp(-extinction * density * (b - a));
             vec3 albedo = colors * s.rgb / max(density, 1e-8);
-            sum += through * (1.0 - passes) * scattered(albedo, depths(p), phase);
+            vec3 sent = scattered(albedo, depths(p), phase);
+#ifdef GLOW
+            sent += glowing(s.a);
+#endif
+            sum += through * (1.0 - passes) * sent;
             through *= passes;
             n += 1.0;
         }

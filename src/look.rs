@@ -33,22 +33,32 @@ pub struct Look {
     pub colors: [[f32; 3]; 3],
     /// Extinction per unit of density \[1/m\].
     pub extinction: f32,
+    /// Smoke thins out towards the sides of the box, all but the floor, over this share of the shortest side, so
+    /// that nothing ends in a plane; 0 shows it as it is.
+    pub fade: f32,
     /// Henyey–Greenstein mean cosine g of the phase function, −1 (back) to 1 (forward).
     pub anisotropy: f32,
+    /// Mean cosine of a second lobe, and the share of light scattered in it, 0..1; a share of 0 leaves it
+    /// out. Droplets and ash have a small one backwards.
+    pub second_lobe: [f32; 2],
     /// Single scattering, or more.
     pub scattering: Scattering,
     /// Light paths per pixel for [`Scattering::Traced`].
     pub paths: u32,
     /// Unit vector from the scene towards the sun.
     pub sun_direction: [f32; 3],
+    /// Angle across the sun \[degrees\]; below 1 its shadows are as sharp as the light volume.
+    pub sun_size: f32,
     /// Irradiance of the sun on a surface that faces it, linear R, G, B.
     pub sun: [f32; 3],
     /// Radiance of the sky straight up, linear R, G, B.
     pub sky: [f32; 3],
     /// Radiance from below the horizon, linear R, G, B.
     pub ground: [f32; 3],
-    /// Glow of hot smoke: radiance scale of its black-body emission; 0 is none.
+    /// Glow of hot smoke: luminance of its black-body emission at 2000 K where it is opaque; 0 is none.
     pub glow: f32,
+    /// Temperature excess that glows like 2000 K \[K\]; colour and brightness follow from there.
+    pub glow_heat: f32,
     /// Exposure in stops: radiance is multiplied by 2^exposure before the tone map.
     pub exposure: f32,
     /// What is behind everything: linear R, G, B at the top and at the bottom of the picture.
@@ -68,14 +78,18 @@ impl Default for Look {
         Self {
             colors: [[0.92, 0.22, 0.14], [0.22, 0.78, 0.30], [0.20, 0.36, 0.92]],
             extinction: 40.0,
+            fade: 0.05,
             anisotropy: 0.3,
+            second_lobe: [-0.3, 0.0],
             scattering: Scattering::Octaves,
             paths: 64,
             sun_direction: [0.80, 0.58, 0.16],
-            sun: [10.5, 9.6, 8.2],
+            sun_size: 0.5,
+            sun: [10.5, 9.7, 8.6],
             sky: [0.16, 0.22, 0.32],
             ground: [0.07, 0.06, 0.05],
             glow: 0.0,
+            glow_heat: 120.0,
             exposure: 0.0,
             background: [[0.012, 0.016, 0.023], [0.055, 0.062, 0.070]],
             floor: Some([0.075, 0.075, 0.078]),

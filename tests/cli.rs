@@ -95,7 +95,7 @@ fn a_wrong_request_exits_2_and_says_what_to_change() {
         (&["render", "plume", "--frames", "9-1"], "the first frame is after the last"),
         (&["render", "plume", "--size", "0x5"], "write a size as 1280x720"),
         (&["render", "plume", "--out", "a.png"], "a.####.png"),
-        (&["render", "plume", "--out", "a.####.jpg"], "pictures are written as .png, moving ones as"),
+        (&["render", "plume", "--out", "a.####.jpg"], "pictures are written as .png or .exr, moving ones as"),
         (&["render", "plume", "--out", "##/a.##.png"], "in its file name"),
         (&["render", "plume", "--out", "a.####.mp4"], "leave the number out"),
         (&["render", "--from", "nowhere"], "nowhere: cannot be read"),
@@ -129,7 +129,7 @@ fn check_says_what_choices_come_to() {
     let dir = folder();
     let args = ["check", "plume", "--set", "solver.advection=semi-lagrangian", "--set", "domain.walls=open"];
     let text = stdout(&updraft(dir.path(), &[&args[..], &["--threads", "3"]].concat()));
-    for wanted in ["96 x 144 x 96 cells", "semi-Lagrangian", "open: x, y, z", "MiB", "3 threads"] {
+    for wanted in ["96 x 144 x 96 cells", "semi-Lagrangian", "open: x, y, z\n", "MiB", "3 threads"] {
         assert!(text.contains(wanted), "{wanted:?} is not in\n{text}");
     }
 }

@@ -25,7 +25,8 @@ pub(super) fn open(
     let builder = DisplayBuilder::new()
         .with_preference(ApiPreference::PreferEgl)
         .with_window_attributes(Some(attributes));
-    let (window, config) = builder.build(event_loop, template, best).map_err(|e| e.to_string())?;
+    let (window, config) =
+        builder.build(event_loop, template, best).map_err(|e| format!("no OpenGL to draw it with: {e}"))?;
     let window = window.ok_or("the display gave no window")?;
     let context = context(&window, &config)?;
     let surface = surface(&window, &config)?;

@@ -13,6 +13,11 @@ const QUICK: f32 = 30.0;
 /// How much longer the next finer level takes, at most.
 const STEP: f32 = 2.5;
 
+/// Snapshots are drawn finely if they come no faster than this many of the finest pictures.
+const AMPLE: f32 = 3.0;
+/// A finest picture that took long once is tried again after a while.
+const FORGET: f32 = 0.995;
+
 /// How finely a picture is drawn.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Level {
@@ -32,48 +37,54 @@ const FINEST: Level = Level { shrink: 1, divide: 1 };
 #[derive(Clone, Debug)]
 pub struct Pace {
     level: usize,
+    /// What the finest picture took last, or may take \[ms\].
+    finest_ms: f32,
     moved: Option<Instant>,
     drawn: VecDeque<Instant>,
 }
 
 impl Default for Pace {
     fn default() -> Self {
-        Self { level: 2, moved: None, drawn: VecDeque::new() }
+        Self { level: 2, finest_ms: 100.0, moved: None, drawn: VecDeque::new() }
     }
 }
 
 impl Pace {
-    /// Something moves: the smoke, the camera or the hand.
+    /// The hand moves something: the camera, the ball, a slider.
     pub fn moves(&mut self, now: Instant) {
         self.moved = Some(now);
     }
 
-    /// When the picture is to be drawn again, finely, if it is coarse now.
+    /// When the picture is to be drawn again, finely, if it is coarse now because of the hand.
     pub fn calm_at(&self) -> Option<Instant> {
         self.moved.map(|moved| moved + CALM)
     }
 
-    /// How to draw now.
-    pub fn level(&mut self, now: Instant) -> Level {
+    /// How to draw now. While the smoke runs, `interval` is the wall time between its snapshots: all of them
+    /// are drawn finely if there is ample time for it, else none, so that the picture does not pulse.
+    pub fn level(&mut self, now: Instant, interval: Option<Duration>) -> Level {
         if self.calm_at().is_some_and(|calm| now >= calm) {
             self.moved = None;
         }
-        if self.moved.is_some() { LEVELS[self.level] } else { FINEST }
+        let ample = interval.is_none_or(|i| i.as_secs_f32() * 1e3 > AMPLE * self.finest_ms);
+        if self.moved.is_none() && ample { FINEST } else { LEVELS[self.level] }
     }
 
-    /// Takes note of a picture that took `ms`; only moving ones tell how coarse they should be.
-    pub fn drew(&mut self, ms: f32, now: Instant) {
+    /// Takes note of a picture at `level` that took `ms`.
+    pub fn drew(&mut self, level: Level, ms: f32, now: Instant) {
         self.drawn.push_back(now);
         while self.drawn.front().is_some_and(|&t| now - t > Duration::from_secs(1)) {
             self.drawn.pop_front();
         }
-        if self.moved.is_none() {
-            return;
+        if level == FINEST {
+            self.finest_ms += 0.5 * (ms - self.finest_ms);
+        } else {
+            self.finest_ms *= FORGET;
         }
-        if ms > TOO_SLOW && self.level > 0 {
-            self.level -= 1;
-        } else if ms * STEP < QUICK && self.level + 1 < LEVELS.len() {
-            self.level += 1;
+        let coarser = ms > TOO_SLOW && self.level > 0;
+        let finer = ms * STEP < QUICK && self.level + 1 < LEVELS.len();
+        if level == LEVELS[self.level] {
+            self.level = self.level + usize::from(finer) - usize::from(coarser);
         }
     }
 
@@ -91,14 +102,21 @@ impl Pace {
 mod tests {
     use super::*;
 
+    fn draws(pace: &mut Pace, count: usize, ms: f32, now: Instant, interval: Option<Duration>) {
+        for _ in 0..count {
+            let level = pace.level(now, interval);
+            pace.drew(level, ms, now);
+        }
+    }
+
     #[test]
     fn what_stands_still_is_drawn_finely_after_a_moment() {
         let (mut pace, now) = (Pace::default(), Instant::now());
-        assert_eq!(pace.level(now), FINEST);
+        assert_eq!(pace.level(now, None), FINEST);
         pace.moves(now);
-        assert_ne!(pace.level(now), FINEST);
-        assert_ne!(pace.level(now + CALM / 2), FINEST);
-        assert_eq!(pace.level(now + CALM), FINEST);
+        assert_ne!(pace.level(now, None), FINEST);
+        assert_ne!(pace.level(now + CALM / 2, None), FINEST);
+        assert_eq!(pace.level(now + CALM, None), FINEST);
         assert_eq!(pace.calm_at(), None);
     }
 
@@ -106,18 +124,31 @@ mod tests {
     fn a_slow_machine_gets_coarser_pictures_and_a_quick_one_finer() {
         let (mut pace, now) = (Pace::default(), Instant::now());
         pace.moves(now);
-        (0..9).for_each(|_| pace.drew(80.0, now));
-        assert_eq!(pace.level(now), LEVELS[0]);
-        (0..9).for_each(|_| pace.drew(20.0, now));
-        assert_eq!(pace.level(now), LEVELS[0], "a finer one would take 50 ms");
-        (0..9).for_each(|_| pace.drew(1.5, now));
-        assert_eq!(pace.level(now), FINEST);
+        draws(&mut pace, 9, 80.0, now, None);
+        assert_eq!(pace.level(now, None), LEVELS[0]);
+        draws(&mut pace, 9, 20.0, now, None);
+        assert_eq!(pace.level(now, None), LEVELS[0], "a finer one would take 50 ms");
+        draws(&mut pace, 9, 1.5, now, None);
+        assert_eq!(pace.level(now, None), FINEST);
+    }
+
+    #[test]
+    fn running_smoke_is_drawn_finely_only_if_there_is_ample_time() {
+        let (mut pace, now) = (Pace::default(), Instant::now());
+        let frame = Some(Duration::from_millis(40));
+        assert_ne!(pace.level(now, frame), FINEST, "nothing is known yet");
+        assert_eq!(pace.level(now, Some(Duration::from_secs(1))), FINEST, "the solver is slow anyway");
+        draws(&mut pace, 20, 5.0, now, None);
+        assert_eq!(pace.level(now, frame), FINEST, "a quick machine");
+        draws(&mut pace, 20, 200.0, now, None);
+        let levels: Vec<_> = (0..20).map(|_| pace.level(now, Some(Duration::from_millis(300)))).collect();
+        assert!(levels.iter().all(|l| *l != FINEST), "and no change from picture to picture");
     }
 
     #[test]
     fn pictures_are_counted_over_a_second() {
         let (mut pace, start) = (Pace::default(), Instant::now());
-        (0..200).for_each(|n| pace.drew(1.0, start + Duration::from_millis(20 * n)));
+        (0..200).for_each(|n| pace.drew(FINEST, 1.0, start + Duration::from_millis(20 * n)));
         assert!((pace.fps() - 50.0).abs() < 1.0, "{}", pace.fps());
     }
 }

@@ -213,6 +213,14 @@ impl Session {
         now + NOTICE
     }
 
+    /// While it runs, the wall time from one step to the next.
+    pub fn interval(&self) -> Option<Duration> {
+        let status = &self.readout.status;
+        let dt = 1.0 / f64::from(self.model.settings.rate);
+        let wall = if status.speed > 0.0 { dt / status.speed } else { dt };
+        (status.state == State::Running).then(|| Duration::from_secs_f64(wall.min(3600.0)))
+    }
+
     /// What to draw: the field that was asked for, as soon as a snapshot carries it.
     pub fn mode(&self) -> render::Mode {
         let there = self.model.velocity && !self.shown().velocity.is_empty();

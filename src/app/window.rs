@@ -363,9 +363,11 @@ impl Screen {
         self.session.paint(begin);
         if let Some(snapshot) = self.session.absorb(begin) {
             self.renderer.upload(snapshot)?;
-            self.pace.moves(begin);
         }
         let asked = self.pass(begin);
+        if self.session.gesture().is_some() || self.egui.egui_ctx().is_using_pointer() {
+            self.pace.moves(begin);
+        }
         self.session.sync();
         self.draw(begin)?;
         self.note(begin);
@@ -386,9 +388,10 @@ impl Screen {
     }
 
     fn draw(&mut self, now: Instant) -> Result<(), AppError> {
-        self.level = self.pace.level(now);
+        let interval = self.session.interval();
+        self.level = self.pace.level(now, interval);
         self.renderer.set_quality(Quality { divide: self.level.divide, ..Quality::FINAL });
-        self.renderer.set_refine(!self.hovers_at(now));
+        self.renderer.set_refine(interval.is_none() && !self.hovers_at(now));
         let mut frame = self.display.draw();
         let [r, g, b, _] = egui::Rgba::from(theme::GROUND).to_array();
         frame.clear_color_srgb(r, g, b, 1.0);
@@ -433,7 +436,7 @@ impl Screen {
         let end = Instant::now();
         let ms = (end - begin).as_secs_f32() * 1e3;
         self.frame += 1;
-        self.pace.drew(ms, end);
+        self.pace.drew(self.level, ms, end);
         self.session.readout.draw_ms = ms;
         self.session.readout.fps = self.pace.fps();
         let seen = Seen {
@@ -461,7 +464,7 @@ impl Screen {
         if let Some(calm) = self.pace.calm_at() {
             return Outcome::DrawAgainBy(calm);
         }
-        if self.renderer.settled() {
+        if self.renderer.settled() || self.session.interval().is_some() {
             return Outcome::Nothing;
         }
         if self.hovers_at(now) {

@@ -26,7 +26,7 @@ fn lines(scene: &Scene) -> [(&'static str, String); 9] {
         ("sides", sides(scene)),
         ("time", time(scene)),
         ("advection", advection(scene).into()),
-        ("projection", "direct: cosine and sine transforms, and a tridiagonal sweep".into()),
+        ("projection", "direct: transforms along two axes, a tridiagonal sweep along the third".into()),
         ("sources", sources(scene)),
         ("picture", format!("{}x{} pixels", scene.size[0], scene.size[1])),
         ("cost", cost(scene)),
@@ -40,24 +40,42 @@ fn box_of(scene: &Scene) -> String {
     format!("{nx} x {ny} x {nz} cells of {} m: {x} x {y} x {z} m", scene.config.h)
 }
 
-/// `closed: x, z, y_min; open: y_max`.
+/// `closed: x, y_min, z; open: y_max`.
 fn sides(scene: &Scene) -> String {
-    let of = |kind: Side| {
-        let named = |axis: usize| {
-            let [lower, upper] = scene.config.sides[axis].map(|side| side == kind);
-            let name = ["x", "y", "z"][axis];
-            match (lower, upper) {
-                (true, true) => Some(name.to_owned()),
-                (true, false) => Some(format!("{name}_min")),
-                (false, true) => Some(format!("{name}_max")),
-                (false, false) => None,
-            }
-        };
-        (0..3).filter_map(named).collect::<Vec<_>>().join(", ")
+    let (sides, held) = (&scene.config.sides, &scene.config.held);
+    let mut groups: Vec<(String, Vec<String>)> = Vec::new();
+    for (axis, name) in ["x", "y", "z"].into_iter().enumerate() {
+        let [lower, upper] = [0, 1].map(|end| describe(sides[axis][end], held[axis][end]));
+        if lower == upper {
+            join_group(&mut groups, lower, name.to_owned());
+        } else {
+            join_group(&mut groups, lower, format!("{name}_min"));
+            join_group(&mut groups, upper, format!("{name}_max"));
+        }
+    }
+    groups.iter().map(|(kind, names)| format!("{kind}: {}", names.join(", "))).collect::<Vec<_>>().join("; ")
+}
+
+fn join_group(groups: &mut Vec<(String, Vec<String>)>, kind: String, name: String) {
+    match groups.iter_mut().find(|(known, _)| *known == kind) {
+        Some((_, names)) => names.push(name),
+        None => groups.push((kind, vec![name])),
+    }
+}
+
+fn describe(side: Side, held: Option<f32>) -> String {
+    let kind = match side {
+        Side::Closed => "closed".to_owned(),
+        Side::NoSlip([0.0, 0.0, 0.0]) => "no-slip".to_owned(),
+        Side::NoSlip(velocity) => format!("no-slip, moving at {velocity:?} m/s"),
+        Side::Open => "open".to_owned(),
+        Side::Periodic => "periodic".to_owned(),
+        Side::Inflow(inflow) => format!("inflow at {:?} m/s", inflow.velocity),
     };
-    let all = [("closed", of(Side::Closed)), ("open", of(Side::Open))];
-    let some = all.iter().filter(|(_, names)| !names.is_empty());
-    some.map(|(kind, names)| format!("{kind}: {names}")).collect::<Vec<_>>().join("; ")
+    match held {
+        Some(excess) => format!("{kind}, held at {excess} K"),
+        None => kind,
+    }
 }
 
 fn time(scene: &Scene) -> String {

@@ -1,42 +1,71 @@
-//! Pictures without a window.
+//! Pictures without a window: drawn by OpenGL where there is one, else on the CPU.
 
-use crate::render::{Image, Mode, RenderError, View};
+use crate::look::Scattering;
+use crate::render::oracle::Oracle;
+use crate::render::{Image, LinearImage, Mode, RenderError, View};
 use crate::scene::Scene;
 use crate::snapshot::Snapshot;
 
 /// Takes pictures of one size.
-pub struct Painter {
+pub enum Painter {
+    /// With OpenGL.
     #[cfg(feature = "viewer")]
-    offscreen: crate::render::Offscreen,
+    Gl(Box<crate::render::Offscreen>),
+    /// On the CPU.
+    Cpu(Box<Oracle>),
 }
 
 impl Painter {
-    /// A renderer for pictures of `scene`'s size.
+    /// A renderer for pictures of `scene`; `cpu` does without OpenGL even where there is one. What else makes it do
+    /// without is told on stderr unless `quiet`.
+    pub fn new(scene: &Scene, cpu: bool, quiet: bool) -> Result<Self, RenderError> {
+        if cpu || scene.look.scattering == Scattering::Traced {
+            return Ok(Self::on_cpu());
+        }
+        match Self::with_gl(scene) {
+            Err(RenderError::NoGl(why)) => {
+                if !quiet {
+                    eprintln!("updraft: no OpenGL here ({why}); drawing on the CPU");
+                }
+                Ok(Self::on_cpu())
+            }
+            other => other,
+        }
+    }
+
+    fn on_cpu() -> Self {
+        Self::Cpu(Box::new(Oracle::new()))
+    }
+
     #[cfg(feature = "viewer")]
-    pub fn new(scene: &Scene) -> Result<Self, RenderError> {
+    fn with_gl(scene: &Scene) -> Result<Self, RenderError> {
         let [width, height] = scene.size;
         let offscreen = crate::render::Offscreen::new(width, height)?;
-        tracing::info!("rendering with {}", offscreen.driver());
-        Ok(Self { offscreen })
+        tracing::info!("drawing with {}", offscreen.driver());
+        Ok(Self::Gl(Box::new(offscreen)))
     }
 
-    /// A renderer for pictures of `scene`'s size.
     #[cfg(not(feature = "viewer"))]
-    pub fn new(_scene: &Scene) -> Result<Self, RenderError> {
-        Err(RenderError::NoGl("this build has no renderer (feature `viewer`)".into()))
+    fn with_gl(_scene: &Scene) -> Result<Self, RenderError> {
+        Ok(Self::on_cpu())
     }
 
     /// A picture of `snapshot` as `scene` wants it seen.
-    #[cfg(feature = "viewer")]
     pub fn paint(&mut self, snapshot: &Snapshot, scene: &Scene) -> Result<Image, RenderError> {
-        self.offscreen.render(snapshot, &view(scene))
+        match self {
+            #[cfg(feature = "viewer")]
+            Self::Gl(offscreen) => offscreen.render(snapshot, &view(scene)),
+            Self::Cpu(oracle) => Ok(oracle.render(snapshot, &view(scene), scene.size, &|_| ())),
+        }
     }
 
-    /// A picture of `snapshot` as `scene` wants it seen.
-    #[cfg(not(feature = "viewer"))]
-    pub fn paint(&mut self, _snapshot: &Snapshot, scene: &Scene) -> Result<Image, RenderError> {
-        let _ = view(scene);
-        Err(RenderError::NoGl("this build has no renderer (feature `viewer`)".into()))
+    /// The same before background and tone map.
+    pub fn paint_linear(&mut self, snapshot: &Snapshot, scene: &Scene) -> Result<LinearImage, RenderError> {
+        match self {
+            #[cfg(feature = "viewer")]
+            Self::Gl(offscreen) => offscreen.render_linear(snapshot, &view(scene)),
+            Self::Cpu(oracle) => Ok(oracle.render_linear(snapshot, &view(scene), scene.size, &|_| ())),
+        }
     }
 }
 

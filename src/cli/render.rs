@@ -28,13 +28,17 @@ pub struct RenderArgs {
     /// Width and height [px]; by default what the scene says
     #[arg(long, value_name = "WxH")]
     size: Option<Size>,
-    /// Files to write: .png with #### or %04d for the frame; or one .apng, .mp4, .webm or .gif
+    /// Files to write: .png or .exr (linear, with alpha and depth) with #### or %04d for the frame; or one .apng,
+    /// .mp4, .webm or .gif
     /// [default: updraft-frames/SCENE.####.png]
     #[arg(long, value_name = "PATTERN")]
     out: Option<Pattern>,
     /// Draw the fields that `updraft simulate --format npz` wrote to DIR, instead of simulating
     #[arg(long, value_name = "DIR")]
     from: Option<PathBuf>,
+    /// Draw on the CPU even where there is OpenGL
+    #[arg(long)]
+    cpu: bool,
 }
 
 /// Frames that are written where none are named.
@@ -46,15 +50,17 @@ pub fn run(args: &RenderArgs, common: &Common) -> Result<(), CliError> {
     let mut changes: Vec<String> = size.into_iter().collect();
     let Some(path) = &args.from else {
         let scene = common.scene(args.scene.as_deref().unwrap_or("plume"), &changes)?;
-        return render(&scene, args.frames.unwrap_or(FRAMES), &args.out(&scene)?, Supply::Live, common);
+        let frames = args.frames.unwrap_or(FRAMES);
+        return Job { frames, out: args.out(&scene)?, supply: Supply::Live, cpu: args.cpu }
+            .run(&scene, common);
     };
     let folder = RunFolder::at(path);
-    let frames = folder.frames()?;
+    let frames = args.frames.map_or_else(|| folder.frames(), Ok)?;
     // The start of the run does not matter any more.
     changes.push("initial={}".into());
     let mut scene = common.scene(&folder.scene().display().to_string(), &changes)?;
     scene.name = path.file_name().map_or(scene.name, |name| name.to_string_lossy().into_owned());
-    render(&scene, args.frames.unwrap_or(frames), &args.out(&scene)?, Supply::Stored(folder), common)
+    Job { frames, out: args.out(&scene)?, supply: Supply::Stored(folder), cpu: args.cpu }.run(&scene, common)
 }
 
 impl RenderArgs {
@@ -79,33 +85,42 @@ pub enum Supply {
     Stored(RunFolder),
 }
 
-/// Renders `frames` of `scene` to the files `out`.
-pub fn render(
-    scene: &Scene,
-    frames: Frames,
-    out: &Pattern,
-    supply: Supply,
-    common: &Common,
-) -> Result<(), CliError> {
-    let target = Target::new(out, frames, common.quiet)?;
-    let stop = interrupt::catch();
-    let mut feed = Feed::new(scene, supply, frames, stop)?;
-    let mut painter = Painter::new(scene)?;
-    let mut sink = target.open(scene.size, scene.time.frame_rate, common)?;
-    let mut job = Job::new(feed.total(frames), frames.count(), common.quiet);
-    let mut snapshot = Snapshot::empty(scene.config.dims, scene.config.h);
-    for frame in frames.iter() {
-        feed.load(frame, scene, &mut snapshot, &mut job)?;
-        if stop.load(Ordering::Relaxed) {
-            return Err(job.stopped());
+/// What to render.
+pub struct Job {
+    /// Which frames.
+    pub frames: Frames,
+    /// To which files.
+    pub out: Pattern,
+    /// From where.
+    pub supply: Supply,
+    /// On the CPU, whatever there is.
+    pub cpu: bool,
+}
+
+impl Job {
+    /// Renders `scene`. What can go wrong before the first frame does so before anything is written.
+    pub fn run(self, scene: &Scene, common: &Common) -> Result<(), CliError> {
+        let Self { frames, out, supply, cpu } = self;
+        let target = Target::new(&out, frames, common.quiet)?;
+        let stop = interrupt::catch();
+        let mut feed = Feed::new(scene, supply, frames, stop)?;
+        let mut painter = Painter::new(scene, cpu, common.quiet)?;
+        let mut sink = target.open(scene.size, scene.time.frame_rate, common)?;
+        let mut report = Report::new(feed.total(frames), frames.count(), common.quiet);
+        let mut snapshot = Snapshot::empty(scene.config.dims, scene.config.h);
+        for frame in frames.iter() {
+            feed.load(frame, scene, &mut snapshot, &mut report)?;
+            if stop.load(Ordering::Relaxed) {
+                return Err(report.stopped());
+            }
+            let began = Instant::now();
+            sink.write(frame, &snapshot, scene, &mut painter)?;
+            report.finished(began.elapsed());
         }
-        let began = Instant::now();
-        sink.write(frame, &painter.paint(&snapshot, scene)?)?;
-        job.finished(began.elapsed());
+        sink.finish()?;
+        drop(report);
+        say(&format!("{}\n", target.summary()))
     }
-    sink.finish()?;
-    drop(job);
-    say(&format!("{}\n", target.summary()))
 }
 
 /// Gives one frame after the other.
@@ -147,35 +162,35 @@ impl Feed {
         frame: u32,
         scene: &Scene,
         snapshot: &mut Snapshot,
-        job: &mut Job,
+        report: &mut Report,
     ) -> Result<(), CliError> {
         match self {
             Self::Live(run) => {
                 while run.frame() < frame {
-                    run.advance(run.frame() + 1, |_| Ok(())).map_err(|error| job.explain(error))?;
-                    job.show(run.frame(), &format!("{:.0} ms/step", run.ms_per_step()));
+                    run.advance(run.frame() + 1, |_| Ok(())).map_err(|error| report.explain(error))?;
+                    report.show(run.frame(), &format!("{:.0} ms/step", run.ms_per_step()));
                 }
                 snapshot.capture(run.solver(), false);
             }
             Self::Stored(folder) => {
                 let loaded = folder.load(frame, scene, snapshot);
                 loaded.map_err(|error| CliError::Request(error.to_string()))?;
-                job.show(job.pictures, "");
+                report.show(report.pictures, "");
             }
         }
         Ok(())
     }
 }
 
-/// How far a rendering is.
-struct Job {
+/// How far a rendering is, and how fast.
+struct Report {
     progress: Progress,
     wanted: u32,
     pictures: u32,
     spent: Duration,
 }
 
-impl Job {
+impl Report {
     fn new(total: u32, wanted: u32, quiet: bool) -> Self {
         Self { progress: Progress::new(total, quiet), wanted, pictures: 0, spent: Duration::ZERO }
     }

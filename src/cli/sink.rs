@@ -3,15 +3,18 @@
 use std::path::PathBuf;
 
 use super::frames::Frames;
+use super::picture::Painter;
 use super::{CliError, Common};
 use crate::output::video::{self, Apng, Clip, Ffmpeg};
-use crate::output::{Pattern, png, whole};
-use crate::render::Image;
+use crate::output::{Pattern, exr, png, whole};
+use crate::scene::Scene;
+use crate::snapshot::Snapshot;
 
 /// What the extension of `--out` asks for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Format {
     Png,
+    Exr,
     Apng,
     Ffmpeg,
 }
@@ -42,9 +45,10 @@ impl Target {
     fn check_numbering(&self) -> Result<(), CliError> {
         let (name, stem) = (self.name(), self.stem());
         match (self.format, self.out.is_numbered()) {
-            (Format::Png, false) if self.frames.count() > 1 => Err(CliError::Request(format!(
-                "{} frames need a place for their number; write --out '{stem}.####.png'",
-                self.frames.count()
+            (Format::Png | Format::Exr, false) if self.frames.count() > 1 => Err(CliError::Request(format!(
+                "{} frames need a place for their number; write --out '{stem}.####.{}'",
+                self.frames.count(),
+                self.out.extension()
             ))),
             (Format::Apng | Format::Ffmpeg, true) => {
                 Err(CliError::Request(format!("{name} is one file for all frames; leave the number out")))
@@ -64,7 +68,7 @@ impl Target {
     /// The files that will be written.
     pub fn paths(&self) -> Vec<PathBuf> {
         match self.format {
-            Format::Png => self.frames.iter().map(|frame| self.out.path(frame)).collect(),
+            Format::Png | Format::Exr => self.frames.iter().map(|frame| self.out.path(frame)).collect(),
             Format::Apng | Format::Ffmpeg => vec![self.out.path(0)],
         }
     }
@@ -76,6 +80,7 @@ impl Target {
         let clip = Clip { size, frame_rate, frames: self.frames.count() };
         Ok(match self.format {
             Format::Png => Sink::Pictures(self.out.clone()),
+            Format::Exr => Sink::Linear(self.out.clone()),
             Format::Apng => Sink::Apng(Apng::create(&paths[0], clip)?),
             Format::Ffmpeg => Sink::Video(Ffmpeg::start(&paths[0], clip)?),
         })
@@ -96,10 +101,11 @@ impl Target {
 fn format(out: &Pattern) -> Result<Format, CliError> {
     match out.extension().as_str() {
         "png" => Ok(Format::Png),
+        "exr" => Ok(Format::Exr),
         "apng" => Ok(Format::Apng),
         "mp4" | "webm" | "gif" => Ok(Format::Ffmpeg),
         _ => Err(CliError::Request(format!(
-            "{}: pictures are written as .png, moving ones as .apng, .mp4, .webm or .gif",
+            "{}: pictures are written as .png or .exr, moving ones as .apng, .mp4, .webm or .gif",
             out.path(0).display()
         ))),
     }
@@ -109,6 +115,8 @@ fn format(out: &Pattern) -> Result<Format, CliError> {
 pub enum Sink {
     /// A PNG each.
     Pictures(Pattern),
+    /// An EXR each.
+    Linear(Pattern),
     /// An animated PNG.
     Apng(Apng),
     /// A video that ffmpeg encodes.
@@ -116,19 +124,26 @@ pub enum Sink {
 }
 
 impl Sink {
-    /// Writes the picture of `frame`.
-    pub fn write(&mut self, frame: u32, image: &Image) -> Result<(), CliError> {
+    /// Has `painter` draw `frame` and writes it.
+    pub fn write(
+        &mut self,
+        frame: u32,
+        snapshot: &Snapshot,
+        scene: &Scene,
+        painter: &mut Painter,
+    ) -> Result<(), CliError> {
         Ok(match self {
-            Self::Pictures(out) => png::write(&out.path(frame), image),
-            Self::Apng(apng) => apng.picture(image),
-            Self::Video(video) => video.picture(image),
+            Self::Pictures(out) => png::write(&out.path(frame), &painter.paint(snapshot, scene)?),
+            Self::Linear(out) => exr::write(&out.path(frame), &painter.paint_linear(snapshot, scene)?),
+            Self::Apng(apng) => apng.picture(&painter.paint(snapshot, scene)?),
+            Self::Video(video) => video.picture(&painter.paint(snapshot, scene)?),
         }?)
     }
 
     /// Closes what is open; only now a moving picture has its name.
     pub fn finish(self) -> Result<(), CliError> {
         Ok(match self {
-            Self::Pictures(_) => Ok(()),
+            Self::Pictures(_) | Self::Linear(_) => Ok(()),
             Self::Apng(apng) => apng.finish(),
             Self::Video(video) => video.finish(),
         }?)

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use thiserror::Error;
 
 pub mod csv;
+pub mod exr;
 mod pattern;
 pub mod png;
 pub mod video;

@@ -49,7 +49,7 @@ impl Axes {
             .into_iter()
             .find_map(|up| forward.cross(&up).try_normalize(1e-6))
             .unwrap_or_else(Vector3::x);
-        let half_height = (camera.fov.clamp(1.0, 170.0).to_radians() * 0.5).tan();
+        let half_height = (camera.fov.clamp(0.1, 170.0).to_radians() * 0.5).tan();
         Self { eye, forward, right: side * (half_height * aspect), up: side.cross(&forward) * half_height }
     }
 

@@ -49,6 +49,7 @@ struct Scratch {
     planes: Vec<f32>,
     density: Vec<f32>,
     sun: Vec<f32>,
+    discs: Vec<Vec<f32>>,
     pass: [Vec<f32>; 2],
     coarse: Vec<f32>,
     beams: Vec<Vec<f32>>,
@@ -98,10 +99,10 @@ impl LightVolume {
     /// The second half: the depths under a look, from the densities gathered last.
     pub fn cast(&mut self, look: &Look) {
         let (dims, spacing) = (self.nodes, self.spacing);
-        let Scratch { density, sun, pass, coarse, beams, ambient, .. } = &mut self.scratch;
+        let Scratch { density, sun, discs, pass, coarse, beams, ambient, .. } = &mut self.scratch;
         let fine = Nodes { dims, spacing, values: density };
         let half = node_dims(dims.array().map(|n| (n - 1).div_ceil(2)));
-        let cast_sun = || sweep(fine, look.extinction, unit(look.sun_direction), sun);
+        let cast_sun = || gather_sun(fine, look, discs, sun);
         let cast_ambient = || {
             coarsen(fine, half, pass, coarse);
             let ratio = |a: usize| (dims.array()[a] - 1) as f32 / (half.array()[a] - 1) as f32;
@@ -476,6 +477,35 @@ fn share_inside(at: usize, offset: f32, size: usize) -> f32 {
 
 fn stride(dims: Dims, axis: usize) -> usize {
     [1, dims.nx, dims.nx * dims.ny][axis]
+}
+
+/// Depth towards the sun; of a large one, the effective depth over seven points of its disc.
+fn gather_sun(field: Nodes, look: &Look, depths: &mut Vec<Vec<f32>>, out: &mut Vec<f32>) {
+    let middle = unit(look.sun_direction);
+    if look.sun_size < 1.0 {
+        return sweep(field, look.extinction, middle, out);
+    }
+    let points = on_disc(middle, 0.5 * look.sun_size.min(90.0).to_radians());
+    depths.resize(points.len(), Vec::new());
+    depths.par_iter_mut().zip(&points).for_each(|(depth, &s)| sweep(field, look.extinction, s, depth));
+    out.clear();
+    let clear =
+        |node: usize| depths.iter().map(|depth| (-depth[node]).exp()).sum::<f32>() / points.len() as f32;
+    out.par_extend((0..field.dims.cells()).into_par_iter().map(|node| -clear(node).max(1e-30).ln()));
+}
+
+/// The middle of a disc and six points around it, each for a seventh of its area.
+fn on_disc(middle: [f32; 3], half_angle: f32) -> [[f32; 3]; 7] {
+    let m = nalgebra::Vector3::from(middle);
+    let aside = if m.x.abs() < 0.7 { nalgebra::Vector3::x() } else { nalgebra::Vector3::y() };
+    let u = m.cross(&aside).normalize();
+    let v = m.cross(&u);
+    std::array::from_fn(|n| {
+        let (sin, cos) = (n as f32 * std::f32::consts::TAU / 6.0).sin_cos();
+        // Mean radius of the ring that is left when the inner seventh is taken.
+        let radius = if n == 0 { 0.0 } else { 0.756 * half_angle.tan() };
+        (m + (u * cos + v * sin) * radius).normalize().into()
+    })
 }
 
 /// The edges of a cube: directions in which the sky is looked at.

@@ -5,7 +5,7 @@ use nalgebra::Vector3;
 use super::camera::{Ray, away_from_zero, box_span};
 use super::medium::Medium;
 use super::volume::Volume;
-use crate::snapshot::{BRICK, Snapshot};
+use crate::snapshot::{BRICK, Bricks, Snapshot};
 
 /// Less light than this is not followed.
 pub(super) const LEAST: f32 = 1.0 / 512.0;
@@ -26,7 +26,9 @@ pub(super) struct Smoke<'a> {
     /// Length of a step \[m\].
     pub dt: f32,
     /// Step over bricks in which nothing is.
-    pub bricks: bool,
+    pub bricks: Option<&'a Bricks>,
+    /// The cubic B-spline between cells instead of trilinear interpolation.
+    pub cubic: bool,
 }
 
 /// The lattice of steps along a ray: step n covers t0 + n dt on, clipped to the span.
@@ -74,15 +76,24 @@ impl Smoke<'_> {
         out
     }
 
+    /// Densities and temperature excess at a place in the box, none of them negative.
+    pub fn sample(&self, p: [f32; 3]) -> [f32; 4] {
+        let sampled = if self.cubic { self.smoke.sample_cubic(p) } else { self.smoke.sample(p) };
+        let shown = self.medium.shown(p, self.snapshot.extent());
+        let [r, g, b, heat] = sampled.map(|x| x.max(0.0));
+        [r * shown, g * shown, b * shown, heat]
+    }
+
     /// One step of `length` through medium like that at `p`.
     fn step(&self, out: &mut Marched, p: [f32; 3], length: f32, phase: &[f32; super::medium::OCTAVES]) {
-        let [r, g, b, _] = self.smoke.sample(p).map(|x| x.max(0.0));
+        let [r, g, b, heat] = self.sample(p);
         let density = r + g + b;
         let passes = (-self.medium.extinction * density * length).exp();
         let [sun, sky, ground, _] = self.light.sample(p);
         let light = self.medium.scattered(self.medium.albedo([r, g, b]), [sun, sky, ground], phase);
-        for (sum, light) in out.radiance.iter_mut().zip(light) {
-            *sum += out.through * (1.0 - passes) * light;
+        let glow = self.medium.glowing(heat);
+        for c in 0..3 {
+            out.radiance[c] += out.through * (1.0 - passes) * (light[c] + glow[c]);
         }
         out.through *= passes;
     }
@@ -102,15 +113,12 @@ impl Smoke<'_> {
 
     /// Where the ray leaves the brick around `p`, if nothing is in it.
     fn leave_if_empty(&self, ray: &Ray, p: [f32; 3]) -> Option<f32> {
-        if !self.bricks {
-            return None;
-        }
+        let bricks = self.bricks?;
         let edge = BRICK as f32 * self.snapshot.h;
-        let bricks = &self.snapshot.bricks;
         let last = bricks.dims.array().map(|n| n - 1);
         let at: [usize; 3] = std::array::from_fn(|a| ((p[a] / edge) as usize).min(last[a]));
         let max = bricks.max[bricks.dims.index(at[0], at[1], at[2])];
-        if max[..3].iter().any(|&x| x > half::f16::ZERO) {
+        if !super::bricks::empty(&max) {
             return None;
         }
         let way = |a: usize| {

@@ -11,6 +11,7 @@
 //! Mean radiance against path tracing: within 5 % up to 8 1/m, 25 % too dark to 19 % too bright at 40 1/m (a
 //! plume of 30 cm). Wrenninge's own weights, 1, ½, ¼, were 40 % too dark there and 45 % too bright in thin smoke.
 
+use super::lines::smoothstep;
 use crate::look::{Look, Scattering};
 
 /// Octaves of scattering; their transmittances are squares of each other and cost one exponential.
@@ -18,6 +19,10 @@ pub const OCTAVES: usize = 3;
 
 /// Weights of the octaves.
 const WEIGHTS: [f32; OCTAVES] = [1.0, 0.72, 0.18];
+/// h c / (λ k) \[K\] at the wavelengths of red, green and blue.
+const WIEN: [f32; 3] = [23_587.0, 26_160.0, 30_942.0];
+/// A black body of 2000 K at those wavelengths, with luminance 1.
+const AT_2000_K: [f32; 3] = [1.815, 0.840, 0.178];
 /// The share of one order of scattering that is left in the next, for the orders after the last octave.
 const LEFT: f32 = 0.8;
 
@@ -26,10 +31,14 @@ const LEFT: f32 = 0.8;
 pub struct Medium {
     /// Extinction for each unit of density \[1/m\].
     pub extinction: f32,
+    /// Width over which smoke thins out towards the sides \[m\].
+    pub fade: f32,
     /// Albedo of the three colours.
     pub colors: [[f32; 3]; 3],
-    /// Mean cosine of the phase function.
-    pub anisotropy: f32,
+    /// Mean cosines of the two lobes of the phase function.
+    pub lobes: [f32; 2],
+    /// The share of the second lobe.
+    pub second_share: f32,
     /// Weight of each octave; the first is 1, and the others are 0 for single scattering.
     pub octaves: [f32; OCTAVES],
     /// Unit vector towards the sun.
@@ -40,21 +49,34 @@ pub struct Medium {
     pub sky: [f32; 3],
     /// Radiance straight down.
     pub ground: [f32; 3],
+    /// Luminance of opaque smoke at 2000 K, and the temperature excess that stands for 2000 K \[K\].
+    pub glow: [f32; 2],
 }
 
 impl Medium {
-    /// The medium of `look`.
-    pub fn of(look: &Look) -> Self {
+    /// The medium of `look` in a box of `extent` \[m\].
+    pub fn of(look: &Look, extent: [f32; 3]) -> Self {
+        let shortest = extent.into_iter().fold(f32::INFINITY, f32::min);
         Self {
+            fade: look.fade.clamp(0.0, 0.5) * shortest,
             extinction: look.extinction.max(0.0),
             colors: look.colors,
-            anisotropy: look.anisotropy.clamp(-0.95, 0.95),
+            lobes: [look.anisotropy, look.second_lobe[0]].map(|g| g.clamp(-0.95, 0.95)),
+            second_share: look.second_lobe[1].clamp(0.0, 1.0),
             octaves: if look.scattering == Scattering::Single { [1.0, 0.0, 0.0] } else { WEIGHTS },
             sun_direction: super::light::unit(look.sun_direction),
             sun: look.sun,
             sky: look.sky,
             ground: look.ground,
+            glow: [look.glow.max(0.0), look.glow_heat.max(1e-3)],
         }
+    }
+
+    /// What is left of the smoke at a place near the sides of the box.
+    pub fn shown(&self, p: [f32; 3], extent: [f32; 3]) -> f32 {
+        let inside = |x: f32| smoothstep(0.0, 1.0, x / self.fade.max(1e-6));
+        let both = |a: usize| inside(p[a].min(extent[a] - p[a]));
+        both(0) * both(2) * inside(extent[1] - p[1])
     }
 
     /// Albedo of a mixture of the three colours.
@@ -66,7 +88,24 @@ impl Medium {
 
     /// Phase function of each octave for one cosine between the view ray and the way to the sun.
     pub fn phase(&self, cosine: f32) -> [f32; OCTAVES] {
-        [1.0, 0.5, 0.25].map(|share| henyey_greenstein(self.anisotropy * share, cosine))
+        [1.0, 0.5, 0.25].map(|scale| self.phase_function(scale, cosine))
+    }
+
+    /// Both lobes with their mean cosines scaled \[1/sr\].
+    pub fn phase_function(&self, scale: f32, cosine: f32) -> f32 {
+        let [first, second] = self.lobes.map(|g| henyey_greenstein(g * scale, cosine));
+        first + (second - first) * self.second_share
+    }
+
+    /// Radiance of opaque smoke with a temperature excess \[K\]: Planck's law in Wien's approximation at 610, 550
+    /// and 465 nm, scaled to luminance 1 at 2000 K.
+    pub fn glowing(&self, excess: f32) -> [f32; 3] {
+        let [luminance, full] = self.glow;
+        if luminance <= 0.0 || excess <= 0.0 {
+            return [0.0; 3];
+        }
+        let inverse = (full / excess - 1.0) / 2000.0;
+        std::array::from_fn(|c| luminance * AT_2000_K[c] * (-WIEN[c] * inverse).exp())
     }
 
     /// Radiance for each unit of extinction, J in [`crate::render`]: from the albedo, the depths of the light

@@ -205,6 +205,7 @@ pub struct Medium {
     pub extinction: Option<Number<FromZero>>,
     pub anisotropy: Option<Number<Cosine>>,
     pub scattering: Option<Scattering>,
+    pub paths: Option<Whole<1, 1_000_000>>,
     pub glow: Option<Number<FromZero>>,
 }
 
@@ -213,6 +214,7 @@ pub struct Medium {
 pub enum Scattering {
     Single,
     Octaves,
+    Traced,
 }
 
 #[derive(Default, Deserialize)]

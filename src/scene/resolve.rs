@@ -106,17 +106,30 @@ fn sides(walls: Option<&Spanned<document::Walls>>, text: &Text) -> Result<[[Held
             Some(read) => side(&read),
         })
     });
-    for (axis, [low, high]) in ["x", "y", "z"].into_iter().zip(sides) {
-        let [low, high] = [low, high].map(|(side, _)| side == Side::Periodic);
+    check_sides(&sides).map_err(|message| {
+        text.problem(walls.map_or(0..0, Spanned::span), format!("domain.walls: {message}"))
+    })?;
+    Ok(sides)
+}
+
+fn check_sides(sides: &[[Held; 2]; 3]) -> std::result::Result<(), String> {
+    for (axis, name) in ["x", "y", "z"].into_iter().enumerate() {
+        let [low, high] = sides[axis].map(|(side, _)| side == Side::Periodic);
         if low != high {
             let (is, not) = if low { ("min", "max") } else { ("max", "min") };
-            let message = format!(
-                "domain.walls: {axis}_{is} is periodic and {axis}_{not} is not; write {axis} = \"periodic\""
-            );
-            return Err(text.problem(walls.map_or(0..0, Spanned::span), message));
+            return Err(format!(
+                "{name}_{is} is periodic and {name}_{not} is not; write {name} = \"periodic\""
+            ));
+        }
+        for (end, (side, _)) in ["min", "max"].into_iter().zip(sides[axis]) {
+            if matches!(side, Side::NoSlip(velocity) if velocity[axis] != 0.0) {
+                return Err(format!(
+                    "{name}_{end} cannot move across itself; its velocity along {name} must be 0"
+                ));
+            }
         }
     }
-    Ok(sides)
+    Ok(())
 }
 
 fn side(read: &document::Side) -> Held {
@@ -315,10 +328,12 @@ fn set_medium(look: &mut Look, read: &document::Medium) {
     set(&mut look.extinction, read.extinction);
     set(&mut look.anisotropy, read.anisotropy);
     set(&mut look.glow, read.glow);
+    set(&mut look.paths, read.paths.map(|paths| paths.get() as u32));
     look.scattering = match read.scattering {
         None => look.scattering,
         Some(document::Scattering::Single) => Scattering::Single,
         Some(document::Scattering::Octaves) => Scattering::Octaves,
+        Some(document::Scattering::Traced) => Scattering::Traced,
     };
 }
 

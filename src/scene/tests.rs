@@ -109,6 +109,8 @@ fn every_number_acts() {
         "domain.walls.x_min={ closed = { temperature = 5 } }",
         "domain.walls.x_min={ no-slip = { velocity = [0, 1, 0], temperature = 5 } }",
         "domain.walls.x_min={ inflow = { velocity = [1, 0, 0], green = 1 } }",
+        "render.medium.paths=8",
+        "render.medium.scattering=traced",
         "smoke.red.buoyancy=-1",
         "smoke.green.dissipation=1",
         "smoke.blue.color=#ffffff",
@@ -196,6 +198,19 @@ fn what_cannot_be_simulated_is_refused_where_it_stands() {
         ("[render]\nlight = { direction = [0, 0, 0] }", "points nowhere"),
         ("[render]\nsize = [0, 10]", "0 is not a whole number from 1"),
         ("[render]\nfloor = true", "give the floor a colour"),
+        (
+            "[domain]\nwalls = { x_min = 'periodic' }",
+            "s.toml:2:9: domain.walls: x_min is periodic and x_max is not",
+        ),
+        (
+            "[domain]\nwalls = { x = { kind = 'no-slip', velocity = [1, 0, 0] } }",
+            "x_min cannot move across itself",
+        ),
+        ("[domain]\nwalls = { x = { open = { temperature = 1 } } }", "unknown key `temperature`"),
+        ("[domain]\nwalls = { x = { closed = { red = 1 } } }", "unknown key `red`; known here: temperature"),
+        ("[domain]\nwalls = { x = 'inflow' }", "an inflow needs its velocity"),
+        ("[fluid]\nambient = 'men'", "\"men\" is neither a number nor"),
+        ("[fluid]\nambient = nan", "fluid.ambient: NaN is not a number"),
         ("[initial]\nfields = 'none.npz'", "s.toml:2:10: initial.fields: cannot read none.npz"),
         (
             "[[probe]]\nname = 'a/b'\nfields = ['u']\nat = { point = [0, 0, 0] }",
@@ -219,6 +234,25 @@ fn what_cannot_be_simulated_is_refused_where_it_stands() {
         assert!(message.contains(wanted), "{text:?}\n gave {message}\n not {wanted}");
         assert!(!message.contains('\n'), "{message:?} is more than one line");
     }
+}
+
+#[test]
+fn sides_say_what_they_hold() {
+    use crate::solver::Inflow;
+    let scene = with(
+        "[domain]\nwalls = { x = 'periodic', y_min = { no-slip = { temperature = 5 } }, y_max = \
+         { no-slip = { velocity = [1, 0, 2] } }, z_min = { inflow = { velocity = [0, 0, 3], \
+         blue = 0.5, temperature = 7 } } }",
+        &[],
+    );
+    let inflow = Inflow { velocity: [0.0, 0.0, 3.0], scalars: [0.0, 0.0, 0.5, 7.0] };
+    let expected = [
+        [Side::Periodic; 2],
+        [Side::NoSlip([0.0; 3]), Side::NoSlip([1.0, 0.0, 2.0])],
+        [Side::Inflow(inflow), Side::Closed],
+    ];
+    assert_eq!(scene.config.sides, expected);
+    assert_eq!(scene.config.held, [[None; 2], [Some(5.0), None], [None; 2]]);
 }
 
 #[test]

@@ -82,7 +82,7 @@ fn color(ui: &mut Ui, model: &mut Model, c: usize, out: &mut Out) {
         let mut edited = model.settings.look.colors[c];
         let button = ui.color_edit_button_rgb(&mut edited);
         out.places.insert("color", button.rect);
-        if button.changed() {
+        if screen(edited) != screen(model.settings.look.colors[c]) {
             model.settings.look.colors[c] = edited;
         }
         let default = model.defaults.look.colors[c];

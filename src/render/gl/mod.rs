@@ -24,11 +24,11 @@ use glium::vertex::EmptyVertexAttributes;
 use glium::{DrawParameters, Program, Rect, Surface};
 
 use super::camera::Axes;
-use super::field;
 use super::light::LightVolume;
 use super::lines::{self, Line};
 use super::medium::Medium;
 use super::{Mode, Quality, RenderError, View, noise};
+use super::{bricks, field};
 use crate::grid::Dims;
 use crate::look::Look;
 use crate::snapshot::{BRICK, Snapshot};
@@ -50,6 +50,7 @@ pub struct Renderer {
     noise: Texture2d,
     smoke: Volume,
     bricks: Volume,
+    wide_bricks: Volume,
     light: Volume,
     velocity: Volume,
     grid: Grid,
@@ -68,6 +69,8 @@ struct Grid {
     serial: u64,
     /// Around the bricks in which something is \[m\]; upside down where there is none.
     bounds: [[f32; 3]; 2],
+    /// The same around [`bricks::widened`].
+    wide_bounds: [[f32; 3]; 2],
     has_velocity: bool,
     top_speed: f32,
     top_vorticity: f32,
@@ -77,8 +80,8 @@ struct Grid {
 #[derive(Default)]
 struct Bake {
     light: LightVolume,
-    /// Direction of the sun and extinction; `None` if the smoke has changed since.
-    for_look: Option<([f32; 3], f32)>,
+    /// Direction and size of the sun, extinction; `None` if the smoke has changed since.
+    for_look: Option<([f32; 3], f32, f32)>,
 }
 
 /// How many pictures of the same thing the march has summed.
@@ -111,6 +114,7 @@ impl Renderer {
             noise: noise_texture(gl)?,
             smoke: volume()?,
             bricks: volume()?,
+            wide_bricks: volume()?,
             light: volume()?,
             velocity: volume()?,
             grid: Grid::empty(),
@@ -158,7 +162,10 @@ impl Renderer {
         if !snapshot.velocity.is_empty() {
             self.velocity.fill(snapshot.dims, &snapshot.velocity)?;
         }
+        let wide = bricks::widened(&snapshot.bricks);
+        self.wide_bricks.fill(wide.dims, &wide.max)?;
         self.grid = Grid::of(snapshot);
+        self.grid.wide_bounds = bricks::occupied(snapshot, &wide);
         self.baked.gather(snapshot);
         self.passes.of = None;
         Ok(())
@@ -235,8 +242,7 @@ impl Renderer {
     /// The part of the picture in which there can be anything to march through, in pixels; `None` if there
     /// is none.
     fn window(&self, mode: Mode, axes: &Axes, size: [u32; 2]) -> Option<Rect> {
-        let all = [[0.0; 3], self.grid.extent()];
-        let bounds = if mode == Mode::Smoke && self.quality.bricks { self.grid.bounds } else { all };
+        let bounds = self.bounds(mode);
         let missing = mode != Mode::Smoke && !self.grid.has_velocity;
         if missing || bounds[0][0] > bounds[1][0] {
             return None;
@@ -247,6 +253,15 @@ impl Renderer {
         let (left, bottom) = (down(lo[0], size[0]), down(lo[1], size[1]));
         let (right, top) = (up(hi[0], size[0]), up(hi[1], size[1]));
         Some(Rect { left, bottom, width: right.saturating_sub(left), height: top.saturating_sub(bottom) })
+    }
+
+    /// The box outside of which nothing is \[m\].
+    fn bounds(&self, mode: Mode) -> [[f32; 3]; 2] {
+        match (mode, self.quality) {
+            (Mode::Smoke, Quality { bricks: true, cubic: false, .. }) => self.grid.bounds,
+            (Mode::Smoke, Quality { bricks: true, cubic: true, .. }) => self.grid.wide_bounds,
+            _ => [[0.0; 3], self.grid.extent()],
+        }
     }
 
     /// Makes textures of the right size.
@@ -271,7 +286,7 @@ impl Renderer {
     /// The values that most passes read.
     fn shared_inputs<'t>(&self, view: &View, axes: &Axes) -> Inputs<'t> {
         let grid = &self.grid;
-        let medium = Medium::of(view.look);
+        let medium = Medium::of(view.look, grid.extent());
         let cursor = view.cursor.map_or([0.0; 4], |c| [c.center[0], c.center[1], c.center[2], c.radius]);
         Inputs::default()
             .vec3("eye", axes.eye.into())
@@ -286,7 +301,9 @@ impl Renderer {
             .vec3("ground", medium.ground)
             .float("extinction", medium.extinction)
             .with("colors", UniformValue::Mat3(medium.colors))
-            .float("anisotropy", medium.anisotropy)
+            .vec3("lobes", [medium.lobes[0], medium.lobes[1], medium.second_share])
+            .vec2("glow", medium.glow)
+            .float("fade", medium.fade)
             .vec3("octave", medium.octaves)
             .float("dt", grid.h / (view.look.samples * self.quality.samples).clamp(0.05, 16.0))
             .vec4("cursor", cursor)
@@ -317,7 +334,10 @@ impl Renderer {
             .picture("noise", &self.noise)
             .float("noise_shift", noise::frame_shift(frame.number));
         let (program, inputs) = match view.mode {
-            Mode::Smoke => (&self.programs.march, self.march_inputs(inputs)),
+            Mode::Smoke => {
+                let program = self.programs.march(&self.gl, view.look.glow > 0.0, self.quality.cubic)?;
+                (program, self.march_inputs(inputs))
+            }
             Mode::Velocity | Mode::Vorticity => (&self.programs.field, self.field_inputs(inputs, view.mode)),
         };
         let step = targets.divide;
@@ -341,11 +361,12 @@ impl Renderer {
 
     fn march_inputs<'t>(&'t self, inputs: Inputs<'t>) -> Inputs<'t> {
         let grid = &self.grid;
-        let all = [[0.0; 3], grid.extent()];
-        let (bounds, floor) = if self.quality.bricks { (grid.bounds, 0.0) } else { (all, -1.0) };
+        let bounds = self.bounds(Mode::Smoke);
+        let bricks = if self.quality.cubic { &self.wide_bricks } else { &self.bricks };
+        let floor = if self.quality.bricks { 0.0 } else { -1.0 };
         inputs
             .volume("smoke", self.smoke.texture())
-            .volume("bricks", self.bricks.texture())
+            .volume("bricks", bricks.texture())
             .volume("light", self.light.texture())
             .vec3("brick_size", [BRICK as f32 * grid.h; 3])
             .float("brick_floor", floor)
@@ -458,7 +479,7 @@ impl Bake {
 
     /// Whether anything changed.
     fn bring_up_to_date(&mut self, look: &Look) -> bool {
-        let key = (look.sun_direction, look.extinction);
+        let key = (look.sun_direction, look.sun_size, look.extinction);
         if self.for_look == Some(key) {
             return false;
         }
@@ -479,7 +500,8 @@ impl Grid {
             dims: snapshot.dims,
             h: snapshot.h,
             serial: snapshot.serial,
-            bounds: occupied(snapshot),
+            bounds: bricks::occupied(snapshot, &snapshot.bricks),
+            wide_bounds: [[f32::MAX; 3], [f32::MIN; 3]],
             has_velocity: !snapshot.velocity.is_empty(),
             top_speed,
             top_vorticity,
@@ -489,24 +511,6 @@ impl Grid {
     fn extent(&self) -> [f32; 3] {
         self.dims.array().map(|n| n as f32 * self.h)
     }
-}
-
-/// The box around all bricks in which something is \[m\]; upside down if there is none.
-fn occupied(snapshot: &Snapshot) -> [[f32; 3]; 2] {
-    let (bricks, edge) = (&snapshot.bricks, BRICK as f32 * snapshot.h);
-    let mut bounds = [[f32::MAX; 3], [f32::MIN; 3]];
-    for (n, max) in bricks.max.iter().enumerate() {
-        if max[..3].iter().all(|&x| x <= half::f16::ZERO) {
-            continue;
-        }
-        let [nx, ny, _] = bricks.dims.array();
-        let at = [n % nx, n / nx % ny, n / (nx * ny)];
-        for a in 0..3 {
-            bounds[0][a] = bounds[0][a].min(at[a] as f32 * edge);
-            bounds[1][a] = bounds[1][a].max((at[a] + 1) as f32 * edge);
-        }
-    }
-    bounds
 }
 
 fn noise_texture(gl: &Rc<Context>) -> Result<Texture2d, RenderError> {

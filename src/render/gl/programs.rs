@@ -1,5 +1,6 @@
 //! The passes as linked programs.
 
+use std::cell::OnceCell;
 use std::rc::Rc;
 
 use glium::Program;
@@ -23,7 +24,7 @@ const SCREEN: &str = include_str!("../../../shaders/screen.vert");
 pub(super) struct Programs {
     pub scene: Program,
     pub line: Program,
-    pub march: Program,
+    march: [OnceCell<Program>; 4],
     pub field: Program,
     pub composite: Program,
     pub overlay: Program,
@@ -33,7 +34,7 @@ pub(super) struct Programs {
 
 impl Programs {
     pub fn new(gl: &Rc<Context>) -> Result<Self, RenderError> {
-        let screen = |name, fragment| link(gl, name, SCREEN, fragment);
+        let screen = |name, fragment| link(gl, name, SCREEN, fragment, &[]);
         Ok(Self {
             scene: screen("scene", include_str!("../../../shaders/scene.frag"))?,
             line: link(
@@ -41,8 +42,9 @@ impl Programs {
                 "line",
                 include_str!("../../../shaders/line.vert"),
                 include_str!("../../../shaders/line.frag"),
+                &[],
             )?,
-            march: screen("march", include_str!("../../../shaders/march.frag"))?,
+            march: Default::default(),
             field: screen("field", include_str!("../../../shaders/field.frag"))?,
             composite: screen("composite", include_str!("../../../shaders/composite.frag"))?,
             overlay: screen("overlay", include_str!("../../../shaders/overlay.frag"))?,
@@ -52,8 +54,28 @@ impl Programs {
     }
 }
 
-fn link(gl: &Rc<Context>, name: &'static str, vertex: &str, fragment: &str) -> Result<Program, RenderError> {
-    let (vertex, fragment) = (expand(vertex), expand(fragment));
+impl Programs {
+    /// The march, with what it is to account for; linked when first asked for.
+    pub fn march(&self, gl: &Rc<Context>, glow: bool, cubic: bool) -> Result<&Program, RenderError> {
+        let variant = &self.march[usize::from(glow) + 2 * usize::from(cubic)];
+        if let Some(program) = variant.get() {
+            return Ok(program);
+        }
+        let defines: Vec<&str> =
+            [(glow, "GLOW"), (cubic, "CUBIC")].iter().filter(|(on, _)| *on).map(|(_, name)| *name).collect();
+        let program = link(gl, "march", SCREEN, include_str!("../../../shaders/march.frag"), &defines)?;
+        Ok(variant.get_or_init(|| program))
+    }
+}
+
+fn link(
+    gl: &Rc<Context>,
+    name: &'static str,
+    vertex: &str,
+    fragment: &str,
+    defines: &[&str],
+) -> Result<Program, RenderError> {
+    let (vertex, fragment) = (expand(vertex, &[]), expand(fragment, defines));
     let source = ProgramCreationInput::SourceCode {
         vertex_shader: &vertex,
         fragment_shader: &fragment,
@@ -68,10 +90,13 @@ fn link(gl: &Rc<Context>, name: &'static str, vertex: &str, fragment: &str) -> R
     Program::new(gl, source).map_err(|e| RenderError::Gl(name, e.to_string()))
 }
 
-/// Replaces each line `#include "name"` by that file.
-fn expand(source: &str) -> String {
+/// Replaces each line `#include "name"` by that file, and defines names after the version.
+fn expand(source: &str, defines: &[&str]) -> String {
     let mut out = String::with_capacity(source.len());
-    for line in source.lines() {
+    for (n, line) in source.lines().enumerate() {
+        if n == 1 {
+            defines.iter().for_each(|name| out.push_str(&format!("#define {name}\n")));
+        }
         match line.strip_prefix("#include \"").and_then(|rest| rest.strip_suffix('"')) {
             Some(name) => out.push_str(included(name)),
             None => out.push_str(line),
@@ -92,9 +117,11 @@ mod tests {
 
     #[test]
     fn includes_are_put_in_place() {
-        let text = expand("#version 330\n#include \"tone.glsl\"\nvoid main() {}");
+        let text = expand("#version 330\n#include \"tone.glsl\"\nvoid main() {}", &["GLOW"]);
         assert!(
-            text.starts_with("#version 330\n//") && text.contains("vec3 tone(") && text.ends_with("{}\n")
+            text.starts_with("#version 330\n#define GLOW\n//")
+                && text.contains("vec3 tone(")
+                && text.ends_with("{}\n")
         );
     }
 }

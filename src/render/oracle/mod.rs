@@ -10,6 +10,7 @@ mod paths;
 
 use rayon::prelude::*;
 
+use super::bricks;
 use super::camera::{Axes, Ray};
 use super::field::Field;
 use super::light::LightVolume;
@@ -20,7 +21,7 @@ use super::scene::{Behind, Floor, background};
 use super::volume::Volume;
 use super::{Cursor, Image, LinearImage, Mode, Quality, View, noise, tone};
 use crate::look::Scattering;
-use crate::snapshot::Snapshot;
+use crate::snapshot::{Bricks, Snapshot};
 
 /// Renders snapshots on the CPU.
 #[derive(Debug, Default)]
@@ -98,7 +99,7 @@ impl Oracle {
     ) -> Vec<Pixel> {
         self.light.bake(snapshot, view.look);
         let axes = Axes::of(view.camera, size[0] as f32 / size[1] as f32);
-        let medium = Medium::of(view.look);
+        let medium = Medium::of(view.look, snapshot.extent());
         let light = Volume::of_light(&self.light);
         let floor = Floor::new(view, snapshot.extent(), &light, &medium);
         let mut behind = over_pixels(size, |x, y| floor.behind(&ray_of(&axes, size, x, y)));
@@ -109,7 +110,8 @@ impl Oracle {
         };
         paint_lines(&back, &axes, size, |at, tint| behind[at].paint(tint));
         let smoke = Volume::at_centres(snapshot, &snapshot.smoke);
-        let march = self.marcher(snapshot, view, &smoke, &light, &medium);
+        let wide = bricks::widened(&snapshot.bricks);
+        let march = self.marcher(snapshot, view, [&smoke, &light], &medium, &wide);
         let shares = self.along_rays(&march, view, size, &axes, &behind, progress);
         let mut pixels: Vec<Pixel> = behind.iter().zip(&shares).map(|(b, s)| Pixel::over(b, s)).collect();
         paint_lines(&front, &axes, size, |at, tint| pixels[at].paint(tint));
@@ -123,12 +125,14 @@ impl Oracle {
         &self,
         snapshot: &'a Snapshot,
         view: &View,
-        smoke: &'a Volume,
-        light: &'a Volume,
+        [smoke, light]: [&'a Volume; 2],
         medium: &'a Medium,
+        wide: &'a Bricks,
     ) -> Smoke<'a> {
         let samples = (view.look.samples * self.quality.samples).clamp(0.05, 16.0);
-        Smoke { snapshot, smoke, light, medium, dt: snapshot.h / samples, bricks: self.quality.bricks }
+        let cubic = self.quality.cubic;
+        let bricks = self.quality.bricks.then_some(if cubic { wide } else { &snapshot.bricks });
+        Smoke { snapshot, smoke, light, medium, dt: snapshot.h / samples, bricks, cubic }
     }
 
     /// What the volume adds to each pixel, averaged over the passes.
@@ -144,7 +148,7 @@ impl Oracle {
         let reach = |x: u32, y: u32| behind[(x + size[0] * y) as usize].reach;
         let ray = |x: u32, y: u32| ray_of(axes, size, x, y);
         if view.mode == Mode::Smoke && view.look.scattering == Scattering::Traced {
-            let tracer = paths::Tracer::new(smoke);
+            let tracer = paths::Tracer::new(smoke, view.look.sun_size);
             let samples = view.look.paths.max(1);
             return tracer.picture(size, samples, progress, |x, y| (ray(x, y), reach(x, y)));
         }

@@ -10,7 +10,6 @@ use rayon::prelude::*;
 
 use crate::render::camera::{Ray, away_from_zero, box_span};
 use crate::render::march::{Marched, Smoke};
-use crate::render::medium::henyey_greenstein;
 use crate::snapshot::BRICK;
 
 /// Paths are ended at random from this many collisions on.
@@ -21,22 +20,32 @@ pub(super) struct Tracer<'a> {
     /// Largest extinction in each brick \[1/m\].
     majorants: Vec<f32>,
     extent: [f32; 3],
+    /// Cosine of half the angle across the sun.
+    sun_cosine: f32,
 }
 
 /// A collision.
 struct Hit {
     place: [f32; 3],
     albedo: [f32; 3],
+    /// What the smoke there sends by itself.
+    glow: [f32; 3],
 }
 
 impl<'a> Tracer<'a> {
-    pub fn new(smoke: &'a Smoke<'a>) -> Self {
+    pub fn new(smoke: &'a Smoke<'a>, sun_size: f32) -> Self {
+        let sun_cosine = (0.5 * sun_size.clamp(0.0, 90.0)).to_radians().cos();
         let extinction = smoke.medium.extinction;
         let bricks = &smoke.snapshot.bricks.max;
         // The maxima of the colours may lie apart; their sum bounds the sum.
         let bound =
             |max: &[half::f16; 4]| extinction * max[..3].iter().map(|x| x.to_f32().max(0.0)).sum::<f32>();
-        Self { smoke, majorants: bricks.iter().map(bound).collect(), extent: smoke.snapshot.extent() }
+        Self {
+            smoke,
+            majorants: bricks.iter().map(bound).collect(),
+            extent: smoke.snapshot.extent(),
+            sun_cosine,
+        }
     }
 
     /// The mean of `samples` paths for each pixel.
@@ -72,6 +81,7 @@ impl<'a> Tracer<'a> {
         let mut weight = [1.0; 3];
         let mut direction = ray.direction;
         for collision in 1.. {
+            (0..3).for_each(|c| out.radiance[c] += weight[c] * hit.glow[c]);
             weight = std::array::from_fn(|c| weight[c] * hit.albedo[c]);
             self.add_sun(&mut out, weight, &hit, direction, random);
             if collision > ROULETTE && !survives(&mut weight, random) {
@@ -100,8 +110,8 @@ impl<'a> Tracer<'a> {
         random: &mut Random,
     ) {
         let medium = self.smoke.medium;
-        let ray = Ray { origin: hit.place.into(), direction: medium.sun_direction.into() };
-        let phase = henyey_greenstein(medium.anisotropy, along.dot(&ray.direction));
+        let ray = Ray { origin: hit.place.into(), direction: self.towards_sun(random) };
+        let phase = medium.phase_function(1.0, along.dot(&ray.direction));
         let arrives = phase * self.transmittance(&ray, random);
         for c in 0..3 {
             out.radiance[c] += weight[c] * medium.sun[c] * arrives;
@@ -117,19 +127,22 @@ impl<'a> Tracer<'a> {
 
     /// A direction drawn from the phase function (the inverse of Henyey–Greenstein's distribution).
     fn scatter(&self, along: Vector3<f32>, random: &mut Random) -> Vector3<f32> {
-        let (g, u) = (self.smoke.medium.anisotropy, random.next());
+        let medium = self.smoke.medium;
+        let g = medium.lobes[usize::from(random.next() < medium.second_share)];
+        let u = random.next();
         let cosine = if g.abs() < 1e-3 {
             1.0 - 2.0 * u
         } else {
             let s = (1.0 - g * g) / (1.0 - g + 2.0 * g * u);
             ((1.0 + g * g - s * s) / (2.0 * g)).clamp(-1.0, 1.0)
         };
-        let sine = (1.0 - cosine * cosine).max(0.0).sqrt();
-        let (sin, cos) = (random.next() * std::f32::consts::TAU).sin_cos();
-        let aside = if along.x.abs() < 0.7 { Vector3::x() } else { Vector3::y() };
-        let u = along.cross(&aside).normalize();
-        let v = along.cross(&u);
-        (along * cosine + (u * cos + v * sin) * sine).normalize()
+        turned(along, cosine, random.next())
+    }
+
+    /// A direction to somewhere on the sun.
+    fn towards_sun(&self, random: &mut Random) -> Vector3<f32> {
+        let least = self.sun_cosine;
+        turned(self.smoke.medium.sun_direction.into(), least + (1.0 - least) * random.next(), random.next())
     }
 
     /// Where the ray next collides with smoke before `reach`.
@@ -143,9 +156,9 @@ impl<'a> Tracer<'a> {
                     return true;
                 }
                 let place: [f32; 3] = ray.at(t).coords.into();
-                let (extinction, albedo) = self.medium_at(place);
+                let (extinction, albedo, heat) = self.medium_at(place);
                 if random.next() * majorant < extinction {
-                    hit = Some(Hit { place, albedo });
+                    hit = Some(Hit { place, albedo, glow: self.smoke.medium.glowing(heat) });
                     return false;
                 }
             }
@@ -199,10 +212,21 @@ impl<'a> Tracer<'a> {
         (self.majorants[dims.index(at[0], at[1], at[2])], way(0).min(way(1)).min(way(2)))
     }
 
-    fn medium_at(&self, p: [f32; 3]) -> (f32, [f32; 3]) {
-        let [r, g, b, _] = self.smoke.smoke.sample(p).map(|x| x.max(0.0));
-        (self.smoke.medium.extinction * (r + g + b), self.smoke.medium.albedo([r, g, b]))
+    /// Extinction, albedo and temperature excess at a place.
+    fn medium_at(&self, p: [f32; 3]) -> (f32, [f32; 3], f32) {
+        let [r, g, b, heat] = self.smoke.sample(p);
+        (self.smoke.medium.extinction * (r + g + b), self.smoke.medium.albedo([r, g, b]), heat)
     }
+}
+
+/// `along` turned by an angle with the given cosine, a share `around` of a turn about itself.
+fn turned(along: Vector3<f32>, cosine: f32, around: f32) -> Vector3<f32> {
+    let sine = (1.0 - cosine * cosine).max(0.0).sqrt();
+    let (sin, cos) = (around * std::f32::consts::TAU).sin_cos();
+    let aside = if along.x.abs() < 0.7 { Vector3::x() } else { Vector3::y() };
+    let u = along.cross(&aside).normalize();
+    let v = along.cross(&u);
+    (along * cosine + (u * cos + v * sin) * sine).normalize()
 }
 
 /// Ends a path with a chance that grows as its weight falls; one that goes on counts for those that ended.

@@ -1,0 +1,50 @@
+//! A whole step of a rising plume in a closed box, by advection scheme and size. Warmed up until the smoke has spread;
+//! nothing but the step is timed. `updraft bench` has the stages.
+
+use std::hint::black_box;
+use std::sync::atomic::AtomicBool;
+
+use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
+use updraft::grid::Dims;
+use updraft::solver::{Advection, Config, Params, Solver, Source, TimeControl};
+
+/// A unit box of n³ cells with a hot source, some steps after the start.
+fn plume(n: usize, advection: Advection) -> (Solver, f32) {
+    let h = 1.0 / n as f32;
+    let time = TimeControl { cfl: f32::MAX, max_substeps: 1 };
+    let config = Config { advection, time, ..Config::new(Dims::new([n; 3]).unwrap(), h) };
+    let source = Source {
+        center: [0.5, 0.12, 0.5],
+        radius: 0.1,
+        rate: [6.0, 3.0, 1.0, 200.0],
+        velocity: None,
+        start: 0.0,
+        stop: f32::INFINITY,
+    };
+    let mut solver =
+        Solver::new(config, Params { heat_buoyancy: 0.1, ..Params::default() }, vec![source]).unwrap();
+    let dt = 1.28 * h;
+    for _ in 0..20 {
+        solver.step(dt, &AtomicBool::new(false)).unwrap();
+    }
+    (solver, dt)
+}
+
+fn steps(c: &mut Criterion) {
+    let mut group = c.benchmark_group("step");
+    group.sample_size(10);
+    for n in [1usize, 32, 64, 128] {
+        group.throughput(Throughput::Elements((n * n * n) as u64));
+        for advection in [Advection::SemiLagrangian, Advection::MacCormack, Advection::Cubic] {
+            let (mut solver, dt) = plume(n, advection);
+            let never = AtomicBool::new(false);
+            group.bench_function(BenchmarkId::new(format!("{advection:?}"), n), |b| {
+                b.iter(|| black_box(solver.step(dt, &never).unwrap().divergence_after));
+            });
+        }
+    }
+    group.finish();
+}
+
+criterion_group!(benches, steps);
+criterion_main!(benches);

@@ -1,0 +1,434 @@
+//! What the pictures must show: known answers of radiative transfer, and the two renderers against
+//! each other.
+//!
+//! Tests that need OpenGL print a line and pass where there is none.
+
+use updraft::grid::Dims;
+use updraft::look::{Camera, Look, Scattering};
+use updraft::render::oracle::Oracle;
+use updraft::render::procedural::{Tint, plume, uniform};
+use updraft::render::{Image, LinearImage, Mode, View};
+use updraft::snapshot::Snapshot;
+
+const SIZE: [u32; 2] = [48, 36];
+
+/// Sun alone, nothing but smoke: what the closed forms are about.
+fn bare() -> Look {
+    Look {
+        colors: [[1.0; 3]; 3],
+        scattering: Scattering::Single,
+        sun: [0.0; 3],
+        sky: [0.0; 3],
+        ground: [0.0; 3],
+        background: [[0.0; 3]; 2],
+        floor: None,
+        outline: false,
+        fade: 0.0,
+        ..Look::default()
+    }
+}
+
+/// A camera so far away that its rays are parallel, looking along −z at the middle of a box of 1 m.
+fn far_camera() -> Camera {
+    Camera { position: [0.5, 0.5, 100.0], target: [0.5, 0.5, 0.5], up: [0.0, 1.0, 0.0], fov: 4.0 / 7.0 }
+}
+
+fn view<'a>(look: &'a Look, camera: &'a Camera) -> View<'a> {
+    View { look, camera, cursor: None, mode: Mode::Smoke }
+}
+
+fn on_cpu(snapshot: &Snapshot, look: &Look, camera: &Camera) -> LinearImage {
+    Oracle::new().render_linear(snapshot, &view(look, camera), SIZE, &|_| ())
+}
+
+/// Both renderers, or the CPU's alone where there is no GL.
+fn by_all(snapshot: &Snapshot, look: &Look, camera: &Camera) -> Vec<(&'static str, LinearImage)> {
+    let mut all = vec![("CPU", on_cpu(snapshot, look, camera))];
+    #[cfg(feature = "viewer")]
+    if let Some(mut gl) = gl::offscreen(SIZE) {
+        all.push(("GL", gl.render_linear(snapshot, &view(look, camera)).unwrap()));
+    }
+    all
+}
+
+/// Calls `check` with the pixel and the place where its ray meets the plane z = 0.5, for all pixels of which the
+/// ray passes well within the box's x and y.
+fn inside(image: &LinearImage, mut check: impl FnMut([f32; 4], [f32; 2])) {
+    // The far camera shows a square of about 1 m; its exact height on the plane:
+    let height = 2.0 * 99.5 * (far_camera().fov.to_radians() * 0.5).tan();
+    let mut checked = 0;
+    for (n, pixel) in image.rgba.iter().enumerate() {
+        let (x, y) = (n as u32 % image.width, n as u32 / image.width);
+        let scale = height / image.height as f32;
+        let at = [
+            0.5 + (x as f32 + 0.5 - 0.5 * image.width as f32) * scale,
+            0.5 - (y as f32 + 0.5 - 0.5 * image.height as f32) * scale,
+        ];
+        if at.iter().all(|c| (0.01..0.99).contains(c)) {
+            check(*pixel, at);
+            checked += 1;
+        }
+    }
+    assert!(checked > 1000, "only {checked} rays meet the box");
+}
+
+fn cube(cells: usize) -> Snapshot {
+    uniform(Dims::new([cells; 3]).unwrap(), 1.0 / cells as f32, [0.5, 0.25, 0.25, 0.0])
+}
+
+fn near(what: &str, got: f32, want: f32, within: f32) {
+    assert!((got - want).abs() <= within * want.abs(), "{what}: {got}, not {want}");
+}
+
+/// A uniform slab lets e^(−σd) through, at any step size.
+#[test]
+fn a_slab_dims_by_beer_and_lambert() {
+    for samples in [0.05, 0.3, 1.0, 3.0] {
+        let look = Look { extinction: 3.0, samples, ..bare() };
+        for (name, image) in by_all(&cube(16), &look, &far_camera()) {
+            inside(&image, |pixel, at| {
+                near(
+                    &format!("{name}, {samples} samples, at {at:?}"),
+                    1.0 - pixel[3],
+                    (-3.0_f32).exp(),
+                    2e-3,
+                );
+            });
+        }
+    }
+}
+
+/// A density that grows linearly along the ray has the depth a l + b l²/2.
+#[test]
+fn a_ramp_dims_by_its_integral() {
+    let dims = Dims::new([8, 8, 32]).unwrap();
+    let mut snapshot = Snapshot::empty(dims, 1.0 / 32.0);
+    for (n, cell) in snapshot.smoke.iter_mut().enumerate() {
+        let z = (n / 64) as f32 + 0.5;
+        cell[1] = half::f16::from_f32(0.5 + 2.0 * z / 32.0);
+    }
+    snapshot.bricks.update(dims, &snapshot.smoke);
+    // A quarter of the cube's height and width: look at that.
+    let camera = Camera { position: [0.125, 0.125, 100.0], target: [0.125, 0.125, 0.5], ..far_camera() };
+    let look = Look { extinction: 1.3, ..bare() };
+    for (name, image) in by_all(&snapshot, &look, &camera) {
+        let middle = image.rgba[(image.rgba.len() + image.width as usize) / 2];
+        near(name, 1.0 - middle[3], (-1.3_f32 * 1.5).exp(), 2e-3);
+    }
+}
+
+/// Light across the ray at depth d: L = σ p E e^(−σ d) (1 − e^(−σ l)) / σ, pixel by pixel.
+#[test]
+fn a_cube_lit_from_the_side_matches_the_closed_form() {
+    let (sigma, g, irradiance) = (2.0, 0.4, [3.0, 2.0, 1.0]);
+    let phase = (1.0 - g * g) / (4.0 * std::f32::consts::PI * (1.0_f32 + g * g).powf(1.5));
+    for sun_direction in [[1.0, 0.0, 0.0], [-1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, -1.0, 0.0]] {
+        let look = Look { extinction: sigma, anisotropy: g, sun: irradiance, sun_direction, ..bare() };
+        for (name, image) in by_all(&cube(32), &look, &far_camera()) {
+            inside(&image, |pixel, at| {
+                let way = |c: usize| if sun_direction[c] > 0.0 { 1.0 - at[c] } else { at[c] };
+                let d = way(usize::from(sun_direction[0] == 0.0));
+                let want = phase * (-sigma * d).exp() * (1.0 - (-sigma).exp());
+                for c in 0..3 {
+                    near(
+                        &format!("{name}, sun {sun_direction:?}, at {at:?}"),
+                        pixel[c],
+                        irradiance[c] * want,
+                        0.01,
+                    );
+                }
+            });
+        }
+    }
+}
+
+/// Light from behind: every path is as long as the cube, L = σ p(0) E l e^(−σ l).
+#[test]
+fn a_cube_lit_from_behind_matches_the_closed_form() {
+    let (sigma, g) = (2.5_f32, 0.3_f32);
+    let phase = (1.0 - g * g) / (4.0 * std::f32::consts::PI * (1.0 - g).powi(3));
+    let look =
+        Look { extinction: sigma, anisotropy: g, sun: [1.0; 3], sun_direction: [0.0, 0.0, -1.0], ..bare() };
+    for (name, image) in by_all(&cube(32), &look, &far_camera()) {
+        inside(&image, |pixel, at| {
+            near(&format!("{name} at {at:?}"), pixel[0], sigma * phase * (-sigma).exp(), 0.01);
+        });
+    }
+}
+
+/// Hot opaque smoke glows like a black body: orange, of the luminance asked for, and less when it is cooler.
+#[test]
+fn heat_glows() {
+    let hot = |heat| uniform(Dims::new([16; 3]).unwrap(), 1.0 / 16.0, [0.5, 0.25, 0.25, heat]);
+    let look = Look { extinction: 3.0, glow: 2.0, glow_heat: 100.0, ..bare() };
+    let full = by_all(&hot(100.0), &look, &far_camera());
+    let cool = by_all(&hot(60.0), &look, &far_camera());
+    for ((name, full), (_, cool)) in full.iter().zip(&cool) {
+        let middle = (full.rgba.len() + full.width as usize) / 2;
+        let ([r, g, b, _], [cool, ..]) = (full.rgba[middle], cool.rgba[middle]);
+        near(name, 0.2126 * r + 0.7152 * g + 0.0722 * b, 2.0 * (1.0 - (-3.0_f32).exp()), 0.01);
+        assert!(r > 1.5 * g && g > 3.0 * b, "{name}: {r} {g} {b}");
+        near(name, cool / r, (-23_587.0_f32 * (1.0 / 1200.0 - 1.0 / 2000.0)).exp(), 0.02);
+    }
+}
+
+/// A large sun's shadow has a soft edge, a small one's a sharper.
+#[test]
+fn a_large_sun_casts_soft_shadows() {
+    let dims = Dims::new([64; 3]).unwrap();
+    let mut snapshot = Snapshot::empty(dims, 1.0 / 64.0);
+    for (n, cell) in snapshot.smoke.iter_mut().enumerate() {
+        let (x, y) = (n % 64, n / 64 % 64);
+        cell[0] = half::f16::from_f32(if x < 32 && y >= 56 { 100.0 } else { 0.0 });
+    }
+    snapshot.bricks.update(dims, &snapshot.smoke);
+    let lit = |sun_size| {
+        let look =
+            Look { extinction: 1.0, sun_direction: [0.0, 1.0, 0.0], sun_size, light_scale: 1.0, ..bare() };
+        let mut light = updraft::render::light::LightVolume::default();
+        light.bake(&snapshot, &look);
+        move |x: f32| (-light.sample([x, 0.1, 0.5])[0]).exp()
+    };
+    let (small, large) = (lit(0.5), lit(20.0));
+    assert!(small(0.46) < 0.05 && small(0.54) > 0.95, "{} {}", small(0.46), small(0.54));
+    assert!(large(0.46) > 0.1 && large(0.54) < 0.9, "{} {}", large(0.46), large(0.54));
+    assert!(large(0.2) < 0.01 && large(0.8) > 0.99);
+}
+
+/// Smoke that absorbs nothing, in light that is the same from everywhere, cannot be seen: each light path
+/// brings exactly that light.
+#[test]
+fn a_white_furnace_stays_uniform() {
+    let snapshot = plume(Dims::new([24, 32, 24]).unwrap(), 0.03, Tint::Sectors);
+    let look = Look {
+        scattering: Scattering::Traced,
+        paths: 4,
+        anisotropy: 0.5,
+        sky: [0.7; 3],
+        ground: [0.7; 3],
+        ..bare()
+    };
+    let image = on_cpu(&snapshot, &look, &Camera::framing(snapshot.extent()));
+    assert!(image.rgba.iter().any(|p| p[3] > 0.9), "there is smoke in the picture");
+    for [r, g, b, alpha] in image.rgba {
+        for x in [r, g, b] {
+            assert!((x - 0.7 * alpha).abs() < 1e-4, "{x} is not 0.7 × {alpha}");
+        }
+    }
+}
+
+/// One scattering by path tracing and by marching: in thin smoke that scatters a tenth, more than one
+/// scattering is next to nothing.
+#[test]
+fn paths_and_march_agree_where_light_scatters_once() {
+    let snapshot = plume(Dims::new([24, 32, 24]).unwrap(), 0.03, Tint::Even);
+    let look = Look {
+        colors: [[0.1; 3]; 3],
+        extinction: 6.0,
+        sun: [9.0; 3],
+        sky: [0.4; 3],
+        ground: [0.1; 3],
+        light_scale: 1.0,
+        paths: 256,
+        ..bare()
+    };
+    let camera = Camera::framing(snapshot.extent());
+    let mean = |scattering| {
+        let image = on_cpu(&snapshot, &Look { scattering, ..look.clone() }, &camera);
+        image.rgba.iter().map(|p| p[0]).sum::<f32>() / image.rgba.len() as f32
+    };
+    let (traced, marched) = (mean(Scattering::Traced), mean(Scattering::Single));
+    // What is left of double scattering adds about 3 %.
+    near("mean radiance", marched, traced, 0.05);
+}
+
+/// The octaves against the truth they stand for.
+#[test]
+fn octaves_come_near_light_paths() {
+    let snapshot = plume(Dims::new([32, 48, 32]).unwrap(), 0.02, Tint::Even);
+    let camera = Camera::framing(snapshot.extent());
+    for (extinction, within) in [(4.0, 0.08), (12.0, 0.12), (40.0, 0.28)] {
+        let mean = |scattering| {
+            let look = Look {
+                colors: [[0.9; 3]; 3],
+                floor: None,
+                outline: false,
+                extinction,
+                scattering,
+                paths: 48,
+                ..Look::default()
+            };
+            let image = on_cpu(&snapshot, &look, &camera);
+            image.rgba.iter().map(|p| p[1]).sum::<f32>()
+        };
+        let (octaves, traced) = (mean(Scattering::Octaves), mean(Scattering::Traced));
+        near(&format!("extinction {extinction}"), octaves, traced, within);
+        assert!(mean(Scattering::Single) < 0.95 * traced, "nothing was left for the octaves to do");
+    }
+}
+
+/// Stepping over empty bricks changes nothing.
+#[test]
+fn empty_bricks_change_nothing() {
+    let snapshot = plume(Dims::new([40, 56, 33]).unwrap(), 0.02, Tint::Sectors);
+    let (look, camera) = (Look::default(), Camera::framing(snapshot.extent()));
+    let with = |bricks| {
+        let mut oracle = Oracle::new();
+        oracle.set_quality(updraft::render::Quality { bricks, ..Default::default() });
+        oracle.render_linear(&snapshot, &view(&look, &camera), SIZE, &|_| ())
+    };
+    let (on, off) = (with(true), with(false));
+    let worst = on.rgba.iter().flatten().zip(off.rgba.iter().flatten()).map(|(a, b)| (a - b).abs());
+    assert!(worst.fold(0.0, f32::max) < 1e-4);
+}
+
+/// Halving the step hardly changes the picture of a plume.
+#[test]
+fn the_step_hardly_matters() {
+    let snapshot = plume(Dims::new([32, 48, 32]).unwrap(), 0.02, Tint::Even);
+    let camera = Camera::framing(snapshot.extent());
+    let at = |samples| {
+        let look = Look { samples, ..Look::default() };
+        Oracle::new().render(&snapshot, &view(&look, &camera), SIZE, &|_| ())
+    };
+    let (mean, _) = difference(&at(1.0), &at(4.0));
+    assert!(mean < 0.5, "mean difference {mean} of 255");
+}
+
+/// Mean and largest difference of two pictures in bytes.
+fn difference(a: &Image, b: &Image) -> (f32, u8) {
+    assert_eq!((a.width, a.height), (b.width, b.height));
+    let all = || a.rgba.iter().zip(&b.rgba).map(|(a, b)| a.abs_diff(*b));
+    (all().map(f32::from).sum::<f32>() / a.rgba.len() as f32, all().max().unwrap_or(0))
+}
+
+#[cfg(feature = "viewer")]
+mod gl {
+    use super::*;
+    use updraft::render::{Cursor, Offscreen, Quality, RenderError};
+
+    /// A context, or a line that says why there is none.
+    pub fn offscreen([width, height]: [u32; 2]) -> Option<Offscreen> {
+        match Offscreen::new(width, height) {
+            Ok(gl) => Some(gl),
+            Err(RenderError::NoGl(why)) => {
+                eprintln!("skipped what needs OpenGL: {why}");
+                None
+            }
+            Err(other) => panic!("{other}"),
+        }
+    }
+
+    /// Snapshot, look and cursor of six scenes.
+    fn scenes() -> Vec<(&'static str, Snapshot, Look, Option<Cursor>, Mode)> {
+        let dims = Dims::new([40, 56, 36]).unwrap();
+        let (even, tinted) = (plume(dims, 0.02, Tint::Even), plume(dims, 0.02, Tint::Sectors));
+        let against = Look { sun_direction: [-0.5, 0.35, -0.8], anisotropy: 0.6, ..Look::default() };
+        let fine = Look {
+            samples: 2.0,
+            light_scale: 1.0,
+            scattering: Scattering::Single,
+            outline: false,
+            ..Look::default()
+        };
+        let hot = Look {
+            glow: 3.0,
+            second_lobe: [-0.4, 0.3],
+            sun_size: 8.0,
+            colors: [[0.3; 3]; 3],
+            ..Look::default()
+        };
+        let ball = Cursor { center: [0.5, 0.6, 0.5], radius: 0.15, color: [0.9, 0.4, 0.1] };
+        vec![
+            ("colours", tinted, Look::default(), None, Mode::Smoke),
+            ("against the light", even.clone(), against, None, Mode::Smoke),
+            ("single, fine, no floor", even.clone(), Look { floor: None, ..fine }, None, Mode::Smoke),
+            ("glow, two lobes, a large sun", even.clone(), hot, None, Mode::Smoke),
+            ("cursor", even.clone(), Look::default(), Some(ball), Mode::Smoke),
+            ("speed", even, Look::default(), None, Mode::Velocity),
+        ]
+    }
+
+    #[test]
+    fn both_renderers_draw_the_same() {
+        let size = [160, 120];
+        let Some(mut gl) = offscreen(size) else { return };
+        for (name, snapshot, look, cursor, mode) in scenes() {
+            let camera = Camera::framing(snapshot.extent());
+            let view = View { look: &look, camera: &camera, cursor, mode };
+            let on_gl = gl.render(&snapshot, &view).unwrap();
+            let on_cpu = Oracle::new().render(&snapshot, &view, size, &|_| ());
+            let (mean, worst) = difference(&on_gl, &on_cpu);
+            eprintln!("{name}: mean {mean:.3}, worst {worst} of 255");
+            // The worst are pixels at the soft ends of lines.
+            assert!(mean < 0.15 && worst < 60, "{name}: mean {mean}, worst {worst} of 255");
+        }
+    }
+
+    #[test]
+    fn both_renderers_interpolate_the_same_cubics() {
+        let Some(mut gl) = offscreen(SIZE) else { return };
+        let snapshot = plume(Dims::new([20, 28, 18]).unwrap(), 0.04, Tint::Sectors);
+        let (look, camera) = (Look::default(), Camera::framing(snapshot.extent()));
+        let mut oracle = Oracle::new();
+        let mut draw = |cubic| {
+            let quality = Quality { cubic, ..Quality::FINAL };
+            gl.set_quality(quality);
+            oracle.set_quality(quality);
+            let view = view(&look, &camera);
+            (gl.render(&snapshot, &view).unwrap(), oracle.render(&snapshot, &view, SIZE, &|_| ()))
+        };
+        let ((linear, _), (on_gl, on_cpu)) = (draw(false), draw(true));
+        let (mean, worst) = difference(&on_gl, &on_cpu);
+        assert!(mean < 0.15 && worst < 60, "mean {mean}, worst {worst} of 255");
+        assert!(difference(&on_gl, &linear).0 > 0.2, "cubic interpolation changes something");
+    }
+
+    /// A march at half or a quarter of the size shows the same smoke, less sharp.
+    #[test]
+    fn a_divided_march_shows_the_same() {
+        let size = [320, 240];
+        let Some(mut gl) = offscreen(size) else { return };
+        let snapshot = plume(Dims::new([40, 56, 36]).unwrap(), 0.02, Tint::Sectors);
+        let (look, camera) = (Look::default(), Camera::framing(snapshot.extent()));
+        let mut at = |divide| {
+            gl.set_quality(Quality { divide, ..Quality::FINAL });
+            gl.render(&snapshot, &view(&look, &camera)).unwrap()
+        };
+        let full = at(1);
+        for (divide, within) in [(2, 0.6), (4, 1.5)] {
+            let (mean, _) = difference(&full, &at(divide));
+            assert!(mean < within, "at 1/{divide}: mean difference {mean} of 255");
+        }
+    }
+
+    /// What stands still gets smoother: sixteen passes come nearer to many than one does.
+    #[test]
+    fn passes_average_out_the_grain() {
+        let Some(mut gl) = offscreen(SIZE) else { return };
+        let snapshot = plume(Dims::new([40, 56, 36]).unwrap(), 0.02, Tint::Even);
+        let look = Look { samples: 0.3, outline: false, floor: None, ..Look::default() };
+        let camera = Camera::framing(snapshot.extent());
+        let mut linear = |passes| {
+            gl.set_quality(Quality { passes, ..Quality::FINAL });
+            gl.render_linear(&snapshot, &view(&look, &camera)).unwrap()
+        };
+        let (one, sixteen, all) = (linear(1), linear(16), linear(32));
+        let off = |a: &LinearImage| -> f32 {
+            a.rgba.iter().flatten().zip(all.rgba.iter().flatten()).map(|(a, b)| (a - b).abs()).sum()
+        };
+        assert!(off(&sixteen) < 0.4 * off(&one), "{} against {}", off(&sixteen), off(&one));
+    }
+
+    /// A picture drawn into part of a target is the picture, and leaves the rest alone.
+    #[test]
+    fn odd_sizes_and_bad_sizes() {
+        let Some(mut gl) = offscreen([33, 17]) else { return };
+        let snapshot = plume(Dims::new([9, 7, 5]).unwrap(), 0.1, Tint::Even);
+        let (look, camera) = (Look::default(), Camera::framing(snapshot.extent()));
+        let image = gl.render(&snapshot, &view(&look, &camera)).unwrap();
+        assert_eq!(image.rgba.len(), 4 * 33 * 17);
+        assert!(matches!(gl.resize(0, 10), Err(RenderError::Size(0, 10, _))));
+        assert!(matches!(Offscreen::new(4, 1 << 20), Err(RenderError::Size(..))));
+    }
+}
