@@ -10,7 +10,7 @@ use super::error::Problem;
 use super::memory;
 use super::text::Text;
 use super::value::Number;
-use super::{Scene, Time, initial, probes};
+use super::{Scene, Time, initial, probes, solids};
 use crate::grid::Dims;
 use crate::look::{Camera, Look, Scattering};
 use crate::solver::{Advection, Ambient, Config, Inflow, Params, Projection, Side, Smoke, Source, TOLERANCE, TimeControl};
@@ -43,6 +43,7 @@ pub fn scene(name: String, text: &Text, folder: &Path) -> Result<Scene> {
         look: look(&doc, text)?,
         camera: camera(&doc.render.camera, text, extent, size)?,
         size,
+        solids: solids::resolve(&doc, text, folder, extent, config.projection)?,
         initial: initial::check(&doc.initial, text, folder, dims)?,
         probes: probes::resolve(&doc.probe, text, extent)?,
         config,
@@ -73,12 +74,12 @@ fn config(doc: &Document, text: &Text) -> Result<Config> {
         threads: doc.solver.threads.map_or(0, |n| n.get() as usize),
     };
     let limit = doc.solver.memory_limit.map_or_else(memory::default_limit, |gib| gigabytes(gib.get()));
-    check_memory(&config, limit).map_err(|message| text.problem(span, message))?;
+    check_memory(&config, !doc.solid.is_empty(), limit).map_err(|message| text.problem(span, message))?;
     Ok(config)
 }
 
-fn check_memory(config: &Config, limit: u64) -> std::result::Result<(), String> {
-    let bytes = memory::estimate(config);
+fn check_memory(config: &Config, solids: bool, limit: u64) -> std::result::Result<(), String> {
+    let bytes = memory::estimate(config, solids);
     if bytes <= limit {
         return Ok(());
     }
@@ -162,7 +163,7 @@ fn advection(solver: &document::SolverTable) -> Advection {
 const SWEEPS: u32 = 20;
 
 fn projection(solver: &document::SolverTable) -> Projection {
-    match solver.projection {
+    match solver.projection.as_ref().map(Spanned::get_ref) {
         None | Some(document::Projection::Auto) => Projection::Auto,
         Some(document::Projection::Direct) => Projection::Direct,
         Some(document::Projection::Multigrid) => Projection::Multigrid,

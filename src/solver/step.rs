@@ -112,12 +112,14 @@ impl Solver {
         Ok(Self { config, params, sources, pool: Arc::new(pool), fields, stats: StepStats::default() })
     }
 
-    /// Bytes a solver of `config` takes while it runs, scratch of the threads apart.
-    pub fn memory(config: &Config) -> u64 {
+    /// Bytes a solver of `config` takes while it runs, with or without solids; scratch of the threads apart.
+    pub fn memory(config: &Config, solids: bool) -> u64 {
         let layout = Layout::new(config.dims);
         let correction = if config.advection == Advection::MacCormack { 3 + 1 + 4 } else { 0 };
         let floats = 3 + 3 + 4 + 4 + 4 + 3 + correction;
-        (layout.size() * floats * size_of::<f32>() + Projector::memory(config.projection, false, config.dims)) as u64
+        (layout.size() * floats * size_of::<f32>() + Projector::memory(config.projection, solids, config.dims)
+            // Flags of the cells, at both ends of a step.
+            + if solids { 2 * layout.size() } else { 0 }) as u64
     }
 
     /// What it was built from.
