@@ -162,11 +162,6 @@ impl Level {
         Self::empty(n.map(|n| n.div_ceil(2)), self.beyond, inner, side, self.threads)
     }
 
-    /// Bytes held.
-    pub fn memory(&self) -> usize {
-        8 * self.board.size() * size_of::<f32>() + self.spans.len() * size_of::<[u32; 2]>()
-    }
-
     fn periodic(&self) -> [bool; 3] {
         self.beyond.map(|ends| ends[0] == Beyond::Around)
     }

@@ -36,7 +36,7 @@ const REST: f32 = 1e-12;
 /// The way a box is projected.
 pub enum Projector {
     /// Transforms along x and y, tridiagonal systems along z.
-    Direct(Spectral),
+    Direct(Box<Spectral>),
     /// Conjugate gradients preconditioned by multigrid.
     Multigrid(Box<Iterative>),
     /// Gauss–Seidel sweeps.
@@ -48,8 +48,8 @@ impl Projector {
     pub fn choose(method: Projection, solids: bool, layout: Layout, ends: [Ends; 3], threads: usize) -> Self {
         let iterative = || Box::new(Iterative::new(layout, ends, threads));
         match method {
-            Projection::Auto if !solids => Self::Direct(Spectral::new(layout, ends, threads)),
-            Projection::Direct => Self::Direct(Spectral::new(layout, ends, threads)),
+            Projection::Auto if !solids => Self::Direct(Box::new(Spectral::new(layout, ends, threads))),
+            Projection::Direct => Self::Direct(Box::new(Spectral::new(layout, ends, threads))),
             Projection::Auto | Projection::Multigrid => Self::Multigrid(iterative()),
             Projection::GaussSeidel { sweeps } => Self::Relaxation(iterative(), sweeps),
         }

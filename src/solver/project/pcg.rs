@@ -70,11 +70,6 @@ impl System {
         }
     }
 
-    /// Bytes held.
-    pub fn memory(&self) -> usize {
-        self.grids.memory() + 8 * self.grids.finest().board.size() * size_of::<f32>()
-    }
-
     /// Takes over weights that `change` sets on the finest grid, all others open.
     pub fn rebuild(&mut self, change: impl FnOnce(&mut Level)) {
         self.grids.rebuild(change);
