@@ -237,7 +237,7 @@ fn a_smoke_made_heavy_sinks(rig: &mut Rig, painted: f64) {
     let [left, top, right, bottom] = place(&state, "blue.buoyancy");
     let y = 0.5 * (top + bottom);
     rig.drag(1, [0.5 * (left + right), y], [left + 6.0, y]);
-    let state = rig.until("a negative buoyancy", |s| number(s, "/params/blue.buoyancy") < -8.0);
+    let state = rig.until("a negative buoyancy", |s| number(s, "/params/blue.buoyancy") < -4.0);
     assert_eq!(number(&state, "/params/red.buoyancy"), 0.0, "only blue was dragged");
     rig.key("space");
     rig.until("the blue smoke to sink", |s| number(s, "/height/2") < painted - 0.05);
@@ -261,7 +261,7 @@ fn undoes(rig: &mut Rig) {
     rig.key("ctrl+z");
     rig.until("the old buoyancy", |s| number(s, "/params/blue.buoyancy") == 0.0);
     rig.key("ctrl+shift+z");
-    rig.until("the new one again", |s| number(s, "/params/blue.buoyancy") < -8.0);
+    rig.until("the new one again", |s| number(s, "/params/blue.buoyancy") < -4.0);
 }
 
 fn hides_the_panel_and_shows_help(rig: &mut Rig) {
@@ -282,7 +282,11 @@ fn hides_the_panel_and_shows_help(rig: &mut Rig) {
 fn saves_pictures(rig: &mut Rig) {
     let pictures = |rig: &Rig| -> Vec<PathBuf> {
         let files = fs::read_dir(rig.folder.path()).unwrap().map(|f| f.unwrap().path());
-        files.filter(|p| p.extension().is_some_and(|e| e == "png")).collect()
+        let finished = |p: &PathBuf| {
+            let name = p.file_name().unwrap().to_string_lossy();
+            name.starts_with("updraft-") && name.ends_with(".png")
+        };
+        files.filter(finished).collect()
     };
     for n in 1..=2 {
         rig.key("F12");

@@ -35,6 +35,8 @@ pub enum Action {
     Exit,
     /// Build the scene anew, after it broke down.
     Restart,
+    /// Change to a built-in scene.
+    Open(&'static str),
 }
 
 /// A key with what it does.
@@ -134,6 +136,7 @@ impl Action {
             Self::Picture => "picture",
             Self::Exit => "exit",
             Self::Restart => "restart",
+            Self::Open(name) => name,
         }
     }
 }

@@ -1,26 +1,27 @@
 //! What the panel shows and changes: plain data, no window and no solver.
 
 use std::collections::VecDeque;
+use std::sync::Arc;
 
 use super::settings::Settings;
 use super::undo::History;
 use crate::grid::Dims;
+use crate::render::Mode;
+use crate::scene::Scene;
 use crate::solver::StepStats;
 use crate::worker::Status;
 
 /// What a person decides.
 #[derive(Clone, Debug)]
 pub struct Model {
-    /// Name of the scene.
-    pub scene: String,
     /// All that can be set and undone.
     pub settings: Settings,
     /// What the scene came with: where a double-click goes back to.
     pub defaults: Settings,
     /// Undo and redo of the settings.
     pub history: History<Settings>,
-    /// Show the velocity instead of the smoke.
-    pub velocity: bool,
+    /// Which field is shown.
+    pub view: Mode,
     /// Show the panel.
     pub panel: bool,
     /// Show the help.
@@ -29,13 +30,13 @@ pub struct Model {
 
 impl Model {
     /// A scene as it comes.
-    pub fn new(scene: String, settings: Settings) -> Self {
+    pub fn new(scene: Arc<Scene>) -> Self {
+        let settings = Settings::of(scene);
         Self {
-            scene,
             defaults: settings.clone(),
             history: History::new(settings.clone()),
             settings,
-            velocity: false,
+            view: Mode::Smoke,
             panel: true,
             help: false,
         }

@@ -4,6 +4,8 @@
 use std::collections::VecDeque;
 use std::time::{Duration, Instant};
 
+use crate::render::Quality;
+
 /// After a movement the picture stays coarse this long, so that a hand that hesitates does not stutter.
 const CALM: Duration = Duration::from_millis(180);
 /// A moving picture that takes longer is drawn coarser \[ms\].
@@ -25,6 +27,16 @@ pub struct Level {
     pub shrink: u32,
     /// The march through the smoke runs at that size divided by this.
     pub divide: u32,
+}
+
+impl Level {
+    /// What the renderer is told.
+    pub fn quality(self) -> Quality {
+        match self {
+            FINEST => Quality::FINAL,
+            Self { divide, .. } => Quality { divide, ..Quality::INTERACTIVE },
+        }
+    }
 }
 
 /// Coarsest to finest. The last is the only one for pictures that stand still.

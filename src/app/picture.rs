@@ -11,7 +11,7 @@ use crate::output::{OutputError, png};
 use crate::render::{Image, RenderError, Renderer, View};
 
 /// Pictures with different offsets that are averaged into the one that is saved.
-const PASSES: usize = 16;
+const PASSES: usize = 8;
 
 /// Why a picture was not saved.
 #[derive(Debug, Error)]
@@ -34,6 +34,9 @@ pub(super) fn take(
         .map_err(|e| RenderError::Gl("a texture for the picture", e.to_string()))?;
     for _ in 0..PASSES {
         renderer.draw(&mut texture.as_surface(), [0, 0, width, height], view)?;
+        if renderer.settled() {
+            break;
+        }
     }
     let read: RawImage2d<u8> = texture.read();
     Ok(Image { width, height, rgba: top_first(&read.data, width) })

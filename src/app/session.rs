@@ -1,6 +1,7 @@
 //! A running scene as a person holds it: the worker, what is set, the camera, the cursor, and what the mouse
 //! and the keys do to them. Knows no window and no OpenGL.
 
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use nalgebra::{Vector2, Vector3};
@@ -10,12 +11,12 @@ use super::cursor::Cursor;
 use super::gesture::{Button, Gesture, Held};
 use super::model::{Model, Readout};
 use super::orbit::Orbit;
-use super::settings::{Brush, Settings};
-use crate::render;
+use super::settings::Settings;
+use crate::render::{self, Mode};
 use crate::scene::Scene;
 use crate::snapshot::Snapshot;
-use crate::solver::{Params, SolverError};
-use crate::worker::{Command, State, Status, Worker};
+use crate::solver::SolverError;
+use crate::worker::{Command, Simulation, State, Status, Worker};
 
 /// How long a notice stays.
 const NOTICE: Duration = Duration::from_secs(4);
@@ -36,7 +37,6 @@ pub struct Session {
     pub orbit: Orbit,
     /// Where the cursor is.
     pub cursor: Cursor,
-    scene: Scene,
     worker: Worker,
     sent: Sent,
     pointer: Pointer,
@@ -48,9 +48,8 @@ pub struct Session {
 
 /// What the worker has been told last.
 struct Sent {
-    params: Params,
-    rate: f32,
-    velocity: bool,
+    settings: Settings,
+    view: Mode,
 }
 
 /// The mouse over the view.
@@ -73,24 +72,15 @@ impl Session {
     /// Builds the solver and starts its thread, paused. `wake` is called whenever there is news.
     pub fn new(scene: Scene, wake: impl Fn() + Send + 'static) -> Result<Self, SolverError> {
         let solver = scene.solver()?;
-        let (_, dt) = scene.time.steps_per_frame();
-        let settings = Settings {
-            params: scene.params.clone(),
-            look: scene.look.clone(),
-            brush: Brush::for_box(scene.extent()),
-            rate: 1.0 / dt,
-        };
-        let sent = Sent { params: scene.params.clone(), rate: settings.rate, velocity: false };
-        let mut cursor = Cursor::in_middle_of(scene.extent());
-        cursor.radius = settings.brush.radius;
+        let model = Model::new(Arc::new(scene));
+        let scene = &model.settings.scene;
         Ok(Self {
-            model: Model::new(scene.name.clone(), settings),
             readout: Readout::new(scene.config.dims, scene.config.h),
             orbit: Orbit::of(&scene.camera),
-            cursor,
-            worker: Worker::spawn(solver, dt, wake),
-            scene,
-            sent,
+            cursor: Cursor::in_middle_of(scene.extent()),
+            worker: Worker::spawn(solver, 1.0 / model.settings.rate, wake),
+            sent: Sent { settings: model.settings.clone(), view: Mode::Smoke },
+            model,
             pointer: Pointer::default(),
             view: Vector2::new(1.0, 1.0),
             pausing: false,
@@ -100,7 +90,7 @@ impl Session {
 
     /// Size of the box \[m\].
     pub fn extent(&self) -> [f32; 3] {
-        self.scene.extent()
+        self.model.settings.scene.extent()
     }
 
     /// The size the view has \[pt\].
@@ -114,15 +104,16 @@ impl Session {
             Action::RunPause => self.run_or_pause(),
             Action::Step => self.worker.send(Command::Step),
             Action::Clear => self.worker.send(Command::Clear),
-            Action::SwitchView => self.model.velocity ^= true,
+            Action::SwitchView => self.switch_view(),
             Action::Pick(ink) => self.model.settings.brush.ink = ink,
-            Action::Frame => self.orbit.frame(self.scene.extent(), self.view.x / self.view.y),
+            Action::Frame => self.orbit.frame(self.extent(), self.view.x / self.view.y),
             Action::Stand(at) => self.orbit.stand(at),
             Action::Undo => self.restore(|model| model.history.undo()),
             Action::Redo => self.restore(|model| model.history.redo()),
             Action::TogglePanel => self.model.panel ^= true,
             Action::ToggleHelp => self.model.help ^= true,
             Action::Restart => self.restart(),
+            Action::Open(name) => self.open(name),
             Action::Picture | Action::Exit => {}
         }
     }
@@ -144,6 +135,14 @@ impl Session {
         self.pausing = running;
     }
 
+    /// From the smoke to the velocity, and back to the smoke.
+    fn switch_view(&mut self) {
+        self.model.view = match self.model.view {
+            Mode::Smoke => Mode::Velocity,
+            _ => Mode::Smoke,
+        };
+    }
+
     fn restore(&mut self, from: impl FnOnce(&mut Model) -> Option<Settings>) {
         if let Some(settings) = from(&mut self.model) {
             self.model.settings = settings;
@@ -152,29 +151,61 @@ impl Session {
 
     /// The same scene from the start, with the settings as they are now.
     fn restart(&mut self) {
-        let mut scene = self.scene.clone();
-        scene.params = self.model.settings.params.clone();
-        let build = move || scene.solver().map(|s| Box::new(s) as Box<dyn crate::worker::Simulation>);
-        self.worker.send(Command::Load(Box::new(build), 1.0 / self.model.settings.rate));
+        self.load();
         self.run();
     }
 
-    /// Tells the worker what has changed since the last time.
-    pub fn sync(&mut self) {
-        let settings = &self.model.settings;
-        if settings.params != self.sent.params {
-            self.sent.params = settings.params.clone();
-            self.worker.send(Command::SetParams(settings.params.clone()));
+    /// A built-in scene in place of this one; undo comes back. What is on the brush stays on it.
+    fn open(&mut self, name: &str) {
+        match Scene::load(name, &[]) {
+            Ok(scene) => {
+                let ink = self.model.settings.brush.ink;
+                self.model.settings = Settings::of(Arc::new(scene));
+                self.model.settings.brush.ink = ink;
+            }
+            Err(error) => drop(self.tell(error.to_string(), Instant::now())),
         }
-        if settings.rate != self.sent.rate {
-            self.sent.rate = settings.rate;
-            self.worker.send(Command::SetStep(1.0 / settings.rate));
+    }
+
+    /// Has the worker build what is set now.
+    fn load(&mut self) {
+        let scene = self.model.settings.as_scene();
+        let build = move || scene.solver().map(|s| Box::new(s) as Box<dyn Simulation>);
+        self.worker.send(Command::Load(Box::new(build), 1.0 / self.model.settings.rate));
+    }
+
+    /// Tells the worker what has changed since the last time; whether it is another scene.
+    pub fn sync(&mut self) -> bool {
+        let changed = !Arc::ptr_eq(&self.model.settings.scene, &self.sent.settings.scene);
+        if changed {
+            self.change_scene();
         }
-        if self.model.velocity != self.sent.velocity {
-            self.sent.velocity = self.model.velocity;
-            self.worker.send(Command::Velocity(self.model.velocity));
+        let (new, old) = (&self.model.settings, &self.sent.settings);
+        if new.params != old.params {
+            self.worker.send(Command::SetParams(new.params.clone()));
         }
-        self.cursor.radius = settings.brush.radius;
+        if new.rate != old.rate {
+            self.worker.send(Command::SetStep(1.0 / new.rate));
+        }
+        if self.model.view != self.sent.view {
+            self.worker.send(Command::Velocity(self.model.view != Mode::Smoke));
+        }
+        self.cursor.radius = new.brush.radius;
+        self.sent = Sent { settings: new.clone(), view: self.model.view };
+        changed
+    }
+
+    /// The scene that is set is not the one that runs: loads it, and looks at it from where it wants.
+    fn change_scene(&mut self) {
+        self.load();
+        let scene = self.model.settings.scene.clone();
+        self.model.defaults = Settings::of(scene.clone());
+        self.orbit = Orbit::of(&scene.camera);
+        self.cursor = Cursor::in_middle_of(scene.extent());
+        self.readout.step_ms.clear();
+        if self.readout.status.state != State::Paused {
+            self.run();
+        }
     }
 
     /// The newest snapshot, if it is news; the readout follows it.
@@ -185,6 +216,7 @@ impl Session {
         let stepped = snapshot.stats.step != self.readout.stats.step;
         self.readout.stats.clone_from(&snapshot.stats);
         self.readout.shown = snapshot.time;
+        (self.readout.dims, self.readout.h) = (snapshot.dims, snapshot.h);
         if stepped && snapshot.stats.step > 0 {
             let ms = self.readout.status.step.as_secs_f32() * 1e3;
             self.readout.add_step(ms);
@@ -222,9 +254,8 @@ impl Session {
     }
 
     /// What to draw: the field that was asked for, as soon as a snapshot carries it.
-    pub fn mode(&self) -> render::Mode {
-        let there = self.model.velocity && !self.shown().velocity.is_empty();
-        if there { render::Mode::Velocity } else { render::Mode::Smoke }
+    pub fn mode(&self) -> Mode {
+        if self.shown().velocity.is_empty() { Mode::Smoke } else { self.model.view }
     }
 
     /// The ball to draw, while the mouse is over the view.
@@ -271,7 +302,7 @@ impl Session {
             (Some(Gesture::Zoom), Some(by)) => {
                 self.orbit.zoom((by.x - by.y) * NOTCHES_PER_POINT, self.extent());
             }
-            _ => self.cursor.point_at(at, self.view, &self.orbit, self.scene.extent()),
+            _ => self.cursor.point_at(at, self.view, &self.orbit, self.extent()),
         }
         self.paint(now);
     }
@@ -286,11 +317,11 @@ impl Session {
     /// The wheel was turned: away from the hand positive.
     pub fn wheel(&mut self, notches: f32, held: Held, now: Instant) {
         if held.ctrl {
-            self.cursor.push_away(notches, &self.orbit, self.scene.extent());
+            self.cursor.push_away(notches, &self.orbit, self.extent());
         } else {
-            self.orbit.zoom(notches, self.scene.extent());
+            self.orbit.zoom(notches, self.extent());
             if let Some(at) = self.pointer.at {
-                self.cursor.point_at(at, self.view, &self.orbit, self.scene.extent());
+                self.cursor.point_at(at, self.view, &self.orbit, self.extent());
             }
         }
         self.paint(now);
@@ -314,6 +345,7 @@ impl Session {
 mod tests {
     use super::*;
     use crate::app::settings::Ink;
+    use crate::grid::Dims;
 
     fn session() -> Session {
         let scene = Scene::parse("small", "[domain]\ncells = [12, 16, 12]\nvoxel = 0.1").unwrap();
@@ -382,7 +414,24 @@ mod tests {
         s.act(Action::Undo);
         s.sync();
         assert_eq!(s.model.settings.params, before);
-        assert_eq!(s.sent.params, before);
+        assert_eq!(s.sent.settings.params, before);
+    }
+
+    #[test]
+    fn a_scene_can_be_changed_and_undo_comes_back() {
+        let mut s = session();
+        s.act(Action::Pick(Ink::Green));
+        s.model.history.note(&s.model.settings.clone(), true);
+        s.act(Action::Open("colors"));
+        assert!(s.sync(), "another scene");
+        s.model.history.note(&s.model.settings.clone(), true);
+        until(&mut s, |s| s.shown().dims != Dims::new([12, 16, 12]).unwrap());
+        assert_eq!(s.model.settings.brush.ink, Ink::Green);
+        assert_eq!(s.model.defaults.params, s.model.settings.params);
+        s.act(Action::Undo);
+        assert!(s.sync());
+        until(&mut s, |s| s.shown().dims == Dims::new([12, 16, 12]).unwrap());
+        assert_eq!(s.model.settings.scene.name, "small");
     }
 
     #[test]
@@ -390,10 +439,10 @@ mod tests {
         let mut s = session();
         s.act(Action::SwitchView);
         s.sync();
-        until(&mut s, |s| s.mode() == render::Mode::Velocity);
+        until(&mut s, |s| s.mode() == Mode::Velocity);
         s.act(Action::SwitchView);
         s.sync();
-        assert_eq!(s.mode(), render::Mode::Smoke);
+        assert_eq!(s.mode(), Mode::Smoke);
     }
 
     #[test]

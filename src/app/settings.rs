@@ -1,8 +1,11 @@
 //! Everything a person can set in the window and undo: the constants of the model, the look, the brush,
 //! the pace.
 
+use std::sync::Arc;
+
 use super::cursor::Paint;
 use crate::look::Look;
+use crate::scene::Scene;
 use crate::solver::Params;
 
 /// The paint on the brush.
@@ -104,6 +107,8 @@ impl Brush {
 /// All that can be undone.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Settings {
+    /// The scene that runs.
+    pub scene: Arc<Scene>,
     /// The constants of the model.
     pub params: Params,
     /// The look.
@@ -112,6 +117,25 @@ pub struct Settings {
     pub brush: Brush,
     /// Steps for each simulated second, and for each wall second while it keeps up \[1/s\].
     pub rate: f32,
+}
+
+impl Settings {
+    /// A scene as it comes.
+    pub fn of(scene: Arc<Scene>) -> Self {
+        let (_, dt) = scene.time.steps_per_frame();
+        Self {
+            params: scene.params.clone(),
+            look: scene.look.clone(),
+            brush: Brush::for_box(scene.extent()),
+            rate: 1.0 / dt,
+            scene,
+        }
+    }
+
+    /// The scene with these constants in it, from which a solver can be built.
+    pub fn as_scene(&self) -> Scene {
+        Scene { params: self.params.clone(), ..Scene::clone(&self.scene) }
+    }
 }
 
 #[cfg(test)]

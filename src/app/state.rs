@@ -7,6 +7,7 @@ use std::path::PathBuf;
 use serde::Serialize;
 
 use super::session::Session;
+use crate::render::Mode;
 use crate::snapshot::Snapshot;
 
 /// Writes the state whenever it has changed.
@@ -99,7 +100,14 @@ fn state(session: &Session, seen: Seen) -> State<'_> {
             crate::worker::State::Paused => "paused",
             crate::worker::State::Failed(_) => "failed",
         },
-        view: if session.mode() == crate::render::Mode::Velocity { "velocity" } else { "smoke" },
+        view: match session.mode() {
+            Mode::Smoke => "smoke",
+            Mode::Velocity => "velocity",
+            Mode::Streamlines => "streamlines",
+            Mode::Speed => "speed",
+            Mode::Vorticity => "vorticity",
+            Mode::Slice(_) => "slice",
+        },
         panel: model.panel,
         help: model.help,
         ink: model.settings.brush.ink.name(),

@@ -210,16 +210,8 @@ impl Screen {
         options: &Options,
         proxy: &EventLoopProxy<Message>,
     ) -> Result<Self, AppError> {
-        let attributes = Window::default_attributes()
-            .with_title(format!("updraft — {}", scene.name))
-            .with_inner_size(LogicalSize::new(1180.0, 760.0))
-            .with_min_inner_size(LogicalSize::new(480.0, 320.0));
-        let (window, display, egui) = quietly(|| {
-            let (window, display) = context::open(event_loop, attributes)?;
-            let egui = EguiGlium::new(ViewportId::ROOT, &display, &window, event_loop);
-            Ok((window, display, egui))
-        })
-        .map_err(AppError::NoDisplay)?;
+        let (window, display, egui) =
+            quietly(|| bare_window(event_loop, &scene.name)).map_err(AppError::NoDisplay)?;
         theme::apply(egui.egui_ctx());
         repaint_through(egui.egui_ctx(), proxy.clone());
         let renderer = Renderer::new(display.get_context())?;
@@ -368,7 +360,9 @@ impl Screen {
         if self.session.gesture().is_some() || self.egui.egui_ctx().is_using_pointer() {
             self.pace.moves(begin);
         }
-        self.session.sync();
+        if self.session.sync() {
+            self.window.set_title(&title(&self.session.model.settings.scene.name));
+        }
         self.draw(begin)?;
         self.note(begin);
         Ok(asked.or(self.next(begin)))
@@ -390,7 +384,7 @@ impl Screen {
     fn draw(&mut self, now: Instant) -> Result<(), AppError> {
         let interval = self.session.interval();
         self.level = self.pace.level(now, interval);
-        self.renderer.set_quality(Quality { divide: self.level.divide, ..Quality::FINAL });
+        self.renderer.set_quality(self.level.quality());
         self.renderer.set_refine(interval.is_none() && !self.hovers_at(now));
         let mut frame = self.display.draw();
         let [r, g, b, _] = egui::Rgba::from(theme::GROUND).to_array();
@@ -480,15 +474,34 @@ impl Screen {
         let look = &self.session.model.settings.look;
         let view = View { look, camera: &camera, cursor: None, mode: self.session.mode() };
         self.renderer.set_quality(Quality::FINAL);
+        self.renderer.set_refine(true);
         let folder = PathBuf::from(".");
         let saved = picture::take(&mut self.renderer, &self.display, [width, height], &view)
-            .and_then(|image| picture::save(&folder, &self.session.model.scene, &image));
+            .and_then(|image| picture::save(&folder, &self.session.model.settings.scene.name, &image));
         let text = match saved {
             Ok(path) => format!("Saved {}", path.display()),
             Err(error) => format!("No picture: {error}"),
         };
         Outcome::DrawAgainBy(self.session.tell(text, now))
     }
+}
+
+fn title(scene: &str) -> String {
+    format!("updraft — {scene}")
+}
+
+/// A window that can be drawn into, with nothing in it yet.
+fn bare_window(
+    event_loop: &ActiveEventLoop,
+    scene: &str,
+) -> Result<(Window, Display<WindowSurface>, EguiGlium), String> {
+    let attributes = Window::default_attributes()
+        .with_title(title(scene))
+        .with_inner_size(LogicalSize::new(1180.0, 760.0))
+        .with_min_inner_size(LogicalSize::new(480.0, 320.0));
+    let (window, display) = context::open(event_loop, attributes)?;
+    let egui = EguiGlium::new(ViewportId::ROOT, &display, &window, event_loop);
+    Ok((window, display, egui))
 }
 
 /// egui's wish to be drawn again reaches the loop that sleeps.

@@ -232,6 +232,25 @@ fn what_cannot_be_simulated_is_refused_where_it_stands() {
         ),
         ("[[probe]]\nname = 'a'\nfields = ['u']\nat = { plane = { x = 0, y = 0 } }", "one of them"),
         ("[[probe]]\nname = 'a'\nfields = ['u']\nat = { plane = { x = 9 } }", "misses the box"),
+        ("[[solid]]\nposition = [0, 0, 0]", "missing field `shape`"),
+        ("[[solid]]\nshape = { sphere = { radius = 0 } }", "s.toml:2:31: "),
+        ("[[solid]]\nshape = { ball = { radius = 1 } }", "unknown value `ball`"),
+        (
+            "[[solid]]\nshape = { sphere = { radius = 0.1 } }\nposition = [9, 0, 0]",
+            "s.toml:2:9: solid: it stays outside",
+        ),
+        (
+            "[[solid]]\nshape = { sphere = { radius = 0.1 } }\nkeyframes = [[1, [0, 0, 0]], [1, [1, 0, 0]]]",
+            "s.toml:3:13: solid.keyframes: 1 s comes after 1 s",
+        ),
+        (
+            "[[solid]]\nshape = { mesh = 'gone.obj' }",
+            "s.toml:2:18: solid.shape.mesh: cannot read the mesh gone.obj",
+        ),
+        (
+            "[solver]\nprojection = 'direct'\n[[solid]]\nshape = { sphere = { radius = 0.1 } }",
+            "s.toml:2:14: solver.projection: `direct` knows no solids",
+        ),
         ("[smoke.red]\ncolor = [2, 0, 0]", "2 is not a number from 0 to 1"),
     ];
     for (text, wanted) in cases {
@@ -357,4 +376,25 @@ proptest::proptest! {
         let _ = Scene::parse_with("s", &text, std::slice::from_ref(&set));
         let _ = Scene::parse_with("s", include_str!("../../scenes/plume.toml"), &[set]);
     }
+}
+
+#[test]
+fn solids_are_read() {
+    use crate::solver::{Projection, Shape, Slip, Solid};
+    let scene = with(
+        "[solver]\nprojection = 'gauss-seidel'\ntolerance = 1e-3\n\
+         [[solid]]\nshape = { box = { size = [0.1, 0.2, 0.3] } }\nrotation = [0, 90, 0]\nslip = 'none'\n\
+         [[solid]]\nshape = { cylinder = { radius = 0.1, height = 0.4 } }\nscale = 2\n\
+         keyframes = [[0, [0.1, 0.2, 0.3]], [1.5, [0.4, 0.2, 0.3]]]",
+        &[],
+    );
+    assert_eq!(scene.config.projection, Projection::GaussSeidel { sweeps: 20 });
+    assert_eq!(scene.config.tolerance, 1e-3);
+    let [block, drum] = scene.solids.as_slice() else { panic!("{:?}", scene.solids) };
+    assert_eq!(block.shape, Shape::Box { size: [0.1, 0.2, 0.3] });
+    assert_eq!((block.rotation, block.slip), (Solid::turn([0.0, 90.0, 0.0]), Slip::None));
+    assert_eq!(block.position, scene.extent().map(|x| 0.5 * x));
+    assert_eq!((drum.scale, drum.keyframes.len()), (2.0, 2));
+    assert!(scene.memory() > with("", &[]).memory(), "multigrid takes memory");
+    assert_eq!(scene.solver().unwrap().poses().len(), 2);
 }

@@ -52,6 +52,8 @@ rules! {
     Instant: "a time of 0 or later, or inf", |x| x >= 0.0;
     /// Cells crossed in one substep.
     Courant: "a number from 0.1 to 100", |x| (0.1..=100.0).contains(&x);
+    /// What an iteration may leave.
+    Tolerance: "a number from 1e-6 to 0.1", |x| (1e-6..=0.1).contains(&x);
     /// Samples per cell edge.
     Sampling: "a number from 0.1 to 16", |x| (0.1..=16.0).contains(&x);
 }

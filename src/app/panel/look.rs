@@ -1,22 +1,39 @@
 //! Light, medium and tone: what changes the picture and not the flow.
 
-use egui::Ui;
+use egui::{RichText, Ui};
 
-use super::Out;
 use super::row::{Row, switch};
 use super::section::{Cost, section};
+use super::{Out, theme};
 use crate::app::model::Model;
 use crate::look::{Look, Scattering};
+use crate::render::Mode;
 
 /// Albedo of a floor that is switched on where the scene has none.
 const FLOOR: [f32; 3] = [0.35, 0.34, 0.33];
 
 pub(super) fn show(ui: &mut Ui, model: &mut Model, out: &mut Out) {
     section(ui, "Look", Cost::LookOnly, |ui| {
+        view(ui, &mut model.view);
         let (look, default) = (&mut model.settings.look, &model.defaults.look);
         tone(ui, look, default, out);
         sun(ui, look, default, out);
         switches(ui, look, default, out);
+    });
+}
+
+/// Which field is shown.
+fn view(ui: &mut Ui, shown: &mut Mode) {
+    ui.horizontal(|ui| {
+        ui.add_space(10.0);
+        ui.label(RichText::new("Shows").color(theme::QUIET));
+        for (mode, name, help) in [
+            (Mode::Smoke, "smoke", "The smoke, lit."),
+            (Mode::Velocity, "velocity", "How fast the air moves, and where to."),
+            (Mode::Vorticity, "vorticity", "How fast the air turns."),
+        ] {
+            ui.radio_value(shown, mode, name).on_hover_text(help);
+        }
     });
 }
 

@@ -26,7 +26,7 @@ pub(super) fn show(ui: &mut Ui, model: &mut Model, out: &mut Out) {
 
 fn buoyancy(ui: &mut Ui, model: &mut Model, c: usize, out: &mut Out) {
     let value = &mut model.settings.params.smoke[c].buoyancy;
-    Row::new(BUOYANCY[c], LABELS[c], -10.0..=10.0)
+    Row::new(BUOYANCY[c], LABELS[c], -5.0..=5.0)
         .help("m/s²", "Upward acceleration per unit of density. Below zero this smoke sinks.")
         .typed(limits::BUOYANCY)
         .color(theme::SMOKES[c])

@@ -1,12 +1,13 @@
 //! The panel under a mouse, without a display: egui lays it out and takes events.
 
+use std::sync::Arc;
+
 use egui::{Event, Modifiers, PointerButton, Pos2, RawInput, Rect, Shape, pos2, vec2};
 
 use super::*;
-use crate::app::settings::{Brush, Ink, Settings};
+use crate::app::settings::Ink;
 use crate::grid::Dims;
-use crate::look::Look;
-use crate::solver::Params;
+use crate::scene::Scene;
 use crate::worker::State;
 
 /// A panel and what is needed to show it.
@@ -20,17 +21,12 @@ struct Rig {
 
 impl Rig {
     fn new() -> Self {
-        let settings = Settings {
-            params: Params::default(),
-            look: Look::default(),
-            brush: Brush::for_box([1.0; 3]),
-            rate: 24.0,
-        };
+        let scene = Scene::parse("plume", "").unwrap();
         let ctx = Context::default();
         theme::apply(&ctx);
         let mut rig = Self {
             ctx,
-            model: Model::new("plume".into(), settings),
+            model: Model::new(Arc::new(scene)),
             readout: Readout::new(Dims::new([8, 8, 8]).unwrap(), 0.1),
             time: 0.0,
             texts: Vec::new(),
@@ -137,7 +133,8 @@ fn every_slider_moves_its_own_value_and_nothing_else() {
 
 fn is_slider(name: &str) -> bool {
     let switches = ["ambient", "octaves", "floor", "outline", "color"];
-    let buttons = ["run", "step", "clear", "view", "frame", "picture", "undo", "redo", "help", "restart"];
+    let buttons =
+        ["run", "step", "clear", "view", "frame", "picture", "undo", "redo", "help", "restart", "scenes"];
     !switches.contains(&name) && !buttons.contains(&name) && !name.starts_with("ink.")
 }
 
@@ -146,7 +143,7 @@ fn a_buoyancy_can_be_dragged_below_zero() {
     let mut rig = Rig::new();
     let rail = rig.place("green.buoyancy");
     rig.drag(rail.center(), rail.left_center() + vec2(6.0, 0.0));
-    assert!(rig.model.settings.params.smoke[1].buoyancy < -5.0);
+    assert!(rig.model.settings.params.smoke[1].buoyancy < -4.0);
     assert_eq!(rig.model.settings.params.smoke[0], rig.model.defaults.params.smoke[0]);
     assert_eq!(rig.model.settings.params.smoke[2], rig.model.defaults.params.smoke[2]);
 }
@@ -194,6 +191,16 @@ fn white_shows_its_proportions_in_place_of_a_colour() {
     rig.model.settings.brush.ink = Ink::White;
     let places = rig.show([]).places;
     assert!(places.contains_key("white.green") && !places.contains_key("color"));
+}
+
+#[test]
+fn the_title_is_a_menu_of_scenes() {
+    let mut rig = Rig::new();
+    let title = rig.place("scenes").center();
+    rig.click(title);
+    rig.show([]);
+    let colors = rig.place("colors").center();
+    assert_eq!(rig.click(colors), [Action::Open("colors")]);
 }
 
 #[test]

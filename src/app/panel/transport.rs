@@ -5,10 +5,12 @@ use egui::{Align, Button, Frame, Layout, Margin, RichText, Ui, vec2};
 use super::{Out, theme};
 use crate::app::action::Action;
 use crate::app::model::{Model, Readout};
+use crate::render::Mode;
+use crate::scene::builtin;
 use crate::worker::State;
 
 pub(super) fn show(ui: &mut Ui, model: &Model, readout: &Readout, out: &mut Out) {
-    title(ui, model, readout);
+    title(ui, model, readout, out);
     if let State::Failed(why) = &readout.status.state {
         broken(ui, why, out);
     }
@@ -18,9 +20,9 @@ pub(super) fn show(ui: &mut Ui, model: &Model, readout: &Readout, out: &mut Out)
     buttons(ui, model, readout, out);
 }
 
-fn title(ui: &mut Ui, model: &Model, readout: &Readout) {
+fn title(ui: &mut Ui, model: &Model, readout: &Readout, out: &mut Out) {
     ui.horizontal(|ui| {
-        ui.label(RichText::new(&model.scene).heading().color(theme::TEXT));
+        scenes(ui, &model.settings.scene.name, out);
         ui.with_layout(Layout::right_to_left(Align::Center), |ui| {
             let time = format!("{:.2} s", readout.shown);
             ui.label(RichText::new(time).monospace().color(theme::TEXT))
@@ -29,6 +31,23 @@ fn title(ui: &mut Ui, model: &Model, readout: &Readout) {
             ui.label(RichText::new(text).size(12.0).color(color));
         });
     });
+}
+
+/// The name of the scene, which opens a menu of the built-in ones.
+fn scenes(ui: &mut Ui, name: &str, out: &mut Out) {
+    let title = RichText::new(format!("{name} ⏷")).heading().color(theme::TEXT);
+    let menu = ui.menu_button(title, |ui| {
+        for name in builtin::NAMES {
+            let entry = ui.button(*name).on_hover_text(builtin::summary(name).unwrap_or_default());
+            out.places.insert(*name, entry.rect);
+            if entry.clicked() {
+                out.actions.push(Action::Open(name));
+                ui.close();
+            }
+        }
+    });
+    out.places.insert("scenes", menu.response.rect);
+    menu.response.on_hover_text("Change the scene. Undo comes back to this one.");
 }
 
 fn state(state: &State) -> (&'static str, egui::Color32) {
@@ -58,14 +77,15 @@ fn buttons(ui: &mut Ui, model: &Model, readout: &Readout, out: &mut Out) {
     let running = status.state == State::Running;
     let alive = !matches!(status.state, State::Failed(_));
     let run = if running { "Pause" } else { "Run" };
-    let view = if model.velocity { "Smoke" } else { "Velocity" };
+    let smoke = model.view == Mode::Smoke;
+    let view = if smoke { "Velocity" } else { "Smoke" };
     line(ui, |ui| {
         button(ui, run, Action::RunPause, alive, running, out);
         button(ui, "Step", Action::Step, alive, false, out);
         button(ui, "Clear", Action::Clear, alive, false, out);
     });
     line(ui, |ui| {
-        button(ui, view, Action::SwitchView, true, model.velocity, out);
+        button(ui, view, Action::SwitchView, true, !smoke, out);
         button(ui, "Frame", Action::Frame, true, false, out);
         button(ui, "Picture", Action::Picture, true, false, out);
     });
