@@ -2,7 +2,7 @@
 
 use super::{CliError, Common, machine, say};
 use crate::scene::{Scene, memory};
-use crate::solver::{Advection, Side};
+use crate::solver::{Advection, Projection, Side};
 
 /// Check a scene.
 #[derive(Debug, clap::Args)]
@@ -26,7 +26,7 @@ fn lines(scene: &Scene) -> [(&'static str, String); 9] {
         ("sides", sides(scene)),
         ("time", time(scene)),
         ("advection", advection(scene).into()),
-        ("projection", "direct: transforms along two axes, a tridiagonal sweep along the third".into()),
+        ("projection", projection(scene)),
         ("sources", sources(scene)),
         ("picture", format!("{}x{} pixels", scene.size[0], scene.size[1])),
         ("cost", cost(scene)),
@@ -96,6 +96,18 @@ fn advection(scene: &Scene) -> &'static str {
         Advection::SemiLagrangian => "semi-Lagrangian, first order",
         Advection::MacCormack => "MacCormack with limiter, second order",
         Advection::Cubic => "limited cubic interpolation, third order in smooth flow",
+    }
+}
+
+/// What the projection resolves to.
+fn projection(scene: &Scene) -> String {
+    let direct = "direct: transforms along two axes, a tridiagonal sweep along the third";
+    let multigrid = format!("multigrid-preconditioned conjugate gradients, to {}", scene.config.tolerance);
+    match scene.config.projection {
+        Projection::Auto if scene.solids.is_empty() => direct.into(),
+        Projection::Auto | Projection::Multigrid => multigrid,
+        Projection::Direct => direct.into(),
+        Projection::GaussSeidel { sweeps } => format!("{sweeps} Gauss-Seidel sweeps, for comparison"),
     }
 }
 

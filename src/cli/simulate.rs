@@ -151,7 +151,7 @@ fn measure(probe: &Probe, csv: &mut Csv, solver: &Solver) -> Result<(), OutputEr
 
 fn columns() -> Vec<String> {
     let fixed = "step time dt substeps cfl max_speed divergence_before divergence_after \
-                 mass_red mass_green mass_blue heat kinetic_energy enstrophy";
+                 iterations residual mass_red mass_green mass_blue heat kinetic_energy enstrophy";
     let stages = Stage::ALL.map(|stage| format!("ms_{}", stage.name().replace(' ', "_")));
     fixed.split_whitespace().map(str::to_owned).chain(stages).collect()
 }
@@ -168,6 +168,8 @@ fn row(stats: &StepStats, enstrophy: f64) -> Vec<String> {
         single(stats.max_speed),
         single(stats.divergence_before),
         single(stats.divergence_after),
+        stats.iterations.to_string(),
+        single(stats.residual),
     ];
     row.extend(stats.mass.map(double));
     row.extend([stats.heat, stats.kinetic_energy, enstrophy].map(double));
