@@ -19,6 +19,7 @@ uniform float brick_floor;   // a brick of less density is empty; negative: none
 uniform vec3 bounds_lo;      // around all that is not empty
 uniform vec3 bounds_hi;
 uniform float dt;            // step in metres
+uniform float march_extinction; // 1/m for each unit of density along the ray
 
 in vec2 uv;
 layout(location = 0) out vec4 radiance;
@@ -79,7 +80,7 @@ void main() {
             vec3 p = eye + d * (0.5 * (a + b));
             vec4 s = max(smoke_at(p), 0.0) * vec4(vec3(shown(p)), 1.0);
             float density = total(s);
-            float passes = exp(-extinction * density * (b - a));
+            float passes = exp(-march_extinction * density * (b - a));
             vec3 albedo = colors * s.rgb / max(density, 1e-8);
             vec3 sent = scattered(albedo, depths(p), phase);
 #ifdef GLOW

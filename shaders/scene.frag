@@ -1,8 +1,9 @@
 #version 330
-// What stands behind and beneath the smoke: the floor, with the smoke's shadow on it. CPU twin: scene.rs.
+// What stands in, behind and beneath the smoke: solids and the floor, with the smoke's shadow on them. CPU twin: scene.rs.
 // Writes linear radiance, the share of the background seen past it (a), and the distance along the ray at which the smoke ends.
 #include "common.glsl"
 #include "light.glsl"
+#include "solid.glsl"
 
 uniform vec3 floor_albedo;   // negative: no floor
 uniform vec4 cursor;         // middle and radius; its ring on the floor shows where it is. Radius 0: none
@@ -32,6 +33,14 @@ vec3 floor_radiance(vec3 p) {
     return floor_albedo * (sun * (max(sun_direction.y, 0.0) * arrives.x / 3.14159265) + ambient * arrives.y);
 }
 
+// A solid's surface, lit as if from just outside: the light volume is dark within.
+vec3 solid_radiance(vec3 p, vec3 normal, vec3 albedo) {
+    vec3 clear = exp(-depths(p + normal * 1.5 * extent / (light_nodes - 1.0)));
+    vec3 direct = sun * (max(dot(normal, sun_direction), 0.0) * clear.x / 3.14159265);
+    float up = 0.5 + normal.y / 3.0;
+    return albedo * (direct + sky * (up * clear.y) + ground * ((1.0 - up) * clear.z));
+}
+
 // A thin ring below the cursor.
 float cursor_ring(vec3 p, float t) {
     float width = 0.003 * t;
@@ -53,5 +62,11 @@ void main() {
         vec3 lit = mix(floor_radiance(p), cursor_color, 0.6 * cursor_ring(p, t));
         radiance = vec4(lit * shown, 1.0 - shown);
         reach = t;
+    }
+    vec3 normal, albedo;
+    float solid = meet_solids(eye, d, normal, albedo);
+    if (solid > 0.0 && solid < reach) {
+        radiance = vec4(solid_radiance(eye + d * solid, normal, albedo), 0.0);
+        reach = solid;
     }
 }

@@ -187,3 +187,83 @@ fn curl(solver: &Solver, at: usize) -> [f32; 3] {
 fn length(v: [f32; 3]) -> f32 {
     v.iter().map(|x| x * x).sum::<f32>().sqrt()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::probe::{Place, Probe};
+    use crate::solver::{Config, Params, Side};
+
+    const DIMS: [usize; 3] = [6, 7, 8];
+    const H: f32 = 0.1;
+
+    /// A flow without divergence, linear in space, through a box that is open all around: u = (y, z, x).
+    fn turning() -> Solver {
+        let mut config = Config::new(Dims::new(DIMS).unwrap(), H);
+        config.sides = [[Side::Open; 2]; 3];
+        let mut solver = Solver::new(config, Params::default(), Vec::new()).unwrap();
+        solver.fill(|c, p| p[(c + 1) % 3], |p| [p[0], p[1], p[2], 2.0 * p[0] + p[1]]);
+        solver
+    }
+
+    fn close(a: f32, b: f32, what: &str) {
+        assert!((a - b).abs() < 2e-5, "{what}: {a}, not {b}");
+    }
+
+    #[test]
+    fn linear_fields_are_sampled_exactly() {
+        let solver = turning();
+        for p in [[0.31, 0.33, 0.41], [0.05, 0.35, 0.75], [0.22, 0.5, 0.1]] {
+            close(Field::Red.sample(&solver, p), p[0], "red");
+            close(Field::Temperature.sample(&solver, p), 2.0 * p[0] + p[1], "temperature");
+            close(Field::U.sample(&solver, p), p[1], "u");
+            close(Field::W.sample(&solver, p), p[0], "w");
+        }
+    }
+
+    #[test]
+    fn derived_fields_follow_from_the_flow() {
+        let solver = turning();
+        let p = [0.25, 0.35, 0.45];
+        // ∇ × (y, z, x) = (−1, −1, −1).
+        close(Field::Vorticity.sample(&solver, p), 3.0_f32.sqrt(), "vorticity");
+        let speed = (0.35_f32.powi(2) + 0.45_f32.powi(2) + 0.25_f32.powi(2)).sqrt();
+        close(Field::Speed.sample(&solver, p), speed, "speed");
+    }
+
+    #[test]
+    fn arrays_hold_every_value_and_corners_can_be_asked() {
+        let solver = turning();
+        for field in Field::ALL {
+            let array = field.array(&solver);
+            assert_eq!(array.values.len(), array.shape.iter().product::<usize>(), "{field}");
+            for corner in 0..8 {
+                let p = std::array::from_fn(|a| if corner >> a & 1 == 1 { DIMS[a] as f32 * H } else { 0.0 });
+                assert!(field.sample(&solver, p).is_finite(), "{field} at {p:?}");
+            }
+        }
+        assert_eq!(Field::V.array(&solver).shape, [6, 8, 8]);
+        let red = Field::Red.array(&solver);
+        close(red.values[3 + 6 * (2 + 7 * 5)], 0.35, "red of cell (3, 2, 5)");
+    }
+
+    #[test]
+    fn probes_read_points_lines_and_means() {
+        let solver = turning();
+        let read = |place| {
+            let probe = Probe { name: "p".into(), fields: vec![Field::Green, Field::Red], place };
+            probe.measure(&solver)
+        };
+        let point = read(Place::Point([0.2, 0.3, 0.4]));
+        close(point[0].values[0], 0.3, "green at a point");
+        let line = read(Place::Line { from: [0.1, 0.2, 0.3], to: [0.5, 0.2, 0.3], points: 5 });
+        assert_eq!(line.len(), 5);
+        for (n, reading) in line.iter().enumerate() {
+            close(reading.values[1], 0.1 + 0.1 * n as f32, "red along x");
+            close(reading.at.unwrap()[0], 0.1 + 0.1 * n as f32, "x");
+        }
+        let plane = read(Place::Plane { axis: 1, at: 0.25 });
+        close(plane[0].values[0], 0.25, "green on a plane");
+        close(plane[0].values[1], 0.3, "mean of red on a plane");
+    }
+}

@@ -164,7 +164,7 @@ fn size(kind: &TypeStr) -> Option<usize> {
 /// From z fastest to x fastest.
 fn x_fastest(values: &[f32], [nx, ny, nz]: [usize; 3]) -> Vec<f32> {
     let at = |n: usize| (n % nx, n / nx % ny, n / (nx * ny));
-    (0..values.len()).map(|n| at(n)).map(|(x, y, z)| values[z + nz * (y + ny * x)]).collect()
+    (0..values.len()).map(at).map(|(x, y, z)| values[z + nz * (y + ny * x)]).collect()
 }
 
 #[cfg(test)]

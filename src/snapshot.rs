@@ -4,7 +4,7 @@
 use half::f16;
 
 use crate::grid::Dims;
-use crate::solver::{Solver, StepStats};
+use crate::solver::{SolidPose, Solver, StepStats};
 
 /// Edge, in cells, of the bricks whose maxima a snapshot carries.
 pub const BRICK: usize = 8;
@@ -29,6 +29,8 @@ pub struct Snapshot {
     pub velocity: Vec<[f16; 4]>,
     /// Largest values near each brick, for skipping what is empty.
     pub bricks: Bricks,
+    /// The solids as they stand.
+    pub solids: Vec<SolidPose>,
     /// What the last step said of itself.
     pub stats: StepStats,
 }
@@ -94,6 +96,7 @@ impl Snapshot {
             smoke: vec![[f16::ZERO; 4]; dims.cells()],
             velocity: Vec::new(),
             bricks: Bricks::empty(dims),
+            solids: Vec::new(),
             stats: StepStats::default(),
         }
     }
@@ -113,6 +116,8 @@ impl Snapshot {
         self.time = solver.stats().time;
         self.serial += 1;
         self.stats.clone_from(solver.stats());
+        self.solids.clear();
+        self.solids.extend_from_slice(solver.poses());
         solver.write_smoke(&mut self.smoke);
         self.velocity.clear();
         if with_velocity {

@@ -103,7 +103,10 @@ fn state(session: &Session, seen: Seen) -> State<'_> {
         view: match session.mode() {
             Mode::Smoke => "smoke",
             Mode::Velocity => "velocity",
+            Mode::Streamlines => "streamlines",
+            Mode::Speed => "speed",
             Mode::Vorticity => "vorticity",
+            Mode::Slice(_) => "slice",
         },
         panel: model.panel,
         help: model.help,

@@ -94,6 +94,7 @@ enum Command {
 pub fn run(args: &Args) -> Result<(), CliError> {
     let common = &args.common;
     log_to_stderr(common);
+    use_threads(common);
     if args.command.is_some() {
         args.view.refuse()?;
     }
@@ -105,6 +106,16 @@ pub fn run(args: &Args) -> Result<(), CliError> {
         Some(Command::Bench(bench)) => bench::run(bench, common),
         Some(Command::Scenes(scenes)) => scenes::run(scenes),
         Some(Command::Check(check)) => check::run(check, common),
+    }
+}
+
+/// What is drawn or measured outside the solver keeps to `--threads` as well.
+fn use_threads(common: &Common) {
+    if let [threads] = common.threads.as_slice() {
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(usize::from(*threads));
+        if let Err(error) = pool.build_global() {
+            tracing::debug!("the common threads are as many as they were: {error}");
+        }
     }
 }
 

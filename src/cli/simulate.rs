@@ -1,6 +1,6 @@
 //! `updraft simulate`: a scene to numbers.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::ValueEnum;
 
@@ -59,7 +59,7 @@ pub fn run(args: &SimulateArgs, common: &Common) -> Result<(), CliError> {
     for frame in 0..=args.frames.last {
         let advanced = run.advance(frame, |solver| Ok(tables.step(solver)?));
         tables.frame(run.solver())?;
-        advanced?;
+        advanced.map_err(|error| explain(error, frame, &args.out))?;
         if frame >= args.frames.first && args.format.contains(&Format::Npz) {
             write_fields(&folder, frame, &args.fields, run.solver())?;
         }
@@ -67,6 +67,17 @@ pub fn run(args: &SimulateArgs, common: &Common) -> Result<(), CliError> {
     }
     drop(progress);
     say(&format!("{}\n", args.out.display()))
+}
+
+/// What a run that was stopped leaves.
+fn explain(error: CliError, frame: u32, out: &Path) -> CliError {
+    match error {
+        CliError::Stopped(by) => {
+            let done = frame.saturating_sub(1);
+            CliError::Stopped(format!("{by}; {} holds the run up to frame {done}", out.display()))
+        }
+        other => other,
+    }
 }
 
 /// Every file that will be there in the end.

@@ -35,7 +35,7 @@ impl Apng {
     }
 
     fn header(aside: &Aside, clip: Clip) -> io::Result<png::Writer<BufWriter<File>>> {
-        let file = BufWriter::new(File::create(aside.path())?);
+        let file = BufWriter::new(File::create(aside.meanwhile())?);
         let mut encoder = png::Encoder::new(file, clip.size[0], clip.size[1]);
         encoder.set_color(png::ColorType::Rgb);
         encoder.set_depth(png::BitDepth::Eight);
@@ -131,7 +131,7 @@ fn command(aside: &Aside, clip: Clip) -> Command {
     let mut command = Command::new("ffmpeg");
     command.args(["-hide_banner", "-loglevel", "error", "-y", "-f", "rawvideo", "-pix_fmt", "rgb24"]);
     command.args(["-s", &format!("{width}x{height}"), "-framerate", &clip.frame_rate.to_string(), "-i", "-"]);
-    command.args(encoding(aside.path())).arg(aside.path());
+    command.args(encoding(aside.meanwhile())).arg(aside.meanwhile());
     command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::piped());
     detach(&mut command);
     command

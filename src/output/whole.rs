@@ -24,7 +24,7 @@ impl Aside {
     }
 
     /// Where to write meanwhile.
-    pub fn path(&self) -> &Path {
+    pub fn meanwhile(&self) -> &Path {
         &self.aside
     }
 
@@ -56,7 +56,7 @@ pub fn write(
     fill: impl FnOnce(&mut BufWriter<File>) -> io::Result<()>,
 ) -> Result<(), OutputError> {
     let aside = Aside::of(path);
-    fill_file(aside.path(), fill).map_err(|source| aside.error(source))?;
+    fill_file(aside.meanwhile(), fill).map_err(|source| aside.error(source))?;
     aside.keep()
 }
 
@@ -90,7 +90,7 @@ fn folder(path: &Path) -> PathBuf {
 fn try_folder(folder: &Path) -> io::Result<()> {
     fs::create_dir_all(folder)?;
     let probe = Aside::of(&folder.join("probe"));
-    File::create(probe.path()).map(drop)
+    File::create(probe.meanwhile()).map(drop)
 }
 
 #[cfg(test)]

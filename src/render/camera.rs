@@ -59,6 +59,12 @@ impl Axes {
         Ray { origin: self.eye, direction: along.normalize() }
     }
 
+    /// Length of the ray to `uv` for each metre into the picture.
+    pub fn slant(&self, uv: [f32; 2]) -> f32 {
+        let [x, y] = uv.map(|c| 2.0 * c - 1.0);
+        (1.0 + x * x * self.right.norm_squared() + y * y * self.up.norm_squared()).sqrt()
+    }
+
     /// The part of the picture that a box covers, as lower left and upper right in 0..1; all of it if the box
     /// reaches behind the eye, `None` if it is out of sight.
     pub fn window(&self, lo: [f32; 3], hi: [f32; 3]) -> Option<[[f32; 2]; 2]> {

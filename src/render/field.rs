@@ -34,7 +34,7 @@ pub(super) struct Field {
 impl Field {
     /// The field that `mode` shows, if it shows one and the snapshot has it.
     pub fn of(snapshot: &Snapshot, mode: Mode, dt: f32) -> Option<Self> {
-        if mode == Mode::Smoke || snapshot.velocity.is_empty() {
+        if !matches!(mode, Mode::Speed | Mode::Vorticity) || snapshot.velocity.is_empty() {
             return None;
         }
         let vorticity = mode == Mode::Vorticity;

@@ -26,6 +26,8 @@ use crate::grid::Dims;
 use crate::look::Look;
 use crate::snapshot::{BRICK, Snapshot};
 
+use super::solid::Solid;
+
 /// Depths larger than this are as dark.
 const OPAQUE: f32 = 1000.0;
 
@@ -40,6 +42,7 @@ pub struct LightVolume {
     /// towards the ground, and 0.
     pub texels: Vec<[f16; 4]>,
     scale: f32,
+    solids: Vec<Solid>,
     scratch: Scratch,
 }
 
@@ -48,6 +51,7 @@ pub struct LightVolume {
 struct Scratch {
     planes: Vec<f32>,
     density: Vec<f32>,
+    dense: Vec<f32>,
     sun: Vec<f32>,
     discs: Vec<Vec<f32>>,
     pass: [Vec<f32>; 2],
@@ -71,6 +75,7 @@ impl Default for LightVolume {
             spacing: [1.0; 3],
             texels: vec![[f16::ZERO; 4]],
             scale: Look::default().light_scale,
+            solids: Vec::new(),
             scratch: Scratch::default(),
         }
     }
@@ -99,8 +104,10 @@ impl LightVolume {
     /// The second half: the depths under a look, from the densities gathered last.
     pub fn cast(&mut self, look: &Look) {
         let (dims, spacing) = (self.nodes, self.spacing);
-        let Scratch { density, sun, discs, pass, coarse, beams, ambient, .. } = &mut self.scratch;
-        let fine = Nodes { dims, spacing, values: density };
+        let Scratch { density, dense, .. } = &mut self.scratch;
+        stand(&self.solids, dims, spacing, look.extinction, density, dense);
+        let Scratch { dense, sun, discs, pass, coarse, beams, ambient, .. } = &mut self.scratch;
+        let fine = Nodes { dims, spacing, values: dense };
         let half = node_dims(dims.array().map(|n| (n - 1).div_ceil(2)));
         let cast_sun = || gather_sun(fine, look, discs, sun);
         let cast_ambient = || {
@@ -111,6 +118,11 @@ impl LightVolume {
         };
         rayon::join(cast_sun, cast_ambient);
         write_texels(dims, &self.scratch.sun, half, &self.scratch.ambient, &mut self.texels);
+    }
+
+    /// What stands in the smoke, from the next [`LightVolume::cast`] on.
+    pub fn set_solids(&mut self, solids: &[Solid]) {
+        self.solids = solids.to_vec();
     }
 
     /// Nodes per cell and axis from the next [`LightVolume::gather`] on.
@@ -136,7 +148,7 @@ pub(super) fn unit(v: [f32; 3]) -> [f32; 3] {
 }
 
 /// The value at `at`, in units of the spacing from the first value, held at the border.
-pub(super) fn trilinear<const N: usize>(
+pub(in crate::render) fn trilinear<const N: usize>(
     dims: Dims,
     at: [f32; 3],
     value: impl Fn(usize) -> [f32; N],
@@ -506,6 +518,32 @@ fn on_disc(middle: [f32; 3], half_angle: f32) -> [[f32; 3]; 7] {
         let radius = if n == 0 { 0.0 } else { 0.756 * half_angle.tan() };
         (m + (u * cos + v * sin) * radius).normalize().into()
     })
+}
+
+/// The density with solids in it: opaque within a node or two, clear outside their surface.
+fn stand(
+    solids: &[Solid],
+    dims: Dims,
+    spacing: [f32; 3],
+    extinction: f32,
+    density: &[f32],
+    out: &mut Vec<f32>,
+) {
+    /// Optical depth of a solid from one node to the next.
+    const DEPTH: f32 = 12.0;
+    out.clear();
+    out.extend_from_slice(density);
+    let edge = spacing.iter().sum::<f32>() / 3.0;
+    let full = DEPTH / (edge * extinction.max(1e-6));
+    for solid in solids {
+        out.par_chunks_mut(dims.nx).enumerate().with_min_len(64).for_each(|(row, out)| {
+            let (y, z) = ((row % dims.ny) as f32 * spacing[1], (row / dims.ny) as f32 * spacing[2]);
+            for (i, out) in out.iter_mut().enumerate() {
+                let inside = -solid.distance([i as f32 * spacing[0], y, z]) / edge;
+                *out += full * inside.clamp(0.0, 1.0);
+            }
+        });
+    }
 }
 
 /// The edges of a cube: directions in which the sky is looked at.

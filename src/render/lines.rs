@@ -19,23 +19,26 @@ impl Line {
         Self { ends: [a, b], tints: [tint; 2] }
     }
 
-    /// The ends on a screen of `size` pixels, x to the right and y up; `None` if all of it is behind the eye.
-    fn on_screen(&self, clip_from_world: &Matrix4<f32>, size: [f32; 2]) -> Option<[[f32; 2]; 2]> {
+    /// The ends on a screen of `size` pixels, x to the right and y up, and how far into the picture; `None` if all
+    /// of it is behind the eye.
+    fn on_screen(&self, clip_from_world: &Matrix4<f32>, size: [f32; 2]) -> Option<[[f32; 3]; 2]> {
         let clip = self.ends.map(|end| clip_from_world * Point3::from(end).to_homogeneous());
         let [a, b] = [in_front(clip[0], clip[1])?, in_front(clip[1], clip[0])?];
-        Some([a, b].map(|p| [0, 1].map(|axis| (p[axis] / p.w * 0.5 + 0.5) * size[axis])))
+        let at = |p: &Vector4<f32>, axis: usize| (p[axis] / p.w * 0.5 + 0.5) * size[axis];
+        Some([a, b].map(|p| [at(&p, 0), at(&p, 1), p.w]))
     }
 
-    /// Calls `paint` with each pixel the line touches, rows counted from the bottom, and its colour there, alpha
-    /// lowered to how much of the pixel is covered. The twin of `line.vert` and `line.frag`.
+    /// Calls `paint` with each pixel the line touches, rows counted from the bottom, its colour there with alpha
+    /// lowered to how much of the pixel is covered, and how far into the picture it is. The twin of `line.vert` and `line.frag`.
     pub fn trace(
         &self,
         clip_from_world: &Matrix4<f32>,
+        width: f32,
         size: [u32; 2],
-        mut paint: impl FnMut([u32; 2], [f32; 4]),
+        mut paint: impl FnMut([u32; 2], [f32; 4], f32),
     ) {
         let Some([a, b]) = self.on_screen(clip_from_world, size.map(|n| n as f32)) else { return };
-        let reach = 0.5 * (WIDTH + 1.0);
+        let reach = 0.5 * (width + 1.0);
         let along = [b[0] - a[0], b[1] - a[1]];
         let squared = (along[0] * along[0] + along[1] * along[1]).max(1e-12);
         let range = |axis: usize| {
@@ -51,8 +54,9 @@ impl Line {
                     let tint: [f32; 4] = std::array::from_fn(|c| {
                         self.tints[0][c] + (self.tints[1][c] - self.tints[0][c]) * share
                     });
-                    let edge = 1.0 - smoothstep((WIDTH - 1.0) / (WIDTH + 1.0), 1.0, off);
-                    paint([x, y], [tint[0], tint[1], tint[2], tint[3] * edge]);
+                    let edge = 1.0 - smoothstep((width - 1.0) / (width + 1.0), 1.0, off);
+                    let depth = 1.0 / (1.0 / a[2] + (1.0 / b[2] - 1.0 / a[2]) * share);
+                    paint([x, y], [tint[0], tint[1], tint[2], tint[3] * edge], depth);
                 }
             }
         }

@@ -23,6 +23,8 @@ pub(super) struct Smoke<'a> {
     pub smoke: &'a Volume,
     pub light: &'a Volume,
     pub medium: &'a Medium,
+    /// Extinction along the ray for each unit of density \[1/m\].
+    pub extinction: f32,
     /// Length of a step \[m\].
     pub dt: f32,
     /// Step over bricks in which nothing is.
@@ -88,7 +90,7 @@ impl Smoke<'_> {
     fn step(&self, out: &mut Marched, p: [f32; 3], length: f32, phase: &[f32; super::medium::OCTAVES]) {
         let [r, g, b, heat] = self.sample(p);
         let density = r + g + b;
-        let passes = (-self.medium.extinction * density * length).exp();
+        let passes = (-self.extinction * density * length).exp();
         let [sun, sky, ground, _] = self.light.sample(p);
         let light = self.medium.scattered(self.medium.albedo([r, g, b]), [sun, sky, ground], phase);
         let glow = self.medium.glowing(heat);

@@ -22,14 +22,18 @@ mod bricks;
 pub mod camera;
 pub mod colormap;
 mod field;
+mod flow;
 pub mod light;
 mod lines;
 mod march;
 pub mod medium;
 pub mod noise;
 pub mod oracle;
+pub mod pace;
 pub mod procedural;
 mod scene;
+mod slice;
+pub mod solid;
 pub mod tone;
 mod volume;
 
@@ -37,7 +41,10 @@ mod volume;
 mod gl;
 
 #[cfg(feature = "viewer")]
-pub use gl::{Offscreen, Renderer};
+pub use gl::{Offscreen, Renderer, Timing, measure};
+
+pub use slice::{Quantity, Ranges, Slice};
+pub use solid::{Shape, Solid};
 
 use thiserror::Error;
 
@@ -98,10 +105,37 @@ pub enum Mode {
     /// The smoke, lit.
     #[default]
     Smoke,
-    /// Speed as a glowing volume with arrows; needs a snapshot with velocity.
+    /// The smoke with arrows along the flow; needs a snapshot with velocity, as do those below.
     Velocity,
-    /// Vorticity magnitude as a glowing volume; needs a snapshot with velocity.
+    /// The smoke with streamlines.
+    Streamlines,
+    /// Speed as a glowing volume.
+    Speed,
+    /// Vorticity magnitude as a glowing volume.
     Vorticity,
+    /// A plane in the colours of one quantity, with a legend.
+    Slice(Slice),
+}
+
+impl Mode {
+    /// Whether the smoke itself is drawn.
+    fn shows_smoke(self) -> bool {
+        matches!(self, Self::Smoke | Self::Velocity | Self::Streamlines)
+    }
+
+    /// Share of the extinction that is drawn: smoke around lines is thin enough to see them.
+    fn smoke_share(self) -> f32 {
+        if self == Self::Smoke { 1.0 } else { 0.12 }
+    }
+
+    /// Whether it can be drawn only from a snapshot with velocity.
+    pub fn needs_velocity(self) -> bool {
+        match self {
+            Self::Smoke => false,
+            Self::Slice(slice) => slice.quantity.needs_velocity(),
+            _ => true,
+        }
+    }
 }
 
 /// How much work goes into a picture. None of it changes what the picture shows.

@@ -1,12 +1,15 @@
-//! What stands behind and beneath the smoke: background and floor, with the smoke's shadow on it.
+//! What stands in, behind and beneath the smoke: solids and the floor, with the smoke's shadow on them, and the
+//! background.
 //! `shaders/scene.frag` is the same.
 
+use super::Cursor;
 use super::camera::{Ray, away_from_zero, box_span};
 use super::lines::smoothstep;
 use super::medium::Medium;
 use super::volume::Volume;
-use super::{Cursor, View};
 use crate::look::Look;
+
+use super::solid::{self, Meeting, Solid};
 
 /// Where a ray ends.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -19,13 +22,16 @@ pub(super) struct Behind {
     pub reach: f32,
 }
 
-/// The floor of a box, under a light.
-pub(super) struct Floor<'a> {
+/// The floor of a box and the solids in it, under a light.
+pub(super) struct Scenery<'a> {
     pub extent: [f32; 3],
     pub light: &'a Volume,
     pub medium: &'a Medium,
     pub albedo: Option<[f32; 3]>,
     pub cursor: Option<Cursor>,
+    pub solids: &'a [Solid],
+    /// Distance between the nodes of the light volume \[m\].
+    pub spacing: [f32; 3],
 }
 
 const FAR: f32 = 1e6;
@@ -36,12 +42,32 @@ pub(super) fn background(look: &Look, v: f32) -> [f32; 3] {
     std::array::from_fn(|c| bottom[c] + (top[c] - bottom[c]) * v)
 }
 
-impl<'a> Floor<'a> {
-    pub fn new(view: &View, extent: [f32; 3], light: &'a Volume, medium: &'a Medium) -> Self {
-        Self { extent, light, medium, albedo: view.look.floor, cursor: view.cursor }
+impl Scenery<'_> {
+    /// Where `ray` ends.
+    pub fn behind(&self, ray: &Ray) -> Behind {
+        let behind = self.floor(ray);
+        match solid::nearest(self.solids, ray) {
+            Some(meeting) if meeting.t < behind.reach => self.solid(ray, &meeting),
+            _ => behind,
+        }
     }
 
-    pub fn behind(&self, ray: &Ray) -> Behind {
+    /// A solid's surface, lit as if from just outside: the light volume is dark within.
+    fn solid(&self, ray: &Ray, meeting: &Meeting) -> Behind {
+        let (m, n) = (self.medium, meeting.normal);
+        let p = ray.at(meeting.t);
+        let outside = std::array::from_fn(|a| p[a] + 1.5 * n[a] * self.spacing[a]);
+        let clear = self.light.sample(outside).map(|depth| (-depth).exp());
+        let cosine = (0..3).map(|a| n[a] * m.sun_direction[a]).sum::<f32>().max(0.0);
+        let up = 0.5 + n[1] / 3.0;
+        let radiance = std::array::from_fn(|c| {
+            let direct = m.sun[c] * cosine * clear[0] / std::f32::consts::PI;
+            meeting.albedo[c] * (direct + m.sky[c] * up * clear[1] + m.ground[c] * (1.0 - up) * clear[2])
+        });
+        Behind { radiance, clear: 0.0, reach: meeting.t }
+    }
+
+    fn floor(&self, ray: &Ray) -> Behind {
         let nothing = Behind { radiance: [0.0; 3], clear: 1.0, reach: FAR };
         let Some(albedo) = self.albedo else { return nothing };
         let t = -ray.origin.y / away_from_zero(ray.direction.y);

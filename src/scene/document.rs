@@ -9,8 +9,8 @@ use serde::de::{Deserializer, MapAccess, Visitor};
 use toml::Spanned;
 
 use super::value::{
-    AboveZero, Angle, Any, Color, Cosine, Courant, FromZero, Instant, List, Number, Sampling, Share, Stops,
-    Whole,
+    AboveZero, Angle, Any, Color, Cosine, Courant, Disc, FromZero, Half, Instant, List, Number, Sampling,
+    Share, Stops, Tolerance, Whole,
 };
 use crate::field::Field;
 
@@ -29,6 +29,7 @@ pub struct Document {
     pub fluid: Fluid,
     pub smoke: Smokes,
     pub source: Option<Vec<Source>>,
+    pub solid: Vec<Solid>,
     pub solver: SolverTable,
     pub initial: Initial,
     pub probe: Vec<Probe>,
@@ -113,10 +114,61 @@ pub struct Emit {
     pub heat: Option<Number<Any>>,
 }
 
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Solid {
+    pub shape: Spanned<SolidShape>,
+    pub position: Option<Vector>,
+    pub rotation: Option<Vector>,
+    pub scale: Option<Number<AboveZero>>,
+    pub keyframes: Option<Spanned<Vec<Keyframe>>>,
+    pub slip: Option<Slip>,
+}
+
+/// An instant \[s\] and a position \[m\].
+pub type Keyframe = (Number<Any>, Vector);
+
+#[derive(Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum SolidShape {
+    Sphere(Ball),
+    Box(Block),
+    Cylinder(Drum),
+    Mesh(Spanned<String>),
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Ball {
+    pub radius: Number<AboveZero>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Block {
+    pub size: List<Number<AboveZero>, 3>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Drum {
+    pub radius: Number<AboveZero>,
+    pub height: Number<AboveZero>,
+}
+
+#[derive(Clone, Copy, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Slip {
+    Free,
+    None,
+}
+
 #[derive(Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct SolverTable {
     pub advection: Option<Advection>,
+    pub projection: Option<Spanned<Projection>>,
+    pub tolerance: Option<Number<Tolerance>>,
     pub threads: Option<Whole<0, 1024>>,
     pub memory_limit: Option<Number<AboveZero>>,
 }
@@ -167,6 +219,15 @@ pub enum Advection {
     Cubic,
 }
 
+#[derive(Clone, Copy, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Projection {
+    Auto,
+    Direct,
+    Multigrid,
+    GaussSeidel,
+}
+
 #[derive(Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Render {
@@ -196,6 +257,16 @@ pub struct Medium {
     pub scattering: Option<Scattering>,
     pub paths: Option<Whole<1, 1_000_000>>,
     pub glow: Option<Number<FromZero>>,
+    pub glow_heat: Option<Number<AboveZero>>,
+    pub fade: Option<Number<Half>>,
+    pub second_lobe: Lobe,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Lobe {
+    pub anisotropy: Option<Number<Cosine>>,
+    pub share: Option<Number<Share>>,
 }
 
 #[derive(Clone, Copy, Deserialize)]
@@ -210,6 +281,7 @@ pub enum Scattering {
 #[serde(deny_unknown_fields, default)]
 pub struct Lights {
     pub direction: Option<Spanned<Vector>>,
+    pub size: Option<Number<Disc>>,
     pub sun: Option<Light>,
     pub sky: Option<Light>,
     pub ground: Option<Light>,

@@ -7,9 +7,9 @@ use crate::solver::{Config, Solver};
 /// Snapshots that are on their way to the picture at once.
 const SNAPSHOTS: u64 = 3;
 
-/// Bytes that a run of `config` takes: the solver, and snapshots of four half floats a cell.
-pub fn estimate(config: &Config) -> u64 {
-    Solver::memory(config) + SNAPSHOTS * 4 * size_of::<f16>() as u64 * config.dims.cells() as u64
+/// Bytes that a run of `config` takes, with or without solids: the solver, and snapshots of four half floats a cell.
+pub fn estimate(config: &Config, solids: bool) -> u64 {
+    Solver::memory(config, solids) + SNAPSHOTS * 4 * size_of::<f16>() as u64 * config.dims.cells() as u64
 }
 
 /// The limit where a scene sets none: three quarters of the machine's memory.

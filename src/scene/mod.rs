@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use crate::look::{Camera, Look};
 use crate::probe::Probe;
-use crate::solver::{Config, Params, Solver, SolverError, Source};
+use crate::solver::{Config, Params, Solid, Solver, SolverError, Source};
 
 pub mod builtin;
 mod document;
@@ -13,6 +13,7 @@ mod initial;
 pub mod memory;
 mod probes;
 mod resolve;
+mod solids;
 mod text;
 mod value;
 
@@ -30,6 +31,8 @@ pub struct Scene {
     pub params: Params,
     /// What gives off smoke and heat.
     pub sources: Vec<Source>,
+    /// Bodies in the flow.
+    pub solids: Vec<Solid>,
     /// How time is cut into frames.
     pub time: Time,
     /// Everything that decides the look.
@@ -97,7 +100,7 @@ impl Scene {
 
     /// An estimate of the memory that a run takes, in bytes.
     pub fn memory(&self) -> u64 {
-        memory::estimate(&self.config)
+        memory::estimate(&self.config, !self.solids.is_empty())
     }
 
     /// Size of the box \[m\].
@@ -108,6 +111,9 @@ impl Scene {
     /// A solver at the start of this scene.
     pub fn solver(&self) -> Result<Solver, SolverError> {
         let mut solver = Solver::new(self.config.clone(), self.params.clone(), self.sources.clone())?;
+        if !self.solids.is_empty() {
+            solver.set_solids(self.solids.clone())?;
+        }
         if let Some(path) = &self.initial {
             initial::fill(&mut solver, path).map_err(|error| SolverError::Invalid(error.to_string()))?;
         }

@@ -10,10 +10,12 @@ use super::error::Problem;
 use super::memory;
 use super::text::Text;
 use super::value::Number;
-use super::{Scene, Time, initial, probes};
+use super::{Scene, Time, initial, probes, solids};
 use crate::grid::Dims;
 use crate::look::{Camera, Look, Scattering};
-use crate::solver::{Advection, Ambient, Config, Inflow, Params, Side, Smoke, Source, TimeControl};
+use crate::solver::{
+    Advection, Ambient, Config, Inflow, Params, Projection, Side, Smoke, Source, TOLERANCE, TimeControl,
+};
 
 type Result<T> = std::result::Result<T, Box<Problem>>;
 
@@ -43,6 +45,7 @@ pub fn scene(name: String, text: &Text, folder: &Path) -> Result<Scene> {
         look: look(&doc, text)?,
         camera: camera(&doc.render.camera, text, extent, size)?,
         size,
+        solids: solids::resolve(&doc, text, folder, extent, config.projection)?,
         initial: initial::check(&doc.initial, text, folder, dims)?,
         probes: probes::resolve(&doc.probe, text, extent)?,
         config,
@@ -67,16 +70,18 @@ fn config(doc: &Document, text: &Text) -> Result<Config> {
         sides: sides.map(|axis| axis.map(|(side, _)| side)),
         held: sides.map(|axis| axis.map(|(_, held)| held)),
         advection: advection(&doc.solver),
+        projection: projection(&doc.solver),
+        tolerance: doc.solver.tolerance.map_or(TOLERANCE, Number::get),
         time: time_control(&doc.time, text)?,
         threads: doc.solver.threads.map_or(0, |n| n.get() as usize),
     };
     let limit = doc.solver.memory_limit.map_or_else(memory::default_limit, |gib| gigabytes(gib.get()));
-    check_memory(&config, limit).map_err(|message| text.problem(span, message))?;
+    check_memory(&config, !doc.solid.is_empty(), limit).map_err(|message| text.problem(span, message))?;
     Ok(config)
 }
 
-fn check_memory(config: &Config, limit: u64) -> std::result::Result<(), String> {
-    let bytes = memory::estimate(config);
+fn check_memory(config: &Config, solids: bool, limit: u64) -> std::result::Result<(), String> {
+    let bytes = memory::estimate(config, solids);
     if bytes <= limit {
         return Ok(());
     }
@@ -153,6 +158,18 @@ fn advection(solver: &document::SolverTable) -> Advection {
         Some(document::Advection::SemiLagrangian) => Advection::SemiLagrangian,
         Some(document::Advection::Maccormack) => Advection::MacCormack,
         Some(document::Advection::Cubic) => Advection::Cubic,
+    }
+}
+
+/// Sweeps of the Gauss–Seidel projection, as many as Stam takes.
+const SWEEPS: u32 = 20;
+
+fn projection(solver: &document::SolverTable) -> Projection {
+    match solver.projection.as_ref().map(Spanned::get_ref) {
+        None | Some(document::Projection::Auto) => Projection::Auto,
+        Some(document::Projection::Direct) => Projection::Direct,
+        Some(document::Projection::Multigrid) => Projection::Multigrid,
+        Some(document::Projection::GaussSeidel) => Projection::GaussSeidel { sweeps: SWEEPS },
     }
 }
 
@@ -314,6 +331,10 @@ fn set_medium(look: &mut Look, read: &document::Medium) {
     set(&mut look.extinction, read.extinction);
     set(&mut look.anisotropy, read.anisotropy);
     set(&mut look.glow, read.glow);
+    set(&mut look.glow_heat, read.glow_heat);
+    set(&mut look.fade, read.fade);
+    set(&mut look.second_lobe[0], read.second_lobe.anisotropy);
+    set(&mut look.second_lobe[1], read.second_lobe.share);
     set(&mut look.paths, read.paths.map(|paths| paths.get() as u32));
     look.scattering = match read.scattering {
         None => look.scattering,
@@ -324,6 +345,7 @@ fn set_medium(look: &mut Look, read: &document::Medium) {
 }
 
 fn set_light(look: &mut Look, read: &document::Lights, text: &Text) -> Result<()> {
+    set(&mut look.sun_size, read.size);
     set(&mut look.sun, read.sun.map(|c| c.0));
     set(&mut look.sky, read.sky.map(|c| c.0));
     set(&mut look.ground, read.ground.map(|c| c.0));

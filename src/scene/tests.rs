@@ -66,6 +66,7 @@ fn every_key_is_documented() {
         "render",
         "render.background",
         "render.medium",
+        "render.medium.second_lobe",
         "render.light",
         "render.camera",
         "domain.walls",
@@ -110,6 +111,10 @@ fn every_number_acts() {
         "domain.walls.x_min={ no-slip = { velocity = [0, 1, 0], temperature = 5 } }",
         "domain.walls.x_min={ inflow = { velocity = [1, 0, 0], green = 1 } }",
         "render.medium.paths=8",
+        "render.medium.fade=0.1",
+        "render.medium.second_lobe={ anisotropy = -0.3, share = 0.2 }",
+        "render.medium.glow_heat=50",
+        "render.light.size=3",
         "render.medium.scattering=traced",
         "smoke.red.buoyancy=-1",
         "smoke.green.dissipation=1",
@@ -203,7 +208,7 @@ fn what_cannot_be_simulated_is_refused_where_it_stands() {
             "s.toml:2:9: domain.walls: x_min is periodic and x_max is not",
         ),
         (
-            "[domain]\nwalls = { x = { kind = 'no-slip', velocity = [1, 0, 0] } }",
+            "[domain]\nwalls = { x = { no-slip = { velocity = [1, 0, 0] } } }",
             "x_min cannot move across itself",
         ),
         ("[domain]\nwalls = { x = { open = { temperature = 1 } } }", "unknown key `temperature`"),
@@ -227,6 +232,25 @@ fn what_cannot_be_simulated_is_refused_where_it_stands() {
         ),
         ("[[probe]]\nname = 'a'\nfields = ['u']\nat = { plane = { x = 0, y = 0 } }", "one of them"),
         ("[[probe]]\nname = 'a'\nfields = ['u']\nat = { plane = { x = 9 } }", "misses the box"),
+        ("[[solid]]\nposition = [0, 0, 0]", "missing field `shape`"),
+        ("[[solid]]\nshape = { sphere = { radius = 0 } }", "s.toml:2:31: "),
+        ("[[solid]]\nshape = { ball = { radius = 1 } }", "unknown value `ball`"),
+        (
+            "[[solid]]\nshape = { sphere = { radius = 0.1 } }\nposition = [9, 0, 0]",
+            "s.toml:2:9: solid: it stays outside",
+        ),
+        (
+            "[[solid]]\nshape = { sphere = { radius = 0.1 } }\nkeyframes = [[1, [0, 0, 0]], [1, [1, 0, 0]]]",
+            "s.toml:3:13: solid.keyframes: 1 s comes after 1 s",
+        ),
+        (
+            "[[solid]]\nshape = { mesh = 'gone.obj' }",
+            "s.toml:2:18: solid.shape.mesh: cannot read the mesh gone.obj",
+        ),
+        (
+            "[solver]\nprojection = 'direct'\n[[solid]]\nshape = { sphere = { radius = 0.1 } }",
+            "s.toml:2:14: solver.projection: `direct` knows no solids",
+        ),
         ("[smoke.red]\ncolor = [2, 0, 0]", "2 is not a number from 0 to 1"),
     ];
     for (text, wanted) in cases {
@@ -352,4 +376,25 @@ proptest::proptest! {
         let _ = Scene::parse_with("s", &text, std::slice::from_ref(&set));
         let _ = Scene::parse_with("s", include_str!("../../scenes/plume.toml"), &[set]);
     }
+}
+
+#[test]
+fn solids_are_read() {
+    use crate::solver::{Projection, Shape, Slip, Solid};
+    let scene = with(
+        "[solver]\nprojection = 'gauss-seidel'\ntolerance = 1e-3\n\
+         [[solid]]\nshape = { box = { size = [0.1, 0.2, 0.3] } }\nrotation = [0, 90, 0]\nslip = 'none'\n\
+         [[solid]]\nshape = { cylinder = { radius = 0.1, height = 0.4 } }\nscale = 2\n\
+         keyframes = [[0, [0.1, 0.2, 0.3]], [1.5, [0.4, 0.2, 0.3]]]",
+        &[],
+    );
+    assert_eq!(scene.config.projection, Projection::GaussSeidel { sweeps: 20 });
+    assert_eq!(scene.config.tolerance, 1e-3);
+    let [block, drum] = scene.solids.as_slice() else { panic!("{:?}", scene.solids) };
+    assert_eq!(block.shape, Shape::Box { size: [0.1, 0.2, 0.3] });
+    assert_eq!((block.rotation, block.slip), (Solid::turn([0.0, 90.0, 0.0]), Slip::None));
+    assert_eq!(block.position, scene.extent().map(|x| 0.5 * x));
+    assert_eq!((drum.scale, drum.keyframes.len()), (2.0, 2));
+    assert!(scene.memory() > with("", &[]).memory(), "multigrid takes memory");
+    assert_eq!(scene.solver().unwrap().poses().len(), 2);
 }

@@ -38,6 +38,10 @@ rules! {
     FromZero: "a number from 0 to 1e6", |x| (0.0..=1e6).contains(&x);
     /// A part of a whole.
     Share: "a number from 0 to 1", |x| (0.0..=1.0).contains(&x);
+    /// At most a half.
+    Half: "a number from 0 to 0.5", |x| (0.0..=0.5).contains(&x);
+    /// An angle across the sun in degrees.
+    Disc: "an angle from 0 to 90 degrees", |x| (0.0..=90.0).contains(&x);
     /// The mean cosine of a phase function.
     Cosine: "a number from -0.95 to 0.95", |x| x.abs() <= 0.95;
     /// A vertical field of view in degrees.
@@ -48,6 +52,8 @@ rules! {
     Instant: "a time of 0 or later, or inf", |x| x >= 0.0;
     /// Cells crossed in one substep.
     Courant: "a number from 0.1 to 100", |x| (0.1..=100.0).contains(&x);
+    /// What an iteration may leave.
+    Tolerance: "a number from 1e-6 to 0.1", |x| (1e-6..=0.1).contains(&x);
     /// Samples per cell edge.
     Sampling: "a number from 0.1 to 16", |x| (0.1..=16.0).contains(&x);
 }

@@ -8,7 +8,7 @@
 //! A field holds N values side by side at each point: one for a velocity component, four for the scalars.
 
 use super::sides::Reach;
-use super::simd::{dispatch, fma};
+use super::simd::{dispatch, fma, greatest, least};
 use super::trace::{Feet, RUN, linear, locate};
 
 /// One row of values to be carried: where it starts, and how far each value has come.
@@ -156,7 +156,7 @@ fn correct_kernel<const FMA: bool, const N: usize>(
         let (low, high) = bounds::<N>(field, foot, reach);
         for c in 0..N {
             let corrected = carried[t][c] + 0.5 * (before[t][c] - out[t][c]);
-            out[t][c] = corrected.max(low[c]).min(high[c]);
+            out[t][c] = least(greatest(corrected, low[c]), high[c]);
         }
     });
 }
@@ -169,8 +169,8 @@ fn bounds<const N: usize>(field: &[[f32; N]], at: usize, reach: &Reach) -> ([f32
         for y in [0, reach.row] {
             for value in &field[at + y + z..][..2] {
                 for c in 0..N {
-                    low[c] = low[c].min(value[c]);
-                    high[c] = high[c].max(value[c]);
+                    low[c] = least(value[c], low[c]);
+                    high[c] = greatest(value[c], high[c]);
                 }
             }
         }
@@ -213,8 +213,8 @@ fn cubic<const FMA: bool, const N: usize>(
             }
             if (1..3).contains(&z) && (1..3).contains(&y) {
                 for c in 0..N {
-                    low[c] = low[c].min(line[1][c]).min(line[2][c]);
-                    high[c] = high[c].max(line[1][c]).max(line[2][c]);
+                    low[c] = least(line[2][c], least(line[1][c], low[c]));
+                    high[c] = greatest(line[2][c], greatest(line[1][c], high[c]));
                 }
             }
         }
@@ -225,7 +225,7 @@ fn cubic<const FMA: bool, const N: usize>(
         for x in 0..4 {
             value = fma::<FMA>(wx[x], lines[x][c], value);
         }
-        out[c] = value.max(low[c]).min(high[c]);
+        out[c] = least(greatest(value, low[c]), high[c]);
     }
     out
 }
@@ -239,7 +239,7 @@ dispatch! {
 fn scale_row_kernel<const FMA: bool>(keep: &[f32; 4], limit: f32, row: &mut [[f32; 4]]) {
     for cell in row {
         for c in 0..4 {
-            cell[c] = (cell[c] * keep[c]).max(-limit).min(limit);
+            cell[c] = least(greatest(cell[c] * keep[c], -limit), limit);
         }
     }
 }

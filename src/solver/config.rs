@@ -42,6 +42,23 @@ pub enum Advection {
     Cubic,
 }
 
+/// How the divergence is removed from the flow.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Projection {
+    /// Directly in an empty box, by multigrid where solids stand in it.
+    #[default]
+    Auto,
+    /// Transforms and tridiagonal systems: exact, but only without solids.
+    Direct,
+    /// Conjugate gradients preconditioned by multigrid (McAdams, Sifakis & Teran 2010).
+    Multigrid,
+    /// Red-black Gauss–Seidel sweeps (Stam 2003 takes 20); leaves long waves of divergence in.
+    GaussSeidel {
+        /// Sweeps over all cells.
+        sweeps: u32,
+    },
+}
+
 /// How one of the three smoke colours behaves.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Smoke {
@@ -150,6 +167,9 @@ impl Default for TimeControl {
     }
 }
 
+/// Divergence an iterative projection leaves where a configuration does not say.
+pub const TOLERANCE: f32 = 1e-4;
+
 /// Everything fixed when a solver is built.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Config {
@@ -163,6 +183,10 @@ pub struct Config {
     pub held: [[Option<f32>; 2]; 3],
     /// How values are carried.
     pub advection: Advection,
+    /// How the divergence is removed.
+    pub projection: Projection,
+    /// Divergence that an iterative projection may leave: max |∇·u| h / max |u| \[-\].
+    pub tolerance: f32,
     /// How a step is cut into substeps.
     pub time: TimeControl,
     /// Threads to run on; 0 is one for each processor.
@@ -178,6 +202,8 @@ impl Config {
             sides: Sides::default(),
             held: Default::default(),
             advection: Advection::default(),
+            projection: Projection::default(),
+            tolerance: TOLERANCE,
             time: TimeControl::default(),
             threads: 0,
         }

@@ -10,7 +10,7 @@ use rayon::prelude::*;
 
 use super::project::Ends;
 use super::sides::Walls;
-use super::simd::dispatch;
+use super::simd::{dispatch, greatest, least};
 use super::sweep::PerThread;
 use crate::grid::{Dims, Faces, GHOST, Layout};
 
@@ -363,6 +363,6 @@ fn add_force_row_kernel<const FMA: bool>(
     let n = new.len();
     let (a, b, old) = (&a[..n], &b[..n], &old[..n]);
     for i in 0..n {
-        new[i] = (keep * old[i] + half_dt * (a[i] + b[i])).max(-limit).min(limit);
+        new[i] = least(greatest(keep * old[i] + half_dt * (a[i] + b[i]), -limit), limit);
     }
 }

@@ -1,6 +1,6 @@
 //! Numbers of the whole box: largest speed, divergence, energy, and what it holds.
 
-use super::simd::dispatch;
+use super::simd::{dispatch, greatest};
 use super::sweep;
 use crate::grid::{Faces, Layout};
 
@@ -53,24 +53,25 @@ fn flow_row_kernel<const FMA: bool>(u: &[f32], v: [&[f32]; 2], w: [&[f32]; 2], o
     let n = u.len() - 1;
     let (v, w) = (v.map(|v| &v[..n]), w.map(|w| &w[..n]));
     let (mut speed, mut divergence, mut energy) = ([0.0f32; L], [0.0f32; L], [0.0f32; L]);
-    let mut cell = |i: usize, l: usize| {
-        let (u0, u1, v0, v1, w0, w1) = (u[i], u[i + 1], v[0][i], v[1][i], w[0][i], w[1][i]);
-        let fastest = u0.abs().max(u1.abs()).max(v0.abs()).max(v1.abs()).max(w0.abs()).max(w1.abs());
-        speed[l] = speed[l].max(fastest);
-        divergence[l] = divergence[l].max(((u1 - u0) + (v1 - v0) + (w1 - w0)).abs());
-        energy[l] += 0.25 * ((u0 * u0 + u1 * u1) + (v0 * v0 + v1 * v1) + (w0 * w0 + w1 * w1));
-    };
-    let whole = n - n % L;
-    for i in (0..whole).step_by(L) {
-        for l in 0..L {
-            cell(i + l, l);
+    for from in (0..n).step_by(L) {
+        let run = L.min(n - from);
+        let (u0, u1) = (&u[from..][..run], &u[from + 1..][..run]);
+        let ([v0, v1], [w0, w1]) = (v.map(|v| &v[from..][..run]), w.map(|w| &w[from..][..run]));
+        for l in 0..run {
+            let x = greatest(u0[l].abs(), u1[l].abs());
+            let y = greatest(v0[l].abs(), v1[l].abs());
+            let z = greatest(w0[l].abs(), w1[l].abs());
+            speed[l] = greatest(greatest(x, y), greatest(z, speed[l]));
+            let sum = (u1[l] - u0[l]) + (v1[l] - v0[l]) + (w1[l] - w0[l]);
+            divergence[l] = greatest(sum.abs(), divergence[l]);
+            let squares = (u0[l] * u0[l] + u1[l] * u1[l]) + (v0[l] * v0[l] + v1[l] * v1[l]);
+            energy[l] += 0.25 * (squares + (w0[l] * w0[l] + w1[l] * w1[l]));
         }
     }
-    for i in whole..n {
-        cell(i, i - whole);
+    *out = [0.0; 3];
+    for l in 0..L {
+        *out = [greatest(speed[l], out[0]), greatest(divergence[l], out[1]), out[2] + energy[l]];
     }
-    let max = |x: [f32; L]| x.into_iter().fold(0.0, f32::max);
-    *out = [max(speed), max(divergence), energy.into_iter().sum()];
 }
 
 /// Σ over cells of red, green, blue and temperature.

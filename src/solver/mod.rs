@@ -11,12 +11,17 @@ mod measure;
 mod project;
 mod sides;
 mod simd;
+mod solids;
 mod sources;
 mod stats;
 mod step;
 mod sweep;
 mod trace;
 
-pub use config::{Advection, Ambient, Config, Dab, Inflow, Params, Side, Sides, Smoke, Source, TimeControl};
+pub use config::{
+    Advection, Ambient, Config, Dab, Inflow, Params, Projection, Side, Sides, Smoke, Source, TOLERANCE,
+    TimeControl,
+};
+pub use solids::{Mesh, MeshError, Shape, Slip, Solid, SolidPose};
 pub use stats::{Stage, StepStats};
 pub use step::{SCALAR_LIMIT, SPEED_LIMIT, Solver, SolverError};

@@ -69,6 +69,21 @@ impl Walls {
         })
     }
 
+    /// Axes that close on themselves.
+    pub fn periodic(&self) -> [bool; 3] {
+        self.sides.map(|[low, _]| low == Side::Periodic)
+    }
+
+    /// Whether no air enters or leaves the box.
+    pub fn are_sealed(&self) -> bool {
+        self.sides.iter().flatten().all(|side| !matches!(side, Side::Open | Side::Inflow(_)))
+    }
+
+    /// Sides that are walls.
+    pub fn solid_sides(&self) -> [[bool; 2]; 3] {
+        self.sides.map(|ends| ends.map(|side| matches!(side, Side::Closed | Side::NoSlip(_))))
+    }
+
     /// The faces of `component` along its own axis that the flow decides, as a half-open range: without those on a
     /// wall.
     pub fn free_faces(&self, component: usize) -> [isize; 2] {

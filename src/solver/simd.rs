@@ -55,6 +55,18 @@ pub fn fma<const FMA: bool>(a: f32, b: f32, c: f32) -> f32 {
     if FMA || cfg!(target_arch = "aarch64") { a.mul_add(b, c) } else { a * b + c }
 }
 
+/// The lesser of two; `bound` where `x` is not a number. One instruction, where `f32::min` is three.
+#[inline(always)]
+pub fn least(x: f32, bound: f32) -> f32 {
+    if x < bound { x } else { bound }
+}
+
+/// The greater of two; `bound` where `x` is not a number.
+#[inline(always)]
+pub fn greatest(x: f32, bound: f32) -> f32 {
+    if x > bound { x } else { bound }
+}
+
 /// `dispatch!(fn name(args) = kernel);` defines `name`, which runs `kernel::<FMA>` compiled for the best
 /// instruction set of the machine. The kernel must be `#[inline(always)]`.
 macro_rules! dispatch {

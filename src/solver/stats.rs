@@ -63,6 +63,10 @@ pub struct StepStats {
     pub divergence_before: f32,
     /// The same after it.
     pub divergence_after: f32,
+    /// Iterations of the last projection; 0 for a direct one.
+    pub iterations: u32,
+    /// Residual it left, |r| / |b| in the 2-norm \[-\]; 0 for a direct one.
+    pub residual: f32,
     /// Integral over the box of red, green and blue \[m³\].
     pub mass: [f64; 3],
     /// Integral over the box of the temperature excess \[K m³\].

@@ -12,11 +12,13 @@ use thiserror::Error;
 use super::advect::{self, Interpolation, Row};
 use super::forces::{self, Forces};
 use super::measure::{self, Flow};
-use super::project::Spectral;
+use super::project::{Cuts, Projector};
 use super::sides::Walls;
+use super::solids::Obstacles;
 use super::sweep::{self, PerThread};
 use super::{
-    Advection, Ambient, Config, Dab, Params, Side, Source, Stage, StepStats, diffuse, sources, trace,
+    Advection, Ambient, Config, Dab, Params, Projection, Side, Solid, SolidPose, Source, Stage, StepStats,
+    diffuse, sources, trace,
 };
 use crate::grid::{Dims, Faces, GHOST, Layout};
 
@@ -68,7 +70,9 @@ struct Fields {
     back: [Vec<f32>; 3],
     /// Distance it is about to go, and the first pass's results: only for MacCormack.
     forth: Option<Box<Correction>>,
-    spectral: Spectral,
+    projector: Projector,
+    /// Solids, if there are any.
+    obstacles: Option<Obstacles>,
     forces: PerThread<forces::Scratch>,
     diffusion: PerThread<diffuse::Scratch>,
     flow: Vec<Flow>,
@@ -109,12 +113,14 @@ impl Solver {
         Ok(Self { config, params, sources, pool: Arc::new(pool), fields, stats: StepStats::default() })
     }
 
-    /// Bytes a solver of `config` takes while it runs, scratch of the threads apart.
-    pub fn memory(config: &Config) -> u64 {
+    /// Bytes a solver of `config` takes while it runs, with or without solids; scratch of the threads apart.
+    pub fn memory(config: &Config, solids: bool) -> u64 {
         let layout = Layout::new(config.dims);
         let correction = if config.advection == Advection::MacCormack { 3 + 1 + 4 } else { 0 };
         let floats = 3 + 3 + 4 + 4 + 4 + 3 + correction;
-        (layout.size() * floats * size_of::<f32>() + Spectral::memory(config.dims)) as u64
+        (layout.size() * floats * size_of::<f32>() + Projector::memory(config.projection, solids, config.dims)
+            // Flags of the cells, at both ends of a step.
+            + if solids { 2 * layout.size() } else { 0 }) as u64
     }
 
     /// What it was built from.
@@ -177,9 +183,37 @@ impl Solver {
         let (fields, h, pool) = (&mut self.fields, self.config.h, self.pool.clone());
         pool.install(|| {
             fields.fill(h, velocity, scalars);
-            fields.settle();
         });
+        self.settle();
         self.measure();
+    }
+
+    /// The solids.
+    pub fn solids(&self) -> &[Solid] {
+        self.fields.obstacles.as_ref().map_or(&[], |obstacles| obstacles.solids())
+    }
+
+    /// How the solids stand now.
+    pub fn poses(&self) -> &[SolidPose] {
+        self.fields.obstacles.as_ref().map_or(&[], |obstacles| &obstacles.poses)
+    }
+
+    /// Puts other solids into the box, now. Smoke where they stand is pushed to the nearest air.
+    ///
+    /// # Errors
+    /// If a solid is impossible, or the projection is [`Projection::Direct`], which knows none.
+    pub fn set_solids(&mut self, solids: Vec<Solid>) -> Result<(), SolverError> {
+        if let Some(problem) = solids.iter().find_map(Solid::problem) {
+            return Err(SolverError::Invalid(problem));
+        }
+        if !solids.is_empty() && self.config.projection == Projection::Direct {
+            let text = "the direct projection knows no solids; set projection to auto or multigrid";
+            return Err(SolverError::Invalid(text.into()));
+        }
+        let Self { config, fields, pool, stats, .. } = self;
+        let (pool, time, dt) = (pool.clone(), stats.time, stats.dt);
+        pool.install(|| fields.set_solids(config, solids, time, dt, pool.current_num_threads()));
+        Ok(())
     }
 
     /// Adds one dab of the cursor now; no time passes.
@@ -189,6 +223,7 @@ impl Solver {
             let limits = [SCALAR_LIMIT, SPEED_LIMIT * h];
             sources::dab(fields.layout, h, dab, limits, &mut fields.scalars, &mut fields.velocity);
             fields.disturbed |= dab.push != [0.0; 3];
+            fields.empty_solids();
             fields.walls.fill_scalars(&mut fields.scalars, &fields.velocity);
         });
     }
@@ -200,6 +235,18 @@ impl Solver {
         fields.scalars.fill([0.0; 4]);
         fields.disturbed = false;
         self.stats = StepStats::default();
+        let pool = self.pool.clone();
+        pool.install(|| self.fields.move_solids(0.0, 0.0));
+    }
+
+    /// Removes the divergence of a velocity that was changed from outside.
+    fn settle(&mut self) {
+        let Self { config, fields, stats, pool, .. } = self;
+        pool.clone().install(|| {
+            let speed = fields.measure().speed;
+            fields.settle([config.tolerance, speed], stats);
+            stats.max_speed = fields.measure().speed;
+        });
     }
 
     /// Advances by `dt` seconds, in as many substeps as the flow needs. `cancel` is looked at between stages.
@@ -222,9 +269,8 @@ impl Solver {
 
     fn substeps(&mut self, dt: f32, cancel: &AtomicBool) -> Result<(), SolverError> {
         if self.fields.disturbed {
-            self.fields.settle();
-            self.stats.max_speed =
-                measure::flow(self.fields.layout, &self.fields.velocity, &mut self.fields.flow).speed;
+            self.fields.move_solids(self.stats.time, dt);
+            self.settle();
         }
         let mut left = dt;
         while left > 0.0 {
@@ -233,7 +279,8 @@ impl Solver {
                 .iter()
                 .filter_map(|s| s.velocity)
                 .flatten()
-                .fold(0.0, |a: f32, b| a.max(b.abs()));
+                .fold(0.0, |a: f32, b| a.max(b.abs()))
+                .max(self.fields.obstacles.as_ref().map_or(0.0, |o| o.speed(self.stats.time, left)));
             let crossed = left * self.stats.max_speed.max(driven) / self.config.h;
             let most = self.config.time.max_substeps.saturating_sub(self.stats.substeps).max(1);
             let parts = ((crossed / self.config.time.cfl).ceil() as u32).clamp(1, most);
@@ -251,11 +298,13 @@ impl Solver {
         let (h, time) = (config.h, stats.time);
         let mut clock = Clock { stats, cancel, began: Instant::now() };
 
+        let crossed = dt / h * clock.stats.max_speed;
         fields.trace(dt / h);
+        fields.move_solids(time + f64::from(dt), dt);
         fields.advect_velocity(config.advection);
         clock.lap(Stage::AdvectVelocity)?;
 
-        fields.advect_scalars(config.advection, &decay(params, dt));
+        fields.advect_scalars(config.advection, &decay(params, dt), crossed);
         clock.lap(Stage::AdvectScalars)?;
 
         fields.diffuse_scalars(params, dt / (h * h));
@@ -265,6 +314,7 @@ impl Solver {
         for source in sources.iter() {
             sources::emit(fields.layout, h, source, time, dt, SCALAR_LIMIT, &mut fields.scalars);
         }
+        fields.empty_solids();
         fields.walls.fill_scalars(&mut fields.scalars, &fields.velocity);
         clock.lap(Stage::Sources)?;
 
@@ -275,8 +325,8 @@ impl Solver {
         }
         clock.lap(Stage::Forces)?;
 
-        let before = measure::flow(fields.layout, &fields.velocity, &mut fields.flow);
-        fields.settle();
+        let before = fields.measure();
+        fields.settle([config.tolerance, before.speed], clock.stats);
         clock.lap(Stage::Project)?;
 
         self.stats.divergence_before = before.relative_divergence();
@@ -288,7 +338,7 @@ impl Solver {
 
     fn measure(&mut self) {
         let Self { config, fields, stats, .. } = self;
-        let flow = measure::flow(fields.layout, &fields.velocity, &mut fields.flow);
+        let flow = fields.measure();
         let held = measure::contents(fields.layout, &fields.scalars, &mut fields.sums);
         let volume = f64::from(config.h).powi(3);
         stats.max_speed = flow.speed;
@@ -397,7 +447,8 @@ impl Fields {
             centers: four(),
             back: faces(),
             forth: (config.advection == Advection::MacCormack).then(correction),
-            spectral: Spectral::new(layout, walls.ends(), threads),
+            projector: Projector::choose(config.projection, false, layout, walls.ends(), threads),
+            obstacles: None,
             forces: PerThread::new(threads, || forces::Scratch::new(layout.dims)),
             diffusion: PerThread::new(threads, || diffuse::Scratch::new(longest + 1)),
             flow: vec![Flow::default(); layout.dims.nz],
@@ -431,16 +482,69 @@ impl Fields {
                 row[i as usize + GHOST] = scalars(at.map(|x| x * h));
             }
         });
+        self.empty_solids();
         self.walls.fill_velocity(&mut self.velocity);
         self.walls.fill_scalars(&mut self.scalars, &self.velocity);
     }
 
-    /// Makes the velocity free of divergence, and its ghosts right.
-    fn settle(&mut self) {
-        self.walls.fill_velocity(&mut self.velocity);
-        self.spectral.project(&mut self.velocity);
-        self.walls.fill_velocity(&mut self.velocity);
+    /// Makes the velocity free of divergence to a tolerance (relative, and the speed it is relative to), and right at
+    /// walls, in solids and in the ghosts.
+    fn settle(&mut self, tolerance: [f32; 2], stats: &mut StepStats) {
+        let Self { walls, velocity, projector, obstacles, .. } = self;
+        walls.fill_velocity(velocity);
+        let mut none = Cuts::default();
+        let cuts = obstacles.as_mut().map_or(&mut none, |obstacles| &mut obstacles.voxels.cuts);
+        projector.project(velocity, cuts, tolerance, stats);
+        walls.fill_velocity(velocity);
+        if let Some(obstacles) = obstacles {
+            obstacles.extend(velocity);
+        }
         self.disturbed = false;
+    }
+
+    /// Numbers of the velocity; at faces that solids narrow, of its mean over the whole face.
+    fn measure(&mut self) -> Flow {
+        let Self { layout, velocity, obstacles, flow, .. } = self;
+        let Some(Obstacles { voxels, .. }) = obstacles else {
+            return measure::flow(*layout, velocity, flow);
+        };
+        voxels.cuts.exchange(velocity);
+        let measured = measure::flow(*layout, velocity, flow);
+        voxels.cuts.restore(velocity);
+        measured
+    }
+
+    fn set_solids(&mut self, config: &Config, solids: Vec<Solid>, time: f64, dt: f32, threads: usize) {
+        let Self { layout, walls, projector, obstacles, scalars, velocity, .. } = self;
+        if solids.is_empty() != obstacles.is_none() {
+            *projector =
+                Projector::choose(config.projection, !solids.is_empty(), *layout, walls.ends(), threads);
+        }
+        let new =
+            (!solids.is_empty()).then(|| Obstacles::new(walls, *layout, config.h, solids, [time, dt.into()]));
+        projector.set_cuts(new.as_ref().map_or(&Cuts::default(), |obstacles| &obstacles.voxels.cuts));
+        if let Some(obstacles) = &new {
+            obstacles.push_out(scalars);
+            walls.fill_scalars(scalars, velocity);
+        }
+        *obstacles = new;
+        self.disturbed = true;
+    }
+
+    /// Moves the solids to where they stand at `time`, from where they go on for `dt`.
+    fn move_solids(&mut self, time: f64, dt: f32) {
+        if let Some(obstacles) = &mut self.obstacles
+            && obstacles.advance(time, dt)
+        {
+            self.projector.set_cuts(&obstacles.voxels.cuts);
+        }
+    }
+
+    /// Takes out what has been put into solids.
+    fn empty_solids(&mut self) {
+        if let Some(obstacles) = &self.obstacles {
+            obstacles.empty(&mut self.scalars);
+        }
     }
 
     /// Back-traces over `steps` = Δt/h, and forward ones where the scheme needs them.
@@ -483,8 +587,10 @@ impl Fields {
     }
 
     /// Carries the four scalars, all along one trace, and lets them decay.
-    fn advect_scalars(&mut self, scheme: Advection, keep: &[f32; 4]) {
-        let Self { layout, walls, velocity, scalars, scalars_next, back, forth, .. } = self;
+    ///
+    /// `crossed`: cells that the fastest air crosses.
+    fn advect_scalars(&mut self, scheme: Advection, keep: &[f32; 4], crossed: f32) {
+        let Self { layout, walls, velocity, scalars, scalars_next, back, forth, obstacles, sums, .. } = self;
         let kind = interpolation(scheme);
         let reach = walls.reach(None);
         let n = layout.dims.nx;
@@ -501,7 +607,13 @@ impl Fields {
                 advect::scale_row(keep, SCALAR_LIMIT, out);
             }
         });
+        if let Some(obstacles) = obstacles {
+            obstacles.carry(&reach, back.each_ref().map(Vec::as_slice), crossed, scalars);
+        }
         if let Some(Correction { forward, scalars: once, .. }) = forth.as_deref_mut() {
+            if let Some(obstacles) = obstacles {
+                obstacles.put(&[1.0; 4], scalars_next);
+            }
             walls.fill_scalars(scalars_next, velocity);
             std::mem::swap(once, scalars_next);
             sweep::rows(*layout, scalars_next, inside, |j, k, out| {
@@ -511,6 +623,14 @@ impl Fields {
                 advect::correct_scalars(row_of(at, j, k), forth, &reach, [scalars, once], at, out);
                 advect::scale_row(keep, SCALAR_LIMIT, out);
             });
+        }
+        if let Some(obstacles) = obstacles {
+            obstacles.put(keep, scalars_next);
+            if obstacles.have_moved() && walls.are_sealed() {
+                let held = measure::contents(*layout, scalars, sums);
+                let kept = measure::contents(*layout, scalars_next, sums);
+                balance(*layout, [0, 1, 2, 3].map(|c| held[c] * f64::from(keep[c])), kept, scalars_next);
+            }
         }
         std::mem::swap(scalars, scalars_next);
     }
@@ -565,6 +685,24 @@ impl Fields {
     fn add_forces(&mut self, forces: &Forces) {
         let Self { layout, walls, carried, scalars, velocity, forces: scratch, .. } = self;
         forces::apply(*layout, walls, forces, carried, scalars, velocity, scratch);
+    }
+}
+
+/// The largest part of what a box holds that [`balance`] makes up for in one step.
+const IMBALANCE: f64 = 0.05;
+
+/// Scales the scalars so that the box holds what it should: what a moving solid and the traces around it have lost or
+/// gained is made up for everywhere (the accounting of West 2007, for the whole box at once). Sums that cancel, as of hot
+/// and cold air, are left alone.
+fn balance(layout: Layout, should: [f64; 4], holds: [f64; 4], scalars: &mut [[f32; 4]]) {
+    let factor = [0, 1, 2, 3].map(|c| match should[c] / holds[c] {
+        f if (f - 1.0).abs() < IMBALANCE => f as f32,
+        _ => 1.0,
+    });
+    if factor != [1.0; 4] {
+        scalars
+            .par_chunks_mut(layout.plane)
+            .for_each(|plane| advect::scale_row(&factor, SCALAR_LIMIT, plane));
     }
 }
 

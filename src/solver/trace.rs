@@ -5,7 +5,7 @@
 //! the mean displacement of the two cells they separate.
 
 use super::sides::Reach;
-use super::simd::{dispatch, fma};
+use super::simd::{dispatch, fma, greatest, least};
 use super::sweep;
 use crate::grid::{Faces, GHOST, Layout};
 
@@ -121,9 +121,11 @@ pub fn locate<const FMA: bool>(reach: &Reach, origin: [f32; 3], displacement: [&
 #[inline(always)]
 fn cell(reach: &Reach, axis: usize, x: f32) -> (u32, f32) {
     let x = x - reach.period[axis] * ((x - reach.low[axis]) * reach.per_period[axis]).floor();
-    let x = x.max(reach.low[axis]).min(reach.high[axis]);
-    let base = x.floor().min(reach.last[axis]);
-    ((base as i32 + GHOST as i32) as u32, x - base)
+    let x = least(greatest(x, reach.low[axis]), reach.high[axis]);
+    let base = least(x.floor(), reach.last[axis]);
+    // A whole number added to 2²³ stands in the last bits of the sum: a conversion that vectorises.
+    const SHIFT: f32 = 8_388_608.0;
+    ((base + (GHOST as f32 + SHIFT)).to_bits() - SHIFT.to_bits(), x - base)
 }
 
 /// Trilinear sample of N values at a time.

@@ -1,5 +1,7 @@
 //! What a pass reads, as one list of names and values.
 
+use std::borrow::Cow;
+
 use glium::texture::{Texture2d, Texture3d};
 use glium::uniforms::{
     MagnifySamplerFilter, MinifySamplerFilter, SamplerBehavior, SamplerWrapFunction, UniformValue, Uniforms,
@@ -8,13 +10,13 @@ use glium::uniforms::{
 /// Names and values of a pass; names a program does not use are ignored.
 #[derive(Clone, Default)]
 pub(super) struct Inputs<'t> {
-    values: Vec<(&'static str, UniformValue<'t>)>,
+    values: Vec<(Cow<'static, str>, UniformValue<'t>)>,
 }
 
 impl<'t> Inputs<'t> {
     /// With one more value.
-    pub fn with(mut self, name: &'static str, value: UniformValue<'t>) -> Self {
-        self.values.push((name, value));
+    pub fn with(mut self, name: impl Into<Cow<'static, str>>, value: UniformValue<'t>) -> Self {
+        self.values.push((name.into(), value));
         self
     }
 

@@ -10,12 +10,14 @@ mod mesh;
 mod offscreen;
 mod programs;
 mod targets;
+mod timing;
 mod volume;
 
+use std::cell::RefCell;
 use std::rc::Rc;
 
 use glium::backend::Context;
-use glium::draw_parameters::{Blend, BlendingFunction, LinearBlendingFactor};
+use glium::draw_parameters::{Blend, BlendingFunction, LinearBlendingFactor, TimeElapsedQuery};
 use glium::framebuffer::{MultiOutputFrameBuffer, SimpleFrameBuffer};
 use glium::index::{NoIndices, PrimitiveType};
 use glium::texture::{Texture2d, UncompressedFloatFormat};
@@ -24,9 +26,12 @@ use glium::vertex::EmptyVertexAttributes;
 use glium::{DrawParameters, Program, Rect, Surface};
 
 use super::camera::Axes;
+use super::flow::Flow;
 use super::light::LightVolume;
 use super::lines::{self, Line};
 use super::medium::Medium;
+use super::slice::{self, Quantity, Ranges, Slice};
+use super::solid::{MOST_SOLIDS, Solid};
 use super::{Mode, Quality, RenderError, View, noise};
 use super::{bricks, field};
 use crate::grid::Dims;
@@ -38,6 +43,7 @@ use mesh::LineMesh;
 pub use offscreen::Offscreen;
 use programs::Programs;
 use targets::Targets;
+pub use timing::{Timing, measure};
 use volume::Volume;
 
 /// Most pictures that are averaged while nothing moves.
@@ -53,12 +59,17 @@ pub struct Renderer {
     wide_bricks: Volume,
     light: Volume,
     velocity: Volume,
+    flow: Flow,
+    solids: Vec<Solid>,
     grid: Grid,
     baked: Bake,
     targets: Option<Targets>,
     passes: Accumulation,
     quality: Quality,
     refine: bool,
+    /// Whether to time the march, and the timer of the last one.
+    timed: bool,
+    march_timer: RefCell<Option<TimeElapsedQuery>>,
 }
 
 /// The snapshot in the textures.
@@ -72,8 +83,7 @@ struct Grid {
     /// The same around [`bricks::widened`].
     wide_bounds: [[f32; 3]; 2],
     has_velocity: bool,
-    top_speed: f32,
-    top_vorticity: f32,
+    ranges: Ranges,
 }
 
 /// The light volume and what it was made for.
@@ -117,11 +127,15 @@ impl Renderer {
             wide_bricks: volume()?,
             light: volume()?,
             velocity: volume()?,
+            flow: Flow::default(),
+            solids: Vec::new(),
             grid: Grid::empty(),
             baked: Bake::default(),
             targets: None,
             passes: Accumulation::default(),
             quality: Quality::default(),
+            timed: false,
+            march_timer: RefCell::default(),
             refine: true,
         };
         renderer.upload(&Snapshot::empty(one, 1.0))?;
@@ -136,6 +150,21 @@ impl Renderer {
     /// How much work goes into a picture.
     pub fn quality(&self) -> Quality {
         self.quality
+    }
+
+    /// Has the driver time each march from now on, if it can.
+    pub fn time_march(&mut self) {
+        self.timed = true;
+    }
+
+    /// How long the last march took the driver \[ms\]; waits for it. `None` if it was not timed.
+    pub fn march_time(&mut self) -> Option<f64> {
+        self.march_timer.take().map(|timer| f64::from(timer.get()) * 1e-6)
+    }
+
+    /// Starts the next average anew, as if something had moved.
+    pub fn forget_passes(&mut self) {
+        self.passes.of = None;
     }
 
     /// Whether drawing the same view again makes the picture better, or only takes what is there already.
@@ -155,10 +184,27 @@ impl Renderer {
         self.baked.light.set_scale(scale);
     }
 
+    /// The ends of a slice's colours for the snapshot uploaded last, where its range is `None`.
+    pub fn range(&self, quantity: Quantity) -> [f32; 2] {
+        self.grid.ranges.range(quantity)
+    }
+
+    /// What stands in the smoke from now on; at most [`MOST_SOLIDS`] are drawn.
+    pub fn set_solids(&mut self, solids: &[Solid]) {
+        let solids = &solids[..solids.len().min(MOST_SOLIDS)];
+        if self.solids != solids {
+            self.solids = solids.to_vec();
+            self.baked.light.set_solids(solids);
+            self.baked.for_look = None;
+            self.passes.of = None;
+        }
+    }
+
     /// Takes over a snapshot.
     pub fn upload(&mut self, snapshot: &Snapshot) -> Result<(), RenderError> {
         self.smoke.fill(snapshot.dims, &snapshot.smoke)?;
         self.bricks.fill(snapshot.bricks.dims, &snapshot.bricks.max)?;
+        self.flow.take(snapshot);
         if !snapshot.velocity.is_empty() {
             self.velocity.fill(snapshot.dims, &snapshot.velocity)?;
         }
@@ -206,14 +252,21 @@ impl Renderer {
         let targets = self.targets.as_ref().expect("made by fit");
         let [behind, before] = self.lines(view, &axes);
         self.draw_scene(targets, &inputs)?;
-        self.draw_lines(targets, &axes, &behind)?;
+        let space =
+            Space { clip: axes.clip_from_world(1e-3).into(), edge: [axes.right.norm(), axes.up.norm()] };
+        self.draw_lines(targets, space, lines::WIDTH, &behind)?;
         if let Some(window) = window {
             if let Some(frame) = pass {
                 self.draw_march(targets, &inputs, view, frame, window)?;
             }
             self.draw_composite(targets, window)?;
         }
-        self.draw_lines(targets, &axes, &before)?;
+        if let Mode::Slice(slice) = view.mode {
+            self.draw_slice(targets, &inputs, slice)?;
+        }
+        for lines in [&self.flow_lines(view.mode, &axes, size), &before] {
+            self.draw_lines(targets, space, lines::WIDTH, lines)?;
+        }
         if view.cursor.is_some() {
             self.draw_cursor(targets, &inputs)?;
         }
@@ -243,8 +296,8 @@ impl Renderer {
     /// is none.
     fn window(&self, mode: Mode, axes: &Axes, size: [u32; 2]) -> Option<Rect> {
         let bounds = self.bounds(mode);
-        let missing = mode != Mode::Smoke && !self.grid.has_velocity;
-        if missing || bounds[0][0] > bounds[1][0] {
+        let missing = !mode.shows_smoke() && !self.grid.has_velocity;
+        if missing || matches!(mode, Mode::Slice(_)) || bounds[0][0] > bounds[1][0] {
             return None;
         }
         let [lo, hi] = axes.window(bounds[0], bounds[1])?;
@@ -257,9 +310,9 @@ impl Renderer {
 
     /// The box outside of which nothing is \[m\].
     fn bounds(&self, mode: Mode) -> [[f32; 3]; 2] {
-        match (mode, self.quality) {
-            (Mode::Smoke, Quality { bricks: true, cubic: false, .. }) => self.grid.bounds,
-            (Mode::Smoke, Quality { bricks: true, cubic: true, .. }) => self.grid.wide_bounds,
+        match (mode.shows_smoke(), self.quality) {
+            (true, Quality { bricks: true, cubic: false, .. }) => self.grid.bounds,
+            (true, Quality { bricks: true, cubic: true, .. }) => self.grid.wide_bounds,
             _ => [[0.0; 3], self.grid.extent()],
         }
     }
@@ -315,7 +368,14 @@ impl Renderer {
         let outputs = [("radiance", &targets.scene), ("reach", &targets.reaches)];
         let mut surface =
             MultiOutputFrameBuffer::new(&self.gl, outputs).map_err(|e| refused("the scene's target", e))?;
-        let inputs = inputs.clone().volume("light", self.light.texture());
+        let mut inputs = inputs.clone().volume("light", self.light.texture());
+        for (n, solid) in self.solids.iter().enumerate() {
+            let names = ["place", "size", "rotation", "albedo"];
+            for (name, value) in names.iter().zip(solid.packed()) {
+                inputs = inputs.with(format!("solid_{name}[{n}]"), UniformValue::Vec4(value));
+            }
+        }
+        let inputs = inputs.with("solids", UniformValue::SignedInt(self.solids.len() as i32));
         screen_pass(&mut surface, &self.programs.scene, &inputs, &DrawParameters::default(), "the scene pass")
     }
 
@@ -334,11 +394,11 @@ impl Renderer {
             .picture("noise", &self.noise)
             .float("noise_shift", noise::frame_shift(frame.number));
         let (program, inputs) = match view.mode {
-            Mode::Smoke => {
+            mode if mode.shows_smoke() => {
                 let program = self.programs.march(&self.gl, view.look.glow > 0.0, self.quality.cubic)?;
-                (program, self.march_inputs(inputs))
+                (program, self.march_inputs(inputs, view))
             }
-            Mode::Velocity | Mode::Vorticity => (&self.programs.field, self.field_inputs(inputs, view.mode)),
+            _ => (&self.programs.field, self.field_inputs(inputs, view.mode)),
         };
         let step = targets.divide;
         // One texel more all around, for the interpolation of a divided march.
@@ -350,21 +410,27 @@ impl Renderer {
             width: count(window.left, window.width),
             height: count(window.bottom, window.height),
         };
+        // A driver without timers just draws.
+        let timer = if self.timed { TimeElapsedQuery::new(&self.gl).ok() } else { None };
         let parameters = DrawParameters {
             blend: averaging(frame.weight),
             scissor: Some(scissor),
+            time_elapsed_query: timer.as_ref(),
             ..DrawParameters::default()
         };
         let mut surface = self.surface(&targets.marched)?;
-        screen_pass(&mut surface, program, &inputs, &parameters, "the march")
+        screen_pass(&mut surface, program, &inputs, &parameters, "the march")?;
+        self.march_timer.replace(timer);
+        Ok(())
     }
 
-    fn march_inputs<'t>(&'t self, inputs: Inputs<'t>) -> Inputs<'t> {
+    fn march_inputs<'t>(&'t self, inputs: Inputs<'t>, view: &View) -> Inputs<'t> {
         let grid = &self.grid;
         let bounds = self.bounds(Mode::Smoke);
         let bricks = if self.quality.cubic { &self.wide_bricks } else { &self.bricks };
         let floor = if self.quality.bricks { 0.0 } else { -1.0 };
         inputs
+            .float("march_extinction", view.mode.smoke_share() * view.look.extinction.max(0.0))
             .volume("smoke", self.smoke.texture())
             .volume("bricks", bricks.texture())
             .volume("light", self.light.texture())
@@ -377,12 +443,13 @@ impl Renderer {
     fn field_inputs<'t>(&'t self, inputs: Inputs<'t>, mode: Mode) -> Inputs<'t> {
         let grid = &self.grid;
         let vorticity = mode == Mode::Vorticity;
-        let top = if vorticity { grid.top_vorticity } else { grid.top_speed };
+        let quantity = if vorticity { Quantity::Vorticity } else { Quantity::Speed };
+        let [_, top] = grid.ranges.range(quantity);
         let longest = grid.extent().into_iter().fold(0.0, f32::max);
         inputs
             .volume("velocity", self.velocity.texture())
             .float("vorticity", f32::from(u8::from(vorticity)))
-            .float("top", top.max(1e-6))
+            .float("top", top)
             .float("thickness", field::THICKNESS / longest)
     }
 
@@ -407,16 +474,60 @@ impl Renderer {
         screen_pass(&mut surface, program, &inputs, &parameters, "the composite pass")
     }
 
-    fn draw_lines(&self, targets: &Targets, axes: &Axes, lines: &[Line]) -> Result<(), RenderError> {
+    fn flow_lines(&self, mode: Mode, axes: &Axes, size: [u32; 2]) -> Vec<Line> {
+        match mode {
+            Mode::Velocity => self.flow.arrows(axes, size),
+            Mode::Streamlines => self.flow.streamlines(),
+            _ => Vec::new(),
+        }
+    }
+
+    /// The plane of a slice and its legend.
+    fn draw_slice(&self, targets: &Targets, inputs: &Inputs, slice: Slice) -> Result<(), RenderError> {
+        let quantity = slice.quantity;
+        if quantity.needs_velocity() && !self.grid.has_velocity {
+            return Ok(());
+        }
+        let range = slice.range.unwrap_or_else(|| self.grid.ranges.range(quantity));
+        let axis = slice.axis.min(2);
+        let inputs = inputs
+            .clone()
+            .volume("smoke", self.smoke.texture())
+            .volume("velocity", self.velocity.texture())
+            .picture("reaches", &targets.reaches)
+            .vec4("of_smoke", quantity.of_smoke())
+            .vec4("of_flow", quantity.of_flow())
+            .float("of_speed", f32::from(u8::from(quantity == Quantity::Speed)))
+            .vec2("range", range)
+            .with("axis", UniformValue::SignedInt(axis as i32))
+            .float("place", slice.position.clamp(0.0, 1.0) * self.grid.extent()[axis])
+            .float("clear", slice::CLEAR);
+        let parameters = DrawParameters { blend: paint(), ..DrawParameters::default() };
+        let mut surface = self.surface(&targets.scene)?;
+        screen_pass(&mut surface, &self.programs.slice, &inputs, &parameters, "the slice")?;
+        let [bar, marks] = slice::legend(range, quantity.unit(), targets.size);
+        let screen = Space { clip: nalgebra::Matrix4::identity().into(), edge: [0.0; 2] };
+        self.draw_lines(targets, screen, slice::BAR, &bar)?;
+        self.draw_lines(targets, screen, lines::WIDTH, &marks)
+    }
+
+    fn draw_lines(
+        &self,
+        targets: &Targets,
+        space: Space,
+        width: f32,
+        lines: &[Line],
+    ) -> Result<(), RenderError> {
         if lines.is_empty() {
             return Ok(());
         }
         let mesh = LineMesh::new(&self.gl, lines)?;
-        let clip_from_world: [[f32; 4]; 4] = axes.clip_from_world(1e-3).into();
         let inputs = Inputs::default()
-            .with("clip_from_world", UniformValue::Mat4(clip_from_world))
+            .with("clip_from_world", UniformValue::Mat4(space.clip))
             .vec2("viewport", targets.size.map(|n| n as f32))
-            .float("width", lines::WIDTH);
+            .float("width", width)
+            .vec2("edge", space.edge)
+            .picture("reaches", &targets.reaches);
         let parameters = DrawParameters { blend: paint(), ..DrawParameters::default() };
         let mut surface = self.surface(&targets.scene)?;
         surface
@@ -443,6 +554,15 @@ impl Renderer {
     fn surface<'t>(&self, texture: &'t Texture2d) -> Result<SimpleFrameBuffer<'t>, RenderError> {
         SimpleFrameBuffer::new(&self.gl, texture).map_err(|e| refused("a texture to draw into", e))
     }
+}
+
+/// Where lines are.
+#[derive(Clone, Copy)]
+struct Space {
+    /// To clip space.
+    clip: [[f32; 4]; 4],
+    /// How far right and up the picture reaches at distance 1; zeros if nothing hides the lines.
+    edge: [f32; 2],
 }
 
 /// One picture of an average: which offsets, and the share it gets.
@@ -495,7 +615,6 @@ impl Grid {
     }
 
     fn of(snapshot: &Snapshot) -> Self {
-        let [top_speed, top_vorticity] = field::tops(snapshot);
         Self {
             dims: snapshot.dims,
             h: snapshot.h,
@@ -503,8 +622,7 @@ impl Grid {
             bounds: bricks::occupied(snapshot, &snapshot.bricks),
             wide_bounds: [[f32::MAX; 3], [f32::MIN; 3]],
             has_velocity: !snapshot.velocity.is_empty(),
-            top_speed,
-            top_vorticity,
+            ranges: Ranges::of(snapshot),
         }
     }
 

@@ -10,11 +10,12 @@ use glium::program::ProgramCreationInput;
 use crate::render::RenderError;
 
 /// Files that passes include, by name.
-const INCLUDES: [(&str, &str); 5] = [
+const INCLUDES: [(&str, &str); 6] = [
     ("common.glsl", include_str!("../../../shaders/common.glsl")),
     ("colormap.glsl", include_str!("../../../shaders/colormap.glsl")),
     ("light.glsl", include_str!("../../../shaders/light.glsl")),
     ("medium.glsl", include_str!("../../../shaders/medium.glsl")),
+    ("solid.glsl", include_str!("../../../shaders/solid.glsl")),
     ("tone.glsl", include_str!("../../../shaders/tone.glsl")),
 ];
 
@@ -26,6 +27,7 @@ pub(super) struct Programs {
     pub line: Program,
     march: [OnceCell<Program>; 4],
     pub field: Program,
+    pub slice: Program,
     pub composite: Program,
     pub overlay: Program,
     pub cursor: Program,
@@ -46,6 +48,7 @@ impl Programs {
             )?,
             march: Default::default(),
             field: screen("field", include_str!("../../../shaders/field.frag"))?,
+            slice: screen("slice", include_str!("../../../shaders/slice.frag"))?,
             composite: screen("composite", include_str!("../../../shaders/composite.frag"))?,
             overlay: screen("overlay", include_str!("../../../shaders/overlay.frag"))?,
             cursor: screen("cursor", include_str!("../../../shaders/cursor.frag"))?,

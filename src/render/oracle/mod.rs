@@ -8,16 +8,20 @@
 
 mod paths;
 
+use nalgebra::Matrix4;
 use rayon::prelude::*;
 
 use super::bricks;
 use super::camera::{Axes, Ray};
 use super::field::Field;
+use super::flow::Flow;
 use super::light::LightVolume;
 use super::lines::{self, Line};
 use super::march::{Marched, Smoke};
 use super::medium::Medium;
-use super::scene::{Behind, Floor, background};
+use super::scene::{Behind, Scenery, background};
+use super::slice::{self, Plane, Ranges, Slice};
+use super::solid::Solid;
 use super::volume::Volume;
 use super::{Cursor, Image, LinearImage, Mode, Quality, View, noise, tone};
 use crate::look::Scattering;
@@ -28,6 +32,7 @@ use crate::snapshot::{Bricks, Snapshot};
 pub struct Oracle {
     light: LightVolume,
     quality: Quality,
+    solids: Vec<Solid>,
 }
 
 /// One pixel before the background is put behind it.
@@ -47,6 +52,12 @@ impl Oracle {
     /// How much work goes into the pictures. They are always marched at full size.
     pub fn set_quality(&mut self, quality: Quality) {
         self.quality = quality;
+    }
+
+    /// What stands in the smoke from now on.
+    pub fn set_solids(&mut self, solids: &[Solid]) {
+        self.solids = solids.to_vec();
+        self.light.set_solids(solids);
     }
 
     /// A picture of `snapshot`. With path tracing, `progress` is told the share that is done.
@@ -101,20 +112,48 @@ impl Oracle {
         let axes = Axes::of(view.camera, size[0] as f32 / size[1] as f32);
         let medium = Medium::of(view.look, snapshot.extent());
         let light = Volume::of_light(&self.light);
-        let floor = Floor::new(view, snapshot.extent(), &light, &medium);
-        let mut behind = over_pixels(size, |x, y| floor.behind(&ray_of(&axes, size, x, y)));
+        let scenery = Scenery {
+            extent: snapshot.extent(),
+            light: &light,
+            medium: &medium,
+            albedo: view.look.floor,
+            cursor: view.cursor,
+            solids: &self.solids,
+            spacing: self.light.spacing,
+        };
+        let mut behind = over_pixels(size, |x, y| scenery.behind(&ray_of(&axes, size, x, y)));
         let [back, front] = if view.look.outline {
             lines::box_edges(snapshot.extent(), axes.eye.into(), lines::OUTLINE)
         } else {
             [Vec::new(), Vec::new()]
         };
-        paint_lines(&back, &axes, size, |at, tint| behind[at].paint(tint));
+        let clip = axes.clip_from_world(1e-3);
+        // A line is hidden by what the ray meets before it.
+        let slant = |at: usize| {
+            let (x, y) = (at % size[0] as usize, at / size[0] as usize);
+            axes.slant([(x as f32 + 0.5) / size[0] as f32, (y as f32 + 0.5) / size[1] as f32])
+        };
+        paint_lines(&back, &clip, lines::WIDTH, size, |at, tint, depth| {
+            if depth * slant(at) < behind[at].reach {
+                behind[at].paint(tint);
+            }
+        });
         let smoke = Volume::at_centres(snapshot, &snapshot.smoke);
         let wide = bricks::widened(&snapshot.bricks);
         let march = self.marcher(snapshot, view, [&smoke, &light], &medium, &wide);
         let shares = self.along_rays(&march, view, size, &axes, &behind, progress);
         let mut pixels: Vec<Pixel> = behind.iter().zip(&shares).map(|(b, s)| Pixel::over(b, s)).collect();
-        paint_lines(&front, &axes, size, |at, tint| pixels[at].paint(tint));
+        if let Mode::Slice(slice) = view.mode {
+            paint_slice(slice, snapshot, &smoke, &axes, size, &mut pixels, &behind);
+        }
+        let flow = flow_lines(snapshot, view.mode, &axes, size);
+        for lines in [flow, front] {
+            paint_lines(&lines, &clip, lines::WIDTH, size, |at, tint, depth| {
+                if depth * slant(at) < behind[at].reach {
+                    pixels[at].paint(tint);
+                }
+            });
+        }
         if let Some(cursor) = view.cursor {
             paint_cursor(&cursor, &march, &axes, size, &mut pixels, &behind);
         }
@@ -132,7 +171,16 @@ impl Oracle {
         let samples = (view.look.samples * self.quality.samples).clamp(0.05, 16.0);
         let cubic = self.quality.cubic;
         let bricks = self.quality.bricks.then_some(if cubic { wide } else { &snapshot.bricks });
-        Smoke { snapshot, smoke, light, medium, dt: snapshot.h / samples, bricks, cubic }
+        Smoke {
+            snapshot,
+            extinction: view.mode.smoke_share() * medium.extinction,
+            smoke,
+            light,
+            medium,
+            dt: snapshot.h / samples,
+            bricks,
+            cubic,
+        }
     }
 
     /// What the volume adds to each pixel, averaged over the passes.
@@ -147,7 +195,10 @@ impl Oracle {
     ) -> Vec<Marched> {
         let reach = |x: u32, y: u32| behind[(x + size[0] * y) as usize].reach;
         let ray = |x: u32, y: u32| ray_of(axes, size, x, y);
-        if view.mode == Mode::Smoke && view.look.scattering == Scattering::Traced {
+        if !view.mode.shows_smoke() && !matches!(view.mode, Mode::Speed | Mode::Vorticity) {
+            return vec![Marched { radiance: [0.0; 3], through: 1.0 }; behind.len()];
+        }
+        if view.mode.shows_smoke() && view.look.scattering == Scattering::Traced {
             let tracer = paths::Tracer::new(smoke, view.look.sun_size);
             let samples = view.look.paths.max(1);
             return tracer.picture(size, samples, progress, |x, y| (ray(x, y), reach(x, y)));
@@ -207,10 +258,53 @@ fn paint(radiance: &mut [f32; 3], clear: &mut f32, [r, g, b, alpha]: [f32; 4]) {
     *clear *= 1.0 - alpha;
 }
 
-fn paint_lines(all: &[Line], axes: &Axes, size: [u32; 2], mut paint: impl FnMut(usize, [f32; 4])) {
-    let clip_from_world = axes.clip_from_world(1e-3);
+fn flow_lines(snapshot: &Snapshot, mode: Mode, axes: &Axes, size: [u32; 2]) -> Vec<Line> {
+    if !matches!(mode, Mode::Velocity | Mode::Streamlines) {
+        return Vec::new();
+    }
+    let mut flow = Flow::default();
+    flow.take(snapshot);
+    if mode == Mode::Velocity { flow.arrows(axes, size) } else { flow.streamlines() }
+}
+
+/// The plane of a slice and its legend.
+fn paint_slice(
+    slice: Slice,
+    snapshot: &Snapshot,
+    smoke: &Volume,
+    axes: &Axes,
+    size: [u32; 2],
+    pixels: &mut [Pixel],
+    behind: &[Behind],
+) {
+    let has_flow = !snapshot.velocity.is_empty();
+    if slice.quantity.needs_velocity() && !has_flow {
+        return;
+    }
+    let flow = slice.quantity.needs_velocity().then(|| Volume::at_centres(snapshot, &snapshot.velocity));
+    let range = slice.range.unwrap_or_else(|| Ranges::of(snapshot).range(slice.quantity));
+    let plane = Plane { slice, range, extent: snapshot.extent(), smoke, flow: flow.as_ref() };
+    pixels.par_iter_mut().zip(behind).enumerate().for_each(|(n, (pixel, behind))| {
+        let ray = ray_of(axes, size, n as u32 % size[0], n as u32 / size[0]);
+        if let Some(tint) = plane.tint(&ray, behind.reach) {
+            pixel.paint(tint);
+        }
+    });
+    let [bar, marks] = slice::legend(range, slice.quantity.unit(), size);
+    let screen = Matrix4::identity();
+    paint_lines(&bar, &screen, slice::BAR, size, |at, tint, _| pixels[at].paint(tint));
+    paint_lines(&marks, &screen, lines::WIDTH, size, |at, tint, _| pixels[at].paint(tint));
+}
+
+fn paint_lines(
+    all: &[Line],
+    clip: &Matrix4<f32>,
+    width: f32,
+    size: [u32; 2],
+    mut paint: impl FnMut(usize, [f32; 4], f32),
+) {
     for line in all {
-        line.trace(&clip_from_world, size, |[x, y], tint| paint((x + size[0] * y) as usize, tint));
+        line.trace(clip, width, size, |[x, y], tint, depth| paint((x + size[0] * y) as usize, tint, depth));
     }
 }
 

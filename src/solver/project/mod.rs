@@ -1,9 +1,102 @@
 //! Pressure projection: the part of the velocity that is free of divergence.
+//!
+//! [`Projector::choose`] is the one place that decides how: the direct solve where the box is empty, since it is exact and
+//! costs a tenth; multigrid-preconditioned conjugate gradients where solids stand in it; relaxation only when asked for.
 
+use super::{Projection, StepStats};
+use crate::grid::{Faces, Layout};
+
+mod checker;
+mod cuts;
 mod fft;
+mod iterative;
+mod level;
+mod multigrid;
+mod pcg;
+mod pockets;
+mod relaxation;
 mod spectral;
 mod transform;
 mod tridiagonal;
 
-pub use spectral::Spectral;
+#[cfg(test)]
+pub use cuts::cell_of;
+pub use cuts::{Cut, Cuts};
+use iterative::Iterative;
+use pcg::Solve;
+use spectral::Spectral;
 pub use transform::Ends;
+
+/// Most iterations of conjugate gradients. The solids tests take at most 10; what needs more is reported, not waited for.
+const MOST: u32 = 40;
+
+/// A velocity this small \[m/s\] is at rest: no divergence of it is worth removing.
+const REST: f32 = 1e-12;
+
+/// The way a box is projected.
+pub enum Projector {
+    /// Transforms along x and y, tridiagonal systems along z.
+    Direct(Box<Spectral>),
+    /// Conjugate gradients preconditioned by multigrid.
+    Multigrid(Box<Iterative>),
+    /// Gauss–Seidel sweeps.
+    Relaxation(Box<Iterative>, u32),
+}
+
+impl Projector {
+    /// The projection of fields of `layout` between `ends`, for a pool of `threads`.
+    pub fn choose(method: Projection, solids: bool, layout: Layout, ends: [Ends; 3], threads: usize) -> Self {
+        let iterative = || Box::new(Iterative::new(layout, ends, threads));
+        match method {
+            Projection::Auto if !solids => Self::Direct(Box::new(Spectral::new(layout, ends, threads))),
+            Projection::Direct => Self::Direct(Box::new(Spectral::new(layout, ends, threads))),
+            Projection::Auto | Projection::Multigrid => Self::Multigrid(iterative()),
+            Projection::GaussSeidel { sweeps } => Self::Relaxation(iterative(), sweeps),
+        }
+    }
+
+    /// Bytes held by the projection of a box.
+    pub fn memory(method: Projection, solids: bool, dims: crate::grid::Dims) -> usize {
+        match method {
+            Projection::Direct => Spectral::memory(dims),
+            Projection::Auto if !solids => Spectral::memory(dims),
+            _ => Iterative::memory(dims),
+        }
+    }
+
+    /// Takes over the faces that solids close.
+    pub fn set_cuts(&mut self, cuts: &Cuts) {
+        match self {
+            Self::Direct(_) => assert!(cuts.is_empty(), "the direct solve knows no solids"),
+            Self::Multigrid(iterative) | Self::Relaxation(iterative, _) => iterative.set_cuts(cuts),
+        }
+    }
+
+    /// Removes the divergence of `velocity`, whose largest component is `speed`, until max |∇·u| h / max |u| is below
+    /// `tolerance`; closed faces get their solid's velocity. Faces on walls must hold the wall's velocity and are left
+    /// alone; on periodic axes face 0 is corrected and face n is not. Says in `stats` what it took.
+    pub fn project(
+        &mut self,
+        velocity: &mut Faces,
+        cuts: &mut Cuts,
+        tolerance: [f32; 2],
+        stats: &mut StepStats,
+    ) {
+        let [tolerance, speed] = tolerance;
+        // Half, since the projected flow may be slower than the one that comes in.
+        let enough = 0.5 * tolerance * speed + REST;
+        let solve = match self {
+            Self::Direct(spectral) => {
+                spectral.project(velocity);
+                Solve::default()
+            }
+            Self::Multigrid(iterative) => iterative.project(velocity, cuts, MOST, |left| left.max <= enough),
+            Self::Relaxation(iterative, sweeps) => iterative.relax(velocity, cuts, *sweeps),
+        };
+        stats.iterations = solve.iterations;
+        stats.residual = solve.relative() as f32;
+    }
+}
+
+#[cfg(test)]
+mod tests;

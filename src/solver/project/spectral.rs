@@ -11,6 +11,7 @@
 use rayon::prelude::*;
 
 use super::fft::{Block, LANES};
+use super::level::Beyond;
 use super::transform::{Ends, Transform};
 use super::tridiagonal::{self, Columns};
 use crate::grid::{Dims, Faces, GHOST, Layout};
@@ -48,7 +49,7 @@ struct Scratch {
 }
 
 /// Rounds up to whole pairs of lane groups.
-fn padded(n: usize) -> usize {
+pub(super) fn padded(n: usize) -> usize {
     n.next_multiple_of(PAIR)
 }
 
@@ -158,7 +159,7 @@ impl Spectral {
 }
 
 /// The undivided divergence of plane `k` times `scale`, rows `padded(nx)` apart.
-fn divergence(layout: Layout, [u, v, w]: &Faces, k: usize, scale: f32, out: &mut [f32]) {
+pub(super) fn divergence(layout: Layout, [u, v, w]: &Faces, k: usize, scale: f32, out: &mut [f32]) {
     let Dims { nx, ny, .. } = layout.dims;
     for (j, row) in out.chunks_exact_mut(padded(nx)).enumerate() {
         row[nx..].fill(0.0);
@@ -252,24 +253,8 @@ fn inverse_x(
     }
 }
 
-/// What lies beyond an end of an axis: the pressure there as a factor of the one just inside, or none to subtract.
-#[derive(Clone, Copy)]
-enum Beyond {
-    Wall,
-    Rest,
-    Around,
-}
-
-fn beyond(ends: Ends, high: bool) -> Beyond {
-    match (ends, high) {
-        (Ends::Periodic, _) => Beyond::Around,
-        (Ends::Open, _) | (Ends::ClosedOpen, true) | (Ends::OpenClosed, false) => Beyond::Rest,
-        _ => Beyond::Wall,
-    }
-}
-
 /// Differences of pressure along x and y, for one plane of faces.
-fn gradient_xy(layout: Layout, pressure: &[f32], ends: &[Ends; 3], u: &mut [f32], v: &mut [f32]) {
+pub(super) fn gradient_xy(layout: Layout, pressure: &[f32], ends: &[Ends; 3], u: &mut [f32], v: &mut [f32]) {
     let Dims { nx, ny, .. } = layout.dims;
     let pitch = padded(nx);
     let start = |j: usize| (j + GHOST) * layout.row + GHOST;
@@ -279,12 +264,12 @@ fn gradient_xy(layout: Layout, pressure: &[f32], ends: &[Ends; 3], u: &mut [f32]
         for i in 1..nx {
             u[i] -= p[i] - p[i - 1];
         }
-        u[0] -= match beyond(ends[0], false) {
+        u[0] -= match Beyond::end(ends[0], false) {
             Beyond::Wall => 0.0,
             Beyond::Rest => 2.0 * p[0],
             Beyond::Around => p[0] - p[nx - 1],
         };
-        if let Beyond::Rest = beyond(ends[0], true) {
+        if let Beyond::Rest = Beyond::end(ends[0], true) {
             u[nx] += 2.0 * p[nx - 1];
         }
     }
@@ -293,32 +278,39 @@ fn gradient_xy(layout: Layout, pressure: &[f32], ends: &[Ends; 3], u: &mut [f32]
         subtract(&mut v[start(j)..][..nx], hi, lo);
     }
     let (bottom, top) = (&pressure[..nx], &pressure[(ny - 1) * pitch..][..nx]);
-    match beyond(ends[1], false) {
+    match Beyond::end(ends[1], false) {
         Beyond::Wall => {}
         Beyond::Rest => add_twice(&mut v[start(0)..][..nx], bottom, -1.0),
         Beyond::Around => subtract(&mut v[start(0)..][..nx], bottom, top),
     }
-    if let Beyond::Rest = beyond(ends[1], true) {
+    if let Beyond::Rest = Beyond::end(ends[1], true) {
         add_twice(&mut v[start(ny)..][..nx], top, 1.0);
     }
 }
 
 /// Differences of pressure along z for plane `k` of faces, 0 ≤ k ≤ nz.
-fn gradient_z(layout: Layout, pressure: &[f32], below: &[f32], k: usize, ends: Ends, w: &mut [f32]) {
+pub(super) fn gradient_z(
+    layout: Layout,
+    pressure: &[f32],
+    below: &[f32],
+    k: usize,
+    ends: Ends,
+    w: &mut [f32],
+) {
     let Dims { nx, ny, nz } = layout.dims;
     let pitch = padded(nx);
     for j in 0..ny {
         let w = &mut w[(j + GHOST) * layout.row + GHOST..][..nx];
         let (lo, hi) = (&below[j * pitch..][..nx], &pressure[j * pitch..][..nx]);
         match k {
-            0 => match beyond(ends, false) {
+            0 => match Beyond::end(ends, false) {
                 Beyond::Wall => {}
                 Beyond::Rest => add_twice(w, hi, -1.0),
                 Beyond::Around => subtract(w, hi, lo),
             },
             k if k < nz => subtract(w, hi, lo),
             _ => {
-                if let Beyond::Rest = beyond(ends, true) {
+                if let Beyond::Rest = Beyond::end(ends, true) {
                     add_twice(w, lo, 1.0);
                 }
             }

@@ -4,7 +4,7 @@
 //! diagonal at a wall (even), 1 more at rest pressure (odd), a corner entry where the axis is periodic.
 
 use super::transform::Ends;
-use crate::solver::simd::dispatch;
+use crate::solver::simd::{dispatch, greatest};
 use crate::solver::sweep::Shared;
 
 /// Columns solved together: enough to hide the latency of the divisions.
@@ -111,7 +111,7 @@ fn thomas_kernel<const FMA: bool>(
         let end = if k == 0 { low } else { 0.0 } + if k + 1 == nz { high } else { 0.0 };
         for l in 0..WIDTH {
             // A column without a level would divide by zero at its last pivot; its values are replaced later.
-            let diagonal = (lambda[l] + (2.0 + end) - pivot[l]).max(1e-12);
+            let diagonal = greatest(lambda[l] + (2.0 + end) - pivot[l], 1e-12);
             pivot[l] = 1.0 / diagonal;
             value[l] = (values[k][l] + value[l]) * pivot[l];
         }

@@ -1,0 +1,98 @@
+//! How long a picture takes.
+
+use std::time::{Duration, Instant};
+
+use serde::Serialize;
+
+use super::Offscreen;
+use crate::grid::Dims;
+use crate::look::{Camera, Look};
+use crate::render::{Mode, Quality, RenderError, View, procedural};
+
+/// Times of one picture \[ms\], the least of several.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Timing {
+    /// The snapshot is a cube of this many cells along each axis, a tenth of it smoke.
+    pub cells: usize,
+    /// Pixels of the picture.
+    pub size: [u32; 2],
+    /// The march runs at the size divided by this.
+    pub divide: u32,
+    /// Textures, and the densities of the light volume.
+    pub upload: f64,
+    /// The light volume under a new sun.
+    pub light: f64,
+    /// All passes with the light volume as it is.
+    pub draw: f64,
+    /// The march alone by the driver's timer, where it has one.
+    pub march: Option<f64>,
+    /// A new snapshot on the screen: everything.
+    pub all: f64,
+}
+
+/// Times pictures of a procedural plume, `repeats` of each kind, at full and at half size. Also says what the driver
+/// calls itself.
+pub fn measure(cells: usize, size: [u32; 2], repeats: u32) -> Result<(String, Vec<Timing>), RenderError> {
+    let dims = Dims { nx: cells, ny: cells, nz: cells };
+    let mut snapshot = procedural::plume(dims, 1.0 / cells as f32, procedural::Tint::Sectors);
+    snapshot.velocity.clear();
+    let mut gl = Offscreen::new(size[0], size[1])?;
+    let camera = Camera::framing(snapshot.extent());
+    let mut rows = Vec::new();
+    for quality in [Quality::FINAL, Quality::INTERACTIVE] {
+        gl.set_quality(quality);
+        gl.renderer().time_march();
+        let mut look = Look::default();
+        let picture = |gl: &mut Offscreen, look: &Look| {
+            gl.draw(&View { look, camera: &camera, cursor: None, mode: Mode::Smoke })?;
+            gl.finish();
+            Ok(())
+        };
+        gl.renderer().upload(&snapshot)?;
+        picture(&mut gl, &look)?;
+        let upload = least(repeats, || {
+            gl.renderer().upload(&snapshot)?;
+            gl.finish();
+            Ok(())
+        })?;
+        let mut march = f64::INFINITY;
+        let draw = least(repeats, || {
+            gl.renderer().forget_passes();
+            picture(&mut gl, &look)?;
+            march = march.min(gl.renderer().march_time().unwrap_or(f64::INFINITY));
+            Ok(())
+        })?;
+        let lit = least(repeats, || {
+            // Another sun each time, so that nothing is kept from the picture before.
+            look.sun_direction[0] += 1e-4;
+            picture(&mut gl, &look)
+        })?;
+        let all = least(repeats, || {
+            gl.renderer().upload(&snapshot)?;
+            picture(&mut gl, &look)
+        })?;
+        let march = march.is_finite().then_some(march);
+        rows.push(Timing {
+            cells,
+            size,
+            divide: quality.divide,
+            upload,
+            light: (lit - draw).max(0.0),
+            draw,
+            march,
+            all,
+        });
+    }
+    Ok((gl.driver(), rows))
+}
+
+/// The least time \[ms\] of `repeats` runs.
+fn least(repeats: u32, mut run: impl FnMut() -> Result<(), RenderError>) -> Result<f64, RenderError> {
+    let mut least = Duration::MAX;
+    for _ in 0..repeats.max(1) {
+        let start = Instant::now();
+        run()?;
+        least = least.min(start.elapsed());
+    }
+    Ok(least.as_secs_f64() * 1e3)
+}

@@ -1,0 +1,202 @@
+//! Solids that stand in the smoke: lit, hiding what is behind, shadowed by smoke and shadowing it.
+//! `shaders/solid.glsl` is the same.
+
+use nalgebra::{Quaternion, UnitQuaternion, Vector3};
+
+use super::camera::{Ray, away_from_zero};
+
+/// Most solids that are drawn.
+pub const MOST_SOLIDS: usize = 16;
+
+/// A body at a place.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Solid {
+    /// What it is, around its own origin.
+    pub shape: Shape,
+    /// Where its origin stands \[m\].
+    pub center: [f32; 3],
+    /// How it is turned: a quaternion i, j, k, w of any length but 0.
+    pub rotation: [f32; 4],
+    /// Share of the light it throws back, linear R, G, B.
+    pub albedo: [f32; 3],
+}
+
+/// A simple body.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Shape {
+    /// A ball.
+    Sphere {
+        /// Its radius \[m\].
+        radius: f32,
+    },
+    /// A box along the axes.
+    Box {
+        /// Half its size along each axis \[m\].
+        half: [f32; 3],
+    },
+    /// An upright cylinder, closed at both ends.
+    Cylinder {
+        /// Its radius \[m\].
+        radius: f32,
+        /// Half its height \[m\].
+        half_height: f32,
+    },
+}
+
+/// Where a ray meets a solid.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Meeting {
+    pub t: f32,
+    pub normal: [f32; 3],
+    pub albedo: [f32; 3],
+}
+
+impl Solid {
+    /// A solid that is not turned.
+    pub fn new(shape: Shape, center: [f32; 3], albedo: [f32; 3]) -> Self {
+        Self { shape, center, rotation: [0.0, 0.0, 0.0, 1.0], albedo }
+    }
+
+    fn turn(&self) -> UnitQuaternion<f32> {
+        let [i, j, k, w] = self.rotation;
+        UnitQuaternion::try_new(Quaternion::new(w, i, j, k), 1e-9).unwrap_or_else(UnitQuaternion::identity)
+    }
+
+    /// Signed distance of a place from the surface, negative inside \[m\].
+    pub fn distance(&self, p: [f32; 3]) -> f32 {
+        let p = self.turn().inverse() * (Vector3::from(p) - Vector3::from(self.center));
+        match self.shape {
+            Shape::Sphere { radius } => p.norm() - radius,
+            Shape::Box { half } => {
+                let q = p.abs() - Vector3::from(half);
+                q.sup(&Vector3::zeros()).norm() + q.max().min(0.0)
+            }
+            Shape::Cylinder { radius, half_height } => {
+                let q = [p.x.hypot(p.z) - radius, p.y.abs() - half_height];
+                q[0].max(0.0).hypot(q[1].max(0.0)) + q[0].max(q[1]).min(0.0)
+            }
+        }
+    }
+
+    /// Where `ray` first enters the solid, in front of its start.
+    pub(super) fn meet(&self, ray: &Ray) -> Option<Meeting> {
+        let turn = self.turn();
+        let o = turn.inverse() * (ray.origin.coords - Vector3::from(self.center));
+        let d = turn.inverse() * ray.direction;
+        let (t, normal) = match self.shape {
+            Shape::Sphere { radius } => meet_sphere(o, d, radius),
+            Shape::Box { half } => meet_box(o, d, half.into()),
+            Shape::Cylinder { radius, half_height } => meet_cylinder(o, d, radius, half_height),
+        }?;
+        (t > 0.0).then(|| Meeting { t, normal: (turn * normal).into(), albedo: self.albedo })
+    }
+
+    /// Place and kind, size, rotation and albedo as the shader takes them.
+    #[cfg(feature = "viewer")]
+    pub(super) fn packed(&self) -> [[f32; 4]; 4] {
+        let [x, y, z] = self.center;
+        let [r, g, b] = self.albedo;
+        let (kind, [width, height, depth]) = match self.shape {
+            Shape::Sphere { radius } => (0.0, [radius; 3]),
+            Shape::Box { half } => (1.0, half),
+            Shape::Cylinder { radius, half_height } => (2.0, [radius, half_height, radius]),
+        };
+        [[x, y, z, kind], [width, height, depth, 0.0], self.turn().coords.into(), [r, g, b, 0.0]]
+    }
+}
+
+/// The nearest of all meetings.
+pub(super) fn nearest(solids: &[Solid], ray: &Ray) -> Option<Meeting> {
+    let meetings = solids.iter().take(MOST_SOLIDS).filter_map(|solid| solid.meet(ray));
+    meetings.min_by(|a, b| a.t.total_cmp(&b.t))
+}
+
+type Local = Option<(f32, Vector3<f32>)>;
+
+fn meet_sphere(o: Vector3<f32>, d: Vector3<f32>, radius: f32) -> Local {
+    let b = o.dot(&d);
+    // The distance from the axis of the ray, not o² − b², which cancels for a far eye.
+    let miss = (o - d * b).norm_squared();
+    let root = radius * radius - miss;
+    let t = -b - root.max(0.0).sqrt();
+    (root > 0.0).then(|| (t, (o + d * t) / radius))
+}
+
+fn meet_box(o: Vector3<f32>, d: Vector3<f32>, half: Vector3<f32>) -> Local {
+    let inv = d.map(|x| 1.0 / away_from_zero(x));
+    let near = -o.component_mul(&inv) - inv.abs().component_mul(&half);
+    let far = -o.component_mul(&inv) + inv.abs().component_mul(&half);
+    let axis = near.imax();
+    let mut normal = Vector3::zeros();
+    normal[axis] = -d[axis].signum();
+    (near[axis] < far.min()).then_some((near[axis], normal))
+}
+
+fn meet_cylinder(o: Vector3<f32>, d: Vector3<f32>, radius: f32, half_height: f32) -> Local {
+    let inv = 1.0 / away_from_zero(d.y);
+    let caps = [-o.y * inv - inv.abs() * half_height, -o.y * inv + inv.abs() * half_height];
+    let a = (d.x * d.x + d.z * d.z).max(1e-12);
+    let b = (o.x * d.x + o.z * d.z) / a;
+    let miss = (o.x - d.x * b).powi(2) + (o.z - d.z * b).powi(2);
+    let root = (radius * radius - miss) / a;
+    if root <= 0.0 {
+        return None;
+    }
+    let side = [-b - root.sqrt(), -b + root.sqrt()];
+    let t = side[0].max(caps[0]);
+    if t >= side[1].min(caps[1]) {
+        return None;
+    }
+    let p = o + d * t;
+    let on_side = Vector3::new(p.x, 0.0, p.z) / radius;
+    let on_cap = Vector3::new(0.0, -d.y.signum(), 0.0);
+    Some((t, if side[0] > caps[0] { on_side } else { on_cap }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn solids() -> [Solid; 3] {
+        let turned = |shape| Solid {
+            rotation: [0.2, 0.5, -0.3, 0.8],
+            ..Solid::new(shape, [0.3, 0.2, -0.1], [0.5; 3])
+        };
+        [
+            turned(Shape::Sphere { radius: 0.4 }),
+            turned(Shape::Box { half: [0.3, 0.1, 0.5] }),
+            turned(Shape::Cylinder { radius: 0.2, half_height: 0.5 }),
+        ]
+    }
+
+    /// Where a ray meets a solid the signed distance is 0 and grows along the normal.
+    #[test]
+    fn rays_meet_the_surface() {
+        let mut met = 0;
+        for solid in solids() {
+            for n in 0..200 {
+                let angle = n as f32 * 2.4;
+                let from = Vector3::new(3.0 * angle.cos(), (n as f32 * 0.017 - 1.7) * 1.5, 3.0 * angle.sin());
+                let aim = Vector3::from(solid.center) + Vector3::new(0.2 * (n as f32).sin(), 0.1, 0.0);
+                let ray = Ray { origin: from.into(), direction: (aim - from).normalize() };
+                let Some(meeting) = solid.meet(&ray) else { continue };
+                let p = ray.at(meeting.t).coords;
+                assert!(solid.distance(p.into()).abs() < 1e-4, "{:?}", solid.shape);
+                let out = p + Vector3::from(meeting.normal) * 1e-2;
+                assert!((solid.distance(out.into()) - 1e-2).abs() < 1e-3, "{:?}", solid.shape);
+                met += 1;
+            }
+        }
+        assert!(met > 300, "only {met} rays met anything");
+    }
+
+    #[test]
+    fn rays_past_a_solid_miss_it() {
+        for solid in solids() {
+            let ray = Ray { origin: [5.0, 0.0, 0.0].into(), direction: Vector3::x() };
+            assert_eq!(solid.meet(&ray), None);
+            let ray = Ray { origin: [-5.0, 2.0, 0.0].into(), direction: Vector3::x() };
+            assert_eq!(solid.meet(&ray), None);
+        }
+    }
+}

@@ -1,0 +1,105 @@
+//! The solids of a scene: from the tables of the file to bodies the solver knows.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use toml::Spanned;
+
+use super::document::{self, Document, SolidShape};
+use super::error::Problem;
+use super::text::Text;
+use super::value::Number;
+use crate::solver::{Mesh, Projection, Shape, Slip, Solid};
+
+type Result<T> = std::result::Result<T, Box<Problem>>;
+
+/// The solids of `doc` in a box of `extent` \[m\]; meshes are files relative to `folder`.
+pub fn resolve(
+    doc: &Document,
+    text: &Text,
+    folder: &Path,
+    extent: [f32; 3],
+    projection: Projection,
+) -> Result<Vec<Solid>> {
+    let solids: Vec<Solid> =
+        doc.solid.iter().map(|read| solid(read, text, folder, extent)).collect::<Result<_>>()?;
+    match &doc.solver.projection {
+        Some(chosen) if projection == Projection::Direct && !solids.is_empty() => {
+            let message = "solver.projection: `direct` knows no solids; write \"auto\" or \"multigrid\"";
+            Err(text.problem(chosen.span(), message))
+        }
+        _ => Ok(solids),
+    }
+}
+
+fn solid(read: &document::Solid, text: &Text, folder: &Path, extent: [f32; 3]) -> Result<Solid> {
+    let position = read.position.map_or(extent.map(|x| 0.5 * x), document::Vector::get);
+    let mut solid = Solid::new(shape(&read.shape, text, folder)?, position);
+    if let Some(degrees) = read.rotation {
+        solid.rotation = Solid::turn(degrees.get());
+    }
+    solid.scale = read.scale.map_or(1.0, Number::get);
+    solid.slip = match read.slip {
+        None | Some(document::Slip::Free) => Slip::Free,
+        Some(document::Slip::None) => Slip::None,
+    };
+    if let Some(keyframes) = &read.keyframes {
+        solid.keyframes = keyframes.get_ref().iter().map(|(t, at)| (t.get(), at.get())).collect();
+        check_times(keyframes, text)?;
+    }
+    check_place(&solid, read, text, extent)?;
+    Ok(solid)
+}
+
+fn shape(read: &Spanned<SolidShape>, text: &Text, folder: &Path) -> Result<Shape> {
+    Ok(match read.get_ref() {
+        SolidShape::Sphere(ball) => Shape::Sphere { radius: ball.radius.get() },
+        SolidShape::Box(block) => Shape::Box { size: block.size.get() },
+        SolidShape::Cylinder(drum) => {
+            Shape::Cylinder { radius: drum.radius.get(), height: drum.height.get() }
+        }
+        SolidShape::Mesh(file) => Shape::Mesh(Arc::new(mesh(file, text, folder)?)),
+    })
+}
+
+fn mesh(file: &Spanned<String>, text: &Text, folder: &Path) -> Result<Mesh> {
+    let path = match text.is_override(&file.span()) {
+        true => PathBuf::from(file.get_ref()),
+        false => folder.join(file.get_ref()),
+    };
+    Mesh::load(&path).map_err(|error| text.problem(file.span(), format!("solid.shape.mesh: {error}")))
+}
+
+fn check_times(keyframes: &Spanned<Vec<document::Keyframe>>, text: &Text) -> Result<()> {
+    let times = keyframes.get_ref().iter().map(|key| key.0.get());
+    let falls = times.clone().zip(times.skip(1)).find(|(a, b)| b <= a);
+    match falls {
+        Some((a, b)) => {
+            let message = format!("solid.keyframes: {b} s comes after {a} s; times must rise");
+            Err(text.problem(keyframes.span(), message))
+        }
+        None => Ok(()),
+    }
+}
+
+/// A solid that never comes near the box is a slip of the pen.
+fn check_place(solid: &Solid, read: &document::Solid, text: &Text, extent: [f32; 3]) -> Result<()> {
+    let reach = solid.scale * solid.shape.reach();
+    let near = |p: [f32; 3]| {
+        let apart: f32 = (0..3).map(|a| (p[a] - p[a].clamp(0.0, extent[a])).powi(2)).sum();
+        apart.sqrt() < reach
+    };
+    // On its way between two keyframes it may come in: then all must lie beyond one side for it to stay out.
+    let places: Vec<[f32; 3]> = match solid.keyframes.as_slice() {
+        [] => vec![solid.position],
+        keys => keys.iter().map(|key| key.1).collect(),
+    };
+    let beyond_one_side = (0..3)
+        .any(|a| places.iter().all(|p| p[a] < -reach) || places.iter().all(|p| p[a] > extent[a] + reach));
+    if places.iter().any(|p| near(*p)) || (places.len() > 1 && !beyond_one_side) {
+        return Ok(());
+    }
+    let message =
+        format!("solid: it stays outside the box, which spans {:?} m; move it to where the air is", extent);
+    Err(text.problem(read.shape.span(), message))
+}

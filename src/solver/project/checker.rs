@@ -1,0 +1,177 @@
+//! Fields of the multigrid: the two colours of a checkerboard, each in an array of its own.
+//!
+//! A cell is red if i + j + k is even and has only black neighbours. Kept apart, either colour is updated from the
+//! other alone: threads share nothing they write, and rows have no gaps. With o = 0 where a row's cells of a colour
+//! begin at i = 0 and o = 1 where they begin at i = 1,
+//!
+//! ```text
+//!     slot m holds i = 2m + o;      its neighbours along x are slots m − 1 + o and m + o of the other colour,
+//!                                   those along y and z are slot m of the other colour in the next row.
+//! ```
+//!
+//! Both cells of slot m lie in cell m of a grid half as fine. One layer of ghosts surrounds the box.
+
+/// The two colours of a field: red, black.
+pub type Halves = [Vec<f32>; 2];
+
+/// Where cells lie in [`Halves`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Board {
+    /// Cells along each axis.
+    pub n: [usize; 3],
+    /// Slots in a row without ghosts: n_x / 2, rounded up.
+    pub slots: usize,
+    /// Distance to the next row.
+    pub pitch: usize,
+    /// Distance to the next plane.
+    pub plane: usize,
+}
+
+impl Board {
+    /// For a box of `n` cells.
+    pub fn new(n: [usize; 3]) -> Self {
+        let slots = n[0].div_ceil(2);
+        let pitch = slots + 2;
+        Self { n, slots, pitch, plane: pitch * (n[1] + 2) }
+    }
+
+    /// Values of one colour, ghosts included.
+    pub fn size(self) -> usize {
+        self.plane * (self.n[2] + 2)
+    }
+
+    /// Zeros.
+    pub fn field(self) -> Halves {
+        [vec![0.0; self.size()], vec![0.0; self.size()]]
+    }
+
+    /// Position of slot 0 of row (j, k), −1 ≤ j ≤ n_y, −1 ≤ k ≤ n_z.
+    pub fn row(self, j: isize, k: isize) -> usize {
+        (1 + (j + 1) * self.pitch as isize + (k + 1) * self.plane as isize) as usize
+    }
+
+    /// The first i of `color` in row (j, k): 0 or 1.
+    pub fn first(self, color: usize, j: isize, k: isize) -> usize {
+        ((j + k) & 1) as usize ^ color
+    }
+
+    /// Colour and position of cell (i, j, k), ghosts included.
+    pub fn at(self, i: isize, j: isize, k: isize) -> (usize, usize) {
+        let color = ((i + j + k) & 1) as usize;
+        (color, (self.row(j, k) as isize + (i >> 1)) as usize)
+    }
+
+    /// Splits a row of n_x cells into its two colours: `red[m]`, `black[m]` = row[2m + o]. Slots beyond the box get 0.
+    pub fn split(self, row: &[f32], j: isize, k: isize, [red, black]: [&mut [f32]; 2]) {
+        let [even, odd] = if self.first(0, j, k) == 0 { [red, black] } else { [black, red] };
+        let (pairs, last) = row[..self.n[0]].as_chunks::<2>();
+        let whole = even.iter_mut().zip(odd.iter_mut()).zip(pairs);
+        whole.for_each(|((even, odd), pair)| [*even, *odd] = *pair);
+        if let [last] = last {
+            (even[self.slots - 1], odd[self.slots - 1]) = (*last, 0.0);
+        }
+    }
+
+    /// The reverse of [`split`](Self::split).
+    pub fn merge(self, [red, black]: [&[f32]; 2], j: isize, k: isize, row: &mut [f32]) {
+        let [even, odd] = if self.first(0, j, k) == 0 { [red, black] } else { [black, red] };
+        let (pairs, last) = row[..self.n[0]].as_chunks_mut::<2>();
+        let whole = pairs.iter_mut().zip(even).zip(odd);
+        whole.for_each(|((pair, even), odd)| *pair = [*even, *odd]);
+        if let [last] = last {
+            *last = even[self.slots - 1];
+        }
+    }
+
+    /// Fills the ghosts of `color` beyond the ends of periodic axes with what lies at the other end. Around an odd
+    /// number of cells a colour meets itself.
+    pub fn wrap(self, periodic: [bool; 3], color: usize, field: &mut Halves) {
+        let n = self.n.map(|n| n as isize);
+        for axis in (0..3).filter(|&axis| periodic[axis]) {
+            for [ghost, from] in [[-1, n[axis] - 1], [n[axis], 0]] {
+                match axis {
+                    0 => self.wrap_x(ghost, from, color, field),
+                    _ => self.wrap_rows(axis, ghost, from, color, field),
+                }
+            }
+        }
+    }
+
+    fn wrap_x(self, ghost: isize, from: isize, color: usize, field: &mut Halves) {
+        for k in 0..self.n[2] as isize {
+            for j in 0..self.n[1] as isize {
+                let (of, to) = self.at(ghost, j, k);
+                if of == color {
+                    let (source, at) = self.at(from, j, k);
+                    field[of][to] = field[source][at];
+                }
+            }
+        }
+    }
+
+    fn wrap_rows(self, axis: usize, ghost: isize, from: isize, color: usize, field: &mut Halves) {
+        // Rows an odd number of cells apart have their colours exchanged.
+        let source = color ^ ((from - ghost) & 1) as usize;
+        let others = if axis == 1 { self.n[2] } else { self.n[1] } as isize;
+        for other in 0..others {
+            let at = |along: isize| if axis == 1 { self.row(along, other) } else { self.row(other, along) };
+            for slot in 0..self.slots {
+                field[color][at(ghost) + slot] = field[source][at(from) + slot];
+            }
+        }
+    }
+
+    /// Zeros all ghosts.
+    pub fn clear_ghosts(self, field: &mut Halves) {
+        let n = self.n.map(|n| n as isize);
+        for half in field {
+            for k in -1..=n[2] {
+                for j in -1..=n[1] {
+                    let row = &mut half[self.row(j, k) - 1..][..self.pitch];
+                    let outside = j < 0 || k < 0 || j == n[1] || k == n[2];
+                    if outside {
+                        row.fill(0.0);
+                    }
+                    (row[0], row[self.pitch - 1]) = (0.0, 0.0);
+                }
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn neighbours_are_where_the_picture_says() {
+        let board = Board::new([7, 4, 3]);
+        for (i, j, k) in [(0, 0, 0), (3, 1, 2), (6, 2, 1), (5, 3, 0)] {
+            let (color, at) = board.at(i, j, k);
+            let o = board.first(color, j, k);
+            let slot = (i as usize - o) / 2;
+            assert_eq!(at, board.row(j, k) + slot);
+            assert_eq!(board.at(i - 1, j, k), (1 - color, board.row(j, k) + slot + o - 1));
+            assert_eq!(board.at(i + 1, j, k), (1 - color, board.row(j, k) + slot + o));
+            assert_eq!(board.at(i, j + 1, k), (1 - color, at + board.pitch));
+            assert_eq!(board.at(i, j, k - 1), (1 - color, at - board.plane));
+        }
+    }
+
+    #[test]
+    fn split_rows_come_together_again() {
+        for n in [1, 2, 5, 8] {
+            let board = Board::new([n, 2, 2]);
+            let row: Vec<f32> = (0..n).map(|i| i as f32 + 1.0).collect();
+            for (j, k) in [(0, 0), (1, 0)] {
+                let [mut red, mut black] = [vec![9.0; board.slots], vec![9.0; board.slots]];
+                board.split(&row, j, k, [&mut red, &mut black]);
+                let mut back = vec![0.0; n];
+                board.merge([&red, &black], j, k, &mut back);
+                assert_eq!(back, row);
+                let sum: f32 = red.iter().chain(&black).sum();
+                assert_eq!(sum, row.iter().sum::<f32>(), "slots beyond the box are zero");
+            }
+        }
+    }
+}

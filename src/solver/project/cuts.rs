@@ -1,0 +1,76 @@
+//! Faces that solids close or narrow.
+
+use crate::grid::{Dims, Faces, GHOST, Layout};
+
+/// One face that is not wholly open.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Cut {
+    /// Its position in the [`Layout`].
+    pub at: u32,
+    /// The part of its area that is open, 0..1.
+    pub open: f32,
+    /// The solid's velocity across it \[m/s\].
+    pub velocity: f32,
+}
+
+/// The faces of each component that are not wholly open, in the order of their positions.
+#[derive(Clone, Debug, Default)]
+pub struct Cuts {
+    /// Across x, y, z.
+    pub faces: [Vec<Cut>; 3],
+    /// What [`exchange`](Self::exchange) has taken out.
+    kept: [Vec<f32>; 3],
+}
+
+impl Cuts {
+    /// From the three lists.
+    pub fn new(faces: [Vec<Cut>; 3]) -> Self {
+        let kept = faces.each_ref().map(|list| vec![0.0; list.len()]);
+        Self { faces, kept }
+    }
+
+    /// Whether every face is open.
+    pub fn is_empty(&self) -> bool {
+        self.faces.iter().all(Vec::is_empty)
+    }
+
+    /// Puts on the cut faces the mean velocity over their whole area, open · u + (1 − open) · u_solid (Batty, Bertails
+    /// & Bridson 2007), whose divergence is what the pressure must remove. Keeps what was there.
+    pub fn exchange(&mut self, velocity: &mut Faces) {
+        for ((faces, kept), field) in self.faces.iter().zip(&mut self.kept).zip(velocity) {
+            for (cut, kept) in faces.iter().zip(kept) {
+                let value = &mut field[cut.at as usize];
+                *kept = *value;
+                *value = cut.open * *value + (1.0 - cut.open) * cut.velocity;
+            }
+        }
+    }
+
+    /// Puts back what [`exchange`](Self::exchange) has taken out.
+    pub fn restore(&self, velocity: &mut Faces) {
+        for ((faces, kept), field) in self.faces.iter().zip(&self.kept).zip(velocity) {
+            faces.iter().zip(kept).for_each(|(cut, kept)| field[cut.at as usize] = *kept);
+        }
+    }
+
+    /// Gives closed faces the velocity of their solid.
+    pub fn close(&self, velocity: &mut Faces) {
+        for (faces, field) in self.faces.iter().zip(velocity) {
+            for cut in faces.iter().filter(|cut| cut.open == 0.0) {
+                field[cut.at as usize] = cut.velocity;
+            }
+        }
+    }
+}
+
+/// The cell above the face at a position, 0..=n along each axis.
+pub fn cell_of(layout: Layout, at: u32) -> [usize; 3] {
+    let at = at as usize;
+    let [i, j, k] = [at % layout.row, at % layout.plane / layout.row, at / layout.plane];
+    [i - GHOST, j - GHOST, k - GHOST]
+}
+
+/// Whether a face of `component` lies in the box or on one of its sides.
+pub fn is_inside(dims: Dims, component: usize, at: [usize; 3]) -> bool {
+    (0..3).all(|axis| at[axis] < dims.array()[axis] + usize::from(axis == component))
+}

@@ -1,0 +1,145 @@
+//! Projection by iteration, with or without solids: conjugate gradients preconditioned by multigrid, or
+//! Gauss–Seidel relaxation alone.
+
+use rayon::prelude::*;
+
+use super::cuts::{Cuts, cell_of, is_inside};
+use super::level::Beyond;
+use super::multigrid::Multigrid;
+use super::pcg::{Residual, Solve, System};
+use super::spectral::{divergence, gradient_xy, gradient_z, padded};
+use super::transform::Ends;
+use crate::grid::{Dims, Faces, GHOST, Layout};
+use crate::solver::sweep::PerThread;
+
+/// Planes whose gradient one task subtracts; it merges one more plane of pressure.
+const SLAB: usize = 16;
+
+/// A pressure system over the fields of one box.
+pub struct Iterative {
+    layout: Layout,
+    ends: [Ends; 3],
+    system: System,
+    /// Two dense planes for each thread.
+    planes: PerThread<[Vec<f32>; 2]>,
+}
+
+impl Iterative {
+    /// For fields of `layout` without solids, for a pool of `threads`.
+    pub fn new(layout: Layout, ends: [Ends; 3], threads: usize) -> Self {
+        let beyond = ends.map(|ends| [Beyond::end(ends, false), Beyond::end(ends, true)]);
+        let system = System::new(Multigrid::new(layout.dims.array(), beyond, threads));
+        let plane = || vec![0.0; padded(layout.dims.nx) * layout.dims.ny];
+        Self { layout, ends, system, planes: PerThread::new(threads, || [plane(), plane()]) }
+    }
+
+    /// Bytes held for a box of `dims`, about.
+    pub fn memory(dims: Dims) -> usize {
+        // φ, rhs, direction, other, three weights and the diagonal; a seventh of six fields for all coarser grids.
+        dims.cells() * (8 * size_of::<f32>() + 4)
+    }
+
+    /// Takes over the faces that solids cut.
+    pub fn set_cuts(&mut self, cuts: &Cuts) {
+        let layout = self.layout;
+        self.system.rebuild(|level| {
+            for (axis, faces) in cuts.faces.iter().enumerate() {
+                for cut in faces {
+                    let at = cell_of(layout, cut.at);
+                    let twin = level.is_periodic(axis) && at[axis] == layout.dims.array()[axis];
+                    if !twin && is_inside(layout.dims, axis, at) {
+                        level.set(axis, at, cut.open * level.weight(axis, at));
+                    }
+                }
+            }
+        });
+    }
+
+    /// Conjugate gradients until the undivided divergence left in the cells is `done`, at most `most` iterations.
+    pub fn project(
+        &mut self,
+        velocity: &mut Faces,
+        cuts: &mut Cuts,
+        most: u32,
+        done: impl Fn(Residual) -> bool,
+    ) -> Solve {
+        cuts.exchange(velocity);
+        self.load(velocity);
+        cuts.restore(velocity);
+        let solve = self.system.solve(most, done);
+        self.subtract_gradient(velocity);
+        cuts.close(velocity);
+        solve
+    }
+
+    /// `sweeps` red-black Gauss–Seidel sweeps from zero pressure (Stam 2003 takes 20).
+    pub fn relax(&mut self, velocity: &mut Faces, cuts: &mut Cuts, sweeps: u32) -> Solve {
+        cuts.exchange(velocity);
+        self.load(velocity);
+        cuts.restore(velocity);
+        let solve = self.system.relax(sweeps);
+        self.subtract_gradient(velocity);
+        cuts.close(velocity);
+        solve
+    }
+
+    /// The right-hand side: minus the undivided divergence.
+    fn load(&mut self, velocity: &Faces) {
+        let Self { layout, system, planes, .. } = self;
+        let board = system.board();
+        let pitch = padded(layout.dims.nx);
+        let inside = board.plane..(board.n[2] + 1) * board.plane;
+        let [red, black] = &mut system.rhs;
+        let halves = red[inside.clone()]
+            .par_chunks_mut(board.plane)
+            .zip(black[inside].par_chunks_mut(board.plane))
+            .enumerate();
+        halves.for_each(|(k, (red, black))| {
+            let mut mine = planes.mine();
+            divergence(*layout, velocity, k, -1.0, &mut mine[0]);
+            for (j, row) in mine[0].chunks_exact(pitch).enumerate() {
+                let at = board.row(j as isize, -1);
+                let colors = [&mut red[at..][..board.slots], &mut black[at..][..board.slots]];
+                board.split(row, j as isize, k as isize, colors);
+            }
+        });
+    }
+
+    /// Plane k of the pressure, dense rows.
+    fn pressure(&self, k: usize, out: &mut [f32]) {
+        let board = self.system.board();
+        for (j, row) in out.chunks_exact_mut(padded(board.n[0])).enumerate() {
+            let (j, k) = (j as isize, k as isize);
+            let at = board.row(j, k);
+            board.merge(self.system.phi.each_ref().map(|half| &half[at..][..board.slots]), j, k, row);
+        }
+    }
+
+    fn subtract_gradient(&mut self, velocity: &mut Faces) {
+        let (layout, ends, nz) = (self.layout, &self.ends, self.layout.dims.nz);
+        let inside = GHOST * layout.plane..(GHOST + nz + 1) * layout.plane;
+        let [u, v, w] = velocity.each_mut().map(|field| &mut field[inside.clone()]);
+        let chunk = SLAB * layout.plane;
+        let tasks = u.par_chunks_mut(chunk).zip(v.par_chunks_mut(chunk)).zip(w.par_chunks_mut(chunk));
+        tasks.enumerate().for_each(|(task, ((u, v), w))| {
+            let mut mine = self.planes.mine();
+            let [values, below] = &mut *mine;
+            let k0 = task * SLAB;
+            if k0 > 0 {
+                self.pressure(k0 - 1, below);
+            } else if ends[2] == Ends::Periodic {
+                self.pressure(nz - 1, below);
+            }
+            let planes =
+                u.chunks_mut(layout.plane).zip(v.chunks_mut(layout.plane)).zip(w.chunks_mut(layout.plane));
+            for (k, ((u, v), w)) in (k0..).zip(planes) {
+                if k < nz {
+                    self.pressure(k, values);
+                    gradient_xy(layout, values, ends, u, v);
+                }
+                gradient_z(layout, values, below, k, ends[2], w);
+                std::mem::swap(values, below);
+            }
+        });
+    }
+}

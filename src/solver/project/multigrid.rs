@@ -1,0 +1,90 @@
+//! Geometric multigrid: one V-cycle as the preconditioner of conjugate gradients (McAdams, Sifakis & Teran, "A parallel
+//! multigrid Poisson solver for fluids simulation on large grids", 2010).
+//!
+//! Red-black Gauss–Seidel, two sweeps down (red, black) and two up (black, red), so that the cycle is a symmetric
+//! operator. Between grids values are carried piecewise constant, R = Pᵀ: weights near solids then never have to
+//! be guessed. What that loses is made up by the coarse weights, half of those that R A P would have.
+//!
+//! Trilinear transfer that is not normalised anew at walls and solids took 17–37 iterations where this one takes 5.
+
+use super::checker::Halves;
+use super::level::{Beyond, Level};
+
+/// Red-black sweeps before and after the coarse correction. 1: nearly twice the iterations, 1.6× slower in all.
+const SWEEPS: usize = 2;
+
+/// Grids from the finest to one of a single cell.
+pub struct Multigrid {
+    levels: Vec<Level>,
+    /// Right-hand side and solution of all grids but the finest.
+    coarse: Vec<[Halves; 2]>,
+}
+
+impl Multigrid {
+    /// For a box of `n` cells without solids, for a pool of `threads`.
+    pub fn new(n: [usize; 3], beyond: [[Beyond; 2]; 3], threads: usize) -> Self {
+        let mut levels = vec![Level::finest(n, beyond, threads)];
+        while let Some(last) = levels.last().filter(|level| level.board.n != [1; 3]) {
+            let coarser = last.coarser();
+            levels.push(coarser);
+        }
+        let coarse = levels[1..].iter().map(|level| [level.board.field(), level.board.field()]).collect();
+        let mut grids = Self { levels, coarse };
+        grids.coarsen();
+        grids
+    }
+
+    /// The finest grid.
+    pub fn finest(&self) -> &Level {
+        &self.levels[0]
+    }
+
+    /// Lets `change` set weights of the finest grid, all open before, and takes them over to all grids.
+    pub fn rebuild(&mut self, change: impl FnOnce(&mut Level)) {
+        self.levels[0].open();
+        change(&mut self.levels[0]);
+        self.levels[0].finish();
+        self.coarsen();
+    }
+
+    fn coarsen(&mut self) {
+        for at in 1..self.levels.len() {
+            let (fine, coarse) = self.levels.split_at_mut(at);
+            fine[at - 1].find_orphans(&coarse[0]);
+            coarse[0].coarsen(&fine[at - 1]);
+            coarse[0].finish();
+        }
+    }
+
+    /// `phi` ≈ A⁻¹ `rhs` by one V-cycle from zero. The ghosts of `rhs` must be 0.
+    pub fn cycle(&mut self, rhs: &Halves, phi: &mut Halves) {
+        descend(&self.levels, &mut self.coarse, rhs, phi);
+    }
+}
+
+fn descend(levels: &[Level], coarse: &mut [[Halves; 2]], rhs: &Halves, phi: &mut Halves) {
+    let level = &levels[0];
+    relax_from_zero(level, rhs, phi);
+    if let Some(([coarse_rhs, coarse_phi], deeper)) = coarse.split_first_mut() {
+        level.restrict_red(rhs, phi, &levels[1], coarse_rhs);
+        descend(&levels[1..], deeper, coarse_rhs, coarse_phi);
+        level.prolong_to_red(&levels[1], coarse_phi, phi);
+    }
+    for _ in 0..SWEEPS {
+        level.relax(1, rhs, phi);
+        level.relax(0, rhs, phi);
+    }
+}
+
+/// Sweeps from φ = 0.
+fn relax_from_zero(level: &Level, rhs: &Halves, phi: &mut Halves) {
+    if level.meets_itself() {
+        phi[1].fill(0.0);
+    }
+    level.relax_red_from_zero(rhs, phi);
+    level.relax(1, rhs, phi);
+    for _ in 1..SWEEPS {
+        level.relax(0, rhs, phi);
+        level.relax(1, rhs, phi);
+    }
+}

@@ -1,0 +1,277 @@
+//! Conjugate gradients, preconditioned by a multigrid cycle.
+//!
+//! The residual is the divergence left in each cell, so its largest value says when to stop. Sums are taken plane by
+//! plane in double precision and added in order: same bits for any number of threads.
+
+use rayon::prelude::*;
+
+use super::checker::{Board, Halves};
+use super::level::{Level, dot_row, fold};
+use super::multigrid::Multigrid;
+use super::pockets::Pockets;
+use crate::solver::simd::{dispatch, fma};
+
+/// What is left of the right-hand side.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Residual {
+    /// Largest value.
+    pub max: f32,
+    /// Root of the sum of squares.
+    pub norm: f64,
+}
+
+/// How a solve ended.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Solve {
+    /// Iterations done.
+    pub iterations: u32,
+    /// What the right-hand side was.
+    pub rhs: Residual,
+    /// What is left.
+    pub residual: Residual,
+}
+
+impl Solve {
+    /// |r| / |b| in the 2-norm; 0 if there was nothing to do.
+    pub fn relative(&self) -> f64 {
+        if self.rhs.norm > 0.0 { self.residual.norm / self.rhs.norm } else { 0.0 }
+    }
+}
+
+/// The linear system, its preconditioner, and the memory of a solve.
+pub struct System {
+    pub grids: Multigrid,
+    pockets: Pockets,
+    /// The last pressure, from which the next solve starts.
+    pub phi: Halves,
+    /// The right-hand side; during a solve the residual. Its ghosts are 0.
+    pub rhs: Halves,
+    direction: Halves,
+    /// The preconditioned residual; A times the direction.
+    other: Halves,
+    partials: Vec<f64>,
+    residuals: Vec<Residual>,
+}
+
+impl System {
+    /// Without solids.
+    pub fn new(grids: Multigrid) -> Self {
+        let board = grids.finest().board;
+        let planes = board.n[2];
+        Self {
+            pockets: Pockets::find(grids.finest()),
+            phi: board.field(),
+            rhs: board.field(),
+            direction: board.field(),
+            other: board.field(),
+            partials: vec![0.0; planes],
+            residuals: vec![Residual::default(); planes],
+            grids,
+        }
+    }
+
+    /// Takes over weights that `change` sets on the finest grid, all others open.
+    pub fn rebuild(&mut self, change: impl FnOnce(&mut Level)) {
+        self.grids.rebuild(change);
+        self.pockets = Pockets::find(self.grids.finest());
+    }
+
+    /// Solves A φ = rhs until `done`, at most `most` iterations. What no pressure can remove, a mean divergence of a
+    /// closed body of air, is left out.
+    pub fn solve(&mut self, most: u32, done: impl Fn(Residual) -> bool) -> Solve {
+        let mut solve = self.start();
+        let mut last = f64::INFINITY;
+        while !done(solve.residual) && solve.iterations < most {
+            let rz = self.precondition();
+            let Some(shrink) = self.descend(rz, last) else { break };
+            self.pockets.remove_means(self.grids.finest().board, &mut self.rhs);
+            solve.residual = shrink;
+            solve.iterations += 1;
+            last = rz;
+        }
+        solve
+    }
+
+    /// Shape of the finest grid.
+    pub fn board(&self) -> Board {
+        self.grids.finest().board
+    }
+
+    /// Leaves out of the right-hand side what no pressure can remove; its size.
+    pub fn prepare(&mut self) -> Residual {
+        self.clear_unknowns();
+        let board = self.board();
+        self.pockets.remove_means(board, &mut self.rhs);
+        self.direction.iter_mut().for_each(|half| half.fill(0.0));
+        self.advance(0.0, 0.0)
+    }
+
+    /// Puts the residual of the pressure in place of the right-hand side; its size.
+    pub fn residual(&mut self) -> Residual {
+        let board = self.board();
+        board.clear_ghosts(&mut self.other);
+        self.grids.finest().apply(&mut self.phi, &mut self.other, &mut self.partials);
+        board.clear_ghosts(&mut self.phi);
+        self.advance(0.0, 1.0)
+    }
+
+    /// Starts from the last pressure, unless that is worse than none.
+    fn start(&mut self) -> Solve {
+        let rhs = self.prepare();
+        let residual = self.residual();
+        if residual.norm.is_finite() && residual.norm <= rhs.norm {
+            return Solve { iterations: 0, rhs, residual };
+        }
+        // What `residual` has subtracted goes back.
+        self.advance(0.0, -1.0);
+        self.phi.iter_mut().for_each(|half| half.fill(0.0));
+        Solve { iterations: 0, rhs, residual: rhs }
+    }
+
+    /// Cells without an open face are no unknowns: what diverges there stays.
+    fn clear_unknowns(&mut self) {
+        let level = self.grids.finest();
+        for color in [0, 1] {
+            level.mask(color, &mut self.rhs[color]);
+            level.mask(color, &mut self.phi[color]);
+        }
+    }
+
+    /// z = M⁻¹ r into `other`; r·z.
+    fn precondition(&mut self) -> f64 {
+        self.grids.cycle(&self.rhs, &mut self.other);
+        let board = self.grids.finest().board;
+        if self.grids.finest().is_periodic_at_all() {
+            board.clear_ghosts(&mut self.other);
+        }
+        let Self { rhs, other, partials, .. } = self;
+        partials.par_iter_mut().enumerate().for_each(|(k, partial)| {
+            *partial = 0.0;
+            for color in [0, 1] {
+                dot_plane(board, plane(board, k, &rhs[color]), plane(board, k, &other[color]), partial);
+            }
+        });
+        partials.iter().sum()
+    }
+
+    /// One step along the new direction. None when rounding has the last word.
+    fn descend(&mut self, rz: f64, last: f64) -> Option<Residual> {
+        let beta = (rz / last) as f32;
+        let board = self.grids.finest().board;
+        let Self { direction, other, .. } = self;
+        for (p, z) in direction.iter_mut().zip(&*other) {
+            let planes = p.par_chunks_mut(board.plane).zip(z.par_chunks(board.plane));
+            planes.for_each(|(p, z)| follow_plane(beta, z, p));
+        }
+        let pap = self.grids.finest().apply(&mut self.direction, &mut self.other, &mut self.partials);
+        let alpha = (rz / pap) as f32;
+        if !(pap > 0.0 && rz > 0.0 && alpha.is_finite()) {
+            return None;
+        }
+        if self.grids.finest().is_periodic_at_all() {
+            board.clear_ghosts(&mut self.direction);
+        }
+        Some(self.advance(alpha, alpha))
+    }
+
+    /// φ += α p, r −= α' A p; measures r.
+    fn advance(&mut self, alpha: f32, residual: f32) -> Residual {
+        let Self { phi, rhs, direction, other, residuals, grids, .. } = self;
+        let board = grids.finest().board;
+        let inside = board.plane..(board.n[2] + 1) * board.plane;
+        residuals.fill(Residual::default());
+        for color in [0, 1] {
+            let planes = phi[color][inside.clone()]
+                .par_chunks_mut(board.plane)
+                .zip(rhs[color][inside.clone()].par_chunks_mut(board.plane))
+                .zip(residuals.par_iter_mut());
+            planes.enumerate().for_each(|(k, ((phi, rhs), sum))| {
+                let (p, ap) = (plane(board, k, &direction[color]), plane(board, k, &other[color]));
+                advance_plane([alpha, residual], p, ap, phi, rhs, sum);
+            });
+        }
+        total(residuals)
+    }
+}
+
+fn total(residuals: &[Residual]) -> Residual {
+    let sum = residuals
+        .iter()
+        .fold(Residual::default(), |a, b| Residual { max: a.max.max(b.max), norm: a.norm + b.norm });
+    Residual { max: sum.max, norm: sum.norm.sqrt() }
+}
+
+/// Plane k of one colour, with the ghosts beside it.
+fn plane(board: Board, k: usize, half: &[f32]) -> &[f32] {
+    &half[(k + 1) * board.plane..][..board.plane]
+}
+
+dispatch! { fn dot_plane(board: Board, a: &[f32], b: &[f32], sum: &mut f64) = dot_plane_kernel; }
+
+#[inline(always)]
+fn dot_plane_kernel<const FMA: bool>(board: Board, a: &[f32], b: &[f32], sum: &mut f64) {
+    for (a, b) in a.chunks_exact(board.pitch).zip(b.chunks_exact(board.pitch)) {
+        *sum += f64::from(dot_row::<FMA>(a, b));
+    }
+}
+
+dispatch! { fn follow_plane(beta: f32, z: &[f32], p: &mut [f32]) = follow_plane_kernel; }
+
+/// p = z + β p
+#[inline(always)]
+fn follow_plane_kernel<const FMA: bool>(beta: f32, z: &[f32], p: &mut [f32]) {
+    for (p, z) in p.iter_mut().zip(z) {
+        *p = fma::<FMA>(beta, *p, *z);
+    }
+}
+
+dispatch! {
+    fn advance_plane(
+        step: [f32; 2], p: &[f32], ap: &[f32], phi: &mut [f32], rhs: &mut [f32], sum: &mut Residual,
+    ) = advance_plane_kernel;
+}
+
+/// Values whose squares are added up in single precision.
+const RUN: usize = 256;
+
+#[inline(always)]
+fn advance_plane_kernel<const FMA: bool>(
+    [alpha, residual]: [f32; 2],
+    p: &[f32],
+    ap: &[f32],
+    phi: &mut [f32],
+    rhs: &mut [f32],
+    sum: &mut Residual,
+) {
+    let runs = phi.chunks_mut(RUN).zip(rhs.chunks_mut(RUN)).zip(p.chunks(RUN).zip(ap.chunks(RUN)));
+    for ((phi, rhs), (p, ap)) in runs {
+        for (phi, p) in phi.iter_mut().zip(p) {
+            *phi = fma::<FMA>(alpha, *p, *phi);
+        }
+        for (r, ap) in rhs.iter_mut().zip(ap) {
+            *r = fma::<FMA>(-residual, *ap, *r);
+        }
+        let (max, squares) = size_of_run::<FMA>(rhs);
+        sum.max = sum.max.max(max);
+        sum.norm += f64::from(squares);
+    }
+}
+
+/// Largest magnitude and sum of squares.
+#[inline(always)]
+fn size_of_run<const FMA: bool>(values: &[f32]) -> (f32, f32) {
+    const L: usize = 16;
+    let (chunks, rest) = values.as_chunks::<L>();
+    let (mut max, mut squares) = ([0.0f32; L], [0.0f32; L]);
+    let mut take = |l: usize, x: f32| {
+        max[l] = max[l].max(x.abs());
+        squares[l] = fma::<FMA>(x, x, squares[l]);
+    };
+    for chunk in chunks {
+        for l in 0..L {
+            take(l, chunk[l]);
+        }
+    }
+    rest.iter().enumerate().for_each(|(l, &x)| take(l, x));
+    (max.into_iter().fold(0.0, f32::max), fold(squares))
+}

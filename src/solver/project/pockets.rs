@@ -1,0 +1,252 @@
+//! Bodies of air that nothing outside fixes the pressure of: the whole of a closed box, or a pocket inside a solid.
+//!
+//! In each of them the pressure is free up to a constant, and the divergence to be removed must have no mean. They are
+//! found as runs of connected cells along x, joined to those of the neighbouring rows (union–find).
+
+use rayon::prelude::*;
+
+use super::checker::{Board, Halves};
+use super::level::{Beyond, Level, fold};
+use crate::solver::simd::dispatch;
+
+/// Connected cells of one row.
+#[derive(Clone, Copy, Debug)]
+struct Run {
+    row: [u32; 2],
+    from: u32,
+    to: u32,
+    pocket: u32,
+}
+
+/// All closed bodies of air.
+#[derive(Default)]
+pub struct Pockets {
+    /// By plane, row and start.
+    runs: Vec<Run>,
+    /// Where the runs of each plane begin, and their end.
+    planes: Vec<usize>,
+    /// Cells of each pocket.
+    cells: Vec<u64>,
+    sums: Vec<f64>,
+    means: Vec<f64>,
+}
+
+impl Pockets {
+    /// Looks for them in the finest grid.
+    pub fn find(level: &Level) -> Self {
+        let mut search = Search::new(level);
+        search.join_rows();
+        search.finish()
+    }
+
+    /// Subtracts from each pocket its mean.
+    pub fn remove_means(&mut self, board: Board, field: &mut Halves) {
+        if self.cells.is_empty() {
+            return;
+        }
+        let Self { runs, planes, cells, sums, means } = self;
+        let halves = [field[0].as_slice(), field[1].as_slice()];
+        sums.par_chunks_mut(256).zip(runs.par_chunks(256)).for_each(|(sums, runs)| {
+            for (sum, run) in sums.iter_mut().zip(runs) {
+                *sum = [0, 1].map(|color| sum_of(&halves[color][run.slots(board, color)])).iter().sum();
+            }
+        });
+        means.fill(0.0);
+        runs.iter().zip(&*sums).for_each(|(run, sum)| means[run.pocket as usize] += sum);
+        means.iter_mut().zip(cells).for_each(|(mean, cells)| *mean /= *cells as f64);
+        let inside = board.plane..(board.n[2] + 1) * board.plane;
+        for (color, half) in field.iter_mut().enumerate() {
+            half[inside.clone()].par_chunks_mut(board.plane).enumerate().for_each(|(k, plane)| {
+                for run in &runs[planes[k]..planes[k + 1]] {
+                    let slots = run.slots(board, color);
+                    let slots = slots.start - (k + 1) * board.plane..slots.end - (k + 1) * board.plane;
+                    let mean = means[run.pocket as usize] as f32;
+                    plane[slots].iter_mut().for_each(|value| *value -= mean);
+                }
+            });
+        }
+    }
+}
+
+fn sum_of(values: &[f32]) -> f64 {
+    let mut sum = 0.0;
+    add_up(values, &mut sum);
+    f64::from(sum)
+}
+
+dispatch! { fn add_up(values: &[f32], sum: &mut f32) = add_up_kernel; }
+
+#[inline(always)]
+fn add_up_kernel<const FMA: bool>(values: &[f32], sum: &mut f32) {
+    let (chunks, rest) = values.as_chunks::<16>();
+    let mut sums = [0.0f32; 16];
+    for chunk in chunks {
+        for l in 0..16 {
+            sums[l] += chunk[l];
+        }
+    }
+    rest.iter().enumerate().for_each(|(l, value)| sums[l] += value);
+    *sum = fold(sums);
+}
+
+impl Run {
+    /// Its slots of one colour.
+    fn slots(&self, board: Board, color: usize) -> std::ops::Range<usize> {
+        let [j, k] = self.row.map(|x| x as isize);
+        let first = board.first(color, j, k);
+        let slot = |i: u32| (i as usize + 1 - first) / 2;
+        let at = board.row(j, k);
+        at + slot(self.from)..at + slot(self.to)
+    }
+}
+
+struct Search<'a> {
+    level: &'a Level,
+    runs: Vec<Run>,
+    /// Where the runs of each row begin, and their end; j fastest.
+    rows: Vec<usize>,
+    /// Union–find: the pocket each run belongs to, and whether it leads outside.
+    parent: Vec<u32>,
+    open: Vec<bool>,
+}
+
+impl<'a> Search<'a> {
+    fn new(level: &'a Level) -> Self {
+        let [_, ny, nz] = level.board.n;
+        let (mut runs, mut rows) = (Vec::new(), vec![0]);
+        for k in 0..nz {
+            for j in 0..ny {
+                runs_of_row(level, [j, k], &mut runs);
+                rows.push(runs.len());
+            }
+        }
+        let parent = (0..runs.len() as u32).collect();
+        let open = runs.iter().map(|run| leads_outside(level, run)).collect();
+        Self { level, runs, rows, parent, open }
+    }
+
+    fn root(&mut self, run: usize) -> usize {
+        let mut at = run as u32;
+        while self.parent[at as usize] != at {
+            let up = self.parent[self.parent[at as usize] as usize];
+            self.parent[at as usize] = up;
+            at = up;
+        }
+        at as usize
+    }
+
+    fn join(&mut self, a: usize, b: usize) {
+        let (a, b) = (self.root(a), self.root(b));
+        let (low, high) = (a.min(b), a.max(b));
+        self.parent[high] = low as u32;
+        self.open[low] |= self.open[high];
+    }
+
+    fn join_rows(&mut self) {
+        let [nx, ny, nz] = self.level.board.n;
+        for k in 0..nz {
+            for j in 0..ny {
+                if j > 0 || self.level.is_periodic(1) {
+                    self.join_neighbours(1, [j, k], [if j > 0 { j - 1 } else { ny - 1 }, k]);
+                }
+                if k > 0 || self.level.is_periodic(2) {
+                    self.join_neighbours(2, [j, k], [j, if k > 0 { k - 1 } else { nz - 1 }]);
+                }
+                let runs = self.rows[j + ny * k]..self.rows[j + ny * k + 1];
+                if self.level.is_periodic(0) && !runs.is_empty() {
+                    let (first, last) = (runs.start, runs.end - 1);
+                    let touch = self.runs[first].from == 0 && self.runs[last].to == nx as u32;
+                    if touch && self.level.weight(0, [0, j, k]) > 0.0 {
+                        self.join(first, last);
+                    }
+                }
+            }
+        }
+    }
+
+    /// Joins the runs of row `here` with those of the row below it along `axis`.
+    fn join_neighbours(&mut self, axis: usize, here: [usize; 2], below: [usize; 2]) {
+        let ny = self.level.board.n[1];
+        let range = |row: [usize; 2]| [self.rows[row[0] + ny * row[1]], self.rows[row[0] + ny * row[1] + 1]];
+        let ([mut a, end_a], [mut b, end_b]) = (range(here), range(below));
+        while a < end_a && b < end_b {
+            let (from, to) = (self.runs[a].from.max(self.runs[b].from), self.runs[a].to.min(self.runs[b].to));
+            let open = |i: u32| self.level.weight(axis, [i as usize, here[0], here[1]]) > 0.0;
+            if from < to && (from..to).any(open) {
+                self.join(a, b);
+            }
+            if self.runs[a].to < self.runs[b].to { a += 1 } else { b += 1 }
+        }
+    }
+
+    /// Numbers the closed bodies and keeps their runs.
+    fn finish(mut self) -> Pockets {
+        let mut number = vec![u32::MAX; self.runs.len()];
+        let mut pockets = Pockets { planes: vec![0], ..Pockets::default() };
+        let [_, ny, nz] = self.level.board.n;
+        for k in 0..nz {
+            for run in self.rows[ny * k]..self.rows[ny * (k + 1)] {
+                let root = self.root(run);
+                if self.open[root] {
+                    continue;
+                }
+                if number[root] == u32::MAX {
+                    number[root] = pockets.cells.len() as u32;
+                    pockets.cells.push(0);
+                }
+                let found = Run { pocket: number[root], ..self.runs[run] };
+                pockets.cells[found.pocket as usize] += u64::from(found.to - found.from);
+                pockets.runs.push(found);
+            }
+            pockets.planes.push(pockets.runs.len());
+        }
+        pockets.sums = vec![0.0; pockets.runs.len()];
+        pockets.means = vec![0.0; pockets.cells.len()];
+        pockets
+    }
+}
+
+fn runs_of_row(level: &Level, [j, k]: [usize; 2], runs: &mut Vec<Run>) {
+    let nx = level.board.n[0] as u32;
+    let run = |from: u32, to: u32| Run { row: [j as u32, k as u32], from, to, pocket: 0 };
+    if level.is_usual_row([j, k]) {
+        runs.push(run(0, nx));
+        return;
+    }
+    let mut from = None;
+    for i in 0..nx {
+        let at = [i as usize, j, k];
+        let alive = level.is_unknown(at);
+        let joined = alive && i > 0 && level.weight(0, at) > 0.0;
+        if let Some(start) = from.filter(|_| !joined) {
+            runs.push(run(start, i));
+            from = None;
+        }
+        from = from.or(alive.then_some(i));
+    }
+    runs.extend(from.map(|start| run(start, nx)));
+}
+
+/// Whether a cell of the run lies at an open side.
+fn leads_outside(level: &Level, run: &Run) -> bool {
+    let [j, k] = run.row.map(|x| x as usize);
+    let n = level.board.n;
+    let open = |axis: usize, high: bool, at: [usize; 3]| {
+        level.beyond(axis, high) == Beyond::Rest && {
+            let mut face = at;
+            face[axis] += usize::from(high);
+            level.weight(axis, face) > 0.0
+        }
+    };
+    let ends = [([run.from as usize, j, k], false), ([run.to as usize - 1, j, k], true)];
+    let along =
+        ends.iter().any(|&(at, high)| (at[0] == if high { n[0] - 1 } else { 0 }) && open(0, high, at));
+    let beside = [(1, j), (2, k)].iter().any(|&(axis, index)| {
+        [(false, 0), (true, n[axis] - 1)].iter().any(|&(high, edge)| {
+            index == edge
+                && level.beyond(axis, high) == Beyond::Rest
+                && (run.from..run.to).any(|i| open(axis, high, [i as usize, j, k]))
+        })
+    });
+    along || beside
+}

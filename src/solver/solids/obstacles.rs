@@ -1,0 +1,131 @@
+//! The solids of a running solver: where they stand now, and what that means for the grid.
+
+use super::near::{Near, Way};
+use super::voxels::{Frame, SOLID, Voxels};
+use super::{Solid, SolidPose};
+use crate::grid::{Faces, Layout};
+use crate::solver::sides::{Reach, Walls};
+
+/// Solids at one instant and at the beginning of the step.
+pub struct Obstacles {
+    solids: Vec<Solid>,
+    frame: Frame,
+    /// How they stand now.
+    pub poses: Vec<SolidPose>,
+    /// What they leave of the grid now.
+    pub voxels: Voxels,
+    /// What they left of it when the step began, if they have moved since.
+    before: Option<Voxels>,
+    near: Near,
+    /// How far each has moved in this step, in cells.
+    drift: Vec<[f32; 3]>,
+}
+
+impl Obstacles {
+    /// `solids` as they stand at `time`, and as they move in the `dt` after it.
+    pub fn new(walls: &Walls, layout: Layout, h: f32, solids: Vec<Solid>, [time, dt]: [f64; 2]) -> Self {
+        let frame = Frame { layout, h, periodic: walls.periodic(), walls: walls.solid_sides() };
+        let poses: Vec<SolidPose> = solids.iter().map(|solid| solid.pose(time, dt as f32)).collect();
+        let voxels = Voxels::new(frame, &poses);
+        let drift = vec![[0.0; 3]; poses.len()];
+        Self { solids, frame, poses, voxels, before: None, near: Near::default(), drift }
+    }
+
+    /// The solids.
+    pub fn solids(&self) -> &[Solid] {
+        &self.solids
+    }
+
+    /// Largest velocity component of a solid in the `dt` after `time` \[m/s\].
+    pub fn speed(&self, time: f64, dt: f32) -> f32 {
+        let speed = |solid: &Solid| solid.pose(time, dt).velocity.iter().fold(0.0f32, |a, b| a.max(b.abs()));
+        self.solids.iter().map(speed).fold(0.0, f32::max)
+    }
+
+    /// Moves them to where they stand at `time`; from there on they move as in the `dt` after it. True if the faces they
+    /// close have changed.
+    pub fn advance(&mut self, time: f64, dt: f32) -> bool {
+        let poses: Vec<SolidPose> = self.solids.iter().map(|solid| solid.pose(time, dt)).collect();
+        let moved = self.poses.iter().zip(&poses).any(|(old, new)| !old.stands_like(new));
+        let h = self.frame.h;
+        for ((drift, old), new) in self.drift.iter_mut().zip(&self.poses).zip(&poses) {
+            *drift = [0, 1, 2].map(|a| (new.position[a] - old.position[a]) / h);
+        }
+        self.poses = poses;
+        if moved {
+            let voxels = Voxels::new(self.frame, &self.poses);
+            self.before = Some(std::mem::replace(&mut self.voxels, voxels));
+            self.near = Near::default();
+        } else {
+            self.before = None;
+            self.voxels.set_velocities(&self.poses);
+        }
+        moved
+    }
+
+    /// Whether a solid has moved in this step.
+    pub fn have_moved(&self) -> bool {
+        self.before.is_some()
+    }
+
+    /// Carries the scalars of the cells near solids from `field`, whose air has come `back` cells, at most `most`.
+    pub fn carry(&mut self, reach: &Reach, back: [&[f32]; 3], most: f32, field: &[[f32; 4]]) {
+        // Interpolation looks up to two cells beyond a foot.
+        let depth = most.ceil() as u32 + 2;
+        if self.near.depth() < depth {
+            self.near = Near::new(&self.frame, &self.voxels, depth);
+        }
+        let after = &self.voxels.flags;
+        let before = self.before.as_ref().map_or(after, |voxels| &voxels.flags);
+        let way = Way { reach, before, after, drift: &self.drift, back };
+        self.near.carry(self.frame.layout, &way, field);
+    }
+
+    /// Puts what [`carry`](Self::carry) found into `field`, times `keep`; nothing is left inside solids.
+    pub fn put(&self, keep: &[f32; 4], field: &mut [[f32; 4]]) {
+        self.near.put(keep, field);
+        self.empty(field);
+    }
+
+    /// Takes out what is inside solids.
+    pub fn empty(&self, field: &mut [[f32; 4]]) {
+        self.voxels.inside.iter().for_each(|&at| field[at as usize] = [0.0; 4]);
+    }
+
+    /// Moves what is inside solids to the nearest cells outside; nothing is lost, unless there is no cell outside.
+    pub fn push_out(&self, field: &mut [[f32; 4]]) {
+        let strides = self.frame.layout.strides();
+        let flags = &self.voxels.flags;
+        let mut way: Vec<(u32, u32)> = Vec::new();
+        let mut left: Vec<u32> = self.voxels.inside.clone();
+        let mut settled = vec![false; field.len()];
+        while !left.is_empty() {
+            let found = way.len();
+            left.retain(|&at| {
+                let neighbours = (0..6).map(|side| {
+                    let stride = strides[side / 2];
+                    if side % 2 == 0 { at as usize - stride } else { at as usize + stride }
+                });
+                let out = neighbours
+                    .filter(|&to| self.frame.holds(to))
+                    .find(|&to| flags[to] & SOLID == 0 || settled[to]);
+                way.extend(out.map(|to| (at, to as u32)));
+                out.is_none()
+            });
+            if way.len() == found {
+                break;
+            }
+            way[found..].iter().for_each(|&(at, _)| settled[at as usize] = true);
+        }
+        for &(from, to) in way.iter().rev() {
+            let moved = std::mem::take(&mut field[from as usize]);
+            (0..4).for_each(|c| field[to as usize][c] += moved[c]);
+        }
+        self.empty(field);
+    }
+
+    /// Lets the faces inside solids repeat the flow along them.
+    pub fn extend(&self, velocity: &mut Faces) {
+        self.voxels.extend(self.frame.layout, velocity);
+    }
+}

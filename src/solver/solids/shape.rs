@@ -1,0 +1,96 @@
+//! Shapes as signed distances: negative inside.
+
+use std::sync::Arc;
+
+use super::mesh::Mesh;
+
+/// What a solid looks like, around its own origin and unscaled.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Shape {
+    /// A ball.
+    Sphere {
+        /// Its radius \[m\].
+        radius: f32,
+    },
+    /// A box with edges along the axes.
+    Box {
+        /// Its edges \[m\].
+        size: [f32; 3],
+    },
+    /// A capped cylinder around y.
+    Cylinder {
+        /// Its radius \[m\].
+        radius: f32,
+        /// Its height \[m\].
+        height: f32,
+    },
+    /// A closed surface of triangles.
+    Mesh(Arc<Mesh>),
+}
+
+impl Shape {
+    /// Signed distance of a point from the surface \[m\], exact.
+    pub fn distance(&self, p: [f32; 3]) -> f32 {
+        match self {
+            Self::Sphere { radius } => length(&p) - radius,
+            Self::Box { size } => outside([0, 1, 2].map(|a| p[a].abs() - 0.5 * size[a])),
+            Self::Cylinder { radius, height } => {
+                outside([length(&[p[0], p[2]]) - radius, p[1].abs() - 0.5 * height])
+            }
+            Self::Mesh(mesh) => mesh.distance(p),
+        }
+    }
+
+    /// Radius of a ball around the origin that holds the shape \[m\].
+    pub fn reach(&self) -> f32 {
+        match self {
+            Self::Sphere { radius } => *radius,
+            Self::Box { size } => 0.5 * length(size),
+            Self::Cylinder { radius, height } => length(&[*radius, 0.5 * height]),
+            Self::Mesh(mesh) => mesh.reach(),
+        }
+    }
+
+    /// What is wrong with the measures, if anything.
+    pub(super) fn problem(&self) -> Option<String> {
+        let bad = |name: &str, x: f32| {
+            let fine = x.is_finite() && x > 0.0;
+            (!fine).then(|| format!("a solid's {name} of {x} m cannot be; it must be positive"))
+        };
+        match self {
+            Self::Sphere { radius } => bad("radius", *radius),
+            Self::Box { size } => size.iter().find_map(|&edge| bad("edge", edge)),
+            Self::Cylinder { radius, height } => bad("radius", *radius).or_else(|| bad("height", *height)),
+            Self::Mesh(_) => None,
+        }
+    }
+}
+
+/// Distance from a corner-shaped region, given how far the point lies beyond each of its bounds.
+fn outside<const N: usize>(beyond: [f32; N]) -> f32 {
+    let nearest = beyond.iter().fold(f32::NEG_INFINITY, |a, &b| a.max(b));
+    if nearest < 0.0 { nearest } else { length(&beyond.map(|x| x.max(0.0))) }
+}
+
+fn length<const N: usize>(v: &[f32; N]) -> f32 {
+    v.iter().map(|x| x * x).sum::<f32>().sqrt()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn distances_are_those_of_the_nearest_surface_point() {
+        let ball = Shape::Sphere { radius: 2.0 };
+        assert_eq!(ball.distance([0.0, 5.0, 0.0]), 3.0);
+        assert_eq!(ball.distance([0.0; 3]), -2.0);
+        let block = Shape::Box { size: [2.0, 4.0, 6.0] };
+        assert_eq!(block.distance([0.0, 0.0, 0.0]), -1.0);
+        assert_eq!(block.distance([4.0, 6.0, 0.0]), 5.0);
+        let drum = Shape::Cylinder { radius: 1.0, height: 2.0 };
+        assert_eq!(drum.distance([4.0, 5.0, 0.0]), 5.0);
+        assert_eq!(drum.distance([0.5, 0.0, 0.0]), -0.5);
+        assert!((block.reach() - 14.0f32.sqrt()).abs() < 1e-6);
+    }
+}

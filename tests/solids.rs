@@ -1,0 +1,307 @@
+//! Solids: nothing passes through them, they push the air, and smoke near them is neither lost nor leaks.
+
+mod common;
+
+use common::{advance, all, cell, config, inert};
+use updraft::solver::{Advection, Params, Projection, Shape, Side, Sides, Slip, Solid, Solver, SolverError};
+
+const SCHEMES: [Advection; 3] = [Advection::SemiLagrangian, Advection::MacCormack, Advection::Cubic];
+
+fn ball(radius: f32, at: [f32; 3]) -> Solid {
+    Solid::new(Shape::Sphere { radius }, at)
+}
+
+/// A plate across the whole box that floats at `height`, thinner than a cell.
+fn plate(thickness: f32, height: f32) -> Solid {
+    Solid::new(Shape::Box { size: [9.0, thickness, 9.0] }, [0.5, height, 0.5])
+}
+
+/// A tunnel along x with wind, open at both ends.
+fn tunnel(n: [usize; 3], solids: Vec<Solid>, scheme: Advection) -> Solver {
+    let sides = [[Side::Open; 2], [Side::Closed; 2], [Side::Closed; 2]];
+    let mut solver = Solver::new(config(n, 1.0 / n[1] as f32, sides, scheme), inert(), vec![]).unwrap();
+    solver.set_solids(solids).unwrap();
+    solver.fill(|c, _| if c == 0 { 1.0 } else { 0.0 }, |_| [1.0, 0.0, 0.0, 0.0]);
+    solver
+}
+
+/// Velocity at cell (i, j, k).
+fn wind(solver: &Solver, [i, j, k]: [isize; 3]) -> [f32; 3] {
+    let at = solver.layout().at(i, j, k);
+    let strides = solver.layout().strides();
+    [0, 1, 2].map(|c| 0.5 * (solver.velocity()[c][at] + solver.velocity()[c][at + strides[c]]))
+}
+
+#[test]
+fn air_flows_around_a_ball_and_not_through_it() {
+    let n = 32isize;
+    let solver = tunnel([48, 32, 32], vec![ball(0.2, [0.75, 0.5, 0.5])], Advection::MacCormack);
+    assert!(solver.stats().divergence_after < 1e-4, "divergence {}", solver.stats().divergence_after);
+    assert!((1..=10).contains(&solver.stats().iterations), "{} iterations", solver.stats().iterations);
+    // In an endless flow the air crosses a sphere of radius r at U cos θ (1 − (a/r)³).
+    let (mut wrong, mut count) = (0.0f32, 0);
+    for k in 0..n {
+        for j in 0..n {
+            for i in 0..48 {
+                let p = [i, j, k].map(|x| (x as f32 + 0.5) / n as f32);
+                let from = [p[0] - 0.75, p[1] - 0.5, p[2] - 0.5];
+                let r = from.iter().map(|x| x * x).sum::<f32>().sqrt();
+                if r > 0.2 && r < 0.2 + 1.0 / n as f32 {
+                    let u = wind(&solver, [i, j, k]);
+                    let across = (0..3).map(|a| u[a] * from[a] / r).sum::<f32>();
+                    wrong += (across - from[0] / r * (1.0 - (0.2 / r).powi(3))).abs();
+                    count += 1;
+                }
+            }
+        }
+    }
+    let wrong = wrong / count as f32;
+    assert!(wrong < 0.12, "the speed across the surface is wrong by {wrong} in the mean");
+    // Potential flow around a ball is half as fast again beside it.
+    let beside = wind(&solver, [24, 16 + 8, 16])[0];
+    let before = wind(&solver, [16, 16, 16])[0];
+    assert!(beside > 1.2 && before < 0.5, "beside {beside}, before {before}");
+    assert_eq!(wind(&solver, [24, 16, 16]), [0.0; 3], "inside");
+    assert_eq!(cell(&solver, [24, 16, 16]), [0.0; 4], "no smoke inside");
+}
+
+#[test]
+fn a_plate_thinner_than_a_cell_stops_smoke() {
+    let n = 20;
+    for scheme in SCHEMES {
+        for height in [0.5, 0.525, 0.51] {
+            let sides = [[Side::Closed; 2], [Side::Closed, Side::Open], [Side::Closed; 2]];
+            let params = Params { heat_buoyancy: 0.05, vorticity: 0.3, ..inert() };
+            let h = 1.0 / n as f32;
+            let mut solver = Solver::new(config([n; 3], h, sides, scheme), params, vec![]).unwrap();
+            solver.set_solids(vec![plate(0.5 * h, height)]).unwrap();
+            let hot = |[x, y, z]: [f32; 3]| {
+                let inside = (x - 0.4).powi(2) + (y - 0.25).powi(2) + (z - 0.5).powi(2) < 0.03;
+                if inside { [1.0, 0.5, 0.0, 100.0] } else { [0.0; 4] }
+            };
+            // Wind on the far side, so that there is a flow to be carried by.
+            solver.fill(|c, [_, y, _]| if c == 0 && y > 0.6 { 0.3 } else { 0.0 }, hot);
+            advance(&mut solver, 0.05, 50);
+            let sum = |from: usize, to: usize| {
+                let mut sum = 0.0;
+                for k in 0..n {
+                    for j in from..to {
+                        for i in 0..n {
+                            sum += cell(&solver, [i, j, k])[0];
+                        }
+                    }
+                }
+                sum
+            };
+            assert_eq!(sum(11, n), 0.0, "{scheme:?} at {height}: smoke behind the plate");
+            assert!(sum(8, 10) > 1.0, "{scheme:?} at {height}: the smoke has come to the plate");
+        }
+    }
+}
+
+#[test]
+fn a_tilted_plate_stops_smoke_too() {
+    let n = 20;
+    let h = 1.0 / n as f32;
+    let mut solver =
+        Solver::new(config([n; 3], h, all(Side::Closed), Advection::MacCormack), Params::default(), vec![])
+            .unwrap();
+    let tilted = Solid { rotation: Solid::turn([20.0, 0.0, 33.0]), ..plate(0.5 * h, 0.5) };
+    solver.set_solids(vec![tilted.clone()]).unwrap();
+    let pose = tilted.pose(0.0, 0.0);
+    let below = |p: [f32; 3]| {
+        // The normal of the plate is its turned y axis: the distance falls along it.
+        let d = |s: f32| pose.distance([p[0], p[1] + s, p[2]]);
+        d(0.02) < d(-0.02)
+    };
+    solver.fill(
+        |_, _| 0.0,
+        |p| if below(p) && pose.distance(p) > h { [1.0, 0.0, 0.0, 50.0] } else { [0.0; 4] },
+    );
+    advance(&mut solver, 0.05, 40);
+    assert!(solver.stats().max_speed > 0.05, "nothing moves");
+    for k in 0..n {
+        for j in 0..n {
+            for i in 0..n {
+                let p = [i, j, k].map(|x| (x as f32 + 0.5) * h);
+                if !below(p) && pose.distance(p) > h {
+                    assert_eq!(cell(&solver, [i, j, k])[0], 0.0, "smoke at {i} {j} {k}");
+                }
+            }
+        }
+    }
+}
+
+/// A ball that flies along x through smoke in a closed box.
+fn flight(threads: usize, scheme: Advection, speed: f32) -> Solver {
+    let n = 32;
+    let config = updraft::solver::Config {
+        threads,
+        ..config([2 * n, n, n], 1.0 / n as f32, all(Side::Closed), scheme)
+    };
+    let mut solver = Solver::new(config, inert(), vec![]).unwrap();
+    let keyframes = vec![(0.0, [0.4, 0.5, 0.5]), (1.0 / speed, [1.4, 0.5, 0.5])];
+    solver.set_solids(vec![Solid { keyframes, ..ball(0.15, [0.0; 3]) }]).unwrap();
+    solver.fill(
+        |_, _| 0.0,
+        |[x, y, z]| {
+            let inside = (x - 0.9).powi(2) + (y - 0.5).powi(2) + (z - 0.5).powi(2) < 0.09;
+            if inside { [1.0, 0.0, 0.0, 10.0] } else { [0.0; 4] }
+        },
+    );
+    solver
+}
+
+#[test]
+fn a_flying_ball_moves_the_air_and_keeps_the_smoke() {
+    for scheme in SCHEMES {
+        let mut solver = flight(2, scheme, 1.0);
+        let (mass, heat) = (solver.stats().mass[0], solver.stats().heat);
+        for step in 0..20 {
+            advance(&mut solver, 0.025, 1);
+            let stats = solver.stats();
+            assert!(
+                stats.divergence_after < 1e-4 && stats.iterations <= 10,
+                "{scheme:?} step {step}: {stats:?}"
+            );
+        }
+        let stats = solver.stats();
+        assert!((stats.mass[0] / mass - 1.0).abs() < 0.01, "{scheme:?}: mass {} of {mass}", stats.mass[0]);
+        assert!((stats.heat / heat - 1.0).abs() < 0.01, "{scheme:?}: heat {} of {heat}", stats.heat);
+        let at = (solver.poses()[0].position[0] * 32.0) as isize;
+        assert!((wind(&solver, [at, 16, 16])[0] - 1.0).abs() < 1e-5, "the ball's inside moves with it");
+        assert!(wind(&solver, [at + 6, 16, 16])[0] > 0.4, "air is pushed ahead");
+        assert!(wind(&solver, [at, 16 + 7, 16])[0] < -0.1, "air flows back beside it");
+    }
+}
+
+#[test]
+fn smoke_where_a_solid_is_put_goes_aside() {
+    let n = 16;
+    let mut solver = Solver::new(
+        config([n; 3], 1.0 / n as f32, all(Side::Closed), Advection::MacCormack),
+        inert(),
+        vec![],
+    )
+    .unwrap();
+    solver.fill(|_, _| 0.0, |_| [1.0, 2.0, 0.0, 10.0]);
+    let mass = solver.stats().mass;
+    solver.set_solids(vec![ball(0.3, [0.5; 3])]).unwrap();
+    assert_eq!(cell(&solver, [8, 8, 8]), [0.0; 4]);
+    advance(&mut solver, 0.01, 1);
+    assert!((solver.stats().mass[0] / mass[0] - 1.0).abs() < 1e-4, "{:?} of {mass:?}", solver.stats().mass);
+}
+
+#[test]
+fn any_number_of_threads_gives_the_same_bits() {
+    let run = |threads: usize| {
+        let mut solver = flight(threads, Advection::MacCormack, 2.0);
+        advance(&mut solver, 0.03, 4);
+        let bits: Vec<u32> = solver.scalars().as_flattened().iter().map(|x| x.to_bits()).collect();
+        let faces: Vec<u32> = solver.velocity().iter().flatten().map(|x| x.to_bits()).collect();
+        (bits, faces, solver.stats().mass, solver.stats().iterations)
+    };
+    let one = run(1);
+    assert!(one.3 > 0);
+    for threads in [2, 3] {
+        assert!(run(threads) == one, "{threads} threads differ from one");
+    }
+}
+
+#[test]
+fn solids_may_fill_an_axis_touch_the_sides_or_everything() {
+    let mixes: [Sides; 3] =
+        [all(Side::Closed), [[Side::Open; 2], [Side::Closed; 2], [Side::Periodic; 2]], all(Side::Periodic)];
+    for sides in mixes {
+        for solid in [
+            // A wall across x, a block in a corner, one over a side, a hollow made of two plates, all of the box.
+            Solid::new(Shape::Box { size: [0.3, 9.0, 9.0] }, [0.5; 3]),
+            Solid::new(Shape::Box { size: [0.8; 3] }, [0.0; 3]),
+            ball(0.3, [1.0, 0.5, 0.5]),
+            Solid::new(Shape::Cylinder { radius: 0.2, height: 3.0 }, [0.5; 3]),
+            Solid::new(Shape::Box { size: [9.0; 3] }, [0.5; 3]),
+        ] {
+            let n = [13, 10, 9];
+            let mut solver =
+                Solver::new(config(n, 0.1, sides, Advection::MacCormack), inert(), vec![]).unwrap();
+            solver.set_solids(vec![solid.clone()]).unwrap();
+            solver.fill(|c, p| (p[0] * 5.0 + c as f32).sin() + (p[1] * 7.0).cos(), |_| [1.0; 4]);
+            advance(&mut solver, 0.02, 4);
+            let stats = solver.stats();
+            assert!(stats.divergence_after < 1e-4, "{sides:?} {solid:?}: {stats:?}");
+            assert!(solver.velocity().iter().flatten().all(|x| x.is_finite()));
+        }
+    }
+}
+
+#[test]
+fn pockets_in_solids_do_not_diverge() {
+    // Six plates make a closed room in an open box; its air is stirred, and the room moves.
+    let wall = |size: [f32; 3], at: [f32; 3]| {
+        let by = |t: f32| [at[0] + t, at[1], at[2]];
+        Solid { keyframes: vec![(0.0, by(0.0)), (10.0, by(1.0))], ..Solid::new(Shape::Box { size }, at) }
+    };
+    let (a, t) = (0.5, 0.03);
+    let room = vec![
+        wall([t, a, a], [0.25, 0.5, 0.5]),
+        wall([t, a, a], [0.75, 0.5, 0.5]),
+        wall([a, t, a], [0.5, 0.25, 0.5]),
+        wall([a, t, a], [0.5, 0.75, 0.5]),
+        wall([a, a, t], [0.5, 0.5, 0.25]),
+        wall([a, a, t], [0.5, 0.5, 0.75]),
+    ];
+    for sides in [all(Side::Open), all(Side::Closed)] {
+        let config = config([20; 3], 0.05, sides, Advection::MacCormack);
+        let mut solver = Solver::new(config, inert(), vec![]).unwrap();
+        solver.set_solids(room.clone()).unwrap();
+        solver.fill(|c, p| (p[(c + 1) % 3] * 9.0).sin(), |_| [0.0; 4]);
+        advance(&mut solver, 0.05, 10);
+        let stats = solver.stats();
+        assert!(stats.divergence_after < 1e-3 && stats.iterations <= 15, "{sides:?}: {stats:?}");
+        assert!(stats.max_speed < 3.0, "{stats:?}");
+    }
+}
+
+#[test]
+fn a_still_ball_in_still_air_changes_nothing() {
+    for slip in [Slip::Free, Slip::None] {
+        let mut solver =
+            Solver::new(config([16; 3], 0.1, all(Side::Closed), Advection::MacCormack), inert(), vec![])
+                .unwrap();
+        solver.set_solids(vec![Solid { slip, ..ball(0.4, [0.8; 3]) }]).unwrap();
+        solver.fill(|_, _| 0.0, |_| [1.0, 0.0, 0.0, 0.0]);
+        let mass = solver.stats().mass;
+        advance(&mut solver, 0.1, 3);
+        assert_eq!((solver.stats().max_speed, solver.stats().mass), (0.0, mass));
+    }
+}
+
+#[test]
+fn gauss_seidel_leaves_more_than_multigrid() {
+    let left = |projection: Projection| {
+        let config = updraft::solver::Config {
+            projection,
+            ..config([32; 3], 0.1, all(Side::Closed), Advection::MacCormack)
+        };
+        let mut solver = Solver::new(config, inert(), vec![]).unwrap();
+        solver.set_solids(vec![ball(0.5, [1.6; 3])]).unwrap();
+        solver.fill(|c, p| (p[0] + c as f32).sin(), |_| [0.0; 4]);
+        solver.stats().divergence_after
+    };
+    let (swept, solved) = (left(Projection::GaussSeidel { sweeps: 20 }), left(Projection::Auto));
+    assert!(swept > 1e-2 && swept < 1.0, "20 sweeps leave {swept}");
+    assert!(solved < 1e-4, "multigrid leaves {solved}");
+}
+
+#[test]
+fn impossible_wishes_are_refused() {
+    let config = updraft::solver::Config {
+        projection: Projection::Direct,
+        ..config([8; 3], 0.1, all(Side::Closed), Advection::MacCormack)
+    };
+    let mut solver = Solver::new(config, inert(), vec![]).unwrap();
+    let refused = solver.set_solids(vec![ball(0.2, [0.4; 3])]).unwrap_err();
+    assert!(matches!(&refused, SolverError::Invalid(text) if text.contains("multigrid")), "{refused}");
+    assert!(solver.set_solids(vec![ball(f32::NAN, [0.4; 3])]).is_err());
+    assert!(solver.set_solids(vec![]).is_ok());
+}
