@@ -62,6 +62,8 @@ pub struct Readout {
     pub draw_ms: f32,
     /// Wall time of the last steps, the newest last \[ms\].
     pub step_ms: VecDeque<f32>,
+    /// Told to pause, and waiting for the step under way to end.
+    pub pausing: bool,
     /// Something to tell for a moment, such as where a picture was saved.
     pub notice: Option<String>,
 }
@@ -81,6 +83,7 @@ impl Readout {
             fps: 0.0,
             draw_ms: 0.0,
             step_ms: VecDeque::with_capacity(Self::STEPS_KEPT),
+            pausing: false,
             notice: None,
         }
     }

@@ -42,7 +42,6 @@ pub struct Session {
     pointer: Pointer,
     /// Size of the view \[pt\].
     view: Vector2<f32>,
-    pausing: bool,
     notice_until: Option<Instant>,
 }
 
@@ -83,7 +82,6 @@ impl Session {
             model,
             pointer: Pointer::default(),
             view: Vector2::new(1.0, 1.0),
-            pausing: false,
             notice_until: None,
         })
     }
@@ -120,19 +118,19 @@ impl Session {
 
     /// Lets the simulation run.
     pub fn run(&mut self) {
-        self.pausing = false;
+        self.readout.pausing = false;
         self.worker.send(Command::Run);
     }
 
     /// Paused already, but the step under way takes long: a second pause cuts it short.
     fn run_or_pause(&mut self) {
         let running = self.worker.status().state == State::Running;
-        match (running, self.pausing) {
+        match (running, self.readout.pausing) {
             (true, false) => self.worker.send(Command::Pause),
             (true, true) => self.worker.send(Command::Cancel),
             (false, _) => self.worker.send(Command::Run),
         }
-        self.pausing = running;
+        self.readout.pausing = running;
     }
 
     /// From the smoke to the velocity, and back to the smoke.
@@ -225,7 +223,7 @@ impl Session {
     }
 
     fn follow(&mut self, status: Status, now: Instant) {
-        self.pausing &= status.state == State::Running;
+        self.readout.pausing &= status.state == State::Running;
         self.readout.status = status;
         if self.notice_until.is_some_and(|until| now >= until) {
             self.notice_until = None;

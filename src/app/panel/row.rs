@@ -130,7 +130,8 @@ impl Row {
             .range(self.hard.clone())
             .speed(span * 0.002)
             .max_decimals(self.decimals.max(4))
-            .custom_formatter(|v, _| short(v, self.decimals));
+            .custom_formatter(|v, _| short(v, self.decimals))
+            .custom_parser(typed);
         ui.add_sized([NUMBER, HEIGHT], number).on_hover_text("Drag, or click and type.");
     }
 }
@@ -140,6 +141,11 @@ fn short(value: f64, decimals: usize) -> String {
     let shown = format!("{value:.decimals$}");
     let lost = value != 0.0 && value.abs() < 0.5 * 10f64.powi(1 - decimals as i32);
     if lost { format!("{value:.*}", decimals + 2) } else { shown }
+}
+
+/// What was typed, if it is a number one can compute with.
+fn typed(text: &str) -> Option<f64> {
+    text.trim().replace('−', "-").parse().ok().filter(|v: &f64| v.is_finite())
 }
 
 /// Text at the left of a row, past the mark of a changed value.

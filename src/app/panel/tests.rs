@@ -72,6 +72,21 @@ impl Rig {
         actions
     }
 
+    /// Types a number into the field of a slider.
+    fn enter(&mut self, name: &str, typed: &str) {
+        let field = self.place(name).right_center() + vec2(40.0, 0.0);
+        self.click(field);
+        let all = Event::Key {
+            key: egui::Key::A,
+            physical_key: None,
+            pressed: true,
+            repeat: false,
+            modifiers: Modifiers::COMMAND,
+        };
+        self.show([all, Event::Text(typed.into())]);
+        self.click(pos2(20.0, 20.0));
+    }
+
     fn drag(&mut self, from: Pos2, to: Pos2) {
         self.show([Event::PointerMoved(from), button(from, true)]);
         self.show([Event::PointerMoved(from.lerp(to, 0.5))]);
@@ -167,20 +182,19 @@ fn a_double_click_on_the_label_goes_back_to_the_default() {
 #[test]
 fn numbers_are_typed_beyond_the_slider_and_kept_within_what_a_solver_bears() {
     let mut rig = Rig::new();
-    let rail = rig.place("vorticity");
-    let number = rail.right_center() + vec2(40.0, 0.0);
     for (typed, expected) in [("3.5", 3.5), ("9999", *crate::worker::limits::VORTICITY.end())] {
-        rig.click(number);
-        let all = Event::Key {
-            key: egui::Key::A,
-            physical_key: None,
-            pressed: true,
-            repeat: false,
-            modifiers: Modifiers::COMMAND,
-        };
-        rig.show([all, Event::Text(typed.into())]);
-        rig.click(pos2(20.0, 20.0));
+        rig.enter("vorticity", typed);
         assert_eq!(rig.model.settings.params.vorticity, expected, "typed {typed}");
+    }
+}
+
+#[test]
+fn what_is_no_number_is_not_taken() {
+    let mut rig = Rig::new();
+    let before = rig.model.settings.look.exposure;
+    for typed in ["nan", "three", "-nan"] {
+        rig.enter("exposure", typed);
+        assert_eq!(rig.model.settings.look.exposure, before, "typed {typed}");
     }
 }
 

@@ -76,7 +76,11 @@ fn buttons(ui: &mut Ui, model: &Model, readout: &Readout, out: &mut Out) {
     let status = &readout.status;
     let running = status.state == State::Running;
     let alive = !matches!(status.state, State::Failed(_));
-    let run = if running { "Pause" } else { "Run" };
+    let run = match (running, readout.pausing) {
+        (true, true) => "Stop",
+        (true, false) => "Pause",
+        (false, _) => "Run",
+    };
     let smoke = model.view == Mode::Smoke;
     let view = if smoke { "Velocity" } else { "Smoke" };
     line(ui, |ui| {
