@@ -114,7 +114,10 @@ fn a_tilted_plate_stops_smoke_too() {
         let d = |s: f32| pose.distance([p[0], p[1] + s, p[2]]);
         d(0.02) < d(-0.02)
     };
-    solver.fill(|_, _| 0.0, |p| if below(p) && pose.distance(p) > h { [1.0, 0.0, 0.0, 50.0] } else { [0.0; 4] });
+    solver.fill(
+        |_, _| 0.0,
+        |p| if below(p) && pose.distance(p) > h { [1.0, 0.0, 0.0, 50.0] } else { [0.0; 4] },
+    );
     advance(&mut solver, 0.05, 40);
     assert!(solver.stats().max_speed > 0.05, "nothing moves");
     for k in 0..n {
@@ -132,14 +135,20 @@ fn a_tilted_plate_stops_smoke_too() {
 /// A ball that flies along x through smoke in a closed box.
 fn flight(threads: usize, scheme: Advection, speed: f32) -> Solver {
     let n = 32;
-    let config = updraft::solver::Config { threads, ..config([2 * n, n, n], 1.0 / n as f32, all(Side::Closed), scheme) };
+    let config = updraft::solver::Config {
+        threads,
+        ..config([2 * n, n, n], 1.0 / n as f32, all(Side::Closed), scheme)
+    };
     let mut solver = Solver::new(config, inert(), vec![]).unwrap();
     let keyframes = vec![(0.0, [0.4, 0.5, 0.5]), (1.0 / speed, [1.4, 0.5, 0.5])];
     solver.set_solids(vec![Solid { keyframes, ..ball(0.15, [0.0; 3]) }]).unwrap();
-    solver.fill(|_, _| 0.0, |[x, y, z]| {
-        let inside = (x - 0.9).powi(2) + (y - 0.5).powi(2) + (z - 0.5).powi(2) < 0.09;
-        if inside { [1.0, 0.0, 0.0, 10.0] } else { [0.0; 4] }
-    });
+    solver.fill(
+        |_, _| 0.0,
+        |[x, y, z]| {
+            let inside = (x - 0.9).powi(2) + (y - 0.5).powi(2) + (z - 0.5).powi(2) < 0.09;
+            if inside { [1.0, 0.0, 0.0, 10.0] } else { [0.0; 4] }
+        },
+    );
     solver
 }
 
@@ -151,7 +160,10 @@ fn a_flying_ball_moves_the_air_and_keeps_the_smoke() {
         for step in 0..20 {
             advance(&mut solver, 0.025, 1);
             let stats = solver.stats();
-            assert!(stats.divergence_after < 1e-4 && stats.iterations <= 10, "{scheme:?} step {step}: {stats:?}");
+            assert!(
+                stats.divergence_after < 1e-4 && stats.iterations <= 10,
+                "{scheme:?} step {step}: {stats:?}"
+            );
         }
         let stats = solver.stats();
         assert!((stats.mass[0] / mass - 1.0).abs() < 0.01, "{scheme:?}: mass {} of {mass}", stats.mass[0]);
@@ -166,9 +178,12 @@ fn a_flying_ball_moves_the_air_and_keeps_the_smoke() {
 #[test]
 fn smoke_where_a_solid_is_put_goes_aside() {
     let n = 16;
-    let mut solver =
-        Solver::new(config([n; 3], 1.0 / n as f32, all(Side::Closed), Advection::MacCormack), inert(), vec![])
-            .unwrap();
+    let mut solver = Solver::new(
+        config([n; 3], 1.0 / n as f32, all(Side::Closed), Advection::MacCormack),
+        inert(),
+        vec![],
+    )
+    .unwrap();
     solver.fill(|_, _| 0.0, |_| [1.0, 2.0, 0.0, 10.0]);
     let mass = solver.stats().mass;
     solver.set_solids(vec![ball(0.3, [0.5; 3])]).unwrap();
@@ -195,11 +210,8 @@ fn any_number_of_threads_gives_the_same_bits() {
 
 #[test]
 fn solids_may_fill_an_axis_touch_the_sides_or_everything() {
-    let mixes: [Sides; 3] = [
-        all(Side::Closed),
-        [[Side::Open; 2], [Side::Closed; 2], [Side::Periodic; 2]],
-        all(Side::Periodic),
-    ];
+    let mixes: [Sides; 3] =
+        [all(Side::Closed), [[Side::Open; 2], [Side::Closed; 2], [Side::Periodic; 2]], all(Side::Periodic)];
     for sides in mixes {
         for solid in [
             // A wall across x, a block in a corner, one over a side, a hollow made of two plates, all of the box.
@@ -210,7 +222,8 @@ fn solids_may_fill_an_axis_touch_the_sides_or_everything() {
             Solid::new(Shape::Box { size: [9.0; 3] }, [0.5; 3]),
         ] {
             let n = [13, 10, 9];
-            let mut solver = Solver::new(config(n, 0.1, sides, Advection::MacCormack), inert(), vec![]).unwrap();
+            let mut solver =
+                Solver::new(config(n, 0.1, sides, Advection::MacCormack), inert(), vec![]).unwrap();
             solver.set_solids(vec![solid.clone()]).unwrap();
             solver.fill(|c, p| (p[0] * 5.0 + c as f32).sin() + (p[1] * 7.0).cos(), |_| [1.0; 4]);
             advance(&mut solver, 0.02, 4);
@@ -253,7 +266,8 @@ fn pockets_in_solids_do_not_diverge() {
 fn a_still_ball_in_still_air_changes_nothing() {
     for slip in [Slip::Free, Slip::None] {
         let mut solver =
-            Solver::new(config([16; 3], 0.1, all(Side::Closed), Advection::MacCormack), inert(), vec![]).unwrap();
+            Solver::new(config([16; 3], 0.1, all(Side::Closed), Advection::MacCormack), inert(), vec![])
+                .unwrap();
         solver.set_solids(vec![Solid { slip, ..ball(0.4, [0.8; 3]) }]).unwrap();
         solver.fill(|_, _| 0.0, |_| [1.0, 0.0, 0.0, 0.0]);
         let mass = solver.stats().mass;
@@ -265,7 +279,10 @@ fn a_still_ball_in_still_air_changes_nothing() {
 #[test]
 fn gauss_seidel_leaves_more_than_multigrid() {
     let left = |projection: Projection| {
-        let config = updraft::solver::Config { projection, ..config([32; 3], 0.1, all(Side::Closed), Advection::MacCormack) };
+        let config = updraft::solver::Config {
+            projection,
+            ..config([32; 3], 0.1, all(Side::Closed), Advection::MacCormack)
+        };
         let mut solver = Solver::new(config, inert(), vec![]).unwrap();
         solver.set_solids(vec![ball(0.5, [1.6; 3])]).unwrap();
         solver.fill(|c, p| (p[0] + c as f32).sin(), |_| [0.0; 4]);

@@ -9,8 +9,8 @@ use serde::de::{Deserializer, MapAccess, Visitor};
 use toml::Spanned;
 
 use super::value::{
-    AboveZero, Angle, Any, Color, Cosine, Courant, FromZero, Instant, List, Number, Sampling, Share, Stops, Tolerance,
-    Whole,
+    AboveZero, Angle, Any, Color, Cosine, Courant, FromZero, Instant, List, Number, Sampling, Share, Stops,
+    Tolerance, Whole,
 };
 use crate::field::Field;
 

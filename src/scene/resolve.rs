@@ -13,7 +13,9 @@ use super::value::Number;
 use super::{Scene, Time, initial, probes, solids};
 use crate::grid::Dims;
 use crate::look::{Camera, Look, Scattering};
-use crate::solver::{Advection, Ambient, Config, Inflow, Params, Projection, Side, Smoke, Source, TOLERANCE, TimeControl};
+use crate::solver::{
+    Advection, Ambient, Config, Inflow, Params, Projection, Side, Smoke, Source, TOLERANCE, TimeControl,
+};
 
 type Result<T> = std::result::Result<T, Box<Problem>>;
 

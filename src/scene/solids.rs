@@ -55,7 +55,9 @@ fn shape(read: &Spanned<SolidShape>, text: &Text, folder: &Path) -> Result<Shape
     Ok(match read.get_ref() {
         SolidShape::Sphere(ball) => Shape::Sphere { radius: ball.radius.get() },
         SolidShape::Box(block) => Shape::Box { size: block.size.get() },
-        SolidShape::Cylinder(drum) => Shape::Cylinder { radius: drum.radius.get(), height: drum.height.get() },
+        SolidShape::Cylinder(drum) => {
+            Shape::Cylinder { radius: drum.radius.get(), height: drum.height.get() }
+        }
         SolidShape::Mesh(file) => Shape::Mesh(Arc::new(mesh(file, text, folder)?)),
     })
 }
@@ -92,15 +94,12 @@ fn check_place(solid: &Solid, read: &document::Solid, text: &Text, extent: [f32;
         [] => vec![solid.position],
         keys => keys.iter().map(|key| key.1).collect(),
     };
-    let beyond_one_side = (0..3).any(|a| {
-        places.iter().all(|p| p[a] < -reach) || places.iter().all(|p| p[a] > extent[a] + reach)
-    });
+    let beyond_one_side = (0..3)
+        .any(|a| places.iter().all(|p| p[a] < -reach) || places.iter().all(|p| p[a] > extent[a] + reach));
     if places.iter().any(|p| near(*p)) || (places.len() > 1 && !beyond_one_side) {
         return Ok(());
     }
-    let message = format!(
-        "solid: it stays outside the box, which spans {:?} m; move it to where the air is",
-        extent
-    );
+    let message =
+        format!("solid: it stays outside the box, which spans {:?} m; move it to where the air is", extent);
     Err(text.problem(read.shape.span(), message))
 }

@@ -227,19 +227,6 @@ fn what_cannot_be_simulated_is_refused_where_it_stands() {
         ),
         ("[[probe]]\nname = 'a'\nfields = ['u']\nat = { plane = { x = 0, y = 0 } }", "one of them"),
         ("[[probe]]\nname = 'a'\nfields = ['u']\nat = { plane = { x = 9 } }", "misses the box"),
-        ("[[solid]]\nposition = [0, 0, 0]", "missing field `shape`"),
-        ("[[solid]]\nshape = { sphere = { radius = 0 } }", "s.toml:2:31: "),
-        ("[[solid]]\nshape = { ball = { radius = 1 } }", "unknown value `ball`"),
-        ("[[solid]]\nshape = { sphere = { radius = 0.1 } }\nposition = [9, 0, 0]", "s.toml:2:9: solid: it stays outside"),
-        (
-            "[[solid]]\nshape = { sphere = { radius = 0.1 } }\nkeyframes = [[1, [0, 0, 0]], [1, [1, 0, 0]]]",
-            "s.toml:3:13: solid.keyframes: 1 s comes after 1 s",
-        ),
-        ("[[solid]]\nshape = { mesh = 'gone.obj' }", "s.toml:2:18: solid.shape.mesh: cannot read the mesh gone.obj"),
-        (
-            "[solver]\nprojection = 'direct'\n[[solid]]\nshape = { sphere = { radius = 0.1 } }",
-            "s.toml:2:14: solver.projection: `direct` knows no solids",
-        ),
         ("[smoke.red]\ncolor = [2, 0, 0]", "2 is not a number from 0 to 1"),
     ];
     for (text, wanted) in cases {
@@ -386,4 +373,33 @@ fn solids_are_read() {
     assert_eq!((drum.scale, drum.keyframes.len()), (2.0, 2));
     assert!(scene.memory() > with("", &[]).memory(), "multigrid takes memory");
     assert_eq!(scene.solver().unwrap().poses().len(), 2);
+}
+
+#[test]
+fn impossible_solids_are_refused_where_they_stand() {
+    let cases = [
+        ("[[solid]]\nposition = [0, 0, 0]", "missing field `shape`"),
+        ("[[solid]]\nshape = { sphere = { radius = 0 } }", "s.toml:2:31: "),
+        ("[[solid]]\nshape = { ball = { radius = 1 } }", "unknown value `ball`"),
+        (
+            "[[solid]]\nshape = { sphere = { radius = 0.1 } }\nposition = [9, 0, 0]",
+            "s.toml:2:9: solid: it stays outside",
+        ),
+        (
+            "[[solid]]\nshape = { sphere = { radius = 0.1 } }\nkeyframes = [[1, [0, 0, 0]], [1, [1, 0, 0]]]",
+            "s.toml:3:13: solid.keyframes: 1 s comes after 1 s",
+        ),
+        (
+            "[[solid]]\nshape = { mesh = 'gone.obj' }",
+            "s.toml:2:18: solid.shape.mesh: cannot read the mesh gone.obj",
+        ),
+        (
+            "[solver]\nprojection = 'direct'\n[[solid]]\nshape = { sphere = { radius = 0.1 } }",
+            "s.toml:2:14: solver.projection: `direct` knows no solids",
+        ),
+    ];
+    for (text, wanted) in cases {
+        let message = error(text);
+        assert!(message.contains(wanted), "{text:?}\n gave {message}\n not {wanted}");
+    }
 }

@@ -19,7 +19,9 @@ mod sweep;
 mod trace;
 
 pub use config::{
-    TOLERANCE, Advection, Ambient, Config, Dab, Inflow, Params, Projection, Side, Sides, Smoke, Source, TimeControl};
+    Advection, Ambient, Config, Dab, Inflow, Params, Projection, Side, Sides, Smoke, Source, TOLERANCE,
+    TimeControl,
+};
 pub use solids::{Mesh, MeshError, Shape, Slip, Solid, SolidPose};
 pub use stats::{Stage, StepStats};
 pub use step::{SCALAR_LIMIT, SPEED_LIMIT, Solver, SolverError};

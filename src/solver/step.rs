@@ -17,7 +17,8 @@ use super::sides::Walls;
 use super::solids::Obstacles;
 use super::sweep::{self, PerThread};
 use super::{
-    Advection, Ambient, Config, Dab, Params, Projection, Side, Solid, SolidPose, Source, Stage, StepStats, diffuse, sources, trace,
+    Advection, Ambient, Config, Dab, Params, Projection, Side, Solid, SolidPose, Source, Stage, StepStats,
+    diffuse, sources, trace,
 };
 use crate::grid::{Dims, Faces, GHOST, Layout};
 
@@ -519,7 +520,8 @@ impl Fields {
             *projector =
                 Projector::choose(config.projection, !solids.is_empty(), *layout, walls.ends(), threads);
         }
-        let new = (!solids.is_empty()).then(|| Obstacles::new(walls, *layout, config.h, solids, [time, dt.into()]));
+        let new =
+            (!solids.is_empty()).then(|| Obstacles::new(walls, *layout, config.h, solids, [time, dt.into()]));
         projector.set_cuts(new.as_ref().map_or(&Cuts::default(), |obstacles| &obstacles.voxels.cuts));
         if let Some(obstacles) = &new {
             obstacles.push_out(scalars);
@@ -698,7 +700,9 @@ fn balance(layout: Layout, should: [f64; 4], holds: [f64; 4], scalars: &mut [[f3
         _ => 1.0,
     });
     if factor != [1.0; 4] {
-        scalars.par_chunks_mut(layout.plane).for_each(|plane| advect::scale_row(&factor, SCALAR_LIMIT, plane));
+        scalars
+            .par_chunks_mut(layout.plane)
+            .for_each(|plane| advect::scale_row(&factor, SCALAR_LIMIT, plane));
     }
 }
 

@@ -19,9 +19,9 @@ mod spectral;
 mod transform;
 mod tridiagonal;
 
-pub use cuts::{Cut, Cuts};
 #[cfg(test)]
 pub use cuts::cell_of;
+pub use cuts::{Cut, Cuts};
 use iterative::Iterative;
 use pcg::Solve;
 use spectral::Spectral;
@@ -36,7 +36,7 @@ const REST: f32 = 1e-12;
 /// The way a box is projected.
 pub enum Projector {
     /// Transforms along x and y, tridiagonal systems along z.
-    Direct(Spectral),
+    Direct(Box<Spectral>),
     /// Conjugate gradients preconditioned by multigrid.
     Multigrid(Box<Iterative>),
     /// Gauss–Seidel sweeps.
@@ -48,8 +48,8 @@ impl Projector {
     pub fn choose(method: Projection, solids: bool, layout: Layout, ends: [Ends; 3], threads: usize) -> Self {
         let iterative = || Box::new(Iterative::new(layout, ends, threads));
         match method {
-            Projection::Auto if !solids => Self::Direct(Spectral::new(layout, ends, threads)),
-            Projection::Direct => Self::Direct(Spectral::new(layout, ends, threads)),
+            Projection::Auto if !solids => Self::Direct(Box::new(Spectral::new(layout, ends, threads))),
+            Projection::Direct => Self::Direct(Box::new(Spectral::new(layout, ends, threads))),
             Projection::Auto | Projection::Multigrid => Self::Multigrid(iterative()),
             Projection::GaussSeidel { sweeps } => Self::Relaxation(iterative(), sweeps),
         }
@@ -75,7 +75,13 @@ impl Projector {
     /// Removes the divergence of `velocity`, whose largest component is `speed`, until max |∇·u| h / max |u| is below
     /// `tolerance`; closed faces get their solid's velocity. Faces on walls must hold the wall's velocity and are left
     /// alone; on periodic axes face 0 is corrected and face n is not. Says in `stats` what it took.
-    pub fn project(&mut self, velocity: &mut Faces, cuts: &mut Cuts, tolerance: [f32; 2], stats: &mut StepStats) {
+    pub fn project(
+        &mut self,
+        velocity: &mut Faces,
+        cuts: &mut Cuts,
+        tolerance: [f32; 2],
+        stats: &mut StepStats,
+    ) {
         let [tolerance, speed] = tolerance;
         // Half, since the projected flow may be slower than the one that comes in.
         let enough = 0.5 * tolerance * speed + REST;

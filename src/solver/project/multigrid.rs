@@ -39,13 +39,6 @@ impl Multigrid {
         &self.levels[0]
     }
 
-    /// Bytes held.
-    pub fn memory(&self) -> usize {
-        let fields = |level: &Level| 4 * level.board.size() * size_of::<f32>();
-        self.levels.iter().map(Level::memory).sum::<usize>()
-            + self.levels[1..].iter().map(fields).sum::<usize>()
-    }
-
     /// Lets `change` set weights of the finest grid, all open before, and takes them over to all grids.
     pub fn rebuild(&mut self, change: impl FnOnce(&mut Level)) {
         self.levels[0].open();
@@ -61,6 +54,7 @@ impl Multigrid {
             coarse[0].coarsen(&fine[at - 1]);
             coarse[0].finish();
         }
+        self.levels.iter_mut().for_each(Level::forget_changes);
     }
 
     /// `phi` ≈ A⁻¹ `rhs` by one V-cycle from zero. The ghosts of `rhs` must be 0.

@@ -70,11 +70,6 @@ impl System {
         }
     }
 
-    /// Bytes held.
-    pub fn memory(&self) -> usize {
-        self.grids.memory() + 8 * self.grids.finest().board.size() * size_of::<f32>()
-    }
-
     /// Takes over weights that `change` sets on the finest grid, all others open.
     pub fn rebuild(&mut self, change: impl FnOnce(&mut Level)) {
         self.grids.rebuild(change);
@@ -200,10 +195,9 @@ impl System {
 }
 
 fn total(residuals: &[Residual]) -> Residual {
-    let sum = residuals.iter().fold(Residual::default(), |a, b| Residual {
-        max: a.max.max(b.max),
-        norm: a.norm + b.norm,
-    });
+    let sum = residuals
+        .iter()
+        .fold(Residual::default(), |a, b| Residual { max: a.max.max(b.max), norm: a.norm + b.norm });
     Residual { max: sum.max, norm: sum.norm.sqrt() }
 }
 

@@ -176,8 +176,7 @@ impl<'a> Search<'a> {
         let range = |row: [usize; 2]| [self.rows[row[0] + ny * row[1]], self.rows[row[0] + ny * row[1] + 1]];
         let ([mut a, end_a], [mut b, end_b]) = (range(here), range(below));
         while a < end_a && b < end_b {
-            let (from, to) =
-                (self.runs[a].from.max(self.runs[b].from), self.runs[a].to.min(self.runs[b].to));
+            let (from, to) = (self.runs[a].from.max(self.runs[b].from), self.runs[a].to.min(self.runs[b].to));
             let open = |i: u32| self.level.weight(axis, [i as usize, here[0], here[1]]) > 0.0;
             if from < to && (from..to).any(open) {
                 self.join(a, b);
@@ -246,7 +245,8 @@ fn leads_outside(level: &Level, run: &Run) -> bool {
         }
     };
     let ends = [([run.from as usize, j, k], false), ([run.to as usize - 1, j, k], true)];
-    let along = ends.iter().any(|&(at, high)| (at[0] == if high { n[0] - 1 } else { 0 }) && open(0, high, at));
+    let along =
+        ends.iter().any(|&(at, high)| (at[0] == if high { n[0] - 1 } else { 0 }) && open(0, high, at));
     let beside = [(1, j), (2, k)].iter().any(|&(axis, index)| {
         [(false, 0), (true, n[axis] - 1)].iter().any(|&(high, edge)| {
             index == edge

@@ -289,7 +289,14 @@ pub(super) fn gradient_xy(layout: Layout, pressure: &[f32], ends: &[Ends; 3], u:
 }
 
 /// Differences of pressure along z for plane `k` of faces, 0 ≤ k ≤ nz.
-pub(super) fn gradient_z(layout: Layout, pressure: &[f32], below: &[f32], k: usize, ends: Ends, w: &mut [f32]) {
+pub(super) fn gradient_z(
+    layout: Layout,
+    pressure: &[f32],
+    below: &[f32],
+    k: usize,
+    ends: Ends,
+    w: &mut [f32],
+) {
     let Dims { nx, ny, nz } = layout.dims;
     let pitch = padded(nx);
     for j in 0..ny {

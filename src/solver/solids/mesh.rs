@@ -70,7 +70,8 @@ impl Mesh {
         let ending = path.extension().and_then(|e| e.to_str()).map(str::to_lowercase);
         match ending.as_deref() {
             Some("obj") => {
-                let options = tobj::LoadOptions { triangulate: true, single_index: true, ..Default::default() };
+                let options =
+                    tobj::LoadOptions { triangulate: true, single_index: true, ..Default::default() };
                 let (models, _) = tobj::load_obj(path, &options).map_err(|e| fail(e.to_string()))?;
                 let (mut vertices, mut triangles) = (Vec::new(), Vec::new());
                 for mesh in models.iter().map(|model| &model.mesh) {
@@ -356,10 +357,8 @@ mod tests {
     use super::*;
 
     fn cube() -> (Vec<[f32; 3]>, Vec<[u32; 3]>) {
-        let vertices =
-            (0..8).map(|v| [v & 1, v >> 1 & 1, v >> 2].map(|x| x as f32 - 0.5)).collect();
-        let quads =
-            [[0, 2, 3, 1], [4, 5, 7, 6], [0, 1, 5, 4], [2, 6, 7, 3], [0, 4, 6, 2], [1, 3, 7, 5]];
+        let vertices = (0..8).map(|v| [v & 1, v >> 1 & 1, v >> 2].map(|x| x as f32 - 0.5)).collect();
+        let quads = [[0, 2, 3, 1], [4, 5, 7, 6], [0, 1, 5, 4], [2, 6, 7, 3], [0, 4, 6, 2], [1, 3, 7, 5]];
         let triangles = quads.iter().flat_map(|&[a, b, c, d]| [[a, b, c], [a, c, d]]).collect();
         (vertices, triangles)
     }
@@ -370,7 +369,9 @@ mod tests {
         let mesh = Mesh::new(vertices, triangles).unwrap();
         let block = super::super::Shape::Box { size: [1.0; 3] };
         for s in 0..2000u32 {
-            let p = [0, 1, 2].map(|a| (s.wrapping_mul(2654435761u32.wrapping_add(a * 40503)) >> 8) as f32 / 8388608.0 - 1.0);
+            let p = [0, 1, 2].map(|a| {
+                (s.wrapping_mul(2654435761u32.wrapping_add(a * 40503)) >> 8) as f32 / 8388608.0 - 1.0
+            });
             let (got, want) = (mesh.distance(p), block.distance(p));
             assert!((got - want).abs() < 1e-5, "at {p:?}: {got} for {want}");
         }

@@ -49,7 +49,14 @@ pub struct Solid {
 impl Solid {
     /// A still solid of `shape` at `position`.
     pub fn new(shape: Shape, position: [f32; 3]) -> Self {
-        Self { shape, position, rotation: [0.0, 0.0, 0.0, 1.0], scale: 1.0, keyframes: vec![], slip: Slip::Free }
+        Self {
+            shape,
+            position,
+            rotation: [0.0, 0.0, 0.0, 1.0],
+            scale: 1.0,
+            keyframes: vec![],
+            slip: Slip::Free,
+        }
     }
 
     /// The rotation by these angles \[degrees\] around x, then y, then z.
@@ -98,7 +105,9 @@ impl Solid {
             .or_else(|| finite("position", self.position.iter().all(|x| x.is_finite())))
             .or_else(|| finite("keyframes", keys))
             .or_else(|| (!rising).then(|| "a solid's keyframes must rise in time".into()))
-            .or_else(|| ((turn - 1.0).abs() > 1e-3).then(|| "a solid's rotation must be a unit quaternion".into()))
+            .or_else(|| {
+                ((turn - 1.0).abs() > 1e-3).then(|| "a solid's rotation must be a unit quaternion".into())
+            })
             .or_else(|| {
                 let fine = self.scale.is_finite() && self.scale > 0.0;
                 (!fine).then(|| format!("a solid's scale of {} cannot be; it must be positive", self.scale))
@@ -171,7 +180,8 @@ mod tests {
     #[test]
     fn a_turned_and_scaled_box_has_the_right_distance() {
         let shape = Shape::Box { size: [2.0, 1.0, 1.0] };
-        let solid = Solid { rotation: Solid::turn([0.0, 0.0, 90.0]), scale: 2.0, ..Solid::new(shape, [1.0; 3]) };
+        let solid =
+            Solid { rotation: Solid::turn([0.0, 0.0, 90.0]), scale: 2.0, ..Solid::new(shape, [1.0; 3]) };
         let pose = solid.pose(0.0, 0.0);
         assert!((pose.distance([1.0, 4.0, 1.0]) - 1.0).abs() < 1e-5, "{}", pose.distance([1.0, 4.0, 1.0]));
         assert!((pose.distance([4.0, 1.0, 1.0]) - 2.0).abs() < 1e-5);

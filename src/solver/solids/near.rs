@@ -135,7 +135,8 @@ fn carried(layout: Layout, way: &Way, field: &[[f32; 4]], at: usize, drift: [f32
     let foot = [0, 1, 2].map(|a| start[a] as f32 - (way.back[a][at] - drift[a]));
     let end = walk(layout, way.reach, way.after, start, foot);
     let end = [0, 1, 2].map(|a| end[a] - drift[a]);
-    sample(layout, way.reach, way.before, field, end).unwrap_or_else(|| surroundings(layout, way.before, field, at))
+    sample(layout, way.reach, way.before, field, end)
+        .unwrap_or_else(|| surroundings(layout, way.before, field, at))
 }
 
 /// Where a straight way from the middle of a cell ends that cannot pass closed faces.
@@ -143,9 +144,8 @@ fn walk(layout: Layout, reach: &Reach, flags: &[u8], start: [isize; 3], foot: [f
     let n = layout.dims.array().map(|n| n as isize);
     let strides = layout.strides();
     let from = start.map(|x| x as f32);
-    let mut to = [0, 1, 2].map(|a| {
-        if reach.period[a] > 0.0 { foot[a] } else { foot[a].clamp(reach.low[a], reach.high[a]) }
-    });
+    let mut to = [0, 1, 2]
+        .map(|a| if reach.period[a] > 0.0 { foot[a] } else { foot[a].clamp(reach.low[a], reach.high[a]) });
     let mut cell = start;
     // Each pass crosses a face or gives up an axis.
     let most = 3 + (0..3).map(|a| (to[a] - from[a]).abs() as usize + 1).sum::<usize>();
@@ -161,7 +161,8 @@ fn walk(layout: Layout, reach: &Reach, flags: &[u8], start: [isize; 3], foot: [f
         else {
             break;
         };
-        let wrapped = [0, 1, 2].map(|a| if reach.period[a] > 0.0 { cell[a].rem_euclid(n[a]) } else { cell[a] });
+        let wrapped =
+            [0, 1, 2].map(|a| if reach.period[a] > 0.0 { cell[a].rem_euclid(n[a]) } else { cell[a] });
         let at = layout.at(wrapped[0], wrapped[1], wrapped[2]);
         let face = if up { at + strides[a] } else { at };
         if flags[face] & CLOSED << a != 0 {

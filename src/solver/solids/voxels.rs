@@ -151,7 +151,8 @@ impl Voxels {
                         let stride = strides[side / 2];
                         if side.is_multiple_of(2) { at as usize - stride } else { at as usize + stride }
                     };
-                    let from = (0..6).filter(|&side| known(neighbour(side), &found)).map(|side| 1 << side).sum();
+                    let from =
+                        (0..6).filter(|&side| known(neighbour(side), &found)).map(|side| 1 << side).sum();
                     Repeat { at, from }
                 })
                 .filter(|repeat| repeat.from != 0)
@@ -504,7 +505,11 @@ mod tests {
                 continue;
             }
             for a in 0..3 {
-                let index = [at % frame.layout.row, at % frame.layout.plane / frame.layout.row, at / frame.layout.plane];
+                let index = [
+                    at % frame.layout.row,
+                    at % frame.layout.plane / frame.layout.row,
+                    at / frame.layout.plane,
+                ];
                 if voxels.flags[at] & CLOSED << a == 0 {
                     stack.push(at - strides[a]);
                 }
@@ -530,7 +535,8 @@ mod tests {
                 ([7.0, 0.0, -3.0], 0.04),
             ] {
                 let plate = Shape::Box { size: [9.0, thickness, 9.0] };
-                let solid = Solid { rotation: Solid::turn(turn), ..Solid::new(plate, [0.8, 0.8 + shift, 0.8]) };
+                let solid =
+                    Solid { rotation: Solid::turn(turn), ..Solid::new(plate, [0.8, 0.8 + shift, 0.8]) };
                 let pose = solid.pose(0.0, 0.0);
                 let voxels = Voxels::new(frame, std::slice::from_ref(&pose));
                 let seen = reached(&frame, &voxels);
@@ -545,7 +551,10 @@ mod tests {
                     let at = [c % 16, c / 16 % 16, c / 256];
                     if side(at).is_some() && side(at) != first {
                         far += 1;
-                        assert!(!seen[frame.layout.at(at[0], at[1], at[2])], "{thickness} {turn:?} {shift}: leak at {at:?}");
+                        assert!(
+                            !seen[frame.layout.at(at[0], at[1], at[2])],
+                            "{thickness} {turn:?} {shift}: leak at {at:?}"
+                        );
                     }
                 }
                 assert!(first.is_some() && far > 100, "{turn:?}: the plate stands between");
