@@ -33,6 +33,12 @@ impl Iterative {
         Self { layout, ends, system, planes: PerThread::new(threads, || [plane(), plane()]) }
     }
 
+    /// Starts the next solve from zero pressure.
+    #[cfg(test)]
+    pub fn forget(&mut self) {
+        self.system.phi.iter_mut().for_each(|half| half.fill(0.0));
+    }
+
     /// Bytes held for a box of `dims`, about.
     pub fn memory(dims: Dims) -> usize {
         // φ, rhs, direction, other, three weights and the diagonal; a seventh of six fields for all coarser grids.

@@ -17,6 +17,47 @@ use crate::solver::sweep::PerThread;
 /// Cells below which a pass is not worth splitting over threads.
 const SERIAL: usize = 20_000;
 
+/// A set of rows (j, k) of faces, 0 ≤ j ≤ n_y, 0 ≤ k ≤ n_z.
+struct Rows {
+    pitch: usize,
+    has: Vec<bool>,
+}
+
+impl Rows {
+    fn new(n: [usize; 3], all: bool) -> Self {
+        Self { pitch: n[1] + 1, has: vec![all; (n[1] + 1) * (n[2] + 1)] }
+    }
+
+    fn contains(&self, [j, k]: [usize; 2]) -> bool {
+        self.has[j + self.pitch * k]
+    }
+
+    fn insert(&mut self, [j, k]: [usize; 2]) {
+        self.has[j + self.pitch * k] = true;
+    }
+
+    fn add(&mut self, other: &Self) {
+        self.has.iter_mut().zip(&other.has).for_each(|(has, other)| *has |= other);
+    }
+
+    /// The rows of a grid half as fine that depend on these, and those beside them.
+    fn halved(&self, n: [usize; 3], coarse: [usize; 3]) -> Self {
+        let mut rows = Self::new(coarse, false);
+        let half = |x: usize, axis: usize| if n[axis] > 1 { x / 2 } else { x };
+        for (at, _) in self.has.iter().enumerate().filter(|(_, has)| **has) {
+            let (j, k) = (at % self.pitch, at / self.pitch);
+            for (j, k) in (0..3).flat_map(|a| (0..3).map(move |b| (j + a, k + b))) {
+                let row = [
+                    half(j.saturating_sub(1), 1).min(coarse[1]),
+                    half(k.saturating_sub(1), 2).min(coarse[2]),
+                ];
+                rows.insert(row);
+            }
+        }
+        rows
+    }
+}
+
 /// Cells that share a coarse cell with others but no path to them inside it, and belong to a neighbouring one instead.
 #[derive(Default)]
 struct Orphans {
@@ -97,7 +138,11 @@ pub struct Level {
     inverse: Halves,
     /// For each row, j fastest, the slots a..b with other weights than `inner` and `side`.
     spans: Vec<[u32; 2]>,
-    /// Red cells that the coarser grid does not know; see [`Self::leave_out`].
+    /// Rows of faces, j fastest, whose weights may be others than `inner` and `side`.
+    special: Rows,
+    /// Rows of faces whose weights may have changed since the last [`finish`](Self::finish).
+    changed: Rows,
+    /// Cells whose coarse cell is not the one they lie in; see [`Self::find_orphans`].
     orphans: Orphans,
     /// Two rows of slots for each thread.
     rows: PerThread<[Vec<f32>; 2]>,
@@ -113,7 +158,9 @@ impl Level {
             Beyond::Around => 1.0,
         };
         let mut level = Self::empty(n, beyond, [1.0; 3], beyond.map(|ends| ends.map(weight)), threads);
-        level.open();
+        for axis in 0..3 {
+            level.fill(axis, |_| true, |level, at| level.usual(axis, at));
+        }
         level.finish();
         level
     }
@@ -137,6 +184,8 @@ impl Level {
         }
         Self {
             rows: PerThread::new(threads, || [vec![0.0; board.slots], vec![0.0; board.slots]]),
+            special: Rows::new(n, false),
+            changed: Rows::new(n, true),
             orphans: Orphans::default(),
             threads,
             board,
@@ -187,22 +236,60 @@ impl Level {
 
     /// Opens all faces inside.
     pub fn open(&mut self) {
-        let Self { board, inner, side, weights, .. } = self;
-        let board = *board;
-        for (axis, halves) in weights.iter_mut().enumerate() {
-            let weight = |at: [usize; 3]| face_weight(board.n, inner, side, axis, at);
-            set_faces(board, axis, halves, weight);
+        let special = std::mem::replace(&mut self.special, Rows::new(self.board.n, false));
+        for axis in 0..3 {
+            self.fill(axis, |row| special.contains(row), |level, at| level.usual(axis, at));
         }
+        self.changed.add(&special);
+    }
+
+    /// The weight of a face where no solid is near.
+    fn usual(&self, axis: usize, at: [usize; 3]) -> f32 {
+        match at[axis] {
+            0 => self.side[axis][0],
+            i if i == self.board.n[axis] => self.side[axis][1],
+            _ => self.inner[axis],
+        }
+    }
+
+    /// Sets the weights of an axis in the chosen rows of faces.
+    fn fill(
+        &mut self,
+        axis: usize,
+        chosen: impl Fn([usize; 2]) -> bool + Sync,
+        value: impl Fn(&Self, [usize; 3]) -> f32 + Sync,
+    ) {
+        let board = self.board;
+        let mut halves = std::mem::take(&mut self.weights[axis]);
+        let [red, black] = &mut halves;
+        let most = [0, 1, 2].map(|a| board.n[a] + usize::from(a == axis));
+        let planes = red[board.plane..].par_chunks_mut(board.plane);
+        let planes = planes.zip(black[board.plane..].par_chunks_mut(board.plane)).take(most[2]);
+        let level = &*self;
+        planes.enumerate().for_each(|(k, (red, black))| {
+            for j in (0..most[1]).filter(|&j| chosen([j, k])) {
+                let row = board.row(j as isize, -1);
+                for i in 0..most[0] {
+                    let half = if (i + j + k) & 1 == 0 { &mut *red } else { &mut *black };
+                    half[row + i / 2] = value(level, [i, j, k]);
+                }
+            }
+        });
+        self.weights[axis] = halves;
     }
 
     /// Sets the weight of one face, counted as the cell above it; on a periodic axis also of its twin at the far end.
     pub fn set(&mut self, axis: usize, at: [usize; 3], weight: f32) {
         let n = self.board.n[axis];
         self.put(axis, at, weight);
+        self.special.insert([at[1], at[2]]);
+        self.changed.insert([at[1], at[2]]);
         if self.beyond[axis][0] == Beyond::Around && (at[axis] == 0 || at[axis] == n) {
             let mut twin = at;
             twin[axis] = n - at[axis];
             self.put(axis, twin, weight);
+            self.special.insert([twin[1], twin[2]]);
+            self.changed.insert([twin[1], twin[2]]);
         }
     }
 
@@ -335,15 +422,21 @@ impl Level {
 
     /// Takes the weights from a grid twice as fine: half the sum of the four faces that make up a coarse one, since
     /// cell centres are twice as far apart. Where the last cell of an axis holds one fine cell they are nearer.
+    ///
+    /// Only rows near those that have changed are done anew. To be called before `fine` [forgets](Self::forget_changes) them.
     pub fn coarsen(&mut self, fine: &Self) {
         let (board, from) = (self.board, fine.board);
+        let mut rows = fine.changed.halved(from.n, board.n);
+        rows.add(&self.special);
+        self.special.add(&rows);
+        self.changed.add(&rows);
         let [split_x, split_y, split_z] = from.n.map(|n| n > 1);
         for axis in 0..3 {
             let split = [split_x, split_y, split_z][axis];
             let distance = |at: usize| distance(from.n[axis], at, split, fine.is_periodic(axis));
             let fine_weights = &fine.weights[axis];
             let own_neighbour = board.n[axis] == 1 && fine.is_periodic(axis);
-            let value = |at: [usize; 3]| {
+            let value = |_: &Self, at: [usize; 3]| {
                 if own_neighbour {
                     return 0.0;
                 }
@@ -366,7 +459,7 @@ impl Level {
                 }
                 sum / distance(at[axis])
             };
-            set_faces(board, axis, &mut self.weights[axis], value);
+            self.fill(axis, |row| rows.contains(row), value);
         }
         self.join_orphans(fine);
     }
@@ -402,9 +495,14 @@ impl Level {
         }
     }
 
+    /// Takes all changes as known.
+    pub fn forget_changes(&mut self) {
+        self.changed = Rows::new(self.board.n, false);
+    }
+
     /// Works out the diagonal and the spans once the weights are set.
     pub fn finish(&mut self) {
-        let Self { board, inner, side, weights, inverse, spans, .. } = self;
+        let Self { board, inner, side, weights, inverse, spans, changed, .. } = self;
         let board = *board;
         let view = Weights { board, inner, side, weights };
         let [red, black] = inverse;
@@ -414,7 +512,9 @@ impl Level {
             .zip(black[inside].par_chunks_mut(board.plane))
             .zip(spans.par_chunks_mut(board.n[1]));
         planes.enumerate().for_each(|(k, ((red, black), spans))| {
-            for (j, span) in spans.iter_mut().enumerate() {
+            let is_changed =
+                |j: usize| [[j, k], [j + 1, k], [j, k + 1]].iter().any(|row| changed.contains(*row));
+            for (j, span) in spans.iter_mut().enumerate().filter(|(j, _)| is_changed(*j)) {
                 let at = board.row(j as isize, -1);
                 let [red, black] = [&mut red[at..][..board.slots], &mut black[at..][..board.slots]];
                 *span = view.finish_row([j, k], [red, black]);
@@ -549,32 +649,6 @@ fn face_between(n: [usize; 3], a: [usize; 3], b: [usize; 3]) -> Option<(usize, [
         d if d + 1 == n[axis] => Some((axis, low)),
         _ => None,
     }
-}
-
-fn face_weight(n: [usize; 3], inner: &[f32; 3], side: &[[f32; 2]; 3], axis: usize, at: [usize; 3]) -> f32 {
-    match at[axis] {
-        0 => side[axis][0],
-        i if i == n[axis] => side[axis][1],
-        _ => inner[axis],
-    }
-}
-
-/// Sets the weight of every face of an axis.
-fn set_faces(board: Board, axis: usize, halves: &mut Halves, value: impl Fn([usize; 3]) -> f32 + Sync) {
-    let n = board.n;
-    let most = [0, 1, 2].map(|a| n[a] + usize::from(a == axis));
-    let [red, black] = halves;
-    let planes = red[board.plane..].par_chunks_mut(board.plane);
-    let planes = planes.zip(black[board.plane..].par_chunks_mut(board.plane)).take(most[2]);
-    planes.enumerate().for_each(|(k, (red, black))| {
-        for j in 0..most[1] {
-            let row = board.row(j as isize, -1);
-            for i in 0..most[0] {
-                let half = if (i + j + k) & 1 == 0 { &mut *red } else { &mut *black };
-                half[row + i / 2] = value([i, j, k]);
-            }
-        }
-    });
 }
 
 struct Weights<'a> {

@@ -54,6 +54,7 @@ impl Multigrid {
             coarse[0].coarsen(&fine[at - 1]);
             coarse[0].finish();
         }
+        self.levels.iter_mut().for_each(Level::forget_changes);
     }
 
     /// `phi` ≈ A⁻¹ `rhs` by one V-cycle from zero. The ghosts of `rhs` must be 0.

@@ -166,29 +166,39 @@ fn iterations(layout: Layout, ends: [Ends; 3], open: impl Fn(usize, [usize; 3]) 
     (solve.iterations, divergence_left(layout, &mut velocity, &mut cuts))
 }
 
-#[test]
-fn iterations_do_not_grow_with_the_grid() {
-    let closed_open = [Ends::Closed, Ends::ClosedOpen, Ends::Closed];
-    for n in [32, 64, 96] {
-        let layout = Layout::new(Dims::new([n, n, n]).unwrap());
-        for ends in
-            [[Ends::Closed; 3], closed_open, [Ends::Open; 3], [Ends::Periodic, Ends::Closed, Ends::Closed]]
-        {
-            let (count, left) = iterations(layout, ends, ball(layout));
-            println!("ball {n} {ends:?}: {count} iterations, divergence {left:.1e}");
-            assert!(count <= 10, "ball {n} {ends:?}: {count} iterations");
-            assert!(left < 1e-4, "ball {n} {ends:?}: {left} left");
-            // An odd height: the plate runs between the two cells of every pair.
-            let plate = |c: usize, at: [usize; 3]| {
-                let within = at[0] > n / 4 && at[0] < 3 * n / 4 && at[2] > n / 4 && at[2] < 3 * n / 4;
-                if c == 1 && at[1] == (n / 3) | 1 && within { 0.0 } else { 1.0 }
-            };
-            let (count, left) = iterations(layout, ends, plate);
-            println!("plate {n} {ends:?}: {count} iterations, divergence {left:.1e}");
-            assert!(count <= 10, "plate {n} {ends:?}: {count} iterations");
-            assert!(left < 1e-4, "plate {n} {ends:?}: {left} left");
+/// Solves around a ball and around a plate, both moving, in boxes of n³ cells.
+fn check_iterations(n: usize) {
+    let layout = Layout::new(Dims::new([n, n, n]).unwrap());
+    // An odd height: the plate runs between the two cells of every pair.
+    let plate = |c: usize, at: [usize; 3]| {
+        let within = at[0] > n / 4 && at[0] < 3 * n / 4 && at[2] > n / 4 && at[2] < 3 * n / 4;
+        if c == 1 && at[1] == (n / 3) | 1 && within { 0.0 } else { 1.0 }
+    };
+    for ends in [
+        [Ends::Closed; 3],
+        [Ends::Closed, Ends::ClosedOpen, Ends::Closed],
+        [Ends::Open; 3],
+        [Ends::Periodic, Ends::Closed, Ends::Closed],
+    ] {
+        let found =
+            [("ball", iterations(layout, ends, ball(layout))), ("plate", iterations(layout, ends, plate))];
+        for (name, (count, left)) in found {
+            println!("{name} {n} {ends:?}: {count} iterations to 1e-5, divergence {left:.1e}");
+            assert!(count <= 10, "{name} {n} {ends:?}: {count} iterations");
+            assert!(left < 1e-4, "{name} {n} {ends:?}: {left} left");
         }
     }
+}
+
+#[test]
+fn iterations_do_not_grow_with_the_grid() {
+    [32, 64, 96].into_iter().for_each(check_iterations);
+}
+
+#[test]
+#[ignore = "minutes"]
+fn iterations_do_not_grow_in_large_grids() {
+    [128, 256].into_iter().for_each(check_iterations);
 }
 
 #[test]
@@ -270,4 +280,67 @@ fn the_operator_and_a_sweep_are_what_the_formulas_say() {
             }
         }
     }
+}
+
+#[test]
+fn solids_that_have_moved_leave_no_trace() {
+    let layout = Layout::new(Dims::new([21, 18, 15]).unwrap());
+    let ends = [Ends::Closed, Ends::Periodic, Ends::Open];
+    let plate = |height: usize| {
+        move |c: usize, at: [usize; 3]| if c == 1 && at[1] == height && at[0] < 13 { 0.0 } else { 1.0 }
+    };
+    let solve = |solver: &mut Iterative, height: usize| {
+        let mut cuts = cuts(layout, [0.0; 3], plate(height));
+        solver.set_cuts(&cuts);
+        let mut velocity = flow(layout, ends);
+        let solve = solver.project(&mut velocity, &mut cuts, 7, |_| false);
+        (solve.residual.norm.to_bits(), velocity)
+    };
+    let mut moved = Iterative::new(layout, ends, 16);
+    for height in [3, 4, 9, 16] {
+        moved.set_cuts(&cuts(layout, [0.0; 3], ball(layout)));
+        moved.set_cuts(&cuts(layout, [0.0; 3], plate(height + 1)));
+        let fresh = solve(&mut Iterative::new(layout, ends, 16), height);
+        moved.forget();
+        assert!(solve(&mut moved, height) == fresh, "height {height}");
+    }
+}
+
+#[test]
+fn closed_bodies_of_air_are_counted() {
+    use super::level::{Beyond, Level};
+    use super::pockets::Pockets;
+    let n = [9, 8, 7];
+    let (wall, rest) =
+        ([[Beyond::Wall; 2]; 3], [[Beyond::Wall; 2], [Beyond::Wall, Beyond::Rest], [Beyond::Wall; 2]]);
+    // A plate across y at 4, and a single cell shut in.
+    let shut = |level: &mut Level| {
+        for (i, k) in (0..n[0]).flat_map(|i| (0..n[2]).map(move |k| (i, k))) {
+            level.set(1, [i, 4, k], 0.0);
+        }
+        for face in [(0, [2, 2, 2]), (0, [3, 2, 2]), (1, [2, 2, 2]), (1, [2, 3, 2]), (2, [2, 2, 2])] {
+            level.set(face.0, face.1, 0.0);
+        }
+    };
+    let count = |beyond, change: &dyn Fn(&mut Level)| {
+        let mut level = Level::finest(n, beyond, 16);
+        change(&mut level);
+        level.finish();
+        Pockets::find(&level).count()
+    };
+    assert_eq!(count(wall, &|_| ()), 1);
+    assert_eq!(count(rest, &|_| ()), 0);
+    assert_eq!(count(wall, &shut), 2);
+    assert_eq!(count(rest, &shut), 1);
+    let closed = |level: &mut Level| {
+        shut(level);
+        // The room of two cells below the plate.
+        level.set(2, [2, 2, 3], 0.5);
+        level.set(2, [2, 2, 4], 0.0);
+        [(0, [2, 2, 3]), (0, [3, 2, 3]), (1, [2, 2, 3]), (1, [2, 3, 3])]
+            .iter()
+            .for_each(|f| level.set(f.0, f.1, 0.0));
+    };
+    assert_eq!(count(wall, &closed), 3);
+    assert_eq!(count(rest, &closed), 2);
 }
