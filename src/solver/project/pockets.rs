@@ -39,6 +39,12 @@ impl Pockets {
         search.finish()
     }
 
+    /// How many there are.
+    #[cfg(test)]
+    pub fn count(&self) -> usize {
+        self.cells.len()
+    }
+
     /// Subtracts from each pocket its mean.
     pub fn remove_means(&mut self, board: Board, field: &mut Halves) {
         if self.cells.is_empty() {
