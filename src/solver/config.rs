@@ -36,9 +36,10 @@ pub enum Advection {
     SemiLagrangian,
     /// A forward and a backward trace whose error is subtracted, limited to the values around the foot
     /// (Selle et al. 2008): second order.
-    #[default]
     MacCormack,
-    /// Catmull–Rom interpolation along each axis at the back-traced point, limited likewise.
+    /// Catmull–Rom interpolation along each axis at the back-traced point, limited likewise. As sharp as MacCormack, one
+    /// pass instead of two, and without the fine streaks that MacCormack leaves in smoke that slows down.
+    #[default]
     Cubic,
 }
 
