@@ -43,6 +43,7 @@ fn on_cpu(snapshot: &Snapshot, look: &Look, camera: &Camera) -> LinearImage {
 
 /// Both renderers, or the CPU's alone where there is no GL.
 fn by_all(snapshot: &Snapshot, look: &Look, camera: &Camera) -> Vec<(&'static str, LinearImage)> {
+    #[cfg_attr(not(feature = "viewer"), allow(unused_mut))]
     let mut all = vec![("CPU", on_cpu(snapshot, look, camera))];
     #[cfg(feature = "viewer")]
     if let Some(mut gl) = gl::offscreen(SIZE) {

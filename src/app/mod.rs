@@ -1,7 +1,7 @@
 //! The window: the smoke under the hand, with a panel of everything that can be set.
 //!
 //! [`Session`](session::Session) is the running scene and knows no window; [`panel`] shows and changes its
-//! [`Model`](model::Model); [`window`] brings both together with winit, egui and the renderer. Camera
+//! [`Model`](model::Model); `window` brings both together with winit, egui and the renderer. Camera
 //! ([`orbit`]), cursor ([`cursor`]), undo ([`undo`]), the meaning of drags ([`gesture`]) and of keys
 //! ([`action`]) are plain maths and data. Nothing here touches a field: edits go to the worker as commands.
 

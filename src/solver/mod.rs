@@ -1,7 +1,7 @@
 //! The time step: incompressible flow with heat and three colours of smoke on a MAC grid.
 //!
 //! Stam, "Stable Fluids" (1999) with the forces of Fedkiw, Stam & Jensen, "Visual Simulation of Smoke" (2001). One
-//! file for each term of the equation; [`step`] puts them in order.
+//! file for each term of the equation; `step.rs` puts them in order.
 
 mod advect;
 mod config;
