@@ -2,7 +2,9 @@
 
 use half::f16;
 
-use crate::snapshot::{BRICK, Bricks, Snapshot};
+use crate::snapshot::Bricks;
+#[cfg(feature = "viewer")]
+use crate::snapshot::{BRICK, Snapshot};
 
 /// Whether there is no smoke in a brick.
 pub(super) fn empty(max: &[f16; 4]) -> bool {
@@ -10,6 +12,7 @@ pub(super) fn empty(max: &[f16; 4]) -> bool {
 }
 
 /// The box around all bricks in which something is \[m\]; upside down if there is none.
+#[cfg(feature = "viewer")]
 pub(super) fn occupied(snapshot: &Snapshot, bricks: &Bricks) -> [[f32; 3]; 2] {
     let edge = BRICK as f32 * snapshot.h;
     let mut bounds = [[f32::MAX; 3], [f32::MIN; 3]];
