@@ -7,7 +7,7 @@ use updraft::grid::Dims;
 use updraft::look::{Camera, Look, Scattering};
 use updraft::render::oracle::Oracle;
 use updraft::render::procedural::{Tint, plume, uniform};
-use updraft::render::{Image, LinearImage, Mode, View};
+use updraft::render::{Image, LinearImage, Mode, Shape, Solid, View};
 use updraft::snapshot::Snapshot;
 
 const SIZE: [u32; 2] = [48, 36];
@@ -218,6 +218,26 @@ fn a_white_furnace_stays_uniform() {
     }
 }
 
+/// The same furnace with a white ball in it: what the ball throws back is the same light again.
+#[test]
+fn a_white_furnace_with_a_ball_stays_uniform() {
+    let snapshot = plume(Dims::new([24, 32, 24]).unwrap(), 0.03, Tint::Even);
+    let look = Look { scattering: Scattering::Traced, paths: 4, sky: [0.7; 3], ground: [0.7; 3], ..bare() };
+    let mut oracle = Oracle::new();
+    let ball = Solid::new(Shape::Sphere { radius: 0.2 }, [0.36, 0.5, 0.36], [1.0; 3]);
+    oracle.set_solids(&[ball]);
+    let camera = Camera { position: [0.36, 0.5, 9.0], target: [0.36, 0.5, 0.0], ..far_camera() };
+    let camera = Camera { fov: 4.0, ..camera };
+    let image = oracle.render_linear(&snapshot, &view(&look, &camera), SIZE, &|_| ());
+    // The ball itself is shaded from the light volume, which knows no furnace; its neighbourhood is not.
+    for ([r, _, _, alpha], depth) in image.rgba.iter().zip(&image.depth) {
+        if *depth > 1e5 {
+            assert!((r - 0.7 * alpha).abs() < 1e-4, "{r} is not 0.7 × {alpha}");
+        }
+    }
+    assert!(image.depth.iter().any(|d| *d < 1e5) && image.depth.iter().any(|d| *d > 1e5));
+}
+
 /// One scattering by path tracing and by marching: in thin smoke that scatters a tenth, more than one
 /// scattering is next to nothing.
 #[test]
@@ -306,7 +326,7 @@ fn difference(a: &Image, b: &Image) -> (f32, u8) {
 #[cfg(feature = "viewer")]
 mod gl {
     use super::*;
-    use updraft::render::{Cursor, Offscreen, Quality, Quantity, RenderError, Shape, Slice, Solid};
+    use updraft::render::{Cursor, Offscreen, Quality, Quantity, RenderError, Slice};
 
     /// A context, or a line that says why there is none.
     pub fn offscreen([width, height]: [u32; 2]) -> Option<Offscreen> {

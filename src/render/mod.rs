@@ -158,7 +158,7 @@ impl Quality {
     /// For files: full size.
     pub const FINAL: Self = Self { divide: 1, samples: 1.0, bricks: true, cubic: false, passes: 1 };
     /// For a window in motion: half size.
-    pub const INTERACTIVE: Self = Self { divide: 2, samples: 0.6, bricks: true, cubic: false, passes: 1 };
+    pub const INTERACTIVE: Self = Self { divide: 2, samples: 0.5, bricks: true, cubic: false, passes: 1 };
 }
 
 impl Default for Quality {

@@ -199,7 +199,7 @@ impl Oracle {
             return vec![Marched { radiance: [0.0; 3], through: 1.0 }; behind.len()];
         }
         if view.mode.shows_smoke() && view.look.scattering == Scattering::Traced {
-            let tracer = paths::Tracer::new(smoke, view.look.sun_size);
+            let tracer = paths::Tracer::new(smoke, &self.solids, view.look.sun_size);
             let samples = view.look.paths.max(1);
             return tracer.picture(size, samples, progress, |x, y| (ray(x, y), reach(x, y)));
         }

@@ -10,6 +10,7 @@ use rayon::prelude::*;
 
 use crate::render::camera::{Ray, away_from_zero, box_span};
 use crate::render::march::{Marched, Smoke};
+use crate::render::solid::{self, Meeting, Solid};
 use crate::snapshot::BRICK;
 
 /// Paths are ended at random from this many collisions on.
@@ -17,6 +18,7 @@ const ROULETTE: u32 = 12;
 
 pub(super) struct Tracer<'a> {
     smoke: &'a Smoke<'a>,
+    solids: &'a [Solid],
     /// Largest extinction in each brick \[1/m\].
     majorants: Vec<f32>,
     extent: [f32; 3],
@@ -24,7 +26,15 @@ pub(super) struct Tracer<'a> {
     sun_cosine: f32,
 }
 
-/// A collision.
+/// Where a path is turned.
+enum Event {
+    /// In the smoke.
+    Smoke(Hit),
+    /// By a solid, at a place a hair off it.
+    Solid([f32; 3], Meeting),
+}
+
+/// A collision in the smoke.
 struct Hit {
     place: [f32; 3],
     albedo: [f32; 3],
@@ -33,7 +43,7 @@ struct Hit {
 }
 
 impl<'a> Tracer<'a> {
-    pub fn new(smoke: &'a Smoke<'a>, sun_size: f32) -> Self {
+    pub fn new(smoke: &'a Smoke<'a>, solids: &'a [Solid], sun_size: f32) -> Self {
         let sun_cosine = (0.5 * sun_size.clamp(0.0, 90.0)).to_radians().cos();
         let extinction = smoke.medium.extinction;
         let bricks = &smoke.snapshot.bricks.max;
@@ -42,6 +52,7 @@ impl<'a> Tracer<'a> {
             |max: &[half::f16; 4]| extinction * max[..3].iter().map(|x| x.to_f32().max(0.0)).sum::<f32>();
         Self {
             smoke,
+            solids,
             majorants: bricks.iter().map(bound).collect(),
             extent: smoke.snapshot.extent(),
             sun_cosine,
@@ -74,48 +85,71 @@ impl<'a> Tracer<'a> {
     /// One path: what it brings, and whether it went past all smoke.
     fn sample(&self, ray: &Ray, reach: f32, random: &mut Random) -> Marched {
         let mut out = Marched { radiance: [0.0; 3], through: 0.0 };
-        let Some(mut hit) = self.collide(ray, reach, random) else {
+        let Some(first) = self.collide(ray, reach, random) else {
             out.through = 1.0;
             return out;
         };
-        let mut weight = [1.0; 3];
-        let mut direction = ray.direction;
-        for collision in 1.. {
-            (0..3).for_each(|c| out.radiance[c] += weight[c] * hit.glow[c]);
-            weight = std::array::from_fn(|c| weight[c] * hit.albedo[c]);
-            self.add_sun(&mut out, weight, &hit, direction, random);
-            if collision > ROULETTE && !survives(&mut weight, random) {
+        let (mut event, mut weight, mut direction) = (Event::Smoke(first), [1.0; 3], ray.direction);
+        for turn in 1.. {
+            let place;
+            (place, direction) = self.turn(&event, direction, &mut weight, &mut out, random);
+            if turn > ROULETTE && !survives(&mut weight, random) {
                 return out;
             }
-            direction = self.scatter(direction, random);
-            let onward = Ray { origin: hit.place.into(), direction };
-            match self.collide(&onward, f32::INFINITY, random) {
-                Some(next) => hit = next,
+            match self.next_event(&Ray { origin: place.into(), direction }, random) {
+                Some(next) => event = next,
                 None => break,
             }
         }
         let sky = self.sky(direction);
-        for c in 0..3 {
-            out.radiance[c] += weight[c] * sky[c];
-        }
+        (0..3).for_each(|c| out.radiance[c] += weight[c] * sky[c]);
         out
     }
 
-    fn add_sun(
+    /// What an event sends along the path by itself and from the sun; gives where the path goes on, and with
+    /// what weight.
+    fn turn(
         &self,
-        out: &mut Marched,
-        weight: [f32; 3],
-        hit: &Hit,
+        event: &Event,
         along: Vector3<f32>,
+        weight: &mut [f32; 3],
+        out: &mut Marched,
         random: &mut Random,
-    ) {
-        let medium = self.smoke.medium;
-        let ray = Ray { origin: hit.place.into(), direction: self.towards_sun(random) };
-        let phase = medium.phase_function(1.0, along.dot(&ray.direction));
-        let arrives = phase * self.transmittance(&ray, random);
-        for c in 0..3 {
-            out.radiance[c] += weight[c] * medium.sun[c] * arrives;
+    ) -> ([f32; 3], Vector3<f32>) {
+        let sun = self.towards_sun(random);
+        let (place, albedo, share, onward) = match event {
+            Event::Smoke(hit) => {
+                (0..3).for_each(|c| out.radiance[c] += weight[c] * hit.glow[c]);
+                let phase = self.smoke.medium.phase_function(1.0, along.dot(&sun));
+                (hit.place, hit.albedo, phase, self.scatter(along, random))
+            }
+            Event::Solid(place, meeting) => {
+                let normal = Vector3::from(meeting.normal);
+                let share = normal.dot(&sun).max(0.0) / std::f32::consts::PI;
+                // A cosine-weighted direction: the root of an even share.
+                let onward = turned(normal, random.next().sqrt(), random.next());
+                (*place, meeting.albedo, share, onward)
+            }
+        };
+        *weight = std::array::from_fn(|c| weight[c] * albedo[c]);
+        if share > 0.0 {
+            let arrives = share * self.transmittance(&Ray { origin: place.into(), direction: sun }, random);
+            (0..3).for_each(|c| out.radiance[c] += weight[c] * self.smoke.medium.sun[c] * arrives);
         }
+        (place, onward)
+    }
+
+    /// What the ray meets first, smoke or a solid; `None` if it leaves the box.
+    fn next_event(&self, ray: &Ray, random: &mut Random) -> Option<Event> {
+        let solid = solid::nearest(self.solids, ray);
+        let reach = solid.map_or(f32::INFINITY, |meeting| meeting.t);
+        if let Some(hit) = self.collide(ray, reach, random) {
+            return Some(Event::Smoke(hit));
+        }
+        solid.map(|meeting| {
+            let off = Vector3::from(meeting.normal) * (1e-3 * self.smoke.snapshot.h);
+            Event::Solid((ray.at(meeting.t) + off).coords.into(), meeting)
+        })
     }
 
     /// Radiance from outside the box: linear in the sine of elevation.
@@ -168,6 +202,9 @@ impl<'a> Tracer<'a> {
 
     /// An estimate of the share of light that passes along the whole ray.
     fn transmittance(&self, ray: &Ray, random: &mut Random) -> f32 {
+        if solid::nearest(self.solids, ray).is_some() {
+            return 0.0;
+        }
         let mut passes = 1.0;
         self.over_bricks(ray, f32::INFINITY, |from, to, majorant| {
             let mut t = from;
