@@ -42,7 +42,7 @@ pub enum SolverError {
 
 /// A box of air with heat and three colours of smoke.
 ///
-/// Owns its threads. Every buffer is allocated when it is built, none by a step.
+/// Owns its threads. Every buffer is allocated when it is built, none by a step unless a solid moves.
 pub struct Solver {
     config: Config,
     params: Params,
