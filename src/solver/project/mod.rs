@@ -17,6 +17,7 @@ mod pockets;
 mod relaxation;
 mod spectral;
 mod transform;
+mod transpose;
 mod tridiagonal;
 
 #[cfg(test)]

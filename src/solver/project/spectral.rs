@@ -13,6 +13,7 @@ use rayon::prelude::*;
 use super::fft::{Block, LANES};
 use super::level::Beyond;
 use super::transform::{Ends, Transform};
+use super::transpose::{lanes_of_rows, rows_of_lanes};
 use super::tridiagonal::{self, Columns};
 use crate::grid::{Dims, Faces, GHOST, Layout};
 use crate::solver::simd::{dispatch, greatest};
@@ -258,13 +259,9 @@ fn transform_x(
     let nx = layout.dims.nx;
     let pitch = padded(nx);
     for (rows, out) in values.chunks_exact(PAIR * pitch).zip(out.chunks_exact_mut(PAIR * nx)) {
-        for lane in 0..LANES {
-            let (a, b) = (&rows[lane * pitch..][..nx], &rows[(LANES + lane) * pitch..][..nx]);
-            for (i, (re, im)) in block.re.iter_mut().zip(&mut block.im).take(nx).enumerate() {
-                re[lane] = a[i];
-                im[lane] = b[i];
-            }
-        }
+        let (a, b) = rows.split_at(LANES * pitch);
+        lanes_of_rows(a, pitch, &mut block.re[..nx]);
+        lanes_of_rows(b, pitch, &mut block.im[..nx]);
         transform(block);
         for (out, (re, im)) in out.chunks_exact_mut(PAIR).zip(block.re.iter().zip(&block.im)) {
             out[..LANES].copy_from_slice(re);
@@ -289,18 +286,12 @@ fn inverse_x(
             im.copy_from_slice(&lanes[LANES..]);
         }
         transform(block);
-        for lane in 0..LANES {
-            let (a, b) = rows.split_at_mut(LANES * pitch);
-            let (a, b) = (&mut a[lane * pitch..][..pitch], &mut b[lane * pitch..][..pitch]);
-            for i in 0..nx {
-                a[i] = block.re[i][lane];
-                b[i] = block.im[i][lane];
-            }
-            // Columns of padding share a complex line with real ones: left as they are they would grow from plane
-            // to plane and drown them.
-            a[nx..].fill(0.0);
-            b[nx..].fill(0.0);
-        }
+        let (a, b) = rows.split_at_mut(LANES * pitch);
+        rows_of_lanes(&block.re[..nx], pitch, a);
+        rows_of_lanes(&block.im[..nx], pitch, b);
+        // Columns of padding share a complex line with real ones: left as they are they would grow from plane
+        // to plane and drown them.
+        rows.chunks_exact_mut(pitch).for_each(|row| row[nx..].fill(0.0));
     }
 }
 
