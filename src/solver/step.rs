@@ -174,7 +174,7 @@ impl Solver {
     }
 
     /// Sets all fields: `velocity(component, [x, y, z])` at each face \[m/s\], `scalars([x, y, z])` at each centre,
-    /// positions in metres. The divergence of the velocity is removed.
+    /// positions in metres. The divergence of the velocity is removed, unless the flow is frozen.
     pub fn fill(
         &mut self,
         velocity: impl Fn(usize, [f32; 3]) -> f32 + Send + Sync,
@@ -201,13 +201,20 @@ impl Solver {
     /// Puts other solids into the box, now. Smoke where they stand is pushed to the nearest air.
     ///
     /// # Errors
-    /// If a solid is impossible, or the projection is [`Projection::Direct`], which knows none.
+    /// If a solid is impossible, or the flow is frozen or the projection [`Projection::Direct`], which know none.
     pub fn set_solids(&mut self, solids: Vec<Solid>) -> Result<(), SolverError> {
         if let Some(problem) = solids.iter().find_map(Solid::problem) {
             return Err(SolverError::Invalid(problem));
         }
-        if !solids.is_empty() && self.config.projection == Projection::Direct {
-            let text = "the direct projection knows no solids; set projection to auto or multigrid";
+        let refusal = match self.config {
+            _ if solids.is_empty() => None,
+            Config { frozen: true, .. } => Some("a frozen flow goes around no solids; let it be solved"),
+            Config { projection: Projection::Direct, .. } => {
+                Some("the direct projection knows no solids; set projection to auto or multigrid")
+            }
+            _ => None,
+        };
+        if let Some(text) = refusal {
             return Err(SolverError::Invalid(text.into()));
         }
         let Self { config, fields, pool, stats, .. } = self;
@@ -216,8 +223,10 @@ impl Solver {
         Ok(())
     }
 
-    /// Adds one dab of the cursor now; no time passes.
+    /// Adds one dab of the cursor now; no time passes. It does not push a frozen flow.
     pub fn dab(&mut self, dab: &Dab) {
+        let push = if self.config.frozen { [0.0; 3] } else { dab.push };
+        let dab = &Dab { push, ..*dab };
         let (fields, h, pool) = (&mut self.fields, self.config.h, self.pool.clone());
         pool.install(|| {
             let limits = [SCALAR_LIMIT, SPEED_LIMIT * h];
@@ -244,6 +253,10 @@ impl Solver {
         let Self { config, fields, stats, pool, .. } = self;
         pool.clone().install(|| {
             let speed = fields.measure().speed;
+            if config.frozen {
+                stats.max_speed = speed;
+                return;
+            }
             fields.settle([config.tolerance, speed], stats);
             stats.max_speed = fields.measure().speed;
         });
@@ -301,14 +314,18 @@ impl Solver {
         let crossed = dt / h * clock.stats.max_speed;
         fields.trace(dt / h);
         fields.move_solids(time + f64::from(dt), dt);
-        fields.advect_velocity(config.advection);
+        if !config.frozen {
+            fields.advect_velocity(config.advection);
+        }
         clock.lap(Stage::AdvectVelocity)?;
 
         fields.advect_scalars(config.advection, &decay(params, dt), crossed);
         clock.lap(Stage::AdvectScalars)?;
 
         fields.diffuse_scalars(params, dt / (h * h));
-        fields.diffuse_velocity(params.viscosity * dt / (h * h));
+        if !config.frozen {
+            fields.diffuse_velocity(params.viscosity * dt / (h * h));
+        }
         clock.lap(Stage::Diffuse)?;
 
         for source in sources.iter() {
@@ -318,15 +335,19 @@ impl Solver {
         fields.walls.fill_scalars(&mut fields.scalars, &fields.velocity);
         clock.lap(Stage::Sources)?;
 
-        let ambient = fields.ambient(params);
-        fields.add_forces(&body_forces(params, ambient, dt, h));
-        for source in sources.iter() {
-            sources::drive(fields.layout, h, source, time, &mut fields.velocity);
+        if !config.frozen {
+            let ambient = fields.ambient(params);
+            fields.add_forces(&body_forces(params, ambient, dt, h));
+            for source in sources.iter() {
+                sources::drive(fields.layout, h, source, time, &mut fields.velocity);
+            }
         }
         clock.lap(Stage::Forces)?;
 
         let before = fields.measure();
-        fields.settle([config.tolerance, before.speed], clock.stats);
+        if !config.frozen {
+            fields.settle([config.tolerance, before.speed], clock.stats);
+        }
         clock.lap(Stage::Project)?;
 
         self.stats.divergence_before = before.relative_divergence();
