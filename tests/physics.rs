@@ -408,9 +408,10 @@ fn a_frozen_flow_stays_as_it_is_and_carries_smoke() {
     assert!(cell(&solver, [10, 4, 0])[1] > 0.5, "the cursor paints");
     advance(&mut solver, 0.05, 20);
     assert_eq!(solver.velocity(), &before);
-    // x' = 0.5 + 0.1 x: the front at 0.5 goes to 5.5 e^(0.1) - 5 = 1.078 in a second.
-    let front = (0..24).filter(|i| cell(&solver, [*i, 4, 0])[0] > 0.5).count();
-    assert!((10..=11).contains(&front), "{front}");
+    // x' = 0.5 + 0.1 x: in a second the front at 0.5 goes to 5.5 e^(0.1) − 5 = 1.08, its edge blurred by a cell or two,
+    // and clean air comes to 0.53.
+    let dark: Vec<usize> = (0..24).filter(|i| cell(&solver, [*i, 4, 0])[0] > 0.5).collect();
+    assert_eq!(dark, [5, 6, 7, 8, 9]);
     let ball = Solid::new(Shape::Sphere { radius: 0.2 }, [1.0, 0.4, 0.0]);
     assert!(solver.set_solids(vec![ball]).unwrap_err().to_string().contains("frozen"));
 }
