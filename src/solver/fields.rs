@@ -2,6 +2,7 @@
 
 use rayon::prelude::*;
 
+use super::bricks::Bricks;
 use super::diffuse;
 use super::forces::{self, Forces};
 use super::measure::{self, Flow};
@@ -37,6 +38,8 @@ pub struct Fields {
     diffusion: PerThread<diffuse::Scratch>,
     flow: Vec<Flow>,
     pub sums: Vec<[f64; 4]>,
+    /// Where smoke and heat are.
+    pub bricks: Bricks,
     /// The velocity was changed from outside and must be projected before it carries anything.
     pub disturbed: bool,
 }
@@ -76,6 +79,7 @@ impl Fields {
             diffusion: PerThread::new(threads, || diffuse::Scratch::new(longest + 1)),
             flow: vec![Flow::default(); layout.dims.nz],
             sums: vec![[0.0; 4]; layout.dims.nz],
+            bricks: Bricks::new(layout),
             disturbed: false,
             walls,
         }
@@ -106,18 +110,24 @@ impl Fields {
             }
         });
         self.empty_solids();
+        self.bricks.forget();
         self.walls.fill_velocity(&mut self.velocity);
         self.walls.fill_scalars(&mut self.scalars, &self.velocity);
     }
 
-    /// Makes the velocity free of divergence to a tolerance (relative, and the speed it is relative to), and right at
-    /// walls, in solids and in the ghosts.
-    pub fn settle(&mut self, tolerance: [f32; 2], stats: &mut StepStats) {
+    /// Makes the velocity free of divergence to a relative tolerance, and right at walls, in solids and in the ghosts.
+    pub fn settle(&mut self, tolerance: f32, stats: &mut StepStats) {
+        let mut speed = 0.0;
+        if self.projector.iterates() {
+            let before = self.measure();
+            stats.divergence_before = before.relative_divergence();
+            speed = before.speed;
+        }
         let Self { walls, velocity, projector, obstacles, .. } = self;
         walls.fill_velocity(velocity);
         let mut none = Cuts::default();
         let cuts = obstacles.as_mut().map_or(&mut none, |obstacles| &mut obstacles.voxels.cuts);
-        projector.project(velocity, cuts, tolerance, stats);
+        projector.project(velocity, cuts, [tolerance, speed], stats);
         walls.fill_velocity(velocity);
         if let Some(obstacles) = obstacles {
             obstacles.extend(velocity);
@@ -170,7 +180,7 @@ impl Fields {
     }
 
     pub fn set_solids(&mut self, config: &Config, solids: Vec<Solid>, time: f64, dt: f32, threads: usize) {
-        let Self { layout, walls, projector, obstacles, scalars, velocity, .. } = self;
+        let Self { layout, walls, projector, obstacles, scalars, velocity, bricks, .. } = self;
         if solids.is_empty() != obstacles.is_none() {
             *projector =
                 Projector::choose(config.projection, !solids.is_empty(), *layout, walls.ends(), threads);
@@ -180,6 +190,7 @@ impl Fields {
         projector.set_cuts(new.as_ref().map_or(&Cuts::default(), |obstacles| &obstacles.voxels.cuts));
         if let Some(obstacles) = &new {
             obstacles.push_out(scalars);
+            bricks.forget();
             walls.fill_scalars(scalars, velocity);
         }
         *obstacles = new;
@@ -208,6 +219,7 @@ impl Fields {
         if number == [0.0; 4] {
             return;
         }
+        self.bricks.forget();
         let Self { layout, walls, scalars, diffusion, .. } = self;
         let inside = layout.dims.array().map(|n| [0, n as isize]);
         for axis in 0..3 {
