@@ -309,7 +309,7 @@ def plume():
     heights, widths = np.array([0.5, 0.7, 0.9, 1.1]), []
     fig, (profile, fall) = plt.subplots(1, 2, figsize=(7.6, 3.2), constrained_layout=True)
     for height in heights:
-        late = [line for time, line in lines("plume", f"at-{round(100 * height)}") if time > 12]
+        late = [line for time, line in lines("plume", f"at-{round(100 * height)}") if time > 8]
         x, v = late[0]["x"], np.mean([line["v"] for line in late], axis=0)
         core = v > 0.25 * v.max()
         # A Gaussian fitted to the logarithm where the flow is strong.
@@ -320,7 +320,7 @@ def plume():
     grows, offset = np.polyfit(heights, widths, 1)
     origin = -offset / grows
     say("plume: width / height", "0.10-0.12", f"{grows:.3f}", "")
-    late = [line for time, line in lines("plume", "axis") if time > 12]
+    late = [line for time, line in lines("plume", "axis") if time > 8]
     y, v = late[0]["y"], np.mean([line["v"] for line in late], axis=0)
     free = (y > 0.45) & (y < 1.15)
     power = np.polyfit(np.log(y[free] - origin), np.log(v[free]), 1)[0]

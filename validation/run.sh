@@ -59,7 +59,7 @@ done
 case_ lamb-oseen lamb-oseen 0-15
 case_ hill hill 0-30
 case_ ring ring 0-16
-case_ plume plume 0-480
+case_ plume plume 0-240
 case_ rings rings 0-96 --format npz --fields red,blue
 case_ rings-maccormack rings 0-96 --format npz --fields red,blue \
     --set solver.advection=maccormack --set solver.integrator=projection

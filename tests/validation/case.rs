@@ -6,9 +6,6 @@ use updraft::field::Field;
 use updraft::scene::Scene;
 use updraft::solver::Solver;
 
-/// The schemes by their names in scenes.
-pub const SCHEMES: [&str; 3] = ["semi-lagrangian", "maccormack", "cubic"];
-
 /// A scene and its solver.
 pub struct Case {
     pub scene: Scene,

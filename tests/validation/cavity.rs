@@ -24,7 +24,7 @@ fn lid_driven_cavity_at_re_100() {
     for scheme in ["maccormack", "cubic"] {
         let error = error(64, 100, 12, scheme);
         println!("{scheme}: {error}");
-        assert!(error < 0.012, "{scheme}: {error}");
+        assert!(error < 0.004, "{scheme}: {error}");
     }
 }
 
