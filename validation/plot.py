@@ -128,7 +128,7 @@ def taylor_green_3d():
     axes.plot(middle, loss, color=RED, label="loss of energy")
     axes.plot(time, enstrophy, color=BLUE, ls="--", label="2ν · enstrophy")
     axes.plot(data["t"], data["dissipation"], "o", ms=4, color="black", label="pseudo-spectral")
-    axes.set(xlabel="time [s]", ylabel="dissipation [m²/s³]", xlim=(0, 10), ylim=(0, None))
+    axes.set(xlabel="time [s]", ylabel="dissipation [m²/s³]", xlim=(0, 7.5), ylim=(0, None))
     axes.legend(frameon=False, fontsize=8)
     save(fig, "taylor-green-3d")
 

@@ -40,9 +40,9 @@ for n in 32 64 128; do
     on_square $n 6.283185307 0.5 taylor-green-2d-$n taylor-green-2d 1-1
     on_square $n 6.283185307 0.5 taylor-green-2d-$n-plain taylor-green-2d 1-1 --set solver.integrator=projection
 done
-case_ taylor-green-3d taylor-green-3d 1-100
-case_ cavity-re100 cavity 1-20
-case_ cavity-re1000 cavity 1-60 --set fluid.viscosity=0.001
+case_ taylor-green-3d taylor-green-3d 1-75
+case_ cavity-re100 cavity 1-16
+case_ cavity-re1000 cavity 1-50 --set fluid.viscosity=0.001
 fields=(--format npz --fields "u,v,temperature")
 case_ heated-1e3 heated-cavity 30-30 "${fields[@]}" --set fluid.viscosity=0.02664583 --set fluid.conduction=0.03752933
 case_ heated-1e4 heated-cavity 40-40 "${fields[@]}"

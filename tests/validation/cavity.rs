@@ -31,7 +31,7 @@ fn lid_driven_cavity_at_re_100() {
 #[test]
 #[ignore = "slow: 1 minute"]
 fn lid_driven_cavity_at_re_100_and_128() {
-    let error = error(128, 100, 20, "cubic");
+    let error = error(128, 100, 16, "cubic");
     println!("{error}");
     assert!(error < 0.003, "{error}");
 }
@@ -39,7 +39,7 @@ fn lid_driven_cavity_at_re_100_and_128() {
 #[test]
 #[ignore = "slow: 3 minutes"]
 fn lid_driven_cavity_at_re_1000_and_128() {
-    let error = error(128, 1000, 60, "cubic");
+    let error = error(128, 1000, 50, "cubic");
     println!("{error}");
     assert!(error < 0.015, "{error}");
 }
