@@ -58,8 +58,8 @@ for n in 50 100 200; do
 done
 case_ lamb-oseen lamb-oseen 0-15
 case_ hill hill 0-30
-case_ ring ring 0-16
-case_ plume plume 0-240
+case_ ring ring 0-12
+case_ plume plume 0-180
 case_ rings rings 0-96 --format npz --fields red,blue
 case_ rings-maccormack rings 0-96 --format npz --fields red,blue \
     --set solver.advection=maccormack --set solver.integrator=projection
