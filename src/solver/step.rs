@@ -198,6 +198,15 @@ impl Solver {
         self.fields.obstacles.as_ref().map_or(&[], |obstacles| &obstacles.poses)
     }
 
+    /// The force on each solid \[m⁴/s²\], per unit of the air's density: the mean over the last step of what pressure and
+    /// viscosity have taken from the air's momentum. Along an axis of one cell it is that on one cell's depth.
+    pub fn forces(&self) -> Vec<[f64; 3]> {
+        let (h, dt) = (f64::from(self.config.h), f64::from(self.stats.dt));
+        let per_second = if dt > 0.0 { h.powi(3) / dt } else { 0.0 };
+        let gains = self.fields.obstacles.as_ref().map_or(&[][..], |obstacles| obstacles.gains());
+        gains.iter().map(|gain| gain.map(|velocity| velocity * per_second)).collect()
+    }
+
     /// Puts other solids into the box, now. Smoke where they stand is pushed to the nearest air.
     ///
     /// # Errors
@@ -271,6 +280,9 @@ impl Solver {
         if self.fields.disturbed {
             self.fields.move_solids(self.stats.time, dt);
             self.settle();
+        }
+        if let Some(obstacles) = &mut self.fields.obstacles {
+            obstacles.forget_gains();
         }
         let mut left = dt;
         while left > 0.0 {
@@ -497,6 +509,7 @@ impl Fields {
         projector.project(velocity, cuts, tolerance, stats);
         walls.fill_velocity(velocity);
         if let Some(obstacles) = obstacles {
+            obstacles.push(|component, face| projector.drop_across(component, face));
             obstacles.extend(velocity);
         }
         self.disturbed = false;
@@ -641,10 +654,22 @@ impl Fields {
         if number == [0.0; 4] {
             return;
         }
-        let Self { layout, walls, scalars, diffusion, .. } = self;
+        let Self { layout, walls, scalars, diffusion, obstacles, .. } = self;
         let inside = layout.dims.array().map(|n| [0, n as isize]);
+        let ranges = [0, 1, 2].map(|component| walls.face_ranges(component));
+        let mut drag = obstacles.as_mut().map(|obstacles| obstacles.drag(ranges).0);
         for axis in 0..3 {
-            diffuse::along(*layout, scalars, axis, inside, number, &walls.scalar_ends(axis), diffusion);
+            let links = drag.as_mut().map(|drag| &mut drag.scalars[axis]);
+            diffuse::along(
+                *layout,
+                scalars,
+                axis,
+                inside,
+                number,
+                &walls.scalar_ends(axis),
+                links,
+                diffusion,
+            );
         }
     }
 
@@ -652,21 +677,22 @@ impl Fields {
         if number == 0.0 {
             return;
         }
-        let Self { layout, walls, carried, diffusion, .. } = self;
+        let Self { layout, walls, carried, diffusion, obstacles, .. } = self;
+        let ranges = [0, 1, 2].map(|component| walls.face_ranges(component));
+        let mut drag = obstacles.as_mut().map(|obstacles| obstacles.drag(ranges));
+        if let Some((drag, gains)) = &mut drag {
+            drag.pin(carried, gains);
+        }
         for (component, field) in carried.iter_mut().enumerate() {
-            let range = walls.face_ranges(component);
             let field = bytemuck::cast_slice_mut(field);
             for axis in 0..3 {
-                diffuse::along(
-                    *layout,
-                    field,
-                    axis,
-                    range,
-                    [number],
-                    &walls.component_ends(component, axis),
-                    diffusion,
-                );
+                let links = drag.as_mut().map(|(drag, _)| &mut drag.velocity[component][axis]);
+                let ends = walls.component_ends(component, axis);
+                diffuse::along(*layout, field, axis, ranges[component], [number], &ends, links, diffusion);
             }
+        }
+        if let Some((drag, gains)) = &mut drag {
+            drag.collect(gains);
         }
         walls.fill_velocity(carried);
     }
