@@ -31,7 +31,7 @@ fn driven(n: usize, nu: f32, force: f32, solids: Vec<Solid>, [dt, time]: [f32; 2
 fn poiseuille(n: usize, low: f32, high: f32) -> f32 {
     let plate = |from: f32, to: f32| sticky([to - from, 9.0, 9.0], [0.5 * (from + to), 0.5, 0.0]);
     let solids = vec![plate(-0.2, low), plate(high, high + 0.2)];
-    let dt = 2e-4;
+    let dt = 5e-4;
     let solver = driven(n, 1.0, 1e-3, solids, [dt, 0.3]);
     // The force acts after the viscosity: it is one step ahead.
     let exact = |x: f32| 0.5e-3 * ((x - low) * (high - x)).max(0.0);
@@ -44,7 +44,7 @@ fn poiseuille(n: usize, low: f32, high: f32) -> f32 {
 
 #[test]
 fn poiseuille_flow_between_plates_at_any_place_is_a_parabola() {
-    for shift in [0.0, 0.003, 0.0101, 0.017, 0.0249] {
+    for shift in [0.0, 0.0101, 0.0249] {
         let errors = [12, 24].map(|n| poiseuille(n, 0.2 + shift, 0.8 - 0.4 * shift));
         println!("{shift}: {errors:?}");
         assert!(errors[0] < 0.02 && errors[1] < 0.006, "{shift}: {errors:?}");
