@@ -24,6 +24,7 @@ mod scenes;
 mod simulate;
 mod simulation;
 mod sink;
+mod traffic;
 mod view;
 
 pub use error::CliError;
