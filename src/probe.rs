@@ -1,4 +1,5 @@
-//! Probes: fields at a point, along a line, or averaged over a plane, while a run goes on.
+//! Probes: fields at a point, along a line, or averaged over a plane, and the force on a solid, while a run
+//! goes on.
 
 use crate::field::Field;
 use crate::solver::Solver;
@@ -8,7 +9,7 @@ use crate::solver::Solver;
 pub struct Probe {
     /// What its file is called.
     pub name: String,
-    /// What to measure.
+    /// What to measure; of a solid nothing but the force.
     pub fields: Vec<Field>,
     /// Where.
     pub place: Place,
@@ -35,6 +36,8 @@ pub enum Place {
         /// Where the plane cuts the axis \[m\].
         at: f32,
     },
+    /// The force on a solid \[m⁴/s²\], of this number; see [`Solver::forces`].
+    Solid(usize),
 }
 
 impl Probe {
@@ -43,6 +46,7 @@ impl Probe {
         let place: &[&'static str] = match self.place {
             Place::Line { .. } => &["time", "x", "y", "z"],
             Place::Point(_) | Place::Plane { .. } => &["time"],
+            Place::Solid(_) => &["time", "fx", "fy", "fz"],
         };
         place.iter().copied().chain(self.fields.iter().map(|field| field.name())).collect()
     }
@@ -61,6 +65,10 @@ impl Probe {
         match self.place {
             Place::Point(p) => vec![read(None, &|field| field.sample(solver, p))],
             Place::Plane { axis, at } => vec![read(None, &|field| plane_mean(solver, field, axis, at))],
+            Place::Solid(solid) => {
+                let force = solver.forces().get(solid).copied().unwrap_or_default();
+                vec![Reading { at: None, values: force.map(|f| f as f32).to_vec() }]
+            }
             Place::Line { from, to, points } => {
                 let at = |n: u32| {
                     let part = n as f32 / (points - 1) as f32;

@@ -7,8 +7,8 @@ use std::sync::atomic::AtomicBool;
 use common::{advance, all, cell, config, inert, noise};
 use updraft::grid::Dims;
 use updraft::solver::{
-    Advection, Config, Dab, Inflow, Params, SCALAR_LIMIT, Shape, Side, Smoke, Solid, Solver, SolverError,
-    Source, TimeControl,
+    Advection, Config, Dab, Inflow, Integrator, Params, SCALAR_LIMIT, Shape, Side, Smoke, Solid, Solver,
+    SolverError, Source, TimeControl,
 };
 
 const SCHEMES: [Advection; 5] = [
@@ -153,6 +153,31 @@ fn conservative_advection_keeps_what_there_is() {
             assert!(least >= 0.0, "{sides:?} {dt}: {least}");
         }
     }
+}
+
+#[test]
+fn air_that_enters_through_open_sides_gains_no_energy() {
+    let mut sides = all(Side::Open);
+    sides[1][0] = Side::Closed;
+    let source = Source {
+        center: [0.25, 0.05, 0.26],
+        radius: 0.04,
+        rate: [4.0, 0.0, 0.0, 150.0],
+        velocity: None,
+        start: 0.0,
+        stop: f32::INFINITY,
+    };
+    let params = Params { heat_buoyancy: 0.03, vorticity: 0.0, ..inert() };
+    let config = Config {
+        integrator: Integrator::Reflection,
+        ..config([24, 36, 24], 1.0 / 48.0, sides, Advection::Cubic)
+    };
+    let mut solver = Solver::new(config, params, vec![source]).unwrap();
+    advance(&mut solver, 0.01, 300);
+    let young = solver.stats().max_speed;
+    advance(&mut solver, 0.01, 900);
+    let old = solver.stats().max_speed;
+    assert!(young > 0.3 && old < 2.0 * young, "{young} m/s became {old}");
 }
 
 #[test]

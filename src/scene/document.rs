@@ -6,7 +6,7 @@ use std::fmt;
 
 use serde::Deserialize;
 use serde::de::value::{MapAccessDeserializer, StrDeserializer};
-use serde::de::{Deserializer, MapAccess, Visitor};
+use serde::de::{Deserializer, IntoDeserializer, MapAccess, Visitor};
 use toml::Spanned;
 
 use super::value::{
@@ -230,8 +230,25 @@ impl<'de> Deserialize<'de> for Expression {
 #[serde(deny_unknown_fields)]
 pub struct Probe {
     pub name: Spanned<String>,
-    pub fields: Spanned<Vec<Field>>,
+    pub fields: Spanned<Vec<Quantity>>,
     pub at: Spanned<Place>,
+}
+
+/// What a probe can measure.
+#[derive(Clone, Copy, PartialEq)]
+pub enum Quantity {
+    Field(Field),
+    /// Of a solid alone.
+    Force,
+}
+
+impl<'de> Deserialize<'de> for Quantity {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        match String::deserialize(from)?.as_str() {
+            "force" => Ok(Self::Force),
+            name => Field::deserialize(name.into_deserializer()).map(Self::Field),
+        }
+    }
 }
 
 #[derive(Deserialize)]
@@ -240,6 +257,7 @@ pub enum Place {
     Point(Vector),
     Line(Line),
     Plane(Plane),
+    Solid(Whole<0, 65_535>),
 }
 
 #[derive(Deserialize)]

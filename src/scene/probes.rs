@@ -2,14 +2,20 @@
 
 use toml::Spanned;
 
-use super::document::{self, Vector};
+use super::document::{self, Quantity, Vector};
 use super::error::Problem;
 use super::text::Text;
 use super::value::Number;
+use crate::field::Field;
 use crate::probe::{Place, Probe};
 
-/// The probes of a scene in a box of `extent` metres.
-pub fn resolve(list: &[document::Probe], text: &Text, extent: [f32; 3]) -> Result<Vec<Probe>, Box<Problem>> {
+/// The probes of a scene in a box of `extent` metres that holds some `solids`.
+pub fn resolve(
+    list: &[document::Probe],
+    text: &Text,
+    extent: [f32; 3],
+    solids: usize,
+) -> Result<Vec<Probe>, Box<Problem>> {
     let mut probes: Vec<Probe> = Vec::with_capacity(list.len());
     for read in list {
         let wrong = |span, message: String| text.problem(span, format!("probe.{message}"));
@@ -18,8 +24,10 @@ pub fn resolve(list: &[document::Probe], text: &Text, extent: [f32; 3]) -> Resul
         if read.fields.get_ref().is_empty() {
             return Err(wrong(read.fields.span(), "fields: name at least one field".into()));
         }
-        let place = place(&read.at, extent).map_err(|message| wrong(read.at.span(), message))?;
-        let (name, fields) = (read.name.get_ref().clone(), read.fields.get_ref().clone());
+        let place = place(&read.at, extent, solids).map_err(|message| wrong(read.at.span(), message))?;
+        let fields =
+            fields(read.fields.get_ref(), place).map_err(|message| wrong(read.fields.span(), message))?;
+        let name = read.name.get_ref().clone();
         probes.push(Probe { name, fields, place });
     }
     Ok(probes)
@@ -36,7 +44,20 @@ fn check_name(name: &str, taken: bool) -> Result<(), String> {
     }
 }
 
-fn place(read: &Spanned<document::Place>, extent: [f32; 3]) -> Result<Place, String> {
+/// The fields to measure; none of a solid, of which there is but the force.
+fn fields(read: &[Quantity], place: Place) -> Result<Vec<Field>, String> {
+    let field = |quantity: &Quantity| match (quantity, place) {
+        (Quantity::Field(field), Place::Solid(_)) => {
+            Err(format!("fields: a solid has no `{field}`; write [\"force\"]"))
+        }
+        (Quantity::Field(field), _) => Ok(Some(*field)),
+        (Quantity::Force, Place::Solid(_)) => Ok(None),
+        (Quantity::Force, _) => Err("fields: `force` acts on a solid; write at = { solid = 0 }".into()),
+    };
+    read.iter().filter_map(|quantity| field(quantity).transpose()).collect()
+}
+
+fn place(read: &Spanned<document::Place>, extent: [f32; 3], solids: usize) -> Result<Place, String> {
     match read.get_ref() {
         document::Place::Point(p) => inside(*p, extent).map(Place::Point),
         document::Place::Line(line) => Ok(Place::Line {
@@ -45,6 +66,11 @@ fn place(read: &Spanned<document::Place>, extent: [f32; 3]) -> Result<Place, Str
             points: line.points.get() as u32,
         }),
         document::Place::Plane(plane) => across(plane, extent),
+        document::Place::Solid(solid) => {
+            let solid = solid.get() as usize;
+            let known = format!("at: there is no solid {solid}; the scene has {solids}, counted from 0");
+            if solid < solids { Ok(Place::Solid(solid)) } else { Err(known) }
+        }
     }
 }
 

@@ -38,6 +38,7 @@ pub fn scene(name: String, text: &Text, folder: &Path) -> Result<Scene> {
     let (dims, h) = (config.dims, config.h);
     let extent = dims.array().map(|n| n as f32 * h);
     let size = doc.render.size.map_or(SIZE, |size| size.0.map(|n| n.get() as u32));
+    let solids = solids::resolve(&doc, text, folder, extent, config.projection)?;
     Ok(Scene {
         name,
         params: params(&doc.fluid, &doc.smoke),
@@ -46,9 +47,9 @@ pub fn scene(name: String, text: &Text, folder: &Path) -> Result<Scene> {
         look: look(&doc, text)?,
         camera: camera(&doc.render.camera, text, extent, size)?,
         size,
-        solids: solids::resolve(&doc, text, folder, extent, config.projection)?,
         initial: initial::resolve(&doc.initial, text, folder, dims, h)?,
-        probes: probes::resolve(&doc.probe, text, extent)?,
+        probes: probes::resolve(&doc.probe, text, extent, solids.len())?,
+        solids,
         config,
     })
 }

@@ -46,7 +46,8 @@ fn documented_options_act() {
     assert_eq!(scene.config.time.max_substeps, 1);
     assert_eq!(scene.sources[0].velocity, Some([0.0, 0.4, 0.0]));
     assert_eq!(scene.camera.position, [1.5, 1.0, 3.0]);
-    assert_eq!(scene.probes.len(), 3);
+    assert_eq!(scene.probes.len(), 4);
+    assert_eq!(scene.probes[3].place, crate::probe::Place::Solid(0));
     assert_eq!(scene.probes[2].place, crate::probe::Place::Plane { axis: 1, at: 1.44 });
     assert!(error(documented()[1]).contains("initial.fields: cannot read start.npz"));
 }
@@ -236,6 +237,18 @@ fn what_cannot_be_simulated_is_refused_where_it_stands() {
         ),
         ("[[probe]]\nname = 'a'\nfields = ['u']\nat = { plane = { x = 0, y = 0 } }", "one of them"),
         ("[[probe]]\nname = 'a'\nfields = ['u']\nat = { plane = { x = 9 } }", "misses the box"),
+        (
+            "[[probe]]\nname = 'a'\nfields = ['force']\nat = { solid = 0 }",
+            "s.toml:4:6: probe.at: there is no solid 0; the scene has 0",
+        ),
+        (
+            "[[probe]]\nname = 'a'\nfields = ['force']\nat = { point = [0, 0, 0] }",
+            "s.toml:3:10: probe.fields: `force` acts on a solid",
+        ),
+        (
+            "[[solid]]\nshape = { sphere = { radius = 0.1 } }\n[[probe]]\nname = 'a'\nfields = ['u']\nat = { solid = 0 }",
+            "probe.fields: a solid has no `u`",
+        ),
         ("[[solid]]\nposition = [0, 0, 0]", "missing field `shape`"),
         ("[[solid]]\nshape = { sphere = { radius = 0 } }", "s.toml:2:31: "),
         ("[[solid]]\nshape = { ball = { radius = 1 } }", "unknown value `ball`"),

@@ -136,6 +136,7 @@ impl Fields {
         projector.project(velocity, cuts, [tolerance, speed], back.as_flattened_mut(), stats);
         walls.fill_velocity(velocity);
         if let Some(obstacles) = obstacles {
+            obstacles.push(|component, face| projector.drop_across(component, face));
             obstacles.extend(velocity);
         }
         self.disturbed = false;
@@ -148,8 +149,12 @@ impl Fields {
             let planes = carried.par_chunks_mut(plane).zip(velocity.par_chunks(plane));
             planes.for_each(|(carried, velocity)| reflect_row(velocity, carried));
         }
-        if let Some(obstacles) = &self.obstacles {
-            obstacles.extend(&mut self.carried);
+        let Self { projector, obstacles, carried, .. } = self;
+        if let Some(obstacles) = obstacles {
+            // What is reflected has felt the pressure twice.
+            obstacles.push(|component, face| projector.drop_across(component, face));
+            obstacles.voxels.cuts.close(carried);
+            obstacles.extend(carried);
         }
     }
 
@@ -226,10 +231,22 @@ impl Fields {
             return;
         }
         self.bricks.forget();
-        let Self { layout, walls, scalars, diffusion, .. } = self;
+        let Self { layout, walls, scalars, diffusion, obstacles, .. } = self;
         let inside = layout.dims.array().map(|n| [0, n as isize]);
+        let ranges = [0, 1, 2].map(|component| walls.face_ranges(component));
+        let mut drag = obstacles.as_mut().map(|obstacles| obstacles.drag(ranges).0);
         for axis in 0..3 {
-            diffuse::along(*layout, scalars, axis, inside, number, &walls.scalar_ends(axis), diffusion);
+            let links = drag.as_mut().map(|drag| &mut drag.scalars[axis]);
+            diffuse::along(
+                *layout,
+                scalars,
+                axis,
+                inside,
+                number,
+                &walls.scalar_ends(axis),
+                links,
+                diffusion,
+            );
         }
     }
 
@@ -237,21 +254,22 @@ impl Fields {
         if number == 0.0 {
             return;
         }
-        let Self { layout, walls, carried, diffusion, .. } = self;
+        let Self { layout, walls, carried, diffusion, obstacles, .. } = self;
+        let ranges = [0, 1, 2].map(|component| walls.face_ranges(component));
+        let mut drag = obstacles.as_mut().map(|obstacles| obstacles.drag(ranges));
+        if let Some((drag, gains)) = &mut drag {
+            drag.pin(carried, gains);
+        }
         for (component, field) in carried.iter_mut().enumerate() {
-            let range = walls.face_ranges(component);
             let field = bytemuck::cast_slice_mut(field);
             for axis in 0..3 {
-                diffuse::along(
-                    *layout,
-                    field,
-                    axis,
-                    range,
-                    [number],
-                    &walls.component_ends(component, axis),
-                    diffusion,
-                );
+                let links = drag.as_mut().map(|(drag, _)| &mut drag.velocity[component][axis]);
+                let ends = walls.component_ends(component, axis);
+                diffuse::along(*layout, field, axis, ranges[component], [number], &ends, links, diffusion);
             }
+        }
+        if let Some((drag, gains)) = &mut drag {
+            drag.collect(gains);
         }
         walls.fill_velocity(carried);
     }

@@ -79,6 +79,11 @@ impl Walls {
         self.sides.iter().flatten().all(|side| !matches!(side, Side::Open | Side::Inflow(_)))
     }
 
+    /// Sides through which air enters and leaves as the pressure has it.
+    pub fn breathing(&self) -> [[bool; 2]; 3] {
+        self.sides.map(|ends| ends.map(|side| side == Side::Open))
+    }
+
     /// Sides that give smoke or heat to the air before them.
     pub fn feeding(&self) -> [[bool; 2]; 3] {
         let feeds = |side: Side, held: Option<f32>| match side {
@@ -101,11 +106,17 @@ impl Walls {
         [isize::from(!matches!(low, Side::Open | Side::Periodic)), n + isize::from(high == Side::Open)]
     }
 
+    /// The layout of the fields.
+    pub fn layout(&self) -> Layout {
+        self.layout
+    }
+
     /// Fills the ghosts of the velocity and sets its faces on walls.
     pub fn fill_velocity(&self, velocity: &mut Faces) {
         for (field, rules) in velocity.iter_mut().zip(&self.faces) {
             self.fill(field, rules);
         }
+        self.let_in(velocity);
     }
 
     /// As [`fill_velocity`](Self::fill_velocity), for one component.

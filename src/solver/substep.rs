@@ -45,7 +45,7 @@ impl Substep<'_> {
         let crossed = steps * clock.stats.max_speed;
         fields.trace(steps, config.trace);
         fields.move_solids(time + f64::from(dt), dt);
-        fields.advect_velocity(config.advection);
+        fields.advect_velocity(config.advection, steps);
         clock.lap(Stage::AdvectVelocity)?;
         fields.advect_scalars(config.advection, &decay(params, dt), crossed);
         clock.lap(Stage::AdvectScalars)?;
@@ -78,7 +78,7 @@ impl Substep<'_> {
         let (steps, half, area) = (dt / config.h, 0.5 * dt, config.h * config.h);
         fields.trace(0.5 * steps, config.trace);
         fields.move_solids(time + f64::from(dt), dt);
-        fields.advect_velocity(config.advection);
+        fields.advect_velocity(config.advection, 0.5 * steps);
         clock.lap(Stage::AdvectVelocity)?;
         fields.diffuse_velocity(params.viscosity * half / area);
         clock.lap(Stage::Diffuse)?;
@@ -105,7 +105,7 @@ impl Substep<'_> {
         fields.diffuse_velocity(params.viscosity * half / area);
         clock.lap(Stage::Diffuse)?;
         fields.swap_velocity();
-        fields.advect_velocity(config.advection);
+        fields.advect_velocity(config.advection, 0.5 * steps);
         fields.swap_velocity();
         clock.lap(Stage::AdvectVelocity)?;
         self.settle(fields, clock)

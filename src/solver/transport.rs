@@ -25,14 +25,16 @@ impl Fields {
         }
     }
 
-    /// Carries each component of the velocity to the faces it reaches: `velocity` to `carried`, ghosts filled.
-    pub fn advect_velocity(&mut self, scheme: Advection) {
+    /// Carries each component of the velocity to the faces it reaches: `velocity` to `carried`, ghosts filled; `steps` is
+    /// Δt/h.
+    pub fn advect_velocity(&mut self, scheme: Advection, steps: f32) {
         match scheme {
             Advection::MacCormack => self.advect_components(Interpolation::Linear, true),
             Advection::SemiLagrangian => self.advect_components(Interpolation::Linear, false),
             Advection::Monotone => self.advect_components(Interpolation::Monotone, false),
             Advection::Cubic | Advection::Conservative => self.advect_together(),
         }
+        self.walls.resist(&mut self.carried, steps);
         self.walls.fill_velocity(&mut self.carried);
     }
 

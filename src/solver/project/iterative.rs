@@ -121,6 +121,30 @@ impl Iterative {
         }
     }
 
+    /// What the last pressure, times Δt/h, falls by from the cell below a face to that above it \[m/s\]; outside an open
+    /// side it is 0. A face on a periodic side has a twin; that at the high end counts for nothing.
+    pub fn drop_across(&self, component: usize, face: u32) -> f32 {
+        let above = cell_of(self.layout, face).map(|x| x as isize);
+        let n = self.layout.dims.array()[component] as isize;
+        let periodic = self.ends[component] == Ends::Periodic;
+        if periodic && above[component] == n {
+            return 0.0;
+        }
+        let mut below = above;
+        below[component] -= 1;
+        if periodic {
+            below[component] = below[component].rem_euclid(n);
+        }
+        let value = |at: [isize; 3]| {
+            if !(0..n).contains(&at[component]) {
+                return 0.0;
+            }
+            let (color, place) = self.system.board().at(at[0], at[1], at[2]);
+            self.system.phi[color][place]
+        };
+        value(below) - value(above)
+    }
+
     fn subtract_gradient(&mut self, velocity: &mut Faces) {
         let (layout, ends, nz) = (self.layout, &self.ends, self.layout.dims.nz);
         let inside = GHOST * layout.plane..(GHOST + nz + 1) * layout.plane;

@@ -20,9 +20,7 @@ mod transform;
 mod transpose;
 mod tridiagonal;
 
-#[cfg(test)]
-pub use cuts::cell_of;
-pub use cuts::{Cut, Cuts};
+pub use cuts::{Cut, Cuts, cell_of};
 use iterative::Iterative;
 use pcg::Solve;
 use spectral::Spectral;
@@ -75,6 +73,16 @@ impl Projector {
         match self {
             Self::Direct(_) => assert!(cuts.is_empty(), "the direct solve knows no solids"),
             Self::Multigrid(iterative) | Self::Relaxation(iterative, _) => iterative.set_cuts(cuts),
+        }
+    }
+
+    /// What the last pressure, times Δt/h, falls by across a face \[m/s\]; only where there are solids.
+    pub fn drop_across(&self, component: usize, face: u32) -> f32 {
+        match self {
+            Self::Direct(_) => 0.0,
+            Self::Multigrid(iterative) | Self::Relaxation(iterative, _) => {
+                iterative.drop_across(component, face)
+            }
         }
     }
 

@@ -1,9 +1,11 @@
 //! Solids in the flow: what they are, where they stand, and what they do to the grid.
 //!
 //! A solid is a signed distance. From it come the open fractions of the faces (Batty, Bertails & Bridson, "A fast
-//! variational framework for accurate solid-fluid coupling", 2007), see [`voxels`]; values near a solid are carried by
-//! traces that do not pass through it, see [`near`].
+//! variational framework for accurate solid-fluid coupling", 2007), see [`faces`] and [`voxels`]; values near a solid are
+//! carried by traces that do not pass through it, see [`near`]; viscosity feels its surface, see [`drag`].
 
+mod drag;
+mod faces;
 mod mesh;
 mod near;
 mod obstacles;

@@ -1,5 +1,6 @@
 //! The solids of a running solver: where they stand now, and what that means for the grid.
 
+use super::drag::Drag;
 use super::near::{Near, Way};
 use super::voxels::{Frame, SOLID, Voxels};
 use super::{Solid, SolidPose};
@@ -19,6 +20,10 @@ pub struct Obstacles {
     near: Near,
     /// How far each has moved in this step, in cells.
     drift: Vec<[f32; 3]>,
+    /// What viscosity and diffusion meet, once they have asked.
+    drag: Option<Box<Drag>>,
+    /// What each has gained from the air since [`forget_gains`](Self::forget_gains), as velocity of one cell \[m/s\].
+    gains: Vec<[f64; 3]>,
 }
 
 impl Obstacles {
@@ -28,7 +33,8 @@ impl Obstacles {
         let poses: Vec<SolidPose> = solids.iter().map(|solid| solid.pose(time, dt as f32)).collect();
         let voxels = Voxels::new(frame, &poses);
         let drift = vec![[0.0; 3]; poses.len()];
-        Self { solids, frame, poses, voxels, before: None, near: Near::default(), drift }
+        let gains = vec![[0.0; 3]; poses.len()];
+        Self { solids, frame, poses, voxels, before: None, near: Near::default(), drift, drag: None, gains }
     }
 
     /// The solids.
@@ -51,6 +57,9 @@ impl Obstacles {
         for ((drift, old), new) in self.drift.iter_mut().zip(&self.poses).zip(&poses) {
             *drift = [0, 1, 2].map(|a| (new.position[a] - old.position[a]) / h);
         }
+        if moved || self.poses.iter().zip(&poses).any(|(old, new)| old.velocity != new.velocity) {
+            self.drag = None;
+        }
         self.poses = poses;
         if moved {
             let voxels = Voxels::new(self.frame, &self.poses);
@@ -61,6 +70,37 @@ impl Obstacles {
             self.voxels.set_velocities(&self.poses);
         }
         moved
+    }
+
+    /// What viscosity and diffusion meet, where the flow decides the faces of each component in `ranges`, and the gains of
+    /// each solid, to be added to \[m/s\].
+    pub fn drag(&mut self, ranges: [[[isize; 2]; 3]; 3]) -> (&mut Drag, &mut [[f64; 3]]) {
+        let Self { frame, poses, voxels, drag, gains, .. } = self;
+        let new = || Box::new(Drag::new(*frame, poses, voxels, ranges));
+        (drag.get_or_insert_with(new), gains)
+    }
+
+    /// What each solid has gained from the air, as velocity of the air in one cell \[m/s\].
+    pub fn gains(&self) -> &[[f64; 3]] {
+        &self.gains
+    }
+
+    /// Adds what the pressure has pushed each solid; `difference(component, face)` is the undivided difference of
+    /// pressure times Δt/h across a face, below minus above \[m/s\].
+    pub fn push(&mut self, difference: impl Fn(usize, u32) -> f32) {
+        for (component, (faces, owners)) in self.voxels.cuts.faces.iter().zip(&self.voxels.owners).enumerate()
+        {
+            for (cut, owner) in faces.iter().zip(owners) {
+                let closed = 1.0 - f64::from(cut.open);
+                self.gains[usize::from(*owner)][component] +=
+                    closed * f64::from(difference(component, cut.at));
+            }
+        }
+    }
+
+    /// Starts counting anew.
+    pub fn forget_gains(&mut self) {
+        self.gains.fill([0.0; 3]);
     }
 
     /// Whether a solid has moved in this step.

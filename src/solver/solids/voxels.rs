@@ -1,26 +1,13 @@
 //! From signed distances to the grid: which faces are open, and how far.
 //!
-//! The open fraction of a face follows from the signed distances at its four corners. Corners alone would miss a plate
-//! thinner than a cell, so three more rules close what must be closed:
-//!
-//! - a cell whose centre is inside, with two opposite corners outside, is pierced by something thin: all its faces close;
-//! - a face whose open part cannot be seen from the centre of a cell beside it (the straight line meets a solid) closes:
-//!   the plate lies between;
-//! - fractions below [`LEAST`] close, since they would make the pressure stiff for a flow that does not matter.
-//!
-//! Together they let no air through a plate of any thickness, at any angle.
+//! How far a face is open is worked out in [`faces`](super::faces).
 
 use rayon::prelude::*;
 
+use super::faces::{Found, Scene};
 use super::{Slip, SolidPose};
 use crate::grid::{Faces, GHOST, Layout};
-use crate::solver::project::{Cut, Cuts};
-
-/// Open fractions below this count as closed.
-const LEAST: f32 = 0.05;
-
-/// Cells of a block along each axis: far from all surfaces one distance answers for the whole block.
-const BLOCK: usize = 8;
+use crate::solver::project::Cuts;
 
 /// Layers of faces inside a solid that repeat the flow outside, for interpolation along a surface that lets it glide.
 const LAYERS: usize = 3;
@@ -78,11 +65,8 @@ impl Voxels {
     /// The voxels of `poses`.
     pub fn new(frame: Frame, poses: &[SolidPose]) -> Self {
         let scene = Scene { frame, poses };
-        let blocks = frame.layout.dims.array().map(|n| n.div_ceil(BLOCK));
-        let found: Vec<[Vec<Found>; 3]> = (0..blocks.iter().product())
-            .into_par_iter()
-            .map(|b| scene.block([b % blocks[0], b / blocks[0] % blocks[1], b / (blocks[0] * blocks[1])]))
-            .collect();
+        let found: Vec<[Vec<Found>; 3]> =
+            scene.blocks().into_par_iter().map(|block| scene.block(block)).collect();
         let mut lists: [Vec<Found>; 3] = Default::default();
         for block in found {
             lists.iter_mut().zip(block).for_each(|(list, mut more)| list.append(&mut more));
@@ -94,6 +78,13 @@ impl Voxels {
         let mut voxels = Self { cuts, flags, inside, owners, repeats: Default::default() };
         voxels.repeats = [0, 1, 2].map(|component| voxels.glides(&frame, poses, component));
         voxels
+    }
+
+    /// The open fraction of a face.
+    pub fn open(&self, layout: Layout, component: usize, at: [isize; 3]) -> f32 {
+        let faces = &self.cuts.faces[component];
+        let at = layout.at(at[0], at[1], at[2]) as u32;
+        faces.binary_search_by_key(&at, |cut| cut.at).map_or(1.0, |found| faces[found].open)
     }
 
     /// Takes over the velocities of solids that stand where they stood.
@@ -237,226 +228,6 @@ fn wrap(frame: &Frame, flags: &mut [u8]) {
     }
 }
 
-/// A cut face and the solid that cuts it.
-struct Found {
-    cut: Cut,
-    owner: u16,
-}
-
-struct Scene<'a> {
-    frame: Frame,
-    poses: &'a [SolidPose],
-}
-
-/// Signed distances near one block, at nodes and cell centres from one cell below it to one above.
-struct Samples {
-    low: [isize; 3],
-    size: [usize; 3],
-    nodes: Vec<f32>,
-    centers: Vec<f32>,
-}
-
-impl Samples {
-    fn index(&self, at: [isize; 3]) -> usize {
-        let i = [0, 1, 2].map(|a| (at[a] - self.low[a]) as usize);
-        i[0] + self.size[0] * (i[1] + self.size[1] * i[2])
-    }
-
-    fn node(&self, at: [isize; 3]) -> f32 {
-        self.nodes[self.index(at)]
-    }
-
-    fn center(&self, at: [isize; 3]) -> f32 {
-        self.centers[self.index(at)]
-    }
-
-    /// Whether something thin pierces a cell.
-    fn is_pierced(&self, at: [isize; 3]) -> bool {
-        let corner = |c: usize| self.node([0, 1, 2].map(|a| at[a] + (c >> a & 1) as isize));
-        self.center(at) < 0.0 && (0..4).any(|c| corner(c) > 0.0 && corner(7 - c) > 0.0)
-    }
-}
-
-impl Scene<'_> {
-    /// A point moved by whole periods to be nearest to a solid.
-    fn seen_from(&self, pose: &SolidPose, p: [f32; 3]) -> [f32; 3] {
-        let Frame { layout, h, periodic, .. } = self.frame;
-        let n = layout.dims.array();
-        [0, 1, 2].map(|a| {
-            let length = n[a] as f32 * h;
-            if periodic[a] { p[a] - length * ((p[a] - pose.position[a]) / length).round() } else { p[a] }
-        })
-    }
-
-    fn distance(&self, near: &[u16], p: [f32; 3]) -> f32 {
-        self.nearest(near, p).0
-    }
-
-    fn nearest(&self, near: &[u16], p: [f32; 3]) -> (f32, u16) {
-        near.iter().fold((f32::INFINITY, 0), |best, &of| {
-            let pose = &self.poses[of as usize];
-            let d = pose.distance(self.seen_from(pose, p));
-            if d < best.0 { (d, of) } else { best }
-        })
-    }
-
-    /// Solids whose surrounding ball comes within `reach` of a point.
-    fn near(&self, p: [f32; 3], reach: f32) -> Vec<u16> {
-        let is_near = |pose: &SolidPose| {
-            let q = self.seen_from(pose, p);
-            let apart: f32 = (0..3).map(|a| (q[a] - pose.position[a]).powi(2)).sum();
-            apart.sqrt() < pose.reach() + reach
-        };
-        (0..self.poses.len() as u16).filter(|&of| is_near(&self.poses[of as usize])).collect()
-    }
-
-    /// The cut faces of one block. It has the low faces of its cells, and the high sides of the box where it touches them.
-    fn block(&self, block: [usize; 3]) -> [Vec<Found>; 3] {
-        let Frame { layout, h, .. } = self.frame;
-        let n = layout.dims.array();
-        let low = block.map(|b| (b * BLOCK) as isize);
-        let high = [0, 1, 2].map(|a| ((block[a] + 1) * BLOCK).min(n[a]) as isize);
-        let middle = [0, 1, 2].map(|a| 0.5 * (low[a] + high[a]) as f32 * h);
-        let reach = (0.5 * BLOCK as f32 + 1.5) * 3.0f32.sqrt() * h;
-        let near = self.near(middle, reach);
-        let mut found: [Vec<Found>; 3] = Default::default();
-        if near.is_empty() {
-            return found;
-        }
-        let distance = self.distance(&near, middle);
-        if distance > reach {
-            return found;
-        }
-        let samples = (distance >= -reach).then(|| self.sample(&near, low, high));
-        for component in 0..3 {
-            let end = |a: usize| high[a] + isize::from(a == component && high[a] == n[a] as isize);
-            for k in low[2]..end(2) {
-                for j in low[1]..end(1) {
-                    for i in low[0]..end(0) {
-                        let at = [i, j, k];
-                        if self.is_wall(component, at) {
-                            continue;
-                        }
-                        let open = samples.as_ref().map_or(0.0, |s| self.open(&near, s, component, at));
-                        if open < 1.0 {
-                            found[component].push(self.found(&near, component, at, open));
-                        }
-                    }
-                }
-            }
-        }
-        found
-    }
-
-    /// Whether a face lies on a wall of the box, which no solid can close further.
-    fn is_wall(&self, component: usize, at: [isize; 3]) -> bool {
-        let n = self.frame.layout.dims.array()[component] as isize;
-        let [low, high] = self.frame.walls[component];
-        at[component] == 0 && low || at[component] == n && high
-    }
-
-    fn found(&self, near: &[u16], component: usize, at: [isize; 3], open: f32) -> Found {
-        let h = self.frame.h;
-        let middle = [0, 1, 2].map(|a| (at[a] as f32 + if a == component { 0.0 } else { 0.5 }) * h);
-        let owner = if near.len() == 1 { near[0] } else { self.nearest(near, middle).1 };
-        let velocity = self.poses[owner as usize].velocity[component];
-        let at = self.frame.layout.at(at[0], at[1], at[2]) as u32;
-        Found { cut: Cut { at, open, velocity }, owner }
-    }
-
-    fn sample(&self, near: &[u16], low: [isize; 3], high: [isize; 3]) -> Samples {
-        let h = self.frame.h;
-        let low = low.map(|x| x - 1);
-        let size = [0, 1, 2].map(|a| (high[a] + 2 - low[a]) as usize);
-        let at = |offset: f32| {
-            let mut values = Vec::with_capacity(size.iter().product());
-            for k in 0..size[2] {
-                for j in 0..size[1] {
-                    for i in 0..size[0] {
-                        let p = [i, j, k];
-                        let p = [0, 1, 2].map(|a| (low[a] as f32 + p[a] as f32 + offset) * h);
-                        values.push(self.distance(near, p));
-                    }
-                }
-            }
-            values
-        };
-        Samples { low, size, nodes: at(0.0), centers: at(0.5) }
-    }
-
-    /// The open fraction of a face.
-    fn open(&self, near: &[u16], samples: &Samples, component: usize, at: [isize; 3]) -> f32 {
-        let (b, c) = ((component + 1) % 3, (component + 2) % 3);
-        let corners = [[0, 0], [1, 0], [1, 1], [0, 1]].map(|[x, y]| {
-            let mut node = at;
-            (node[b], node[c]) = (node[b] + x, node[c] + y);
-            (node, samples.node(node))
-        });
-        let open = area(corners.map(|corner| corner.1));
-        let mut below = at;
-        below[component] -= 1;
-        if open < LEAST || [below, at].iter().any(|&cell| samples.is_pierced(cell)) {
-            return 0.0;
-        }
-        let seen = self.middle_of_open(&corners);
-        let hidden = |cell: [isize; 3]| {
-            let distance = samples.center(cell);
-            let center = cell.map(|x| (x as f32 + 0.5) * self.frame.h);
-            distance > 0.0 && distance < self.frame.h && self.is_hidden(near, center, seen)
-        };
-        if hidden(below) || hidden(at) {
-            return 0.0;
-        }
-        if open > 1.0 - 1e-3 { 1.0 } else { open }
-    }
-
-    /// Mean position \[m\] of the corners outside.
-    fn middle_of_open(&self, corners: &[([isize; 3], f32); 4]) -> [f32; 3] {
-        let outside = corners.iter().filter(|corner| corner.1 > 0.0);
-        let count = outside.clone().count() as f32;
-        [0, 1, 2].map(|a| outside.clone().map(|(node, _)| node[a] as f32).sum::<f32>() / count * self.frame.h)
-    }
-
-    /// Whether a solid lies between two points: steps as long as the distance allows find it.
-    fn is_hidden(&self, near: &[u16], from: [f32; 3], to: [f32; 3]) -> bool {
-        let by = [0, 1, 2].map(|a| to[a] - from[a]);
-        let length = by.iter().map(|x| x * x).sum::<f32>().sqrt();
-        let least = 2e-3 * self.frame.h;
-        let mut gone = 0.0;
-        while gone < length {
-            let p = [0, 1, 2].map(|a| from[a] + by[a] * (gone / length));
-            let distance = self.distance(near, p);
-            if distance < least {
-                return true;
-            }
-            gone += distance;
-        }
-        false
-    }
-}
-
-/// The part of a square outside, from the distances at its corners in turn: four triangles around the middle, linear in
-/// each.
-fn area(corners: [f32; 4]) -> f32 {
-    if corners.iter().all(|&d| d > 0.0) {
-        return 1.0;
-    }
-    let middle = corners.iter().sum::<f32>() * 0.25;
-    (0..4).map(|c| 0.25 * triangle([corners[c], corners[(c + 1) % 4], middle])).sum()
-}
-
-/// The part of a triangle outside.
-fn triangle(mut d: [f32; 3]) -> f32 {
-    d.sort_unstable_by(f32::total_cmp);
-    let corner = |tip: f32, a: f32, b: f32| (tip / (tip - a)) * (tip / (tip - b));
-    match d.iter().filter(|&&d| d > 0.0).count() {
-        0 => 0.0,
-        1 => corner(d[2], d[0], d[1]),
-        2 => 1.0 - corner(d[0], d[1], d[2]),
-        _ => 1.0,
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::super::{Shape, Solid};
@@ -466,14 +237,6 @@ mod tests {
     fn frame(n: [usize; 3]) -> Frame {
         let layout = Layout::new(Dims::new(n).unwrap());
         Frame { layout, h: 0.1, periodic: [false; 3], walls: [[true; 2]; 3] }
-    }
-
-    #[test]
-    fn a_half_plane_cuts_a_square_as_geometry_says() {
-        assert!((area([1.0, 1.0, -1.0, -1.0]) - 0.5).abs() < 1e-6);
-        assert!((area([3.0, 3.0, -1.0, -1.0]) - 0.75).abs() < 1e-6);
-        assert!((area([1.0, 0.0, -1.0, 0.0]) - 0.5).abs() < 1e-6);
-        assert_eq!(area([-1.0; 4]), 0.0);
     }
 
     #[test]

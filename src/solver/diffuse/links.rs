@@ -1,0 +1,259 @@
+//! Lines that solids cut.
+//!
+//! A link joins a point to the next one on its line, with strength 1 where nothing stands between them, 0 where a solid
+//! does and nothing passes. What sticks to a solid feels the value at its surface instead, θ cells away, as strongly
+//! as a neighbour at that distance: (q_wall − q)/θ in place of q_next − q (Gibou, Fedkiw, Cheng & Kang, "A
+//! second-order-accurate symmetric discretization of the Poisson equation on irregular domains", 2002). The matrix stays
+//! symmetric and positive, so each line is stable for any coefficient and any θ, and any sequence of lines is too; and
+//! what one side of a link loses the other gains.
+
+use super::lines::Lines;
+use super::system::{System, combine};
+use super::{GAMMA, Scratch, WIDTH, Wide};
+use crate::grid::Layout;
+use crate::solver::simd::dispatch;
+use crate::solver::sweep::Shared;
+
+/// One point of a line with a solid beside it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Link<const N: usize> {
+    /// Strength of the links to the points below and above, 0..1.
+    pub strength: [f32; 2],
+    /// Σ 1/θ over the surfaces beside it that hold a value, for each of N values.
+    pub wall: [f32; N],
+    /// Σ (that value)/θ.
+    pub value: [f32; N],
+    /// The solid that holds it.
+    pub owner: u16,
+}
+
+impl<const N: usize> Link<N> {
+    /// A point that nothing stands beside.
+    pub const FREE: Self = Self { strength: [1.0; 2], wall: [0.0; N], value: [0.0; N], owner: 0 };
+}
+
+/// The points of a field's lines along one axis that have solids beside them.
+pub struct Links<const N: usize> {
+    /// Place along the line and first lane of each, in the order of groups, places and lanes.
+    entries: Vec<(u32, u32, Link<N>)>,
+    /// Where the entries of each group begin, and their end.
+    groups: Vec<u32>,
+    /// What each point has given to the walls beside it in the last pass, summed over its N values.
+    given: Vec<f32>,
+}
+
+impl<const N: usize> Links<N> {
+    /// From points within `range`, each named once.
+    pub fn new(
+        layout: Layout,
+        axis: usize,
+        range: [[isize; 2]; 3],
+        points: impl Iterator<Item = ([isize; 3], Link<N>)>,
+    ) -> Self {
+        let lines = Lines::new(layout, axis, range, N);
+        let mut placed: Vec<([usize; 3], Link<N>)> =
+            points.filter_map(|(at, link)| lines.place(at).map(|place| (place, link))).collect();
+        placed.sort_unstable_by_key(|(place, _)| *place);
+        let first = |group: usize| placed.partition_point(|(place, _)| place[0] < group) as u32;
+        let groups = (0..=lines.groups()).map(first).collect();
+        let entries: Vec<_> =
+            placed.into_iter().map(|([_, i, lane], link)| (i as u32, lane as u32, link)).collect();
+        Self { given: vec![0.0; entries.len()], entries, groups }
+    }
+
+    /// What each point has given to the walls beside it in the last pass, and to which solid.
+    pub fn given(&self) -> impl Iterator<Item = (u16, f32)> {
+        self.entries.iter().zip(&self.given).map(|((_, _, link), given)| (link.owner, *given))
+    }
+
+    /// For use by several threads.
+    pub(super) fn share(&mut self) -> SharedLinks<'_, N> {
+        SharedLinks { entries: &self.entries, groups: &self.groups, given: Shared::new(&mut self.given) }
+    }
+}
+
+/// [`Links`] while a pass runs.
+pub(super) struct SharedLinks<'a, const N: usize> {
+    entries: &'a [(u32, u32, Link<N>)],
+    groups: &'a [u32],
+    given: Shared<'a, f32>,
+}
+
+impl<const N: usize> SharedLinks<'_, N> {
+    /// The entries of a group, if there are any.
+    #[allow(unsafe_code)]
+    pub fn of_group(&self, group: usize) -> Option<Cut<'_, N>> {
+        let [from, to] = [self.groups[group], self.groups[group + 1]].map(|at| at as usize);
+        // SAFETY: groups share no entries, and each is asked for once in a pass.
+        (from < to).then(|| Cut {
+            entries: &self.entries[from..to],
+            given: unsafe { self.given.part(from, to - from) },
+        })
+    }
+}
+
+/// The entries of one group of lines.
+pub(super) struct Cut<'a, const N: usize> {
+    entries: &'a [(u32, u32, Link<N>)],
+    given: &'a mut [f32],
+}
+
+/// The rows of the system of one group: `diagonal`_i q_i − `lower`_i q_(i−1) − `lower`_(i+1) q_(i+1) = d_i + `add`_i.
+pub struct Rows {
+    diagonal: Vec<Wide>,
+    lower: Vec<Wide>,
+    add: Vec<Wide>,
+}
+
+impl Rows {
+    /// For lines of at most `n` values.
+    pub fn new(n: usize) -> Self {
+        let wide = |n: usize| vec![[0.0; WIDTH]; n];
+        Self { diagonal: wide(n), lower: wide(n + 1), add: wide(n) }
+    }
+}
+
+impl<const N: usize> Cut<'_, N> {
+    /// Both stages, from `start` to `values`.
+    pub fn solve(mut self, system: &System, n: usize, scratch: &mut Scratch) {
+        self.fill(system, n, &mut scratch.rows);
+        let Scratch { start, values, pivots, corner, rows } = scratch;
+        let (start, values) = (&start[..n], &mut values[..n]);
+        let is_ring = system.ends.is_none();
+        values.copy_from_slice(start);
+        rows.stage(is_ring, values, pivots, corner);
+        self.given.fill(0.0);
+        self.give(&system.a, (1.0 - GAMMA) / GAMMA, values);
+        combine((1.0 - GAMMA) / GAMMA, start, values);
+        rows.stage(is_ring, values, pivots, corner);
+        self.give(&system.a, 1.0, values);
+    }
+
+    fn fill(&self, system: &System, n: usize, rows: &mut Rows) {
+        let a = &system.a;
+        rows.lower[..=n].fill(*a);
+        rows.add[..n].fill([0.0; WIDTH]);
+        rows.diagonal[..n].fill([1.0; WIDTH]);
+        for (i, lane, link) in self.entries {
+            let (i, lane) = (*i as usize, *lane as usize);
+            for c in 0..N {
+                let (at, a) = (lane + c, a[lane + c]);
+                rows.lower[i][at] = rows.lower[i][at].min(a * link.strength[0]);
+                rows.lower[i + 1][at] = rows.lower[i + 1][at].min(a * link.strength[1]);
+                rows.diagonal[i][at] += a * link.wall[c];
+                rows.add[i][at] += a * link.value[c];
+            }
+        }
+        match &system.ends {
+            Some([low, high]) => rows.close(n, low, high),
+            None => rows.join(n),
+        }
+        for i in 0..n {
+            for l in 0..WIDTH {
+                rows.diagonal[i][l] += rows.lower[i][l] + rows.lower[i + 1][l];
+            }
+        }
+    }
+
+    /// Adds `factor` times what a stage gives to the walls. A whole step gives κ Δt/h² ((1 − γ) of the first stage and γ
+    /// of the second); `a` holds the γ.
+    fn give(&mut self, a: &Wide, factor: f32, values: &[Wide]) {
+        for ((i, lane, link), given) in self.entries.iter().zip(&mut *self.given) {
+            for c in 0..N {
+                let lane = *lane as usize + c;
+                *given += factor * a[lane] * (link.wall[c] * values[*i as usize][lane] - link.value[c]);
+            }
+        }
+    }
+}
+
+impl Rows {
+    /// What is beyond the ends of lines of n values: sign · q + add.
+    fn close(&mut self, n: usize, low: &[Wide; 2], high: &[Wide; 2]) {
+        for (at, link, end) in [(0, 0, low), (n - 1, n, high)] {
+            for l in 0..WIDTH {
+                let a = self.lower[link][l];
+                self.diagonal[at][l] -= a * end[0][l];
+                self.add[at][l] += a * end[1][l];
+            }
+        }
+    }
+
+    /// Makes the links at both ends of a ring the same one.
+    fn join(&mut self, n: usize) {
+        for l in 0..WIDTH {
+            // A single point is its own neighbour: nothing to diffuse.
+            let both = if n == 1 { 0.0 } else { self.lower[0][l].min(self.lower[n][l]) };
+            (self.lower[0][l], self.lower[n][l]) = (both, both);
+        }
+    }
+
+    fn stage(&mut self, is_ring: bool, values: &mut [Wide], pivots: &mut [Wide], corner: &mut [Wide]) {
+        let n = values.len();
+        for (value, add) in values.iter_mut().zip(&self.add) {
+            (0..WIDTH).for_each(|l| value[l] += add[l]);
+        }
+        if is_ring {
+            self.around(values, pivots, &mut corner[..n]);
+        } else {
+            thomas(&self.diagonal[..n], &self.lower[..n], pivots, values);
+        }
+    }
+
+    /// A ring by the Sherman–Morrison formula (Press et al., "Numerical Recipes", §2.7.2) with γ = −diagonal_0.
+    fn around(&mut self, values: &mut [Wide], pivots: &mut [Wide], corner: &mut [Wide]) {
+        let n = values.len();
+        let kept = [self.diagonal[0], self.diagonal[n - 1]];
+        let across = self.lower[0];
+        corner.fill([0.0; WIDTH]);
+        for l in 0..WIDTH {
+            let b = kept[0][l];
+            corner[0][l] = -b;
+            corner[n - 1][l] -= across[l];
+            self.diagonal[0][l] += b;
+            self.diagonal[n - 1][l] += across[l] * across[l] / b;
+        }
+        thomas(&self.diagonal[..n], &self.lower[..n], pivots, values);
+        thomas(&self.diagonal[..n], &self.lower[..n], pivots, corner);
+        for l in 0..WIDTH {
+            let part = across[l] / kept[0][l];
+            let factor =
+                (values[0][l] + part * values[n - 1][l]) / (1.0 + corner[0][l] + part * corner[n - 1][l]);
+            for (value, corner) in values.iter_mut().zip(&*corner) {
+                value[l] -= factor * corner[l];
+            }
+        }
+        (self.diagonal[0], self.diagonal[n - 1]) = (kept[0], kept[1]);
+    }
+}
+
+dispatch! {
+    fn thomas(diagonal: &[Wide], lower: &[Wide], pivots: &mut [Wide], values: &mut [Wide]) = thomas_kernel;
+}
+
+#[inline(always)]
+fn thomas_kernel<const FMA: bool>(
+    diagonal: &[Wide],
+    lower: &[Wide],
+    pivots: &mut [Wide],
+    values: &mut [Wide],
+) {
+    let n = values.len();
+    let (mut pivot, mut value) = ([0.0; WIDTH], [0.0; WIDTH]);
+    for i in 0..n {
+        for l in 0..WIDTH {
+            // The first row has nothing below it: its pivot and value before are 0.
+            let a = lower[i][l];
+            pivot[l] = 1.0 / (diagonal[i][l] - a * a * pivot[l]);
+            value[l] = (values[i][l] + a * value[l]) * pivot[l];
+        }
+        pivots[i] = pivot;
+        values[i] = value;
+    }
+    for i in (0..n - 1).rev() {
+        for l in 0..WIDTH {
+            value[l] = values[i][l] + lower[i + 1][l] * pivots[i][l] * value[l];
+        }
+        values[i] = value;
+    }
+}

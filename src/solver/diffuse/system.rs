@@ -1,0 +1,126 @@
+//! Lines that nothing stands in: one coefficient for all points.
+
+use super::{Ends, GAMMA, LARGEST, Scratch, WIDTH, Wide};
+use crate::solver::simd::dispatch;
+
+/// (1 + 2a) q_i − a (q_(i−1) + q_(i+1)) = d_i with a = γ κ Δt/h², for each lane.
+pub struct System {
+    /// a of each lane.
+    pub a: Wide,
+    /// sign and add of both ends, or a ring.
+    pub ends: Option<[[Wide; 2]; 2]>,
+}
+
+impl System {
+    /// The system for κ Δt/h² = `number` between `ends`.
+    pub fn new<const N: usize>(number: [f32; N], ends: &Ends<N>) -> Self {
+        let wide = |x: [f32; N]| std::array::from_fn(|l| x[l % N]);
+        let ends = match ends {
+            Ends::Line(ends) => Some(ends.map(|end| [wide(end.sign), wide(end.add)])),
+            Ends::Ring => None,
+        };
+        Self { a: wide(number.map(|x| x.clamp(0.0, LARGEST) * GAMMA)), ends }
+    }
+
+    /// Both stages, from `start` to `values`.
+    pub fn solve(&self, n: usize, scratch: &mut Scratch) {
+        let Scratch { start, values, pivots, corner, .. } = scratch;
+        let (start, values) = (&start[..n], &mut values[..n]);
+        values.copy_from_slice(start);
+        self.stage(values, pivots, corner);
+        combine((1.0 - GAMMA) / GAMMA, start, values);
+        self.stage(values, pivots, corner);
+    }
+
+    fn stage(&self, values: &mut [Wide], pivots: &mut [Wide], corner: &mut [Wide]) {
+        match &self.ends {
+            Some([low, high]) => thomas(&self.a, low, high, pivots, values),
+            None => ring(&self.a, pivots, corner, values),
+        }
+    }
+}
+
+dispatch! {
+    /// start + factor (values − start): the right-hand side of the second stage.
+    pub fn combine(factor: f32, start: &[Wide], values: &mut [Wide]) = combine_kernel;
+}
+
+#[inline(always)]
+fn combine_kernel<const FMA: bool>(factor: f32, start: &[Wide], values: &mut [Wide]) {
+    for (start, value) in start.iter().zip(values) {
+        for l in 0..WIDTH {
+            value[l] = start[l] + factor * (value[l] - start[l]);
+        }
+    }
+}
+
+dispatch! {
+    fn thomas(a: &Wide, low: &[Wide; 2], high: &[Wide; 2], pivots: &mut [Wide], values: &mut [Wide]) = thomas_kernel;
+}
+
+#[inline(always)]
+fn thomas_kernel<const FMA: bool>(
+    a: &Wide,
+    low: &[Wide; 2],
+    high: &[Wide; 2],
+    pivots: &mut [Wide],
+    values: &mut [Wide],
+) {
+    let n = values.len();
+    let (mut pivot, mut value) = ([0.0; WIDTH], [0.0; WIDTH]);
+    for i in 0..n {
+        for l in 0..WIDTH {
+            let (mut diagonal, mut right) = (1.0 + 2.0 * a[l], values[i][l]);
+            if i == 0 {
+                diagonal -= a[l] * low[0][l];
+                right += a[l] * low[1][l];
+            }
+            if i + 1 == n {
+                diagonal -= a[l] * high[0][l];
+                right += a[l] * high[1][l];
+            }
+            pivot[l] = 1.0 / (diagonal - a[l] * a[l] * pivot[l]);
+            value[l] = (right + a[l] * value[l]) * pivot[l];
+        }
+        pivots[i] = pivot;
+        values[i] = value;
+    }
+    for i in (0..n - 1).rev() {
+        for l in 0..WIDTH {
+            value[l] = values[i][l] + a[l] * pivots[i][l] * value[l];
+        }
+        values[i] = value;
+    }
+}
+
+/// A ring by the Sherman–Morrison formula (Press et al., "Numerical Recipes", §2.7.2).
+fn ring(a: &Wide, pivots: &mut [Wide], corner: &mut [Wide], values: &mut [Wide]) {
+    let n = values.len();
+    if n == 1 {
+        // Its own neighbour on both sides: nothing to diffuse.
+        return;
+    }
+    let corner = &mut corner[..n];
+    corner.fill([0.0; WIDTH]);
+    // Taking off γ = −(1 + 2a) at the first diagonal entry leaves twice that, and b + a²/b at the last.
+    let mut ends = [[[0.0; WIDTH]; 2]; 2];
+    for l in 0..WIDTH {
+        let b = 1.0 + 2.0 * a[l];
+        let per_a = if a[l] > 0.0 { 1.0 / a[l] } else { 0.0 };
+        ends[0][0][l] = -b * per_a;
+        ends[1][0][l] = -a[l] / b;
+        corner[0][l] = -b;
+        corner[n - 1][l] = -a[l];
+    }
+    thomas(a, &ends[0], &ends[1], pivots, values);
+    thomas(a, &ends[0], &ends[1], pivots, corner);
+    for l in 0..WIDTH {
+        let b = 1.0 + 2.0 * a[l];
+        let y = values[0][l] + a[l] / b * values[n - 1][l];
+        let z = 1.0 + corner[0][l] + a[l] / b * corner[n - 1][l];
+        let factor = if a[l] > 0.0 { y / z } else { 0.0 };
+        for i in 0..n {
+            values[i][l] -= factor * corner[i][l];
+        }
+    }
+}

@@ -1,0 +1,75 @@
+//! From the weights of a grid to those of one half as fine.
+
+use super::Level;
+
+impl Level {
+    /// The grid half as fine, its weights not yet set. An axis of one cell stays.
+    pub fn coarser(&self) -> Self {
+        let n = self.board.n;
+        let halved = |axis: usize| if n[axis] > 1 { 2.0 } else { 1.0 };
+        let scale = [0, 1, 2].map(|axis| {
+            let area = (0..3).filter(|&other| other != axis).map(halved).product::<f32>();
+            area / halved(axis)
+        });
+        let inner = [0, 1, 2].map(|axis| self.inner[axis] * scale[axis]);
+        let side = [0, 1, 2].map(|axis| self.side[axis].map(|w| w * scale[axis]));
+        Self::empty(n.map(|n| n.div_ceil(2)), self.beyond, inner, side, self.threads)
+    }
+
+    /// Takes the weights from a grid twice as fine: half the sum of the four faces that make up a coarse one, since
+    /// cell centres are twice as far apart. Where the last cell of an axis holds one fine cell they are nearer.
+    ///
+    /// Only rows near those that have changed are done anew. To be called before `fine` [forgets](Self::forget_changes) them.
+    pub fn coarsen(&mut self, fine: &Self) {
+        let (board, from) = (self.board, fine.board);
+        let mut rows = fine.changed.halved(from.n, board.n);
+        rows.add(&self.special);
+        self.special.add(&rows);
+        self.changed.add(&rows);
+        let [split_x, split_y, split_z] = from.n.map(|n| n > 1);
+        for axis in 0..3 {
+            let split = [split_x, split_y, split_z][axis];
+            let distance = |at: usize| distance(from.n[axis], at, split, fine.is_periodic(axis));
+            let fine_weights = &fine.weights[axis];
+            let own_neighbour = board.n[axis] == 1 && fine.is_periodic(axis);
+            let value = |_: &Self, at: [usize; 3]| {
+                if own_neighbour {
+                    return 0.0;
+                }
+                let along = |a: usize| {
+                    let first = if from.n[a] > 1 { 2 * at[a] } else { at[a] };
+                    let first = first.min(from.n[a]);
+                    let count = if a == axis || from.n[a] == 1 { 1 } else { 2 };
+                    first..(first + count).min(from.n[a] + usize::from(a == axis))
+                };
+                let mut sum = 0.0;
+                for k in along(2) {
+                    for j in along(1) {
+                        for i in along(0) {
+                            if !fine.meets_orphan(axis, [i, j, k]) {
+                                let (color, at) = from.at(i as isize, j as isize, k as isize);
+                                sum += fine_weights[color][at];
+                            }
+                        }
+                    }
+                }
+                sum / distance(at[axis])
+            };
+            self.fill(axis, |row| rows.contains(row), value);
+        }
+        self.join_orphans(fine);
+    }
+}
+
+/// Distance in fine cells between the centres a coarse face lies between (or from a centre to the side).
+pub(super) fn distance(fine: usize, at: usize, split: bool, periodic: bool) -> f32 {
+    let coarse = fine.div_ceil(2);
+    let odd = !fine.is_multiple_of(2);
+    match (split, at) {
+        (false, _) => 1.0,
+        (true, at) if periodic && odd && (at == 0 || at == coarse) => 1.5,
+        (true, at) if odd && at == coarse => 1.0,
+        (true, at) if odd && at + 1 == coarse => 1.5,
+        _ => 2.0,
+    }
+}

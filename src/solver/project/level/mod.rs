@@ -1,0 +1,309 @@
+//! One grid of the multigrid: the cut-cell Laplacian and red-black Gauss–Seidel relaxation on it.
+//!
+//! (A φ)_c = Σ_faces w (φ_c − φ_neighbour). On the finest grid w is the open fraction of a face (Batty, Bertails &
+//! Bridson 2007); 2 on an open side, where p = 0 lies half a cell away, with φ = 0 in the ghost; 0 on a wall. A cell
+//! with no open face is no unknown: its φ stays 0.
+//!
+//! Away from solids all faces along an axis have one weight. Each row knows the span of slots where that does not hold,
+//! so that most of the grid is relaxed without reading any weights.
+
+use rayon::prelude::*;
+
+use super::checker::{Board, Halves};
+use super::transform::Ends;
+use crate::solver::sweep::PerThread;
+
+mod coarsen;
+mod kernels;
+mod orphans;
+mod rows;
+mod transfer;
+
+pub use kernels::{dot_row, fold};
+use orphans::Orphans;
+use rows::Rows;
+
+/// Cells below which a pass is not worth splitting over threads.
+const SERIAL: usize = 20_000;
+
+/// What an end of an axis does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Beyond {
+    /// Nothing crosses.
+    Wall,
+    /// Pressure 0 on the side.
+    Rest,
+    /// The other end of the axis.
+    Around,
+}
+
+impl Beyond {
+    /// What an axis does at its low or high end.
+    pub fn end(ends: Ends, high: bool) -> Self {
+        match (ends, high) {
+            (Ends::Periodic, _) => Self::Around,
+            (Ends::Open, _) | (Ends::ClosedOpen, true) | (Ends::OpenClosed, false) => Self::Rest,
+            _ => Self::Wall,
+        }
+    }
+}
+
+/// Weights, their diagonal, and where they are not the usual ones.
+pub struct Level {
+    pub board: Board,
+    beyond: [[Beyond; 2]; 3],
+    /// Weight of a face inside, by axis.
+    inner: [f32; 3],
+    /// Weight of a face on a side, by axis: low, high.
+    side: [[f32; 2]; 3],
+    /// Weight of the low face of each cell, by axis; those beyond n are the high sides.
+    weights: [Halves; 3],
+    /// 1 / Σ w; 0 where nothing is open.
+    inverse: Halves,
+    /// For each row, j fastest, the slots a..b with other weights than `inner` and `side`.
+    spans: Vec<[u32; 2]>,
+    /// Rows of faces, j fastest, whose weights may be others than `inner` and `side`.
+    special: Rows,
+    /// Rows of faces whose weights may have changed since the last [`finish`](Self::finish).
+    changed: Rows,
+    /// Cells whose coarse cell is not the one they lie in; see [`Self::find_orphans`].
+    orphans: Orphans,
+    /// Two rows of slots for each thread.
+    rows: PerThread<[Vec<f32>; 2]>,
+    threads: usize,
+}
+
+impl Level {
+    /// The finest grid, without solids, for a pool of `threads`.
+    pub fn finest(n: [usize; 3], beyond: [[Beyond; 2]; 3], threads: usize) -> Self {
+        let weight = |b: Beyond| match b {
+            Beyond::Wall => 0.0,
+            Beyond::Rest => 2.0,
+            Beyond::Around => 1.0,
+        };
+        let mut level = Self::empty(n, beyond, [1.0; 3], beyond.map(|ends| ends.map(weight)), threads);
+        for axis in 0..3 {
+            level.fill(axis, |_| true, |level, at| level.usual(axis, at));
+        }
+        level.finish();
+        level
+    }
+
+    fn empty(
+        n: [usize; 3],
+        beyond: [[Beyond; 2]; 3],
+        mut inner: [f32; 3],
+        mut side: [[f32; 2]; 3],
+        threads: usize,
+    ) -> Self {
+        let board = Board::new(n);
+        for axis in (0..3).filter(|&axis| n[axis] == 1) {
+            // A cell that is its own neighbour feels no gradient.
+            if beyond[axis][0] == Beyond::Around {
+                side[axis] = [0.0; 2];
+            }
+            if side[axis][0] == side[axis][1] {
+                inner[axis] = side[axis][0];
+            }
+        }
+        Self {
+            rows: PerThread::new(threads, || [vec![0.0; board.slots], vec![0.0; board.slots]]),
+            special: Rows::new(n, false),
+            changed: Rows::new(n, true),
+            orphans: Orphans::default(),
+            threads,
+            board,
+            beyond,
+            inner,
+            side,
+            weights: [board.field(), board.field(), board.field()],
+            inverse: board.field(),
+            spans: vec![[0; 2]; n[1] * n[2]],
+        }
+    }
+
+    fn periodic(&self) -> [bool; 3] {
+        self.beyond.map(|ends| ends[0] == Beyond::Around)
+    }
+
+    /// Whether any axis is periodic.
+    pub fn is_periodic_at_all(&self) -> bool {
+        self.periodic().contains(&true)
+    }
+
+    /// Whether cells of one colour are neighbours, around a periodic axis with an odd number of cells.
+    pub fn meets_itself(&self) -> bool {
+        (0..3).any(|axis| self.is_periodic(axis) && !self.board.n[axis].is_multiple_of(2))
+    }
+
+    /// Opens all faces inside.
+    pub fn open(&mut self) {
+        let special = std::mem::replace(&mut self.special, Rows::new(self.board.n, false));
+        for axis in 0..3 {
+            self.fill(axis, |row| special.contains(row), |level, at| level.usual(axis, at));
+        }
+        self.changed.add(&special);
+    }
+
+    /// The weight of a face where no solid is near.
+    fn usual(&self, axis: usize, at: [usize; 3]) -> f32 {
+        match at[axis] {
+            0 => self.side[axis][0],
+            i if i == self.board.n[axis] => self.side[axis][1],
+            _ => self.inner[axis],
+        }
+    }
+
+    /// Sets the weights of an axis in the chosen rows of faces.
+    fn fill(
+        &mut self,
+        axis: usize,
+        chosen: impl Fn([usize; 2]) -> bool + Sync,
+        value: impl Fn(&Self, [usize; 3]) -> f32 + Sync,
+    ) {
+        let board = self.board;
+        let mut halves = std::mem::take(&mut self.weights[axis]);
+        let [red, black] = &mut halves;
+        let most = [0, 1, 2].map(|a| board.n[a] + usize::from(a == axis));
+        let planes = red[board.plane..].par_chunks_mut(board.plane);
+        let planes = planes.zip(black[board.plane..].par_chunks_mut(board.plane)).take(most[2]);
+        let level = &*self;
+        planes.enumerate().for_each(|(k, (red, black))| {
+            for j in (0..most[1]).filter(|&j| chosen([j, k])) {
+                let row = board.row(j as isize, -1);
+                for i in 0..most[0] {
+                    let half = if (i + j + k) & 1 == 0 { &mut *red } else { &mut *black };
+                    half[row + i / 2] = value(level, [i, j, k]);
+                }
+            }
+        });
+        self.weights[axis] = halves;
+    }
+
+    /// Sets the weight of one face, counted as the cell above it; on a periodic axis also of its twin at the far end.
+    pub fn set(&mut self, axis: usize, at: [usize; 3], weight: f32) {
+        let n = self.board.n[axis];
+        self.put(axis, at, weight);
+        self.special.insert([at[1], at[2]]);
+        self.changed.insert([at[1], at[2]]);
+        if self.beyond[axis][0] == Beyond::Around && (at[axis] == 0 || at[axis] == n) {
+            let mut twin = at;
+            twin[axis] = n - at[axis];
+            self.put(axis, twin, weight);
+            self.special.insert([twin[1], twin[2]]);
+            self.changed.insert([twin[1], twin[2]]);
+        }
+    }
+
+    fn put(&mut self, axis: usize, at: [usize; 3], weight: f32) {
+        let (color, at) = self.board.at(at[0] as isize, at[1] as isize, at[2] as isize);
+        self.weights[axis][color][at] = weight;
+    }
+
+    /// The weight of a face.
+    pub fn weight(&self, axis: usize, at: [usize; 3]) -> f32 {
+        let (color, at) = self.board.at(at[0] as isize, at[1] as isize, at[2] as isize);
+        self.weights[axis][color][at]
+    }
+
+    /// What an end of an axis does.
+    pub fn beyond(&self, axis: usize, high: bool) -> Beyond {
+        self.beyond[axis][usize::from(high)]
+    }
+
+    /// Whether all cells of a row have their usual weights.
+    pub fn is_usual_row(&self, [j, k]: [usize; 2]) -> bool {
+        let [from, to] = self.spans[j + self.board.n[1] * k];
+        from == to
+    }
+
+    /// Whether a cell has an open face.
+    pub fn is_unknown(&self, at: [usize; 3]) -> bool {
+        let (color, at) = self.board.at(at[0] as isize, at[1] as isize, at[2] as isize);
+        self.inverse[color][at] > 0.0
+    }
+
+    /// Whether an end of an axis leads to the other end.
+    pub fn is_periodic(&self, axis: usize) -> bool {
+        self.beyond[axis][0] == Beyond::Around
+    }
+
+    /// Takes all changes as known.
+    pub fn forget_changes(&mut self) {
+        self.changed = Rows::new(self.board.n, false);
+    }
+
+    /// Works out the diagonal and the spans once the weights are set.
+    pub fn finish(&mut self) {
+        let Self { board, inner, side, weights, inverse, spans, changed, .. } = self;
+        let board = *board;
+        let view = Weights { board, inner, side, weights };
+        let [red, black] = inverse;
+        let inside = board.plane..(board.n[2] + 1) * board.plane;
+        let planes = red[inside.clone()]
+            .par_chunks_mut(board.plane)
+            .zip(black[inside].par_chunks_mut(board.plane))
+            .zip(spans.par_chunks_mut(board.n[1]));
+        planes.enumerate().for_each(|(k, ((red, black), spans))| {
+            let is_changed =
+                |j: usize| [[j, k], [j + 1, k], [j, k + 1]].iter().any(|row| changed.contains(*row));
+            for (j, span) in spans.iter_mut().enumerate().filter(|(j, _)| is_changed(*j)) {
+                let at = board.row(j as isize, -1);
+                let [red, black] = [&mut red[at..][..board.slots], &mut black[at..][..board.slots]];
+                *span = view.finish_row([j, k], [red, black]);
+            }
+        });
+    }
+}
+
+struct Weights<'a> {
+    board: Board,
+    inner: &'a [f32; 3],
+    side: &'a [[f32; 2]; 3],
+    weights: &'a [Halves; 3],
+}
+
+impl Weights<'_> {
+    /// The six weights of a cell: low and high of each axis.
+    fn of(&self, at: [usize; 3]) -> [[f32; 2]; 3] {
+        [0, 1, 2].map(|axis| {
+            [0, 1].map(|high| {
+                let mut at = at;
+                at[axis] += high;
+                let (color, at) = self.board.at(at[0] as isize, at[1] as isize, at[2] as isize);
+                self.weights[axis][color][at]
+            })
+        })
+    }
+
+    /// Whether the row kernels know the weights of this cell without reading them.
+    fn is_usual(&self, at: [usize; 3], weights: &[[f32; 2]; 3]) -> bool {
+        let n = self.board.n;
+        let usual = |axis: usize, high: usize| {
+            let is_side = at[axis] + high == 0 || at[axis] + high == n[axis];
+            let w = if is_side { self.side[axis][high] } else { self.inner[axis] };
+            weights[axis][high] == w && (axis == 0 || w == self.inner[axis])
+        };
+        n[0] > 2 && (0..3).all(|axis| usual(axis, 0) && usual(axis, 1))
+    }
+
+    fn finish_row(&self, [j, k]: [usize; 2], inverse: [&mut [f32]; 2]) -> [u32; 2] {
+        let mut span: Option<[u32; 2]> = None;
+        for i in 0..self.board.n[0] {
+            let weights = self.of([i, j, k]);
+            let sum: f32 = weights.iter().flatten().sum();
+            inverse[(i + j + k) & 1][i / 2] = if sum > 0.0 { 1.0 / sum } else { 0.0 };
+            if !self.is_usual([i, j, k], &weights) {
+                let slot = (i / 2) as u32;
+                span = Some([span.map_or(slot, |s| s[0]), slot + 1]);
+            }
+        }
+        span.unwrap_or_default()
+    }
+}
+
+/// The one or two fine cells along an axis of `n` that make up coarse cell `at`.
+#[inline(always)]
+fn children(at: usize, n: usize) -> std::ops::Range<usize> {
+    2 * at..(2 * at + 2).min(n)
+}

@@ -1,0 +1,213 @@
+//! Cells that a thin solid cuts off from the coarse cell they lie in.
+
+use super::Level;
+use super::children;
+use super::coarsen::distance;
+use super::kernels::Row;
+use crate::solver::project::checker::Halves;
+
+/// Cells that share a coarse cell with others but no path to them inside it, and belong to a neighbouring one instead.
+#[derive(Default)]
+pub struct Orphans {
+    /// One bit for each cell, x fastest; empty if there are none.
+    bits: Vec<u64>,
+    /// The cells, x fastest, and the coarse cell each belongs to.
+    homes: Vec<(usize, Option<[usize; 3]>)>,
+    /// The red ones, row by row, and where each row's begin.
+    red: Vec<Orphan>,
+    rows: Vec<u32>,
+}
+
+/// A red orphan.
+#[derive(Clone, Copy)]
+pub struct Orphan {
+    /// Its slot in the row.
+    pub slot: u32,
+    /// Colour and position of the coarse cell it belongs to.
+    pub home: Option<(usize, usize)>,
+}
+
+impl Orphans {
+    fn contains(&self, cell: usize) -> bool {
+        !self.bits.is_empty() && self.bits[cell / 64] >> (cell % 64) & 1 == 1
+    }
+
+    /// The coarse cell a cell belongs to.
+    fn home(&self, n: [usize; 3], at: [usize; 3]) -> Option<[usize; 3]> {
+        let cell = at[0] + n[0] * (at[1] + n[1] * at[2]);
+        if !self.contains(cell) {
+            return Some([0, 1, 2].map(|axis| if n[axis] > 1 { at[axis] / 2 } else { 0 }));
+        }
+        self.homes.binary_search_by_key(&cell, |home| home.0).ok().and_then(|found| self.homes[found].1)
+    }
+
+    /// The red ones of row (j, k).
+    #[inline(always)]
+    pub fn of_row(&self, row: usize) -> &[Orphan] {
+        match self.rows.get(row..row + 2) {
+            Some(&[from, to]) => &self.red[from as usize..to as usize],
+            _ => &[],
+        }
+    }
+}
+
+impl Level {
+    /// Looks for coarse cells that a thin solid cuts in two. Such a cell stands for its larger part (the one that holds
+    /// the first cell, if they are equal); the others are orphans and belong to a coarse cell beside them. For the coarse
+    /// grid the solid thus stands one fine cell aside, but does not leak. Without this a plate between the two cells of a
+    /// pair doubles the iterations.
+    pub fn find_orphans(&mut self, coarse: &Self) {
+        let n = self.board.n;
+        let mut cells = Vec::new();
+        for k in 0..coarse.board.n[2] {
+            for j in 0..coarse.board.n[1] {
+                for i in self.unusual(j, k).into_iter().flatten() {
+                    self.cut_off([i, j, k], &mut cells);
+                }
+            }
+        }
+        self.orphans = Orphans::default();
+        if cells.is_empty() {
+            return;
+        }
+        let index = |[i, j, k]: [usize; 3]| i + n[0] * (j + n[1] * k);
+        cells.sort_unstable_by_key(|&at| index(at));
+        self.orphans.bits = vec![0; n.iter().product::<usize>().div_ceil(64)];
+        for cell in cells.iter().map(|&at| index(at)) {
+            self.orphans.bits[cell / 64] |= 1 << (cell % 64);
+        }
+        let homes = cells.iter().map(|&at| (index(at), self.nearest_home(at))).collect();
+        self.orphans.homes = homes;
+        let is_red = |at: &&[usize; 3]| (at[0] + at[1] + at[2]).is_multiple_of(2);
+        let red: Vec<[usize; 3]> = cells.iter().filter(is_red).copied().collect();
+        let place = |at: [usize; 3]| coarse.board.at(at[0] as isize, at[1] as isize, at[2] as isize);
+        let orphan =
+            |at: &[usize; 3]| Orphan { slot: (at[0] / 2) as u32, home: self.orphans.home(n, *at).map(place) };
+        self.orphans.red = red.iter().map(orphan).collect();
+        let first = |row: usize| red.partition_point(|at| at[1] + n[1] * at[2] < row) as u32;
+        self.orphans.rows = (0..=n[1] * n[2]).map(first).collect();
+    }
+
+    /// The coarse cell of the neighbour an orphan has the widest face to.
+    fn nearest_home(&self, at: [usize; 3]) -> Option<[usize; 3]> {
+        let n = self.board.n;
+        let neighbours = self.neighbours(at).filter(|&(_, next, weight)| {
+            weight > 0.0 && !self.orphans.contains(next[0] + n[0] * (next[1] + n[1] * next[2]))
+        });
+        let widest = neighbours.reduce(|a, b| if b.2 > a.2 { b } else { a })?;
+        self.orphans.home(n, widest.1)
+    }
+
+    /// The axis and the cell beyond each face of a cell, and the face's weight; none beyond walls and open sides.
+    fn neighbours(&self, at: [usize; 3]) -> impl Iterator<Item = (usize, [usize; 3], f32)> {
+        let n = self.board.n;
+        (0..6).filter_map(move |face| {
+            let (axis, high) = (face / 2, face % 2);
+            let is_end = at[axis] + high == 0 || at[axis] + high == n[axis];
+            if is_end && !self.is_periodic(axis) {
+                return None;
+            }
+            let (mut of, mut next) = (at, at);
+            of[axis] += high;
+            next[axis] = (at[axis] + n[axis] + 2 * high - 1) % n[axis];
+            Some((axis, next, self.weight(axis, of)))
+        })
+    }
+
+    /// Coarse cells of a row in which any fine cell has unusual weights.
+    fn unusual(&self, j: usize, k: usize) -> Option<std::ops::Range<usize>> {
+        let [_, ny, nz] = self.board.n;
+        let rows = children(k, nz).flat_map(|k| children(j, ny).map(move |j| j + ny * k));
+        let spans = rows.map(|row| self.spans[row]).filter(|[from, to]| from < to);
+        let span = spans.reduce(|a, b| [a[0].min(b[0]), a[1].max(b[1])])?;
+        Some(span[0] as usize..span[1] as usize)
+    }
+
+    /// The children of a coarse cell that are cut off from its larger part. Child c lies at bit a of c along axis a.
+    fn cut_off(&self, coarse: [usize; 3], out: &mut Vec<[usize; 3]>) {
+        let n = self.board.n;
+        let at = |child: usize| [0, 1, 2].map(|axis| 2 * coarse[axis] + (child >> axis & 1));
+        let alive = |child: &usize| {
+            let at = at(*child);
+            (0..3).all(|axis| at[axis] < n[axis]) && self.is_unknown(at)
+        };
+        let mut part: [usize; 8] = std::array::from_fn(|child| child);
+        for _ in 0..3 {
+            for (child, axis) in (0..8).flat_map(|child| (0..3).map(move |axis| (child, axis))) {
+                let next = child | 1 << axis;
+                if next != child && alive(&next) && self.weight(axis, at(next)) > 0.0 {
+                    let least = part[child].min(part[next]);
+                    (part[child], part[next]) = (least, least);
+                }
+            }
+        }
+        let size = |of: usize| (0..8).filter(alive).filter(|&child| part[child] == of).count();
+        let largest = (0..8).rev().max_by_key(|&of| size(of)).unwrap_or(0);
+        out.extend((0..8).filter(alive).filter(|&child| part[child] != largest).map(at));
+    }
+
+    /// Whether a face leads to an orphan.
+    pub(super) fn meets_orphan(&self, axis: usize, face: [usize; 3]) -> bool {
+        if self.orphans.bits.is_empty() {
+            return false;
+        }
+        let n = self.board.n;
+        let (mut below, mut above) = (face, face);
+        below[axis] = (face[axis] + n[axis] - 1) % n[axis];
+        above[axis] %= n[axis];
+        [below, above].iter().any(|at| self.orphans.contains(at[0] + n[0] * (at[1] + n[1] * at[2])))
+    }
+
+    /// Adds what the faces of orphans contribute to the weights between the coarse cells they belong to.
+    pub(super) fn join_orphans(&mut self, fine: &Self) {
+        let (n, coarse) = (fine.board.n, self.board.n);
+        for &(cell, home) in &fine.orphans.homes {
+            let Some(home) = home else { continue };
+            let at = [cell % n[0], cell / n[0] % n[1], cell / (n[0] * n[1])];
+            for (_, next, weight) in fine.neighbours(at) {
+                let beyond = next[0] + n[0] * (next[1] + n[1] * next[2]);
+                let seen = fine.orphans.contains(beyond) && beyond < cell;
+                let Some(other) = fine.orphans.home(n, next).filter(|_| !seen) else { continue };
+                let Some((axis, face)) = face_between(coarse, home, other) else { continue };
+                if face[axis] > 0 {
+                    let old = self.weight(axis, face);
+                    self.set(axis, face, old + weight / distance(n[axis], face[axis], n[axis] > 1, false));
+                }
+            }
+        }
+    }
+
+    /// Adds what is left in orphans to the coarse cells they belong to.
+    pub(super) fn bring_orphans_home(&self, rhs: &[f32], phi: &Halves, out: &mut Halves) {
+        if self.orphans.red.is_empty() {
+            return;
+        }
+        let ny = self.board.n[1];
+        for row in 0..ny * self.board.n[2] {
+            for orphan in self.orphans.of_row(row) {
+                let Some((color, to)) = orphan.home else { continue };
+                out[color][to] += self.left_in(0, [row % ny, row / ny], orphan.slot as usize, rhs, phi);
+            }
+        }
+    }
+
+    /// rhs − A φ in one cell.
+    fn left_in(&self, color: usize, jk: [usize; 2], slot: usize, rhs: &[f32], phi: &Halves) -> f32 {
+        let row = Row::<false>::new(self, color, jk, &phi[1 - color]);
+        let (own, rhs) = (phi[color][row.at + slot], rhs[row.at + slot]);
+        let faces = row.weights(slot, 1).into_iter().zip(row.neighbours(slot, 1));
+        rhs - faces.map(|(w, n)| w[0] * (own - n[0])).sum::<f32>()
+    }
+}
+
+/// The axis and the face between two cells that share one.
+fn face_between(n: [usize; 3], a: [usize; 3], b: [usize; 3]) -> Option<(usize, [usize; 3])> {
+    let apart: Vec<usize> = (0..3).filter(|&axis| a[axis] != b[axis]).collect();
+    let &[axis] = apart.as_slice() else { return None };
+    let (low, high) = if a[axis] < b[axis] { (a, b) } else { (b, a) };
+    match high[axis] - low[axis] {
+        1 => Some((axis, high)),
+        d if d + 1 == n[axis] => Some((axis, low)),
+        _ => None,
+    }
+}

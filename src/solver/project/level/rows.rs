@@ -1,0 +1,46 @@
+//! Sets of rows, to know which weights may have changed.
+
+/// A set of rows (j, k) of faces, 0 ≤ j ≤ n_y, 0 ≤ k ≤ n_z.
+pub struct Rows {
+    pitch: usize,
+    has: Vec<bool>,
+}
+
+impl Rows {
+    /// All rows of faces of a grid, or none.
+    pub fn new(n: [usize; 3], all: bool) -> Self {
+        Self { pitch: n[1] + 1, has: vec![all; (n[1] + 1) * (n[2] + 1)] }
+    }
+
+    /// Whether row (j, k) is in it.
+    pub fn contains(&self, [j, k]: [usize; 2]) -> bool {
+        self.has[j + self.pitch * k]
+    }
+
+    /// Puts a row into it.
+    pub fn insert(&mut self, [j, k]: [usize; 2]) {
+        self.has[j + self.pitch * k] = true;
+    }
+
+    /// Puts all rows of another set into it.
+    pub fn add(&mut self, other: &Self) {
+        self.has.iter_mut().zip(&other.has).for_each(|(has, other)| *has |= other);
+    }
+
+    /// The rows of a grid half as fine that depend on these, and those beside them.
+    pub fn halved(&self, n: [usize; 3], coarse: [usize; 3]) -> Self {
+        let mut rows = Self::new(coarse, false);
+        let half = |x: usize, axis: usize| if n[axis] > 1 { x / 2 } else { x };
+        for (at, _) in self.has.iter().enumerate().filter(|(_, has)| **has) {
+            let (j, k) = (at % self.pitch, at / self.pitch);
+            for (j, k) in (0..3).flat_map(|a| (0..3).map(move |b| (j + a, k + b))) {
+                let row = [
+                    half(j.saturating_sub(1), 1).min(coarse[1]),
+                    half(k.saturating_sub(1), 2).min(coarse[2]),
+                ];
+                rows.insert(row);
+            }
+        }
+        rows
+    }
+}

@@ -1,0 +1,112 @@
+//! From a grid to one half as fine and back: sums down, copies up.
+
+use rayon::prelude::*;
+
+use super::kernels::{Row, apply_row};
+use super::orphans::Orphan;
+use super::{Level, children};
+use crate::solver::project::checker::{Board, Halves};
+use crate::solver::simd::dispatch;
+
+impl Level {
+    /// The coarse right-hand side: sums over 2³ cells of what is left in the red ones. The black ones, relaxed last,
+    /// have nothing left.
+    pub fn restrict_red(&self, rhs: &Halves, phi: &mut Halves, coarse: &Self, out: &mut Halves) {
+        self.board.wrap(self.periodic(), 1, phi);
+        let phi = &*phi;
+        let to = coarse.board;
+        let [red, black] = out;
+        let inside = to.plane..(to.n[2] + 1) * to.plane;
+        let (red, black) = (&mut red[inside.clone()], &mut black[inside]);
+        let each = |(k, (red, black)): (usize, (&mut [f32], &mut [f32]))| {
+            restrict_plane(self, to, k, &rhs[0], [&phi[0], &phi[1]], red, black);
+        };
+        if self.in_parallel() {
+            red.par_chunks_mut(to.plane).zip(black.par_chunks_mut(to.plane)).enumerate().for_each(each);
+        } else {
+            red.chunks_mut(to.plane).zip(black.chunks_mut(to.plane)).enumerate().for_each(each);
+        }
+        self.bring_orphans_home(&rhs[0], phi, out);
+    }
+
+    /// Adds the coarse solution to the red cells. The black ones are relaxed next, and would lose it.
+    pub fn prolong_to_red(&self, coarse: &Self, correction: &Halves, phi: &mut Halves) {
+        let from = coarse.board;
+        self.planes(&mut phi[0], |k, out| {
+            prolong_plane(self, from, k, [&correction[0], &correction[1]], out);
+        });
+    }
+}
+
+dispatch! {
+    fn restrict_plane(
+        fine: &Level, to: Board, k: usize, rhs: &[f32], phi: [&[f32]; 2], red: &mut [f32], black: &mut [f32],
+    ) = restrict_plane_kernel;
+}
+
+#[inline(always)]
+fn restrict_plane_kernel<const FMA: bool>(
+    fine: &Level,
+    to: Board,
+    k: usize,
+    rhs: &[f32],
+    phi: [&[f32]; 2],
+    red: &mut [f32],
+    black: &mut [f32],
+) {
+    let from = fine.board;
+    let mut mine = fine.rows.mine();
+    let [sum, left] = mine.each_mut().map(|row| row.as_mut_slice());
+    for j in 0..to.n[1] {
+        sum.fill(0.0);
+        for fine_k in children(k, from.n[2]) {
+            for fine_j in children(j, from.n[1]) {
+                let row = Row::<FMA>::new(fine, 0, [fine_j, fine_k], phi[1]);
+                apply_row(&row, fine.span([fine_j, fine_k]), phi[0], left);
+                let rhs = &rhs[row.at..][..from.slots];
+                for ((left, rhs), sum) in left.iter_mut().zip(rhs).zip(&mut *sum) {
+                    *left = rhs - *left;
+                    *sum += *left;
+                }
+                for orphan in fine.orphans.of_row(fine_j + from.n[1] * fine_k) {
+                    sum[orphan.slot as usize] -= left[orphan.slot as usize];
+                }
+            }
+        }
+        let at = to.row(j as isize, -1);
+        let colors = [&mut red[at..][..to.slots], &mut black[at..][..to.slots]];
+        to.split(sum, j as isize, k as isize, colors);
+    }
+}
+
+dispatch! {
+    fn prolong_plane(fine: &Level, from: Board, k: usize, coarse: [&[f32]; 2], out: &mut [f32]) =
+        prolong_plane_kernel;
+}
+
+#[inline(always)]
+fn prolong_plane_kernel<const FMA: bool>(
+    fine: &Level,
+    from: Board,
+    k: usize,
+    coarse: [&[f32]; 2],
+    out: &mut [f32],
+) {
+    let board = fine.board;
+    let mut mine = fine.rows.mine();
+    let row = &mut mine[0];
+    for j in 0..board.n[1] {
+        let (coarse_j, coarse_k) = ((j / 2) as isize, (k / 2) as isize);
+        let at = from.row(coarse_j, coarse_k);
+        if j % 2 == 0 {
+            from.merge(coarse.map(|c| &c[at..][..from.slots]), coarse_j, coarse_k, row);
+        }
+        let out = &mut out[board.row(j as isize, -1)..][..board.slots];
+        for (out, row) in out.iter_mut().zip(&*row) {
+            *out += row;
+        }
+        for &Orphan { slot, home } in fine.orphans.of_row(j + board.n[1] * k) {
+            out[slot as usize] += home.map_or(0.0, |(color, at)| coarse[color][at]) - row[slot as usize];
+        }
+    }
+}

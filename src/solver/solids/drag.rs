@@ -1,0 +1,255 @@
+//! What viscosity and diffusion meet at the surface of solids.
+//!
+//! Between two points of a line the surface is found by steps as long as the signed distance allows, so that it is exact
+//! for plates of any thickness. A solid that air sticks to holds its velocity there, see [`diffuse::Links`]; along one
+//! that lets air glide there is no viscous stress, and nothing diffuses through any.
+//!
+//! A face that is partly open while its middle lies inside a solid that air sticks to moves with the solid before the
+//! air around it is diffused.
+
+use rayon::prelude::*;
+
+use super::faces::Scene;
+use super::voxels::{Frame, Voxels};
+use super::{Slip, SolidPose};
+use crate::grid::{Faces, Layout};
+use crate::solver::diffuse::{Link, Links};
+use crate::solver::project::cell_of;
+
+/// A surface nearer than this many cells counts as this far: what is that near moves with it anyway.
+const NEAREST: f32 = 0.01;
+
+/// A partly open face that moves with a solid.
+#[derive(Clone, Copy, Debug)]
+struct Pinned {
+    at: u32,
+    open: f32,
+    velocity: f32,
+    owner: u16,
+}
+
+/// The surface of solids as lines of velocity and scalars meet it.
+pub struct Drag {
+    /// Of each component, along each axis.
+    pub velocity: [[Links<1>; 3]; 3],
+    /// Of the scalars, along each axis.
+    pub scalars: [Links<4>; 3],
+    /// Of each component.
+    pinned: [Vec<Pinned>; 3],
+}
+
+impl Drag {
+    /// Of solids in `poses` with their `voxels`; `ranges` are the faces of each component that the flow decides.
+    pub fn new(frame: Frame, poses: &[SolidPose], voxels: &Voxels, ranges: [[[isize; 2]; 3]; 3]) -> Self {
+        let search = Search { scene: Scene { frame, poses }, voxels, ranges };
+        let layout = frame.layout;
+        Self {
+            velocity: [0, 1, 2].map(|component| search.velocity(component)),
+            scalars: [0, 1, 2].map(|axis| search.scalars(axis)),
+            pinned: [0, 1, 2].map(|component| search.pinned(layout, component)),
+        }
+    }
+
+    /// Lets partly open faces inside solids that air sticks to move with them. Adds to `gains`, for each solid, what they
+    /// have gained, each as much as the air in the open part of a cell loses \[m/s\].
+    pub fn pin(&self, velocity: &mut Faces, gains: &mut [[f64; 3]]) {
+        for (component, (pinned, field)) in self.pinned.iter().zip(velocity).enumerate() {
+            for pin in pinned {
+                let value = &mut field[pin.at as usize];
+                gains[usize::from(pin.owner)][component] += f64::from(pin.open * (*value - pin.velocity));
+                *value = pin.velocity;
+            }
+        }
+    }
+
+    /// Adds what the last passes over the velocity have given to each solid.
+    pub fn collect(&self, gains: &mut [[f64; 3]]) {
+        for (component, axes) in self.velocity.iter().enumerate() {
+            for (owner, given) in axes.iter().flat_map(Links::given) {
+                gains[usize::from(owner)][component] += f64::from(given);
+            }
+        }
+    }
+}
+
+/// A link that a solid cuts: its lower point and what either point feels of it.
+struct Cut {
+    below: [isize; 3],
+    /// θ \[cells\] and the solid, of the points below and above, where it holds them.
+    holds: [Option<(f32, u16)>; 2],
+}
+
+struct Search<'a> {
+    scene: Scene<'a>,
+    voxels: &'a Voxels,
+    ranges: [[[isize; 2]; 3]; 3],
+}
+
+impl Search<'_> {
+    /// The links of a component along the three axes.
+    fn velocity(&self, component: usize) -> [Links<1>; 3] {
+        let blocks: Vec<[Vec<Cut>; 3]> = self
+            .scene
+            .blocks()
+            .into_par_iter()
+            .map(|block| {
+                let near = self.scene.near_surface(block);
+                [0, 1, 2].map(|axis| {
+                    near.as_deref().map_or(vec![], |near| self.block(near, block, component, axis))
+                })
+            })
+            .collect();
+        [0, 1, 2].map(|axis| {
+            let cuts = blocks.iter().flat_map(|block| &block[axis]);
+            let ends =
+                cuts.flat_map(|cut| [0, 1].map(|high| (self.end(cut, component, axis, high), cut, high)));
+            let mut points: Vec<([isize; 3], usize, Option<(f32, u16)>)> =
+                ends.map(|(at, cut, high)| (at, 1 - high, cut.holds[high])).collect();
+            points.sort_unstable_by_key(|(at, side, _)| (at[2], at[1], at[0], *side));
+            let whole =
+                points.chunk_by(|a, b| a.0 == b.0).map(|sides| (sides[0].0, self.link(component, sides)));
+            Links::new(self.scene.frame.layout, axis, self.ranges[component], whole)
+        })
+    }
+
+    /// The lower (`high` = 0) or upper point of a cut link.
+    fn end(&self, cut: &Cut, component: usize, axis: usize, high: usize) -> [isize; 3] {
+        let mut at = cut.below;
+        if high == 1 {
+            let [from, to] = self.ranges[component][axis];
+            at[axis] = if at[axis] + 1 == to { from } else { at[axis] + 1 };
+        }
+        at
+    }
+
+    /// One point with one or two cut links beside it: side 1 is that above it.
+    fn link(&self, component: usize, sides: &[([isize; 3], usize, Option<(f32, u16)>)]) -> Link<1> {
+        let mut link = Link::FREE;
+        for &(_, side, held) in sides {
+            link.strength[side] = 0.0;
+            if let Some((theta, owner)) = held {
+                link.wall[0] += 1.0 / theta;
+                link.value[0] += self.scene.poses[usize::from(owner)].velocity[component] / theta;
+                link.owner = owner;
+            }
+        }
+        link
+    }
+
+    /// The cut links of one block along an axis, each with its lower point in the block.
+    fn block(&self, near: &[u16], block: [usize; 3], component: usize, axis: usize) -> Vec<Cut> {
+        let mut cuts = vec![];
+        let range = self.ranges[component];
+        let [low, high] = self.scene.range(block, range);
+        let last = range[axis][1] - 1;
+        for at in points(low, high) {
+            let mut next = at;
+            next[axis] += 1;
+            let mut place = next;
+            if at[axis] == last {
+                if !self.scene.frame.periodic[axis] || range[axis][0] == last {
+                    continue;
+                }
+                place[axis] = range[axis][0];
+            }
+            let points = [self.point(near, component, at, at), self.point(near, component, next, place)];
+            cuts.extend(self.cut(near, axis, points).map(|holds| Cut { below: at, holds }));
+        }
+        cuts
+    }
+
+    /// The face stored at `place`, which lies at index position `at`.
+    fn point(&self, near: &[u16], component: usize, at: [isize; 3], place: [isize; 3]) -> Point {
+        let h = self.scene.frame.h;
+        let middle = [0, 1, 2].map(|a| (at[a] as f32 + if a == component { 0.0 } else { 0.5 }) * h);
+        let (distance, owner) = self.scene.nearest(near, middle);
+        let open = self.voxels.open(self.scene.frame.layout, component, place);
+        let sticks = self.sticks(owner);
+        let is_air = open > 0.0 && (distance > 0.0 || !sticks);
+        Point { middle, distance, is_air, is_solid: distance <= 0.0 }
+    }
+
+    fn sticks(&self, owner: u16) -> bool {
+        self.scene.poses[usize::from(owner)].slip == Slip::None
+    }
+
+    /// What both points feel of what stands between them, if anything does.
+    fn cut(&self, near: &[u16], axis: usize, ends: [Point; 2]) -> Option<[Option<(f32, u16)>; 2]> {
+        let h = self.scene.frame.h;
+        let shut = ends.iter().any(|end| !end.is_air);
+        // Balls of these radii around the points hold no surface: together they cover the way.
+        let clear = ends[0].distance + ends[1].distance >= h && ends.iter().all(|end| end.distance > 0.0);
+        if clear && !shut || ends.iter().all(|end| !end.is_air) {
+            return None;
+        }
+        let seen = [0, 1].map(|end| {
+            let mut way = [0.0; 3];
+            way[axis] = if end == 0 { h } else { -h };
+            (ends[end].distance > 0.0).then(|| self.scene.meet(near, ends[end].middle, way)).flatten()
+        });
+        let partly = ends.iter().any(|end| end.is_solid && end.is_air);
+        if !shut && (partly || seen.iter().all(Option::is_none)) {
+            return None;
+        }
+        Some([0, 1].map(|end| {
+            // A closed face without a surface on the way to it is itself the wall.
+            let (theta, owner) =
+                seen[end].unwrap_or_else(|| (1.0, self.scene.nearest(near, ends[1 - end].middle).1));
+            (ends[end].is_air && self.sticks(owner)).then_some((theta.max(NEAREST), owner))
+        }))
+    }
+
+    /// The links of the scalars along an axis: as strong as faces are open.
+    fn scalars(&self, axis: usize) -> Links<4> {
+        let layout = self.scene.frame.layout;
+        let n = layout.dims.array().map(|n| n as isize);
+        let mut points: Vec<([isize; 3], usize, f32)> = vec![];
+        for cut in &self.voxels.cuts.faces[axis] {
+            let above = cell_of(layout, cut.at).map(|x| x as isize);
+            let mut below = above;
+            below[axis] -= 1;
+            for (mut at, side) in [(above, 0), (below, 1)] {
+                if self.scene.frame.periodic[axis] {
+                    at[axis] = at[axis].rem_euclid(n[axis]);
+                }
+                points.push((at, side, cut.open));
+            }
+        }
+        points.sort_unstable_by_key(|(at, side, _)| (at[2], at[1], at[0], *side));
+        let whole = points.chunk_by(|a, b| a.0 == b.0).map(|sides| {
+            let mut link = Link::FREE;
+            sides.iter().for_each(|&(_, side, open)| link.strength[side] = open);
+            (sides[0].0, link)
+        });
+        Links::new(layout, axis, n.map(|n| [0, n]), whole)
+    }
+
+    /// The partly open faces of a component that move with a solid.
+    fn pinned(&self, layout: Layout, component: usize) -> Vec<Pinned> {
+        let faces = self.voxels.cuts.faces[component].iter().zip(&self.voxels.owners[component]);
+        let stuck = faces.filter(|(cut, owner)| cut.open > 0.0 && self.sticks(**owner));
+        let inside = stuck.filter(|(cut, owner)| {
+            let at = cell_of(layout, cut.at);
+            let middle = [0, 1, 2].map(|a| at[a] as f32 + if a == component { 0.0 } else { 0.5 });
+            self.scene.nearest(&[**owner], middle.map(|x| x * self.scene.frame.h)).0 <= 0.0
+        });
+        inside
+            .map(|(cut, owner)| Pinned { at: cut.at, open: cut.open, velocity: cut.velocity, owner: *owner })
+            .collect()
+    }
+}
+
+/// A face as an end of a link.
+#[derive(Clone, Copy)]
+struct Point {
+    middle: [f32; 3],
+    distance: f32,
+    /// Its value is that of air, not of a solid.
+    is_air: bool,
+    is_solid: bool,
+}
+
+fn points(low: [isize; 3], high: [isize; 3]) -> impl Iterator<Item = [isize; 3]> {
+    let rows = (low[2]..high[2]).flat_map(move |k| (low[1]..high[1]).map(move |j| (j, k)));
+    rows.flat_map(move |(j, k)| (low[0]..high[0]).map(move |i| [i, j, k]))
+}

@@ -1,0 +1,227 @@
+//! Solids and viscosity: no slip at surfaces that lie between grid points, forces, and nothing diffuses through.
+
+mod common;
+
+use std::f32::consts::PI;
+
+use common::{advance, all, cell, config, inert};
+use updraft::solver::{Advection, Params, Shape, Side, Sides, Slip, Smoke, Solid, Solver};
+
+const AROUND: [Side; 2] = [Side::Periodic; 2];
+
+/// Walls the air sticks to.
+fn sticky(size: [f32; 3], at: [f32; 3]) -> Solid {
+    Solid { slip: Slip::None, ..Solid::new(Shape::Box { size }, at) }
+}
+
+/// Air of viscosity `nu` that `force` drives along y through the solids of a thin slab, from rest to `time`.
+fn driven(n: usize, nu: f32, force: f32, solids: Vec<Solid>, [dt, time]: [f32; 2]) -> Solver {
+    let sides: Sides = [AROUND, AROUND, [Side::Closed; 2]];
+    // Air a kelvin warmer than outside is lifted.
+    let params = Params { viscosity: nu, heat_buoyancy: force, ..inert() };
+    let config = config([n, n, 1], 1.0 / n as f32, sides, Advection::Cubic);
+    let mut solver = Solver::new(config, params, vec![]).unwrap();
+    solver.set_solids(solids).unwrap();
+    solver.fill(|_, _| 0.0, |_| [0.0, 0.0, 0.0, 1.0]);
+    advance(&mut solver, dt, (time / dt) as usize);
+    solver
+}
+
+/// Largest error of Poiseuille flow between two plates, over its largest speed.
+fn poiseuille(n: usize, low: f32, high: f32) -> f32 {
+    let plate = |from: f32, to: f32| sticky([to - from, 9.0, 9.0], [0.5 * (from + to), 0.5, 0.0]);
+    let solids = vec![plate(-0.2, low), plate(high, high + 0.2)];
+    let dt = 5e-4;
+    let solver = driven(n, 1.0, 1e-3, solids, [dt, 0.3]);
+    // The force acts after the viscosity: it is one step ahead.
+    let exact = |x: f32| 0.5e-3 * ((x - low) * (high - x)).max(0.0);
+    let v = |i: isize| solver.velocity()[1][solver.layout().at(i, n as isize / 2, 0)];
+    let inside =
+        (0..n).map(|i| (i as isize, (i as f32 + 0.5) / n as f32)).filter(|(_, x)| (low..high).contains(x));
+    let error = inside.map(|(i, x)| (v(i) - 1e-3 * dt - exact(x)).abs()).fold(0.0, f32::max);
+    error / (0.125e-3 * (high - low).powi(2))
+}
+
+#[test]
+fn poiseuille_flow_between_plates_at_any_place_is_a_parabola() {
+    for shift in [0.0, 0.0101, 0.0249] {
+        let errors = [12, 24].map(|n| poiseuille(n, 0.2 + shift, 0.8 - 0.4 * shift));
+        println!("{shift}: {errors:?}");
+        assert!(errors[0] < 0.02 && errors[1] < 0.006, "{shift}: {errors:?}");
+    }
+}
+
+/// The plate below rests, that above moves, and drags the air along.
+#[test]
+fn couette_flow_is_a_straight_line_and_pulls_both_plates_alike() {
+    let n = 24;
+    let sides: Sides = [AROUND, [Side::Closed; 2], [Side::Closed; 2]];
+    let params = Params { viscosity: 0.5, ..inert() };
+    let config = config([n, n, 1], 1.0 / n as f32, sides, Advection::Cubic);
+    let mut solver = Solver::new(config, params, vec![]).unwrap();
+    let (low, high) = (0.213, 0.771);
+    let below = sticky([9.0, 0.2, 9.0], [0.5, low - 0.1, 0.0]);
+    let keyframes = vec![(0.0, [0.0, high + 0.1, 0.0]), (100.0, [10.0, high + 0.1, 0.0])];
+    let above = Solid { keyframes, ..sticky([90.0, 0.2, 9.0], [0.0; 3]) };
+    solver.set_solids(vec![below, above]).unwrap();
+    advance(&mut solver, 0.01, 150);
+    for j in 0..n {
+        let y = (j as f32 + 0.5) / n as f32;
+        let u = solver.velocity()[0][solver.layout().at(3, j as isize, 0)];
+        let exact = 0.1 * ((y - low) / (high - low)).clamp(0.0, 1.0);
+        assert!((u - exact).abs() < 2e-4, "{y}: {u} for {exact}");
+    }
+    // ν U / d on each square metre; the slab is one cell deep.
+    let pull = 0.5 * 0.1 / f64::from(high - low) / n as f64;
+    let forces = solver.forces();
+    assert!((forces[0][0] / pull - 1.0).abs() < 0.01, "{forces:?} for {pull}");
+    assert!((forces[1][0] / pull + 1.0).abs() < 0.01, "{forces:?} for {pull}");
+}
+
+/// Drag on a cylinder of a square array of them, a share `c` of the plane, at no Reynolds number to speak of: F/(μU) and
+/// the force measured over that which drives the air.
+fn array(n: usize, c: f32) -> [f32; 2] {
+    let radius = (c / PI).sqrt();
+    let rod = Solid {
+        slip: Slip::None,
+        ..Solid::new(Shape::Cylinder { radius, height: 9.0 }, [0.513, 0.492, 0.0])
+    };
+    let rod = Solid { rotation: Solid::turn([90.0, 0.0, 0.0]), ..rod };
+    let solver = driven(n, 1.0, 1e-3, vec![rod], [0.25 / (n * n) as f32, 0.3]);
+    let layout = solver.layout();
+    let mut sum = 0.0;
+    for j in 0..n as isize {
+        for i in 0..n as isize {
+            sum += solver.velocity()[1][layout.at(i, j, 0)];
+        }
+    }
+    let mean = sum / (n * n) as f32;
+    let force = solver.forces()[0][1] as f32 * n as f32;
+    [1e-3 / mean, force / (1e-3 * (1.0 - c))]
+}
+
+#[test]
+fn cylinders_in_a_square_array_drag_as_published() {
+    // Sangani & Acrivos, Int. J. Multiphase Flow 8 (1982), table 1.
+    for (c, published) in [(0.1, 24.83), (0.3, 102.90)] {
+        let [drag, balance] = array(24, c);
+        println!("{c}: {drag} for {published}, {balance} of the force");
+        assert!((drag / published - 1.0).abs() < 0.04, "{c}: {drag} for {published}");
+        assert!(
+            (balance - 1.0).abs() < 0.02,
+            "{c}: the force on the cylinder is {balance} of what drives the air"
+        );
+    }
+}
+
+#[test]
+fn air_at_rest_lifts_a_ball_as_archimedes_says() {
+    let (n, radius, lift) = (24, 0.27f32, 0.3);
+    let params = Params { heat_buoyancy: lift, ..inert() };
+    let config = config([n; 3], 1.0 / n as f32, all(Side::Closed), Advection::MacCormack);
+    let mut solver = Solver::new(config, params, vec![]).unwrap();
+    // Whole cells high, so that as many faces lie inside as there are cells.
+    let block = sticky([0.25, 0.125, 1.0 / 6.0], [5.3 / 24.0, 20.9 / 24.0, 5.2 / 24.0]);
+    solver.set_solids(vec![Solid::new(Shape::Sphere { radius }, [0.52, 0.47, 0.5]), block]).unwrap();
+    solver.fill(|_, _| 0.0, |_| [0.0, 0.0, 0.0, 1.0]);
+    advance(&mut solver, 0.02, 2);
+    // The warm air weighs less than none: what displaces it is pushed down.
+    let volumes = [4.0 / 3.0 * PI * radius.powi(3), 0.25 * 0.125 / 6.0].map(f64::from);
+    for (force, volume) in solver.forces().iter().zip(volumes) {
+        let want = -f64::from(lift) * volume;
+        assert!((force[1] / want - 1.0).abs() < 0.02, "{force:?} for {want}");
+        assert!(force[0].abs() + force[2].abs() < 2e-3 * want.abs(), "{force:?}");
+    }
+}
+
+#[test]
+fn any_viscosity_is_stable_around_any_solid() {
+    let solids = vec![
+        Solid { slip: Slip::None, ..Solid::new(Shape::Sphere { radius: 0.31 }, [0.43, 0.52, 0.51]) },
+        Solid::new(Shape::Sphere { radius: 0.17 }, [0.83, 0.21, 0.7]),
+        Solid { rotation: Solid::turn([20.0, 30.0, 40.0]), ..sticky([0.9, 0.02, 0.3], [0.4, 0.9, 0.5]) },
+    ];
+    for sides in [all(Side::Closed), [AROUND, [Side::Open; 2], AROUND]] {
+        for viscosity in [1e-6, 1.0, 1e4, 1e12, f32::MAX] {
+            let smoke = [Smoke { diffusion: viscosity, buoyancy: 0.0, dissipation: 0.0 }; 3];
+            let params = Params { viscosity, conduction: viscosity, smoke, ..inert() };
+            let config = config([17, 12, 15], 1.0 / 14.0, sides, Advection::Cubic);
+            let mut solver = Solver::new(config, params, vec![]).unwrap();
+            solver.set_solids(solids.clone()).unwrap();
+            solver
+                .fill(|c, p| (p[0] * 9.0 + c as f32).sin() + (p[1] * 7.0).cos(), |p| [p[0], 1.0, p[1], 5.0]);
+            let before = solver.stats().kinetic_energy;
+            advance(&mut solver, 0.05, 6);
+            let stats = solver.stats();
+            assert!(
+                stats.kinetic_energy <= before,
+                "{viscosity}: {before} J becomes {}",
+                stats.kinetic_energy
+            );
+            assert!(
+                solver
+                    .velocity()
+                    .iter()
+                    .flatten()
+                    .chain(solver.scalars().as_flattened())
+                    .all(|x| x.is_finite())
+            );
+            if viscosity >= 1e4 {
+                assert!(
+                    stats.kinetic_energy < 1e-3 * before,
+                    "{viscosity}: {before} left {}",
+                    stats.kinetic_energy
+                );
+            }
+        }
+    }
+}
+
+#[test]
+fn smoke_does_not_diffuse_through_a_plate_and_none_is_lost() {
+    let n = 16;
+    let smoke = Smoke { diffusion: 0.05, buoyancy: 0.0, dissipation: 0.0 };
+    let params = Params { smoke: [smoke; 3], conduction: 0.1, ..inert() };
+    let h = 1.0 / n as f32;
+    for (thickness, turn) in [(0.3 * h, 0.0), (2.0 * h, 0.0), (0.5 * h, 30.0)] {
+        let config = config([n; 3], h, all(Side::Closed), Advection::Cubic);
+        let mut solver = Solver::new(config, params.clone(), vec![]).unwrap();
+        let plate = Solid::new(Shape::Box { size: [9.0, thickness, 9.0] }, [0.5; 3]);
+        let plate = Solid { rotation: Solid::turn([turn, 0.0, 0.0]), ..plate };
+        solver.set_solids(vec![plate.clone()]).unwrap();
+        let below = |p: [f32; 3]| {
+            plate.pose(0.0, 0.0).distance(p) > 0.7 * h && p[1] < 0.5 - (p[2] - 0.5) * turn.to_radians().tan()
+        };
+        solver.fill(|_, _| 0.0, |p| if below(p) && p[0] < 0.3 { [1.0, 0.0, 0.0, 10.0] } else { [0.0; 4] });
+        let (mass, heat) = (solver.stats().mass[0], solver.stats().heat);
+        advance(&mut solver, 0.2, 20);
+        let stats = solver.stats();
+        assert!(
+            (stats.mass[0] / mass - 1.0).abs() < 1e-4 && (stats.heat / heat - 1.0).abs() < 1e-4,
+            "{stats:?}"
+        );
+        let far = cell(&solver, [n - 1, 1, n - 2]);
+        assert!(far[0] > 0.1, "it has spread: {far:?}");
+        assert_eq!(cell(&solver, [2, n - 2, 2]), [0.0; 4], "{thickness} {turn}: behind the plate");
+    }
+}
+
+#[test]
+fn threads_change_no_bit_of_a_viscous_flow() {
+    let run = |threads: usize| {
+        let sides: Sides = [AROUND, [Side::Closed; 2], AROUND];
+        let config =
+            updraft::solver::Config { threads, ..config([21, 18, 70], 0.05, sides, Advection::Cubic) };
+        let params = Params { viscosity: 0.01, conduction: 0.01, ..inert() };
+        let mut solver = Solver::new(config, params, vec![]).unwrap();
+        let ball = Solid { slip: Slip::None, ..Solid::new(Shape::Sphere { radius: 0.3 }, [0.5, 0.4, 0.1]) };
+        solver.set_solids(vec![ball]).unwrap();
+        solver.fill(|c, p| (p[(c + 1) % 3] * 6.0).sin(), |p| [p[0], p[1], 0.0, 1.0]);
+        advance(&mut solver, 0.03, 3);
+        let bits: Vec<u32> = solver.velocity().iter().flatten().map(|x| x.to_bits()).collect();
+        (bits, solver.forces())
+    };
+    let one = run(1);
+    assert!(one.1[0].iter().any(|x| x.abs() > 1e-6), "{:?}", one.1);
+    assert!(run(3) == one);
+}

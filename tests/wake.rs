@@ -1,0 +1,75 @@
+//! Vortex streets of `validation/*.toml` against published frequencies and drags.
+
+use std::sync::atomic::AtomicBool;
+
+use updraft::scene::Scene;
+
+/// Strouhal number, drag coefficient and rms lift of the last two fifths of a run until `time`.
+struct Wake {
+    strouhal: f64,
+    drag: f64,
+    lift: f64,
+}
+
+/// Runs a case of the folder `validation` with its wind of 1 m/s and its cylinder of 1 m, one cell deep.
+fn run(name: &str, overrides: &[&str], time: f64) -> Wake {
+    let path = format!("{}/validation/{name}.toml", env!("CARGO_MANIFEST_DIR"));
+    let overrides: Vec<String> = overrides.iter().map(|o| (*o).to_owned()).collect();
+    let scene = Scene::load(&path, &overrides).unwrap();
+    let mut solver = scene.solver().unwrap();
+    let (_, dt) = scene.time.steps_per_frame();
+    let per_force = 2.0 / f64::from(scene.config.h);
+    let mut history = vec![];
+    while solver.stats().time < time {
+        solver.step(dt, &AtomicBool::new(false)).unwrap();
+        let [fx, fy, _] = solver.forces()[0];
+        history.push([solver.stats().time, per_force * fx, per_force * fy]);
+    }
+    let last: Vec<[f64; 3]> = history.into_iter().filter(|row| row[0] > 0.6 * time).collect();
+    let mean = |of: &dyn Fn(&[f64; 3]) -> f64| last.iter().map(of).sum::<f64>() / last.len() as f64;
+    let (drag, middle) = (mean(&|row| row[1]), mean(&|row| row[2]));
+    let rising: Vec<f64> = last
+        .windows(2)
+        .filter(|pair| pair[0][2] <= middle && pair[1][2] > middle)
+        .map(|pair| {
+            pair[0][0] + (pair[1][0] - pair[0][0]) * (middle - pair[0][2]) / (pair[1][2] - pair[0][2])
+        })
+        .collect();
+    assert!(rising.len() > 2, "{name}: no street, {} periods", rising.len());
+    let strouhal = (rising.len() - 1) as f64 / (rising[rising.len() - 1] - rising[0]);
+    let lift = mean(&|row| (row[2] - middle).powi(2)).sqrt();
+    println!("{name}: St {strouhal:.4} Cd {drag:.4} Cl {lift:.4}");
+    Wake { strouhal, drag, lift }
+}
+
+#[test]
+fn a_coarse_cylinder_sheds_vortices_at_re_100() {
+    // Eight cells on a diameter.
+    let coarse = [
+        "domain.cells=[144, 112, 1]",
+        "domain.voxel=0.125",
+        "solid.0.position=[6, 7, 0]",
+        "source.0.shape.sphere.center=[8, 7, 0]",
+    ];
+    let wake = run("cylinder-re100", &coarse, 40.0);
+    assert!((wake.strouhal / 0.1645 - 1.0).abs() < 0.06, "St {}", wake.strouhal);
+    assert!((1.3..1.75).contains(&wake.drag) && wake.lift > 0.1, "Cd {} Cl {}", wake.drag, wake.lift);
+}
+
+#[test]
+#[ignore = "minutes"]
+fn the_street_behind_a_cylinder_at_re_100_is_as_published() {
+    // Unbounded: St 0.164 to 0.165, Cd 1.33 to 1.35.
+    let wake = run("cylinder-re100", &[], 80.0);
+    assert!((wake.strouhal / 0.1645 - 1.0).abs() < 0.05, "St {}", wake.strouhal);
+    // The inflow six diameters ahead and sides that block 5 % of the channel raise the drag.
+    assert!((wake.drag / 1.34 - 1.0).abs() < 0.16, "Cd {}", wake.drag);
+}
+
+#[test]
+#[ignore = "minutes"]
+fn the_street_behind_a_cylinder_at_re_200_is_as_published() {
+    // Unbounded: St 0.196 to 0.198.
+    let wake = run("cylinder-re200", &[], 80.0);
+    assert!((wake.strouhal / 0.197 - 1.0).abs() < 0.06, "St {}", wake.strouhal);
+}
