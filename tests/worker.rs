@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use half::f16;
 use updraft::grid::Dims;
 use updraft::snapshot::Snapshot;
-use updraft::solver::{Dab, Params, SolverError, Source};
+use updraft::solver::{Dab, Force, Params, SolverError, Source};
 use updraft::worker::{Command, Simulation, State, Worker};
 
 const DT: f32 = 0.01;
@@ -37,6 +37,10 @@ impl Simulation for Counter {
 
     fn set_sources(&mut self, sources: Vec<Source>) {
         self.sources = sources.len();
+    }
+
+    fn set_forces(&mut self, forces: Vec<Force>) {
+        self.sources += 100 * forces.len();
     }
 
     fn dab(&mut self, _: &Dab) {

@@ -4,16 +4,19 @@ use std::path::{Path, PathBuf};
 
 use crate::look::{Camera, Look};
 use crate::probe::Probe;
-use crate::solver::{Config, Params, Solid, Solver, SolverError, Source};
+use crate::solver::{Config, Fill, Force, Params, Solid, Solver, SolverError, Source};
 
 pub mod builtin;
 mod document;
 mod error;
+mod forces;
 mod initial;
 pub mod memory;
 mod probes;
 mod resolve;
+mod shapes;
 mod solids;
+mod sources;
 mod text;
 mod value;
 
@@ -31,6 +34,8 @@ pub struct Scene {
     pub params: Params,
     /// What gives off smoke and heat.
     pub sources: Vec<Source>,
+    /// Wind and the like.
+    pub forces: Vec<Force>,
     /// Bodies in the flow.
     pub solids: Vec<Solid>,
     /// How time is cut into frames.
@@ -43,6 +48,8 @@ pub struct Scene {
     pub size: [u32; 2],
     /// An npz with the fields at the start, if the box does not start empty and at rest.
     pub initial: Option<PathBuf>,
+    /// What is filled with smoke at the start, over the fields of `initial`.
+    pub fills: Vec<Fill>,
     /// What is measured while the scene runs.
     pub probes: Vec<Probe>,
 }
@@ -117,6 +124,10 @@ impl Scene {
         if let Some(path) = &self.initial {
             initial::fill(&mut solver, path).map_err(|error| SolverError::Invalid(error.to_string()))?;
         }
+        if !self.fills.is_empty() {
+            solver.fill_regions(&self.fills);
+        }
+        solver.set_forces(self.forces.clone());
         Ok(solver)
     }
 }

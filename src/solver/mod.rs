@@ -6,6 +6,7 @@
 mod advect;
 mod config;
 mod diffuse;
+mod external;
 mod forces;
 mod measure;
 mod project;
@@ -19,9 +20,10 @@ mod sweep;
 mod trace;
 
 pub use config::{
-    Advection, Ambient, Config, Dab, Inflow, Params, Projection, Side, Sides, Smoke, Source, TOLERANCE,
-    TimeControl,
+    Advection, Ambient, Config, Dab, Inflow, Params, Projection, Side, Sides, Smoke, TOLERANCE, TimeControl,
 };
+pub use external::{ActsOn, Drive, Force, ForceField};
 pub use solids::{Mesh, MeshError, Shape, Slip, Solid, SolidPose};
+pub use sources::{Card, CardError, Fill, Form, Noise, Region, Source};
 pub use stats::{Stage, StepStats};
 pub use step::{SCALAR_LIMIT, SPEED_LIMIT, Solver, SolverError};

@@ -10,15 +10,17 @@ use rayon::prelude::*;
 use thiserror::Error;
 
 use super::advect::{self, Interpolation, Row};
+use super::external::{External, Force};
 use super::forces::{self, Forces};
 use super::measure::{self, Flow};
 use super::project::{Cuts, Projector};
 use super::sides::Walls;
 use super::solids::Obstacles;
+use super::sources::{self, Fill, Grid, Source, Sources};
 use super::sweep::{self, PerThread};
 use super::{
-    Advection, Ambient, Config, Dab, Params, Projection, Side, Solid, SolidPose, Source, Stage, StepStats,
-    diffuse, sources, trace,
+    Advection, Ambient, Config, Dab, Params, Projection, Side, Solid, SolidPose, Stage, StepStats, diffuse,
+    trace,
 };
 use crate::grid::{Dims, Faces, GHOST, Layout};
 
@@ -46,7 +48,8 @@ pub enum SolverError {
 pub struct Solver {
     config: Config,
     params: Params,
-    sources: Vec<Source>,
+    sources: Sources,
+    external: External,
     pool: Arc<rayon::ThreadPool>,
     fields: Fields,
     stats: StepStats,
@@ -110,7 +113,10 @@ impl Solver {
             .build()
             .map_err(|e| SolverError::Invalid(format!("cannot start the solver's threads: {e}")))?;
         let fields = Fields::new(&config, pool.current_num_threads());
-        Ok(Self { config, params, sources, pool: Arc::new(pool), fields, stats: StepStats::default() })
+        let grid = Grid::new(&config);
+        let sources = pool.install(|| Sources::new(grid, sources));
+        let (pool, stats) = (Arc::new(pool), StepStats::default());
+        Ok(Self { config, params, sources, external: External::new(grid), pool, fields, stats })
     }
 
     /// Bytes a solver of `config` takes while it runs, with or without solids; scratch of the threads apart.
@@ -145,12 +151,24 @@ impl Solver {
 
     /// The sources.
     pub fn sources(&self) -> &[Source] {
-        &self.sources
+        self.sources.list()
     }
 
     /// Changes the sources from the next step on.
     pub fn set_sources(&mut self, sources: Vec<Source>) {
-        self.sources = sources;
+        let Self { sources: old, pool, .. } = self;
+        pool.install(|| old.set(sources));
+    }
+
+    /// The external forces.
+    pub fn forces(&self) -> &[Force] {
+        self.external.list()
+    }
+
+    /// Changes the external forces from the next step on.
+    pub fn set_forces(&mut self, forces: Vec<Force>) {
+        let Self { external, pool, .. } = self;
+        pool.install(|| external.set(forces));
     }
 
     /// Numbers of the last step.
@@ -185,6 +203,22 @@ impl Solver {
             fields.fill(h, velocity, scalars);
         });
         self.settle();
+        self.measure();
+    }
+
+    /// Fills regions with smoke, heat and motion, now; no time passes. Later ones go over earlier ones.
+    pub fn fill_regions(&mut self, fills: &[Fill]) {
+        let (fields, pool, grid) = (&mut self.fields, self.pool.clone(), Grid::new(&self.config));
+        pool.install(|| {
+            for fill in fills {
+                sources::fill(&grid, fill, SCALAR_LIMIT, &mut fields.scalars, &mut fields.velocity);
+            }
+            fields.empty_solids();
+            fields.walls.fill_scalars(&mut fields.scalars, &fields.velocity);
+        });
+        if fills.iter().any(|fill| fill.velocity.is_some()) {
+            self.settle();
+        }
         self.measure();
     }
 
@@ -276,10 +310,8 @@ impl Solver {
         while left > 0.0 {
             let driven = self
                 .sources
-                .iter()
-                .filter_map(|s| s.velocity)
-                .flatten()
-                .fold(0.0, |a: f32, b| a.max(b.abs()))
+                .speed()
+                .max(self.external.speed(self.stats.time, left))
                 .max(self.fields.obstacles.as_ref().map_or(0.0, |o| o.speed(self.stats.time, left)));
             let crossed = left * self.stats.max_speed.max(driven) / self.config.h;
             let most = self.config.time.max_substeps.saturating_sub(self.stats.substeps).max(1);
@@ -294,7 +326,7 @@ impl Solver {
 
     /// One substep, in the order of the equation: advection, decay and sources, forces, projection.
     fn substep(&mut self, dt: f32, cancel: &AtomicBool) -> Result<(), SolverError> {
-        let Self { config, params, sources, fields, stats, .. } = self;
+        let Self { config, params, sources, external, fields, stats, .. } = self;
         let (h, time) = (config.h, stats.time);
         let mut clock = Clock { stats, cancel, began: Instant::now() };
 
@@ -311,18 +343,15 @@ impl Solver {
         fields.diffuse_velocity(params.viscosity * dt / (h * h));
         clock.lap(Stage::Diffuse)?;
 
-        for source in sources.iter() {
-            sources::emit(fields.layout, h, source, time, dt, SCALAR_LIMIT, &mut fields.scalars);
-        }
+        sources.emit(time, dt, SCALAR_LIMIT, &mut fields.scalars);
         fields.empty_solids();
         fields.walls.fill_scalars(&mut fields.scalars, &fields.velocity);
         clock.lap(Stage::Sources)?;
 
         let ambient = fields.ambient(params);
         fields.add_forces(&body_forces(params, ambient, dt, h));
-        for source in sources.iter() {
-            sources::drive(fields.layout, h, source, time, &mut fields.velocity);
-        }
+        external.apply(time, dt, SPEED_LIMIT * h, &fields.scalars, &mut fields.velocity);
+        sources.drive(time, &mut fields.velocity);
         clock.lap(Stage::Forces)?;
 
         let before = fields.measure();

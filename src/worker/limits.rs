@@ -4,7 +4,7 @@
 
 use std::ops::RangeInclusive;
 
-use crate::solver::{Ambient, Dab, Params, Smoke, Source};
+use crate::solver::{Ambient, Dab, Force, Params, Smoke, Source};
 
 /// Upward acceleration per unit of density \[m/s²\].
 pub const BUOYANCY: RangeInclusive<f32> = -200.0..=200.0;
@@ -70,7 +70,12 @@ pub fn sources(sources: Vec<Source>) -> Vec<Source> {
         velocity: s.velocity.map(|v| v.map(|x| number(x, 0.0, &SPEED))),
         ..s
     };
-    sources.into_iter().filter(|s| is_ball(s.center, s.radius)).map(within).collect()
+    sources.into_iter().filter(|s| s.region.problem().is_none()).map(within).collect()
+}
+
+/// Forces within the limits, without those that have no place.
+pub fn forces(forces: Vec<Force>) -> Vec<Force> {
+    forces.into_iter().filter(|force| force.problem().is_none()).collect()
 }
 
 /// A length of a step within the limits; the old one where it is no number.
