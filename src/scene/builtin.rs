@@ -9,7 +9,7 @@ macro_rules! scenes {
     };
 }
 
-scenes!("plume", "colors");
+scenes!("plume", "colors", "text", "fog");
 
 /// The text of the built-in scene `name`.
 pub fn text(name: &str) -> Option<&'static str> {
