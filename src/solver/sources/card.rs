@@ -137,33 +137,35 @@ impl Mask {
         Self { pixels, pixel: card.pixel * by as f32, corner, values }
     }
 
-    /// Edge of a pixel \[m\].
-    pub fn pixel(&self) -> f32 {
-        self.pixel
-    }
-
-    /// The shares at x, y \[m\] from the middle, linear between pixels, nothing beyond the edge.
-    pub fn sample(&self, x: f32, y: f32) -> [f32; 4] {
-        let at = [(x - self.corner[0]) / self.pixel - 0.5, (self.corner[1] - y) / self.pixel - 0.5];
+    /// The mean shares in a square with the given edge around x, y \[m\] from the middle: linear between pixels, even
+    /// beyond the outermost, nothing outside the card.
+    pub fn sample(&self, x: f32, y: f32, edge: f32) -> [f32; 4] {
+        let place = [x - self.corner[0], self.corner[1] - y];
+        let half = self.pixels.map(|n| 0.5 * n as f32 * self.pixel);
+        let within = overlap(place[0] - half[0], half[0], edge) * overlap(place[1] - half[1], half[1], edge);
+        let at = place.map(|x| x / self.pixel - 0.5);
         let low = at.map(f32::floor);
         let part = [at[0] - low[0], at[1] - low[1]];
         let mut sum = [0.0; 4];
         for (right, down) in [(0, 0), (1, 0), (0, 1), (1, 1)] {
             let along = |part: f32, high: usize| if high == 1 { part } else { 1.0 - part };
-            let weight = along(part[0], right) * along(part[1], down);
-            let value = self.at(low[0] as isize + right as isize, low[1] as isize + down as isize);
+            let weight = within * along(part[0], right) * along(part[1], down);
+            let value = self.nearest(low[0] as isize + right as isize, low[1] as isize + down as isize);
             (0..4).for_each(|c| sum[c] += weight * value[c]);
         }
         sum
     }
 
-    fn at(&self, column: isize, row: isize) -> [f32; 4] {
-        let inside = |x: isize, n: usize| (0..n as isize).contains(&x);
-        match inside(column, self.pixels[0]) && inside(row, self.pixels[1]) {
-            true => self.values[column as usize + self.pixels[0] * row as usize],
-            false => [0.0; 4],
-        }
+    fn nearest(&self, column: isize, row: isize) -> [f32; 4] {
+        let inside = |x: isize, n: usize| x.clamp(0, n as isize - 1) as usize;
+        self.values[inside(column, self.pixels[0]) + self.pixels[0] * inside(row, self.pixels[1])]
     }
+}
+
+/// The share of an interval of length `edge` around `x` that lies between −half and half.
+pub fn overlap(x: f32, half: f32, edge: f32) -> f32 {
+    let (low, high) = ((x - 0.5 * edge).max(-half), (x + 0.5 * edge).min(half));
+    (high - low).max(0.0) / edge
 }
 
 #[cfg(test)]

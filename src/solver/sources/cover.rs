@@ -6,7 +6,7 @@
 
 use rayon::prelude::*;
 
-use super::card::Mask;
+use super::card::{Mask, overlap};
 use super::region::{Form, Region};
 use crate::grid::Layout;
 use crate::solver::{Config, Shape, Side};
@@ -237,8 +237,8 @@ impl<'a> Stencil<'a> {
         match &self.region.form {
             Form::Body(shape) => scale * shape.distance(p.map(|x| x / scale)),
             Form::Card(_) => {
-                let pixel = self.mask.as_ref().map_or(0.0, Mask::pixel) * scale;
-                let beyond = [0, 1, 2].map(|a| (p[a].abs() - self.half[a] - pixel).max(0.0));
+                // The last block of pixels may stick out by less than a cell.
+                let beyond = [0, 1, 2].map(|a| (p[a].abs() - self.half[a] - self.grid.h).max(0.0));
                 beyond.iter().map(|x| x * x).sum::<f32>().sqrt()
             }
         }
@@ -251,7 +251,7 @@ impl<'a> Stencil<'a> {
         let share = match (&self.region.form, &self.mask) {
             (Form::Card(_), Some(mask)) => {
                 let deep = overlap(q[2], half[2], edge);
-                return mask.sample(q[0] / scale, q[1] / scale).map(|x| x * deep);
+                return mask.sample(q[0] / scale, q[1] / scale, edge / scale).map(|x| x * deep);
             }
             (Form::Body(Shape::Box { .. }), _) => (0..3).map(|a| overlap(q[a], half[a], edge)).product(),
             (Form::Body(Shape::Cylinder { .. }), _) => {
@@ -261,12 +261,6 @@ impl<'a> Stencil<'a> {
         };
         [share; 4]
     }
-}
-
-/// The share of an interval of length `edge` around `x` that lies between −half and half.
-fn overlap(x: f32, half: f32, edge: f32) -> f32 {
-    let (low, high) = ((x - 0.5 * edge).max(-half), (x + 0.5 * edge).min(half));
-    (high - low).max(0.0) / edge
 }
 
 /// The displacements by whole periods at which a region reaches into the box.

@@ -28,7 +28,7 @@ impl Card {
         let outlines = outlines(&font, scale, string)?;
         let ink = outlines.iter().map(OutlinedGlyph::px_bounds).reduce(joined).ok_or(CardError::Empty)?;
         let size = [ink.width(), ink.height()];
-        if !(size[0] * size[1] <= MOST as f32) {
+        if size[0] * size[1] > MOST as f32 {
             return Err(CardError::TooLarge);
         }
         let pixels = size.map(|x| x.ceil() as usize);
