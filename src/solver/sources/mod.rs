@@ -46,6 +46,11 @@ impl Source {
     pub fn new(region: Region, rate: [f32; 4]) -> Self {
         Self { region, rate, velocity: None, noise: None, start: 0.0, stop: f32::INFINITY }
     }
+
+    /// What makes it impossible, if anything.
+    pub fn problem(&self) -> Option<String> {
+        self.region.problem().or_else(|| self.noise.and_then(|noise| noise.problem()))
+    }
 }
 
 /// The part of the time from `time` on, `dt` long, that lies between `start` and `stop`: where it begins, and how long it

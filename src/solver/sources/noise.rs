@@ -19,6 +19,17 @@ pub struct Noise {
     pub seed: u32,
 }
 
+impl Noise {
+    /// What makes it impossible, if anything.
+    pub fn problem(&self) -> Option<String> {
+        let fine = (0.0..=1.0).contains(&self.strength)
+            && (1e-6..=1e6).contains(&self.scale)
+            && (0.0..=1e6).contains(&self.speed);
+        (!fine)
+            .then(|| "a noise has a strength from 0 to 1, a positive scale, and a speed not below 0".into())
+    }
+}
+
 /// What the sum of the octaves is multiplied by; brings the standard deviation of the factors to about half the strength.
 const GAIN: f32 = 2.0;
 
