@@ -7,7 +7,7 @@ use std::sync::atomic::AtomicBool;
 use common::{advance, all, cell, config, inert, noise};
 use updraft::grid::Dims;
 use updraft::solver::{
-    Advection, Config, Dab, Params, Region, SCALAR_LIMIT, Side, Smoke, Solver, SolverError, Source,
+    Advection, Config, Dab, Inflow, Params, Region, SCALAR_LIMIT, Side, Smoke, Solver, SolverError, Source,
     TimeControl,
 };
 
@@ -152,6 +152,42 @@ fn conservative_advection_keeps_what_there_is() {
             let least = solver.scalars().iter().flatten().fold(f32::INFINITY, |a, &b| a.min(b));
             assert!(least >= 0.0, "{sides:?} {dt}: {least}");
         }
+    }
+}
+
+#[test]
+fn leaving_out_what_is_empty_changes_no_bit() {
+    let inflow = Side::Inflow(Inflow { velocity: [0.8, 0.0, 0.0], scalars: [0.5, 0.0, 0.0, 9.0] });
+    let boxes = [
+        [[Side::Closed; 2], [Side::Closed, Side::Open], [Side::Periodic; 2]],
+        [[inflow, Side::Open], [Side::Closed; 2], [Side::Closed; 2]],
+    ];
+    for (sides, scheme) in boxes.into_iter().flat_map(|b| SCHEMES.map(|scheme| (b, scheme))) {
+        let run = |dense: bool| {
+            let source = Source {
+                center: [0.6, 0.2, 0.3],
+                radius: 0.12,
+                rate: [3.0, 0.0, 1.0, 100.0],
+                velocity: None,
+                start: 0.0,
+                stop: f32::INFINITY,
+            };
+            let params = Params { heat_buoyancy: 0.2, ..Params::default() };
+            let mut solver =
+                Solver::new(config([50, 40, 33], 0.03, sides, scheme), params, vec![source]).unwrap();
+            for _ in 0..12 {
+                if dense {
+                    // A dab of nothing: the solver must look everywhere again.
+                    solver.dab(&Dab { center: [0.0; 3], radius: 0.1, add: [0.0; 4], push: [0.0; 3] });
+                }
+                advance(&mut solver, 0.05, 1);
+            }
+            assert!(solver.stats().max_speed > 0.05, "{scheme:?}: nothing moves");
+            let n = [50, 40, 33];
+            let cells = (0..n[0] * n[1] * n[2]).map(|at| [at % n[0], at / n[0] % n[1], at / (n[0] * n[1])]);
+            cells.map(|at| cell(&solver, at).map(f32::to_bits)).collect::<Vec<_>>()
+        };
+        assert!(run(false) == run(true), "{sides:?} {scheme:?}");
     }
 }
 

@@ -2,6 +2,8 @@
 
 use rayon::prelude::*;
 
+use super::bricks::Bricks;
+use super::conservative::Owners;
 use super::diffuse;
 use super::forces::{self, Forces};
 use super::measure::{self, Flow};
@@ -26,7 +28,8 @@ pub struct Fields {
     /// The scalars while they are carried. Before that, the velocity side by side: at the cell centres for the traces,
     /// then as it is on the faces.
     pub scalars_next: Vec<[f32; 4]>,
-    /// Distance each cell's air has come, in cells along x, y, z; the fourth value is 0.
+    /// Distance each cell's air has come, in cells along x, y, z; the fourth value is 0. When nothing is left to be carried
+    /// along it, the projection works in it.
     pub back: Vec<[f32; 4]>,
     /// Distance it is about to go, and the first pass's results: only for schemes that look forward.
     pub forth: Option<Box<Correction>>,
@@ -37,6 +40,8 @@ pub struct Fields {
     diffusion: PerThread<diffuse::Scratch>,
     flow: Vec<Flow>,
     pub sums: Vec<[f64; 4]>,
+    /// Where smoke and heat are.
+    pub bricks: Bricks,
     /// The velocity was changed from outside and must be projected before it carries anything.
     pub disturbed: bool,
 }
@@ -46,6 +51,7 @@ pub struct Correction {
     pub forward: Vec<[f32; 4]>,
     pub component: Vec<f32>,
     pub scalars: Vec<[f32; 4]>,
+    pub owners: Owners,
 }
 
 impl Correction {
@@ -61,14 +67,17 @@ impl Fields {
         let field = || vec![0.0f32; layout.size()];
         let faces = || [field(), field(), field()];
         let four = || vec![[0.0f32; 4]; layout.size()];
-        let correction = || Box::new(Correction { forward: four(), component: field(), scalars: four() });
+        let correction = || {
+            let owners = Owners::new(layout, &walls);
+            Box::new(Correction { forward: four(), component: field(), scalars: four(), owners })
+        };
         Self {
             layout,
             velocity: faces(),
             carried: faces(),
             scalars: four(),
             scalars_next: four(),
-            back: four(),
+            back: vec![[0.0; 4]; layout.size().max(Projector::lent(layout.dims).div_ceil(4))],
             forth: config.advection.looks_forward().then(correction),
             projector: Projector::choose(config.projection, false, layout, walls.ends(), threads),
             obstacles: None,
@@ -76,6 +85,7 @@ impl Fields {
             diffusion: PerThread::new(threads, || diffuse::Scratch::new(longest + 1)),
             flow: vec![Flow::default(); layout.dims.nz],
             sums: vec![[0.0; 4]; layout.dims.nz],
+            bricks: Bricks::new(layout),
             disturbed: false,
             walls,
         }
@@ -106,18 +116,24 @@ impl Fields {
             }
         });
         self.empty_solids();
+        self.bricks.forget();
         self.walls.fill_velocity(&mut self.velocity);
         self.walls.fill_scalars(&mut self.scalars, &self.velocity);
     }
 
-    /// Makes the velocity free of divergence to a tolerance (relative, and the speed it is relative to), and right at
-    /// walls, in solids and in the ghosts.
-    pub fn settle(&mut self, tolerance: [f32; 2], stats: &mut StepStats) {
-        let Self { walls, velocity, projector, obstacles, .. } = self;
+    /// Makes the velocity free of divergence to a relative tolerance, and right at walls, in solids and in the ghosts.
+    pub fn settle(&mut self, tolerance: f32, stats: &mut StepStats) {
+        let mut speed = 0.0;
+        if self.projector.iterates() {
+            let before = self.measure();
+            stats.divergence_before = before.relative_divergence();
+            speed = before.speed;
+        }
+        let Self { walls, velocity, projector, obstacles, back, .. } = self;
         walls.fill_velocity(velocity);
         let mut none = Cuts::default();
         let cuts = obstacles.as_mut().map_or(&mut none, |obstacles| &mut obstacles.voxels.cuts);
-        projector.project(velocity, cuts, tolerance, stats);
+        projector.project(velocity, cuts, [tolerance, speed], back.as_flattened_mut(), stats);
         walls.fill_velocity(velocity);
         if let Some(obstacles) = obstacles {
             obstacles.extend(velocity);
@@ -170,7 +186,7 @@ impl Fields {
     }
 
     pub fn set_solids(&mut self, config: &Config, solids: Vec<Solid>, time: f64, dt: f32, threads: usize) {
-        let Self { layout, walls, projector, obstacles, scalars, velocity, .. } = self;
+        let Self { layout, walls, projector, obstacles, scalars, velocity, bricks, .. } = self;
         if solids.is_empty() != obstacles.is_none() {
             *projector =
                 Projector::choose(config.projection, !solids.is_empty(), *layout, walls.ends(), threads);
@@ -180,6 +196,7 @@ impl Fields {
         projector.set_cuts(new.as_ref().map_or(&Cuts::default(), |obstacles| &obstacles.voxels.cuts));
         if let Some(obstacles) = &new {
             obstacles.push_out(scalars);
+            bricks.forget();
             walls.fill_scalars(scalars, velocity);
         }
         *obstacles = new;
@@ -208,6 +225,7 @@ impl Fields {
         if number == [0.0; 4] {
             return;
         }
+        self.bricks.forget();
         let Self { layout, walls, scalars, diffusion, .. } = self;
         let inside = layout.dims.array().map(|n| [0, n as isize]);
         for axis in 0..3 {

@@ -4,6 +4,7 @@
 //! file for each term of the equation; `substep.rs` puts them in order.
 
 mod advect;
+mod bricks;
 mod config;
 mod conservative;
 mod diffuse;

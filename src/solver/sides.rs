@@ -79,6 +79,15 @@ impl Walls {
         self.sides.iter().flatten().all(|side| !matches!(side, Side::Open | Side::Inflow(_)))
     }
 
+    /// Sides that give smoke or heat to the air before them.
+    pub fn feeding(&self) -> [[bool; 2]; 3] {
+        let feeds = |side: Side, held: Option<f32>| match side {
+            Side::Inflow(air) => air.scalars != [0.0; 4],
+            _ => held.is_some_and(|at_wall| at_wall != 0.0),
+        };
+        [0, 1, 2].map(|axis| [0, 1].map(|end| feeds(self.sides[axis][end], self.held[axis][end])))
+    }
+
     /// Sides that are walls.
     pub fn solid_sides(&self) -> [[bool; 2]; 3] {
         self.sides.map(|ends| ends.map(|side| matches!(side, Side::Closed | Side::NoSlip(_))))

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
+use std::time::Instant;
 
 use half::f16;
 use half::slice::HalfFloatSliceExt;
@@ -13,7 +14,7 @@ use super::fields::{Correction, Fields};
 use super::project::Projector;
 use super::sources::{self, Fill, Grid, Source, Sources};
 use super::substep::Substep;
-use super::{Config, Dab, Params, Projection, Side, Solid, SolidPose, StepStats, measure};
+use super::{Config, Dab, Params, Projection, Side, Solid, SolidPose, Stage, StepStats, measure};
 use crate::grid::{Dims, Faces, Layout};
 
 /// No density or temperature may pass this, so that a negative dissipation cannot overflow a half float.
@@ -167,6 +168,7 @@ impl Solver {
     pub fn fill_regions(&mut self, fills: &[Fill]) {
         let (fields, pool, grid) = (&mut self.fields, self.pool.clone(), Grid::new(&self.config));
         pool.install(|| {
+            fields.bricks.forget();
             for fill in fills {
                 sources::fill(&grid, fill, SCALAR_LIMIT, &mut fields.scalars, &mut fields.velocity);
             }
@@ -213,6 +215,7 @@ impl Solver {
         pool.install(|| {
             let limits = [SCALAR_LIMIT, SPEED_LIMIT * h];
             sources::dab(fields.layout, h, dab, limits, &mut fields.scalars, &mut fields.velocity);
+            fields.bricks.forget();
             fields.disturbed |= dab.push != [0.0; 3];
             fields.empty_solids();
             fields.walls.fill_scalars(&mut fields.scalars, &fields.velocity);
@@ -224,6 +227,7 @@ impl Solver {
         let fields = &mut self.fields;
         fields.velocity.iter_mut().for_each(|f| f.fill(0.0));
         fields.scalars.fill([0.0; 4]);
+        fields.bricks.forget();
         fields.disturbed = false;
         self.stats = StepStats::default();
         let pool = self.pool.clone();
@@ -234,8 +238,7 @@ impl Solver {
     fn settle(&mut self) {
         let Self { config, fields, stats, pool, .. } = self;
         pool.clone().install(|| {
-            let speed = fields.measure().speed;
-            fields.settle([config.tolerance, speed], stats);
+            fields.settle(config.tolerance, stats);
             stats.max_speed = fields.measure().speed;
         });
     }
@@ -285,14 +288,17 @@ impl Solver {
         let Self { config, params, sources, external, fields, stats, .. } = self;
         let substep = Substep { config, params, sources, external, time: stats.time, dt };
         substep.run(fields, stats, cancel)?;
+        let began = Instant::now();
         self.measure();
+        self.stats.stages[Stage::Measure as usize] += began.elapsed();
         Ok(())
     }
 
     fn measure(&mut self) {
         let Self { config, fields, stats, .. } = self;
         let flow = fields.measure();
-        let held = measure::contents(fields.layout, &fields.scalars, &mut fields.sums);
+        let Fields { layout, scalars, sums, bricks, .. } = fields;
+        let held = measure::contents_and_bricks(*layout, scalars, sums, bricks);
         let volume = f64::from(config.h).powi(3);
         stats.max_speed = flow.speed;
         stats.divergence_after = flow.relative_divergence();

@@ -63,7 +63,6 @@ impl Substep<'_> {
     fn reflect(&self, fields: &mut Fields, clock: &mut Clock) -> Result<(), SolverError> {
         let Self { config, params, time, dt, .. } = *self;
         let (steps, half, area) = (dt / config.h, 0.5 * dt, config.h * config.h);
-        let crossed = steps * clock.stats.max_speed;
         fields.trace(0.5 * steps, config.trace);
         fields.move_solids(time + f64::from(dt), dt);
         fields.advect_velocity(config.advection);
@@ -78,6 +77,7 @@ impl Substep<'_> {
 
         fields.diffuse_scalars(params, half / area);
         clock.lap(Stage::Diffuse)?;
+        let crossed = steps * fields.measure().speed;
         fields.trace(steps, config.trace);
         fields.advect_scalars(config.advection, &decay(params, dt), crossed);
         clock.lap(Stage::AdvectScalars)?;
@@ -117,9 +117,7 @@ impl Substep<'_> {
     }
 
     fn settle(&self, fields: &mut Fields, clock: &mut Clock) -> Result<(), SolverError> {
-        let before = fields.measure();
-        clock.stats.divergence_before = before.relative_divergence();
-        fields.settle([self.config.tolerance, before.speed], clock.stats);
+        fields.settle(self.config.tolerance, clock.stats);
         clock.lap(Stage::Project)
     }
 }

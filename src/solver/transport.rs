@@ -87,28 +87,36 @@ impl Fields {
         }
         match scheme {
             Advection::Conservative => self.share_scalars(keep, crossed),
-            _ => self.interpolate_scalars(scheme, keep),
+            _ => self.interpolate_scalars(scheme, keep, crossed),
         }
         self.correct_near_solids(keep);
         std::mem::swap(&mut self.scalars, &mut self.scalars_next);
     }
 
-    fn interpolate_scalars(&mut self, scheme: Advection, keep: &[f32; 4]) {
-        let Self { layout, walls, velocity, scalars, scalars_next, back, forth, obstacles, .. } = self;
+    /// Leaves out the bricks where nothing is and nothing can arrive.
+    fn interpolate_scalars(&mut self, scheme: Advection, keep: &[f32; 4], crossed: f32) {
+        let Self { layout, walls, velocity, scalars, scalars_next, back, forth, obstacles, bricks, .. } =
+            self;
+        bricks.reach(walls, crossed);
         let kind = interpolation(scheme);
         let reach = walls.reach(None);
         let n = layout.dims.nx;
         let inside = [layout.dims.ny as isize, layout.dims.nz as isize].map(|n| [0, n]);
-        let row_of =
-            |at: usize, j: isize, k: isize| Row { origin: [0.0, j as f32, k as f32], back: &back[at..][..n] };
         let correct = scheme == Advection::MacCormack;
         sweep::rows(*layout, scalars_next, inside, |j, k, out| {
-            let at = layout.at(0, j, k);
             let out = &mut out[GHOST..GHOST + n];
-            advect::scalars(kind, row_of(at, j, k), &reach, scalars, out);
-            if !correct {
-                advect::scale_row(keep, SCALAR_LIMIT, out);
-            }
+            bricks.runs(j as usize, k as usize, |range, reached| {
+                let (from, at) = (range.start, layout.at(range.start as isize, j, k));
+                let out = &mut out[range];
+                if !reached {
+                    return out.fill([0.0; 4]);
+                }
+                let row = Row { origin: [from as f32, j as f32, k as f32], back: &back[at..][..out.len()] };
+                advect::scalars(kind, row, &reach, scalars, out);
+                if !correct {
+                    advect::scale_row(keep, SCALAR_LIMIT, out);
+                }
+            });
         });
         let Some(Correction { forward, scalars: once, .. }) = forth.as_deref_mut().filter(|_| correct) else {
             return;
@@ -119,19 +127,27 @@ impl Fields {
         walls.fill_scalars(scalars_next, velocity);
         std::mem::swap(once, scalars_next);
         sweep::rows(*layout, scalars_next, inside, |j, k, out| {
-            let at = layout.at(0, j, k);
             let out = &mut out[GHOST..GHOST + n];
-            advect::correct_scalars(row_of(at, j, k), &forward[at..][..n], &reach, [scalars, once], at, out);
-            advect::scale_row(keep, SCALAR_LIMIT, out);
+            bricks.runs(j as usize, k as usize, |range, reached| {
+                let (from, at) = (range.start, layout.at(range.start as isize, j, k));
+                let out = &mut out[range];
+                if !reached {
+                    return out.fill([0.0; 4]);
+                }
+                let row = Row { origin: [from as f32, j as f32, k as f32], back: &back[at..][..out.len()] };
+                let forward = &forward[at..][..out.len()];
+                advect::correct_scalars(row, forward, &reach, [scalars, once], at, out);
+                advect::scale_row(keep, SCALAR_LIMIT, out);
+            });
         });
     }
 
     /// The conservative scheme: what each cell holds is shared out among the cells that ask for it.
     fn share_scalars(&mut self, keep: &[f32; 4], crossed: f32) {
         let Self { layout, walls, velocity, scalars, scalars_next, back, forth, .. } = self;
-        let Correction { forward, component: asked, scalars: given } =
+        let Correction { forward, component: asked, scalars: given, owners } =
             forth.as_deref_mut().expect("conservative advection looks forward");
-        let pass = conservative::Pass { layout: *layout, walls, back, forward, most: crossed };
+        let pass = conservative::Pass { layout: *layout, walls, owners, back, forward, most: crossed };
         pass.demand(asked);
         pass.offer(asked, scalars, given);
         walls.fill_scalars(given, velocity);

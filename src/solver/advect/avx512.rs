@@ -126,21 +126,22 @@ struct Weights {
 fn window(field: &[[f32; 4]], at: usize, row: usize, plane: usize, weights: &Weights) -> __m128 {
     let before = 1 + row + plane;
     assert!(at >= before && at + 2 * before < field.len(), "a window outside the field");
-    let first = field[at - before..].as_ptr().cast::<f32>();
-    // SAFETY: by the check above, all sixteen lines of four times four values lie in the field.
-    let line = |y: usize, z: usize| unsafe { _mm512_loadu_ps(first.add(4 * (y * row + z * plane))) };
+    let mut next = field[at - before..].as_ptr().cast::<f32>();
     let mut sum = _mm512_setzero_ps();
     let (mut low, mut high) = (_mm512_set1_ps(f32::INFINITY), _mm512_set1_ps(f32::NEG_INFINITY));
     for z in 0..4 {
         let mut slice = _mm512_setzero_ps();
         for y in 0..4 {
-            let line = line(y, z);
+            // SAFETY: by the check above, all sixteen lines of four times four values lie in the field.
+            let line = unsafe { _mm512_loadu_ps(next) };
+            next = next.wrapping_add(4 * row);
             slice = _mm512_fmadd_ps(weights.y[y], line, slice);
             if (1..3).contains(&z) && (1..3).contains(&y) {
                 low = _mm512_min_ps(line, low);
                 high = _mm512_max_ps(line, high);
             }
         }
+        next = next.wrapping_add(4 * (plane - 4 * row));
         sum = _mm512_fmadd_ps(weights.z[z], slice, sum);
     }
     let products = _mm512_mul_ps(weights.x, sum);
@@ -259,16 +260,16 @@ fn scalar_row(row: Row, reach: &Reach, field: &[[f32; 4]], out: &mut [[f32; 4]])
     let back = &row.back[..out.len()];
     for (group, (out, back)) in out.chunks_mut(4).zip(back.chunks(4)).enumerate() {
         let (at, fraction) = lanes.locate(places(&row, group * 4, back));
-        let (mut feet, mut fractions) = ([0u32; 16], [0.0f32; 16]);
-        // SAFETY: sixteen values are there.
+        let (mut feet, mut of_node) = ([0u32; 16], [[0.0f32; 16]; 4]);
+        // SAFETY: sixteen values are there, and again for each node.
         unsafe {
             _mm512_storeu_si512(feet.as_mut_ptr().cast(), at);
-            _mm512_storeu_ps(fractions.as_mut_ptr(), fraction);
+            for (stored, weights) in of_node.iter_mut().zip(catmull_rom(fraction)) {
+                _mm512_storeu_ps(stored.as_mut_ptr(), weights);
+            }
         }
         for (t, out) in out.iter_mut().enumerate() {
-            // SAFETY: four values are there.
-            let fraction = unsafe { _mm_loadu_ps(fractions[4 * t..][..4].as_ptr()) };
-            let weights = even_weights(_mm512_broadcast_f32x4(fraction));
+            let weights = even_weights(&of_node, 4 * t);
             let value = window(field, feet[4 * t] as usize, reach.row, reach.plane, &weights);
             // SAFETY: four values are there.
             unsafe { _mm_storeu_ps(out.as_mut_ptr(), value) };
@@ -279,22 +280,26 @@ fn scalar_row(row: Row, reach: &Reach, field: &[[f32; 4]], out: &mut [[f32; 4]])
 /// Coordinates of the feet of up to four cells, the first at place `from` of the row.
 #[target_feature(enable = "avx512f,avx512vl,avx512dq,avx512bw,avx2,fma,bmi2")]
 fn places(row: &Row, from: usize, back: &[[f32; 4]]) -> __m512 {
-    let mut lanes = [[0.0; 4]; 4];
-    lanes[..back.len()].copy_from_slice(back);
+    // One load: a copy in parts could not be forwarded to it, and the processor would wait.
+    let way = match back.first_chunk::<4>() {
+        Some(four) => load(bytemuck::cast_ref(four)),
+        None => back.iter().rev().fold(_mm512_setzero_ps(), |way, cell| {
+            // SAFETY: four values are there.
+            let cell = unsafe { _mm_loadu_ps(cell.as_ptr()) };
+            let moved = _mm512_shuffle_f32x4::<0b10_01_00_00>(way, way);
+            _mm512_insertf32x4::<0>(moved, cell)
+        }),
+    };
     let [x, y, z] = row.origin;
-    let x = |t: usize| x + (from + t) as f32;
-    let start = [[x(0), y, z, 0.0], [x(1), y, z, 0.0], [x(2), y, z, 0.0], [x(3), y, z, 0.0]];
-    let flat = |four: [[f32; 4]; 4]| load(bytemuck::cast_ref(&four));
-    _mm512_sub_ps(flat(start), flat(lanes))
+    let first = _mm512_broadcast_f32x4(_mm_setr_ps(x + from as f32, y, z, 0.0));
+    let number =
+        _mm512_setr_ps(0.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 2.0, 0.0, 0.0, 0.0, 3.0, 0.0, 0.0, 0.0);
+    _mm512_sub_ps(_mm512_add_ps(first, number), way)
 }
 
-/// Weights of one foot for all four values, from its fraction in each four lanes.
+/// Weights of the foot whose weights for each node begin at lane `first`, for all four values.
 #[target_feature(enable = "avx512f,avx512vl,avx512dq,avx512bw,avx2,fma,bmi2")]
-fn even_weights(fraction: __m512) -> Weights {
-    let w = catmull_rom(fraction);
-    Weights {
-        x: by_line(w.map(|w| _mm512_permute_ps::<0b00_00_00_00>(w))),
-        y: w.map(|w| _mm512_permute_ps::<0b01_01_01_01>(w)),
-        z: w.map(|w| _mm512_permute_ps::<0b10_10_10_10>(w)),
-    }
+fn even_weights(of_node: &[[f32; 16]; 4], first: usize) -> Weights {
+    let along = |axis: usize| [0, 1, 2, 3].map(|n| _mm512_set1_ps(of_node[n][first + axis]));
+    Weights { x: by_line(along(0)), y: along(1), z: along(2) }
 }

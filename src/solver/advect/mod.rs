@@ -204,8 +204,12 @@ fn bounds<const N: usize>(field: &[[f32; N]], at: usize, reach: &Reach) -> ([f32
     (low, high)
 }
 
+/// Densities and temperatures below this are nothing.
+const NOTHING: f32 = 1e-20;
+
 dispatch! {
-    /// Multiplies each value of a row with `keep`, and holds it within ± `limit`.
+    /// Multiplies each value of a row with `keep`, and holds it within ± `limit`. What is too thin for any eye is nothing:
+    /// numbers so small that the processor handles them one by one never come up.
     pub fn scale_row(keep: &[f32; 4], limit: f32, row: &mut [[f32; 4]]) = scale_row_kernel;
 }
 
@@ -213,7 +217,8 @@ dispatch! {
 fn scale_row_kernel<const FMA: bool>(keep: &[f32; 4], limit: f32, row: &mut [[f32; 4]]) {
     for cell in row {
         for c in 0..4 {
-            cell[c] = least(greatest(cell[c] * keep[c], -limit), limit);
+            let value = least(greatest(cell[c] * keep[c], -limit), limit);
+            cell[c] = if value.abs() < NOTHING { 0.0 } else { value };
         }
     }
 }
