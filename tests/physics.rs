@@ -165,12 +165,10 @@ fn leaving_out_what_is_empty_changes_no_bit() {
     for (sides, scheme) in boxes.into_iter().flat_map(|b| SCHEMES.map(|scheme| (b, scheme))) {
         let run = |dense: bool| {
             let source = Source {
-                center: [0.6, 0.2, 0.3],
-                radius: 0.12,
-                rate: [3.0, 0.0, 1.0, 100.0],
                 velocity: None,
                 start: 0.0,
                 stop: f32::INFINITY,
+                ..Source::new(Region::sphere([0.6, 0.2, 0.3], 0.12), [3.0, 0.0, 1.0, 100.0])
             };
             let params = Params { heat_buoyancy: 0.2, ..Params::default() };
             let mut solver =
