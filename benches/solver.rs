@@ -6,21 +6,14 @@ use std::sync::atomic::AtomicBool;
 
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
 use updraft::grid::Dims;
-use updraft::solver::{Advection, Config, Params, Solver, Source, TimeControl};
+use updraft::solver::{Advection, Config, Params, Region, Solver, Source, TimeControl};
 
 /// A unit box of n³ cells with a hot source, some steps after the start.
 fn plume(n: usize, advection: Advection) -> (Solver, f32) {
     let h = 1.0 / n as f32;
     let time = TimeControl { cfl: f32::MAX, max_substeps: 1 };
     let config = Config { advection, time, ..Config::new(Dims::new([n; 3]).unwrap(), h) };
-    let source = Source {
-        center: [0.5, 0.12, 0.5],
-        radius: 0.1,
-        rate: [6.0, 3.0, 1.0, 200.0],
-        velocity: None,
-        start: 0.0,
-        stop: f32::INFINITY,
-    };
+    let source = Source::new(Region::sphere([0.5, 0.12, 0.5], 0.1), [6.0, 3.0, 1.0, 200.0]);
     let mut solver =
         Solver::new(config, Params { heat_buoyancy: 0.1, ..Params::default() }, vec![source]).unwrap();
     let dt = 1.28 * h;

@@ -66,7 +66,7 @@ impl Probe {
             Place::Point(p) => vec![read(None, &|field| field.sample(solver, p))],
             Place::Plane { axis, at } => vec![read(None, &|field| plane_mean(solver, field, axis, at))],
             Place::Solid(solid) => {
-                let force = solver.forces().get(solid).copied().unwrap_or_default();
+                let force = solver.solid_forces().get(solid).copied().unwrap_or_default();
                 vec![Reading { at: None, values: force.map(|f| f as f32).to_vec() }]
             }
             Place::Line { from, to, points } => {

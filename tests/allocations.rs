@@ -7,7 +7,10 @@ use std::alloc::{GlobalAlloc, Layout, System};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use common::{advance, all, config};
-use updraft::solver::{Advection, Config, Integrator, Params, Side, Smoke, Solver, Source};
+use updraft::solver::{
+    ActsOn, Advection, Config, Drive, Force, ForceField, Integrator, Noise, Params, Region, Side, Smoke,
+    Solver, Source,
+};
 
 /// Allocations of this size or more are counted.
 const LARGE: usize = 1024;
@@ -42,13 +45,20 @@ fn a_step_allocates_nothing_after_the_first() {
     let params =
         Params { viscosity: 1e-4, conduction: 1e-4, friction: 0.1, smoke: [smoke; 3], ..Params::default() };
     let source = Source {
-        center: [0.5, 0.2, 0.5],
-        radius: 0.1,
-        rate: [3.0, 2.0, 1.0, 100.0],
         velocity: Some([0.0, 1.0, 0.0]),
-        start: 0.0,
-        stop: f32::INFINITY,
+        noise: Some(Noise { strength: 1.0, scale: 0.1, speed: 2.0, seed: 1 }),
+        ..Source::new(Region::sphere([0.5, 0.2, 0.5], 0.1), [3.0, 2.0, 1.0, 100.0])
     };
+    let center = [0.9, 0.4, 0.4];
+    let pull = Force::new(ForceField::Point { center, radius: 0.4, falloff: 1, strength: 1.0 });
+    let swirl = Force::new(ForceField::Vortex { center, axis: [0.0, 1.0, 0.0], radius: 0.2, strength: 1.0 });
+    let breeze = Force::new(ForceField::Wind([1.0, 0.0, 0.0]));
+    let within = Some(Region::sphere(center, 0.3));
+    let forces = vec![
+        Force { acts_on: ActsOn::Smoke, ..pull },
+        swirl,
+        Force { drive: Drive::Approach { rate: 1.0 }, within, ..breeze },
+    ];
     let schemes = [
         Advection::SemiLagrangian,
         Advection::Monotone,
@@ -62,6 +72,7 @@ fn a_step_allocates_nothing_after_the_first() {
         let config =
             Config { integrator, threads: 2, ..config([96, 40, 36], 0.02, all(Side::Closed), advection) };
         let mut solver = Solver::new(config, params.clone(), vec![source.clone()]).unwrap();
+        solver.set_forces(forces.clone());
         advance(&mut solver, 0.02, 1);
         let before = COUNTED.load(Ordering::Relaxed);
         advance(&mut solver, 0.02, 5);

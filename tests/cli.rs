@@ -99,6 +99,21 @@ fn a_wrong_request_exits_2_and_says_what_to_change() {
         (&["render", "plume", "--threads", "1,2"], "--threads takes one number"),
         (&["check", "plume", "--set", "domain.cells=[1200, 1200, 1200]"], "over the limit"),
         (&["bench", "--cells", "2"], "2 is not in 4..=4096"),
+        (
+            &["check", "text", "--set", "initial.smoke.0.shape.text.string=a\u{2603}"],
+            "the font has no glyph for `\u{2603}` (U+2603)",
+        ),
+        (&["check", "fog", "--set", "source.0.shape.box.center=[0, 99, 0]"], "lies outside the box"),
+        (&["check", "fog", "--set", "force.0.wind.velocty=[1, 0, 0]"], "did you mean `velocity`?"),
+        (
+            &[
+                "check",
+                "plume",
+                "--set",
+                "source=[{ shape = { image = { file = 'no.png', center = [0, 0, 0], width = 1, depth = 1 } } }]",
+            ],
+            "cannot read no.png",
+        ),
     ];
     for (args, wanted) in cases {
         refused(&updraft(dir.path(), args), wanted);
@@ -122,6 +137,8 @@ fn built_in_scenes_are_listed_printed_and_valid_as_files() {
 #[test]
 fn check_says_what_choices_come_to() {
     let dir = folder();
+    let text = stdout(&updraft(dir.path(), &["check", "fog"]));
+    assert!(text.contains("forces     wind"), "{text}");
     let args = ["check", "plume", "--set", "solver.advection=semi-lagrangian", "--set", "domain.walls=open"];
     let text = stdout(&updraft(dir.path(), &[&args[..], &["--threads", "3"]].concat()));
     for wanted in ["96 x 144 x 96 cells", "semi-Lagrangian", "open: x, y, z\n", "MiB", "3 threads"] {

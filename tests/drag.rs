@@ -73,7 +73,7 @@ fn couette_flow_is_a_straight_line_and_pulls_both_plates_alike() {
     }
     // ν U / d on each square metre; the slab is one cell deep.
     let pull = 0.5 * 0.1 / f64::from(high - low) / n as f64;
-    let forces = solver.forces();
+    let forces = solver.solid_forces();
     assert!((forces[0][0] / pull - 1.0).abs() < 0.01, "{forces:?} for {pull}");
     assert!((forces[1][0] / pull + 1.0).abs() < 0.01, "{forces:?} for {pull}");
 }
@@ -96,7 +96,7 @@ fn array(n: usize, c: f32) -> [f32; 2] {
         }
     }
     let mean = sum / (n * n) as f32;
-    let force = solver.forces()[0][1] as f32 * n as f32;
+    let force = solver.solid_forces()[0][1] as f32 * n as f32;
     [1e-3 / mean, force / (1e-3 * (1.0 - c))]
 }
 
@@ -127,7 +127,7 @@ fn air_at_rest_lifts_a_ball_as_archimedes_says() {
     advance(&mut solver, 0.02, 2);
     // The warm air weighs less than none: what displaces it is pushed down.
     let volumes = [4.0 / 3.0 * PI * radius.powi(3), 0.25 * 0.125 / 6.0].map(f64::from);
-    for (force, volume) in solver.forces().iter().zip(volumes) {
+    for (force, volume) in solver.solid_forces().iter().zip(volumes) {
         let want = -f64::from(lift) * volume;
         assert!((force[1] / want - 1.0).abs() < 0.02, "{force:?} for {want}");
         assert!(force[0].abs() + force[2].abs() < 2e-3 * want.abs(), "{force:?}");
@@ -219,7 +219,7 @@ fn threads_change_no_bit_of_a_viscous_flow() {
         solver.fill(|c, p| (p[(c + 1) % 3] * 6.0).sin(), |p| [p[0], p[1], 0.0, 1.0]);
         advance(&mut solver, 0.03, 3);
         let bits: Vec<u32> = solver.velocity().iter().flatten().map(|x| x.to_bits()).collect();
-        (bits, solver.forces())
+        (bits, solver.solid_forces())
     };
     let one = run(1);
     assert!(one.1[0].iter().any(|x| x.abs() > 1e-6), "{:?}", one.1);

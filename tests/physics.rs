@@ -7,8 +7,8 @@ use std::sync::atomic::AtomicBool;
 use common::{advance, all, cell, config, inert, noise};
 use updraft::grid::Dims;
 use updraft::solver::{
-    Advection, Config, Dab, Inflow, Integrator, Params, SCALAR_LIMIT, Shape, Side, Smoke, Solid, Solver,
-    SolverError, Source, TimeControl,
+    Advection, Config, Dab, Inflow, Integrator, Params, Region, SCALAR_LIMIT, Shape, Side, Smoke, Solid,
+    Solver, SolverError, Source, TimeControl,
 };
 
 const SCHEMES: [Advection; 5] = [
@@ -159,14 +159,7 @@ fn conservative_advection_keeps_what_there_is() {
 fn air_that_enters_through_open_sides_gains_no_energy() {
     let mut sides = all(Side::Open);
     sides[1][0] = Side::Closed;
-    let source = Source {
-        center: [0.25, 0.05, 0.26],
-        radius: 0.04,
-        rate: [4.0, 0.0, 0.0, 150.0],
-        velocity: None,
-        start: 0.0,
-        stop: f32::INFINITY,
-    };
+    let source = Source::new(Region::sphere([0.25, 0.05, 0.26], 0.04), [4.0, 0.0, 0.0, 150.0]);
     let params = Params { heat_buoyancy: 0.03, vorticity: 0.0, ..inert() };
     let config = Config {
         integrator: Integrator::Reflection,
@@ -190,12 +183,10 @@ fn leaving_out_what_is_empty_changes_no_bit() {
     for (sides, scheme) in boxes.into_iter().flat_map(|b| SCHEMES.map(|scheme| (b, scheme))) {
         let run = |dense: bool| {
             let source = Source {
-                center: [0.6, 0.2, 0.3],
-                radius: 0.12,
-                rate: [3.0, 0.0, 1.0, 100.0],
                 velocity: None,
                 start: 0.0,
                 stop: f32::INFINITY,
+                ..Source::new(Region::sphere([0.6, 0.2, 0.3], 0.12), [3.0, 0.0, 1.0, 100.0])
             };
             let params = Params { heat_buoyancy: 0.2, ..Params::default() };
             let mut solver =
@@ -284,12 +275,10 @@ fn any_number_of_threads_gives_the_same_bits() {
         let config =
             Config { threads, time: TimeControl::default(), ..config([37, 50, 41], 0.02, sides, scheme) };
         let source = Source {
-            center: [0.37, 0.2, 0.4],
-            radius: 0.12,
-            rate: [3.0, 2.0, 1.0, 300.0],
             velocity: Some([0.2, 1.0, 0.0]),
             start: 0.0,
             stop: f32::INFINITY,
+            ..Source::new(Region::sphere([0.37, 0.2, 0.4], 0.12), [3.0, 2.0, 1.0, 300.0])
         };
         let mut solver = Solver::new(config, Params::default(), vec![source]).unwrap();
         advance(&mut solver, 1.0 / 24.0, 6);
@@ -409,12 +398,10 @@ fn confinement_feeds_swirl_and_scales_with_the_cell() {
 #[test]
 fn sources_give_their_rate_whatever_the_step() {
     let source = Source {
-        center: [0.5, 0.5, 0.5],
-        radius: 0.2,
-        rate: [2.0, 0.0, 1.0, 50.0],
         velocity: None,
         start: 0.1,
         stop: 0.6,
+        ..Source::new(Region::sphere([0.5, 0.5, 0.5], 0.2), [2.0, 0.0, 1.0, 50.0])
     };
     let mass = |steps: usize| {
         let sides = all(Side::Closed);
@@ -436,12 +423,10 @@ fn sources_give_their_rate_whatever_the_step() {
 #[test]
 fn a_driven_source_moves_the_air() {
     let source = Source {
-        center: [0.5, 0.3, 0.5],
-        radius: 0.15,
-        rate: [0.0; 4],
         velocity: Some([0.0, 2.0, 0.0]),
         start: 0.0,
         stop: 10.0,
+        ..Source::new(Region::sphere([0.5, 0.3, 0.5], 0.15), [0.0; 4])
     };
     let sides = all(Side::Open);
     let config = config([24, 24, 24], 1.0 / 24.0, sides, Advection::MacCormack);

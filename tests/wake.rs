@@ -22,7 +22,7 @@ fn run(name: &str, overrides: &[&str], time: f64) -> Wake {
     let mut history = vec![];
     while solver.stats().time < time {
         solver.step(dt, &AtomicBool::new(false)).unwrap();
-        let [fx, fy, _] = solver.forces()[0];
+        let [fx, fy, _] = solver.solid_forces()[0];
         history.push([solver.stats().time, per_force * fx, per_force * fy]);
     }
     let last: Vec<[f64; 3]> = history.into_iter().filter(|row| row[0] > 0.6 * time).collect();

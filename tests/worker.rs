@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use half::f16;
 use updraft::grid::Dims;
 use updraft::snapshot::Snapshot;
-use updraft::solver::{Dab, Params, SolverError, Source};
+use updraft::solver::{Dab, Force, ForceField, Params, Region, SolverError, Source};
 use updraft::worker::{Command, Simulation, State, Worker};
 
 const DT: f32 = 0.01;
@@ -37,6 +37,10 @@ impl Simulation for Counter {
 
     fn set_sources(&mut self, sources: Vec<Source>) {
         self.sources = sources.len();
+    }
+
+    fn set_forces(&mut self, forces: Vec<Force>) {
+        self.sources += 100 * forces.len();
     }
 
     fn dab(&mut self, _: &Dab) {
@@ -116,6 +120,15 @@ fn cell(worker: &Worker) -> [f32; 4] {
 
 fn dab() -> Command {
     Command::Dab(Dab { center: [0.5; 3], radius: 0.1, add: [1.0, 0.0, 0.0, 0.0], push: [0.0; 3] })
+}
+
+#[test]
+fn sources_and_forces_reach_the_simulation() {
+    let mut rig = Rig::new(Counter::default());
+    let source = Source::new(Region::sphere([0.5; 3], 0.1), [1.0; 4]);
+    let force = Force::new(ForceField::Wind([1.0, 0.0, 0.0]));
+    rig.send([Command::SetSources(vec![source]), Command::SetForces(vec![force; 2]), Command::Step]);
+    rig.until("a source and two forces", |w| cell(w)[3] == 201.0);
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use super::{CliError, Common, machine, say};
 use crate::scene::{Scene, memory};
-use crate::solver::{Advection, Integrator, Projection, Side};
+use crate::solver::{Advection, Force, ForceField, Integrator, Projection, Side};
 
 /// Check a scene.
 #[derive(Debug, clap::Args)]
@@ -19,7 +19,7 @@ pub fn run(args: &CheckArgs, common: &Common) -> Result<(), CliError> {
     say(&lines.concat())
 }
 
-fn lines(scene: &Scene) -> [(&'static str, String); 9] {
+fn lines(scene: &Scene) -> [(&'static str, String); 10] {
     [
         ("scene", format!("{}: valid", scene.name)),
         ("box", box_of(scene)),
@@ -28,6 +28,7 @@ fn lines(scene: &Scene) -> [(&'static str, String); 9] {
         ("advection", advection(scene)),
         ("projection", projection(scene)),
         ("sources", sources(scene)),
+        ("forces", forces(scene)),
         ("picture", format!("{}x{} pixels", scene.size[0], scene.size[1])),
         ("cost", cost(scene)),
     ]
@@ -120,9 +121,22 @@ fn projection(scene: &Scene) -> String {
 }
 
 fn sources(scene: &Scene) -> String {
-    match scene.sources.len() {
-        0 => "none: nothing will happen until something is painted".into(),
-        n => n.to_string(),
+    match (scene.sources.len(), scene.fills.len()) {
+        (0, 0) => "none: nothing will happen until something is painted".into(),
+        (n, 0) => n.to_string(),
+        (n, fills) => format!("{n}, and {fills} filled at the start"),
+    }
+}
+
+fn forces(scene: &Scene) -> String {
+    let kind = |force: &Force| match force.field {
+        ForceField::Wind(_) => "wind",
+        ForceField::Point { .. } => "point",
+        ForceField::Vortex { .. } => "vortex",
+    };
+    match scene.forces.as_slice() {
+        [] => "none".into(),
+        forces => forces.iter().map(kind).collect::<Vec<_>>().join(", "),
     }
 }
 

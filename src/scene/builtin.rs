@@ -9,7 +9,18 @@ macro_rules! scenes {
     };
 }
 
-scenes!("plume", "colors", "wind-tunnel", "convection", "shear", "rings", "taylor-green", "cavity");
+scenes!(
+    "plume",
+    "colors",
+    "text",
+    "fog",
+    "wind-tunnel",
+    "convection",
+    "shear",
+    "rings",
+    "taylor-green",
+    "cavity"
+);
 
 /// The text of the built-in scene `name`.
 pub fn text(name: &str) -> Option<&'static str> {

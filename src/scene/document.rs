@@ -9,9 +9,11 @@ use serde::de::value::{MapAccessDeserializer, StrDeserializer};
 use serde::de::{Deserializer, IntoDeserializer, MapAccess, Visitor};
 use toml::Spanned;
 
+use super::forces::Force;
+use super::sources::{Fill, Source};
 use super::value::{
-    AboveZero, Angle, Any, Color, Cosine, Courant, Disc, FromZero, Half, Instant, List, Number, Sampling,
-    Share, Stops, Tolerance, Whole,
+    AboveZero, Angle, Any, Color, Cosine, Courant, Disc, FromZero, Half, List, Number, Sampling, Share,
+    Stops, Tolerance, Whole,
 };
 use crate::field::Field;
 
@@ -30,6 +32,7 @@ pub struct Document {
     pub fluid: Fluid,
     pub smoke: Smokes,
     pub source: Option<Vec<Source>>,
+    pub force: Vec<Spanned<Force>>,
     pub solid: Vec<Solid>,
     pub solver: SolverTable,
     pub initial: Initial,
@@ -81,38 +84,6 @@ pub struct Smoke {
     pub dissipation: Option<Number<Any>>,
     pub diffusion: Option<Number<FromZero>>,
     pub color: Option<Albedo>,
-}
-
-#[derive(Default, Deserialize)]
-#[serde(deny_unknown_fields, default)]
-pub struct Source {
-    pub shape: Option<Spanned<Shape>>,
-    pub emit: Option<Emit>,
-    pub velocity: Option<Vector>,
-    pub start: Option<Number<FromZero>>,
-    pub stop: Option<Spanned<Number<Instant>>>,
-}
-
-#[derive(Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Shape {
-    Sphere(Sphere),
-}
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Sphere {
-    pub center: Spanned<Vector>,
-    pub radius: Spanned<Number<AboveZero>>,
-}
-
-#[derive(Default, Deserialize)]
-#[serde(deny_unknown_fields, default)]
-pub struct Emit {
-    pub red: Option<Number<Any>>,
-    pub green: Option<Number<Any>>,
-    pub blue: Option<Number<Any>>,
-    pub heat: Option<Number<Any>>,
 }
 
 #[derive(Deserialize)]
@@ -190,6 +161,7 @@ pub struct Initial {
     pub blue: Option<Spanned<Expression>>,
     #[serde(rename = "let")]
     pub definitions: BTreeMap<Spanned<String>, Spanned<Expression>>,
+    pub smoke: Vec<Fill>,
 }
 
 /// The text of a formula in x, y, z, or a plain number.

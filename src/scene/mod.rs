@@ -4,17 +4,20 @@ use std::path::Path;
 
 use crate::look::{Camera, Look};
 use crate::probe::Probe;
-use crate::solver::{Config, Params, Solid, Solver, SolverError, Source};
+use crate::solver::{Config, Fill, Force, Params, Solid, Solver, SolverError, Source};
 
 pub mod builtin;
 mod document;
 mod error;
+mod forces;
 mod formula;
 mod initial;
 pub mod memory;
 mod probes;
 mod resolve;
+mod shapes;
 mod solids;
+mod sources;
 mod text;
 mod value;
 
@@ -33,6 +36,8 @@ pub struct Scene {
     pub params: Params,
     /// What gives off smoke and heat.
     pub sources: Vec<Source>,
+    /// Wind and the like.
+    pub forces: Vec<Force>,
     /// Bodies in the flow.
     pub solids: Vec<Solid>,
     /// How time is cut into frames.
@@ -45,6 +50,8 @@ pub struct Scene {
     pub size: [u32; 2],
     /// The fields at the start, if the box does not start empty and at rest.
     pub initial: Initial,
+    /// What is filled with smoke at the start, over the fields of `initial`.
+    pub fills: Vec<Fill>,
     /// What is measured while the scene runs.
     pub probes: Vec<Probe>,
 }
@@ -119,6 +126,10 @@ impl Scene {
         if !self.initial.is_empty() {
             initial::fill(&mut solver, &self.initial).map_err(SolverError::Invalid)?;
         }
+        if !self.fills.is_empty() {
+            solver.fill_regions(&self.fills);
+        }
+        solver.set_forces(self.forces.clone());
         Ok(solver)
     }
 }

@@ -8,14 +8,15 @@ use toml::Spanned;
 use super::document::{self, Document, Vector};
 use super::error::Problem;
 use super::memory;
+use super::shapes::Place;
 use super::text::Text;
 use super::value::{Number, Whole};
-use super::{Scene, Time, initial, probes, solids};
+use super::{Scene, Time, forces, initial, probes, solids, sources};
 use crate::grid::Dims;
 use crate::look::{Camera, Look, Scattering};
 use crate::solver::{
-    Advection, Ambient, Config, Inflow, Integrator, Params, Projection, Side, Smoke, Source, TOLERANCE,
-    TimeControl, TraceOrder,
+    Advection, Ambient, Config, Inflow, Integrator, Params, Projection, Side, Smoke, TOLERANCE, TimeControl,
+    TraceOrder,
 };
 
 type Result<T> = std::result::Result<T, Box<Problem>>;
@@ -35,19 +36,21 @@ const FOV: f32 = 34.0;
 pub fn scene(name: String, text: &Text, folder: &Path) -> Result<Scene> {
     let doc = text.read()?;
     let config = config(&doc, text)?;
-    let (dims, h) = (config.dims, config.h);
-    let extent = dims.array().map(|n| n as f32 * h);
+    let extent = config.dims.array().map(|n| n as f32 * config.h);
+    let place = Place { text, folder, config: &config };
     let size = doc.render.size.map_or(SIZE, |size| size.0.map(|n| n.get() as u32));
     let solids = solids::resolve(&doc, text, folder, extent, config.projection)?;
     Ok(Scene {
         name,
         params: params(&doc.fluid, &doc.smoke),
-        sources: sources(&doc, text, dims, h)?,
+        sources: sources::resolve(doc.source.as_deref(), place)?,
+        forces: forces::resolve(&doc.force, place)?,
+        fills: sources::fills(&doc.initial.smoke, place)?,
         time: time(&doc.time, text)?,
         look: look(&doc, text)?,
         camera: camera(&doc.render.camera, text, extent, size)?,
         size,
-        initial: initial::resolve(&doc.initial, text, folder, dims, h)?,
+        initial: initial::resolve(&doc.initial, text, folder, config.dims, config.h)?,
         probes: probes::resolve(&doc.probe, text, extent, solids.len())?,
         solids,
         config,
@@ -252,85 +255,6 @@ fn set_smoke(smoke: &mut Smoke, read: &document::Smoke) {
     set(&mut smoke.buoyancy, read.buoyancy);
     set(&mut smoke.dissipation, read.dissipation);
     set(&mut smoke.diffusion, read.diffusion);
-}
-
-/// The sources of the file, or the one of the empty file: a hot ball near the floor.
-fn sources(doc: &Document, text: &Text, dims: Dims, h: f32) -> Result<Vec<Source>> {
-    match &doc.source {
-        None => Ok(vec![default_source(dims, h)]),
-        Some(list) => list.iter().map(|read| source(read, text, dims, h)).collect(),
-    }
-}
-
-fn default_source(dims: Dims, h: f32) -> Source {
-    let [width, height, depth] = dims.array().map(|n| n as f32 * h);
-    let radius = (0.1 * width.min(depth)).max(h);
-    Source {
-        center: [0.5 * width, (1.5 * radius).min(0.5 * height), 0.5 * depth],
-        radius,
-        rate: [4.0, 0.0, 0.0, 60.0],
-        velocity: None,
-        start: 0.0,
-        stop: f32::INFINITY,
-    }
-}
-
-fn source(read: &document::Source, text: &Text, dims: Dims, h: f32) -> Result<Source> {
-    let mut source = default_source(dims, h);
-    if let Some(shape) = &read.shape {
-        let document::Shape::Sphere(sphere) = shape.get_ref();
-        (source.center, source.radius) = (sphere.center.get_ref().get(), sphere.radius.get_ref().get());
-        check_place(&source, dims, h).map_err(|(part, message)| {
-            let (key, span) = match part {
-                Part::Center => ("center", sphere.center.span()),
-                Part::Radius => ("radius", sphere.radius.span()),
-            };
-            text.problem(span, format!("source.shape.sphere.{key}: {message}"))
-        })?;
-    }
-    if let Some(emit) = &read.emit {
-        source.rate = [emit.red, emit.green, emit.blue, emit.heat].map(|rate| rate.map_or(0.0, Number::get));
-    }
-    source.velocity = read.velocity.map(Vector::get);
-    set(&mut source.start, read.start);
-    set(&mut source.stop, read.stop.as_ref().map(|stop| *stop.get_ref()));
-    match &read.stop {
-        Some(stop) if source.stop < source.start => {
-            let message = format!("source.stop: {} s is before the start at {} s", source.stop, source.start);
-            Err(text.problem(stop.span(), message))
-        }
-        _ => Ok(source),
-    }
-}
-
-/// Which key of a sphere is to blame.
-enum Part {
-    Center,
-    Radius,
-}
-
-/// A source must have a cell to work on.
-fn check_place(source: &Source, dims: Dims, h: f32) -> std::result::Result<(), (Part, String)> {
-    let extent = dims.array().map(|n| n as f32 * h);
-    let nearest = |axis: usize, to: f32| {
-        let cell = (to / h).floor().clamp(0.0, dims.array()[axis] as f32 - 1.0);
-        (cell + 0.5) * h
-    };
-    let distance =
-        |point: [f32; 3]| (0..3).map(|a| (point[a] - source.center[a]).powi(2)).sum::<f32>().sqrt();
-    let inside: [f32; 3] = std::array::from_fn(|a| source.center[a].clamp(0.0, extent[a]));
-    if distance(inside) >= source.radius {
-        let message = format!(
-            "the sphere lies outside the box, which spans [0, 0, 0] to {extent:?} metres; move it in"
-        );
-        return Err((Part::Center, message));
-    }
-    let cell: [f32; 3] = std::array::from_fn(|a| nearest(a, source.center[a]));
-    if distance(cell) >= source.radius {
-        let message = format!("the sphere holds no cell centre; make it larger than {} m", distance(cell));
-        return Err((Part::Radius, message));
-    }
-    Ok(())
 }
 
 fn look(doc: &Document, text: &Text) -> Result<Look> {

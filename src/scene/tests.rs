@@ -46,6 +46,7 @@ fn documented_options_act() {
     assert_eq!(scene.config.time.max_substeps, 1);
     assert_eq!(scene.sources[0].velocity, Some([0.0, 0.4, 0.0]));
     assert_eq!(scene.camera.position, [1.5, 1.0, 3.0]);
+    assert_eq!((scene.sources.len(), scene.forces.len(), scene.fills.len()), (4, 3, 1));
     assert_eq!(scene.probes.len(), 4);
     assert_eq!(scene.probes[3].place, crate::probe::Place::Solid(0));
     assert_eq!(scene.probes[2].place, crate::probe::Place::Plane { axis: 1, at: 1.44 });
@@ -74,10 +75,28 @@ fn every_key_is_documented() {
         "domain.walls",
         "source.0",
         "source.0.emit",
+        "source.0.noise",
+        "source.0.shape.sphere",
+        "source.0.shape.box",
+        "source.0.shape.disc",
+        "source.0.shape.mesh",
+        "source.0.shape.text",
+        "source.0.shape.image",
+        "force.0",
+        "force.0.wind",
+        "force.0.point",
+        "force.0.vortex",
+        "initial",
+        "initial.smoke.0",
     ];
     for table in tables {
         let dot = if table.is_empty() { "" } else { "." };
-        let message = load_error("source = [{}]", &[&format!("{table}{dot}\"?\"=1")]);
+        // A fill lacks its shape: only where it is asked about does the strange key come first.
+        let scene = match table {
+            "initial.smoke.0" => "initial = { smoke = [{}] }",
+            _ => "source = [{}]\nforce = [{}]",
+        };
+        let message = load_error(scene, &[&format!("{table}{dot}\"?\"=1")]);
         let known = message.split("known here: ").nth(1).unwrap_or_else(|| panic!("{table}: {message}"));
         for known in known.split(", ") {
             let written =
@@ -126,6 +145,12 @@ fn every_number_acts() {
         "source.0.start=1",
         "source.0.stop=2",
         "source.0.shape.sphere={ center=[0.3, 0.3, 0.3], radius=0.1 }",
+        "source.0.shape.box={ center=[0.3, 0.3, 0.3], size=[0.1, 0.1, 0.1] }",
+        "source.0.shape.disc={ center=[0.3, 0.3, 0.3], radius=0.1 }",
+        "source.0.shape.text={ string='a', center=[0.3, 0.3, 0.3], height=0.1, depth=0.1 }",
+        "source.0.noise={ scale=0.1 }",
+        "force=[{ wind = { acceleration = [1, 0, 0] } }]",
+        "initial.smoke=[{ shape = { sphere = { center=[0.3, 0.3, 0.3], radius=0.1 } }, red = 1 }]",
         "solver.advection=semi-lagrangian",
         "solver.threads=1",
         "solver.flow=frozen",
@@ -197,10 +222,10 @@ fn what_cannot_be_simulated_is_refused_where_it_stands() {
         ),
         (
             "[[source]]\nshape = { sphere = { center = [0.5, 0.5, 0.5], radius = 0.002 } }",
-            "holds no cell centre",
+            "s.toml:2:31: source.shape.sphere.center: the shape covers only 0.0",
         ),
         ("[[source]]\nshape = { sphere = { center = [0.5, 0.5, 0.5] } }", "missing field `radius`"),
-        ("[[source]]\nshape = { ball = {} }", "unknown value `ball`; known here: sphere"),
+        ("[[source]]\nshape = { ball = {} }", "unknown value `ball`; known here: sphere, box, disc"),
         ("[[source]]\nstart = 2\nstop = 1", "s.toml:3:8: source.stop: 1 s is before the start"),
         ("[render]\ncamera = { fov = 0 }", "render.camera.fov: 0 is not an angle"),
         ("[render]\ncamera = { position = [1, 1, 1], target = [1, 1, 1] }", "are both"),
@@ -461,11 +486,8 @@ fn the_merged_text_is_the_scene_with_its_overrides() {
 #[test]
 fn a_missing_scene_says_what_there_is() {
     let message = Scene::load("plum", &[]).unwrap_err().to_string();
-    assert!(
-        message.contains("built-in scenes are plume, colors, ")
-            && message.ends_with("; did you mean `plume`?"),
-        "{message}"
-    );
+    let known = format!("built-in scenes are {}; did you mean `plume`?", builtin::NAMES.join(", "));
+    assert!(message.contains(&known), "{message}");
 }
 
 #[test]
@@ -504,4 +526,163 @@ fn solids_are_read() {
     assert_eq!((drum.scale, drum.keyframes.len()), (2.0, 2));
     assert!(scene.memory() > with("", &[]).memory(), "multigrid takes memory");
     assert_eq!(scene.solver().unwrap().poses().len(), 2);
+}
+
+#[test]
+fn sources_forces_and_fills_are_read() {
+    use crate::solver::{ActsOn, Drive, ForceField, Form, Noise, Region, Shape, Solid};
+    let scene = with(
+        "[[source]]\nshape = { box = { center = [0.3, 0.3, 0.3], size = [0.1, 0.2, 0.3], rotation = [0, 90, 0] } }\n\
+         noise = { scale = 0.1, strength = 0.5, speed = 3, seed = 7 }\n\
+         [[force]]\nwind = { velocity = [1, 0, 0] }\nstart = 1\n\
+         [[force]]\npoint = { center = [0.4, 0.4, 0.4], radius = 0.2, acceleration = -3, falloff = 2 }\n\
+         [[force]]\nvortex = { center = [0, 0, 0], axis = [0, 0, 4], radius = 0.2, acceleration = 3 }\n\
+         acts_on = 'smoke'\nwithin = { sphere = { center = [0.5, 0.5, 0.5], radius = 0.3 } }\n\
+         [[initial.smoke]]\nshape = { disc = { center = [0.4, 0.4, 0.4], radius = 0.2 } }\nblue = 2\n",
+        &[],
+    );
+    let [source] = scene.sources.as_slice() else { panic!() };
+    assert_eq!(source.region.form, Form::Body(Shape::Box { size: [0.1, 0.2, 0.3] }));
+    assert_eq!(source.region.rotation, Solid::turn([0.0, 90.0, 0.0]));
+    assert_eq!(source.noise, Some(Noise { strength: 0.5, scale: 0.1, speed: 3.0, seed: 7 }));
+    let [wind, point, vortex] = scene.forces.as_slice() else { panic!() };
+    assert_eq!(
+        (&wind.field, wind.drive),
+        (&ForceField::Wind([1.0, 0.0, 0.0]), Drive::Approach { rate: 1.0 })
+    );
+    assert_eq!((wind.acts_on, wind.start, wind.stop), (ActsOn::Air, 1.0, f32::INFINITY));
+    let field = ForceField::Point { center: [0.4; 3], radius: 0.2, falloff: 2, strength: -3.0 };
+    assert_eq!((&point.field, point.acts_on), (&field, ActsOn::Smoke));
+    let field = ForceField::Vortex { center: [0.0; 3], axis: [0.0, 0.0, 1.0], radius: 0.2, strength: 3.0 };
+    assert_eq!((&vortex.field, vortex.drive, vortex.acts_on), (&field, Drive::Accelerate, ActsOn::Smoke));
+    assert_eq!(vortex.within, Some(Region::sphere([0.5; 3], 0.3)));
+    assert_eq!(scene.fills[0].scalars, [None, None, Some(2.0), None]);
+    assert_eq!(scene.fills[0].region, Region::disc([0.4; 3], 0.2, [0.0, 1.0, 0.0], 0.01));
+    let solver = scene.solver().unwrap();
+    assert_eq!(solver.forces(), scene.forces);
+    let volume = std::f64::consts::PI * 0.04 * 0.01;
+    assert!((solver.stats().mass[2] / (2.0 * volume) - 1.0).abs() < 0.02, "{:?}", solver.stats().mass);
+}
+
+/// Meshes, pictures and fonts lie beside the scene file.
+#[test]
+fn shapes_are_read_from_files_beside_the_scene() {
+    let dir = tempfile::tempdir().unwrap();
+    let file = std::fs::File::create(dir.path().join("flag.png")).unwrap();
+    let mut encoder = png::Encoder::new(file, 2, 1);
+    encoder.set_color(png::ColorType::Rgb);
+    encoder.write_header().unwrap().write_image_data(&[255, 0, 0, 0, 0, 255]).unwrap();
+    let corner = "v 0 0 0\nv 0.3 0 0\nv 0 0.3 0\nv 0 0 0.3\nf 1 3 2\nf 1 2 4\nf 1 4 3\nf 2 3 4\n";
+    std::fs::write(dir.path().join("corner.obj"), corner).unwrap();
+    let text = "[[initial.smoke]]\nshape = { image = { file = 'flag.png', center = [0.48, 0.5, 0.48], width = 0.4, depth = 0.1 } }\n\
+                red = 1\nblue = 2\n\
+                [[initial.smoke]]\nshape = { mesh = { file = 'corner.obj', position = [0.1, 1.0, 0.1], scale = 2 } }\ngreen = 1\n";
+    let path = dir.path().join("s.toml");
+    std::fs::write(&path, text).unwrap();
+    let solver = Scene::load(&path.display().to_string(), &[]).unwrap().solver().unwrap();
+    let [red, green, blue] = solver.stats().mass;
+    for (got, expected) in
+        [(red, 0.2 * 0.2 * 0.1), (blue, 2.0 * 0.2 * 0.2 * 0.1), (green, 0.6f64.powi(3) / 6.0)]
+    {
+        assert!((got / expected - 1.0).abs() < 0.05, "{got} for {expected}");
+    }
+    // Red to the left, blue to the right.
+    let at = |x: f32| solver.scalars()[solver.layout().at((x / 0.01) as isize, 50, 48)];
+    assert!((at(0.34)[0] - 1.0).abs() < 1e-3 && at(0.34)[2] < 1e-3, "{:?}", at(0.34));
+    assert!((at(0.62)[2] - 2.0).abs() < 1e-3 && at(0.62)[0] < 1e-3, "{:?}", at(0.62));
+}
+
+#[test]
+fn impossible_shapes_and_forces_are_refused_where_they_stand() {
+    let source = |shape: &str| format!("[[source]]\nshape = {shape}\n");
+    let force = |force: &str| format!("[[force]]\n{force}\n");
+    let cases = [
+        (
+            source("{ box = { center = [9, 0, 0], size = [1, 1, 1] } }"),
+            "s.toml:2:28: source.shape.box.center: the shape lies outside the box",
+        ),
+        (
+            source("{ disc = { center = [0, -1, 0], radius = 1 } }"),
+            "source.shape.disc.center: the shape lies outside",
+        ),
+        (
+            source("{ disc = { center = [0.4, 0.4, 0.4], radius = 1, axis = [0, 0, 0] } }"),
+            "source.shape.disc.axis: [0, 0, 0] points nowhere",
+        ),
+        (
+            source("{ mesh = { file = 'gone.obj', position = [0, 0, 0] } }"),
+            "s.toml:2:27: source.shape.mesh.file: cannot read the mesh gone.obj",
+        ),
+        (
+            source("{ image = { file = 'gone.png', center = [0, 0, 0], width = 1, depth = 1 } }"),
+            "s.toml:2:28: source.shape.image.file: cannot read gone.png",
+        ),
+        (
+            source("{ image = { file = 'Cargo.toml', center = [0, 0, 0], width = 1, depth = 1 } }"),
+            "source.shape.image.file: cannot read Cargo.toml: ",
+        ),
+        (
+            source("{ text = { string = 'a☃', center = [0.4, 0.4, 0.4], height = 0.1, depth = 0.1 } }"),
+            "s.toml:2:29: source.shape.text.string: the font has no glyph for `☃` (U+2603)",
+        ),
+        (
+            source("{ text = { string = ' ', center = [0.4, 0.4, 0.4], height = 0.1, depth = 0.1 } }"),
+            "there is nothing to see in it",
+        ),
+        (
+            source("{ text = { string = 'a', center = [7, 0.4, 0.4], height = 0.1, depth = 0.1 } }"),
+            "source.shape.text.center: the shape lies outside the box",
+        ),
+        (
+            source(
+                "{ text = { string = 'a', center = [0.4, 0.4, 0.4], height = 0.1, depth = 0.1, font = 'gone.ttf' } }",
+            ),
+            "source.shape.text.font: cannot read gone.ttf",
+        ),
+        (
+            source(
+                "{ text = { string = 'a', center = [0.4, 0.4, 0.4], height = 0.1, depth = 0.1, font = 'Cargo.toml' } }",
+            ),
+            "source.shape.text.font: the font cannot be used",
+        ),
+        (source("{ box = { center = [0.4, 0.4, 0.4] } }"), "missing field `size`"),
+        ("[[source]]\nnoise = { strength = 0.5 }\n".into(), "missing field `scale`"),
+        (
+            "[[source]]\nnoise = { scale = 1, strength = 2 }\n".into(),
+            "source.0.noise.strength: 2 is not a number from 0 to 1",
+        ),
+        (force("start = 1"), "force: it is one of wind = { … }, point = { … } and vortex = { … }"),
+        (force("wind = {}"), "s.toml:2:8: force.wind: give it an acceleration, or a velocity and a rate"),
+        (force("wind = { acceleration = [1, 0, 0], rate = 2 }"), "a rate belongs to a velocity"),
+        (
+            force("vortex = { center = [0, 0, 0], radius = 1, speed = 1, acceleration = 1 }"),
+            "force.vortex: give it an acceleration, or a speed and a rate",
+        ),
+        (force("vortex = { center = [0, 0, 0], radius = 1, speed = 1, axis = [0, 0, 0] }"), "points nowhere"),
+        (
+            force("point = { center = [9, 9, 9], radius = 1, acceleration = 1 }"),
+            "force.point.center: its reach lies outside the box",
+        ),
+        (
+            force("wind = { velocity = [1, 0, 0] }\nstart = 2\nstop = 1"),
+            "force.stop: 1 s is before the start",
+        ),
+        (
+            force(
+                "wind = { velocity = [1, 0, 0] }\nwithin = { sphere = { center = [9, 9, 9], radius = 1 } }",
+            ),
+            "force.within.sphere.center: the shape lies outside",
+        ),
+        (force("wnd = { velocity = [1, 0, 0] }"), "unknown key `wnd`; did you mean `wind`?"),
+        (
+            "[[initial.smoke]]\nshape = { sphere = { center = [0.4, 0.4, 0.4], radius = 0.1 } }\n".into(),
+            "initial.smoke: nothing to fill it with",
+        ),
+        ("[[initial.smoke]]\nred = 1\n".into(), "missing field `shape`"),
+    ];
+    for (text, wanted) in cases {
+        let message = error(&text);
+        assert!(message.contains(wanted), "{text:?}\n gave {message}\n not {wanted}");
+        assert!(!message.contains('\n'), "{message:?} is more than one line");
+    }
 }

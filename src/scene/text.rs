@@ -5,6 +5,7 @@
 //! lie past the end of the file and of the overrides before it: a span alone tells whose it is.
 
 use std::ops::Range;
+use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
 use toml::Spanned;
@@ -54,6 +55,14 @@ impl Text {
     /// Whether `span` lies in an override.
     pub fn is_override(&self, span: &Range<usize>) -> bool {
         self.parts.len() > 1 && span.start >= self.base(1)
+    }
+
+    /// The path of a file that the scene names: relative to `folder`, in an override to where the command runs.
+    pub fn file(&self, name: &Spanned<String>, folder: &Path) -> PathBuf {
+        match self.is_override(&name.span()) {
+            true => PathBuf::from(name.get_ref()),
+            false => folder.join(name.get_ref()),
+        }
     }
 
     /// The whole scene as one text: the file as it is, or rewritten with the overrides in it.

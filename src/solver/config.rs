@@ -159,23 +159,6 @@ impl Default for Params {
     }
 }
 
-/// A ball that gives off smoke and heat.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Source {
-    /// Middle of the ball \[m\].
-    pub center: [f32; 3],
-    /// Its radius \[m\].
-    pub radius: f32,
-    /// Rates of red, green, blue \[1/s\] and temperature \[K/s\].
-    pub rate: [f32; 4],
-    /// Velocity the air inside takes on \[m/s\], if any.
-    pub velocity: Option<[f32; 3]>,
-    /// First instant at which it works \[s\].
-    pub start: f32,
-    /// Last instant at which it works \[s\]; infinite for ever.
-    pub stop: f32,
-}
-
 /// One dab of the 3D cursor: added at once, at whatever time the solver stands.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Dab {

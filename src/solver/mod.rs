@@ -9,6 +9,7 @@ mod bricks;
 mod config;
 mod conservative;
 mod diffuse;
+mod external;
 mod fields;
 mod forces;
 mod measure;
@@ -25,9 +26,11 @@ mod trace;
 mod transport;
 
 pub use config::{
-    Advection, Ambient, Config, Dab, Inflow, Integrator, Params, Projection, Side, Sides, Smoke, Source,
-    TOLERANCE, TimeControl, TraceOrder,
+    Advection, Ambient, Config, Dab, Inflow, Integrator, Params, Projection, Side, Sides, Smoke, TOLERANCE,
+    TimeControl, TraceOrder,
 };
+pub use external::{ActsOn, Drive, Force, ForceField};
 pub use solids::{Mesh, MeshError, Shape, Slip, Solid, SolidPose};
+pub use sources::{Card, CardError, Fill, Form, Noise, Region, Source};
 pub use stats::{Stage, StepStats};
 pub use step::{SCALAR_LIMIT, SPEED_LIMIT, Solver, SolverError};

@@ -9,12 +9,12 @@ use half::slice::HalfFloatSliceExt;
 use rayon::prelude::*;
 use thiserror::Error;
 
+use super::external::{External, Force};
 use super::fields::{Correction, Fields};
 use super::project::Projector;
+use super::sources::{self, Fill, Grid, Source, Sources};
 use super::substep::Substep;
-use super::{
-    Config, Dab, Params, Projection, Side, Solid, SolidPose, Source, Stage, StepStats, measure, sources,
-};
+use super::{Config, Dab, Params, Projection, Side, Solid, SolidPose, Stage, StepStats, measure};
 use crate::grid::{Dims, Faces, Layout};
 
 /// No density or temperature may pass this, so that a negative dissipation cannot overflow a half float.
@@ -41,7 +41,8 @@ pub enum SolverError {
 pub struct Solver {
     config: Config,
     params: Params,
-    sources: Vec<Source>,
+    sources: Sources,
+    external: External,
     pool: Arc<rayon::ThreadPool>,
     fields: Fields,
     stats: StepStats,
@@ -70,7 +71,10 @@ impl Solver {
             .build()
             .map_err(|e| SolverError::Invalid(format!("cannot start the solver's threads: {e}")))?;
         let fields = Fields::new(&config, pool.current_num_threads());
-        Ok(Self { config, params, sources, pool: Arc::new(pool), fields, stats: StepStats::default() })
+        let grid = Grid::new(&config);
+        let sources = pool.install(|| Sources::new(grid, sources));
+        let (pool, stats) = (Arc::new(pool), StepStats::default());
+        Ok(Self { config, params, sources, external: External::new(grid), pool, fields, stats })
     }
 
     /// Bytes a solver of `config` takes while it runs, with or without solids; scratch of the threads apart.
@@ -105,12 +109,24 @@ impl Solver {
 
     /// The sources.
     pub fn sources(&self) -> &[Source] {
-        &self.sources
+        self.sources.list()
     }
 
     /// Changes the sources from the next step on.
     pub fn set_sources(&mut self, sources: Vec<Source>) {
-        self.sources = sources;
+        let Self { sources: old, pool, .. } = self;
+        pool.install(|| old.set(sources));
+    }
+
+    /// The external forces.
+    pub fn forces(&self) -> &[Force] {
+        self.external.list()
+    }
+
+    /// Changes the external forces from the next step on.
+    pub fn set_forces(&mut self, forces: Vec<Force>) {
+        let Self { external, pool, .. } = self;
+        pool.install(|| external.set(forces));
     }
 
     /// Numbers of the last step.
@@ -148,6 +164,23 @@ impl Solver {
         self.measure();
     }
 
+    /// Fills regions with smoke, heat and motion, now; no time passes. Later ones go over earlier ones.
+    pub fn fill_regions(&mut self, fills: &[Fill]) {
+        let (fields, pool, grid) = (&mut self.fields, self.pool.clone(), Grid::new(&self.config));
+        pool.install(|| {
+            fields.bricks.forget();
+            for fill in fills {
+                sources::fill(&grid, fill, SCALAR_LIMIT, &mut fields.scalars, &mut fields.velocity);
+            }
+            fields.empty_solids();
+            fields.fill_scalars();
+        });
+        if fills.iter().any(|fill| fill.velocity.is_some()) {
+            self.settle();
+        }
+        self.measure();
+    }
+
     /// The solids.
     pub fn solids(&self) -> &[Solid] {
         self.fields.obstacles.as_ref().map_or(&[], |obstacles| obstacles.solids())
@@ -160,7 +193,7 @@ impl Solver {
 
     /// The force on each solid \[m⁴/s²\], per unit of the air's density: the mean over the last step of what pressure and
     /// viscosity have taken from the air's momentum. Along an axis of one cell it is that on one cell's depth.
-    pub fn forces(&self) -> Vec<[f64; 3]> {
+    pub fn solid_forces(&self) -> Vec<[f64; 3]> {
         let (h, dt) = (f64::from(self.config.h), f64::from(self.stats.dt));
         let per_second = if dt > 0.0 { h.powi(3) / dt } else { 0.0 };
         let gains = self.fields.obstacles.as_ref().map_or(&[][..], |obstacles| obstacles.gains());
@@ -260,10 +293,8 @@ impl Solver {
         while left > 0.0 {
             let driven = self
                 .sources
-                .iter()
-                .filter_map(|s| s.velocity)
-                .flatten()
-                .fold(0.0, |a: f32, b| a.max(b.abs()))
+                .speed()
+                .max(self.external.speed(self.stats.time, left))
                 .max(self.fields.obstacles.as_ref().map_or(0.0, |o| o.speed(self.stats.time, left)));
             let crossed = left * self.stats.max_speed.max(driven) / self.config.h;
             let most = self.config.time.max_substeps.saturating_sub(self.stats.substeps).max(1);
@@ -277,8 +308,8 @@ impl Solver {
     }
 
     fn substep(&mut self, dt: f32, cancel: &AtomicBool) -> Result<(), SolverError> {
-        let Self { config, params, sources, fields, stats, .. } = self;
-        let substep = Substep { config, params, sources, time: stats.time, dt };
+        let Self { config, params, sources, external, fields, stats, .. } = self;
+        let substep = Substep { config, params, sources, external, time: stats.time, dt };
         substep.run(fields, stats, cancel)?;
         let began = Instant::now();
         self.measure();

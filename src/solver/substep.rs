@@ -3,16 +3,19 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
+use super::external::External;
 use super::fields::Fields;
 use super::forces::Forces;
+use super::sources::Sources;
 use super::step::{SCALAR_LIMIT, SPEED_LIMIT, SolverError};
-use super::{Config, Integrator, Params, Source, Stage, StepStats, sources};
+use super::{Config, Integrator, Params, Stage, StepStats};
 
 /// What acts in a substep.
 pub struct Substep<'a> {
     pub config: &'a Config,
     pub params: &'a Params,
-    pub sources: &'a [Source],
+    pub sources: &'a Sources,
+    pub external: &'a External,
     /// Time at its beginning \[s\].
     pub time: f64,
     /// Its length \[s\].
@@ -53,7 +56,7 @@ impl Substep<'_> {
         fields.diffuse_velocity(params.viscosity * dt / area);
         clock.lap(Stage::Diffuse)?;
         self.emit(fields, clock)?;
-        self.force(fields, dt, clock)?;
+        self.force(fields, time, dt, clock)?;
         self.settle(fields, clock)
     }
 
@@ -82,7 +85,7 @@ impl Substep<'_> {
         clock.lap(Stage::AdvectVelocity)?;
         fields.diffuse_velocity(params.viscosity * half / area);
         clock.lap(Stage::Diffuse)?;
-        self.force(fields, half, clock)?;
+        self.force(fields, time, half, clock)?;
         fields.keep_velocity();
         self.settle(fields, clock)?;
         fields.reflect();
@@ -100,7 +103,7 @@ impl Substep<'_> {
 
         fields.trace(0.5 * steps, config.trace);
         clock.lap(Stage::AdvectVelocity)?;
-        self.force(fields, half, clock)?;
+        self.force(fields, time + f64::from(half), half, clock)?;
         fields.swap_velocity();
         fields.diffuse_velocity(params.viscosity * half / area);
         clock.lap(Stage::Diffuse)?;
@@ -112,30 +115,20 @@ impl Substep<'_> {
     }
 
     fn emit(&self, fields: &mut Fields, clock: &mut Clock) -> Result<(), SolverError> {
-        for source in self.sources {
-            sources::emit(
-                fields.layout,
-                self.config.h,
-                source,
-                self.time,
-                self.dt,
-                SCALAR_LIMIT,
-                &mut fields.scalars,
-            );
-        }
+        self.sources.emit(self.time, self.dt, SCALAR_LIMIT, &mut fields.scalars);
         fields.empty_solids();
         fields.fill_scalars();
         clock.lap(Stage::Sources)
     }
 
-    /// From the velocity that was carried to the velocity that is to be projected.
-    fn force(&self, fields: &mut Fields, dt: f32, clock: &mut Clock) -> Result<(), SolverError> {
+    /// From the velocity that was carried to the velocity that is to be projected, under what acts for `dt` from the
+    /// instant `from` on.
+    fn force(&self, fields: &mut Fields, from: f64, dt: f32, clock: &mut Clock) -> Result<(), SolverError> {
         let Self { config, params, .. } = *self;
         let ambient = fields.ambient(params);
         fields.add_forces(&body_forces(params, ambient, dt, config.h));
-        for source in self.sources {
-            sources::drive(fields.layout, config.h, source, self.time, &mut fields.velocity);
-        }
+        self.external.apply(from, dt, SPEED_LIMIT * config.h, &fields.scalars, &mut fields.velocity);
+        self.sources.drive(self.time, &mut fields.velocity);
         clock.lap(Stage::Forces)
     }
 

@@ -7,7 +7,7 @@ use std::time::Instant;
 use crossbeam_channel::{Receiver, Sender as ChannelSender};
 
 use super::{Simulation, limits};
-use crate::solver::{Dab, Params, SolverError, Source};
+use crate::solver::{Dab, Force, Params, SolverError, Source};
 
 /// Builds a simulation; runs on the worker's thread, for a large one takes its time.
 pub type Builder = Box<dyn FnOnce() -> Result<Box<dyn Simulation>, SolverError> + Send>;
@@ -28,6 +28,8 @@ pub enum Command {
     SetParams(Params),
     /// New sources.
     SetSources(Vec<Source>),
+    /// New external forces.
+    SetForces(Vec<Force>),
     /// Add smoke, heat or motion now.
     Dab(Dab),
     /// Whether snapshots carry the velocity.
@@ -61,6 +63,8 @@ pub struct Batch {
     pub params: Option<Params>,
     /// The newest sources.
     pub sources: Option<Vec<Source>>,
+    /// The newest external forces.
+    pub forces: Option<Vec<Force>>,
     /// All dabs since the last clear.
     pub dabs: Vec<Dab>,
     /// Whether snapshots carry the velocity.
@@ -87,6 +91,7 @@ impl Batch {
             Command::Clear => self.forget_field_edits(true),
             Command::SetParams(params) => self.params = Some(params),
             Command::SetSources(sources) => self.sources = Some(sources),
+            Command::SetForces(forces) => self.forces = Some(forces),
             Command::Dab(dab) => self.dabs.extend(limits::dab(dab)),
             Command::Velocity(on) => self.velocity = Some(on),
             Command::SetStep(dt) => self.step = Some(dt),
@@ -112,6 +117,7 @@ impl Batch {
         self.forget_field_edits(false);
         self.params = None;
         self.sources = None;
+        self.forces = None;
         self.step = None;
         self.load = Some((builder, dt));
     }

@@ -4,7 +4,7 @@
 
 use std::ops::RangeInclusive;
 
-use crate::solver::{Ambient, Dab, Params, Smoke, Source};
+use crate::solver::{Ambient, Dab, Force, Params, Smoke, Source};
 
 /// Upward acceleration per unit of density \[m/s²\].
 pub const BUOYANCY: RangeInclusive<f32> = -200.0..=200.0;
@@ -70,7 +70,12 @@ pub fn sources(sources: Vec<Source>) -> Vec<Source> {
         velocity: s.velocity.map(|v| v.map(|x| number(x, 0.0, &SPEED))),
         ..s
     };
-    sources.into_iter().filter(|s| is_ball(s.center, s.radius)).map(within).collect()
+    sources.into_iter().filter(|s| s.problem().is_none()).map(within).collect()
+}
+
+/// Forces within the limits, without those that have no place.
+pub fn forces(forces: Vec<Force>) -> Vec<Force> {
+    forces.into_iter().filter(|force| force.problem().is_none()).collect()
 }
 
 /// A length of a step within the limits; the old one where it is no number.
@@ -114,6 +119,22 @@ mod tests {
         assert_eq!(params(&sound, &Params::default()), sound);
         let ball = Dab { center: [0.5; 3], radius: 0.1, add: [1.0, 0.0, 0.5, 40.0], push: [0.0, 2.0, 0.0] };
         assert_eq!(dab(ball), Some(ball));
+    }
+
+    #[test]
+    fn sources_and_forces_that_cannot_be_are_left_out() {
+        use crate::solver::{ForceField, Noise, Region};
+        let source = Source::new(Region::sphere([0.5; 3], 0.1), [f32::INFINITY, 0.0, 0.0, f32::NAN]);
+        let noisy = |scale: f32| Source {
+            noise: Some(Noise { strength: 1.0, scale, speed: 0.0, seed: 0 }),
+            ..source.clone()
+        };
+        let nowhere = Source::new(Region::sphere([f32::NAN; 3], 0.1), [1.0; 4]);
+        let safe = sources(vec![nowhere, noisy(f32::NAN), noisy(0.1)]);
+        assert_eq!(safe.len(), 1);
+        assert_eq!(safe[0].rate, [*DENSITY.end(), 0.0, 0.0, 0.0]);
+        let wind = |x: f32| Force::new(ForceField::Wind([x, 0.0, 0.0]));
+        assert_eq!(forces(vec![wind(f32::NAN), wind(1.0), wind(f32::INFINITY)]), [wind(1.0)]);
     }
 
     #[test]

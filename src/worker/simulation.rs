@@ -3,7 +3,7 @@
 use std::sync::atomic::AtomicBool;
 
 use crate::snapshot::Snapshot;
-use crate::solver::{Dab, Params, Solver, SolverError, Source};
+use crate::solver::{Dab, Force, Params, Solver, SolverError, Source};
 
 /// Something that can be stepped, edited and looked at. [`Solver`] is the one that ships; tests put others
 /// in its place, which are slow or which fail on purpose.
@@ -14,6 +14,8 @@ pub trait Simulation: Send {
     fn set_params(&mut self, params: Params);
     /// Changes the sources from the next step on.
     fn set_sources(&mut self, sources: Vec<Source>);
+    /// Changes the external forces from the next step on.
+    fn set_forces(&mut self, forces: Vec<Force>);
     /// Adds one dab of the cursor now.
     fn dab(&mut self, dab: &Dab);
     /// Back to air at rest at time zero.
@@ -35,6 +37,10 @@ impl Simulation for Solver {
 
     fn set_sources(&mut self, sources: Vec<Source>) {
         Solver::set_sources(self, sources);
+    }
+
+    fn set_forces(&mut self, forces: Vec<Force>) {
+        Solver::set_forces(self, forces);
     }
 
     fn dab(&mut self, dab: &Dab) {

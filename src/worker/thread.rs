@@ -140,6 +140,9 @@ impl Engine {
         if let Some(sources) = batch.sources {
             simulation.set_sources(limits::sources(sources));
         }
+        if let Some(forces) = batch.forces {
+            simulation.set_forces(limits::forces(forces));
+        }
         batch.dabs.iter().for_each(|dab| simulation.dab(dab));
         self.dirty |= !batch.dabs.is_empty();
         self.set_pace(batch.step, batch.run, batch.steps);

@@ -1,8 +1,7 @@
-//! What is put into the box: sources while they work, dabs of the cursor, both as balls.
+//! Dabs of the cursor: balls that fade towards their rim, added at once.
 
-use super::sweep;
-use super::{Dab, Source};
 use crate::grid::{Faces, GHOST, Layout};
+use crate::solver::{Dab, sweep};
 
 /// A ball in index coordinates of cell centres.
 struct Ball {
@@ -28,11 +27,6 @@ impl Ball {
         (d[0] * d[0] + d[1] * d[1] + d[2] * d[2]).sqrt()
     }
 
-    /// How much of a cell lies inside: 1 within, 0 outside, a ramp one cell wide at the rim.
-    fn coverage(&self, at: [f32; 3]) -> f32 {
-        (self.radius - self.distance(at) + 0.5).clamp(0.0, 1.0)
-    }
-
     /// 1 in the middle, falling smoothly to 0 at the rim.
     fn dome(&self, at: [f32; 3]) -> f32 {
         let r = self.distance(at) / self.radius.max(0.5);
@@ -40,19 +34,12 @@ impl Ball {
     }
 }
 
-/// Adds `amount` times the weight of each cell.
-fn add_scalars(
-    layout: Layout,
-    ball: &Ball,
-    weight: impl Fn(&Ball, [f32; 3]) -> f32 + Sync,
-    amount: [f32; 4],
-    limit: f32,
-    scalars: &mut [[f32; 4]],
-) {
+/// Adds `amount` times the dome to each cell.
+fn add_scalars(layout: Layout, ball: &Ball, amount: [f32; 4], limit: f32, scalars: &mut [[f32; 4]]) {
     let [xs, ys, zs] = [0, 1, 2].map(|axis| ball.range(axis, layout.dims.array()[axis]));
     sweep::rows(layout, scalars, [ys, zs], |j, k, row| {
         for i in xs[0]..xs[1] {
-            let w = weight(ball, [i as f32, j as f32, k as f32]);
+            let w = ball.dome([i as f32, j as f32, k as f32]);
             let cell = &mut row[i as usize + GHOST];
             for c in 0..4 {
                 cell[c] = (cell[c] + w * amount[c]).clamp(-limit, limit);
@@ -65,7 +52,6 @@ fn add_scalars(
 fn change_faces(
     layout: Layout,
     ball: &Ball,
-    weight: impl Fn(&Ball, [f32; 3]) -> f32 + Sync,
     change: impl Fn(usize, f32, f32) -> f32 + Sync,
     velocity: &mut Faces,
 ) {
@@ -79,37 +65,9 @@ fn change_faces(
             for i in xs[0]..xs[1] {
                 let at = [i as f32 - offset[0], j as f32 - offset[1], k as f32 - offset[2]];
                 let value = &mut row[i as usize + GHOST];
-                *value = change(component, weight(ball, at), *value);
+                *value = change(component, ball.dome(at), *value);
             }
         });
-    }
-}
-
-/// What a source gives off in the time it works between `time` and `time + dt`.
-pub fn emit(
-    layout: Layout,
-    h: f32,
-    source: &Source,
-    time: f64,
-    dt: f32,
-    limit: f32,
-    scalars: &mut [[f32; 4]],
-) {
-    let from = f64::from(source.start).max(time);
-    let to = f64::from(source.stop).min(time + f64::from(dt));
-    let works = (to - from).max(0.0) as f32;
-    if works > 0.0 {
-        let ball = Ball::new(source.center, source.radius, h);
-        add_scalars(layout, &ball, Ball::coverage, source.rate.map(|r| r * works), limit, scalars);
-    }
-}
-
-/// Gives the air inside a working source its velocity.
-pub fn drive(layout: Layout, h: f32, source: &Source, time: f64, velocity: &mut Faces) {
-    let works = (f64::from(source.start)..f64::from(source.stop)).contains(&time);
-    if let (Some(target), true) = (source.velocity, works) {
-        let ball = Ball::new(source.center, source.radius, h);
-        change_faces(layout, &ball, Ball::coverage, |c, w, old| old + w * (target[c] - old), velocity);
     }
 }
 
@@ -123,9 +81,9 @@ pub fn dab(
     velocity: &mut Faces,
 ) {
     let ball = Ball::new(dab.center, dab.radius, h);
-    add_scalars(layout, &ball, Ball::dome, dab.add, limits[0], scalars);
+    add_scalars(layout, &ball, dab.add, limits[0], scalars);
     if dab.push != [0.0; 3] {
         let push = |c: usize, w: f32, old: f32| (old + w * dab.push[c]).clamp(-limits[1], limits[1]);
-        change_faces(layout, &ball, Ball::dome, push, velocity);
+        change_faces(layout, &ball, push, velocity);
     }
 }

@@ -1,0 +1,207 @@
+//! The shapes of sources, fills and forces, and the noise on them: as they are written, and as regions of space.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use serde::Deserialize;
+use toml::Spanned;
+
+use super::document::Vector;
+use super::error::Problem;
+use super::text::Text;
+use super::value::{AboveZero, FromZero, List, Number, Share, Whole};
+use crate::solver::{self, Card, CardError, Config, Form, Mesh, Region, Solid};
+
+type Result<T> = std::result::Result<T, Box<Problem>>;
+
+#[derive(Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Shape {
+    Sphere(Sphere),
+    Box(Block),
+    Disc(Disc),
+    Mesh(Body),
+    Text(Letters),
+    Image(Picture),
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Sphere {
+    center: Spanned<Vector>,
+    radius: Number<AboveZero>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Block {
+    center: Spanned<Vector>,
+    size: List<Number<AboveZero>, 3>,
+    rotation: Option<Vector>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Disc {
+    center: Spanned<Vector>,
+    radius: Number<AboveZero>,
+    axis: Option<Spanned<Vector>>,
+    thickness: Option<Number<AboveZero>>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Body {
+    file: Spanned<String>,
+    position: Spanned<Vector>,
+    rotation: Option<Vector>,
+    scale: Option<Number<AboveZero>>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Letters {
+    string: Spanned<String>,
+    center: Spanned<Vector>,
+    height: Number<AboveZero>,
+    depth: Number<AboveZero>,
+    rotation: Option<Vector>,
+    font: Option<Spanned<String>>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Picture {
+    file: Spanned<String>,
+    center: Spanned<Vector>,
+    width: Number<AboveZero>,
+    depth: Number<AboveZero>,
+    rotation: Option<Vector>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Noise {
+    scale: Number<AboveZero>,
+    strength: Option<Number<Share>>,
+    speed: Option<Number<FromZero>>,
+    seed: Option<Whole<0, 1_000_000_000>>,
+}
+
+/// The noise that was asked for.
+pub fn noise(read: &Noise) -> solver::Noise {
+    solver::Noise {
+        strength: read.strength.map_or(1.0, Number::get),
+        scale: read.scale.get(),
+        speed: read.speed.map_or(1.0, Number::get),
+        seed: read.seed.map_or(0, |seed| seed.get() as u32),
+    }
+}
+
+/// The least that a shape must cover to be seen \[cells\].
+const LEAST: f64 = 0.25;
+
+/// What a shape is read in.
+#[derive(Clone, Copy)]
+pub struct Place<'a> {
+    pub text: &'a Text,
+    /// Where files are.
+    pub folder: &'a Path,
+    pub config: &'a Config,
+}
+
+impl Place<'_> {
+    /// The region of the shape at `key`, which must cover something of the box.
+    pub fn region(&self, read: &Spanned<Shape>, key: &str) -> Result<Region> {
+        let (region, center, name) = match read.get_ref() {
+            Shape::Sphere(sphere) => {
+                let region = Region::sphere(sphere.center.get_ref().get(), sphere.radius.get());
+                (region, &sphere.center, "sphere.center")
+            }
+            Shape::Box(block) => (self.block(block), &block.center, "box.center"),
+            Shape::Disc(disc) => (self.disc(disc, key)?, &disc.center, "disc.center"),
+            Shape::Mesh(body) => (self.mesh(body, key)?, &body.position, "mesh.position"),
+            Shape::Text(letters) => (self.letters(letters, key)?, &letters.center, "text.center"),
+            Shape::Image(picture) => (self.picture(picture, key)?, &picture.center, "image.center"),
+        };
+        self.check(&region)
+            .map_err(|message| self.text.problem(center.span(), format!("{key}.{name}: {message}")))?;
+        Ok(region)
+    }
+
+    /// A region that covers nothing is a slip of the pen.
+    pub fn check(&self, region: &Region) -> std::result::Result<(), String> {
+        let extent = self.config.dims.array().map(|n| n as f32 * self.config.h);
+        match region.covered(self.config) {
+            0.0 => Err(format!(
+                "the shape lies outside the box, which spans [0, 0, 0] to {extent:?} metres; move it in"
+            )),
+            cells if cells < LEAST => {
+                Err(format!("the shape covers only {cells:.2} of a cell of the box; make it larger"))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn block(&self, read: &Block) -> Region {
+        let form = Form::Body(solver::Shape::Box { size: read.size.get() });
+        turned(form, read.center.get_ref(), read.rotation)
+    }
+
+    fn disc(&self, read: &Disc, key: &str) -> Result<Region> {
+        let axis = read.axis.as_ref().map_or([0.0, 1.0, 0.0], |axis| axis.get_ref().get());
+        if axis == [0.0; 3] {
+            let span = read.axis.as_ref().map_or(0..0, Spanned::span);
+            return Err(self.text.problem(span, format!("{key}.disc.axis: [0, 0, 0] points nowhere")));
+        }
+        let thickness = read.thickness.map_or(self.config.h, Number::get);
+        Ok(Region::disc(read.center.get_ref().get(), read.radius.get(), axis, thickness))
+    }
+
+    fn mesh(&self, read: &Body, key: &str) -> Result<Region> {
+        let mesh = Mesh::load(&self.text.file(&read.file, self.folder))
+            .map_err(|error| self.text.problem(read.file.span(), format!("{key}.mesh.file: {error}")))?;
+        let form = Form::Body(solver::Shape::Mesh(Arc::new(mesh)));
+        let scale = read.scale.map_or(1.0, Number::get);
+        Ok(Region { scale, ..turned(form, read.position.get_ref(), read.rotation) })
+    }
+
+    fn letters(&self, read: &Letters, key: &str) -> Result<Region> {
+        let font = read.font.as_ref().map(|file| self.font(file, key)).transpose()?;
+        let (height, depth) = (read.height.get(), read.depth.get());
+        // A few pixels to a cell, which is as much as a cell is cut into.
+        let pixel = 0.25 * self.config.h;
+        let card = Card::text(read.string.get_ref(), height, depth, font.as_deref(), pixel);
+        let card = card.map_err(|error| {
+            let (name, span) = match (&error, &read.font) {
+                (CardError::Font(_), Some(file)) => ("font", file.span()),
+                _ => ("string", read.string.span()),
+            };
+            self.text.problem(span, format!("{key}.text.{name}: {error}"))
+        })?;
+        Ok(turned(Form::Card(Arc::new(card)), read.center.get_ref(), read.rotation))
+    }
+
+    fn font(&self, file: &Spanned<String>, key: &str) -> Result<Vec<u8>> {
+        let path = self.text.file(file, self.folder);
+        std::fs::read(&path).map_err(|error| {
+            let message = format!("{key}.text.font: cannot read {}: {error}", path.display());
+            self.text.problem(file.span(), message)
+        })
+    }
+
+    fn picture(&self, read: &Picture, key: &str) -> Result<Region> {
+        let path = self.text.file(&read.file, self.folder);
+        let card = Card::image(&path, read.width.get(), read.depth.get())
+            .map_err(|error| self.text.problem(read.file.span(), format!("{key}.image.file: {error}")))?;
+        Ok(turned(Form::Card(Arc::new(card)), read.center.get_ref(), read.rotation))
+    }
+}
+
+fn turned(form: Form, position: &Vector, degrees: Option<Vector>) -> Region {
+    let mut region = Region::new(form, position.get());
+    if let Some(degrees) = degrees {
+        region.rotation = Solid::turn(degrees.get());
+    }
+    region
+}

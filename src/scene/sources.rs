@@ -1,0 +1,112 @@
+//! `[[source]]` and `[[initial.smoke]]`: what gives off smoke, and what is filled with it at the start.
+
+use serde::Deserialize;
+use toml::Spanned;
+
+use super::document::Vector;
+use super::error::Problem;
+use super::shapes::{self, Noise, Place, Shape};
+use super::text::Text;
+use super::value::{Any, FromZero, Instant, Number};
+use crate::solver::{self, Config, Region};
+
+type Result<T> = std::result::Result<T, Box<Problem>>;
+
+#[derive(Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Source {
+    pub shape: Option<Spanned<Shape>>,
+    pub emit: Option<Emit>,
+    pub velocity: Option<Vector>,
+    pub noise: Option<Noise>,
+    pub start: Option<Number<FromZero>>,
+    pub stop: Option<Spanned<Number<Instant>>>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Emit {
+    pub red: Option<Number<Any>>,
+    pub green: Option<Number<Any>>,
+    pub blue: Option<Number<Any>>,
+    pub heat: Option<Number<Any>>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Fill {
+    pub shape: Spanned<Shape>,
+    pub red: Option<Number<FromZero>>,
+    pub green: Option<Number<FromZero>>,
+    pub blue: Option<Number<FromZero>>,
+    pub temperature: Option<Number<Any>>,
+    pub velocity: Option<Vector>,
+    pub noise: Option<Noise>,
+}
+
+/// The sources of the file, or the one of the empty file: a hot ball near the floor.
+pub fn resolve(list: Option<&[Source]>, place: Place) -> Result<Vec<solver::Source>> {
+    match list {
+        None => Ok(vec![default_source(place.config)]),
+        Some(list) => list.iter().map(|read| source(read, place)).collect(),
+    }
+}
+
+fn default_source(config: &Config) -> solver::Source {
+    let [width, height, depth] = config.dims.array().map(|n| n as f32 * config.h);
+    let radius = (0.1 * width.min(depth)).max(config.h);
+    let center = [0.5 * width, (1.5 * radius).min(0.5 * height), 0.5 * depth];
+    solver::Source::new(Region::sphere(center, radius), [4.0, 0.0, 0.0, 60.0])
+}
+
+fn source(read: &Source, place: Place) -> Result<solver::Source> {
+    let mut source = default_source(place.config);
+    if let Some(shape) = &read.shape {
+        source.region = place.region(shape, "source.shape")?;
+    }
+    if let Some(emit) = &read.emit {
+        source.rate = [emit.red, emit.green, emit.blue, emit.heat].map(|rate| rate.map_or(0.0, Number::get));
+    }
+    source.velocity = read.velocity.map(Vector::get);
+    source.noise = read.noise.as_ref().map(shapes::noise);
+    [source.start, source.stop] = times(read.start, read.stop.as_ref(), place.text, "source")?;
+    Ok(source)
+}
+
+/// First and last instant of what `key` describes.
+pub fn times(
+    start: Option<Number<FromZero>>,
+    stop: Option<&Spanned<Number<Instant>>>,
+    text: &Text,
+    key: &str,
+) -> Result<[f32; 2]> {
+    let start = start.map_or(0.0, Number::get);
+    match stop.map(|stop| (stop.get_ref().get(), stop.span())) {
+        None => Ok([start, f32::INFINITY]),
+        Some((stop, span)) if stop < start => {
+            Err(text.problem(span, format!("{key}.stop: {stop} s is before the start at {start} s")))
+        }
+        Some((stop, _)) => Ok([start, stop]),
+    }
+}
+
+/// The fills of the file.
+pub fn fills(list: &[Fill], place: Place) -> Result<Vec<solver::Fill>> {
+    list.iter().map(|read| fill(read, place)).collect()
+}
+
+fn fill(read: &Fill, place: Place) -> Result<solver::Fill> {
+    let smoke = [read.red, read.green, read.blue].map(|value| value.map(Number::get));
+    let fill = solver::Fill {
+        region: place.region(&read.shape, "initial.smoke.shape")?,
+        scalars: [smoke[0], smoke[1], smoke[2], read.temperature.map(Number::get)],
+        velocity: read.velocity.map(Vector::get),
+        noise: read.noise.as_ref().map(shapes::noise),
+    };
+    if fill.scalars == [None; 4] && fill.velocity.is_none() {
+        let message =
+            "initial.smoke: nothing to fill it with; give red, green, blue, temperature or velocity";
+        return Err(place.text.problem(read.shape.span(), message));
+    }
+    Ok(fill)
+}

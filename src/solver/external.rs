@@ -1,0 +1,338 @@
+//! External forces of the scene: wind, points that attract or repel, vortices.
+//!
+//! They act on the faces, after the body forces of the model and before the projection. A point's force is the difference
+//! of its potential between the two cells of a face, so that it is free of curl on the grid too: in air alone it moves
+//! nothing in a closed box, the pressure answers it exactly.
+
+use super::sources::{Cover, Grid, Region, Run, working};
+use super::sweep;
+use crate::grid::{Faces, GHOST};
+
+/// The vectors of a force: accelerations \[m/s²\] or velocities \[m/s\], as [`Drive`] says.
+#[derive(Clone, Debug, PartialEq)]
+pub enum ForceField {
+    /// The same everywhere.
+    Wind([f32; 3]),
+    /// Towards a point, s (1 − r/R)ⁿ within its radius R; away from it where s is negative.
+    Point {
+        /// The point \[m\].
+        center: [f32; 3],
+        /// Distance at which it ends, R \[m\].
+        radius: f32,
+        /// How fast it falls off on the way, n: 0 not at all, 1 evenly.
+        falloff: u32,
+        /// Its size next to the point, s.
+        strength: f32,
+    },
+    /// Around an axis, counter-clockwise for who looks against it: Kaufmann's vortex (1962), 2 s (r/R) / (1 + (r/R)²).
+    Vortex {
+        /// A point of the axis \[m\].
+        center: [f32; 3],
+        /// Direction of the axis, of length one.
+        axis: [f32; 3],
+        /// Distance from the axis at which it is strongest, R \[m\].
+        radius: f32,
+        /// Its size there, s.
+        strength: f32,
+    },
+}
+
+/// What the vectors of a force do to the air.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Drive {
+    /// They accelerate it \[m/s²\].
+    Accelerate,
+    /// They are the velocity that it comes near to \[m/s\]; what is missing falls as exp(−rate · t). A vortex takes hold of
+    /// the motion around its axis only.
+    Approach {
+        /// How fast \[1/s\].
+        rate: f32,
+    },
+}
+
+/// What a force takes hold of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ActsOn {
+    /// All air alike.
+    Air,
+    /// The smoke: an acceleration is per unit of the three densities together; a velocity takes hold in full from a density
+    /// of one on.
+    Smoke,
+}
+
+/// An external force.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Force {
+    /// Its vectors.
+    pub field: ForceField,
+    /// What they do.
+    pub drive: Drive,
+    /// What they take hold of.
+    pub acts_on: ActsOn,
+    /// Where it acts; absent, everywhere.
+    pub within: Option<Region>,
+    /// First instant at which it acts \[s\].
+    pub start: f32,
+    /// Last instant at which it acts \[s\]; infinite for ever.
+    pub stop: f32,
+}
+
+impl Force {
+    /// A force that accelerates all air for ever.
+    pub fn new(field: ForceField) -> Self {
+        Self {
+            field,
+            drive: Drive::Accelerate,
+            acts_on: ActsOn::Air,
+            within: None,
+            start: 0.0,
+            stop: f32::INFINITY,
+        }
+    }
+
+    /// What makes it impossible, if anything.
+    pub fn problem(&self) -> Option<String> {
+        let numbers = match &self.field {
+            ForceField::Wind(vector) => vector.to_vec(),
+            ForceField::Point { center, radius, strength, .. } => {
+                [&center[..], &[*radius, *strength]].concat()
+            }
+            ForceField::Vortex { center, axis, radius, strength } => {
+                [&center[..], &axis[..], &[*radius, *strength]].concat()
+            }
+        };
+        let rate = if let Drive::Approach { rate } = self.drive { rate } else { 0.0 };
+        if !numbers.iter().chain([&rate]).all(|x| x.is_finite() && x.abs() <= 1e6) {
+            return Some("a force's numbers must lie between -1e6 and 1e6".into());
+        }
+        let radius = match self.field {
+            ForceField::Wind(_) => 1.0,
+            ForceField::Point { radius, .. } | ForceField::Vortex { radius, .. } => radius,
+        };
+        // Not the other way round, or what is no number would pass.
+        let fine = radius > 0.0 && rate >= 0.0;
+        let bad = (!fine).then(|| "a force's radius must be positive, and its rate not negative".to_owned());
+        bad.or_else(|| self.within.as_ref().and_then(Region::problem))
+    }
+
+    /// The fastest that it makes the air \[m/s\], as far as it says.
+    fn speed(&self) -> f32 {
+        match (&self.field, self.drive) {
+            (_, Drive::Accelerate) => 0.0,
+            (ForceField::Wind(v), _) => v.iter().fold(0.0, |a: f32, b| a.max(b.abs())),
+            (ForceField::Point { strength, .. } | ForceField::Vortex { strength, .. }, _) => strength.abs(),
+        }
+    }
+}
+
+/// Faces done together.
+const RUN: usize = 256;
+
+/// The external forces of a box.
+pub struct External {
+    grid: Grid,
+    list: Vec<Force>,
+    placed: Vec<Placed>,
+}
+
+impl External {
+    /// None, in the box of `grid`.
+    pub fn new(grid: Grid) -> Self {
+        Self { grid, list: vec![], placed: vec![] }
+    }
+
+    /// What they are.
+    pub fn list(&self) -> &[Force] {
+        &self.list
+    }
+
+    /// Puts others in their place.
+    pub fn set(&mut self, list: Vec<Force>) {
+        self.placed = list.iter().map(|force| Placed::new(&self.grid, force)).collect();
+        self.list = list;
+    }
+
+    /// The fastest that forces make the air between `time` and `time + dt` \[m/s\], as far as they say.
+    pub fn speed(&self, time: f64, dt: f32) -> f32 {
+        let acts = |force: &&Force| working(force.start, force.stop, time, dt).1 > 0.0;
+        self.list.iter().filter(acts).map(Force::speed).fold(0.0, f32::max)
+    }
+
+    /// Lets the forces act on `velocity` between `time` and `time + dt`; no component passes `limit` \[m/s\].
+    pub fn apply(&self, time: f64, dt: f32, limit: f32, scalars: &[[f32; 4]], velocity: &mut Faces) {
+        for (force, placed) in self.list.iter().zip(&self.placed) {
+            let acts = working(force.start, force.stop, time, dt).1;
+            if acts > 0.0 {
+                for (component, field) in velocity.iter_mut().enumerate() {
+                    let pass = Pass { grid: &self.grid, force, placed, component, dt: acts, limit };
+                    pass.sweep(scalars, field);
+                }
+            }
+        }
+    }
+}
+
+/// A force with what is worked out about its place.
+struct Placed {
+    within: Option<[Cover; 3]>,
+    /// Distances from the center along each axis \[m\]: of faces from the first on, and of cells from the one before the
+    /// first on. Across periodic sides the shorter way.
+    faces: [Vec<f32>; 3],
+    cells: [Vec<f32>; 3],
+}
+
+impl Placed {
+    fn new(grid: &Grid, force: &Force) -> Self {
+        let center = match force.field {
+            ForceField::Wind(_) => [0.0; 3],
+            ForceField::Point { center, .. } | ForceField::Vortex { center, .. } => center,
+        };
+        let n = grid.layout.dims.array();
+        let table = |a: usize, offset: f32, count: usize| -> Vec<f32> {
+            let length = n[a] as f32 * grid.h;
+            let apart = (0..count).map(|i| (i as f32 + offset) * grid.h - center[a]);
+            match grid.periodic[a] {
+                true => apart.map(|d| d - length * (d / length).round()).collect(),
+                false => apart.collect(),
+            }
+        };
+        Self {
+            within: force.within.as_ref().map(|region| Cover::faces(grid, region)),
+            faces: [0, 1, 2].map(|a| table(a, 0.0, n[a] + 1)),
+            cells: [0, 1, 2].map(|a| table(a, -0.5, n[a] + 2)),
+        }
+    }
+}
+
+/// Some faces of a row, being worked on.
+struct Batch {
+    /// How much of the force acts on each.
+    weight: [f32; RUN],
+    /// The component of the force.
+    vector: [f32; RUN],
+    /// How much of the component it takes hold of.
+    hold: [f32; RUN],
+}
+
+/// One force on the faces of one component.
+struct Pass<'a> {
+    grid: &'a Grid,
+    force: &'a Force,
+    placed: &'a Placed,
+    component: usize,
+    /// How long it acts \[s\].
+    dt: f32,
+    limit: f32,
+}
+
+impl Pass<'_> {
+    fn sweep(&self, scalars: &[[f32; 4]], field: &mut [f32]) {
+        let layout = self.grid.layout;
+        let n = layout.dims.array();
+        let end = |a: usize| (n[a] + usize::from(a == self.component)) as isize;
+        let cover = self.placed.within.as_ref().map(|within| &within[self.component]);
+        let ranges = cover.map_or([[0, end(1)], [0, end(2)]], |cover| [cover.js, cover.ks]);
+        sweep::rows(layout, field, ranges, |j, k, row| {
+            let run = cover.map(|cover| cover.row(j, k));
+            let (first, count) = run.map_or((0, end(0) as usize), |run| (run.first, run.weights.len()));
+            for from in (0..count).step_by(RUN) {
+                let faces = &mut row[GHOST + first + from..][..(count - from).min(RUN)];
+                self.act([first + from, j as usize, k as usize], run, from, scalars, faces);
+            }
+        });
+    }
+
+    /// Lets the force act on the faces of a row from `at` = (i, j, k) on, which are those from `from` on of `run`.
+    fn act(&self, at: [usize; 3], run: Option<Run>, from: usize, scalars: &[[f32; 4]], faces: &mut [f32]) {
+        let count = faces.len();
+        let mut batch = Batch { weight: [1.0; RUN], vector: [0.0; RUN], hold: [1.0; RUN] };
+        if let Some(run) = run {
+            batch.weight[..count].copy_from_slice(&run.weights[from..][..count]);
+        }
+        if self.force.acts_on == ActsOn::Smoke {
+            self.weigh(at, scalars, &mut batch.weight[..count]);
+        }
+        self.vectors(at, &mut batch, count);
+        let limit = self.limit;
+        match self.force.drive {
+            Drive::Accelerate => {
+                for (n, u) in faces.iter_mut().enumerate() {
+                    *u = (*u + self.dt * batch.weight[n] * batch.vector[n]).clamp(-limit, limit);
+                }
+            }
+            Drive::Approach { rate } => {
+                let share = 1.0 - (-rate * self.dt).exp();
+                for (n, u) in faces.iter_mut().enumerate() {
+                    let near = *u + share * batch.weight[n] * batch.hold[n] * (batch.vector[n] - *u);
+                    *u = near.clamp(-limit, limit);
+                }
+            }
+        }
+    }
+
+    /// Multiplies the weights by the density of the smoke at the faces.
+    fn weigh(&self, at: [usize; 3], scalars: &[[f32; 4]], weights: &mut [f32]) {
+        let stride = self.grid.layout.strides()[self.component];
+        let high = self.grid.layout.at(at[0] as isize, at[1] as isize, at[2] as isize);
+        let most = if self.force.drive == Drive::Accelerate { f32::INFINITY } else { 1.0 };
+        let density = |[r, g, b, _]: [f32; 4]| r + g + b;
+        for (n, weight) in weights.iter_mut().enumerate() {
+            let mean = 0.5 * (density(scalars[high + n]) + density(scalars[high + n - stride]));
+            *weight *= mean.clamp(0.0, most);
+        }
+    }
+
+    fn vectors(&self, at: [usize; 3], batch: &mut Batch, count: usize) {
+        match self.force.field {
+            ForceField::Wind(vector) => batch.vector.fill(vector[self.component]),
+            ForceField::Point { radius, falloff, strength, .. } => {
+                self.pull(at, radius, falloff as i32, strength, &mut batch.vector[..count]);
+            }
+            ForceField::Vortex { axis, radius, strength, .. } => {
+                self.swirl(at, axis, [radius, strength], batch, count);
+            }
+        }
+    }
+
+    /// The force of a point: how much its potential falls from the lower to the upper cell of each face.
+    fn pull(&self, at: [usize; 3], radius: f32, falloff: i32, strength: f32, out: &mut [f32]) {
+        let cells = &self.placed.cells;
+        let depth = strength * radius / (falloff + 1) as f32;
+        let potential = |index: [usize; 3]| {
+            let squared: f32 = (0..3).map(|a| cells[a][index[a]].powi(2)).sum();
+            let inside = 1.0 - squared.sqrt() / radius;
+            if inside > 0.0 { -depth * inside.powi(falloff + 1) } else { 0.0 }
+        };
+        for (n, out) in out.iter_mut().enumerate() {
+            // Cells are listed from the one before the first on.
+            let upper = [at[0] + n + 1, at[1] + 1, at[2] + 1];
+            let mut lower = upper;
+            lower[self.component] -= 1;
+            *out = (potential(lower) - potential(upper)) / self.grid.h;
+        }
+    }
+
+    fn swirl(
+        &self,
+        at: [usize; 3],
+        axis: [f32; 3],
+        [radius, strength]: [f32; 2],
+        batch: &mut Batch,
+        count: usize,
+    ) {
+        let Placed { faces, cells, .. } = self.placed;
+        let apart = |a: usize, i: usize| if a == self.component { faces[a][i] } else { cells[a][i + 1] };
+        let (c, [y, z]) = (self.component, [apart(1, at[1]), apart(2, at[2])]);
+        for n in 0..count {
+            let d = [apart(0, at[0] + n), y, z];
+            let around = [
+                axis[1] * d[2] - axis[2] * d[1],
+                axis[2] * d[0] - axis[0] * d[2],
+                axis[0] * d[1] - axis[1] * d[0],
+            ];
+            let squared = around[0] * around[0] + around[1] * around[1] + around[2] * around[2];
+            batch.vector[n] = 2.0 * strength * radius * around[c] / (radius * radius + squared);
+            batch.hold[n] = if squared > 0.0 { around[c] * around[c] / squared } else { 0.0 };
+        }
+    }
+}

@@ -1,0 +1,197 @@
+//! Cards: pictures that stand in space as smoke.
+//!
+//! A card is a grid of pixels in the plane z = 0, x to the right, y up, its middle at the origin, extruded by half its
+//! depth to both sides. A pixel says how much of the smoke's red, green and blue, and of its heat, is there.
+
+use std::io::BufReader;
+use std::path::Path;
+
+use thiserror::Error;
+
+/// Most pixels of a card.
+pub(super) const MOST: usize = 1 << 26;
+
+/// Why there is no card.
+#[derive(Clone, Debug, PartialEq, Error)]
+pub enum CardError {
+    /// The file could not be read.
+    #[error("cannot read {0}: {1}")]
+    Unreadable(String, String),
+    /// The file is no font.
+    #[error("the font cannot be used: {0}")]
+    Font(String),
+    /// The font lacks a character.
+    #[error("the font has no glyph for `{0}` (U+{code:04X}); leave it out, or name another `font`", code = u32::from(*.0))]
+    Glyph(char),
+    /// Nothing would be there.
+    #[error("there is nothing to see in it")]
+    Empty,
+    /// More pixels than can be.
+    #[error("it is too large for the cells of this scene; make it smaller")]
+    TooLarge,
+}
+
+/// A picture, extruded.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Card {
+    /// Pixels across and down.
+    pixels: [usize; 2],
+    /// Edge of a pixel \[m\].
+    pixel: f32,
+    depth: f32,
+    /// Shares of 255 of red, green, blue and heat; rows from the top.
+    values: Vec<[u8; 4]>,
+    colored: bool,
+}
+
+impl Card {
+    /// A card of `pixels` across and down with edges of `pixel` \[m\], `depth` \[m\] thick. `values` are shares of 255 of
+    /// red, green, blue and heat, rows from the top.
+    ///
+    /// # Errors
+    /// If there is nothing in it.
+    ///
+    /// # Panics
+    /// If there is not one value for each pixel.
+    pub fn new(pixels: [usize; 2], pixel: f32, depth: f32, values: Vec<[u8; 4]>) -> Result<Self, CardError> {
+        assert_eq!(values.len(), pixels[0] * pixels[1], "one value for each pixel");
+        if values.iter().all(|value| *value == [0; 4]) {
+            return Err(CardError::Empty);
+        }
+        let colored = values.iter().any(|&[r, g, b, _]| r != g || g != b);
+        Ok(Self { pixels, pixel, depth, values, colored })
+    }
+
+    /// The PNG at `path`, `width` \[m\] wide. A pixel's red, green and blue, as they are stored, times its alpha are its
+    /// shares of the three smokes; their mean is that of heat.
+    ///
+    /// # Errors
+    /// If it cannot be read, or is black or transparent all over.
+    pub fn image(path: &Path, width: f32, depth: f32) -> Result<Self, CardError> {
+        let fail = |e: String| CardError::Unreadable(path.display().to_string(), e);
+        let file = std::fs::File::open(path).map_err(|e| fail(e.to_string()))?;
+        let mut decoder = png::Decoder::new(BufReader::new(file));
+        decoder.set_transformations(png::Transformations::normalize_to_color8());
+        let mut reader = decoder.read_info().map_err(|e| fail(e.to_string()))?;
+        let size = reader.output_buffer_size().ok_or(CardError::TooLarge)?;
+        let mut bytes = vec![0; size];
+        let frame = reader.next_frame(&mut bytes).map_err(|e| fail(e.to_string()))?;
+        let pixels = [frame.width as usize, frame.height as usize];
+        let stored = bytes[..frame.buffer_size()].chunks_exact(frame.color_type.samples());
+        Self::new(pixels, width / pixels[0] as f32, depth, stored.map(shares).collect())
+    }
+
+    /// Width, height and depth \[m\].
+    pub fn size(&self) -> [f32; 3] {
+        [self.pixels[0] as f32 * self.pixel, self.pixels[1] as f32 * self.pixel, self.depth]
+    }
+
+    /// Whether red, green and blue differ anywhere.
+    pub fn is_colored(&self) -> bool {
+        self.colored
+    }
+
+    /// The share of red, green, blue and heat in all of it, times its size \[m³\].
+    pub fn volume(&self) -> [f64; 4] {
+        let unit = f64::from(self.pixel).powi(2) * f64::from(self.depth) / 255.0;
+        [0, 1, 2, 3].map(|c| self.values.iter().map(|v| f64::from(v[c])).sum::<f64>() * unit)
+    }
+}
+
+/// The shares of a pixel of one to four samples: grey, grey and alpha, colours, colours and alpha.
+fn shares(stored: &[u8]) -> [u8; 4] {
+    let (color, alpha) = match *stored {
+        [grey] => ([grey; 3], 255),
+        [grey, alpha] => ([grey; 3], alpha),
+        [r, g, b] => ([r, g, b], 255),
+        [r, g, b, alpha] => ([r, g, b], alpha),
+        _ => unreachable!("a PNG has one to four samples a pixel"),
+    };
+    let [r, g, b] = color.map(|x| ((u32::from(x) * u32::from(alpha) + 127) / 255) as u8);
+    [r, g, b, ((u32::from(r) + u32::from(g) + u32::from(b) + 1) / 3) as u8]
+}
+
+/// A card with pixels about as large as the samples that are taken of it.
+pub struct Mask {
+    pixels: [usize; 2],
+    pixel: f32,
+    /// The upper left corner \[m\].
+    corner: [f32; 2],
+    values: Vec<[f32; 4]>,
+}
+
+impl Mask {
+    /// `card` with whole blocks of pixels averaged, so that a pixel is about `edge` \[m\] wide if it was smaller.
+    pub fn new(card: &Card, edge: f32) -> Self {
+        let by = ((edge / card.pixel).round() as usize).max(1);
+        let [width, height] = card.pixels;
+        let pixels = card.pixels.map(|n| n.div_ceil(by));
+        let mut values = vec![[0.0f32; 4]; pixels[0] * pixels[1]];
+        for (at, value) in card.values.iter().enumerate() {
+            let into = &mut values[at % width / by + pixels[0] * (at / width / by)];
+            (0..4).for_each(|c| into[c] += f32::from(value[c]));
+        }
+        let share = 1.0 / (255.0 * (by * by) as f32);
+        values.as_flattened_mut().iter_mut().for_each(|x| *x *= share);
+        let corner = [-0.5 * width as f32 * card.pixel, 0.5 * height as f32 * card.pixel];
+        Self { pixels, pixel: card.pixel * by as f32, corner, values }
+    }
+
+    /// The mean shares in a square with the given edge around x, y \[m\] from the middle: linear between pixels, even
+    /// beyond the outermost, nothing outside the card.
+    pub fn sample(&self, x: f32, y: f32, edge: f32) -> [f32; 4] {
+        let place = [x - self.corner[0], self.corner[1] - y];
+        let half = self.pixels.map(|n| 0.5 * n as f32 * self.pixel);
+        let within = overlap(place[0] - half[0], half[0], edge) * overlap(place[1] - half[1], half[1], edge);
+        let at = place.map(|x| x / self.pixel - 0.5);
+        let low = at.map(f32::floor);
+        let part = [at[0] - low[0], at[1] - low[1]];
+        let mut sum = [0.0; 4];
+        for (right, down) in [(0, 0), (1, 0), (0, 1), (1, 1)] {
+            let along = |part: f32, high: usize| if high == 1 { part } else { 1.0 - part };
+            let weight = within * along(part[0], right) * along(part[1], down);
+            let value = self.nearest(low[0] as isize + right as isize, low[1] as isize + down as isize);
+            (0..4).for_each(|c| sum[c] += weight * value[c]);
+        }
+        sum
+    }
+
+    fn nearest(&self, column: isize, row: isize) -> [f32; 4] {
+        let inside = |x: isize, n: usize| x.clamp(0, n as isize - 1) as usize;
+        self.values[inside(column, self.pixels[0]) + self.pixels[0] * inside(row, self.pixels[1])]
+    }
+}
+
+/// The share of an interval of length `edge` around `x` that lies between −half and half.
+pub fn overlap(x: f32, half: f32, edge: f32) -> f32 {
+    let (low, high) = ((x - 0.5 * edge).max(-half), (x + 0.5 * edge).min(half));
+    (high - low).max(0.0) / edge
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pixels_scale_what_is_emitted_by_color_and_alpha() {
+        assert_eq!(shares(&[200]), [200; 4]);
+        assert_eq!(shares(&[255, 51]), [51; 4]);
+        assert_eq!(shares(&[255, 0, 0]), [255, 0, 0, 85]);
+        assert_eq!(shares(&[255, 255, 255, 0]), [0; 4]);
+    }
+
+    #[test]
+    fn coarser_masks_hold_as_much() {
+        let pixels = [37, 23];
+        let values: Vec<[u8; 4]> = (0..37 * 23).map(|n| [(n * 7 % 256) as u8, 0, 9, 255]).collect();
+        let card = Card::new(pixels, 0.1, 1.0, values).unwrap();
+        for edge in [0.01, 0.1, 0.26, 0.9] {
+            let mask = Mask::new(&card, edge);
+            for c in 0..4 {
+                let sum: f64 = mask.values.iter().map(|v| f64::from(v[c])).sum();
+                let volume = sum * f64::from(mask.pixel).powi(2);
+                assert!((volume - card.volume()[c]).abs() < 1e-4 * card.volume()[3], "{edge} {c}");
+            }
+        }
+    }
+}

@@ -1,0 +1,289 @@
+//! How much of each cell a region covers, worked out once and kept as one run of weights for each row.
+//!
+//! Cells that the surface passes through are cut into smaller cubes, and what the region has of each is told by the distance
+//! of its middle from the surface, or where the form has flat sides, by how far it reaches beyond them. The sum over all
+//! cells is the volume of the form, wherever it stands on the grid and however it is turned.
+
+use rayon::prelude::*;
+
+use super::card::{Mask, overlap};
+use super::region::{Form, Region};
+use crate::grid::Layout;
+use crate::solver::{Config, Shape, Side};
+
+/// Cubes along each edge of a cell at the surface.
+const CUBES: usize = 4;
+/// The same for meshes, whose distance takes long.
+const CUBES_OF_MESH: usize = 2;
+
+/// Images of a region looked at on either side of the middle one along a periodic axis.
+const MOST_IMAGES: i32 = 4;
+
+/// The cells that are covered.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Grid {
+    /// Where values lie.
+    pub layout: Layout,
+    /// Edge of a cell \[m\].
+    pub h: f32,
+    /// Axes that close on themselves: what leaves the box on one side of them is seen again on the other.
+    pub periodic: [bool; 3],
+}
+
+impl Grid {
+    /// That of `config`.
+    pub fn new(config: &Config) -> Self {
+        let periodic = config.sides.map(|[low, _]| low == Side::Periodic);
+        Self { layout: Layout::new(config.dims), h: config.h, periodic }
+    }
+
+    fn lengths(&self) -> [f32; 3] {
+        self.layout.dims.array().map(|n| n as f32 * self.h)
+    }
+}
+
+/// The weights of a region on the cells, or on the faces of one component.
+#[derive(Clone, Debug, Default)]
+pub struct Cover {
+    /// Rows with weights: from the first j or k to the one after the last.
+    pub js: [isize; 2],
+    /// See `js`.
+    pub ks: [isize; 2],
+    /// First index and first weight of each row, j fastest.
+    rows: Vec<[u32; 2]>,
+    weights: Vec<f32>,
+    /// The shares of red, green and blue, if they are not the weights.
+    colors: Vec<[f32; 3]>,
+}
+
+/// The weights of one row.
+#[derive(Clone, Copy)]
+pub struct Run<'a> {
+    /// Index of the first along x.
+    pub first: usize,
+    /// The share of each cell that is covered.
+    pub weights: &'a [f32],
+    colors: &'a [[f32; 3]],
+}
+
+impl Run<'_> {
+    /// The shares of red, green, blue and heat in the `n`th cell of the run.
+    #[inline(always)]
+    pub fn shares(&self, n: usize) -> [f32; 4] {
+        let weight = self.weights[n];
+        match self.colors.get(n) {
+            Some(&[r, g, b]) => [r, g, b, weight],
+            None => [weight; 4],
+        }
+    }
+}
+
+impl Cover {
+    /// The share of each cell of `grid` that `region` covers.
+    pub fn cells(grid: &Grid, region: &Region) -> Self {
+        Self::new(grid, region, None)
+    }
+
+    /// The same for the cubes around the faces of each component.
+    pub fn faces(grid: &Grid, region: &Region) -> [Self; 3] {
+        [0, 1, 2].map(|component| Self::new(grid, region, Some(component)))
+    }
+
+    fn new(grid: &Grid, region: &Region, component: Option<usize>) -> Self {
+        let stencil = Stencil::new(grid, region, component);
+        let [xs, js, ks] = stencil.ranges();
+        let nj = (js[1] - js[0]) as usize;
+        let count = if xs[1] > xs[0] { nj * (ks[1] - ks[0]) as usize } else { 0 };
+        let found: Vec<(usize, Vec<[f32; 4]>)> = (0..count)
+            .into_par_iter()
+            .map(|row| stencil.row(xs, js[0] + (row % nj) as isize, ks[0] + (row / nj) as isize))
+            .collect();
+        if found.iter().all(|(_, shares)| shares.is_empty()) {
+            return Self::default();
+        }
+        let mut cover = Self { js, ks, rows: Vec::with_capacity(count + 1), ..Self::default() };
+        cover.weights.reserve_exact(found.iter().map(|(_, shares)| shares.len()).sum());
+        for (first, shares) in found {
+            cover.rows.push([first as u32, cover.weights.len() as u32]);
+            cover.weights.extend(shares.iter().map(|share| share[3]));
+            if region.is_colored() {
+                cover.colors.extend(shares.iter().map(|&[r, g, b, _]| [r, g, b]));
+            }
+        }
+        cover.rows.push([0, cover.weights.len() as u32]);
+        cover
+    }
+
+    /// The weights of row (j, k), which must be within `js` and `ks`.
+    pub fn row(&self, j: isize, k: isize) -> Run<'_> {
+        let row = (j - self.js[0]) + (self.js[1] - self.js[0]) * (k - self.ks[0]);
+        let [[first, from], [_, to]] = [self.rows[row as usize], self.rows[row as usize + 1]];
+        let range = from as usize..to as usize;
+        let colors = if self.colors.is_empty() { &[] } else { &self.colors[range.clone()] };
+        Run { first: first as usize, weights: &self.weights[range], colors }
+    }
+
+    /// Cells covered in all.
+    pub fn total(&self) -> f64 {
+        self.weights.iter().map(|&weight| f64::from(weight)).sum()
+    }
+}
+
+/// A region, prepared for questions about the cells of a grid.
+struct Stencil<'a> {
+    grid: &'a Grid,
+    region: &'a Region,
+    component: Option<usize>,
+    /// Its own axes.
+    axes: [[f32; 3]; 3],
+    half: [f32; 3],
+    mask: Option<Mask>,
+    /// By how much it is moved to be seen across periodic sides \[m\].
+    images: Vec<[f32; 3]>,
+    cubes: usize,
+}
+
+impl<'a> Stencil<'a> {
+    fn new(grid: &'a Grid, region: &'a Region, component: Option<usize>) -> Self {
+        let is_mesh = matches!(region.form, Form::Body(Shape::Mesh(_)));
+        let cubes = if is_mesh { CUBES_OF_MESH } else { CUBES };
+        let mask = match &region.form {
+            Form::Card(card) => Some(Mask::new(card, grid.h / (CUBES as f32 * region.scale))),
+            Form::Body(_) => None,
+        };
+        let (axes, half) = (region.axes(), region.half());
+        Self { grid, region, component, axes, half, mask, images: images(grid, region), cubes }
+    }
+
+    /// Indices along each axis that may be covered.
+    fn ranges(&self) -> [[isize; 2]; 3] {
+        let Self { grid, region, .. } = self;
+        let (h, n, reach) = (grid.h, grid.layout.dims.array(), region.reach());
+        [0, 1, 2].map(|a| {
+            let n = (n[a] + usize::from(self.component == Some(a))) as f32;
+            let bound = |x: f32| (x / h).max(0.0).min(n) as isize;
+            let ends = self.images.iter().map(|image| region.position[a] + image[a]);
+            let low = ends.clone().map(|x| bound(x - reach[a] - 2.0 * h)).min().unwrap_or(0);
+            let high = ends.map(|x| bound(x + reach[a] + 3.0 * h)).max().unwrap_or(0);
+            [low, high.max(low)]
+        })
+    }
+
+    /// The first cell covered in a row, and the shares from there to the last.
+    fn row(&self, xs: [isize; 2], j: isize, k: isize) -> (usize, Vec<[f32; 4]>) {
+        let mut shares = vec![[0.0f32; 4]; (xs[1] - xs[0]) as usize];
+        let offset = |axis: usize| if self.component == Some(axis) { 0.0 } else { 0.5 };
+        let at = |i: isize| [(i, 0), (j, 1), (k, 2)].map(|(x, a)| (x as f32 + offset(a)) * self.grid.h);
+        for image in &self.images {
+            let mut n = 0;
+            while n < shares.len() {
+                let p = at(xs[0] + n as isize);
+                let p = [0, 1, 2].map(|a| p[a] - image[a] - self.region.position[a]);
+                let (share, same) = self.cell(p);
+                if share != [0.0; 4] {
+                    let end = (n + same).min(shares.len());
+                    shares[n..end]
+                        .as_flattened_mut()
+                        .iter_mut()
+                        .zip(share.iter().cycle())
+                        .for_each(|(sum, share)| *sum = (*sum + share).min(1.0));
+                }
+                n += same;
+            }
+        }
+        let is_covered = |share: &[f32; 4]| *share != [0.0; 4];
+        let first = shares.iter().position(is_covered).unwrap_or(shares.len());
+        let end = shares.iter().rposition(is_covered).map_or(first, |last| last + 1);
+        (xs[0] as usize + first, shares[first..end].to_vec())
+    }
+
+    /// What the region has of the cell around `p` \[m\], seen from its position, and of how many cells along x it has as
+    /// much at least.
+    fn cell(&self, p: [f32; 3]) -> ([f32; 4], usize) {
+        let h = self.grid.h;
+        // Half the diagonal of a cell, and a little.
+        let near = 0.87 * h;
+        let distance = self.distance(p);
+        let far = (((distance.abs() - near) / h) as usize).max(1);
+        match distance {
+            d if d > near => ([0.0; 4], far),
+            d if d < -near => ([1.0; 4], far),
+            _ => (self.mean(p), 1),
+        }
+    }
+
+    /// The mean over the cubes of the cell around `p`.
+    fn mean(&self, p: [f32; 3]) -> [f32; 4] {
+        let count = self.cubes;
+        let edge = self.grid.h / count as f32;
+        let offset = |n: usize| (n as f32 + 0.5 - 0.5 * count as f32) * edge;
+        let mut sum = [0.0; 4];
+        for n in 0..count.pow(3) {
+            let by = [n % count, n / count % count, n / (count * count)].map(offset);
+            let share = self.cube([0, 1, 2].map(|a| p[a] + by[a]), edge);
+            (0..4).for_each(|c| sum[c] += share[c]);
+        }
+        sum.map(|x| x / count.pow(3) as f32)
+    }
+
+    /// A point seen from the position of the region in its own turned coordinates.
+    fn local(&self, p: [f32; 3]) -> [f32; 3] {
+        self.axes.map(|axis| (0..3).map(|a| axis[a] * p[a]).sum())
+    }
+
+    /// No more than the distance from the surface, negative inside \[m\].
+    fn distance(&self, p: [f32; 3]) -> f32 {
+        let (p, scale) = (self.local(p), self.region.scale);
+        match &self.region.form {
+            Form::Body(shape) => scale * shape.distance(p.map(|x| x / scale)),
+            Form::Card(_) => {
+                // The last block of pixels may stick out by less than a cell.
+                let beyond = [0, 1, 2].map(|a| (p[a].abs() - self.half[a] - self.grid.h).max(0.0));
+                beyond.iter().map(|x| x * x).sum::<f32>().sqrt()
+            }
+        }
+    }
+
+    /// What the region has of a cube with the given edge around `p`.
+    fn cube(&self, p: [f32; 3], edge: f32) -> [f32; 4] {
+        let (q, half, scale) = (self.local(p), self.half, self.region.scale);
+        let ramp = |distance: f32| (0.5 - distance / edge).clamp(0.0, 1.0);
+        let share = match (&self.region.form, &self.mask) {
+            (Form::Card(_), Some(mask)) => {
+                let deep = overlap(q[2], half[2], edge);
+                return mask.sample(q[0] / scale, q[1] / scale, edge / scale).map(|x| x * deep);
+            }
+            (Form::Body(Shape::Box { .. }), _) => (0..3).map(|a| overlap(q[a], half[a], edge)).product(),
+            (Form::Body(Shape::Cylinder { .. }), _) => {
+                ramp((q[0] * q[0] + q[2] * q[2]).sqrt() - half[0]) * overlap(q[1], half[1], edge)
+            }
+            _ => ramp(self.distance(p)),
+        };
+        [share; 4]
+    }
+}
+
+/// The displacements by whole periods at which a region reaches into the box.
+fn images(grid: &Grid, region: &Region) -> Vec<[f32; 3]> {
+    let (lengths, reach) = (grid.lengths(), region.reach());
+    let along = |a: usize| -> Vec<f32> {
+        if !grid.periodic[a] {
+            return vec![0.0];
+        }
+        let low = ((-reach[a] - region.position[a]) / lengths[a]).ceil() as i32;
+        let high = ((lengths[a] + reach[a] - region.position[a]) / lengths[a]).floor() as i32;
+        // A region many times as long as the box covers it whichever of its images are left out.
+        let middle = low.midpoint(high);
+        (low.max(middle - MOST_IMAGES)..=high.min(middle + MOST_IMAGES))
+            .map(|n| n as f32 * lengths[a])
+            .collect()
+    };
+    let [xs, ys, zs] = [along(0), along(1), along(2)];
+    let mut all = Vec::new();
+    for &z in &zs {
+        for &y in &ys {
+            all.extend(xs.iter().map(|&x| [x, y, z]));
+        }
+    }
+    all
+}

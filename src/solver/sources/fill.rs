@@ -1,0 +1,37 @@
+//! Regions filled at one instant, as at the start of a scene.
+
+use super::cover::{Cover, Grid};
+use super::noise::{Noise, Pattern};
+use super::region::Region;
+use super::{drive, for_cells};
+use crate::grid::Faces;
+
+/// A region that is filled with smoke, heat and motion, in place of what is there.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Fill {
+    /// What is filled.
+    pub region: Region,
+    /// Red, green, blue \[-\] and temperature excess \[K\]; `None` leaves it as it is.
+    pub scalars: [Option<f32>; 4],
+    /// Velocity \[m/s\]; `None` leaves it as it is.
+    pub velocity: Option<[f32; 3]>,
+    /// How uneven the smoke and heat are; absent, they are even.
+    pub noise: Option<Noise>,
+}
+
+/// Fills the region of `fill`; cells at its surface get their share. No value passes `limit`.
+pub fn fill(grid: &Grid, fill: &Fill, limit: f32, scalars: &mut [[f32; 4]], velocity: &mut Faces) {
+    let pattern = fill.noise.map(|noise| Pattern::new(noise, grid));
+    let noise = pattern.as_ref().map(|pattern| (pattern, 0.0));
+    for_cells(grid, &Cover::cells(grid, &fill.region), noise, scalars, |cell, shares, factor| {
+        for c in 0..4 {
+            if let Some(value) = fill.scalars[c] {
+                let kept = (1.0 - shares[3]) * cell[c];
+                cell[c] = (kept + factor * shares[c] * value).clamp(-limit, limit);
+            }
+        }
+    });
+    if let Some(target) = fill.velocity {
+        drive(grid, &Cover::faces(grid, &fill.region), target, velocity);
+    }
+}

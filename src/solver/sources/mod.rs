@@ -1,0 +1,189 @@
+//! What is put into the box: sources while they work, fills at the start, dabs of the cursor.
+//!
+//! Where a source works is a [`Region`]; the share of each cell that it covers is worked out when the sources are set
+//! (see [`cover`]), and a step only adds along its rows.
+
+mod card;
+mod cover;
+mod dab;
+mod fill;
+mod noise;
+mod region;
+mod text;
+
+pub use card::{Card, CardError};
+pub use cover::{Cover, Grid, Run};
+pub use dab::dab;
+pub use fill::{Fill, fill};
+pub use noise::{Noise, Pattern};
+pub use region::{Form, Region};
+
+use super::sweep;
+use crate::grid::{Faces, GHOST};
+
+/// Cells done together, whose noise is worked out first.
+const RUN: usize = 256;
+
+/// A region that gives off smoke and heat.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Source {
+    /// Where it works.
+    pub region: Region,
+    /// Rates of red, green, blue \[1/s\] and temperature \[K/s\].
+    pub rate: [f32; 4],
+    /// Velocity the air inside takes on \[m/s\], if any.
+    pub velocity: Option<[f32; 3]>,
+    /// How uneven the emission is; absent, it is even.
+    pub noise: Option<Noise>,
+    /// First instant at which it works \[s\].
+    pub start: f32,
+    /// Last instant at which it works \[s\]; infinite for ever.
+    pub stop: f32,
+}
+
+impl Source {
+    /// A source that works for ever, evenly, and leaves the motion of the air alone.
+    pub fn new(region: Region, rate: [f32; 4]) -> Self {
+        Self { region, rate, velocity: None, noise: None, start: 0.0, stop: f32::INFINITY }
+    }
+
+    /// What makes it impossible, if anything.
+    pub fn problem(&self) -> Option<String> {
+        self.region.problem().or_else(|| self.noise.and_then(|noise| noise.problem()))
+    }
+}
+
+/// The part of the time from `time` on, `dt` long, that lies between `start` and `stop`: where it begins, and how long it
+/// is \[s\].
+pub fn working(start: f32, stop: f32, time: f64, dt: f32) -> (f64, f32) {
+    let from = f64::from(start).max(time);
+    let to = f64::from(stop).min(time + f64::from(dt));
+    (from, (to - from).max(0.0) as f32)
+}
+
+/// A source with what is worked out about it.
+struct Emitter {
+    source: Source,
+    cells: Cover,
+    /// For sources that move the air.
+    faces: Option<[Cover; 3]>,
+    pattern: Option<Pattern>,
+}
+
+impl Emitter {
+    /// `source` on `grid`; what an `old` one of the same region has worked out is taken over.
+    fn new(grid: &Grid, source: Source, old: Option<Self>) -> Self {
+        let (cells, faces) = old.map_or((None, None), |old| (Some(old.cells), old.faces));
+        let region = &source.region;
+        Self {
+            cells: cells.unwrap_or_else(|| Cover::cells(grid, region)),
+            faces: source.velocity.map(|_| faces.unwrap_or_else(|| Cover::faces(grid, region))),
+            pattern: source.noise.map(|noise| Pattern::new(noise, grid)),
+            source,
+        }
+    }
+}
+
+/// All sources of a box.
+pub struct Sources {
+    grid: Grid,
+    list: Vec<Source>,
+    emitters: Vec<Emitter>,
+}
+
+impl Sources {
+    /// The sources `list` in the box of `grid`.
+    pub fn new(grid: Grid, list: Vec<Source>) -> Self {
+        let mut sources = Self { grid, list: vec![], emitters: vec![] };
+        sources.set(list);
+        sources
+    }
+
+    /// What they are.
+    pub fn list(&self) -> &[Source] {
+        &self.list
+    }
+
+    /// Puts others in their place.
+    pub fn set(&mut self, list: Vec<Source>) {
+        let mut old = std::mem::take(&mut self.emitters);
+        for source in &list {
+            let same = old.iter().position(|emitter| emitter.source.region == source.region);
+            let same = same.map(|at| old.swap_remove(at));
+            self.emitters.push(Emitter::new(&self.grid, source.clone(), same));
+        }
+        self.list = list;
+    }
+
+    /// The fastest of the velocities that they give to the air \[m/s\].
+    pub fn speed(&self) -> f32 {
+        self.list.iter().filter_map(|s| s.velocity).flatten().fold(0.0, |a: f32, b| a.max(b.abs()))
+    }
+
+    /// Adds what the sources give off between `time` and `time + dt`; no value passes `limit`.
+    pub fn emit(&self, time: f64, dt: f32, limit: f32, scalars: &mut [[f32; 4]]) {
+        for Emitter { source, cells, pattern, .. } in &self.emitters {
+            let (from, works) = working(source.start, source.stop, time, dt);
+            if works > 0.0 && source.rate != [0.0; 4] {
+                let amount = source.rate.map(|rate| rate * works);
+                let noise = pattern.as_ref().map(|pattern| (pattern, from + 0.5 * f64::from(works)));
+                for_cells(&self.grid, cells, noise, scalars, |cell, shares, factor| {
+                    for c in 0..4 {
+                        cell[c] = (cell[c] + factor * shares[c] * amount[c]).clamp(-limit, limit);
+                    }
+                });
+            }
+        }
+    }
+
+    /// Gives the air inside the sources that work at `time` their velocities.
+    pub fn drive(&self, time: f64, velocity: &mut Faces) {
+        for Emitter { source, faces, .. } in &self.emitters {
+            let works = (f64::from(source.start)..f64::from(source.stop)).contains(&time);
+            if let (Some(target), Some(faces), true) = (source.velocity, faces, works) {
+                drive(&self.grid, faces, target, velocity);
+            }
+        }
+    }
+}
+
+/// Calls `change(cell, shares, factor)` for each cell that is covered, with the shares of it that are and the factor of the
+/// noise at an instant.
+fn for_cells(
+    grid: &Grid,
+    cover: &Cover,
+    noise: Option<(&Pattern, f64)>,
+    scalars: &mut [[f32; 4]],
+    change: impl Fn(&mut [f32; 4], [f32; 4], f32) + Sync,
+) {
+    sweep::rows(grid.layout, scalars, [cover.js, cover.ks], |j, k, row| {
+        let run = cover.row(j, k);
+        let cells = &mut row[GHOST + run.first..][..run.weights.len()];
+        let mut factors = [1.0; RUN];
+        for (part, cells) in cells.chunks_mut(RUN).enumerate() {
+            let from = part * RUN;
+            if let Some((pattern, time)) = noise {
+                let first = [(run.first + from) as isize, j, k];
+                pattern.fill(first, time, &mut factors[..cells.len()]);
+            }
+            for (n, cell) in cells.iter_mut().enumerate() {
+                change(cell, run.shares(from + n), factors[n]);
+            }
+        }
+    });
+}
+
+/// Brings the covered faces to the velocity `target`.
+fn drive(grid: &Grid, faces: &[Cover; 3], target: [f32; 3], velocity: &mut Faces) {
+    for ((cover, field), target) in faces.iter().zip(velocity).zip(target) {
+        sweep::rows(grid.layout, field, [cover.js, cover.ks], |j, k, row| {
+            let run = cover.row(j, k);
+            for (value, weight) in row[GHOST + run.first..].iter_mut().zip(run.weights) {
+                *value += weight * (target - *value);
+            }
+        });
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,222 @@
+//! What covers promise: as much as the shape has, wherever it stands and however it is turned.
+
+use std::f64::consts::PI;
+use std::sync::Arc;
+
+use super::*;
+use crate::grid::{Dims, Layout};
+use crate::solver::{Mesh, Shape, Solid};
+
+const H: f32 = 0.1;
+
+fn grid(periodic: [bool; 3]) -> Grid {
+    Grid { layout: Layout::new(Dims::new([40, 36, 44]).unwrap()), h: H, periodic }
+}
+
+/// Volume that a region covers \[m³\].
+fn volume(region: &Region) -> f64 {
+    Cover::cells(&grid([false; 3]), region).total() * f64::from(H).powi(3)
+}
+
+/// Off the grid, and turned by nothing, by a little and by a lot.
+const PLACES: [([f32; 3], [f32; 3]); 3] = [
+    ([2.0, 1.8, 2.2], [0.0; 3]),
+    ([1.937, 1.771, 2.213], [17.0, 0.0, 0.0]),
+    ([2.051, 1.846, 2.029], [33.0, -58.0, 71.0]),
+];
+
+#[track_caller]
+fn has_volume(form: &Form, expected: f64, tolerance: f64) {
+    for (position, degrees) in PLACES {
+        let region = Region { rotation: Solid::turn(degrees), ..Region::new(form.clone(), position) };
+        let got = volume(&region);
+        assert!(
+            (got / expected - 1.0).abs() < tolerance,
+            "at {position:?}, {degrees:?}: {got} for {expected}"
+        );
+        let faces = Cover::faces(&grid([false; 3]), &region);
+        for face in faces {
+            let got = face.total() * f64::from(H).powi(3);
+            assert!((got / expected - 1.0).abs() < tolerance, "faces: {got} for {expected}");
+        }
+    }
+}
+
+#[test]
+fn bodies_cover_their_volume() {
+    for radius in [0.15f32, 0.43, 1.1] {
+        let ball = 4.0 / 3.0 * PI * f64::from(radius).powi(3);
+        has_volume(&Form::Body(Shape::Sphere { radius }), ball, 0.02);
+    }
+    has_volume(&Form::Body(Shape::Box { size: [0.53, 0.87, 1.21] }), 0.53 * 0.87 * 1.21, 0.02);
+    // Less than a cell thick.
+    has_volume(&Form::Body(Shape::Box { size: [1.5, 0.04, 1.1] }), 1.5 * 0.04 * 1.1, 0.03);
+    has_volume(&Form::Body(Shape::Cylinder { radius: 0.8, height: 0.05 }), PI * 0.64 * 0.05, 0.03);
+    has_volume(&Form::Body(Shape::Cylinder { radius: 0.3, height: 1.2 }), PI * 0.09 * 1.2, 0.02);
+}
+
+/// An octahedron with corners at ±r on the axes.
+fn octahedron(r: f32) -> Mesh {
+    let vertices = [[r, 0., 0.], [-r, 0., 0.], [0., r, 0.], [0., -r, 0.], [0., 0., r], [0., 0., -r]];
+    let corners = [[0, 2, 4], [2, 1, 4], [1, 3, 4], [3, 0, 4], [2, 0, 5], [1, 2, 5], [3, 1, 5], [0, 3, 5]];
+    Mesh::new(vertices.to_vec(), corners.to_vec()).unwrap()
+}
+
+#[test]
+fn meshes_cover_their_volume_at_any_scale() {
+    let form = Form::Body(Shape::Mesh(Arc::new(octahedron(0.5))));
+    has_volume(&form, 4.0 / 3.0 * 0.125, 0.03);
+    for (position, degrees) in PLACES {
+        let region =
+            Region { rotation: Solid::turn(degrees), scale: 2.0, ..Region::new(form.clone(), position) };
+        let ratio = volume(&region) / (4.0 / 3.0);
+        assert!((ratio - 1.0).abs() < 0.03, "{ratio}");
+    }
+}
+
+#[test]
+fn cards_cover_what_they_show() {
+    for (height, depth) in [(0.8, 0.3), (1.2, 0.05)] {
+        let card = Card::text("Rg", height, depth, None, 0.25 * H).unwrap();
+        let shown = card.volume()[3];
+        has_volume(&Form::Card(Arc::new(card)), shown, 0.02);
+    }
+    // Many pixels to a cell, and of several colours.
+    let colors: Vec<[u8; 4]> = (0..200 * 100)
+        .map(
+            |n| if n % 200 < 100 { [255, 0, 0, 85] } else { [0, if n % 7 == 0 { 255 } else { 0 }, 128, 128] },
+        )
+        .collect();
+    let card = Card::new([200, 100], 0.01, 0.25, colors).unwrap();
+    let shown = card.volume();
+    assert!(card.is_colored());
+    for (position, degrees) in PLACES {
+        let form = Form::Card(Arc::new(card.clone()));
+        let region = Region { rotation: Solid::turn(degrees), ..Region::new(form, position) };
+        let grid = grid([false; 3]);
+        let mut scalars = vec![[0.0; 4]; grid.layout.size()];
+        let cover = Cover::cells(&grid, &region);
+        for_cells(&grid, &cover, None, &mut scalars, |cell, shares, _| *cell = shares);
+        for c in 0..4 {
+            let sum: f64 = scalars.iter().map(|s| f64::from(s[c])).sum::<f64>() * f64::from(H).powi(3);
+            assert!((sum / shown[c] - 1.0).abs() < 0.02, "channel {c}: {sum} for {}", shown[c]);
+        }
+    }
+}
+
+#[test]
+fn what_stands_outside_covers_nothing_and_what_stands_across_the_rim_a_part() {
+    let ball = |x: f32| Region::sphere([x, 1.8, 2.2], 0.5);
+    assert_eq!(volume(&ball(-0.6)), 0.0);
+    assert_eq!(volume(&ball(4.6)), 0.0);
+    let whole = 4.0 / 3.0 * PI * 0.125;
+    assert!((volume(&ball(0.0)) / whole - 0.5).abs() < 0.01);
+    assert!((volume(&ball(4.0)) / whole - 0.5).abs() < 0.01);
+    let around = Cover::cells(&grid([true, false, false]), &ball(-0.1)).total() * f64::from(H).powi(3);
+    assert!((around / whole - 1.0).abs() < 0.01, "across a periodic side it is seen whole: {around}");
+    assert_eq!(
+        Cover::cells(&grid([true; 3]), &Region::sphere([1e6, 0.0, -1e6], 1e5)).total(),
+        40. * 36. * 44.
+    );
+}
+
+/// Row for row the weights of the cells, as a naive sum finds them.
+#[test]
+fn runs_stand_where_the_shape_is() {
+    let region = Region::sphere([1.234, 1.5, 1.111], 0.37);
+    let (grid, cover) = (grid([false; 3]), Cover::cells(&grid([false; 3]), &region));
+    for k in cover.ks[0]..cover.ks[1] {
+        for j in cover.js[0]..cover.js[1] {
+            let run = cover.row(j, k);
+            for i in 0..grid.layout.dims.nx {
+                let weight =
+                    i.checked_sub(run.first).and_then(|n| run.weights.get(n)).copied().unwrap_or(0.0);
+                let p = [i as f32, j as f32, k as f32].map(|x| (x + 0.5) * H);
+                let far = (0..3).map(|a| (p[a] - region.position[a]).powi(2)).sum::<f32>().sqrt() - 0.37;
+                let fine = (far > 0.87 * H && weight == 0.0) || (far < -0.87 * H && weight == 1.0);
+                assert!(fine || far.abs() <= 0.87 * H, "{i} {j} {k}: {weight} at {far}");
+            }
+        }
+    }
+}
+
+#[test]
+fn noise_keeps_the_mean_and_varies_as_told() {
+    let n = 96;
+    let grid =
+        Grid { layout: Layout::new(Dims::new([n; 3]).unwrap()), h: 1.0 / n as f32, periodic: [false; 3] };
+    for (strength, seed) in [(1.0, 0), (0.5, 7), (1.0, 99)] {
+        let pattern = Pattern::new(Noise { strength, scale: 0.06, speed: 2.0, seed }, &grid);
+        let (mut sum, mut square, mut least, mut most) = (0.0f64, 0.0f64, f32::INFINITY, 0.0f32);
+        let mut row = vec![0.0; n];
+        for time in [0.0, 0.3, 1.7] {
+            for (j, k) in (0..n * n).map(|row| (row % n, row / n)) {
+                pattern.fill([0, j as isize, k as isize], time, &mut row);
+                for &x in &row {
+                    sum += f64::from(x);
+                    square += f64::from(x - 1.0).powi(2);
+                    (least, most) = (least.min(x), most.max(x));
+                }
+            }
+        }
+        let count = (3 * n * n * n) as f64;
+        let (mean, deviation) = (sum / count, (square / count).sqrt() / f64::from(strength));
+        println!("mean {mean:.4}, deviation {deviation:.3}, {least:.3} to {most:.3}");
+        assert!((mean - 1.0).abs() < 0.02, "mean {mean}");
+        assert!((0.4..0.6).contains(&deviation), "deviation {deviation} of the strength");
+        assert!(least >= 0.999 - strength && most <= 1.001 + strength, "{least} to {most}");
+        assert!(least < 1.0 - 0.95 * strength && most > 1.0 + 0.95 * strength, "{least} to {most}");
+    }
+}
+
+/// Neighbours differ little, wherever the rows begin and across periodic sides; other seeds and times differ much.
+#[test]
+fn noise_is_smooth_and_closes() {
+    let grid = grid([true, true, false]);
+    let noise = Noise { strength: 1.0, scale: 0.7, speed: 1.0, seed: 3 };
+    let at = |noise: Noise, i: isize, j: isize, k: isize, time: f64| {
+        let mut one = [0.0];
+        Pattern::new(noise, &grid).fill([i, j, k], time, &mut one);
+        one[0]
+    };
+    let (mut worst, mut apart) = (0.0f32, [0.0f32; 2]);
+    let mut row = [0.0; 40];
+    for k in 0..44 {
+        Pattern::new(noise, &grid).fill([0, 35, k], 0.4, &mut row);
+        let here = |i: isize| at(noise, i, 35, k, 0.4);
+        assert!((row[17] - here(17)).abs() < 1e-4);
+        let close = [
+            (row[39], row[0]),
+            (row[3], at(noise, 3, 0, k, 0.4)),
+            (row[20], at(noise, 20, 34, k, 0.4)),
+            (row[20], at(noise, 20, 35, k, 0.401)),
+        ];
+        worst = close.iter().map(|(a, b)| (a - b).abs()).fold(worst, f32::max);
+        apart[0] = apart[0].max((row[9] - at(Noise { seed: 4, ..noise }, 9, 35, k, 0.4)).abs());
+        apart[1] = apart[1].max((row[9] - at(noise, 9, 35, k, 2.9)).abs());
+    }
+    assert!(worst < 0.65, "neighbours differ by {worst}");
+    assert!(apart.iter().all(|d| *d > 0.8), "{apart:?}");
+}
+
+#[test]
+fn what_cannot_be_is_said() {
+    let fine = Region::sphere([0.0; 3], 1.0);
+    assert_eq!(fine.problem(), None);
+    assert!(Region::sphere([0.0; 3], -1.0).problem().unwrap().contains("-1"));
+    assert!(Region::sphere([f32::NAN, 0.0, 0.0], 1.0).problem().is_some());
+    assert!(Region { scale: f32::NAN, ..fine.clone() }.problem().is_some());
+    assert!(Region { rotation: [f32::NAN; 4], ..fine }.problem().is_some());
+}
+
+#[test]
+fn sources_of_the_same_region_keep_what_is_worked_out() {
+    let region = Region::sphere([2.0, 1.8, 2.2], 0.5);
+    let mut sources = Sources::new(grid([false; 3]), vec![Source::new(region.clone(), [1.0; 4])]);
+    let before = sources.emitters[0].cells.row(18, 22).weights.as_ptr();
+    let driven = Source { velocity: Some([1.0; 3]), ..Source::new(region, [2.0; 4]) };
+    sources.set(vec![Source::new(Region::sphere([1.0; 3], 0.2), [0.0; 4]), driven.clone()]);
+    assert_eq!(sources.emitters[1].cells.row(18, 22).weights.as_ptr(), before);
+    assert!(sources.emitters[1].faces.is_some() && sources.emitters[0].faces.is_none());
+    assert_eq!((sources.list()[1].clone(), sources.speed()), (driven, 1.0));
+}

@@ -1,0 +1,297 @@
+//! Sources of every shape, fills and external forces, as a run feels them.
+
+mod common;
+
+use std::f64::consts::PI;
+use std::sync::Arc;
+
+use common::{advance, all, cell, config, inert, noise};
+use updraft::solver::{
+    ActsOn, Advection, Card, Config, Drive, Fill, Force, ForceField, Form, Noise, Params, Region,
+    SCALAR_LIMIT, Shape, Side, Sides, Solid, Solver, Source, TimeControl,
+};
+
+const H: f32 = 0.05;
+const CELLS: [usize; 3] = [24, 20, 28];
+
+fn still(sides: Sides, forces: Vec<Force>) -> Solver {
+    let mut solver = Solver::new(config(CELLS, H, sides, Advection::Cubic), inert(), vec![]).unwrap();
+    solver.set_forces(forces);
+    solver
+}
+
+fn wind(acceleration: [f32; 3]) -> Force {
+    Force::new(ForceField::Wind(acceleration))
+}
+
+/// A velocity component at the lower face of cell (i, j, k).
+fn face(solver: &Solver, component: usize, [i, j, k]: [usize; 3]) -> f32 {
+    solver.velocity()[component][solver.layout().at(i as isize, j as isize, k as isize)]
+}
+
+/// Every face of a component.
+fn faces(solver: &Solver, component: usize) -> impl Iterator<Item = ([usize; 3], f32)> + '_ {
+    let [nx, ny, nz] = CELLS;
+    (0..nx * ny * nz).map(move |n| {
+        let at = [n % nx, n / nx % ny, n / (nx * ny)];
+        (at, face(solver, component, at))
+    })
+}
+
+#[test]
+fn wind_accelerates_air_at_its_rate_while_it_blows() {
+    for steps in [1, 8] {
+        let breeze = Force { start: 0.25, stop: 0.75, ..wind([0.5, 0.0, -0.2]) };
+        let mut solver = still(all(Side::Periodic), vec![breeze, wind([0.0, 0.0, 0.1])]);
+        advance(&mut solver, 1.0 / steps as f32, steps);
+        for (component, expected) in [0.25, 0.0, 0.0].into_iter().enumerate() {
+            for (at, got) in faces(&solver, component) {
+                assert!((got - expected).abs() < 1e-5, "{steps} steps, {component} {at:?}: {got}");
+            }
+        }
+    }
+}
+
+#[test]
+fn air_comes_near_the_velocity_of_a_wind() {
+    for steps in [1, 10] {
+        let mut gale = wind([2.0, 0.0, 1.0]);
+        gale.drive = Drive::Approach { rate: 1.5 };
+        let mut solver = still(all(Side::Periodic), vec![gale]);
+        advance(&mut solver, 1.0 / steps as f32, steps);
+        let reached = 2.0 * (1.0 - (-1.5f32).exp());
+        for (_, got) in faces(&solver, 0) {
+            assert!((got - reached).abs() < 1e-4, "{steps} steps: {got} for {reached}");
+        }
+    }
+}
+
+/// A layer that fills the box along x and z: moved along x, it moves as it is told.
+fn layer() -> Region {
+    let form = Form::Body(Shape::Box { size: [9.0, 0.3, 9.0] });
+    Region::new(form, [0.5, 0.5, 0.5])
+}
+
+#[test]
+fn a_force_stays_within_its_shape() {
+    let mut solver =
+        still(all(Side::Periodic), vec![Force { within: Some(layer()), ..wind([1.0, 0.0, 0.0]) }]);
+    advance(&mut solver, 0.1, 5);
+    for ([i, j, k], got) in faces(&solver, 0) {
+        let inside = (0.35..0.65).contains(&((j as f32 + 0.5) * H));
+        assert!((got - if inside { 0.5 } else { 0.0 }).abs() < 1e-4, "{i} {j} {k}: {got}");
+    }
+}
+
+#[test]
+fn a_force_on_smoke_is_as_strong_as_the_smoke_is_dense() {
+    let run = |drive: Drive| {
+        let on_smoke = Force { acts_on: ActsOn::Smoke, drive, ..wind([1.0, 0.0, 0.0]) };
+        let mut solver = still(all(Side::Periodic), vec![on_smoke]);
+        let scalars = [Some(0.25), None, Some(0.25), Some(30.0)];
+        solver.fill_regions(&[Fill { region: layer(), scalars, velocity: None, noise: None }]);
+        advance(&mut solver, 0.1, 5);
+        [face(&solver, 0, [3, 9, 3]), face(&solver, 0, [3, 3, 3])]
+    };
+    let [smoke, air] = run(Drive::Accelerate);
+    assert!((smoke - 0.25).abs() < 1e-4 && air.abs() < 1e-5, "{smoke} {air}");
+    let [smoke, air] = run(Drive::Approach { rate: 0.2 });
+    let kept = 1.0 - 0.5 * (1.0 - (-0.02f32).exp());
+    assert!((smoke - (1.0 - kept.powi(5))).abs() < 1e-4 && air.abs() < 1e-5, "{smoke} {air}");
+}
+
+/// The force of a point has no curl, on the grid either: the pressure answers it, and nothing moves.
+#[test]
+fn a_point_moves_no_air_that_is_closed_in_but_smoke() {
+    for (sides, falloff) in [(all(Side::Closed), 0), (all(Side::Closed), 2), (all(Side::Periodic), 1)] {
+        let center = [0.61, 0.47, 0.7];
+        let field = ForceField::Point { center, radius: 0.45, falloff, strength: 10.0 };
+        let mut solver = still(sides, vec![Force::new(field.clone())]);
+        advance(&mut solver, 0.1, 1);
+        assert!(solver.stats().divergence_before > 0.1, "the force did nothing");
+        assert!(solver.stats().max_speed < 1e-4, "{falloff}: {} m/s", solver.stats().max_speed);
+
+        let mut solver = still(sides, vec![Force { acts_on: ActsOn::Smoke, ..Force::new(field) }]);
+        let aside = Region::sphere([0.85, 0.47, 0.7], 0.12);
+        let scalars = [Some(1.0), None, None, None];
+        solver.fill_regions(&[Fill { region: aside, scalars, velocity: None, noise: None }]);
+        advance(&mut solver, 0.05, 2);
+        let towards = face(&solver, 0, [17, 9, 14]);
+        assert!(towards < -0.1, "smoke beside the point moves at {towards} m/s");
+    }
+}
+
+/// Around an axis along y air at its +x side moves along −z, as fast as told where the vortex is strongest.
+#[test]
+fn a_vortex_turns_the_air_to_the_right_side_at_its_speed() {
+    let cells = [48, 4, 48];
+    let center = [1.2, 0.1, 1.2];
+    let field = ForceField::Vortex { center, axis: [0.0, 1.0, 0.0], radius: 0.3, strength: 2.0 };
+    let run = |drive: Drive, dt: f32, steps: usize| {
+        let sides = [[Side::Closed; 2], [Side::Periodic; 2], [Side::Closed; 2]];
+        let mut solver = Solver::new(config(cells, H, sides, Advection::Cubic), inert(), vec![]).unwrap();
+        solver.set_forces(vec![Force { drive, ..Force::new(field.clone()) }]);
+        advance(&mut solver, dt, steps);
+        // Faces of w at x = 1.2 ± 0.325 and 1.2 + 0.625 m, of u likewise.
+        let at = |component: usize, index: [usize; 3]| {
+            solver.velocity()[component][solver.layout().at(index[0] as isize, 1, index[2] as isize)]
+        };
+        [at(2, [30, 1, 24]), at(2, [17, 1, 24]), at(2, [36, 1, 24]), at(0, [24, 1, 30]), at(1, [30, 1, 24])]
+    };
+    let kaufmann = |r: f32| 2.0 * 2.0 * (r / 0.3) / (1.0 + (r / 0.3).powi(2));
+    for (drive, dt, steps, share) in
+        [(Drive::Accelerate, 0.01, 2, 0.02), (Drive::Approach { rate: 50.0 }, 0.02, 10, 1.0)]
+    {
+        let [east, west, far, south, up] = run(drive, dt, steps);
+        let (near, out) = (share * kaufmann(0.325), share * kaufmann(0.625));
+        assert!((east / -near - 1.0).abs() < 0.06, "{drive:?}: {east} for {}", -near);
+        assert!((west / near - 1.0).abs() < 0.06, "{drive:?}: {west} for {near}");
+        assert!((south / near - 1.0).abs() < 0.06, "{drive:?}: {south} for {near}");
+        assert!((far / -out - 1.0).abs() < 0.12, "{drive:?}: {far} for {}", -out);
+        assert!(up.abs() < 1e-4 * near, "{up}");
+    }
+}
+
+/// Motion along the axis of a vortex is left alone by its rate.
+#[test]
+fn a_vortex_lets_air_pass_along_its_axis() {
+    let field =
+        ForceField::Vortex { center: [0.6, 0.5, 0.7], axis: [0.0, 1.0, 0.0], radius: 0.2, strength: 0.0 };
+    let drive = Drive::Approach { rate: 100.0 };
+    let mut solver = still(all(Side::Periodic), vec![Force { drive, ..Force::new(field) }]);
+    solver.fill(|c, _| [0.0, 0.3, 0.0][c], |_| [0.0; 4]);
+    advance(&mut solver, 0.05, 4);
+    assert!(faces(&solver, 1).all(|(_, v)| (v - 0.3).abs() < 1e-4));
+}
+
+#[test]
+fn the_wildest_forces_stay_finite() {
+    let fields = [
+        ForceField::Wind([1e6, -1e6, 1e6]),
+        ForceField::Point { center: [0.6; 3], radius: 1e-6, falloff: 16, strength: 1e6 },
+        ForceField::Point { center: [0.6; 3], radius: 1e6, falloff: 0, strength: -1e6 },
+        ForceField::Vortex { center: [0.6; 3], axis: [1.0, 0.0, 0.0], radius: 1e-6, strength: 1e6 },
+        ForceField::Vortex { center: [0.6; 3], axis: [0.0, 0.0, 1.0], radius: 1e6, strength: -1e6 },
+    ];
+    let drives = [Drive::Accelerate, Drive::Approach { rate: 1e6 }];
+    let forces = fields.iter().flat_map(|field| drives.map(|drive| (field.clone(), drive)));
+    let forces = forces.flat_map(|(field, drive)| {
+        [ActsOn::Air, ActsOn::Smoke].map(|acts_on| Force { drive, acts_on, ..Force::new(field.clone()) })
+    });
+    for force in forces {
+        let time = TimeControl { cfl: 2.0, max_substeps: 3 };
+        let config = Config { time, ..config([12, 10, 8], 0.1, all(Side::Open), Advection::MacCormack) };
+        let mut solver = Solver::new(config, Params::default(), vec![]).unwrap();
+        solver.set_forces(vec![force.clone()]);
+        solver.fill(noise, |at| [0, 1, 2, 3].map(|c| noise(c, at)));
+        advance(&mut solver, 0.1, 6);
+        assert!(solver.velocity().iter().flatten().all(|x| x.is_finite()), "{force:?}");
+        assert!(solver.scalars().as_flattened().iter().all(|x| x.abs() <= 1.001 * SCALAR_LIMIT), "{force:?}");
+    }
+}
+
+fn letters() -> Region {
+    let card = Card::text("uP", 0.5, 0.2, None, 0.25 * H).unwrap();
+    let form = Form::Card(Arc::new(card));
+    Region { rotation: Solid::turn([10.0, 40.0, 0.0]), ..Region::new(form, [0.6, 0.5, 0.7]) }
+}
+
+#[test]
+fn every_shape_gives_its_rate_whatever_the_step() {
+    let Form::Card(card) = &letters().form else { panic!() };
+    let slab = Form::Body(Shape::Box { size: [0.5, 0.3, 0.7] });
+    let block = Region { rotation: Solid::turn([0.0, 25.0, 40.0]), ..Region::new(slab, [0.6, 0.52, 0.7]) };
+    let disc = Region::disc([0.63, 0.5, 0.7], 0.4, [1.0, 2.0, 0.5], 0.08);
+    let cases = [
+        (letters(), card.volume()[3]),
+        (block, 0.5 * 0.3 * 0.7),
+        (disc, PI * 0.16 * 0.08),
+        (Region::sphere([0.6, 0.5, 0.7], 0.3), 4.0 / 3.0 * PI * 0.027),
+    ];
+    for (region, volume) in cases {
+        for (steps, cfl) in [(1, 1e6), (9, 1e6), (3, 0.5)] {
+            let source =
+                Source { start: 0.2, stop: 0.7, ..Source::new(region.clone(), [2.0, 0.0, 1.0, 50.0]) };
+            let time = TimeControl { cfl, max_substeps: 50 };
+            // Linear interpolation carries all of it along with a steady wind.
+            let config = Config { time, ..config(CELLS, H, all(Side::Periodic), Advection::SemiLagrangian) };
+            let mut solver = Solver::new(config, inert(), vec![source]).unwrap();
+            solver.fill(|c, _| if c == 0 { 0.2 } else { 0.0 }, |_| [0.0; 4]);
+            advance(&mut solver, 1.0 / steps as f32, steps);
+            assert_eq!(solver.stats().substeps, if cfl < 1.0 { 3 } else { 1 });
+            let [red, green, blue] = solver.stats().mass;
+            for (got, rate) in [(red, 2.0), (green, 0.0), (blue, 1.0), (solver.stats().heat, 50.0)] {
+                let given = 0.5 * rate * volume;
+                assert!((got - given).abs() <= 0.03 * given, "{region:?}, {steps} steps: {got} for {given}");
+            }
+        }
+    }
+}
+
+#[test]
+fn noise_changes_where_but_not_how_much() {
+    let mass = |noise: Option<Noise>, steps: usize| {
+        let form = Form::Body(Shape::Box { size: [1.0, 0.8, 1.2] });
+        let source =
+            Source { noise, ..Source::new(Region::new(form, [0.6, 0.5, 0.7]), [1.0, 0.0, 0.0, 0.0]) };
+        let config = config(CELLS, H, all(Side::Closed), Advection::Cubic);
+        let mut solver = Solver::new(config, inert(), vec![source]).unwrap();
+        advance(&mut solver, 2.0 / steps as f32, steps);
+        let values: Vec<f32> = (8..16).map(|i| cell(&solver, [i, 9, 13])[0]).collect();
+        (solver.stats().mass[0], values)
+    };
+    let (even, flat) = mass(None, 1);
+    assert!(flat.iter().all(|x| (x - 2.0).abs() < 1e-5), "{flat:?}");
+    let noise = Noise { strength: 1.0, scale: 0.1, speed: 0.0, seed: 5 };
+    let [(once, one), (often, many)] = [1, 12].map(|steps| mass(Some(noise), steps));
+    assert!((once / even - 1.0).abs() < 0.05, "{once} for {even}");
+    assert!((often / once - 1.0).abs() < 1e-5, "{often} for {once}");
+    assert!(one.iter().zip(&many).all(|(a, b)| (a - b).abs() < 1e-4));
+    let spread = one.iter().fold(0.0f32, |a, x| a.max((x - 2.0).abs()));
+    assert!(spread > 0.5, "{one:?} is even");
+    let moving = mass(Some(Noise { speed: 4.0, ..noise }), 12);
+    assert!((moving.0 / even - 1.0).abs() < 0.05 && moving.1 != one);
+}
+
+#[test]
+fn a_fill_sets_what_it_names_and_no_more() {
+    let mut solver = still(all(Side::Closed), vec![]);
+    solver.fill(|_, _| 0.0, |_| [5.0, 6.0, 7.0, 8.0]);
+    let scalars = [Some(1.0), None, Some(0.0), Some(-3.0)];
+    let fill = Fill { region: layer(), scalars, velocity: Some([0.0, 0.0, 0.4]), noise: None };
+    solver.fill_regions(&[fill]);
+    assert_eq!(cell(&solver, [5, 10, 5]), [1.0, 6.0, 0.0, -3.0]);
+    assert_eq!(cell(&solver, [5, 2, 5]), [5.0, 6.0, 7.0, 8.0]);
+    assert_eq!(solver.stats().time, 0.0);
+    assert!(solver.stats().divergence_after < 1e-5, "the motion is free of divergence");
+    assert!(face(&solver, 2, [12, 10, 14]) > 0.1);
+}
+
+#[test]
+fn any_number_of_threads_gives_the_same_bits() {
+    let run = |threads: usize| {
+        let noise = Some(Noise { strength: 0.8, scale: 0.1, speed: 2.0, seed: 1 });
+        let source = Source {
+            noise,
+            velocity: Some([0.5, 0.0, 0.0]),
+            ..Source::new(letters(), [3.0, 1.0, 0.0, 90.0])
+        };
+        let config = Config { threads, ..config([37, 29, 41], H, all(Side::Periodic), Advection::Cubic) };
+        let mut solver = Solver::new(config, Params::default(), vec![source]).unwrap();
+        let center = [0.7, 0.7, 0.9];
+        let pull = ForceField::Point { center, radius: 0.5, falloff: 1, strength: 2.0 };
+        let swirl = ForceField::Vortex { center, axis: [0.0, 0.6, 0.8], radius: 0.3, strength: 1.0 };
+        let drive = Drive::Approach { rate: 2.0 };
+        solver.set_forces(vec![
+            Force { acts_on: ActsOn::Smoke, ..Force::new(pull) },
+            Force { drive, within: Some(Region::sphere(center, 0.5)), ..Force::new(swirl) },
+        ]);
+        advance(&mut solver, 0.04, 8);
+        assert!(solver.stats().kinetic_energy > 0.0 && solver.stats().mass[0] > 0.0);
+        let bits = |x: &f32| x.to_bits();
+        let smoke: Vec<u32> = solver.scalars().as_flattened().iter().map(bits).collect();
+        (smoke, solver.velocity().iter().flatten().map(bits).collect::<Vec<_>>())
+    };
+    let one = run(1);
+    assert!([2, 3].into_iter().all(|threads| run(threads) == one));
+}
