@@ -21,6 +21,7 @@
 mod bricks;
 pub mod camera;
 pub mod colormap;
+mod distance;
 mod field;
 mod flow;
 pub mod light;
@@ -33,7 +34,7 @@ pub mod pace;
 pub mod procedural;
 mod scene;
 mod slice;
-pub mod solid;
+mod solid;
 pub mod tone;
 mod volume;
 
@@ -44,7 +45,6 @@ mod gl;
 pub use gl::{Offscreen, Renderer, Timing, measure};
 
 pub use slice::{Quantity, Ranges, Slice};
-pub use solid::{Shape, Solid};
 
 use thiserror::Error;
 

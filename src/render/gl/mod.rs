@@ -9,6 +9,7 @@ mod inputs;
 mod mesh;
 mod offscreen;
 mod programs;
+mod solids;
 mod targets;
 mod timing;
 mod volume;
@@ -31,7 +32,6 @@ use super::light::LightVolume;
 use super::lines::{self, Line};
 use super::medium::Medium;
 use super::slice::{self, Quantity, Ranges, Slice};
-use super::solid::{MOST_SOLIDS, Solid};
 use super::{Mode, Quality, RenderError, View, noise};
 use super::{bricks, field};
 use crate::grid::Dims;
@@ -42,6 +42,7 @@ use inputs::Inputs;
 use mesh::LineMesh;
 pub use offscreen::Offscreen;
 use programs::Programs;
+use solids::Solids;
 use targets::Targets;
 pub use timing::{Timing, measure};
 use volume::Volume;
@@ -60,7 +61,7 @@ pub struct Renderer {
     light: Volume,
     velocity: Volume,
     flow: Flow,
-    solids: Vec<Solid>,
+    solids: Solids,
     grid: Grid,
     baked: Bake,
     targets: Option<Targets>,
@@ -128,7 +129,7 @@ impl Renderer {
             light: volume()?,
             velocity: volume()?,
             flow: Flow::default(),
-            solids: Vec::new(),
+            solids: Solids::new(gl)?,
             grid: Grid::empty(),
             baked: Bake::default(),
             targets: None,
@@ -189,17 +190,6 @@ impl Renderer {
         self.grid.ranges.range(quantity)
     }
 
-    /// What stands in the smoke from now on; at most [`MOST_SOLIDS`] are drawn.
-    pub fn set_solids(&mut self, solids: &[Solid]) {
-        let solids = &solids[..solids.len().min(MOST_SOLIDS)];
-        if self.solids != solids {
-            self.solids = solids.to_vec();
-            self.baked.light.set_solids(solids);
-            self.baked.for_look = None;
-            self.passes.of = None;
-        }
-    }
-
     /// Takes over a snapshot.
     pub fn upload(&mut self, snapshot: &Snapshot) -> Result<(), RenderError> {
         self.smoke.fill(snapshot.dims, &snapshot.smoke)?;
@@ -213,6 +203,7 @@ impl Renderer {
         self.grid = Grid::of(snapshot);
         self.grid.wide_bounds = bricks::occupied(snapshot, &wide);
         self.baked.gather(snapshot);
+        self.solids.set(self.baked.light.solids())?;
         self.passes.of = None;
         Ok(())
     }
@@ -251,7 +242,7 @@ impl Renderer {
         let window = self.window(view.mode, &axes, size);
         let targets = self.targets.as_ref().expect("made by fit");
         let [behind, before] = self.lines(view, &axes);
-        self.draw_scene(targets, &inputs)?;
+        self.draw_scene(targets, &inputs, view.look)?;
         let space =
             Space { clip: axes.clip_from_world(1e-3).into(), edge: [axes.right.norm(), axes.up.norm()] };
         self.draw_lines(targets, space, lines::WIDTH, &behind)?;
@@ -364,18 +355,12 @@ impl Renderer {
             .vec3("floor_albedo", view.look.floor.unwrap_or([-1.0; 3]))
     }
 
-    fn draw_scene(&self, targets: &Targets, inputs: &Inputs) -> Result<(), RenderError> {
+    fn draw_scene(&self, targets: &Targets, inputs: &Inputs, look: &Look) -> Result<(), RenderError> {
         let outputs = [("radiance", &targets.scene), ("reach", &targets.reaches)];
         let mut surface =
             MultiOutputFrameBuffer::new(&self.gl, outputs).map_err(|e| refused("the scene's target", e))?;
-        let mut inputs = inputs.clone().volume("light", self.light.texture());
-        for (n, solid) in self.solids.iter().enumerate() {
-            let names = ["place", "size", "rotation", "albedo"];
-            for (name, value) in names.iter().zip(solid.packed()) {
-                inputs = inputs.with(format!("solid_{name}[{n}]"), UniformValue::Vec4(value));
-            }
-        }
-        let inputs = inputs.with("solids", UniformValue::SignedInt(self.solids.len() as i32));
+        let inputs = inputs.clone().volume("light", self.light.texture());
+        let inputs = self.solids.inputs(inputs, look);
         screen_pass(&mut surface, &self.programs.scene, &inputs, &DrawParameters::default(), "the scene pass")
     }
 
