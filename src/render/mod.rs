@@ -155,6 +155,11 @@ pub struct Quality {
 }
 
 impl Quality {
+    /// Samples per cell edge for pictures of `look`.
+    fn samples(&self, look: &Look) -> f32 {
+        (look.samples * self.samples).clamp(0.05, 16.0)
+    }
+
     /// For files: full size.
     pub const FINAL: Self = Self { divide: 1, samples: 1.0, bricks: true, cubic: false, passes: 1 };
     /// For a window in motion: half size.

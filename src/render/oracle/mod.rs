@@ -17,7 +17,7 @@ use super::field::Field;
 use super::flow::Flow;
 use super::light::LightVolume;
 use super::lines::{self, Line};
-use super::march::{Marched, Smoke};
+use super::march::{Marched, Smoke, halves};
 use super::medium::Medium;
 use super::scene::{Behind, Scenery, background};
 use super::slice::{self, Plane, Ranges, Slice};
@@ -160,7 +160,7 @@ impl Oracle {
         medium: &'a Medium,
         wide: &'a Bricks,
     ) -> Smoke<'a> {
-        let samples = (view.look.samples * self.quality.samples).clamp(0.05, 16.0);
+        let samples = self.quality.samples(view.look);
         let cubic = self.quality.cubic;
         let bricks = self.quality.bricks.then_some(if cubic { wide } else { &snapshot.bricks });
         Smoke {
@@ -170,6 +170,7 @@ impl Oracle {
             light,
             medium,
             dt: snapshot.h / samples,
+            halves: halves(samples),
             bricks,
             cubic,
         }
