@@ -2,7 +2,7 @@
 
 use super::{CliError, Common, machine, say};
 use crate::scene::{Scene, memory};
-use crate::solver::{Advection, Projection, Side};
+use crate::solver::{Advection, Integrator, Projection, Side};
 
 /// Check a scene.
 #[derive(Debug, clap::Args)]
@@ -25,7 +25,7 @@ fn lines(scene: &Scene) -> [(&'static str, String); 9] {
         ("box", box_of(scene)),
         ("sides", sides(scene)),
         ("time", time(scene)),
-        ("advection", advection(scene).into()),
+        ("advection", advection(scene)),
         ("projection", projection(scene)),
         ("sources", sources(scene)),
         ("picture", format!("{}x{} pixels", scene.size[0], scene.size[1])),
@@ -91,11 +91,19 @@ fn time(scene: &Scene) -> String {
     }
 }
 
-fn advection(scene: &Scene) -> &'static str {
-    match scene.config.advection {
+fn advection(scene: &Scene) -> String {
+    let scheme = match scene.config.advection {
         Advection::SemiLagrangian => "semi-Lagrangian, first order",
+        Advection::Monotone => "monotone Hermite interpolation",
         Advection::MacCormack => "MacCormack with limiter, second order",
         Advection::Cubic => "limited cubic interpolation, third order in smooth flow",
+        Advection::Conservative => {
+            "semi-Lagrangian with accounting for the smoke, limited cubic for the velocity"
+        }
+    };
+    match scene.config.integrator {
+        Integrator::Projection => scheme.into(),
+        Integrator::Reflection => format!("{scheme}; with reflection, second order in time"),
     }
 }
 

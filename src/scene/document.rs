@@ -168,6 +168,8 @@ pub enum Slip {
 #[serde(deny_unknown_fields, default)]
 pub struct SolverTable {
     pub advection: Option<Advection>,
+    pub integrator: Option<Integrator>,
+    pub trace_order: Option<Whole<2, 3>>,
     pub projection: Option<Spanned<Projection>>,
     pub tolerance: Option<Number<Tolerance>>,
     pub threads: Option<Whole<0, 1024>>,
@@ -216,8 +218,17 @@ pub struct Plane {
 #[serde(rename_all = "kebab-case")]
 pub enum Advection {
     SemiLagrangian,
+    Monotone,
     Maccormack,
     Cubic,
+    Conservative,
+}
+
+#[derive(Clone, Copy, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Integrator {
+    Projection,
+    Reflection,
 }
 
 #[derive(Clone, Copy, Deserialize)]

@@ -9,12 +9,13 @@ use super::document::{self, Document, Vector};
 use super::error::Problem;
 use super::memory;
 use super::text::Text;
-use super::value::Number;
+use super::value::{Number, Whole};
 use super::{Scene, Time, initial, probes, solids};
 use crate::grid::Dims;
 use crate::look::{Camera, Look, Scattering};
 use crate::solver::{
-    Advection, Ambient, Config, Inflow, Params, Projection, Side, Smoke, Source, TOLERANCE, TimeControl,
+    Advection, Ambient, Config, Inflow, Integrator, Params, Projection, Side, Smoke, Source, TOLERANCE,
+    TimeControl, TraceOrder,
 };
 
 type Result<T> = std::result::Result<T, Box<Problem>>;
@@ -70,6 +71,8 @@ fn config(doc: &Document, text: &Text) -> Result<Config> {
         sides: sides.map(|axis| axis.map(|(side, _)| side)),
         held: sides.map(|axis| axis.map(|(_, held)| held)),
         advection: advection(&doc.solver),
+        integrator: integrator(&doc.solver),
+        trace: trace_order(&doc.solver),
         projection: projection(&doc.solver),
         tolerance: doc.solver.tolerance.map_or(TOLERANCE, Number::get),
         time: time_control(&doc.time, text)?,
@@ -156,8 +159,26 @@ fn advection(solver: &document::SolverTable) -> Advection {
     match solver.advection {
         None => Advection::default(),
         Some(document::Advection::SemiLagrangian) => Advection::SemiLagrangian,
+        Some(document::Advection::Monotone) => Advection::Monotone,
         Some(document::Advection::Maccormack) => Advection::MacCormack,
         Some(document::Advection::Cubic) => Advection::Cubic,
+        Some(document::Advection::Conservative) => Advection::Conservative,
+    }
+}
+
+fn integrator(solver: &document::SolverTable) -> Integrator {
+    match solver.integrator {
+        None => Integrator::default(),
+        Some(document::Integrator::Projection) => Integrator::Projection,
+        Some(document::Integrator::Reflection) => Integrator::Reflection,
+    }
+}
+
+fn trace_order(solver: &document::SolverTable) -> TraceOrder {
+    match solver.trace_order.map(Whole::get) {
+        None => TraceOrder::default(),
+        Some(2) => TraceOrder::Second,
+        Some(_) => TraceOrder::Third,
     }
 }
 

@@ -34,6 +34,9 @@ pub type Sides = [[Side; 2]; 3];
 pub enum Advection {
     /// Trilinear interpolation at the back-traced point (Stam 1999): first order, unconditionally stable.
     SemiLagrangian,
+    /// Monotone Hermite interpolation along each axis at the back-traced point (Fedkiw, Stam & Jensen 2001, appendix B): the
+    /// slopes are central differences, or zero where they would overshoot.
+    Monotone,
     /// A forward and a backward trace whose error is subtracted, limited to the values around the foot
     /// (Selle et al. 2008): second order.
     MacCormack,
@@ -41,6 +44,39 @@ pub enum Advection {
     /// pass instead of two, and without the fine streaks that MacCormack leaves in smoke that slows down.
     #[default]
     Cubic,
+    /// Semi-Lagrangian with accounting (Lentine, Grétarsson & Fedkiw 2011; West 2007): no cell gives more than it has, and
+    /// what nobody asked for is pushed forward, so that the smoke in a closed box is the same to rounding. The velocity
+    /// is carried as by [`Cubic`](Self::Cubic).
+    Conservative,
+}
+
+impl Advection {
+    /// Whether it needs forward traces beside the backward ones.
+    pub(super) fn looks_forward(self) -> bool {
+        matches!(self, Self::MacCormack | Self::Conservative)
+    }
+}
+
+/// How the velocity is advanced over a step.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Integrator {
+    /// Advection, forces, projection (Stam 1999): first order in time.
+    #[default]
+    Projection,
+    /// Two half steps with a reflection of the velocity at the divergence-free one between them (Zehnder, Narain &
+    /// Thomaszewski 2018): second order in time, and the energy that a projection takes away comes back. Costs about
+    /// twice as much; the smoke is carried once, by the velocity in the middle.
+    Reflection,
+}
+
+/// How a back-trace is integrated.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum TraceOrder {
+    /// The midpoint rule.
+    #[default]
+    Second,
+    /// Ralston's rule with three samples.
+    Third,
 }
 
 /// How the divergence is removed from the flow.
@@ -184,6 +220,10 @@ pub struct Config {
     pub held: [[Option<f32>; 2]; 3],
     /// How values are carried.
     pub advection: Advection,
+    /// How the velocity is advanced in time.
+    pub integrator: Integrator,
+    /// How a back-trace is integrated.
+    pub trace: TraceOrder,
     /// How the divergence is removed.
     pub projection: Projection,
     /// Divergence that an iterative projection may leave: max |∇·u| h / max |u| \[-\].
@@ -203,6 +243,8 @@ impl Config {
             sides: Sides::default(),
             held: Default::default(),
             advection: Advection::default(),
+            integrator: Integrator::default(),
+            trace: TraceOrder::default(),
             projection: Projection::default(),
             tolerance: TOLERANCE,
             time: TimeControl::default(),

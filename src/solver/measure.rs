@@ -1,5 +1,8 @@
 //! Numbers of the whole box: largest speed, divergence, energy, and what it holds.
 
+use rayon::prelude::*;
+
+use super::bricks::{self, Bricks};
 use super::simd::{dispatch, greatest};
 use super::sweep;
 use crate::grid::{Faces, Layout};
@@ -74,16 +77,46 @@ fn flow_row_kernel<const FMA: bool>(u: &[f32], v: [&[f32]; 2], w: [&[f32]; 2], o
     }
 }
 
+/// As [`contents`], and notes which bricks hold something.
+pub fn contents_and_bricks(
+    layout: Layout,
+    scalars: &[[f32; 4]],
+    partials: &mut [[f64; 4]],
+    bricks: &mut Bricks,
+) -> [f64; 4] {
+    let (in_plane, in_row) = (bricks.in_plane(), bricks.in_row());
+    let planes = partials.par_iter_mut().zip(bricks.planes.par_chunks_exact_mut(in_plane));
+    planes.enumerate().for_each(|(k, (sum, held))| {
+        *sum = [0.0; 4];
+        held.fill(0);
+        for j in 0..layout.dims.ny {
+            let row = &scalars[layout.start(j, k)..][..layout.dims.nx];
+            add_row(row, sum);
+            bricks::held_row(row, &mut held[j / bricks::EDGE * in_row..][..in_row]);
+        }
+    });
+    bricks.learn();
+    total(partials)
+}
+
+fn add_row(row: &[[f32; 4]], sum: &mut [f64; 4]) {
+    let mut of_row = [0.0; 4];
+    sum_row(row, &mut of_row);
+    for c in 0..4 {
+        sum[c] += f64::from(of_row[c]);
+    }
+}
+
+fn total(partials: &[[f64; 4]]) -> [f64; 4] {
+    partials.iter().fold([0.0; 4], |sum, plane| std::array::from_fn(|c| sum[c] + plane[c]))
+}
+
 /// Σ over cells of red, green, blue and temperature.
 pub fn contents(layout: Layout, scalars: &[[f32; 4]], partials: &mut [[f64; 4]]) -> [f64; 4] {
     sweep::reduce(layout, partials, |sum, j, k| {
-        let mut row = [0.0; 4];
-        sum_row(&scalars[layout.start(j, k)..][..layout.dims.nx], &mut row);
-        for c in 0..4 {
-            sum[c] += f64::from(row[c]);
-        }
+        add_row(&scalars[layout.start(j, k)..][..layout.dims.nx], sum);
     });
-    partials.iter().fold([0.0; 4], |sum, plane| std::array::from_fn(|c| sum[c] + plane[c]))
+    total(partials)
 }
 
 dispatch! { fn sum_row(row: &[[f32; 4]], out: &mut [f32; 4]) = sum_row_kernel; }

@@ -1,11 +1,14 @@
 //! The time step: incompressible flow with heat and three colours of smoke on a MAC grid.
 //!
 //! Stam, "Stable Fluids" (1999) with the forces of Fedkiw, Stam & Jensen, "Visual Simulation of Smoke" (2001). One
-//! file for each term of the equation; `step.rs` puts them in order.
+//! file for each term of the equation; `substep.rs` puts them in order.
 
 mod advect;
+mod bricks;
 mod config;
+mod conservative;
 mod diffuse;
+mod fields;
 mod forces;
 mod measure;
 mod project;
@@ -15,12 +18,14 @@ mod solids;
 mod sources;
 mod stats;
 mod step;
+mod substep;
 mod sweep;
 mod trace;
+mod transport;
 
 pub use config::{
-    Advection, Ambient, Config, Dab, Inflow, Params, Projection, Side, Sides, Smoke, Source, TOLERANCE,
-    TimeControl,
+    Advection, Ambient, Config, Dab, Inflow, Integrator, Params, Projection, Side, Sides, Smoke, Source,
+    TOLERANCE, TimeControl, TraceOrder,
 };
 pub use solids::{Mesh, MeshError, Shape, Slip, Solid, SolidPose};
 pub use stats::{Stage, StepStats};

@@ -79,6 +79,15 @@ impl Walls {
         self.sides.iter().flatten().all(|side| !matches!(side, Side::Open | Side::Inflow(_)))
     }
 
+    /// Sides that give smoke or heat to the air before them.
+    pub fn feeding(&self) -> [[bool; 2]; 3] {
+        let feeds = |side: Side, held: Option<f32>| match side {
+            Side::Inflow(air) => air.scalars != [0.0; 4],
+            _ => held.is_some_and(|at_wall| at_wall != 0.0),
+        };
+        [0, 1, 2].map(|axis| [0, 1].map(|end| feeds(self.sides[axis][end], self.held[axis][end])))
+    }
+
     /// Sides that are walls.
     pub fn solid_sides(&self) -> [[bool; 2]; 3] {
         self.sides.map(|ends| ends.map(|side| matches!(side, Side::Closed | Side::NoSlip(_))))
@@ -111,22 +120,24 @@ impl Walls {
     }
 
     /// Repeats cell values one layer outwards, for means at faces on a side.
-    pub fn extend(&self, cells: &mut Faces) {
+    pub fn extend(&self, cells: &mut [[f32; 4]]) {
         let Layout { dims, row, plane } = self.layout;
         let [nx, ny, nz] = dims.array().map(|n| n as isize);
         let edges = |axis: usize, n: isize| match self.sides[axis][0] {
-            Side::Periodic => [Ghost::copy(-1, n - 1), Ghost::copy(n, 0)],
-            _ => [Ghost::copy(-1, 0), Ghost::copy(n, n - 1)],
+            Side::Periodic => [(-1, n - 1), (n, 0)],
+            _ => [(-1, 0), (n, n - 1)],
         };
-        for field in cells {
-            let inner = GHOST * plane..(dims.nz + GHOST) * plane;
-            field[inner].par_chunks_mut(plane).for_each(|plane| {
-                for line in plane.chunks_exact_mut(row) {
-                    edges(0, nx).iter().for_each(|g| layer(line, 1, g));
-                }
-                edges(1, ny).iter().for_each(|g| layer(plane, row, g));
-            });
-            edges(2, nz).iter().for_each(|g| layer(field, plane, g));
+        let inner = GHOST * plane..(dims.nz + GHOST) * plane;
+        cells[inner].par_chunks_mut(plane).for_each(|plane| {
+            for line in plane.chunks_exact_mut(row) {
+                edges(0, nx).iter().for_each(|&(to, from)| line[shift(to)] = line[shift(from)]);
+            }
+            for (to, from) in edges(1, ny) {
+                plane.copy_within(shift(from) * row..(shift(from) + 1) * row, shift(to) * row);
+            }
+        });
+        for (to, from) in edges(2, nz) {
+            cells.copy_within(shift(from) * plane..(shift(from) + 1) * plane, shift(to) * plane);
         }
     }
 

@@ -18,17 +18,20 @@ pub enum Stage {
     Forces,
     /// Pressure and its gradient.
     Project,
+    /// The numbers of a step: speed, divergence, energy, mass.
+    Measure,
 }
 
 impl Stage {
     /// All stages, in order.
-    pub const ALL: [Self; 6] = [
+    pub const ALL: [Self; 7] = [
         Self::Sources,
         Self::AdvectVelocity,
         Self::AdvectScalars,
         Self::Diffuse,
         Self::Forces,
         Self::Project,
+        Self::Measure,
     ];
 
     /// A short name for tables.
@@ -40,6 +43,7 @@ impl Stage {
             Self::Diffuse => "diffuse",
             Self::Forces => "forces",
             Self::Project => "project",
+            Self::Measure => "measure",
         }
     }
 }

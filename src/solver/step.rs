@@ -1,7 +1,7 @@
 //! The solver: its fields, and the step that advances them.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::AtomicBool;
 use std::time::Instant;
 
 use half::f16;
@@ -9,18 +9,13 @@ use half::slice::HalfFloatSliceExt;
 use rayon::prelude::*;
 use thiserror::Error;
 
-use super::advect::{self, Interpolation, Row};
-use super::forces::{self, Forces};
-use super::measure::{self, Flow};
-use super::project::{Cuts, Projector};
-use super::sides::Walls;
-use super::solids::Obstacles;
-use super::sweep::{self, PerThread};
+use super::fields::{Correction, Fields};
+use super::project::Projector;
+use super::substep::Substep;
 use super::{
-    Advection, Ambient, Config, Dab, Params, Projection, Side, Solid, SolidPose, Source, Stage, StepStats,
-    diffuse, sources, trace,
+    Config, Dab, Params, Projection, Side, Solid, SolidPose, Source, Stage, StepStats, measure, sources,
 };
-use crate::grid::{Dims, Faces, GHOST, Layout};
+use crate::grid::{Dims, Faces, Layout};
 
 /// No density or temperature may pass this, so that a negative dissipation cannot overflow a half float.
 pub const SCALAR_LIMIT: f32 = 6.0e4;
@@ -42,7 +37,7 @@ pub enum SolverError {
 
 /// A box of air with heat and three colours of smoke.
 ///
-/// Owns its threads. Every buffer is allocated when it is built, none by a step.
+/// Owns its threads. Every buffer is allocated when it is built, none by a step unless a solid moves.
 pub struct Solver {
     config: Config,
     params: Params,
@@ -50,41 +45,6 @@ pub struct Solver {
     pool: Arc<rayon::ThreadPool>,
     fields: Fields,
     stats: StepStats,
-}
-
-/// What the box holds, and the memory a step works in.
-struct Fields {
-    layout: Layout,
-    walls: Walls,
-    /// Velocity on the faces \[m/s\], ghosts filled, free of divergence between steps.
-    velocity: Faces,
-    /// The velocity while it is carried.
-    carried: Faces,
-    /// Red, green, blue \[-\] and temperature excess \[K\] at cell centres, ghosts filled.
-    scalars: Vec<[f32; 4]>,
-    /// The scalars while they are carried.
-    scalars_next: Vec<[f32; 4]>,
-    /// Velocity at cell centres.
-    centers: Vec<[f32; 4]>,
-    /// Distance each cell's air has come, in cells, by component.
-    back: [Vec<f32>; 3],
-    /// Distance it is about to go, and the first pass's results: only for MacCormack.
-    forth: Option<Box<Correction>>,
-    projector: Projector,
-    /// Solids, if there are any.
-    obstacles: Option<Obstacles>,
-    forces: PerThread<forces::Scratch>,
-    diffusion: PerThread<diffuse::Scratch>,
-    flow: Vec<Flow>,
-    sums: Vec<[f64; 4]>,
-    /// The velocity was changed from outside and must be projected before it carries anything.
-    disturbed: bool,
-}
-
-struct Correction {
-    forward: [Vec<f32>; 3],
-    component: Vec<f32>,
-    scalars: Vec<[f32; 4]>,
 }
 
 impl Solver {
@@ -116,8 +76,8 @@ impl Solver {
     /// Bytes a solver of `config` takes while it runs, with or without solids; scratch of the threads apart.
     pub fn memory(config: &Config, solids: bool) -> u64 {
         let layout = Layout::new(config.dims);
-        let correction = if config.advection == Advection::MacCormack { 3 + 1 + 4 } else { 0 };
-        let floats = 3 + 3 + 4 + 4 + 4 + 3 + correction;
+        let correction = if config.advection.looks_forward() { Correction::FLOATS } else { 0 };
+        let floats = 3 + 3 + 4 + 4 + 4 + correction;
         (layout.size() * floats * size_of::<f32>() + Projector::memory(config.projection, solids, config.dims)
             // Flags of the cells, at both ends of a step.
             + if solids { 2 * layout.size() } else { 0 }) as u64
@@ -222,6 +182,7 @@ impl Solver {
         pool.install(|| {
             let limits = [SCALAR_LIMIT, SPEED_LIMIT * h];
             sources::dab(fields.layout, h, dab, limits, &mut fields.scalars, &mut fields.velocity);
+            fields.bricks.forget();
             fields.disturbed |= dab.push != [0.0; 3];
             fields.empty_solids();
             fields.walls.fill_scalars(&mut fields.scalars, &fields.velocity);
@@ -233,6 +194,7 @@ impl Solver {
         let fields = &mut self.fields;
         fields.velocity.iter_mut().for_each(|f| f.fill(0.0));
         fields.scalars.fill([0.0; 4]);
+        fields.bricks.forget();
         fields.disturbed = false;
         self.stats = StepStats::default();
         let pool = self.pool.clone();
@@ -243,8 +205,7 @@ impl Solver {
     fn settle(&mut self) {
         let Self { config, fields, stats, pool, .. } = self;
         pool.clone().install(|| {
-            let speed = fields.measure().speed;
-            fields.settle([config.tolerance, speed], stats);
+            fields.settle(config.tolerance, stats);
             stats.max_speed = fields.measure().speed;
         });
     }
@@ -292,54 +253,21 @@ impl Solver {
         Ok(())
     }
 
-    /// One substep, in the order of the equation: advection, decay and sources, forces, projection.
     fn substep(&mut self, dt: f32, cancel: &AtomicBool) -> Result<(), SolverError> {
         let Self { config, params, sources, fields, stats, .. } = self;
-        let (h, time) = (config.h, stats.time);
-        let mut clock = Clock { stats, cancel, began: Instant::now() };
-
-        let crossed = dt / h * clock.stats.max_speed;
-        fields.trace(dt / h);
-        fields.move_solids(time + f64::from(dt), dt);
-        fields.advect_velocity(config.advection);
-        clock.lap(Stage::AdvectVelocity)?;
-
-        fields.advect_scalars(config.advection, &decay(params, dt), crossed);
-        clock.lap(Stage::AdvectScalars)?;
-
-        fields.diffuse_scalars(params, dt / (h * h));
-        fields.diffuse_velocity(params.viscosity * dt / (h * h));
-        clock.lap(Stage::Diffuse)?;
-
-        for source in sources.iter() {
-            sources::emit(fields.layout, h, source, time, dt, SCALAR_LIMIT, &mut fields.scalars);
-        }
-        fields.empty_solids();
-        fields.walls.fill_scalars(&mut fields.scalars, &fields.velocity);
-        clock.lap(Stage::Sources)?;
-
-        let ambient = fields.ambient(params);
-        fields.add_forces(&body_forces(params, ambient, dt, h));
-        for source in sources.iter() {
-            sources::drive(fields.layout, h, source, time, &mut fields.velocity);
-        }
-        clock.lap(Stage::Forces)?;
-
-        let before = fields.measure();
-        fields.settle([config.tolerance, before.speed], clock.stats);
-        clock.lap(Stage::Project)?;
-
-        self.stats.divergence_before = before.relative_divergence();
-        self.stats.time += f64::from(dt);
-        self.stats.substeps += 1;
+        let substep = Substep { config, params, sources, time: stats.time, dt };
+        substep.run(fields, stats, cancel)?;
+        let began = Instant::now();
         self.measure();
+        self.stats.stages[Stage::Measure as usize] += began.elapsed();
         Ok(())
     }
 
     fn measure(&mut self) {
         let Self { config, fields, stats, .. } = self;
         let flow = fields.measure();
-        let held = measure::contents(fields.layout, &fields.scalars, &mut fields.sums);
+        let Fields { layout, scalars, sums, bricks, .. } = fields;
+        let held = measure::contents_and_bricks(*layout, scalars, sums, bricks);
         let volume = f64::from(config.h).powi(3);
         stats.max_speed = flow.speed;
         stats.divergence_after = flow.relative_divergence();
@@ -391,360 +319,4 @@ impl Solver {
         let size = curl.iter().map(|x| x * x).sum::<f32>().sqrt();
         [center(0, at), center(1, at), center(2, at), size]
     }
-}
-
-/// Adds the time since the last lap to its stage, and looks whether to stop.
-struct Clock<'a> {
-    stats: &'a mut StepStats,
-    cancel: &'a AtomicBool,
-    began: Instant,
-}
-
-impl Clock<'_> {
-    fn lap(&mut self, stage: Stage) -> Result<(), SolverError> {
-        let now = Instant::now();
-        self.stats.stages[stage as usize] += now - self.began;
-        self.began = now;
-        if self.cancel.load(Ordering::Relaxed) { Err(SolverError::Cancelled) } else { Ok(()) }
-    }
-}
-
-/// What is left of red, green, blue and temperature after `dt`: exp(−k Δt), so that the look depends neither on the
-/// step nor on its parts.
-fn decay(params: &Params, dt: f32) -> [f32; 4] {
-    let [r, g, b] = params.smoke.map(|s| s.dissipation);
-    [r, g, b, params.cooling].map(|rate| (-rate * dt).exp())
-}
-
-fn body_forces(params: &Params, ambient: f32, dt: f32, h: f32) -> Forces {
-    let [r, g, b] = params.smoke.map(|s| s.buoyancy);
-    Forces {
-        buoyancy: [r, g, b, params.heat_buoyancy],
-        ambient,
-        vorticity: params.vorticity,
-        dt,
-        keep: (-params.friction * dt).exp(),
-        limit: SPEED_LIMIT * h,
-        h,
-    }
-}
-
-impl Fields {
-    fn new(config: &Config, threads: usize) -> Self {
-        let layout = Layout::new(config.dims);
-        let walls = Walls::new(layout, config.sides, config.held);
-        let longest = config.dims.array().into_iter().max().unwrap_or(1);
-        let field = || vec![0.0f32; layout.size()];
-        let faces = || [field(), field(), field()];
-        let four = || vec![[0.0f32; 4]; layout.size()];
-        let correction = || Box::new(Correction { forward: faces(), component: field(), scalars: four() });
-        Self {
-            layout,
-            velocity: faces(),
-            carried: faces(),
-            scalars: four(),
-            scalars_next: four(),
-            centers: four(),
-            back: faces(),
-            forth: (config.advection == Advection::MacCormack).then(correction),
-            projector: Projector::choose(config.projection, false, layout, walls.ends(), threads),
-            obstacles: None,
-            forces: PerThread::new(threads, || forces::Scratch::new(layout.dims)),
-            diffusion: PerThread::new(threads, || diffuse::Scratch::new(longest + 1)),
-            flow: vec![Flow::default(); layout.dims.nz],
-            sums: vec![[0.0; 4]; layout.dims.nz],
-            disturbed: false,
-            walls,
-        }
-    }
-
-    fn fill(
-        &mut self,
-        h: f32,
-        velocity: impl Fn(usize, [f32; 3]) -> f32 + Send + Sync,
-        scalars: impl Fn([f32; 3]) -> [f32; 4] + Send + Sync,
-    ) {
-        let layout = self.layout;
-        let [nx, ny, nz] = layout.dims.array().map(|n| n as isize);
-        for (component, field) in self.velocity.iter_mut().enumerate() {
-            let offset = |axis: usize| if axis == component { 0.0 } else { 0.5 };
-            let offset = [offset(0), offset(1), offset(2)];
-            sweep::rows(layout, field, [[0, ny + 1], [0, nz + 1]], |j, k, row| {
-                for i in 0..=nx {
-                    let at = [i as f32 + offset[0], j as f32 + offset[1], k as f32 + offset[2]];
-                    row[i as usize + GHOST] = velocity(component, at.map(|x| x * h));
-                }
-            });
-        }
-        sweep::rows(layout, &mut self.scalars, [[0, ny], [0, nz]], |j, k, row| {
-            for i in 0..nx {
-                let at = [i as f32 + 0.5, j as f32 + 0.5, k as f32 + 0.5];
-                row[i as usize + GHOST] = scalars(at.map(|x| x * h));
-            }
-        });
-        self.empty_solids();
-        self.walls.fill_velocity(&mut self.velocity);
-        self.walls.fill_scalars(&mut self.scalars, &self.velocity);
-    }
-
-    /// Makes the velocity free of divergence to a tolerance (relative, and the speed it is relative to), and right at
-    /// walls, in solids and in the ghosts.
-    fn settle(&mut self, tolerance: [f32; 2], stats: &mut StepStats) {
-        let Self { walls, velocity, projector, obstacles, .. } = self;
-        walls.fill_velocity(velocity);
-        let mut none = Cuts::default();
-        let cuts = obstacles.as_mut().map_or(&mut none, |obstacles| &mut obstacles.voxels.cuts);
-        projector.project(velocity, cuts, tolerance, stats);
-        walls.fill_velocity(velocity);
-        if let Some(obstacles) = obstacles {
-            obstacles.extend(velocity);
-        }
-        self.disturbed = false;
-    }
-
-    /// Numbers of the velocity; at faces that solids narrow, of its mean over the whole face.
-    fn measure(&mut self) -> Flow {
-        let Self { layout, velocity, obstacles, flow, .. } = self;
-        let Some(Obstacles { voxels, .. }) = obstacles else {
-            return measure::flow(*layout, velocity, flow);
-        };
-        voxels.cuts.exchange(velocity);
-        let measured = measure::flow(*layout, velocity, flow);
-        voxels.cuts.restore(velocity);
-        measured
-    }
-
-    fn set_solids(&mut self, config: &Config, solids: Vec<Solid>, time: f64, dt: f32, threads: usize) {
-        let Self { layout, walls, projector, obstacles, scalars, velocity, .. } = self;
-        if solids.is_empty() != obstacles.is_none() {
-            *projector =
-                Projector::choose(config.projection, !solids.is_empty(), *layout, walls.ends(), threads);
-        }
-        let new =
-            (!solids.is_empty()).then(|| Obstacles::new(walls, *layout, config.h, solids, [time, dt.into()]));
-        projector.set_cuts(new.as_ref().map_or(&Cuts::default(), |obstacles| &obstacles.voxels.cuts));
-        if let Some(obstacles) = &new {
-            obstacles.push_out(scalars);
-            walls.fill_scalars(scalars, velocity);
-        }
-        *obstacles = new;
-        self.disturbed = true;
-    }
-
-    /// Moves the solids to where they stand at `time`, from where they go on for `dt`.
-    fn move_solids(&mut self, time: f64, dt: f32) {
-        if let Some(obstacles) = &mut self.obstacles
-            && obstacles.advance(time, dt)
-        {
-            self.projector.set_cuts(&obstacles.voxels.cuts);
-        }
-    }
-
-    /// Takes out what has been put into solids.
-    fn empty_solids(&mut self) {
-        if let Some(obstacles) = &self.obstacles {
-            obstacles.empty(&mut self.scalars);
-        }
-    }
-
-    /// Back-traces over `steps` = Δt/h, and forward ones where the scheme needs them.
-    fn trace(&mut self, steps: f32) {
-        let Self { layout, walls, velocity, centers, back, forth, .. } = self;
-        trace::centers(*layout, velocity, centers);
-        let reach = walls.reach(None);
-        trace::displacements(*layout, centers, &reach, steps, back.each_mut().map(Vec::as_mut_slice));
-        walls.extend(back);
-        if let Some(forth) = forth {
-            let forward = forth.forward.each_mut().map(Vec::as_mut_slice);
-            trace::displacements(*layout, centers, &reach, -steps, forward);
-            walls.extend(&mut forth.forward);
-        }
-    }
-
-    /// Carries each component of the velocity to the faces it reaches: `velocity` to `carried`, ghosts filled.
-    fn advect_velocity(&mut self, scheme: Advection) {
-        let Self { layout, walls, velocity, carried, back, forth, .. } = self;
-        let kind = interpolation(scheme);
-        for component in 0..3 {
-            let reach = walls.reach(Some(component));
-            let range = walls.face_ranges(component);
-            let from = &velocity[component];
-            for_faces(*layout, component, range, back, &mut carried[component], |row, _, out| {
-                advect::component(kind, row, &reach, from, out);
-            });
-            if let Some(Correction { forward, component: once, .. }) = forth.as_deref_mut() {
-                walls.fill_component(component, &mut carried[component]);
-                std::mem::swap(once, &mut carried[component]);
-                for_faces(*layout, component, range, back, &mut carried[component], |row, at, out| {
-                    let stride = layout.strides()[component];
-                    let forth = mean_of_cells(forward, at, stride, out.len());
-                    let forth = forth.each_ref().map(|f| &f[..out.len()]);
-                    advect::correct_component(row, forth, &reach, [from, once], at, out);
-                });
-            }
-        }
-        walls.fill_velocity(carried);
-    }
-
-    /// Carries the four scalars, all along one trace, and lets them decay.
-    ///
-    /// `crossed`: cells that the fastest air crosses.
-    fn advect_scalars(&mut self, scheme: Advection, keep: &[f32; 4], crossed: f32) {
-        let Self { layout, walls, velocity, scalars, scalars_next, back, forth, obstacles, sums, .. } = self;
-        let kind = interpolation(scheme);
-        let reach = walls.reach(None);
-        let n = layout.dims.nx;
-        let inside = [layout.dims.ny as isize, layout.dims.nz as isize].map(|n| [0, n]);
-        let row_of = |at: usize, j: isize, k: isize| Row {
-            origin: [0.0, j as f32, k as f32],
-            back: back.each_ref().map(|b| &b[at..][..n]),
-        };
-        sweep::rows(*layout, scalars_next, inside, |j, k, out| {
-            let at = layout.at(0, j, k);
-            let out = &mut out[GHOST..GHOST + n];
-            advect::scalars(kind, row_of(at, j, k), &reach, scalars, out);
-            if forth.is_none() {
-                advect::scale_row(keep, SCALAR_LIMIT, out);
-            }
-        });
-        if let Some(obstacles) = obstacles {
-            obstacles.carry(&reach, back.each_ref().map(Vec::as_slice), crossed, scalars);
-        }
-        if let Some(Correction { forward, scalars: once, .. }) = forth.as_deref_mut() {
-            if let Some(obstacles) = obstacles {
-                obstacles.put(&[1.0; 4], scalars_next);
-            }
-            walls.fill_scalars(scalars_next, velocity);
-            std::mem::swap(once, scalars_next);
-            sweep::rows(*layout, scalars_next, inside, |j, k, out| {
-                let at = layout.at(0, j, k);
-                let out = &mut out[GHOST..GHOST + n];
-                let forth = forward.each_ref().map(|f| &f[at..][..n]);
-                advect::correct_scalars(row_of(at, j, k), forth, &reach, [scalars, once], at, out);
-                advect::scale_row(keep, SCALAR_LIMIT, out);
-            });
-        }
-        if let Some(obstacles) = obstacles {
-            obstacles.put(keep, scalars_next);
-            if obstacles.have_moved() && walls.are_sealed() {
-                let held = measure::contents(*layout, scalars, sums);
-                let kept = measure::contents(*layout, scalars_next, sums);
-                balance(*layout, [0, 1, 2, 3].map(|c| held[c] * f64::from(keep[c])), kept, scalars_next);
-            }
-        }
-        std::mem::swap(scalars, scalars_next);
-    }
-
-    fn diffuse_scalars(&mut self, params: &Params, per_area: f32) {
-        let [r, g, b] = params.smoke.map(|s| s.diffusion);
-        let number = [r, g, b, params.conduction].map(|kappa| kappa * per_area);
-        if number == [0.0; 4] {
-            return;
-        }
-        let Self { layout, walls, scalars, diffusion, .. } = self;
-        let inside = layout.dims.array().map(|n| [0, n as isize]);
-        for axis in 0..3 {
-            diffuse::along(*layout, scalars, axis, inside, number, &walls.scalar_ends(axis), diffusion);
-        }
-    }
-
-    fn diffuse_velocity(&mut self, number: f32) {
-        if number == 0.0 {
-            return;
-        }
-        let Self { layout, walls, carried, diffusion, .. } = self;
-        for (component, field) in carried.iter_mut().enumerate() {
-            let range = walls.face_ranges(component);
-            let field = bytemuck::cast_slice_mut(field);
-            for axis in 0..3 {
-                diffuse::along(
-                    *layout,
-                    field,
-                    axis,
-                    range,
-                    [number],
-                    &walls.component_ends(component, axis),
-                    diffusion,
-                );
-            }
-        }
-        walls.fill_velocity(carried);
-    }
-
-    /// The temperature that is not lifted.
-    fn ambient(&mut self, params: &Params) -> f32 {
-        match params.ambient {
-            Ambient::Fixed(excess) => excess,
-            Ambient::Mean => {
-                let heat = measure::contents(self.layout, &self.scalars, &mut self.sums)[3];
-                (heat / self.layout.dims.cells() as f64) as f32
-            }
-        }
-    }
-
-    fn add_forces(&mut self, forces: &Forces) {
-        let Self { layout, walls, carried, scalars, velocity, forces: scratch, .. } = self;
-        forces::apply(*layout, walls, forces, carried, scalars, velocity, scratch);
-    }
-}
-
-/// The largest part of what a box holds that [`balance`] makes up for in one step.
-const IMBALANCE: f64 = 0.05;
-
-/// Scales the scalars so that the box holds what it should: what a moving solid and the traces around it have lost or
-/// gained is made up for everywhere (the accounting of West 2007, for the whole box at once). Sums that cancel, as of hot
-/// and cold air, are left alone.
-fn balance(layout: Layout, should: [f64; 4], holds: [f64; 4], scalars: &mut [[f32; 4]]) {
-    let factor = [0, 1, 2, 3].map(|c| match should[c] / holds[c] {
-        f if (f - 1.0).abs() < IMBALANCE => f as f32,
-        _ => 1.0,
-    });
-    if factor != [1.0; 4] {
-        scalars
-            .par_chunks_mut(layout.plane)
-            .for_each(|plane| advect::scale_row(&factor, SCALAR_LIMIT, plane));
-    }
-}
-
-fn interpolation(scheme: Advection) -> Interpolation {
-    match scheme {
-        Advection::SemiLagrangian | Advection::MacCormack => Interpolation::Linear,
-        Advection::Cubic => Interpolation::Cubic,
-    }
-}
-
-/// Calls `f(row, at, out)` for each row of faces in `range` = [xs, ys, zs], with the displacement of the faces: the
-/// mean of the two cells they separate.
-fn for_faces(
-    layout: Layout,
-    component: usize,
-    [xs, ys, zs]: [[isize; 2]; 3],
-    cells: &Faces,
-    out: &mut [f32],
-    f: impl Fn(Row, usize, &mut [f32]) + Sync,
-) {
-    let stride = layout.strides()[component];
-    sweep::rows(layout, out, [ys, zs], |j, k, row| {
-        for from in (xs[0]..xs[1]).step_by(trace::RUN) {
-            let count = (xs[1] - from).min(trace::RUN as isize) as usize;
-            let at = layout.at(from, j, k);
-            let back = mean_of_cells(cells, at, stride, count);
-            let faces =
-                Row { origin: [from as f32, j as f32, k as f32], back: back.each_ref().map(|b| &b[..count]) };
-            let start = from as usize + GHOST;
-            f(faces, at, &mut row[start..start + count]);
-        }
-    });
-}
-
-/// The mean over the cells on both sides of each face of a run.
-fn mean_of_cells(cells: &Faces, at: usize, stride: usize, count: usize) -> [[f32; trace::RUN]; 3] {
-    let mut out = [[0.0; trace::RUN]; 3];
-    for (out, cells) in out.iter_mut().zip(cells) {
-        let (low, high) = (&cells[at - stride..][..count], &cells[at..][..count]);
-        for ((out, low), high) in out.iter_mut().zip(low).zip(high) {
-            *out = 0.5 * (low + high);
-        }
-    }
-    out
 }

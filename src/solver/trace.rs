@@ -1,12 +1,12 @@
 //! Where the air came from: back-traces through the velocity, one for each cell.
 //!
-//! A foot is found by the midpoint rule (second-order Runge–Kutta), x_foot = x − Δt u(x − ½ Δt u(x)), with the
+//! A foot is found by the midpoint rule, x_foot = x − Δt u(x − ½ Δt u(x)), or by Ralston's third-order rule, with the
 //! velocity at cell centres, all three components side by side so that one trilinear sample gives all. Faces use
 //! the mean displacement of the two cells they separate.
 
 use super::sides::Reach;
 use super::simd::{dispatch, fma, greatest, least};
-use super::sweep;
+use super::{TraceOrder, sweep};
 use crate::grid::{Faces, GHOST, Layout};
 
 /// Cells handled together: offsets first, samples after, so that the first part vectorises.
@@ -54,64 +54,123 @@ fn center_row_kernel<const FMA: bool>(u: &[f32], v: [&[f32]; 2], w: [&[f32]; 2],
 }
 
 /// Displacements over `steps` = Δt/h, in cells: the air now at x was at x − displacement. A negative `steps` looks
-/// forward. `centers` holds the velocity with one ghost layer.
-pub fn displacements(layout: Layout, centers: &[[f32; 4]], reach: &Reach, steps: f32, out: [&mut [f32]; 3]) {
+/// forward. `centers` holds the velocity with one ghost layer. The fourth value of `out` is 0.
+pub fn displacements(
+    layout: Layout,
+    centers: &[[f32; 4]],
+    reach: &Reach,
+    steps: f32,
+    order: TraceOrder,
+    out: &mut [[f32; 4]],
+) {
     let [ny, nz] = [layout.dims.ny as isize, layout.dims.nz as isize];
-    sweep::rows3(layout, out, [[0, ny], [0, nz]], |j, k, row| {
-        let inner = row.map(|row| &mut row[GHOST..GHOST + layout.dims.nx]);
-        trace_row(centers, layout.at(0, j, k), [j as f32, k as f32], steps, reach, inner);
+    sweep::rows(layout, out, [[0, ny], [0, nz]], |j, k, row| {
+        let inner = &mut row[GHOST..GHOST + layout.dims.nx];
+        let (at, jk) = (layout.at(0, j, k), [j as f32, k as f32]);
+        match order {
+            TraceOrder::Second => midpoint_row(centers, at, jk, steps, reach, inner),
+            TraceOrder::Third => ralston_row(centers, at, jk, steps, reach, inner),
+        }
     });
 }
 
 dispatch! {
-    fn trace_row(
-        centers: &[[f32; 4]], at: usize, jk: [f32; 2], steps: f32, reach: &Reach, out: [&mut [f32]; 3],
-    ) = trace_row_kernel;
+    fn midpoint_row(
+        centers: &[[f32; 4]], at: usize, jk: [f32; 2], steps: f32, reach: &Reach, out: &mut [[f32; 4]],
+    ) = midpoint_kernel;
+}
+dispatch! {
+    fn ralston_row(
+        centers: &[[f32; 4]], at: usize, jk: [f32; 2], steps: f32, reach: &Reach, out: &mut [[f32; 4]],
+    ) = ralston_kernel;
 }
 
 #[inline(always)]
-fn trace_row_kernel<const FMA: bool>(
+fn midpoint_kernel<const FMA: bool>(
     centers: &[[f32; 4]],
     at: usize,
     jk: [f32; 2],
     steps: f32,
     reach: &Reach,
-    [dx, dy, dz]: [&mut [f32]; 3],
+    out: &mut [[f32; 4]],
 ) {
-    let mut feet = Feet::default();
-    let mut half = [[0.0; RUN]; 3];
-    let n = dx.len();
-    for from in (0..n).step_by(RUN) {
-        let count = RUN.min(n - from);
+    let (mut feet, mut samples) = (Feet::default(), [[0.0; 4]; RUN]);
+    for from in (0..out.len()).step_by(RUN) {
+        let count = RUN.min(out.len() - from);
+        let origin = [from as f32, jk[0], jk[1]];
         let here = &centers[at + from..][..count];
-        for (t, here) in here.iter().enumerate() {
-            for axis in 0..3 {
-                half[axis][t] = 0.5 * steps * here[axis];
+        sample_back::<FMA>(centers, reach, origin, here, 0.5 * steps, &mut feet, &mut samples);
+        for t in 0..count {
+            for c in 0..4 {
+                out[from + t][c] = steps * samples[t][c];
             }
         }
-        let half = [&half[0][..count], &half[1][..count], &half[2][..count]];
-        locate::<FMA>(reach, [from as f32, jk[0], jk[1]], half, &mut feet);
+    }
+}
+
+/// k₁ = u(x), k₂ = u(x − ½ Δt k₁), k₃ = u(x − ¾ Δt k₂); the foot is x − Δt (2 k₁ + 3 k₂ + 4 k₃)/9.
+#[inline(always)]
+fn ralston_kernel<const FMA: bool>(
+    centers: &[[f32; 4]],
+    at: usize,
+    jk: [f32; 2],
+    steps: f32,
+    reach: &Reach,
+    out: &mut [[f32; 4]],
+) {
+    let mut feet = Feet::default();
+    let (mut second, mut third) = ([[0.0; 4]; RUN], [[0.0; 4]; RUN]);
+    for from in (0..out.len()).step_by(RUN) {
+        let count = RUN.min(out.len() - from);
+        let origin = [from as f32, jk[0], jk[1]];
+        let first = &centers[at + from..][..count];
+        sample_back::<FMA>(centers, reach, origin, first, 0.5 * steps, &mut feet, &mut second);
+        sample_back::<FMA>(centers, reach, origin, &second[..count], 0.75 * steps, &mut feet, &mut third);
         for t in 0..count {
-            let f = [feet.fraction[0][t], feet.fraction[1][t], feet.fraction[2][t]];
-            let velocity = linear::<FMA, 4>(centers, feet.at[t] as usize, reach, f);
-            dx[from + t] = steps * velocity[0];
-            dy[from + t] = steps * velocity[1];
-            dz[from + t] = steps * velocity[2];
+            for c in 0..4 {
+                let sum = 2.0 * first[t][c] + 3.0 * second[t][c] + 4.0 * third[t][c];
+                out[from + t][c] = steps * (sum * (1.0 / 9.0));
+            }
         }
+    }
+}
+
+/// The velocity at x − `steps` · `velocity` for each x of a run that begins at `origin`.
+#[inline(always)]
+fn sample_back<const FMA: bool>(
+    centers: &[[f32; 4]],
+    reach: &Reach,
+    origin: [f32; 3],
+    velocity: &[[f32; 4]],
+    steps: f32,
+    feet: &mut Feet,
+    out: &mut [[f32; 4]; RUN],
+) {
+    let mut way = [[0.0; 4]; RUN];
+    let way = &mut way[..velocity.len()];
+    for (way, velocity) in way.iter_mut().zip(velocity) {
+        for c in 0..4 {
+            way[c] = steps * velocity[c];
+        }
+    }
+    locate::<FMA>(reach, origin, way, feet);
+    for t in 0..velocity.len() {
+        let f = [feet.fraction[0][t], feet.fraction[1][t], feet.fraction[2][t]];
+        out[t] = linear::<FMA, 4>(centers, feet.at[t] as usize, reach, f);
     }
 }
 
 /// Feet of a run of values that begins at index coordinates `origin` and goes on along x, `displacement` before them.
 #[inline(always)]
-pub fn locate<const FMA: bool>(reach: &Reach, origin: [f32; 3], displacement: [&[f32]; 3], feet: &mut Feet) {
-    let count = displacement[0].len().min(RUN);
-    let [dx, dy, dz] = [&displacement[0][..count], &displacement[1][..count], &displacement[2][..count]];
+pub fn locate<const FMA: bool>(reach: &Reach, origin: [f32; 3], displacement: &[[f32; 4]], feet: &mut Feet) {
+    let count = displacement.len().min(RUN);
+    let displacement = &displacement[..count];
     let Feet { at, fraction: [fx, fy, fz] } = feet;
     let strides = [reach.row as u32, reach.plane as u32];
     for t in 0..count {
-        let (bx, x) = cell(reach, 0, origin[0] + t as f32 - dx[t]);
-        let (by, y) = cell(reach, 1, origin[1] - dy[t]);
-        let (bz, z) = cell(reach, 2, origin[2] - dz[t]);
+        let (bx, x) = cell(reach, 0, origin[0] + t as f32 - displacement[t][0]);
+        let (by, y) = cell(reach, 1, origin[1] - displacement[t][1]);
+        let (bz, z) = cell(reach, 2, origin[2] - displacement[t][2]);
         at[t] = bx + by * strides[0] + bz * strides[1];
         (fx[t], fy[t], fz[t]) = (x, y, z);
     }

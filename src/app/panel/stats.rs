@@ -16,6 +16,7 @@ const STAGES: [Color32; Stage::ALL.len()] = [
     Color32::from_rgb(0x8f, 0xb5, 0x6f),
     Color32::from_rgb(0xc7, 0xa0, 0x5f),
     Color32::from_rgb(0xb5, 0x7f, 0xb8),
+    Color32::from_rgb(0x9a, 0x8f, 0x86),
 ];
 
 pub(super) fn show(ui: &mut Ui, readout: &Readout) {

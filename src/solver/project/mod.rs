@@ -17,6 +17,7 @@ mod pockets;
 mod relaxation;
 mod spectral;
 mod transform;
+mod transpose;
 mod tridiagonal;
 
 #[cfg(test)]
@@ -72,6 +73,11 @@ impl Projector {
         }
     }
 
+    /// Whether it goes on until a tolerance is met, which is relative to the speed of the flow.
+    pub fn iterates(&self) -> bool {
+        !matches!(self, Self::Direct(_))
+    }
+
     /// Removes the divergence of `velocity`, whose largest component is `speed`, until max |∇·u| h / max |u| is below
     /// `tolerance`; closed faces get their solid's velocity. Faces on walls must hold the wall's velocity and are left
     /// alone; on periodic axes face 0 is corrected and face n is not. Says in `stats` what it took.
@@ -87,7 +93,8 @@ impl Projector {
         let enough = 0.5 * tolerance * speed + REST;
         let solve = match self {
             Self::Direct(spectral) => {
-                spectral.project(velocity);
+                let [divergence, speed] = spectral.project(velocity);
+                stats.divergence_before = if speed > 0.0 { divergence / speed } else { 0.0 };
                 Solve::default()
             }
             Self::Multigrid(iterative) => iterative.project(velocity, cuts, MOST, |left| left.max <= enough),

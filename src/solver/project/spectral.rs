@@ -13,8 +13,10 @@ use rayon::prelude::*;
 use super::fft::{Block, LANES};
 use super::level::Beyond;
 use super::transform::{Ends, Transform};
+use super::transpose::{lanes_of_rows, rows_of_lanes};
 use super::tridiagonal::{self, Columns};
 use crate::grid::{Dims, Faces, GHOST, Layout};
+use crate::solver::simd::{dispatch, greatest};
 use crate::solver::sweep::PerThread;
 
 /// Lines transformed together: two groups of lanes make one complex block.
@@ -35,6 +37,8 @@ pub struct Spectral {
     /// The spectrum, then the pressure's; planes `plane` apart.
     spectrum: Vec<f32>,
     plane: usize,
+    /// Of each plane before the projection: largest divergence, largest component of the velocity.
+    before: Vec<[f32; 2]>,
     scratch: PerThread<Scratch>,
 }
 
@@ -77,7 +81,8 @@ impl Spectral {
             }
         }
         let spectrum = vec![0.0; plane * nz];
-        Self { layout, x, y, ends, lambda, spectrum, plane, scratch: PerThread::new(threads, scratch) }
+        let (before, scratch) = (vec![[0.0; 2]; nz], PerThread::new(threads, scratch));
+        Self { layout, x, y, ends, lambda, spectrum, plane, before, scratch }
     }
 
     /// Bytes held.
@@ -87,20 +92,24 @@ impl Spectral {
 
     /// Removes the divergence of `velocity`. Faces on closed sides must hold the side's velocity and are left
     /// alone; on periodic axes face 0 is corrected and face n is not.
-    pub fn project(&mut self, velocity: &mut Faces) {
+    ///
+    /// Returns the largest undivided divergence and the largest component of the velocity as it was.
+    pub fn project(&mut self, velocity: &mut Faces) -> [f32; 2] {
         self.analyse(velocity);
         self.solve();
         self.subtract_gradient(velocity);
+        self.before.iter().fold([0.0; 2], |most, plane| [0, 1].map(|c| greatest(plane[c], most[c])))
     }
 
     /// Divergence, and its transform along y and x, plane by plane.
     fn analyse(&mut self, velocity: &Faces) {
-        let Self { layout, x, y, spectrum, plane, scratch, .. } = self;
+        let Self { layout, x, y, spectrum, plane, scratch, before, .. } = self;
         let scale = (x.scale() * y.scale()) as f32;
-        spectrum.par_chunks_mut(*plane).enumerate().for_each(|(k, out)| {
+        let planes = spectrum.par_chunks_mut(*plane).zip(before.par_iter_mut());
+        planes.enumerate().for_each(|(k, (out, before))| {
             let mut mine = scratch.mine();
             let Scratch { values, block, other, .. } = &mut *mine;
-            divergence(*layout, velocity, k, -scale, values);
+            *before = divergence(*layout, velocity, k, -scale, values);
             transform_y(*layout, values, |data| y.forward(data, other), block);
             transform_x(*layout, values, out, |data| x.forward(data, other), block);
         });
@@ -158,9 +167,17 @@ impl Spectral {
     }
 }
 
-/// The undivided divergence of plane `k` times `scale`, rows `padded(nx)` apart.
-pub(super) fn divergence(layout: Layout, [u, v, w]: &Faces, k: usize, scale: f32, out: &mut [f32]) {
+/// The undivided divergence of plane `k` times `scale`, rows `padded(nx)` apart. Returns the largest divergence, not
+/// scaled, and the largest component of the velocity.
+pub(super) fn divergence(
+    layout: Layout,
+    [u, v, w]: &Faces,
+    k: usize,
+    scale: f32,
+    out: &mut [f32],
+) -> [f32; 2] {
     let Dims { nx, ny, .. } = layout.dims;
+    let mut most = [0.0; 2];
     for (j, row) in out.chunks_exact_mut(padded(nx)).enumerate() {
         row[nx..].fill(0.0);
         if j >= ny {
@@ -168,12 +185,47 @@ pub(super) fn divergence(layout: Layout, [u, v, w]: &Faces, k: usize, scale: f32
             continue;
         }
         let at = layout.start(j, k);
-        let (v_lo, v_hi) = (&v[at..][..nx], &v[at + layout.row..][..nx]);
-        let (w_lo, w_hi) = (&w[at..][..nx], &w[at + layout.plane..][..nx]);
-        let u = &u[at..][..nx + 1];
-        for i in 0..nx {
-            row[i] = scale * ((u[i + 1] - u[i]) + (v_hi[i] - v_lo[i]) + (w_hi[i] - w_lo[i]));
+        let v = [&v[at..][..nx], &v[at + layout.row..][..nx]];
+        let w = [&w[at..][..nx], &w[at + layout.plane..][..nx]];
+        divergence_row(scale, &u[at..][..nx + 1], v, w, &mut row[..nx], &mut most);
+    }
+    most
+}
+
+dispatch! {
+    fn divergence_row(
+        scale: f32, u: &[f32], v: [&[f32]; 2], w: [&[f32]; 2], out: &mut [f32], most: &mut [f32; 2],
+    ) = divergence_row_kernel;
+}
+
+#[inline(always)]
+fn divergence_row_kernel<const FMA: bool>(
+    scale: f32,
+    u: &[f32],
+    v: [&[f32]; 2],
+    w: [&[f32]; 2],
+    out: &mut [f32],
+    most: &mut [f32; 2],
+) {
+    let n = out.len();
+    let (u0, u1) = (&u[..n], &u[1..n + 1]);
+    let ([v0, v1], [w0, w1]) = (v.map(|v| &v[..n]), w.map(|w| &w[..n]));
+    let (mut largest, mut speed) = ([0.0f32; LANES], [0.0f32; LANES]);
+    for from in (0..n).step_by(LANES) {
+        let run = LANES.min(n - from);
+        for l in 0..run {
+            let i = from + l;
+            let sum = (u1[i] - u0[i]) + (v1[i] - v0[i]) + (w1[i] - w0[i]);
+            out[i] = scale * sum;
+            largest[l] = greatest(sum.abs(), largest[l]);
+            let x = greatest(u0[i].abs(), u1[i].abs());
+            let y = greatest(v0[i].abs(), v1[i].abs());
+            let z = greatest(w0[i].abs(), w1[i].abs());
+            speed[l] = greatest(greatest(x, y), greatest(z, speed[l]));
         }
+    }
+    for l in 0..LANES {
+        *most = [greatest(largest[l], most[0]), greatest(speed[l], most[1])];
     }
 }
 
@@ -207,13 +259,9 @@ fn transform_x(
     let nx = layout.dims.nx;
     let pitch = padded(nx);
     for (rows, out) in values.chunks_exact(PAIR * pitch).zip(out.chunks_exact_mut(PAIR * nx)) {
-        for lane in 0..LANES {
-            let (a, b) = (&rows[lane * pitch..][..nx], &rows[(LANES + lane) * pitch..][..nx]);
-            for (i, (re, im)) in block.re.iter_mut().zip(&mut block.im).take(nx).enumerate() {
-                re[lane] = a[i];
-                im[lane] = b[i];
-            }
-        }
+        let (a, b) = rows.split_at(LANES * pitch);
+        lanes_of_rows(a, pitch, &mut block.re[..nx]);
+        lanes_of_rows(b, pitch, &mut block.im[..nx]);
         transform(block);
         for (out, (re, im)) in out.chunks_exact_mut(PAIR).zip(block.re.iter().zip(&block.im)) {
             out[..LANES].copy_from_slice(re);
@@ -238,18 +286,12 @@ fn inverse_x(
             im.copy_from_slice(&lanes[LANES..]);
         }
         transform(block);
-        for lane in 0..LANES {
-            let (a, b) = rows.split_at_mut(LANES * pitch);
-            let (a, b) = (&mut a[lane * pitch..][..pitch], &mut b[lane * pitch..][..pitch]);
-            for i in 0..nx {
-                a[i] = block.re[i][lane];
-                b[i] = block.im[i][lane];
-            }
-            // Columns of padding share a complex line with real ones: left as they are they would grow from plane
-            // to plane and drown them.
-            a[nx..].fill(0.0);
-            b[nx..].fill(0.0);
-        }
+        let (a, b) = rows.split_at_mut(LANES * pitch);
+        rows_of_lanes(&block.re[..nx], pitch, a);
+        rows_of_lanes(&block.im[..nx], pitch, b);
+        // Columns of padding share a complex line with real ones: left as they are they would grow from plane
+        // to plane and drown them.
+        rows.chunks_exact_mut(pitch).for_each(|row| row[nx..].fill(0.0));
     }
 }
 

@@ -72,7 +72,7 @@ impl<'a> Columns<'a> {
                 Ends::OpenClosed => [1.0, -1.0],
                 Ends::Closed | Ends::Periodic => [-1.0, -1.0],
             };
-            thomas(&wide, low, high, &mut scratch.pivots, &mut scratch.values);
+            thomas(&wide, &[low; WIDTH], &[high; WIDTH], &mut scratch.pivots, &mut scratch.values);
         }
         if null {
             free_level(&mut scratch.null, ends == Ends::Periodic);
@@ -93,14 +93,14 @@ impl<'a> Columns<'a> {
     }
 }
 
-dispatch! { fn thomas(lambda: &Wide, low: f32, high: f32, pivots: &mut [Wide], values: &mut [Wide]) = thomas_kernel; }
+dispatch! { fn thomas(lambda: &Wide, low: &Wide, high: &Wide, pivots: &mut [Wide], values: &mut [Wide]) = thomas_kernel; }
 
 /// Elimination upwards and substitution downwards; `low` and `high` are added to the end diagonals.
 #[inline(always)]
 fn thomas_kernel<const FMA: bool>(
     lambda: &Wide,
-    low: f32,
-    high: f32,
+    low: &Wide,
+    high: &Wide,
     pivots: &mut [Wide],
     values: &mut [Wide],
 ) {
@@ -108,8 +108,8 @@ fn thomas_kernel<const FMA: bool>(
     let pivots = &mut pivots[..nz];
     let (mut pivot, mut value) = ([0.0; WIDTH], [0.0; WIDTH]);
     for k in 0..nz {
-        let end = if k == 0 { low } else { 0.0 } + if k + 1 == nz { high } else { 0.0 };
         for l in 0..WIDTH {
+            let end = if k == 0 { low[l] } else { 0.0 } + if k + 1 == nz { high[l] } else { 0.0 };
             // A column without a level would divide by zero at its last pivot; its values are replaced later.
             let diagonal = greatest(lambda[l] + (2.0 + end) - pivot[l], 1e-12);
             pivot[l] = 1.0 / diagonal;
@@ -143,35 +143,15 @@ fn cyclic(lambda: &Wide, scratch: &mut Scratch) {
         scratch.corner[0][l] = -b[l];
         scratch.corner[nz - 1][l] = -1.0;
     }
-    ends_by_column(&b, &mut scratch.pivots, &mut scratch.values);
-    ends_by_column(&b, &mut scratch.pivots, &mut scratch.corner);
+    let per_b = b.map(|b| 1.0 / b);
+    thomas(lambda, &b, &per_b, &mut scratch.pivots, &mut scratch.values);
+    thomas(lambda, &b, &per_b, &mut scratch.pivots, &mut scratch.corner);
     for l in 0..WIDTH {
         let dot = |x: &[Wide]| x[0][l] + x[nz - 1][l] / b[l];
         let factor = dot(&scratch.values) / (1.0 + dot(&scratch.corner));
         for k in 0..nz {
             scratch.values[k][l] -= factor * scratch.corner[k][l];
         }
-    }
-}
-
-/// Thomas' algorithm with the end diagonals 2b and b + 1/b.
-fn ends_by_column(b: &Wide, pivots: &mut [Wide], values: &mut [Wide]) {
-    let nz = values.len();
-    let (mut pivot, mut value) = ([0.0; WIDTH], [0.0; WIDTH]);
-    for k in 0..nz {
-        for l in 0..WIDTH {
-            let end = if k == 0 { b[l] } else { 0.0 } + if k + 1 == nz { 1.0 / b[l] } else { 0.0 };
-            pivot[l] = 1.0 / (b[l] + end - pivot[l]);
-            value[l] = (values[k][l] + value[l]) * pivot[l];
-        }
-        pivots[k] = pivot;
-        values[k] = value;
-    }
-    for k in (0..nz - 1).rev() {
-        for l in 0..WIDTH {
-            value[l] = values[k][l] + pivots[k][l] * value[l];
-        }
-        values[k] = value;
     }
 }
 

@@ -37,8 +37,8 @@ pub struct Way<'a> {
     pub after: &'a [u8],
     /// How far each solid has moved, in cells.
     pub drift: &'a [[f32; 3]],
-    /// How far each cell's air has come, in cells, by component.
-    pub back: [&'a [f32]; 3],
+    /// How far each cell's air has come, in cells.
+    pub back: &'a [[f32; 4]],
 }
 
 impl Near {
@@ -132,7 +132,7 @@ fn index_of(layout: Layout, at: usize) -> [isize; 3] {
 /// The value that comes to a cell.
 fn carried(layout: Layout, way: &Way, field: &[[f32; 4]], at: usize, drift: [f32; 3]) -> [f32; 4] {
     let start = index_of(layout, at);
-    let foot = [0, 1, 2].map(|a| start[a] as f32 - (way.back[a][at] - drift[a]));
+    let foot = [0, 1, 2].map(|a| start[a] as f32 - (way.back[at][a] - drift[a]));
     let end = walk(layout, way.reach, way.after, start, foot);
     let end = [0, 1, 2].map(|a| end[a] - drift[a]);
     sample(layout, way.reach, way.before, field, end)

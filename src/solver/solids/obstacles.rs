@@ -69,7 +69,7 @@ impl Obstacles {
     }
 
     /// Carries the scalars of the cells near solids from `field`, whose air has come `back` cells, at most `most`.
-    pub fn carry(&mut self, reach: &Reach, back: [&[f32]; 3], most: f32, field: &[[f32; 4]]) {
+    pub fn carry(&mut self, reach: &Reach, back: &[[f32; 4]], most: f32, field: &[[f32; 4]]) {
         // Interpolation looks up to two cells beyond a foot.
         let depth = most.ceil() as u32 + 2;
         if self.near.depth() < depth {

@@ -3,12 +3,22 @@
 //! - semi-Lagrangian (Stam 1999): the trilinear value at the foot;
 //! - MacCormack (Selle, Fedkiw, Kim, Liu & Rossignac 2008, eq. 3–5): that value plus half of what a trace forth and
 //!   back has lost, held between the least and greatest of the eight values around the foot;
-//! - cubic: the four-point Catmull–Rom interpolant at the foot along each axis, held likewise.
+//! - cubic: the four-point Catmull–Rom interpolant at the foot along each axis, held likewise;
+//! - monotone: a Hermite interpolant that does not overshoot, along each axis (Fedkiw, Stam & Jensen 2001, appendix B).
 //!
 //! A field holds N values side by side at each point: one for a velocity component, four for the scalars.
 
+#[cfg(target_arch = "x86_64")]
+mod avx512;
+mod cubic;
+mod monotone;
+mod together;
+
+use self::cubic::cubic;
+use self::monotone::monotone;
+pub use self::together::{Staggered, velocity, weave};
 use super::sides::Reach;
-use super::simd::{dispatch, fma, greatest, least};
+use super::simd::{dispatch, greatest, least};
 use super::trace::{Feet, RUN, linear, locate};
 
 /// One row of values to be carried: where it starts, and how far each value has come.
@@ -17,7 +27,7 @@ pub struct Row<'a> {
     /// Index coordinates of its first value.
     pub origin: [f32; 3],
     /// Displacement of each value since the last step, in cells.
-    pub back: [&'a [f32]; 3],
+    pub back: &'a [[f32; 4]],
 }
 
 /// How the value at a foot is found.
@@ -27,13 +37,16 @@ pub enum Interpolation {
     Linear,
     /// Catmull–Rom along each axis, clamped.
     Cubic,
+    /// Hermite along each axis, with slopes that do not overshoot.
+    Monotone,
 }
 
 /// Carries one row of scalars: `out` is the value of `field` at the foot of each cell.
 pub fn scalars(kind: Interpolation, row: Row, reach: &Reach, field: &[[f32; 4]], out: &mut [[f32; 4]]) {
     match kind {
         Interpolation::Linear => linear_four(row, reach, field, out),
-        Interpolation::Cubic => cubic_four(row, reach, field, out),
+        Interpolation::Cubic => together::cubic_row(row, reach, field, out),
+        Interpolation::Monotone => monotone_four(row, reach, field, out),
     }
 }
 
@@ -43,6 +56,7 @@ pub fn component(kind: Interpolation, row: Row, reach: &Reach, field: &[f32], ou
     match kind {
         Interpolation::Linear => linear_one(row, reach, field, out),
         Interpolation::Cubic => cubic_one(row, reach, field, out),
+        Interpolation::Monotone => monotone_one(row, reach, field, out),
     }
 }
 
@@ -50,7 +64,7 @@ pub fn component(kind: Interpolation, row: Row, reach: &Reach, field: &[f32], ou
 /// the displacement each value is about to make. `out` gets the corrected row.
 pub fn correct_scalars(
     row: Row,
-    forward: [&[f32]; 3],
+    forward: &[[f32; 4]],
     reach: &Reach,
     fields: [&[[f32; 4]]; 2],
     at: usize,
@@ -62,7 +76,7 @@ pub fn correct_scalars(
 /// MacCormack's second pass over one row of a velocity component.
 pub fn correct_component(
     row: Row,
-    forward: [&[f32]; 3],
+    forward: &[[f32; 4]],
     reach: &Reach,
     fields: [&[f32]; 2],
     at: usize,
@@ -77,13 +91,19 @@ dispatch! { fn linear_four(row: Row, reach: &Reach, field: &[[f32; 4]], out: &mu
 dispatch! { fn cubic_one(row: Row, reach: &Reach, field: &[[f32; 1]], out: &mut [[f32; 1]]) = cubic_kernel, 1; }
 dispatch! { fn cubic_four(row: Row, reach: &Reach, field: &[[f32; 4]], out: &mut [[f32; 4]]) = cubic_kernel, 4; }
 dispatch! {
+    fn monotone_one(row: Row, reach: &Reach, field: &[[f32; 1]], out: &mut [[f32; 1]]) = monotone_kernel, 1;
+}
+dispatch! {
+    fn monotone_four(row: Row, reach: &Reach, field: &[[f32; 4]], out: &mut [[f32; 4]]) = monotone_kernel, 4;
+}
+dispatch! {
     fn correct_one(
-        row: Row, forward: [&[f32]; 3], reach: &Reach, fields: [&[[f32; 1]]; 2], at: usize, out: &mut [[f32; 1]],
+        row: Row, forward: &[[f32; 4]], reach: &Reach, fields: [&[[f32; 1]]; 2], at: usize, out: &mut [[f32; 1]],
     ) = correct_kernel, 1;
 }
 dispatch! {
     fn correct_four(
-        row: Row, forward: [&[f32]; 3], reach: &Reach, fields: [&[[f32; 4]]; 2], at: usize, out: &mut [[f32; 4]],
+        row: Row, forward: &[[f32; 4]], reach: &Reach, fields: [&[[f32; 4]]; 2], at: usize, out: &mut [[f32; 4]],
     ) = correct_kernel, 4;
 }
 
@@ -96,13 +116,7 @@ macro_rules! for_feet {
         for from in (0..count).step_by(RUN) {
             let run = RUN.min(count - from);
             let origin = [$origin[0] + from as f32, $origin[1], $origin[2]];
-            let [x, y, z] = [displacement[0], displacement[1], displacement[2]];
-            locate::<$fma>(
-                $reach,
-                origin,
-                [&x[from..][..run], &y[from..][..run], &z[from..][..run]],
-                &mut feet,
-            );
+            locate::<$fma>($reach, origin, &displacement[from..][..run], &mut feet);
             for in_run in 0..run {
                 let $fraction =
                     [feet.fraction[0][in_run], feet.fraction[1][in_run], feet.fraction[2][in_run]];
@@ -138,9 +152,21 @@ fn cubic_kernel<const FMA: bool, const N: usize>(
 }
 
 #[inline(always)]
+fn monotone_kernel<const FMA: bool, const N: usize>(
+    row: Row,
+    reach: &Reach,
+    field: &[[f32; N]],
+    out: &mut [[f32; N]],
+) {
+    for_feet!(FMA, row.origin, row.back, out.len(), reach, |t, at, fraction| {
+        out[t] = monotone::<FMA, N>(field, at, reach, fraction);
+    });
+}
+
+#[inline(always)]
 fn correct_kernel<const FMA: bool, const N: usize>(
     row: Row,
-    forward: [&[f32]; 3],
+    forward: &[[f32; 4]],
     reach: &Reach,
     [field, carried]: [&[[f32; N]]; 2],
     at: usize,
@@ -178,60 +204,12 @@ fn bounds<const N: usize>(field: &[[f32; N]], at: usize, reach: &Reach) -> ([f32
     (low, high)
 }
 
-/// Catmull–Rom weights of the four values around a fraction t.
-#[inline(always)]
-fn catmull_rom<const FMA: bool>(t: f32) -> [f32; 4] {
-    [
-        0.5 * t * fma::<FMA>(2.0 - t, t, -1.0),
-        fma::<FMA>(0.5 * t * t, fma::<FMA>(3.0, t, -5.0), 1.0),
-        0.5 * t * fma::<FMA>(fma::<FMA>(-3.0, t, 4.0), t, 1.0),
-        0.5 * t * t * (t - 1.0),
-    ]
-}
-
-#[inline(always)]
-fn cubic<const FMA: bool, const N: usize>(
-    field: &[[f32; N]],
-    at: usize,
-    reach: &Reach,
-    fraction: [f32; 3],
-) -> [f32; N] {
-    let [x, y, z] = fraction;
-    let (wx, wy, wz) = (catmull_rom::<FMA>(x), catmull_rom::<FMA>(y), catmull_rom::<FMA>(z));
-    let window = &field[at - 1 - reach.row - reach.plane..];
-    let mut lines = [[0.0; N]; 4];
-    let (mut low, mut high) = ([f32::INFINITY; N], [f32::NEG_INFINITY; N]);
-    for z in 0..4 {
-        for y in 0..4 {
-            let line: &[[f32; N]; 4] =
-                window[z * reach.plane + y * reach.row..].first_chunk().expect("four values");
-            let weight = wz[z] * wy[y];
-            for x in 0..4 {
-                for c in 0..N {
-                    lines[x][c] = fma::<FMA>(weight, line[x][c], lines[x][c]);
-                }
-            }
-            if (1..3).contains(&z) && (1..3).contains(&y) {
-                for c in 0..N {
-                    low[c] = least(line[2][c], least(line[1][c], low[c]));
-                    high[c] = greatest(line[2][c], greatest(line[1][c], high[c]));
-                }
-            }
-        }
-    }
-    let mut out = [0.0; N];
-    for c in 0..N {
-        let mut value = 0.0;
-        for x in 0..4 {
-            value = fma::<FMA>(wx[x], lines[x][c], value);
-        }
-        out[c] = least(greatest(value, low[c]), high[c]);
-    }
-    out
-}
+/// Densities and temperatures below this are nothing.
+const NOTHING: f32 = 1e-20;
 
 dispatch! {
-    /// Multiplies each value of a row with `keep`, and holds it within ± `limit`.
+    /// Multiplies each value of a row with `keep`, and holds it within ± `limit`. What is too thin for any eye is nothing:
+    /// numbers so small that the processor handles them one by one never come up.
     pub fn scale_row(keep: &[f32; 4], limit: f32, row: &mut [[f32; 4]]) = scale_row_kernel;
 }
 
@@ -239,7 +217,8 @@ dispatch! {
 fn scale_row_kernel<const FMA: bool>(keep: &[f32; 4], limit: f32, row: &mut [[f32; 4]]) {
     for cell in row {
         for c in 0..4 {
-            cell[c] = least(greatest(cell[c] * keep[c], -limit), limit);
+            let value = least(greatest(cell[c] * keep[c], -limit), limit);
+            cell[c] = if value.abs() < NOTHING { 0.0 } else { value };
         }
     }
 }

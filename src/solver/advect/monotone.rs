@@ -1,0 +1,50 @@
+//! Monotone cubic interpolation (Fedkiw, Stam & Jensen 2001, appendix B): a Hermite curve through the two values around the
+//! foot, along x, then y, then z.
+
+use crate::solver::sides::Reach;
+use crate::solver::simd::fma;
+
+/// The value at `fraction` above the position `at`, N values side by side.
+#[inline(always)]
+pub fn monotone<const FMA: bool, const N: usize>(
+    field: &[[f32; N]],
+    at: usize,
+    reach: &Reach,
+    [x, y, z]: [f32; 3],
+) -> [f32; N] {
+    let window = &field[at - 1 - reach.row - reach.plane..];
+    let mut along_z = [[0.0; N]; 4];
+    for k in 0..4 {
+        let mut along_y = [[0.0; N]; 4];
+        for j in 0..4 {
+            let line: &[[f32; N]; 4] =
+                window[k * reach.plane + j * reach.row..].first_chunk().expect("four values");
+            along_y[j] = hermite::<FMA, N>(line, x);
+        }
+        along_z[k] = hermite::<FMA, N>(&along_y, y);
+    }
+    hermite::<FMA, N>(&along_z, z)
+}
+
+/// The curve between the middle two of four values at 0 ≤ t ≤ 1. Its slopes are central differences, or zero where they do
+/// not have the sign of the rise between the two; and no steeper than thrice that rise, without which the curve can
+/// still leave the two values (Fritsch & Carlson 1980).
+#[inline(always)]
+fn hermite<const FMA: bool, const N: usize>(f: &[[f32; N]; 4], t: f32) -> [f32; N] {
+    let mut out = [0.0; N];
+    for c in 0..N {
+        let rise = f[2][c] - f[1][c];
+        let (d0, d1) = (slope(0.5 * (f[2][c] - f[0][c]), rise), slope(0.5 * (f[3][c] - f[1][c]), rise));
+        let cubic = d0 + d1 - 2.0 * rise;
+        let square = 3.0 * rise - 2.0 * d0 - d1;
+        out[c] = fma::<FMA>(fma::<FMA>(fma::<FMA>(cubic, t, square), t, d0), t, f[1][c]);
+    }
+    out
+}
+
+#[inline(always)]
+fn slope(d: f32, rise: f32) -> f32 {
+    let steepest = 3.0 * rise;
+    let held = if d.abs() > steepest.abs() { steepest } else { d };
+    if d * rise > 0.0 { held } else { 0.0 }
+}

@@ -1,0 +1,152 @@
+//! Limited cubic interpolation of four values, or of the three components of the velocity, in one window.
+//!
+//! u, v and w of one index lie half a cell apart, and so do the feet of their traces. With the components side by
+//! side, in the index coordinates of each, all three feet mostly lie in the same cell of the lattice: its 4×4×4 values are
+//! read once, with weights of their own for each component. Where a foot lies in another cell its window is read
+//! too, so that the result has the bits of [`super::component`].
+
+use super::Row;
+#[cfg(target_arch = "x86_64")]
+use super::avx512;
+use crate::grid::{Faces, GHOST, Layout};
+use crate::solver::sides::Reach;
+use crate::solver::simd::dispatch;
+use crate::solver::sweep;
+use crate::solver::trace::RUN;
+
+/// The velocity on the faces, both ways, and how far the air has come.
+pub struct Staggered<'a> {
+    /// u, v, w and 0 side by side, from [`weave`].
+    pub woven: &'a [[f32; 4]],
+    /// The same, one component after the other.
+    pub faces: &'a Faces,
+    /// Displacement of the air at the cell centres, one layer of ghosts filled.
+    pub back: &'a [[f32; 4]],
+}
+
+/// Puts the components of the velocity side by side, ghosts included.
+pub fn weave(layout: Layout, [u, v, w]: &Faces, out: &mut [[f32; 4]]) {
+    let g = GHOST as isize;
+    let [ny, nz] = [layout.dims.ny as isize + g, layout.dims.nz as isize + g];
+    sweep::rows(layout, out, [[-g, ny], [-g, nz]], |j, k, row| {
+        let (at, n) = (layout.at(-g, j, k), row.len());
+        weave_row(&u[at..][..n], &v[at..][..n], &w[at..][..n], row);
+    });
+}
+
+dispatch! { fn weave_row(u: &[f32], v: &[f32], w: &[f32], out: &mut [[f32; 4]]) = weave_row_kernel; }
+
+#[inline(always)]
+fn weave_row_kernel<const FMA: bool>(u: &[f32], v: &[f32], w: &[f32], out: &mut [[f32; 4]]) {
+    let n = out.len();
+    let (u, v, w) = (&u[..n], &v[..n], &w[..n]);
+    for i in 0..n {
+        out[i] = [u[i], v[i], w[i], 0.0];
+    }
+}
+
+/// Carries one row of faces of each component; the row begins at position `at`, with `jk` its place in the grid.
+pub fn velocity(field: &Staggered, at: usize, jk: [isize; 2], reaches: &[Reach; 3], out: [&mut [f32]; 3]) {
+    #[cfg(target_arch = "x86_64")]
+    if let Some(run) = avx512::available() {
+        run.velocity(field, at, jk, reaches, out);
+        return;
+    }
+    one_by_one(field, at, jk, reaches, out);
+}
+
+/// As [`velocity`], each component in windows of its own.
+fn one_by_one(field: &Staggered, at: usize, jk: [isize; 2], reaches: &[Reach; 3], out: [&mut [f32]; 3]) {
+    let strides = [1, reaches[0].row, reaches[0].plane];
+    let mut back = [[0.0; 4]; RUN];
+    for (component, out) in out.into_iter().enumerate() {
+        for (run, out) in out.chunks_mut(RUN).enumerate() {
+            let (from, n) = (run * RUN, out.len());
+            let here = at + from;
+            let (low, high) = (&field.back[here - strides[component]..][..n], &field.back[here..][..n]);
+            for ((back, low), high) in back.iter_mut().zip(low).zip(high) {
+                for c in 0..4 {
+                    back[c] = 0.5 * (low[c] + high[c]);
+                }
+            }
+            let row = Row { origin: [from as f32, jk[0] as f32, jk[1] as f32], back: &back[..n] };
+            super::component(
+                super::Interpolation::Cubic,
+                row,
+                &reaches[component],
+                &field.faces[component],
+                out,
+            );
+        }
+    }
+}
+
+/// Carries one row of four values side by side.
+pub fn cubic_row(row: Row, reach: &Reach, field: &[[f32; 4]], out: &mut [[f32; 4]]) {
+    #[cfg(target_arch = "x86_64")]
+    if let Some(run) = avx512::available() {
+        run.scalars(row, reach, field, out);
+        return;
+    }
+    super::cubic_four(row, reach, field, out);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::grid::Dims;
+    use crate::solver::Side;
+    use crate::solver::sides::Walls;
+
+    /// Values without pattern in −1..1, the same each time.
+    fn noise(at: usize) -> f32 {
+        let x = (at as u32).wrapping_mul(2_654_435_761);
+        ((x ^ x >> 15).wrapping_mul(2_246_822_519) >> 8) as f32 / 8_388_608.0 - 1.0
+    }
+
+    #[test]
+    fn one_window_for_three_components_has_the_bits_of_three() {
+        let layout = Layout::new(Dims::new([70, 5, 6]).unwrap());
+        let sides = [[Side::Periodic; 2], [Side::Closed; 2], [Side::Open, Side::Closed]];
+        let walls = Walls::new(layout, sides, Default::default());
+        let component = |c: usize| (0..layout.size()).map(|at| noise(3 * at + c)).collect::<Vec<_>>();
+        let faces = [component(0), component(1), component(2)];
+        let mut woven = vec![[0.0; 4]; layout.size()];
+        weave(layout, &faces, &mut woven);
+        let reaches = [0, 1, 2].map(|c| walls.reach(Some(c)));
+        // Feet of neighbours that lie together, apart, and far outside.
+        for far in [0.1, 1.5, 9.0] {
+            let step = |at: usize| [0, 1, 2].map(|c| far * noise(3 * at + c + 7));
+            let back: Vec<[f32; 4]> =
+                (0..layout.size()).map(|at| [step(at)[0], step(at)[1], step(at)[2], 0.0]).collect();
+            let field = Staggered { woven: &woven, faces: &faces, back: &back };
+            for [j, k] in [[0, 0], [3, 2], [5, 6]] {
+                let mut rows = [[[0.0f32; 71]; 3]; 2];
+                let at = layout.at(0, j, k);
+                let [a, b] = &mut rows;
+                velocity(&field, at, [j, k], &reaches, a.each_mut().map(|row| &mut row[..]));
+                one_by_one(&field, at, [j, k], &reaches, b.each_mut().map(|row| &mut row[..]));
+                assert_eq!(
+                    rows[0].map(|row| row.map(f32::to_bits)),
+                    rows[1].map(|row| row.map(f32::to_bits)),
+                    "{far} {j} {k}"
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn four_scalars_in_wide_registers_have_the_bits_of_the_plain_code() {
+        let layout = Layout::new(Dims::new([67, 4, 5]).unwrap());
+        let walls = Walls::new(layout, [[Side::Closed; 2]; 3], Default::default());
+        let field: Vec<[f32; 4]> =
+            (0..layout.size()).map(|at| [0, 1, 2, 3].map(|c| noise(4 * at + c))).collect();
+        let back: Vec<[f32; 4]> =
+            (0..67).map(|at| [3.0 * noise(at), noise(at + 1), 2.0 * noise(at + 2), 0.0]).collect();
+        let row = Row { origin: [0.0, 2.0, 3.0], back: &back };
+        let (mut wide, mut plain) = ([[0.0f32; 4]; 67], [[0.0f32; 4]; 67]);
+        cubic_row(row, &walls.reach(None), &field, &mut wide);
+        crate::solver::advect::cubic_four(row, &walls.reach(None), &field, &mut plain);
+        assert_eq!(wide.map(|v| v.map(f32::to_bits)), plain.map(|v| v.map(f32::to_bits)));
+    }
+}

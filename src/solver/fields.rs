@@ -1,0 +1,277 @@
+//! What a box holds, and the memory a step works in.
+
+use rayon::prelude::*;
+
+use super::bricks::Bricks;
+use super::diffuse;
+use super::forces::{self, Forces};
+use super::measure::{self, Flow};
+use super::project::{Cuts, Projector};
+use super::sides::Walls;
+use super::simd::dispatch;
+use super::solids::Obstacles;
+use super::sweep::{self, PerThread};
+use super::{Ambient, Config, Params, Solid, StepStats};
+use crate::grid::{Faces, GHOST, Layout};
+
+/// The fields of a solver. Terms of the equation that carry them are in `transport.rs`.
+pub struct Fields {
+    pub layout: Layout,
+    pub walls: Walls,
+    /// Velocity on the faces \[m/s\], ghosts filled, free of divergence between steps.
+    pub velocity: Faces,
+    /// The velocity while it is carried.
+    pub carried: Faces,
+    /// Red, green, blue \[-\] and temperature excess \[K\] at cell centres, ghosts filled.
+    pub scalars: Vec<[f32; 4]>,
+    /// The scalars while they are carried. Before that, the velocity side by side: at the cell centres for the traces,
+    /// then as it is on the faces.
+    pub scalars_next: Vec<[f32; 4]>,
+    /// Distance each cell's air has come, in cells along x, y, z; the fourth value is 0.
+    pub back: Vec<[f32; 4]>,
+    /// Distance it is about to go, and the first pass's results: only for schemes that look forward.
+    pub forth: Option<Box<Correction>>,
+    pub projector: Projector,
+    /// Solids, if there are any.
+    pub obstacles: Option<Obstacles>,
+    forces: PerThread<forces::Scratch>,
+    diffusion: PerThread<diffuse::Scratch>,
+    flow: Vec<Flow>,
+    pub sums: Vec<[f64; 4]>,
+    /// Where smoke and heat are.
+    pub bricks: Bricks,
+    /// The velocity was changed from outside and must be projected before it carries anything.
+    pub disturbed: bool,
+}
+
+/// What schemes that look forward keep beside the rest.
+pub struct Correction {
+    pub forward: Vec<[f32; 4]>,
+    pub component: Vec<f32>,
+    pub scalars: Vec<[f32; 4]>,
+}
+
+impl Correction {
+    /// Floats for each value of the layout.
+    pub const FLOATS: usize = 4 + 1 + 4;
+}
+
+impl Fields {
+    pub fn new(config: &Config, threads: usize) -> Self {
+        let layout = Layout::new(config.dims);
+        let walls = Walls::new(layout, config.sides, config.held);
+        let longest = config.dims.array().into_iter().max().unwrap_or(1);
+        let field = || vec![0.0f32; layout.size()];
+        let faces = || [field(), field(), field()];
+        let four = || vec![[0.0f32; 4]; layout.size()];
+        let correction = || Box::new(Correction { forward: four(), component: field(), scalars: four() });
+        Self {
+            layout,
+            velocity: faces(),
+            carried: faces(),
+            scalars: four(),
+            scalars_next: four(),
+            back: four(),
+            forth: config.advection.looks_forward().then(correction),
+            projector: Projector::choose(config.projection, false, layout, walls.ends(), threads),
+            obstacles: None,
+            forces: PerThread::new(threads, || forces::Scratch::new(layout.dims)),
+            diffusion: PerThread::new(threads, || diffuse::Scratch::new(longest + 1)),
+            flow: vec![Flow::default(); layout.dims.nz],
+            sums: vec![[0.0; 4]; layout.dims.nz],
+            bricks: Bricks::new(layout),
+            disturbed: false,
+            walls,
+        }
+    }
+
+    pub fn fill(
+        &mut self,
+        h: f32,
+        velocity: impl Fn(usize, [f32; 3]) -> f32 + Send + Sync,
+        scalars: impl Fn([f32; 3]) -> [f32; 4] + Send + Sync,
+    ) {
+        let layout = self.layout;
+        let [nx, ny, nz] = layout.dims.array().map(|n| n as isize);
+        for (component, field) in self.velocity.iter_mut().enumerate() {
+            let offset = |axis: usize| if axis == component { 0.0 } else { 0.5 };
+            let offset = [offset(0), offset(1), offset(2)];
+            sweep::rows(layout, field, [[0, ny + 1], [0, nz + 1]], |j, k, row| {
+                for i in 0..=nx {
+                    let at = [i as f32 + offset[0], j as f32 + offset[1], k as f32 + offset[2]];
+                    row[i as usize + GHOST] = velocity(component, at.map(|x| x * h));
+                }
+            });
+        }
+        sweep::rows(layout, &mut self.scalars, [[0, ny], [0, nz]], |j, k, row| {
+            for i in 0..nx {
+                let at = [i as f32 + 0.5, j as f32 + 0.5, k as f32 + 0.5];
+                row[i as usize + GHOST] = scalars(at.map(|x| x * h));
+            }
+        });
+        self.empty_solids();
+        self.bricks.forget();
+        self.walls.fill_velocity(&mut self.velocity);
+        self.walls.fill_scalars(&mut self.scalars, &self.velocity);
+    }
+
+    /// Makes the velocity free of divergence to a relative tolerance, and right at walls, in solids and in the ghosts.
+    pub fn settle(&mut self, tolerance: f32, stats: &mut StepStats) {
+        let mut speed = 0.0;
+        if self.projector.iterates() {
+            let before = self.measure();
+            stats.divergence_before = before.relative_divergence();
+            speed = before.speed;
+        }
+        let Self { walls, velocity, projector, obstacles, .. } = self;
+        walls.fill_velocity(velocity);
+        let mut none = Cuts::default();
+        let cuts = obstacles.as_mut().map_or(&mut none, |obstacles| &mut obstacles.voxels.cuts);
+        projector.project(velocity, cuts, [tolerance, speed], stats);
+        walls.fill_velocity(velocity);
+        if let Some(obstacles) = obstacles {
+            obstacles.extend(velocity);
+        }
+        self.disturbed = false;
+    }
+
+    /// Turns the velocity, just projected, into its reflection 2u − `carried`, in `carried`.
+    pub fn reflect(&mut self) {
+        let plane = self.layout.plane;
+        for (carried, velocity) in self.carried.iter_mut().zip(&self.velocity) {
+            let planes = carried.par_chunks_mut(plane).zip(velocity.par_chunks(plane));
+            planes.for_each(|(carried, velocity)| reflect_row(velocity, carried));
+        }
+        if let Some(obstacles) = &self.obstacles {
+            obstacles.extend(&mut self.carried);
+        }
+    }
+
+    /// Exchanges the velocity and the one that is carried; ghosts of both are filled.
+    pub fn swap_velocity(&mut self) {
+        std::mem::swap(&mut self.velocity, &mut self.carried);
+        self.walls.fill_velocity(&mut self.velocity);
+        self.walls.fill_velocity(&mut self.carried);
+    }
+
+    /// Fills the ghosts of the scalars.
+    pub fn fill_scalars(&mut self) {
+        self.walls.fill_scalars(&mut self.scalars, &self.velocity);
+    }
+
+    /// Keeps the velocity as it is before a projection, in `carried`.
+    pub fn keep_velocity(&mut self) {
+        self.walls.fill_velocity(&mut self.velocity);
+        for (carried, velocity) in self.carried.iter_mut().zip(&self.velocity) {
+            carried.copy_from_slice(velocity);
+        }
+    }
+
+    /// Numbers of the velocity; at faces that solids narrow, of its mean over the whole face.
+    pub fn measure(&mut self) -> Flow {
+        let Self { layout, velocity, obstacles, flow, .. } = self;
+        let Some(Obstacles { voxels, .. }) = obstacles else {
+            return measure::flow(*layout, velocity, flow);
+        };
+        voxels.cuts.exchange(velocity);
+        let measured = measure::flow(*layout, velocity, flow);
+        voxels.cuts.restore(velocity);
+        measured
+    }
+
+    pub fn set_solids(&mut self, config: &Config, solids: Vec<Solid>, time: f64, dt: f32, threads: usize) {
+        let Self { layout, walls, projector, obstacles, scalars, velocity, bricks, .. } = self;
+        if solids.is_empty() != obstacles.is_none() {
+            *projector =
+                Projector::choose(config.projection, !solids.is_empty(), *layout, walls.ends(), threads);
+        }
+        let new =
+            (!solids.is_empty()).then(|| Obstacles::new(walls, *layout, config.h, solids, [time, dt.into()]));
+        projector.set_cuts(new.as_ref().map_or(&Cuts::default(), |obstacles| &obstacles.voxels.cuts));
+        if let Some(obstacles) = &new {
+            obstacles.push_out(scalars);
+            bricks.forget();
+            walls.fill_scalars(scalars, velocity);
+        }
+        *obstacles = new;
+        self.disturbed = true;
+    }
+
+    /// Moves the solids to where they stand at `time`, from where they go on for `dt`.
+    pub fn move_solids(&mut self, time: f64, dt: f32) {
+        if let Some(obstacles) = &mut self.obstacles
+            && obstacles.advance(time, dt)
+        {
+            self.projector.set_cuts(&obstacles.voxels.cuts);
+        }
+    }
+
+    /// Takes out what has been put into solids.
+    pub fn empty_solids(&mut self) {
+        if let Some(obstacles) = &self.obstacles {
+            obstacles.empty(&mut self.scalars);
+        }
+    }
+
+    pub fn diffuse_scalars(&mut self, params: &Params, per_area: f32) {
+        let [r, g, b] = params.smoke.map(|s| s.diffusion);
+        let number = [r, g, b, params.conduction].map(|kappa| kappa * per_area);
+        if number == [0.0; 4] {
+            return;
+        }
+        self.bricks.forget();
+        let Self { layout, walls, scalars, diffusion, .. } = self;
+        let inside = layout.dims.array().map(|n| [0, n as isize]);
+        for axis in 0..3 {
+            diffuse::along(*layout, scalars, axis, inside, number, &walls.scalar_ends(axis), diffusion);
+        }
+    }
+
+    pub fn diffuse_velocity(&mut self, number: f32) {
+        if number == 0.0 {
+            return;
+        }
+        let Self { layout, walls, carried, diffusion, .. } = self;
+        for (component, field) in carried.iter_mut().enumerate() {
+            let range = walls.face_ranges(component);
+            let field = bytemuck::cast_slice_mut(field);
+            for axis in 0..3 {
+                diffuse::along(
+                    *layout,
+                    field,
+                    axis,
+                    range,
+                    [number],
+                    &walls.component_ends(component, axis),
+                    diffusion,
+                );
+            }
+        }
+        walls.fill_velocity(carried);
+    }
+
+    /// The temperature that is not lifted.
+    pub fn ambient(&mut self, params: &Params) -> f32 {
+        match params.ambient {
+            Ambient::Fixed(excess) => excess,
+            Ambient::Mean => {
+                let heat = measure::contents(self.layout, &self.scalars, &mut self.sums)[3];
+                (heat / self.layout.dims.cells() as f64) as f32
+            }
+        }
+    }
+
+    pub fn add_forces(&mut self, forces: &Forces) {
+        let Self { layout, walls, carried, scalars, velocity, forces: scratch, .. } = self;
+        forces::apply(*layout, walls, forces, carried, scalars, velocity, scratch);
+    }
+}
+
+dispatch! { fn reflect_row(velocity: &[f32], carried: &mut [f32]) = reflect_row_kernel; }
+
+#[inline(always)]
+fn reflect_row_kernel<const FMA: bool>(velocity: &[f32], carried: &mut [f32]) {
+    for (carried, velocity) in carried.iter_mut().zip(velocity) {
+        *carried = 2.0 * velocity - *carried;
+    }
+}

@@ -1,0 +1,166 @@
+//! One substep: the terms of the equation in their order.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Instant;
+
+use super::fields::Fields;
+use super::forces::Forces;
+use super::step::{SCALAR_LIMIT, SPEED_LIMIT, SolverError};
+use super::{Config, Integrator, Params, Source, Stage, StepStats, sources};
+
+/// What acts in a substep.
+pub struct Substep<'a> {
+    pub config: &'a Config,
+    pub params: &'a Params,
+    pub sources: &'a [Source],
+    /// Time at its beginning \[s\].
+    pub time: f64,
+    /// Its length \[s\].
+    pub dt: f32,
+}
+
+impl Substep<'_> {
+    /// Advances `fields`; everything in `stats` but what is measured afterwards is brought up to date.
+    pub fn run(
+        &self,
+        fields: &mut Fields,
+        stats: &mut StepStats,
+        cancel: &AtomicBool,
+    ) -> Result<(), SolverError> {
+        let mut clock = Clock { stats, cancel, began: Instant::now() };
+        match self.config.integrator {
+            Integrator::Projection => self.project(fields, &mut clock)?,
+            Integrator::Reflection => self.reflect(fields, &mut clock)?,
+        }
+        stats.time += f64::from(self.dt);
+        stats.substeps += 1;
+        Ok(())
+    }
+
+    /// Advection, diffusion, sources, forces, projection.
+    fn project(&self, fields: &mut Fields, clock: &mut Clock) -> Result<(), SolverError> {
+        let Self { config, params, time, dt, .. } = *self;
+        let (steps, area) = (dt / config.h, config.h * config.h);
+        let crossed = steps * clock.stats.max_speed;
+        fields.trace(steps, config.trace);
+        fields.move_solids(time + f64::from(dt), dt);
+        fields.advect_velocity(config.advection);
+        clock.lap(Stage::AdvectVelocity)?;
+        fields.advect_scalars(config.advection, &decay(params, dt), crossed);
+        clock.lap(Stage::AdvectScalars)?;
+        fields.diffuse_scalars(params, dt / area);
+        fields.diffuse_velocity(params.viscosity * dt / area);
+        clock.lap(Stage::Diffuse)?;
+        self.emit(fields, clock)?;
+        self.force(fields, dt, clock)?;
+        self.settle(fields, clock)
+    }
+
+    /// Half a step; the reflection; the smoke, carried by the velocity in the middle; the other half in reverse order.
+    fn reflect(&self, fields: &mut Fields, clock: &mut Clock) -> Result<(), SolverError> {
+        let Self { config, params, time, dt, .. } = *self;
+        let (steps, half, area) = (dt / config.h, 0.5 * dt, config.h * config.h);
+        fields.trace(0.5 * steps, config.trace);
+        fields.move_solids(time + f64::from(dt), dt);
+        fields.advect_velocity(config.advection);
+        clock.lap(Stage::AdvectVelocity)?;
+        fields.diffuse_velocity(params.viscosity * half / area);
+        clock.lap(Stage::Diffuse)?;
+        self.force(fields, half, clock)?;
+        fields.keep_velocity();
+        self.settle(fields, clock)?;
+        fields.reflect();
+        clock.lap(Stage::Project)?;
+
+        fields.diffuse_scalars(params, half / area);
+        clock.lap(Stage::Diffuse)?;
+        let crossed = steps * fields.measure().speed;
+        fields.trace(steps, config.trace);
+        fields.advect_scalars(config.advection, &decay(params, dt), crossed);
+        clock.lap(Stage::AdvectScalars)?;
+        fields.diffuse_scalars(params, half / area);
+        clock.lap(Stage::Diffuse)?;
+        self.emit(fields, clock)?;
+
+        fields.trace(0.5 * steps, config.trace);
+        clock.lap(Stage::AdvectVelocity)?;
+        self.force(fields, half, clock)?;
+        fields.swap_velocity();
+        fields.diffuse_velocity(params.viscosity * half / area);
+        clock.lap(Stage::Diffuse)?;
+        fields.swap_velocity();
+        fields.advect_velocity(config.advection);
+        fields.swap_velocity();
+        clock.lap(Stage::AdvectVelocity)?;
+        self.settle(fields, clock)
+    }
+
+    fn emit(&self, fields: &mut Fields, clock: &mut Clock) -> Result<(), SolverError> {
+        for source in self.sources {
+            sources::emit(
+                fields.layout,
+                self.config.h,
+                source,
+                self.time,
+                self.dt,
+                SCALAR_LIMIT,
+                &mut fields.scalars,
+            );
+        }
+        fields.empty_solids();
+        fields.fill_scalars();
+        clock.lap(Stage::Sources)
+    }
+
+    /// From the velocity that was carried to the velocity that is to be projected.
+    fn force(&self, fields: &mut Fields, dt: f32, clock: &mut Clock) -> Result<(), SolverError> {
+        let Self { config, params, .. } = *self;
+        let ambient = fields.ambient(params);
+        fields.add_forces(&body_forces(params, ambient, dt, config.h));
+        for source in self.sources {
+            sources::drive(fields.layout, config.h, source, self.time, &mut fields.velocity);
+        }
+        clock.lap(Stage::Forces)
+    }
+
+    fn settle(&self, fields: &mut Fields, clock: &mut Clock) -> Result<(), SolverError> {
+        fields.settle(self.config.tolerance, clock.stats);
+        clock.lap(Stage::Project)
+    }
+}
+
+/// Adds the time since the last lap to its stage, and looks whether to stop.
+struct Clock<'a> {
+    stats: &'a mut StepStats,
+    cancel: &'a AtomicBool,
+    began: Instant,
+}
+
+impl Clock<'_> {
+    fn lap(&mut self, stage: Stage) -> Result<(), SolverError> {
+        let now = Instant::now();
+        self.stats.stages[stage as usize] += now - self.began;
+        self.began = now;
+        if self.cancel.load(Ordering::Relaxed) { Err(SolverError::Cancelled) } else { Ok(()) }
+    }
+}
+
+/// What is left of red, green, blue and temperature after `dt`: exp(−k Δt), so that the look depends neither on the
+/// step nor on its parts.
+fn decay(params: &Params, dt: f32) -> [f32; 4] {
+    let [r, g, b] = params.smoke.map(|s| s.dissipation);
+    [r, g, b, params.cooling].map(|rate| (-rate * dt).exp())
+}
+
+fn body_forces(params: &Params, ambient: f32, dt: f32, h: f32) -> Forces {
+    let [r, g, b] = params.smoke.map(|s| s.buoyancy);
+    Forces {
+        buoyancy: [r, g, b, params.heat_buoyancy],
+        ambient,
+        vorticity: params.vorticity,
+        dt,
+        keep: (-params.friction * dt).exp(),
+        limit: SPEED_LIMIT * h,
+        h,
+    }
+}

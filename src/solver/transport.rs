@@ -1,0 +1,233 @@
+//! Carrying the fields along the flow: which scheme reads what, in which order.
+
+use rayon::prelude::*;
+
+use super::advect::{self, Interpolation, Row};
+use super::conservative;
+use super::fields::{Correction, Fields};
+use super::measure;
+use super::step::SCALAR_LIMIT;
+use super::sweep;
+use super::{Advection, TraceOrder, trace};
+use crate::grid::{GHOST, Layout};
+
+impl Fields {
+    /// Back-traces over `steps` = Δt/h, and forward ones where the scheme needs them.
+    pub fn trace(&mut self, steps: f32, order: TraceOrder) {
+        let Self { layout, walls, velocity, scalars_next: centers, back, forth, .. } = self;
+        trace::centers(*layout, velocity, centers);
+        let reach = walls.reach(None);
+        trace::displacements(*layout, centers, &reach, steps, order, back);
+        walls.extend(back);
+        if let Some(forth) = forth {
+            trace::displacements(*layout, centers, &reach, -steps, order, &mut forth.forward);
+            walls.extend(&mut forth.forward);
+        }
+    }
+
+    /// Carries each component of the velocity to the faces it reaches: `velocity` to `carried`, ghosts filled.
+    pub fn advect_velocity(&mut self, scheme: Advection) {
+        match scheme {
+            Advection::MacCormack => self.advect_components(Interpolation::Linear, true),
+            Advection::SemiLagrangian => self.advect_components(Interpolation::Linear, false),
+            Advection::Monotone => self.advect_components(Interpolation::Monotone, false),
+            Advection::Cubic | Advection::Conservative => self.advect_together(),
+        }
+        self.walls.fill_velocity(&mut self.carried);
+    }
+
+    /// One component after the other.
+    fn advect_components(&mut self, kind: Interpolation, correct: bool) {
+        let Self { layout, walls, velocity, carried, back, forth, .. } = self;
+        for component in 0..3 {
+            let reach = walls.reach(Some(component));
+            let range = walls.face_ranges(component);
+            let from = &velocity[component];
+            for_faces(*layout, component, range, back, &mut carried[component], |row, _, out| {
+                advect::component(kind, row, &reach, from, out);
+            });
+            let Some(Correction { forward, component: once, .. }) = forth.as_deref_mut().filter(|_| correct)
+            else {
+                continue;
+            };
+            walls.fill_component(component, &mut carried[component]);
+            std::mem::swap(once, &mut carried[component]);
+            for_faces(*layout, component, range, back, &mut carried[component], |row, at, out| {
+                let forth = mean_of_cells(forward, at, layout.strides()[component], out.len());
+                advect::correct_component(row, &forth[..out.len()], &reach, [from, once], at, out);
+            });
+        }
+    }
+
+    /// All components at once, by limited cubic interpolation; the velocity side by side goes through `scalars_next`.
+    fn advect_together(&mut self) {
+        let Self { layout, walls, velocity, carried, back, scalars_next: woven, .. } = self;
+        advect::weave(*layout, velocity, woven);
+        let reaches = [0, 1, 2].map(|component| walls.reach(Some(component)));
+        let field = advect::Staggered { woven, faces: velocity, back };
+        let [_, ny, nz] = layout.dims.array().map(|n| n as isize);
+        let n = layout.dims.nx + 1;
+        sweep::rows3(
+            *layout,
+            carried.each_mut().map(Vec::as_mut_slice),
+            [[0, ny + 1], [0, nz + 1]],
+            |j, k, rows| {
+                let rows = rows.map(|row| &mut row[GHOST..GHOST + n]);
+                advect::velocity(&field, layout.at(0, j, k), [j, k], &reaches, rows);
+            },
+        );
+    }
+
+    /// Carries the four scalars, all along one trace, and lets them decay.
+    ///
+    /// `crossed`: cells that the fastest air crosses.
+    pub fn advect_scalars(&mut self, scheme: Advection, keep: &[f32; 4], crossed: f32) {
+        if let Some(obstacles) = &mut self.obstacles {
+            obstacles.carry(&self.walls.reach(None), &self.back, crossed, &self.scalars);
+        }
+        match scheme {
+            Advection::Conservative => self.share_scalars(keep, crossed),
+            _ => self.interpolate_scalars(scheme, keep, crossed),
+        }
+        self.correct_near_solids(keep);
+        std::mem::swap(&mut self.scalars, &mut self.scalars_next);
+    }
+
+    /// Leaves out the bricks where nothing is and nothing can arrive.
+    fn interpolate_scalars(&mut self, scheme: Advection, keep: &[f32; 4], crossed: f32) {
+        let Self { layout, walls, velocity, scalars, scalars_next, back, forth, obstacles, bricks, .. } =
+            self;
+        bricks.reach(walls, crossed);
+        let kind = interpolation(scheme);
+        let reach = walls.reach(None);
+        let n = layout.dims.nx;
+        let inside = [layout.dims.ny as isize, layout.dims.nz as isize].map(|n| [0, n]);
+        let correct = scheme == Advection::MacCormack;
+        sweep::rows(*layout, scalars_next, inside, |j, k, out| {
+            let out = &mut out[GHOST..GHOST + n];
+            bricks.runs(j as usize, k as usize, |range, reached| {
+                let (from, at) = (range.start, layout.at(range.start as isize, j, k));
+                let out = &mut out[range];
+                if !reached {
+                    return out.fill([0.0; 4]);
+                }
+                let row = Row { origin: [from as f32, j as f32, k as f32], back: &back[at..][..out.len()] };
+                advect::scalars(kind, row, &reach, scalars, out);
+                if !correct {
+                    advect::scale_row(keep, SCALAR_LIMIT, out);
+                }
+            });
+        });
+        let Some(Correction { forward, scalars: once, .. }) = forth.as_deref_mut().filter(|_| correct) else {
+            return;
+        };
+        if let Some(obstacles) = obstacles {
+            obstacles.put(&[1.0; 4], scalars_next);
+        }
+        walls.fill_scalars(scalars_next, velocity);
+        std::mem::swap(once, scalars_next);
+        sweep::rows(*layout, scalars_next, inside, |j, k, out| {
+            let out = &mut out[GHOST..GHOST + n];
+            bricks.runs(j as usize, k as usize, |range, reached| {
+                let (from, at) = (range.start, layout.at(range.start as isize, j, k));
+                let out = &mut out[range];
+                if !reached {
+                    return out.fill([0.0; 4]);
+                }
+                let row = Row { origin: [from as f32, j as f32, k as f32], back: &back[at..][..out.len()] };
+                let forward = &forward[at..][..out.len()];
+                advect::correct_scalars(row, forward, &reach, [scalars, once], at, out);
+                advect::scale_row(keep, SCALAR_LIMIT, out);
+            });
+        });
+    }
+
+    /// The conservative scheme: what each cell holds is shared out among the cells that ask for it.
+    fn share_scalars(&mut self, keep: &[f32; 4], crossed: f32) {
+        let Self { layout, walls, velocity, scalars, scalars_next, back, forth, .. } = self;
+        let Correction { forward, component: asked, scalars: given } =
+            forth.as_deref_mut().expect("conservative advection looks forward");
+        let pass = conservative::Pass { layout: *layout, walls, back, forward, most: crossed };
+        pass.demand(asked);
+        pass.offer(asked, scalars, given);
+        walls.fill_scalars(given, velocity);
+        pass.collect(given, scalars_next);
+        pass.push(asked, scalars, scalars_next);
+        sweep::rows(*layout, scalars_next, pass.inside(), |_, _, out| {
+            advect::scale_row(keep, SCALAR_LIMIT, &mut out[GHOST..GHOST + layout.dims.nx]);
+        });
+    }
+
+    /// Puts in what was carried with care where a trace could cross a solid.
+    fn correct_near_solids(&mut self, keep: &[f32; 4]) {
+        let Self { layout, walls, scalars, scalars_next, obstacles, sums, .. } = self;
+        let Some(obstacles) = obstacles else { return };
+        obstacles.put(keep, scalars_next);
+        if obstacles.have_moved() && walls.are_sealed() {
+            let held = measure::contents(*layout, scalars, sums);
+            let kept = measure::contents(*layout, scalars_next, sums);
+            balance(*layout, [0, 1, 2, 3].map(|c| held[c] * f64::from(keep[c])), kept, scalars_next);
+        }
+    }
+}
+
+/// The largest part of what a box holds that [`balance`] makes up for in one step.
+const IMBALANCE: f64 = 0.05;
+
+/// Scales the scalars so that the box holds what it should: what a moving solid and the traces around it have lost or
+/// gained is made up for everywhere (the accounting of West 2007, for the whole box at once). Sums that cancel, as of hot
+/// and cold air, are left alone.
+fn balance(layout: Layout, should: [f64; 4], holds: [f64; 4], scalars: &mut [[f32; 4]]) {
+    let factor = [0, 1, 2, 3].map(|c| match should[c] / holds[c] {
+        f if (f - 1.0).abs() < IMBALANCE => f as f32,
+        _ => 1.0,
+    });
+    if factor != [1.0; 4] {
+        scalars
+            .par_chunks_mut(layout.plane)
+            .for_each(|plane| advect::scale_row(&factor, SCALAR_LIMIT, plane));
+    }
+}
+
+fn interpolation(scheme: Advection) -> Interpolation {
+    match scheme {
+        Advection::SemiLagrangian | Advection::MacCormack | Advection::Conservative => Interpolation::Linear,
+        Advection::Monotone => Interpolation::Monotone,
+        Advection::Cubic => Interpolation::Cubic,
+    }
+}
+
+/// Calls `f(row, at, out)` for each row of faces in `range` = [xs, ys, zs], with the displacement of the faces: the
+/// mean of the two cells they separate.
+fn for_faces(
+    layout: Layout,
+    component: usize,
+    [xs, ys, zs]: [[isize; 2]; 3],
+    cells: &[[f32; 4]],
+    out: &mut [f32],
+    f: impl Fn(Row, usize, &mut [f32]) + Sync,
+) {
+    let stride = layout.strides()[component];
+    sweep::rows(layout, out, [ys, zs], |j, k, row| {
+        for from in (xs[0]..xs[1]).step_by(trace::RUN) {
+            let count = (xs[1] - from).min(trace::RUN as isize) as usize;
+            let at = layout.at(from, j, k);
+            let back = mean_of_cells(cells, at, stride, count);
+            let faces = Row { origin: [from as f32, j as f32, k as f32], back: &back[..count] };
+            let start = from as usize + GHOST;
+            f(faces, at, &mut row[start..start + count]);
+        }
+    });
+}
+
+/// The mean over the cells on both sides of each face of a run.
+fn mean_of_cells(cells: &[[f32; 4]], at: usize, stride: usize, count: usize) -> [[f32; 4]; trace::RUN] {
+    let mut out = [[0.0; 4]; trace::RUN];
+    let (low, high) = (&cells[at - stride..][..count], &cells[at..][..count]);
+    for ((out, low), high) in out.iter_mut().zip(low).zip(high) {
+        for c in 0..4 {
+            out[c] = 0.5 * (low[c] + high[c]);
+        }
+    }
+    out
+}
