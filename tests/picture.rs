@@ -307,7 +307,7 @@ fn paths_and_march_agree_where_light_scatters_once() {
 fn octaves_come_near_light_paths() {
     let snapshot = plume(Dims::new([32, 48, 32]).unwrap(), 0.02, Tint::Even);
     let camera = Camera::framing(snapshot.extent());
-    for (extinction, within) in [(4.0, 0.07), (12.0, 0.07), (24.0, 0.13), (40.0, 0.18)] {
+    for (extinction, within) in [(4.0, 0.07), (12.0, 0.05), (24.0, 0.10), (40.0, 0.14)] {
         let mean = |scattering| {
             let look = Look {
                 colors: [[0.9; 3]; 3],

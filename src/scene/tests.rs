@@ -358,7 +358,8 @@ fn the_merged_text_is_the_scene_with_its_overrides() {
 #[test]
 fn a_missing_scene_says_what_there_is() {
     let message = Scene::load("plum", &[]).unwrap_err().to_string();
-    assert!(message.contains("built-in scenes are plume, colors; did you mean `plume`?"), "{message}");
+    let known = format!("built-in scenes are {}; did you mean `plume`?", builtin::NAMES.join(", "));
+    assert!(message.contains(&known), "{message}");
 }
 
 #[test]
