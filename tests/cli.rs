@@ -194,7 +194,11 @@ fn bench_reports_every_case_and_writes_json() {
     let output = updraft(dir.path(), &args);
     assert!(output.status.success(), "{}", stderr(&output));
     let table = stdout(&output);
-    assert_eq!(table.lines().count(), 5, "{table}");
+    assert_eq!(table.lines().take_while(|line| !line.is_empty()).count(), 5, "{table}");
+    let floor = table.split("memory copies at").nth(1).expect("the distance to the floor");
+    assert!(
+        ["advect velocity", "advect scalars", "forces", "project"].iter().all(|stage| floor.contains(stage))
+    );
     let report: serde_json::Value =
         serde_json::from_slice(&std::fs::read(dir.path().join("b.json")).unwrap()).unwrap();
     let runs = report["runs"].as_array().unwrap();
@@ -204,6 +208,11 @@ fn bench_reports_every_case_and_writes_json() {
     for run in runs {
         assert!(run["ns_per_cell_and_step"]["median"].as_f64().is_some_and(f64::is_finite), "{run}");
         assert!(run["ns_per_cell_and_step_by_stage"]["project"]["median"].is_number(), "{run}");
+        assert!(
+            run["ns_per_cell_at_copy_bandwidth_by_stage"]["forces"].as_f64().is_some_and(|ns| ns > 0.01),
+            "{run}"
+        );
+        assert!(run["bytes_per_cell"].as_f64().is_some_and(|bytes| bytes > 40.0), "{run}");
         assert!(run["divergence_left"].as_f64().is_some_and(|d| (0.0..1e-3).contains(&d)), "{run}");
     }
     assert!(report["machine"]["processors"].is_u64() && report["build"]["version"].is_string());

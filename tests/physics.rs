@@ -7,8 +7,8 @@ use std::sync::atomic::AtomicBool;
 use common::{advance, all, cell, config, inert, noise};
 use updraft::grid::Dims;
 use updraft::solver::{
-    Advection, Config, Dab, Inflow, Params, SCALAR_LIMIT, Side, Smoke, Solver, SolverError, Source,
-    TimeControl,
+    Advection, Config, Dab, Inflow, Params, SCALAR_LIMIT, Shape, Side, Smoke, Solid, Solver, SolverError,
+    Source, TimeControl,
 };
 
 const SCHEMES: [Advection; 5] = [
@@ -474,4 +474,30 @@ fn a_step_can_be_cancelled_and_refuses_nonsense() {
     assert!(matches!(solver.step(f32::NAN, &AtomicBool::new(false)), Err(SolverError::Invalid(_))));
     assert!(Solver::new(Config { h: 0.0, ..config }, inert(), vec![]).is_err());
     assert!(Dims::new([0, 1, 1]).is_err());
+}
+
+/// A frozen flow keeps what a solved one would lose: divergence, and speed to viscosity, heat and cursor.
+#[test]
+fn a_frozen_flow_stays_as_it_is_and_carries_smoke() {
+    let frozen = Config { frozen: true, ..config([24, 8, 1], 0.1, all(Side::Open), Advection::Cubic) };
+    let params = Params { viscosity: 0.1, heat_buoyancy: 1.0, friction: 1.0, ..inert() };
+    let mut solver = Solver::new(frozen, params, vec![]).unwrap();
+    let start = |c: usize, p: [f32; 3]| if c == 0 { 0.5 + 0.1 * p[0] } else { 0.0 };
+    solver.fill(start, |p| [f32::from(p[0] < 0.5), 0.0, 0.0, 1.0]);
+    let before = solver.velocity().clone();
+    solver.dab(&Dab {
+        center: [1.0, 0.4, 0.05],
+        radius: 0.3,
+        add: [0.0, 1.0, 0.0, 0.0],
+        push: [9.0, 9.0, 0.0],
+    });
+    assert!(cell(&solver, [10, 4, 0])[1] > 0.5, "the cursor paints");
+    advance(&mut solver, 0.05, 20);
+    assert_eq!(solver.velocity(), &before);
+    // x' = 0.5 + 0.1 x: in a second the front at 0.5 goes to 5.5 e^(0.1) − 5 = 1.08, its edge blurred by a cell or two,
+    // and clean air comes to 0.53.
+    let dark: Vec<usize> = (0..24).filter(|i| cell(&solver, [*i, 4, 0])[0] > 0.5).collect();
+    assert_eq!(dark, [5, 6, 7, 8, 9]);
+    let ball = Solid::new(Shape::Sphere { radius: 0.2 }, [1.0, 0.4, 0.0]);
+    assert!(solver.set_solids(vec![ball]).unwrap_err().to_string().contains("frozen"));
 }

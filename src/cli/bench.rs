@@ -13,7 +13,7 @@ mod pictures;
 
 use super::frames::Size;
 use super::progress::Progress;
-use super::{CliError, Common, interrupt, machine, say, simulation};
+use super::{CliError, Common, interrupt, machine, say, simulation, traffic};
 use crate::output::whole;
 use crate::scene::Scene;
 use crate::solver::{Dab, Solver, Stage, StepStats};
@@ -72,6 +72,9 @@ pub fn run(args: &BenchArgs, common: &Common) -> Result<(), CliError> {
         results.push(result);
     }
     drop(progress);
+    if let Some(last) = results.last() {
+        say(&last.floor())?;
+    }
     warn_of_noise(&results);
     match &args.json {
         Some(path) => write_json(path, args, &results),
@@ -123,7 +126,9 @@ impl Case {
         for _ in 0..args.steps {
             steps.push(self.step(&mut solver, cancel)?);
         }
-        Ok(Measured { cells: self.cells, threads: self.threads, steps })
+        let bytes = Solver::memory(&self.scene.config, !self.scene.solids.is_empty());
+        let bandwidth = traffic::copy_bandwidth(self.threads);
+        Ok(Measured { cells: self.cells, threads: self.threads, steps, bytes, bandwidth })
     }
 
     /// One step as long as the CFL limit lets it be, or a frame if the air hardly moves.
@@ -147,6 +152,10 @@ struct Measured {
     cells: u32,
     threads: usize,
     steps: Vec<StepStats>,
+    /// Memory of the solver.
+    bytes: u64,
+    /// What as many threads can copy \[B/s\].
+    bandwidth: f64,
 }
 
 /// Median and quartiles of a sample.
@@ -193,6 +202,41 @@ impl Measured {
         self.ns(|step| step.stages[stage as usize].as_secs_f64())
     }
 
+    fn bytes_per_cell(&self) -> f64 {
+        self.bytes as f64 / f64::from(self.cells).powi(3)
+    }
+
+    /// Nanoseconds for each cell that memory alone would take.
+    fn floor_ns(&self, stage: Stage) -> Option<f64> {
+        traffic::bytes(stage).map(|bytes| bytes / self.bandwidth * 1e9)
+    }
+
+    /// What each stage moves, and how far it is from the floor.
+    fn floor(&self) -> String {
+        let mut table = format!(
+            "\n{}^3 on {} threads: {:.0} bytes a cell; memory copies at {:.1} GB/s\n{:<16}  {:>7}  {:>10}  {:>8}  {:>5}\n",
+            self.cells,
+            self.threads,
+            self.bytes_per_cell(),
+            self.bandwidth / 1e9,
+            "stage",
+            "ns/cell",
+            "bytes/cell",
+            "floor ns",
+            "times"
+        );
+        for stage in Stage::ALL {
+            let (Some(bytes), Some(floor)) = (traffic::bytes(stage), self.floor_ns(stage)) else { continue };
+            let ns = self.stage(stage).median;
+            table += &format!(
+                "{:<16}  {ns:>7.2}  {bytes:>10.0}  {floor:>8.2}  {:>5.1}\n",
+                stage.name(),
+                ns / floor
+            );
+        }
+        table
+    }
+
     /// The worst of all steps: max |∇·u| h / max |u| after the projection.
     fn divergence_left(&self) -> f64 {
         self.steps.iter().map(|step| f64::from(step.divergence_after)).fold(0.0, f64::max)
@@ -227,6 +271,9 @@ impl Measured {
         let stages: serde_json::Map<String, Value> =
             Stage::ALL.iter().map(|&stage| (stage.name().to_owned(), self.stage(stage).json())).collect();
         let last = self.steps.last();
+        let floors: serde_json::Map<String, Value> =
+            Stage::ALL.iter().map(|&stage| (stage.name().to_owned(), json!(self.floor_ns(stage)))).collect();
+        let before = self.steps.iter().map(|step| f64::from(step.divergence_before)).fold(0.0, f64::max);
         json!({
             "cells": self.cells,
             "threads": self.threads,
@@ -234,6 +281,11 @@ impl Measured {
             "ms_per_step": self.ms_per_step(),
             "ns_per_cell_and_step": self.total().json(),
             "ns_per_cell_and_step_by_stage": stages,
+            "ns_per_cell_at_copy_bandwidth_by_stage": floors,
+            "copy_bandwidth_bytes_per_second": self.bandwidth,
+            "bytes_per_cell": self.bytes_per_cell(),
+            "peak_memory_bytes": traffic::peak_memory(),
+            "divergence_before": before,
             "divergence_left": self.divergence_left(),
             "cfl": last.map(|step| step.cfl),
             "max_speed": last.map(|step| step.max_speed),

@@ -25,6 +25,7 @@ mod scenes;
 mod simulate;
 mod simulation;
 mod sink;
+mod traffic;
 mod view;
 
 pub use error::CliError;

@@ -9,7 +9,7 @@ macro_rules! scenes {
     };
 }
 
-scenes!("plume", "colors", "sphere", "mesh");
+scenes!("plume", "colors", "sphere", "mesh", "convection", "shear", "rings", "taylor-green", "cavity");
 
 /// The names of the meshes that come with the crate.
 pub const MESHES: &[&str] = &["knot"];
@@ -49,6 +49,25 @@ mod tests {
             let scene = crate::scene::Scene::parse(name, text(name).unwrap()).unwrap();
             assert_eq!(scene.name, *name);
             assert!(summary(name).is_some_and(|line| line.len() > 10), "{name} has no summary");
+        }
+    }
+
+    /// On half the cells along each axis.
+    #[test]
+    fn every_scene_runs_and_moves() {
+        let never = std::sync::atomic::AtomicBool::new(false);
+        for name in NAMES {
+            let scene = crate::scene::Scene::parse(name, text(name).unwrap()).unwrap();
+            let cells = scene.config.dims.array().map(|n| n / 2);
+            let set = [format!("domain.cells={cells:?}"), format!("domain.voxel={}", 2.0 * scene.config.h)];
+            let scene = crate::scene::Scene::load(name, &set).unwrap();
+            let mut solver = scene.solver().unwrap();
+            for _ in 0..3 {
+                solver.step(scene.time.steps_per_frame().1, &never).unwrap();
+            }
+            let stats = solver.stats();
+            assert!(stats.max_speed > 1e-3 && stats.divergence_after < 1e-3, "{name}: {stats:?}");
+            assert!(stats.mass.iter().sum::<f64>() > 0.0, "{name}: there is no smoke to see");
         }
     }
 }

@@ -1,6 +1,7 @@
 //! The scene file as it is written: every key, each optional, and nothing else accepted. What the keys
 //! mean is in `docs/scene.md`; what an absent key stands for is decided in [`super::resolve`].
 
+use std::collections::BTreeMap;
 use std::fmt;
 
 use serde::Deserialize;
@@ -174,12 +175,56 @@ pub struct SolverTable {
     pub tolerance: Option<Number<Tolerance>>,
     pub threads: Option<Whole<0, 1024>>,
     pub memory_limit: Option<Number<AboveZero>>,
+    pub flow: Option<Spanned<Flow>>,
 }
 
 #[derive(Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Initial {
     pub fields: Option<Spanned<String>>,
+    pub u: Option<Spanned<Expression>>,
+    pub v: Option<Spanned<Expression>>,
+    pub w: Option<Spanned<Expression>>,
+    pub temperature: Option<Spanned<Expression>>,
+    pub red: Option<Spanned<Expression>>,
+    pub green: Option<Spanned<Expression>>,
+    pub blue: Option<Spanned<Expression>>,
+    #[serde(rename = "let")]
+    pub definitions: BTreeMap<Spanned<String>, Spanned<Expression>>,
+}
+
+/// The text of a formula in x, y, z, or a plain number.
+pub struct Expression(pub String);
+
+struct ExpressionVisitor;
+
+impl Visitor<'_> for ExpressionVisitor {
+    type Value = Expression;
+
+    fn expecting(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        f.write_str("a formula in x, y and z, such as \"sin(x) * cos(y)\", or a number")
+    }
+
+    fn visit_str<E: serde::de::Error>(self, text: &str) -> Result<Expression, E> {
+        Ok(Expression(text.to_owned()))
+    }
+
+    fn visit_f64<E: serde::de::Error>(self, x: f64) -> Result<Expression, E> {
+        match x.is_finite() {
+            true => Ok(Expression(format!("{x:?}"))),
+            false => Err(E::custom(format_args!("{x} is no value for a field"))),
+        }
+    }
+
+    fn visit_i64<E: serde::de::Error>(self, x: i64) -> Result<Expression, E> {
+        self.visit_f64(x as f64)
+    }
+}
+
+impl<'de> Deserialize<'de> for Expression {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_any(ExpressionVisitor)
+    }
 }
 
 #[derive(Deserialize)]
@@ -238,6 +283,13 @@ pub enum Projection {
     Direct,
     Multigrid,
     GaussSeidel,
+}
+
+#[derive(Clone, Copy, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Flow {
+    Solved,
+    Frozen,
 }
 
 #[derive(Default, Deserialize)]

@@ -1,22 +1,53 @@
-//! The fields at the start, from an npz such as a run writes.
+//! The fields at the start: from an npz such as a run writes, and from formulas.
 
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 
-use super::document;
+use rayon::prelude::*;
+use toml::Spanned;
+
+use super::document::{self, Expression};
 use super::error::{Problem, closest};
+use super::formula::{self, Definitions, Fault, Formula, Scratch, WIDTH, Wide};
 use super::text::Text;
 use crate::field::Field;
 use crate::grid::Dims;
-use crate::npz::{Array, NpzError, Reader};
-use crate::solver::Solver;
+use crate::npz::{Array, Reader};
+use crate::solver::{SCALAR_LIMIT, Solver};
 
-/// The file that the scene names, after a look at what it holds: names and shapes, no values yet.
-pub fn check(
-    read: &document::Initial,
-    text: &Text,
-    folder: &Path,
-    dims: Dims,
-) -> Result<Option<PathBuf>, Box<Problem>> {
+type Result<T> = std::result::Result<T, Box<Problem>>;
+
+/// What the fields of a scene start from. A field that nothing is said of starts at zero.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Initial {
+    /// An npz with some of the fields.
+    file: Option<PathBuf>,
+    /// Formulas of fields; they win over the file.
+    formulas: Vec<(Field, Formula)>,
+}
+
+impl Initial {
+    /// Whether all fields start at zero.
+    pub fn is_empty(&self) -> bool {
+        self.file.is_none() && self.formulas.is_empty()
+    }
+}
+
+/// Samples along each axis of a cell whose mean is the value of a scalar there.
+const SAMPLES: usize = 4;
+
+/// No velocity \[m/s\] may start above this; the numbers of a scene have the same bound.
+const SPEED: f32 = 1e6;
+
+/// Points along each axis at which formulas are tried when the scene is read.
+const TRIALS: usize = 32;
+
+/// What `read` says, after a look at what the file holds (names and shapes, no values yet) and a trial of the formulas.
+pub fn resolve(read: &document::Initial, text: &Text, folder: &Path, dims: Dims, h: f32) -> Result<Initial> {
+    Ok(Initial { file: check(read, text, folder, dims)?, formulas: formulas(read, text, dims, h)? })
+}
+
+fn check(read: &document::Initial, text: &Text, folder: &Path, dims: Dims) -> Result<Option<PathBuf>> {
     let Some(file) = &read.fields else { return Ok(None) };
     let path = match text.is_override(&file.span()) {
         true => PathBuf::from(file.get_ref()),
@@ -27,7 +58,7 @@ pub fn check(
     Ok(Some(path))
 }
 
-fn check_file(path: &Path, dims: Dims) -> Result<(), String> {
+fn check_file(path: &Path, dims: Dims) -> std::result::Result<(), String> {
     let mut npz = Reader::open(path).map_err(|error| error.to_string())?;
     let names = npz.names();
     if let Some(stranger) = names.iter().find(|name| !is_known(name)) {
@@ -47,14 +78,176 @@ fn is_known(name: &str) -> bool {
     ["time", "voxel"].contains(&name) || Field::ALL.iter().any(|field| field.name() == name)
 }
 
-/// Fills `solver` from the npz at `path`; a field that is not in it stays at zero.
-pub fn fill(solver: &mut Solver, path: &Path) -> Result<(), NpzError> {
-    let mut npz = Reader::open(path)?;
-    let names = npz.names();
+/// The formulas of `read`, each tried at a few points.
+fn formulas(read: &document::Initial, text: &Text, dims: Dims, h: f32) -> Result<Vec<(Field, Formula)>> {
+    let definitions = definitions(read, text)?;
+    let written = [&read.u, &read.v, &read.w, &read.temperature, &read.red, &read.green, &read.blue];
+    let mut formulas = Vec::new();
+    for (field, written) in Field::STORED.into_iter().zip(written) {
+        let Some(written) = written else { continue };
+        let wrong = |span, message: String| text.problem(span, message);
+        let formula = formula::parse(&written.get_ref().0, &definitions).map_err(|fault| {
+            let (key, span) = place(&fault, field, written, read, text);
+            wrong(span, format!("initial.{key}: {}", fault.message))
+        })?;
+        attempt(&formula, field, dims, h).map_err(|message| wrong(written.span(), message))?;
+        formulas.push((field, formula));
+    }
+    Ok(formulas)
+}
+
+fn definitions(read: &document::Initial, text: &Text) -> Result<Definitions> {
+    for name in read.definitions.keys() {
+        formula::check_name(name.get_ref())
+            .map_err(|message| text.problem(name.span(), format!("initial.let: {message}")))?;
+    }
+    let texts = read.definitions.iter();
+    Ok(texts.map(|(name, text)| (name.get_ref().clone(), text.get_ref().0.clone())).collect())
+}
+
+/// The key and the bytes that a fault is about.
+fn place(
+    fault: &Fault,
+    field: Field,
+    written: &Spanned<Expression>,
+    read: &document::Initial,
+    text: &Text,
+) -> (String, Range<usize>) {
+    let defined = |wanted: &str| read.definitions.iter().find(|(name, _)| name.get_ref() == wanted);
+    match fault.definition.as_deref().and_then(defined) {
+        Some((name, value)) => (format!("let.{}", name.get_ref()), within(value, &fault.at, text)),
+        None => (field.name().to_owned(), within(written, &fault.at, text)),
+    }
+}
+
+/// Where the bytes `at` of a formula stand in the scene; all of it, where escapes stand between the two.
+fn within(written: &Spanned<Expression>, at: &Range<usize>, text: &Text) -> Range<usize> {
+    let span = written.span();
+    let raw = text.source(&span);
+    let quotes =
+        ["\"\"\"", "'''", "\"", "'"].into_iter().find(|quotes| raw.starts_with(*quotes)).unwrap_or("");
+    match raw[quotes.len()..].strip_suffix(quotes) {
+        Some(inner) if inner == written.get_ref().0 => {
+            let start = span.start + quotes.len();
+            start + at.start..start + at.end
+        }
+        _ => span,
+    }
+}
+
+/// Whether the values of a formula are such as a field may have, at a few points of the box.
+fn attempt(formula: &Formula, field: Field, dims: Dims, h: f32) -> std::result::Result<(), String> {
+    let shape = field.shape(dims);
+    let points: [Vec<f64>; 3] = std::array::from_fn(|axis| {
+        let count = shape[axis].min(TRIALS);
+        (0..count).map(|n| coordinate(field, axis, (2 * n + 1) * shape[axis] / (2 * count), h)).collect()
+    });
+    let mut scratch = Scratch::default();
+    let mut wrong = Ok(());
+    each_row(&points[1], &points[2], |y, z| {
+        let values = row(formula, &points[0], [y, z], &mut scratch);
+        let bad = values.iter().position(|value| !is_possible(field, *value));
+        if let (Some(at), true) = (bad, wrong.is_ok()) {
+            wrong = Err(impossible(field, values[at], [points[0][at], y, z]));
+        }
+    });
+    wrong
+}
+
+fn each_row(y: &[f64], z: &[f64], mut f: impl FnMut(f64, f64)) {
+    z.iter().for_each(|z| y.iter().for_each(|y| f(*y, *z)));
+}
+
+fn limit(field: Field) -> f32 {
+    if field.face_axis().is_some() { SPEED } else { SCALAR_LIMIT }
+}
+
+fn is_possible(field: Field, value: f32) -> bool {
+    value.abs() <= limit(field)
+}
+
+fn impossible(field: Field, value: f32, at: [f64; 3]) -> String {
+    let at = at.map(|x| (x * 1e6).round() / 1e6);
+    format!("initial.{field}: it is {value} at {at:?} m; it must lie within ±{:e} everywhere", limit(field))
+}
+
+/// The coordinate of value `n` of a field along an axis \[m\].
+fn coordinate(field: Field, axis: usize, n: usize, h: f32) -> f64 {
+    let offset = if field.face_axis() == Some(axis) { 0.0 } else { 0.5 };
+    (n as f64 + offset) * f64::from(h)
+}
+
+/// The values of a formula along x.
+fn row(formula: &Formula, x: &[f64], [y, z]: [f64; 2], scratch: &mut Scratch) -> Vec<f32> {
+    let mut out = Vec::with_capacity(x.len());
+    for x in x.chunks(WIDTH) {
+        let mut wide: Wide = [x[0]; WIDTH];
+        wide[..x.len()].copy_from_slice(x);
+        let values = formula.evaluate([&wide, &[y; WIDTH], &[z; WIDTH]], scratch);
+        out.extend(values[..x.len()].iter().map(|value| *value as f32));
+    }
+    out
+}
+
+/// All values of the field that a formula stands for: at faces its value there, at centres the mean over the cell.
+fn array(formula: &Formula, field: Field, dims: Dims, h: f32) -> std::result::Result<Array, String> {
+    let shape = field.shape(dims);
+    let parts = samples(formula, field, dims);
+    let points: [Vec<f64>; 3] = std::array::from_fn(|axis| {
+        let all = (0..shape[axis]).flat_map(|n| (0..parts[axis]).map(move |part| (n, part)));
+        all.map(|(n, part)| {
+            let within = (part as f64 + 0.5) / parts[axis] as f64 - 0.5;
+            coordinate(field, axis, n, h) + within * f64::from(h)
+        })
+        .collect()
+    });
+    let mut values = vec![0.0; shape.iter().product()];
+    let rows = values.par_chunks_mut(shape[0]).enumerate();
+    rows.try_for_each_init(Scratch::default, |scratch, (n, out)| {
+        let [y, z] = [n % shape[1], n / shape[1]];
+        let [y, z] = [&points[1][y * parts[1]..][..parts[1]], &points[2][z * parts[2]..][..parts[2]]];
+        mean_row(formula, &points[0], [y, z], scratch, out);
+        match out.iter().position(|value| !is_possible(field, *value)) {
+            Some(at) => Err(impossible(field, out[at], [points[0][at * parts[0]], y[0], z[0]])),
+            None => Ok(()),
+        }
+    })?;
+    Ok(Array { shape, values })
+}
+
+/// Samples in a cell along each axis: several where a scalar can vary, else one.
+fn samples(formula: &Formula, field: Field, dims: Dims) -> [usize; 3] {
+    let (uses, cells) = (formula.uses(), dims.array());
+    let varies = |axis: usize| field.face_axis().is_none() && uses[axis] && cells[axis] > 1;
+    [0, 1, 2].map(|axis| if varies(axis) { SAMPLES } else { 1 })
+}
+
+/// One row of means over the samples at `x` in and around each cell, `y` and `z`.
+fn mean_row(formula: &Formula, x: &[f64], [y, z]: [&[f64]; 2], scratch: &mut Scratch, out: &mut [f32]) {
+    let parts = x.len() / out.len();
+    let share = 1.0 / (parts * y.len() * z.len()) as f32;
+    each_row(y, z, |y, z| {
+        let fine = row(formula, x, [y, z], scratch);
+        for (out, fine) in out.iter_mut().zip(fine.chunks(parts)) {
+            *out += share * fine.iter().sum::<f32>();
+        }
+    });
+}
+
+/// Fills `solver`. The error is one line.
+pub fn fill(solver: &mut Solver, initial: &Initial) -> std::result::Result<(), String> {
+    let mut npz = initial.file.as_deref().map(Reader::open).transpose().map_err(|error| error.to_string())?;
     let (dims, h) = (solver.config().dims, solver.config().h);
-    let mut read = |field: Field| match names.iter().any(|name| name == field.name()) {
-        true => npz.array(field.name(), field.shape(dims)).map(Some),
-        false => Ok(None),
+    let mut read = |field: Field| {
+        if let Some((_, formula)) = initial.formulas.iter().find(|(of, _)| *of == field) {
+            return array(formula, field, dims, h).map(Some);
+        }
+        match &mut npz {
+            Some(npz) if npz.names().iter().any(|name| name == field.name()) => {
+                npz.array(field.name(), field.shape(dims)).map(Some).map_err(|error| error.to_string())
+            }
+            _ => Ok(None),
+        }
     };
     let [u, v, w, temperature, red, green, blue] = Field::STORED;
     let faces = [read(u)?, read(v)?, read(w)?];

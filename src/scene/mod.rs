@@ -1,6 +1,6 @@
 #![doc = include_str!("../../docs/scene.md")]
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use crate::look::{Camera, Look};
 use crate::probe::Probe;
@@ -9,6 +9,7 @@ use crate::solver::{Config, Params, Solid, Solver, SolverError, Source};
 pub mod builtin;
 mod document;
 mod error;
+mod formula;
 mod initial;
 pub mod memory;
 mod probes;
@@ -19,6 +20,7 @@ mod value;
 
 pub(crate) use error::closest;
 pub use error::{Problem, SceneError};
+pub use initial::Initial;
 
 /// A checked scene: all that a run and its pictures are made from.
 #[derive(Clone, Debug, PartialEq)]
@@ -41,8 +43,8 @@ pub struct Scene {
     pub camera: Camera,
     /// Width and height of pictures \[px\].
     pub size: [u32; 2],
-    /// An npz with the fields at the start, if the box does not start empty and at rest.
-    pub initial: Option<PathBuf>,
+    /// The fields at the start, if the box does not start empty and at rest.
+    pub initial: Initial,
     /// What is measured while the scene runs.
     pub probes: Vec<Probe>,
 }
@@ -114,8 +116,8 @@ impl Scene {
         if !self.solids.is_empty() {
             solver.set_solids(self.solids.clone())?;
         }
-        if let Some(path) = &self.initial {
-            initial::fill(&mut solver, path).map_err(|error| SolverError::Invalid(error.to_string()))?;
+        if !self.initial.is_empty() {
+            initial::fill(&mut solver, &self.initial).map_err(SolverError::Invalid)?;
         }
         Ok(solver)
     }

@@ -47,7 +47,7 @@ pub fn scene(name: String, text: &Text, folder: &Path) -> Result<Scene> {
         camera: camera(&doc.render.camera, text, extent, size)?,
         size,
         solids: solids::resolve(&doc, text, folder, extent, config.projection)?,
-        initial: initial::check(&doc.initial, text, folder, dims)?,
+        initial: initial::resolve(&doc.initial, text, folder, dims, h)?,
         probes: probes::resolve(&doc.probe, text, extent)?,
         config,
     })
@@ -76,6 +76,7 @@ fn config(doc: &Document, text: &Text) -> Result<Config> {
         projection: projection(&doc.solver),
         tolerance: doc.solver.tolerance.map_or(TOLERANCE, Number::get),
         time: time_control(&doc.time, text)?,
+        frozen: doc.solver.flow.as_ref().is_some_and(|flow| matches!(flow.get_ref(), document::Flow::Frozen)),
         threads: doc.solver.threads.map_or(0, |n| n.get() as usize),
     };
     let limit = doc.solver.memory_limit.map_or_else(memory::default_limit, |gib| gigabytes(gib.get()));

@@ -24,6 +24,13 @@ pub fn resolve(
 ) -> Result<Vec<Solid>> {
     let solids: Vec<Solid> =
         doc.solid.iter().map(|read| solid(read, text, folder, extent)).collect::<Result<_>>()?;
+    if let (Some(flow), false) = (&doc.solver.flow, solids.is_empty())
+        && matches!(flow.get_ref(), document::Flow::Frozen)
+    {
+        let message =
+            "solver.flow: a frozen flow goes around no solids; remove them, or let it be \"solved\"";
+        return Err(text.problem(flow.span(), message));
+    }
     match &doc.solver.projection {
         Some(chosen) if projection == Projection::Direct && !solids.is_empty() => {
             let message = "solver.projection: `direct` knows no solids; write \"auto\" or \"multigrid\"";

@@ -63,6 +63,7 @@ fn every_key_is_documented() {
         "smoke",
         "smoke.red",
         "solver",
+        "initial",
         "render",
         "render.background",
         "render.medium",
@@ -126,6 +127,9 @@ fn every_number_acts() {
         "source.0.shape.sphere={ center=[0.3, 0.3, 0.3], radius=0.1 }",
         "solver.advection=semi-lagrangian",
         "solver.threads=1",
+        "solver.flow=frozen",
+        "initial.u=sin(x)",
+        "initial.red=0.5",
         "render.size=[320, 240]",
         "render.samples=2",
         "render.exposure=1",
@@ -251,6 +255,29 @@ fn what_cannot_be_simulated_is_refused_where_it_stands() {
             "[solver]\nprojection = 'direct'\n[[solid]]\nshape = { sphere = { radius = 0.1 } }",
             "s.toml:2:14: solver.projection: `direct` knows no solids",
         ),
+        ("[solver]\nflow = 'still'", "unknown value `still`; known here: solved, frozen"),
+        (
+            "[solver]\nflow = 'frozen'\n[[solid]]\nshape = { sphere = { radius = 0.1 } }",
+            "s.toml:2:8: solver.flow: a frozen flow goes around no solids",
+        ),
+        (
+            "[initial]\nu = 'sin(x) * sqr(y)'",
+            "s.toml:2:15: initial.u: unknown function `sqr`; did you mean `sqrt`?",
+        ),
+        ("[initial]\nred = \"\"\"x +\"\"\"", "s.toml:2:13: initial.red: a value is missing at the end"),
+        ("[initial]\nu = \"\\u0078 § y\"", "s.toml:2:5: initial.u: `§` means nothing"),
+        (
+            "[initial]\nu = [1]",
+            "s.toml:2:5: initial.u: invalid type: sequence, expected a formula in x, y and z",
+        ),
+        ("[initial]\nu = 'a'\nlet = { a = '2 * b' }", "s.toml:3:18: initial.let.a: unknown name `b`"),
+        ("[initial]\nlet = { x = 1 }", "s.toml:2:9: initial.let: `x` means something already"),
+        ("[initial]\nlet = { 'a b' = 1 }", "initial.let: `a b` cannot be used in a formula"),
+        (
+            "[initial]\nv = 'ln(x - 0.1)'",
+            "s.toml:2:5: initial.v: it is NaN at [0.015, 0.02, 0.015] m; it must lie within ±1e6",
+        ),
+        ("[initial]\nred = '7e4 * y'", "s.toml:2:7: initial.red: it is 6"),
         ("[smoke.red]\ncolor = [2, 0, 0]", "2 is not a number from 0 to 1"),
     ];
     for (text, wanted) in cases {
@@ -345,6 +372,69 @@ fn initial_fields_go_where_they_belong() {
     let wrong = Scene::load(&path, &["domain.cells=[5, 6, 8]".into()]).unwrap_err().to_string();
     assert!(wrong.contains("s.toml:5:10: initial.fields: "), "{wrong}");
     assert!(wrong.contains("`red` has the shape [5, 6, 7]; this scene needs [5, 6, 8]"), "{wrong}");
+}
+
+#[test]
+fn formulas_are_sampled_where_the_fields_lie() {
+    use crate::field::Field;
+    let text = "[domain]\ncells = [5, 6, 7]\nvoxel = 0.5\nwalls = 'open'\n[solver]\nflow = 'frozen'\n\
+                [initial]\nu = 'x + 10 * y'\nv = 'y + 10 * z'\nw = 'z + 10 * x'\ntemperature = 'a * y + z'\n\
+                blue = 3\nlet = { a = '2 * x' }";
+    let solver = Scene::parse("s", text).unwrap().solver().unwrap();
+    let at = |field: Field, i: usize, j: usize, k: usize| {
+        let array = field.array(&solver);
+        array.values[i + array.shape[0] * (j + array.shape[1] * k)]
+    };
+    assert_eq!(at(Field::U, 2, 3, 4), 1.0 + 17.5, "x face: (1, 1.75, 2.25)");
+    assert_eq!(at(Field::V, 2, 3, 4), 1.5 + 22.5, "y face: (1.25, 1.5, 2.25)");
+    assert_eq!(at(Field::W, 2, 3, 4), 2.0 + 12.5, "z face: (1.25, 1.75, 2)");
+    assert_eq!(at(Field::Temperature, 2, 3, 4), 2.0 * 1.25 * 1.75 + 2.25);
+    assert_eq!(at(Field::Blue, 0, 0, 0), 3.0);
+    assert_eq!(at(Field::Red, 0, 0, 0), 0.0);
+}
+
+#[test]
+fn a_cell_that_an_edge_cuts_starts_with_its_share() {
+    use crate::field::Field;
+    let red = |cells: &str, formula: &str| {
+        let text = format!("[domain]\ncells = {cells}\nvoxel = 1\n[initial]\nred = '{formula}'\ngreen = 'x'");
+        Field::Red.array(&Scene::parse("s", &text).unwrap().solver().unwrap()).values
+    };
+    assert_eq!(red("[3, 1, 1]", "x < 1.25"), [1.0, 0.25, 0.0]);
+    assert_eq!(red("[1, 3, 2]", "y < 1.75"), [1.0, 0.75, 0.0, 1.0, 0.75, 0.0]);
+    // A quarter of the first cell's corner, in three dimensions a 64th.
+    assert_eq!(red("[2, 2, 1]", "(x < 0.5) * (y < 0.5)"), [0.25, 0.0, 0.0, 0.0]);
+    assert_eq!(red("[2, 2, 2]", "max(x, max(y, z)) < 0.25")[0], 1.0 / 64.0);
+}
+
+#[test]
+fn formulas_win_over_the_file_and_come_from_overrides() {
+    use crate::field::Field;
+    let dir = tempfile::tempdir().unwrap();
+    let small = "[domain]\ncells = [2, 1, 1]\n[initial]\nfields = 'start.npz'\ngreen = 5\n";
+    let path = dir.path().join("s.toml");
+    std::fs::write(&path, small).unwrap();
+    let array = |value| crate::npz::Array { shape: [2, 1, 1], values: vec![value; 2] };
+    let file = std::fs::File::create(dir.path().join("start.npz")).unwrap();
+    crate::npz::write(file, &[], [("red", array(1.0)), ("green", array(2.0)), ("blue", array(3.0))]).unwrap();
+    let load = |set: &str| Scene::load(&path.display().to_string(), &[set.into()]);
+    let solver = load("initial.blue=k * 7 * (x >= 0)").map_err(|e| e.to_string());
+    assert!(
+        solver
+            .unwrap_err()
+            .contains("--set initial.blue=k * 7 * (x >= 0):1:15: initial.blue: unknown name `k`")
+    );
+    let solver = load("initial.blue=7 * (x > 0)").unwrap().solver().unwrap();
+    let first = |field: Field| field.array(&solver).values[0];
+    assert_eq!([Field::Red, Field::Green, Field::Blue].map(first), [1.0, 5.0, 7.0]);
+}
+
+#[test]
+fn a_singular_point_between_the_trials_is_told_when_the_box_is_filled() {
+    let text = "[domain]\ncells = [128, 1, 1]\nvoxel = 1\n[initial]\nu = '1 / (x - 64)'";
+    let scene = Scene::parse("s", text).unwrap();
+    let error = scene.solver().err().unwrap().to_string();
+    assert_eq!(error, "initial.u: it is inf at [64.0, 0.5, 0.5] m; it must lie within ±1e6 everywhere");
 }
 
 #[test]

@@ -44,6 +44,13 @@ impl Text {
         Box::new(Problem::new(name, text, span.start - base..span.end.saturating_sub(base), message.into()))
     }
 
+    /// The text at `span`, as it is written.
+    pub fn source(&self, span: &Range<usize>) -> &str {
+        let part = (0..self.parts.len()).rev().find(|&p| self.base(p) <= span.start).unwrap_or(0);
+        let base = self.base(part);
+        self.parts[part].1.get(span.start - base..span.end - base).unwrap_or("")
+    }
+
     /// Whether `span` lies in an override.
     pub fn is_override(&self, span: &Range<usize>) -> bool {
         self.parts.len() > 1 && span.start >= self.base(1)

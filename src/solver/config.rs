@@ -230,6 +230,9 @@ pub struct Config {
     pub tolerance: f32,
     /// How a step is cut into substeps.
     pub time: TimeControl,
+    /// The velocity stays as it was filled in: it carries the scalars, but no force and no pressure acts on it, and what
+    /// divergence it has stays.
+    pub frozen: bool,
     /// Threads to run on; 0 is one for each processor.
     pub threads: usize,
 }
@@ -248,6 +251,7 @@ impl Config {
             projection: Projection::default(),
             tolerance: TOLERANCE,
             time: TimeControl::default(),
+            frozen: false,
             threads: 0,
         }
     }

@@ -22,6 +22,7 @@ const SLAB: usize = 8;
 pub struct Pass<'a> {
     pub layout: Layout,
     pub walls: &'a Walls,
+    pub owners: &'a Owners,
     /// Back-traces of the cells.
     pub back: &'a [[f32; 4]],
     /// Forward traces of the cells, with the sign of a back-trace.
@@ -38,12 +39,11 @@ impl Pass<'_> {
 
     /// Sums what each cell is asked for into `asked`.
     pub fn demand(&self, asked: &mut [f32]) {
-        let owners = Owners::new(self.layout, self.walls);
         let reach = self.walls.reach(None);
         asked.fill(0.0);
         self.scatter(asked, |planes, j, k| {
             self.feet(&reach, self.back, j, k, |_, base, weights| {
-                owners.each(base, weights, |at, weight| planes.add(at, |sum| *sum += weight));
+                self.owners.each(base, weights, |at, weight| planes.add(at, |sum| *sum += weight));
             });
         });
     }
@@ -72,7 +72,6 @@ impl Pass<'_> {
 
     /// Adds to `out` what nobody asked for, where it goes.
     pub fn push(&self, asked: &[f32], field: &[[f32; 4]], out: &mut [[f32; 4]]) {
-        let owners = Owners::new(self.layout, self.walls);
         let reach = self.walls.reach(None);
         self.scatter(out, |planes, j, k| {
             let from = self.layout.start(j, k);
@@ -80,7 +79,7 @@ impl Pass<'_> {
                 let left = (1.0 - asked[from + i]).max(0.0);
                 if left > 0.0 {
                     let moved = field[from + i].map(|x| left * x);
-                    owners.each(base, weights, |at, weight| {
+                    self.owners.each(base, weights, |at, weight| {
                         planes.add(at, |sum| (0..4).for_each(|c| sum[c] += weight * moved[c]));
                     });
                 }
@@ -154,13 +153,14 @@ impl<T> Planes<'_, T> {
 
 /// Whose the places around the box are: on a wall a ghost shows the cell before it, on a periodic side the one at the other
 /// end, and beyond other sides nobody's.
-struct Owners {
+pub struct Owners {
     layout: Layout,
     along: [Vec<Option<usize>>; 3],
 }
 
 impl Owners {
-    fn new(layout: Layout, walls: &Walls) -> Self {
+    /// Of a box of `layout` between `walls`.
+    pub fn new(layout: Layout, walls: &Walls) -> Self {
         let (periodic, solid, n) = (walls.periodic(), walls.solid_sides(), layout.dims.array());
         let strides = layout.strides();
         let owner = |axis: usize, at: usize| {

@@ -3,6 +3,7 @@
 use rayon::prelude::*;
 
 use super::bricks::Bricks;
+use super::conservative::Owners;
 use super::diffuse;
 use super::forces::{self, Forces};
 use super::measure::{self, Flow};
@@ -27,7 +28,8 @@ pub struct Fields {
     /// The scalars while they are carried. Before that, the velocity side by side: at the cell centres for the traces,
     /// then as it is on the faces.
     pub scalars_next: Vec<[f32; 4]>,
-    /// Distance each cell's air has come, in cells along x, y, z; the fourth value is 0.
+    /// Distance each cell's air has come, in cells along x, y, z; the fourth value is 0. When nothing is left to be carried
+    /// along it, the projection works in it.
     pub back: Vec<[f32; 4]>,
     /// Distance it is about to go, and the first pass's results: only for schemes that look forward.
     pub forth: Option<Box<Correction>>,
@@ -49,6 +51,7 @@ pub struct Correction {
     pub forward: Vec<[f32; 4]>,
     pub component: Vec<f32>,
     pub scalars: Vec<[f32; 4]>,
+    pub owners: Owners,
 }
 
 impl Correction {
@@ -64,14 +67,17 @@ impl Fields {
         let field = || vec![0.0f32; layout.size()];
         let faces = || [field(), field(), field()];
         let four = || vec![[0.0f32; 4]; layout.size()];
-        let correction = || Box::new(Correction { forward: four(), component: field(), scalars: four() });
+        let correction = || {
+            let owners = Owners::new(layout, &walls);
+            Box::new(Correction { forward: four(), component: field(), scalars: four(), owners })
+        };
         Self {
             layout,
             velocity: faces(),
             carried: faces(),
             scalars: four(),
             scalars_next: four(),
-            back: four(),
+            back: vec![[0.0; 4]; layout.size().max(Projector::lent(layout.dims).div_ceil(4))],
             forth: config.advection.looks_forward().then(correction),
             projector: Projector::choose(config.projection, false, layout, walls.ends(), threads),
             obstacles: None,
@@ -123,11 +129,11 @@ impl Fields {
             stats.divergence_before = before.relative_divergence();
             speed = before.speed;
         }
-        let Self { walls, velocity, projector, obstacles, .. } = self;
+        let Self { walls, velocity, projector, obstacles, back, .. } = self;
         walls.fill_velocity(velocity);
         let mut none = Cuts::default();
         let cuts = obstacles.as_mut().map_or(&mut none, |obstacles| &mut obstacles.voxels.cuts);
-        projector.project(velocity, cuts, [tolerance, speed], stats);
+        projector.project(velocity, cuts, [tolerance, speed], back.as_flattened_mut(), stats);
         walls.fill_velocity(velocity);
         if let Some(obstacles) = obstacles {
             obstacles.extend(velocity);

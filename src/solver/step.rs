@@ -134,7 +134,7 @@ impl Solver {
     }
 
     /// Sets all fields: `velocity(component, [x, y, z])` at each face \[m/s\], `scalars([x, y, z])` at each centre,
-    /// positions in metres. The divergence of the velocity is removed.
+    /// positions in metres. The divergence of the velocity is removed, unless the flow is frozen.
     pub fn fill(
         &mut self,
         velocity: impl Fn(usize, [f32; 3]) -> f32 + Send + Sync,
@@ -161,13 +161,20 @@ impl Solver {
     /// Puts other solids into the box, now. Smoke where they stand is pushed to the nearest air.
     ///
     /// # Errors
-    /// If a solid is impossible, or the projection is [`Projection::Direct`], which knows none.
+    /// If a solid is impossible, or the flow is frozen or the projection [`Projection::Direct`], which know none.
     pub fn set_solids(&mut self, solids: Vec<Solid>) -> Result<(), SolverError> {
         if let Some(problem) = solids.iter().find_map(Solid::problem) {
             return Err(SolverError::Invalid(problem));
         }
-        if !solids.is_empty() && self.config.projection == Projection::Direct {
-            let text = "the direct projection knows no solids; set projection to auto or multigrid";
+        let refusal = match self.config {
+            _ if solids.is_empty() => None,
+            Config { frozen: true, .. } => Some("a frozen flow goes around no solids; let it be solved"),
+            Config { projection: Projection::Direct, .. } => {
+                Some("the direct projection knows no solids; set projection to auto or multigrid")
+            }
+            _ => None,
+        };
+        if let Some(text) = refusal {
             return Err(SolverError::Invalid(text.into()));
         }
         let Self { config, fields, pool, stats, .. } = self;
@@ -176,8 +183,10 @@ impl Solver {
         Ok(())
     }
 
-    /// Adds one dab of the cursor now; no time passes.
+    /// Adds one dab of the cursor now; no time passes. It does not push a frozen flow.
     pub fn dab(&mut self, dab: &Dab) {
+        let push = if self.config.frozen { [0.0; 3] } else { dab.push };
+        let dab = &Dab { push, ..*dab };
         let (fields, h, pool) = (&mut self.fields, self.config.h, self.pool.clone());
         pool.install(|| {
             let limits = [SCALAR_LIMIT, SPEED_LIMIT * h];
@@ -205,7 +214,9 @@ impl Solver {
     fn settle(&mut self) {
         let Self { config, fields, stats, pool, .. } = self;
         pool.clone().install(|| {
-            fields.settle(config.tolerance, stats);
+            if !config.frozen {
+                fields.settle(config.tolerance, stats);
+            }
             stats.max_speed = fields.measure().speed;
         });
     }

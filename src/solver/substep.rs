@@ -29,6 +29,7 @@ impl Substep<'_> {
     ) -> Result<(), SolverError> {
         let mut clock = Clock { stats, cancel, began: Instant::now() };
         match self.config.integrator {
+            _ if self.config.frozen => self.carry(fields, &mut clock)?,
             Integrator::Projection => self.project(fields, &mut clock)?,
             Integrator::Reflection => self.reflect(fields, &mut clock)?,
         }
@@ -54,6 +55,21 @@ impl Substep<'_> {
         self.emit(fields, clock)?;
         self.force(fields, dt, clock)?;
         self.settle(fields, clock)
+    }
+
+    /// A frozen flow: the scalars alone.
+    fn carry(&self, fields: &mut Fields, clock: &mut Clock) -> Result<(), SolverError> {
+        let Self { config, params, dt, .. } = *self;
+        let steps = dt / config.h;
+        let crossed = steps * clock.stats.max_speed;
+        fields.trace(steps, config.trace);
+        fields.advect_scalars(config.advection, &decay(params, dt), crossed);
+        clock.lap(Stage::AdvectScalars)?;
+        fields.diffuse_scalars(params, dt / (config.h * config.h));
+        clock.lap(Stage::Diffuse)?;
+        self.emit(fields, clock)?;
+        clock.stats.divergence_before = fields.measure().relative_divergence();
+        Ok(())
     }
 
     /// Half a step; the reflection; the smoke, carried by the velocity in the middle; the other half in reverse order.

@@ -145,9 +145,9 @@ impl Fields {
     /// The conservative scheme: what each cell holds is shared out among the cells that ask for it.
     fn share_scalars(&mut self, keep: &[f32; 4], crossed: f32) {
         let Self { layout, walls, velocity, scalars, scalars_next, back, forth, .. } = self;
-        let Correction { forward, component: asked, scalars: given } =
+        let Correction { forward, component: asked, scalars: given, owners } =
             forth.as_deref_mut().expect("conservative advection looks forward");
-        let pass = conservative::Pass { layout: *layout, walls, back, forward, most: crossed };
+        let pass = conservative::Pass { layout: *layout, walls, owners, back, forward, most: crossed };
         pass.demand(asked);
         pass.offer(asked, scalars, given);
         walls.fill_scalars(given, velocity);

@@ -9,6 +9,8 @@
 //! A field holds N values side by side at each point: one for a velocity component, four for the scalars.
 
 #[cfg(target_arch = "x86_64")]
+mod avx2;
+#[cfg(target_arch = "x86_64")]
 mod avx512;
 mod cubic;
 mod monotone;

@@ -56,11 +56,16 @@ impl Projector {
         }
     }
 
-    /// Bytes held by the projection of a box.
+    /// Values of memory that [`project`](Self::project) is lent.
+    pub fn lent(dims: crate::grid::Dims) -> usize {
+        Spectral::spectrum_size(dims)
+    }
+
+    /// Bytes held by the projection of a box, for each cell of it.
     pub fn memory(method: Projection, solids: bool, dims: crate::grid::Dims) -> usize {
         match method {
-            Projection::Direct => Spectral::memory(dims),
-            Projection::Auto if !solids => Spectral::memory(dims),
+            Projection::Direct => 0,
+            Projection::Auto if !solids => 0,
             _ => Iterative::memory(dims),
         }
     }
@@ -80,12 +85,14 @@ impl Projector {
 
     /// Removes the divergence of `velocity`, whose largest component is `speed`, until max |∇·u| h / max |u| is below
     /// `tolerance`; closed faces get their solid's velocity. Faces on walls must hold the wall's velocity and are left
-    /// alone; on periodic axes face 0 is corrected and face n is not. Says in `stats` what it took.
+    /// alone; on periodic axes face 0 is corrected and face n is not. `lent` is memory to work in. Says in `stats` what it
+    /// took.
     pub fn project(
         &mut self,
         velocity: &mut Faces,
         cuts: &mut Cuts,
         tolerance: [f32; 2],
+        lent: &mut [f32],
         stats: &mut StepStats,
     ) {
         let [tolerance, speed] = tolerance;
@@ -93,7 +100,7 @@ impl Projector {
         let enough = 0.5 * tolerance * speed + REST;
         let solve = match self {
             Self::Direct(spectral) => {
-                let [divergence, speed] = spectral.project(velocity);
+                let [divergence, speed] = spectral.project(velocity, lent);
                 stats.divergence_before = if speed > 0.0 { divergence / speed } else { 0.0 };
                 Solve::default()
             }

@@ -34,8 +34,7 @@ pub struct Spectral {
     ends: [Ends; 3],
     /// λ_x + λ_y of each value of a plane of the spectrum; 1 in padding lanes.
     lambda: Vec<f32>,
-    /// The spectrum, then the pressure's; planes `plane` apart.
-    spectrum: Vec<f32>,
+    /// Distance of the planes of the spectrum.
     plane: usize,
     /// Of each plane before the projection: largest divergence, largest component of the velocity.
     before: Vec<[f32; 2]>,
@@ -57,13 +56,18 @@ pub(super) fn padded(n: usize) -> usize {
     n.next_multiple_of(PAIR)
 }
 
+/// Distance of the planes of the spectrum of a box: not a multiple of 64 KiB, or they would fight for the same cache sets
+/// in the sweep along z.
+fn plane_size(dims: Dims) -> usize {
+    dims.nx * padded(dims.ny) + 64
+}
+
 impl Spectral {
     /// A solver for fields of `layout` between the given ends of each axis, for a pool of `threads`.
     pub fn new(layout: Layout, ends: [Ends; 3], threads: usize) -> Self {
         let Dims { nx, ny, nz } = layout.dims;
         let (x, y) = (Transform::new(ends[0], nx), Transform::new(ends[1], ny));
-        // Planes a multiple of 64 KiB apart would fight for the same cache sets in the sweep along z.
-        let plane = nx * padded(ny) + 64;
+        let plane = plane_size(layout.dims);
         let lines = x.block_len().max(y.block_len());
         let scratch = || Scratch {
             values: vec![0.0; padded(nx) * padded(ny)],
@@ -80,30 +84,31 @@ impl Spectral {
                 *value = lx[kx] + ly;
             }
         }
-        let spectrum = vec![0.0; plane * nz];
         let (before, scratch) = (vec![[0.0; 2]; nz], PerThread::new(threads, scratch));
-        Self { layout, x, y, ends, lambda, spectrum, plane, before, scratch }
+        Self { layout, x, y, ends, lambda, plane, before, scratch }
     }
 
-    /// Bytes held.
-    pub fn memory(dims: Dims) -> usize {
-        (dims.nx * padded(dims.ny) + 64) * dims.nz * size_of::<f32>()
+    /// Values of the spectrum, which is lent by the caller.
+    pub fn spectrum_size(dims: Dims) -> usize {
+        plane_size(dims) * dims.nz
     }
 
     /// Removes the divergence of `velocity`. Faces on closed sides must hold the side's velocity and are left
     /// alone; on periodic axes face 0 is corrected and face n is not.
     ///
-    /// Returns the largest undivided divergence and the largest component of the velocity as it was.
-    pub fn project(&mut self, velocity: &mut Faces) -> [f32; 2] {
-        self.analyse(velocity);
-        self.solve();
-        self.subtract_gradient(velocity);
+    /// `spectrum` is memory to work in, [`spectrum_size`](Self::spectrum_size) values or more. Returns the largest undivided
+    /// divergence and the largest component of the velocity as it was.
+    pub fn project(&mut self, velocity: &mut Faces, spectrum: &mut [f32]) -> [f32; 2] {
+        let spectrum = &mut spectrum[..Self::spectrum_size(self.layout.dims)];
+        self.analyse(velocity, spectrum);
+        self.solve(spectrum);
+        self.subtract_gradient(velocity, spectrum);
         self.before.iter().fold([0.0; 2], |most, plane| [0, 1].map(|c| greatest(plane[c], most[c])))
     }
 
     /// Divergence, and its transform along y and x, plane by plane.
-    fn analyse(&mut self, velocity: &Faces) {
-        let Self { layout, x, y, spectrum, plane, scratch, before, .. } = self;
+    fn analyse(&mut self, velocity: &Faces, spectrum: &mut [f32]) {
+        let Self { layout, x, y, plane, scratch, before, .. } = self;
         let scale = (x.scale() * y.scale()) as f32;
         let planes = spectrum.par_chunks_mut(*plane).zip(before.par_iter_mut());
         planes.enumerate().for_each(|(k, (out, before))| {
@@ -116,8 +121,8 @@ impl Spectral {
     }
 
     /// The tridiagonal systems along z.
-    fn solve(&mut self) {
-        let Self { layout, ends, lambda, spectrum, plane, scratch, .. } = self;
+    fn solve(&self, spectrum: &mut [f32]) {
+        let Self { layout, ends, lambda, plane, scratch, .. } = self;
         let width = lambda.len();
         let columns = Columns::new(spectrum, *plane, layout.dims.nz);
         let has_null = ends.iter().all(|e| e.has_null());
@@ -130,8 +135,8 @@ impl Spectral {
     }
 
     /// Inverse transforms, and the pressure's differences taken from the faces.
-    fn subtract_gradient(&mut self, velocity: &mut Faces) {
-        let Self { layout, x, y, ends, spectrum, plane, scratch, .. } = self;
+    fn subtract_gradient(&self, velocity: &mut Faces, spectrum: &[f32]) {
+        let Self { layout, x, y, ends, plane, scratch, .. } = self;
         let (layout, nz) = (*layout, layout.dims.nz);
         let first = GHOST * layout.plane;
         let [u, v, w] = velocity;

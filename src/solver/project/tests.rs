@@ -142,7 +142,8 @@ fn without_solids_multigrid_agrees_with_the_direct_solve() {
         let layout = Layout::new(Dims::new(sizes[m % sizes.len()]).unwrap());
         let start = flow(layout, ends);
         let (mut direct, mut iterated) = (start.clone(), start);
-        Spectral::new(layout, ends, 16).project(&mut direct);
+        let mut spectrum = vec![0.0; Spectral::spectrum_size(layout.dims)];
+        Spectral::new(layout, ends, 16).project(&mut direct, &mut spectrum);
         repeat(layout, ends, &mut direct);
         let solve = Iterative::new(layout, ends, 16)
             .project(&mut iterated, &mut Cuts::default(), 60, |r| r.max < 1e-6);

@@ -1,0 +1,79 @@
+//! A formula as words: numbers, names and signs, each with its place.
+
+use std::ops::Range;
+
+use super::Fault;
+
+/// A word of a formula.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Token<'t> {
+    Number(f64),
+    Name(&'t str),
+    /// An operator, a parenthesis or a comma.
+    Sign(&'t str),
+}
+
+/// A word and the bytes it takes.
+pub type Placed<'t> = (Token<'t>, Range<usize>);
+
+/// Signs, the longer of two with the same beginning first.
+const SIGNS: &[&str] = &["<=", ">=", "<", ">", "+", "-", "*", "/", "^", "(", ")", ","];
+
+/// The words of `text`.
+pub fn tokens(text: &str) -> Result<Vec<Placed<'_>>, Fault> {
+    let mut tokens = Vec::new();
+    let mut at = 0;
+    while let Some(first) = text[at..].chars().next() {
+        if first.is_whitespace() {
+            at += first.len_utf8();
+            continue;
+        }
+        let (token, length) = token(&text[at..]).map_err(|(length, message)| Fault {
+            definition: None,
+            at: at..at + length,
+            message,
+        })?;
+        tokens.push((token, at..at + length));
+        at += length;
+    }
+    Ok(tokens)
+}
+
+/// The first word of `text` and its length.
+fn token(text: &str) -> Result<(Token<'_>, usize), (usize, String)> {
+    let first = text.chars().next().unwrap_or(' ');
+    if first.is_ascii_digit() || first == '.' {
+        let length = number_length(text.as_bytes());
+        let word = &text[..length];
+        return match word.parse() {
+            Ok(number) => Ok((Token::Number(number), length)),
+            Err(_) => Err((length, format!("`{word}` is not a number"))),
+        };
+    }
+    if first.is_ascii_alphabetic() || first == '_' {
+        let length = text.find(|c: char| !c.is_ascii_alphanumeric() && c != '_').unwrap_or(text.len());
+        return Ok((Token::Name(&text[..length]), length));
+    }
+    match SIGNS.iter().find(|sign| text.starts_with(**sign)) {
+        Some(sign) => Ok((Token::Sign(sign), sign.len())),
+        None => Err((first.len_utf8(), stranger(first))),
+    }
+}
+
+fn stranger(first: char) -> String {
+    match first {
+        '=' | '!' => "values are compared with <, <=, > and >=".into(),
+        _ => format!("`{first}` means nothing in a formula"),
+    }
+}
+
+/// How many bytes of `text` make up the number it begins with: `12`, `.5`, `1.5e-3`.
+fn number_length(text: &[u8]) -> usize {
+    let digits = |from: usize| text[from..].iter().take_while(|c| c.is_ascii_digit() || **c == b'.').count();
+    let mantissa = digits(0);
+    let sign = mantissa + 1 + usize::from(matches!(text.get(mantissa + 1), Some(b'+' | b'-')));
+    match text.get(mantissa) {
+        Some(b'e' | b'E') if text.get(sign).is_some_and(u8::is_ascii_digit) => sign + digits(sign),
+        _ => mantissa,
+    }
+}

@@ -1,0 +1,170 @@
+//! Formulas in x, y and z, as a scene writes them: read once, then evaluated for 64 points at a time.
+//!
+//! The notation is that of the blackboard: `-x^2` is −(x²), `2^3^2` is 2^(3²), and a comparison is 1 where it holds
+//! and 0 where it does not. Nothing branches, so that a row of points is a run of plain loops; `if(c, a, b)` computes
+//! both and picks. An error says at which characters it is.
+
+mod lex;
+mod parse;
+
+use std::ops::Range;
+
+pub use parse::{Definitions, check_name, parse};
+
+/// Points evaluated together.
+pub const WIDTH: usize = 64;
+
+/// One number for each of these points.
+pub type Wide = [f64; WIDTH];
+
+/// Coordinates: the first slots of a program.
+const AXES: usize = 3;
+
+/// What is wrong with a formula.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Fault {
+    /// The name whose definition is wrong; `None` is the formula itself.
+    pub definition: Option<String>,
+    /// The bytes to blame, in the text of the formula or of that definition.
+    pub at: Range<usize>,
+    /// What is wrong and what to do about it.
+    pub message: String,
+}
+
+/// A formula that has been read.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Formula {
+    code: Vec<Op>,
+    /// Values kept for later use, the coordinates among them.
+    slots: usize,
+    /// Values on the stack at most.
+    depth: usize,
+    /// Whether it depends on x, y, z.
+    uses: [bool; AXES],
+}
+
+/// One instruction of a program for a machine with a stack and numbered slots.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Op {
+    Number(f64),
+    /// Pushes what a slot holds.
+    Load(usize),
+    /// Copies the top of the stack to a slot.
+    Keep(usize),
+    /// Replaces the top by a function of [`UNARY`] of it.
+    One(usize),
+    /// Replaces the two topmost by a function of [`BINARY`] of them.
+    Two(usize),
+    /// Replaces condition, value and alternative by one of the latter.
+    Pick,
+}
+
+/// A function of one number, by name.
+type Unary = (&'static str, fn(f64) -> f64);
+/// A function of two numbers, by name.
+type Binary = (&'static str, fn(f64, f64) -> f64);
+
+/// The functions of one number.
+const UNARY: &[Unary] = &[
+    ("-", |a| -a),
+    ("sin", f64::sin),
+    ("cos", f64::cos),
+    ("tan", f64::tan),
+    ("asin", f64::asin),
+    ("acos", f64::acos),
+    ("atan", f64::atan),
+    ("sinh", f64::sinh),
+    ("cosh", f64::cosh),
+    ("tanh", f64::tanh),
+    ("exp", f64::exp),
+    ("ln", f64::ln),
+    ("sqrt", f64::sqrt),
+    ("abs", f64::abs),
+    ("floor", f64::floor),
+];
+
+/// Functions and operators of two numbers.
+const BINARY: &[Binary] = &[
+    ("+", |a, b| a + b),
+    ("-", |a, b| a - b),
+    ("*", |a, b| a * b),
+    ("/", |a, b| a / b),
+    ("^", f64::powf),
+    ("<", |a, b| f64::from(a < b)),
+    ("<=", |a, b| f64::from(a <= b)),
+    (">", |a, b| f64::from(a > b)),
+    (">=", |a, b| f64::from(a >= b)),
+    ("min", f64::min),
+    ("max", f64::max),
+    ("atan2", f64::atan2),
+    ("mod", f64::rem_euclid),
+];
+
+/// Names that stand for numbers.
+const CONSTANTS: &[(&str, f64)] = &[("pi", std::f64::consts::PI), ("e", std::f64::consts::E)];
+
+/// Working memory of one thread that evaluates formulas.
+#[derive(Default)]
+pub struct Scratch {
+    slots: Vec<Wide>,
+    stack: Vec<Wide>,
+}
+
+impl Formula {
+    /// Whether it depends on x, y, z.
+    pub fn uses(&self) -> [bool; AXES] {
+        self.uses
+    }
+
+    /// The values at 64 points, given their x, y and z \[m\].
+    pub fn evaluate<'s>(&self, at: [&Wide; AXES], scratch: &'s mut Scratch) -> &'s Wide {
+        let Scratch { slots, stack } = scratch;
+        slots.resize(slots.len().max(self.slots), [0.0; WIDTH]);
+        stack.resize(stack.len().max(self.depth), [0.0; WIDTH]);
+        for (slot, at) in slots.iter_mut().zip(at) {
+            *slot = *at;
+        }
+        let mut top = 0;
+        for op in &self.code {
+            top = op.run(slots, stack, top);
+        }
+        &stack[0]
+    }
+}
+
+impl Op {
+    /// Does it with `top` values on the stack; returns how many there are then.
+    fn run(self, slots: &mut [Wide], stack: &mut [Wide], top: usize) -> usize {
+        let (below, above) = stack.split_at_mut(top);
+        match self {
+            Self::Number(x) => above[0] = [x; WIDTH],
+            Self::Load(slot) => above[0] = slots[slot],
+            Self::Keep(slot) => slots[slot] = below[top - 1],
+            Self::One(f) => below[top - 1] = below[top - 1].map(UNARY[f].1),
+            Self::Two(f) => {
+                let [.., a, b] = below else { unreachable!("two operands") };
+                a.iter_mut().zip(b).for_each(|(a, b)| *a = BINARY[f].1(*a, *b));
+            }
+            Self::Pick => {
+                let [.., c, a, b] = below else { unreachable!("a condition and two values") };
+                c.iter_mut()
+                    .zip(a.iter().zip(b))
+                    .for_each(|(c, (a, b))| *c = if *c != 0.0 { *a } else { *b });
+            }
+        }
+        top.strict_add_signed(self.growth())
+    }
+
+    /// By how much the stack grows.
+    fn growth(self) -> isize {
+        match self {
+            Self::Number(_) | Self::Load(_) => 1,
+            Self::Keep(_) | Self::One(_) => 0,
+            Self::Two(_) => -1,
+            Self::Pick => -2,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

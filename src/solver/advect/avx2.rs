@@ -1,0 +1,201 @@
+//! The windows of [`super::together`] in AVX2: half a line, 2 cells × 4 values, in one register.
+#![allow(unsafe_code)]
+
+use std::arch::x86_64::*;
+
+use super::Row;
+use super::together::Staggered;
+use crate::solver::sides::Reach;
+use crate::solver::simd::{Level, level};
+use crate::solver::trace::{Feet, RUN, locate};
+
+/// Proof that this machine has the instructions.
+#[derive(Clone, Copy)]
+pub struct Avx2(());
+
+/// The proof, where there is one.
+pub fn available() -> Option<Avx2> {
+    (level() != Level::Baseline).then_some(Avx2(()))
+}
+
+impl Avx2 {
+    /// See [`super::together::velocity`].
+    pub fn velocity(
+        self,
+        field: &Staggered,
+        at: usize,
+        jk: [isize; 2],
+        reaches: &[Reach; 3],
+        out: [&mut [f32]; 3],
+    ) {
+        // SAFETY: `self` proves that the instructions are there.
+        unsafe { velocity_row(field, at, jk, reaches, out) }
+    }
+
+    /// See [`super::together::cubic_row`].
+    pub fn scalars(self, row: Row, reach: &Reach, field: &[[f32; 4]], out: &mut [[f32; 4]]) {
+        // SAFETY: `self` proves that the instructions are there.
+        unsafe { scalar_row(row, reach, field, out) }
+    }
+}
+
+/// Catmull–Rom weights, as in [`super::cubic::catmull_rom`].
+#[target_feature(enable = "avx2,fma")]
+fn catmull_rom(t: __m256) -> [__m256; 4] {
+    let number = |x: f32| _mm256_set1_ps(x);
+    let half = _mm256_mul_ps(number(0.5), t);
+    let square = _mm256_mul_ps(half, t);
+    [
+        _mm256_mul_ps(half, _mm256_fmadd_ps(_mm256_sub_ps(number(2.0), t), t, number(-1.0))),
+        _mm256_fmadd_ps(square, _mm256_fmadd_ps(number(3.0), t, number(-5.0)), number(1.0)),
+        _mm256_mul_ps(half, _mm256_fmadd_ps(_mm256_fmadd_ps(number(-3.0), t, number(4.0)), t, number(1.0))),
+        _mm256_mul_ps(square, _mm256_sub_ps(t, number(1.0))),
+    ]
+}
+
+/// Weights of the nodes of a window along x, y and z, for each of the four values.
+struct Weights {
+    x: [__m128; 4],
+    y: [__m128; 4],
+    z: [__m128; 4],
+}
+
+/// The limited values in the window whose second value is at `at`.
+#[target_feature(enable = "avx2,fma")]
+fn window(field: &[[f32; 4]], at: usize, row: usize, plane: usize, weights: &Weights) -> __m128 {
+    let before = 1 + row + plane;
+    assert!(at >= before && at + 2 * before < field.len(), "a window outside the field");
+    let mut next = field[at - before..].as_ptr().cast::<f32>();
+    let both = |four: __m128| _mm256_broadcast_ps(&four);
+    let (mut sum, mut low, mut high) = (
+        [_mm256_setzero_ps(); 2],
+        [_mm256_set1_ps(f32::INFINITY); 2],
+        [_mm256_set1_ps(f32::NEG_INFINITY); 2],
+    );
+    for z in 0..4 {
+        let mut slice = [_mm256_setzero_ps(); 2];
+        for y in 0..4 {
+            // SAFETY: by the check above, all sixteen lines of four times four values lie in the field.
+            let line = unsafe { [_mm256_loadu_ps(next), _mm256_loadu_ps(next.wrapping_add(8))] };
+            next = next.wrapping_add(4 * row);
+            let weight = both(weights.y[y]);
+            for half in 0..2 {
+                slice[half] = _mm256_fmadd_ps(weight, line[half], slice[half]);
+                if (1..3).contains(&z) && (1..3).contains(&y) {
+                    low[half] = _mm256_min_ps(line[half], low[half]);
+                    high[half] = _mm256_max_ps(line[half], high[half]);
+                }
+            }
+        }
+        next = next.wrapping_add(4 * (plane - 4 * row));
+        let weight = both(weights.z[z]);
+        for half in 0..2 {
+            sum[half] = _mm256_fmadd_ps(weight, slice[half], sum[half]);
+        }
+    }
+    let pair = |a: __m128, b: __m128| _mm256_set_m128(b, a);
+    let first = _mm256_mul_ps(pair(weights.x[0], weights.x[1]), sum[0]);
+    let second = _mm256_mul_ps(pair(weights.x[2], weights.x[3]), sum[1]);
+    let halves = _mm256_add_ps(first, second);
+    let value = _mm_add_ps(_mm256_castps256_ps128(halves), _mm256_extractf128_ps::<1>(halves));
+    // The inner two of the four along x.
+    let low = _mm_min_ps(_mm256_castps256_ps128(low[1]), _mm256_extractf128_ps::<1>(low[0]));
+    let high = _mm_max_ps(_mm256_castps256_ps128(high[1]), _mm256_extractf128_ps::<1>(high[0]));
+    _mm_min_ps(_mm_max_ps(value, low), high)
+}
+
+#[target_feature(enable = "avx2,fma")]
+fn velocity_row(
+    field: &Staggered,
+    at: usize,
+    jk: [isize; 2],
+    reaches: &[Reach; 3],
+    [u, v, w]: [&mut [f32]; 3],
+) {
+    let (row, plane) = (reaches[0].row, reaches[0].plane);
+    let mut feet = [Feet::default(), Feet::default(), Feet::default()];
+    for from in (0..u.len()).step_by(RUN) {
+        let n = RUN.min(u.len() - from);
+        find_feet(field.back, at + from, [from as f32, jk[0] as f32, jk[1] as f32], reaches, &mut feet, n);
+        for t in 0..n {
+            let weights = staggered_weights(&feet, t);
+            let [foot_u, foot_v, foot_w] = [feet[0].at[t], feet[1].at[t], feet[2].at[t]];
+            let value = |foot: u32| window(field.woven, foot as usize, row, plane, &weights);
+            let of_u = value(foot_u);
+            let of_v = if foot_v == foot_u { of_u } else { value(foot_v) };
+            let of_w = match foot_w {
+                foot if foot == foot_u => of_u,
+                foot if foot == foot_v => of_v,
+                foot => value(foot),
+            };
+            u[from + t] = _mm_cvtss_f32(of_u);
+            v[from + t] = _mm_cvtss_f32(_mm_movehdup_ps(of_v));
+            w[from + t] = _mm_cvtss_f32(_mm_movehl_ps(of_w, of_w));
+        }
+    }
+}
+
+/// The feet of the three faces of each of `n` cells from position `at` on; `origin` are the coordinates of the first.
+#[target_feature(enable = "avx2,fma")]
+fn find_feet(
+    back: &[[f32; 4]],
+    at: usize,
+    origin: [f32; 3],
+    reaches: &[Reach; 3],
+    feet: &mut [Feet; 3],
+    n: usize,
+) {
+    let mut mean = [[0.0; 4]; RUN];
+    for (c, stride) in [1, reaches[0].row, reaches[0].plane].into_iter().enumerate() {
+        let (low, high) = (&back[at - stride..][..n], &back[at..][..n]);
+        for t in 0..n {
+            for a in 0..4 {
+                mean[t][a] = 0.5 * (low[t][a] + high[t][a]);
+            }
+        }
+        locate::<true>(&reaches[c], origin, &mean[..n], &mut feet[c]);
+    }
+}
+
+/// Weights of three feet.
+#[target_feature(enable = "avx2,fma")]
+fn staggered_weights(feet: &[Feet; 3], t: usize) -> Weights {
+    let of = |axis: usize| {
+        let [a, b, c] = [0, 1, 2].map(|c| feet[c].fraction[axis][t]);
+        _mm_setr_ps(a, b, c, c)
+    };
+    let xy = catmull_rom(_mm256_set_m128(of(1), of(0)));
+    let z = catmull_rom(_mm256_castps128_ps256(of(2)));
+    Weights {
+        x: xy.map(|w| _mm256_castps256_ps128(w)),
+        y: xy.map(|w| _mm256_extractf128_ps::<1>(w)),
+        z: z.map(|w| _mm256_castps256_ps128(w)),
+    }
+}
+
+#[target_feature(enable = "avx2,fma")]
+fn scalar_row(row: Row, reach: &Reach, field: &[[f32; 4]], out: &mut [[f32; 4]]) {
+    let mut feet = Feet::default();
+    for (run, out) in out.chunks_mut(RUN).enumerate() {
+        let from = run * RUN;
+        let origin = [row.origin[0] + from as f32, row.origin[1], row.origin[2]];
+        locate::<true>(reach, origin, &row.back[from..][..out.len()], &mut feet);
+        for (t, out) in out.iter_mut().enumerate() {
+            let weights = even_weights([0, 1, 2].map(|axis| feet.fraction[axis][t]));
+            let value = window(field, feet.at[t] as usize, reach.row, reach.plane, &weights);
+            // SAFETY: four values are there.
+            unsafe { _mm_storeu_ps(out.as_mut_ptr(), value) };
+        }
+    }
+}
+
+/// Weights of one foot for all four values.
+#[target_feature(enable = "avx2,fma")]
+fn even_weights([x, y, z]: [f32; 3]) -> Weights {
+    let w = catmull_rom(_mm256_setr_ps(x, y, z, z, x, y, z, z));
+    Weights {
+        x: w.map(|w| _mm_permute_ps::<0b00_00_00_00>(_mm256_castps256_ps128(w))),
+        y: w.map(|w| _mm_permute_ps::<0b01_01_01_01>(_mm256_castps256_ps128(w))),
+        z: w.map(|w| _mm_permute_ps::<0b10_10_10_10>(_mm256_castps256_ps128(w))),
+    }
+}

@@ -1,0 +1,77 @@
+//! Flows that heat drives: the heated cavity and the onset of convection.
+
+use updraft::field::Field;
+
+use crate::case::{Case, grid, peak, slope, table};
+
+/// Nu and the greatest u and v on the centre lines, each over its published value, less 1.
+fn heated(n: usize, rayleigh: &str, seconds: u32, step: f64) -> [f64; 3] {
+    let ra: f64 = rayleigh.parse().unwrap();
+    let kappa = 1.0 / (0.71 * ra).sqrt();
+    let set = [
+        format!("fluid.conduction={kappa}"),
+        format!("fluid.viscosity={}", 0.71 * kappa),
+        format!("time.step={step}"),
+    ];
+    let case =
+        Case::new("heated-cavity", &set.each_ref().map(String::as_str), grid([n, n, 1], 1.0 / n as f64))
+            .run(seconds);
+    // ∫ (u T − κ ∂T/∂x) dV over κ ΔT, the second part being 1.
+    let (u, t) = (case.field(Field::U), case.field(Field::Temperature));
+    let across = |i: usize, j: usize| u[i + (n + 1) * j] * 0.5 * (t[i - 1 + n * j] + t[i + n * j]);
+    let carried: f64 = (0..n).flat_map(|j| (1..n).map(move |i| (i, j))).map(|(i, j)| across(i, j)).sum();
+    let nusselt = 1.0 + carried / (n * n) as f64 / kappa;
+    let measured =
+        [nusselt, peak(&case.line("vertical", 1)).1 / kappa, peak(&case.line("horizontal", 0)).1 / kappa];
+    let rows = table("heated-cavity");
+    let row = rows.iter().find(|row| row[0] == rayleigh).expect("a published row");
+    let published = [1, 2, 4].map(|column: usize| row[column].parse::<f64>().unwrap());
+    println!("Ra {rayleigh}, {n}²: Nu, u, v = {measured:.4?}; published {published:?}");
+    std::array::from_fn(|part| measured[part] / published[part] - 1.0)
+}
+
+#[test]
+fn heated_cavity_at_ra_1e4() {
+    let errors = heated(32, "1e4", 25, 0.05);
+    assert!(errors.iter().all(|e| e.abs() < 0.015), "{errors:.4?}");
+}
+
+#[test]
+#[ignore = "slow: 3 minutes"]
+fn heated_cavity_at_64() {
+    // At Ra 1e6 the layer at the wall is 3.6 cells thick, and carries 2.5 % too much heat.
+    for (rayleigh, seconds, heat) in [("1e3", 30, 0.01), ("1e4", 40, 0.01), ("1e6", 200, 0.03)] {
+        let [nusselt, u, v] = heated(64, rayleigh, seconds, 0.02);
+        assert!(nusselt.abs() < heat, "Ra {rayleigh}: Nu {nusselt:.4}");
+        assert!(u.abs() < 0.01 && v.abs() < 0.01, "Ra {rayleigh}: {u:.4}, {v:.4}");
+    }
+}
+
+/// Rate at which a small roll grows, in κ/d².
+fn roll(cells: [usize; 2], rayleigh: f64, step: f64) -> f64 {
+    let kappa = 1.0 / rayleigh.sqrt();
+    let set = [
+        format!("fluid.conduction={kappa}"),
+        format!("fluid.viscosity={kappa}"),
+        format!("time.step={step}"),
+        format!(
+            "initial.temperature=0.5 - y + 1e-3 * cos(2 * pi * x * {} / {}) * sin(pi * y)",
+            cells[1], cells[0]
+        ),
+    ];
+    let grid = grid([cells[0], cells[1], 1], 1.0 / cells[1] as f64);
+    let mut case = Case::new("rayleigh-benard", &set.each_ref().map(String::as_str), grid);
+    let mut history = vec![];
+    case.watch(60, |case| history.push((case.time() * kappa, 0.5 * case.energy().ln())));
+    slope(&history[30..])
+}
+
+#[test]
+fn convection_sets_in_between_ra_1600_and_1850() {
+    // 63 / 31 cells: a wavelength of 2.032 plate distances.
+    let rates = [1600.0, 1850.0].map(|ra| roll([63, 31], ra, 0.05));
+    let critical = 1600.0 + 250.0 * rates[0] / (rates[0] - rates[1]);
+    println!("growth {rates:.4?} κ/d², none at Ra {critical:.0}");
+    assert!(rates[0] < 0.0 && rates[1] > 0.0, "{rates:?}");
+    assert!((critical / 1707.762 - 1.0).abs() < 0.02, "{critical}");
+}

@@ -1,0 +1,386 @@
+#!/usr/bin/env python3
+"""The numbers and plots of VALIDATION.md, from the files that the runs of run.sh wrote.
+
+    validation/plot.py [DIR]        DIR is validation-runs; plots go to validation/plots
+
+Prints one line for each number: case, published, ours, error. Cases that are not in DIR are left out.
+"""
+
+import csv
+import sys
+from pathlib import Path
+
+import matplotlib
+
+matplotlib.use("Agg")
+import matplotlib.pyplot as plt
+import numpy as np
+
+HERE = Path(__file__).resolve().parent
+RUNS = Path(sys.argv[1] if len(sys.argv) > 1 else "validation-runs")
+PLOTS = HERE / "plots"
+RED, BLUE, GREY = "#c8452b", "#2b5fa8", "#777777"
+SCHEMES = ["semi-lagrangian", "monotone", "maccormack", "cubic", "conservative"]
+
+
+def columns(path):
+    """A CSV with a header, as arrays by name; words stay words, empty cells are NaN."""
+    rows = list(csv.reader(open(path)))
+
+    def numbers(cells):
+        try:
+            return np.array([float(cell) if cell else np.nan for cell in cells])
+        except ValueError:
+            return np.array(cells)
+
+    return {name: numbers(cells) for name, cells in zip(rows[0], zip(*rows[1:]))}
+
+
+def published(name):
+    return columns(HERE.parent / "tests" / "data" / f"{name}.csv")
+
+
+def stats(run):
+    return columns(RUNS / run / "stats.csv")
+
+
+def lines(run, probe):
+    """(time, columns) of each frame of a line probe."""
+    table = columns(RUNS / run / f"probe-{probe}.csv")
+    for time in np.unique(table["time"]):
+        here = table["time"] == time
+        yield time, {name: values[here] for name, values in table.items()}
+
+
+def last(run, probe):
+    return list(lines(run, probe))[-1][1]
+
+
+def fields(run):
+    return [np.load(path) for path in sorted((RUNS / run).glob("fields.*.npz"))]
+
+
+def there(run):
+    return (RUNS / run / "stats.csv").exists()
+
+
+def say(case, wanted, ours, error):
+    print(f"{case:38} {wanted:>12} {ours:>12} {error:>10}")
+
+
+def compare(case, wanted, ours, digits=4):
+    say(case, f"{wanted:.{digits}g}", f"{ours:.{digits}g}", f"{100 * (ours / wanted - 1):+.2f} %")
+
+
+def figure(width=4.6, height=3.2):
+    fig, axes = plt.subplots(figsize=(width, height), constrained_layout=True)
+    for side in ("top", "right"):
+        axes.spines[side].set_visible(False)
+    return fig, axes
+
+
+def save(fig, name):
+    fig.savefig(PLOTS / f"{name}.png", dpi=110)
+    plt.close(fig)
+
+
+def peak(x, y):
+    """Place and height of the parabola through the greatest value and its neighbours."""
+    at = int(np.clip(np.argmax(y), 1, len(y) - 2))
+    low, here, high = y[at - 1 : at + 2]
+    bend = 2 * here - low - high
+    part = 0.5 * (high - low) / bend if bend > 0 else 0.0
+    return x[at] + part * (x[at + 1] - x[at]), here + 0.25 * part * (high - low)
+
+
+def taylor_green_2d():
+    fig, axes = figure()
+    for suffix, label, color in (("-plain", "projection", GREY), ("", "reflection", RED)):
+        cells = [n for n in (32, 64, 128) if there(f"taylor-green-2d-{n}{suffix}")]
+        errors = []
+        for n in cells:
+            run = stats(f"taylor-green-2d-{n}{suffix}")
+            volume = (2 * np.pi) ** 2 * (2 * np.pi / n)
+            exact = 0.25 * np.exp(-0.2 * run["time"][-1])
+            errors.append(abs(run["kinetic_energy"][-1] / volume / exact - 1))
+            say(f"taylor-green-2d {label} {n}²: energy", "0", "", f"{100 * errors[-1]:.4f} %")
+        for a, b in zip(errors, errors[1:]):
+            say("  order of accuracy", "", f"{np.log2(a / b):.2f}", "")
+        axes.loglog(cells, errors, "o-", color=color, label=label)
+    axes.set(xlabel="cells along a side", ylabel="relative error of energy at t = 1 s", xticks=[32, 64, 128])
+    axes.set_xticklabels(["32", "64", "128"])
+    axes.minorticks_off()
+    axes.legend(frameon=False)
+    save(fig, "taylor-green-2d")
+
+
+def taylor_green_3d():
+    run, data = stats("taylor-green-3d"), published("taylor-green-re100")
+    volume = (2 * np.pi) ** 3
+    time, energy = run["time"], run["kinetic_energy"] / volume
+    enstrophy = 2 * 0.01 * run["enstrophy"] / volume
+    middle, loss = 0.5 * (time[1:] + time[:-1]), -np.diff(energy) / np.diff(time)
+    for label, x, y in (("energy", middle, loss), ("enstrophy", time, enstrophy)):
+        at, most = peak(x, y)
+        compare(f"taylor-green-3d from {label}: dissipation", 0.012975, most)
+        say("  at", "4.887", f"{at:.3f}", f"{at - 4.887:+.3f} s")
+    fig, axes = figure()
+    axes.plot(middle, loss, color=RED, label="loss of energy")
+    axes.plot(time, enstrophy, color=BLUE, ls="--", label="2ν · enstrophy")
+    axes.plot(data["t"], data["dissipation"], "o", ms=4, color="black", label="pseudo-spectral")
+    axes.set(xlabel="time [s]", ylabel="dissipation [m²/s³]", xlim=(0, 7.5), ylim=(0, None))
+    axes.legend(frameon=False, fontsize=8)
+    save(fig, "taylor-green-3d")
+
+
+def cavity(re):
+    run, data = f"cavity-re{re}", published(f"cavity-re{re}")
+    down, across = last(run, "vertical"), last(run, "horizontal")
+    is_u, inside = data["profile"] == "u", (data["position"] > 0) & (data["position"] < 1)
+    ours = np.where(
+        is_u,
+        np.interp(data["position"], down["y"], down["u"]),
+        np.interp(data["position"], across["x"], across["v"]),
+    )
+    worst = np.abs(ours - data["converged"])[inside].max()
+    say(f"cavity Re {re}: greatest difference", "0", "", f"{worst:.4f}")
+    fig, axes = figure()
+    axes.plot(down["y"], down["u"], color=RED, label="u along y")
+    axes.plot(across["x"], across["v"], color=BLUE, label="v along x")
+    axes.plot(data["position"], data["converged"], "o", ms=3.5, color="black", label="converged")
+    axes.plot(data["position"], data["ghia"], "+", ms=5, color=GREY, label="Ghia et al. 1982")
+    axes.set(xlabel="position [m]", ylabel="velocity [m/s]", title=f"Re {re}")
+    axes.legend(frameon=False, fontsize=8)
+    save(fig, run)
+
+
+def heated(ra):
+    run = f"heated-{ra}"
+    end = fields(run)[-1]
+    u, heat = (end[name][:, :, 0].astype(float) for name in ("u", "temperature"))
+    n, kappa = heat.shape[0], 1 / np.sqrt(0.71 * float(ra))
+    nusselt = 1 + (u[1:-1] * 0.5 * (heat[1:] + heat[:-1])).sum() / n**2 / kappa
+    down, across = last(run, "vertical"), last(run, "horizontal")
+    row = {name: values[published("heated-cavity")["Ra"] == float(ra)][0] for name, values in published("heated-cavity").items()}
+    compare(f"heated cavity Ra {ra}: Nu", row["Nu"], nusselt)
+    for name, wanted, (at, most) in (
+        ("u", "u_max", peak(down["y"], down["u"])),
+        ("v", "v_max", peak(across["x"], across["v"])),
+    ):
+        compare(f"  greatest {name} [κ/L]", row[wanted], most / kappa)
+        place = row[f"{wanted}_{'y' if name == 'u' else 'x'}"]
+        say("    at", f"{place}", f"{at:.4f}", f"{at - place:+.4f}")
+    return across["x"], across["v"] / kappa
+
+
+def heated_cavity():
+    fig, axes = figure()
+    runs = [ra for ra in ("1e3", "1e4", "1e6") if there(f"heated-{ra}")]
+    data = published("heated-cavity")
+    for ra, color in zip(runs, (GREY, BLUE, RED)):
+        x, v = heated(ra)
+        axes.plot(x, v / v.max(), color=color, label=f"Ra {ra}")
+        axes.plot(data["v_max_x"][data["Ra"] == float(ra)], [1], "o", color=color)
+    axes.set(xlabel="x / L", ylabel="v on the middle line / greatest v", xlim=(0, 1))
+    axes.legend(frameon=False, fontsize=8)
+    save(fig, "heated-cavity")
+
+
+def rayleigh_benard():
+    rates = {}
+    fig, axes = figure()
+    for ra, color in ((1600, BLUE), (1850, RED)):
+        run = stats(f"rayleigh-benard-{ra}")
+        time = run["time"] / np.sqrt(ra)
+        late = run["time"] > 0.5 * run["time"][-1]
+        rates[ra] = 0.5 * np.polyfit(time[late], np.log(run["kinetic_energy"][late]), 1)[0]
+        say(f"rayleigh-benard Ra {ra}: growth [κ/d²]", "< 0" if ra < 1708 else "> 0", f"{rates[ra]:.3f}", "")
+        axes.semilogy(time, np.sqrt(run["kinetic_energy"] / run["kinetic_energy"][late][0]), color=color, label=f"Ra {ra}")
+    compare("  onset, from these two: Ra", 1707.762, 1600 - 250 * rates[1600] / (rates[1850] - rates[1600]))
+    axes.set(xlabel="time [d²/κ]", ylabel="speed of the rolls")
+    axes.legend(frameon=False)
+    save(fig, "rayleigh-benard")
+
+
+def kelvin_helmholtz():
+    frames = [(time, line["v"][:-1]) for time, line in lines("kelvin-helmholtz", "middle")]
+    time = np.array([frame[0] for frame in frames])
+    wave = np.array([2 / len(v) * abs(np.fft.rfft(v)[1]) for _, v in frames])
+    fit = (wave > 3 * wave[0]) & (wave < 30 * wave[0])
+    rate, start = np.polyfit(time[fit], np.log(wave[fit]), 1)
+    compare("kelvin-helmholtz: growth [1/s]", 0.1897, rate)
+    fig, axes = figure()
+    axes.semilogy(time, wave, color=RED, label="updraft")
+    line = np.exp(np.log(wave[fit][0]) + 0.1897 * (time - time[fit][0]))
+    axes.semilogy(time, line, "--", color="black", lw=1, label="exp(0.1897 t)")
+    axes.set(xlabel="time [s]", ylabel="amplitude of the wave [m/s]", ylim=(2e-4, 1))
+    axes.legend(frameon=False)
+    save(fig, "kelvin-helmholtz")
+
+
+def zalesak():
+    rows = {"semi-lagrangian": "SL linear", "maccormack": "MacCormack clamp", "cubic": "SL Catmull–Rom clamp"}
+    data = published("zalesak")
+    shown = []
+    for scheme in SCHEMES:
+        for n in (50, 100, 200):
+            if there(f"zalesak-{scheme}-{n}"):
+                before, after = (f["red"][:, :, 0].astype(float) for f in fields(f"zalesak-{scheme}-{n}"))
+                error = abs(after - before).sum() / before.sum()
+                if scheme in rows:
+                    compare(f"zalesak {scheme} {n}²", data[f"l1_n{n}"][data["scheme"] == rows[scheme]][0], error)
+                else:
+                    say(f"zalesak {scheme} {n}²", "-", f"{error:.4g}", "")
+                if n == 100:
+                    shown = shown or [("start", before)]
+                    shown.append((scheme, after))
+    fig, axes = plt.subplots(1, len(shown), figsize=(1.5 * len(shown), 1.75), constrained_layout=True)
+    for ax, (name, disc) in zip(axes, shown):
+        ax.imshow(disc.T[52:98, 27:73], origin="lower", cmap="magma", vmin=0, vmax=1)
+        ax.set_title(name, fontsize=8)
+        ax.axis("off")
+    save(fig, "zalesak")
+
+
+def lamb_oseen():
+    fig, axes = figure()
+    worst = 0
+    for index, (time, line) in enumerate(lines("lamb-oseen", "across")):
+        r = line["x"] - 0.5
+        near = r < 0.25
+        spread = 0.05**2 + 4 * 0.001 * time
+        exact = np.where(r > 0, (1 - np.exp(-(r**2) / spread)) / (2 * np.pi * np.maximum(r, 1e-9)), 0)
+        if time > 0:
+            worst = max(worst, abs(line["v"] - exact)[near].max() / exact.max())
+        if index % 5 == 0:
+            axes.plot(r[near], line["v"][near], color=plt.cm.plasma(0.25 * time + 0.1), label=f"{time:.2f} s")
+            axes.plot(r[near][::6], exact[near][::6], "o", ms=3, color="black")
+    say("lamb-oseen: greatest error / greatest v", "0", "", f"{100 * worst:.2f} %")
+    axes.set(xlabel="distance from the axis [m]", ylabel="velocity around it [m/s]")
+    axes.legend(frameon=False, fontsize=8, title="dots: exact", title_fontsize=8)
+    save(fig, "lamb-oseen")
+
+
+def images(box, at, reach=12):
+    """Velocity along x at `at`, the middle of the box in y and z, of the images in closed walls of a dipole there, whose
+    own field is (3 cos² − 1) / r³. Along x they alternate."""
+    total = 0.0
+    n = np.arange(-reach, reach + 1)
+    y, z = np.meshgrid(n * box[1], n * box[2], indexing="ij")
+    for m in range(-2 * reach, 2 * reach + 1):
+        sign, x = (1, m * box[0]) if m % 2 == 0 else (-1, (m - 1) * box[0] + 2 * (box[0] - at))
+        r = np.sqrt(x**2 + y**2 + z**2)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            field = sign * (3 * x**2 / r**2 - 1) / r**3
+        total += field[r > 1e-9].sum()
+    return total
+
+
+def moving(run, first, wanted, dipole, box):
+    """Speed of the greatest velocity on the axis from time `first`, beside that of theory, walls included or not."""
+    places = np.array([(time, *peak(line["x"], line["u"])) for time, line in lines(run, "axis")])
+    late = places[:, 0] >= first
+    speed = np.polyfit(places[late, 0], places[late, 1], 1)[0]
+    slowed = wanted + dipole * np.mean([images(box, at) for at in places[late, 1]])
+    compare(f"{run}: speed [m/s], unbounded", wanted, speed)
+    compare("  with the images in the walls", slowed, speed)
+    return places, slowed
+
+
+def single_vortices():
+    fig, axes = figure()
+    for run, first, wanted, dipole, box, color in (
+        ("hill", 0.5, 1.0, 0.5, (9.6, 6.4, 6.4), RED),
+        ("ring", 1.0, (np.log(32) - 0.25) / (4 * np.pi), 0.25, (6, 6, 6), BLUE),
+    ):
+        if there(run):
+            places, slowed = moving(run, first, wanted, dipole, box)
+            time, place = places[:, 0], places[:, 1]
+            start = np.mean(place - slowed * time)
+            axes.plot(slowed * time, place - start, "o", ms=3.5, color=color, label=run)
+    span = axes.get_xlim()[1]
+    axes.plot([0, span], [0, span], color="black", lw=0.8)
+    axes.set(xlabel="theory, walls included [m]", ylabel="way of the vortex [m]")
+    axes.legend(frameon=False)
+    save(fig, "vortices")
+
+
+def plume():
+    heights, widths = np.array([0.5, 0.7, 0.9, 1.1]), []
+    fig, (profile, fall) = plt.subplots(1, 2, figsize=(7.6, 3.2), constrained_layout=True)
+    for height in heights:
+        late = [line for time, line in lines("plume", f"at-{round(100 * height)}") if time > 8]
+        x, v = late[0]["x"], np.mean([line["v"] for line in late], axis=0)
+        core = v > 0.25 * v.max()
+        # A Gaussian fitted to the logarithm where the flow is strong.
+        bend, slope, top = np.polyfit(x[core], np.log(v[core]), 2)
+        widths.append(np.sqrt(-1 / bend))
+        most = np.exp(top - slope**2 / (4 * bend))
+        profile.plot((x + slope / (2 * bend)) / widths[-1], v / most, label=f"{height} m", lw=1)
+    grows, offset = np.polyfit(heights, widths, 1)
+    origin = -offset / grows
+    say("plume: width / height", "0.10-0.12", f"{grows:.3f}", "")
+    late = [line for time, line in lines("plume", "axis") if time > 8]
+    y, v = late[0]["y"], np.mean([line["v"] for line in late], axis=0)
+    free = (y > 0.45) & (y < 1.15)
+    power = np.polyfit(np.log(y[free] - origin), np.log(v[free]), 1)[0]
+    say("  velocity on the axis ~ height^n, n", "-0.333", f"{power:.3f}", "")
+    s = np.linspace(-3, 3, 61)
+    profile.plot(s, np.exp(-(s**2)), "k--", lw=0.8)
+    profile.set(xlim=(-3, 3), xlabel="distance / width", ylabel="mean upward velocity / that on the axis")
+    profile.legend(frameon=False, fontsize=8)
+    fall.loglog(y[free] - origin, v[free], color=RED)
+    fall.loglog(y[free] - origin, v[free][0] * ((y[free] - origin) / (y[free][0] - origin)) ** (-1 / 3), "k--", lw=0.8)
+    fall.set(xlabel="height above the virtual origin [m]", ylabel="on the axis [m/s]")
+    fall.minorticks_off()
+    save(fig, "plume")
+
+
+def leapfrog(run):
+    """Times, and how far the red ring is ahead of the blue one."""
+    times, ahead = [], []
+    for frame in fields(run):
+        x = (np.arange(frame["red"].shape[0]) + 0.5) * float(frame["voxel"])
+        red, blue = (frame[name].astype(float).sum(axis=(1, 2)) for name in ("red", "blue"))
+        times.append(float(frame["time"]))
+        ahead.append((red * x).sum() / red.sum() - (blue * x).sum() / blue.sum())
+    return np.array(times), np.array(ahead)
+
+
+def rings():
+    fig, axes = figure()
+    for run, label, color in (("rings", "cubic, reflection", RED), ("rings-maccormack", "MacCormack, projection", GREY)):
+        if there(run):
+            time, ahead = leapfrog(run)
+            passes = np.count_nonzero(np.diff(np.sign(ahead)))
+            say(f"{run}: times that they pass each other", ">= 2", f"{passes}", "")
+            axes.plot(time, ahead, color=color, label=label)
+    axes.axhline(0, color="black", lw=0.6)
+    axes.set(xlabel="time [s]", ylabel="red ring ahead by [m]")
+    axes.legend(frameon=False, fontsize=8)
+    save(fig, "rings")
+
+
+def main():
+    PLOTS.mkdir(exist_ok=True)
+    plt.rcParams["font.size"] = 9
+    cases = [
+        ("taylor-green-2d-64", taylor_green_2d),
+        ("taylor-green-3d", taylor_green_3d),
+        ("cavity-re100", lambda: cavity(100)),
+        ("cavity-re1000", lambda: cavity(1000)),
+        ("heated-1e4", heated_cavity),
+        ("rayleigh-benard-1850", rayleigh_benard),
+        ("kelvin-helmholtz", kelvin_helmholtz),
+        ("zalesak-cubic-100", zalesak),
+        ("lamb-oseen", lamb_oseen),
+        ("hill", single_vortices),
+        ("plume", plume),
+        ("rings", rings),
+    ]
+    for run, draw in cases:
+        if there(run):
+            draw()
+
+
+main()

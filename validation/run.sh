@@ -1,0 +1,67 @@
+#!/usr/bin/env bash
+# Runs every case of VALIDATION.md into a folder, one after the other, and then the plots and the table from there.
+#
+#   validation/run.sh [DIR] [CASE..]      DIR is validation-runs; without cases, all of them
+#
+# UPDRAFT is the command to use (target/release/updraft), THREADS its threads (0: all).
+set -euo pipefail
+here=$(cd "$(dirname "$0")" && pwd)
+out=${1:-validation-runs}
+shift $(($# > 0))
+wanted=" $* "
+updraft=${UPDRAFT:-$here/../target/release/updraft}
+mkdir -p "$out"
+
+# case NAME SCENE FRAMES [ARGUMENT..]: a run of validation/SCENE.toml into $out/NAME.
+case_() {
+    local name=$1 scene=$2 frames=$3
+    shift 3
+    if [[ "$wanted" == "  " || "$wanted" == *" $name "* ]]; then
+        printf '%s\n' "$name"
+        "$updraft" simulate "$here/$scene.toml" --frames "$frames" --out "$out/$name" \
+            --threads "${THREADS:-0}" --force --quiet "$@" >"$out/$name.log"
+    fi
+}
+
+# The square of N cells of edge L / N: overrides of grid and step, DT in units of L / N.
+square() { python3 -c "
+n, length, dt = $1, $2, $3
+print(f'domain.cells=[{n}, {n}, 1]', f'domain.voxel={length / n!r}', f'time.step={dt * length / n!r}', sep='\n')"; }
+
+# on_square N L DT NAME SCENE FRAMES [ARGUMENT..]
+on_square() {
+    local set=() line
+    while read -r line; do set+=(--set "$line"); done < <(square "$1" "$2" "$3")
+    shift 3
+    case_ "$@" "${set[@]}"
+}
+
+for n in 32 64 128; do
+    on_square $n 6.283185307 0.5 taylor-green-2d-$n taylor-green-2d 1-1
+    on_square $n 6.283185307 0.5 taylor-green-2d-$n-plain taylor-green-2d 1-1 --set solver.integrator=projection
+done
+case_ taylor-green-3d taylor-green-3d 1-75
+case_ cavity-re100 cavity 1-16
+case_ cavity-re1000 cavity 1-50 --set fluid.viscosity=0.001
+fields=(--format npz --fields "u,v,temperature")
+case_ heated-1e3 heated-cavity 30-30 "${fields[@]}" --set fluid.viscosity=0.02664583 --set fluid.conduction=0.03752933
+case_ heated-1e4 heated-cavity 40-40 "${fields[@]}"
+case_ heated-1e6 heated-cavity 200-200 "${fields[@]}" \
+    --set fluid.viscosity=0.0008426150 --set fluid.conduction=0.001186782
+case_ rayleigh-benard-1850 rayleigh-benard 1-80
+case_ rayleigh-benard-1600 rayleigh-benard 1-80 --set fluid.viscosity=0.025 --set fluid.conduction=0.025
+case_ kelvin-helmholtz kelvin-helmholtz 1-50
+for n in 50 100 200; do
+    for scheme in semi-lagrangian monotone maccormack cubic conservative; do
+        on_square $n 1 1 zalesak-$scheme-$n zalesak 0-1 --format npz --fields red --set solver.advection=$scheme
+    done
+done
+case_ lamb-oseen lamb-oseen 0-15
+case_ hill hill 0-30
+case_ ring ring 0-12
+case_ plume plume 0-180
+case_ rings rings 0-96 --format npz --fields red,blue
+case_ rings-maccormack rings 0-96 --format npz --fields red,blue \
+    --set solver.advection=maccormack --set solver.integrator=projection
+
+python3 "$here/plot.py" "$out"
