@@ -2,9 +2,9 @@
 // Front to back through the three densities. Reads the volumes and the distance the smoke is seen to;
 // writes what the smoke sends to the eye (linear radiance) and what it lets through (a).
 //
-// Steps lie on a lattice: step n covers t0 + (n - 1 + offset) dt on, clipped to the box, and is integrated as
-// if its middle were everywhere in it: exact for a uniform medium. Skipping an empty brick moves by whole
-// steps and so changes nothing.
+// Steps lie on a lattice: step n covers t0 + n stride on, clipped to the box. Extinction is
+// integrated as if the middle were everywhere in it, or the middle of each half in that half (HALVES): exact for a
+// uniform medium. Skipping an empty brick moves by whole steps and so changes nothing.
 #include "common.glsl"
 #include "light.glsl"
 #include "medium.glsl"
@@ -18,7 +18,7 @@ uniform vec3 brick_size;     // metres
 uniform float brick_floor;   // a brick of less density is empty; negative: none is
 uniform vec3 bounds_lo;      // around all that is not empty
 uniform vec3 bounds_hi;
-uniform float dt;            // step in metres
+uniform float dt;            // between readings of the smoke, metres
 uniform float march_extinction; // 1/m for each unit of density along the ray
 
 in vec2 uv;
@@ -49,7 +49,19 @@ vec4 smoke_at(vec3 p) { return textureLod(smoke, p / extent, 0.0); }
 
 float total(vec4 s) { return s.r + s.g + s.b; }
 
+// Shares of the three colours, and the temperature.
+vec4 mixture(vec4 s) { return vec4(s.rgb / max(total(s), 1e-8), s.a); }
+
+vec4 smoke_shown(vec3 p) { return max(smoke_at(p), 0.0) * vec4(vec3(shown(p)), 1.0); }
+
+#ifdef HALVES
+const float PARTS = 2.0;
+#else
+const float PARTS = 1.0;
+#endif
+
 void main() {
+    float stride = PARTS * dt;
     vec3 d = ray_direction(uv);
     vec2 span = box_span(eye, d, vec3(0.0), extent);
     span.x = max(span.x, 0.0);
@@ -57,37 +69,48 @@ void main() {
     vec2 tight = box_span(eye, d, bounds_lo, bounds_hi);
     float end = min(span.y, tight.y);
     float offset = fract(texelFetch(noise, ivec2(gl_FragCoord.xy) & 63, 0).r + noise_shift);
-    float t0 = span.x - (1.0 - offset) * dt;
-    float n = max(floor((tight.x - t0) / dt), 0.0);
+    float t0 = span.x - (1.0 - offset) * stride;
+    float n = max(floor((tight.x - t0) / stride), 0.0);
     vec3 phase = phase_of(dot(d, sun_direction));
     vec3 sum = vec3(0.0);
     float through = 1.0;
     vec3 side = step(vec3(0.0), d);
-    while (t0 + n * dt < end && through > LEAST) {
+    while (t0 + n * stride < end && through > LEAST) {
         // Two loops, so that no lane reads the volumes while all of them skip.
         float until;
         bool empty;
         do {
-            float a = max(t0 + n * dt, span.x), b = min(t0 + (n + 1.0) * dt, span.y);
+            float a = max(t0 + n * stride, span.x), b = min(t0 + (n + 1.0) * stride, span.y);
             vec3 brick = floor((eye + d * (0.5 * (a + b))) / brick_size);
             vec3 leave = ((brick + side) * brick_size - eye) / d;
-            until = max(n + 1.0, floor((min(min(leave.x, leave.y), leave.z) - t0) / dt));
+            until = max(n + 1.0, floor((min(min(leave.x, leave.y), leave.z) - t0) / stride));
             empty = total(texelFetch(bricks, ivec3(brick), 0)) <= brick_floor;
             n = empty ? until : n;
-        } while (empty && t0 + n * dt < end);
-        while (n < until && t0 + n * dt < end && through > LEAST) {
-            float a = max(t0 + n * dt, span.x), b = min(t0 + (n + 1.0) * dt, span.y);
+        } while (empty && t0 + n * stride < end);
+        while (n < until && t0 + n * stride < end && through > LEAST) {
+            float a = max(t0 + n * stride, span.x), b = min(t0 + (n + 1.0) * stride, span.y);
             vec3 p = eye + d * (0.5 * (a + b));
-            vec4 s = max(smoke_at(p), 0.0) * vec4(vec3(shown(p)), 1.0);
-            float density = total(s);
-            float passes = exp(-march_extinction * density * (b - a));
-            vec3 albedo = colors * s.rgb / max(density, 1e-8);
-            vec3 sent = scattered(albedo, depths(p), phase);
-#ifdef GLOW
-            sent += glowing(s.a);
+#ifdef HALVES
+            // The light in the middle serves both halves.
+            vec3 aside = d * (0.25 * (b - a));
+            vec4 s = smoke_shown(p - aside), s2 = smoke_shown(p + aside);
+            vec2 passes_by = exp(-march_extinction * 0.5 * (b - a) * vec2(total(s), total(s2)));
+            float passes = passes_by.x * passes_by.y;
+            s = mix(mixture(s2), mixture(s), (1.0 - passes_by.x) / max(1.0 - passes, 1e-20));
+#else
+            vec4 s = smoke_shown(p);
+            float passes = exp(-march_extinction * total(s) * (b - a));
+            s = mixture(s);
 #endif
-            sum += through * (1.0 - passes) * sent;
-            through *= passes;
+            // A loop, because it is left out where no lane wants it, which an if is not.
+            for (bool seen = passes < 1.0; seen; seen = false) {
+                vec3 sent = scattered(colors * s.rgb, depths(p), phase);
+#ifdef GLOW
+                sent += glowing(s.a);
+#endif
+                sum += through * (1.0 - passes) * sent;
+                through *= passes;
+            }
             n += 1.0;
         }
     }

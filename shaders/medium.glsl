@@ -42,6 +42,6 @@ vec3 scattered(vec3 albedo, vec3 depth, vec3 phase) {
     vec3 third = exp(-0.25 * depth), second = third * third, first = second * second;
     float enclosed = 1.0 - second.y * second.z;
     vec3 again = octave.y * albedo * arriving(second, phase.y)
-        + octave.z * albedo * albedo / (1.0 - 0.8 * albedo) * arriving(third, phase.z);
+        + octave.z * albedo * albedo / (1.0 - 0.85 * albedo) * arriving(third, phase.z);
     return albedo * (octave.x * arriving(first, phase.x) + enclosed * again);
 }

@@ -51,17 +51,17 @@ float cursor_ring(vec3 p, float t) {
 void main() {
     vec3 d = ray_direction(uv);
     radiance = vec4(0.0, 0.0, 0.0, 1.0);
-    reach = FAR;
     float t = -eye.y / d.y;
-    if (floor_albedo.r >= 0.0 && t > 0.0 && eye.y > 0.0) {
-        vec3 p = eye + d * t;
-        p.y = 0.0;
-        // The floor ends softly: there is no horizon.
-        vec2 out_of_middle = (p.xz - 0.5 * extent.xz) / max(extent.x, extent.z);
-        float shown = 1.0 - smoothstep(0.8, 3.0, length(out_of_middle));
-        vec3 lit = mix(floor_radiance(p), cursor_color, 0.6 * cursor_ring(p, t));
-        radiance = vec4(lit * shown, 1.0 - shown);
-        reach = t;
+    bool below = floor_albedo.r >= 0.0 && t > 0.0 && eye.y > 0.0;
+    vec3 p = vec3(eye.x + d.x * t, 0.0, eye.z + d.z * t);
+    // The floor ends softly: there is no horizon.
+    vec2 out_of_middle = (p.xz - 0.5 * extent.xz) / max(extent.x, extent.z);
+    float shown = below ? 1.0 - smoothstep(0.8, 3.0, length(out_of_middle)) : 0.0;
+    reach = below ? t : FAR;
+    // A loop, because it is left out where no lane wants it, which an if is not.
+    for (bool lit = shown > 0.0; lit; lit = false) {
+        vec3 color = mix(floor_radiance(p), cursor_color, 0.6 * cursor_ring(p, t));
+        radiance = vec4(color * shown, 1.0 - shown);
     }
     vec3 normal, albedo;
     float solid = meet_solids(eye, d, normal, albedo);

@@ -1,11 +1,10 @@
 // Solids in the smoke. CPU twin: solid.rs.
 
-const int MOST_SOLIDS = 16;
 uniform int solids;
-uniform vec4 solid_place[MOST_SOLIDS];    // middle; 0 sphere, 1 box, 2 cylinder
-uniform vec4 solid_size[MOST_SOLIDS];     // radius or half size
-uniform vec4 solid_rotation[MOST_SOLIDS]; // unit quaternion
-uniform vec4 solid_albedo[MOST_SOLIDS];
+// A row for each solid: middle and kind (0 sphere, 1 box, 2 cylinder, 3 mesh); radius, half size or scale; rotation,
+// a unit quaternion; of a mesh the first node and the spacing; its nodes and its first layer; albedo.
+uniform sampler2D solid_table;
+uniform sampler3D distances; // of all meshes, one behind the other: normal and distance
 
 vec3 turned(vec4 q, vec3 v) {
     vec3 t = 2.0 * cross(q.xyz, v);
@@ -44,20 +43,46 @@ float meet_cylinder(vec3 o, vec3 d, float radius, float half_height, out vec3 no
     return root > 0.0 && t < min(side.y, caps.y) ? t : -1.0;
 }
 
+// Sphere tracing in the mesh's own frame. CPU twin: distance.rs.
+float meet_mesh(vec3 o, vec3 d, vec4 low, vec4 nodes, out vec3 normal) {
+    const int STEPS = 160;
+    const float NEAR = 0.02, STEP = 0.05; // spacings
+    vec3 size = vec3(textureSize(distances, 0));
+    vec2 span = box_span(o, away_from_zero(d), low.xyz, low.xyz + low.w * (nodes.xyz - 1.0));
+    float t = max(span.x, 0.0);
+    normal = -d;
+    for (int n = 0; n < STEPS && t < span.y; n++) {
+        vec3 at = clamp((o + d * t - low.xyz) / low.w, vec3(0.0), nodes.xyz - 1.0);
+        vec4 s = textureLod(distances, (at + vec3(0.5, 0.5, 0.5 + nodes.w)) / size, 0.0);
+        if (s.w < NEAR * low.w) {
+            normal = dot(s.xyz, s.xyz) > 1e-18 ? normalize(s.xyz) : -d;
+            return t;
+        }
+        t += max(s.w, STEP * low.w);
+    }
+    return -1.0;
+}
+
 // The nearest solid along the ray: distance (or less than 0), normal and albedo.
 float meet_solids(vec3 origin, vec3 d, out vec3 normal, out vec3 albedo) {
     float nearest = -1.0;
     for (int n = 0; n < solids; n++) {
-        vec4 back = vec4(-solid_rotation[n].xyz, solid_rotation[n].w);
-        vec3 o = turned(back, origin - solid_place[n].xyz), along = turned(back, d), local;
+        vec4 place = texelFetch(solid_table, ivec2(0, n), 0), size = texelFetch(solid_table, ivec2(1, n), 0);
+        vec4 rotation = texelFetch(solid_table, ivec2(2, n), 0);
+        vec4 back = vec4(-rotation.xyz, rotation.w);
+        vec3 o = turned(back, origin - place.xyz), along = turned(back, d), local;
         float t;
-        if (solid_place[n].w < 0.5) t = meet_sphere(o, along, solid_size[n].x, local);
-        else if (solid_place[n].w < 1.5) t = meet_box(o, along, solid_size[n].xyz, local);
-        else t = meet_cylinder(o, along, solid_size[n].x, solid_size[n].y, local);
+        if (place.w < 0.5) t = meet_sphere(o, along, size.x, local);
+        else if (place.w < 1.5) t = meet_box(o, along, size.xyz, local);
+        else if (place.w < 2.5) t = meet_cylinder(o, along, size.x, size.y, local);
+        else {
+            vec4 low = texelFetch(solid_table, ivec2(3, n), 0), nodes = texelFetch(solid_table, ivec2(4, n), 0);
+            t = size.x * meet_mesh(o / size.x, along, low, nodes, local);
+        }
         if (t > 0.0 && (nearest < 0.0 || t < nearest)) {
             nearest = t;
-            normal = turned(solid_rotation[n], local);
-            albedo = solid_albedo[n].rgb;
+            normal = turned(rotation, local);
+            albedo = texelFetch(solid_table, ivec2(5, n), 0).rgb;
         }
     }
     return nearest;

@@ -31,6 +31,8 @@ pub enum Scattering {
 pub struct Look {
     /// Single-scattering albedo of the red, green and blue smoke, each as linear R, G, B in 0..1.
     pub colors: [[f32; 3]; 3],
+    /// Albedo of each solid, linear R, G, B; those beyond the list have [`Look::SOLID`].
+    pub solids: Vec<[f32; 3]>,
     /// Extinction per unit of density \[1/m\].
     pub extinction: f32,
     /// Smoke thins out towards the sides of the box, all but the floor, over this share of the shortest side, so
@@ -73,10 +75,21 @@ pub struct Look {
     pub light_scale: f32,
 }
 
+impl Look {
+    /// The albedo of a solid of which nothing is said: light clay.
+    pub const SOLID: [f32; 3] = [0.46, 0.43, 0.40];
+
+    /// The albedo of the `n`th solid.
+    pub fn solid(&self, n: usize) -> [f32; 3] {
+        self.solids.get(n).copied().unwrap_or(Self::SOLID)
+    }
+}
+
 impl Default for Look {
     fn default() -> Self {
         Self {
             colors: [[0.92, 0.22, 0.14], [0.22, 0.78, 0.30], [0.20, 0.36, 0.92]],
+            solids: Vec::new(),
             extinction: 40.0,
             fade: 0.05,
             anisotropy: 0.3,

@@ -4,7 +4,9 @@
 use half::f16;
 
 use crate::grid::Dims;
-use crate::solver::{SolidPose, Solver, StepStats};
+use crate::solver::{Solver, StepStats};
+
+pub use crate::solver::{Mesh, Shape as SolidShape, SolidPose};
 
 /// Edge, in cells, of the bricks whose maxima a snapshot carries.
 pub const BRICK: usize = 8;

@@ -3,12 +3,15 @@
 //!
 //! Tests that need OpenGL print a line and pass where there is none.
 
+use std::sync::Arc;
+
 use updraft::grid::Dims;
 use updraft::look::{Camera, Look, Scattering};
 use updraft::render::oracle::Oracle;
 use updraft::render::procedural::{Tint, plume, uniform};
-use updraft::render::{Image, LinearImage, Mode, Shape, Solid, View};
-use updraft::snapshot::Snapshot;
+use updraft::render::{Image, LinearImage, Mode, View};
+use updraft::snapshot::{Mesh, Snapshot, SolidShape};
+use updraft::solver::Solid;
 
 const SIZE: [u32; 2] = [48, 36];
 
@@ -218,14 +221,50 @@ fn a_white_furnace_stays_uniform() {
     }
 }
 
+/// A pyramid around the origin, 0.4 m high on a base of 0.4 m.
+fn pyramid() -> Arc<Mesh> {
+    let corners =
+        vec![[-0.2, -0.2, -0.2], [0.2, -0.2, -0.2], [0.2, -0.2, 0.2], [-0.2, -0.2, 0.2], [0.0, 0.2, 0.0]];
+    let triangles = vec![[0, 1, 2], [0, 2, 3], [0, 4, 1], [1, 4, 2], [2, 4, 3], [3, 4, 0]];
+    Arc::new(Mesh::new(corners, triangles).unwrap())
+}
+
+/// A mesh is drawn where it is: seen over an edge the pyramid is a triangle, dark where the sun does not reach.
+#[test]
+fn a_mesh_is_seen_where_it_stands() {
+    let mut snapshot = Snapshot::empty(Dims::new([16; 3]).unwrap(), 1.0 / 16.0);
+    let solid = Solid {
+        rotation: Solid::turn([0.0, 45.0, 0.0]),
+        ..Solid::new(SolidShape::Mesh(pyramid()), [0.5; 3])
+    };
+    snapshot.solids = vec![solid.pose(0.0, 0.0)];
+    let look = Look { sun: [3.0; 3], sun_direction: [1.0, 0.0, 0.0], light_scale: 1.0, ..bare() };
+    for (name, image) in by_all(&snapshot, &look, &far_camera()) {
+        inside(&image, |[light, .., alpha], [x, y]| {
+            // How far within the outline, which the nodes round off by less than a centimetre.
+            let within = 0.5 * 2.0_f32.sqrt() * (0.7 - y) - (x - 0.5).abs();
+            let within = within.min(y - 0.3);
+            if within.abs() > 0.02 {
+                assert_eq!(alpha, f32::from(within > 0.0), "{name} at {x}, {y}");
+            }
+            assert!(x > 0.48 || light < 0.02, "{name}: the side away from the sun is lit at {x}, {y}");
+            assert!(
+                within < 0.03 || x < 0.52 || light > 0.05,
+                "{name}: the side to the sun is dark at {x}, {y}"
+            );
+        });
+    }
+}
+
 /// The same furnace with a white ball in it: what the ball throws back is the same light again.
 #[test]
 fn a_white_furnace_with_a_ball_stays_uniform() {
-    let snapshot = plume(Dims::new([24, 32, 24]).unwrap(), 0.03, Tint::Even);
+    let mut snapshot = plume(Dims::new([24, 32, 24]).unwrap(), 0.03, Tint::Even);
     let look = Look { scattering: Scattering::Traced, paths: 4, sky: [0.7; 3], ground: [0.7; 3], ..bare() };
+    let look = Look { solids: vec![[1.0; 3]], ..look };
     let mut oracle = Oracle::new();
-    let ball = Solid::new(Shape::Sphere { radius: 0.2 }, [0.36, 0.5, 0.36], [1.0; 3]);
-    oracle.set_solids(&[ball]);
+    let ball = Solid::new(SolidShape::Sphere { radius: 0.2 }, [0.36, 0.5, 0.36]);
+    snapshot.solids = vec![ball.pose(0.0, 0.0)];
     let camera = Camera { position: [0.36, 0.5, 9.0], target: [0.36, 0.5, 0.0], ..far_camera() };
     let camera = Camera { fov: 4.0, ..camera };
     let image = oracle.render_linear(&snapshot, &view(&look, &camera), SIZE, &|_| ());
@@ -268,7 +307,7 @@ fn paths_and_march_agree_where_light_scatters_once() {
 fn octaves_come_near_light_paths() {
     let snapshot = plume(Dims::new([32, 48, 32]).unwrap(), 0.02, Tint::Even);
     let camera = Camera::framing(snapshot.extent());
-    for (extinction, within) in [(4.0, 0.08), (12.0, 0.12), (40.0, 0.28)] {
+    for (extinction, within) in [(4.0, 0.07), (12.0, 0.05), (24.0, 0.10), (40.0, 0.14)] {
         let mean = |scattering| {
             let look = Look {
                 colors: [[0.9; 3]; 3],
@@ -283,6 +322,7 @@ fn octaves_come_near_light_paths() {
             image.rgba.iter().map(|p| p[1]).sum::<f32>()
         };
         let (octaves, traced) = (mean(Scattering::Octaves), mean(Scattering::Traced));
+        eprintln!("extinction {extinction}: {} of the truth", octaves / traced);
         near(&format!("extinction {extinction}"), octaves, traced, within);
         assert!(mean(Scattering::Single) < 0.95 * traced, "nothing was left for the octaves to do");
     }
@@ -396,24 +436,28 @@ mod gl {
     fn both_renderers_draw_the_same_solids() {
         let size = [160, 120];
         let Some(mut gl) = offscreen(size) else { return };
-        let snapshot = plume(Dims::new([40, 56, 36]).unwrap(), 0.02, Tint::Even);
-        let (look, camera) = (Look::default(), Camera::framing(snapshot.extent()));
-        let solid = |shape, center| Solid {
-            rotation: [0.2, 0.1, 0.3, 0.9],
-            ..Solid::new(shape, center, [0.6, 0.3, 0.2])
-        };
-        let solids = [
-            solid(Shape::Sphere { radius: 0.12 }, [0.6, 0.5, 0.4]),
-            solid(Shape::Box { half: [0.1, 0.05, 0.2] }, [0.15, 0.2, 0.3]),
-            solid(Shape::Cylinder { radius: 0.06, half_height: 0.2 }, [0.6, 0.9, 0.6]),
-        ];
-        let mut oracle = Oracle::new();
+        let mut snapshot = plume(Dims::new([40, 56, 36]).unwrap(), 0.02, Tint::Even);
+        let (look, camera) =
+            (Look { solids: vec![[0.6, 0.3, 0.2]], ..Look::default() }, Camera::framing(snapshot.extent()));
         let view = view(&look, &camera);
         let without = gl.render(&snapshot, &view).unwrap();
-        gl.set_solids(&solids);
-        oracle.set_solids(&solids);
-        let (on_gl, on_cpu) =
-            (gl.render(&snapshot, &view).unwrap(), oracle.render(&snapshot, &view, size, &|_| ()));
+        let shapes = [
+            (SolidShape::Sphere { radius: 0.12 }, [0.6, 0.5, 0.4], 1.0),
+            (SolidShape::Box { size: [0.2, 0.1, 0.4] }, [0.15, 0.2, 0.3], 1.0),
+            (SolidShape::Cylinder { radius: 0.03, height: 0.2 }, [0.6, 0.9, 0.6], 2.0),
+            (SolidShape::Mesh(pyramid()), [0.2, 0.7, 0.4], 0.5),
+            (SolidShape::Mesh(pyramid()), [0.5, 0.15, 0.6], 0.25),
+        ];
+        for (shape, at, scale) in shapes {
+            let solid = updraft::solver::Solid {
+                rotation: Solid::turn([20.0, 10.0, 30.0]),
+                scale,
+                ..Solid::new(shape, at)
+            };
+            snapshot.solids.push(solid.pose(0.0, 0.0));
+        }
+        let on_gl = gl.render(&snapshot, &view).unwrap();
+        let on_cpu = Oracle::new().render(&snapshot, &view, size, &|_| ());
         let (mean, worst) = difference(&on_gl, &on_cpu);
         eprintln!("solids: mean {mean:.3}, worst {worst} of 255");
         assert!(mean < 0.2, "mean {mean}, worst {worst} of 255");

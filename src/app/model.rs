@@ -6,7 +6,7 @@ use std::sync::Arc;
 use super::settings::Settings;
 use super::undo::History;
 use crate::grid::Dims;
-use crate::render::Mode;
+use crate::render::{Mode, Slice};
 use crate::scene::Scene;
 use crate::solver::StepStats;
 use crate::worker::Status;
@@ -22,6 +22,8 @@ pub struct Model {
     pub history: History<Settings>,
     /// Which field is shown.
     pub view: Mode,
+    /// The slice that is shown, or that was shown last.
+    pub slice: Slice,
     /// Show the panel.
     pub panel: bool,
     /// Show the help.
@@ -37,6 +39,7 @@ impl Model {
             history: History::new(settings.clone()),
             settings,
             view: Mode::Smoke,
+            slice: Slice::default(),
             panel: true,
             help: false,
         }

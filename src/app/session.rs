@@ -186,7 +186,7 @@ impl Session {
             self.worker.send(Command::SetStep(1.0 / new.rate));
         }
         if self.model.view != self.sent.view {
-            self.worker.send(Command::Velocity(self.model.view != Mode::Smoke));
+            self.worker.send(Command::Velocity(self.model.view.needs_velocity()));
         }
         self.cursor.radius = new.brush.radius;
         self.sent = Sent { settings: new.clone(), view: self.model.view };
@@ -253,7 +253,8 @@ impl Session {
 
     /// What to draw: the field that was asked for, as soon as a snapshot carries it.
     pub fn mode(&self) -> Mode {
-        if self.shown().velocity.is_empty() { Mode::Smoke } else { self.model.view }
+        let missing = self.model.view.needs_velocity() && self.shown().velocity.is_empty();
+        if missing { Mode::Smoke } else { self.model.view }
     }
 
     /// The ball to draw, while the mouse is over the view.

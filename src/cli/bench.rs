@@ -9,6 +9,9 @@ use std::sync::atomic::AtomicBool;
 
 use serde_json::{Value, json};
 
+mod pictures;
+
+use super::frames::Size;
 use super::progress::Progress;
 use super::{CliError, Common, interrupt, machine, say, simulation, traffic};
 use crate::output::whole;
@@ -33,8 +36,14 @@ pub struct BenchArgs {
     #[arg(value_parser = clap::value_parser!(u32).range(1..=100_000))]
     steps: u32,
     /// Fill the whole box with smoke first
-    #[arg(long)]
+    #[arg(long, conflicts_with = "render")]
     full: bool,
+    /// Time pictures instead of steps, of a plume that stands still; the best of as many as --steps says
+    #[arg(long, conflicts_with_all = ["scene", "compare"])]
+    render: bool,
+    /// Pictures that are timed, width and height [px]
+    #[arg(long, value_name = "WxH", default_value = "640x480", requires = "render")]
+    size: Size,
     /// Write the results as JSON
     #[arg(long, value_name = "FILE")]
     json: Option<PathBuf>,
@@ -47,6 +56,9 @@ pub struct BenchArgs {
 pub fn run(args: &BenchArgs, common: &Common) -> Result<(), CliError> {
     if let Some(path) = &args.json {
         whole::prepare([path.as_path()], common.force).map_err(CliError::Target)?;
+    }
+    if args.render {
+        return pictures::run(args, common);
     }
     let baseline = args.compare.as_deref().map(Baseline::read).transpose()?;
     let cases = cases(args, common)?;
@@ -329,15 +341,21 @@ fn warn_of_noise(results: &[Measured]) {
 }
 
 fn write_json(path: &Path, args: &BenchArgs, results: &[Measured]) -> Result<(), CliError> {
-    let report = json!({
-        "build": machine::build(),
-        "machine": machine::machine(),
-        "scene": args.scene,
-        "full": args.full,
-        "runs": results.iter().map(Measured::json).collect::<Vec<_>>(),
-    });
+    write_report(
+        path,
+        &json!({
+            "build": machine::build(),
+            "machine": machine::machine(),
+            "scene": args.scene,
+            "full": args.full,
+            "runs": results.iter().map(Measured::json).collect::<Vec<_>>(),
+        }),
+    )
+}
+
+fn write_report(path: &Path, report: &Value) -> Result<(), CliError> {
     let write = |file: &mut std::io::BufWriter<std::fs::File>| {
-        serde_json::to_writer_pretty(&mut *file, &report)?;
+        serde_json::to_writer_pretty(&mut *file, report)?;
         std::io::Write::write_all(file, b"\n")
     };
     Ok(whole::write(path, write)?)

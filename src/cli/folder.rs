@@ -73,6 +73,7 @@ impl RunFolder {
             }
         }
         snapshot.bricks.update(dims, &snapshot.smoke);
+        snapshot.solids = scene.solids.iter().map(|solid| solid.pose(snapshot.time, 0.0)).collect();
         Ok(())
     }
 }

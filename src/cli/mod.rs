@@ -6,7 +6,8 @@
 use std::io::{self, IsTerminal, Write};
 
 use clap::{Parser, Subcommand};
-use tracing_subscriber::filter::LevelFilter;
+use tracing_subscriber::filter::{LevelFilter, Targets};
+use tracing_subscriber::prelude::*;
 
 use crate::scene::Scene;
 
@@ -136,10 +137,14 @@ fn log_to_stderr(common: &Common) {
         (_, 2) => LevelFilter::DEBUG,
         _ => LevelFilter::TRACE,
     };
-    let subscriber =
-        tracing_subscriber::fmt().with_max_level(level).with_writer(io::stderr).with_target(false);
+    // What the window system lacks, as a bare X server lacks settings, is no concern of who only wants a window.
+    let of_others = if common.verbose > 0 { level } else { LevelFilter::ERROR };
+    let targets =
+        ["winit", "glutin", "glutin_winit"].map(|name| (name, of_others)).into_iter().collect::<Targets>();
+    let lines = tracing_subscriber::fmt::layer().with_writer(io::stderr).with_target(false).without_time();
+    let lines = lines.with_ansi(io::stderr().is_terminal()).with_filter(targets.with_default(level));
     // A second call, as a test may make, keeps the first subscriber.
-    let _ = subscriber.with_ansi(io::stderr().is_terminal()).without_time().try_init();
+    let _ = tracing_subscriber::registry().with(lines).try_init();
 }
 
 /// Writes a result to stdout. A reader that has seen enough (`| head`) is no error.

@@ -26,13 +26,14 @@ use crate::grid::Dims;
 use crate::look::Look;
 use crate::snapshot::{BRICK, Snapshot};
 
+use super::distance::Fields;
 use super::solid::Solid;
 
 /// Depths larger than this are as dark.
 const OPAQUE: f32 = 1000.0;
 
 /// Optical depths at the nodes, for one snapshot under one look.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub struct LightVolume {
     /// Nodes along each axis.
     pub nodes: Dims,
@@ -43,6 +44,7 @@ pub struct LightVolume {
     pub texels: Vec<[f16; 4]>,
     scale: f32,
     solids: Vec<Solid>,
+    fields: Fields,
     scratch: Scratch,
 }
 
@@ -76,6 +78,7 @@ impl Default for LightVolume {
             texels: vec![[f16::ZERO; 4]],
             scale: Look::default().light_scale,
             solids: Vec::new(),
+            fields: Fields::default(),
             scratch: Scratch::default(),
         }
     }
@@ -98,6 +101,7 @@ impl LightVolume {
         let cells = snapshot.dims.array().map(|n| ((n as f32 * scale).round() as usize).clamp(1, n));
         self.nodes = node_dims(cells);
         self.spacing = std::array::from_fn(|a| extent[a] / cells[a] as f32);
+        self.solids = Solid::all(&snapshot.solids, &mut self.fields);
         gather_density(snapshot, self.nodes, &mut self.scratch.planes, &mut self.scratch.density);
     }
 
@@ -120,9 +124,9 @@ impl LightVolume {
         write_texels(dims, &self.scratch.sun, half, &self.scratch.ambient, &mut self.texels);
     }
 
-    /// What stands in the smoke, from the next [`LightVolume::cast`] on.
-    pub fn set_solids(&mut self, solids: &[Solid]) {
-        self.solids = solids.to_vec();
+    /// What stands in the smoke that was gathered last.
+    pub(super) fn solids(&self) -> &[Solid] {
+        &self.solids
     }
 
     /// Nodes per cell and axis from the next [`LightVolume::gather`] on.
@@ -536,9 +540,17 @@ fn stand(
     let edge = spacing.iter().sum::<f32>() / 3.0;
     let full = DEPTH / (edge * extinction.max(1e-6));
     for solid in solids {
+        let [xs, ys, zs] = std::array::from_fn(|a| {
+            let at = |x: f32| (x / spacing[a]).clamp(0.0, dims.array()[a] as f32) as usize;
+            at(solid.center[a] - solid.reach())..at(solid.center[a] + solid.reach() + spacing[a])
+        });
         out.par_chunks_mut(dims.nx).enumerate().with_min_len(64).for_each(|(row, out)| {
-            let (y, z) = ((row % dims.ny) as f32 * spacing[1], (row / dims.ny) as f32 * spacing[2]);
-            for (i, out) in out.iter_mut().enumerate() {
+            let (j, k) = (row % dims.ny, row / dims.ny);
+            if !ys.contains(&j) || !zs.contains(&k) {
+                return;
+            }
+            let (y, z) = (j as f32 * spacing[1], k as f32 * spacing[2]);
+            for (i, out) in out.iter_mut().enumerate().take(xs.end).skip(xs.start) {
                 let inside = -solid.distance([i as f32 * spacing[0], y, z]) / edge;
                 *out += full * inside.clamp(0.0, 1.0);
             }

@@ -25,12 +25,20 @@ pub(super) struct Smoke<'a> {
     pub medium: &'a Medium,
     /// Extinction along the ray for each unit of density \[1/m\].
     pub extinction: f32,
-    /// Length of a step \[m\].
+    /// Between readings of the smoke \[m\].
     pub dt: f32,
+    /// Two readings share the light in their middle.
+    pub halves: bool,
     /// Step over bricks in which nothing is.
     pub bricks: Option<&'a Bricks>,
     /// The cubic B-spline between cells instead of trilinear interpolation.
     pub cubic: bool,
+}
+
+/// Whether two readings of the smoke share their light, at so many to a cell. Further apart, a brick that is stepped
+/// over by the middle of the two might hold one of them.
+pub(super) fn halves(samples: f32) -> bool {
+    samples >= 1.0
 }
 
 /// The lattice of steps along a ray: step n covers t0 + n dt on, clipped to the span.
@@ -58,7 +66,8 @@ impl Lattice {
 
 impl Smoke<'_> {
     pub fn march(&self, ray: &Ray, reach: f32, offset: f32) -> Marched {
-        let lattice = Lattice::new(ray, self.snapshot.extent(), reach, offset, self.dt);
+        let stride = if self.halves { 2.0 * self.dt } else { self.dt };
+        let lattice = Lattice::new(ray, self.snapshot.extent(), reach, offset, stride);
         let cosine = ray.direction.dot(&Vector3::from(self.medium.sun_direction));
         let phase = self.medium.phase(cosine);
         let mut out = Marched { radiance: [0.0; 3], through: 1.0 };
@@ -69,10 +78,10 @@ impl Smoke<'_> {
             }
             let p: [f32; 3] = ray.at(0.5 * (a + b)).coords.into();
             if let Some(leave) = self.leave_if_empty(ray, p) {
-                n = ((leave - lattice.t0) / self.dt).floor().max(n + 1.0);
+                n = ((leave - lattice.t0) / stride).floor().max(n + 1.0);
                 continue;
             }
-            self.step(&mut out, p, b - a, &phase);
+            self.step(&mut out, ray, [a, b], &phase);
             n += 1.0;
         }
         out
@@ -86,11 +95,22 @@ impl Smoke<'_> {
         [r * shown, g * shown, b * shown, heat]
     }
 
-    /// One step of `length` through medium like that at `p`.
-    fn step(&self, out: &mut Marched, p: [f32; 3], length: f32, phase: &[f32; super::medium::OCTAVES]) {
-        let [r, g, b, heat] = self.sample(p);
-        let density = r + g + b;
-        let passes = (-self.extinction * density * length).exp();
+    /// The step from `a` to `b`.
+    fn step(&self, out: &mut Marched, ray: &Ray, [a, b]: [f32; 2], phase: &[f32; super::medium::OCTAVES]) {
+        let p: [f32; 3] = ray.at(0.5 * (a + b)).coords.into();
+        let (passes, [r, g, b, heat]) = if self.halves {
+            let aside = ray.direction * (0.25 * (b - a));
+            let [first, second] = [-aside, aside]
+                .map(|by| self.part((ray.at(0.5 * (a + b)) + by).coords.into(), 0.5 * (b - a)));
+            let passes = first.0 * second.0;
+            let share = (1.0 - first.0) / (1.0 - passes).max(1e-20);
+            (passes, std::array::from_fn(|n| second.1[n] + (first.1[n] - second.1[n]) * share))
+        } else {
+            self.part(p, b - a)
+        };
+        if passes >= 1.0 {
+            return;
+        }
         let [sun, sky, ground, _] = self.light.sample(p);
         let light = self.medium.scattered(self.medium.albedo([r, g, b]), [sun, sky, ground], phase);
         let glow = self.medium.glowing(heat);
@@ -98,6 +118,15 @@ impl Smoke<'_> {
             out.radiance[c] += out.through * (1.0 - passes) * (light[c] + glow[c]);
         }
         out.through *= passes;
+    }
+
+    /// What passes `length` of medium like that at `p`; the shares of its three colours, and its temperature.
+    fn part(&self, p: [f32; 3], length: f32) -> (f32, [f32; 4]) {
+        let [r, g, b, heat] = self.sample(p);
+        let density = r + g + b;
+        let passes = (-self.extinction * density * length).exp();
+        let [r, g, b] = [r, g, b].map(|x| x / density.max(1e-8));
+        (passes, [r, g, b, heat])
     }
 
     /// The share of light that passes from the ray's start to `end`, in coarse steps.

@@ -21,6 +21,7 @@
 mod bricks;
 pub mod camera;
 pub mod colormap;
+mod distance;
 mod field;
 mod flow;
 pub mod light;
@@ -33,7 +34,7 @@ pub mod pace;
 pub mod procedural;
 mod scene;
 mod slice;
-pub mod solid;
+mod solid;
 pub mod tone;
 mod volume;
 
@@ -44,7 +45,6 @@ mod gl;
 pub use gl::{Offscreen, Renderer, Timing, measure};
 
 pub use slice::{Quantity, Ranges, Slice};
-pub use solid::{Shape, Solid};
 
 use thiserror::Error;
 
@@ -155,6 +155,11 @@ pub struct Quality {
 }
 
 impl Quality {
+    /// Samples per cell edge for pictures of `look`.
+    fn samples(&self, look: &Look) -> f32 {
+        (look.samples * self.samples).clamp(0.05, 16.0)
+    }
+
     /// For files: full size.
     pub const FINAL: Self = Self { divide: 1, samples: 1.0, bricks: true, cubic: false, passes: 1 };
     /// For a window in motion: half size.

@@ -27,7 +27,7 @@ pub(super) struct Scenery<'a> {
     pub extent: [f32; 3],
     pub light: &'a Volume,
     pub medium: &'a Medium,
-    pub albedo: Option<[f32; 3]>,
+    pub look: &'a Look,
     pub cursor: Option<Cursor>,
     pub solids: &'a [Solid],
     /// Distance between the nodes of the light volume \[m\].
@@ -60,16 +60,17 @@ impl Scenery<'_> {
         let clear = self.light.sample(outside).map(|depth| (-depth).exp());
         let cosine = (0..3).map(|a| n[a] * m.sun_direction[a]).sum::<f32>().max(0.0);
         let up = 0.5 + n[1] / 3.0;
+        let albedo = self.look.solid(meeting.solid);
         let radiance = std::array::from_fn(|c| {
             let direct = m.sun[c] * cosine * clear[0] / std::f32::consts::PI;
-            meeting.albedo[c] * (direct + m.sky[c] * up * clear[1] + m.ground[c] * (1.0 - up) * clear[2])
+            albedo[c] * (direct + m.sky[c] * up * clear[1] + m.ground[c] * (1.0 - up) * clear[2])
         });
         Behind { radiance, clear: 0.0, reach: meeting.t }
     }
 
     fn floor(&self, ray: &Ray) -> Behind {
         let nothing = Behind { radiance: [0.0; 3], clear: 1.0, reach: FAR };
-        let Some(albedo) = self.albedo else { return nothing };
+        let Some(albedo) = self.look.floor else { return nothing };
         let t = -ray.origin.y / away_from_zero(ray.direction.y);
         if t <= 0.0 || ray.origin.y <= 0.0 {
             return nothing;

@@ -21,6 +21,13 @@ pub struct Slice {
     pub range: Option<[f32; 2]>,
 }
 
+impl Default for Slice {
+    /// The density in the middle, across z.
+    fn default() -> Self {
+        Self { axis: 2, position: 0.5, quantity: Quantity::Density, range: None }
+    }
+}
+
 /// What a slice can show.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Quantity {

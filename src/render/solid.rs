@@ -1,29 +1,28 @@
 //! Solids that stand in the smoke: lit, hiding what is behind, shadowed by smoke and shadowing it.
 //! `shaders/solid.glsl` is the same.
 
+use std::sync::Arc;
+
 use nalgebra::{Quaternion, UnitQuaternion, Vector3};
 
 use super::camera::{Ray, away_from_zero};
-
-/// Most solids that are drawn.
-pub const MOST_SOLIDS: usize = 16;
+use super::distance::{DistanceField, Fields};
+use crate::snapshot::{SolidPose, SolidShape};
 
 /// A body at a place.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Solid {
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Solid {
     /// What it is, around its own origin.
     pub shape: Shape,
     /// Where its origin stands \[m\].
     pub center: [f32; 3],
     /// How it is turned: a quaternion i, j, k, w of any length but 0.
     pub rotation: [f32; 4],
-    /// Share of the light it throws back, linear R, G, B.
-    pub albedo: [f32; 3],
 }
 
-/// A simple body.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Shape {
+/// What a body looks like.
+#[derive(Clone, Debug)]
+pub(super) enum Shape {
     /// A ball.
     Sphere {
         /// Its radius \[m\].
@@ -41,6 +40,29 @@ pub enum Shape {
         /// Half its height \[m\].
         half_height: f32,
     },
+    /// A mesh.
+    Mesh {
+        /// Its distances.
+        field: Arc<DistanceField>,
+        /// How much larger than those it is.
+        scale: f32,
+    },
+}
+
+impl PartialEq for Shape {
+    fn eq(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Self::Sphere { radius: a }, Self::Sphere { radius: b }) => a == b,
+            (Self::Box { half: a }, Self::Box { half: b }) => a == b,
+            (Self::Cylinder { radius: a, half_height: c }, Self::Cylinder { radius: b, half_height: d }) => {
+                (a, c) == (b, d)
+            }
+            (Self::Mesh { field: a, scale: c }, Self::Mesh { field: b, scale: d }) => {
+                Arc::ptr_eq(a, b) && c == d
+            }
+            _ => false,
+        }
+    }
 }
 
 /// Where a ray meets a solid.
@@ -48,13 +70,29 @@ pub enum Shape {
 pub(super) struct Meeting {
     pub t: f32,
     pub normal: [f32; 3],
-    pub albedo: [f32; 3],
+    /// Which of the solids it is.
+    pub solid: usize,
 }
 
 impl Solid {
-    /// A solid that is not turned.
-    pub fn new(shape: Shape, center: [f32; 3], albedo: [f32; 3]) -> Self {
-        Self { shape, center, rotation: [0.0, 0.0, 0.0, 1.0], albedo }
+    /// All solids of a snapshot as they stand.
+    pub fn all(poses: &[SolidPose], fields: &mut Fields) -> Vec<Self> {
+        let all = poses.iter().map(|pose| Self::of(pose, fields)).collect();
+        fields.forget_unused();
+        all
+    }
+
+    fn of(pose: &SolidPose, fields: &mut Fields) -> Self {
+        let scale = pose.scale;
+        let shape = match &*pose.shape {
+            SolidShape::Sphere { radius } => Shape::Sphere { radius: scale * radius },
+            SolidShape::Box { size } => Shape::Box { half: size.map(|x| 0.5 * scale * x) },
+            SolidShape::Cylinder { radius, height } => {
+                Shape::Cylinder { radius: scale * radius, half_height: 0.5 * scale * height }
+            }
+            SolidShape::Mesh(mesh) => Shape::Mesh { field: fields.of(mesh), scale },
+        };
+        Self { shape, center: pose.position, rotation: pose.rotation }
     }
 
     fn turn(&self) -> UnitQuaternion<f32> {
@@ -65,49 +103,69 @@ impl Solid {
     /// Signed distance of a place from the surface, negative inside \[m\].
     pub fn distance(&self, p: [f32; 3]) -> f32 {
         let p = self.turn().inverse() * (Vector3::from(p) - Vector3::from(self.center));
-        match self.shape {
+        match &self.shape {
             Shape::Sphere { radius } => p.norm() - radius,
             Shape::Box { half } => {
-                let q = p.abs() - Vector3::from(half);
+                let q = p.abs() - Vector3::from(*half);
                 q.sup(&Vector3::zeros()).norm() + q.max().min(0.0)
             }
             Shape::Cylinder { radius, half_height } => {
                 let q = [p.x.hypot(p.z) - radius, p.y.abs() - half_height];
                 q[0].max(0.0).hypot(q[1].max(0.0)) + q[0].max(q[1]).min(0.0)
             }
+            Shape::Mesh { field, scale } => scale * field.distance((p / *scale).into()),
         }
     }
 
-    /// Where `ray` first enters the solid, in front of its start.
-    pub(super) fn meet(&self, ray: &Ray) -> Option<Meeting> {
+    /// Radius of a ball around its origin that holds it \[m\].
+    pub fn reach(&self) -> f32 {
+        match &self.shape {
+            Shape::Sphere { radius } => *radius,
+            Shape::Box { half } => Vector3::from(*half).norm(),
+            Shape::Cylinder { radius, half_height } => radius.hypot(*half_height),
+            Shape::Mesh { field, scale } => scale * field.reach(),
+        }
+    }
+
+    /// Where `ray` first enters the solid, in front of its start; `solid` is its number.
+    pub fn meet(&self, ray: &Ray, solid: usize) -> Option<Meeting> {
         let turn = self.turn();
         let o = turn.inverse() * (ray.origin.coords - Vector3::from(self.center));
         let d = turn.inverse() * ray.direction;
-        let (t, normal) = match self.shape {
-            Shape::Sphere { radius } => meet_sphere(o, d, radius),
-            Shape::Box { half } => meet_box(o, d, half.into()),
-            Shape::Cylinder { radius, half_height } => meet_cylinder(o, d, radius, half_height),
+        let (t, normal) = match &self.shape {
+            Shape::Sphere { radius } => meet_sphere(o, d, *radius),
+            Shape::Box { half } => meet_box(o, d, Vector3::from(*half)),
+            Shape::Cylinder { radius, half_height } => meet_cylinder(o, d, *radius, *half_height),
+            Shape::Mesh { field, scale } => field.meet(o / *scale, d).map(|(t, normal)| (t * scale, normal)),
         }?;
-        (t > 0.0).then(|| Meeting { t, normal: (turn * normal).into(), albedo: self.albedo })
+        (t > 0.0).then(|| Meeting { t, normal: (turn * normal).into(), solid })
     }
 
-    /// Place and kind, size, rotation and albedo as the shader takes them.
+    /// Place and kind, size, rotation, and of a mesh its first node and spacing and its nodes and first layer, as
+    /// the shader takes them; `layer` is that of the mesh's field in the volume of all fields.
     #[cfg(feature = "viewer")]
-    pub(super) fn packed(&self) -> [[f32; 4]; 4] {
+    pub fn packed(&self, layer: usize) -> [[f32; 4]; 5] {
         let [x, y, z] = self.center;
-        let [r, g, b] = self.albedo;
-        let (kind, [width, height, depth]) = match self.shape {
-            Shape::Sphere { radius } => (0.0, [radius; 3]),
-            Shape::Box { half } => (1.0, half),
-            Shape::Cylinder { radius, half_height } => (2.0, [radius, half_height, radius]),
+        let (kind, [width, height, depth]) = match &self.shape {
+            Shape::Sphere { radius } => (0.0, [*radius; 3]),
+            Shape::Box { half } => (1.0, *half),
+            Shape::Cylinder { radius, half_height } => (2.0, [*radius, *half_height, *radius]),
+            Shape::Mesh { scale, .. } => (3.0, [*scale; 3]),
         };
-        [[x, y, z, kind], [width, height, depth, 0.0], self.turn().coords.into(), [r, g, b, 0.0]]
+        let (low, nodes) = match &self.shape {
+            Shape::Mesh { field, .. } => {
+                let ([x, y, z], [nx, ny, nz]) = (field.low, field.dims.array().map(|n| n as f32));
+                ([x, y, z, field.spacing], [nx, ny, nz, layer as f32])
+            }
+            _ => ([0.0; 4], [0.0; 4]),
+        };
+        [[x, y, z, kind], [width, height, depth, 0.0], self.turn().coords.into(), low, nodes]
     }
 }
 
 /// The nearest of all meetings.
 pub(super) fn nearest(solids: &[Solid], ray: &Ray) -> Option<Meeting> {
-    let meetings = solids.iter().take(MOST_SOLIDS).filter_map(|solid| solid.meet(ray));
+    let meetings = solids.iter().enumerate().filter_map(|(n, solid)| solid.meet(ray, n));
     meetings.min_by(|a, b| a.t.total_cmp(&b.t))
 }
 
@@ -158,10 +216,7 @@ mod tests {
     use super::*;
 
     fn solids() -> [Solid; 3] {
-        let turned = |shape| Solid {
-            rotation: [0.2, 0.5, -0.3, 0.8],
-            ..Solid::new(shape, [0.3, 0.2, -0.1], [0.5; 3])
-        };
+        let turned = |shape| Solid { rotation: [0.2, 0.5, -0.3, 0.8], shape, center: [0.3, 0.2, -0.1] };
         [
             turned(Shape::Sphere { radius: 0.4 }),
             turned(Shape::Box { half: [0.3, 0.1, 0.5] }),
@@ -179,7 +234,7 @@ mod tests {
                 let from = Vector3::new(3.0 * angle.cos(), (n as f32 * 0.017 - 1.7) * 1.5, 3.0 * angle.sin());
                 let aim = Vector3::from(solid.center) + Vector3::new(0.2 * (n as f32).sin(), 0.1, 0.0);
                 let ray = Ray { origin: from.into(), direction: (aim - from).normalize() };
-                let Some(meeting) = solid.meet(&ray) else { continue };
+                let Some(meeting) = solid.meet(&ray, 0) else { continue };
                 let p = ray.at(meeting.t).coords;
                 assert!(solid.distance(p.into()).abs() < 1e-4, "{:?}", solid.shape);
                 let out = p + Vector3::from(meeting.normal) * 1e-2;
@@ -194,9 +249,9 @@ mod tests {
     fn rays_past_a_solid_miss_it() {
         for solid in solids() {
             let ray = Ray { origin: [5.0, 0.0, 0.0].into(), direction: Vector3::x() };
-            assert_eq!(solid.meet(&ray), None);
+            assert_eq!(solid.meet(&ray, 0), None);
             let ray = Ray { origin: [-5.0, 2.0, 0.0].into(), direction: Vector3::x() };
-            assert_eq!(solid.meet(&ray), None);
+            assert_eq!(solid.meet(&ray, 0), None);
         }
     }
 }

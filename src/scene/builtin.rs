@@ -13,6 +13,8 @@ scenes!(
     "plume",
     "colors",
     "text",
+    "sphere",
+    "mesh",
     "fog",
     "wind-tunnel",
     "convection",
@@ -21,6 +23,14 @@ scenes!(
     "taylor-green",
     "cavity"
 );
+
+/// The names of the meshes that come with the crate.
+pub const MESHES: &[&str] = &["knot"];
+
+/// The mesh `name`, as an OBJ.
+pub fn mesh(name: &str) -> Option<&'static str> {
+    (name == "knot").then_some(include_str!("../../scenes/knot.obj"))
+}
 
 /// The text of the built-in scene `name`.
 pub fn text(name: &str) -> Option<&'static str> {
@@ -36,6 +46,15 @@ pub fn summary(name: &str) -> Option<&'static str> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn every_mesh_is_closed() {
+        for name in MESHES {
+            let mesh = crate::solver::Mesh::from_obj(name, mesh(name).unwrap()).unwrap();
+            assert!(mesh.triangles().len() > 100 && (0.4..0.8).contains(&mesh.reach()), "{name}");
+        }
+        assert!(mesh("plume").is_none());
+    }
 
     #[test]
     fn every_scene_is_valid_and_says_what_it_is() {

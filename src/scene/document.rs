@@ -95,6 +95,7 @@ pub struct Solid {
     pub scale: Option<Number<AboveZero>>,
     pub keyframes: Option<Spanned<Vec<Keyframe>>>,
     pub slip: Option<Slip>,
+    pub color: Option<Albedo>,
 }
 
 /// An instant \[s\] and a position \[m\].

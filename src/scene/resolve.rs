@@ -263,6 +263,7 @@ fn look(doc: &Document, text: &Text) -> Result<Look> {
     for (slot, smoke) in look.colors.iter_mut().zip([&doc.smoke.red, &doc.smoke.green, &doc.smoke.blue]) {
         set(slot, smoke.color.map(|c| c.0));
     }
+    look.solids = doc.solid.iter().map(|solid| solid.color.map_or(Look::SOLID, |c| c.0)).collect();
     set(&mut look.samples, read.samples);
     set(&mut look.exposure, read.exposure);
     set(&mut look.background[0], read.background.top.map(|c| c.0));

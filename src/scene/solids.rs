@@ -5,11 +5,12 @@ use std::sync::Arc;
 
 use toml::Spanned;
 
+use super::builtin;
 use super::document::{self, Document, SolidShape};
 use super::error::Problem;
 use super::text::Text;
 use super::value::Number;
-use crate::solver::{Mesh, Projection, Shape, Slip, Solid};
+use crate::solver::{Mesh, MeshError, Projection, Shape, Slip, Solid};
 
 type Result<T> = std::result::Result<T, Box<Problem>>;
 
@@ -70,11 +71,23 @@ fn shape(read: &Spanned<SolidShape>, text: &Text, folder: &Path) -> Result<Shape
 }
 
 fn mesh(file: &Spanned<String>, text: &Text, folder: &Path) -> Result<Mesh> {
+    let fail = |error: MeshError| text.problem(file.span(), format!("solid.shape.mesh: {error}"));
+    let name = file.get_ref();
+    if let Some(obj) = builtin::mesh(name) {
+        return Mesh::from_obj(name, obj).map_err(fail);
+    }
+    if Path::new(name).extension().is_none() {
+        let known = builtin::MESHES.join(", ");
+        let message = format!(
+            "solid.shape.mesh: no mesh `{name}` comes with updraft ({known} does); or write the name of an .obj or .stl file"
+        );
+        return Err(text.problem(file.span(), message));
+    }
     let path = match text.is_override(&file.span()) {
         true => PathBuf::from(file.get_ref()),
         false => folder.join(file.get_ref()),
     };
-    Mesh::load(&path).map_err(|error| text.problem(file.span(), format!("solid.shape.mesh: {error}")))
+    Mesh::load(&path).map_err(fail)
 }
 
 fn check_times(keyframes: &Spanned<Vec<document::Keyframe>>, text: &Text) -> Result<()> {

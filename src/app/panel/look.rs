@@ -1,39 +1,24 @@
 //! Light, medium and tone: what changes the picture and not the flow.
 
-use egui::{RichText, Ui};
+use egui::Ui;
 
+use super::Out;
 use super::row::{Row, switch};
 use super::section::{Cost, section};
-use super::{Out, theme};
 use crate::app::model::Model;
 use crate::look::{Look, Scattering};
-use crate::render::Mode;
 
 /// Albedo of a floor that is switched on where the scene has none.
 const FLOOR: [f32; 3] = [0.35, 0.34, 0.33];
 
 pub(super) fn show(ui: &mut Ui, model: &mut Model, out: &mut Out) {
     section(ui, "Look", Cost::LookOnly, |ui| {
-        view(ui, &mut model.view);
         let (look, default) = (&mut model.settings.look, &model.defaults.look);
         tone(ui, look, default, out);
+        lobes(ui, look, default, out);
+        glow(ui, look, default, out);
         sun(ui, look, default, out);
         switches(ui, look, default, out);
-    });
-}
-
-/// Which field is shown.
-fn view(ui: &mut Ui, shown: &mut Mode) {
-    ui.horizontal(|ui| {
-        ui.add_space(10.0);
-        ui.label(RichText::new("Shows").color(theme::QUIET));
-        for (mode, name, help) in [
-            (Mode::Smoke, "smoke", "The smoke, lit."),
-            (Mode::Velocity, "velocity", "How fast the air moves, and where to."),
-            (Mode::Vorticity, "vorticity", "How fast the air turns."),
-        ] {
-            ui.radio_value(shown, mode, name).on_hover_text(help);
-        }
     });
 }
 
@@ -48,16 +33,41 @@ fn tone(ui: &mut Ui, look: &mut Look, default: &Look, out: &mut Out) {
         .logarithmic()
         .decimals(1)
         .show(ui, &mut look.extinction, default.extinction, out);
+    Row::new("fade", "Fade", 0.0..=0.5)
+        .help("share of the box", "How soon smoke is shown thinning out towards the sides of the box.")
+        .show(ui, &mut look.fade, default.fade, out);
+}
+
+fn lobes(ui: &mut Ui, look: &mut Look, default: &Look, out: &mut Out) {
     Row::new("anisotropy", "Anisotropy", -0.9..=0.9)
         .help("-", "Where light is scattered to: 1 straight on, 0 all around, -1 straight back.")
         .typed(-0.99..=0.99)
         .show(ui, &mut look.anisotropy, default.anisotropy, out);
-    Row::new("glow", "Glow", 0.0..=4.0).help("-", "How brightly hot smoke glows.").typed(0.0..=1000.0).show(
-        ui,
-        &mut look.glow,
-        default.glow,
-        out,
-    );
+    Row::new("lobe.share", "Second lobe", 0.0..=1.0)
+        .help("-", "The share of light that is scattered in another way; 0 is none.")
+        .show(ui, &mut look.second_lobe[1], default.second_lobe[1], out);
+    if look.second_lobe[1] > 0.0 {
+        Row::new("lobe.anisotropy", "Its anisotropy", -0.9..=0.9)
+            .help("-", "Where that share is scattered to.")
+            .typed(-0.99..=0.99)
+            .show(ui, &mut look.second_lobe[0], default.second_lobe[0], out);
+    }
+}
+
+fn glow(ui: &mut Ui, look: &mut Look, default: &Look, out: &mut Out) {
+    Row::new("glow", "Glow", 0.0..=20.0)
+        .help("-", "How brightly hot smoke glows.")
+        .typed(0.0..=1000.0)
+        .logarithmic()
+        .show(ui, &mut look.glow, default.glow, out);
+    if look.glow > 0.0 {
+        Row::new("glow_heat", "Glow heat", 10.0..=1000.0)
+            .help("K", "The temperature excess that glows orange-white, like 2000 K.")
+            .typed(1e-3..=1e6)
+            .logarithmic()
+            .decimals(0)
+            .show(ui, &mut look.glow_heat, default.glow_heat, out);
+    }
 }
 
 fn sun(ui: &mut Ui, look: &mut Look, default: &Look, out: &mut Out) {
@@ -73,16 +83,41 @@ fn sun(ui: &mut Ui, look: &mut Look, default: &Look, out: &mut Out) {
         .typed(-90.0..=90.0)
         .decimals(0)
         .show(ui, &mut angles[1], normal[1], out);
+    Row::new("sun.size", "Sun size", 0.0..=30.0)
+        .help("degrees", "Angle across the sun: the larger, the softer its shadows.")
+        .typed(0.0..=90.0)
+        .decimals(1)
+        .show(ui, &mut look.sun_size, default.sun_size, out);
+    brightness(ui, &mut look.sun, default.sun, out);
     if angles != before {
         look.sun_direction = if angles == normal { default.sun_direction } else { direction_of(angles) };
     }
 }
 
+/// The sun's irradiance, in the colour that it has.
+fn brightness(ui: &mut Ui, sun: &mut [f32; 3], default: [f32; 3], out: &mut Out) {
+    let largest = |color: [f32; 3]| color.into_iter().fold(0.0, f32::max);
+    let before = largest(*sun);
+    let mut strength = before;
+    Row::new("sun.strength", "Sun", 0.0..=40.0)
+        .help("irradiance", "How bright the sun is.")
+        .typed(0.0..=1e6)
+        .decimals(1)
+        .show(ui, &mut strength, largest(default), out);
+    if strength != before {
+        let color = if before > 0.0 { sun.map(|x| x / before) } else { [1.0; 3] };
+        *sun = if strength == largest(default) { default } else { color.map(|x| x * strength) };
+    }
+}
+
 fn switches(ui: &mut Ui, look: &mut Look, default: &Look, out: &mut Out) {
-    let mut octaves = look.scattering == Scattering::Octaves;
+    let before = look.scattering != Scattering::Single;
+    let mut octaves = before;
     let help = "Light scattered more than once: softer and brighter inside.";
     switch(ui, "octaves", "Multiple scattering", help, &mut octaves, out);
-    look.scattering = if octaves { Scattering::Octaves } else { Scattering::Single };
+    if octaves != before {
+        look.scattering = if octaves { Scattering::Octaves } else { Scattering::Single };
+    }
     ui.horizontal(|ui| {
         let mut floor = look.floor.is_some();
         switch(ui, "floor", "Floor", "The floor under the box, and the shadow on it.", &mut floor, out);

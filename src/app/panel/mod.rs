@@ -12,6 +12,7 @@ mod smoke;
 mod stats;
 pub mod theme;
 mod transport;
+mod view;
 
 use std::collections::BTreeMap;
 
@@ -56,6 +57,7 @@ fn contents(ui: &mut egui::Ui, model: &mut Model, readout: &Readout, out: &mut O
             brush::show(ui, model, out);
             smoke::show(ui, model, out);
             flow::show(ui, model, out);
+            view::show(ui, model, out);
             look::show(ui, model, out);
             stats::show(ui, readout);
         });

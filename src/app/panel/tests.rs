@@ -7,6 +7,8 @@ use egui::{Event, Modifiers, PointerButton, Pos2, RawInput, Rect, Shape, pos2, v
 use super::*;
 use crate::app::settings::Ink;
 use crate::grid::Dims;
+use crate::look::Scattering;
+use crate::render::Mode;
 use crate::scene::Scene;
 use crate::worker::State;
 
@@ -150,7 +152,9 @@ fn is_slider(name: &str) -> bool {
     let switches = ["ambient", "octaves", "floor", "outline", "color"];
     let buttons =
         ["run", "step", "clear", "view", "frame", "picture", "undo", "redo", "help", "restart", "scenes"];
-    !switches.contains(&name) && !buttons.contains(&name) && !name.starts_with("ink.")
+    !switches.contains(&name)
+        && !buttons.contains(&name)
+        && !["ink.", "view.", "slice."].iter().any(|group| name.starts_with(group))
 }
 
 #[test]
@@ -218,8 +222,52 @@ fn the_title_is_a_menu_of_scenes() {
 }
 
 #[test]
+fn every_view_can_be_chosen() {
+    use crate::render::Slice;
+    let mut rig = Rig::new();
+    let views = [
+        ("view.arrows", Mode::Velocity),
+        ("view.streamlines", Mode::Streamlines),
+        ("view.speed", Mode::Speed),
+        ("view.vorticity", Mode::Vorticity),
+        ("view.slice", Mode::Slice(Slice::default())),
+        ("view.smoke", Mode::Smoke),
+    ];
+    for (name, mode) in views {
+        let at = rig.place(name).center();
+        rig.click(at);
+        assert_eq!(rig.model.view, mode, "{name}");
+    }
+}
+
+#[test]
+fn a_slice_can_be_moved_and_is_kept_while_another_view_is_shown() {
+    use crate::render::{Quantity, Slice};
+    let mut rig = Rig::new();
+    assert!(!rig.show([]).places.contains_key("slice.position"), "no slice is shown");
+    for name in ["view.slice", "slice.x"] {
+        let at = rig.place(name).center();
+        rig.click(at);
+    }
+    let menu = rig.place("slice.field").center();
+    rig.click(menu);
+    rig.show([]);
+    let speed = rig.text("speed", "density").center();
+    rig.click(speed);
+    rig.enter("slice.position", "0.25");
+    let slice = Slice { axis: 0, position: 0.25, quantity: Quantity::Speed, range: None };
+    assert_eq!(rig.model.view, Mode::Slice(slice));
+    for name in ["view.smoke", "view.slice"] {
+        let at = rig.place(name).center();
+        rig.click(at);
+    }
+    assert_eq!(rig.model.view, Mode::Slice(slice));
+}
+
+#[test]
 fn looking_changes_nothing() {
     let mut rig = Rig::new();
+    rig.model.settings.look.scattering = Scattering::Traced;
     for ink in Ink::ALL {
         rig.model.settings.brush.ink = ink;
         let before = rig.model.settings.clone();
@@ -257,5 +305,5 @@ fn sections_say_what_a_change_costs() {
     let mut rig = Rig::new();
     rig.show([]);
     let tags = |tag: &str| rig.texts.iter().filter(|(t, _)| t == tag).count();
-    assert_eq!((tags("acts now"), tags("look only")), (3, 1));
+    assert_eq!((tags("acts now"), tags("look only")), (3, 2));
 }

@@ -5,49 +5,51 @@
 //! bytes). All but the last work on linear radiance in textures of the renderer's own, so the same
 //! bytes come out whatever the driver thinks of the window's colour space.
 
+mod accumulation;
+mod grid;
 mod inputs;
 mod mesh;
 mod offscreen;
+mod pass;
 mod programs;
+mod solids;
 mod targets;
 mod timing;
 mod volume;
 
-use std::cell::RefCell;
+use std::collections::BTreeMap;
 use std::rc::Rc;
 
 use glium::backend::Context;
-use glium::draw_parameters::{Blend, BlendingFunction, LinearBlendingFactor, TimeElapsedQuery};
+use glium::draw_parameters::{Blend, BlendingFunction, LinearBlendingFactor};
 use glium::framebuffer::{MultiOutputFrameBuffer, SimpleFrameBuffer};
-use glium::index::{NoIndices, PrimitiveType};
 use glium::texture::{Texture2d, UncompressedFloatFormat};
 use glium::uniforms::UniformValue;
-use glium::vertex::EmptyVertexAttributes;
-use glium::{DrawParameters, Program, Rect, Surface};
+use glium::{DrawParameters, Rect, Surface};
 
 use super::camera::Axes;
 use super::flow::Flow;
-use super::light::LightVolume;
 use super::lines::{self, Line};
+use super::march::halves;
 use super::medium::Medium;
-use super::slice::{self, Quantity, Ranges, Slice};
-use super::solid::{MOST_SOLIDS, Solid};
+use super::slice::{self, Quantity, Slice};
 use super::{Mode, Quality, RenderError, View, noise};
 use super::{bricks, field};
 use crate::grid::Dims;
 use crate::look::Look;
 use crate::snapshot::{BRICK, Snapshot};
 
+use accumulation::{Accumulation, Frame, MOST_PASSES, Subject};
+use grid::{Bake, Grid};
 use inputs::Inputs;
 use mesh::LineMesh;
 pub use offscreen::Offscreen;
+use pass::{Timers, averaging, blend, paint, refused};
 use programs::Programs;
+use solids::Solids;
 use targets::Targets;
 pub use timing::{Timing, measure};
 use volume::Volume;
-
-/// Most pictures that are averaged while nothing moves.
-const MOST_PASSES: u32 = 32;
 
 /// Draws snapshots. One for each GL context; it lives on the thread of that context.
 pub struct Renderer {
@@ -60,57 +62,14 @@ pub struct Renderer {
     light: Volume,
     velocity: Volume,
     flow: Flow,
-    solids: Vec<Solid>,
+    solids: Solids,
     grid: Grid,
     baked: Bake,
     targets: Option<Targets>,
     passes: Accumulation,
     quality: Quality,
     refine: bool,
-    /// Whether to time the march, and the timer of the last one.
-    timed: bool,
-    march_timer: RefCell<Option<TimeElapsedQuery>>,
-}
-
-/// The snapshot in the textures.
-#[derive(Clone, Debug)]
-struct Grid {
-    dims: Dims,
-    h: f32,
-    serial: u64,
-    /// Around the bricks in which something is \[m\]; upside down where there is none.
-    bounds: [[f32; 3]; 2],
-    /// The same around [`bricks::widened`].
-    wide_bounds: [[f32; 3]; 2],
-    has_velocity: bool,
-    ranges: Ranges,
-}
-
-/// The light volume and what it was made for.
-#[derive(Default)]
-struct Bake {
-    light: LightVolume,
-    /// Direction and size of the sun, extinction; `None` if the smoke has changed since.
-    for_look: Option<([f32; 3], f32, f32)>,
-}
-
-/// How many pictures of the same thing the march has summed.
-#[derive(Default)]
-struct Accumulation {
-    count: u32,
-    frame: u32,
-    of: Option<Subject>,
-}
-
-/// Everything the march depends on.
-#[derive(Clone, PartialEq)]
-struct Subject {
-    look: Look,
-    camera: crate::look::Camera,
-    mode: Mode,
-    serial: u64,
-    size: [u32; 2],
-    quality: Quality,
+    timers: Timers,
 }
 
 impl Renderer {
@@ -128,14 +87,13 @@ impl Renderer {
             light: volume()?,
             velocity: volume()?,
             flow: Flow::default(),
-            solids: Vec::new(),
+            solids: Solids::new(gl)?,
             grid: Grid::empty(),
             baked: Bake::default(),
             targets: None,
             passes: Accumulation::default(),
             quality: Quality::default(),
-            timed: false,
-            march_timer: RefCell::default(),
+            timers: Timers::new(gl),
             refine: true,
         };
         renderer.upload(&Snapshot::empty(one, 1.0))?;
@@ -152,14 +110,15 @@ impl Renderer {
         self.quality
     }
 
-    /// Has the driver time each march from now on, if it can.
-    pub fn time_march(&mut self) {
-        self.timed = true;
+    /// Has the driver time each pass from now on, if it can.
+    pub fn time_passes(&mut self) {
+        self.timers.run();
     }
 
-    /// How long the last march took the driver \[ms\]; waits for it. `None` if it was not timed.
-    pub fn march_time(&mut self) -> Option<f64> {
-        self.march_timer.take().map(|timer| f64::from(timer.get()) * 1e-6)
+    /// How long the passes drawn since the last call took the driver \[ms\], by name; waits for them. Empty if it did
+    /// not time them.
+    pub fn pass_times(&mut self) -> BTreeMap<&'static str, f64> {
+        self.timers.take()
     }
 
     /// Starts the next average anew, as if something had moved.
@@ -189,17 +148,6 @@ impl Renderer {
         self.grid.ranges.range(quantity)
     }
 
-    /// What stands in the smoke from now on; at most [`MOST_SOLIDS`] are drawn.
-    pub fn set_solids(&mut self, solids: &[Solid]) {
-        let solids = &solids[..solids.len().min(MOST_SOLIDS)];
-        if self.solids != solids {
-            self.solids = solids.to_vec();
-            self.baked.light.set_solids(solids);
-            self.baked.for_look = None;
-            self.passes.of = None;
-        }
-    }
-
     /// Takes over a snapshot.
     pub fn upload(&mut self, snapshot: &Snapshot) -> Result<(), RenderError> {
         self.smoke.fill(snapshot.dims, &snapshot.smoke)?;
@@ -213,6 +161,7 @@ impl Renderer {
         self.grid = Grid::of(snapshot);
         self.grid.wide_bounds = bricks::occupied(snapshot, &wide);
         self.baked.gather(snapshot);
+        self.solids.set(self.baked.light.solids())?;
         self.passes.of = None;
         Ok(())
     }
@@ -238,7 +187,7 @@ impl Renderer {
             .vec3("background_bottom", view.look.background[1])
             .vec2("corner", [left as f32, bottom as f32])
             .float("exposure", view.look.exposure.exp2());
-        screen_pass(target, &self.programs.present, &inputs, &parameters, "the present pass")
+        self.timers.screen_pass(target, &self.programs.present, &inputs, &parameters, "present")
     }
 
     /// Draws linear radiance into the target of the scene.
@@ -251,7 +200,7 @@ impl Renderer {
         let window = self.window(view.mode, &axes, size);
         let targets = self.targets.as_ref().expect("made by fit");
         let [behind, before] = self.lines(view, &axes);
-        self.draw_scene(targets, &inputs)?;
+        self.draw_scene(targets, &inputs, view.look)?;
         let space =
             Space { clip: axes.clip_from_world(1e-3).into(), edge: [axes.right.norm(), axes.up.norm()] };
         self.draw_lines(targets, space, lines::WIDTH, &behind)?;
@@ -358,25 +307,25 @@ impl Renderer {
             .vec2("glow", medium.glow)
             .float("fade", medium.fade)
             .vec3("octave", medium.octaves)
-            .float("dt", grid.h / (view.look.samples * self.quality.samples).clamp(0.05, 16.0))
+            .float("dt", grid.h / self.quality.samples(view.look))
             .vec4("cursor", cursor)
             .vec3("cursor_color", view.cursor.map_or([0.0; 3], |c| c.color))
             .vec3("floor_albedo", view.look.floor.unwrap_or([-1.0; 3]))
     }
 
-    fn draw_scene(&self, targets: &Targets, inputs: &Inputs) -> Result<(), RenderError> {
+    fn draw_scene(&self, targets: &Targets, inputs: &Inputs, look: &Look) -> Result<(), RenderError> {
         let outputs = [("radiance", &targets.scene), ("reach", &targets.reaches)];
         let mut surface =
             MultiOutputFrameBuffer::new(&self.gl, outputs).map_err(|e| refused("the scene's target", e))?;
-        let mut inputs = inputs.clone().volume("light", self.light.texture());
-        for (n, solid) in self.solids.iter().enumerate() {
-            let names = ["place", "size", "rotation", "albedo"];
-            for (name, value) in names.iter().zip(solid.packed()) {
-                inputs = inputs.with(format!("solid_{name}[{n}]"), UniformValue::Vec4(value));
-            }
-        }
-        let inputs = inputs.with("solids", UniformValue::SignedInt(self.solids.len() as i32));
-        screen_pass(&mut surface, &self.programs.scene, &inputs, &DrawParameters::default(), "the scene pass")
+        let inputs = inputs.clone().volume("light", self.light.texture());
+        let inputs = self.solids.inputs(inputs, look);
+        self.timers.screen_pass(
+            &mut surface,
+            &self.programs.scene,
+            &inputs,
+            &DrawParameters::default(),
+            "scene",
+        )
     }
 
     /// Marches with the offsets of `frame` and averages with the frames before.
@@ -395,7 +344,10 @@ impl Renderer {
             .float("noise_shift", noise::frame_shift(frame.number));
         let (program, inputs) = match view.mode {
             mode if mode.shows_smoke() => {
-                let program = self.programs.march(&self.gl, view.look.glow > 0.0, self.quality.cubic)?;
+                let program = {
+                    let halves = halves(self.quality.samples(view.look));
+                    self.programs.march(&self.gl, [view.look.glow > 0.0, self.quality.cubic, halves])?
+                };
                 (program, self.march_inputs(inputs, view))
             }
             _ => (&self.programs.field, self.field_inputs(inputs, view.mode)),
@@ -410,18 +362,13 @@ impl Renderer {
             width: count(window.left, window.width),
             height: count(window.bottom, window.height),
         };
-        // A driver without timers just draws.
-        let timer = if self.timed { TimeElapsedQuery::new(&self.gl).ok() } else { None };
         let parameters = DrawParameters {
             blend: averaging(frame.weight),
             scissor: Some(scissor),
-            time_elapsed_query: timer.as_ref(),
             ..DrawParameters::default()
         };
         let mut surface = self.surface(&targets.marched)?;
-        screen_pass(&mut surface, program, &inputs, &parameters, "the march")?;
-        self.march_timer.replace(timer);
-        Ok(())
+        self.timers.screen_pass(&mut surface, program, &inputs, &parameters, "march")
     }
 
     fn march_inputs<'t>(&'t self, inputs: Inputs<'t>, view: &View) -> Inputs<'t> {
@@ -471,7 +418,7 @@ impl Renderer {
         let parameters = DrawParameters { blend, scissor: Some(window), ..DrawParameters::default() };
         let program = if targets.divide == 1 { &self.programs.overlay } else { &self.programs.composite };
         let mut surface = self.surface(&targets.scene)?;
-        screen_pass(&mut surface, program, &inputs, &parameters, "the composite pass")
+        self.timers.screen_pass(&mut surface, program, &inputs, &parameters, "composite")
     }
 
     fn flow_lines(&self, mode: Mode, axes: &Axes, size: [u32; 2]) -> Vec<Line> {
@@ -504,7 +451,7 @@ impl Renderer {
             .float("clear", slice::CLEAR);
         let parameters = DrawParameters { blend: paint(), ..DrawParameters::default() };
         let mut surface = self.surface(&targets.scene)?;
-        screen_pass(&mut surface, &self.programs.slice, &inputs, &parameters, "the slice")?;
+        self.timers.screen_pass(&mut surface, &self.programs.slice, &inputs, &parameters, "slice")?;
         let [bar, marks] = slice::legend(range, quantity.unit(), targets.size);
         let screen = Space { clip: nalgebra::Matrix4::identity().into(), edge: [0.0; 2] };
         self.draw_lines(targets, screen, slice::BAR, &bar)?;
@@ -540,7 +487,7 @@ impl Renderer {
             inputs.clone().volume("smoke", self.smoke.texture()).picture("reaches", &targets.reaches);
         let parameters = DrawParameters { blend: paint(), ..DrawParameters::default() };
         let mut surface = self.surface(&targets.scene)?;
-        screen_pass(&mut surface, &self.programs.cursor, &inputs, &parameters, "the cursor")
+        self.timers.screen_pass(&mut surface, &self.programs.cursor, &inputs, &parameters, "cursor")
     }
 
     /// Lines behind the smoke and before it.
@@ -565,72 +512,6 @@ struct Space {
     edge: [f32; 2],
 }
 
-/// One picture of an average: which offsets, and the share it gets.
-#[derive(Clone, Copy)]
-struct Frame {
-    number: u32,
-    weight: f32,
-}
-
-impl Accumulation {
-    /// The frame to march for `subject`, or `None` when the average is good enough.
-    fn next(&mut self, subject: Subject, refine: bool) -> Option<Frame> {
-        if self.of.as_ref() == Some(&subject) {
-            if self.count >= MOST_PASSES || !refine {
-                return None;
-            }
-            self.count += 1;
-        } else {
-            self.of = Some(subject);
-            self.count = 1;
-            self.frame = 0;
-        }
-        let number = self.frame;
-        self.frame += 1;
-        Some(Frame { number, weight: 1.0 / self.count as f32 })
-    }
-}
-
-impl Bake {
-    fn gather(&mut self, snapshot: &Snapshot) {
-        self.light.gather(snapshot);
-        self.for_look = None;
-    }
-
-    /// Whether anything changed.
-    fn bring_up_to_date(&mut self, look: &Look) -> bool {
-        let key = (look.sun_direction, look.sun_size, look.extinction);
-        if self.for_look == Some(key) {
-            return false;
-        }
-        self.light.cast(look);
-        self.for_look = Some(key);
-        true
-    }
-}
-
-impl Grid {
-    fn empty() -> Self {
-        Self::of(&Snapshot::empty(Dims { nx: 1, ny: 1, nz: 1 }, 1.0))
-    }
-
-    fn of(snapshot: &Snapshot) -> Self {
-        Self {
-            dims: snapshot.dims,
-            h: snapshot.h,
-            serial: snapshot.serial,
-            bounds: bricks::occupied(snapshot, &snapshot.bricks),
-            wide_bounds: [[f32::MAX; 3], [f32::MIN; 3]],
-            has_velocity: !snapshot.velocity.is_empty(),
-            ranges: Ranges::of(snapshot),
-        }
-    }
-
-    fn extent(&self) -> [f32; 3] {
-        self.dims.array().map(|n| n as f32 * self.h)
-    }
-}
-
 fn noise_texture(gl: &Rc<Context>) -> Result<Texture2d, RenderError> {
     let size = noise::TILE as u32;
     let texture = targets::new_texture(gl, UncompressedFloatFormat::F32, [size; 2])?;
@@ -651,47 +532,4 @@ fn read_floats(texture: &Texture2d) -> impl Iterator<Item = [f32; 4]> {
     #[allow(unsafe_code)]
     let rows: Vec<Vec<(f32, f32, f32, f32)>> = unsafe { texture.unchecked_read() };
     rows.into_iter().rev().flatten().map(|(r, g, b, a)| [r, g, b, a])
-}
-
-fn blend(function: BlendingFunction) -> Blend {
-    Blend { color: function, alpha: function, constant_value: (0.0, 0.0, 0.0, 0.0) }
-}
-
-/// A colour with alpha over what is there, whose alpha is the share of the background still seen.
-fn paint() -> Blend {
-    let factors = |source, destination| BlendingFunction::Addition { source, destination };
-    Blend {
-        alpha: factors(LinearBlendingFactor::Zero, LinearBlendingFactor::OneMinusSourceAlpha),
-        ..blend(factors(LinearBlendingFactor::SourceAlpha, LinearBlendingFactor::OneMinusSourceAlpha))
-    }
-}
-
-/// The new picture gets `weight`, what is there the rest.
-fn averaging(weight: f32) -> Blend {
-    if weight >= 1.0 {
-        return blend(BlendingFunction::AlwaysReplace);
-    }
-    let function = BlendingFunction::Addition {
-        source: LinearBlendingFactor::ConstantAlpha,
-        destination: LinearBlendingFactor::OneMinusConstantAlpha,
-    };
-    Blend { constant_value: (weight, weight, weight, weight), ..blend(function) }
-}
-
-/// Runs `program` over every pixel of the viewport.
-fn screen_pass(
-    surface: &mut impl Surface,
-    program: &Program,
-    inputs: &Inputs,
-    parameters: &DrawParameters,
-    name: &'static str,
-) -> Result<(), RenderError> {
-    let triangle = EmptyVertexAttributes { len: 3 };
-    surface
-        .draw(triangle, NoIndices(PrimitiveType::TrianglesList), program, inputs, parameters)
-        .map_err(|e| refused(name, e))
-}
-
-fn refused(what: &'static str, error: impl std::fmt::Display) -> RenderError {
-    RenderError::Gl(what, error.to_string())
 }

@@ -14,7 +14,7 @@ use glutin::context::{ContextApi, ContextAttributesBuilder, GlProfile, Version};
 use glutin::prelude::*;
 
 use super::{Renderer, targets};
-use crate::render::{Image, LinearImage, Quality, RenderError, Solid, View};
+use crate::render::{Image, LinearImage, Quality, RenderError, View};
 use crate::snapshot::Snapshot;
 
 /// Renders to images, no display needed. Lives on the thread that made it.
@@ -37,11 +37,6 @@ impl Offscreen {
     /// How much work goes into the pictures.
     pub fn set_quality(&mut self, quality: Quality) {
         self.renderer.set_quality(quality);
-    }
-
-    /// What stands in the smoke from now on; at most [`crate::render::solid::MOST_SOLIDS`] are drawn.
-    pub fn set_solids(&mut self, solids: &[Solid]) {
-        self.renderer.set_solids(solids);
     }
 
     /// Changes the size of the pictures.

@@ -25,7 +25,7 @@ const SCREEN: &str = include_str!("../../../shaders/screen.vert");
 pub(super) struct Programs {
     pub scene: Program,
     pub line: Program,
-    march: [OnceCell<Program>; 4],
+    march: [OnceCell<Program>; 8],
     pub field: Program,
     pub slice: Program,
     pub composite: Program,
@@ -58,14 +58,16 @@ impl Programs {
 }
 
 impl Programs {
-    /// The march, with what it is to account for; linked when first asked for.
-    pub fn march(&self, gl: &Rc<Context>, glow: bool, cubic: bool) -> Result<&Program, RenderError> {
-        let variant = &self.march[usize::from(glow) + 2 * usize::from(cubic)];
+    /// The march, with glow, with cubic interpolation, with light shared by halves of a step; linked when first asked
+    /// for.
+    pub fn march(&self, gl: &Rc<Context>, with: [bool; 3]) -> Result<&Program, RenderError> {
+        let variant = &self.march[(0..3).map(|n| usize::from(with[n]) << n).sum::<usize>()];
         if let Some(program) = variant.get() {
             return Ok(program);
         }
+        let names = ["GLOW", "CUBIC", "HALVES"];
         let defines: Vec<&str> =
-            [(glow, "GLOW"), (cubic, "CUBIC")].iter().filter(|(on, _)| *on).map(|(_, name)| *name).collect();
+            names.into_iter().zip(with).filter(|(_, on)| *on).map(|(name, _)| name).collect();
         let program = link(gl, "march", SCREEN, include_str!("../../../shaders/march.frag"), &defines)?;
         Ok(variant.get_or_init(|| program))
     }

@@ -1,5 +1,6 @@
 //! How long a picture takes.
 
+use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
 use serde::Serialize;
@@ -24,8 +25,8 @@ pub struct Timing {
     pub light: f64,
     /// All passes with the light volume as it is.
     pub draw: f64,
-    /// The march alone by the driver's timer, where it has one.
-    pub march: Option<f64>,
+    /// Each pass by the driver's own timer, where it has one.
+    pub passes: BTreeMap<&'static str, f64>,
     /// A new snapshot on the screen: everything.
     pub all: f64,
 }
@@ -41,7 +42,7 @@ pub fn measure(cells: usize, size: [u32; 2], repeats: u32) -> Result<(String, Ve
     let mut rows = Vec::new();
     for quality in [Quality::FINAL, Quality::INTERACTIVE] {
         gl.set_quality(quality);
-        gl.renderer().time_march();
+        gl.renderer().time_passes();
         let mut look = Look::default();
         let picture = |gl: &mut Offscreen, look: &Look| {
             gl.draw(&View { look, camera: &camera, cursor: None, mode: Mode::Smoke })?;
@@ -55,11 +56,15 @@ pub fn measure(cells: usize, size: [u32; 2], repeats: u32) -> Result<(String, Ve
             gl.finish();
             Ok(())
         })?;
-        let mut march = f64::INFINITY;
+        gl.renderer().pass_times();
+        let mut passes = BTreeMap::new();
         let draw = least(repeats, || {
             gl.renderer().forget_passes();
             picture(&mut gl, &look)?;
-            march = march.min(gl.renderer().march_time().unwrap_or(f64::INFINITY));
+            for (name, took) in gl.renderer().pass_times() {
+                let least = passes.entry(name).or_insert(took);
+                *least = took.min(*least);
+            }
             Ok(())
         })?;
         let lit = least(repeats, || {
@@ -71,7 +76,6 @@ pub fn measure(cells: usize, size: [u32; 2], repeats: u32) -> Result<(String, Ve
             gl.renderer().upload(&snapshot)?;
             picture(&mut gl, &look)
         })?;
-        let march = march.is_finite().then_some(march);
         rows.push(Timing {
             cells,
             size,
@@ -79,7 +83,7 @@ pub fn measure(cells: usize, size: [u32; 2], repeats: u32) -> Result<(String, Ve
             upload,
             light: (lit - draw).max(0.0),
             draw,
-            march,
+            passes,
             all,
         });
     }

@@ -17,11 +17,10 @@ use super::field::Field;
 use super::flow::Flow;
 use super::light::LightVolume;
 use super::lines::{self, Line};
-use super::march::{Marched, Smoke};
+use super::march::{Marched, Smoke, halves};
 use super::medium::Medium;
 use super::scene::{Behind, Scenery, background};
 use super::slice::{self, Plane, Ranges, Slice};
-use super::solid::Solid;
 use super::volume::Volume;
 use super::{Cursor, Image, LinearImage, Mode, Quality, View, noise, tone};
 use crate::look::Scattering;
@@ -32,7 +31,6 @@ use crate::snapshot::{Bricks, Snapshot};
 pub struct Oracle {
     light: LightVolume,
     quality: Quality,
-    solids: Vec<Solid>,
 }
 
 /// One pixel before the background is put behind it.
@@ -52,12 +50,6 @@ impl Oracle {
     /// How much work goes into the pictures. They are always marched at full size.
     pub fn set_quality(&mut self, quality: Quality) {
         self.quality = quality;
-    }
-
-    /// What stands in the smoke from now on.
-    pub fn set_solids(&mut self, solids: &[Solid]) {
-        self.solids = solids.to_vec();
-        self.light.set_solids(solids);
     }
 
     /// A picture of `snapshot`. With path tracing, `progress` is told the share that is done.
@@ -116,9 +108,9 @@ impl Oracle {
             extent: snapshot.extent(),
             light: &light,
             medium: &medium,
-            albedo: view.look.floor,
+            look: view.look,
             cursor: view.cursor,
-            solids: &self.solids,
+            solids: self.light.solids(),
             spacing: self.light.spacing,
         };
         let mut behind = over_pixels(size, |x, y| scenery.behind(&ray_of(&axes, size, x, y)));
@@ -168,7 +160,7 @@ impl Oracle {
         medium: &'a Medium,
         wide: &'a Bricks,
     ) -> Smoke<'a> {
-        let samples = (view.look.samples * self.quality.samples).clamp(0.05, 16.0);
+        let samples = self.quality.samples(view.look);
         let cubic = self.quality.cubic;
         let bricks = self.quality.bricks.then_some(if cubic { wide } else { &snapshot.bricks });
         Smoke {
@@ -178,6 +170,7 @@ impl Oracle {
             light,
             medium,
             dt: snapshot.h / samples,
+            halves: halves(samples),
             bricks,
             cubic,
         }
@@ -199,7 +192,7 @@ impl Oracle {
             return vec![Marched { radiance: [0.0; 3], through: 1.0 }; behind.len()];
         }
         if view.mode.shows_smoke() && view.look.scattering == Scattering::Traced {
-            let tracer = paths::Tracer::new(smoke, &self.solids, view.look.sun_size);
+            let tracer = paths::Tracer::new(smoke, self.light.solids(), view.look);
             let samples = view.look.paths.max(1);
             return tracer.picture(size, samples, progress, |x, y| (ray(x, y), reach(x, y)));
         }

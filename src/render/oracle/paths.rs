@@ -8,6 +8,7 @@
 use nalgebra::Vector3;
 use rayon::prelude::*;
 
+use crate::look::Look;
 use crate::render::camera::{Ray, away_from_zero, box_span};
 use crate::render::march::{Marched, Smoke};
 use crate::render::solid::{self, Meeting, Solid};
@@ -19,6 +20,7 @@ const ROULETTE: u32 = 12;
 pub(super) struct Tracer<'a> {
     smoke: &'a Smoke<'a>,
     solids: &'a [Solid],
+    look: &'a Look,
     /// Largest extinction in each brick \[1/m\].
     majorants: Vec<f32>,
     extent: [f32; 3],
@@ -43,8 +45,8 @@ struct Hit {
 }
 
 impl<'a> Tracer<'a> {
-    pub fn new(smoke: &'a Smoke<'a>, solids: &'a [Solid], sun_size: f32) -> Self {
-        let sun_cosine = (0.5 * sun_size.clamp(0.0, 90.0)).to_radians().cos();
+    pub fn new(smoke: &'a Smoke<'a>, solids: &'a [Solid], look: &'a Look) -> Self {
+        let sun_cosine = (0.5 * look.sun_size.clamp(0.0, 90.0)).to_radians().cos();
         let extinction = smoke.medium.extinction;
         let bricks = &smoke.snapshot.bricks.max;
         // The maxima of the colours may lie apart; their sum bounds the sum.
@@ -53,6 +55,7 @@ impl<'a> Tracer<'a> {
         Self {
             smoke,
             solids,
+            look,
             majorants: bricks.iter().map(bound).collect(),
             extent: smoke.snapshot.extent(),
             sun_cosine,
@@ -128,7 +131,7 @@ impl<'a> Tracer<'a> {
                 let share = normal.dot(&sun).max(0.0) / std::f32::consts::PI;
                 // A cosine-weighted direction: the root of an even share.
                 let onward = turned(normal, random.next().sqrt(), random.next());
-                (*place, meeting.albedo, share, onward)
+                (*place, self.look.solid(meeting.solid), share, onward)
             }
         };
         *weight = std::array::from_fn(|c| weight[c] * albedo[c]);

@@ -70,16 +70,8 @@ impl Mesh {
         let ending = path.extension().and_then(|e| e.to_str()).map(str::to_lowercase);
         match ending.as_deref() {
             Some("obj") => {
-                let options =
-                    tobj::LoadOptions { triangulate: true, single_index: true, ..Default::default() };
-                let (models, _) = tobj::load_obj(path, &options).map_err(|e| fail(e.to_string()))?;
-                let (mut vertices, mut triangles) = (Vec::new(), Vec::new());
-                for mesh in models.iter().map(|model| &model.mesh) {
-                    let first = vertices.len() as u32;
-                    vertices.extend(mesh.positions.as_chunks::<3>().0);
-                    triangles.extend(mesh.indices.as_chunks::<3>().0.iter().map(|t| t.map(|v| v + first)));
-                }
-                Self::new(vertices, triangles)
+                let text = std::fs::read_to_string(path).map_err(|e| fail(e.to_string()))?;
+                Self::from_obj(&name, &text)
             }
             Some("stl") => {
                 let mut file = std::fs::File::open(path).map_err(|e| fail(e.to_string()))?;
@@ -90,6 +82,25 @@ impl Mesh {
             }
             _ => Err(MeshError::Unknown(name)),
         }
+    }
+
+    /// Reads the text of an OBJ file; `name` is what errors call it.
+    ///
+    /// # Errors
+    /// If it is none, or no closed surface.
+    pub fn from_obj(name: &str, text: &str) -> Result<Self, MeshError> {
+        let options = tobj::LoadOptions { triangulate: true, single_index: true, ..Default::default() };
+        // Materials lie in other files, and nothing here needs them.
+        let none = |_: &Path| Ok(Default::default());
+        let (models, _) = tobj::load_obj_buf(&mut text.as_bytes(), &options, none)
+            .map_err(|e| MeshError::Unreadable(name.into(), e.to_string()))?;
+        let (mut vertices, mut triangles) = (Vec::new(), Vec::new());
+        for mesh in models.iter().map(|model| &model.mesh) {
+            let first = vertices.len() as u32;
+            vertices.extend(mesh.positions.as_chunks::<3>().0);
+            triangles.extend(mesh.indices.as_chunks::<3>().0.iter().map(|t| t.map(|v| v + first)));
+        }
+        Self::new(vertices, triangles)
     }
 
     /// From vertices \[m\] and triangles, counter-clockwise seen from outside. Vertices at the same place are one.

@@ -1,0 +1,215 @@
+//! A mesh as a grid of signed distances and normals: what rays are traced through (Hart, "Sphere tracing", 1996),
+//! the same numbers in both renderers, and what the light volume reads.
+//!
+//! Between nodes distances are interpolated, so edges sharper than a node are rounded off.
+
+use std::sync::Arc;
+
+use half::f16;
+use nalgebra::{Point3, Vector3};
+use rayon::prelude::*;
+
+use super::camera::{Ray, box_span};
+use super::light::trilinear;
+use crate::grid::Dims;
+use crate::snapshot::Mesh;
+
+/// Spacings along the longest side of a mesh.
+const ALONG: usize = 72;
+/// Spacings around a mesh, so that the surface never touches the border.
+const AROUND: usize = 3;
+/// Nodes between those at which the distance is computed before it is known where the surface is.
+const COARSE: usize = 4;
+/// A ray that comes so near, in spacings, has met the surface.
+const NEAR: f32 = 0.02;
+/// The least step of a ray, in spacings.
+const STEP: f32 = 0.05;
+/// Most steps of a ray.
+const STEPS: usize = 160;
+
+/// Distances from the surface of a mesh, in its own frame.
+#[derive(Debug)]
+pub struct DistanceField {
+    /// Nodes along each axis.
+    pub(super) dims: Dims,
+    /// The first node \[m\].
+    pub(super) low: [f32; 3],
+    /// Between nodes \[m\].
+    pub(super) spacing: f32,
+    /// Normal and distance \[m\] at each node, x fastest.
+    pub(super) nodes: Vec<[f16; 4]>,
+}
+
+impl DistanceField {
+    /// The distances of `mesh`.
+    pub fn of(mesh: &Mesh) -> Self {
+        let corner = |pick: fn(f32, f32) -> f32, start: f32| {
+            mesh.vertices().iter().fold([start; 3], |a, v| std::array::from_fn(|n| pick(a[n], v[n])))
+        };
+        Self::new(corner(f32::min, f32::INFINITY), corner(f32::max, f32::NEG_INFINITY), &|p| mesh.distance(p))
+    }
+
+    /// The distances that `distance` says, of a body that spans from `low` to `high`.
+    fn new(low: [f32; 3], high: [f32; 3], distance: &(impl Fn([f32; 3]) -> f32 + Sync)) -> Self {
+        let size: [f32; 3] = std::array::from_fn(|a| high[a] - low[a]);
+        let spacing = size.into_iter().fold(1e-6, f32::max) / ALONG as f32;
+        // Whole coarse cells.
+        let nodes = |a: usize| {
+            let cells = (size[a] / spacing).ceil() as usize + 2 * AROUND;
+            cells.div_ceil(COARSE) * COARSE + 1
+        };
+        let dims = Dims { nx: nodes(0), ny: nodes(1), nz: nodes(2) };
+        let low = low.map(|x| x - AROUND as f32 * spacing);
+        let distances = Lattice { dims, low, spacing }.distances(distance);
+        let nodes = (0..dims.cells()).into_par_iter().map(|n| with_normal(dims, &distances, n));
+        Self { dims, low, spacing, nodes: nodes.collect() }
+    }
+
+    /// Normal and distance at a place in the mesh's frame; beyond the nodes those of the nearest.
+    fn sample(&self, p: [f32; 3]) -> [f32; 4] {
+        let at = std::array::from_fn(|a| (p[a] - self.low[a]) / self.spacing);
+        trilinear(self.dims, at, |n| self.nodes[n].map(f32::from))
+    }
+
+    fn high(&self) -> [f32; 3] {
+        let size = self.dims.array();
+        std::array::from_fn(|a| self.low[a] + (size[a] - 1) as f32 * self.spacing)
+    }
+
+    /// Signed distance of a place from the surface \[m\]; at a distance from the nodes no more than a bound.
+    pub(super) fn distance(&self, p: [f32; 3]) -> f32 {
+        let high = self.high();
+        let inside: [f32; 3] = std::array::from_fn(|a| p[a].clamp(self.low[a], high[a]));
+        let away = (0..3).map(|a| (p[a] - inside[a]).powi(2)).sum::<f32>().sqrt();
+        self.sample(inside)[3].max(if away > 0.0 { 0.0 } else { f32::NEG_INFINITY }) + away
+    }
+
+    /// Radius of a ball around the origin of the mesh that holds all nodes \[m\].
+    pub(super) fn reach(&self) -> f32 {
+        let high = self.high();
+        (0..3).map(|a| self.low[a].abs().max(high[a].abs()).powi(2)).sum::<f32>().sqrt()
+    }
+
+    /// Where a ray in the mesh's frame first meets the surface: distance and normal. `meet_mesh` of
+    /// `shaders/solid.glsl` is the same.
+    pub(super) fn meet(&self, origin: Vector3<f32>, direction: Vector3<f32>) -> Option<(f32, Vector3<f32>)> {
+        let ray = Ray { origin: Point3::from(origin), direction };
+        let [enter, leave] = box_span(&ray, self.low, self.high());
+        let mut t = enter.max(0.0);
+        for _ in 0..STEPS {
+            if t >= leave {
+                return None;
+            }
+            let [x, y, z, distance] = self.sample(ray.at(t).coords.into());
+            if distance < NEAR * self.spacing {
+                return Some((t, Vector3::new(x, y, z).try_normalize(1e-9).unwrap_or(-direction)));
+            }
+            t += distance.max(STEP * self.spacing);
+        }
+        None
+    }
+}
+
+/// Where nodes are.
+struct Lattice {
+    dims: Dims,
+    low: [f32; 3],
+    spacing: f32,
+}
+
+impl Lattice {
+    fn place(&self, [i, j, k]: [usize; 3]) -> [f32; 3] {
+        let at = [i, j, k];
+        std::array::from_fn(|a| self.low[a] + at[a] as f32 * self.spacing)
+    }
+
+    /// Distances at all nodes: exact within a coarse cell of the surface, interpolated elsewhere, where no ray stops.
+    fn distances(&self, distance: &(impl Fn([f32; 3]) -> f32 + Sync)) -> Vec<f32> {
+        let coarse = self.dims.array().map(|n| (n - 1) / COARSE + 1);
+        let coarse = Dims { nx: coarse[0], ny: coarse[1], nz: coarse[2] };
+        let at_coarse: Vec<f32> = (0..coarse.cells())
+            .into_par_iter()
+            .map(|n| distance(self.place(place_in(coarse, n).map(|i| i * COARSE))))
+            .collect();
+        let far = 2.0 * COARSE as f32 * self.spacing;
+        let value = |n: usize| {
+            let at = place_in(self.dims, n);
+            let [about] = trilinear(coarse, at.map(|i| i as f32 / COARSE as f32), |n| [at_coarse[n]]);
+            if about.abs() > far { about } else { distance(self.place(at)) }
+        };
+        (0..self.dims.cells()).into_par_iter().with_min_len(64).map(value).collect()
+    }
+}
+
+fn place_in(dims: Dims, n: usize) -> [usize; 3] {
+    [n % dims.nx, n / dims.nx % dims.ny, n / (dims.nx * dims.ny)]
+}
+
+/// The distance of a node and its gradient by central differences, one-sided at the border.
+fn with_normal(dims: Dims, distances: &[f32], node: usize) -> [f16; 4] {
+    let (at, size) = (place_in(dims, node), dims.array());
+    let slope = |a: usize| {
+        let value = |i: usize| {
+            let mut p = at;
+            p[a] = i;
+            distances[dims.index(p[0], p[1], p[2])]
+        };
+        value((at[a] + 1).min(size[a] - 1)) - value(at[a].saturating_sub(1))
+    };
+    let normal = Vector3::new(slope(0), slope(1), slope(2)).try_normalize(1e-12).unwrap_or(Vector3::y());
+    [normal.x, normal.y, normal.z, distances[node]].map(f16::from_f32)
+}
+
+/// The fields of the meshes that were met so far.
+#[derive(Debug, Default)]
+pub(super) struct Fields(Vec<(Arc<Mesh>, Arc<DistanceField>)>);
+
+impl Fields {
+    /// The field of `mesh`, computed the first time.
+    pub fn of(&mut self, mesh: &Arc<Mesh>) -> Arc<DistanceField> {
+        if let Some((_, field)) = self.0.iter().find(|(known, _)| Arc::ptr_eq(known, mesh)) {
+            return field.clone();
+        }
+        let field = Arc::new(DistanceField::of(mesh));
+        self.0.push((mesh.clone(), field.clone()));
+        field
+    }
+
+    /// Forgets the fields that nothing but this list holds.
+    pub fn forget_unused(&mut self) {
+        self.0.retain(|(_, field)| Arc::strong_count(field) > 1);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn ball() -> DistanceField {
+        DistanceField::new([-0.5; 3], [0.5; 3], &|p| p.iter().map(|x| x * x).sum::<f32>().sqrt() - 0.5)
+    }
+
+    /// Rays meet a ball of nodes where they meet the ball, with its normal.
+    #[test]
+    fn rays_meet_the_surface_of_a_field() {
+        let field = ball();
+        for n in 0..300 {
+            let angle = n as f32 * 2.4;
+            let from = Vector3::new(2.0 * angle.cos(), n as f32 * 0.012 - 1.8, 2.0 * angle.sin());
+            let aim = Vector3::new(0.3 * (n as f32).sin(), 0.2 * (n as f32).cos(), 0.1);
+            let (t, normal) = field.meet(from, (aim - from).normalize()).expect("it aims at the ball");
+            let p = from + (aim - from).normalize() * t;
+            assert!((p.norm() - 0.5).abs() < 0.1 * field.spacing, "{} from the middle", p.norm());
+            assert!(normal.dot(&p.normalize()) > 0.999, "{normal} at {p}");
+        }
+        assert_eq!(field.meet(Vector3::new(3.0, 0.6, 0.0), -Vector3::x()), None);
+    }
+
+    #[test]
+    fn distances_go_on_beyond_the_nodes() {
+        let field = ball();
+        assert!((field.distance([2.0, 0.0, 0.0]) - 1.5).abs() < 0.02);
+        assert!((field.distance([0.1, 0.0, 0.0]) + 0.4).abs() < 0.02);
+        assert!(field.reach() > 0.86);
+    }
+}

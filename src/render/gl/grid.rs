@@ -1,0 +1,70 @@
+//! What is in the textures: the snapshot, and the light volume made from it.
+
+use crate::grid::Dims;
+use crate::look::Look;
+use crate::render::bricks;
+use crate::render::light::LightVolume;
+use crate::render::slice::Ranges;
+use crate::snapshot::Snapshot;
+
+/// The snapshot in the textures.
+#[derive(Clone, Debug)]
+pub(super) struct Grid {
+    pub dims: Dims,
+    pub h: f32,
+    pub serial: u64,
+    /// Around the bricks in which something is \[m\]; upside down where there is none.
+    pub bounds: [[f32; 3]; 2],
+    /// The same around [`bricks::widened`].
+    pub wide_bounds: [[f32; 3]; 2],
+    pub has_velocity: bool,
+    pub ranges: Ranges,
+}
+
+/// The light volume and what it was made for.
+#[derive(Default)]
+pub(super) struct Bake {
+    pub light: LightVolume,
+    /// Direction and size of the sun, extinction; `None` if the smoke has changed since.
+    pub for_look: Option<([f32; 3], f32, f32)>,
+}
+
+impl Grid {
+    pub fn empty() -> Self {
+        Self::of(&Snapshot::empty(Dims { nx: 1, ny: 1, nz: 1 }, 1.0))
+    }
+
+    pub fn of(snapshot: &Snapshot) -> Self {
+        Self {
+            dims: snapshot.dims,
+            h: snapshot.h,
+            serial: snapshot.serial,
+            bounds: bricks::occupied(snapshot, &snapshot.bricks),
+            wide_bounds: [[f32::MAX; 3], [f32::MIN; 3]],
+            has_velocity: !snapshot.velocity.is_empty(),
+            ranges: Ranges::of(snapshot),
+        }
+    }
+
+    pub fn extent(&self) -> [f32; 3] {
+        self.dims.array().map(|n| n as f32 * self.h)
+    }
+}
+
+impl Bake {
+    pub fn gather(&mut self, snapshot: &Snapshot) {
+        self.light.gather(snapshot);
+        self.for_look = None;
+    }
+
+    /// Whether anything changed.
+    pub fn bring_up_to_date(&mut self, look: &Look) -> bool {
+        let key = (look.sun_direction, look.sun_size, look.extinction);
+        if self.for_look == Some(key) {
+            return false;
+        }
+        self.light.cast(look);
+        self.for_look = Some(key);
+        true
+    }
+}
