@@ -353,11 +353,33 @@ def rings():
         if there(run):
             time, ahead = leapfrog(run)
             passes = np.count_nonzero(np.diff(np.sign(ahead)))
-            say(f"{run}: times that they pass each other", ">= 2", f"{passes}", "")
+            say(f"{run}: changes of the lead, merged or not", ">= 2", f"{passes}", "")
             axes.plot(time, ahead, color=color, label=label)
     axes.axhline(0, color="black", lw=0.6)
     axes.set(xlabel="time [s]", ylabel="red ring ahead by [m]")
     axes.legend(frameon=False, fontsize=8)
+    save(fig, "rings-ahead")
+    if there("rings") and there("rings-maccormack"):
+        contact_sheet()
+
+
+def contact_sheet(times=(0, 0.92, 1.5, 2.17, 2.42, 3)):
+    """Smoke in the plane through the axis, one scheme beside the other."""
+    fig, axes = plt.subplots(len(times), 2, figsize=(4.5, 1.15 * len(times)), constrained_layout=True)
+    for column, run, label in ((0, "rings", "cubic, reflection"), (1, "rings-maccormack", "MacCormack, projection")):
+        frames = fields(run)
+        for row, time in enumerate(times):
+            frame = min(frames, key=lambda f: abs(float(f["time"]) - time))
+            ax = axes[row, column]
+            # The run holds a quarter of the box; the plane beside the axis is mirrored.
+            red, blue = (np.concatenate([f[:, ::-1], f], axis=1).T for f in (frame[n][:, :, 0] for n in ("red", "blue")))
+            thin = lambda smoke, share: np.exp(-smoke.astype(float) * share)
+            picture = np.stack([thin(red, a) * thin(blue, b) for a, b in ((0.05, 0.9), (0.7, 0.6), (0.9, 0.08))], axis=-1)
+            ax.imshow(picture, origin="lower", extent=(0, 2, 0, 1))
+            ax.set(xlim=(0.05, 1.55), ylim=(0.08, 0.92), xticks=[], yticks=[])
+            ax.text(0.08, 0.8, f"{float(frame['time']):.2f} s", fontsize=8)
+            if row == 0:
+                ax.set_title(label, fontsize=9)
     save(fig, "rings")
 
 
