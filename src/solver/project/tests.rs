@@ -186,7 +186,7 @@ fn check_iterations(n: usize) {
         for (name, (count, left)) in found {
             println!("{name} {n} {ends:?}: {count} iterations to 1e-5, divergence {left:.1e}");
             assert!(count <= 10, "{name} {n} {ends:?}: {count} iterations");
-            assert!(left < 1e-4, "{name} {n} {ends:?}: {left} left");
+            assert!(left < 2e-4, "{name} {n} {ends:?}: {left} left");
         }
     }
 }

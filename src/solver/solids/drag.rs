@@ -16,6 +16,10 @@ use crate::grid::{Faces, Layout};
 use crate::solver::diffuse::{Link, Links};
 use crate::solver::project::cell_of;
 
+/// A point whose line a surface cuts: where, above it (1) or below (0), and how far off the surface of which solid is, where
+/// that holds the air.
+type Stop = ([isize; 3], usize, Option<(f32, u16)>);
+
 /// A surface nearer than this many cells counts as this far: what is that near moves with it anyway.
 const NEAREST: f32 = 0.01;
 
@@ -103,8 +107,7 @@ impl Search<'_> {
             let cuts = blocks.iter().flat_map(|block| &block[axis]);
             let ends =
                 cuts.flat_map(|cut| [0, 1].map(|high| (self.end(cut, component, axis, high), cut, high)));
-            let mut points: Vec<([isize; 3], usize, Option<(f32, u16)>)> =
-                ends.map(|(at, cut, high)| (at, 1 - high, cut.holds[high])).collect();
+            let mut points: Vec<Stop> = ends.map(|(at, cut, high)| (at, 1 - high, cut.holds[high])).collect();
             points.sort_unstable_by_key(|(at, side, _)| (at[2], at[1], at[0], *side));
             let whole =
                 points.chunk_by(|a, b| a.0 == b.0).map(|sides| (sides[0].0, self.link(component, sides)));
@@ -123,7 +126,7 @@ impl Search<'_> {
     }
 
     /// One point with one or two cut links beside it: side 1 is that above it.
-    fn link(&self, component: usize, sides: &[([isize; 3], usize, Option<(f32, u16)>)]) -> Link<1> {
+    fn link(&self, component: usize, sides: &[Stop]) -> Link<1> {
         let mut link = Link::FREE;
         for &(_, side, held) in sides {
             link.strength[side] = 0.0;
