@@ -3,7 +3,9 @@
 // Writes linear radiance, the share of the background seen past it (a), and the distance along the ray at which the smoke ends.
 #include "common.glsl"
 #include "light.glsl"
+#ifdef SOLIDS
 #include "solid.glsl"
+#endif
 
 uniform vec3 floor_albedo;   // negative: no floor
 uniform vec4 cursor;         // middle and radius; its ring on the floor shows where it is. Radius 0: none
@@ -63,10 +65,12 @@ void main() {
         vec3 color = mix(floor_radiance(p), cursor_color, 0.6 * cursor_ring(p, t));
         radiance = vec4(color * shown, 1.0 - shown);
     }
+#ifdef SOLIDS
     vec3 normal, albedo;
     float solid = meet_solids(eye, d, normal, albedo);
     if (solid > 0.0 && solid < reach) {
         radiance = vec4(solid_radiance(eye + d * solid, normal, albedo), 0.0);
         reach = solid;
     }
+#endif
 }

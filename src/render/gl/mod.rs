@@ -319,13 +319,8 @@ impl Renderer {
             MultiOutputFrameBuffer::new(&self.gl, outputs).map_err(|e| refused("the scene's target", e))?;
         let inputs = inputs.clone().volume("light", self.light.texture());
         let inputs = self.solids.inputs(inputs, look);
-        self.timers.screen_pass(
-            &mut surface,
-            &self.programs.scene,
-            &inputs,
-            &DrawParameters::default(),
-            "scene",
-        )
+        let program = self.programs.scene(&self.gl, !self.solids.is_empty())?;
+        self.timers.screen_pass(&mut surface, program, &inputs, &DrawParameters::default(), "scene")
     }
 
     /// Marches with the offsets of `frame` and averages with the frames before.

@@ -23,7 +23,7 @@ const SCREEN: &str = include_str!("../../../shaders/screen.vert");
 
 /// One program a pass, in the order they run.
 pub(super) struct Programs {
-    pub scene: Program,
+    scene: [OnceCell<Program>; 2],
     pub line: Program,
     march: [OnceCell<Program>; 8],
     pub field: Program,
@@ -38,7 +38,7 @@ impl Programs {
     pub fn new(gl: &Rc<Context>) -> Result<Self, RenderError> {
         let screen = |name, fragment| link(gl, name, SCREEN, fragment, &[]);
         Ok(Self {
-            scene: screen("scene", include_str!("../../../shaders/scene.frag"))?,
+            scene: Default::default(),
             line: link(
                 gl,
                 "line",
@@ -58,19 +58,35 @@ impl Programs {
 }
 
 impl Programs {
-    /// The march, with glow, with cubic interpolation, with light shared by halves of a step; linked when first asked
-    /// for.
-    pub fn march(&self, gl: &Rc<Context>, with: [bool; 3]) -> Result<&Program, RenderError> {
-        let variant = &self.march[(0..3).map(|n| usize::from(with[n]) << n).sum::<usize>()];
-        if let Some(program) = variant.get() {
-            return Ok(program);
-        }
-        let names = ["GLOW", "CUBIC", "HALVES"];
-        let defines: Vec<&str> =
-            names.into_iter().zip(with).filter(|(_, on)| *on).map(|(name, _)| name).collect();
-        let program = link(gl, "march", SCREEN, include_str!("../../../shaders/march.frag"), &defines)?;
-        Ok(variant.get_or_init(|| program))
+    /// What is behind the smoke, with solids or without: a driver that computes on the CPU takes its time even for a
+    /// loop over none of them.
+    pub fn scene(&self, gl: &Rc<Context>, solids: bool) -> Result<&Program, RenderError> {
+        let source = include_str!("../../../shaders/scene.frag");
+        variant(gl, &self.scene, ("scene", source), &[("SOLIDS", solids)])
     }
+
+    /// The march, with glow, with cubic interpolation, with light shared by halves of a step.
+    pub fn march(&self, gl: &Rc<Context>, [glow, cubic, halves]: [bool; 3]) -> Result<&Program, RenderError> {
+        let source = include_str!("../../../shaders/march.frag");
+        variant(gl, &self.march, ("march", source), &[("GLOW", glow), ("CUBIC", cubic), ("HALVES", halves)])
+    }
+}
+
+/// The program of a fragment shader with the names defined that are wanted; linked when first asked for.
+fn variant<'p>(
+    gl: &Rc<Context>,
+    linked: &'p [OnceCell<Program>],
+    (name, source): (&'static str, &str),
+    with: &[(&'static str, bool)],
+) -> Result<&'p Program, RenderError> {
+    let number: usize = with.iter().enumerate().map(|(n, (_, on))| usize::from(*on) << n).sum();
+    let place = &linked[number];
+    if let Some(program) = place.get() {
+        return Ok(program);
+    }
+    let defines: Vec<&str> = with.iter().filter(|(_, on)| *on).map(|(name, _)| *name).collect();
+    let program = link(gl, name, SCREEN, source, &defines)?;
+    Ok(place.get_or_init(|| program))
 }
 
 fn link(

@@ -80,6 +80,11 @@ impl Solids {
         Ok(())
     }
 
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.all.is_empty()
+    }
+
     /// With all that `solid.glsl` reads, in the colours of `look`.
     pub fn inputs<'t>(&'t self, inputs: Inputs<'t>, look: &Look) -> Inputs<'t> {
         if !self.all.is_empty() {
