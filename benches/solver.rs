@@ -6,7 +6,7 @@ use std::sync::atomic::AtomicBool;
 
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
 use updraft::grid::Dims;
-use updraft::solver::{Advection, Config, Params, Region, Solver, Source, TimeControl};
+use updraft::solver::{Advection, Config, Params, Region, Solver, Source, Stage, TimeControl};
 
 /// A unit box of n³ cells with a hot source, some steps after the start.
 fn plume(n: usize, advection: Advection) -> (Solver, f32) {
@@ -39,5 +39,26 @@ fn steps(c: &mut Criterion) {
     group.finish();
 }
 
-criterion_group!(benches, steps);
+/// The kernels one by one: what each stage of the step takes, in the step.
+fn stages(c: &mut Criterion) {
+    let mut group = c.benchmark_group("stage");
+    group.sample_size(10);
+    for n in [64usize, 128] {
+        group.throughput(Throughput::Elements((n * n * n) as u64));
+        for stage in
+            [Stage::AdvectVelocity, Stage::AdvectScalars, Stage::Forces, Stage::Project, Stage::Measure]
+        {
+            let (mut solver, dt) = plume(n, Advection::default());
+            let never = AtomicBool::new(false);
+            group.bench_function(BenchmarkId::new(stage.name(), n), |b| {
+                b.iter_custom(|times| {
+                    (0..times).map(|_| solver.step(dt, &never).unwrap().stages[stage as usize]).sum()
+                });
+            });
+        }
+    }
+    group.finish();
+}
+
+criterion_group!(benches, steps, stages);
 criterion_main!(benches);
