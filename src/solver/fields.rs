@@ -158,11 +158,10 @@ impl Fields {
         }
     }
 
-    /// Exchanges the velocity and the one that is carried; ghosts of both are filled.
+    /// Exchanges the velocity, ghosts filled after that, and the one that is carried.
     pub fn swap_velocity(&mut self) {
         std::mem::swap(&mut self.velocity, &mut self.carried);
         self.walls.fill_velocity(&mut self.velocity);
-        self.walls.fill_velocity(&mut self.carried);
     }
 
     /// Fills the ghosts of the scalars.

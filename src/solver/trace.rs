@@ -77,40 +77,18 @@ pub fn displacements(
 dispatch! {
     fn midpoint_row(
         centers: &[[f32; 4]], at: usize, jk: [f32; 2], steps: f32, reach: &Reach, out: &mut [[f32; 4]],
-    ) = midpoint_kernel;
+    ) = trace_kernel, 2;
 }
 dispatch! {
     fn ralston_row(
         centers: &[[f32; 4]], at: usize, jk: [f32; 2], steps: f32, reach: &Reach, out: &mut [[f32; 4]],
-    ) = ralston_kernel;
+    ) = trace_kernel, 3;
 }
 
+/// k₁ = u(x), k₂ = u(x − ½ Δt k₁), k₃ = u(x − ¾ Δt k₂); the foot of the second order is x − Δt k₂, that of the third
+/// x − Δt (2 k₁ + 3 k₂ + 4 k₃)/9.
 #[inline(always)]
-fn midpoint_kernel<const FMA: bool>(
-    centers: &[[f32; 4]],
-    at: usize,
-    jk: [f32; 2],
-    steps: f32,
-    reach: &Reach,
-    out: &mut [[f32; 4]],
-) {
-    let (mut feet, mut samples) = (Feet::default(), [[0.0; 4]; RUN]);
-    for from in (0..out.len()).step_by(RUN) {
-        let count = RUN.min(out.len() - from);
-        let origin = [from as f32, jk[0], jk[1]];
-        let here = &centers[at + from..][..count];
-        sample_back::<FMA>(centers, reach, origin, here, 0.5 * steps, &mut feet, &mut samples);
-        for t in 0..count {
-            for c in 0..4 {
-                out[from + t][c] = steps * samples[t][c];
-            }
-        }
-    }
-}
-
-/// k₁ = u(x), k₂ = u(x − ½ Δt k₁), k₃ = u(x − ¾ Δt k₂); the foot is x − Δt (2 k₁ + 3 k₂ + 4 k₃)/9.
-#[inline(always)]
-fn ralston_kernel<const FMA: bool>(
+fn trace_kernel<const FMA: bool, const ORDER: usize>(
     centers: &[[f32; 4]],
     at: usize,
     jk: [f32; 2],
@@ -125,11 +103,17 @@ fn ralston_kernel<const FMA: bool>(
         let origin = [from as f32, jk[0], jk[1]];
         let first = &centers[at + from..][..count];
         sample_back::<FMA>(centers, reach, origin, first, 0.5 * steps, &mut feet, &mut second);
-        sample_back::<FMA>(centers, reach, origin, &second[..count], 0.75 * steps, &mut feet, &mut third);
+        if ORDER == 3 {
+            sample_back::<FMA>(centers, reach, origin, &second[..count], 0.75 * steps, &mut feet, &mut third);
+        }
         for t in 0..count {
             for c in 0..4 {
-                let sum = 2.0 * first[t][c] + 3.0 * second[t][c] + 4.0 * third[t][c];
-                out[from + t][c] = steps * (sum * (1.0 / 9.0));
+                let velocity = if ORDER == 3 {
+                    (2.0 * first[t][c] + 3.0 * second[t][c] + 4.0 * third[t][c]) * (1.0 / 9.0)
+                } else {
+                    second[t][c]
+                };
+                out[from + t][c] = steps * velocity;
             }
         }
     }
@@ -158,6 +142,20 @@ fn sample_back<const FMA: bool>(
         let f = [feet.fraction[0][t], feet.fraction[1][t], feet.fraction[2][t]];
         out[t] = linear::<FMA, 4>(centers, feet.at[t] as usize, reach, f);
     }
+}
+
+/// The displacement of a run of up to [`RUN`] faces from position `at` on: the mean of the cells on both sides of each, which
+/// lie `stride` apart.
+#[inline(always)]
+pub fn mean_of_cells(cells: &[[f32; 4]], at: usize, stride: usize, count: usize) -> [[f32; 4]; RUN] {
+    let mut out = [[0.0; 4]; RUN];
+    let (low, high) = (&cells[at - stride..][..count], &cells[at..][..count]);
+    for ((out, low), high) in out.iter_mut().zip(low).zip(high) {
+        for c in 0..4 {
+            out[c] = 0.5 * (low[c] + high[c]);
+        }
+    }
+    out
 }
 
 /// Feet of a run of values that begins at index coordinates `origin` and goes on along x, `displacement` before them.

@@ -3,6 +3,7 @@
 use rayon::prelude::*;
 
 use super::advect::{self, Interpolation, Row};
+use super::bricks::Bricks;
 use super::conservative;
 use super::fields::{Correction, Fields};
 use super::measure;
@@ -55,7 +56,7 @@ impl Fields {
             walls.fill_component(component, &mut carried[component]);
             std::mem::swap(once, &mut carried[component]);
             for_faces(*layout, component, range, back, &mut carried[component], |row, at, out| {
-                let forth = mean_of_cells(forward, at, layout.strides()[component], out.len());
+                let forth = trace::mean_of_cells(forward, at, layout.strides()[component], out.len());
                 advect::correct_component(row, &forth[..out.len()], &reach, [from, once], at, out);
             });
         }
@@ -102,23 +103,13 @@ impl Fields {
         bricks.reach(walls, crossed);
         let kind = interpolation(scheme);
         let reach = walls.reach(None);
-        let n = layout.dims.nx;
-        let inside = [layout.dims.ny as isize, layout.dims.nz as isize].map(|n| [0, n]);
         let correct = scheme == Advection::MacCormack;
-        sweep::rows(*layout, scalars_next, inside, |j, k, out| {
-            let out = &mut out[GHOST..GHOST + n];
-            bricks.runs(j as usize, k as usize, |range, reached| {
-                let (from, at) = (range.start, layout.at(range.start as isize, j, k));
-                let out = &mut out[range];
-                if !reached {
-                    return out.fill([0.0; 4]);
-                }
-                let row = Row { origin: [from as f32, j as f32, k as f32], back: &back[at..][..out.len()] };
-                advect::scalars(kind, row, &reach, scalars, out);
-                if !correct {
-                    advect::scale_row(keep, SCALAR_LIMIT, out);
-                }
-            });
+        for_reached(*layout, bricks, scalars_next, |origin, at, out| {
+            let row = Row { origin, back: &back[at..][..out.len()] };
+            advect::scalars(kind, row, &reach, scalars, out);
+            if !correct {
+                advect::scale_row(keep, SCALAR_LIMIT, out);
+            }
         });
         let Some(Correction { forward, scalars: once, .. }) = forth.as_deref_mut().filter(|_| correct) else {
             return;
@@ -128,19 +119,11 @@ impl Fields {
         }
         walls.fill_scalars(scalars_next, velocity);
         std::mem::swap(once, scalars_next);
-        sweep::rows(*layout, scalars_next, inside, |j, k, out| {
-            let out = &mut out[GHOST..GHOST + n];
-            bricks.runs(j as usize, k as usize, |range, reached| {
-                let (from, at) = (range.start, layout.at(range.start as isize, j, k));
-                let out = &mut out[range];
-                if !reached {
-                    return out.fill([0.0; 4]);
-                }
-                let row = Row { origin: [from as f32, j as f32, k as f32], back: &back[at..][..out.len()] };
-                let forward = &forward[at..][..out.len()];
-                advect::correct_scalars(row, forward, &reach, [scalars, once], at, out);
-                advect::scale_row(keep, SCALAR_LIMIT, out);
-            });
+        for_reached(*layout, bricks, scalars_next, |origin, at, out| {
+            let row = Row { origin, back: &back[at..][..out.len()] };
+            let forward = &forward[at..][..out.len()];
+            advect::correct_scalars(row, forward, &reach, [scalars, once], at, out);
+            advect::scale_row(keep, SCALAR_LIMIT, out);
         });
     }
 
@@ -199,6 +182,29 @@ fn interpolation(scheme: Advection) -> Interpolation {
     }
 }
 
+/// Calls `f(origin, at, out)` for the runs of cells in bricks that something can reach, with the index coordinates and the
+/// position of the first; the others hold nothing afterwards.
+fn for_reached(
+    layout: Layout,
+    bricks: &Bricks,
+    out: &mut [[f32; 4]],
+    f: impl Fn([f32; 3], usize, &mut [[f32; 4]]) + Sync,
+) {
+    let inside = [layout.dims.ny as isize, layout.dims.nz as isize].map(|n| [0, n]);
+    sweep::rows(layout, out, inside, |j, k, row| {
+        let row = &mut row[GHOST..GHOST + layout.dims.nx];
+        bricks.runs(j as usize, k as usize, |range, reached| {
+            let from = range.start as isize;
+            let out = &mut row[range];
+            if reached {
+                f([from as f32, j as f32, k as f32], layout.at(from, j, k), out);
+            } else {
+                out.fill([0.0; 4]);
+            }
+        });
+    });
+}
+
 /// Calls `f(row, at, out)` for each row of faces in `range` = [xs, ys, zs], with the displacement of the faces: the
 /// mean of the two cells they separate.
 fn for_faces(
@@ -214,22 +220,10 @@ fn for_faces(
         for from in (xs[0]..xs[1]).step_by(trace::RUN) {
             let count = (xs[1] - from).min(trace::RUN as isize) as usize;
             let at = layout.at(from, j, k);
-            let back = mean_of_cells(cells, at, stride, count);
+            let back = trace::mean_of_cells(cells, at, stride, count);
             let faces = Row { origin: [from as f32, j as f32, k as f32], back: &back[..count] };
             let start = from as usize + GHOST;
             f(faces, at, &mut row[start..start + count]);
         }
     });
-}
-
-/// The mean over the cells on both sides of each face of a run.
-fn mean_of_cells(cells: &[[f32; 4]], at: usize, stride: usize, count: usize) -> [[f32; 4]; trace::RUN] {
-    let mut out = [[0.0; 4]; trace::RUN];
-    let (low, high) = (&cells[at - stride..][..count], &cells[at..][..count]);
-    for ((out, low), high) in out.iter_mut().zip(low).zip(high) {
-        for c in 0..4 {
-            out[c] = 0.5 * (low[c] + high[c]);
-        }
-    }
-    out
 }

@@ -6,38 +6,7 @@ use std::arch::x86_64::*;
 use super::Row;
 use super::together::Staggered;
 use crate::solver::sides::Reach;
-use crate::solver::simd::{Level, level};
-use crate::solver::trace::{Feet, RUN, locate};
-
-/// Proof that this machine has the instructions.
-#[derive(Clone, Copy)]
-pub struct Avx2(());
-
-/// The proof, where there is one.
-pub fn available() -> Option<Avx2> {
-    (level() != Level::Baseline).then_some(Avx2(()))
-}
-
-impl Avx2 {
-    /// See [`super::together::velocity`].
-    pub fn velocity(
-        self,
-        field: &Staggered,
-        at: usize,
-        jk: [isize; 2],
-        reaches: &[Reach; 3],
-        out: [&mut [f32]; 3],
-    ) {
-        // SAFETY: `self` proves that the instructions are there.
-        unsafe { velocity_row(field, at, jk, reaches, out) }
-    }
-
-    /// See [`super::together::cubic_row`].
-    pub fn scalars(self, row: Row, reach: &Reach, field: &[[f32; 4]], out: &mut [[f32; 4]]) {
-        // SAFETY: `self` proves that the instructions are there.
-        unsafe { scalar_row(row, reach, field, out) }
-    }
-}
+use crate::solver::trace::{Feet, RUN, locate, mean_of_cells};
 
 /// Catmull–Rom weights, as in [`super::cubic::catmull_rom`].
 #[target_feature(enable = "avx2,fma")]
@@ -104,8 +73,9 @@ fn window(field: &[[f32; 4]], at: usize, row: usize, plane: usize, weights: &Wei
     _mm_min_ps(_mm_max_ps(value, low), high)
 }
 
+/// See [`super::together::velocity`].
 #[target_feature(enable = "avx2,fma")]
-fn velocity_row(
+pub fn velocity_row(
     field: &Staggered,
     at: usize,
     jk: [isize; 2],
@@ -145,14 +115,8 @@ fn find_feet(
     feet: &mut [Feet; 3],
     n: usize,
 ) {
-    let mut mean = [[0.0; 4]; RUN];
     for (c, stride) in [1, reaches[0].row, reaches[0].plane].into_iter().enumerate() {
-        let (low, high) = (&back[at - stride..][..n], &back[at..][..n]);
-        for t in 0..n {
-            for a in 0..4 {
-                mean[t][a] = 0.5 * (low[t][a] + high[t][a]);
-            }
-        }
+        let mean = mean_of_cells(back, at, stride, n);
         locate::<true>(&reaches[c], origin, &mean[..n], &mut feet[c]);
     }
 }
@@ -173,8 +137,9 @@ fn staggered_weights(feet: &[Feet; 3], t: usize) -> Weights {
     }
 }
 
+/// See [`super::together::cubic_row`].
 #[target_feature(enable = "avx2,fma")]
-fn scalar_row(row: Row, reach: &Reach, field: &[[f32; 4]], out: &mut [[f32; 4]]) {
+pub fn scalar_row(row: Row, reach: &Reach, field: &[[f32; 4]], out: &mut [[f32; 4]]) {
     let mut feet = Feet::default();
     for (run, out) in out.chunks_mut(RUN).enumerate() {
         let from = run * RUN;

@@ -10,38 +10,7 @@ use super::Row;
 use super::together::Staggered;
 use crate::grid::GHOST;
 use crate::solver::sides::Reach;
-use crate::solver::simd::{Level, level};
 use crate::solver::trace::RUN;
-
-/// Proof that this machine has the instructions.
-#[derive(Clone, Copy)]
-pub struct Avx512(());
-
-/// The proof, where there is one.
-pub fn available() -> Option<Avx512> {
-    (level() == Level::Avx512).then_some(Avx512(()))
-}
-
-impl Avx512 {
-    /// See [`super::together::velocity`].
-    pub fn velocity(
-        self,
-        field: &Staggered,
-        at: usize,
-        jk: [isize; 2],
-        reaches: &[Reach; 3],
-        out: [&mut [f32]; 3],
-    ) {
-        // SAFETY: `self` proves that the instructions are there.
-        unsafe { velocity_row(field, at, jk, reaches, out) }
-    }
-
-    /// See [`super::together::cubic_row`].
-    pub fn scalars(self, row: Row, reach: &Reach, field: &[[f32; 4]], out: &mut [[f32; 4]]) {
-        // SAFETY: `self` proves that the instructions are there.
-        unsafe { scalar_row(row, reach, field, out) }
-    }
-}
 
 /// The reach of four feet, lane 4 · foot + axis.
 struct Lanes {
@@ -152,8 +121,9 @@ fn window(field: &[[f32; 4]], at: usize, row: usize, plane: usize, weights: &Wei
     _mm_min_ps(_mm_max_ps(value, low), high)
 }
 
+/// See [`super::together::velocity`].
 #[target_feature(enable = "avx512f,avx512vl,avx512dq,avx512bw,avx2,fma,bmi2")]
-fn velocity_row(
+pub fn velocity_row(
     field: &Staggered,
     at: usize,
     jk: [isize; 2],
@@ -254,8 +224,9 @@ fn by_line([a, b, c, d]: [__m512; 4]) -> __m512 {
     _mm512_mask_blend_ps(0xff00, low, high)
 }
 
+/// See [`super::together::cubic_row`].
 #[target_feature(enable = "avx512f,avx512vl,avx512dq,avx512bw,avx2,fma,bmi2")]
-fn scalar_row(row: Row, reach: &Reach, field: &[[f32; 4]], out: &mut [[f32; 4]]) {
+pub fn scalar_row(row: Row, reach: &Reach, field: &[[f32; 4]], out: &mut [[f32; 4]]) {
     let lanes = lanes([reach; 4]);
     let back = &row.back[..out.len()];
     for (group, (out, back)) in out.chunks_mut(4).zip(back.chunks(4)).enumerate() {

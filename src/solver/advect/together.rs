@@ -5,14 +5,14 @@
 //! read once, with weights of their own for each component. Where a foot lies in another cell its window is read
 //! too, so that the result has the bits of [`super::component`].
 
-use super::Row;
+use super::{Interpolation, Row};
 #[cfg(target_arch = "x86_64")]
 use super::{avx2, avx512};
 use crate::grid::{Faces, GHOST, Layout};
 use crate::solver::sides::Reach;
-use crate::solver::simd::dispatch;
+use crate::solver::simd::{Level, dispatch, level};
 use crate::solver::sweep;
-use crate::solver::trace::RUN;
+use crate::solver::trace::{RUN, mean_of_cells};
 
 /// The velocity on the faces, both ways, and how far the air has come.
 pub struct Staggered<'a> {
@@ -46,58 +46,49 @@ fn weave_row_kernel<const FMA: bool>(u: &[f32], v: &[f32], w: &[f32], out: &mut 
 }
 
 /// Carries one row of faces of each component; the row begins at position `at`, with `jk` its place in the grid.
+#[allow(unsafe_code)]
 pub fn velocity(field: &Staggered, at: usize, jk: [isize; 2], reaches: &[Reach; 3], out: [&mut [f32]; 3]) {
-    #[cfg(target_arch = "x86_64")]
-    if let Some(run) = avx512::available() {
-        return run.velocity(field, at, jk, reaches, out);
+    match level() {
+        // SAFETY: `level` has found these instructions on this machine.
+        #[cfg(target_arch = "x86_64")]
+        Level::Avx512 => unsafe { avx512::velocity_row(field, at, jk, reaches, out) },
+        // SAFETY: as above.
+        #[cfg(target_arch = "x86_64")]
+        Level::Avx2 => unsafe { avx2::velocity_row(field, at, jk, reaches, out) },
+        _ => one_by_one(field, at, jk, reaches, out),
     }
-    #[cfg(target_arch = "x86_64")]
-    if let Some(run) = avx2::available() {
-        return run.velocity(field, at, jk, reaches, out);
-    }
-    one_by_one(field, at, jk, reaches, out);
 }
 
 /// As [`velocity`], each component in windows of its own.
 fn one_by_one(field: &Staggered, at: usize, jk: [isize; 2], reaches: &[Reach; 3], out: [&mut [f32]; 3]) {
     let strides = [1, reaches[0].row, reaches[0].plane];
-    let mut back = [[0.0; 4]; RUN];
     for (component, out) in out.into_iter().enumerate() {
         for (run, out) in out.chunks_mut(RUN).enumerate() {
-            let (from, n) = (run * RUN, out.len());
-            let here = at + from;
-            let (low, high) = (&field.back[here - strides[component]..][..n], &field.back[here..][..n]);
-            for ((back, low), high) in back.iter_mut().zip(low).zip(high) {
-                for c in 0..4 {
-                    back[c] = 0.5 * (low[c] + high[c]);
-                }
-            }
-            let row = Row { origin: [from as f32, jk[0] as f32, jk[1] as f32], back: &back[..n] };
-            super::component(
-                super::Interpolation::Cubic,
-                row,
-                &reaches[component],
-                &field.faces[component],
-                out,
-            );
+            let from = run * RUN;
+            let back = mean_of_cells(field.back, at + from, strides[component], out.len());
+            let origin = [from as f32, jk[0] as f32, jk[1] as f32];
+            let row = Row { origin, back: &back[..out.len()] };
+            super::component(Interpolation::Cubic, row, &reaches[component], &field.faces[component], out);
         }
     }
 }
 
 /// Carries one row of four values side by side.
+#[allow(unsafe_code)]
 pub fn cubic_row(row: Row, reach: &Reach, field: &[[f32; 4]], out: &mut [[f32; 4]]) {
-    #[cfg(target_arch = "x86_64")]
-    if let Some(run) = avx512::available() {
-        return run.scalars(row, reach, field, out);
+    match level() {
+        // SAFETY: `level` has found these instructions on this machine.
+        #[cfg(target_arch = "x86_64")]
+        Level::Avx512 => unsafe { avx512::scalar_row(row, reach, field, out) },
+        // SAFETY: as above.
+        #[cfg(target_arch = "x86_64")]
+        Level::Avx2 => unsafe { avx2::scalar_row(row, reach, field, out) },
+        _ => super::cubic_four(row, reach, field, out),
     }
-    #[cfg(target_arch = "x86_64")]
-    if let Some(run) = avx2::available() {
-        return run.scalars(row, reach, field, out);
-    }
-    super::cubic_four(row, reach, field, out);
 }
 
 #[cfg(test)]
+#[allow(unsafe_code)]
 mod tests {
     use super::*;
     use crate::grid::Dims;
@@ -108,6 +99,16 @@ mod tests {
     fn noise(at: usize) -> f32 {
         let x = (at as u32).wrapping_mul(2_654_435_761);
         ((x ^ x >> 15).wrapping_mul(2_246_822_519) >> 8) as f32 / 8_388_608.0 - 1.0
+    }
+
+    /// [`velocity`] held to AVX2, where the machine has it.
+    fn in_avx2(field: &Staggered, at: usize, jk: [isize; 2], reaches: &[Reach; 3], out: [&mut [f32]; 3]) {
+        match level() {
+            // SAFETY: `level` has found AVX2 or more on this machine.
+            #[cfg(target_arch = "x86_64")]
+            Level::Avx2 | Level::Avx512 => unsafe { avx2::velocity_row(field, at, jk, reaches, out) },
+            _ => one_by_one(field, at, jk, reaches, out),
+        }
     }
 
     #[test]
@@ -130,14 +131,7 @@ mod tests {
                 let mut rows = [[[0.0f32; 71]; 3]; 3];
                 let at = layout.at(0, j, k);
                 let [a, b, narrow] = &mut rows;
-                let narrow = narrow.each_mut().map(|row| &mut row[..]);
-                #[cfg(target_arch = "x86_64")]
-                match avx2::available() {
-                    Some(run) => run.velocity(&field, at, [j, k], &reaches, narrow),
-                    None => one_by_one(&field, at, [j, k], &reaches, narrow),
-                }
-                #[cfg(not(target_arch = "x86_64"))]
-                one_by_one(&field, at, [j, k], &reaches, narrow);
+                in_avx2(&field, at, [j, k], &reaches, narrow.each_mut().map(|row| &mut row[..]));
                 velocity(&field, at, [j, k], &reaches, a.each_mut().map(|row| &mut row[..]));
                 one_by_one(&field, at, [j, k], &reaches, b.each_mut().map(|row| &mut row[..]));
                 let bits = rows.map(|rows| rows.map(|row| row.map(f32::to_bits)));
@@ -161,9 +155,10 @@ mod tests {
         let bits = |row: [[f32; 4]; 67]| row.map(|v| v.map(f32::to_bits));
         assert!(bits(wide) == bits(plain));
         #[cfg(target_arch = "x86_64")]
-        if let Some(run) = avx2::available() {
+        if level() != Level::Baseline {
             let mut narrow = [[0.0f32; 4]; 67];
-            run.scalars(row, &walls.reach(None), &field, &mut narrow);
+            // SAFETY: `level` has found AVX2 or more on this machine.
+            unsafe { avx2::scalar_row(row, &walls.reach(None), &field, &mut narrow) };
             assert!(bits(narrow) == bits(plain));
         }
     }

@@ -59,7 +59,7 @@ impl Projector {
         Spectral::spectrum_size(dims)
     }
 
-    /// Bytes held by the projection of a box, for each cell of it.
+    /// Bytes held by the projection of a box, apart from what it is lent.
     pub fn memory(method: Projection, solids: bool, dims: crate::grid::Dims) -> usize {
         match method {
             Projection::Direct => 0,
