@@ -29,7 +29,9 @@ use crate::grid::Dims;
 use crate::look::Look;
 use crate::snapshot::Snapshot;
 
+use super::bricks;
 use super::distance::Fields;
+use super::exp::exp;
 use super::solid::Solid;
 use sweep::sweep;
 use tents::{coarsen, gather_density};
@@ -50,6 +52,8 @@ pub struct LightVolume {
     scale: f32,
     solids: Vec<Solid>,
     fields: Fields,
+    /// Around the bricks that hold smoke \[m\]; upside down where none does.
+    smoke: [[f32; 3]; 2],
     scratch: Scratch,
 }
 
@@ -84,6 +88,7 @@ impl Default for LightVolume {
             scale: Look::default().light_scale,
             solids: Vec::new(),
             fields: Fields::default(),
+            smoke: [[f32::MAX; 3], [f32::MIN; 3]],
             scratch: Scratch::default(),
         }
     }
@@ -107,6 +112,7 @@ impl LightVolume {
         self.nodes = node_dims(cells);
         self.spacing = std::array::from_fn(|a| extent[a] / cells[a] as f32);
         self.solids = Solid::all(&snapshot.solids, &mut self.fields);
+        self.smoke = bricks::occupied(&snapshot.bricks, snapshot.h);
         gather_density(snapshot, self.nodes, &mut self.scratch.planes, &mut self.scratch.density);
     }
 
@@ -127,6 +133,19 @@ impl LightVolume {
         };
         rayon::join(cast_sun, cast_ambient);
         write_texels(dims, &self.scratch.sun, half, &self.scratch.ambient, &mut self.texels);
+    }
+
+    /// Size of the box \[m\].
+    pub(super) fn extent(&self) -> [f32; 3] {
+        std::array::from_fn(|a| (self.nodes.array()[a] - 1).max(1) as f32 * self.spacing[a])
+    }
+
+    /// Around all that may cast a shadow \[m\]; `None` if nothing does.
+    pub(super) fn occupied(&self) -> Option<[[f32; 3]; 2]> {
+        if !self.solids.is_empty() {
+            return Some([[0.0; 3], self.extent()]);
+        }
+        (self.smoke[0][0] < self.smoke[1][0]).then_some(self.smoke)
     }
 
     /// What stands in the smoke that was gathered last.
@@ -192,8 +211,7 @@ fn gather_sun(field: Nodes, look: &Look, depths: &mut Vec<Vec<f32>>, out: &mut V
     depths.resize(points.len(), Vec::new());
     depths.par_iter_mut().zip(&points).for_each(|(depth, &s)| sweep(field, look.extinction, s, depth));
     out.clear();
-    let clear =
-        |node: usize| depths.iter().map(|depth| (-depth[node]).exp()).sum::<f32>() / points.len() as f32;
+    let clear = |node: usize| depths.iter().map(|depth| exp(-depth[node])).sum::<f32>() / points.len() as f32;
     out.par_extend((0..field.dims.cells()).into_par_iter().map(|node| -clear(node).max(1e-30).ln()));
 }
 
@@ -269,7 +287,7 @@ fn gather_ambient(field: Nodes, extinction: f32, depths: &mut Vec<Vec<f32>>, out
     out.par_iter_mut().enumerate().with_min_len(1024).for_each(|(node, out)| {
         let mut arrives = [0.0; 2];
         for (depth, s) in depths.iter().zip(&beams) {
-            let clear = (-depth[node]).exp() / beams.len() as f32;
+            let clear = exp(-depth[node]) / beams.len() as f32;
             arrives[0] += (1.0 + s[1]) * clear;
             arrives[1] += (1.0 - s[1]) * clear;
         }
