@@ -26,7 +26,7 @@ const MOST: usize = 320;
 /// Where the floor ends, from its middle, and how far around the box the sky is dimmed, in the longer of the box's
 /// two horizontal sides.
 const END: f32 = 3.0;
-const AROUND: f32 = 0.9;
+const AROUND: f32 = 0.6;
 
 impl Default for FloorLight {
     fn default() -> Self {
@@ -94,11 +94,10 @@ fn arriving(light: &LightVolume, sun_direction: [f32; 3], extent: [f32; 3], p: [
     let [enter, leave] = box_span(&towards_sun, [0.0; 3], extent);
     let nearest: [f32; 3] = std::array::from_fn(|a| p[a].clamp(0.0, extent[a]));
     let through = leave > enter.max(0.0);
-    let at = if through { towards_sun.at(enter.max(0.0)).coords.into() } else { nearest };
-    let [sun, sky, ..] = light.sample(at);
     let away = (0..3).map(|a| (p[a] - nearest[a]).powi(2)).sum::<f32>().sqrt() / extent[0].max(extent[2]);
-    let open = 1.0 + (exp(-sky) - 1.0) * exp(-4.0 * away);
-    [if through { exp(-sun) } else { 1.0 }, open]
+    let dimmed = (1.0 - away / AROUND).max(0.0).powi(2);
+    let open = if dimmed > 0.0 { 1.0 + (exp(-light.depth_to_sky(nearest)) - 1.0) * dimmed } else { 1.0 };
+    [if through { exp(-light.depth_to_sun(towards_sun.at(enter.max(0.0)).coords.into())) } else { 1.0 }, open]
 }
 
 #[cfg(test)]
