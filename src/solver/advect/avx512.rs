@@ -12,7 +12,7 @@ use std::arch::x86_64::*;
 
 use super::Row;
 use super::together::Staggered;
-use crate::grid::GHOST;
+use crate::solver::avx512::{apart, load_cells, load_four, locate, number, places};
 use crate::solver::sides::Reach;
 use crate::solver::simd::LANES;
 
@@ -25,18 +25,6 @@ const EMPTY: Line = Line([0.0; LANES]);
 
 /// The four weights of a place along one axis, a register for each node.
 type Nodes = [__m512; 4];
-
-#[inline(always)]
-unsafe fn number(x: f32) -> __m512 {
-    _mm512_set1_ps(x)
-}
-
-/// Four times four values in a row.
-#[inline(always)]
-unsafe fn load_four(cells: &[[f32; 4]], from: usize) -> __m512 {
-    let cells: &[[f32; 4]; 4] = cells[from..].first_chunk().expect("four cells");
-    _mm512_loadu_ps(cells.as_ptr().cast())
-}
 
 #[inline(always)]
 unsafe fn store(line: &mut Line, value: __m512) {
@@ -64,52 +52,6 @@ unsafe fn squares([a, b, c, d]: Nodes) -> Nodes {
     let [ec, fd] = [_mm512_unpacklo_ps(c, d), _mm512_unpackhi_ps(c, d)];
     let ([zero, one], [two, three]) = (pairs(ac, ec), pairs(bd, fd));
     [zero, one, two, three]
-}
-
-/// The first three of the four values of sixteen cells, each in a register of its own.
-#[inline(always)]
-unsafe fn apart(cells: Nodes) -> [__m512; 3] {
-    let xy = _mm512_setr_epi32(0, 4, 8, 12, 16, 20, 24, 28, 1, 5, 9, 13, 17, 21, 25, 29);
-    let zz = _mm512_setr_epi32(2, 6, 10, 14, 18, 22, 26, 30, 2, 6, 10, 14, 18, 22, 26, 30);
-    let [a, b, c, d] = cells;
-    let (low, high) = (_mm512_permutex2var_ps(a, xy, b), _mm512_permutex2var_ps(c, xy, d));
-    let (low_z, high_z) = (_mm512_permutex2var_ps(a, zz, b), _mm512_permutex2var_ps(c, zz, d));
-    [
-        _mm512_shuffle_f32x4::<0b01_00_01_00>(low, high),
-        _mm512_shuffle_f32x4::<0b11_10_11_10>(low, high),
-        _mm512_shuffle_f32x4::<0b01_00_01_00>(low_z, high_z),
-    ]
-}
-
-/// Coordinates of sixteen places along x, the first at `origin`.
-#[inline(always)]
-unsafe fn places([x, y, z]: [f32; 3]) -> [__m512; 3] {
-    let along =
-        _mm512_setr_ps(0.0, 1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0, 9.0, 10.0, 11.0, 12.0, 13.0, 14.0, 15.0);
-    [_mm512_add_ps(number(x), along), number(y), number(z)]
-}
-
-/// Positions below the feet at coordinates `x`, and the fractions above, as `trace::locate` finds them. Not `AROUND`: no axis
-/// is periodic.
-#[inline(always)]
-unsafe fn locate<const AROUND: bool>(reach: &Reach, x: [__m512; 3]) -> (__m512i, [__m512; 3]) {
-    let strides = [1, reach.row as i32, reach.plane as i32];
-    let mut at = _mm512_set1_epi32(GHOST as i32 * strides.iter().sum::<i32>());
-    let mut fraction = x;
-    for axis in 0..3 {
-        let (low, mut x) = (number(reach.low[axis]), x[axis]);
-        if AROUND {
-            let turns = _mm512_mul_ps(_mm512_sub_ps(x, low), number(reach.per_period[axis]));
-            let turns = _mm512_roundscale_ps::<0x09>(turns);
-            x = _mm512_sub_ps(x, _mm512_mul_ps(number(reach.period[axis]), turns));
-        }
-        let x = _mm512_min_ps(_mm512_max_ps(x, low), number(reach.high[axis]));
-        let below = _mm512_cvt_roundps_epi32::<{ _MM_FROUND_TO_NEG_INF | _MM_FROUND_NO_EXC }>(x);
-        let below = _mm512_min_epi32(below, _mm512_set1_epi32(reach.last[axis] as i32));
-        fraction[axis] = _mm512_sub_ps(x, _mm512_cvtepi32_ps(below));
-        at = _mm512_add_epi32(at, _mm512_mullo_epi32(below, _mm512_set1_epi32(strides[axis])));
-    }
-    (at, fraction)
 }
 
 /// Catmull–Rom weights, as in [`super::cubic::catmull_rom`].
@@ -253,22 +195,32 @@ unsafe fn staggered_block(
     feet: &StaggeredFeet,
     [u, v, w]: [&mut [f32]; 3],
 ) {
-    let n = u.len();
+    if u.len() < LANES {
+        for t in 0..u.len() {
+            let face = limited([staggered_sum(woven, reach, feet, t % 4, t / 4); 4]);
+            (u[t], v[t], w[t]) = (lane::<0>(face), lane::<1>(face), lane::<2>(face));
+        }
+        return;
+    }
     // Every fourth cell in turn.
     let mut fours = [_mm512_setzero_ps(); 4];
-    for (t, four) in fours.iter_mut().enumerate() {
+    for (n, four) in fours.iter_mut().enumerate() {
         *four = limited([
-            staggered_sum(woven, reach, feet, t.min(n - 1)),
-            staggered_sum(woven, reach, feet, (4 + t).min(n - 1)),
-            staggered_sum(woven, reach, feet, (8 + t).min(n - 1)),
-            staggered_sum(woven, reach, feet, (12 + t).min(n - 1)),
+            staggered_sum(woven, reach, feet, n, 0),
+            staggered_sum(woven, reach, feet, n, 1),
+            staggered_sum(woven, reach, feet, n, 2),
+            staggered_sum(woven, reach, feet, n, 3),
         ]);
     }
     let [of_u, of_v, of_w, _] = squares(fours);
-    let mask = (0xffff_u32 >> (LANES - n)) as __mmask16;
-    _mm512_mask_storeu_ps(u.as_mut_ptr(), mask, of_u);
-    _mm512_mask_storeu_ps(v[..n].as_mut_ptr(), mask, of_v);
-    _mm512_mask_storeu_ps(w[..n].as_mut_ptr(), mask, of_w);
+    _mm512_storeu_ps(u[..LANES].as_mut_ptr(), of_u);
+    _mm512_storeu_ps(v[..LANES].as_mut_ptr(), of_v);
+    _mm512_storeu_ps(w[..LANES].as_mut_ptr(), of_w);
+}
+
+#[inline(always)]
+unsafe fn lane<const N: i32>(x: __m512) -> f32 {
+    f32::from_bits(_mm_extract_ps::<N>(_mm512_castps512_ps128(x)) as u32)
 }
 
 /// The feet of the three faces of each of sixteen cells from position `at` on; `origin` are the coordinates of the first.
@@ -316,26 +268,20 @@ unsafe fn find_feet<const AROUND: bool>(
 }
 
 #[inline(always)]
-unsafe fn staggered_nodes(of: &[[Line; 4]; 4], line: usize, first: usize) -> Nodes {
-    [
-        spread(&of[0][line], first),
-        spread(&of[1][line], first),
-        spread(&of[2][line], first),
-        spread(&of[3][line], first),
-    ]
+unsafe fn staggered_nodes(of: &[[Line; 4]; 4], n: usize, i: usize) -> Nodes {
+    [spread(&of[0][n], 4 * i), spread(&of[1][n], 4 * i), spread(&of[2][n], 4 * i), spread(&of[3][n], 4 * i)]
 }
 
-/// The faces of cell `t` of a block.
+/// The faces of cell 4i + n of a block.
 #[inline(always)]
-unsafe fn staggered_sum(woven: &[[f32; 4]], reach: &Reach, feet: &StaggeredFeet, t: usize) -> Sum {
-    let (line, first) = (t % 4, t / 4 * 4);
+unsafe fn staggered_sum(woven: &[[f32; 4]], reach: &Reach, feet: &StaggeredFeet, n: usize, i: usize) -> Sum {
     let [x, y, z] = &feet.of;
     let weights = Weights {
-        x: by_lane(staggered_nodes(x, line, first)),
-        y: staggered_nodes(y, line, first),
-        z: staggered_nodes(z, line, first),
+        x: by_lane(staggered_nodes(x, n, i)),
+        y: staggered_nodes(y, n, i),
+        z: staggered_nodes(z, n, i),
     };
-    let [u, v, w] = [feet.at[0][t], feet.at[1][t], feet.at[2][t]];
+    let [u, v, w] = [feet.at[0][4 * i + n], feet.at[1][4 * i + n], feet.at[2][4 * i + n]];
     let mut sum = window(woven, u as usize, reach, &weights);
     if v != u {
         sum = instead(0x2222, sum, window(woven, v as usize, reach, &weights));
@@ -390,7 +336,7 @@ unsafe fn scalar_block(
     out: &mut [[f32; 4]; LANES],
 ) {
     let start = places(origin);
-    let way = apart([load_four(back, 0), load_four(back, 4), load_four(back, 8), load_four(back, 12)]);
+    let way = apart(load_cells(back));
     let x =
         [_mm512_sub_ps(start[0], way[0]), _mm512_sub_ps(start[1], way[1]), _mm512_sub_ps(start[2], way[2])];
     let (below, fraction) =
