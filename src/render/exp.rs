@@ -10,7 +10,7 @@ pub(super) fn exp(x: f32) -> f32 {
     let f = t - (shifted - ROUND);
     // Taylor's series of 2^f for |f| ≤ ½.
     let p = 1.540_353e-4 * f + 1.333_355_8e-3;
-    let p = (((p * f + 9.618_129e-3) * f + 5.550_410_9e-2) * f + 0.240_226_51) * f + std::f32::consts::LN_2;
+    let p = (((p * f + 9.618_129e-3) * f + 5.550_411e-2) * f + 0.240_226_5) * f + std::f32::consts::LN_2;
     let whole = shifted.to_bits().wrapping_sub(ROUND.to_bits());
     (p * f + 1.0) * f32::from_bits(whole.wrapping_add(127) << 23)
 }

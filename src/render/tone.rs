@@ -15,7 +15,7 @@ const SATURATION: f32 = 1.25;
 /// The curve with the contrast, highest order first.
 const CURVE: [f32; 8] = [
     7.804_280_3,
-    -5.778_769_8,
+    -5.778_77,
     -22.702_112,
     30.655_49,
     -10.491_944,

@@ -49,7 +49,7 @@ impl Smoke {
             bricks: Volume::new(gl, one)?,
             bounds: [[f32::MAX; 3], [f32::MIN; 3]],
             widened: None,
-            on_processor: draws_on_processor(&gl.get_opengl_renderer_string()),
+            on_processor: draws_on_processor(gl.get_opengl_renderer_string()),
         })
     }
 

@@ -38,6 +38,15 @@ pub struct Oracle {
     quality: Quality,
 }
 
+/// The rays of one picture.
+struct Rays<'a> {
+    axes: &'a Axes,
+    /// For lines, which are smooth by themselves.
+    steady: &'a Axes,
+    /// Pixels of the picture.
+    size: [u32; 2],
+}
+
 /// One pixel before the background is put behind it.
 #[derive(Clone, Copy, Debug)]
 struct Pixel {
@@ -127,12 +136,14 @@ impl Oracle {
         let march = self.marcher(snapshot, view, [&smoke, &light], shaded.as_ref(), &medium, &wide);
         let passes = self.quality.passes.max(1);
         if !self.quality.edges || scenery.solids.is_empty() {
-            return self.expose(&scenery, &march, view, [&axes; 2], size, 0..passes, progress);
+            let rays = Rays { axes: &axes, steady: &axes, size };
+            return self.expose(&scenery, &march, view, &rays, 0..passes, progress);
         }
         let one = |n: u32| {
             let progress = |part: f32| progress((n as f32 + part) / passes as f32);
             let shifted = axes.shifted(noise::sub_pixel(n, passes), size);
-            self.expose(&scenery, &march, view, [&shifted, &axes], size, n..n + 1, &progress)
+            let rays = Rays { axes: &shifted, steady: &axes, size };
+            self.expose(&scenery, &march, view, &rays, n..n + 1, &progress)
         };
         let mut mean = one(0);
         for n in 1..passes {
@@ -142,18 +153,17 @@ impl Oracle {
         mean
     }
 
-    /// One picture, the mean of the `frames` of its march: rays along the first of the axes, lines by the second.
-    #[allow(clippy::too_many_arguments, reason = "what a picture is made of")]
+    /// One picture, the mean of the `frames` of its march.
     fn expose(
         &self,
         scenery: &Scenery,
         march: &Smoke,
         view: &View,
-        [axes, steady]: [&Axes; 2],
-        size: [u32; 2],
+        rays: &Rays,
         frames: Range<u32>,
         progress: &(impl Fn(f32) + Sync),
     ) -> Vec<Pixel> {
+        let Rays { axes, steady, size } = *rays;
         let snapshot = march.snapshot;
         let mut behind = over_pixels(size, |x, y| scenery.behind(&ray_of(axes, size, x, y)));
         let [back, front] = if view.look.outline {
@@ -172,7 +182,7 @@ impl Oracle {
                 behind[at].paint(tint);
             }
         });
-        let shares = self.along_rays(march, view, size, axes, &behind, frames, progress);
+        let shares = self.along_rays(march, view, rays, &behind, frames, progress);
         let mut pixels: Vec<Pixel> = behind.iter().zip(&shares).map(|(b, s)| Pixel::over(b, s)).collect();
         if let Mode::Slice(slice) = view.mode {
             paint_slice(slice, snapshot, march.smoke, axes, size, &mut pixels, &behind);
@@ -236,12 +246,12 @@ impl Oracle {
         &self,
         smoke: &Smoke,
         view: &View,
-        size: [u32; 2],
-        axes: &Axes,
+        rays: &Rays,
         behind: &[Behind],
         frames: Range<u32>,
         progress: &(impl Fn(f32) + Sync),
     ) -> Vec<Marched> {
+        let Rays { axes, size, .. } = *rays;
         let reach = |x: u32, y: u32| behind[(x + size[0] * y) as usize].reach;
         let ray = |x: u32, y: u32| ray_of(axes, size, x, y);
         if !view.mode.shows_smoke() && !matches!(view.mode, Mode::Speed | Mode::Vorticity) {
