@@ -1,7 +1,7 @@
 #version 330
 // Puts the marched smoke over what is behind it: blended as source + destination × alpha.
-// A march at a fraction of the size is interpolated between those of the four nearest rays that reach as far as
-// this pixel's, so edges of what hides the smoke stay sharp.
+// A march at a fraction of the size is interpolated between those of the nearest rays that reach as far as this
+// pixel's, so edges of what hides the smoke stay sharp.
 uniform sampler2D marched;
 uniform sampler2D reaches;
 uniform vec2 marched_size;
@@ -9,7 +9,17 @@ uniform vec2 marched_size;
 in vec2 uv;
 layout(location = 0) out vec4 radiance;
 
+// A ray's texel and its weight: less the further away it is, and the more its reach differs.
+vec4 weighed(vec2 pixel, float share, float reach, inout float weights) {
+    pixel = clamp(pixel, vec2(0.0), marched_size - 1.0);
+    float other = texture(reaches, (pixel + 0.5) / marched_size).r;
+    float weight = share / (1e-3 + abs(other - reach) / min(other, reach)) + 1e-6;
+    weights += weight;
+    return weight * texelFetch(marched, ivec2(pixel), 0);
+}
+
 void main() {
+    const float FEW = 1.0; // a ray that reaches as far weighs a thousand times its share
     float reach = texture(reaches, uv).r;
     vec2 at = uv * marched_size - 0.5;
     vec2 base = floor(at), f = at - base;
@@ -17,12 +27,17 @@ void main() {
     float weights = 0.0;
     for (int n = 0; n < 4; n++) {
         vec2 corner = vec2(n & 1, n >> 1);
-        vec2 pixel = clamp(base + corner, vec2(0.0), marched_size - 1.0);
         vec2 share = mix(1.0 - f, f, corner);
-        float other = texture(reaches, (pixel + 0.5) / marched_size).r;
-        float weight = share.x * share.y / (1e-3 + abs(other - reach) / min(other, reach)) + 1e-6;
-        sum += weight * texelFetch(marched, ivec2(pixel), 0);
-        weights += weight;
+        sum += weighed(base + corner, share.x * share.y, reach, weights);
+    }
+    // Just beside an edge none of the four may: look one further. A loop, because that is left out where no lane
+    // wants it, which an if is not.
+    for (bool lost = weights < FEW; lost; lost = false) {
+        for (int n = 0; n < 16; n++) {
+            vec2 corner = vec2(n & 3, n >> 2) - 1.0;
+            vec2 share = max(2.0 - abs(corner - f), 0.0);
+            sum += weighed(base + corner, share.x * share.y, reach, weights);
+        }
     }
     radiance = sum / weights;
 }

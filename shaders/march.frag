@@ -1,15 +1,19 @@
 #version 330
-// Front to back through the three densities. Reads the volumes and the distance the smoke is seen to;
-// writes what the smoke sends to the eye (linear radiance) and what it lets through (a).
+// Front to back through the smoke. Reads its volumes and the distance it is seen to; writes what it sends to the eye
+// (linear radiance) and what it lets through (a).
 //
-// Steps lie on a lattice: step n covers t0 + n stride on, clipped to the box. Extinction is
-// integrated as if the middle were everywhere in it, or the middle of each half in that half (HALVES): exact for a
-// uniform medium. Skipping an empty brick moves by whole steps and so changes nothing.
+// Steps lie on a lattice: step n covers t0 + n stride on, clipped to the box. Extinction is integrated as if the middle
+// were everywhere in it: exact for a uniform medium. Skipping an empty brick moves by whole steps and so changes nothing.
+//
+// The smoke knows what it sends (CELLS, see cells/), or that is worked out at each step: then, with HALVES, a step is
+// two readings of the smoke that share the light in their middle.
 #include "common.glsl"
+#ifndef CELLS
 #include "light.glsl"
 #include "medium.glsl"
+#endif
 
-uniform sampler3D smoke;     // red, green, blue, temperature at cell centres
+uniform sampler3D smoke;     // at cell centres: red, green, blue, temperature; CELLS: ρ J and ρ
 uniform sampler3D bricks;    // maxima over bricks and the cells around
 uniform sampler2D reaches;   // how far the ray is free
 uniform sampler2D noise;     // one tile of blue noise
@@ -26,11 +30,11 @@ layout(location = 0) out vec4 radiance;
 
 const float LEAST = 1.0 / 512.0; // less light than this is not followed
 
-// Smoke between the cell centres.
+// Smoke between the cell centres, at a share of the way through the box.
 #ifdef CUBIC
 // The cubic B-spline as eight trilinear reads (Sigg and Hadwiger, GPU Gems 2, 2005).
-vec4 smoke_at(vec3 p) {
-    vec3 size = vec3(textureSize(smoke, 0)), at = p / extent * size - 0.5, base = floor(at), f = at - base;
+vec4 smoke_at(vec3 share) {
+    vec3 size = vec3(textureSize(smoke, 0)), at = share * size - 0.5, base = floor(at), f = at - base;
     vec3 g = 1.0 - f;
     vec3 w0 = g * g * g / 6.0, w1 = 2.0 / 3.0 - 0.5 * f * f * (2.0 - f), w3 = f * f * f / 6.0, w2 = 1.0 - w0 - w1 - w3;
     vec3 near = w0 + w1, far = w2 + w3;
@@ -44,15 +48,10 @@ vec4 smoke_at(vec3 p) {
     return sum;
 }
 #else
-vec4 smoke_at(vec3 p) { return textureLod(smoke, p / extent, 0.0); }
+vec4 smoke_at(vec3 share) { return textureLod(smoke, share, 0.0); }
 #endif
 
 float total(vec4 s) { return s.r + s.g + s.b; }
-
-// Shares of the three colours, and the temperature.
-vec4 mixture(vec4 s) { return vec4(s.rgb / max(total(s), 1e-8), s.a); }
-
-vec4 smoke_shown(vec3 p) { return max(smoke_at(p), 0.0) * vec4(vec3(shown(p)), 1.0); }
 
 #ifdef HALVES
 const float PARTS = 2.0;
@@ -60,58 +59,98 @@ const float PARTS = 2.0;
 const float PARTS = 1.0;
 #endif
 
+// What a ray has gathered so far.
+vec3 sum = vec3(0.0);
+float through = 1.0;
+
+#ifdef CELLS
+vec3 eye_share, way_share;   // the ray's start and direction as shares of the box
+
+// A step of some length around a place at distance t.
+void take(float t, float len) {
+    vec4 s = smoke_at(eye_share + way_share * t);
+    float passes = exp(-march_extinction * s.a * len);
+    sum += through * (1.0 - passes) / max(s.a, 1e-8) * s.rgb;
+    through *= passes;
+}
+#else
+vec3 way, phase;             // the ray's direction, and what it makes of the light
+
+// Shares of the three colours, and the temperature.
+vec4 mixture(vec4 s) { return vec4(s.rgb / max(total(s), 1e-8), s.a); }
+
+vec4 smoke_shown(vec3 p) { return max(smoke_at(p / extent), 0.0) * vec4(vec3(shown(p)), 1.0); }
+
+void take(float t, float len) {
+    vec3 p = eye + way * t;
+#ifdef HALVES
+    vec3 aside = way * (0.25 * len);
+    vec4 s = smoke_shown(p - aside), s2 = smoke_shown(p + aside);
+    vec2 passes_by = exp(-march_extinction * 0.5 * len * vec2(total(s), total(s2)));
+    float passes = passes_by.x * passes_by.y;
+    s = mix(mixture(s2), mixture(s), (1.0 - passes_by.x) / max(1.0 - passes, 1e-20));
+#else
+    vec4 s = smoke_shown(p);
+    float passes = exp(-march_extinction * total(s) * len);
+    s = mixture(s);
+#endif
+    // A loop, because it is left out where no lane wants it, which an if is not.
+    for (bool seen = passes < 1.0; seen; seen = false) {
+        vec3 sent = scattered(colors * s.rgb, depths(p), phase);
+#ifdef GLOW
+        sent += glowing(s.a);
+#endif
+        sum += through * (1.0 - passes) * sent;
+        through *= passes;
+    }
+}
+#endif
+
 void main() {
-    float stride = PARTS * dt;
+    float stride = PARTS * dt, per_stride = 1.0 / stride;
     vec3 d = ray_direction(uv);
     vec2 span = box_span(eye, d, vec3(0.0), extent);
     span.x = max(span.x, 0.0);
     span.y = min(span.y, texture(reaches, uv).r);
     vec2 tight = box_span(eye, d, bounds_lo, bounds_hi);
-    float end = min(span.y, tight.y);
     float offset = fract(texelFetch(noise, ivec2(gl_FragCoord.xy) & 63, 0).r + noise_shift);
     float t0 = span.x - (1.0 - offset) * stride;
-    float n = max(floor((tight.x - t0) / stride), 0.0);
-    vec3 phase = phase_of(dot(d, sun_direction));
-    vec3 sum = vec3(0.0);
-    float through = 1.0;
-    vec3 side = step(vec3(0.0), d);
-    while (t0 + n * stride < end && through > LEAST) {
+    float n = max(floor((tight.x - t0) * per_stride), 0.0);
+    float last = ceil((min(span.y, tight.y) - t0) * per_stride);
+#ifdef CELLS
+    eye_share = eye / extent;
+    way_share = d / extent;
+#else
+    way = d;
+    phase = phase_of(dot(d, sun_direction));
+#endif
+    // Bricks along the ray, and where it leaves the brick 0.
+    vec3 eye_brick = eye / brick_size, way_brick = d / brick_size, brick_way = brick_size / d;
+    vec3 leave_first = (step(vec3(0.0), d) - eye_brick) * brick_way;
+    while (n < last && through > LEAST) {
         // Two loops, so that no lane reads the volumes while all of them skip.
         float until;
         bool empty;
         do {
             float a = max(t0 + n * stride, span.x), b = min(t0 + (n + 1.0) * stride, span.y);
-            vec3 brick = floor((eye + d * (0.5 * (a + b))) / brick_size);
-            vec3 leave = ((brick + side) * brick_size - eye) / d;
-            until = max(n + 1.0, floor((min(min(leave.x, leave.y), leave.z) - t0) / stride));
+            vec3 brick = floor(eye_brick + way_brick * (0.5 * (a + b)));
+            vec3 leave = leave_first + brick * brick_way;
+            until = max(n + 1.0, floor((min(min(leave.x, leave.y), leave.z) - t0) * per_stride));
             empty = total(texelFetch(bricks, ivec3(brick), 0)) <= brick_floor;
             n = empty ? until : n;
-        } while (empty && t0 + n * stride < end);
-        while (n < until && t0 + n * stride < end && through > LEAST) {
+        } while (empty && n < last);
+        until = min(until, last);
+        while (n < until && through > LEAST) {
             float a = max(t0 + n * stride, span.x), b = min(t0 + (n + 1.0) * stride, span.y);
-            vec3 p = eye + d * (0.5 * (a + b));
-#ifdef HALVES
-            // The light in the middle serves both halves.
-            vec3 aside = d * (0.25 * (b - a));
-            vec4 s = smoke_shown(p - aside), s2 = smoke_shown(p + aside);
-            vec2 passes_by = exp(-march_extinction * 0.5 * (b - a) * vec2(total(s), total(s2)));
-            float passes = passes_by.x * passes_by.y;
-            s = mix(mixture(s2), mixture(s), (1.0 - passes_by.x) / max(1.0 - passes, 1e-20));
-#else
-            vec4 s = smoke_shown(p);
-            float passes = exp(-march_extinction * total(s) * (b - a));
-            s = mixture(s);
-#endif
-            // A loop, because it is left out where no lane wants it, which an if is not.
-            for (bool seen = passes < 1.0; seen; seen = false) {
-                vec3 sent = scattered(colors * s.rgb, depths(p), phase);
-#ifdef GLOW
-                sent += glowing(s.a);
-#endif
-                sum += through * (1.0 - passes) * sent;
-                through *= passes;
-            }
+            take(0.5 * (a + b), b - a);
             n += 1.0;
+#ifdef CELLS
+            // Two steps for each turn, the second maybe into the next brick, or of no length at the end.
+            a = b;
+            b = n < last ? min(t0 + (n + 1.0) * stride, span.y) : a;
+            take(0.5 * (a + b), b - a);
+            n += 1.0;
+#endif
         }
     }
     radiance = vec4(sum, through);

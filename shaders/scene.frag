@@ -7,8 +7,12 @@
 #include "solid.glsl"
 #endif
 
+uniform sampler2D floor_light; // shares of the sun and of the sky that arrive
+uniform vec2 floor_lo;       // x and z of its first node, m
+uniform vec2 floor_spacing;  // between its nodes, m
+
 uniform vec3 floor_albedo;   // negative: no floor
-uniform vec4 cursor;         // middle and radius; its ring on the floor shows where it is. Radius 0: none
+uniform vec4 cursor;         // middle and radius; its ring on the floor shows where it is
 uniform vec3 cursor_color;
 
 in vec2 uv;
@@ -17,16 +21,9 @@ layout(location = 1) out float reach;
 
 const float FAR = 1e6;
 
-// What the smoke lets through from the sun and from the sky to a point of the floor. A point outside the box
-// looks through it from where its ray to the sun enters; the sky is dimmed only near the box.
+// What arrives of the sun and of the sky at a point of the floor.
 vec2 light_on_floor(vec3 p) {
-    vec3 s = mix(sun_direction, vec3(1e-7), lessThan(abs(sun_direction), vec3(1e-7)));
-    vec2 span = box_span(p, s, vec3(0.0), extent);
-    vec3 nearest = clamp(p, vec3(0.0), extent);
-    bool through = span.y > max(span.x, 0.0);
-    vec3 clear = exp(-depths(through ? p + s * max(span.x, 0.0) : nearest));
-    float away = length(p - nearest) / max(extent.x, extent.z);
-    return vec2(through ? clear.x : 1.0, mix(1.0, clear.y, exp(-4.0 * away)));
+    return textureLod(floor_light, ((p.xz - floor_lo) / floor_spacing + 0.5) / vec2(textureSize(floor_light, 0)), 0.0).rg;
 }
 
 vec3 floor_radiance(vec3 p) {
@@ -43,12 +40,16 @@ vec3 solid_radiance(vec3 p, vec3 normal, vec3 albedo) {
     return albedo * (direct + sky * (up * clear.y) + ground * ((1.0 - up) * clear.z));
 }
 
+#ifdef RING
 // A thin ring below the cursor.
-float cursor_ring(vec3 p, float t) {
+vec3 with_ring(vec3 color, vec3 p, float t) {
     float width = 0.003 * t;
     float off = abs(length(p.xz - cursor.xz) - cursor.w);
-    return cursor.w > 0.0 ? 1.0 - smoothstep(width * 0.5, width, off) : 0.0;
+    return mix(color, cursor_color, 0.6 - 0.6 * smoothstep(width * 0.5, width, off));
 }
+#else
+vec3 with_ring(vec3 color, vec3 p, float t) { return color; }
+#endif
 
 void main() {
     vec3 d = ray_direction(uv);
@@ -60,11 +61,7 @@ void main() {
     vec2 out_of_middle = (p.xz - 0.5 * extent.xz) / max(extent.x, extent.z);
     float shown = below ? 1.0 - smoothstep(0.8, 3.0, length(out_of_middle)) : 0.0;
     reach = below ? t : FAR;
-    // A loop, because it is left out where no lane wants it, which an if is not.
-    for (bool lit = shown > 0.0; lit; lit = false) {
-        vec3 color = mix(floor_radiance(p), cursor_color, 0.6 * cursor_ring(p, t));
-        radiance = vec4(color * shown, 1.0 - shown);
-    }
+    if (shown > 0.0) radiance = vec4(with_ring(floor_radiance(p), p, t) * shown, 1.0 - shown);
 #ifdef SOLIDS
     vec3 normal, albedo;
     float solid = meet_solids(eye, d, normal, albedo);

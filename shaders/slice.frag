@@ -25,5 +25,8 @@ void main() {
     if (t <= 0.0 || t > texture(reaches, uv).r || any(lessThan(p, vec3(0.0))) || any(greaterThan(p, extent))) discard;
     vec4 v = textureLod(velocity, p / extent, 0.0);
     float value = dot(textureLod(smoke, p / extent, 0.0), of_smoke) + dot(v, of_flow) + of_speed * length(v.xyz);
-    radiance = vec4(colormap((value - range.x) / (range.y - range.x)), 1.0 - clear);
+    // Half as much where there is nothing, so that the plane is not a black wall.
+    float strength = abs(value) / max(max(abs(range.x), abs(range.y)), 1e-20);
+    float cover = 0.5 + 0.5 * smoothstep(0.0, 0.15, strength);
+    radiance = vec4(colormap((value - range.x) / (range.y - range.x)), (1.0 - clear) * cover);
 }

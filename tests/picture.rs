@@ -9,7 +9,7 @@ use updraft::grid::Dims;
 use updraft::look::{Camera, Look, Scattering};
 use updraft::render::oracle::Oracle;
 use updraft::render::procedural::{Tint, plume, uniform};
-use updraft::render::{Image, LinearImage, Mode, View};
+use updraft::render::{Image, LinearImage, Mode, Quality, Shading, View};
 use updraft::snapshot::{Mesh, Snapshot, SolidShape};
 use updraft::solver::Solid;
 
@@ -44,13 +44,21 @@ fn on_cpu(snapshot: &Snapshot, look: &Look, camera: &Camera) -> LinearImage {
     Oracle::new().render_linear(snapshot, &view(look, camera), SIZE, &|_| ())
 }
 
-/// Both renderers, or the CPU's alone where there is no GL.
+/// Both renderers, or the CPU's alone where there is no GL, each with light worked out at the cells and along rays.
 fn by_all(snapshot: &Snapshot, look: &Look, camera: &Camera) -> Vec<(&'static str, LinearImage)> {
-    #[cfg_attr(not(feature = "viewer"), allow(unused_mut))]
-    let mut all = vec![("CPU", on_cpu(snapshot, look, camera))];
+    let mut all = Vec::new();
+    let mut oracle = Oracle::new();
     #[cfg(feature = "viewer")]
-    if let Some(mut gl) = gl::offscreen(SIZE) {
-        all.push(("GL", gl.render_linear(snapshot, &view(look, camera)).unwrap()));
+    let mut gl = gl::offscreen(SIZE);
+    for (shading, names) in [(Shading::Cells, ["CPU", "GL"]), (Shading::Rays, ["CPU, rays", "GL, rays"])] {
+        let quality = Quality { shading, ..Quality::FINAL };
+        oracle.set_quality(quality);
+        all.push((names[0], oracle.render_linear(snapshot, &view(look, camera), SIZE, &|_| ())));
+        #[cfg(feature = "viewer")]
+        if let Some(gl) = &mut gl {
+            gl.set_quality(quality);
+            all.push((names[1], gl.render_linear(snapshot, &view(look, camera)).unwrap()));
+        }
     }
     all
 }
@@ -335,12 +343,31 @@ fn empty_bricks_change_nothing() {
     let (look, camera) = (Look::default(), Camera::framing(snapshot.extent()));
     let with = |bricks| {
         let mut oracle = Oracle::new();
-        oracle.set_quality(updraft::render::Quality { bricks, ..Default::default() });
+        oracle.set_quality(Quality { bricks, ..Quality::FINAL });
         oracle.render_linear(&snapshot, &view(&look, &camera), SIZE, &|_| ())
     };
     let (on, off) = (with(true), with(false));
     let worst = on.rgba.iter().flatten().zip(off.rgba.iter().flatten()).map(|(a, b)| (a - b).abs());
     assert!(worst.fold(0.0, f32::max) < 1e-4);
+}
+
+/// Light worked out at the cells and along the rays makes the same picture.
+#[test]
+fn where_light_is_worked_out_hardly_matters() {
+    let snapshot = plume(Dims::new([40, 56, 36]).unwrap(), 0.02, Tint::Sectors);
+    let camera = Camera::framing(snapshot.extent());
+    let (hot, soft) = (Look { glow: 3.0, ..Look::default() }, Look { extinction: 12.0, ..Look::default() });
+    for (name, look) in [("default", Look::default()), ("hot", hot), ("soft", soft)] {
+        let draw = |shading| {
+            let mut oracle = Oracle::new();
+            oracle.set_quality(Quality { shading, ..Quality::FINAL });
+            oracle.render(&snapshot, &view(&look, &camera), [160, 120], &|_| ())
+        };
+        let (mean, worst) = difference(&draw(Shading::Cells), &draw(Shading::Rays));
+        eprintln!("{name}: mean {mean:.3}, worst {worst} of 255");
+        let within = if look.glow > 0.0 { 255 } else { 12 };
+        assert!(mean < 0.4 && worst < within, "{name}: mean {mean}, worst {worst} of 255");
+    }
 }
 
 /// Halving the step hardly changes the picture of a plume.
@@ -366,7 +393,7 @@ fn difference(a: &Image, b: &Image) -> (f32, u8) {
 #[cfg(feature = "viewer")]
 mod gl {
     use super::*;
-    use updraft::render::{Cursor, Offscreen, Quality, Quantity, RenderError, Slice};
+    use updraft::render::{Cursor, Offscreen, Quantity, RenderError, Slice};
 
     /// A context, or a line that says why there is none.
     pub fn offscreen([width, height]: [u32; 2]) -> Option<Offscreen> {
@@ -418,13 +445,19 @@ mod gl {
     fn both_renderers_draw_the_same() {
         let size = [160, 120];
         let Some(mut gl) = offscreen(size) else { return };
-        for (name, snapshot, look, cursor, mode) in scenes() {
+        let shadings = [Shading::Cells, Shading::Rays];
+        for ((name, snapshot, look, cursor, mode), shading) in
+            scenes().into_iter().flat_map(|scene| shadings.map(|shading| (scene.clone(), shading)))
+        {
             let camera = Camera::framing(snapshot.extent());
             let view = View { look: &look, camera: &camera, cursor, mode };
+            let mut oracle = Oracle::new();
+            gl.set_quality(Quality { shading, ..Quality::FINAL });
+            oracle.set_quality(gl.renderer().quality());
             let on_gl = gl.render(&snapshot, &view).unwrap();
-            let on_cpu = Oracle::new().render(&snapshot, &view, size, &|_| ());
+            let on_cpu = oracle.render(&snapshot, &view, size, &|_| ());
             let (mean, worst) = difference(&on_gl, &on_cpu);
-            eprintln!("{name}: mean {mean:.3}, worst {worst} of 255");
+            eprintln!("{name}, {shading:?}: mean {mean:.3}, worst {worst} of 255");
             // The worst are pixels at the ends of lines and on the edges of planes.
             let far_off = on_gl.rgba.iter().zip(&on_cpu.rgba).filter(|(a, b)| a.abs_diff(**b) > 16).count();
             assert!(mean < 0.15, "{name}: mean {mean}, worst {worst} of 255");
@@ -462,6 +495,34 @@ mod gl {
         eprintln!("solids: mean {mean:.3}, worst {worst} of 255");
         assert!(mean < 0.2, "mean {mean}, worst {worst} of 255");
         assert!(difference(&on_gl, &without).0 > 1.0, "the solids are seen");
+    }
+
+    /// Edges of solids are steps of one pixel in one picture and smooth in a mean of several, the same in both
+    /// renderers.
+    #[test]
+    fn edges_of_solids_are_smooth_in_both_renderers() {
+        let Some(mut gl) = offscreen([96, 72]) else { return };
+        let mut snapshot = plume(Dims::new([20, 28, 18]).unwrap(), 0.04, Tint::Even);
+        let ball = Solid::new(SolidShape::Sphere { radius: 0.25 }, [0.4, 0.6, 0.4]);
+        snapshot.solids = vec![ball.pose(0.0, 0.0)];
+        let look = Look { extinction: 1e-3, outline: false, floor: None, ..Look::default() };
+        let camera = Camera::framing(snapshot.extent());
+        let view = view(&look, &camera);
+        let mut oracle = Oracle::new();
+        let partial = |image: &LinearImage| image.rgba.iter().filter(|p| p[3] > 0.05 && p[3] < 0.95).count();
+        for (quality, least, most) in [(Quality::FINAL, 0, 0), (Quality::SMOOTH, 50, 400)] {
+            gl.set_quality(quality);
+            oracle.set_quality(quality);
+            let on_gl = gl.render_linear(&snapshot, &view).unwrap();
+            let on_cpu = oracle.render_linear(&snapshot, &view, [96, 72], &|_| ());
+            for (name, image) in [("GL", &on_gl), ("CPU", &on_cpu)] {
+                let count = partial(image);
+                assert!((least..=most).contains(&count), "{name}: {count} pixels are partly covered");
+            }
+            let far_off =
+                on_gl.rgba.iter().zip(&on_cpu.rgba).filter(|(a, b)| (a[3] - b[3]).abs() > 0.02).count();
+            assert!(far_off < 12, "{far_off} pixels differ");
+        }
     }
 
     #[test]

@@ -34,6 +34,8 @@ impl Level {
     pub fn quality(self) -> Quality {
         match self {
             FINEST => Quality::FINAL,
+            // Grain that is stretched far shows: fewer rays, but finer steps.
+            Self { divide: 4, .. } => Quality { divide: 4, ..Quality::FINAL },
             Self { divide, .. } => Quality { divide, ..Quality::INTERACTIVE },
         }
     }

@@ -10,9 +10,6 @@ use thiserror::Error;
 use crate::output::{OutputError, png};
 use crate::render::{Image, RenderError, Renderer, View};
 
-/// Pictures with different offsets that are averaged into the one that is saved.
-const PASSES: usize = 8;
-
 /// Why a picture was not saved.
 #[derive(Debug, Error)]
 pub(super) enum PictureError {
@@ -32,12 +29,7 @@ pub(super) fn take(
     let (format, mipmaps) = (UncompressedFloatFormat::U8U8U8U8, MipmapsOption::NoMipmap);
     let texture = Texture2d::empty_with_format(display, format, mipmaps, width, height)
         .map_err(|e| RenderError::Gl("a texture for the picture", e.to_string()))?;
-    for _ in 0..PASSES {
-        renderer.draw(&mut texture.as_surface(), [0, 0, width, height], view)?;
-        if renderer.settled() {
-            break;
-        }
-    }
+    renderer.draw_finished(&mut texture.as_surface(), [0, 0, width, height], view)?;
     let read: RawImage2d<u8> = texture.read();
     Ok(Image { width, height, rgba: top_first(&read.data, width) })
 }

@@ -353,8 +353,10 @@ impl Screen {
     fn redraw(&mut self) -> Result<Outcome, AppError> {
         let begin = Instant::now();
         self.session.paint(begin);
-        if let Some(snapshot) = self.session.absorb(begin) {
-            self.renderer.upload(snapshot)?;
+        let news = self.session.absorb(begin).is_some();
+        let mode = self.session.mode();
+        if news || self.renderer.lacks(mode) {
+            self.renderer.upload(self.session.shown(), mode)?;
         }
         let asked = self.pass(begin);
         if self.session.gesture().is_some() || self.egui.egui_ctx().is_using_pointer() {
@@ -473,7 +475,7 @@ impl Screen {
         let camera = self.session.orbit.camera();
         let look = &self.session.model.settings.look;
         let view = View { look, camera: &camera, cursor: None, mode: self.session.mode() };
-        self.renderer.set_quality(Quality::FINAL);
+        self.renderer.set_quality(Quality::SMOOTH);
         self.renderer.set_refine(true);
         let folder = PathBuf::from(".");
         let saved = picture::take(&mut self.renderer, &self.display, [width, height], &view)

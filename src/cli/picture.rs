@@ -2,7 +2,7 @@
 
 use crate::look::Scattering;
 use crate::render::oracle::Oracle;
-use crate::render::{Image, LinearImage, Mode, RenderError, View};
+use crate::render::{Image, LinearImage, Mode, Quality, RenderError, View};
 use crate::scene::Scene;
 use crate::snapshot::Snapshot;
 
@@ -50,8 +50,17 @@ impl Painter {
         Ok(Self::on_cpu())
     }
 
+    fn set_quality(&mut self, quality: Quality) {
+        match self {
+            #[cfg(feature = "viewer")]
+            Self::Gl(offscreen) => offscreen.set_quality(quality),
+            Self::Cpu(oracle) => oracle.set_quality(quality),
+        }
+    }
+
     /// A picture of `snapshot` as `scene` wants it seen.
     pub fn paint(&mut self, snapshot: &Snapshot, scene: &Scene) -> Result<Image, RenderError> {
+        self.set_quality(quality(snapshot));
         match self {
             #[cfg(feature = "viewer")]
             Self::Gl(offscreen) => offscreen.render(snapshot, &view(scene)),
@@ -61,12 +70,18 @@ impl Painter {
 
     /// The same before background and tone map.
     pub fn paint_linear(&mut self, snapshot: &Snapshot, scene: &Scene) -> Result<LinearImage, RenderError> {
+        self.set_quality(quality(snapshot));
         match self {
             #[cfg(feature = "viewer")]
             Self::Gl(offscreen) => offscreen.render_linear(snapshot, &view(scene)),
             Self::Cpu(oracle) => Ok(oracle.render_linear(snapshot, &view(scene), scene.size, &|_| ())),
         }
     }
+}
+
+/// Smoke alone has no edges.
+fn quality(snapshot: &Snapshot) -> Quality {
+    if snapshot.solids.is_empty() { Quality::FINAL } else { Quality::SMOOTH }
 }
 
 fn view(scene: &Scene) -> View<'_> {

@@ -2,19 +2,16 @@
 
 use half::f16;
 
-use crate::snapshot::Bricks;
-#[cfg(feature = "viewer")]
-use crate::snapshot::{BRICK, Snapshot};
+use crate::snapshot::{BRICK, Bricks};
 
 /// Whether there is no smoke in a brick.
 pub(super) fn empty(max: &[f16; 4]) -> bool {
     max[..3].iter().all(|&x| x <= f16::ZERO)
 }
 
-/// The box around all bricks in which something is \[m\]; upside down if there is none.
-#[cfg(feature = "viewer")]
-pub(super) fn occupied(snapshot: &Snapshot, bricks: &Bricks) -> [[f32; 3]; 2] {
-    let edge = BRICK as f32 * snapshot.h;
+/// The box around all bricks of cells of edge `h` in which something is \[m\]; upside down if there is none.
+pub(super) fn occupied(bricks: &Bricks, h: f32) -> [[f32; 3]; 2] {
+    let edge = BRICK as f32 * h;
     let mut bounds = [[f32::MAX; 3], [f32::MIN; 3]];
     for (n, _) in bricks.max.iter().enumerate().filter(|(_, max)| !empty(max)) {
         let [nx, ny, _] = bricks.dims.array();

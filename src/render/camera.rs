@@ -53,6 +53,13 @@ impl Axes {
         Self { eye, forward, right: side * (half_height * aspect), up: side.cross(&forward) * half_height }
     }
 
+    /// Axes that look by `shift` pixels of a picture of `size` further right and up. Forward is not quite a unit
+    /// vector then.
+    pub fn shifted(&self, shift: [f32; 2], size: [u32; 2]) -> Self {
+        let by = |a: usize| 2.0 * shift[a] / size[a] as f32;
+        Self { forward: self.forward + self.right * by(0) + self.up * by(1), ..*self }
+    }
+
     /// The ray through `uv`, 0..1 across and 0..1 **up** the picture.
     pub fn ray(&self, uv: [f32; 2]) -> Ray {
         let along = self.forward + self.right * (2.0 * uv[0] - 1.0) + self.up * (2.0 * uv[1] - 1.0);

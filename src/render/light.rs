@@ -29,8 +29,11 @@ use crate::grid::Dims;
 use crate::look::Look;
 use crate::snapshot::Snapshot;
 
+use super::bricks;
 use super::distance::Fields;
+use super::exp::exp;
 use super::solid::Solid;
+use crate::solver::simd::dispatch;
 use sweep::sweep;
 use tents::{coarsen, gather_density};
 
@@ -50,6 +53,10 @@ pub struct LightVolume {
     scale: f32,
     solids: Vec<Solid>,
     fields: Fields,
+    /// Around the bricks that hold smoke \[m\]; upside down where none does.
+    smoke: [[f32; 3]; 2],
+    /// Nodes at which the sky is gathered.
+    half: Dims,
     scratch: Scratch,
 }
 
@@ -84,6 +91,8 @@ impl Default for LightVolume {
             scale: Look::default().light_scale,
             solids: Vec::new(),
             fields: Fields::default(),
+            smoke: [[f32::MAX; 3], [f32::MIN; 3]],
+            half: Dims { nx: 1, ny: 1, nz: 1 },
             scratch: Scratch::default(),
         }
     }
@@ -107,6 +116,7 @@ impl LightVolume {
         self.nodes = node_dims(cells);
         self.spacing = std::array::from_fn(|a| extent[a] / cells[a] as f32);
         self.solids = Solid::all(&snapshot.solids, &mut self.fields);
+        self.smoke = bricks::occupied(&snapshot.bricks, snapshot.h);
         gather_density(snapshot, self.nodes, &mut self.scratch.planes, &mut self.scratch.density);
     }
 
@@ -126,7 +136,36 @@ impl LightVolume {
             gather_ambient(Nodes { dims: half, spacing, values: coarse }, look.extinction, beams, ambient);
         };
         rayon::join(cast_sun, cast_ambient);
+        self.half = half;
         write_texels(dims, &self.scratch.sun, half, &self.scratch.ambient, &mut self.texels);
+    }
+
+    /// Size of the box \[m\].
+    pub(super) fn extent(&self) -> [f32; 3] {
+        std::array::from_fn(|a| (self.nodes.array()[a] - 1).max(1) as f32 * self.spacing[a])
+    }
+
+    /// Optical depth from a place to the sun.
+    pub(super) fn depth_to_sun(&self, p: [f32; 3]) -> f32 {
+        let at = std::array::from_fn(|a| p[a] / self.spacing[a]);
+        let [depth] = trilinear(self.nodes, at, |n| [self.scratch.sun[n]]);
+        depth
+    }
+
+    /// Effective optical depth from a place to the sky.
+    pub(super) fn depth_to_sky(&self, p: [f32; 3]) -> f32 {
+        let extent = self.extent();
+        let at = std::array::from_fn(|a| p[a] / extent[a] * (self.half.array()[a] - 1) as f32);
+        let [depth] = trilinear(self.half, at, |n| [self.scratch.ambient[n][0]]);
+        depth
+    }
+
+    /// Around all that may cast a shadow \[m\]; `None` if nothing does.
+    pub(super) fn occupied(&self) -> Option<[[f32; 3]; 2]> {
+        if !self.solids.is_empty() {
+            return Some([[0.0; 3], self.extent()]);
+        }
+        (self.smoke[0][0] < self.smoke[1][0]).then_some(self.smoke)
     }
 
     /// What stands in the smoke that was gathered last.
@@ -192,8 +231,7 @@ fn gather_sun(field: Nodes, look: &Look, depths: &mut Vec<Vec<f32>>, out: &mut V
     depths.resize(points.len(), Vec::new());
     depths.par_iter_mut().zip(&points).for_each(|(depth, &s)| sweep(field, look.extinction, s, depth));
     out.clear();
-    let clear =
-        |node: usize| depths.iter().map(|depth| (-depth[node]).exp()).sum::<f32>() / points.len() as f32;
+    let clear = |node: usize| depths.iter().map(|depth| exp(-depth[node])).sum::<f32>() / points.len() as f32;
     out.par_extend((0..field.dims.cells()).into_par_iter().map(|node| -clear(node).max(1e-30).ln()));
 }
 
@@ -266,15 +304,38 @@ fn gather_ambient(field: Nodes, extinction: f32, depths: &mut Vec<Vec<f32>>, out
     depths.par_iter_mut().zip(&beams).for_each(|(depth, &s)| sweep(field, extinction, s, depth));
     out.clear();
     out.resize(field.dims.cells(), [0.0; 2]);
-    out.par_iter_mut().enumerate().with_min_len(1024).for_each(|(node, out)| {
-        let mut arrives = [0.0; 2];
+    out.par_chunks_mut(STRIP).enumerate().for_each(|(n, out)| {
+        let (mut up, mut down) = ([0.0; STRIP], [0.0; STRIP]);
         for (depth, s) in depths.iter().zip(&beams) {
-            let clear = (-depth[node]).exp() / beams.len() as f32;
-            arrives[0] += (1.0 + s[1]) * clear;
-            arrives[1] += (1.0 - s[1]) * clear;
+            let share = [1.0 + s[1], 1.0 - s[1]].map(|w| w / beams.len() as f32);
+            add_beam(&depth[n * STRIP..][..out.len()], share, &mut up, &mut down);
         }
-        *out = arrives.map(|share| -share.max(1e-20).ln());
+        for (i, out) in out.iter_mut().enumerate() {
+            *out = [up[i], down[i]].map(|share| -share.max(1e-20).ln());
+        }
     });
+}
+
+/// Nodes that are worked on at a time.
+const STRIP: usize = 256;
+
+dispatch! {
+    /// Adds what one beam brings of the sky and of the ground.
+    fn add_beam(depth: &[f32], share: [f32; 2], up: &mut [f32; STRIP], down: &mut [f32; STRIP]) = add_beam_kernel;
+}
+
+#[inline(always)]
+fn add_beam_kernel<const FMA: bool>(
+    depth: &[f32],
+    share: [f32; 2],
+    up: &mut [f32; STRIP],
+    down: &mut [f32; STRIP],
+) {
+    for i in 0..depth.len().min(STRIP) {
+        let clear = exp(-depth[i]);
+        up[i] += share[0] * clear;
+        down[i] += share[1] * clear;
+    }
 }
 
 fn write_texels(nodes: Dims, sun: &[f32], coarse: Dims, ambient: &[[f32; 2]], out: &mut Vec<[f16; 4]>) {

@@ -3,6 +3,7 @@
 use nalgebra::Vector3;
 
 use super::camera::{Ray, away_from_zero, box_span};
+use super::exp::exp;
 use super::medium::Medium;
 use super::volume::Volume;
 use crate::snapshot::{BRICK, Bricks, Snapshot};
@@ -22,12 +23,14 @@ pub(super) struct Smoke<'a> {
     pub snapshot: &'a Snapshot,
     pub smoke: &'a Volume,
     pub light: &'a Volume,
+    /// The smoke with the light it sends ([`super::cells`]), if that was worked out before.
+    pub shaded: Option<&'a Volume>,
     pub medium: &'a Medium,
     /// Extinction along the ray for each unit of density \[1/m\].
     pub extinction: f32,
     /// Between readings of the smoke \[m\].
     pub dt: f32,
-    /// Two readings share the light in their middle.
+    /// Two readings share the light in their middle, where it is worked out along the ray.
     pub halves: bool,
     /// Step over bricks in which nothing is.
     pub bricks: Option<&'a Bricks>,
@@ -66,7 +69,7 @@ impl Lattice {
 
 impl Smoke<'_> {
     pub fn march(&self, ray: &Ray, reach: f32, offset: f32) -> Marched {
-        let stride = if self.halves { 2.0 * self.dt } else { self.dt };
+        let stride = if self.pairs() { 2.0 * self.dt } else { self.dt };
         let lattice = Lattice::new(ray, self.snapshot.extent(), reach, offset, stride);
         let cosine = ray.direction.dot(&Vector3::from(self.medium.sun_direction));
         let phase = self.medium.phase(cosine);
@@ -81,24 +84,47 @@ impl Smoke<'_> {
                 n = ((leave - lattice.t0) / stride).floor().max(n + 1.0);
                 continue;
             }
-            self.step(&mut out, ray, [a, b], &phase);
+            match self.shaded {
+                Some(shaded) => self.step_shaded(&mut out, shaded, ray, [a, b]),
+                None => self.step(&mut out, ray, [a, b], phase),
+            }
             n += 1.0;
         }
         out
     }
 
+    /// Whether a step is two readings that share their light.
+    fn pairs(&self) -> bool {
+        self.halves && self.shaded.is_none()
+    }
+
     /// Densities and temperature excess at a place in the box, none of them negative.
     pub fn sample(&self, p: [f32; 3]) -> [f32; 4] {
-        let sampled = if self.cubic { self.smoke.sample_cubic(p) } else { self.smoke.sample(p) };
+        let sampled = self.read(self.smoke, p);
         let shown = self.medium.shown(p, self.snapshot.extent());
         let [r, g, b, heat] = sampled.map(|x| x.max(0.0));
         [r * shown, g * shown, b * shown, heat]
     }
 
+    fn read(&self, volume: &Volume, p: [f32; 3]) -> [f32; 4] {
+        if self.cubic { volume.sample_cubic(p) } else { volume.sample(p) }
+    }
+
+    /// The step from `a` to `b` through smoke that knows what it sends.
+    fn step_shaded(&self, out: &mut Marched, shaded: &Volume, ray: &Ray, [a, b]: [f32; 2]) {
+        let [red, green, blue, density] = self.read(shaded, ray.at(0.5 * (a + b)).coords.into());
+        let passes = exp(-self.extinction * density * (b - a));
+        let share = out.through * (1.0 - passes) / density.max(1e-8);
+        for (sum, sent) in out.radiance.iter_mut().zip([red, green, blue]) {
+            *sum += share * sent;
+        }
+        out.through *= passes;
+    }
+
     /// The step from `a` to `b`.
-    fn step(&self, out: &mut Marched, ray: &Ray, [a, b]: [f32; 2], phase: &[f32; super::medium::OCTAVES]) {
+    fn step(&self, out: &mut Marched, ray: &Ray, [a, b]: [f32; 2], phase: [f32; super::medium::OCTAVES]) {
         let p: [f32; 3] = ray.at(0.5 * (a + b)).coords.into();
-        let (passes, [r, g, b, heat]) = if self.halves {
+        let (passes, [r, g, b, heat]) = if self.pairs() {
             let aside = ray.direction * (0.25 * (b - a));
             let [first, second] = [-aside, aside]
                 .map(|by| self.part((ray.at(0.5 * (a + b)) + by).coords.into(), 0.5 * (b - a)));
@@ -124,7 +150,7 @@ impl Smoke<'_> {
     fn part(&self, p: [f32; 3], length: f32) -> (f32, [f32; 4]) {
         let [r, g, b, heat] = self.sample(p);
         let density = r + g + b;
-        let passes = (-self.extinction * density * length).exp();
+        let passes = exp(-self.extinction * density * length);
         let [r, g, b] = [r, g, b].map(|x| x / density.max(1e-8));
         (passes, [r, g, b, heat])
     }
@@ -136,8 +162,11 @@ impl Smoke<'_> {
         let length = (2.0 * self.dt).max((b - a) / 128.0);
         let steps = ((b - a) / length - 0.5).ceil().max(0.0) as u32;
         let density = |n: u32| {
-            let p = ray.at(a + (n as f32 + 0.5) * length);
-            self.smoke.sample(p.coords.into())[..3].iter().sum::<f32>()
+            let p = ray.at(a + (n as f32 + 0.5) * length).coords.into();
+            match self.shaded {
+                Some(shaded) => shaded.sample(p)[3],
+                None => self.smoke.sample(p)[..3].iter().sum(),
+            }
         };
         (-self.medium.extinction * length * (0..steps).map(density).sum::<f32>()).exp()
     }

@@ -14,12 +14,15 @@
 //! decay that depends on the albedo as diffusion's does, took 3 % off the error: what is left is what one point
 //! cannot know of the smoke around.
 
+use super::exp::exp;
 use super::lines::smoothstep;
 use crate::look::{Look, Scattering};
 
 /// Octaves of scattering; their transmittances are squares of each other and cost one exponential.
 pub const OCTAVES: usize = 3;
 
+/// Share of the mean cosine that is left in each octave.
+pub(super) const OCTAVE_SCALES: [f32; OCTAVES] = [1.0, 0.5, 0.25];
 /// Weights of the octaves.
 const WEIGHTS: [f32; OCTAVES] = [1.0, 0.59, 0.18];
 /// h c / (λ k) \[K\] at the wavelengths of red, green and blue.
@@ -77,9 +80,14 @@ impl Medium {
 
     /// What is left of the smoke at a place near the sides of the box.
     pub fn shown(&self, p: [f32; 3], extent: [f32; 3]) -> f32 {
-        let inside = |x: f32| smoothstep(0.0, 1.0, x / self.fade.max(1e-6));
-        let both = |a: usize| inside(p[a].min(extent[a] - p[a]));
-        both(0) * both(2) * inside(extent[1] - p[1])
+        let along = |a: usize| self.shown_along(a, p[a], extent[a]);
+        along(0) * along(1) * along(2)
+    }
+
+    /// What the sides across one axis leave of it, of all but the floor, at a place `x` of `extent` \[m\].
+    pub(super) fn shown_along(&self, axis: usize, x: f32, extent: f32) -> f32 {
+        let inside = if axis == 1 { extent - x } else { x.min(extent - x) };
+        smoothstep(0.0, 1.0, inside / self.fade.max(1e-6))
     }
 
     /// Albedo of a mixture of the three colours.
@@ -91,7 +99,7 @@ impl Medium {
 
     /// Phase function of each octave for one cosine between the view ray and the way to the sun.
     pub fn phase(&self, cosine: f32) -> [f32; OCTAVES] {
-        [1.0, 0.5, 0.25].map(|scale| self.phase_function(scale, cosine))
+        OCTAVE_SCALES.map(|scale| self.phase_function(scale, cosine))
     }
 
     /// Both lobes with their mean cosines scaled \[1/sr\].
@@ -103,36 +111,60 @@ impl Medium {
     /// Radiance of opaque smoke with a temperature excess \[K\]: Planck's law in Wien's approximation at 610, 550
     /// and 465 nm, scaled to luminance 1 at 2000 K.
     pub fn glowing(&self, excess: f32) -> [f32; 3] {
+        std::array::from_fn(|c| self.glowing_in(c, excess))
+    }
+
+    /// [`Medium::glowing`] in one colour.
+    #[inline(always)]
+    pub(super) fn glowing_in(&self, c: usize, excess: f32) -> f32 {
         let [luminance, full] = self.glow;
-        if luminance <= 0.0 || excess <= 0.0 {
-            return [0.0; 3];
-        }
-        let inverse = (full / excess - 1.0) / 2000.0;
-        std::array::from_fn(|c| luminance * AT_2000_K[c] * (-WIEN[c] * inverse).exp())
+        let inverse = (full / excess.max(1e-3) - 1.0) / 2000.0;
+        luminance * AT_2000_K[c] * exp(-WIEN[c] * inverse)
     }
 
     /// Radiance for each unit of extinction, J in [`crate::render`]: from the albedo, the depths of the light
     /// volume and [`Medium::phase`].
-    pub fn scattered(&self, albedo: [f32; 3], depth: [f32; 3], phase: &[f32; OCTAVES]) -> [f32; 3] {
-        let third = depth.map(|d| (-0.25 * d).exp());
-        let second = third.map(|x| x * x);
-        let first = second.map(|x| x * x);
-        let enclosed = 1.0 - second[1] * second[2];
+    pub fn scattered(&self, albedo: [f32; 3], depth: [f32; 3], phase: [f32; OCTAVES]) -> [f32; 3] {
+        let third = depth.map(|depth| exp(-0.25 * depth));
+        let enclosed = Self::enclosed(third);
+        std::array::from_fn(|c| self.sent(c, albedo[c], third, enclosed, phase))
+    }
+
+    /// How far a place is enclosed by smoke, from what the last octave lets through.
+    #[inline(always)]
+    pub(super) fn enclosed(third: [f32; 3]) -> f32 {
+        let ambient = third[1] * third[2];
+        1.0 - ambient * ambient
+    }
+
+    /// [`Medium::scattered`] in one colour. It runs in kernels.
+    #[inline(always)]
+    pub(super) fn sent(
+        &self,
+        c: usize,
+        albedo: f32,
+        third: [f32; 3],
+        enclosed: f32,
+        phase: [f32; OCTAVES],
+    ) -> f32 {
+        let second = [third[0] * third[0], third[1] * third[1], third[2] * third[2]];
+        let first = [second[0] * second[0], second[1] * second[1], second[2] * second[2]];
         let [one, two, three] = self.octaves;
-        std::array::from_fn(|c| {
-            let a = albedo[c];
-            let arrives = |octave: [f32; 3], phase: f32| {
-                self.sun[c] * phase * octave[0] + 0.5 * (self.sky[c] * octave[1] + self.ground[c] * octave[2])
-            };
-            let again = two * a * arrives(second, phase[1])
-                + three * a * a / (1.0 - LEFT * a) * arrives(third, phase[2]);
-            a * (one * arrives(first, phase[0]) + enclosed * again)
-        })
+        let again = two * albedo * self.arriving(c, second, phase[1])
+            + three * albedo * albedo / (1.0 - LEFT * albedo) * self.arriving(c, third, phase[2]);
+        albedo * (one * self.arriving(c, first, phase[0]) + enclosed * again)
+    }
+
+    /// Light of one colour that an octave turns towards the eye.
+    #[inline(always)]
+    fn arriving(&self, c: usize, clear: [f32; 3], phase: f32) -> f32 {
+        self.sun[c] * phase * clear[0] + 0.5 * (self.sky[c] * clear[1] + self.ground[c] * clear[2])
     }
 }
 
 /// The phase function of Henyey and Greenstein (1941) \[1/sr\], for the cosine between the ways before
 /// and after scattering.
+#[inline(always)]
 pub fn henyey_greenstein(g: f32, cosine: f32) -> f32 {
     let d = 1.0 + g * g - 2.0 * g * cosine;
     (1.0 - g * g) / (4.0 * std::f32::consts::PI * d * d.sqrt())

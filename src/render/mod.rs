@@ -20,9 +20,12 @@
 
 mod bricks;
 pub mod camera;
+mod cells;
 pub mod colormap;
 mod distance;
+mod exp;
 mod field;
+mod floor;
 mod flow;
 pub mod light;
 mod lines;
@@ -152,6 +155,22 @@ pub struct Quality {
     pub cubic: bool,
     /// Pictures with different offsets that are averaged into one.
     pub passes: u32,
+    /// Where there are solids, let those pictures also look through different places of each pixel: smooth edges.
+    pub edges: bool,
+    /// Where the light that the smoke sends is worked out.
+    pub shading: Shading,
+}
+
+/// Where the light that the smoke sends is worked out. The pictures hardly differ; the work does.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Shading {
+    /// Whichever is faster: at the cells, unless there is a graphics processor.
+    #[default]
+    Fastest,
+    /// At the cells, once for all rays, again for each new eye: on the processor's threads.
+    Cells,
+    /// Along each ray, at each step.
+    Rays,
 }
 
 impl Quality {
@@ -160,10 +179,20 @@ impl Quality {
         (look.samples * self.samples).clamp(0.05, 16.0)
     }
 
-    /// For files: full size.
-    pub const FINAL: Self = Self { divide: 1, samples: 1.0, bricks: true, cubic: false, passes: 1 };
+    /// For files of what has edges: the mean of nine pictures.
+    pub const SMOOTH: Self = Self { passes: 9, edges: true, ..Self::FINAL };
+    /// Full size.
+    pub const FINAL: Self = Self {
+        divide: 1,
+        samples: 1.0,
+        bricks: true,
+        cubic: false,
+        passes: 1,
+        edges: false,
+        shading: Shading::Fastest,
+    };
     /// For a window in motion: half size.
-    pub const INTERACTIVE: Self = Self { divide: 2, samples: 0.5, bricks: true, cubic: false, passes: 1 };
+    pub const INTERACTIVE: Self = Self { divide: 2, samples: 0.5, ..Self::FINAL };
 }
 
 impl Default for Quality {

@@ -32,6 +32,21 @@ pub fn frame_shift(frame: u32) -> f32 {
     (f64::from(frame) * 0.618_033_988_749_894_8).fract() as f32
 }
 
+/// Where in a pixel the `n`th of `count` pictures looks, from its middle \[pixels\]: spread evenly (Halton, bases 2 and
+/// 3), the last in the middle.
+pub fn sub_pixel(n: u32, count: u32) -> [f32; 2] {
+    let radical = |base: u32| {
+        let (mut left, mut share, mut x) = (n + 1, 1.0, 0.0);
+        while left > 0 {
+            share /= base as f32;
+            x += share * (left % base) as f32;
+            left /= base;
+        }
+        x - 0.5
+    };
+    if n + 1 == count { [0.0; 2] } else { [radical(2), radical(3)] }
+}
+
 /// Which cells are set, and how crowded each place is by those that are.
 struct Pattern {
     set: Vec<bool>,
@@ -136,6 +151,17 @@ fn void_and_cluster() -> Box<[f32; CELLS]> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn places_in_a_pixel_are_spread_around_its_middle() {
+        let all: Vec<[f32; 2]> = (0..9).map(|n| sub_pixel(n, 9)).collect();
+        assert_eq!(all[8], [0.0; 2]);
+        for a in 0..2 {
+            let mean = all.iter().map(|p| p[a]).sum::<f32>() / 9.0;
+            assert!(mean.abs() < 0.07 && all.iter().all(|p| p[a].abs() <= 0.5), "axis {a}: {mean}");
+            assert!(all.iter().any(|p| p[a] < -0.3) && all.iter().any(|p| p[a] > 0.3));
+        }
+    }
 
     #[test]
     fn every_level_once() {

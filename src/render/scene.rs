@@ -3,7 +3,8 @@
 //! `shaders/scene.frag` is the same.
 
 use super::Cursor;
-use super::camera::{Ray, away_from_zero, box_span};
+use super::camera::{Ray, away_from_zero};
+use super::floor::FloorLight;
 use super::lines::smoothstep;
 use super::medium::Medium;
 use super::volume::Volume;
@@ -26,6 +27,7 @@ pub(super) struct Behind {
 pub(super) struct Scenery<'a> {
     pub extent: [f32; 3],
     pub light: &'a Volume,
+    pub floor_light: &'a FloorLight,
     pub medium: &'a Medium,
     pub look: &'a Look,
     pub cursor: Option<Cursor>,
@@ -93,27 +95,12 @@ impl Scenery<'_> {
 
     fn radiance(&self, albedo: [f32; 3], p: [f32; 3]) -> [f32; 3] {
         let m = self.medium;
-        let [direct, open] = self.arriving(p);
+        let [direct, open] = self.floor_light.sample(p[0], p[2]);
         let cosine = m.sun_direction[1].max(0.0);
         std::array::from_fn(|c| {
             let ambient = m.ground[c] + (m.sky[c] - m.ground[c]) * (5.0 / 6.0);
             albedo[c] * (m.sun[c] * cosine * direct / std::f32::consts::PI + ambient * open)
         })
-    }
-
-    /// What the smoke lets through from the sun and from the sky. A point outside the box looks through it
-    /// from where its ray to the sun enters; the sky is dimmed only near the box.
-    fn arriving(&self, p: [f32; 3]) -> [f32; 2] {
-        let towards_sun = Ray { origin: p.into(), direction: self.medium.sun_direction.into() };
-        let [enter, leave] = box_span(&towards_sun, [0.0; 3], self.extent);
-        let nearest: [f32; 3] = std::array::from_fn(|a| p[a].clamp(0.0, self.extent[a]));
-        let through = leave > enter.max(0.0);
-        let at = if through { towards_sun.at(enter.max(0.0)).coords.into() } else { nearest };
-        let clear = self.light.sample(at).map(|depth| (-depth).exp());
-        let away = (0..3).map(|a| (p[a] - nearest[a]).powi(2)).sum::<f32>().sqrt()
-            / self.extent[0].max(self.extent[2]);
-        let open = 1.0 + (clear[1] - 1.0) * (-4.0 * away).exp();
-        [if through { clear[0] } else { 1.0 }, open]
     }
 }
 

@@ -4,7 +4,7 @@
 use super::camera::{Ray, away_from_zero};
 use super::colormap;
 use super::field;
-use super::lines::Line;
+use super::lines::{Line, smoothstep};
 use super::volume::Volume;
 use crate::snapshot::Snapshot;
 
@@ -159,6 +159,12 @@ impl Ranges {
 /// How much of what is behind it a slice lets through.
 pub(super) const CLEAR: f32 = 0.06;
 
+/// How much a slice hides where it has a value: half as much where there is nothing, so that it is not a black wall.
+fn cover(value: f32, range: [f32; 2]) -> f32 {
+    let strength = value.abs() / range[0].abs().max(range[1].abs()).max(1e-20);
+    0.5 + 0.5 * smoothstep(0.0, 0.15, strength)
+}
+
 /// A slice ready to be drawn on the CPU.
 pub(super) struct Plane<'a> {
     pub slice: Slice,
@@ -190,7 +196,7 @@ impl Plane<'_> {
             }
         }
         let [r, g, b] = colormap::linear((value - self.range[0]) / (self.range[1] - self.range[0]));
-        Some([r, g, b, 1.0 - CLEAR])
+        Some([r, g, b, (1.0 - CLEAR) * cover(value, self.range)])
     }
 }
 

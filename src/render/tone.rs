@@ -8,9 +8,21 @@
 /// Darkest and brightest radiance the curve tells apart \[stops around 1\].
 const STOPS: [f32; 2] = [-12.473_93, 4.026_069];
 /// Contrast and saturation after the curve; 1 and 1 are plain AgX. The pair stands between that and
-/// AgX's own "punchy" look (1.35, 1.4).
+/// AgX's own "punchy" look (1.35, 1.4). The contrast is in the curve.
+#[cfg(test)]
 const CONTRAST: f32 = 1.18;
 const SATURATION: f32 = 1.25;
+/// The curve with the contrast, highest order first.
+const CURVE: [f32; 8] = [
+    7.804_280_3,
+    -5.778_77,
+    -22.702_112,
+    30.655_49,
+    -10.491_944,
+    1.551_680_5,
+    -0.040_298_995,
+    3.866_258_6e-4,
+];
 
 /// Display-referred, sRGB-encoded 0..1 from linear radiance times 2^`exposure`.
 pub fn map(radiance: [f32; 3], exposure: f32) -> [f32; 3] {
@@ -20,7 +32,7 @@ pub fn map(radiance: [f32; 3], exposure: f32) -> [f32; 3] {
         let stops = x.max(1e-10).log2().clamp(STOPS[0], STOPS[1]);
         sigmoid((stops - STOPS[0]) / (STOPS[1] - STOPS[0]))
     });
-    mix(OUTSET, punch(curve)).map(|x| x.clamp(0.0, 1.0))
+    mix(OUTSET, saturate(curve)).map(|x| x.clamp(0.0, 1.0))
 }
 
 /// As [`map`], to bytes; `dither` in 0..1 decides which way a value between two bytes goes.
@@ -46,14 +58,13 @@ fn mix(rows: [[f32; 3]; 3], x: [f32; 3]) -> [f32; 3] {
     rows.map(|row| row[0] * x[0] + row[1] * x[1] + row[2] * x[2])
 }
 
-/// The sixth-order fit of AgX's default contrast.
+/// AgX's default contrast, in the fit of sixth order, to the power of 1.18: a little more contrast. As one polynomial,
+/// a tenth of a byte away from that at most.
 fn sigmoid(x: f32) -> f32 {
-    let coefficients = [15.5, -40.14, 31.96, -6.868, 0.4298, 0.1191, -0.00232];
-    coefficients.iter().fold(0.0, |sum, c| sum * x + c)
+    CURVE.iter().fold(0.0, |sum, c| sum * x + c)
 }
 
-fn punch(x: [f32; 3]) -> [f32; 3] {
-    let x = x.map(|x| x.max(0.0).powf(CONTRAST));
+fn saturate(x: [f32; 3]) -> [f32; 3] {
     let luma = 0.2126 * x[0] + 0.7152 * x[1] + 0.0722 * x[2];
     x.map(|x| luma + SATURATION * (x - luma))
 }
@@ -70,6 +81,16 @@ mod tests {
             assert!((r - g).abs() < 2e-3 && (b - g).abs() < 2e-3, "{r} {g} {b}");
             assert!(g > last, "2^{stop} is not brighter than the stop below");
             last = g;
+        }
+    }
+
+    #[test]
+    fn the_curve_is_that_of_agx_with_contrast() {
+        let plain = [15.5, -40.14, 31.96, -6.868, 0.4298, 0.1191, -0.00232];
+        for n in 0..=1000 {
+            let x = n as f32 / 1000.0;
+            let want = plain.iter().fold(0.0, |sum: f32, c| sum * x + c).max(0.0).powf(CONTRAST);
+            assert!((sigmoid(x) - want).abs() < 0.12 / 255.0, "{x}: {}, not {want}", sigmoid(x));
         }
     }
 

@@ -17,7 +17,7 @@ mod forces;
 mod measure;
 mod project;
 mod sides;
-mod simd;
+pub(crate) mod simd;
 mod solids;
 mod sources;
 mod stats;

@@ -11,6 +11,8 @@ pub(super) const MOST_PASSES: u32 = 32;
 pub(super) struct Accumulation {
     pub count: u32,
     pub frame: u32,
+    /// The frame that an average starts with.
+    pub first: u32,
     pub of: Option<Subject>,
 }
 
@@ -43,7 +45,7 @@ impl Accumulation {
         } else {
             self.of = Some(subject);
             self.count = 1;
-            self.frame = 0;
+            self.frame = self.first;
         }
         let number = self.frame;
         self.frame += 1;

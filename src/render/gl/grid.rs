@@ -2,7 +2,6 @@
 
 use crate::grid::Dims;
 use crate::look::Look;
-use crate::render::bricks;
 use crate::render::light::LightVolume;
 use crate::render::slice::Ranges;
 use crate::snapshot::Snapshot;
@@ -13,10 +12,6 @@ pub(super) struct Grid {
     pub dims: Dims,
     pub h: f32,
     pub serial: u64,
-    /// Around the bricks in which something is \[m\]; upside down where there is none.
-    pub bounds: [[f32; 3]; 2],
-    /// The same around [`bricks::widened`].
-    pub wide_bounds: [[f32; 3]; 2],
     pub has_velocity: bool,
     pub ranges: Ranges,
 }
@@ -39,8 +34,6 @@ impl Grid {
             dims: snapshot.dims,
             h: snapshot.h,
             serial: snapshot.serial,
-            bounds: bricks::occupied(snapshot, &snapshot.bricks),
-            wide_bounds: [[f32::MAX; 3], [f32::MIN; 3]],
             has_velocity: !snapshot.velocity.is_empty(),
             ranges: Ranges::of(snapshot),
         }

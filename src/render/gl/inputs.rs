@@ -45,6 +45,11 @@ impl<'t> Inputs<'t> {
     pub fn picture(self, name: &'static str, texture: &'t Texture2d) -> Self {
         self.with(name, UniformValue::Texture2d(texture, Some(sampler(false))))
     }
+
+    /// A picture, interpolated between texels and held at the border.
+    pub fn smooth_picture(self, name: &'static str, texture: &'t Texture2d) -> Self {
+        self.with(name, UniformValue::Texture2d(texture, Some(sampler(true))))
+    }
 }
 
 impl Uniforms for Inputs<'_> {

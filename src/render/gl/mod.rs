@@ -6,12 +6,14 @@
 //! bytes come out whatever the driver thinks of the window's colour space.
 
 mod accumulation;
+mod floor;
 mod grid;
 mod inputs;
 mod mesh;
 mod offscreen;
 mod pass;
 mod programs;
+mod smoke;
 mod solids;
 mod targets;
 mod timing;
@@ -25,7 +27,7 @@ use glium::draw_parameters::{Blend, BlendingFunction, LinearBlendingFactor};
 use glium::framebuffer::{MultiOutputFrameBuffer, SimpleFrameBuffer};
 use glium::texture::{Texture2d, UncompressedFloatFormat};
 use glium::uniforms::UniformValue;
-use glium::{DrawParameters, Rect, Surface};
+use glium::{DrawParameters, Program, Rect, Surface};
 
 use super::camera::Axes;
 use super::flow::Flow;
@@ -33,19 +35,20 @@ use super::lines::{self, Line};
 use super::march::halves;
 use super::medium::Medium;
 use super::slice::{self, Quantity, Slice};
-use super::{Mode, Quality, RenderError, View, noise};
-use super::{bricks, field};
+use super::{Mode, Quality, RenderError, Shading, View, field, noise};
 use crate::grid::Dims;
 use crate::look::Look;
 use crate::snapshot::{BRICK, Snapshot};
 
 use accumulation::{Accumulation, Frame, MOST_PASSES, Subject};
+use floor::Floor;
 use grid::{Bake, Grid};
 use inputs::Inputs;
 use mesh::LineMesh;
 pub use offscreen::Offscreen;
 use pass::{Timers, averaging, blend, paint, refused};
 use programs::Programs;
+use smoke::Smoke;
 use solids::Solids;
 use targets::Targets;
 pub use timing::{Timing, measure};
@@ -56,9 +59,8 @@ pub struct Renderer {
     gl: Rc<Context>,
     programs: Programs,
     noise: Texture2d,
-    smoke: Volume,
-    bricks: Volume,
-    wide_bricks: Volume,
+    smoke: Smoke,
+    floor: Floor,
     light: Volume,
     velocity: Volume,
     flow: Flow,
@@ -67,6 +69,8 @@ pub struct Renderer {
     baked: Bake,
     targets: Option<Targets>,
     passes: Accumulation,
+    /// Where in its pixel a ray looks, from the middle \[pixels\].
+    shift: [f32; 2],
     quality: Quality,
     refine: bool,
     timers: Timers,
@@ -81,9 +85,8 @@ impl Renderer {
             gl: gl.clone(),
             programs: Programs::new(gl)?,
             noise: noise_texture(gl)?,
-            smoke: volume()?,
-            bricks: volume()?,
-            wide_bricks: volume()?,
+            smoke: Smoke::new(gl)?,
+            floor: Floor::new(gl)?,
             light: volume()?,
             velocity: volume()?,
             flow: Flow::default(),
@@ -92,11 +95,12 @@ impl Renderer {
             baked: Bake::default(),
             targets: None,
             passes: Accumulation::default(),
+            shift: [0.0; 2],
             quality: Quality::default(),
             timers: Timers::new(gl),
             refine: true,
         };
-        renderer.upload(&Snapshot::empty(one, 1.0))?;
+        renderer.upload(&Snapshot::empty(one, 1.0), Mode::Smoke)?;
         Ok(renderer)
     }
 
@@ -148,33 +152,51 @@ impl Renderer {
         self.grid.ranges.range(quantity)
     }
 
-    /// Takes over a snapshot.
-    pub fn upload(&mut self, snapshot: &Snapshot) -> Result<(), RenderError> {
-        self.smoke.fill(snapshot.dims, &snapshot.smoke)?;
-        self.bricks.fill(snapshot.bricks.dims, &snapshot.bricks.max)?;
+    /// Whether the snapshot must be uploaded once more before it can be drawn in `mode`: an upload leaves out what the
+    /// mode it is for does not show.
+    pub fn lacks(&self, mode: Mode) -> bool {
+        self.smoke.lacks(mode, self.quality)
+    }
+
+    /// Takes over a snapshot, for pictures in `mode` and of the quality set last.
+    pub fn upload(&mut self, snapshot: &Snapshot, mode: Mode) -> Result<(), RenderError> {
+        self.smoke.take(snapshot, mode, self.quality)?;
         self.flow.take(snapshot);
         if !snapshot.velocity.is_empty() {
             self.velocity.fill(snapshot.dims, &snapshot.velocity)?;
         }
-        let wide = bricks::widened(&snapshot.bricks);
-        self.wide_bricks.fill(wide.dims, &wide.max)?;
         self.grid = Grid::of(snapshot);
-        self.grid.wide_bounds = bricks::occupied(snapshot, &wide);
         self.baked.gather(snapshot);
         self.solids.set(self.baked.light.solids())?;
         self.passes.of = None;
         Ok(())
     }
 
-    /// Draws the snapshot into a part of `target`: `viewport` is left, bottom, width and height in pixels.
+    /// Draws the snapshot into a part of `target`: `viewport` is left, bottom, width and height in pixels. One picture;
+    /// while nothing changes, each makes the mean of all so far better.
     pub fn draw(
         &mut self,
         target: &mut impl Surface,
         viewport: [u32; 4],
         view: &View,
     ) -> Result<(), RenderError> {
+        self.draw_linear([viewport[2], viewport[3]], view)?;
+        self.present(target, viewport, view)
+    }
+
+    /// Draws as many pictures as the quality says, into a part of `target`.
+    pub fn draw_finished(
+        &mut self,
+        target: &mut impl Surface,
+        viewport: [u32; 4],
+        view: &View,
+    ) -> Result<(), RenderError> {
+        self.draw_mean([viewport[2], viewport[3]], view)?;
+        self.present(target, viewport, view)
+    }
+
+    fn present(&self, target: &mut impl Surface, viewport: [u32; 4], view: &View) -> Result<(), RenderError> {
         let [left, bottom, width, height] = viewport;
-        self.draw_linear([width, height], view)?;
         let parameters = DrawParameters {
             viewport: Some(Rect { left, bottom, width, height }),
             ..DrawParameters::default()
@@ -190,17 +212,60 @@ impl Renderer {
         self.timers.screen_pass(target, &self.programs.present, &inputs, &parameters, "present")
     }
 
+    /// Draws as many pictures as the quality says and leaves their mean in the target of the scene.
+    fn draw_mean(&mut self, size: [u32; 2], view: &View) -> Result<(), RenderError> {
+        let passes = self.quality.passes.max(1);
+        let edges = self.quality.edges && !self.solids.is_empty();
+        for n in 0..passes {
+            if edges {
+                self.shift = noise::sub_pixel(n, passes);
+                (self.passes.of, self.passes.first) = (None, n);
+            }
+            self.draw_linear(size, view)?;
+            if edges {
+                self.add_to_mean(n, n + 1 == passes)?;
+            }
+        }
+        (self.shift, self.passes.first) = ([0.0; 2], 0);
+        Ok(())
+    }
+
+    /// Averages the picture just drawn with the `n` before it; the last time puts the mean in its place.
+    fn add_to_mean(&self, n: u32, last: bool) -> Result<(), RenderError> {
+        let targets = self.targets.as_ref().expect("something was drawn");
+        if targets.mean.get().is_none() {
+            let texture =
+                targets::new_texture(&self.gl, UncompressedFloatFormat::F32F32F32F32, targets.size)?;
+            drop(targets.mean.set(texture));
+        }
+        let mean = targets.mean.get().expect("made above");
+        self.copy(&targets.scene, mean, 1.0 / (n + 1) as f32)?;
+        if last { self.copy(mean, &targets.scene, 1.0) } else { Ok(()) }
+    }
+
+    /// Gives `from` a weight in `to`.
+    fn copy(&self, from: &Texture2d, to: &Texture2d, weight: f32) -> Result<(), RenderError> {
+        let parameters = DrawParameters { blend: averaging(weight), ..DrawParameters::default() };
+        let inputs = Inputs::default().picture("marched", from);
+        let mut surface = self.surface(to)?;
+        self.timers.screen_pass(&mut surface, &self.programs.overlay, &inputs, &parameters, "mean")
+    }
+
     /// Draws linear radiance into the target of the scene.
     fn draw_linear(&mut self, size: [u32; 2], view: &View) -> Result<(), RenderError> {
         self.fit(size)?;
+        self.smoke.sort(self.quality)?;
         self.bake(view.look)?;
+        if view.mode.shows_smoke() || view.cursor.is_some() {
+            self.smoke.shade(&self.baked.light, view.look, view.camera.position, self.quality)?;
+        }
         let axes = Axes::of(view.camera, size[0] as f32 / size[1] as f32);
-        let inputs = self.shared_inputs(view, &axes);
+        let inputs = self.shared_inputs(view, &axes.shifted(self.shift, size));
         let pass = self.passes.next(self.subject(size, view), self.refine);
         let window = self.window(view.mode, &axes, size);
         let targets = self.targets.as_ref().expect("made by fit");
         let [behind, before] = self.lines(view, &axes);
-        self.draw_scene(targets, &inputs, view.look)?;
+        self.draw_scene(targets, &inputs, view)?;
         let space =
             Space { clip: axes.clip_from_world(1e-3).into(), edge: [axes.right.norm(), axes.up.norm()] };
         self.draw_lines(targets, space, lines::WIDTH, &behind)?;
@@ -259,11 +324,7 @@ impl Renderer {
 
     /// The box outside of which nothing is \[m\].
     fn bounds(&self, mode: Mode) -> [[f32; 3]; 2] {
-        match (mode.shows_smoke(), self.quality) {
-            (true, Quality { bricks: true, cubic: false, .. }) => self.grid.bounds,
-            (true, Quality { bricks: true, cubic: true, .. }) => self.grid.wide_bounds,
-            _ => [[0.0; 3], self.grid.extent()],
-        }
+        if mode.shows_smoke() { self.smoke.bounds(self.quality) } else { [[0.0; 3], self.grid.extent()] }
     }
 
     /// Makes textures of the right size.
@@ -281,6 +342,8 @@ impl Renderer {
         self.set_light_scale(look.light_scale);
         if self.baked.bring_up_to_date(look) {
             self.light.fill(self.baked.light.nodes, &self.baked.light.texels)?;
+            self.smoke.forget_light();
+            self.floor.cast(&self.baked.light, super::light::unit(look.sun_direction))?;
         }
         Ok(())
     }
@@ -313,13 +376,13 @@ impl Renderer {
             .vec3("floor_albedo", view.look.floor.unwrap_or([-1.0; 3]))
     }
 
-    fn draw_scene(&self, targets: &Targets, inputs: &Inputs, look: &Look) -> Result<(), RenderError> {
+    fn draw_scene(&self, targets: &Targets, inputs: &Inputs, view: &View) -> Result<(), RenderError> {
         let outputs = [("radiance", &targets.scene), ("reach", &targets.reaches)];
         let mut surface =
             MultiOutputFrameBuffer::new(&self.gl, outputs).map_err(|e| refused("the scene's target", e))?;
         let inputs = inputs.clone().volume("light", self.light.texture());
-        let inputs = self.solids.inputs(inputs, look);
-        let program = self.programs.scene(&self.gl, !self.solids.is_empty())?;
+        let inputs = self.floor.inputs(self.solids.inputs(inputs, view.look));
+        let program = self.programs.scene(&self.gl, [!self.solids.is_empty(), view.cursor.is_some()])?;
         self.timers.screen_pass(&mut surface, program, &inputs, &DrawParameters::default(), "scene")
     }
 
@@ -338,13 +401,7 @@ impl Renderer {
             .picture("noise", &self.noise)
             .float("noise_shift", noise::frame_shift(frame.number));
         let (program, inputs) = match view.mode {
-            mode if mode.shows_smoke() => {
-                let program = {
-                    let halves = halves(self.quality.samples(view.look));
-                    self.programs.march(&self.gl, [view.look.glow > 0.0, self.quality.cubic, halves])?
-                };
-                (program, self.march_inputs(inputs, view))
-            }
+            mode if mode.shows_smoke() => (self.march_program(view.look)?, self.march_inputs(inputs, view)),
             _ => (&self.programs.field, self.field_inputs(inputs, view.mode)),
         };
         let step = targets.divide;
@@ -366,15 +423,25 @@ impl Renderer {
         self.timers.screen_pass(&mut surface, program, &inputs, &parameters, "march")
     }
 
+    fn march_program(&self, look: &Look) -> Result<&Program, RenderError> {
+        let cubic = self.quality.cubic;
+        match self.smoke.shading(self.quality) {
+            Shading::Rays => {
+                let halves = halves(self.quality.samples(look));
+                self.programs.march(&self.gl, [look.glow > 0.0, cubic, halves])
+            }
+            _ => self.programs.march_cells(&self.gl, cubic),
+        }
+    }
+
     fn march_inputs<'t>(&'t self, inputs: Inputs<'t>, view: &View) -> Inputs<'t> {
         let grid = &self.grid;
         let bounds = self.bounds(Mode::Smoke);
-        let bricks = if self.quality.cubic { &self.wide_bricks } else { &self.bricks };
         let floor = if self.quality.bricks { 0.0 } else { -1.0 };
         inputs
             .float("march_extinction", view.mode.smoke_share() * view.look.extinction.max(0.0))
-            .volume("smoke", self.smoke.texture())
-            .volume("bricks", bricks.texture())
+            .volume("smoke", self.smoke.marched(self.quality).texture())
+            .volume("bricks", self.smoke.bricks().texture())
             .volume("light", self.light.texture())
             .vec3("brick_size", [BRICK as f32 * grid.h; 3])
             .float("brick_floor", floor)
@@ -397,10 +464,14 @@ impl Renderer {
 
     fn draw_composite(&self, targets: &Targets, window: Rect) -> Result<(), RenderError> {
         let marched_size = [targets.marched.width() as f32, targets.marched.height() as f32];
-        let inputs = Inputs::default()
-            .picture("marched", &targets.marched)
-            .picture("reaches", &targets.reaches)
-            .vec2("marched_size", marched_size);
+        // The floor is a side of the box and ends the smoke nowhere within.
+        let smooth = self.solids.is_empty();
+        let inputs =
+            Inputs::default().picture("reaches", &targets.reaches).vec2("marched_size", marched_size);
+        let inputs = match smooth {
+            true => inputs.smooth_picture("marched", &targets.marched),
+            false => inputs.picture("marched", &targets.marched),
+        };
         let over = BlendingFunction::Addition {
             source: LinearBlendingFactor::One,
             destination: LinearBlendingFactor::SourceAlpha,
@@ -411,7 +482,11 @@ impl Renderer {
         };
         let blend = Blend { alpha: clear, ..blend(over) };
         let parameters = DrawParameters { blend, scissor: Some(window), ..DrawParameters::default() };
-        let program = if targets.divide == 1 { &self.programs.overlay } else { &self.programs.composite };
+        let program = match (targets.divide, smooth) {
+            (1, _) => &self.programs.overlay,
+            (_, true) => &self.programs.smooth,
+            (_, false) => &self.programs.composite,
+        };
         let mut surface = self.surface(&targets.scene)?;
         self.timers.screen_pass(&mut surface, program, &inputs, &parameters, "composite")
     }
@@ -434,7 +509,7 @@ impl Renderer {
         let axis = slice.axis.min(2);
         let inputs = inputs
             .clone()
-            .volume("smoke", self.smoke.texture())
+            .volume("smoke", self.smoke.raw().texture())
             .volume("velocity", self.velocity.texture())
             .picture("reaches", &targets.reaches)
             .vec4("of_smoke", quantity.of_smoke())
@@ -478,8 +553,15 @@ impl Renderer {
     }
 
     fn draw_cursor(&self, targets: &Targets, inputs: &Inputs) -> Result<(), RenderError> {
-        let inputs =
-            inputs.clone().volume("smoke", self.smoke.texture()).picture("reaches", &targets.reaches);
+        let bounds = self.smoke.bounds(self.quality);
+        let shaded = self.smoke.shading(self.quality) == Shading::Cells;
+        let inputs = inputs
+            .clone()
+            .volume("smoke", self.smoke.marched(self.quality).texture())
+            .vec4("densities", if shaded { [0.0, 0.0, 0.0, 1.0] } else { [1.0, 1.0, 1.0, 0.0] })
+            .vec3("bounds_lo", bounds[0])
+            .vec3("bounds_hi", bounds[1])
+            .picture("reaches", &targets.reaches);
         let parameters = DrawParameters { blend: paint(), ..DrawParameters::default() };
         let mut surface = self.surface(&targets.scene)?;
         self.timers.screen_pass(&mut surface, &self.programs.cursor, &inputs, &parameters, "cursor")

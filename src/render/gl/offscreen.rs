@@ -56,20 +56,17 @@ impl Offscreen {
     /// A picture of `snapshot`.
     pub fn render(&mut self, snapshot: &Snapshot, view: &View) -> Result<Image, RenderError> {
         self.renderer.set_light_scale(view.look.light_scale);
-        self.renderer.upload(snapshot)?;
-        for _ in 0..self.renderer.quality().passes.max(1) {
-            self.draw(view)?;
-        }
+        self.renderer.upload(snapshot, view.mode)?;
+        let [width, height] = self.size;
+        self.renderer.draw_finished(&mut self.target.as_surface(), [0, 0, width, height], view)?;
         Ok(self.read())
     }
 
     /// A picture of `snapshot` before background and tone map.
     pub fn render_linear(&mut self, snapshot: &Snapshot, view: &View) -> Result<LinearImage, RenderError> {
         self.renderer.set_light_scale(view.look.light_scale);
-        self.renderer.upload(snapshot)?;
-        for _ in 0..self.renderer.quality().passes.max(1) {
-            self.renderer.draw_linear(self.size, view)?;
-        }
+        self.renderer.upload(snapshot, view.mode)?;
+        self.renderer.draw_mean(self.size, view)?;
         let [width, height] = self.size;
         let (rgba, depth) = self.renderer.read_linear();
         Ok(LinearImage { width, height, rgba, depth })

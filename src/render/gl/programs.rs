@@ -19,16 +19,19 @@ const INCLUDES: [(&str, &str); 6] = [
     ("tone.glsl", include_str!("../../../shaders/tone.glsl")),
 ];
 
+const MARCH: &str = include_str!("../../../shaders/march.frag");
 const SCREEN: &str = include_str!("../../../shaders/screen.vert");
 
 /// One program a pass, in the order they run.
 pub(super) struct Programs {
-    scene: [OnceCell<Program>; 2],
+    scene: [OnceCell<Program>; 4],
     pub line: Program,
     march: [OnceCell<Program>; 8],
+    march_cells: [OnceCell<Program>; 2],
     pub field: Program,
     pub slice: Program,
     pub composite: Program,
+    pub smooth: Program,
     pub overlay: Program,
     pub cursor: Program,
     pub present: Program,
@@ -47,9 +50,11 @@ impl Programs {
                 &[],
             )?,
             march: Default::default(),
+            march_cells: Default::default(),
             field: screen("field", include_str!("../../../shaders/field.frag"))?,
             slice: screen("slice", include_str!("../../../shaders/slice.frag"))?,
             composite: screen("composite", include_str!("../../../shaders/composite.frag"))?,
+            smooth: screen("composite", include_str!("../../../shaders/smooth.frag"))?,
             overlay: screen("overlay", include_str!("../../../shaders/overlay.frag"))?,
             cursor: screen("cursor", include_str!("../../../shaders/cursor.frag"))?,
             present: screen("present", include_str!("../../../shaders/present.frag"))?,
@@ -58,17 +63,22 @@ impl Programs {
 }
 
 impl Programs {
-    /// What is behind the smoke, with solids or without: a driver that computes on the CPU takes its time even for a
-    /// loop over none of them.
-    pub fn scene(&self, gl: &Rc<Context>, solids: bool) -> Result<&Program, RenderError> {
+    /// What is behind the smoke, with solids and with a cursor's ring on the floor, or without: a driver that computes on
+    /// the CPU takes its time even for a loop over none of them.
+    pub fn scene(&self, gl: &Rc<Context>, [solids, ring]: [bool; 2]) -> Result<&Program, RenderError> {
         let source = include_str!("../../../shaders/scene.frag");
-        variant(gl, &self.scene, ("scene", source), &[("SOLIDS", solids)])
+        variant(gl, &self.scene, ("scene", source), &[("SOLIDS", solids), ("RING", ring)], &[])
     }
 
-    /// The march, with glow, with cubic interpolation, with light shared by halves of a step.
+    /// The march through smoke that knows what it sends, with cubic interpolation.
+    pub fn march_cells(&self, gl: &Rc<Context>, cubic: bool) -> Result<&Program, RenderError> {
+        variant(gl, &self.march_cells, ("march", MARCH), &[("CUBIC", cubic)], &["CELLS"])
+    }
+
+    /// The march that works the light out on its way, with glow, with cubic interpolation, with light shared by halves of a step.
     pub fn march(&self, gl: &Rc<Context>, [glow, cubic, halves]: [bool; 3]) -> Result<&Program, RenderError> {
-        let source = include_str!("../../../shaders/march.frag");
-        variant(gl, &self.march, ("march", source), &[("GLOW", glow), ("CUBIC", cubic), ("HALVES", halves)])
+        let with = [("GLOW", glow), ("CUBIC", cubic), ("HALVES", halves)];
+        variant(gl, &self.march, ("march", MARCH), &with, &[])
     }
 }
 
@@ -78,13 +88,15 @@ fn variant<'p>(
     linked: &'p [OnceCell<Program>],
     (name, source): (&'static str, &str),
     with: &[(&'static str, bool)],
+    always: &[&'static str],
 ) -> Result<&'p Program, RenderError> {
     let number: usize = with.iter().enumerate().map(|(n, (_, on))| usize::from(*on) << n).sum();
     let place = &linked[number];
     if let Some(program) = place.get() {
         return Ok(program);
     }
-    let defines: Vec<&str> = with.iter().filter(|(_, on)| *on).map(|(name, _)| *name).collect();
+    let chosen = with.iter().filter(|(_, on)| *on).map(|(name, _)| name);
+    let defines: Vec<&str> = chosen.chain(always).copied().collect();
     let program = link(gl, name, SCREEN, source, &defines)?;
     Ok(place.get_or_init(|| program))
 }

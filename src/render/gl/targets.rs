@@ -1,5 +1,6 @@
 //! The pictures between the passes.
 
+use std::cell::OnceCell;
 use std::rc::Rc;
 
 use glium::CapabilitiesSource;
@@ -14,6 +15,8 @@ pub(super) struct Targets {
     pub divide: u32,
     /// Linear radiance of the picture, RGBA16F.
     pub scene: Texture2d,
+    /// The mean of several pictures, RGBA32F; made when there are several.
+    pub mean: OnceCell<Texture2d>,
     /// How far each ray is free \[m\], R32F.
     pub reaches: Texture2d,
     /// Radiance and transmittance of the smoke, at the size divided, RGBA16F.
@@ -32,6 +35,7 @@ impl Targets {
             size,
             divide,
             scene: texture(UncompressedFloatFormat::F16F16F16F16, size)?,
+            mean: OnceCell::new(),
             reaches: texture(UncompressedFloatFormat::F32, size)?,
             marched: texture(UncompressedFloatFormat::F16F16F16F16, size.map(|n| n.div_ceil(divide)))?,
         })

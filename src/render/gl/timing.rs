@@ -49,10 +49,10 @@ pub fn measure(cells: usize, size: [u32; 2], repeats: u32) -> Result<(String, Ve
             gl.finish();
             Ok(())
         };
-        gl.renderer().upload(&snapshot)?;
+        gl.renderer().upload(&snapshot, Mode::Smoke)?;
         picture(&mut gl, &look)?;
         let upload = least(repeats, || {
-            gl.renderer().upload(&snapshot)?;
+            gl.renderer().upload(&snapshot, Mode::Smoke)?;
             gl.finish();
             Ok(())
         })?;
@@ -73,7 +73,7 @@ pub fn measure(cells: usize, size: [u32; 2], repeats: u32) -> Result<(String, Ve
             picture(&mut gl, &look)
         })?;
         let all = least(repeats, || {
-            gl.renderer().upload(&snapshot)?;
+            gl.renderer().upload(&snapshot, Mode::Smoke)?;
             picture(&mut gl, &look)
         })?;
         rows.push(Timing {

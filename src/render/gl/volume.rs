@@ -13,6 +13,7 @@ use half::f16;
 
 use crate::grid::Dims;
 use crate::render::RenderError;
+use crate::render::cells::Region;
 
 /// Four half floats as the driver reads them.
 #[derive(Clone, Copy, Pod, Zeroable)]
@@ -66,6 +67,26 @@ impl Volume {
         self.buffer.write(bytemuck::cast_slice::<[f16; 4], Texel>(texels));
         let [w, h, d] = dims.array().map(|n| n as u32);
         self.texture.main_level().raw_upload_from_pixel_buffer(self.buffer.as_slice(), 0..w, 0..h, 0..d);
+        Ok(())
+    }
+
+    /// Has `write` fill the texels of a region, in the driver's own memory. What is outside stays as it is.
+    pub fn write(
+        &mut self,
+        dims: Dims,
+        region: Region,
+        write: impl FnOnce(&mut [[f16; 4]]),
+    ) -> Result<(), RenderError> {
+        if dims != self.dims {
+            *self = Self::new(&self.gl, dims)?;
+        }
+        let all = "a region is a part of its grid";
+        let mut mapped = self.buffer.slice_mut(0..region.cells()).expect(all).map();
+        write(bytemuck::cast_slice_mut::<Texel, [f16; 4]>(&mut mapped));
+        drop(mapped);
+        let part = self.buffer.slice(0..region.cells()).expect(all);
+        let [x, y, z] = std::array::from_fn(|a| region.lo[a] as u32..(region.lo[a] + region.size[a]) as u32);
+        self.texture.main_level().raw_upload_from_pixel_buffer(part, x, y, z);
         Ok(())
     }
 

@@ -1,5 +1,7 @@
 //! Densities at nodes: the cells of a snapshot, and nodes for coarser ones, each the mean under a tent.
 
+use std::ops::Range;
+
 use half::f16;
 use half::slice::HalfFloatSliceExt;
 use rayon::prelude::*;
@@ -37,15 +39,17 @@ pub(super) fn gather_density(snapshot: &Snapshot, nodes: Dims, planes: &mut Vec<
     planes.clear();
     planes.resize(plane * cells.nz, 0.0);
     planes.par_chunks_mut(plane).enumerate().for_each(|(k, plane)| {
-        let mut rows = RowSums::new(cells.nx);
+        let (mut rows, mut narrowed) = (RowSums::new(cells.nx), Vec::new());
         for j in 0..cells.ny {
-            let Some(row) = rows.of(snapshot, j, k) else { continue };
-            let narrowed: Vec<f32> = in_x.iter().map(|tent| tent.mean(row)).collect();
+            let Some((filled, row)) = rows.of(snapshot, j, k) else { continue };
+            let reached = reached(&in_x, &filled);
+            narrowed.clear();
+            narrowed.extend(in_x[reached.clone()].iter().map(|tent| tent.mean(row)));
             for (node_j, tent) in in_y.iter().enumerate() {
                 let Some(weight) = j.checked_sub(tent.first).and_then(|n| tent.weights.get(n)) else {
                     continue;
                 };
-                let out = &mut plane[node_j * nodes.nx..][..nodes.nx];
+                let out = &mut plane[node_j * nodes.nx..][reached.clone()];
                 out.iter_mut().zip(&narrowed).for_each(|(out, x)| *out += weight * x);
             }
         }
@@ -89,22 +93,30 @@ impl RowSums {
         Self { floats: vec![0.0; 4 * nx], sums: vec![0.0; nx] }
     }
 
-    /// The row, or `None` where the bricks say that nothing is in it.
-    fn of(&mut self, snapshot: &Snapshot, j: usize, k: usize) -> Option<&[f32]> {
+    /// The row and the cells of it that may hold something; `None` where the bricks say that none does.
+    fn of(&mut self, snapshot: &Snapshot, j: usize, k: usize) -> Option<(Range<usize>, &[f32])> {
         let bricks = &snapshot.bricks;
         let first = bricks.dims.index(0, j / BRICK, k / BRICK);
-        let empty = |max: &[f16; 4]| max[..3].iter().all(|&x| x <= f16::ZERO);
-        if bricks.max[first..][..bricks.dims.nx].iter().all(empty) {
-            return None;
-        }
-        let row = &snapshot.smoke[snapshot.dims.index(0, j, k)..][..snapshot.dims.nx];
-        let halves: &[f16] = bytemuck::cast_slice(row);
-        halves.convert_to_f32_slice(&mut self.floats);
-        for (sum, cell) in self.sums.iter_mut().zip(self.floats.chunks_exact(4)) {
+        let full = |max: &[f16; 4]| max[..3].iter().any(|&x| x > f16::ZERO);
+        let row = &bricks.max[first..][..bricks.dims.nx];
+        let (start, end) = (row.iter().position(full)?, row.iter().rposition(full)?);
+        let filled = start * BRICK..((end + 1) * BRICK).min(snapshot.dims.nx);
+        let cells = &snapshot.smoke[snapshot.dims.index(0, j, k)..][filled.clone()];
+        let floats = &mut self.floats[..4 * filled.len()];
+        cells.as_flattened().convert_to_f32_slice(floats);
+        self.sums.fill(0.0);
+        for (sum, cell) in self.sums[filled.clone()].iter_mut().zip(floats.chunks_exact(4)) {
             *sum = (cell[0] + cell[1] + cell[2]).max(0.0);
         }
-        Some(&self.sums)
+        Some((filled, &self.sums))
     }
+}
+
+/// The nodes whose tents reach any of some values; both in order.
+fn reached(tents: &[Tent], values: &Range<usize>) -> Range<usize> {
+    let start = tents.partition_point(|tent| tent.first + tent.weights.len() <= values.start);
+    let end = tents.partition_point(|tent| tent.first < values.end);
+    start..end.max(start)
 }
 
 /// `dims` nodes in place of those of `fine`, each the mean of the nodes around it. One axis at a time.

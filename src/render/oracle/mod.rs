@@ -8,12 +8,17 @@
 
 mod paths;
 
+use std::ops::Range;
+
+use half::f16;
 use nalgebra::Matrix4;
 use rayon::prelude::*;
 
 use super::bricks;
 use super::camera::{Axes, Ray};
+use super::cells::{Cells, Region};
 use super::field::Field;
+use super::floor::FloorLight;
 use super::flow::Flow;
 use super::light::LightVolume;
 use super::lines::{self, Line};
@@ -22,7 +27,7 @@ use super::medium::Medium;
 use super::scene::{Behind, Scenery, background};
 use super::slice::{self, Plane, Ranges, Slice};
 use super::volume::Volume;
-use super::{Cursor, Image, LinearImage, Mode, Quality, View, noise, tone};
+use super::{Cursor, Image, LinearImage, Mode, Quality, Shading, View, noise, tone};
 use crate::look::Scattering;
 use crate::snapshot::{Bricks, Snapshot};
 
@@ -31,6 +36,15 @@ use crate::snapshot::{Bricks, Snapshot};
 pub struct Oracle {
     light: LightVolume,
     quality: Quality,
+}
+
+/// The rays of one picture.
+struct Rays<'a> {
+    axes: &'a Axes,
+    /// For lines, which are smooth by themselves.
+    steady: &'a Axes,
+    /// Pixels of the picture.
+    size: [u32; 2],
 }
 
 /// One pixel before the background is put behind it.
@@ -104,41 +118,76 @@ impl Oracle {
         let axes = Axes::of(view.camera, size[0] as f32 / size[1] as f32);
         let medium = Medium::of(view.look, snapshot.extent());
         let light = Volume::of_light(&self.light);
+        let mut floor_light = FloorLight::default();
+        floor_light.cast(&self.light, medium.sun_direction);
         let scenery = Scenery {
             extent: snapshot.extent(),
             light: &light,
+            floor_light: &floor_light,
             medium: &medium,
             look: view.look,
             cursor: view.cursor,
             solids: self.light.solids(),
             spacing: self.light.spacing,
         };
-        let mut behind = over_pixels(size, |x, y| scenery.behind(&ray_of(&axes, size, x, y)));
+        let smoke = Volume::at_centres(snapshot, &snapshot.smoke);
+        let wide = bricks::widened(&snapshot.bricks);
+        let shaded = self.shaded(snapshot, view, &medium);
+        let march = self.marcher(snapshot, view, [&smoke, &light], shaded.as_ref(), &medium, &wide);
+        let passes = self.quality.passes.max(1);
+        if !self.quality.edges || scenery.solids.is_empty() {
+            let rays = Rays { axes: &axes, steady: &axes, size };
+            return self.expose(&scenery, &march, view, &rays, 0..passes, progress);
+        }
+        let one = |n: u32| {
+            let progress = |part: f32| progress((n as f32 + part) / passes as f32);
+            let shifted = axes.shifted(noise::sub_pixel(n, passes), size);
+            let rays = Rays { axes: &shifted, steady: &axes, size };
+            self.expose(&scenery, &march, view, &rays, n..n + 1, &progress)
+        };
+        let mut mean = one(0);
+        for n in 1..passes {
+            let weight = 1.0 / (n + 1) as f32;
+            mean.iter_mut().zip(one(n)).for_each(|(mean, pixel)| mean.approach(&pixel, weight));
+        }
+        mean
+    }
+
+    /// One picture, the mean of the `frames` of its march.
+    fn expose(
+        &self,
+        scenery: &Scenery,
+        march: &Smoke,
+        view: &View,
+        rays: &Rays,
+        frames: Range<u32>,
+        progress: &(impl Fn(f32) + Sync),
+    ) -> Vec<Pixel> {
+        let Rays { axes, steady, size } = *rays;
+        let snapshot = march.snapshot;
+        let mut behind = over_pixels(size, |x, y| scenery.behind(&ray_of(axes, size, x, y)));
         let [back, front] = if view.look.outline {
             lines::box_edges(snapshot.extent(), axes.eye.into(), lines::OUTLINE)
         } else {
             [Vec::new(), Vec::new()]
         };
-        let clip = axes.clip_from_world(1e-3);
+        let clip = steady.clip_from_world(1e-3);
         // A line is hidden by what the ray meets before it.
         let slant = |at: usize| {
             let (x, y) = (at % size[0] as usize, at / size[0] as usize);
-            axes.slant([(x as f32 + 0.5) / size[0] as f32, (y as f32 + 0.5) / size[1] as f32])
+            steady.slant([(x as f32 + 0.5) / size[0] as f32, (y as f32 + 0.5) / size[1] as f32])
         };
         paint_lines(&back, &clip, lines::WIDTH, size, |at, tint, depth| {
             if depth * slant(at) < behind[at].reach {
                 behind[at].paint(tint);
             }
         });
-        let smoke = Volume::at_centres(snapshot, &snapshot.smoke);
-        let wide = bricks::widened(&snapshot.bricks);
-        let march = self.marcher(snapshot, view, [&smoke, &light], &medium, &wide);
-        let shares = self.along_rays(&march, view, size, &axes, &behind, progress);
+        let shares = self.along_rays(march, view, rays, &behind, frames, progress);
         let mut pixels: Vec<Pixel> = behind.iter().zip(&shares).map(|(b, s)| Pixel::over(b, s)).collect();
         if let Mode::Slice(slice) = view.mode {
-            paint_slice(slice, snapshot, &smoke, &axes, size, &mut pixels, &behind);
+            paint_slice(slice, snapshot, march.smoke, axes, size, &mut pixels, &behind);
         }
-        let flow = flow_lines(snapshot, view.mode, &axes, size);
+        let flow = flow_lines(snapshot, view.mode, steady, size);
         for lines in [flow, front] {
             paint_lines(&lines, &clip, lines::WIDTH, size, |at, tint, depth| {
                 if depth * slant(at) < behind[at].reach {
@@ -147,9 +196,23 @@ impl Oracle {
             });
         }
         if let Some(cursor) = view.cursor {
-            paint_cursor(&cursor, &march, &axes, size, &mut pixels, &behind);
+            paint_cursor(&cursor, march, axes, size, &mut pixels, &behind);
         }
         pixels
+    }
+
+    /// The smoke with the light it sends to the eye, if it is to be worked out at the cells.
+    fn shaded(&self, snapshot: &Snapshot, view: &View, medium: &Medium) -> Option<Volume> {
+        let marched = view.mode.shows_smoke() || view.cursor.is_some();
+        let traced = view.look.scattering == Scattering::Traced;
+        if !marched || traced || self.quality.shading == Shading::Rays {
+            return None;
+        }
+        let (mut cells, region) = (Cells::default(), Region::all(snapshot.dims));
+        cells.gather(snapshot);
+        let mut texels = vec![[f16::ZERO; 4]; region.cells()];
+        cells.shade(&self.light, medium, view.camera.position, region, &mut texels);
+        Some(Volume::at_centres(snapshot, &texels))
     }
 
     fn marcher<'a>(
@@ -157,6 +220,7 @@ impl Oracle {
         snapshot: &'a Snapshot,
         view: &View,
         [smoke, light]: [&'a Volume; 2],
+        shaded: Option<&'a Volume>,
         medium: &'a Medium,
         wide: &'a Bricks,
     ) -> Smoke<'a> {
@@ -168,6 +232,7 @@ impl Oracle {
             extinction: view.mode.smoke_share() * medium.extinction,
             smoke,
             light,
+            shaded,
             medium,
             dt: snapshot.h / samples,
             halves: halves(samples),
@@ -181,11 +246,12 @@ impl Oracle {
         &self,
         smoke: &Smoke,
         view: &View,
-        size: [u32; 2],
-        axes: &Axes,
+        rays: &Rays,
         behind: &[Behind],
+        frames: Range<u32>,
         progress: &(impl Fn(f32) + Sync),
     ) -> Vec<Marched> {
+        let Rays { axes, size, .. } = *rays;
         let reach = |x: u32, y: u32| behind[(x + size[0] * y) as usize].reach;
         let ray = |x: u32, y: u32| ray_of(axes, size, x, y);
         if !view.mode.shows_smoke() && !matches!(view.mode, Mode::Speed | Mode::Vorticity) {
@@ -193,10 +259,10 @@ impl Oracle {
         }
         if view.mode.shows_smoke() && view.look.scattering == Scattering::Traced {
             let tracer = paths::Tracer::new(smoke, self.light.solids(), view.look);
-            let samples = view.look.paths.max(1);
-            return tracer.picture(size, samples, progress, |x, y| (ray(x, y), reach(x, y)));
+            let each = view.look.paths.div_ceil(self.quality.passes.max(1)).max(1);
+            let paths = each * frames.start..each * frames.end;
+            return tracer.picture(size, paths, progress, |x, y| (ray(x, y), reach(x, y)));
         }
-        let passes = self.quality.passes.max(1);
         let field = Field::of(smoke.snapshot, view.mode, smoke.dt);
         let one = |x: u32, y: u32, frame: u32| {
             let offset = noise::offset(x, y, frame);
@@ -205,7 +271,7 @@ impl Oracle {
                 Some(field) => field.march(&ray(x, y), reach(x, y), offset),
             }
         };
-        over_pixels(size, |x, y| Marched::mean((0..passes).map(|frame| one(x, y, frame))))
+        over_pixels(size, |x, y| Marched::mean(frames.clone().map(|frame| one(x, y, frame))))
     }
 }
 
@@ -234,6 +300,15 @@ impl Pixel {
 
     fn paint(&mut self, tint: [f32; 4]) {
         paint(&mut self.radiance, &mut self.clear, tint);
+    }
+
+    /// Moves by `weight` towards another; the depth becomes that of the other.
+    fn approach(&mut self, other: &Self, weight: f32) {
+        for c in 0..3 {
+            self.radiance[c] += weight * (other.radiance[c] - self.radiance[c]);
+        }
+        self.clear += weight * (other.clear - self.clear);
+        self.depth = other.depth;
     }
 }
 

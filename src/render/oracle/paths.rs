@@ -5,6 +5,8 @@
 //! Free flights are drawn brick by brick with the extinction of the brick's maximum, so thin places cost
 //! little; shadows are ratio-tracked (Novák, Selle and Jarosz 2014). Unbiased up to half-float smoke.
 
+use std::ops::Range;
+
 use nalgebra::Vector3;
 use rayon::prelude::*;
 
@@ -62,11 +64,11 @@ impl<'a> Tracer<'a> {
         }
     }
 
-    /// The mean of `samples` paths for each pixel.
+    /// The mean of some paths, by their numbers, for each pixel.
     pub fn picture(
         &self,
         size: [u32; 2],
-        samples: u32,
+        paths: Range<u32>,
         progress: &(impl Fn(f32) + Sync),
         ray: impl Fn(u32, u32) -> (Ray, f32) + Sync,
     ) -> Vec<Marched> {
@@ -74,7 +76,7 @@ impl<'a> Tracer<'a> {
         let row = |y: u32| {
             let pixel = |x: u32| {
                 let (ray, reach) = ray(x, y);
-                Marched::mean((0..samples).map(|n| self.sample(&ray, reach, &mut Random::new([x, y, n]))))
+                Marched::mean(paths.clone().map(|n| self.sample(&ray, reach, &mut Random::new([x, y, n]))))
             };
             let pixels: Vec<Marched> = (0..size[0]).map(pixel).collect();
             let rows = done.fetch_add(1, std::sync::atomic::Ordering::Relaxed) + 1;

@@ -1,0 +1,352 @@
+//! What the smoke of each cell sends to one eye, worked out once for all rays that pass it.
+//!
+//! Shading is most of the work of a march, and rays read each cell many times. Here it is done at the cells instead:
+//! a texel holds ρ J and ρ, the density and what it sends for each unit of extinction (J in [`crate::render`]).
+//! Between cells both are interpolated, so J is the mean of the cells around, weighted by their density, and a
+//! march reads one volume once a step. The phase function depends on where the eye is, so a new eye
+//! needs new texels; only bricks that hold smoke are visited.
+
+mod shade;
+
+use std::ops::Range;
+
+use half::f16;
+use half::slice::HalfFloatSliceExt;
+use rayon::prelude::*;
+
+use super::bricks;
+use super::light::LightVolume;
+use super::medium::Medium;
+use crate::grid::Dims;
+use crate::snapshot::{BRICK, Snapshot};
+
+use shade::{CHUNK, Strip, shade};
+
+/// The cells of a snapshot's bricks that hold smoke.
+#[derive(Clone, Debug)]
+pub(super) struct Cells {
+    dims: Dims,
+    h: f32,
+    layers: Vec<Layer>,
+}
+
+/// Bricks at the same height in z.
+#[derive(Clone, Debug, Default)]
+struct Layer {
+    runs: Vec<Run>,
+    cells: Vec<[f16; 4]>,
+}
+
+/// Bricks side by side along x.
+#[derive(Clone, Debug)]
+struct Run {
+    x: Range<usize>,
+    y: Range<usize>,
+    /// Of its first row in the cells of the layer; rows follow each other in y, then z.
+    start: usize,
+}
+
+/// A part of the grid, whose texels are stored by themselves, x fastest.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Region {
+    /// Its first cell.
+    pub lo: [usize; 3],
+    /// Cells along each axis.
+    pub size: [usize; 3],
+}
+
+impl Region {
+    /// All of a grid.
+    pub fn all(dims: Dims) -> Self {
+        Self { lo: [0; 3], size: dims.array() }
+    }
+
+    /// The cells within `margin` cells of a box in metres; `None` if the box is upside down.
+    #[cfg(feature = "viewer")]
+    pub fn around([lo, hi]: [[f32; 3]; 2], margin: usize, dims: Dims, h: f32) -> Option<Self> {
+        let first = lo.map(|x| ((x / h).round() as usize).saturating_sub(margin));
+        let end: [usize; 3] =
+            std::array::from_fn(|a| ((hi[a] / h).round() as usize + margin).min(dims.array()[a]));
+        let full = (0..3).all(|a| lo[a] < hi[a] && first[a] < end[a]);
+        full.then(|| Self { lo: first, size: std::array::from_fn(|a| end[a] - first[a]) })
+    }
+
+    /// How many cells it has.
+    pub fn cells(&self) -> usize {
+        self.size.iter().product()
+    }
+
+    /// Cuts the texels of the region into layers of bricks: for each the layer's number, its first plane and its texels.
+    fn layers<'t>(&self, mut texels: &'t mut [[f16; 4]]) -> Vec<(usize, usize, &'t mut [[f16; 4]])> {
+        let (plane, end) = (self.size[0] * self.size[1], self.lo[2] + self.size[2]);
+        let mut layers = Vec::new();
+        let mut z = self.lo[2];
+        while z < end {
+            let next = ((z / BRICK + 1) * BRICK).min(end);
+            let (now, rest) = texels.split_at_mut(plane * (next - z));
+            layers.push((z / BRICK, z, now));
+            (texels, z) = (rest, next);
+        }
+        layers
+    }
+}
+
+impl Default for Cells {
+    fn default() -> Self {
+        Self { dims: Dims { nx: 1, ny: 1, nz: 1 }, h: 1.0, layers: Vec::new() }
+    }
+}
+
+impl Cells {
+    /// Takes over the cells of `snapshot`.
+    pub fn gather(&mut self, snapshot: &Snapshot) {
+        (self.dims, self.h) = (snapshot.dims, snapshot.h);
+        self.layers.resize_with(snapshot.bricks.dims.nz, Layer::default);
+        self.layers.par_iter_mut().enumerate().for_each(|(k, layer)| layer.gather(snapshot, k));
+    }
+
+    /// Fills `texels`, those of `region`, under a light that is up to date, for an eye at a place \[m\]. Runs on the
+    /// rayon pool of the caller; the same bits for any number of threads.
+    pub fn shade(
+        &self,
+        light: &LightVolume,
+        medium: &Medium,
+        eye: [f32; 3],
+        region: Region,
+        texels: &mut [[f16; 4]],
+    ) {
+        assert_eq!(texels.len(), region.cells(), "texels do not fill the region");
+        let sight = Sight::new(self, light, medium, eye);
+        region.layers(texels).into_par_iter().for_each(|(k, first, texels)| {
+            texels.fill([f16::ZERO; 4]);
+            let mut nodes = Vec::new();
+            for run in &self.layers[k].runs {
+                sight.shade_run(run, &self.layers[k].cells, [k * BRICK, first], region, texels, &mut nodes);
+            }
+        });
+    }
+}
+
+impl Layer {
+    fn gather(&mut self, snapshot: &Snapshot, k: usize) {
+        self.runs.clear();
+        self.cells.clear();
+        let (dims, bricks) = (snapshot.dims, &snapshot.bricks);
+        let planes = k * BRICK..((k + 1) * BRICK).min(dims.nz);
+        for j in 0..bricks.dims.ny {
+            let row = &bricks.max[bricks.dims.index(0, j, k)..][..bricks.dims.nx];
+            for filled in runs(row) {
+                let x = filled.start * BRICK..(filled.end * BRICK).min(dims.nx);
+                let y = j * BRICK..((j + 1) * BRICK).min(dims.ny);
+                self.runs.push(Run { x: x.clone(), y: y.clone(), start: self.cells.len() });
+                for z in planes.clone() {
+                    for y in y.clone() {
+                        let from = dims.index(x.start, y, z);
+                        self.cells.extend_from_slice(&snapshot.smoke[from..][..x.len()]);
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// Ranges of bricks that hold smoke.
+fn runs(row: &[[f16; 4]]) -> Vec<Range<usize>> {
+    let mut runs: Vec<Range<usize>> = Vec::new();
+    for n in (0..row.len()).filter(|&n| !bricks::empty(&row[n])) {
+        match runs.last_mut() {
+            Some(last) if last.end == n => last.end = n + 1,
+            _ => runs.push(n..n + 1),
+        }
+    }
+    runs
+}
+
+/// Everything that the shading of a row depends on, worked out once.
+struct Sight<'a> {
+    h: f32,
+    light: &'a LightVolume,
+    medium: &'a Medium,
+    eye: [f32; 3],
+    /// For each cell along each axis the node of the light volume before it and how far it is to the next.
+    between: [Vec<(usize, f32)>; 3],
+    /// What the sides leave of the smoke, for each cell along each axis.
+    shown: [Vec<f32>; 3],
+}
+
+impl<'a> Sight<'a> {
+    fn new(cells: &Cells, light: &'a LightVolume, medium: &'a Medium, eye: [f32; 3]) -> Self {
+        let (dims, h) = (cells.dims.array(), cells.h);
+        let place = |n: usize| (n as f32 + 0.5) * h;
+        let between = std::array::from_fn(|a| {
+            let last = light.nodes.array()[a].saturating_sub(2);
+            let node = |n| {
+                let at = place(n) / light.spacing[a];
+                let lo = (at as usize).min(last);
+                (lo, (at - lo as f32).clamp(0.0, 1.0))
+            };
+            (0..dims[a]).map(node).collect()
+        });
+        let extent = dims.map(|n| n as f32 * h);
+        let shown = std::array::from_fn(|a| {
+            (0..dims[a]).map(|n| medium.shown_along(a, place(n), extent[a])).collect()
+        });
+        Self { h, light, medium, eye, between, shown }
+    }
+
+    /// The rows of a run, from cells whose first plane is `planes[0]` to texels whose first is `planes[1]`.
+    fn shade_run(
+        &self,
+        run: &Run,
+        cells: &[[f16; 4]],
+        planes: [usize; 2],
+        region: Region,
+        texels: &mut [[f16; 4]],
+        nodes: &mut Vec<[f32; 4]>,
+    ) {
+        let inside = |n: usize, a: usize| (region.lo[a]..region.lo[a] + region.size[a]).contains(&n);
+        let x = run.x.start.max(region.lo[0])..run.x.end.min(region.lo[0] + region.size[0]);
+        let depth = texels.len() / (region.size[0] * region.size[1]);
+        for z in planes[1]..planes[1] + depth {
+            for y in run.y.clone().filter(|&y| inside(y, 1)) {
+                let row = (z - planes[0]) * run.y.len() + y - run.y.start;
+                let from = &cells[run.start + row * run.x.len() + x.start - run.x.start..][..x.len()];
+                let start = ((z - planes[1]) * region.size[1] + y - region.lo[1]) * region.size[0] + x.start
+                    - region.lo[0];
+                self.light_row(&x, [y, z], nodes);
+                self.shade_row(from, x.start, [y, z], nodes, &mut texels[start..][..x.len()]);
+            }
+        }
+    }
+
+    /// Depths at the nodes along a row of cells.
+    fn light_row(&self, x: &Range<usize>, [y, z]: [usize; 2], nodes: &mut Vec<[f32; 4]>) {
+        let ((j, fy), (k, fz)) = (self.between[1][y], self.between[2][z]);
+        let (first, last) = (self.between[0][x.start].0, self.between[0][x.end - 1].0 + 2);
+        let dims = self.light.nodes;
+        let (first, last) = (first, last.min(dims.nx));
+        nodes.clear();
+        nodes.resize(last - first, [0.0; 4]);
+        let mut wide = [[0.0_f32; 4]; CHUNK];
+        for (dj, dk) in [(0, 0), (1, 0), (0, 1), (1, 1)] {
+            let weight = (if dj == 1 { fy } else { 1.0 - fy }) * (if dk == 1 { fz } else { 1.0 - fz });
+            let row = dims.index(first, (j + dj).min(dims.ny - 1), (k + dk).min(dims.nz - 1));
+            let halves = &self.light.texels[row..][..last - first];
+            for (halves, nodes) in halves.chunks(CHUNK).zip(nodes.chunks_mut(CHUNK)) {
+                let wide = &mut wide[..halves.len()];
+                halves.as_flattened().convert_to_f32_slice(wide.as_flattened_mut());
+                for (node, depth) in nodes.as_flattened_mut().iter_mut().zip(wide.as_flattened()) {
+                    *node += weight * depth;
+                }
+            }
+        }
+    }
+
+    fn shade_row(
+        &self,
+        from: &[[f16; 4]],
+        first: usize,
+        [y, z]: [usize; 2],
+        nodes: &[[f32; 4]],
+        texels: &mut [[f16; 4]],
+    ) {
+        let at = |n: usize| (n as f32 + 0.5) * self.h;
+        let node = self.between[0][first].0;
+        let across = self.shown[1][y] * self.shown[2][z];
+        let (mut strip, mut out) = (Strip::default(), [[0.0; CHUNK]; 4]);
+        let mut wide = [[0.0; 4]; CHUNK];
+        for (n, (from, texels)) in from.chunks(CHUNK).zip(texels.chunks_mut(CHUNK)).enumerate() {
+            if from.iter().all(|cell| cell[..3] == [f16::ZERO; 3]) {
+                continue;
+            }
+            let (count, start) = (from.len(), first + n * CHUNK);
+            from.as_flattened().convert_to_f32_slice(wide[..count].as_flattened_mut());
+            for i in 0..count {
+                let (lo, f) = self.between[0][start + i];
+                let (a, b) = (&nodes[lo - node], &nodes[(lo + 1 - node).min(nodes.len() - 1)]);
+                for c in 0..3 {
+                    strip.depth[c][i] = a[c] + f * (b[c] - a[c]);
+                }
+                strip.shown[i] = across * self.shown[0][start + i];
+            }
+            for i in 0..count {
+                for c in 0..4 {
+                    strip.smoke[c][i] = wide[i][c];
+                }
+            }
+            strip.from_eye = [at(start) - self.eye[0], at(y) - self.eye[1], at(z) - self.eye[2]];
+            strip.h = self.h;
+            shade(&strip, self.medium, &mut out);
+            for i in 0..count {
+                wide[i] = [out[0][i], out[1][i], out[2][i], out[3][i]];
+            }
+            texels.as_flattened_mut().convert_from_f32_slice(wide[..count].as_flattened());
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::look::Look;
+    use crate::render::procedural::{Tint, plume};
+
+    fn shaded(
+        region: impl Fn(Dims) -> Region,
+        look: &Look,
+        eye: [f32; 3],
+    ) -> (Snapshot, LightVolume, Vec<[f16; 4]>) {
+        let snapshot = plume(Dims::new([21, 40, 19]).unwrap(), 0.02, Tint::Sectors);
+        let (mut light, mut cells) = (LightVolume::default(), Cells::default());
+        light.bake(&snapshot, look);
+        cells.gather(&snapshot);
+        let region = region(snapshot.dims);
+        let mut texels = vec![[f16::ONE; 4]; region.cells()];
+        cells.shade(&light, &Medium::of(look, snapshot.extent()), eye, region, &mut texels);
+        (snapshot, light, texels)
+    }
+
+    /// At the cells a texel is what a march would have worked out there.
+    #[test]
+    fn texels_are_density_and_what_it_sends() {
+        let look = Look { glow: 2.0, second_lobe: [-0.4, 0.3], ..Look::default() };
+        let eye = [0.9, 0.5, 1.4];
+        let (snapshot, light, texels) = shaded(Region::all, &look, eye);
+        let medium = Medium::of(&look, snapshot.extent());
+        let sun = nalgebra::Vector3::from(medium.sun_direction);
+        let mut most = 0.0_f32;
+        for (n, (texel, cell)) in texels.iter().zip(&snapshot.smoke).enumerate() {
+            let at = [n % 21, n / 21 % 40, n / 840].map(|n| (n as f32 + 0.5) * 0.02);
+            let [r, g, b, heat] = cell.map(f32::from);
+            let density = (r + g + b) * medium.shown(at, snapshot.extent());
+            let way = nalgebra::Vector3::from(at) - nalgebra::Vector3::from(eye);
+            let depths = light.sample(at);
+            let phase = medium.phase(way.normalize().dot(&sun));
+            let sent = medium.scattered(medium.albedo([r, g, b]), [depths[0], depths[1], depths[2]], phase);
+            let glow = medium.glowing(heat);
+            for c in 0..3 {
+                let want = density * (sent[c] + glow[c]);
+                assert!(
+                    (texel[c].to_f32() - want).abs() <= 2e-3 * want + 1e-5,
+                    "{at:?}: {texel:?}, not {want}"
+                );
+                most = most.max(want);
+            }
+            assert!((texel[3].to_f32() - density).abs() <= 1e-3 * density + 1e-5);
+        }
+        assert!(most > 0.5, "there is something to see");
+    }
+
+    /// A region holds the same texels as the whole.
+    #[test]
+    fn a_region_is_cut_out_of_the_whole() {
+        let part = Region { lo: [3, 9, 5], size: [15, 17, 13] };
+        let (_, _, all) = shaded(Region::all, &Look::default(), [1.0; 3]);
+        let (_, _, some) = shaded(|_| part, &Look::default(), [1.0; 3]);
+        for (n, texel) in some.iter().enumerate() {
+            let [x, y, z] = [3 + n % 15, 9 + n / 15 % 17, 5 + n / 255];
+            assert_eq!(*texel, all[x + 21 * (y + 40 * z)], "at {x}, {y}, {z}");
+        }
+        assert!(some.iter().any(|texel| texel[3] > f16::ZERO));
+    }
+}

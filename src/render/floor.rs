@@ -1,0 +1,129 @@
+//! What arrives at the floor of the sun and of the sky, as a picture seen from above: the floor fills much of many
+//! pictures, and its light does not depend on the eye.
+
+use rayon::prelude::*;
+
+use super::camera::{Ray, box_span};
+use super::exp::exp;
+use super::light::LightVolume;
+
+/// Shares of sun and sky on a regular grid over that part of the floor where the smoke, or what stands in it, takes
+/// any; beyond, those of its edge.
+#[derive(Clone, Debug)]
+pub(super) struct FloorLight {
+    /// The first node's x and z \[m\].
+    pub lo: [f32; 2],
+    /// Distance between nodes \[m\].
+    pub spacing: [f32; 2],
+    /// Nodes along x and z.
+    pub size: [usize; 2],
+    /// At each node, x fastest.
+    pub texels: Vec<[f32; 2]>,
+}
+
+/// Most nodes along an axis.
+const MOST: usize = 320;
+/// Where the floor ends, from its middle, and how far around the box the sky is dimmed, in the longer of the box's
+/// two horizontal sides.
+const END: f32 = 3.0;
+const AROUND: f32 = 0.6;
+
+impl Default for FloorLight {
+    fn default() -> Self {
+        Self { lo: [0.0; 2], spacing: [1.0; 2], size: [1; 2], texels: vec![[1.0; 2]] }
+    }
+}
+
+impl FloorLight {
+    /// Follows a light volume that is up to date. Runs on the rayon pool of the caller; the same bits for any
+    /// number of threads.
+    pub fn cast(&mut self, light: &LightVolume, sun_direction: [f32; 3]) {
+        let extent = light.extent();
+        let [lo, hi] = shaded(light, sun_direction, extent);
+        self.lo = lo;
+        let steps =
+            [0, 1].map(|a| ((hi[a] - lo[a]) / light.spacing[2 * a]).ceil().clamp(1.0, (MOST - 1) as f32));
+        self.size = steps.map(|n| n as usize + 1);
+        self.spacing = [0, 1].map(|a| (hi[a] - lo[a]) / steps[a]);
+        self.texels.resize(self.size[0] * self.size[1], [1.0; 2]);
+        let (lo, spacing) = (self.lo, self.spacing);
+        self.texels.par_chunks_mut(self.size[0]).enumerate().for_each(|(k, row)| {
+            for (i, texel) in row.iter_mut().enumerate() {
+                let p = [lo[0] + i as f32 * spacing[0], 0.0, lo[1] + k as f32 * spacing[1]];
+                *texel = arriving(light, sun_direction, extent, p);
+            }
+        });
+    }
+
+    /// Shares of sun and sky at a place of the floor \[m\].
+    pub fn sample(&self, x: f32, z: f32) -> [f32; 2] {
+        let at = |x: f32, a: usize| {
+            let at = ((x - self.lo[a]) / self.spacing[a]).clamp(0.0, (self.size[a] - 1) as f32);
+            (at as usize, (at as usize + 1).min(self.size[a] - 1), at - at.floor())
+        };
+        let ((i, i2, fx), (k, k2, fz)) = (at(x, 0), at(z, 1));
+        let texel = |i: usize, k: usize| self.texels[i + k * self.size[0]];
+        std::array::from_fn(|c| {
+            let row = |k: usize| texel(i, k)[c] + (texel(i2, k)[c] - texel(i, k)[c]) * fx;
+            row(k) + (row(k2) - row(k)) * fz
+        })
+    }
+}
+
+/// The part of the floor on which a shadow may lie, as its least and largest x and z \[m\].
+fn shaded(light: &LightVolume, s: [f32; 3], extent: [f32; 3]) -> [[f32; 2]; 2] {
+    let side = extent[0].max(extent[2]);
+    let mut rect = [[-AROUND * side; 2], [extent[0] + AROUND * side, extent[2] + AROUND * side]];
+    let Some(bounds) = light.occupied().filter(|_| s[1] > 0.02) else { return rect };
+    for (n, a) in (0..8).flat_map(|n| [(n, 0), (n, 1)]) {
+        let corner: [f32; 3] = std::array::from_fn(|a| bounds[n >> a & 1][a]);
+        let meets = corner[2 * a] - s[2 * a] * corner[1] / s[1];
+        // The light volume blurs what it carries by a node or two.
+        let (blur, middle) = (3.0 * light.spacing[2 * a], 0.5 * extent[2 * a]);
+        let kept = |x: f32| x.clamp(middle - END * side, middle + END * side);
+        rect[0][a] = rect[0][a].min(kept(meets - blur));
+        rect[1][a] = rect[1][a].max(kept(meets + blur));
+    }
+    rect
+}
+
+/// What the smoke lets through from the sun and from the sky. A point outside the box looks through it from where its
+/// ray to the sun enters; the sky is dimmed only near the box.
+fn arriving(light: &LightVolume, sun_direction: [f32; 3], extent: [f32; 3], p: [f32; 3]) -> [f32; 2] {
+    let towards_sun = Ray { origin: p.into(), direction: sun_direction.into() };
+    let [enter, leave] = box_span(&towards_sun, [0.0; 3], extent);
+    let nearest: [f32; 3] = std::array::from_fn(|a| p[a].clamp(0.0, extent[a]));
+    let through = leave > enter.max(0.0);
+    let away = (0..3).map(|a| (p[a] - nearest[a]).powi(2)).sum::<f32>().sqrt() / extent[0].max(extent[2]);
+    let dimmed = (1.0 - away / AROUND).max(0.0).powi(2);
+    let open = if dimmed > 0.0 { 1.0 + (exp(-light.depth_to_sky(nearest)) - 1.0) * dimmed } else { 1.0 };
+    [if through { exp(-light.depth_to_sun(towards_sun.at(enter.max(0.0)).coords.into())) } else { 1.0 }, open]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::grid::Dims;
+    use crate::look::Look;
+    use crate::render::procedural::{Tint, plume};
+
+    /// What is read from the picture is what arrives, on and off the nodes, inside and beyond.
+    #[test]
+    fn the_picture_from_above_holds_what_arrives() {
+        let look = Look { sun_direction: [-0.5, 0.6, -0.4], light_scale: 1.0, ..Look::default() };
+        let snapshot = plume(Dims::new([24, 36, 20]).unwrap(), 0.04, Tint::Even);
+        let (mut light, mut floor) = (LightVolume::default(), FloorLight::default());
+        light.bake(&snapshot, &look);
+        let sun = super::super::light::unit(look.sun_direction);
+        floor.cast(&light, sun);
+        let (mut darkest, mut worst, mut sum) = (1.0_f32, 0.0_f32, 0.0);
+        for n in 0..120 * 120 {
+            let [x, z] = [n % 120, n / 120].map(|n| (n as f32 - 40.0) * 0.031);
+            let (got, want) = (floor.sample(x, z), arriving(&light, sun, snapshot.extent(), [x, 0.0, z]));
+            let off = (got[0] - want[0]).abs().max((got[1] - want[1]).abs());
+            (darkest, worst, sum) = (darkest.min(want[0]), worst.max(off), sum + off);
+        }
+        assert!(darkest < 0.3, "there is a shadow");
+        assert!(worst < 0.12 && sum / 14_400.0 < 3e-3, "off by {worst}, {} in the mean", sum / 14_400.0);
+    }
+}

@@ -1,0 +1,57 @@
+//! The light on the floor as a texture.
+
+use std::borrow::Cow;
+use std::rc::Rc;
+
+use glium::Rect;
+use glium::backend::Context;
+use glium::texture::{ClientFormat, RawImage2d, Texture2d, UncompressedFloatFormat};
+
+use super::inputs::Inputs;
+use super::targets::new_texture;
+use crate::render::RenderError;
+use crate::render::floor::FloorLight;
+use crate::render::light::LightVolume;
+
+/// The light on the floor, RG32F.
+pub(super) struct Floor {
+    gl: Rc<Context>,
+    light: FloorLight,
+    texture: Texture2d,
+}
+
+impl Floor {
+    /// Nothing takes any light.
+    pub fn new(gl: &Rc<Context>) -> Result<Self, RenderError> {
+        let texture = new_texture(gl, UncompressedFloatFormat::F32F32, [1, 1])?;
+        let floor = Self { gl: gl.clone(), light: FloorLight::default(), texture };
+        floor.upload();
+        Ok(floor)
+    }
+
+    /// Follows a light volume.
+    pub fn cast(&mut self, light: &LightVolume, sun_direction: [f32; 3]) -> Result<(), RenderError> {
+        self.light.cast(light, sun_direction);
+        let [width, height] = self.light.size.map(|n| n as u32);
+        if (self.texture.width(), self.texture.height()) != (width, height) {
+            self.texture = new_texture(&self.gl, UncompressedFloatFormat::F32F32, [width, height])?;
+        }
+        self.upload();
+        Ok(())
+    }
+
+    fn upload(&self) {
+        let [width, height] = self.light.size.map(|n| n as u32);
+        let data = Cow::Borrowed(self.light.texels.as_flattened());
+        let image = RawImage2d { data, width, height, format: ClientFormat::F32F32 };
+        self.texture.write(Rect { left: 0, bottom: 0, width, height }, image);
+    }
+
+    /// What the scene pass reads of it.
+    pub fn inputs<'t>(&'t self, inputs: Inputs<'t>) -> Inputs<'t> {
+        inputs
+            .smooth_picture("floor_light", &self.texture)
+            .vec2("floor_lo", self.light.lo)
+            .vec2("floor_spacing", self.light.spacing)
+    }
+}
