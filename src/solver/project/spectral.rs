@@ -10,13 +10,13 @@
 
 use rayon::prelude::*;
 
-use super::fft::{Block, LANES};
+use super::fft::{Block, Lane};
 use super::level::Beyond;
 use super::transform::{Ends, Transform};
 use super::transpose::{lanes_of_rows, rows_of_lanes};
 use super::tridiagonal::{self, Columns};
 use crate::grid::{Dims, Faces, GHOST, Layout};
-use crate::solver::simd::{dispatch, greatest};
+use crate::solver::simd::{LANES, dispatch, greatest, rest, sixteen};
 use crate::solver::sweep::PerThread;
 
 /// Lines transformed together: two groups of lanes make one complex block.
@@ -213,24 +213,49 @@ fn divergence_row_kernel<const FMA: bool>(
     most: &mut [f32; 2],
 ) {
     let n = out.len();
-    let (u0, u1) = (&u[..n], &u[1..n + 1]);
-    let ([v0, v1], [w0, w1]) = (v.map(|v| &v[..n]), w.map(|w| &w[..n]));
-    let (mut largest, mut speed) = ([0.0f32; LANES], [0.0f32; LANES]);
-    for from in (0..n).step_by(LANES) {
-        let run = LANES.min(n - from);
-        for l in 0..run {
-            let i = from + l;
-            let sum = (u1[i] - u0[i]) + (v1[i] - v0[i]) + (w1[i] - w0[i]);
-            out[i] = scale * sum;
-            largest[l] = greatest(sum.abs(), largest[l]);
-            let x = greatest(u0[i].abs(), u1[i].abs());
-            let y = greatest(v0[i].abs(), v1[i].abs());
-            let z = greatest(w0[i].abs(), w1[i].abs());
-            speed[l] = greatest(greatest(x, y), greatest(z, speed[l]));
+    let (u0, u1, [v0, v1], [w0, w1]) = (&u[..n], &u[1..][..n], v.map(|v| &v[..n]), w.map(|w| &w[..n]));
+    let mut lanes = DivergenceLanes::default();
+    let full = n - n % LANES;
+    for from in (0..full).step_by(LANES) {
+        let (u, v) = ([sixteen(u0, from), sixteen(u1, from)], [sixteen(v0, from), sixteen(v1, from)]);
+        let sum = lanes.add(u, v, [sixteen(w0, from), sixteen(w1, from)]);
+        for l in 0..LANES {
+            out[from + l] = scale * sum[l];
+        }
+    }
+    if full < n {
+        let (u, v, w) = ([rest(u0), rest(u1)], [rest(v0), rest(v1)], [rest(w0), rest(w1)]);
+        let sum = lanes.add([&u[0], &u[1]], [&v[0], &v[1]], [&w[0], &w[1]]);
+        for (out, sum) in out[full..].iter_mut().zip(sum) {
+            *out = scale * sum;
         }
     }
     for l in 0..LANES {
-        *most = [greatest(largest[l], most[0]), greatest(speed[l], most[1])];
+        *most = [greatest(lanes.largest[l], most[0]), greatest(lanes.speed[l], most[1])];
+    }
+}
+
+/// Largest divergence and velocity of every sixteenth cell of a row.
+#[derive(Default)]
+struct DivergenceLanes {
+    largest: Lane,
+    speed: Lane,
+}
+
+impl DivergenceLanes {
+    /// The divergence of sixteen cells between the faces `u`, `v` and `w`.
+    #[inline(always)]
+    fn add(&mut self, [u0, u1]: [&Lane; 2], [v0, v1]: [&Lane; 2], [w0, w1]: [&Lane; 2]) -> Lane {
+        let mut sums = [0.0; LANES];
+        for l in 0..LANES {
+            sums[l] = (u1[l] - u0[l]) + (v1[l] - v0[l]) + (w1[l] - w0[l]);
+            self.largest[l] = greatest(sums[l].abs(), self.largest[l]);
+            let x = greatest(u0[l].abs(), u1[l].abs());
+            let y = greatest(v0[l].abs(), v1[l].abs());
+            let z = greatest(w0[l].abs(), w1[l].abs());
+            self.speed[l] = greatest(greatest(x, y), greatest(z, self.speed[l]));
+        }
+        sums
     }
 }
 
@@ -308,9 +333,7 @@ pub(super) fn gradient_xy(layout: Layout, pressure: &[f32], ends: &[Ends; 3], u:
     for j in 0..ny {
         let p = &pressure[j * pitch..][..nx];
         let u = &mut u[start(j)..][..nx + 1];
-        for i in 1..nx {
-            u[i] -= p[i] - p[i - 1];
-        }
+        subtract(&mut u[1..nx], &p[1..], &p[..nx - 1]);
         u[0] -= match Beyond::end(ends[0], false) {
             Beyond::Wall => 0.0,
             Beyond::Rest => 2.0 * p[0],
@@ -365,7 +388,10 @@ pub(super) fn gradient_z(
     }
 }
 
-fn subtract(faces: &mut [f32], hi: &[f32], lo: &[f32]) {
+dispatch! { fn subtract(faces: &mut [f32], hi: &[f32], lo: &[f32]) = subtract_kernel; }
+
+#[inline(always)]
+fn subtract_kernel<const FMA: bool>(faces: &mut [f32], hi: &[f32], lo: &[f32]) {
     for ((face, hi), lo) in faces.iter_mut().zip(hi).zip(lo) {
         *face -= hi - lo;
     }

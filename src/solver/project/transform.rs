@@ -16,8 +16,8 @@
 
 use std::f64::consts::PI;
 
-use super::fft::{Block, Fft, LANES, Lane};
-use crate::solver::simd::{dispatch, fma};
+use super::fft::{Block, Fft, Lane};
+use crate::solver::simd::{LANES, dispatch, fma};
 
 /// What the two sides of an axis do to the pressure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

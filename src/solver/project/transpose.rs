@@ -1,6 +1,7 @@
 //! Sixteen rows side by side in lanes, and back.
 
-use super::fft::{LANES, Lane};
+use super::fft::Lane;
+use crate::solver::simd::LANES;
 
 /// `lanes[i][l]` = value i of row l of sixteen, rows `pitch` apart. Rows are as long as the lanes, rounded up to sixteen.
 pub fn lanes_of_rows(rows: &[f32], pitch: usize, lanes: &mut [Lane]) {
