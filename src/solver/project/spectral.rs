@@ -264,16 +264,31 @@ fn transform_y(layout: Layout, values: &mut [f32], mut transform: impl FnMut(&mu
     let Dims { nx, ny, .. } = layout.dims;
     let pitch = padded(nx);
     for x0 in (0..nx).step_by(PAIR) {
-        for j in 0..ny {
-            let row = &values[j * pitch + x0..][..PAIR];
-            block.re[j].copy_from_slice(&row[..LANES]);
-            block.im[j].copy_from_slice(&row[LANES..]);
-        }
+        take_pairs(&values[x0..], pitch, ny, block);
         transform(block);
-        for j in 0..ny {
-            let row = &mut values[j * pitch + x0..][..PAIR];
-            row[..LANES].copy_from_slice(&block.re[j]);
-            row[LANES..].copy_from_slice(&block.im[j]);
+        put_pairs(block, ny, pitch, &mut values[x0..]);
+    }
+}
+
+dispatch! { fn take_pairs(from: &[f32], pitch: usize, count: usize, block: &mut Block) = take_pairs_kernel; }
+
+/// The first `count` values of 32 lines, side by side and `pitch` apart.
+#[inline(always)]
+fn take_pairs_kernel<const FMA: bool>(from: &[f32], pitch: usize, count: usize, block: &mut Block) {
+    for (n, (re, im)) in block.re.iter_mut().zip(&mut block.im).enumerate().take(count) {
+        let pair = &from[n * pitch..][..PAIR];
+        (*re, *im) = (*sixteen(pair, 0), *sixteen(pair, LANES));
+    }
+}
+
+dispatch! { fn put_pairs(block: &Block, count: usize, pitch: usize, to: &mut [f32]) = put_pairs_kernel; }
+
+#[inline(always)]
+fn put_pairs_kernel<const FMA: bool>(block: &Block, count: usize, pitch: usize, to: &mut [f32]) {
+    for (n, (re, im)) in block.re.iter().zip(&block.im).enumerate().take(count) {
+        let pair: &mut [f32; PAIR] = to[n * pitch..].first_chunk_mut().expect("lines are padded");
+        for l in 0..LANES {
+            (pair[l], pair[LANES + l]) = (re[l], im[l]);
         }
     }
 }
@@ -293,10 +308,7 @@ fn transform_x(
         lanes_of_rows(a, pitch, &mut block.re[..nx]);
         lanes_of_rows(b, pitch, &mut block.im[..nx]);
         transform(block);
-        for (out, (re, im)) in out.chunks_exact_mut(PAIR).zip(block.re.iter().zip(&block.im)) {
-            out[..LANES].copy_from_slice(re);
-            out[LANES..].copy_from_slice(im);
-        }
+        put_pairs(block, nx, PAIR, out);
     }
 }
 
@@ -311,10 +323,7 @@ fn inverse_x(
     let nx = layout.dims.nx;
     let pitch = padded(nx);
     for (rows, spectrum) in values.chunks_exact_mut(PAIR * pitch).zip(spectrum.chunks_exact(PAIR * nx)) {
-        for (lanes, (re, im)) in spectrum.chunks_exact(PAIR).zip(block.re.iter_mut().zip(&mut block.im)) {
-            re.copy_from_slice(&lanes[..LANES]);
-            im.copy_from_slice(&lanes[LANES..]);
-        }
+        take_pairs(spectrum, PAIR, nx, block);
         transform(block);
         let (a, b) = rows.split_at_mut(LANES * pitch);
         rows_of_lanes(&block.re[..nx], pitch, a);
@@ -397,7 +406,10 @@ fn subtract_kernel<const FMA: bool>(faces: &mut [f32], hi: &[f32], lo: &[f32]) {
     }
 }
 
-fn add_twice(faces: &mut [f32], pressure: &[f32], sign: f32) {
+dispatch! { fn add_twice(faces: &mut [f32], pressure: &[f32], sign: f32) = add_twice_kernel; }
+
+#[inline(always)]
+fn add_twice_kernel<const FMA: bool>(faces: &mut [f32], pressure: &[f32], sign: f32) {
     for (face, p) in faces.iter_mut().zip(pressure) {
         *face += 2.0 * sign * p;
     }
