@@ -397,6 +397,23 @@ fn confinement_feeds_swirl_and_scales_with_the_cell() {
     assert!((1.3..3.0).contains(&ratio), "ε h: half the cell should give about half the gain, not 1/{ratio}");
 }
 
+/// Along v = x² the vorticity 2x points along z and grows along x: the acceleration is −2x ε h along y.
+#[test]
+fn confinement_is_as_strong_as_fedkiw_stam_and_jensen_say() {
+    let (epsilon, h, dt) = (0.5, 1.0 / 32.0, 0.1);
+    let sides = [[Side::Closed; 2], [Side::Periodic; 2], [Side::Closed; 2]];
+    let config = config([32, 8, 4], h, sides, Advection::Cubic);
+    let mut solver = Solver::new(config, Params { vorticity: epsilon, ..inert() }, vec![]).unwrap();
+    solver.fill(|c, [x, ..]| if c == 1 { x * x } else { 0.0 }, |_| [0.0; 4]);
+    advance(&mut solver, dt, 1);
+    for i in 4..28 {
+        let x = (i as f32 + 0.5) * h;
+        let gained = solver.velocity()[1][solver.layout().at(i, 3, 2)] - x * x;
+        let share = gained / (-2.0 * x * epsilon * h * dt);
+        assert!((share - 1.0).abs() < 0.02, "cell {i}: {share} of the acceleration");
+    }
+}
+
 #[test]
 fn sources_give_their_rate_whatever_the_step() {
     let source = Source {
