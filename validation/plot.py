@@ -13,8 +13,10 @@ from pathlib import Path
 import matplotlib
 
 matplotlib.use("Agg")
+import matplotlib.font_manager
 import matplotlib.pyplot as plt
 import numpy as np
+from PIL import Image, ImageDraw, ImageFont
 
 HERE = Path(__file__).resolve().parent
 RUNS = Path(sys.argv[1] if len(sys.argv) > 1 else "validation-runs")
@@ -163,6 +165,12 @@ def heated(ra):
     down, across = last(run, "vertical"), last(run, "horizontal")
     row = {name: values[published("heated-cavity")["Ra"] == float(ra)][0] for name, values in published("heated-cavity").items()}
     compare(f"heated cavity Ra {ra}: Nu", row["Nu"], nusselt)
+    half = n // 2
+    carried, conducted = u[half] * 0.5 * (heat[half] + heat[half - 1]), kappa * n * (heat[half] - heat[half - 1])
+    middle = (carried - conducted).mean() / kappa
+    # The slope of the parabola through the wall and two cells.
+    wall = ((8 * 0.5 - 9 * heat[0] + heat[1]) * n / 3).mean()
+    say("  Nu on the middle line, on the hot wall", "", f"{middle:.4g}, {wall:.4g}", "")
     for name, wanted, (at, most) in (
         ("u", "u_max", peak(down["y"], down["u"])),
         ("v", "v_max", peak(across["x"], across["v"])),
@@ -330,7 +338,8 @@ def plume():
     profile.set(xlim=(-3, 3), xlabel="distance / width", ylabel="mean upward velocity / that on the axis")
     profile.legend(frameon=False, fontsize=8)
     fall.loglog(y[free] - origin, v[free], color=RED)
-    fall.loglog(y[free] - origin, v[free][0] * ((y[free] - origin) / (y[free][0] - origin)) ** (-1 / 3), "k--", lw=0.8)
+    third = (y[free] - origin) ** (-1 / 3)
+    fall.loglog(y[free] - origin, third * np.exp(np.mean(np.log(v[free] / third))), "k--", lw=0.8)
     fall.set(xlabel="height above the virtual origin [m]", ylabel="on the axis [m/s]")
     fall.minorticks_off()
     save(fig, "plume")
@@ -352,35 +361,39 @@ def rings():
     for run, label, color in (("rings", "cubic, reflection", RED), ("rings-maccormack", "MacCormack, projection", GREY)):
         if there(run):
             time, ahead = leapfrog(run)
-            passes = np.count_nonzero(np.diff(np.sign(ahead)))
-            say(f"{run}: changes of the lead, merged or not", ">= 2", f"{passes}", "")
+            turns = np.flatnonzero(np.diff(np.sign(ahead))) + 1
+            leads = [max(part, key=abs) for part in np.split(ahead, turns)]
+            say(f"{run}: leads of red, then blue ... [m]", "", " ".join(f"{lead:.3f}" for lead in leads), "")
+            for turn in turns:
+                part = ahead[turn - 1] / (ahead[turn - 1] - ahead[turn])
+                say("  passes at [s]", "", f"{time[turn - 1] + part * (time[turn] - time[turn - 1]):.2f}", "")
             axes.plot(time, ahead, color=color, label=label)
     axes.axhline(0, color="black", lw=0.6)
     axes.set(xlabel="time [s]", ylabel="red ring ahead by [m]")
     axes.legend(frameon=False, fontsize=8)
     save(fig, "rings-ahead")
-    if there("rings") and there("rings-maccormack"):
-        contact_sheet()
+    smoke_sheet()
 
 
-def contact_sheet(times=(0, 0.92, 1.5, 2.17, 2.42, 3)):
-    """Smoke in the plane through the axis, one scheme beside the other."""
-    fig, axes = plt.subplots(len(times), 2, figsize=(4.5, 1.15 * len(times)), constrained_layout=True)
-    for column, run, label in ((0, "rings", "cubic, reflection"), (1, "rings-maccormack", "MacCormack, projection")):
-        frames = fields(run)
-        for row, time in enumerate(times):
-            frame = min(frames, key=lambda f: abs(float(f["time"]) - time))
-            ax = axes[row, column]
-            # The run holds a quarter of the box; the plane beside the axis is mirrored.
-            red, blue = (np.concatenate([f[:, ::-1], f], axis=1).T for f in (frame[n][:, :, 0] for n in ("red", "blue")))
-            thin = lambda smoke, share: np.exp(-smoke.astype(float) * share)
-            picture = np.stack([thin(red, a) * thin(blue, b) for a, b in ((0.05, 0.9), (0.7, 0.6), (0.9, 0.08))], axis=-1)
-            ax.imshow(picture, origin="lower", extent=(0, 2, 0, 1))
-            ax.set(xlim=(0.05, 1.55), ylim=(0.08, 0.92), xticks=[], yticks=[])
-            ax.text(0.08, 0.8, f"{float(frame['time']):.2f} s", fontsize=8)
-            if row == 0:
-                ax.set_title(label, fontsize=9)
-    save(fig, "rings")
+def smoke_sheet():
+    """The pictures that run.sh renders of both runs, one row each, with 160 colours."""
+    rows = [
+        [(label, path) for path in sorted((RUNS / run).glob("smoke.*.png"))]
+        for run, label in (("rings", "cubic, reflection"), ("rings-maccormack", "MacCormack, projection"))
+    ]
+    if not all(rows):
+        return
+    wide, high = Image.open(rows[0][0][1]).size
+    font = ImageFont.truetype(matplotlib.font_manager.findfont("DejaVu Sans"), 13)
+    sheet = Image.new("RGB", (wide * len(rows[0]), high * len(rows)))
+    draw = ImageDraw.Draw(sheet)
+    for y, row in enumerate(rows):
+        for x, (label, path) in enumerate(row):
+            at = (x * wide, y * high)
+            sheet.paste(Image.open(path).convert("RGB"), at)
+            time = f"{int(path.suffixes[0][1:]) / 12:.2f} s"
+            draw.text((at[0] + 8, at[1] + 6), f"{label}, {time}" if x == 0 else time, fill="#c8ccd2", font=font)
+    sheet.quantize(160, dither=Image.Dither.FLOYDSTEINBERG).save(PLOTS / "rings-smoke.png", optimize=True)
 
 
 def main():

@@ -1,6 +1,8 @@
 //! Where there is smoke or heat: the box in bricks of 8³ cells, so that passes over the scalars can leave out what is empty
 //! and stays so (Kenwright: only the cells that have something).
 
+use std::ops::Range;
+
 use super::sides::Walls;
 use super::simd::dispatch;
 use crate::grid::Layout;
@@ -17,7 +19,7 @@ pub struct Bricks {
     pub planes: Vec<u8>,
     /// Whether `planes` is up to date; if not, every brick may hold something.
     known: bool,
-    /// For each brick, whether something is there or may arrive in this step.
+    /// For each brick, whether something may be there now, or arrive where the step comes to.
     reached: Vec<u8>,
     other: Vec<u8>,
 }
@@ -46,9 +48,34 @@ impl Bricks {
         self.known = true;
     }
 
-    /// Says that the scalars were changed since.
+    /// Says that the scalars were changed since, anywhere.
     pub fn forget(&mut self) {
         self.known = false;
+        self.reached.fill(1);
+    }
+
+    /// Says that cells `xs` of row (j, k) may have got something since [`reach`](Self::reach).
+    pub fn touch(&mut self, xs: Range<usize>, j: usize, k: usize) {
+        if !xs.is_empty() {
+            let row = self.row(j, k);
+            self.reached[row][xs.start / EDGE..xs.end.div_ceil(EDGE)].fill(1);
+        }
+    }
+
+    /// The bricks that row (j, k) of the cells goes through.
+    fn row(&self, j: usize, k: usize) -> Range<usize> {
+        let [nx, ny, _] = self.count;
+        let first = (k / EDGE * ny + j / EDGE) * nx;
+        first..first + nx
+    }
+
+    /// The part of row (j, k) outside which all cells are empty.
+    pub fn span(&self, j: usize, k: usize) -> Range<usize> {
+        let row = &self.reached[self.row(j, k)];
+        match (row.iter().position(|&on| on != 0), row.iter().rposition(|&on| on != 0)) {
+            (Some(first), Some(last)) => first * EDGE..((last + 1) * EDGE).min(self.layout.dims.nx),
+            _ => 0..0,
+        }
     }
 
     /// Finds the bricks whose cells may hold something after all has moved by up to `cells`, and how many of all these are.
@@ -87,9 +114,8 @@ impl Bricks {
     }
 
     /// Calls `f(range of cells, whether anything may be there)` for the runs of cells of row (j, k), in order.
-    pub fn runs(&self, j: usize, k: usize, mut f: impl FnMut(std::ops::Range<usize>, bool)) {
-        let [nx, ny, _] = self.count;
-        let row = &self.reached[(k / EDGE * ny + j / EDGE) * nx..][..nx];
+    pub fn runs(&self, j: usize, k: usize, mut f: impl FnMut(Range<usize>, bool)) {
+        let row = &self.reached[self.row(j, k)];
         let mut first = 0;
         for run in row.chunk_by(|a, b| a == b) {
             let end = first + run.len();

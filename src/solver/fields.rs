@@ -285,8 +285,8 @@ impl Fields {
     }
 
     pub fn add_forces(&mut self, forces: &Forces) {
-        let Self { layout, walls, carried, scalars, velocity, forces: scratch, .. } = self;
-        forces::apply(*layout, walls, forces, carried, scalars, velocity, scratch);
+        let Self { layout, walls, carried, scalars, bricks, velocity, forces: scratch, .. } = self;
+        forces::apply(*layout, walls, forces, carried, (scalars, bricks), velocity, scratch);
     }
 }
 

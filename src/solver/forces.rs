@@ -8,6 +8,7 @@
 
 use rayon::prelude::*;
 
+use super::bricks::Bricks;
 use super::project::Ends;
 use super::sides::Walls;
 use super::simd::{dispatch, greatest, least};
@@ -61,12 +62,12 @@ pub fn apply(
     walls: &Walls,
     forces: &Forces,
     from: &Faces,
-    scalars: &[[f32; 4]],
+    (scalars, bricks): (&[[f32; 4]], &Bricks),
     to: &mut Faces,
     scratch: &PerThread<Scratch>,
 ) {
     let around = walls.ends().map(|ends| ends == Ends::Periodic);
-    let pass = Pass { layout, walls, forces, from, scalars, around };
+    let pass = Pass { layout, walls, forces, from, scalars, bricks, around };
     let nz = layout.dims.nz as isize;
     let inside = GHOST * layout.plane..(GHOST + layout.dims.nz + 1) * layout.plane;
     let [u, v, w] = to;
@@ -114,6 +115,8 @@ struct Pass<'a> {
     forces: &'a Forces,
     from: &'a Faces,
     scalars: &'a [[f32; 4]],
+    /// Where they are not 0.
+    bricks: &'a Bricks,
     /// Which axes are periodic.
     around: [bool; 3],
 }
@@ -220,18 +223,21 @@ impl Pass<'_> {
                     [&mut x[1..=nx], &mut y[1..=nx], &mut z[1..=nx]],
                 );
             }
-            let at = self.layout.at(0, j as isize, self.inside(k));
-            buoyancy_row(
-                &self.forces.buoyancy,
-                self.forces.ambient,
-                &self.scalars[at..][..nx],
-                &mut y[1..=nx],
-            );
+            self.lift(j, self.inside(k), &mut y[1..=nx]);
             for f in [x, y, z] {
                 self.close_row(f);
             }
         }
         out.iter_mut().for_each(|f| self.close_plane(f));
+    }
+
+    /// Adds the buoyancy of row (j, k).
+    fn lift(&self, j: usize, k: isize, out: &mut [f32]) {
+        let Forces { buoyancy, ambient, .. } = self.forces;
+        // Air without smoke or heat is lifted too where the rest is warmer than it.
+        let span = if buoyancy[3] * ambient == 0.0 { self.bricks.span(j, k as usize) } else { 0..out.len() };
+        let scalars = &self.scalars[self.layout.at(0, j as isize, k)..][span.clone()];
+        buoyancy_row(buoyancy, *ambient, scalars, &mut out[span]);
     }
 
     /// The faces across x and y of plane `k`.

@@ -109,16 +109,21 @@ pub fn contents_and_bricks(
     bricks: &mut Bricks,
 ) -> [f64; 4] {
     let (in_plane, in_row) = (bricks.in_plane(), bricks.in_row());
-    let planes = partials.par_iter_mut().zip(bricks.planes.par_chunks_exact_mut(in_plane));
+    let mut flags = std::mem::take(&mut bricks.planes);
+    let planes = partials.par_iter_mut().zip(flags.par_chunks_exact_mut(in_plane));
     planes.enumerate().for_each(|(k, (sum, held))| {
         *sum = [0.0; 4];
         held.fill(0);
         for j in 0..layout.dims.ny {
-            let row = &scalars[layout.start(j, k)..][..layout.dims.nx];
+            // From a whole brick on, so that the sum has the bits of the whole row's.
+            let span = bricks.span(j, k);
+            let row = &scalars[layout.start(j, k) + span.start..][..span.len()];
             add_row(row, sum);
-            bricks::held_row(row, &mut held[j / bricks::EDGE * in_row..][..in_row]);
+            let first = j / bricks::EDGE * in_row + span.start / bricks::EDGE;
+            bricks::held_row(row, &mut held[first..][..span.len().div_ceil(bricks::EDGE)]);
         }
     });
+    bricks.planes = flags;
     bricks.learn();
     total(partials)
 }

@@ -115,7 +115,7 @@ impl Substep<'_> {
     }
 
     fn emit(&self, fields: &mut Fields, clock: &mut Clock) -> Result<(), SolverError> {
-        self.sources.emit(self.time, self.dt, SCALAR_LIMIT, &mut fields.scalars);
+        self.sources.emit(self.time, self.dt, SCALAR_LIMIT, &mut fields.scalars, &mut fields.bricks);
         fields.empty_solids();
         fields.fill_scalars();
         clock.lap(Stage::Sources)

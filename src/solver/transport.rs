@@ -129,6 +129,7 @@ impl Fields {
 
     /// The conservative scheme: what each cell holds is shared out among the cells that ask for it.
     fn share_scalars(&mut self, keep: &[f32; 4], crossed: f32) {
+        self.bricks.forget();
         let Self { layout, walls, velocity, scalars, scalars_next, back, forth, .. } = self;
         let Correction { forward, component: asked, scalars: given, owners } =
             forth.as_deref_mut().expect("conservative advection looks forward");
@@ -145,9 +146,10 @@ impl Fields {
 
     /// Puts in what was carried with care where a trace could cross a solid.
     fn correct_near_solids(&mut self, keep: &[f32; 4]) {
-        let Self { layout, walls, scalars, scalars_next, obstacles, sums, .. } = self;
+        let Self { layout, walls, scalars, scalars_next, obstacles, sums, bricks, .. } = self;
         let Some(obstacles) = obstacles else { return };
         obstacles.put(keep, scalars_next);
+        bricks.forget();
         if obstacles.have_moved() && walls.are_sealed() {
             let held = measure::contents(*layout, scalars, sums);
             let kept = measure::contents(*layout, scalars_next, sums);

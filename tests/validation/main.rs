@@ -9,5 +9,7 @@ mod case;
 mod cavity;
 mod convection;
 mod periodic;
+mod rings;
+mod scenes;
 mod shear;
 mod vortices;

@@ -31,6 +31,11 @@ unsafe fn store(line: &mut Line, value: __m512) {
     _mm512_store_ps(line.0.as_mut_ptr(), value);
 }
 
+#[inline(always)]
+unsafe fn load(line: &Line) -> __m512 {
+    _mm512_load_ps(line.0.as_ptr())
+}
+
 /// Four values of a line, over all four cells.
 #[inline(always)]
 unsafe fn spread(line: &Line, from: usize) -> __m512 {
@@ -67,15 +72,13 @@ unsafe fn catmull_rom(t: __m512) -> Nodes {
     ]
 }
 
-/// Weights of a window over the lanes of a line: along x by lane, along y and z by line.
+/// Weights of the lines of a window, along y and z.
 struct Weights {
-    x: __m512,
     y: Nodes,
     z: Nodes,
 }
 
-/// What a window comes to, before the four cells of a line are put together: the weighted values, and the least and
-/// greatest of the lines around the foot.
+/// What the lines of a window come to: their sum, and the least and greatest of those around the foot.
 #[derive(Clone, Copy)]
 struct Sum {
     value: __m512,
@@ -111,7 +114,7 @@ unsafe fn window(field: &[[f32; 4]], at: usize, reach: &Reach, weights: &Weights
     let sum = _mm512_fmadd_ps(weights.z[1], second, _mm512_mul_ps(weights.z[0], first));
     let sum = _mm512_fmadd_ps(weights.z[3], fourth, _mm512_fmadd_ps(weights.z[2], third, sum));
     Sum {
-        value: _mm512_mul_ps(weights.x, sum),
+        value: sum,
         low: _mm512_min_ps(d, _mm512_min_ps(c, _mm512_min_ps(b, a))),
         high: _mm512_max_ps(d, _mm512_max_ps(c, _mm512_max_ps(b, a))),
     }
@@ -127,13 +130,6 @@ unsafe fn instead(lanes: __mmask16, a: Sum, b: Sum) -> Sum {
     }
 }
 
-/// The sums of the first and third cell and of the second and fourth, of `a` and then of `b`.
-#[inline(always)]
-unsafe fn halves(a: __m512, b: __m512) -> __m512 {
-    let low = _mm512_shuffle_f32x4::<0b01_00_01_00>(a, b);
-    _mm512_add_ps(low, _mm512_shuffle_f32x4::<0b11_10_11_10>(a, b))
-}
-
 /// The two inner cells of each line.
 #[inline(always)]
 unsafe fn inner([a, b, c, d]: Nodes) -> [__m512; 2] {
@@ -142,17 +138,30 @@ unsafe fn inner([a, b, c, d]: Nodes) -> [__m512; 2] {
     [_mm512_shuffle_f32x4::<0b10_00_10_00>(ab, cd), _mm512_shuffle_f32x4::<0b11_01_11_01>(ab, cd)]
 }
 
-/// The limited values of four windows, side by side.
+/// The limited values of four windows, side by side; `x` are the weights along x of each node.
 #[inline(always)]
-unsafe fn limited([a, b, c, d]: [Sum; 4]) -> __m512 {
-    let (ab, cd) = (halves(a.value, b.value), halves(c.value, d.value));
-    let even = _mm512_shuffle_f32x4::<0b10_00_10_00>(ab, cd);
-    let value = _mm512_add_ps(even, _mm512_shuffle_f32x4::<0b11_01_11_01>(ab, cd));
+unsafe fn limited([a, b, c, d]: [Sum; 4], x: Nodes) -> __m512 {
+    let nodes = quarters([a.value, b.value, c.value, d.value]);
+    let even = _mm512_add_ps(_mm512_mul_ps(x[0], nodes[0]), _mm512_mul_ps(x[2], nodes[2]));
+    let odd = _mm512_add_ps(_mm512_mul_ps(x[1], nodes[1]), _mm512_mul_ps(x[3], nodes[3]));
     let [left, right] = inner([a.low, b.low, c.low, d.low]);
     let low = _mm512_min_ps(right, left);
     let [left, right] = inner([a.high, b.high, c.high, d.high]);
     let high = _mm512_max_ps(right, left);
-    _mm512_min_ps(_mm512_max_ps(value, low), high)
+    _mm512_min_ps(_mm512_max_ps(_mm512_add_ps(even, odd), low), high)
+}
+
+/// Transposes the quarters of four registers: quarter i of each, side by side in register i.
+#[inline(always)]
+unsafe fn quarters([a, b, c, d]: Nodes) -> Nodes {
+    let ab = [_mm512_shuffle_f32x4::<0b10_00_10_00>(a, b), _mm512_shuffle_f32x4::<0b11_01_11_01>(a, b)];
+    let cd = [_mm512_shuffle_f32x4::<0b10_00_10_00>(c, d), _mm512_shuffle_f32x4::<0b11_01_11_01>(c, d)];
+    [
+        _mm512_shuffle_f32x4::<0b10_00_10_00>(ab[0], cd[0]),
+        _mm512_shuffle_f32x4::<0b10_00_10_00>(ab[1], cd[1]),
+        _mm512_shuffle_f32x4::<0b11_01_11_01>(ab[0], cd[0]),
+        _mm512_shuffle_f32x4::<0b11_01_11_01>(ab[1], cd[1]),
+    ]
 }
 
 /// Feet of the faces of sixteen cells, and weights: `of[axis][node][n]` holds u, v, w of cell 4i + n at 4i.
@@ -197,7 +206,9 @@ unsafe fn staggered_block(
 ) {
     if u.len() < LANES {
         for t in 0..u.len() {
-            let face = limited([staggered_sum(woven, reach, feet, t % 4, t / 4); 4]);
+            let (n, i) = (t % 4, t / 4);
+            let face =
+                limited([staggered_sum(woven, reach, feet, n, i); 4], staggered_nodes(&feet.of[0], n, i));
             (u[t], v[t], w[t]) = (lane::<0>(face), lane::<1>(face), lane::<2>(face));
         }
         return;
@@ -205,12 +216,14 @@ unsafe fn staggered_block(
     // Every fourth cell in turn.
     let mut fours = [_mm512_setzero_ps(); 4];
     for (n, four) in fours.iter_mut().enumerate() {
-        *four = limited([
+        let sums = [
             staggered_sum(woven, reach, feet, n, 0),
             staggered_sum(woven, reach, feet, n, 1),
             staggered_sum(woven, reach, feet, n, 2),
             staggered_sum(woven, reach, feet, n, 3),
-        ]);
+        ];
+        let [a, b, c, d] = &feet.of[0];
+        *four = limited(sums, [load(&a[n]), load(&b[n]), load(&c[n]), load(&d[n])]);
     }
     let [of_u, of_v, of_w, _] = squares(fours);
     _mm512_storeu_ps(u[..LANES].as_mut_ptr(), of_u);
@@ -275,12 +288,7 @@ unsafe fn staggered_nodes(of: &[[Line; 4]; 4], n: usize, i: usize) -> Nodes {
 /// The faces of cell 4i + n of a block.
 #[inline(always)]
 unsafe fn staggered_sum(woven: &[[f32; 4]], reach: &Reach, feet: &StaggeredFeet, n: usize, i: usize) -> Sum {
-    let [x, y, z] = &feet.of;
-    let weights = Weights {
-        x: by_lane(staggered_nodes(x, n, i)),
-        y: staggered_nodes(y, n, i),
-        z: staggered_nodes(z, n, i),
-    };
+    let weights = Weights { y: staggered_nodes(&feet.of[1], n, i), z: staggered_nodes(&feet.of[2], n, i) };
     let [u, v, w] = [feet.at[0][4 * i + n], feet.at[1][4 * i + n], feet.at[2][4 * i + n]];
     let mut sum = window(woven, u as usize, reach, &weights);
     if v != u {
@@ -292,14 +300,7 @@ unsafe fn staggered_sum(woven: &[[f32; 4]], reach: &Reach, feet: &StaggeredFeet,
     sum
 }
 
-/// The first four lanes of the first register, the next of the second, and so on.
-#[inline(always)]
-unsafe fn by_lane([a, b, c, d]: Nodes) -> __m512 {
-    let low = _mm512_mask_blend_ps(0x00f0, a, b);
-    _mm512_mask_blend_ps(0xf000, _mm512_mask_blend_ps(0x0f00, low, c), d)
-}
-
-/// Feet of sixteen cells, and weights: along y and z of each node, along x of cell 4i + n all four nodes at 4i of line n.
+/// Feet of sixteen cells, and weights: `of[axis][node]` holds that of each cell.
 struct CellFeet {
     at: [u32; LANES],
     of: [[Line; 4]; 3],
@@ -344,18 +345,29 @@ unsafe fn scalar_block(
     let mut feet = CellFeet { at: [0; LANES], of: [[EMPTY; 4]; 3] };
     _mm512_storeu_si512(feet.at.as_mut_ptr().cast(), below);
     let [x, y, z] = [catmull_rom(fraction[0]), catmull_rom(fraction[1]), catmull_rom(fraction[2])];
-    for (lines, weights) in feet.of.iter_mut().zip([squares(x), y, z]) {
+    for (lines, weights) in feet.of.iter_mut().zip([x, y, z]) {
         for (line, weights) in lines.iter_mut().zip(weights) {
             store(line, weights);
         }
     }
     for (four, out) in out.as_chunks_mut::<4>().0.iter_mut().enumerate() {
-        let values = limited([
-            cell_sum(field, reach, &feet, 4 * four),
-            cell_sum(field, reach, &feet, 4 * four + 1),
-            cell_sum(field, reach, &feet, 4 * four + 2),
-            cell_sum(field, reach, &feet, 4 * four + 3),
-        ]);
+        let first = 4 * four;
+        let sums = [
+            cell_sum(field, reach, &feet, first),
+            cell_sum(field, reach, &feet, first + 1),
+            cell_sum(field, reach, &feet, first + 2),
+            cell_sum(field, reach, &feet, first + 3),
+        ];
+        let by_four = _mm512_setr_epi32(0, 0, 0, 0, 1, 1, 1, 1, 2, 2, 2, 2, 3, 3, 3, 3);
+        let [a, b, c, d] = &feet.of[0];
+        let x = [spread(a, first), spread(b, first), spread(c, first), spread(d, first)];
+        let x = [
+            _mm512_permutevar_ps(x[0], by_four),
+            _mm512_permutevar_ps(x[1], by_four),
+            _mm512_permutevar_ps(x[2], by_four),
+            _mm512_permutevar_ps(x[3], by_four),
+        ];
+        let values = limited(sums, x);
         _mm512_storeu_ps(out.as_mut_ptr().cast(), values);
     }
 }
@@ -363,12 +375,7 @@ unsafe fn scalar_block(
 /// The four values of cell `t` of a block.
 #[inline(always)]
 unsafe fn cell_sum(field: &[[f32; 4]], reach: &Reach, feet: &CellFeet, t: usize) -> Sum {
-    let by_cell = _mm512_setr_epi32(0, 0, 0, 0, 1, 1, 1, 1, 2, 2, 2, 2, 3, 3, 3, 3);
-    let weights = Weights {
-        x: _mm512_permutevar_ps(spread(&feet.of[0][t % 4], t / 4 * 4), by_cell),
-        y: cell_nodes(&feet.of[1], t),
-        z: cell_nodes(&feet.of[2], t),
-    };
+    let weights = Weights { y: cell_nodes(&feet.of[1], t), z: cell_nodes(&feet.of[2], t) };
     window(field, feet.at[t] as usize, reach, &weights)
 }
 

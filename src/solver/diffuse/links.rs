@@ -8,7 +8,7 @@
 //! what one side of a link loses the other gains.
 
 use super::lines::Lines;
-use super::system::{System, combine};
+use super::system::{Edge, System, combine};
 use super::{GAMMA, Scratch, WIDTH, Wide};
 use crate::grid::Layout;
 use crate::solver::simd::dispatch;
@@ -98,9 +98,11 @@ pub(super) struct Cut<'a, const N: usize> {
     given: &'a mut [f32],
 }
 
-/// The rows of the system of one group: `diagonal`_i q_i − `lower`_i q_(i−1) − `lower`_(i+1) q_(i+1) = d_i + `add`_i.
+/// The rows of the system of one group:
+/// `diagonal`_i q_i − `lower`_i q_(i−1) − `lower`_(i+1) q_(i+1) = `weight`_i d_i + `add`_i.
 pub struct Rows {
     diagonal: Vec<Wide>,
+    weight: Vec<Wide>,
     lower: Vec<Wide>,
     add: Vec<Wide>,
 }
@@ -109,7 +111,7 @@ impl Rows {
     /// For lines of at most `n` values.
     pub fn new(n: usize) -> Self {
         let wide = |n: usize| vec![[0.0; WIDTH]; n];
-        Self { diagonal: wide(n), lower: wide(n + 1), add: wide(n) }
+        Self { diagonal: wide(n), weight: wide(n), lower: wide(n + 1), add: wide(n) }
     }
 }
 
@@ -134,6 +136,7 @@ impl<const N: usize> Cut<'_, N> {
         rows.lower[..=n].fill(*a);
         rows.add[..n].fill([0.0; WIDTH]);
         rows.diagonal[..n].fill([1.0; WIDTH]);
+        rows.weight[..n].fill([1.0; WIDTH]);
         for (i, lane, link) in self.entries {
             let (i, lane) = (*i as usize, *lane as usize);
             for c in 0..N {
@@ -145,7 +148,7 @@ impl<const N: usize> Cut<'_, N> {
             }
         }
         match &system.ends {
-            Some([low, high]) => rows.close(n, low, high),
+            Some(ends) => rows.close(n, ends),
             None => rows.join(n),
         }
         for i in 0..n {
@@ -168,13 +171,16 @@ impl<const N: usize> Cut<'_, N> {
 }
 
 impl Rows {
-    /// What is beyond the ends of lines of n values: sign · q + add.
-    fn close(&mut self, n: usize, low: &[Wide; 2], high: &[Wide; 2]) {
-        for (at, link, end) in [(0, 0, low), (n - 1, n, high)] {
+    /// What is beyond the ends of lines of n values.
+    fn close(&mut self, n: usize, ends: &[Edge; 2]) {
+        for (at, link, end) in [(0, 0, &ends[0]), (n - 1, n, &ends[1])] {
             for l in 0..WIDTH {
                 let a = self.lower[link][l];
-                self.diagonal[at][l] -= a * end[0][l];
-                self.add[at][l] += a * end[1][l];
+                // A solid before the wall takes its part.
+                let lacks = if a > 0.0 { end.lacks[l] } else { 0.0 };
+                self.diagonal[at][l] -= a * end.sign[l] + lacks;
+                self.weight[at][l] -= lacks;
+                self.add[at][l] += a * end.add[l];
             }
         }
     }
@@ -190,8 +196,8 @@ impl Rows {
 
     fn stage(&mut self, is_ring: bool, values: &mut [Wide], pivots: &mut [Wide], corner: &mut [Wide]) {
         let n = values.len();
-        for (value, add) in values.iter_mut().zip(&self.add) {
-            (0..WIDTH).for_each(|l| value[l] += add[l]);
+        for ((value, weight), add) in values.iter_mut().zip(&self.weight).zip(&self.add) {
+            (0..WIDTH).for_each(|l| value[l] = weight[l] * value[l] + add[l]);
         }
         if is_ring {
             self.around(values, pivots, &mut corner[..n]);

@@ -32,7 +32,8 @@ const LARGEST: f32 = 1e4;
 /// γ of the method.
 const GAMMA: f32 = 1.0 - std::f32::consts::FRAC_1_SQRT_2;
 
-/// The value beyond an end of a line: `sign` times the last one inside, plus `add`; for each of N values.
+/// The value beyond an end of a line: `sign` times the last one inside, plus `add`; for each of N values. A sign of −1 is
+/// a wall half way between the two that holds ½ `add`.
 #[derive(Clone, Copy, Debug)]
 pub struct End<const N: usize> {
     /// Factor of the value inside.
@@ -154,6 +155,18 @@ mod tests {
             };
             let (coarse, fine) = (error(4), error(8));
             assert!(coarse < 0.02 && coarse / fine > 3.0, "case {case}: {coarse} then {fine}");
+        }
+    }
+
+    /// Along a parabola that is zero at the walls the second derivative is the same everywhere, in the cells before a wall too.
+    #[test]
+    fn a_wall_half_a_cell_away_bends_a_parabola_as_much_as_the_middle() {
+        let (n, number) = (16, 0.01);
+        let parabola = |j: usize| (j as f32 + 0.5) * (n as f32 - j as f32 - 0.5);
+        let after = run(n, number, Ends::Line([end(-1.0, 0.0); 2]), 1, parabola);
+        for (j, after) in after.iter().enumerate() {
+            let fall = (parabola(j) - after) / (2.0 * number);
+            assert!((fall - 1.0).abs() < 0.02, "cell {j}: {fall} of what it should fall");
         }
     }
 

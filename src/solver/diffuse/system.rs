@@ -1,14 +1,38 @@
 //! Lines that nothing stands in: one coefficient for all points.
+//!
+//! A wall that holds a value lies half a cell beyond the last point. The mirrored value behind it makes ¾ of the second
+//! derivative of a parabola through the wall and the last two points, so the row of that point counts its value ¾ times:
+//! the right curvature at the wall, and its slope to second order, with a matrix that stays symmetric. Without that the
+//! flow slips along the wall by ⅛ h² ∂²u/∂n².
 
-use super::{Ends, GAMMA, LARGEST, Scratch, WIDTH, Wide};
+use super::{End, Ends, GAMMA, LARGEST, Scratch, WIDTH, Wide};
 use crate::solver::simd::dispatch;
 
 /// (1 + 2a) q_i − a (q_(i−1) + q_(i+1)) = d_i with a = γ κ Δt/h², for each lane.
 pub struct System {
     /// a of each lane.
     pub a: Wide,
-    /// sign and add of both ends, or a ring.
-    pub ends: Option<[[Wide; 2]; 2]>,
+    /// Both ends, or a ring.
+    pub ends: Option<[Edge; 2]>,
+}
+
+/// An end of the lines, for each lane.
+pub struct Edge {
+    /// The value beyond is `sign` times the last one inside, plus `add`.
+    pub sign: Wide,
+    /// See `sign`.
+    pub add: Wide,
+    /// What is missing of the last value's weight.
+    pub lacks: Wide,
+}
+
+impl Edge {
+    fn new<const N: usize>(number: [f32; N], end: &End<N>) -> Self {
+        let wide = |x: [f32; N]| std::array::from_fn(|l| x[l % N]);
+        let is_held = |c: usize| end.sign[c] < 0.0 && number[c] > 0.0;
+        let lacks = std::array::from_fn(|c| if is_held(c) { 0.25 } else { 0.0 });
+        Self { sign: wide(end.sign), add: wide(end.add), lacks: wide(lacks) }
+    }
 }
 
 impl System {
@@ -16,7 +40,7 @@ impl System {
     pub fn new<const N: usize>(number: [f32; N], ends: &Ends<N>) -> Self {
         let wide = |x: [f32; N]| std::array::from_fn(|l| x[l % N]);
         let ends = match ends {
-            Ends::Line(ends) => Some(ends.map(|end| [wide(end.sign), wide(end.add)])),
+            Ends::Line(ends) => Some(ends.each_ref().map(|end| Edge::new(number, end))),
             Ends::Ring => None,
         };
         Self { a: wide(number.map(|x| x.clamp(0.0, LARGEST) * GAMMA)), ends }
@@ -55,14 +79,14 @@ fn combine_kernel<const FMA: bool>(factor: f32, start: &[Wide], values: &mut [Wi
 }
 
 dispatch! {
-    fn thomas(a: &Wide, low: &[Wide; 2], high: &[Wide; 2], pivots: &mut [Wide], values: &mut [Wide]) = thomas_kernel;
+    fn thomas(a: &Wide, low: &Edge, high: &Edge, pivots: &mut [Wide], values: &mut [Wide]) = thomas_kernel;
 }
 
 #[inline(always)]
 fn thomas_kernel<const FMA: bool>(
     a: &Wide,
-    low: &[Wide; 2],
-    high: &[Wide; 2],
+    low: &Edge,
+    high: &Edge,
     pivots: &mut [Wide],
     values: &mut [Wide],
 ) {
@@ -72,12 +96,12 @@ fn thomas_kernel<const FMA: bool>(
         for l in 0..WIDTH {
             let (mut diagonal, mut right) = (1.0 + 2.0 * a[l], values[i][l]);
             if i == 0 {
-                diagonal -= a[l] * low[0][l];
-                right += a[l] * low[1][l];
+                diagonal -= a[l] * low.sign[l] + low.lacks[l];
+                right += a[l] * low.add[l] - low.lacks[l] * values[i][l];
             }
             if i + 1 == n {
-                diagonal -= a[l] * high[0][l];
-                right += a[l] * high[1][l];
+                diagonal -= a[l] * high.sign[l] + high.lacks[l];
+                right += a[l] * high.add[l] - high.lacks[l] * values[i][l];
             }
             pivot[l] = 1.0 / (diagonal - a[l] * a[l] * pivot[l]);
             value[l] = (right + a[l] * value[l]) * pivot[l];
@@ -103,12 +127,13 @@ fn ring(a: &Wide, pivots: &mut [Wide], corner: &mut [Wide], values: &mut [Wide])
     let corner = &mut corner[..n];
     corner.fill([0.0; WIDTH]);
     // Taking off γ = −(1 + 2a) at the first diagonal entry leaves twice that, and b + a²/b at the last.
-    let mut ends = [[[0.0; WIDTH]; 2]; 2];
+    let edge = || Edge { sign: [0.0; WIDTH], add: [0.0; WIDTH], lacks: [0.0; WIDTH] };
+    let mut ends = [edge(), edge()];
     for l in 0..WIDTH {
         let b = 1.0 + 2.0 * a[l];
         let per_a = if a[l] > 0.0 { 1.0 / a[l] } else { 0.0 };
-        ends[0][0][l] = -b * per_a;
-        ends[1][0][l] = -a[l] / b;
+        ends[0].sign[l] = -b * per_a;
+        ends[1].sign[l] = -a[l] / b;
         corner[0][l] = -b;
         corner[n - 1][l] = -a[l];
     }

@@ -4,6 +4,8 @@
 //! of its middle from the surface, or where the form has flat sides, by how far it reaches beyond them. The sum over all
 //! cells is the volume of the form, wherever it stands on the grid and however it is turned.
 
+use std::ops::Range;
+
 use rayon::prelude::*;
 
 use super::card::{Mask, overlap};
@@ -121,6 +123,16 @@ impl Cover {
         let range = from as usize..to as usize;
         let colors = if self.colors.is_empty() { &[] } else { &self.colors[range.clone()] };
         Run { first: first as usize, weights: &self.weights[range], colors }
+    }
+
+    /// Calls `f(xs, j, k)` for each row, with the cells of it that are covered.
+    pub fn each_row(&self, mut f: impl FnMut(Range<usize>, usize, usize)) {
+        for k in self.ks[0]..self.ks[1] {
+            for j in self.js[0]..self.js[1] {
+                let run = self.row(j, k);
+                f(run.first..run.first + run.weights.len(), j as usize, k as usize);
+            }
+        }
     }
 
     /// Cells covered in all.

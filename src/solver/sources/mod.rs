@@ -18,6 +18,7 @@ pub use fill::{Fill, fill};
 pub use noise::{Noise, Pattern};
 pub use region::{Form, Region};
 
+use super::bricks::Bricks;
 use super::sweep;
 use crate::grid::{Faces, GHOST};
 
@@ -121,7 +122,7 @@ impl Sources {
     }
 
     /// Adds what the sources give off between `time` and `time + dt`; no value passes `limit`.
-    pub fn emit(&self, time: f64, dt: f32, limit: f32, scalars: &mut [[f32; 4]]) {
+    pub fn emit(&self, time: f64, dt: f32, limit: f32, scalars: &mut [[f32; 4]], bricks: &mut Bricks) {
         for Emitter { source, cells, pattern, .. } in &self.emitters {
             let (from, works) = working(source.start, source.stop, time, dt);
             if works > 0.0 && source.rate != [0.0; 4] {
@@ -132,6 +133,7 @@ impl Sources {
                         cell[c] = (cell[c] + factor * shares[c] * amount[c]).clamp(-limit, limit);
                     }
                 });
+                cells.each_row(|xs, j, k| bricks.touch(xs, j, k));
             }
         }
     }

@@ -1,0 +1,39 @@
+//! The built-in scenes, for long: what they are driven with and what they lose must balance.
+
+use updraft::scene::{Scene, builtin};
+
+use crate::case::{Case, grid};
+
+const FRAMES: u32 = 600;
+const COARSER: usize = 3;
+
+/// The built-in scene `name` with cells [`COARSER`] times as large.
+fn coarse(name: &str) -> Case {
+    let scene = Scene::load(name, &[]).unwrap();
+    let cells = scene.config.dims.array().map(|n| n.div_ceil(COARSER));
+    let scene = Scene::load(name, &grid(cells, f64::from(scene.config.h) * COARSER as f64)).unwrap();
+    let solver = scene.solver().unwrap();
+    Case { scene, solver }
+}
+
+#[test]
+#[ignore = "slow: 5 minutes"]
+fn no_builtin_scene_gains_energy_without_end() {
+    let mut growing = vec![];
+    for name in builtin::NAMES {
+        let mut case = coarse(name);
+        let mut energies = vec![];
+        case.watch(FRAMES, |case| energies.push(case.energy()));
+        let mean = |quarter: usize| {
+            let part = &energies[quarter * energies.len() / 4..(quarter + 1) * energies.len() / 4];
+            part.iter().sum::<f64>() / part.len() as f64
+        };
+        let quarters = [0, 1, 2, 3].map(mean);
+        println!("{name:14} {:?} energy by quarter {quarters:.4?} m²/s²", case.scene.config.dims.array());
+        // A comparison that NaN fails too.
+        if !(quarters[3] <= 1.2 * quarters[2]) {
+            growing.push((*name, quarters));
+        }
+    }
+    assert!(growing.is_empty(), "{growing:?}");
+}
