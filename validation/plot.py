@@ -376,7 +376,7 @@ def rings():
 
 
 def smoke_sheet():
-    """The pictures that run.sh renders of both runs, one row each, with 160 colours."""
+    """The pictures that run.sh renders of both runs, one row each."""
     rows = [
         [(label, path) for path in sorted((RUNS / run).glob("smoke.*.png"))]
         for run, label in (("rings", "cubic, reflection"), ("rings-maccormack", "MacCormack, projection"))
@@ -393,7 +393,7 @@ def smoke_sheet():
             sheet.paste(Image.open(path).convert("RGB"), at)
             time = f"{int(path.suffixes[0][1:]) / 12:.2f} s"
             draw.text((at[0] + 8, at[1] + 6), f"{label}, {time}" if x == 0 else time, fill="#c8ccd2", font=font)
-    sheet.quantize(160, dither=Image.Dither.FLOYDSTEINBERG).save(PLOTS / "rings-smoke.png", optimize=True)
+    sheet.save(PLOTS / "rings-smoke.png", optimize=True)
 
 
 def main():
