@@ -14,7 +14,7 @@ use super::voxels::{Frame, Voxels};
 use super::{Slip, SolidPose};
 use crate::grid::{Faces, Layout};
 use crate::solver::diffuse::{Link, Links};
-use crate::solver::project::cell_of;
+use crate::solver::project::{Cut, cell_of};
 
 /// A point whose line a surface cuts: where, above it (1) or below (0), and how far off the surface of which solid is, where
 /// that holds the air.
@@ -23,13 +23,18 @@ type Stop = ([isize; 3], usize, Option<(f32, u16)>);
 /// A surface nearer than this many cells counts as this far: what is that near moves with it anyway.
 const NEAREST: f32 = 0.01;
 
-/// A partly open face that moves with a solid.
+/// A partly open face of a solid that air sticks to.
 #[derive(Clone, Copy, Debug)]
-struct Pinned {
+struct Partial {
     at: u32,
     open: f32,
+    /// The solid's.
     velocity: f32,
     owner: u16,
+    /// Its middle lies inside: it moves with the solid.
+    inside: bool,
+    /// What it was before it was diffused.
+    before: f32,
 }
 
 /// The surface of solids as lines of velocity and scalars meet it.
@@ -39,7 +44,7 @@ pub struct Drag {
     /// Of the scalars, along each axis.
     pub scalars: [Links<4>; 3],
     /// Of each component.
-    pinned: [Vec<Pinned>; 3],
+    partial: [Vec<Partial>; 3],
 }
 
 impl Drag {
@@ -50,34 +55,73 @@ impl Drag {
         Self {
             velocity: [0, 1, 2].map(|component| search.velocity(component)),
             scalars: [0, 1, 2].map(|axis| search.scalars(axis)),
-            pinned: [0, 1, 2].map(|component| search.pinned(layout, component)),
+            partial: [0, 1, 2].map(|component| search.partial(layout, component)),
         }
     }
 
-    /// Lets partly open faces inside solids that air sticks to move with them. Adds to `gains`, for each solid, what they
-    /// have gained, each as much as the air in the open part of a cell loses \[m/s\].
-    pub fn pin(&self, velocity: &mut Faces, gains: &mut [[f64; 3]]) {
-        for (component, (pinned, field)) in self.pinned.iter().zip(velocity).enumerate() {
-            for pin in pinned {
-                let value = &mut field[pin.at as usize];
-                gains[usize::from(pin.owner)][component] += f64::from(pin.open * (*value - pin.velocity));
-                *value = pin.velocity;
-            }
+    /// Lets partly open faces inside solids that air sticks to move with them. What air was carried there counts for
+    /// nothing: advection brings values to places, not momentum into solids.
+    pub fn rest(&self, velocity: &mut Faces) {
+        for (partial, field) in self.partial.iter().zip(velocity) {
+            partial
+                .iter()
+                .filter(|face| face.inside)
+                .for_each(|face| field[face.at as usize] = face.velocity);
         }
     }
 
-    /// Adds what the last passes over the velocity have given to each solid.
-    pub fn collect(&self, gains: &mut [[f64; 3]]) {
+    /// Adds to `gains`, for each solid, what partly open faces inside it have gained since they moved with it, each as much
+    /// as the air in the open part of a cell \[m/s\].
+    pub fn count(&self, velocity: &Faces, gains: &mut [[f64; 3]]) {
+        self.each_inside(|component, face| {
+            let gained = face.open * (velocity[component][face.at as usize] - face.velocity);
+            gains[usize::from(face.owner)][component] += f64::from(gained);
+        });
+    }
+
+    /// Adds what a reflection of `velocity` gives to partly open faces inside solids.
+    pub fn count_reflected(&self, velocity: &Faces, reflected: &Faces, gains: &mut [[f64; 3]]) {
+        self.each_inside(|component, face| {
+            let at = face.at as usize;
+            let gained = face.open * (reflected[component][at] - velocity[component][at]);
+            gains[usize::from(face.owner)][component] += f64::from(gained);
+        });
+    }
+
+    fn each_inside(&self, mut f: impl FnMut(usize, &Partial)) {
+        for (component, partial) in self.partial.iter().enumerate() {
+            partial.iter().filter(|face| face.inside).for_each(|face| f(component, face));
+        }
+    }
+
+    /// Before the velocity is diffused: faces inside that have gained since they moved with their solid give it back.
+    pub fn begin(&mut self, velocity: &mut Faces, gains: &mut [[f64; 3]]) {
+        self.count(velocity, gains);
+        self.rest(velocity);
+        for (partial, field) in self.partial.iter_mut().zip(velocity) {
+            partial.iter_mut().for_each(|face| face.before = field[face.at as usize]);
+        }
+    }
+
+    /// After that: adds what the lines have given to each solid. They give as if all faces were wholly air; what the
+    /// closed part of a face has lost was never there.
+    pub fn collect(&self, velocity: &Faces, gains: &mut [[f64; 3]]) {
         for (component, axes) in self.velocity.iter().enumerate() {
             for (owner, given) in axes.iter().flat_map(Links::given) {
                 gains[usize::from(owner)][component] += f64::from(given);
+            }
+        }
+        for (component, partial) in self.partial.iter().enumerate() {
+            for face in partial.iter().filter(|face| !face.inside) {
+                let lost = face.before - velocity[component][face.at as usize];
+                gains[usize::from(face.owner)][component] -= f64::from((1.0 - face.open) * lost);
             }
         }
     }
 }
 
 /// A link that a solid cuts: its lower point and what either point feels of it.
-struct Cut {
+struct Crossing {
     below: [isize; 3],
     /// θ \[cells\] and the solid, of the points below and above, where it holds them.
     holds: [Option<(f32, u16)>; 2],
@@ -92,7 +136,7 @@ struct Search<'a> {
 impl Search<'_> {
     /// The links of a component along the three axes.
     fn velocity(&self, component: usize) -> [Links<1>; 3] {
-        let blocks: Vec<[Vec<Cut>; 3]> = self
+        let blocks: Vec<[Vec<Crossing>; 3]> = self
             .scene
             .blocks()
             .into_par_iter()
@@ -116,7 +160,7 @@ impl Search<'_> {
     }
 
     /// The lower (`high` = 0) or upper point of a cut link.
-    fn end(&self, cut: &Cut, component: usize, axis: usize, high: usize) -> [isize; 3] {
+    fn end(&self, cut: &Crossing, component: usize, axis: usize, high: usize) -> [isize; 3] {
         let mut at = cut.below;
         if high == 1 {
             let [from, to] = self.ranges[component][axis];
@@ -140,7 +184,7 @@ impl Search<'_> {
     }
 
     /// The cut links of one block along an axis, each with its lower point in the block.
-    fn block(&self, near: &[u16], block: [usize; 3], component: usize, axis: usize) -> Vec<Cut> {
+    fn block(&self, near: &[u16], block: [usize; 3], component: usize, axis: usize) -> Vec<Crossing> {
         let mut cuts = vec![];
         let range = self.ranges[component];
         let [low, high] = self.scene.range(block, range);
@@ -156,7 +200,7 @@ impl Search<'_> {
                 place[axis] = range[axis][0];
             }
             let points = [self.point(near, component, at, at), self.point(near, component, next, place)];
-            cuts.extend(self.cut(near, axis, points).map(|holds| Cut { below: at, holds }));
+            cuts.extend(self.cut(near, axis, points).map(|holds| Crossing { below: at, holds }));
         }
         cuts
     }
@@ -227,18 +271,24 @@ impl Search<'_> {
         Links::new(layout, axis, n.map(|n| [0, n]), whole)
     }
 
-    /// The partly open faces of a component that move with a solid.
-    fn pinned(&self, layout: Layout, component: usize) -> Vec<Pinned> {
+    /// The partly open faces of a component at solids that air sticks to.
+    fn partial(&self, layout: Layout, component: usize) -> Vec<Partial> {
         let faces = self.voxels.cuts.faces[component].iter().zip(&self.voxels.owners[component]);
         let stuck = faces.filter(|(cut, owner)| cut.open > 0.0 && self.sticks(**owner));
-        let inside = stuck.filter(|(cut, owner)| {
-            let at = cell_of(layout, cut.at);
+        let is_inside = |at: u32, owner: u16| {
+            let at = cell_of(layout, at);
             let middle = [0, 1, 2].map(|a| at[a] as f32 + if a == component { 0.0 } else { 0.5 });
-            self.scene.nearest(&[**owner], middle.map(|x| x * self.scene.frame.h)).0 <= 0.0
-        });
-        inside
-            .map(|(cut, owner)| Pinned { at: cut.at, open: cut.open, velocity: cut.velocity, owner: *owner })
-            .collect()
+            self.scene.nearest(&[owner], middle.map(|x| x * self.scene.frame.h)).0 <= 0.0
+        };
+        let partial = |(cut, owner): (&Cut, &u16)| Partial {
+            at: cut.at,
+            open: cut.open,
+            velocity: cut.velocity,
+            owner: *owner,
+            inside: is_inside(cut.at, *owner),
+            before: 0.0,
+        };
+        stuck.map(partial).collect()
     }
 }
 
