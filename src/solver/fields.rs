@@ -235,6 +235,9 @@ impl Fields {
         let Self { layout, walls, scalars, diffusion, obstacles, .. } = self;
         let inside = layout.dims.array().map(|n| [0, n as isize]);
         let mut drag = obstacles.as_mut().map(|obstacles| obstacles.drag().0);
+        if let Some(drag) = &drag {
+            drag.warm(scalars);
+        }
         for axis in 0..3 {
             let links = drag.as_mut().map(|drag| &mut drag.scalars[axis]);
             diffuse::along(
