@@ -64,5 +64,10 @@ case_ plume plume 0-180
 quarter=(--format npz --fields red,blue --set "domain.cells=[256, 64, 64]" --set initial.let.middle=0 --set time.frame_rate=12)
 case_ rings rings 0-36 "${quarter[@]}"
 case_ rings-maccormack rings 0-36 "${quarter[@]}" --set solver.advection=maccormack --set solver.integrator=projection
+# 12 cells on a diameter; the box is 20 diameters high, the cylinder 8 behind the inflow.
+for re in 100 200; do
+    case_ cylinder-re$re cylinder-re$re 900-900 --format npz --fields u,v
+done
+case_ sphere-re300 sphere-re300 1-900
 
 python3 "$here/plot.py" "$out"
