@@ -7,6 +7,11 @@
 //! blows through, and else at rest. On a face, (u·∇)u with that velocity one cell outside is taken implicitly, which is stable
 //! for steps of any length.
 
+use std::iter::StepBy;
+use std::slice::IterMut;
+
+use rayon::prelude::*;
+
 use super::sides::Walls;
 use crate::grid::{Faces, GHOST, Layout};
 
@@ -29,22 +34,23 @@ impl Walls {
             for component in (0..3).filter(|&c| c != opening.axis) {
                 let mean = self.mean(&opening, velocity, component);
                 let (normal, field) = two(velocity, opening.axis, component);
-                let n = layout.dims.array()[component];
-                let along = usize::from(others(opening.axis)[1] == component);
-                self.each_place(opening.axis, Some(component), |place| {
-                    // A face lies between two of the faces on the side.
-                    let beside = |at: usize| {
-                        let mut place = place;
-                        place[along] = at;
-                        normal[position(layout, opening.axis, opening.face, place)]
-                    };
-                    let at = place[along];
-                    if opening.inwards * (beside(at.saturating_sub(1)) + beside(at.min(n - 1))) > 0.0 {
-                        for at in opening.outside {
-                            field[position(layout, opening.axis, at, place)] = mean;
+                let last = layout.dims.array()[component] - 1;
+                let side = Layer { layout, axis: opening.axis, at: opening.face };
+                let is_along = others(opening.axis)[0] == component;
+                let entering = |at: [usize; 2]| opening.inwards * (normal[at[0]] + normal[at[1]]) > 0.0;
+                for at in opening.outside {
+                    Layer { at, ..side }.each_line(Some(component), field, |j, line| {
+                        // A face lies between two of the faces on the side.
+                        let around = |at: usize| [at.saturating_sub(1), at.min(last)];
+                        let lines = if is_along { [j; 2] } else { around(j) }.map(|j| side.line(j));
+                        for (i, ghost) in line.enumerate() {
+                            let [a, b] = if is_along { around(i) } else { [i; 2] };
+                            if entering([lines[0] + a * side.stride(), lines[1] + b * side.stride()]) {
+                                *ghost = mean;
+                            }
                         }
-                    }
-                });
+                    });
+                }
             }
         }
     }
@@ -52,16 +58,16 @@ impl Walls {
     /// Holds air that enters back to what comes from outside; `steps` is Δt/h.
     pub fn resist(&self, velocity: &mut Faces, steps: f32) {
         for opening in self.openings() {
-            let layout = self.layout();
             let mean = opening.inwards * self.mean(&opening, velocity, opening.axis);
             let outside = mean.max(0.0);
-            let field = &mut velocity[opening.axis];
-            self.each_place(opening.axis, None, |place| {
-                let value = &mut field[position(layout, opening.axis, opening.face, place)];
-                let entering = opening.inwards * *value;
-                if entering > 0.0 {
-                    let crossed = steps * entering;
-                    *value = opening.inwards * (entering + crossed * outside) / (1.0 + crossed);
+            let side = Layer { layout: self.layout(), axis: opening.axis, at: opening.face };
+            side.each_line(None, &mut velocity[opening.axis], |_, line| {
+                for value in line {
+                    let entering = opening.inwards * *value;
+                    if entering > 0.0 {
+                        let crossed = steps * entering;
+                        *value = opening.inwards * (entering + crossed * outside) / (1.0 + crossed);
+                    }
                 }
             });
         }
@@ -81,38 +87,83 @@ impl Walls {
         })
     }
 
-    /// The mean of a component over a side, summed in the order of places.
+    /// The mean of a component over a side.
     fn mean(&self, opening: &Opening, velocity: &Faces, component: usize) -> f32 {
-        let layer = if component == opening.axis { opening.face } else { opening.inside };
-        let (mut sum, mut count) = (0.0, 0.0);
-        self.each_place(opening.axis, Some(component).filter(|&c| c != opening.axis), |place| {
-            sum += f64::from(velocity[component][position(self.layout(), opening.axis, layer, place)]);
-            count += 1.0;
+        let at = if component == opening.axis { opening.face } else { opening.inside };
+        let layer = Layer { layout: self.layout(), axis: opening.axis, at };
+        let [a, b] = layer.size(Some(component).filter(|&c| c != opening.axis));
+        let field = &velocity[component];
+        // Parts fixed by the grid, so that the sum is the same for any number of threads.
+        let mut parts = [0.0; PARTS];
+        parts.par_iter_mut().enumerate().for_each(|(part, sum)| {
+            for j in b * part / PARTS..b * (part + 1) / PARTS {
+                let line = field[layer.line(j)..].iter().step_by(layer.stride()).take(a);
+                *sum += line.map(|value| f64::from(*value)).sum::<f64>();
+            }
         });
-        (sum / count) as f32
+        (parts.iter().sum::<f64>() / (a * b) as f64) as f32
+    }
+}
+
+/// Parts of a side that are summed up at once.
+const PARTS: usize = 16;
+
+/// The places of a field with one index along `axis`, in lines along the first of the other two axes.
+#[derive(Clone, Copy)]
+struct Layer {
+    layout: Layout,
+    axis: usize,
+    at: isize,
+}
+
+impl Layer {
+    /// Cells along the other two axes, or faces across `component`.
+    fn size(self, component: Option<usize>) -> [usize; 2] {
+        let n = self.layout.dims.array();
+        others(self.axis).map(|along| n[along] + usize::from(component == Some(along)))
     }
 
-    /// Calls `f` for each cell of a layer across `axis`, or each face across `component` in it, as indices along the other
-    /// two axes.
-    fn each_place(&self, axis: usize, component: Option<usize>, mut f: impl FnMut([usize; 2])) {
-        let n = self.layout().dims.array();
-        let [a, b] = others(axis).map(|along| n[along] + usize::from(component == Some(along)));
-        for j in 0..b {
-            for i in 0..a {
-                f([i, j]);
-            }
-        }
+    /// Distance of the places of a line.
+    #[inline]
+    fn stride(self) -> usize {
+        if self.axis == 0 { self.layout.row } else { 1 }
     }
+
+    /// Position of the first place of line `j`.
+    fn line(self, j: usize) -> usize {
+        let (strides, [a, b]) = (self.layout.strides(), others(self.axis));
+        shift(self.at) * strides[self.axis] + GHOST * strides[a] + (j + GHOST) * strides[b]
+    }
+
+    /// Calls `f(j, values of line j)` for each line, in parallel.
+    fn each_line(
+        self,
+        component: Option<usize>,
+        field: &mut [f32],
+        f: impl Fn(usize, StepBy<IterMut<f32>>) + Sync,
+    ) {
+        let Layout { row, plane, .. } = self.layout;
+        let [a, b] = self.size(component);
+        let at = shift(self.at);
+        // Lines of the last axis lie in one plane, those of the others each in a plane of its own.
+        let (field, chunk, first) = match self.axis {
+            0 => (field, plane, at + GHOST * row),
+            1 => (field, plane, at * row + GHOST),
+            _ => (&mut field[at * plane..][..plane], row, GHOST),
+        };
+        let stride = self.stride();
+        field.par_chunks_mut(chunk).skip(GHOST).take(b).enumerate().for_each(|(j, chunk)| {
+            f(j, chunk[first..][..(a - 1) * stride + 1].iter_mut().step_by(stride));
+        });
+    }
+}
+
+fn shift(i: isize) -> usize {
+    (i + GHOST as isize) as usize
 }
 
 fn others(axis: usize) -> [usize; 2] {
     [[1, 2], [0, 2], [0, 1]][axis]
-}
-
-fn position(layout: Layout, axis: usize, layer: isize, [i, j]: [usize; 2]) -> usize {
-    let strides = layout.strides();
-    let [a, b] = others(axis);
-    (layer + GHOST as isize) as usize * strides[axis] + (i + GHOST) * strides[a] + (j + GHOST) * strides[b]
 }
 
 /// One component to read, another to change.

@@ -125,13 +125,16 @@ dispatch! {
 #[inline(always)]
 fn held_row_kernel<const FMA: bool>(row: &[[f32; 4]], held: &mut [u8]) {
     for (cells, held) in row.chunks(EDGE).zip(held) {
+        if *held != 0 {
+            continue;
+        }
         let mut bits = [0u32; 4];
         for cell in cells {
             for c in 0..4 {
                 bits[c] |= cell[c].to_bits() << 1;
             }
         }
-        *held |= u8::from((bits[0] | bits[1]) | (bits[2] | bits[3]) != 0);
+        *held = u8::from((bits[0] | bits[1]) | (bits[2] | bits[3]) != 0);
     }
 }
 

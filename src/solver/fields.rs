@@ -130,7 +130,7 @@ impl Fields {
             speed = before.speed;
         }
         let Self { walls, velocity, projector, obstacles, back, .. } = self;
-        walls.fill_velocity(velocity);
+        walls.set_sides(velocity);
         let mut none = Cuts::default();
         let cuts = obstacles.as_mut().map_or(&mut none, |obstacles| &mut obstacles.voxels.cuts);
         projector.project(velocity, cuts, [tolerance, speed], back.as_flattened_mut(), stats);

@@ -3,7 +3,7 @@
 use rayon::prelude::*;
 
 use super::bricks::{self, Bricks};
-use super::simd::{dispatch, greatest};
+use super::simd::{LANES, dispatch, greatest, rest, sixteen};
 use super::sweep;
 use crate::grid::{Faces, Layout};
 
@@ -52,30 +52,54 @@ dispatch! { fn flow_row(u: &[f32], v: [&[f32]; 2], w: [&[f32]; 2], out: &mut [f3
 
 #[inline(always)]
 fn flow_row_kernel<const FMA: bool>(u: &[f32], v: [&[f32]; 2], w: [&[f32]; 2], out: &mut [f32; 3]) {
-    const L: usize = 16;
     let n = u.len() - 1;
-    let (v, w) = (v.map(|v| &v[..n]), w.map(|w| &w[..n]));
-    let (mut speed, mut divergence, mut energy) = ([0.0f32; L], [0.0f32; L], [0.0f32; L]);
-    for from in (0..n).step_by(L) {
-        let run = L.min(n - from);
-        let (u0, u1) = (&u[from..][..run], &u[from + 1..][..run]);
-        let ([v0, v1], [w0, w1]) = (v.map(|v| &v[from..][..run]), w.map(|w| &w[from..][..run]));
-        for l in 0..run {
-            let x = greatest(u0[l].abs(), u1[l].abs());
-            let y = greatest(v0[l].abs(), v1[l].abs());
-            let z = greatest(w0[l].abs(), w1[l].abs());
-            speed[l] = greatest(greatest(x, y), greatest(z, speed[l]));
-            let sum = (u1[l] - u0[l]) + (v1[l] - v0[l]) + (w1[l] - w0[l]);
-            divergence[l] = greatest(sum.abs(), divergence[l]);
-            let squares = (u0[l] * u0[l] + u1[l] * u1[l]) + (v0[l] * v0[l] + v1[l] * v1[l]);
-            energy[l] += 0.25 * (squares + (w0[l] * w0[l] + w1[l] * w1[l]));
-        }
+    let rows = [&u[..n], &u[1..], &v[0][..n], &v[1][..n], &w[0][..n], &w[1][..n]];
+    let mut lanes = FlowLanes::default();
+    let full = n - n % LANES;
+    for from in (0..full).step_by(LANES) {
+        let [u0, u1, v0, v1, w0, w1] = rows;
+        let (u, v) = ([sixteen(u0, from), sixteen(u1, from)], [sixteen(v0, from), sixteen(v1, from)]);
+        lanes.add(u, v, [sixteen(w0, from), sixteen(w1, from)]);
+    }
+    if full < n {
+        let [u0, u1, v0, v1, w0, w1] = rows;
+        let (u, v, w) = ([rest(u0), rest(u1)], [rest(v0), rest(v1)], [rest(w0), rest(w1)]);
+        lanes.add([&u[0], &u[1]], [&v[0], &v[1]], [&w[0], &w[1]]);
     }
     *out = [0.0; 3];
-    for l in 0..L {
+    for l in 0..LANES {
+        let FlowLanes { speed, divergence, energy } = &lanes;
         *out = [greatest(speed[l], out[0]), greatest(divergence[l], out[1]), out[2] + energy[l]];
     }
 }
+
+/// What [`Flow`] is made of, over every sixteenth cell of a row.
+#[derive(Default)]
+struct FlowLanes {
+    speed: [f32; LANES],
+    divergence: [f32; LANES],
+    energy: [f32; LANES],
+}
+
+impl FlowLanes {
+    /// Sixteen cells between the faces `u`, `v` and `w`.
+    #[inline(always)]
+    fn add(&mut self, [u0, u1]: Pair, [v0, v1]: Pair, [w0, w1]: Pair) {
+        for l in 0..LANES {
+            let x = greatest(u0[l].abs(), u1[l].abs());
+            let y = greatest(v0[l].abs(), v1[l].abs());
+            let z = greatest(w0[l].abs(), w1[l].abs());
+            self.speed[l] = greatest(greatest(x, y), greatest(z, self.speed[l]));
+            let sum = (u1[l] - u0[l]) + (v1[l] - v0[l]) + (w1[l] - w0[l]);
+            self.divergence[l] = greatest(sum.abs(), self.divergence[l]);
+            let squares = (u0[l] * u0[l] + u1[l] * u1[l]) + (v0[l] * v0[l] + v1[l] * v1[l]);
+            self.energy[l] += 0.25 * (squares + (w0[l] * w0[l] + w1[l] * w1[l]));
+        }
+    }
+}
+
+/// A row of faces and the row beyond the cells.
+type Pair<'a> = [&'a [f32; LANES]; 2];
 
 /// As [`contents`], and notes which bricks hold something.
 pub fn contents_and_bricks(

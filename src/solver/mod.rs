@@ -4,6 +4,8 @@
 //! file for each term of the equation; `substep.rs` puts them in order.
 
 mod advect;
+#[cfg(target_arch = "x86_64")]
+mod avx512;
 mod breath;
 mod bricks;
 mod config;

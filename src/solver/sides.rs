@@ -119,6 +119,23 @@ impl Walls {
         self.let_in(velocity);
     }
 
+    /// Sets the faces on walls and inflows, and on periodic axes the last face to the first; no ghosts.
+    pub fn set_sides(&self, velocity: &mut Faces) {
+        let Layout { dims, row, plane } = self.layout;
+        let n = dims.array().map(|n| n as isize);
+        for (axis, field) in velocity.iter_mut().enumerate() {
+            for g in self.faces[axis][axis].iter().filter(|g| (0..=n[axis]).contains(&g.at)) {
+                match axis {
+                    0 => field
+                        .par_chunks_exact_mut(plane)
+                        .for_each(|plane| plane.chunks_exact_mut(row).for_each(|row| layer(row, 1, g))),
+                    1 => field.par_chunks_exact_mut(plane).for_each(|plane| layer(plane, row, g)),
+                    _ => layer(field, plane, g),
+                }
+            }
+        }
+    }
+
     /// As [`fill_velocity`](Self::fill_velocity), for one component.
     pub fn fill_component(&self, component: usize, field: &mut [f32]) {
         self.fill(field, &self.faces[component]);
@@ -224,25 +241,28 @@ impl Walls {
                 });
             }
         });
-        // The last axis: whole planes, each thread some columns of them.
-        let (low, high) = scalars.split_at_mut(GHOST * plane + plane * (dims.nz / 2));
-        let split = GHOST + dims.nz / 2;
-        let w = &velocity[2];
-        for at in 0..plane {
-            let mut get = |k: isize| {
-                let k = shift(k);
-                if k < split { low[k * plane + at] } else { high[(k - split) * plane + at] }
-            };
-            let ends = self.ghosts_of_line(2, nz, &mut get, |face| w[shift(face) * plane + at]);
-            for (k, value) in ends {
-                let k = shift(k);
-                if k < split {
-                    low[k * plane + at] = value;
-                } else {
-                    high[(k - split) * plane + at] = value;
+        // The last axis: whole planes, each thread some rows of them.
+        let (below, rest) = scalars.split_at_mut(GHOST * plane);
+        let (inside, above) = rest.split_at_mut(dims.nz * plane);
+        let (second_below, first_below) = below[(GHOST - 2) * plane..].split_at_mut(plane);
+        let (first_above, second_above) = above.split_at_mut(plane);
+        let beyond = [first_below, second_below, first_above, &mut second_above[..plane]];
+        let [a, b, c, d] = beyond.map(|ghosts| ghosts.par_chunks_mut(row));
+        a.zip(b).zip(c.zip(d)).enumerate().for_each(|(j, ((a, b), (c, d)))| {
+            for i in 0..row {
+                let at = j * row + i;
+                let ends = self.ghosts_of_line(
+                    2,
+                    nz,
+                    |k| inside[k as usize * plane + at],
+                    |face| velocity[2][shift(face) * plane + at],
+                );
+                for (ghost, (_, value)) in [&mut a[i], &mut b[i], &mut c[i], &mut d[i]].into_iter().zip(ends)
+                {
+                    *ghost = value;
                 }
             }
-        }
+        });
     }
 
     /// The four ghosts of a line of scalars along `axis`; `speed(face)` is the normal velocity.
@@ -250,11 +270,11 @@ impl Walls {
         &self,
         axis: usize,
         n: isize,
-        mut get: impl FnMut(isize) -> [f32; 4],
+        get: impl Fn(isize) -> [f32; 4],
         speed: impl Fn(isize) -> f32,
     ) -> [(isize, [f32; 4]); 4] {
         let (sides, held) = (self.sides[axis], self.held[axis]);
-        let mut beyond = |high: bool, edge: isize, next: isize, face: isize| {
+        let beyond = |high: bool, edge: isize, next: isize, face: isize| {
             let outwards = if high { 1.0 } else { -1.0 };
             match sides[usize::from(high)] {
                 Side::Closed | Side::NoSlip(_) => {

@@ -67,6 +67,24 @@ pub fn greatest(x: f32, bound: f32) -> f32 {
     if x > bound { x } else { bound }
 }
 
+/// Values handled together. Fixed, so that results do not depend on the machine's vector width, and so that loops over
+/// them vectorise whatever the length of the row.
+pub const LANES: usize = 16;
+
+/// The values of a row from `from` on.
+#[inline(always)]
+pub fn sixteen(row: &[f32], from: usize) -> &[f32; LANES] {
+    row[from..].first_chunk().expect("as many values as lanes")
+}
+
+/// The values that are left at the end of a row, and 0 beyond.
+#[inline(always)]
+pub fn rest(row: &[f32]) -> [f32; LANES] {
+    let (mut padded, rest) = ([0.0; LANES], row.chunks_exact(LANES).remainder());
+    padded[..rest.len()].copy_from_slice(rest);
+    padded
+}
+
 /// `dispatch!(fn name(args) = kernel);` defines `name`, which runs `kernel::<FMA>` compiled for the best
 /// instruction set of the machine. The kernel must be `#[inline(always)]`.
 macro_rules! dispatch {

@@ -4,8 +4,13 @@
 //! velocity at cell centres, all three components side by side so that one trilinear sample gives all. Faces use
 //! the mean displacement of the two cells they separate.
 
+#[cfg(target_arch = "x86_64")]
+mod avx512;
+
 use super::sides::Reach;
-use super::simd::{dispatch, fma, greatest, least};
+#[cfg(target_arch = "x86_64")]
+use super::simd::Level;
+use super::simd::{dispatch, fma, greatest, least, level};
 use super::{TraceOrder, sweep};
 use crate::grid::{Faces, GHOST, Layout};
 
@@ -66,33 +71,46 @@ pub fn displacements(
     let [ny, nz] = [layout.dims.ny as isize, layout.dims.nz as isize];
     sweep::rows(layout, out, [[0, ny], [0, nz]], |j, k, row| {
         let inner = &mut row[GHOST..GHOST + layout.dims.nx];
-        let (at, jk) = (layout.at(0, j, k), [j as f32, k as f32]);
-        match order {
-            TraceOrder::Second => midpoint_row(centers, at, jk, steps, reach, inner),
-            TraceOrder::Third => ralston_row(centers, at, jk, steps, reach, inner),
-        }
+        let at = layout.at(0, j, k);
+        trace_row(Row { centers, at, jk: [j as f32, k as f32], steps }, order, reach, inner);
     });
 }
 
-dispatch! {
-    fn midpoint_row(
-        centers: &[[f32; 4]], at: usize, jk: [f32; 2], steps: f32, reach: &Reach, out: &mut [[f32; 4]],
-    ) = trace_kernel, 2;
+/// One row of cells to be traced back from.
+#[derive(Clone, Copy)]
+struct Row<'a> {
+    /// Velocity at all cell centres.
+    centers: &'a [[f32; 4]],
+    /// Where the row begins in there.
+    at: usize,
+    /// Its place in the grid.
+    jk: [f32; 2],
+    /// Δt/h.
+    steps: f32,
 }
-dispatch! {
-    fn ralston_row(
-        centers: &[[f32; 4]], at: usize, jk: [f32; 2], steps: f32, reach: &Reach, out: &mut [[f32; 4]],
-    ) = trace_kernel, 3;
+
+#[allow(unsafe_code)]
+fn trace_row(row: Row, order: TraceOrder, reach: &Reach, out: &mut [[f32; 4]]) {
+    match (level(), order) {
+        // SAFETY: `level` has found these instructions on this machine.
+        #[cfg(target_arch = "x86_64")]
+        (Level::Avx512, TraceOrder::Second) => unsafe { avx512::trace_row::<2>(row, reach, out) },
+        // SAFETY: as above.
+        #[cfg(target_arch = "x86_64")]
+        (Level::Avx512, TraceOrder::Third) => unsafe { avx512::trace_row::<3>(row, reach, out) },
+        (_, TraceOrder::Second) => midpoint_row(row, reach, out),
+        (_, TraceOrder::Third) => ralston_row(row, reach, out),
+    }
 }
+
+dispatch! { fn midpoint_row(row: Row, reach: &Reach, out: &mut [[f32; 4]]) = trace_kernel, 2; }
+dispatch! { fn ralston_row(row: Row, reach: &Reach, out: &mut [[f32; 4]]) = trace_kernel, 3; }
 
 /// k₁ = u(x), k₂ = u(x − ½ Δt k₁), k₃ = u(x − ¾ Δt k₂); the foot of the second order is x − Δt k₂, that of the third
 /// x − Δt (2 k₁ + 3 k₂ + 4 k₃)/9.
 #[inline(always)]
 fn trace_kernel<const FMA: bool, const ORDER: usize>(
-    centers: &[[f32; 4]],
-    at: usize,
-    jk: [f32; 2],
-    steps: f32,
+    Row { centers, at, jk, steps }: Row,
     reach: &Reach,
     out: &mut [[f32; 4]],
 ) {
@@ -185,7 +203,8 @@ fn cell(reach: &Reach, axis: usize, x: f32) -> (u32, f32) {
     ((base + (GHOST as f32 + SHIFT)).to_bits() - SHIFT.to_bits(), x - base)
 }
 
-/// Trilinear sample of N values at a time.
+/// Trilinear sample of N values at a time: first along z, then along y, last along x, in the order in which the wide kernel
+/// does it.
 #[inline(always)]
 pub fn linear<const FMA: bool, const N: usize>(
     field: &[[f32; N]],
@@ -193,17 +212,50 @@ pub fn linear<const FMA: bool, const N: usize>(
     reach: &Reach,
     [fx, fy, fz]: [f32; 3],
 ) -> [f32; N] {
-    let mut out = [0.0; N];
     let (low, high) = (&field[at..], &field[at + reach.plane..]);
-    let pairs = [&low[..2], &low[reach.row..][..2], &high[..2], &high[reach.row..][..2]];
+    let [a, b, d, e] = [&low[..2], &low[reach.row..][..2], &high[..2], &high[reach.row..][..2]];
+    let mut sides = [[0.0; N]; 2];
+    for x in 0..2 {
+        for c in 0..N {
+            let near = fma::<FMA>(fz, d[x][c] - a[x][c], a[x][c]);
+            let far = fma::<FMA>(fz, e[x][c] - b[x][c], b[x][c]);
+            sides[x][c] = fma::<FMA>(fy, far - near, near);
+        }
+    }
+    let mut out = [0.0; N];
     for c in 0..N {
-        let [a, b, d, e] = [pairs[0], pairs[1], pairs[2], pairs[3]];
-        let a = fma::<FMA>(fx, a[1][c] - a[0][c], a[0][c]);
-        let b = fma::<FMA>(fx, b[1][c] - b[0][c], b[0][c]);
-        let d = fma::<FMA>(fx, d[1][c] - d[0][c], d[0][c]);
-        let e = fma::<FMA>(fx, e[1][c] - e[0][c], e[0][c]);
-        let (low, high) = (fma::<FMA>(fy, b - a, a), fma::<FMA>(fy, e - d, d));
-        out[c] = fma::<FMA>(fz, high - low, low);
+        out[c] = fma::<FMA>(fx, sides[1][c] - sides[0][c], sides[0][c]);
     }
     out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::grid::Dims;
+    use crate::solver::Side;
+    use crate::solver::sides::Walls;
+
+    #[test]
+    fn sixteen_traces_at_once_have_the_bits_of_the_plain_code() {
+        let layout = Layout::new(Dims::new([37, 5, 6]).unwrap());
+        let sides = [[Side::Periodic; 2], [Side::Closed; 2], [Side::Open, Side::Closed]];
+        let centers: Vec<[f32; 4]> = (0..layout.size())
+            .map(|at| [0, 1, 2].map(|c| ((3 * at + c) as f32 * 0.73).sin()))
+            .map(|[x, y, z]| [x, y, z, 0.0])
+            .collect();
+        for sides in [sides, [[Side::Closed; 2]; 3]] {
+            let reach = Walls::new(layout, sides, Default::default()).reach(None);
+            for (order, steps) in [(TraceOrder::Second, 1.7), (TraceOrder::Third, -12.0)] {
+                let row = Row { centers: &centers, at: layout.at(0, 4, 5), jk: [4.0, 5.0], steps };
+                let (mut wide, mut plain) = ([[0.0f32; 4]; 37], [[0.0f32; 4]; 37]);
+                trace_row(row, order, &reach, &mut wide);
+                match order {
+                    TraceOrder::Second => midpoint_row(row, &reach, &mut plain),
+                    TraceOrder::Third => ralston_row(row, &reach, &mut plain),
+                }
+                assert_eq!(wide.map(|v| v.map(f32::to_bits)), plain.map(|v| v.map(f32::to_bits)));
+            }
+        }
+    }
 }

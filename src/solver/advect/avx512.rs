@@ -1,78 +1,67 @@
 //! The windows of [`super::together`] in AVX-512: 4 cells × 4 values of a line in one register.
 //!
-//! Lane 4x + c of a line is component c of its value x. Coordinates, fractions and weights of the three feet lie in one
-//! register too, lane 4c + axis.
-#![allow(unsafe_code)]
+//! Sixteen places at a time. First their feet and weights, axis by axis with the places side by side in the lanes; then their
+//! windows, one after the other, whose weights come back from memory spread over the lanes of a line: lane 4x + c is
+//! component c of the line's value x. The loads that spread them cost nothing beside the arithmetic, where shuffles would.
+//!
+//! Two functions enable the instructions, and all else is inlined into them: a call would pass its registers through
+//! memory. Hence no closures, and functions that are unsafe to call where the instructions are not enabled.
+#![allow(unsafe_code, unsafe_op_in_unsafe_fn)]
 
 use std::arch::x86_64::*;
 
 use super::Row;
 use super::together::Staggered;
-use crate::grid::GHOST;
+use crate::solver::avx512::{apart, load_cells, load_four, locate, number, places};
 use crate::solver::sides::Reach;
-use crate::solver::trace::RUN;
+use crate::solver::simd::LANES;
 
-/// The reach of four feet, lane 4 · foot + axis.
-struct Lanes {
-    low: __m512,
-    high: __m512,
-    last: __m512,
-    period: __m512,
-    per_period: __m512,
-    strides: __m512i,
+/// One register in memory.
+#[derive(Clone, Copy)]
+#[repr(align(64))]
+struct Line([f32; LANES]);
+
+const EMPTY: Line = Line([0.0; LANES]);
+
+/// The four weights of a place along one axis, a register for each node.
+type Nodes = [__m512; 4];
+
+#[inline(always)]
+unsafe fn store(line: &mut Line, value: __m512) {
+    _mm512_store_ps(line.0.as_mut_ptr(), value);
 }
 
-/// Where the windows of a run of places begin, and the fractions of a cell above.
-struct Windows {
-    at: [[u32; 16]; RUN],
-    fraction: [__m512; RUN],
+#[inline(always)]
+unsafe fn load(line: &Line) -> __m512 {
+    _mm512_load_ps(line.0.as_ptr())
 }
 
-#[target_feature(enable = "avx512f,avx512vl,avx512dq,avx512bw,avx2,fma,bmi2")]
-fn load(values: &[f32; 16]) -> __m512 {
-    // SAFETY: sixteen values are there.
-    unsafe { _mm512_loadu_ps(values.as_ptr()) }
+/// Four values of a line, over all four cells.
+#[inline(always)]
+unsafe fn spread(line: &Line, from: usize) -> __m512 {
+    let four: &[f32; 4] = line.0[from..].first_chunk().expect("four values");
+    _mm512_broadcast_f32x4(_mm_loadu_ps(four.as_ptr()))
 }
 
-#[target_feature(enable = "avx512f,avx512vl,avx512dq,avx512bw,avx2,fma,bmi2")]
-fn lanes(feet: [&Reach; 4]) -> Lanes {
-    let spread = |of: &dyn Fn(&Reach) -> [f32; 3]| {
-        let mut lanes = [0.0; 16];
-        for (foot, reach) in feet.iter().enumerate() {
-            lanes[4 * foot..][..3].copy_from_slice(&of(reach));
-        }
-        lanes
-    };
-    let [row, plane] = [feet[0].row as i32, feet[0].plane as i32];
-    Lanes {
-        low: load(&spread(&|r| r.low)),
-        high: load(&spread(&|r| r.high)),
-        last: load(&spread(&|r| r.last)),
-        period: load(&spread(&|r| r.period)),
-        per_period: load(&spread(&|r| r.per_period)),
-        strides: _mm512_setr_epi32(1, row, plane, 0, 1, row, plane, 0, 1, row, plane, 0, 1, row, plane, 0),
-    }
+/// Registers of pairs: the low and the high halves of what each four lanes of `a` and `b` hold.
+#[inline(always)]
+unsafe fn pairs(a: __m512, b: __m512) -> [__m512; 2] {
+    let (a, b) = (_mm512_castps_pd(a), _mm512_castps_pd(b));
+    [_mm512_castpd_ps(_mm512_unpacklo_pd(a, b)), _mm512_castpd_ps(_mm512_unpackhi_pd(a, b))]
 }
 
-impl Lanes {
-    /// Positions below four feet at coordinates `x`, each in the first lane of its four, and the fractions above.
-    #[target_feature(enable = "avx512f,avx512vl,avx512dq,avx512bw,avx2,fma,bmi2")]
-    fn locate(&self, x: __m512) -> (__m512i, __m512) {
-        let turns = _mm512_roundscale_ps::<0x09>(_mm512_mul_ps(_mm512_sub_ps(x, self.low), self.per_period));
-        let x = _mm512_sub_ps(x, _mm512_mul_ps(self.period, turns));
-        let x = _mm512_min_ps(_mm512_max_ps(x, self.low), self.high);
-        let base = _mm512_min_ps(_mm512_roundscale_ps::<0x09>(x), self.last);
-        let index = _mm512_add_epi32(_mm512_cvtps_epi32(base), _mm512_set1_epi32(GHOST as i32));
-        let offsets = _mm512_mullo_epi32(index, self.strides);
-        let pairs = _mm512_add_epi32(offsets, _mm512_shuffle_epi32::<0b10_11_00_01>(offsets));
-        (_mm512_add_epi32(pairs, _mm512_shuffle_epi32::<0b01_00_11_10>(pairs)), _mm512_sub_ps(x, base))
-    }
+/// Transposes each 4 × 4 square of a, b, c and d: register n of the result holds lane 4i + n of each at 4i.
+#[inline(always)]
+unsafe fn squares([a, b, c, d]: Nodes) -> Nodes {
+    let [ac, bd] = [_mm512_unpacklo_ps(a, b), _mm512_unpackhi_ps(a, b)];
+    let [ec, fd] = [_mm512_unpacklo_ps(c, d), _mm512_unpackhi_ps(c, d)];
+    let ([zero, one], [two, three]) = (pairs(ac, ec), pairs(bd, fd));
+    [zero, one, two, three]
 }
 
 /// Catmull–Rom weights, as in [`super::cubic::catmull_rom`].
-#[target_feature(enable = "avx512f,avx512vl,avx512dq,avx512bw,avx2,fma,bmi2")]
-fn catmull_rom(t: __m512) -> [__m512; 4] {
-    let number = |x: f32| _mm512_set1_ps(x);
+#[inline(always)]
+unsafe fn catmull_rom(t: __m512) -> Nodes {
     let half = _mm512_mul_ps(number(0.5), t);
     let square = _mm512_mul_ps(half, t);
     [
@@ -83,42 +72,102 @@ fn catmull_rom(t: __m512) -> [__m512; 4] {
     ]
 }
 
-/// Weights of a window: along x by lane of a line, along y and z by line.
+/// Weights of the lines of a window, along y and z.
 struct Weights {
-    x: __m512,
-    y: [__m512; 4],
-    z: [__m512; 4],
+    y: Nodes,
+    z: Nodes,
 }
 
-/// The limited values in the window whose second value is at `at`.
-#[target_feature(enable = "avx512f,avx512vl,avx512dq,avx512bw,avx2,fma,bmi2")]
-fn window(field: &[[f32; 4]], at: usize, row: usize, plane: usize, weights: &Weights) -> __m128 {
+/// What the lines of a window come to: their sum, and the least and greatest of those around the foot.
+#[derive(Clone, Copy)]
+struct Sum {
+    value: __m512,
+    low: __m512,
+    high: __m512,
+}
+
+/// Four lines weighted along y, the first at `line` and each `next` values after the one before; and the two inner ones.
+///
+/// All sixteen values of each must be there.
+#[inline(always)]
+unsafe fn slice(line: *const f32, next: usize, y: &Nodes) -> (__m512, __m512, __m512) {
+    let (a, b) = (_mm512_loadu_ps(line), _mm512_loadu_ps(line.add(next)));
+    let (c, d) = (_mm512_loadu_ps(line.add(2 * next)), _mm512_loadu_ps(line.add(3 * next)));
+    let sum = _mm512_fmadd_ps(y[1], b, _mm512_mul_ps(y[0], a));
+    (_mm512_fmadd_ps(y[3], d, _mm512_fmadd_ps(y[2], c, sum)), b, c)
+}
+
+/// The window whose second value is at `at`.
+#[inline(always)]
+unsafe fn window(field: &[[f32; 4]], at: usize, reach: &Reach, weights: &Weights) -> Sum {
+    let (row, plane) = (reach.row, reach.plane);
     let before = 1 + row + plane;
     assert!(at >= before && at + 2 * before < field.len(), "a window outside the field");
-    let mut next = field[at - before..].as_ptr().cast::<f32>();
-    let mut sum = _mm512_setzero_ps();
-    let (mut low, mut high) = (_mm512_set1_ps(f32::INFINITY), _mm512_set1_ps(f32::NEG_INFINITY));
-    for z in 0..4 {
-        let mut slice = _mm512_setzero_ps();
-        for y in 0..4 {
-            // SAFETY: by the check above, all sixteen lines of four times four values lie in the field.
-            let line = unsafe { _mm512_loadu_ps(next) };
-            next = next.wrapping_add(4 * row);
-            slice = _mm512_fmadd_ps(weights.y[y], line, slice);
-            if (1..3).contains(&z) && (1..3).contains(&y) {
-                low = _mm512_min_ps(line, low);
-                high = _mm512_max_ps(line, high);
-            }
-        }
-        next = next.wrapping_add(4 * (plane - 4 * row));
-        sum = _mm512_fmadd_ps(weights.z[z], slice, sum);
+    // By this check all sixteen lines of four times four values lie in the field.
+    let first = field[at - before..].as_ptr().cast::<f32>();
+    let next = 4 * row;
+    let slices = [first, first.add(4 * plane), first.add(8 * plane), first.add(12 * plane)];
+    let (first, ..) = slice(slices[0], next, &weights.y);
+    let (second, a, b) = slice(slices[1], next, &weights.y);
+    let (third, c, d) = slice(slices[2], next, &weights.y);
+    let (fourth, ..) = slice(slices[3], next, &weights.y);
+    let sum = _mm512_fmadd_ps(weights.z[1], second, _mm512_mul_ps(weights.z[0], first));
+    let sum = _mm512_fmadd_ps(weights.z[3], fourth, _mm512_fmadd_ps(weights.z[2], third, sum));
+    Sum {
+        value: sum,
+        low: _mm512_min_ps(d, _mm512_min_ps(c, _mm512_min_ps(b, a))),
+        high: _mm512_max_ps(d, _mm512_max_ps(c, _mm512_max_ps(b, a))),
     }
-    let products = _mm512_mul_ps(weights.x, sum);
-    let halves = _mm256_add_ps(_mm512_castps512_ps256(products), _mm512_extractf32x8_ps::<1>(products));
-    let value = _mm_add_ps(_mm256_castps256_ps128(halves), _mm256_extractf128_ps::<1>(halves));
-    let low = _mm_min_ps(_mm512_extractf32x4_ps::<2>(low), _mm512_extractf32x4_ps::<1>(low));
-    let high = _mm_max_ps(_mm512_extractf32x4_ps::<2>(high), _mm512_extractf32x4_ps::<1>(high));
-    _mm_min_ps(_mm_max_ps(value, low), high)
+}
+
+/// `a`, but `b` in the lanes of one component.
+#[inline(always)]
+unsafe fn instead(lanes: __mmask16, a: Sum, b: Sum) -> Sum {
+    Sum {
+        value: _mm512_mask_blend_ps(lanes, a.value, b.value),
+        low: _mm512_mask_blend_ps(lanes, a.low, b.low),
+        high: _mm512_mask_blend_ps(lanes, a.high, b.high),
+    }
+}
+
+/// The two inner cells of each line.
+#[inline(always)]
+unsafe fn inner([a, b, c, d]: Nodes) -> [__m512; 2] {
+    let ab = _mm512_shuffle_f32x4::<0b10_01_10_01>(a, b);
+    let cd = _mm512_shuffle_f32x4::<0b10_01_10_01>(c, d);
+    [_mm512_shuffle_f32x4::<0b10_00_10_00>(ab, cd), _mm512_shuffle_f32x4::<0b11_01_11_01>(ab, cd)]
+}
+
+/// The limited values of four windows, side by side; `x` are the weights along x of each node.
+#[inline(always)]
+unsafe fn limited([a, b, c, d]: [Sum; 4], x: Nodes) -> __m512 {
+    let nodes = quarters([a.value, b.value, c.value, d.value]);
+    let even = _mm512_add_ps(_mm512_mul_ps(x[0], nodes[0]), _mm512_mul_ps(x[2], nodes[2]));
+    let odd = _mm512_add_ps(_mm512_mul_ps(x[1], nodes[1]), _mm512_mul_ps(x[3], nodes[3]));
+    let [left, right] = inner([a.low, b.low, c.low, d.low]);
+    let low = _mm512_min_ps(right, left);
+    let [left, right] = inner([a.high, b.high, c.high, d.high]);
+    let high = _mm512_max_ps(right, left);
+    _mm512_min_ps(_mm512_max_ps(_mm512_add_ps(even, odd), low), high)
+}
+
+/// Transposes the quarters of four registers: quarter i of each, side by side in register i.
+#[inline(always)]
+unsafe fn quarters([a, b, c, d]: Nodes) -> Nodes {
+    let ab = [_mm512_shuffle_f32x4::<0b10_00_10_00>(a, b), _mm512_shuffle_f32x4::<0b11_01_11_01>(a, b)];
+    let cd = [_mm512_shuffle_f32x4::<0b10_00_10_00>(c, d), _mm512_shuffle_f32x4::<0b11_01_11_01>(c, d)];
+    [
+        _mm512_shuffle_f32x4::<0b10_00_10_00>(ab[0], cd[0]),
+        _mm512_shuffle_f32x4::<0b10_00_10_00>(ab[1], cd[1]),
+        _mm512_shuffle_f32x4::<0b11_01_11_01>(ab[0], cd[0]),
+        _mm512_shuffle_f32x4::<0b11_01_11_01>(ab[1], cd[1]),
+    ]
+}
+
+/// Feet of the faces of sixteen cells, and weights: `of[axis][node][n]` holds u, v, w of cell 4i + n at 4i.
+struct StaggeredFeet {
+    at: [[u32; LANES]; 3],
+    of: [[[Line; 4]; 4]; 3],
 }
 
 /// See [`super::together::velocity`].
@@ -130,147 +179,207 @@ pub fn velocity_row(
     reaches: &[Reach; 3],
     [u, v, w]: [&mut [f32]; 3],
 ) {
-    let [a, b, c] = reaches;
-    let lanes = lanes([a, b, c, c]);
-    let (row, plane) = (a.row, a.plane);
-    let mut windows = Windows { at: [[0; 16]; RUN], fraction: [_mm512_setzero_ps(); RUN] };
-    for from in (0..u.len()).step_by(RUN) {
-        let n = RUN.min(u.len() - from);
-        find_feet(
-            field.back,
-            at + from,
-            [from as f32, jk[0] as f32, jk[1] as f32],
-            &lanes,
-            [row, plane],
-            &mut windows,
-            n,
-        );
-        let [u, v, w] = [&mut u[from..][..n], &mut v[from..][..n], &mut w[from..][..n]];
-        for t in 0..n {
-            let weights = staggered_weights(windows.fraction[t]);
-            let feet = &windows.at[t];
-            let [foot_u, foot_v, foot_w] = [feet[0], feet[4], feet[8]];
-            let value = |foot: u32| window(field.woven, foot as usize, row, plane, &weights);
-            let of_u = value(foot_u);
-            let of_v = if foot_v == foot_u { of_u } else { value(foot_v) };
-            let of_w = if foot_w == foot_u {
-                of_u
-            } else if foot_w == foot_v {
-                of_v
+    let around = reaches.iter().any(|reach| reach.period != [0.0; 3]);
+    let mut feet = StaggeredFeet { at: [[0; LANES]; 3], of: [[[EMPTY; 4]; 4]; 3] };
+    for from in (0..u.len()).step_by(LANES) {
+        let (n, origin) = (LANES.min(u.len() - from), [from as f32, jk[0] as f32, jk[1] as f32]);
+        let faces = [&mut u[from..][..n], &mut v[from..][..n], &mut w[from..][..n]];
+        // SAFETY: the caller knows that the instructions are there.
+        unsafe {
+            if around {
+                find_feet::<true>(field.back, at + from, origin, reaches, &mut feet);
             } else {
-                value(foot_w)
-            };
-            u[t] = _mm_cvtss_f32(of_u);
-            v[t] = _mm_cvtss_f32(_mm_movehdup_ps(of_v));
-            w[t] = _mm_cvtss_f32(_mm_movehl_ps(of_w, of_w));
+                find_feet::<false>(field.back, at + from, origin, reaches, &mut feet);
+            }
+            staggered_block(field.woven, &reaches[0], &feet, faces);
         }
     }
 }
 
-/// The feet of the three faces of each of `n` cells from position `at` on; `origin` are the coordinates of the first.
-#[target_feature(enable = "avx512f,avx512vl,avx512dq,avx512bw,avx2,fma,bmi2")]
-fn find_feet(
+/// The faces of up to sixteen cells, whose feet are known.
+#[inline(always)]
+unsafe fn staggered_block(
+    woven: &[[f32; 4]],
+    reach: &Reach,
+    feet: &StaggeredFeet,
+    [u, v, w]: [&mut [f32]; 3],
+) {
+    if u.len() < LANES {
+        for t in 0..u.len() {
+            let (n, i) = (t % 4, t / 4);
+            let face =
+                limited([staggered_sum(woven, reach, feet, n, i); 4], staggered_nodes(&feet.of[0], n, i));
+            (u[t], v[t], w[t]) = (lane::<0>(face), lane::<1>(face), lane::<2>(face));
+        }
+        return;
+    }
+    // Every fourth cell in turn.
+    let mut fours = [_mm512_setzero_ps(); 4];
+    for (n, four) in fours.iter_mut().enumerate() {
+        let sums = [
+            staggered_sum(woven, reach, feet, n, 0),
+            staggered_sum(woven, reach, feet, n, 1),
+            staggered_sum(woven, reach, feet, n, 2),
+            staggered_sum(woven, reach, feet, n, 3),
+        ];
+        let [a, b, c, d] = &feet.of[0];
+        *four = limited(sums, [load(&a[n]), load(&b[n]), load(&c[n]), load(&d[n])]);
+    }
+    let [of_u, of_v, of_w, _] = squares(fours);
+    _mm512_storeu_ps(u[..LANES].as_mut_ptr(), of_u);
+    _mm512_storeu_ps(v[..LANES].as_mut_ptr(), of_v);
+    _mm512_storeu_ps(w[..LANES].as_mut_ptr(), of_w);
+}
+
+#[inline(always)]
+unsafe fn lane<const N: i32>(x: __m512) -> f32 {
+    f32::from_bits(_mm_extract_ps::<N>(_mm512_castps512_ps128(x)) as u32)
+}
+
+/// The feet of the three faces of each of sixteen cells from position `at` on; `origin` are the coordinates of the first.
+#[inline(always)]
+unsafe fn find_feet<const AROUND: bool>(
     back: &[[f32; 4]],
     at: usize,
     origin: [f32; 3],
-    lanes: &Lanes,
-    [row, plane]: [usize; 2],
-    windows: &mut Windows,
-    n: usize,
+    reaches: &[Reach; 3],
+    feet: &mut StaggeredFeet,
 ) {
-    let here = &back[at..][..n];
-    let behind = [&back[at - 1..][..n], &back[at - row..][..n], &back[at - plane..][..n]];
-    let one = |cell: &[f32; 4]| {
-        // SAFETY: four values are there.
-        unsafe { _mm_loadu_ps(cell.as_ptr()) }
-    };
-    let half = _mm512_set1_ps(0.5);
-    for t in 0..n {
-        let low = _mm512_castps128_ps512(one(&behind[0][t]));
-        let low = _mm512_insertf32x4::<1>(low, one(&behind[1][t]));
-        let low = _mm512_insertf32x4::<2>(low, one(&behind[2][t]));
-        let low = _mm512_insertf32x4::<3>(low, one(&behind[2][t]));
-        let mean = _mm512_mul_ps(half, _mm512_add_ps(low, _mm512_broadcast_f32x4(one(&here[t]))));
-        let start = _mm512_broadcast_f32x4(_mm_setr_ps(origin[0] + t as f32, origin[1], origin[2], 0.0));
-        let (at, fraction) = lanes.locate(_mm512_sub_ps(start, mean));
-        // SAFETY: sixteen values are there.
-        unsafe { _mm512_storeu_si512(windows.at[t].as_mut_ptr().cast(), at) };
-        windows.fraction[t] = fraction;
+    let start = places(origin);
+    let here = &back[at..][..LANES];
+    let strides = [1, reaches[0].row, reaches[0].plane];
+    let mut fractions = [start; 3];
+    for (component, reach) in reaches.iter().enumerate() {
+        let behind = &back[at - strides[component]..][..LANES];
+        let [x, y, z] = apart([
+            _mm512_add_ps(load_four(behind, 0), load_four(here, 0)),
+            _mm512_add_ps(load_four(behind, 4), load_four(here, 4)),
+            _mm512_add_ps(load_four(behind, 8), load_four(here, 8)),
+            _mm512_add_ps(load_four(behind, 12), load_four(here, 12)),
+        ]);
+        let half = number(0.5);
+        let foot = [
+            _mm512_fnmadd_ps(half, x, start[0]),
+            _mm512_fnmadd_ps(half, y, start[1]),
+            _mm512_fnmadd_ps(half, z, start[2]),
+        ];
+        let (below, fraction) = locate::<AROUND>(reach, foot);
+        _mm512_storeu_si512(feet.at[component].as_mut_ptr().cast(), below);
+        fractions[component] = fraction;
+    }
+    for (axis, nodes) in feet.of.iter_mut().enumerate() {
+        let u = catmull_rom(fractions[0][axis]);
+        let v = catmull_rom(fractions[1][axis]);
+        let w = catmull_rom(fractions[2][axis]);
+        for (node, cells) in nodes.iter_mut().enumerate() {
+            let together = squares([u[node], v[node], w[node], w[node]]);
+            for (line, values) in cells.iter_mut().zip(together) {
+                store(line, values);
+            }
+        }
     }
 }
 
-/// Weights of three feet, lane 4c + axis of `fraction`, for lanes 4x + c of a line.
-#[target_feature(enable = "avx512f,avx512vl,avx512dq,avx512bw,avx2,fma,bmi2")]
-fn staggered_weights(fraction: __m512) -> Weights {
-    let w = catmull_rom(fraction);
-    let pick = |axis: i32| {
-        let [a, b, c, d] = [axis, 4 + axis, 8 + axis, 12 + axis];
-        _mm512_setr_epi32(a, b, c, d, a, b, c, d, a, b, c, d, a, b, c, d)
-    };
-    let (px, py, pz) = (pick(0), pick(1), pick(2));
-    let x = [0, 1, 2, 3].map(|n| _mm512_permutexvar_ps(px, w[n]));
-    Weights {
-        x: by_line(x),
-        y: [0, 1, 2, 3].map(|n| _mm512_permutexvar_ps(py, w[n])),
-        z: [0, 1, 2, 3].map(|n| _mm512_permutexvar_ps(pz, w[n])),
-    }
+#[inline(always)]
+unsafe fn staggered_nodes(of: &[[Line; 4]; 4], n: usize, i: usize) -> Nodes {
+    [spread(&of[0][n], 4 * i), spread(&of[1][n], 4 * i), spread(&of[2][n], 4 * i), spread(&of[3][n], 4 * i)]
 }
 
-/// The first four lanes of the first register, the next of the second, and so on.
-#[target_feature(enable = "avx512f,avx512vl,avx512dq,avx512bw,avx2,fma,bmi2")]
-fn by_line([a, b, c, d]: [__m512; 4]) -> __m512 {
-    let low = _mm512_mask_blend_ps(0x00f0, a, b);
-    let high = _mm512_mask_blend_ps(0xf000, c, d);
-    _mm512_mask_blend_ps(0xff00, low, high)
+/// The faces of cell 4i + n of a block.
+#[inline(always)]
+unsafe fn staggered_sum(woven: &[[f32; 4]], reach: &Reach, feet: &StaggeredFeet, n: usize, i: usize) -> Sum {
+    let weights = Weights { y: staggered_nodes(&feet.of[1], n, i), z: staggered_nodes(&feet.of[2], n, i) };
+    let [u, v, w] = [feet.at[0][4 * i + n], feet.at[1][4 * i + n], feet.at[2][4 * i + n]];
+    let mut sum = window(woven, u as usize, reach, &weights);
+    if v != u {
+        sum = instead(0x2222, sum, window(woven, v as usize, reach, &weights));
+    }
+    if w != u {
+        sum = instead(0x4444, sum, window(woven, w as usize, reach, &weights));
+    }
+    sum
+}
+
+/// Feet of sixteen cells, and weights: `of[axis][node]` holds that of each cell.
+struct CellFeet {
+    at: [u32; LANES],
+    of: [[Line; 4]; 3],
 }
 
 /// See [`super::together::cubic_row`].
 #[target_feature(enable = "avx512f,avx512vl,avx512dq,avx512bw,avx2,fma,bmi2")]
 pub fn scalar_row(row: Row, reach: &Reach, field: &[[f32; 4]], out: &mut [[f32; 4]]) {
-    let lanes = lanes([reach; 4]);
     let back = &row.back[..out.len()];
-    for (group, (out, back)) in out.chunks_mut(4).zip(back.chunks(4)).enumerate() {
-        let (at, fraction) = lanes.locate(places(&row, group * 4, back));
-        let (mut feet, mut of_node) = ([0u32; 16], [[0.0f32; 16]; 4]);
-        // SAFETY: sixteen values are there, and again for each node.
-        unsafe {
-            _mm512_storeu_si512(feet.as_mut_ptr().cast(), at);
-            for (stored, weights) in of_node.iter_mut().zip(catmull_rom(fraction)) {
-                _mm512_storeu_ps(stored.as_mut_ptr(), weights);
+    let [x, y, z] = row.origin;
+    let blocks = out.chunks_mut(LANES).zip(back.chunks(LANES)).enumerate();
+    for (block, (out, back)) in blocks {
+        let origin = [x + (block * LANES) as f32, y, z];
+        match (out.first_chunk_mut(), back.first_chunk()) {
+            // SAFETY: the caller knows that the instructions are there.
+            (Some(out), Some(back)) => unsafe { scalar_block(origin, back, reach, field, out) },
+            _ => {
+                let (mut whole, mut filled) = ([[0.0; 4]; LANES], [[0.0; 4]; LANES]);
+                filled[..back.len()].copy_from_slice(back);
+                // SAFETY: as above.
+                unsafe { scalar_block(origin, &filled, reach, field, &mut whole) };
+                out.copy_from_slice(&whole[..out.len()]);
             }
-        }
-        for (t, out) in out.iter_mut().enumerate() {
-            let weights = even_weights(&of_node, 4 * t);
-            let value = window(field, feet[4 * t] as usize, reach.row, reach.plane, &weights);
-            // SAFETY: four values are there.
-            unsafe { _mm_storeu_ps(out.as_mut_ptr(), value) };
         }
     }
 }
 
-/// Coordinates of the feet of up to four cells, the first at place `from` of the row.
-#[target_feature(enable = "avx512f,avx512vl,avx512dq,avx512bw,avx2,fma,bmi2")]
-fn places(row: &Row, from: usize, back: &[[f32; 4]]) -> __m512 {
-    // One load: a copy in parts could not be forwarded to it, and the processor would wait.
-    let way = match back.first_chunk::<4>() {
-        Some(four) => load(bytemuck::cast_ref(four)),
-        None => back.iter().rev().fold(_mm512_setzero_ps(), |way, cell| {
-            // SAFETY: four values are there.
-            let cell = unsafe { _mm_loadu_ps(cell.as_ptr()) };
-            let moved = _mm512_shuffle_f32x4::<0b10_01_00_00>(way, way);
-            _mm512_insertf32x4::<0>(moved, cell)
-        }),
-    };
-    let [x, y, z] = row.origin;
-    let first = _mm512_broadcast_f32x4(_mm_setr_ps(x + from as f32, y, z, 0.0));
-    let number =
-        _mm512_setr_ps(0.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 2.0, 0.0, 0.0, 0.0, 3.0, 0.0, 0.0, 0.0);
-    _mm512_sub_ps(_mm512_add_ps(first, number), way)
+#[inline(always)]
+unsafe fn scalar_block(
+    origin: [f32; 3],
+    back: &[[f32; 4]; LANES],
+    reach: &Reach,
+    field: &[[f32; 4]],
+    out: &mut [[f32; 4]; LANES],
+) {
+    let start = places(origin);
+    let way = apart(load_cells(back));
+    let x =
+        [_mm512_sub_ps(start[0], way[0]), _mm512_sub_ps(start[1], way[1]), _mm512_sub_ps(start[2], way[2])];
+    let (below, fraction) =
+        if reach.period == [0.0; 3] { locate::<false>(reach, x) } else { locate::<true>(reach, x) };
+    let mut feet = CellFeet { at: [0; LANES], of: [[EMPTY; 4]; 3] };
+    _mm512_storeu_si512(feet.at.as_mut_ptr().cast(), below);
+    let [x, y, z] = [catmull_rom(fraction[0]), catmull_rom(fraction[1]), catmull_rom(fraction[2])];
+    for (lines, weights) in feet.of.iter_mut().zip([x, y, z]) {
+        for (line, weights) in lines.iter_mut().zip(weights) {
+            store(line, weights);
+        }
+    }
+    for (four, out) in out.as_chunks_mut::<4>().0.iter_mut().enumerate() {
+        let first = 4 * four;
+        let sums = [
+            cell_sum(field, reach, &feet, first),
+            cell_sum(field, reach, &feet, first + 1),
+            cell_sum(field, reach, &feet, first + 2),
+            cell_sum(field, reach, &feet, first + 3),
+        ];
+        let by_four = _mm512_setr_epi32(0, 0, 0, 0, 1, 1, 1, 1, 2, 2, 2, 2, 3, 3, 3, 3);
+        let [a, b, c, d] = &feet.of[0];
+        let x = [spread(a, first), spread(b, first), spread(c, first), spread(d, first)];
+        let x = [
+            _mm512_permutevar_ps(x[0], by_four),
+            _mm512_permutevar_ps(x[1], by_four),
+            _mm512_permutevar_ps(x[2], by_four),
+            _mm512_permutevar_ps(x[3], by_four),
+        ];
+        let values = limited(sums, x);
+        _mm512_storeu_ps(out.as_mut_ptr().cast(), values);
+    }
 }
 
-/// Weights of the foot whose weights for each node begin at lane `first`, for all four values.
-#[target_feature(enable = "avx512f,avx512vl,avx512dq,avx512bw,avx2,fma,bmi2")]
-fn even_weights(of_node: &[[f32; 16]; 4], first: usize) -> Weights {
-    let along = |axis: usize| [0, 1, 2, 3].map(|n| _mm512_set1_ps(of_node[n][first + axis]));
-    Weights { x: by_line(along(0)), y: along(1), z: along(2) }
+/// The four values of cell `t` of a block.
+#[inline(always)]
+unsafe fn cell_sum(field: &[[f32; 4]], reach: &Reach, feet: &CellFeet, t: usize) -> Sum {
+    let weights = Weights { y: cell_nodes(&feet.of[1], t), z: cell_nodes(&feet.of[2], t) };
+    window(field, feet.at[t] as usize, reach, &weights)
+}
+
+#[inline(always)]
+unsafe fn cell_nodes(of: &[Line; 4], t: usize) -> Nodes {
+    [number(of[0].0[t]), number(of[1].0[t]), number(of[2].0[t]), number(of[3].0[t])]
 }

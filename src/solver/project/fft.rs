@@ -6,10 +6,7 @@
 
 use std::f64::consts::TAU;
 
-use crate::solver::simd::{dispatch, fma};
-
-/// Lines transformed at once. Fixed, so that results do not depend on the machine's vector width.
-pub const LANES: usize = 16;
+use crate::solver::simd::{LANES, dispatch, fma};
 
 /// One value of each of the lines.
 pub type Lane = [f32; LANES];

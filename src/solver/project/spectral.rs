@@ -10,13 +10,13 @@
 
 use rayon::prelude::*;
 
-use super::fft::{Block, LANES};
+use super::fft::{Block, Lane};
 use super::level::Beyond;
 use super::transform::{Ends, Transform};
 use super::transpose::{lanes_of_rows, rows_of_lanes};
 use super::tridiagonal::{self, Columns};
 use crate::grid::{Dims, Faces, GHOST, Layout};
-use crate::solver::simd::{dispatch, greatest};
+use crate::solver::simd::{LANES, dispatch, greatest, rest, sixteen};
 use crate::solver::sweep::PerThread;
 
 /// Lines transformed together: two groups of lanes make one complex block.
@@ -213,24 +213,49 @@ fn divergence_row_kernel<const FMA: bool>(
     most: &mut [f32; 2],
 ) {
     let n = out.len();
-    let (u0, u1) = (&u[..n], &u[1..n + 1]);
-    let ([v0, v1], [w0, w1]) = (v.map(|v| &v[..n]), w.map(|w| &w[..n]));
-    let (mut largest, mut speed) = ([0.0f32; LANES], [0.0f32; LANES]);
-    for from in (0..n).step_by(LANES) {
-        let run = LANES.min(n - from);
-        for l in 0..run {
-            let i = from + l;
-            let sum = (u1[i] - u0[i]) + (v1[i] - v0[i]) + (w1[i] - w0[i]);
-            out[i] = scale * sum;
-            largest[l] = greatest(sum.abs(), largest[l]);
-            let x = greatest(u0[i].abs(), u1[i].abs());
-            let y = greatest(v0[i].abs(), v1[i].abs());
-            let z = greatest(w0[i].abs(), w1[i].abs());
-            speed[l] = greatest(greatest(x, y), greatest(z, speed[l]));
+    let (u0, u1, [v0, v1], [w0, w1]) = (&u[..n], &u[1..][..n], v.map(|v| &v[..n]), w.map(|w| &w[..n]));
+    let mut lanes = DivergenceLanes::default();
+    let full = n - n % LANES;
+    for from in (0..full).step_by(LANES) {
+        let (u, v) = ([sixteen(u0, from), sixteen(u1, from)], [sixteen(v0, from), sixteen(v1, from)]);
+        let sum = lanes.add(u, v, [sixteen(w0, from), sixteen(w1, from)]);
+        for l in 0..LANES {
+            out[from + l] = scale * sum[l];
+        }
+    }
+    if full < n {
+        let (u, v, w) = ([rest(u0), rest(u1)], [rest(v0), rest(v1)], [rest(w0), rest(w1)]);
+        let sum = lanes.add([&u[0], &u[1]], [&v[0], &v[1]], [&w[0], &w[1]]);
+        for (out, sum) in out[full..].iter_mut().zip(sum) {
+            *out = scale * sum;
         }
     }
     for l in 0..LANES {
-        *most = [greatest(largest[l], most[0]), greatest(speed[l], most[1])];
+        *most = [greatest(lanes.largest[l], most[0]), greatest(lanes.speed[l], most[1])];
+    }
+}
+
+/// Largest divergence and velocity of every sixteenth cell of a row.
+#[derive(Default)]
+struct DivergenceLanes {
+    largest: Lane,
+    speed: Lane,
+}
+
+impl DivergenceLanes {
+    /// The divergence of sixteen cells between the faces `u`, `v` and `w`.
+    #[inline(always)]
+    fn add(&mut self, [u0, u1]: [&Lane; 2], [v0, v1]: [&Lane; 2], [w0, w1]: [&Lane; 2]) -> Lane {
+        let mut sums = [0.0; LANES];
+        for l in 0..LANES {
+            sums[l] = (u1[l] - u0[l]) + (v1[l] - v0[l]) + (w1[l] - w0[l]);
+            self.largest[l] = greatest(sums[l].abs(), self.largest[l]);
+            let x = greatest(u0[l].abs(), u1[l].abs());
+            let y = greatest(v0[l].abs(), v1[l].abs());
+            let z = greatest(w0[l].abs(), w1[l].abs());
+            self.speed[l] = greatest(greatest(x, y), greatest(z, self.speed[l]));
+        }
+        sums
     }
 }
 
@@ -239,16 +264,31 @@ fn transform_y(layout: Layout, values: &mut [f32], mut transform: impl FnMut(&mu
     let Dims { nx, ny, .. } = layout.dims;
     let pitch = padded(nx);
     for x0 in (0..nx).step_by(PAIR) {
-        for j in 0..ny {
-            let row = &values[j * pitch + x0..][..PAIR];
-            block.re[j].copy_from_slice(&row[..LANES]);
-            block.im[j].copy_from_slice(&row[LANES..]);
-        }
+        take_pairs(&values[x0..], pitch, ny, block);
         transform(block);
-        for j in 0..ny {
-            let row = &mut values[j * pitch + x0..][..PAIR];
-            row[..LANES].copy_from_slice(&block.re[j]);
-            row[LANES..].copy_from_slice(&block.im[j]);
+        put_pairs(block, ny, pitch, &mut values[x0..]);
+    }
+}
+
+dispatch! { fn take_pairs(from: &[f32], pitch: usize, count: usize, block: &mut Block) = take_pairs_kernel; }
+
+/// The first `count` values of 32 lines, side by side and `pitch` apart.
+#[inline(always)]
+fn take_pairs_kernel<const FMA: bool>(from: &[f32], pitch: usize, count: usize, block: &mut Block) {
+    for (n, (re, im)) in block.re.iter_mut().zip(&mut block.im).enumerate().take(count) {
+        let pair = &from[n * pitch..][..PAIR];
+        (*re, *im) = (*sixteen(pair, 0), *sixteen(pair, LANES));
+    }
+}
+
+dispatch! { fn put_pairs(block: &Block, count: usize, pitch: usize, to: &mut [f32]) = put_pairs_kernel; }
+
+#[inline(always)]
+fn put_pairs_kernel<const FMA: bool>(block: &Block, count: usize, pitch: usize, to: &mut [f32]) {
+    for (n, (re, im)) in block.re.iter().zip(&block.im).enumerate().take(count) {
+        let pair: &mut [f32; PAIR] = to[n * pitch..].first_chunk_mut().expect("lines are padded");
+        for l in 0..LANES {
+            (pair[l], pair[LANES + l]) = (re[l], im[l]);
         }
     }
 }
@@ -268,10 +308,7 @@ fn transform_x(
         lanes_of_rows(a, pitch, &mut block.re[..nx]);
         lanes_of_rows(b, pitch, &mut block.im[..nx]);
         transform(block);
-        for (out, (re, im)) in out.chunks_exact_mut(PAIR).zip(block.re.iter().zip(&block.im)) {
-            out[..LANES].copy_from_slice(re);
-            out[LANES..].copy_from_slice(im);
-        }
+        put_pairs(block, nx, PAIR, out);
     }
 }
 
@@ -286,10 +323,7 @@ fn inverse_x(
     let nx = layout.dims.nx;
     let pitch = padded(nx);
     for (rows, spectrum) in values.chunks_exact_mut(PAIR * pitch).zip(spectrum.chunks_exact(PAIR * nx)) {
-        for (lanes, (re, im)) in spectrum.chunks_exact(PAIR).zip(block.re.iter_mut().zip(&mut block.im)) {
-            re.copy_from_slice(&lanes[..LANES]);
-            im.copy_from_slice(&lanes[LANES..]);
-        }
+        take_pairs(spectrum, PAIR, nx, block);
         transform(block);
         let (a, b) = rows.split_at_mut(LANES * pitch);
         rows_of_lanes(&block.re[..nx], pitch, a);
@@ -308,9 +342,7 @@ pub(super) fn gradient_xy(layout: Layout, pressure: &[f32], ends: &[Ends; 3], u:
     for j in 0..ny {
         let p = &pressure[j * pitch..][..nx];
         let u = &mut u[start(j)..][..nx + 1];
-        for i in 1..nx {
-            u[i] -= p[i] - p[i - 1];
-        }
+        subtract(&mut u[1..nx], &p[1..], &p[..nx - 1]);
         u[0] -= match Beyond::end(ends[0], false) {
             Beyond::Wall => 0.0,
             Beyond::Rest => 2.0 * p[0],
@@ -365,13 +397,19 @@ pub(super) fn gradient_z(
     }
 }
 
-fn subtract(faces: &mut [f32], hi: &[f32], lo: &[f32]) {
+dispatch! { fn subtract(faces: &mut [f32], hi: &[f32], lo: &[f32]) = subtract_kernel; }
+
+#[inline(always)]
+fn subtract_kernel<const FMA: bool>(faces: &mut [f32], hi: &[f32], lo: &[f32]) {
     for ((face, hi), lo) in faces.iter_mut().zip(hi).zip(lo) {
         *face -= hi - lo;
     }
 }
 
-fn add_twice(faces: &mut [f32], pressure: &[f32], sign: f32) {
+dispatch! { fn add_twice(faces: &mut [f32], pressure: &[f32], sign: f32) = add_twice_kernel; }
+
+#[inline(always)]
+fn add_twice_kernel<const FMA: bool>(faces: &mut [f32], pressure: &[f32], sign: f32) {
     for (face, p) in faces.iter_mut().zip(pressure) {
         *face += 2.0 * sign * p;
     }

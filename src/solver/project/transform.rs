@@ -16,8 +16,8 @@
 
 use std::f64::consts::PI;
 
-use super::fft::{Block, Fft, LANES, Lane};
-use crate::solver::simd::{dispatch, fma};
+use super::fft::{Block, Fft, Lane};
+use crate::solver::simd::{LANES, dispatch, fma};
 
 /// What the two sides of an axis do to the pressure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -147,33 +147,18 @@ impl Transform {
         odd(&mut data.im[..self.n]);
     }
 
-    /// Makhoul's order: even indices upwards, then odd ones downwards.
-    fn makhoul(&self, i: usize) -> usize {
-        if i.is_multiple_of(2) { i / 2 } else { self.n - 1 - i / 2 }
-    }
-
     fn dct2(&self, data: &mut Block, other: &mut Block) {
-        let n = self.n;
-        for i in 0..n {
-            let to = self.makhoul(i);
-            other.re[to] = data.re[i];
-            other.im[to] = data.im[i];
-        }
+        into_makhoul(self.n, data, other);
         self.fft.forward(other, data);
         // C_k = ½ (e^(−iθ) V_k + e^(iθ) V_(N−k)), θ = π k / 2N.
         dct2_rotate(&self.twist, other, data);
     }
 
     fn dct3(&self, data: &mut Block, other: &mut Block) {
-        let n = self.n;
         // V_k = e^(iθ) (C_k − i C_(N−k)), C_N = 0.
         dct3_rotate(&self.twist, data, other);
         self.fft.inverse(other, data);
-        for i in 0..n {
-            let from = self.makhoul(i);
-            data.re[i] = other.re[from];
-            data.im[i] = other.im[from];
-        }
+        out_of_makhoul(self.n, other, data);
     }
 
     fn hartley(&self, data: &mut Block, other: &mut Block) {
@@ -240,6 +225,32 @@ impl Transform {
     }
 }
 
+/// Makhoul's order of n values: even indices upwards, then odd ones downwards.
+#[inline(always)]
+fn makhoul(n: usize, i: usize) -> usize {
+    if i.is_multiple_of(2) { i / 2 } else { n - 1 - i / 2 }
+}
+
+dispatch! { fn into_makhoul(n: usize, from: &Block, to: &mut Block) = into_makhoul_kernel; }
+
+#[inline(always)]
+fn into_makhoul_kernel<const FMA: bool>(n: usize, from: &Block, to: &mut Block) {
+    for i in 0..n {
+        let at = makhoul(n, i);
+        (to.re[at], to.im[at]) = (from.re[i], from.im[i]);
+    }
+}
+
+dispatch! { fn out_of_makhoul(n: usize, from: &Block, to: &mut Block) = out_of_makhoul_kernel; }
+
+#[inline(always)]
+fn out_of_makhoul_kernel<const FMA: bool>(n: usize, from: &Block, to: &mut Block) {
+    for i in 0..n {
+        let at = makhoul(n, i);
+        (to.re[i], to.im[i]) = (from.re[at], from.im[at]);
+    }
+}
+
 dispatch! { fn dct2_rotate(twist: &[[f32; 2]], other: &Block, data: &mut Block) = dct2_rotate_kernel; }
 
 #[inline(always)]
@@ -260,10 +271,10 @@ dispatch! { fn dct3_rotate(twist: &[[f32; 2]], data: &Block, other: &mut Block) 
 #[inline(always)]
 fn dct3_rotate_kernel<const FMA: bool>(twist: &[[f32; 2]], data: &Block, other: &mut Block) {
     let n = twist.len();
-    for k in 0..n {
+    (other.re[0], other.im[0]) = (data.re[0], data.im[0]);
+    for k in 1..n {
         let [c, s] = twist[k];
-        let (cr, ci) = (data.re[k], data.im[k]);
-        let (er, ei) = if k == 0 { Default::default() } else { (data.re[n - k], data.im[n - k]) };
+        let (cr, ci, er, ei) = (&data.re[k], &data.im[k], &data.re[n - k], &data.im[n - k]);
         for l in 0..LANES {
             let (re, im) = (cr[l] + ei[l], ci[l] - er[l]);
             other.re[k][l] = fma::<FMA>(c, re, -(s * im));

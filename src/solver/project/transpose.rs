@@ -1,41 +1,52 @@
 //! Sixteen rows side by side in lanes, and back.
 
-use super::fft::{LANES, Lane};
+use super::fft::Lane;
+use crate::solver::simd::LANES;
+#[cfg(target_arch = "x86_64")]
+use crate::solver::simd::{Level, level};
 
 /// `lanes[i][l]` = value i of row l of sixteen, rows `pitch` apart. Rows are as long as the lanes, rounded up to sixteen.
 pub fn lanes_of_rows(rows: &[f32], pitch: usize, lanes: &mut [Lane]) {
+    let mut rest = [[0.0; LANES]; LANES];
     for (square, lanes) in lanes.chunks_mut(LANES).enumerate() {
-        let mut block = [[0.0; LANES]; LANES];
-        for (l, row) in block.iter_mut().enumerate() {
-            *row = *rows[l * pitch + square * LANES..].first_chunk().expect("rows are padded");
+        let rows = &rows[square * LANES..];
+        match lanes.first_chunk_mut::<LANES>() {
+            Some(lanes) => transpose(rows, pitch, lanes.as_flattened_mut(), LANES),
+            None => {
+                transpose(rows, pitch, rest.as_flattened_mut(), LANES);
+                lanes.copy_from_slice(&rest[..lanes.len()]);
+            }
         }
-        transpose(&mut block);
-        lanes.copy_from_slice(&block[..lanes.len()]);
     }
 }
 
 /// The inverse of [`lanes_of_rows`]; what lies between the lanes' length and the next sixteen is overwritten.
 pub fn rows_of_lanes(lanes: &[Lane], pitch: usize, rows: &mut [f32]) {
+    let mut rest = [[0.0; LANES]; LANES];
     for (square, lanes) in lanes.chunks(LANES).enumerate() {
-        let mut block = [[0.0; LANES]; LANES];
-        block[..lanes.len()].copy_from_slice(lanes);
-        transpose(&mut block);
-        for (l, row) in block.iter().enumerate() {
-            rows[l * pitch + square * LANES..][..LANES].copy_from_slice(row);
+        let rows = &mut rows[square * LANES..];
+        match lanes.first_chunk::<LANES>() {
+            Some(lanes) => transpose(lanes.as_flattened(), LANES, rows, pitch),
+            None => {
+                rest[..lanes.len()].copy_from_slice(lanes);
+                transpose(rest.as_flattened(), LANES, rows, pitch);
+            }
         }
     }
 }
 
-/// Transposes a square.
-fn transpose(block: &mut [Lane; LANES]) {
+/// Transposes a square of sixteen by sixteen values, from rows one pitch apart to rows another one apart.
+#[allow(unsafe_code)]
+fn transpose(from: &[f32], from_pitch: usize, to: &mut [f32], to_pitch: usize) {
     #[cfg(target_arch = "x86_64")]
-    if crate::solver::simd::level() == crate::solver::simd::Level::Avx512 {
-        avx512::transpose(block);
+    if level() == Level::Avx512 {
+        // SAFETY: `level` has found these instructions on this machine.
+        unsafe { avx512::transpose(from, from_pitch, to, to_pitch) };
         return;
     }
-    for i in 1..LANES {
-        for j in 0..i {
-            (block[i][j], block[j][i]) = (block[j][i], block[i][j]);
+    for i in 0..LANES {
+        for j in 0..LANES {
+            to[j * to_pitch + i] = from[i * from_pitch + j];
         }
     }
 }
@@ -46,31 +57,31 @@ mod avx512 {
 
     use std::arch::x86_64::*;
 
-    use super::{LANES, Lane};
+    use super::LANES;
 
-    /// On machines with AVX-512 only.
-    pub fn transpose(block: &mut [Lane; LANES]) {
-        // SAFETY: the one caller has asked for the instructions.
-        unsafe { in_registers(block) }
+    #[target_feature(enable = "avx512f,avx512dq")]
+    fn pair(a: __m512, b: __m512) -> [__m512; 2] {
+        let (a, b) = (_mm512_castps_pd(a), _mm512_castps_pd(b));
+        let (low, high) = (_mm512_unpacklo_pd(a, b), _mm512_unpackhi_pd(a, b));
+        [_mm512_castpd_ps(low), _mm512_castpd_ps(high)]
     }
 
     /// Pairs of values, pairs of pairs, then quarters of registers change places.
     #[target_feature(enable = "avx512f,avx512dq")]
-    fn in_registers(block: &mut [Lane; LANES]) {
-        // SAFETY: sixteen values are there.
-        let r: [__m512; 16] = std::array::from_fn(|i| unsafe { _mm512_loadu_ps(block[i].as_ptr()) });
+    pub fn transpose(from: &[f32], from_pitch: usize, to: &mut [f32], to_pitch: usize) {
+        let mut r = [_mm512_setzero_ps(); LANES];
+        for (i, r) in r.iter_mut().enumerate() {
+            let row: &[f32; LANES] = from[i * from_pitch..].first_chunk().expect("sixteen values");
+            // SAFETY: sixteen values are there.
+            *r = unsafe { _mm512_loadu_ps(row.as_ptr()) };
+        }
         let mut t = r;
-        for i in (0..16).step_by(2) {
+        for i in (0..LANES).step_by(2) {
             t[i] = _mm512_unpacklo_ps(r[i], r[i + 1]);
             t[i + 1] = _mm512_unpackhi_ps(r[i], r[i + 1]);
         }
-        let pair = |a: __m512, b: __m512| {
-            let (a, b) = (_mm512_castps_pd(a), _mm512_castps_pd(b));
-            let (low, high) = (_mm512_unpacklo_pd(a, b), _mm512_unpackhi_pd(a, b));
-            [_mm512_castpd_ps(low), _mm512_castpd_ps(high)]
-        };
         let mut q = t;
-        for i in (0..16).step_by(4) {
+        for i in (0..LANES).step_by(4) {
             [q[i], q[i + 1]] = pair(t[i], t[i + 2]);
             [q[i + 2], q[i + 3]] = pair(t[i + 1], t[i + 3]);
         }
@@ -84,10 +95,10 @@ mod avx512 {
         for i in 0..8 {
             let low = _mm512_shuffle_f32x4::<0x88>(h[i], h[8 + i]);
             let high = _mm512_shuffle_f32x4::<0xdd>(h[i], h[8 + i]);
-            // SAFETY: sixteen values are there.
-            unsafe {
-                _mm512_storeu_ps(block[i].as_mut_ptr(), low);
-                _mm512_storeu_ps(block[8 + i].as_mut_ptr(), high);
+            for (row, values) in [(i, low), (8 + i, high)] {
+                let row: &mut [f32; LANES] = to[row * to_pitch..].first_chunk_mut().expect("sixteen values");
+                // SAFETY: sixteen values are there.
+                unsafe { _mm512_storeu_ps(row.as_mut_ptr(), values) };
             }
         }
     }
