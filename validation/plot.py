@@ -412,6 +412,7 @@ def cylinder():
     for ax, re, frequency, wanted in zip(axes, (100, 200), (0.1645, 0.197), (1.34, 1.34)):
         run = f"cylinder-re{re}"
         if not there(run):
+            ax.set_visible(False)
             continue
         frame = fields(run)[-1]
         u, v = frame["u"][:, :, 0].astype(float), frame["v"][:, :, 0].astype(float)
