@@ -36,7 +36,7 @@ pub enum Place {
         /// Where the plane cuts the axis \[m\].
         at: f32,
     },
-    /// The force on a solid \[m⁴/s²\], of this number; see [`Solver::forces`].
+    /// The force on a solid \[m⁴/s²\], of this number, and the part of the pressure in it; see [`Solver::solid_forces`].
     Solid(usize),
 }
 
@@ -46,7 +46,7 @@ impl Probe {
         let place: &[&'static str] = match self.place {
             Place::Line { .. } => &["time", "x", "y", "z"],
             Place::Point(_) | Place::Plane { .. } => &["time"],
-            Place::Solid(_) => &["time", "fx", "fy", "fz"],
+            Place::Solid(_) => &["time", "fx", "fy", "fz", "px", "py", "pz"],
         };
         place.iter().copied().chain(self.fields.iter().map(|field| field.name())).collect()
     }
@@ -66,8 +66,9 @@ impl Probe {
             Place::Point(p) => vec![read(None, &|field| field.sample(solver, p))],
             Place::Plane { axis, at } => vec![read(None, &|field| plane_mean(solver, field, axis, at))],
             Place::Solid(solid) => {
-                let force = solver.solid_forces().get(solid).copied().unwrap_or_default();
-                vec![Reading { at: None, values: force.map(|f| f as f32).to_vec() }]
+                let of = |forces: Vec<[f64; 3]>| forces.get(solid).copied().unwrap_or_default();
+                let parts = [of(solver.solid_forces()), of(solver.solid_pressures())];
+                vec![Reading { at: None, values: parts.as_flattened().iter().map(|f| *f as f32).collect() }]
             }
             Place::Line { from, to, points } => {
                 let at = |n: u32| {

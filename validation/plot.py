@@ -396,6 +396,63 @@ def smoke_sheet():
     sheet.save(PLOTS / "rings-smoke.png", optimize=True)
 
 
+def force_on_solid(run, per_force):
+    """Time, drag, the part of the pressure in it, and the force across the wind, as coefficients."""
+    table = columns(RUNS / run / "probe-drag.csv")
+    across = table["fy"] if np.ptp(table["fy"]) > np.ptp(table["fz"]) else table["fz"]
+    return table["time"], per_force * table["fx"], per_force * table["px"], per_force * across
+
+
+def street(run, label, frequency, wanted, per_force):
+    """Strouhal number from the force across the wind and mean drag over whole periods of the last part of a run."""
+    time, drag, pressed, across = force_on_solid(run, per_force)
+    late = time > 0.6 * time[-1]
+    t, f = time[late], across[late] - across[late].mean()
+    rising = np.flatnonzero((f[:-1] <= 0) & (f[1:] > 0))
+    starts = t[rising] - f[rising] * (t[rising + 1] - t[rising]) / (f[rising + 1] - f[rising])
+    if len(starts) > 1:
+        compare(f"{label}: St", frequency, (len(starts) - 1) / (starts[-1] - starts[0]))
+        late = (time >= starts[0]) & (time < starts[-1])
+    else:
+        say(f"{label}: St", f"{frequency}", "no street", "")
+    label = f"  drag, mean over {max(len(starts) - 1, 0)} periods"
+    if wanted:
+        compare(label, wanted, drag[late].mean())
+    else:
+        say(label, "", f"{drag[late].mean():.4f}", "")
+    say("  of it by pressure", "", f"{pressed[late].mean():.4f}", "")
+    say("  lift, rms", "", f"{across[late].std():.4f}", "")
+
+
+def cylinder():
+    fig, axes = plt.subplots(3, 1, figsize=(6.4, 6.6), constrained_layout=True, height_ratios=(1, 1, 0.8))
+    for ax, re, frequency, wanted in zip(axes, (100, 200), (0.1645, 0.197), (1.34, None)):
+        run = f"cylinder-re{re}"
+        if not there(run):
+            ax.set_visible(False)
+            continue
+        frame = fields(run)[-1]
+        u, v = frame["u"][:, :, 0].astype(float), frame["v"][:, :, 0].astype(float)
+        h = 20 / u.shape[1]
+        street(run, f"cylinder Re {re}", frequency, wanted, 2 / h)
+        # At the corners of cells, where v changes along x and u along y.
+        curl = (v[1:, 1:-1] - v[:-1, 1:-1] - u[1:-1, 1:] + u[1:-1, :-1]) / h
+        extent = (h, u.shape[0] * h - 2 * h, h, 20 - h)
+        ax.imshow(curl.T, origin="lower", extent=extent, cmap="RdBu_r", vmin=-2.5, vmax=2.5, interpolation="bilinear")
+        ax.add_patch(plt.Circle((8, 10), 0.5, color="#333333"))
+        ax.set(xlim=(6, 25.5), ylim=(7.2, 12.8), xticks=[], yticks=[])
+        ax.set_title(f"vorticity at Re {re}", fontsize=9, loc="left")
+        time, drag, _, across = force_on_solid(run, 2 / h)
+        color = BLUE if re == 100 else RED
+        axes[2].plot(time, drag, color=color, label=f"Re {re}")
+        axes[2].plot(time, across, color=color, lw=0.8)
+    axes[2].set(xlabel="time [diameters / wind]", ylabel="drag and lift", xlim=(0, None), ylim=(-1.5, 2))
+    axes[2].legend(frameon=False, fontsize=8, loc="lower right", ncols=2)
+    for side in ("top", "right"):
+        axes[2].spines[side].set_visible(False)
+    save(fig, "cylinder")
+
+
 def main():
     PLOTS.mkdir(exist_ok=True)
     plt.rcParams["font.size"] = 9
@@ -412,6 +469,8 @@ def main():
         ("hill", single_vortices),
         ("plume", plume),
         ("rings", rings),
+        ("cylinder-re100", cylinder),
+        ("sphere-re300", lambda: street("sphere-re300", "sphere Re 300", 0.1355, 0.663, 8 / np.pi)),
     ]
     for run, draw in cases:
         if there(run):

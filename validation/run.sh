@@ -72,5 +72,10 @@ for run in rings rings-maccormack; do
         fi
     done
 done
+# 12 cells on a diameter; the box is 20 diameters high, the cylinder 8 behind the inflow.
+for re in 100 200; do
+    case_ cylinder-re$re cylinder-re$re 900-900 --format npz --fields u,v
+done
+case_ sphere-re300 sphere-re300 1-900
 
 python3 "$here/plot.py" "$out"

@@ -95,6 +95,7 @@ pub struct Solid {
     pub scale: Option<Number<AboveZero>>,
     pub keyframes: Option<Spanned<Vec<Keyframe>>>,
     pub slip: Option<Slip>,
+    pub temperature: Option<Spanned<Number<Any>>>,
     pub color: Option<Albedo>,
 }
 

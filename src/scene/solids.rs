@@ -31,6 +31,7 @@ pub fn resolve(
             "solver.flow: a frozen flow goes around no solids; remove them, or let it be \"solved\"";
         return Err(text.problem(flow.span(), message));
     }
+    check_heat(doc, text)?;
     match &doc.solver.projection {
         Some(chosen) if projection == Projection::Direct && !solids.is_empty() => {
             let message = "solver.projection: `direct` knows no solids; write \"auto\" or \"multigrid\"";
@@ -51,6 +52,7 @@ fn solid(read: &document::Solid, text: &Text, folder: &Path, extent: [f32; 3]) -
         None | Some(document::Slip::Free) => Slip::Free,
         Some(document::Slip::None) => Slip::None,
     };
+    solid.temperature = read.temperature.as_ref().map(|held| held.get_ref().get());
     if let Some(keyframes) = &read.keyframes {
         solid.keyframes = keyframes.get_ref().iter().map(|(t, at)| (t.get(), at.get())).collect();
         check_times(keyframes, text)?;
@@ -99,6 +101,19 @@ fn check_times(keyframes: &Spanned<Vec<document::Keyframe>>, text: &Text) -> Res
             Err(text.problem(keyframes.span(), message))
         }
         None => Ok(()),
+    }
+}
+
+/// A temperature that nothing conducts into the air is a slip of the pen.
+fn check_heat(doc: &Document, text: &Text) -> Result<()> {
+    let conducts = doc.fluid.conduction.is_some_and(|kappa| kappa.get() > 0.0);
+    match doc.solid.iter().find_map(|solid| solid.temperature.as_ref()) {
+        Some(held) if !conducts => {
+            let message =
+                "solid.temperature: reaches the air by conduction alone; set fluid.conduction above 0";
+            Err(text.problem(held.span(), message))
+        }
+        _ => Ok(()),
     }
 }
 

@@ -511,9 +511,9 @@ proptest::proptest! {
 fn solids_are_read() {
     use crate::solver::{Projection, Shape, Slip, Solid};
     let scene = with(
-        "[solver]\nprojection = 'gauss-seidel'\ntolerance = 1e-3\n\
+        "[fluid]\nconduction = 1e-5\n[solver]\nprojection = 'gauss-seidel'\ntolerance = 1e-3\n\
          [[solid]]\nshape = { box = { size = [0.1, 0.2, 0.3] } }\nrotation = [0, 90, 0]\nslip = 'none'\ncolor = [0.1, 0.2, 0.3]\n\
-         [[solid]]\nshape = { cylinder = { radius = 0.1, height = 0.4 } }\nscale = 2\n\
+         temperature = 40\n[[solid]]\nshape = { cylinder = { radius = 0.1, height = 0.4 } }\nscale = 2\n\
          keyframes = [[0, [0.1, 0.2, 0.3]], [1.5, [0.4, 0.2, 0.3]]]",
         &[],
     );
@@ -524,6 +524,7 @@ fn solids_are_read() {
     assert_eq!((block.rotation, block.slip), (Solid::turn([0.0, 90.0, 0.0]), Slip::None));
     assert_eq!(block.position, scene.extent().map(|x| 0.5 * x));
     assert_eq!((drum.scale, drum.keyframes.len()), (2.0, 2));
+    assert_eq!((block.temperature, drum.temperature), (Some(40.0), None));
     assert_eq!(scene.look.solids, [[0.1, 0.2, 0.3], crate::look::Look::SOLID]);
     assert!(scene.memory() > with("", &[]).memory(), "multigrid takes memory");
     assert_eq!(scene.solver().unwrap().poses().len(), 2);
@@ -686,4 +687,12 @@ fn impossible_shapes_and_forces_are_refused_where_they_stand() {
         assert!(message.contains(wanted), "{text:?}\n gave {message}\n not {wanted}");
         assert!(!message.contains('\n'), "{message:?} is more than one line");
     }
+}
+
+#[test]
+fn a_warm_solid_needs_conduction() {
+    let text = "[[solid]]\nshape = { sphere = { radius = 0.1 } }\ntemperature = 40\n";
+    let error = Scene::parse("s", text).unwrap_err().to_string();
+    assert!(error.contains("fluid.conduction"), "{error}");
+    assert!(Scene::parse("s", &format!("[fluid]\nconduction = 1e-5\n{text}")).is_ok());
 }

@@ -137,6 +137,7 @@ impl Fields {
         walls.fill_velocity(velocity);
         if let Some(obstacles) = obstacles {
             obstacles.push(|component, face| projector.drop_across(component, face));
+            obstacles.count(velocity);
             obstacles.extend(velocity);
         }
         self.disturbed = false;
@@ -149,10 +150,11 @@ impl Fields {
             let planes = carried.par_chunks_mut(plane).zip(velocity.par_chunks(plane));
             planes.for_each(|(carried, velocity)| reflect_row(velocity, carried));
         }
-        let Self { projector, obstacles, carried, .. } = self;
+        let Self { projector, obstacles, carried, velocity, .. } = self;
         if let Some(obstacles) = obstacles {
             // What is reflected has felt the pressure twice.
             obstacles.push(|component, face| projector.drop_across(component, face));
+            obstacles.rebound(velocity, carried);
             obstacles.voxels.cuts.close(carried);
             obstacles.extend(carried);
         }
@@ -232,8 +234,10 @@ impl Fields {
         self.bricks.forget();
         let Self { layout, walls, scalars, diffusion, obstacles, .. } = self;
         let inside = layout.dims.array().map(|n| [0, n as isize]);
-        let ranges = [0, 1, 2].map(|component| walls.face_ranges(component));
-        let mut drag = obstacles.as_mut().map(|obstacles| obstacles.drag(ranges).0);
+        let mut drag = obstacles.as_mut().map(|obstacles| obstacles.drag().0);
+        if let Some(drag) = &drag {
+            drag.warm(scalars);
+        }
         for axis in 0..3 {
             let links = drag.as_mut().map(|drag| &mut drag.scalars[axis]);
             diffuse::along(
@@ -255,9 +259,9 @@ impl Fields {
         }
         let Self { layout, walls, carried, diffusion, obstacles, .. } = self;
         let ranges = [0, 1, 2].map(|component| walls.face_ranges(component));
-        let mut drag = obstacles.as_mut().map(|obstacles| obstacles.drag(ranges));
+        let mut drag = obstacles.as_mut().map(|obstacles| obstacles.drag());
         if let Some((drag, gains)) = &mut drag {
-            drag.pin(carried, gains);
+            drag.begin(carried, gains);
         }
         for (component, field) in carried.iter_mut().enumerate() {
             let field = bytemuck::cast_slice_mut(field);
@@ -268,7 +272,7 @@ impl Fields {
             }
         }
         if let Some((drag, gains)) = &mut drag {
-            drag.collect(gains);
+            drag.collect(carried, gains);
         }
         walls.fill_velocity(carried);
     }

@@ -12,6 +12,7 @@ use thiserror::Error;
 use super::external::{External, Force};
 use super::fields::{Correction, Fields};
 use super::project::Projector;
+use super::solids::Obstacles;
 use super::sources::{self, Fill, Grid, Source, Sources};
 use super::substep::Substep;
 use super::{Config, Dab, Params, Projection, Side, Solid, SolidPose, Stage, StepStats, measure};
@@ -194,9 +195,19 @@ impl Solver {
     /// The force on each solid \[m⁴/s²\], per unit of the air's density: the mean over the last step of what pressure and
     /// viscosity have taken from the air's momentum. Along an axis of one cell it is that on one cell's depth.
     pub fn solid_forces(&self) -> Vec<[f64; 3]> {
+        self.per_second(Obstacles::gains)
+    }
+
+    /// The part of the pressure in [`solid_forces`](Self::solid_forces) \[m⁴/s²\]; the rest is viscous.
+    pub fn solid_pressures(&self) -> Vec<[f64; 3]> {
+        self.per_second(Obstacles::pushes)
+    }
+
+    /// What solids have gained in the last step as forces.
+    fn per_second(&self, gains: impl Fn(&Obstacles) -> &[[f64; 3]]) -> Vec<[f64; 3]> {
         let (h, dt) = (f64::from(self.config.h), f64::from(self.stats.dt));
         let per_second = if dt > 0.0 { h.powi(3) / dt } else { 0.0 };
-        let gains = self.fields.obstacles.as_ref().map_or(&[][..], |obstacles| obstacles.gains());
+        let gains = self.fields.obstacles.as_ref().map_or(&[][..], gains);
         gains.iter().map(|gain| gain.map(|velocity| velocity * per_second)).collect()
     }
 

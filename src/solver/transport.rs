@@ -35,6 +35,9 @@ impl Fields {
             Advection::Monotone => self.advect_components(Interpolation::Monotone, false),
             Advection::Cubic | Advection::Conservative => self.advect_together(),
         }
+        if let Some(obstacles) = &self.obstacles {
+            obstacles.rest(&mut self.carried);
+        }
         self.walls.resist(&mut self.carried, steps);
         self.walls.fill_velocity(&mut self.carried);
     }

@@ -17,8 +17,8 @@ use crate::solver::sweep::Shared;
 /// One point of a line with a solid beside it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Link<const N: usize> {
-    /// Strength of the links to the points below and above, 0..1.
-    pub strength: [f32; 2],
+    /// Strength of the links to the points below and above, 0..1, for each of N values.
+    pub strength: [[f32; N]; 2],
     /// Σ 1/θ over the surfaces beside it that hold a value, for each of N values.
     pub wall: [f32; N],
     /// Σ (that value)/θ.
@@ -29,7 +29,7 @@ pub struct Link<const N: usize> {
 
 impl<const N: usize> Link<N> {
     /// A point that nothing stands beside.
-    pub const FREE: Self = Self { strength: [1.0; 2], wall: [0.0; N], value: [0.0; N], owner: 0 };
+    pub const FREE: Self = Self { strength: [[1.0; N]; 2], wall: [0.0; N], value: [0.0; N], owner: 0 };
 }
 
 /// The points of a field's lines along one axis that have solids beside them.
@@ -141,8 +141,8 @@ impl<const N: usize> Cut<'_, N> {
             let (i, lane) = (*i as usize, *lane as usize);
             for c in 0..N {
                 let (at, a) = (lane + c, a[lane + c]);
-                rows.lower[i][at] = rows.lower[i][at].min(a * link.strength[0]);
-                rows.lower[i + 1][at] = rows.lower[i + 1][at].min(a * link.strength[1]);
+                rows.lower[i][at] = rows.lower[i][at].min(a * link.strength[0][c]);
+                rows.lower[i + 1][at] = rows.lower[i + 1][at].min(a * link.strength[1][c]);
                 rows.diagonal[i][at] += a * link.wall[c];
                 rows.add[i][at] += a * link.value[c];
             }

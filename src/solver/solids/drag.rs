@@ -1,8 +1,8 @@
 //! What viscosity and diffusion meet at the surface of solids.
 //!
 //! Between two points of a line the surface is found by steps as long as the signed distance allows, so that it is exact
-//! for plates of any thickness. A solid that air sticks to holds its velocity there, see [`diffuse::Links`]; along one
-//! that lets air glide there is no viscous stress, and nothing diffuses through any.
+//! for plates of any thickness. A solid that air sticks to holds its velocity there, and one with a temperature holds that, see
+//! [`diffuse::Links`]; along one that lets air glide there is no viscous stress, and nothing diffuses through any.
 //!
 //! A face that is partly open while its middle lies inside a solid that air sticks to moves with the solid before the
 //! air around it is diffused.
@@ -10,26 +10,34 @@
 use rayon::prelude::*;
 
 use super::faces::Scene;
-use super::voxels::{Frame, Voxels};
+use super::voxels::{Frame, SOLID, Voxels};
 use super::{Slip, SolidPose};
 use crate::grid::{Faces, Layout};
 use crate::solver::diffuse::{Link, Links};
-use crate::solver::project::cell_of;
+use crate::solver::project::{Cut, cell_of};
 
 /// A point whose line a surface cuts: where, above it (1) or below (0), and how far off the surface of which solid is, where
 /// that holds the air.
 type Stop = ([isize; 3], usize, Option<(f32, u16)>);
 
+/// Where the temperature stands among the scalars.
+const HEAT: usize = 3;
+
 /// A surface nearer than this many cells counts as this far: what is that near moves with it anyway.
 const NEAREST: f32 = 0.01;
 
-/// A partly open face that moves with a solid.
+/// A partly open face of a solid that air sticks to.
 #[derive(Clone, Copy, Debug)]
-struct Pinned {
+struct Partial {
     at: u32,
     open: f32,
+    /// The solid's.
     velocity: f32,
     owner: u16,
+    /// Its middle lies inside: it moves with the solid.
+    inside: bool,
+    /// What it was before it was diffused.
+    before: f32,
 }
 
 /// The surface of solids as lines of velocity and scalars meet it.
@@ -39,7 +47,9 @@ pub struct Drag {
     /// Of the scalars, along each axis.
     pub scalars: [Links<4>; 3],
     /// Of each component.
-    pinned: [Vec<Pinned>; 3],
+    partial: [Vec<Partial>; 3],
+    /// Cells that are partly air while their middle lies inside a solid of this temperature.
+    warm: Vec<(u32, f32)>,
 }
 
 impl Drag {
@@ -49,35 +59,80 @@ impl Drag {
         let layout = frame.layout;
         Self {
             velocity: [0, 1, 2].map(|component| search.velocity(component)),
-            scalars: [0, 1, 2].map(|axis| search.scalars(axis)),
-            pinned: [0, 1, 2].map(|component| search.pinned(layout, component)),
+            scalars: search.scalars(),
+            warm: search.warm(),
+            partial: [0, 1, 2].map(|component| search.partial(layout, component)),
         }
     }
 
-    /// Lets partly open faces inside solids that air sticks to move with them. Adds to `gains`, for each solid, what they
-    /// have gained, each as much as the air in the open part of a cell loses \[m/s\].
-    pub fn pin(&self, velocity: &mut Faces, gains: &mut [[f64; 3]]) {
-        for (component, (pinned, field)) in self.pinned.iter().zip(velocity).enumerate() {
-            for pin in pinned {
-                let value = &mut field[pin.at as usize];
-                gains[usize::from(pin.owner)][component] += f64::from(pin.open * (*value - pin.velocity));
-                *value = pin.velocity;
-            }
+    /// Lets partly open faces inside solids that air sticks to move with them. What air was carried there counts for
+    /// nothing: advection brings values to places, not momentum into solids.
+    pub fn rest(&self, velocity: &mut Faces) {
+        for (partial, field) in self.partial.iter().zip(velocity) {
+            partial
+                .iter()
+                .filter(|face| face.inside)
+                .for_each(|face| field[face.at as usize] = face.velocity);
         }
     }
 
-    /// Adds what the last passes over the velocity have given to each solid.
-    pub fn collect(&self, gains: &mut [[f64; 3]]) {
+    /// Adds to `gains`, for each solid, what partly open faces inside it have gained since they moved with it, each as much
+    /// as the air in the open part of a cell \[m/s\].
+    pub fn count(&self, velocity: &Faces, gains: &mut [[f64; 3]]) {
+        self.each_inside(|component, face| {
+            let gained = face.open * (velocity[component][face.at as usize] - face.velocity);
+            gains[usize::from(face.owner)][component] += f64::from(gained);
+        });
+    }
+
+    /// Adds what a reflection of `velocity` gives to partly open faces inside solids.
+    pub fn count_reflected(&self, velocity: &Faces, reflected: &Faces, gains: &mut [[f64; 3]]) {
+        self.each_inside(|component, face| {
+            let at = face.at as usize;
+            let gained = face.open * (reflected[component][at] - velocity[component][at]);
+            gains[usize::from(face.owner)][component] += f64::from(gained);
+        });
+    }
+
+    fn each_inside(&self, mut f: impl FnMut(usize, &Partial)) {
+        for (component, partial) in self.partial.iter().enumerate() {
+            partial.iter().filter(|face| face.inside).for_each(|face| f(component, face));
+        }
+    }
+
+    /// Before the scalars are diffused: cells inside solids that hold a temperature have it.
+    pub fn warm(&self, scalars: &mut [[f32; 4]]) {
+        self.warm.iter().for_each(|&(at, temperature)| scalars[at as usize][HEAT] = temperature);
+    }
+
+    /// Before the velocity is diffused: faces inside that have gained since they moved with their solid give it back.
+    pub fn begin(&mut self, velocity: &mut Faces, gains: &mut [[f64; 3]]) {
+        self.count(velocity, gains);
+        self.rest(velocity);
+        for (partial, field) in self.partial.iter_mut().zip(velocity) {
+            partial.iter_mut().for_each(|face| face.before = field[face.at as usize]);
+        }
+    }
+
+    /// After that: adds what the lines have given to each solid. They give as if all faces were wholly air; what the
+    /// closed part of a face has lost was never there.
+    pub fn collect(&self, velocity: &Faces, gains: &mut [[f64; 3]]) {
         for (component, axes) in self.velocity.iter().enumerate() {
             for (owner, given) in axes.iter().flat_map(Links::given) {
                 gains[usize::from(owner)][component] += f64::from(given);
+            }
+        }
+        for (component, partial) in self.partial.iter().enumerate() {
+            for face in partial.iter().filter(|face| !face.inside) {
+                let lost = face.before - velocity[component][face.at as usize];
+                gains[usize::from(face.owner)][component] -= f64::from((1.0 - face.open) * lost);
             }
         }
     }
 }
 
 /// A link that a solid cuts: its lower point and what either point feels of it.
-struct Cut {
+struct Crossing {
     below: [isize; 3],
     /// θ \[cells\] and the solid, of the points below and above, where it holds them.
     holds: [Option<(f32, u16)>; 2],
@@ -92,34 +147,45 @@ struct Search<'a> {
 impl Search<'_> {
     /// The links of a component along the three axes.
     fn velocity(&self, component: usize) -> [Links<1>; 3] {
-        let blocks: Vec<[Vec<Cut>; 3]> = self
+        let stops = self.stops(Some(component));
+        [0, 1, 2].map(|axis| {
+            let whole = stops[axis].chunk_by(|a, b| a.0 == b.0);
+            let whole = whole.map(|sides| (sides[0].0, self.link(component, sides)));
+            Links::new(self.scene.frame.layout, axis, self.ranges[component], whole)
+        })
+    }
+
+    /// The points whose lines a surface cuts along the three axes, in order: of a component, or of the temperature.
+    fn stops(&self, of: Option<usize>) -> [Vec<Stop>; 3] {
+        let blocks: Vec<[Vec<Crossing>; 3]> = self
             .scene
             .blocks()
             .into_par_iter()
             .map(|block| {
                 let near = self.scene.near_surface(block);
-                [0, 1, 2].map(|axis| {
-                    near.as_deref().map_or(vec![], |near| self.block(near, block, component, axis))
-                })
+                [0, 1, 2].map(|axis| near.as_deref().map_or(vec![], |near| self.block(near, block, of, axis)))
             })
             .collect();
         [0, 1, 2].map(|axis| {
             let cuts = blocks.iter().flat_map(|block| &block[axis]);
-            let ends =
-                cuts.flat_map(|cut| [0, 1].map(|high| (self.end(cut, component, axis, high), cut, high)));
-            let mut points: Vec<Stop> = ends.map(|(at, cut, high)| (at, 1 - high, cut.holds[high])).collect();
-            points.sort_unstable_by_key(|(at, side, _)| (at[2], at[1], at[0], *side));
-            let whole =
-                points.chunk_by(|a, b| a.0 == b.0).map(|sides| (sides[0].0, self.link(component, sides)));
-            Links::new(self.scene.frame.layout, axis, self.ranges[component], whole)
+            let ends = cuts.flat_map(|cut| [0, 1].map(|high| (self.end(cut, of, axis, high), cut, high)));
+            let mut stops: Vec<Stop> = ends.map(|(at, cut, high)| (at, 1 - high, cut.holds[high])).collect();
+            stops.sort_unstable_by_key(in_order);
+            stops
         })
     }
 
+    /// The points of a component, or the cells.
+    fn range(&self, of: Option<usize>) -> [[isize; 2]; 3] {
+        let cells = self.scene.frame.layout.dims.array().map(|n| [0, n as isize]);
+        of.map_or(cells, |component| self.ranges[component])
+    }
+
     /// The lower (`high` = 0) or upper point of a cut link.
-    fn end(&self, cut: &Cut, component: usize, axis: usize, high: usize) -> [isize; 3] {
+    fn end(&self, cut: &Crossing, of: Option<usize>, axis: usize, high: usize) -> [isize; 3] {
         let mut at = cut.below;
         if high == 1 {
-            let [from, to] = self.ranges[component][axis];
+            let [from, to] = self.range(of)[axis];
             at[axis] = if at[axis] + 1 == to { from } else { at[axis] + 1 };
         }
         at
@@ -129,7 +195,7 @@ impl Search<'_> {
     fn link(&self, component: usize, sides: &[Stop]) -> Link<1> {
         let mut link = Link::FREE;
         for &(_, side, held) in sides {
-            link.strength[side] = 0.0;
+            link.strength[side] = [0.0];
             if let Some((theta, owner)) = held {
                 link.wall[0] += 1.0 / theta;
                 link.value[0] += self.scene.poses[usize::from(owner)].velocity[component] / theta;
@@ -140,9 +206,9 @@ impl Search<'_> {
     }
 
     /// The cut links of one block along an axis, each with its lower point in the block.
-    fn block(&self, near: &[u16], block: [usize; 3], component: usize, axis: usize) -> Vec<Cut> {
+    fn block(&self, near: &[u16], block: [usize; 3], of: Option<usize>, axis: usize) -> Vec<Crossing> {
         let mut cuts = vec![];
-        let range = self.ranges[component];
+        let range = self.range(of);
         let [low, high] = self.scene.range(block, range);
         let last = range[axis][1] - 1;
         for at in points(low, high) {
@@ -155,20 +221,23 @@ impl Search<'_> {
                 }
                 place[axis] = range[axis][0];
             }
-            let points = [self.point(near, component, at, at), self.point(near, component, next, place)];
-            cuts.extend(self.cut(near, axis, points).map(|holds| Cut { below: at, holds }));
+            let points = [self.point(near, of, at, at), self.point(near, of, next, place)];
+            cuts.extend(self.cut(near, of, axis, points).map(|holds| Crossing { below: at, holds }));
         }
         cuts
     }
 
-    /// The face stored at `place`, which lies at index position `at`.
-    fn point(&self, near: &[u16], component: usize, at: [isize; 3], place: [isize; 3]) -> Point {
+    /// The face or cell stored at `place`, which lies at index position `at`.
+    fn point(&self, near: &[u16], of: Option<usize>, at: [isize; 3], place: [isize; 3]) -> Point {
         let h = self.scene.frame.h;
-        let middle = [0, 1, 2].map(|a| (at[a] as f32 + if a == component { 0.0 } else { 0.5 }) * h);
+        let middle = [0, 1, 2].map(|a| (at[a] as f32 + if of == Some(a) { 0.0 } else { 0.5 }) * h);
         let (distance, owner) = self.scene.nearest(near, middle);
-        let open = self.voxels.open(self.scene.frame.layout, component, place);
-        let sticks = self.sticks(owner);
-        let is_air = open > 0.0 && (distance > 0.0 || !sticks);
+        let layout = self.scene.frame.layout;
+        let is_open = match of {
+            Some(component) => self.voxels.open(layout, component, place) > 0.0,
+            None => self.voxels.flags[layout.at(place[0], place[1], place[2])] & SOLID == 0,
+        };
+        let is_air = is_open && (distance > 0.0 || !self.holds(of, owner));
         Point { middle, distance, is_air, is_solid: distance <= 0.0 }
     }
 
@@ -176,8 +245,23 @@ impl Search<'_> {
         self.scene.poses[usize::from(owner)].slip == Slip::None
     }
 
+    /// Whether a solid holds the velocity, or the temperature, of the air at its surface.
+    fn holds(&self, of: Option<usize>, owner: u16) -> bool {
+        of.map_or(self.temperature(owner).is_some(), |_| self.sticks(owner))
+    }
+
+    fn temperature(&self, owner: u16) -> Option<f32> {
+        self.scene.poses[usize::from(owner)].temperature
+    }
+
     /// What both points feel of what stands between them, if anything does.
-    fn cut(&self, near: &[u16], axis: usize, ends: [Point; 2]) -> Option<[Option<(f32, u16)>; 2]> {
+    fn cut(
+        &self,
+        near: &[u16],
+        of: Option<usize>,
+        axis: usize,
+        ends: [Point; 2],
+    ) -> Option<[Option<(f32, u16)>; 2]> {
         let h = self.scene.frame.h;
         let shut = ends.iter().any(|end| !end.is_air);
         // Balls of these radii around the points hold no surface: together they cover the way.
@@ -198,51 +282,113 @@ impl Search<'_> {
             // A closed face without a surface on the way to it is itself the wall.
             let (theta, owner) =
                 seen[end].unwrap_or_else(|| (1.0, self.scene.nearest(near, ends[1 - end].middle).1));
-            (ends[end].is_air && self.sticks(owner)).then_some((theta.max(NEAREST), owner))
+            (ends[end].is_air && self.holds(of, owner)).then_some((theta.max(NEAREST), owner))
         }))
     }
 
-    /// The links of the scalars along an axis: as strong as faces are open.
-    fn scalars(&self, axis: usize) -> Links<4> {
-        let layout = self.scene.frame.layout;
-        let n = layout.dims.array().map(|n| n as isize);
-        let mut points: Vec<([isize; 3], usize, f32)> = vec![];
+    /// The links of the scalars along the three axes: as strong as faces are open, but for the heat of solids that hold a
+    /// temperature.
+    fn scalars(&self) -> [Links<4>; 3] {
+        let none = self.scene.poses.iter().all(|pose| pose.temperature.is_none());
+        let stops = if none { Default::default() } else { self.stops(None) };
+        [0, 1, 2].map(|axis| {
+            let narrow = self.narrow(axis).into_iter().map(|(at, side, open)| (at, side, Meets::Face(open)));
+            let held =
+                stops[axis].iter().filter_map(|&(at, side, held)| Some((at, side, Meets::Wall(held?))));
+            let mut points: Vec<_> = narrow.chain(held).collect();
+            points.sort_by_key(in_order);
+            let whole = points.chunk_by(|a, b| a.0 == b.0).map(|sides| (sides[0].0, self.warm_link(sides)));
+            Links::new(self.scene.frame.layout, axis, self.range(None), whole)
+        })
+    }
+
+    /// The cells beside faces that are not wholly open, on which side of them, and how far those are open.
+    fn narrow(&self, axis: usize) -> Vec<([isize; 3], usize, f32)> {
+        let Frame { layout, periodic, .. } = self.scene.frame;
+        let n = layout.dims.array()[axis] as isize;
+        let mut points = vec![];
         for cut in &self.voxels.cuts.faces[axis] {
             let above = cell_of(layout, cut.at).map(|x| x as isize);
             let mut below = above;
             below[axis] -= 1;
             for (mut at, side) in [(above, 0), (below, 1)] {
-                if self.scene.frame.periodic[axis] {
-                    at[axis] = at[axis].rem_euclid(n[axis]);
+                if periodic[axis] {
+                    at[axis] = at[axis].rem_euclid(n);
                 }
                 points.push((at, side, cut.open));
             }
         }
-        points.sort_unstable_by_key(|(at, side, _)| (at[2], at[1], at[0], *side));
-        let whole = points.chunk_by(|a, b| a.0 == b.0).map(|sides| {
-            let mut link = Link::FREE;
-            sides.iter().for_each(|&(_, side, open)| link.strength[side] = open);
-            (sides[0].0, link)
-        });
-        Links::new(layout, axis, n.map(|n| [0, n]), whole)
+        points
     }
 
-    /// The partly open faces of a component that move with a solid.
-    fn pinned(&self, layout: Layout, component: usize) -> Vec<Pinned> {
+    /// One cell with what it meets on either side: faces first.
+    fn warm_link(&self, sides: &[([isize; 3], usize, Meets)]) -> Link<4> {
+        let mut link = Link::FREE;
+        for &(_, side, meets) in sides {
+            match meets {
+                Meets::Face(open) => link.strength[side] = [open; 4],
+                Meets::Wall((theta, owner)) => {
+                    link.strength[side][HEAT] = 0.0;
+                    link.wall[HEAT] += 1.0 / theta;
+                    link.value[HEAT] += self.temperature(owner).unwrap_or_default() / theta;
+                    link.owner = owner;
+                }
+            }
+        }
+        link
+    }
+
+    /// The cells partly open inside solids that hold a temperature.
+    fn warm(&self) -> Vec<(u32, f32)> {
+        let block = |block: [usize; 3]| -> Vec<(u32, f32)> {
+            let near = self.scene.near_surface(block).unwrap_or_default();
+            let [low, high] = self.scene.range(block, self.range(None));
+            let cell = |at: [isize; 3]| {
+                let place = self.scene.frame.layout.at(at[0], at[1], at[2]);
+                let middle = at.map(|x| (x as f32 + 0.5) * self.scene.frame.h);
+                let (distance, owner) = self.scene.nearest(&near, middle);
+                let partly = distance <= 0.0 && self.voxels.flags[place] & SOLID == 0;
+                partly.then(|| self.temperature(owner)).flatten().map(|held| (place as u32, held))
+            };
+            points(low, high).filter(|_| !near.is_empty()).filter_map(cell).collect()
+        };
+        self.scene.blocks().into_iter().flat_map(block).collect()
+    }
+
+    /// The partly open faces of a component at solids that air sticks to.
+    fn partial(&self, layout: Layout, component: usize) -> Vec<Partial> {
         let faces = self.voxels.cuts.faces[component].iter().zip(&self.voxels.owners[component]);
         let stuck = faces.filter(|(cut, owner)| cut.open > 0.0 && self.sticks(**owner));
-        let inside = stuck.filter(|(cut, owner)| {
-            let at = cell_of(layout, cut.at);
+        let is_inside = |at: u32, owner: u16| {
+            let at = cell_of(layout, at);
             let middle = [0, 1, 2].map(|a| at[a] as f32 + if a == component { 0.0 } else { 0.5 });
-            self.scene.nearest(&[**owner], middle.map(|x| x * self.scene.frame.h)).0 <= 0.0
-        });
-        inside
-            .map(|(cut, owner)| Pinned { at: cut.at, open: cut.open, velocity: cut.velocity, owner: *owner })
-            .collect()
+            self.scene.nearest(&[owner], middle.map(|x| x * self.scene.frame.h)).0 <= 0.0
+        };
+        let partial = |(cut, owner): (&Cut, &u16)| Partial {
+            at: cut.at,
+            open: cut.open,
+            velocity: cut.velocity,
+            owner: *owner,
+            inside: is_inside(cut.at, *owner),
+            before: 0.0,
+        };
+        stuck.map(partial).collect()
     }
 }
 
-/// A face as an end of a link.
+/// What a cell meets on one side: a face that is not wholly open, or the surface of a solid that holds its temperature.
+#[derive(Clone, Copy)]
+enum Meets {
+    Face(f32),
+    Wall((f32, u16)),
+}
+
+/// By planes, rows and cells, below before above.
+fn in_order<T>((at, side, _): &([isize; 3], usize, T)) -> (isize, isize, isize, usize) {
+    (at[2], at[1], at[0], *side)
+}
+
+/// A face or cell as an end of a link.
 #[derive(Clone, Copy)]
 struct Point {
     middle: [f32; 3],

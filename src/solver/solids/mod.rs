@@ -2,7 +2,7 @@
 //!
 //! A solid is a signed distance. From it come the open fractions of the faces (Batty, Bertails & Bridson, "A fast
 //! variational framework for accurate solid-fluid coupling", 2007), see [`faces`] and [`voxels`]; values near a solid are
-//! carried by traces that do not pass through it, see [`near`]; viscosity feels its surface, see [`drag`].
+//! carried by traces that do not pass through it, see [`near`]; viscosity and conduction feel its surface, see [`drag`].
 
 mod drag;
 mod faces;
@@ -46,6 +46,8 @@ pub struct Solid {
     pub keyframes: Vec<(f32, [f32; 3])>,
     /// How the air moves along it.
     pub slip: Slip,
+    /// Temperature excess that conduction feels at its surface \[K\]; none: it is insulated.
+    pub temperature: Option<f32>,
 }
 
 impl Solid {
@@ -58,6 +60,7 @@ impl Solid {
             scale: 1.0,
             keyframes: vec![],
             slip: Slip::Free,
+            temperature: None,
         }
     }
 
@@ -93,6 +96,7 @@ impl Solid {
             scale: self.scale,
             velocity,
             slip: self.slip,
+            temperature: self.temperature,
         }
     }
 
@@ -105,6 +109,7 @@ impl Solid {
         self.shape
             .problem()
             .or_else(|| finite("position", self.position.iter().all(|x| x.is_finite())))
+            .or_else(|| finite("temperature", self.temperature.is_none_or(f32::is_finite)))
             .or_else(|| finite("keyframes", keys))
             .or_else(|| (!rising).then(|| "a solid's keyframes must rise in time".into()))
             .or_else(|| {
@@ -132,6 +137,8 @@ pub struct SolidPose {
     pub velocity: [f32; 3],
     /// How the air moves along it.
     pub slip: Slip,
+    /// Temperature excess that it holds at its surface \[K\].
+    pub temperature: Option<f32>,
 }
 
 impl SolidPose {

@@ -11,6 +11,8 @@ use crate::solver::sides::{Reach, Walls};
 pub struct Obstacles {
     solids: Vec<Solid>,
     frame: Frame,
+    /// The faces of each component that the flow decides.
+    ranges: [[[isize; 2]; 3]; 3],
     /// How they stand now.
     pub poses: Vec<SolidPose>,
     /// What they leave of the grid now.
@@ -24,6 +26,8 @@ pub struct Obstacles {
     drag: Option<Box<Drag>>,
     /// What each has gained from the air since [`forget_gains`](Self::forget_gains), as velocity of one cell \[m/s\].
     gains: Vec<[f64; 3]>,
+    /// The part of the pressure in them.
+    pushes: Vec<[f64; 3]>,
 }
 
 impl Obstacles {
@@ -32,9 +36,22 @@ impl Obstacles {
         let frame = Frame { layout, h, periodic: walls.periodic(), walls: walls.solid_sides() };
         let poses: Vec<SolidPose> = solids.iter().map(|solid| solid.pose(time, dt as f32)).collect();
         let voxels = Voxels::new(frame, &poses);
+        let ranges = [0, 1, 2].map(|component| walls.face_ranges(component));
         let drift = vec![[0.0; 3]; poses.len()];
         let gains = vec![[0.0; 3]; poses.len()];
-        Self { solids, frame, poses, voxels, before: None, near: Near::default(), drift, drag: None, gains }
+        Self {
+            solids,
+            frame,
+            ranges,
+            poses,
+            voxels,
+            before: None,
+            near: Near::default(),
+            drift,
+            drag: None,
+            pushes: gains.clone(),
+            gains,
+        }
     }
 
     /// The solids.
@@ -57,9 +74,7 @@ impl Obstacles {
         for ((drift, old), new) in self.drift.iter_mut().zip(&self.poses).zip(&poses) {
             *drift = [0, 1, 2].map(|a| (new.position[a] - old.position[a]) / h);
         }
-        if moved || self.poses.iter().zip(&poses).any(|(old, new)| old.velocity != new.velocity) {
-            self.drag = None;
-        }
+        let turned = self.poses.iter().zip(&poses).any(|(old, new)| old.velocity != new.velocity);
         self.poses = poses;
         if moved {
             let voxels = Voxels::new(self.frame, &self.poses);
@@ -69,20 +84,27 @@ impl Obstacles {
             self.before = None;
             self.voxels.set_velocities(&self.poses);
         }
+        if (moved || turned) && self.drag.take().is_some() {
+            self.drag();
+        }
         moved
     }
 
-    /// What viscosity and diffusion meet, where the flow decides the faces of each component in `ranges`, and the gains of
-    /// each solid, to be added to \[m/s\].
-    pub fn drag(&mut self, ranges: [[[isize; 2]; 3]; 3]) -> (&mut Drag, &mut [[f64; 3]]) {
-        let Self { frame, poses, voxels, drag, gains, .. } = self;
-        let new = || Box::new(Drag::new(*frame, poses, voxels, ranges));
+    /// What viscosity and diffusion meet, and the gains of each solid, to be added to \[m/s\].
+    pub fn drag(&mut self) -> (&mut Drag, &mut [[f64; 3]]) {
+        let Self { frame, poses, voxels, drag, gains, ranges, .. } = self;
+        let new = || Box::new(Drag::new(*frame, poses, voxels, *ranges));
         (drag.get_or_insert_with(new), gains)
     }
 
     /// What each solid has gained from the air, as velocity of the air in one cell \[m/s\].
     pub fn gains(&self) -> &[[f64; 3]] {
         &self.gains
+    }
+
+    /// The part of the pressure in [`gains`](Self::gains).
+    pub fn pushes(&self) -> &[[f64; 3]] {
+        &self.pushes
     }
 
     /// Adds what the pressure has pushed each solid; `difference(component, face)` is the undivided difference of
@@ -92,15 +114,39 @@ impl Obstacles {
         {
             for (cut, owner) in faces.iter().zip(owners) {
                 let closed = 1.0 - f64::from(cut.open);
-                self.gains[usize::from(*owner)][component] +=
-                    closed * f64::from(difference(component, cut.at));
+                let push = closed * f64::from(difference(component, cut.at));
+                self.gains[usize::from(*owner)][component] += push;
+                self.pushes[usize::from(*owner)][component] += push;
             }
+        }
+    }
+
+    /// Adds what forces and the pressure have given to faces that solids hold, in a `velocity` just projected.
+    pub fn count(&mut self, velocity: &Faces) {
+        if let Some(drag) = &self.drag {
+            drag.count(velocity, &mut self.gains);
+        }
+    }
+
+    /// As [`count`](Self::count), for the reflection of `velocity`; lets the faces that solids hold in it rest.
+    pub fn rebound(&mut self, velocity: &Faces, reflected: &mut Faces) {
+        if let Some(drag) = &self.drag {
+            drag.count_reflected(velocity, reflected, &mut self.gains);
+            drag.rest(reflected);
+        }
+    }
+
+    /// Lets faces that solids hold rest, after air was carried.
+    pub fn rest(&self, velocity: &mut Faces) {
+        if let Some(drag) = &self.drag {
+            drag.rest(velocity);
         }
     }
 
     /// Starts counting anew.
     pub fn forget_gains(&mut self) {
         self.gains.fill([0.0; 3]);
+        self.pushes.fill([0.0; 3]);
     }
 
     /// Whether a solid has moved in this step.
