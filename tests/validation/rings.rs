@@ -19,7 +19,8 @@ fn ahead(case: &Case) -> f64 {
 /// one.
 fn leads(set: &[&str]) -> Vec<f64> {
     // A quarter of the box, in larger cells and with cores as much thicker: the walls through the axis are mirrors.
-    let coarse = ["initial.let.middle=0", "initial.let.a=0.0167", "initial.let.c=0.03", "time.step=0.0138888889"];
+    let coarse =
+        ["initial.let.middle=0", "initial.let.a=0.0167", "initial.let.c=0.03", "time.step=0.0138888889"];
     let set: Vec<&str> = coarse.iter().chain(set).copied().collect();
     let mut case = Case::new("rings", &set, grid([192, 48, 48], 1.0 / 96.0));
     let mut leads = vec![ahead(&case)];
