@@ -2,9 +2,9 @@
 // Puts the marched smoke over what is behind it: blended as source + destination × alpha.
 // A march at a fraction of the size is interpolated between those of the nearest rays that reach as far as this
 // pixel's, so edges of what hides the smoke stay sharp.
+#include "reach.glsl"
+
 uniform sampler2D marched;
-uniform sampler2D reaches;
-uniform vec2 marched_size;
 
 in vec2 uv;
 layout(location = 0) out vec4 radiance;
@@ -12,7 +12,7 @@ layout(location = 0) out vec4 radiance;
 // A ray's texel and its weight: less the further away it is, and the more its reach differs.
 vec4 weighed(vec2 pixel, float share, float reach, inout float weights) {
     pixel = clamp(pixel, vec2(0.0), marched_size - 1.0);
-    float other = texture(reaches, (pixel + 0.5) / marched_size).r;
+    float other = reach_of(pixel);
     float weight = share / (1e-3 + abs(other - reach) / min(other, reach)) + 1e-6;
     weights += weight;
     return weight * texelFetch(marched, ivec2(pixel), 0);

@@ -3,9 +3,9 @@
 // Reads the velocity volume and the distance the volume is seen to; writes like march.frag.
 #include "common.glsl"
 #include "colormap.glsl"
+#include "reach.glsl"
 
 uniform sampler3D velocity;  // u, v, w, |ω| at cell centres
-uniform sampler2D reaches;
 uniform sampler2D noise;
 uniform float noise_shift;
 uniform float dt;            // step in metres
@@ -20,7 +20,7 @@ void main() {
     vec3 d = ray_direction(uv);
     vec2 span = box_span(eye, d, vec3(0.0), extent);
     span.x = max(span.x, 0.0);
-    span.y = min(span.y, texture(reaches, uv).r);
+    span.y = min(span.y, reach_of(floor(gl_FragCoord.xy)));
     float offset = fract(texelFetch(noise, ivec2(gl_FragCoord.xy) & 63, 0).r + noise_shift);
     float t0 = span.x - (1.0 - offset) * dt, n = 0.0, through = 1.0;
     vec3 sum = vec3(0.0);

@@ -8,6 +8,7 @@
 // The smoke knows what it sends (CELLS, see cells/), or that is worked out at each step: then, with HALVES, a step is
 // two readings of the smoke that share the light in their middle.
 #include "common.glsl"
+#include "reach.glsl"
 #ifndef CELLS
 #include "light.glsl"
 #include "medium.glsl"
@@ -15,7 +16,6 @@
 
 uniform sampler3D smoke;     // at cell centres: red, green, blue, temperature; CELLS: ρ J and ρ
 uniform sampler3D bricks;    // maxima over bricks and the cells around
-uniform sampler2D reaches;   // how far the ray is free
 uniform sampler2D noise;     // one tile of blue noise
 uniform float noise_shift;
 uniform vec3 brick_size;     // metres
@@ -111,7 +111,7 @@ void main() {
     vec3 d = ray_direction(uv);
     vec2 span = box_span(eye, d, vec3(0.0), extent);
     span.x = max(span.x, 0.0);
-    span.y = min(span.y, texture(reaches, uv).r);
+    span.y = min(span.y, reach_of(floor(gl_FragCoord.xy)));
     vec2 tight = box_span(eye, d, bounds_lo, bounds_hi);
     float offset = fract(texelFetch(noise, ivec2(gl_FragCoord.xy) & 63, 0).r + noise_shift);
     float t0 = span.x - (1.0 - offset) * stride;

@@ -562,6 +562,26 @@ mod gl {
         }
     }
 
+    /// Beside a solid a divided march shows the smoke behind it, not what lies before the solid.
+    #[test]
+    fn a_divided_march_keeps_the_smoke_beside_a_solid() {
+        let Some(mut gl) = offscreen([439, 380]) else { return };
+        let mut snapshot = plume(Dims::new([40, 56, 36]).unwrap(), 0.02, Tint::Even);
+        let ball = Solid::new(SolidShape::Sphere { radius: 0.13 }, [0.4, 0.5, 0.5]);
+        snapshot.solids = vec![ball.pose(0.0, 0.0)];
+        let look = Look { solids: vec![[0.6, 0.3, 0.2]], outline: false, ..Look::default() };
+        let camera = Camera::framing(snapshot.extent());
+        let mut at = |divide| {
+            gl.set_quality(Quality { divide, passes: 1, ..Quality::FINAL });
+            gl.render(&snapshot, &view(&look, &camera)).unwrap()
+        };
+        let full = at(1);
+        for divide in [2, 4] {
+            let worst = difference(&full, &at(divide)).1;
+            assert!(worst < 50, "at 1/{divide}: {worst} of 255");
+        }
+    }
+
     /// What stands still gets smoother: sixteen passes come nearer to many than one does.
     #[test]
     fn passes_average_out_the_grain() {

@@ -398,6 +398,7 @@ impl Renderer {
         let inputs = inputs
             .clone()
             .picture("reaches", &targets.reaches)
+            .vec2("marched_size", targets.marched_size())
             .picture("noise", &self.noise)
             .float("noise_shift", noise::frame_shift(frame.number));
         let (program, inputs) = match view.mode {
@@ -463,11 +464,11 @@ impl Renderer {
     }
 
     fn draw_composite(&self, targets: &Targets, window: Rect) -> Result<(), RenderError> {
-        let marched_size = [targets.marched.width() as f32, targets.marched.height() as f32];
         // The floor is a side of the box and ends the smoke nowhere within.
         let smooth = self.solids.is_empty();
-        let inputs =
-            Inputs::default().picture("reaches", &targets.reaches).vec2("marched_size", marched_size);
+        let inputs = Inputs::default()
+            .picture("reaches", &targets.reaches)
+            .vec2("marched_size", targets.marched_size());
         let inputs = match smooth {
             true => inputs.smooth_picture("marched", &targets.marched),
             false => inputs.picture("marched", &targets.marched),

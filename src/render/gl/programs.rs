@@ -10,11 +10,12 @@ use glium::program::ProgramCreationInput;
 use crate::render::RenderError;
 
 /// Files that passes include, by name.
-const INCLUDES: [(&str, &str); 6] = [
+const INCLUDES: [(&str, &str); 7] = [
     ("common.glsl", include_str!("../../../shaders/common.glsl")),
     ("colormap.glsl", include_str!("../../../shaders/colormap.glsl")),
     ("light.glsl", include_str!("../../../shaders/light.glsl")),
     ("medium.glsl", include_str!("../../../shaders/medium.glsl")),
+    ("reach.glsl", include_str!("../../../shaders/reach.glsl")),
     ("solid.glsl", include_str!("../../../shaders/solid.glsl")),
     ("tone.glsl", include_str!("../../../shaders/tone.glsl")),
 ];

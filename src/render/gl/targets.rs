@@ -24,6 +24,11 @@ pub(super) struct Targets {
 }
 
 impl Targets {
+    /// Texels of the march, width and height.
+    pub fn marched_size(&self) -> [f32; 2] {
+        [self.marched.width() as f32, self.marched.height() as f32]
+    }
+
     pub fn new(gl: &Rc<Context>, size: [u32; 2], divide: u32) -> Result<Self, RenderError> {
         let limit = gl.get_capabilities().max_texture_size as u32;
         let [width, height] = size;
