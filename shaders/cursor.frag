@@ -1,5 +1,6 @@
 #version 330
-// The 3D cursor: a clear ball with a bright rim, dimmed by the smoke between it and the eye, never wholly.
+// The 3D cursor: a clear ball with a bright rim, dimmed by the smoke between it and the eye, never wholly, and a thin
+// ring on the floor. CPU twin: cursor.rs.
 // Blended as alpha over the picture.
 #include "common.glsl"
 
@@ -12,6 +13,7 @@ uniform float extinction;
 uniform float dt;
 uniform vec4 cursor;         // middle and radius
 uniform vec3 cursor_color;   // linear
+uniform vec3 floor_albedo;   // negative: no floor
 
 in vec2 uv;
 layout(location = 0) out vec4 radiance;
@@ -28,20 +30,40 @@ float transmittance(vec3 d, float end) {
     return exp(-extinction * depth);
 }
 
-void main() {
-    vec3 d = ray_direction(uv), to = cursor.xyz - eye;
+// Colour and alpha of the ball.
+vec4 ball(vec3 d, float reach) {
+    vec3 to = cursor.xyz - eye;
     float along = dot(to, d), miss = length(to - along * d) / cursor.w;
     float half_chord = cursor.w * sqrt(max(1.0 - miss * miss, 0.0));
     float front = along - half_chord;
     // A pixel's width of softness at the rim.
     float soft = fwidth(miss);
-    if (miss > 1.0 + soft || along <= 0.0 || front < 0.0 || front > texture(reaches, uv).r) discard;
+    if (miss > 1.0 + soft || along <= 0.0 || front < 0.0 || front > reach) return vec4(0.0);
     float inside = 1.0 - smoothstep(1.0 - soft, 1.0 + soft, miss);
     float rim = pow(min(miss, 1.0), 6.0);
     vec3 normal = normalize(-to + front * d);
     float sheen = pow(max(dot(normal, normalize(vec3(-0.4, 0.8, 0.45))), 0.0), 24.0);
     float alpha = (0.07 + 0.75 * rim + 0.35 * sheen) * inside;
     // Deep in smoke a trace of it stays: nobody should have to look for it.
-    float seen = mix(0.25, 1.0, transmittance(d, front));
-    radiance = vec4(mix(cursor_color, vec3(1.0), sheen), alpha * seen);
+    return vec4(mix(cursor_color, vec3(1.0), sheen), alpha * mix(0.25, 1.0, transmittance(d, front)));
+}
+
+// A thin ring on the floor below it.
+vec4 ring(vec3 d, float reach) {
+    float t = -eye.y / d.y;
+    if (floor_albedo.r < 0.0 || eye.y <= 0.0 || t <= 0.0 || t > reach * 1.0001) return vec4(0.0);
+    vec3 p = eye + d * t;
+    float width = 0.003 * t, off = abs(length(p.xz - cursor.xz) - cursor.w);
+    vec2 out_of_middle = (p.xz - 0.5 * extent.xz) / max(extent.x, extent.z);
+    float alpha = 0.6 * (1.0 - smoothstep(width * 0.5, width, off)) * (1.0 - smoothstep(0.8, 3.0, length(out_of_middle)));
+    return alpha > 0.0 ? vec4(cursor_color, alpha * transmittance(d, t)) : vec4(0.0);
+}
+
+void main() {
+    vec3 d = ray_direction(uv);
+    float reach = texture(reaches, uv).r;
+    vec4 below = ring(d, reach), over = ball(d, reach);
+    float alpha = over.a + (1.0 - over.a) * below.a;
+    if (alpha <= 0.0) discard;
+    radiance = vec4((over.rgb * over.a + below.rgb * (below.a - over.a * below.a)) / alpha, alpha);
 }

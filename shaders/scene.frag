@@ -12,8 +12,6 @@ uniform vec2 floor_lo;       // x and z of its first node, m
 uniform vec2 floor_spacing;  // between its nodes, m
 
 uniform vec3 floor_albedo;   // negative: no floor
-uniform vec4 cursor;         // middle and radius; its ring on the floor shows where it is
-uniform vec3 cursor_color;
 
 in vec2 uv;
 layout(location = 0) out vec4 radiance;
@@ -40,17 +38,6 @@ vec3 solid_radiance(vec3 p, vec3 normal, vec3 albedo) {
     return albedo * (direct + sky * (up * clear.y) + ground * ((1.0 - up) * clear.z));
 }
 
-#ifdef RING
-// A thin ring below the cursor.
-vec3 with_ring(vec3 color, vec3 p, float t) {
-    float width = 0.003 * t;
-    float off = abs(length(p.xz - cursor.xz) - cursor.w);
-    return mix(color, cursor_color, 0.6 - 0.6 * smoothstep(width * 0.5, width, off));
-}
-#else
-vec3 with_ring(vec3 color, vec3 p, float t) { return color; }
-#endif
-
 void main() {
     vec3 d = ray_direction(uv);
     radiance = vec4(0.0, 0.0, 0.0, 1.0);
@@ -61,7 +48,7 @@ void main() {
     vec2 out_of_middle = (p.xz - 0.5 * extent.xz) / max(extent.x, extent.z);
     float shown = below ? 1.0 - smoothstep(0.8, 3.0, length(out_of_middle)) : 0.0;
     reach = below ? t : FAR;
-    if (shown > 0.0) radiance = vec4(with_ring(floor_radiance(p), p, t) * shown, 1.0 - shown);
+    if (shown > 0.0) radiance = vec4(floor_radiance(p) * shown, 1.0 - shown);
 #ifdef SOLIDS
     vec3 normal, albedo;
     float solid = meet_solids(eye, d, normal, albedo);

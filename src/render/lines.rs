@@ -45,8 +45,15 @@ impl Line {
             let (lo, hi) = (a[axis].min(b[axis]) - reach, a[axis].max(b[axis]) + reach);
             lo.clamp(0.0, size[axis] as f32) as u32..hi.ceil().clamp(0.0, size[axis] as f32) as u32
         };
+        // A row's pixels are near where the line crosses it: as far aside as its slant makes of the reach.
+        let aside = reach * squared.sqrt() / along[1].abs().max(1e-6) + 1.0;
+        let columns = range(0);
         for y in range(1) {
-            for x in range(0) {
+            let crossing =
+                a[0] + (y as f32 + 0.5 - a[1]) * along[0] / along[1].abs().max(1e-6).copysign(along[1]);
+            let first = (crossing - aside).max(columns.start as f32) as u32;
+            let end = (crossing + aside).ceil().clamp(0.0, columns.end as f32) as u32;
+            for x in first..end {
                 let to = [x as f32 + 0.5 - a[0], y as f32 + 0.5 - a[1]];
                 let share = (to[0] * along[0] + to[1] * along[1]) / squared;
                 let off = (to[0] * along[1] - to[1] * along[0]).abs() / squared.sqrt() / reach;

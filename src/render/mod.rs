@@ -22,6 +22,7 @@ mod bricks;
 pub mod camera;
 mod cells;
 pub mod colormap;
+mod cursor;
 mod distance;
 mod exp;
 mod field;
@@ -34,6 +35,8 @@ pub mod medium;
 pub mod noise;
 pub mod oracle;
 pub mod pace;
+#[cfg(feature = "viewer")]
+mod packets;
 pub mod procedural;
 mod scene;
 mod slice;
@@ -164,7 +167,8 @@ pub struct Quality {
 /// Where the light that the smoke sends is worked out. The pictures hardly differ; the work does.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Shading {
-    /// Whichever is faster: at the cells, unless there is a graphics processor.
+    /// Whichever is fastest: along each ray where there is a graphics processor; else at the cells, and then the
+    /// processor's threads draw the rest of the picture as well, where they can.
     #[default]
     Fastest,
     /// At the cells, once for all rays, again for each new eye: on the processor's threads.

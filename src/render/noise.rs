@@ -35,16 +35,20 @@ pub fn frame_shift(frame: u32) -> f32 {
 /// Where in a pixel the `n`th of `count` pictures looks, from its middle \[pixels\]: spread evenly (Halton, bases 2 and
 /// 3), the last in the middle.
 pub fn sub_pixel(n: u32, count: u32) -> [f32; 2] {
-    let radical = |base: u32| {
-        let (mut left, mut share, mut x) = (n + 1, 1.0, 0.0);
+    if n + 1 == count { [0.0; 2] } else { spread(n + 1) }
+}
+
+/// The same for pictures without an end: the `n`th, 0 in the corner.
+pub fn spread(n: u32) -> [f32; 2] {
+    [2, 3].map(|base| {
+        let (mut left, mut share, mut x) = (n, 1.0, 0.0);
         while left > 0 {
             share /= base as f32;
             x += share * (left % base) as f32;
             left /= base;
         }
         x - 0.5
-    };
-    if n + 1 == count { [0.0; 2] } else { [radical(2), radical(3)] }
+    })
 }
 
 /// Which cells are set, and how crowded each place is by those that are.

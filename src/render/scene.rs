@@ -2,7 +2,8 @@
 //! background.
 //! `shaders/scene.frag` is the same.
 
-use super::Cursor;
+#[cfg(feature = "viewer")]
+use super::camera::Axes;
 use super::camera::{Ray, away_from_zero};
 use super::floor::FloorLight;
 use super::lines::smoothstep;
@@ -30,13 +31,13 @@ pub(super) struct Scenery<'a> {
     pub floor_light: &'a FloorLight,
     pub medium: &'a Medium,
     pub look: &'a Look,
-    pub cursor: Option<Cursor>,
     pub solids: &'a [Solid],
     /// Distance between the nodes of the light volume \[m\].
     pub spacing: [f32; 3],
 }
 
-const FAR: f32 = 1e6;
+/// What hides nothing is so far away \[m\].
+pub(super) const FAR: f32 = 1e6;
 
 /// The background at a height of 0..1 up the picture.
 pub(super) fn background(look: &Look, v: f32) -> [f32; 3] {
@@ -70,6 +71,34 @@ impl Scenery<'_> {
         Behind { radiance, clear: 0.0, reach: meeting.t }
     }
 
+    /// Puts the solids before what is behind a row of pixels, of a picture of `size`.
+    #[cfg(feature = "viewer")]
+    pub fn row_of_solids(
+        &self,
+        axes: &Axes,
+        size: [u32; 2],
+        y: u32,
+        pixels: &mut [[f32; 4]],
+        reach: &mut [f32],
+    ) {
+        let v = (y as f32 + 0.5) / size[1] as f32;
+        for (n, solid) in self.solids.iter().enumerate() {
+            let (lo, hi) = (solid.center.map(|x| x - solid.reach()), solid.center.map(|x| x + solid.reach()));
+            let Some([lo, hi]) = axes.window(lo, hi).filter(|[lo, hi]| lo[1] - 0.01 < v && v < hi[1] + 0.01)
+            else {
+                continue;
+            };
+            let (first, end) = (lo[0] * size[0] as f32 - 1.0, (hi[0] * size[0] as f32 + 1.0) as usize);
+            for x in first.max(0.0) as usize..end.min(pixels.len()) {
+                let ray = axes.ray([(x as f32 + 0.5) / size[0] as f32, v]);
+                if let Some(meeting) = solid.meet(&ray, n).filter(|meeting| meeting.t < reach[x]) {
+                    let Behind { radiance: [r, g, b], clear, reach: t } = self.solid(&ray, &meeting);
+                    (pixels[x], reach[x]) = ([r, g, b, clear], t);
+                }
+            }
+        }
+    }
+
     fn floor(&self, ray: &Ray) -> Behind {
         let nothing = Behind { radiance: [0.0; 3], clear: 1.0, reach: FAR };
         let Some(albedo) = self.look.floor else { return nothing };
@@ -78,19 +107,9 @@ impl Scenery<'_> {
             return nothing;
         }
         let p = [ray.at(t).x, 0.0, ray.at(t).z];
-        let shown = self.shown(p);
-        let mut lit = self.radiance(albedo, p);
-        if let Some(cursor) = self.cursor {
-            let ring = 0.6 * cursor_ring(&cursor, p, t);
-            lit = std::array::from_fn(|c| lit[c] + (cursor.color[c] - lit[c]) * ring);
-        }
+        let shown = floor_shown([p[0], p[2]], self.extent);
+        let lit = self.radiance(albedo, p);
         Behind { radiance: lit.map(|x| x * shown), clear: 1.0 - shown, reach: t }
-    }
-
-    /// The floor ends softly: there is no horizon.
-    fn shown(&self, p: [f32; 3]) -> f32 {
-        let out = [0, 2].map(|a| (p[a] - 0.5 * self.extent[a]) / self.extent[0].max(self.extent[2]));
-        1.0 - smoothstep(0.8, 3.0, out[0].hypot(out[1]))
     }
 
     fn radiance(&self, albedo: [f32; 3], p: [f32; 3]) -> [f32; 3] {
@@ -104,9 +123,9 @@ impl Scenery<'_> {
     }
 }
 
-/// A thin ring below the cursor shows where it is.
-fn cursor_ring(cursor: &Cursor, p: [f32; 3], t: f32) -> f32 {
-    let width = 0.003 * t;
-    let off = ((p[0] - cursor.center[0]).hypot(p[2] - cursor.center[2]) - cursor.radius).abs();
-    1.0 - smoothstep(width * 0.5, width, off)
+/// How much of the floor is shown at x and z: it ends softly, there is no horizon.
+pub(super) fn floor_shown(p: [f32; 2], extent: [f32; 3]) -> f32 {
+    let side = extent[0].max(extent[2]);
+    let out = [(p[0] - 0.5 * extent[0]) / side, (p[1] - 0.5 * extent[2]) / side];
+    1.0 - smoothstep(0.8, 3.0, out[0].hypot(out[1]))
 }

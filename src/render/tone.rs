@@ -6,14 +6,14 @@
 //! saturation and a contrast give back some of the punch. `shaders/tone.glsl` is the same.
 
 /// Darkest and brightest radiance the curve tells apart \[stops around 1\].
-const STOPS: [f32; 2] = [-12.473_93, 4.026_069];
+pub(super) const STOPS: [f32; 2] = [-12.473_93, 4.026_069];
 /// Contrast and saturation after the curve; 1 and 1 are plain AgX. The pair stands between that and
 /// AgX's own "punchy" look (1.35, 1.4). The contrast is in the curve.
 #[cfg(test)]
 const CONTRAST: f32 = 1.18;
-const SATURATION: f32 = 1.25;
+pub(super) const SATURATION: f32 = 1.25;
 /// The curve with the contrast, highest order first.
-const CURVE: [f32; 8] = [
+pub(super) const CURVE: [f32; 8] = [
     7.804_280_3,
     -5.778_77,
     -22.702_112,
@@ -41,14 +41,14 @@ pub fn to_bytes(radiance: [f32; 3], exposure: f32, dither: f32) -> [u8; 3] {
 }
 
 #[rustfmt::skip]
-const INSET: [[f32; 3]; 3] = [
+pub(super) const INSET: [[f32; 3]; 3] = [
     [0.842_479_06, 0.078_433_6, 0.079_223_75],
     [0.042_328_24, 0.878_468_64, 0.079_166_13],
     [0.042_375_65, 0.078_433_6, 0.879_143],
 ];
 
 #[rustfmt::skip]
-const OUTSET: [[f32; 3]; 3] = [
+pub(super) const OUTSET: [[f32; 3]; 3] = [
     [1.196_879, -0.098_020_88, -0.099_029_74],
     [-0.052_896_85, 1.151_903_1, -0.098_961_18],
     [-0.052_971_64, -0.098_043_45, 1.151_073_7],

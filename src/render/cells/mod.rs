@@ -38,13 +38,18 @@ struct Layer {
 }
 
 /// Bricks side by side along x.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 struct Run {
     x: Range<usize>,
     y: Range<usize>,
     /// Of its first row in the cells of the layer; rows follow each other in y, then z.
     start: usize,
 }
+
+/// Which texels of a whole grid hold what was written there last.
+#[cfg(feature = "viewer")]
+#[derive(Clone, Debug, Default)]
+pub(super) struct Written(Vec<Vec<Run>>);
 
 /// A part of the grid, whose texels are stored by themselves, x fastest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -124,6 +129,46 @@ impl Cells {
                 sight.shade_run(run, &self.layers[k].cells, [k * BRICK, first], region, texels, &mut nodes);
             }
         });
+    }
+}
+
+#[cfg(feature = "viewer")]
+impl Cells {
+    /// As [`Cells::shade`] for the whole grid, into texels that are zero but for those `written`.
+    pub fn shade_over(
+        &self,
+        light: &LightVolume,
+        medium: &Medium,
+        eye: [f32; 3],
+        texels: &mut [[f16; 4]],
+        written: &mut Written,
+    ) {
+        let region = Region::all(self.dims);
+        assert_eq!(texels.len(), region.cells(), "texels do not fill the grid");
+        let sight = Sight::new(self, light, medium, eye);
+        written.0.resize(self.layers.len(), Vec::new());
+        let layers = region.layers(texels).into_par_iter().zip(&mut written.0);
+        layers.for_each(|((k, first, texels), before)| {
+            let runs = &self.layers[k].runs;
+            if before != runs {
+                before.drain(..).for_each(|run| clear(&run, region.size, texels));
+                before.extend_from_slice(runs);
+            }
+            let mut nodes = Vec::new();
+            for run in runs {
+                sight.shade_run(run, &self.layers[k].cells, [k * BRICK, first], region, texels, &mut nodes);
+            }
+        });
+    }
+}
+
+/// Empties a run in a layer of whole planes.
+#[cfg(feature = "viewer")]
+fn clear(run: &Run, size: [usize; 3], texels: &mut [[f16; 4]]) {
+    for plane in texels.chunks_exact_mut(size[0] * size[1]) {
+        for row in plane.chunks_exact_mut(size[0]).skip(run.y.start).take(run.y.len()) {
+            row[run.x.clone()].fill([f16::ZERO; 4]);
+        }
     }
 }
 
@@ -257,6 +302,7 @@ impl<'a> Sight<'a> {
         let mut wide = [[0.0; 4]; CHUNK];
         for (n, (from, texels)) in from.chunks(CHUNK).zip(texels.chunks_mut(CHUNK)).enumerate() {
             if from.iter().all(|cell| cell[..3] == [f16::ZERO; 3]) {
+                texels.fill([f16::ZERO; 4]);
                 continue;
             }
             let (count, start) = (from.len(), first + n * CHUNK);

@@ -25,22 +25,31 @@ impl Floor {
     pub fn new(gl: &Rc<Context>) -> Result<Self, RenderError> {
         let texture = new_texture(gl, UncompressedFloatFormat::F32F32, [1, 1])?;
         let floor = Self { gl: gl.clone(), light: FloorLight::default(), texture };
-        floor.upload();
+        floor.write();
         Ok(floor)
     }
 
     /// Follows a light volume.
-    pub fn cast(&mut self, light: &LightVolume, sun_direction: [f32; 3]) -> Result<(), RenderError> {
+    pub fn cast(&mut self, light: &LightVolume, sun_direction: [f32; 3]) {
         self.light.cast(light, sun_direction);
+    }
+
+    /// The light.
+    pub fn light(&self) -> &FloorLight {
+        &self.light
+    }
+
+    /// Brings it to the driver.
+    pub fn upload(&mut self) -> Result<(), RenderError> {
         let [width, height] = self.light.size.map(|n| n as u32);
         if (self.texture.width(), self.texture.height()) != (width, height) {
             self.texture = new_texture(&self.gl, UncompressedFloatFormat::F32F32, [width, height])?;
         }
-        self.upload();
+        self.write();
         Ok(())
     }
 
-    fn upload(&self) {
+    fn write(&self) {
         let [width, height] = self.light.size.map(|n| n as u32);
         let data = Cow::Borrowed(self.light.texels.as_flattened());
         let image = RawImage2d { data, width, height, format: ClientFormat::F32F32 };

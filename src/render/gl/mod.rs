@@ -16,6 +16,7 @@ mod programs;
 mod smoke;
 mod solids;
 mod targets;
+mod threads;
 mod timing;
 mod volume;
 
@@ -51,6 +52,7 @@ use programs::Programs;
 use smoke::Smoke;
 use solids::Solids;
 use targets::Targets;
+use threads::Threads;
 pub use timing::{Timing, measure};
 use volume::Volume;
 
@@ -60,8 +62,12 @@ pub struct Renderer {
     programs: Programs,
     noise: Texture2d,
     smoke: Smoke,
+    /// Draws on the processor's threads what they draw faster than the driver.
+    threads: Option<Threads>,
     floor: Floor,
     light: Volume,
+    /// Whether `light` holds the depths baked last.
+    has_light: bool,
     velocity: Volume,
     flow: Flow,
     solids: Solids,
@@ -85,9 +91,11 @@ impl Renderer {
             gl: gl.clone(),
             programs: Programs::new(gl)?,
             noise: noise_texture(gl)?,
+            threads: Threads::new(smoke::draws_on_processor(gl.get_opengl_renderer_string())),
             smoke: Smoke::new(gl)?,
             floor: Floor::new(gl)?,
             light: volume()?,
+            has_light: false,
             velocity: volume()?,
             flow: Flow::default(),
             solids: Solids::new(gl)?,
@@ -161,6 +169,9 @@ impl Renderer {
     /// Takes over a snapshot, for pictures in `mode` and of the quality set last.
     pub fn upload(&mut self, snapshot: &Snapshot, mode: Mode) -> Result<(), RenderError> {
         self.smoke.take(snapshot, mode, self.quality)?;
+        if let Some(threads) = &mut self.threads {
+            threads.packets.take(snapshot.dims, snapshot.h, &snapshot.bricks);
+        }
         self.flow.take(snapshot);
         if !snapshot.velocity.is_empty() {
             self.velocity.fill(snapshot.dims, &snapshot.velocity)?;
@@ -180,6 +191,10 @@ impl Renderer {
         viewport: [u32; 4],
         view: &View,
     ) -> Result<(), RenderError> {
+        if self.by_threads(view.mode) {
+            self.draw_by_threads([viewport[2], viewport[3]], view)?;
+            return self.present_by_threads(target, viewport, view);
+        }
         self.draw_linear([viewport[2], viewport[3]], view)?;
         self.present(target, viewport, view)
     }
@@ -192,6 +207,9 @@ impl Renderer {
         view: &View,
     ) -> Result<(), RenderError> {
         self.draw_mean([viewport[2], viewport[3]], view)?;
+        if self.by_threads(view.mode) {
+            return self.present_by_threads(target, viewport, view);
+        }
         self.present(target, viewport, view)
     }
 
@@ -214,6 +232,9 @@ impl Renderer {
 
     /// Draws as many pictures as the quality says and leaves their mean in the target of the scene.
     fn draw_mean(&mut self, size: [u32; 2], view: &View) -> Result<(), RenderError> {
+        if self.by_threads(view.mode) {
+            return self.draw_mean_by_threads(size, view);
+        }
         let passes = self.quality.passes.max(1);
         let edges = self.quality.edges && !self.solids.is_empty();
         for n in 0..passes {
@@ -256,6 +277,7 @@ impl Renderer {
         self.fit(size)?;
         self.smoke.sort(self.quality)?;
         self.bake(view.look)?;
+        self.upload_light()?;
         if view.mode.shows_smoke() || view.cursor.is_some() {
             self.smoke.shade(&self.baked.light, view.look, view.camera.position, self.quality)?;
         }
@@ -288,7 +310,10 @@ impl Renderer {
     }
 
     /// Radiance with alpha and distance of each pixel drawn last, rows from the top.
-    fn read_linear(&self) -> (Vec<[f32; 4]>, Vec<f32>) {
+    fn read_linear(&self, mode: Mode) -> (Vec<[f32; 4]>, Vec<f32>) {
+        if let Some(threads) = self.threads.as_ref().filter(|_| self.by_threads(mode)) {
+            return threads.packets.linear();
+        }
         let targets = self.targets.as_ref().expect("something was drawn");
         let pixels = read_floats(&targets.scene).map(|[r, g, b, clear]| [r, g, b, 1.0 - clear]);
         let reaches = read_floats(&targets.reaches).map(|[reach, ..]| reach);
@@ -341,9 +366,22 @@ impl Renderer {
     fn bake(&mut self, look: &Look) -> Result<(), RenderError> {
         self.set_light_scale(look.light_scale);
         if self.baked.bring_up_to_date(look) {
-            self.light.fill(self.baked.light.nodes, &self.baked.light.texels)?;
+            self.has_light = false;
             self.smoke.forget_light();
-            self.floor.cast(&self.baked.light, super::light::unit(look.sun_direction))?;
+            if let Some(threads) = &mut self.threads {
+                threads.packets.forget_light();
+            }
+            self.floor.cast(&self.baked.light, super::light::unit(look.sun_direction));
+        }
+        Ok(())
+    }
+
+    /// Brings it to the driver.
+    fn upload_light(&mut self) -> Result<(), RenderError> {
+        if !self.has_light {
+            self.light.fill(self.baked.light.nodes, &self.baked.light.texels)?;
+            self.floor.upload()?;
+            self.has_light = true;
         }
         Ok(())
     }
@@ -382,7 +420,7 @@ impl Renderer {
             MultiOutputFrameBuffer::new(&self.gl, outputs).map_err(|e| refused("the scene's target", e))?;
         let inputs = inputs.clone().volume("light", self.light.texture());
         let inputs = self.floor.inputs(self.solids.inputs(inputs, view.look));
-        let program = self.programs.scene(&self.gl, [!self.solids.is_empty(), view.cursor.is_some()])?;
+        let program = self.programs.scene(&self.gl, !self.solids.is_empty())?;
         self.timers.screen_pass(&mut surface, program, &inputs, &DrawParameters::default(), "scene")
     }
 

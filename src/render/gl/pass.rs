@@ -18,12 +18,14 @@ pub(super) struct Timers {
     gl: Rc<Context>,
     on: bool,
     running: RefCell<Vec<(&'static str, TimeElapsedQuery)>>,
+    /// Of passes that the driver had no part in \[ms\].
+    others: Vec<(&'static str, f64)>,
 }
 
 impl Timers {
     /// Timers that stand still.
     pub fn new(gl: &Rc<Context>) -> Self {
-        Self { gl: gl.clone(), on: false, running: RefCell::default() }
+        Self { gl: gl.clone(), on: false, running: RefCell::default(), others: Vec::new() }
     }
 
     /// Times every pass from now on.
@@ -34,10 +36,20 @@ impl Timers {
     /// What each pass has taken since the last call \[ms\], by name; waits for them. Empty if nothing was timed.
     pub fn take(&mut self) -> BTreeMap<&'static str, f64> {
         let mut sums = BTreeMap::new();
+        for (name, took) in self.others.drain(..) {
+            *sums.entry(name).or_default() += took;
+        }
         for (name, timer) in self.running.take() {
             *sums.entry(name).or_default() += f64::from(timer.get()) * 1e-6;
         }
         sums
+    }
+
+    /// Takes note of passes that were timed elsewhere \[ms\].
+    pub fn add(&mut self, took: Vec<(&'static str, f64)>) {
+        if self.on {
+            self.others.extend(took);
+        }
     }
 
     /// Runs `draw`, which hands the timer to the driver, and keeps it.

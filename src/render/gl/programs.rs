@@ -25,7 +25,7 @@ const SCREEN: &str = include_str!("../../../shaders/screen.vert");
 
 /// One program a pass, in the order they run.
 pub(super) struct Programs {
-    scene: [OnceCell<Program>; 4],
+    scene: [OnceCell<Program>; 2],
     pub line: Program,
     march: [OnceCell<Program>; 8],
     march_cells: [OnceCell<Program>; 2],
@@ -36,6 +36,7 @@ pub(super) struct Programs {
     pub overlay: Program,
     pub cursor: Program,
     pub present: Program,
+    pub copy: Program,
 }
 
 impl Programs {
@@ -59,16 +60,17 @@ impl Programs {
             overlay: screen("overlay", include_str!("../../../shaders/overlay.frag"))?,
             cursor: screen("cursor", include_str!("../../../shaders/cursor.frag"))?,
             present: screen("present", include_str!("../../../shaders/present.frag"))?,
+            copy: screen("copy", include_str!("../../../shaders/copy.frag"))?,
         })
     }
 }
 
 impl Programs {
-    /// What is behind the smoke, with solids and with a cursor's ring on the floor, or without: a driver that computes on
-    /// the CPU takes its time even for a loop over none of them.
-    pub fn scene(&self, gl: &Rc<Context>, [solids, ring]: [bool; 2]) -> Result<&Program, RenderError> {
+    /// What is behind the smoke, with solids or without: a driver that computes on the CPU takes its time even for a loop
+    /// over none of them.
+    pub fn scene(&self, gl: &Rc<Context>, solids: bool) -> Result<&Program, RenderError> {
         let source = include_str!("../../../shaders/scene.frag");
-        variant(gl, &self.scene, ("scene", source), &[("SOLIDS", solids), ("RING", ring)], &[])
+        variant(gl, &self.scene, ("scene", source), &[("SOLIDS", solids)], &[])
     }
 
     /// The march through smoke that knows what it sends, with cubic interpolation.

@@ -133,6 +133,11 @@ impl Smoke {
         Ok(())
     }
 
+    /// The cells that hold smoke.
+    pub fn cells(&self) -> &Cells {
+        &self.cells
+    }
+
     /// Densities and temperature.
     pub fn raw(&self) -> &Volume {
         &self.raw
@@ -150,7 +155,7 @@ impl Smoke {
 }
 
 /// Whether a driver of this name has no graphics processor.
-fn draws_on_processor(renderer: &str) -> bool {
+pub(super) fn draws_on_processor(renderer: &str) -> bool {
     const NAMES: [&str; 5] = ["llvmpipe", "softpipe", "swrast", "SwiftShader", "Software"];
     NAMES.iter().any(|name| renderer.contains(name))
 }

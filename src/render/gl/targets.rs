@@ -30,11 +30,7 @@ impl Targets {
     }
 
     pub fn new(gl: &Rc<Context>, size: [u32; 2], divide: u32) -> Result<Self, RenderError> {
-        let limit = gl.get_capabilities().max_texture_size as u32;
-        let [width, height] = size;
-        if width.min(height) == 0 || width.max(height) > limit {
-            return Err(RenderError::Size(width, height, limit));
-        }
+        check(gl, size)?;
         let texture = |format, size| new_texture(gl, format, size);
         Ok(Self {
             size,
@@ -45,6 +41,13 @@ impl Targets {
             marched: texture(UncompressedFloatFormat::F16F16F16F16, size.map(|n| n.div_ceil(divide)))?,
         })
     }
+}
+
+/// Whether the driver has textures of that size.
+pub(super) fn check(gl: &Rc<Context>, [width, height]: [u32; 2]) -> Result<(), RenderError> {
+    let limit = gl.get_capabilities().max_texture_size as u32;
+    let fits = width.min(height) > 0 && width.max(height) <= limit;
+    if fits { Ok(()) } else { Err(RenderError::Size(width, height, limit)) }
 }
 
 pub(super) fn new_texture(

@@ -17,6 +17,7 @@ use rayon::prelude::*;
 use super::bricks;
 use super::camera::{Axes, Ray};
 use super::cells::{Cells, Region};
+use super::cursor;
 use super::field::Field;
 use super::floor::FloorLight;
 use super::flow::Flow;
@@ -126,7 +127,6 @@ impl Oracle {
             floor_light: &floor_light,
             medium: &medium,
             look: view.look,
-            cursor: view.cursor,
             solids: self.light.solids(),
             spacing: self.light.spacing,
         };
@@ -196,7 +196,8 @@ impl Oracle {
             });
         }
         if let Some(cursor) = view.cursor {
-            paint_cursor(&cursor, march, axes, size, &mut pixels, &behind);
+            let over = (axes, view.look.floor.is_some());
+            paint_cursor(&cursor, march, over, size, &mut pixels, &behind);
         }
         pixels
     }
@@ -376,46 +377,27 @@ fn paint_lines(
     }
 }
 
-/// The ball of the cursor. `shaders/cursor.frag` is the same.
+/// The cursor: first its ring on the floor, then the ball.
 fn paint_cursor(
     cursor: &Cursor,
     smoke: &Smoke,
-    axes: &Axes,
+    (axes, floor): (&Axes, bool),
     size: [u32; 2],
     pixels: &mut [Pixel],
     behind: &[Behind],
 ) {
     let rows = pixels.par_chunks_exact_mut(size[0] as usize).zip(behind.par_chunks_exact(size[0] as usize));
-    // A pixel's width in units of the radius, at the distance of the ball.
-    let away = (nalgebra::Point3::from(cursor.center) - axes.eye).norm();
-    let soft = 2.0 * axes.up.norm() * away / (size[1] as f32 * cursor.radius);
+    let soft = cursor::softness(cursor, axes, size);
+    let extent = smoke.snapshot.extent();
     rows.enumerate().for_each(|(y, (pixels, behind))| {
         for x in 0..size[0] as usize {
-            let ray = ray_of(axes, size, x as u32, y as u32);
-            if let Some((tint, front)) = cursor_tint(cursor, &ray, soft, behind[x].reach) {
-                let seen = 0.25 + 0.75 * smoke.clear_to(&ray, front);
-                pixels[x].paint([tint[0], tint[1], tint[2], tint[3] * seen]);
+            let (ray, reach) = (ray_of(axes, size, x as u32, y as u32), behind[x].reach);
+            let ring = cursor::ring(cursor, &ray, reach, extent).filter(|_| floor);
+            for tint in ring.into_iter().chain(cursor::ball(cursor, &ray, soft, reach)) {
+                pixels[x].paint(tint.through(smoke.clear_to(&ray, tint.away)));
             }
         }
     });
-}
-
-/// Colour and alpha of the ball along a ray, and the distance of its front.
-fn cursor_tint(cursor: &Cursor, ray: &Ray, soft: f32, reach: f32) -> Option<([f32; 4], f32)> {
-    let to = nalgebra::Point3::from(cursor.center) - ray.origin;
-    let along = to.dot(&ray.direction);
-    let miss = (to - ray.direction * along).norm() / cursor.radius;
-    let front = along - cursor.radius * (1.0 - miss * miss).max(0.0).sqrt();
-    if miss > 1.0 + soft || along <= 0.0 || front < 0.0 || front > reach {
-        return None;
-    }
-    let inside = 1.0 - lines::smoothstep(1.0 - soft, 1.0 + soft, miss);
-    let rim = miss.min(1.0).powi(6);
-    let normal = (ray.direction * front - to).normalize();
-    let glint = nalgebra::Vector3::new(-0.4, 0.8, 0.45).normalize();
-    let sheen = normal.dot(&glint).max(0.0).powi(24);
-    let color = cursor.color.map(|x| x + (1.0 - x) * sheen);
-    Some(([color[0], color[1], color[2], (0.07 + 0.75 * rim + 0.35 * sheen) * inside], front))
 }
 
 fn ray_of(axes: &Axes, size: [u32; 2], x: u32, y: u32) -> Ray {

@@ -1,0 +1,66 @@
+//! The 3D cursor over a picture: a clear ball with a bright rim, and a thin ring on the floor below it.
+//! `shaders/cursor.frag` is the same.
+
+use nalgebra::{Point3, Vector3};
+
+use super::Cursor;
+use super::camera::{Axes, Ray, away_from_zero};
+use super::lines::smoothstep;
+use super::scene::floor_shown;
+
+/// What a part of the cursor puts over a pixel.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Tint {
+    color: [f32; 3],
+    alpha: f32,
+    /// The share of it that is seen through the thickest smoke.
+    least: f32,
+    /// How far it is from the eye \[m\].
+    pub away: f32,
+}
+
+impl Tint {
+    /// Colour and alpha behind smoke that lets a share of the light through.
+    pub fn through(&self, clear: f32) -> [f32; 4] {
+        let [r, g, b] = self.color;
+        [r, g, b, self.alpha * (self.least + (1.0 - self.least) * clear)]
+    }
+}
+
+/// A pixel's width in units of the radius, at the distance of the ball.
+pub(super) fn softness(cursor: &Cursor, axes: &Axes, size: [u32; 2]) -> f32 {
+    let away = (Point3::from(cursor.center) - axes.eye).norm();
+    2.0 * axes.up.norm() * away / (size[1] as f32 * cursor.radius)
+}
+
+/// The ball along a ray that is free up to `reach`, its rim `soft` radii wide.
+pub(super) fn ball(cursor: &Cursor, ray: &Ray, soft: f32, reach: f32) -> Option<Tint> {
+    let to = Point3::from(cursor.center) - ray.origin;
+    let along = to.dot(&ray.direction);
+    let miss = (to - ray.direction * along).norm() / cursor.radius;
+    let away = along - cursor.radius * (1.0 - miss * miss).max(0.0).sqrt();
+    if miss > 1.0 + soft || along <= 0.0 || away < 0.0 || away > reach {
+        return None;
+    }
+    let inside = 1.0 - smoothstep(1.0 - soft, 1.0 + soft, miss);
+    let rim = miss.min(1.0).powi(6);
+    let normal = (ray.direction * away - to).normalize();
+    let glint = Vector3::new(-0.4, 0.8, 0.45).normalize();
+    let sheen = normal.dot(&glint).max(0.0).powi(24);
+    let color = cursor.color.map(|x| x + (1.0 - x) * sheen);
+    // Deep in smoke a trace of it stays: nobody should have to look for it.
+    Some(Tint { color, alpha: (0.07 + 0.75 * rim + 0.35 * sheen) * inside, least: 0.25, away })
+}
+
+/// The ring on the floor of a box of `extent` \[m\], along a ray that is free up to `reach`.
+pub(super) fn ring(cursor: &Cursor, ray: &Ray, reach: f32, extent: [f32; 3]) -> Option<Tint> {
+    let away = -ray.origin.y / away_from_zero(ray.direction.y);
+    if ray.origin.y <= 0.0 || away <= 0.0 || away > reach * (1.0 + 1e-4) {
+        return None;
+    }
+    let p = ray.at(away);
+    let width = 0.003 * away;
+    let off = ((p.x - cursor.center[0]).hypot(p.z - cursor.center[2]) - cursor.radius).abs();
+    let alpha = 0.6 * (1.0 - smoothstep(width * 0.5, width, off)) * floor_shown([p.x, p.z], extent);
+    (alpha > 0.0).then_some(Tint { color: cursor.color, alpha, least: 0.0, away })
+}

@@ -1,0 +1,121 @@
+//! The floor behind the smoke, a row of pixels at a time. `shaders/scene.frag` is the same.
+
+use crate::render::camera::Axes;
+use crate::render::floor::FloorLight;
+use crate::render::medium::Medium;
+use crate::render::scene::FAR;
+use crate::solver::simd::{dispatch, greatest, least};
+
+/// Pixels that are worked on at a time.
+const CHUNK: usize = 32;
+type Strip = [f32; CHUNK];
+
+/// A floor in its light.
+pub(super) struct Floor<'a> {
+    light: &'a FloorLight,
+    albedo: [f32; 3],
+    /// What a surface that faces up sends under all of the sun, and of the sky, for an albedo of 1.
+    direct: [f32; 3],
+    ambient: [f32; 3],
+    /// Its middle and the longer of its sides \[m\].
+    middle: [f32; 2],
+    side: f32,
+}
+
+impl<'a> Floor<'a> {
+    pub fn new(light: &'a FloorLight, medium: &Medium, albedo: [f32; 3], extent: [f32; 3]) -> Self {
+        let cosine = medium.sun_direction[1].max(0.0);
+        Self {
+            light,
+            albedo,
+            direct: medium.sun.map(|x| x * cosine / std::f32::consts::PI),
+            ambient: std::array::from_fn(|c| {
+                medium.ground[c] + (medium.sky[c] - medium.ground[c]) * (5.0 / 6.0)
+            }),
+            middle: [0.5 * extent[0], 0.5 * extent[2]],
+            side: extent[0].max(extent[2]),
+        }
+    }
+
+    /// Radiance and the share of the background that is seen, for the pixels of row `y`, and how
+    /// far the rays are free \[m\].
+    pub fn row(&self, axes: &Axes, size: [u32; 2], y: u32, out: &mut [[f32; 4]], reach: &mut [f32]) {
+        let along = Along::new(axes, size, y);
+        let mut seen = Seen::default();
+        for (n, (out, reach)) in out.chunks_mut(CHUNK).zip(reach.chunks_mut(CHUNK)).enumerate() {
+            see(&along, self, (n * CHUNK) as f32, &mut seen);
+            reach.copy_from_slice(&seen.reach[..reach.len()]);
+            for (i, out) in out.iter_mut().enumerate() {
+                *out = if seen.shown[i] > 0.0 { self.radiance(&seen, i) } else { [0.0, 0.0, 0.0, 1.0] };
+            }
+        }
+    }
+
+    fn radiance(&self, seen: &Seen, i: usize) -> [f32; 4] {
+        let [direct, open] = self.light.at([seen.x[i], seen.z[i]]);
+        let shown = seen.shown[i];
+        let lit = |c: usize| shown * self.albedo[c] * (self.direct[c] * direct + self.ambient[c] * open);
+        [lit(0), lit(1), lit(2), 1.0 - shown]
+    }
+}
+
+/// The rays of a row: one through its left edge, and from one pixel to the next.
+struct Along {
+    eye: [f32; 3],
+    first: [f32; 3],
+    step: [f32; 3],
+}
+
+impl Along {
+    fn new(axes: &Axes, [width, height]: [u32; 2], y: u32) -> Self {
+        let v = 2.0 * (y as f32 + 0.5) / height as f32 - 1.0;
+        let first = axes.forward + axes.up * v - axes.right;
+        Self { eye: axes.eye.into(), first: first.into(), step: (axes.right * (2.0 / width as f32)).into() }
+    }
+}
+
+/// Where rays meet the floor.
+struct Seen {
+    /// How much of it is shown there.
+    shown: Strip,
+    /// In nodes of its light.
+    x: Strip,
+    z: Strip,
+    reach: Strip,
+}
+
+impl Default for Seen {
+    fn default() -> Self {
+        let zeros = [0.0; CHUNK];
+        Self { shown: zeros, x: zeros, z: zeros, reach: zeros }
+    }
+}
+
+dispatch! {
+    /// Where the rays from the `x`th pixel on meet the floor.
+    fn see(along: &Along, floor: &Floor, x: f32, seen: &mut Seen) = see_kernel;
+}
+
+#[inline(always)]
+fn see_kernel<const FMA: bool>(along: &Along, floor: &Floor, x: f32, seen: &mut Seen) {
+    let Along { eye, first, step } = along;
+    let (lo, spacing) = (floor.light.lo, floor.light.spacing);
+    let [across, deep] = [1.0 / spacing[0], 1.0 / spacing[1]];
+    let per_side = 1.0 / floor.side;
+    for i in 0..CHUNK {
+        let at = x + i as f32 + 0.5;
+        let d = [first[0] + step[0] * at, first[1] + step[1] * at, first[2] + step[2] * at];
+        let down = least(d[1], -1e-9);
+        let t = -eye[1] / down;
+        let (px, pz) = (eye[0] + d[0] * t, eye[2] + d[2] * t);
+        let (off_x, off_z) = ((px - floor.middle[0]) * per_side, (pz - floor.middle[1]) * per_side);
+        let away = (off_x * off_x + off_z * off_z).sqrt();
+        let share = least(greatest((away - 0.8) / (3.0 - 0.8), 0.0), 1.0);
+        let below = d[1] < 0.0 && eye[1] > 0.0;
+        seen.shown[i] = if below { 1.0 - share * share * (3.0 - 2.0 * share) } else { 0.0 };
+        let length = (d[0] * d[0] + d[1] * d[1] + d[2] * d[2]).sqrt();
+        seen.reach[i] = if below { least(t * length, FAR) } else { FAR };
+        seen.x[i] = (px - lo[0]) * across;
+        seen.z[i] = (pz - lo[1]) * deep;
+    }
+}

@@ -1,0 +1,104 @@
+//! What a march asks of a vector of floats, one for each ray of a packet.
+//!
+//! All of it is inlined into the functions that enable the instructions, and unsafe to call where they are not
+//! enabled; arithmetic is not marked so, since nobody has a vector who did not make one.
+
+use std::ops::{Add, Div, Mul, Sub};
+
+use half::f16;
+
+/// One float for each ray.
+#[allow(unsafe_code)]
+pub(super) trait Lanes:
+    Copy + Add<Output = Self> + Sub<Output = Self> + Mul<Output = Self> + Div<Output = Self>
+{
+    /// Rays of a packet.
+    const COUNT: usize;
+    /// Yes or no for each ray.
+    type Mask: Copy;
+
+    /// The same for all.
+    unsafe fn all(x: f32) -> Self;
+    /// The first of a slice.
+    unsafe fn load(from: &[f32]) -> Self;
+    /// Four numbers for each ray, side by side.
+    unsafe fn store(values: [Self; 4], to: &mut [[f32; 4]]);
+    /// self · b + c, rounded once.
+    unsafe fn times(self, b: Self, c: Self) -> Self;
+    /// The lesser; `other` where self is not a number.
+    unsafe fn least(self, other: Self) -> Self;
+    /// The greater; `other` where self is not a number.
+    unsafe fn greatest(self, other: Self) -> Self;
+    /// Square root.
+    unsafe fn root(self) -> Self;
+    /// The whole number below.
+    unsafe fn floor(self) -> Self;
+    /// 2 to the power of a whole number between −126 and 127.
+    unsafe fn power(self) -> Self;
+    /// Where self is less.
+    unsafe fn less(self, than: Self) -> Self::Mask;
+    /// Where both hold.
+    unsafe fn both(a: Self::Mask, b: Self::Mask) -> Self::Mask;
+    /// Whether it holds anywhere.
+    unsafe fn any(mask: Self::Mask) -> bool;
+    /// `yes` where the mask holds, else `no`.
+    unsafe fn select(mask: Self::Mask, yes: Self, no: Self) -> Self;
+    /// Entries of a table that is not empty; beyond its ends the last.
+    unsafe fn look_up(table: &[f32], at: Self) -> Self;
+    /// The four numbers of a volume between its texels, `at` counted in texels along each axis from the first's middle.
+    unsafe fn read(volume: &Texels, at: [Self; 3]) -> [Self; 4];
+
+    /// e^x, as `exp` of the scalar code, for x ≤ 0.
+    #[inline(always)]
+    unsafe fn exp(self) -> Self {
+        unsafe {
+            let t = (self * Self::all(std::f32::consts::LOG2_E)).greatest(Self::all(-126.0));
+            let whole = (t + Self::all(0.5)).floor();
+            let f = t - whole;
+            let p = f.times(Self::all(1.540_353e-4), Self::all(1.333_355_8e-3));
+            let p = p.times(f, Self::all(9.618_129e-3)).times(f, Self::all(5.550_411e-2));
+            let p = p.times(f, Self::all(0.240_226_5)).times(f, Self::all(std::f32::consts::LN_2));
+            p.times(f, Self::all(1.0)) * whole.power()
+        }
+    }
+
+    /// Not negative.
+    #[inline(always)]
+    unsafe fn magnitude(self) -> Self {
+        unsafe { self.greatest(Self::all(0.0) - self) }
+    }
+
+    /// The whole number above.
+    #[inline(always)]
+    unsafe fn ceil(self) -> Self {
+        unsafe { Self::all(0.0) - (Self::all(0.0) - self).floor() }
+    }
+}
+
+/// A volume of half floats, x fastest, at least two along each axis.
+#[derive(Clone, Copy)]
+pub(super) struct Texels<'a> {
+    size: [usize; 3],
+    values: &'a [[f16; 4]],
+}
+
+impl<'a> Texels<'a> {
+    pub fn new(size: [usize; 3], values: &'a [[f16; 4]]) -> Self {
+        assert!(size.iter().all(|&n| n >= 2) && size.iter().product::<usize>() == values.len(), "{size:?}");
+        Self { size, values }
+    }
+
+    /// The largest index of a first of two neighbours, along an axis.
+    pub fn last(&self, axis: usize) -> f32 {
+        (self.size[axis] - 2) as f32
+    }
+
+    /// Texels from one to the next along each axis.
+    pub fn strides(&self) -> [usize; 3] {
+        [1, self.size[0], self.size[0] * self.size[1]]
+    }
+
+    pub fn start(&self) -> *const [f16; 4] {
+        self.values.as_ptr()
+    }
+}
