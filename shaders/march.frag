@@ -14,7 +14,7 @@
 #include "medium.glsl"
 #endif
 
-uniform sampler3D smoke;     // at cell centres: red, green, blue, temperature; CELLS: ρ J and ρ
+uniform sampler3D smoke;     // at cell centres: red, green, blue, embers; CELLS: ρ J and ρ
 uniform sampler3D bricks;    // maxima over bricks and the cells around
 uniform sampler2D noise;     // one tile of blue noise
 uniform float noise_shift;
@@ -76,10 +76,10 @@ void take(float t, float len) {
 #else
 vec3 way, phase;             // the ray's direction, and what it makes of the light
 
-// Shares of the three colours, and the temperature.
-vec4 mixture(vec4 s) { return vec4(s.rgb / max(total(s), 1e-8), s.a); }
+// Shares of the three colours, and embers for each unit of density.
+vec4 mixture(vec4 s) { return s / max(total(s), 1e-8); }
 
-vec4 smoke_shown(vec3 p) { return max(smoke_at(p / extent), 0.0) * vec4(vec3(shown(p)), 1.0); }
+vec4 smoke_shown(vec3 p) { return max(smoke_at(p / extent), 0.0) * shown(p); }
 
 void take(float t, float len) {
     vec3 p = eye + way * t;

@@ -4,7 +4,7 @@ uniform float extinction;    // 1/m for each unit of density
 uniform float fade;          // width over which smoke thins out towards the sides, m
 uniform mat3 colors;         // columns: albedo of red, green, blue
 uniform vec3 lobes;          // mean cosines of the two lobes, share of the second
-uniform vec2 glow;           // luminance of opaque smoke at 2000 K, temperature excess that stands for it
+uniform float glow;          // luminance of opaque smoke at 2000 K
 uniform vec3 octave;         // weight of each octave of scattering; the first is 1
 
 // Each octave sees half the optical depth of the one before, so their transmittances are squares of each other.
@@ -27,11 +27,11 @@ vec3 phase_of(float cosine) {
     return mix(henyey_greenstein(lobes.x * SCALE, cosine), henyey_greenstein(lobes.y * SCALE, cosine), lobes.z);
 }
 
-// Radiance of opaque smoke with a temperature excess: Wien's law, luminance 1 at 2000 K.
-vec3 glowing(float excess) {
+// Radiance of opaque smoke from its embers, the green radiance as a share of that at 2000 K: Wien's law, luminance 1
+// at 2000 K.
+vec3 glowing(float embers) {
     const vec3 WIEN = vec3(23587.0, 26160.0, 30942.0), AT_2000_K = vec3(1.815, 0.840, 0.178);
-    float inverse = (glow.y / max(excess, 1e-3) - 1.0) / 2000.0;
-    return glow.x * AT_2000_K * exp(-WIEN * inverse);
+    return glow * AT_2000_K * pow(vec3(embers), WIEN / WIEN.g);
 }
 
 vec3 arriving(vec3 octave, float phase) {

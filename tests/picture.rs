@@ -44,13 +44,18 @@ fn on_cpu(snapshot: &Snapshot, look: &Look, camera: &Camera) -> LinearImage {
     Oracle::new().render_linear(snapshot, &view(look, camera), SIZE, &|_| ())
 }
 
-/// Both renderers, or the CPU's alone where there is no GL, each with light worked out at the cells and along rays.
+/// Both renderers, or the CPU's alone where there is no GL, each with light worked out at the cells and along rays; and
+/// what is fastest here, which without a graphics processor is the processor's threads.
 fn by_all(snapshot: &Snapshot, look: &Look, camera: &Camera) -> Vec<(&'static str, LinearImage)> {
     let mut all = Vec::new();
     let mut oracle = Oracle::new();
     #[cfg(feature = "viewer")]
     let mut gl = gl::offscreen(SIZE);
-    for (shading, names) in [(Shading::Cells, ["CPU", "GL"]), (Shading::Rays, ["CPU, rays", "GL, rays"])] {
+    for (shading, names) in [
+        (Shading::Cells, ["CPU", "GL"]),
+        (Shading::Rays, ["CPU, rays", "GL, rays"]),
+        (Shading::Fastest, ["CPU, fastest", "GL or threads, fastest"]),
+    ] {
         let quality = Quality { shading, ..Quality::FINAL };
         oracle.set_quality(quality);
         all.push((names[0], oracle.render_linear(snapshot, &view(look, camera), SIZE, &|_| ())));
@@ -441,13 +446,15 @@ mod gl {
         ]
     }
 
+    /// In OpenGL in both ways, and what is fastest here.
+    const SHADINGS: [Shading; 3] = [Shading::Cells, Shading::Rays, Shading::Fastest];
+
     #[test]
     fn both_renderers_draw_the_same() {
         let size = [160, 120];
         let Some(mut gl) = offscreen(size) else { return };
-        let shadings = [Shading::Cells, Shading::Rays];
         for ((name, snapshot, look, cursor, mode), shading) in
-            scenes().into_iter().flat_map(|scene| shadings.map(|shading| (scene.clone(), shading)))
+            scenes().into_iter().flat_map(|scene| SHADINGS.map(|shading| (scene.clone(), shading)))
         {
             let camera = Camera::framing(snapshot.extent());
             let view = View { look: &look, camera: &camera, cursor, mode };
@@ -473,7 +480,7 @@ mod gl {
         let (look, camera) =
             (Look { solids: vec![[0.6, 0.3, 0.2]], ..Look::default() }, Camera::framing(snapshot.extent()));
         let view = view(&look, &camera);
-        let without = gl.render(&snapshot, &view).unwrap();
+        let empty = snapshot.clone();
         let shapes = [
             (SolidShape::Sphere { radius: 0.12 }, [0.6, 0.5, 0.4], 1.0),
             (SolidShape::Box { size: [0.2, 0.1, 0.4] }, [0.15, 0.2, 0.3], 1.0),
@@ -489,12 +496,19 @@ mod gl {
             };
             snapshot.solids.push(solid.pose(0.0, 0.0));
         }
-        let on_gl = gl.render(&snapshot, &view).unwrap();
-        let on_cpu = Oracle::new().render(&snapshot, &view, size, &|_| ());
-        let (mean, worst) = difference(&on_gl, &on_cpu);
-        eprintln!("solids: mean {mean:.3}, worst {worst} of 255");
-        assert!(mean < 0.2, "mean {mean}, worst {worst} of 255");
-        assert!(difference(&on_gl, &without).0 > 1.0, "the solids are seen");
+        for shading in SHADINGS {
+            let quality = Quality { shading, ..Quality::FINAL };
+            gl.set_quality(quality);
+            let without = gl.render(&empty, &view).unwrap();
+            let on_gl = gl.render(&snapshot, &view).unwrap();
+            let mut oracle = Oracle::new();
+            oracle.set_quality(quality);
+            let on_cpu = oracle.render(&snapshot, &view, size, &|_| ());
+            let (mean, worst) = difference(&on_gl, &on_cpu);
+            eprintln!("solids, {shading:?}: mean {mean:.3}, worst {worst} of 255");
+            assert!(mean < 0.2, "{shading:?}: mean {mean}, worst {worst} of 255");
+            assert!(difference(&on_gl, &without).0 > 1.0, "{shading:?}: the solids are seen");
+        }
     }
 
     /// Edges of solids are steps of one pixel in one picture and smooth in a mean of several, the same in both
@@ -510,18 +524,54 @@ mod gl {
         let view = view(&look, &camera);
         let mut oracle = Oracle::new();
         let partial = |image: &LinearImage| image.rgba.iter().filter(|p| p[3] > 0.05 && p[3] < 0.95).count();
-        for (quality, least, most) in [(Quality::FINAL, 0, 0), (Quality::SMOOTH, 50, 400)] {
+        let cases = [(Quality::FINAL, 0, 0), (Quality::SMOOTH, 50, 400)];
+        for ((quality, least, most), shading) in
+            cases.into_iter().flat_map(|case| SHADINGS.map(|s| (case, s)))
+        {
+            let quality = Quality { shading, ..quality };
             gl.set_quality(quality);
             oracle.set_quality(quality);
             let on_gl = gl.render_linear(&snapshot, &view).unwrap();
             let on_cpu = oracle.render_linear(&snapshot, &view, [96, 72], &|_| ());
             for (name, image) in [("GL", &on_gl), ("CPU", &on_cpu)] {
                 let count = partial(image);
-                assert!((least..=most).contains(&count), "{name}: {count} pixels are partly covered");
+                assert!(
+                    (least..=most).contains(&count),
+                    "{name}, {shading:?}: {count} pixels are partly covered"
+                );
             }
             let far_off =
                 on_gl.rgba.iter().zip(&on_cpu.rgba).filter(|(a, b)| (a[3] - b[3]).abs() > 0.02).count();
             assert!(far_off < 12, "{far_off} pixels differ");
+        }
+    }
+
+    /// What stands still in a window gets smooth edges too, by and by, and what is drawn over it does not start
+    /// that anew.
+    #[test]
+    fn edges_get_smooth_while_nothing_moves() {
+        let Some(mut gl) = offscreen([96, 72]) else { return };
+        let mut snapshot = plume(Dims::new([20, 28, 18]).unwrap(), 0.04, Tint::Even);
+        let ball = Solid::new(SolidShape::Sphere { radius: 0.25 }, [0.4, 0.6, 0.4]);
+        snapshot.solids = vec![ball.pose(0.0, 0.0)];
+        let look = Look { extinction: 1e-3, outline: false, ..Look::default() };
+        let camera = Camera::framing(snapshot.extent());
+        let (plain, cursor) =
+            (view(&look, &camera), Cursor { center: [0.4, 1.0, 0.4], radius: 0.05, color: [1.0; 3] });
+        let with_cursor = View { cursor: Some(cursor), ..plain };
+        for (shading, divide) in SHADINGS.into_iter().flat_map(|shading| [1, 2].map(|n| (shading, n))) {
+            gl.set_quality(Quality { shading, ..Quality::SMOOTH });
+            let smooth = gl.render(&snapshot, &plain).unwrap();
+            gl.set_quality(Quality { shading, divide, ..Quality::FINAL });
+            gl.renderer().upload(&snapshot, Mode::Smoke).unwrap();
+            let mut after = |pictures: u32, view: &View| {
+                (0..pictures).for_each(|_| gl.draw(view).unwrap());
+                difference(&gl.read(), &smooth).0
+            };
+            let (one, over, many) = (after(1, &plain), after(31, &with_cursor), after(1, &plain));
+            eprintln!("{shading:?}, 1/{divide}: off by {one} at once, {many} after a while");
+            assert!(many < 0.4 * one, "{shading:?}, 1/{divide}: off by {one} at once, {many} after a while");
+            assert!(over > many, "{shading:?}: the cursor is seen");
         }
     }
 
@@ -551,14 +601,16 @@ mod gl {
         let Some(mut gl) = offscreen(size) else { return };
         let snapshot = plume(Dims::new([40, 56, 36]).unwrap(), 0.02, Tint::Sectors);
         let (look, camera) = (Look::default(), Camera::framing(snapshot.extent()));
-        let mut at = |divide| {
-            gl.set_quality(Quality { divide, ..Quality::FINAL });
-            gl.render(&snapshot, &view(&look, &camera)).unwrap()
-        };
-        let full = at(1);
-        for (divide, within) in [(2, 0.6), (4, 1.5)] {
-            let (mean, _) = difference(&full, &at(divide));
-            assert!(mean < within, "at 1/{divide}: mean difference {mean} of 255");
+        for shading in SHADINGS {
+            let mut at = |divide| {
+                gl.set_quality(Quality { divide, shading, ..Quality::FINAL });
+                gl.render(&snapshot, &view(&look, &camera)).unwrap()
+            };
+            let full = at(1);
+            for (divide, within) in [(2, 0.6), (4, 1.5)] {
+                let (mean, _) = difference(&full, &at(divide));
+                assert!(mean < within, "{shading:?} at 1/{divide}: mean difference {mean} of 255");
+            }
         }
     }
 
@@ -571,14 +623,16 @@ mod gl {
         snapshot.solids = vec![ball.pose(0.0, 0.0)];
         let look = Look { solids: vec![[0.6, 0.3, 0.2]], outline: false, ..Look::default() };
         let camera = Camera::framing(snapshot.extent());
-        let mut at = |divide| {
-            gl.set_quality(Quality { divide, passes: 1, ..Quality::FINAL });
-            gl.render(&snapshot, &view(&look, &camera)).unwrap()
-        };
-        let full = at(1);
-        for divide in [2, 4] {
-            let worst = difference(&full, &at(divide)).1;
-            assert!(worst < 50, "at 1/{divide}: {worst} of 255");
+        for shading in SHADINGS {
+            let mut at = |divide| {
+                gl.set_quality(Quality { divide, shading, passes: 1, ..Quality::FINAL });
+                gl.render(&snapshot, &view(&look, &camera)).unwrap()
+            };
+            let full = at(1);
+            for divide in [2, 4] {
+                let worst = difference(&full, &at(divide)).1;
+                assert!(worst < 50, "{shading:?} at 1/{divide}: {worst} of 255");
+            }
         }
     }
 
@@ -589,15 +643,17 @@ mod gl {
         let snapshot = plume(Dims::new([40, 56, 36]).unwrap(), 0.02, Tint::Even);
         let look = Look { samples: 0.3, outline: false, floor: None, ..Look::default() };
         let camera = Camera::framing(snapshot.extent());
-        let mut linear = |passes| {
-            gl.set_quality(Quality { passes, ..Quality::FINAL });
-            gl.render_linear(&snapshot, &view(&look, &camera)).unwrap()
-        };
-        let (one, sixteen, all) = (linear(1), linear(16), linear(32));
-        let off = |a: &LinearImage| -> f32 {
-            a.rgba.iter().flatten().zip(all.rgba.iter().flatten()).map(|(a, b)| (a - b).abs()).sum()
-        };
-        assert!(off(&sixteen) < 0.4 * off(&one), "{} against {}", off(&sixteen), off(&one));
+        for shading in SHADINGS {
+            let mut linear = |passes| {
+                gl.set_quality(Quality { passes, shading, ..Quality::FINAL });
+                gl.render_linear(&snapshot, &view(&look, &camera)).unwrap()
+            };
+            let (one, sixteen, all) = (linear(1), linear(16), linear(32));
+            let off = |a: &LinearImage| -> f32 {
+                a.rgba.iter().flatten().zip(all.rgba.iter().flatten()).map(|(a, b)| (a - b).abs()).sum()
+            };
+            assert!(off(&sixteen) < 0.4 * off(&one), "{} against {}", off(&sixteen), off(&one));
+        }
     }
 
     /// A picture drawn into part of a target is the picture, and leaves the rest alone.

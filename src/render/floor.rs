@@ -46,11 +46,11 @@ impl FloorLight {
         self.size = steps.map(|n| n as usize + 1);
         self.spacing = [0, 1].map(|a| (hi[a] - lo[a]) / steps[a]);
         self.texels.resize(self.size[0] * self.size[1], [1.0; 2]);
-        let (lo, spacing) = (self.lo, self.spacing);
+        let (lo, spacing, clouds) = (self.lo, self.spacing, clouds(light));
         self.texels.par_chunks_mut(self.size[0]).enumerate().for_each(|(k, row)| {
             for (i, texel) in row.iter_mut().enumerate() {
                 let p = [lo[0] + i as f32 * spacing[0], 0.0, lo[1] + k as f32 * spacing[1]];
-                *texel = arriving(light, sun_direction, extent, p);
+                *texel = arriving(light, sun_direction, extent, clouds, p);
             }
         });
     }
@@ -93,13 +93,27 @@ fn shaded(light: &LightVolume, s: [f32; 3], extent: [f32; 3]) -> [[f32; 2]; 2] {
     rect
 }
 
+/// Around all that may cast a shadow \[m\]; the light volume blurs what it carries by a node or two.
+fn clouds(light: &LightVolume) -> [[f32; 3]; 2] {
+    let [lo, hi] = light.occupied().unwrap_or([[1.0; 3], [-1.0; 3]]);
+    let blur = light.spacing.map(|spacing| 3.0 * spacing);
+    [std::array::from_fn(|a| lo[a] - blur[a]), std::array::from_fn(|a| hi[a] + blur[a])]
+}
+
 /// What the smoke lets through from the sun and from the sky. A point outside the box looks through it from where its
 /// ray to the sun enters; the sky is dimmed only near the box.
-fn arriving(light: &LightVolume, sun_direction: [f32; 3], extent: [f32; 3], p: [f32; 3]) -> [f32; 2] {
+fn arriving(
+    light: &LightVolume,
+    sun_direction: [f32; 3],
+    extent: [f32; 3],
+    [lo, hi]: [[f32; 3]; 2],
+    p: [f32; 3],
+) -> [f32; 2] {
     let towards_sun = Ray { origin: p.into(), direction: sun_direction.into() };
+    let [near, far] = box_span(&towards_sun, lo, hi);
     let [enter, leave] = box_span(&towards_sun, [0.0; 3], extent);
     let nearest: [f32; 3] = std::array::from_fn(|a| p[a].clamp(0.0, extent[a]));
-    let through = leave > enter.max(0.0);
+    let through = leave > enter.max(0.0) && far > near.max(0.0);
     let away = (0..3).map(|a| (p[a] - nearest[a]).powi(2)).sum::<f32>().sqrt() / extent[0].max(extent[2]);
     let dimmed = (1.0 - away / AROUND).max(0.0).powi(2);
     let open = if dimmed > 0.0 { 1.0 + (exp(-light.depth_to_sky(nearest)) - 1.0) * dimmed } else { 1.0 };
@@ -125,7 +139,11 @@ mod tests {
         let (mut darkest, mut worst, mut sum) = (1.0_f32, 0.0_f32, 0.0);
         for n in 0..120 * 120 {
             let [x, z] = [n % 120, n / 120].map(|n| (n as f32 - 40.0) * 0.031);
-            let (got, want) = (floor.sample(x, z), arriving(&light, sun, snapshot.extent(), [x, 0.0, z]));
+            let (got, want) = (floor.sample(x, z), {
+                // Through the whole box, wherever the smoke is.
+                let everything = [[0.0; 3], snapshot.extent()];
+                arriving(&light, sun, snapshot.extent(), everything, [x, 0.0, z])
+            });
             let off = (got[0] - want[0]).abs().max((got[1] - want[1]).abs());
             (darkest, worst, sum) = (darkest.min(want[0]), worst.max(off), sum + off);
         }

@@ -340,24 +340,35 @@ fn add_beam_kernel<const FMA: bool>(
 
 fn write_texels(nodes: Dims, sun: &[f32], coarse: Dims, ambient: &[[f32; 2]], out: &mut Vec<[f16; 4]>) {
     let [xs, ys, zs] = std::array::from_fn(|a| between(nodes.array()[a], coarse.array()[a]));
-    out.clear();
     out.resize(nodes.cells(), [f16::ZERO; 4]);
-    out.par_chunks_mut(nodes.nx).enumerate().with_min_len(32).for_each(|(row, texels)| {
+    let scratch = || (vec![[0.0_f32; 2]; coarse.nx], vec![[0.0_f32; 4]; nodes.nx]);
+    let rows = out.par_chunks_mut(nodes.nx).zip(sun.par_chunks(nodes.nx)).enumerate().with_min_len(64);
+    rows.for_each_init(scratch, |(narrow, wide), (row, (texels, sun))| {
         let ((y, fy), (z, fz)) = (ys[row % nodes.ny], zs[row / nodes.ny]);
-        let coarse_row = |j: usize, k: usize| &ambient[coarse.index(0, j, k)..][..coarse.nx];
+        let coarse_row = |j: usize, k: usize| ambient[coarse.index(0, j, k)..][..coarse.nx].as_flattened();
         let rows = [coarse_row(y, z), coarse_row(y + 1, z), coarse_row(y, z + 1), coarse_row(y + 1, z + 1)];
-        let column = |i: usize| lerp(lerp(rows[0][i], rows[1][i], fy), lerp(rows[2][i], rows[3][i], fy), fz);
-        let narrow: Vec<[f32; 2]> = (0..coarse.nx).map(column).collect();
-        let sun = &sun[row * nodes.nx..][..nodes.nx];
-        let wide: Vec<[f32; 4]> = (xs.iter().zip(sun))
-            .map(|(&(x, f), &sun)| {
-                let [sky, ground] = lerp(narrow[x], narrow[x + 1], f);
-                [sun, sky, ground, 0.0]
-            })
-            .collect();
-        let halves: &mut [f16] = bytemuck::cast_slice_mut(texels);
-        halves.convert_from_f32_slice(bytemuck::cast_slice(&wide));
+        let weights = [(1.0 - fy) * (1.0 - fz), fy * (1.0 - fz), (1.0 - fy) * fz, fy * fz];
+        blend(narrow.as_flattened_mut(), rows, weights);
+        for ((&(x, f), &sun), wide) in xs.iter().zip(sun).zip(wide.iter_mut()) {
+            let ([sky, ground], [next_sky, next_ground]) = (narrow[x], narrow[x + 1]);
+            *wide = [sun, sky + f * (next_sky - sky), ground + f * (next_ground - ground), 0.0];
+        }
+        texels.as_flattened_mut().convert_from_f32_slice(wide.as_flattened());
     });
+}
+
+dispatch! {
+    /// The weighted sum of four rows.
+    fn blend(out: &mut [f32], rows: [&[f32]; 4], weights: [f32; 4]) = blend_kernel;
+}
+
+#[inline(always)]
+fn blend_kernel<const FMA: bool>(out: &mut [f32], rows: [&[f32]; 4], weights: [f32; 4]) {
+    let count = out.len();
+    let [a, b, c, d] = [&rows[0][..count], &rows[1][..count], &rows[2][..count], &rows[3][..count]];
+    for i in 0..count {
+        out[i] = weights[0] * a[i] + weights[1] * b[i] + weights[2] * c[i] + weights[3] * d[i];
+    }
 }
 
 /// For each of `fine` nodes the coarse node before it and the share of the one after.

@@ -83,6 +83,12 @@ pub(super) fn smoothstep(lo: f32, hi: f32, x: f32) -> f32 {
     t * t * (3.0 - 2.0 * t)
 }
 
+/// Whether a part of a line at a distance is seen along a ray that is free up to `reach` \[m\]. Lines that lie on the
+/// floor are, whatever rounding says.
+pub(super) fn seen(away: f32, reach: f32) -> bool {
+    away * (1.0 - 2e-3) < reach
+}
+
 /// Colour and alpha of the domain's edges.
 pub(super) const OUTLINE: [f32; 4] = [0.75, 0.80, 0.88, 0.22];
 

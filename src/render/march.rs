@@ -21,6 +21,7 @@ pub(super) struct Marched {
 /// A snapshot ready to be marched through.
 pub(super) struct Smoke<'a> {
     pub snapshot: &'a Snapshot,
+    /// Densities, and the temperature or, where it glows, [`Medium::embers`].
     pub smoke: &'a Volume,
     pub light: &'a Volume,
     /// The smoke with the light it sends ([`super::cells`]), if that was worked out before.
@@ -98,12 +99,11 @@ impl Smoke<'_> {
         self.halves && self.shaded.is_none()
     }
 
-    /// Densities and temperature excess at a place in the box, none of them negative.
+    /// Densities and [`Medium::embers`] at a place in the box, none of them negative.
     pub fn sample(&self, p: [f32; 3]) -> [f32; 4] {
         let sampled = self.read(self.smoke, p);
         let shown = self.medium.shown(p, self.snapshot.extent());
-        let [r, g, b, heat] = sampled.map(|x| x.max(0.0));
-        [r * shown, g * shown, b * shown, heat]
+        sampled.map(|x| x.max(0.0) * shown)
     }
 
     fn read(&self, volume: &Volume, p: [f32; 3]) -> [f32; 4] {
@@ -124,7 +124,7 @@ impl Smoke<'_> {
     /// The step from `a` to `b`.
     fn step(&self, out: &mut Marched, ray: &Ray, [a, b]: [f32; 2], phase: [f32; super::medium::OCTAVES]) {
         let p: [f32; 3] = ray.at(0.5 * (a + b)).coords.into();
-        let (passes, [r, g, b, heat]) = if self.pairs() {
+        let (passes, [r, g, b, embers]) = if self.pairs() {
             let aside = ray.direction * (0.25 * (b - a));
             let [first, second] = [-aside, aside]
                 .map(|by| self.part((ray.at(0.5 * (a + b)) + by).coords.into(), 0.5 * (b - a)));
@@ -139,20 +139,24 @@ impl Smoke<'_> {
         }
         let [sun, sky, ground, _] = self.light.sample(p);
         let light = self.medium.scattered(self.medium.albedo([r, g, b]), [sun, sky, ground], phase);
-        let glow = self.medium.glowing(heat);
+        let glow = self.glow(embers);
         for c in 0..3 {
             out.radiance[c] += out.through * (1.0 - passes) * (light[c] + glow[c]);
         }
         out.through *= passes;
     }
 
-    /// What passes `length` of medium like that at `p`; the shares of its three colours, and its temperature.
+    /// Radiance of heat, for embers for each unit of density.
+    pub fn glow(&self, embers: f32) -> [f32; 3] {
+        if self.medium.glow[0] > 0.0 { self.medium.glowing_embers(embers) } else { [0.0; 3] }
+    }
+
+    /// What passes `length` of medium like that at `p`; the shares of its three colours, and its embers.
     fn part(&self, p: [f32; 3], length: f32) -> (f32, [f32; 4]) {
-        let [r, g, b, heat] = self.sample(p);
+        let [r, g, b, embers] = self.sample(p);
         let density = r + g + b;
         let passes = exp(-self.extinction * density * length);
-        let [r, g, b] = [r, g, b].map(|x| x / density.max(1e-8));
-        (passes, [r, g, b, heat])
+        (passes, [r, g, b, embers].map(|x| x / density.max(1e-8)))
     }
 
     /// The share of light that passes from the ray's start to `end`, in coarse steps.

@@ -29,6 +29,8 @@ const WEIGHTS: [f32; OCTAVES] = [1.0, 0.59, 0.18];
 const WIEN: [f32; 3] = [23_587.0, 26_160.0, 30_942.0];
 /// A black body of 2000 K at those wavelengths, with luminance 1.
 const AT_2000_K: [f32; 3] = [1.815, 0.840, 0.178];
+/// Half floats end not much higher.
+pub(super) const MOST: f32 = 60_000.0;
 /// The share of one order of scattering that is left in the next, for the orders after the last octave.
 const LEFT: f32 = 0.85;
 
@@ -117,9 +119,28 @@ impl Medium {
     /// [`Medium::glowing`] in one colour.
     #[inline(always)]
     pub(super) fn glowing_in(&self, c: usize, excess: f32) -> f32 {
-        let [luminance, full] = self.glow;
-        let inverse = (full / excess.max(1e-3) - 1.0) / 2000.0;
-        luminance * AT_2000_K[c] * exp(-WIEN[c] * inverse)
+        self.glow[0] * AT_2000_K[c] * self.incandescence(c, excess)
+    }
+
+    /// Radiance in one colour as a share of that at 2000 K. It is so steep in the temperature that it must not be the
+    /// temperature which is interpolated between cells: half way from hot to cold would be dark, and what glows
+    /// would end in flakes.
+    #[inline(always)]
+    fn incandescence(&self, c: usize, excess: f32) -> f32 {
+        let inverse = (self.glow[1] / excess.max(1e-3) - 1.0) / 2000.0;
+        exp(-WIEN[c] * inverse)
+    }
+
+    /// What a march along the rays reads between cells in place of the temperature: the green radiance as a share of
+    /// that at 2000 K, weighted with the density.
+    pub(super) fn embers(&self, [r, g, b, excess]: [f32; 4]) -> f32 {
+        let density = r.max(0.0) + g.max(0.0) + b.max(0.0);
+        (density * self.incandescence(1, excess)).min(MOST)
+    }
+
+    /// [`Medium::glowing`] from embers for each unit of density: in Wien's law one colour gives the others.
+    pub(super) fn glowing_embers(&self, embers: f32) -> [f32; 3] {
+        std::array::from_fn(|c| self.glow[0] * AT_2000_K[c] * embers.max(0.0).powf(WIEN[c] / WIEN[1]))
     }
 
     /// Radiance for each unit of extinction, J in [`crate::render`]: from the albedo, the depths of the light

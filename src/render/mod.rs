@@ -129,6 +129,15 @@ impl Mode {
         matches!(self, Self::Smoke | Self::Velocity | Self::Streamlines)
     }
 
+    /// The quantity that is drawn as a glowing volume.
+    fn glowing(self) -> Option<Quantity> {
+        match self {
+            Self::Speed => Some(Quantity::Speed),
+            Self::Vorticity => Some(Quantity::Vorticity),
+            _ => None,
+        }
+    }
+
     /// Share of the extinction that is drawn: smoke around lines is thin enough to see them.
     fn smoke_share(self) -> f32 {
         if self == Self::Smoke { 1.0 } else { 0.12 }

@@ -132,6 +132,28 @@ impl Cells {
     }
 }
 
+impl Cells {
+    /// Fills `texels`, those of the whole grid, with the densities and [`Medium::embers`].
+    pub fn smoulder(&self, medium: &Medium, texels: &mut [[f16; 4]]) {
+        let region = Region::all(self.dims);
+        region.layers(texels).into_par_iter().for_each(|(k, _, texels)| {
+            texels.fill([f16::ZERO; 4]);
+            let Layer { runs, cells } = &self.layers[k];
+            let mut cells = cells.iter();
+            for run in runs {
+                for plane in texels.chunks_exact_mut(self.dims.nx * self.dims.ny) {
+                    for row in plane.chunks_exact_mut(self.dims.nx).skip(run.y.start).take(run.y.len()) {
+                        for (texel, cell) in row[run.x.clone()].iter_mut().zip(&mut cells) {
+                            let embers = medium.embers(cell.map(f32::from));
+                            *texel = [cell[0], cell[1], cell[2], f16::from_f32(embers)];
+                        }
+                    }
+                }
+            }
+        });
+    }
+}
+
 #[cfg(feature = "viewer")]
 impl Cells {
     /// As [`Cells::shade`] for the whole grid, into texels that are zero but for those `written`.
@@ -298,35 +320,26 @@ impl<'a> Sight<'a> {
         let at = |n: usize| (n as f32 + 0.5) * self.h;
         let node = self.between[0][first].0;
         let across = self.shown[1][y] * self.shown[2][z];
-        let (mut strip, mut out) = (Strip::default(), [[0.0; CHUNK]; 4]);
-        let mut wide = [[0.0; 4]; CHUNK];
+        let (mut strip, mut out) = (Strip::default(), [[0.0; 4]; CHUNK]);
         for (n, (from, texels)) in from.chunks(CHUNK).zip(texels.chunks_mut(CHUNK)).enumerate() {
             if from.iter().all(|cell| cell[..3] == [f16::ZERO; 3]) {
                 texels.fill([f16::ZERO; 4]);
                 continue;
             }
             let (count, start) = (from.len(), first + n * CHUNK);
-            from.as_flattened().convert_to_f32_slice(wide[..count].as_flattened_mut());
+            from.as_flattened().convert_to_f32_slice(strip.smoke[..count].as_flattened_mut());
             for i in 0..count {
                 let (lo, f) = self.between[0][start + i];
                 let (a, b) = (&nodes[lo - node], &nodes[(lo + 1 - node).min(nodes.len() - 1)]);
-                for c in 0..3 {
-                    strip.depth[c][i] = a[c] + f * (b[c] - a[c]);
+                for c in 0..4 {
+                    strip.depth[i][c] = a[c] + f * (b[c] - a[c]);
                 }
                 strip.shown[i] = across * self.shown[0][start + i];
-            }
-            for i in 0..count {
-                for c in 0..4 {
-                    strip.smoke[c][i] = wide[i][c];
-                }
             }
             strip.from_eye = [at(start) - self.eye[0], at(y) - self.eye[1], at(z) - self.eye[2]];
             strip.h = self.h;
             shade(&strip, self.medium, &mut out);
-            for i in 0..count {
-                wide[i] = [out[0][i], out[1][i], out[2][i], out[3][i]];
-            }
-            texels.as_flattened_mut().convert_from_f32_slice(wide[..count].as_flattened());
+            texels.as_flattened_mut().convert_from_f32_slice(out[..count].as_flattened());
         }
     }
 }

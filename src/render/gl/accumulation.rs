@@ -10,9 +10,6 @@ pub(super) const MOST_PASSES: u32 = 32;
 #[derive(Default)]
 pub(super) struct Accumulation {
     pub count: u32,
-    pub frame: u32,
-    /// The frame that an average starts with.
-    pub first: u32,
     pub of: Option<Subject>,
 }
 
@@ -45,10 +42,7 @@ impl Accumulation {
         } else {
             self.of = Some(subject);
             self.count = 1;
-            self.frame = self.first;
         }
-        let number = self.frame;
-        self.frame += 1;
-        Some(Frame { number, weight: 1.0 / self.count as f32 })
+        Some(Frame { number: self.count - 1, weight: 1.0 / self.count as f32 })
     }
 }

@@ -18,14 +18,18 @@ pub(super) struct Floor {
     gl: Rc<Context>,
     light: FloorLight,
     texture: Texture2d,
+    /// Nothing takes any light.
+    open: Texture2d,
 }
 
 impl Floor {
     /// Nothing takes any light.
     pub fn new(gl: &Rc<Context>) -> Result<Self, RenderError> {
         let texture = new_texture(gl, UncompressedFloatFormat::F32F32, [1, 1])?;
-        let floor = Self { gl: gl.clone(), light: FloorLight::default(), texture };
-        floor.write();
+        let open = new_texture(gl, UncompressedFloatFormat::F32F32, [1, 1])?;
+        let floor = Self { gl: gl.clone(), light: FloorLight::default(), texture, open };
+        write(&floor.open, &floor.light);
+        write(&floor.texture, &floor.light);
         Ok(floor)
     }
 
@@ -45,22 +49,22 @@ impl Floor {
         if (self.texture.width(), self.texture.height()) != (width, height) {
             self.texture = new_texture(&self.gl, UncompressedFloatFormat::F32F32, [width, height])?;
         }
-        self.write();
+        write(&self.texture, &self.light);
         Ok(())
     }
 
-    fn write(&self) {
-        let [width, height] = self.light.size.map(|n| n as u32);
-        let data = Cow::Borrowed(self.light.texels.as_flattened());
-        let image = RawImage2d { data, width, height, format: ClientFormat::F32F32 };
-        self.texture.write(Rect { left: 0, bottom: 0, width, height }, image);
-    }
-
-    /// What the scene pass reads of it.
-    pub fn inputs<'t>(&'t self, inputs: Inputs<'t>) -> Inputs<'t> {
+    /// What the scene pass reads of it; smoke that is not shown casts no shadow.
+    pub fn inputs<'t>(&'t self, inputs: Inputs<'t>, shaded: bool) -> Inputs<'t> {
         inputs
-            .smooth_picture("floor_light", &self.texture)
+            .smooth_picture("floor_light", if shaded { &self.texture } else { &self.open })
             .vec2("floor_lo", self.light.lo)
             .vec2("floor_spacing", self.light.spacing)
     }
+}
+
+fn write(texture: &Texture2d, light: &FloorLight) {
+    let [width, height] = light.size.map(|n| n as u32);
+    let data = Cow::Borrowed(light.texels.as_flattened());
+    let image = RawImage2d { data, width, height, format: ClientFormat::F32F32 };
+    texture.write(Rect { left: 0, bottom: 0, width, height }, image);
 }

@@ -9,6 +9,7 @@ mod accumulation;
 mod floor;
 mod grid;
 mod inputs;
+mod mean;
 mod mesh;
 mod offscreen;
 mod pass;
@@ -230,60 +231,20 @@ impl Renderer {
         self.timers.screen_pass(target, &self.programs.present, &inputs, &parameters, "present")
     }
 
-    /// Draws as many pictures as the quality says and leaves their mean in the target of the scene.
-    fn draw_mean(&mut self, size: [u32; 2], view: &View) -> Result<(), RenderError> {
-        if self.by_threads(view.mode) {
-            return self.draw_mean_by_threads(size, view);
-        }
-        let passes = self.quality.passes.max(1);
-        let edges = self.quality.edges && !self.solids.is_empty();
-        for n in 0..passes {
-            if edges {
-                self.shift = noise::sub_pixel(n, passes);
-                (self.passes.of, self.passes.first) = (None, n);
-            }
-            self.draw_linear(size, view)?;
-            if edges {
-                self.add_to_mean(n, n + 1 == passes)?;
-            }
-        }
-        (self.shift, self.passes.first) = ([0.0; 2], 0);
-        Ok(())
-    }
-
-    /// Averages the picture just drawn with the `n` before it; the last time puts the mean in its place.
-    fn add_to_mean(&self, n: u32, last: bool) -> Result<(), RenderError> {
-        let targets = self.targets.as_ref().expect("something was drawn");
-        if targets.mean.get().is_none() {
-            let texture =
-                targets::new_texture(&self.gl, UncompressedFloatFormat::F32F32F32F32, targets.size)?;
-            drop(targets.mean.set(texture));
-        }
-        let mean = targets.mean.get().expect("made above");
-        self.copy(&targets.scene, mean, 1.0 / (n + 1) as f32)?;
-        if last { self.copy(mean, &targets.scene, 1.0) } else { Ok(()) }
-    }
-
-    /// Gives `from` a weight in `to`.
-    fn copy(&self, from: &Texture2d, to: &Texture2d, weight: f32) -> Result<(), RenderError> {
-        let parameters = DrawParameters { blend: averaging(weight), ..DrawParameters::default() };
-        let inputs = Inputs::default().picture("marched", from);
-        let mut surface = self.surface(to)?;
-        self.timers.screen_pass(&mut surface, &self.programs.overlay, &inputs, &parameters, "mean")
-    }
-
-    /// Draws linear radiance into the target of the scene.
-    fn draw_linear(&mut self, size: [u32; 2], view: &View) -> Result<(), RenderError> {
-        self.fit(size)?;
+    /// Draws linear radiance into the target of the scene, the march with the offsets of `frame`; without one it is
+    /// taken as it is. Leaves the cursor out.
+    fn draw_picture(&mut self, size: [u32; 2], view: &View, frame: Option<Frame>) -> Result<(), RenderError> {
         self.smoke.sort(self.quality)?;
         self.bake(view.look)?;
         self.upload_light()?;
+        if view.mode.shows_smoke() {
+            self.smoke.smoulder(view.look, self.quality)?;
+        }
         if view.mode.shows_smoke() || view.cursor.is_some() {
             self.smoke.shade(&self.baked.light, view.look, view.camera.position, self.quality)?;
         }
         let axes = Axes::of(view.camera, size[0] as f32 / size[1] as f32);
         let inputs = self.shared_inputs(view, &axes.shifted(self.shift, size));
-        let pass = self.passes.next(self.subject(size, view), self.refine);
         let window = self.window(view.mode, &axes, size);
         let targets = self.targets.as_ref().expect("made by fit");
         let [behind, before] = self.lines(view, &axes);
@@ -292,7 +253,7 @@ impl Renderer {
             Space { clip: axes.clip_from_world(1e-3).into(), edge: [axes.right.norm(), axes.up.norm()] };
         self.draw_lines(targets, space, lines::WIDTH, &behind)?;
         if let Some(window) = window {
-            if let Some(frame) = pass {
+            if let Some(frame) = frame {
                 self.draw_march(targets, &inputs, view, frame, window)?;
             }
             self.draw_composite(targets, window)?;
@@ -300,11 +261,11 @@ impl Renderer {
         if let Mode::Slice(slice) = view.mode {
             self.draw_slice(targets, &inputs, slice)?;
         }
+        if let Some(quantity) = view.mode.glowing().filter(|_| self.grid.has_velocity) {
+            self.draw_legend(targets, self.grid.ranges.range(quantity), quantity)?;
+        }
         for lines in [&self.flow_lines(view.mode, &axes, size), &before] {
             self.draw_lines(targets, space, lines::WIDTH, lines)?;
-        }
-        if view.cursor.is_some() {
-            self.draw_cursor(targets, &inputs)?;
         }
         Ok(())
     }
@@ -405,7 +366,7 @@ impl Renderer {
             .float("extinction", medium.extinction)
             .with("colors", UniformValue::Mat3(medium.colors))
             .vec3("lobes", [medium.lobes[0], medium.lobes[1], medium.second_share])
-            .vec2("glow", medium.glow)
+            .float("glow", medium.glow[0])
             .float("fade", medium.fade)
             .vec3("octave", medium.octaves)
             .float("dt", grid.h / self.quality.samples(view.look))
@@ -419,7 +380,7 @@ impl Renderer {
         let mut surface =
             MultiOutputFrameBuffer::new(&self.gl, outputs).map_err(|e| refused("the scene's target", e))?;
         let inputs = inputs.clone().volume("light", self.light.texture());
-        let inputs = self.floor.inputs(self.solids.inputs(inputs, view.look));
+        let inputs = self.floor.inputs(self.solids.inputs(inputs, view.look), view.mode.shows_smoke());
         let program = self.programs.scene(&self.gl, !self.solids.is_empty())?;
         self.timers.screen_pass(&mut surface, program, &inputs, &DrawParameters::default(), "scene")
     }
@@ -491,7 +452,7 @@ impl Renderer {
     fn field_inputs<'t>(&'t self, inputs: Inputs<'t>, mode: Mode) -> Inputs<'t> {
         let grid = &self.grid;
         let vorticity = mode == Mode::Vorticity;
-        let quantity = if vorticity { Quantity::Vorticity } else { Quantity::Speed };
+        let quantity = mode.glowing().unwrap_or(Quantity::Speed);
         let [_, top] = grid.ranges.range(quantity);
         let longest = grid.extent().into_iter().fold(0.0, f32::max);
         inputs
@@ -561,6 +522,11 @@ impl Renderer {
         let parameters = DrawParameters { blend: paint(), ..DrawParameters::default() };
         let mut surface = self.surface(&targets.scene)?;
         self.timers.screen_pass(&mut surface, &self.programs.slice, &inputs, &parameters, "slice")?;
+        self.draw_legend(targets, range, quantity)
+    }
+
+    /// What the colours of a quantity mean.
+    fn draw_legend(&self, targets: &Targets, range: [f32; 2], quantity: Quantity) -> Result<(), RenderError> {
         let [bar, marks] = slice::legend(range, quantity.unit(), targets.size);
         let screen = Space { clip: nalgebra::Matrix4::identity().into(), edge: [0.0; 2] };
         self.draw_lines(targets, screen, slice::BAR, &bar)?;
@@ -591,7 +557,13 @@ impl Renderer {
             .map_err(|e| refused("the lines", e))
     }
 
-    fn draw_cursor(&self, targets: &Targets, inputs: &Inputs) -> Result<(), RenderError> {
+    /// Puts the cursor over the target of the scene.
+    fn draw_cursor(&self, size: [u32; 2], view: &View) -> Result<(), RenderError> {
+        if view.cursor.is_none() {
+            return Ok(());
+        }
+        let targets = self.targets.as_ref().expect("something was drawn");
+        let inputs = self.shared_inputs(view, &Axes::of(view.camera, size[0] as f32 / size[1] as f32));
         let bounds = self.smoke.bounds(self.quality);
         let shaded = self.smoke.shading(self.quality) == Shading::Cells;
         let inputs = inputs

@@ -36,7 +36,6 @@ pub(super) struct Programs {
     pub overlay: Program,
     pub cursor: Program,
     pub present: Program,
-    pub copy: Program,
 }
 
 impl Programs {
@@ -60,7 +59,6 @@ impl Programs {
             overlay: screen("overlay", include_str!("../../../shaders/overlay.frag"))?,
             cursor: screen("cursor", include_str!("../../../shaders/cursor.frag"))?,
             present: screen("present", include_str!("../../../shaders/present.frag"))?,
-            copy: screen("copy", include_str!("../../../shaders/copy.frag"))?,
         })
     }
 }

@@ -17,8 +17,8 @@ use crate::snapshot::{Bricks, Snapshot};
 pub(super) struct Smoke {
     /// Densities and temperature.
     raw: Volume,
-    /// Whether `raw` is of this snapshot.
-    has_raw: bool,
+    /// What `raw` holds of this snapshot.
+    holds: Option<Fourth>,
     /// Density and what it sends, by [`Cells`].
     shaded: Volume,
     shaded_for: Option<(Look, [f32; 3], Region)>,
@@ -34,12 +34,20 @@ pub(super) struct Smoke {
     on_processor: bool,
 }
 
+/// What stands beside the three densities.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Fourth {
+    Temperature,
+    /// [`Medium::embers`] for a temperature excess of 2000 K \[K\].
+    Embers(f32),
+}
+
 impl Smoke {
     pub fn new(gl: &Rc<Context>) -> Result<Self, RenderError> {
         let one = Dims { nx: 1, ny: 1, nz: 1 };
         Ok(Self {
             raw: Volume::new(gl, one)?,
-            has_raw: false,
+            holds: None,
             shaded: Volume::new(gl, one)?,
             shaded_for: None,
             cells: Cells::default(),
@@ -69,14 +77,18 @@ impl Smoke {
 
     /// Whether something is missing for pictures in `mode`.
     pub fn lacks(&self, mode: Mode, quality: Quality) -> bool {
-        self.reads_raw(mode, quality) && !self.has_raw
+        let fits = match mode {
+            Mode::Slice(_) => self.holds == Some(Fourth::Temperature),
+            _ => self.holds.is_some(),
+        };
+        self.reads_raw(mode, quality) && !fits
     }
 
     /// Takes over a snapshot, for pictures in `mode`.
     pub fn take(&mut self, snapshot: &Snapshot, mode: Mode, quality: Quality) -> Result<(), RenderError> {
         (self.dims, self.h) = (snapshot.dims, snapshot.h);
-        self.has_raw = self.reads_raw(mode, quality);
-        if self.has_raw {
+        self.holds = self.reads_raw(mode, quality).then_some(Fourth::Temperature);
+        if self.holds.is_some() {
             self.raw.fill(snapshot.dims, &snapshot.smoke)?;
         }
         self.cells.gather(snapshot);
@@ -105,6 +117,19 @@ impl Smoke {
     /// The box outside of which no smoke is \[m\]; upside down where there is none at all.
     pub fn bounds(&self, quality: Quality) -> [[f32; 3]; 2] {
         if quality.bricks { self.bounds } else { [[0.0; 3], self.dims.array().map(|n| n as f32 * self.h)] }
+    }
+
+    /// Puts embers in place of the temperature, if a march is to read them.
+    pub fn smoulder(&mut self, look: &Look, quality: Quality) -> Result<(), RenderError> {
+        let medium = Medium::of(look, self.dims.array().map(|n| n as f32 * self.h));
+        let wanted = Fourth::Embers(medium.glow[1]);
+        if self.shading(quality) != Shading::Rays || medium.glow[0] <= 0.0 || self.holds == Some(wanted) {
+            return Ok(());
+        }
+        let cells = &self.cells;
+        self.raw.write(self.dims, Region::all(self.dims), |texels| cells.smoulder(&medium, texels))?;
+        self.holds = Some(wanted);
+        Ok(())
     }
 
     /// Brings up to date what the smoke sends to an eye.

@@ -3,12 +3,13 @@
 use std::rc::Rc;
 
 use glium::backend::Context;
+use glium::framebuffer::SimpleFrameBuffer;
 use glium::texture::{ClientFormat, RawImage2d, Texture2d, UncompressedFloatFormat};
-use glium::{DrawParameters, Rect, Surface};
+use glium::uniforms::MagnifySamplerFilter;
+use glium::{BlitTarget, Rect, Surface};
 
 use super::accumulation::Frame;
-use super::inputs::Inputs;
-use super::{Renderer, targets};
+use super::{Renderer, refused, targets};
 use crate::render::packets::{self, Lit, Packets, Take};
 use crate::render::{Mode, RenderError, Shading, View, noise};
 
@@ -88,13 +89,10 @@ impl Renderer {
         let texture = threads.texture.as_ref().expect("made by fit");
         let image = RawImage2d { data: bytes.into(), width, height, format: ClientFormat::U8U8U8U8 };
         texture.write(Rect { left: 0, bottom: 0, width, height }, image);
-        let parameters = DrawParameters {
-            viewport: Some(Rect { left, bottom, width, height }),
-            ..DrawParameters::default()
-        };
-        let inputs =
-            Inputs::default().picture("picture", texture).vec2("corner", [left as f32, bottom as f32]);
-        self.timers.screen_pass(target, &self.programs.copy, &inputs, &parameters, "copy")?;
+        let surface = SimpleFrameBuffer::new(&self.gl, texture).map_err(|e| refused("the picture", e))?;
+        let whole = Rect { left: 0, bottom: 0, width, height };
+        let place = BlitTarget { left, bottom, width: width as i32, height: height as i32 };
+        target.blit_from_simple_framebuffer(&surface, &whole, &place, MagnifySamplerFilter::Nearest);
         self.timers.add(threads.packets.times());
         Ok(())
     }

@@ -2,6 +2,7 @@
 
 use super::{Nodes, OPAQUE};
 use crate::grid::Dims;
+use crate::solver::simd::{dispatch, least};
 
 /// Optical depth from every node towards `s`, a unit vector.
 pub(super) fn sweep(field: Nodes, extinction: f32, s: [f32; 3], out: &mut Vec<f32>) {
@@ -125,15 +126,10 @@ impl<'a> Sweep<'a> {
         let count = range.len();
         let (near, near_next) = (&near[first..], &near[second..]);
         let (far, far_next) = (&far[first..], &far[second..]);
-        let (out, density) = (&mut out[range.clone()], &density[range]);
-        let (a, b) = ((1.0 - u.fraction) * (1.0 - v), u.fraction * (1.0 - v));
-        let (c, d) = ((1.0 - u.fraction) * v, u.fraction * v);
-        let (near, near_next) = (&near[..count], &near_next[..count]);
-        let (far, far_next) = (&far[..count], &far_next[..count]);
-        for i in 0..count {
-            let arrives = a * near[i] + b * near_next[i] + c * far[i] + d * far_next[i];
-            out[i] = (arrives + half * density[i]).min(OPAQUE);
-        }
+        let weights =
+            [(1.0 - u.fraction) * (1.0 - v), u.fraction * (1.0 - v), (1.0 - u.fraction) * v, u.fraction * v];
+        let taps = [&near[..count], &near_next[..count], &far[..count], &far_next[..count]];
+        grow(&mut out[range.clone()], taps, weights, &density[range], half);
     }
 
     /// The nodes of a row whose ray leaves the box before it meets the layer: what is left of its way,
@@ -152,6 +148,28 @@ impl<'a> Sweep<'a> {
         let nearest = self.offset[a].round();
         let offset = if (self.offset[a] - nearest).abs() < 1e-4 { nearest } else { self.offset[a] };
         Taps { whole: offset.floor() as isize, fraction: offset - offset.floor() }
+    }
+}
+
+dispatch! {
+    /// Depths from those that arrive at four taps, and half a step through the nodes' own medium.
+    fn grow(out: &mut [f32], taps: [&[f32]; 4], weights: [f32; 4], density: &[f32], half: f32) = grow_kernel;
+}
+
+#[inline(always)]
+fn grow_kernel<const FMA: bool>(
+    out: &mut [f32],
+    [near, near_next, far, far_next]: [&[f32]; 4],
+    [a, b, c, d]: [f32; 4],
+    density: &[f32],
+    half: f32,
+) {
+    let count = out.len();
+    let (near, near_next, density) = (&near[..count], &near_next[..count], &density[..count]);
+    let (far, far_next) = (&far[..count], &far_next[..count]);
+    for i in 0..count {
+        let arrives = a * near[i] + b * near_next[i] + c * far[i] + d * far_next[i];
+        out[i] = least(arrives + half * density[i], OPAQUE);
     }
 }
 

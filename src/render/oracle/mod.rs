@@ -28,7 +28,7 @@ use super::medium::Medium;
 use super::scene::{Behind, Scenery, background};
 use super::slice::{self, Plane, Ranges, Slice};
 use super::volume::Volume;
-use super::{Cursor, Image, LinearImage, Mode, Quality, Shading, View, noise, tone};
+use super::{Cursor, Image, LinearImage, Mode, Quality, Quantity, Shading, View, noise, tone};
 use crate::look::Scattering;
 use crate::snapshot::{Bricks, Snapshot};
 
@@ -120,7 +120,10 @@ impl Oracle {
         let medium = Medium::of(view.look, snapshot.extent());
         let light = Volume::of_light(&self.light);
         let mut floor_light = FloorLight::default();
-        floor_light.cast(&self.light, medium.sun_direction);
+        // Smoke that is not shown casts no shadow.
+        if view.mode.shows_smoke() {
+            floor_light.cast(&self.light, medium.sun_direction);
+        }
         let scenery = Scenery {
             extent: snapshot.extent(),
             light: &light,
@@ -130,7 +133,7 @@ impl Oracle {
             solids: self.light.solids(),
             spacing: self.light.spacing,
         };
-        let smoke = Volume::at_centres(snapshot, &snapshot.smoke);
+        let smoke = smoke(snapshot, view, &medium);
         let wide = bricks::widened(&snapshot.bricks);
         let shaded = self.shaded(snapshot, view, &medium);
         let march = self.marcher(snapshot, view, [&smoke, &light], shaded.as_ref(), &medium, &wide);
@@ -178,7 +181,7 @@ impl Oracle {
             steady.slant([(x as f32 + 0.5) / size[0] as f32, (y as f32 + 0.5) / size[1] as f32])
         };
         paint_lines(&back, &clip, lines::WIDTH, size, |at, tint, depth| {
-            if depth * slant(at) < behind[at].reach {
+            if lines::seen(depth * slant(at), behind[at].reach) {
                 behind[at].paint(tint);
             }
         });
@@ -187,10 +190,13 @@ impl Oracle {
         if let Mode::Slice(slice) = view.mode {
             paint_slice(slice, snapshot, march.smoke, axes, size, &mut pixels, &behind);
         }
+        if let Some(quantity) = view.mode.glowing().filter(|_| !snapshot.velocity.is_empty()) {
+            paint_legend(Ranges::of(snapshot).range(quantity), quantity, size, &mut pixels);
+        }
         let flow = flow_lines(snapshot, view.mode, steady, size);
         for lines in [flow, front] {
             paint_lines(&lines, &clip, lines::WIDTH, size, |at, tint, depth| {
-                if depth * slant(at) < behind[at].reach {
+                if lines::seen(depth * slant(at), behind[at].reach) {
                     pixels[at].paint(tint);
                 }
             });
@@ -276,6 +282,18 @@ impl Oracle {
     }
 }
 
+/// The smoke as a march along the rays reads it.
+fn smoke(snapshot: &Snapshot, view: &View, medium: &Medium) -> Volume {
+    if !view.mode.shows_smoke() || medium.glow[0] <= 0.0 {
+        return Volume::at_centres(snapshot, &snapshot.smoke);
+    }
+    let mut cells = Cells::default();
+    cells.gather(snapshot);
+    let mut texels = vec![[f16::ZERO; 4]; snapshot.dims.cells()];
+    cells.smoulder(medium, &mut texels);
+    Volume::at_centres(snapshot, &texels)
+}
+
 impl Marched {
     fn mean(all: impl ExactSizeIterator<Item = Self>) -> Self {
         let weight = 1.0 / all.len() as f32;
@@ -359,7 +377,12 @@ fn paint_slice(
             pixel.paint(tint);
         }
     });
-    let [bar, marks] = slice::legend(range, slice.quantity.unit(), size);
+    paint_legend(range, slice.quantity, size, pixels);
+}
+
+/// What the colours of a quantity mean.
+fn paint_legend(range: [f32; 2], quantity: Quantity, size: [u32; 2], pixels: &mut [Pixel]) {
+    let [bar, marks] = slice::legend(range, quantity.unit(), size);
     let screen = Matrix4::identity();
     paint_lines(&bar, &screen, slice::BAR, size, |at, tint, _| pixels[at].paint(tint));
     paint_lines(&marks, &screen, lines::WIDTH, size, |at, tint, _| pixels[at].paint(tint));

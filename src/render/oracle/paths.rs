@@ -195,9 +195,9 @@ impl<'a> Tracer<'a> {
                     return true;
                 }
                 let place: [f32; 3] = ray.at(t).coords.into();
-                let (extinction, albedo, heat) = self.medium_at(place);
+                let (extinction, albedo, embers) = self.medium_at(place);
                 if random.next() * majorant < extinction {
-                    hit = Some(Hit { place, albedo, glow: self.smoke.medium.glowing(heat) });
+                    hit = Some(Hit { place, albedo, glow: self.smoke.glow(embers) });
                     return false;
                 }
             }
@@ -254,10 +254,11 @@ impl<'a> Tracer<'a> {
         (self.majorants[dims.index(at[0], at[1], at[2])], way(0).min(way(1)).min(way(2)))
     }
 
-    /// Extinction, albedo and temperature excess at a place.
+    /// Extinction, albedo, and embers for each unit of density at a place.
     fn medium_at(&self, p: [f32; 3]) -> (f32, [f32; 3], f32) {
-        let [r, g, b, heat] = self.smoke.sample(p);
-        (self.smoke.medium.extinction * (r + g + b), self.smoke.medium.albedo([r, g, b]), heat)
+        let [r, g, b, embers] = self.smoke.sample(p);
+        let (density, medium) = (r + g + b, self.smoke.medium);
+        (medium.extinction * density, medium.albedo([r, g, b]), embers / density.max(1e-8))
     }
 }
 

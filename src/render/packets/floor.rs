@@ -37,25 +37,21 @@ impl<'a> Floor<'a> {
         }
     }
 
-    /// Radiance and the share of the background that is seen, for the pixels of row `y`, and how
-    /// far the rays are free \[m\].
+    /// Radiance and the share of the background that is seen, for the pixels of row `y`, and how far the rays are
+    /// free \[m\].
     pub fn row(&self, axes: &Axes, size: [u32; 2], y: u32, out: &mut [[f32; 4]], reach: &mut [f32]) {
         let along = Along::new(axes, size, y);
-        let mut seen = Seen::default();
+        let (mut seen, mut pixels) = (Seen::default(), [[0.0; 4]; CHUNK]);
         for (n, (out, reach)) in out.chunks_mut(CHUNK).zip(reach.chunks_mut(CHUNK)).enumerate() {
             see(&along, self, (n * CHUNK) as f32, &mut seen);
             reach.copy_from_slice(&seen.reach[..reach.len()]);
-            for (i, out) in out.iter_mut().enumerate() {
-                *out = if seen.shown[i] > 0.0 { self.radiance(&seen, i) } else { [0.0, 0.0, 0.0, 1.0] };
+            if seen.shown == [0.0; CHUNK] {
+                out.fill([0.0, 0.0, 0.0, 1.0]);
+            } else {
+                light_up(self, &seen, &mut pixels);
+                out.copy_from_slice(&pixels[..out.len()]);
             }
         }
-    }
-
-    fn radiance(&self, seen: &Seen, i: usize) -> [f32; 4] {
-        let [direct, open] = self.light.at([seen.x[i], seen.z[i]]);
-        let shown = seen.shown[i];
-        let lit = |c: usize| shown * self.albedo[c] * (self.direct[c] * direct + self.ambient[c] * open);
-        [lit(0), lit(1), lit(2), 1.0 - shown]
     }
 }
 
@@ -117,5 +113,33 @@ fn see_kernel<const FMA: bool>(along: &Along, floor: &Floor, x: f32, seen: &mut 
         seen.reach[i] = if below { least(t * length, FAR) } else { FAR };
         seen.x[i] = (px - lo[0]) * across;
         seen.z[i] = (pz - lo[1]) * deep;
+    }
+}
+
+dispatch! {
+    /// What the floor sends from the places seen.
+    fn light_up(floor: &Floor, seen: &Seen, out: &mut [[f32; 4]; CHUNK]) = light_up_kernel;
+}
+
+#[inline(always)]
+fn light_up_kernel<const FMA: bool>(floor: &Floor, seen: &Seen, out: &mut [[f32; 4]; CHUNK]) {
+    let FloorLight { size: [width, depth], texels, .. } = floor.light;
+    let top = [(width - 1) as f32, (depth - 1) as f32];
+    for i in 0..CHUNK {
+        let (x, z) = (least(greatest(seen.x[i], 0.0), top[0]), least(greatest(seen.z[i], 0.0), top[1]));
+        let (low_x, low_z) = (x as usize, z as usize);
+        let (f, g) = (x - low_x as f32, z - low_z as f32);
+        let first = low_z * width + low_x;
+        let (aside, behind) = (usize::from(low_x + 1 < *width), width * usize::from(low_z + 1 < *depth));
+        let (a, b) = (texels[first], texels[first + aside]);
+        let (c, d) = (texels[first + behind], texels[first + behind + aside]);
+        let near = [a[0] + f * (b[0] - a[0]), a[1] + f * (b[1] - a[1])];
+        let far = [c[0] + f * (d[0] - c[0]), c[1] + f * (d[1] - c[1])];
+        let (direct, open) = (near[0] + g * (far[0] - near[0]), near[1] + g * (far[1] - near[1]));
+        let shown = seen.shown[i];
+        for c in 0..3 {
+            out[i][c] = shown * floor.albedo[c] * (floor.direct[c] * direct + floor.ambient[c] * open);
+        }
+        out[i][3] = 1.0 - shown;
     }
 }

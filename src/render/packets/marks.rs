@@ -72,7 +72,7 @@ impl Side {
         let Some(&[start, end]) = self.rows.get(y..y + 2) else { return };
         for mark in &self.marks[start..end] {
             let x = mark.at[0] as usize;
-            if mark.away < reach[x] {
+            if lines::seen(mark.away, reach[x]) {
                 paint(&mut pixels[x], mark.tint);
             }
         }

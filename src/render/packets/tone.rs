@@ -19,37 +19,43 @@ pub(super) struct Tone<'a> {
 
 /// Bytes for a row of pixels: radiance, and the share of the background that is seen.
 pub(super) fn row(tone: &Tone, pixels: &[[f32; 4]], out: &mut [[u8; 4]]) {
-    let (mut strips, mut noise, mut bytes) = ([[0.0; CHUNK]; 3], [0.0; CHUNK], [[0.0; CHUNK]; 3]);
     for (n, (pixels, out)) in pixels.chunks(CHUNK).zip(out.chunks_mut(CHUNK)).enumerate() {
-        for (i, pixel) in pixels.iter().enumerate() {
-            for c in 0..3 {
-                strips[c][i] = pixel[c] + pixel[3] * tone.background[c];
+        let noise = tone.noise[n * CHUNK % tone.noise.len()..].first_chunk().expect("whole strips of noise");
+        match (pixels.first_chunk(), out.first_chunk_mut()) {
+            (Some(pixels), Some(out)) => map(pixels, tone, noise, out),
+            _ => {
+                let (mut whole, mut bytes) = ([[0.0; 4]; CHUNK], [[0; 4]; CHUNK]);
+                whole[..pixels.len()].copy_from_slice(pixels);
+                map(&whole, tone, noise, &mut bytes);
+                out.copy_from_slice(&bytes[..out.len()]);
             }
-        }
-        noise.copy_from_slice(&tone.noise[n * CHUNK % tone.noise.len()..][..CHUNK]);
-        map(&strips, tone.exposure, &noise, &mut bytes);
-        for (i, out) in out.iter_mut().enumerate() {
-            *out = [bytes[0][i] as u8, bytes[1][i] as u8, bytes[2][i] as u8, u8::MAX];
         }
     }
 }
 
 dispatch! {
-    /// Whole numbers from 0 to 255.
-    fn map(radiance: &[Strip; 3], exposure: f32, noise: &Strip, out: &mut [Strip; 3]) = map_kernel;
+    /// A strip of [`row`].
+    fn map(pixels: &[[f32; 4]; CHUNK], tone: &Tone, noise: &Strip, out: &mut [[u8; 4]; CHUNK]) = map_kernel;
 }
 
 #[inline(always)]
-fn map_kernel<const FMA: bool>(radiance: &[Strip; 3], exposure: f32, noise: &Strip, out: &mut [Strip; 3]) {
-    let mut curve = [[0.0; CHUNK]; 3];
+fn map_kernel<const FMA: bool>(
+    pixels: &[[f32; 4]; CHUNK],
+    tone: &Tone,
+    noise: &Strip,
+    out: &mut [[u8; 4]; CHUNK],
+) {
+    let (mut radiance, mut curve) = ([[0.0; CHUNK]; 3], [[0.0; CHUNK]; 3]);
+    for i in 0..CHUNK {
+        for c in 0..3 {
+            let all = pixels[i][c] + pixels[i][3] * tone.background[c];
+            radiance[c][i] = greatest(all, 0.0) * tone.exposure;
+        }
+    }
     for c in 0..3 {
         for i in 0..CHUNK {
-            let (r, g, b) = (
-                greatest(radiance[0][i], 0.0) * exposure,
-                greatest(radiance[1][i], 0.0) * exposure,
-                greatest(radiance[2][i], 0.0) * exposure,
-            );
-            let x = INSET[c][0] * r + INSET[c][1] * g + INSET[c][2] * b;
+            let x =
+                INSET[c][0] * radiance[0][i] + INSET[c][1] * radiance[1][i] + INSET[c][2] * radiance[2][i];
             let stops = least(greatest(log2(greatest(x, 1e-10)), STOPS[0]), STOPS[1]);
             let x = (stops - STOPS[0]) * (1.0 / (STOPS[1] - STOPS[0]));
             let mut y = CURVE[0];
@@ -59,6 +65,7 @@ fn map_kernel<const FMA: bool>(radiance: &[Strip; 3], exposure: f32, noise: &Str
             curve[c][i] = y;
         }
     }
+    let mut bytes = [[0_i32; CHUNK]; 3];
     for i in 0..CHUNK {
         let luma = 0.2126 * curve[0][i] + 0.7152 * curve[1][i] + 0.0722 * curve[2][i];
         let [r, g, b] = [
@@ -68,8 +75,12 @@ fn map_kernel<const FMA: bool>(radiance: &[Strip; 3], exposure: f32, noise: &Str
         ];
         for c in 0..3 {
             let x = OUTSET[c][0] * r + OUTSET[c][1] * g + OUTSET[c][2] * b;
-            out[c][i] = least(greatest(x, 0.0), 1.0) * 255.0 + noise[i];
+            bytes[c][i] = (least(greatest(x, 0.0), 1.0) * 255.0 + noise[i]) as i32;
         }
+    }
+    for i in 0..CHUNK {
+        let all = bytes[0][i] as u32 | (bytes[1][i] as u32) << 8 | (bytes[2][i] as u32) << 16 | 255 << 24;
+        out[i] = all.to_le_bytes();
     }
 }
 

@@ -1,0 +1,87 @@
+//! Means of several pictures: finer grain, and edges that are smooth.
+
+use glium::DrawParameters;
+use glium::texture::{Texture2d, UncompressedFloatFormat};
+
+use super::accumulation::Frame;
+use super::inputs::Inputs;
+use super::pass::averaging;
+use super::{Renderer, targets};
+use crate::render::{RenderError, View, noise};
+
+impl Renderer {
+    /// Draws one more picture of an average that goes on while nothing changes, and leaves the average in the target
+    /// of the scene. Where there are solids, each picture looks through other places of the pixels.
+    pub(super) fn draw_linear(&mut self, size: [u32; 2], view: &View) -> Result<(), RenderError> {
+        self.fit(size)?;
+        let frame = self.passes.next(self.subject(size, view), self.refine);
+        if self.solids.is_empty() {
+            self.draw_picture(size, view, frame)?;
+            return self.draw_cursor(size, view);
+        }
+        if let Some(Frame { number, weight }) = frame {
+            let shift = if number == 0 { [0.0; 2] } else { noise::spread(number) };
+            self.draw_shifted(size, view, number, shift, weight)?;
+        }
+        self.take_mean()?;
+        self.draw_cursor(size, view)
+    }
+
+    /// Draws as many pictures as the quality says and leaves their mean in the target of the scene.
+    pub(super) fn draw_mean(&mut self, size: [u32; 2], view: &View) -> Result<(), RenderError> {
+        if self.by_threads(view.mode) {
+            return self.draw_mean_by_threads(size, view);
+        }
+        self.fit(size)?;
+        let passes = self.quality.passes.max(1);
+        let edges = self.quality.edges && !self.solids.is_empty();
+        for number in 0..passes {
+            let weight = 1.0 / (number + 1) as f32;
+            if edges {
+                self.draw_shifted(size, view, number, noise::sub_pixel(number, passes), weight)?;
+            } else {
+                self.draw_picture(size, view, Some(Frame { number, weight }))?;
+            }
+        }
+        self.passes.of = None;
+        if edges {
+            self.take_mean()?;
+        }
+        self.draw_cursor(size, view)
+    }
+
+    /// Draws a picture that looks through a place of its pixels, and gives it a weight in the mean.
+    fn draw_shifted(
+        &mut self,
+        size: [u32; 2],
+        view: &View,
+        number: u32,
+        shift: [f32; 2],
+        weight: f32,
+    ) -> Result<(), RenderError> {
+        self.shift = shift;
+        let drawn = self.draw_picture(size, view, Some(Frame { number, weight: 1.0 }));
+        self.shift = [0.0; 2];
+        drawn?;
+        let targets = self.targets.as_ref().expect("something was drawn");
+        if targets.mean.get().is_none() {
+            let format = UncompressedFloatFormat::F32F32F32F32;
+            drop(targets.mean.set(targets::new_texture(&self.gl, format, targets.size)?));
+        }
+        self.copy(&targets.scene, targets.mean.get().expect("made above"), weight)
+    }
+
+    /// Puts the mean in the place of the picture drawn last.
+    fn take_mean(&self) -> Result<(), RenderError> {
+        let Some(targets) = &self.targets else { return Ok(()) };
+        targets.mean.get().map_or(Ok(()), |mean| self.copy(mean, &targets.scene, 1.0))
+    }
+
+    /// Gives `from` a weight in `to`.
+    fn copy(&self, from: &Texture2d, to: &Texture2d, weight: f32) -> Result<(), RenderError> {
+        let parameters = DrawParameters { blend: averaging(weight), ..DrawParameters::default() };
+        let inputs = Inputs::default().picture("marched", from);
+        let mut surface = self.surface(to)?;
+        self.timers.screen_pass(&mut surface, &self.programs.overlay, &inputs, &parameters, "mean")
+    }
+}
