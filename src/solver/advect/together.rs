@@ -168,4 +168,19 @@ mod tests {
             assert!(bits(narrow) == bits(plain));
         }
     }
+
+    #[test]
+    fn rows_are_scaled_alike_in_wide_registers() {
+        let odd = [f32::NAN, f32::INFINITY, -f32::INFINITY, 1e-21, -1e-21, 1e-20, -0.0, 7e4];
+        let row: Vec<[f32; 4]> =
+            (0..39).map(|at| [noise(at), odd[at % 8], 1e5 * noise(at + 5), -odd[at % 8]]).collect();
+        let (mut wide, mut plain) = (row.clone(), row);
+        let keep = [0.9, 1.0, 0.5, 1.1];
+        crate::solver::advect::scale_row(&keep, 6e4, &mut wide);
+        crate::solver::advect::scale_cells(&keep, 6e4, &mut plain);
+        assert_eq!(wide.as_flattened().len(), 4 * 39);
+        for (wide, plain) in wide.as_flattened().iter().zip(plain.as_flattened()) {
+            assert_eq!(wide.to_bits(), plain.to_bits());
+        }
+    }
 }
