@@ -58,6 +58,25 @@ pub unsafe fn squares([a, b, c, d]: Cells) -> Cells {
     [zero, one, two, three]
 }
 
+/// Transposes the quarters of four registers: quarter i of each, side by side in register i.
+#[inline(always)]
+pub unsafe fn quarters([a, b, c, d]: Cells) -> Cells {
+    let ab = [_mm512_shuffle_f32x4::<0b10_00_10_00>(a, b), _mm512_shuffle_f32x4::<0b11_01_11_01>(a, b)];
+    let cd = [_mm512_shuffle_f32x4::<0b10_00_10_00>(c, d), _mm512_shuffle_f32x4::<0b11_01_11_01>(c, d)];
+    [
+        _mm512_shuffle_f32x4::<0b10_00_10_00>(ab[0], cd[0]),
+        _mm512_shuffle_f32x4::<0b10_00_10_00>(ab[1], cd[1]),
+        _mm512_shuffle_f32x4::<0b11_01_11_01>(ab[0], cd[0]),
+        _mm512_shuffle_f32x4::<0b11_01_11_01>(ab[1], cd[1]),
+    ]
+}
+
+/// Sixteen values of each of three fields, and 0, side by side.
+#[inline(always)]
+pub unsafe fn side_by_side([x, y, z]: [__m512; 3]) -> Cells {
+    quarters(squares([x, y, z, _mm512_setzero_ps()]))
+}
+
 /// Coordinates of sixteen places along x, the first at `origin`, in the order of fours: lane 4i + n is place 4n + i, so that
 /// what belongs to the run of four places n is found in lanes n of all quarters.
 #[inline(always)]
@@ -114,4 +133,28 @@ pub unsafe fn locate<const AROUND: bool>(reach: &Reach, x: [__m512; 3]) -> (__m5
         at = _mm512_add_epi32(at, _mm512_mullo_epi32(below, _mm512_set1_epi32(strides[axis])));
     }
     (at, fraction)
+}
+
+/// Sixteen values in a row.
+#[inline(always)]
+pub unsafe fn load_values(values: &[f32], from: usize) -> __m512 {
+    let values: &[f32; LANES] = values[from..].first_chunk().expect("sixteen values");
+    _mm512_loadu_ps(values.as_ptr())
+}
+
+/// The range of cells that can be written sixteen at a time where lines of the cache begin.
+pub fn whole_lines(cells: &[[f32; 4]]) -> (usize, usize) {
+    let bytes = cells.as_ptr().cast::<u8>().align_offset(64);
+    let first = (bytes / size_of::<[f32; 4]>()).min(cells.len());
+    (first, cells.len() - (cells.len() - first) % LANES)
+}
+
+/// Puts sixteen cells where a line of the cache begins, and past the caches: nothing is read that is then overwritten. For
+/// what is only read again when all of the field is written.
+#[inline(always)]
+pub unsafe fn stream_cells(out: &mut [[f32; 4]], cells: Cells) {
+    let out: &mut [[f32; 4]; LANES] = out.first_chunk_mut().expect("sixteen cells");
+    for (out, four) in out.as_chunks_mut::<4>().0.iter_mut().zip(cells) {
+        _mm512_stream_ps(out.as_mut_ptr().cast(), four);
+    }
 }

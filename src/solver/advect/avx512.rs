@@ -15,7 +15,8 @@ use std::arch::x86_64::*;
 use super::together::Staggered;
 use super::{NOTHING, Row};
 use crate::solver::avx512::{
-    following, load_cells, load_four, locate, number, over_run, places, squares, whole_runs,
+    following, load_cells, load_four, load_values, locate, number, over_run, places, quarters, side_by_side,
+    squares, stream_cells, whole_lines, whole_runs,
 };
 use crate::solver::sides::Reach;
 use crate::solver::simd::LANES;
@@ -171,19 +172,6 @@ unsafe fn limited([a, b, c, d]: [Sum; 4], x: Nodes) -> __m512 {
     let low = _mm512_min_ps(right, left);
     let [left, right] = inner([a.high, b.high, c.high, d.high]);
     combined(nodes, x, [low, _mm512_max_ps(right, left)])
-}
-
-/// Transposes the quarters of four registers: quarter i of each, side by side in register i.
-#[inline(always)]
-unsafe fn quarters([a, b, c, d]: Nodes) -> Nodes {
-    let ab = [_mm512_shuffle_f32x4::<0b10_00_10_00>(a, b), _mm512_shuffle_f32x4::<0b11_01_11_01>(a, b)];
-    let cd = [_mm512_shuffle_f32x4::<0b10_00_10_00>(c, d), _mm512_shuffle_f32x4::<0b11_01_11_01>(c, d)];
-    [
-        _mm512_shuffle_f32x4::<0b10_00_10_00>(ab[0], cd[0]),
-        _mm512_shuffle_f32x4::<0b10_00_10_00>(ab[1], cd[1]),
-        _mm512_shuffle_f32x4::<0b11_01_11_01>(ab[0], cd[0]),
-        _mm512_shuffle_f32x4::<0b11_01_11_01>(ab[1], cd[1]),
-    ]
 }
 
 /// Feet of the faces of sixteen cells in the order of fours, and weights: `of[axis][n][node]` holds u, v, w of cell 4n + i
@@ -444,5 +432,21 @@ pub fn scale_row(keep: &[f32; 4], limit: f32, row: &mut [[[f32; 4]; 4]]) {
             let visible = _mm512_cmp_ps_mask::<_CMP_NLT_UQ>(_mm512_abs_ps(scaled), number(NOTHING));
             _mm512_storeu_ps(values, _mm512_maskz_mov_ps(visible, scaled));
         }
+    }
+}
+
+/// See [`super::together::weave`].
+#[target_feature(enable = "avx512f,avx512vl,avx512dq,avx512bw,avx2,fma,bmi2")]
+pub fn weave_row([u, v, w]: [&[f32]; 3], out: &mut [[f32; 4]]) {
+    let (first, whole) = whole_lines(out);
+    for (i, out) in out.iter_mut().enumerate() {
+        // The ends of the row, which do not fill a line.
+        if i < first || i >= whole {
+            *out = [u[i], v[i], w[i], 0.0];
+        }
+    }
+    for (i, out) in (first..whole).step_by(LANES).zip(out[first..whole].chunks_exact_mut(LANES)) {
+        // SAFETY: the caller knows that the instructions are there; the chunk begins a line of the cache.
+        unsafe { stream_cells(out, side_by_side([load_values(u, i), load_values(v, i), load_values(w, i)])) };
     }
 }

@@ -30,16 +30,26 @@ pub fn weave(layout: Layout, [u, v, w]: &Faces, out: &mut [[f32; 4]]) {
     let [ny, nz] = [layout.dims.ny as isize + g, layout.dims.nz as isize + g];
     sweep::rows(layout, out, [[-g, ny], [-g, nz]], |j, k, row| {
         let (at, n) = (layout.at(-g, j, k), row.len());
-        weave_row(&u[at..][..n], &v[at..][..n], &w[at..][..n], row);
+        weave_row([&u[at..][..n], &v[at..][..n], &w[at..][..n]], row);
     });
 }
 
-dispatch! { fn weave_row(u: &[f32], v: &[f32], w: &[f32], out: &mut [[f32; 4]]) = weave_row_kernel; }
+#[allow(unsafe_code)]
+fn weave_row(faces: [&[f32]; 3], out: &mut [[f32; 4]]) {
+    match level() {
+        // SAFETY: `level` has found these instructions on this machine.
+        #[cfg(target_arch = "x86_64")]
+        Level::Avx512 => unsafe { avx512::weave_row(faces, out) },
+        _ => weave_cells(faces, out),
+    }
+}
+
+dispatch! { fn weave_cells(faces: [&[f32]; 3], out: &mut [[f32; 4]]) = weave_cells_kernel; }
 
 #[inline(always)]
-fn weave_row_kernel<const FMA: bool>(u: &[f32], v: &[f32], w: &[f32], out: &mut [[f32; 4]]) {
+fn weave_cells_kernel<const FMA: bool>(faces: [&[f32]; 3], out: &mut [[f32; 4]]) {
     let n = out.len();
-    let (u, v, w) = (&u[..n], &v[..n], &w[..n]);
+    let [u, v, w] = faces.map(|f| &f[..n]);
     for i in 0..n {
         out[i] = [u[i], v[i], w[i], 0.0];
     }
@@ -166,6 +176,18 @@ mod tests {
             // SAFETY: `level` has found AVX2 or more on this machine.
             unsafe { avx2::scalar_row(row, reach, field, &mut narrow) };
             assert!(bits(narrow) == bits(plain));
+        }
+    }
+
+    #[test]
+    fn components_side_by_side_are_the_same_in_wide_registers() {
+        let values: Vec<f32> = (0..300).map(noise).collect();
+        let faces = [0, 1, 2].map(|c| &values[100 * c..][..75]);
+        for from in 0..4 {
+            let (mut wide, mut plain) = ([[7.0f32; 4]; 80], [[7.0f32; 4]; 80]);
+            weave_row(faces, &mut wide[from..][..75]);
+            weave_cells(faces, &mut plain[from..][..75]);
+            assert_eq!(wide, plain);
         }
     }
 
