@@ -142,10 +142,11 @@ pub unsafe fn load_values(values: &[f32], from: usize) -> __m512 {
     _mm512_loadu_ps(values.as_ptr())
 }
 
-/// The range of cells that can be written sixteen at a time where lines of the cache begin.
+/// The range of cells that can be written sixteen at a time where lines of the cache begin; empty where none does with a
+/// cell.
 pub fn whole_lines(cells: &[[f32; 4]]) -> (usize, usize) {
-    let bytes = cells.as_ptr().cast::<u8>().align_offset(64);
-    let first = (bytes / size_of::<[f32; 4]>()).min(cells.len());
+    let (bytes, cell) = (cells.as_ptr().cast::<u8>().align_offset(64), size_of::<[f32; 4]>());
+    let first = if bytes.is_multiple_of(cell) { (bytes / cell).min(cells.len()) } else { cells.len() };
     (first, cells.len() - (cells.len() - first) % LANES)
 }
 
@@ -154,6 +155,7 @@ pub fn whole_lines(cells: &[[f32; 4]]) -> (usize, usize) {
 #[inline(always)]
 pub unsafe fn stream_cells(out: &mut [[f32; 4]], cells: Cells) {
     let out: &mut [[f32; 4]; LANES] = out.first_chunk_mut().expect("sixteen cells");
+    debug_assert!(out.as_ptr().addr().is_multiple_of(64), "not where a line begins");
     for (out, four) in out.as_chunks_mut::<4>().0.iter_mut().zip(cells) {
         _mm512_stream_ps(out.as_mut_ptr().cast(), four);
     }

@@ -115,3 +115,9 @@ macro_rules! dispatch {
     };
 }
 pub(crate) use dispatch;
+
+/// Cells of which the first begins a line of the cache.
+#[cfg(test)]
+#[derive(Clone)]
+#[repr(align(64))]
+pub struct Aligned<const N: usize>(pub [[f32; 4]; N]);

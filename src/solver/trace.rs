@@ -262,6 +262,7 @@ mod tests {
     use crate::grid::Dims;
     use crate::solver::Side;
     use crate::solver::sides::Walls;
+    use crate::solver::simd::Aligned;
 
     #[test]
     fn centers_in_wide_registers_have_the_bits_of_the_plain_code() {
@@ -270,10 +271,10 @@ mod tests {
         let faces = FacesOfRow { u: row(0), v: [row(80), row(160)], w: [row(240), row(320)] };
         // Wherever the row begins in a line of the cache.
         for from in 0..4 {
-            let (mut wide, mut plain) = ([[0.0f32; 4]; 80], [[0.0f32; 4]; 80]);
-            center_row(faces, &mut wide[from..][..74]);
-            center_cells(faces, &mut plain[from..][..74]);
-            assert_eq!(wide.map(|v| v.map(f32::to_bits)), plain.map(|v| v.map(f32::to_bits)));
+            let (mut wide, mut plain) = (Aligned([[0.0f32; 4]; 80]), Aligned([[0.0f32; 4]; 80]));
+            center_row(faces, &mut wide.0[from..][..74]);
+            center_cells(faces, &mut plain.0[from..][..74]);
+            assert_eq!(wide.0.map(|v| v.map(f32::to_bits)), plain.0.map(|v| v.map(f32::to_bits)));
         }
     }
 

@@ -104,6 +104,7 @@ mod tests {
     use crate::grid::Dims;
     use crate::solver::Side;
     use crate::solver::sides::{Reach, Walls};
+    use crate::solver::simd::Aligned;
 
     /// Values without pattern in −1..1, the same each time.
     fn noise(at: usize) -> f32 {
@@ -184,10 +185,10 @@ mod tests {
         let values: Vec<f32> = (0..300).map(noise).collect();
         let faces = [0, 1, 2].map(|c| &values[100 * c..][..75]);
         for from in 0..4 {
-            let (mut wide, mut plain) = ([[7.0f32; 4]; 80], [[7.0f32; 4]; 80]);
-            weave_row(faces, &mut wide[from..][..75]);
-            weave_cells(faces, &mut plain[from..][..75]);
-            assert_eq!(wide, plain);
+            let (mut wide, mut plain) = (Aligned([[7.0f32; 4]; 80]), Aligned([[7.0f32; 4]; 80]));
+            weave_row(faces, &mut wide.0[from..][..75]);
+            weave_cells(faces, &mut plain.0[from..][..75]);
+            assert_eq!(wide.0, plain.0);
         }
     }
 
