@@ -370,7 +370,7 @@ fn where_light_is_worked_out_hardly_matters() {
         };
         let (mean, worst) = difference(&draw(Shading::Cells), &draw(Shading::Rays));
         eprintln!("{name}: mean {mean:.3}, worst {worst} of 255");
-        let within = if look.glow > 0.0 { 255 } else { 12 };
+        let within = if look.glow > 0.0 { 80 } else { 12 };
         assert!(mean < 0.4 && worst < within, "{name}: mean {mean}, worst {worst} of 255");
     }
 }
@@ -468,6 +468,10 @@ mod gl {
             // The worst are pixels at the ends of lines and on the edges of planes.
             let far_off = on_gl.rgba.iter().zip(&on_cpu.rgba).filter(|(a, b)| a.abs_diff(**b) > 16).count();
             assert!(mean < 0.15, "{name}: mean {mean}, worst {worst} of 255");
+            // With a graphics processor the fastest is not the same for both.
+            let within = if shading == Shading::Fastest { 80 } else { 12 };
+            let lines = mode != Mode::Smoke || cursor.is_some();
+            assert!(lines || worst <= within, "{name}, {shading:?}: worst {worst} of 255");
             assert!(far_off * 500 < on_gl.rgba.len(), "{name}: {far_off} bytes are far off");
         }
     }
@@ -570,7 +574,7 @@ mod gl {
             };
             let (one, over, many) = (after(1, &plain), after(31, &with_cursor), after(1, &plain));
             eprintln!("{shading:?}, 1/{divide}: off by {one} at once, {many} after a while");
-            assert!(many < 0.4 * one, "{shading:?}, 1/{divide}: off by {one} at once, {many} after a while");
+            assert!(many < 0.5 * one, "{shading:?}, 1/{divide}: off by {one} at once, {many} after a while");
             assert!(over > many, "{shading:?}: the cursor is seen");
         }
     }

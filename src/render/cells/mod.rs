@@ -320,26 +320,35 @@ impl<'a> Sight<'a> {
         let at = |n: usize| (n as f32 + 0.5) * self.h;
         let node = self.between[0][first].0;
         let across = self.shown[1][y] * self.shown[2][z];
-        let (mut strip, mut out) = (Strip::default(), [[0.0; 4]; CHUNK]);
+        let (mut strip, mut out) = (Strip::default(), [[0.0; CHUNK]; 4]);
+        let mut wide = [[0.0; 4]; CHUNK];
         for (n, (from, texels)) in from.chunks(CHUNK).zip(texels.chunks_mut(CHUNK)).enumerate() {
             if from.iter().all(|cell| cell[..3] == [f16::ZERO; 3]) {
                 texels.fill([f16::ZERO; 4]);
                 continue;
             }
             let (count, start) = (from.len(), first + n * CHUNK);
-            from.as_flattened().convert_to_f32_slice(strip.smoke[..count].as_flattened_mut());
+            from.as_flattened().convert_to_f32_slice(wide[..count].as_flattened_mut());
             for i in 0..count {
                 let (lo, f) = self.between[0][start + i];
                 let (a, b) = (&nodes[lo - node], &nodes[(lo + 1 - node).min(nodes.len() - 1)]);
-                for c in 0..4 {
-                    strip.depth[i][c] = a[c] + f * (b[c] - a[c]);
+                for c in 0..3 {
+                    strip.depth[c][i] = a[c] + f * (b[c] - a[c]);
                 }
                 strip.shown[i] = across * self.shown[0][start + i];
+            }
+            for i in 0..count {
+                for c in 0..4 {
+                    strip.smoke[c][i] = wide[i][c];
+                }
             }
             strip.from_eye = [at(start) - self.eye[0], at(y) - self.eye[1], at(z) - self.eye[2]];
             strip.h = self.h;
             shade(&strip, self.medium, &mut out);
-            texels.as_flattened_mut().convert_from_f32_slice(out[..count].as_flattened());
+            for i in 0..count {
+                wide[i] = [out[0][i], out[1][i], out[2][i], out[3][i]];
+            }
+            texels.as_flattened_mut().convert_from_f32_slice(wide[..count].as_flattened());
         }
     }
 }

@@ -13,9 +13,9 @@ pub(super) type Lane = [f32; CHUNK];
 /// Cells side by side along x.
 pub(super) struct Strip {
     /// The three densities and the temperature excess.
-    pub smoke: [[f32; 4]; CHUNK],
+    pub smoke: [Lane; 4],
     /// Optical depth to sun, sky and ground.
-    pub depth: [[f32; 4]; CHUNK],
+    pub depth: [Lane; 3],
     /// What the sides leave of the smoke.
     pub shown: Lane,
     /// From the eye to the first cell \[m\].
@@ -26,25 +26,24 @@ pub(super) struct Strip {
 
 impl Default for Strip {
     fn default() -> Self {
-        let zeros = [[0.0; 4]; CHUNK];
-        Self { smoke: zeros, depth: zeros, shown: [0.0; CHUNK], from_eye: [1.0; 3], h: 1.0 }
+        let zeros = [0.0; CHUNK];
+        Self { smoke: [zeros; 4], depth: [zeros; 3], shown: zeros, from_eye: [1.0; 3], h: 1.0 }
     }
 }
 
 dispatch! {
     /// ρ J and ρ of each cell.
-    pub(super) fn shade(strip: &Strip, medium: &Medium, out: &mut [[f32; 4]; CHUNK]) = shade_cells;
+    pub(super) fn shade(strip: &Strip, medium: &Medium, out: &mut [Lane; 4]) = shade_cells;
 }
 
 #[inline(always)]
-fn shade_cells<const FMA: bool>(strip: &Strip, medium: &Medium, texels: &mut [[f32; 4]; CHUNK]) {
-    let mut out = [[0.0; CHUNK]; 4];
+fn shade_cells<const FMA: bool>(strip: &Strip, medium: &Medium, out: &mut [Lane; 4]) {
     let (smoke, density) = positive(strip);
     let phase = phases(strip, medium);
     let (mut third, mut enclosed) = ([[0.0; CHUNK]; 3], [0.0; CHUNK]);
     for n in 0..3 {
         for i in 0..CHUNK {
-            third[n][i] = exp(-0.25 * strip.depth[i][n]);
+            third[n][i] = exp(-0.25 * strip.depth[n][i]);
         }
     }
     for i in 0..CHUNK {
@@ -65,13 +64,10 @@ fn shade_cells<const FMA: bool>(strip: &Strip, medium: &Medium, texels: &mut [[f
     if medium.glow[0] > 0.0 {
         for c in 0..3 {
             for i in 0..CHUNK {
-                let glow = medium.glowing_in(c, strip.smoke[i][3]);
+                let glow = medium.glowing_in(c, strip.smoke[3][i]);
                 out[c][i] = least(out[c][i] + out[3][i] * glow, MOST);
             }
         }
-    }
-    for i in 0..CHUNK {
-        texels[i] = [out[0][i], out[1][i], out[2][i], out[3][i]];
     }
 }
 
@@ -81,7 +77,7 @@ fn positive(strip: &Strip) -> ([Lane; 3], Lane) {
     let (mut smoke, mut density) = ([[0.0; CHUNK]; 3], [0.0; CHUNK]);
     for c in 0..3 {
         for i in 0..CHUNK {
-            smoke[c][i] = greatest(strip.smoke[i][c], 0.0);
+            smoke[c][i] = greatest(strip.smoke[c][i], 0.0);
             density[i] += smoke[c][i];
         }
     }

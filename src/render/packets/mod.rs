@@ -255,11 +255,11 @@ impl Packets {
 
     /// The bytes of the mean with background and cursor, rows from the bottom.
     pub fn present(&mut self, view: &View, quality: Quality) -> &[[u8; 4]] {
-        self.time("present", |all| all.to_bytes(view, quality));
+        self.time("present", |all| all.tone(view, quality));
         &self.bytes
     }
 
-    fn to_bytes(&mut self, view: &View, quality: Quality) {
+    fn tone(&mut self, view: &View, quality: Quality) {
         let (width, [_, height]) = (self.size[0] as usize, self.size);
         let axes = Axes::of(view.camera, width as f32 / height as f32);
         let smoke = self.smoke.marched(view.look.extinction.max(0.0), quality.samples(view.look));
