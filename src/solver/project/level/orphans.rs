@@ -113,7 +113,8 @@ impl Level {
             (std::mem::take(&mut self.orphans.red), std::mem::take(&mut self.orphans.rows));
         let place = |at: [usize; 3]| coarse.board.at(at[0] as isize, at[1] as isize, at[2] as isize);
         let is_red = |at: &&[usize; 3]| (at[0] + at[1] + at[2]).is_multiple_of(2);
-        (red.clear(), rows.clear());
+        red.clear();
+        rows.clear();
         for at in cells.iter().filter(is_red) {
             // Where the orphans of this row, and of the rows passed over, begin.
             rows.resize(at[1] + n[1] * at[2] + 1, red.len() as u32);
