@@ -252,11 +252,9 @@ impl Pass<'_> {
             if j < ny {
                 let (old, new) = (&self.from[0][at..][..=nx], &mut u[to..][..=nx]);
                 self.add_row(&fx[ring - 1..][..=nx], &fx[ring..][..=nx], old, new);
-                for (i, (new, old)) in new.iter_mut().zip(old).enumerate() {
-                    if !(free_u[0]..free_u[1]).contains(&(i as isize)) {
-                        *new = *old;
-                    }
-                }
+                let [low, high] = free_u.map(|i| i as usize);
+                new[..low].copy_from_slice(&old[..low]);
+                new[high..].copy_from_slice(&old[high..]);
             }
             let (old, new) = (&self.from[1][at..][..nx], &mut v[to..][..nx]);
             if (free_v[0]..free_v[1]).contains(&(j as isize)) {
