@@ -11,7 +11,7 @@ use rayon::prelude::*;
 use super::bricks::Bricks;
 use super::project::Ends;
 use super::sides::Walls;
-use super::simd::{dispatch, greatest, least};
+use super::simd::{AHEAD, dispatch, fetch_ahead, greatest, least};
 use super::sweep::PerThread;
 use crate::grid::{Dims, Faces, GHOST, Layout};
 
@@ -348,6 +348,9 @@ dispatch! { fn buoyancy_row(b: &[f32; 4], ambient: f32, scalars: &[[f32; 4]], ou
 
 #[inline(always)]
 fn buoyancy_row_kernel<const FMA: bool>(b: &[f32; 4], ambient: f32, scalars: &[[f32; 4]], out: &mut [f32]) {
+    for cells in scalars.chunks(4) {
+        fetch_ahead(cells, AHEAD);
+    }
     for (out, s) in out.iter_mut().zip(scalars) {
         *out += (b[0] * s[0] + b[1] * s[1]) + (b[2] * s[2] + b[3] * (s[3] - ambient));
     }

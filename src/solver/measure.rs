@@ -3,7 +3,7 @@
 use rayon::prelude::*;
 
 use super::bricks::{self, Bricks};
-use super::simd::{LANES, dispatch, greatest, rest, sixteen};
+use super::simd::{AHEAD, LANES, dispatch, fetch_ahead, greatest, rest, sixteen};
 use super::sweep;
 use crate::grid::{Faces, Layout};
 
@@ -156,6 +156,7 @@ fn sum_row_kernel<const FMA: bool>(row: &[[f32; 4]], out: &mut [f32; 4]) {
     let mut sums = [0.0f32; LANES];
     let (fours, others) = row.as_flattened().as_chunks::<LANES>();
     for four in fours {
+        fetch_ahead(four, 4 * AHEAD);
         for l in 0..LANES {
             sums[l] += four[l];
         }

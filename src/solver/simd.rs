@@ -67,6 +67,35 @@ pub fn greatest(x: f32, bound: f32) -> f32 {
     if x > bound { x } else { bound }
 }
 
+/// Makes what this thread has written past the caches visible to others; at the end of a unit of work.
+#[inline(always)]
+#[allow(unsafe_code)]
+pub fn fence() {
+    #[cfg(target_arch = "x86_64")]
+    // SAFETY: it orders writes, and nothing else.
+    unsafe {
+        std::arch::x86_64::_mm_sfence();
+    }
+}
+
+/// How many cells of four values ahead to fetch where little is done with each: half a page.
+pub const AHEAD: usize = 128;
+
+/// Asks for what lies `ahead` values beyond the first of `values`, whether or not they reach that far: rows go on where they
+/// end, and what fetches memory ahead by itself stops at the end of each page.
+#[inline(always)]
+#[allow(unsafe_code)]
+pub fn fetch_ahead<T>(values: &[T], ahead: usize) {
+    #[cfg(target_arch = "x86_64")]
+    // SAFETY: a hint, which may point anywhere.
+    unsafe {
+        use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
+        _mm_prefetch::<_MM_HINT_T0>(values.as_ptr().wrapping_add(ahead).cast());
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    let _ = (values, ahead);
+}
+
 /// Values handled together. Fixed, so that results do not depend on the machine's vector width, and so that loops over
 /// them vectorise whatever the length of the row.
 pub const LANES: usize = 16;

@@ -16,7 +16,7 @@ use super::together::Staggered;
 use super::{NOTHING, Row};
 use crate::solver::avx512::{
     following, load_cells, load_four, load_values, locate, number, over_run, places, quarters, side_by_side,
-    squares, stream_cells, whole_lines, whole_runs,
+    squares, squares_of_three, stream_cells, whole_lines, whole_runs,
 };
 use crate::solver::sides::Reach;
 use crate::solver::simd::LANES;
@@ -298,7 +298,7 @@ unsafe fn find_feet<const AROUND: bool>(
         let v = catmull_rom(fractions[1][axis]);
         let w = catmull_rom(fractions[2][axis]);
         for node in 0..4 {
-            let together = squares([u[node], v[node], w[node], w[node]]);
+            let together = squares_of_three([u[node], v[node], w[node]]);
             for (nodes, values) in runs.iter_mut().zip(together) {
                 store(&mut nodes[node], values);
             }
@@ -447,6 +447,11 @@ pub fn weave_row([u, v, w]: [&[f32]; 3], out: &mut [[f32; 4]]) {
     }
     for (i, out) in (first..whole).step_by(LANES).zip(out[first..whole].chunks_exact_mut(LANES)) {
         // SAFETY: the caller knows that the instructions are there; the chunk begins a line of the cache.
-        unsafe { stream_cells(out, side_by_side([load_values(u, i), load_values(v, i), load_values(w, i)])) };
+        unsafe {
+            stream_cells(
+                out.first_chunk_mut().expect("whole lines"),
+                side_by_side([load_values(u, i), load_values(v, i), load_values(w, i)]),
+            )
+        };
     }
 }
