@@ -56,13 +56,14 @@ unsafe fn spread(line: &Line, from: usize) -> __m512 {
 /// Catmull–Rom weights, as in [`super::cubic::catmull_rom`].
 #[inline(always)]
 unsafe fn catmull_rom(t: __m512) -> Nodes {
-    let half = _mm512_mul_ps(number(0.5), t);
-    let square = _mm512_mul_ps(half, t);
+    let s = _mm512_sub_ps(number(1.0), t);
+    let product = _mm512_mul_ps(_mm512_mul_ps(number(-0.5), t), s);
+    let (first, last) = (_mm512_mul_ps(product, s), _mm512_mul_ps(product, t));
     [
-        _mm512_mul_ps(half, _mm512_fmadd_ps(_mm512_sub_ps(number(2.0), t), t, number(-1.0))),
-        _mm512_fmadd_ps(square, _mm512_fmadd_ps(number(3.0), t, number(-5.0)), number(1.0)),
-        _mm512_mul_ps(half, _mm512_fmadd_ps(_mm512_fmadd_ps(number(-3.0), t, number(4.0)), t, number(1.0))),
-        _mm512_mul_ps(square, _mm512_sub_ps(t, number(1.0))),
+        first,
+        _mm512_add_ps(_mm512_fmadd_ps(number(-2.0), first, s), last),
+        _mm512_add_ps(_mm512_fmadd_ps(number(-2.0), last, t), first),
+        last,
     ]
 }
 
