@@ -7,8 +7,8 @@ use std::sync::atomic::AtomicBool;
 use common::{advance, all, cell, config, inert, noise};
 use updraft::grid::Dims;
 use updraft::solver::{
-    Advection, Config, Dab, Inflow, Integrator, Params, Region, SCALAR_LIMIT, Shape, Side, Smoke, Solid,
-    Solver, SolverError, Source, TimeControl,
+    Advection, Ambient, Config, Dab, Inflow, Integrator, Params, Region, SCALAR_LIMIT, Shape, Side, Smoke,
+    Solid, Solver, SolverError, Source, TimeControl,
 };
 
 const SCHEMES: [Advection; 5] = [
@@ -338,6 +338,23 @@ fn each_colour_and_heat_rise_and_sink_as_told() {
         };
         assert!(with(1.5) > 0.81 && with(-1.5) < 0.79, "colour {colour}: {} {}", with(1.5), with(-1.5));
     }
+}
+
+#[test]
+fn heat_lifts_against_what_it_is_told_to() {
+    // A chimney, warm on one side: against the mean of both, one rises as the other sinks.
+    let sides = [[Side::Closed; 2], [Side::Open; 2], [Side::Closed; 2]];
+    let speed = |ambient: Ambient| {
+        let params = Params { heat_buoyancy: 0.1, ambient, ..inert() };
+        let mut solver = Solver::new(config([8; 3], 0.1, sides, Advection::Cubic), params, vec![]).unwrap();
+        solver.fill(|_, _| 0.0, |[x, ..]| [0.0, 0.0, 0.0, if x < 0.4 { 30.0 } else { 20.0 }]);
+        advance(&mut solver, 0.01, 1);
+        [1, 6].map(|i| solver.velocity()[1][solver.layout().at(i, 4, 4)])
+    };
+    let [mean, warm, none] = [Ambient::Mean, Ambient::Fixed(25.0), Ambient::Fixed(0.0)].map(speed);
+    assert!(mean[0] > 1e-4 && (mean[0] + mean[1]).abs() < 1e-2 * mean[0], "{mean:?}");
+    assert!((mean[0] - warm[0]).abs() < 1e-3 * mean[0], "{mean:?} and {warm:?}");
+    assert!(none[0] + none[1] > 2.0 * mean[0], "all of it rises: {none:?}");
 }
 
 #[test]

@@ -42,6 +42,9 @@ impl Rig {
             .env("DISPLAY", &display)
             .env_remove("WAYLAND_DISPLAY")
             .env("UPDRAFT_STATE_FILE", folder.path().join("state.json"))
+            // No file chooser: neither a portal nor zenity.
+            .env("DBUS_SESSION_BUS_ADDRESS", "unix:path=/nonexistent")
+            .env("PATH", folder.path())
             .current_dir(folder.path())
             .spawn()
             .unwrap();
@@ -177,6 +180,7 @@ fn a_person_can_use_the_window() {
     steps_once(&mut rig);
     clears(&mut rig);
     undoes(&mut rig);
+    does_without_a_file_chooser(&mut rig);
     hides_the_panel_and_shows_help(&mut rig);
     saves_pictures(&mut rig);
     survives_any_size(&mut rig);
@@ -262,6 +266,16 @@ fn undoes(rig: &mut Rig) {
     rig.until("the old buoyancy", |s| number(s, "/params/blue.buoyancy") == 0.0);
     rig.key("ctrl+shift+z");
     rig.until("the new one again", |s| number(s, "/params/blue.buoyancy") < -4.0);
+}
+
+/// The scene came from no file: both keys ask for one.
+fn does_without_a_file_chooser(rig: &mut Rig) {
+    let said = |s: &Value| s["notice"].as_str().is_some_and(|notice| notice.contains("No file chooser"));
+    for key in ["ctrl+o", "ctrl+s"] {
+        rig.key(key);
+        rig.until("a line that says that no file can be chosen", said);
+        rig.until("the line gone again", |s| s["notice"].is_null());
+    }
 }
 
 fn hides_the_panel_and_shows_help(rig: &mut Rig) {

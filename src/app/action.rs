@@ -37,6 +37,12 @@ pub enum Action {
     Restart,
     /// Change to a built-in scene.
     Open(&'static str),
+    /// Choose a scene file and change to it.
+    OpenFile,
+    /// Save the scene to the file that it came from; if it came from none, choose one.
+    Save,
+    /// Choose a file and save the scene to it.
+    SaveAs,
 }
 
 /// A key with what it does.
@@ -54,12 +60,16 @@ pub struct Binding {
     pub help: &'static str,
 }
 
+const fn ctrl(key: &'static str, shift: bool, action: Action, help: &'static str) -> Binding {
+    Binding { key, ctrl: true, shift, action, help }
+}
+
 const fn plain(key: &'static str, action: Action, help: &'static str) -> Binding {
     Binding { key, ctrl: false, shift: false, action, help }
 }
 
 /// All keys, in the order the help shows them.
-pub const BINDINGS: [Binding; 19] = [
+pub const BINDINGS: [Binding; 22] = [
     plain("Space", Action::RunPause, "run, pause"),
     plain(".", Action::Step, "one step"),
     plain("C", Action::Clear, "clear the box"),
@@ -72,9 +82,12 @@ pub const BINDINGS: [Binding; 19] = [
     plain("1", Action::Stand(Standpoint::Front), "front view"),
     plain("3", Action::Stand(Standpoint::Right), "right view"),
     plain("7", Action::Stand(Standpoint::Top), "top view"),
-    Binding { key: "Z", ctrl: true, shift: false, action: Action::Undo, help: "undo" },
-    Binding { key: "Y", ctrl: true, shift: false, action: Action::Redo, help: "redo" },
-    Binding { key: "Z", ctrl: true, shift: true, action: Action::Redo, help: "redo" },
+    ctrl("Z", false, Action::Undo, "undo"),
+    ctrl("Y", false, Action::Redo, "redo"),
+    ctrl("Z", true, Action::Redo, "redo"),
+    ctrl("O", false, Action::OpenFile, "open a scene file"),
+    ctrl("S", false, Action::Save, "save the scene"),
+    ctrl("S", true, Action::SaveAs, "save it as another file"),
     plain("Tab", Action::TogglePanel, "show or hide the panel"),
     plain("F1", Action::ToggleHelp, "this help"),
     plain("F12", Action::Picture, "save a picture"),
@@ -137,6 +150,9 @@ impl Action {
             Self::Exit => "exit",
             Self::Restart => "restart",
             Self::Open(name) => name,
+            Self::OpenFile => "open",
+            Self::Save => "save",
+            Self::SaveAs => "save-as",
         }
     }
 }

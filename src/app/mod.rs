@@ -9,6 +9,8 @@ pub mod action;
 mod canvas;
 mod context;
 pub mod cursor;
+mod dialog;
+mod file;
 pub mod gesture;
 pub mod model;
 pub mod orbit;

@@ -1,6 +1,7 @@
 //! A running scene as a person holds it: the worker, what is set, the camera, the cursor, and what the mouse
 //! and the keys do to them. Knows no window and no OpenGL.
 
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -8,6 +9,7 @@ use nalgebra::{Vector2, Vector3};
 
 use super::action::Action;
 use super::cursor::Cursor;
+use super::file::{self, Home};
 use super::gesture::{Button, Gesture, Held};
 use super::model::{Model, Readout};
 use super::orbit::Orbit;
@@ -43,6 +45,7 @@ pub struct Session {
     /// Size of the view \[pt\].
     view: Vector2<f32>,
     notice_until: Option<Instant>,
+    home: Option<Home>,
 }
 
 /// What the worker has been told last.
@@ -83,6 +86,7 @@ impl Session {
             pointer: Pointer::default(),
             view: Vector2::new(1.0, 1.0),
             notice_until: None,
+            home: None,
         })
     }
 
@@ -112,7 +116,7 @@ impl Session {
             Action::ToggleHelp => self.model.help ^= true,
             Action::Restart => self.restart(),
             Action::Open(name) => self.open(name),
-            Action::Picture | Action::Exit => {}
+            Action::Picture | Action::Exit | Action::OpenFile | Action::Save | Action::SaveAs => {}
         }
     }
 
@@ -153,8 +157,35 @@ impl Session {
         self.run();
     }
 
-    /// A built-in scene in place of this one; undo comes back. What is on the brush stays on it.
-    fn open(&mut self, name: &str) {
+    /// The file that the scene is kept in, if there is one.
+    pub fn file(&self) -> Option<PathBuf> {
+        self.home().map(|home| home.path)
+    }
+
+    fn home(&self) -> Option<Home> {
+        let scene = &self.model.settings.scene;
+        self.home.clone().filter(|home| home.is_of(scene)).or_else(|| Home::of(scene))
+    }
+
+    /// Saves the scene, with all that was set and as it is looked at, to `path`, and keeps it there from now on. Gives the
+    /// instant at which the line that says so is to go.
+    pub fn save(&mut self, path: &Path, now: Instant) -> Instant {
+        let running = &self.model.settings.scene;
+        let stays = self.orbit == Orbit::of(&running.camera);
+        let camera = if stays { running.camera } else { self.orbit.camera() };
+        let scene = self.model.settings.as_file(camera);
+        let text = match file::save(&scene, running, path, self.home().as_ref()) {
+            Ok(home) => {
+                self.home = Some(home);
+                format!("Saved {}", path.display())
+            }
+            Err(error) => format!("Not saved: {error}"),
+        };
+        self.tell(text, now)
+    }
+
+    /// A scene file, or a built-in scene, in place of this one; undo comes back. What is on the brush stays on it.
+    pub fn open(&mut self, name: &str) {
         match Scene::load(name, &[]) {
             Ok(scene) => {
                 let ink = self.model.settings.brush.ink;

@@ -4,8 +4,8 @@
 use std::sync::Arc;
 
 use super::cursor::Paint;
-use crate::look::Look;
-use crate::scene::Scene;
+use crate::look::{Camera, Look};
+use crate::scene::{Scene, Time};
 use crate::solver::Params;
 
 /// The paint on the brush.
@@ -122,14 +122,34 @@ pub struct Settings {
 impl Settings {
     /// A scene as it comes.
     pub fn of(scene: Arc<Scene>) -> Self {
-        let (_, dt) = scene.time.steps_per_frame();
         Self {
             params: scene.params.clone(),
             look: scene.look.clone(),
             brush: Brush::for_box(scene.extent()),
-            rate: 1.0 / dt,
+            rate: Self::rate_of(&scene),
             scene,
         }
+    }
+
+    /// The scene with all of this in it, seen by `camera`, as a file holds it.
+    pub fn as_file(&self, camera: Camera) -> Scene {
+        Scene { look: self.look.clone(), time: self.time(), camera, ..self.as_scene() }
+    }
+
+    /// How time is cut at this rate: frames of one step each, unless the scene cuts them itself.
+    fn time(&self) -> Time {
+        let Time { frame_rate, step } = self.scene.time;
+        if self.rate == Self::rate_of(&self.scene) {
+            return self.scene.time;
+        }
+        match step {
+            None => Time { frame_rate: self.rate, step },
+            Some(_) => Time { frame_rate: frame_rate.min(self.rate), step: Some(1.0 / self.rate) },
+        }
+    }
+
+    fn rate_of(scene: &Scene) -> f32 {
+        1.0 / scene.time.steps_per_frame().1
     }
 
     /// The scene with these constants in it, from which a solver can be built.

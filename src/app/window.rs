@@ -21,6 +21,7 @@ use winit::window::{Window, WindowId};
 
 use super::action::{self, Action};
 use super::canvas::Canvas;
+use super::dialog::{self, Answer, Purpose};
 use super::gesture::{Button, Gesture, Held};
 use super::pace::{Level, Pace};
 use super::panel::{self, theme};
@@ -35,12 +36,18 @@ const AIRBRUSH: Duration = Duration::from_millis(16);
 /// A hand that has not moved for this long leaves time to refine the picture.
 const CALM_HAND: Duration = Duration::from_millis(250);
 
+/// What to do where no file can be chosen.
+const NO_CHOOSER: &str = "No file chooser here (xdg-desktop-portal or zenity). \
+                          A scene started from a file, as in `updraft view my.toml`, is saved without one.";
+
 /// What other threads and egui tell the event loop.
 enum Message {
     /// The worker has news.
     News,
     /// egui wants to be drawn again after this time.
     Repaint(Duration),
+    /// What came of asking for a file.
+    Answered(Purpose, Answer),
 }
 
 /// Opens the window and runs until it is closed.
@@ -113,6 +120,9 @@ struct Screen {
     canvas: Canvas,
     frame: u64,
     level: Level,
+    proxy: EventLoopProxy<Message>,
+    /// A file is being chosen.
+    asking: bool,
 }
 
 impl ApplicationHandler<Message> for App {
@@ -132,6 +142,10 @@ impl ApplicationHandler<Message> for App {
         };
         match message {
             Message::News => screen.window.request_redraw(),
+            Message::Answered(purpose, answer) => {
+                let until = screen.answered(purpose, answer, Instant::now());
+                self.wake_by(until);
+            }
             Message::Repaint(delay) if delay.is_zero() => screen.window.request_redraw(),
             Message::Repaint(delay) => {
                 if let Some(at) = Instant::now().checked_add(delay) {
@@ -237,6 +251,8 @@ impl Screen {
             canvas: Canvas::default(),
             frame: 0,
             level: Level { shrink: 1, divide: 1 },
+            proxy: proxy.clone(),
+            asking: false,
         })
     }
 
@@ -285,6 +301,12 @@ impl Screen {
             Action::Exit if self.session.model.help => self.session.model.help = false,
             Action::Exit => return Outcome::Close,
             Action::Picture => return self.take_picture(now),
+            Action::OpenFile => self.ask(Purpose::Open),
+            Action::SaveAs => self.ask(Purpose::Save),
+            Action::Save => match self.session.file() {
+                Some(path) => return Outcome::DrawAgainBy(self.session.save(&path, now)),
+                None => self.ask(Purpose::Save),
+            },
             _ => self.session.act(action),
         }
         Outcome::Nothing
@@ -468,6 +490,32 @@ impl Screen {
         }
         self.window.request_redraw();
         Outcome::Nothing
+    }
+
+    /// Lets a file be chosen, one at a time.
+    fn ask(&mut self, purpose: Purpose) {
+        if std::mem::replace(&mut self.asking, true) {
+            return;
+        }
+        let name = format!("{}.toml", self.session.model.settings.scene.name);
+        let suggestion = self.session.file().unwrap_or_else(|| PathBuf::from(name));
+        let proxy = self.proxy.clone();
+        // The loop is gone only when the window is.
+        let then = move |answer| drop(proxy.send_event(Message::Answered(purpose, answer)));
+        dialog::ask(purpose, &self.window, &suggestion, then);
+    }
+
+    /// Does what a file was chosen for; gives the instant at which to draw again.
+    fn answered(&mut self, purpose: Purpose, answer: Answer, now: Instant) -> Instant {
+        self.asking = false;
+        self.window.request_redraw();
+        match (purpose, answer) {
+            (Purpose::Save, Answer::Chosen(path)) => return self.session.save(&path, now),
+            (Purpose::Open, Answer::Chosen(path)) => self.session.open(&path.to_string_lossy()),
+            (_, Answer::Nothing) => {}
+            (_, Answer::NoChooser) => return self.session.tell(NO_CHOOSER.into(), now),
+        }
+        now
     }
 
     fn take_picture(&mut self, now: Instant) -> Outcome {

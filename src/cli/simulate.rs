@@ -185,4 +185,37 @@ mod tests {
     fn a_row_has_a_cell_for_each_column() {
         assert_eq!(row(&StepStats::default(), 0.0).len(), columns().len());
     }
+
+    #[test]
+    fn each_number_stands_in_its_column() {
+        let stats = StepStats {
+            step: 1,
+            time: 2.0,
+            dt: 3.0,
+            substeps: 4,
+            cfl: 5.0,
+            max_speed: 6.0,
+            divergence_before: 7.0,
+            divergence_after: 8.0,
+            iterations: 9,
+            residual: 10.0,
+            mass: [11.0, 12.0, 13.0],
+            heat: 14.0,
+            kinetic_energy: 15.0,
+            stages: std::array::from_fn(|n| std::time::Duration::from_millis(17 + n as u64)),
+        };
+        let row = row(&stats, 16.0);
+        let at = |name: &str| row[columns().iter().position(|column| column == name).unwrap()].as_str();
+        for (n, name) in ["step", "time", "dt", "substeps", "cfl", "max_speed"].into_iter().enumerate() {
+            assert_eq!(at(name).parse::<f64>().unwrap(), 1.0 + n as f64, "{name}");
+        }
+        assert_eq!([at("divergence_before"), at("divergence_after")], ["7.0", "8.0"]);
+        assert_eq!([at("iterations"), at("residual")], ["9", "10.0"]);
+        assert_eq!([at("mass_red"), at("mass_green"), at("mass_blue")], ["11.0", "12.0", "13.0"]);
+        assert_eq!([at("heat"), at("kinetic_energy"), at("enstrophy")], ["14.0", "15.0", "16.0"]);
+        assert_eq!(
+            [at("ms_sources"), at("ms_advect_scalars"), at("ms_measure")],
+            ["17.0000", "19.0000", "23.0000"]
+        );
+    }
 }

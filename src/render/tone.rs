@@ -94,6 +94,29 @@ mod tests {
         }
     }
 
+    /// The whole way in double precision, with the curve as Wrensch gives it.
+    fn agx(radiance: [f64; 3]) -> [f64; 3] {
+        let mix = |rows: [[f32; 3]; 3], x: [f64; 3]| {
+            rows.map(|row| (0..3).map(|c| f64::from(row[c]) * x[c]).sum::<f64>())
+        };
+        let curve = mix(INSET, radiance).map(|x| {
+            let x = ((x.max(1e-10).log2() + 12.47393) / (4.026069 + 12.47393)).clamp(0.0, 1.0);
+            let plain = [15.5, -40.14, 31.96, -6.868, 0.4298, 0.1191, -0.00232];
+            plain.iter().fold(0.0, |sum: f64, c| sum * x + c).max(0.0).powf(1.18)
+        });
+        let luma = 0.2126 * curve[0] + 0.7152 * curve[1] + 0.0722 * curve[2];
+        mix(OUTSET, curve.map(|x| luma + 1.25 * (x - luma))).map(|x| x.clamp(0.0, 1.0))
+    }
+
+    #[test]
+    fn radiance_comes_out_as_agx_has_it() {
+        for radiance in [[0.18; 3], [0.02; 3], [2.0; 3], [0.9, 0.3, 0.1], [0.05, 0.1, 0.3], [8.0, 4.0, 0.5]] {
+            let (got, want) = (map(radiance, 0.0), agx(radiance.map(f64::from)));
+            let off = (0..3).map(|c| (f64::from(got[c]) - want[c]).abs()).fold(0.0, f64::max);
+            assert!(off < 0.4 / 255.0, "{radiance:?}: {got:?}, not {want:?}");
+        }
+    }
+
     #[test]
     fn exposure_is_a_factor() {
         assert_eq!(map([0.1, 0.2, 0.3], 1.0), map([0.2, 0.4, 0.6], 0.0));

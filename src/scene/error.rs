@@ -28,6 +28,14 @@ pub enum SceneError {
         /// What the system says.
         source: std::io::Error,
     },
+    /// The scene cannot be written as a file that would be read as it is.
+    #[error("cannot write the scene `{name}`: {why}")]
+    Unwritable {
+        /// Its name.
+        name: String,
+        /// What stands against it.
+        why: String,
+    },
     /// Something at a known place of the text.
     #[error(transparent)]
     #[diagnostic(transparent)]

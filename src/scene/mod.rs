@@ -1,6 +1,7 @@
 #![doc = include_str!("../../docs/scene.md")]
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use crate::look::{Camera, Look};
 use crate::probe::Probe;
@@ -20,6 +21,7 @@ mod solids;
 mod sources;
 mod text;
 mod value;
+mod write;
 
 pub(crate) use error::closest;
 pub use error::{Problem, SceneError};
@@ -54,6 +56,25 @@ pub struct Scene {
     pub fills: Vec<Fill>,
     /// What is measured while the scene runs.
     pub probes: Vec<Probe>,
+    /// What it was read from.
+    pub origin: Arc<Origin>,
+}
+
+/// What a scene was read from. Scenes are the same wherever they come from, so that any two of these are equal.
+#[derive(Clone, Debug, Default)]
+pub struct Origin {
+    /// The text, overrides included.
+    pub text: String,
+    /// Files that it names are relative to this folder.
+    pub folder: PathBuf,
+    /// The path of the scene file and what it held, unless the scene came with updraft.
+    pub file: Option<(PathBuf, String)>,
+}
+
+impl PartialEq for Origin {
+    fn eq(&self, _: &Self) -> bool {
+        true
+    }
 }
 
 /// How time is cut into frames, and frames into steps.
@@ -86,10 +107,15 @@ impl Scene {
     ///
     /// A built-in name wins over a file of the same name; write `./plume` for the file.
     pub fn load(path_or_builtin: &str, overrides: &[String]) -> Result<Self, SceneError> {
-        let text = text::Text::new(path_or_builtin, &read(path_or_builtin)?, overrides);
+        let file = read(path_or_builtin)?;
+        let text = text::Text::new(path_or_builtin, &file, overrides);
         let path = Path::new(path_or_builtin);
         let name = path.file_stem().map_or("scene".into(), |stem| stem.to_string_lossy().into_owned());
-        Ok(resolve::scene(name, &text, path.parent().unwrap_or(Path::new("")))?)
+        let mut scene = resolve::scene(name, &text, path.parent().unwrap_or(Path::new("")))?;
+        if builtin::text(path_or_builtin).is_none() {
+            Arc::make_mut(&mut scene.origin).file = Some((path.to_owned(), file));
+        }
+        Ok(scene)
     }
 
     /// The text of a scene as [`Scene::load`] would read it, overrides included.

@@ -2,6 +2,7 @@
 
 use std::ops::Range;
 use std::path::Path;
+use std::sync::Arc;
 
 use toml::Spanned;
 
@@ -11,7 +12,7 @@ use super::memory;
 use super::shapes::Place;
 use super::text::Text;
 use super::value::{Number, Whole};
-use super::{Scene, Time, forces, initial, probes, solids, sources};
+use super::{Origin, Scene, Time, forces, initial, probes, solids, sources};
 use crate::grid::Dims;
 use crate::look::{Camera, Look, Scattering};
 use crate::solver::{
@@ -52,6 +53,7 @@ pub fn scene(name: String, text: &Text, folder: &Path) -> Result<Scene> {
         size,
         initial: initial::resolve(&doc.initial, text, folder, config.dims, config.h)?,
         probes: probes::resolve(&doc.probe, text, extent, solids.len())?,
+        origin: Arc::new(Origin { text: text.merged()?, folder: folder.to_owned(), file: None }),
         solids,
         config,
     })
@@ -307,9 +309,12 @@ fn set_light(look: &mut Look, read: &document::Lights, text: &Text) -> Result<()
     Ok(())
 }
 
-/// `v` at length one, unless it has none.
-fn normalized(v: [f32; 3]) -> Option<[f32; 3]> {
+/// `v` at length one, unless it has none. What has that length already keeps its bits, so that it may be written and read.
+pub(super) fn normalized(v: [f32; 3]) -> Option<[f32; 3]> {
     let length = v.iter().map(|x| x * x).sum::<f32>().sqrt();
+    if (length - 1.0).abs() < 1e-6 {
+        return Some(v);
+    }
     (length > 1e-12).then(|| v.map(|x| x / length))
 }
 

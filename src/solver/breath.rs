@@ -152,7 +152,8 @@ impl Layer {
             _ => (&mut field[at * plane..][..plane], row, GHOST),
         };
         let stride = self.stride();
-        field.par_chunks_mut(chunk).skip(GHOST).take(b).enumerate().for_each(|(j, chunk)| {
+        // Cut out beforehand: `skip` of rayon allocates.
+        field[GHOST * chunk..][..b * chunk].par_chunks_mut(chunk).enumerate().for_each(|(j, chunk)| {
             f(j, chunk[first..][..(a - 1) * stride + 1].iter_mut().step_by(stride));
         });
     }

@@ -198,8 +198,7 @@ impl Fields {
             *projector =
                 Projector::choose(config.projection, !solids.is_empty(), *layout, walls.ends(), threads);
         }
-        let new =
-            (!solids.is_empty()).then(|| Obstacles::new(walls, *layout, config.h, solids, [time, dt.into()]));
+        let new = (!solids.is_empty()).then(|| Obstacles::new(walls, config, solids, [time, dt.into()]));
         projector.set_cuts(new.as_ref().map_or(&Cuts::default(), |obstacles| &obstacles.voxels.cuts));
         if let Some(obstacles) = &new {
             obstacles.push_out(scalars);

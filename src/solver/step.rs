@@ -38,7 +38,8 @@ pub enum SolverError {
 
 /// A box of air with heat and three colours of smoke.
 ///
-/// Owns its threads. Every buffer is allocated when it is built, none by a step unless a solid moves.
+/// Owns its threads. Every buffer is allocated when it is built or used for the first time; a step after the first allocates
+/// nothing, unless a solid that moves meets half as many faces again as at first.
 pub struct Solver {
     config: Config,
     params: Params,
@@ -84,8 +85,8 @@ impl Solver {
         let correction = if config.advection.looks_forward() { Correction::FLOATS } else { 0 };
         let floats = 3 + 3 + 4 + 4 + 4 + correction;
         (layout.size() * floats * size_of::<f32>() + Projector::memory(config.projection, solids, config.dims)
-            // Flags of the cells, at both ends of a step.
-            + if solids { 2 * layout.size() } else { 0 }) as u64
+            // Flags of the cells, at both ends of a step, and the solid that each is near to.
+            + if solids { 4 * layout.size() } else { 0 }) as u64
     }
 
     /// What it was built from.

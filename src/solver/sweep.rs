@@ -70,6 +70,23 @@ pub fn reduce<R: Send + Default>(
     });
 }
 
+/// Puts `items` into `list` in the place of what is there.
+pub fn refill<T>(list: &mut Vec<T>, items: impl Iterator<Item = T>) {
+    list.clear();
+    list.extend(items);
+    leave_room(list);
+}
+
+/// Leaves room for as much again in a list that is filled anew at each step, so that a solid which meets some more faces
+/// than before allocates nothing.
+pub fn leave_room<T>(list: &mut Vec<T>) {
+    const LEAST: usize = 512;
+    // There may be room for a quarter more already.
+    if list.capacity() < (list.len() + list.len() / 4).max(LEAST) {
+        list.reserve(list.len().max(LEAST));
+    }
+}
+
 /// Scratch memory for each thread of the pool, allocated once.
 pub struct PerThread<T>(Vec<Mutex<T>>);
 

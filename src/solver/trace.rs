@@ -303,4 +303,26 @@ mod tests {
             }
         }
     }
+
+    #[test]
+    fn traces_have_their_designed_order() {
+        // Around the middle of a plane, where the way back is known.
+        let layout = Layout::new(Dims::new([33, 33, 1]).unwrap());
+        let mut centers = vec![[0.0; 4]; layout.size()];
+        for (j, i) in (0..33isize).flat_map(|j| (0..33isize).map(move |i| (j, i))) {
+            centers[layout.at(i, j, 0)] = [16.0 - j as f32, i as f32 - 16.0, 0.0, 0.0];
+        }
+        let reach = Walls::new(layout, [[Side::Closed; 2]; 3], Default::default()).reach(None);
+        let error = |order: TraceOrder, angle: f32| {
+            let mut back = [[0.0f32; 4]; 33];
+            let row = Row { centers: &centers, at: layout.at(0, 16, 0), jk: [16.0, 0.0], steps: angle };
+            trace_row(row, order, &reach, &mut back);
+            let want = [6.0 - 6.0 * angle.cos(), 6.0 * angle.sin()];
+            (back[22][0] - want[0]).hypot(back[22][1] - want[1])
+        };
+        for (order, least) in [(TraceOrder::Second, 7.0), (TraceOrder::Third, 14.0)] {
+            let ratio = error(order, 0.4) / error(order, 0.2);
+            assert!((least..1.3 * least).contains(&ratio), "{order:?}: half the step leaves 1/{ratio}");
+        }
+    }
 }

@@ -6,6 +6,9 @@ use super::theme;
 use crate::app::model::{Model, Readout};
 use crate::worker::State;
 
+/// Longer lines are wrapped \[pt\].
+const WIDTH: f32 = 560.0;
+
 pub(super) fn show(ctx: &Context, model: &Model, readout: &Readout) {
     let Some((text, color)) = line(model, readout) else {
         return;
@@ -13,7 +16,10 @@ pub(super) fn show(ctx: &Context, model: &Model, readout: &Readout) {
     let anchor = egui::vec2(14.0, -14.0);
     Area::new(Id::new("notice")).anchor(Align2::LEFT_BOTTOM, anchor).interactable(false).show(ctx, |ui| {
         let frame = Frame::new().fill(Color32::from_black_alpha(150)).inner_margin(Margin::symmetric(10, 5));
-        frame.corner_radius(5).show(ui, |ui| ui.label(RichText::new(text).color(color)));
+        frame.corner_radius(5).show(ui, |ui| {
+            ui.set_max_width(WIDTH.min(ctx.available_rect().width() - 60.0));
+            ui.label(RichText::new(text).color(color));
+        });
     });
 }
 

@@ -123,6 +123,9 @@ fn buttons_ask_for_what_they_say() {
         ("frame", Action::Frame),
         ("picture", Action::Picture),
         ("help", Action::ToggleHelp),
+        ("open", Action::OpenFile),
+        ("save", Action::Save),
+        ("save-as", Action::SaveAs),
         ("ink.white", Action::Pick(Ink::White)),
     ] {
         let at = rig.place(name).center();
@@ -150,8 +153,10 @@ fn every_slider_moves_its_own_value_and_nothing_else() {
 
 fn is_slider(name: &str) -> bool {
     let switches = ["ambient", "octaves", "floor", "outline", "color"];
-    let buttons =
-        ["run", "step", "clear", "view", "frame", "picture", "undo", "redo", "help", "restart", "scenes"];
+    let buttons = [
+        "run", "step", "clear", "view", "frame", "picture", "undo", "redo", "help", "open", "save",
+        "save-as", "restart", "scenes",
+    ];
     !switches.contains(&name)
         && !buttons.contains(&name)
         && !["ink.", "view.", "slice."].iter().any(|group| name.starts_with(group))

@@ -98,6 +98,11 @@ fn buttons(ui: &mut Ui, model: &Model, readout: &Readout, out: &mut Out) {
         button(ui, "Redo", Action::Redo, model.history.can_redo(), false, out);
         button(ui, "Help", Action::ToggleHelp, true, model.help, out);
     });
+    line(ui, |ui| {
+        button(ui, "Open", Action::OpenFile, true, false, out);
+        button(ui, "Save", Action::Save, true, false, out);
+        button(ui, "Save as", Action::SaveAs, true, false, out);
+    });
 }
 
 fn line(ui: &mut Ui, contents: impl FnOnce(&mut Ui)) {
@@ -107,13 +112,22 @@ fn line(ui: &mut Ui, contents: impl FnOnce(&mut Ui)) {
     });
 }
 
+/// Longer names of keys do not fit beside a button.
+const LONGEST_KEY: usize = 8;
+
 /// A button with its key at its right end; three of them fill a line.
 fn button(ui: &mut Ui, text: &str, action: Action, enabled: bool, on: bool, out: &mut Out) {
     let width = (theme::WIDTH - 2.0 * theme::MARGIN - 2.0 * 4.0) / 3.0;
     let color = if on { theme::ACCENT } else { theme::TEXT };
-    let key = RichText::new(action.key()).size(10.5).color(theme::QUIET);
-    let button = Button::new(RichText::new(text).color(color)).shortcut_text(key).min_size(vec2(width, 26.0));
-    let response = ui.add_enabled(enabled, button).on_hover_text(action.help());
+    let key = action.key();
+    let mut button = Button::new(RichText::new(text).color(color)).min_size(vec2(width, 26.0));
+    let mut help = action.help().to_owned();
+    if key.len() <= LONGEST_KEY {
+        button = button.shortcut_text(RichText::new(key).size(10.5).color(theme::QUIET));
+    } else {
+        help = format!("{help} ({key})");
+    }
+    let response = ui.add_enabled(enabled, button).on_hover_text(help);
     out.places.insert(action.name(), response.rect);
     if response.clicked() {
         out.actions.push(action);

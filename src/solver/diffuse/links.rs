@@ -12,7 +12,7 @@ use super::system::{Edge, System, combine};
 use super::{GAMMA, Scratch, WIDTH, Wide};
 use crate::grid::Layout;
 use crate::solver::simd::dispatch;
-use crate::solver::sweep::Shared;
+use crate::solver::sweep::{Shared, refill};
 
 /// One point of a line with a solid beside it.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -40,25 +40,33 @@ pub struct Links<const N: usize> {
     groups: Vec<u32>,
     /// What each point has given to the walls beside it in the last pass, summed over its N values.
     given: Vec<f32>,
+    /// The entries with their groups, while they are put in order.
+    placed: Vec<([usize; 3], Link<N>)>,
+}
+
+impl<const N: usize> Default for Links<N> {
+    fn default() -> Self {
+        Self { entries: vec![], groups: vec![], given: vec![], placed: vec![] }
+    }
 }
 
 impl<const N: usize> Links<N> {
-    /// From points within `range`, each named once.
-    pub fn new(
+    /// Takes over points within `range`, each named once.
+    pub fn set(
+        &mut self,
         layout: Layout,
         axis: usize,
         range: [[isize; 2]; 3],
         points: impl Iterator<Item = ([isize; 3], Link<N>)>,
-    ) -> Self {
+    ) {
+        let Self { entries, groups, given, placed } = self;
         let lines = Lines::new(layout, axis, range, N);
-        let mut placed: Vec<([usize; 3], Link<N>)> =
-            points.filter_map(|(at, link)| lines.place(at).map(|place| (place, link))).collect();
+        refill(placed, points.filter_map(|(at, link)| lines.place(at).map(|place| (place, link))));
         placed.sort_unstable_by_key(|(place, _)| *place);
         let first = |group: usize| placed.partition_point(|(place, _)| place[0] < group) as u32;
-        let groups = (0..=lines.groups()).map(first).collect();
-        let entries: Vec<_> =
-            placed.into_iter().map(|([_, i, lane], link)| (i as u32, lane as u32, link)).collect();
-        Self { given: vec![0.0; entries.len()], entries, groups }
+        refill(groups, (0..=lines.groups()).map(first));
+        refill(entries, placed.iter().map(|&([_, i, lane], link)| (i as u32, lane as u32, link)));
+        refill(given, std::iter::repeat_n(0.0, placed.len()));
     }
 
     /// What each point has given to the walls beside it in the last pass, and to which solid.

@@ -1,6 +1,7 @@
 //! Faces that solids close or narrow.
 
 use crate::grid::{Dims, Faces, GHOST, Layout};
+use crate::solver::sweep::refill;
 
 /// One face that is not wholly open.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -24,9 +25,17 @@ pub struct Cuts {
 
 impl Cuts {
     /// From the three lists.
+    #[cfg(test)]
     pub fn new(faces: [Vec<Cut>; 3]) -> Self {
         let kept = faces.each_ref().map(|list| vec![0.0; list.len()]);
         Self { faces, kept }
+    }
+
+    /// Puts others in the place of those of a component, in the memory that is there.
+    pub fn refill(&mut self, component: usize, cuts: impl Iterator<Item = Cut>) {
+        refill(&mut self.faces[component], cuts);
+        let count = self.faces[component].len();
+        refill(&mut self.kept[component], std::iter::repeat_n(0.0, count));
     }
 
     /// Whether every face is open.

@@ -58,8 +58,10 @@ impl System {
     pub fn new(grids: Multigrid) -> Self {
         let board = grids.finest().board;
         let planes = board.n[2];
+        let mut pockets = Pockets::default();
+        pockets.find(grids.finest());
         Self {
-            pockets: Pockets::find(grids.finest()),
+            pockets,
             phi: board.field(),
             rhs: board.field(),
             direction: board.field(),
@@ -73,7 +75,7 @@ impl System {
     /// Takes over weights that `change` sets on the finest grid, all others open.
     pub fn rebuild(&mut self, change: impl FnOnce(&mut Level)) {
         self.grids.rebuild(change);
-        self.pockets = Pockets::find(self.grids.finest());
+        self.pockets.find(self.grids.finest());
     }
 
     /// Solves A φ = rhs until `done`, at most `most` iterations. What no pressure can remove, a mean divergence of a

@@ -8,6 +8,7 @@ use rayon::prelude::*;
 use super::checker::{Board, Halves};
 use super::level::{Beyond, Level, fold};
 use crate::solver::simd::dispatch;
+use crate::solver::sweep::{leave_room, refill};
 
 /// Connected cells of one row.
 #[derive(Clone, Copy, Debug)]
@@ -29,14 +30,63 @@ pub struct Pockets {
     cells: Vec<u64>,
     sums: Vec<f64>,
     means: Vec<f64>,
+    work: Work,
+}
+
+/// Memory to find them in: all runs, open or not.
+#[derive(Default)]
+struct Work {
+    runs: Vec<Run>,
+    /// Where the runs of each row begin, and their end; j fastest.
+    rows: Vec<usize>,
+    /// Union–find: the pocket each run belongs to, and whether it leads outside.
+    parent: Vec<u32>,
+    open: Vec<bool>,
+    /// The number of the pocket of each root.
+    number: Vec<u32>,
 }
 
 impl Pockets {
     /// Looks for them in the finest grid.
-    pub fn find(level: &Level) -> Self {
-        let mut search = Search::new(level);
+    pub fn find(&mut self, level: &Level) {
+        let mut search = Search { level, work: &mut self.work };
+        search.find_runs();
         search.join_rows();
-        search.finish()
+        self.number(level);
+    }
+
+    /// Numbers the closed bodies and keeps their runs.
+    fn number(&mut self, level: &Level) {
+        let Self { runs, planes, cells, sums, means, work } = self;
+        let mut search = Search { level, work };
+        runs.clear();
+        planes.clear();
+        cells.clear();
+        let [_, ny, nz] = level.board.n;
+        planes.push(0);
+        let count = search.work.runs.len();
+        refill(&mut search.work.number, std::iter::repeat_n(u32::MAX, count));
+        for k in 0..nz {
+            for run in search.work.rows[ny * k]..search.work.rows[ny * (k + 1)] {
+                let root = search.root(run);
+                if search.work.open[root] {
+                    continue;
+                }
+                let number = &mut search.work.number[root];
+                if *number == u32::MAX {
+                    *number = cells.len() as u32;
+                    cells.push(0);
+                }
+                let found = Run { pocket: *number, ..search.work.runs[run] };
+                cells[found.pocket as usize] += u64::from(found.to - found.from);
+                runs.push(found);
+            }
+            planes.push(runs.len());
+        }
+        leave_room(runs);
+        leave_room(cells);
+        refill(sums, std::iter::repeat_n(0.0, runs.len()));
+        refill(means, std::iter::repeat_n(0.0, cells.len()));
     }
 
     /// How many there are.
@@ -50,7 +100,7 @@ impl Pockets {
         if self.cells.is_empty() {
             return;
         }
-        let Self { runs, planes, cells, sums, means } = self;
+        let Self { runs, planes, cells, sums, means, .. } = self;
         let halves = [field[0].as_slice(), field[1].as_slice()];
         sums.par_chunks_mut(256).zip(runs.par_chunks(256)).for_each(|(sums, runs)| {
             for (sum, run) in sums.iter_mut().zip(runs) {
@@ -108,34 +158,32 @@ impl Run {
 
 struct Search<'a> {
     level: &'a Level,
-    runs: Vec<Run>,
-    /// Where the runs of each row begin, and their end; j fastest.
-    rows: Vec<usize>,
-    /// Union–find: the pocket each run belongs to, and whether it leads outside.
-    parent: Vec<u32>,
-    open: Vec<bool>,
+    work: &'a mut Work,
 }
 
-impl<'a> Search<'a> {
-    fn new(level: &'a Level) -> Self {
-        let [_, ny, nz] = level.board.n;
-        let (mut runs, mut rows) = (Vec::new(), vec![0]);
+impl Search<'_> {
+    fn find_runs(&mut self) {
+        let Work { runs, rows, parent, open, .. } = &mut *self.work;
+        let [_, ny, nz] = self.level.board.n;
+        runs.clear();
+        rows.clear();
+        rows.push(0);
         for k in 0..nz {
             for j in 0..ny {
-                runs_of_row(level, [j, k], &mut runs);
+                runs_of_row(self.level, [j, k], runs);
                 rows.push(runs.len());
             }
         }
-        let parent = (0..runs.len() as u32).collect();
-        let open = runs.iter().map(|run| leads_outside(level, run)).collect();
-        Self { level, runs, rows, parent, open }
+        leave_room(runs);
+        refill(parent, 0..runs.len() as u32);
+        refill(open, runs.iter().map(|run| leads_outside(self.level, run)));
     }
 
     fn root(&mut self, run: usize) -> usize {
         let mut at = run as u32;
-        while self.parent[at as usize] != at {
-            let up = self.parent[self.parent[at as usize] as usize];
-            self.parent[at as usize] = up;
+        while self.work.parent[at as usize] != at {
+            let up = self.work.parent[self.work.parent[at as usize] as usize];
+            self.work.parent[at as usize] = up;
             at = up;
         }
         at as usize
@@ -144,8 +192,8 @@ impl<'a> Search<'a> {
     fn join(&mut self, a: usize, b: usize) {
         let (a, b) = (self.root(a), self.root(b));
         let (low, high) = (a.min(b), a.max(b));
-        self.parent[high] = low as u32;
-        self.open[low] |= self.open[high];
+        self.work.parent[high] = low as u32;
+        self.work.open[low] |= self.work.open[high];
     }
 
     fn join_rows(&mut self) {
@@ -158,10 +206,10 @@ impl<'a> Search<'a> {
                 if k > 0 || self.level.is_periodic(2) {
                     self.join_neighbours(2, [j, k], [j, if k > 0 { k - 1 } else { nz - 1 }]);
                 }
-                let runs = self.rows[j + ny * k]..self.rows[j + ny * k + 1];
+                let runs = self.work.rows[j + ny * k]..self.work.rows[j + ny * k + 1];
                 if self.level.is_periodic(0) && !runs.is_empty() {
                     let (first, last) = (runs.start, runs.end - 1);
-                    let touch = self.runs[first].from == 0 && self.runs[last].to == nx as u32;
+                    let touch = self.work.runs[first].from == 0 && self.work.runs[last].to == nx as u32;
                     if touch && self.level.weight(0, [0, j, k]) > 0.0 {
                         self.join(first, last);
                     }
@@ -173,42 +221,21 @@ impl<'a> Search<'a> {
     /// Joins the runs of row `here` with those of the row below it along `axis`.
     fn join_neighbours(&mut self, axis: usize, here: [usize; 2], below: [usize; 2]) {
         let ny = self.level.board.n[1];
-        let range = |row: [usize; 2]| [self.rows[row[0] + ny * row[1]], self.rows[row[0] + ny * row[1] + 1]];
+        let range = |row: [usize; 2]| {
+            [self.work.rows[row[0] + ny * row[1]], self.work.rows[row[0] + ny * row[1] + 1]]
+        };
         let ([mut a, end_a], [mut b, end_b]) = (range(here), range(below));
         while a < end_a && b < end_b {
-            let (from, to) = (self.runs[a].from.max(self.runs[b].from), self.runs[a].to.min(self.runs[b].to));
+            let (from, to) = (
+                self.work.runs[a].from.max(self.work.runs[b].from),
+                self.work.runs[a].to.min(self.work.runs[b].to),
+            );
             let open = |i: u32| self.level.weight(axis, [i as usize, here[0], here[1]]) > 0.0;
             if from < to && (from..to).any(open) {
                 self.join(a, b);
             }
-            if self.runs[a].to < self.runs[b].to { a += 1 } else { b += 1 }
+            if self.work.runs[a].to < self.work.runs[b].to { a += 1 } else { b += 1 }
         }
-    }
-
-    /// Numbers the closed bodies and keeps their runs.
-    fn finish(mut self) -> Pockets {
-        let mut number = vec![u32::MAX; self.runs.len()];
-        let mut pockets = Pockets { planes: vec![0], ..Pockets::default() };
-        let [_, ny, nz] = self.level.board.n;
-        for k in 0..nz {
-            for run in self.rows[ny * k]..self.rows[ny * (k + 1)] {
-                let root = self.root(run);
-                if self.open[root] {
-                    continue;
-                }
-                if number[root] == u32::MAX {
-                    number[root] = pockets.cells.len() as u32;
-                    pockets.cells.push(0);
-                }
-                let found = Run { pocket: number[root], ..self.runs[run] };
-                pockets.cells[found.pocket as usize] += u64::from(found.to - found.from);
-                pockets.runs.push(found);
-            }
-            pockets.planes.push(pockets.runs.len());
-        }
-        pockets.sums = vec![0.0; pockets.runs.len()];
-        pockets.means = vec![0.0; pockets.cells.len()];
-        pockets
     }
 }
 

@@ -327,7 +327,9 @@ fn closed_bodies_of_air_are_counted() {
         let mut level = Level::finest(n, beyond, 16);
         change(&mut level);
         level.finish();
-        Pockets::find(&level).count()
+        let mut pockets = Pockets::default();
+        pockets.find(&level);
+        pockets.count()
     };
     assert_eq!(count(wall, &|_| ()), 1);
     assert_eq!(count(rest, &|_| ()), 0);

@@ -7,14 +7,15 @@
 //! A face that is partly open while its middle lies inside a solid that air sticks to moves with the solid before the
 //! air around it is diffused.
 
-use rayon::prelude::*;
+use std::sync::{Mutex, PoisonError};
 
-use super::faces::Scene;
+use super::faces::{BLOCK, Scene};
 use super::voxels::{Frame, SOLID, Voxels};
 use super::{Slip, SolidPose};
 use crate::grid::{Faces, Layout};
 use crate::solver::diffuse::{Link, Links};
 use crate::solver::project::{Cut, cell_of};
+use crate::solver::sweep::{PerThread, leave_room, refill};
 
 /// A point whose line a surface cuts: where, above it (1) or below (0), and how far off the surface of which solid is, where
 /// that holds the air.
@@ -50,19 +51,49 @@ pub struct Drag {
     partial: [Vec<Partial>; 3],
     /// Cells that are partly air while their middle lies inside a solid of this temperature.
     warm: Vec<(u32, f32)>,
+    work: Work,
+}
+
+/// Memory to find it in.
+struct Work {
+    /// Along each axis, in the order in which blocks are done.
+    stops: [Mutex<Vec<Stop>>; 3],
+    touches: Vec<Touch>,
+    /// For each thread: the solids near a block, and its cut links along one axis.
+    scratch: PerThread<(Vec<u16>, Vec<Crossing>)>,
 }
 
 impl Drag {
-    /// Of solids in `poses` with their `voxels`; `ranges` are the faces of each component that the flow decides.
-    pub fn new(frame: Frame, poses: &[SolidPose], voxels: &Voxels, ranges: [[[isize; 2]; 3]; 3]) -> Self {
-        let search = Search { scene: Scene { frame, poses }, voxels, ranges };
-        let layout = frame.layout;
+    /// For this many solids, not yet looked at.
+    pub fn new(solids: usize) -> Self {
+        let scratch = || (Vec::with_capacity(solids), Vec::with_capacity((BLOCK + 1) * BLOCK * BLOCK));
+        let scratch = PerThread::new(rayon::current_num_threads(), scratch);
         Self {
-            velocity: [0, 1, 2].map(|component| search.velocity(component)),
-            scalars: search.scalars(),
-            warm: search.warm(),
-            partial: [0, 1, 2].map(|component| search.partial(layout, component)),
+            velocity: Default::default(),
+            scalars: Default::default(),
+            partial: Default::default(),
+            warm: vec![],
+            work: Work { stops: Default::default(), touches: vec![], scratch },
         }
+    }
+
+    /// Looks for the surface of solids in `poses` with their `voxels`; `ranges` are the faces of each component that the flow
+    /// decides.
+    pub fn update(
+        &mut self,
+        frame: Frame,
+        poses: &[SolidPose],
+        voxels: &Voxels,
+        ranges: [[[isize; 2]; 3]; 3],
+    ) {
+        let Self { velocity, scalars, partial, warm, work } = self;
+        let search = Search { scene: Scene { frame, poses }, voxels, ranges };
+        for component in 0..3 {
+            search.velocity(component, work, &mut velocity[component]);
+            refill(&mut partial[component], search.partial(frame.layout, component));
+        }
+        search.scalars(work, scalars);
+        search.warm(work, warm);
     }
 
     /// Lets partly open faces inside solids that air sticks to move with them. What air was carried there counts for
@@ -146,33 +177,40 @@ struct Search<'a> {
 
 impl Search<'_> {
     /// The links of a component along the three axes.
-    fn velocity(&self, component: usize) -> [Links<1>; 3] {
-        let stops = self.stops(Some(component));
-        [0, 1, 2].map(|axis| {
-            let whole = stops[axis].chunk_by(|a, b| a.0 == b.0);
+    fn velocity(&self, component: usize, work: &mut Work, links: &mut [Links<1>; 3]) {
+        self.find_stops(Some(component), work);
+        for (axis, links) in links.iter_mut().enumerate() {
+            let whole = own(&mut work.stops[axis]).chunk_by(|a, b| a.0 == b.0);
             let whole = whole.map(|sides| (sides[0].0, self.link(component, sides)));
-            Links::new(self.scene.frame.layout, axis, self.ranges[component], whole)
-        })
+            links.set(self.scene.frame.layout, axis, self.ranges[component], whole);
+        }
     }
 
     /// The points whose lines a surface cuts along the three axes, in order: of a component, or of the temperature.
-    fn stops(&self, of: Option<usize>) -> [Vec<Stop>; 3] {
-        let blocks: Vec<[Vec<Crossing>; 3]> = self
-            .scene
-            .blocks()
-            .into_par_iter()
-            .map(|block| {
-                let near = self.scene.near_surface(block);
-                [0, 1, 2].map(|axis| near.as_deref().map_or(vec![], |near| self.block(near, block, of, axis)))
-            })
-            .collect();
-        [0, 1, 2].map(|axis| {
-            let cuts = blocks.iter().flat_map(|block| &block[axis]);
-            let ends = cuts.flat_map(|cut| [0, 1].map(|high| (self.end(cut, of, axis, high), cut, high)));
-            let mut stops: Vec<Stop> = ends.map(|(at, cut, high)| (at, 1 - high, cut.holds[high])).collect();
-            stops.sort_unstable_by_key(in_order);
-            stops
-        })
+    fn find_stops(&self, of: Option<usize>, work: &mut Work) {
+        let Work { stops, scratch, .. } = work;
+        stops.iter_mut().for_each(|stops| own(stops).clear());
+        self.scene.each_block(|block| {
+            let mut mine = scratch.mine();
+            let (near, cuts) = &mut *mine;
+            if !self.scene.near_surface(block, near) {
+                return;
+            }
+            for axis in 0..3 {
+                self.block(near, block, of, axis, cuts);
+                let ends = cuts.iter().flat_map(|cut| [0, 1].map(|high| self.stop(cut, of, axis, high)));
+                stops[axis].lock().unwrap_or_else(PoisonError::into_inner).extend(ends);
+            }
+        });
+        for stops in stops {
+            leave_room(own(stops));
+            own(stops).sort_unstable_by_key(|(at, side, _)| in_order(at, *side));
+        }
+    }
+
+    /// What the lower (`high` = 0) or upper point of a cut link meets.
+    fn stop(&self, cut: &Crossing, of: Option<usize>, axis: usize, high: usize) -> Stop {
+        (self.end(cut, of, axis, high), 1 - high, cut.holds[high])
     }
 
     /// The points of a component, or the cells.
@@ -205,9 +243,16 @@ impl Search<'_> {
         link
     }
 
-    /// The cut links of one block along an axis, each with its lower point in the block.
-    fn block(&self, near: &[u16], block: [usize; 3], of: Option<usize>, axis: usize) -> Vec<Crossing> {
-        let mut cuts = vec![];
+    /// Puts the cut links of one block along an axis, each with its lower point in the block, into `cuts`.
+    fn block(
+        &self,
+        near: &[u16],
+        block: [usize; 3],
+        of: Option<usize>,
+        axis: usize,
+        cuts: &mut Vec<Crossing>,
+    ) {
+        cuts.clear();
         let range = self.range(of);
         let [low, high] = self.scene.range(block, range);
         let last = range[axis][1] - 1;
@@ -224,7 +269,6 @@ impl Search<'_> {
             let points = [self.point(near, of, at, at), self.point(near, of, next, place)];
             cuts.extend(self.cut(near, of, axis, points).map(|holds| Crossing { below: at, holds }));
         }
-        cuts
     }
 
     /// The face or cell stored at `place`, which lies at index position `at`.
@@ -288,43 +332,51 @@ impl Search<'_> {
 
     /// The links of the scalars along the three axes: as strong as faces are open, but for the heat of solids that hold a
     /// temperature.
-    fn scalars(&self) -> [Links<4>; 3] {
-        let none = self.scene.poses.iter().all(|pose| pose.temperature.is_none());
-        let stops = if none { Default::default() } else { self.stops(None) };
-        [0, 1, 2].map(|axis| {
-            let narrow = self.narrow(axis).into_iter().map(|(at, side, open)| (at, side, Meets::Face(open)));
-            let held =
-                stops[axis].iter().filter_map(|&(at, side, held)| Some((at, side, Meets::Wall(held?))));
-            let mut points: Vec<_> = narrow.chain(held).collect();
-            points.sort_by_key(in_order);
-            let whole = points.chunk_by(|a, b| a.0 == b.0).map(|sides| (sides[0].0, self.warm_link(sides)));
-            Links::new(self.scene.frame.layout, axis, self.range(None), whole)
-        })
+    fn scalars(&self, work: &mut Work, links: &mut [Links<4>; 3]) {
+        if self.hold_temperature() {
+            self.find_stops(None, work);
+        } else {
+            work.stops.iter_mut().for_each(|stops| own(stops).clear());
+        }
+        for (axis, links) in links.iter_mut().enumerate() {
+            let Work { stops, touches, .. } = &mut *work;
+            let held = own(&mut stops[axis]).iter().filter_map(|&(at, side, held)| {
+                Some(Touch { at, side, order: u32::MAX, meets: Meets::Wall(held?) })
+            });
+            refill(touches, self.narrow(axis).chain(held));
+            touches.sort_unstable_by_key(|touch| (in_order(&touch.at, touch.side), touch.order));
+            let whole = touches.chunk_by(|a, b| a.at == b.at);
+            let whole = whole.map(|sides| (sides[0].at, self.warm_link(sides)));
+            links.set(self.scene.frame.layout, axis, self.range(None), whole);
+        }
+    }
+
+    /// Whether any solid holds a temperature.
+    fn hold_temperature(&self) -> bool {
+        self.scene.poses.iter().any(|pose| pose.temperature.is_some())
     }
 
     /// The cells beside faces that are not wholly open, on which side of them, and how far those are open.
-    fn narrow(&self, axis: usize) -> Vec<([isize; 3], usize, f32)> {
+    fn narrow(&self, axis: usize) -> impl Iterator<Item = Touch> {
         let Frame { layout, periodic, .. } = self.scene.frame;
         let n = layout.dims.array()[axis] as isize;
-        let mut points = vec![];
-        for cut in &self.voxels.cuts.faces[axis] {
+        self.voxels.cuts.faces[axis].iter().flat_map(move |cut| {
             let above = cell_of(layout, cut.at).map(|x| x as isize);
-            let mut below = above;
-            below[axis] -= 1;
-            for (mut at, side) in [(above, 0), (below, 1)] {
+            [0, 1].map(|side| {
+                let mut at = above;
+                at[axis] -= side as isize;
                 if periodic[axis] {
                     at[axis] = at[axis].rem_euclid(n);
                 }
-                points.push((at, side, cut.open));
-            }
-        }
-        points
+                Touch { at, side, order: cut.at, meets: Meets::Face(cut.open) }
+            })
+        })
     }
 
     /// One cell with what it meets on either side: faces first.
-    fn warm_link(&self, sides: &[([isize; 3], usize, Meets)]) -> Link<4> {
+    fn warm_link(&self, sides: &[Touch]) -> Link<4> {
         let mut link = Link::FREE;
-        for &(_, side, meets) in sides {
+        for &Touch { side, meets, .. } in sides {
             match meets {
                 Meets::Face(open) => link.strength[side] = [open; 4],
                 Meets::Wall((theta, owner)) => {
@@ -338,33 +390,44 @@ impl Search<'_> {
         link
     }
 
-    /// The cells partly open inside solids that hold a temperature.
-    fn warm(&self) -> Vec<(u32, f32)> {
-        let block = |block: [usize; 3]| -> Vec<(u32, f32)> {
-            let near = self.scene.near_surface(block).unwrap_or_default();
+    /// Puts the cells partly open inside solids that hold a temperature into `warm`.
+    fn warm(&self, work: &mut Work, warm: &mut Vec<(u32, f32)>) {
+        warm.clear();
+        if !self.hold_temperature() {
+            return;
+        }
+        let warm = Mutex::new(warm);
+        self.scene.each_block(|block| {
+            let mut mine = work.scratch.mine();
+            let near = &mut mine.0;
+            if !self.scene.near_surface(block, near) {
+                return;
+            }
             let [low, high] = self.scene.range(block, self.range(None));
-            let cell = |at: [isize; 3]| {
-                let place = self.scene.frame.layout.at(at[0], at[1], at[2]);
-                let middle = at.map(|x| (x as f32 + 0.5) * self.scene.frame.h);
-                let (distance, owner) = self.scene.nearest(&near, middle);
-                let partly = distance <= 0.0 && self.voxels.flags[place] & SOLID == 0;
-                partly.then(|| self.temperature(owner)).flatten().map(|held| (place as u32, held))
-            };
-            points(low, high).filter(|_| !near.is_empty()).filter_map(cell).collect()
-        };
-        self.scene.blocks().into_iter().flat_map(block).collect()
+            let cells = points(low, high).filter_map(|at| self.warm_cell(near, at));
+            warm.lock().unwrap_or_else(PoisonError::into_inner).extend(cells);
+        });
+    }
+
+    /// A cell partly open inside a solid that holds a temperature.
+    fn warm_cell(&self, near: &[u16], at: [isize; 3]) -> Option<(u32, f32)> {
+        let place = self.scene.frame.layout.at(at[0], at[1], at[2]);
+        let middle = at.map(|x| (x as f32 + 0.5) * self.scene.frame.h);
+        let (distance, owner) = self.scene.nearest(near, middle);
+        let partly = distance <= 0.0 && self.voxels.flags[place] & SOLID == 0;
+        partly.then(|| self.temperature(owner)).flatten().map(|held| (place as u32, held))
     }
 
     /// The partly open faces of a component at solids that air sticks to.
-    fn partial(&self, layout: Layout, component: usize) -> Vec<Partial> {
+    fn partial(&self, layout: Layout, component: usize) -> impl Iterator<Item = Partial> {
         let faces = self.voxels.cuts.faces[component].iter().zip(&self.voxels.owners[component]);
-        let stuck = faces.filter(|(cut, owner)| cut.open > 0.0 && self.sticks(**owner));
-        let is_inside = |at: u32, owner: u16| {
+        let stuck = faces.filter(move |(cut, owner)| cut.open > 0.0 && self.sticks(**owner));
+        let is_inside = move |at: u32, owner: u16| {
             let at = cell_of(layout, at);
             let middle = [0, 1, 2].map(|a| at[a] as f32 + if a == component { 0.0 } else { 0.5 });
             self.scene.nearest(&[owner], middle.map(|x| x * self.scene.frame.h)).0 <= 0.0
         };
-        let partial = |(cut, owner): (&Cut, &u16)| Partial {
+        let partial = move |(cut, owner): (&Cut, &u16)| Partial {
             at: cut.at,
             open: cut.open,
             velocity: cut.velocity,
@@ -372,7 +435,7 @@ impl Search<'_> {
             inside: is_inside(cut.at, *owner),
             before: 0.0,
         };
-        stuck.map(partial).collect()
+        stuck.map(partial)
     }
 }
 
@@ -383,9 +446,23 @@ enum Meets {
     Wall((f32, u16)),
 }
 
+/// A cell that meets something on a side; things it meets there go in `order`.
+#[derive(Clone, Copy)]
+struct Touch {
+    at: [isize; 3],
+    side: usize,
+    order: u32,
+    meets: Meets,
+}
+
 /// By planes, rows and cells, below before above.
-fn in_order<T>((at, side, _): &([isize; 3], usize, T)) -> (isize, isize, isize, usize) {
-    (at[2], at[1], at[0], *side)
+fn in_order(at: &[isize; 3], side: usize) -> (isize, isize, isize, usize) {
+    (at[2], at[1], at[0], side)
+}
+
+/// A list that no other thread works on now.
+fn own<T>(list: &mut Mutex<T>) -> &mut T {
+    list.get_mut().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// A face or cell as an end of a link.

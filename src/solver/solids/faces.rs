@@ -11,6 +11,8 @@
 //!
 //! Together they let no air through a plate of any thickness, at any angle.
 
+use rayon::prelude::*;
+
 use super::SolidPose;
 use super::voxels::Frame;
 use crate::solver::project::Cut;
@@ -19,9 +21,10 @@ use crate::solver::project::Cut;
 const LEAST: f32 = 0.05;
 
 /// Cells of a block along each axis: far from all surfaces one distance answers for the whole block.
-const BLOCK: usize = 8;
+pub const BLOCK: usize = 8;
 
 /// A cut face and the solid that cuts it.
+#[derive(Clone, Copy)]
 pub struct Found {
     /// The face.
     pub cut: Cut,
@@ -37,6 +40,23 @@ pub struct Scene<'a> {
     pub poses: &'a [SolidPose],
 }
 
+/// What one thread needs to look through a block.
+pub struct Scratch {
+    /// The solids near it.
+    pub near: Vec<u16>,
+    samples: Samples,
+    /// Its cut faces, for each component.
+    pub found: [Vec<Found>; 3],
+}
+
+impl Scratch {
+    /// For this many solids.
+    pub fn new(solids: usize) -> Self {
+        let faces = || Vec::with_capacity((BLOCK + 1) * BLOCK * BLOCK);
+        Self { near: Vec::with_capacity(solids), samples: Samples::new(), found: [faces(), faces(), faces()] }
+    }
+}
+
 /// Signed distances near one block, at nodes and cell centres from one cell below it to one above.
 struct Samples {
     low: [isize; 3],
@@ -46,6 +66,11 @@ struct Samples {
 }
 
 impl Samples {
+    fn new() -> Self {
+        let values = || Vec::with_capacity((BLOCK + 3).pow(3));
+        Self { low: [0; 3], size: [0; 3], nodes: values(), centers: values() }
+    }
+
     fn index(&self, at: [isize; 3]) -> usize {
         let i = [0, 1, 2].map(|a| (at[a] - self.low[a]) as usize);
         i[0] + self.size[0] * (i[1] + self.size[1] * i[2])
@@ -84,20 +109,22 @@ impl Scene<'_> {
         })
     }
 
-    /// Solids whose surrounding ball comes within `reach` of a point.
-    fn near(&self, p: [f32; 3], reach: f32) -> Vec<u16> {
+    /// Solids whose surrounding ball comes within `reach` of a point, into `out`.
+    fn near(&self, p: [f32; 3], reach: f32, out: &mut Vec<u16>) {
         let is_near = |pose: &SolidPose| {
             let q = self.seen_from(pose, p);
             let apart: f32 = (0..3).map(|a| (q[a] - pose.position[a]).powi(2)).sum();
             apart.sqrt() < pose.reach() + reach
         };
-        (0..self.poses.len() as u16).filter(|&of| is_near(&self.poses[of as usize])).collect()
+        out.clear();
+        out.extend((0..self.poses.len() as u16).filter(|&of| is_near(&self.poses[of as usize])));
     }
 
-    /// All blocks of the grid.
-    pub fn blocks(&self) -> Vec<[usize; 3]> {
+    /// Calls `f` for each block of the grid, in parallel.
+    pub fn each_block(&self, f: impl Fn([usize; 3]) + Sync) {
         let n = self.frame.layout.dims.array().map(|n| n.div_ceil(BLOCK));
-        (0..n.iter().product()).map(|b| [b % n[0], b / n[0] % n[1], b / (n[0] * n[1])]).collect()
+        let place = |b: usize| [b % n[0], b / n[0] % n[1], b / (n[0] * n[1])];
+        (0..n.iter().product()).into_par_iter().for_each(|b| f(place(b)));
     }
 
     /// The part of `range` that lies in a block; beyond the last cell it belongs to the last block.
@@ -125,29 +152,31 @@ impl Scene<'_> {
         (0.5 * BLOCK as f32 + 1.5) * 3.0f32.sqrt() * self.frame.h
     }
 
-    /// The solids that may be near a block, if a surface is.
-    pub fn near_surface(&self, block: [usize; 3]) -> Option<Vec<u16>> {
+    /// Whether a surface may be near a block; puts the solids that may be into `near`.
+    pub fn near_surface(&self, block: [usize; 3], near: &mut Vec<u16>) -> bool {
         let (middle, reach) = (self.middle(block), self.reach());
-        let near = self.near(middle, reach);
-        (!near.is_empty() && self.distance(&near, middle).abs() <= reach).then_some(near)
+        self.near(middle, reach, near);
+        !near.is_empty() && self.distance(near, middle).abs() <= reach
     }
 
-    /// The cut faces of one block. It has the low faces of its cells, and the high sides of the box where it touches them.
-    pub fn block(&self, block: [usize; 3]) -> [Vec<Found>; 3] {
+    /// Puts the cut faces of one block into `scratch`. It has the low faces of its cells, and the high sides of the box where
+    /// it touches them.
+    pub fn block(&self, block: [usize; 3], scratch: &mut Scratch) {
         let n = self.frame.layout.dims.array();
         let low = block.map(|b| (b * BLOCK) as isize);
         let high = [0, 1, 2].map(|a| ((block[a] + 1) * BLOCK).min(n[a]) as isize);
         let (middle, reach) = (self.middle(block), self.reach());
-        let near = self.near(middle, reach);
-        let mut found: [Vec<Found>; 3] = Default::default();
-        if near.is_empty() {
-            return found;
-        }
-        let distance = self.distance(&near, middle);
+        let Scratch { near, samples, found } = scratch;
+        found.iter_mut().for_each(Vec::clear);
+        self.near(middle, reach, near);
+        let distance = self.distance(near, middle);
         if distance > reach {
-            return found;
+            return;
         }
-        let samples = (distance >= -reach).then(|| self.sample(&near, low, high));
+        let is_cut = distance >= -reach;
+        if is_cut {
+            self.sample(near, low, high, samples);
+        }
         for component in 0..3 {
             let end = |a: usize| high[a] + isize::from(a == component && high[a] == n[a] as isize);
             for k in low[2]..end(2) {
@@ -157,15 +186,14 @@ impl Scene<'_> {
                         if self.is_wall(component, at) {
                             continue;
                         }
-                        let open = samples.as_ref().map_or(0.0, |s| self.open(&near, s, component, at));
+                        let open = if is_cut { self.open(near, samples, component, at) } else { 0.0 };
                         if open < 1.0 {
-                            found[component].push(self.found(&near, component, at, open));
+                            found[component].push(self.found(near, component, at, open));
                         }
                     }
                 }
             }
         }
-        found
     }
 
     /// Whether a face lies on a wall of the box, which no solid can close further.
@@ -184,24 +212,22 @@ impl Scene<'_> {
         Found { cut: Cut { at, open, velocity }, owner }
     }
 
-    fn sample(&self, near: &[u16], low: [isize; 3], high: [isize; 3]) -> Samples {
-        let h = self.frame.h;
-        let low = low.map(|x| x - 1);
-        let size = [0, 1, 2].map(|a| (high[a] + 2 - low[a]) as usize);
-        let at = |offset: f32| {
-            let mut values = Vec::with_capacity(size.iter().product());
+    fn sample(&self, near: &[u16], low: [isize; 3], high: [isize; 3], samples: &mut Samples) {
+        samples.low = low.map(|x| x - 1);
+        samples.size = [0, 1, 2].map(|a| (high[a] + 2 - samples.low[a]) as usize);
+        let Samples { low, size, nodes, centers } = samples;
+        for (values, offset) in [(nodes, 0.0), (centers, 0.5)] {
+            values.clear();
             for k in 0..size[2] {
                 for j in 0..size[1] {
                     for i in 0..size[0] {
                         let p = [i, j, k];
-                        let p = [0, 1, 2].map(|a| (low[a] as f32 + p[a] as f32 + offset) * h);
+                        let p = [0, 1, 2].map(|a| (low[a] as f32 + p[a] as f32 + offset) * self.frame.h);
                         values.push(self.distance(near, p));
                     }
                 }
             }
-            values
-        };
-        Samples { low, size, nodes: at(0.0), centers: at(0.5) }
+        }
     }
 
     /// The open fraction of a face.

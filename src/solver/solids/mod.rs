@@ -84,17 +84,21 @@ impl Solid {
         }
     }
 
-    /// How it stands at `time`, and the mean velocity at which it moves in the `dt` after that.
-    pub fn pose(&self, time: f64, dt: f32) -> SolidPose {
+    /// The mean velocity at which it moves in the `dt` after `time` \[m/s\].
+    pub fn velocity_at(&self, time: f64, dt: f32) -> [f32; 3] {
         let position = self.position_at(time);
         let next = self.position_at(time + f64::from(dt));
-        let velocity = if dt > 0.0 { [0, 1, 2].map(|a| (next[a] - position[a]) / dt) } else { [0.0; 3] };
+        if dt > 0.0 { [0, 1, 2].map(|a| (next[a] - position[a]) / dt) } else { [0.0; 3] }
+    }
+
+    /// How it stands at `time`, and the mean velocity at which it moves in the `dt` after that.
+    pub fn pose(&self, time: f64, dt: f32) -> SolidPose {
         SolidPose {
             shape: Arc::new(self.shape.clone()),
-            position,
+            position: self.position_at(time),
             rotation: self.rotation,
             scale: self.scale,
-            velocity,
+            velocity: self.velocity_at(time, dt),
             slip: self.slip,
             temperature: self.temperature,
         }
@@ -160,14 +164,6 @@ impl SolidPose {
         let q = Vector3::new(-x, -y, -z);
         let turned = from + 2.0 * q.cross(&(q.cross(&from) + w * from));
         turned.map(|x| x / self.scale).into()
-    }
-
-    /// Whether the same shape fills the same space in both poses.
-    fn stands_like(&self, other: &Self) -> bool {
-        self.position == other.position
-            && self.rotation == other.rotation
-            && self.scale == other.scale
-            && self.slip == other.slip
     }
 }
 

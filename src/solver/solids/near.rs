@@ -13,18 +13,24 @@ use rayon::prelude::*;
 use super::voxels::{CLOSED, Frame, SOLID, Voxels};
 use crate::grid::{GHOST, Layout};
 use crate::solver::sides::Reach;
+use crate::solver::sweep::{leave_room, refill};
 
 /// Cells done together.
 const RUN: usize = 256;
 
+/// What a cell that is near no solid is near to.
+const NOBODY: u16 = u16::MAX;
+
 /// The cells near solids.
-#[derive(Default)]
 pub struct Near {
     /// Positions, rising, with the solid each is near to.
     cells: Vec<(u32, u16)>,
     /// How many cells deep the surroundings are.
     depth: u32,
     values: Vec<[f32; 4]>,
+    /// While they are looked for: the positions found, and of each place of the layout the solid it is near to.
+    found: Vec<u32>,
+    owner: Vec<u16>,
 }
 
 /// What a walk needs to know.
@@ -42,27 +48,21 @@ pub struct Way<'a> {
 }
 
 impl Near {
-    /// Cells up to `depth` from a closed face that is no wall of the box.
-    pub fn new(frame: &Frame, voxels: &Voxels, depth: u32) -> Self {
-        let layout = frame.layout;
-        let strides = layout.strides();
-        let mut owner = vec![u16::MAX; layout.size()];
-        let mut found: Vec<u32> = Vec::new();
-        let mut visit = |at: usize, by: u16, found: &mut Vec<u32>| {
-            if owner[at] == u16::MAX {
-                owner[at] = by;
-                found.push(at as u32);
-            }
-        };
-        for (axis, (faces, owners)) in voxels.cuts.faces.iter().zip(&voxels.owners).enumerate() {
-            for (cut, by) in faces.iter().zip(owners).filter(|(cut, _)| cut.open == 0.0) {
-                for at in [cut.at as usize, cut.at as usize - strides[axis]] {
-                    if frame.holds(at) && voxels.flags[at] & SOLID == 0 {
-                        visit(at, *by, &mut found);
-                    }
-                }
-            }
-        }
+    /// None, in fields of `layout`.
+    pub fn new(layout: Layout) -> Self {
+        let owner = vec![NOBODY; layout.size()];
+        Self { cells: vec![], depth: 0, values: vec![], found: vec![], owner }
+    }
+
+    /// Takes none as known.
+    pub fn forget(&mut self) {
+        self.depth = 0;
+    }
+
+    /// Looks for the cells up to `depth` from a closed face that is no wall of the box.
+    pub fn find(&mut self, frame: &Frame, voxels: &Voxels, depth: u32) {
+        self.find_surface(frame, voxels);
+        let Self { cells, values, found, owner, .. } = self;
         let mut first = 0;
         for _ in 1..depth {
             let layer = first..found.len();
@@ -70,19 +70,34 @@ impl Near {
             for at in layer {
                 let at = found[at] as usize;
                 let by = owner[at];
-                let mut more = Vec::new();
                 neighbours(frame, at, |near| {
-                    if owner[near] == u16::MAX && voxels.flags[near] & SOLID == 0 {
-                        owner[near] = by;
-                        more.push(near as u32);
+                    if voxels.flags[near] & SOLID == 0 {
+                        visit(near, by, owner, found);
                     }
                 });
-                found.append(&mut more);
             }
         }
         found.sort_unstable();
-        let cells: Vec<(u32, u16)> = found.into_iter().map(|at| (at, owner[at as usize])).collect();
-        Self { values: vec![[0.0; 4]; cells.len()], cells, depth }
+        leave_room(found);
+        refill(cells, found.iter().map(|&at| (at, owner[at as usize])));
+        refill(values, std::iter::repeat_n([0.0; 4], found.len()));
+        found.iter().for_each(|&at| owner[at as usize] = NOBODY);
+        self.depth = depth;
+    }
+
+    /// Looks for the cells beside closed faces.
+    fn find_surface(&mut self, frame: &Frame, voxels: &Voxels) {
+        let strides = frame.layout.strides();
+        self.found.clear();
+        for (axis, (faces, owners)) in voxels.cuts.faces.iter().zip(&voxels.owners).enumerate() {
+            for (cut, by) in faces.iter().zip(owners).filter(|(cut, _)| cut.open == 0.0) {
+                for at in [cut.at as usize, cut.at as usize - strides[axis]] {
+                    if frame.holds(at) && voxels.flags[at] & SOLID == 0 {
+                        visit(at, *by, &mut self.owner, &mut self.found);
+                    }
+                }
+            }
+        }
     }
 
     /// How many cells deep the surroundings are.
@@ -105,6 +120,14 @@ impl Near {
         for (&(at, _), value) in self.cells.iter().zip(&self.values) {
             field[at as usize] = std::array::from_fn(|c| value[c] * keep[c]);
         }
+    }
+}
+
+/// Notes that a cell is near a solid, unless it is known to be near one.
+fn visit(at: usize, by: u16, owner: &mut [u16], found: &mut Vec<u32>) {
+    if owner[at] == NOBODY {
+        owner[at] = by;
+        found.push(at as u32);
     }
 }
 

@@ -4,8 +4,18 @@ use super::drag::Drag;
 use super::near::{Near, Way};
 use super::voxels::{Frame, SOLID, Voxels};
 use super::{Solid, SolidPose};
-use crate::grid::{Faces, Layout};
+use crate::grid::Faces;
+use crate::solver::Config;
 use crate::solver::sides::{Reach, Walls};
+
+/// Air that crosses more cells than this in a substep finds no memory for its surroundings prepared.
+const FASTEST: f32 = 8.0;
+
+/// How deep the surroundings of solids are that traces over `most` cells could take through them: interpolation looks up to
+/// two cells beyond a foot.
+fn depth(most: f32) -> u32 {
+    most.ceil() as u32 + 2
+}
 
 /// Solids at one instant and at the beginning of the step.
 pub struct Obstacles {
@@ -17,8 +27,9 @@ pub struct Obstacles {
     pub poses: Vec<SolidPose>,
     /// What they leave of the grid now.
     pub voxels: Voxels,
-    /// What they left of it when the step began, if they have moved since.
-    before: Option<Voxels>,
+    /// The flags of its cells when the step began, if they have moved since.
+    before: Vec<u8>,
+    have_moved: bool,
     near: Near,
     /// How far each has moved in this step, in cells.
     drift: Vec<[f32; 3]>,
@@ -31,22 +42,28 @@ pub struct Obstacles {
 }
 
 impl Obstacles {
-    /// `solids` as they stand at `time`, and as they move in the `dt` after it.
-    pub fn new(walls: &Walls, layout: Layout, h: f32, solids: Vec<Solid>, [time, dt]: [f64; 2]) -> Self {
+    /// `solids` as they stand at `time`, and as they move in the `dt` after it, in the box of `config`.
+    pub fn new(walls: &Walls, config: &Config, solids: Vec<Solid>, [time, dt]: [f64; 2]) -> Self {
+        let (layout, h) = (walls.layout(), config.h);
         let frame = Frame { layout, h, periodic: walls.periodic(), walls: walls.solid_sides() };
         let poses: Vec<SolidPose> = solids.iter().map(|solid| solid.pose(time, dt as f32)).collect();
         let voxels = Voxels::new(frame, &poses);
         let ranges = [0, 1, 2].map(|component| walls.face_ranges(component));
         let drift = vec![[0.0; 3]; poses.len()];
         let gains = vec![[0.0; 3]; poses.len()];
+        // Once as deep as ever, so that there is room when the air is as fast.
+        let mut near = Near::new(layout);
+        near.find(&frame, &voxels, depth(config.time.cfl.min(FASTEST)));
+        near.forget();
         Self {
             solids,
             frame,
             ranges,
             poses,
             voxels,
-            before: None,
-            near: Near::default(),
+            before: vec![0; layout.size()],
+            have_moved: false,
+            near,
             drift,
             drag: None,
             pushes: gains.clone(),
@@ -61,31 +78,31 @@ impl Obstacles {
 
     /// Largest velocity component of a solid in the `dt` after `time` \[m/s\].
     pub fn speed(&self, time: f64, dt: f32) -> f32 {
-        let speed = |solid: &Solid| solid.pose(time, dt).velocity.iter().fold(0.0f32, |a, b| a.max(b.abs()));
+        let speed = |solid: &Solid| solid.velocity_at(time, dt).iter().fold(0.0f32, |a, b| a.max(b.abs()));
         self.solids.iter().map(speed).fold(0.0, f32::max)
     }
 
     /// Moves them to where they stand at `time`; from there on they move as in the `dt` after it. True if the faces they
     /// close have changed.
     pub fn advance(&mut self, time: f64, dt: f32) -> bool {
-        let poses: Vec<SolidPose> = self.solids.iter().map(|solid| solid.pose(time, dt)).collect();
-        let moved = self.poses.iter().zip(&poses).any(|(old, new)| !old.stands_like(new));
-        let h = self.frame.h;
-        for ((drift, old), new) in self.drift.iter_mut().zip(&self.poses).zip(&poses) {
-            *drift = [0, 1, 2].map(|a| (new.position[a] - old.position[a]) / h);
+        let (mut moved, mut turned) = (false, false);
+        for ((solid, pose), drift) in self.solids.iter().zip(&mut self.poses).zip(&mut self.drift) {
+            let [position, velocity] = [solid.position_at(time), solid.velocity_at(time, dt)];
+            *drift = [0, 1, 2].map(|a| (position[a] - pose.position[a]) / self.frame.h);
+            moved |= position != pose.position;
+            turned |= velocity != pose.velocity;
+            (pose.position, pose.velocity) = (position, velocity);
         }
-        let turned = self.poses.iter().zip(&poses).any(|(old, new)| old.velocity != new.velocity);
-        self.poses = poses;
+        self.have_moved = moved;
         if moved {
-            let voxels = Voxels::new(self.frame, &self.poses);
-            self.before = Some(std::mem::replace(&mut self.voxels, voxels));
-            self.near = Near::default();
+            std::mem::swap(&mut self.before, &mut self.voxels.flags);
+            self.voxels.update(self.frame, &self.poses);
+            self.near.forget();
         } else {
-            self.before = None;
             self.voxels.set_velocities(&self.poses);
         }
-        if (moved || turned) && self.drag.take().is_some() {
-            self.drag();
+        if let Some(drag) = self.drag.as_mut().filter(|_| moved || turned) {
+            drag.update(self.frame, &self.poses, &self.voxels, self.ranges);
         }
         moved
     }
@@ -93,7 +110,11 @@ impl Obstacles {
     /// What viscosity and diffusion meet, and the gains of each solid, to be added to \[m/s\].
     pub fn drag(&mut self) -> (&mut Drag, &mut [[f64; 3]]) {
         let Self { frame, poses, voxels, drag, gains, ranges, .. } = self;
-        let new = || Box::new(Drag::new(*frame, poses, voxels, *ranges));
+        let new = || {
+            let mut drag = Box::new(Drag::new(poses.len()));
+            drag.update(*frame, poses, voxels, *ranges);
+            drag
+        };
         (drag.get_or_insert_with(new), gains)
     }
 
@@ -151,18 +172,17 @@ impl Obstacles {
 
     /// Whether a solid has moved in this step.
     pub fn have_moved(&self) -> bool {
-        self.before.is_some()
+        self.have_moved
     }
 
     /// Carries the scalars of the cells near solids from `field`, whose air has come `back` cells, at most `most`.
     pub fn carry(&mut self, reach: &Reach, back: &[[f32; 4]], most: f32, field: &[[f32; 4]]) {
-        // Interpolation looks up to two cells beyond a foot.
-        let depth = most.ceil() as u32 + 2;
+        let depth = depth(most);
         if self.near.depth() < depth {
-            self.near = Near::new(&self.frame, &self.voxels, depth);
+            self.near.find(&self.frame, &self.voxels, depth);
         }
         let after = &self.voxels.flags;
-        let before = self.before.as_ref().map_or(after, |voxels| &voxels.flags);
+        let before = if self.have_moved { &self.before } else { after };
         let way = Way { reach, before, after, drift: &self.drift, back };
         self.near.carry(self.frame.layout, &way, field);
     }

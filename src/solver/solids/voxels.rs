@@ -2,12 +2,13 @@
 //!
 //! How far a face is open is worked out in [`faces`](super::faces).
 
-use rayon::prelude::*;
+use std::sync::{Mutex, PoisonError};
 
-use super::faces::{Found, Scene};
+use super::faces::{Found, Scene, Scratch};
 use super::{Slip, SolidPose};
 use crate::grid::{Faces, GHOST, Layout};
 use crate::solver::project::Cuts;
+use crate::solver::sweep::{PerThread, leave_room, refill};
 
 /// Layers of faces inside a solid that repeat the flow outside, for interpolation along a surface that lets it glide.
 const LAYERS: usize = 3;
@@ -25,7 +26,6 @@ struct Repeat {
 }
 
 /// What solids leave of the grid.
-#[derive(Default)]
 pub struct Voxels {
     /// Faces that are not wholly open.
     pub cuts: Cuts,
@@ -37,6 +37,23 @@ pub struct Voxels {
     pub owners: [Vec<u16>; 3],
     /// Faces inside solids along which the air glides, by layers from the surface, for each component.
     repeats: [Vec<Repeat>; 3],
+    work: Work,
+}
+
+/// Memory to find them in.
+struct Work {
+    /// The cut faces of each component, in the order in which blocks are done.
+    found: [Mutex<Vec<Found>>; 3],
+    scratch: PerThread<Scratch>,
+    glide: Glide,
+}
+
+/// Positions of the faces of one component, rising: those closed, those not yet repeated, and those that are.
+#[derive(Default)]
+struct Glide {
+    closed: Vec<u32>,
+    unknown: Vec<u32>,
+    known: Vec<u32>,
 }
 
 /// What the voxels depend on besides the solids.
@@ -64,20 +81,75 @@ impl Frame {
 impl Voxels {
     /// The voxels of `poses`.
     pub fn new(frame: Frame, poses: &[SolidPose]) -> Self {
-        let scene = Scene { frame, poses };
-        let found: Vec<[Vec<Found>; 3]> =
-            scene.blocks().into_par_iter().map(|block| scene.block(block)).collect();
-        let mut lists: [Vec<Found>; 3] = Default::default();
-        for block in found {
-            lists.iter_mut().zip(block).for_each(|(list, mut more)| list.append(&mut more));
-        }
-        lists.iter_mut().for_each(|list| list.sort_unstable_by_key(|found| found.cut.at));
-        let owners = lists.each_ref().map(|list| list.iter().map(|found| found.owner).collect());
-        let cuts = Cuts::new(lists.each_ref().map(|list| list.iter().map(|found| found.cut).collect()));
-        let (flags, inside) = flags(&frame, &cuts);
-        let mut voxels = Self { cuts, flags, inside, owners, repeats: Default::default() };
-        voxels.repeats = [0, 1, 2].map(|component| voxels.glides(&frame, poses, component));
+        let scratch = PerThread::new(rayon::current_num_threads(), || Scratch::new(poses.len()));
+        let mut voxels = Self {
+            cuts: Cuts::default(),
+            flags: vec![0; frame.layout.size()],
+            inside: vec![],
+            owners: Default::default(),
+            repeats: Default::default(),
+            work: Work { found: Default::default(), scratch, glide: Glide::default() },
+        };
+        voxels.update(frame, poses);
         voxels
+    }
+
+    /// Finds them anew for as many `poses`, in the memory that is there.
+    pub fn update(&mut self, frame: Frame, poses: &[SolidPose]) {
+        self.find_cuts(&Scene { frame, poses });
+        self.set_flags(&frame);
+        for component in 0..3 {
+            self.find_glides(&frame, poses, component);
+        }
+    }
+
+    fn find_cuts(&mut self, scene: &Scene) {
+        let Work { found, scratch, .. } = &mut self.work;
+        found.iter_mut().for_each(|list| list.get_mut().unwrap_or_else(PoisonError::into_inner).clear());
+        scene.each_block(|block| {
+            let mut mine = scratch.mine();
+            scene.block(block, &mut mine);
+            for (list, more) in found.iter().zip(&mine.found).filter(|(_, more)| !more.is_empty()) {
+                list.lock().unwrap_or_else(PoisonError::into_inner).extend_from_slice(more);
+            }
+        });
+        for (component, list) in found.iter_mut().enumerate() {
+            let list = list.get_mut().unwrap_or_else(PoisonError::into_inner);
+            leave_room(list);
+            list.sort_unstable_by_key(|found| found.cut.at);
+            refill(&mut self.owners[component], list.iter().map(|found| found.owner));
+            self.cuts.refill(component, list.iter().map(|found| found.cut));
+        }
+    }
+
+    /// Flags of all cells, ghosts included, and the cells inside solids.
+    fn set_flags(&mut self, frame: &Frame) {
+        let Self { cuts, flags, inside, .. } = self;
+        flags.fill(0);
+        close_walls(frame, flags);
+        for (axis, faces) in cuts.faces.iter().enumerate() {
+            for cut in faces.iter().filter(|cut| cut.open == 0.0) {
+                flags[cut.at as usize] |= CLOSED << axis;
+            }
+        }
+        let strides = frame.layout.strides();
+        let is_shut = |flags: &[u8], at: usize| {
+            (0..3).all(|a| flags[at] & CLOSED << a != 0 && flags[at + strides[a]] & CLOSED << a != 0)
+        };
+        inside.clear();
+        for (axis, faces) in cuts.faces.iter().enumerate() {
+            for cut in faces.iter().filter(|cut| cut.open == 0.0) {
+                for at in [cut.at as usize, cut.at as usize - strides[axis]] {
+                    if frame.holds(at) && flags[at] & SOLID == 0 && is_shut(flags, at) {
+                        flags[at] |= SOLID;
+                        inside.push(at as u32);
+                    }
+                }
+            }
+        }
+        leave_room(inside);
+        inside.sort_unstable();
+        wrap(frame, flags);
     }
 
     /// The open fraction of a face.
@@ -104,8 +176,7 @@ impl Voxels {
                 let at = repeat.at as usize;
                 let (mut sum, mut count) = (0.0, 0.0);
                 for side in (0..6).filter(|side| repeat.from >> side & 1 == 1) {
-                    let stride = strides[side / 2];
-                    sum += field[if side % 2 == 0 { at - stride } else { at + stride }];
+                    sum += field[beside(strides, at, side)];
                     count += 1.0;
                 }
                 field[at] = sum / count;
@@ -114,48 +185,46 @@ impl Voxels {
     }
 
     /// The faces of a component that lie wholly inside a solid that lets air glide, up to [`LAYERS`] deep.
-    fn glides(&self, frame: &Frame, poses: &[SolidPose], component: usize) -> Vec<Repeat> {
+    fn find_glides(&mut self, frame: &Frame, poses: &[SolidPose], component: usize) {
+        let Self { cuts, flags, owners, repeats, work, .. } = self;
+        let Glide { closed, unknown, known } = &mut work.glide;
         let strides = frame.layout.strides();
-        let stride = strides[component];
+        let shut = cuts.faces[component].iter().zip(&owners[component]).filter(|(cut, _)| cut.open == 0.0);
         // Faces whose value is known are neither listed here nor walls of a solid.
-        let mut unknown = vec![];
-        for (cut, owner) in self.cuts.faces[component].iter().zip(&self.owners[component]) {
-            let at = cut.at as usize;
-            let deep = self.flags[at] & self.flags[at - stride] & SOLID != 0;
-            if cut.open == 0.0 && deep && poses[*owner as usize].slip == Slip::Free {
-                unknown.push(cut.at);
-            }
-        }
-        let closed: Vec<u32> =
-            self.cuts.faces[component].iter().filter(|cut| cut.open == 0.0).map(|cut| cut.at).collect();
-        let known = |at: usize, found: &[u32]| {
-            let inside = is_face(frame.layout, component, at);
-            inside
-                && (closed.binary_search(&(at as u32)).is_err() || found.binary_search(&(at as u32)).is_ok())
+        let is_unknown = |at: usize, owner: u16| {
+            let deep = flags[at] & flags[at - strides[component]] & SOLID != 0;
+            deep && poses[usize::from(owner)].slip == Slip::Free
         };
-        let (mut repeats, mut found): (Vec<Repeat>, Vec<u32>) = (vec![], vec![]);
+        let deep = shut.clone().filter(|(cut, owner)| is_unknown(cut.at as usize, **owner));
+        refill(unknown, deep.map(|(cut, _)| cut.at));
+        refill(closed, shut.map(|(cut, _)| cut.at));
+        known.clear();
+        let repeats = &mut repeats[component];
+        repeats.clear();
         for _ in 0..LAYERS {
-            let layer: Vec<Repeat> = unknown
-                .iter()
-                .map(|&at| {
-                    let neighbour = |side: usize| {
-                        let stride = strides[side / 2];
-                        if side.is_multiple_of(2) { at as usize - stride } else { at as usize + stride }
-                    };
-                    let from =
-                        (0..6).filter(|&side| known(neighbour(side), &found)).map(|side| 1 << side).sum();
-                    Repeat { at, from }
-                })
-                .filter(|repeat| repeat.from != 0)
-                .collect();
-            let done: Vec<u32> = layer.iter().map(|repeat| repeat.at).collect();
-            unknown.retain(|at| done.binary_search(at).is_err());
-            found.extend(done);
-            found.sort_unstable();
-            repeats.extend(layer);
+            let first = repeats.len();
+            let is_known = |at: usize| {
+                let has = |list: &[u32]| list.binary_search(&(at as u32)).is_ok();
+                is_face(frame.layout, component, at) && (!has(closed) || has(known))
+            };
+            let from =
+                |at: usize| (0..6).filter(|&side| is_known(beside(strides, at, side))).map(|s| 1 << s).sum();
+            let layer = unknown.iter().map(|&at| Repeat { at, from: from(at as usize) });
+            repeats.extend(layer.filter(|repeat| repeat.from != 0));
+            let layer = &repeats[first..];
+            unknown.retain(|at| layer.binary_search_by_key(at, |repeat| repeat.at).is_err());
+            known.extend(layer.iter().map(|repeat| repeat.at));
+            known.sort_unstable();
         }
-        repeats
+        leave_room(known);
+        leave_room(repeats);
     }
+}
+
+/// The neighbour on a side: 2a for the one below along axis a, 2a + 1 for that above.
+fn beside(strides: [usize; 3], at: usize, side: usize) -> usize {
+    let stride = strides[side / 2];
+    if side.is_multiple_of(2) { at - stride } else { at + stride }
 }
 
 /// Whether a position is that of a face in the box or on its side.
@@ -163,36 +232,6 @@ fn is_face(layout: Layout, component: usize, at: usize) -> bool {
     let index = [at % layout.row, at % layout.plane / layout.row, at / layout.plane];
     let n = layout.dims.array();
     (0..3).all(|a| index[a] >= GHOST && index[a] < GHOST + n[a] + usize::from(a == component))
-}
-
-/// Flags of all cells, ghosts included, and the cells inside solids.
-fn flags(frame: &Frame, cuts: &Cuts) -> (Vec<u8>, Vec<u32>) {
-    let layout = frame.layout;
-    let mut flags = vec![0u8; layout.size()];
-    close_walls(frame, &mut flags);
-    for (axis, faces) in cuts.faces.iter().enumerate() {
-        for cut in faces.iter().filter(|cut| cut.open == 0.0) {
-            flags[cut.at as usize] |= CLOSED << axis;
-        }
-    }
-    let strides = layout.strides();
-    let is_shut = |flags: &[u8], at: usize| {
-        (0..3).all(|a| flags[at] & CLOSED << a != 0 && flags[at + strides[a]] & CLOSED << a != 0)
-    };
-    let mut inside = Vec::new();
-    for (axis, faces) in cuts.faces.iter().enumerate() {
-        for cut in faces.iter().filter(|cut| cut.open == 0.0) {
-            for at in [cut.at as usize, cut.at as usize - strides[axis]] {
-                if frame.holds(at) && flags[at] & SOLID == 0 && is_shut(&flags, at) {
-                    flags[at] |= SOLID;
-                    inside.push(at as u32);
-                }
-            }
-        }
-    }
-    inside.sort_unstable();
-    wrap(frame, &mut flags);
-    (flags, inside)
 }
 
 fn close_walls(frame: &Frame, flags: &mut [u8]) {

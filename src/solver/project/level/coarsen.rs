@@ -22,7 +22,10 @@ impl Level {
     /// Only rows near those that have changed are done anew. To be called before `fine` [forgets](Self::forget_changes) them.
     pub fn coarsen(&mut self, fine: &Self) {
         let (board, from) = (self.board, fine.board);
-        let mut rows = fine.changed.halved(from.n, board.n);
+        // What has been special may have to become usual again.
+        let mut rows = std::mem::take(&mut self.dirty);
+        rows.clear();
+        rows.add_halved(&fine.changed, from.n, board.n);
         rows.add(&self.special);
         self.special.add(&rows);
         self.changed.add(&rows);
@@ -57,6 +60,7 @@ impl Level {
             };
             self.fill(axis, |row| rows.contains(row), value);
         }
+        self.dirty = rows;
         self.join_orphans(fine);
     }
 }

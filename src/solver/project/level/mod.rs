@@ -66,6 +66,8 @@ pub struct Level {
     special: Rows,
     /// Rows of faces whose weights may have changed since the last [`finish`](Self::finish).
     changed: Rows,
+    /// Rows of faces that are worked on just now.
+    dirty: Rows,
     /// Cells whose coarse cell is not the one they lie in; see [`Self::find_orphans`].
     orphans: Orphans,
     /// Two rows of slots for each thread.
@@ -110,7 +112,8 @@ impl Level {
             rows: PerThread::new(threads, || [vec![0.0; board.slots], vec![0.0; board.slots]]),
             special: Rows::new(n, false),
             changed: Rows::new(n, true),
-            orphans: Orphans::default(),
+            dirty: Rows::new(n, false),
+            orphans: Orphans::new(n),
             threads,
             board,
             beyond,
@@ -138,11 +141,13 @@ impl Level {
 
     /// Opens all faces inside.
     pub fn open(&mut self) {
-        let special = std::mem::replace(&mut self.special, Rows::new(self.board.n, false));
+        let special = std::mem::take(&mut self.special);
         for axis in 0..3 {
             self.fill(axis, |row| special.contains(row), |level, at| level.usual(axis, at));
         }
         self.changed.add(&special);
+        self.special = special;
+        self.special.clear();
     }
 
     /// The weight of a face where no solid is near.
@@ -230,7 +235,7 @@ impl Level {
 
     /// Takes all changes as known.
     pub fn forget_changes(&mut self) {
-        self.changed = Rows::new(self.board.n, false);
+        self.changed.clear();
     }
 
     /// Works out the diagonal and the spans once the weights are set.

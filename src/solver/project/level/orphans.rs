@@ -5,6 +5,7 @@ use super::children;
 use super::coarsen::distance;
 use super::kernels::Row;
 use crate::solver::project::checker::Halves;
+use crate::solver::sweep::{leave_room, refill};
 
 /// Cells that share a coarse cell with others but no path to them inside it, and belong to a neighbouring one instead.
 #[derive(Default)]
@@ -16,6 +17,8 @@ pub struct Orphans {
     /// The red ones, row by row, and where each row's begin.
     red: Vec<Orphan>,
     rows: Vec<u32>,
+    /// All of them while they are looked for.
+    cells: Vec<[usize; 3]>,
 }
 
 /// A red orphan.
@@ -28,6 +31,12 @@ pub struct Orphan {
 }
 
 impl Orphans {
+    /// None, in a grid of `n` cells.
+    pub fn new(n: [usize; 3]) -> Self {
+        let bits = Vec::with_capacity(n.iter().product::<usize>().div_ceil(64));
+        Self { bits, rows: Vec::with_capacity(n[1] * n[2] + 1), ..Self::default() }
+    }
+
     fn contains(&self, cell: usize) -> bool {
         !self.bits.is_empty() && self.bits[cell / 64] >> (cell % 64) & 1 == 1
     }
@@ -58,7 +67,8 @@ impl Level {
     /// pair doubles the iterations.
     pub fn find_orphans(&mut self, coarse: &Self) {
         let n = self.board.n;
-        let mut cells = Vec::new();
+        let mut cells = std::mem::take(&mut self.orphans.cells);
+        cells.clear();
         for k in 0..coarse.board.n[2] {
             for j in 0..coarse.board.n[1] {
                 for i in self.unusual(j, k).into_iter().flatten() {
@@ -66,26 +76,55 @@ impl Level {
                 }
             }
         }
-        self.orphans = Orphans::default();
-        if cells.is_empty() {
-            return;
-        }
+        leave_room(&mut cells);
         let index = |[i, j, k]: [usize; 3]| i + n[0] * (j + n[1] * k);
         cells.sort_unstable_by_key(|&at| index(at));
-        self.orphans.bits = vec![0; n.iter().product::<usize>().div_ceil(64)];
-        for cell in cells.iter().map(|&at| index(at)) {
-            self.orphans.bits[cell / 64] |= 1 << (cell % 64);
+        self.mark(&cells);
+        self.find_homes(&cells);
+        self.list_red(&cells, coarse);
+        self.orphans.cells = cells;
+    }
+
+    /// Sets the bits of the orphans.
+    fn mark(&mut self, cells: &[[usize; 3]]) {
+        let n = self.board.n;
+        let words = if cells.is_empty() { 0 } else { n.iter().product::<usize>().div_ceil(64) };
+        let bits = &mut self.orphans.bits;
+        bits.clear();
+        bits.resize(words, 0);
+        for cell in cells.iter().map(|&[i, j, k]| i + n[0] * (j + n[1] * k)) {
+            bits[cell / 64] |= 1 << (cell % 64);
         }
-        let homes = cells.iter().map(|&at| (index(at), self.nearest_home(at))).collect();
+    }
+
+    /// Works out where the orphans belong.
+    fn find_homes(&mut self, cells: &[[usize; 3]]) {
+        let n = self.board.n;
+        let mut homes = std::mem::take(&mut self.orphans.homes);
+        let home = |&[i, j, k]: &[usize; 3]| (i + n[0] * (j + n[1] * k), self.nearest_home([i, j, k]));
+        refill(&mut homes, cells.iter().map(home));
         self.orphans.homes = homes;
-        let is_red = |at: &&[usize; 3]| (at[0] + at[1] + at[2]).is_multiple_of(2);
-        let red: Vec<[usize; 3]> = cells.iter().filter(is_red).copied().collect();
+    }
+
+    /// Lists the red orphans by rows.
+    fn list_red(&mut self, cells: &[[usize; 3]], coarse: &Self) {
+        let n = self.board.n;
+        let (mut red, mut rows) =
+            (std::mem::take(&mut self.orphans.red), std::mem::take(&mut self.orphans.rows));
         let place = |at: [usize; 3]| coarse.board.at(at[0] as isize, at[1] as isize, at[2] as isize);
-        let orphan =
-            |at: &[usize; 3]| Orphan { slot: (at[0] / 2) as u32, home: self.orphans.home(n, *at).map(place) };
-        self.orphans.red = red.iter().map(orphan).collect();
-        let first = |row: usize| red.partition_point(|at| at[1] + n[1] * at[2] < row) as u32;
-        self.orphans.rows = (0..=n[1] * n[2]).map(first).collect();
+        let is_red = |at: &&[usize; 3]| (at[0] + at[1] + at[2]).is_multiple_of(2);
+        red.clear();
+        rows.clear();
+        for at in cells.iter().filter(is_red) {
+            // Where the orphans of this row, and of the rows passed over, begin.
+            rows.resize(at[1] + n[1] * at[2] + 1, red.len() as u32);
+            red.push(Orphan { slot: (at[0] / 2) as u32, home: self.orphans.home(n, *at).map(place) });
+        }
+        if !cells.is_empty() {
+            rows.resize(n[1] * n[2] + 1, red.len() as u32);
+        }
+        leave_room(&mut red);
+        (self.orphans.red, self.orphans.rows) = (red, rows);
     }
 
     /// The coarse cell of the neighbour an orphan has the widest face to.
@@ -202,8 +241,8 @@ impl Level {
 
 /// The axis and the face between two cells that share one.
 fn face_between(n: [usize; 3], a: [usize; 3], b: [usize; 3]) -> Option<(usize, [usize; 3])> {
-    let apart: Vec<usize> = (0..3).filter(|&axis| a[axis] != b[axis]).collect();
-    let &[axis] = apart.as_slice() else { return None };
+    let mut apart = (0..3).filter(|&axis| a[axis] != b[axis]);
+    let (Some(axis), None) = (apart.next(), apart.next()) else { return None };
     let (low, high) = if a[axis] < b[axis] { (a, b) } else { (b, a) };
     match high[axis] - low[axis] {
         1 => Some((axis, high)),

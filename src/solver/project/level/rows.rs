@@ -1,6 +1,7 @@
 //! Sets of rows, to know which weights may have changed.
 
 /// A set of rows (j, k) of faces, 0 ≤ j ≤ n_y, 0 ≤ k ≤ n_z.
+#[derive(Default)]
 pub struct Rows {
     pitch: usize,
     has: Vec<bool>,
@@ -10,6 +11,11 @@ impl Rows {
     /// All rows of faces of a grid, or none.
     pub fn new(n: [usize; 3], all: bool) -> Self {
         Self { pitch: n[1] + 1, has: vec![all; (n[1] + 1) * (n[2] + 1)] }
+    }
+
+    /// Takes all rows out.
+    pub fn clear(&mut self) {
+        self.has.fill(false);
     }
 
     /// Whether row (j, k) is in it.
@@ -27,20 +33,18 @@ impl Rows {
         self.has.iter_mut().zip(&other.has).for_each(|(has, other)| *has |= other);
     }
 
-    /// The rows of a grid half as fine that depend on these, and those beside them.
-    pub fn halved(&self, n: [usize; 3], coarse: [usize; 3]) -> Self {
-        let mut rows = Self::new(coarse, false);
+    /// Puts into it the rows of this grid, half as fine as one of `n` cells, that depend on `fine` ones, and those beside them.
+    pub fn add_halved(&mut self, fine: &Self, n: [usize; 3], coarse: [usize; 3]) {
         let half = |x: usize, axis: usize| if n[axis] > 1 { x / 2 } else { x };
-        for (at, _) in self.has.iter().enumerate().filter(|(_, has)| **has) {
-            let (j, k) = (at % self.pitch, at / self.pitch);
+        for (at, _) in fine.has.iter().enumerate().filter(|(_, has)| **has) {
+            let (j, k) = (at % fine.pitch, at / fine.pitch);
             for (j, k) in (0..3).flat_map(|a| (0..3).map(move |b| (j + a, k + b))) {
                 let row = [
                     half(j.saturating_sub(1), 1).min(coarse[1]),
                     half(k.saturating_sub(1), 2).min(coarse[2]),
                 ];
-                rows.insert(row);
+                self.insert(row);
             }
         }
-        rows
     }
 }

@@ -1,0 +1,81 @@
+//! The file chooser of the system, asked from a thread of its own, so that the window goes on meanwhile.
+//!
+//! On Linux it is that of the desktop (xdg-desktop-portal over D-Bus, which is looked for when it is needed), else zenity.
+
+use std::path::{Path, PathBuf};
+use std::pin::Pin;
+use std::time::{Duration, Instant};
+
+use rfd::{AsyncFileDialog, FileHandle};
+use winit::window::Window;
+
+/// What a file is chosen for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Purpose {
+    /// To read it.
+    Open,
+    /// To write it.
+    Save,
+}
+
+/// What came of asking.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Answer {
+    /// A file.
+    Chosen(PathBuf),
+    /// The chooser was closed without a choice.
+    Nothing,
+    /// There is no chooser.
+    NoChooser,
+}
+
+/// What a choice comes as.
+type Choice = Pin<Box<dyn Future<Output = Option<FileHandle>> + Send>>;
+
+/// Nobody closes a chooser this soon after asking for it: there was none.
+const SOONEST: Duration = Duration::from_millis(250);
+
+/// Lets a file be chosen, beginning with `suggestion`; calls `then` from another thread.
+pub(super) fn ask(
+    purpose: Purpose,
+    window: &Window,
+    suggestion: &Path,
+    then: impl FnOnce(Answer) + Send + 'static,
+) {
+    let mut dialog = AsyncFileDialog::new().set_parent(window).add_filter("Scenes", &["toml"]);
+    if let Some(folder) = std::path::absolute(suggestion).ok().as_deref().and_then(Path::parent) {
+        dialog = dialog.set_directory(folder);
+    }
+    let name = suggestion.file_name().unwrap_or_default().to_string_lossy();
+    // Made on this thread, which some systems insist on.
+    let choice: Choice = match purpose {
+        Purpose::Open => Box::pin(dialog.set_title("Open a scene").pick_file()),
+        Purpose::Save => Box::pin(dialog.set_title("Save the scene").set_file_name(name).save_file()),
+    };
+    std::thread::spawn(move || {
+        let began = Instant::now();
+        let chosen = pollster::block_on(choice).map(|file| file.path().to_owned());
+        then(answer(chosen, began.elapsed()));
+    });
+}
+
+fn answer(chosen: Option<PathBuf>, after: Duration) -> Answer {
+    match chosen {
+        Some(path) => Answer::Chosen(path),
+        None if after < SOONEST => Answer::NoChooser,
+        None => Answer::Nothing,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_chooser_that_was_never_there_is_told_from_one_that_was_closed() {
+        assert_eq!(answer(None, Duration::from_millis(20)), Answer::NoChooser);
+        assert_eq!(answer(None, Duration::from_secs(2)), Answer::Nothing);
+        let path = PathBuf::from("a.toml");
+        assert_eq!(answer(Some(path.clone()), Duration::ZERO), Answer::Chosen(path));
+    }
+}

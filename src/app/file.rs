@@ -1,0 +1,147 @@
+//! The scene as a file: where it came from or was saved last, and saving it there.
+
+use std::fs;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use crate::output::whole;
+use crate::scene::Scene;
+
+/// The file that a scene is kept in.
+#[derive(Clone, Debug)]
+pub(super) struct Home {
+    /// The scene that runs.
+    scene: Arc<Scene>,
+    /// Its file.
+    pub path: PathBuf,
+    /// What the file held when it was read or written last.
+    text: String,
+}
+
+impl Home {
+    /// That of `scene`, if it came from a file.
+    pub fn of(scene: &Arc<Scene>) -> Option<Self> {
+        let (path, text) = scene.origin.file.clone()?;
+        Some(Self { scene: scene.clone(), path, text })
+    }
+
+    /// Whether it is that of `scene`.
+    pub fn is_of(&self, scene: &Arc<Scene>) -> bool {
+        Arc::ptr_eq(&self.scene, scene)
+    }
+
+    /// Whether the file is as it was left. One that is gone counts as such: it can be written again.
+    fn is_untouched(&self) -> bool {
+        fs::read_to_string(&self.path).map_or(true, |now| now == self.text)
+    }
+}
+
+/// Saves `scene`, which runs as `running`, to `path`, whole; `home` is where it was kept.
+///
+/// # Errors
+/// One line that says why it was not saved. The file is then as it was.
+pub(super) fn save(
+    scene: &Scene,
+    running: &Arc<Scene>,
+    path: &Path,
+    home: Option<&Home>,
+) -> Result<Home, String> {
+    if home.is_some_and(|home| home.path == path && !home.is_untouched()) {
+        let name = path.display();
+        return Err(format!("{name} was changed by another program; open it anew, or save as another file"));
+    }
+    let folder = path.parent().unwrap_or(Path::new(""));
+    let text = scene.write(folder).map_err(|error| error.to_string())?;
+    whole::write(path, |file| file.write_all(text.as_bytes())).map_err(|error| error.to_string())?;
+    Ok(Home { scene: running.clone(), path: path.to_owned(), text })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Instant;
+
+    use nalgebra::Vector2;
+
+    use super::*;
+    use crate::app::gesture::{Button, Held};
+    use crate::app::session::Session;
+
+    const TEXT: &str = "[domain]\ncells = [12, 16, 12]\nvoxel = 0.1\n[fluid]\ncooling = 0.3 # 1/s\n";
+
+    fn session(scene: Scene) -> Session {
+        let mut session = Session::new(scene, || ()).unwrap();
+        session.set_view(800.0, 600.0);
+        session
+    }
+
+    fn notice(session: &Session) -> &str {
+        session.readout.notice.as_deref().unwrap_or("")
+    }
+
+    #[test]
+    fn a_scene_goes_back_to_its_file_with_what_was_set() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("mine.toml");
+        fs::write(&path, TEXT).unwrap();
+        let mut s = session(Scene::load(&path.to_string_lossy(), &[]).unwrap());
+        assert_eq!(s.file().as_deref(), Some(path.as_path()));
+        s.save(&path, Instant::now());
+        assert_eq!(fs::read_to_string(&path).unwrap(), TEXT, "nothing was changed");
+        s.model.settings.params.cooling = 0.9;
+        s.model.settings.rate = 50.0;
+        s.save(&path, Instant::now());
+        assert!(notice(&s).starts_with("Saved "), "{}", notice(&s));
+        let text = fs::read_to_string(&path).unwrap();
+        assert!(text.contains("cooling = 0.9 # 1/s") && !text.contains("camera"), "{text}");
+        let read = Scene::load(&path.to_string_lossy(), &[]).unwrap();
+        assert_eq!((read.params.cooling, read.time.frame_rate), (0.9, 50.0));
+    }
+
+    #[test]
+    fn the_camera_is_saved_once_it_was_moved() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("mine.toml");
+        let mut s = session(Scene::parse("small", TEXT).unwrap());
+        assert_eq!(s.file(), None, "it came from no file");
+        let now = Instant::now();
+        s.press(Button::Right, Held::default(), Vector2::new(400.0, 300.0), now);
+        s.hover(Vector2::new(500.0, 320.0), now);
+        s.release(Button::Right, now);
+        s.save(&path, now);
+        assert_eq!(s.file().as_deref(), Some(path.as_path()), "it is kept there from now on");
+        let read = Scene::load(&path.to_string_lossy(), &[]).unwrap();
+        assert_eq!(read.camera, s.orbit.camera());
+        assert!(!s.sync(), "saving does not start the scene over");
+    }
+
+    #[test]
+    fn what_another_program_wrote_is_not_lost() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("mine.toml");
+        fs::write(&path, TEXT).unwrap();
+        let mut s = session(Scene::load(&path.to_string_lossy(), &[]).unwrap());
+        fs::write(&path, "# mine\n").unwrap();
+        s.save(&path, Instant::now());
+        assert!(notice(&s).contains("another program"), "{}", notice(&s));
+        assert_eq!(fs::read_to_string(&path).unwrap(), "# mine\n");
+        s.save(&folder.path().join("no/folder.toml"), Instant::now());
+        assert!(notice(&s).starts_with("Not saved: "), "{}", notice(&s));
+    }
+
+    #[test]
+    fn a_scene_file_is_opened_and_undone() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("mine.toml");
+        fs::write(&path, TEXT).unwrap();
+        let mut s = session(Scene::parse("first", TEXT).unwrap());
+        s.open(&path.to_string_lossy());
+        s.model.history.note(&s.model.settings.clone(), true);
+        assert_eq!(s.model.settings.scene.name, "mine");
+        assert_eq!(s.file().as_deref(), Some(path.as_path()));
+        s.act(crate::app::action::Action::Undo);
+        assert_eq!((s.model.settings.scene.name.as_str(), s.file()), ("first", None));
+        s.open("gone.toml");
+        assert!(notice(&s).contains("gone.toml"), "{}", notice(&s));
+    }
+}

@@ -1,0 +1,120 @@
+//! What the sides of the box give to the air: the motion of a wall, what an inflow brings, what comes back around.
+
+mod common;
+
+use common::{advance, all, cell, config, inert};
+use updraft::solver::{Advection, Config, Inflow, Integrator, Params, Side, Solver};
+
+const SCHEMES: [Advection; 5] = [
+    Advection::SemiLagrangian,
+    Advection::Monotone,
+    Advection::MacCormack,
+    Advection::Cubic,
+    Advection::Conservative,
+];
+
+/// Couette's flow: between a plate at rest and one that moves, the velocity grows evenly from one to the other.
+#[test]
+fn a_moving_wall_drags_the_air_at_its_own_speed() {
+    let n = 16;
+    for axis in [0, 1, 2] {
+        let (along, h) = ((axis + 1) % 3, 1.0 / n as f32);
+        let plate = |speed: f32| {
+            let mut velocity = [0.0; 3];
+            velocity[along] = speed;
+            Side::NoSlip(velocity)
+        };
+        let mut sides = all(Side::Periodic);
+        sides[axis] = [plate(-0.5), plate(1.0)];
+        let mut cells = [4; 3];
+        cells[axis] = n;
+        let params = Params { viscosity: 1.0, ..inert() };
+        let mut solver = Solver::new(config(cells, h, sides, Advection::Cubic), params, vec![]).unwrap();
+        advance(&mut solver, 0.1, 40);
+        for i in 0..n {
+            let mut at = [1isize; 3];
+            at[axis] = i as isize;
+            let got = solver.velocity()[along][solver.layout().at(at[0], at[1], at[2])];
+            let want = -0.5 + 1.5 * (i as f32 + 0.5) * h;
+            assert!((got - want).abs() < 2e-3, "axis {axis}, cell {i}: {got} m/s for {want}");
+        }
+    }
+}
+
+#[test]
+fn an_inflow_brings_its_smoke_and_its_heat() {
+    let contents = [0.25, 0.5, 0.75, 30.0];
+    for scheme in SCHEMES {
+        let inflow = Side::Inflow(Inflow { velocity: [1.0, 0.0, 0.0], scalars: contents });
+        let sides = [[inflow, Side::Open], [Side::Closed; 2], [Side::Closed; 2]];
+        let mut solver = Solver::new(config([20, 4, 4], 0.1, sides, scheme), inert(), vec![]).unwrap();
+        solver.fill(|c, _| if c == 0 { 1.0 } else { 0.0 }, |_| [0.0; 4]);
+        advance(&mut solver, 0.1, 10);
+        // The front has come half way.
+        for c in 0..4 {
+            let (near, far) = (cell(&solver, [3, 2, 2])[c], cell(&solver, [17, 2, 2])[c]);
+            assert!((near / contents[c] - 1.0).abs() < 0.01, "{scheme:?} {c}: {near} for {}", contents[c]);
+            assert!(far.abs() < 0.01 * contents[c], "{scheme:?} {c}: {far} is there too early");
+        }
+    }
+}
+
+/// Smoke that crosses the ends of a periodic axis, by `step` cells at a time, shifted by `shift` cells at the start and
+/// back at the end; red and heat of all cells.
+fn around(scheme: Advection, axis: usize, [step, cells]: [f32; 2], shift: usize) -> Vec<f32> {
+    let n = 12;
+    let mut solver = Solver::new(config([n; 3], 1.0, all(Side::Periodic), scheme), inert(), vec![]).unwrap();
+    let smoke = |p: [f32; 3]| {
+        let x = (p[axis] + (n - shift) as f32) % n as f32;
+        let value = 1.0 + x * x;
+        [if p[(axis + 1) % 3] < 5.0 { value } else { 0.0 }, 0.0, 0.0, -value]
+    };
+    solver.fill(|c, _| if c == axis { 1.0 } else { 0.0 }, smoke);
+    advance(&mut solver, step, (cells / step) as usize);
+    let at = |c: usize| {
+        let mut at = [c % n, c / n % n, c / (n * n)];
+        at[axis] = (at[axis] + shift) % n;
+        at
+    };
+    (0..n.pow(3)).map(at).flat_map(|at| [cell(&solver, at)[0], cell(&solver, at)[3]]).collect()
+}
+
+#[test]
+fn smoke_comes_around_a_periodic_box_where_it_left() {
+    let off = |a: &[f32], b: &[f32]| a.iter().zip(b).map(|(a, b)| (a - b).abs()).fold(0.0, f32::max);
+    for (scheme, axis) in SCHEMES.into_iter().flat_map(|scheme| [0, 1, 2].map(|axis| (scheme, axis))) {
+        let wrong = off(&around(scheme, axis, [1.0, 0.0], 0), &around(scheme, axis, [1.0, 12.0], 0));
+        assert!(wrong < 1e-3, "{scheme:?} along {axis}: once around is off by {wrong}");
+        // Where the ends are must not show, whichever ghosts are read.
+        for step in [0.5, 1.75] {
+            let steps = [step, 7.0];
+            let wrong = off(&around(scheme, axis, steps, 0), &around(scheme, axis, steps, 5));
+            assert!(wrong < 2e-3, "{scheme:?} along {axis} by {step} cells: the ends show by {wrong}");
+        }
+    }
+}
+
+/// Between free walls the flow of one vortex in a box turns without friction: a reflection keeps what a projection loses.
+#[test]
+fn a_reflection_keeps_the_energy_of_a_vortex() {
+    let n = 32;
+    let kept = |integrator: Integrator| {
+        let config =
+            Config { integrator, ..config([n, n, 1], 1.0 / n as f32, all(Side::Closed), Advection::Cubic) };
+        let mut solver = Solver::new(config, inert(), vec![]).unwrap();
+        let pi = std::f32::consts::PI;
+        let flow = |c: usize, [x, y, _]: [f32; 3]| match c {
+            0 => (pi * x).sin() * (pi * y).cos(),
+            1 => -(pi * x).cos() * (pi * y).sin(),
+            _ => 0.0,
+        };
+        solver.fill(flow, |_| [0.0; 4]);
+        let before = solver.stats().kinetic_energy;
+        advance(&mut solver, 0.05, 40);
+        solver.stats().kinetic_energy / before
+    };
+    let (projected, reflected) = (kept(Integrator::Projection), kept(Integrator::Reflection));
+    println!("kept by projection {projected}, by reflection {reflected}");
+    assert!(reflected > 0.99 && reflected < 1.005, "{reflected}");
+    assert!(projected < reflected - 0.02, "{projected} and {reflected}");
+}
