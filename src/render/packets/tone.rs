@@ -65,7 +65,7 @@ fn map_kernel<const FMA: bool>(
             curve[c][i] = y;
         }
     }
-    let mut bytes = [[0_i32; CHUNK]; 3];
+    let mut bytes = [[0_u32; CHUNK]; 3];
     for i in 0..CHUNK {
         let luma = 0.2126 * curve[0][i] + 0.7152 * curve[1][i] + 0.0722 * curve[2][i];
         let [r, g, b] = [
@@ -75,13 +75,20 @@ fn map_kernel<const FMA: bool>(
         ];
         for c in 0..3 {
             let x = OUTSET[c][0] * r + OUTSET[c][1] * g + OUTSET[c][2] * b;
-            bytes[c][i] = (least(greatest(x, 0.0), 1.0) * 255.0 + noise[i]) as i32;
+            bytes[c][i] = whole(least(greatest(x, 0.0), 1.0) * 255.0 + noise[i]);
         }
     }
     for i in 0..CHUNK {
-        let all = bytes[0][i] as u32 | (bytes[1][i] as u32) << 8 | (bytes[2][i] as u32) << 16 | 255 << 24;
+        let all = bytes[0][i] | bytes[1][i] << 8 | bytes[2][i] << 16 | 255 << 24;
         out[i] = all.to_le_bytes();
     }
+}
+
+/// The whole part of a number in 0..256. A cast looks for numbers out of range, one by one; a whole number added to 2²³ stands
+/// in the last bits of the sum.
+#[inline(always)]
+fn whole(x: f32) -> u32 {
+    (x.floor() + 8_388_608.0).to_bits() & 0xFF
 }
 
 /// The logarithm of a normal positive number within 4·10⁻⁶.
