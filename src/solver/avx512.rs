@@ -40,27 +40,76 @@ pub unsafe fn store_cells(out: &mut [[f32; 4]; LANES], cells: Cells) {
     }
 }
 
-/// The first three of the four values of sixteen cells, each in a register of its own.
+/// Registers of pairs: the low and the high halves of what each four lanes of `a` and `b` hold.
 #[inline(always)]
-pub unsafe fn apart(cells: Cells) -> [__m512; 3] {
-    let xy = _mm512_setr_epi32(0, 4, 8, 12, 16, 20, 24, 28, 1, 5, 9, 13, 17, 21, 25, 29);
-    let zz = _mm512_setr_epi32(2, 6, 10, 14, 18, 22, 26, 30, 2, 6, 10, 14, 18, 22, 26, 30);
-    let [a, b, c, d] = cells;
-    let (low, high) = (_mm512_permutex2var_ps(a, xy, b), _mm512_permutex2var_ps(c, xy, d));
-    let (low_z, high_z) = (_mm512_permutex2var_ps(a, zz, b), _mm512_permutex2var_ps(c, zz, d));
+unsafe fn pairs(a: __m512, b: __m512) -> [__m512; 2] {
+    let (a, b) = (_mm512_castps_pd(a), _mm512_castps_pd(b));
+    [_mm512_castpd_ps(_mm512_unpacklo_pd(a, b)), _mm512_castpd_ps(_mm512_unpackhi_pd(a, b))]
+}
+
+/// Transposes each 4 × 4 square of a, b, c and d: register n of the result holds lane 4i + n of each at 4i.
+///
+/// Of sixteen cells these are the values one by one, in [the order of fours](places).
+#[inline(always)]
+pub unsafe fn squares([a, b, c, d]: Cells) -> Cells {
+    let [ac, bd] = [_mm512_unpacklo_ps(a, b), _mm512_unpackhi_ps(a, b)];
+    let [ec, fd] = [_mm512_unpacklo_ps(c, d), _mm512_unpackhi_ps(c, d)];
+    let ([zero, one], [two, three]) = (pairs(ac, ec), pairs(bd, fd));
+    [zero, one, two, three]
+}
+
+/// Transposes the quarters of four registers: quarter i of each, side by side in register i.
+#[inline(always)]
+pub unsafe fn quarters([a, b, c, d]: Cells) -> Cells {
+    let ab = [_mm512_shuffle_f32x4::<0b10_00_10_00>(a, b), _mm512_shuffle_f32x4::<0b11_01_11_01>(a, b)];
+    let cd = [_mm512_shuffle_f32x4::<0b10_00_10_00>(c, d), _mm512_shuffle_f32x4::<0b11_01_11_01>(c, d)];
     [
-        _mm512_shuffle_f32x4::<0b01_00_01_00>(low, high),
-        _mm512_shuffle_f32x4::<0b11_10_11_10>(low, high),
-        _mm512_shuffle_f32x4::<0b01_00_01_00>(low_z, high_z),
+        _mm512_shuffle_f32x4::<0b10_00_10_00>(ab[0], cd[0]),
+        _mm512_shuffle_f32x4::<0b10_00_10_00>(ab[1], cd[1]),
+        _mm512_shuffle_f32x4::<0b11_01_11_01>(ab[0], cd[0]),
+        _mm512_shuffle_f32x4::<0b11_01_11_01>(ab[1], cd[1]),
     ]
 }
 
-/// Coordinates of sixteen places along x, the first at `origin`.
+/// Sixteen values of each of three fields, and 0, side by side.
+#[inline(always)]
+pub unsafe fn side_by_side([x, y, z]: [__m512; 3]) -> Cells {
+    quarters(squares([x, y, z, _mm512_setzero_ps()]))
+}
+
+/// Coordinates of sixteen places along x, the first at `origin`, in the order of fours: lane 4i + n is place 4n + i, so that
+/// what belongs to the run of four places n is found in lanes n of all quarters.
 #[inline(always)]
 pub unsafe fn places([x, y, z]: [f32; 3]) -> [__m512; 3] {
     let along =
-        _mm512_setr_ps(0.0, 1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0, 9.0, 10.0, 11.0, 12.0, 13.0, 14.0, 15.0);
+        _mm512_setr_ps(0.0, 4.0, 8.0, 12.0, 1.0, 5.0, 9.0, 13.0, 2.0, 6.0, 10.0, 14.0, 3.0, 7.0, 11.0, 15.0);
     [_mm512_add_ps(number(x), along), number(y), number(z)]
+}
+
+/// Lanes whose position follows on that of the first of their run, in the order of fours.
+#[inline(always)]
+pub unsafe fn following(at: __m512i) -> __mmask16 {
+    let first = _mm512_shuffle_i32x4::<0>(at, at);
+    let along = _mm512_setr_epi32(0, 0, 0, 0, 1, 1, 1, 1, 2, 2, 2, 2, 3, 3, 3, 3);
+    _mm512_cmpeq_epi32_mask(at, _mm512_add_epi32(first, along))
+}
+
+/// Runs of which all four lanes are set, a bit for each.
+#[inline(always)]
+pub unsafe fn whole_runs(lanes: __mmask16) -> u32 {
+    let lanes = u32::from(lanes);
+    lanes & lanes >> 4 & lanes >> 8 & lanes >> 12
+}
+
+/// The value of each place of run `n`, over the four lanes of the place.
+#[inline(always)]
+pub unsafe fn over_run(values: __m512, n: usize) -> __m512 {
+    match n {
+        0 => _mm512_permute_ps::<0b00_00_00_00>(values),
+        1 => _mm512_permute_ps::<0b01_01_01_01>(values),
+        2 => _mm512_permute_ps::<0b10_10_10_10>(values),
+        _ => _mm512_permute_ps::<0b11_11_11_11>(values),
+    }
 }
 
 /// Positions below the feet at coordinates `x`, and the fractions above, as `trace::locate` finds them. Not `AROUND`: no axis
@@ -84,4 +133,30 @@ pub unsafe fn locate<const AROUND: bool>(reach: &Reach, x: [__m512; 3]) -> (__m5
         at = _mm512_add_epi32(at, _mm512_mullo_epi32(below, _mm512_set1_epi32(strides[axis])));
     }
     (at, fraction)
+}
+
+/// Sixteen values in a row.
+#[inline(always)]
+pub unsafe fn load_values(values: &[f32], from: usize) -> __m512 {
+    let values: &[f32; LANES] = values[from..].first_chunk().expect("sixteen values");
+    _mm512_loadu_ps(values.as_ptr())
+}
+
+/// The range of cells that can be written sixteen at a time where lines of the cache begin; empty where none does with a
+/// cell.
+pub fn whole_lines(cells: &[[f32; 4]]) -> (usize, usize) {
+    let (bytes, cell) = (cells.as_ptr().cast::<u8>().align_offset(64), size_of::<[f32; 4]>());
+    let first = if bytes.is_multiple_of(cell) { (bytes / cell).min(cells.len()) } else { cells.len() };
+    (first, cells.len() - (cells.len() - first) % LANES)
+}
+
+/// Puts sixteen cells where a line of the cache begins, and past the caches: nothing is read that is then overwritten. For
+/// what is only read again when all of the field is written.
+#[inline(always)]
+pub unsafe fn stream_cells(out: &mut [[f32; 4]], cells: Cells) {
+    let out: &mut [[f32; 4]; LANES] = out.first_chunk_mut().expect("sixteen cells");
+    debug_assert!(out.as_ptr().addr().is_multiple_of(64), "not where a line begins");
+    for (out, four) in out.as_chunks_mut::<4>().0.iter_mut().zip(cells) {
+        _mm512_stream_ps(out.as_mut_ptr().cast(), four);
+    }
 }

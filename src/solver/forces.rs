@@ -11,7 +11,7 @@ use rayon::prelude::*;
 use super::bricks::Bricks;
 use super::project::Ends;
 use super::sides::Walls;
-use super::simd::{dispatch, greatest, least};
+use super::simd::{AHEAD, dispatch, fetch_ahead, greatest, least};
 use super::sweep::PerThread;
 use crate::grid::{Dims, Faces, GHOST, Layout};
 
@@ -252,11 +252,9 @@ impl Pass<'_> {
             if j < ny {
                 let (old, new) = (&self.from[0][at..][..=nx], &mut u[to..][..=nx]);
                 self.add_row(&fx[ring - 1..][..=nx], &fx[ring..][..=nx], old, new);
-                for (i, (new, old)) in new.iter_mut().zip(old).enumerate() {
-                    if !(free_u[0]..free_u[1]).contains(&(i as isize)) {
-                        *new = *old;
-                    }
-                }
+                let [low, high] = free_u.map(|i| i as usize);
+                new[..low].copy_from_slice(&old[..low]);
+                new[high..].copy_from_slice(&old[high..]);
             }
             let (old, new) = (&self.from[1][at..][..nx], &mut v[to..][..nx]);
             if (free_v[0]..free_v[1]).contains(&(j as isize)) {
@@ -350,6 +348,9 @@ dispatch! { fn buoyancy_row(b: &[f32; 4], ambient: f32, scalars: &[[f32; 4]], ou
 
 #[inline(always)]
 fn buoyancy_row_kernel<const FMA: bool>(b: &[f32; 4], ambient: f32, scalars: &[[f32; 4]], out: &mut [f32]) {
+    for cells in scalars.chunks(4) {
+        fetch_ahead(cells, AHEAD);
+    }
     for (out, s) in out.iter_mut().zip(scalars) {
         *out += (b[0] * s[0] + b[1] * s[1]) + (b[2] * s[2] + b[3] * (s[3] - ambient));
     }

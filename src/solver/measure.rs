@@ -3,7 +3,7 @@
 use rayon::prelude::*;
 
 use super::bricks::{self, Bricks};
-use super::simd::{LANES, dispatch, greatest, rest, sixteen};
+use super::simd::{AHEAD, LANES, dispatch, fetch_ahead, greatest, rest, sixteen};
 use super::sweep;
 use crate::grid::{Faces, Layout};
 
@@ -152,15 +152,19 @@ dispatch! { fn sum_row(row: &[[f32; 4]], out: &mut [f32; 4]) = sum_row_kernel; }
 
 #[inline(always)]
 fn sum_row_kernel<const FMA: bool>(row: &[[f32; 4]], out: &mut [f32; 4]) {
-    let mut sums = [[0.0f32; 4]; 4];
-    for cells in row.chunks(4) {
-        for (sum, cell) in sums.iter_mut().zip(cells) {
-            for c in 0..4 {
-                sum[c] += cell[c];
-            }
+    // Every fourth cell, sixteen values in all.
+    let mut sums = [0.0f32; LANES];
+    let (fours, others) = row.as_flattened().as_chunks::<LANES>();
+    for four in fours {
+        fetch_ahead(four, 4 * AHEAD);
+        for l in 0..LANES {
+            sums[l] += four[l];
         }
     }
+    for (sum, value) in sums.iter_mut().zip(others) {
+        *sum += value;
+    }
     for c in 0..4 {
-        out[c] = (sums[0][c] + sums[1][c]) + (sums[2][c] + sums[3][c]);
+        out[c] = (sums[c] + sums[4 + c]) + (sums[8 + c] + sums[12 + c]);
     }
 }

@@ -14,6 +14,7 @@ mod diffuse;
 mod external;
 mod fields;
 mod forces;
+mod lanes;
 mod measure;
 mod project;
 mod sides;

@@ -4,6 +4,7 @@ use rayon::prelude::*;
 
 use super::diffuse;
 use super::project::Ends;
+use super::simd::fetch_ahead;
 use super::{Side, Sides};
 use crate::grid::{Dims, Faces, GHOST, Layout};
 
@@ -158,6 +159,7 @@ impl Walls {
         let inner = GHOST * plane..(dims.nz + GHOST) * plane;
         cells[inner].par_chunks_mut(plane).for_each(|plane| {
             for line in plane.chunks_exact_mut(row) {
+                fetch_ends(line);
                 edges(0, nx).iter().for_each(|&(to, from)| line[shift(to)] = line[shift(from)]);
             }
             for (to, from) in edges(1, ny) {
@@ -208,6 +210,7 @@ impl Walls {
         let inner = GHOST * plane..(dims.nz + GHOST + 1) * plane;
         field[inner].par_chunks_mut(plane).for_each(|plane| {
             for line in plane.chunks_exact_mut(row) {
+                fetch_ends(line);
                 for g in &rules[0] {
                     line[shift(g.at)] = g.sign * line[shift(g.from)] + g.add;
                 }
@@ -231,6 +234,7 @@ impl Walls {
             let base = (k + GHOST) * plane;
             for j in 0..dims.ny {
                 let at = shift(j as isize) * row;
+                fetch_ends(&cells[at..at + row]);
                 self.ends_of_line(&mut cells[at..at + row], 1, nx, 0, |face| {
                     velocity[0][base + at + shift(face)]
                 });
@@ -320,6 +324,13 @@ fn shift(i: isize) -> usize {
 }
 
 /// Sets one layer of `field`, layers `stride` apart.
+/// Asks for the ends of a line some lines after this one: little else is done in passes over them.
+fn fetch_ends<T>(line: &[T]) {
+    const LINES: usize = 16;
+    fetch_ahead(line, LINES * line.len());
+    fetch_ahead(line, (LINES + 1) * line.len() - 1);
+}
+
 fn layer(field: &mut [f32], stride: usize, g: &Ghost) {
     let (to, from) = (shift(g.at) * stride, shift(g.from) * stride);
     for i in 0..stride {

@@ -67,6 +67,24 @@ pub fn greatest(x: f32, bound: f32) -> f32 {
     if x > bound { x } else { bound }
 }
 
+/// How many cells of four values ahead to fetch where little is done with each: half a page.
+pub const AHEAD: usize = 128;
+
+/// Asks for what lies `ahead` values beyond the first of `values`, whether or not they reach that far: rows go on where they
+/// end, and what fetches memory ahead by itself stops at the end of each page.
+#[inline(always)]
+#[allow(unsafe_code)]
+pub fn fetch_ahead<T>(values: &[T], ahead: usize) {
+    #[cfg(target_arch = "x86_64")]
+    // SAFETY: a hint, which may point anywhere.
+    unsafe {
+        use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
+        _mm_prefetch::<_MM_HINT_T0>(values.as_ptr().wrapping_add(ahead).cast());
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    let _ = (values, ahead);
+}
+
 /// Values handled together. Fixed, so that results do not depend on the machine's vector width, and so that loops over
 /// them vectorise whatever the length of the row.
 pub const LANES: usize = 16;
@@ -115,3 +133,42 @@ macro_rules! dispatch {
     };
 }
 pub(crate) use dispatch;
+
+/// `each_level!(fn name(args) = kernel;)` defines `name`, which runs `kernel(simd, args)` with the proof of the machine's best
+/// instruction set, compiled for it. The kernel must be `#[inline(always)]`, and so must all that it hands the proof to.
+macro_rules! each_level {
+    ($(#[$meta:meta])* $vis:vis fn $name:ident($($arg:ident: $ty:ty),* $(,)?) = $kernel:ident;) => {
+        $(#[$meta])*
+        #[allow(unsafe_code)]
+        $vis fn $name($($arg: $ty),*) {
+            #[cfg(target_arch = "x86_64")]
+            {
+                #[target_feature(enable = "avx512f,avx512vl,avx512dq,avx512bw,avx2,fma,bmi2")]
+                fn avx512($($arg: $ty),*) {
+                    // SAFETY: this is only called where the instructions are.
+                    $kernel(unsafe { $crate::solver::lanes::Avx512::new() }, $($arg),*)
+                }
+                #[target_feature(enable = "avx2,fma,bmi2")]
+                fn avx2($($arg: $ty),*) {
+                    // SAFETY: as above.
+                    $kernel(unsafe { $crate::solver::lanes::Avx2::new() }, $($arg),*)
+                }
+                match $crate::solver::simd::level() {
+                    // SAFETY: `level` has found these instruction sets on this machine.
+                    $crate::solver::simd::Level::Avx512 => return unsafe { avx512($($arg),*) },
+                    // SAFETY: as above.
+                    $crate::solver::simd::Level::Avx2 => return unsafe { avx2($($arg),*) },
+                    $crate::solver::simd::Level::Baseline => {}
+                }
+            }
+            $kernel($crate::solver::lanes::Plain, $($arg),*)
+        }
+    };
+}
+pub(crate) use each_level;
+
+/// Cells of which the first begins a line of the cache.
+#[cfg(test)]
+#[derive(Clone)]
+#[repr(align(64))]
+pub struct Aligned<const N: usize>(pub [[f32; 4]; N]);

@@ -71,17 +71,13 @@ impl Fields {
         advect::weave(*layout, velocity, woven);
         let reaches = [0, 1, 2].map(|component| walls.reach(Some(component)));
         let field = advect::Staggered { woven, faces: velocity, back };
-        let [_, ny, nz] = layout.dims.array().map(|n| n as isize);
-        let n = layout.dims.nx + 1;
-        sweep::rows3(
-            *layout,
-            carried.each_mut().map(Vec::as_mut_slice),
-            [[0, ny + 1], [0, nz + 1]],
-            |j, k, rows| {
-                let rows = rows.map(|row| &mut row[GHOST..GHOST + n]);
-                advect::velocity(&field, layout.at(0, j, k), [j, k], &reaches, rows);
-            },
-        );
+        // As far as the flow decides; faces on the far sides are mostly set by them.
+        let [nx, ny, nz] = [0, 1, 2].map(|axis| walls.free_faces(axis)[1]);
+        let n = nx as usize;
+        sweep::rows3(*layout, carried.each_mut().map(Vec::as_mut_slice), [[0, ny], [0, nz]], |j, k, rows| {
+            let rows = rows.map(|row| &mut row[GHOST..GHOST + n]);
+            advect::velocity(&field, layout.at(0, j, k), [j, k], &reaches, rows);
+        });
     }
 
     /// Carries the four scalars, all along one trace, and lets them decay.

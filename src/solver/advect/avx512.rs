@@ -1,8 +1,10 @@
 //! The windows of [`super::together`] in AVX-512: 4 cells × 4 values of a line in one register.
 //!
-//! Sixteen places at a time. First their feet and weights, axis by axis with the places side by side in the lanes; then their
-//! windows, one after the other, whose weights come back from memory spread over the lanes of a line: lane 4x + c is
-//! component c of the line's value x. The loads that spread them cost nothing beside the arithmetic, where shuffles would.
+//! Sixteen places at a time, in the order of fours of [`places`]. First their feet and weights, axis by axis with the places
+//! side by side in the lanes; then runs of four. Mostly the feet of a run are neighbours as their cells are: then lanes
+//! 4i + c hold value c of place i, and a load at each node serves all four. Otherwise each place has its window, in which
+//! lane 4x + c is value c of the line's node x; its weights come back from memory spread over the lanes of a line,
+//! where loads cost less than shuffles would. Both do the same operations in the same order.
 //!
 //! Two functions enable the instructions, and all else is inlined into them: a call would pass its registers through
 //! memory. Hence no closures, and functions that are unsafe to call where the instructions are not enabled.
@@ -10,9 +12,12 @@
 
 use std::arch::x86_64::*;
 
-use super::Row;
 use super::together::Staggered;
-use crate::solver::avx512::{apart, load_cells, load_four, locate, number, places};
+use super::{NOTHING, Row};
+use crate::solver::avx512::{
+    following, load_cells, load_four, load_values, locate, number, over_run, places, quarters, side_by_side,
+    squares, stream_cells, whole_lines, whole_runs,
+};
 use crate::solver::sides::Reach;
 use crate::solver::simd::LANES;
 
@@ -36,27 +41,16 @@ unsafe fn load(line: &Line) -> __m512 {
     _mm512_load_ps(line.0.as_ptr())
 }
 
-/// Four values of a line, over all four cells.
+#[inline(always)]
+unsafe fn load_nodes([a, b, c, d]: &[Line; 4]) -> Nodes {
+    [load(a), load(b), load(c), load(d)]
+}
+
+/// Four values of a line, over all four nodes.
 #[inline(always)]
 unsafe fn spread(line: &Line, from: usize) -> __m512 {
     let four: &[f32; 4] = line.0[from..].first_chunk().expect("four values");
     _mm512_broadcast_f32x4(_mm_loadu_ps(four.as_ptr()))
-}
-
-/// Registers of pairs: the low and the high halves of what each four lanes of `a` and `b` hold.
-#[inline(always)]
-unsafe fn pairs(a: __m512, b: __m512) -> [__m512; 2] {
-    let (a, b) = (_mm512_castps_pd(a), _mm512_castps_pd(b));
-    [_mm512_castpd_ps(_mm512_unpacklo_pd(a, b)), _mm512_castpd_ps(_mm512_unpackhi_pd(a, b))]
-}
-
-/// Transposes each 4 × 4 square of a, b, c and d: register n of the result holds lane 4i + n of each at 4i.
-#[inline(always)]
-unsafe fn squares([a, b, c, d]: Nodes) -> Nodes {
-    let [ac, bd] = [_mm512_unpacklo_ps(a, b), _mm512_unpackhi_ps(a, b)];
-    let [ec, fd] = [_mm512_unpacklo_ps(c, d), _mm512_unpackhi_ps(c, d)];
-    let ([zero, one], [two, three]) = (pairs(ac, ec), pairs(bd, fd));
-    [zero, one, two, three]
 }
 
 /// Catmull–Rom weights, as in [`super::cubic::catmull_rom`].
@@ -97,16 +91,13 @@ unsafe fn slice(line: *const f32, next: usize, y: &Nodes) -> (__m512, __m512, __
     (_mm512_fmadd_ps(y[3], d, _mm512_fmadd_ps(y[2], c, sum)), b, c)
 }
 
-/// The window whose second value is at `at`.
+/// Sixteen lines weighted along y and z, the first at `first`.
+///
+/// All sixteen values of each must be there.
 #[inline(always)]
-unsafe fn window(field: &[[f32; 4]], at: usize, reach: &Reach, weights: &Weights) -> Sum {
-    let (row, plane) = (reach.row, reach.plane);
-    let before = 1 + row + plane;
-    assert!(at >= before && at + 2 * before < field.len(), "a window outside the field");
-    // By this check all sixteen lines of four times four values lie in the field.
-    let first = field[at - before..].as_ptr().cast::<f32>();
-    let next = 4 * row;
-    let slices = [first, first.add(4 * plane), first.add(8 * plane), first.add(12 * plane)];
+unsafe fn lines(first: *const f32, reach: &Reach, weights: &Weights) -> Sum {
+    let (next, plane) = (4 * reach.row, 4 * reach.plane);
+    let slices = [first, first.add(plane), first.add(2 * plane), first.add(3 * plane)];
     let (first, ..) = slice(slices[0], next, &weights.y);
     let (second, a, b) = slice(slices[1], next, &weights.y);
     let (third, c, d) = slice(slices[2], next, &weights.y);
@@ -118,6 +109,41 @@ unsafe fn window(field: &[[f32; 4]], at: usize, reach: &Reach, weights: &Weights
         low: _mm512_min_ps(d, _mm512_min_ps(c, _mm512_min_ps(b, a))),
         high: _mm512_max_ps(d, _mm512_max_ps(c, _mm512_max_ps(b, a))),
     }
+}
+
+/// Where the windows of `count` neighbours begin, the second value of the first window being at `at`.
+#[inline(always)]
+unsafe fn first_of(field: &[[f32; 4]], at: usize, reach: &Reach, count: usize) -> *const f32 {
+    let before = 1 + reach.row + reach.plane;
+    // Each of the sixteen lines is as long as four nodes and the neighbours after the first.
+    assert!(at >= before && at + 2 * before + count - 1 < field.len(), "a window outside the field");
+    field[at - before..].as_ptr().cast()
+}
+
+/// The window whose second value is at `at`.
+#[inline(always)]
+unsafe fn window(field: &[[f32; 4]], at: usize, reach: &Reach, weights: &Weights) -> Sum {
+    lines(first_of(field, at, reach, 1), reach, weights)
+}
+
+/// The limited values of four neighbours, whose weights lie in the four lanes of each; `x` are those along x of each node.
+#[inline(always)]
+unsafe fn neighbours(field: &[[f32; 4]], at: usize, reach: &Reach, x: Nodes, weights: &Weights) -> __m512 {
+    let first = first_of(field, at, reach, 4);
+    let a = lines(first, reach, weights);
+    let b = lines(first.add(4), reach, weights);
+    let c = lines(first.add(8), reach, weights);
+    let d = lines(first.add(12), reach, weights);
+    let range = [_mm512_min_ps(c.low, b.low), _mm512_max_ps(c.high, b.high)];
+    combined([a.value, b.value, c.value, d.value], x, range)
+}
+
+/// The sum along x, within `[low, high]`.
+#[inline(always)]
+unsafe fn combined(nodes: Nodes, x: Nodes, [low, high]: [__m512; 2]) -> __m512 {
+    let even = _mm512_add_ps(_mm512_mul_ps(x[0], nodes[0]), _mm512_mul_ps(x[2], nodes[2]));
+    let odd = _mm512_add_ps(_mm512_mul_ps(x[1], nodes[1]), _mm512_mul_ps(x[3], nodes[3]));
+    _mm512_min_ps(_mm512_max_ps(_mm512_add_ps(even, odd), low), high)
 }
 
 /// `a`, but `b` in the lanes of one component.
@@ -142,32 +168,19 @@ unsafe fn inner([a, b, c, d]: Nodes) -> [__m512; 2] {
 #[inline(always)]
 unsafe fn limited([a, b, c, d]: [Sum; 4], x: Nodes) -> __m512 {
     let nodes = quarters([a.value, b.value, c.value, d.value]);
-    let even = _mm512_add_ps(_mm512_mul_ps(x[0], nodes[0]), _mm512_mul_ps(x[2], nodes[2]));
-    let odd = _mm512_add_ps(_mm512_mul_ps(x[1], nodes[1]), _mm512_mul_ps(x[3], nodes[3]));
     let [left, right] = inner([a.low, b.low, c.low, d.low]);
     let low = _mm512_min_ps(right, left);
     let [left, right] = inner([a.high, b.high, c.high, d.high]);
-    let high = _mm512_max_ps(right, left);
-    _mm512_min_ps(_mm512_max_ps(_mm512_add_ps(even, odd), low), high)
+    combined(nodes, x, [low, _mm512_max_ps(right, left)])
 }
 
-/// Transposes the quarters of four registers: quarter i of each, side by side in register i.
-#[inline(always)]
-unsafe fn quarters([a, b, c, d]: Nodes) -> Nodes {
-    let ab = [_mm512_shuffle_f32x4::<0b10_00_10_00>(a, b), _mm512_shuffle_f32x4::<0b11_01_11_01>(a, b)];
-    let cd = [_mm512_shuffle_f32x4::<0b10_00_10_00>(c, d), _mm512_shuffle_f32x4::<0b11_01_11_01>(c, d)];
-    [
-        _mm512_shuffle_f32x4::<0b10_00_10_00>(ab[0], cd[0]),
-        _mm512_shuffle_f32x4::<0b10_00_10_00>(ab[1], cd[1]),
-        _mm512_shuffle_f32x4::<0b11_01_11_01>(ab[0], cd[0]),
-        _mm512_shuffle_f32x4::<0b11_01_11_01>(ab[1], cd[1]),
-    ]
-}
-
-/// Feet of the faces of sixteen cells, and weights: `of[axis][node][n]` holds u, v, w of cell 4i + n at 4i.
+/// Feet of the faces of sixteen cells in the order of fours, and weights: `of[axis][n][node]` holds u, v, w of cell 4n + i
+/// at 4i.
 struct StaggeredFeet {
     at: [[u32; LANES]; 3],
     of: [[[Line; 4]; 4]; 3],
+    /// Runs whose feet of all components are neighbours, a bit for each.
+    runs: u32,
 }
 
 /// See [`super::together::velocity`].
@@ -180,7 +193,7 @@ pub fn velocity_row(
     [u, v, w]: [&mut [f32]; 3],
 ) {
     let around = reaches.iter().any(|reach| reach.period != [0.0; 3]);
-    let mut feet = StaggeredFeet { at: [[0; LANES]; 3], of: [[[EMPTY; 4]; 4]; 3] };
+    let mut feet = StaggeredFeet { at: [[0; LANES]; 3], of: [[[EMPTY; 4]; 4]; 3], runs: 0 };
     for from in (0..u.len()).step_by(LANES) {
         let (n, origin) = (LANES.min(u.len() - from), [from as f32, jk[0] as f32, jk[1] as f32]);
         let faces = [&mut u[from..][..n], &mut v[from..][..n], &mut w[from..][..n]];
@@ -206,29 +219,40 @@ unsafe fn staggered_block(
 ) {
     if u.len() < LANES {
         for t in 0..u.len() {
-            let (n, i) = (t % 4, t / 4);
-            let face =
-                limited([staggered_sum(woven, reach, feet, n, i); 4], staggered_nodes(&feet.of[0], n, i));
+            let (n, i) = (t / 4, t % 4);
+            let x = staggered_nodes(&feet.of[0][n], i);
+            let face = limited([staggered_sum(woven, reach, feet, n, i); 4], x);
             (u[t], v[t], w[t]) = (lane::<0>(face), lane::<1>(face), lane::<2>(face));
         }
         return;
     }
-    // Every fourth cell in turn.
     let mut fours = [_mm512_setzero_ps(); 4];
     for (n, four) in fours.iter_mut().enumerate() {
-        let sums = [
-            staggered_sum(woven, reach, feet, n, 0),
-            staggered_sum(woven, reach, feet, n, 1),
-            staggered_sum(woven, reach, feet, n, 2),
-            staggered_sum(woven, reach, feet, n, 3),
-        ];
-        let [a, b, c, d] = &feet.of[0];
-        *four = limited(sums, [load(&a[n]), load(&b[n]), load(&c[n]), load(&d[n])]);
+        let x = load_nodes(&feet.of[0][n]);
+        *four = if feet.runs >> n & 1 != 0 {
+            let weights = Weights { y: load_nodes(&feet.of[1][n]), z: load_nodes(&feet.of[2][n]) };
+            neighbours(woven, feet.at[0][n] as usize, reach, x, &weights)
+        } else {
+            let sums = [
+                staggered_sum(woven, reach, feet, n, 0),
+                staggered_sum(woven, reach, feet, n, 1),
+                staggered_sum(woven, reach, feet, n, 2),
+                staggered_sum(woven, reach, feet, n, 3),
+            ];
+            limited(sums, x)
+        };
     }
     let [of_u, of_v, of_w, _] = squares(fours);
-    _mm512_storeu_ps(u[..LANES].as_mut_ptr(), of_u);
-    _mm512_storeu_ps(v[..LANES].as_mut_ptr(), of_v);
-    _mm512_storeu_ps(w[..LANES].as_mut_ptr(), of_w);
+    put_in_order(u, of_u);
+    put_in_order(v, of_v);
+    put_in_order(w, of_w);
+}
+
+/// Sixteen values out of the order of fours.
+#[inline(always)]
+unsafe fn put_in_order(out: &mut [f32], values: __m512) {
+    let along = _mm512_setr_epi32(0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15);
+    _mm512_storeu_ps(out[..LANES].as_mut_ptr(), _mm512_permutexvar_ps(along, values));
 }
 
 #[inline(always)]
@@ -248,10 +272,10 @@ unsafe fn find_feet<const AROUND: bool>(
     let start = places(origin);
     let here = &back[at..][..LANES];
     let strides = [1, reaches[0].row, reaches[0].plane];
-    let mut fractions = [start; 3];
+    let (mut below, mut fractions) = ([_mm512_setzero_si512(); 3], [start; 3]);
     for (component, reach) in reaches.iter().enumerate() {
         let behind = &back[at - strides[component]..][..LANES];
-        let [x, y, z] = apart([
+        let [x, y, z, _] = squares([
             _mm512_add_ps(load_four(behind, 0), load_four(here, 0)),
             _mm512_add_ps(load_four(behind, 4), load_four(here, 4)),
             _mm512_add_ps(load_four(behind, 8), load_four(here, 8)),
@@ -263,32 +287,35 @@ unsafe fn find_feet<const AROUND: bool>(
             _mm512_fnmadd_ps(half, y, start[1]),
             _mm512_fnmadd_ps(half, z, start[2]),
         ];
-        let (below, fraction) = locate::<AROUND>(reach, foot);
-        _mm512_storeu_si512(feet.at[component].as_mut_ptr().cast(), below);
-        fractions[component] = fraction;
+        (below[component], fractions[component]) = locate::<AROUND>(reach, foot);
+        _mm512_storeu_si512(feet.at[component].as_mut_ptr().cast(), below[component]);
     }
-    for (axis, nodes) in feet.of.iter_mut().enumerate() {
+    let [of_u, of_v, of_w] = below;
+    let same = _mm512_cmpeq_epi32_mask(of_v, of_u) & _mm512_cmpeq_epi32_mask(of_w, of_u);
+    feet.runs = whole_runs(same & following(of_u));
+    for (axis, runs) in feet.of.iter_mut().enumerate() {
         let u = catmull_rom(fractions[0][axis]);
         let v = catmull_rom(fractions[1][axis]);
         let w = catmull_rom(fractions[2][axis]);
-        for (node, cells) in nodes.iter_mut().enumerate() {
+        for node in 0..4 {
             let together = squares([u[node], v[node], w[node], w[node]]);
-            for (line, values) in cells.iter_mut().zip(together) {
-                store(line, values);
+            for (nodes, values) in runs.iter_mut().zip(together) {
+                store(&mut nodes[node], values);
             }
         }
     }
 }
 
+/// Of cell i of a run.
 #[inline(always)]
-unsafe fn staggered_nodes(of: &[[Line; 4]; 4], n: usize, i: usize) -> Nodes {
-    [spread(&of[0][n], 4 * i), spread(&of[1][n], 4 * i), spread(&of[2][n], 4 * i), spread(&of[3][n], 4 * i)]
+unsafe fn staggered_nodes([a, b, c, d]: &[Line; 4], i: usize) -> Nodes {
+    [spread(a, 4 * i), spread(b, 4 * i), spread(c, 4 * i), spread(d, 4 * i)]
 }
 
-/// The faces of cell 4i + n of a block.
+/// The faces of cell 4n + i of a block.
 #[inline(always)]
 unsafe fn staggered_sum(woven: &[[f32; 4]], reach: &Reach, feet: &StaggeredFeet, n: usize, i: usize) -> Sum {
-    let weights = Weights { y: staggered_nodes(&feet.of[1], n, i), z: staggered_nodes(&feet.of[2], n, i) };
+    let weights = Weights { y: staggered_nodes(&feet.of[1][n], i), z: staggered_nodes(&feet.of[2][n], i) };
     let [u, v, w] = [feet.at[0][4 * i + n], feet.at[1][4 * i + n], feet.at[2][4 * i + n]];
     let mut sum = window(woven, u as usize, reach, &weights);
     if v != u {
@@ -300,7 +327,7 @@ unsafe fn staggered_sum(woven: &[[f32; 4]], reach: &Reach, feet: &StaggeredFeet,
     sum
 }
 
-/// Feet of sixteen cells, and weights: `of[axis][node]` holds that of each cell.
+/// Feet of sixteen cells in the order of fours, and weights: `of[axis][node]` holds that of each cell.
 struct CellFeet {
     at: [u32; LANES],
     of: [[Line; 4]; 3],
@@ -337,11 +364,12 @@ unsafe fn scalar_block(
     out: &mut [[f32; 4]; LANES],
 ) {
     let start = places(origin);
-    let way = apart(load_cells(back));
+    let way = squares(load_cells(back));
     let x =
         [_mm512_sub_ps(start[0], way[0]), _mm512_sub_ps(start[1], way[1]), _mm512_sub_ps(start[2], way[2])];
     let (below, fraction) =
         if reach.period == [0.0; 3] { locate::<false>(reach, x) } else { locate::<true>(reach, x) };
+    let runs = whole_runs(following(below));
     let mut feet = CellFeet { at: [0; LANES], of: [[EMPTY; 4]; 3] };
     _mm512_storeu_si512(feet.at.as_mut_ptr().cast(), below);
     let [x, y, z] = [catmull_rom(fraction[0]), catmull_rom(fraction[1]), catmull_rom(fraction[2])];
@@ -350,29 +378,36 @@ unsafe fn scalar_block(
             store(line, weights);
         }
     }
-    for (four, out) in out.as_chunks_mut::<4>().0.iter_mut().enumerate() {
-        let first = 4 * four;
-        let sums = [
-            cell_sum(field, reach, &feet, first),
-            cell_sum(field, reach, &feet, first + 1),
-            cell_sum(field, reach, &feet, first + 2),
-            cell_sum(field, reach, &feet, first + 3),
-        ];
-        let by_four = _mm512_setr_epi32(0, 0, 0, 0, 1, 1, 1, 1, 2, 2, 2, 2, 3, 3, 3, 3);
-        let [a, b, c, d] = &feet.of[0];
-        let x = [spread(a, first), spread(b, first), spread(c, first), spread(d, first)];
-        let x = [
-            _mm512_permutevar_ps(x[0], by_four),
-            _mm512_permutevar_ps(x[1], by_four),
-            _mm512_permutevar_ps(x[2], by_four),
-            _mm512_permutevar_ps(x[3], by_four),
-        ];
-        let values = limited(sums, x);
-        _mm512_storeu_ps(out.as_mut_ptr().cast(), values);
-    }
+    let [a, b, c, d] = out.as_chunks_mut::<4>().0 else { return };
+    _mm512_storeu_ps(a.as_mut_ptr().cast(), four_cells(field, reach, &feet, 0, runs));
+    _mm512_storeu_ps(b.as_mut_ptr().cast(), four_cells(field, reach, &feet, 1, runs));
+    _mm512_storeu_ps(c.as_mut_ptr().cast(), four_cells(field, reach, &feet, 2, runs));
+    _mm512_storeu_ps(d.as_mut_ptr().cast(), four_cells(field, reach, &feet, 3, runs));
 }
 
-/// The four values of cell `t` of a block.
+/// The four values of each cell of run `n`.
+#[inline(always)]
+unsafe fn four_cells(field: &[[f32; 4]], reach: &Reach, feet: &CellFeet, n: usize, runs: u32) -> __m512 {
+    let x = run_nodes(&feet.of[0], n);
+    if runs >> n & 1 != 0 {
+        let weights = Weights { y: run_nodes(&feet.of[1], n), z: run_nodes(&feet.of[2], n) };
+        return neighbours(field, feet.at[n] as usize, reach, x, &weights);
+    }
+    let sums = [
+        cell_sum(field, reach, feet, n),
+        cell_sum(field, reach, feet, 4 + n),
+        cell_sum(field, reach, feet, 8 + n),
+        cell_sum(field, reach, feet, 12 + n),
+    ];
+    limited(sums, x)
+}
+
+#[inline(always)]
+unsafe fn run_nodes([a, b, c, d]: &[Line; 4], n: usize) -> Nodes {
+    [over_run(load(a), n), over_run(load(b), n), over_run(load(c), n), over_run(load(d), n)]
+}
+
+/// The four values of the cell in lane `t`.
 #[inline(always)]
 unsafe fn cell_sum(field: &[[f32; 4]], reach: &Reach, feet: &CellFeet, t: usize) -> Sum {
     let weights = Weights { y: cell_nodes(&feet.of[1], t), z: cell_nodes(&feet.of[2], t) };
@@ -382,4 +417,36 @@ unsafe fn cell_sum(field: &[[f32; 4]], reach: &Reach, feet: &CellFeet, t: usize)
 #[inline(always)]
 unsafe fn cell_nodes(of: &[Line; 4], t: usize) -> Nodes {
     [number(of[0].0[t]), number(of[1].0[t]), number(of[2].0[t]), number(of[3].0[t])]
+}
+
+/// See [`super::scale_row`]; four cells at a time, which the compiler would take apart and gather.
+#[target_feature(enable = "avx512f,avx512vl,avx512dq,avx512bw,avx2,fma,bmi2")]
+pub fn scale_row(keep: &[f32; 4], limit: f32, row: &mut [[[f32; 4]; 4]]) {
+    for four in row {
+        let values = four.as_flattened_mut().as_mut_ptr();
+        // SAFETY: sixteen values are there; the caller knows that the instructions are.
+        unsafe {
+            let keep = _mm512_broadcast_f32x4(_mm_loadu_ps(keep.as_ptr()));
+            let scaled = _mm512_mul_ps(_mm512_loadu_ps(values), keep);
+            let scaled = _mm512_min_ps(_mm512_max_ps(scaled, number(-limit)), number(limit));
+            let visible = _mm512_cmp_ps_mask::<_CMP_NLT_UQ>(_mm512_abs_ps(scaled), number(NOTHING));
+            _mm512_storeu_ps(values, _mm512_maskz_mov_ps(visible, scaled));
+        }
+    }
+}
+
+/// See [`super::together::weave`].
+#[target_feature(enable = "avx512f,avx512vl,avx512dq,avx512bw,avx2,fma,bmi2")]
+pub fn weave_row([u, v, w]: [&[f32]; 3], out: &mut [[f32; 4]]) {
+    let (first, whole) = whole_lines(out);
+    for (i, out) in out.iter_mut().enumerate() {
+        // The ends of the row, which do not fill a line.
+        if i < first || i >= whole {
+            *out = [u[i], v[i], w[i], 0.0];
+        }
+    }
+    for (i, out) in (first..whole).step_by(LANES).zip(out[first..whole].chunks_exact_mut(LANES)) {
+        // SAFETY: the caller knows that the instructions are there; the chunk begins a line of the cache.
+        unsafe { stream_cells(out, side_by_side([load_values(u, i), load_values(v, i), load_values(w, i)])) };
+    }
 }

@@ -20,6 +20,8 @@ use self::cubic::cubic;
 use self::monotone::monotone;
 pub use self::together::{Staggered, velocity, weave};
 use super::sides::Reach;
+#[cfg(target_arch = "x86_64")]
+use super::simd::{Level, level};
 use super::simd::{dispatch, greatest, least};
 use super::trace::{Feet, RUN, linear, locate};
 
@@ -209,14 +211,24 @@ fn bounds<const N: usize>(field: &[[f32; N]], at: usize, reach: &Reach) -> ([f32
 /// Densities and temperatures below this are nothing.
 const NOTHING: f32 = 1e-20;
 
-dispatch! {
-    /// Multiplies each value of a row with `keep`, and holds it within ± `limit`. What is too thin for any eye is nothing:
-    /// numbers so small that the processor handles them one by one never come up.
-    pub fn scale_row(keep: &[f32; 4], limit: f32, row: &mut [[f32; 4]]) = scale_row_kernel;
+/// Multiplies each value of a row with `keep`, and holds it within ± `limit`. What is too thin for any eye is nothing:
+/// numbers so small that the processor handles them one by one never come up.
+#[allow(unsafe_code)]
+pub fn scale_row(keep: &[f32; 4], limit: f32, row: &mut [[f32; 4]]) {
+    #[cfg(target_arch = "x86_64")]
+    if level() == Level::Avx512 {
+        let (fours, others) = row.as_chunks_mut::<4>();
+        // SAFETY: `level` has found these instructions on this machine.
+        unsafe { avx512::scale_row(keep, limit, fours) };
+        return scale_cells(keep, limit, others);
+    }
+    scale_cells(keep, limit, row);
 }
 
+dispatch! { fn scale_cells(keep: &[f32; 4], limit: f32, row: &mut [[f32; 4]]) = scale_cells_kernel; }
+
 #[inline(always)]
-fn scale_row_kernel<const FMA: bool>(keep: &[f32; 4], limit: f32, row: &mut [[f32; 4]]) {
+fn scale_cells_kernel<const FMA: bool>(keep: &[f32; 4], limit: f32, row: &mut [[f32; 4]]) {
     for cell in row {
         for c in 0..4 {
             let value = least(greatest(cell[c] * keep[c], -limit), limit);

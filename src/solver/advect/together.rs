@@ -30,16 +30,26 @@ pub fn weave(layout: Layout, [u, v, w]: &Faces, out: &mut [[f32; 4]]) {
     let [ny, nz] = [layout.dims.ny as isize + g, layout.dims.nz as isize + g];
     sweep::rows(layout, out, [[-g, ny], [-g, nz]], |j, k, row| {
         let (at, n) = (layout.at(-g, j, k), row.len());
-        weave_row(&u[at..][..n], &v[at..][..n], &w[at..][..n], row);
+        weave_row([&u[at..][..n], &v[at..][..n], &w[at..][..n]], row);
     });
 }
 
-dispatch! { fn weave_row(u: &[f32], v: &[f32], w: &[f32], out: &mut [[f32; 4]]) = weave_row_kernel; }
+#[allow(unsafe_code)]
+fn weave_row(faces: [&[f32]; 3], out: &mut [[f32; 4]]) {
+    match level() {
+        // SAFETY: `level` has found these instructions on this machine.
+        #[cfg(target_arch = "x86_64")]
+        Level::Avx512 => unsafe { avx512::weave_row(faces, out) },
+        _ => weave_cells(faces, out),
+    }
+}
+
+dispatch! { fn weave_cells(faces: [&[f32]; 3], out: &mut [[f32; 4]]) = weave_cells_kernel; }
 
 #[inline(always)]
-fn weave_row_kernel<const FMA: bool>(u: &[f32], v: &[f32], w: &[f32], out: &mut [[f32; 4]]) {
+fn weave_cells_kernel<const FMA: bool>(faces: [&[f32]; 3], out: &mut [[f32; 4]]) {
     let n = out.len();
-    let (u, v, w) = (&u[..n], &v[..n], &w[..n]);
+    let [u, v, w] = faces.map(|f| &f[..n]);
     for i in 0..n {
         out[i] = [u[i], v[i], w[i], 0.0];
     }
@@ -93,7 +103,8 @@ mod tests {
     use super::*;
     use crate::grid::Dims;
     use crate::solver::Side;
-    use crate::solver::sides::Walls;
+    use crate::solver::sides::{Reach, Walls};
+    use crate::solver::simd::Aligned;
 
     /// Values without pattern in −1..1, the same each time.
     fn noise(at: usize) -> f32 {
@@ -121,9 +132,9 @@ mod tests {
         let mut woven = vec![[0.0; 4]; layout.size()];
         weave(layout, &faces, &mut woven);
         let reaches = [0, 1, 2].map(|c| walls.reach(Some(c)));
-        // Feet of neighbours that lie together, apart, and far outside.
-        for far in [0.1, 1.5, 9.0] {
-            let step = |at: usize| [0, 1, 2].map(|c| far * noise(3 * at + c + 7));
+        // Feet of neighbours that lie side by side, together, apart, and far outside.
+        for [smooth, far] in [[1.5, 0.0], [1.5, 0.01], [0.0, 0.1], [0.0, 1.5], [0.0, 9.0]] {
+            let step = |at: usize| [0, 1, 2].map(|c| smooth + far * noise(3 * at + c + 7));
             let back: Vec<[f32; 4]> =
                 (0..layout.size()).map(|at| [step(at)[0], step(at)[1], step(at)[2], 0.0]).collect();
             let field = Staggered { woven: &woven, faces: &faces, back: &back };
@@ -135,7 +146,7 @@ mod tests {
                 velocity(&field, at, [j, k], &reaches, a.each_mut().map(|row| &mut row[..]));
                 one_by_one(&field, at, [j, k], &reaches, b.each_mut().map(|row| &mut row[..]));
                 let bits = rows.map(|rows| rows.map(|row| row.map(f32::to_bits)));
-                assert!(bits[0] == bits[1] && bits[2] == bits[1], "{far} {j} {k}");
+                assert!(bits[0] == bits[1] && bits[2] == bits[1], "{smooth} {far} {j} {k}");
             }
         }
     }
@@ -146,20 +157,53 @@ mod tests {
         let walls = Walls::new(layout, [[Side::Closed; 2]; 3], Default::default());
         let field: Vec<[f32; 4]> =
             (0..layout.size()).map(|at| [0, 1, 2, 3].map(|c| noise(4 * at + c))).collect();
-        let back: Vec<[f32; 4]> =
-            (0..67).map(|at| [3.0 * noise(at), noise(at + 1), 2.0 * noise(at + 2), 0.0]).collect();
-        let row = Row { origin: [0.0, 2.0, 3.0], back: &back };
+        // Far apart, and side by side but for a few.
+        let apart = |at: usize| [3.0 * noise(at), noise(at + 1), 2.0 * noise(at + 2), 0.0];
+        let beside = |at: usize| [0.9 + 0.11 * noise(at), 0.3, -0.6, 0.0];
+        check_scalars(&walls.reach(None), &field, &(0..67).map(apart).collect::<Vec<_>>());
+        check_scalars(&walls.reach(None), &field, &(0..67).map(beside).collect::<Vec<_>>());
+    }
+
+    fn check_scalars(reach: &Reach, field: &[[f32; 4]], back: &[[f32; 4]]) {
+        let row = Row { origin: [0.0, 2.0, 3.0], back };
         let (mut wide, mut plain) = ([[0.0f32; 4]; 67], [[0.0f32; 4]; 67]);
-        cubic_row(row, &walls.reach(None), &field, &mut wide);
-        crate::solver::advect::cubic_four(row, &walls.reach(None), &field, &mut plain);
+        cubic_row(row, reach, field, &mut wide);
+        crate::solver::advect::cubic_four(row, reach, field, &mut plain);
         let bits = |row: [[f32; 4]; 67]| row.map(|v| v.map(f32::to_bits));
         assert!(bits(wide) == bits(plain));
         #[cfg(target_arch = "x86_64")]
         if level() != Level::Baseline {
             let mut narrow = [[0.0f32; 4]; 67];
             // SAFETY: `level` has found AVX2 or more on this machine.
-            unsafe { avx2::scalar_row(row, &walls.reach(None), &field, &mut narrow) };
+            unsafe { avx2::scalar_row(row, reach, field, &mut narrow) };
             assert!(bits(narrow) == bits(plain));
+        }
+    }
+
+    #[test]
+    fn components_side_by_side_are_the_same_in_wide_registers() {
+        let values: Vec<f32> = (0..300).map(noise).collect();
+        let faces = [0, 1, 2].map(|c| &values[100 * c..][..75]);
+        for from in 0..4 {
+            let (mut wide, mut plain) = (Aligned([[7.0f32; 4]; 80]), Aligned([[7.0f32; 4]; 80]));
+            weave_row(faces, &mut wide.0[from..][..75]);
+            weave_cells(faces, &mut plain.0[from..][..75]);
+            assert_eq!(wide.0, plain.0);
+        }
+    }
+
+    #[test]
+    fn rows_are_scaled_alike_in_wide_registers() {
+        let odd = [f32::NAN, f32::INFINITY, -f32::INFINITY, 1e-21, -1e-21, 1e-20, -0.0, 7e4];
+        let row: Vec<[f32; 4]> =
+            (0..39).map(|at| [noise(at), odd[at % 8], 1e5 * noise(at + 5), -odd[at % 8]]).collect();
+        let (mut wide, mut plain) = (row.clone(), row);
+        let keep = [0.9, 1.0, 0.5, 1.1];
+        crate::solver::advect::scale_row(&keep, 6e4, &mut wide);
+        crate::solver::advect::scale_cells(&keep, 6e4, &mut plain);
+        assert_eq!(wide.as_flattened().len(), 4 * 39);
+        for (wide, plain) in wide.as_flattened().iter().zip(plain.as_flattened()) {
+            assert_eq!(wide.to_bits(), plain.to_bits());
         }
     }
 }

@@ -6,10 +6,9 @@
 
 use std::f64::consts::TAU;
 
-use crate::solver::simd::{LANES, dispatch, fma};
-
-/// One value of each of the lines.
-pub type Lane = [f32; LANES];
+pub use crate::solver::lanes::Lane;
+use crate::solver::lanes::Simd;
+use crate::solver::simd::{LANES, each_level};
 
 /// Complex lines: `re[n][lane] + i im[n][lane]`.
 #[derive(Clone, Debug, Default)]
@@ -118,30 +117,55 @@ impl Fft {
     }
 }
 
-/// The lane whose values are `$value` for each `$l`. A macro, since a closure would be compiled for the baseline
-/// instruction set wherever it is not inlined.
-macro_rules! each {
-    ($l:ident => $value:expr) => {{
-        let mut out = [0.0f32; LANES];
-        for $l in 0..LANES {
-            out[$l] = $value;
-        }
-        out
-    }};
-}
-
-/// (re, im) · w, as two lanes.
-#[inline(always)]
-fn turn<const FMA: bool>(re: Lane, im: Lane, [c, s]: [f32; 2]) -> (Lane, Lane) {
-    (each!(l => fma::<FMA>(re[l], c, -(im[l] * s))), each!(l => fma::<FMA>(re[l], s, im[l] * c)))
-}
-
-dispatch! { fn radix2(pass: &Pass, x: [&[Lane]; 2], y: &mut [&mut [Lane]; 2]) = radix2_kernel; }
-dispatch! { fn radix4(pass: &Pass, x: [&[Lane]; 2], y: &mut [&mut [Lane]; 2]) = radix4_kernel; }
-dispatch! { fn any_radix(pass: &Pass, x: [&[Lane]; 2], y: &mut [&mut [Lane]; 2]) = any_radix_kernel; }
+/// A complex value of each line, in registers.
+type Complex<S> = (<S as Simd>::Values, <S as Simd>::Values);
 
 #[inline(always)]
-fn radix2_kernel<const FMA: bool>(pass: &Pass, [xr, xi]: [&[Lane]; 2], [yr, yi]: &mut [&mut [Lane]; 2]) {
+fn load<S: Simd>(s: S, re: &Lane, im: &Lane) -> Complex<S> {
+    (s.load(re), s.load(im))
+}
+
+#[inline(always)]
+fn store<S: Simd>(s: S, (re, im): Complex<S>, to: (&mut Lane, &mut Lane)) {
+    s.store(re, to.0);
+    s.store(im, to.1);
+}
+
+#[inline(always)]
+fn plus<S: Simd>(s: S, a: Complex<S>, b: Complex<S>) -> Complex<S> {
+    (s.add(a.0, b.0), s.add(a.1, b.1))
+}
+
+#[inline(always)]
+fn minus<S: Simd>(s: S, a: Complex<S>, b: Complex<S>) -> Complex<S> {
+    (s.sub(a.0, b.0), s.sub(a.1, b.1))
+}
+
+/// a + i b.
+#[inline(always)]
+fn plus_i<S: Simd>(s: S, a: Complex<S>, b: Complex<S>) -> Complex<S> {
+    (s.sub(a.0, b.1), s.add(a.1, b.0))
+}
+
+/// a − i b.
+#[inline(always)]
+fn minus_i<S: Simd>(s: S, a: Complex<S>, b: Complex<S>) -> Complex<S> {
+    (s.add(a.0, b.1), s.sub(a.1, b.0))
+}
+
+/// x · w.
+#[inline(always)]
+fn turn<S: Simd>(s: S, (re, im): Complex<S>, [cos, sin]: [f32; 2]) -> Complex<S> {
+    let (cos, sin) = (s.splat(cos), s.splat(sin));
+    (s.mul_sub(re, cos, s.mul(im, sin)), s.mul_add(re, sin, s.mul(im, cos)))
+}
+
+each_level! { fn radix2(pass: &Pass, x: [&[Lane]; 2], y: &mut [&mut [Lane]; 2]) = radix2_kernel; }
+each_level! { fn radix4(pass: &Pass, x: [&[Lane]; 2], y: &mut [&mut [Lane]; 2]) = radix4_kernel; }
+each_level! { fn any_radix(pass: &Pass, x: [&[Lane]; 2], y: &mut [&mut [Lane]; 2]) = any_radix_kernel; }
+
+#[inline(always)]
+fn radix2_kernel<S: Simd>(simd: S, pass: &Pass, [xr, xi]: [&[Lane]; 2], [yr, yi]: &mut [&mut [Lane]; 2]) {
     let (s, m) = (pass.stride, pass.m);
     let ys = yr.chunks_exact_mut(2 * s).zip(yi.chunks_exact_mut(2 * s));
     for (p, (yr, yi)) in ys.enumerate() {
@@ -151,62 +175,56 @@ fn radix2_kernel<const FMA: bool>(pass: &Pass, [xr, xi]: [&[Lane]; 2], [yr, yi]:
         let (y0r, y1r) = yr.split_at_mut(s);
         let (y0i, y1i) = yi.split_at_mut(s);
         for q in 0..s {
-            y0r[q] = each!(l => ar[q][l] + br[q][l]);
-            y0i[q] = each!(l => ai[q][l] + bi[q][l]);
-            let dr = each!(l => ar[q][l] - br[q][l]);
-            let di = each!(l => ai[q][l] - bi[q][l]);
-            (y1r[q], y1i[q]) = turn::<FMA>(dr, di, w);
+            let (a, b) = (load(simd, &ar[q], &ai[q]), load(simd, &br[q], &bi[q]));
+            store(simd, plus(simd, a, b), (&mut y0r[q], &mut y0i[q]));
+            store(simd, turn(simd, minus(simd, a, b), w), (&mut y1r[q], &mut y1i[q]));
         }
     }
 }
 
 #[inline(always)]
-fn radix4_kernel<const FMA: bool>(pass: &Pass, [xr, xi]: [&[Lane]; 2], [yr, yi]: &mut [&mut [Lane]; 2]) {
+fn radix4_kernel<S: Simd>(simd: S, pass: &Pass, [xr, xi]: [&[Lane]; 2], [yr, yi]: &mut [&mut [Lane]; 2]) {
     let (s, m) = (pass.stride, pass.m);
     let ys = yr.chunks_exact_mut(4 * s).zip(yi.chunks_exact_mut(4 * s));
-    for (p, (yr, yi)) in ys.enumerate() {
-        let w: [[f32; 2]; 4] = std::array::from_fn(|q| pass.twiddles[4 * p + q]);
-        let br4: [&[Lane]; 4] = std::array::from_fn(|j| &xr[s * (p + m * j)..][..s]);
-        let bi4: [&[Lane]; 4] = std::array::from_fn(|j| &xi[s * (p + m * j)..][..s]);
+    let twiddles = pass.twiddles.as_chunks::<4>().0;
+    for ((p, (yr, yi)), [_, w1, w2, w3]) in ys.enumerate().zip(twiddles) {
+        let (ar, ai) = (&xr[s * p..][..s], &xi[s * p..][..s]);
+        let (br, bi) = (&xr[s * (p + m)..][..s], &xi[s * (p + m)..][..s]);
+        let (cr, ci) = (&xr[s * (p + 2 * m)..][..s], &xi[s * (p + 2 * m)..][..s]);
+        let (dr, di) = (&xr[s * (p + 3 * m)..][..s], &xi[s * (p + 3 * m)..][..s]);
         let (y01r, y23r) = yr.split_at_mut(2 * s);
         let (y01i, y23i) = yi.split_at_mut(2 * s);
         let ((y0r, y1r), (y2r, y3r)) = (y01r.split_at_mut(s), y23r.split_at_mut(s));
         let ((y0i, y1i), (y2i, y3i)) = (y01i.split_at_mut(s), y23i.split_at_mut(s));
         for q in 0..s {
-            let (ar, br, cr, dr) = (&br4[0][q], &br4[1][q], &br4[2][q], &br4[3][q]);
-            let (ai, bi, ci, di) = (&bi4[0][q], &bi4[1][q], &bi4[2][q], &bi4[3][q]);
-            let (apc_r, apc_i) = (each!(l => ar[l] + cr[l]), each!(l => ai[l] + ci[l]));
-            let (amc_r, amc_i) = (each!(l => ar[l] - cr[l]), each!(l => ai[l] - ci[l]));
-            let (bpd_r, bpd_i) = (each!(l => br[l] + dr[l]), each!(l => bi[l] + di[l]));
-            let (bmd_r, bmd_i) = (each!(l => br[l] - dr[l]), each!(l => bi[l] - di[l]));
-            y0r[q] = each!(l => apc_r[l] + bpd_r[l]);
-            y0i[q] = each!(l => apc_i[l] + bpd_i[l]);
-            // −i (b − d) = (bmd_i, −bmd_r)
-            let one = (each!(l => amc_r[l] + bmd_i[l]), each!(l => amc_i[l] - bmd_r[l]));
-            let two = (each!(l => apc_r[l] - bpd_r[l]), each!(l => apc_i[l] - bpd_i[l]));
-            let three = (each!(l => amc_r[l] - bmd_i[l]), each!(l => amc_i[l] + bmd_r[l]));
-            (y1r[q], y1i[q]) = turn::<FMA>(one.0, one.1, w[1]);
-            (y2r[q], y2i[q]) = turn::<FMA>(two.0, two.1, w[2]);
-            (y3r[q], y3i[q]) = turn::<FMA>(three.0, three.1, w[3]);
+            let (a, b) = (load(simd, &ar[q], &ai[q]), load(simd, &br[q], &bi[q]));
+            let (c, d) = (load(simd, &cr[q], &ci[q]), load(simd, &dr[q], &di[q]));
+            let (even, even_odd) = (plus(simd, a, c), minus(simd, a, c));
+            let (odd, odd_odd) = (plus(simd, b, d), minus(simd, b, d));
+            store(simd, plus(simd, even, odd), (&mut y0r[q], &mut y0i[q]));
+            let [one, two] = [minus_i(simd, even_odd, odd_odd), minus(simd, even, odd)];
+            store(simd, turn(simd, one, *w1), (&mut y1r[q], &mut y1i[q]));
+            store(simd, turn(simd, two, *w2), (&mut y2r[q], &mut y2i[q]));
+            let three = plus_i(simd, even_odd, odd_odd);
+            store(simd, turn(simd, three, *w3), (&mut y3r[q], &mut y3i[q]));
         }
     }
 }
 
 #[inline(always)]
-fn any_radix_kernel<const FMA: bool>(pass: &Pass, [xr, xi]: [&[Lane]; 2], [yr, yi]: &mut [&mut [Lane]; 2]) {
+fn any_radix_kernel<S: Simd>(simd: S, pass: &Pass, [xr, xi]: [&[Lane]; 2], [yr, yi]: &mut [&mut [Lane]; 2]) {
     let (r, s, m) = (pass.radix, pass.stride, pass.m);
     for p in 0..m {
         for out in 0..r {
             for q in 0..s {
-                let (mut re, mut im) = ([0.0; LANES], [0.0; LANES]);
+                let mut sum = (simd.splat(0.0), simd.splat(0.0));
                 for j in 0..r {
                     let at = s * (p + m * j) + q;
-                    let (tr, ti) = turn::<FMA>(xr[at], xi[at], pass.roots[out * r + j]);
-                    re = each!(l => re[l] + tr[l]);
-                    im = each!(l => im[l] + ti[l]);
+                    let x = load(simd, &xr[at], &xi[at]);
+                    sum = plus(simd, sum, turn(simd, x, pass.roots[out * r + j]));
                 }
                 let at = s * (r * p + out) + q;
-                (yr[at], yi[at]) = turn::<FMA>(re, im, pass.twiddles[r * p + out]);
+                store(simd, turn(simd, sum, pass.twiddles[r * p + out]), (&mut yr[at], &mut yi[at]));
             }
         }
     }

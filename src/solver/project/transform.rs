@@ -17,7 +17,8 @@
 use std::f64::consts::PI;
 
 use super::fft::{Block, Fft, Lane};
-use crate::solver::simd::{LANES, dispatch, fma};
+use crate::solver::lanes::Simd;
+use crate::solver::simd::{LANES, dispatch, each_level, fma};
 
 /// What the two sides of an axis do to the pressure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -251,78 +252,77 @@ fn out_of_makhoul_kernel<const FMA: bool>(n: usize, from: &Block, to: &mut Block
     }
 }
 
-dispatch! { fn dct2_rotate(twist: &[[f32; 2]], other: &Block, data: &mut Block) = dct2_rotate_kernel; }
+each_level! { fn dct2_rotate(twist: &[[f32; 2]], other: &Block, data: &mut Block) = dct2_rotate_kernel; }
 
 #[inline(always)]
-fn dct2_rotate_kernel<const FMA: bool>(twist: &[[f32; 2]], other: &Block, data: &mut Block) {
+fn dct2_rotate_kernel<S: Simd>(s: S, twist: &[[f32; 2]], other: &Block, data: &mut Block) {
     let n = twist.len();
-    for k in 0..n {
-        let ([c, s], mirror) = (twist[k], (n - k) % n);
-        let (vr, vi, mr, mi) = (&other.re[k], &other.im[k], &other.re[mirror], &other.im[mirror]);
-        for l in 0..LANES {
-            data.re[k][l] = 0.5 * fma::<FMA>(c, vr[l] + mr[l], s * (vi[l] - mi[l]));
-            data.im[k][l] = 0.5 * fma::<FMA>(c, vi[l] + mi[l], s * (mr[l] - vr[l]));
-        }
+    let (re, im) = (&other.re[..n], &other.im[..n]);
+    let out = data.re.iter_mut().zip(&mut data.im);
+    for ((k, &[cos, sin]), (to_re, to_im)) in twist.iter().enumerate().zip(out) {
+        let mirror = if k == 0 { 0 } else { n - k };
+        let (vr, vi, mr, mi) = (s.load(&re[k]), s.load(&im[k]), s.load(&re[mirror]), s.load(&im[mirror]));
+        let (cos, sin, half) = (s.splat(cos), s.splat(sin), s.splat(0.5));
+        let x = s.mul_add(cos, s.add(vr, mr), s.mul(sin, s.sub(vi, mi)));
+        let y = s.mul_add(cos, s.add(vi, mi), s.mul(sin, s.sub(mr, vr)));
+        s.store(s.mul(half, x), to_re);
+        s.store(s.mul(half, y), to_im);
     }
 }
 
-dispatch! { fn dct3_rotate(twist: &[[f32; 2]], data: &Block, other: &mut Block) = dct3_rotate_kernel; }
+each_level! { fn dct3_rotate(twist: &[[f32; 2]], data: &Block, other: &mut Block) = dct3_rotate_kernel; }
 
 #[inline(always)]
-fn dct3_rotate_kernel<const FMA: bool>(twist: &[[f32; 2]], data: &Block, other: &mut Block) {
+fn dct3_rotate_kernel<S: Simd>(s: S, twist: &[[f32; 2]], data: &Block, other: &mut Block) {
     let n = twist.len();
-    (other.re[0], other.im[0]) = (data.re[0], data.im[0]);
-    for k in 1..n {
-        let [c, s] = twist[k];
-        let (cr, ci, er, ei) = (&data.re[k], &data.im[k], &data.re[n - k], &data.im[n - k]);
-        for l in 0..LANES {
-            let (re, im) = (cr[l] + ei[l], ci[l] - er[l]);
-            other.re[k][l] = fma::<FMA>(c, re, -(s * im));
-            other.im[k][l] = fma::<FMA>(c, im, s * re);
-        }
+    let (re, im) = (&data.re[..n], &data.im[..n]);
+    (other.re[0], other.im[0]) = (re[0], im[0]);
+    let out = other.re.iter_mut().zip(&mut other.im);
+    for ((k, &[cos, sin]), (to_re, to_im)) in twist.iter().enumerate().zip(out).skip(1) {
+        let (cr, ci, er, ei) = (s.load(&re[k]), s.load(&im[k]), s.load(&re[n - k]), s.load(&im[n - k]));
+        let (cos, sin) = (s.splat(cos), s.splat(sin));
+        let (x, y) = (s.add(cr, ei), s.sub(ci, er));
+        s.store(s.mul_sub(cos, x, s.mul(sin, y)), to_re);
+        s.store(s.mul_add(cos, y, s.mul(sin, x)), to_im);
     }
 }
 
-dispatch! { fn hartley_combine(other: &Block, data: &mut Block, n: usize) = hartley_combine_kernel; }
+each_level! { fn hartley_combine(other: &Block, data: &mut Block, n: usize) = hartley_combine_kernel; }
 
 #[inline(always)]
-fn hartley_combine_kernel<const FMA: bool>(other: &Block, data: &mut Block, n: usize) {
-    for k in 0..n {
-        let mirror = (n - k) % n;
-        let (zr, zi, mr, mi) = (&other.re[k], &other.im[k], &other.re[mirror], &other.im[mirror]);
-        for l in 0..LANES {
-            data.re[k][l] = 0.5 * ((zr[l] + mr[l]) + (mi[l] - zi[l]));
-            data.im[k][l] = 0.5 * ((zi[l] + mi[l]) + (zr[l] - mr[l]));
-        }
+fn hartley_combine_kernel<S: Simd>(s: S, other: &Block, data: &mut Block, n: usize) {
+    let (re, im) = (&other.re[..n], &other.im[..n]);
+    for (k, (to_re, to_im)) in data.re.iter_mut().zip(&mut data.im).enumerate().take(n) {
+        let mirror = if k == 0 { 0 } else { n - k };
+        let (zr, zi, mr, mi) = (s.load(&re[k]), s.load(&im[k]), s.load(&re[mirror]), s.load(&im[mirror]));
+        let half = s.splat(0.5);
+        s.store(s.mul(half, s.add(s.add(zr, mr), s.sub(mi, zi))), to_re);
+        s.store(s.mul(half, s.add(s.add(zi, mi), s.sub(zr, mr))), to_im);
     }
 }
 
-dispatch! { fn dct4_pack(twist: &[[f32; 2]], x: &[Lane], tr: &mut [Lane], ti: &mut [Lane]) = dct4_pack_kernel; }
+each_level! { fn dct4_pack(twist: &[[f32; 2]], x: &[Lane], tr: &mut [Lane], ti: &mut [Lane]) = dct4_pack_kernel; }
 
 #[inline(always)]
-fn dct4_pack_kernel<const FMA: bool>(twist: &[[f32; 2]], x: &[Lane], tr: &mut [Lane], ti: &mut [Lane]) {
-    let (n, half) = (x.len(), x.len() / 2);
-    for j in 0..half {
-        let [c, s] = twist[j];
-        let (a, b) = (x[2 * j], x[n - 1 - 2 * j]);
-        for l in 0..LANES {
-            tr[j][l] = fma::<FMA>(a[l], c, b[l] * s);
-            ti[j][l] = fma::<FMA>(b[l], c, -(a[l] * s));
-        }
+fn dct4_pack_kernel<S: Simd>(s: S, twist: &[[f32; 2]], x: &[Lane], tr: &mut [Lane], ti: &mut [Lane]) {
+    let n = x.len();
+    for ((j, &[cos, sin]), (tr, ti)) in twist.iter().enumerate().zip(tr.iter_mut().zip(ti)).take(n / 2) {
+        let (a, b) = (s.load(&x[2 * j]), s.load(&x[n - 1 - 2 * j]));
+        let (cos, sin) = (s.splat(cos), s.splat(sin));
+        s.store(s.mul_add(a, cos, s.mul(b, sin)), tr);
+        s.store(s.mul_sub(b, cos, s.mul(a, sin)), ti);
     }
 }
 
-dispatch! { fn dct4_unpack(twist: &[[f32; 2]], zr: &[Lane], zi: &[Lane], x: &mut [Lane]) = dct4_unpack_kernel; }
+each_level! { fn dct4_unpack(twist: &[[f32; 2]], zr: &[Lane], zi: &[Lane], x: &mut [Lane]) = dct4_unpack_kernel; }
 
 #[inline(always)]
-fn dct4_unpack_kernel<const FMA: bool>(twist: &[[f32; 2]], zr: &[Lane], zi: &[Lane], x: &mut [Lane]) {
-    let (n, half) = (x.len(), x.len() / 2);
-    for k in 0..half {
-        let [c, s] = twist[k];
-        for l in 0..LANES {
-            x[2 * k][l] = fma::<FMA>(zr[k][l], c, zi[k][l] * s);
-            x[n - 1 - 2 * k][l] = fma::<FMA>(zr[k][l], s, -(zi[k][l] * c));
-        }
+fn dct4_unpack_kernel<S: Simd>(s: S, twist: &[[f32; 2]], zr: &[Lane], zi: &[Lane], x: &mut [Lane]) {
+    let n = x.len();
+    for ((k, &[cos, sin]), (zr, zi)) in twist.iter().enumerate().zip(zr.iter().zip(zi)).take(n / 2) {
+        let (re, im, cos, sin) = (s.load(zr), s.load(zi), s.splat(cos), s.splat(sin));
+        s.store(s.mul_add(re, cos, s.mul(im, sin)), &mut x[2 * k]);
+        s.store(s.mul_sub(re, sin, s.mul(im, cos)), &mut x[n - 1 - 2 * k]);
     }
 }
 

@@ -3,10 +3,39 @@
 
 use std::arch::x86_64::*;
 
-use super::Row;
-use crate::solver::avx512::{Cells, apart, load_cells, locate, number, places, store_cells};
+use super::{FacesOfRow, Row};
+use crate::solver::avx512::{
+    Cells, following, load_cells, load_values, locate, number, over_run, places, side_by_side, squares,
+    store_cells, stream_cells, whole_lines, whole_runs,
+};
 use crate::solver::sides::Reach;
 use crate::solver::simd::LANES;
+
+/// See [`super::centers`].
+#[target_feature(enable = "avx512f,avx512vl,avx512dq,avx512bw,avx2,fma,bmi2")]
+pub fn center_row(faces: FacesOfRow, out: &mut [[f32; 4]]) {
+    let (first, whole) = whole_lines(out);
+    for (i, out) in out.iter_mut().enumerate() {
+        // The ends of the row, which do not fill a line.
+        if i < first || i >= whole {
+            *out = faces.center(i);
+        }
+    }
+    let FacesOfRow { u, v, w } = faces;
+    for (i, out) in (first..whole).step_by(LANES).zip(out[first..whole].chunks_exact_mut(LANES)) {
+        // SAFETY: the caller knows that the instructions are there; the chunk begins a line of the cache.
+        unsafe {
+            let x = _mm512_add_ps(load_values(u, i), load_values(u, i + 1));
+            let y = _mm512_add_ps(load_values(v[0], i), load_values(v[1], i));
+            let z = _mm512_add_ps(load_values(w[0], i), load_values(w[1], i));
+            let half = number(0.5);
+            stream_cells(
+                out,
+                side_by_side([_mm512_mul_ps(half, x), _mm512_mul_ps(half, y), _mm512_mul_ps(half, z)]),
+            );
+        }
+    }
+}
 
 /// See [`super::trace_kernel`].
 #[target_feature(enable = "avx512f,avx512vl,avx512dq,avx512bw,avx2,fma,bmi2")]
@@ -66,7 +95,7 @@ unsafe fn sample_back<const AROUND: bool>(
     velocity: Cells,
     steps: f32,
 ) -> Cells {
-    let ([x, y, z], start) = (apart(velocity), places(origin));
+    let ([x, y, z, _], start) = (squares(velocity), places(origin));
     let steps = number(steps);
     let foot = [
         _mm512_sub_ps(start[0], _mm512_mul_ps(steps, x)),
@@ -76,51 +105,75 @@ unsafe fn sample_back<const AROUND: bool>(
     let (below, fraction) = locate::<AROUND>(reach, foot);
     let mut at = [0u32; LANES];
     _mm512_storeu_si512(at.as_mut_ptr().cast(), below);
-    let mut out = velocity;
-    for (n, (out, at)) in out.iter_mut().zip(at.as_chunks::<4>().0).enumerate() {
-        *out = linear(centers, at, reach, fraction, 4 * n);
-    }
-    out
+    let runs = whole_runs(following(below));
+    [
+        four_feet(centers, &at, reach, fraction, 0, runs),
+        four_feet(centers, &at, reach, fraction, 1, runs),
+        four_feet(centers, &at, reach, fraction, 2, runs),
+        four_feet(centers, &at, reach, fraction, 3, runs),
+    ]
 }
 
-/// Trilinear samples at four feet, whose fractions lie in the lanes from `first` on.
+/// Trilinear samples at the four feet of run `n`; of the `runs` whose feet are neighbours as their cells are, each load serves
+/// all four.
 #[inline(always)]
-unsafe fn linear(
+unsafe fn four_feet(
     field: &[[f32; 4]],
-    at: &[u32; 4],
+    at: &[u32; LANES],
     reach: &Reach,
-    [fx, fy, fz]: [__m512; 3],
-    first: usize,
+    [x, y, z]: [__m512; 3],
+    n: usize,
+    runs: u32,
 ) -> __m512 {
-    let lane = first as i32;
-    let (a, b, c, d) = (lane, lane + 1, lane + 2, lane + 3);
-    let front = _mm512_setr_epi32(a, a, a, a, a, a, a, a, b, b, b, b, b, b, b, b);
-    let back = _mm512_setr_epi32(c, c, c, c, c, c, c, c, d, d, d, d, d, d, d, d);
-    let [y0, y1] = [_mm512_permutexvar_ps(front, fy), _mm512_permutexvar_ps(back, fy)];
-    let [z0, z1] = [_mm512_permutexvar_ps(front, fz), _mm512_permutexvar_ps(back, fz)];
-    let ab = two_edges(field, [at[0], at[1]], reach, y0, z0);
-    let cd = two_edges(field, [at[2], at[3]], reach, y1, z1);
+    let [x, y, z] = [over_run(x, n), over_run(y, n), over_run(z, n)];
+    if runs >> n & 1 != 0 {
+        let first = corner(field, at[n], reach, 4);
+        let low = edge(first, reach, y, z);
+        return lerp(x, low, edge(first.add(4), reach, y, z));
+    }
+    let [ab, cd] =
+        [two_edges(field, [at[n], at[4 + n]], reach), two_edges(field, [at[8 + n], at[12 + n]], reach)];
+    let [y0, y1] = [twice::<0b01_01_00_00>(y), twice::<0b11_11_10_10>(y)];
+    let [z0, z1] = [twice::<0b01_01_00_00>(z), twice::<0b11_11_10_10>(z)];
+    let ab = lerp(y0, lerp(z0, ab[0], ab[1]), lerp(z0, ab[2], ab[3]));
+    let cd = lerp(y1, lerp(z1, cd[0], cd[1]), lerp(z1, cd[2], cd[3]));
     let low = _mm512_shuffle_f32x4::<0b10_00_10_00>(ab, cd);
-    let high = _mm512_shuffle_f32x4::<0b11_01_11_01>(ab, cd);
-    let x = _mm512_permutexvar_ps(_mm512_setr_epi32(a, a, a, a, b, b, b, b, c, c, c, c, d, d, d, d), fx);
-    lerp(x, low, high)
+    lerp(x, low, _mm512_shuffle_f32x4::<0b11_01_11_01>(ab, cd))
 }
 
-/// The two ends of the edges along x on which two feet lie, interpolated along z and y.
+/// Quarters of a register, two of them twice.
 #[inline(always)]
-unsafe fn two_edges(field: &[[f32; 4]], at: [u32; 2], reach: &Reach, y: __m512, z: __m512) -> __m512 {
+unsafe fn twice<const QUARTERS: i32>(values: __m512) -> __m512 {
+    _mm512_shuffle_f32x4::<QUARTERS>(values, values)
+}
+
+/// Four values in a row, interpolated along z and y.
+#[inline(always)]
+unsafe fn edge(first: *const f32, reach: &Reach, y: __m512, z: __m512) -> __m512 {
     let (row, plane) = (4 * reach.row, 4 * reach.plane);
-    let [a, b] = [corner(field, at[0], reach), corner(field, at[1], reach)];
-    let near = lerp(z, edges(a, b), edges(a.add(plane), b.add(plane)));
-    let far = lerp(z, edges(a.add(row), b.add(row)), edges(a.add(row + plane), b.add(row + plane)));
+    let near = lerp(z, _mm512_loadu_ps(first), _mm512_loadu_ps(first.add(plane)));
+    let far = lerp(z, _mm512_loadu_ps(first.add(row)), _mm512_loadu_ps(first.add(row + plane)));
     lerp(y, near, far)
 }
 
-/// The first of the eight values around a foot, all of which are in the field.
+/// The edges along x around two feet: near, above it along z, far along y, and above that.
 #[inline(always)]
-unsafe fn corner(field: &[[f32; 4]], at: u32, reach: &Reach) -> *const f32 {
+unsafe fn two_edges(field: &[[f32; 4]], at: [u32; 2], reach: &Reach) -> [__m512; 4] {
+    let (row, plane) = (4 * reach.row, 4 * reach.plane);
+    let [a, b] = [corner(field, at[0], reach, 1), corner(field, at[1], reach, 1)];
+    [
+        edges(a, b),
+        edges(a.add(plane), b.add(plane)),
+        edges(a.add(row), b.add(row)),
+        edges(a.add(row + plane), b.add(row + plane)),
+    ]
+}
+
+/// The first of the values around the feet of `count` neighbours, all of which are in the field.
+#[inline(always)]
+unsafe fn corner(field: &[[f32; 4]], at: u32, reach: &Reach, count: usize) -> *const f32 {
     let at = at as usize;
-    assert!(at + 2 + reach.row + reach.plane <= field.len(), "a foot outside the field");
+    assert!(at + 1 + count + reach.row + reach.plane <= field.len(), "a foot outside the field");
     field[at..].as_ptr().cast()
 }
 
