@@ -58,6 +58,18 @@ pub unsafe fn squares([a, b, c, d]: Cells) -> Cells {
     [zero, one, two, three]
 }
 
+/// As [`squares`] of three registers; the last lane of each four is that before it again.
+#[inline(always)]
+pub unsafe fn squares_of_three([a, b, c]: [__m512; 3]) -> Cells {
+    let [low, high] = [_mm512_unpacklo_ps(a, b), _mm512_unpackhi_ps(a, b)];
+    [
+        _mm512_shuffle_ps::<0b00_00_01_00>(low, c),
+        _mm512_shuffle_ps::<0b01_01_11_10>(low, c),
+        _mm512_shuffle_ps::<0b10_10_01_00>(high, c),
+        _mm512_shuffle_ps::<0b11_11_11_10>(high, c),
+    ]
+}
+
 /// Transposes the quarters of four registers: quarter i of each, side by side in register i.
 #[inline(always)]
 pub unsafe fn quarters([a, b, c, d]: Cells) -> Cells {
@@ -150,12 +162,13 @@ pub fn whole_lines(cells: &[[f32; 4]]) -> (usize, usize) {
     (first, cells.len() - (cells.len() - first) % LANES)
 }
 
-/// Puts sixteen cells where a line of the cache begins, and past the caches: nothing is read that is then overwritten. For
-/// what is only read again when all of the field is written.
+/// Puts sixteen cells past the caches if a line of the cache begins there: nothing is read that is then overwritten. For
+/// what is only read again when all of the field is written, and after [`fence`](super::simd::fence).
 #[inline(always)]
-pub unsafe fn stream_cells(out: &mut [[f32; 4]], cells: Cells) {
-    let out: &mut [[f32; 4]; LANES] = out.first_chunk_mut().expect("sixteen cells");
-    debug_assert!(out.as_ptr().addr().is_multiple_of(64), "not where a line begins");
+pub unsafe fn stream_cells(out: &mut [[f32; 4]; LANES], cells: Cells) {
+    if !out.as_ptr().addr().is_multiple_of(64) {
+        return store_cells(out, cells);
+    }
     for (out, four) in out.as_chunks_mut::<4>().0.iter_mut().zip(cells) {
         _mm512_stream_ps(out.as_mut_ptr().cast(), four);
     }

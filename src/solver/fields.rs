@@ -3,6 +3,7 @@
 use rayon::prelude::*;
 
 use super::bricks::Bricks;
+use super::cells::Cells;
 use super::conservative::Owners;
 use super::diffuse;
 use super::forces::{self, Forces};
@@ -24,13 +25,13 @@ pub struct Fields {
     /// The velocity while it is carried.
     pub carried: Faces,
     /// Red, green, blue \[-\] and temperature excess \[K\] at cell centres, ghosts filled.
-    pub scalars: Vec<[f32; 4]>,
+    pub scalars: Cells,
     /// The scalars while they are carried. Before that, the velocity side by side: at the cell centres for the traces,
     /// then as it is on the faces.
-    pub scalars_next: Vec<[f32; 4]>,
+    pub scalars_next: Cells,
     /// Distance each cell's air has come, in cells along x, y, z; the fourth value is 0. When nothing is left to be carried
     /// along it, the projection works in it.
-    pub back: Vec<[f32; 4]>,
+    pub back: Cells,
     /// Distance it is about to go, and the first pass's results: only for schemes that look forward.
     pub forth: Option<Box<Correction>>,
     pub projector: Projector,
@@ -48,9 +49,9 @@ pub struct Fields {
 
 /// What schemes that look forward keep beside the rest.
 pub struct Correction {
-    pub forward: Vec<[f32; 4]>,
+    pub forward: Cells,
     pub component: Vec<f32>,
-    pub scalars: Vec<[f32; 4]>,
+    pub scalars: Cells,
     pub owners: Owners,
 }
 
@@ -66,7 +67,7 @@ impl Fields {
         let longest = config.dims.array().into_iter().max().unwrap_or(1);
         let field = || vec![0.0f32; layout.size()];
         let faces = || [field(), field(), field()];
-        let four = || vec![[0.0f32; 4]; layout.size()];
+        let four = || Cells::new(layout.size());
         let correction = || {
             let owners = Owners::new(layout, &walls);
             Box::new(Correction { forward: four(), component: field(), scalars: four(), owners })
@@ -77,7 +78,7 @@ impl Fields {
             carried: faces(),
             scalars: four(),
             scalars_next: four(),
-            back: vec![[0.0; 4]; layout.size().max(Projector::lent(layout.dims).div_ceil(4))],
+            back: Cells::new(layout.size().max(Projector::lent(layout.dims).div_ceil(4))),
             forth: config.advection.looks_forward().then(correction),
             projector: Projector::choose(config.projection, false, layout, walls.ends(), threads),
             obstacles: None,

@@ -8,6 +8,7 @@ mod advect;
 mod avx512;
 mod breath;
 mod bricks;
+mod cells;
 mod config;
 mod conservative;
 mod diffuse;

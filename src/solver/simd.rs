@@ -67,6 +67,17 @@ pub fn greatest(x: f32, bound: f32) -> f32 {
     if x > bound { x } else { bound }
 }
 
+/// Makes what this thread has written past the caches visible to others; at the end of a unit of work.
+#[inline(always)]
+#[allow(unsafe_code)]
+pub fn fence() {
+    #[cfg(target_arch = "x86_64")]
+    // SAFETY: it orders writes, and nothing else.
+    unsafe {
+        std::arch::x86_64::_mm_sfence();
+    }
+}
+
 /// How many cells of four values ahead to fetch where little is done with each: half a page.
 pub const AHEAD: usize = 128;
 

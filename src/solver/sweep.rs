@@ -7,6 +7,7 @@ use std::sync::{Mutex, MutexGuard};
 
 use rayon::prelude::*;
 
+use super::simd::fence;
 use crate::grid::Layout;
 
 /// Rows in one unit of work.
@@ -27,6 +28,8 @@ pub fn rows<T: Send>(
                 f(j, k, row);
             }
         }
+        // Some kernels write past the caches.
+        fence();
     });
 }
 

@@ -11,14 +11,15 @@ use crate::solver::trace::{Feet, RUN, locate, mean_of_cells};
 /// Catmull–Rom weights, as in [`super::cubic::catmull_rom`].
 #[target_feature(enable = "avx2,fma")]
 fn catmull_rom(t: __m256) -> [__m256; 4] {
-    let number = |x: f32| _mm256_set1_ps(x);
-    let half = _mm256_mul_ps(number(0.5), t);
-    let square = _mm256_mul_ps(half, t);
+    let s = _mm256_sub_ps(_mm256_set1_ps(1.0), t);
+    let product = _mm256_mul_ps(_mm256_mul_ps(_mm256_set1_ps(-0.5), t), s);
+    let (first, last) = (_mm256_mul_ps(product, s), _mm256_mul_ps(product, t));
+    let twice = _mm256_set1_ps(-2.0);
     [
-        _mm256_mul_ps(half, _mm256_fmadd_ps(_mm256_sub_ps(number(2.0), t), t, number(-1.0))),
-        _mm256_fmadd_ps(square, _mm256_fmadd_ps(number(3.0), t, number(-5.0)), number(1.0)),
-        _mm256_mul_ps(half, _mm256_fmadd_ps(_mm256_fmadd_ps(number(-3.0), t, number(4.0)), t, number(1.0))),
-        _mm256_mul_ps(square, _mm256_sub_ps(t, number(1.0))),
+        first,
+        _mm256_add_ps(_mm256_fmadd_ps(twice, first, s), last),
+        _mm256_add_ps(_mm256_fmadd_ps(twice, last, t), first),
+        last,
     ]
 }
 

@@ -16,7 +16,7 @@ use super::together::Staggered;
 use super::{NOTHING, Row};
 use crate::solver::avx512::{
     following, load_cells, load_four, load_values, locate, number, over_run, places, quarters, side_by_side,
-    squares, stream_cells, whole_lines, whole_runs,
+    squares, squares_of_three, stream_cells, whole_lines, whole_runs,
 };
 use crate::solver::sides::Reach;
 use crate::solver::simd::LANES;
@@ -56,13 +56,14 @@ unsafe fn spread(line: &Line, from: usize) -> __m512 {
 /// Catmull–Rom weights, as in [`super::cubic::catmull_rom`].
 #[inline(always)]
 unsafe fn catmull_rom(t: __m512) -> Nodes {
-    let half = _mm512_mul_ps(number(0.5), t);
-    let square = _mm512_mul_ps(half, t);
+    let s = _mm512_sub_ps(number(1.0), t);
+    let product = _mm512_mul_ps(_mm512_mul_ps(number(-0.5), t), s);
+    let (first, last) = (_mm512_mul_ps(product, s), _mm512_mul_ps(product, t));
     [
-        _mm512_mul_ps(half, _mm512_fmadd_ps(_mm512_sub_ps(number(2.0), t), t, number(-1.0))),
-        _mm512_fmadd_ps(square, _mm512_fmadd_ps(number(3.0), t, number(-5.0)), number(1.0)),
-        _mm512_mul_ps(half, _mm512_fmadd_ps(_mm512_fmadd_ps(number(-3.0), t, number(4.0)), t, number(1.0))),
-        _mm512_mul_ps(square, _mm512_sub_ps(t, number(1.0))),
+        first,
+        _mm512_add_ps(_mm512_fmadd_ps(number(-2.0), first, s), last),
+        _mm512_add_ps(_mm512_fmadd_ps(number(-2.0), last, t), first),
+        last,
     ]
 }
 
@@ -298,7 +299,7 @@ unsafe fn find_feet<const AROUND: bool>(
         let v = catmull_rom(fractions[1][axis]);
         let w = catmull_rom(fractions[2][axis]);
         for node in 0..4 {
-            let together = squares([u[node], v[node], w[node], w[node]]);
+            let together = squares_of_three([u[node], v[node], w[node]]);
             for (nodes, values) in runs.iter_mut().zip(together) {
                 store(&mut nodes[node], values);
             }
@@ -447,6 +448,11 @@ pub fn weave_row([u, v, w]: [&[f32]; 3], out: &mut [[f32; 4]]) {
     }
     for (i, out) in (first..whole).step_by(LANES).zip(out[first..whole].chunks_exact_mut(LANES)) {
         // SAFETY: the caller knows that the instructions are there; the chunk begins a line of the cache.
-        unsafe { stream_cells(out, side_by_side([load_values(u, i), load_values(v, i), load_values(w, i)])) };
+        unsafe {
+            stream_cells(
+                out.first_chunk_mut().expect("whole lines"),
+                side_by_side([load_values(u, i), load_values(v, i), load_values(w, i)]),
+            )
+        };
     }
 }

@@ -3,15 +3,14 @@
 use crate::solver::sides::Reach;
 use crate::solver::simd::{fma, greatest, least};
 
-/// Catmull–Rom weights of the four values around a fraction t.
+/// Catmull–Rom weights of the four values around a fraction t: with s = 1 − t the outer two are −½ t s² and −½ t² s, and what
+/// they take away comes back to the linear weights s and t, so that all add up to 1. The same from both sides.
 #[inline(always)]
 pub fn catmull_rom<const FMA: bool>(t: f32) -> [f32; 4] {
-    [
-        0.5 * t * fma::<FMA>(2.0 - t, t, -1.0),
-        fma::<FMA>(0.5 * t * t, fma::<FMA>(3.0, t, -5.0), 1.0),
-        0.5 * t * fma::<FMA>(fma::<FMA>(-3.0, t, 4.0), t, 1.0),
-        0.5 * t * t * (t - 1.0),
-    ]
+    let s = 1.0 - t;
+    let product = -0.5 * t * s;
+    let (first, last) = (product * s, product * t);
+    [first, fma::<FMA>(-2.0, first, s) + last, fma::<FMA>(-2.0, last, t) + first, last]
 }
 
 /// The limited value at `fraction` above the position `at`, N values side by side: first along y, then along z, last
@@ -57,4 +56,30 @@ pub fn cubic<const FMA: bool, const N: usize>(
         out[c] = least(greatest(value, low[c]), high[c]);
     }
     out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn weights_are_those_of_catmull_and_rom_from_both_sides() {
+        for n in 0..=64 {
+            let t = n as f32 / 64.0;
+            let weights = catmull_rom::<true>(t);
+            let (x, want) = (f64::from(t), |w: f64| w as f32);
+            let cubic = [
+                want(0.5 * x * ((2.0 - x) * x - 1.0)),
+                want(0.5 * (x * x * (3.0 * x - 5.0) + 2.0)),
+                want(0.5 * x * ((4.0 - 3.0 * x) * x + 1.0)),
+                want(0.5 * x * x * (x - 1.0)),
+            ];
+            for (weight, want) in weights.iter().zip(cubic) {
+                assert!((weight - want).abs() < 1e-7, "{t}: {weight} for {want}");
+            }
+            let mut mirrored = catmull_rom::<true>(1.0 - t);
+            mirrored.reverse();
+            assert_eq!(weights, mirrored);
+        }
+    }
 }

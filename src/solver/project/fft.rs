@@ -8,23 +8,10 @@ use std::f64::consts::TAU;
 
 pub use crate::solver::lanes::Lane;
 use crate::solver::lanes::Simd;
-use crate::solver::simd::{LANES, each_level};
+use crate::solver::simd::each_level;
 
-/// Complex lines: `re[n][lane] + i im[n][lane]`.
-#[derive(Clone, Debug, Default)]
-pub struct Block {
-    /// Real parts.
-    pub re: Vec<Lane>,
-    /// Imaginary parts.
-    pub im: Vec<Lane>,
-}
-
-impl Block {
-    /// Lines of length `n`, all zero.
-    pub fn new(n: usize) -> Self {
-        Self { re: vec![[0.0; LANES]; n], im: vec![[0.0; LANES]; n] }
-    }
-}
+/// A complex value of each of the lines: real parts, imaginary parts.
+pub type Pair = [Lane; 2];
 
 /// One pass: `m` butterflies of `radix`, each over `stride` neighbours.
 #[derive(Clone, Debug)]
@@ -85,35 +72,22 @@ impl Fft {
         Self { n, passes }
     }
 
-    /// X_k = Σ_n x_n e^(−2πi nk/N), in place; `other` is scratch of the same length.
-    pub fn forward(&self, data: &mut Block, other: &mut Block) {
-        let first = [&mut data.re[..], &mut data.im[..]];
-        if self.forward_slices(first, [&mut other.re, &mut other.im]) {
-            std::mem::swap(data, other);
-        }
-    }
-
-    /// As [`forward`](Self::forward) on the first n of `[re, im]` slices; true if the result lies in `other`.
-    pub fn forward_slices(&self, data: [&mut [Lane]; 2], other: [&mut [Lane]; 2]) -> bool {
-        let (mut from, mut to) = (data.map(|x| &mut x[..self.n]), other.map(|x| &mut x[..self.n]));
+    /// X_k = Σ_n x_n e^(−2πi nk/N) of the first N values of `data`, in place; `other` is scratch of the same length.
+    ///
+    /// With real and imaginary parts exchanged on both ends it is the inverse transform, without the factor 1/N.
+    pub fn forward(&self, data: &mut [Pair], other: &mut [Pair]) {
+        let (mut from, mut to) = (&mut data[..self.n], &mut other[..self.n]);
         for pass in &self.passes {
-            let x = [&*from[0], &*from[1]];
             match pass.radix {
-                4 => radix4(pass, x, &mut to),
-                2 => radix2(pass, x, &mut to),
-                _ => any_radix(pass, x, &mut to),
+                4 => radix4(pass, from, to),
+                2 => radix2(pass, from, to),
+                _ => any_radix(pass, from, to),
             }
             std::mem::swap(&mut from, &mut to);
         }
-        !self.passes.len().is_multiple_of(2)
-    }
-
-    /// x_n = Σ_k X_k e^(+2πi nk/N), in place, without the factor 1/N.
-    pub fn inverse(&self, data: &mut Block, other: &mut Block) {
-        // Exchanging the real and imaginary parts before and after conjugates the transform.
-        std::mem::swap(&mut data.re, &mut data.im);
-        self.forward(data, other);
-        std::mem::swap(&mut data.re, &mut data.im);
+        if !self.passes.len().is_multiple_of(2) {
+            to.copy_from_slice(from);
+        }
     }
 }
 
@@ -121,14 +95,14 @@ impl Fft {
 type Complex<S> = (<S as Simd>::Values, <S as Simd>::Values);
 
 #[inline(always)]
-fn load<S: Simd>(s: S, re: &Lane, im: &Lane) -> Complex<S> {
+fn load<S: Simd>(s: S, [re, im]: &Pair) -> Complex<S> {
     (s.load(re), s.load(im))
 }
 
 #[inline(always)]
-fn store<S: Simd>(s: S, (re, im): Complex<S>, to: (&mut Lane, &mut Lane)) {
-    s.store(re, to.0);
-    s.store(im, to.1);
+fn store<S: Simd>(s: S, (re, im): Complex<S>, to: &mut Pair) {
+    s.store(re, &mut to[0]);
+    s.store(im, &mut to[1]);
 }
 
 #[inline(always)]
@@ -160,71 +134,58 @@ fn turn<S: Simd>(s: S, (re, im): Complex<S>, [cos, sin]: [f32; 2]) -> Complex<S>
     (s.mul_sub(re, cos, s.mul(im, sin)), s.mul_add(re, sin, s.mul(im, cos)))
 }
 
-each_level! { fn radix2(pass: &Pass, x: [&[Lane]; 2], y: &mut [&mut [Lane]; 2]) = radix2_kernel; }
-each_level! { fn radix4(pass: &Pass, x: [&[Lane]; 2], y: &mut [&mut [Lane]; 2]) = radix4_kernel; }
-each_level! { fn any_radix(pass: &Pass, x: [&[Lane]; 2], y: &mut [&mut [Lane]; 2]) = any_radix_kernel; }
+each_level! { fn radix2(pass: &Pass, x: &[Pair], y: &mut [Pair]) = radix2_kernel; }
+each_level! { fn radix4(pass: &Pass, x: &[Pair], y: &mut [Pair]) = radix4_kernel; }
+each_level! { fn any_radix(pass: &Pass, x: &[Pair], y: &mut [Pair]) = any_radix_kernel; }
 
 #[inline(always)]
-fn radix2_kernel<S: Simd>(simd: S, pass: &Pass, [xr, xi]: [&[Lane]; 2], [yr, yi]: &mut [&mut [Lane]; 2]) {
+fn radix2_kernel<S: Simd>(simd: S, pass: &Pass, x: &[Pair], y: &mut [Pair]) {
     let (s, m) = (pass.stride, pass.m);
-    let ys = yr.chunks_exact_mut(2 * s).zip(yi.chunks_exact_mut(2 * s));
-    for (p, (yr, yi)) in ys.enumerate() {
+    for (p, y) in y.chunks_exact_mut(2 * s).enumerate() {
         let w = pass.twiddles[2 * p + 1];
-        let (ar, ai) = (&xr[s * p..][..s], &xi[s * p..][..s]);
-        let (br, bi) = (&xr[s * (p + m)..][..s], &xi[s * (p + m)..][..s]);
-        let (y0r, y1r) = yr.split_at_mut(s);
-        let (y0i, y1i) = yi.split_at_mut(s);
+        let (a, b) = (&x[s * p..][..s], &x[s * (p + m)..][..s]);
+        let (y0, y1) = y.split_at_mut(s);
         for q in 0..s {
-            let (a, b) = (load(simd, &ar[q], &ai[q]), load(simd, &br[q], &bi[q]));
-            store(simd, plus(simd, a, b), (&mut y0r[q], &mut y0i[q]));
-            store(simd, turn(simd, minus(simd, a, b), w), (&mut y1r[q], &mut y1i[q]));
+            let (a, b) = (load(simd, &a[q]), load(simd, &b[q]));
+            store(simd, plus(simd, a, b), &mut y0[q]);
+            store(simd, turn(simd, minus(simd, a, b), w), &mut y1[q]);
         }
     }
 }
 
 #[inline(always)]
-fn radix4_kernel<S: Simd>(simd: S, pass: &Pass, [xr, xi]: [&[Lane]; 2], [yr, yi]: &mut [&mut [Lane]; 2]) {
+fn radix4_kernel<S: Simd>(simd: S, pass: &Pass, x: &[Pair], y: &mut [Pair]) {
     let (s, m) = (pass.stride, pass.m);
-    let ys = yr.chunks_exact_mut(4 * s).zip(yi.chunks_exact_mut(4 * s));
     let twiddles = pass.twiddles.as_chunks::<4>().0;
-    for ((p, (yr, yi)), [_, w1, w2, w3]) in ys.enumerate().zip(twiddles) {
-        let (ar, ai) = (&xr[s * p..][..s], &xi[s * p..][..s]);
-        let (br, bi) = (&xr[s * (p + m)..][..s], &xi[s * (p + m)..][..s]);
-        let (cr, ci) = (&xr[s * (p + 2 * m)..][..s], &xi[s * (p + 2 * m)..][..s]);
-        let (dr, di) = (&xr[s * (p + 3 * m)..][..s], &xi[s * (p + 3 * m)..][..s]);
-        let (y01r, y23r) = yr.split_at_mut(2 * s);
-        let (y01i, y23i) = yi.split_at_mut(2 * s);
-        let ((y0r, y1r), (y2r, y3r)) = (y01r.split_at_mut(s), y23r.split_at_mut(s));
-        let ((y0i, y1i), (y2i, y3i)) = (y01i.split_at_mut(s), y23i.split_at_mut(s));
+    for ((p, y), [_, w1, w2, w3]) in y.chunks_exact_mut(4 * s).enumerate().zip(twiddles) {
+        let (a, b) = (&x[s * p..][..s], &x[s * (p + m)..][..s]);
+        let (c, d) = (&x[s * (p + 2 * m)..][..s], &x[s * (p + 3 * m)..][..s]);
+        let (y01, y23) = y.split_at_mut(2 * s);
+        let ((y0, y1), (y2, y3)) = (y01.split_at_mut(s), y23.split_at_mut(s));
         for q in 0..s {
-            let (a, b) = (load(simd, &ar[q], &ai[q]), load(simd, &br[q], &bi[q]));
-            let (c, d) = (load(simd, &cr[q], &ci[q]), load(simd, &dr[q], &di[q]));
+            let (a, b, c, d) = (load(simd, &a[q]), load(simd, &b[q]), load(simd, &c[q]), load(simd, &d[q]));
             let (even, even_odd) = (plus(simd, a, c), minus(simd, a, c));
             let (odd, odd_odd) = (plus(simd, b, d), minus(simd, b, d));
-            store(simd, plus(simd, even, odd), (&mut y0r[q], &mut y0i[q]));
-            let [one, two] = [minus_i(simd, even_odd, odd_odd), minus(simd, even, odd)];
-            store(simd, turn(simd, one, *w1), (&mut y1r[q], &mut y1i[q]));
-            store(simd, turn(simd, two, *w2), (&mut y2r[q], &mut y2i[q]));
-            let three = plus_i(simd, even_odd, odd_odd);
-            store(simd, turn(simd, three, *w3), (&mut y3r[q], &mut y3i[q]));
+            store(simd, plus(simd, even, odd), &mut y0[q]);
+            store(simd, turn(simd, minus_i(simd, even_odd, odd_odd), *w1), &mut y1[q]);
+            store(simd, turn(simd, minus(simd, even, odd), *w2), &mut y2[q]);
+            store(simd, turn(simd, plus_i(simd, even_odd, odd_odd), *w3), &mut y3[q]);
         }
     }
 }
 
 #[inline(always)]
-fn any_radix_kernel<S: Simd>(simd: S, pass: &Pass, [xr, xi]: [&[Lane]; 2], [yr, yi]: &mut [&mut [Lane]; 2]) {
+fn any_radix_kernel<S: Simd>(simd: S, pass: &Pass, x: &[Pair], y: &mut [Pair]) {
     let (r, s, m) = (pass.radix, pass.stride, pass.m);
     for p in 0..m {
         for out in 0..r {
             for q in 0..s {
                 let mut sum = (simd.splat(0.0), simd.splat(0.0));
                 for j in 0..r {
-                    let at = s * (p + m * j) + q;
-                    let x = load(simd, &xr[at], &xi[at]);
+                    let x = load(simd, &x[s * (p + m * j) + q]);
                     sum = plus(simd, sum, turn(simd, x, pass.roots[out * r + j]));
                 }
-                let at = s * (r * p + out) + q;
-                store(simd, turn(simd, sum, pass.twiddles[r * p + out]), (&mut yr[at], &mut yi[at]));
+                store(simd, turn(simd, sum, pass.twiddles[r * p + out]), &mut y[s * (r * p + out) + q]);
             }
         }
     }
@@ -237,33 +198,31 @@ mod tests {
     #[test]
     fn matches_the_plain_sum_for_any_length() {
         for n in [1usize, 2, 3, 4, 5, 6, 7, 8, 9, 11, 12, 16, 25, 30, 49, 60, 64, 77, 127, 128, 144] {
-            let mut data = Block::new(n);
-            for i in 0..n {
-                for l in 0..LANES {
-                    data.re[i][l] = ((i * 7 + l * 3) % 11) as f32 - 5.0;
-                    data.im[i][l] = ((i * 5 + l) % 13) as f32 - 6.0;
-                }
-            }
+            let value =
+                |i: usize, l: usize| [((i * 7 + l * 3) % 11) as f32 - 5.0, ((i * 5 + l) % 13) as f32 - 6.0];
+            let mut data: Vec<Pair> =
+                (0..n).map(|i| [0, 1].map(|part| std::array::from_fn(|l| value(i, l)[part]))).collect();
             let input = data.clone();
             let plan = Fft::new(n);
-            let mut other = Block::new(n);
+            let mut other = data.clone();
             plan.forward(&mut data, &mut other);
             for k in 0..n {
                 let (mut re, mut im) = (0.0f64, 0.0f64);
                 for i in 0..n {
                     let angle = -TAU * ((i * k) % n) as f64 / n as f64;
-                    let (x, y) = (f64::from(input.re[i][3]), f64::from(input.im[i][3]));
+                    let (x, y) = (f64::from(input[i][0][3]), f64::from(input[i][1][3]));
                     re += x * angle.cos() - y * angle.sin();
                     im += x * angle.sin() + y * angle.cos();
                 }
                 let tolerance = 1e-5 * 8.0 * (n as f64).sqrt() + 1e-5 * n as f64;
-                assert!((re - f64::from(data.re[k][3])).abs() < tolerance, "n {n} k {k}");
-                assert!((im - f64::from(data.im[k][3])).abs() < tolerance, "n {n} k {k}");
+                assert!((re - f64::from(data[k][0][3])).abs() < tolerance, "n {n} k {k}");
+                assert!((im - f64::from(data[k][1][3])).abs() < tolerance, "n {n} k {k}");
             }
-            plan.inverse(&mut data, &mut other);
+            data.iter_mut().for_each(|parts| parts.reverse());
+            plan.forward(&mut data, &mut other);
             for i in 0..n {
-                let back = data.re[i][5] / n as f32;
-                assert!((back - input.re[i][5]).abs() < 1e-4, "n {n} i {i}: {back} for {}", input.re[i][5]);
+                let back = data[i][1][5] / n as f32;
+                assert!((back - input[i][0][5]).abs() < 1e-4, "n {n} i {i}: {back} for {}", input[i][0][5]);
             }
         }
     }

@@ -10,17 +10,14 @@
 
 use rayon::prelude::*;
 
-use super::fft::{Block, Lane};
+use super::fft::Lane;
 use super::level::Beyond;
-use super::transform::{Ends, Transform};
+use super::transform::{Ends, PAIR, Transform, Work};
 use super::transpose::{lanes_of_rows, rows_of_lanes};
 use super::tridiagonal::{self, Columns};
 use crate::grid::{Dims, Faces, GHOST, Layout};
 use crate::solver::simd::{LANES, dispatch, greatest, rest, sixteen};
 use crate::solver::sweep::PerThread;
-
-/// Lines transformed together: two groups of lanes make one complex block.
-const PAIR: usize = 2 * LANES;
 
 /// Planes whose gradient one task subtracts; it recomputes one plane of pressure, so more is better, and
 /// fewer keep more threads busy.
@@ -46,8 +43,9 @@ struct Scratch {
     values: Vec<f32>,
     /// The plane of pressure below it.
     below: Vec<f32>,
-    block: Block,
-    other: Block,
+    /// Rows of a group side by side.
+    lines: Vec<f32>,
+    work: Work,
     columns: tridiagonal::Scratch,
 }
 
@@ -68,12 +66,12 @@ impl Spectral {
         let Dims { nx, ny, nz } = layout.dims;
         let (x, y) = (Transform::new(ends[0], nx), Transform::new(ends[1], ny));
         let plane = plane_size(layout.dims);
-        let lines = x.block_len().max(y.block_len());
+        let longest = x.block_len().max(y.block_len());
         let scratch = || Scratch {
             values: vec![0.0; padded(nx) * padded(ny)],
             below: vec![0.0; padded(nx) * padded(ny)],
-            block: Block::new(lines),
-            other: Block::new(lines),
+            lines: vec![0.0; nx * PAIR],
+            work: Work::new(longest),
             columns: tridiagonal::Scratch::new(nz),
         };
         let mut lambda = vec![1.0; nx * padded(ny)];
@@ -113,10 +111,15 @@ impl Spectral {
         let planes = spectrum.par_chunks_mut(*plane).zip(before.par_iter_mut());
         planes.enumerate().for_each(|(k, (out, before))| {
             let mut mine = scratch.mine();
-            let Scratch { values, block, other, .. } = &mut *mine;
+            let Scratch { values, lines, work, .. } = &mut *mine;
             *before = divergence(*layout, velocity, k, -scale, values);
-            transform_y(*layout, values, |data| y.forward(data, other), block);
-            transform_x(*layout, values, out, |data| x.forward(data, other), block);
+            for x0 in (0..layout.dims.nx).step_by(PAIR) {
+                let (columns, pitch) = (&mut values[x0..], padded(layout.dims.nx));
+                y.read_values(columns, pitch, work);
+                y.transform(work);
+                y.write_coefficients(work, columns, pitch);
+            }
+            transform_x(*layout, x, values, out, (lines, work));
         });
     }
 
@@ -146,11 +149,16 @@ impl Spectral {
         let tasks = u.par_chunks_mut(chunk).zip(v.par_chunks_mut(chunk)).zip(w.par_chunks_mut(chunk));
         tasks.enumerate().for_each(|(task, ((u, v), w))| {
             let mut mine = scratch.mine();
-            let Scratch { values, below, block, other, .. } = &mut *mine;
+            let Scratch { values, below, lines, work, .. } = &mut *mine;
             let mut pressure = |k: usize, out: &mut Vec<f32>| {
                 let spectrum = &spectrum[k * *plane..][..*plane];
-                inverse_x(layout, spectrum, out, |data| x.inverse(data, other), block);
-                transform_y(layout, out, |data| y.inverse(data, other), block);
+                inverse_x(layout, x, spectrum, out, (lines, work));
+                for x0 in (0..layout.dims.nx).step_by(PAIR) {
+                    let (columns, pitch) = (&mut out[x0..], padded(layout.dims.nx));
+                    y.read_coefficients(columns, pitch, work);
+                    y.transform(work);
+                    y.write_values(work, columns, pitch);
+                }
             };
             let k0 = task * SLAB;
             let planes =
@@ -259,75 +267,43 @@ impl DivergenceLanes {
     }
 }
 
-/// Transforms a plane along y in place, 32 columns at a time.
-fn transform_y(layout: Layout, values: &mut [f32], mut transform: impl FnMut(&mut Block), block: &mut Block) {
-    let Dims { nx, ny, .. } = layout.dims;
-    let pitch = padded(nx);
-    for x0 in (0..nx).step_by(PAIR) {
-        take_pairs(&values[x0..], pitch, ny, block);
-        transform(block);
-        put_pairs(block, ny, pitch, &mut values[x0..]);
-    }
-}
-
-dispatch! { fn take_pairs(from: &[f32], pitch: usize, count: usize, block: &mut Block) = take_pairs_kernel; }
-
-/// The first `count` values of 32 lines, side by side and `pitch` apart.
-#[inline(always)]
-fn take_pairs_kernel<const FMA: bool>(from: &[f32], pitch: usize, count: usize, block: &mut Block) {
-    for (n, (re, im)) in block.re.iter_mut().zip(&mut block.im).enumerate().take(count) {
-        let pair = &from[n * pitch..][..PAIR];
-        (*re, *im) = (*sixteen(pair, 0), *sixteen(pair, LANES));
-    }
-}
-
-dispatch! { fn put_pairs(block: &Block, count: usize, pitch: usize, to: &mut [f32]) = put_pairs_kernel; }
-
-#[inline(always)]
-fn put_pairs_kernel<const FMA: bool>(block: &Block, count: usize, pitch: usize, to: &mut [f32]) {
-    for (n, (re, im)) in block.re.iter().zip(&block.im).enumerate().take(count) {
-        let pair: &mut [f32; PAIR] = to[n * pitch..].first_chunk_mut().expect("lines are padded");
-        for l in 0..LANES {
-            (pair[l], pair[LANES + l]) = (re[l], im[l]);
-        }
-    }
-}
-
 /// Transforms a plane along x into the order of the spectrum, 32 rows at a time.
 fn transform_x(
     layout: Layout,
+    x: &Transform,
     values: &[f32],
     out: &mut [f32],
-    mut transform: impl FnMut(&mut Block),
-    block: &mut Block,
+    (lines, work): (&mut [f32], &mut Work),
 ) {
     let nx = layout.dims.nx;
     let pitch = padded(nx);
     for (rows, out) in values.chunks_exact(PAIR * pitch).zip(out.chunks_exact_mut(PAIR * nx)) {
         let (a, b) = rows.split_at(LANES * pitch);
-        lanes_of_rows(a, pitch, &mut block.re[..nx]);
-        lanes_of_rows(b, pitch, &mut block.im[..nx]);
-        transform(block);
-        put_pairs(block, nx, PAIR, out);
+        lanes_of_rows(a, pitch, nx, PAIR, lines);
+        lanes_of_rows(b, pitch, nx, PAIR, &mut lines[LANES..]);
+        x.read_values(lines, PAIR, work);
+        x.transform(work);
+        x.write_coefficients(work, out, PAIR);
     }
 }
 
 /// A plane of the spectrum back to values along x.
 fn inverse_x(
     layout: Layout,
+    x: &Transform,
     spectrum: &[f32],
     values: &mut [f32],
-    mut transform: impl FnMut(&mut Block),
-    block: &mut Block,
+    (lines, work): (&mut [f32], &mut Work),
 ) {
     let nx = layout.dims.nx;
     let pitch = padded(nx);
     for (rows, spectrum) in values.chunks_exact_mut(PAIR * pitch).zip(spectrum.chunks_exact(PAIR * nx)) {
-        take_pairs(spectrum, PAIR, nx, block);
-        transform(block);
+        x.read_coefficients(spectrum, PAIR, work);
+        x.transform(work);
+        x.write_values(work, lines, PAIR);
         let (a, b) = rows.split_at_mut(LANES * pitch);
-        rows_of_lanes(&block.re[..nx], pitch, a);
-        rows_of_lanes(&block.im[..nx], pitch, b);
+        rows_of_lanes(lines, PAIR, nx, pitch, a);
+        rows_of_lanes(&lines[LANES..], PAIR, nx, pitch, b);
         // Columns of padding share a complex line with real ones: left as they are they would grow from plane
         // to plane and drown them.
         rows.chunks_exact_mut(pitch).for_each(|row| row[nx..].fill(0.0));

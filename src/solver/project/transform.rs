@@ -16,9 +16,9 @@
 
 use std::f64::consts::PI;
 
-use super::fft::{Block, Fft, Lane};
+use super::fft::{Fft, Lane, Pair};
 use crate::solver::lanes::Simd;
-use crate::solver::simd::{LANES, dispatch, each_level, fma};
+use crate::solver::simd::{LANES, each_level, fma, sixteen};
 
 /// What the two sides of an axis do to the pressure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -54,7 +54,11 @@ impl Ends {
     }
 }
 
-/// Forward and inverse transform along an axis of one length.
+/// Forward and inverse transform along an axis of one length: [`read_values`](Self::read_values),
+/// [`transform`](Self::transform), [`write_coefficients`](Self::write_coefficients), and the same the other way round.
+///
+/// Values and coefficients of 32 lines lie side by side, those of one index `pitch` after those of the one before. What is read
+/// lies in [`Work`] until it is written, so that it may be written where it was read.
 #[derive(Clone, Debug)]
 pub struct Transform {
     ends: Ends,
@@ -65,6 +69,23 @@ pub struct Transform {
     /// The second rotation of the even quarter-wave transform, π k/N.
     twist_out: Vec<[f32; 2]>,
 }
+
+/// Lines on their way.
+pub struct Work {
+    data: Vec<Pair>,
+    other: Vec<Pair>,
+}
+
+impl Work {
+    /// For transforms of up to this [`block_len`](Transform::block_len).
+    pub fn new(len: usize) -> Self {
+        let block = || vec![[[0.0; LANES]; 2]; len];
+        Self { data: block(), other: block() }
+    }
+}
+
+/// Lines transformed together: two groups of lanes make one complex line of each lane.
+pub const PAIR: usize = 2 * LANES;
 
 fn rotations(count: usize, angle: impl Fn(f64) -> f64) -> Vec<[f32; 2]> {
     (0..count).map(|k| angle(k as f64)).map(|a| [a.cos() as f32, a.sin() as f32]).collect()
@@ -101,128 +122,141 @@ impl Transform {
         matches!(self.ends, Ends::ClosedOpen | Ends::OpenClosed) && !self.n.is_multiple_of(2)
     }
 
-    /// Values to coefficients, in place in the first `n` entries of `data`; `other` is scratch.
-    pub fn forward(&self, data: &mut Block, other: &mut Block) {
+    /// Takes values in.
+    pub fn read_values(&self, from: &[f32], pitch: usize, work: &mut Work) {
+        let rows = Rows { n: self.n, pitch, reversed: self.ends == Ends::OpenClosed };
         match self.ends {
-            Ends::Closed => self.dct2(data, other),
-            Ends::Open => {
-                self.alternate(data);
-                self.dct2(data, other);
-                self.reverse(data);
-            }
-            Ends::ClosedOpen => self.dct4(data, other),
-            Ends::OpenClosed => {
-                self.reverse(data);
-                self.dct4(data, other);
-            }
-            Ends::Periodic => self.hartley(data, other),
+            Ends::Closed => take_in_order(rows, false, from, &mut work.data),
+            Ends::Open => take_in_order(rows, true, from, &mut work.data),
+            Ends::ClosedOpen | Ends::OpenClosed => self.read_quarter(rows, from, work),
+            Ends::Periodic => take(rows, from, &mut work.data),
         }
     }
 
-    /// Coefficients to values times 1/[`scale`](Self::scale), in place.
-    pub fn inverse(&self, data: &mut Block, other: &mut Block) {
+    /// Puts coefficients out.
+    pub fn write_coefficients(&self, work: &mut Work, to: &mut [f32], pitch: usize) {
+        let rows = Rows { n: self.n, pitch, reversed: self.ends == Ends::Open };
         match self.ends {
-            Ends::Closed => self.dct3(data, other),
-            Ends::Open => {
-                self.reverse(data);
-                self.dct3(data, other);
-                self.alternate(data);
-            }
-            Ends::ClosedOpen => self.dct4(data, other),
-            Ends::OpenClosed => {
-                self.dct4(data, other);
-                self.reverse(data);
-            }
-            Ends::Periodic => self.hartley(data, other),
+            Ends::Closed | Ends::Open => dct2_rotate(rows, &self.twist, &work.data, to),
+            Ends::ClosedOpen | Ends::OpenClosed => self.write_quarter(rows, work, to),
+            Ends::Periodic => hartley_combine(rows, &work.data, to),
         }
     }
 
-    fn reverse(&self, data: &mut Block) {
-        data.re[..self.n].reverse();
-        data.im[..self.n].reverse();
+    /// Takes coefficients in.
+    pub fn read_coefficients(&self, from: &[f32], pitch: usize, work: &mut Work) {
+        let rows = Rows { n: self.n, pitch, reversed: self.ends == Ends::Open };
+        match self.ends {
+            Ends::Closed | Ends::Open => dct3_rotate(rows, &self.twist, from, &mut work.data),
+            Ends::ClosedOpen | Ends::OpenClosed => self.read_quarter(rows, from, work),
+            Ends::Periodic => take(rows, from, &mut work.data),
+        }
     }
 
-    fn alternate(&self, data: &mut Block) {
-        let odd = |x: &mut [Lane]| x.iter_mut().skip(1).step_by(2).for_each(|v| *v = v.map(|x| -x));
-        odd(&mut data.re[..self.n]);
-        odd(&mut data.im[..self.n]);
+    /// Puts values out, times 1/[`scale`](Self::scale).
+    pub fn write_values(&self, work: &mut Work, to: &mut [f32], pitch: usize) {
+        let rows = Rows { n: self.n, pitch, reversed: self.ends == Ends::OpenClosed };
+        match self.ends {
+            Ends::Closed => put_in_order(rows, false, &work.data, to),
+            Ends::Open => put_in_order(rows, true, &work.data, to),
+            Ends::ClosedOpen | Ends::OpenClosed => self.write_quarter(rows, work, to),
+            Ends::Periodic => hartley_combine(rows, &work.data, to),
+        }
     }
 
-    fn dct2(&self, data: &mut Block, other: &mut Block) {
-        into_makhoul(self.n, data, other);
-        self.fft.forward(other, data);
-        // C_k = ½ (e^(−iθ) V_k + e^(iθ) V_(N−k)), θ = π k / 2N.
-        dct2_rotate(&self.twist, other, data);
-    }
-
-    fn dct3(&self, data: &mut Block, other: &mut Block) {
-        // V_k = e^(iθ) (C_k − i C_(N−k)), C_N = 0.
-        dct3_rotate(&self.twist, data, other);
-        self.fft.inverse(other, data);
-        out_of_makhoul(self.n, other, data);
-    }
-
-    fn hartley(&self, data: &mut Block, other: &mut Block) {
-        let n = self.n;
+    /// Transforms what was taken in, either way.
+    pub fn transform(&self, work: &mut Work) {
+        let Work { data, other } = work;
         self.fft.forward(data, other);
-        std::mem::swap(data, other);
-        // H_k = ½ ((1 + i) Z_k + (1 − i) Z_(N−k)).
-        hartley_combine(other, data, n);
+        if self.even_quarter() {
+            // The second half of the lines has a transform of its own.
+            self.fft.forward(&mut data[self.n / 2..], other);
+        }
     }
 
-    fn dct4(&self, data: &mut Block, other: &mut Block) {
+    fn even_quarter(&self) -> bool {
+        matches!(self.ends, Ends::ClosedOpen | Ends::OpenClosed) && !self.odd_quarter()
+    }
+
+    /// The quarter-wave transform is its own inverse but for a factor.
+    fn read_quarter(&self, rows: Rows, from: &[f32], work: &mut Work) {
         if self.odd_quarter() {
-            self.dct4_odd(data, other);
+            self.read_odd_quarter(rows, from, work);
         } else {
             // Real line by real line: pairs of its values are the complex values of a half-length transform.
-            let Block { re, im } = data;
-            self.dct4_even(&mut re[..self.n], other);
-            self.dct4_even(&mut im[..self.n], other);
+            dct4_pack(rows, &self.twist, from, &mut work.data);
         }
     }
 
-    fn dct4_even(&self, x: &mut [Lane], work: &mut Block) {
-        let half = self.n / 2;
-        let mut t = Block { re: std::mem::take(&mut work.re), im: std::mem::take(&mut work.im) };
-        let (tr, tr2) = t.re.split_at_mut(half);
-        let (ti, ti2) = t.im.split_at_mut(half);
-        dct4_pack(&self.twist, x, tr, ti);
-        let in_second = self.fft.forward_slices([tr, ti], [tr2, ti2]);
-        let (zr, zi) = if in_second { (tr2, ti2) } else { (tr, ti) };
-        dct4_unpack(&self.twist_out, zr, zi, x);
-        *work = t;
+    fn write_quarter(&self, rows: Rows, work: &mut Work, to: &mut [f32]) {
+        if self.odd_quarter() {
+            self.write_odd_quarter(rows, work, to);
+        } else {
+            dct4_unpack(rows, &self.twist_out, &work.data, to);
+        }
     }
 
-    fn dct4_odd(&self, data: &mut Block, other: &mut Block) {
-        let n = self.n;
-        // S_k = Σ z_i e^(−iπ(i+½)(k+½)/N) by a transform of length 2N; C_k = ½ (S_k − S_(2N−1−k)).
-        for i in 0..2 * n {
-            let (zr, zi) = if i < n { (data.re[i], data.im[i]) } else { ([0.0; LANES], [0.0; LANES]) };
-            let [c, s] = self.twist_at(i);
+    /// S_k = Σ z_i e^(−iπ(i+½)(k+½)/N) by a transform of length 2N; C_k = ½ (S_k − S_(2N−1−k)).
+    fn read_odd_quarter(&self, rows: Rows, from: &[f32], work: &mut Work) {
+        take(rows, from, &mut work.data);
+        work.data[self.n..].fill([[0.0; LANES]; 2]);
+        for (i, [re, im]) in work.data.iter_mut().enumerate().take(self.n) {
+            let angle = PI * i as f64 / (2 * self.n) as f64;
+            let [c, s] = [angle.cos() as f32, angle.sin() as f32];
             for l in 0..LANES {
-                other.re[i][l] = fma::<false>(zr[l], c, zi[l] * s);
-                other.im[i][l] = fma::<false>(zi[l], c, -(zr[l] * s));
-            }
-        }
-        self.fft.forward(other, data);
-        for k in 0..n {
-            let ([c, s], [cm, sm]) = (self.twist[k], self.twist[2 * n - 1 - k]);
-            let (ar, ai) = (&other.re[k], &other.im[k]);
-            let (br, bi) = (&other.re[2 * n - 1 - k], &other.im[2 * n - 1 - k]);
-            for l in 0..LANES {
-                let (s_r, s_i) = (fma::<false>(ar[l], c, ai[l] * s), fma::<false>(ai[l], c, -(ar[l] * s)));
-                let (m_r, m_i) =
-                    (fma::<false>(br[l], cm, bi[l] * sm), fma::<false>(bi[l], cm, -(br[l] * sm)));
-                data.re[k][l] = 0.5 * (s_r - m_r);
-                data.im[k][l] = 0.5 * (s_i - m_i);
+                let (x, y) = (re[l], im[l]);
+                (re[l], im[l]) = (fma::<false>(x, c, y * s), fma::<false>(y, c, -(x * s)));
             }
         }
     }
 
-    /// e^(iπ i/2N), the factor of the input of the odd quarter-wave transform.
-    fn twist_at(&self, i: usize) -> [f32; 2] {
-        let angle = PI * i as f64 / (2 * self.n) as f64;
-        [angle.cos() as f32, angle.sin() as f32]
+    fn write_odd_quarter(&self, rows: Rows, work: &Work, to: &mut [f32]) {
+        let turned = |k: usize, l: usize| {
+            let ([c, s], [re, im]) = (self.twist[k], &work.data[k]);
+            [fma::<false>(re[l], c, im[l] * s), fma::<false>(im[l], c, -(re[l] * s))]
+        };
+        for k in 0..self.n {
+            let row = rows.row_mut(to, k);
+            for l in 0..LANES {
+                let (here, mirror) = (turned(k, l), turned(2 * self.n - 1 - k, l));
+                (row[l], row[LANES + l]) = (0.5 * (here[0] - mirror[0]), 0.5 * (here[1] - mirror[1]));
+            }
+        }
+    }
+}
+
+/// Where values or coefficients lie.
+#[derive(Clone, Copy)]
+struct Rows {
+    n: usize,
+    pitch: usize,
+    /// The last comes first.
+    reversed: bool,
+}
+
+impl Rows {
+    #[inline(always)]
+    fn at(self, i: usize) -> usize {
+        self.pitch * if self.reversed { self.n - 1 - i } else { i }
+    }
+
+    /// The real and the imaginary parts of index i.
+    #[inline(always)]
+    fn row(self, all: &[f32], i: usize) -> [&Lane; 2] {
+        let row: &[f32; PAIR] = all[self.at(i)..].first_chunk().expect("lines are padded");
+        [sixteen(row, 0), sixteen(row, LANES)]
+    }
+
+    #[inline(always)]
+    fn row_mut(self, all: &mut [f32], i: usize) -> &mut [f32; PAIR] {
+        all[self.at(i)..].first_chunk_mut().expect("lines are padded")
+    }
+
+    #[inline(always)]
+    fn store<S: Simd>(self, s: S, all: &mut [f32], i: usize, re: S::Values, im: S::Values) {
+        let ([low, high], _) = self.row_mut(all, i).as_chunks_mut::<LANES>() else { return };
+        s.store(re, low);
+        s.store(im, high);
     }
 }
 
@@ -232,97 +266,130 @@ fn makhoul(n: usize, i: usize) -> usize {
     if i.is_multiple_of(2) { i / 2 } else { n - 1 - i / 2 }
 }
 
-dispatch! { fn into_makhoul(n: usize, from: &Block, to: &mut Block) = into_makhoul_kernel; }
+each_level! { fn take(rows: Rows, from: &[f32], data: &mut [Pair]) = take_kernel; }
 
 #[inline(always)]
-fn into_makhoul_kernel<const FMA: bool>(n: usize, from: &Block, to: &mut Block) {
-    for i in 0..n {
-        let at = makhoul(n, i);
-        (to.re[at], to.im[at]) = (from.re[i], from.im[i]);
+fn take_kernel<S: Simd>(s: S, rows: Rows, from: &[f32], data: &mut [Pair]) {
+    for (i, to) in data.iter_mut().enumerate().take(rows.n) {
+        let [re, im] = rows.row(from, i);
+        s.store(s.load(re), &mut to[0]);
+        s.store(s.load(im), &mut to[1]);
     }
 }
 
-dispatch! { fn out_of_makhoul(n: usize, from: &Block, to: &mut Block) = out_of_makhoul_kernel; }
+each_level! {
+    /// In Makhoul's order; `alternate`: every other value has the other sign.
+    fn take_in_order(rows: Rows, alternate: bool, from: &[f32], data: &mut [Pair]) = take_in_order_kernel;
+}
 
 #[inline(always)]
-fn out_of_makhoul_kernel<const FMA: bool>(n: usize, from: &Block, to: &mut Block) {
-    for i in 0..n {
-        let at = makhoul(n, i);
-        (to.re[i], to.im[i]) = (from.re[at], from.im[at]);
+fn take_in_order_kernel<S: Simd>(s: S, rows: Rows, alternate: bool, from: &[f32], data: &mut [Pair]) {
+    let signs = [s.splat(1.0), s.splat(if alternate { -1.0 } else { 1.0 })];
+    for i in 0..rows.n {
+        let ([re, im], to) = (rows.row(from, i), &mut data[makhoul(rows.n, i)]);
+        s.store(s.mul(s.load(re), signs[i % 2]), &mut to[0]);
+        s.store(s.mul(s.load(im), signs[i % 2]), &mut to[1]);
     }
 }
 
-each_level! { fn dct2_rotate(twist: &[[f32; 2]], other: &Block, data: &mut Block) = dct2_rotate_kernel; }
+each_level! {
+    /// Out of Makhoul's order, and out of the exchange of real and imaginary parts.
+    fn put_in_order(rows: Rows, alternate: bool, data: &[Pair], to: &mut [f32]) = put_in_order_kernel;
+}
 
 #[inline(always)]
-fn dct2_rotate_kernel<S: Simd>(s: S, twist: &[[f32; 2]], other: &Block, data: &mut Block) {
-    let n = twist.len();
-    let (re, im) = (&other.re[..n], &other.im[..n]);
-    let out = data.re.iter_mut().zip(&mut data.im);
-    for ((k, &[cos, sin]), (to_re, to_im)) in twist.iter().enumerate().zip(out) {
-        let mirror = if k == 0 { 0 } else { n - k };
-        let (vr, vi, mr, mi) = (s.load(&re[k]), s.load(&im[k]), s.load(&re[mirror]), s.load(&im[mirror]));
+fn put_in_order_kernel<S: Simd>(s: S, rows: Rows, alternate: bool, data: &[Pair], to: &mut [f32]) {
+    let signs = [s.splat(1.0), s.splat(if alternate { -1.0 } else { 1.0 })];
+    for i in 0..rows.n {
+        let [im, re] = &data[makhoul(rows.n, i)];
+        rows.store(s, to, i, s.mul(s.load(re), signs[i % 2]), s.mul(s.load(im), signs[i % 2]));
+    }
+}
+
+each_level! {
+    /// C_k = ½ (e^(−iθ) V_k + e^(iθ) V_(N−k)), θ = π k / 2N.
+    fn dct2_rotate(rows: Rows, twist: &[[f32; 2]], data: &[Pair], to: &mut [f32]) = dct2_rotate_kernel;
+}
+
+#[inline(always)]
+fn dct2_rotate_kernel<S: Simd>(s: S, rows: Rows, twist: &[[f32; 2]], data: &[Pair], to: &mut [f32]) {
+    let data = &data[..rows.n];
+    for (k, &[cos, sin]) in twist.iter().enumerate().take(rows.n) {
+        let ([vr, vi], [mr, mi]) = (&data[k], &data[if k == 0 { 0 } else { rows.n - k }]);
+        let (vr, vi, mr, mi) = (s.load(vr), s.load(vi), s.load(mr), s.load(mi));
         let (cos, sin, half) = (s.splat(cos), s.splat(sin), s.splat(0.5));
         let x = s.mul_add(cos, s.add(vr, mr), s.mul(sin, s.sub(vi, mi)));
         let y = s.mul_add(cos, s.add(vi, mi), s.mul(sin, s.sub(mr, vr)));
-        s.store(s.mul(half, x), to_re);
-        s.store(s.mul(half, y), to_im);
+        rows.store(s, to, k, s.mul(half, x), s.mul(half, y));
     }
 }
 
-each_level! { fn dct3_rotate(twist: &[[f32; 2]], data: &Block, other: &mut Block) = dct3_rotate_kernel; }
+each_level! {
+    /// V_k = e^(iθ) (C_k − i C_(N−k)), C_N = 0, with real and imaginary parts exchanged.
+    fn dct3_rotate(rows: Rows, twist: &[[f32; 2]], from: &[f32], data: &mut [Pair]) = dct3_rotate_kernel;
+}
 
 #[inline(always)]
-fn dct3_rotate_kernel<S: Simd>(s: S, twist: &[[f32; 2]], data: &Block, other: &mut Block) {
-    let n = twist.len();
-    let (re, im) = (&data.re[..n], &data.im[..n]);
-    (other.re[0], other.im[0]) = (re[0], im[0]);
-    let out = other.re.iter_mut().zip(&mut other.im);
-    for ((k, &[cos, sin]), (to_re, to_im)) in twist.iter().enumerate().zip(out).skip(1) {
-        let (cr, ci, er, ei) = (s.load(&re[k]), s.load(&im[k]), s.load(&re[n - k]), s.load(&im[n - k]));
+fn dct3_rotate_kernel<S: Simd>(s: S, rows: Rows, twist: &[[f32; 2]], from: &[f32], data: &mut [Pair]) {
+    let [re, im] = rows.row(from, 0);
+    data[0] = [*im, *re];
+    for ((k, &[cos, sin]), to) in twist.iter().enumerate().zip(data).skip(1) {
+        let ([cr, ci], [er, ei]) = (rows.row(from, k), rows.row(from, rows.n - k));
+        let (x, y) = (s.add(s.load(cr), s.load(ei)), s.sub(s.load(ci), s.load(er)));
         let (cos, sin) = (s.splat(cos), s.splat(sin));
-        let (x, y) = (s.add(cr, ei), s.sub(ci, er));
-        s.store(s.mul_sub(cos, x, s.mul(sin, y)), to_re);
-        s.store(s.mul_add(cos, y, s.mul(sin, x)), to_im);
+        s.store(s.mul_sub(cos, x, s.mul(sin, y)), &mut to[1]);
+        s.store(s.mul_add(cos, y, s.mul(sin, x)), &mut to[0]);
     }
 }
 
-each_level! { fn hartley_combine(other: &Block, data: &mut Block, n: usize) = hartley_combine_kernel; }
+each_level! {
+    /// H_k = ½ ((1 + i) Z_k + (1 − i) Z_(N−k)).
+    fn hartley_combine(rows: Rows, data: &[Pair], to: &mut [f32]) = hartley_combine_kernel;
+}
 
 #[inline(always)]
-fn hartley_combine_kernel<S: Simd>(s: S, other: &Block, data: &mut Block, n: usize) {
-    let (re, im) = (&other.re[..n], &other.im[..n]);
-    for (k, (to_re, to_im)) in data.re.iter_mut().zip(&mut data.im).enumerate().take(n) {
-        let mirror = if k == 0 { 0 } else { n - k };
-        let (zr, zi, mr, mi) = (s.load(&re[k]), s.load(&im[k]), s.load(&re[mirror]), s.load(&im[mirror]));
-        let half = s.splat(0.5);
-        s.store(s.mul(half, s.add(s.add(zr, mr), s.sub(mi, zi))), to_re);
-        s.store(s.mul(half, s.add(s.add(zi, mi), s.sub(zr, mr))), to_im);
+fn hartley_combine_kernel<S: Simd>(s: S, rows: Rows, data: &[Pair], to: &mut [f32]) {
+    for k in 0..rows.n {
+        let ([zr, zi], [mr, mi]) = (&data[k], &data[if k == 0 { 0 } else { rows.n - k }]);
+        let (zr, zi, mr, mi) = (s.load(zr), s.load(zi), s.load(mr), s.load(mi));
+        let (half, x) = (s.splat(0.5), s.add(s.add(zr, mr), s.sub(mi, zi)));
+        let y = s.add(s.add(zi, mi), s.sub(zr, mr));
+        rows.store(s, to, k, s.mul(half, x), s.mul(half, y));
     }
 }
 
-each_level! { fn dct4_pack(twist: &[[f32; 2]], x: &[Lane], tr: &mut [Lane], ti: &mut [Lane]) = dct4_pack_kernel; }
+each_level! {
+    /// The first sixteen lines into the first half of `data`, the others into the second.
+    fn dct4_pack(rows: Rows, twist: &[[f32; 2]], from: &[f32], data: &mut [Pair]) = dct4_pack_kernel;
+}
 
 #[inline(always)]
-fn dct4_pack_kernel<S: Simd>(s: S, twist: &[[f32; 2]], x: &[Lane], tr: &mut [Lane], ti: &mut [Lane]) {
-    let n = x.len();
-    for ((j, &[cos, sin]), (tr, ti)) in twist.iter().enumerate().zip(tr.iter_mut().zip(ti)).take(n / 2) {
-        let (a, b) = (s.load(&x[2 * j]), s.load(&x[n - 1 - 2 * j]));
+fn dct4_pack_kernel<S: Simd>(s: S, rows: Rows, twist: &[[f32; 2]], from: &[f32], data: &mut [Pair]) {
+    let half = rows.n / 2;
+    for (j, &[cos, sin]) in twist.iter().enumerate().take(half) {
+        let (a, b) = (rows.row(from, 2 * j), rows.row(from, rows.n - 1 - 2 * j));
         let (cos, sin) = (s.splat(cos), s.splat(sin));
-        s.store(s.mul_add(a, cos, s.mul(b, sin)), tr);
-        s.store(s.mul_sub(b, cos, s.mul(a, sin)), ti);
+        for part in 0..2 {
+            let (a, b, to) = (s.load(a[part]), s.load(b[part]), &mut data[part * half + j]);
+            s.store(s.mul_add(a, cos, s.mul(b, sin)), &mut to[0]);
+            s.store(s.mul_sub(b, cos, s.mul(a, sin)), &mut to[1]);
+        }
     }
 }
 
-each_level! { fn dct4_unpack(twist: &[[f32; 2]], zr: &[Lane], zi: &[Lane], x: &mut [Lane]) = dct4_unpack_kernel; }
+each_level! { fn dct4_unpack(rows: Rows, twist: &[[f32; 2]], data: &[Pair], to: &mut [f32]) = dct4_unpack_kernel; }
 
 #[inline(always)]
-fn dct4_unpack_kernel<S: Simd>(s: S, twist: &[[f32; 2]], zr: &[Lane], zi: &[Lane], x: &mut [Lane]) {
-    let n = x.len();
-    for ((k, &[cos, sin]), (zr, zi)) in twist.iter().enumerate().zip(zr.iter().zip(zi)).take(n / 2) {
-        let (re, im, cos, sin) = (s.load(zr), s.load(zi), s.splat(cos), s.splat(sin));
-        s.store(s.mul_add(re, cos, s.mul(im, sin)), &mut x[2 * k]);
-        s.store(s.mul_sub(re, sin, s.mul(im, cos)), &mut x[n - 1 - 2 * k]);
+fn dct4_unpack_kernel<S: Simd>(s: S, rows: Rows, twist: &[[f32; 2]], data: &[Pair], to: &mut [f32]) {
+    let half = rows.n / 2;
+    for (k, &[cos, sin]) in twist.iter().enumerate().take(half) {
+        let ([ar, ai], [br, bi]) = (&data[k], &data[half + k]);
+        let (ar, ai, br, bi) = (s.load(ar), s.load(ai), s.load(br), s.load(bi));
+        let (cos, sin) = (s.splat(cos), s.splat(sin));
+        let (a, b) = (s.mul_add(ar, cos, s.mul(ai, sin)), s.mul_add(br, cos, s.mul(bi, sin)));
+        rows.store(s, to, 2 * k, a, b);
+        let (a, b) = (s.mul_sub(ar, sin, s.mul(ai, cos)), s.mul_sub(br, sin, s.mul(bi, cos)));
+        rows.store(s, to, rows.n - 1 - 2 * k, a, b);
     }
 }
 
@@ -332,34 +399,33 @@ mod tests {
 
     const ALL: [Ends; 5] = [Ends::Closed, Ends::Open, Ends::ClosedOpen, Ends::OpenClosed, Ends::Periodic];
 
-    fn sample(n: usize, len: usize) -> Block {
-        let mut data = Block::new(len);
-        for i in 0..n {
-            for l in 0..LANES {
-                data.re[i][l] = ((i * i * 7 + l * 3) % 17) as f32 / 8.0 - 1.0;
-                data.im[i][l] = ((i * 5 + l * l) % 13) as f32 / 6.0 - 1.0;
-            }
-        }
-        data
+    /// Values of 32 lines.
+    fn sample(n: usize) -> Vec<f32> {
+        let value = |i: usize, l: usize| match l.checked_sub(LANES) {
+            None => ((i * i * 7 + l * 3) % 17) as f32 / 8.0 - 1.0,
+            Some(l) => ((i * 5 + l * l) % 13) as f32 / 6.0 - 1.0,
+        };
+        (0..n * PAIR).map(|at| value(at / PAIR, at % PAIR)).collect()
     }
 
-    /// The negative second difference with the values outside that `ends` implies.
-    fn second_difference(ends: Ends, x: &[Lane]) -> Vec<Lane> {
-        let n = x.len();
-        let outside = |low: bool, l: usize| {
-            let (edge, far) = if low { (x[0][l], x[n - 1][l]) } else { (x[n - 1][l], x[0][l]) };
+    /// The negative second difference of line `l` with the values outside that `ends` implies.
+    fn second_difference(ends: Ends, x: &[f32], l: usize) -> Vec<f32> {
+        let n = x.len() / PAIR;
+        let x = |i: usize| x[i * PAIR + l];
+        let outside = |low: bool| {
+            let (edge, far) = if low { (x(0), x(n - 1)) } else { (x(n - 1), x(0)) };
             match (ends, low) {
                 (Ends::Closed, _) | (Ends::ClosedOpen, true) | (Ends::OpenClosed, false) => edge,
                 (Ends::Open, _) | (Ends::ClosedOpen, false) | (Ends::OpenClosed, true) => -edge,
                 (Ends::Periodic, _) => far,
             }
         };
-        let at = |i: usize, l: usize| {
-            let lo = if i == 0 { outside(true, l) } else { x[i - 1][l] };
-            let hi = if i + 1 == n { outside(false, l) } else { x[i + 1][l] };
-            2.0 * x[i][l] - lo - hi
+        let at = |i: usize| {
+            let lo = if i == 0 { outside(true) } else { x(i - 1) };
+            let hi = if i + 1 == n { outside(false) } else { x(i + 1) };
+            2.0 * x(i) - lo - hi
         };
-        (0..n).map(|i| std::array::from_fn(|l| at(i, l))).collect()
+        (0..n).map(at).collect()
     }
 
     #[test]
@@ -367,25 +433,23 @@ mod tests {
         for ends in ALL {
             for n in [1usize, 2, 3, 4, 5, 7, 8, 11, 12, 16, 31, 48, 96, 128] {
                 let plan = Transform::new(ends, n);
-                let len = plan.block_len();
-                let (mut data, mut other) = (sample(n, len), Block::new(len));
-                let input = data.clone();
-                let want_re = second_difference(ends, &input.re[..n]);
-                let want_im = second_difference(ends, &input.im[..n]);
-                plan.forward(&mut data, &mut other);
+                let (mut data, mut work) = (sample(n), Work::new(plan.block_len()));
+                let wants: Vec<Vec<f32>> = (0..PAIR).map(|l| second_difference(ends, &data, l)).collect();
+                plan.read_values(&data, PAIR, &mut work);
+                plan.transform(&mut work);
+                plan.write_coefficients(&mut work, &mut data, PAIR);
                 let lambda = ends.eigenvalues(n);
                 let scale = plan.scale() as f32;
-                for k in 0..n {
-                    data.re[k] = data.re[k].map(|x| x * lambda[k] * scale);
-                    data.im[k] = data.im[k].map(|x| x * lambda[k] * scale);
+                for (at, x) in data.iter_mut().enumerate() {
+                    *x *= lambda[at / PAIR] * scale;
                 }
-                plan.inverse(&mut data, &mut other);
-                for i in 0..n {
-                    for l in 0..LANES {
-                        let error =
-                            (data.re[i][l] - want_re[i][l]).abs().max((data.im[i][l] - want_im[i][l]).abs());
-                        assert!(error < 1e-4, "{ends:?} n {n} i {i} lane {l}: off by {error}");
-                    }
+                plan.read_coefficients(&data, PAIR, &mut work);
+                plan.transform(&mut work);
+                plan.write_values(&mut work, &mut data, PAIR);
+                for (at, x) in data.iter().enumerate() {
+                    let (i, l) = (at / PAIR, at % PAIR);
+                    let error = (x - wants[l][i]).abs();
+                    assert!(error < 1e-4, "{ends:?} n {n} i {i} line {l}: off by {error}");
                 }
             }
         }

@@ -1,37 +1,37 @@
 //! Sixteen rows side by side in lanes, and back.
 
-use super::fft::Lane;
 use crate::solver::simd::LANES;
 #[cfg(target_arch = "x86_64")]
 use crate::solver::simd::{Level, level};
 
-/// `lanes[i][l]` = value i of row l of sixteen, rows `pitch` apart. Rows are as long as the lanes, rounded up to sixteen.
-pub fn lanes_of_rows(rows: &[f32], pitch: usize, lanes: &mut [Lane]) {
-    let mut rest = [[0.0; LANES]; LANES];
-    for (square, lanes) in lanes.chunks_mut(LANES).enumerate() {
-        let rows = &rows[square * LANES..];
-        match lanes.first_chunk_mut::<LANES>() {
-            Some(lanes) => transpose(rows, pitch, lanes.as_flattened_mut(), LANES),
-            None => {
-                transpose(rows, pitch, rest.as_flattened_mut(), LANES);
-                lanes.copy_from_slice(&rest[..lanes.len()]);
-            }
+/// The first `n` values of sixteen rows, rows `pitch` apart, side by side: value i of row l is at `next` i + l. Rows are as long
+/// as n, rounded up to sixteen.
+pub fn lanes_of_rows(rows: &[f32], pitch: usize, n: usize, next: usize, lanes: &mut [f32]) {
+    let full = n - n % LANES;
+    for from in (0..full).step_by(LANES) {
+        transpose(&rows[from..], pitch, &mut lanes[from * next..], next);
+    }
+    if full < n {
+        let mut rest = [[0.0; LANES]; LANES];
+        transpose(&rows[full..], pitch, rest.as_flattened_mut(), LANES);
+        for (i, values) in (full..n).zip(rest) {
+            lanes[i * next..][..LANES].copy_from_slice(&values);
         }
     }
 }
 
-/// The inverse of [`lanes_of_rows`]; what lies between the lanes' length and the next sixteen is overwritten.
-pub fn rows_of_lanes(lanes: &[Lane], pitch: usize, rows: &mut [f32]) {
-    let mut rest = [[0.0; LANES]; LANES];
-    for (square, lanes) in lanes.chunks(LANES).enumerate() {
-        let rows = &mut rows[square * LANES..];
-        match lanes.first_chunk::<LANES>() {
-            Some(lanes) => transpose(lanes.as_flattened(), LANES, rows, pitch),
-            None => {
-                rest[..lanes.len()].copy_from_slice(lanes);
-                transpose(rest.as_flattened(), LANES, rows, pitch);
-            }
+/// The inverse of [`lanes_of_rows`]; what lies between n and the next sixteen is overwritten.
+pub fn rows_of_lanes(lanes: &[f32], next: usize, n: usize, pitch: usize, rows: &mut [f32]) {
+    let full = n - n % LANES;
+    for from in (0..full).step_by(LANES) {
+        transpose(&lanes[from * next..], next, &mut rows[from..], pitch);
+    }
+    if full < n {
+        let mut rest = [[0.0; LANES]; LANES];
+        for (i, values) in (full..n).zip(&mut rest) {
+            values.copy_from_slice(&lanes[i * next..][..LANES]);
         }
+        transpose(rest.as_flattened(), LANES, &mut rows[full..], pitch);
     }
 }
 
@@ -110,15 +110,15 @@ mod tests {
 
     #[test]
     fn rows_become_lanes_and_come_back() {
-        let (n, pitch) = (21, 32);
+        let (n, pitch, next) = (21, 32, 40);
         let rows: Vec<f32> = (0..LANES * pitch).map(|at| at as f32).collect();
-        let mut lanes = vec![[0.0; LANES]; n];
-        lanes_of_rows(&rows, pitch, &mut lanes);
-        for (i, lane) in lanes.iter().enumerate() {
-            assert_eq!(*lane, std::array::from_fn(|l| rows[l * pitch + i]), "{i}");
+        let mut lanes = vec![0.0; n * next];
+        lanes_of_rows(&rows, pitch, n, next, &mut lanes);
+        for (i, lane) in lanes.chunks(next).enumerate() {
+            assert_eq!(lane[..LANES], std::array::from_fn::<_, LANES, _>(|l| rows[l * pitch + i]), "{i}");
         }
         let mut back = vec![-1.0; rows.len()];
-        rows_of_lanes(&lanes, pitch, &mut back);
+        rows_of_lanes(&lanes, next, n, pitch, &mut back);
         for (row, want) in back.chunks(pitch).zip(rows.chunks(pitch)) {
             assert_eq!(row[..n], want[..n]);
             assert!(row[n..].iter().all(|&x| x == 0.0 || x == -1.0));

@@ -30,7 +30,7 @@ pub fn center_row(faces: FacesOfRow, out: &mut [[f32; 4]]) {
             let z = _mm512_add_ps(load_values(w[0], i), load_values(w[1], i));
             let half = number(0.5);
             stream_cells(
-                out,
+                out.first_chunk_mut().expect("whole lines"),
                 side_by_side([_mm512_mul_ps(half, x), _mm512_mul_ps(half, y), _mm512_mul_ps(half, z)]),
             );
         }
