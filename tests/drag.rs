@@ -31,24 +31,106 @@ fn driven(n: usize, nu: f32, force: f32, solids: Vec<Solid>, [dt, time]: [f32; 2
 fn poiseuille(n: usize, low: f32, high: f32) -> f32 {
     let plate = |from: f32, to: f32| sticky([to - from, 9.0, 9.0], [0.5 * (from + to), 0.5, 0.0]);
     let solids = vec![plate(-0.2, low), plate(high, high + 0.2)];
-    let dt = 5e-4;
+    let dt = 2e-4;
     let solver = driven(n, 1.0, 1e-3, solids, [dt, 0.3]);
-    // The force acts after the viscosity: it is one step ahead.
+    // The force acts in one piece after the viscosity: by then the flow is half a step's force ahead of its mean.
+    let ahead = 0.5e-3 * dt;
     let exact = |x: f32| 0.5e-3 * ((x - low) * (high - x)).max(0.0);
     let v = |i: isize| solver.velocity()[1][solver.layout().at(i, n as isize / 2, 0)];
     let inside =
         (0..n).map(|i| (i as isize, (i as f32 + 0.5) / n as f32)).filter(|(_, x)| (low..high).contains(x));
-    let error = inside.map(|(i, x)| (v(i) - 1e-3 * dt - exact(x)).abs()).fold(0.0, f32::max);
+    let error = inside.map(|(i, x)| (v(i) - ahead - exact(x)).abs()).fold(0.0, f32::max);
     error / (0.125e-3 * (high - low).powi(2))
 }
 
 #[test]
 fn poiseuille_flow_between_plates_at_any_place_is_a_parabola() {
-    for shift in [0.0, 0.0101, 0.0249] {
+    // Differences with the true distances are exact for parabolas: what is left is of the step in time.
+    for shift in [0.0, 0.0101, 0.0249, 0.0417] {
         let errors = [12, 24].map(|n| poiseuille(n, 0.2 + shift, 0.8 - 0.4 * shift));
         println!("{shift}: {errors:?}");
-        assert!(errors[0] < 0.02 && errors[1] < 0.006, "{shift}: {errors:?}");
+        assert!(errors.iter().all(|error| *error < 2.5e-3), "{shift}: {errors:?}");
     }
+}
+
+/// Air driven along the y axis past `solids` of that direction, in a slab one cell thick: v, at the middles of the cells of the
+/// x–z plane, over force/ν.
+fn along(n: usize, sides: [Side; 2], solids: Vec<Solid>, time: f32) -> Vec<([f32; 2], f32)> {
+    let sides: Sides = [sides, AROUND, sides];
+    let (h, force) = (1.0 / n as f32, 1e-3);
+    let dt = 0.1 * h * h;
+    let params = Params { viscosity: 1.0, heat_buoyancy: force, ..inert() };
+    let mut solver = Solver::new(config([n, 1, n], h, sides, Advection::Cubic), params, vec![]).unwrap();
+    solver.set_solids(solids).unwrap();
+    solver.fill(|_, _| 0.0, |_| [0.0, 0.0, 0.0, 1.0]);
+    advance(&mut solver, dt, (time / dt) as usize);
+    let v = |i: usize, k: usize| solver.velocity()[1][solver.layout().at(i as isize, 0, k as isize)];
+    let middle = |i: usize| (i as f32 + 0.5) * h;
+    let cells = (0..n * n).map(|c| (c % n, c / n));
+    cells.map(|(i, k)| ([middle(i), middle(k)], (v(i, k) - 0.5 * force * dt) / force)).collect()
+}
+
+/// The velocity over force/ν in a duct of half-widths `a` and `b` at (x, z) from its axis (White, "Viscous Fluid Flow",
+/// §3-3.3).
+fn duct(a: f64, b: f64, x: f64, z: f64) -> f64 {
+    let pi = std::f64::consts::PI;
+    let term = |m: u32| {
+        let k = f64::from(2 * m + 1) * 0.5 * pi;
+        let sign = if m.is_multiple_of(2) { 1.0 } else { -1.0 };
+        // cosh of large numbers, as a quotient.
+        let fall = (k * (z.abs() - b) / a).exp() * (1.0 + (-2.0 * k * z.abs() / a).exp())
+            / (1.0 + (-2.0 * k * b / a).exp());
+        sign * (1.0 - fall) * (k * x / a).cos() / k.powi(3)
+    };
+    2.0 * a * a * (0..60).map(term).sum::<f64>()
+}
+
+/// Largest error in a duct turned by `degrees` around its axis, over its greatest speed.
+fn turned_duct(n: usize, degrees: f32) -> f64 {
+    let (a, b, center) = (0.31f32, 0.23f32, [0.507f32, 0.494f32]);
+    let (sin, cos) = degrees.to_radians().sin_cos();
+    let wall = |size: [f32; 3], [x, z]: [f32; 2]| Solid {
+        rotation: Solid::turn([0.0, degrees, 0.0]),
+        ..sticky(size, [center[0] + cos * x + sin * z, 0.0, center[1] - sin * x + cos * z])
+    };
+    let walls = vec![
+        wall([1.0, 9.0, 3.0], [a + 0.5, 0.0]),
+        wall([1.0, 9.0, 3.0], [-a - 0.5, 0.0]),
+        wall([3.0, 9.0, 1.0], [0.0, b + 0.5]),
+        wall([3.0, 9.0, 1.0], [0.0, -b - 0.5]),
+    ];
+    let cells = along(n, [Side::Closed; 2], walls, 0.12);
+    let error = cells.iter().map(|&([x, z], v)| {
+        let [x, z] = [x - center[0], z - center[1]];
+        let [x, z] = [cos * x - sin * z, sin * x + cos * z].map(f64::from);
+        let inside = x.abs() < a.into() && z.abs() < b.into();
+        if inside { (f64::from(v) - duct(a.into(), b.into(), x, z)).abs() } else { 0.0 }
+    });
+    error.fold(0.0, f64::max) / duct(a.into(), b.into(), 0.0, 0.0)
+}
+
+#[test]
+fn the_flow_in_a_duct_is_of_second_order_up_to_its_walls() {
+    for degrees in [0.0, 27.0] {
+        let errors = [12, 24].map(|n| turned_duct(n, degrees));
+        println!("duct at {degrees}°: {errors:.5?}");
+        assert!(errors[0] < 0.02 && errors[1] < errors[0] / 3.0, "{degrees}: {errors:.5?}");
+    }
+}
+
+#[test]
+fn the_flow_along_an_array_of_cylinders_is_as_published() {
+    // Drummond & Tahir, Int. J. Multiphase Flow 10 (1984): the mean of v over force/ν, times 4π.
+    let c = 0.3f32;
+    let published = -c.ln() - 1.476_336 + 2.0 * c - 0.5 * c * c - 0.050_971_4 * c.powi(4);
+    let rod = Shape::Cylinder { radius: (c / PI).sqrt(), height: 9.0 };
+    let rod = Solid { slip: Slip::None, ..Solid::new(rod, [0.513, 0.0, 0.492]) };
+    let errors = [12, 24].map(|n| {
+        let cells = along(n, AROUND, vec![rod.clone()], 0.2);
+        4.0 * PI * cells.iter().map(|(_, v)| v).sum::<f32>() / (n * n) as f32 / published - 1.0
+    });
+    println!("along an array: {errors:.5?}");
+    assert!(errors[0].abs() < 0.03 && errors[1].abs() < 0.008, "{errors:.5?}");
 }
 
 /// The plate below rests, that above moves, and drags the air along.
@@ -269,7 +351,11 @@ fn heat_goes_down_straight_on_both_sides_of_a_hot_plate() {
             let (low, high) = (middle - 0.5 * thickness, middle + 0.5 * thickness);
             let want = if y < low { 10.0 * y / low } else { 10.0 * (1.0 - y) / (1.0 - high) };
             let got = cell(&solver, [5, j, 0])[3];
-            assert!((low..high).contains(&y) || (got - want).abs() < 0.02, "{middle} {y}: {got} for {want}");
+            // A cell that is partly air while its middle lies inside has the plate's temperature.
+            let partly = thickness > h && (y - 0.5 * h < low || y + 0.5 * h > high);
+            let want = if (low..high).contains(&y) { 10.0 } else { want };
+            let is_air = partly || !(low..high).contains(&y);
+            assert!(!is_air || (got - want).abs() < 0.02, "{middle} {y}: {got} for {want}");
         }
     }
 }

@@ -92,6 +92,16 @@ pub fn peak((xs, values): &(Vec<f64>, Vec<f64>)) -> (f64, f64) {
     (xs[top] + part * (xs[1] - xs[0]), here + 0.25 * part * (high - low))
 }
 
+/// The greatest value between samples at equal distances: of the quartic through the greatest and the two on either side of it.
+pub fn crest(values: &[f64]) -> f64 {
+    let top = (2..values.len() - 2).max_by(|a, b| values[*a].total_cmp(&values[*b])).expect("five values");
+    let weight = |j: i32, t: f64| {
+        (-2..=2).filter(|&m| m != j).map(|m| (t - f64::from(m)) / f64::from(j - m)).product::<f64>()
+    };
+    let quartic = |t: f64| (-2..=2).zip(&values[top - 2..]).map(|(j, v)| v * weight(j, t)).sum::<f64>();
+    (-100..=100).map(|t| quartic(0.01 * f64::from(t))).fold(f64::NEG_INFINITY, f64::max)
+}
+
 /// Slope of the straight line nearest to the points.
 pub fn slope(points: &[(f64, f64)]) -> f64 {
     let n = points.len() as f64;

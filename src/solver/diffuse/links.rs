@@ -4,8 +4,13 @@
 //! does and nothing passes. What sticks to a solid feels the value at its surface instead, θ cells away, as strongly
 //! as a neighbour at that distance: (q_wall − q)/θ in place of q_next − q (Gibou, Fedkiw, Cheng & Kang, "A
 //! second-order-accurate symmetric discretization of the Poisson equation on irregular domains", 2002). The matrix stays
-//! symmetric and positive, so each line is stable for any coefficient and any θ, and any sequence of lines is too; and
-//! what one side of a link loses the other gains.
+//! symmetric and positive, so each line is stable for any coefficient and any θ; and what one side of a link loses the
+//! other gains.
+//!
+//! These differences of slopes lie half way to the neighbour and half way to the surface, (1 + θ)/2 apart and not 1: the
+//! row of the point is that of so wide a piece of the line, and its value counts that much. Divided by it the row is the
+//! second difference with unequal distances, weights 2/(θ(1 + θ)) and 2/(1 + θ), exact for parabolas; without it a flow
+//! that does not rest in itself, driven or in motion, is wrong beside the surface by ½ θ(1 − θ) h² ∂²q/∂n².
 
 use super::lines::Lines;
 use super::system::{Edge, System, combine};
@@ -23,13 +28,25 @@ pub struct Link<const N: usize> {
     pub wall: [f32; N],
     /// Σ (that value)/θ.
     pub value: [f32; N],
+    /// Σ (1 − θ)/2: what its piece of the line lacks of a cell's width.
+    pub lacks: [f32; N],
     /// The solid that holds it.
     pub owner: u16,
 }
 
 impl<const N: usize> Link<N> {
     /// A point that nothing stands beside.
-    pub const FREE: Self = Self { strength: [[1.0; N]; 2], wall: [0.0; N], value: [0.0; N], owner: 0 };
+    pub const FREE: Self =
+        Self { strength: [[1.0; N]; 2], wall: [0.0; N], value: [0.0; N], lacks: [0.0; N], owner: 0 };
+
+    /// Puts a surface of the solid `owner` that holds `value` on one side (1: above), `theta` cells away; for value `c`.
+    pub fn hold(&mut self, c: usize, side: usize, theta: f32, value: f32, owner: u16) {
+        self.strength[side][c] = 0.0;
+        self.wall[c] += 1.0 / theta;
+        self.value[c] += value / theta;
+        self.lacks[c] += 0.5 * (1.0 - theta);
+        self.owner = owner;
+    }
 }
 
 /// The points of a field's lines along one axis that have solids beside them.
@@ -38,7 +55,8 @@ pub struct Links<const N: usize> {
     entries: Vec<(u32, u32, Link<N>)>,
     /// Where the entries of each group begin, and their end.
     groups: Vec<u32>,
-    /// What each point has given to the walls beside it in the last pass, summed over its N values.
+    /// What each point has given to the walls beside it in the last pass, as if it were as wide as a cell; summed over its
+    /// N values.
     given: Vec<f32>,
     /// The entries with their groups, while they are put in order.
     placed: Vec<([usize; 3], Link<N>)>,
@@ -137,6 +155,7 @@ impl<const N: usize> Cut<'_, N> {
         combine((1.0 - GAMMA) / GAMMA, start, values);
         rows.stage(is_ring, values, pivots, corner);
         self.give(&system.a, 1.0, values);
+        self.make_whole(start, values);
     }
 
     fn fill(&self, system: &System, n: usize, rows: &mut Rows) {
@@ -151,7 +170,8 @@ impl<const N: usize> Cut<'_, N> {
                 let (at, a) = (lane + c, a[lane + c]);
                 rows.lower[i][at] = rows.lower[i][at].min(a * link.strength[0][c]);
                 rows.lower[i + 1][at] = rows.lower[i + 1][at].min(a * link.strength[1][c]);
-                rows.diagonal[i][at] += a * link.wall[c];
+                rows.diagonal[i][at] += a * link.wall[c] - link.lacks[c];
+                rows.weight[i][at] -= link.lacks[c];
                 rows.add[i][at] += a * link.value[c];
             }
         }
@@ -173,6 +193,16 @@ impl<const N: usize> Cut<'_, N> {
             for c in 0..N {
                 let lane = *lane as usize + c;
                 *given += factor * a[lane] * (link.wall[c] * values[*i as usize][lane] - link.value[c]);
+            }
+        }
+    }
+
+    /// Counts what points have lost as if their pieces of the line were as wide as cells.
+    fn make_whole(&mut self, start: &[Wide], values: &[Wide]) {
+        for ((i, lane, link), given) in self.entries.iter().zip(&mut *self.given) {
+            for c in 0..N {
+                let (i, lane) = (*i as usize, *lane as usize + c);
+                *given += link.lacks[c] * (start[i][lane] - values[i][lane]);
             }
         }
     }

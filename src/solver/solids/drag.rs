@@ -235,9 +235,8 @@ impl Search<'_> {
         for &(_, side, held) in sides {
             link.strength[side] = [0.0];
             if let Some((theta, owner)) = held {
-                link.wall[0] += 1.0 / theta;
-                link.value[0] += self.scene.poses[usize::from(owner)].velocity[component] / theta;
-                link.owner = owner;
+                let velocity = self.scene.poses[usize::from(owner)].velocity[component];
+                link.hold(0, side, theta, velocity, owner);
             }
         }
         link
@@ -380,10 +379,7 @@ impl Search<'_> {
             match meets {
                 Meets::Face(open) => link.strength[side] = [open; 4],
                 Meets::Wall((theta, owner)) => {
-                    link.strength[side][HEAT] = 0.0;
-                    link.wall[HEAT] += 1.0 / theta;
-                    link.value[HEAT] += self.temperature(owner).unwrap_or_default() / theta;
-                    link.owner = owner;
+                    link.hold(HEAT, side, theta, self.temperature(owner).unwrap_or_default(), owner);
                 }
             }
         }
