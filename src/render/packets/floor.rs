@@ -3,6 +3,7 @@
 use crate::render::camera::Axes;
 use crate::render::floor::FloorLight;
 use crate::render::medium::Medium;
+use crate::render::packets::tone::whole;
 use crate::render::scene::FAR;
 use crate::solver::simd::{dispatch, greatest, least};
 
@@ -125,20 +126,30 @@ dispatch! {
 fn light_up_kernel<const FMA: bool>(floor: &Floor, seen: &Seen, out: &mut [[f32; 4]; CHUNK]) {
     let FloorLight { size: [width, depth], texels, .. } = floor.light;
     let top = [(width - 1) as f32, (depth - 1) as f32];
+    let (mut first, mut aside, mut behind) = ([0_u32; CHUNK], [0_u32; CHUNK], [0_u32; CHUNK]);
+    let (mut across, mut deep) = ([0.0; CHUNK], [0.0; CHUNK]);
     for i in 0..CHUNK {
         let (x, z) = (least(greatest(seen.x[i], 0.0), top[0]), least(greatest(seen.z[i], 0.0), top[1]));
-        let (low_x, low_z) = (x as usize, z as usize);
-        let (f, g) = (x - low_x as f32, z - low_z as f32);
-        let first = low_z * width + low_x;
-        let (aside, behind) = (usize::from(low_x + 1 < *width), width * usize::from(low_z + 1 < *depth));
-        let (a, b) = (texels[first], texels[first + aside]);
-        let (c, d) = (texels[first + behind], texels[first + behind + aside]);
+        let (low_x, low_z) = (x.floor(), z.floor());
+        (across[i], deep[i]) = (x - low_x, z - low_z);
+        first[i] = whole(low_z) * *width as u32 + whole(low_x);
+        aside[i] = if low_x < top[0] { 1 } else { 0 };
+        behind[i] = if low_z < top[1] { *width as u32 } else { 0 };
+    }
+    let (mut sun, mut sky) = ([0.0; 4], [0.0; 4]);
+    for c in 0..3 {
+        (sun[c], sky[c]) = (floor.albedo[c] * floor.direct[c], floor.albedo[c] * floor.ambient[c]);
+    }
+    for i in 0..CHUNK {
+        let (at, aside, behind) = (first[i] as usize, aside[i] as usize, behind[i] as usize);
+        let (a, b) = (texels[at], texels[at + aside]);
+        let (c, d) = (texels[at + behind], texels[at + behind + aside]);
+        let (f, g, shown) = (across[i], deep[i], seen.shown[i]);
         let near = [a[0] + f * (b[0] - a[0]), a[1] + f * (b[1] - a[1])];
         let far = [c[0] + f * (d[0] - c[0]), c[1] + f * (d[1] - c[1])];
-        let (direct, open) = (near[0] + g * (far[0] - near[0]), near[1] + g * (far[1] - near[1]));
-        let shown = seen.shown[i];
-        for c in 0..3 {
-            out[i][c] = shown * floor.albedo[c] * (floor.direct[c] * direct + floor.ambient[c] * open);
+        let [direct, open] = [near[0] + g * (far[0] - near[0]), near[1] + g * (far[1] - near[1])];
+        for c in 0..4 {
+            out[i][c] = shown * (sun[c] * direct + sky[c] * open);
         }
         out[i][3] = 1.0 - shown;
     }

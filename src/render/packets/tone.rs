@@ -84,11 +84,12 @@ fn map_kernel<const FMA: bool>(
     }
 }
 
-/// The whole part of a number in 0..256. A cast looks for numbers out of range, one by one; a whole number added to 2²³ stands
+/// The whole part of a number in 0..2²³. A cast looks for numbers out of range, one by one; a whole number added to 2²³ stands
 /// in the last bits of the sum.
 #[inline(always)]
-fn whole(x: f32) -> u32 {
-    (x.floor() + 8_388_608.0).to_bits() & 0xFF
+pub(super) fn whole(x: f32) -> u32 {
+    const SHIFT: f32 = 8_388_608.0;
+    (x.floor() + SHIFT).to_bits() - SHIFT.to_bits()
 }
 
 /// The logarithm of a normal positive number within 4·10⁻⁶.
