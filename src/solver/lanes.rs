@@ -101,6 +101,7 @@ impl Avx2 {
 }
 
 /// Both halves of sixteen values.
+#[cfg(target_arch = "x86_64")]
 macro_rules! halves {
     ($f:ident($($x:expr),+)) => {
         // SAFETY: there is no token where the instructions are not.
