@@ -440,11 +440,9 @@ pub fn scale_row(keep: &[f32; 4], limit: f32, row: &mut [[[f32; 4]; 4]]) {
 #[target_feature(enable = "avx512f,avx512vl,avx512dq,avx512bw,avx2,fma,bmi2")]
 pub fn weave_row([u, v, w]: [&[f32]; 3], out: &mut [[f32; 4]]) {
     let (first, whole) = whole_lines(out);
-    for (i, out) in out.iter_mut().enumerate() {
-        // The ends of the row, which do not fill a line.
-        if i < first || i >= whole {
-            *out = [u[i], v[i], w[i], 0.0];
-        }
+    // The ends of the row, which do not fill a line.
+    for i in (0..first).chain(whole..out.len()) {
+        out[i] = [u[i], v[i], w[i], 0.0];
     }
     for (i, out) in (first..whole).step_by(LANES).zip(out[first..whole].chunks_exact_mut(LANES)) {
         // SAFETY: the caller knows that the instructions are there; the chunk begins a line of the cache.

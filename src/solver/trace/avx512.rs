@@ -15,11 +15,9 @@ use crate::solver::simd::LANES;
 #[target_feature(enable = "avx512f,avx512vl,avx512dq,avx512bw,avx2,fma,bmi2")]
 pub fn center_row(faces: FacesOfRow, out: &mut [[f32; 4]]) {
     let (first, whole) = whole_lines(out);
-    for (i, out) in out.iter_mut().enumerate() {
-        // The ends of the row, which do not fill a line.
-        if i < first || i >= whole {
-            *out = faces.center(i);
-        }
+    // The ends of the row, which do not fill a line.
+    for i in (0..first).chain(whole..out.len()) {
+        out[i] = faces.center(i);
     }
     let FacesOfRow { u, v, w } = faces;
     for (i, out) in (first..whole).step_by(LANES).zip(out[first..whole].chunks_exact_mut(LANES)) {
