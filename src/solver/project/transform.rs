@@ -254,9 +254,9 @@ impl Rows {
 
     #[inline(always)]
     fn store<S: Simd>(self, s: S, all: &mut [f32], i: usize, re: S::Values, im: S::Values) {
-        let ([low, high], _) = self.row_mut(all, i).as_chunks_mut::<LANES>() else { return };
-        s.store(re, low);
-        s.store(im, high);
+        let parts = self.row_mut(all, i).as_chunks_mut::<LANES>().0;
+        s.store(re, &mut parts[0]);
+        s.store(im, &mut parts[1]);
     }
 }
 
