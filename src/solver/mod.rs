@@ -5,7 +5,7 @@
 
 mod advect;
 #[cfg(target_arch = "x86_64")]
-mod avx512;
+pub(crate) mod avx512;
 mod breath;
 mod bricks;
 mod cells;

@@ -5,6 +5,7 @@ use std::arch::x86_64::*;
 use std::ops::{Add, Div, Mul, Sub};
 
 use super::lanes::{Lanes, Texels};
+use crate::solver::avx512::{quarters, squares, store_cells};
 
 /// Sixteen floats.
 #[derive(Clone, Copy)]
@@ -45,19 +46,7 @@ impl Lanes for Sixteen {
     #[inline(always)]
     unsafe fn store(values: [Self; 4], to: &mut [[f32; 4]]) {
         let to: &mut [[f32; 4]; 16] = to.first_chunk_mut().expect("a place for each ray");
-        let [a, b, c, d] = transposed(values.map(|x| x.0));
-        // Four by four within each quarter: quarter j of the nth holds ray 4 j + n.
-        let (ab, cd) = (_mm512_shuffle_f32x4::<0x44>(a, b), _mm512_shuffle_f32x4::<0x44>(c, d));
-        let (ab_high, cd_high) = (_mm512_shuffle_f32x4::<0xEE>(a, b), _mm512_shuffle_f32x4::<0xEE>(c, d));
-        let rows = [
-            _mm512_shuffle_f32x4::<0x88>(ab, cd),
-            _mm512_shuffle_f32x4::<0xDD>(ab, cd),
-            _mm512_shuffle_f32x4::<0x88>(ab_high, cd_high),
-            _mm512_shuffle_f32x4::<0xDD>(ab_high, cd_high),
-        ];
-        for (to, row) in to.as_chunks_mut::<4>().0.iter_mut().zip(rows) {
-            _mm512_storeu_ps(to.as_mut_ptr().cast(), row);
-        }
+        store_cells(to, quarters(squares(values.map(|x| x.0))));
     }
 
     #[inline(always)]
@@ -133,7 +122,7 @@ impl Lanes for Sixteen {
         _mm512_storeu_si512(places.as_mut_ptr().cast(), first);
         _mm512_storeu_ps(z.as_mut_ptr(), f[2]);
         let rays = Rays { volume, places: &places, f: &f, z: &z };
-        transposed([rays.four::<0x00>(0), rays.four::<0x55>(1), rays.four::<0xAA>(2), rays.four::<0xFF>(3)])
+        squares([rays.four::<0x00>(0), rays.four::<0x55>(1), rays.four::<0xAA>(2), rays.four::<0xFF>(3)])
             .map(Self)
     }
 }
@@ -189,17 +178,4 @@ unsafe fn rows(first: *const [half::f16; 4], row: usize) -> __m512 {
 #[inline(always)]
 unsafe fn lerp(t: __m512, low: __m512, high: __m512) -> __m512 {
     _mm512_fmadd_ps(t, _mm512_sub_ps(high, low), low)
-}
-
-/// Each four by four of the quarters transposed.
-#[inline(always)]
-unsafe fn transposed([a, b, c, d]: [__m512; 4]) -> [__m512; 4] {
-    let (ab, cd) = (_mm512_unpacklo_ps(a, b), _mm512_unpacklo_ps(c, d));
-    let (ab_high, cd_high) = (_mm512_unpackhi_ps(a, b), _mm512_unpackhi_ps(c, d));
-    [
-        _mm512_shuffle_ps::<0x44>(ab, cd),
-        _mm512_shuffle_ps::<0xEE>(ab, cd),
-        _mm512_shuffle_ps::<0x44>(ab_high, cd_high),
-        _mm512_shuffle_ps::<0xEE>(ab_high, cd_high),
-    ]
 }
