@@ -10,7 +10,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use common::{advance, all, config};
+use common::{SCHEMES, advance, all, config};
 use updraft::solver::{
     ActsOn, Advection, Config, Drive, Force, ForceField, Integrator, Mesh, Noise, Params, Projection, Region,
     Shape, Side, Sides, Slip, Smoke, Solid, Solver, Source, TimeControl,
@@ -59,14 +59,6 @@ unsafe impl GlobalAlloc for Counting {
 
 #[global_allocator]
 static ALLOCATOR: Counting = Counting;
-
-const SCHEMES: [Advection; 5] = [
-    Advection::SemiLagrangian,
-    Advection::Monotone,
-    Advection::MacCormack,
-    Advection::Cubic,
-    Advection::Conservative,
-];
 
 /// Everything at once, but solids.
 fn params() -> Params {

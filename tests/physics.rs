@@ -4,20 +4,12 @@ mod common;
 
 use std::sync::atomic::AtomicBool;
 
-use common::{advance, all, cell, config, inert, noise};
+use common::{SCHEMES, advance, all, cell, config, inert, noise};
 use updraft::grid::Dims;
 use updraft::solver::{
     Advection, Ambient, Config, Dab, Inflow, Integrator, Params, Region, SCALAR_LIMIT, Shape, Side, Smoke,
     Solid, Solver, SolverError, Source, TimeControl,
 };
-
-const SCHEMES: [Advection; 5] = [
-    Advection::SemiLagrangian,
-    Advection::Monotone,
-    Advection::MacCormack,
-    Advection::Cubic,
-    Advection::Conservative,
-];
 
 /// A box open along x through which air moves at 1 m/s, with the given smoke.
 fn wind(

@@ -2,16 +2,8 @@
 
 mod common;
 
-use common::{advance, all, cell, config, inert};
+use common::{SCHEMES, advance, all, cell, config, inert};
 use updraft::solver::{Advection, Config, Inflow, Integrator, Params, Side, Solver};
-
-const SCHEMES: [Advection; 5] = [
-    Advection::SemiLagrangian,
-    Advection::Monotone,
-    Advection::MacCormack,
-    Advection::Cubic,
-    Advection::Conservative,
-];
 
 /// Couette's flow: between a plate at rest and one that moves, the velocity grows evenly from one to the other.
 #[test]

@@ -6,6 +6,15 @@ use std::sync::atomic::AtomicBool;
 use updraft::grid::Dims;
 use updraft::solver::{Advection, Config, Params, Side, Sides, Smoke, Solver, TimeControl};
 
+/// All there are.
+pub const SCHEMES: [Advection; 5] = [
+    Advection::SemiLagrangian,
+    Advection::Monotone,
+    Advection::MacCormack,
+    Advection::Cubic,
+    Advection::Conservative,
+];
+
 /// A box of `cells` with edge `h`, two threads.
 pub fn config(cells: [usize; 3], h: f32, sides: Sides, advection: Advection) -> Config {
     let time = TimeControl { cfl: 1e6, max_substeps: 1 };
