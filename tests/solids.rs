@@ -5,7 +5,8 @@ mod common;
 use common::{advance, all, cell, config, inert};
 use updraft::solver::{Advection, Params, Projection, Shape, Side, Sides, Slip, Solid, Solver, SolverError};
 
-const SCHEMES: [Advection; 3] = [Advection::SemiLagrangian, Advection::MacCormack, Advection::Cubic];
+const SCHEMES: [Advection; 4] =
+    [Advection::SemiLagrangian, Advection::MacCormack, Advection::Cubic, Advection::Lagrange];
 
 fn ball(radius: f32, at: [f32; 3]) -> Solid {
     Solid::new(Shape::Sphere { radius }, at)
