@@ -51,6 +51,21 @@ fn an_inflow_brings_its_smoke_and_its_heat() {
     }
 }
 
+#[test]
+fn what_leaves_through_an_open_side_does_not_pile_up_before_it() {
+    for (scheme, dt) in SCHEMES.into_iter().flat_map(|scheme| [0.05, 0.1, 0.27].map(|dt| (scheme, dt))) {
+        let inflow = Side::Inflow(Inflow { velocity: [1.0, 0.0, 0.0], scalars: [1.0; 4] });
+        let sides = [[inflow, Side::Open], [Side::Closed; 2], [Side::Closed; 2]];
+        let mut solver = Solver::new(config([10, 4, 4], 0.1, sides, scheme), inert(), vec![]).unwrap();
+        solver.fill(|c, _| if c == 0 { 1.0 } else { 0.0 }, |_| [0.0; 4]);
+        advance(&mut solver, dt, (4.0 / dt) as usize);
+        for i in 0..10 {
+            let got = cell(&solver, [i, 2, 2])[0];
+            assert!((got - 1.0).abs() < 1e-3, "{scheme:?}, {dt} s, cell {i}: {got} where 1 flows through");
+        }
+    }
+}
+
 /// Smoke that crosses the ends of a periodic axis, by `step` cells at a time, shifted by `shift` cells at the start and
 /// back at the end; red and heat of all cells.
 fn around(scheme: Advection, axis: usize, [step, cells]: [f32; 2], shift: usize) -> Vec<f32> {

@@ -71,13 +71,17 @@ impl Pass<'_> {
     }
 
     /// Adds to `out` what nobody asked for, where it goes.
+    ///
+    /// Places beyond an open side do not ask. What is missing for that has left: it is the part of a cell that goes there,
+    /// and only more than that is pushed to where the rest goes. Pushed with it, smoke would pile up before the side.
     pub fn push(&self, asked: &[f32], field: &[[f32; 4]], out: &mut [[f32; 4]]) {
         let reach = self.walls.reach(None);
         self.scatter(out, |planes, j, k| {
             let from = self.layout.start(j, k);
             self.feet(&reach, self.forward, j, k, |i, base, weights| {
-                let left = (1.0 - asked[from + i]).max(0.0);
+                let mut left = (1.0 - asked[from + i]).max(0.0);
                 if left > 0.0 {
+                    left = self.owners.stays(base, weights, left);
                     let moved = field[from + i].map(|x| left * x);
                     self.owners.each(base, weights, |at, weight| {
                         planes.add(at, |sum| (0..4).for_each(|c| sum[c] += weight * moved[c]));
@@ -181,8 +185,7 @@ impl Owners {
 
     /// Calls `f(owner, share)` for the eight places around a foot.
     fn each(&self, below: usize, fraction: [f32; 3], mut f: impl FnMut(usize, f32)) {
-        let Layout { row, plane, .. } = self.layout;
-        let index = [below % row, below % plane / row, below / plane];
+        let index = self.index(below);
         for corner in 0..8 {
             let up = [corner & 1, corner >> 1 & 1, corner >> 2];
             let part = [0, 1, 2].map(|a| if up[a] == 1 { fraction[a] } else { 1.0 - fraction[a] });
@@ -191,6 +194,30 @@ impl Owners {
                 f(x + y + z, part[0] * part[1] * part[2]);
             }
         }
+    }
+
+    /// Of a part `left` of what goes to a foot: how much, for each whole share of a place that is someone's, does not go to
+    /// places that are nobody's.
+    fn stays(&self, below: usize, fraction: [f32; 3], left: f32) -> f32 {
+        let index = self.index(below);
+        // What each axis keeps inside.
+        let kept = [0, 1, 2].map(|a| {
+            let [low, high] = [0, 1].map(|up| self.along[a][index[a] + up].is_some());
+            match (low, high) {
+                (true, true) => 1.0,
+                (true, false) => 1.0 - fraction[a],
+                (false, true) => fraction[a],
+                (false, false) => 0.0,
+            }
+        });
+        let inside = kept[0] * kept[1] * kept[2];
+        if inside == 1.0 { left } else { (left - (1.0 - inside)).max(0.0) / inside.max(f32::MIN_POSITIVE) }
+    }
+
+    /// The indices of a position, from the first ghost on.
+    fn index(&self, at: usize) -> [usize; 3] {
+        let Layout { row, plane, .. } = self.layout;
+        [at % row, at % plane / row, at / plane]
     }
 }
 
