@@ -92,6 +92,9 @@ pub struct Reading {
 }
 
 /// The mean of `field` over the cells' worth of points of a plane, in an order that never changes.
+///
+/// A velocity across the plane counts as the mean over its faces, what solids take of them included, so that times the area it
+/// is what flows through.
 fn plane_mean(solver: &Solver, field: Field, axis: usize, at: f32) -> f32 {
     let (dims, h) = (solver.config().dims.array(), solver.config().h);
     let [a, b] = [(axis + 1) % 3, (axis + 2) % 3];
@@ -101,8 +104,30 @@ fn plane_mean(solver: &Solver, field: Field, axis: usize, at: f32) -> f32 {
             let mut p = [at; 3];
             p[a] = (n as f32 + 0.5) * h;
             p[b] = (m as f32 + 0.5) * h;
-            sum += f64::from(field.sample(solver, p));
+            let value = if field.face_axis() == Some(axis) {
+                let mut cell = [0; 3];
+                (cell[a], cell[b]) = (n, m);
+                through(solver, axis, cell, at)
+            } else {
+                field.sample(solver, p)
+            };
+            sum += f64::from(value);
         }
     }
     (sum / (dims[a] * dims[b]) as f64) as f32
+}
+
+/// The mean velocity along `axis` through a column of cells at the coordinate `at` \[m\]; the column's index along the axis is
+/// left out of account.
+fn through(solver: &Solver, axis: usize, column: [usize; 3], at: f32) -> f32 {
+    let cells = solver.config().dims.array()[axis];
+    let q = (at / solver.config().h).clamp(0.0, cells as f32);
+    let below = (q as usize).min(cells - 1);
+    let part = q - below as f32;
+    let face = |index: usize| {
+        let mut face = column;
+        face[axis] = index;
+        solver.mean_over_face(axis, face)
+    };
+    (1.0 - part) * face(below) + part * face(below + 1)
 }

@@ -3,6 +3,8 @@
 mod common;
 
 use common::{advance, all, cell, config, inert};
+use updraft::field::Field;
+use updraft::probe::{Place, Probe};
 use updraft::solver::{Advection, Params, Projection, Shape, Side, Sides, Slip, Solid, Solver, SolverError};
 
 const SCHEMES: [Advection; 4] =
@@ -275,6 +277,27 @@ fn a_still_ball_in_still_air_changes_nothing() {
         advance(&mut solver, 0.1, 3);
         assert_eq!((solver.stats().max_speed, solver.stats().mass), (0.0, mass));
     }
+}
+
+/// Air without divergence goes around a ball: the same flows through every plane, also where the ball cuts it.
+#[test]
+fn planes_that_solids_cut_show_what_flows_through() {
+    let mut config = updraft::solver::Config {
+        tolerance: 1e-6,
+        ..config([12, 10, 8], 0.1, all(Side::Closed), Advection::Cubic)
+    };
+    config.sides[0] = [Side::Periodic; 2];
+    let mut solver = Solver::new(config, inert(), vec![]).unwrap();
+    solver.set_solids(vec![ball(0.31, [0.61, 0.52, 0.38])]).unwrap();
+    solver.fill(|c, _| if c == 0 { 1.0 } else { 0.0 }, |_| [0.0; 4]);
+    let through = |x: f32| {
+        let place = Place::Plane { axis: 0, at: x };
+        Probe { name: "p".into(), fields: vec![Field::U], place }.measure(&solver)[0].values[0]
+    };
+    let [clear, cut, between, last] = [0.0, 0.6, 0.55, 1.2].map(through);
+    println!("through the side {clear}, {last}, the ball's middle {cut}, between faces {between}");
+    assert!(clear > 0.2, "{clear}");
+    assert!([cut, between, last].iter().all(|u| (u / clear - 1.0).abs() < 1e-3), "{cut}, {between}, {last}");
 }
 
 #[test]

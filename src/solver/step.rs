@@ -204,6 +204,21 @@ impl Solver {
         self.per_second(Obstacles::pushes)
     }
 
+    /// The velocity across a face of `component`, given by its indices, as the mean over the whole face \[m/s\]: where a solid
+    /// takes part of it, that part moves with the solid.
+    pub fn mean_over_face(&self, component: usize, face: [usize; 3]) -> f32 {
+        let mut face = face.map(|index| index as isize);
+        // On an axis that closes on itself the last face is the first.
+        if self.config.sides[component][0] == Side::Periodic {
+            face[component] %= self.config.dims.array()[component] as isize;
+        }
+        let [i, j, k] = face;
+        let at = self.fields.layout.at(i, j, k);
+        let value = self.fields.velocity[component][at];
+        let mean = |obstacles: &Obstacles| obstacles.voxels.cuts.mean(component, at, value);
+        self.fields.obstacles.as_ref().map_or(value, mean)
+    }
+
     /// What solids have gained in the last step as forces.
     fn per_second(&self, gains: impl Fn(&Obstacles) -> &[[f64; 3]]) -> Vec<[f64; 3]> {
         let (h, dt) = (f64::from(self.config.h), f64::from(self.stats.dt));

@@ -14,6 +14,13 @@ pub struct Cut {
     pub velocity: f32,
 }
 
+impl Cut {
+    /// The mean velocity over its whole area, where air moves with velocity `u` through the open part.
+    fn mean(&self, u: f32) -> f32 {
+        self.open * u + (1.0 - self.open) * self.velocity
+    }
+}
+
 /// The faces of each component that are not wholly open, in the order of their positions.
 #[derive(Clone, Debug, Default)]
 pub struct Cuts {
@@ -43,6 +50,13 @@ impl Cuts {
         self.faces.iter().all(Vec::is_empty)
     }
 
+    /// The mean velocity over the whole of the face at a position, through whose open part air moves with velocity `u`.
+    pub fn mean(&self, component: usize, at: usize, u: f32) -> f32 {
+        let faces = &self.faces[component];
+        let cut = faces.binary_search_by_key(&at, |cut| cut.at as usize).map(|index| faces[index]);
+        cut.map_or(u, |cut| cut.mean(u))
+    }
+
     /// Puts on the cut faces the mean velocity over their whole area, open · u + (1 − open) · u_solid (Batty, Bertails
     /// & Bridson 2007), whose divergence is what the pressure must remove. Keeps what was there.
     pub fn exchange(&mut self, velocity: &mut Faces) {
@@ -50,7 +64,7 @@ impl Cuts {
             for (cut, kept) in faces.iter().zip(kept) {
                 let value = &mut field[cut.at as usize];
                 *kept = *value;
-                *value = cut.open * *value + (1.0 - cut.open) * cut.velocity;
+                *value = cut.mean(*value);
             }
         }
     }
