@@ -68,8 +68,9 @@ pub enum Integrator {
     #[default]
     Projection,
     /// Two half steps with a reflection of the velocity at the divergence-free one between them (Zehnder, Narain &
-    /// Thomaszewski 2018): second order in time, and the energy that a projection takes away comes back. Costs about
-    /// twice as much; the smoke is carried once, by the velocity in the middle.
+    /// Thomaszewski 2018): the energy that a projection takes away comes back. What carries is the velocity at the beginning of
+    /// the step in the first half and the one expected at its end in the other, which makes it second order in time. Costs
+    /// about twice as much, and memory for one more velocity; the smoke is carried once, by the velocity in the middle.
     Reflection,
 }
 

@@ -13,7 +13,7 @@ use super::sides::Walls;
 use super::simd::dispatch;
 use super::solids::Obstacles;
 use super::sweep::{self, PerThread};
-use super::{Ambient, Config, Params, Solid, StepStats};
+use super::{Ambient, Config, Integrator, Params, Solid, StepStats};
 use crate::grid::{Faces, GHOST, Layout};
 
 /// The fields of a solver. Terms of the equation that carry them are in `transport.rs`.
@@ -24,6 +24,8 @@ pub struct Fields {
     pub velocity: Faces,
     /// The velocity while it is carried.
     pub carried: Faces,
+    /// The velocity at the beginning of a step, then the one expected at its end: only for reflection.
+    pub expected: Option<Faces>,
     /// Red, green, blue \[-\] and temperature excess \[K\] at cell centres, ghosts filled.
     pub scalars: Cells,
     /// The scalars while they are carried. Before that, the velocity side by side: at the cell centres for the traces,
@@ -76,6 +78,7 @@ impl Fields {
             layout,
             velocity: faces(),
             carried: faces(),
+            expected: (config.integrator == Integrator::Reflection && !config.frozen).then(faces),
             scalars: four(),
             scalars_next: four(),
             back: Cells::new(layout.size().max(Projector::lent(layout.dims).div_ceil(4))),
@@ -144,13 +147,22 @@ impl Fields {
         self.disturbed = false;
     }
 
+    /// Keeps the velocity at the beginning of a step, before forces turn `carried` into the next one.
+    pub fn keep_first(&mut self) {
+        let expected = self.expected.as_mut().expect("reflection keeps it");
+        std::mem::swap(&mut self.velocity, expected);
+    }
+
+    /// From the velocity at the beginning of a step, that is kept, and the one in its middle: the one to expect at its end,
+    /// 2u − kept.
+    pub fn expect(&mut self) {
+        let expected = self.expected.as_mut().expect("reflection keeps it");
+        mirror(self.layout.plane, &self.velocity, expected);
+    }
+
     /// Turns the velocity, just projected, into its reflection 2u − `carried`, in `carried`.
     pub fn reflect(&mut self) {
-        let plane = self.layout.plane;
-        for (carried, velocity) in self.carried.iter_mut().zip(&self.velocity) {
-            let planes = carried.par_chunks_mut(plane).zip(velocity.par_chunks(plane));
-            planes.for_each(|(carried, velocity)| reflect_row(velocity, carried));
-        }
+        mirror(self.layout.plane, &self.velocity, &mut self.carried);
         let Self { projector, obstacles, carried, velocity, .. } = self;
         if let Some(obstacles) = obstacles {
             // What is reflected has felt the pressure twice.
@@ -291,6 +303,14 @@ impl Fields {
     pub fn add_forces(&mut self, forces: &Forces) {
         let Self { layout, walls, carried, scalars, bricks, velocity, forces: scratch, .. } = self;
         forces::apply(*layout, walls, forces, carried, (scalars, bricks), velocity, scratch);
+    }
+}
+
+/// `field` = 2 `at` − `field`, by planes of this size.
+fn mirror(plane: usize, at: &Faces, field: &mut Faces) {
+    for (field, at) in field.iter_mut().zip(at) {
+        let planes = field.par_chunks_mut(plane).zip(at.par_chunks(plane));
+        planes.for_each(|(field, at)| reflect_row(at, field));
     }
 }
 

@@ -15,7 +15,7 @@ use super::project::Projector;
 use super::solids::Obstacles;
 use super::sources::{self, Fill, Grid, Source, Sources};
 use super::substep::Substep;
-use super::{Config, Dab, Params, Projection, Side, Solid, SolidPose, Stage, StepStats, measure};
+use super::{Config, Dab, Integrator, Params, Projection, Side, Solid, SolidPose, Stage, StepStats, measure};
 use crate::grid::{Dims, Faces, Layout};
 
 /// No density or temperature may pass this, so that a negative dissipation cannot overflow a half float.
@@ -83,7 +83,8 @@ impl Solver {
     pub fn memory(config: &Config, solids: bool) -> u64 {
         let layout = Layout::new(config.dims);
         let correction = if config.advection.looks_forward() { Correction::FLOATS } else { 0 };
-        let floats = 3 + 3 + 4 + 4 + 4 + correction;
+        let expected = if config.integrator == Integrator::Reflection { 3 } else { 0 };
+        let floats = 3 + 3 + 4 + 4 + 4 + correction + expected;
         (layout.size() * floats * size_of::<f32>() + Projector::memory(config.projection, solids, config.dims)
             // Flags of the cells, at both ends of a step, and the solid that each is near to.
             + if solids { 4 * layout.size() } else { 0 }) as u64

@@ -15,8 +15,19 @@ use crate::grid::{GHOST, Layout};
 impl Fields {
     /// Back-traces over `steps` = Δt/h, and forward ones where the scheme needs them.
     pub fn trace(&mut self, steps: f32, order: TraceOrder) {
-        let Self { layout, walls, velocity, scalars_next: centers, back, forth, .. } = self;
-        trace::centers(*layout, velocity, centers);
+        trace::centers(self.layout, &self.velocity, &mut self.scalars_next);
+        self.trace_centers(steps, order);
+    }
+
+    /// As [`trace`](Self::trace), through the velocity that is [expected](Self::expect).
+    pub fn trace_expected(&mut self, steps: f32, order: TraceOrder) {
+        let expected = self.expected.as_ref().expect("reflection keeps it");
+        trace::centers(self.layout, expected, &mut self.scalars_next);
+        self.trace_centers(steps, order);
+    }
+
+    fn trace_centers(&mut self, steps: f32, order: TraceOrder) {
+        let Self { layout, walls, scalars_next: centers, back, forth, .. } = self;
         let reach = walls.reach(None);
         trace::displacements(*layout, centers, &reach, steps, order, back);
         walls.extend(back);

@@ -38,6 +38,24 @@ fn taylor_green_in_two_dimensions_decays_at_the_exact_rate() {
     }
 }
 
+/// Greatest error of u on a line after vortices have been carried along for 2 s.
+fn moving_vortex(n: usize) -> f64 {
+    let step = format!("time.step={}", 6.4 / n as f64);
+    let case = Case::new("taylor-green-moving", &[&step], grid([n, n, 1], 2.0 * PI / n as f64)).run(2);
+    let t = case.time();
+    let (x, u) = case.line("u", 0);
+    let exact = |x: f64| 1.0 + (x - t).sin() * (1.0 - 0.5 * t).cos() * (-2.0 * 0.01 * t).exp();
+    x.iter().zip(&u).map(|(x, u)| (u - exact(*x)).abs()).fold(0.0, f64::max)
+}
+
+/// What carries must be the velocity in the middle of a step also where it changes from step to step.
+#[test]
+fn vortices_that_move_keep_to_second_order() {
+    let errors = [32, 64, 128].map(moving_vortex);
+    println!("greatest error of u at 32, 64, 128: {errors:?}");
+    assert!(errors[1] < 0.005 && (errors[0] / errors[2]).log2() > 2.0 * 1.8, "{errors:?}");
+}
+
 /// The greatest dissipation and when: from the enstrophy, and from the loss of energy.
 fn vortex_3d(n: usize, set: &[&str]) -> [(f64, f64); 2] {
     let mut case = Case::new("taylor-green-3d", set, grid([n; 3], 2.0 * PI / n as f64));
