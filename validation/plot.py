@@ -7,6 +7,7 @@ Prints one line for each number: case, published, ours, error. Cases that are no
 """
 
 import csv
+import math
 import sys
 from pathlib import Path
 
@@ -123,6 +124,61 @@ def taylor_green_2d():
     axes.minorticks_off()
     axes.legend(frameon=False)
     save(fig, "taylor-green-2d")
+
+
+def taylor_green_moving():
+    errors = {}
+    for n in (n for n in (32, 64, 128) if there(f"taylor-green-moving-{n}")):
+        line = last(f"taylor-green-moving-{n}", "u")
+        exact = 1 + np.sin(line["x"] - 2) * np.exp(-0.04)
+        errors[n] = abs(line["u"] - exact).max()
+        say(f"taylor-green-moving {n}²: u", "0", "", f"{errors[n]:.5f}")
+    cells = list(errors)
+    for a, b in zip(cells, cells[1:]):
+        say("  order of accuracy", "2", f"{np.log2(errors[a] / errors[b]):.2f}", "")
+
+
+def couette():
+    k = np.arange(1, 200)[:, None]
+    for n in (16, 32):
+        errors = []
+        for time, line in list(lines(f"couette-{n}", "across"))[1:]:
+            waves = (-1.0) ** k / k * np.exp(-0.1 * (k * np.pi) ** 2 * time) * np.sin(k * np.pi * line["y"])
+            errors.append(abs(line["u"] - line["y"] - 2 / np.pi * waves.sum(0)).max())
+        say(f"couette {n} cells: u after 0.5, 2 s", "0", "", f"{errors[0]:.5f}, {errors[-1]:.5f}")
+
+
+def plate():
+    viscosity, worst = 0.0066667, 0.0
+    for time, line in list(lines("plate", "above"))[1:]:
+        exact = [math.erfc(d / np.sqrt(4 * viscosity * time)) for d in line["y"] - 0.355]
+        worst = max(worst, abs(line["u"] - exact).max())
+    say("plate: u, from 0.1 s on", "0", "", f"{worst:.4f}")
+    time, drag, _, _ = force_on_solid("plate", -1 / (8 * 0.015625**2))
+    compare("  drag at 1 s [N/m² ρ⁻¹]", np.sqrt(viscosity / (np.pi * time[-1])), drag[-1])
+
+
+def spheres():
+    for share, radius, wanted in ((0.125, 0.310176, 4.292), (0.343, 0.434219, 15.4)):
+        if there(f"spheres-{share}"):
+            through = columns(RUNS / f"spheres-{share}" / "probe-through.csv")["u"][-1]
+            compare(f"spheres, share {share}: drag / Stokes", wanted, 0.1 / (6 * np.pi * radius * through))
+
+
+def rolls():
+    now = fields("rolls")[-1]
+    v, t = now["v"][:, :, 0], now["temperature"][:, :, 0]
+    carried = (v[:, 1:-1] * 0.5 * (t[:, 1:] + t[:, :-1])).sum() / t.size
+    compare("rolls at Ra 1e4: Nu", 2.661, 1 + carried / 0.01186782)
+
+
+def internal_wave():
+    swing = [(time, line["v"][0]) for time, line in lines("internal-wave", "middle")]
+    time, v = np.array(swing).T
+    turns = np.flatnonzero(v[:-1] * v[1:] < 0)
+    at = time[turns] - v[turns] * (time[turns + 1] - time[turns]) / (v[turns + 1] - v[turns])
+    compare("internal wave: frequency [1/s]", np.sqrt(0.5), len(at) * np.pi / at[-1], 5)
+    compare("  amplitude of its third period / first", 1.0, abs(v[time > 18]).max() / abs(v[time < 9]).max(), 5)
 
 
 def taylor_green_3d():
@@ -469,11 +525,17 @@ def main():
     plt.rcParams["font.size"] = 9
     cases = [
         ("taylor-green-2d-64", taylor_green_2d),
+        ("taylor-green-moving-64", taylor_green_moving),
         ("taylor-green-3d", taylor_green_3d),
+        ("couette-32", couette),
+        ("plate", plate),
+        ("spheres-0.343", spheres),
         ("cavity-re100", lambda: cavity(100)),
         ("cavity-re1000", lambda: cavity(1000)),
         ("heated-1e4", heated_cavity),
         ("rayleigh-benard-1850", rayleigh_benard),
+        ("rolls", rolls),
+        ("internal-wave", internal_wave),
         ("kelvin-helmholtz", kelvin_helmholtz),
         ("zalesak-cubic-100", zalesak),
         ("lamb-oseen", lamb_oseen),

@@ -28,6 +28,8 @@ square() { python3 -c "
 n, length, dt = $1, $2, $3
 print(f'domain.cells=[{n}, {n}, 1]', f'domain.voxel={length / n!r}', f'time.step={dt * length / n!r}', sep='\n')"; }
 
+part() { python3 -c "print($1 / $2)"; }
+
 # on_square N L DT NAME SCENE FRAMES [ARGUMENT..]
 on_square() {
     local set=() line
@@ -40,7 +42,14 @@ for n in 32 64 128; do
     on_square $n 6.283185307 0.5 taylor-green-2d-$n taylor-green-2d 1-1
     on_square $n 6.283185307 0.5 taylor-green-2d-$n-plain taylor-green-2d 1-1 --set solver.integrator=projection
 done
+for n in 32 64 128; do on_square $n 6.283185307 1.01859164 taylor-green-moving-$n taylor-green-moving 1-2; done
 case_ taylor-green-3d taylor-green-3d 1-75
+for n in 16 32; do
+    case_ couette-$n couette 1-4 --set "domain.cells=[16, $n, 1]" --set domain.voxel="$(part 1 $n)" --set time.step="$(part 0.8 $n)"
+done
+case_ plate plate 1-10
+case_ spheres-0.343 spheres 10-10
+case_ spheres-0.125 spheres 30-30 --set solid.0.shape.sphere.radius=0.310176
 case_ cavity-re100 cavity 1-16
 case_ cavity-re1000 cavity 1-50 --set fluid.viscosity=0.001
 fields=(--format npz --fields "u,v,temperature")
@@ -50,6 +59,10 @@ case_ heated-1e6 heated-cavity 200-200 "${fields[@]}" \
     --set fluid.viscosity=0.0008426150 --set fluid.conduction=0.001186782
 case_ rayleigh-benard-1850 rayleigh-benard 1-80
 case_ rayleigh-benard-1600 rayleigh-benard 1-80 --set fluid.viscosity=0.025 --set fluid.conduction=0.025
+case_ rolls rayleigh-benard 50-50 "${fields[@]}" --set fluid.viscosity=0.008426150 --set fluid.conduction=0.01186782 \
+    --set "domain.cells=[64, 32, 1]" --set domain.voxel=0.03125 \
+    --set "initial.temperature=0.5 - y + 0.05 * cos(pi * x) * sin(pi * y)"
+case_ internal-wave internal-wave 1-270
 case_ kelvin-helmholtz kelvin-helmholtz 1-50
 for n in 50 100 200; do
     for scheme in semi-lagrangian monotone maccormack cubic conservative; do

@@ -78,3 +78,40 @@ fn convection_sets_in_between_ra_1600_and_1850() {
     assert!(rates[0] < 0.0 && rates[1] > 0.0, "{rates:?}");
     assert!((critical / 1707.762 - 1.0).abs() < 0.02, "{critical}");
 }
+
+/// Rolls that are steady, where conduction alone would be 1 (Clever & Busse 1974, J. Fluid Mech. 65: air, wavenumber 3.117).
+#[test]
+fn rolls_carry_as_much_heat_as_clever_and_busse_say() {
+    let cells = [64, 32];
+    let kappa = 1.0 / (0.71 * 1e4_f64).sqrt();
+    let set = [
+        format!("fluid.conduction={kappa}"),
+        format!("fluid.viscosity={}", 0.71 * kappa),
+        "initial.temperature=0.5 - y + 0.05 * cos(pi * x) * sin(pi * y)".to_owned(),
+    ];
+    let grid = grid([cells[0], cells[1], 1], 1.0 / cells[1] as f64);
+    let case = Case::new("rayleigh-benard", &set.each_ref().map(String::as_str), grid).run(50);
+    let (v, t) = (case.field(Field::V), case.field(Field::Temperature));
+    let row = cells[0];
+    let carried: f64 = (row..v.len() - row).map(|at| v[at] * 0.5 * (t[at - row] + t[at])).sum();
+    let nusselt = 1.0 + carried / t.len() as f64 / kappa;
+    println!("Ra 1e4: Nu {nusselt:.4}, published 2.661");
+    assert!((nusselt / 2.661 - 1.0).abs() < 0.01, "{nusselt}");
+}
+
+#[test]
+fn a_wave_in_layered_air_swings_at_its_frequency() {
+    let mut case = Case::new("internal-wave", &[], vec![]);
+    let mut passes = vec![0.0];
+    let mut last = (0.0, 0.0);
+    case.watch(180, |case| {
+        let now = (case.time(), case.line("middle", 0).1[0]);
+        if now.1 * last.1 < 0.0 {
+            passes.push(last.0 + (now.0 - last.0) * last.1 / (last.1 - now.1));
+        }
+        last = now;
+    });
+    let frequency = std::f64::consts::PI * (passes.len() - 1) as f64 / passes[passes.len() - 1];
+    println!("{} half periods, {frequency:.5} /s, exact 0.70711", passes.len() - 1);
+    assert!(passes.len() == 5 && (frequency * 2.0_f64.sqrt() - 1.0).abs() < 0.003, "{frequency}");
+}

@@ -12,4 +12,5 @@ mod periodic;
 mod rings;
 mod scenes;
 mod shear;
+mod viscous;
 mod vortices;
