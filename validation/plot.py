@@ -22,7 +22,7 @@ HERE = Path(__file__).resolve().parent
 RUNS = Path(sys.argv[1] if len(sys.argv) > 1 else "validation-runs")
 PLOTS = HERE / "plots"
 RED, BLUE, GREY = "#c8452b", "#2b5fa8", "#777777"
-SCHEMES = ["semi-lagrangian", "monotone", "maccormack", "cubic", "conservative"]
+SCHEMES = ["semi-lagrangian", "monotone", "maccormack", "cubic", "lagrange", "conservative"]
 
 
 def columns(path):
@@ -355,6 +355,7 @@ def plumes():
     profile.legend(frameon=False, fontsize=8)
     fall.set(xlabel="height above the virtual origin [m]", ylabel="mean velocity on the axis [m/s]")
     fall.legend(frameon=False, fontsize=8)
+    fall.set(xticks=[0.5, 1, 1.5], xticklabels=["0.5", "1", "1.5"], yticks=[0.4, 0.5, 0.6, 0.8], yticklabels=["0.4", "0.5", "0.6", "0.8"])
     fall.minorticks_off()
     save(fig, "plume")
 

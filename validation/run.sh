@@ -52,7 +52,7 @@ case_ rayleigh-benard-1850 rayleigh-benard 1-80
 case_ rayleigh-benard-1600 rayleigh-benard 1-80 --set fluid.viscosity=0.025 --set fluid.conduction=0.025
 case_ kelvin-helmholtz kelvin-helmholtz 1-50
 for n in 50 100 200; do
-    for scheme in semi-lagrangian monotone maccormack cubic conservative; do
+    for scheme in semi-lagrangian monotone maccormack cubic lagrange conservative; do
         on_square $n 1 1 zalesak-$scheme-$n zalesak 0-1 --format npz --fields red --set solver.advection=$scheme
     done
 done
