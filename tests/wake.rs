@@ -46,38 +46,38 @@ fn run(name: &str, overrides: &[&str], time: f64) -> Wake {
 
 #[test]
 fn a_coarse_cylinder_sheds_vortices_at_re_100() {
-    // Eight cells on a diameter, sides 14 diameters apart, the inflow 6 ahead: a box this near raises the drag by a tenth. With
-    // 24 cells St is 0.1737 in it and the drag 1.467, 1.099 of it by pressure.
+    // Eight cells on a diameter, sides 14 diameters apart, the inflow 5 ahead: a box this near raises the drag by a tenth. With
+    // 24 cells St is 0.1754 in it and the drag 1.478, 1.122 of it by pressure.
     let coarse = [
         "domain.cells=[144, 112, 1]",
         "domain.voxel=0.125",
-        "solid.0.position=[6, 7, 0]",
-        "source.0.shape.sphere.center=[8, 7, 0]",
+        "solid.0.position=[5, 7, 0]",
+        "source.0.shape.sphere.center=[7, 7, 0]",
     ];
     let wake = run("cylinder-re100", &coarse, 40.0);
-    assert!((wake.strouhal / 0.1737 - 1.0).abs() < 0.055, "St {}", wake.strouhal);
-    assert!((wake.drag / 1.467 - 1.0).abs() < 0.06, "Cd {}", wake.drag);
-    assert!((wake.pressure / 1.099 - 1.0).abs() < 0.04, "{} of {}", wake.pressure, wake.drag);
-    assert!((0.2..0.27).contains(&wake.lift), "Cl {}", wake.lift);
+    assert!((wake.strouhal / 0.1754 - 1.0).abs() < 0.06, "St {}", wake.strouhal);
+    assert!((wake.drag / 1.478 - 1.0).abs() < 0.07, "Cd {}", wake.drag);
+    assert!((wake.pressure / 1.122 - 1.0).abs() < 0.06, "{} of {}", wake.pressure, wake.drag);
+    assert!((0.23..0.29).contains(&wake.lift), "Cl {}", wake.lift);
 }
 
 #[test]
 #[ignore = "minutes"]
 fn the_street_behind_a_cylinder_at_re_100_is_as_published() {
-    // Unbounded: St 0.164 to 0.165, Cd 1.33 to 1.35. This box, whose sides block 5 %, raises St by 3 % and drag by 7 %, and 12
-    // cells on a diameter take 1 % from St and add 1.5 % to the drag.
+    // Unbounded: St 0.164 to 0.165, Cd 1.33 to 1.35. 12 cells on a diameter take 1.9 % from St and add 2.7 % to the drag, the box
+    // about 1.5 %.
     let wake = run("cylinder-re100", &[], 60.0);
-    assert!((wake.strouhal / 0.1645 - 1.02).abs() < 0.015, "St {}", wake.strouhal);
-    assert!((wake.drag / 1.34 - 1.083).abs() < 0.015, "Cd {}", wake.drag);
-    assert!((wake.pressure / wake.drag - 0.747).abs() < 0.01, "{} of {}", wake.pressure, wake.drag);
+    assert!((wake.strouhal / 0.1645 - 0.988).abs() < 0.01, "St {}", wake.strouhal);
+    assert!((wake.drag / 1.34 - 1.042).abs() < 0.01, "Cd {}", wake.drag);
+    assert!((wake.pressure / wake.drag - 0.758).abs() < 0.01, "{} of {}", wake.pressure, wake.drag);
     assert!((0.24..0.27).contains(&wake.lift), "Cl {}", wake.lift);
 }
 
 #[test]
 #[ignore = "minutes"]
 fn the_street_behind_a_cylinder_at_re_200_is_as_published() {
-    // Unbounded: St 0.196 to 0.198.
+    // Unbounded: St 0.196 to 0.198; 12 cells on a diameter take 4 % from it.
     let wake = run("cylinder-re200", &[], 60.0);
-    assert!((wake.strouhal / 0.197 - 0.986).abs() < 0.015, "St {}", wake.strouhal);
-    assert!((wake.drag / 1.445 - 1.0).abs() < 0.02, "Cd {}", wake.drag);
+    assert!((wake.strouhal / 0.197 - 0.96).abs() < 0.015, "St {}", wake.strouhal);
+    assert!((wake.drag / 1.427 - 1.0).abs() < 0.02, "Cd {}", wake.drag);
 }

@@ -23,7 +23,7 @@ HERE = Path(__file__).resolve().parent
 RUNS = Path(sys.argv[1] if len(sys.argv) > 1 else "validation-runs")
 PLOTS = HERE / "plots"
 RED, BLUE, GREY = "#c8452b", "#2b5fa8", "#777777"
-SCHEMES = ["semi-lagrangian", "monotone", "maccormack", "cubic", "conservative"]
+SCHEMES = ["semi-lagrangian", "monotone", "maccormack", "cubic", "lagrange", "conservative"]
 
 
 def columns(path):
@@ -380,36 +380,63 @@ def single_vortices():
     save(fig, "vortices")
 
 
-def plume():
-    heights, widths = np.array([0.5, 0.7, 0.9, 1.1]), []
-    fig, (profile, fall) = plt.subplots(1, 2, figsize=(7.6, 3.2), constrained_layout=True)
+def across(run, height, field):
+    """Distance from the axis, and the mean of a field along x and along z at a height, once the plume stands."""
+    means = []
+    for axis in "xz":
+        late = [line for time, line in lines(run, f"{axis}-{round(100 * height)}") if time > 8]
+        means.append(np.mean([line[field] for line in late], axis=0))
+    return late[0]["z"] - 0.5, np.array(means)
+
+
+def bells(run, field, heights):
+    """Width and top of the Gaussian fitted to the logarithm where the field is strong, at each height; and the profiles."""
+    found = []
     for height in heights:
-        late = [line for time, line in lines("plume", f"at-{round(100 * height)}") if time > 8]
-        x, v = late[0]["x"], np.mean([line["v"] for line in late], axis=0)
-        core = v > 0.25 * v.max()
-        # A Gaussian fitted to the logarithm where the flow is strong.
-        bend, slope, top = np.polyfit(x[core], np.log(v[core]), 2)
-        widths.append(np.sqrt(-1 / bend))
-        most = np.exp(top - slope**2 / (4 * bend))
-        profile.plot((x + slope / (2 * bend)) / widths[-1], v / most, label=f"{height} m", lw=1)
-    grows, offset = np.polyfit(heights, widths, 1)
-    origin = -offset / grows
-    say("plume: width / height", "0.10-0.12", f"{grows:.3f}", "")
-    late = [line for time, line in lines("plume", "axis") if time > 8]
-    y, v = late[0]["y"], np.mean([line["v"] for line in late], axis=0)
-    free = (y > 0.45) & (y < 1.15)
-    power = np.polyfit(np.log(y[free] - origin), np.log(v[free]), 1)[0]
-    say("  velocity on the axis ~ height^n, n", "-0.333", f"{power:.3f}", "")
+        r, means = across(run, height, field)
+        fits = [np.polyfit(r[mean > 0.25 * mean.max()], np.log(mean[mean > 0.25 * mean.max()]), 2) for mean in means]
+        width = np.mean([np.sqrt(-1 / bend) for bend, _, _ in fits])
+        found.append((width, r / width, means.mean(axis=0) / means.mean(axis=0).max()))
+    return found
+
+
+def plumes():
+    fig, (profile, fall) = plt.subplots(1, 2, figsize=(7.6, 3.2), constrained_layout=True)
+    for run, label, color in (("plume", "reflection", RED), ("plume-plain", "projection", GREY)):
+        if there(run):
+            plume(run, label, color, profile if run == "plume" else None, fall)
     s = np.linspace(-3, 3, 61)
     profile.plot(s, np.exp(-(s**2)), "k--", lw=0.8)
     profile.set(xlim=(-3, 3), xlabel="distance / width", ylabel="mean upward velocity / that on the axis")
     profile.legend(frameon=False, fontsize=8)
-    fall.loglog(y[free] - origin, v[free], color=RED)
-    third = (y[free] - origin) ** (-1 / 3)
-    fall.loglog(y[free] - origin, third * np.exp(np.mean(np.log(v[free] / third))), "k--", lw=0.8)
-    fall.set(xlabel="height above the virtual origin [m]", ylabel="on the axis [m/s]")
+    fall.set(xlabel="height above the virtual origin [m]", ylabel="mean velocity on the axis [m/s]")
+    fall.legend(frameon=False, fontsize=8)
+    fall.set(xticks=[0.5, 1, 1.5], xticklabels=["0.5", "1", "1.5"], yticks=[0.4, 0.5, 0.6, 0.8], yticklabels=["0.4", "0.5", "0.6", "0.8"])
     fall.minorticks_off()
     save(fig, "plume")
+
+
+def plume(run, label, color, profile, fall):
+    heights = np.array([0.5, 0.8, 1.1, 1.4, 1.7])
+    rises, warms = (bells(run, field, heights) for field in ("v", "temperature"))
+    grows, offset = np.polyfit(heights, [width for width, _, _ in rises], 1)
+    origin = -offset / grows
+    compare(f"{run}: width / height", 0.11, grows)
+    compare("  the same of the temperature", 0.125, np.polyfit(heights, [width for width, _, _ in warms], 1)[0])
+    if profile:
+        for height, (_, r, v) in zip(heights, rises):
+            profile.plot(r, v, label=f"{height} m", lw=1)
+    late = [line for time, line in lines(run, "axis") if time > 8]
+    y = late[0]["y"]
+    free = (y > 0.5) & (y < 1.7)
+    for field, wanted in (("v", "-0.333"), ("temperature", "-1.667")):
+        mean = np.mean([line[field] for line in late], axis=0)[free]
+        power = np.polyfit(np.log(y[free] - origin), np.log(mean), 1)[0]
+        say(f"  {field} on the axis ~ height^n, n", wanted, f"{power:.3f}", "")
+        if field == "v":
+            fall.loglog(y[free] - origin, mean, color=color, label=label)
+            third = (y[free] - origin) ** (-1 / 3)
+            fall.loglog(y[free] - origin, third * np.exp(np.mean(np.log(mean / third))), "k--", lw=0.8)
 
 
 def leapfrog(run):
@@ -500,14 +527,14 @@ def cylinder():
             continue
         frame = fields(run)[-1]
         u, v = frame["u"][:, :, 0].astype(float), frame["v"][:, :, 0].astype(float)
-        h = 20 / u.shape[1]
+        h = 40 / u.shape[1]
         street(run, f"cylinder Re {re}", frequency, wanted, 2 / h)
         # At the corners of cells, where v changes along x and u along y.
         curl = (v[1:, 1:-1] - v[:-1, 1:-1] - u[1:-1, 1:] + u[1:-1, :-1]) / h
-        extent = (h, u.shape[0] * h - 2 * h, h, 20 - h)
+        extent = (h, u.shape[0] * h - 2 * h, h, 40 - h)
         ax.imshow(curl.T, origin="lower", extent=extent, cmap="RdBu_r", vmin=-2.5, vmax=2.5, interpolation="bilinear")
-        ax.add_patch(plt.Circle((8, 10), 0.5, color="#333333"))
-        ax.set(xlim=(6, 25.5), ylim=(7.2, 12.8), xticks=[], yticks=[])
+        ax.add_patch(plt.Circle((16, 20), 0.5, color="#333333"))
+        ax.set(xlim=(14, 38), ylim=(16.6, 23.4), xticks=[], yticks=[])
         ax.set_title(f"vorticity at Re {re}", fontsize=9, loc="left")
         time, drag, _, across = force_on_solid(run, 2 / h)
         color = BLUE if re == 100 else RED
@@ -540,7 +567,7 @@ def main():
         ("zalesak-cubic-100", zalesak),
         ("lamb-oseen", lamb_oseen),
         ("hill", single_vortices),
-        ("plume", plume),
+        ("plume", plumes),
         ("rings", rings),
         ("cylinder-re100", cylinder),
         ("sphere-re300", lambda: street("sphere-re300", "sphere Re 300", 0.1355, 0.663, 8 / np.pi)),

@@ -65,14 +65,15 @@ case_ rolls rayleigh-benard 50-50 "${fields[@]}" --set fluid.viscosity=0.0084261
 case_ internal-wave internal-wave 1-270
 case_ kelvin-helmholtz kelvin-helmholtz 1-50
 for n in 50 100 200; do
-    for scheme in semi-lagrangian monotone maccormack cubic conservative; do
+    for scheme in semi-lagrangian monotone maccormack cubic lagrange conservative; do
         on_square $n 1 1 zalesak-$scheme-$n zalesak 0-1 --format npz --fields red --set solver.advection=$scheme
     done
 done
 case_ lamb-oseen lamb-oseen 0-15
 case_ hill hill 0-30
 case_ ring ring 0-12
-case_ plume plume 0-180
+case_ plume plume 0-360
+case_ plume-plain plume 0-360 --set solver.integrator=projection
 # The full box: some 20 minutes of one thread each.
 smoke=(--format npz --fields red,green,blue,temperature)
 plain=(--set solver.advection=maccormack --set solver.integrator=projection)
@@ -85,10 +86,10 @@ for run in rings rings-maccormack; do
         fi
     done
 done
-# 12 cells on a diameter; the box is 20 diameters high, the cylinder 8 behind the inflow.
+# 12 cells on a diameter; the box is 40 diameters high, the cylinder 16 behind the inflow.
 for re in 100 200; do
-    case_ cylinder-re$re cylinder-re$re 900-900 --format npz --fields u,v
+    case_ cylinder-re$re cylinder-re$re 1200-1200 --format npz --fields u,v
 done
-case_ sphere-re300 sphere-re300 1-900
+case_ sphere-re300 sphere-re300 1-1200
 
 python3 "$here/plot.py" "$out"

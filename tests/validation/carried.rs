@@ -44,3 +44,10 @@ fn zalesaks_disc_at_100() {
 fn zalesaks_disc_at_200() {
     check(200, 3);
 }
+
+#[test]
+fn lagranges_cubic_keeps_more_of_the_disc_than_catmull_and_roms() {
+    // 0.590 and 0.726.
+    let [lagrange, cubic] = ["lagrange", "cubic"].map(|scheme| disc(50, scheme));
+    assert!(lagrange < 0.85 * cubic, "{lagrange:.4}, {cubic:.4}");
+}

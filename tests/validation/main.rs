@@ -9,6 +9,7 @@ mod case;
 mod cavity;
 mod convection;
 mod periodic;
+mod plume;
 mod rings;
 mod scenes;
 mod shear;
