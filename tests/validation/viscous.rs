@@ -11,7 +11,10 @@ fn couette(n: usize) -> [f64; 3] {
     let mut errors = vec![];
     case.watch(4, |case| {
         let term = |k: f64, y: f64| {
-            2.0 / (k * PI) * (k * PI).cos() * (-0.1 * (k * PI).powi(2) * case.time()).exp() * (k * PI * y).sin()
+            2.0 / (k * PI)
+                * (k * PI).cos()
+                * (-0.1 * (k * PI).powi(2) * case.time()).exp()
+                * (k * PI * y).sin()
         };
         let exact = |y: f64| y + (1..50).map(|k| term(f64::from(k), y)).sum::<f64>();
         let (y, u) = case.line("across", 1);
