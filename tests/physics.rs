@@ -68,6 +68,7 @@ fn advection_has_its_designed_order() {
         (Advection::Monotone, 1.8),
         (Advection::MacCormack, 1.8),
         (Advection::Cubic, 2.1),
+        (Advection::Lagrange, 2.1),
     ] {
         let (coarse, fine) = (translation_error(80, scheme), translation_error(160, scheme));
         let measured = (coarse / fine).log2();

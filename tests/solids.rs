@@ -8,7 +8,8 @@ use updraft::solver::{
     Source, TimeControl,
 };
 
-const SCHEMES: [Advection; 3] = [Advection::SemiLagrangian, Advection::MacCormack, Advection::Cubic];
+const SCHEMES: [Advection; 4] =
+    [Advection::SemiLagrangian, Advection::MacCormack, Advection::Cubic, Advection::Lagrange];
 
 fn ball(radius: f32, at: [f32; 3]) -> Solid {
     Solid::new(Shape::Sphere { radius }, at)

@@ -122,7 +122,8 @@ fn advection(scene: &Scene) -> String {
         Advection::SemiLagrangian => "semi-Lagrangian, first order",
         Advection::Monotone => "monotone Hermite interpolation",
         Advection::MacCormack => "MacCormack with limiter, second order",
-        Advection::Cubic => "limited cubic interpolation, third order in smooth flow",
+        Advection::Cubic => "limited cubic interpolation (Catmull–Rom), third order in smooth flow",
+        Advection::Lagrange => "limited cubic interpolation (Lagrange), third order in smooth flow",
         Advection::Conservative => {
             "semi-Lagrangian with accounting for the smoke, limited cubic for the velocity"
         }

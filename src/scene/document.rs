@@ -257,6 +257,7 @@ pub enum Advection {
     Monotone,
     Maccormack,
     Cubic,
+    Lagrange,
     Conservative,
 }
 

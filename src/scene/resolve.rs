@@ -169,6 +169,7 @@ fn advection(solver: &document::SolverTable) -> Advection {
         Some(document::Advection::Monotone) => Advection::Monotone,
         Some(document::Advection::Maccormack) => Advection::MacCormack,
         Some(document::Advection::Cubic) => Advection::Cubic,
+        Some(document::Advection::Lagrange) => Advection::Lagrange,
         Some(document::Advection::Conservative) => Advection::Conservative,
     }
 }

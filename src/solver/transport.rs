@@ -2,7 +2,7 @@
 
 use rayon::prelude::*;
 
-use super::advect::{self, Interpolation, Row};
+use super::advect::{self, Curve, Interpolation, Row};
 use super::bricks::Bricks;
 use super::conservative;
 use super::fields::{Correction, Fields};
@@ -33,7 +33,8 @@ impl Fields {
             Advection::MacCormack => self.advect_components(Interpolation::Linear, true),
             Advection::SemiLagrangian => self.advect_components(Interpolation::Linear, false),
             Advection::Monotone => self.advect_components(Interpolation::Monotone, false),
-            Advection::Cubic | Advection::Conservative => self.advect_together(),
+            Advection::Cubic | Advection::Conservative => self.advect_together(Curve::CATMULL_ROM),
+            Advection::Lagrange => self.advect_together(Curve::LAGRANGE),
         }
         if let Some(obstacles) = &self.obstacles {
             obstacles.rest(&mut self.carried);
@@ -66,11 +67,11 @@ impl Fields {
     }
 
     /// All components at once, by limited cubic interpolation; the velocity side by side goes through `scalars_next`.
-    fn advect_together(&mut self) {
+    fn advect_together(&mut self, curve: Curve) {
         let Self { layout, walls, velocity, carried, back, scalars_next: woven, .. } = self;
         advect::weave(*layout, velocity, woven);
         let reaches = [0, 1, 2].map(|component| walls.reach(Some(component)));
-        let field = advect::Staggered { woven, faces: velocity, back };
+        let field = advect::Staggered { woven, faces: velocity, back, curve };
         // As far as the flow decides; faces on the far sides are mostly set by them.
         let [nx, ny, nz] = [0, 1, 2].map(|axis| walls.free_faces(axis)[1]);
         let n = nx as usize;
@@ -203,7 +204,8 @@ fn interpolation(scheme: Advection) -> Interpolation {
     match scheme {
         Advection::SemiLagrangian | Advection::MacCormack | Advection::Conservative => Interpolation::Linear,
         Advection::Monotone => Interpolation::Monotone,
-        Advection::Cubic => Interpolation::Cubic,
+        Advection::Cubic => Interpolation::Cubic(Curve::CATMULL_ROM),
+        Advection::Lagrange => Interpolation::Cubic(Curve::LAGRANGE),
     }
 }
 

@@ -7,11 +7,12 @@ use updraft::grid::Dims;
 use updraft::solver::{Advection, Config, Params, Side, Sides, Smoke, Solver, TimeControl};
 
 /// All there are.
-pub const SCHEMES: [Advection; 5] = [
+pub const SCHEMES: [Advection; 6] = [
     Advection::SemiLagrangian,
     Advection::Monotone,
     Advection::MacCormack,
     Advection::Cubic,
+    Advection::Lagrange,
     Advection::Conservative,
 ];
 

@@ -3,17 +3,19 @@
 
 use std::arch::x86_64::*;
 
-use super::Row;
 use super::together::Staggered;
+use super::{Curve, Row};
 use crate::solver::sides::Reach;
 use crate::solver::trace::{Feet, RUN, locate, mean_of_cells};
 
-/// Catmull–Rom weights, as in [`super::cubic::catmull_rom`].
+/// [`Curve::weights`] of each lane.
 #[target_feature(enable = "avx2,fma")]
-fn catmull_rom(t: __m256) -> [__m256; 4] {
+fn weights(curve: Curve, t: __m256) -> [__m256; 4] {
     let s = _mm256_sub_ps(_mm256_set1_ps(1.0), t);
-    let product = _mm256_mul_ps(_mm256_mul_ps(_mm256_set1_ps(-0.5), t), s);
-    let (first, last) = (_mm256_mul_ps(product, s), _mm256_mul_ps(product, t));
+    let product = _mm256_mul_ps(t, s);
+    let (level, slope) = (_mm256_set1_ps(curve.level), _mm256_set1_ps(curve.slope));
+    let first = _mm256_mul_ps(product, _mm256_fmadd_ps(slope, s, level));
+    let last = _mm256_mul_ps(product, _mm256_fmadd_ps(slope, t, level));
     let twice = _mm256_set1_ps(-2.0);
     [
         first,
@@ -89,7 +91,7 @@ pub fn velocity_row(
         let n = RUN.min(u.len() - from);
         find_feet(field.back, at + from, [from as f32, jk[0] as f32, jk[1] as f32], reaches, &mut feet, n);
         for t in 0..n {
-            let weights = staggered_weights(&feet, t);
+            let weights = staggered_weights(field.curve, &feet, t);
             let [foot_u, foot_v, foot_w] = [feet[0].at[t], feet[1].at[t], feet[2].at[t]];
             let value = |foot: u32| window(field.woven, foot as usize, row, plane, &weights);
             let of_u = value(foot_u);
@@ -124,13 +126,13 @@ fn find_feet(
 
 /// Weights of three feet.
 #[target_feature(enable = "avx2,fma")]
-fn staggered_weights(feet: &[Feet; 3], t: usize) -> Weights {
+fn staggered_weights(curve: Curve, feet: &[Feet; 3], t: usize) -> Weights {
     let of = |axis: usize| {
         let [a, b, c] = [0, 1, 2].map(|c| feet[c].fraction[axis][t]);
         _mm_setr_ps(a, b, c, c)
     };
-    let xy = catmull_rom(_mm256_set_m128(of(1), of(0)));
-    let z = catmull_rom(_mm256_castps128_ps256(of(2)));
+    let xy = weights(curve, _mm256_set_m128(of(1), of(0)));
+    let z = weights(curve, _mm256_castps128_ps256(of(2)));
     Weights {
         x: xy.map(|w| _mm256_castps256_ps128(w)),
         y: xy.map(|w| _mm256_extractf128_ps::<1>(w)),
@@ -140,14 +142,14 @@ fn staggered_weights(feet: &[Feet; 3], t: usize) -> Weights {
 
 /// See [`super::together::cubic_row`].
 #[target_feature(enable = "avx2,fma")]
-pub fn scalar_row(row: Row, reach: &Reach, field: &[[f32; 4]], out: &mut [[f32; 4]]) {
+pub fn scalar_row(curve: Curve, row: Row, reach: &Reach, field: &[[f32; 4]], out: &mut [[f32; 4]]) {
     let mut feet = Feet::default();
     for (run, out) in out.chunks_mut(RUN).enumerate() {
         let from = run * RUN;
         let origin = [row.origin[0] + from as f32, row.origin[1], row.origin[2]];
         locate::<true>(reach, origin, &row.back[from..][..out.len()], &mut feet);
         for (t, out) in out.iter_mut().enumerate() {
-            let weights = even_weights([0, 1, 2].map(|axis| feet.fraction[axis][t]));
+            let weights = even_weights(curve, [0, 1, 2].map(|axis| feet.fraction[axis][t]));
             let value = window(field, feet.at[t] as usize, reach.row, reach.plane, &weights);
             // SAFETY: four values are there.
             unsafe { _mm_storeu_ps(out.as_mut_ptr(), value) };
@@ -157,8 +159,8 @@ pub fn scalar_row(row: Row, reach: &Reach, field: &[[f32; 4]], out: &mut [[f32; 
 
 /// Weights of one foot for all four values.
 #[target_feature(enable = "avx2,fma")]
-fn even_weights([x, y, z]: [f32; 3]) -> Weights {
-    let w = catmull_rom(_mm256_setr_ps(x, y, z, z, x, y, z, z));
+fn even_weights(curve: Curve, [x, y, z]: [f32; 3]) -> Weights {
+    let w = weights(curve, _mm256_setr_ps(x, y, z, z, x, y, z, z));
     Weights {
         x: w.map(|w| _mm_permute_ps::<0b00_00_00_00>(_mm256_castps256_ps128(w))),
         y: w.map(|w| _mm_permute_ps::<0b01_01_01_01>(_mm256_castps256_ps128(w))),

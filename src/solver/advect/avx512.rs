@@ -13,7 +13,7 @@
 use std::arch::x86_64::*;
 
 use super::together::Staggered;
-use super::{NOTHING, Row};
+use super::{Curve, NOTHING, Row};
 use crate::solver::avx512::{
     following, load_cells, load_four, load_values, locate, number, over_run, places, quarters, side_by_side,
     squares, squares_of_three, stream_cells, whole_lines, whole_runs,
@@ -53,16 +53,19 @@ unsafe fn spread(line: &Line, from: usize) -> __m512 {
     _mm512_broadcast_f32x4(_mm_loadu_ps(four.as_ptr()))
 }
 
-/// Catmull–Rom weights, as in [`super::cubic::catmull_rom`].
+/// [`Curve::weights`] of each lane.
 #[inline(always)]
-unsafe fn catmull_rom(t: __m512) -> Nodes {
+unsafe fn weights(curve: Curve, t: __m512) -> Nodes {
     let s = _mm512_sub_ps(number(1.0), t);
-    let product = _mm512_mul_ps(_mm512_mul_ps(number(-0.5), t), s);
-    let (first, last) = (_mm512_mul_ps(product, s), _mm512_mul_ps(product, t));
+    let product = _mm512_mul_ps(t, s);
+    let (level, slope) = (number(curve.level), number(curve.slope));
+    let first = _mm512_mul_ps(product, _mm512_fmadd_ps(slope, s, level));
+    let last = _mm512_mul_ps(product, _mm512_fmadd_ps(slope, t, level));
+    let twice = number(-2.0);
     [
         first,
-        _mm512_add_ps(_mm512_fmadd_ps(number(-2.0), first, s), last),
-        _mm512_add_ps(_mm512_fmadd_ps(number(-2.0), last, t), first),
+        _mm512_add_ps(_mm512_fmadd_ps(twice, first, s), last),
+        _mm512_add_ps(_mm512_fmadd_ps(twice, last, t), first),
         last,
     ]
 }
@@ -201,9 +204,9 @@ pub fn velocity_row(
         // SAFETY: the caller knows that the instructions are there.
         unsafe {
             if around {
-                find_feet::<true>(field.back, at + from, origin, reaches, &mut feet);
+                find_feet::<true>(field, at + from, origin, reaches, &mut feet);
             } else {
-                find_feet::<false>(field.back, at + from, origin, reaches, &mut feet);
+                find_feet::<false>(field, at + from, origin, reaches, &mut feet);
             }
             staggered_block(field.woven, &reaches[0], &feet, faces);
         }
@@ -264,7 +267,7 @@ unsafe fn lane<const N: i32>(x: __m512) -> f32 {
 /// The feet of the three faces of each of sixteen cells from position `at` on; `origin` are the coordinates of the first.
 #[inline(always)]
 unsafe fn find_feet<const AROUND: bool>(
-    back: &[[f32; 4]],
+    &Staggered { back, curve, .. }: &Staggered,
     at: usize,
     origin: [f32; 3],
     reaches: &[Reach; 3],
@@ -295,9 +298,9 @@ unsafe fn find_feet<const AROUND: bool>(
     let same = _mm512_cmpeq_epi32_mask(of_v, of_u) & _mm512_cmpeq_epi32_mask(of_w, of_u);
     feet.runs = whole_runs(same & following(of_u));
     for (axis, runs) in feet.of.iter_mut().enumerate() {
-        let u = catmull_rom(fractions[0][axis]);
-        let v = catmull_rom(fractions[1][axis]);
-        let w = catmull_rom(fractions[2][axis]);
+        let u = weights(curve, fractions[0][axis]);
+        let v = weights(curve, fractions[1][axis]);
+        let w = weights(curve, fractions[2][axis]);
         for node in 0..4 {
             let together = squares_of_three([u[node], v[node], w[node]]);
             for (nodes, values) in runs.iter_mut().zip(together) {
@@ -336,7 +339,7 @@ struct CellFeet {
 
 /// See [`super::together::cubic_row`].
 #[target_feature(enable = "avx512f,avx512vl,avx512dq,avx512bw,avx2,fma,bmi2")]
-pub fn scalar_row(row: Row, reach: &Reach, field: &[[f32; 4]], out: &mut [[f32; 4]]) {
+pub fn scalar_row(curve: Curve, row: Row, reach: &Reach, field: &[[f32; 4]], out: &mut [[f32; 4]]) {
     let back = &row.back[..out.len()];
     let [x, y, z] = row.origin;
     let blocks = out.chunks_mut(LANES).zip(back.chunks(LANES)).enumerate();
@@ -344,12 +347,12 @@ pub fn scalar_row(row: Row, reach: &Reach, field: &[[f32; 4]], out: &mut [[f32; 
         let origin = [x + (block * LANES) as f32, y, z];
         match (out.first_chunk_mut(), back.first_chunk()) {
             // SAFETY: the caller knows that the instructions are there.
-            (Some(out), Some(back)) => unsafe { scalar_block(origin, back, reach, field, out) },
+            (Some(out), Some(back)) => unsafe { scalar_block(curve, origin, back, reach, field, out) },
             _ => {
                 let (mut whole, mut filled) = ([[0.0; 4]; LANES], [[0.0; 4]; LANES]);
                 filled[..back.len()].copy_from_slice(back);
                 // SAFETY: as above.
-                unsafe { scalar_block(origin, &filled, reach, field, &mut whole) };
+                unsafe { scalar_block(curve, origin, &filled, reach, field, &mut whole) };
                 out.copy_from_slice(&whole[..out.len()]);
             }
         }
@@ -358,6 +361,7 @@ pub fn scalar_row(row: Row, reach: &Reach, field: &[[f32; 4]], out: &mut [[f32; 
 
 #[inline(always)]
 unsafe fn scalar_block(
+    curve: Curve,
     origin: [f32; 3],
     back: &[[f32; 4]; LANES],
     reach: &Reach,
@@ -373,7 +377,7 @@ unsafe fn scalar_block(
     let runs = whole_runs(following(below));
     let mut feet = CellFeet { at: [0; LANES], of: [[EMPTY; 4]; 3] };
     _mm512_storeu_si512(feet.at.as_mut_ptr().cast(), below);
-    let [x, y, z] = [catmull_rom(fraction[0]), catmull_rom(fraction[1]), catmull_rom(fraction[2])];
+    let [x, y, z] = [weights(curve, fraction[0]), weights(curve, fraction[1]), weights(curve, fraction[2])];
     for (lines, weights) in feet.of.iter_mut().zip([x, y, z]) {
         for (line, weights) in lines.iter_mut().zip(weights) {
             store(line, weights);

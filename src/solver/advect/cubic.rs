@@ -1,29 +1,47 @@
-//! Limited cubic interpolation: Catmull–Rom along each axis, held between the eight values around the foot.
+//! Limited cubic interpolation along each axis, held between the eight values around the foot.
 
 use crate::solver::sides::Reach;
 use crate::solver::simd::{fma, greatest, least};
 
-/// Catmull–Rom weights of the four values around a fraction t: with s = 1 − t the outer two are −½ t s² and −½ t² s, and what
-/// they take away comes back to the linear weights s and t, so that all add up to 1. The same from both sides.
-#[inline(always)]
-pub fn catmull_rom<const FMA: bool>(t: f32) -> [f32; 4] {
-    let s = 1.0 - t;
-    let product = -0.5 * t * s;
-    let (first, last) = (product * s, product * t);
-    [first, fma::<FMA>(-2.0, first, s) + last, fma::<FMA>(-2.0, last, t) + first, last]
+/// A cubic through the middle two of four values, exact for parabolas: with s = 1 − t the outer two weigh t s (`level` +
+/// `slope` s) and t s (`level` + `slope` t).
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Curve {
+    /// Of the weight of an outer value.
+    pub level: f32,
+    /// Of the weight of an outer value, for each cell away from the other end.
+    pub slope: f32,
+}
+
+impl Curve {
+    /// Slopes at the middle two by central differences (Catmull & Rom 1974): keeps small swirls longest.
+    pub const CATMULL_ROM: Self = Self { level: 0.0, slope: -0.5 };
+    /// Through all four values (Lagrange): exact for cubics, so that what moves slowly is not dispersed.
+    pub const LAGRANGE: Self = Self { level: -1.0 / 6.0, slope: -1.0 / 6.0 };
+
+    /// Weights of the four values around a fraction t. What the outer two take away comes back to the linear weights s and
+    /// t, so that all add up to 1. The same from both sides.
+    #[inline(always)]
+    pub fn weights<const FMA: bool>(self, t: f32) -> [f32; 4] {
+        let s = 1.0 - t;
+        let product = t * s;
+        let first = product * fma::<FMA>(self.slope, s, self.level);
+        let last = product * fma::<FMA>(self.slope, t, self.level);
+        [first, fma::<FMA>(-2.0, first, s) + last, fma::<FMA>(-2.0, last, t) + first, last]
+    }
 }
 
 /// The limited value at `fraction` above the position `at`, N values side by side: first along y, then along z, last
 /// along x, in the order in which the wide kernels add up.
 #[inline(always)]
 pub fn cubic<const FMA: bool, const N: usize>(
+    curve: Curve,
     field: &[[f32; N]],
     at: usize,
     reach: &Reach,
     fraction: [f32; 3],
 ) -> [f32; N] {
-    let [x, y, z] = fraction;
-    let (wx, wy, wz) = (catmull_rom::<FMA>(x), catmull_rom::<FMA>(y), catmull_rom::<FMA>(z));
+    let [wx, wy, wz] = fraction.map(|t| curve.weights::<FMA>(t));
     let window = &field[at - 1 - reach.row - reach.plane..];
     let mut lines = [[0.0; N]; 4];
     let (mut low, mut high) = ([f32::INFINITY; N], [f32::NEG_INFINITY; N]);
@@ -62,24 +80,41 @@ pub fn cubic<const FMA: bool, const N: usize>(
 mod tests {
     use super::*;
 
-    #[test]
-    fn weights_are_those_of_catmull_and_rom_from_both_sides() {
+    /// The weights at 65 fractions, against formulas in double precision, and from the other side.
+    fn check(curve: Curve, formulas: impl Fn(f64) -> [f64; 4]) {
         for n in 0..=64 {
             let t = n as f32 / 64.0;
-            let weights = catmull_rom::<true>(t);
-            let (x, want) = (f64::from(t), |w: f64| w as f32);
-            let cubic = [
-                want(0.5 * x * ((2.0 - x) * x - 1.0)),
-                want(0.5 * (x * x * (3.0 * x - 5.0) + 2.0)),
-                want(0.5 * x * ((4.0 - 3.0 * x) * x + 1.0)),
-                want(0.5 * x * x * (x - 1.0)),
-            ];
-            for (weight, want) in weights.iter().zip(cubic) {
-                assert!((weight - want).abs() < 1e-7, "{t}: {weight} for {want}");
+            let weights = curve.weights::<true>(t);
+            for (weight, want) in weights.iter().zip(formulas(f64::from(t))) {
+                assert!((weight - want as f32).abs() < 1e-7, "{t}: {weight} for {want}");
             }
-            let mut mirrored = catmull_rom::<true>(1.0 - t);
+            let mut mirrored = curve.weights::<true>(1.0 - t);
             mirrored.reverse();
             assert_eq!(weights, mirrored);
         }
+    }
+
+    #[test]
+    fn weights_are_those_of_catmull_and_rom_from_both_sides() {
+        check(Curve::CATMULL_ROM, |x| {
+            [
+                0.5 * x * ((2.0 - x) * x - 1.0),
+                0.5 * (x * x * (3.0 * x - 5.0) + 2.0),
+                0.5 * x * ((4.0 - 3.0 * x) * x + 1.0),
+                0.5 * x * x * (x - 1.0),
+            ]
+        });
+    }
+
+    #[test]
+    fn weights_are_those_of_lagrange_from_both_sides() {
+        check(Curve::LAGRANGE, |x| {
+            [
+                -x * (x - 1.0) * (x - 2.0) / 6.0,
+                (x + 1.0) * (x - 1.0) * (x - 2.0) / 2.0,
+                -(x + 1.0) * x * (x - 2.0) / 2.0,
+                (x + 1.0) * x * (x - 1.0) / 6.0,
+            ]
+        });
     }
 }

@@ -3,7 +3,7 @@
 //! - semi-Lagrangian (Stam 1999): the trilinear value at the foot;
 //! - MacCormack (Selle, Fedkiw, Kim, Liu & Rossignac 2008, eq. 3–5): that value plus half of what a trace forth and
 //!   back has lost, held between the least and greatest of the eight values around the foot;
-//! - cubic: the four-point Catmull–Rom interpolant at the foot along each axis, held likewise;
+//! - cubic, Lagrange: a cubic through four points at the foot along each axis (Catmull & Rom's or Lagrange's), held likewise;
 //! - monotone: a Hermite interpolant that does not overshoot, along each axis (Fedkiw, Stam & Jensen 2001, appendix B).
 //!
 //! A field holds N values side by side at each point: one for a velocity component, four for the scalars.
@@ -16,6 +16,7 @@ mod cubic;
 mod monotone;
 mod together;
 
+pub use self::cubic::Curve;
 use self::cubic::cubic;
 use self::monotone::monotone;
 pub use self::together::{Staggered, velocity, weave};
@@ -35,12 +36,12 @@ pub struct Row<'a> {
 }
 
 /// How the value at a foot is found.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Interpolation {
     /// Trilinear.
     Linear,
-    /// Catmull–Rom along each axis, clamped.
-    Cubic,
+    /// A cubic along each axis, clamped.
+    Cubic(Curve),
     /// Hermite along each axis, with slopes that do not overshoot.
     Monotone,
 }
@@ -49,7 +50,7 @@ pub enum Interpolation {
 pub fn scalars(kind: Interpolation, row: Row, reach: &Reach, field: &[[f32; 4]], out: &mut [[f32; 4]]) {
     match kind {
         Interpolation::Linear => linear_four(row, reach, field, out),
-        Interpolation::Cubic => together::cubic_row(row, reach, field, out),
+        Interpolation::Cubic(curve) => together::cubic_row(curve, row, reach, field, out),
         Interpolation::Monotone => monotone_four(row, reach, field, out),
     }
 }
@@ -59,7 +60,7 @@ pub fn component(kind: Interpolation, row: Row, reach: &Reach, field: &[f32], ou
     let (field, out) = (bytemuck::cast_slice(field), bytemuck::cast_slice_mut(out));
     match kind {
         Interpolation::Linear => linear_one(row, reach, field, out),
-        Interpolation::Cubic => cubic_one(row, reach, field, out),
+        Interpolation::Cubic(curve) => cubic_one(curve, row, reach, field, out),
         Interpolation::Monotone => monotone_one(row, reach, field, out),
     }
 }
@@ -92,8 +93,12 @@ pub fn correct_component(
 
 dispatch! { fn linear_one(row: Row, reach: &Reach, field: &[[f32; 1]], out: &mut [[f32; 1]]) = linear_kernel, 1; }
 dispatch! { fn linear_four(row: Row, reach: &Reach, field: &[[f32; 4]], out: &mut [[f32; 4]]) = linear_kernel, 4; }
-dispatch! { fn cubic_one(row: Row, reach: &Reach, field: &[[f32; 1]], out: &mut [[f32; 1]]) = cubic_kernel, 1; }
-dispatch! { fn cubic_four(row: Row, reach: &Reach, field: &[[f32; 4]], out: &mut [[f32; 4]]) = cubic_kernel, 4; }
+dispatch! {
+    fn cubic_one(curve: Curve, row: Row, reach: &Reach, field: &[[f32; 1]], out: &mut [[f32; 1]]) = cubic_kernel, 1;
+}
+dispatch! {
+    fn cubic_four(curve: Curve, row: Row, reach: &Reach, field: &[[f32; 4]], out: &mut [[f32; 4]]) = cubic_kernel, 4;
+}
 dispatch! {
     fn monotone_one(row: Row, reach: &Reach, field: &[[f32; 1]], out: &mut [[f32; 1]]) = monotone_kernel, 1;
 }
@@ -145,13 +150,14 @@ fn linear_kernel<const FMA: bool, const N: usize>(
 
 #[inline(always)]
 fn cubic_kernel<const FMA: bool, const N: usize>(
+    curve: Curve,
     row: Row,
     reach: &Reach,
     field: &[[f32; N]],
     out: &mut [[f32; N]],
 ) {
     for_feet!(FMA, row.origin, row.back, out.len(), reach, |t, at, fraction| {
-        out[t] = cubic::<FMA, N>(field, at, reach, fraction);
+        out[t] = cubic::<FMA, N>(curve, field, at, reach, fraction);
     });
 }
 

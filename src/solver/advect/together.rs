@@ -5,7 +5,7 @@
 //! read once, with weights of their own for each component. Where a foot lies in another cell its window is read
 //! too, so that the result has the bits of [`super::component`].
 
-use super::{Interpolation, Row};
+use super::{Curve, Interpolation, Row};
 #[cfg(target_arch = "x86_64")]
 use super::{avx2, avx512};
 use crate::grid::{Faces, GHOST, Layout};
@@ -22,6 +22,8 @@ pub struct Staggered<'a> {
     pub faces: &'a Faces,
     /// Displacement of the air at the cell centres, one layer of ghosts filled.
     pub back: &'a [[f32; 4]],
+    /// What is put through the values.
+    pub curve: Curve,
 }
 
 /// Puts the components of the velocity side by side, ghosts included.
@@ -78,22 +80,23 @@ fn one_by_one(field: &Staggered, at: usize, jk: [isize; 2], reaches: &[Reach; 3]
             let back = mean_of_cells(field.back, at + from, strides[component], out.len());
             let origin = [from as f32, jk[0] as f32, jk[1] as f32];
             let row = Row { origin, back: &back[..out.len()] };
-            super::component(Interpolation::Cubic, row, &reaches[component], &field.faces[component], out);
+            let (kind, faces) = (Interpolation::Cubic(field.curve), &field.faces[component]);
+            super::component(kind, row, &reaches[component], faces, out);
         }
     }
 }
 
 /// Carries one row of four values side by side.
 #[allow(unsafe_code)]
-pub fn cubic_row(row: Row, reach: &Reach, field: &[[f32; 4]], out: &mut [[f32; 4]]) {
+pub fn cubic_row(curve: Curve, row: Row, reach: &Reach, field: &[[f32; 4]], out: &mut [[f32; 4]]) {
     match level() {
         // SAFETY: `level` has found these instructions on this machine.
         #[cfg(target_arch = "x86_64")]
-        Level::Avx512 => unsafe { avx512::scalar_row(row, reach, field, out) },
+        Level::Avx512 => unsafe { avx512::scalar_row(curve, row, reach, field, out) },
         // SAFETY: as above.
         #[cfg(target_arch = "x86_64")]
-        Level::Avx2 => unsafe { avx2::scalar_row(row, reach, field, out) },
-        _ => super::cubic_four(row, reach, field, out),
+        Level::Avx2 => unsafe { avx2::scalar_row(curve, row, reach, field, out) },
+        _ => super::cubic_four(curve, row, reach, field, out),
     }
 }
 
@@ -105,6 +108,8 @@ mod tests {
     use crate::solver::Side;
     use crate::solver::sides::{Reach, Walls};
     use crate::solver::simd::Aligned;
+
+    const CURVES: [Curve; 2] = [Curve::CATMULL_ROM, Curve::LAGRANGE];
 
     /// Values without pattern in −1..1, the same each time.
     fn noise(at: usize) -> f32 {
@@ -133,11 +138,12 @@ mod tests {
         weave(layout, &faces, &mut woven);
         let reaches = [0, 1, 2].map(|c| walls.reach(Some(c)));
         // Feet of neighbours that lie side by side, together, apart, and far outside.
-        for [smooth, far] in [[1.5, 0.0], [1.5, 0.01], [0.0, 0.1], [0.0, 1.5], [0.0, 9.0]] {
+        let ways = [[1.5, 0.0], [1.5, 0.01], [0.0, 0.1], [0.0, 1.5], [0.0, 9.0]];
+        for ([smooth, far], curve) in ways.into_iter().flat_map(|way| CURVES.map(|curve| (way, curve))) {
             let step = |at: usize| [0, 1, 2].map(|c| smooth + far * noise(3 * at + c + 7));
             let back: Vec<[f32; 4]> =
                 (0..layout.size()).map(|at| [step(at)[0], step(at)[1], step(at)[2], 0.0]).collect();
-            let field = Staggered { woven: &woven, faces: &faces, back: &back };
+            let field = Staggered { woven: &woven, faces: &faces, back: &back, curve };
             for [j, k] in [[0, 0], [3, 2], [5, 6]] {
                 let mut rows = [[[0.0f32; 71]; 3]; 3];
                 let at = layout.at(0, j, k);
@@ -160,22 +166,24 @@ mod tests {
         // Far apart, and side by side but for a few.
         let apart = |at: usize| [3.0 * noise(at), noise(at + 1), 2.0 * noise(at + 2), 0.0];
         let beside = |at: usize| [0.9 + 0.11 * noise(at), 0.3, -0.6, 0.0];
-        check_scalars(&walls.reach(None), &field, &(0..67).map(apart).collect::<Vec<_>>());
-        check_scalars(&walls.reach(None), &field, &(0..67).map(beside).collect::<Vec<_>>());
+        for curve in CURVES {
+            check_scalars(curve, &walls.reach(None), &field, &(0..67).map(apart).collect::<Vec<_>>());
+            check_scalars(curve, &walls.reach(None), &field, &(0..67).map(beside).collect::<Vec<_>>());
+        }
     }
 
-    fn check_scalars(reach: &Reach, field: &[[f32; 4]], back: &[[f32; 4]]) {
+    fn check_scalars(curve: Curve, reach: &Reach, field: &[[f32; 4]], back: &[[f32; 4]]) {
         let row = Row { origin: [0.0, 2.0, 3.0], back };
         let (mut wide, mut plain) = ([[0.0f32; 4]; 67], [[0.0f32; 4]; 67]);
-        cubic_row(row, reach, field, &mut wide);
-        crate::solver::advect::cubic_four(row, reach, field, &mut plain);
+        cubic_row(curve, row, reach, field, &mut wide);
+        crate::solver::advect::cubic_four(curve, row, reach, field, &mut plain);
         let bits = |row: [[f32; 4]; 67]| row.map(|v| v.map(f32::to_bits));
         assert!(bits(wide) == bits(plain));
         #[cfg(target_arch = "x86_64")]
         if level() != Level::Baseline {
             let mut narrow = [[0.0f32; 4]; 67];
             // SAFETY: `level` has found AVX2 or more on this machine.
-            unsafe { avx2::scalar_row(row, reach, field, &mut narrow) };
+            unsafe { avx2::scalar_row(curve, row, reach, field, &mut narrow) };
             assert!(bits(narrow) == bits(plain));
         }
     }
