@@ -358,7 +358,9 @@ fn a_run_knows_the_files_of_its_scene() {
 fn fields_are_named_with_a_format() {
     let dir = folder();
     let args = ["simulate", "plume", "--frames", "1", "--fields", "u", "--out", "run"];
-    refused(&updraft(dir.path(), &[&args, SMALL].concat()), "--format");
+    let output = updraft(dir.path(), &[&args, SMALL].concat());
+    assert_eq!(output.status.code(), Some(2));
+    assert!(stderr(&output).contains("--format"), "{}", stderr(&output));
 }
 
 #[test]

@@ -250,7 +250,7 @@ fn walk(
 }
 
 /// The mean, weighted as for trilinear interpolation, over the cells around a point that can be reached from the nearest
-/// one on the `side` of a moving solid; none if all are inside a solid.
+/// one on the `side` of a moving solid; none if all are inside a solid or on other sides.
 fn sample(
     layout: Layout,
     way: &Way,
@@ -279,17 +279,13 @@ fn sample(
     let closed = |c: usize, a: usize| flags[place(c | 1 << a)] & CLOSED << a != 0;
     let nearest = nearest_of(free)?;
     let mut chosen = (nearest, reached(nearest, closed));
-    if let Some(side) = side.filter(|_| free & !chosen.1 != 0) {
+    if let Some(side) = side.filter(|_| chosen.1 != u8::MAX) {
         let is_there = |c: usize| side.had([0, 1, 2].map(|a| corner[a] + (c >> a & 1) as f32));
-        let mut others = (free, Some(nearest));
-        while let (left, Some(c)) = others {
-            let from_it = reached(c, closed);
-            if is_there(c) {
-                chosen = (c, from_it);
-                break;
-            }
-            let left = left & !from_it;
-            others = (left, nearest_of(left));
+        let mut left = free;
+        while !is_there(chosen.0) {
+            left &= !chosen.1;
+            let next = nearest_of(left)?;
+            chosen = (next, reached(next, closed));
         }
     }
     let (mut sum, mut total) = ([0.0f32; 4], 0.0);
