@@ -1,13 +1,14 @@
 //! Arrays by name in NumPy's npz: fields go out this way, and come back as the start of another run.
 //!
 //! An array of the box is indexed `a[x, y, z]`: it is written in Fortran order, which has the bytes in the order
-//! of the solver, x fastest. Reading takes both orders, single and double precision.
+//! of the solver, x fastest. Reading takes both orders, and floats, integers and truth values of any size.
 
 use std::fs::File;
 use std::io::{self, BufReader, Read, Seek, Write};
 use std::path::{Path, PathBuf};
 
-use npyz::{DType, NpyFile, Order, TypeStr, WriterBuilder};
+use half::f16;
+use npyz::{DType, NpyFile, NpyHeader, Order, WriterBuilder};
 use thiserror::Error;
 use zip::write::SimpleFileOptions;
 use zip::{CompressionMethod, ZipArchive, ZipWriter};
@@ -117,14 +118,22 @@ impl Reader {
         let path = self.path.clone();
         let failed = |source| NpzError::Read { path: path.clone(), source };
         let wrong = |what: String| NpzError::Array { path: path.clone(), array: name.to_owned(), what };
-        let entry = self.zip.by_name(&format!("{name}.npy")).map_err(|e| failed(e.into()))?;
-        let npy = NpyFile::new(entry).map_err(failed)?;
+        let mut entry = self.zip.by_name(&format!("{name}.npy")).map_err(|e| failed(e.into()))?;
+        let npy = NpyHeader::from_reader(&mut entry).map_err(failed)?;
         if npy.shape() != shape.map(|n| n as u64) {
             return Err(wrong_shape(&path, name, npy.shape(), shape));
         }
-        let order = npy.order();
-        let values = numbers(npy).map_err(failed)?.ok_or_else(|| wrong("is not of floats".into()))?;
-        if values.len() != shape.iter().product::<usize>() || !values.iter().all(|x| x.is_finite()) {
+        let (order, kind) = (npy.order(), kind(&npy.dtype()));
+        let of_type = || wrong(format!("has values of type `{kind}`; save it `.astype(\"f4\")`"));
+        let (is_big, size, read) = reading(&kind).ok_or_else(of_type)?;
+        // To the end, where the checksum is compared.
+        let mut bytes = Vec::new();
+        entry.read_to_end(&mut bytes).map_err(failed)?;
+        if bytes.len() != size * shape.iter().product::<usize>() {
+            return Err(wrong(format!("has {} bytes of values, which do not fill its shape", bytes.len())));
+        }
+        let values = decode(&bytes, is_big, size, read);
+        if !values.iter().all(|x| x.is_finite()) {
             return Err(wrong("has values that are not finite numbers".into()));
         }
         match order {
@@ -145,20 +154,48 @@ fn wrong_shape(path: &Path, array: &str, found: &[u64], wanted: [usize; 3]) -> N
     NpzError::Array { path: path.to_owned(), array: array.to_owned(), what }
 }
 
-/// The values in the order of the file; nothing if they are not floats.
-fn numbers(npy: NpyFile<impl Read>) -> io::Result<Option<Vec<f32>>> {
-    let DType::Plain(kind) = npy.dtype() else { return Ok(None) };
-    match size(&kind) {
-        Some(4) => npy.into_vec::<f32>().map(Some),
-        Some(8) => Ok(Some(npy.into_vec::<f64>()?.into_iter().map(|x| x as f32).collect())),
-        _ => Ok(None),
+/// What NumPy calls the type of an element, such as `<f4`.
+fn kind(dtype: &DType) -> String {
+    match dtype {
+        DType::Plain(kind) => kind.to_string(),
+        _ => "record".into(),
     }
 }
 
-/// Bytes of a float type.
-fn size(kind: &TypeStr) -> Option<usize> {
-    let text = kind.to_string();
-    text.trim_start_matches(['<', '>', '=', '|']).strip_prefix('f')?.parse().ok()
+/// The bytes of an element, the lowest first, as a number.
+type Reading = fn([u8; 8]) -> f32;
+
+/// How elements of a type are read: whether the highest byte comes first, how many there are, and what number they are;
+/// nothing if they are no single numbers.
+fn reading(kind: &str) -> Option<(bool, usize, Reading)> {
+    let (size, read): (usize, Reading) = match kind.trim_start_matches(['<', '>', '=', '|']) {
+        "f2" => (2, |b| f16::from_bits(u64::from_le_bytes(b) as u16).to_f32()),
+        "f4" => (4, |b| f32::from_bits(u64::from_le_bytes(b) as u32)),
+        "f8" => (8, |b| f64::from_le_bytes(b) as f32),
+        "i1" => (1, |b| f32::from(b[0] as i8)),
+        "i2" => (2, |b| f32::from(u64::from_le_bytes(b) as i16)),
+        "i4" => (4, |b| u64::from_le_bytes(b) as i32 as f32),
+        "i8" => (8, |b| i64::from_le_bytes(b) as f32),
+        "b1" | "u1" => (1, |b| f32::from(b[0])),
+        "u2" => (2, |b| u64::from_le_bytes(b) as f32),
+        "u4" => (4, |b| u64::from_le_bytes(b) as f32),
+        "u8" => (8, |b| u64::from_le_bytes(b) as f32),
+        _ => return None,
+    };
+    Some((kind.starts_with('>'), size, read))
+}
+
+/// The values in the order of the file.
+fn decode(bytes: &[u8], is_big: bool, size: usize, read: Reading) -> Vec<f32> {
+    let element = |bytes: &[u8]| {
+        let mut low = [0; 8];
+        low[..size].copy_from_slice(bytes);
+        if is_big {
+            low[..size].reverse();
+        }
+        read(low)
+    };
+    bytes.chunks_exact(size).map(element).collect()
 }
 
 /// From z fastest to x fastest.
@@ -211,6 +248,71 @@ mod tests {
         let read = Reader::open(&path).unwrap().array("u", [2, 2, 3]).unwrap();
         let expected: Vec<f32> = (0..12).map(|n| value(n % 2, n / 2 % 2, n / 4) as f32).collect();
         assert_eq!(read.values, expected);
+    }
+
+    /// An npz of one array of this type.
+    fn raw(path: &Path, kind: &str, shape: [usize; 3], bytes: &[u8]) {
+        let mut zip = ZipWriter::new(File::create(path).unwrap());
+        start(&mut zip, "red").unwrap();
+        let [x, y, z] = shape;
+        let header = format!("{{'descr': '{kind}', 'fortran_order': False, 'shape': ({x}, {y}, {z}), }}");
+        let header = format!("{header:<117}\n");
+        zip.write_all(b"\x93NUMPY\x01\x00").unwrap();
+        zip.write_all(&(header.len() as u16).to_le_bytes()).unwrap();
+        zip.write_all(header.as_bytes()).unwrap();
+        zip.write_all(bytes).unwrap();
+        zip.finish().unwrap();
+    }
+
+    #[test]
+    fn every_plain_type_is_read() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("a.npz");
+        let cases: [(&str, &[u8], [f32; 2]); 11] = [
+            ("<f2", &[0x00, 0x3e, 0x00, 0xc0], [1.5, -2.0]),
+            ("<f4", &[0, 0, 0xc0, 0x3f, 0, 0, 0, 0xc0], [1.5, -2.0]),
+            (">f4", &[0x3f, 0xc0, 0, 0, 0xc0, 0, 0, 0], [1.5, -2.0]),
+            ("|i1", &[3, 0xff], [3.0, -1.0]),
+            ("<i2", &[3, 1, 0xff, 0xff], [259.0, -1.0]),
+            ("<i4", &[3, 0, 0, 0, 0xff, 0xff, 0xff, 0xff], [3.0, -1.0]),
+            (">i8", &[0, 0, 0, 0, 0, 0, 0, 3, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff], [3.0, -1.0]),
+            ("|b1", &[1, 0], [1.0, 0.0]),
+            ("|u1", &[200, 7], [200.0, 7.0]),
+            (">u2", &[1, 0, 0, 9], [256.0, 9.0]),
+            ("<u4", &[0, 0, 1, 0, 9, 0, 0, 0], [65536.0, 9.0]),
+        ];
+        for (kind, bytes, values) in cases {
+            raw(&path, kind, [1, 1, 2], bytes);
+            assert_eq!(
+                Reader::open(&path).unwrap().array("red", [1, 1, 2]).unwrap().values,
+                values,
+                "{kind}"
+            );
+        }
+        raw(&path, "<c8", [1, 1, 2], &[0; 16]);
+        let refused = Reader::open(&path).unwrap().array("red", [1, 1, 2]).unwrap_err().to_string();
+        assert!(refused.contains("`<c8`"), "{refused}");
+        raw(&path, "<f4", [1, 1, 2], &[0; 12]);
+        let refused = Reader::open(&path).unwrap().array("red", [1, 1, 2]).unwrap_err().to_string();
+        assert!(refused.contains("12 bytes"), "{refused}");
+    }
+
+    #[test]
+    fn a_flipped_bit_is_noticed() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("a.npz");
+        let mut zip = ZipWriter::new(File::create(&path).unwrap());
+        let stored = SimpleFileOptions::default().compression_method(CompressionMethod::Stored);
+        zip.start_file("u.npy", stored).unwrap();
+        let options = npyz::WriteOptions::new().default_dtype().shape(&[4, 4, 4]);
+        let mut writer = options.writer(&mut zip).begin_nd().unwrap();
+        writer.extend((0..64).map(|n| n as f32)).unwrap();
+        writer.finish().unwrap();
+        zip.finish().unwrap();
+        let mut bytes = std::fs::read(&path).unwrap();
+        bytes[300] ^= 1;
+        std::fs::write(&path, bytes).unwrap();
+        assert!(Reader::open(&path).unwrap().array("u", [4, 4, 4]).is_err());
     }
 
     #[test]

@@ -145,6 +145,12 @@ fn check_says_what_choices_come_to() {
     for wanted in ["96 x 144 x 96 cells", "semi-Lagrangian", "open: x, y, z\n", "MiB", "3 threads"] {
         assert!(text.contains(wanted), "{wanted:?} is not in\n{text}");
     }
+    let sealed = "domain.walls={x='closed', y='closed', z_min={inflow={velocity=[0, 0, 1]}}, z_max='closed'}";
+    let text = stdout(&updraft(dir.path(), &["check", "plume", "--set", sealed]));
+    assert!(text.contains("more air comes in than goes out and no side is open"), "{text}");
+    let balanced = sealed.replace("z_max='closed'", "z_max={inflow={velocity=[0, 0, 1]}}");
+    let text = stdout(&updraft(dir.path(), &["check", "plume", "--set", &balanced]));
+    assert!(!text.contains("more air"), "{text}");
 }
 
 #[test]
@@ -329,6 +335,32 @@ fn a_finished_run_is_drawn_without_simulating_it_again() {
     std::fs::remove_file(dir.path().join("run/fields.0005.npz")).unwrap();
     let missing = updraft(dir.path(), &["render", "--from", "run", "--frames", "5-6", "--out", "m.####.png"]);
     refused(&missing, "run/fields.0005.npz is missing");
+}
+
+/// A scene that names a file beside it is drawn from the folder of its run, which lies elsewhere.
+#[test]
+fn a_run_knows_the_files_of_its_scene() {
+    let dir = folder();
+    let cube = "v 0 0 0\nv 1 0 0\nv 0 1 0\nv 0 0 1\nf 1 3 2\nf 1 2 4\nf 1 4 3\nf 2 3 4\n";
+    std::fs::create_dir(dir.path().join("scenes")).unwrap();
+    std::fs::write(dir.path().join("scenes/tip.obj"), cube).unwrap();
+    let scene = "[domain]\ncells = [12, 12, 12]\n[[solid]]\nshape = { mesh = 'tip.obj' }\nscale = 0.05\n";
+    std::fs::write(dir.path().join("scenes/s.toml"), scene).unwrap();
+    let args = ["simulate", "scenes/s.toml", "--frames", "1", "--format", "npz", "--out", "run"];
+    let output = updraft(dir.path(), &args);
+    assert!(output.status.success(), "{}", stderr(&output));
+    let output =
+        updraft(dir.path(), &["render", "--from", "run", "--size", "32x24", "--cpu", "--out", "p.####.png"]);
+    assert!(output.status.success(), "{}", stderr(&output));
+}
+
+#[test]
+fn fields_are_named_with_a_format() {
+    let dir = folder();
+    let args = ["simulate", "plume", "--frames", "1", "--fields", "u", "--out", "run"];
+    let output = updraft(dir.path(), &[&args, SMALL].concat());
+    assert_eq!(output.status.code(), Some(2));
+    assert!(stderr(&output).contains("--format"), "{}", stderr(&output));
 }
 
 #[test]

@@ -203,6 +203,24 @@ fn leaving_out_what_is_empty_changes_no_bit() {
 }
 
 #[test]
+fn conservative_advection_keeps_what_there_is_around_solids() {
+    for turn in [[0.0; 3], [20.0, 10.0, 5.0]] {
+        let mut solver = stirred(all(Side::Closed), Advection::Conservative, 2);
+        let plate = Solid::new(Shape::Box { size: [0.6, 0.02, 0.6] }, [0.51, 0.47, 0.53]);
+        let ball = Solid::new(Shape::Sphere { radius: 0.15 }, [0.6, 0.7, 0.5]);
+        solver.set_solids(vec![Solid { rotation: Solid::turn(turn), ..plate }, ball]).unwrap();
+        let before = (solver.stats().mass, solver.stats().heat);
+        advance(&mut solver, 0.05, 8);
+        let after = (solver.stats().mass, solver.stats().heat);
+        for c in 0..3 {
+            let change = after.0[c] / before.0[c] - 1.0;
+            assert!(change.abs() < 1e-5, "{turn:?}: colour {c} changed by {change:e}");
+        }
+        assert!((after.1 / before.1 - 1.0).abs() < 1e-5, "{turn:?}: heat");
+    }
+}
+
+#[test]
 fn conservative_advection_is_the_same_on_any_number_of_threads() {
     let bits = |threads| {
         let mut solver = stirred(all(Side::Closed), Advection::Conservative, threads);
@@ -488,6 +506,30 @@ fn wild_settings_stay_finite() {
     advance(&mut solver, 0.1, 20);
     assert!(solver.velocity().iter().flatten().all(|x| x.is_finite()));
     assert!(solver.scalars().as_flattened().iter().all(|x| x.abs() <= 1.001 * SCALAR_LIMIT));
+}
+
+#[test]
+fn what_grows_is_bounded_and_nothing_grows_out_of_nothing() {
+    let solids = [vec![], vec![Solid::new(Shape::Sphere { radius: 0.2 }, [0.5; 3])]];
+    for (rate, solids) in
+        [-1e3, -1e6].into_iter().flat_map(|rate| solids.clone().map(|solids| (rate, solids)))
+    {
+        let smoke = Smoke { dissipation: rate, ..inert().smoke[0] };
+        let params = Params { smoke: [smoke; 3], cooling: rate, ..inert() };
+        let config = config([10; 3], 0.1, all(Side::Closed), Advection::Cubic);
+        let mut solver = Solver::new(config, params, vec![]).unwrap();
+        solver.set_solids(solids).unwrap();
+        solver.fill(|_, _| 0.0, |p| if p[0] < 0.5 { [1.0, 0.0, 0.0, 1.0] } else { [0.0; 4] });
+        advance(&mut solver, 0.05, 6);
+        let scalars: Vec<[f32; 4]> =
+            (0..1000).map(|c| cell(&solver, [c % 10, c / 10 % 10, c / 100])).collect();
+        assert!(
+            scalars.as_flattened().iter().all(|x| x.abs() <= SCALAR_LIMIT),
+            "{rate}: no number, or too many"
+        );
+        assert!(scalars.iter().all(|x| x[0] >= 0.0 && x[1] == 0.0 && x[3] >= 0.0), "{rate}: out of nothing");
+        assert!(scalars.iter().any(|x| x[0] > 0.9 * SCALAR_LIMIT), "{rate}: it grows");
+    }
 }
 
 #[test]

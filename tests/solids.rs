@@ -5,7 +5,10 @@ mod common;
 use common::{advance, all, cell, config, inert};
 use updraft::field::Field;
 use updraft::probe::{Place, Probe};
-use updraft::solver::{Advection, Params, Projection, Shape, Side, Sides, Slip, Solid, Solver, SolverError};
+use updraft::solver::{
+    Advection, Integrator, Params, Projection, Region, Shape, Side, Sides, Slip, Solid, Solver, SolverError,
+    Source, TimeControl,
+};
 
 const SCHEMES: [Advection; 4] =
     [Advection::SemiLagrangian, Advection::MacCormack, Advection::Cubic, Advection::Lagrange];
@@ -135,6 +138,30 @@ fn a_tilted_plate_stops_smoke_too() {
     }
 }
 
+/// Beside an open side the air that enters has been on one side of the plate only.
+#[test]
+fn a_plate_that_reaches_open_sides_stops_smoke_there_too() {
+    let n = 16;
+    for scheme in [Advection::SemiLagrangian, Advection::Cubic, Advection::Conservative] {
+        let mut config = config([n; 3], 0.1, all(Side::Open), scheme);
+        (config.time, config.integrator) =
+            (TimeControl { cfl: 0.9, max_substeps: 8 }, Integrator::Reflection);
+        // Blows at the plate, and off the box through its sides.
+        let region = Region::sphere([0.85, 0.423, 0.8], 0.172);
+        let source = Source { velocity: Some([0.0, 3.0, 0.0]), ..Source::new(region, [5.0, 0.0, 0.0, 40.0]) };
+        let params = Params { heat_buoyancy: 0.02, ..inert() };
+        let mut solver = Solver::new(config, params, vec![source]).unwrap();
+        solver.set_solids(vec![plate(0.002, 0.775)]).unwrap();
+        advance(&mut solver, 1.0 / 24.0, 40);
+        let sum = |js: std::ops::Range<usize>| {
+            let cells = js.flat_map(|j| (0..n * n).map(move |c| [c % n, j, c / n]));
+            cells.map(|at| cell(&solver, at)[0]).sum::<f32>()
+        };
+        assert!(sum(0..7) > 1.0, "{scheme:?}: smoke is below the plate");
+        assert_eq!(sum(9..n), 0.0, "{scheme:?}: smoke above the plate");
+    }
+}
+
 /// A ball that flies along x through smoke in a closed box.
 fn flight(threads: usize, scheme: Advection, speed: f32) -> Solver {
     let n = 32;
@@ -175,6 +202,66 @@ fn a_flying_ball_moves_the_air_and_keeps_the_smoke() {
         assert!((wind(&solver, [at, 16, 16])[0] - 1.0).abs() < 1e-5, "the ball's inside moves with it");
         assert!(wind(&solver, [at + 6, 16, 16])[0] > 0.4, "air is pushed ahead");
         assert!(wind(&solver, [at, 16 + 7, 16])[0] < -0.1, "air flows back beside it");
+    }
+}
+
+/// Whether the plate moves by a whole cell a step or less, lies between the cells or within them.
+#[test]
+fn a_moving_plate_leaves_no_smoke_behind() {
+    let h = 0.05;
+    for scheme in [Advection::SemiLagrangian, Advection::Cubic, Advection::Conservative] {
+        for (thickness, from, time) in [
+            (0.02, 0.3, 1.0),
+            (0.1, 0.325, 1.0),
+            (0.5, 0.31, 3.0),
+            (1.0, 0.3022, 1.0),
+            (1.0, 0.325, 0.2),
+            (2.0, 0.3, 1.0),
+        ] {
+            let sides = [[Side::Open; 2], [Side::Closed; 2], [Side::Closed; 2]];
+            let mut solver = Solver::new(config([20, 8, 8], h, sides, scheme), inert(), vec![]).unwrap();
+            let keyframes = vec![(0.0, [from, 0.2, 0.2]), (time, [from + 0.4, 0.2, 0.2])];
+            let plate = Solid::new(Shape::Box { size: [thickness * h, 4.0, 4.0] }, [0.0; 3]);
+            solver.set_solids(vec![Solid { keyframes, ..plate }]).unwrap();
+            let ahead = |p: [f32; 3]| f32::from(p[0] > from + 0.5 * thickness * h + 0.9 * h);
+            solver.fill(|_, _| 0.0, |p| [ahead(p), 0.0, 0.0, 0.0]);
+            advance(&mut solver, 1.0 / 24.0, 24);
+            let place = solver.poses()[0].position[0];
+            let sum = |range: std::ops::Range<f32>| {
+                let along = (0..20).filter(|i| range.contains(&((*i as f32 + 0.5) * h)));
+                let cells = along.flat_map(|i| (0..64).map(move |c| [i, c % 8, c / 8]));
+                cells.map(|at| cell(&solver, at)[0]).sum::<f32>()
+            };
+            let what = format!("{scheme:?}, {thickness} cells thick, from {from} in {time} s");
+            assert_eq!(
+                sum(0.0..place - 0.5 * thickness * h - 0.87 * h),
+                0.0,
+                "{what}: smoke behind the plate"
+            );
+            assert!(sum(place..1.0) > 30.0, "{what}: smoke before it");
+        }
+    }
+}
+
+/// A block along the grid covers all the smoke in one layer of cells at once.
+#[test]
+fn a_piston_as_wide_as_the_smoke_loses_none() {
+    for scheme in [Advection::Cubic, Advection::Conservative] {
+        for sides in [all(Side::Closed), all(Side::Periodic)] {
+            let mut solver = Solver::new(config([20; 3], 0.05, sides, scheme), inert(), vec![]).unwrap();
+            let keyframes = vec![(0.0, [0.15, 0.5, 0.5]), (2.0, [0.6, 0.5, 0.5])];
+            let block = Solid::new(Shape::Box { size: [0.2, 0.6, 0.6] }, [0.0; 3]);
+            solver.set_solids(vec![Solid { keyframes, ..block }]).unwrap();
+            let is_inside = |p: [f32; 3]| (0..3).all(|a| (p[a] - 0.5).abs() < 0.3);
+            solver.fill(|_, _| 0.0, |p| if is_inside(p) { [1.0, 0.0, 0.0, 10.0] } else { [0.0; 4] });
+            let before = (solver.stats().mass[0], solver.stats().heat);
+            for step in 0..48 {
+                advance(&mut solver, 1.0 / 24.0, 1);
+                let after = (solver.stats().mass[0], solver.stats().heat);
+                let change = [after.0 / before.0, after.1 / before.1].map(|x| (x - 1.0).abs());
+                assert!(change < [1e-4; 2], "{scheme:?} {sides:?}, step {step}: {change:?}");
+            }
+        }
     }
 }
 

@@ -2,7 +2,7 @@
 
 use super::{CliError, Common, machine, say};
 use crate::scene::{Scene, memory};
-use crate::solver::{Advection, Force, ForceField, Integrator, Projection, Side};
+use crate::solver::{Advection, Force, ForceField, Integrator, Projection, Side, Sides};
 
 /// Check a scene.
 #[derive(Debug, clap::Args)]
@@ -54,7 +54,32 @@ fn sides(scene: &Scene) -> String {
             join_group(&mut groups, upper, format!("{name}_max"));
         }
     }
-    groups.iter().map(|(kind, names)| format!("{kind}: {}", names.join(", "))).collect::<Vec<_>>().join("; ")
+    let mut said: Vec<String> =
+        groups.iter().map(|(kind, names)| format!("{kind}: {}", names.join(", "))).collect();
+    said.extend(surplus(sides, scene.config.dims.array()));
+    said.join("; ")
+}
+
+/// Where no side is open and the inflows do not cancel: what becomes of the air.
+fn surplus(sides: &Sides, n: [usize; 3]) -> Option<String> {
+    let (mut net, mut gross) = (0.0, 0.0);
+    for (axis, ends) in sides.iter().enumerate() {
+        for (side, inwards) in ends.iter().zip([1.0, -1.0]) {
+            match side {
+                Side::Open => return None,
+                Side::Inflow(inflow) => {
+                    let area = (n.iter().product::<usize>() / n[axis]) as f64;
+                    let flux = inwards * f64::from(inflow.velocity[axis]) * area;
+                    net += flux;
+                    gross += flux.abs();
+                }
+                _ => {}
+            }
+        }
+    }
+    let comes = if net > 0.0 { "comes in than goes out" } else { "goes out than comes in" };
+    (net.abs() > 1e-5 * gross)
+        .then(|| format!("more air {comes} and no side is open: divergence is left, the same in every cell"))
 }
 
 fn join_group(groups: &mut Vec<(String, Vec<String>)>, kind: String, name: String) {

@@ -34,7 +34,7 @@ pub struct SimulateArgs {
     #[arg(long, value_name = "FORMAT", value_delimiter = ',')]
     format: Vec<Format>,
     /// Fields to write; by default those that a run can be started from
-    #[arg(long, value_name = "NAME", value_delimiter = ',')]
+    #[arg(long, value_name = "NAME", value_delimiter = ',', requires = "format")]
     #[arg(default_values_t = Field::STORED, hide_default_value = true)]
     fields: Vec<Field>,
 }
@@ -53,7 +53,7 @@ pub fn run(args: &SimulateArgs, common: &Common) -> Result<(), CliError> {
     let paths = paths(args, &scene, &folder);
     let mut run = Run::new(&scene, interrupt::catch())?;
     whole::prepare(paths.iter().map(PathBuf::as_path), common.force).map_err(CliError::Target)?;
-    write_scene(args, common, &folder)?;
+    write_scene(&scene, &folder)?;
     let mut tables = Tables::create(&scene, &folder)?;
     let mut progress = Progress::new(args.frames.last, common.quiet);
     for frame in 0..=args.frames.last {
@@ -90,8 +90,8 @@ fn paths(args: &SimulateArgs, scene: &Scene, folder: &RunFolder) -> Vec<PathBuf>
     paths
 }
 
-fn write_scene(args: &SimulateArgs, common: &Common, folder: &RunFolder) -> Result<(), CliError> {
-    let text = Scene::merged_text(&args.scene, &common.set)?;
+fn write_scene(scene: &Scene, folder: &RunFolder) -> Result<(), CliError> {
+    let text = scene.text()?;
     Ok(whole::write(&folder.scene(), |file| std::io::Write::write_all(file, text.as_bytes()))?)
 }
 

@@ -1,16 +1,23 @@
 //! Tables as CSV, a line at a time: a run that ends early leaves every line it wrote.
 
 use std::fs::File;
-use std::io::{BufWriter, Write};
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use super::OutputError;
+
+/// Bytes of lines that are written together.
+const BUFFER: usize = 8192;
 
 /// A table that is being written.
 #[derive(Debug)]
 pub struct Csv {
     path: PathBuf,
-    file: BufWriter<File>,
+    file: File,
+    /// Lines that are not in the file yet.
+    lines: Vec<u8>,
+    /// Bytes of those that are.
+    written: u64,
 }
 
 impl Csv {
@@ -18,21 +25,87 @@ impl Csv {
     pub fn create(path: &Path, columns: &[impl AsRef<str>]) -> Result<Self, OutputError> {
         let file =
             File::create(path).map_err(|source| OutputError::Write { path: path.to_owned(), source })?;
-        let mut csv = Self { path: path.to_owned(), file: BufWriter::new(file) };
+        let mut csv = Self { path: path.to_owned(), file, lines: Vec::with_capacity(BUFFER), written: 0 };
         csv.row(columns.iter().map(|column| column.as_ref().to_owned()))?;
         Ok(csv)
     }
 
     /// Adds a line. Numbers are best written with `{:?}`: the shortest digits that read back as the same number.
     pub fn row(&mut self, cells: impl IntoIterator<Item = String>) -> Result<(), OutputError> {
-        let mut line = cells.into_iter().collect::<Vec<_>>().join(",");
-        line.push('\n');
-        let written = self.file.write_all(line.as_bytes());
-        written.map_err(|source| OutputError::Write { path: self.path.clone(), source })
+        let line = cells.into_iter().collect::<Vec<_>>().join(",");
+        self.lines.extend(line.as_bytes());
+        self.lines.push(b'\n');
+        if self.lines.len() < BUFFER { Ok(()) } else { self.flush() }
     }
 
-    /// Hands what was written to the system.
+    /// Hands what was written to the system. Where that fails, say on a full disk, the table ends with a whole line.
     pub fn flush(&mut self) -> Result<(), OutputError> {
-        self.file.flush().map_err(|source| OutputError::Write { path: self.path.clone(), source })
+        let result = self.file.write_all(&self.lines);
+        if result.is_ok() {
+            self.written += self.lines.len() as u64;
+        } else {
+            // The first failure is the one worth telling.
+            let _ = self.cut();
+        }
+        self.lines.clear();
+        result.map_err(|source| OutputError::Write { path: self.path.clone(), source })
+    }
+
+    /// Takes the beginning of a line off the end of the file.
+    fn cut(&mut self) -> io::Result<()> {
+        let there = self.file.metadata()?.len().saturating_sub(self.written) as usize;
+        self.written += whole_lines(&self.lines, there) as u64;
+        self.file.set_len(self.written)
+    }
+}
+
+impl Drop for Csv {
+    fn drop(&mut self) {
+        // Best effort; who wants to know flushes.
+        let _ = self.flush();
+    }
+}
+
+/// Bytes of the whole lines among the first `count` of `lines`.
+fn whole_lines(lines: &[u8], count: usize) -> usize {
+    let part = &lines[..count.min(lines.len())];
+    part.iter().rposition(|&byte| byte == b'\n').map_or(0, |end| end + 1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_come_in_order() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("a.csv");
+        let mut csv = Csv::create(&path, &["n", "square"]).unwrap();
+        for n in 0..2000 {
+            csv.row([n.to_string(), (n * n).to_string()]).unwrap();
+        }
+        drop(csv);
+        let text = std::fs::read_to_string(&path).unwrap();
+        assert!(text.starts_with("n,square\n0,0\n1,1\n") && text.ends_with("\n1999,3996001\n"));
+        assert_eq!(text.lines().count(), 2001);
+    }
+
+    #[test]
+    fn a_table_that_is_cut_ends_with_a_whole_line() {
+        assert_eq!(
+            [0, 1, 3, 4, 7, 8, 9].map(|count| whole_lines(b"abc\ndef\n", count)),
+            [0, 0, 0, 4, 4, 8, 8]
+        );
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("a.csv");
+        let mut csv = Csv::create(&path, &["n"]).unwrap();
+        csv.flush().unwrap();
+        // As a full disk leaves it.
+        csv.lines.extend(b"1\n22\n");
+        csv.file.write_all(b"1\n2").unwrap();
+        csv.cut().unwrap();
+        csv.lines.clear();
+        drop(csv);
+        assert_eq!(std::fs::read_to_string(&path).unwrap(), "n\n1\n");
     }
 }

@@ -88,6 +88,9 @@ fn folder(path: &Path) -> PathBuf {
 }
 
 fn try_folder(folder: &Path) -> io::Result<()> {
+    if fs::metadata(folder).is_ok_and(|found| !found.is_dir()) {
+        return Err(io::Error::new(io::ErrorKind::NotADirectory, "it is no folder"));
+    }
     fs::create_dir_all(folder)?;
     let probe = Aside::of(&folder.join("probe"));
     File::create(probe.meanwhile()).map(drop)

@@ -67,10 +67,17 @@ fn check_file(path: &Path, dims: Dims) -> std::result::Result<(), String> {
         let hint = hint.unwrap_or_else(|| format!("; fields are {}", known.join(", ")));
         return Err(format!("{} holds `{stranger}`, which is no field{hint}", path.display()));
     }
-    for field in Field::STORED.into_iter().filter(|field| names.iter().any(|name| name == field.name())) {
-        npz.check(field.name(), field.shape(dims)).map_err(|error| error.to_string())?;
+    let held: Vec<Field> =
+        Field::STORED.into_iter().filter(|field| names.iter().any(|name| name == field.name())).collect();
+    if held.is_empty() {
+        return Err(format!(
+            "{} holds none of {}",
+            path.display(),
+            Field::STORED.map(Field::name).join(", ")
+        ));
     }
-    Ok(())
+    held.iter()
+        .try_for_each(|field| npz.check(field.name(), field.shape(dims)).map_err(|error| error.to_string()))
 }
 
 /// Whether a run writes something of this name.
@@ -244,7 +251,8 @@ pub fn fill(solver: &mut Solver, initial: &Initial) -> std::result::Result<(), S
         }
         match &mut npz {
             Some(npz) if npz.names().iter().any(|name| name == field.name()) => {
-                npz.array(field.name(), field.shape(dims)).map(Some).map_err(|error| error.to_string())
+                let array = npz.array(field.name(), field.shape(dims)).map_err(|error| error.to_string())?;
+                within_limits(field, array).map(Some)
             }
             _ => Ok(None),
         }
@@ -257,6 +265,17 @@ pub fn fill(solver: &mut Solver, initial: &Initial) -> std::result::Result<(), S
         |p| [0, 1, 2, 3].map(|c| value(&scalars[c], cell(p, h, None))),
     );
     Ok(())
+}
+
+/// `array`, if its values are such as the field may have.
+fn within_limits(field: Field, array: Array) -> std::result::Result<Array, String> {
+    match array.values.iter().find(|value| !is_possible(field, **value)) {
+        Some(value) => Err(format!(
+            "initial.fields: `{field}` is {value} somewhere; it must lie within ±{:e} everywhere",
+            limit(field)
+        )),
+        None => Ok(array),
+    }
 }
 
 /// The indices of the value at `p`, which lies on a face across `axis` or at a centre.

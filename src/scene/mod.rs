@@ -118,11 +118,6 @@ impl Scene {
         Ok(scene)
     }
 
-    /// The text of a scene as [`Scene::load`] would read it, overrides included.
-    pub fn merged_text(path_or_builtin: &str, overrides: &[String]) -> Result<String, SceneError> {
-        Ok(text::Text::new(path_or_builtin, &read(path_or_builtin)?, overrides).merged()?)
-    }
-
     /// The scene that `text` describes, called `name`.
     pub fn parse(name: &str, text: &str) -> Result<Self, SceneError> {
         Self::parse_with(name, text, &[])

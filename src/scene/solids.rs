@@ -119,19 +119,22 @@ fn check_heat(doc: &Document, text: &Text) -> Result<()> {
 
 /// A solid that never comes near the box is a slip of the pen.
 fn check_place(solid: &Solid, read: &document::Solid, text: &Text, extent: [f32; 3]) -> Result<()> {
-    let reach = solid.scale * solid.shape.reach();
-    let near = |p: [f32; 3]| {
-        let apart: f32 = (0..3).map(|a| (p[a] - p[a].clamp(0.0, extent[a])).powi(2)).sum();
-        apart.sqrt() < reach
-    };
+    let [low, high] = solid.extent();
+    let below = |p: [f32; 3], a: usize| p[a] + high[a] <= 0.0;
+    let above = |p: [f32; 3], a: usize| p[a] + low[a] >= extent[a];
     // On its way between two keyframes it may come in: then all must lie beyond one side for it to stay out.
     let places: Vec<[f32; 3]> = match solid.keyframes.as_slice() {
         [] => vec![solid.position],
         keys => keys.iter().map(|key| key.1).collect(),
     };
-    let beyond_one_side = (0..3)
-        .any(|a| places.iter().all(|p| p[a] < -reach) || places.iter().all(|p| p[a] > extent[a] + reach));
-    if places.iter().any(|p| near(*p)) || (places.len() > 1 && !beyond_one_side) {
+    let stays_out =
+        (0..3).any(|a| places.iter().all(|p| below(*p, a)) || places.iter().all(|p| above(*p, a)));
+    // Beside an edge or a corner of the box it may still miss it.
+    let touches = |p: [f32; 3]| {
+        let apart: f32 = (0..3).map(|a| (p[a] - p[a].clamp(0.0, extent[a])).powi(2)).sum();
+        apart.sqrt() < solid.scale * solid.shape.reach()
+    };
+    if !stays_out && (places.len() > 1 || touches(places[0])) {
         return Ok(());
     }
     let message =

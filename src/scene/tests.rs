@@ -413,6 +413,24 @@ fn initial_fields_go_where_they_belong() {
 }
 
 #[test]
+fn initial_fields_hold_something_possible() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("s.toml").display().to_string();
+    std::fs::write(&path, "[domain]\ncells = [2, 1, 1]\n[initial]\nfields = 'start.npz'\n").unwrap();
+    let store = |name, value| {
+        let file = std::fs::File::create(dir.path().join("start.npz")).unwrap();
+        let array = crate::npz::Array { shape: [2, 1, 1], values: vec![value; 2] };
+        crate::npz::write(file, &[("time", 3.0)], [(name, array)]).unwrap();
+    };
+    store("speed", 1.0);
+    let error = Scene::load(&path, &[]).unwrap_err().to_string();
+    assert!(error.contains("holds none of u, v, w, temperature"), "{error}");
+    store("red", 1e5);
+    let error = Scene::load(&path, &[]).unwrap().solver().err().unwrap().to_string();
+    assert_eq!(error, "initial.fields: `red` is 100000 somewhere; it must lie within ±6e4 everywhere");
+}
+
+#[test]
 fn formulas_are_sampled_where_the_fields_lie() {
     use crate::field::Field;
     let text = "[domain]\ncells = [5, 6, 7]\nvoxel = 0.5\nwalls = 'open'\n[solver]\nflow = 'frozen'\n\
@@ -476,11 +494,35 @@ fn a_singular_point_between_the_trials_is_told_when_the_box_is_filled() {
 }
 
 #[test]
-fn the_merged_text_is_the_scene_with_its_overrides() {
+fn the_text_is_the_scene_with_its_overrides() {
     let overrides = ["fluid.vorticity=0.7".to_owned(), "source.0.emit.green=2".into()];
-    let merged = Scene::merged_text("plume", &overrides).unwrap();
-    assert_eq!(Scene::parse("plume", &merged).unwrap(), Scene::load("plume", &overrides).unwrap());
-    assert_eq!(Scene::merged_text("plume", &[]).unwrap(), builtin::text("plume").unwrap());
+    let scene = Scene::load("plume", &overrides).unwrap();
+    assert_eq!(Scene::parse("plume", &scene.text().unwrap()).unwrap(), scene);
+    assert_eq!(Scene::load("plume", &[]).unwrap().text().unwrap(), builtin::text("plume").unwrap());
+}
+
+#[test]
+fn the_text_names_files_that_are_found_from_anywhere() {
+    let dir = tempfile::tempdir().unwrap();
+    let array = crate::npz::Array { shape: [2, 1, 1], values: vec![0.5; 2] };
+    let file = std::fs::File::create(dir.path().join("start.npz")).unwrap();
+    crate::npz::write(file, &[], [("red", array)]).unwrap();
+    let path = dir.path().join("s.toml").display().to_string();
+    std::fs::write(&path, "[domain]\ncells = [2, 1, 1]\n[initial]\nfields = 'start.npz' # here\n").unwrap();
+    let text = Scene::load(&path, &[]).unwrap().text().unwrap();
+    let there = dir.path().canonicalize().unwrap().join("start.npz");
+    assert!(text.contains(&format!("{} # here", toml::Value::from(there.display().to_string()))), "{text}");
+    // In an override a file is found from where the command runs.
+    let from_here = "initial.fields=Cargo.toml";
+    let text = text::Text::new("s", "[initial]\n", &[from_here.into()]).merged().unwrap();
+    assert!(text.contains(&std::env::current_dir().unwrap().display().to_string()), "{text}");
+}
+
+#[test]
+fn an_override_begins_a_list_that_is_not_there() {
+    let overrides = ["solid.0.shape.sphere.radius=0.1", "solid.1.shape.sphere.radius=0.2"].map(str::to_owned);
+    let scene = Scene::parse_with("s", "", &overrides).unwrap();
+    assert_eq!(scene.solids.len(), 2);
 }
 
 #[test]

@@ -13,6 +13,7 @@ use toml::de::{DeString, DeTable, DeValue, Deserializer, Error};
 
 use super::document::Document;
 use super::error::{Problem, closest};
+use super::write::{FILES, absolute};
 
 /// A scene file and the overrides that apply to it.
 pub struct Text {
@@ -69,11 +70,33 @@ impl Text {
     pub fn merged(&self) -> Result<String> {
         let padded: Vec<String> = (0..self.parts.len()).map(|part| self.padded(part)).collect();
         let [(_, file)] = self.parts.as_slice() else {
-            let root = self.root(&padded)?;
+            let mut root = self.root(&padded)?;
+            self.place_files(root.get_mut());
             let written = toml::Table::deserialize(Deserializer::from(root)).map(|table| table.to_string());
             return written.map_err(|error| self.problem(0..0, error.message()));
         };
         Ok(file.clone())
+    }
+
+    /// Makes names of files in overrides, which are found from where the command runs, hold wherever the scene is.
+    fn place_files(&self, table: &mut DeTable) {
+        for (key, value) in table.iter_mut() {
+            let may_name = FILES.contains(&key.get_ref().as_ref()) && self.is_override(&value.span());
+            match value.get_mut() {
+                DeValue::String(name) if may_name => {
+                    if let Some(path) = absolute(Path::new(""), name) {
+                        *name = path.to_string_lossy().into_owned().into();
+                    }
+                }
+                DeValue::Table(inner) => self.place_files(inner),
+                DeValue::Array(items) => items.iter_mut().for_each(|item| {
+                    if let DeValue::Table(inner) = item.get_mut() {
+                        self.place_files(inner);
+                    }
+                }),
+                _ => {}
+            }
+        }
     }
 
     /// Where the spans of a part begin.
@@ -127,7 +150,12 @@ impl Text {
             table.insert(key.clone(), value);
             return Ok(());
         }
-        let fresh = || Spanned::new(key.span(), DeValue::Table(DeTable::new()));
+        // Before the first element of a list there is no list.
+        let begins_list = rest[0].get_ref() == "0";
+        let fresh = || match begins_list {
+            true => Spanned::new(key.span(), DeValue::Array(toml::de::DeArray::new())),
+            false => Spanned::new(key.span(), DeValue::Table(DeTable::new())),
+        };
         let inner = table.entry(key.clone()).or_insert_with(fresh);
         match inner.get_mut() {
             DeValue::Table(inner) => self.set(inner, rest, value),

@@ -26,6 +26,19 @@ enum Entry {
 }
 
 impl Scene {
+    /// The text that it was read from, overrides included, with the files it names found from wherever it is put.
+    ///
+    /// # Errors
+    /// [`SceneError::Unwritable`] if that is no TOML.
+    pub fn text(&self) -> Result<String, SceneError> {
+        let Origin { text, folder, .. } = &*self.origin;
+        let mut document: DocumentMut = text.parse().map_err(|error: toml_edit::TomlError| {
+            SceneError::Unwritable { name: self.name.clone(), why: error.to_string() }
+        })?;
+        move_files(document.as_table_mut(), folder);
+        Ok(document.to_string())
+    }
+
     /// The scene as a file in `folder`: what it was read from, with what has changed since in it. Files that it names are
     /// then found from there.
     ///
@@ -259,7 +272,7 @@ fn full(folder: &Path) -> PathBuf {
 }
 
 /// Keys that may name a file.
-const FILES: [&str; 4] = ["fields", "file", "font", "mesh"];
+pub(super) const FILES: [&str; 4] = ["fields", "file", "font", "mesh"];
 
 /// Makes names of files that are found from `folder` hold wherever the scene is.
 fn move_files(table: &mut dyn TableLike, folder: &Path) {
@@ -292,7 +305,7 @@ fn move_value(value: &mut Value, may_name: bool, folder: &Path) {
 }
 
 /// The path of a file named from `folder`, if there is one. (`knot`, say, is a mesh that needs none.)
-fn absolute(folder: &Path, name: &str) -> Option<PathBuf> {
+pub(super) fn absolute(folder: &Path, name: &str) -> Option<PathBuf> {
     folder.join(name).canonicalize().ok().filter(|path| path.is_file())
 }
 

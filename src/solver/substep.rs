@@ -165,7 +165,12 @@ impl Clock<'_> {
 /// step nor on its parts.
 fn decay(params: &Params, dt: f32) -> [f32; 4] {
     let [r, g, b] = params.smoke.map(|s| s.dissipation);
-    [r, g, b, params.cooling].map(|rate| (-rate * dt).exp())
+    [r, g, b, params.cooling].map(|rate| left(rate, dt))
+}
+
+/// exp(−rate · Δt), however fast it grows: infinitely often nothing is no number.
+fn left(rate: f32, dt: f32) -> f32 {
+    (-rate * dt).exp().min(1e30)
 }
 
 fn body_forces(params: &Params, ambient: f32, dt: f32, h: f32) -> Forces {
@@ -175,7 +180,7 @@ fn body_forces(params: &Params, ambient: f32, dt: f32, h: f32) -> Forces {
         ambient,
         vorticity: params.vorticity,
         dt,
-        keep: (-params.friction * dt).exp(),
+        keep: left(params.friction, dt),
         limit: SPEED_LIMIT * h,
         h,
     }

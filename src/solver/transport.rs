@@ -103,7 +103,7 @@ impl Fields {
             Advection::Conservative => self.share_scalars(keep, crossed),
             _ => self.interpolate_scalars(scheme, keep, crossed),
         }
-        self.correct_near_solids(keep);
+        self.correct_near_solids(keep, scheme == Advection::Conservative);
         std::mem::swap(&mut self.scalars, &mut self.scalars_next);
     }
 
@@ -155,36 +155,60 @@ impl Fields {
         });
     }
 
-    /// Puts in what was carried with care where a trace could cross a solid.
-    fn correct_near_solids(&mut self, keep: &[f32; 4]) {
+    /// Puts in what was carried with care where a trace could cross a solid; what that costs is made up for in a sealed box
+    /// if a solid has moved, and `always` if asked for.
+    fn correct_near_solids(&mut self, keep: &[f32; 4], always: bool) {
         let Self { layout, walls, scalars, scalars_next, obstacles, sums, bricks, .. } = self;
         let Some(obstacles) = obstacles else { return };
         obstacles.put(keep, scalars_next);
         bricks.forget();
-        if obstacles.have_moved() && walls.are_sealed() {
+        if (always || obstacles.have_moved()) && walls.are_sealed() {
             let held = measure::contents(*layout, scalars, sums);
             let kept = measure::contents(*layout, scalars_next, sums);
-            balance(*layout, [0, 1, 2, 3].map(|c| held[c] * f64::from(keep[c])), kept, scalars_next);
+            let should = [0, 1, 2, 3].map(|c| held[c] * f64::from(keep[c]));
+            balance(*layout, should, kept, scalars_next, sums);
         }
     }
 }
 
-/// The largest part of what a box holds that [`balance`] makes up for in one step.
-const IMBALANCE: f64 = 0.05;
+/// The most by which [`balance`] scales a scalar in one step. A solid that fills the width of the smoke and lies along the
+/// grid covers a whole layer of it at once.
+const MOST: f64 = 2.0;
+/// Temperatures of both signs are scaled by this factor more or less: a sum that cancels says little about them.
+const MOST_OF_BOTH_SIGNS: f64 = 1.05;
 
 /// Scales the scalars so that the box holds what it should: what a moving solid and the traces around it have lost or
-/// gained is made up for everywhere (the accounting of West 2007, for the whole box at once). Sums that cancel, as of hot
-/// and cold air, are left alone.
-fn balance(layout: Layout, should: [f64; 4], holds: [f64; 4], scalars: &mut [[f32; 4]]) {
-    let factor = [0, 1, 2, 3].map(|c| match should[c] / holds[c] {
-        f if (f - 1.0).abs() < IMBALANCE => f as f32,
-        _ => 1.0,
-    });
+/// gained is made up for everywhere (the accounting of West 2007, for the whole box at once).
+fn balance(
+    layout: Layout,
+    should: [f64; 4],
+    holds: [f64; 4],
+    scalars: &mut [[f32; 4]],
+    partials: &mut [[f64; 4]],
+) {
+    let ratio = [0, 1, 2, 3].map(|c| should[c] / holds[c]);
+    let within = |ratio: f64, most: f64| (1.0 / most..=most).contains(&ratio);
+    let mut factor = ratio.map(|ratio| if ratio > 0.0 { ratio.clamp(1.0 / MOST, MOST) as f32 } else { 1.0 });
+    if !within(ratio[3], MOST_OF_BOTH_SIGNS) && !has_one_sign(layout, scalars, partials) {
+        factor[3] = 1.0;
+    }
     if factor != [1.0; 4] {
         scalars
             .par_chunks_mut(layout.plane)
             .for_each(|plane| advect::scale_row(&factor, SCALAR_LIMIT, plane));
     }
+}
+
+/// Whether hardly any temperature in the box has another sign than the rest.
+fn has_one_sign(layout: Layout, scalars: &[[f32; 4]], partials: &mut [[f64; 4]]) -> bool {
+    sweep::reduce(layout, partials, |sum, j, k| {
+        for cell in &scalars[layout.start(j, k)..][..layout.dims.nx] {
+            sum[0] += f64::from(cell[3].max(0.0));
+            sum[1] += f64::from(cell[3].min(0.0).abs());
+        }
+    });
+    let [hot, cold] = [0, 1].map(|sign| partials.iter().map(|plane| plane[sign]).sum::<f64>());
+    hot.min(cold) <= 0.01 * hot.max(cold)
 }
 
 fn interpolation(scheme: Advection) -> Interpolation {

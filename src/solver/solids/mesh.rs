@@ -1,7 +1,8 @@
 //! Closed triangle meshes: reading, checking, and their signed distance.
 //!
-//! The distance is that of the nearest triangle, found in a tree of boxes. Whether a point is inside is told by the
-//! number of triangles that a ray crosses: odd is inside. Three rays vote, since one may graze an edge.
+//! The distance is that of the nearest triangle, found in a tree of boxes. A point is inside if the surface winds around it:
+//! if a ray leaves it more often than it enters, or the other way round where the triangles face inwards. Parts that overlap
+//! are one body thereby, and a part that faces inwards is a hollow. Three rays vote, since one may graze an edge.
 
 use std::collections::HashMap;
 use std::path::Path;
@@ -28,7 +29,7 @@ pub enum MeshError {
     NoVertex(usize),
     /// It has holes, or triangles facing the wrong way.
     #[error(
-        "the mesh is open: {open} of its edges are not shared by exactly two triangles that face the same way; \
+        "the mesh is open: {open} of its edges are not shared by two triangles that face the same way; \
          close the holes (in Blender: Mesh > Clean Up > Fill Holes, then Recalculate Normals)"
     )]
     Open {
@@ -187,6 +188,11 @@ impl Mesh {
         self.vertices.iter().map(|v| dot(*v, *v)).fold(0.0, f32::max).sqrt()
     }
 
+    /// The lowest and the highest coordinates \[m\].
+    pub fn bounds(&self) -> [[f32; 3]; 2] {
+        [self.nodes[0].low, self.nodes[0].high]
+    }
+
     /// Signed distance of a point \[m\], negative inside.
     pub fn distance(&self, p: [f32; 3]) -> f32 {
         let distance = self.nearest(p).sqrt();
@@ -227,11 +233,11 @@ impl Mesh {
         }
         // Directions of no mesh's edges.
         let rays = [[1.0, 0.0131, 0.0273], [0.0197, 1.0, 0.0113], [0.0157, 0.0239, 1.0]];
-        rays.iter().filter(|ray| self.crossings(p, **ray) % 2 == 1).count() >= 2
+        rays.iter().filter(|ray| self.winding(p, **ray) != 0).count() >= 2
     }
 
-    /// Triangles that a ray crosses.
-    fn crossings(&self, p: [f32; 3], ray: [f32; 3]) -> usize {
+    /// Triangles through which a ray leaves the mesh, less those through which it enters.
+    fn winding(&self, p: [f32; 3], ray: [f32; 3]) -> i32 {
         let inverse = ray.map(|x| 1.0 / x);
         let mut stack = [0u32; 64];
         let (mut depth, mut count) = (1, 0);
@@ -246,7 +252,7 @@ impl Mesh {
                 depth += 2;
             } else {
                 let triangles = &self.triangles[node.first as usize..][..node.count as usize];
-                count += triangles.iter().filter(|t| crosses(p, ray, self.corners(**t))).count();
+                count += triangles.iter().map(|t| crossing(p, ray, self.corners(*t))).sum::<i32>();
             }
         }
         count
@@ -288,7 +294,7 @@ fn weld(vertices: &[[f32; 3]], triangles: &[[u32; 3]]) -> (Vec<[f32; 3]>, Vec<[u
     (kept, whole)
 }
 
-/// Edges that are not walked once in each direction.
+/// Edges that are not walked as often in one direction as in the other.
 fn open_edges(triangles: &[[u32; 3]]) -> usize {
     let mut walked: HashMap<[u32; 2], [u32; 2]> = HashMap::new();
     for &[a, b, c] in triangles {
@@ -296,7 +302,7 @@ fn open_edges(triangles: &[[u32; 3]]) -> usize {
             walked.entry([from.min(to), from.max(to)]).or_default()[usize::from(from > to)] += 1;
         }
     }
-    walked.values().filter(|&&count| count != [1, 1]).count()
+    walked.values().filter(|[there, back]| there != back).count()
 }
 
 fn sub(a: [f32; 3], b: [f32; 3]) -> [f32; 3] {
@@ -341,8 +347,9 @@ fn closest(p: [f32; 3], [a, b, c]: [[f32; 3]; 3]) -> [f32; 3] {
     along(along(a, ab, vb * scale), ac, vc * scale)
 }
 
-/// Whether a ray crosses a triangle (Möller & Trumbore 1997), in double precision.
-fn crosses(p: [f32; 3], ray: [f32; 3], triangle: [[f32; 3]; 3]) -> bool {
+/// 1 if a ray crosses a triangle from its back to its front, −1 if the other way, 0 if it misses it (Möller & Trumbore
+/// 1997), in double precision.
+fn crossing(p: [f32; 3], ray: [f32; 3], triangle: [[f32; 3]; 3]) -> i32 {
     let wide = |v: [f32; 3]| v.map(f64::from);
     let less = |a: [f64; 3], b: [f64; 3]| [a[0] - b[0], a[1] - b[1], a[2] - b[2]];
     let dot = |a: [f64; 3], b: [f64; 3]| a[0] * b[0] + a[1] * b[1] + a[2] * b[2];
@@ -354,13 +361,18 @@ fn crosses(p: [f32; 3], ray: [f32; 3], triangle: [[f32; 3]; 3]) -> bool {
     let normal = cross(ray, ac);
     let area = dot(ab, normal);
     if area == 0.0 {
-        return false;
+        return 0;
     }
     let from = less(p, a);
     let u = dot(from, normal) / area;
     let q = cross(from, ab);
     let v = dot(ray, q) / area;
-    u >= 0.0 && v >= 0.0 && u + v <= 1.0 && dot(ac, q) / area > 0.0
+    let hits = u >= 0.0 && v >= 0.0 && u + v <= 1.0 && dot(ac, q) / area > 0.0;
+    match (hits, area < 0.0) {
+        (false, _) => 0,
+        (true, true) => 1,
+        (true, false) => -1,
+    }
 }
 
 #[cfg(test)]
@@ -386,6 +398,34 @@ mod tests {
             let (got, want) = (mesh.distance(p), block.distance(p));
             assert!((got - want).abs() < 1e-5, "at {p:?}: {got} for {want}");
         }
+    }
+
+    /// Parts that overlap are one body, and what faces inwards is hollow.
+    #[test]
+    fn a_mesh_may_have_many_parts() {
+        let (vertices, triangles) = cube();
+        let and = |scale: f32, by: [f32; 3], turned: bool| {
+            let more = vertices.iter().map(|v| [0, 1, 2].map(|a| scale * v[a] + by[a]));
+            let part = triangles.iter().map(|t| t.map(|v| v + 8));
+            let part = part.map(|[a, b, c]| if turned { [a, c, b] } else { [a, b, c] });
+            let all = (vertices.iter().copied().chain(more), triangles.iter().copied().chain(part));
+            Mesh::new(all.0.collect(), all.1.collect()).unwrap()
+        };
+        let overlapping = and(1.0, [0.3, 0.2, 0.1], false);
+        for (p, inside) in
+            [([-0.4; 3], true), ([0.1; 3], true), ([0.7, 0.6, 0.5], true), ([0.7, 0.0, -0.45], false)]
+        {
+            assert_eq!(overlapping.distance(p) < 0.0, inside, "{p:?}");
+        }
+        assert!(and(0.5, [0.0; 3], false).distance([0.0; 3]) < 0.0, "one inside the other");
+        assert!(and(0.5, [0.0; 3], true).distance([0.0; 3]) > 0.0, "a hollow");
+        let beside = and(1.0, [1.0, 1.0, 0.0], false);
+        assert!(
+            beside.distance([0.4, 0.4, 0.0]) < 0.0 && beside.distance([0.6, 0.6, 0.0]) < 0.0,
+            "an edge in common"
+        );
+        assert!(beside.distance([0.6, 0.4, 0.0]) > 0.0);
+        assert_eq!(beside.bounds(), [[-0.5; 3], [1.5, 1.5, 0.5]]);
     }
 
     #[test]

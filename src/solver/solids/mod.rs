@@ -14,7 +14,7 @@ mod voxels;
 
 use std::sync::Arc;
 
-use nalgebra::{UnitQuaternion, Vector3};
+use nalgebra::{Quaternion, UnitQuaternion, Vector3};
 
 pub use mesh::{Mesh, MeshError};
 pub use obstacles::Obstacles;
@@ -102,6 +102,19 @@ impl Solid {
             slip: self.slip,
             temperature: self.temperature,
         }
+    }
+
+    /// How far it extends along each axis, down and up, from its position \[m\], as it stands.
+    pub fn extent(&self) -> [[f32; 3]; 2] {
+        let [low, high] = self.shape.bounds();
+        let [x, y, z, w] = self.rotation;
+        let turn = UnitQuaternion::from_quaternion(Quaternion::new(w, x, y, z));
+        let corner = |n: usize| [0, 1, 2].map(|a| if n >> a & 1 == 0 { low[a] } else { high[a] });
+        let corners: [[f32; 3]; 8] =
+            std::array::from_fn(|n| (turn * Vector3::from(corner(n)) * self.scale).into());
+        let along =
+            |a: usize, pick: fn(f32, f32) -> f32| corners.iter().map(|c| c[a]).reduce(pick).unwrap_or(0.0);
+        [[0, 1, 2].map(|a| along(a, f32::min)), [0, 1, 2].map(|a| along(a, f32::max))]
     }
 
     /// What makes it impossible, if anything.

@@ -6,12 +6,16 @@
 //! passing one. The weights of the others go to these. First order; monotone.
 //!
 //! A moving solid takes its surroundings along: the walk is made relative to it, among the faces as they are at the end of
-//! the step, and its end is looked up among the faces as they were at the beginning.
+//! the step, and its end is looked up among the faces as they were at the beginning. Which of them are closed then differs:
+//! a plate closes the faces between the middles of cells that lie on its two sides. So where closed faces part the eight
+//! cells, those count whose middles lie on the side of the cell in which the walk has ended.
 
 use rayon::prelude::*;
 
+use super::SolidPose;
 use super::voxels::{CLOSED, Frame, SOLID, Voxels};
 use crate::grid::{GHOST, Layout};
+use crate::solver::SCALAR_LIMIT;
 use crate::solver::sides::Reach;
 use crate::solver::sweep::{leave_room, refill};
 
@@ -41,8 +45,12 @@ pub struct Way<'a> {
     pub before: &'a [u8],
     /// Closed faces at its end.
     pub after: &'a [u8],
-    /// How far each solid has moved, in cells.
+    /// The solids as they stand at its end, and how far each has moved, in cells.
+    pub poses: &'a [SolidPose],
+    /// See `poses`.
     pub drift: &'a [[f32; 3]],
+    /// Edge of a cell \[m\].
+    pub h: f32,
     /// How far each cell's air has come, in cells.
     pub back: &'a [[f32; 4]],
 }
@@ -110,7 +118,7 @@ impl Near {
         let Self { cells, values, .. } = self;
         values.par_chunks_mut(RUN).zip(cells.par_chunks(RUN)).for_each(|(values, cells)| {
             for (value, &(at, owner)) in values.iter_mut().zip(cells) {
-                *value = carried(layout, way, field, at as usize, way.drift[owner as usize]);
+                *value = carried(layout, way, field, at as usize, usize::from(owner));
             }
         });
     }
@@ -118,7 +126,8 @@ impl Near {
     /// Puts the values, each times `keep`, where they belong.
     pub fn put(&self, keep: &[f32; 4], field: &mut [[f32; 4]]) {
         for (&(at, _), value) in self.cells.iter().zip(&self.values) {
-            field[at as usize] = std::array::from_fn(|c| value[c] * keep[c]);
+            field[at as usize] =
+                std::array::from_fn(|c| (value[c] * keep[c]).clamp(-SCALAR_LIMIT, SCALAR_LIMIT));
         }
     }
 }
@@ -152,18 +161,61 @@ fn index_of(layout: Layout, at: usize) -> [isize; 3] {
     [at % layout.row, at % layout.plane / layout.row, at / layout.plane].map(|x| x as isize - g)
 }
 
-/// The value that comes to a cell.
-fn carried(layout: Layout, way: &Way, field: &[[f32; 4]], at: usize, drift: [f32; 3]) -> [f32; 4] {
-    let start = index_of(layout, at);
+/// The value that comes to a cell near the solid `owner`.
+fn carried(layout: Layout, way: &Way, field: &[[f32; 4]], at: usize, owner: usize) -> [f32; 4] {
+    let (start, drift) = (index_of(layout, at), way.drift[owner]);
     let foot = [0, 1, 2].map(|a| start[a] as f32 - (way.back[at][a] - drift[a]));
-    let end = walk(layout, way.reach, way.after, start, foot);
+    let (end, cell) = walk(layout, way.reach, way.after, start, foot);
     let end = [0, 1, 2].map(|a| end[a] - drift[a]);
-    sample(layout, way.reach, way.before, field, end)
-        .unwrap_or_else(|| surroundings(layout, way.before, field, at))
+    let moves = drift != [0.0; 3];
+    let side = moves.then(|| Side { pose: &way.poses[owner], drift, way, cell: cell.map(|x| x as f32) });
+    sample(layout, way, field, end, side.as_ref()).unwrap_or_else(|| surroundings(layout, way, field, at))
 }
 
-/// Where a straight way from the middle of a cell ends that cannot pass closed faces.
-fn walk(layout: Layout, reach: &Reach, flags: &[u8], start: [isize; 3], foot: [f32; 3]) -> [f32; 3] {
+/// The side of a moving solid on which a cell lies at the end of the step.
+struct Side<'a> {
+    pose: &'a SolidPose,
+    drift: [f32; 3],
+    way: &'a Way<'a>,
+    cell: [f32; 3],
+}
+
+impl Side<'_> {
+    /// Whether a cell of the beginning was on it: whether the nearest surface faces the same way.
+    fn had(&self, cell: [f32; 3]) -> bool {
+        let then = [0, 1, 2].map(|a| cell[a] + self.drift[a]);
+        let (here, there) = (self.normal(self.cell), self.normal(then));
+        (0..3).map(|a| here[a] * there[a]).sum::<f32>() >= 0.0
+    }
+
+    /// Where the distance from the solid rises at a place given in cells, near the periodic image that is nearest to
+    /// the cell.
+    fn normal(&self, place: [f32; 3]) -> [f32; 3] {
+        let (h, period) = (self.way.h, self.way.reach.period);
+        let p = [0, 1, 2].map(|a| {
+            let from = self.cell[a] + 0.5 - self.pose.position[a] / h;
+            let images = if period[a] > 0.0 { (from / period[a]).round() } else { 0.0 };
+            (place[a] + 0.5 - images * period[a]) * h
+        });
+        // Finer than any plate that is told from none.
+        let by = 0.01 * h;
+        [0, 1, 2].map(|a| {
+            let along =
+                |by: f32| self.pose.distance(std::array::from_fn(|b| p[b] + if a == b { by } else { 0.0 }));
+            along(by) - along(-by)
+        })
+    }
+}
+
+/// Where a straight way from the middle of a cell ends that cannot pass closed faces, and in which cell; neither is brought
+/// back into the box across periodic sides.
+fn walk(
+    layout: Layout,
+    reach: &Reach,
+    flags: &[u8],
+    start: [isize; 3],
+    foot: [f32; 3],
+) -> ([f32; 3], [isize; 3]) {
     let n = layout.dims.array().map(|n| n as isize);
     let strides = layout.strides();
     let from = start.map(|x| x as f32);
@@ -194,52 +246,80 @@ fn walk(layout: Layout, reach: &Reach, flags: &[u8], start: [isize; 3], foot: [f
             cell[a] += if up { 1 } else { -1 };
         }
     }
-    to
+    (to, cell)
 }
 
 /// The mean, weighted as for trilinear interpolation, over the cells around a point that can be reached from the nearest
-/// one; none if that is inside a solid and all others too.
-fn sample(layout: Layout, reach: &Reach, flags: &[u8], field: &[[f32; 4]], p: [f32; 3]) -> Option<[f32; 4]> {
-    let strides = layout.strides();
-    let (mut base, mut fraction) = ([0isize; 3], [0.0; 3]);
+/// one on the `side` of a moving solid; none if all are inside a solid or on other sides.
+fn sample(
+    layout: Layout,
+    way: &Way,
+    field: &[[f32; 4]],
+    p: [f32; 3],
+    side: Option<&Side>,
+) -> Option<[f32; 4]> {
+    let (strides, reach, flags) = (layout.strides(), way.reach, way.before);
+    let (mut base, mut fraction, mut corner) = ([0isize; 3], [0.0; 3], [0.0; 3]);
     for a in 0..3 {
-        let x = p[a] - reach.period[a] * ((p[a] - reach.low[a]) * reach.per_period[a]).floor();
-        let x = x.clamp(reach.low[a], reach.high[a]);
+        let images = ((p[a] - reach.low[a]) * reach.per_period[a]).floor() * reach.period[a];
+        let x = (p[a] - images).clamp(reach.low[a], reach.high[a]);
         let low = x.floor().min(reach.last[a]);
-        (base[a], fraction[a]) = (low as isize, x - low);
+        (base[a], fraction[a], corner[a]) = (low as isize, x - low, low + images);
     }
     let first = layout.at(base[0], base[1], base[2]);
     let place = |c: usize| first + (0..3).map(|a| (c >> a & 1) * strides[a]).sum::<usize>();
     let weight = |c: usize| {
         (0..3).map(|a| if c >> a & 1 == 1 { fraction[a] } else { 1.0 - fraction[a] }).product::<f32>()
     };
-    let free = |c: &usize| flags[place(*c)] & SOLID == 0;
-    let nearest = (0..8).filter(free).reduce(|a, b| if weight(b) > weight(a) { b } else { a })?;
-    let mut reached = 1u8 << nearest;
-    for _ in 0..3 {
-        for (c, a) in (0..8usize).flat_map(|c| (0..3).map(move |a| (c, a))) {
-            let upper = place(c | 1 << a);
-            if reached >> c & 1 == 1 && flags[upper] & CLOSED << a == 0 {
-                reached |= 1 << (c ^ 1 << a);
-            }
+    let is_free = |c: &usize| flags[place(*c)] & SOLID == 0;
+    let free: u8 = (0..8).filter(is_free).map(|c| 1 << c).sum();
+    let nearest_of = |set: u8| {
+        (0..8).filter(|c| set >> c & 1 == 1).reduce(|a, b| if weight(b) > weight(a) { b } else { a })
+    };
+    let closed = |c: usize, a: usize| flags[place(c | 1 << a)] & CLOSED << a != 0;
+    let nearest = nearest_of(free)?;
+    let mut chosen = (nearest, reached(nearest, closed));
+    if let Some(side) = side.filter(|_| chosen.1 != u8::MAX) {
+        let is_there = |c: usize| side.had([0, 1, 2].map(|a| corner[a] + (c >> a & 1) as f32));
+        let mut left = free;
+        while !is_there(chosen.0) {
+            left &= !chosen.1;
+            let next = nearest_of(left)?;
+            chosen = (next, reached(next, closed));
         }
     }
     let (mut sum, mut total) = ([0.0f32; 4], 0.0);
-    for c in (0..8).filter(|c| reached >> c & 1 == 1) {
+    for c in (0..8).filter(|c| chosen.1 >> c & 1 == 1) {
         let (w, value) = (weight(c), field[place(c)]);
         total += w;
         (0..4).for_each(|i| sum[i] += w * value[i]);
     }
-    if total > 1e-6 { Some(sum.map(|x| x / total)) } else { Some(field[place(nearest)]) }
+    if total > 1e-6 { Some(sum.map(|x| x / total)) } else { Some(field[place(chosen.0)]) }
 }
 
-/// The mean over the cells around one that a solid has just left.
-fn surroundings(layout: Layout, flags: &[u8], field: &[[f32; 4]], at: usize) -> [f32; 4] {
+/// The corners of a cube, as a set of bits, to which edges lead from one of them; `closed(c, a)` tells which edges along
+/// axis a are shut.
+fn reached(from: usize, closed: impl Fn(usize, usize) -> bool) -> u8 {
+    let mut reached = 1u8 << from;
+    for _ in 0..3 {
+        for (c, a) in (0..8usize).flat_map(|c| (0..3).map(move |a| (c, a))) {
+            if reached >> c & 1 == 1 && !closed(c, a) {
+                reached |= 1 << (c ^ 1 << a);
+            }
+        }
+    }
+    reached
+}
+
+/// The mean over the cells around one that a solid has just left, but for those beyond a closed face.
+fn surroundings(layout: Layout, way: &Way, field: &[[f32; 4]], at: usize) -> [f32; 4] {
     let (mut sum, mut count) = ([0.0; 4], 0.0f32);
-    for stride in layout.strides() {
-        for next in [at - stride, at + stride].into_iter().filter(|&next| flags[next] & SOLID == 0) {
-            (0..4).for_each(|c| sum[c] += field[next][c]);
-            count += 1.0;
+    for (a, stride) in layout.strides().into_iter().enumerate() {
+        for (next, face) in [(at - stride, at), (at + stride, at + stride)] {
+            if way.before[next] & SOLID == 0 && way.after[face] & CLOSED << a == 0 {
+                (0..4).for_each(|c| sum[c] += field[next][c]);
+                count += 1.0;
+            }
         }
     }
     sum.map(|x| x / count.max(1.0))

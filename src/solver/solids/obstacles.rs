@@ -183,7 +183,7 @@ impl Obstacles {
         }
         let after = &self.voxels.flags;
         let before = if self.have_moved { &self.before } else { after };
-        let way = Way { reach, before, after, drift: &self.drift, back };
+        let way = Way { reach, before, after, poses: &self.poses, drift: &self.drift, h: self.frame.h, back };
         self.near.carry(self.frame.layout, &way, field);
     }
 

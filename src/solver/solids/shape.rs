@@ -51,6 +51,17 @@ impl Shape {
         }
     }
 
+    /// The lowest and the highest coordinates of it \[m\].
+    pub fn bounds(&self) -> [[f32; 3]; 2] {
+        let half = match self {
+            Self::Sphere { radius } => [*radius; 3],
+            Self::Box { size } => size.map(|edge| 0.5 * edge),
+            Self::Cylinder { radius, height } => [*radius, 0.5 * height, *radius],
+            Self::Mesh(mesh) => return mesh.bounds(),
+        };
+        [half.map(|x| -x), half]
+    }
+
     /// What is wrong with the measures, if anything.
     pub(super) fn problem(&self) -> Option<String> {
         let bad = |name: &str, x: f32| {

@@ -149,7 +149,7 @@ impl Voxels {
         }
         leave_room(inside);
         inside.sort_unstable();
-        wrap(frame, flags);
+        fill_ghosts(frame, flags);
     }
 
     /// The open fraction of a face.
@@ -248,19 +248,25 @@ fn close_walls(frame: &Frame, flags: &mut [u8]) {
     }
 }
 
-/// Repeats the flags beyond the ends of periodic axes.
-fn wrap(frame: &Frame, flags: &mut [u8]) {
-    let Layout { dims, .. } = frame.layout;
+/// Flags of the ghosts: beyond the ends of periodic axes those of the other end; elsewhere a solid that reaches a side goes on
+/// behind it, lest air that enters there beside a plate brings what is on the plate's other side.
+fn fill_ghosts(frame: &Frame, flags: &mut [u8]) {
     let strides = frame.layout.strides();
-    for axis in (0..3).filter(|&axis| frame.periodic[axis]) {
-        let n = dims.array()[axis] as isize;
-        let width = strides[axis] * (dims.array()[axis] + 2 * GHOST);
+    for (axis, n) in frame.layout.dims.array().into_iter().enumerate() {
+        let (stride, width) = (strides[axis], strides[axis] * (n + 2 * GHOST));
+        let n = n as isize;
+        let place = |i: isize| (i + GHOST as isize) as usize * stride;
+        let across = (CLOSED | CLOSED << 1 | CLOSED << 2) & !(CLOSED << axis);
         for line in flags.chunks_mut(width) {
-            let place = |i: isize| (i + GHOST as isize) as usize * strides[axis];
-            for ghost in [-2, -1, n, n + 1] {
-                let from = place(ghost.rem_euclid(n));
-                if from + strides[axis] <= line.len() && place(ghost) + strides[axis] <= line.len() {
-                    line.copy_within(from..from + strides[axis], place(ghost));
+            let length = line.len();
+            for ghost in [-2, -1, n, n + 1].into_iter().filter(|&i| place(i) + stride <= length) {
+                let to = place(ghost);
+                if frame.periodic[axis] {
+                    let from = place(ghost.rem_euclid(n));
+                    line.copy_within(from..from + stride, to);
+                } else {
+                    let from = place(ghost.clamp(0, n - 1));
+                    (0..stride).for_each(|at| line[to + at] |= line[from + at] & across);
                 }
             }
         }

@@ -275,9 +275,10 @@ impl<'a> Stencil<'a> {
     }
 }
 
-/// The displacements by whole periods at which a region reaches into the box.
+/// The displacements by whole periods at which a region reaches into the box, or into the half of a cell around it that
+/// belongs to the faces on its sides.
 fn images(grid: &Grid, region: &Region) -> Vec<[f32; 3]> {
-    let (lengths, reach) = (grid.lengths(), region.reach());
+    let (lengths, reach) = (grid.lengths(), region.reach().map(|x| x + 0.5 * grid.h));
     let along = |a: usize| -> Vec<f32> {
         if !grid.periodic[a] {
             return vec![0.0];

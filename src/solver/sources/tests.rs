@@ -120,6 +120,26 @@ fn what_stands_outside_covers_nothing_and_what_stands_across_the_rim_a_part() {
     );
 }
 
+/// The faces on the two ends of a periodic axis are the same ones.
+#[test]
+fn faces_on_both_ends_of_a_periodic_axis_are_covered_alike() {
+    let grid = grid([true, false, false]);
+    for x in [-0.53, 0.47, 0.53, 3.47, 3.52, 4.53] {
+        let [cover, ..] = Cover::faces(&grid, &Region::sphere([x, 1.8, 2.2], 0.5));
+        let weight = |i: usize, j, k| {
+            let run = cover.row(j, k);
+            i.checked_sub(run.first).and_then(|n| run.weights.get(n)).copied().unwrap_or(0.0)
+        };
+        let mut most = 0.0f32;
+        for (j, k) in (cover.ks[0]..cover.ks[1]).flat_map(|k| (cover.js[0]..cover.js[1]).map(move |j| (j, k)))
+        {
+            assert_eq!(weight(0, j, k), weight(40, j, k), "a ball at {x}, row {j} {k}");
+            most = most.max(weight(0, j, k));
+        }
+        assert!(most > 0.0, "a ball at {x} reaches the faces");
+    }
+}
+
 /// Row for row the weights of the cells, as a naive sum finds them.
 #[test]
 fn runs_stand_where_the_shape_is() {
