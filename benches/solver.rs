@@ -28,7 +28,9 @@ fn steps(c: &mut Criterion) {
     group.sample_size(10);
     for n in [1usize, 32, 64, 128] {
         group.throughput(Throughput::Elements((n * n * n) as u64));
-        for advection in [Advection::SemiLagrangian, Advection::MacCormack, Advection::Cubic] {
+        for advection in
+            [Advection::SemiLagrangian, Advection::MacCormack, Advection::Cubic, Advection::Lagrange]
+        {
             let (mut solver, dt) = plume(n, advection);
             let never = AtomicBool::new(false);
             group.bench_function(BenchmarkId::new(format!("{advection:?}"), n), |b| {
