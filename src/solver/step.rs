@@ -326,7 +326,8 @@ impl Solver {
                 .max(self.fields.obstacles.as_ref().map_or(0.0, |o| o.speed(self.stats.time, left)));
             let crossed = left * self.stats.max_speed.max(driven) / self.config.h;
             let most = self.config.time.max_substeps.saturating_sub(self.stats.substeps).max(1);
-            let parts = ((crossed / self.config.time.cfl).ceil() as u32).clamp(1, most);
+            // Rounding must not cut a step once more that is just as long as it may be.
+            let parts = ((crossed / self.config.time.cfl - 1e-4).ceil() as u32).clamp(1, most);
             let part = left / parts as f32;
             self.substep(part, cancel)?;
             self.stats.cfl = self.stats.cfl.max(part * self.stats.max_speed.max(driven) / self.config.h);

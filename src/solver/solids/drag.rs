@@ -274,7 +274,7 @@ impl Search<'_> {
     fn point(&self, near: &[u16], of: Option<usize>, at: [isize; 3], place: [isize; 3]) -> Point {
         let h = self.scene.frame.h;
         let middle = [0, 1, 2].map(|a| (at[a] as f32 + if of == Some(a) { 0.0 } else { 0.5 }) * h);
-        let (distance, owner) = self.scene.nearest(near, middle);
+        let (distance, owner) = self.scene.inside_or_out(near, middle);
         let layout = self.scene.frame.layout;
         let is_open = match of {
             Some(component) => self.voxels.open(layout, component, place) > 0.0,
@@ -409,7 +409,7 @@ impl Search<'_> {
     fn warm_cell(&self, near: &[u16], at: [isize; 3]) -> Option<(u32, f32)> {
         let place = self.scene.frame.layout.at(at[0], at[1], at[2]);
         let middle = at.map(|x| (x as f32 + 0.5) * self.scene.frame.h);
-        let (distance, owner) = self.scene.nearest(near, middle);
+        let (distance, owner) = self.scene.inside_or_out(near, middle);
         let partly = distance <= 0.0 && self.voxels.flags[place] & SOLID == 0;
         partly.then(|| self.temperature(owner)).flatten().map(|held| (place as u32, held))
     }
@@ -421,7 +421,7 @@ impl Search<'_> {
         let is_inside = move |at: u32, owner: u16| {
             let at = cell_of(layout, at);
             let middle = [0, 1, 2].map(|a| at[a] as f32 + if a == component { 0.0 } else { 0.5 });
-            self.scene.nearest(&[owner], middle.map(|x| x * self.scene.frame.h)).0 <= 0.0
+            self.scene.inside_or_out(&[owner], middle.map(|x| x * self.scene.frame.h)).0 <= 0.0
         };
         let partial = move |(cut, owner): (&Cut, &u16)| Partial {
             at: cut.at,

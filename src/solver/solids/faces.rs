@@ -20,6 +20,13 @@ use crate::solver::project::Cut;
 /// Open fractions below this count as closed.
 const LEAST: f32 = 0.05;
 
+/// Points nearer to a surface than this many cells count as inside: where a solid lies along the grid or stands on a wall,
+/// rounding must not say which of its faces close.
+const SKIN: f32 = 2e-3;
+
+/// Of two solids that are equally near but for this many cells, the first in the list counts, whatever rounding says.
+const TIE: f32 = 1e-4;
+
 /// Cells of a block along each axis: far from all surfaces one distance answers for the whole block.
 pub const BLOCK: usize = 8;
 
@@ -102,11 +109,22 @@ impl Scene<'_> {
 
     /// Signed distance \[m\] to the nearest of some solids, and which it is.
     pub fn nearest(&self, near: &[u16], p: [f32; 3]) -> (f32, u16) {
-        near.iter().fold((f32::INFINITY, 0), |best, &of| {
+        let tie = TIE * self.frame.h;
+        let mut least = f32::INFINITY;
+        let (_, owner) = near.iter().fold((f32::INFINITY, 0), |best, &of| {
             let pose = &self.poses[of as usize];
             let d = pose.distance(self.seen_from(pose, p));
-            if d < best.0 { (d, of) } else { best }
-        })
+            least = least.min(d);
+            if d < best.0 - tie { (d, of) } else { best }
+        });
+        (least, owner)
+    }
+
+    /// As [`nearest`](Self::nearest), where a point on a surface is inside.
+    pub fn inside_or_out(&self, near: &[u16], p: [f32; 3]) -> (f32, u16) {
+        let (distance, owner) = self.nearest(near, p);
+        let on_surface = distance.abs() < SKIN * self.frame.h;
+        (if on_surface { -f32::EPSILON * self.frame.h } else { distance }, owner)
     }
 
     /// Solids whose surrounding ball comes within `reach` of a point, into `out`.
@@ -223,7 +241,7 @@ impl Scene<'_> {
                     for i in 0..size[0] {
                         let p = [i, j, k];
                         let p = [0, 1, 2].map(|a| (low[a] as f32 + p[a] as f32 + offset) * self.frame.h);
-                        values.push(self.distance(near, p));
+                        values.push(self.inside_or_out(near, p).0);
                     }
                 }
             }
@@ -300,7 +318,7 @@ impl Scene<'_> {
     /// distance allows find it.
     pub fn meet(&self, near: &[u16], from: [f32; 3], by: [f32; 3]) -> Option<(f32, u16)> {
         let length = by.iter().map(|x| x * x).sum::<f32>().sqrt();
-        let least = 2e-3 * self.frame.h;
+        let least = SKIN * self.frame.h;
         let mut gone = 0.0;
         while gone < length {
             let p = [0, 1, 2].map(|a| from[a] + by[a] * (gone / length));

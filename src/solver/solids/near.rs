@@ -10,9 +10,12 @@
 //! a plate closes the faces between the middles of cells that lie on its two sides. So where closed faces part the eight
 //! cells, those count whose middles lie on the side of the cell in which the walk has ended.
 
+use std::ops::Range;
+
 use rayon::prelude::*;
 
 use super::SolidPose;
+use super::faces::Scene;
 use super::voxels::{CLOSED, Frame, SOLID, Voxels};
 use crate::grid::{GHOST, Layout};
 use crate::solver::SCALAR_LIMIT;
@@ -24,6 +27,19 @@ const RUN: usize = 256;
 
 /// What a cell that is near no solid is near to.
 const NOBODY: u16 = u16::MAX;
+
+/// Set in the owner of a cell that has been found in the layer that is looked for now.
+const FRESH: u16 = 1 << 15;
+
+/// Cells around a foot whose weights differ by no more are equally near to it.
+const TIE: f32 = 1e-4;
+
+/// Weight of wider surroundings where nothing else counts.
+const SPARE: f32 = 0.01;
+
+/// Surfaces that face ways with this cosine between them or more face the same way: a right angle, on either side of an edge
+/// or of a round body, must not depend on rounding.
+const SAME_WAY: f32 = -0.05;
 
 /// The cells near solids.
 pub struct Near {
@@ -68,23 +84,15 @@ impl Near {
     }
 
     /// Looks for the cells up to `depth` from a closed face that is no wall of the box.
-    pub fn find(&mut self, frame: &Frame, voxels: &Voxels, depth: u32) {
-        self.find_surface(frame, voxels);
-        let Self { cells, values, found, owner, .. } = self;
+    pub fn find(&mut self, scene: &Scene, voxels: &Voxels, depth: u32) {
+        self.find_surface(scene, voxels);
         let mut first = 0;
         for _ in 1..depth {
-            let layer = first..found.len();
-            first = found.len();
-            for at in layer {
-                let at = found[at] as usize;
-                let by = owner[at];
-                neighbours(frame, at, |near| {
-                    if voxels.flags[near] & SOLID == 0 {
-                        visit(near, by, owner, found);
-                    }
-                });
-            }
+            let layer = first..self.found.len();
+            first = self.found.len();
+            self.find_beside(scene, voxels, layer);
         }
+        let Self { cells, values, found, owner, .. } = self;
         found.sort_unstable();
         leave_room(found);
         refill(cells, found.iter().map(|&at| (at, owner[at as usize])));
@@ -94,18 +102,54 @@ impl Near {
     }
 
     /// Looks for the cells beside closed faces.
-    fn find_surface(&mut self, frame: &Frame, voxels: &Voxels) {
+    fn find_surface(&mut self, scene: &Scene, voxels: &Voxels) {
+        let frame = &scene.frame;
         let strides = frame.layout.strides();
         self.found.clear();
         for (axis, (faces, owners)) in voxels.cuts.faces.iter().zip(&voxels.owners).enumerate() {
             for (cut, by) in faces.iter().zip(owners).filter(|(cut, _)| cut.open == 0.0) {
                 for at in [cut.at as usize, cut.at as usize - strides[axis]] {
                     if frame.holds(at) && voxels.flags[at] & SOLID == 0 {
-                        visit(at, *by, &mut self.owner, &mut self.found);
+                        self.visit(scene, at, *by);
                     }
                 }
             }
         }
+        self.settle(0);
+    }
+
+    /// Looks for the cells around those of a layer, given by their places in `found`.
+    fn find_beside(&mut self, scene: &Scene, voxels: &Voxels, layer: Range<usize>) {
+        let end = layer.end;
+        for at in layer {
+            let at = self.found[at] as usize;
+            let by = self.owner[at];
+            neighbours(&scene.frame, at, |near| {
+                if voxels.flags[near] & SOLID == 0 {
+                    self.visit(scene, near, by);
+                }
+            });
+        }
+        self.settle(end);
+    }
+
+    /// Notes that a cell is near a solid, unless an earlier layer has found it. If it is as many layers away from another, the
+    /// nearer counts, whichever was found first.
+    fn visit(&mut self, scene: &Scene, at: usize, by: u16) {
+        let owner = &mut self.owner[at];
+        if *owner == NOBODY {
+            *owner = by | FRESH;
+            self.found.push(at as u32);
+        } else if *owner & FRESH != 0 && *owner != by | FRESH {
+            let other = *owner & !FRESH;
+            let middle = index_of(scene.frame.layout, at).map(|x| (x as f32 + 0.5) * scene.frame.h);
+            *owner = scene.nearest(&[by.min(other), by.max(other)], middle).1 | FRESH;
+        }
+    }
+
+    /// Ends the layer whose cells begin at this place of `found`.
+    fn settle(&mut self, first: usize) {
+        self.found[first..].iter().for_each(|&at| self.owner[at as usize] &= !FRESH);
     }
 
     /// How many cells deep the surroundings are.
@@ -129,14 +173,6 @@ impl Near {
             field[at as usize] =
                 std::array::from_fn(|c| (value[c] * keep[c]).clamp(-SCALAR_LIMIT, SCALAR_LIMIT));
         }
-    }
-}
-
-/// Notes that a cell is near a solid, unless it is known to be near one.
-fn visit(at: usize, by: u16, owner: &mut [u16], found: &mut Vec<u32>) {
-    if owner[at] == NOBODY {
-        owner[at] = by;
-        found.push(at as u32);
     }
 }
 
@@ -169,7 +205,8 @@ fn carried(layout: Layout, way: &Way, field: &[[f32; 4]], at: usize, owner: usiz
     let end = [0, 1, 2].map(|a| end[a] - drift[a]);
     let moves = drift != [0.0; 3];
     let side = moves.then(|| Side { pose: &way.poses[owner], drift, way, cell: cell.map(|x| x as f32) });
-    sample(layout, way, field, end, side.as_ref()).unwrap_or_else(|| surroundings(layout, way, field, at))
+    sample(layout, way, field, (end, cell), side.as_ref())
+        .unwrap_or_else(|| surroundings(layout, way, field, at))
 }
 
 /// The side of a moving solid on which a cell lies at the end of the step.
@@ -185,7 +222,8 @@ impl Side<'_> {
     fn had(&self, cell: [f32; 3]) -> bool {
         let then = [0, 1, 2].map(|a| cell[a] + self.drift[a]);
         let (here, there) = (self.normal(self.cell), self.normal(then));
-        (0..3).map(|a| here[a] * there[a]).sum::<f32>() >= 0.0
+        let dot = |a: [f32; 3], b: [f32; 3]| (0..3).map(|i| a[i] * b[i]).sum::<f32>();
+        dot(here, there) >= SAME_WAY * (dot(here, here) * dot(there, there)).sqrt()
     }
 
     /// Where the distance from the solid rises at a place given in cells, near the periodic image that is nearest to
@@ -249,66 +287,126 @@ fn walk(
     (to, cell)
 }
 
-/// The mean, weighted as for trilinear interpolation, over the cells around a point that can be reached from the nearest
-/// one on the `side` of a moving solid; none if all are inside a solid or on other sides.
+/// The mean, weighted as for trilinear interpolation, over the cells around the end of a walk that can be reached from the one
+/// it has ended in, or from the nearest one on the `side` of a moving solid; none if all are inside a solid or on other sides.
+/// Cells that are equally near count alike. Where those that count weigh little, since the end lies deep among cells that
+/// do not, [`wider`] surroundings join them: what weighs nothing on either side of a row of cells would else decide.
 fn sample(
     layout: Layout,
     way: &Way,
     field: &[[f32; 4]],
-    p: [f32; 3],
+    (p, cell): ([f32; 3], [isize; 3]),
     side: Option<&Side>,
 ) -> Option<[f32; 4]> {
     let (strides, reach, flags) = (layout.strides(), way.reach, way.before);
-    let (mut base, mut fraction, mut corner) = ([0isize; 3], [0.0; 3], [0.0; 3]);
-    for a in 0..3 {
-        let images = ((p[a] - reach.low[a]) * reach.per_period[a]).floor() * reach.period[a];
-        let x = (p[a] - images).clamp(reach.low[a], reach.high[a]);
-        let low = x.floor().min(reach.last[a]);
-        (base[a], fraction[a], corner[a]) = (low as isize, x - low, low + images);
-    }
-    let first = layout.at(base[0], base[1], base[2]);
+    let (x, images) = inside(reach, p);
+    let base = [0, 1, 2].map(|a| x[a].floor().min(reach.last[a]));
+    let corner = [0, 1, 2].map(|a| base[a] + images[a]);
+    let first = layout.at(base[0] as isize, base[1] as isize, base[2] as isize);
     let place = |c: usize| first + (0..3).map(|a| (c >> a & 1) * strides[a]).sum::<usize>();
-    let weight = |c: usize| {
-        (0..3).map(|a| if c >> a & 1 == 1 { fraction[a] } else { 1.0 - fraction[a] }).product::<f32>()
-    };
-    let is_free = |c: &usize| flags[place(*c)] & SOLID == 0;
-    let free: u8 = (0..8).filter(is_free).map(|c| 1 << c).sum();
-    let nearest_of = |set: u8| {
-        (0..8).filter(|c| set >> c & 1 == 1).reduce(|a, b| if weight(b) > weight(a) { b } else { a })
-    };
+    let weight: [f32; 8] = std::array::from_fn(|c| {
+        (0..3).map(|a| if c >> a & 1 == 1 { x[a] - base[a] } else { 1.0 - (x[a] - base[a]) }).product::<f32>()
+    });
+    let set = |has: &dyn Fn(usize) -> bool| (0..8).filter(|&c| has(c)).fold(0u8, |set, c| set | 1 << c);
     let closed = |c: usize, a: usize| flags[place(c | 1 << a)] & CLOSED << a != 0;
-    let nearest = nearest_of(free)?;
-    let mut chosen = (nearest, reached(nearest, closed));
-    if let Some(side) = side.filter(|_| chosen.1 != u8::MAX) {
-        let is_there = |c: usize| side.had([0, 1, 2].map(|a| corner[a] + (c >> a & 1) as f32));
-        let mut left = free;
-        while !is_there(chosen.0) {
-            left &= !chosen.1;
-            let next = nearest_of(left)?;
-            chosen = (next, reached(next, closed));
-        }
+    let free = set(&|c| flags[place(c)] & SOLID == 0);
+    let ended = free & set(&|c| (0..3).all(|a| corner[a] + (c >> a & 1) as f32 == cell[a] as f32));
+    let is_there =
+        |c: usize| side.is_none_or(|side| side.had([0, 1, 2].map(|a| corner[a] + (c >> a & 1) as f32)));
+    let mut left = if side.is_none() && ended != 0 { ended } else { free };
+    let mut chosen = 0;
+    while left != 0 && chosen == 0 {
+        let most = (0..8).filter(|c| left >> c & 1 == 1).map(|c| weight[c]).fold(0.0, f32::max);
+        let nearest = left & set(&|c| weight[c] >= most - TIE);
+        let all = reached(nearest, closed);
+        let there = if all == u8::MAX { all } else { nearest & set(&is_there) };
+        (chosen, left) = (reached(there, closed), left & !all);
     }
     let (mut sum, mut total) = ([0.0f32; 4], 0.0);
-    for c in (0..8).filter(|c| chosen.1 >> c & 1 == 1) {
-        let (w, value) = (weight(c), field[place(c)]);
-        total += w;
-        (0..4).for_each(|i| sum[i] += w * value[i]);
+    for c in (0..8).filter(|c| chosen >> c & 1 == 1) {
+        add(&mut sum, weight[c], field[place(c)]);
+        total += weight[c];
     }
-    if total > 1e-6 { Some(sum.map(|x| x / total)) } else { Some(field[place(chosen.0)]) }
+    let spare = SPARE * (1.0 - 8.0 * total).max(0.0);
+    if spare > 0.0 {
+        let (more, extra) = wider(layout, way, field, (x, images), side);
+        add(&mut sum, spare, more);
+        total += spare * extra;
+    }
+    (total > 0.0).then(|| sum.map(|value| value / total))
 }
 
-/// The corners of a cube, as a set of bits, to which edges lead from one of them; `closed(c, a)` tells which edges along
+/// The values of the free cells less than one and a half cells along each axis from a place, as far as they are on the `side` of a
+/// moving solid and joined to the nearest of them, each times its weight; the sum of these.
+fn wider(
+    layout: Layout,
+    way: &Way,
+    field: &[[f32; 4]],
+    (x, images): ([f32; 3], [f32; 3]),
+    side: Option<&Side>,
+) -> ([f32; 4], f32) {
+    let strides = layout.strides();
+    let low = x.map(|x| x.round() - 1.0);
+    let first = layout.at(low[0] as isize, low[1] as isize, low[2] as isize);
+    let index = |c: usize| [c % 3, c / 3 % 3, c / 9];
+    let place = |c: usize| first + (0..3).map(|a| index(c)[a] * strides[a]).sum::<usize>();
+    let weight: [f32; 27] = std::array::from_fn(|c| {
+        (0..3).map(|a| (1.5 - (x[a] - low[a] - index(c)[a] as f32).abs()).max(0.0)).product::<f32>()
+    });
+    let counts = |c: &usize| {
+        let cell = [0, 1, 2].map(|a| low[a] + index(*c)[a] as f32 + images[a]);
+        way.before[place(*c)] & SOLID == 0 && side.is_none_or(|side| side.had(cell))
+    };
+    let free = (0..27).filter(counts).fold(0u32, |set, c| set | 1 << c);
+    let has = |set: u32, c: usize| set >> c & 1 == 1;
+    let most = (0..27).filter(|&c| has(free, c)).map(|c| weight[c]).fold(0.0, f32::max);
+    let mut joined =
+        (0..27).filter(|&c| has(free, c) && weight[c] >= most - TIE).fold(0, |set, c| set | 1 << c);
+    let mut before = 0;
+    while joined != before {
+        before = joined;
+        for (c, a) in (0..27).flat_map(|c| (0..3).map(move |a| (c, a))).filter(|&(c, a)| index(c)[a] < 2) {
+            let next = c + [1, 3, 9][a];
+            let both = 1 << c | 1 << next;
+            let leads = joined & both != 0 && free & both == both;
+            if leads && way.before[place(next)] & CLOSED << a == 0 {
+                joined |= both;
+            }
+        }
+    }
+    let (mut sum, mut total) = ([0.0; 4], 0.0);
+    for c in (0..27).filter(|&c| has(joined, c)) {
+        add(&mut sum, weight[c], field[place(c)]);
+        total += weight[c];
+    }
+    (sum, total)
+}
+
+/// A place in the box, and what must be added to it to come back: whole periods.
+fn inside(reach: &Reach, p: [f32; 3]) -> ([f32; 3], [f32; 3]) {
+    let images = [0, 1, 2].map(|a| ((p[a] - reach.low[a]) * reach.per_period[a]).floor() * reach.period[a]);
+    ([0, 1, 2].map(|a| (p[a] - images[a]).clamp(reach.low[a], reach.high[a])), images)
+}
+
+fn add(sum: &mut [f32; 4], weight: f32, value: [f32; 4]) {
+    (0..4).for_each(|c| sum[c] += weight * value[c]);
+}
+
+/// The corners of a cube, as a set of bits, to which edges lead from some of them; `closed(c, a)` tells which edges along
 /// axis a are shut.
-fn reached(from: usize, closed: impl Fn(usize, usize) -> bool) -> u8 {
-    let mut reached = 1u8 << from;
-    for _ in 0..3 {
+fn reached(from: u8, closed: impl Fn(usize, usize) -> bool) -> u8 {
+    let mut reached = from;
+    loop {
+        let before = reached;
         for (c, a) in (0..8usize).flat_map(|c| (0..3).map(move |a| (c, a))) {
             if reached >> c & 1 == 1 && !closed(c, a) {
                 reached |= 1 << (c ^ 1 << a);
             }
         }
+        if reached == before {
+            return reached;
+        }
     }
-    reached
 }
 
 /// The mean over the cells around one that a solid has just left, but for those beyond a closed face.

@@ -1,6 +1,7 @@
 //! The solids of a running solver: where they stand now, and what that means for the grid.
 
 use super::drag::Drag;
+use super::faces::Scene;
 use super::near::{Near, Way};
 use super::voxels::{Frame, SOLID, Voxels};
 use super::{Solid, SolidPose};
@@ -53,7 +54,7 @@ impl Obstacles {
         let gains = vec![[0.0; 3]; poses.len()];
         // Once as deep as ever, so that there is room when the air is as fast.
         let mut near = Near::new(layout);
-        near.find(&frame, &voxels, depth(config.time.cfl.min(FASTEST)));
+        near.find(&Scene { frame, poses: &poses }, &voxels, depth(config.time.cfl.min(FASTEST)));
         near.forget();
         Self {
             solids,
@@ -179,7 +180,7 @@ impl Obstacles {
     pub fn carry(&mut self, reach: &Reach, back: &[[f32; 4]], most: f32, field: &[[f32; 4]]) {
         let depth = depth(most);
         if self.near.depth() < depth {
-            self.near.find(&self.frame, &self.voxels, depth);
+            self.near.find(&Scene { frame: self.frame, poses: &self.poses }, &self.voxels, depth);
         }
         let after = &self.voxels.flags;
         let before = if self.have_moved { &self.before } else { after };

@@ -249,14 +249,15 @@ fn close_walls(frame: &Frame, flags: &mut [u8]) {
 }
 
 /// Flags of the ghosts: beyond the ends of periodic axes those of the other end; elsewhere a solid that reaches a side goes on
-/// behind it, lest air that enters there beside a plate brings what is on the plate's other side.
+/// behind it, lest air that enters there beside a plate brings what is on the plate's other side, and what is left by a solid
+/// takes something from where it was.
 fn fill_ghosts(frame: &Frame, flags: &mut [u8]) {
     let strides = frame.layout.strides();
     for (axis, n) in frame.layout.dims.array().into_iter().enumerate() {
         let (stride, width) = (strides[axis], strides[axis] * (n + 2 * GHOST));
         let n = n as isize;
         let place = |i: isize| (i + GHOST as isize) as usize * stride;
-        let across = (CLOSED | CLOSED << 1 | CLOSED << 2) & !(CLOSED << axis);
+        let across = (SOLID | CLOSED | CLOSED << 1 | CLOSED << 2) & !(CLOSED << axis);
         for line in flags.chunks_mut(width) {
             let length = line.len();
             for ghost in [-2, -1, n, n + 1].into_iter().filter(|&i| place(i) + stride <= length) {
