@@ -5,10 +5,10 @@
 //! the right curvature at the wall, and its slope to second order, with a matrix that stays symmetric. Without that the
 //! flow slips along the wall by ⅛ h² ∂²u/∂n².
 
-use super::{End, Ends, GAMMA, LARGEST, Scratch, WIDTH, Wide};
+use super::{End, Ends, GAMMA, LARGEST, STAGES, Scratch, WIDTH, Wide};
 use crate::solver::simd::dispatch;
 
-/// (1 + 2a) q_i − a (q_(i−1) + q_(i+1)) = d_i with a = γ κ Δt/h², for each lane.
+/// (1 + 2a) δ_i − a (δ_(i−1) + δ_(i+1)) = a (q_(i−1) − 2 q_i + q_(i+1)) for the changes δ of the values q, with a = γ κ Δt/h², for each lane.
 pub struct System {
     /// a of each lane.
     pub a: Wide,
@@ -33,6 +33,11 @@ impl Edge {
         let lacks = std::array::from_fn(|c| if is_held(c) { 0.25 } else { 0.0 });
         Self { sign: wide(end.sign), add: wide(end.add), lacks: wide(lacks) }
     }
+
+    /// The values beyond the `last` ones.
+    fn beyond(&self, last: &Wide) -> Wide {
+        std::array::from_fn(|l| self.sign[l] * last[l] + self.add[l])
+    }
 }
 
 impl System {
@@ -46,34 +51,65 @@ impl System {
         Self { a: wide(number.map(|x| x.clamp(0.0, LARGEST) * GAMMA)), ends }
     }
 
-    /// Both stages, from `start` to `values`.
+    /// Both stages, in place.
     pub fn solve(&self, n: usize, scratch: &mut Scratch) {
-        let Scratch { start, values, pivots, corner, .. } = scratch;
-        let (start, values) = (&start[..n], &mut values[..n]);
-        values.copy_from_slice(start);
-        self.stage(values, pivots, corner);
-        combine((1.0 - GAMMA) / GAMMA, start, values);
-        self.stage(values, pivots, corner);
+        let Scratch { values, change, pivots, corner, .. } = scratch;
+        let (values, change) = (&mut values[..n], &mut change[..n]);
+        for factor in STAGES {
+            self.stage(values, change, pivots, corner);
+            add(factor, change, values);
+        }
     }
 
-    fn stage(&self, values: &mut [Wide], pivots: &mut [Wide], corner: &mut [Wide]) {
+    /// The `change` that takes `values` to the solution.
+    fn stage(&self, values: &[Wide], change: &mut [Wide], pivots: &mut [Wide], corner: &mut [Wide]) {
+        let (first, last) = (&values[0], &values[values.len() - 1]);
         match &self.ends {
-            Some([low, high]) => thomas(&self.a, low, high, pivots, values),
-            None => ring(&self.a, pivots, corner, values),
+            Some([low, high]) => {
+                differences(&self.a, &low.beyond(first), &high.beyond(last), values, change);
+                thomas(&self.a, low, high, pivots, change);
+            }
+            None => {
+                differences(&self.a, last, first, values, change);
+                ring(&self.a, pivots, corner, change);
+            }
         }
     }
 }
 
 dispatch! {
-    /// start + factor (values − start): the right-hand side of the second stage.
-    pub fn combine(factor: f32, start: &[Wide], values: &mut [Wide]) = combine_kernel;
+    /// values + factor · change.
+    pub fn add(factor: f32, change: &[Wide], values: &mut [Wide]) = add_kernel;
 }
 
 #[inline(always)]
-fn combine_kernel<const FMA: bool>(factor: f32, start: &[Wide], values: &mut [Wide]) {
-    for (start, value) in start.iter().zip(values) {
+fn add_kernel<const FMA: bool>(factor: f32, change: &[Wide], values: &mut [Wide]) {
+    for (value, change) in values.iter_mut().zip(change) {
         for l in 0..WIDTH {
-            value[l] = start[l] + factor * (value[l] - start[l]);
+            value[l] += factor * change[l];
+        }
+    }
+}
+
+dispatch! {
+    fn differences(a: &Wide, below: &Wide, above: &Wide, values: &[Wide], out: &mut [Wide]) = differences_kernel;
+}
+
+/// a (q_(i−1) − 2 q_i + q_(i+1)): the right-hand side for the changes. `below` and `above` are beyond the ends.
+#[inline(always)]
+fn differences_kernel<const FMA: bool>(
+    a: &Wide,
+    below: &Wide,
+    above: &Wide,
+    values: &[Wide],
+    out: &mut [Wide],
+) {
+    let n = values.len();
+    for i in 0..n {
+        let before = if i == 0 { below } else { &values[i - 1] };
+        let after = if i + 1 == n { above } else { &values[i + 1] };
+        for l in 0..WIDTH {
+            out[i][l] = a[l] * ((before[l] - values[i][l]) + (after[l] - values[i][l]));
         }
     }
 }
@@ -94,17 +130,15 @@ fn thomas_kernel<const FMA: bool>(
     let (mut pivot, mut value) = ([0.0; WIDTH], [0.0; WIDTH]);
     for i in 0..n {
         for l in 0..WIDTH {
-            let (mut diagonal, mut right) = (1.0 + 2.0 * a[l], values[i][l]);
+            let mut diagonal = 1.0 + 2.0 * a[l];
             if i == 0 {
                 diagonal -= a[l] * low.sign[l] + low.lacks[l];
-                right += a[l] * low.add[l] - low.lacks[l] * values[i][l];
             }
             if i + 1 == n {
                 diagonal -= a[l] * high.sign[l] + high.lacks[l];
-                right += a[l] * high.add[l] - high.lacks[l] * values[i][l];
             }
             pivot[l] = 1.0 / (diagonal - a[l] * a[l] * pivot[l]);
-            value[l] = (right + a[l] * value[l]) * pivot[l];
+            value[l] = (values[i][l] + a[l] * value[l]) * pivot[l];
         }
         pivots[i] = pivot;
         values[i] = value;
