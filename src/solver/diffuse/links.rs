@@ -13,10 +13,11 @@
 //! that does not rest in itself, driven or in motion, is wrong beside the surface by ½ θ(1 − θ) h² ∂²q/∂n².
 
 use super::lines::Lines;
-use super::system::{Edge, System, add};
-use super::{STAGES, Scratch, WIDTH, Wide};
+use super::system::{Edge, System};
+use super::{STAGES, WIDTH, Wide};
 use crate::grid::Layout;
-use crate::solver::simd::dispatch;
+use crate::solver::lanes::Lane;
+use crate::solver::simd::{LANES, dispatch};
 use crate::solver::sweep::{Shared, refill};
 
 /// One point of a line with a solid beside it.
@@ -78,7 +79,7 @@ impl<const N: usize> Links<N> {
         points: impl Iterator<Item = ([isize; 3], Link<N>)>,
     ) {
         let Self { entries, groups, given, placed } = self;
-        let lines = Lines::new(layout, axis, range, N);
+        let lines = Lines::<N>::new(layout, axis, range);
         refill(placed, points.filter_map(|(at, link)| lines.place(at).map(|place| (place, link))));
         placed.sort_unstable_by_key(|(place, _)| *place);
         let first = |group: usize| placed.partition_point(|(place, _)| place[0] < group) as u32;
@@ -135,34 +136,37 @@ pub struct Rows {
     /// Nothing at both ends, or the same but for a ring.
     lower: Vec<Wide>,
     add: Vec<Wide>,
+    /// Of Thomas' algorithm.
+    pivots: Vec<Wide>,
+    /// What the corners of a ring's matrix do.
+    corner: Vec<Wide>,
 }
 
 impl Rows {
     /// For lines of at most `n` values.
     pub fn new(n: usize) -> Self {
         let wide = |n: usize| vec![[0.0; WIDTH]; n];
-        Self { diagonal: wide(n), weight: wide(n), hold: wide(n), lower: wide(n + 1), add: wide(n) }
+        let [diagonal, weight, hold, add, pivots, corner] = std::array::from_fn(|_| wide(n));
+        Self { diagonal, weight, hold, lower: wide(n + 1), add, pivots, corner }
     }
 }
 
 impl<const N: usize> Cut<'_, N> {
-    /// Both stages, in place.
-    pub fn solve(mut self, system: &System, n: usize, scratch: &mut Scratch) {
-        self.fill(system, n, &mut scratch.rows);
-        let Scratch { values, change, pivots, corner, rows } = scratch;
-        let (values, change) = (&mut values[..n], &mut change[..n]);
+    /// Both stages, in place; `rows` and `change` are working memory.
+    pub fn solve(mut self, system: &System, rows: &mut Rows, values: &mut [Wide], change: &mut [Wide]) {
+        self.fill(system, values.len(), rows);
         let is_ring = system.ends.is_none();
         self.given.fill(0.0);
-        for factor in STAGES {
+        for part in STAGES {
             rows.right_hand_side(values, change);
-            rows.solve(is_ring, change, pivots, corner);
-            self.give(factor, &system.a, values, change);
-            add(factor, change, values);
+            rows.solve(is_ring, change);
+            self.give(part, &system.a, values, change);
+            add(part, change, values);
         }
     }
 
     fn fill(&self, system: &System, n: usize, rows: &mut Rows) {
-        let a = &system.a;
+        let a: &Wide = &std::array::from_fn(|l| system.a[l % LANES]);
         rows.lower[..=n].fill(*a);
         for zero in [&mut rows.add, &mut rows.hold] {
             zero[..n].fill([0.0; WIDTH]);
@@ -186,15 +190,15 @@ impl<const N: usize> Cut<'_, N> {
         rows.sum_diagonal(n);
     }
 
-    /// Adds what a stage gives to the walls, `factor` of it. A whole step gives κ Δt/h² ((1 − γ) of the first stage and γ
+    /// Adds what a stage gives to the walls, `part` of it. A whole step gives κ Δt/h² ((1 − γ) of the first stage and γ
     /// of the second); `a` holds the γ. What points have lost counts as if their pieces of the line were as wide as cells.
-    fn give(&mut self, factor: f32, a: &Wide, values: &[Wide], change: &[Wide]) {
+    fn give(&mut self, part: f32, a: &Lane, values: &[Wide], change: &[Wide]) {
         for ((i, lane, link), given) in self.entries.iter().zip(&mut *self.given) {
             for c in 0..N {
                 let (i, lane) = (*i as usize, *lane as usize + c);
                 let (value, change) = (values[i][lane], change[i][lane]);
-                let to_walls = a[lane] * (link.wall[c] * (value + change) - link.value[c]);
-                *given += factor * (to_walls - link.lacks[c] * change);
+                let to_walls = a[lane % LANES] * (link.wall[c] * (value + change) - link.value[c]);
+                *given += part * (to_walls - link.lacks[c] * change);
             }
         }
     }
@@ -205,11 +209,11 @@ impl Rows {
     fn close(&mut self, n: usize, ends: &[Edge; 2]) {
         for (at, link, end) in [(0, 0, &ends[0]), (n - 1, n, &ends[1])] {
             for l in 0..WIDTH {
-                let a = std::mem::take(&mut self.lower[link][l]);
+                let (a, c) = (std::mem::take(&mut self.lower[link][l]), l % LANES);
                 // A solid before the wall takes its part.
-                self.weight[at][l] -= if a > 0.0 { end.lacks[l] } else { 0.0 };
-                self.hold[at][l] += a * (1.0 - end.sign[l]);
-                self.add[at][l] += a * end.add[l];
+                self.weight[at][l] -= if a > 0.0 { end.lacks[c] } else { 0.0 };
+                self.hold[at][l] += a * (1.0 - end.sign[c]);
+                self.add[at][l] += a * end.add[c];
             }
         }
     }
@@ -245,18 +249,19 @@ impl Rows {
         }
     }
 
-    fn solve(&mut self, is_ring: bool, values: &mut [Wide], pivots: &mut [Wide], corner: &mut [Wide]) {
+    fn solve(&mut self, is_ring: bool, values: &mut [Wide]) {
         let n = values.len();
         if is_ring {
-            self.around(values, pivots, &mut corner[..n]);
+            self.around(values);
         } else {
-            thomas(&self.diagonal[..n], &self.lower[..n], pivots, values);
+            thomas(&self.diagonal[..n], &self.lower[..n], &mut self.pivots, values);
         }
     }
 
     /// A ring by the Sherman–Morrison formula (Press et al., "Numerical Recipes", §2.7.2) with γ = −diagonal_0.
-    fn around(&mut self, values: &mut [Wide], pivots: &mut [Wide], corner: &mut [Wide]) {
+    fn around(&mut self, values: &mut [Wide]) {
         let n = values.len();
+        let corner = &mut self.corner[..n];
         let kept = [self.diagonal[0], self.diagonal[n - 1]];
         let across = self.lower[0];
         corner.fill([0.0; WIDTH]);
@@ -267,8 +272,8 @@ impl Rows {
             self.diagonal[0][l] += b;
             self.diagonal[n - 1][l] += across[l] * across[l] / b;
         }
-        thomas(&self.diagonal[..n], &self.lower[..n], pivots, values);
-        thomas(&self.diagonal[..n], &self.lower[..n], pivots, corner);
+        thomas(&self.diagonal[..n], &self.lower[..n], &mut self.pivots, values);
+        thomas(&self.diagonal[..n], &self.lower[..n], &mut self.pivots, corner);
         for l in 0..WIDTH {
             let part = across[l] / kept[0][l];
             let factor =
@@ -309,5 +314,14 @@ fn thomas_kernel<const FMA: bool>(
             value[l] = values[i][l] + lower[i + 1][l] * pivots[i][l] * value[l];
         }
         values[i] = value;
+    }
+}
+
+/// values + part · change.
+fn add(part: f32, change: &[Wide], values: &mut [Wide]) {
+    for (value, change) in values.iter_mut().zip(change) {
+        for l in 0..WIDTH {
+            value[l] += part * change[l];
+        }
     }
 }
