@@ -243,6 +243,38 @@ fn a_moving_plate_leaves_no_smoke_behind() {
     }
 }
 
+/// Half a turn of a paddle that parts the box changes the halves.
+#[test]
+fn a_paddle_that_turns_takes_the_smoke_of_one_side_along() {
+    let (n, h) = (32, 1.0 / 32.0);
+    for scheme in [Advection::SemiLagrangian, Advection::Cubic, Advection::Conservative] {
+        for thickness in [0.5, 2.0] {
+            let config = config([n, n, 2], h, all(Side::Closed), scheme);
+            let mut solver = Solver::new(config, inert(), vec![]).unwrap();
+            let paddle = Solid::new(Shape::Box { size: [3.0, thickness * h, 1.0] }, [0.5, 0.5, 0.03]);
+            let spin = [0.0, 0.0, std::f32::consts::FRAC_PI_2];
+            solver.set_solids(vec![Solid { spin, ..paddle }]).unwrap();
+            let above = |[x, y, _]: [f32; 3], angle: f32| (y - 0.5) * angle.cos() - (x - 0.5) * angle.sin();
+            solver.fill(|_, _| 0.0, |p| [if above(p, 0.0) > 0.0 { 1.0 } else { 0.0 }, 0.0, 0.0, 0.0]);
+            let before = solver.stats().mass[0];
+            for step in 1..=48 {
+                advance(&mut solver, 1.0 / 24.0, 1);
+                let what = format!("{scheme:?}, {thickness} cells thick, step {step}");
+                let change = solver.stats().mass[0] / before - 1.0;
+                assert!(change.abs() < 1e-4, "{what}: the smoke has changed by {change}");
+                let angle = spin[2] * step as f32 / 24.0;
+                let is_beyond = |&[i, j]: &[usize; 2]| {
+                    let p = [(i as f32 + 0.5) * h, (j as f32 + 0.5) * h, 0.0];
+                    above(p, angle) < -(0.5 * thickness + 0.75) * h
+                };
+                let cells = (0..n).flat_map(|j| (0..n).map(move |i| [i, j])).filter(is_beyond);
+                let leaked: f32 = cells.map(|[i, j]| cell(&solver, [i, j, 0])[0]).sum();
+                assert!(leaked < 0.5, "{what}: smoke of {leaked} cells has passed");
+            }
+        }
+    }
+}
+
 /// A block along the grid covers all the smoke in one layer of cells at once.
 #[test]
 fn a_piston_as_wide_as_the_smoke_loses_none() {

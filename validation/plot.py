@@ -158,6 +158,13 @@ def plate():
     compare("  drag at 1 s [N/m² ρ⁻¹]", np.sqrt(viscosity / (np.pi * time[-1])), drag[-1])
 
 
+def taylor_couette():
+    _, line = list(lines("taylor-couette", "across"))[-1]
+    r = line["x"] - 1.12
+    error = abs(line["v"] - (1 / r - r) / 3)[(r > 0.55) & (r < 0.95)].max()
+    say("taylor-couette: greatest error over speed", "0", "", f"{error / 0.5:.4f}")
+
+
 def spheres():
     for share, radius, wanted in ((0.125, 0.310176, 4.292), (0.343, 0.434219, 15.4)):
         if there(f"spheres-{share}"):
@@ -555,6 +562,7 @@ def main():
         ("taylor-green-moving-64", taylor_green_moving),
         ("taylor-green-3d", taylor_green_3d),
         ("couette-32", couette),
+        ("taylor-couette", taylor_couette),
         ("plate", plate),
         ("spheres-0.343", spheres),
         ("cavity-re100", lambda: cavity(100)),

@@ -48,6 +48,7 @@ for n in 16 32; do
     case_ couette-$n couette 1-4 --set "domain.cells=[16, $n, 1]" --set domain.voxel="$(part 1 $n)" --set time.step="$(part 0.8 $n)"
 done
 case_ plate plate 1-10
+case_ taylor-couette taylor-couette 3-3
 case_ spheres-0.343 spheres 10-10
 case_ spheres-0.125 spheres 30-30 --set solid.0.shape.sphere.radius=0.310176
 case_ cavity-re100 cavity 1-16

@@ -15,7 +15,7 @@ use rayon::prelude::*;
 
 use super::SolidPose;
 use super::voxels::Frame;
-use crate::solver::project::Cut;
+use crate::solver::project::{Cut, cell_of};
 
 /// Open fractions below this count as closed.
 const LEAST: f32 = 0.05;
@@ -207,9 +207,49 @@ impl Scene<'_> {
         let h = self.frame.h;
         let middle = [0, 1, 2].map(|a| (at[a] as f32 + if a == component { 0.0 } else { 0.5 }) * h);
         let owner = if near.len() == 1 { near[0] } else { self.nearest(near, middle).1 };
-        let velocity = self.poses[owner as usize].velocity[component];
+        let velocity = self.velocity_across(owner, component, middle, open);
         let at = self.frame.layout.at(at[0], at[1], at[2]) as u32;
         Found { cut: Cut { at, open, velocity }, owner }
+    }
+
+    /// The velocity of a solid at a point \[m/s\], or of its image that is nearest.
+    fn velocity(&self, owner: u16, p: [f32; 3]) -> [f32; 3] {
+        let pose = &self.poses[usize::from(owner)];
+        pose.velocity_at(self.seen_from(pose, p))
+    }
+
+    /// As [`velocity`](Self::velocity), of the air that sticks to it.
+    pub fn surface_velocity(&self, owner: u16, p: [f32; 3]) -> [f32; 3] {
+        let pose = &self.poses[usize::from(owner)];
+        pose.surface_velocity_at(self.seen_from(pose, p))
+    }
+
+    /// The middle of the face stored at `at` \[m\].
+    pub fn middle_of_face(&self, component: usize, at: u32) -> [f32; 3] {
+        let at = cell_of(self.frame.layout, at);
+        [0, 1, 2].map(|a| (at[a] as f32 + if a == component { 0.0 } else { 0.5 }) * self.frame.h)
+    }
+
+    /// The mean velocity of a solid across the part of a face that it closes \[m/s\]: what spins would else push air out of
+    /// itself wherever its surface cuts a face.
+    fn velocity_across(&self, owner: u16, component: usize, middle: [f32; 3], open: f32) -> f32 {
+        const ACROSS: i16 = 4;
+        let pose = &self.poses[usize::from(owner)];
+        if pose.spin == [0.0; 3] || open == 0.0 {
+            return self.velocity(owner, middle)[component];
+        }
+        let (b, c) = ((component + 1) % 3, (component + 2) % 3);
+        let place = |n: i16| (f32::from(n) + 0.5) / f32::from(ACROSS) - 0.5;
+        let (mut sum, mut count) = (0.0, 0.0);
+        for (x, y) in (0..ACROSS).flat_map(|x| (0..ACROSS).map(move |y| (place(x), place(y)))) {
+            let mut p = middle;
+            (p[b], p[c]) = (p[b] + x * self.frame.h, p[c] + y * self.frame.h);
+            if self.distance(&[owner], p) < 0.0 {
+                sum += self.velocity(owner, p)[component];
+                count += 1.0;
+            }
+        }
+        if count > 0.0 { sum / count } else { self.velocity(owner, middle)[component] }
     }
 
     fn sample(&self, near: &[u16], low: [isize; 3], high: [isize; 3], samples: &mut Samples) {
