@@ -294,6 +294,21 @@ fn a_point_that_all_but_touches_a_ball_closes_no_cell() {
     }
 }
 
+/// What the air meets at the end of a step is the velocity of a solid then, not half a step later or earlier.
+#[test]
+fn a_ball_that_speeds_up_has_the_velocity_of_the_instant() {
+    const STEP: f32 = 0.1;
+    let config = config([16; 3], 0.1, all(Side::Closed), Advection::Cubic);
+    let mut solver = Solver::new(config, inert(), vec![]).unwrap();
+    let key = |n: u8| (STEP * f32::from(n), [0.4 + 0.5 * (STEP * f32::from(n)).powi(2), 0.8, 0.8]);
+    solver.set_solids(vec![Solid { keyframes: (0..10).map(key).collect(), ..ball(0.2, [0.0; 3]) }]).unwrap();
+    for n in 1..6u8 {
+        advance(&mut solver, STEP, 1);
+        let [speed, want] = [solver.poses()[0].velocity[0], STEP * f32::from(n)];
+        assert!((speed - want).abs() < 1e-3, "step {n}: {speed} for {want}");
+    }
+}
+
 /// A block along the grid covers all the smoke in one layer of cells at once.
 #[test]
 fn a_piston_as_wide_as_the_smoke_loses_none() {
