@@ -221,10 +221,11 @@ impl Fields {
         self.disturbed = true;
     }
 
-    /// Moves the solids to where they stand at `time`, from where they go on for `dt`.
-    pub fn move_solids(&mut self, time: f64, dt: f32) {
+    /// Moves the solids to where they stand at `time`, with their mean velocity from `around[0]` before to `around[1]` after
+    /// it \[s\].
+    pub fn move_solids(&mut self, time: f64, around: [f32; 2]) {
         if let Some(obstacles) = &mut self.obstacles
-            && obstacles.advance(time, dt)
+            && obstacles.advance(time, around)
         {
             self.projector.set_cuts(&obstacles.voxels.cuts);
         }

@@ -20,6 +20,9 @@ use crate::solver::project::{Cut, cell_of};
 /// Open fractions below this count as closed.
 const LEAST: f32 = 0.05;
 
+/// A walk that comes as near to a surface as this has met it \[cells\].
+const NEAR: f32 = 2e-3;
+
 /// Cells of a block along each axis: far from all surfaces one distance answers for the whole block.
 pub const BLOCK: usize = 8;
 
@@ -331,17 +334,44 @@ impl Scene<'_> {
         [0, 1, 2].map(|a| outside.clone().map(|(node, _)| node[a] as f32).sum::<f32>() / count * self.frame.h)
     }
 
-    /// Whether a solid lies between two points.
+    /// Whether a solid lies between two points outside.
+    ///
+    /// The way is walked from the end that is nearer to a surface, first off that surface: a point that all but touches it has
+    /// it at its back.
     fn is_hidden(&self, near: &[u16], from: [f32; 3], to: [f32; 3]) -> bool {
-        self.meet(near, from, [0, 1, 2].map(|a| to[a] - from[a])).is_some()
+        let [here, there] = [from, to].map(|p| self.distance(near, p));
+        let (from, to, distance) = if here <= there { (from, to, here) } else { (to, from, there) };
+        let by = [0, 1, 2].map(|a| to[a] - from[a]);
+        self.leave(near, from, by, distance).is_none_or(|gone| self.walk(near, from, by, gone).is_some())
+    }
+
+    /// How far along the way `by` from a point at this `distance` the surface beside it is left behind, 0..1; none where the way leads
+    /// into the solid or along it.
+    fn leave(&self, near: &[u16], from: [f32; 3], by: [f32; 3], mut distance: f32) -> Option<f32> {
+        let (length, least) = (length(by), NEAR * self.frame.h);
+        let mut gone = 0.0;
+        while distance < least && gone < length {
+            let step = distance.max(0.25 * least);
+            gone += step;
+            let p = [0, 1, 2].map(|a| from[a] + by[a] * (gone / length));
+            let next = self.distance(near, p);
+            if distance <= 0.0 || next - distance < 0.05 * step {
+                return None;
+            }
+            distance = next;
+        }
+        Some(gone)
     }
 
     /// How far along the way `by` from a point outside the first solid is met, 0..1, and which it is: steps as long as the
     /// distance allows find it.
     pub fn meet(&self, near: &[u16], from: [f32; 3], by: [f32; 3]) -> Option<(f32, u16)> {
-        let length = by.iter().map(|x| x * x).sum::<f32>().sqrt();
-        let least = 2e-3 * self.frame.h;
-        let mut gone = 0.0;
+        self.walk(near, from, by, 0.0)
+    }
+
+    /// As [`meet`](Self::meet), when the first part of the way, this long \[m\], is known to be free.
+    fn walk(&self, near: &[u16], from: [f32; 3], by: [f32; 3], mut gone: f32) -> Option<(f32, u16)> {
+        let (length, least) = (length(by), NEAR * self.frame.h);
         while gone < length {
             let p = [0, 1, 2].map(|a| from[a] + by[a] * (gone / length));
             let (distance, owner) = self.nearest(near, p);
@@ -352,6 +382,10 @@ impl Scene<'_> {
         }
         None
     }
+}
+
+fn length(way: [f32; 3]) -> f32 {
+    way.iter().map(|x| x * x).sum::<f32>().sqrt()
 }
 
 /// The part of a square outside, from the distances at its corners in turn: four triangles around the middle, linear in

@@ -141,13 +141,13 @@ impl Solid {
         }
     }
 
-    /// As [`pose`](Self::pose), with the shape of an earlier one.
-    fn stand(&self, earlier: &SolidPose, time: f64, dt: f32) -> SolidPose {
+    /// How it stands at `time`, with the shape of an earlier pose and the mean velocity from `before` to `after` it \[s\].
+    fn stand(&self, earlier: &SolidPose, time: f64, [before, after]: [f32; 2]) -> SolidPose {
         SolidPose {
             shape: earlier.shape.clone(),
             position: self.position_at(time),
             rotation: self.rotation_at(time),
-            velocity: self.velocity_at(time, dt),
+            velocity: self.velocity_at(time - f64::from(before), before + after),
             ..*earlier
         }
     }

@@ -81,12 +81,12 @@ impl Obstacles {
         self.solids.iter().map(|solid| solid.fastest(time, dt)).fold(0.0, f32::max)
     }
 
-    /// Moves them to where they stand at `time`; from there on they move as in the `dt` after it. True if the faces they
-    /// close have changed.
-    pub fn advance(&mut self, time: f64, dt: f32) -> bool {
+    /// Moves them to where they stand at `time`, with their mean velocity from `before` to `after` it \[s\]: over as long on
+    /// either side that is theirs at `time`, to second order. True if the faces they close have changed.
+    pub fn advance(&mut self, time: f64, [before, after]: [f32; 2]) -> bool {
         let (mut moved, mut turned) = (false, false);
         for ((solid, pose), shift) in self.solids.iter().zip(&mut self.poses).zip(&mut self.shifts) {
-            let now = solid.stand(pose, time, dt);
+            let now = solid.stand(pose, time, [before, after]);
             *shift = Shift::between(pose, &now, self.frame.h);
             let swerves = now.velocity != pose.velocity;
             // The faces of what turns have velocities of their own, which are found with them.
