@@ -91,10 +91,10 @@ case_ plume-plain plume 0-360 --set solver.integrator=projection
 # The full box: some 20 minutes of one thread each.
 smoke=(--format npz --fields red,green,blue,temperature)
 plain=(--set solver.advection=maccormack --set solver.integrator=projection)
-case_ rings rings 0-27 "${smoke[@]}"
-case_ rings-maccormack rings 0-27 "${smoke[@]}" "${plain[@]}"
+case_ rings rings 0-36 "${smoke[@]}"
+case_ rings-maccormack rings 0-36 "${smoke[@]}" "${plain[@]}"
 for run in rings rings-maccormack; do
-    for frame in 0 8 13 20 23 26; do
+    for frame in 0 8 16 22 26 34; do
         if [[ "$wanted" == "  " || "$wanted" == *" $run "* ]]; then
             "$updraft" render --from "$out/$run" --frames $frame-$frame --out "$out/$run/smoke.####.png" --force --quiet
         fi
