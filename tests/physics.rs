@@ -442,6 +442,23 @@ fn confinement_is_as_strong_as_fedkiw_stam_and_jensen_say() {
     }
 }
 
+/// Where the vorticity is the same everywhere its gradient is rounding, which has a direction too.
+#[test]
+fn confinement_does_not_act_where_the_vorticity_is_uniform() {
+    let (epsilon, h, dt) = (0.5, 1.0 / 32.0, 0.1);
+    let sides = [[Side::Closed; 2], [Side::Periodic; 2], [Side::Closed; 2]];
+    let config = config([32, 8, 4], h, sides, Advection::Cubic);
+    let mut solver = Solver::new(config, Params { vorticity: epsilon, ..inert() }, vec![]).unwrap();
+    let shear = |x: f32| 0.3 + 1.7 * x;
+    solver.fill(|c, [x, ..]| if c == 1 { shear(x) } else { 0.0 }, |_| [0.0; 4]);
+    advance(&mut solver, dt, 1);
+    for i in 4..28 {
+        let gained = solver.velocity()[1][solver.layout().at(i, 3, 2)] - shear((i as f32 + 0.5) * h);
+        let share = gained / (1.7 * epsilon * h * dt);
+        assert!(share.abs() < 0.01, "cell {i}: {share} of the acceleration at an edge of the vorticity");
+    }
+}
+
 #[test]
 fn sources_give_their_rate_whatever_the_step() {
     let source = Source {

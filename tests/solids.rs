@@ -243,6 +243,72 @@ fn a_moving_plate_leaves_no_smoke_behind() {
     }
 }
 
+/// Half a turn of a paddle that parts the box changes the halves.
+#[test]
+fn a_paddle_that_turns_takes_the_smoke_of_one_side_along() {
+    let (n, h) = (32, 1.0 / 32.0);
+    for scheme in [Advection::SemiLagrangian, Advection::Cubic, Advection::Conservative] {
+        for thickness in [0.5, 2.0] {
+            let config = config([n, n, 2], h, all(Side::Closed), scheme);
+            let mut solver = Solver::new(config, inert(), vec![]).unwrap();
+            let paddle = Solid::new(Shape::Box { size: [3.0, thickness * h, 1.0] }, [0.5, 0.5, 0.03]);
+            let spin = [0.0, 0.0, std::f32::consts::FRAC_PI_2];
+            solver.set_solids(vec![Solid { spin, ..paddle }]).unwrap();
+            let above = |[x, y, _]: [f32; 3], angle: f32| (y - 0.5) * angle.cos() - (x - 0.5) * angle.sin();
+            solver.fill(|_, _| 0.0, |p| [if above(p, 0.0) > 0.0 { 1.0 } else { 0.0 }, 0.0, 0.0, 0.0]);
+            let before = solver.stats().mass[0];
+            for step in 1..=48 {
+                advance(&mut solver, 1.0 / 24.0, 1);
+                let what = format!("{scheme:?}, {thickness} cells thick, step {step}");
+                let change = solver.stats().mass[0] / before - 1.0;
+                assert!(change.abs() < 1e-4, "{what}: the smoke has changed by {change}");
+                let angle = spin[2] * step as f32 / 24.0;
+                let is_beyond = |&[i, j]: &[usize; 2]| {
+                    let p = [(i as f32 + 0.5) * h, (j as f32 + 0.5) * h, 0.0];
+                    above(p, angle) < -(0.5 * thickness + 0.75) * h
+                };
+                let cells = (0..n).flat_map(|j| (0..n).map(move |i| [i, j])).filter(is_beyond);
+                let leaked: f32 = cells.map(|[i, j]| cell(&solver, [i, j, 0])[0]).sum();
+                assert!(leaked < 0.5, "{what}: smoke of {leaked} cells has passed");
+            }
+        }
+    }
+}
+
+/// A walk from a point that near to the surface begins with the surface at its back.
+#[test]
+fn a_point_that_all_but_touches_a_ball_closes_no_cell() {
+    let center = [1.03, 0.97, 1.01];
+    let inside = |radius: f32| {
+        let config = config([20; 3], 0.1, all(Side::Closed), Advection::Cubic);
+        let mut solver = Solver::new(config, inert(), vec![]).unwrap();
+        solver.set_solids(vec![ball(radius, center)]).unwrap();
+        solver.fill(|_, _| 0.0, |_| [1.0; 4]);
+        let cells = (0..20usize.pow(3)).map(|c| [c % 20, c / 20 % 20, c / 400]);
+        cells.filter(|&at| cell(&solver, at) == [0.0; 4]).count()
+    };
+    // The middle of a cell, and a corner of some: a thousandth of a cell outside, then a hundredth.
+    for point in [[1.35_f32, 1.25, 1.25], [0.6, 0.7, 1.1]] {
+        let radius = (0..3).map(|a| (point[a] - center[a]).powi(2)).sum::<f32>().sqrt();
+        assert_eq!(inside(radius - 1e-4), inside(radius - 1e-3), "it touches {point:?}");
+    }
+}
+
+/// What the air meets at the end of a step is the velocity of a solid then, not half a step later or earlier.
+#[test]
+fn a_ball_that_speeds_up_has_the_velocity_of_the_instant() {
+    const STEP: f32 = 0.1;
+    let config = config([16; 3], 0.1, all(Side::Closed), Advection::Cubic);
+    let mut solver = Solver::new(config, inert(), vec![]).unwrap();
+    let key = |n: u8| (STEP * f32::from(n), [0.4 + 0.5 * (STEP * f32::from(n)).powi(2), 0.8, 0.8]);
+    solver.set_solids(vec![Solid { keyframes: (0..10).map(key).collect(), ..ball(0.2, [0.0; 3]) }]).unwrap();
+    for n in 1..6u8 {
+        advance(&mut solver, STEP, 1);
+        let [speed, want] = [solver.poses()[0].velocity[0], STEP * f32::from(n)];
+        assert!((speed - want).abs() < 1e-3, "step {n}: {speed} for {want}");
+    }
+}
+
 /// A block along the grid covers all the smoke in one layer of cells at once.
 #[test]
 fn a_piston_as_wide_as_the_smoke_loses_none() {

@@ -158,6 +158,13 @@ def plate():
     compare("  drag at 1 s [N/m² ρ⁻¹]", np.sqrt(viscosity / (np.pi * time[-1])), drag[-1])
 
 
+def taylor_couette():
+    _, line = list(lines("taylor-couette", "across"))[-1]
+    r = line["x"] - 1.12
+    error = abs(line["v"] - (1 / r - r) / 3)[(r > 0.55) & (r < 0.95)].max()
+    say("taylor-couette: greatest error over speed", "0", "", f"{error / 0.5:.4f}")
+
+
 def spheres():
     for share, radius, wanted in ((0.125, 0.310176, 4.292), (0.343, 0.434219, 15.4)):
         if there(f"spheres-{share}"):
@@ -170,6 +177,59 @@ def rolls():
     v, t = now["v"][:, :, 0], now["temperature"][:, :, 0]
     carried = (v[:, 1:-1] * 0.5 * (t[:, 1:] + t[:, :-1])).sum() / t.size
     compare("rolls at Ra 1e4: Nu", 2.661, 1 + carried / 0.01186782)
+
+
+def hot_cylinder():
+    for exponent, wanted in ((4, 3.24), (5, 4.86), (6, 8.90)):
+        run = f"hot-cylinder-1e{exponent}"
+        if not there(run):
+            continue
+        now, kappa = fields(run)[-1], 1 / np.sqrt(0.7 * 10.0**exponent)
+        u, v, t = (now[name][:, :, 0] for name in ("u", "v", "temperature"))
+        n, out = len(t), 0.0
+        low, high = n // 4, 3 * n // 4
+        for speed, heat in ((u, t), (v.T, t.T)):
+            for face, sign in ((low, -1), (high, 1)):
+                below, above = heat[face - 1, low:high], heat[face, low:high]
+                carried = speed[face, low:high] * 0.5 * (below + above) / n
+                out += sign * (carried - kappa * (above - below)).sum()
+        compare(f"hot cylinder at Ra 1e{exponent}: heat / 2 κ ΔT", wanted, out / (2 * kappa))
+
+
+def lock_exchange():
+    def place(now):
+        heavy = (now["red"][:, : now["red"].shape[1] // 8, 0] > 0.5).any(1)
+        return now["time"], (np.flatnonzero(heavy)[-1] + 0.5) * now["voxel"]
+
+    time, front = np.array([place(now) for now in fields("lock-exchange")]).T
+    spread = (time > 2.9) & (time < 6.1)
+    compare("lock exchange: front [m/s]", 0.5, np.polyfit(time[spread], front[spread], 1)[0])
+
+
+def dipole():
+    for run in ("dipole-256", "dipole-384"):
+        if not there(run):
+            continue
+        now, voxel = stats(run), 2 / int(run[-3:])
+        for time, energy, enstrophy in ((0.25, 1.502, 472.7), (0.5, 1.013, 380.6), (0.75, 0.767, 255.2)):
+            at = abs(now["time"] - time).argmin()
+            compare(f"{run} at {time} s: energy", energy, now["kinetic_energy"][at] / voxel)
+            compare("  enstrophy", enstrophy, now["enstrophy"][at] / voxel)
+
+
+def oscillating_cylinder():
+    for run, cells in (("oscillating-cylinder", 12), ("oscillating-cylinder-24", 24)):
+        if not there(run):
+            continue
+        time, force, _, _ = force_on_solid(run, cells)
+        time = time - 0.5 * time[0]
+        second = time > 5
+        phase = 2 * np.pi / 5 * time[second]
+        speed, growth = -np.cos(phase), 2 * np.pi / 5 * np.sin(phase)
+        terms = np.stack([-0.5 * abs(speed) * speed, -0.25 * np.pi * growth], 1)
+        drag, inertia = np.linalg.lstsq(terms, force[second], rcond=None)[0]
+        compare(f"{run}: cd", 2.09, drag)
+        compare("  cm", 1.45, inertia)
 
 
 def internal_wave():
@@ -555,6 +615,7 @@ def main():
         ("taylor-green-moving-64", taylor_green_moving),
         ("taylor-green-3d", taylor_green_3d),
         ("couette-32", couette),
+        ("taylor-couette", taylor_couette),
         ("plate", plate),
         ("spheres-0.343", spheres),
         ("cavity-re100", lambda: cavity(100)),
@@ -563,6 +624,10 @@ def main():
         ("rayleigh-benard-1850", rayleigh_benard),
         ("rolls", rolls),
         ("internal-wave", internal_wave),
+        ("hot-cylinder-1e4", hot_cylinder),
+        ("lock-exchange", lock_exchange),
+        ("dipole-256", dipole),
+        ("oscillating-cylinder", oscillating_cylinder),
         ("kelvin-helmholtz", kelvin_helmholtz),
         ("zalesak-cubic-100", zalesak),
         ("lamb-oseen", lamb_oseen),

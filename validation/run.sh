@@ -48,6 +48,7 @@ for n in 16 32; do
     case_ couette-$n couette 1-4 --set "domain.cells=[16, $n, 1]" --set domain.voxel="$(part 1 $n)" --set time.step="$(part 0.8 $n)"
 done
 case_ plate plate 1-10
+case_ taylor-couette taylor-couette 3-3
 case_ spheres-0.343 spheres 10-10
 case_ spheres-0.125 spheres 30-30 --set solid.0.shape.sphere.radius=0.310176
 case_ cavity-re100 cavity 1-16
@@ -63,6 +64,19 @@ case_ rolls rayleigh-benard 50-50 "${fields[@]}" --set fluid.viscosity=0.0084261
     --set "domain.cells=[64, 32, 1]" --set domain.voxel=0.03125 \
     --set "initial.temperature=0.5 - y + 0.05 * cos(pi * x) * sin(pi * y)"
 case_ internal-wave internal-wave 1-270
+case_ hot-cylinder-1e4 hot-cylinder 60-60 "${fields[@]}"
+case_ hot-cylinder-1e5 hot-cylinder 60-60 "${fields[@]}" \
+    --set fluid.viscosity=0.002645751 --set fluid.conduction=0.003779645
+case_ hot-cylinder-1e6 hot-cylinder 80-80 "${fields[@]}" \
+    --set fluid.viscosity=0.0008366600 --set fluid.conduction=0.001195229
+case_ lock-exchange lock-exchange 0-28 --format npz --fields red
+for n in 256 384; do on_square $n 2 0.08 dipole-$n dipole 1-15; done
+case_ oscillating-cylinder oscillating-cylinder 200-200
+keyframes=$(python3 -c "
+from math import pi, sin
+print([[n / 40, [8 - 2.5 / pi * sin(pi * n / 100), 6, 0]] for n in range(404)])")
+case_ oscillating-cylinder-24 oscillating-cylinder 200-200 --set "domain.cells=[384, 288, 1]" \
+    --set domain.voxel=0.0416666667 --set time.step=0.025 --set "solid.0.keyframes=$keyframes"
 case_ kelvin-helmholtz kelvin-helmholtz 1-50
 for n in 50 100 200; do
     for scheme in semi-lagrangian monotone maccormack cubic lagrange conservative; do
@@ -77,10 +91,10 @@ case_ plume-plain plume 0-360 --set solver.integrator=projection
 # The full box: some 20 minutes of one thread each.
 smoke=(--format npz --fields red,green,blue,temperature)
 plain=(--set solver.advection=maccormack --set solver.integrator=projection)
-case_ rings rings 0-27 "${smoke[@]}"
-case_ rings-maccormack rings 0-27 "${smoke[@]}" "${plain[@]}"
+case_ rings rings 0-36 "${smoke[@]}"
+case_ rings-maccormack rings 0-36 "${smoke[@]}" "${plain[@]}"
 for run in rings rings-maccormack; do
-    for frame in 0 8 13 20 23 26; do
+    for frame in 0 8 16 22 26 34; do
         if [[ "$wanted" == "  " || "$wanted" == *" $run "* ]]; then
             "$updraft" render --from "$out/$run" --frames $frame-$frame --out "$out/$run/smoke.####.png" --force --quiet
         fi

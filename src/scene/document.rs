@@ -94,6 +94,7 @@ pub struct Solid {
     pub rotation: Option<Vector>,
     pub scale: Option<Number<AboveZero>>,
     pub keyframes: Option<Spanned<Vec<Keyframe>>>,
+    pub spin: Option<Vector>,
     pub slip: Option<Slip>,
     pub temperature: Option<Spanned<Number<Any>>>,
     pub color: Option<Albedo>,

@@ -57,6 +57,9 @@ fn solid(read: &document::Solid, text: &Text, folder: &Path, extent: [f32; 3]) -
         solid.keyframes = keyframes.get_ref().iter().map(|(t, at)| (t.get(), at.get())).collect();
         check_times(keyframes, text)?;
     }
+    if let Some(degrees) = read.spin {
+        solid.spin = degrees.get().map(f32::to_radians);
+    }
     check_place(&solid, read, text, extent)?;
     Ok(solid)
 }

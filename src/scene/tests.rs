@@ -556,7 +556,7 @@ fn solids_are_read() {
         "[fluid]\nconduction = 1e-5\n[solver]\nprojection = 'gauss-seidel'\ntolerance = 1e-3\n\
          [[solid]]\nshape = { box = { size = [0.1, 0.2, 0.3] } }\nrotation = [0, 90, 0]\nslip = 'none'\ncolor = [0.1, 0.2, 0.3]\n\
          temperature = 40\n[[solid]]\nshape = { cylinder = { radius = 0.1, height = 0.4 } }\nscale = 2\n\
-         keyframes = [[0, [0.1, 0.2, 0.3]], [1.5, [0.4, 0.2, 0.3]]]",
+         keyframes = [[0, [0.1, 0.2, 0.3]], [1.5, [0.4, 0.2, 0.3]]]\nspin = [0, 180, 0]",
         &[],
     );
     assert_eq!(scene.config.projection, Projection::GaussSeidel { sweeps: 20 });
@@ -566,6 +566,7 @@ fn solids_are_read() {
     assert_eq!((block.rotation, block.slip), (Solid::turn([0.0, 90.0, 0.0]), Slip::None));
     assert_eq!(block.position, scene.extent().map(|x| 0.5 * x));
     assert_eq!((drum.scale, drum.keyframes.len()), (2.0, 2));
+    assert_eq!(drum.spin, [0.0, std::f32::consts::PI, 0.0]);
     assert_eq!((block.temperature, drum.temperature), (Some(40.0), None));
     assert_eq!(scene.look.solids, [[0.1, 0.2, 0.3], crate::look::Look::SOLID]);
     assert!(scene.memory() > with("", &[]).memory(), "multigrid takes memory");

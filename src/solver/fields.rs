@@ -40,7 +40,7 @@ pub struct Fields {
     /// Solids, if there are any.
     pub obstacles: Option<Obstacles>,
     forces: PerThread<forces::Scratch>,
-    diffusion: PerThread<diffuse::Scratch>,
+    diffusion: diffuse::Diffusion,
     flow: Vec<Flow>,
     pub sums: Vec<[f64; 4]>,
     /// Where smoke and heat are.
@@ -86,7 +86,7 @@ impl Fields {
             projector: Projector::choose(config.projection, false, layout, walls.ends(), threads),
             obstacles: None,
             forces: PerThread::new(threads, || forces::Scratch::new(layout.dims)),
-            diffusion: PerThread::new(threads, || diffuse::Scratch::new(longest + 1)),
+            diffusion: diffuse::Diffusion::new(threads, longest + 1),
             flow: vec![Flow::default(); layout.dims.nz],
             sums: vec![[0.0; 4]; layout.dims.nz],
             bricks: Bricks::new(layout),
@@ -221,10 +221,11 @@ impl Fields {
         self.disturbed = true;
     }
 
-    /// Moves the solids to where they stand at `time`, from where they go on for `dt`.
-    pub fn move_solids(&mut self, time: f64, dt: f32) {
+    /// Moves the solids to where they stand at `time`, with their mean velocity from `around[0]` before to `around[1]` after
+    /// it \[s\].
+    pub fn move_solids(&mut self, time: f64, around: [f32; 2]) {
         if let Some(obstacles) = &mut self.obstacles
-            && obstacles.advance(time, dt)
+            && obstacles.advance(time, around)
         {
             self.projector.set_cuts(&obstacles.voxels.cuts);
         }
@@ -252,16 +253,8 @@ impl Fields {
         }
         for axis in 0..3 {
             let links = drag.as_mut().map(|drag| &mut drag.scalars[axis]);
-            diffuse::along(
-                *layout,
-                scalars,
-                axis,
-                inside,
-                number,
-                &walls.scalar_ends(axis),
-                links,
-                diffusion,
-            );
+            let ends = walls.scalar_ends(axis);
+            diffusion.along(*layout, scalars, axis, inside, number, &ends, links);
         }
     }
 
@@ -280,7 +273,7 @@ impl Fields {
             for axis in 0..3 {
                 let links = drag.as_mut().map(|(drag, _)| &mut drag.velocity[component][axis]);
                 let ends = walls.component_ends(component, axis);
-                diffuse::along(*layout, field, axis, ranges[component], [number], &ends, links, diffusion);
+                diffusion.along(*layout, field, axis, ranges[component], [number], &ends, links);
             }
         }
         if let Some((drag, gains)) = &mut drag {

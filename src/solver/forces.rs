@@ -18,6 +18,10 @@ use crate::grid::{Dims, Faces, GHOST, Layout};
 /// Planes one task walks through; three more planes of vorticity are worked out at its ends.
 const SLAB: usize = 32;
 
+/// Change of |ω| over two cells, as part of itself, that has no direction yet: where the vorticity is uniform its gradient is
+/// rounding, and would be blown up to a force as large as any.
+const FLAT: f32 = 1e-3;
+
 /// What acts on the flow during one substep.
 #[derive(Clone, Copy, Debug)]
 pub struct Forces {
@@ -336,7 +340,8 @@ fn confinement_row_kernel<const FMA: bool>(
     for i in 0..n {
         let g = [along[i + 2] - along[i], beside[1][i] - beside[0][i], around[1][i] - around[0][i]];
         // Where the gradient vanishes there is no direction, and no force.
-        let length = (g[0] * g[0] + g[1] * g[1] + g[2] * g[2]).sqrt() + 1e-12;
+        let floor = FLAT * along[i + 1];
+        let length = (floor * floor + (g[0] * g[0] + g[1] * g[1] + g[2] * g[2])).sqrt() + 1e-12;
         let s = strength / length;
         fx[i] = s * (g[1] * oz[i] - g[2] * oy[i]);
         fy[i] = s * (g[2] * ox[i] - g[0] * oz[i]);

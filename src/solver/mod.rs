@@ -28,6 +28,7 @@ mod substep;
 mod sweep;
 mod trace;
 mod transport;
+mod transpose;
 
 pub use config::{
     Advection, Ambient, Config, Dab, Inflow, Integrator, Params, Projection, Side, Sides, Smoke, TOLERANCE,

@@ -277,7 +277,7 @@ impl Solver {
         fields.disturbed = false;
         self.stats = StepStats::default();
         let pool = self.pool.clone();
-        pool.install(|| self.fields.move_solids(0.0, 0.0));
+        pool.install(|| self.fields.move_solids(0.0, [0.0; 2]));
     }
 
     /// Removes the divergence of a velocity that was changed from outside.
@@ -311,7 +311,7 @@ impl Solver {
 
     fn substeps(&mut self, dt: f32, cancel: &AtomicBool) -> Result<(), SolverError> {
         if self.fields.disturbed {
-            self.fields.move_solids(self.stats.time, dt);
+            self.fields.move_solids(self.stats.time, [0.0, dt]);
             self.settle();
         }
         if let Some(obstacles) = &mut self.fields.obstacles {

@@ -47,7 +47,7 @@ impl Substep<'_> {
         let (steps, area) = (dt / config.h, config.h * config.h);
         let crossed = steps * clock.stats.max_speed;
         fields.trace(steps, config.trace);
-        fields.move_solids(time + f64::from(dt), dt);
+        fields.move_solids(time + f64::from(dt), [dt; 2]);
         fields.advect_velocity(config.advection, steps);
         clock.lap(Stage::AdvectVelocity)?;
         fields.advect_scalars(config.advection, &decay(params, dt), crossed);
@@ -85,7 +85,7 @@ impl Substep<'_> {
         let Self { config, params, time, dt, .. } = *self;
         let (steps, half, area) = (dt / config.h, 0.5 * dt, config.h * config.h);
         fields.trace(0.5 * steps, config.trace);
-        fields.move_solids(time + f64::from(dt), dt);
+        fields.move_solids(time + f64::from(dt), [dt; 2]);
         fields.advect_velocity(config.advection, 0.5 * steps);
         clock.lap(Stage::AdvectVelocity)?;
         fields.diffuse_velocity(params.viscosity * half / area);

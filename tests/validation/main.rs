@@ -4,10 +4,12 @@
 //! Quick rungs always run; slow ones with `cargo test --release --test validation -- --ignored`. VALIDATION.md has the
 //! table.
 
+mod bodies;
 mod carried;
 mod case;
 mod cavity;
 mod convection;
+mod currents;
 mod periodic;
 mod plume;
 mod rings;

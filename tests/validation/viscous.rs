@@ -57,6 +57,20 @@ fn a_plate_that_starts_to_move_drags_the_air_along() {
     });
 }
 
+#[test]
+fn air_between_a_cylinder_that_turns_and_a_tube_goes_round_as_taylor_says() {
+    let case = Case::new("taylor-couette", &[], vec![]).run(3);
+    let (x, v) = case.line("across", 0);
+    let error = |(x, v): (&f64, &f64)| {
+        let r = x - 1.12;
+        (v - (1.0 / r - r) / 3.0).abs()
+    };
+    // Within a cell of a surface values inside the solids count too.
+    let error = x.iter().zip(&v).filter(|(x, _)| (1.67..2.07).contains(*x)).map(error).fold(0.0, f64::max);
+    println!("greatest error {:.4} of the speed of the cylinder", error / 0.5);
+    assert!(error / 0.5 < 0.01, "{error}");
+}
+
 /// K: the drag of a ball of radius `a` in the array over Stokes' drag, after `frames`.
 fn array(a: f64, frames: u32) -> f64 {
     let radius = format!("solid.0.shape.sphere.radius={a}");

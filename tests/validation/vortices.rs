@@ -2,6 +2,8 @@
 
 use std::f64::consts::PI;
 
+use updraft::field;
+
 use crate::case::{Case, grid, peak, slope};
 
 /// Greatest error of the velocity around a Lamb–Oseen vortex within a quarter metre, over its greatest velocity.
@@ -54,4 +56,33 @@ fn a_vortex_ring_moves_at_kelvins_speed() {
     let speed = speed(Case::new("ring", &[], vec![]), [2, 12]);
     println!("{speed:.4} m/s, published {published:.4}");
     assert!((speed / published - 1.0).abs() < 0.08, "{speed}");
+}
+
+/// Energy and enstrophy of the dipole after each of some quarters of a second over the published values, less 1.
+fn against_a_wall(n: usize, quarters: usize) -> Vec<[f64; 2]> {
+    const PUBLISHED: [[f64; 2]; 3] = [[1.502, 472.7], [1.013, 380.6], [0.767, 255.2]];
+    let h = 2.0 / n as f64;
+    let step = format!("time.step={}", 0.16 / n as f64);
+    let mut case = Case::new("dipole", &[&step], grid([n, n, 1], h));
+    let mut quarter = |published: &[f64; 2]| {
+        case.watch(5, |_| {});
+        let measured = [case.solver.stats().kinetic_energy / h, field::enstrophy(&case.solver) / h];
+        println!("{n}²: energy and enstrophy {measured:.4?}, published {published:?}");
+        [0, 1].map(|part| measured[part] / published[part] - 1.0)
+    };
+    PUBLISHED[..quarters].iter().map(&mut quarter).collect()
+}
+
+#[test]
+fn a_dipole_meets_a_wall() {
+    let errors = against_a_wall(192, 1)[0];
+    assert!(errors[0].abs() < 0.035 && errors[1].abs() < 0.08, "{errors:.4?}");
+}
+
+#[test]
+#[ignore = "slow: 1 minute"]
+fn a_dipole_bounces_off_a_wall_as_clercx_and_bruneau_say() {
+    for errors in against_a_wall(256, 3) {
+        assert!(errors[0].abs() < 0.035 && errors[1].abs() < 0.07, "{errors:.4?}");
+    }
 }

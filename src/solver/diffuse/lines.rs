@@ -2,26 +2,26 @@
 
 use super::{WIDTH, Wide};
 use crate::grid::Layout;
+use crate::solver::simd::LANES;
 use crate::solver::sweep::Shared;
+use crate::solver::transpose::transpose;
 
 /// The lines of a field along one axis, in groups of [`WIDTH`] floats that lie side by side.
-pub struct Lines {
+pub struct Lines<const N: usize> {
     layout: Layout,
     axis: usize,
     /// First index and count along x, y, z.
     first: [isize; 3],
     count: [usize; 3],
-    /// Values of the line.
+    /// Points of a line, with N values each.
     pub length: usize,
-    /// Values at each point.
-    values: usize,
 }
 
-impl Lines {
-    /// The lines along `axis` within `range`, with as many `values` at each point.
-    pub fn new(layout: Layout, axis: usize, range: [[isize; 2]; 3], values: usize) -> Self {
+impl<const N: usize> Lines<N> {
+    /// The lines along `axis` within `range`.
+    pub fn new(layout: Layout, axis: usize, range: [[isize; 2]; 3]) -> Self {
         let count = range.map(|[lo, hi]| (hi - lo).max(0) as usize);
-        Self { layout, axis, first: range.map(|r| r[0]), count, length: count[axis], values }
+        Self { layout, axis, first: range.map(|r| r[0]), count, length: count[axis] }
     }
 
     /// The axis across which a group extends: x, or y for lines along x; and the one left over.
@@ -34,7 +34,7 @@ impl Lines {
     }
 
     fn per_group(&self) -> usize {
-        WIDTH / self.values
+        WIDTH / N
     }
 
     /// How many groups there are.
@@ -51,7 +51,7 @@ impl Lines {
         let mut at = self.first;
         at[wide] += from as isize;
         at[other] += (group / across) as isize;
-        (self.layout.at(at[0], at[1], at[2]) * self.values, self.per_group().min(self.count[wide] - from))
+        (self.layout.at(at[0], at[1], at[2]) * N, self.per_group().min(self.count[wide] - from))
     }
 
     /// The group, the place along the line and the first lane of the point at `at`; none outside the range.
@@ -63,34 +63,100 @@ impl Lines {
         let [wide, other] = self.across().map(|a| from[a] as usize);
         let across = self.count[self.across()[0]].div_ceil(self.per_group());
         let group = other * across + wide / self.per_group();
-        Some([group, from[self.axis] as usize, wide % self.per_group() * self.values])
+        Some([group, from[self.axis] as usize, wide % self.per_group() * N])
     }
 
-    /// Calls `f(i, lane, floats)` for each contiguous piece of the group.
-    #[allow(unsafe_code)]
-    fn pieces(&self, group: usize, field: &Shared<f32>, mut f: impl FnMut(usize, usize, &mut [f32])) {
+    /// The rows of the field that hold a group, up to the end of the last one, and how many there are.
+    ///
+    /// # Safety
+    /// For lines along x only, and no group may be asked for twice at the same time.
+    #[allow(unsafe_code, clippy::mut_from_ref)]
+    unsafe fn rows<'a>(&self, group: usize, field: &'a Shared<f32>) -> (&'a mut [f32], usize) {
         let (at, lines) = self.locate(group);
-        let n = self.values;
-        let stride = self.layout.strides()[self.axis] * n;
-        let (row, pieces, width) =
-            if self.axis == 0 { (self.layout.row * n, lines, n) } else { (0, 1, lines * n) };
-        for i in 0..self.length {
-            for piece in 0..pieces {
-                // SAFETY: groups share no line, and no two pieces are alive at once.
-                f(i, piece * n, unsafe { field.part(at + i * stride + piece * row, width) });
+        // SAFETY: whole rows, of which each belongs to one group.
+        (unsafe { field.part(at, (lines - 1) * self.pitch() + self.length * N) }, lines)
+    }
+
+    /// The floats of a group at one place of its lines, which lie side by side.
+    ///
+    /// # Safety
+    /// For lines along y or z only, and no group may be asked for twice at the same time.
+    #[allow(unsafe_code, clippy::mut_from_ref)]
+    unsafe fn points<'a>(&self, group: usize, i: usize, field: &'a Shared<f32>) -> &'a mut [f32] {
+        let (at, lines) = self.locate(group);
+        let stride = self.layout.strides()[self.axis] * N;
+        // SAFETY: groups share no line.
+        unsafe { field.part(at + i * stride, lines * N) }
+    }
+
+    /// From one row to the next, in floats.
+    fn pitch(&self) -> usize {
+        self.layout.row * N
+    }
+
+    /// Where place i of a line along x is in the rows, and in the lanes.
+    fn corner(&self, line: usize, i: usize) -> (usize, usize) {
+        (line * self.pitch() + i * N, i * WIDTH + line * N)
+    }
+
+    /// The corners of squares of sixteen places of sixteen lines that cover a group; none where they do not fit.
+    fn squares(&self, lines: usize) -> impl Iterator<Item = (usize, usize)> {
+        let fit = N == 1 && lines.min(self.length) >= LANES;
+        let lines = sixteens(if fit { lines } else { 0 });
+        lines.flat_map(move |line| sixteens(self.length).map(move |i| self.corner(line, i)))
+    }
+
+    /// The corners of all places of a group that squares do not cover.
+    fn singles(&self, lines: usize) -> impl Iterator<Item = (usize, usize)> {
+        let lines = if self.squares(lines).next().is_some() { 0 } else { lines };
+        (0..lines).flat_map(move |line| (0..self.length).map(move |i| self.corner(line, i)))
+    }
+
+    /// Copies a group out of the field.
+    #[allow(unsafe_code)]
+    pub fn read(&self, group: usize, field: &Shared<f32>, to: &mut [Wide]) {
+        if self.axis == 0 {
+            // SAFETY: the caller has each group once.
+            let (rows, lines) = unsafe { self.rows(group, field) };
+            let to = to.as_flattened_mut();
+            self.squares(lines).for_each(|(a, b)| transpose(&rows[a..], self.pitch(), &mut to[b..], WIDTH));
+            self.singles(lines).for_each(|(a, b)| to[b..][..N].copy_from_slice(&rows[a..][..N]));
+            return;
+        }
+        for (i, to) in to.iter_mut().enumerate() {
+            // SAFETY: the caller has each group once.
+            let floats = unsafe { self.points(group, i, field) };
+            match <&Wide>::try_from(&*floats) {
+                Ok(all) => *to = *all,
+                Err(_) => to[..floats.len()].copy_from_slice(floats),
             }
         }
     }
 
-    /// Copies a group out of the field.
-    pub fn read(&self, group: usize, field: &Shared<f32>, to: &mut [Wide]) {
-        self.pieces(group, field, |i, lane, floats| to[i][lane..lane + floats.len()].copy_from_slice(floats));
-    }
-
     /// Copies a group back.
+    #[allow(unsafe_code)]
     pub fn write(&self, group: usize, field: &Shared<f32>, from: &[Wide]) {
-        self.pieces(group, field, |i, lane, floats| {
-            floats.copy_from_slice(&from[i][lane..lane + floats.len()])
-        });
+        if self.axis == 0 {
+            // SAFETY: the caller has each group once.
+            let (rows, lines) = unsafe { self.rows(group, field) };
+            let from = from.as_flattened();
+            self.squares(lines).for_each(|(a, b)| transpose(&from[b..], WIDTH, &mut rows[a..], self.pitch()));
+            self.singles(lines).for_each(|(a, b)| rows[a..][..N].copy_from_slice(&from[b..][..N]));
+            return;
+        }
+        for (i, from) in from.iter().enumerate() {
+            // SAFETY: the caller has each group once.
+            let floats = unsafe { self.points(group, i, field) };
+            match <&mut Wide>::try_from(&mut *floats) {
+                Ok(all) => *all = *from,
+                Err(_) => floats.copy_from_slice(&from[..floats.len()]),
+            }
+        }
     }
+}
+
+/// Where pieces of sixteen that cover `n` begin, the last one laid over what is before it.
+fn sixteens(n: usize) -> impl Iterator<Item = usize> {
+    let last = (!n.is_multiple_of(LANES)).then(|| n - LANES);
+    (0..n / LANES).map(|piece| piece * LANES).chain(last)
 }

@@ -13,10 +13,11 @@
 //! that does not rest in itself, driven or in motion, is wrong beside the surface by ½ θ(1 − θ) h² ∂²q/∂n².
 
 use super::lines::Lines;
-use super::system::{Edge, System, combine};
-use super::{GAMMA, Scratch, WIDTH, Wide};
+use super::system::{Edge, System};
+use super::{STAGES, WIDTH, Wide};
 use crate::grid::Layout;
-use crate::solver::simd::dispatch;
+use crate::solver::lanes::Lane;
+use crate::solver::simd::{LANES, dispatch};
 use crate::solver::sweep::{Shared, refill};
 
 /// One point of a line with a solid beside it.
@@ -78,7 +79,7 @@ impl<const N: usize> Links<N> {
         points: impl Iterator<Item = ([isize; 3], Link<N>)>,
     ) {
         let Self { entries, groups, given, placed } = self;
-        let lines = Lines::new(layout, axis, range, N);
+        let lines = Lines::<N>::new(layout, axis, range);
         refill(placed, points.filter_map(|(at, link)| lines.place(at).map(|place| (place, link))));
         placed.sort_unstable_by_key(|(place, _)| *place);
         let first = |group: usize| placed.partition_point(|(place, _)| place[0] < group) as u32;
@@ -124,45 +125,52 @@ pub(super) struct Cut<'a, const N: usize> {
     given: &'a mut [f32],
 }
 
-/// The rows of the system of one group:
-/// `diagonal`_i q_i − `lower`_i q_(i−1) − `lower`_(i+1) q_(i+1) = `weight`_i d_i + `add`_i.
+/// The rows of the system of one group, for the changes δ of the values q:
+/// `weight`_i δ_i + Lδ_i = `add`_i − Lq_i with
+/// L q_i = `hold`_i q_i + `lower`_i (q_i − q_(i−1)) + `lower`_(i+1) (q_i − q_(i+1)).
 pub struct Rows {
+    /// weight_i + hold_i + lower_i + lower_(i+1).
     diagonal: Vec<Wide>,
     weight: Vec<Wide>,
+    hold: Vec<Wide>,
+    /// Nothing at both ends, or the same but for a ring.
     lower: Vec<Wide>,
     add: Vec<Wide>,
+    /// Of Thomas' algorithm.
+    pivots: Vec<Wide>,
+    /// What the corners of a ring's matrix do.
+    corner: Vec<Wide>,
 }
 
 impl Rows {
     /// For lines of at most `n` values.
     pub fn new(n: usize) -> Self {
         let wide = |n: usize| vec![[0.0; WIDTH]; n];
-        Self { diagonal: wide(n), weight: wide(n), lower: wide(n + 1), add: wide(n) }
+        let [diagonal, weight, hold, add, pivots, corner] = std::array::from_fn(|_| wide(n));
+        Self { diagonal, weight, hold, lower: wide(n + 1), add, pivots, corner }
     }
 }
 
 impl<const N: usize> Cut<'_, N> {
-    /// Both stages, from `start` to `values`.
-    pub fn solve(mut self, system: &System, n: usize, scratch: &mut Scratch) {
-        self.fill(system, n, &mut scratch.rows);
-        let Scratch { start, values, pivots, corner, rows } = scratch;
-        let (start, values) = (&start[..n], &mut values[..n]);
+    /// Both stages, in place; `rows` and `change` are working memory.
+    pub fn solve(mut self, system: &System, rows: &mut Rows, values: &mut [Wide], change: &mut [Wide]) {
+        self.fill(system, values.len(), rows);
         let is_ring = system.ends.is_none();
-        values.copy_from_slice(start);
-        rows.stage(is_ring, values, pivots, corner);
         self.given.fill(0.0);
-        self.give(&system.a, (1.0 - GAMMA) / GAMMA, values);
-        combine((1.0 - GAMMA) / GAMMA, start, values);
-        rows.stage(is_ring, values, pivots, corner);
-        self.give(&system.a, 1.0, values);
-        self.make_whole(start, values);
+        for part in STAGES {
+            rows.right_hand_side(values, change);
+            rows.solve(is_ring, change);
+            self.give(part, &system.a, values, change);
+            add(part, change, values);
+        }
     }
 
     fn fill(&self, system: &System, n: usize, rows: &mut Rows) {
-        let a = &system.a;
+        let a: &Wide = &std::array::from_fn(|l| system.a[l % LANES]);
         rows.lower[..=n].fill(*a);
-        rows.add[..n].fill([0.0; WIDTH]);
-        rows.diagonal[..n].fill([1.0; WIDTH]);
+        for zero in [&mut rows.add, &mut rows.hold] {
+            zero[..n].fill([0.0; WIDTH]);
+        }
         rows.weight[..n].fill([1.0; WIDTH]);
         for (i, lane, link) in self.entries {
             let (i, lane) = (*i as usize, *lane as usize);
@@ -170,7 +178,7 @@ impl<const N: usize> Cut<'_, N> {
                 let (at, a) = (lane + c, a[lane + c]);
                 rows.lower[i][at] = rows.lower[i][at].min(a * link.strength[0][c]);
                 rows.lower[i + 1][at] = rows.lower[i + 1][at].min(a * link.strength[1][c]);
-                rows.diagonal[i][at] += a * link.wall[c] - link.lacks[c];
+                rows.hold[i][at] += a * link.wall[c];
                 rows.weight[i][at] -= link.lacks[c];
                 rows.add[i][at] += a * link.value[c];
             }
@@ -179,30 +187,18 @@ impl<const N: usize> Cut<'_, N> {
             Some(ends) => rows.close(n, ends),
             None => rows.join(n),
         }
-        for i in 0..n {
-            for l in 0..WIDTH {
-                rows.diagonal[i][l] += rows.lower[i][l] + rows.lower[i + 1][l];
-            }
-        }
+        rows.sum_diagonal(n);
     }
 
-    /// Adds `factor` times what a stage gives to the walls. A whole step gives κ Δt/h² ((1 − γ) of the first stage and γ
-    /// of the second); `a` holds the γ.
-    fn give(&mut self, a: &Wide, factor: f32, values: &[Wide]) {
-        for ((i, lane, link), given) in self.entries.iter().zip(&mut *self.given) {
-            for c in 0..N {
-                let lane = *lane as usize + c;
-                *given += factor * a[lane] * (link.wall[c] * values[*i as usize][lane] - link.value[c]);
-            }
-        }
-    }
-
-    /// Counts what points have lost as if their pieces of the line were as wide as cells.
-    fn make_whole(&mut self, start: &[Wide], values: &[Wide]) {
+    /// Adds what a stage gives to the walls, `part` of it. A whole step gives κ Δt/h² ((1 − γ) of the first stage and γ
+    /// of the second); `a` holds the γ. What points have lost counts as if their pieces of the line were as wide as cells.
+    fn give(&mut self, part: f32, a: &Lane, values: &[Wide], change: &[Wide]) {
         for ((i, lane, link), given) in self.entries.iter().zip(&mut *self.given) {
             for c in 0..N {
                 let (i, lane) = (*i as usize, *lane as usize + c);
-                *given += link.lacks[c] * (start[i][lane] - values[i][lane]);
+                let (value, change) = (values[i][lane], change[i][lane]);
+                let to_walls = a[lane % LANES] * (link.wall[c] * (value + change) - link.value[c]);
+                *given += part * (to_walls - link.lacks[c] * change);
             }
         }
     }
@@ -213,12 +209,11 @@ impl Rows {
     fn close(&mut self, n: usize, ends: &[Edge; 2]) {
         for (at, link, end) in [(0, 0, &ends[0]), (n - 1, n, &ends[1])] {
             for l in 0..WIDTH {
-                let a = self.lower[link][l];
+                let (a, c) = (std::mem::take(&mut self.lower[link][l]), l % LANES);
                 // A solid before the wall takes its part.
-                let lacks = if a > 0.0 { end.lacks[l] } else { 0.0 };
-                self.diagonal[at][l] -= a * end.sign[l] + lacks;
-                self.weight[at][l] -= lacks;
-                self.add[at][l] += a * end.add[l];
+                self.weight[at][l] -= if a > 0.0 { end.lacks[c] } else { 0.0 };
+                self.hold[at][l] += a * (1.0 - end.sign[c]);
+                self.add[at][l] += a * end.add[c];
             }
         }
     }
@@ -232,21 +227,41 @@ impl Rows {
         }
     }
 
-    fn stage(&mut self, is_ring: bool, values: &mut [Wide], pivots: &mut [Wide], corner: &mut [Wide]) {
-        let n = values.len();
-        for ((value, weight), add) in values.iter_mut().zip(&self.weight).zip(&self.add) {
-            (0..WIDTH).for_each(|l| value[l] = weight[l] * value[l] + add[l]);
+    fn sum_diagonal(&mut self, n: usize) {
+        for i in 0..n {
+            for l in 0..WIDTH {
+                let links = self.lower[i][l] + self.lower[i + 1][l];
+                self.diagonal[i][l] = self.weight[i][l] + self.hold[i][l] + links;
+            }
         }
+    }
+
+    /// add − L q. The lowest and highest values stand beside each other: what joins them is nothing, or a ring.
+    fn right_hand_side(&self, values: &[Wide], out: &mut [Wide]) {
+        let n = values.len();
+        for i in 0..n {
+            let [before, after] = [(i + n - 1) % n, (i + 1) % n].map(|i| &values[i]);
+            for l in 0..WIDTH {
+                let here = values[i][l];
+                let links = self.lower[i][l] * (before[l] - here) + self.lower[i + 1][l] * (after[l] - here);
+                out[i][l] = (self.add[i][l] - self.hold[i][l] * here) + links;
+            }
+        }
+    }
+
+    fn solve(&mut self, is_ring: bool, values: &mut [Wide]) {
+        let n = values.len();
         if is_ring {
-            self.around(values, pivots, &mut corner[..n]);
+            self.around(values);
         } else {
-            thomas(&self.diagonal[..n], &self.lower[..n], pivots, values);
+            thomas(&self.diagonal[..n], &self.lower[..n], &mut self.pivots, values);
         }
     }
 
     /// A ring by the Sherman–Morrison formula (Press et al., "Numerical Recipes", §2.7.2) with γ = −diagonal_0.
-    fn around(&mut self, values: &mut [Wide], pivots: &mut [Wide], corner: &mut [Wide]) {
+    fn around(&mut self, values: &mut [Wide]) {
         let n = values.len();
+        let corner = &mut self.corner[..n];
         let kept = [self.diagonal[0], self.diagonal[n - 1]];
         let across = self.lower[0];
         corner.fill([0.0; WIDTH]);
@@ -257,8 +272,8 @@ impl Rows {
             self.diagonal[0][l] += b;
             self.diagonal[n - 1][l] += across[l] * across[l] / b;
         }
-        thomas(&self.diagonal[..n], &self.lower[..n], pivots, values);
-        thomas(&self.diagonal[..n], &self.lower[..n], pivots, corner);
+        thomas(&self.diagonal[..n], &self.lower[..n], &mut self.pivots, values);
+        thomas(&self.diagonal[..n], &self.lower[..n], &mut self.pivots, corner);
         for l in 0..WIDTH {
             let part = across[l] / kept[0][l];
             let factor =
@@ -299,5 +314,14 @@ fn thomas_kernel<const FMA: bool>(
             value[l] = values[i][l] + lower[i + 1][l] * pivots[i][l] * value[l];
         }
         values[i] = value;
+    }
+}
+
+/// values + part · change.
+fn add(part: f32, change: &[Wide], values: &mut [Wide]) {
+    for (value, change) in values.iter_mut().zip(change) {
+        for l in 0..WIDTH {
+            value[l] += part * change[l];
+        }
     }
 }

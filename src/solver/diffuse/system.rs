@@ -5,147 +5,262 @@
 //! the right curvature at the wall, and its slope to second order, with a matrix that stays symmetric. Without that the
 //! flow slips along the wall by ⅛ h² ∂²u/∂n².
 
-use super::{End, Ends, GAMMA, LARGEST, Scratch, WIDTH, Wide};
-use crate::solver::simd::dispatch;
+use bytemuck::{cast_slice, cast_slice_mut};
 
-/// (1 + 2a) q_i − a (q_(i−1) + q_(i+1)) = d_i with a = γ κ Δt/h², for each lane.
+use super::{End, Ends, GAMMA, LARGEST, STAGES, WIDTH, Wide};
+use crate::solver::lanes::{Lane, Simd};
+use crate::solver::simd::{LANES, each_level};
+
+/// [`Wide`], in registers' worth.
+const BLOCKS: usize = WIDTH / LANES;
+type Blocks = [Lane; BLOCKS];
+
+/// (1 + 2a) δ_i − a (δ_(i−1) + δ_(i+1)) = a (q_(i−1) − 2 q_i + q_(i+1)) for the changes δ of the values q, with
+/// a = γ κ Δt/h². All lines have the same matrix, which is factored once.
 pub struct System {
     /// a of each lane.
-    pub a: Wide,
+    pub a: Lane,
     /// Both ends, or a ring.
     pub ends: Option<[Edge; 2]>,
+    /// a over the pivots of Thomas' algorithm: all that it needs of them.
+    ratios: Vec<Lane>,
+    ring: Ring,
+}
+
+/// What closes a ring, by the Sherman–Morrison formula (Press et al., "Numerical Recipes", §2.7.2).
+struct Ring {
+    /// What the corners of the matrix do, solved without them.
+    corner: Vec<Lane>,
+    /// Weights of the first and the last value of a line in what is taken off.
+    weights: [Lane; 2],
 }
 
 /// An end of the lines, for each lane.
+#[derive(Clone, Copy)]
 pub struct Edge {
     /// The value beyond is `sign` times the last one inside, plus `add`.
-    pub sign: Wide,
+    pub sign: Lane,
     /// See `sign`.
-    pub add: Wide,
+    pub add: Lane,
     /// What is missing of the last value's weight.
-    pub lacks: Wide,
+    pub lacks: Lane,
+}
+
+fn lane<const N: usize>(x: [f32; N]) -> Lane {
+    std::array::from_fn(|l| x[l % N])
 }
 
 impl Edge {
     fn new<const N: usize>(number: [f32; N], end: &End<N>) -> Self {
-        let wide = |x: [f32; N]| std::array::from_fn(|l| x[l % N]);
         let is_held = |c: usize| end.sign[c] < 0.0 && number[c] > 0.0;
-        let lacks = std::array::from_fn(|c| if is_held(c) { 0.25 } else { 0.0 });
-        Self { sign: wide(end.sign), add: wide(end.add), lacks: wide(lacks) }
+        let lacks: [f32; N] = std::array::from_fn(|c| if is_held(c) { 0.25 } else { 0.0 });
+        Self { sign: lane(end.sign), add: lane(end.add), lacks: lane(lacks) }
+    }
+
+    /// The values beyond the `last` ones.
+    fn beyond(&self, last: &Wide) -> Wide {
+        std::array::from_fn(|l| self.sign[l % LANES] * last[l] + self.add[l % LANES])
     }
 }
 
 impl System {
-    /// The system for κ Δt/h² = `number` between `ends`.
-    pub fn new<const N: usize>(number: [f32; N], ends: &Ends<N>) -> Self {
-        let wide = |x: [f32; N]| std::array::from_fn(|l| x[l % N]);
-        let ends = match ends {
+    /// For lines of at most `n` values.
+    pub fn new(n: usize) -> Self {
+        let zero = [0.0; LANES];
+        let ring = Ring { corner: vec![zero; n], weights: [zero; 2] };
+        Self { a: zero, ends: None, ratios: vec![zero; n], ring }
+    }
+
+    /// Takes over κ Δt/h² = `number` for lines of `n` values between `ends`.
+    pub fn set<const N: usize>(&mut self, number: [f32; N], ends: &Ends<N>, n: usize) {
+        self.a = lane(number.map(|x| x.clamp(0.0, LARGEST) * GAMMA));
+        self.ends = match ends {
             Ends::Line(ends) => Some(ends.each_ref().map(|end| Edge::new(number, end))),
             Ends::Ring => None,
         };
-        Self { a: wide(number.map(|x| x.clamp(0.0, LARGEST) * GAMMA)), ends }
-    }
-
-    /// Both stages, from `start` to `values`.
-    pub fn solve(&self, n: usize, scratch: &mut Scratch) {
-        let Scratch { start, values, pivots, corner, .. } = scratch;
-        let (start, values) = (&start[..n], &mut values[..n]);
-        values.copy_from_slice(start);
-        self.stage(values, pivots, corner);
-        combine((1.0 - GAMMA) / GAMMA, start, values);
-        self.stage(values, pivots, corner);
-    }
-
-    fn stage(&self, values: &mut [Wide], pivots: &mut [Wide], corner: &mut [Wide]) {
         match &self.ends {
-            Some([low, high]) => thomas(&self.a, low, high, pivots, values),
-            None => ring(&self.a, pivots, corner, values),
+            Some([low, high]) => {
+                let less = |end: &Edge| std::array::from_fn(|l| self.a[l] * end.sign[l] + end.lacks[l]);
+                factor(&self.a, &less(low), &less(high), &mut self.ratios[..n]);
+            }
+            None => self.ring.close(&self.a, &mut self.ratios[..n]),
+        }
+    }
+
+    /// Both stages, in place; `change` is working memory.
+    pub fn solve(&self, values: &mut [Wide], change: &mut [Wide]) {
+        let n = values.len();
+        let ratios = &self.ratios[..n];
+        for part in STAGES {
+            let (first, last) = (&values[0], &values[n - 1]);
+            let [below, above] = match &self.ends {
+                Some([low, high]) => [low.beyond(first), high.beyond(last)],
+                None => [*last, *first],
+            };
+            forward(ratios, cast_slice(&[below, above]), cast_slice(values), cast_slice_mut(change));
+            match self.ends {
+                Some(_) => backward(part, ratios, cast_slice(change), cast_slice_mut(values)),
+                None => self.ring.backward(part, ratios, change, values),
+            }
         }
     }
 }
 
-dispatch! {
-    /// start + factor (values − start): the right-hand side of the second stage.
-    pub fn combine(factor: f32, start: &[Wide], values: &mut [Wide]) = combine_kernel;
-}
-
-#[inline(always)]
-fn combine_kernel<const FMA: bool>(factor: f32, start: &[Wide], values: &mut [Wide]) {
-    for (start, value) in start.iter().zip(values) {
-        for l in 0..WIDTH {
-            value[l] = start[l] + factor * (value[l] - start[l]);
+/// `ratios` of the matrix whose diagonal is 1 + 2a, but `less` at both ends.
+fn factor(a: &Lane, less_below: &Lane, less_above: &Lane, ratios: &mut [Lane]) {
+    let (n, mut ratio) = (ratios.len(), [0.0; LANES]);
+    for (i, out) in ratios.iter_mut().enumerate() {
+        for l in 0..LANES {
+            let mut diagonal = 1.0 + 2.0 * a[l];
+            diagonal -= if i == 0 { less_below[l] } else { 0.0 };
+            diagonal -= if i + 1 == n { less_above[l] } else { 0.0 };
+            ratio[l] = a[l] / (diagonal - a[l] * ratio[l]);
         }
+        *out = ratio;
     }
 }
 
-dispatch! {
-    fn thomas(a: &Wide, low: &Edge, high: &Edge, pivots: &mut [Wide], values: &mut [Wide]) = thomas_kernel;
+impl Ring {
+    fn close(&mut self, a: &Lane, ratios: &mut [Lane]) {
+        let n = ratios.len();
+        let b = a.map(|a| 1.0 + 2.0 * a);
+        // Taking off −b at the first diagonal entry leaves twice that, and b + a²/b at the last.
+        let more: Lane = std::array::from_fn(|l| -a[l] * a[l] / b[l]);
+        factor(a, &b.map(|b| -b), &more, ratios);
+        // All are divided by a, as the right-hand sides are.
+        let corner = &mut self.corner[..n];
+        corner.fill([0.0; LANES]);
+        for l in 0..LANES {
+            corner[0][l] = if a[l] > 0.0 { -b[l] / a[l] } else { 0.0 };
+            corner[n - 1][l] -= 1.0;
+        }
+        thomas(ratios, corner);
+        for l in 0..LANES {
+            let share = a[l] / b[l];
+            let weight = 1.0 / (1.0 + corner[0][l] + share * corner[n - 1][l]);
+            [self.weights[0][l], self.weights[1][l]] = [weight, share * weight];
+        }
+    }
+
+    fn backward(&self, part: f32, ratios: &[Lane], change: &mut [Wide], values: &mut [Wide]) {
+        let n = values.len();
+        if n == 1 {
+            // Its own neighbour on both sides: nothing to diffuse.
+            return;
+        }
+        substitute(ratios, cast_slice_mut(change));
+        let [first, last] = &self.weights;
+        let taken: [Wide; 1] =
+            [std::array::from_fn(|l| first[l % LANES] * change[0][l] + last[l % LANES] * change[n - 1][l])];
+        add_ring(part, &cast_slice(&taken)[0], &self.corner[..n], cast_slice(change), cast_slice_mut(values));
+    }
 }
 
-#[inline(always)]
-fn thomas_kernel<const FMA: bool>(
-    a: &Wide,
-    low: &Edge,
-    high: &Edge,
-    pivots: &mut [Wide],
-    values: &mut [Wide],
-) {
+/// Thomas' algorithm for one lane; `values` are the right-hand side over a.
+fn thomas(ratios: &[Lane], values: &mut [Lane]) {
     let n = values.len();
-    let (mut pivot, mut value) = ([0.0; WIDTH], [0.0; WIDTH]);
+    let mut value = [0.0; LANES];
     for i in 0..n {
-        for l in 0..WIDTH {
-            let (mut diagonal, mut right) = (1.0 + 2.0 * a[l], values[i][l]);
-            if i == 0 {
-                diagonal -= a[l] * low.sign[l] + low.lacks[l];
-                right += a[l] * low.add[l] - low.lacks[l] * values[i][l];
-            }
-            if i + 1 == n {
-                diagonal -= a[l] * high.sign[l] + high.lacks[l];
-                right += a[l] * high.add[l] - high.lacks[l] * values[i][l];
-            }
-            pivot[l] = 1.0 / (diagonal - a[l] * a[l] * pivot[l]);
-            value[l] = (right + a[l] * value[l]) * pivot[l];
-        }
-        pivots[i] = pivot;
+        (0..LANES).for_each(|l| value[l] = ratios[i][l] * (values[i][l] + value[l]));
         values[i] = value;
     }
     for i in (0..n - 1).rev() {
-        for l in 0..WIDTH {
-            value[l] = values[i][l] + a[l] * pivots[i][l] * value[l];
-        }
+        (0..LANES).for_each(|l| value[l] = values[i][l] + ratios[i][l] * value[l]);
         values[i] = value;
     }
 }
 
-/// A ring by the Sherman–Morrison formula (Press et al., "Numerical Recipes", §2.7.2).
-fn ring(a: &Wide, pivots: &mut [Wide], corner: &mut [Wide], values: &mut [Wide]) {
+each_level! {
+    fn forward(ratios: &[Lane], beyond: &[Blocks], values: &[Blocks], change: &mut [Blocks]) = forward_kernel;
+}
+
+/// The right-hand side a (q_(i−1) − 2 q_i + q_(i+1)), `beyond` both ends too, and the first half of Thomas' algorithm.
+#[inline(always)]
+fn forward_kernel<S: Simd>(
+    simd: S,
+    ratios: &[Lane],
+    beyond: &[Blocks],
+    values: &[Blocks],
+    change: &mut [Blocks],
+) {
     let n = values.len();
-    if n == 1 {
-        // Its own neighbour on both sides: nothing to diffuse.
-        return;
+    let (ratios, change) = (&ratios[..n], &mut change[..n]);
+    let mut solved = [simd.splat(0.0); BLOCKS];
+    for i in 0..n {
+        let before = if i == 0 { &beyond[0] } else { &values[i - 1] };
+        let after = if i + 1 == n { &beyond[1] } else { &values[i + 1] };
+        let ratio = simd.load(&ratios[i]);
+        for b in 0..BLOCKS {
+            let here = simd.load(&values[i][b]);
+            let (down, up) = (simd.load(&before[b]), simd.load(&after[b]));
+            let right = simd.add(simd.sub(down, here), simd.sub(up, here));
+            solved[b] = simd.mul_add(ratio, solved[b], simd.mul(ratio, right));
+            simd.store(solved[b], &mut change[i][b]);
+        }
     }
-    let corner = &mut corner[..n];
-    corner.fill([0.0; WIDTH]);
-    // Taking off γ = −(1 + 2a) at the first diagonal entry leaves twice that, and b + a²/b at the last.
-    let edge = || Edge { sign: [0.0; WIDTH], add: [0.0; WIDTH], lacks: [0.0; WIDTH] };
-    let mut ends = [edge(), edge()];
-    for l in 0..WIDTH {
-        let b = 1.0 + 2.0 * a[l];
-        let per_a = if a[l] > 0.0 { 1.0 / a[l] } else { 0.0 };
-        ends[0].sign[l] = -b * per_a;
-        ends[1].sign[l] = -a[l] / b;
-        corner[0][l] = -b;
-        corner[n - 1][l] = -a[l];
+}
+
+each_level! {
+    fn backward(part: f32, ratios: &[Lane], change: &[Blocks], values: &mut [Blocks]) = backward_kernel;
+}
+
+/// The second half of Thomas' algorithm; adds `part` of the solution to `values`.
+#[inline(always)]
+fn backward_kernel<S: Simd>(simd: S, part: f32, ratios: &[Lane], change: &[Blocks], values: &mut [Blocks]) {
+    let n = values.len();
+    let (ratios, change) = (&ratios[..n], &change[..n]);
+    let (part, mut solved) = (simd.splat(part), [simd.splat(0.0); BLOCKS]);
+    for i in (0..n).rev() {
+        let ratio = simd.load(&ratios[i]);
+        for b in 0..BLOCKS {
+            solved[b] = simd.mul_add(ratio, solved[b], simd.load(&change[i][b]));
+            let value = simd.mul_add(part, solved[b], simd.load(&values[i][b]));
+            simd.store(value, &mut values[i][b]);
+        }
     }
-    thomas(a, &ends[0], &ends[1], pivots, values);
-    thomas(a, &ends[0], &ends[1], pivots, corner);
-    for l in 0..WIDTH {
-        let b = 1.0 + 2.0 * a[l];
-        let y = values[0][l] + a[l] / b * values[n - 1][l];
-        let z = 1.0 + corner[0][l] + a[l] / b * corner[n - 1][l];
-        let factor = if a[l] > 0.0 { y / z } else { 0.0 };
-        for i in 0..n {
-            values[i][l] -= factor * corner[i][l];
+}
+
+each_level! { fn substitute(ratios: &[Lane], change: &mut [Blocks]) = substitute_kernel; }
+
+/// The second half of Thomas' algorithm, in place.
+#[inline(always)]
+fn substitute_kernel<S: Simd>(simd: S, ratios: &[Lane], change: &mut [Blocks]) {
+    let n = change.len();
+    let ratios = &ratios[..n];
+    let mut solved = [simd.splat(0.0); BLOCKS];
+    for i in (0..n).rev() {
+        let ratio = simd.load(&ratios[i]);
+        for b in 0..BLOCKS {
+            solved[b] = simd.mul_add(ratio, solved[b], simd.load(&change[i][b]));
+            simd.store(solved[b], &mut change[i][b]);
+        }
+    }
+}
+
+each_level! {
+    fn add_ring(part: f32, taken: &Blocks, corner: &[Lane], change: &[Blocks], values: &mut [Blocks]) = add_ring_kernel;
+}
+
+/// Adds `part` of the solution to `values`: `change` less what the corners do.
+#[inline(always)]
+fn add_ring_kernel<S: Simd>(
+    simd: S,
+    part: f32,
+    taken: &Blocks,
+    corner: &[Lane],
+    change: &[Blocks],
+    values: &mut [Blocks],
+) {
+    let n = values.len();
+    let (corner, change) = (&corner[..n], &change[..n]);
+    let less = simd.splat(-part);
+    for i in 0..n {
+        let corner = simd.load(&corner[i]);
+        for b in 0..BLOCKS {
+            let taken = simd.mul(simd.load(&taken[b]), corner);
+            let change = simd.sub(taken, simd.load(&change[i][b]));
+            let value = simd.mul_add(less, change, simd.load(&values[i][b]));
+            simd.store(value, &mut values[i][b]);
         }
     }
 }

@@ -17,7 +17,6 @@ mod pockets;
 mod relaxation;
 mod spectral;
 mod transform;
-mod transpose;
 mod tridiagonal;
 
 pub use cuts::{Cut, Cuts, cell_of};

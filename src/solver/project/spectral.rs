@@ -13,11 +13,11 @@ use rayon::prelude::*;
 use super::fft::Lane;
 use super::level::Beyond;
 use super::transform::{Ends, PAIR, Transform, Work};
-use super::transpose::{lanes_of_rows, rows_of_lanes};
 use super::tridiagonal::{self, Columns};
 use crate::grid::{Dims, Faces, GHOST, Layout};
 use crate::solver::simd::{LANES, dispatch, greatest, rest, sixteen};
 use crate::solver::sweep::PerThread;
+use crate::solver::transpose::{lanes_of_rows, rows_of_lanes};
 
 /// Planes whose gradient one task subtracts; it recomputes one plane of pressure, so more is better, and
 /// fewer keep more threads busy.

@@ -12,7 +12,7 @@ use std::sync::{Mutex, PoisonError};
 use super::faces::{BLOCK, Scene};
 use super::voxels::{Frame, SOLID, Voxels};
 use super::{Slip, SolidPose};
-use crate::grid::{Faces, Layout};
+use crate::grid::Faces;
 use crate::solver::diffuse::{Link, Links};
 use crate::solver::project::{Cut, cell_of};
 use crate::solver::sweep::{PerThread, leave_room, refill};
@@ -90,7 +90,7 @@ impl Drag {
         let search = Search { scene: Scene { frame, poses }, voxels, ranges };
         for component in 0..3 {
             search.velocity(component, work, &mut velocity[component]);
-            refill(&mut partial[component], search.partial(frame.layout, component));
+            refill(&mut partial[component], search.partial(component));
         }
         search.scalars(work, scalars);
         search.warm(work, warm);
@@ -181,7 +181,7 @@ impl Search<'_> {
         self.find_stops(Some(component), work);
         for (axis, links) in links.iter_mut().enumerate() {
             let whole = own(&mut work.stops[axis]).chunk_by(|a, b| a.0 == b.0);
-            let whole = whole.map(|sides| (sides[0].0, self.link(component, sides)));
+            let whole = whole.map(|sides| (sides[0].0, self.link(component, axis, sides)));
             links.set(self.scene.frame.layout, axis, self.ranges[component], whole);
         }
     }
@@ -230,12 +230,15 @@ impl Search<'_> {
     }
 
     /// One point with one or two cut links beside it: side 1 is that above it.
-    fn link(&self, component: usize, sides: &[Stop]) -> Link<1> {
+    fn link(&self, component: usize, axis: usize, sides: &[Stop]) -> Link<1> {
         let mut link = Link::FREE;
-        for &(_, side, held) in sides {
+        for &(at, side, held) in sides {
             link.strength[side] = [0.0];
             if let Some((theta, owner)) = held {
-                let velocity = self.scene.poses[usize::from(owner)].velocity[component];
+                let mut place = [0, 1, 2].map(|a| at[a] as f32 + if a == component { 0.0 } else { 0.5 });
+                place[axis] += if side == 1 { theta } else { -theta };
+                let velocity =
+                    self.scene.surface_velocity(owner, place.map(|x| x * self.scene.frame.h))[component];
                 link.hold(0, side, theta, velocity, owner);
             }
         }
@@ -415,21 +418,19 @@ impl Search<'_> {
     }
 
     /// The partly open faces of a component at solids that air sticks to.
-    fn partial(&self, layout: Layout, component: usize) -> impl Iterator<Item = Partial> {
+    fn partial(&self, component: usize) -> impl Iterator<Item = Partial> {
         let faces = self.voxels.cuts.faces[component].iter().zip(&self.voxels.owners[component]);
         let stuck = faces.filter(move |(cut, owner)| cut.open > 0.0 && self.sticks(**owner));
-        let is_inside = move |at: u32, owner: u16| {
-            let at = cell_of(layout, at);
-            let middle = [0, 1, 2].map(|a| at[a] as f32 + if a == component { 0.0 } else { 0.5 });
-            self.scene.inside_or_out(&[owner], middle.map(|x| x * self.scene.frame.h)).0 <= 0.0
-        };
-        let partial = move |(cut, owner): (&Cut, &u16)| Partial {
-            at: cut.at,
-            open: cut.open,
-            velocity: cut.velocity,
-            owner: *owner,
-            inside: is_inside(cut.at, *owner),
-            before: 0.0,
+        let partial = move |(cut, owner): (&Cut, &u16)| {
+            let middle = self.scene.middle_of_face(component, cut.at);
+            Partial {
+                at: cut.at,
+                open: cut.open,
+                velocity: self.scene.surface_velocity(*owner, middle)[component],
+                owner: *owner,
+                inside: self.scene.inside_or_out(&[*owner], middle).0 <= 0.0,
+                before: 0.0,
+            }
         };
         stuck.map(partial)
     }

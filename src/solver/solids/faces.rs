@@ -15,13 +15,13 @@ use rayon::prelude::*;
 
 use super::SolidPose;
 use super::voxels::Frame;
-use crate::solver::project::Cut;
+use crate::solver::project::{Cut, cell_of};
 
 /// Open fractions below this count as closed.
 const LEAST: f32 = 0.05;
 
-/// Points nearer to a surface than this many cells count as inside: where a solid lies along the grid or stands on a wall,
-/// rounding must not say which of its faces close.
+/// Points nearer to a surface than this many cells count as inside, and a walk that comes as near has met it: where a solid
+/// lies along the grid or stands on a wall, rounding must not say which of its faces close.
 const SKIN: f32 = 2e-3;
 
 /// Of two solids that are equally near but for this many cells, the first in the list counts, whatever rounding says.
@@ -225,9 +225,49 @@ impl Scene<'_> {
         let h = self.frame.h;
         let middle = [0, 1, 2].map(|a| (at[a] as f32 + if a == component { 0.0 } else { 0.5 }) * h);
         let owner = if near.len() == 1 { near[0] } else { self.nearest(near, middle).1 };
-        let velocity = self.poses[owner as usize].velocity[component];
+        let velocity = self.velocity_across(owner, component, middle, open);
         let at = self.frame.layout.at(at[0], at[1], at[2]) as u32;
         Found { cut: Cut { at, open, velocity }, owner }
+    }
+
+    /// The velocity of a solid at a point \[m/s\], or of its image that is nearest.
+    fn velocity(&self, owner: u16, p: [f32; 3]) -> [f32; 3] {
+        let pose = &self.poses[usize::from(owner)];
+        pose.velocity_at(self.seen_from(pose, p))
+    }
+
+    /// As [`velocity`](Self::velocity), of the air that sticks to it.
+    pub fn surface_velocity(&self, owner: u16, p: [f32; 3]) -> [f32; 3] {
+        let pose = &self.poses[usize::from(owner)];
+        pose.surface_velocity_at(self.seen_from(pose, p))
+    }
+
+    /// The middle of the face stored at `at` \[m\].
+    pub fn middle_of_face(&self, component: usize, at: u32) -> [f32; 3] {
+        let at = cell_of(self.frame.layout, at);
+        [0, 1, 2].map(|a| (at[a] as f32 + if a == component { 0.0 } else { 0.5 }) * self.frame.h)
+    }
+
+    /// The mean velocity of a solid across the part of a face that it closes \[m/s\]: what spins would else push air out of
+    /// itself wherever its surface cuts a face.
+    fn velocity_across(&self, owner: u16, component: usize, middle: [f32; 3], open: f32) -> f32 {
+        const ACROSS: i16 = 4;
+        let pose = &self.poses[usize::from(owner)];
+        if pose.spin == [0.0; 3] || open == 0.0 {
+            return self.velocity(owner, middle)[component];
+        }
+        let (b, c) = ((component + 1) % 3, (component + 2) % 3);
+        let place = |n: i16| (f32::from(n) + 0.5) / f32::from(ACROSS) - 0.5;
+        let (mut sum, mut count) = (0.0, 0.0);
+        for (x, y) in (0..ACROSS).flat_map(|x| (0..ACROSS).map(move |y| (place(x), place(y)))) {
+            let mut p = middle;
+            (p[b], p[c]) = (p[b] + x * self.frame.h, p[c] + y * self.frame.h);
+            if self.distance(&[owner], p) < 0.0 {
+                sum += self.velocity(owner, p)[component];
+                count += 1.0;
+            }
+        }
+        if count > 0.0 { sum / count } else { self.velocity(owner, middle)[component] }
     }
 
     fn sample(&self, near: &[u16], low: [isize; 3], high: [isize; 3], samples: &mut Samples) {
@@ -309,17 +349,44 @@ impl Scene<'_> {
         [0, 1, 2].map(|a| outside.clone().map(|(node, _)| node[a] as f32).sum::<f32>() / count * self.frame.h)
     }
 
-    /// Whether a solid lies between two points.
+    /// Whether a solid lies between two points outside.
+    ///
+    /// The way is walked from the end that is nearer to a surface, first off that surface: a point that all but touches it has
+    /// it at its back.
     fn is_hidden(&self, near: &[u16], from: [f32; 3], to: [f32; 3]) -> bool {
-        self.meet(near, from, [0, 1, 2].map(|a| to[a] - from[a])).is_some()
+        let [here, there] = [from, to].map(|p| self.distance(near, p));
+        let (from, to, distance) = if here <= there { (from, to, here) } else { (to, from, there) };
+        let by = [0, 1, 2].map(|a| to[a] - from[a]);
+        self.leave(near, from, by, distance).is_none_or(|gone| self.walk(near, from, by, gone).is_some())
+    }
+
+    /// How far along the way `by` from a point at this `distance` the surface beside it is left behind, 0..1; none where the way leads
+    /// into the solid or along it.
+    fn leave(&self, near: &[u16], from: [f32; 3], by: [f32; 3], mut distance: f32) -> Option<f32> {
+        let (length, least) = (length(by), SKIN * self.frame.h);
+        let mut gone = 0.0;
+        while distance < least && gone < length {
+            let step = distance.max(0.25 * least);
+            gone += step;
+            let p = [0, 1, 2].map(|a| from[a] + by[a] * (gone / length));
+            let next = self.distance(near, p);
+            if distance <= 0.0 || next - distance < 0.05 * step {
+                return None;
+            }
+            distance = next;
+        }
+        Some(gone)
     }
 
     /// How far along the way `by` from a point outside the first solid is met, 0..1, and which it is: steps as long as the
     /// distance allows find it.
     pub fn meet(&self, near: &[u16], from: [f32; 3], by: [f32; 3]) -> Option<(f32, u16)> {
-        let length = by.iter().map(|x| x * x).sum::<f32>().sqrt();
-        let least = SKIN * self.frame.h;
-        let mut gone = 0.0;
+        self.walk(near, from, by, 0.0)
+    }
+
+    /// As [`meet`](Self::meet), when the first part of the way, this long \[m\], is known to be free.
+    fn walk(&self, near: &[u16], from: [f32; 3], by: [f32; 3], mut gone: f32) -> Option<(f32, u16)> {
+        let (length, least) = (length(by), SKIN * self.frame.h);
         while gone < length {
             let p = [0, 1, 2].map(|a| from[a] + by[a] * (gone / length));
             let (distance, owner) = self.nearest(near, p);
@@ -330,6 +397,10 @@ impl Scene<'_> {
         }
         None
     }
+}
+
+fn length(way: [f32; 3]) -> f32 {
+    way.iter().map(|x| x * x).sum::<f32>().sqrt()
 }
 
 /// The part of a square outside, from the distances at its corners in turn: four triangles around the middle, linear in

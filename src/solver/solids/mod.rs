@@ -44,6 +44,8 @@ pub struct Solid {
     /// Instants \[s\], rising, and the positions \[m\] it passes through on straight lines between them. Before the first
     /// and after the last it rests.
     pub keyframes: Vec<(f32, [f32; 3])>,
+    /// How fast it turns around x, y and z through its origin \[rad/s\]: the angular velocity as a vector.
+    pub spin: [f32; 3],
     /// How the air moves along it.
     pub slip: Slip,
     /// Temperature excess that conduction feels at its surface \[K\]; none: it is insulated.
@@ -59,6 +61,7 @@ impl Solid {
             rotation: [0.0, 0.0, 0.0, 1.0],
             scale: 1.0,
             keyframes: vec![],
+            spin: [0.0; 3],
             slip: Slip::Free,
             temperature: None,
         }
@@ -91,24 +94,72 @@ impl Solid {
         if dt > 0.0 { [0, 1, 2].map(|a| (next[a] - position[a]) / dt) } else { [0.0; 3] }
     }
 
+    /// Its turn at `time` as a unit quaternion x, y, z, w. What looks the same while it turns stays as it is.
+    pub fn rotation_at(&self, time: f64) -> [f32; 4] {
+        if self.turns_in_itself() {
+            return self.rotation;
+        }
+        let spin = Vector3::from(self.spin.map(f64::from));
+        let angle = (spin.norm() * time).rem_euclid(std::f64::consts::TAU);
+        let turned = UnitQuaternion::from_scaled_axis((spin.normalize() * angle).cast::<f32>());
+        let q = turned * unit(self.rotation);
+        [q.i, q.j, q.k, q.w]
+    }
+
+    /// Whether turning changes nothing of where it is.
+    fn turns_in_itself(&self) -> bool {
+        let spin = Vector3::from(self.spin);
+        match &self.shape {
+            _ if self.spin == [0.0; 3] => true,
+            Shape::Sphere { .. } => true,
+            Shape::Cylinder { .. } => {
+                let axis = unit(self.rotation) * Vector3::y();
+                axis.cross(&spin).norm() < 1e-6 * spin.norm()
+            }
+            Shape::Box { .. } | Shape::Mesh(_) => false,
+        }
+    }
+
+    /// The greatest speed of a point of it in the `dt` after `time`, along any axis \[m/s\].
+    pub fn fastest(&self, time: f64, dt: f32) -> f32 {
+        let along = self.velocity_at(time, dt).iter().fold(0.0f32, |a, b| a.max(b.abs()));
+        along + Vector3::from(self.spin).norm() * self.scale * self.shape.reach()
+    }
+
     /// How it stands at `time`, and the mean velocity at which it moves in the `dt` after that.
     pub fn pose(&self, time: f64, dt: f32) -> SolidPose {
         SolidPose {
             shape: Arc::new(self.shape.clone()),
             position: self.position_at(time),
-            rotation: self.rotation,
+            rotation: self.rotation_at(time),
             scale: self.scale,
             velocity: self.velocity_at(time, dt),
+            spin: if self.turns_in_itself() { [0.0; 3] } else { self.spin },
+            skin: if self.turns_in_itself() { self.spin } else { [0.0; 3] },
             slip: self.slip,
             temperature: self.temperature,
         }
     }
 
-    /// How far it extends along each axis, down and up, from its position \[m\], as it stands.
+    /// How it stands at `time`, with the shape of an earlier pose and the mean velocity from `before` to `after` it \[s\].
+    fn stand(&self, earlier: &SolidPose, time: f64, [before, after]: [f32; 2]) -> SolidPose {
+        SolidPose {
+            shape: earlier.shape.clone(),
+            position: self.position_at(time),
+            rotation: self.rotation_at(time),
+            velocity: self.velocity_at(time - f64::from(before), before + after),
+            ..*earlier
+        }
+    }
+
+    /// How far it extends along each axis, down and up, from its position \[m\], as it stands or however it may turn.
     pub fn extent(&self) -> [[f32; 3]; 2] {
+        if !self.turns_in_itself() {
+            let reach = self.scale * self.shape.reach();
+            return [[-reach; 3], [reach; 3]];
+        }
         let [low, high] = self.shape.bounds();
-        let [x, y, z, w] = self.rotation;
-        let turn = UnitQuaternion::from_quaternion(Quaternion::new(w, x, y, z));
+        let turn = unit(self.rotation);
         let corner = |n: usize| [0, 1, 2].map(|a| if n >> a & 1 == 0 { low[a] } else { high[a] });
         let corners: [[f32; 3]; 8] =
             std::array::from_fn(|n| (turn * Vector3::from(corner(n)) * self.scale).into());
@@ -127,6 +178,7 @@ impl Solid {
             .problem()
             .or_else(|| finite("position", self.position.iter().all(|x| x.is_finite())))
             .or_else(|| finite("temperature", self.temperature.is_none_or(f32::is_finite)))
+            .or_else(|| finite("spin", self.spin.iter().all(|x| x.is_finite())))
             .or_else(|| finite("keyframes", keys))
             .or_else(|| (!rising).then(|| "a solid's keyframes must rise in time".into()))
             .or_else(|| {
@@ -137,6 +189,10 @@ impl Solid {
                 (!fine).then(|| format!("a solid's scale of {} cannot be; it must be positive", self.scale))
             })
     }
+}
+
+fn unit([x, y, z, w]: [f32; 4]) -> UnitQuaternion<f32> {
+    UnitQuaternion::from_quaternion(Quaternion::new(w, x, y, z))
 }
 
 /// A solid at one instant.
@@ -150,8 +206,13 @@ pub struct SolidPose {
     pub rotation: [f32; 4],
     /// How much larger than its shape it is \[-\].
     pub scale: f32,
-    /// How fast it moves \[m/s\].
+    /// How fast its position moves \[m/s\].
     pub velocity: [f32; 3],
+    /// How fast it turns around its position \[rad/s\].
+    pub spin: [f32; 3],
+    /// How fast its surface turns where the body looks the same all the while \[rad/s\]: only air that sticks to it feels that.
+    /// Nothing crosses such a surface, and must not where the grid makes a polygon of it.
+    pub skin: [f32; 3],
     /// How the air moves along it.
     pub slip: Slip,
     /// Temperature excess that it holds at its surface \[K\].
@@ -162,6 +223,34 @@ impl SolidPose {
     /// Signed distance of a point of the world from the surface \[m\].
     pub fn distance(&self, p: [f32; 3]) -> f32 {
         self.scale * self.shape.distance(self.local(p))
+    }
+
+    /// How fast it pushes the air at one of its points \[m/s\].
+    pub fn velocity_at(&self, p: [f32; 3]) -> [f32; 3] {
+        self.moves(p, self.spin)
+    }
+
+    /// How fast the air that sticks to one of its points moves \[m/s\].
+    pub fn surface_velocity_at(&self, p: [f32; 3]) -> [f32; 3] {
+        self.moves(p, [0, 1, 2].map(|a| self.spin[a] + self.skin[a]))
+    }
+
+    fn moves(&self, p: [f32; 3], turning: [f32; 3]) -> [f32; 3] {
+        if turning == [0.0; 3] {
+            return self.velocity;
+        }
+        let from = Vector3::from([0, 1, 2].map(|a| p[a] - self.position[a]));
+        (Vector3::from(self.velocity) + Vector3::from(turning).cross(&from)).into()
+    }
+
+    /// Whether it turns, in itself or not.
+    fn turns(&self) -> bool {
+        self.spin != [0.0; 3] || self.skin != [0.0; 3]
+    }
+
+    /// The turn that brings how it stands back to how it stood `before`; none if it has not turned.
+    fn turned_since(&self, before: [f32; 4]) -> Option<UnitQuaternion<f32>> {
+        (self.rotation != before).then(|| unit(before) * unit(self.rotation).inverse())
     }
 
     /// Radius of a ball around its position that holds it \[m\].
@@ -193,6 +282,27 @@ mod tests {
         assert_eq!(solid.position_at(5.0), [4.0, 0.0, 0.0]);
         assert_eq!(solid.pose(1.5, 0.5).velocity, [2.0, 0.0, 0.0]);
         assert_eq!(solid.pose(3.0, 0.5).velocity, [0.0; 3]);
+    }
+
+    #[test]
+    fn what_spins_turns_unless_it_looks_the_same() {
+        let spin = [0.0, 0.0, std::f32::consts::FRAC_PI_2];
+        let plank = Solid { spin, ..Solid::new(Shape::Box { size: [4.0, 1.0, 1.0] }, [1.0; 3]) };
+        let pose = plank.pose(1.0, 0.1);
+        assert!((pose.distance([1.0, 4.0, 1.0]) - 1.0).abs() < 1e-5, "{}", pose.distance([1.0, 4.0, 1.0]));
+        assert!((pose.velocity_at([1.0, 3.0, 1.0])[0] + std::f32::consts::PI).abs() < 1e-5);
+        // After a thousand turns it stands as it stood.
+        assert!((plank.pose(4000.0, 0.1).distance([4.0, 1.0, 1.0]) - 1.0).abs() < 1e-3);
+        let [low, high] = plank.extent();
+        assert!((high[1] - low[1] - 18.0f32.sqrt()).abs() < 1e-5, "as it may stand: {low:?}, {high:?}");
+        let drum = Shape::Cylinder { radius: 2.0, height: 1.0 };
+        let rolling = Solid { spin, rotation: Solid::turn([90.0, 0.0, 0.0]), ..Solid::new(drum, [0.0; 3]) };
+        let pose = rolling.pose(1.0, 0.1);
+        assert_eq!(pose.rotation, rolling.rotation);
+        assert_eq!(pose.velocity_at([2.0, 0.0, 0.0]), [0.0; 3], "nothing crosses its surface");
+        assert!((pose.surface_velocity_at([2.0, 0.0, 0.0])[1] - std::f32::consts::PI).abs() < 1e-5);
+        let tumbling = Solid { rotation: [0.0, 0.0, 0.0, 1.0], ..rolling };
+        assert!(tumbling.pose(1.0, 0.1).distance([0.0, 2.0, 0.0]) < 1e-5, "around its side it turns");
     }
 
     #[test]

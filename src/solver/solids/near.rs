@@ -12,6 +12,7 @@
 
 use std::ops::Range;
 
+use nalgebra::{UnitQuaternion, Vector3};
 use rayon::prelude::*;
 
 use super::SolidPose;
@@ -61,14 +62,48 @@ pub struct Way<'a> {
     pub before: &'a [u8],
     /// Closed faces at its end.
     pub after: &'a [u8],
-    /// The solids as they stand at its end, and how far each has moved, in cells.
+    /// The solids as they stand at its end.
     pub poses: &'a [SolidPose],
-    /// See `poses`.
-    pub drift: &'a [[f32; 3]],
+    /// How each has moved.
+    pub shifts: &'a [Shift],
     /// Edge of a cell \[m\].
     pub h: f32,
     /// How far each cell's air has come, in cells.
     pub back: &'a [[f32; 4]],
+}
+
+/// How a solid has moved in a step.
+#[derive(Clone, Copy, Default)]
+pub struct Shift {
+    /// How far its position has come, in cells.
+    along: [f32; 3],
+    /// The turn back to how it stood, and where its position is now in cells, the middle of the first being 0.
+    back: Option<(UnitQuaternion<f32>, [f32; 3])>,
+}
+
+impl Shift {
+    /// From how a solid stood to how it stands `now`, in cells of `h` metres.
+    pub fn between(before: &SolidPose, now: &SolidPose, h: f32) -> Self {
+        let along = [0, 1, 2].map(|a| (now.position[a] - before.position[a]) / h);
+        let center = now.position.map(|x| x / h - 0.5);
+        Self { along, back: now.turned_since(before.rotation).map(|turn| (turn, center)) }
+    }
+
+    /// Whether it has moved.
+    pub fn is_some(&self) -> bool {
+        self.along != [0.0; 3] || self.back.is_some()
+    }
+
+    /// How far a place has come with it, in cells; of a periodic box the image that is nearest to it moves.
+    fn of(&self, place: [f32; 3], reach: &Reach) -> [f32; 3] {
+        let Some((turn, center)) = &self.back else { return self.along };
+        let from = [0, 1, 2].map(|a| {
+            let from = place[a] - center[a];
+            from - (from * reach.per_period[a]).round() * reach.period[a]
+        });
+        let from = Vector3::from(from);
+        (Vector3::from(self.along) + from - turn * from).into()
+    }
 }
 
 impl Near {
@@ -199,12 +234,14 @@ fn index_of(layout: Layout, at: usize) -> [isize; 3] {
 
 /// The value that comes to a cell near the solid `owner`.
 fn carried(layout: Layout, way: &Way, field: &[[f32; 4]], at: usize, owner: usize) -> [f32; 4] {
-    let (start, drift) = (index_of(layout, at), way.drift[owner]);
+    let (start, shift) = (index_of(layout, at), &way.shifts[owner]);
+    let drift = shift.of(start.map(|x| x as f32), way.reach);
     let foot = [0, 1, 2].map(|a| start[a] as f32 - (way.back[at][a] - drift[a]));
     let (end, cell) = walk(layout, way.reach, way.after, start, foot);
+    let drift = shift.of(end, way.reach);
     let end = [0, 1, 2].map(|a| end[a] - drift[a]);
-    let moves = drift != [0.0; 3];
-    let side = moves.then(|| Side { pose: &way.poses[owner], drift, way, cell: cell.map(|x| x as f32) });
+    let side =
+        shift.is_some().then(|| Side { pose: &way.poses[owner], shift, way, cell: cell.map(|x| x as f32) });
     sample(layout, way, field, (end, cell), side.as_ref())
         .unwrap_or_else(|| surroundings(layout, way, field, at))
 }
@@ -212,7 +249,7 @@ fn carried(layout: Layout, way: &Way, field: &[[f32; 4]], at: usize, owner: usiz
 /// The side of a moving solid on which a cell lies at the end of the step.
 struct Side<'a> {
     pose: &'a SolidPose,
-    drift: [f32; 3],
+    shift: &'a Shift,
     way: &'a Way<'a>,
     cell: [f32; 3],
 }
@@ -220,7 +257,8 @@ struct Side<'a> {
 impl Side<'_> {
     /// Whether a cell of the beginning was on it: whether the nearest surface faces the same way.
     fn had(&self, cell: [f32; 3]) -> bool {
-        let then = [0, 1, 2].map(|a| cell[a] + self.drift[a]);
+        let drift = self.shift.of(cell, self.way.reach);
+        let then = [0, 1, 2].map(|a| cell[a] + drift[a]);
         let (here, there) = (self.normal(self.cell), self.normal(then));
         let dot = |a: [f32; 3], b: [f32; 3]| (0..3).map(|i| a[i] * b[i]).sum::<f32>();
         dot(here, there) >= SAME_WAY * (dot(here, here) * dot(there, there)).sqrt()

@@ -2,7 +2,7 @@
 
 use super::drag::Drag;
 use super::faces::Scene;
-use super::near::{Near, Way};
+use super::near::{Near, Shift, Way};
 use super::voxels::{Frame, SOLID, Voxels};
 use super::{Solid, SolidPose};
 use crate::grid::Faces;
@@ -32,8 +32,8 @@ pub struct Obstacles {
     before: Vec<u8>,
     have_moved: bool,
     near: Near,
-    /// How far each has moved in this step, in cells.
-    drift: Vec<[f32; 3]>,
+    /// How each has moved in this step.
+    shifts: Vec<Shift>,
     /// What viscosity and diffusion meet, once they have asked.
     drag: Option<Box<Drag>>,
     /// What each has gained from the air since [`forget_gains`](Self::forget_gains), as velocity of one cell \[m/s\].
@@ -50,7 +50,7 @@ impl Obstacles {
         let poses: Vec<SolidPose> = solids.iter().map(|solid| solid.pose(time, dt as f32)).collect();
         let voxels = Voxels::new(frame, &poses);
         let ranges = [0, 1, 2].map(|component| walls.face_ranges(component));
-        let drift = vec![[0.0; 3]; poses.len()];
+        let shifts = vec![Shift::default(); poses.len()];
         let gains = vec![[0.0; 3]; poses.len()];
         // Once as deep as ever, so that there is room when the air is as fast.
         let mut near = Near::new(layout);
@@ -65,7 +65,7 @@ impl Obstacles {
             before: vec![0; layout.size()],
             have_moved: false,
             near,
-            drift,
+            shifts,
             drag: None,
             pushes: gains.clone(),
             gains,
@@ -77,22 +77,23 @@ impl Obstacles {
         &self.solids
     }
 
-    /// Largest velocity component of a solid in the `dt` after `time` \[m/s\].
+    /// Largest velocity component of a point of a solid in the `dt` after `time` \[m/s\].
     pub fn speed(&self, time: f64, dt: f32) -> f32 {
-        let speed = |solid: &Solid| solid.velocity_at(time, dt).iter().fold(0.0f32, |a, b| a.max(b.abs()));
-        self.solids.iter().map(speed).fold(0.0, f32::max)
+        self.solids.iter().map(|solid| solid.fastest(time, dt)).fold(0.0, f32::max)
     }
 
-    /// Moves them to where they stand at `time`; from there on they move as in the `dt` after it. True if the faces they
-    /// close have changed.
-    pub fn advance(&mut self, time: f64, dt: f32) -> bool {
+    /// Moves them to where they stand at `time`, with their mean velocity from `before` to `after` it \[s\]: over as long on
+    /// either side that is theirs at `time`, to second order. True if the faces they close have changed.
+    pub fn advance(&mut self, time: f64, [before, after]: [f32; 2]) -> bool {
         let (mut moved, mut turned) = (false, false);
-        for ((solid, pose), drift) in self.solids.iter().zip(&mut self.poses).zip(&mut self.drift) {
-            let [position, velocity] = [solid.position_at(time), solid.velocity_at(time, dt)];
-            *drift = [0, 1, 2].map(|a| (position[a] - pose.position[a]) / self.frame.h);
-            moved |= position != pose.position;
-            turned |= velocity != pose.velocity;
-            (pose.position, pose.velocity) = (position, velocity);
+        for ((solid, pose), shift) in self.solids.iter().zip(&mut self.poses).zip(&mut self.shifts) {
+            let now = solid.stand(pose, time, [before, after]);
+            *shift = Shift::between(pose, &now, self.frame.h);
+            let swerves = now.velocity != pose.velocity;
+            // The faces of what turns have velocities of their own, which are found with them.
+            moved |= shift.is_some() || swerves && now.turns();
+            turned |= swerves;
+            *pose = now;
         }
         self.have_moved = moved;
         if moved {
@@ -184,7 +185,8 @@ impl Obstacles {
         }
         let after = &self.voxels.flags;
         let before = if self.have_moved { &self.before } else { after };
-        let way = Way { reach, before, after, poses: &self.poses, drift: &self.drift, h: self.frame.h, back };
+        let way =
+            Way { reach, before, after, poses: &self.poses, shifts: &self.shifts, h: self.frame.h, back };
         self.near.carry(self.frame.layout, &way, field);
     }
 

@@ -37,6 +37,8 @@ pub struct Voxels {
     pub owners: [Vec<u16>; 3],
     /// Faces inside solids along which the air glides, by layers from the surface, for each component.
     repeats: [Vec<Repeat>; 3],
+    /// Faces inside solids whose surface turns in itself, and how fast the air that sticks to them moves \[m/s\].
+    skins: [Vec<(u32, f32)>; 3],
     work: Work,
 }
 
@@ -88,6 +90,7 @@ impl Voxels {
             inside: vec![],
             owners: Default::default(),
             repeats: Default::default(),
+            skins: Default::default(),
             work: Work { found: Default::default(), scratch, glide: Glide::default() },
         };
         voxels.update(frame, poses);
@@ -96,7 +99,9 @@ impl Voxels {
 
     /// Finds them anew for as many `poses`, in the memory that is there.
     pub fn update(&mut self, frame: Frame, poses: &[SolidPose]) {
-        self.find_cuts(&Scene { frame, poses });
+        let scene = Scene { frame, poses };
+        self.find_cuts(&scene);
+        self.find_skins(&scene);
         self.set_flags(&frame);
         for component in 0..3 {
             self.find_glides(&frame, poses, component);
@@ -119,6 +124,21 @@ impl Voxels {
             list.sort_unstable_by_key(|found| found.cut.at);
             refill(&mut self.owners[component], list.iter().map(|found| found.owner));
             self.cuts.refill(component, list.iter().map(|found| found.cut));
+        }
+    }
+
+    fn find_skins(&mut self, scene: &Scene) {
+        let Self { cuts, owners, skins, .. } = self;
+        for (component, skin) in skins.iter_mut().enumerate() {
+            let faces = cuts.faces[component].iter().zip(&owners[component]);
+            let turning = faces.filter(|(cut, owner)| {
+                let pose = &scene.poses[usize::from(**owner)];
+                cut.open == 0.0 && pose.slip == Slip::None && pose.skin != [0.0; 3]
+            });
+            let velocity = |at: u32, owner: u16| {
+                scene.surface_velocity(owner, scene.middle_of_face(component, at))[component]
+            };
+            refill(skin, turning.map(|(cut, owner)| (cut.at, velocity(cut.at, *owner))));
         }
     }
 
@@ -168,9 +188,12 @@ impl Voxels {
         }
     }
 
-    /// Lets faces inside solids repeat the flow outside, where it may glide.
+    /// Lets faces inside solids repeat the flow outside, where it may glide, or turn with the surface, where it sticks.
     pub fn extend(&self, layout: Layout, velocity: &mut Faces) {
         let strides = layout.strides();
+        for (skin, field) in self.skins.iter().zip(velocity.iter_mut()) {
+            skin.iter().for_each(|&(at, turning)| field[at as usize] = turning);
+        }
         for (repeats, field) in self.repeats.iter().zip(velocity) {
             for repeat in repeats {
                 let at = repeat.at as usize;

@@ -1,8 +1,8 @@
 //! Sixteen rows side by side in lanes, and back.
 
-use crate::solver::simd::LANES;
+use super::simd::LANES;
 #[cfg(target_arch = "x86_64")]
-use crate::solver::simd::{Level, level};
+use super::simd::{Level, level};
 
 /// The first `n` values of sixteen rows, rows `pitch` apart, side by side: value i of row l is at `next` i + l. Rows are as long
 /// as n, rounded up to sixteen.
@@ -37,7 +37,7 @@ pub fn rows_of_lanes(lanes: &[f32], next: usize, n: usize, pitch: usize, rows: &
 
 /// Transposes a square of sixteen by sixteen values, from rows one pitch apart to rows another one apart.
 #[allow(unsafe_code)]
-fn transpose(from: &[f32], from_pitch: usize, to: &mut [f32], to_pitch: usize) {
+pub fn transpose(from: &[f32], from_pitch: usize, to: &mut [f32], to_pitch: usize) {
     #[cfg(target_arch = "x86_64")]
     if level() == Level::Avx512 {
         // SAFETY: `level` has found these instructions on this machine.
