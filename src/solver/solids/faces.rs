@@ -20,9 +20,12 @@ use crate::solver::project::{Cut, cell_of};
 /// Open fractions below this count as closed.
 const LEAST: f32 = 0.05;
 
-/// Points nearer to a surface than this many cells count as inside, and a walk that comes as near has met it: where a solid
-/// lies along the grid or stands on a wall, rounding must not say which of its faces close.
-const SKIN: f32 = 2e-3;
+/// A walk that comes as near to a surface as this has met it \[cells\].
+const NEAR: f32 = 2e-3;
+
+/// Points nearer to a surface than this many cells count as inside: where a solid lies along the grid or stands on a wall,
+/// rounding must not say which of its faces close.
+const SKIN: f32 = 1e-4;
 
 /// Of two solids that are equally near but for this many cells, the first in the list counts, whatever rounding says.
 const TIE: f32 = 1e-4;
@@ -363,7 +366,7 @@ impl Scene<'_> {
     /// How far along the way `by` from a point at this `distance` the surface beside it is left behind, 0..1; none where the way leads
     /// into the solid or along it.
     fn leave(&self, near: &[u16], from: [f32; 3], by: [f32; 3], mut distance: f32) -> Option<f32> {
-        let (length, least) = (length(by), SKIN * self.frame.h);
+        let (length, least) = (length(by), NEAR * self.frame.h);
         let mut gone = 0.0;
         while distance < least && gone < length {
             let step = distance.max(0.25 * least);
@@ -386,7 +389,7 @@ impl Scene<'_> {
 
     /// As [`meet`](Self::meet), when the first part of the way, this long \[m\], is known to be free.
     fn walk(&self, near: &[u16], from: [f32; 3], by: [f32; 3], mut gone: f32) -> Option<(f32, u16)> {
-        let (length, least) = (length(by), SKIN * self.frame.h);
+        let (length, least) = (length(by), NEAR * self.frame.h);
         while gone < length {
             let p = [0, 1, 2].map(|a| from[a] + by[a] * (gone / length));
             let (distance, owner) = self.nearest(near, p);
