@@ -347,10 +347,10 @@ fn sample(
     });
     let set = |has: &dyn Fn(usize) -> bool| (0..8).filter(|&c| has(c)).fold(0u8, |set, c| set | 1 << c);
     let closed = |c: usize, a: usize| flags[place(c | 1 << a)] & CLOSED << a != 0;
-    let free = set(&|c| flags[place(c)] & SOLID == 0);
-    let ended = free & set(&|c| (0..3).all(|a| corner[a] + (c >> a & 1) as f32 == cell[a] as f32));
-    let is_there =
-        |c: usize| side.is_none_or(|side| side.had([0, 1, 2].map(|a| corner[a] + (c >> a & 1) as f32)));
+    let index = |c: usize| [0, 1, 2].map(|a| corner[a] + (c >> a & 1) as f32);
+    let free = set(&|c| flags[place(c)] & SOLID == 0 && is_own(reach, index(c)));
+    let ended = free & set(&|c| index(c) == cell.map(|x| x as f32));
+    let is_there = |c: usize| side.is_none_or(|side| side.had(index(c)));
     let mut left = if side.is_none() && ended != 0 { ended } else { free };
     let mut chosen = 0;
     while left != 0 && chosen == 0 {
@@ -393,7 +393,9 @@ fn wider(
     });
     let counts = |c: &usize| {
         let cell = [0, 1, 2].map(|a| low[a] + index(*c)[a] as f32 + images[a]);
-        way.before[place(*c)] & SOLID == 0 && side.is_none_or(|side| side.had(cell))
+        is_own(way.reach, cell)
+            && way.before[place(*c)] & SOLID == 0
+            && side.is_none_or(|side| side.had(cell))
     };
     let free = (0..27).filter(counts).fold(0u32, |set, c| set | 1 << c);
     let has = |set: u32, c: usize| set >> c & 1 == 1;
@@ -418,6 +420,12 @@ fn wider(
         total += weight[c];
     }
     (sum, total)
+}
+
+/// Whether a cell has a value of its own. A ghost behind a wall repeats a cell that may lie on another side of a solid than the
+/// ghost seems to.
+fn is_own(reach: &Reach, cell: [f32; 3]) -> bool {
+    (0..3).all(|a| reach.period[a] > 0.0 || (reach.low[a]..=reach.high[a]).contains(&cell[a]))
 }
 
 /// A place in the box, and what must be added to it to come back: whole periods.
