@@ -6,8 +6,8 @@ use common::{advance, all, cell, config, inert};
 use updraft::field::Field;
 use updraft::probe::{Place, Probe};
 use updraft::solver::{
-    Advection, Integrator, Params, Projection, Region, Shape, Side, Sides, Slip, Solid, Solver, SolverError,
-    Source, TimeControl,
+    Advection, Config, Integrator, Params, Projection, Region, Shape, Side, Sides, Slip, Solid, Solver,
+    SolverError, Source, TimeControl,
 };
 
 const SCHEMES: [Advection; 4] =
@@ -451,6 +451,28 @@ fn planes_that_solids_cut_show_what_flows_through() {
     println!("through the side {clear}, {last}, the ball's middle {cut}, between faces {between}");
     assert!(clear > 0.2, "{clear}");
     assert!([cut, between, last].iter().all(|u| (u / clear - 1.0).abs() < 1e-3), "{cut}, {between}, {last}");
+}
+
+/// Around an odd number of cells the two colours of the relaxation meet themselves.
+#[test]
+fn odd_periodic_axes_take_no_more_iterations() {
+    for periodic in [vec![1], vec![0, 1], vec![0, 1, 2]] {
+        let mut sides = all(Side::Closed);
+        periodic.iter().for_each(|&axis| sides[axis] = [Side::Periodic; 2]);
+        let settings = Config { tolerance: 1e-5, ..config([23, 13, 15], 0.05, sides, Advection::Cubic) };
+        let params = Params { heat_buoyancy: 0.05, vorticity: 0.3, ..inert() };
+        let heat = Source::new(Region::sphere([0.16, 0.32, 0.17], 0.16), [0.2, 0.0, 0.0, 30.0]);
+        let mut solver = Solver::new(settings, params, vec![Source { stop: 9.0, ..heat }]).unwrap();
+        let keyframes =
+            vec![(0.0, [0.41, 0.38, 0.29]), (0.37, [0.68, 0.17, 0.28]), (1.5, [0.63, 0.46, 0.24])];
+        solver.set_solids(vec![Solid { keyframes, ..ball(0.29, [0.0; 3]) }]).unwrap();
+        solver.fill(|c, [x, y, z]| [0.2, 0.2, 0.0][c] * (5.0 * x - 3.0 * y + 2.0 * z).sin(), |_| [0.0; 4]);
+        for step in 0..24 {
+            advance(&mut solver, 1.0 / 24.0, 1);
+            let iterations = solver.stats().iterations;
+            assert!(iterations <= 8, "{periodic:?}, step {step}: {iterations} iterations");
+        }
+    }
 }
 
 #[test]

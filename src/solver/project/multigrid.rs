@@ -72,8 +72,10 @@ fn descend(levels: &[Level], coarse: &mut [[Halves; 2]], rhs: &Halves, phi: &mut
         level.prolong_to_red(&levels[1], coarse_phi, phi);
     }
     for _ in 0..SWEEPS {
-        level.relax(1, rhs, phi);
-        level.relax(0, rhs, phi);
+        for color in [1, 0] {
+            level.relax_seams(color, true, rhs, phi);
+            level.relax(color, rhs, phi);
+        }
     }
 }
 
@@ -83,9 +85,10 @@ fn relax_from_zero(level: &Level, rhs: &Halves, phi: &mut Halves) {
         phi[1].fill(0.0);
     }
     level.relax_red_from_zero(rhs, phi);
-    level.relax(1, rhs, phi);
-    for _ in 1..SWEEPS {
-        level.relax(0, rhs, phi);
-        level.relax(1, rhs, phi);
+    level.relax_seams(0, false, rhs, phi);
+    for half in 1..2 * SWEEPS {
+        let color = half % 2;
+        level.relax(color, rhs, phi);
+        level.relax_seams(color, false, rhs, phi);
     }
 }

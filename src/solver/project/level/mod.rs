@@ -17,6 +17,7 @@ mod coarsen;
 mod kernels;
 mod orphans;
 mod rows;
+mod seams;
 mod transfer;
 
 pub use kernels::{dot_row, fold};

@@ -42,7 +42,7 @@ impl Orphans {
     }
 
     /// The coarse cell a cell belongs to.
-    fn home(&self, n: [usize; 3], at: [usize; 3]) -> Option<[usize; 3]> {
+    pub(super) fn home(&self, n: [usize; 3], at: [usize; 3]) -> Option<[usize; 3]> {
         let cell = at[0] + n[0] * (at[1] + n[1] * at[2]);
         if !self.contains(cell) {
             return Some([0, 1, 2].map(|axis| if n[axis] > 1 { at[axis] / 2 } else { 0 }));

@@ -27,6 +27,7 @@ impl Level {
             red.chunks_mut(to.plane).zip(black.chunks_mut(to.plane)).enumerate().for_each(each);
         }
         self.bring_orphans_home(&rhs[0], phi, out);
+        self.restrict_seams(rhs, phi, coarse, out);
     }
 
     /// Adds the coarse solution to the red cells. The black ones are relaxed next, and would lose it.
@@ -35,6 +36,7 @@ impl Level {
         self.planes(&mut phi[0], |k, out| {
             prolong_plane(self, from, k, [&correction[0], &correction[1]], out);
         });
+        self.prolong_seams(coarse, correction, phi);
     }
 }
 

@@ -1,0 +1,111 @@
+//! Relaxation where a colour meets itself: around a periodic axis with an odd number of cells the first and the last layer have
+//! one colour.
+//!
+//! Relaxed together, two such cells overshoot each other. Where solids leave them no other neighbours their difference would only
+//! change its sign, and the cycle would be blind to it: conjugate gradients could never make up for that. So the last layers
+//! are relaxed once more, cell by cell. Nor do the black cells there take over what is carried to the red ones alone: between the
+//! grids both colours of these layers are carried.
+
+use super::Level;
+use crate::solver::project::checker::Halves;
+
+impl Level {
+    /// Relaxes the last layers of one colour around odd periodic axes, cell by cell: after the others on the way down, and
+    /// `before` them, in reverse order, on the way up, so that the cycle stays symmetric.
+    pub fn relax_seams(&self, color: usize, before: bool, rhs: &Halves, phi: &mut Halves) {
+        for step in 0..3 {
+            let axis = if before { 2 - step } else { step };
+            if self.is_seam(axis) {
+                self.relax_last_layer(axis, color, before, rhs, phi);
+            }
+        }
+    }
+
+    /// Adds what is left in the black cells of the first and last layers to the coarse right-hand side.
+    pub(super) fn restrict_seams(&self, rhs: &Halves, phi: &Halves, coarse: &Self, out: &mut Halves) {
+        self.each_black(coarse, |at, (color, home)| {
+            let (own, here) = self.place(at.map(|x| x as isize));
+            let [sum, weights] = self.around(at, phi);
+            out[color][home] += rhs[own][here] + sum - weights * phi[own][here];
+        });
+    }
+
+    /// Adds the coarse solution to them.
+    pub(super) fn prolong_seams(&self, coarse: &Self, correction: &Halves, phi: &mut Halves) {
+        self.each_black(coarse, |at, (color, home)| {
+            let (own, here) = self.place(at.map(|x| x as isize));
+            phi[own][here] += correction[color][home];
+        });
+    }
+
+    /// Calls `f` once for each black unknown of the layers, with colour and position of its coarse cell.
+    fn each_black(&self, coarse: &Self, mut f: impl FnMut([usize; 3], (usize, usize))) {
+        let n = self.board.n;
+        let lies_in =
+            |at: [usize; 3], axis: usize| self.is_seam(axis) && (at[axis] == 0 || at[axis] == n[axis] - 1);
+        for axis in (0..3).filter(|&axis| self.is_seam(axis)) {
+            let [b, c] = [(axis + 1) % 3, (axis + 2) % 3];
+            for place in 0..2 * n[b] * n[c] {
+                let mut at = [place % 2 * (n[axis] - 1); 3];
+                (at[b], at[c]) = (place / 2 % n[b], place / 2 / n[b]);
+                let is_black = at.iter().sum::<usize>() & 1 == 1;
+                if !is_black || !self.is_unknown(at) || (0..axis).any(|axis| lies_in(at, axis)) {
+                    continue;
+                }
+                if let Some(home) = self.orphans.home(n, at) {
+                    f(at, coarse.place(home.map(|x| x as isize)));
+                }
+            }
+        }
+    }
+
+    fn place(&self, at: [isize; 3]) -> (usize, usize) {
+        self.board.at(at[0], at[1], at[2])
+    }
+
+    /// Σ w φ_neighbour and Σ w of a cell.
+    fn around(&self, at: [usize; 3], phi: &Halves) -> [f32; 2] {
+        let n = self.board.n.map(|n| n as isize);
+        let own = at.map(|x| x as isize);
+        let mut sums = [0.0; 2];
+        for (axis, high) in (0..3).flat_map(|axis| [(axis, 0), (axis, 1)]) {
+            let (mut face, mut next) = (at, own);
+            face[axis] += high;
+            next[axis] += if high == 1 { 1 } else { -1 };
+            if self.is_periodic(axis) {
+                next[axis] = next[axis].rem_euclid(n[axis]);
+            }
+            let (color, beside) = self.place(next);
+            let weight = self.weight(axis, face);
+            sums = [sums[0] + weight * phi[color][beside], sums[1] + weight];
+        }
+        sums
+    }
+
+    /// Whether a colour meets itself around an axis.
+    fn is_seam(&self, axis: usize) -> bool {
+        let n = self.board.n[axis];
+        self.is_periodic(axis) && n > 1 && !n.is_multiple_of(2)
+    }
+
+    fn relax_last_layer(&self, axis: usize, color: usize, backwards: bool, rhs: &Halves, phi: &mut Halves) {
+        let n = self.board.n;
+        let [b, c] = [(axis + 1) % 3, (axis + 2) % 3];
+        let count = n[b] * n[c];
+        for step in 0..count {
+            let place = if backwards { count - 1 - step } else { step };
+            let mut at = [n[axis] - 1; 3];
+            (at[b], at[c]) = (place % n[b], place / n[b]);
+            if at.iter().sum::<usize>() & 1 == color {
+                self.relax_cell(at, rhs, phi);
+            }
+        }
+    }
+
+    /// φ = (rhs + Σ w φ_neighbour) / Σ w of one cell.
+    fn relax_cell(&self, at: [usize; 3], rhs: &Halves, phi: &mut Halves) {
+        let (color, here) = self.place(at.map(|x| x as isize));
+        let [sum, _] = self.around(at, phi);
+        phi[color][here] = (rhs[color][here] + sum) * self.inverse[color][here];
+    }
+}
