@@ -162,7 +162,7 @@ proptest! {
         prop_assert!(off.iter().all(|&off| off < 1e-3), "smoke and heat are off by {off:?}");
     }
 
-    /// Where cells are near to both, which of them counts may still depend on the last place now and then.
+    /// Two bodies leave up to 0.2 %, more than rounding.
     #[test]
     fn bodies_that_move_through_each_other_have_a_mirror_image(
         scene in scene(prop::collection::vec(body(), 2)),

@@ -25,7 +25,7 @@ const NEAR: f32 = 2e-3;
 
 /// Points nearer to a surface than this many cells count as inside: where a solid lies along the grid or stands on a wall,
 /// rounding must not say which of its faces close.
-const SKIN: f32 = 1e-4;
+const ON_SURFACE: f32 = 1e-4;
 
 /// Of two solids that are equally near but for this many cells, the first in the list counts, whatever rounding says.
 const TIE: f32 = 1e-4;
@@ -126,7 +126,7 @@ impl Scene<'_> {
     /// As [`nearest`](Self::nearest), where a point on a surface is inside.
     pub fn inside_or_out(&self, near: &[u16], p: [f32; 3]) -> (f32, u16) {
         let (distance, owner) = self.nearest(near, p);
-        let on_surface = distance.abs() < SKIN * self.frame.h;
+        let on_surface = distance.abs() < ON_SURFACE * self.frame.h;
         (if on_surface { -f32::EPSILON * self.frame.h } else { distance }, owner)
     }
 
@@ -363,7 +363,7 @@ impl Scene<'_> {
         self.leave(near, from, by, distance).is_none_or(|gone| self.walk(near, from, by, gone).is_some())
     }
 
-    /// How far along the way `by` from a point at this `distance` the surface beside it is left behind, 0..1; none where the way leads
+    /// How far along the way `by` from a point at this `distance` the surface beside it is left behind \[m\]; none where the way leads
     /// into the solid or along it.
     fn leave(&self, near: &[u16], from: [f32; 3], by: [f32; 3], mut distance: f32) -> Option<f32> {
         let (length, least) = (length(by), NEAR * self.frame.h);

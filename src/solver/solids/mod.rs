@@ -128,14 +128,16 @@ impl Solid {
 
     /// How it stands at `time`, and the mean velocity at which it moves in the `dt` after that.
     pub fn pose(&self, time: f64, dt: f32) -> SolidPose {
+        let still = [0.0; 3];
+        let [spin, skin] = if self.turns_in_itself() { [still, self.spin] } else { [self.spin, still] };
         SolidPose {
             shape: Arc::new(self.shape.clone()),
             position: self.position_at(time),
             rotation: self.rotation_at(time),
             scale: self.scale,
             velocity: self.velocity_at(time, dt),
-            spin: if self.turns_in_itself() { [0.0; 3] } else { self.spin },
-            skin: if self.turns_in_itself() { self.spin } else { [0.0; 3] },
+            spin,
+            skin,
             slip: self.slip,
             temperature: self.temperature,
         }

@@ -138,7 +138,7 @@ impl Level {
     }
 
     /// The axis and the cell beyond each face of a cell, and the face's weight; none beyond walls and open sides.
-    fn neighbours(&self, at: [usize; 3]) -> impl Iterator<Item = (usize, [usize; 3], f32)> {
+    pub(super) fn neighbours(&self, at: [usize; 3]) -> impl Iterator<Item = (usize, [usize; 3], f32)> {
         let n = self.board.n;
         (0..6).filter_map(move |face| {
             let (axis, high) = (face / 2, face % 2);

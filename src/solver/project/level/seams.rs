@@ -24,16 +24,16 @@ impl Level {
     /// Adds what is left in the black cells of the first and last layers to the coarse right-hand side.
     pub(super) fn restrict_seams(&self, rhs: &Halves, phi: &Halves, coarse: &Self, out: &mut Halves) {
         self.each_black(coarse, |at, (color, home)| {
-            let (own, here) = self.place(at.map(|x| x as isize));
-            let [sum, weights] = self.around(at, phi);
-            out[color][home] += rhs[own][here] + sum - weights * phi[own][here];
+            let (own, here) = self.place(at);
+            out[color][home] +=
+                rhs[own][here] + self.around(at, phi) - phi[own][here] / self.inverse[own][here];
         });
     }
 
     /// Adds the coarse solution to them.
     pub(super) fn prolong_seams(&self, coarse: &Self, correction: &Halves, phi: &mut Halves) {
         self.each_black(coarse, |at, (color, home)| {
-            let (own, here) = self.place(at.map(|x| x as isize));
+            let (own, here) = self.place(at);
             phi[own][here] += correction[color][home];
         });
     }
@@ -53,33 +53,25 @@ impl Level {
                     continue;
                 }
                 if let Some(home) = self.orphans.home(n, at) {
-                    f(at, coarse.place(home.map(|x| x as isize)));
+                    f(at, coarse.place(home));
                 }
             }
         }
     }
 
-    fn place(&self, at: [isize; 3]) -> (usize, usize) {
-        self.board.at(at[0], at[1], at[2])
+    /// Colour and position of a cell.
+    fn place(&self, at: [usize; 3]) -> (usize, usize) {
+        let [i, j, k] = at.map(|x| x as isize);
+        self.board.at(i, j, k)
     }
 
-    /// Σ w φ_neighbour and Σ w of a cell.
-    fn around(&self, at: [usize; 3], phi: &Halves) -> [f32; 2] {
-        let n = self.board.n.map(|n| n as isize);
-        let own = at.map(|x| x as isize);
-        let mut sums = [0.0; 2];
-        for (axis, high) in (0..3).flat_map(|axis| [(axis, 0), (axis, 1)]) {
-            let (mut face, mut next) = (at, own);
-            face[axis] += high;
-            next[axis] += if high == 1 { 1 } else { -1 };
-            if self.is_periodic(axis) {
-                next[axis] = next[axis].rem_euclid(n[axis]);
-            }
+    /// Σ w φ_neighbour of a cell; beyond walls and open sides there is nothing to add.
+    fn around(&self, at: [usize; 3], phi: &Halves) -> f32 {
+        let of = |(_, next, weight): (usize, [usize; 3], f32)| {
             let (color, beside) = self.place(next);
-            let weight = self.weight(axis, face);
-            sums = [sums[0] + weight * phi[color][beside], sums[1] + weight];
-        }
-        sums
+            weight * phi[color][beside]
+        };
+        self.neighbours(at).map(of).sum()
     }
 
     /// Whether a colour meets itself around an axis.
@@ -104,8 +96,7 @@ impl Level {
 
     /// φ = (rhs + Σ w φ_neighbour) / Σ w of one cell.
     fn relax_cell(&self, at: [usize; 3], rhs: &Halves, phi: &mut Halves) {
-        let (color, here) = self.place(at.map(|x| x as isize));
-        let [sum, _] = self.around(at, phi);
-        phi[color][here] = (rhs[color][here] + sum) * self.inverse[color][here];
+        let (color, here) = self.place(at);
+        phi[color][here] = (rhs[color][here] + self.around(at, phi)) * self.inverse[color][here];
     }
 }
