@@ -83,7 +83,13 @@ impl Fields {
             scalars_next: four(),
             back: Cells::new(layout.size().max(Projector::lent(layout.dims).div_ceil(4))),
             forth: config.advection.looks_forward().then(correction),
-            projector: Projector::choose(config.projection, false, layout, walls.ends(), threads),
+            projector: Projector::choose(
+                config.projection,
+                false,
+                layout,
+                walls.pressure_boundaries(),
+                threads,
+            ),
             obstacles: None,
             forces: PerThread::new(threads, || forces::Scratch::new(layout.dims)),
             diffusion: diffuse::Diffusion::new(threads, longest + 1),
@@ -207,8 +213,13 @@ impl Fields {
     pub fn set_solids(&mut self, config: &Config, solids: Vec<Solid>, time: f64, dt: f32, threads: usize) {
         let Self { layout, walls, projector, obstacles, scalars, velocity, bricks, .. } = self;
         if solids.is_empty() != obstacles.is_none() {
-            *projector =
-                Projector::choose(config.projection, !solids.is_empty(), *layout, walls.ends(), threads);
+            *projector = Projector::choose(
+                config.projection,
+                !solids.is_empty(),
+                *layout,
+                walls.pressure_boundaries(),
+                threads,
+            );
         }
         let new = (!solids.is_empty()).then(|| Obstacles::new(walls, config, solids, [time, dt.into()]));
         projector.set_cuts(new.as_ref().map_or(&Cuts::default(), |obstacles| &obstacles.voxels.cuts));

@@ -6,6 +6,7 @@
 use super::{Projection, StepStats};
 use crate::grid::{Faces, Layout};
 
+pub mod boundary;
 mod checker;
 mod cuts;
 mod fft;
@@ -19,11 +20,11 @@ mod spectral;
 mod transform;
 mod tridiagonal;
 
+pub use boundary::{AxisBoundary, PressureBoundary};
 pub use cuts::{Cut, Cuts, cell_of};
 use iterative::Iterative;
 use pcg::Solve;
 use spectral::Spectral;
-pub use transform::Ends;
 
 /// Most iterations of conjugate gradients. The solids tests take at most 10; what needs more is reported, not waited for.
 const MOST: u32 = 40;
@@ -43,7 +44,13 @@ pub enum Projector {
 
 impl Projector {
     /// The projection of fields of `layout` between `ends`, for a pool of `threads`.
-    pub fn choose(method: Projection, solids: bool, layout: Layout, ends: [Ends; 3], threads: usize) -> Self {
+    pub fn choose(
+        method: Projection,
+        solids: bool,
+        layout: Layout,
+        ends: [AxisBoundary; 3],
+        threads: usize,
+    ) -> Self {
         let iterative = || Box::new(Iterative::new(layout, ends, threads));
         match method {
             Projection::Auto if !solids => Self::Direct(Box::new(Spectral::new(layout, ends, threads))),
