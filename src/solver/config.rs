@@ -48,16 +48,16 @@ pub enum Advection {
     /// that edges and layers a few cells thick come out a quarter better (Zalesak's disc), but the smallest swirls fade
     /// sooner than with [`Cubic`](Self::Cubic).
     Lagrange,
-    /// Semi-Lagrangian with accounting (Lentine, Grétarsson & Fedkiw 2011; West 2007): no cell gives more than it has, and
-    /// what nobody asked for is pushed forward, so that the smoke in a closed box is the same to rounding. The velocity
-    /// is carried as by [`Cubic`](Self::Cubic).
+    /// Smoke and heat by sweeps along one axis after another that move what crosses each face, taken from piecewise parabolas
+    /// (Colella & Woodward 1984; Leonard, Lock & MacVean 1996): sums change by rounding only, and edges stay sharper than with
+    /// any other. The velocity is advected as by [`Cubic`](Self::Cubic).
     Conservative,
 }
 
 impl Advection {
     /// Whether it needs forward traces beside the backward ones.
     pub(super) fn looks_forward(self) -> bool {
-        matches!(self, Self::MacCormack | Self::Conservative)
+        self == Self::MacCormack
     }
 }
 

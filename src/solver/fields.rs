@@ -4,7 +4,7 @@ use rayon::prelude::*;
 
 use super::bricks::Bricks;
 use super::cells::Cells;
-use super::conservative::Owners;
+use super::conservative::Sweeps;
 use super::diffuse;
 use super::forces::{self, Forces};
 use super::measure::{self, Flow};
@@ -12,8 +12,10 @@ use super::project::{Cuts, Projector};
 use super::sides::Walls;
 use super::simd::dispatch;
 use super::solids::Obstacles;
+use super::sources::Sources;
+use super::step::SCALAR_LIMIT;
 use super::sweep::{self, PerThread};
-use super::{Ambient, Config, Integrator, Params, Solid, StepStats};
+use super::{Advection, Ambient, Config, Integrator, Params, Solid, StepStats};
 use crate::grid::{Faces, GHOST, Layout};
 
 /// The fields of a solver. Terms of the equation that carry them are in `transport.rs`.
@@ -36,6 +38,8 @@ pub struct Fields {
     pub back: Cells,
     /// Distance it is about to go, and the first pass's results: only for schemes that look forward.
     pub forth: Option<Box<Correction>>,
+    /// Memory of the conservative scheme.
+    pub sweeps: Option<Sweeps>,
     pub projector: Projector,
     /// Solids, if there are any.
     pub obstacles: Option<Obstacles>,
@@ -45,8 +49,23 @@ pub struct Fields {
     pub sums: Vec<[f64; 4]>,
     /// Where smoke and heat are.
     pub bricks: Bricks,
+    /// What has come and gone.
+    pub budget: Budget,
     /// The velocity was changed from outside and must be projected before it carries anything.
     pub disturbed: bool,
+}
+
+/// Sums over the cells of red, green, blue and temperature that have come and gone since the start.
+#[derive(Default)]
+pub struct Budget {
+    /// What the box held when it was last measured, if nothing has changed since.
+    pub held: Option<[f64; 4]>,
+    /// Added by sources.
+    pub emitted: [f64; 4],
+    /// What has left through the sides, less what has come in.
+    pub left: [f64; 4],
+    /// What has decayed.
+    pub faded: [f64; 4],
 }
 
 /// What schemes that look forward keep beside the rest.
@@ -54,7 +73,6 @@ pub struct Correction {
     pub forward: Cells,
     pub component: Vec<f32>,
     pub scalars: Cells,
-    pub owners: Owners,
 }
 
 impl Correction {
@@ -70,10 +88,7 @@ impl Fields {
         let field = || vec![0.0f32; layout.size()];
         let faces = || [field(), field(), field()];
         let four = || Cells::new(layout.size());
-        let correction = || {
-            let owners = Owners::new(layout, &walls);
-            Box::new(Correction { forward: four(), component: field(), scalars: four(), owners })
-        };
+        let correction = || Box::new(Correction { forward: four(), component: field(), scalars: four() });
         Self {
             layout,
             velocity: faces(),
@@ -83,6 +98,7 @@ impl Fields {
             scalars_next: four(),
             back: Cells::new(layout.size().max(Projector::lent(layout.dims).div_ceil(4))),
             forth: config.advection.looks_forward().then(correction),
+            sweeps: (config.advection == Advection::Conservative).then(|| Sweeps::new(layout, threads)),
             projector: Projector::choose(
                 config.projection,
                 false,
@@ -96,6 +112,7 @@ impl Fields {
             flow: vec![Flow::default(); layout.dims.nz],
             sums: vec![[0.0; 4]; layout.dims.nz],
             bricks: Bricks::new(layout),
+            budget: Budget::default(),
             disturbed: false,
             walls,
         }
@@ -211,6 +228,7 @@ impl Fields {
     }
 
     pub fn set_solids(&mut self, config: &Config, solids: Vec<Solid>, time: f64, dt: f32, threads: usize) {
+        self.budget.held = None;
         let Self { layout, walls, projector, obstacles, scalars, velocity, bricks, .. } = self;
         if solids.is_empty() != obstacles.is_none() {
             *projector = Projector::choose(
@@ -244,9 +262,23 @@ impl Fields {
 
     /// Takes out what has been put into solids.
     pub fn empty_solids(&mut self) {
+        self.budget.held = None;
         if let Some(obstacles) = &self.obstacles {
             obstacles.empty(&mut self.scalars);
         }
+    }
+
+    /// Adds what the sources give off between `time` and `time + dt`, outside solids.
+    pub fn emit(&mut self, sources: &Sources, time: f64, dt: f32) {
+        let mut emitted = sources.emit(time, dt, SCALAR_LIMIT, &mut self.scalars, &mut self.bricks);
+        if let Some(obstacles) = &self.obstacles {
+            for &at in &obstacles.voxels.inside {
+                (0..4).for_each(|c| emitted[c] -= f64::from(self.scalars[at as usize][c]));
+            }
+        }
+        (0..4).for_each(|c| self.budget.emitted[c] += emitted[c]);
+        self.empty_solids();
+        self.fill_scalars();
     }
 
     pub fn diffuse_scalars(&mut self, params: &Params, per_area: f32) {
@@ -255,6 +287,7 @@ impl Fields {
         if number == [0.0; 4] {
             return;
         }
+        self.budget.held = None;
         self.bricks.forget();
         let Self { layout, walls, scalars, diffusion, obstacles, .. } = self;
         let inside = layout.dims.array().map(|n| [0, n as isize]);

@@ -77,7 +77,17 @@ impl Walls {
 
     /// Whether no air enters or leaves the box.
     pub fn are_sealed(&self) -> bool {
-        self.sides.iter().flatten().all(|side| !matches!(side, Side::Open | Side::Inflow(_)))
+        (0..3).all(|axis| self.is_shut(axis))
+    }
+
+    /// What the sides do.
+    pub fn sides(&self) -> Sides {
+        self.sides
+    }
+
+    /// Whether nothing enters or leaves along an axis, or what leaves is what enters.
+    pub fn is_shut(&self, axis: usize) -> bool {
+        self.sides[axis].iter().all(|side| !matches!(side, Side::Open | Side::Inflow(_)))
     }
 
     /// Sides through which air enters and leaves as the pressure has it.

@@ -75,6 +75,13 @@ pub struct StepStats {
     pub mass: [f64; 3],
     /// Integral over the box of the temperature excess \[K m³\].
     pub heat: f64,
+    /// Red, green and blue \[m³\] and heat \[K m³\] that sources have emitted since the start.
+    pub emitted: [f64; 4],
+    /// What has left through the sides since the start, less what has come in; only [`Conservative`](super::Advection)
+    /// advection knows.
+    pub left: Option<[f64; 4]>,
+    /// What dissipation and cooling have taken since the start; as `left`.
+    pub faded: Option<[f64; 4]>,
     /// ½ ∫ |u|² dV \[m⁵/s²\].
     pub kinetic_energy: f64,
     /// Wall time of each stage, indexed by [`Stage`].

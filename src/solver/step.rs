@@ -9,8 +9,9 @@ use half::slice::HalfFloatSliceExt;
 use rayon::prelude::*;
 use thiserror::Error;
 
+use super::conservative::Sweeps;
 use super::external::{External, Force};
-use super::fields::{Correction, Fields};
+use super::fields::{Budget, Correction, Fields};
 use super::project::Projector;
 use super::solids::Obstacles;
 use super::sources::{self, Fill, Grid, Source, Sources};
@@ -275,6 +276,8 @@ impl Solver {
         fields.scalars.fill([0.0; 4]);
         fields.bricks.forget();
         fields.disturbed = false;
+        fields.budget = Budget::default();
+        fields.sweeps.as_mut().into_iter().for_each(Sweeps::restart);
         self.stats = StepStats::default();
         let pool = self.pool.clone();
         pool.install(|| self.fields.move_solids(0.0, [0.0; 2]));
@@ -349,14 +352,18 @@ impl Solver {
     fn measure(&mut self) {
         let Self { config, fields, stats, .. } = self;
         let flow = fields.measure();
-        let Fields { layout, scalars, sums, bricks, .. } = fields;
+        let Fields { layout, scalars, sums, bricks, budget, sweeps, .. } = fields;
         let held = measure::contents_and_bricks(*layout, scalars, sums, bricks);
+        budget.held = Some(held);
         let volume = f64::from(config.h).powi(3);
         stats.max_speed = flow.speed;
         stats.divergence_after = flow.relative_divergence();
         stats.kinetic_energy = flow.energy * volume;
         stats.mass = [held[0] * volume, held[1] * volume, held[2] * volume];
         stats.heat = held[3] * volume;
+        stats.emitted = budget.emitted.map(|x| x * volume);
+        stats.left = sweeps.as_ref().map(|_| budget.left.map(|x| x * volume));
+        stats.faded = sweeps.as_ref().map(|_| budget.faded.map(|x| x * volume));
     }
 
     /// Red, green, blue and temperature at cell centres as half floats, dense, x fastest.

@@ -19,6 +19,7 @@ use nalgebra::{Quaternion, UnitQuaternion, Vector3};
 pub use mesh::{Mesh, MeshError};
 pub use obstacles::Obstacles;
 pub use shape::Shape;
+pub use voxels::CLOSED;
 
 /// How the air moves along a solid.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
