@@ -15,9 +15,8 @@ use super::model::{Model, Readout};
 use super::orbit::Orbit;
 use super::settings::Settings;
 use crate::render::{self, Mode};
-use crate::scene::Scene;
+use crate::scene::{Scene, SceneError};
 use crate::snapshot::Snapshot;
-use crate::solver::SolverError;
 use crate::worker::{Command, Simulation, State, Status, Worker};
 
 /// How long a notice stays.
@@ -72,7 +71,7 @@ struct Drag {
 
 impl Session {
     /// Builds the solver and starts its thread, paused. `wake` is called whenever there is news.
-    pub fn new(scene: Scene, wake: impl Fn() + Send + 'static) -> Result<Self, SolverError> {
+    pub fn new(scene: Scene, wake: impl Fn() + Send + 'static) -> Result<Self, SceneError> {
         let solver = scene.solver()?;
         let model = Model::new(Arc::new(scene));
         let scene = &model.settings.scene;
@@ -199,7 +198,7 @@ impl Session {
     /// Has the worker build what is set now.
     fn load(&mut self) {
         let scene = self.model.settings.as_scene();
-        let build = move || scene.solver().map(|s| Box::new(s) as Box<dyn Simulation>);
+        let build = move || Ok(Box::new(scene.solver()?) as Box<dyn Simulation>);
         self.worker.send(Command::Load(Box::new(build), 1.0 / self.model.settings.rate));
     }
 

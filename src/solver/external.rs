@@ -4,6 +4,7 @@
 //! of its potential between the two cells of a face, so that it is free of curl on the grid too: in air alone it moves
 //! nothing in a closed box, the pressure answers it exactly.
 
+use super::error::InvalidValue;
 use super::sources::{Cover, Grid, Region, Run, working};
 use super::sweep;
 use crate::grid::{Faces, GHOST};
@@ -91,7 +92,7 @@ impl Force {
     }
 
     /// What makes it impossible, if anything.
-    pub fn problem(&self) -> Option<String> {
+    pub fn problem(&self) -> Option<InvalidValue> {
         let numbers = match &self.field {
             ForceField::Wind(vector) => vector.to_vec(),
             ForceField::Point { center, radius, strength, .. } => {
@@ -102,17 +103,17 @@ impl Force {
             }
         };
         let rate = if let Drive::Approach { rate } = self.drive { rate } else { 0.0 };
-        if !numbers.iter().chain([&rate]).all(|x| x.is_finite() && x.abs() <= 1e6) {
-            return Some("a force's numbers must lie between -1e6 and 1e6".into());
-        }
+        let within = |x: &f32| InvalidValue::unless_within("force", "number", *x, [-1e6, 1e6]);
         let radius = match self.field {
             ForceField::Wind(_) => 1.0,
             ForceField::Point { radius, .. } | ForceField::Vortex { radius, .. } => radius,
         };
-        // Not the other way round, or what is no number would pass.
-        let fine = radius > 0.0 && rate >= 0.0;
-        let bad = (!fine).then(|| "a force's radius must be positive, and its rate not negative".to_owned());
-        bad.or_else(|| self.within.as_ref().and_then(Region::problem))
+        numbers
+            .iter()
+            .find_map(within)
+            .or_else(|| InvalidValue::unless_positive("force", "radius", radius, " m"))
+            .or_else(|| InvalidValue::unless_within("force", "rate", rate, [0.0, 1e6]))
+            .or_else(|| self.within.as_ref().and_then(Region::problem))
     }
 
     /// The fastest that it makes the air \[m/s\], as far as it says.

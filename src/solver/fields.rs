@@ -13,7 +13,7 @@ use super::sides::Walls;
 use super::simd::dispatch;
 use super::solids::Obstacles;
 use super::sources::Sources;
-use super::step::SCALAR_LIMIT;
+use super::config::SCALAR_LIMIT;
 use super::sweep::{self, PerThread};
 use super::{Advection, Ambient, Config, Integrator, Params, Solid, StepStats};
 use crate::grid::{Faces, GHOST, Layout};

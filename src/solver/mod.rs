@@ -12,6 +12,7 @@ mod cells;
 mod config;
 mod conservative;
 mod diffuse;
+mod error;
 mod external;
 mod fields;
 mod forces;
@@ -31,11 +32,12 @@ mod transport;
 mod transpose;
 
 pub use config::{
-    Advection, Ambient, Config, Dab, Inflow, Integrator, Params, Projection, Side, Sides, Smoke, TOLERANCE,
-    TimeControl, TraceOrder,
+    Advection, Ambient, Config, Dab, Inflow, Integrator, Params, Projection, SCALAR_LIMIT, SPEED_LIMIT, Side,
+    Sides, Smoke, TOLERANCE, TimeControl, TraceOrder,
 };
+pub use error::{InvalidValue, SolverError};
 pub use external::{ActsOn, Drive, Force, ForceField};
 pub use solids::{Mesh, MeshError, Shape, Slip, Solid, SolidPose};
 pub use sources::{Card, CardError, Fill, Form, Noise, Region, Source};
 pub use stats::{Stage, StepStats};
-pub use step::{SCALAR_LIMIT, SPEED_LIMIT, Solver, SolverError};
+pub use step::Solver;

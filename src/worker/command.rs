@@ -1,5 +1,6 @@
 //! What the worker can be told, and how a burst of it becomes one piece of work.
 
+use std::error::Error;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
@@ -7,10 +8,13 @@ use std::time::Instant;
 use crossbeam_channel::{Receiver, Sender as ChannelSender};
 
 use super::{Simulation, limits};
-use crate::solver::{Dab, Force, Params, SolverError, Source};
+use crate::solver::{Dab, Force, Params, Source};
 
 /// Builds a simulation; runs on the worker's thread, for a large one takes its time.
-pub type Builder = Box<dyn FnOnce() -> Result<Box<dyn Simulation>, SolverError> + Send>;
+pub type Builder = Box<dyn FnOnce() -> Result<Box<dyn Simulation>, BuildError> + Send>;
+
+/// Why a [`Builder`] built nothing; the status shows its text.
+pub type BuildError = Box<dyn Error + Send + Sync>;
 
 /// An order to the worker.
 pub enum Command {
@@ -229,7 +233,7 @@ mod tests {
     }
 
     fn nothing() -> Builder {
-        Box::new(|| Err(SolverError::Cancelled))
+        Box::new(|| Err("nothing to build".into()))
     }
 
     #[test]

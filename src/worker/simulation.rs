@@ -52,7 +52,7 @@ impl Simulation for Solver {
     }
 
     fn step(&mut self, dt: f32, cancel: &AtomicBool) -> Result<(), SolverError> {
-        Solver::step(self, dt, cancel).map(|_| ())
+        Solver::step_cancellable(self, dt, cancel).map(|_| ())
     }
 
     fn capture(&self, into: &mut Snapshot, with_velocity: bool) {

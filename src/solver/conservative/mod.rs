@@ -31,7 +31,7 @@ use super::bricks::Bricks;
 use super::sides::Walls;
 use super::simd::{dispatch, greatest};
 use super::solids::CLOSED;
-use super::step::SCALAR_LIMIT;
+use super::config::SCALAR_LIMIT;
 use super::sweep::{self, PerThread, Shared};
 use crate::grid::{Faces, GHOST, Layout};
 
