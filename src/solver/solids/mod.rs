@@ -17,7 +17,7 @@ use std::sync::Arc;
 use nalgebra::{Quaternion, UnitQuaternion, Vector3};
 
 pub use mesh::{Mesh, MeshError};
-pub use obstacles::Obstacles;
+pub use obstacles::{Obstacles, Standing};
 pub use shape::Shape;
 
 /// How the air moves along a solid.
