@@ -25,6 +25,8 @@ pub struct Snapshot {
     pub time: f64,
     /// Grows with each snapshot that differs from the last, edits while paused included.
     pub serial: u64,
+    /// Which load of the worker its simulation came from, counted from 1; 0 for the first simulation.
+    pub load: u64,
     /// At cell centres: the densities red, green, blue \[-\] and the temperature excess \[K\].
     pub smoke: Vec<[f16; 4]>,
     /// At cell centres: u, v, w \[m/s\] and the vorticity magnitude |ω| \[1/s\]. Empty unless asked for.
@@ -95,6 +97,7 @@ impl Snapshot {
             h,
             time: 0.0,
             serial: 0,
+            load: 0,
             smoke: vec![[f16::ZERO; 4]; dims.cells()],
             velocity: Vec::new(),
             bricks: Bricks::empty(dims),

@@ -30,6 +30,9 @@ pub enum SolverError {
     /// Solids with [`Projection::Direct`](super::Projection::Direct).
     #[error("the direct projection knows no solids; set projection to auto or multigrid")]
     DirectAroundSolids,
+    /// A state to restore was captured from a solver of another [`Config`](super::Config).
+    #[error("this state is that of a box with another configuration")]
+    OtherConfig,
     /// The step was told to stop. The fields are finite but between two instants: clear or replace the solver, or
     /// go on from there.
     #[error("the step was cancelled")]

@@ -72,6 +72,22 @@ impl Solver {
             + if solids { 4 * layout.size() } else { 0 }) as u64
     }
 
+    pub(super) fn pool(&self) -> &Arc<rayon::ThreadPool> {
+        &self.pool
+    }
+
+    pub(super) fn fields(&self) -> &Fields {
+        &self.fields
+    }
+
+    pub(super) fn fields_mut(&mut self) -> &mut Fields {
+        &mut self.fields
+    }
+
+    pub(super) fn set_stats(&mut self, stats: StepStats) {
+        self.stats = stats;
+    }
+
     /// What it was built from.
     pub fn config(&self) -> &Config {
         &self.config

@@ -57,7 +57,7 @@ pub struct Sweeps {
     /// What has left through the sides, for each plane of the sweeps along x and y, and each row of those along z.
     left: [Vec<[f64; 4]>; 2],
     /// Whether the next round ends with x.
-    backwards: bool,
+    pub backwards: bool,
 }
 
 /// What a step of the scheme reads.

@@ -4,6 +4,7 @@
 use rayon::prelude::*;
 
 use super::boundary::{AxisBoundary, is_periodic};
+use super::checker::Halves;
 use super::cuts::{Cuts, cell_of, is_inside};
 use super::multigrid::Multigrid;
 use super::pcg::{Residual, Solve, System};
@@ -35,6 +36,16 @@ impl Iterative {
     #[cfg(test)]
     pub fn forget(&mut self) {
         self.system.phi.iter_mut().for_each(|half| half.fill(0.0));
+    }
+
+    /// The last pressure times Δt/h.
+    pub fn last(&self) -> &Halves {
+        &self.system.phi
+    }
+
+    /// The same, to be replaced.
+    pub fn last_mut(&mut self) -> &mut Halves {
+        &mut self.system.phi
     }
 
     /// Bytes held for a box of `dims`, about.

@@ -21,6 +21,7 @@ mod transform;
 mod tridiagonal;
 
 pub use boundary::{AxisBoundary, PressureBoundary};
+pub use checker::Halves;
 pub use cuts::{Cut, Cuts, cell_of};
 use iterative::Iterative;
 use pcg::Solve;
@@ -89,6 +90,22 @@ impl Projector {
             Self::Multigrid(iterative) | Self::Relaxation(iterative, _) => {
                 iterative.drop_across(component, face)
             }
+        }
+    }
+
+    /// The last pressure, from which an iterative solve starts.
+    pub fn pressure(&self) -> Option<&Halves> {
+        match self {
+            Self::Direct(_) => None,
+            Self::Multigrid(iterative) | Self::Relaxation(iterative, _) => Some(iterative.last()),
+        }
+    }
+
+    /// The same, to be replaced.
+    pub fn pressure_mut(&mut self) -> Option<&mut Halves> {
+        match self {
+            Self::Direct(_) => None,
+            Self::Multigrid(iterative) | Self::Relaxation(iterative, _) => Some(iterative.last_mut()),
         }
     }
 

@@ -19,7 +19,7 @@ use nalgebra::{Quaternion, UnitQuaternion, Vector3};
 use super::error::InvalidValue;
 
 pub use mesh::{Mesh, MeshError};
-pub use obstacles::Obstacles;
+pub use obstacles::{Obstacles, Standing};
 pub use shape::Shape;
 pub use voxels::CLOSED;
 
