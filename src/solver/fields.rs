@@ -4,6 +4,7 @@ use rayon::prelude::*;
 
 use super::bricks::Bricks;
 use super::cells::Cells;
+use super::config::SCALAR_LIMIT;
 use super::conservative::Sweeps;
 use super::diffuse;
 use super::forces::{self, Forces};
@@ -13,7 +14,6 @@ use super::sides::Walls;
 use super::simd::dispatch;
 use super::solids::Obstacles;
 use super::sources::Sources;
-use super::config::SCALAR_LIMIT;
 use super::sweep::{self, PerThread};
 use super::{Advection, Ambient, Config, Integrator, Params, Solid, StepStats};
 use crate::grid::{Faces, GHOST, Layout};
@@ -56,7 +56,7 @@ pub struct Fields {
 }
 
 /// Sums over the cells of red, green, blue and temperature that have come and gone since the start.
-#[derive(Default)]
+#[derive(Clone, Copy, Debug, Default)]
 pub struct Budget {
     /// What the box held when it was last measured, if nothing has changed since.
     pub held: Option<[f64; 4]>,

@@ -7,9 +7,9 @@
 
 use rayon::prelude::*;
 
+use super::fields::Budget;
 use super::project::Halves;
 use super::solids::Standing;
-use super::fields::Budget;
 use super::{Config, Solid, Solver, SolverError, StepStats};
 
 /// Values in a run: where all are zero it takes no memory but a bit.

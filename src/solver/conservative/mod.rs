@@ -28,10 +28,10 @@ use self::parabola::{BEYOND, Lines, add_volume, spread};
 use super::Side;
 use super::advect::scale_row;
 use super::bricks::Bricks;
+use super::config::SCALAR_LIMIT;
 use super::sides::Walls;
 use super::simd::{dispatch, greatest};
 use super::solids::CLOSED;
-use super::config::SCALAR_LIMIT;
 use super::sweep::{self, PerThread, Shared};
 use crate::grid::{Faces, GHOST, Layout};
 
