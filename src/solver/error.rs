@@ -33,6 +33,9 @@ pub enum SolverError {
     /// A state to restore was captured from a solver of another [`Config`](super::Config).
     #[error("this state is that of a box with another configuration")]
     OtherConfig,
+    /// A state to restore, where none is ever captured.
+    #[error("this simulation keeps no states")]
+    NoState,
     /// The step was told to stop. The fields are finite but between two instants: clear or replace the solver, or
     /// go on from there.
     #[error("the step was cancelled")]

@@ -28,7 +28,7 @@ pub trait Simulation: Send {
     }
     /// Goes back to a state.
     fn restore(&mut self, _: &State) -> Result<(), SolverError> {
-        Err(SolverError::Invalid("this simulation keeps no states".into()))
+        Err(SolverError::NoState)
     }
     /// Writes the present instant into `into`, whose memory is reused; its serial is left alone.
     fn capture(&self, into: &mut Snapshot, with_velocity: bool);
