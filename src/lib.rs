@@ -20,7 +20,7 @@
 //! }
 //! let layout = solver.layout();
 //! let [red, _, _, kelvin] = solver.scalars()[layout.at(16, 10, 16)];
-//! assert!(red > 0.5 && kelvin > 10.0 && solver.stats().max_speed > 0.1);
+//! assert!(red > 0.1 && kelvin > 2.0 && solver.stats().max_speed > 0.1);
 //! # Ok(())
 //! # }
 //! ```
