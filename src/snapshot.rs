@@ -2,6 +2,7 @@
 //! copy every step and ready to be a texture.
 
 use half::f16;
+use rayon::prelude::*;
 
 use crate::grid::Dims;
 use crate::solver::{Solver, StepStats};
@@ -104,6 +105,18 @@ impl Snapshot {
             solids: Vec::new(),
             stats: StepStats::default(),
         }
+    }
+
+    /// A box with the smoke \[-\] and temperature excess \[K\] that `scalars` gives at each centre \[m\]: red, green, blue,
+    /// temperature.
+    pub fn from_fn(dims: Dims, h: f32, scalars: impl Fn([f32; 3]) -> [f32; 4] + Sync) -> Self {
+        let mut snapshot = Self::empty(dims, h);
+        snapshot.smoke.par_iter_mut().enumerate().for_each(|(n, cell)| {
+            let at = [n % dims.nx, n / dims.nx % dims.ny, n / (dims.nx * dims.ny)];
+            *cell = scalars(at.map(|i| (i as f32 + 0.5) * h)).map(f16::from_f32);
+        });
+        snapshot.bricks.update(dims, &snapshot.smoke);
+        snapshot
     }
 
     /// Size of the box \[m\].

@@ -2,6 +2,8 @@
 
 use thiserror::Error;
 
+use super::simd::LevelError;
+
 /// Why a solver could not be built or a step not finished.
 #[derive(Clone, Debug, PartialEq, Error)]
 #[non_exhaustive]
@@ -21,9 +23,18 @@ pub enum SolverError {
     /// The length of a step \[s\] is not a positive number.
     #[error("a step of {0} s cannot be; it must be positive")]
     StepLength(f32),
+    /// The environment asks for instructions that the machine lacks.
+    #[error(transparent)]
+    Level(#[from] LevelError),
     /// A solid is impossible.
     #[error(transparent)]
     Invalid(#[from] InvalidValue),
+    /// A program left values in the fields that are NaN or infinite. They are 0 now.
+    #[error("{values} values of the fields were not finite; they are 0 now")]
+    NotFinite {
+        /// How many.
+        values: usize,
+    },
     /// Solids in a flow that is not solved.
     #[error("a frozen flow goes around no solids; let it be solved")]
     FrozenAroundSolids,

@@ -12,6 +12,7 @@ mod cells;
 mod config;
 mod conservative;
 mod diffuse;
+mod edit;
 mod error;
 mod external;
 mod fields;
@@ -37,7 +38,10 @@ pub use config::{
     Sides, Smoke, TOLERANCE, TimeControl, TraceOrder,
 };
 pub use error::{InvalidValue, SolverError};
-pub use external::{ActsOn, Drive, Force, ForceField};
+pub use external::{ActsOn, CustomField, Drive, Force, ForceField};
+pub use simd::LevelError;
+#[cfg(feature = "cli")]
+pub(crate) use simd::check as check_level;
 pub use solids::{Mesh, MeshError, Shape, Slip, Solid, SolidPose};
 pub use sources::{Card, CardError, Fill, Form, Noise, Region, Source};
 pub use state::State;

@@ -174,7 +174,6 @@ mod tests {
     use crate::grid::Dims;
     use crate::solver::{Advection, Dab, Integrator, Params, Projection, Shape, Side, Slip};
 
-
     fn config() -> Config {
         let mut config = Config::new(Dims::new([20, 24, 18]).unwrap(), 0.05);
         config.sides[1][1] = Side::Open;

@@ -17,30 +17,51 @@ use super::sources::{self, Fill, Grid, Source, Sources};
 use super::substep::Substep;
 use super::{
     Config, Dab, Integrator, Params, Projection, SCALAR_LIMIT, SPEED_LIMIT, Side, Solid, SolidPose,
-    SolverError, Stage, StepStats, measure,
+    SolverError, Stage, StepStats, measure, simd,
 };
 use crate::grid::{Dims, Faces, Layout};
 
 /// A box of air with heat and three colours of smoke.
 ///
-/// Owns its threads. Every buffer is allocated when it is built or used for the first time; a step after the first allocates
-/// nothing, unless a solid that moves meets half as many faces again as at first.
+/// Has threads of its own, or those it is given. Every buffer is allocated when it is built or used for the first time; a
+/// step after the first allocates nothing, unless a solid that moves meets half as many faces again as at first.
 pub struct Solver {
-    config: Config,
+    pub(super) config: Config,
     params: Params,
     sources: Sources,
     external: External,
-    pool: Arc<rayon::ThreadPool>,
-    fields: Fields,
+    pub(super) pool: Arc<rayon::ThreadPool>,
+    pub(super) fields: Fields,
     stats: StepStats,
 }
 
 impl Solver {
-    /// A box of air at rest.
+    /// A box of air at rest, on threads of its own: [`Config::threads`] says how many.
     ///
     /// # Errors
-    /// If the edge of a cell is not a positive number, or the threads cannot be started.
+    /// If the edge of a cell is not a positive number, if one side of an axis is periodic and the other is not, or if the
+    /// threads cannot be started.
     pub fn new(config: Config, params: Params, sources: Vec<Source>) -> Result<Self, SolverError> {
+        let pool = rayon::ThreadPoolBuilder::new()
+            .num_threads(config.threads)
+            .thread_name(|i| format!("solver {i}"))
+            .build()
+            .map_err(|e| SolverError::Threads(e.to_string()))?;
+        Self::with_pool(config, params, sources, Arc::new(pool))
+    }
+
+    /// A box of air at rest that runs on the threads of `pool`, which other work may share; [`Config::threads`] is not read.
+    /// The result has the same bits on any pool.
+    ///
+    /// # Errors
+    /// If the edge of a cell is not a positive number, or if one side of an axis is periodic and the other is not.
+    pub fn with_pool(
+        config: Config,
+        params: Params,
+        sources: Vec<Source>,
+        pool: Arc<rayon::ThreadPool>,
+    ) -> Result<Self, SolverError> {
+        simd::check()?;
         if !(config.h.is_finite() && config.h > 0.0) {
             return Err(SolverError::CellSize(config.h));
         }
@@ -49,15 +70,10 @@ impl Solver {
                 return Err(SolverError::HalfPeriodic { axis });
             }
         }
-        let pool = rayon::ThreadPoolBuilder::new()
-            .num_threads(config.threads)
-            .thread_name(|i| format!("solver {i}"))
-            .build()
-            .map_err(|e| SolverError::Threads(e.to_string()))?;
         let fields = Fields::new(&config, pool.current_num_threads());
         let grid = Grid::new(&config);
         let sources = pool.install(|| Sources::new(grid, sources));
-        let (pool, stats) = (Arc::new(pool), StepStats::default());
+        let stats = StepStats::default();
         Ok(Self { config, params, sources, external: External::new(grid), pool, fields, stats })
     }
 
@@ -276,7 +292,7 @@ impl Solver {
     }
 
     /// Removes the divergence of a velocity that was changed from outside.
-    fn settle(&mut self) {
+    pub(super) fn settle(&mut self) {
         let Self { config, fields, stats, pool, .. } = self;
         pool.clone().install(|| {
             if !config.frozen {
@@ -349,7 +365,7 @@ impl Solver {
         Ok(())
     }
 
-    fn measure(&mut self) {
+    pub(super) fn measure(&mut self) {
         let Self { config, fields, stats, .. } = self;
         let flow = fields.measure();
         let Fields { layout, scalars, sums, bricks, budget, sweeps, .. } = fields;

@@ -49,12 +49,22 @@ impl<'a> Columns<'a> {
     /// Solves the columns `at..at + lambda.len()` in place. With `null`, the first one has λ = 0 and no end that
     /// fixes its level: its mean is left out of the right-hand side and its last value is 0.
     ///
-    /// No two tasks may solve the same column at once.
-    pub fn solve(&self, at: usize, lambda: &[f32], ends: AxisBoundary, null: bool, scratch: &mut Scratch) {
+    /// # Safety
+    /// No two threads may solve the same column at once.
+    #[allow(unsafe_code)]
+    pub unsafe fn solve(
+        &self,
+        at: usize,
+        lambda: &[f32],
+        ends: AxisBoundary,
+        null: bool,
+        scratch: &mut Scratch,
+    ) {
         assert!(at + lambda.len() <= self.plane && lambda.len() <= WIDTH, "columns outside the plane");
         let count = lambda.len();
         for (k, values) in scratch.values.iter_mut().enumerate().take(self.nz) {
-            copy_wide(self.part(k, at, count), &mut values[..count]);
+            // SAFETY: the caller keeps others from these columns; this part ends with the copy.
+            copy_wide(unsafe { self.part(k, at, count) }, &mut values[..count]);
         }
         if null {
             for (sum, values) in scratch.null.iter_mut().zip(&scratch.values) {
@@ -76,14 +86,19 @@ impl<'a> Columns<'a> {
             }
         }
         for (k, values) in scratch.values.iter().enumerate().take(self.nz) {
-            copy_wide(&values[..count], self.part(k, at, count));
+            // SAFETY: as above.
+            copy_wide(&values[..count], unsafe { self.part(k, at, count) });
         }
     }
 
+    /// The values of plane `k` in `count` columns from `at` on.
+    ///
+    /// # Safety
+    /// No two parts that are alive at once may overlap, on this thread or another.
     #[allow(unsafe_code, clippy::mut_from_ref)]
-    fn part(&self, k: usize, at: usize, count: usize) -> &mut [f32] {
+    unsafe fn part(&self, k: usize, at: usize, count: usize) -> &mut [f32] {
         assert!(k < self.nz && at + count <= self.plane, "columns outside the stack");
-        // SAFETY: disjoint from every other task's by the contract of `solve`; no two parts are alive at once in a task.
+        // SAFETY: by the contract of this function no other part overlaps: planes and columns are apart.
         unsafe { self.data.part(k * self.plane + at, count) }
     }
 }
@@ -205,7 +220,11 @@ mod tests {
         let mut lambdas = [lambda.max(0.01); WIDTH];
         lambdas[0] = lambda;
         let mut scratch = Scratch::new(nz);
-        Columns::new(&mut data, plane, nz).solve(0, &lambdas[..width], ends, null, &mut scratch);
+        // SAFETY: there is one thread.
+        #[allow(unsafe_code)]
+        unsafe {
+            Columns::new(&mut data, plane, nz).solve(0, &lambdas[..width], ends, null, &mut scratch);
+        }
         for l in 0..width {
             for k in 0..nz {
                 let here = data[k * plane + l];

@@ -6,6 +6,7 @@
 
 mod drag;
 mod faces;
+mod frame;
 mod mesh;
 mod near;
 mod obstacles;

@@ -9,6 +9,7 @@ mod dab;
 mod fill;
 mod noise;
 mod region;
+#[cfg(feature = "text")]
 mod text;
 
 pub use card::{Card, CardError};

@@ -5,9 +5,8 @@ use std::sync::Arc;
 use nalgebra::{Quaternion, UnitQuaternion, Vector3};
 
 use super::card::Card;
-use super::cover::{Cover, Grid};
+use crate::solver::Shape;
 use crate::solver::error::InvalidValue;
-use crate::solver::{Config, Shape};
 
 /// What a region looks like, around its own origin and unscaled.
 #[derive(Clone, Debug, PartialEq)]
@@ -66,11 +65,6 @@ impl Region {
             .or_else(|| InvalidValue::unless_positive("region", "scale", self.scale, ""))
             .or_else(|| InvalidValue::unless_finite("region", "position", &self.position))
             .or_else(|| InvalidValue::unless_unit("region", self.rotation))
-    }
-
-    /// How many cells of the box of `config` it covers, those at its surface in part.
-    pub fn covered(&self, config: &Config) -> f64 {
-        Cover::cells(&Grid::new(config), self).total()
     }
 
     /// Its own three axes in the world, which are the rows of the matrix that turns the world into its coordinates.

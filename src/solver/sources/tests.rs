@@ -76,6 +76,7 @@ fn meshes_cover_their_volume_at_any_scale() {
 
 #[test]
 fn cards_cover_what_they_show() {
+    #[cfg(feature = "text")]
     for (height, depth) in [(0.8, 0.3), (1.2, 0.05)] {
         let card = Card::text("Rg", height, depth, None, 0.25 * H).unwrap();
         let shown = card.volume()[3];
