@@ -83,6 +83,7 @@ pub mod render;
 pub mod scene;
 pub mod snapshot;
 pub mod solver;
+mod spread;
 pub mod worker;
 
 pub use grid::Dims;

@@ -32,6 +32,7 @@ mod sweep;
 mod trace;
 mod transport;
 mod transpose;
+mod trapezoid;
 
 pub use config::{
     Advection, Ambient, Config, Dab, Inflow, Integrator, Params, Projection, SCALAR_LIMIT, SPEED_LIMIT, Side,

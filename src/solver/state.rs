@@ -11,6 +11,7 @@ use super::fields::Budget;
 use super::project::Halves;
 use super::solids::Standing;
 use super::{Config, Solid, Solver, SolverError, StepStats};
+use crate::grid::Faces;
 
 /// Values in a run: where all are zero it takes no memory but a bit.
 const RUN: usize = 64;
@@ -33,6 +34,10 @@ pub struct State {
     pressure: Option<[Packed; 2]>,
     solids: Vec<Solid>,
     standing: Option<Standing>,
+    /// What the trapezoidal rule remembers: the last velocity, the pressure's pull, and the length of the last step.
+    past: Option<([[Packed; 3]; 2], f32)>,
+    /// Largest component of the velocity before the last projection \[m/s\].
+    projected: f32,
     /// Smoke and heat that came and went so far.
     budget: Budget,
     /// Whether the conservative sweeps end with x next.
@@ -53,7 +58,8 @@ impl State {
     /// Bytes it holds, about.
     pub fn bytes(&self) -> usize {
         let fields = self.velocity.iter().chain([&self.scalars]).chain(self.pressure.iter().flatten());
-        size_of::<Self>() + fields.map(Packed::bytes).sum::<usize>()
+        let past = self.past.iter().flat_map(|(fields, _)| fields.iter().flatten());
+        size_of::<Self>() + fields.chain(past).map(Packed::bytes).sum::<usize>()
     }
 }
 
@@ -73,6 +79,11 @@ impl Solver {
                 .map(|halves| halves.each_ref().map(|half| Packed::of(half))),
             solids: self.solids().to_vec(),
             standing: fields.obstacles.as_ref().map(|obstacles| obstacles.standing()),
+            past: fields.past.as_ref().map(|past| {
+                let pack = |faces: &Faces| faces.each_ref().map(|field| Packed::of(field));
+                ([pack(&past.velocity), pack(&past.pull)], past.dt)
+            }),
+            projected: fields.projected,
             budget: fields.budget,
             backwards: fields.sweeps.as_ref().is_some_and(|sweeps| sweeps.backwards),
         })
@@ -106,6 +117,12 @@ impl Solver {
             }
             fields.bricks.forget();
             fields.disturbed = state.disturbed;
+            if let (Some(past), Some(([velocity, pull], dt))) = (&mut fields.past, &state.past) {
+                let faces = past.velocity.iter_mut().chain(&mut past.pull);
+                faces.zip(velocity.iter().chain(pull)).for_each(|(field, packed)| packed.unpack(field));
+                past.dt = *dt;
+            }
+            fields.projected = state.projected;
             fields.budget = state.budget;
             if let Some(sweeps) = &mut fields.sweeps {
                 sweeps.backwards = state.backwards;
@@ -263,9 +280,14 @@ mod tests {
         for projection in [Projection::Multigrid, Projection::GaussSeidel { sweeps: 20 }] {
             check_same_future(&Config { projection, ..config() }, &[], &format!("{projection:?}"));
         }
-        let config = Config { integrator: Integrator::Reflection, ..config() };
-        check_same_future(&config, &[], "reflection");
-        check_same_future(&config, &solids(), "reflection with solids");
+        for integrator in [Integrator::Reflection, Integrator::Trapezoid] {
+            for advection in [Advection::Cubic, Advection::Conservative] {
+                let config = Config { integrator, advection, ..config() };
+                let what = format!("{integrator:?}, {advection:?}");
+                check_same_future(&config, &[], &what);
+                check_same_future(&config, &solids(), &format!("{what} with solids"));
+            }
+        }
     }
 
     #[test]
