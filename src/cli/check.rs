@@ -157,6 +157,7 @@ fn sources(scene: &Scene) -> String {
 fn forces(scene: &Scene) -> String {
     let kind = |force: &Force| match force.field {
         ForceField::Wind(_) => "wind",
+        ForceField::Custom(_) => "custom",
         ForceField::Point { .. } => "point",
         ForceField::Vortex { .. } => "vortex",
     };

@@ -41,7 +41,7 @@ impl Run {
         while self.frame < frame {
             for _ in 0..self.steps {
                 let began = Instant::now();
-                self.solver.step(self.dt, self.cancel).map_err(stopped)?;
+                self.solver.step_cancellable(self.dt, self.cancel).map_err(stopped)?;
                 self.timing.spent += began.elapsed();
                 self.timing.steps += 1;
                 each(&self.solver)?;

@@ -192,6 +192,12 @@ impl Default for TimeControl {
     }
 }
 
+/// No density or temperature may pass this, so that a negative dissipation cannot overflow a half float.
+pub const SCALAR_LIMIT: f32 = 6.0e4;
+
+/// No air may be faster than this many cells a second, so that no setting can overflow.
+pub const SPEED_LIMIT: f32 = 1.0e6;
+
 /// Divergence an iterative projection leaves where a configuration does not say.
 pub const TOLERANCE: f32 = 1e-4;
 

@@ -4,6 +4,7 @@ use rayon::prelude::*;
 
 use super::bricks::Bricks;
 use super::cells::Cells;
+use super::config::SCALAR_LIMIT;
 use super::conservative::Sweeps;
 use super::diffuse;
 use super::forces::{self, Forces};
@@ -13,7 +14,6 @@ use super::sides::Walls;
 use super::simd::dispatch;
 use super::solids::Obstacles;
 use super::sources::Sources;
-use super::step::SCALAR_LIMIT;
 use super::sweep::{self, PerThread};
 use super::{Advection, Ambient, Config, Integrator, Params, Solid, StepStats};
 use crate::grid::{Faces, GHOST, Layout};
@@ -56,7 +56,7 @@ pub struct Fields {
 }
 
 /// Sums over the cells of red, green, blue and temperature that have come and gone since the start.
-#[derive(Default)]
+#[derive(Clone, Copy, Debug, Default)]
 pub struct Budget {
     /// What the box held when it was last measured, if nothing has changed since.
     pub held: Option<[f64; 4]>,
@@ -99,7 +99,13 @@ impl Fields {
             back: Cells::new(layout.size().max(Projector::lent(layout.dims).div_ceil(4))),
             forth: config.advection.looks_forward().then(correction),
             sweeps: (config.advection == Advection::Conservative).then(|| Sweeps::new(layout, threads)),
-            projector: Projector::choose(config.projection, false, layout, walls.ends(), threads),
+            projector: Projector::choose(
+                config.projection,
+                false,
+                layout,
+                walls.pressure_boundaries(),
+                threads,
+            ),
             obstacles: None,
             forces: PerThread::new(threads, || forces::Scratch::new(layout.dims)),
             diffusion: diffuse::Diffusion::new(threads, longest + 1),
@@ -225,8 +231,13 @@ impl Fields {
         self.budget.held = None;
         let Self { layout, walls, projector, obstacles, scalars, velocity, bricks, .. } = self;
         if solids.is_empty() != obstacles.is_none() {
-            *projector =
-                Projector::choose(config.projection, !solids.is_empty(), *layout, walls.ends(), threads);
+            *projector = Projector::choose(
+                config.projection,
+                !solids.is_empty(),
+                *layout,
+                walls.pressure_boundaries(),
+                threads,
+            );
         }
         let new = (!solids.is_empty()).then(|| Obstacles::new(walls, config, solids, [time, dt.into()]));
         projector.set_cuts(new.as_ref().map_or(&Cuts::default(), |obstacles| &obstacles.voxels.cuts));

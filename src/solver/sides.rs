@@ -3,7 +3,7 @@
 use rayon::prelude::*;
 
 use super::diffuse;
-use super::project::Ends;
+use super::project::{AxisBoundary, PressureBoundary};
 use super::simd::fetch_ahead;
 use super::{Side, Sides};
 use crate::grid::{Dims, Faces, GHOST, Layout};
@@ -59,14 +59,14 @@ impl Walls {
         Self { layout, sides, held, faces }
     }
 
-    /// What each axis does to the pressure.
-    pub fn ends(&self) -> [Ends; 3] {
-        self.sides.map(|[low, high]| match (low, high) {
-            (Side::Periodic, _) => Ends::Periodic,
-            (Side::Open, Side::Open) => Ends::Open,
-            (Side::Open, _) => Ends::OpenClosed,
-            (_, Side::Open) => Ends::ClosedOpen,
-            _ => Ends::Closed,
+    /// Boundary conditions of the pressure along each axis.
+    pub fn pressure_boundaries(&self) -> [AxisBoundary; 3] {
+        self.sides.map(|sides| {
+            sides.map(|side| match side {
+                Side::Periodic => PressureBoundary::Periodic,
+                Side::Open => PressureBoundary::Dirichlet,
+                _ => PressureBoundary::Neumann,
+            })
         })
     }
 

@@ -3,12 +3,13 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
+use super::config::{Advection, Config, Integrator, Params, SPEED_LIMIT};
+use super::error::SolverError;
 use super::external::External;
 use super::fields::Fields;
 use super::forces::Forces;
 use super::sources::Sources;
-use super::step::{SPEED_LIMIT, SolverError};
-use super::{Advection, Config, Integrator, Params, Stage, StepStats};
+use super::stats::{Stage, StepStats};
 
 /// What acts in a substep.
 pub struct Substep<'a> {

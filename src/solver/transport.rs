@@ -4,10 +4,10 @@ use rayon::prelude::*;
 
 use super::advect::{self, Curve, Interpolation, Row};
 use super::bricks::Bricks;
+use super::config::SCALAR_LIMIT;
 use super::conservative;
 use super::fields::{Correction, Fields};
 use super::measure;
-use super::step::SCALAR_LIMIT;
 use super::sweep;
 use super::{Advection, TraceOrder, trace};
 use crate::grid::{GHOST, Layout};

@@ -28,10 +28,10 @@ use self::parabola::{BEYOND, Lines, add_volume, spread};
 use super::Side;
 use super::advect::scale_row;
 use super::bricks::Bricks;
+use super::config::SCALAR_LIMIT;
 use super::sides::Walls;
 use super::simd::{dispatch, greatest};
 use super::solids::CLOSED;
-use super::step::SCALAR_LIMIT;
 use super::sweep::{self, PerThread, Shared};
 use crate::grid::{Faces, GHOST, Layout};
 
@@ -57,7 +57,7 @@ pub struct Sweeps {
     /// What has left through the sides, for each plane of the sweeps along x and y, and each row of those along z.
     left: [Vec<[f64; 4]>; 2],
     /// Whether the next round ends with x.
-    backwards: bool,
+    pub backwards: bool,
 }
 
 /// What a step of the scheme reads.

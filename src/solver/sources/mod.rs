@@ -9,6 +9,7 @@ mod dab;
 mod fill;
 mod noise;
 mod region;
+#[cfg(feature = "text")]
 mod text;
 
 pub use card::{Card, CardError};
@@ -19,6 +20,7 @@ pub use noise::{Noise, Pattern};
 pub use region::{Form, Region};
 
 use super::bricks::Bricks;
+use super::error::InvalidValue;
 use super::sweep;
 use crate::grid::{Faces, GHOST};
 
@@ -49,7 +51,7 @@ impl Source {
     }
 
     /// What makes it impossible, if anything.
-    pub fn problem(&self) -> Option<String> {
+    pub fn problem(&self) -> Option<InvalidValue> {
         self.region.problem().or_else(|| self.noise.and_then(|noise| noise.problem()))
     }
 }
