@@ -18,4 +18,5 @@ pub mod render;
 pub mod scene;
 pub mod snapshot;
 pub mod solver;
+mod spread;
 pub mod worker;

@@ -283,10 +283,14 @@ fn mirrored_input_gives_mirrored_output() {
 
 #[test]
 fn any_number_of_threads_gives_the_same_bits() {
-    let run = |threads: usize, scheme: Advection| {
+    let run = |threads: usize, scheme: Advection, integrator: Integrator| {
         let sides = [[Side::Closed; 2], [Side::Closed, Side::Open], [Side::Open, Side::Closed]];
-        let config =
-            Config { threads, time: TimeControl::default(), ..config([37, 50, 41], 0.02, sides, scheme) };
+        let config = Config {
+            threads,
+            integrator,
+            time: TimeControl::default(),
+            ..config([37, 50, 41], 0.02, sides, scheme)
+        };
         let source = Source {
             velocity: Some([0.2, 1.0, 0.0]),
             start: 0.0,
@@ -301,11 +305,14 @@ fn any_number_of_threads_gives_the_same_bits() {
         let faces: Vec<u32> = solver.velocity().iter().flatten().map(|x| x.to_bits()).collect();
         (bits, faces, solver.stats().mass, solver.stats().kinetic_energy.to_bits())
     };
-    for scheme in SCHEMES {
-        let one = run(1, scheme);
+    let plain = SCHEMES.map(|scheme| (scheme, Integrator::Projection));
+    let others = [Integrator::Reflection, Integrator::Trapezoid].map(|other| (Advection::Cubic, other));
+    for (scheme, integrator) in plain.into_iter().chain(others) {
+        let one = run(1, scheme, integrator);
         assert!(one.2[0] > 0.0 && f64::from_bits(one.3) > 0.0, "nothing happened");
         for threads in [2, 3] {
-            assert!(run(threads, scheme) == one, "{scheme:?}: {threads} threads differ from one");
+            let same = run(threads, scheme, integrator) == one;
+            assert!(same, "{scheme:?}, {integrator:?}: {threads} threads differ from one");
         }
     }
 }
@@ -366,6 +373,33 @@ fn heat_lifts_against_what_it_is_told_to() {
     assert!(mean[0] > 1e-4 && (mean[0] + mean[1]).abs() < 1e-2 * mean[0], "{mean:?}");
     assert!((mean[0] - warm[0]).abs() < 1e-3 * mean[0], "{mean:?} and {warm:?}");
     assert!(none[0] + none[1] > 2.0 * mean[0], "all of it rises: {none:?}");
+}
+
+/// Against gravity, whichever way it points.
+#[test]
+fn heat_lifts_along_any_direction() {
+    let up = [0.6, 0.0, -0.8];
+    let sides = all(Side::Closed);
+    let config = config([20; 3], 0.05, sides, Advection::Cubic);
+    let mut solver = Solver::new(config, Params { heat_buoyancy: 0.02, up, ..inert() }, vec![]).unwrap();
+    let middle = |p: [f32; 3]| p.iter().map(|x| (x - 0.5).powi(2)).sum::<f32>();
+    solver.fill(|_, _| 0.0, |p| [0.0, 0.0, 0.0, 40.0 * (-middle(p) / 0.02).exp()]);
+    advance(&mut solver, 0.05, 3);
+    // The middle of the box is a corner of four faces.
+    let mean = |c: usize| {
+        let at = |a: isize, b: isize| {
+            let mut index = [10; 3];
+            (index[(c + 1) % 3], index[(c + 2) % 3]) = (a, b);
+            solver.velocity()[c][solver.layout().at(index[0], index[1], index[2])]
+        };
+        0.25 * (at(9, 9) + at(9, 10) + at(10, 9) + at(10, 10))
+    };
+    assert!(mean(0) > 0.02, "{}", mean(0));
+    assert!(
+        (mean(2) / mean(0) + 0.8 / 0.6).abs() < 0.01 && mean(1).abs() < 1e-3 * mean(0),
+        "{:?}",
+        [0, 1, 2].map(mean)
+    );
 }
 
 #[test]
@@ -440,6 +474,26 @@ fn confinement_is_as_strong_as_fedkiw_stam_and_jensen_say() {
         let share = gained / (-2.0 * x * epsilon * h * dt);
         assert!((share - 1.0).abs() < 0.02, "cell {i}: {share} of the acceleration");
     }
+}
+
+/// ε is a rate: the same flow, twice as large and twice as fast, needs twice as much, and is no other flow with the same.
+#[test]
+fn the_strength_of_confinement_is_a_rate() {
+    let speed = |length: f32, time: f32, vorticity: f32| {
+        let config = config([16; 3], length / 16.0, all(Side::Periodic), Advection::Cubic);
+        let mut solver = Solver::new(config, Params { vorticity, ..inert() }, vec![]).unwrap();
+        let turn = std::f32::consts::TAU / length;
+        let flow = |c: usize, [x, y, z]: [f32; 3]| {
+            let [x, y, z] = [x, y, z].map(|x| (turn * x).sin());
+            length / time * [y + 0.4 * z, z - 0.3 * x, x * y][c]
+        };
+        solver.fill(flow, |_| [0.0; 4]);
+        advance(&mut solver, 0.04 * time, 10);
+        solver.stats().max_speed * time / length
+    };
+    let here = speed(1.0, 1.0, 2.0);
+    assert!((speed(2.0, 0.5, 4.0) / here - 1.0).abs() < 1e-5, "{here} and {}", speed(2.0, 0.5, 4.0));
+    assert!((speed(2.0, 0.5, 2.0) / here - 1.0).abs() > 1e-3, "{here} and {}", speed(2.0, 0.5, 2.0));
 }
 
 /// Where the vorticity is the same everywhere its gradient is rounding, which has a direction too.

@@ -14,6 +14,7 @@ pub struct Run {
     dt: f32,
     frame: u32,
     timing: Timing,
+    missing: Missing,
     cancel: &'static AtomicBool,
 }
 
@@ -24,12 +25,28 @@ struct Timing {
     steps: u32,
 }
 
+/// Steps that could not be cut as the CFL number asks.
+#[derive(Clone, Copy, Default)]
+struct Missing {
+    steps: u32,
+    /// Most cells that anything was advected in one substep of theirs.
+    cfl: f32,
+}
+
 impl Run {
     /// The start of `scene`; a step ends early when `cancel` is set.
     pub fn new(scene: &Scene, cancel: &'static AtomicBool) -> Result<Self, CliError> {
         let (steps, dt) = scene.time.steps_per_frame();
         let solver = scene.solver().map_err(|error| CliError::Request(error.to_string()))?;
-        Ok(Self { solver, steps, dt, frame: 0, timing: Timing::default(), cancel })
+        Ok(Self {
+            solver,
+            steps,
+            dt,
+            frame: 0,
+            timing: Timing::default(),
+            missing: Missing::default(),
+            cancel,
+        })
     }
 
     /// Advances to `frame`, showing `each` the solver after every step; stopped by Ctrl-C between two stages of a step.
@@ -44,11 +61,30 @@ impl Run {
                 self.solver.step(self.dt, self.cancel).map_err(stopped)?;
                 self.timing.spent += began.elapsed();
                 self.timing.steps += 1;
+                let stats = self.solver.stats();
+                // Steps of a fixed length are never cut.
+                if stats.substeps_missing > 0 && self.solver.config().time.max_substeps > 1 {
+                    self.missing.steps += 1;
+                    self.missing.cfl = self.missing.cfl.max(stats.cfl);
+                }
                 each(&self.solver)?;
             }
             self.frame += 1;
         }
         Ok(())
+    }
+
+    /// Says on stderr where time.max_substeps was less than time.cfl asks for.
+    pub fn warn(&self, quiet: bool) {
+        let Missing { steps, cfl } = self.missing;
+        if steps > 0 && !quiet {
+            let most = self.solver.config().time.max_substeps;
+            eprintln!(
+                "updraft: in {steps} steps the air was too fast for {most} substeps: it crossed up to {cfl:.1} cells in \
+                 one, where time.cfl is {}; raise time.max_substeps or the voxel",
+                self.solver.config().time.cfl
+            );
+        }
     }
 
     /// The frame that it stands at.

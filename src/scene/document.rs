@@ -60,6 +60,7 @@ pub struct Time {
 #[derive(Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Fluid {
+    pub up: Option<Vector>,
     pub heat_buoyancy: Option<Number<Any>>,
     pub cooling: Option<Number<FromZero>>,
     pub vorticity: Option<Number<FromZero>>,
@@ -267,6 +268,7 @@ pub enum Advection {
 pub enum Integrator {
     Projection,
     Reflection,
+    Trapezoid,
 }
 
 #[derive(Clone, Copy, Deserialize)]

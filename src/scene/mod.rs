@@ -82,8 +82,8 @@ impl PartialEq for Origin {
 pub struct Time {
     /// Frames per simulated second; frame n is the state at n / frame_rate.
     pub frame_rate: f32,
-    /// Length of a step \[s\], if it is fixed; a frame then takes a whole number of equal steps of about
-    /// this length. Else a frame is one step, cut into substeps as the flow needs.
+    /// Length of a step \[s\], if it is fixed; a frame then takes as few equal steps as are no longer than this. Else a
+    /// frame is one step, cut into substeps as the flow needs.
     pub step: Option<f32>,
 }
 
@@ -97,7 +97,8 @@ impl Time {
     /// The steps that make up one frame: how many, and how long each is \[s\].
     pub fn steps_per_frame(&self) -> (u32, f32) {
         let frame = 1.0 / self.frame_rate;
-        let count = self.step.map_or(1, |step| (frame / step).round().max(1.0) as u32);
+        // Rounding must not cut a frame once more that takes a whole number of steps.
+        let count = self.step.map_or(1, |step| (frame / step - 1e-3).ceil().max(1.0) as u32);
         (count, frame / count as f32)
     }
 }

@@ -179,6 +179,7 @@ fn integrator(solver: &document::SolverTable) -> Integrator {
         None => Integrator::default(),
         Some(document::Integrator::Projection) => Integrator::Projection,
         Some(document::Integrator::Reflection) => Integrator::Reflection,
+        Some(document::Integrator::Trapezoid) => Integrator::Trapezoid,
     }
 }
 
@@ -238,6 +239,7 @@ fn time(time: &document::Time, text: &Text) -> Result<Time> {
 fn params(fluid: &document::Fluid, smoke: &document::Smokes) -> Params {
     let mut params = Params::default();
     set(&mut params.heat_buoyancy, fluid.heat_buoyancy);
+    params.up = fluid.up.map_or(params.up, Vector::get);
     set(&mut params.cooling, fluid.cooling);
     set(&mut params.vorticity, fluid.vorticity);
     set(&mut params.friction, fluid.friction);

@@ -72,6 +72,11 @@ pub enum Integrator {
     /// the step in the first half and the one expected at its end in the other, which makes it second order in time. Costs
     /// about twice as much, and memory for one more velocity; the smoke is carried once, by the velocity in the middle.
     Reflection,
+    /// One step with the trapezoidal rule for the pressure: half of its gradient acts before the advection, half after, and the
+    /// advecting velocity is extrapolated to the middle of the step. Second order in time, and keeps the energy that
+    /// [`Projection`](Self::Projection) loses, with one advection and one projection (`trapezoid.rs`). Memory for two more
+    /// velocities.
+    Trapezoid,
 }
 
 /// How a back-trace is integrated.
@@ -104,7 +109,7 @@ pub enum Projection {
 /// How one of the three smoke colours behaves.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Smoke {
-    /// Upward acceleration per unit of density \[m/s²\]; negative sinks.
+    /// Acceleration along [`Params::up`] per unit of density \[m/s²\]; negative sinks.
     pub buoyancy: f32,
     /// Rate at which it fades \[1/s\]; negative grows.
     pub dissipation: f32,
@@ -130,11 +135,13 @@ impl Default for Ambient {
 /// Constants of the model that may change between steps; they act at once on the smoke already there.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Params {
-    /// Upward acceleration per kelvin of temperature excess, β \[m/(s² K)\].
+    /// Which way buoyancy lifts, against gravity; its length scales all buoyancy.
+    pub up: [f32; 3],
+    /// Acceleration along `up` per kelvin of temperature excess, β \[m/(s² K)\].
     pub heat_buoyancy: f32,
     /// Rate at which heat is lost, k_T \[1/s\].
     pub cooling: f32,
-    /// Vorticity confinement ε \[-\] (Fedkiw 2001, eq. 11).
+    /// Vorticity confinement ε \[1/s\], a rate: the acceleration is ε h (N × ω), h the edge of a cell (Fedkiw 2001, eq. 11).
     pub vorticity: f32,
     /// West's friction d \[1/s\]: the flow decays as exp(−d t).
     pub friction: f32,
@@ -152,6 +159,7 @@ impl Default for Params {
     fn default() -> Self {
         let smoke = Smoke { buoyancy: 0.0, dissipation: 0.05, diffusion: 0.0 };
         Self {
+            up: [0.0, 1.0, 0.0],
             heat_buoyancy: 0.02,
             cooling: 0.2,
             vorticity: 0.3,
@@ -180,7 +188,8 @@ pub struct Dab {
 /// How time is cut into steps.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct TimeControl {
-    /// Largest distance the flow may cross in one substep, in cells.
+    /// Cells that the air, as fast as it is when a substep begins, may cross in it; so are a solid, a driven source and a force
+    /// that sets a velocity.
     pub cfl: f32,
     /// Most substeps a step may be cut into; the last word when the flow is faster than `cfl` allows.
     pub max_substeps: u32,

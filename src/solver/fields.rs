@@ -13,6 +13,7 @@ use super::sides::Walls;
 use super::simd::dispatch;
 use super::solids::Obstacles;
 use super::sweep::{self, PerThread};
+use super::trapezoid::Past;
 use super::{Ambient, Config, Integrator, Params, Solid, StepStats};
 use crate::grid::{Faces, GHOST, Layout};
 
@@ -26,6 +27,8 @@ pub struct Fields {
     pub carried: Faces,
     /// The velocity at the beginning of a step, then the one expected at its end: only for reflection.
     pub expected: Option<Faces>,
+    /// What the trapezoidal rule remembers of the steps before.
+    pub past: Option<Box<Past>>,
     /// Red, green, blue \[-\] and temperature excess \[K\] at cell centres, ghosts filled.
     pub scalars: Cells,
     /// The scalars while they are carried. Before that, the velocity side by side: at the cell centres for the traces,
@@ -45,6 +48,8 @@ pub struct Fields {
     pub sums: Vec<[f64; 4]>,
     /// Where smoke and heat are.
     pub bricks: Bricks,
+    /// Largest component of the velocity before the last projection \[m/s\].
+    pub projected: f32,
     /// The velocity was changed from outside and must be projected before it carries anything.
     pub disturbed: bool,
 }
@@ -78,6 +83,7 @@ impl Fields {
             layout,
             velocity: faces(),
             carried: faces(),
+            past: Past::new(config, layout),
             expected: (config.integrator == Integrator::Reflection && !config.frozen).then(faces),
             scalars: four(),
             scalars_next: four(),
@@ -90,6 +96,7 @@ impl Fields {
             flow: vec![Flow::default(); layout.dims.nz],
             sums: vec![[0.0; 4]; layout.dims.nz],
             bricks: Bricks::new(layout),
+            projected: 0.0,
             disturbed: false,
             walls,
         }
@@ -137,7 +144,8 @@ impl Fields {
         walls.set_sides(velocity);
         let mut none = Cuts::default();
         let cuts = obstacles.as_mut().map_or(&mut none, |obstacles| &mut obstacles.voxels.cuts);
-        projector.project(velocity, cuts, [tolerance, speed], back.as_flattened_mut(), stats);
+        self.projected =
+            projector.project(velocity, cuts, [tolerance, speed], back.as_flattened_mut(), stats);
         walls.fill_velocity(velocity);
         if let Some(obstacles) = obstacles {
             obstacles.push(|component, face| projector.drop_across(component, face));
@@ -293,9 +301,19 @@ impl Fields {
         }
     }
 
+    /// `velocity` = `carried` under the forces.
     pub fn add_forces(&mut self, forces: &Forces) {
         let Self { layout, walls, carried, scalars, bricks, velocity, forces: scratch, .. } = self;
-        forces::apply(*layout, walls, forces, carried, (scalars, bricks), velocity, scratch);
+        forces::apply(*layout, walls, forces, [carried, carried], (scalars, bricks), velocity, scratch);
+    }
+
+    /// As [`add_forces`](Self::add_forces), with the vorticity of `velocity`, which must be free of divergence.
+    pub fn add_forces_with_vorticity(&mut self, forces: &Forces) {
+        let Self { layout, walls, carried, scalars, bricks, velocity, expected, past, .. } = self;
+        let spare = past.as_mut().map(|past| &mut past.velocity).or(expected.as_mut());
+        let spare = spare.expect("reflection and the trapezoidal rule keep a second velocity");
+        forces::apply(*layout, walls, forces, [carried, velocity], (scalars, bricks), spare, &self.forces);
+        std::mem::swap(velocity, spare);
     }
 }
 

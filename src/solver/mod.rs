@@ -29,6 +29,7 @@ mod sweep;
 mod trace;
 mod transport;
 mod transpose;
+mod trapezoid;
 
 pub use config::{
     Advection, Ambient, Config, Dab, Inflow, Integrator, Params, Projection, Side, Sides, Smoke, TOLERANCE,

@@ -59,13 +59,16 @@ pub struct StepStats {
     pub dt: f32,
     /// Substeps it was cut into.
     pub substeps: u32,
-    /// Cells crossed by the fastest flow in one substep.
+    /// Most cells that anything was advected in one substep.
     pub cfl: f32,
+    /// Substeps that the CFL number asked for beyond the most that were allowed; where it is not 0, [`cfl`](Self::cfl) is
+    /// larger than it should be.
+    pub substeps_missing: u32,
     /// Largest velocity component \[m/s\].
     pub max_speed: f32,
     /// max |∇·u| h / max |u| before the last projection \[-\].
     pub divergence_before: f32,
-    /// The same after it.
+    /// The same after it, with max |u| the greater of before and after it, so that rounding in air at rest is seen as that.
     pub divergence_after: f32,
     /// Iterations of the last projection; 0 for a direct one.
     pub iterations: u32,

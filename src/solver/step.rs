@@ -15,6 +15,7 @@ use super::project::Projector;
 use super::solids::Obstacles;
 use super::sources::{self, Fill, Grid, Source, Sources};
 use super::substep::Substep;
+use super::trapezoid::Past;
 use super::{Config, Dab, Integrator, Params, Projection, Side, Solid, SolidPose, Stage, StepStats, measure};
 use crate::grid::{Dims, Faces, Layout};
 
@@ -83,7 +84,11 @@ impl Solver {
     pub fn memory(config: &Config, solids: bool) -> u64 {
         let layout = Layout::new(config.dims);
         let correction = if config.advection.looks_forward() { Correction::FLOATS } else { 0 };
-        let expected = if config.integrator == Integrator::Reflection { 3 } else { 0 };
+        let expected = match config.integrator {
+            Integrator::Projection => 0,
+            Integrator::Reflection => 3,
+            Integrator::Trapezoid => Past::FLOATS,
+        };
         let floats = 3 + 3 + 4 + 4 + 4 + correction + expected;
         (layout.size() * floats * size_of::<f32>() + Projector::memory(config.projection, solids, config.dims)
             // Flags of the cells, at both ends of a step, and the solid that each is near to.
@@ -275,6 +280,7 @@ impl Solver {
         fields.scalars.fill([0.0; 4]);
         fields.bricks.forget();
         fields.disturbed = false;
+        fields.forget_past();
         self.stats = StepStats::default();
         let pool = self.pool.clone();
         pool.install(|| self.fields.move_solids(0.0, [0.0; 2]));
@@ -283,6 +289,7 @@ impl Solver {
     /// Removes the divergence of a velocity that was changed from outside.
     fn settle(&mut self) {
         let Self { config, fields, stats, pool, .. } = self;
+        fields.forget_past();
         pool.clone().install(|| {
             if !config.frozen {
                 fields.settle(config.tolerance, stats);
@@ -303,7 +310,9 @@ impl Solver {
         self.stats.stages = Default::default();
         self.stats.substeps = 0;
         self.stats.cfl = 0.0;
-        pool.install(|| self.substeps(dt, cancel))?;
+        self.stats.substeps_missing = 0;
+        // A step that was cancelled leaves nothing to go on from.
+        pool.install(|| self.substeps(dt, cancel)).inspect_err(|_| self.fields.forget_past())?;
         self.stats.step += 1;
         self.stats.dt = dt;
         Ok(&self.stats)
@@ -327,10 +336,11 @@ impl Solver {
             let crossed = left * self.stats.max_speed.max(driven) / self.config.h;
             let most = self.config.time.max_substeps.saturating_sub(self.stats.substeps).max(1);
             // Rounding must not cut a step once more that is just as long as it may be.
-            let parts = ((crossed / self.config.time.cfl - 1e-4).ceil() as u32).clamp(1, most);
+            let wanted = (crossed / self.config.time.cfl - 1e-4).ceil() as u32;
+            let parts = wanted.clamp(1, most);
+            self.stats.substeps_missing = self.stats.substeps_missing.max(wanted.saturating_sub(most));
             let part = left / parts as f32;
             self.substep(part, cancel)?;
-            self.stats.cfl = self.stats.cfl.max(part * self.stats.max_speed.max(driven) / self.config.h);
             left = if parts == 1 { 0.0 } else { left - part };
         }
         Ok(())
@@ -353,7 +363,7 @@ impl Solver {
         let held = measure::contents_and_bricks(*layout, scalars, sums, bricks);
         let volume = f64::from(config.h).powi(3);
         stats.max_speed = flow.speed;
-        stats.divergence_after = flow.relative_divergence();
+        stats.divergence_after = flow.divergence_beside(fields.projected);
         stats.kinetic_energy = flow.energy * volume;
         stats.mass = [held[0] * volume, held[1] * volume, held[2] * volume];
         stats.heat = held[3] * volume;

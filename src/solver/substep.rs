@@ -35,6 +35,7 @@ impl Substep<'_> {
             _ if self.config.frozen => self.carry(fields, &mut clock)?,
             Integrator::Projection => self.project(fields, &mut clock)?,
             Integrator::Reflection => self.reflect(fields, &mut clock)?,
+            Integrator::Trapezoid => self.trapezoid(fields, &mut clock)?,
         }
         stats.time += f64::from(self.dt);
         stats.substeps += 1;
@@ -45,7 +46,7 @@ impl Substep<'_> {
     fn project(&self, fields: &mut Fields, clock: &mut Clock) -> Result<(), SolverError> {
         let Self { config, params, time, dt, .. } = *self;
         let (steps, area) = (dt / config.h, config.h * config.h);
-        let crossed = steps * clock.stats.max_speed;
+        let crossed = clock.crosses(steps * clock.stats.max_speed);
         fields.trace(steps, config.trace);
         fields.move_solids(time + f64::from(dt), [dt; 2]);
         fields.advect_velocity(config.advection, steps);
@@ -56,15 +57,40 @@ impl Substep<'_> {
         fields.diffuse_velocity(params.viscosity * dt / area);
         clock.lap(Stage::Diffuse)?;
         self.emit(fields, clock)?;
-        self.force(fields, time, dt, clock)?;
+        self.force(fields, time, dt, Fields::add_forces, clock)?;
         self.settle(fields, clock)
+    }
+
+    /// As [`project`](Self::project), with half of the pressure gradient before the advection and an advecting velocity in
+    /// the middle of the step; see `trapezoid.rs`.
+    fn trapezoid(&self, fields: &mut Fields, clock: &mut Clock) -> Result<(), SolverError> {
+        let Self { config, params, time, dt, .. } = *self;
+        let (steps, area) = (dt / config.h, config.h * config.h);
+        let crossed = clock.crosses(steps * fields.extrapolate(dt));
+        fields.trace_past(steps, config.trace);
+        fields.move_solids(time + f64::from(dt), [dt; 2]);
+        fields.push();
+        fields.advect_velocity(config.advection, steps);
+        fields.unpush();
+        clock.lap(Stage::AdvectVelocity)?;
+        fields.advect_scalars(config.advection, &decay(params, dt), crossed);
+        clock.lap(Stage::AdvectScalars)?;
+        fields.diffuse_scalars(params, dt / area);
+        fields.diffuse_velocity(params.viscosity * dt / area);
+        clock.lap(Stage::Diffuse)?;
+        self.emit(fields, clock)?;
+        self.force(fields, time, dt, Fields::add_forces_with_vorticity, clock)?;
+        fields.keep_velocity();
+        self.settle(fields, clock)?;
+        fields.keep_pull(dt);
+        clock.lap(Stage::Project)
     }
 
     /// A frozen flow: the scalars alone.
     fn carry(&self, fields: &mut Fields, clock: &mut Clock) -> Result<(), SolverError> {
         let Self { config, params, dt, .. } = *self;
         let steps = dt / config.h;
-        let crossed = steps * clock.stats.max_speed;
+        let crossed = clock.crosses(steps * clock.stats.max_speed);
         fields.trace(steps, config.trace);
         fields.advect_scalars(config.advection, &decay(params, dt), crossed);
         clock.lap(Stage::AdvectScalars)?;
@@ -91,7 +117,7 @@ impl Substep<'_> {
         fields.diffuse_velocity(params.viscosity * half / area);
         clock.lap(Stage::Diffuse)?;
         fields.keep_first();
-        self.force(fields, time, half, clock)?;
+        self.force(fields, time, half, Fields::add_forces, clock)?;
         fields.keep_velocity();
         self.settle(fields, clock)?;
         fields.reflect();
@@ -99,7 +125,7 @@ impl Substep<'_> {
 
         fields.diffuse_scalars(params, half / area);
         clock.lap(Stage::Diffuse)?;
-        let crossed = steps * fields.measure().speed;
+        let crossed = clock.crosses(steps * fields.measure().speed);
         fields.trace(steps, config.trace);
         fields.advect_scalars(config.advection, &decay(params, dt), crossed);
         clock.lap(Stage::AdvectScalars)?;
@@ -110,7 +136,8 @@ impl Substep<'_> {
         fields.expect();
         fields.trace_expected(0.5 * steps, config.trace);
         clock.lap(Stage::AdvectVelocity)?;
-        self.force(fields, time + f64::from(half), half, clock)?;
+        // What was reflected is not free of divergence: the vorticity is that of the velocity in the middle.
+        self.force(fields, time + f64::from(half), half, Fields::add_forces_with_vorticity, clock)?;
         fields.swap_velocity();
         fields.diffuse_velocity(params.viscosity * half / area);
         clock.lap(Stage::Diffuse)?;
@@ -130,10 +157,17 @@ impl Substep<'_> {
 
     /// From the velocity that was carried to the velocity that is to be projected, under what acts for `dt` from the
     /// instant `from` on.
-    fn force(&self, fields: &mut Fields, from: f64, dt: f32, clock: &mut Clock) -> Result<(), SolverError> {
+    fn force(
+        &self,
+        fields: &mut Fields,
+        from: f64,
+        dt: f32,
+        add: impl Fn(&mut Fields, &Forces),
+        clock: &mut Clock,
+    ) -> Result<(), SolverError> {
         let Self { config, params, .. } = *self;
         let ambient = fields.ambient(params);
-        fields.add_forces(&body_forces(params, ambient, dt, config.h));
+        add(fields, &body_forces(params, ambient, dt, config.h));
         self.external.apply(from, dt, SPEED_LIMIT * config.h, &fields.scalars, &mut fields.velocity);
         self.sources.drive(self.time, &mut fields.velocity);
         clock.lap(Stage::Forces)
@@ -153,6 +187,12 @@ struct Clock<'a> {
 }
 
 impl Clock<'_> {
+    /// Notes how many cells the fastest air is advected.
+    fn crosses(&mut self, cells: f32) -> f32 {
+        self.stats.cfl = self.stats.cfl.max(cells);
+        cells
+    }
+
     fn lap(&mut self, stage: Stage) -> Result<(), SolverError> {
         let now = Instant::now();
         self.stats.stages[stage as usize] += now - self.began;
@@ -177,6 +217,7 @@ fn body_forces(params: &Params, ambient: f32, dt: f32, h: f32) -> Forces {
     let [r, g, b] = params.smoke.map(|s| s.buoyancy);
     Forces {
         buoyancy: [r, g, b, params.heat_buoyancy],
+        up: params.up,
         ambient,
         vorticity: params.vorticity,
         dt,

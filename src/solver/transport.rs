@@ -26,6 +26,13 @@ impl Fields {
         self.trace_centers(steps, order);
     }
 
+    /// As [`trace`](Self::trace), through the velocity that is [extrapolated](Self::extrapolate).
+    pub fn trace_past(&mut self, steps: f32, order: TraceOrder) {
+        let past = self.past.as_ref().expect("the trapezoidal rule keeps it");
+        trace::centers(self.layout, &past.velocity, &mut self.scalars_next);
+        self.trace_centers(steps, order);
+    }
+
     fn trace_centers(&mut self, steps: f32, order: TraceOrder) {
         let Self { layout, walls, scalars_next: centers, back, forth, .. } = self;
         let reach = walls.reach(None);

@@ -35,6 +35,7 @@ pub fn params(new: &Params, old: &Params) -> Params {
         diffusion: number(new.smoke[c].diffusion, old.smoke[c].diffusion, &DIFFUSION),
     };
     Params {
+        up: if new.up.iter().all(|x| x.is_finite()) { new.up } else { old.up },
         heat_buoyancy: number(new.heat_buoyancy, old.heat_buoyancy, &HEAT_BUOYANCY),
         cooling: number(new.cooling, old.cooling, &DECAY),
         vorticity: number(new.vorticity, old.vorticity, &VORTICITY),

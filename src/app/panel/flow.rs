@@ -62,7 +62,7 @@ fn ambient(ui: &mut Ui, model: &mut Model, out: &mut Out) {
 fn motion(ui: &mut Ui, model: &mut Model, out: &mut Out) {
     let (params, default) = (&mut model.settings.params, &model.defaults.params);
     Row::new("vorticity", "Vorticity", 0.0..=2.0)
-        .help("-", "Vorticity confinement: feeds small swirls that the grid would wear down.")
+        .help("1/s", "Vorticity confinement: feeds small swirls that the grid would wear down.")
         .typed(limits::VORTICITY)
         .show(ui, &mut params.vorticity, default.vorticity, out);
     Row::new("viscosity", "Viscosity", 0.0..=0.1)

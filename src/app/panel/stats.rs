@@ -49,8 +49,17 @@ fn behind(status: &Status) -> String {
 fn flow(ui: &mut Ui, stats: &StepStats) {
     let divergence = format!("{:.1e} of {:.1e}", stats.divergence_after, stats.divergence_before);
     line(ui, "Divergence left", &divergence, "max |∇·u| h / max |u| after the projection, and before it.");
-    let cfl = format!("{:.2} in {}", stats.cfl, count(stats.substeps, "substep"));
-    line(ui, "CFL", &cfl, "Cells crossed by the fastest air in one substep.");
+    let missing = match stats.substeps_missing {
+        0 => String::new(),
+        more => format!(" of {}", stats.substeps.saturating_add(more)),
+    };
+    let cfl = format!("{:.2} in {}{missing}", stats.cfl, count(stats.substeps, "substep"));
+    line(
+        ui,
+        "CFL",
+        &cfl,
+        "Most cells that anything was advected in one substep; after \"of\", the substeps it would take.",
+    );
     line(ui, "Fastest air", &format!("{:.2} m/s", stats.max_speed), "Largest velocity component.");
 }
 

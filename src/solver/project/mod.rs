@@ -93,7 +93,7 @@ impl Projector {
     /// Removes the divergence of `velocity`, whose largest component is `speed`, until max |∇·u| h / max |u| is below
     /// `tolerance`; closed faces get their solid's velocity. Faces on walls must hold the wall's velocity and are left
     /// alone; on periodic axes face 0 is corrected and face n is not. `lent` is memory to work in. Says in `stats` what it
-    /// took.
+    /// took, and returns the largest component as it was before.
     pub fn project(
         &mut self,
         velocity: &mut Faces,
@@ -101,13 +101,14 @@ impl Projector {
         tolerance: [f32; 2],
         lent: &mut [f32],
         stats: &mut StepStats,
-    ) {
-        let [tolerance, speed] = tolerance;
+    ) -> f32 {
+        let [tolerance, mut speed] = tolerance;
         // Half, since the projected flow may be slower than the one that comes in.
         let enough = 0.5 * tolerance * speed + REST;
         let solve = match self {
             Self::Direct(spectral) => {
-                let [divergence, speed] = spectral.project(velocity, lent);
+                let divergence;
+                [divergence, speed] = spectral.project(velocity, lent);
                 stats.divergence_before = if speed > 0.0 { divergence / speed } else { 0.0 };
                 Solve::default()
             }
@@ -116,6 +117,7 @@ impl Projector {
         };
         stats.iterations = solve.iterations;
         stats.residual = solve.relative() as f32;
+        speed
     }
 }
 

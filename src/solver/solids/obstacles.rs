@@ -159,6 +159,13 @@ impl Obstacles {
         }
     }
 
+    /// As [`count`](Self::count), for a velocity that was `before` and is `after` a change.
+    pub fn count_change(&mut self, before: &Faces, after: &Faces) {
+        if let Some(drag) = &self.drag {
+            drag.count_reflected(before, after, &mut self.gains);
+        }
+    }
+
     /// Lets faces that solids hold rest, after air was carried.
     pub fn rest(&self, velocity: &mut Faces) {
         if let Some(drag) = &self.drag {
