@@ -135,6 +135,22 @@ mod tests {
     }
 
     #[test]
+    fn an_override_runs_and_is_not_saved() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("mine.toml");
+        let text = "# Mine.\ndomain = { cells = [12, 16, 12], voxel = 0.1 }\n\n[fluid]\ncooling=0.3# 1/s\nvorticity = 0.3\n";
+        fs::write(&path, text).unwrap();
+        let overrides = ["fluid.vorticity=1".to_owned(), "domain.voxel=0.2".into()];
+        let mut s = session(Scene::load(&path.to_string_lossy(), &overrides).unwrap());
+        assert_eq!((s.model.settings.params.vorticity, s.extent()[0]), (1.0, 2.4));
+        s.save(&path, Instant::now());
+        assert_eq!(fs::read_to_string(&path).unwrap(), text, "nothing was changed");
+        s.model.settings.params.cooling = 0.9;
+        s.save(&path, Instant::now());
+        assert_eq!(fs::read_to_string(&path).unwrap(), text.replace("0.3#", "0.9#"));
+    }
+
+    #[test]
     fn the_camera_is_saved_once_it_was_moved() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("mine.toml");

@@ -8,6 +8,7 @@ use serde::Serialize;
 
 use super::model::{Dialog, PathForm, Purpose};
 use super::session::Session;
+use crate::parameter::{self, Holder, Parameter, Value};
 use crate::render::Mode;
 use crate::snapshot::Snapshot;
 
@@ -152,20 +153,13 @@ fn state(session: &Session, seen: Seen) -> State<'_> {
     }
 }
 
-fn params(p: &crate::solver::Params) -> BTreeMap<&'static str, f32> {
-    let [red, green, blue] = p.smoke;
-    BTreeMap::from([
-        ("heat_buoyancy", p.heat_buoyancy),
-        ("cooling", p.cooling),
-        ("vorticity", p.vorticity),
-        ("friction", p.friction),
-        ("red.buoyancy", red.buoyancy),
-        ("green.buoyancy", green.buoyancy),
-        ("blue.buoyancy", blue.buoyancy),
-        ("red.dissipation", red.dissipation),
-        ("green.dissipation", green.dissipation),
-        ("blue.dissipation", blue.dissipation),
-    ])
+/// The numbers of the model, by their paths.
+fn params(params: &crate::solver::Params) -> BTreeMap<&'static str, f32> {
+    let number = |parameter: &'static Parameter| match params.value_of(parameter)? {
+        Value::Number(x) => Some((parameter.path.as_str(), x)),
+        _ => None,
+    };
+    parameter::all().filter_map(number).collect()
 }
 
 /// Mass of each density [m³] and the height of its middle [m].

@@ -12,6 +12,7 @@ mod document;
 mod error;
 mod forces;
 mod formula;
+mod given;
 mod initial;
 pub mod memory;
 mod probes;
@@ -63,8 +64,10 @@ pub struct Scene {
 /// What a scene was read from. Scenes are the same wherever they come from, so that any two of these are equal.
 #[derive(Clone, Debug, Default)]
 pub struct Origin {
-    /// The text, overrides included.
+    /// The text of the file or of the built-in scene.
     pub text: String,
+    /// The overrides of the command line, `key=value`. They act on this run and never get into the file.
+    pub overrides: Vec<String>,
     /// Files that it names are relative to this folder.
     pub folder: PathBuf,
     /// The path of the scene file and what it held, unless the scene came with updraft.

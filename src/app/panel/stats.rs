@@ -2,7 +2,7 @@
 
 use egui::{Align, Color32, Layout, Rect, RichText, Sense, Stroke, Ui, pos2, vec2};
 
-use super::section::{Cost, section};
+use super::section::section;
 use super::theme;
 use crate::app::model::Readout;
 use crate::solver::{Stage, StepStats};
@@ -20,7 +20,7 @@ const STAGES: [Color32; Stage::ALL.len()] = [
 ];
 
 pub(super) fn show(ui: &mut Ui, readout: &Readout) {
-    section(ui, "Statistics", Cost::None, |ui| {
+    section(ui, "Statistics", None, |ui| {
         ui.spacing_mut().item_spacing.y = 2.0;
         pace(ui, readout);
         plot(ui, readout);
