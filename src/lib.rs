@@ -18,4 +18,6 @@ pub mod render;
 pub mod scene;
 pub mod snapshot;
 pub mod solver;
+pub mod vdb;
+pub mod volume;
 pub mod worker;

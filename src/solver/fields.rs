@@ -12,6 +12,7 @@ use super::project::{Cuts, Projector};
 use super::sides::Walls;
 use super::simd::dispatch;
 use super::solids::Obstacles;
+use super::state::{Archive, State, StateError};
 use super::sweep::{self, PerThread};
 use super::{Ambient, Config, Integrator, Params, Solid, StepStats};
 use crate::grid::{Faces, GHOST, Layout};
@@ -231,6 +232,15 @@ impl Fields {
         }
     }
 
+    /// After the state was replaced: works out anew what follows from it.
+    pub fn restored(&mut self) {
+        self.bricks.forget();
+        if let Some(obstacles) = &mut self.obstacles {
+            obstacles.restored();
+            self.projector.set_cuts(&obstacles.voxels.cuts);
+        }
+    }
+
     /// Takes out what has been put into solids.
     pub fn empty_solids(&mut self) {
         if let Some(obstacles) = &self.obstacles {
@@ -296,6 +306,40 @@ impl Fields {
     pub fn add_forces(&mut self, forces: &Forces) {
         let Self { layout, walls, carried, scalars, bricks, velocity, forces: scratch, .. } = self;
         forces::apply(*layout, walls, forces, carried, (scalars, bricks), velocity, scratch);
+    }
+}
+
+impl State for Fields {
+    fn state(&mut self, archive: &mut dyn Archive) -> Result<(), StateError> {
+        // Without a word: written in each step before it is read, or the same for every solver of a configuration.
+        let Self {
+            layout: _,
+            walls: _,
+            velocity,
+            carried: _,
+            expected: _,
+            scalars,
+            scalars_next: _,
+            back: _,
+            forth: _,
+            projector,
+            obstacles,
+            forces: _,
+            diffusion: _,
+            flow: _,
+            sums: _,
+            bricks: _,
+            disturbed,
+        } = self;
+        for (name, field) in ["u", "v", "w"].into_iter().zip(velocity) {
+            archive.values(name, field)?;
+        }
+        archive.values("scalars", scalars)?;
+        projector.state(archive)?;
+        if let Some(obstacles) = obstacles {
+            obstacles.state(archive)?;
+        }
+        archive.flag("disturbed", disturbed)
     }
 }
 

@@ -22,6 +22,7 @@ mod sides;
 pub(crate) mod simd;
 mod solids;
 mod sources;
+mod state;
 mod stats;
 mod step;
 mod substep;
@@ -37,5 +38,6 @@ pub use config::{
 pub use external::{ActsOn, Drive, Force, ForceField};
 pub use solids::{Mesh, MeshError, Shape, Slip, Solid, SolidPose};
 pub use sources::{Card, CardError, Fill, Form, Noise, Region, Source};
+pub use state::StateError;
 pub use stats::{Stage, StepStats};
 pub use step::{SCALAR_LIMIT, SPEED_LIMIT, Solver, SolverError};

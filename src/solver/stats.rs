@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use super::state::{Archive, State, StateError};
+
 /// The stages of a step, in the order they run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(usize)]
@@ -85,5 +87,40 @@ impl StepStats {
     /// Wall time of the whole step.
     pub fn wall(&self) -> Duration {
         self.stages.iter().sum()
+    }
+}
+
+impl State for StepStats {
+    fn state(&mut self, archive: &mut dyn Archive) -> Result<(), StateError> {
+        // The clock is none of the flow's.
+        let Self {
+            step,
+            time,
+            dt,
+            substeps,
+            cfl,
+            max_speed,
+            divergence_before,
+            divergence_after,
+            iterations,
+            residual,
+            mass,
+            heat,
+            kinetic_energy,
+            stages: _,
+        } = self;
+        archive.value("step", step)?;
+        archive.value("time", time)?;
+        archive.value("dt", dt)?;
+        archive.value("substeps", substeps)?;
+        archive.value("cfl", cfl)?;
+        archive.value("max_speed", max_speed)?;
+        archive.value("divergence_before", divergence_before)?;
+        archive.value("divergence_after", divergence_after)?;
+        archive.value("iterations", iterations)?;
+        archive.value("residual", residual)?;
+        archive.value("mass", mass)?;
+        archive.value("heat", heat)?;
+        archive.value("kinetic_energy", kinetic_energy)
     }
 }

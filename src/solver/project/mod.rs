@@ -3,6 +3,7 @@
 //! [`Projector::choose`] is the one place that decides how: the direct solve where the box is empty, since it is exact and
 //! costs a tenth; multigrid-preconditioned conjugate gradients where solids stand in it; relaxation only when asked for.
 
+use super::state::{Archive, State, StateError};
 use super::{Projection, StepStats};
 use crate::grid::{Faces, Layout};
 
@@ -116,6 +117,15 @@ impl Projector {
         };
         stats.iterations = solve.iterations;
         stats.residual = solve.relative() as f32;
+    }
+}
+
+impl State for Projector {
+    fn state(&mut self, archive: &mut dyn Archive) -> Result<(), StateError> {
+        match self {
+            Self::Direct(_) => Ok(()),
+            Self::Multigrid(iterative) | Self::Relaxation(iterative, _) => iterative.state(archive),
+        }
     }
 }
 
