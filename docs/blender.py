@@ -24,7 +24,7 @@ nodes = material.node_tree.nodes
 nodes.clear()
 shader = nodes.new("ShaderNodeVolumePrincipled")
 shader.inputs["Color"].default_value = (0.86, 0.82, 0.78, 1.0)
-shader.inputs["Density"].default_value = 60.0
+shader.inputs["Density"].default_value = 40.0
 shader.inputs["Anisotropy"].default_value = 0.3
 output = nodes.new("ShaderNodeOutputMaterial")
 material.node_tree.links.new(shader.outputs["Volume"], output.inputs["Volume"])
@@ -42,13 +42,15 @@ bpy.ops.mesh.primitive_plane_add(size=40.0 * max(size), location=(middle.x, midd
 floor = bpy.data.materials.new("floor")
 floor.use_nodes = True
 floor.node_tree.nodes["Principled BSDF"].inputs["Base Color"].default_value = (0.035, 0.04, 0.05, 1.0)
+floor.node_tree.nodes["Principled BSDF"].inputs["Specular"].default_value = 0.0
+floor.node_tree.nodes["Principled BSDF"].inputs["Roughness"].default_value = 1.0
 bpy.context.object.data.materials.append(floor)
 
 sun = bpy.data.objects.new("sun", bpy.data.lights.new("sun", "SUN"))
 sun.data.energy = 5.0
 sun.data.angle = 0.05
-# From behind and the left, so that the smoke shows its shape.
-sun.rotation_euler = (-0.75, -0.6, 0.0)
+# From the left and above, a little from behind, so that the smoke shows its shape.
+sun.rotation_euler = (-0.15, -0.8, 0.0)
 scene.collection.objects.link(sun)
 world = bpy.data.worlds.new("sky")
 world.use_nodes = True
