@@ -73,7 +73,7 @@ fn goes_on(mut scene: Scene, what: &str) {
     run(&mut whole, 3);
     scene.config.threads = 2;
     let mut rest = scene.solver().expect("a solver");
-    rest.restore(state.as_slice()).expect("a state");
+    rest.load(state.as_slice()).expect("a state");
     assert!(seen(&rest) == then, "{what}: the state is another one at once");
     run(&mut rest, 3);
     assert!(seen(&rest) == seen(&whole), "{what}: the run went on another way");
@@ -120,13 +120,13 @@ fn the_state_of_another_solver_is_refused() {
     let mut state = Vec::new();
     ball.save(&mut state).expect("memory");
     let mut empty = scene("cubic", "projection", "", &[]).solver().expect("a solver");
-    let refused = empty.restore(state.as_slice()).expect_err("no pressure is kept").to_string();
+    let refused = empty.load(state.as_slice()).expect_err("no pressure is kept").to_string();
     assert!(refused.contains("red pressure"), "{refused}");
     let mut large =
         scene("cubic", "projection", SOLIDS[1], &["domain.cells=[16, 18, 12]"]).solver().expect("a solver");
-    let refused = large.restore(state.as_slice()).expect_err("another size").to_string();
+    let refused = large.load(state.as_slice()).expect_err("another size").to_string();
     assert!(refused.contains("`u` of"), "{refused}");
     for cut in [0, 5, state.len() / 2, state.len() - 1] {
-        assert!(ball.restore(&state[..cut]).is_err(), "cut at {cut}");
+        assert!(ball.load(&state[..cut]).is_err(), "cut at {cut}");
     }
 }

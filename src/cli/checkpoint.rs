@@ -172,7 +172,7 @@ impl Checkpoint {
     /// Puts its state into `solver`.
     pub fn restore(&mut self, solver: &mut Solver) -> Result<(), CliError> {
         solver
-            .restore(&mut self.state)
+            .load(&mut self.state)
             .map_err(|error| refusal(&self.path, &format!("does not fit: {error}")))
     }
 }

@@ -2,6 +2,7 @@
 
 use rayon::prelude::*;
 
+use super::archive::{Archive, Saved, StateError};
 use super::bricks::Bricks;
 use super::cells::Cells;
 use super::conservative::Owners;
@@ -12,7 +13,6 @@ use super::project::{Cuts, Projector};
 use super::sides::Walls;
 use super::simd::dispatch;
 use super::solids::Obstacles;
-use super::state::{Archive, State, StateError};
 use super::sweep::{self, PerThread};
 use super::{Ambient, Config, Integrator, Params, Solid, StepStats};
 use crate::grid::{Faces, GHOST, Layout};
@@ -309,7 +309,7 @@ impl Fields {
     }
 }
 
-impl State for Fields {
+impl Saved for Fields {
     fn state(&mut self, archive: &mut dyn Archive) -> Result<(), StateError> {
         // Without a word: written in each step before it is read, or the same for every solver of a configuration.
         let Self {

@@ -4,6 +4,7 @@
 //! file for each term of the equation; `substep.rs` puts them in order.
 
 mod advect;
+mod archive;
 #[cfg(target_arch = "x86_64")]
 pub(crate) mod avx512;
 mod breath;
@@ -22,7 +23,7 @@ mod sides;
 pub(crate) mod simd;
 mod solids;
 mod sources;
-mod state;
+
 mod stats;
 mod step;
 mod substep;
@@ -31,6 +32,7 @@ mod trace;
 mod transport;
 mod transpose;
 
+pub use archive::StateError;
 pub use config::{
     Advection, Ambient, Config, Dab, Inflow, Integrator, Params, Projection, Side, Sides, Smoke, TOLERANCE,
     TimeControl, TraceOrder,
@@ -38,6 +40,5 @@ pub use config::{
 pub use external::{ActsOn, Drive, Force, ForceField};
 pub use solids::{Mesh, MeshError, Shape, Slip, Solid, SolidPose};
 pub use sources::{Card, CardError, Fill, Form, Noise, Region, Source};
-pub use state::StateError;
 pub use stats::{Stage, StepStats};
 pub use step::{SCALAR_LIMIT, SPEED_LIMIT, Solver, SolverError};

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::state::{Archive, State, StateError};
+use super::archive::{Archive, Saved, StateError};
 
 /// The stages of a step, in the order they run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -90,7 +90,7 @@ impl StepStats {
     }
 }
 
-impl State for StepStats {
+impl Saved for StepStats {
     fn state(&mut self, archive: &mut dyn Archive) -> Result<(), StateError> {
         // The clock is none of the flow's.
         let Self {

@@ -10,10 +10,10 @@ use super::pcg::{Residual, Solve, System};
 use super::spectral::{divergence, gradient_xy, gradient_z, padded};
 use super::transform::Ends;
 use crate::grid::{Dims, Faces, GHOST, Layout};
-use crate::solver::state::{Archive, State, StateError};
+use crate::solver::archive::{Archive, Saved, StateError};
 use crate::solver::sweep::PerThread;
 
-impl State for Iterative {
+impl Saved for Iterative {
     fn state(&mut self, archive: &mut dyn Archive) -> Result<(), StateError> {
         // The weights follow from the solids. Each solve starts from the pressure of the last.
         let Self { layout: _, ends: _, system, planes: _ } = self;

@@ -3,7 +3,7 @@
 //! [`Projector::choose`] is the one place that decides how: the direct solve where the box is empty, since it is exact and
 //! costs a tenth; multigrid-preconditioned conjugate gradients where solids stand in it; relaxation only when asked for.
 
-use super::state::{Archive, State, StateError};
+use super::archive::{Archive, Saved, StateError};
 use super::{Projection, StepStats};
 use crate::grid::{Faces, Layout};
 
@@ -120,7 +120,7 @@ impl Projector {
     }
 }
 
-impl State for Projector {
+impl Saved for Projector {
     fn state(&mut self, archive: &mut dyn Archive) -> Result<(), StateError> {
         match self {
             Self::Direct(_) => Ok(()),

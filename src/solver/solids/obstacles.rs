@@ -7,8 +7,8 @@ use super::voxels::{Frame, SOLID, Voxels};
 use super::{Solid, SolidPose};
 use crate::grid::Faces;
 use crate::solver::Config;
+use crate::solver::archive::{Archive, Saved, StateError};
 use crate::solver::sides::{Reach, Walls};
-use crate::solver::state::{Archive, State, StateError};
 
 /// Air that crosses more cells than this in a substep finds no memory for its surroundings prepared.
 const FASTEST: f32 = 8.0;
@@ -250,7 +250,7 @@ impl Obstacles {
     }
 }
 
-impl State for Obstacles {
+impl Saved for Obstacles {
     fn state(&mut self, archive: &mut dyn Archive) -> Result<(), StateError> {
         // `before`, `have_moved` and `shifts` are of the step that is over; the rest follows from how the solids stand.
         let Self {
@@ -280,7 +280,7 @@ impl State for Obstacles {
     }
 }
 
-impl State for SolidPose {
+impl Saved for SolidPose {
     fn state(&mut self, archive: &mut dyn Archive) -> Result<(), StateError> {
         let Self { shape: _, position, rotation, scale: _, velocity, spin, skin, slip: _, temperature: _ } =
             self;

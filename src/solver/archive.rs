@@ -1,6 +1,6 @@
 //! What a solver keeps from one step to the next, so that a run can go on where another ended, with the same bits.
 //!
-//! Each part lists its own state in one place, [`State::state`], by taking itself apart: a field that is added is a compile
+//! Each part lists its own state in one place, [`Saved::state`], by taking itself apart: a field that is added is a compile
 //! error until it is listed or said to follow from the others. One list serves both ways, since an [`Archive`] either takes
 //! the values or replaces them.
 
@@ -54,7 +54,7 @@ impl dyn Archive + '_ {
 }
 
 /// Something that keeps values from one step to the next.
-pub(super) trait State {
+pub(super) trait Saved {
     /// Shows all of them to `archive`, always in the same order.
     fn state(&mut self, archive: &mut dyn Archive) -> Result<(), StateError>;
 }
@@ -74,7 +74,7 @@ impl Solver {
     ///
     /// # Errors
     /// Those of `file`, and if the state is that of another kind of solver. The fields are then worth nothing.
-    pub fn restore(&mut self, file: impl Read) -> Result<(), StateError> {
+    pub fn load(&mut self, file: impl Read) -> Result<(), StateError> {
         self.state(&mut Loader(file))?;
         self.restored();
         Ok(())
