@@ -13,14 +13,7 @@ use thiserror::Error;
 use zip::write::SimpleFileOptions;
 use zip::{CompressionMethod, ZipArchive, ZipWriter};
 
-/// Numbers on a box, x fastest.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Array {
-    /// Counts along x, y, z.
-    pub shape: [usize; 3],
-    /// The values.
-    pub values: Vec<f32>,
-}
+pub use crate::field::Array;
 
 /// Why an npz could not be read.
 #[derive(Debug, Error)]

@@ -29,7 +29,8 @@ pub struct Frame {
 }
 
 /// The axis that points up in a file; in updraft it is y.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "cli", derive(clap::ValueEnum))]
 pub enum Up {
     /// y, as in Houdini, Maya and Unity.
     #[default]

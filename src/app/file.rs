@@ -37,6 +37,33 @@ impl Home {
     }
 }
 
+/// The file that was named, from the present folder; `~` is the home folder.
+///
+/// # Errors
+/// If nothing was named.
+pub(super) fn named(text: &str) -> Result<PathBuf, String> {
+    let text = text.trim();
+    let home = std::env::home_dir().filter(|_| text.starts_with("~/"));
+    let path = match home {
+        Some(home) => home.join(&text[2..]),
+        None => PathBuf::from(text),
+    };
+    if path.file_name().is_none() {
+        return Err("Name a file, such as plume.toml.".into());
+    }
+    Ok(path)
+}
+
+/// Where the file that was named is, in full.
+pub(super) fn place(text: &str) -> Option<PathBuf> {
+    std::path::absolute(named(text).ok()?).ok()
+}
+
+/// Why a file is not written over at once.
+pub(super) fn taken(path: &Path) -> String {
+    format!("{} is there already. Save once more to replace it, or name another file.", path.display())
+}
+
 /// Saves `scene`, which runs as `running`, to `path`, whole; `home` is where it was kept.
 ///
 /// # Errors
@@ -73,6 +100,15 @@ mod tests {
         let mut session = Session::new(scene, || ()).unwrap();
         session.set_view(800.0, 600.0);
         session
+    }
+
+    fn until_loaded(session: &mut Session) {
+        let deadline = Instant::now() + std::time::Duration::from_secs(20);
+        while session.is_loading() {
+            assert!(Instant::now() < deadline, "never loaded");
+            std::thread::sleep(std::time::Duration::from_millis(2));
+            session.absorb(Instant::now());
+        }
     }
 
     fn notice(session: &Session) -> &str {
@@ -136,10 +172,11 @@ mod tests {
         fs::write(&path, TEXT).unwrap();
         let mut s = session(Scene::parse("first", TEXT).unwrap());
         s.open(&path.to_string_lossy());
-        s.model.history.note(&s.model.settings.clone(), true);
+        until_loaded(&mut s);
         assert_eq!(s.model.settings.scene.name, "mine");
         assert_eq!(s.file().as_deref(), Some(path.as_path()));
         s.act(crate::app::action::Action::Undo);
+        until_loaded(&mut s);
         assert_eq!((s.model.settings.scene.name.as_str(), s.file()), ("first", None));
         s.open("gone.toml");
         assert!(notice(&s).contains("gone.toml"), "{}", notice(&s));

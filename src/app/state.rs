@@ -6,6 +6,7 @@ use std::path::PathBuf;
 
 use serde::Serialize;
 
+use super::model::{Dialog, PathForm, Purpose};
 use super::session::Session;
 use crate::render::Mode;
 use crate::snapshot::Snapshot;
@@ -25,6 +26,12 @@ struct State<'a> {
     state: &'a str,
     view: &'a str,
     notice: Option<&'a str>,
+    scene: &'a str,
+    loading: Option<&'a str>,
+    dialog: Option<&'a str>,
+    dialog_error: Option<&'a str>,
+    undoes: Option<&'a str>,
+    unsaved: bool,
     panel: bool,
     help: bool,
     ink: &'a str,
@@ -110,6 +117,19 @@ fn state(session: &Session, seen: Seen) -> State<'_> {
             Mode::Slice(_) => "slice",
         },
         notice: readout.notice.as_deref(),
+        scene: &model.settings.scene.name,
+        loading: model.loading.as_deref(),
+        dialog: model.dialog.as_ref().map(|dialog| match dialog {
+            Dialog::Leave => "leave",
+            Dialog::Path(PathForm { purpose: Purpose::Open, .. }) => "open",
+            Dialog::Path(PathForm { purpose: Purpose::Save, .. }) => "save",
+        }),
+        dialog_error: model.dialog.as_ref().and_then(|dialog| match dialog {
+            Dialog::Leave => None,
+            Dialog::Path(form) => form.error.as_deref(),
+        }),
+        undoes: model.history.undoes(),
+        unsaved: session.is_unsaved(),
         panel: model.panel,
         help: model.help,
         ink: model.settings.brush.ink.name(),

@@ -125,7 +125,7 @@ fn advection(scene: &Scene) -> String {
         Advection::Cubic => "limited cubic interpolation (Catmull–Rom), third order in smooth flow",
         Advection::Lagrange => "limited cubic interpolation (Lagrange), third order in smooth flow",
         Advection::Conservative => {
-            "semi-Lagrangian with accounting for the smoke, limited cubic for the velocity"
+            "conservative sweeps with piecewise parabolas for the smoke, limited cubic for the velocity"
         }
     };
     match scene.config.integrator {
@@ -157,6 +157,7 @@ fn sources(scene: &Scene) -> String {
 fn forces(scene: &Scene) -> String {
     let kind = |force: &Force| match force.field {
         ForceField::Wind(_) => "wind",
+        ForceField::Custom(_) => "custom",
         ForceField::Point { .. } => "point",
         ForceField::Vortex { .. } => "vortex",
     };

@@ -171,9 +171,7 @@ impl Checkpoint {
 
     /// Puts its state into `solver`.
     pub fn restore(&mut self, solver: &mut Solver) -> Result<(), CliError> {
-        solver
-            .load(&mut self.state)
-            .map_err(|error| refusal(&self.path, &format!("does not fit: {error}")))
+        solver.load(&mut self.state).map_err(|error| refusal(&self.path, &format!("does not fit: {error}")))
     }
 }
 

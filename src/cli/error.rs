@@ -2,12 +2,12 @@
 
 use std::process::ExitCode;
 
-use miette::{GraphicalReportHandler, GraphicalTheme};
+use miette::{Diagnostic, GraphicalReportHandler, GraphicalTheme, LabeledSpan, NamedSource, SourceCode};
 use thiserror::Error;
 
 use crate::output::OutputError;
 use crate::render::RenderError;
-use crate::scene::SceneError;
+use crate::scene::{Problem, SceneError};
 use crate::solver::SolverError;
 
 /// Why a command ended early.
@@ -59,11 +59,40 @@ impl CliError {
         let theme = if terminal { GraphicalTheme::unicode() } else { GraphicalTheme::none() };
         let mut shown = String::new();
         let handler = GraphicalReportHandler::new_themed(theme).with_width(100);
-        match handler.render_report(&mut shown, problem.as_ref()) {
+        match handler.render_report(&mut shown, &Place::of(problem)) {
             // The message is in our line already; what follows the header are the lines of the scene.
             Ok(()) => line + excerpt(&shown),
             Err(_) => line,
         }
+    }
+}
+
+/// A problem with its place in the text.
+#[derive(Debug, Error)]
+#[error("{message}")]
+struct Place {
+    message: String,
+    text: NamedSource<String>,
+    label: LabeledSpan,
+}
+
+impl Place {
+    fn of(problem: &Problem) -> Self {
+        Self {
+            message: problem.to_string(),
+            text: NamedSource::new(problem.name(), problem.text().to_owned()),
+            label: LabeledSpan::new_with_span(None, problem.span()),
+        }
+    }
+}
+
+impl Diagnostic for Place {
+    fn source_code(&self) -> Option<&dyn SourceCode> {
+        Some(&self.text)
+    }
+
+    fn labels(&self) -> Option<Box<dyn Iterator<Item = LabeledSpan> + '_>> {
+        Some(Box::new(std::iter::once(self.label.clone())))
     }
 }
 

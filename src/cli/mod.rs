@@ -95,6 +95,7 @@ enum Command {
 
 /// Does what `args` ask for.
 pub fn run(args: &Args) -> Result<(), CliError> {
+    crate::solver::check_level().map_err(|error| CliError::Request(error.to_string()))?;
     let common = &args.common;
     log_to_stderr(common);
     use_threads(common);

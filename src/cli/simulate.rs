@@ -368,7 +368,10 @@ fn columns() -> Vec<String> {
     let fixed = "step time dt substeps cfl max_speed divergence_before divergence_after \
                  iterations residual mass_red mass_green mass_blue heat kinetic_energy enstrophy";
     let stages = Stage::ALL.map(|stage| format!("ms_{}", stage.name().replace(' ', "_")));
-    fixed.split_whitespace().map(str::to_owned).chain(stages).collect()
+    let budget = ["emitted", "left", "faded"]
+        .into_iter()
+        .flat_map(|what| ["red", "green", "blue", "heat"].map(|of| format!("{what}_{of}")));
+    fixed.split_whitespace().map(str::to_owned).chain(stages).chain(budget).collect()
 }
 
 fn row(stats: &StepStats, enstrophy: f64) -> Vec<String> {
@@ -389,6 +392,10 @@ fn row(stats: &StepStats, enstrophy: f64) -> Vec<String> {
     row.extend(stats.mass.map(double));
     row.extend([stats.heat, stats.kinetic_energy, enstrophy].map(double));
     row.extend(stats.stages.map(|stage| format!("{:.4}", stage.as_secs_f64() * 1e3)));
+    row.extend(stats.emitted.map(double));
+    for budget in [stats.left, stats.faded] {
+        row.extend((0..4).map(|c| budget.map_or(String::new(), |budget| double(budget[c]))));
+    }
     row
 }
 
@@ -417,6 +424,9 @@ mod tests {
             mass: [11.0, 12.0, 13.0],
             heat: 14.0,
             kinetic_energy: 15.0,
+            emitted: [24.0, 25.0, 26.0, 27.0],
+            left: Some([28.0, 29.0, 30.0, 31.0]),
+            faded: None,
             stages: std::array::from_fn(|n| std::time::Duration::from_millis(17 + n as u64)),
         };
         let row = row(&stats, 16.0);
@@ -428,6 +438,8 @@ mod tests {
         assert_eq!([at("iterations"), at("residual")], ["9", "10.0"]);
         assert_eq!([at("mass_red"), at("mass_green"), at("mass_blue")], ["11.0", "12.0", "13.0"]);
         assert_eq!([at("heat"), at("kinetic_energy"), at("enstrophy")], ["14.0", "15.0", "16.0"]);
+        assert_eq!([at("emitted_red"), at("emitted_heat"), at("left_red")], ["24.0", "27.0", "28.0"]);
+        assert_eq!([at("left_heat"), at("faded_red"), at("faded_heat")], ["31.0", "", ""]);
         assert_eq!(
             [at("ms_sources"), at("ms_advect_scalars"), at("ms_measure")],
             ["17.0000", "19.0000", "23.0000"]

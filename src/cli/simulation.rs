@@ -47,7 +47,7 @@ impl Run {
         while self.frame < frame {
             for _ in 0..self.steps {
                 let began = Instant::now();
-                self.solver.step(self.dt, self.cancel).map_err(stopped)?;
+                self.solver.step_cancellable(self.dt, self.cancel).map_err(stopped)?;
                 self.timing.spent += began.elapsed();
                 self.timing.steps += 1;
                 each(&self.solver)?;
@@ -73,7 +73,7 @@ impl Run {
     /// One step, to its end whatever is asked meanwhile. True if a frame is finished with it.
     pub fn step(&mut self) -> Result<bool, CliError> {
         let began = Instant::now();
-        self.solver.step(self.dt, &AtomicBool::new(false)).map_err(stopped)?;
+        self.solver.step(self.dt).map_err(stopped)?;
         self.timing.spent += began.elapsed();
         self.timing.steps += 1;
         self.step += 1;

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use crate::look::{Camera, Look};
 use crate::probe::Probe;
-use crate::solver::{Config, Fill, Force, Params, Solid, Solver, SolverError, Source};
+use crate::solver::{Config, Fill, Force, Params, Solid, Solver, Source};
 
 pub mod builtin;
 mod document;
@@ -24,7 +24,7 @@ mod value;
 mod write;
 
 pub(crate) use error::closest;
-pub use error::{Problem, SceneError};
+pub use error::{InitialError, Problem, SceneError};
 pub use initial::Initial;
 
 /// A checked scene: all that a run and its pictures are made from.
@@ -139,10 +139,14 @@ impl Scene {
     }
 
     /// A solver at the start of this scene.
-    pub fn solver(&self) -> Result<Solver, SolverError> {
+    ///
+    /// # Errors
+    /// [`SceneError::Solver`] if the solver refuses the scene, [`SceneError::Initial`] if its fields cannot be read or are
+    /// out of range.
+    pub fn solver(&self) -> Result<Solver, SceneError> {
         let mut solver = self.empty_solver()?;
         if !self.initial.is_empty() {
-            initial::fill(&mut solver, &self.initial).map_err(SolverError::Invalid)?;
+            initial::fill(&mut solver, &self.initial)?;
         }
         if !self.fills.is_empty() {
             solver.fill_regions(&self.fills);
@@ -151,7 +155,7 @@ impl Scene {
     }
 
     /// A solver for this scene whose fields are to come from elsewhere: air at rest around the solids.
-    pub fn empty_solver(&self) -> Result<Solver, SolverError> {
+    pub fn empty_solver(&self) -> Result<Solver, crate::solver::SolverError> {
         let mut solver = Solver::new(self.config.clone(), self.params.clone(), self.sources.clone())?;
         if !self.solids.is_empty() {
             solver.set_solids(self.solids.clone())?;

@@ -44,6 +44,16 @@ impl dyn Archive + '_ {
         self.bytes(name, bytemuck::bytes_of_mut(value))
     }
 
+    /// Takes or gives a number that may be absent.
+    pub fn option<T: Pod>(&mut self, name: &'static str, value: &mut Option<T>) -> Result<(), StateError> {
+        let mut known = value.is_some();
+        let mut there = value.unwrap_or_else(T::zeroed);
+        self.flag("known", &mut known)?;
+        self.value(name, &mut there)?;
+        *value = known.then_some(there);
+        Ok(())
+    }
+
     /// Takes or gives a truth value.
     pub fn flag(&mut self, name: &'static str, value: &mut bool) -> Result<(), StateError> {
         let mut byte = [u8::from(*value)];

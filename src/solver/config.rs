@@ -48,16 +48,16 @@ pub enum Advection {
     /// that edges and layers a few cells thick come out a quarter better (Zalesak's disc), but the smallest swirls fade
     /// sooner than with [`Cubic`](Self::Cubic).
     Lagrange,
-    /// Semi-Lagrangian with accounting (Lentine, Grétarsson & Fedkiw 2011; West 2007): no cell gives more than it has, and
-    /// what nobody asked for is pushed forward, so that the smoke in a closed box is the same to rounding. The velocity
-    /// is carried as by [`Cubic`](Self::Cubic).
+    /// Smoke and heat by sweeps along one axis after another that move what crosses each face, taken from piecewise parabolas
+    /// (Colella & Woodward 1984; Leonard, Lock & MacVean 1996): sums change by rounding only, and edges stay sharper than with
+    /// any other. The velocity is advected as by [`Cubic`](Self::Cubic).
     Conservative,
 }
 
 impl Advection {
     /// Whether it needs forward traces beside the backward ones.
     pub(super) fn looks_forward(self) -> bool {
-        matches!(self, Self::MacCormack | Self::Conservative)
+        self == Self::MacCormack
     }
 }
 
@@ -191,6 +191,12 @@ impl Default for TimeControl {
         Self { cfl: 2.0, max_substeps: 8 }
     }
 }
+
+/// No density or temperature may pass this, so that a negative dissipation cannot overflow a half float.
+pub const SCALAR_LIMIT: f32 = 6.0e4;
+
+/// No air may be faster than this many cells a second, so that no setting can overflow.
+pub const SPEED_LIMIT: f32 = 1.0e6;
 
 /// Divergence an iterative projection leaves where a configuration does not say.
 pub const TOLERANCE: f32 = 1e-4;

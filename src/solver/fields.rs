@@ -5,7 +5,8 @@ use rayon::prelude::*;
 use super::archive::{Archive, Saved, StateError};
 use super::bricks::Bricks;
 use super::cells::Cells;
-use super::conservative::Owners;
+use super::config::SCALAR_LIMIT;
+use super::conservative::Sweeps;
 use super::diffuse;
 use super::forces::{self, Forces};
 use super::measure::{self, Flow};
@@ -13,8 +14,9 @@ use super::project::{Cuts, Projector};
 use super::sides::Walls;
 use super::simd::dispatch;
 use super::solids::Obstacles;
+use super::sources::Sources;
 use super::sweep::{self, PerThread};
-use super::{Ambient, Config, Integrator, Params, Solid, StepStats};
+use super::{Advection, Ambient, Config, Integrator, Params, Solid, StepStats};
 use crate::grid::{Faces, GHOST, Layout};
 
 /// The fields of a solver. Terms of the equation that carry them are in `transport.rs`.
@@ -37,6 +39,8 @@ pub struct Fields {
     pub back: Cells,
     /// Distance it is about to go, and the first pass's results: only for schemes that look forward.
     pub forth: Option<Box<Correction>>,
+    /// Memory of the conservative scheme.
+    pub sweeps: Option<Sweeps>,
     pub projector: Projector,
     /// Solids, if there are any.
     pub obstacles: Option<Obstacles>,
@@ -46,8 +50,23 @@ pub struct Fields {
     pub sums: Vec<[f64; 4]>,
     /// Where smoke and heat are.
     pub bricks: Bricks,
+    /// What has come and gone.
+    pub budget: Budget,
     /// The velocity was changed from outside and must be projected before it carries anything.
     pub disturbed: bool,
+}
+
+/// Sums over the cells of red, green, blue and temperature that have come and gone since the start.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Budget {
+    /// What the box held when it was last measured, if nothing has changed since.
+    pub held: Option<[f64; 4]>,
+    /// Added by sources.
+    pub emitted: [f64; 4],
+    /// What has left through the sides, less what has come in.
+    pub left: [f64; 4],
+    /// What has decayed.
+    pub faded: [f64; 4],
 }
 
 /// What schemes that look forward keep beside the rest.
@@ -55,7 +74,6 @@ pub struct Correction {
     pub forward: Cells,
     pub component: Vec<f32>,
     pub scalars: Cells,
-    pub owners: Owners,
 }
 
 impl Correction {
@@ -71,10 +89,7 @@ impl Fields {
         let field = || vec![0.0f32; layout.size()];
         let faces = || [field(), field(), field()];
         let four = || Cells::new(layout.size());
-        let correction = || {
-            let owners = Owners::new(layout, &walls);
-            Box::new(Correction { forward: four(), component: field(), scalars: four(), owners })
-        };
+        let correction = || Box::new(Correction { forward: four(), component: field(), scalars: four() });
         Self {
             layout,
             velocity: faces(),
@@ -84,13 +99,21 @@ impl Fields {
             scalars_next: four(),
             back: Cells::new(layout.size().max(Projector::lent(layout.dims).div_ceil(4))),
             forth: config.advection.looks_forward().then(correction),
-            projector: Projector::choose(config.projection, false, layout, walls.ends(), threads),
+            sweeps: (config.advection == Advection::Conservative).then(|| Sweeps::new(layout, threads)),
+            projector: Projector::choose(
+                config.projection,
+                false,
+                layout,
+                walls.pressure_boundaries(),
+                threads,
+            ),
             obstacles: None,
             forces: PerThread::new(threads, || forces::Scratch::new(layout.dims)),
             diffusion: diffuse::Diffusion::new(threads, longest + 1),
             flow: vec![Flow::default(); layout.dims.nz],
             sums: vec![[0.0; 4]; layout.dims.nz],
             bricks: Bricks::new(layout),
+            budget: Budget::default(),
             disturbed: false,
             walls,
         }
@@ -206,10 +229,16 @@ impl Fields {
     }
 
     pub fn set_solids(&mut self, config: &Config, solids: Vec<Solid>, time: f64, dt: f32, threads: usize) {
+        self.budget.held = None;
         let Self { layout, walls, projector, obstacles, scalars, velocity, bricks, .. } = self;
         if solids.is_empty() != obstacles.is_none() {
-            *projector =
-                Projector::choose(config.projection, !solids.is_empty(), *layout, walls.ends(), threads);
+            *projector = Projector::choose(
+                config.projection,
+                !solids.is_empty(),
+                *layout,
+                walls.pressure_boundaries(),
+                threads,
+            );
         }
         let new = (!solids.is_empty()).then(|| Obstacles::new(walls, config, solids, [time, dt.into()]));
         projector.set_cuts(new.as_ref().map_or(&Cuts::default(), |obstacles| &obstacles.voxels.cuts));
@@ -243,9 +272,23 @@ impl Fields {
 
     /// Takes out what has been put into solids.
     pub fn empty_solids(&mut self) {
+        self.budget.held = None;
         if let Some(obstacles) = &self.obstacles {
             obstacles.empty(&mut self.scalars);
         }
+    }
+
+    /// Adds what the sources give off between `time` and `time + dt`, outside solids.
+    pub fn emit(&mut self, sources: &Sources, time: f64, dt: f32) {
+        let mut emitted = sources.emit(time, dt, SCALAR_LIMIT, &mut self.scalars, &mut self.bricks);
+        if let Some(obstacles) = &self.obstacles {
+            for &at in &obstacles.voxels.inside {
+                (0..4).for_each(|c| emitted[c] -= f64::from(self.scalars[at as usize][c]));
+            }
+        }
+        (0..4).for_each(|c| self.budget.emitted[c] += emitted[c]);
+        self.empty_solids();
+        self.fill_scalars();
     }
 
     pub fn diffuse_scalars(&mut self, params: &Params, per_area: f32) {
@@ -254,6 +297,7 @@ impl Fields {
         if number == [0.0; 4] {
             return;
         }
+        self.budget.held = None;
         self.bricks.forget();
         let Self { layout, walls, scalars, diffusion, obstacles, .. } = self;
         let inside = layout.dims.array().map(|n| [0, n as isize]);
@@ -330,6 +374,8 @@ impl Saved for Fields {
             sums: _,
             bricks: _,
             disturbed,
+            budget,
+            sweeps,
         } = self;
         for (name, field) in ["u", "v", "w"].into_iter().zip(velocity) {
             archive.values(name, field)?;
@@ -338,6 +384,14 @@ impl Saved for Fields {
         projector.state(archive)?;
         if let Some(obstacles) = obstacles {
             obstacles.state(archive)?;
+        }
+        if let Some(sweeps) = sweeps {
+            archive.flag("backwards", &mut sweeps.backwards)?;
+        }
+        let Budget { held, emitted, left, faded } = budget;
+        archive.option("held", held)?;
+        for (name, sums) in [("emitted", emitted), ("left", left), ("faded", faded)] {
+            archive.value(name, sums)?;
         }
         archive.flag("disturbed", disturbed)
     }

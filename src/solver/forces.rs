@@ -9,7 +9,6 @@
 use rayon::prelude::*;
 
 use super::bricks::Bricks;
-use super::project::Ends;
 use super::sides::Walls;
 use super::simd::{AHEAD, dispatch, fetch_ahead, greatest, least};
 use super::sweep::PerThread;
@@ -70,7 +69,7 @@ pub fn apply(
     to: &mut Faces,
     scratch: &PerThread<Scratch>,
 ) {
-    let around = walls.ends().map(|ends| ends == Ends::Periodic);
+    let around = walls.periodic();
     let pass = Pass { layout, walls, forces, from, scalars, bricks, around };
     let nz = layout.dims.nz as isize;
     let inside = GHOST * layout.plane..(GHOST + layout.dims.nz + 1) * layout.plane;

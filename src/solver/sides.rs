@@ -3,7 +3,7 @@
 use rayon::prelude::*;
 
 use super::diffuse;
-use super::project::Ends;
+use super::project::{AxisBoundary, PressureBoundary};
 use super::simd::fetch_ahead;
 use super::{Side, Sides};
 use crate::grid::{Dims, Faces, GHOST, Layout};
@@ -59,14 +59,14 @@ impl Walls {
         Self { layout, sides, held, faces }
     }
 
-    /// What each axis does to the pressure.
-    pub fn ends(&self) -> [Ends; 3] {
-        self.sides.map(|[low, high]| match (low, high) {
-            (Side::Periodic, _) => Ends::Periodic,
-            (Side::Open, Side::Open) => Ends::Open,
-            (Side::Open, _) => Ends::OpenClosed,
-            (_, Side::Open) => Ends::ClosedOpen,
-            _ => Ends::Closed,
+    /// Boundary conditions of the pressure along each axis.
+    pub fn pressure_boundaries(&self) -> [AxisBoundary; 3] {
+        self.sides.map(|sides| {
+            sides.map(|side| match side {
+                Side::Periodic => PressureBoundary::Periodic,
+                Side::Open => PressureBoundary::Dirichlet,
+                _ => PressureBoundary::Neumann,
+            })
         })
     }
 
@@ -77,7 +77,17 @@ impl Walls {
 
     /// Whether no air enters or leaves the box.
     pub fn are_sealed(&self) -> bool {
-        self.sides.iter().flatten().all(|side| !matches!(side, Side::Open | Side::Inflow(_)))
+        (0..3).all(|axis| self.is_shut(axis))
+    }
+
+    /// What the sides do.
+    pub fn sides(&self) -> Sides {
+        self.sides
+    }
+
+    /// Whether nothing enters or leaves along an axis, or what leaves is what enters.
+    pub fn is_shut(&self, axis: usize) -> bool {
+        self.sides[axis].iter().all(|side| !matches!(side, Side::Open | Side::Inflow(_)))
     }
 
     /// Sides through which air enters and leaves as the pressure has it.

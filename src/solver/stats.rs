@@ -77,6 +77,13 @@ pub struct StepStats {
     pub mass: [f64; 3],
     /// Integral over the box of the temperature excess \[K m³\].
     pub heat: f64,
+    /// Red, green and blue \[m³\] and heat \[K m³\] that sources have emitted since the start.
+    pub emitted: [f64; 4],
+    /// What has left through the sides since the start, less what has come in; only [`Conservative`](super::Advection)
+    /// advection knows.
+    pub left: Option<[f64; 4]>,
+    /// What dissipation and cooling have taken since the start; as `left`.
+    pub faded: Option<[f64; 4]>,
     /// ½ ∫ |u|² dV \[m⁵/s²\].
     pub kinetic_energy: f64,
     /// Wall time of each stage, indexed by [`Stage`].
@@ -106,6 +113,9 @@ impl Saved for StepStats {
             residual,
             mass,
             heat,
+            emitted,
+            left,
+            faded,
             kinetic_energy,
             stages: _,
         } = self;
@@ -121,6 +131,9 @@ impl Saved for StepStats {
         archive.value("residual", residual)?;
         archive.value("mass", mass)?;
         archive.value("heat", heat)?;
+        archive.value("emitted", emitted)?;
+        archive.option("left", left)?;
+        archive.option("faded", faded)?;
         archive.value("kinetic_energy", kinetic_energy)
     }
 }

@@ -7,75 +7,73 @@ use std::time::Instant;
 use half::f16;
 use half::slice::HalfFloatSliceExt;
 use rayon::prelude::*;
-use thiserror::Error;
 
+use super::conservative::Sweeps;
 use super::external::{External, Force};
-use super::fields::{Correction, Fields};
+use super::fields::{Budget, Correction, Fields};
 use super::project::Projector;
 use super::solids::Obstacles;
 use super::sources::{self, Fill, Grid, Source, Sources};
 use super::substep::Substep;
-use super::{Config, Dab, Integrator, Params, Projection, Side, Solid, SolidPose, Stage, StepStats, measure};
+use super::{
+    Config, Dab, Integrator, Params, Projection, SCALAR_LIMIT, SPEED_LIMIT, Side, Solid, SolidPose,
+    SolverError, Stage, StepStats, measure, simd,
+};
 use crate::grid::{Dims, Faces, Layout};
-
-/// No density or temperature may pass this, so that a negative dissipation cannot overflow a half float.
-pub const SCALAR_LIMIT: f32 = 6.0e4;
-
-/// No air may be faster than this many cells a second, so that no setting can overflow.
-pub const SPEED_LIMIT: f32 = 1.0e6;
-
-/// Why a solver could not be built or a step not finished.
-#[derive(Clone, Debug, PartialEq, Error)]
-pub enum SolverError {
-    /// A value no flow can be computed with; the text says which and what to change.
-    #[error("{0}")]
-    Invalid(String),
-    /// The step was told to stop. The fields are finite but between two instants: clear or replace the solver, or
-    /// go on from there.
-    #[error("the step was cancelled")]
-    Cancelled,
-}
 
 /// A box of air with heat and three colours of smoke.
 ///
-/// Owns its threads. Every buffer is allocated when it is built or used for the first time; a step after the first allocates
-/// nothing, unless a solid that moves meets half as many faces again as at first.
+/// Has threads of its own, or those it is given. Every buffer is allocated when it is built or used for the first time; a
+/// step after the first allocates nothing, unless a solid that moves meets half as many faces again as at first.
 pub struct Solver {
-    config: Config,
+    pub(super) config: Config,
     params: Params,
     sources: Sources,
     external: External,
-    pool: Arc<rayon::ThreadPool>,
+    pub(super) pool: Arc<rayon::ThreadPool>,
     pub(super) fields: Fields,
     pub(super) stats: StepStats,
 }
 
 impl Solver {
-    /// A box of air at rest.
+    /// A box of air at rest, on threads of its own: [`Config::threads`] says how many.
     ///
     /// # Errors
-    /// If the edge of a cell is not a positive number, or the threads cannot be started.
+    /// If the edge of a cell is not a positive number, if one side of an axis is periodic and the other is not, or if the
+    /// threads cannot be started.
     pub fn new(config: Config, params: Params, sources: Vec<Source>) -> Result<Self, SolverError> {
-        if !(config.h.is_finite() && config.h > 0.0) {
-            return Err(SolverError::Invalid(format!(
-                "a cell of {} m cannot be; it must be positive",
-                config.h
-            )));
-        }
-        for (axis, [low, high]) in ["x", "y", "z"].into_iter().zip(config.sides) {
-            if (low == Side::Periodic) != (high == Side::Periodic) {
-                return Err(SolverError::Invalid(format!("only one {axis} side is periodic; make both so")));
-            }
-        }
         let pool = rayon::ThreadPoolBuilder::new()
             .num_threads(config.threads)
             .thread_name(|i| format!("solver {i}"))
             .build()
-            .map_err(|e| SolverError::Invalid(format!("cannot start the solver's threads: {e}")))?;
+            .map_err(|e| SolverError::Threads(e.to_string()))?;
+        Self::with_pool(config, params, sources, Arc::new(pool))
+    }
+
+    /// A box of air at rest that runs on the threads of `pool`, which other work may share; [`Config::threads`] is not read.
+    /// The result has the same bits on any pool.
+    ///
+    /// # Errors
+    /// If the edge of a cell is not a positive number, or if one side of an axis is periodic and the other is not.
+    pub fn with_pool(
+        config: Config,
+        params: Params,
+        sources: Vec<Source>,
+        pool: Arc<rayon::ThreadPool>,
+    ) -> Result<Self, SolverError> {
+        simd::check()?;
+        if !(config.h.is_finite() && config.h > 0.0) {
+            return Err(SolverError::CellSize(config.h));
+        }
+        for (axis, [low, high]) in config.sides.into_iter().enumerate() {
+            if (low == Side::Periodic) != (high == Side::Periodic) {
+                return Err(SolverError::HalfPeriodic { axis });
+            }
+        }
         let fields = Fields::new(&config, pool.current_num_threads());
         let grid = Grid::new(&config);
         let sources = pool.install(|| Sources::new(grid, sources));
-        let (pool, stats) = (Arc::new(pool), StepStats::default());
+        let stats = StepStats::default();
         Ok(Self { config, params, sources, external: External::new(grid), pool, fields, stats })
     }
 
@@ -88,6 +86,22 @@ impl Solver {
         (layout.size() * floats * size_of::<f32>() + Projector::memory(config.projection, solids, config.dims)
             // Flags of the cells, at both ends of a step, and the solid that each is near to.
             + if solids { 4 * layout.size() } else { 0 }) as u64
+    }
+
+    pub(super) fn pool(&self) -> &Arc<rayon::ThreadPool> {
+        &self.pool
+    }
+
+    pub(super) fn fields(&self) -> &Fields {
+        &self.fields
+    }
+
+    pub(super) fn fields_mut(&mut self) -> &mut Fields {
+        &mut self.fields
+    }
+
+    pub(super) fn set_stats(&mut self, stats: StepStats) {
+        self.stats = stats;
     }
 
     /// What it was built from.
@@ -240,18 +254,13 @@ impl Solver {
     /// If a solid is impossible, or the flow is frozen or the projection [`Projection::Direct`], which know none.
     pub fn set_solids(&mut self, solids: Vec<Solid>) -> Result<(), SolverError> {
         if let Some(problem) = solids.iter().find_map(Solid::problem) {
-            return Err(SolverError::Invalid(problem));
+            return Err(problem.into());
         }
-        let refusal = match self.config {
-            _ if solids.is_empty() => None,
-            Config { frozen: true, .. } => Some("a frozen flow goes around no solids; let it be solved"),
-            Config { projection: Projection::Direct, .. } => {
-                Some("the direct projection knows no solids; set projection to auto or multigrid")
-            }
-            _ => None,
-        };
-        if let Some(text) = refusal {
-            return Err(SolverError::Invalid(text.into()));
+        match self.config {
+            _ if solids.is_empty() => {}
+            Config { frozen: true, .. } => return Err(SolverError::FrozenAroundSolids),
+            Config { projection: Projection::Direct, .. } => return Err(SolverError::DirectAroundSolids),
+            _ => {}
         }
         let Self { config, fields, pool, stats, .. } = self;
         let (pool, time, dt) = (pool.clone(), stats.time, stats.dt);
@@ -281,13 +290,15 @@ impl Solver {
         fields.scalars.fill([0.0; 4]);
         fields.bricks.forget();
         fields.disturbed = false;
+        fields.budget = Budget::default();
+        fields.sweeps.as_mut().into_iter().for_each(Sweeps::restart);
         self.stats = StepStats::default();
         let pool = self.pool.clone();
         pool.install(|| self.fields.move_solids(0.0, [0.0; 2]));
     }
 
     /// Removes the divergence of a velocity that was changed from outside.
-    fn settle(&mut self) {
+    pub(super) fn settle(&mut self) {
         let Self { config, fields, stats, pool, .. } = self;
         pool.clone().install(|| {
             if !config.frozen {
@@ -297,13 +308,21 @@ impl Solver {
         });
     }
 
-    /// Advances by `dt` seconds, in as many substeps as the flow needs. `cancel` is looked at between stages.
+    /// Advances by `dt` seconds, in as many substeps as the flow needs, and returns the numbers of the step.
     ///
     /// # Errors
-    /// [`SolverError::Cancelled`] if told to stop; [`SolverError::Invalid`] if `dt` is not a positive number.
-    pub fn step(&mut self, dt: f32, cancel: &AtomicBool) -> Result<&StepStats, SolverError> {
+    /// [`SolverError::StepLength`] if `dt` is not a positive number.
+    pub fn step(&mut self, dt: f32) -> Result<&StepStats, SolverError> {
+        self.step_cancellable(dt, &AtomicBool::new(false))
+    }
+
+    /// [`step`](Self::step) that another thread can end early by raising `cancel`, which is read between stages.
+    ///
+    /// # Errors
+    /// [`SolverError::Cancelled`] if `cancel` was raised; [`SolverError::StepLength`] if `dt` is not a positive number.
+    pub fn step_cancellable(&mut self, dt: f32, cancel: &AtomicBool) -> Result<&StepStats, SolverError> {
         if !(dt.is_finite() && dt > 0.0) {
-            return Err(SolverError::Invalid(format!("a step of {dt} s cannot be; it must be positive")));
+            return Err(SolverError::StepLength(dt));
         }
         let pool = self.pool.clone();
         self.stats.stages = Default::default();
@@ -356,25 +375,29 @@ impl Solver {
     pub(super) fn restored(&mut self) {
         let pool = self.pool.clone();
         pool.install(|| {
-            let saved = self.stats.clone();
+            let (stats, budget) = (self.stats.clone(), self.fields.budget);
             self.fields.restored();
             // For the bricks; the numbers are those of the last step.
             self.measure();
-            self.stats = saved;
+            (self.stats, self.fields.budget) = (stats, budget);
         });
     }
 
-    fn measure(&mut self) {
+    pub(super) fn measure(&mut self) {
         let Self { config, fields, stats, .. } = self;
         let flow = fields.measure();
-        let Fields { layout, scalars, sums, bricks, .. } = fields;
+        let Fields { layout, scalars, sums, bricks, budget, sweeps, .. } = fields;
         let held = measure::contents_and_bricks(*layout, scalars, sums, bricks);
+        budget.held = Some(held);
         let volume = f64::from(config.h).powi(3);
         stats.max_speed = flow.speed;
         stats.divergence_after = flow.relative_divergence();
         stats.kinetic_energy = flow.energy * volume;
         stats.mass = [held[0] * volume, held[1] * volume, held[2] * volume];
         stats.heat = held[3] * volume;
+        stats.emitted = budget.emitted.map(|x| x * volume);
+        stats.left = sweeps.as_ref().map(|_| budget.left.map(|x| x * volume));
+        stats.faded = sweeps.as_ref().map(|_| budget.faded.map(|x| x * volume));
     }
 
     /// Red, green, blue and temperature at cell centres as half floats, dense, x fastest.

@@ -3,12 +3,13 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
+use super::config::{Advection, Config, Integrator, Params, SPEED_LIMIT};
+use super::error::SolverError;
 use super::external::External;
 use super::fields::Fields;
 use super::forces::Forces;
 use super::sources::Sources;
-use super::step::{SCALAR_LIMIT, SPEED_LIMIT, SolverError};
-use super::{Config, Integrator, Params, Stage, StepStats};
+use super::stats::{Stage, StepStats};
 
 /// What acts in a substep.
 pub struct Substep<'a> {
@@ -50,7 +51,7 @@ impl Substep<'_> {
         fields.move_solids(time + f64::from(dt), [dt; 2]);
         fields.advect_velocity(config.advection, steps);
         clock.lap(Stage::AdvectVelocity)?;
-        fields.advect_scalars(config.advection, &decay(params, dt), crossed);
+        fields.advect_scalars(config.advection, &decay(params, dt), steps, crossed);
         clock.lap(Stage::AdvectScalars)?;
         fields.diffuse_scalars(params, dt / area);
         fields.diffuse_velocity(params.viscosity * dt / area);
@@ -65,8 +66,10 @@ impl Substep<'_> {
         let Self { config, params, dt, .. } = *self;
         let steps = dt / config.h;
         let crossed = steps * clock.stats.max_speed;
-        fields.trace(steps, config.trace);
-        fields.advect_scalars(config.advection, &decay(params, dt), crossed);
+        if config.advection != Advection::Conservative {
+            fields.trace(steps, config.trace);
+        }
+        fields.advect_scalars(config.advection, &decay(params, dt), steps, crossed);
         clock.lap(Stage::AdvectScalars)?;
         fields.diffuse_scalars(params, dt / (config.h * config.h));
         clock.lap(Stage::Diffuse)?;
@@ -100,8 +103,11 @@ impl Substep<'_> {
         fields.diffuse_scalars(params, half / area);
         clock.lap(Stage::Diffuse)?;
         let crossed = steps * fields.measure().speed;
-        fields.trace(steps, config.trace);
-        fields.advect_scalars(config.advection, &decay(params, dt), crossed);
+        let have_moved = fields.obstacles.as_ref().is_some_and(|obstacles| obstacles.have_moved());
+        if have_moved || config.advection != Advection::Conservative {
+            fields.trace(steps, config.trace);
+        }
+        fields.advect_scalars(config.advection, &decay(params, dt), steps, crossed);
         clock.lap(Stage::AdvectScalars)?;
         fields.diffuse_scalars(params, half / area);
         clock.lap(Stage::Diffuse)?;
@@ -122,9 +128,7 @@ impl Substep<'_> {
     }
 
     fn emit(&self, fields: &mut Fields, clock: &mut Clock) -> Result<(), SolverError> {
-        self.sources.emit(self.time, self.dt, SCALAR_LIMIT, &mut fields.scalars, &mut fields.bricks);
-        fields.empty_solids();
-        fields.fill_scalars();
+        fields.emit(self.sources, self.time, self.dt);
         clock.lap(Stage::Sources)
     }
 

@@ -128,6 +128,8 @@ impl Row {
         let span = self.soft.end() - self.soft.start();
         let number = DragValue::new(value)
             .range(self.hard.clone())
+            // Esc leaves the value as it was.
+            .update_while_editing(false)
             .speed(span * 0.002)
             .max_decimals(self.decimals.max(4))
             .custom_formatter(|v, _| short(v, self.decimals))

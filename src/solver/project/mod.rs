@@ -7,6 +7,7 @@ use super::archive::{Archive, Saved, StateError};
 use super::{Projection, StepStats};
 use crate::grid::{Faces, Layout};
 
+pub mod boundary;
 mod checker;
 mod cuts;
 mod fft;
@@ -20,11 +21,12 @@ mod spectral;
 mod transform;
 mod tridiagonal;
 
+pub use boundary::{AxisBoundary, PressureBoundary};
+pub use checker::Halves;
 pub use cuts::{Cut, Cuts, cell_of};
 use iterative::Iterative;
 use pcg::Solve;
 use spectral::Spectral;
-pub use transform::Ends;
 
 /// Most iterations of conjugate gradients. The solids tests take at most 10; what needs more is reported, not waited for.
 const MOST: u32 = 40;
@@ -44,7 +46,13 @@ pub enum Projector {
 
 impl Projector {
     /// The projection of fields of `layout` between `ends`, for a pool of `threads`.
-    pub fn choose(method: Projection, solids: bool, layout: Layout, ends: [Ends; 3], threads: usize) -> Self {
+    pub fn choose(
+        method: Projection,
+        solids: bool,
+        layout: Layout,
+        ends: [AxisBoundary; 3],
+        threads: usize,
+    ) -> Self {
         let iterative = || Box::new(Iterative::new(layout, ends, threads));
         match method {
             Projection::Auto if !solids => Self::Direct(Box::new(Spectral::new(layout, ends, threads))),
@@ -83,6 +91,22 @@ impl Projector {
             Self::Multigrid(iterative) | Self::Relaxation(iterative, _) => {
                 iterative.drop_across(component, face)
             }
+        }
+    }
+
+    /// The last pressure, from which an iterative solve starts.
+    pub fn pressure(&self) -> Option<&Halves> {
+        match self {
+            Self::Direct(_) => None,
+            Self::Multigrid(iterative) | Self::Relaxation(iterative, _) => Some(iterative.last()),
+        }
+    }
+
+    /// The same, to be replaced.
+    pub fn pressure_mut(&mut self) -> Option<&mut Halves> {
+        match self {
+            Self::Direct(_) => None,
+            Self::Multigrid(iterative) | Self::Relaxation(iterative, _) => Some(iterative.last_mut()),
         }
     }
 

@@ -5,7 +5,6 @@
 //! are one body thereby, and a part that faces inwards is a hollow. Three rays vote, since one may graze an edge.
 
 use std::collections::HashMap;
-use std::path::Path;
 
 use thiserror::Error;
 
@@ -65,7 +64,8 @@ impl Mesh {
     ///
     /// # Errors
     /// If it cannot be read, or is no closed surface.
-    pub fn load(path: &Path) -> Result<Self, MeshError> {
+    #[cfg(feature = "files")]
+    pub fn load(path: &std::path::Path) -> Result<Self, MeshError> {
         let name = path.display().to_string();
         let fail = |e: String| MeshError::Unreadable(name.clone(), e);
         let ending = path.extension().and_then(|e| e.to_str()).map(str::to_lowercase);
@@ -89,10 +89,11 @@ impl Mesh {
     ///
     /// # Errors
     /// If it is none, or no closed surface.
+    #[cfg(feature = "files")]
     pub fn from_obj(name: &str, text: &str) -> Result<Self, MeshError> {
         let options = tobj::LoadOptions { triangulate: true, single_index: true, ..Default::default() };
         // Materials lie in other files, and nothing here needs them.
-        let none = |_: &Path| Ok(Default::default());
+        let none = |_: &std::path::Path| Ok(Default::default());
         let (models, _) = tobj::load_obj_buf(&mut text.as_bytes(), &options, none)
             .map_err(|e| MeshError::Unreadable(name.into(), e.to_string()))?;
         let (mut vertices, mut triangles) = (Vec::new(), Vec::new());
@@ -438,6 +439,7 @@ mod tests {
         assert_eq!(Mesh::new(vertices, flipped).unwrap_err(), MeshError::Open { open: 3 });
     }
 
+    #[cfg(feature = "files")]
     #[test]
     fn files_are_read_by_their_ending() {
         let folder = tempfile::tempdir().unwrap();

@@ -3,12 +3,10 @@
 //! A card is a grid of pixels in the plane z = 0, x to the right, y up, its middle at the origin, extruded by half its
 //! depth to both sides. A pixel says how much of the smoke's red, green and blue, and of its heat, is there.
 
-use std::io::BufReader;
-use std::path::Path;
-
 use thiserror::Error;
 
 /// Most pixels of a card.
+#[cfg(feature = "text")]
 pub(super) const MOST: usize = 1 << 26;
 
 /// Why there is no card.
@@ -67,10 +65,11 @@ impl Card {
     ///
     /// # Errors
     /// If it cannot be read, or is black or transparent all over.
-    pub fn image(path: &Path, width: f32, depth: f32) -> Result<Self, CardError> {
+    #[cfg(feature = "files")]
+    pub fn image(path: &std::path::Path, width: f32, depth: f32) -> Result<Self, CardError> {
         let fail = |e: String| CardError::Unreadable(path.display().to_string(), e);
         let file = std::fs::File::open(path).map_err(|e| fail(e.to_string()))?;
-        let mut decoder = png::Decoder::new(BufReader::new(file));
+        let mut decoder = png::Decoder::new(std::io::BufReader::new(file));
         decoder.set_transformations(png::Transformations::normalize_to_color8());
         let mut reader = decoder.read_info().map_err(|e| fail(e.to_string()))?;
         let size = reader.output_buffer_size().ok_or(CardError::TooLarge)?;
@@ -99,6 +98,7 @@ impl Card {
 }
 
 /// The shares of a pixel of one to four samples: grey, grey and alpha, colours, colours and alpha.
+#[cfg(any(test, feature = "files"))]
 fn shares(stored: &[u8]) -> [u8; 4] {
     let (color, alpha) = match *stored {
         [grey] => ([grey; 3], 255),
