@@ -85,6 +85,10 @@ pub mod scene;
 pub mod snapshot;
 pub mod solver;
 mod spread;
+#[cfg(feature = "files")]
+pub mod vdb;
+#[cfg(feature = "files")]
+pub mod volume;
 pub mod worker;
 
 pub use grid::Dims;

@@ -44,7 +44,21 @@ pub fn write(
     numbers: &[(&str, f64)],
     arrays: impl IntoIterator<Item = (&'static str, Array)>,
 ) -> io::Result<()> {
+    write_with(file, numbers, "", arrays)
+}
+
+/// The same with a text, `about`, unless it is empty.
+pub fn write_with(
+    file: impl Write + Seek,
+    numbers: &[(&str, f64)],
+    about: &str,
+    arrays: impl IntoIterator<Item = (&'static str, Array)>,
+) -> io::Result<()> {
     let mut zip = ZipWriter::new(file);
+    if !about.is_empty() {
+        start(&mut zip, "about")?;
+        zip.write_all(&npy_text(about))?;
+    }
     for (name, number) in numbers {
         start(&mut zip, name)?;
         let writer = npyz::WriteOptions::new().default_dtype().shape(&[]).writer(&mut zip);
@@ -62,6 +76,19 @@ pub fn write(
     }
     zip.finish()?;
     Ok(())
+}
+
+/// A text as NumPy stores it: a single value of four bytes a character.
+fn npy_text(text: &str) -> Vec<u8> {
+    let count = text.chars().count();
+    let header = format!("{{'descr': '<U{count}', 'fortran_order': False, 'shape': (), }}");
+    // All of it is a multiple of 64 bytes.
+    let padded = (header.len() + 11).next_multiple_of(64) - 10;
+    let mut bytes = b"\x93NUMPY\x01\x00".to_vec();
+    bytes.extend((padded as u16).to_le_bytes());
+    bytes.extend(format!("{header:<width$}\n", width = padded - 1).bytes());
+    bytes.extend(text.chars().flat_map(|c| u32::from(c).to_le_bytes()));
+    bytes
 }
 
 fn start<W: Write + Seek>(zip: &mut ZipWriter<W>, name: &str) -> io::Result<()> {

@@ -13,6 +13,7 @@ use crate::scene::Scene;
 
 mod bench;
 mod check;
+mod checkpoint;
 mod error;
 mod folder;
 mod frames;

@@ -66,7 +66,8 @@ fn without_window(scene: &Scene, why: &str, common: &Common) -> Result<(), CliEr
         eprintln!("updraft: {why}; rendering {} frames of {} to {folder}", FRAMES.count(), scene.name);
     }
     let out = render::in_folder(&folder, &scene.name)?;
-    render::Job { frames: FRAMES, out, supply: render::Supply::Live, cpu: false }.run(scene, common)
+    render::Job { frames: FRAMES, out, supply: render::Supply::Live, cpu: false, skip: false }
+        .run(scene, common)
 }
 
 /// `name`, or `name-2` and so on where that is taken: a second run must neither fail nor overwrite.

@@ -30,6 +30,36 @@ impl Csv {
         Ok(csv)
     }
 
+    /// Opens `path` to go on after its first `length` bytes; what follows them is cut off.
+    pub fn resume(path: &Path, length: u64) -> Result<Self, OutputError> {
+        Self::open(path, length).map_err(|source| OutputError::Write { path: path.to_owned(), source })
+    }
+
+    fn open(path: &Path, length: u64) -> io::Result<Self> {
+        let mut file = File::options().write(true).open(path)?;
+        let there = file.metadata()?.len();
+        if there < length {
+            return Err(io::Error::other(format!(
+                "it has {there} bytes and had {length} when the run was saved"
+            )));
+        }
+        file.set_len(length)?;
+        io::Seek::seek(&mut file, io::SeekFrom::Start(length))?;
+        Ok(Self { path: path.to_owned(), file, lines: Vec::with_capacity(BUFFER), written: length })
+    }
+
+    /// Where it is.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Waits until all lines are on the disk; returns how many bytes they are.
+    pub fn sync(&mut self) -> Result<u64, OutputError> {
+        self.flush()?;
+        self.file.sync_all().map_err(|source| OutputError::Write { path: self.path.clone(), source })?;
+        Ok(self.written)
+    }
+
     /// Adds a line. Numbers are best written with `{:?}`: the shortest digits that read back as the same number.
     pub fn row(&mut self, cells: impl IntoIterator<Item = String>) -> Result<(), OutputError> {
         let line = cells.into_iter().collect::<Vec<_>>().join(",");

@@ -9,6 +9,7 @@ pub mod exr;
 mod pattern;
 pub mod png;
 pub mod video;
+pub mod vti;
 pub mod whole;
 
 pub use pattern::{Pattern, PatternError};
