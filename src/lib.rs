@@ -13,6 +13,7 @@ pub mod grid;
 pub mod look;
 pub mod npz;
 pub mod output;
+mod packed;
 pub mod probe;
 pub mod render;
 pub mod scene;
