@@ -77,6 +77,7 @@ pub mod look;
 pub mod npz;
 #[cfg(feature = "files")]
 pub mod output;
+mod packed;
 pub mod parameter;
 pub mod probe;
 pub mod render;
