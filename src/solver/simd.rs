@@ -30,6 +30,13 @@ pub fn level() -> Level {
     })
 }
 
+/// All levels of this machine, the best first: for tests, which run each.
+#[cfg(test)]
+pub fn levels() -> Vec<Level> {
+    let all = [Level::Avx512, Level::Avx2, Level::Baseline];
+    all.into_iter().skip_while(|level| *level != detect()).collect()
+}
+
 #[cfg(target_arch = "x86_64")]
 fn detect() -> Level {
     let avx2 = is_x86_feature_detected!("avx2") && is_x86_feature_detected!("fma");
