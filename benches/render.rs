@@ -8,8 +8,8 @@ use std::time::Duration;
 use criterion::{BenchmarkId, Criterion, criterion_group, criterion_main};
 use updraft::grid::Dims;
 use updraft::look::{Camera, Look};
+use updraft::render::CpuRenderer;
 use updraft::render::light::LightVolume;
-use updraft::render::oracle::Oracle;
 use updraft::render::procedural::{Tint, plume};
 use updraft::render::{Mode, View};
 use updraft::snapshot::Snapshot;
@@ -36,9 +36,9 @@ fn without_gl(c: &mut Criterion) {
     let (snapshot, look) = (snapshot(128), Look::default());
     let camera = Camera::framing(snapshot.extent());
     let view = View { look: &look, camera: &camera, cursor: None, mode: Mode::Smoke };
-    let mut oracle = Oracle::new();
+    let mut cpu = CpuRenderer::new();
     c.bench_function("without GL/128", |b| {
-        b.iter(|| black_box(oracle.render(&snapshot, &view, SIZE, &|_| ())));
+        b.iter(|| black_box(cpu.render(&snapshot, &view, SIZE, &|_| ())));
     });
 }
 

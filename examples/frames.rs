@@ -4,7 +4,7 @@
 
 use updraft::field::Field;
 use updraft::output::{png, whole};
-use updraft::render::oracle::Oracle;
+use updraft::render::CpuRenderer;
 use updraft::render::{Mode, View};
 use updraft::{Scene, Snapshot, npz};
 
@@ -14,7 +14,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     std::fs::create_dir_all(&folder)?;
     let mut solver = scene.solver()?;
     let mut snapshot = Snapshot::empty(scene.config.dims, scene.config.h);
-    let mut renderer = Oracle::new();
+    let mut renderer = CpuRenderer::new();
     let (steps, dt) = scene.time.steps_per_frame();
     for frame in 1..=12 {
         for _ in 0..steps {

@@ -2,7 +2,7 @@
 //!
 //!     cargo run --release --no-default-features --features files --example volume
 
-use updraft::render::oracle::Oracle;
+use updraft::render::CpuRenderer;
 use updraft::render::{Mode, View};
 use updraft::{Camera, Dims, Look, Snapshot, output};
 
@@ -18,7 +18,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     });
     let (look, camera) = (Look::default(), Camera::framing(torus.extent()));
     let view = View { look: &look, camera: &camera, cursor: None, mode: Mode::Smoke };
-    let image = Oracle::new().render(&torus, &view, [480, 360], &|_| ());
+    let image = CpuRenderer::new().render(&torus, &view, [480, 360], &|_| ());
     let path = std::env::temp_dir().join("torus.png");
     output::png::write(&path, &image)?;
     println!("{}", path.display());

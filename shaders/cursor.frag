@@ -6,9 +6,6 @@
 
 uniform sampler3D smoke;
 uniform sampler2D reaches;
-uniform vec4 densities;      // which texels of the smoke are densities
-uniform vec3 bounds_lo;      // around all smoke; what the texture holds beyond is old
-uniform vec3 bounds_hi;
 uniform float extinction;
 uniform float dt;
 uniform vec4 cursor;         // middle and radius
@@ -23,9 +20,7 @@ float transmittance(vec3 d, float end) {
     float a = max(span.x, 0.0), b = min(span.y, end);
     float step_length = max(2.0 * dt, (b - a) / 128.0), depth = 0.0;
     for (float t = a + 0.5 * step_length; t < b; t += step_length) {
-        vec3 p = eye + d * t;
-        bool near = all(greaterThanEqual(p, bounds_lo)) && all(lessThanEqual(p, bounds_hi));
-        depth += near ? step_length * dot(textureLod(smoke, p / extent, 0.0), densities) : 0.0;
+        depth += step_length * dot(textureLod(smoke, (eye + d * t) / extent, 0.0).rgb, vec3(1.0));
     }
     return exp(-extinction * depth);
 }

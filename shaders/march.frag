@@ -4,17 +4,14 @@
 //
 // Steps lie on a lattice: step n covers t0 + n stride on, clipped to the box. Extinction is integrated as if the middle
 // were everywhere in it: exact for a uniform medium. Skipping an empty brick moves by whole steps and so changes nothing.
-//
-// The smoke knows what it sends (CELLS, see cells/), or that is worked out at each step: then, with HALVES, a step is
-// two readings of the smoke that share the light in their middle.
+// The light is worked out at each step; with HALVES, a step is two readings of the smoke that share the light in their
+// middle. CPU twins: cpu/reference.rs for one ray, cpu/march.rs for packets through smoke shaded at its cells.
 #include "common.glsl"
 #include "reach.glsl"
-#ifndef CELLS
 #include "light.glsl"
 #include "medium.glsl"
-#endif
 
-uniform sampler3D smoke;     // at cell centres: red, green, blue, embers; CELLS: ρ J and ρ
+uniform sampler3D smoke;     // at cell centres: red, green, blue, emission
 uniform sampler3D bricks;    // maxima over bricks and the cells around
 uniform sampler2D noise;     // one tile of blue noise
 uniform float noise_shift;
@@ -63,20 +60,9 @@ const float PARTS = 1.0;
 vec3 sum = vec3(0.0);
 float through = 1.0;
 
-#ifdef CELLS
-vec3 eye_share, way_share;   // the ray's start and direction as shares of the box
-
-// A step of some length around a place at distance t.
-void take(float t, float len) {
-    vec4 s = smoke_at(eye_share + way_share * t);
-    float passes = exp(-march_extinction * s.a * len);
-    sum += through * (1.0 - passes) / max(s.a, 1e-8) * s.rgb;
-    through *= passes;
-}
-#else
 vec3 way, phase;             // the ray's direction, and what it makes of the light
 
-// Shares of the three colours, and embers for each unit of density.
+// Shares of the three colours, and emission for each unit of density.
 vec4 mixture(vec4 s) { return s / max(total(s), 1e-8); }
 
 vec4 smoke_shown(vec3 p) { return max(smoke_at(p / extent), 0.0) * shown(p); }
@@ -104,7 +90,6 @@ void take(float t, float len) {
         through *= passes;
     }
 }
-#endif
 
 void main() {
     float stride = PARTS * dt, per_stride = 1.0 / stride;
@@ -117,13 +102,8 @@ void main() {
     float t0 = span.x - (1.0 - offset) * stride;
     float n = max(floor((tight.x - t0) * per_stride), 0.0);
     float last = ceil((min(span.y, tight.y) - t0) * per_stride);
-#ifdef CELLS
-    eye_share = eye / extent;
-    way_share = d / extent;
-#else
     way = d;
     phase = phase_of(dot(d, sun_direction));
-#endif
     // Bricks along the ray, and where it leaves the brick 0.
     vec3 eye_brick = eye / brick_size, way_brick = d / brick_size, brick_way = brick_size / d;
     vec3 leave_first = (step(vec3(0.0), d) - eye_brick) * brick_way;
@@ -144,13 +124,6 @@ void main() {
             float a = max(t0 + n * stride, span.x), b = min(t0 + (n + 1.0) * stride, span.y);
             take(0.5 * (a + b), b - a);
             n += 1.0;
-#ifdef CELLS
-            // Two steps for each turn, the second maybe into the next brick, or of no length at the end.
-            a = b;
-            b = n < last ? min(t0 + (n + 1.0) * stride, span.y) : a;
-            take(0.5 * (a + b), b - a);
-            n += 1.0;
-#endif
         }
     }
     radiance = vec4(sum, through);

@@ -27,11 +27,11 @@ vec3 phase_of(float cosine) {
     return mix(henyey_greenstein(lobes.x * SCALE, cosine), henyey_greenstein(lobes.y * SCALE, cosine), lobes.z);
 }
 
-// Radiance of opaque smoke from its embers, the green radiance as a share of that at 2000 K: Wien's law, luminance 1
+// Radiance of opaque smoke from its emission, the green radiance as a share of that at 2000 K: Wien's law, luminance 1
 // at 2000 K.
-vec3 glowing(float embers) {
+vec3 glowing(float emission) {
     const vec3 WIEN = vec3(23587.0, 26160.0, 30942.0), AT_2000_K = vec3(1.815, 0.840, 0.178);
-    return glow * AT_2000_K * pow(vec3(embers), WIEN / WIEN.g);
+    return glow * AT_2000_K * pow(vec3(emission), WIEN / WIEN.g);
 }
 
 vec3 arriving(vec3 octave, float phase) {

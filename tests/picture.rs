@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use updraft::grid::Dims;
 use updraft::look::{Camera, Look, Scattering};
-use updraft::render::oracle::Oracle;
+use updraft::render::CpuRenderer;
 use updraft::render::procedural::{Tint, plume, uniform};
 use updraft::render::{Image, LinearImage, Mode, Quality, Shading, View};
 use updraft::snapshot::{Mesh, Snapshot, SolidShape};
@@ -41,14 +41,14 @@ fn view<'a>(look: &'a Look, camera: &'a Camera) -> View<'a> {
 }
 
 fn on_cpu(snapshot: &Snapshot, look: &Look, camera: &Camera) -> LinearImage {
-    Oracle::new().render_linear(snapshot, &view(look, camera), SIZE, &|_| ())
+    CpuRenderer::new().render_linear(snapshot, &view(look, camera), SIZE, &|_| ())
 }
 
-/// Both renderers, or the CPU's alone where there is no GL, each with light worked out at the cells and along rays; and
-/// what is fastest here, which without a graphics processor is the processor's threads.
+/// Both renderers, or the CPU's alone where there is no OpenGL. With light worked out at the cells both march in ray packets;
+/// along rays the CPU marches in plain code and OpenGL in its shaders.
 fn by_all(snapshot: &Snapshot, look: &Look, camera: &Camera) -> Vec<(&'static str, LinearImage)> {
     let mut all = Vec::new();
-    let mut oracle = Oracle::new();
+    let mut cpu = CpuRenderer::new();
     #[cfg(feature = "viewer")]
     let mut gl = gl::offscreen(SIZE);
     for (shading, names) in [
@@ -57,8 +57,8 @@ fn by_all(snapshot: &Snapshot, look: &Look, camera: &Camera) -> Vec<(&'static st
         (Shading::Fastest, ["CPU, fastest", "GL or threads, fastest"]),
     ] {
         let quality = Quality { shading, ..Quality::FINAL };
-        oracle.set_quality(quality);
-        all.push((names[0], oracle.render_linear(snapshot, &view(look, camera), SIZE, &|_| ())));
+        cpu.set_quality(quality);
+        all.push((names[0], cpu.render_linear(snapshot, &view(look, camera), SIZE, &|_| ())));
         #[cfg(feature = "viewer")]
         if let Some(gl) = &mut gl {
             gl.set_quality(quality);
@@ -275,12 +275,12 @@ fn a_white_furnace_with_a_ball_stays_uniform() {
     let mut snapshot = plume(Dims::new([24, 32, 24]).unwrap(), 0.03, Tint::Even);
     let look = Look { scattering: Scattering::Traced, paths: 4, sky: [0.7; 3], ground: [0.7; 3], ..bare() };
     let look = Look { solids: vec![[1.0; 3]], ..look };
-    let mut oracle = Oracle::new();
+    let mut cpu = CpuRenderer::new();
     let ball = Solid::new(SolidShape::Sphere { radius: 0.2 }, [0.36, 0.5, 0.36]);
     snapshot.solids = vec![ball.pose(0.0, 0.0)];
     let camera = Camera { position: [0.36, 0.5, 9.0], target: [0.36, 0.5, 0.0], ..far_camera() };
     let camera = Camera { fov: 4.0, ..camera };
-    let image = oracle.render_linear(&snapshot, &view(&look, &camera), SIZE, &|_| ());
+    let image = cpu.render_linear(&snapshot, &view(&look, &camera), SIZE, &|_| ());
     // The ball itself is shaded from the light volume, which knows no furnace; its neighbourhood is not.
     for ([r, _, _, alpha], depth) in image.rgba.iter().zip(&image.depth) {
         if *depth > 1e5 {
@@ -347,9 +347,9 @@ fn empty_bricks_change_nothing() {
     let snapshot = plume(Dims::new([40, 56, 33]).unwrap(), 0.02, Tint::Sectors);
     let (look, camera) = (Look::default(), Camera::framing(snapshot.extent()));
     let with = |bricks| {
-        let mut oracle = Oracle::new();
-        oracle.set_quality(Quality { bricks, ..Quality::FINAL });
-        oracle.render_linear(&snapshot, &view(&look, &camera), SIZE, &|_| ())
+        let mut cpu = CpuRenderer::new();
+        cpu.set_quality(Quality { bricks, ..Quality::FINAL });
+        cpu.render_linear(&snapshot, &view(&look, &camera), SIZE, &|_| ())
     };
     let (on, off) = (with(true), with(false));
     let worst = on.rgba.iter().flatten().zip(off.rgba.iter().flatten()).map(|(a, b)| (a - b).abs());
@@ -364,9 +364,9 @@ fn where_light_is_worked_out_hardly_matters() {
     let (hot, soft) = (Look { glow: 3.0, ..Look::default() }, Look { extinction: 12.0, ..Look::default() });
     for (name, look) in [("default", Look::default()), ("hot", hot), ("soft", soft)] {
         let draw = |shading| {
-            let mut oracle = Oracle::new();
-            oracle.set_quality(Quality { shading, ..Quality::FINAL });
-            oracle.render(&snapshot, &view(&look, &camera), [160, 120], &|_| ())
+            let mut cpu = CpuRenderer::new();
+            cpu.set_quality(Quality { shading, ..Quality::FINAL });
+            cpu.render(&snapshot, &view(&look, &camera), [160, 120], &|_| ())
         };
         let (mean, worst) = difference(&draw(Shading::Cells), &draw(Shading::Rays));
         eprintln!("{name}: mean {mean:.3}, worst {worst} of 255");
@@ -382,7 +382,7 @@ fn the_step_hardly_matters() {
     let camera = Camera::framing(snapshot.extent());
     let at = |samples| {
         let look = Look { samples, ..Look::default() };
-        Oracle::new().render(&snapshot, &view(&look, &camera), SIZE, &|_| ())
+        CpuRenderer::new().render(&snapshot, &view(&look, &camera), SIZE, &|_| ())
     };
     let (mean, _) = difference(&at(1.0), &at(4.0));
     assert!(mean < 0.5, "mean difference {mean} of 255");
@@ -458,11 +458,11 @@ mod gl {
         {
             let camera = Camera::framing(snapshot.extent());
             let view = View { look: &look, camera: &camera, cursor, mode };
-            let mut oracle = Oracle::new();
+            let mut cpu = CpuRenderer::new();
             gl.set_quality(Quality { shading, ..Quality::FINAL });
-            oracle.set_quality(gl.renderer().quality());
+            cpu.set_quality(gl.renderer().quality());
             let on_gl = gl.render(&snapshot, &view).unwrap();
-            let on_cpu = oracle.render(&snapshot, &view, size, &|_| ());
+            let on_cpu = cpu.render(&snapshot, &view, size, &|_| ());
             let (mean, worst) = difference(&on_gl, &on_cpu);
             eprintln!("{name}, {shading:?}: mean {mean:.3}, worst {worst} of 255");
             // The worst are pixels at the ends of lines and on the edges of planes.
@@ -505,9 +505,9 @@ mod gl {
             gl.set_quality(quality);
             let without = gl.render(&empty, &view).unwrap();
             let on_gl = gl.render(&snapshot, &view).unwrap();
-            let mut oracle = Oracle::new();
-            oracle.set_quality(quality);
-            let on_cpu = oracle.render(&snapshot, &view, size, &|_| ());
+            let mut cpu = CpuRenderer::new();
+            cpu.set_quality(quality);
+            let on_cpu = cpu.render(&snapshot, &view, size, &|_| ());
             let (mean, worst) = difference(&on_gl, &on_cpu);
             eprintln!("solids, {shading:?}: mean {mean:.3}, worst {worst} of 255");
             assert!(mean < 0.2, "{shading:?}: mean {mean}, worst {worst} of 255");
@@ -526,7 +526,7 @@ mod gl {
         let look = Look { extinction: 1e-3, outline: false, floor: None, ..Look::default() };
         let camera = Camera::framing(snapshot.extent());
         let view = view(&look, &camera);
-        let mut oracle = Oracle::new();
+        let mut cpu = CpuRenderer::new();
         let partial = |image: &LinearImage| image.rgba.iter().filter(|p| p[3] > 0.05 && p[3] < 0.95).count();
         let cases = [(Quality::FINAL, 0, 0), (Quality::SMOOTH, 50, 400)];
         for ((quality, least, most), shading) in
@@ -534,9 +534,9 @@ mod gl {
         {
             let quality = Quality { shading, ..quality };
             gl.set_quality(quality);
-            oracle.set_quality(quality);
+            cpu.set_quality(quality);
             let on_gl = gl.render_linear(&snapshot, &view).unwrap();
-            let on_cpu = oracle.render_linear(&snapshot, &view, [96, 72], &|_| ());
+            let on_cpu = cpu.render_linear(&snapshot, &view, [96, 72], &|_| ());
             for (name, image) in [("GL", &on_gl), ("CPU", &on_cpu)] {
                 let count = partial(image);
                 assert!(
@@ -584,17 +584,20 @@ mod gl {
         let Some(mut gl) = offscreen(SIZE) else { return };
         let snapshot = plume(Dims::new([20, 28, 18]).unwrap(), 0.04, Tint::Sectors);
         let (look, camera) = (Look::default(), Camera::framing(snapshot.extent()));
-        let mut oracle = Oracle::new();
-        let mut draw = |cubic| {
-            let quality = Quality { cubic, ..Quality::FINAL };
+        let mut cpu = CpuRenderer::new();
+        let mut draw = |cubic, shading| {
+            let quality = Quality { cubic, shading, ..Quality::FINAL };
             gl.set_quality(quality);
-            oracle.set_quality(quality);
+            cpu.set_quality(quality);
             let view = view(&look, &camera);
-            (gl.render(&snapshot, &view).unwrap(), oracle.render(&snapshot, &view, SIZE, &|_| ()))
+            (gl.render(&snapshot, &view).unwrap(), cpu.render(&snapshot, &view, SIZE, &|_| ()))
         };
-        let ((linear, _), (on_gl, on_cpu)) = (draw(false), draw(true));
-        let (mean, worst) = difference(&on_gl, &on_cpu);
+        let ((linear, _), (on_gl, rays)) = (draw(false, Shading::Rays), draw(true, Shading::Rays));
+        let (_, packets) = draw(true, Shading::Cells);
+        let (mean, worst) = difference(&on_gl, &rays);
         assert!(mean < 0.15 && worst < 60, "mean {mean}, worst {worst} of 255");
+        let (mean, worst) = difference(&packets, &rays);
+        assert!(mean < 0.4 && worst < 12, "shaded at the cells: mean {mean}, worst {worst} of 255");
         assert!(difference(&on_gl, &linear).0 > 0.2, "cubic interpolation changes something");
     }
 

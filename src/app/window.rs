@@ -379,7 +379,7 @@ impl Screen {
         self.session.paint(begin);
         let news = self.session.absorb(begin).is_some() | self.session.turn_pages(begin);
         let mode = self.session.mode();
-        if news || self.renderer.lacks(mode) {
+        if news || self.renderer.needs_upload(mode) {
             self.renderer.upload(self.session.shown(), mode)?;
         }
         let asked = self.pass(begin);

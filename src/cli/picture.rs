@@ -1,7 +1,7 @@
 //! Pictures without a window: drawn by OpenGL where there is one, else on the CPU.
 
 use crate::look::Scattering;
-use crate::render::oracle::Oracle;
+use crate::render::CpuRenderer;
 use crate::render::{Image, LinearImage, Mode, Quality, RenderError, View};
 use crate::scene::Scene;
 use crate::snapshot::Snapshot;
@@ -12,7 +12,7 @@ pub enum Painter {
     #[cfg(feature = "viewer")]
     Gl(Box<crate::render::Offscreen>),
     /// On the CPU.
-    Cpu(Box<Oracle>),
+    Cpu(Box<CpuRenderer>),
 }
 
 impl Painter {
@@ -34,7 +34,7 @@ impl Painter {
     }
 
     fn on_cpu() -> Self {
-        Self::Cpu(Box::new(Oracle::new()))
+        Self::Cpu(Box::new(CpuRenderer::new()))
     }
 
     #[cfg(feature = "viewer")]
@@ -54,7 +54,7 @@ impl Painter {
         match self {
             #[cfg(feature = "viewer")]
             Self::Gl(offscreen) => offscreen.set_quality(quality),
-            Self::Cpu(oracle) => oracle.set_quality(quality),
+            Self::Cpu(cpu) => cpu.set_quality(quality),
         }
     }
 
@@ -64,7 +64,7 @@ impl Painter {
         match self {
             #[cfg(feature = "viewer")]
             Self::Gl(offscreen) => offscreen.render(snapshot, &view(scene)),
-            Self::Cpu(oracle) => Ok(oracle.render(snapshot, &view(scene), scene.size, &|_| ())),
+            Self::Cpu(cpu) => Ok(cpu.render(snapshot, &view(scene), scene.size, &|_| ())),
         }
     }
 
@@ -74,7 +74,7 @@ impl Painter {
         match self {
             #[cfg(feature = "viewer")]
             Self::Gl(offscreen) => offscreen.render_linear(snapshot, &view(scene)),
-            Self::Cpu(oracle) => Ok(oracle.render_linear(snapshot, &view(scene), scene.size, &|_| ())),
+            Self::Cpu(cpu) => Ok(cpu.render_linear(snapshot, &view(scene), scene.size, &|_| ())),
         }
     }
 }

@@ -343,7 +343,7 @@ struct Tables {
 
 impl Tables {
     fn create(scene: &Scene, folder: &RunFolder) -> Result<Self, OutputError> {
-        Self::open(scene, folder, |path, columns| Csv::create(path, columns))
+        Self::open(scene, folder, Csv::create)
     }
 
     /// The tables of a run that was saved when they were as long as `lengths` says; later lines are cut off.

@@ -66,6 +66,11 @@ impl Axes {
         Ray { origin: self.eye, direction: along.normalize() }
     }
 
+    /// The ray through the middle of a pixel of a picture of `size`, counted from the lower left.
+    pub fn ray_through_pixel(&self, size: [u32; 2], pixel: [u32; 2]) -> Ray {
+        self.ray([0, 1].map(|a| (pixel[a] as f32 + 0.5) / size[a] as f32))
+    }
+
     /// Length of the ray to `uv` for each metre into the picture.
     pub fn slant(&self, uv: [f32; 2]) -> f32 {
         let [x, y] = uv.map(|c| 2.0 * c - 1.0);

@@ -1,6 +1,8 @@
 //! Inferno (Nathaniel Smith and Stéfan van der Walt, matplotlib): dark to bright, evenly in lightness.
 //! A polynomial by Matt Zucker, public domain. `shaders/colormap.glsl` is the same.
 
+use std::sync::OnceLock;
+
 /// Display-referred colour of `x` in 0..1.
 pub fn display(x: f32) -> [f32; 3] {
     let x = x.clamp(0.0, 1.0);
@@ -10,6 +12,17 @@ pub fn display(x: f32) -> [f32; 3] {
 /// Linear colour of `x` in 0..1.
 pub fn linear(x: f32) -> [f32; 3] {
     display(x).map(|c| c.powf(2.2))
+}
+
+/// Entries of [`table`].
+pub(super) const ENTRIES: usize = 1024;
+
+/// [`linear`] at even distances from 0 to 1, red, green and blue apart.
+pub(super) fn table() -> &'static [[f32; ENTRIES]; 3] {
+    static TABLE: OnceLock<[[f32; ENTRIES]; 3]> = OnceLock::new();
+    TABLE.get_or_init(|| {
+        std::array::from_fn(|c| std::array::from_fn(|n| linear(n as f32 / (ENTRIES - 1) as f32)[c]))
+    })
 }
 
 #[rustfmt::skip]

@@ -56,18 +56,15 @@ impl FloorLight {
     }
 
     /// Shares of sun and sky at a place of the floor \[m\].
+    #[cfg(test)]
     pub fn sample(&self, x: f32, z: f32) -> [f32; 2] {
-        self.at([(x - self.lo[0]) / self.spacing[0], (z - self.lo[1]) / self.spacing[1]])
-    }
-
-    /// Shares of sun and sky at a place in nodes from the first.
-    pub fn at(&self, at: [f32; 2]) -> [f32; 2] {
-        let near = |a: usize| {
-            let at = at[a].clamp(0.0, (self.size[a] - 1) as f32);
+        let near = |a: usize, at: f32| {
+            let at = at.clamp(0.0, (self.size[a] - 1) as f32);
             let low = at as usize;
             (low, (low + 1).min(self.size[a] - 1), at - low as f32)
         };
-        let ((i, i2, fx), (k, k2, fz)) = (near(0), near(1));
+        let (i, i2, fx) = near(0, (x - self.lo[0]) / self.spacing[0]);
+        let (k, k2, fz) = near(1, (z - self.lo[1]) / self.spacing[1]);
         let texel = |i: usize, k: usize| self.texels[i + k * self.size[0]];
         std::array::from_fn(|c| {
             let row = |k: usize| texel(i, k)[c] + (texel(i2, k)[c] - texel(i, k)[c]) * fx;

@@ -5,10 +5,9 @@ use nalgebra::Vector3;
 
 use super::camera::Axes;
 use super::colormap;
-use super::field;
 use super::lines::Line;
+use super::{Mode, Quantity, Ranges};
 use crate::grid::Dims;
-use crate::snapshot::Snapshot;
 
 /// Least distance between arrows on the screen \[pixels\], and most arrows in all.
 const ARROW_PIXELS: f32 = 22.0;
@@ -20,33 +19,39 @@ const STREAM_STEPS: usize = 70;
 const STILL: f32 = 0.02;
 
 /// The velocity of a snapshot.
-#[derive(Clone, Debug, Default)]
-pub(super) struct Flow {
-    extent: [f32; 3],
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Flow<'a> {
+    dims: Dims,
     h: f32,
-    dims: Option<Dims>,
-    velocity: Vec<[f16; 4]>,
+    extent: [f32; 3],
+    /// u, v, w and |ω| of each cell; empty if the snapshot carries none.
+    velocity: &'a [[f16; 4]],
     top_speed: f32,
 }
 
-impl Flow {
-    /// Takes over the velocity of `snapshot`, if it carries one.
-    pub fn take(&mut self, snapshot: &Snapshot) {
-        self.extent = snapshot.extent();
-        self.h = snapshot.h;
-        self.dims = (!snapshot.velocity.is_empty()).then_some(snapshot.dims);
-        self.velocity.clone_from(&snapshot.velocity);
-        self.top_speed = field::tops(snapshot)[0];
+/// The lines that a mode shows, in the order to paint them.
+pub(super) fn lines(flow: &Flow, mode: Mode, axes: &Axes, size: [u32; 2]) -> Vec<Line> {
+    match mode {
+        Mode::Velocity => flow.arrows(axes, size),
+        Mode::Streamlines => flow.streamlines(),
+        _ => Vec::new(),
+    }
+}
+
+impl<'a> Flow<'a> {
+    /// The velocity of the cells of a grid, with its range.
+    pub fn new(dims: Dims, h: f32, velocity: &'a [[f16; 4]], ranges: &Ranges) -> Self {
+        let [_, top_speed] = ranges.range(Quantity::Speed);
+        Self { dims, h, extent: dims.array().map(|n| n as f32 * h), velocity, top_speed }
     }
 
     /// Velocity at a place \[m/s\], or `None` outside the box.
     fn at(&self, p: Vector3<f32>) -> Option<Vector3<f32>> {
-        let dims = self.dims?;
-        if (0..3).any(|a| p[a] < 0.0 || p[a] > self.extent[a]) {
+        if self.velocity.is_empty() || (0..3).any(|a| p[a] < 0.0 || p[a] > self.extent[a]) {
             return None;
         }
         let at = std::array::from_fn(|a| p[a] / self.h - 0.5);
-        let [u, v, w, _] = super::trilinear::trilinear(dims, at, |n| self.velocity[n].map(f32::from));
+        let [u, v, w, _] = super::trilinear::trilinear(self.dims, at, |n| self.velocity[n].map(f32::from));
         Some(Vector3::new(u, v, w))
     }
 
@@ -59,7 +64,7 @@ impl Flow {
 
     /// Arrows as long as the flow is fast, the fastest twice as long as the distance between them; far to near. They
     /// stand closer together the nearer the camera is.
-    pub fn arrows(&self, axes: &Axes, size: [u32; 2]) -> Vec<Line> {
+    fn arrows(&self, axes: &Axes, size: [u32; 2]) -> Vec<Line> {
         let spacing = self.arrow_spacing(axes, size);
         let count = self.extent.map(|length| ((length / spacing).round() as usize).max(1));
         let place = |n: usize| {
@@ -104,7 +109,7 @@ impl Flow {
     }
 
     /// Lines along the flow from places spread evenly over the box, forwards and backwards.
-    pub fn streamlines(&self) -> Vec<Line> {
+    fn streamlines(&self) -> Vec<Line> {
         // The R3 sequence (Roberts 2018) fills the box evenly with any number of places.
         const STEP: [f64; 3] = [0.819_172_513_396_164_5, 0.671_043_606_703_789_3, 0.549_700_477_901_970_2];
         let place = |n: usize| {
@@ -142,6 +147,11 @@ impl Flow {
 mod tests {
     use super::*;
     use crate::look::Camera;
+    use crate::snapshot::Snapshot;
+
+    fn of(snapshot: &Snapshot) -> Flow<'_> {
+        Flow::new(snapshot.dims, snapshot.h, &snapshot.velocity, &Ranges::of(snapshot))
+    }
 
     /// A solid turn about the middle of a box.
     fn turning() -> Snapshot {
@@ -155,8 +165,8 @@ mod tests {
 
     #[test]
     fn streamlines_of_a_turn_are_circles() {
-        let mut flow = Flow::default();
-        flow.take(&turning());
+        let snapshot = turning();
+        let flow = of(&snapshot);
         let line = flow.streamline(Vector3::new(2.4, 0.4, 1.6), 1.0);
         assert!(line.len() > 40);
         for Line { ends: [_, p], .. } in line {
@@ -167,8 +177,8 @@ mod tests {
 
     #[test]
     fn arrows_point_along_the_flow_and_thin_out_with_distance() {
-        let (snapshot, mut flow) = (turning(), Flow::default());
-        flow.take(&snapshot);
+        let snapshot = turning();
+        let flow = of(&snapshot);
         let mut camera = Camera::framing(snapshot.extent());
         let near = flow.arrows(&Axes::of(&camera, 1.0), [480, 480]);
         for shaft in near.iter().step_by(3) {
@@ -183,8 +193,8 @@ mod tests {
 
     #[test]
     fn a_snapshot_without_velocity_has_no_lines() {
-        let mut flow = Flow::default();
-        flow.take(&Snapshot::empty(Dims::new([4; 3]).unwrap(), 1.0));
+        let snapshot = Snapshot::empty(Dims::new([4; 3]).unwrap(), 1.0);
+        let flow = of(&snapshot);
         assert!(flow.streamlines().is_empty());
         assert!(flow.arrows(&Axes::of(&Camera::framing([4.0; 3]), 1.0), [64, 64]).is_empty());
     }

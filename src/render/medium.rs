@@ -133,14 +133,14 @@ impl Medium {
 
     /// What a march along the rays reads between cells in place of the temperature: the green radiance as a share of
     /// that at 2000 K, weighted with the density.
-    pub(super) fn embers(&self, [r, g, b, excess]: [f32; 4]) -> f32 {
+    pub(super) fn emission(&self, [r, g, b, excess]: [f32; 4]) -> f32 {
         let density = r.max(0.0) + g.max(0.0) + b.max(0.0);
         (density * self.incandescence(1, excess)).min(MOST)
     }
 
-    /// [`Medium::glowing`] from embers for each unit of density: in Wien's law one colour gives the others.
-    pub(super) fn glowing_embers(&self, embers: f32) -> [f32; 3] {
-        std::array::from_fn(|c| self.glow[0] * AT_2000_K[c] * embers.max(0.0).powf(WIEN[c] / WIEN[1]))
+    /// [`Medium::glowing`] from emission for each unit of density: in Wien's law one colour gives the others.
+    pub(super) fn glowing_emission(&self, emission: f32) -> [f32; 3] {
+        std::array::from_fn(|c| self.glow[0] * AT_2000_K[c] * emission.max(0.0).powf(WIEN[c] / WIEN[1]))
     }
 
     /// Radiance for each unit of extinction, J in [`crate::render`]: from the albedo, the depths of the light

@@ -14,35 +14,29 @@
 //! integrates exactly what a constant medium would give, so the picture of a uniform slab does not depend on
 //! the step.
 //!
-//! [`oracle`] is the renderer on CPU threads, with no GL anywhere; with the feature `viewer`,
-//! [`Renderer`] and [`Offscreen`] do the same in OpenGL. Both give linear radiance, then the tone map
-//! of [`tone`].
+//! [`CpuRenderer`] renders on the processor's threads, with no OpenGL anywhere; with the feature `viewer`,
+//! [`Renderer`] and [`Offscreen`] do the same in OpenGL. Both give linear radiance, then a tone map (AgX).
 
 mod bricks;
 pub mod camera;
-mod cells;
 pub mod colormap;
+mod cpu;
 mod cursor;
 mod distance;
 mod exp;
-mod field;
 mod floor;
 mod flow;
 pub mod light;
 mod lines;
-mod march;
 pub mod medium;
 pub mod noise;
-pub mod oracle;
-pub mod pace;
-#[cfg(feature = "viewer")]
-#[allow(clippy::undocumented_unsafe_blocks)]
-mod packets;
+mod preshaded;
 pub mod procedural;
+mod quantity;
 mod scene;
 mod slice;
 mod solid;
-pub mod tone;
+mod tone;
 mod trilinear;
 mod volume;
 
@@ -56,7 +50,9 @@ pub use glium;
 #[cfg(feature = "viewer")]
 pub use gl::{Offscreen, Renderer, Timing, measure};
 
-pub use slice::{Quantity, Ranges, Slice};
+pub use cpu::CpuRenderer;
+pub use quantity::{Quantity, Ranges};
+pub use slice::Slice;
 
 use thiserror::Error;
 
@@ -182,13 +178,12 @@ pub struct Quality {
 /// Where the light that the smoke sends is worked out. The pictures hardly differ; the work does.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Shading {
-    /// Whichever is fastest: along each ray where there is a graphics processor; else at the cells, and then the
-    /// processor's threads draw the rest of the picture as well, where they can.
+    /// Along each ray where there is a graphics processor, else at the cells.
     #[default]
     Fastest,
-    /// At the cells, once for all rays, again for each new eye: on the processor's threads.
+    /// At the cells, once for all rays, again for each new eye. The processor's threads render the whole picture.
     Cells,
-    /// Along each ray, at each step.
+    /// Along each ray, at each step: in shaders, or without OpenGL in plain code, which is slow.
     Rays,
 }
 

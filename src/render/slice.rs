@@ -1,12 +1,14 @@
 //! A plane through the box that shows one quantity in colours, and the legend beside it.
 //! `shaders/slice.frag` is the same.
 
+use half::f16;
+
 use super::camera::{Ray, away_from_zero};
 use super::colormap;
-use super::field;
 use super::lines::{Line, smoothstep};
-use super::volume::Volume;
-use crate::snapshot::Snapshot;
+use super::quantity::Quantity;
+use super::trilinear::trilinear;
+use crate::grid::Dims;
 
 /// A plane and what it shows.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -17,7 +19,7 @@ pub struct Slice {
     pub position: f32,
     /// What is shown.
     pub quantity: Quantity,
-    /// Values at both ends of the colours; `None` takes [`Ranges::of`].
+    /// Values at both ends of the colours; `None` takes [`Ranges::of`](super::Ranges::of).
     pub range: Option<[f32; 2]>,
 }
 
@@ -25,134 +27,6 @@ impl Default for Slice {
     /// The density in the middle, across z.
     fn default() -> Self {
         Self { axis: 2, position: 0.5, quantity: Quantity::Density, range: None }
-    }
-}
-
-/// What a slice can show.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Quantity {
-    /// Sum of the three colours \[-\].
-    Density,
-    /// Red smoke \[-\].
-    Red,
-    /// Green smoke \[-\].
-    Green,
-    /// Blue smoke \[-\].
-    Blue,
-    /// Temperature excess \[K\].
-    Temperature,
-    /// |u| \[m/s\].
-    Speed,
-    /// u \[m/s\].
-    VelocityX,
-    /// v \[m/s\].
-    VelocityY,
-    /// w \[m/s\].
-    VelocityZ,
-    /// |ω| \[1/s\].
-    Vorticity,
-}
-
-impl Quantity {
-    /// All, in the order of a menu.
-    pub const ALL: [Self; 10] = [
-        Self::Density,
-        Self::Red,
-        Self::Green,
-        Self::Blue,
-        Self::Temperature,
-        Self::Speed,
-        Self::VelocityX,
-        Self::VelocityY,
-        Self::VelocityZ,
-        Self::Vorticity,
-    ];
-
-    /// A name for menus.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Density => "density",
-            Self::Red => "red",
-            Self::Green => "green",
-            Self::Blue => "blue",
-            Self::Temperature => "temperature",
-            Self::Speed => "speed",
-            Self::VelocityX => "velocity x",
-            Self::VelocityY => "velocity y",
-            Self::VelocityZ => "velocity z",
-            Self::Vorticity => "vorticity",
-        }
-    }
-
-    /// Its unit, empty for none.
-    pub fn unit(self) -> &'static str {
-        match self {
-            Self::Density | Self::Red | Self::Green | Self::Blue => "",
-            Self::Temperature => "K",
-            Self::Speed | Self::VelocityX | Self::VelocityY | Self::VelocityZ => "m/s",
-            Self::Vorticity => "1/s",
-        }
-    }
-
-    /// Whether it needs a snapshot with velocity.
-    pub fn needs_velocity(self) -> bool {
-        self.of_flow() != [0.0; 4] || self == Self::Speed
-    }
-
-    /// Factors of red, green, blue and temperature.
-    pub(super) fn of_smoke(self) -> [f32; 4] {
-        match self {
-            Self::Density => [1.0, 1.0, 1.0, 0.0],
-            Self::Red => [1.0, 0.0, 0.0, 0.0],
-            Self::Green => [0.0, 1.0, 0.0, 0.0],
-            Self::Blue => [0.0, 0.0, 1.0, 0.0],
-            Self::Temperature => [0.0, 0.0, 0.0, 1.0],
-            _ => [0.0; 4],
-        }
-    }
-
-    /// Factors of u, v, w and vorticity; the speed is not linear in them.
-    pub(super) fn of_flow(self) -> [f32; 4] {
-        match self {
-            Self::VelocityX => [1.0, 0.0, 0.0, 0.0],
-            Self::VelocityY => [0.0, 1.0, 0.0, 0.0],
-            Self::VelocityZ => [0.0, 0.0, 1.0, 0.0],
-            Self::Vorticity => [0.0, 0.0, 0.0, 1.0],
-            _ => [0.0; 4],
-        }
-    }
-}
-
-/// The largest values of a snapshot, for the ends of the colours.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Ranges {
-    smoke: [f32; 4],
-    speed: f32,
-    vorticity: f32,
-}
-
-impl Ranges {
-    /// Of `snapshot`.
-    pub fn of(snapshot: &Snapshot) -> Self {
-        let mut smoke = [0.0_f32; 4];
-        for max in &snapshot.bricks.max {
-            (0..4).for_each(|c| smoke[c] = smoke[c].max(max[c].to_f32()));
-        }
-        let [speed, vorticity] = field::tops(snapshot);
-        Self { smoke, speed, vorticity }
-    }
-
-    /// From 0 to the largest; the components of the velocity as far to either side as the largest speed.
-    pub fn range(&self, quantity: Quantity) -> [f32; 2] {
-        let factors = quantity.of_smoke();
-        let smoke: f32 = (0..4).map(|c| factors[c] * self.smoke[c]).sum();
-        let [lo, hi] = match quantity {
-            Quantity::Speed => [0.0, self.speed],
-            Quantity::Vorticity => [0.0, self.vorticity],
-            q if q.needs_velocity() => [-self.speed, self.speed],
-            _ => [0.0, smoke],
-        };
-        [lo, hi.max(lo + 1e-6)]
     }
 }
 
@@ -169,32 +43,40 @@ fn cover(value: f32, range: [f32; 2]) -> f32 {
 pub(super) struct Plane<'a> {
     pub slice: Slice,
     pub range: [f32; 2],
-    pub extent: [f32; 3],
-    pub smoke: &'a Volume,
-    pub flow: Option<&'a Volume>,
+    pub dims: Dims,
+    /// Edge of a cell \[m\].
+    pub h: f32,
+    /// Densities and temperature of each cell.
+    pub smoke: &'a [[f16; 4]],
+    /// u, v, w and |ω| of each cell; may be empty where the quantity needs none.
+    pub velocity: &'a [[f16; 4]],
 }
 
 impl Plane<'_> {
     /// Colour and alpha along a ray that is free up to `reach`.
     pub fn tint(&self, ray: &Ray, reach: f32) -> Option<[f32; 4]> {
         let axis = self.slice.axis.min(2);
-        let at = self.slice.position.clamp(0.0, 1.0) * self.extent[axis];
+        let extent = self.dims.array().map(|n| n as f32 * self.h);
+        let at = self.slice.position.clamp(0.0, 1.0) * extent[axis];
         let t = (at - ray.origin[axis]) / away_from_zero(ray.direction[axis]);
         let p: [f32; 3] = ray.at(t).coords.into();
-        let outside = (0..3).any(|a| a != axis && (p[a] < 0.0 || p[a] > self.extent[a]));
+        let outside = (0..3).any(|a| a != axis && (p[a] < 0.0 || p[a] > extent[a]));
         if t <= 0.0 || t > reach || outside {
             return None;
         }
         let dot = |a: [f32; 4], b: [f32; 4]| a.iter().zip(b).map(|(a, b)| a * b).sum::<f32>();
         let quantity = self.slice.quantity;
-        let mut value = dot(self.smoke.sample(p), quantity.of_smoke());
-        if let Some(flow) = self.flow {
-            let v = flow.sample(p);
-            value += dot(v, quantity.of_flow());
-            if quantity == Quantity::Speed {
-                value += (v[0] * v[0] + v[1] * v[1] + v[2] * v[2]).sqrt();
-            }
-        }
+        let sample = |field: &[[f16; 4]]| {
+            trilinear(self.dims, p.map(|x| x / self.h - 0.5), |n| field[n].map(f32::from))
+        };
+        let value = if quantity.needs_velocity() {
+            let v = sample(self.velocity);
+            let speed =
+                if quantity == Quantity::Speed { v[..3].iter().map(|x| x * x).sum() } else { 0.0_f32 };
+            dot(v, quantity.of_flow()) + speed.sqrt()
+        } else {
+            dot(sample(self.smoke), quantity.of_smoke())
+        };
         let [r, g, b] = colormap::linear((value - self.range[0]) / (self.range[1] - self.range[0]));
         Some([r, g, b, (1.0 - CLEAR) * cover(value, self.range)])
     }
@@ -287,8 +169,6 @@ fn glyph(letter: char) -> (&'static [&'static str], f32) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::grid::Dims;
-    use half::f16;
 
     #[test]
     fn numbers_are_short_and_have_strokes() {
@@ -301,19 +181,5 @@ mod tests {
         for quantity in Quantity::ALL {
             assert!(quantity.unit().chars().all(|c| !glyph(c).0.is_empty()));
         }
-    }
-
-    #[test]
-    fn the_colours_span_what_is_there() {
-        let mut snapshot = Snapshot::empty(Dims::new([9, 3, 2]).unwrap(), 1.0);
-        snapshot.smoke[5] = [1.0, 2.0, 0.5, 30.0].map(f16::from_f32);
-        snapshot.bricks.update(snapshot.dims, &snapshot.smoke);
-        snapshot.velocity = vec![[3.0, 4.0, 0.0, 7.0].map(f16::from_f32); 54];
-        let ranges = Ranges::of(&snapshot);
-        assert_eq!(ranges.range(Quantity::Density), [0.0, 3.5]);
-        assert_eq!(ranges.range(Quantity::Temperature), [0.0, 30.0]);
-        assert_eq!(ranges.range(Quantity::Speed), [0.0, 5.0]);
-        assert_eq!(ranges.range(Quantity::VelocityY), [-5.0, 5.0]);
-        assert_eq!(ranges.range(Quantity::Vorticity), [0.0, 7.0]);
     }
 }

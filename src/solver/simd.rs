@@ -95,6 +95,13 @@ instruction_sets! {
     AVX512, has_avx512: "avx512f", "avx512vl", "avx512dq", "avx512bw", "avx2", "fma", "bmi2", "f16c"
 }
 
+/// All levels of this machine, the best first: for tests, which run each.
+#[cfg(test)]
+pub fn levels() -> Vec<Level> {
+    let all = [Level::Avx512, Level::Avx2, Level::Baseline];
+    all.into_iter().skip_while(|level| *level != detect()).collect()
+}
+
 #[cfg(target_arch = "x86_64")]
 fn detect() -> Level {
     match (has_avx2(), has_avx512()) {

@@ -41,7 +41,11 @@ fn what_is_written_is_read_back() {
             let density = reader.grid("density").unwrap();
             assert_eq!((density.scale, density.translation), ([0.1; 3], [0.05; 3]));
             assert_eq!(density.leaves().unwrap(), topology.leaves());
-            assert_eq!(density.dense(origin, size).unwrap(), [values.clone()], "half {half}, zip {zip}");
+            assert_eq!(
+                density.dense(origin, size).unwrap(),
+                std::slice::from_ref(&values),
+                "half {half}, zip {zip}"
+            );
             let read = reader.grid("vel").unwrap().dense(origin, size).unwrap();
             assert_eq!(read[0], values);
             assert!(read[1].iter().zip(&read[2]).all(|(y, z)| *z == -2.0 * *y));

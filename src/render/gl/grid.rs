@@ -2,8 +2,8 @@
 
 use crate::grid::Dims;
 use crate::look::Look;
+use crate::render::Ranges;
 use crate::render::light::LightVolume;
-use crate::render::slice::Ranges;
 use crate::snapshot::Snapshot;
 
 /// The snapshot in the textures.

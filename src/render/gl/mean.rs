@@ -29,7 +29,7 @@ impl Renderer {
 
     /// Draws as many pictures as the quality says and leaves their mean in the target of the scene.
     pub(super) fn draw_mean(&mut self, size: [u32; 2], view: &View) -> Result<(), RenderError> {
-        if self.by_threads(view.mode) {
+        if self.by_threads() {
             return self.draw_mean_by_threads(size, view);
         }
         self.fit(size)?;

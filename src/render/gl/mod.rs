@@ -29,15 +29,17 @@ use glium::draw_parameters::{Blend, BlendingFunction, LinearBlendingFactor};
 use glium::framebuffer::{MultiOutputFrameBuffer, SimpleFrameBuffer};
 use glium::texture::{Texture2d, UncompressedFloatFormat};
 use glium::uniforms::UniformValue;
-use glium::{DrawParameters, Program, Rect, Surface};
+use glium::{DrawParameters, Rect, Surface};
+use half::f16;
 
 use super::camera::Axes;
-use super::flow::Flow;
+use super::cpu::halves;
+use super::flow::{self, Flow};
 use super::lines::{self, Line};
-use super::march::halves;
 use super::medium::Medium;
-use super::slice::{self, Quantity, Slice};
-use super::{Mode, Quality, RenderError, Shading, View, field, noise};
+use super::quantity::{Quantity, THICKNESS};
+use super::slice::{self, Slice};
+use super::{Mode, Quality, RenderError, View, noise};
 use crate::grid::Dims;
 use crate::look::Look;
 use crate::snapshot::{BRICK, Snapshot};
@@ -63,14 +65,16 @@ pub struct Renderer {
     programs: Programs,
     noise: Texture2d,
     smoke: Smoke,
-    /// Draws on the processor's threads what they draw faster than the driver.
-    threads: Option<Threads>,
+    /// Renders on the processor's threads.
+    threads: Threads,
     floor: Floor,
     light: Volume,
     /// Whether `light` holds the depths baked last.
     has_light: bool,
     velocity: Volume,
-    flow: Flow,
+    /// Whether `velocity` holds this snapshot's.
+    has_velocity: bool,
+    velocity_values: Vec<[f16; 4]>,
     solids: Solids,
     grid: Grid,
     baked: Bake,
@@ -98,7 +102,8 @@ impl Renderer {
             light: volume()?,
             has_light: false,
             velocity: volume()?,
-            flow: Flow::default(),
+            has_velocity: false,
+            velocity_values: Vec::new(),
             solids: Solids::new(gl)?,
             grid: Grid::empty(),
             baked: Bake::default(),
@@ -161,25 +166,27 @@ impl Renderer {
         self.grid.ranges.range(quantity)
     }
 
-    /// Whether the snapshot must be uploaded once more before it can be drawn in `mode`: an upload leaves out what the
-    /// mode it is for does not show.
-    pub fn lacks(&self, mode: Mode) -> bool {
-        self.smoke.lacks(mode, self.quality)
+    /// Whether the snapshot must be uploaded once more before it can be rendered in `mode`: an upload leaves out what
+    /// its mode and quality do not show.
+    pub fn needs_upload(&self, mode: Mode) -> bool {
+        let by_threads = self.by_threads();
+        let without_velocity = self.grid.has_velocity && !self.has_velocity && !by_threads;
+        self.smoke.needs_upload(mode, by_threads) || without_velocity && mode.needs_velocity()
     }
 
     /// Takes over a snapshot, for pictures in `mode` and of the quality set last.
     pub fn upload(&mut self, snapshot: &Snapshot, mode: Mode) -> Result<(), RenderError> {
-        self.smoke.take(snapshot, mode, self.quality)?;
-        if let Some(threads) = &mut self.threads {
-            threads.packets.take(snapshot.dims, snapshot.h, &snapshot.bricks);
-        }
-        self.flow.take(snapshot);
-        if !snapshot.velocity.is_empty() {
+        let by_threads = self.by_threads();
+        self.smoke.upload(snapshot, mode, by_threads)?;
+        self.velocity_values.clone_from(&snapshot.velocity);
+        self.has_velocity = !by_threads && !snapshot.velocity.is_empty();
+        if self.has_velocity {
             self.velocity.fill(snapshot.dims, &snapshot.velocity)?;
         }
         self.grid = Grid::of(snapshot);
         self.baked.gather(snapshot);
         self.solids.set(self.baked.light.solids())?;
+        self.threads.picture.forget();
         self.passes.of = None;
         Ok(())
     }
@@ -192,7 +199,7 @@ impl Renderer {
         viewport: [u32; 4],
         view: &View,
     ) -> Result<(), RenderError> {
-        if self.by_threads(view.mode) {
+        if self.by_threads() {
             self.draw_by_threads([viewport[2], viewport[3]], view)?;
             return self.present_by_threads(target, viewport, view);
         }
@@ -208,7 +215,7 @@ impl Renderer {
         view: &View,
     ) -> Result<(), RenderError> {
         self.draw_mean([viewport[2], viewport[3]], view)?;
-        if self.by_threads(view.mode) {
+        if self.by_threads() {
             return self.present_by_threads(target, viewport, view);
         }
         self.present(target, viewport, view)
@@ -234,14 +241,11 @@ impl Renderer {
     /// Draws linear radiance into the target of the scene, the march with the offsets of `frame`; without one it is
     /// taken as it is. Leaves the cursor out.
     fn draw_picture(&mut self, size: [u32; 2], view: &View, frame: Option<Frame>) -> Result<(), RenderError> {
-        self.smoke.sort(self.quality)?;
-        self.bake(view.look)?;
+        self.smoke.upload_bricks(self.quality)?;
+        self.bake(view.look);
         self.upload_light()?;
         if view.mode.shows_smoke() {
-            self.smoke.smoulder(view.look, self.quality)?;
-        }
-        if view.mode.shows_smoke() || view.cursor.is_some() {
-            self.smoke.shade(&self.baked.light, view.look, view.camera.position, self.quality)?;
+            self.smoke.upload_emission(view.look)?;
         }
         let axes = Axes::of(view.camera, size[0] as f32 / size[1] as f32);
         let inputs = self.shared_inputs(view, &axes.shifted(self.shift, size));
@@ -264,16 +268,17 @@ impl Renderer {
         if let Some(quantity) = view.mode.glowing().filter(|_| self.grid.has_velocity) {
             self.draw_legend(targets, self.grid.ranges.range(quantity), quantity)?;
         }
-        for lines in [&self.flow_lines(view.mode, &axes, size), &before] {
+        let flow = Flow::new(self.grid.dims, self.grid.h, &self.velocity_values, &self.grid.ranges);
+        for lines in [&flow::lines(&flow, view.mode, &axes, size), &before] {
             self.draw_lines(targets, space, lines::WIDTH, lines)?;
         }
         Ok(())
     }
 
     /// Radiance with alpha and distance of each pixel drawn last, rows from the top.
-    fn read_linear(&self, mode: Mode) -> (Vec<[f32; 4]>, Vec<f32>) {
-        if let Some(threads) = self.threads.as_ref().filter(|_| self.by_threads(mode)) {
-            return threads.packets.linear();
+    fn read_linear(&mut self, view: &View) -> (Vec<[f32; 4]>, Vec<f32>) {
+        if self.by_threads() {
+            return self.linear_by_threads(view);
         }
         let targets = self.targets.as_ref().expect("something was drawn");
         let pixels = read_floats(&targets.scene).map(|[r, g, b, clear]| [r, g, b, 1.0 - clear]);
@@ -324,17 +329,13 @@ impl Renderer {
     }
 
     /// Brings the light volume up to date.
-    fn bake(&mut self, look: &Look) -> Result<(), RenderError> {
+    fn bake(&mut self, look: &Look) {
         self.set_light_scale(look.light_scale);
         if self.baked.bring_up_to_date(look) {
             self.has_light = false;
-            self.smoke.forget_light();
-            if let Some(threads) = &mut self.threads {
-                threads.packets.forget_light();
-            }
+            self.threads.picture.forget_light();
             self.floor.cast(&self.baked.light, super::light::unit(look.sun_direction));
         }
-        Ok(())
     }
 
     /// Brings it to the driver.
@@ -401,7 +402,11 @@ impl Renderer {
             .picture("noise", &self.noise)
             .float("noise_shift", noise::frame_shift(frame.number));
         let (program, inputs) = match view.mode {
-            mode if mode.shows_smoke() => (self.march_program(view.look)?, self.march_inputs(inputs, view)),
+            mode if mode.shows_smoke() => {
+                let halves = halves(self.quality.samples(view.look));
+                let variant = [view.look.glow > 0.0, self.quality.cubic, halves];
+                (self.programs.march(&self.gl, variant)?, self.march_inputs(inputs, view))
+            }
             _ => (&self.programs.field, self.field_inputs(inputs, view.mode)),
         };
         let step = targets.divide;
@@ -423,24 +428,13 @@ impl Renderer {
         self.timers.screen_pass(&mut surface, program, &inputs, &parameters, "march")
     }
 
-    fn march_program(&self, look: &Look) -> Result<&Program, RenderError> {
-        let cubic = self.quality.cubic;
-        match self.smoke.shading(self.quality) {
-            Shading::Rays => {
-                let halves = halves(self.quality.samples(look));
-                self.programs.march(&self.gl, [look.glow > 0.0, cubic, halves])
-            }
-            _ => self.programs.march_cells(&self.gl, cubic),
-        }
-    }
-
     fn march_inputs<'t>(&'t self, inputs: Inputs<'t>, view: &View) -> Inputs<'t> {
         let grid = &self.grid;
         let bounds = self.bounds(Mode::Smoke);
         let floor = if self.quality.bricks { 0.0 } else { -1.0 };
         inputs
             .float("march_extinction", view.mode.smoke_share() * view.look.extinction.max(0.0))
-            .volume("smoke", self.smoke.marched(self.quality).texture())
+            .volume("smoke", self.smoke.texture().texture())
             .volume("bricks", self.smoke.bricks().texture())
             .volume("light", self.light.texture())
             .vec3("brick_size", [BRICK as f32 * grid.h; 3])
@@ -459,7 +453,7 @@ impl Renderer {
             .volume("velocity", self.velocity.texture())
             .float("vorticity", f32::from(u8::from(vorticity)))
             .float("top", top)
-            .float("thickness", field::THICKNESS / longest)
+            .float("thickness", THICKNESS / longest)
     }
 
     fn draw_composite(&self, targets: &Targets, window: Rect) -> Result<(), RenderError> {
@@ -491,14 +485,6 @@ impl Renderer {
         self.timers.screen_pass(&mut surface, program, &inputs, &parameters, "composite")
     }
 
-    fn flow_lines(&self, mode: Mode, axes: &Axes, size: [u32; 2]) -> Vec<Line> {
-        match mode {
-            Mode::Velocity => self.flow.arrows(axes, size),
-            Mode::Streamlines => self.flow.streamlines(),
-            _ => Vec::new(),
-        }
-    }
-
     /// The plane of a slice and its legend.
     fn draw_slice(&self, targets: &Targets, inputs: &Inputs, slice: Slice) -> Result<(), RenderError> {
         let quantity = slice.quantity;
@@ -509,7 +495,7 @@ impl Renderer {
         let axis = slice.axis.min(2);
         let inputs = inputs
             .clone()
-            .volume("smoke", self.smoke.raw().texture())
+            .volume("smoke", self.smoke.texture().texture())
             .volume("velocity", self.velocity.texture())
             .picture("reaches", &targets.reaches)
             .vec4("of_smoke", quantity.of_smoke())
@@ -564,14 +550,9 @@ impl Renderer {
         }
         let targets = self.targets.as_ref().expect("something was drawn");
         let inputs = self.shared_inputs(view, &Axes::of(view.camera, size[0] as f32 / size[1] as f32));
-        let bounds = self.smoke.bounds(self.quality);
-        let shaded = self.smoke.shading(self.quality) == Shading::Cells;
         let inputs = inputs
             .clone()
-            .volume("smoke", self.smoke.marched(self.quality).texture())
-            .vec4("densities", if shaded { [0.0, 0.0, 0.0, 1.0] } else { [1.0, 1.0, 1.0, 0.0] })
-            .vec3("bounds_lo", bounds[0])
-            .vec3("bounds_hi", bounds[1])
+            .volume("smoke", self.smoke.texture().texture())
             .picture("reaches", &targets.reaches);
         let parameters = DrawParameters { blend: paint(), ..DrawParameters::default() };
         let mut surface = self.surface(&targets.scene)?;

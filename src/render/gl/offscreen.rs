@@ -68,7 +68,7 @@ impl Offscreen {
         self.renderer.upload(snapshot, view.mode)?;
         self.renderer.draw_mean(self.size, view)?;
         let [width, height] = self.size;
-        let (rgba, depth) = self.renderer.read_linear(view.mode);
+        let (rgba, depth) = self.renderer.read_linear(view);
         Ok(LinearImage { width, height, rgba, depth })
     }
 

@@ -28,7 +28,6 @@ pub(super) struct Programs {
     scene: [OnceCell<Program>; 2],
     pub line: Program,
     march: [OnceCell<Program>; 8],
-    march_cells: [OnceCell<Program>; 2],
     pub field: Program,
     pub slice: Program,
     pub composite: Program,
@@ -51,7 +50,6 @@ impl Programs {
                 &[],
             )?,
             march: Default::default(),
-            march_cells: Default::default(),
             field: screen("field", include_str!("../../../shaders/field.frag"))?,
             slice: screen("slice", include_str!("../../../shaders/slice.frag"))?,
             composite: screen("composite", include_str!("../../../shaders/composite.frag"))?,
@@ -68,18 +66,13 @@ impl Programs {
     /// over none of them.
     pub fn scene(&self, gl: &Rc<Context>, solids: bool) -> Result<&Program, RenderError> {
         let source = include_str!("../../../shaders/scene.frag");
-        variant(gl, &self.scene, ("scene", source), &[("SOLIDS", solids)], &[])
+        variant(gl, &self.scene, ("scene", source), &[("SOLIDS", solids)])
     }
 
-    /// The march through smoke that knows what it sends, with cubic interpolation.
-    pub fn march_cells(&self, gl: &Rc<Context>, cubic: bool) -> Result<&Program, RenderError> {
-        variant(gl, &self.march_cells, ("march", MARCH), &[("CUBIC", cubic)], &["CELLS"])
-    }
-
-    /// The march that works the light out on its way, with glow, with cubic interpolation, with light shared by halves of a step.
+    /// The march, with glow, with cubic interpolation, with light shared by halves of a step.
     pub fn march(&self, gl: &Rc<Context>, [glow, cubic, halves]: [bool; 3]) -> Result<&Program, RenderError> {
         let with = [("GLOW", glow), ("CUBIC", cubic), ("HALVES", halves)];
-        variant(gl, &self.march, ("march", MARCH), &with, &[])
+        variant(gl, &self.march, ("march", MARCH), &with)
     }
 }
 
@@ -89,15 +82,13 @@ fn variant<'p>(
     linked: &'p [OnceCell<Program>],
     (name, source): (&'static str, &str),
     with: &[(&'static str, bool)],
-    always: &[&'static str],
 ) -> Result<&'p Program, RenderError> {
     let number: usize = with.iter().enumerate().map(|(n, (_, on))| usize::from(*on) << n).sum();
     let place = &linked[number];
     if let Some(program) = place.get() {
         return Ok(program);
     }
-    let chosen = with.iter().filter(|(_, on)| *on).map(|(name, _)| name);
-    let defines: Vec<&str> = chosen.chain(always).copied().collect();
+    let defines: Vec<&str> = with.iter().filter(|(_, on)| *on).map(|(name, _)| *name).collect();
     let program = link(gl, name, SCREEN, source, &defines)?;
     Ok(place.get_or_init(|| program))
 }

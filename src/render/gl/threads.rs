@@ -8,22 +8,23 @@ use glium::texture::{ClientFormat, RawImage2d, Texture2d, UncompressedFloatForma
 use glium::uniforms::MagnifySamplerFilter;
 use glium::{BlitTarget, Rect, Surface};
 
-use super::accumulation::Frame;
-use super::{Renderer, refused, targets};
-use crate::render::packets::{self, Lit, Packets, Take};
-use crate::render::{Mode, RenderError, Shading, View, noise};
+use super::{Renderer, accumulation, refused, targets};
+use crate::render::cpu::{Contents, Frame, Integrator, Picture};
+use crate::render::{RenderError, Shading, View, noise};
+use crate::solver::simd::level;
 
-/// What draws them, and the texture that brings them to the driver.
-#[derive(Default)]
+/// The picture, and the texture that brings it to the driver.
 pub(super) struct Threads {
-    pub packets: Packets,
+    pub picture: Picture,
+    /// Whether they are faster than the driver.
+    fastest: bool,
     texture: Option<Texture2d>,
 }
 
 impl Threads {
-    /// `None` where the driver has a graphics processor, or the processor lacks the instructions.
-    pub fn new(on_processor: bool) -> Option<Self> {
-        (on_processor && packets::able()).then(Self::default)
+    /// `fastest` if the driver has no graphics processor.
+    pub fn new(fastest: bool) -> Self {
+        Self { picture: Picture::new(level()), fastest, texture: None }
     }
 
     /// A texture for a picture.
@@ -37,43 +38,63 @@ impl Threads {
 }
 
 impl Renderer {
-    /// Whether the processor's threads draw pictures in `mode`.
-    pub(super) fn by_threads(&self, mode: Mode) -> bool {
-        let wanted = self.quality.shading == Shading::Fastest && self.threads.is_some();
-        wanted && packets::draws(mode, self.quality, self.grid.dims)
+    /// Whether the processor's threads render pictures of the present quality.
+    pub(super) fn by_threads(&self) -> bool {
+        match self.quality.shading {
+            Shading::Fastest => self.threads.fastest,
+            Shading::Cells => true,
+            Shading::Rays => false,
+        }
     }
 
-    /// Draws the next picture of an average, if it needs one.
+    /// Calls `run` with the picture and all that it is rendered from.
+    fn with_picture<T>(&mut self, run: impl FnOnce(&mut Picture, &Contents) -> T) -> T {
+        let contents = Contents {
+            dims: self.grid.dims,
+            h: self.grid.h,
+            bricks: self.smoke.maxima(),
+            cells: self.smoke.cells(),
+            smoke: self.smoke.values(),
+            velocity: &self.velocity_values,
+            ranges: self.grid.ranges,
+            light: &self.baked.light,
+            floor: self.floor.light(),
+        };
+        let done = run(&mut self.threads.picture, &contents);
+        self.timers.add(self.threads.picture.times());
+        done
+    }
+
+    /// Renders the next frame of an average, if it needs one.
     pub(super) fn draw_by_threads(&mut self, size: [u32; 2], view: &View) -> Result<(), RenderError> {
         targets::check(&self.gl, size)?;
-        self.bake(view.look)?;
-        let Some(Frame { number, weight }) = self.passes.next(self.subject(size, view), self.refine) else {
-            return Ok(());
-        };
+        self.bake(view.look);
+        let next = self.passes.next(self.subject(size, view), self.refine);
+        let Some(accumulation::Frame { number, weight }) = next else { return Ok(()) };
         let shift = if number == 0 || self.solids.is_empty() { [0.0; 2] } else { noise::spread(number) };
-        self.take_by_threads(size, view, Take { number, weight, shift });
+        let (quality, frame) = (self.quality, Frame { number, weight, shift });
+        self.with_picture(|picture, contents| {
+            picture.render_frame(contents, view, quality, size, frame, Integrator::Packets);
+        });
         Ok(())
     }
 
-    /// Draws the mean of as many pictures as the quality says.
+    /// Renders the mean of as many frames as the quality says.
     pub(super) fn draw_mean_by_threads(&mut self, size: [u32; 2], view: &View) -> Result<(), RenderError> {
         targets::check(&self.gl, size)?;
-        self.bake(view.look)?;
-        let passes = self.quality.passes.max(1);
-        let edges = self.quality.edges && !self.solids.is_empty();
-        for number in 0..passes {
-            let shift = if edges { noise::sub_pixel(number, passes) } else { [0.0; 2] };
-            self.take_by_threads(size, view, Take { number, weight: 1.0 / (number + 1) as f32, shift });
-        }
+        self.bake(view.look);
+        let quality = self.quality;
+        self.with_picture(|picture, contents| {
+            picture.render(contents, view, quality, size, Integrator::Packets);
+        });
         self.passes.of = None;
         Ok(())
     }
 
-    fn take_by_threads(&mut self, size: [u32; 2], view: &View, take: Take) {
-        let Some(threads) = &mut self.threads else { return };
-        let lit = Lit { cells: self.smoke.cells(), light: &self.baked.light, floor: self.floor.light() };
-        threads.packets.draw(lit, view, self.quality, size, take);
-        self.timers.add(threads.packets.times());
+    /// Radiance with alpha and length of the ray of each pixel, rows from the top.
+    pub(super) fn linear_by_threads(&mut self, view: &View) -> (Vec<[f32; 4]>, Vec<f32>) {
+        let quality = self.quality;
+        self.with_picture(|picture, contents| picture.linear(contents, view, quality))
     }
 
     /// Brings the mean to a part of `target`.
@@ -83,17 +104,16 @@ impl Renderer {
         [left, bottom, width, height]: [u32; 4],
         view: &View,
     ) -> Result<(), RenderError> {
-        let Some(threads) = &mut self.threads else { return Ok(()) };
-        threads.fit(&self.gl, [width, height])?;
-        let bytes = threads.packets.present(view, self.quality).as_flattened();
-        let texture = threads.texture.as_ref().expect("made by fit");
-        let image = RawImage2d { data: bytes.into(), width, height, format: ClientFormat::U8U8U8U8 };
-        texture.write(Rect { left: 0, bottom: 0, width, height }, image);
-        let surface = SimpleFrameBuffer::new(&self.gl, texture).map_err(|e| refused("the picture", e))?;
-        let whole = Rect { left: 0, bottom: 0, width, height };
+        let (gl, quality, whole) =
+            (self.gl.clone(), self.quality, Rect { left: 0, bottom: 0, width, height });
+        self.threads.fit(&gl, [width, height])?;
+        self.with_picture(|picture, contents| picture.present(contents, view, quality));
+        let texture = self.threads.texture.as_ref().expect("made by fit");
+        let data = self.threads.picture.bytes().as_flattened().into();
+        texture.write(whole, RawImage2d { data, width, height, format: ClientFormat::U8U8U8U8 });
+        let surface = SimpleFrameBuffer::new(&gl, texture).map_err(|e| refused("the picture", e))?;
         let place = BlitTarget { left, bottom, width: width as i32, height: height as i32 };
         target.blit_from_simple_framebuffer(&surface, &whole, &place, MagnifySamplerFilter::Nearest);
-        self.timers.add(threads.packets.times());
         Ok(())
     }
 }

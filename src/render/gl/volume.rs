@@ -13,7 +13,6 @@ use half::f16;
 
 use crate::grid::Dims;
 use crate::render::RenderError;
-use crate::render::cells::Region;
 
 /// Four half floats as the driver reads them.
 #[derive(Clone, Copy, Pod, Zeroable)]
@@ -65,29 +64,26 @@ impl Volume {
             *self = Self::new(&self.gl, dims)?;
         }
         self.buffer.write(bytemuck::cast_slice::<[f16; 4], Texel>(texels));
-        let [w, h, d] = dims.array().map(|n| n as u32);
-        self.texture.main_level().raw_upload_from_pixel_buffer(self.buffer.as_slice(), 0..w, 0..h, 0..d);
+        self.upload();
         Ok(())
     }
 
-    /// Has `write` fill the texels of a region, in the driver's own memory. What is outside stays as it is.
-    pub fn write(
-        &mut self,
-        dims: Dims,
-        region: Region,
-        write: impl FnOnce(&mut [[f16; 4]]),
-    ) -> Result<(), RenderError> {
+    /// Has `write` fill all texels, in the driver's own memory.
+    pub fn write(&mut self, dims: Dims, write: impl FnOnce(&mut [[f16; 4]])) -> Result<(), RenderError> {
         if dims != self.dims {
             *self = Self::new(&self.gl, dims)?;
         }
-        let all = "a region is a part of its grid";
-        let mut mapped = self.buffer.slice_mut(0..region.cells()).expect(all).map();
+        let mut mapped = self.buffer.map();
         write(bytemuck::cast_slice_mut::<Texel, [f16; 4]>(&mut mapped));
         drop(mapped);
-        let part = self.buffer.slice(0..region.cells()).expect(all);
-        let [x, y, z] = std::array::from_fn(|a| region.lo[a] as u32..(region.lo[a] + region.size[a]) as u32);
-        self.texture.main_level().raw_upload_from_pixel_buffer(part, x, y, z);
+        self.upload();
         Ok(())
+    }
+
+    /// From the buffer to the texture.
+    fn upload(&self) {
+        let [w, h, d] = self.dims.array().map(|n| n as u32);
+        self.texture.main_level().raw_upload_from_pixel_buffer(self.buffer.as_slice(), 0..w, 0..h, 0..d);
     }
 
     pub fn texture(&self) -> &Texture3d {

@@ -8,11 +8,10 @@
 use std::ops::Range;
 
 use nalgebra::Vector3;
-use rayon::prelude::*;
 
+use super::reference::Smoke;
 use crate::look::Look;
 use crate::render::camera::{Ray, away_from_zero, box_span};
-use crate::render::march::{Marched, Smoke};
 use crate::render::solid::{self, Meeting, Solid};
 use crate::snapshot::BRICK;
 
@@ -64,36 +63,21 @@ impl<'a> Tracer<'a> {
         }
     }
 
-    /// The mean of some paths, by their numbers, for each pixel.
-    pub fn picture(
-        &self,
-        size: [u32; 2],
-        paths: Range<u32>,
-        progress: &(impl Fn(f32) + Sync),
-        ray: impl Fn(u32, u32) -> (Ray, f32) + Sync,
-    ) -> Vec<Marched> {
-        let done = std::sync::atomic::AtomicU32::new(0);
-        let row = |y: u32| {
-            let pixel = |x: u32| {
-                let (ray, reach) = ray(x, y);
-                Marched::mean(paths.clone().map(|n| self.sample(&ray, reach, &mut Random::new([x, y, n]))))
-            };
-            let pixels: Vec<Marched> = (0..size[0]).map(pixel).collect();
-            let rows = done.fetch_add(1, std::sync::atomic::Ordering::Relaxed) + 1;
-            progress(rows as f32 / size[1] as f32);
-            pixels
-        };
-        let rows: Vec<Vec<Marched>> = (0..size[1]).into_par_iter().map(row).collect();
-        rows.into_iter().flatten().collect()
+    /// Radiance and transmittance along the ray of a pixel: the mean of some paths, by their numbers.
+    pub fn mean(&self, [x, y]: [u32; 2], ray: &Ray, reach: f32, paths: Range<u32>) -> [f32; 4] {
+        let weight = 1.0 / paths.len() as f32;
+        let mut mean = [0.0; 4];
+        for n in paths {
+            let path = self.sample(ray, reach, &mut Random::new([x, y, n]));
+            (0..4).for_each(|c| mean[c] += weight * path[c]);
+        }
+        mean
     }
 
-    /// One path: what it brings, and whether it went past all smoke.
-    fn sample(&self, ray: &Ray, reach: f32, random: &mut Random) -> Marched {
-        let mut out = Marched { radiance: [0.0; 3], through: 0.0 };
-        let Some(first) = self.collide(ray, reach, random) else {
-            out.through = 1.0;
-            return out;
-        };
+    /// Radiance of one path, and 1 if it went past all smoke, else 0.
+    fn sample(&self, ray: &Ray, reach: f32, random: &mut Random) -> [f32; 4] {
+        let mut out = [0.0; 4];
+        let Some(first) = self.collide(ray, reach, random) else { return [0.0, 0.0, 0.0, 1.0] };
         let (mut event, mut weight, mut direction) = (Event::Smoke(first), [1.0; 3], ray.direction);
         for turn in 1.. {
             let place;
@@ -107,7 +91,7 @@ impl<'a> Tracer<'a> {
             }
         }
         let sky = self.sky(direction);
-        (0..3).for_each(|c| out.radiance[c] += weight[c] * sky[c]);
+        (0..3).for_each(|c| out[c] += weight[c] * sky[c]);
         out
     }
 
@@ -118,13 +102,13 @@ impl<'a> Tracer<'a> {
         event: &Event,
         along: Vector3<f32>,
         weight: &mut [f32; 3],
-        out: &mut Marched,
+        out: &mut [f32; 4],
         random: &mut Random,
     ) -> ([f32; 3], Vector3<f32>) {
         let sun = self.towards_sun(random);
         let (place, albedo, share, onward) = match event {
             Event::Smoke(hit) => {
-                (0..3).for_each(|c| out.radiance[c] += weight[c] * hit.glow[c]);
+                (0..3).for_each(|c| out[c] += weight[c] * hit.glow[c]);
                 let phase = self.smoke.medium.phase_function(1.0, along.dot(&sun));
                 (hit.place, hit.albedo, phase, self.scatter(along, random))
             }
@@ -139,7 +123,7 @@ impl<'a> Tracer<'a> {
         *weight = std::array::from_fn(|c| weight[c] * albedo[c]);
         if share > 0.0 {
             let arrives = share * self.transmittance(&Ray { origin: place.into(), direction: sun }, random);
-            (0..3).for_each(|c| out.radiance[c] += weight[c] * self.smoke.medium.sun[c] * arrives);
+            (0..3).for_each(|c| out[c] += weight[c] * self.smoke.medium.sun[c] * arrives);
         }
         (place, onward)
     }
@@ -159,14 +143,14 @@ impl<'a> Tracer<'a> {
 
     /// Radiance from outside the box: linear in the sine of elevation.
     fn sky(&self, direction: Vector3<f32>) -> [f32; 3] {
-        let medium = self.smoke.medium;
+        let medium = &self.smoke.medium;
         let up = 0.5 + 0.5 * direction.y;
         std::array::from_fn(|c| medium.ground[c] + (medium.sky[c] - medium.ground[c]) * up)
     }
 
     /// A direction drawn from the phase function (the inverse of Henyey–Greenstein's distribution).
     fn scatter(&self, along: Vector3<f32>, random: &mut Random) -> Vector3<f32> {
-        let medium = self.smoke.medium;
+        let medium = &self.smoke.medium;
         let g = medium.lobes[usize::from(random.next() < medium.second_share)];
         let u = random.next();
         let cosine = if g.abs() < 1e-3 {
@@ -195,9 +179,9 @@ impl<'a> Tracer<'a> {
                     return true;
                 }
                 let place: [f32; 3] = ray.at(t).coords.into();
-                let (extinction, albedo, embers) = self.medium_at(place);
+                let (extinction, albedo, emission) = self.medium_at(place);
                 if random.next() * majorant < extinction {
-                    hit = Some(Hit { place, albedo, glow: self.smoke.glow(embers) });
+                    hit = Some(Hit { place, albedo, glow: self.smoke.glow(emission) });
                     return false;
                 }
             }
@@ -254,11 +238,11 @@ impl<'a> Tracer<'a> {
         (self.majorants[dims.index(at[0], at[1], at[2])], way(0).min(way(1)).min(way(2)))
     }
 
-    /// Extinction, albedo, and embers for each unit of density at a place.
+    /// Extinction, albedo, and emission for each unit of density at a place.
     fn medium_at(&self, p: [f32; 3]) -> (f32, [f32; 3], f32) {
-        let [r, g, b, embers] = self.smoke.sample(p);
-        let (density, medium) = (r + g + b, self.smoke.medium);
-        (medium.extinction * density, medium.albedo([r, g, b]), embers / density.max(1e-8))
+        let [r, g, b, emission] = self.smoke.sample(p);
+        let (density, medium) = (r + g + b, &self.smoke.medium);
+        (medium.extinction * density, medium.albedo([r, g, b]), emission / density.max(1e-8))
     }
 }
 

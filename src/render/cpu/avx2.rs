@@ -164,7 +164,7 @@ impl Rays<'_> {
     unsafe fn one(&self, n: usize) -> __m256 {
         let [_, row, plane] = self.volume.strides();
         // Of two along each axis the first is none of the last: `Lanes::read` has seen to it.
-        let first = self.volume.start().add(self.places[n] as usize);
+        let first = self.volume.values().as_ptr().add(self.places[n] as usize);
         let z = _mm256_set1_ps(self.z[n]);
         let near = lerp(z, pair(first), pair(first.add(plane)));
         let far = lerp(z, pair(first.add(row)), pair(first.add(row + plane)));

@@ -1,4 +1,4 @@
-//! What the smoke of each cell sends to one eye, worked out once for all rays that pass it.
+//! The pre-shaded volume: the radiance that the smoke of each cell sends to one eye, worked out once for all rays.
 //!
 //! Shading is most of the work of a march, and rays read each cell many times. Here it is done at the cells instead:
 //! a texel holds ρ J and ρ, the density and what it sends for each unit of extinction (J in [`crate::render`]).
@@ -47,54 +47,8 @@ struct Run {
 }
 
 /// Which texels of a whole grid hold what was written there last.
-#[cfg(feature = "viewer")]
 #[derive(Clone, Debug, Default)]
 pub(super) struct Written(Vec<Vec<Run>>);
-
-/// A part of the grid, whose texels are stored by themselves, x fastest.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Region {
-    /// Its first cell.
-    pub lo: [usize; 3],
-    /// Cells along each axis.
-    pub size: [usize; 3],
-}
-
-impl Region {
-    /// All of a grid.
-    pub fn all(dims: Dims) -> Self {
-        Self { lo: [0; 3], size: dims.array() }
-    }
-
-    /// The cells within `margin` cells of a box in metres; `None` if the box is upside down.
-    #[cfg(feature = "viewer")]
-    pub fn around([lo, hi]: [[f32; 3]; 2], margin: usize, dims: Dims, h: f32) -> Option<Self> {
-        let first = lo.map(|x| ((x / h).round() as usize).saturating_sub(margin));
-        let end: [usize; 3] =
-            std::array::from_fn(|a| ((hi[a] / h).round() as usize + margin).min(dims.array()[a]));
-        let full = (0..3).all(|a| lo[a] < hi[a] && first[a] < end[a]);
-        full.then(|| Self { lo: first, size: std::array::from_fn(|a| end[a] - first[a]) })
-    }
-
-    /// How many cells it has.
-    pub fn cells(&self) -> usize {
-        self.size.iter().product()
-    }
-
-    /// Cuts the texels of the region into layers of bricks: for each the layer's number, its first plane and its texels.
-    fn layers<'t>(&self, mut texels: &'t mut [[f16; 4]]) -> Vec<(usize, usize, &'t mut [[f16; 4]])> {
-        let (plane, end) = (self.size[0] * self.size[1], self.lo[2] + self.size[2]);
-        let mut layers = Vec::new();
-        let mut z = self.lo[2];
-        while z < end {
-            let next = ((z / BRICK + 1) * BRICK).min(end);
-            let (now, rest) = texels.split_at_mut(plane * (next - z));
-            layers.push((z / BRICK, z, now));
-            (texels, z) = (rest, next);
-        }
-        layers
-    }
-}
 
 impl Default for Cells {
     fn default() -> Self {
@@ -110,54 +64,28 @@ impl Cells {
         self.layers.par_iter_mut().enumerate().for_each(|(k, layer)| layer.gather(snapshot, k));
     }
 
-    /// Fills `texels`, those of `region`, under a light that is up to date, for an eye at a place \[m\]. Runs on the
-    /// rayon pool of the caller; the same bits for any number of threads.
-    pub fn shade(
-        &self,
-        light: &LightVolume,
-        medium: &Medium,
-        eye: [f32; 3],
-        region: Region,
-        texels: &mut [[f16; 4]],
-    ) {
-        assert_eq!(texels.len(), region.cells(), "texels do not fill the region");
-        let sight = Sight::new(self, light, medium, eye);
-        region.layers(texels).into_par_iter().for_each(|(k, first, texels)| {
+    /// Fills `texels`, those of the whole grid, with the densities and [`Medium::emission`].
+    pub fn write_emission(&self, medium: &Medium, texels: &mut [[f16; 4]]) {
+        self.texel_layers(texels).zip(&self.layers).for_each(|(texels, layer)| {
             texels.fill([f16::ZERO; 4]);
-            let mut nodes = Vec::new();
-            for run in &self.layers[k].runs {
-                sight.shade_run(run, &self.layers[k].cells, [k * BRICK, first], region, texels, &mut nodes);
-            }
-        });
-    }
-}
-
-impl Cells {
-    /// Fills `texels`, those of the whole grid, with the densities and [`Medium::embers`].
-    pub fn smoulder(&self, medium: &Medium, texels: &mut [[f16; 4]]) {
-        let region = Region::all(self.dims);
-        region.layers(texels).into_par_iter().for_each(|(k, _, texels)| {
-            texels.fill([f16::ZERO; 4]);
-            let Layer { runs, cells } = &self.layers[k];
+            let Layer { runs, cells } = layer;
             let mut cells = cells.iter();
             for run in runs {
                 for plane in texels.chunks_exact_mut(self.dims.nx * self.dims.ny) {
                     for row in plane.chunks_exact_mut(self.dims.nx).skip(run.y.start).take(run.y.len()) {
                         for (texel, cell) in row[run.x.clone()].iter_mut().zip(&mut cells) {
-                            let embers = medium.embers(cell.map(f32::from));
-                            *texel = [cell[0], cell[1], cell[2], f16::from_f32(embers)];
+                            let emission = medium.emission(cell.map(f32::from));
+                            *texel = [cell[0], cell[1], cell[2], f16::from_f32(emission)];
                         }
                     }
                 }
             }
         });
     }
-}
 
-#[cfg(feature = "viewer")]
-impl Cells {
-    /// As [`Cells::shade`] for the whole grid, into texels that are zero but for those `written`.
-    pub fn shade_over(
+    /// Fills `texels`, those of the whole grid, which are zero but for those `written`, under a light that is up to date, for
+    /// an eye at a place \[m\]. Runs on the rayon pool of the caller; the same bits for any number of threads.
+    pub fn shade(
         &self,
         light: &LightVolume,
         medium: &Medium,
@@ -165,30 +93,35 @@ impl Cells {
         texels: &mut [[f16; 4]],
         written: &mut Written,
     ) {
-        let region = Region::all(self.dims);
-        assert_eq!(texels.len(), region.cells(), "texels do not fill the grid");
         let sight = Sight::new(self, light, medium, eye);
         written.0.resize(self.layers.len(), Vec::new());
-        let layers = region.layers(texels).into_par_iter().zip(&mut written.0);
-        layers.for_each(|((k, first, texels), before)| {
-            let runs = &self.layers[k].runs;
-            if before != runs {
-                before.drain(..).for_each(|run| clear(&run, region.size, texels));
-                before.extend_from_slice(runs);
+        let layers = self.texel_layers(texels).zip(&self.layers).zip(&mut written.0).enumerate();
+        layers.for_each(|(k, ((texels, layer), before))| {
+            if *before != layer.runs {
+                before.drain(..).for_each(|run| clear(&run, self.dims, texels));
+                before.extend_from_slice(&layer.runs);
             }
             let mut nodes = Vec::new();
-            for run in runs {
-                sight.shade_run(run, &self.layers[k].cells, [k * BRICK, first], region, texels, &mut nodes);
+            for run in &layer.runs {
+                sight.shade_run(run, &layer.cells, k * BRICK, texels, &mut nodes);
             }
         });
+    }
+
+    /// The texels of a grid in layers of bricks.
+    fn texel_layers<'t>(
+        &self,
+        texels: &'t mut [[f16; 4]],
+    ) -> impl IndexedParallelIterator<Item = &'t mut [[f16; 4]]> {
+        assert_eq!(texels.len(), self.dims.cells(), "texels do not fill the grid");
+        texels.par_chunks_mut(self.dims.nx * self.dims.ny * BRICK)
     }
 }
 
 /// Empties a run in a layer of whole planes.
-#[cfg(feature = "viewer")]
-fn clear(run: &Run, size: [usize; 3], texels: &mut [[f16; 4]]) {
-    for plane in texels.chunks_exact_mut(size[0] * size[1]) {
-        for row in plane.chunks_exact_mut(size[0]).skip(run.y.start).take(run.y.len()) {
+fn clear(run: &Run, dims: Dims, texels: &mut [[f16; 4]]) {
+    for plane in texels.chunks_exact_mut(dims.nx * dims.ny) {
+        for row in plane.chunks_exact_mut(dims.nx).skip(run.y.start).take(run.y.len()) {
             row[run.x.clone()].fill([f16::ZERO; 4]);
         }
     }
@@ -231,6 +164,7 @@ fn runs(row: &[[f16; 4]]) -> Vec<Range<usize>> {
 
 /// Everything that the shading of a row depends on, worked out once.
 struct Sight<'a> {
+    dims: Dims,
     h: f32,
     light: &'a LightVolume,
     medium: &'a Medium,
@@ -258,30 +192,25 @@ impl<'a> Sight<'a> {
         let shown = std::array::from_fn(|a| {
             (0..dims[a]).map(|n| medium.shown_along(a, place(n), extent[a])).collect()
         });
-        Self { h, light, medium, eye, between, shown }
+        Self { dims: cells.dims, h, light, medium, eye, between, shown }
     }
 
-    /// The rows of a run, from cells whose first plane is `planes[0]` to texels whose first is `planes[1]`.
+    /// The rows of a run of a layer whose first plane is `first`.
     fn shade_run(
         &self,
         run: &Run,
         cells: &[[f16; 4]],
-        planes: [usize; 2],
-        region: Region,
+        first: usize,
         texels: &mut [[f16; 4]],
         nodes: &mut Vec<[f32; 4]>,
     ) {
-        let inside = |n: usize, a: usize| (region.lo[a]..region.lo[a] + region.size[a]).contains(&n);
-        let x = run.x.start.max(region.lo[0])..run.x.end.min(region.lo[0] + region.size[0]);
-        let depth = texels.len() / (region.size[0] * region.size[1]);
-        for z in planes[1]..planes[1] + depth {
-            for y in run.y.clone().filter(|&y| inside(y, 1)) {
-                let row = (z - planes[0]) * run.y.len() + y - run.y.start;
-                let from = &cells[run.start + row * run.x.len() + x.start - run.x.start..][..x.len()];
-                let start = ((z - planes[1]) * region.size[1] + y - region.lo[1]) * region.size[0] + x.start
-                    - region.lo[0];
-                self.light_row(&x, [y, z], nodes);
-                self.shade_row(from, x.start, [y, z], nodes, &mut texels[start..][..x.len()]);
+        let mut rows = cells[run.start..].chunks_exact(run.x.len());
+        let plane = self.dims.nx * self.dims.ny;
+        for z in 0..texels.len() / plane {
+            for (y, from) in run.y.clone().zip(&mut rows) {
+                let start = z * plane + y * self.dims.nx + run.x.start;
+                self.light_row(&run.x, [y, first + z], nodes);
+                self.shade_row(from, run.x.start, [y, first + z], nodes, &mut texels[start..][..from.len()]);
             }
         }
     }
@@ -359,18 +288,14 @@ mod tests {
     use crate::look::Look;
     use crate::render::procedural::{Tint, plume};
 
-    fn shaded(
-        region: impl Fn(Dims) -> Region,
-        look: &Look,
-        eye: [f32; 3],
-    ) -> (Snapshot, LightVolume, Vec<[f16; 4]>) {
+    fn shaded(look: &Look, eye: [f32; 3]) -> (Snapshot, LightVolume, Vec<[f16; 4]>) {
         let snapshot = plume(Dims::new([21, 40, 19]).unwrap(), 0.02, Tint::Sectors);
         let (mut light, mut cells) = (LightVolume::default(), Cells::default());
         light.bake(&snapshot, look);
         cells.gather(&snapshot);
-        let region = region(snapshot.dims);
-        let mut texels = vec![[f16::ONE; 4]; region.cells()];
-        cells.shade(&light, &Medium::of(look, snapshot.extent()), eye, region, &mut texels);
+        let mut texels = vec![[f16::ZERO; 4]; snapshot.dims.cells()];
+        let medium = Medium::of(look, snapshot.extent());
+        cells.shade(&light, &medium, eye, &mut texels, &mut Written::default());
         (snapshot, light, texels)
     }
 
@@ -379,7 +304,7 @@ mod tests {
     fn texels_are_density_and_what_it_sends() {
         let look = Look { glow: 2.0, second_lobe: [-0.4, 0.3], ..Look::default() };
         let eye = [0.9, 0.5, 1.4];
-        let (snapshot, light, texels) = shaded(Region::all, &look, eye);
+        let (snapshot, light, texels) = shaded(&look, eye);
         let medium = Medium::of(&look, snapshot.extent());
         let sun = nalgebra::Vector3::from(medium.sun_direction);
         let mut most = 0.0_f32;
@@ -405,16 +330,17 @@ mod tests {
         assert!(most > 0.5, "there is something to see");
     }
 
-    /// A region holds the same texels as the whole.
     #[test]
-    fn a_region_is_cut_out_of_the_whole() {
-        let part = Region { lo: [3, 9, 5], size: [15, 17, 13] };
-        let (_, _, all) = shaded(Region::all, &Look::default(), [1.0; 3]);
-        let (_, _, some) = shaded(|_| part, &Look::default(), [1.0; 3]);
-        for (n, texel) in some.iter().enumerate() {
-            let [x, y, z] = [3 + n % 15, 9 + n / 15 % 17, 5 + n / 255];
-            assert_eq!(*texel, all[x + 21 * (y + 40 * z)], "at {x}, {y}, {z}");
-        }
-        assert!(some.iter().any(|texel| texel[3] > f16::ZERO));
+    fn texels_of_an_earlier_snapshot_are_cleared() {
+        let look = Look::default();
+        let (snapshot, light, mut texels) = shaded(&look, [1.0; 3]);
+        let (mut cells, mut written) = (Cells::default(), Written::default());
+        cells.gather(&snapshot);
+        let medium = Medium::of(&look, snapshot.extent());
+        cells.shade(&light, &medium, [1.0; 3], &mut texels, &mut written);
+        assert!(texels.iter().any(|texel| texel[3] > f16::ZERO));
+        cells.gather(&Snapshot::empty(snapshot.dims, snapshot.h));
+        cells.shade(&light, &medium, [1.0; 3], &mut texels, &mut written);
+        assert!(texels.iter().all(|texel| *texel == [f16::ZERO; 4]));
     }
 }

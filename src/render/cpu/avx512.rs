@@ -163,7 +163,7 @@ impl Rays<'_> {
     unsafe fn one(&self, n: usize) -> __m512 {
         let [_, row, plane] = self.volume.strides();
         // Of two along each axis the first is none of the last: `Lanes::read` has seen to it.
-        let first = self.volume.start().add(self.places[n] as usize);
+        let first = self.volume.values().as_ptr().add(self.places[n] as usize);
         lerp(_mm512_set1_ps(self.z[n]), rows(first, row), rows(first.add(plane), row))
     }
 }

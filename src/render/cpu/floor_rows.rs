@@ -3,8 +3,8 @@
 use crate::render::camera::Axes;
 use crate::render::floor::FloorLight;
 use crate::render::medium::Medium;
-use crate::render::packets::tone::whole;
 use crate::render::scene::FAR;
+use crate::render::tone::whole;
 use crate::solver::simd::{dispatch, greatest, least};
 
 /// Pixels that are worked on at a time.
@@ -152,5 +152,55 @@ fn light_up_kernel<const FMA: bool>(floor: &Floor, seen: &Seen, out: &mut [[f32;
             out[i][c] = shown * (sun[c] * direct + sky[c] * open);
         }
         out[i][3] = 1.0 - shown;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::grid::Dims;
+    use crate::look::{Camera, Look};
+    use crate::render::camera::away_from_zero;
+    use crate::render::light::LightVolume;
+    use crate::render::procedural::{Tint, plume};
+    use crate::render::scene::floor_shown;
+
+    #[test]
+    fn a_row_is_what_each_ray_meets() {
+        let look = Look { sun_direction: [-0.5, 0.6, -0.4], ..Look::default() };
+        let snapshot = plume(Dims::new([24, 36, 20]).unwrap(), 0.04, Tint::Even);
+        let (extent, size) = (snapshot.extent(), [75, 50]);
+        let medium = Medium::of(&look, extent);
+        let (mut light, mut floor_light) = (LightVolume::default(), FloorLight::default());
+        light.bake(&snapshot, &look);
+        floor_light.cast(&light, medium.sun_direction);
+        let axes = Axes::of(&Camera::framing(extent), 1.5);
+        let floor = Floor::new(&floor_light, &medium, [0.3, 0.2, 0.1], extent);
+        let (mut met, mut missed) = (0, 0);
+        for y in 0..size[1] {
+            let (mut pixels, mut reach) = ([[0.0; 4]; 75], [0.0; 75]);
+            floor.row(&axes, size, y, &mut pixels, &mut reach);
+            for x in 0..75 {
+                let ray = axes.ray_through_pixel(size, [x as u32, y]);
+                let t = -ray.origin.y / away_from_zero(ray.direction.y);
+                if t <= 0.0 {
+                    assert!(pixels[x] == [0.0, 0.0, 0.0, 1.0] && reach[x] == FAR);
+                    missed += 1;
+                    continue;
+                }
+                let p = ray.at(t);
+                let [direct, open] = floor_light.sample(p.x, p.z);
+                let shown = floor_shown([p.x, p.z], extent);
+                met += i32::from(shown > 0.0);
+                assert!((reach[x] - t).abs() < 1e-3 * t && (pixels[x][3] - (1.0 - shown)).abs() < 1e-3);
+                for c in 0..3 {
+                    let ambient = (medium.ground[c] + 5.0 * medium.sky[c]) / 6.0;
+                    let sun = medium.sun[c] * medium.sun_direction[1] / std::f32::consts::PI;
+                    let want = shown * [0.3, 0.2, 0.1][c] * (sun * direct + ambient * open);
+                    assert!((pixels[x][c] - want).abs() < 2e-3 * want.max(1e-2), "{x}, {y}: {:?}", pixels[x]);
+                }
+            }
+        }
+        assert!(met > 1000 && missed > 100, "{met} {missed}");
     }
 }

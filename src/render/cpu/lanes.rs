@@ -1,7 +1,8 @@
-//! What a march asks of a vector of floats, one for each ray of a packet.
+//! The vector of a ray packet: one float for each ray.
 //!
-//! All of it is inlined into the functions that enable the instructions, and unsafe to call where they are not
-//! enabled; arithmetic is not marked so, since nobody has a vector who did not make one.
+//! All methods are inlined into the functions that enable the instructions. They are unsafe to call where these are not
+//! enabled. Operators are safe: only unsafe constructors create a vector. Closures are avoided: they do not inherit the
+//! enabled instructions.
 
 use std::ops::{Add, Div, Mul, Sub};
 
@@ -43,14 +44,15 @@ pub(super) trait Lanes:
     unsafe fn any(mask: Self::Mask) -> bool;
     /// `yes` where the mask holds, else `no`.
     unsafe fn select(mask: Self::Mask, yes: Self, no: Self) -> Self;
-    /// Entries of a table that is not empty; beyond its ends the last.
+    /// Entries of a table that is not empty, at whole numbers; beyond its ends the last.
     unsafe fn look_up(table: &[f32], at: Self) -> Self;
-    /// The four numbers of a volume between its texels, `at` counted in texels along each axis from the first's middle.
+    /// The four numbers of a volume between its texels (trilinear), `at` counted in texels along each axis from the first's middle.
     unsafe fn read(volume: &Texels, at: [Self; 3]) -> [Self; 4];
 
     /// e^x, as `exp` of the scalar code, for x ≤ 0.
     #[inline(always)]
     unsafe fn exp(self) -> Self {
+        // SAFETY: the caller has the instructions, as for every method here.
         unsafe {
             let t = (self * Self::all(std::f32::consts::LOG2_E)).greatest(Self::all(-126.0));
             let whole = (t + Self::all(0.5)).floor();
@@ -62,15 +64,51 @@ pub(super) trait Lanes:
         }
     }
 
+    /// The cubic B-spline through the texels, as eight trilinear reads (Sigg and Hadwiger, GPU Gems 2, 2005).
+    #[inline(always)]
+    unsafe fn read_cubic(volume: &Texels, at: [Self; 3]) -> [Self; 4] {
+        // SAFETY: the caller has the instructions, as for every method here.
+        unsafe {
+            // For each axis the weight of the upper two of four texels, and a place between the lower and the upper two.
+            let mut axes = [[at[0]; 3]; 3];
+            for a in 0..3 {
+                let base = at[a].floor();
+                let f = at[a] - base;
+                let g = Self::all(1.0) - f;
+                let (first, last) = (g * g * g * Self::all(1.0 / 6.0), f * f * f * Self::all(1.0 / 6.0));
+                let second = Self::all(2.0 / 3.0) - Self::all(0.5) * f * f * (Self::all(2.0) - f);
+                let (low, high) = (first + second, Self::all(1.0) - first - second);
+                axes[a] = [high, base - Self::all(1.0) + second / low, base + Self::all(1.0) + last / high];
+            }
+            let mut sum = [Self::all(0.0); 4];
+            for n in 0..8_usize {
+                let (mut weight, mut place) = (Self::all(1.0), at);
+                for a in 0..3 {
+                    let [high, ..] = axes[a];
+                    let upper = n >> a & 1 == 1;
+                    weight = weight * if upper { high } else { Self::all(1.0) - high };
+                    place[a] = if upper { axes[a][2] } else { axes[a][1] };
+                }
+                let read = Self::read(volume, place);
+                for c in 0..4 {
+                    sum[c] = weight.times(read[c], sum[c]);
+                }
+            }
+            sum
+        }
+    }
+
     /// Not negative.
     #[inline(always)]
     unsafe fn magnitude(self) -> Self {
+        // SAFETY: the caller has the instructions, as for every method here.
         unsafe { self.greatest(Self::all(0.0) - self) }
     }
 
     /// The whole number above.
     #[inline(always)]
     unsafe fn ceil(self) -> Self {
+        // SAFETY: the caller has the instructions, as for every method here.
         unsafe { Self::all(0.0) - (Self::all(0.0) - self).floor() }
     }
 }
@@ -98,7 +136,7 @@ impl<'a> Texels<'a> {
         [1, self.size[0], self.size[0] * self.size[1]]
     }
 
-    pub fn start(&self) -> *const [f16; 4] {
-        self.values.as_ptr()
+    pub fn values(&self) -> &'a [[f16; 4]] {
+        self.values
     }
 }

@@ -1,0 +1,65 @@
+//! Pixels that lines touch, sorted by row.
+
+use nalgebra::Matrix4;
+
+use crate::render::camera::Axes;
+use crate::render::lines::{self, Line};
+
+/// One pixel of a line.
+#[derive(Clone, Copy)]
+struct Mark {
+    at: [u32; 2],
+    tint: [f32; 4],
+    /// Distance along the ray \[m\].
+    away: f32,
+}
+
+/// The pixels of some lines.
+#[derive(Default)]
+pub(super) struct LinePixels {
+    marks: Vec<Mark>,
+    /// The first mark of each row, and the end of the last.
+    rows: Vec<usize>,
+}
+
+impl LinePixels {
+    /// Lines in the world, and before them lines on the screen with their width, which nothing hides.
+    pub fn trace(world: &[Line], screen: &[(Vec<Line>, f32)], axes: &Axes, size: [u32; 2]) -> Self {
+        let mut marks = Vec::new();
+        for (all, width) in screen {
+            for line in all {
+                line.trace(&Matrix4::identity(), *width, size, |at, tint, _| {
+                    marks.push(Mark { at, tint, away: 0.0 });
+                });
+            }
+        }
+        let clip = axes.clip_from_world(1e-3);
+        for line in world {
+            line.trace(&clip, lines::WIDTH, size, |at, tint, depth| {
+                let uv = [0, 1].map(|a| (at[a] as f32 + 0.5) / size[a] as f32);
+                marks.push(Mark { at, tint, away: depth * axes.slant(uv) });
+            });
+        }
+        // Stable: lines stay in their order where they cross.
+        marks.sort_by_key(|mark| mark.at[1]);
+        let rows = (0..=size[1]).map(|y| marks.partition_point(|mark| mark.at[1] < y)).collect();
+        Self { marks, rows }
+    }
+
+    /// Paints those on row `y`, where nothing nearer hides them.
+    pub fn paint(&self, y: usize, pixels: &mut [[f32; 4]], reach: &[f32]) {
+        let Some(&[start, end]) = self.rows.get(y..y + 2) else { return };
+        for mark in &self.marks[start..end] {
+            let x = mark.at[0] as usize;
+            if lines::seen(mark.away, reach[x]) {
+                paint(&mut pixels[x], mark.tint);
+            }
+        }
+    }
+}
+
+/// Puts a colour with alpha over a pixel.
+pub(super) fn paint(pixel: &mut [f32; 4], [r, g, b, alpha]: [f32; 4]) {
+    let [pr, pg, pb, clear] = *pixel;
+    *pixel = [pr + (r - pr) * alpha, pg + (g - pg) * alpha, pb + (b - pb) * alpha, clear * (1.0 - alpha)];
+}

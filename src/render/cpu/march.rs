@@ -1,0 +1,357 @@
+//! Front to back through a volume, a packet of rays at a time. `shaders/march.frag` is the same for smoke and
+//! `shaders/field.frag` for the flow, step for step.
+
+use std::ops::Range;
+
+use super::lanes::{Lanes, Texels};
+use super::portable::Portable;
+use crate::render::camera::Axes;
+use crate::render::colormap;
+use crate::render::noise;
+use crate::solver::simd::Level;
+
+/// The longest packet: rows are marched in whole ones.
+pub(super) const PACKET: usize = 16;
+/// Rays of a packet in plain arrays.
+const PLAIN: usize = 8;
+/// Less light than this is not followed.
+pub(super) const LEAST: f32 = 1.0 / 512.0;
+
+/// A volume on the cells of a grid, with bricks of 8³ cells of which the empty ones are skipped.
+pub(super) struct Volume<'a> {
+    pub texels: Texels<'a>,
+    pub medium: Medium,
+    /// 1 for each brick that is occupied, else 0.
+    pub occupied: &'a [f32],
+    /// Bricks along each axis.
+    pub bricks: [usize; 3],
+    /// Edge of a brick \[m\].
+    pub brick: f32,
+    /// Size of the box \[m\].
+    pub extent: [f32; 3],
+    /// Around all that is occupied \[m\].
+    pub bounds: [[f32; 3]; 2],
+    /// Edge of a cell \[m\].
+    pub h: f32,
+    /// Between samples \[m\].
+    pub dt: f32,
+}
+
+/// The meaning of a volume's four numbers.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Medium {
+    /// ρ J and ρ ([`crate::render::preshaded`]).
+    Smoke {
+        /// For each unit of density \[1/m\].
+        extinction: f32,
+        /// The cubic B-spline between cells instead of trilinear interpolation.
+        cubic: bool,
+    },
+    /// u, v, w and |ω|, of which the magnitude glows.
+    Flow {
+        /// |ω| instead of |u|.
+        vorticity: bool,
+        /// The value at the upper end of the colours.
+        top: f32,
+        /// Extinction there \[1/m\].
+        thickness: f32,
+    },
+}
+
+/// A part of a row of rays.
+pub(super) struct Row<'a> {
+    pub axes: &'a Axes,
+    /// Rays across and up the picture.
+    pub size: [u32; 2],
+    /// Number of the row, from the bottom.
+    pub y: u32,
+    /// The rays of the part; it starts with a whole packet.
+    pub x: Range<u32>,
+    /// Offsets of the row's rays from the tile of noise, before the frame's shift.
+    pub noise: &'a [f32; noise::TILE],
+    /// The frame's.
+    pub shift: f32,
+    /// Length of each ray up to what hides the rest \[m\]; whole packets of them.
+    pub reach: &'a [f32],
+}
+
+/// Radiance and transmittance along the rays, in the instructions of `level`, which this machine must have; `out` has room
+/// for whole packets.
+#[allow(unsafe_code)]
+pub(super) fn march(level: Level, volume: &Volume, row: &Row, out: &mut [[f32; 4]]) {
+    match level {
+        #[cfg(target_arch = "x86_64")]
+        Level::Avx512 => {
+            #[target_feature(enable = "avx512f,avx512vl,avx512dq,avx512bw,avx2,fma,bmi2,f16c")]
+            fn march(volume: &Volume, row: &Row, out: &mut [[f32; 4]]) {
+                // SAFETY: this function enables the instructions.
+                unsafe { march_row::<super::avx512::Sixteen>(volume, row, out) }
+            }
+            // SAFETY: the level was found; the instructions of `f16c` come with all that has AVX2.
+            unsafe { march(volume, row, out) }
+        }
+        #[cfg(target_arch = "x86_64")]
+        Level::Avx2 => {
+            #[target_feature(enable = "avx2,fma,bmi2,f16c")]
+            fn march(volume: &Volume, row: &Row, out: &mut [[f32; 4]]) {
+                // SAFETY: this function enables the instructions.
+                unsafe { march_row::<super::avx2::Eight>(volume, row, out) }
+            }
+            // SAFETY: as above.
+            unsafe { march(volume, row, out) }
+        }
+        // SAFETY: plain arrays need no instructions but those of the target.
+        _ => unsafe { march_row::<Portable<PLAIN>>(volume, row, out) },
+    }
+}
+
+#[allow(unsafe_code)]
+#[inline(always)]
+unsafe fn march_row<L: Lanes>(volume: &Volume, row: &Row, out: &mut [[f32; 4]]) {
+    // SAFETY: the caller has enabled the instructions.
+    unsafe {
+        match volume.medium {
+            Medium::Smoke { extinction, cubic: false } => {
+                march_through::<L, _>(volume, &Smoke::<false>(extinction), row, out);
+            }
+            Medium::Smoke { extinction, cubic: true } => {
+                march_through::<L, _>(volume, &Smoke::<true>(extinction), row, out);
+            }
+            Medium::Flow { vorticity, top, thickness } => {
+                let flow = Flow { vorticity, top, thickness, colors: colormap::table() };
+                march_through::<L, _>(volume, &flow, row, out);
+            }
+        }
+    }
+}
+
+#[allow(unsafe_code)]
+#[inline(always)]
+unsafe fn march_through<L: Lanes, S: Step>(volume: &Volume, medium: &S, row: &Row, out: &mut [[f32; 4]]) {
+    for (n, (out, reach)) in out.chunks_exact_mut(L::COUNT).zip(row.reach.chunks_exact(L::COUNT)).enumerate()
+    {
+        let x = row.x.start + (n * L::COUNT) as u32;
+        if x >= row.x.end {
+            return;
+        }
+        // SAFETY: the caller has enabled the instructions.
+        unsafe {
+            let rays = Packet::<L>::new(volume, row, x, reach);
+            L::store(rays.march(volume, medium), out);
+        }
+    }
+}
+
+/// How a medium adds to rays that pass a bit of it.
+#[allow(unsafe_code)]
+trait Step {
+    /// A step of some length around a place in cells from the first's middle; `out` is radiance and transmittance.
+    unsafe fn take<L: Lanes>(&self, texels: &Texels, at: [L; 3], length: L, out: &mut [L; 4]);
+}
+
+/// Pre-shaded smoke with its extinction for each unit of density, cubic or not.
+struct Smoke<const CUBIC: bool>(f32);
+
+#[allow(unsafe_code)]
+impl<const CUBIC: bool> Step for Smoke<CUBIC> {
+    #[inline(always)]
+    unsafe fn take<L: Lanes>(&self, texels: &Texels, at: [L; 3], length: L, out: &mut [L; 4]) {
+        // SAFETY: the caller has enabled the instructions.
+        unsafe {
+            let [red, green, blue, density] =
+                if CUBIC { L::read_cubic(texels, at) } else { L::read(texels, at) };
+            let passes = (density * length * L::all(-self.0)).exp();
+            let share = out[3] * (L::all(1.0) - passes) / density.greatest(L::all(1e-8));
+            for (out, sent) in out.iter_mut().zip([red, green, blue]) {
+                *out = share.times(sent, *out);
+            }
+            out[3] = out[3] * passes;
+        }
+    }
+}
+
+/// [`Medium::Flow`].
+struct Flow<'a> {
+    vorticity: bool,
+    top: f32,
+    thickness: f32,
+    colors: &'a [[f32; colormap::ENTRIES]; 3],
+}
+
+#[allow(unsafe_code)]
+impl Step for Flow<'_> {
+    #[inline(always)]
+    unsafe fn take<L: Lanes>(&self, texels: &Texels, at: [L; 3], length: L, out: &mut [L; 4]) {
+        // SAFETY: the caller has enabled the instructions.
+        unsafe {
+            let [u, v, w, vorticity] = L::read(texels, at);
+            let value = if self.vorticity { vorticity } else { u.times(u, v.times(v, w * w)).root() };
+            let x = value * L::all(1.0 / self.top);
+            let passes = (x * x * length * L::all(-self.thickness)).exp();
+            let share = out[3] * (L::all(1.0) - passes);
+            let entry = x.times(L::all((colormap::ENTRIES - 1) as f32), L::all(0.5)).floor();
+            for (out, color) in out.iter_mut().zip(self.colors) {
+                *out = share.times(L::look_up(color, entry), *out);
+            }
+            out[3] = out[3] * passes;
+        }
+    }
+}
+
+/// Rays next to each other in a row.
+struct Packet<L: Lanes> {
+    direction: [L; 3],
+    /// In cells: where the rays start, from the middle of the first.
+    eye_cells: [f32; 3],
+    /// The box along each ray.
+    span: [L; 2],
+    /// Start of the lattice of steps, and the first step and the one after the last that may be occupied.
+    t0: L,
+    first: L,
+    last: L,
+}
+
+#[allow(unsafe_code)]
+impl<L: Lanes> Packet<L> {
+    #[inline(always)]
+    unsafe fn new(volume: &Volume, row: &Row, x: u32, reach: &[f32]) -> Self {
+        // SAFETY: the caller has enabled the instructions.
+        unsafe {
+            let eye: [f32; 3] = row.axes.eye.into();
+            let direction = directions::<L>(row, x);
+            let [enter, leave] = box_span(eye, direction, [[0.0; 3], volume.extent]);
+            let span = [enter.greatest(L::all(0.0)), leave.least(L::load(reach))];
+            let [near, far] = box_span(eye, direction, volume.bounds);
+            let noise = L::load(&row.noise[x as usize % noise::TILE..]) + L::all(row.shift);
+            let offset = noise - noise.floor();
+            let (dt, per_dt) = (L::all(volume.dt), L::all(1.0 / volume.dt));
+            let t0 = span[0] - (L::all(1.0) - offset) * dt;
+            Self {
+                direction,
+                eye_cells: eye.map(|x| x / volume.h - 0.5),
+                span,
+                t0,
+                first: ((near - t0) * per_dt).floor().greatest(L::all(0.0)),
+                last: ((span[1].least(far) - t0) * per_dt).ceil(),
+            }
+        }
+    }
+
+    /// Red, green and blue, and transmittance.
+    #[inline(always)]
+    unsafe fn march<S: Step>(&self, volume: &Volume, medium: &S) -> [L; 4] {
+        // SAFETY: the caller has enabled the instructions.
+        unsafe {
+            let (one, least) = (L::all(1.0), L::all(LEAST));
+            let mut out = [L::all(0.0), L::all(0.0), L::all(0.0), one];
+            let mut n = self.first;
+            loop {
+                let active = L::both(n.less(self.last), least.less(out[3]));
+                if !L::any(active) {
+                    return out;
+                }
+                let [a, b] = self.step(volume, n);
+                let (occupied, until) = self.brick(volume, L::all(0.5) * (a + b), n);
+                let empty = L::both(active, occupied.less(L::all(0.5)));
+                if L::any(empty) {
+                    n = L::select(empty, until, n);
+                    continue;
+                }
+                self.take(volume, medium, [a, L::select(active, b, a)], &mut out);
+                n = n + one;
+                // A second, maybe into the next brick.
+                let active = L::both(n.less(self.last), least.less(out[3]));
+                let [a, b] = self.step(volume, n);
+                self.take(volume, medium, [a, L::select(active, b, a)], &mut out);
+                n = n + one;
+            }
+        }
+    }
+
+    /// Start and end of the `n`th step.
+    #[inline(always)]
+    unsafe fn step(&self, volume: &Volume, n: L) -> [L; 2] {
+        // SAFETY: the caller has enabled the instructions.
+        unsafe {
+            let dt = L::all(volume.dt);
+            let start = n.times(dt, self.t0);
+            [start.greatest(self.span[0]), (start + dt).least(self.span[1])]
+        }
+    }
+
+    /// 1 if the brick at `t` is occupied, else 0, and the first step that is not in it.
+    #[inline(always)]
+    unsafe fn brick(&self, volume: &Volume, t: L, n: L) -> (L, L) {
+        // SAFETY: the caller has enabled the instructions.
+        unsafe {
+            let mut leave = L::all(f32::MAX);
+            let mut at = L::all(0.0);
+            let per_brick = 1.0 / volume.brick;
+            for a in [2, 1, 0] {
+                let d = self.direction[a];
+                let eye = (self.eye_cells[a] + 0.5) * volume.h * per_brick;
+                let inside = (t * d).times(L::all(per_brick), L::all(eye)).floor();
+                let inside = inside.least(L::all((volume.bricks[a] - 1) as f32)).greatest(L::all(0.0));
+                at = at.times(L::all(volume.bricks[a] as f32), inside);
+                let ahead = L::select(L::all(0.0).less(d), L::all(1.0), L::all(0.0));
+                leave = leave.least((inside + ahead - L::all(eye)) * L::all(volume.brick) / d);
+            }
+            let until = ((leave - self.t0) * L::all(1.0 / volume.dt)).floor();
+            (L::look_up(volume.occupied, at), until.greatest(n + L::all(1.0)))
+        }
+    }
+
+    /// A step from a to b.
+    #[inline(always)]
+    unsafe fn take<S: Step>(&self, volume: &Volume, medium: &S, [a, b]: [L; 2], out: &mut [L; 4]) {
+        // SAFETY: the caller has enabled the instructions.
+        unsafe {
+            let (t, per_cell) = (L::all(0.5) * (a + b), 1.0 / volume.h);
+            let mut at = [t; 3];
+            for c in 0..3 {
+                at[c] = (t * L::all(per_cell)).times(self.direction[c], L::all(self.eye_cells[c]));
+            }
+            medium.take(&volume.texels, at, b - a, out);
+        }
+    }
+}
+
+/// Unit vectors along a packet of rays.
+#[allow(unsafe_code)]
+#[inline(always)]
+unsafe fn directions<L: Lanes>(row: &Row, x: u32) -> [L; 3] {
+    const ACROSS: [f32; PACKET] =
+        [0.5, 1.5, 2.5, 3.5, 4.5, 5.5, 6.5, 7.5, 8.5, 9.5, 10.5, 11.5, 12.5, 13.5, 14.5, 15.5];
+    let v = 2.0 * (row.y as f32 + 0.5) / row.size[1] as f32 - 1.0;
+    // SAFETY: the caller has enabled the instructions.
+    unsafe {
+        let u = (L::load(&ACROSS) + L::all(x as f32)) * L::all(2.0 / row.size[0] as f32) - L::all(1.0);
+        let mut d = [u; 3];
+        for a in 0..3 {
+            let middle = row.axes.forward[a] + row.axes.up[a] * v;
+            d[a] = u.times(L::all(row.axes.right[a]), L::all(middle));
+        }
+        let norm = d[0].times(d[0], d[1].times(d[1], d[2] * d[2])).root();
+        for x in &mut d {
+            // As in the shaders: nothing may be so small that dividing by it gives infinities.
+            let unit = *x / norm;
+            *x = L::select(unit.magnitude().less(L::all(1e-7)), L::all(1e-7), unit);
+        }
+        d
+    }
+}
+
+/// Distances at which rays from `eye` enter and leave a box.
+#[allow(unsafe_code)]
+#[inline(always)]
+unsafe fn box_span<L: Lanes>(eye: [f32; 3], d: [L; 3], [lo, hi]: [[f32; 3]; 2]) -> [L; 2] {
+    // SAFETY: the caller has enabled the instructions.
+    unsafe {
+        let mut span = [L::all(f32::MIN), L::all(f32::MAX)];
+        for a in 0..3 {
+            let (near, far) = (L::all(lo[a] - eye[a]) / d[a], L::all(hi[a] - eye[a]) / d[a]);
+            span = [span[0].greatest(near.least(far)), span[1].least(near.greatest(far))];
+        }
+        span
+    }
+}

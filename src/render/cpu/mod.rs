@@ -1,0 +1,192 @@
+//! The renderer on the processor's threads, without OpenGL: the same model and the same steps as the shaders.
+//!
+//! Rays march in **packets**, one float of a vector for each ray: sixteen with AVX-512, eight with AVX2 and in plain arrays
+//! on every other processor ([`march`], written once over the trait [`lanes::Lanes`]). They read a volume that was **pre-shaded**
+//! at its cells ([`crate::render::preshaded`]). Two other integrators share everything else of a picture with them: a
+//! scalar march that works the light out along each ray ([`Shading::Rays`]), and a path tracer, the truth that the
+//! octaves of the medium approximate ([`Scattering::Traced`]).
+//!
+//! All of it runs on the rayon pool of the caller and gives the same picture for any number of threads.
+//!
+//! [`Scattering::Traced`]: crate::look::Scattering::Traced
+
+#[cfg(target_arch = "x86_64")]
+mod avx2;
+#[cfg(target_arch = "x86_64")]
+mod avx512;
+mod composite;
+mod cursor_rows;
+mod floor_rows;
+mod lanes;
+mod line_pixels;
+mod march;
+mod paths;
+mod picture;
+mod portable;
+mod reference;
+mod shaded_smoke;
+#[cfg(test)]
+mod tests;
+
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use rayon::prelude::*;
+
+use super::camera::Axes;
+use super::floor::FloorLight;
+use super::light::{self, LightVolume};
+use super::noise;
+use super::preshaded::Cells;
+use super::volume::Volume;
+use super::{Image, LinearImage, Mode, Quality, Ranges, Shading, View};
+use crate::look::Scattering;
+use crate::snapshot::Snapshot;
+use crate::solver::simd::{Level, level};
+
+#[cfg(feature = "viewer")]
+pub(super) use picture::Frame;
+pub(super) use picture::{Contents, Integrator, Picture};
+use reference::Smoke;
+#[cfg(feature = "viewer")]
+pub(super) use reference::halves;
+
+/// Renders snapshots on the processor's threads.
+pub struct CpuRenderer {
+    light: LightVolume,
+    floor: FloorLight,
+    cells: Cells,
+    ranges: Ranges,
+    picture: Picture,
+    quality: Quality,
+}
+
+impl Default for CpuRenderer {
+    fn default() -> Self {
+        Self::with_level(level())
+    }
+}
+
+impl CpuRenderer {
+    /// A renderer for pictures of full quality.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// As [`CpuRenderer::new`], with the instructions of `level`, which this machine must have.
+    fn with_level(level: Level) -> Self {
+        Self {
+            light: LightVolume::default(),
+            floor: FloorLight::default(),
+            cells: Cells::default(),
+            ranges: Ranges::default(),
+            picture: Picture::new(level),
+            quality: Quality::FINAL,
+        }
+    }
+
+    /// Sets how much work goes into the pictures. Rays that do not march in packets are as many as pixels.
+    pub fn set_quality(&mut self, quality: Quality) {
+        self.quality = quality;
+    }
+
+    /// Renders `snapshot`. With path tracing, `progress` is told the share that is done.
+    pub fn render(
+        &mut self,
+        snapshot: &Snapshot,
+        view: &View,
+        size: [u32; 2],
+        progress: &(impl Fn(f32) + Sync),
+    ) -> Image {
+        self.accumulate(snapshot, view, size, progress);
+        let contents = contents(snapshot, &self.cells, (&self.light, &self.floor), self.ranges);
+        self.picture.present(&contents, view, self.quality);
+        let [width, height] = size;
+        let rgba =
+            self.picture.bytes().chunks_exact(width as usize).rev().flatten().flatten().copied().collect();
+        Image { width, height, rgba }
+    }
+
+    /// As [`CpuRenderer::render`], before background and tone map.
+    pub fn render_linear(
+        &mut self,
+        snapshot: &Snapshot,
+        view: &View,
+        size: [u32; 2],
+        progress: &(impl Fn(f32) + Sync),
+    ) -> LinearImage {
+        self.accumulate(snapshot, view, size, progress);
+        let contents = contents(snapshot, &self.cells, (&self.light, &self.floor), self.ranges);
+        let (rgba, depth) = self.picture.linear(&contents, view, self.quality);
+        LinearImage { width: size[0], height: size[1], rgba, depth }
+    }
+
+    /// Renders all frames of a picture into its accumulation buffer.
+    fn accumulate(
+        &mut self,
+        snapshot: &Snapshot,
+        view: &View,
+        size: [u32; 2],
+        progress: &(impl Fn(f32) + Sync),
+    ) {
+        self.light.bake(snapshot, view.look);
+        self.cells.gather(snapshot);
+        self.picture.forget();
+        if view.mode != Mode::Smoke {
+            self.ranges = Ranges::of(snapshot);
+        }
+        if view.mode.shows_smoke() {
+            self.floor.cast(&self.light, light::unit(view.look.sun_direction));
+        }
+        let contents = contents(snapshot, &self.cells, (&self.light, &self.floor), self.ranges);
+        let traced = view.look.scattering == Scattering::Traced;
+        if !view.mode.shows_smoke() || !traced && self.quality.shading != Shading::Rays {
+            return self.picture.render(&contents, view, self.quality, size, Integrator::Packets);
+        }
+        let volume = Volume::of_light(&self.light);
+        let smoke = Smoke::new(snapshot, &self.cells, &volume, view, &self.quality);
+        let picture = &mut self.picture;
+        if !traced {
+            let rows = |axes: &Axes, frame: u32, y: usize, reach: &[f32], out: &mut [[f32; 4]]| {
+                for (x, out) in out.iter_mut().enumerate() {
+                    let pixel = [x as u32, y as u32];
+                    let offset = noise::offset(pixel[0], pixel[1], frame);
+                    *out = smoke.march(&axes.ray_through_pixel(size, pixel), reach[x], offset);
+                }
+            };
+            return picture.render(&contents, view, self.quality, size, Integrator::Rows(&rows));
+        }
+        let tracer = paths::Tracer::new(&smoke, self.light.solids(), view.look);
+        let passes = self.quality.passes.max(1);
+        let paths = view.look.paths.div_ceil(passes).max(1);
+        let done = AtomicU32::new(0);
+        let rows = |axes: &Axes, frame: u32, y: usize, reach: &[f32], out: &mut [[f32; 4]]| {
+            out.par_iter_mut().enumerate().with_min_len(16).for_each(|(x, out)| {
+                let pixel = [x as u32, y as u32];
+                let ray = axes.ray_through_pixel(size, pixel);
+                *out = tracer.mean(pixel, &ray, reach[x], paths * frame..paths * (frame + 1));
+            });
+            let rows = done.fetch_add(1, Ordering::Relaxed) + 1;
+            progress(rows as f32 / (passes * size[1]) as f32);
+        };
+        picture.render(&contents, view, self.quality, size, Integrator::Rows(&rows));
+    }
+}
+
+fn contents<'a>(
+    snapshot: &'a Snapshot,
+    cells: &'a Cells,
+    (light, floor): (&'a LightVolume, &'a FloorLight),
+    ranges: Ranges,
+) -> Contents<'a> {
+    Contents {
+        dims: snapshot.dims,
+        h: snapshot.h,
+        bricks: &snapshot.bricks,
+        cells,
+        smoke: &snapshot.smoke,
+        velocity: &snapshot.velocity,
+        ranges,
+        light,
+        floor,
+    }
+}

@@ -1,0 +1,521 @@
+//! A picture by the processor's threads, from the scenery behind the smoke to the bytes. [`super::CpuRenderer`] renders whole
+//! pictures with it, and the OpenGL renderer where its driver has no graphics processor: shaders would run on the same
+//! threads there, but read volumes a quarter as fast.
+
+use std::time::Instant;
+
+use half::f16;
+use rayon::prelude::*;
+
+use super::composite::{Marched, Places};
+use super::cursor_rows::CursorRows;
+use super::floor_rows::Floor;
+use super::line_pixels::{LinePixels, paint};
+use super::march::{Medium, PACKET, Row, march};
+use super::shaded_smoke::{OccupiedBricks, ShadedSmoke, at_least_two};
+use crate::grid::Dims;
+use crate::render::camera::Axes;
+use crate::render::floor::FloorLight;
+use crate::render::flow::{self, Flow};
+use crate::render::light::LightVolume;
+use crate::render::preshaded::Cells;
+use crate::render::quantity::{Quantity, Ranges, THICKNESS};
+use crate::render::scene::{FAR, Scenery, background};
+use crate::render::slice::{self, Plane, Slice};
+use crate::render::{Mode, Quality, View, lines, medium, noise, tone, volume};
+use crate::snapshot::Bricks;
+use crate::solver::simd::Level;
+
+/// Rows of pixels that a thread takes at a time.
+const BAND: usize = 8;
+
+/// A snapshot and its light.
+#[derive(Clone, Copy)]
+pub(in crate::render) struct Contents<'a> {
+    pub dims: Dims,
+    /// Edge of a cell \[m\].
+    pub h: f32,
+    pub bricks: &'a Bricks,
+    pub cells: &'a Cells,
+    /// Densities and temperature of each cell, which slices show.
+    pub smoke: &'a [[f16; 4]],
+    /// u, v, w and |ω| of each cell; empty if the snapshot carries no velocity.
+    pub velocity: &'a [[f16; 4]],
+    pub ranges: Ranges,
+    pub light: &'a LightVolume,
+    pub floor: &'a FloorLight,
+}
+
+/// One of several frames of the same view.
+#[derive(Clone, Copy)]
+pub(in crate::render) struct Frame {
+    /// Number of its offsets.
+    pub number: u32,
+    /// Its share in the accumulation buffer.
+    pub weight: f32,
+    /// Place in its pixel that a ray looks through, from the middle \[pixels\].
+    pub shift: [f32; 2],
+}
+
+/// How rays pass the smoke.
+#[derive(Clone, Copy)]
+pub(in crate::render) enum Integrator<'a> {
+    /// In packets, through the pre-shaded volume.
+    Packets,
+    /// Row by row of the picture by a function of the axes, the frame's number, the row from the bottom, the length of each ray,
+    /// and the radiance and transmittance to fill in.
+    Rows(&'a RowFn<'a>),
+}
+
+/// See [`Integrator::Rows`].
+pub(in crate::render) type RowFn<'a> = dyn Fn(&Axes, u32, usize, &[f32], &mut [[f32; 4]]) + Sync + 'a;
+
+/// The buffers of a picture, kept from one to the next.
+pub(in crate::render) struct Picture {
+    level: Level,
+    smoke: ShadedSmoke,
+    /// The light volume at full precision, for solids.
+    light: Option<volume::Volume>,
+    outline: Outline,
+    size: [u32; 2],
+    /// The current frame: radiance and the share of the background that is seen, rows from the bottom.
+    frame: Vec<[f32; 4]>,
+    /// The accumulation buffer: the mean of the last frames of the same view.
+    accumulated: Vec<[f32; 4]>,
+    /// Length of each pixel's ray \[m\].
+    reach: Vec<f32>,
+    marched: Vec<[f32; 4]>,
+    marched_reach: Vec<f32>,
+    bytes: Vec<[u8; 4]>,
+    /// Passes since [`Picture::times`] was called, and their times \[ms\].
+    times: Vec<(&'static str, f64)>,
+}
+
+/// The edges of the box, behind the smoke and before it, traced once for a camera.
+#[derive(Default)]
+struct Outline {
+    of: Option<(Axes, [f32; 3], [u32; 2])>,
+    sides: [LinePixels; 2],
+}
+
+/// What all passes of a frame read.
+struct Pass<'a> {
+    contents: &'a Contents<'a>,
+    view: &'a View<'a>,
+    quality: Quality,
+    medium: medium::Medium,
+    /// The camera, and as the rays of this frame look.
+    steady: Axes,
+    axes: Axes,
+}
+
+impl Contents<'_> {
+    /// Size of the box \[m\].
+    pub fn extent(&self) -> [f32; 3] {
+        self.dims.array().map(|n| n as f32 * self.h)
+    }
+}
+
+impl Picture {
+    /// Rays march in the instructions of `level`, which this machine must have.
+    pub fn new(level: Level) -> Self {
+        Self {
+            level,
+            smoke: ShadedSmoke::default(),
+            light: None,
+            outline: Outline::default(),
+            size: [0; 2],
+            frame: Vec::new(),
+            accumulated: Vec::new(),
+            reach: Vec::new(),
+            marched: Vec::new(),
+            marched_reach: Vec::new(),
+            bytes: Vec::new(),
+            times: Vec::new(),
+        }
+    }
+
+    /// The snapshot has changed, and its light with it.
+    pub fn forget(&mut self) {
+        self.smoke.forget();
+        self.light = None;
+    }
+
+    /// The light has changed.
+    #[cfg(feature = "viewer")]
+    pub fn forget_light(&mut self) {
+        self.smoke.forget_light();
+        self.light = None;
+    }
+
+    /// Renders as many frames as the quality says into the accumulation buffer.
+    pub fn render(
+        &mut self,
+        contents: &Contents,
+        view: &View,
+        quality: Quality,
+        size: [u32; 2],
+        integrator: Integrator,
+    ) {
+        let passes = quality.passes.max(1);
+        let edges = quality.edges && !contents.light.solids().is_empty();
+        for number in 0..passes {
+            let shift = if edges { noise::sub_pixel(number, passes) } else { [0.0; 2] };
+            let frame = Frame { number, weight: 1.0 / (number + 1) as f32, shift };
+            self.render_frame(contents, view, quality, size, frame, integrator);
+        }
+    }
+
+    /// Renders a frame and takes it into the accumulation buffer.
+    pub fn render_frame(
+        &mut self,
+        contents: &Contents,
+        view: &View,
+        quality: Quality,
+        size: [u32; 2],
+        frame: Frame,
+        integrator: Integrator,
+    ) {
+        let extent = contents.extent();
+        let steady = Axes::of(view.camera, size[0] as f32 / size[1] as f32);
+        let pass = Pass {
+            contents,
+            view,
+            quality,
+            medium: medium::Medium::of(view.look, extent),
+            steady,
+            axes: steady.shifted(frame.shift, size),
+        };
+        self.outline.update(&steady, view.look.outline, extent, size);
+        self.size = size;
+        let divide = if let Integrator::Packets = integrator { quality.divide.max(1) } else { 1 };
+        let rays = size.map(|n| n.div_ceil(divide));
+        self.time("scene", |picture| picture.render_scenery(&pass));
+        let window = self.time("march", |picture| picture.march(&pass, rays, frame.number, integrator));
+        self.time("composite", |picture| {
+            picture.composite(&pass, rays, window);
+            picture.accumulate(frame.weight);
+        });
+    }
+
+    fn time<T>(&mut self, name: &'static str, work: impl FnOnce(&mut Self) -> T) -> T {
+        let start = Instant::now();
+        let done = work(self);
+        self.times.push((name, start.elapsed().as_secs_f64() * 1e3));
+        done
+    }
+
+    /// Passes since the last call, and their times \[ms\].
+    #[cfg(feature = "viewer")]
+    pub fn times(&mut self) -> Vec<(&'static str, f64)> {
+        std::mem::take(&mut self.times)
+    }
+
+    /// Floor, solids and lines behind the smoke, and the length of each ray.
+    fn render_scenery(&mut self, pass: &Pass) {
+        let (light, look) = (pass.contents.light, pass.view.look);
+        let solids = !light.solids().is_empty();
+        if solids && self.light.is_none() {
+            self.light = Some(volume::Volume::of_light(light));
+        }
+        let scenery = self.light.as_ref().filter(|_| solids).map(|volume| Scenery {
+            light: volume,
+            medium: &pass.medium,
+            look,
+            solids: light.solids(),
+            spacing: light.spacing,
+        });
+        // Smoke that is not shown casts no shadow.
+        let open = FloorLight::default();
+        let floor_light = if pass.view.mode.shows_smoke() { pass.contents.floor } else { &open };
+        let floor =
+            look.floor.map(|albedo| Floor::new(floor_light, &pass.medium, albedo, pass.contents.extent()));
+        let (size, width) = (self.size, self.size[0] as usize);
+        self.frame.resize(width * size[1] as usize, [0.0; 4]);
+        self.reach.resize(width * size[1] as usize, FAR);
+        let [behind, _] = &self.outline.sides;
+        let rows = self.frame.par_chunks_mut(width).zip(self.reach.par_chunks_mut(width));
+        rows.enumerate().with_min_len(BAND).for_each(|(y, (pixels, reach))| {
+            match &floor {
+                Some(floor) => floor.row(&pass.axes, size, y as u32, pixels, reach),
+                None => {
+                    pixels.fill([0.0, 0.0, 0.0, 1.0]);
+                    reach.fill(FAR);
+                }
+            }
+            if let Some(scenery) = &scenery {
+                scenery.row_of_solids(&pass.axes, size, y as u32, pixels, reach);
+            }
+            behind.paint(y, pixels, reach);
+        });
+    }
+
+    /// All rays through the volume, in rows of whole packets; gives the part of the picture that it covers, as shares.
+    fn march(
+        &mut self,
+        pass: &Pass,
+        rays: [u32; 2],
+        number: u32,
+        integrator: Integrator,
+    ) -> Option<[[f32; 2]; 2]> {
+        let (contents, view) = (pass.contents, pass.view);
+        let smoke = view.mode.shows_smoke();
+        if !smoke && (view.mode.glowing().is_none() || contents.velocity.is_empty()) {
+            return None;
+        }
+        let stride = (rays[0] as usize).next_multiple_of(PACKET);
+        self.marched.resize(stride * rays[1] as usize, [0.0; 4]);
+        self.marched_reach.resize(stride * rays[1] as usize, FAR);
+        let (reach, size) = (&self.reach, self.size);
+        let solids = !contents.light.solids().is_empty();
+        let rows = self.marched.par_chunks_mut(stride).zip(self.marched_reach.par_chunks_mut(stride));
+        if let (Integrator::Rows(integrate), true) = (integrator, smoke) {
+            let width = size[0] as usize;
+            rows.enumerate().for_each(|(y, (out, _))| {
+                integrate(&pass.axes, number, y, &reach[y * width..][..width], &mut out[..width]);
+            });
+            return Some([[0.0; 2], [1.0; 2]]);
+        }
+        let dt = contents.h / pass.quality.samples(view.look);
+        let (mut padding, one) = (Vec::new(), OccupiedBricks::one(contents));
+        let volume = match view.mode.glowing() {
+            Some(quantity) => {
+                let texels = at_least_two(contents.dims, contents.velocity, &mut padding);
+                let [_, top] = contents.ranges.range(quantity);
+                let longest = contents.extent().into_iter().fold(0.0, f32::max);
+                let thickness = THICKNESS / longest;
+                let medium = Medium::Flow { vorticity: quantity == Quantity::Vorticity, top, thickness };
+                one.volume(contents, texels, medium, dt)
+            }
+            None => {
+                self.smoke.shade(contents, view.look, view.camera.position, pass.quality);
+                let extinction = view.mode.smoke_share() * pass.medium.extinction;
+                self.smoke.volume(contents, extinction, dt, &mut padding)
+            }
+        };
+        if volume.bounds[0][0] > volume.bounds[1][0] {
+            return None;
+        }
+        let window = pass.axes.window(volume.bounds[0], volume.bounds[1])?;
+        let [lo, hi] = in_rays(window, rays);
+        let (level, shift) = (self.level, noise::frame_shift(number));
+        rows.enumerate().with_min_len(2).for_each(|(y, (out, free))| {
+            if solids {
+                copy_reach(reach, size, rays, y, free);
+            } else {
+                // The floor is a side of the box and ends the smoke nowhere within.
+                free.fill(FAR);
+            }
+            out.fill([0.0, 0.0, 0.0, 1.0]);
+            if !(lo[1]..hi[1]).contains(&y) {
+                return;
+            }
+            let row = Row {
+                axes: &pass.axes,
+                size: rays,
+                y: y as u32,
+                x: lo[0] as u32..hi[0] as u32,
+                noise: noise_row(y),
+                shift,
+                reach: &free[lo[0]..],
+            };
+            march(level, &volume, &row, &mut out[lo[0]..]);
+        });
+        Some(window)
+    }
+
+    /// The volume over what is behind it, then a slice, and the lines before them.
+    fn composite(&mut self, pass: &Pass, rays: [u32; 2], window: Option<[[f32; 2]; 2]>) {
+        let size = self.size;
+        let (width, solids) = (size[0] as usize, !pass.contents.light.solids().is_empty());
+        let marched = Marched {
+            size: rays.map(|n| n as usize),
+            stride: (rays[0] as usize).next_multiple_of(PACKET),
+            rays: &self.marched,
+            reach: solids.then_some(&*self.marched_reach),
+        };
+        let places = [0, 1].map(|a| Places::new(size[a] as usize, rays[a] as usize));
+        let [lo, hi] = window.map_or([[0; 2]; 2], |window| {
+            // Interpolation reaches beyond the window of the volume.
+            let [lo, hi] = in_rays(window, size);
+            let around = (size[0] / rays[0].max(1)) as usize + 1;
+            [lo.map(|n| n.saturating_sub(around)), [0, 1].map(|a| (hi[a] + around).min(size[a] as usize))]
+        });
+        let slice = pass.slice();
+        let lines = pass.lines(size);
+        let [_, before] = &self.outline.sides;
+        let rows = self.frame.par_chunks_mut(width).zip(self.reach.par_chunks(width));
+        rows.enumerate().with_min_len(BAND).for_each(|(y, (pixels, reach))| {
+            if (lo[1]..hi[1]).contains(&y) {
+                marched.over(&places, [lo[0], y], &mut pixels[lo[0]..hi[0]], &reach[lo[0]..hi[0]]);
+            }
+            if let Some(plane) = &slice {
+                for (x, pixel) in pixels.iter_mut().enumerate() {
+                    let ray = pass.axes.ray_through_pixel(size, [x as u32, y as u32]);
+                    if let Some(tint) = plane.tint(&ray, reach[x]) {
+                        paint(pixel, tint);
+                    }
+                }
+            }
+            if let Some(lines) = &lines {
+                lines.paint(y, pixels, reach);
+            }
+            before.paint(y, pixels, reach);
+        });
+    }
+
+    fn accumulate(&mut self, weight: f32) {
+        if weight >= 1.0 || self.accumulated.len() != self.frame.len() {
+            return std::mem::swap(&mut self.accumulated, &mut self.frame);
+        }
+        let rows = self.accumulated.par_chunks_mut(1 << 14).zip(self.frame.par_chunks(1 << 14));
+        rows.for_each(|(mean, frame)| {
+            for (mean, frame) in mean.as_flattened_mut().iter_mut().zip(frame.as_flattened()) {
+                *mean += weight * (frame - *mean);
+            }
+        });
+    }
+
+    /// Brings the accumulation buffer with cursor and background to bytes.
+    pub fn present(&mut self, contents: &Contents, view: &View, quality: Quality) {
+        self.time("present", |picture| {
+            let height = picture.size[1];
+            let mut bytes = std::mem::take(&mut picture.bytes);
+            bytes.resize(picture.accumulated.len(), [0; 4]);
+            let exposure = view.look.exposure.exp2();
+            picture.rows_with_cursor(contents, view, quality, &mut bytes, |y, pixels, bytes| {
+                let background = background(view.look, (y as f32 + 0.5) / height as f32);
+                tone::row(&tone::Tone { background, exposure, noise: noise_row(y) }, pixels, bytes);
+            });
+            picture.bytes = bytes;
+        });
+    }
+
+    /// The bytes of the last [`Picture::present`], rows from the bottom.
+    pub fn bytes(&self) -> &[[u8; 4]] {
+        &self.bytes
+    }
+
+    /// Radiance and alpha of each pixel with the cursor, and the length of its ray \[m\], rows from the top.
+    pub fn linear(
+        &mut self,
+        contents: &Contents,
+        view: &View,
+        quality: Quality,
+    ) -> (Vec<[f32; 4]>, Vec<f32>) {
+        let width = self.size[0] as usize;
+        let mut pixels = vec![[0.0; 4]; self.accumulated.len()];
+        self.rows_with_cursor(contents, view, quality, &mut pixels, |_, pixels, out| {
+            for (&[r, g, b, clear], out) in pixels.iter().zip(out) {
+                *out = [r, g, b, 1.0 - clear];
+            }
+        });
+        let from_top = pixels.chunks_exact(width).rev().flatten().copied();
+        (from_top.collect(), self.reach.chunks_exact(width).rev().flatten().copied().collect())
+    }
+
+    /// Calls `finish` with each row of the accumulation buffer, with the cursor over it, and its part of `out`.
+    fn rows_with_cursor<T: Send>(
+        &mut self,
+        contents: &Contents,
+        view: &View,
+        quality: Quality,
+        out: &mut [T],
+        finish: impl Fn(usize, &[[f32; 4]], &mut [T]) + Sync,
+    ) {
+        if view.cursor.is_some() {
+            self.smoke.shade(contents, view.look, view.camera.position, quality);
+        }
+        let (width, size, mut padding) = (self.size[0] as usize, self.size, Vec::new());
+        let axes = Axes::of(view.camera, width as f32 / size[1] as f32);
+        let (extinction, dt) = (view.look.extinction.max(0.0), contents.h / quality.samples(view.look));
+        let cursor = view.cursor.map(|cursor| CursorRows {
+            cursor,
+            axes: &axes,
+            size,
+            smoke: self.smoke.volume(contents, extinction, dt, &mut padding),
+            floor: view.look.floor.is_some(),
+            level: self.level,
+        });
+        let rows = out.par_chunks_mut(width).zip(self.accumulated.par_chunks(width));
+        rows.zip(self.reach.par_chunks(width)).enumerate().with_min_len(BAND).for_each(
+            |(y, ((out, pixels), reach))| {
+                let painted = cursor.as_ref().and_then(|cursor| cursor.over(y as u32, pixels, reach));
+                finish(y, painted.as_deref().unwrap_or(pixels), out);
+            },
+        );
+    }
+}
+
+impl Pass<'_> {
+    /// The plane of a slice.
+    fn slice(&self) -> Option<Plane<'_>> {
+        let Mode::Slice(slice) = self.view.mode else { return None };
+        let Contents { dims, h, smoke, velocity, .. } = *self.contents;
+        let range = self.range(slice)?;
+        Some(Plane { slice, range, dims, h, smoke, velocity })
+    }
+
+    /// The ends of a slice's colours; `None` if the snapshot does not carry the quantity.
+    fn range(&self, slice: Slice) -> Option<[f32; 2]> {
+        let carried = !slice.quantity.needs_velocity() || !self.contents.velocity.is_empty();
+        carried.then(|| slice.range.unwrap_or_else(|| self.contents.ranges.range(slice.quantity)))
+    }
+
+    /// A legend, arrows and streamlines.
+    fn lines(&self, size: [u32; 2]) -> Option<LinePixels> {
+        let (mode, ranges) = (self.view.mode, &self.contents.ranges);
+        let legend = match mode {
+            Mode::Slice(slice) => self.range(slice).map(|range| (range, slice.quantity)),
+            _ => mode
+                .glowing()
+                .filter(|_| !self.contents.velocity.is_empty())
+                .map(|quantity| (ranges.range(quantity), quantity)),
+        };
+        let screen = legend.map(|(range, quantity)| {
+            let [bar, marks] = slice::legend(range, quantity.unit(), size);
+            [(bar, slice::BAR), (marks, lines::WIDTH)]
+        });
+        let flow = Flow::new(self.contents.dims, self.contents.h, self.contents.velocity, ranges);
+        let world = flow::lines(&flow, mode, &self.steady, size);
+        let any = screen.is_some() || !world.is_empty();
+        any.then(|| LinePixels::trace(&world, screen.as_ref().map_or(&[], |s| s), &self.steady, size))
+    }
+}
+
+impl Outline {
+    /// Follows the camera.
+    fn update(&mut self, axes: &Axes, shown: bool, extent: [f32; 3], size: [u32; 2]) {
+        if !shown {
+            return *self = Self::default();
+        }
+        let key = (*axes, extent, size);
+        if self.of.as_ref() != Some(&key) {
+            let edges = lines::box_edges(extent, axes.eye.into(), lines::OUTLINE);
+            self.sides = edges.map(|lines| LinePixels::trace(&lines, &[], axes, size));
+            self.of = Some(key);
+        }
+    }
+}
+
+/// The part of a picture of so many rays that lies in a window: its lower left, at a whole packet, and its upper right.
+pub(super) fn in_rays([lo, hi]: [[f32; 2]; 2], rays: [u32; 2]) -> [[usize; 2]; 2] {
+    let down = |a: usize| ((lo[a] * rays[a] as f32) as usize).saturating_sub(2);
+    let up = |a: usize| ((hi[a] * rays[a] as f32).ceil() as usize + 2).min(rays[a] as usize);
+    [[down(0) / PACKET * PACKET, down(1)], [up(0), up(1)]]
+}
+
+/// The row of the tile of noise for a row of rays.
+fn noise_row(y: usize) -> &'static [f32; noise::TILE] {
+    noise::tile()[y % noise::TILE * noise::TILE..].first_chunk().expect("a row of the tile")
+}
+
+/// Lengths of the rays of row `y` of a march: those of the pixels they go through, as in `shaders/reach.glsl`.
+fn copy_reach(reach: &[f32], size: [u32; 2], rays: [u32; 2], y: usize, out: &mut [f32]) {
+    let pixel = |n: usize, a: usize| {
+        let at = (n as f32 + 0.5) * size[a] as f32 / rays[a] as f32;
+        at.min(size[a] as f32 - 1.0) as usize
+    };
+    let row = &reach[pixel(y, 1) * size[0] as usize..][..size[0] as usize];
+    out.iter_mut().enumerate().for_each(|(x, out)| *out = row[pixel(x, 0)]);
+}

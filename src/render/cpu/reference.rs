@@ -1,0 +1,225 @@
+//! One ray at a time through the smoke, in plain code: `shaders/march.frag` without the light worked out at the cells.
+//! It serves [`Shading::Rays`](crate::render::Shading), lends the path tracer its medium, and is the measure of the ray packets
+//! in tests.
+
+use nalgebra::Vector3;
+
+use super::march::LEAST;
+use crate::render::camera::{Ray, away_from_zero, box_span};
+use crate::render::exp::exp;
+use crate::render::medium::{Medium, OCTAVES};
+use crate::render::preshaded::Cells;
+use crate::render::volume::Volume;
+use crate::render::{Quality, View, bricks};
+use crate::snapshot::{BRICK, Bricks, Snapshot};
+
+/// A snapshot ready to be marched through.
+pub(super) struct Smoke<'a> {
+    pub snapshot: &'a Snapshot,
+    pub medium: Medium,
+    /// Densities and [`Medium::emission`].
+    values: Volume,
+    light: &'a Volume,
+    /// Extinction along the ray for each unit of density \[1/m\].
+    extinction: f32,
+    /// Between samples of the smoke \[m\].
+    pub dt: f32,
+    /// Two samples share the light in their middle.
+    halves: bool,
+    bricks: Option<Bricks>,
+    cubic: bool,
+}
+
+/// Whether two samples of the smoke share their light, at so many to a cell. Further apart, a brick that is stepped
+/// over by the middle of the two might hold one of them.
+pub(in crate::render) fn halves(samples: f32) -> bool {
+    samples >= 1.0
+}
+
+/// The lattice of steps along a ray: step n covers t0 + n dt on, clipped to the span.
+pub(super) struct Lattice {
+    pub t0: f32,
+    pub span: [f32; 2],
+    pub dt: f32,
+}
+
+impl Lattice {
+    /// Steps over the part of `ray` in the box, up to `reach`; the first is `offset` of a step long.
+    pub fn new(ray: &Ray, extent: [f32; 3], reach: f32, offset: f32, dt: f32) -> Self {
+        let [enter, leave] = box_span(ray, [0.0; 3], extent);
+        let span = [enter.max(0.0), leave.min(reach)];
+        Self { t0: span[0] - (1.0 - offset) * dt, span, dt }
+    }
+
+    /// Start and end of step `n`, or `None` beyond the span.
+    pub fn step(&self, n: f32) -> Option<[f32; 2]> {
+        let start = self.t0 + n * self.dt;
+        (start < self.span[1])
+            .then(|| [start.max(self.span[0]), (self.t0 + (n + 1.0) * self.dt).min(self.span[1])])
+    }
+}
+
+impl<'a> Smoke<'a> {
+    /// The smoke of a snapshot whose `cells` were gathered, in the light of a volume.
+    pub fn new(
+        snapshot: &'a Snapshot,
+        cells: &Cells,
+        light: &'a Volume,
+        view: &View,
+        quality: &Quality,
+    ) -> Self {
+        let medium = Medium::of(view.look, snapshot.extent());
+        let values = if medium.glow[0] > 0.0 {
+            let mut texels = vec![[half::f16::ZERO; 4]; snapshot.dims.cells()];
+            cells.write_emission(&medium, &mut texels);
+            Volume::at_centres(snapshot, &texels)
+        } else {
+            Volume::at_centres(snapshot, &snapshot.smoke)
+        };
+        let wide = |bricks| if quality.cubic { bricks::widened(bricks) } else { bricks.clone() };
+        let samples = quality.samples(view.look);
+        Self {
+            snapshot,
+            values,
+            light,
+            extinction: view.mode.smoke_share() * medium.extinction,
+            medium,
+            dt: snapshot.h / samples,
+            halves: halves(samples),
+            bricks: quality.bricks.then(|| wide(&snapshot.bricks)),
+            cubic: quality.cubic,
+        }
+    }
+
+    /// Radiance and transmittance along a ray.
+    pub fn march(&self, ray: &Ray, reach: f32, offset: f32) -> [f32; 4] {
+        let stride = if self.halves { 2.0 * self.dt } else { self.dt };
+        let lattice = Lattice::new(ray, self.snapshot.extent(), reach, offset, stride);
+        let cosine = ray.direction.dot(&Vector3::from(self.medium.sun_direction));
+        let phase = self.medium.phase(cosine);
+        let mut out = [0.0, 0.0, 0.0, 1.0];
+        let mut n = 0.0;
+        while let Some([a, b]) = lattice.step(n).filter(|_| out[3] > LEAST) {
+            match self.leave_if_empty(ray, ray.at(0.5 * (a + b)).coords.into()) {
+                Some(leave) => n = ((leave - lattice.t0) / stride).floor().max(n + 1.0),
+                None => {
+                    self.step(&mut out, ray, [a, b], phase);
+                    n += 1.0;
+                }
+            }
+        }
+        out
+    }
+
+    /// Densities and [`Medium::emission`] at a place in the box, none of them negative.
+    pub fn sample(&self, p: [f32; 3]) -> [f32; 4] {
+        let sampled = if self.cubic { self.values.sample_cubic(p) } else { self.values.sample(p) };
+        let shown = self.medium.shown(p, self.snapshot.extent());
+        sampled.map(|x| x.max(0.0) * shown)
+    }
+
+    /// The step from `a` to `b`.
+    fn step(&self, out: &mut [f32; 4], ray: &Ray, [a, b]: [f32; 2], phase: [f32; OCTAVES]) {
+        let middle = ray.at(0.5 * (a + b));
+        let (passes, [r, g, b, emission]) = if self.halves {
+            let aside = ray.direction * (0.25 * (b - a));
+            let [first, second] =
+                [-aside, aside].map(|by| self.part((middle + by).coords.into(), 0.5 * (b - a)));
+            let passes = first.0 * second.0;
+            let share = (1.0 - first.0) / (1.0 - passes).max(1e-20);
+            (passes, std::array::from_fn(|n| second.1[n] + (first.1[n] - second.1[n]) * share))
+        } else {
+            self.part(middle.coords.into(), b - a)
+        };
+        if passes >= 1.0 {
+            return;
+        }
+        let [sun, sky, ground, _] = self.light.sample(middle.coords.into());
+        let light = self.medium.scattered(self.medium.albedo([r, g, b]), [sun, sky, ground], phase);
+        let glow = self.glow(emission);
+        for c in 0..3 {
+            out[c] += out[3] * (1.0 - passes) * (light[c] + glow[c]);
+        }
+        out[3] *= passes;
+    }
+
+    /// Radiance of heat, from the emission for each unit of density.
+    pub fn glow(&self, emission: f32) -> [f32; 3] {
+        if self.medium.glow[0] > 0.0 { self.medium.glowing_emission(emission) } else { [0.0; 3] }
+    }
+
+    /// Transmittance of `length` of medium like that at `p`; the shares of its three colours, and its emission.
+    fn part(&self, p: [f32; 3], length: f32) -> (f32, [f32; 4]) {
+        let [r, g, b, emission] = self.sample(p);
+        let density = r + g + b;
+        let passes = exp(-self.extinction * density * length);
+        (passes, [r, g, b, emission].map(|x| x / density.max(1e-8)))
+    }
+
+    /// Distance at which the ray leaves the brick around `p`, if that is empty.
+    fn leave_if_empty(&self, ray: &Ray, p: [f32; 3]) -> Option<f32> {
+        let bricks = self.bricks.as_ref()?;
+        let edge = BRICK as f32 * self.snapshot.h;
+        let last = bricks.dims.array().map(|n| n - 1);
+        let at: [usize; 3] = std::array::from_fn(|a| ((p[a] / edge) as usize).min(last[a]));
+        let max = bricks.max[bricks.dims.index(at[0], at[1], at[2])];
+        let way = |a: usize| {
+            let d = away_from_zero(ray.direction[a]);
+            let side = (at[a] + usize::from(d > 0.0)) as f32 * edge;
+            (side - ray.origin[a]) / d
+        };
+        bricks::empty(&max).then(|| way(0).min(way(1)).min(way(2)))
+    }
+}
+
+/// One ray through pre-shaded smoke and through a flow, for tests.
+#[cfg(test)]
+pub(super) mod plain {
+    use super::*;
+    use crate::render::colormap;
+
+    /// As [`super::super::march::Medium::Smoke`].
+    pub fn through_shaded(
+        shaded: &Volume,
+        cubic: bool,
+        lattice: &Lattice,
+        ray: &Ray,
+        extinction: f32,
+    ) -> [f32; 4] {
+        along(lattice, |t, length, out| {
+            let p = ray.at(t).coords.into();
+            let [sent @ .., density] = if cubic { shaded.sample_cubic(p) } else { shaded.sample(p) };
+            let passes = (-extinction * density * length).exp();
+            (passes, sent.map(|x| out * (1.0 - passes) / density.max(1e-8) * x))
+        })
+    }
+
+    /// As [`super::super::march::Medium::Flow`].
+    pub fn through_flow(
+        flow: &Volume,
+        vorticity: bool,
+        top: f32,
+        thickness: f32,
+        lattice: &Lattice,
+        ray: &Ray,
+    ) -> [f32; 4] {
+        along(lattice, |t, length, out| {
+            let v = flow.sample(ray.at(t).coords.into());
+            let speed = (v[0] * v[0] + v[1] * v[1] + v[2] * v[2]).sqrt();
+            let x = if vorticity { v[3] } else { speed } / top;
+            let passes = (-thickness * x * x * length).exp();
+            (passes, colormap::linear(x).map(|x| out * (1.0 - passes) * x))
+        })
+    }
+
+    fn along(lattice: &Lattice, step: impl Fn(f32, f32, f32) -> (f32, [f32; 3])) -> [f32; 4] {
+        let (mut out, mut n) = ([0.0, 0.0, 0.0, 1.0], 0.0);
+        while let Some([a, b]) = lattice.step(n).filter(|_| out[3] > LEAST) {
+            let (passes, sent) = step(0.5 * (a + b), b - a, out[3]);
+            (0..3).for_each(|c| out[c] += sent[c]);
+            out[3] *= passes;
+            n += 1.0;
+        }
+        out
+    }
+}
