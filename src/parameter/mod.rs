@@ -296,7 +296,7 @@ mod tests {
     #[test]
     fn a_complaint_names_the_range_and_the_unit() {
         let vorticity = of("fluid.vorticity");
-        assert_eq!(vorticity.complaint(150.0).unwrap(), "150 is out of range: 0 to 100 [-]");
+        assert_eq!(vorticity.complaint(150.0).unwrap(), "150 is out of range: 0 to 100 [1/s]");
         assert_eq!(of("domain.voxel").complaint(0.0).unwrap(), "0 is out of range: 1e-6 to 1e6 [m]");
         assert!(vorticity.complaint(f64::NAN).is_some() && vorticity.complaint(100.0).is_none());
         assert_eq!((vorticity.limit(150.0, 1.0), vorticity.limit(f32::NAN, 1.0)), (100.0, 1.0));

@@ -87,7 +87,7 @@ fn every_key_is_declared() {
 /// The numbers of [`crate::parameter`] are refused one step beyond their ranges, in a scene as in an override.
 #[test]
 fn a_number_beyond_the_hard_range_is_refused_with_the_range_and_the_unit() {
-    let message = "fluid.vorticity: 150 is out of range: 0 to 100 [-]";
+    let message = "fluid.vorticity: 150 is out of range: 0 to 100 [1/s]";
     assert_eq!(error("[fluid]\nvorticity = 150"), format!("s.toml:2:13: {message}"));
     let message = format!("--set fluid.vorticity=150:1:17: {message}");
     assert_eq!(load_error("", &["fluid.vorticity=150"]), message);
@@ -396,7 +396,7 @@ fn a_bad_override_names_itself() {
         ("fluid.vorticty=1", "--set fluid.vorticty=1:1:7: unknown key `vorticty`; did you mean `vorticity`?"),
         (
             "fluid.vorticity=-1",
-            "--set fluid.vorticity=-1:1:17: fluid.vorticity: -1 is out of range: 0 to 100 [-]",
+            "--set fluid.vorticity=-1:1:17: fluid.vorticity: -1 is out of range: 0 to 100 [1/s]",
         ),
         ("fluid.vorticity", "an override is written key=value"),
         ("=3", "--set =3:1:1: "),

@@ -78,6 +78,7 @@ fn restore(old: &str, new: &str) -> String {
         .filter(|_| !new.starts_with('\u{feff}'))
         .map_or("", |_| "\u{feff}")
         .to_owned();
+    let is_ended = old.ends_with('\n');
     let old: Vec<&str> = old.trim_start_matches('\u{feff}').split_inclusive('\n').collect();
     let usual = old.first().map_or("\n", |line| ending(line));
     let mut at = 0;
@@ -93,6 +94,9 @@ fn restore(old: &str, new: &str) -> String {
         };
         out.push_str(content);
         out.push_str(if line.ends_with('\n') { end } else { "" });
+    }
+    if !is_ended {
+        out.truncate(out.trim_end_matches(['\r', '\n']).len());
     }
     out
 }

@@ -12,13 +12,14 @@ pub(super) fn show(ctx: &Context, open: &mut bool) {
     if !*open {
         return;
     }
+    let room = ctx.content_rect().size() - EDGE;
     Window::new("Keys and mouse")
+        .default_size(room)
         .anchor(Align2::CENTER_CENTER, [0.0, 0.0])
         .collapsible(false)
         .resizable(false)
         .open(open)
         .show(ctx, |ui| {
-            let room = ctx.content_rect().size() - EDGE;
             ScrollArea::both().max_width(room.x).max_height(room.y).show(ui, |ui| {
                 ui.horizontal_top(|ui| {
                     ui.vertical(keys);

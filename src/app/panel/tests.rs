@@ -203,7 +203,7 @@ fn a_number_typed_beyond_the_hard_range_is_brought_to_it_and_the_panel_says_so()
     rig.enter("fluid.vorticity", "9999");
     assert_eq!(rig.model.settings.params.vorticity, most);
     rig.show([]);
-    assert!(rig.says("9999 is out of range: 0 to 100 [-]; set to 100"), "{:?}", rig.texts);
+    assert!(rig.says("9999 is out of range: 0 to 100 [1/s]; set to 100"), "{:?}", rig.texts);
     rig.enter("fluid.vorticity", "2");
     rig.show([]);
     assert!(!rig.says(LIMITED), "the value is another one");
