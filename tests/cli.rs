@@ -304,13 +304,17 @@ fn bench_compares_with_an_earlier_one() {
     assert!(table.lines().nth(1).is_some_and(|row| row.ends_with('x')), "{table}");
 }
 
+/// A number of a table; NaN where it is left empty.
+fn number(text: &str) -> f64 {
+    if text.is_empty() { f64::NAN } else { text.parse().expect("a number") }
+}
+
 /// The columns of a CSV by name.
 fn columns(path: &Path) -> std::collections::HashMap<String, Vec<f64>> {
     let text = std::fs::read_to_string(path).expect("a table");
     let mut lines = text.lines();
     let names: Vec<&str> = lines.next().expect("a header").split(',').collect();
-    let rows: Vec<Vec<f64>> =
-        lines.map(|line| line.split(',').map(|x| x.parse().expect("a number")).collect()).collect();
+    let rows: Vec<Vec<f64>> = lines.map(|line| line.split(',').map(number).collect()).collect();
     assert!(rows.iter().all(|row| row.len() == names.len()), "ragged rows in {text}");
     let column = |c: usize| rows.iter().map(|row| row[c]).collect();
     names.iter().enumerate().map(|(c, name)| ((*name).to_owned(), column(c))).collect()

@@ -235,7 +235,12 @@ mod tests {
 
     fn scene(overrides: &[&str]) -> Scene {
         let overrides: Vec<String> = overrides.iter().map(|&set| set.to_owned()).collect();
-        Scene::load("plume", &[&["domain.cells=[8, 8, 8]".to_owned(), "domain.voxel=0.12".to_owned()], &overrides[..]].concat()).unwrap()
+        Scene::load(
+            "plume",
+            &[&["domain.cells=[8, 8, 8]".to_owned(), "domain.voxel=0.12".to_owned()], &overrides[..]]
+                .concat(),
+        )
+        .unwrap()
     }
 
     fn message(result: Result<Option<Checkpoint>, CliError>) -> String {

@@ -264,7 +264,7 @@ mod tests {
         let mut other = config();
         other.sides[1][1] = Side::Closed;
         let mut other = Solver::new(other, params(), vec![]).unwrap();
-        assert!(matches!(other.restore(&state), Err(SolverError::Invalid(_))));
+        assert!(matches!(other.restore(&state), Err(SolverError::OtherConfig)));
         let threads = Config { threads: 1, ..config() };
         Solver::new(threads, params(), vec![]).unwrap().restore(&state).unwrap();
     }

@@ -100,9 +100,15 @@ mod tests {
         let mut checked = 0;
         for parameter in numbers {
             for end in [*parameter.hard.start(), *parameter.hard.end()] {
-                let set = format!("{}={end:?}", parameter.path);
+                let (text, value) = match Params::default().value_of(parameter) {
+                    Some(Value::Triple(_)) => {
+                        (format!("[{end:?}, {end:?}, {end:?}]"), Value::Triple([end; 3]))
+                    }
+                    _ => (format!("{end:?}"), Value::Number(end)),
+                };
+                let set = format!("{}={text}", parameter.path);
                 let scene = Scene::parse_with("s", "", &[set]).unwrap();
-                assert_eq!(scene.params.value_of(parameter), Some(Value::Number(end)), "{}", parameter.path);
+                assert_eq!(scene.params.value_of(parameter), Some(value), "{}", parameter.path);
                 assert_eq!(params(&scene.params, &Params::default()), scene.params, "{}", parameter.path);
                 checked += 1;
             }

@@ -111,10 +111,10 @@ fn packets_march_through_a_flow_as_single_rays_do() {
         for level in levels() {
             let view = view(&look, &camera, mode);
             let got = CpuRenderer::with_level(level).render_linear(&snapshot, &view, SIZE, &|_| ());
-            // The legend lies over a part of the picture.
+            // The legend lies over a sixth of so small a picture.
             let off = got.rgba.iter().zip(&want).map(|(a, b)| difference(&[*a], &[*b])[0]);
             let many = off.filter(|off| *off < 3e-3).count();
-            assert!(many * 10 > 9 * want.len(), "{mode:?}, {level:?}: {many} pixels are right");
+            assert!(many * 5 > 4 * want.len(), "{mode:?}, {level:?}: {many} pixels are right");
         }
     }
 }
