@@ -13,7 +13,7 @@ use crate::field::{self, Field};
 use crate::npz;
 use crate::output::OutputError;
 use crate::output::csv::Csv;
-use crate::output::whole;
+use crate::output::whole::{self, Existing};
 use crate::probe::Probe;
 use crate::scene::Scene;
 use crate::solver::{Solver, Stage, StepStats};
@@ -25,7 +25,7 @@ pub struct SimulateArgs {
     #[arg(value_name = "SCENE", default_value = "plume")]
     scene: String,
     /// Frames whose fields are written: a range, or one; the run ends with the last. Frame 0 is the start
-    #[arg(long, value_name = "A-B", default_value = "1-120")]
+    #[arg(long, value_name = "A-B", default_value = "1-120", allow_hyphen_values = true)]
     frames: Frames,
     /// Folder to write stats.csv, probes and fields to
     #[arg(long, value_name = "DIR", default_value = "updraft-run")]
@@ -53,15 +53,16 @@ pub fn run(args: &SimulateArgs, common: &Common) -> Result<(), CliError> {
     let paths = paths(args, &scene, &folder);
     let mut run = Run::new(&scene, interrupt::catch())?;
     whole::prepare(paths.iter().map(PathBuf::as_path), common.force).map_err(CliError::Target)?;
-    write_scene(&scene, &folder)?;
-    let mut tables = Tables::create(&scene, &folder)?;
+    let existing = Existing::forced(common.force);
+    write_scene(&scene, &folder, existing)?;
+    let mut tables = Tables::create(&scene, &folder, existing)?;
     let mut progress = Progress::new(args.frames.last, common.quiet);
     for frame in 0..=args.frames.last {
         let advanced = run.advance(frame, |solver| Ok(tables.step(solver)?));
         tables.frame(run.solver())?;
         advanced.map_err(|error| explain(error, frame, &args.out))?;
         if frame >= args.frames.first && args.format.contains(&Format::Npz) {
-            write_fields(&folder, frame, &args.fields, run.solver())?;
+            write_fields(&folder, frame, existing, &args.fields, run.solver())?;
         }
         progress.update(frame, &format!("{:.0} ms/step", run.ms_per_step()));
     }
@@ -90,20 +91,21 @@ fn paths(args: &SimulateArgs, scene: &Scene, folder: &RunFolder) -> Vec<PathBuf>
     paths
 }
 
-fn write_scene(scene: &Scene, folder: &RunFolder) -> Result<(), CliError> {
+fn write_scene(scene: &Scene, folder: &RunFolder, existing: Existing) -> Result<(), CliError> {
     let text = scene.text()?;
-    Ok(whole::write(&folder.scene(), |file| std::io::Write::write_all(file, text.as_bytes()))?)
+    Ok(whole::write_over(&folder.scene(), existing, |file| std::io::Write::write_all(file, text.as_bytes()))?)
 }
 
 fn write_fields(
     folder: &RunFolder,
     frame: u32,
+    existing: Existing,
     fields: &[Field],
     solver: &Solver,
 ) -> Result<(), OutputError> {
     let numbers = [("time", solver.stats().time), ("voxel", solver.config().h.into())];
     let arrays = fields.iter().map(|field| (field.name(), field.array(solver)));
-    whole::write(&folder.fields(frame), |file| npz::write(file, &numbers, arrays))
+    whole::write_over(&folder.fields(frame), existing, |file| npz::write(file, &numbers, arrays))
 }
 
 /// The tables of a run: a line a step, and for probes along lines, lines a frame.
@@ -113,13 +115,13 @@ struct Tables {
 }
 
 impl Tables {
-    fn create(scene: &Scene, folder: &RunFolder) -> Result<Self, OutputError> {
+    fn create(scene: &Scene, folder: &RunFolder, existing: Existing) -> Result<Self, OutputError> {
         let probe = |probe: &Probe| {
-            let csv = Csv::create(&folder.probe(&probe.name), &probe.columns())?;
+            let csv = Csv::create(&folder.probe(&probe.name), existing, &probe.columns())?;
             Ok((probe.clone(), csv))
         };
         let probes = scene.probes.iter().map(probe).collect::<Result<_, OutputError>>()?;
-        Ok(Self { stats: Csv::create(&folder.stats(), &columns())?, probes })
+        Ok(Self { stats: Csv::create(&folder.stats(), existing, &columns())?, probes })
     }
 
     /// The numbers of a step.

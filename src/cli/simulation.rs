@@ -15,6 +15,8 @@ pub struct Run {
     frame: u32,
     timing: Timing,
     cancel: &'static AtomicBool,
+    /// The CFL number at which the next warning is due.
+    alarm: f32,
 }
 
 /// Time spent in steps so far.
@@ -28,8 +30,11 @@ impl Run {
     /// The start of `scene`; a step ends early when `cancel` is set.
     pub fn new(scene: &Scene, cancel: &'static AtomicBool) -> Result<Self, CliError> {
         let (steps, dt) = scene.time.steps_per_frame();
-        let solver = scene.solver().map_err(|error| CliError::Request(error.to_string()))?;
-        Ok(Self { solver, steps, dt, frame: 0, timing: Timing::default(), cancel })
+        let solver = scene.solver().map_err(|error| match error {
+            SolverError::NoRoom(_) => CliError::Solver(error),
+            other => CliError::Request(other.to_string()),
+        })?;
+        Ok(Self { solver, steps, dt, frame: 0, timing: Timing::default(), cancel, alarm: 0.0 })
     }
 
     /// Advances to `frame`, showing `each` the solver after every step; stopped by Ctrl-C between two stages of a step.
@@ -44,11 +49,21 @@ impl Run {
                 self.solver.step(self.dt, self.cancel).map_err(stopped)?;
                 self.timing.spent += began.elapsed();
                 self.timing.steps += 1;
+                self.warn();
                 each(&self.solver)?;
             }
             self.frame += 1;
         }
         Ok(())
+    }
+
+    /// Says that the flow has blown up, and again when it is ten times worse.
+    fn warn(&mut self) {
+        let stats = self.solver.stats();
+        if let (true, Some(warning)) = (stats.cfl >= self.alarm, stats.warning()) {
+            tracing::warn!("step {}: {warning}", stats.step);
+            self.alarm = 10.0 * stats.cfl;
+        }
     }
 
     /// The frame that it stands at.
@@ -67,10 +82,10 @@ impl Run {
     }
 }
 
-/// Ctrl-C is the only one that cancels a step here.
+/// Signals alone cancel a step here.
 pub fn stopped(error: SolverError) -> CliError {
     match error {
-        SolverError::Cancelled => CliError::Stopped("by Ctrl-C".into()),
+        SolverError::Cancelled => CliError::Stopped(super::interrupt::by().into()),
         other => CliError::Solver(other),
     }
 }

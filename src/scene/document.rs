@@ -288,7 +288,7 @@ pub enum Flow {
 #[derive(Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Render {
-    pub size: Option<List<Whole<1, 16384>, 2>>,
+    pub size: Option<Spanned<List<Whole<1, 16384>, 2>>>,
     pub samples: Option<Number<Sampling>>,
     pub exposure: Option<Number<Stops>>,
     pub background: Background,

@@ -7,6 +7,8 @@ use std::path::PathBuf;
 use miette::{Diagnostic, LabeledSpan, NamedSource, SourceCode};
 use thiserror::Error;
 
+use crate::foreign::shortened;
+
 /// Why a scene could not be loaded.
 #[derive(Debug, Error, Diagnostic)]
 pub enum SceneError {
@@ -64,12 +66,35 @@ impl Problem {
         let before = &text[..start];
         let line_start = before.rfind('\n').map_or(0, |newline| newline + 1);
         Self {
-            message,
+            message: shortened(&message, LONGEST),
             line: before.matches('\n').count() + 1,
             column: before[line_start..].chars().count() + 1,
             span: start..span.end.clamp(start, text.len()),
-            source: NamedSource::new(name, text.to_owned()),
+            source: NamedSource::new(shortened(name, 120), text.to_owned()),
         }
+    }
+}
+
+/// The most characters of a message: what is quoted in it may be as long as a scene.
+const LONGEST: usize = 600;
+
+impl Problem {
+    /// What the text is called.
+    pub fn name(&self) -> &str {
+        self.source.name()
+    }
+
+    /// Characters of the place on its first line, 1 or more.
+    pub fn width(&self) -> usize {
+        let place = &self.source.inner()[self.span.clone()];
+        place.lines().next().map_or(1, |line| line.chars().count()).max(1)
+    }
+
+    /// The numbers and the text of the line of the place and of those before and after it.
+    pub fn around(&self) -> impl Iterator<Item = (usize, &str)> {
+        let lines = self.source.inner().lines().enumerate().map(|(at, line)| (at + 1, line));
+        let first = self.line.saturating_sub(1).max(1);
+        lines.skip(first - 1).take_while(|(number, _)| *number <= self.line + 1)
     }
 }
 

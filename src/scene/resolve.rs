@@ -39,7 +39,8 @@ pub fn scene(name: String, text: &Text, folder: &Path) -> Result<Scene> {
     let config = config(&doc, text)?;
     let extent = config.dims.array().map(|n| n as f32 * config.h);
     let place = Place { text, folder, config: &config };
-    let size = doc.render.size.map_or(SIZE, |size| size.0.map(|n| n.get() as u32));
+    let size = doc.render.size.as_ref().map_or(SIZE, |size| size.get_ref().0.map(|n| n.get() as u32));
+    check_picture(&doc, text, &config, size)?;
     let solids = solids::resolve(&doc, text, folder, extent, config.projection)?;
     Ok(Scene {
         name,
@@ -87,6 +88,9 @@ fn config(doc: &Document, text: &Text) -> Result<Config> {
     };
     let limit = doc.solver.memory_limit.map_or_else(memory::default_limit, |gib| gigabytes(gib.get()));
     check_memory(&config, !doc.solid.is_empty(), limit).map_err(|message| text.problem(span, message))?;
+    let threads = doc.solver.threads.map_or(0, |threads| threads.get() as usize);
+    memory::check_threads(threads)
+        .map_err(|message| text.problem(0..0, format!("solver.threads: {message}")))?;
     Ok(config)
 }
 
@@ -101,6 +105,25 @@ fn check_memory(config: &Config, solids: bool, limit: u64) -> std::result::Resul
          use fewer cells or raise solver.memory_limit",
         config.dims.array()
     ))
+}
+
+/// Whether there is room for a picture of `size` beside the fields.
+fn check_picture(doc: &Document, text: &Text, config: &Config, size: [u32; 2]) -> Result<()> {
+    let limit = doc.solver.memory_limit.map_or_else(memory::default_limit, |gib| gigabytes(gib.get()));
+    let bytes = memory::picture(size);
+    if memory::estimate(config, !doc.solid.is_empty()) + bytes <= limit {
+        return Ok(());
+    }
+    let span = doc.render.size.as_ref().map_or(0..0, Spanned::span);
+    let message = format!(
+        "render.size: a picture of {} x {} pixels needs about {} beside the fields, over the limit of {}; \
+         make it smaller or raise solver.memory_limit",
+        size[0],
+        size[1],
+        memory::human(bytes),
+        memory::human(limit)
+    );
+    Err(text.problem(span, message))
 }
 
 fn gigabytes(gib: f32) -> u64 {

@@ -21,6 +21,7 @@ mod project;
 mod sides;
 pub(crate) mod simd;
 mod solids;
+mod sound;
 mod sources;
 mod stats;
 mod step;

@@ -15,8 +15,11 @@ use super::project::Projector;
 use super::solids::Obstacles;
 use super::sources::{self, Fill, Grid, Source, Sources};
 use super::substep::Substep;
-use super::{Config, Dab, Integrator, Params, Projection, Side, Solid, SolidPose, Stage, StepStats, measure};
+use super::{
+    Config, Dab, Integrator, Params, Projection, Side, Solid, SolidPose, Stage, StepStats, measure, sound,
+};
 use crate::grid::{Dims, Faces, Layout};
+use crate::room;
 
 /// No density or temperature may pass this, so that a negative dissipation cannot overflow a half float.
 pub const SCALAR_LIMIT: f32 = 6.0e4;
@@ -30,6 +33,24 @@ pub enum SolverError {
     /// A value no flow can be computed with; the text says which and what to change.
     #[error("{0}")]
     Invalid(String),
+    /// There is not memory enough for the fields.
+    #[error(transparent)]
+    NoRoom(#[from] room::NoRoom),
+    /// A field holds a value that is not a finite number. Clear the solver, or build another.
+    #[error(
+        "{field} is not a finite number in cell {cell:?} after {stage} in step {step}; \
+         start again with weaker forces or a shorter time step"
+    )]
+    NotFinite {
+        /// The field.
+        field: &'static str,
+        /// The cell, or the face below it.
+        cell: [usize; 3],
+        /// The stage of the step after which it was found.
+        stage: &'static str,
+        /// The step, from 1; 0 is the start.
+        step: u64,
+    },
     /// The step was told to stop. The fields are finite but between two instants: clear or replace the solver, or
     /// go on from there.
     #[error("the step was cancelled")]
@@ -48,6 +69,8 @@ pub struct Solver {
     pool: Arc<rayon::ThreadPool>,
     fields: Fields,
     stats: StepStats,
+    /// A value that is not finite, once there is one.
+    broken: Option<SolverError>,
 }
 
 impl Solver {
@@ -67,6 +90,7 @@ impl Solver {
                 return Err(SolverError::Invalid(format!("only one {axis} side is periodic; make both so")));
             }
         }
+        room::probe(Self::memory(&config, false), "the solver")?;
         let pool = rayon::ThreadPoolBuilder::new()
             .num_threads(config.threads)
             .thread_name(|i| format!("solver {i}"))
@@ -76,7 +100,7 @@ impl Solver {
         let grid = Grid::new(&config);
         let sources = pool.install(|| Sources::new(grid, sources));
         let (pool, stats) = (Arc::new(pool), StepStats::default());
-        Ok(Self { config, params, sources, external: External::new(grid), pool, fields, stats })
+        Ok(Self { config, params, sources, external: External::new(grid), pool, fields, stats, broken: None })
     }
 
     /// Bytes a solver of `config` takes while it runs, with or without solids; scratch of the threads apart.
@@ -163,6 +187,8 @@ impl Solver {
         pool.install(|| {
             fields.fill(h, velocity, scalars);
         });
+        // Before the projection spreads it.
+        self.broken = sound::given(&self.fields);
         self.settle();
         self.measure();
     }
@@ -276,6 +302,7 @@ impl Solver {
         fields.bricks.forget();
         fields.disturbed = false;
         self.stats = StepStats::default();
+        self.broken = None;
         let pool = self.pool.clone();
         pool.install(|| self.fields.move_solids(0.0, [0.0; 2]));
     }
@@ -294,10 +321,14 @@ impl Solver {
     /// Advances by `dt` seconds, in as many substeps as the flow needs. `cancel` is looked at between stages.
     ///
     /// # Errors
-    /// [`SolverError::Cancelled`] if told to stop; [`SolverError::Invalid`] if `dt` is not a positive number.
+    /// [`SolverError::Cancelled`] if told to stop; [`SolverError::Invalid`] if `dt` is not a positive number;
+    /// [`SolverError::NotFinite`] if a field holds something else than numbers, from then on.
     pub fn step(&mut self, dt: f32, cancel: &AtomicBool) -> Result<&StepStats, SolverError> {
         if !(dt.is_finite() && dt > 0.0) {
             return Err(SolverError::Invalid(format!("a step of {dt} s cannot be; it must be positive")));
+        }
+        if let Some(broken) = &self.broken {
+            return Err(broken.clone());
         }
         let pool = self.pool.clone();
         self.stats.stages = Default::default();
@@ -343,7 +374,16 @@ impl Solver {
         let began = Instant::now();
         self.measure();
         self.stats.stages[Stage::Measure as usize] += began.elapsed();
-        Ok(())
+        self.check()
+    }
+
+    /// Looks for the value that is not finite where a sum is not.
+    fn check(&mut self) -> Result<(), SolverError> {
+        if sound::is_sound(&self.stats) {
+            return Ok(());
+        }
+        self.broken = sound::broken(&self.fields, self.stats.step + 1);
+        self.broken.clone().map_or(Ok(()), Err)
     }
 
     fn measure(&mut self) {
@@ -401,5 +441,65 @@ impl Solver {
         let curl = [slope(2, 1) - slope(1, 2), slope(0, 2) - slope(2, 0), slope(1, 0) - slope(0, 1)];
         let size = curl.iter().map(|x| x * x).sum::<f32>().sqrt();
         [center(0, at), center(1, at), center(2, at), size]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn solver(projection: Projection) -> Solver {
+        let mut config = Config::new(Dims::new([12, 10, 14]).unwrap(), 0.1);
+        (config.projection, config.threads) = (projection, 2);
+        let mut solver = Solver::new(config, Params::default(), Vec::new()).unwrap();
+        solver.fill(|_, p| 0.1 * p[0].sin(), |p| [p[0], 0.0, 0.0, p[1]]);
+        solver
+    }
+
+    const NEVER: AtomicBool = AtomicBool::new(false);
+
+    /// A NaN that comes into being within a run, in each field and under both projections.
+    #[test]
+    fn a_nan_is_found_and_named() {
+        for projection in [Projection::Direct, Projection::Multigrid] {
+            for field in 0..4 {
+                let mut solver = solver(projection);
+                solver.step(0.01, &NEVER).unwrap();
+                let at = solver.layout().start(5, 6) + 4;
+                match field {
+                    3 => solver.fields.scalars[at][3] = f32::NAN,
+                    component => solver.fields.velocity[component][at] = f32::NAN,
+                }
+                let error = solver.step(0.01, &NEVER).map(|_| ()).unwrap_err();
+                let SolverError::NotFinite { cell, stage, step, .. } = &error else { panic!("{error}") };
+                let apart = (0..3).map(|a| cell[a].abs_diff([4, 5, 6][a])).max().unwrap();
+                assert!(apart <= 3, "{error}, which was at [4, 5, 6]");
+                assert!(*step == 2 && stage.contains("advection"), "{error}");
+                assert_eq!(solver.step(0.01, &NEVER).map(|_| ()), Err(error), "it stays broken");
+                solver.clear();
+                assert!(solver.step(0.01, &NEVER).unwrap().kinetic_energy == 0.0, "and is cured by `clear`");
+            }
+        }
+    }
+
+    #[test]
+    fn a_nan_that_is_given_is_named_where_it_was_given() {
+        let mut solver = solver(Projection::Auto);
+        let inside =
+            |p: [f32; 3]| p[0] > 0.3 && p[0] < 0.4 && p[1] > 0.5 && p[1] < 0.6 && p[2] > 0.6 && p[2] < 0.7;
+        solver.fill(|_, _| 0.0, |p| if inside(p) { [0.0, f32::INFINITY, 0.0, 0.0] } else { [0.0; 4] });
+        let error = solver.step(0.01, &NEVER).map(|_| ()).unwrap_err();
+        let wanted = SolverError::NotFinite { field: "green", cell: [3, 5, 6], stage: "the start", step: 0 };
+        assert_eq!(error, wanted);
+    }
+
+    #[test]
+    fn a_solver_too_large_for_the_machine_is_an_error() {
+        let config = Config::new(Dims::new([1290, 1290, 1290]).unwrap(), 0.1);
+        if room::limit().is_none_or(|limit| limit > Solver::memory(&config, false)) {
+            return;
+        }
+        let error = Solver::new(config, Params::default(), Vec::new()).map(|_| ()).unwrap_err();
+        assert!(matches!(error, SolverError::NoRoom(_)), "{error}");
     }
 }
