@@ -331,7 +331,7 @@ mod tests {
         assert!(refused.contains("`<c8`"), "{refused}");
         raw(&path, "<f4", [1, 1, 2], &[0; 12]);
         let refused = Reader::open(&path).unwrap().array("red", [1, 1, 2]).unwrap_err().to_string();
-        assert!(refused.contains("12 bytes"), "{refused}");
+        assert!(refused.contains("more bytes"), "{refused}");
     }
 
     #[test]

@@ -31,7 +31,7 @@ pub fn obj(text: &str) -> Result<Soup, String> {
                 joined.push(' ');
                 joined.push_str(lines.next().map_or("", |(_, next)| next.trim_end()));
             }
-            line = &joined;
+            line = joined.split('#').next().unwrap_or("").trim_end();
         }
         let mut words = line.split_ascii_whitespace();
         match words.next() {
@@ -229,6 +229,6 @@ mod tests {
         for cut in [0, 10, 83] {
             assert!(stl(&plain[..cut]).unwrap_err().contains("too few"), "{cut}");
         }
-        assert!(stl(&TEXT.as_bytes()[..60]).unwrap_err().contains("cut short"));
+        assert!(stl(&TEXT.as_bytes()[..51]).unwrap_err().contains("cut short"));
     }
 }
