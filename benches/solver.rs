@@ -1,10 +1,8 @@
 //! A whole step of a rising plume in a closed box, by advection scheme and size. Warmed up until the smoke has spread;
 //! nothing but the step is timed. `updraft bench` has the stages.
 
-use std::hint::black_box;
-use std::sync::atomic::AtomicBool;
-
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
+use std::hint::black_box;
 use updraft::grid::Dims;
 use updraft::solver::{Advection, Config, Params, Region, Solver, Source, Stage, TimeControl};
 
@@ -18,7 +16,7 @@ fn plume(n: usize, advection: Advection) -> (Solver, f32) {
         Solver::new(config, Params { heat_buoyancy: 0.1, ..Params::default() }, vec![source]).unwrap();
     let dt = 1.28 * h;
     for _ in 0..20 {
-        solver.step(dt, &AtomicBool::new(false)).unwrap();
+        solver.step(dt).unwrap();
     }
     (solver, dt)
 }
@@ -32,9 +30,8 @@ fn steps(c: &mut Criterion) {
             [Advection::SemiLagrangian, Advection::MacCormack, Advection::Cubic, Advection::Lagrange]
         {
             let (mut solver, dt) = plume(n, advection);
-            let never = AtomicBool::new(false);
             group.bench_function(BenchmarkId::new(format!("{advection:?}"), n), |b| {
-                b.iter(|| black_box(solver.step(dt, &never).unwrap().divergence_after));
+                b.iter(|| black_box(solver.step(dt).unwrap().divergence_after));
             });
         }
     }
@@ -51,10 +48,9 @@ fn stages(c: &mut Criterion) {
             [Stage::AdvectVelocity, Stage::AdvectScalars, Stage::Forces, Stage::Project, Stage::Measure]
         {
             let (mut solver, dt) = plume(n, Advection::default());
-            let never = AtomicBool::new(false);
             group.bench_function(BenchmarkId::new(stage.name(), n), |b| {
                 b.iter_custom(|times| {
-                    (0..times).map(|_| solver.step(dt, &never).unwrap().stages[stage as usize]).sum()
+                    (0..times).map(|_| solver.step(dt).unwrap().stages[stage as usize]).sum()
                 });
             });
         }

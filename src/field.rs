@@ -2,17 +2,24 @@
 
 use std::fmt;
 
-use clap::ValueEnum;
 use rayon::prelude::*;
-use serde::Deserialize;
 
 use crate::grid::{Dims, Layout};
-use crate::npz::Array;
 use crate::solver::{Side, Solver};
 
+/// Numbers on a box, x fastest.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Array {
+    /// Counts along x, y, z.
+    pub shape: [usize; 3],
+    /// The values.
+    pub values: Vec<f32>,
+}
+
 /// A scalar field, stored or derived.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, ValueEnum)]
-#[serde(rename_all = "kebab-case")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "scene", derive(serde::Deserialize), serde(rename_all = "kebab-case"))]
+#[cfg_attr(feature = "cli", derive(clap::ValueEnum))]
 pub enum Field {
     /// Velocity along x \[m/s\], on x faces.
     #[value(help = "Velocity along x [m/s], on x faces")]

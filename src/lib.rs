@@ -1,26 +1,114 @@
-//! Smoke in three dimensions: a staggered-grid solver on CPU threads and a volume renderer.
+//! Smoke in three dimensions: a solver on CPU threads and a volume renderer, live in a window or frame by frame.
 //!
-//! The layers, each knowing only those before it: [`grid`] (shapes and storage), [`solver`] (the time
-//! step), [`snapshot`] and [`look`] (what a picture is made from), [`scene`] (TOML in, solver out),
-//! [`worker`] (the thread that owns a solver), [`render`], [`output`], [`cli`], and with the feature
-//! `viewer` the window, `app`. Below them all, [`foreign`] reads what others wrote and [`room`] asks for memory.
+//! A box of air is divided into cubic cells. Each cell holds three densities of smoke (red, green, blue) and a
+//! temperature excess; each face between two cells holds the velocity across it (a staggered or MAC grid). A step
+//! advects all of them, adds sources and forces, and projects the velocity so that no air is gained or lost.
+//!
+//! ```
+//! use updraft::{Config, Dims, Params, Region, Side, Solver, Source};
+//!
+//! # fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! // 32 × 48 × 32 cells of 2 cm, open at the top.
+//! let mut config = Config::new(Dims::new([32, 48, 32])?, 0.02);
+//! config.sides[1][1] = Side::Open;
+//! // A ball of hot smoke near the floor: red 8 per second, 200 kelvin per second.
+//! let source = Source::new(Region::sphere([0.32, 0.12, 0.32], 0.08), [8.0, 0.0, 0.0, 200.0]);
+//! let mut solver = Solver::new(config, Params { heat_buoyancy: 0.1, ..Params::default() }, vec![source])?;
+//! for _ in 0..12 {
+//!     let stats = solver.step(1.0 / 24.0)?;
+//!     println!("{:.2} s: {:.2} m/s, {:.1e} m³ of red", stats.time, stats.max_speed, stats.mass[0]);
+//! }
+//! let layout = solver.layout();
+//! let [red, _, _, kelvin] = solver.scalars()[layout.at(16, 10, 16)];
+//! assert!(red > 0.1 && kelvin > 2.0 && solver.stats().max_speed > 0.1);
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! # What to reach for
+//!
+//! - **Set up**: [`Config`] is fixed when a [`Solver`] is built; [`Params`], [`Source`]s and [`Force`]s may change between
+//!   steps, and [`Solid`]s may stand or move in the box. [`Force::custom`](solver::Force::custom) takes a closure.
+//! - **Fields**: [`Solver::scalars`] and [`Solver::velocity`] lend them, [`Solver::edit_scalars`] and
+//!   [`Solver::edit_velocity`] change them in place, [`Solver::fill`] sets them by position. [`grid`] says where values lie.
+//! - **Threads**: a solver has its own, or those of a pool that it is given ([`Solver::with_pool`]). The result has the same
+//!   bits for any number of them. [`Worker`] puts a solver on a thread of its own and lets others steer it.
+//! - **Pictures**: [`Snapshot`] is one instant as half floats; a renderer takes it with a [`Camera`] and a [`Look`].
+//! - **Scenes**: `Scene` reads all this from TOML (`docs/scene.md` lists the keys).
+//!
+//! Lengths are metres, times seconds, temperatures kelvin above the air outside; y points up. Errors are typed and carry
+//! the values that caused them. Structs of settings may gain fields: end them with `..Config::new(…)` or `..default()`.
+//!
+//! The folder `examples` has five short programs: a solver in a foreign loop (`embed`), smoke and forces from code
+//! (`custom`), a picture of a volume of your own (`volume`), a scene to files (`frames`), a solver steered from another
+//! thread (`steer`).
+//!
+//! # Modules
+//!
+//! Each knows only those above it.
+//!
+//! | module | holds | feature |
+//! |---|---|---|
+//! | [`grid`] | the shape of the box, and the memory layout that all fields share | |
+//! | [`solver`] | the step: one file for each term of the equation | |
+//! | [`field`], [`probe`] | fields by name, as arrays; values at points, along lines, over planes | |
+//! | [`snapshot`], [`look`] | one instant; camera, light, medium and tone as plain data | |
+//! | [`worker`] | the thread that owns a running solver | |
+//! | [`render`] | from snapshot to picture, by threads, and with `viewer` in OpenGL | |
+//! | `npz`, `output` | fields in and out; pictures, videos and tables | `files` |
+//! | `scene` | TOML in, checked scene and solver out; every error has its line | `scene` |
+//!
+//! # Features
+//!
+//! `viewer` and `cli` are on by default: the OpenGL renderer with the window, and the command. Each brings `scene`, which
+//! brings `files` (npz, PNG, EXR, meshes) and `text` (letters made of smoke). A program that only simulates needs none:
+//! `default-features = false`.
 
 // Lines that cannot be written must not end a run: `cli::tell` and `cli::say` write them.
 #![cfg_attr(not(test), warn(clippy::print_stderr, clippy::print_stdout))]
 
 #[cfg(feature = "viewer")]
+#[doc(hidden)]
 pub mod app;
+#[cfg(feature = "cli")]
+#[doc(hidden)]
 pub mod cli;
 pub mod field;
+#[cfg(feature = "files")]
+#[doc(hidden)]
 pub mod foreign;
 pub mod grid;
 pub mod look;
+#[cfg(feature = "files")]
 pub mod npz;
+#[cfg(feature = "files")]
 pub mod output;
+pub mod parameter;
 pub mod probe;
 pub mod render;
+#[doc(hidden)]
 pub mod room;
+#[cfg(feature = "scene")]
 pub mod scene;
 pub mod snapshot;
 pub mod solver;
+mod spread;
 pub mod worker;
+
+pub use grid::Dims;
+pub use look::{Camera, Look};
+#[cfg(feature = "scene")]
+pub use scene::{Scene, SceneError};
+pub use snapshot::Snapshot;
+pub use solver::{Config, Force, Params, Region, Shape, Side, Solid, Solver, SolverError, Source, StepStats};
+pub use worker::{Command, Worker};
+
+/// The version whose `f16` a [`Snapshot`] holds.
+pub use half;
+/// The version whose thread pool [`Solver::with_pool`] takes.
+pub use rayon;
+
+/// The example of the README, compiled.
+#[cfg(all(doctest, feature = "scene"))]
+#[doc = include_str!("../README.md")]
+struct Readme;

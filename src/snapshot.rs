@@ -2,6 +2,7 @@
 //! copy every step and ready to be a texture.
 
 use half::f16;
+use rayon::prelude::*;
 
 use crate::grid::Dims;
 use crate::solver::{Solver, StepStats};
@@ -25,6 +26,8 @@ pub struct Snapshot {
     pub time: f64,
     /// Grows with each snapshot that differs from the last, edits while paused included.
     pub serial: u64,
+    /// Which load of the worker its simulation came from, counted from 1; 0 for the first simulation.
+    pub load: u64,
     /// At cell centres: the densities red, green, blue \[-\] and the temperature excess \[K\].
     pub smoke: Vec<[f16; 4]>,
     /// At cell centres: u, v, w \[m/s\] and the vorticity magnitude |ω| \[1/s\]. Empty unless asked for.
@@ -95,12 +98,25 @@ impl Snapshot {
             h,
             time: 0.0,
             serial: 0,
+            load: 0,
             smoke: vec![[f16::ZERO; 4]; dims.cells()],
             velocity: Vec::new(),
             bricks: Bricks::empty(dims),
             solids: Vec::new(),
             stats: StepStats::default(),
         }
+    }
+
+    /// A box with the smoke \[-\] and temperature excess \[K\] that `scalars` gives at each centre \[m\]: red, green, blue,
+    /// temperature.
+    pub fn from_fn(dims: Dims, h: f32, scalars: impl Fn([f32; 3]) -> [f32; 4] + Sync) -> Self {
+        let mut snapshot = Self::empty(dims, h);
+        snapshot.smoke.par_iter_mut().enumerate().for_each(|(n, cell)| {
+            let at = [n % dims.nx, n / dims.nx % dims.ny, n / (dims.nx * dims.ny)];
+            *cell = scalars(at.map(|i| (i as f32 + 0.5) * h)).map(f16::from_f32);
+        });
+        snapshot.bricks.update(dims, &snapshot.smoke);
+        snapshot
     }
 
     /// Size of the box \[m\].

@@ -125,7 +125,7 @@ fn a_step_allocates_nothing_after_the_first() {
     let plate =
         Solid { rotation: Solid::turn([20.0, 0.0, 33.0]), ..moving(Shape::Box { size: [0.3, 0.01, 0.3] }) };
     for advection in SCHEMES {
-        for integrator in [Integrator::Projection, Integrator::Reflection] {
+        for integrator in [Integrator::Projection, Integrator::Reflection, Integrator::Trapezoid] {
             for (sides, solids) in [
                 (all(Side::Closed), vec![]),
                 (all(Side::Closed), vec![ball()]),

@@ -153,6 +153,59 @@ fn check_says_what_choices_come_to() {
     assert!(!text.contains("more air"), "{text}");
 }
 
+/// A cavity has no source, and its lid moves the air; in an empty box nothing does.
+#[test]
+fn check_knows_what_moves_the_air() {
+    let dir = folder();
+    let idle = "nothing will happen";
+    let check = |changes: &[&str]| {
+        let changes: Vec<&str> = changes.iter().flat_map(|change| ["--set", *change]).collect();
+        stdout(&updraft(dir.path(), &[&["check", "plume", "--set", "source=[]"][..], &changes].concat()))
+    };
+    assert!(check(&[]).contains(idle));
+    for moving in [
+        "domain.walls={y_max={no-slip={velocity=[1, 0, 0]}}}",
+        "domain.walls={x_min={closed={temperature=20}}}",
+        "initial.u='sin(x)'",
+        "force=[{wind={acceleration=[1, 0, 0]}}]",
+    ] {
+        let text = check(&[moving]);
+        assert!(text.contains("valid") && !text.contains(idle), "{moving}: {text}");
+    }
+    assert!(!stdout(&updraft(dir.path(), &["check", "cavity"])).contains(idle));
+}
+
+/// 0.03 s is more than half a frame of 1/24 s: two steps of 0.0208 s, not one of 0.0417.
+#[test]
+fn no_fixed_step_is_longer_than_asked_for() {
+    let dir = folder();
+    let text = stdout(&updraft(dir.path(), &["check", "plume", "--set", "time.step=0.03"]));
+    assert!(text.contains("2 fixed steps of 0.0208"), "{text}");
+    let text = stdout(&updraft(dir.path(), &["check", "plume", "--set", "time.step=0.0138888889"]));
+    assert!(text.contains("3 fixed steps of 0.01388"), "{text}");
+}
+
+/// What max_substeps does not allow is counted, and said at the end.
+#[test]
+fn too_few_substeps_are_counted_and_warned_of() {
+    let dir = folder();
+    let run = |out: &str, most: &str| {
+        let fast = ["--set", "initial.u='40'", "--set", "domain.walls='periodic'", "--set", "source=[]"];
+        let args = ["simulate", "plume", "--frames", "2", "--out", out, "--set", most];
+        updraft(dir.path(), &[&args, SMALL, &fast].concat())
+    };
+    let output = run("few", "time.max_substeps=2");
+    assert!(stderr(&output).contains("raise time.max_substeps"), "{}", stderr(&output));
+    let stats = columns(&dir.path().join("few/stats.csv"));
+    assert!(stats["substeps"][1] == 2.0 && stats["substeps_missing"][1] > 2.0, "{stats:?}");
+    assert!(stats["cfl"][1] > 2.0, "{stats:?}");
+    let output = run("enough", "time.max_substeps=1000");
+    assert!(!stderr(&output).contains("max_substeps"), "{}", stderr(&output));
+    let stats = columns(&dir.path().join("enough/stats.csv"));
+    assert!(stats["substeps_missing"].iter().all(|&n| n == 0.0), "{stats:?}");
+    assert!(stats["cfl"].iter().all(|&cfl| cfl <= 2.001), "{stats:?}");
+}
+
 #[test]
 fn pictures_are_of_the_asked_size_and_show_smoke() {
     let dir = folder();
@@ -288,16 +341,17 @@ fn simulate_writes_statistics_probes_and_fields() {
     ];
     assert_eq!(files(&run), expected);
     let stats = columns(&run.join("stats.csv"));
-    assert_eq!(stats["step"], [1.0, 2.0, 3.0, 4.0]);
-    assert!((stats["time"][3] - 4.0 / 24.0).abs() < 1e-6);
+    assert_eq!(stats["step"], [0.0, 1.0, 2.0, 3.0, 4.0]);
+    assert_eq!([stats["time"][0], stats["kinetic_energy"][0], stats["mass_red"][0]], [0.0; 3]);
+    assert!((stats["time"][4] - 4.0 / 24.0).abs() < 1e-6);
     assert!(stats["mass_red"].windows(2).all(|pair| pair[1] > pair[0]), "a source adds smoke");
-    assert!(stats["kinetic_energy"][3] > 0.0 && stats["enstrophy"][3] > 0.0);
+    assert!(stats["kinetic_energy"][4] > 0.0 && stats["enstrophy"][4] > 0.0);
     assert!(stats["divergence_after"].iter().all(|&d| d < 1e-4), "{:?}", stats["divergence_after"]);
     let point = columns(&run.join("probe-p.csv"));
     assert_eq!(point["time"], stats["time"]);
-    assert!(point["red"][3] > 0.1 && point["v"][3] > 0.0, "{point:?}");
+    assert!(point["red"][4] > 0.1 && point["v"][4] > 0.0, "{point:?}");
     assert_eq!(columns(&run.join("probe-l.csv"))["x"].len(), 5 * 5, "5 points at frames 0 to 4");
-    assert_eq!(columns(&run.join("probe-out.csv"))["v"].len(), 4);
+    assert_eq!(columns(&run.join("probe-out.csv"))["v"].len(), 5);
     refused(&updraft(dir.path(), &[&args, SMALL].concat()), "run/scene.toml is there already");
 }
 

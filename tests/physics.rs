@@ -28,11 +28,11 @@ fn wind(
 fn linear_fields_are_carried_exactly() {
     for scheme in SCHEMES {
         let line = |[x, y, z]: [f32; 3]| [x, 2.0 * x - y + 3.0, z + 0.5 * x, 1.0 - x];
-        let mut solver = wind([24, 8, 8], 1.0, scheme, line);
+        let mut solver = wind([48, 8, 8], 1.0, scheme, line);
         advance(&mut solver, 0.7, 3);
         for k in 2..6 {
             for j in 2..6 {
-                for i in 8..20 {
+                for i in 14..36 {
                     let at = [i as f32 + 0.5 - 2.1, j as f32 + 0.5, k as f32 + 0.5];
                     let (got, want) = (cell(&solver, [i, j, k]), line(at));
                     for c in 0..4 {
@@ -64,7 +64,7 @@ fn translation_error(n: usize, scheme: Advection) -> f64 {
 fn advection_has_its_designed_order() {
     for (scheme, order) in [
         (Advection::SemiLagrangian, 0.8),
-        (Advection::Conservative, 0.8),
+        (Advection::Conservative, 1.8),
         (Advection::Monotone, 1.8),
         (Advection::MacCormack, 1.8),
         (Advection::Cubic, 2.1),
@@ -78,8 +78,7 @@ fn advection_has_its_designed_order() {
 
 #[test]
 fn no_new_extremes_appear() {
-    // The conservative scheme may pile smoke up where air meets, as a sum of what is pushed there.
-    for scheme in SCHEMES.into_iter().filter(|scheme| *scheme != Advection::Conservative) {
+    for scheme in SCHEMES {
         let sides = all(Side::Closed);
         let mut solver = Solver::new(config([20, 20, 20], 0.05, sides, scheme), inert(), vec![]).unwrap();
         solver.fill(
@@ -91,8 +90,8 @@ fn no_new_extremes_appear() {
             for j in 0..20 {
                 for i in 0..20 {
                     let s = cell(&solver, [i, j, k]);
-                    assert!((-1e-6..=1.0 + 1e-6).contains(&s[0]), "{scheme:?}: red {}", s[0]);
-                    assert!((-3.0 - 1e-5..=1e-5).contains(&s[3]), "{scheme:?}: temperature {}", s[3]);
+                    assert!((-1e-6..=1.0 + 1e-5).contains(&s[0]), "{scheme:?}: red {}", s[0]);
+                    assert!((-3.0 - 3e-5..=1e-5).contains(&s[3]), "{scheme:?}: temperature {}", s[3]);
                 }
             }
         }
@@ -143,8 +142,123 @@ fn conservative_advection_keeps_what_there_is() {
             }
             assert!((after.1 / before.1 - 1.0).abs() < 3e-6, "{sides:?} {dt}: heat");
             let least = solver.scalars().iter().flatten().fold(f32::INFINITY, |a, &b| a.min(b));
-            assert!(least >= 0.0, "{sides:?} {dt}: {least}");
+            assert!(least > -1e-6, "{sides:?} {dt}: {least}");
         }
+    }
+}
+
+/// From a fraction of a cell to eight cells a step.
+#[test]
+fn a_uniform_field_stays_uniform_in_any_flow() {
+    let around = [[Side::Periodic; 2], [Side::Closed; 2], [Side::Periodic; 2]];
+    for sides in [all(Side::Closed), all(Side::Periodic), around] {
+        for dt in [0.01, 0.1, 0.3] {
+            let config = config([21, 18, 23], 0.05, sides, Advection::Conservative);
+            let mut solver = Solver::new(config, inert(), vec![]).unwrap();
+            solver.fill(|c, at| 2.0 * noise(c, at), |_| [1.0, 0.5, 0.0, -20.0]);
+            advance(&mut solver, dt, 8);
+            for at in (0..21 * 18 * 23).map(|c| [c % 21, c / 21 % 18, c / (21 * 18)]) {
+                let off = [1.0, 0.5, 0.0, -20.0].iter().zip(cell(&solver, at)).map(|(a, b)| (a - b).abs());
+                let worst = off.fold(0.0, f32::max);
+                assert!(worst < 5e-4, "{sides:?} {dt} {at:?}: off by {worst}");
+            }
+        }
+    }
+}
+
+/// What is in the box, plus what has left and faded, less what was emitted, is what was there.
+#[test]
+fn the_budget_of_an_open_box_closes() {
+    let inflow = Side::Inflow(Inflow { velocity: [0.4, 0.0, 0.0], scalars: [0.5, 0.0, 0.2, 9.0] });
+    let boxes = [
+        [[Side::Open; 2], [Side::Closed, Side::Open], [Side::Open; 2]],
+        [[inflow, Side::Open], [Side::Closed; 2], [Side::Periodic; 2]],
+    ];
+    for (sides, integrator) in
+        boxes.into_iter().flat_map(|b| [Integrator::Projection, Integrator::Reflection].map(|i| (b, i)))
+    {
+        let source = Source {
+            stop: 0.6,
+            ..Source::new(Region::sphere([0.5, 0.2, 0.4], 0.12), [3.0, 0.0, 1.0, 300.0])
+        };
+        let smoke = Smoke { buoyancy: 0.0, dissipation: 0.3, diffusion: 0.0 };
+        let params = Params { heat_buoyancy: 0.1, cooling: 0.5, smoke: [smoke; 3], ..Params::default() };
+        let time = TimeControl::default();
+        let config =
+            Config { time, integrator, ..config([40, 32, 33], 0.025, sides, Advection::Conservative) };
+        let mut solver = Solver::new(config, params, vec![source]).unwrap();
+        solver.fill(|_, _| 0.0, |[x, ..]| [if x < 0.4 { 0.3 } else { 0.0 }, 0.0, 0.0, 0.0]);
+        let start = solver.stats().mass[0];
+        advance(&mut solver, 1.0 / 24.0, 72);
+        let stats = solver.stats();
+        let (left, faded) = (stats.left.unwrap(), stats.faded.unwrap());
+        let held = [stats.mass[0] - start, stats.mass[1], stats.mass[2], stats.heat];
+        assert!(left[0].abs() > 0.1 * start, "{left:?}: nothing crosses the sides");
+        for c in [0, 2, 3] {
+            let open = held[c] + left[c] + faded[c] - stats.emitted[c];
+            let whole = stats.emitted[c] + start;
+            assert!(
+                open.abs() < 2e-5 * whole,
+                "{sides:?} {integrator:?} {c}: {open:e} of {whole:e} is missing"
+            );
+        }
+    }
+}
+
+/// Cells and faces exchange x and z.
+#[test]
+fn a_turned_box_gives_turned_output_but_for_the_order_of_axes() {
+    let run = |turned: bool| {
+        let config = config([20, 24, 20], 0.05, all(Side::Closed), Advection::Conservative);
+        let mut solver = Solver::new(config, inert(), vec![]).unwrap();
+        let flip = move |[x, y, z]: [f32; 3]| if turned { [z, y, x] } else { [x, y, z] };
+        let wave = |[x, y, z]: [f32; 3]| [(3.0 * y).sin() * z, (2.0 * x).cos(), (4.0 * x + y).sin()];
+        solver.fill(
+            |c, at| wave(flip(at))[if turned { 2 - c } else { c }],
+            |at| [1.0 + wave(flip(at))[2], wave(flip(at))[0], 0.0, 0.0],
+        );
+        advance(&mut solver, 0.03, 20);
+        solver
+    };
+    let (plain, turned) = (run(false), run(true));
+    let (mut off, mut sum) = (0.0, 0.0);
+    for at in (0..20 * 24 * 20).map(|c| [c % 20, c / 20 % 24, c / 480]) {
+        let (a, b) = (cell(&plain, at)[0], cell(&turned, [at[2], at[1], at[0]])[0]);
+        off += f64::from((a - b).abs());
+        sum += f64::from(a.abs());
+    }
+    assert!(off < 5e-3 * sum, "off by {}", off / sum);
+}
+
+#[test]
+#[ignore = "slow: 2 minutes"]
+fn smoke_in_a_closed_box_is_the_same_after_2000_steps() {
+    for moving in [None, Some(false), Some(true)] {
+        let config = Config {
+            time: TimeControl::default(),
+            ..config([32, 40, 32], 0.025, all(Side::Closed), Advection::Conservative)
+        };
+        let params = Params { heat_buoyancy: 0.02, vorticity: 0.3, ..inert() };
+        let mut solver = Solver::new(config, params, vec![]).unwrap();
+        if let Some(moving) = moving {
+            let ball = Solid::new(Shape::Sphere { radius: 0.12 }, [0.4, 0.7, 0.4]);
+            let there = |n: u16| (f32::from(n), [0.4, if n.is_multiple_of(2) { 0.7 } else { 0.6 }, 0.4]);
+            let keyframes = if moving { (0..100).map(there).collect() } else { vec![] };
+            solver.set_solids(vec![Solid { keyframes, ..ball }]).unwrap();
+        }
+        let is_inside =
+            |[x, y, z]: [f32; 3]| (x - 0.4).powi(2) + (y - 0.3).powi(2) + (z - 0.42).powi(2) < 0.02;
+        solver.fill(|_, _| 0.0, |at| if is_inside(at) { [1.0, 0.0, 0.0, 30.0] } else { [0.0; 4] });
+        let before = [solver.stats().mass[0], solver.stats().heat];
+        advance(&mut solver, 1.0 / 24.0, 2000);
+        let after = [solver.stats().mass[0], solver.stats().heat];
+        for c in 0..2 {
+            let change = after[c] / before[c] - 1.0;
+            println!("solid that moves: {moving:?}: changed by {change:e}");
+            assert!(change.abs() < 1e-4, "solid that moves: {moving:?}: changed by {change:e}");
+        }
+        let most = solver.scalars().iter().map(|cell| cell[0]).fold(0.0, f32::max);
+        assert!(most < 1.01, "{moving:?}: a new extreme of {most}");
     }
 }
 
@@ -283,10 +397,14 @@ fn mirrored_input_gives_mirrored_output() {
 
 #[test]
 fn any_number_of_threads_gives_the_same_bits() {
-    let run = |threads: usize, scheme: Advection| {
+    let run = |threads: usize, scheme: Advection, integrator: Integrator| {
         let sides = [[Side::Closed; 2], [Side::Closed, Side::Open], [Side::Open, Side::Closed]];
-        let config =
-            Config { threads, time: TimeControl::default(), ..config([37, 50, 41], 0.02, sides, scheme) };
+        let config = Config {
+            threads,
+            integrator,
+            time: TimeControl::default(),
+            ..config([37, 50, 41], 0.02, sides, scheme)
+        };
         let source = Source {
             velocity: Some([0.2, 1.0, 0.0]),
             start: 0.0,
@@ -301,11 +419,14 @@ fn any_number_of_threads_gives_the_same_bits() {
         let faces: Vec<u32> = solver.velocity().iter().flatten().map(|x| x.to_bits()).collect();
         (bits, faces, solver.stats().mass, solver.stats().kinetic_energy.to_bits())
     };
-    for scheme in SCHEMES {
-        let one = run(1, scheme);
+    let plain = SCHEMES.map(|scheme| (scheme, Integrator::Projection));
+    let others = [Integrator::Reflection, Integrator::Trapezoid].map(|other| (Advection::Cubic, other));
+    for (scheme, integrator) in plain.into_iter().chain(others) {
+        let one = run(1, scheme, integrator);
         assert!(one.2[0] > 0.0 && f64::from_bits(one.3) > 0.0, "nothing happened");
         for threads in [2, 3] {
-            assert!(run(threads, scheme) == one, "{scheme:?}: {threads} threads differ from one");
+            let same = run(threads, scheme, integrator) == one;
+            assert!(same, "{scheme:?}, {integrator:?}: {threads} threads differ from one");
         }
     }
 }
@@ -366,6 +487,33 @@ fn heat_lifts_against_what_it_is_told_to() {
     assert!(mean[0] > 1e-4 && (mean[0] + mean[1]).abs() < 1e-2 * mean[0], "{mean:?}");
     assert!((mean[0] - warm[0]).abs() < 1e-3 * mean[0], "{mean:?} and {warm:?}");
     assert!(none[0] + none[1] > 2.0 * mean[0], "all of it rises: {none:?}");
+}
+
+/// Against gravity, whichever way it points.
+#[test]
+fn heat_lifts_along_any_direction() {
+    let up = [0.6, 0.0, -0.8];
+    let sides = all(Side::Closed);
+    let config = config([20; 3], 0.05, sides, Advection::Cubic);
+    let mut solver = Solver::new(config, Params { heat_buoyancy: 0.02, up, ..inert() }, vec![]).unwrap();
+    let middle = |p: [f32; 3]| p.iter().map(|x| (x - 0.5).powi(2)).sum::<f32>();
+    solver.fill(|_, _| 0.0, |p| [0.0, 0.0, 0.0, 40.0 * (-middle(p) / 0.02).exp()]);
+    advance(&mut solver, 0.05, 3);
+    // The middle of the box is a corner of four faces.
+    let mean = |c: usize| {
+        let at = |a: isize, b: isize| {
+            let mut index = [10; 3];
+            (index[(c + 1) % 3], index[(c + 2) % 3]) = (a, b);
+            solver.velocity()[c][solver.layout().at(index[0], index[1], index[2])]
+        };
+        0.25 * (at(9, 9) + at(9, 10) + at(10, 9) + at(10, 10))
+    };
+    assert!(mean(0) > 0.02, "{}", mean(0));
+    assert!(
+        (mean(2) / mean(0) + 0.8 / 0.6).abs() < 0.01 && mean(1).abs() < 1e-3 * mean(0),
+        "{:?}",
+        [0, 1, 2].map(mean)
+    );
 }
 
 #[test]
@@ -440,6 +588,26 @@ fn confinement_is_as_strong_as_fedkiw_stam_and_jensen_say() {
         let share = gained / (-2.0 * x * epsilon * h * dt);
         assert!((share - 1.0).abs() < 0.02, "cell {i}: {share} of the acceleration");
     }
+}
+
+/// ε is a rate: the same flow, twice as large and twice as fast, needs twice as much, and is no other flow with the same.
+#[test]
+fn the_strength_of_confinement_is_a_rate() {
+    let speed = |length: f32, time: f32, vorticity: f32| {
+        let config = config([16; 3], length / 16.0, all(Side::Periodic), Advection::Cubic);
+        let mut solver = Solver::new(config, Params { vorticity, ..inert() }, vec![]).unwrap();
+        let turn = std::f32::consts::TAU / length;
+        let flow = |c: usize, [x, y, z]: [f32; 3]| {
+            let [x, y, z] = [x, y, z].map(|x| (turn * x).sin());
+            length / time * [y + 0.4 * z, z - 0.3 * x, x * y][c]
+        };
+        solver.fill(flow, |_| [0.0; 4]);
+        advance(&mut solver, 0.04 * time, 10);
+        solver.stats().max_speed * time / length
+    };
+    let here = speed(1.0, 1.0, 2.0);
+    assert!((speed(2.0, 0.5, 4.0) / here - 1.0).abs() < 1e-5, "{here} and {}", speed(2.0, 0.5, 4.0));
+    assert!((speed(2.0, 0.5, 2.0) / here - 1.0).abs() > 1e-3, "{here} and {}", speed(2.0, 0.5, 2.0));
 }
 
 /// Where the vorticity is the same everywhere its gradient is rounding, which has a direction too.
@@ -556,21 +724,22 @@ fn substeps_follow_the_flow() {
     config.time = TimeControl { cfl: 2.0, max_substeps: 4 };
     let mut solver = Solver::new(config, inert(), vec![]).unwrap();
     solver.fill(|c, _| if c == 0 { 1.0 } else { 0.0 }, |_| [0.0; 4]);
-    let never = AtomicBool::new(false);
-    assert_eq!(solver.step(0.1, &never).unwrap().substeps, 1);
-    let stats = solver.step(0.55, &never).unwrap();
+    assert_eq!(solver.step(0.1).unwrap().substeps, 1);
+    let stats = solver.step(0.55).unwrap();
     assert_eq!(stats.substeps, 3);
     assert!((stats.cfl - 5.5 / 3.0).abs() < 0.01 && (stats.time - 0.65).abs() < 1e-6);
-    assert_eq!(solver.step(5.0, &never).unwrap().substeps, 4, "no more than max_substeps");
+    assert_eq!(solver.step(5.0).unwrap().substeps, 4, "no more than max_substeps");
 }
 
 #[test]
 fn a_step_can_be_cancelled_and_refuses_nonsense() {
     let config = config([8, 8, 8], 0.1, all(Side::Closed), Advection::MacCormack);
     let mut solver = Solver::new(config.clone(), inert(), vec![]).unwrap();
-    assert_eq!(solver.step(0.1, &AtomicBool::new(true)).unwrap_err(), SolverError::Cancelled);
-    assert!(matches!(solver.step(f32::NAN, &AtomicBool::new(false)), Err(SolverError::Invalid(_))));
-    assert!(Solver::new(Config { h: 0.0, ..config }, inert(), vec![]).is_err());
+    assert_eq!(solver.step_cancellable(0.1, &AtomicBool::new(true)).unwrap_err(), SolverError::Cancelled);
+    assert!(matches!(solver.step(f32::NAN), Err(SolverError::StepLength(dt)) if dt.is_nan()));
+    assert_eq!(solver.step(-1.0).unwrap_err(), SolverError::StepLength(-1.0));
+    let refused = Solver::new(Config { h: 0.0, ..config }, inert(), vec![]).err();
+    assert_eq!(refused, Some(SolverError::CellSize(0.0)));
     assert!(Dims::new([0, 1, 1]).is_err());
 }
 
@@ -597,5 +766,5 @@ fn a_frozen_flow_stays_as_it_is_and_carries_smoke() {
     let dark: Vec<usize> = (0..24).filter(|i| cell(&solver, [*i, 4, 0])[0] > 0.5).collect();
     assert_eq!(dark, [5, 6, 7, 8, 9]);
     let ball = Solid::new(Shape::Sphere { radius: 0.2 }, [1.0, 0.4, 0.0]);
-    assert!(solver.set_solids(vec![ball]).unwrap_err().to_string().contains("frozen"));
+    assert_eq!(solver.set_solids(vec![ball]), Err(SolverError::FrozenAroundSolids));
 }

@@ -6,8 +6,8 @@ use common::{advance, all, cell, config, inert};
 use updraft::field::Field;
 use updraft::probe::{Place, Probe};
 use updraft::solver::{
-    Advection, Config, Integrator, Params, Projection, Region, Shape, Side, Sides, Slip, Solid, Solver,
-    SolverError, Source, TimeControl,
+    Advection, Config, Integrator, InvalidValue, Params, Projection, Region, Shape, Side, Sides, Slip, Solid,
+    Solver, SolverError, Source, TimeControl,
 };
 
 const SCHEMES: [Advection; 4] =
@@ -500,7 +500,11 @@ fn impossible_wishes_are_refused() {
     };
     let mut solver = Solver::new(config, inert(), vec![]).unwrap();
     let refused = solver.set_solids(vec![ball(0.2, [0.4; 3])]).unwrap_err();
-    assert!(matches!(&refused, SolverError::Invalid(text) if text.contains("multigrid")), "{refused}");
+    assert_eq!(refused, SolverError::DirectAroundSolids);
+    assert!(refused.to_string().contains("multigrid"), "{refused}");
+    let refused = solver.set_solids(vec![ball(-0.2, [0.4; 3])]).unwrap_err();
+    let expected = InvalidValue::NotPositive { of: "solid", what: "radius", value: -0.2, unit: " m" };
+    assert_eq!(refused, SolverError::Invalid(expected));
     assert!(solver.set_solids(vec![ball(f32::NAN, [0.4; 3])]).is_err());
     assert!(solver.set_solids(vec![]).is_ok());
 }

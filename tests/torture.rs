@@ -3,9 +3,8 @@
 //! Whatever is asked of a solver through the doors of the worker, it has finite fields, bounded energy, and no smoke that
 //! nobody put there.
 
-use std::sync::atomic::AtomicBool;
-
 use updraft::grid::Dims;
+use updraft::parameter;
 use updraft::solver::{
     Advection, Ambient, Config, Dab, Force, ForceField, Inflow, Integrator, Params, Projection, Region,
     SCALAR_LIMIT, SPEED_LIMIT, Shape, Side, Smoke, Solid, Solver, Source, TraceOrder,
@@ -37,8 +36,9 @@ impl Chance {
         }
     }
 
-    /// A number of `range`, or one beyond it, or none: the door puts it right.
-    fn any(&mut self, range: &std::ops::RangeInclusive<f32>) -> f32 {
+    /// A number that the parameter at `path` may have, or one beyond it, or NaN: the door puts it right.
+    fn any(&mut self, path: &str) -> f32 {
+        let range = &parameter::of(path).hard;
         let (low, high) = (*range.start(), *range.end());
         match self.below(12) {
             0 => f32::NAN,
@@ -59,31 +59,33 @@ impl Chance {
 
 fn params(chance: &mut Chance) -> Params {
     let smoke = |chance: &mut Chance| Smoke {
-        buoyancy: chance.any(&limits::BUOYANCY),
-        dissipation: chance.any(&limits::DECAY),
-        diffusion: chance.any(&limits::DIFFUSION),
+        buoyancy: chance.any("smoke.red.buoyancy"),
+        dissipation: chance.any("fluid.cooling"),
+        diffusion: chance.any("fluid.viscosity"),
     };
     Params {
-        heat_buoyancy: chance.any(&limits::HEAT_BUOYANCY),
-        cooling: chance.any(&limits::DECAY),
-        vorticity: chance.any(&limits::VORTICITY),
-        friction: chance.any(&limits::FRICTION),
-        viscosity: chance.any(&limits::DIFFUSION),
-        conduction: chance.any(&limits::DIFFUSION),
-        ambient: if chance.below(2) == 0 { Ambient::Mean } else { Ambient::Fixed(chance.any(&limits::HEAT)) },
+        heat_buoyancy: chance.any("fluid.heat_buoyancy"),
+        cooling: chance.any("fluid.cooling"),
+        vorticity: chance.any("fluid.vorticity"),
+        friction: chance.any("fluid.friction"),
+        viscosity: chance.any("fluid.viscosity"),
+        conduction: chance.any("fluid.viscosity"),
+        ambient: if chance.below(2) == 0 { Ambient::Mean } else { Ambient::Fixed(chance.any("brush.heat")) },
         smoke: [smoke(chance), smoke(chance), smoke(chance)],
+        ..Params::default()
     }
 }
 
 fn sources(chance: &mut Chance, extent: f32) -> Vec<Source> {
     (0..chance.below(4))
         .map(|_| {
-            let (density, heat) = (limits::DENSITY, limits::HEAT);
-            let rate = [chance.any(&density), chance.any(&density), chance.any(&density), chance.any(&heat)];
+            let (density, heat) = ("source.#.emit.red", "source.#.emit.heat");
+            let rate = [chance.any(density), chance.any(density), chance.any(density), chance.any(heat)];
             let center = chance.inside(extent);
             let radius = (0.02 + 0.3 * chance.unit().abs()) * extent;
             let mut source = Source::new(Region::sphere(center, radius), rate);
-            source.velocity = (chance.below(2) == 0).then(|| chance.vector(*limits::SPEED.end()));
+            source.velocity =
+                (chance.below(2) == 0).then(|| chance.vector(*parameter::of("source.#.velocity").hard.end()));
             source
         })
         .collect()
@@ -144,7 +146,8 @@ fn config(chance: &mut Chance, cells: usize) -> Config {
         Advection::Lagrange,
         Advection::Conservative,
     ][chance.below(6)];
-    config.integrator = [Integrator::Projection, Integrator::Reflection][chance.below(2)];
+    config.integrator =
+        [Integrator::Projection, Integrator::Reflection, Integrator::Trapezoid][chance.below(3)];
     config.trace = [TraceOrder::Second, TraceOrder::Third][chance.below(2)];
     config.projection = [Projection::Auto, Projection::Multigrid][chance.below(2)];
     config.time.max_substeps = 1 + chance.below(2) as u32;
@@ -154,7 +157,6 @@ fn config(chance: &mut Chance, cells: usize) -> Config {
 
 /// `steps` steps at `cells`³; a new box every hundred, something else each step.
 fn torture(steps: usize, cells: usize) {
-    let never = AtomicBool::new(false);
     let mut chance = Chance(0x9e37_79b9_7f4a_7c15);
     let mut done = 0;
     while done < steps {
@@ -169,12 +171,12 @@ fn torture(steps: usize, cells: usize) {
                 1 => solver.set_sources(limits::sources(sources(&mut chance, extent))),
                 2 => solver.set_forces(limits::forces(forces(&mut chance))),
                 3 => solver.set_solids(solids(&mut chance, extent)).unwrap(),
-                4 => dt = limits::step(chance.any(&limits::STEP), dt),
+                4 => dt = limits::step(chance.any("time.step"), dt),
                 5 => {
                     let dab = Dab {
                         center: chance.inside(extent),
                         radius: 0.3 * extent,
-                        add: [chance.any(&limits::DENSITY), 0.0, 1.0, chance.any(&limits::HEAT)],
+                        add: [chance.any("brush.density"), 0.0, 1.0, chance.any("brush.heat")],
                         push: chance.vector(1e4),
                     };
                     limits::dab(dab).iter().for_each(|dab| solver.dab(dab));
@@ -182,7 +184,7 @@ fn torture(steps: usize, cells: usize) {
                 _ => {}
             }
             done += 1;
-            if let Err(error) = solver.step(dt, &never) {
+            if let Err(error) = solver.step(dt) {
                 panic!("step {done}: {error}\n{config:?}\n{:?}", solver.params());
             }
             let stats = solver.stats();

@@ -1,7 +1,5 @@
 //! Vortex streets of `validation/*.toml` against published frequencies and drags.
 
-use std::sync::atomic::AtomicBool;
-
 use updraft::scene::Scene;
 
 /// Strouhal number, drag coefficient, the part of the pressure in it and rms lift of the last two fifths of a run until `time`.
@@ -22,7 +20,7 @@ fn run(name: &str, overrides: &[&str], time: f64) -> Wake {
     let per_force = 2.0 / f64::from(scene.config.h);
     let mut history = vec![];
     while solver.stats().time < time {
-        solver.step(dt, &AtomicBool::new(false)).unwrap();
+        solver.step(dt).unwrap();
         let [fx, fy, _] = solver.solid_forces()[0];
         let [pressed, _, _] = solver.solid_pressures()[0];
         history.push([solver.stats().time, per_force * fx, per_force * fy, per_force * pressed]);

@@ -238,11 +238,11 @@ fn shows_the_velocity(rig: &mut Rig) {
 
 fn a_smoke_made_heavy_sinks(rig: &mut Rig, painted: f64) {
     let state = rig.state().unwrap();
-    let [left, top, right, bottom] = place(&state, "blue.buoyancy");
+    let [left, top, right, bottom] = place(&state, "smoke.blue.buoyancy");
     let y = 0.5 * (top + bottom);
     rig.drag(1, [0.5 * (left + right), y], [left + 6.0, y]);
-    let state = rig.until("a negative buoyancy", |s| number(s, "/params/blue.buoyancy") < -4.0);
-    assert_eq!(number(&state, "/params/red.buoyancy"), 0.0, "only blue was dragged");
+    let state = rig.until("a negative buoyancy", |s| number(s, "/params/smoke.blue.buoyancy") < -4.0);
+    assert_eq!(number(&state, "/params/smoke.red.buoyancy"), 0.0, "only blue was dragged");
     rig.key("space");
     rig.until("the blue smoke to sink", |s| number(s, "/height/2") < painted - 0.05);
     rig.key("space");
@@ -263,9 +263,9 @@ fn clears(rig: &mut Rig) {
 
 fn undoes(rig: &mut Rig) {
     rig.key("ctrl+z");
-    rig.until("the old buoyancy", |s| number(s, "/params/blue.buoyancy") == 0.0);
+    rig.until("the old buoyancy", |s| number(s, "/params/smoke.blue.buoyancy") == 0.0);
     rig.key("ctrl+shift+z");
-    rig.until("the new one again", |s| number(s, "/params/blue.buoyancy") < -4.0);
+    rig.until("the new one again", |s| number(s, "/params/smoke.blue.buoyancy") < -4.0);
 }
 
 /// The scene came from no file: both keys ask for one.

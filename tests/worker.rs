@@ -258,7 +258,7 @@ fn a_panic_is_reported_and_another_simulation_can_be_loaded() {
 #[test]
 fn what_cannot_be_loaded_leaves_the_old_simulation() {
     let mut rig = Rig::new(Counter { dabs: 3, ..Counter::default() });
-    let invalid = || Err(SolverError::Invalid("too large".into()));
+    let invalid = || Err("too large".into());
     rig.send([Command::Load(Box::new(invalid), DT)]);
     rig.until("the report", |w| w.status().trouble.is_some());
     assert!(rig.worker.status().trouble.as_ref().unwrap().contains("too large"));

@@ -554,7 +554,8 @@ def force_on_solid(run, per_force):
     """Time, drag, the part of the pressure in it, and the force across the wind, as coefficients."""
     table = columns(RUNS / run / "probe-drag.csv")
     across = table["fy"] if np.ptp(table["fy"]) > np.ptp(table["fz"]) else table["fz"]
-    return table["time"], per_force * table["fx"], per_force * table["px"], per_force * across
+    # The first row is the start, when no step has been done.
+    return tuple(values[1:] for values in (table["time"], per_force * table["fx"], per_force * table["px"], per_force * across))
 
 
 def street(run, label, frequency, wanted, per_force):

@@ -31,9 +31,17 @@ pub enum Action {
     ToggleHelp,
     /// Save a picture.
     Picture,
-    /// Close the help if it is open, else the window.
+    /// Cancel the innermost thing: a dialog, the help, else the window.
     Exit,
-    /// Build the scene anew, after it broke down.
+    /// Close the window; asks first if there are unsaved changes.
+    Leave,
+    /// Close the window and lose what was not saved.
+    Discard,
+    /// Do what the open dialog is for.
+    Accept,
+    /// Choose the file of the open dialog in the desktop's file chooser.
+    Browse,
+    /// Start the scene over with the settings as they are.
     Restart,
     /// Change to a built-in scene.
     Open(&'static str),
@@ -69,9 +77,10 @@ const fn plain(key: &'static str, action: Action, help: &'static str) -> Binding
 }
 
 /// All keys, in the order the help shows them.
-pub const BINDINGS: [Binding; 22] = [
+pub const BINDINGS: [Binding; 23] = [
     plain("Space", Action::RunPause, "run, pause"),
     plain(".", Action::Step, "one step"),
+    plain("Home", Action::Restart, "start over"),
     plain("C", Action::Clear, "clear the box"),
     plain("V", Action::SwitchView, "density or velocity"),
     plain("R", Action::Pick(Ink::Red), "red smoke"),
@@ -91,7 +100,7 @@ pub const BINDINGS: [Binding; 22] = [
     plain("Tab", Action::TogglePanel, "show or hide the panel"),
     plain("F1", Action::ToggleHelp, "this help"),
     plain("F12", Action::Picture, "save a picture"),
-    plain("Esc", Action::Exit, "close the help, then the window"),
+    plain("Esc", Action::Exit, "cancel, close, leave"),
 ];
 
 /// What the mouse does in the view, for the help.
@@ -147,7 +156,11 @@ impl Action {
             Self::TogglePanel => "panel",
             Self::ToggleHelp => "help",
             Self::Picture => "picture",
-            Self::Exit => "exit",
+            Self::Exit => "cancel",
+            Self::Leave => "leave",
+            Self::Discard => "discard",
+            Self::Accept => "accept",
+            Self::Browse => "browse",
             Self::Restart => "restart",
             Self::Open(name) => name,
             Self::OpenFile => "open",

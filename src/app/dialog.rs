@@ -9,14 +9,7 @@ use std::time::{Duration, Instant};
 use rfd::{AsyncFileDialog, FileHandle};
 use winit::window::Window;
 
-/// What a file is chosen for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Purpose {
-    /// To read it.
-    Open,
-    /// To write it.
-    Save,
-}
+use super::model::Purpose;
 
 /// What came of asking.
 #[derive(Clone, Debug, PartialEq, Eq)]

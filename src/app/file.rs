@@ -37,6 +37,33 @@ impl Home {
     }
 }
 
+/// The file that was named, from the present folder; `~` is the home folder.
+///
+/// # Errors
+/// If nothing was named.
+pub(super) fn named(text: &str) -> Result<PathBuf, String> {
+    let text = text.trim();
+    let home = std::env::home_dir().filter(|_| text.starts_with("~/"));
+    let path = match home {
+        Some(home) => home.join(&text[2..]),
+        None => PathBuf::from(text),
+    };
+    if path.file_name().is_none() {
+        return Err("Name a file, such as plume.toml.".into());
+    }
+    Ok(path)
+}
+
+/// Where the file that was named is, in full.
+pub(super) fn place(text: &str) -> Option<PathBuf> {
+    std::path::absolute(named(text).ok()?).ok()
+}
+
+/// Why a file is not written over at once.
+pub(super) fn taken(path: &Path) -> String {
+    format!("{} is there already. Save once more to replace it, or name another file.", path.display())
+}
+
 /// Saves `scene`, which runs as `running`, to `path`, whole; `home` is where it was kept.
 ///
 /// # Errors
@@ -75,6 +102,15 @@ mod tests {
         session
     }
 
+    fn until_loaded(session: &mut Session) {
+        let deadline = Instant::now() + std::time::Duration::from_secs(20);
+        while session.is_loading() {
+            assert!(Instant::now() < deadline, "never loaded");
+            std::thread::sleep(std::time::Duration::from_millis(2));
+            session.absorb(Instant::now());
+        }
+    }
+
     fn notice(session: &Session) -> &str {
         session.readout.notice.as_deref().unwrap_or("")
     }
@@ -96,6 +132,22 @@ mod tests {
         assert!(text.contains("cooling = 0.9 # 1/s") && !text.contains("camera"), "{text}");
         let read = Scene::load(&path.to_string_lossy(), &[]).unwrap();
         assert_eq!((read.params.cooling, read.time.frame_rate), (0.9, 50.0));
+    }
+
+    #[test]
+    fn an_override_runs_and_is_not_saved() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("mine.toml");
+        let text = "# Mine.\ndomain = { cells = [12, 16, 12], voxel = 0.1 }\n\n[fluid]\ncooling=0.3# 1/s\nvorticity = 0.3\n";
+        fs::write(&path, text).unwrap();
+        let overrides = ["fluid.vorticity=1".to_owned(), "domain.voxel=0.2".into()];
+        let mut s = session(Scene::load(&path.to_string_lossy(), &overrides).unwrap());
+        assert_eq!((s.model.settings.params.vorticity, s.extent()[0]), (1.0, 2.4));
+        s.save(&path, Instant::now());
+        assert_eq!(fs::read_to_string(&path).unwrap(), text, "nothing was changed");
+        s.model.settings.params.cooling = 0.9;
+        s.save(&path, Instant::now());
+        assert_eq!(fs::read_to_string(&path).unwrap(), text.replace("0.3#", "0.9#"));
     }
 
     #[test]
@@ -136,10 +188,11 @@ mod tests {
         fs::write(&path, TEXT).unwrap();
         let mut s = session(Scene::parse("first", TEXT).unwrap());
         s.open(&path.to_string_lossy());
-        s.model.history.note(&s.model.settings.clone(), true);
+        until_loaded(&mut s);
         assert_eq!(s.model.settings.scene.name, "mine");
         assert_eq!(s.file().as_deref(), Some(path.as_path()));
         s.act(crate::app::action::Action::Undo);
+        until_loaded(&mut s);
         assert_eq!((s.model.settings.scene.name.as_str(), s.file()), ("first", None));
         s.open("gone.toml");
         assert!(notice(&s).contains("gone.toml"), "{}", notice(&s));

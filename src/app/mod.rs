@@ -28,8 +28,7 @@ use std::path::PathBuf;
 use thiserror::Error;
 
 use crate::render::RenderError;
-use crate::scene::Scene;
-use crate::solver::SolverError;
+use crate::scene::{Scene, SceneError};
 
 /// How the window behaves, apart from the scene.
 #[derive(Clone, Debug, PartialEq)]
@@ -55,7 +54,7 @@ pub enum AppError {
     NoDisplay(String),
     /// The scene cannot be simulated.
     #[error(transparent)]
-    Solver(#[from] SolverError),
+    Scene(#[from] SceneError),
     /// The picture cannot be drawn.
     #[error(transparent)]
     Render(#[from] RenderError),

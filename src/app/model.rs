@@ -28,6 +28,50 @@ pub struct Model {
     pub panel: bool,
     /// Show the help.
     pub help: bool,
+    /// The question over everything, if one is asked.
+    pub dialog: Option<Dialog>,
+    /// The scene that is being loaded. Until it is there the old one is shown, and nothing can be changed.
+    pub loading: Option<String>,
+}
+
+/// A question over everything else.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Dialog {
+    /// Leave although there are unsaved changes?
+    Leave,
+    /// Which file?
+    Path(PathForm),
+}
+
+/// A file to be named.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PathForm {
+    /// What it is named for.
+    pub purpose: Purpose,
+    /// What was typed.
+    pub text: String,
+    /// Why that will not do.
+    pub error: Option<String>,
+    /// The text at which replacing a file was warned of: accepting it once more replaces the file.
+    pub replaces: Option<String>,
+    /// Leave once it is saved.
+    pub leave: bool,
+}
+
+/// What a file is named for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Purpose {
+    /// To read it.
+    Open,
+    /// To write it.
+    Save,
+}
+
+impl PathForm {
+    /// A form with a suggestion in it.
+    pub fn new(purpose: Purpose, text: String) -> Self {
+        Self { purpose, text, error: None, replaces: None, leave: false }
+    }
 }
 
 impl Model {
@@ -42,6 +86,8 @@ impl Model {
             slice: Slice::default(),
             panel: true,
             help: false,
+            dialog: None,
+            loading: None,
         }
     }
 }

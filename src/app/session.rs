@@ -11,13 +11,12 @@ use super::action::Action;
 use super::cursor::Cursor;
 use super::file::{self, Home};
 use super::gesture::{Button, Gesture, Held};
-use super::model::{Model, Readout};
+use super::model::{Dialog, Model, PathForm, Purpose, Readout};
 use super::orbit::Orbit;
 use super::settings::Settings;
 use crate::render::{self, Mode};
-use crate::scene::Scene;
+use crate::scene::{Scene, SceneError};
 use crate::snapshot::Snapshot;
-use crate::solver::SolverError;
 use crate::worker::{Command, Simulation, State, Status, Worker};
 
 /// How long a notice stays.
@@ -46,6 +45,36 @@ pub struct Session {
     view: Vector2<f32>,
     notice_until: Option<Instant>,
     home: Option<Home>,
+    /// The settings as they were saved last.
+    saved: Settings,
+    /// The number of the last state that the worker was told to keep.
+    kept: u64,
+    /// Loads asked for.
+    loads: u64,
+    pending: Option<Pending>,
+    /// Another scene is shown since the last [`sync`](Self::sync).
+    switched: bool,
+    /// The window is to close.
+    leaving: bool,
+}
+
+/// A simulation that is being built, and what comes with it once it is shown.
+struct Pending {
+    load: u64,
+    settings: Settings,
+    came: Came,
+}
+
+/// How a pending scene was asked for.
+enum Came {
+    /// Opened; the state before it is kept under this number.
+    Opened(u64),
+    /// By undo.
+    Undone,
+    /// By redo.
+    Redone,
+    /// The same scene from the start.
+    Restarted,
 }
 
 /// What the worker has been told last.
@@ -72,7 +101,7 @@ struct Drag {
 
 impl Session {
     /// Builds the solver and starts its thread, paused. `wake` is called whenever there is news.
-    pub fn new(scene: Scene, wake: impl Fn() + Send + 'static) -> Result<Self, SolverError> {
+    pub fn new(scene: Scene, wake: impl Fn() + Send + 'static) -> Result<Self, SceneError> {
         let solver = scene.solver()?;
         let model = Model::new(Arc::new(scene));
         let scene = &model.settings.scene;
@@ -82,11 +111,17 @@ impl Session {
             cursor: Cursor::in_middle_of(scene.extent()),
             worker: Worker::spawn(solver, 1.0 / model.settings.rate, wake),
             sent: Sent { settings: model.settings.clone(), view: Mode::Smoke },
+            saved: model.settings.clone(),
             model,
             pointer: Pointer::default(),
             view: Vector2::new(1.0, 1.0),
             notice_until: None,
             home: None,
+            kept: 0,
+            loads: 0,
+            pending: None,
+            switched: false,
+            leaving: false,
         })
     }
 
@@ -105,19 +140,182 @@ impl Session {
         match action {
             Action::RunPause => self.run_or_pause(),
             Action::Step => self.worker.send(Command::Step),
-            Action::Clear => self.worker.send(Command::Clear),
+            Action::Clear => self.clear(),
             Action::SwitchView => self.switch_view(),
-            Action::Pick(ink) => self.model.settings.brush.ink = ink,
+            Action::Pick(ink) if !self.is_loading() => self.model.settings.brush.ink = ink,
             Action::Frame => self.orbit.frame(self.extent(), self.view.x / self.view.y),
             Action::Stand(at) => self.orbit.stand(at),
-            Action::Undo => self.restore(|model| model.history.undo()),
-            Action::Redo => self.restore(|model| model.history.redo()),
+            Action::Undo => self.go_back(true),
+            Action::Redo => self.go_back(false),
             Action::TogglePanel => self.model.panel ^= true,
             Action::ToggleHelp => self.model.help ^= true,
             Action::Restart => self.restart(),
             Action::Open(name) => self.open(name),
-            Action::Picture | Action::Exit | Action::OpenFile | Action::Save | Action::SaveAs => {}
+            Action::OpenFile => self.ask(PathForm::new(Purpose::Open, String::new())),
+            Action::Save => self.save_or_ask(false),
+            Action::SaveAs => self.ask_where_to_save(false, None),
+            Action::Accept => self.accept(),
+            Action::Exit => self.cancel(),
+            Action::Leave => self.leave_window(),
+            Action::Discard => self.leaving = true,
+            Action::Pick(_) | Action::Picture | Action::Browse => {}
         }
+    }
+
+    /// Whether the window is to close.
+    pub fn is_leaving(&self) -> bool {
+        self.leaving
+    }
+
+    /// Whether another simulation is being built. Edits wait until it is there.
+    pub fn is_loading(&self) -> bool {
+        self.pending.is_some()
+    }
+
+    /// Has the worker keep the present state; gives its number.
+    fn keep(&mut self) -> u64 {
+        self.kept += 1;
+        self.worker.send(Command::Keep(self.kept));
+        self.kept
+    }
+
+    /// Takes note of a change to the smoke that is about to be made, so that it can be undone.
+    fn before(&mut self, what: &str) {
+        let state = self.keep();
+        self.model.history.act(&self.model.settings, what, state);
+    }
+
+    fn is_broken(&self) -> bool {
+        matches!(self.readout.status.state, State::Failed(_))
+    }
+
+    fn clear(&mut self) {
+        if !self.is_loading() && !self.is_broken() {
+            self.before("clear");
+            self.worker.send(Command::Clear);
+        }
+    }
+
+    /// Undoes or redoes the last change, and says which.
+    fn go_back(&mut self, undo: bool) {
+        let word = if undo { "Undo" } else { "Redo" };
+        if self.is_loading() {
+            return;
+        }
+        let history = &mut self.model.history;
+        let step = if undo { history.undo(self.kept + 1) } else { history.redo(self.kept + 1) };
+        let Some(step) = step else {
+            self.say(format!("Nothing to {}", word.to_lowercase()));
+            return;
+        };
+        let mut said = format!("{word}: {}", step.what);
+        let other = !Arc::ptr_eq(&step.value.scene, &self.model.settings.scene);
+        let is_kept = |number: &u64| *number >= self.readout.status.first_kept;
+        if step.restore.is_some_and(|number| !is_kept(&number)) {
+            said += " (the smoke is no longer kept: too much memory)";
+        }
+        let restore = step.restore.filter(is_kept);
+        if step.restore.is_some() {
+            self.keep();
+        }
+        if other {
+            self.begin_load(step.value, if undo { Came::Undone } else { Came::Redone });
+        } else {
+            self.model.settings = step.value;
+        }
+        if let Some(number) = restore {
+            self.worker.send(Command::Restore(number));
+        }
+        self.say(said);
+    }
+
+    /// Esc: cancels the innermost thing; the lists and numbers of the panel cancel themselves.
+    fn cancel(&mut self) {
+        if self.model.dialog.take().is_some() {
+            return;
+        }
+        if std::mem::take(&mut self.model.help) {
+            return;
+        }
+        self.leave_window();
+    }
+
+    /// Closes the window, or asks whether to lose the changes.
+    fn leave_window(&mut self) {
+        if self.is_unsaved() {
+            self.model.dialog = Some(Dialog::Leave);
+        } else {
+            self.leaving = true;
+        }
+    }
+
+    /// Whether something is set that the scene's file does not hold.
+    pub fn is_unsaved(&self) -> bool {
+        let Model { settings, defaults, .. } = &self.model;
+        let saved = Arc::ptr_eq(&self.saved.scene, &settings.scene);
+        !settings.saves_as(if saved { &self.saved } else { defaults })
+    }
+
+    fn ask(&mut self, form: PathForm) {
+        self.model.dialog = Some(Dialog::Path(form));
+    }
+
+    /// Saves the scene to its file; if it has none, or that cannot be, asks for one.
+    fn save_or_ask(&mut self, leave: bool) {
+        let Some(path) = self.file() else {
+            return self.ask_where_to_save(leave, None);
+        };
+        match self.try_save(&path) {
+            Ok(said) => {
+                self.say(said);
+                self.model.dialog = None;
+                self.leaving |= leave;
+            }
+            Err(error) => self.ask_where_to_save(leave, Some(error)),
+        }
+    }
+
+    fn ask_where_to_save(&mut self, leave: bool, error: Option<String>) {
+        let name = format!("{}.toml", self.model.settings.scene.name);
+        let path = self.file().unwrap_or_else(|| PathBuf::from(name));
+        let form = PathForm::new(Purpose::Save, path.display().to_string());
+        self.ask(PathForm { leave, error, ..form });
+    }
+
+    /// Does what the open dialog is for. A file that cannot be read or written is told of in the dialog.
+    fn accept(&mut self) {
+        match self.model.dialog.take() {
+            Some(Dialog::Leave) => self.save_or_ask(true),
+            Some(Dialog::Path(form)) => {
+                let done = match form.purpose {
+                    Purpose::Open => {
+                        file::named(&form.text).and_then(|path| self.try_open(&path.to_string_lossy()))
+                    }
+                    Purpose::Save => self.save_as(&form),
+                };
+                match done {
+                    Ok(()) => self.leaving |= form.leave,
+                    Err(error) => {
+                        let replaces = Some(form.text.clone());
+                        self.ask(PathForm { error: Some(error), replaces, ..form });
+                    }
+                }
+            }
+            None => {}
+        }
+    }
+
+    /// Saves to the file that was named; replaces another one only when asked twice.
+    fn save_as(&mut self, form: &PathForm) -> Result<(), String> {
+        let path = file::named(&form.text)?;
+        let path = if path.extension().is_none() { path.with_extension("toml") } else { path };
+        let own = self.file().is_some_and(|file| file == path);
+        if path.exists() && !own && form.replaces.as_ref() != Some(&form.text) {
+            return Err(file::taken(&path));
+        }
+        let said = self.try_save(&path)?;
+        self.say(said);
+        Ok(())
     }
 
     /// Lets the simulation run.
@@ -145,16 +343,15 @@ impl Session {
         };
     }
 
-    fn restore(&mut self, from: impl FnOnce(&mut Model) -> Option<Settings>) {
-        if let Some(settings) = from(&mut self.model) {
-            self.model.settings = settings;
-        }
-    }
-
     /// The same scene from the start, with the settings as they are now.
     fn restart(&mut self) {
-        self.load();
-        self.run();
+        if self.is_loading() {
+            return;
+        }
+        if !self.is_broken() {
+            self.before("restart");
+        }
+        self.begin_load(self.model.settings.clone(), Came::Restarted);
     }
 
     /// The file that the scene is kept in, if there is one.
@@ -170,44 +367,90 @@ impl Session {
     /// Saves the scene, with all that was set and as it is looked at, to `path`, and keeps it there from now on. Gives the
     /// instant at which the line that says so is to go.
     pub fn save(&mut self, path: &Path, now: Instant) -> Instant {
+        let text = self.try_save(path).unwrap_or_else(|error| format!("Not saved: {error}"));
+        self.tell(text, now)
+    }
+
+    fn try_save(&mut self, path: &Path) -> Result<String, String> {
         let running = &self.model.settings.scene;
         let stays = self.orbit == Orbit::of(&running.camera);
         let camera = if stays { running.camera } else { self.orbit.camera() };
         let scene = self.model.settings.as_file(camera);
-        let text = match file::save(&scene, running, path, self.home().as_ref()) {
-            Ok(home) => {
-                self.home = Some(home);
-                format!("Saved {}", path.display())
-            }
-            Err(error) => format!("Not saved: {error}"),
-        };
-        self.tell(text, now)
+        self.home = Some(file::save(&scene, running, path, self.home().as_ref())?);
+        self.saved = self.model.settings.clone();
+        Ok(format!("Saved {}", path.display()))
     }
 
-    /// A scene file, or a built-in scene, in place of this one; undo comes back. What is on the brush stays on it.
+    /// A scene file, or a built-in scene, in place of this one, shown once it is ready; undo comes back. What is on the brush
+    /// stays on it.
     pub fn open(&mut self, name: &str) {
-        match Scene::load(name, &[]) {
-            Ok(scene) => {
-                let ink = self.model.settings.brush.ink;
-                self.model.settings = Settings::of(Arc::new(scene));
-                self.model.settings.brush.ink = ink;
-            }
-            Err(error) => drop(self.tell(error.to_string(), Instant::now())),
+        if let Err(error) = self.try_open(name) {
+            self.say(error);
         }
     }
 
-    /// Has the worker build what is set now.
-    fn load(&mut self) {
-        let scene = self.model.settings.as_scene();
-        let build = move || scene.solver().map(|s| Box::new(s) as Box<dyn Simulation>);
-        self.worker.send(Command::Load(Box::new(build), 1.0 / self.model.settings.rate));
+    fn try_open(&mut self, name: &str) -> Result<(), String> {
+        if let Some(pending) = &self.pending {
+            return Err(format!("{} is still being loaded", pending.settings.scene.name));
+        }
+        let scene = Scene::load(name, &[]).map_err(|error| error.to_string())?;
+        let mut settings = Settings::of(Arc::new(scene));
+        settings.brush.ink = self.model.settings.brush.ink;
+        let state = self.keep();
+        self.begin_load(settings, Came::Opened(state));
+        Ok(())
     }
 
-    /// Tells the worker what has changed since the last time; whether it is another scene.
+    /// Has the worker build what is set in `settings`; it is shown, whole, when it is ready.
+    fn begin_load(&mut self, settings: Settings, came: Came) {
+        let scene = settings.as_scene();
+        self.model.loading = Some(scene.name.clone());
+        let build = move || Ok(Box::new(scene.solver()?) as Box<dyn Simulation>);
+        self.loads += 1;
+        self.worker.send(Command::Load(Box::new(build), 1.0 / settings.rate));
+        if self.readout.status.state != State::Paused {
+            self.run();
+        }
+        self.pending = Some(Pending { load: self.loads, settings, came });
+    }
+
+    /// The pending simulation is on the screen from now on: with it its settings, its camera and its name.
+    fn end_load(&mut self) {
+        let Some(Pending { settings, came, .. }) = self.pending.take() else {
+            return;
+        };
+        self.model.loading = None;
+        if let Came::Opened(state) = came {
+            self.model.history.act(&settings, &format!("scene {}", settings.scene.name), state);
+        }
+        let other = !Arc::ptr_eq(&settings.scene, &self.model.settings.scene);
+        self.sent.settings = settings.clone();
+        self.model.settings = settings;
+        self.readout.step_ms.clear();
+        if other {
+            let scene = self.model.settings.scene.clone();
+            self.orbit = Orbit::of(&scene.camera);
+            self.cursor = Cursor::in_middle_of(scene.extent());
+            self.model.defaults = Settings::of(scene);
+            self.switched = true;
+        }
+    }
+
+    /// The pending simulation will not come; everything stays as it is.
+    fn give_up_load(&mut self) {
+        let came = self.pending.take().map(|pending| pending.came);
+        self.model.loading = None;
+        match came {
+            Some(Came::Undone) => drop(self.model.history.redo(self.kept)),
+            Some(Came::Redone) => drop(self.model.history.undo(self.kept)),
+            Some(Came::Opened(_) | Came::Restarted) | None => {}
+        }
+    }
+
+    /// Tells the worker what has changed since the last time; whether another scene is shown since then.
     pub fn sync(&mut self) -> bool {
-        let changed = !Arc::ptr_eq(&self.model.settings.scene, &self.sent.settings.scene);
-        if changed {
-            self.change_scene();
+        if self.is_loading() {
+            return false;
         }
         let (new, old) = (&self.model.settings, &self.sent.settings);
         if new.params != old.params {
@@ -221,27 +464,18 @@ impl Session {
         }
         self.cursor.radius = new.brush.radius;
         self.sent = Sent { settings: new.clone(), view: self.model.view };
-        changed
-    }
-
-    /// The scene that is set is not the one that runs: loads it, and looks at it from where it wants.
-    fn change_scene(&mut self) {
-        self.load();
-        let scene = self.model.settings.scene.clone();
-        self.model.defaults = Settings::of(scene.clone());
-        self.orbit = Orbit::of(&scene.camera);
-        self.cursor = Cursor::in_middle_of(scene.extent());
-        self.readout.step_ms.clear();
-        if self.readout.status.state != State::Paused {
-            self.run();
-        }
+        std::mem::take(&mut self.switched)
     }
 
     /// The newest snapshot, if it is news; the readout follows it.
     pub fn absorb(&mut self, now: Instant) -> Option<&Snapshot> {
         let status = self.worker.status().clone();
         self.follow(status, now);
-        let snapshot = self.worker.latest()?;
+        let loaded = self.worker.latest()?.load;
+        if self.pending.as_ref().is_some_and(|pending| pending.load == loaded) {
+            self.end_load();
+        }
+        let snapshot = self.worker.shown();
         let stepped = snapshot.stats.step != self.readout.stats.step;
         self.readout.stats.clone_from(&snapshot.stats);
         self.readout.shown = snapshot.time;
@@ -256,6 +490,10 @@ impl Session {
     fn follow(&mut self, status: Status, now: Instant) {
         self.readout.pausing &= status.state == State::Running;
         self.readout.status = status;
+        let failed = self.readout.status.failed_load.unwrap_or(0);
+        if self.pending.as_ref().is_some_and(|pending| failed >= pending.load) {
+            self.give_up_load();
+        }
         if self.notice_until.is_some_and(|until| now >= until) {
             self.notice_until = None;
             self.readout.notice = None;
@@ -272,6 +510,16 @@ impl Session {
         self.readout.notice = Some(text);
         self.notice_until = Some(now + NOTICE);
         now + NOTICE
+    }
+
+    /// Shows a line for a moment.
+    fn say(&mut self, text: String) {
+        self.tell(text, Instant::now());
+    }
+
+    /// When the line that is shown is to go.
+    pub fn notice_until(&self) -> Option<Instant> {
+        self.notice_until
     }
 
     /// While it runs, the wall time from one step to the next.
@@ -311,6 +559,13 @@ impl Session {
         }
         self.hover(at, now);
         let gesture = Gesture::of(button, held);
+        if gesture == Gesture::Paint {
+            let paint = self.model.settings.brush.paint();
+            if self.is_loading() || self.is_broken() || paint.add == [0.0; 4] && paint.force == 0.0 {
+                return;
+            }
+            self.before("stroke");
+        }
         self.pointer.drag = Some(Drag { gesture, button, last: at, stroke: (self.cursor.center, now) });
     }
 
@@ -359,6 +614,9 @@ impl Session {
 
     /// Adds what the stroke has gathered since the last time.
     pub fn paint(&mut self, now: Instant) {
+        if self.is_loading() {
+            return;
+        }
         let paint = self.model.settings.brush.paint();
         let Some(drag) = self.pointer.drag.as_mut().filter(|d| d.gesture == Gesture::Paint) else {
             return;
@@ -372,120 +630,4 @@ impl Session {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::app::settings::Ink;
-    use crate::grid::Dims;
-
-    fn session() -> Session {
-        let scene = Scene::parse("small", "[domain]\ncells = [12, 16, 12]\nvoxel = 0.1").unwrap();
-        let mut session = Session::new(scene, || ()).unwrap();
-        session.set_view(800.0, 600.0);
-        session
-    }
-
-    fn until(session: &mut Session, mut holds: impl FnMut(&mut Session) -> bool) {
-        let deadline = Instant::now() + Duration::from_secs(20);
-        while !holds(session) {
-            assert!(Instant::now() < deadline, "never happened");
-            std::thread::sleep(Duration::from_millis(2));
-            session.absorb(Instant::now());
-        }
-    }
-
-    fn sum(session: &Session, c: usize) -> f32 {
-        session.shown().smoke.iter().map(|cell| cell[c].to_f32()).sum()
-    }
-
-    #[test]
-    fn painting_while_paused_adds_the_chosen_smoke_and_no_time() {
-        let mut s = session();
-        s.act(Action::Pick(Ink::Blue));
-        let now = Instant::now();
-        s.press(Button::Left, Held::default(), Vector2::new(400.0, 300.0), now);
-        s.hover(Vector2::new(430.0, 300.0), now + Duration::from_millis(16));
-        s.release(Button::Left, now + Duration::from_millis(30));
-        until(&mut s, |s| sum(s, 2) > 0.0);
-        assert_eq!((sum(&s, 0), sum(&s, 1)), (0.0, 0.0));
-        assert_eq!(s.readout.shown, 0.0);
-    }
-
-    #[test]
-    fn an_orbit_does_not_paint() {
-        let mut s = session();
-        s.act(Action::Pick(Ink::Blue));
-        let (now, before) = (Instant::now(), s.orbit);
-        s.press(Button::Right, Held::default(), Vector2::new(400.0, 300.0), now);
-        s.hover(Vector2::new(460.0, 320.0), now);
-        s.release(Button::Right, now);
-        s.hover(Vector2::new(300.0, 320.0), now);
-        assert_ne!(s.orbit, before);
-        s.act(Action::Step);
-        until(&mut s, |s| s.readout.stats.step == 1);
-        assert_eq!(sum(&s, 2), 0.0, "blue is on the brush, and the scene's own source is red");
-    }
-
-    #[test]
-    fn space_runs_and_pauses() {
-        let mut s = session();
-        s.act(Action::RunPause);
-        until(&mut s, |s| s.readout.status.state == State::Running);
-        s.act(Action::RunPause);
-        until(&mut s, |s| s.readout.status.state == State::Paused);
-    }
-
-    #[test]
-    fn undo_gives_the_worker_the_old_parameters() {
-        let mut s = session();
-        let before = s.model.settings.params.clone();
-        s.model.settings.params.vorticity = 1.5;
-        s.model.history.note(&s.model.settings.clone(), true);
-        s.sync();
-        s.act(Action::Undo);
-        s.sync();
-        assert_eq!(s.model.settings.params, before);
-        assert_eq!(s.sent.settings.params, before);
-    }
-
-    #[test]
-    fn a_scene_can_be_changed_and_undo_comes_back() {
-        let mut s = session();
-        s.act(Action::Pick(Ink::Green));
-        s.model.history.note(&s.model.settings.clone(), true);
-        s.act(Action::Open("colors"));
-        assert!(s.sync(), "another scene");
-        s.model.history.note(&s.model.settings.clone(), true);
-        until(&mut s, |s| s.shown().dims != Dims::new([12, 16, 12]).unwrap());
-        assert_eq!(s.model.settings.brush.ink, Ink::Green);
-        assert_eq!(s.model.defaults.params, s.model.settings.params);
-        s.act(Action::Undo);
-        assert!(s.sync());
-        until(&mut s, |s| s.shown().dims == Dims::new([12, 16, 12]).unwrap());
-        assert_eq!(s.model.settings.scene.name, "small");
-    }
-
-    #[test]
-    fn velocity_is_shown_once_it_is_there() {
-        let mut s = session();
-        s.act(Action::SwitchView);
-        s.sync();
-        until(&mut s, |s| s.mode() == Mode::Velocity);
-        s.act(Action::SwitchView);
-        s.sync();
-        assert_eq!(s.mode(), Mode::Smoke);
-    }
-
-    #[test]
-    fn the_ball_hides_when_the_mouse_leaves_and_while_orbiting() {
-        let mut s = session();
-        let (now, at) = (Instant::now(), Vector2::new(100.0, 100.0));
-        assert!(s.ball().is_none());
-        s.hover(at, now);
-        assert!(s.ball().is_some());
-        s.press(Button::Middle, Held::default(), at, now);
-        assert!(s.ball().is_none());
-        s.release(Button::Middle, now);
-        s.leave();
-        assert!(s.ball().is_none());
-    }
-}
+mod tests;

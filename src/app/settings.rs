@@ -4,9 +4,9 @@
 use std::sync::Arc;
 
 use super::cursor::Paint;
-use crate::look::{Camera, Look};
+use crate::look::{Camera, Look, Scattering};
 use crate::scene::{Scene, Time};
-use crate::solver::Params;
+use crate::solver::{Ambient, Params};
 
 /// The paint on the brush.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -131,6 +131,77 @@ impl Settings {
         }
     }
 
+    /// What has changed from one to the other, in a word or two.
+    pub fn change(from: &Self, to: &Self) -> String {
+        let changed: Vec<String> = Self::parts(from)
+            .into_iter()
+            .zip(Self::parts(to))
+            .filter(|((_, old), (_, new))| old != new)
+            .map(|((name, _), _)| name)
+            .collect();
+        match &changed[..] {
+            [one] => one.clone(),
+            _ if from.look != to.look && from.params == to.params => "look".into(),
+            _ => "settings".into(),
+        }
+    }
+
+    /// All that can be set on its own, with its name in the window; the scene and the colours apart.
+    fn parts(&self) -> Vec<(String, Vec<f32>)> {
+        let Self { params: p, look, brush, rate, .. } = self;
+        let flag = |on: bool| f32::from(u8::from(on));
+        let mut parts: Vec<(String, Vec<f32>)> = [
+            ("heat buoyancy", vec![p.heat_buoyancy]),
+            ("cooling", vec![p.cooling]),
+            ("heat diffusion", vec![p.conduction]),
+            ("vorticity", vec![p.vorticity]),
+            ("viscosity", vec![p.viscosity]),
+            ("friction", vec![p.friction]),
+            (
+                "ambient temperature",
+                vec![match p.ambient {
+                    Ambient::Mean => f32::INFINITY,
+                    Ambient::Fixed(excess) => excess,
+                }],
+            ),
+            ("steps per second", vec![*rate]),
+            ("brush colour", vec![brush.ink as usize as f32]),
+            ("white mix", brush.white.to_vec()),
+            ("brush radius", vec![brush.radius]),
+            ("brush density", vec![flag(brush.smoke.on), brush.smoke.value]),
+            ("brush heat", vec![flag(brush.heat.on), brush.heat.value]),
+            ("brush push", vec![flag(brush.force.on), brush.force.value]),
+            ("exposure", vec![look.exposure]),
+            ("opacity", vec![look.extinction]),
+            ("edge fade", vec![look.fade]),
+            ("forward scattering", vec![look.anisotropy]),
+            ("second scattering", look.second_lobe.to_vec()),
+            ("glow", vec![look.glow, look.glow_heat]),
+            ("sun direction", look.sun_direction.to_vec()),
+            ("sun size", vec![look.sun_size]),
+            ("sunlight", look.sun.to_vec()),
+            ("multiple scattering", vec![flag(look.scattering != Scattering::Single)]),
+            ("floor", look.floor.map_or(vec![], |floor| floor.to_vec())),
+            ("box edges", vec![flag(look.outline)]),
+        ]
+        .map(|(name, values)| (name.to_owned(), values))
+        .to_vec();
+        for (ink, (smoke, color)) in Ink::ALL.iter().zip(p.smoke.iter().zip(look.colors)) {
+            let ink = ink.name().to_lowercase();
+            parts.push((format!("{ink} buoyancy"), vec![smoke.buoyancy]));
+            parts.push((format!("{ink} dissipation"), vec![smoke.dissipation]));
+            parts.push((format!("{ink} diffusion"), vec![smoke.diffusion]));
+            parts.push((format!("{ink} colour"), color.to_vec()));
+        }
+        parts
+    }
+
+    /// Whether a scene file that holds `other` would hold these too: all but the brush.
+    pub fn saves_as(&self, other: &Self) -> bool {
+        let Self { scene, params, look, rate, brush: _ } = self;
+        (params, look, rate) == (&other.params, &other.look, &other.rate) && Arc::ptr_eq(scene, &other.scene)
+    }
+
     /// The scene with all of this in it, seen by `camera`, as a file holds it.
     pub fn as_file(&self, camera: Camera) -> Scene {
         Scene { look: self.look.clone(), time: self.time(), camera, ..self.as_scene() }
@@ -161,6 +232,22 @@ impl Settings {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_change_is_named_after_what_was_changed() {
+        let plain = Settings::of(Arc::new(Scene::parse("plain", "").unwrap()));
+        let after = |change: fn(&mut Settings)| {
+            let mut settings = plain.clone();
+            change(&mut settings);
+            Settings::change(&plain, &settings)
+        };
+        assert_eq!(after(|s| s.params.vorticity = 2.0), "vorticity");
+        assert_eq!(after(|s| s.params.smoke[1].buoyancy = 2.0), "green buoyancy");
+        assert_eq!(after(|s| s.look.colors[2] = [0.5; 3]), "blue colour");
+        assert_eq!(after(|s| s.look.floor = None), "floor");
+        assert_eq!(after(|s| s.brush.ink = Ink::Blue), "brush colour");
+        assert_eq!(after(|s| (s.look.exposure, s.look.fade) = (1.0, 0.1)), "look");
+    }
 
     #[test]
     fn what_is_switched_off_is_not_painted() {

@@ -6,7 +6,9 @@ use std::path::PathBuf;
 
 use serde::Serialize;
 
+use super::model::{Dialog, PathForm, Purpose};
 use super::session::Session;
+use crate::parameter::{self, Holder, Parameter, Value};
 use crate::render::Mode;
 use crate::snapshot::Snapshot;
 
@@ -25,6 +27,12 @@ struct State<'a> {
     state: &'a str,
     view: &'a str,
     notice: Option<&'a str>,
+    scene: &'a str,
+    loading: Option<&'a str>,
+    dialog: Option<&'a str>,
+    dialog_error: Option<&'a str>,
+    undoes: Option<&'a str>,
+    unsaved: bool,
     panel: bool,
     help: bool,
     ink: &'a str,
@@ -110,6 +118,19 @@ fn state(session: &Session, seen: Seen) -> State<'_> {
             Mode::Slice(_) => "slice",
         },
         notice: readout.notice.as_deref(),
+        scene: &model.settings.scene.name,
+        loading: model.loading.as_deref(),
+        dialog: model.dialog.as_ref().map(|dialog| match dialog {
+            Dialog::Leave => "leave",
+            Dialog::Path(PathForm { purpose: Purpose::Open, .. }) => "open",
+            Dialog::Path(PathForm { purpose: Purpose::Save, .. }) => "save",
+        }),
+        dialog_error: model.dialog.as_ref().and_then(|dialog| match dialog {
+            Dialog::Leave => None,
+            Dialog::Path(form) => form.error.as_deref(),
+        }),
+        undoes: model.history.undoes(),
+        unsaved: session.is_unsaved(),
         panel: model.panel,
         help: model.help,
         ink: model.settings.brush.ink.name(),
@@ -132,20 +153,13 @@ fn state(session: &Session, seen: Seen) -> State<'_> {
     }
 }
 
-fn params(p: &crate::solver::Params) -> BTreeMap<&'static str, f32> {
-    let [red, green, blue] = p.smoke;
-    BTreeMap::from([
-        ("heat_buoyancy", p.heat_buoyancy),
-        ("cooling", p.cooling),
-        ("vorticity", p.vorticity),
-        ("friction", p.friction),
-        ("red.buoyancy", red.buoyancy),
-        ("green.buoyancy", green.buoyancy),
-        ("blue.buoyancy", blue.buoyancy),
-        ("red.dissipation", red.dissipation),
-        ("green.dissipation", green.dissipation),
-        ("blue.dissipation", blue.dissipation),
-    ])
+/// The numbers of the model, by their paths.
+fn params(params: &crate::solver::Params) -> BTreeMap<&'static str, f32> {
+    let number = |parameter: &'static Parameter| match params.value_of(parameter)? {
+        Value::Number(x) => Some((parameter.path.as_str(), x)),
+        _ => None,
+    };
+    parameter::all().filter_map(number).collect()
 }
 
 /// Mass of each density [m³] and the height of its middle [m].

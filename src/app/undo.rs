@@ -1,5 +1,5 @@
-//! Undo: the states a value has settled in. A drag of a slider passes through many values and is one
-//! entry.
+//! Undo: the values that something has settled in, in order, with what led from each to the next and the state of the
+//! smoke to go back to. A drag of a slider passes through many values and is one entry.
 
 /// Most entries kept.
 const MOST: usize = 256;
@@ -7,9 +7,30 @@ const MOST: usize = 256;
 /// The past and, after an undo, the future of a value.
 #[derive(Clone, Debug)]
 pub struct History<T> {
-    past: Vec<T>,
+    past: Vec<Entry<T>>,
     settled: T,
-    future: Vec<T>,
+    future: Vec<Entry<T>>,
+}
+
+/// A change, and what was, or will be again, on its other side.
+#[derive(Clone, Debug)]
+struct Entry<T> {
+    value: T,
+    /// In a word or two.
+    what: String,
+    /// The number under which the smoke on the other side is kept, if the change touched it.
+    state: Option<u64>,
+}
+
+/// What to do for an undo or a redo.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Step<T> {
+    /// The value to take over.
+    pub value: T,
+    /// The change that is undone or redone.
+    pub what: String,
+    /// The number of the state to go back to. The present one is to be kept under the number that was handed in.
+    pub restore: Option<u64>,
 }
 
 impl<T: Clone + PartialEq> History<T> {
@@ -18,41 +39,54 @@ impl<T: Clone + PartialEq> History<T> {
         Self { past: Vec::new(), settled: value, future: Vec::new() }
     }
 
-    /// Takes note of the value as it is now. While `settled` is false (a slider is held, a number is
-    /// being typed) nothing is recorded.
-    pub fn note(&mut self, value: &T, settled: bool) {
-        if !settled || *value == self.settled {
-            return;
+    /// Takes note of the value as it is now; `what` names a change from one value to another. While `settled` is false (a slider
+    /// is held, a number is being typed) nothing is recorded.
+    pub fn note(&mut self, value: &T, settled: bool, what: impl FnOnce(&T, &T) -> String) {
+        if settled && *value != self.settled {
+            let what = what(&self.settled, value);
+            self.push(value.clone(), what, None);
         }
-        self.past.push(std::mem::replace(&mut self.settled, value.clone()));
+    }
+
+    /// Takes note of a change to the smoke, whose state before it is kept under a number; `value` is that after it.
+    pub fn act(&mut self, value: &T, what: &str, state: u64) {
+        self.push(value.clone(), what.to_owned(), Some(state));
+    }
+
+    fn push(&mut self, value: T, what: String, state: Option<u64>) {
+        let value = std::mem::replace(&mut self.settled, value);
+        self.past.push(Entry { value, what, state });
         self.future.clear();
         if self.past.len() > MOST {
             self.past.remove(0);
         }
     }
 
-    /// The value before the last change, if there is one.
-    pub fn undo(&mut self) -> Option<T> {
-        let before = self.past.pop()?;
-        self.future.push(std::mem::replace(&mut self.settled, before));
-        Some(self.settled.clone())
+    /// Goes back before the last change, if there is one; `keep` is the number for the present state.
+    pub fn undo(&mut self, keep: u64) -> Option<Step<T>> {
+        Self::step(&mut self.past, &mut self.settled, &mut self.future, keep)
     }
 
-    /// The value after the last undo, if nothing was changed since.
-    pub fn redo(&mut self) -> Option<T> {
-        let after = self.future.pop()?;
-        self.past.push(std::mem::replace(&mut self.settled, after));
-        Some(self.settled.clone())
+    /// Makes the last change again that was undone, if nothing was changed since.
+    pub fn redo(&mut self, keep: u64) -> Option<Step<T>> {
+        Self::step(&mut self.future, &mut self.settled, &mut self.past, keep)
     }
 
-    /// Whether there is something to undo.
-    pub fn can_undo(&self) -> bool {
-        !self.past.is_empty()
+    fn step(from: &mut Vec<Entry<T>>, settled: &mut T, to: &mut Vec<Entry<T>>, keep: u64) -> Option<Step<T>> {
+        let Entry { value, what, state } = from.pop()?;
+        let other = std::mem::replace(settled, value.clone());
+        to.push(Entry { value: other, what: what.clone(), state: state.map(|_| keep) });
+        Some(Step { value, what, restore: state })
     }
 
-    /// Whether there is something to redo.
-    pub fn can_redo(&self) -> bool {
-        !self.future.is_empty()
+    /// The change that an undo takes back.
+    pub fn undoes(&self) -> Option<&str> {
+        self.past.last().map(|entry| entry.what.as_str())
+    }
+
+    /// The change that a redo makes again.
+    pub fn redoes(&self) -> Option<&str> {
+        self.future.last().map(|entry| entry.what.as_str())
     }
 }
 
@@ -60,40 +94,65 @@ impl<T: Clone + PartialEq> History<T> {
 mod tests {
     use super::*;
 
+    fn note(history: &mut History<i32>, value: i32) {
+        history.note(&value, true, |a, b| format!("{a} to {b}"));
+    }
+
+    fn value(step: Option<Step<i32>>) -> Option<i32> {
+        step.map(|step| step.value)
+    }
+
     #[test]
     fn a_drag_is_one_entry() {
         let mut history = History::new(0);
-        (1..100).for_each(|v| history.note(&v, false));
-        history.note(&99, true);
-        assert_eq!(history.undo(), Some(0));
-        assert_eq!(history.undo(), None);
-        assert_eq!(history.redo(), Some(99));
-        assert_eq!(history.redo(), None);
+        (1..100).for_each(|v| history.note(&v, false, |_, _| unreachable!()));
+        note(&mut history, 99);
+        assert_eq!(value(history.undo(0)), Some(0));
+        assert_eq!(value(history.undo(0)), None);
+        assert_eq!(value(history.redo(0)), Some(99));
+        assert_eq!(value(history.redo(0)), None);
     }
 
     #[test]
     fn a_change_after_an_undo_ends_the_future() {
         let mut history = History::new(0);
-        history.note(&1, true);
-        history.note(&2, true);
-        assert_eq!(history.undo(), Some(1));
-        history.note(&7, true);
-        assert!(!history.can_redo() && history.can_undo());
-        assert_eq!(history.undo(), Some(1));
-        assert_eq!(history.undo(), Some(0));
+        note(&mut history, 1);
+        note(&mut history, 2);
+        assert_eq!(value(history.undo(0)), Some(1));
+        note(&mut history, 7);
+        assert_eq!((history.redoes(), history.undoes()), (None, Some("1 to 7")));
+        assert_eq!(value(history.undo(0)), Some(1));
+        assert_eq!(value(history.undo(0)), Some(0));
     }
 
     #[test]
-    fn what_did_not_change_is_no_entry() {
+    fn an_equal_value_is_no_entry() {
         let mut history = History::new(5);
-        history.note(&5, true);
-        assert!(!history.can_undo());
+        note(&mut history, 5);
+        assert_eq!(history.undoes(), None);
+    }
+
+    #[test]
+    fn strokes_and_values_are_undone_in_order_and_redo_goes_to_the_state_that_undo_left() {
+        let mut history = History::new(0);
+        history.act(&0, "stroke", 1);
+        note(&mut history, 4);
+        history.act(&4, "clear", 2);
+        let step = |value, what: &str, restore| Some(Step { value, what: what.into(), restore });
+        assert_eq!(history.undo(3), step(4, "clear", Some(2)));
+        assert_eq!(history.undo(4), step(0, "0 to 4", None));
+        assert_eq!(history.undo(5), step(0, "stroke", Some(1)));
+        assert_eq!(history.undo(6), None);
+        assert_eq!(history.redo(7), step(0, "stroke", Some(5)));
+        assert_eq!(history.redo(8), step(4, "0 to 4", None));
+        assert_eq!(history.redo(9), step(4, "clear", Some(3)));
+        assert_eq!(history.undo(10), step(4, "clear", Some(9)));
     }
 
     #[test]
     fn the_oldest_entries_are_given_up() {
         let mut history = History::new(0);
-        (1..=1000).for_each(|v| history.note(&v, true));
-        assert_eq!(std::iter::from_fn(|| history.undo()).count(), MOST);
+        (1..=1000).for_each(|v| note(&mut history, v));
+        assert_eq!(std::iter::from_fn(|| history.undo(0)).count(), MOST);
     }
 }

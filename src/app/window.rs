@@ -21,8 +21,9 @@ use winit::window::{Window, WindowId};
 
 use super::action::{self, Action};
 use super::canvas::Canvas;
-use super::dialog::{self, Answer, Purpose};
+use super::dialog::{self, Answer};
 use super::gesture::{Button, Gesture, Held};
+use super::model::{Dialog, Purpose};
 use super::pace::{Level, Pace};
 use super::panel::{self, theme};
 use super::session::Session;
@@ -37,8 +38,7 @@ const AIRBRUSH: Duration = Duration::from_millis(16);
 const CALM_HAND: Duration = Duration::from_millis(250);
 
 /// What to do where no file can be chosen.
-const NO_CHOOSER: &str = "No file chooser here (xdg-desktop-portal or zenity). \
-                          A scene started from a file, as in `updraft view my.toml`, is saved without one.";
+const NO_CHOOSER: &str = "This desktop has no file chooser (xdg-desktop-portal or zenity): type the path.";
 
 /// What other threads and egui tell the event loop.
 enum Message {
@@ -142,10 +142,7 @@ impl ApplicationHandler<Message> for App {
         };
         match message {
             Message::News => screen.window.request_redraw(),
-            Message::Answered(purpose, answer) => {
-                let until = screen.answered(purpose, answer, Instant::now());
-                self.wake_by(until);
-            }
+            Message::Answered(purpose, answer) => screen.answered(purpose, answer),
             Message::Repaint(delay) if delay.is_zero() => screen.window.request_redraw(),
             Message::Repaint(delay) => {
                 if let Some(at) = Instant::now().checked_add(delay) {
@@ -171,7 +168,7 @@ impl ApplicationHandler<Message> for App {
             self.held = Held { shift: keys.shift_key(), ctrl: keys.control_key(), alt: keys.alt_key() };
         }
         let outcome = match event {
-            WindowEvent::CloseRequested => Ok(Outcome::Close),
+            WindowEvent::CloseRequested => Ok(screen.act(Action::Leave, Instant::now())),
             WindowEvent::RedrawRequested => screen.redraw(),
             event => Ok(screen.input(&event, self.held)),
         };
@@ -261,6 +258,11 @@ impl Screen {
         if let WindowEvent::Resized(size) = event {
             self.display.resize((size.width.max(1), size.height.max(1)));
         }
+        if let WindowEvent::DroppedFile(path) = event {
+            self.window.request_redraw();
+            self.session.open(&path.to_string_lossy());
+            return Outcome::Nothing;
+        }
         if let WindowEvent::KeyboardInput { event: key, .. } = event
             && let Some(action) = self.key(key, held)
         {
@@ -285,31 +287,31 @@ impl Screen {
         outcomes.fold(Outcome::Nothing, Outcome::or)
     }
 
-    /// The action of a key, unless something is being typed.
+    /// The action of a key, unless something is being typed or a list is open, which have keys of their own.
     fn key(&self, key: &KeyEvent, held: Held) -> Option<Action> {
-        let typing = self.egui.egui_ctx().wants_keyboard_input();
-        if key.state != ElementState::Pressed || typing || held.alt {
+        if key.state != ElementState::Pressed || held.alt {
             return None;
         }
+        let ctx = self.egui.egui_ctx();
         let action = action::of_key(name(&key.logical_key)?, held.ctrl, held.shift)?;
+        if self.session.model.dialog.is_some() {
+            return (action == Action::Exit && !key.repeat).then_some(action);
+        }
+        if ctx.wants_keyboard_input() || action == Action::Exit && egui::Popup::is_any_open(ctx) {
+            return None;
+        }
         let repeats = matches!(action, Action::Step | Action::Undo | Action::Redo);
         (repeats || !key.repeat).then_some(action)
     }
 
     fn act(&mut self, action: Action, now: Instant) -> Outcome {
+        self.window.request_redraw();
         match action {
-            Action::Exit if self.session.model.help => self.session.model.help = false,
-            Action::Exit => return Outcome::Close,
             Action::Picture => return self.take_picture(now),
-            Action::OpenFile => self.ask(Purpose::Open),
-            Action::SaveAs => self.ask(Purpose::Save),
-            Action::Save => match self.session.file() {
-                Some(path) => return Outcome::DrawAgainBy(self.session.save(&path, now)),
-                None => self.ask(Purpose::Save),
-            },
+            Action::Browse => self.browse(),
             _ => self.session.act(action),
         }
-        Outcome::Nothing
+        if self.session.is_leaving() { Outcome::Close } else { Outcome::Nothing }
     }
 
     fn mouse(&mut self, event: &WindowEvent, held: Held, now: Instant) {
@@ -476,6 +478,11 @@ impl Screen {
 
     /// When to draw again although nothing may happen.
     fn next(&mut self, now: Instant) -> Outcome {
+        let gone = self.session.notice_until().map_or(Outcome::Nothing, Outcome::DrawAgainBy);
+        gone.or(self.next_picture(now))
+    }
+
+    fn next_picture(&mut self, now: Instant) -> Outcome {
         if self.session.gesture() == Some(Gesture::Paint) {
             return Outcome::DrawAgainBy(now + AIRBRUSH);
         }
@@ -492,30 +499,35 @@ impl Screen {
         Outcome::Nothing
     }
 
-    /// Lets a file be chosen, one at a time.
-    fn ask(&mut self, purpose: Purpose) {
+    /// Lets the file of the open dialog be chosen in the desktop's chooser, one at a time.
+    fn browse(&mut self) {
+        let Some(Dialog::Path(form)) = &self.session.model.dialog else {
+            return;
+        };
         if std::mem::replace(&mut self.asking, true) {
             return;
         }
-        let name = format!("{}.toml", self.session.model.settings.scene.name);
-        let suggestion = self.session.file().unwrap_or_else(|| PathBuf::from(name));
+        let (purpose, suggestion) = (form.purpose, PathBuf::from(form.text.clone()));
         let proxy = self.proxy.clone();
         // The loop is gone only when the window is.
         let then = move |answer| drop(proxy.send_event(Message::Answered(purpose, answer)));
         dialog::ask(purpose, &self.window, &suggestion, then);
     }
 
-    /// Does what a file was chosen for; gives the instant at which to draw again.
-    fn answered(&mut self, purpose: Purpose, answer: Answer, now: Instant) -> Instant {
+    /// Puts the file that was chosen into the dialog that asked for it.
+    fn answered(&mut self, purpose: Purpose, answer: Answer) {
         self.asking = false;
         self.window.request_redraw();
-        match (purpose, answer) {
-            (Purpose::Save, Answer::Chosen(path)) => return self.session.save(&path, now),
-            (Purpose::Open, Answer::Chosen(path)) => self.session.open(&path.to_string_lossy()),
-            (_, Answer::Nothing) => {}
-            (_, Answer::NoChooser) => return self.session.tell(NO_CHOOSER.into(), now),
+        let Some(Dialog::Path(form)) = &mut self.session.model.dialog else {
+            return;
+        };
+        match answer {
+            Answer::Chosen(path) if form.purpose == purpose => {
+                (form.text, form.error) = (path.display().to_string(), None);
+            }
+            Answer::Chosen(_) | Answer::Nothing => {}
+            Answer::NoChooser => form.error = Some(NO_CHOOSER.into()),
         }
-        now
     }
 
     fn take_picture(&mut self, now: Instant) -> Outcome {
@@ -568,6 +580,7 @@ fn name(key: &Key) -> Option<&str> {
         Key::Named(NamedKey::Space) => "Space",
         Key::Named(NamedKey::Tab) => "Tab",
         Key::Named(NamedKey::Escape) => "Esc",
+        Key::Named(NamedKey::Home) => "Home",
         Key::Named(NamedKey::F1) => "F1",
         Key::Named(NamedKey::F12) => "F12",
         Key::Character(text) => text,

@@ -137,7 +137,7 @@ impl Case {
         let speed = solver.stats().max_speed.max(1e-6);
         let dt =
             (self.scene.config.time.cfl * self.scene.config.h / speed).min(1.0 / self.scene.time.frame_rate);
-        solver.step(dt, cancel).cloned().map_err(simulation::stopped)
+        solver.step_cancellable(dt, cancel).cloned().map_err(simulation::stopped)
     }
 }
 

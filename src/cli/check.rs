@@ -125,12 +125,13 @@ fn advection(scene: &Scene) -> String {
         Advection::Cubic => "limited cubic interpolation (Catmull–Rom), third order in smooth flow",
         Advection::Lagrange => "limited cubic interpolation (Lagrange), third order in smooth flow",
         Advection::Conservative => {
-            "semi-Lagrangian with accounting for the smoke, limited cubic for the velocity"
+            "conservative sweeps with piecewise parabolas for the smoke, limited cubic for the velocity"
         }
     };
     match scene.config.integrator {
         Integrator::Projection => scheme.into(),
         Integrator::Reflection => format!("{scheme}; with reflection, second order in time"),
+        Integrator::Trapezoid => format!("{scheme}; trapezoidal rule, second order in time"),
     }
 }
 
@@ -146,8 +147,26 @@ fn projection(scene: &Scene) -> String {
     }
 }
 
+/// Whether anything but smoke sets the air in motion, or is there from the start.
+fn something_moves(scene: &Scene) -> bool {
+    let drives = |side: &Side| match side {
+        Side::NoSlip(velocity) => *velocity != [0.0; 3],
+        Side::Inflow(_) => true,
+        _ => false,
+    };
+    !scene.initial.is_empty()
+        || !scene.forces.is_empty()
+        || scene.config.sides.as_flattened().iter().any(drives)
+        || scene.config.held.as_flattened().iter().any(Option::is_some)
+        || scene
+            .solids
+            .iter()
+            .any(|solid| solid.temperature.is_some() || solid.keyframes.len() > 1 || solid.spin != [0.0; 3])
+}
+
 fn sources(scene: &Scene) -> String {
     match (scene.sources.len(), scene.fills.len()) {
+        (0, 0) if something_moves(scene) => "none".into(),
         (0, 0) => "none: nothing will happen until something is painted".into(),
         (n, 0) => n.to_string(),
         (n, fills) => format!("{n}, and {fills} filled at the start"),
@@ -157,6 +176,7 @@ fn sources(scene: &Scene) -> String {
 fn forces(scene: &Scene) -> String {
     let kind = |force: &Force| match force.field {
         ForceField::Wind(_) => "wind",
+        ForceField::Custom(_) => "custom",
         ForceField::Point { .. } => "point",
         ForceField::Vortex { .. } => "vortex",
     };

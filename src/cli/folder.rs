@@ -47,9 +47,12 @@ impl RunFolder {
         let wrong = |what: String| CliError::Request(format!("{}: {what}", self.0.display()));
         let entries = std::fs::read_dir(&self.0).map_err(|e| wrong(format!("cannot be read: {e}")))?;
         let names = entries.filter_map(|entry| entry.ok()?.file_name().into_string().ok());
-        let frames: Vec<u32> = names.filter_map(|name| frame_of(&name)).collect();
-        match (frames.iter().min(), frames.iter().max()) {
-            (Some(&first), Some(&last)) => Ok(Frames { first, last }),
+        let mut frames: Vec<u32> = names.filter_map(|name| frame_of(&name)).collect();
+        frames.sort_unstable();
+        // As far apart as the nearest two; one that is missing is told when it is asked for.
+        let step = frames.windows(2).map(|pair| pair[1] - pair[0]).min().unwrap_or(1);
+        match (frames.first(), frames.last()) {
+            (Some(&first), Some(&last)) => Ok(Frames { first, last, step }),
             _ => Err(wrong("holds no fields.NNNN.npz; simulate with --format npz".into())),
         }
     }

@@ -2,24 +2,31 @@
 
 use std::str::FromStr;
 
-/// Frames `first` to `last`, both included. Frame n is the state at n / frame_rate; frame 0 is the start.
+/// Frames `first` to `last`, both included, `step` apart. Frame n is the state at n / frame_rate; frame 0 is the start.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Frames {
     /// The first frame.
     pub first: u32,
-    /// The last frame.
+    /// The last frame: a whole number of steps after the first.
     pub last: u32,
+    /// From one to the next.
+    pub step: u32,
 }
 
 impl Frames {
     /// How many there are.
     pub fn count(self) -> u32 {
-        self.last - self.first + 1
+        (self.last - self.first) / self.step + 1
     }
 
     /// All of them in order.
     pub fn iter(self) -> impl Iterator<Item = u32> {
-        self.first..=self.last
+        (self.first..=self.last).step_by(self.step as usize)
+    }
+
+    /// Whether a frame is one of them.
+    pub fn contains(self, frame: u32) -> bool {
+        (self.first..=self.last).contains(&frame) && (frame - self.first).is_multiple_of(self.step)
     }
 }
 
@@ -27,12 +34,18 @@ impl FromStr for Frames {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        let (first, last) = text.split_once('-').unwrap_or((text, text));
+        let (range, step) = text.split_once(':').unwrap_or((text, "1"));
+        let (first, last) = range.split_once('-').unwrap_or((range, range));
         let number = |part: &str| part.parse::<u32>().ok().filter(|&n| n <= 1_000_000);
-        match (number(first), number(last)) {
-            (Some(first), Some(last)) if first <= last => Ok(Self { first, last }),
-            (Some(_), Some(_)) => Err("the first frame is after the last".into()),
-            _ => Err("write frames as 1-240, or as 24 for one (at most 1000000)".into()),
+        match (number(first), number(last), number(step).filter(|&step| step > 0)) {
+            (Some(first), Some(last), Some(step)) if first <= last => {
+                Ok(Self { first, last: last - (last - first) % step, step })
+            }
+            (Some(_), Some(_), Some(_)) => Err("the first frame is after the last".into()),
+            _ => {
+                Err("write frames as 1-240, as 1-240:10 for every tenth, or as 24 for one (at most 1000000)"
+                    .into())
+            }
         }
     }
 }
@@ -60,10 +73,13 @@ mod tests {
 
     #[test]
     fn ranges_and_sizes() {
-        assert_eq!("1-240".parse(), Ok(Frames { first: 1, last: 240 }));
+        assert_eq!("1-240".parse(), Ok(Frames { first: 1, last: 240, step: 1 }));
+        let tens: Frames = "5-240:10".parse().unwrap();
+        assert_eq!((tens.last, tens.count(), tens.iter().nth(2)), (235, 24, Some(25)));
+        assert!(tens.contains(15) && !tens.contains(16) && !tens.contains(245));
         assert_eq!("24".parse::<Frames>().map(Frames::count), Ok(1));
         assert_eq!("640x480".parse(), Ok(Size([640, 480])));
-        for bad in ["", "5-1", "a-b", "-3", "1-", "1-99999999"] {
+        for bad in ["", "5-1", "a-b", "-3", "1-", "1-99999999", "1-9:0", "1-9:", "1-9:x"] {
             assert!(bad.parse::<Frames>().is_err(), "{bad}");
         }
         for bad in ["", "640", "0x480", "640x99999", "x"] {

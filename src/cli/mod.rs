@@ -96,6 +96,7 @@ enum Command {
 
 /// Does what `args` ask for.
 pub fn run(args: &Args) -> Result<(), CliError> {
+    crate::solver::check_level().map_err(|error| CliError::Request(error.to_string()))?;
     let common = &args.common;
     log_to_stderr(common);
     use_threads(common)?;
@@ -123,7 +124,7 @@ fn use_threads(common: &Common) -> Result<(), CliError> {
     match rayon::ThreadPoolBuilder::new().num_threads(threads).build_global() {
         // Only the system's refusals have a source; the other error is a second call, as a test may make.
         Err(error) if std::error::Error::source(&error).is_some() => {
-            Err(CliError::Solver(SolverError::Invalid(format!("cannot start the threads: {error}"))))
+            Err(CliError::Solver(SolverError::Threads(error.to_string())))
         }
         _ => Ok(()),
     }

@@ -22,9 +22,9 @@ pub struct RenderArgs {
     /// A built-in scene or a scene file [default: plume]
     #[arg(value_name = "SCENE", conflicts_with = "from")]
     scene: Option<String>,
-    /// Frames to write: a range, or one. Frame n is the state at n / frame_rate seconds
+    /// Frames to write: a range, every STEPth of it, or one. Frame n is the state at n / frame_rate seconds
     /// [default: 1-120, or all that --from has]
-    #[arg(long, value_name = "A-B", allow_hyphen_values = true)]
+    #[arg(long, value_name = "A-B[:STEP]", allow_hyphen_values = true)]
     frames: Option<Frames>,
     /// Width and height [px]; by default what the scene says
     #[arg(long, value_name = "WxH", allow_hyphen_values = true)]
@@ -43,7 +43,7 @@ pub struct RenderArgs {
 }
 
 /// Frames that are written where none are named.
-const FRAMES: Frames = Frames { first: 1, last: 120 };
+const FRAMES: Frames = Frames { first: 1, last: 120, step: 1 };
 
 /// Does what `args` ask for.
 pub fn run(args: &RenderArgs, common: &Common) -> Result<(), CliError> {

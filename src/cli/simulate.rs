@@ -17,6 +17,7 @@ use crate::output::whole::{self, Existing};
 use crate::probe::Probe;
 use crate::scene::Scene;
 use crate::solver::{Solver, Stage, StepStats};
+use crate::spread::{Spread, spread};
 
 /// Simulate a scene and write what the flow is like.
 #[derive(Debug, clap::Args)]
@@ -24,12 +25,16 @@ pub struct SimulateArgs {
     /// A built-in scene or a scene file
     #[arg(value_name = "SCENE", default_value = "plume")]
     scene: String,
-    /// Frames whose fields are written: a range, or one; the run ends with the last. Frame 0 is the start
-    #[arg(long, value_name = "A-B", default_value = "1-120", allow_hyphen_values = true)]
+    /// Frames whose fields are written: a range, every STEPth of it, or one; the run ends with the last. Frame 0 is the start
+    #[arg(long, value_name = "A-B[:STEP]", default_value = "1-120", allow_hyphen_values = true)]
     frames: Frames,
     /// Folder to write stats.csv, probes and fields to
     #[arg(long, value_name = "DIR", default_value = "updraft-run")]
     out: PathBuf,
+    /// End as soon as the kinetic energy has changed by less than this share a second for a whole second, with the fields of
+    /// that frame
+    #[arg(long, value_name = "SHARE")]
+    steady: Option<f64>,
     /// How to write fields: npz. Without it there are numbers and no fields
     #[arg(long, value_name = "FORMAT", value_delimiter = ',')]
     format: Vec<Format>,
@@ -57,17 +62,52 @@ pub fn run(args: &SimulateArgs, common: &Common) -> Result<(), CliError> {
     write_scene(&scene, &folder, existing)?;
     let mut tables = Tables::create(&scene, &folder, existing)?;
     let mut progress = Progress::new(args.frames.last, common.quiet);
+    tables.step(run.solver())?;
+    let mut steady = args.steady.map(Steady::new);
     for frame in 0..=args.frames.last {
         let advanced = run.advance(frame, |solver| Ok(tables.step(solver)?));
         tables.frame(run.solver())?;
         advanced.map_err(|error| explain(error, frame, &args.out))?;
-        if frame >= args.frames.first && args.format.contains(&Format::Npz) {
+        let ends = steady.as_mut().is_some_and(|steady| steady.reached(run.solver().stats()));
+        if (args.frames.contains(frame) || ends) && args.format.contains(&Format::Npz) {
             write_fields(&folder, frame, existing, &args.fields, run.solver())?;
         }
         progress.update(frame, &format!("{:.0} ms/step", run.ms_per_step()));
+        if ends {
+            break;
+        }
     }
     drop(progress);
+    run.warn(common.quiet);
     say(&format!("{}\n", args.out.display()))
+}
+
+/// Tells when the flow has become steady.
+struct Steady {
+    /// Change of the kinetic energy that counts as none, as a share of it \[1/s\].
+    share: f64,
+    /// Time \[s\] and energy of the frame before.
+    last: Option<(f64, f64)>,
+    /// Time since which it has not changed \[s\].
+    since: Option<f64>,
+}
+
+impl Steady {
+    fn new(share: f64) -> Self {
+        Self { share, last: None, since: None }
+    }
+
+    /// Whether the energy has hardly changed for a second. Air at rest is not steady: nothing has happened yet.
+    fn reached(&mut self, stats: &StepStats) -> bool {
+        let (time, energy) = (stats.time, stats.kinetic_energy);
+        let Some((before, was)) = self.last.replace((time, energy)) else { return false };
+        if energy > 0.0 && (energy - was).abs() < self.share * energy * (time - before) {
+            time - *self.since.get_or_insert(before) >= 1.0
+        } else {
+            self.since = None;
+            false
+        }
+    }
 }
 
 /// What a run that was stopped leaves.
@@ -126,7 +166,7 @@ impl Tables {
 
     /// The numbers of a step.
     fn step(&mut self, solver: &Solver) -> Result<(), OutputError> {
-        self.stats.row(row(solver.stats(), field::enstrophy(solver)))?;
+        self.stats.row(row(solver.stats(), field::enstrophy(solver), &spread(solver)))?;
         let of_steps = self.probes.iter_mut().filter(|(probe, _)| !probe.is_line());
         of_steps.into_iter().try_for_each(|(probe, csv)| measure(probe, csv, solver))
     }
@@ -153,12 +193,18 @@ fn measure(probe: &Probe, csv: &mut Csv, solver: &Solver) -> Result<(), OutputEr
 
 fn columns() -> Vec<String> {
     let fixed = "step time dt substeps cfl max_speed divergence_before divergence_after \
-                 iterations residual mass_red mass_green mass_blue heat kinetic_energy enstrophy";
+                 iterations residual mass_red mass_green mass_blue heat kinetic_energy enstrophy substeps_missing";
+    let places =
+        ["red", "green", "blue"].map(|colour| ["x", "y", "z", "top"].map(|at| format!("{colour}_{at}")));
     let stages = Stage::ALL.map(|stage| format!("ms_{}", stage.name().replace(' ', "_")));
-    fixed.split_whitespace().map(str::to_owned).chain(stages).collect()
+    let budget = ["emitted", "left", "faded"]
+        .into_iter()
+        .flat_map(|what| ["red", "green", "blue", "heat"].map(|of| format!("{what}_{of}")));
+    let fixed = fixed.split_whitespace().map(str::to_owned);
+    fixed.chain(places.into_iter().flatten()).chain(stages).chain(budget).collect()
 }
 
-fn row(stats: &StepStats, enstrophy: f64) -> Vec<String> {
+fn row(stats: &StepStats, enstrophy: f64, spreads: &[Spread; 3]) -> Vec<String> {
     let single = |x: f32| format!("{x:?}");
     let double = |x: f64| format!("{x:?}");
     let mut row = vec![
@@ -175,7 +221,15 @@ fn row(stats: &StepStats, enstrophy: f64) -> Vec<String> {
     ];
     row.extend(stats.mass.map(double));
     row.extend([stats.heat, stats.kinetic_energy, enstrophy].map(double));
+    row.push(stats.substeps_missing.to_string());
+    row.extend(
+        spreads.iter().flat_map(|of| [of.centroid[0], of.centroid[1], of.centroid[2], of.top]).map(double),
+    );
     row.extend(stats.stages.map(|stage| format!("{:.4}", stage.as_secs_f64() * 1e3)));
+    row.extend(stats.emitted.map(double));
+    for budget in [stats.left, stats.faded] {
+        row.extend((0..4).map(|c| budget.map_or(String::new(), |budget| double(budget[c]))));
+    }
     row
 }
 
@@ -183,9 +237,27 @@ fn row(stats: &StepStats, enstrophy: f64) -> Vec<String> {
 mod tests {
     use super::*;
 
+    const NOWHERE: Spread = Spread { centroid: [0.0; 3], top: 0.0 };
+
     #[test]
     fn a_row_has_a_cell_for_each_column() {
-        assert_eq!(row(&StepStats::default(), 0.0).len(), columns().len());
+        assert_eq!(row(&StepStats::default(), 0.0, &[NOWHERE; 3]).len(), columns().len());
+    }
+
+    #[test]
+    fn a_flow_is_steady_after_a_second_without_change() {
+        let mut steady = Steady::new(0.01);
+        let ends: Vec<bool> = (0..40)
+            .map(|frame| {
+                let time = 0.125 * f64::from(frame);
+                // Grows until 1.5 s.
+                let kinetic_energy = time.min(1.5);
+                steady.reached(&StepStats { time, kinetic_energy, ..StepStats::default() })
+            })
+            .collect();
+        assert_eq!(ends.iter().position(|&end| end), Some(20), "{ends:?}");
+        let mut still = Steady::new(0.01);
+        assert!((0..40).all(|n| !still.reached(&StepStats { time: f64::from(n), ..StepStats::default() })));
     }
 
     #[test]
@@ -204,9 +276,14 @@ mod tests {
             mass: [11.0, 12.0, 13.0],
             heat: 14.0,
             kinetic_energy: 15.0,
-            stages: std::array::from_fn(|n| std::time::Duration::from_millis(17 + n as u64)),
+            emitted: [24.0, 25.0, 26.0, 27.0],
+            left: Some([28.0, 29.0, 30.0, 31.0]),
+            faded: None,
+            substeps_missing: 17,
+            stages: std::array::from_fn(|n| std::time::Duration::from_millis(18 + n as u64)),
         };
-        let row = row(&stats, 16.0);
+        let place = |from: f64| Spread { centroid: [from, from + 1.0, from + 2.0], top: from + 3.0 };
+        let row = row(&stats, 16.0, &[place(30.0), place(40.0), place(50.0)]);
         let at = |name: &str| row[columns().iter().position(|column| column == name).unwrap()].as_str();
         for (n, name) in ["step", "time", "dt", "substeps", "cfl", "max_speed"].into_iter().enumerate() {
             assert_eq!(at(name).parse::<f64>().unwrap(), 1.0 + n as f64, "{name}");
@@ -215,9 +292,15 @@ mod tests {
         assert_eq!([at("iterations"), at("residual")], ["9", "10.0"]);
         assert_eq!([at("mass_red"), at("mass_green"), at("mass_blue")], ["11.0", "12.0", "13.0"]);
         assert_eq!([at("heat"), at("kinetic_energy"), at("enstrophy")], ["14.0", "15.0", "16.0"]);
+        assert_eq!([at("emitted_red"), at("emitted_heat"), at("left_red")], ["24.0", "27.0", "28.0"]);
+        assert_eq!([at("left_heat"), at("faded_red"), at("faded_heat")], ["31.0", "", ""]);
+        assert_eq!(
+            [at("substeps_missing"), at("red_x"), at("green_z"), at("blue_top")],
+            ["17", "30.0", "42.0", "53.0"]
+        );
         assert_eq!(
             [at("ms_sources"), at("ms_advect_scalars"), at("ms_measure")],
-            ["17.0000", "19.0000", "23.0000"]
+            ["18.0000", "20.0000", "24.0000"]
         );
     }
 }

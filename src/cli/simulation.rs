@@ -3,8 +3,8 @@
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
-use super::CliError;
-use crate::scene::Scene;
+use super::{CliError, tell};
+use crate::scene::{Scene, SceneError};
 use crate::solver::{Solver, SolverError};
 
 /// A solver and how it gets from frame to frame.
@@ -14,6 +14,7 @@ pub struct Run {
     dt: f32,
     frame: u32,
     timing: Timing,
+    missing: Missing,
     cancel: &'static AtomicBool,
     /// The CFL number at which the next warning is due.
     alarm: f32,
@@ -26,15 +27,32 @@ struct Timing {
     steps: u32,
 }
 
+/// Steps that could not be cut as the CFL number asks.
+#[derive(Clone, Copy, Default)]
+struct Missing {
+    steps: u32,
+    /// Most cells that anything was advected in one substep of theirs.
+    cfl: f32,
+}
+
 impl Run {
     /// The start of `scene`; a step ends early when `cancel` is set.
     pub fn new(scene: &Scene, cancel: &'static AtomicBool) -> Result<Self, CliError> {
         let (steps, dt) = scene.time.steps_per_frame();
         let solver = scene.solver().map_err(|error| match error {
-            SolverError::NoRoom(_) => CliError::Solver(error),
+            SceneError::Solver(error @ SolverError::NoRoom(_)) => CliError::Solver(error),
             other => CliError::Request(other.to_string()),
         })?;
-        Ok(Self { solver, steps, dt, frame: 0, timing: Timing::default(), cancel, alarm: 0.0 })
+        Ok(Self {
+            solver,
+            steps,
+            dt,
+            frame: 0,
+            timing: Timing::default(),
+            missing: Missing::default(),
+            cancel,
+            alarm: 0.0,
+        })
     }
 
     /// Advances to `frame`, showing `each` the solver after every step; stopped by Ctrl-C between two stages of a step.
@@ -46,10 +64,10 @@ impl Run {
         while self.frame < frame {
             for _ in 0..self.steps {
                 let began = Instant::now();
-                self.solver.step(self.dt, self.cancel).map_err(stopped)?;
+                self.solver.step_cancellable(self.dt, self.cancel).map_err(stopped)?;
                 self.timing.spent += began.elapsed();
                 self.timing.steps += 1;
-                self.warn();
+                self.watch();
                 each(&self.solver)?;
             }
             self.frame += 1;
@@ -57,12 +75,30 @@ impl Run {
         Ok(())
     }
 
-    /// Says that the flow has blown up, and again when it is ten times worse.
-    fn warn(&mut self) {
+    /// Counts the step that was too long, and says that the flow has blown up, again when it is ten times worse.
+    fn watch(&mut self) {
         let stats = self.solver.stats();
+        // Steps of a fixed length are never cut.
+        if stats.substeps_missing > 0 && self.solver.config().time.max_substeps > 1 {
+            self.missing.steps += 1;
+            self.missing.cfl = self.missing.cfl.max(stats.cfl);
+        }
         if let (true, Some(warning)) = (stats.cfl >= self.alarm, stats.warning()) {
             tracing::warn!("step {}: {warning}", stats.step);
             self.alarm = 10.0 * stats.cfl;
+        }
+    }
+
+    /// Says on stderr where time.max_substeps was less than time.cfl asks for.
+    pub fn warn(&self, quiet: bool) {
+        let Missing { steps, cfl } = self.missing;
+        if steps > 0 && !quiet {
+            let most = self.solver.config().time.max_substeps;
+            tell(&format!(
+                "updraft: in {steps} steps the air was too fast for {most} substeps: it crossed up to {cfl:.1} cells in \
+                 one, where time.cfl is {}; raise time.max_substeps or the voxel",
+                self.solver.config().time.cfl
+            ));
         }
     }
 

@@ -9,7 +9,7 @@ use super::{CliError, Common, render};
 use crate::scene::Scene;
 
 /// Frames that are rendered where no window can be opened: three seconds of the default scene.
-const FRAMES: Frames = Frames { first: 1, last: 72 };
+const FRAMES: Frames = Frames { first: 1, last: 72, step: 1 };
 
 /// Open the window.
 #[derive(Debug, clap::Args)]

@@ -10,7 +10,7 @@ use nalgebra::{Point3, Vector3};
 use rayon::prelude::*;
 
 use super::camera::{Ray, box_span};
-use super::light::trilinear;
+use super::trilinear::trilinear;
 use crate::grid::Dims;
 use crate::snapshot::Mesh;
 

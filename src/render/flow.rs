@@ -46,7 +46,7 @@ impl Flow {
             return None;
         }
         let at = std::array::from_fn(|a| p[a] / self.h - 0.5);
-        let [u, v, w, _] = super::light::trilinear(dims, at, |n| self.velocity[n].map(f32::from));
+        let [u, v, w, _] = super::trilinear::trilinear(dims, at, |n| self.velocity[n].map(f32::from));
         Some(Vector3::new(u, v, w))
     }
 

@@ -36,16 +36,22 @@ pub mod noise;
 pub mod oracle;
 pub mod pace;
 #[cfg(feature = "viewer")]
+#[allow(clippy::undocumented_unsafe_blocks)]
 mod packets;
 pub mod procedural;
 mod scene;
 mod slice;
 mod solid;
 pub mod tone;
+mod trilinear;
 mod volume;
 
 #[cfg(feature = "viewer")]
 mod gl;
+
+/// The version whose types [`Renderer`] takes: `glium::backend::Context`, `glium::Surface` and the rest.
+#[cfg(feature = "viewer")]
+pub use glium;
 
 #[cfg(feature = "viewer")]
 pub use gl::{Offscreen, Renderer, Timing, measure};

@@ -1,5 +1,6 @@
-//! The scene file as it is written: every key, each optional, and nothing else accepted. What the keys
-//! mean is in `docs/scene.md`; what an absent key stands for is decided in [`super::resolve`].
+//! The scene file as it is written, without the parameters that have a field: [`super::given`] has taken those out. Every key
+//! is optional, and nothing else is accepted. A table that holds only such parameters is empty here, and refuses all
+//! others. What the keys mean is in [`crate::parameter`]; what an absent key stands for is decided in [`super::resolve`].
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -11,26 +12,19 @@ use toml::Spanned;
 
 use super::forces::Force;
 use super::sources::{Fill, Source};
-use super::value::{
-    AboveZero, Angle, Any, Color, Cosine, Courant, Disc, FromZero, Half, List, Number, Sampling, Share,
-    Stops, Tolerance, Whole,
-};
+use super::value::{Color, List, Number, Whole};
 use crate::field::Field;
 
 /// A position, direction or velocity.
-pub type Vector = List<Number<Any>, 3>;
-/// Albedo of a surface or a smoke.
-pub type Albedo = Color<Share>;
-/// Radiance or irradiance.
-pub type Light = Color<FromZero>;
+pub type Vector = List<Number, 3>;
 
 #[derive(Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Document {
     pub domain: Domain,
     pub time: Time,
-    pub fluid: Fluid,
-    pub smoke: Smokes,
+    fluid: Fluid,
+    smoke: Smokes,
     pub source: Option<Vec<Source>>,
     pub force: Vec<Spanned<Force>>,
     pub solid: Vec<Solid>,
@@ -43,48 +37,33 @@ pub struct Document {
 #[derive(Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Domain {
-    pub cells: Option<Spanned<List<Whole<1, 65536>, 3>>>,
-    pub voxel: Option<Number<AboveZero>>,
+    pub cells: Option<Spanned<List<Whole, 3>>>,
+    pub voxel: Option<Number>,
     pub walls: Option<Spanned<Walls>>,
 }
 
 #[derive(Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Time {
-    pub frame_rate: Option<Number<AboveZero>>,
-    pub step: Option<Spanned<Number<AboveZero>>>,
-    pub cfl: Option<Spanned<Number<Courant>>>,
-    pub max_substeps: Option<Spanned<Whole<1, 1000>>>,
+    pub frame_rate: Option<Number>,
+    pub step: Option<Spanned<Number>>,
 }
 
 #[derive(Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
-pub struct Fluid {
-    pub heat_buoyancy: Option<Number<Any>>,
-    pub cooling: Option<Number<FromZero>>,
-    pub vorticity: Option<Number<FromZero>>,
-    pub friction: Option<Number<FromZero>>,
-    pub viscosity: Option<Number<FromZero>>,
-    pub conduction: Option<Number<FromZero>>,
-    pub ambient: Option<Ambient>,
-}
+pub struct Fluid {}
 
 #[derive(Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Smokes {
-    pub red: Smoke,
-    pub green: Smoke,
-    pub blue: Smoke,
+    red: Smoke,
+    green: Smoke,
+    blue: Smoke,
 }
 
 #[derive(Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
-pub struct Smoke {
-    pub buoyancy: Option<Number<Any>>,
-    pub dissipation: Option<Number<Any>>,
-    pub diffusion: Option<Number<FromZero>>,
-    pub color: Option<Albedo>,
-}
+pub struct Smoke {}
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -92,16 +71,16 @@ pub struct Solid {
     pub shape: Spanned<SolidShape>,
     pub position: Option<Vector>,
     pub rotation: Option<Vector>,
-    pub scale: Option<Number<AboveZero>>,
+    pub scale: Option<Number>,
     pub keyframes: Option<Spanned<Vec<Keyframe>>>,
     pub spin: Option<Vector>,
     pub slip: Option<Slip>,
-    pub temperature: Option<Spanned<Number<Any>>>,
-    pub color: Option<Albedo>,
+    pub temperature: Option<Spanned<Number>>,
+    pub color: Option<Color>,
 }
 
 /// An instant \[s\] and a position \[m\].
-pub type Keyframe = (Number<Any>, Vector);
+pub type Keyframe = (Number, Vector);
 
 #[derive(Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -115,20 +94,20 @@ pub enum SolidShape {
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Ball {
-    pub radius: Number<AboveZero>,
+    pub radius: Number,
 }
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Block {
-    pub size: List<Number<AboveZero>, 3>,
+    pub size: List<Number, 3>,
 }
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Drum {
-    pub radius: Number<AboveZero>,
-    pub height: Number<AboveZero>,
+    pub radius: Number,
+    pub height: Number,
 }
 
 #[derive(Clone, Copy, Deserialize)]
@@ -141,14 +120,7 @@ pub enum Slip {
 #[derive(Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct SolverTable {
-    pub advection: Option<Advection>,
-    pub integrator: Option<Integrator>,
-    pub trace_order: Option<Whole<2, 3>>,
-    pub projection: Option<Spanned<Projection>>,
-    pub tolerance: Option<Number<Tolerance>>,
-    pub threads: Option<Whole<0, 1024>>,
-    pub memory_limit: Option<Number<AboveZero>>,
-    pub flow: Option<Spanned<Flow>>,
+    pub memory_limit: Option<Number>,
 }
 
 #[derive(Default, Deserialize)]
@@ -232,7 +204,7 @@ pub enum Place {
     Point(Vector),
     Line(Line),
     Plane(Plane),
-    Solid(Whole<0, 65_535>),
+    Solid(Whole),
 }
 
 #[derive(Deserialize)]
@@ -240,110 +212,44 @@ pub enum Place {
 pub struct Line {
     pub from: Vector,
     pub to: Vector,
-    pub points: Whole<2, 1_000_000>,
+    pub points: Whole,
 }
 
 #[derive(Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Plane {
-    pub x: Option<Number<Any>>,
-    pub y: Option<Number<Any>>,
-    pub z: Option<Number<Any>>,
-}
-
-#[derive(Clone, Copy, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Advection {
-    SemiLagrangian,
-    Monotone,
-    Maccormack,
-    Cubic,
-    Lagrange,
-    Conservative,
-}
-
-#[derive(Clone, Copy, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Integrator {
-    Projection,
-    Reflection,
-}
-
-#[derive(Clone, Copy, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Projection {
-    Auto,
-    Direct,
-    Multigrid,
-    GaussSeidel,
-}
-
-#[derive(Clone, Copy, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Flow {
-    Solved,
-    Frozen,
+    pub x: Option<Number>,
+    pub y: Option<Number>,
+    pub z: Option<Number>,
 }
 
 #[derive(Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Render {
-    pub size: Option<Spanned<List<Whole<1, 16384>, 2>>>,
-    pub samples: Option<Number<Sampling>>,
-    pub exposure: Option<Number<Stops>>,
-    pub background: Background,
-    pub floor: Option<Floor>,
-    pub outline: Option<bool>,
-    pub medium: Medium,
-    pub light: Lights,
+    pub size: Option<Spanned<List<Whole, 2>>>,
+    background: Background,
+    medium: Medium,
+    light: Lights,
     pub camera: Camera,
 }
 
 #[derive(Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
-pub struct Background {
-    pub top: Option<Light>,
-    pub bottom: Option<Light>,
-}
+pub struct Background {}
 
 #[derive(Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Medium {
-    pub extinction: Option<Number<FromZero>>,
-    pub anisotropy: Option<Number<Cosine>>,
-    pub scattering: Option<Scattering>,
-    pub paths: Option<Whole<1, 1_000_000>>,
-    pub glow: Option<Number<FromZero>>,
-    pub glow_heat: Option<Number<AboveZero>>,
-    pub fade: Option<Number<Half>>,
-    pub second_lobe: Lobe,
+    second_lobe: Lobe,
 }
 
 #[derive(Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
-pub struct Lobe {
-    pub anisotropy: Option<Number<Cosine>>,
-    pub share: Option<Number<Share>>,
-}
-
-#[derive(Clone, Copy, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Scattering {
-    Single,
-    Octaves,
-    Traced,
-}
+pub struct Lobe {}
 
 #[derive(Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
-pub struct Lights {
-    pub direction: Option<Spanned<Vector>>,
-    pub size: Option<Number<Disc>>,
-    pub sun: Option<Light>,
-    pub sky: Option<Light>,
-    pub ground: Option<Light>,
-    pub resolution: Option<Number<Share>>,
-}
+pub struct Lights {}
 
 #[derive(Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
@@ -351,7 +257,7 @@ pub struct Camera {
     pub position: Option<Spanned<Vector>>,
     pub target: Option<Spanned<Vector>>,
     pub up: Option<Spanned<Vector>>,
-    pub fov: Option<Number<Angle>>,
+    pub fov: Option<Number>,
 }
 
 /// What one side does: a word, or a table with what belongs to it, as `{ inflow = { velocity = [1, 0, 0] } }`.
@@ -374,7 +280,7 @@ pub struct Nothing {}
 #[derive(Clone, Copy, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Insulated {
-    pub temperature: Option<Number<Any>>,
+    pub temperature: Option<Number>,
 }
 
 /// A wall that drags.
@@ -382,7 +288,7 @@ pub struct Insulated {
 #[serde(deny_unknown_fields, default)]
 pub struct Plate {
     pub velocity: Option<Vector>,
-    pub temperature: Option<Number<Any>>,
+    pub temperature: Option<Number>,
 }
 
 /// What comes in.
@@ -390,10 +296,10 @@ pub struct Plate {
 #[serde(deny_unknown_fields, default)]
 pub struct Air {
     pub velocity: Option<Vector>,
-    pub red: Option<Number<FromZero>>,
-    pub green: Option<Number<FromZero>>,
-    pub blue: Option<Number<FromZero>>,
-    pub temperature: Option<Number<Any>>,
+    pub red: Option<Number>,
+    pub green: Option<Number>,
+    pub blue: Option<Number>,
+    pub temperature: Option<Number>,
 }
 
 /// Reads a side, a bare word standing for the table without keys.
@@ -424,45 +330,6 @@ impl<'de> Visitor<'de> for SideVisitor {
 
     fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Side, A::Error> {
         Side::deserialize(MapAccessDeserializer::new(map))
-    }
-}
-
-/// What the temperature is measured against: a number in kelvin, or the word `mean`.
-#[derive(Clone, Copy)]
-pub enum Ambient {
-    Fixed(Number<Any>),
-    Mean,
-}
-
-struct AmbientVisitor;
-
-impl Visitor<'_> for AmbientVisitor {
-    type Value = Ambient;
-
-    fn expecting(&self, f: &mut fmt::Formatter) -> fmt::Result {
-        f.write_str("a temperature excess in kelvin, or \"mean\"")
-    }
-
-    fn visit_str<E: serde::de::Error>(self, word: &str) -> Result<Ambient, E> {
-        match word {
-            "mean" => Ok(Ambient::Mean),
-            _ => Err(E::custom(format_args!("\"{word}\" is neither a number nor \"mean\""))),
-        }
-    }
-
-    fn visit_f64<E: serde::de::Error>(self, x: f64) -> Result<Ambient, E> {
-        use serde::de::IntoDeserializer;
-        Number::deserialize(x.into_deserializer()).map(Ambient::Fixed)
-    }
-
-    fn visit_i64<E: serde::de::Error>(self, x: i64) -> Result<Ambient, E> {
-        self.visit_f64(x as f64)
-    }
-}
-
-impl<'de> Deserialize<'de> for Ambient {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_any(AmbientVisitor)
     }
 }
 
@@ -556,12 +423,12 @@ impl<'de> Visitor<'de> for FloorVisitor {
     }
 
     fn visit_str<E: serde::de::Error>(self, text: &str) -> Result<Floor, E> {
-        Albedo::deserialize(StrDeserializer::new(text)).map(|c| Floor(Some(c.0)))
+        Color::deserialize(StrDeserializer::new(text)).map(|c| Floor(Some(c.0)))
     }
 
     fn visit_seq<A: serde::de::SeqAccess<'de>>(self, seq: A) -> Result<Floor, A::Error> {
         let deserializer = serde::de::value::SeqAccessDeserializer::new(seq);
-        Albedo::deserialize(deserializer).map(|c| Floor(Some(c.0)))
+        Color::deserialize(deserializer).map(|c| Floor(Some(c.0)))
     }
 }
 

@@ -4,13 +4,16 @@ use std::fmt;
 use std::ops::Range;
 use std::path::PathBuf;
 
-use miette::{Diagnostic, LabeledSpan, NamedSource, SourceCode};
 use thiserror::Error;
 
+use crate::field::Field;
 use crate::foreign::shortened;
+use crate::npz::NpzError;
+use crate::solver::{SCALAR_LIMIT, SolverError};
 
-/// Why a scene could not be loaded.
-#[derive(Debug, Error, Diagnostic)]
+/// Why a scene could not be loaded, or not be started.
+#[derive(Debug, Error)]
+#[non_exhaustive]
 pub enum SceneError {
     /// Neither a built-in scene nor a file.
     #[error("no scene `{name}`: there is no such file, and the built-in scenes are {known}{hint}")]
@@ -38,15 +41,54 @@ pub enum SceneError {
         /// What stands against it.
         why: String,
     },
+    /// A solver cannot be built from the scene.
+    #[error(transparent)]
+    Solver(#[from] SolverError),
+    /// The fields that the scene starts from cannot be had.
+    #[error(transparent)]
+    Initial(#[from] InitialError),
     /// Something at a known place of the text.
     #[error(transparent)]
-    #[diagnostic(transparent)]
     At(#[from] Box<Problem>),
+}
+
+/// Why the fields that a scene starts from cannot be had.
+#[derive(Debug, Error)]
+#[non_exhaustive]
+pub enum InitialError {
+    /// The npz cannot be read.
+    #[error(transparent)]
+    File(#[from] NpzError),
+    /// A formula gives a value that no field can hold.
+    #[error("initial.{field}: it is {value} at {at:?} m; it must lie within ±{:e} everywhere", Self::limit(*.field))]
+    Formula {
+        /// The field.
+        field: Field,
+        /// The value.
+        value: f32,
+        /// Where \[m\], to a micrometre.
+        at: [f64; 3],
+    },
+    /// The npz holds a value that no field can hold.
+    #[error("initial.fields: `{field}` is {value} somewhere; it must lie within ±{:e} everywhere", Self::limit(*.field))]
+    Stored {
+        /// The field.
+        field: Field,
+        /// The value.
+        value: f32,
+    },
+}
+
+impl InitialError {
+    /// The greatest size that a value of `field` may start with \[m/s, - or K\]; a velocity has the bound of a scene's numbers.
+    pub fn limit(field: Field) -> f32 {
+        if field.face_axis().is_some() { 1e6 } else { SCALAR_LIMIT }
+    }
 }
 
 /// Something wrong at a known place of a scene file or of an override.
 ///
-/// Displays as one line, `file:line:column: what to change`; as a diagnostic it also shows the span.
+/// Displays as one line, `file:line:column: what to change`; [`text`](Self::text) and [`span`](Self::span) show the place.
 #[derive(Debug)]
 pub struct Problem {
     /// What is wrong and what to do about it.
@@ -56,7 +98,8 @@ pub struct Problem {
     /// The column in characters, from 1.
     pub column: usize,
     span: Range<usize>,
-    source: NamedSource<String>,
+    name: String,
+    text: String,
 }
 
 impl Problem {
@@ -70,52 +113,49 @@ impl Problem {
             line: before.matches('\n').count() + 1,
             column: before[line_start..].chars().count() + 1,
             span: start..span.end.clamp(start, text.len()),
-            source: NamedSource::new(shortened(name, 120), text.to_owned()),
+            name: shortened(name, 120),
+            text: text.to_owned(),
         }
+    }
+
+    /// What the text is called: the name of the file, mostly.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// The text that the place lies in.
+    pub fn text(&self) -> &str {
+        &self.text
+    }
+
+    /// The bytes of the text that are wrong.
+    pub fn span(&self) -> Range<usize> {
+        self.span.clone()
+    }
+
+    /// Characters of the place on its first line, 1 or more.
+    pub fn width(&self) -> usize {
+        self.text[self.span()].lines().next().map_or(1, |line| line.chars().count()).max(1)
+    }
+
+    /// The numbers and the text of the line of the place and of those before and after it.
+    pub fn around(&self) -> impl Iterator<Item = (usize, &str)> {
+        let lines = self.text.lines().enumerate().map(|(at, line)| (at + 1, line));
+        let first = self.line.saturating_sub(1).max(1);
+        lines.skip(first - 1).take_while(|(number, _)| *number <= self.line + 1)
     }
 }
 
 /// The most characters of a message: what is quoted in it may be as long as a scene.
 const LONGEST: usize = 600;
 
-impl Problem {
-    /// What the text is called.
-    pub fn name(&self) -> &str {
-        self.source.name()
-    }
-
-    /// Characters of the place on its first line, 1 or more.
-    pub fn width(&self) -> usize {
-        let place = &self.source.inner()[self.span.clone()];
-        place.lines().next().map_or(1, |line| line.chars().count()).max(1)
-    }
-
-    /// The numbers and the text of the line of the place and of those before and after it.
-    pub fn around(&self) -> impl Iterator<Item = (usize, &str)> {
-        let lines = self.source.inner().lines().enumerate().map(|(at, line)| (at + 1, line));
-        let first = self.line.saturating_sub(1).max(1);
-        lines.skip(first - 1).take_while(|(number, _)| *number <= self.line + 1)
-    }
-}
-
 impl fmt::Display for Problem {
     fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
-        write!(f, "{}:{}:{}: {}", self.source.name(), self.line, self.column, self.message)
+        write!(f, "{}:{}:{}: {}", self.name, self.line, self.column, self.message)
     }
 }
 
 impl std::error::Error for Problem {}
-
-impl Diagnostic for Problem {
-    fn source_code(&self) -> Option<&dyn SourceCode> {
-        Some(&self.source)
-    }
-
-    fn labels(&self) -> Option<Box<dyn Iterator<Item = LabeledSpan> + '_>> {
-        let label = LabeledSpan::new_with_span(None, self.span.clone());
-        Some(Box::new(std::iter::once(label)))
-    }
-}
 
 /// The candidate closest to `word`, if one is close enough to be meant.
 pub(crate) fn closest<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {

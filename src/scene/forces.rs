@@ -7,7 +7,7 @@ use super::document::Vector;
 use super::error::Problem;
 use super::shapes::{Place, Shape};
 use super::sources;
-use super::value::{AboveZero, Any, FromZero, Instant, Number, Whole};
+use super::value::{Number, Whole};
 use crate::solver::{self, Drive, ForceField, Region};
 
 type Result<T> = std::result::Result<T, Box<Problem>>;
@@ -20,8 +20,8 @@ pub struct Force {
     vortex: Option<Spanned<Vortex>>,
     acts_on: Option<ActsOn>,
     within: Option<Spanned<Shape>>,
-    start: Option<Number<FromZero>>,
-    stop: Option<Spanned<Number<Instant>>>,
+    start: Option<Number>,
+    stop: Option<Spanned<Number>>,
 }
 
 #[derive(Default, Deserialize)]
@@ -29,16 +29,16 @@ pub struct Force {
 pub struct Wind {
     acceleration: Option<Vector>,
     velocity: Option<Vector>,
-    rate: Option<Number<FromZero>>,
+    rate: Option<Number>,
 }
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Point {
     center: Spanned<Vector>,
-    radius: Number<AboveZero>,
-    acceleration: Number<Any>,
-    falloff: Option<Whole<0, 16>>,
+    radius: Number,
+    acceleration: Number,
+    falloff: Option<Whole>,
 }
 
 #[derive(Deserialize)]
@@ -46,10 +46,10 @@ pub struct Point {
 pub struct Vortex {
     center: Vector,
     axis: Option<Spanned<Vector>>,
-    radius: Number<AboveZero>,
-    acceleration: Option<Number<Any>>,
-    speed: Option<Number<Any>>,
-    rate: Option<Number<FromZero>>,
+    radius: Number,
+    acceleration: Option<Number>,
+    speed: Option<Number>,
+    rate: Option<Number>,
 }
 
 #[derive(Clone, Copy, Deserialize)]
@@ -121,7 +121,7 @@ fn vortex(read: &Spanned<Vortex>, place: Place) -> Result<Kind> {
 fn drive<T: Copy>(
     acceleration: Option<T>,
     velocity: Option<T>,
-    rate: Option<Number<FromZero>>,
+    rate: Option<Number>,
     name: &str,
 ) -> std::result::Result<(T, Drive), String> {
     match (acceleration, velocity, rate) {

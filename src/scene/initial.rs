@@ -7,13 +7,13 @@ use rayon::prelude::*;
 use toml::Spanned;
 
 use super::document::{self, Expression};
-use super::error::{Problem, closest};
+use super::error::{InitialError, Problem, closest};
 use super::formula::{self, Definitions, Fault, Formula, Scratch, WIDTH, Wide};
 use super::text::Text;
 use crate::field::Field;
 use crate::grid::Dims;
 use crate::npz::{Array, Reader};
-use crate::solver::{SCALAR_LIMIT, Solver};
+use crate::solver::Solver;
 
 type Result<T> = std::result::Result<T, Box<Problem>>;
 
@@ -35,9 +35,6 @@ impl Initial {
 
 /// Samples along each axis of a cell whose mean is the value of a scalar there.
 const SAMPLES: usize = 4;
-
-/// No velocity \[m/s\] may start above this; the numbers of a scene have the same bound.
-const SPEED: f32 = 1e6;
 
 /// Points along each axis at which formulas are tried when the scene is read.
 const TRIALS: usize = 32;
@@ -97,7 +94,7 @@ fn formulas(read: &document::Initial, text: &Text, dims: Dims, h: f32) -> Result
             let (key, span) = place(&fault, field, written, read, text);
             wrong(span, format!("initial.{key}: {}", fault.message))
         })?;
-        attempt(&formula, field, dims, h).map_err(|message| wrong(written.span(), message))?;
+        attempt(&formula, field, dims, h).map_err(|error| wrong(written.span(), error.to_string()))?;
         formulas.push((field, formula));
     }
     Ok(formulas)
@@ -143,7 +140,7 @@ fn within(written: &Spanned<Expression>, at: &Range<usize>, text: &Text) -> Rang
 }
 
 /// Whether the values of a formula are such as a field may have, at a few points of the box.
-fn attempt(formula: &Formula, field: Field, dims: Dims, h: f32) -> std::result::Result<(), String> {
+fn attempt(formula: &Formula, field: Field, dims: Dims, h: f32) -> std::result::Result<(), InitialError> {
     let shape = field.shape(dims);
     let points: [Vec<f64>; 3] = std::array::from_fn(|axis| {
         let count = shape[axis].min(TRIALS);
@@ -165,17 +162,12 @@ fn each_row(y: &[f64], z: &[f64], mut f: impl FnMut(f64, f64)) {
     z.iter().for_each(|z| y.iter().for_each(|y| f(*y, *z)));
 }
 
-fn limit(field: Field) -> f32 {
-    if field.face_axis().is_some() { SPEED } else { SCALAR_LIMIT }
-}
-
 fn is_possible(field: Field, value: f32) -> bool {
-    value.abs() <= limit(field)
+    value.abs() <= InitialError::limit(field)
 }
 
-fn impossible(field: Field, value: f32, at: [f64; 3]) -> String {
-    let at = at.map(|x| (x * 1e6).round() / 1e6);
-    format!("initial.{field}: it is {value} at {at:?} m; it must lie within ±{:e} everywhere", limit(field))
+fn impossible(field: Field, value: f32, at: [f64; 3]) -> InitialError {
+    InitialError::Formula { field, value, at: at.map(|x| (x * 1e6).round() / 1e6) }
 }
 
 /// The coordinate of value `n` of a field along an axis \[m\].
@@ -197,7 +189,7 @@ fn row(formula: &Formula, x: &[f64], [y, z]: [f64; 2], scratch: &mut Scratch) ->
 }
 
 /// All values of the field that a formula stands for: at faces its value there, at centres the mean over the cell.
-fn array(formula: &Formula, field: Field, dims: Dims, h: f32) -> std::result::Result<Array, String> {
+fn array(formula: &Formula, field: Field, dims: Dims, h: f32) -> std::result::Result<Array, InitialError> {
     let shape = field.shape(dims);
     let parts = samples(formula, field, dims);
     let points: [Vec<f64>; 3] = std::array::from_fn(|axis| {
@@ -241,9 +233,9 @@ fn mean_row(formula: &Formula, x: &[f64], [y, z]: [&[f64]; 2], scratch: &mut Scr
     });
 }
 
-/// Fills `solver`. The error is one line.
-pub fn fill(solver: &mut Solver, initial: &Initial) -> std::result::Result<(), String> {
-    let mut npz = initial.file.as_deref().map(Reader::open).transpose().map_err(|error| error.to_string())?;
+/// Fills `solver`.
+pub fn fill(solver: &mut Solver, initial: &Initial) -> std::result::Result<(), InitialError> {
+    let mut npz = initial.file.as_deref().map(Reader::open).transpose()?;
     let (dims, h) = (solver.config().dims, solver.config().h);
     let mut read = |field: Field| {
         if let Some((_, formula)) = initial.formulas.iter().find(|(of, _)| *of == field) {
@@ -251,7 +243,7 @@ pub fn fill(solver: &mut Solver, initial: &Initial) -> std::result::Result<(), S
         }
         match &mut npz {
             Some(npz) if npz.names().iter().any(|name| name == field.name()) => {
-                let array = npz.array(field.name(), field.shape(dims)).map_err(|error| error.to_string())?;
+                let array = npz.array(field.name(), field.shape(dims))?;
                 within_limits(field, array).map(Some)
             }
             _ => Ok(None),
@@ -268,12 +260,9 @@ pub fn fill(solver: &mut Solver, initial: &Initial) -> std::result::Result<(), S
 }
 
 /// `array`, if its values are such as the field may have.
-fn within_limits(field: Field, array: Array) -> std::result::Result<Array, String> {
+fn within_limits(field: Field, array: Array) -> std::result::Result<Array, InitialError> {
     match array.values.iter().find(|value| !is_possible(field, **value)) {
-        Some(value) => Err(format!(
-            "initial.fields: `{field}` is {value} somewhere; it must lie within ±{:e} everywhere",
-            limit(field)
-        )),
+        Some(&value) => Err(InitialError::Stored { field, value }),
         None => Ok(array),
     }
 }

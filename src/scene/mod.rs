@@ -6,13 +6,14 @@ use std::sync::Arc;
 use crate::foreign;
 use crate::look::{Camera, Look};
 use crate::probe::Probe;
-use crate::solver::{Config, Fill, Force, Params, Solid, Solver, SolverError, Source};
+use crate::solver::{Config, Fill, Force, Params, Solid, Solver, Source};
 
 pub mod builtin;
 mod document;
 mod error;
 mod forces;
 mod formula;
+mod given;
 mod initial;
 pub mod memory;
 mod probes;
@@ -25,7 +26,7 @@ mod value;
 mod write;
 
 pub(crate) use error::closest;
-pub use error::{Problem, SceneError};
+pub use error::{InitialError, Problem, SceneError};
 pub use initial::Initial;
 
 /// A checked scene: all that a run and its pictures are made from.
@@ -64,8 +65,10 @@ pub struct Scene {
 /// What a scene was read from. Scenes are the same wherever they come from, so that any two of these are equal.
 #[derive(Clone, Debug, Default)]
 pub struct Origin {
-    /// The text, overrides included.
+    /// The text of the file or of the built-in scene.
     pub text: String,
+    /// The overrides of the command line, `key=value`. They act on this run and never get into the file.
+    pub overrides: Vec<String>,
     /// Files that it names are relative to this folder.
     pub folder: PathBuf,
     /// The path of the scene file and what it held, unless the scene came with updraft.
@@ -83,8 +86,8 @@ impl PartialEq for Origin {
 pub struct Time {
     /// Frames per simulated second; frame n is the state at n / frame_rate.
     pub frame_rate: f32,
-    /// Length of a step \[s\], if it is fixed; a frame then takes a whole number of equal steps of about
-    /// this length. Else a frame is one step, cut into substeps as the flow needs.
+    /// Length of a step \[s\], if it is fixed; a frame then takes as few equal steps as are no longer than this. Else a
+    /// frame is one step, cut into substeps as the flow needs.
     pub step: Option<f32>,
 }
 
@@ -98,7 +101,8 @@ impl Time {
     /// The steps that make up one frame: how many, and how long each is \[s\].
     pub fn steps_per_frame(&self) -> (u32, f32) {
         let frame = 1.0 / self.frame_rate;
-        let count = self.step.map_or(1, |step| (frame / step).round().max(1.0) as u32);
+        // Rounding must not cut a frame once more that takes a whole number of steps.
+        let count = self.step.map_or(1, |step| (frame / step - 1e-3).ceil().max(1.0) as u32);
         (count, frame / count as f32)
     }
 }
@@ -140,13 +144,17 @@ impl Scene {
     }
 
     /// A solver at the start of this scene.
-    pub fn solver(&self) -> Result<Solver, SolverError> {
+    ///
+    /// # Errors
+    /// [`SceneError::Solver`] if the solver refuses the scene, [`SceneError::Initial`] if its fields cannot be read or are
+    /// out of range.
+    pub fn solver(&self) -> Result<Solver, SceneError> {
         let mut solver = Solver::new(self.config.clone(), self.params.clone(), self.sources.clone())?;
         if !self.solids.is_empty() {
             solver.set_solids(self.solids.clone())?;
         }
         if !self.initial.is_empty() {
-            initial::fill(&mut solver, &self.initial).map_err(SolverError::Invalid)?;
+            initial::fill(&mut solver, &self.initial)?;
         }
         if !self.fills.is_empty() {
             solver.fill_regions(&self.fills);

@@ -9,7 +9,7 @@ use toml::Spanned;
 use super::document::Vector;
 use super::error::Problem;
 use super::text::Text;
-use super::value::{AboveZero, FromZero, List, Number, Share, Whole};
+use super::value::{List, Number, Whole};
 use crate::foreign;
 use crate::solver::{self, Card, CardError, Config, Form, Mesh, Region, Solid};
 
@@ -30,14 +30,14 @@ pub enum Shape {
 #[serde(deny_unknown_fields)]
 pub struct Sphere {
     center: Spanned<Vector>,
-    radius: Number<AboveZero>,
+    radius: Number,
 }
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Block {
     center: Spanned<Vector>,
-    size: List<Number<AboveZero>, 3>,
+    size: List<Number, 3>,
     rotation: Option<Vector>,
 }
 
@@ -45,9 +45,9 @@ pub struct Block {
 #[serde(deny_unknown_fields)]
 pub struct Disc {
     center: Spanned<Vector>,
-    radius: Number<AboveZero>,
+    radius: Number,
     axis: Option<Spanned<Vector>>,
-    thickness: Option<Number<AboveZero>>,
+    thickness: Option<Number>,
 }
 
 #[derive(Deserialize)]
@@ -56,7 +56,7 @@ pub struct Body {
     file: Spanned<String>,
     position: Spanned<Vector>,
     rotation: Option<Vector>,
-    scale: Option<Number<AboveZero>>,
+    scale: Option<Number>,
 }
 
 #[derive(Deserialize)]
@@ -64,8 +64,8 @@ pub struct Body {
 pub struct Letters {
     string: Spanned<String>,
     center: Spanned<Vector>,
-    height: Number<AboveZero>,
-    depth: Number<AboveZero>,
+    height: Number,
+    depth: Number,
     rotation: Option<Vector>,
     font: Option<Spanned<String>>,
 }
@@ -75,18 +75,18 @@ pub struct Letters {
 pub struct Picture {
     file: Spanned<String>,
     center: Spanned<Vector>,
-    width: Number<AboveZero>,
-    depth: Number<AboveZero>,
+    width: Number,
+    depth: Number,
     rotation: Option<Vector>,
 }
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Noise {
-    scale: Number<AboveZero>,
-    strength: Option<Number<Share>>,
-    speed: Option<Number<FromZero>>,
-    seed: Option<Whole<0, 1_000_000_000>>,
+    scale: Number,
+    strength: Option<Number>,
+    speed: Option<Number>,
+    seed: Option<Whole>,
 }
 
 /// The noise that was asked for.

@@ -8,37 +8,40 @@ use toml::Spanned;
 use super::builtin;
 use super::document::{self, Document, SolidShape};
 use super::error::Problem;
+use super::given::Given;
 use super::text::Text;
 use super::value::Number;
-use crate::solver::{Mesh, MeshError, Projection, Shape, Slip, Solid};
+use crate::solver::{Config, Mesh, MeshError, Params, Projection, Shape, Slip, Solid};
 
 type Result<T> = std::result::Result<T, Box<Problem>>;
 
-/// The solids of `doc` in a box of `extent` \[m\]; meshes are files relative to `folder`.
+/// The solids of `doc` in the box of `config`; meshes are files relative to `folder`.
 pub fn resolve(
     doc: &Document,
+    given: &Given,
     text: &Text,
     folder: &Path,
-    extent: [f32; 3],
-    projection: Projection,
+    config: &Config,
+    params: &Params,
 ) -> Result<Vec<Solid>> {
+    let extent = config.dims.array().map(|n| n as f32 * config.h);
     let solids: Vec<Solid> =
         doc.solid.iter().map(|read| solid(read, text, folder, extent)).collect::<Result<_>>()?;
-    if let (Some(flow), false) = (&doc.solver.flow, solids.is_empty())
-        && matches!(flow.get_ref(), document::Flow::Frozen)
-    {
+    if solids.is_empty() {
+        return Ok(solids);
+    }
+    let problem = |key: &str, message: &str| text.problem(given.span(key).unwrap_or_default(), message);
+    if config.frozen {
         let message =
             "solver.flow: a frozen flow goes around no solids; remove them, or let it be \"solved\"";
-        return Err(text.problem(flow.span(), message));
+        return Err(problem("solver.flow", message));
     }
-    check_heat(doc, text)?;
-    match &doc.solver.projection {
-        Some(chosen) if projection == Projection::Direct && !solids.is_empty() => {
-            let message = "solver.projection: `direct` knows no solids; write \"auto\" or \"multigrid\"";
-            Err(text.problem(chosen.span(), message))
-        }
-        _ => Ok(solids),
+    check_heat(doc, params, text)?;
+    if config.projection == Projection::Direct {
+        let message = "solver.projection: `direct` knows no solids; write \"auto\" or \"multigrid\"";
+        return Err(problem("solver.projection", message));
     }
+    Ok(solids)
 }
 
 fn solid(read: &document::Solid, text: &Text, folder: &Path, extent: [f32; 3]) -> Result<Solid> {
@@ -108,8 +111,8 @@ fn check_times(keyframes: &Spanned<Vec<document::Keyframe>>, text: &Text) -> Res
 }
 
 /// A temperature that nothing conducts into the air is a slip of the pen.
-fn check_heat(doc: &Document, text: &Text) -> Result<()> {
-    let conducts = doc.fluid.conduction.is_some_and(|kappa| kappa.get() > 0.0);
+fn check_heat(doc: &Document, params: &Params, text: &Text) -> Result<()> {
+    let conducts = params.conduction > 0.0;
     match doc.solid.iter().find_map(|solid| solid.temperature.as_ref()) {
         Some(held) if !conducts => {
             let message =

@@ -7,7 +7,7 @@ use super::document::Vector;
 use super::error::Problem;
 use super::shapes::{self, Noise, Place, Shape};
 use super::text::Text;
-use super::value::{Any, FromZero, Instant, Number};
+use super::value::Number;
 use crate::solver::{self, Config, Region};
 
 type Result<T> = std::result::Result<T, Box<Problem>>;
@@ -19,27 +19,27 @@ pub struct Source {
     pub emit: Option<Emit>,
     pub velocity: Option<Vector>,
     pub noise: Option<Noise>,
-    pub start: Option<Number<FromZero>>,
-    pub stop: Option<Spanned<Number<Instant>>>,
+    pub start: Option<Number>,
+    pub stop: Option<Spanned<Number>>,
 }
 
 #[derive(Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Emit {
-    pub red: Option<Number<Any>>,
-    pub green: Option<Number<Any>>,
-    pub blue: Option<Number<Any>>,
-    pub heat: Option<Number<Any>>,
+    pub red: Option<Number>,
+    pub green: Option<Number>,
+    pub blue: Option<Number>,
+    pub heat: Option<Number>,
 }
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Fill {
     pub shape: Spanned<Shape>,
-    pub red: Option<Number<FromZero>>,
-    pub green: Option<Number<FromZero>>,
-    pub blue: Option<Number<FromZero>>,
-    pub temperature: Option<Number<Any>>,
+    pub red: Option<Number>,
+    pub green: Option<Number>,
+    pub blue: Option<Number>,
+    pub temperature: Option<Number>,
     pub velocity: Option<Vector>,
     pub noise: Option<Noise>,
 }
@@ -75,8 +75,8 @@ fn source(read: &Source, place: Place) -> Result<solver::Source> {
 
 /// First and last instant of what `key` describes.
 pub fn times(
-    start: Option<Number<FromZero>>,
-    stop: Option<&Spanned<Number<Instant>>>,
+    start: Option<Number>,
+    stop: Option<&Spanned<Number>>,
     text: &Text,
     key: &str,
 ) -> Result<[f32; 2]> {

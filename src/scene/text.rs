@@ -11,14 +11,18 @@ use serde::Deserialize;
 use toml::Spanned;
 use toml::de::{DeString, DeTable, DeValue, Deserializer, Error};
 
+use super::Origin;
 use super::document::Document;
 use super::error::{Problem, closest};
+use super::given::{Given, check_ranges};
 use super::write::{FILES, absolute};
+use crate::parameter;
 
 /// A scene file and the overrides that apply to it.
 pub struct Text {
     /// `(name, text)`: the file first, then each override.
     parts: Vec<(String, String)>,
+    overrides: Vec<String>,
 }
 
 type Result<T> = std::result::Result<T, Box<Problem>>;
@@ -28,14 +32,27 @@ impl Text {
     pub fn new(name: &str, text: &str, overrides: &[String]) -> Self {
         let mut parts = vec![(name.to_owned(), text.to_owned())];
         parts.extend(overrides.iter().map(|o| (format!("--set {o}"), in_toml(o))));
-        Self { parts }
+        Self { parts, overrides: overrides.to_vec() }
     }
 
-    /// The document, overrides applied.
-    pub fn read(&self) -> Result<Document> {
+    /// What a scene of this text keeps of it; files are relative to `folder`.
+    pub fn origin(&self, folder: &Path) -> Origin {
+        let text = self.parts[0].1.clone();
+        Origin { text, overrides: self.overrides.clone(), folder: folder.to_owned(), file: None }
+    }
+
+    /// The parameters that have a field and the document with the rest, overrides applied.
+    ///
+    /// # Errors
+    /// Text that is no TOML, an unknown key, a value of another type, or a number outside the hard range of its key.
+    pub fn read(&self) -> Result<(Document, Given)> {
         let padded: Vec<String> = (0..self.parts.len()).map(|part| self.padded(part)).collect();
-        let root = self.root(&padded)?;
-        Document::deserialize(Deserializer::from(root.clone())).map_err(|e| self.explain(&e, root.get_ref()))
+        let mut root = self.root(&padded)?;
+        let problem = |(span, message)| self.problem(span, message);
+        check_ranges(root.get_ref()).map_err(problem)?;
+        let given = Given::take(root.get_mut()).map_err(problem)?;
+        let document = Document::deserialize(Deserializer::from(root.clone()));
+        Ok((document.map_err(|e| self.explain(&e, root.get_ref()))?, given))
     }
 
     /// A problem at `span`, which may lie in the file or in an override.
@@ -195,7 +212,8 @@ impl Text {
     /// The reader's error in our words, with the key it is about.
     fn explain(&self, error: &Error, root: &DeTable) -> Box<Problem> {
         let span = error.span().unwrap_or(0..0);
-        let message = unknown_word(error.message()).unwrap_or_else(|| error.message().to_owned());
+        let table = table_of(root, &span).unwrap_or_default();
+        let message = unknown_word(error.message(), &table).unwrap_or_else(|| error.message().to_owned());
         match path_to(root, &span) {
             Some(path) => self.problem(span, format!("{path}: {message}")),
             None => self.problem(span, message),
@@ -234,18 +252,39 @@ fn only_entry(value: DeValue) -> Option<(Spanned<DeString>, Spanned<DeValue>)> {
     (table.len() == 1).then(|| table.into_iter().next()).flatten()
 }
 
-/// ``unknown field `a`, expected one of `b`, `c` `` as a suggestion of what was meant.
-fn unknown_word(message: &str) -> Option<String> {
+/// ``unknown field `a`, expected one of `b`, `c` `` as a suggestion of what was meant in the table at `table`.
+fn unknown_word(message: &str, table: &str) -> Option<String> {
     let kind = ["field", "variant"].into_iter().find(|k| message.starts_with(&format!("unknown {k} ")))?;
     let mut quoted = message.split('`').skip(1).step_by(2);
     let word = quoted.next()?;
-    let known: Vec<&str> = quoted.collect();
-    let what = if kind == "field" { "unknown key" } else { "unknown value" };
+    if kind == "variant" {
+        return Some(unknown("value", word, quoted));
+    }
+    // The parameters that have a field are no keys of the struct that has read the rest.
+    let fields = parameter::all().filter(|p| p.field().is_some() && p.table() == table).map(|p| p.key());
+    Some(unknown("key", word, fields.chain(quoted)))
+}
+
+/// That nothing is called `word`, and what was meant or is there.
+pub fn unknown<'a>(what: &str, word: &str, known: impl IntoIterator<Item = &'a str>) -> String {
+    let known: Vec<&str> = known.into_iter().collect();
     let hint = match closest(word, known.iter().copied()) {
         Some(meant) => format!("did you mean `{meant}`?"),
         None => format!("known here: {}", known.join(", ")),
     };
-    Some(format!("{what} `{word}`; {hint}"))
+    format!("unknown {what} `{word}`; {hint}")
+}
+
+/// The dotted path of the table whose key is at `span`.
+fn table_of(table: &DeTable, span: &Range<usize>) -> Option<String> {
+    table.iter().find_map(|(key, value)| {
+        if key.span() == *span {
+            return Some(String::new());
+        }
+        let DeValue::Table(inner) = value.get_ref() else { return None };
+        let rest = table_of(inner, span)?;
+        Some(if rest.is_empty() { key.get_ref().to_string() } else { format!("{}.{rest}", key.get_ref()) })
+    })
 }
 
 /// The dotted key of the innermost value that holds `span`.

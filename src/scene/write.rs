@@ -1,29 +1,16 @@
-//! A scene written back as TOML: its own file, comments and all, with what has changed since in it.
+//! A scene written back as TOML: its own file, comments and all, with what a person has changed since in it.
 //!
-//! What the window changes are plain values: the constants of the model, the look, the camera, the pace. Each is an
-//! [`Entry`] with the key it is written at. Those that differ from what the file says are set in it, the rest of the text stays
-//! as it is. The result is read again before anybody sees it, so that no scene is written that would come back as another.
+//! Three scenes are compared: the file alone, the file with the overrides of the command line, which is what was loaded, and
+//! the scene as it is now. What differs between the last two was changed in the window and is set in the text of the file;
+//! everything else stays as it is, byte for byte, and no override gets in. The result is read again before anybody sees
+//! it, so that no file is written that would come back as another scene.
 
 use std::path::{Path, PathBuf};
 
 use toml_edit::{Array, DocumentMut, Item, Table, TableLike, Value};
 
 use super::{Origin, Scene, SceneError, resolve, text};
-use crate::look::Scattering;
-use crate::solver::Ambient;
-
-/// A value as it is written.
-#[derive(Clone, Debug, PartialEq)]
-enum Entry {
-    Number(f32),
-    List(Vec<f32>),
-    Whole(u32),
-    Pair([u32; 2]),
-    Flag(bool),
-    Word(&'static str),
-    /// The key is left out.
-    Absent,
-}
+use crate::parameter::{self, Field, Holder};
 
 impl Scene {
     /// The text that it was read from, overrides included, with the files it names found from wherever it is put.
@@ -31,183 +18,167 @@ impl Scene {
     /// # Errors
     /// [`SceneError::Unwritable`] if that is no TOML.
     pub fn text(&self) -> Result<String, SceneError> {
-        let Origin { text, folder, .. } = &*self.origin;
-        let mut document: DocumentMut = text.parse().map_err(|error: toml_edit::TomlError| {
+        let Origin { text, overrides, folder, .. } = &*self.origin;
+        let merged = text::Text::new(&self.name, text, overrides).merged()?;
+        let mut document: DocumentMut = merged.parse().map_err(|error: toml_edit::TomlError| {
             SceneError::Unwritable { name: self.name.clone(), why: error.to_string() }
         })?;
         move_files(document.as_table_mut(), folder);
         Ok(document.to_string())
     }
 
-    /// The scene as a file in `folder`: what it was read from, with what has changed since in it. Files that it names are
-    /// then found from there.
+    /// The scene as a file in `folder`: the text it was read from, without overrides, with what has changed since it was
+    /// loaded. Files that it names are then found from there.
     ///
     /// # Errors
-    /// [`SceneError::Unwritable`] if the text would not be read as this scene.
+    /// [`SceneError::Unwritable`] if the text would not be read as the file with these changes.
     pub fn write(&self, folder: &Path) -> Result<String, SceneError> {
-        let Origin { text, folder: from, .. } = &*self.origin;
+        let Origin { text, overrides, folder: from, .. } = &*self.origin;
         let fail = |why: String| SceneError::Unwritable { name: self.name.clone(), why };
-        let old = parse(&self.name, text, from).map_err(|error| fail(error.to_string()))?;
+        let read = |text: &str, overrides: &[String], folder: &Path| {
+            parse(&self.name, text, overrides, folder).map_err(|error| fail(error.to_string()))
+        };
+        let loaded = read(text, overrides, from)?;
+        let changes = changes(&loaded, self);
         let mut document: DocumentMut =
             text.parse().map_err(|e: toml_edit::TomlError| fail(e.to_string()))?;
         if full(from) != full(folder) {
             move_files(document.as_table_mut(), from);
         }
-        for (key, entry) in changes(&old, self) {
+        for (key, value) in &changes {
             let path: Vec<&str> = key.split('.').collect();
-            set(document.as_table_mut(), false, &path, entry.value())
-                .ok_or_else(|| fail(format!("there is no place for `{key}`")))?;
+            set(document.as_table_mut(), false, &path, value.clone())
+                .ok_or_else(|| fail(format!("there is no place for `{key}` in the file")))?;
         }
-        let text = document.to_string();
-        let read = parse(&self.name, &text, folder).map_err(|error| fail(error.to_string()))?;
-        if read == *self { Ok(text) } else { Err(fail("more has changed than a scene file holds".into())) }
+        let written = restore(text, &document.to_string());
+        let keys: Vec<&str> = changes.iter().map(|(key, _)| key.as_str()).collect();
+        if carry(&keys, self, loaded.clone()) != *self {
+            return Err(fail("more has changed than a scene file holds".into()));
+        }
+        // A file may be a scene with its overrides only: then it cannot be read without them.
+        let alone = if overrides.is_empty() { Ok(loaded.clone()) } else { read(text, &[], from) };
+        let (base, with) = match alone {
+            Ok(file) => (file, [].as_slice()),
+            Err(_) => (loaded, overrides.as_slice()),
+        };
+        let kept: Vec<String> = with.iter().filter(|set| !keys.contains(&key_of(set))).cloned().collect();
+        match read(&written, &kept, folder)? == carry(&keys, self, base) {
+            true => Ok(written),
+            false => Err(fail("the file would be read as another scene".into())),
+        }
     }
 }
 
-fn parse(name: &str, text: &str, folder: &Path) -> Result<Scene, SceneError> {
-    Ok(resolve::scene(name.to_owned(), &text::Text::new(name, text, &[]), folder)?)
+/// `new` with the byte order mark and the ends of lines that `old` has, which the editor of TOML does not keep. A line that
+/// `old` does not have ends as its first line does.
+fn restore(old: &str, new: &str) -> String {
+    let ending = |line: &str| if line.ends_with("\r\n") { "\r\n" } else { "\n" };
+    let mut out = old
+        .strip_prefix('\u{feff}')
+        .filter(|_| !new.starts_with('\u{feff}'))
+        .map_or("", |_| "\u{feff}")
+        .to_owned();
+    let old: Vec<&str> = old.trim_start_matches('\u{feff}').split_inclusive('\n').collect();
+    let usual = old.first().map_or("\n", |line| ending(line));
+    let mut at = 0;
+    for line in new.split_inclusive('\n') {
+        let content = line.trim_end_matches('\n');
+        let same = |old: &&str| old.trim_end_matches(['\r', '\n']) == content;
+        let end = match old[at..].iter().position(same) {
+            Some(ahead) => {
+                at += ahead + 1;
+                ending(old[at - 1])
+            }
+            None => usual,
+        };
+        out.push_str(content);
+        out.push_str(if line.ends_with('\n') { end } else { "" });
+    }
+    out
 }
 
-/// What is to be written to turn one scene into another.
-fn changes(old: &Scene, new: &Scene) -> Vec<(String, Entry)> {
-    let differ = |(a, b): &((String, Entry), (String, Entry))| a != b;
-    let plain = entries(old).into_iter().zip(entries(new)).filter(differ).map(|(_, new)| new);
-    let mut changes: Vec<(String, Entry)> = plain.collect();
+fn parse(name: &str, text: &str, overrides: &[String], folder: &Path) -> Result<Scene, SceneError> {
+    Ok(resolve::scene(name.to_owned(), &text::Text::new(name, text, overrides), folder)?)
+}
+
+/// The key of an override `key=value`.
+fn key_of(set: &str) -> &str {
+    set.split_once('=').map_or(set, |(key, _)| key.trim())
+}
+
+/// The keys that turn one scene into another, with their values; no value takes a key out.
+fn changes(old: &Scene, new: &Scene) -> Vec<(String, Option<Value>)> {
+    let mut changes: Vec<(String, Option<Value>)> = parameter::all()
+        .filter_map(|parameter| Some((parameter, parameter.field()?)))
+        .filter(|(_, field)| value(old, field) != value(new, field))
+        .map(|(parameter, field)| (parameter.path.clone(), Some(in_toml(value(new, field)))))
+        .collect();
+    let mut change = |key: String, value: Option<Value>| changes.push((key, value));
+    if old.time.frame_rate != new.time.frame_rate {
+        change("time.frame_rate".into(), Some(number(new.time.frame_rate).into()));
+    }
+    if old.time.step != new.time.step {
+        change("time.step".into(), new.time.step.map(|step| number(step).into()));
+    }
+    if old.size != new.size {
+        change("render.size".into(), Some(new.size.iter().map(|n| i64::from(*n)).collect::<Array>().into()));
+    }
+    for n in (0..new.solids.len()).filter(|&n| old.look.solid(n) != new.look.solid(n)) {
+        change(format!("solid.{n}.color"), Some(list(&new.look.solid(n))));
+    }
     // A camera of which a part is left out frames the box, by its angle and the shape of the picture.
     if old.camera != new.camera || old.size != new.size {
-        changes.extend(camera(new));
+        let camera = &new.camera;
+        change(format!("{CAMERA}position"), Some(list(&camera.position)));
+        change(format!("{CAMERA}target"), Some(list(&camera.target)));
+        change(format!("{CAMERA}up"), Some(list(&camera.up)));
+        change(format!("{CAMERA}fov"), Some(number(camera.fov).into()));
     }
     changes
 }
 
-/// All that can be changed, but for the camera.
-fn entries(scene: &Scene) -> Vec<(String, Entry)> {
-    [time(scene), fluid(scene), smokes(scene), render(scene), medium(scene), light(scene), solids(scene)]
-        .concat()
-}
+const CAMERA: &str = "render.camera.";
 
-fn named<const N: usize>(table: &str, entries: [(&str, Entry); N]) -> Vec<(String, Entry)> {
-    entries.into_iter().map(|(key, entry)| (format!("{table}.{key}"), entry)).collect()
-}
-
-fn list(values: &[f32]) -> Entry {
-    Entry::List(values.to_vec())
-}
-
-fn time(scene: &Scene) -> Vec<(String, Entry)> {
-    let step = scene.time.step.map_or(Entry::Absent, Entry::Number);
-    named("time", [("frame_rate", Entry::Number(scene.time.frame_rate)), ("step", step)])
-}
-
-fn fluid(scene: &Scene) -> Vec<(String, Entry)> {
-    let p = &scene.params;
-    let ambient = match p.ambient {
-        Ambient::Fixed(excess) => Entry::Number(excess),
-        Ambient::Mean => Entry::Word("mean"),
-    };
-    let numbers = [
-        ("heat_buoyancy", Entry::Number(p.heat_buoyancy)),
-        ("cooling", Entry::Number(p.cooling)),
-        ("vorticity", Entry::Number(p.vorticity)),
-        ("friction", Entry::Number(p.friction)),
-        ("viscosity", Entry::Number(p.viscosity)),
-        ("conduction", Entry::Number(p.conduction)),
-        ("ambient", ambient),
-    ];
-    named("fluid", numbers)
-}
-
-fn smokes(scene: &Scene) -> Vec<(String, Entry)> {
-    let of = |(name, c): (&str, usize)| {
-        let smoke = &scene.params.smoke[c];
-        let entries = [
-            ("buoyancy", Entry::Number(smoke.buoyancy)),
-            ("dissipation", Entry::Number(smoke.dissipation)),
-            ("diffusion", Entry::Number(smoke.diffusion)),
-            ("color", list(&scene.look.colors[c])),
-        ];
-        named(&format!("smoke.{name}"), entries)
-    };
-    [("red", 0), ("green", 1), ("blue", 2)].into_iter().flat_map(of).collect()
-}
-
-fn render(scene: &Scene) -> Vec<(String, Entry)> {
-    let look = &scene.look;
-    let entries = [
-        ("size", Entry::Pair(scene.size)),
-        ("samples", Entry::Number(look.samples)),
-        ("exposure", Entry::Number(look.exposure)),
-        ("background.top", list(&look.background[0])),
-        ("background.bottom", list(&look.background[1])),
-        ("floor", look.floor.map_or(Entry::Flag(false), |color| list(&color))),
-        ("outline", Entry::Flag(look.outline)),
-    ];
-    named("render", entries)
-}
-
-fn medium(scene: &Scene) -> Vec<(String, Entry)> {
-    let look = &scene.look;
-    let scattering = match look.scattering {
-        Scattering::Single => "single",
-        Scattering::Octaves => "octaves",
-        Scattering::Traced => "traced",
-    };
-    let entries = [
-        ("extinction", Entry::Number(look.extinction)),
-        ("anisotropy", Entry::Number(look.anisotropy)),
-        ("scattering", Entry::Word(scattering)),
-        ("paths", Entry::Whole(look.paths)),
-        ("glow", Entry::Number(look.glow)),
-        ("glow_heat", Entry::Number(look.glow_heat)),
-        ("fade", Entry::Number(look.fade)),
-        ("second_lobe.anisotropy", Entry::Number(look.second_lobe[0])),
-        ("second_lobe.share", Entry::Number(look.second_lobe[1])),
-    ];
-    named("render.medium", entries)
-}
-
-fn light(scene: &Scene) -> Vec<(String, Entry)> {
-    let look = &scene.look;
-    let entries = [
-        ("direction", list(&look.sun_direction)),
-        ("size", Entry::Number(look.sun_size)),
-        ("sun", list(&look.sun)),
-        ("sky", list(&look.sky)),
-        ("ground", list(&look.ground)),
-        ("resolution", Entry::Number(look.light_scale)),
-    ];
-    named("render.light", entries)
-}
-
-fn solids(scene: &Scene) -> Vec<(String, Entry)> {
-    let color = |n: usize| (format!("solid.{n}.color"), list(&scene.look.solid(n)));
-    (0..scene.solids.len()).map(color).collect()
-}
-
-fn camera(scene: &Scene) -> Vec<(String, Entry)> {
-    let camera = &scene.camera;
-    let entries = [
-        ("position", list(&camera.position)),
-        ("target", list(&camera.target)),
-        ("up", list(&camera.up)),
-        ("fov", Entry::Number(camera.fov)),
-    ];
-    named("render.camera", entries)
-}
-
-impl Entry {
-    /// As TOML; none if the key is to be left out.
-    fn value(&self) -> Option<Value> {
-        Some(match self {
-            Self::Number(x) => number(*x).into(),
-            Self::List(values) => values.iter().map(|x| number(*x)).collect::<Array>().into(),
-            Self::Whole(n) => i64::from(*n).into(),
-            Self::Pair(sizes) => sizes.iter().map(|n| i64::from(*n)).collect::<Array>().into(),
-            Self::Flag(on) => (*on).into(),
-            Self::Word(word) => (*word).into(),
-            Self::Absent => return None,
-        })
+/// `to` with the values that `from` has for `keys`.
+fn carry(keys: &[&str], from: &Scene, mut to: Scene) -> Scene {
+    for key in keys {
+        match *key {
+            "time.frame_rate" => to.time.frame_rate = from.time.frame_rate,
+            // A step of a fixed length is never cut.
+            "time.step" => (to.time.step, to.config.time) = (from.time.step, from.config.time),
+            "render.size" => to.size = from.size,
+            key if key.starts_with(CAMERA) => to.camera = from.camera,
+            key if key.starts_with("solid.") => to.look.solids.clone_from(&from.look.solids),
+            key => {
+                let field = parameter::of(key).field().expect("a change is of a field or one of the above");
+                let value = value(from, field);
+                to.params.set_value(field, value);
+                to.look.set_value(field, value);
+                to.config.set_value(field, value);
+            }
+        }
     }
+    to
+}
+
+/// The value of a field in the part of the scene that has it.
+fn value(scene: &Scene, field: &Field) -> parameter::Value {
+    let parts = [scene.params.value(field), scene.look.value(field), scene.config.value(field)];
+    parts.into_iter().flatten().next().expect("every field is in one of the three")
+}
+
+fn in_toml(value: parameter::Value) -> Value {
+    match value {
+        parameter::Value::Number(x) => number(x).into(),
+        parameter::Value::Triple(values) => list(&values),
+        parameter::Value::Whole(n) => i64::from(n).into(),
+        parameter::Value::Flag(on) => on.into(),
+        parameter::Value::Word(word) => word.into(),
+    }
+}
+
+fn list(values: &[f32]) -> Value {
+    values.iter().map(|x| number(*x)).collect::<Array>().into()
 }
 
 /// The number with the fewest digits that is read as `x`.

@@ -78,6 +78,23 @@ impl Bricks {
         }
     }
 
+    /// The part along `axis` (y or z) outside which the cells `xs` in the plane of y and z with the other coordinate
+    /// `other` are all empty.
+    pub fn span_along(&self, axis: usize, xs: [usize; 2], other: usize) -> Range<usize> {
+        let [nx, ny, _] = self.count;
+        let (stride, start) =
+            if axis == 1 { (nx, other / EDGE * nx * ny) } else { (nx * ny, other / EDGE * nx) };
+        let columns = xs[0] / EDGE..xs[1].div_ceil(EDGE);
+        let holds = |b: &usize| columns.clone().any(|x| self.reached[start + b * stride + x] != 0);
+        let mut bricks = (0..self.count[axis]).filter(holds);
+        match (bricks.next(), bricks.next_back()) {
+            (Some(first), last) => {
+                first * EDGE..((last.unwrap_or(first) + 1) * EDGE).min(self.layout.dims.array()[axis])
+            }
+            _ => 0..0,
+        }
+    }
+
     /// Finds the bricks whose cells may hold something after all has moved by up to `cells`, and how many of all these are.
     pub fn reach(&mut self, walls: &Walls, cells: f32) {
         if !self.known {

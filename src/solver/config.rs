@@ -48,16 +48,16 @@ pub enum Advection {
     /// that edges and layers a few cells thick come out a quarter better (Zalesak's disc), but the smallest swirls fade
     /// sooner than with [`Cubic`](Self::Cubic).
     Lagrange,
-    /// Semi-Lagrangian with accounting (Lentine, Grétarsson & Fedkiw 2011; West 2007): no cell gives more than it has, and
-    /// what nobody asked for is pushed forward, so that the smoke in a closed box is the same to rounding. The velocity
-    /// is carried as by [`Cubic`](Self::Cubic).
+    /// Smoke and heat by sweeps along one axis after another that move what crosses each face, taken from piecewise parabolas
+    /// (Colella & Woodward 1984; Leonard, Lock & MacVean 1996): sums change by rounding only, and edges stay sharper than with
+    /// any other. The velocity is advected as by [`Cubic`](Self::Cubic).
     Conservative,
 }
 
 impl Advection {
     /// Whether it needs forward traces beside the backward ones.
     pub(super) fn looks_forward(self) -> bool {
-        matches!(self, Self::MacCormack | Self::Conservative)
+        self == Self::MacCormack
     }
 }
 
@@ -72,6 +72,11 @@ pub enum Integrator {
     /// the step in the first half and the one expected at its end in the other, which makes it second order in time. Costs
     /// about twice as much, and memory for one more velocity; the smoke is carried once, by the velocity in the middle.
     Reflection,
+    /// One step with the trapezoidal rule for the pressure: half of its gradient acts before the advection, half after, and the
+    /// advecting velocity is extrapolated to the middle of the step. Second order in time, and keeps the energy that
+    /// [`Projection`](Self::Projection) loses, with one advection and one projection (`trapezoid.rs`). Memory for two more
+    /// velocities.
+    Trapezoid,
 }
 
 /// How a back-trace is integrated.
@@ -104,7 +109,7 @@ pub enum Projection {
 /// How one of the three smoke colours behaves.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Smoke {
-    /// Upward acceleration per unit of density \[m/s²\]; negative sinks.
+    /// Acceleration along [`Params::up`] per unit of density \[m/s²\]; negative sinks.
     pub buoyancy: f32,
     /// Rate at which it fades \[1/s\]; negative grows.
     pub dissipation: f32,
@@ -130,11 +135,13 @@ impl Default for Ambient {
 /// Constants of the model that may change between steps; they act at once on the smoke already there.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Params {
-    /// Upward acceleration per kelvin of temperature excess, β \[m/(s² K)\].
+    /// Which way buoyancy lifts, against gravity; its length scales all buoyancy.
+    pub up: [f32; 3],
+    /// Acceleration along `up` per kelvin of temperature excess, β \[m/(s² K)\].
     pub heat_buoyancy: f32,
     /// Rate at which heat is lost, k_T \[1/s\].
     pub cooling: f32,
-    /// Vorticity confinement ε \[-\] (Fedkiw 2001, eq. 11).
+    /// Vorticity confinement ε \[1/s\], a rate: the acceleration is ε h (N × ω), h the edge of a cell (Fedkiw 2001, eq. 11).
     pub vorticity: f32,
     /// West's friction d \[1/s\]: the flow decays as exp(−d t).
     pub friction: f32,
@@ -152,6 +159,7 @@ impl Default for Params {
     fn default() -> Self {
         let smoke = Smoke { buoyancy: 0.0, dissipation: 0.05, diffusion: 0.0 };
         Self {
+            up: [0.0, 1.0, 0.0],
             heat_buoyancy: 0.02,
             cooling: 0.2,
             vorticity: 0.3,
@@ -180,7 +188,8 @@ pub struct Dab {
 /// How time is cut into steps.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct TimeControl {
-    /// Largest distance the flow may cross in one substep, in cells.
+    /// Cells that the air, as fast as it is when a substep begins, may cross in it; so are a solid, a driven source and a force
+    /// that sets a velocity.
     pub cfl: f32,
     /// Most substeps a step may be cut into; the last word when the flow is faster than `cfl` allows.
     pub max_substeps: u32,
@@ -191,6 +200,12 @@ impl Default for TimeControl {
         Self { cfl: 2.0, max_substeps: 8 }
     }
 }
+
+/// No density or temperature may pass this, so that a negative dissipation cannot overflow a half float.
+pub const SCALAR_LIMIT: f32 = 6.0e4;
+
+/// No air may be faster than this many cells a second, so that no setting can overflow.
+pub const SPEED_LIMIT: f32 = 1.0e6;
 
 /// Divergence an iterative projection leaves where a configuration does not say.
 pub const TOLERANCE: f32 = 1e-4;

@@ -4,15 +4,48 @@
 //! of its potential between the two cells of a face, so that it is free of curl on the grid too: in air alone it moves
 //! nothing in a closed box, the pressure answers it exactly.
 
+use std::fmt;
+use std::sync::Arc;
+
+use super::error::InvalidValue;
 use super::sources::{Cover, Grid, Region, Run, working};
 use super::sweep;
 use crate::grid::{Faces, GHOST};
+
+/// Vectors of a force that a program computes: a function of the position \[m\] and the time \[s\].
+///
+/// It is called for each face and each step, by several threads at once. Two are equal if they are clones of one.
+#[derive(Clone)]
+pub struct CustomField(Arc<VectorField>);
+
+type VectorField = dyn Fn([f32; 3], f64) -> [f32; 3] + Send + Sync;
+
+impl CustomField {
+    /// The field `vectors(position, time)`. A component that is not finite counts as 0.
+    pub fn new(vectors: impl Fn([f32; 3], f64) -> [f32; 3] + Send + Sync + 'static) -> Self {
+        Self(Arc::new(vectors))
+    }
+}
+
+impl fmt::Debug for CustomField {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        f.write_str("CustomField")
+    }
+}
+
+impl PartialEq for CustomField {
+    fn eq(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.0, &other.0)
+    }
+}
 
 /// The vectors of a force: accelerations \[m/s²\] or velocities \[m/s\], as [`Drive`] says.
 #[derive(Clone, Debug, PartialEq)]
 pub enum ForceField {
     /// The same everywhere.
     Wind([f32; 3]),
+    /// What a program computes.
+    Custom(CustomField),
     /// Towards a point, s (1 − r/R)ⁿ within its radius R; away from it where s is negative.
     Point {
         /// The point \[m\].
@@ -90,10 +123,16 @@ impl Force {
         }
     }
 
+    /// A force that accelerates all air by `vectors(position, time)` \[m/s²\], see [`CustomField::new`].
+    pub fn custom(vectors: impl Fn([f32; 3], f64) -> [f32; 3] + Send + Sync + 'static) -> Self {
+        Self::new(ForceField::Custom(CustomField::new(vectors)))
+    }
+
     /// What makes it impossible, if anything.
-    pub fn problem(&self) -> Option<String> {
+    pub fn problem(&self) -> Option<InvalidValue> {
         let numbers = match &self.field {
             ForceField::Wind(vector) => vector.to_vec(),
+            ForceField::Custom(_) => vec![],
             ForceField::Point { center, radius, strength, .. } => {
                 [&center[..], &[*radius, *strength]].concat()
             }
@@ -102,23 +141,23 @@ impl Force {
             }
         };
         let rate = if let Drive::Approach { rate } = self.drive { rate } else { 0.0 };
-        if !numbers.iter().chain([&rate]).all(|x| x.is_finite() && x.abs() <= 1e6) {
-            return Some("a force's numbers must lie between -1e6 and 1e6".into());
-        }
+        let within = |x: &f32| InvalidValue::unless_within("force", "number", *x, [-1e6, 1e6]);
         let radius = match self.field {
-            ForceField::Wind(_) => 1.0,
+            ForceField::Wind(_) | ForceField::Custom(_) => 1.0,
             ForceField::Point { radius, .. } | ForceField::Vortex { radius, .. } => radius,
         };
-        // Not the other way round, or what is no number would pass.
-        let fine = radius > 0.0 && rate >= 0.0;
-        let bad = (!fine).then(|| "a force's radius must be positive, and its rate not negative".to_owned());
-        bad.or_else(|| self.within.as_ref().and_then(Region::problem))
+        numbers
+            .iter()
+            .find_map(within)
+            .or_else(|| InvalidValue::unless_positive("force", "radius", radius, " m"))
+            .or_else(|| InvalidValue::unless_within("force", "rate", rate, [0.0, 1e6]))
+            .or_else(|| self.within.as_ref().and_then(Region::problem))
     }
 
     /// The fastest that it makes the air \[m/s\], as far as it says.
     fn speed(&self) -> f32 {
         match (&self.field, self.drive) {
-            (_, Drive::Accelerate) => 0.0,
+            (_, Drive::Accelerate) | (ForceField::Custom(_), _) => 0.0,
             (ForceField::Wind(v), _) => v.iter().fold(0.0, |a: f32, b| a.max(b.abs())),
             (ForceField::Point { strength, .. } | ForceField::Vortex { strength, .. }, _) => strength.abs(),
         }
@@ -161,10 +200,11 @@ impl External {
     /// Lets the forces act on `velocity` between `time` and `time + dt`; no component passes `limit` \[m/s\].
     pub fn apply(&self, time: f64, dt: f32, limit: f32, scalars: &[[f32; 4]], velocity: &mut Faces) {
         for (force, placed) in self.list.iter().zip(&self.placed) {
-            let acts = working(force.start, force.stop, time, dt).1;
+            let (from, acts) = working(force.start, force.stop, time, dt);
             if acts > 0.0 {
+                let time = from + 0.5 * f64::from(acts);
                 for (component, field) in velocity.iter_mut().enumerate() {
-                    let pass = Pass { grid: &self.grid, force, placed, component, dt: acts, limit };
+                    let pass = Pass { grid: &self.grid, force, placed, component, time, dt: acts, limit };
                     pass.sweep(scalars, field);
                 }
             }
@@ -184,7 +224,7 @@ struct Placed {
 impl Placed {
     fn new(grid: &Grid, force: &Force) -> Self {
         let center = match force.field {
-            ForceField::Wind(_) => [0.0; 3],
+            ForceField::Wind(_) | ForceField::Custom(_) => [0.0; 3],
             ForceField::Point { center, .. } | ForceField::Vortex { center, .. } => center,
         };
         let n = grid.layout.dims.array();
@@ -220,6 +260,8 @@ struct Pass<'a> {
     force: &'a Force,
     placed: &'a Placed,
     component: usize,
+    /// The middle of the time in which it acts \[s\].
+    time: f64,
     /// How long it acts \[s\].
     dt: f32,
     limit: f32,
@@ -285,12 +327,25 @@ impl Pass<'_> {
     fn vectors(&self, at: [usize; 3], batch: &mut Batch, count: usize) {
         match self.force.field {
             ForceField::Wind(vector) => batch.vector.fill(vector[self.component]),
+            ForceField::Custom(CustomField(ref vectors)) => {
+                self.custom(at, &**vectors, &mut batch.vector[..count]);
+            }
             ForceField::Point { radius, falloff, strength, .. } => {
                 self.pull(at, radius, falloff as i32, strength, &mut batch.vector[..count]);
             }
             ForceField::Vortex { axis, radius, strength, .. } => {
                 self.swirl(at, axis, [radius, strength], batch, count);
             }
+        }
+    }
+
+    fn custom(&self, at: [usize; 3], vectors: &VectorField, out: &mut [f32]) {
+        let offset = [0, 1, 2].map(|axis| if axis == self.component { 0.0 } else { 0.5 });
+        for (n, out) in out.iter_mut().enumerate() {
+            let face = [at[0] + n, at[1], at[2]];
+            let position = [0, 1, 2].map(|axis| (face[axis] as f32 + offset[axis]) * self.grid.h);
+            let component = vectors(position, self.time)[self.component];
+            *out = if component.is_finite() { component } else { 0.0 };
         }
     }
 

@@ -4,7 +4,8 @@ use rayon::prelude::*;
 
 use super::bricks::Bricks;
 use super::cells::Cells;
-use super::conservative::Owners;
+use super::config::SCALAR_LIMIT;
+use super::conservative::Sweeps;
 use super::diffuse;
 use super::forces::{self, Forces};
 use super::measure::{self, Flow};
@@ -12,8 +13,10 @@ use super::project::{Cuts, Projector};
 use super::sides::Walls;
 use super::simd::dispatch;
 use super::solids::Obstacles;
+use super::sources::Sources;
 use super::sweep::{self, PerThread};
-use super::{Ambient, Config, Integrator, Params, Solid, StepStats};
+use super::trapezoid::Past;
+use super::{Advection, Ambient, Config, Integrator, Params, Solid, StepStats};
 use crate::grid::{Faces, GHOST, Layout};
 
 /// The fields of a solver. Terms of the equation that carry them are in `transport.rs`.
@@ -26,6 +29,8 @@ pub struct Fields {
     pub carried: Faces,
     /// The velocity at the beginning of a step, then the one expected at its end: only for reflection.
     pub expected: Option<Faces>,
+    /// What the trapezoidal rule remembers of the steps before.
+    pub past: Option<Box<Past>>,
     /// Red, green, blue \[-\] and temperature excess \[K\] at cell centres, ghosts filled.
     pub scalars: Cells,
     /// The scalars while they are carried. Before that, the velocity side by side: at the cell centres for the traces,
@@ -36,6 +41,8 @@ pub struct Fields {
     pub back: Cells,
     /// Distance it is about to go, and the first pass's results: only for schemes that look forward.
     pub forth: Option<Box<Correction>>,
+    /// Memory of the conservative scheme.
+    pub sweeps: Option<Sweeps>,
     pub projector: Projector,
     /// Solids, if there are any.
     pub obstacles: Option<Obstacles>,
@@ -45,8 +52,25 @@ pub struct Fields {
     pub sums: Vec<[f64; 4]>,
     /// Where smoke and heat are.
     pub bricks: Bricks,
+    /// What has come and gone.
+    pub budget: Budget,
+    /// Largest component of the velocity before the last projection \[m/s\].
+    pub projected: f32,
     /// The velocity was changed from outside and must be projected before it carries anything.
     pub disturbed: bool,
+}
+
+/// Sums over the cells of red, green, blue and temperature that have come and gone since the start.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Budget {
+    /// What the box held when it was last measured, if nothing has changed since.
+    pub held: Option<[f64; 4]>,
+    /// Added by sources.
+    pub emitted: [f64; 4],
+    /// What has left through the sides, less what has come in.
+    pub left: [f64; 4],
+    /// What has decayed.
+    pub faded: [f64; 4],
 }
 
 /// What schemes that look forward keep beside the rest.
@@ -54,7 +78,6 @@ pub struct Correction {
     pub forward: Cells,
     pub component: Vec<f32>,
     pub scalars: Cells,
-    pub owners: Owners,
 }
 
 impl Correction {
@@ -70,26 +93,33 @@ impl Fields {
         let field = || vec![0.0f32; layout.size()];
         let faces = || [field(), field(), field()];
         let four = || Cells::new(layout.size());
-        let correction = || {
-            let owners = Owners::new(layout, &walls);
-            Box::new(Correction { forward: four(), component: field(), scalars: four(), owners })
-        };
+        let correction = || Box::new(Correction { forward: four(), component: field(), scalars: four() });
         Self {
             layout,
             velocity: faces(),
             carried: faces(),
+            past: Past::new(config, layout),
             expected: (config.integrator == Integrator::Reflection && !config.frozen).then(faces),
             scalars: four(),
             scalars_next: four(),
             back: Cells::new(layout.size().max(Projector::lent(layout.dims).div_ceil(4))),
             forth: config.advection.looks_forward().then(correction),
-            projector: Projector::choose(config.projection, false, layout, walls.ends(), threads),
+            sweeps: (config.advection == Advection::Conservative).then(|| Sweeps::new(layout, threads)),
+            projector: Projector::choose(
+                config.projection,
+                false,
+                layout,
+                walls.pressure_boundaries(),
+                threads,
+            ),
             obstacles: None,
             forces: PerThread::new(threads, || forces::Scratch::new(layout.dims)),
             diffusion: diffuse::Diffusion::new(threads, longest + 1),
             flow: vec![Flow::default(); layout.dims.nz],
             sums: vec![[0.0; 4]; layout.dims.nz],
             bricks: Bricks::new(layout),
+            budget: Budget::default(),
+            projected: 0.0,
             disturbed: false,
             walls,
         }
@@ -137,7 +167,8 @@ impl Fields {
         walls.set_sides(velocity);
         let mut none = Cuts::default();
         let cuts = obstacles.as_mut().map_or(&mut none, |obstacles| &mut obstacles.voxels.cuts);
-        projector.project(velocity, cuts, [tolerance, speed], back.as_flattened_mut(), stats);
+        self.projected =
+            projector.project(velocity, cuts, [tolerance, speed], back.as_flattened_mut(), stats);
         walls.fill_velocity(velocity);
         if let Some(obstacles) = obstacles {
             obstacles.push(|component, face| projector.drop_across(component, face));
@@ -205,10 +236,16 @@ impl Fields {
     }
 
     pub fn set_solids(&mut self, config: &Config, solids: Vec<Solid>, time: f64, dt: f32, threads: usize) {
+        self.budget.held = None;
         let Self { layout, walls, projector, obstacles, scalars, velocity, bricks, .. } = self;
         if solids.is_empty() != obstacles.is_none() {
-            *projector =
-                Projector::choose(config.projection, !solids.is_empty(), *layout, walls.ends(), threads);
+            *projector = Projector::choose(
+                config.projection,
+                !solids.is_empty(),
+                *layout,
+                walls.pressure_boundaries(),
+                threads,
+            );
         }
         let new = (!solids.is_empty()).then(|| Obstacles::new(walls, config, solids, [time, dt.into()]));
         projector.set_cuts(new.as_ref().map_or(&Cuts::default(), |obstacles| &obstacles.voxels.cuts));
@@ -233,9 +270,23 @@ impl Fields {
 
     /// Takes out what has been put into solids.
     pub fn empty_solids(&mut self) {
+        self.budget.held = None;
         if let Some(obstacles) = &self.obstacles {
             obstacles.empty(&mut self.scalars);
         }
+    }
+
+    /// Adds what the sources give off between `time` and `time + dt`, outside solids.
+    pub fn emit(&mut self, sources: &Sources, time: f64, dt: f32) {
+        let mut emitted = sources.emit(time, dt, SCALAR_LIMIT, &mut self.scalars, &mut self.bricks);
+        if let Some(obstacles) = &self.obstacles {
+            for &at in &obstacles.voxels.inside {
+                (0..4).for_each(|c| emitted[c] -= f64::from(self.scalars[at as usize][c]));
+            }
+        }
+        (0..4).for_each(|c| self.budget.emitted[c] += emitted[c]);
+        self.empty_solids();
+        self.fill_scalars();
     }
 
     pub fn diffuse_scalars(&mut self, params: &Params, per_area: f32) {
@@ -244,6 +295,7 @@ impl Fields {
         if number == [0.0; 4] {
             return;
         }
+        self.budget.held = None;
         self.bricks.forget();
         let Self { layout, walls, scalars, diffusion, obstacles, .. } = self;
         let inside = layout.dims.array().map(|n| [0, n as isize]);
@@ -293,9 +345,19 @@ impl Fields {
         }
     }
 
+    /// `velocity` = `carried` under the forces.
     pub fn add_forces(&mut self, forces: &Forces) {
         let Self { layout, walls, carried, scalars, bricks, velocity, forces: scratch, .. } = self;
-        forces::apply(*layout, walls, forces, carried, (scalars, bricks), velocity, scratch);
+        forces::apply(*layout, walls, forces, [carried, carried], (scalars, bricks), velocity, scratch);
+    }
+
+    /// As [`add_forces`](Self::add_forces), with the vorticity of `velocity`, which must be free of divergence.
+    pub fn add_forces_with_vorticity(&mut self, forces: &Forces) {
+        let Self { layout, walls, carried, scalars, bricks, velocity, expected, past, .. } = self;
+        let spare = past.as_mut().map(|past| &mut past.velocity).or(expected.as_mut());
+        let spare = spare.expect("reflection and the trapezoidal rule keep a second velocity");
+        forces::apply(*layout, walls, forces, [carried, velocity], (scalars, bricks), spare, &self.forces);
+        std::mem::swap(velocity, spare);
     }
 }
 

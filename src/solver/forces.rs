@@ -9,7 +9,6 @@
 use rayon::prelude::*;
 
 use super::bricks::Bricks;
-use super::project::Ends;
 use super::sides::Walls;
 use super::simd::{AHEAD, dispatch, fetch_ahead, greatest, least};
 use super::sweep::PerThread;
@@ -25,11 +24,13 @@ const FLAT: f32 = 1e-3;
 /// What acts on the flow during one substep.
 #[derive(Clone, Copy, Debug)]
 pub struct Forces {
-    /// Upward acceleration per unit of red, green, blue and temperature.
+    /// Acceleration along `up` per unit of red, green, blue and temperature.
     pub buoyancy: [f32; 4],
+    /// Which way they lift.
+    pub up: [f32; 3],
     /// Temperature excess that is not lifted \[K\].
     pub ambient: f32,
-    /// Confinement ε.
+    /// Confinement ε \[1/s\].
     pub vorticity: f32,
     /// Length of the substep \[s\].
     pub dt: f32,
@@ -61,17 +62,21 @@ impl Scratch {
 }
 
 /// `to` = `from` under the forces. The ghosts of `from` and `scalars` must be filled; those of `to` are not.
+///
+/// Confinement acts on the swirls of `flow`, whose ghosts must be filled too: a velocity without divergence. One that
+/// pressure gradients have yet to act on jumps at the surface of a solid, where closed faces feel none, and the
+/// confinement would blow that up.
 pub fn apply(
     layout: Layout,
     walls: &Walls,
     forces: &Forces,
-    from: &Faces,
+    [from, flow]: [&Faces; 2],
     (scalars, bricks): (&[[f32; 4]], &Bricks),
     to: &mut Faces,
     scratch: &PerThread<Scratch>,
 ) {
-    let around = walls.ends().map(|ends| ends == Ends::Periodic);
-    let pass = Pass { layout, walls, forces, from, scalars, bricks, around };
+    let around = walls.periodic();
+    let pass = Pass { layout, walls, forces, from, flow, scalars, bricks, around };
     let nz = layout.dims.nz as isize;
     let inside = GHOST * layout.plane..(GHOST + layout.dims.nz + 1) * layout.plane;
     let [u, v, w] = to;
@@ -118,6 +123,8 @@ struct Pass<'a> {
     walls: &'a Walls,
     forces: &'a Forces,
     from: &'a Faces,
+    /// Has the vorticity.
+    flow: &'a Faces,
     scalars: &'a [[f32; 4]],
     /// Where they are not 0.
     bricks: &'a Bricks,
@@ -159,7 +166,7 @@ impl Pass<'_> {
         }
         let Layout { dims: Dims { nx, ny, .. }, row, plane } = self.layout;
         let [x, y, z, size] = &mut rings[ring(k, 3)];
-        let (pitch, [u, v, w]) = (self.pitch(), self.from);
+        let (pitch, [u, v, w]) = (self.pitch(), self.flow);
         for j in 0..ny {
             let at = self.layout.at(0, j as isize, self.inside(k));
             let to = (j + 1) * pitch + 1;
@@ -227,7 +234,11 @@ impl Pass<'_> {
                     [&mut x[1..=nx], &mut y[1..=nx], &mut z[1..=nx]],
                 );
             }
-            self.lift(j, self.inside(k), &mut y[1..=nx]);
+            for (f, up) in [&mut *x, &mut *y, &mut *z].into_iter().zip(self.forces.up) {
+                if up != 0.0 {
+                    self.lift(up, j, self.inside(k), &mut f[1..=nx]);
+                }
+            }
             for f in [x, y, z] {
                 self.close_row(f);
             }
@@ -235,13 +246,13 @@ impl Pass<'_> {
         out.iter_mut().for_each(|f| self.close_plane(f));
     }
 
-    /// Adds the buoyancy of row (j, k).
-    fn lift(&self, j: usize, k: isize, out: &mut [f32]) {
+    /// Adds a component of the buoyancy of row (j, k), `up` that of the direction.
+    fn lift(&self, up: f32, j: usize, k: isize, out: &mut [f32]) {
         let Forces { buoyancy, ambient, .. } = self.forces;
         // Air without smoke or heat is lifted too where the rest is warmer than it.
         let span = if buoyancy[3] * ambient == 0.0 { self.bricks.span(j, k as usize) } else { 0..out.len() };
         let scalars = &self.scalars[self.layout.at(0, j as isize, k)..][span.clone()];
-        buoyancy_row(buoyancy, *ambient, scalars, &mut out[span]);
+        buoyancy_row(&buoyancy.map(|b| up * b), *ambient, scalars, &mut out[span]);
     }
 
     /// The faces across x and y of plane `k`.

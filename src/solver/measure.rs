@@ -21,7 +21,13 @@ pub struct Flow {
 impl Flow {
     /// max |∇·u| h / max |u|; 0 in air at rest.
     pub fn relative_divergence(&self) -> f32 {
-        if self.speed > 0.0 { self.divergence / self.speed } else { 0.0 }
+        self.divergence_beside(0.0)
+    }
+
+    /// max |∇·u| h over the greater of max |u| and another `speed` \[m/s\].
+    pub fn divergence_beside(&self, speed: f32) -> f32 {
+        let speed = self.speed.max(speed);
+        if speed > 0.0 { self.divergence / speed } else { 0.0 }
     }
 }
 

@@ -12,6 +12,8 @@ mod cells;
 mod config;
 mod conservative;
 mod diffuse;
+mod edit;
+mod error;
 mod external;
 mod fields;
 mod forces;
@@ -23,6 +25,7 @@ pub(crate) mod simd;
 mod solids;
 mod sound;
 mod sources;
+mod state;
 mod stats;
 mod step;
 mod substep;
@@ -30,13 +33,19 @@ mod sweep;
 mod trace;
 mod transport;
 mod transpose;
+mod trapezoid;
 
 pub use config::{
-    Advection, Ambient, Config, Dab, Inflow, Integrator, Params, Projection, Side, Sides, Smoke, TOLERANCE,
-    TimeControl, TraceOrder,
+    Advection, Ambient, Config, Dab, Inflow, Integrator, Params, Projection, SCALAR_LIMIT, SPEED_LIMIT, Side,
+    Sides, Smoke, TOLERANCE, TimeControl, TraceOrder,
 };
-pub use external::{ActsOn, Drive, Force, ForceField};
+pub use error::{InvalidValue, SolverError};
+pub use external::{ActsOn, CustomField, Drive, Force, ForceField};
+pub use simd::LevelError;
+#[cfg(feature = "cli")]
+pub(crate) use simd::check as check_level;
 pub use solids::{Mesh, MeshError, Shape, Slip, Solid, SolidPose};
 pub use sources::{Card, CardError, Fill, Form, Noise, Region, Source};
+pub use state::State;
 pub use stats::{Stage, StepStats};
-pub use step::{SCALAR_LIMIT, SPEED_LIMIT, Solver, SolverError};
+pub use step::Solver;

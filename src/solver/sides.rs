@@ -3,7 +3,7 @@
 use rayon::prelude::*;
 
 use super::diffuse;
-use super::project::Ends;
+use super::project::{AxisBoundary, PressureBoundary};
 use super::simd::fetch_ahead;
 use super::{Side, Sides};
 use crate::grid::{Dims, Faces, GHOST, Layout};
@@ -59,14 +59,14 @@ impl Walls {
         Self { layout, sides, held, faces }
     }
 
-    /// What each axis does to the pressure.
-    pub fn ends(&self) -> [Ends; 3] {
-        self.sides.map(|[low, high]| match (low, high) {
-            (Side::Periodic, _) => Ends::Periodic,
-            (Side::Open, Side::Open) => Ends::Open,
-            (Side::Open, _) => Ends::OpenClosed,
-            (_, Side::Open) => Ends::ClosedOpen,
-            _ => Ends::Closed,
+    /// Boundary conditions of the pressure along each axis.
+    pub fn pressure_boundaries(&self) -> [AxisBoundary; 3] {
+        self.sides.map(|sides| {
+            sides.map(|side| match side {
+                Side::Periodic => PressureBoundary::Periodic,
+                Side::Open => PressureBoundary::Dirichlet,
+                _ => PressureBoundary::Neumann,
+            })
         })
     }
 
@@ -77,7 +77,17 @@ impl Walls {
 
     /// Whether no air enters or leaves the box.
     pub fn are_sealed(&self) -> bool {
-        self.sides.iter().flatten().all(|side| !matches!(side, Side::Open | Side::Inflow(_)))
+        (0..3).all(|axis| self.is_shut(axis))
+    }
+
+    /// What the sides do.
+    pub fn sides(&self) -> Sides {
+        self.sides
+    }
+
+    /// Whether nothing enters or leaves along an axis, or what leaves is what enters.
+    pub fn is_shut(&self, axis: usize) -> bool {
+        self.sides[axis].iter().all(|side| !matches!(side, Side::Open | Side::Inflow(_)))
     }
 
     /// Sides through which air enters and leaves as the pressure has it.
@@ -222,6 +232,39 @@ impl Walls {
         for g in &rules[2] {
             layer(field, plane, g);
         }
+        self.fill_edges(field, rules);
+    }
+
+    /// Ghosts beyond two or three sides, where it matters which side's rule is applied first: the mean over all orders, so
+    /// that no axis comes before another.
+    fn fill_edges(&self, field: &mut [f32], rules: &[Vec<Ghost>; 3]) {
+        let (n, strides) = (self.layout.dims.array(), self.layout.strides());
+        for [a, b, c] in [[0, 1, 2], [0, 2, 1], [1, 2, 0]] {
+            for (p, q) in pairs(&rules[a], &rules[b]).filter(|(p, q)| !commute(p, q)) {
+                let at = |p: isize, q: isize| shift(p) * strides[a] + shift(q) * strides[b];
+                let (to, from) = (at(p.at, q.at), at(p.from, q.from));
+                let add = 0.5 * ((1.0 + q.sign) * p.add + (1.0 + p.sign) * q.add);
+                for i in GHOST..=n[c] + GHOST {
+                    let i = i * strides[c];
+                    field[to + i] = p.sign * q.sign * field[from + i] + add;
+                }
+            }
+        }
+        let at = |i: [isize; 3]| (0..3).map(|a| shift(i[a]) * strides[a]).sum::<usize>();
+        for (p, q) in pairs(&rules[0], &rules[1]) {
+            for r in &rules[2] {
+                if commute(p, q) && commute(q, r) && commute(p, r) {
+                    continue;
+                }
+                // Before, between and after the other two, each in a third of the orders.
+                let share = |s: f32, t: f32| (1.0 + 0.5 * (s + t) + s * t) / 3.0;
+                let add = share(q.sign, r.sign) * p.add
+                    + share(p.sign, r.sign) * q.add
+                    + share(p.sign, q.sign) * r.add;
+                let inside = field[at([p.from, q.from, r.from])];
+                field[at([p.at, q.at, r.at])] = p.sign * q.sign * r.sign * inside + add;
+            }
+        }
     }
 
     /// Fills the ghosts of the scalars. Air that enters through an open side is clean and at ambient temperature;
@@ -229,6 +272,7 @@ impl Walls {
     pub fn fill_scalars(&self, scalars: &mut [[f32; 4]], velocity: &Faces) {
         let Layout { dims, row, plane } = self.layout;
         let [nx, ny, nz] = dims.array().map(|n| n as isize);
+        let mixed = self.differ();
         let inner = GHOST * plane..(dims.nz + GHOST) * plane;
         scalars[inner].par_chunks_mut(plane).enumerate().for_each(|(k, cells)| {
             let base = (k + GHOST) * plane;
@@ -243,6 +287,16 @@ impl Walls {
                 self.ends_of_line(&mut cells[i..], row, ny, 1, |face| {
                     velocity[1][base + i + shift(face) * row]
                 });
+            }
+            if let [true, true, _] = mixed {
+                for j in [-2, -1, ny, ny + 1] {
+                    let at = shift(j) * row;
+                    let line = &mut cells[at..at + row];
+                    let speed = |face| velocity[0][base + at + shift(face)];
+                    for (i, value) in self.ghosts_of_line(0, nx, |i| line[shift(i)], speed) {
+                        line[shift(i)] = mean([line[shift(i)], value]);
+                    }
+                }
             }
         });
         // The last axis: whole planes, each thread some rows of them.
@@ -267,6 +321,64 @@ impl Walls {
                 }
             }
         });
+        if mixed[2] && (mixed[0] || mixed[1]) {
+            self.blend_edges_along_z(scalars, velocity);
+        }
+    }
+
+    /// Axes whose ghosts of scalars say something else than the cells before them: an edge between two of these depends on
+    /// which comes first.
+    fn differ(&self) -> [bool; 3] {
+        [0, 1, 2].map(|axis| {
+            let held = self.held[axis].iter().any(Option::is_some);
+            held || self.sides[axis].iter().any(|side| matches!(side, Side::Open | Side::Inflow(_)))
+        })
+    }
+
+    /// In the planes of ghosts below and above the box, the ghosts beside it too: the mean over the orders in which the rules of
+    /// the axes can be applied.
+    fn blend_edges_along_z(&self, scalars: &mut [[f32; 4]], velocity: &Faces) {
+        let Layout { dims, row, plane } = self.layout;
+        let [nx, ny, nz] = dims.array().map(|n| n as isize);
+        for k in [-2, -1, nz, nz + 1] {
+            let base = shift(k) * plane;
+            let cells = &mut scalars[base..base + plane];
+            for j in 0..ny {
+                let at = shift(j) * row;
+                let speed = |face| velocity[0][base + at + shift(face)];
+                for (i, value) in self.ghosts_of_line(0, nx, |i| cells[at + shift(i)], speed) {
+                    cells[at + shift(i)] = mean([cells[at + shift(i)], value]);
+                }
+            }
+            for i in 0..nx {
+                let at = shift(i);
+                let speed = |face| velocity[1][base + at + shift(face) * row];
+                for (j, value) in self.ghosts_of_line(1, ny, |j| cells[at + shift(j) * row], speed) {
+                    cells[at + shift(j) * row] = mean([cells[at + shift(j) * row], value]);
+                }
+            }
+            // Beyond three sides: the last rule is that of z so far, and may be that of x or y as well.
+            let along_x = [-2, -1, ny, ny + 1].map(|j| {
+                let at = shift(j) * row;
+                let speed = |face| velocity[0][base + at + shift(face)];
+                self.ghosts_of_line(0, nx, |i| cells[at + shift(i)], speed)
+            });
+            let along_y = [-2, -1, nx, nx + 1].map(|i| {
+                let at = shift(i);
+                let speed = |face| velocity[1][base + at + shift(face) * row];
+                (i, self.ghosts_of_line(1, ny, |j| cells[at + shift(j) * row], speed))
+            });
+            for (i, column) in along_y {
+                for (j, by_y) in column {
+                    let line = [-2, -1, ny, ny + 1].iter().position(|&row| row == j);
+                    let by_x = line.and_then(|line| along_x[line].iter().find(|ghost| ghost.0 == i));
+                    if let Some((_, by_x)) = by_x {
+                        let at = shift(j) * row + shift(i);
+                        cells[at] = mean([cells[at], by_y, *by_x]);
+                    }
+                }
+            }
+        }
     }
 
     /// The four ghosts of a line of scalars along `axis`; `speed(face)` is the normal velocity.
@@ -308,6 +420,24 @@ impl Walls {
             line[shift(at) * stride] = value;
         }
     }
+}
+
+/// The mean of some values; of equal ones, that one to the bit.
+fn mean<const N: usize>(values: [[f32; 4]; N]) -> [f32; 4] {
+    [0, 1, 2, 3].map(|c| {
+        let first = values[0][c];
+        first + values[1..].iter().map(|value| value[c] - first).sum::<f32>() / N as f32
+    })
+}
+
+/// Every ghost of one axis with every ghost of another.
+fn pairs<'a>(a: &'a [Ghost], b: &'a [Ghost]) -> impl Iterator<Item = (&'a Ghost, &'a Ghost)> {
+    a.iter().flat_map(move |p| b.iter().map(move |q| (p, q)))
+}
+
+/// Whether the rules of two axes give the same, whichever is applied first.
+fn commute(p: &Ghost, q: &Ghost) -> bool {
+    q.sign * p.add + q.add == p.sign * q.add + p.add
 }
 
 /// What a wall shows of the cell before it: the same, but for a temperature held at the wall.

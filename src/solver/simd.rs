@@ -6,38 +6,98 @@
 
 use std::sync::OnceLock;
 
+use thiserror::Error;
+
 /// What this machine can do.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd)]
 pub enum Level {
     /// The compile target alone.
     Baseline,
-    /// AVX2 with fused multiply-add.
+    /// [`AVX2`].
     Avx2,
-    /// AVX-512 (F, VL, DQ, BW).
+    /// [`AVX512`].
     Avx512,
 }
 
-/// The best level of this machine. `UPDRAFT_SIMD=baseline` or `avx2` holds it down, for comparison.
+/// A value of `UPDRAFT_SIMD` that asks for what there is not.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub enum LevelError {
+    /// No level has this name.
+    #[error(
+        "UPDRAFT_SIMD={0} is no level; it may be baseline, avx2 or avx512, or unset for the best of the machine"
+    )]
+    Unknown(String),
+    /// The machine lacks the instructions.
+    #[error("UPDRAFT_SIMD={0} is more than this machine has; its best level is {1}")]
+    Missing(String, &'static str),
+}
+
+/// The level that kernels run at: the best of this machine, or the one that `UPDRAFT_SIMD` names (`baseline`, `avx2`,
+/// `avx512`), for comparison and tests.
+///
+/// # Panics
+/// Where [`check`] fails.
 pub fn level() -> Level {
     static LEVEL: OnceLock<Level> = OnceLock::new();
-    *LEVEL.get_or_init(|| {
-        let best = detect();
-        match std::env::var("UPDRAFT_SIMD").as_deref() {
-            Ok("baseline") => Level::Baseline,
-            Ok("avx2") if best == Level::Avx512 => Level::Avx2,
-            _ => best,
+    *LEVEL.get_or_init(|| chosen().unwrap_or_else(|error| panic!("{error}")))
+}
+
+/// Whether the machine has the level that `UPDRAFT_SIMD` names.
+///
+/// # Errors
+/// If it has not, or if there is no such level.
+pub fn check() -> Result<(), LevelError> {
+    chosen().map(|_| ())
+}
+
+fn chosen() -> Result<Level, LevelError> {
+    match std::env::var_os("UPDRAFT_SIMD") {
+        Some(name) => of_name(&name.to_string_lossy(), detect()),
+        None => Ok(detect()),
+    }
+}
+
+/// The level called `name`, if it is no more than the `best`.
+fn of_name(name: &str, best: Level) -> Result<Level, LevelError> {
+    const NAMES: [(&str, Level); 3] =
+        [("baseline", Level::Baseline), ("avx2", Level::Avx2), ("avx512", Level::Avx512)];
+    let (_, level) = NAMES
+        .into_iter()
+        .find(|(known, _)| *known == name)
+        .ok_or_else(|| LevelError::Unknown(name.to_owned()))?;
+    if level > best {
+        return Err(LevelError::Missing(name.to_owned(), NAMES[best as usize].0));
+    }
+    Ok(level)
+}
+
+/// The instruction sets of a level, and whether the machine has them all. Kernels may enable no others: a test reads
+/// the sources for what they enable.
+macro_rules! instruction_sets {
+    ($(#[$meta:meta])* $sets:ident, $all_there:ident: $($set:tt),+) => {
+        $(#[$meta])*
+        #[cfg_attr(not(test), allow(dead_code))]
+        pub const $sets: &[&str] = &[$($set),+];
+
+        #[cfg(target_arch = "x86_64")]
+        fn $all_there() -> bool {
+            $(is_x86_feature_detected!($set))&&+
         }
-    })
+    };
+}
+
+instruction_sets! {
+    /// What [`Level::Avx2`] stands for.
+    AVX2, has_avx2: "avx2", "fma", "bmi2", "f16c"
+}
+instruction_sets! {
+    /// What [`Level::Avx512`] stands for.
+    AVX512, has_avx512: "avx512f", "avx512vl", "avx512dq", "avx512bw", "avx2", "fma", "bmi2", "f16c"
 }
 
 #[cfg(target_arch = "x86_64")]
 fn detect() -> Level {
-    let avx2 = is_x86_feature_detected!("avx2") && is_x86_feature_detected!("fma");
-    let avx512 = is_x86_feature_detected!("avx512f")
-        && is_x86_feature_detected!("avx512vl")
-        && is_x86_feature_detected!("avx512dq")
-        && is_x86_feature_detected!("avx512bw");
-    match (avx2, avx512) {
+    match (has_avx2(), has_avx512()) {
         (true, true) => Level::Avx512,
         (true, false) => Level::Avx2,
         _ => Level::Baseline,
@@ -183,3 +243,49 @@ pub(crate) use each_level;
 #[derive(Clone)]
 #[repr(align(64))]
 pub struct Aligned<const N: usize>(pub [[f32; 4]; N]);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_unknown_level_is_refused_and_so_is_one_the_machine_lacks() {
+        assert_eq!(of_name("avx2", Level::Avx512), Ok(Level::Avx2));
+        assert_eq!(of_name("baseline", Level::Baseline), Ok(Level::Baseline));
+        let unknown = of_name("AVX", Level::Avx512).unwrap_err();
+        assert_eq!(unknown, LevelError::Unknown("AVX".into()));
+        assert!(unknown.to_string().contains("baseline, avx2 or avx512"), "{unknown}");
+        let missing = of_name("avx512", Level::Avx2).unwrap_err();
+        assert_eq!(
+            missing.to_string(),
+            "UPDRAFT_SIMD=avx512 is more than this machine has; its best level is avx2"
+        );
+    }
+
+    /// The instruction sets that functions under `folder` enable.
+    fn enabled(folder: &std::path::Path, found: &mut Vec<(std::path::PathBuf, String)>) {
+        for entry in std::fs::read_dir(folder).unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_dir() {
+                enabled(&path, found);
+            } else if path.extension().is_some_and(|ending| ending == "rs") {
+                let text = std::fs::read_to_string(&path).unwrap();
+                // Split, so that this line is none.
+                let parts = text.split(concat!("target_feature(", "enable = \"")).skip(1);
+                found.extend(parts.map(|part| (path.clone(), part[..part.find('"').unwrap()].to_owned())));
+            }
+        }
+    }
+
+    #[test]
+    fn kernels_enable_only_what_is_detected() {
+        let mut found = vec![];
+        enabled(&std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("src"), &mut found);
+        assert!(found.len() > 10, "only {} kernels", found.len());
+        for (path, sets) in found {
+            let detected = if sets.contains("avx512") { AVX512 } else { AVX2 };
+            let stranger = sets.split(',').find(|set| !detected.contains(set));
+            assert_eq!(stranger, None, "{} enables {sets}", path.display());
+        }
+    }
+}

@@ -59,13 +59,16 @@ pub struct StepStats {
     pub dt: f32,
     /// Substeps it was cut into.
     pub substeps: u32,
-    /// Cells crossed by the fastest flow in one substep.
+    /// Most cells that anything was advected in one substep.
     pub cfl: f32,
+    /// Substeps that the CFL number asked for beyond the most that were allowed; where it is not 0, [`cfl`](Self::cfl) is
+    /// larger than it should be.
+    pub substeps_missing: u32,
     /// Largest velocity component \[m/s\].
     pub max_speed: f32,
     /// max |∇·u| h / max |u| before the last projection \[-\].
     pub divergence_before: f32,
-    /// The same after it.
+    /// The same after it, with max |u| the greater of before and after it, so that rounding in air at rest is seen as that.
     pub divergence_after: f32,
     /// Iterations of the last projection; 0 for a direct one.
     pub iterations: u32,
@@ -75,6 +78,13 @@ pub struct StepStats {
     pub mass: [f64; 3],
     /// Integral over the box of the temperature excess \[K m³\].
     pub heat: f64,
+    /// Red, green and blue \[m³\] and heat \[K m³\] that sources have emitted since the start.
+    pub emitted: [f64; 4],
+    /// What has left through the sides since the start, less what has come in; only [`Conservative`](super::Advection)
+    /// advection knows.
+    pub left: Option<[f64; 4]>,
+    /// What dissipation and cooling have taken since the start; as `left`.
+    pub faded: Option<[f64; 4]>,
     /// ½ ∫ |u|² dV \[m⁵/s²\].
     pub kinetic_energy: f64,
     /// Wall time of each stage, indexed by [`Stage`].

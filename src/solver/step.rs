@@ -7,99 +7,78 @@ use std::time::Instant;
 use half::f16;
 use half::slice::HalfFloatSliceExt;
 use rayon::prelude::*;
-use thiserror::Error;
 
+use super::conservative::Sweeps;
 use super::external::{External, Force};
-use super::fields::{Correction, Fields};
+use super::fields::{Budget, Correction, Fields};
 use super::project::Projector;
 use super::solids::Obstacles;
 use super::sources::{self, Fill, Grid, Source, Sources};
 use super::substep::Substep;
+use super::trapezoid::Past;
 use super::{
-    Config, Dab, Integrator, Params, Projection, Side, Solid, SolidPose, Stage, StepStats, measure, sound,
+    Config, Dab, Integrator, Params, Projection, SCALAR_LIMIT, SPEED_LIMIT, Side, Solid, SolidPose,
+    SolverError, Stage, StepStats, measure, simd, sound,
 };
 use crate::grid::{Dims, Faces, Layout};
 use crate::room;
 
-/// No density or temperature may pass this, so that a negative dissipation cannot overflow a half float.
-pub const SCALAR_LIMIT: f32 = 6.0e4;
-
-/// No air may be faster than this many cells a second, so that no setting can overflow.
-pub const SPEED_LIMIT: f32 = 1.0e6;
-
-/// Why a solver could not be built or a step not finished.
-#[derive(Clone, Debug, PartialEq, Error)]
-pub enum SolverError {
-    /// A value no flow can be computed with; the text says which and what to change.
-    #[error("{0}")]
-    Invalid(String),
-    /// There is not memory enough for the fields.
-    #[error(transparent)]
-    NoRoom(#[from] room::NoRoom),
-    /// A field holds a value that is not a finite number. Build another solver.
-    #[error(
-        "{field} is not a finite number in cell {cell:?} after {stage} in step {step}; \
-         start again with weaker forces or a shorter time step"
-    )]
-    NotFinite {
-        /// The field.
-        field: &'static str,
-        /// The cell, or the face below it.
-        cell: [usize; 3],
-        /// The stage of the step after which it was found.
-        stage: &'static str,
-        /// The step, from 1; 0 is the start.
-        step: u64,
-    },
-    /// The step was told to stop. The fields are finite but between two instants: clear or replace the solver, or
-    /// go on from there.
-    #[error("the step was cancelled")]
-    Cancelled,
-}
-
 /// A box of air with heat and three colours of smoke.
 ///
-/// Owns its threads. Every buffer is allocated when it is built or used for the first time; a step after the first allocates
-/// nothing, unless a solid that moves meets half as many faces again as at first.
+/// Has threads of its own, or those it is given. Every buffer is allocated when it is built or used for the first time; a
+/// step after the first allocates nothing, unless a solid that moves meets half as many faces again as at first.
 pub struct Solver {
-    config: Config,
+    pub(super) config: Config,
     params: Params,
     sources: Sources,
     external: External,
-    pool: Arc<rayon::ThreadPool>,
-    fields: Fields,
+    pub(super) pool: Arc<rayon::ThreadPool>,
+    pub(super) fields: Fields,
     stats: StepStats,
     /// A value that is not finite, once there is one.
-    broken: Option<SolverError>,
+    pub(super) broken: Option<SolverError>,
 }
 
 impl Solver {
-    /// A box of air at rest.
+    /// A box of air at rest, on threads of its own: [`Config::threads`] says how many.
     ///
     /// # Errors
-    /// If the edge of a cell is not a positive number, or the threads cannot be started.
+    /// If the edge of a cell is not a positive number, if one side of an axis is periodic and the other is not, or if the
+    /// threads cannot be started.
     pub fn new(config: Config, params: Params, sources: Vec<Source>) -> Result<Self, SolverError> {
-        if !(config.h.is_finite() && config.h > 0.0) {
-            return Err(SolverError::Invalid(format!(
-                "a cell of {} m cannot be; it must be positive",
-                config.h
-            )));
-        }
-        for (axis, [low, high]) in ["x", "y", "z"].into_iter().zip(config.sides) {
-            if (low == Side::Periodic) != (high == Side::Periodic) {
-                return Err(SolverError::Invalid(format!("only one {axis} side is periodic; make both so")));
-            }
-        }
-        room::probe(Self::memory(&config, false), "the solver")?;
         let pool = rayon::ThreadPoolBuilder::new()
             .num_threads(config.threads)
             .thread_name(|i| format!("solver {i}"))
             .build()
-            .map_err(|e| SolverError::Invalid(format!("cannot start the solver's threads: {e}")))?;
+            .map_err(|e| SolverError::Threads(e.to_string()))?;
+        Self::with_pool(config, params, sources, Arc::new(pool))
+    }
+
+    /// A box of air at rest that runs on the threads of `pool`, which other work may share; [`Config::threads`] is not read.
+    /// The result has the same bits on any pool.
+    ///
+    /// # Errors
+    /// If the edge of a cell is not a positive number, or if one side of an axis is periodic and the other is not.
+    pub fn with_pool(
+        config: Config,
+        params: Params,
+        sources: Vec<Source>,
+        pool: Arc<rayon::ThreadPool>,
+    ) -> Result<Self, SolverError> {
+        simd::check()?;
+        if !(config.h.is_finite() && config.h > 0.0) {
+            return Err(SolverError::CellSize(config.h));
+        }
+        for (axis, [low, high]) in config.sides.into_iter().enumerate() {
+            if (low == Side::Periodic) != (high == Side::Periodic) {
+                return Err(SolverError::HalfPeriodic { axis });
+            }
+        }
+        room::probe(Self::memory(&config, false), "the solver")?;
         let fields = Fields::new(&config, pool.current_num_threads());
         let grid = Grid::new(&config);
         let sources = pool.install(|| Sources::new(grid, sources));
-        let (pool, stats) = (Arc::new(pool), StepStats::default());
+        let stats = StepStats::default();
         Ok(Self { config, params, sources, external: External::new(grid), pool, fields, stats, broken: None })
     }
 
@@ -107,11 +86,31 @@ impl Solver {
     pub fn memory(config: &Config, solids: bool) -> u64 {
         let layout = Layout::new(config.dims);
         let correction = if config.advection.looks_forward() { Correction::FLOATS } else { 0 };
-        let expected = if config.integrator == Integrator::Reflection { 3 } else { 0 };
+        let expected = match config.integrator {
+            Integrator::Projection => 0,
+            Integrator::Reflection => 3,
+            Integrator::Trapezoid => Past::FLOATS,
+        };
         let floats = 3 + 3 + 4 + 4 + 4 + correction + expected;
         (layout.size() * floats * size_of::<f32>() + Projector::memory(config.projection, solids, config.dims)
             // Flags of the cells, at both ends of a step, and the solid that each is near to.
             + if solids { 4 * layout.size() } else { 0 }) as u64
+    }
+
+    pub(super) fn pool(&self) -> &Arc<rayon::ThreadPool> {
+        &self.pool
+    }
+
+    pub(super) fn fields(&self) -> &Fields {
+        &self.fields
+    }
+
+    pub(super) fn fields_mut(&mut self) -> &mut Fields {
+        &mut self.fields
+    }
+
+    pub(super) fn set_stats(&mut self, stats: StepStats) {
+        self.stats = stats;
     }
 
     /// What it was built from.
@@ -187,6 +186,7 @@ impl Solver {
         pool.install(|| {
             fields.fill(h, velocity, scalars);
         });
+        self.mend();
         // Before the projection spreads it.
         self.broken = sound::given(&self.fields);
         self.settle();
@@ -260,18 +260,13 @@ impl Solver {
     /// If a solid is impossible, or the flow is frozen or the projection [`Projection::Direct`], which know none.
     pub fn set_solids(&mut self, solids: Vec<Solid>) -> Result<(), SolverError> {
         if let Some(problem) = solids.iter().find_map(Solid::problem) {
-            return Err(SolverError::Invalid(problem));
+            return Err(problem.into());
         }
-        let refusal = match self.config {
-            _ if solids.is_empty() => None,
-            Config { frozen: true, .. } => Some("a frozen flow goes around no solids; let it be solved"),
-            Config { projection: Projection::Direct, .. } => {
-                Some("the direct projection knows no solids; set projection to auto or multigrid")
-            }
-            _ => None,
-        };
-        if let Some(text) = refusal {
-            return Err(SolverError::Invalid(text.into()));
+        match self.config {
+            _ if solids.is_empty() => {}
+            Config { frozen: true, .. } => return Err(SolverError::FrozenAroundSolids),
+            Config { projection: Projection::Direct, .. } => return Err(SolverError::DirectAroundSolids),
+            _ => {}
         }
         let Self { config, fields, pool, stats, .. } = self;
         let (pool, time, dt) = (pool.clone(), stats.time, stats.dt);
@@ -301,15 +296,19 @@ impl Solver {
         fields.scalars.fill([0.0; 4]);
         fields.bricks.forget();
         fields.disturbed = false;
+        fields.budget = Budget::default();
+        fields.sweeps.as_mut().into_iter().for_each(Sweeps::restart);
+        fields.forget_past();
         self.stats = StepStats::default();
-        self.broken = None;
+        self.mend();
         let pool = self.pool.clone();
         pool.install(|| self.fields.move_solids(0.0, [0.0; 2]));
     }
 
     /// Removes the divergence of a velocity that was changed from outside.
-    fn settle(&mut self) {
+    pub(super) fn settle(&mut self) {
         let Self { config, fields, stats, pool, .. } = self;
+        fields.forget_past();
         pool.clone().install(|| {
             if !config.frozen {
                 fields.settle(config.tolerance, stats);
@@ -318,14 +317,23 @@ impl Solver {
         });
     }
 
-    /// Advances by `dt` seconds, in as many substeps as the flow needs. `cancel` is looked at between stages.
+    /// Advances by `dt` seconds, in as many substeps as the flow needs, and returns the numbers of the step.
     ///
     /// # Errors
-    /// [`SolverError::Cancelled`] if told to stop; [`SolverError::Invalid`] if `dt` is not a positive number;
-    /// [`SolverError::NotFinite`] if a field holds something else than numbers, from then on.
-    pub fn step(&mut self, dt: f32, cancel: &AtomicBool) -> Result<&StepStats, SolverError> {
+    /// [`SolverError::StepLength`] if `dt` is not a positive number; [`SolverError::NotFinite`] if a field came to hold a value
+    /// that is not finite, and from then on until [`clear`](Self::clear), [`fill`](Self::fill) or
+    /// [`restore`](Self::restore) replaces all fields.
+    pub fn step(&mut self, dt: f32) -> Result<&StepStats, SolverError> {
+        self.step_cancellable(dt, &AtomicBool::new(false))
+    }
+
+    /// [`step`](Self::step) that another thread can end early by raising `cancel`, which is read between stages.
+    ///
+    /// # Errors
+    /// [`SolverError::Cancelled`] if `cancel` was raised; otherwise as for [`step`](Self::step).
+    pub fn step_cancellable(&mut self, dt: f32, cancel: &AtomicBool) -> Result<&StepStats, SolverError> {
         if !(dt.is_finite() && dt > 0.0) {
-            return Err(SolverError::Invalid(format!("a step of {dt} s cannot be; it must be positive")));
+            return Err(SolverError::StepLength(dt));
         }
         if let Some(broken) = &self.broken {
             return Err(broken.clone());
@@ -334,7 +342,9 @@ impl Solver {
         self.stats.stages = Default::default();
         self.stats.substeps = 0;
         self.stats.cfl = 0.0;
-        pool.install(|| self.substeps(dt, cancel))?;
+        self.stats.substeps_missing = 0;
+        // A step that was cancelled leaves nothing to go on from.
+        pool.install(|| self.substeps(dt, cancel)).inspect_err(|_| self.fields.forget_past())?;
         self.stats.step += 1;
         self.stats.dt = dt;
         Ok(&self.stats)
@@ -358,10 +368,11 @@ impl Solver {
             let crossed = left * self.stats.max_speed.max(driven) / self.config.h;
             let most = self.config.time.max_substeps.saturating_sub(self.stats.substeps).max(1);
             // Rounding must not cut a step once more that is just as long as it may be.
-            let parts = ((crossed / self.config.time.cfl - 1e-4).ceil() as u32).clamp(1, most);
+            let wanted = (crossed / self.config.time.cfl - 1e-4).ceil() as u32;
+            let parts = wanted.clamp(1, most);
+            self.stats.substeps_missing = self.stats.substeps_missing.max(wanted.saturating_sub(most));
             let part = left / parts as f32;
             self.substep(part, cancel)?;
-            self.stats.cfl = self.stats.cfl.max(part * self.stats.max_speed.max(driven) / self.config.h);
             left = if parts == 1 { 0.0 } else { left - part };
         }
         Ok(())
@@ -377,6 +388,13 @@ impl Solver {
         self.check()
     }
 
+    /// Forgets a value that was not finite, and the pressure with it, from which the next solve would start.
+    fn mend(&mut self) {
+        if self.broken.take().is_some() {
+            self.fields.projector.pressure_mut().into_iter().flatten().for_each(|half| half.fill(0.0));
+        }
+    }
+
     /// Looks for the value that is not finite where a sum is not.
     fn check(&mut self) -> Result<(), SolverError> {
         if sound::is_sound(&self.stats) {
@@ -386,17 +404,21 @@ impl Solver {
         self.broken.clone().map_or(Ok(()), Err)
     }
 
-    fn measure(&mut self) {
+    pub(super) fn measure(&mut self) {
         let Self { config, fields, stats, .. } = self;
         let flow = fields.measure();
-        let Fields { layout, scalars, sums, bricks, .. } = fields;
+        let Fields { layout, scalars, sums, bricks, budget, sweeps, .. } = fields;
         let held = measure::contents_and_bricks(*layout, scalars, sums, bricks);
+        budget.held = Some(held);
         let volume = f64::from(config.h).powi(3);
         stats.max_speed = flow.speed;
-        stats.divergence_after = flow.relative_divergence();
+        stats.divergence_after = flow.divergence_beside(fields.projected);
         stats.kinetic_energy = flow.energy * volume;
         stats.mass = [held[0] * volume, held[1] * volume, held[2] * volume];
         stats.heat = held[3] * volume;
+        stats.emitted = budget.emitted.map(|x| x * volume);
+        stats.left = sweeps.as_ref().map(|_| budget.left.map(|x| x * volume));
+        stats.faded = sweeps.as_ref().map(|_| budget.faded.map(|x| x * volume));
     }
 
     /// Red, green, blue and temperature at cell centres as half floats, dense, x fastest.
@@ -456,21 +478,20 @@ mod tests {
         solver
     }
 
-    const NEVER: AtomicBool = AtomicBool::new(false);
-
     /// A NaN that comes into being within a run, in each field and under both projections.
     #[test]
     fn a_nan_is_gone_or_found_and_named() {
         for projection in [Projection::Direct, Projection::Multigrid] {
             for field in 0..4 {
                 let mut solver = solver(projection);
-                solver.step(0.01, &NEVER).unwrap();
+                solver.step(0.01).unwrap();
+                let sound = solver.capture();
                 let at = solver.layout().start(5, 6) + 4;
                 match field {
                     3 => solver.fields.scalars[at][3] = f32::NAN,
                     component => solver.fields.velocity[component][at] = f32::NAN,
                 }
-                let error = match solver.step(0.01, &NEVER).map(|_| ()) {
+                let error = match solver.step(0.01).map(|_| ()) {
                     // A limiter has left it out, and nothing of it remains.
                     Ok(()) => {
                         assert!(solver.scalars().as_flattened().iter().all(|x| x.is_finite()));
@@ -483,7 +504,15 @@ mod tests {
                 let apart = (0..3).map(|a| cell[a].abs_diff([4, 5, 6][a])).max().unwrap();
                 assert!(apart <= 3 || !stage.contains("advection"), "{error}, which was at [4, 5, 6]");
                 assert_eq!(*step, 2, "{error}");
-                assert_eq!(solver.step(0.01, &NEVER).map(|_| ()), Err(error), "it stays broken");
+                assert_eq!(solver.step(0.01).map(|_| ()), Err(error), "it stays broken");
+                let wrong = solver.capture();
+                solver.restore(&sound).unwrap();
+                solver.step(0.01).unwrap();
+                solver.restore(&wrong).unwrap();
+                assert!(solver.step(0.01).is_err(), "a state keeps what was wrong");
+                solver.clear();
+                solver.fill(|_, p| 0.1 * p[0].sin(), |p| [p[0], 0.0, 0.0, p[1]]);
+                solver.step(0.01).unwrap();
             }
         }
     }
@@ -494,7 +523,7 @@ mod tests {
         let inside =
             |p: [f32; 3]| p[0] > 0.3 && p[0] < 0.4 && p[1] > 0.5 && p[1] < 0.6 && p[2] > 0.6 && p[2] < 0.7;
         solver.fill(|_, _| 0.0, |p| if inside(p) { [0.0, f32::INFINITY, 0.0, 0.0] } else { [0.0; 4] });
-        let error = solver.step(0.01, &NEVER).map(|_| ()).unwrap_err();
+        let error = solver.step(0.01).map(|_| ()).unwrap_err();
         let wanted = SolverError::NotFinite { field: "green", cell: [3, 5, 6], stage: "the start", step: 0 };
         assert_eq!(error, wanted);
     }

@@ -3,12 +3,13 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
+use super::config::{Advection, Config, Integrator, Params, SPEED_LIMIT};
+use super::error::SolverError;
 use super::external::External;
 use super::fields::Fields;
 use super::forces::Forces;
 use super::sources::Sources;
-use super::step::{SCALAR_LIMIT, SPEED_LIMIT, SolverError};
-use super::{Config, Integrator, Params, Stage, StepStats};
+use super::stats::{Stage, StepStats};
 
 /// What acts in a substep.
 pub struct Substep<'a> {
@@ -35,6 +36,7 @@ impl Substep<'_> {
             _ if self.config.frozen => self.carry(fields, &mut clock)?,
             Integrator::Projection => self.project(fields, &mut clock)?,
             Integrator::Reflection => self.reflect(fields, &mut clock)?,
+            Integrator::Trapezoid => self.trapezoid(fields, &mut clock)?,
         }
         stats.time += f64::from(self.dt);
         stats.substeps += 1;
@@ -45,28 +47,59 @@ impl Substep<'_> {
     fn project(&self, fields: &mut Fields, clock: &mut Clock) -> Result<(), SolverError> {
         let Self { config, params, time, dt, .. } = *self;
         let (steps, area) = (dt / config.h, config.h * config.h);
-        let crossed = steps * clock.stats.max_speed;
+        let crossed = clock.crosses(steps * clock.stats.max_speed);
         fields.trace(steps, config.trace);
         fields.move_solids(time + f64::from(dt), [dt; 2]);
         fields.advect_velocity(config.advection, steps);
         clock.lap(Stage::AdvectVelocity)?;
-        fields.advect_scalars(config.advection, &decay(params, dt), crossed);
+        fields.advect_scalars(config.advection, &decay(params, dt), steps, crossed);
         clock.lap(Stage::AdvectScalars)?;
         fields.diffuse_scalars(params, dt / area);
         fields.diffuse_velocity(params.viscosity * dt / area);
         clock.lap(Stage::Diffuse)?;
         self.emit(fields, clock)?;
-        self.force(fields, time, dt, clock)?;
+        self.force(fields, time, dt, Fields::add_forces, clock)?;
         self.settle(fields, clock)
+    }
+
+    /// As [`project`](Self::project), with half of the pressure gradient before the advection and an advecting velocity in
+    /// the middle of the step; see `trapezoid.rs`.
+    fn trapezoid(&self, fields: &mut Fields, clock: &mut Clock) -> Result<(), SolverError> {
+        let Self { config, params, time, dt, .. } = *self;
+        let (steps, area) = (dt / config.h, config.h * config.h);
+        let crossed = clock.crosses(steps * fields.extrapolate(dt));
+        fields.trace_past(steps, config.trace);
+        fields.move_solids(time + f64::from(dt), [dt; 2]);
+        clock.lap(Stage::AdvectVelocity)?;
+        // The conservative sweeps read the advecting velocity itself, which `push` overwrites.
+        fields.swap_past();
+        fields.advect_scalars(config.advection, &decay(params, dt), steps, crossed);
+        fields.swap_past();
+        clock.lap(Stage::AdvectScalars)?;
+        fields.push();
+        fields.advect_velocity(config.advection, steps);
+        fields.swap_past();
+        clock.lap(Stage::AdvectVelocity)?;
+        fields.diffuse_scalars(params, dt / area);
+        fields.diffuse_velocity(params.viscosity * dt / area);
+        clock.lap(Stage::Diffuse)?;
+        self.emit(fields, clock)?;
+        self.force(fields, time, dt, Fields::add_forces_with_vorticity, clock)?;
+        fields.keep_velocity();
+        self.settle(fields, clock)?;
+        fields.keep_pull(dt);
+        clock.lap(Stage::Project)
     }
 
     /// A frozen flow: the scalars alone.
     fn carry(&self, fields: &mut Fields, clock: &mut Clock) -> Result<(), SolverError> {
         let Self { config, params, dt, .. } = *self;
         let steps = dt / config.h;
-        let crossed = steps * clock.stats.max_speed;
-        fields.trace(steps, config.trace);
-        fields.advect_scalars(config.advection, &decay(params, dt), crossed);
+        let crossed = clock.crosses(steps * clock.stats.max_speed);
+        if config.advection != Advection::Conservative {
+            fields.trace(steps, config.trace);
+        }
+        fields.advect_scalars(config.advection, &decay(params, dt), steps, crossed);
         clock.lap(Stage::AdvectScalars)?;
         fields.diffuse_scalars(params, dt / (config.h * config.h));
         clock.lap(Stage::Diffuse)?;
@@ -91,7 +124,7 @@ impl Substep<'_> {
         fields.diffuse_velocity(params.viscosity * half / area);
         clock.lap(Stage::Diffuse)?;
         fields.keep_first();
-        self.force(fields, time, half, clock)?;
+        self.force(fields, time, half, Fields::add_forces, clock)?;
         fields.keep_velocity();
         self.settle(fields, clock)?;
         fields.reflect();
@@ -99,9 +132,12 @@ impl Substep<'_> {
 
         fields.diffuse_scalars(params, half / area);
         clock.lap(Stage::Diffuse)?;
-        let crossed = steps * fields.measure().speed;
-        fields.trace(steps, config.trace);
-        fields.advect_scalars(config.advection, &decay(params, dt), crossed);
+        let crossed = clock.crosses(steps * fields.measure().speed);
+        let have_moved = fields.obstacles.as_ref().is_some_and(|obstacles| obstacles.have_moved());
+        if have_moved || config.advection != Advection::Conservative {
+            fields.trace(steps, config.trace);
+        }
+        fields.advect_scalars(config.advection, &decay(params, dt), steps, crossed);
         clock.lap(Stage::AdvectScalars)?;
         fields.diffuse_scalars(params, half / area);
         clock.lap(Stage::Diffuse)?;
@@ -110,7 +146,8 @@ impl Substep<'_> {
         fields.expect();
         fields.trace_expected(0.5 * steps, config.trace);
         clock.lap(Stage::AdvectVelocity)?;
-        self.force(fields, time + f64::from(half), half, clock)?;
+        // What was reflected is not free of divergence: the vorticity is that of the velocity in the middle.
+        self.force(fields, time + f64::from(half), half, Fields::add_forces_with_vorticity, clock)?;
         fields.swap_velocity();
         fields.diffuse_velocity(params.viscosity * half / area);
         clock.lap(Stage::Diffuse)?;
@@ -122,18 +159,23 @@ impl Substep<'_> {
     }
 
     fn emit(&self, fields: &mut Fields, clock: &mut Clock) -> Result<(), SolverError> {
-        self.sources.emit(self.time, self.dt, SCALAR_LIMIT, &mut fields.scalars, &mut fields.bricks);
-        fields.empty_solids();
-        fields.fill_scalars();
+        fields.emit(self.sources, self.time, self.dt);
         clock.lap(Stage::Sources)
     }
 
     /// From the velocity that was carried to the velocity that is to be projected, under what acts for `dt` from the
     /// instant `from` on.
-    fn force(&self, fields: &mut Fields, from: f64, dt: f32, clock: &mut Clock) -> Result<(), SolverError> {
+    fn force(
+        &self,
+        fields: &mut Fields,
+        from: f64,
+        dt: f32,
+        add: impl Fn(&mut Fields, &Forces),
+        clock: &mut Clock,
+    ) -> Result<(), SolverError> {
         let Self { config, params, .. } = *self;
         let ambient = fields.ambient(params);
-        fields.add_forces(&body_forces(params, ambient, dt, config.h));
+        add(fields, &body_forces(params, ambient, dt, config.h));
         self.external.apply(from, dt, SPEED_LIMIT * config.h, &fields.scalars, &mut fields.velocity);
         self.sources.drive(self.time, &mut fields.velocity);
         clock.lap(Stage::Forces)
@@ -153,6 +195,12 @@ struct Clock<'a> {
 }
 
 impl Clock<'_> {
+    /// Notes how many cells the fastest air is advected.
+    fn crosses(&mut self, cells: f32) -> f32 {
+        self.stats.cfl = self.stats.cfl.max(cells);
+        cells
+    }
+
     fn lap(&mut self, stage: Stage) -> Result<(), SolverError> {
         let now = Instant::now();
         self.stats.stages[stage as usize] += now - self.began;
@@ -177,6 +225,7 @@ fn body_forces(params: &Params, ambient: f32, dt: f32, h: f32) -> Forces {
     let [r, g, b] = params.smoke.map(|s| s.buoyancy);
     Forces {
         buoyancy: [r, g, b, params.heat_buoyancy],
+        up: params.up,
         ambient,
         vorticity: params.vorticity,
         dt,

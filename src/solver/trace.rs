@@ -33,56 +33,66 @@ impl Default for Feet {
 
 /// Velocity at cell centres, one ghost layer included, from faces with their ghosts filled.
 /// The fourth value is unused.
+///
+/// Each component is the cubic through the four faces around the centre. The mean of two would smooth each component along
+/// its own axis by ⅛ h² ∂²u/∂x², so that what advects had the divergence ⅛ h² (∂³u/∂x³ + ∂³v/∂y³ + ∂³w/∂z³): where
+/// vortices are stretched, that feeds energy, 1.4 % at 48³ in a Taylor–Green vortex until its first sheets have formed.
 pub fn centers(layout: Layout, [u, v, w]: &Faces, out: &mut [[f32; 4]]) {
     let [ny, nz] = [layout.dims.ny as isize, layout.dims.nz as isize];
     let n = layout.dims.nx + 2;
     sweep::rows(layout, out, [[-1, ny + 1], [-1, nz + 1]], |j, k, row| {
         let at = layout.at(-1, j, k);
         let faces = FacesOfRow {
-            u: &u[at..][..n + 1],
-            v: [&v[at..][..n], &v[at + layout.row..][..n]],
-            w: [&w[at..][..n], &w[at + layout.plane..][..n]],
+            u: &u[at - 1..][..n + 3],
+            v: rows_around(v, [at, n], layout.row, (0..ny).contains(&j)),
+            w: rows_around(w, [at, n], layout.plane, (0..nz).contains(&k)),
         };
-        center_row(faces, &mut row[GHOST - 1..][..n]);
+        let row = &mut row[GHOST - 1..][..n];
+        center_row(faces, row);
+        for i in [0, n - 1] {
+            row[i][0] = 0.5 * (u[at + i] + u[at + i + 1]);
+        }
     });
 }
 
-/// The faces on both sides of a row of cells; u has one more than the others.
+/// The two rows of `n` faces on both sides of a row of cells that begins `at`, and those next to them; of cells among the ghosts,
+/// which are not deep enough, the two twice.
+fn rows_around(field: &[f32], [at, n]: [usize; 2], stride: usize, inside: bool) -> [&[f32]; 4] {
+    let beyond = if inside { stride } else { 0 };
+    [at - beyond, at, at + stride, at + stride + beyond].map(|at| &field[at..][..n])
+}
+
+/// The faces around a row of cells, in order; u has one more below the first cell, and two more than that beyond the last.
 #[derive(Clone, Copy)]
 struct FacesOfRow<'a> {
     u: &'a [f32],
-    v: [&'a [f32]; 2],
-    w: [&'a [f32]; 2],
+    v: [&'a [f32]; 4],
+    w: [&'a [f32]; 4],
 }
 
-impl FacesOfRow<'_> {
-    /// Velocity at the centre of cell i.
-    #[inline(always)]
-    fn center(&self, i: usize) -> [f32; 4] {
-        let Self { u, v, w } = self;
-        [0.5 * (u[i] + u[i + 1]), 0.5 * (v[0][i] + v[1][i]), 0.5 * (w[0][i] + w[1][i]), 0.0]
-    }
-}
-
-#[allow(unsafe_code)]
-fn center_row(faces: FacesOfRow, out: &mut [[f32; 4]]) {
-    match level() {
-        // SAFETY: `level` has found these instructions on this machine.
-        #[cfg(target_arch = "x86_64")]
-        Level::Avx512 => unsafe { avx512::center_row(faces, out) },
-        _ => center_cells(faces, out),
-    }
-}
-
-dispatch! { fn center_cells(faces: FacesOfRow, out: &mut [[f32; 4]]) = center_cells_kernel; }
+dispatch! { fn center_row(faces: FacesOfRow, out: &mut [[f32; 4]]) = center_row_kernel; }
 
 #[inline(always)]
-fn center_cells_kernel<const FMA: bool>(FacesOfRow { u, v, w }: FacesOfRow, out: &mut [[f32; 4]]) {
+fn center_row_kernel<const FMA: bool>(FacesOfRow { u, v, w }: FacesOfRow, out: &mut [[f32; 4]]) {
     let n = out.len();
-    let faces = FacesOfRow { u: &u[..n + 1], v: v.map(|v| &v[..n]), w: w.map(|w| &w[..n]) };
+    let (u, [v0, v1, v2, v3], [w0, w1, w2, w3]) = (&u[..n + 3], v.map(|v| &v[..n]), w.map(|w| &w[..n]));
     for (i, out) in out.iter_mut().enumerate() {
-        *out = faces.center(i);
+        *out = [
+            middle([u[i], u[i + 1], u[i + 2], u[i + 3]]),
+            middle([v0[i], v1[i], v2[i], v3[i]]),
+            middle([w0[i], w1[i], w2[i], w3[i]]),
+            0.0,
+        ];
     }
+}
+
+/// The cubic through four values halfway between the second and the third; no larger than the largest of the four, so that
+/// nothing is advected further than the fastest air goes.
+#[inline(always)]
+fn middle([a, b, c, d]: [f32; 4]) -> f32 {
+    let most = greatest(greatest(a.abs(), b.abs()), greatest(c.abs(), d.abs()));
+    let near = b + c;
+    least(greatest(0.5 * near + 0.0625 * (near - (a + d)), -most), most)
 }
 
 /// Displacements over `steps` = Δt/h, in cells: the air now at x was at x − displacement. A negative `steps` looks
@@ -262,20 +272,33 @@ mod tests {
     use crate::grid::Dims;
     use crate::solver::Side;
     use crate::solver::sides::Walls;
-    use crate::solver::simd::Aligned;
 
     #[test]
-    fn centers_in_wide_registers_have_the_bits_of_the_plain_code() {
-        let values: Vec<f32> = (0..500).map(|at| (at as f32 * 0.37).sin()).collect();
-        let row = |at: usize| &values[at..][..75];
-        let faces = FacesOfRow { u: row(0), v: [row(80), row(160)], w: [row(240), row(320)] };
-        // Wherever the row begins in a line of the cache.
-        for from in 0..4 {
-            let (mut wide, mut plain) = (Aligned([[0.0f32; 4]; 80]), Aligned([[0.0f32; 4]; 80]));
-            center_row(faces, &mut wide.0[from..][..74]);
-            center_cells(faces, &mut plain.0[from..][..74]);
-            assert_eq!(wide.0.map(|v| v.map(f32::to_bits)), plain.0.map(|v| v.map(f32::to_bits)));
+    fn centers_are_exact_for_cubics_and_never_faster_than_the_faces() {
+        let layout = Layout::new(Dims::new([7, 6, 5]).unwrap());
+        let fields = |f: &dyn Fn(usize, [f32; 3]) -> f32| {
+            let mut faces = [0, 1, 2].map(|_| vec![0.0; layout.size()]);
+            for (c, field) in faces.iter_mut().enumerate() {
+                for at in 0..layout.size() {
+                    let index = [at % layout.row, at % layout.plane / layout.row, at / layout.plane];
+                    let place =
+                        [0, 1, 2].map(|a| index[a] as f32 - GHOST as f32 + if a == c { 0.0 } else { 0.5 });
+                    field[at] = f(c, place);
+                }
+            }
+            let mut out = vec![[0.0; 4]; layout.size()];
+            centers(layout, &faces, &mut out);
+            out
+        };
+        let cubic = |c: usize, p: [f32; 3]| p[c] * (p[c] - 2.0) * (p[c] - 5.0) + p[(c + 1) % 3];
+        let out = fields(&cubic);
+        for (k, j, i) in (0..5).flat_map(|k| (0..6).flat_map(move |j| (0..7).map(move |i| (k, j, i)))) {
+            let got = out[layout.at(i, j, k)];
+            let middle = [i, j, k].map(|x| x as f32 + 0.5);
+            (0..3).for_each(|c| assert!((got[c] - cubic(c, middle)).abs() < 1e-4, "{c} at {middle:?}"));
         }
+        let jagged = |_: usize, p: [f32; 3]| if p.iter().sum::<f32>() as i32 % 3 == 0 { 1.0 } else { -1.0 };
+        assert!(fields(&jagged).iter().flatten().all(|x| x.abs() <= 1.0));
     }
 
     #[test]

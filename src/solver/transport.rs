@@ -4,10 +4,10 @@ use rayon::prelude::*;
 
 use super::advect::{self, Curve, Interpolation, Row};
 use super::bricks::Bricks;
+use super::config::SCALAR_LIMIT;
 use super::conservative;
 use super::fields::{Correction, Fields};
 use super::measure;
-use super::step::SCALAR_LIMIT;
 use super::sweep;
 use super::{Advection, TraceOrder, trace};
 use crate::grid::{GHOST, Layout};
@@ -23,6 +23,13 @@ impl Fields {
     pub fn trace_expected(&mut self, steps: f32, order: TraceOrder) {
         let expected = self.expected.as_ref().expect("reflection keeps it");
         trace::centers(self.layout, expected, &mut self.scalars_next);
+        self.trace_centers(steps, order);
+    }
+
+    /// As [`trace`](Self::trace), through the velocity that is [extrapolated](Self::extrapolate).
+    pub fn trace_past(&mut self, steps: f32, order: TraceOrder) {
+        let past = self.past.as_ref().expect("the trapezoidal rule keeps it");
+        trace::centers(self.layout, &past.velocity, &mut self.scalars_next);
         self.trace_centers(steps, order);
     }
 
@@ -95,16 +102,50 @@ impl Fields {
     /// Carries the four scalars, all along one trace, and lets them decay.
     ///
     /// `crossed`: cells that the fastest air crosses.
-    pub fn advect_scalars(&mut self, scheme: Advection, keep: &[f32; 4], crossed: f32) {
+    /// `steps` is Δt/h.
+    pub fn advect_scalars(&mut self, scheme: Advection, keep: &[f32; 4], steps: f32, crossed: f32) {
+        if scheme == Advection::Conservative {
+            return self.sweep_scalars(keep, steps, crossed);
+        }
         if let Some(obstacles) = &mut self.obstacles {
             obstacles.carry(&self.walls.reach(None), &self.back, crossed, &self.scalars);
         }
-        match scheme {
-            Advection::Conservative => self.share_scalars(keep, crossed),
-            _ => self.interpolate_scalars(scheme, keep, crossed),
-        }
-        self.correct_near_solids(keep, scheme == Advection::Conservative);
+        self.interpolate_scalars(scheme, keep, crossed);
+        self.correct_near_solids(keep);
         std::mem::swap(&mut self.scalars, &mut self.scalars_next);
+    }
+
+    /// The conservative scheme. Around solids that have moved it is put right by what traces bring that do not pass through
+    /// them, and the whole of the scalars scaled so that none is lost or gained.
+    fn sweep_scalars(&mut self, keep: &[f32; 4], steps: f32, crossed: f32) {
+        let Self { layout, walls, velocity, scalars, back, obstacles, bricks, sweeps, sums, budget, .. } =
+            self;
+        let sweeps = sweeps.as_mut().expect("the conservative scheme has its memory");
+        let have_moved = obstacles.as_ref().is_some_and(|obstacles| obstacles.have_moved());
+        let held = budget.held.take().unwrap_or_else(|| measure::contents(*layout, scalars, sums));
+        if let Some(obstacles) = obstacles.as_mut().filter(|_| have_moved) {
+            obstacles.carry(&walls.reach(None), back, crossed, scalars);
+        }
+        if let Some(obstacles) = obstacles {
+            obstacles.voxels.cuts.stop(velocity);
+        }
+        let flags = obstacles.as_ref().map(|obstacles| &*obstacles.voxels.flags);
+        let flow = conservative::Flow { layout: *layout, walls, velocity, flags, steps };
+        let left = sweeps.advance(&flow, keep, scalars, bricks);
+        for c in 0..4 {
+            budget.left[c] += left[c];
+            budget.faded[c] += (held[c] - left[c]) * (1.0 - f64::from(keep[c]));
+        }
+        if let Some(obstacles) = obstacles {
+            obstacles.voxels.cuts.restore(velocity);
+        }
+        if let Some(obstacles) = obstacles.as_mut().filter(|_| have_moved) {
+            obstacles.put(keep, scalars);
+            bricks.forget();
+            let kept = measure::contents(*layout, scalars, sums);
+            let should = [0, 1, 2, 3].map(|c| (held[c] - left[c]) * f64::from(keep[c]));
+            balance(*layout, should, kept, scalars, sums);
+        }
     }
 
     /// Leaves out the bricks where nothing is and nothing can arrive.
@@ -138,31 +179,14 @@ impl Fields {
         });
     }
 
-    /// The conservative scheme: what each cell holds is shared out among the cells that ask for it.
-    fn share_scalars(&mut self, keep: &[f32; 4], crossed: f32) {
-        self.bricks.forget();
-        let Self { layout, walls, velocity, scalars, scalars_next, back, forth, .. } = self;
-        let Correction { forward, component: asked, scalars: given, owners } =
-            forth.as_deref_mut().expect("conservative advection looks forward");
-        let pass = conservative::Pass { layout: *layout, walls, owners, back, forward, most: crossed };
-        pass.demand(asked);
-        pass.offer(asked, scalars, given);
-        walls.fill_scalars(given, velocity);
-        pass.collect(given, scalars_next);
-        pass.push(asked, scalars, scalars_next);
-        sweep::rows(*layout, scalars_next, pass.inside(), |_, _, out| {
-            advect::scale_row(keep, SCALAR_LIMIT, &mut out[GHOST..GHOST + layout.dims.nx]);
-        });
-    }
-
     /// Puts in what was carried with care where a trace could cross a solid; what that costs is made up for in a sealed box
-    /// if a solid has moved, and `always` if asked for.
-    fn correct_near_solids(&mut self, keep: &[f32; 4], always: bool) {
+    /// if a solid has moved.
+    fn correct_near_solids(&mut self, keep: &[f32; 4]) {
         let Self { layout, walls, scalars, scalars_next, obstacles, sums, bricks, .. } = self;
         let Some(obstacles) = obstacles else { return };
         obstacles.put(keep, scalars_next);
         bricks.forget();
-        if (always || obstacles.have_moved()) && walls.are_sealed() {
+        if obstacles.have_moved() && walls.are_sealed() {
             let held = measure::contents(*layout, scalars, sums);
             let kept = measure::contents(*layout, scalars_next, sums);
             let should = [0, 1, 2, 3].map(|c| held[c] * f64::from(keep[c]));

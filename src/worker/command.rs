@@ -1,5 +1,6 @@
 //! What the worker can be told, and how a burst of it becomes one piece of work.
 
+use std::error::Error;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
@@ -7,10 +8,13 @@ use std::time::Instant;
 use crossbeam_channel::{Receiver, Sender as ChannelSender};
 
 use super::{Simulation, limits};
-use crate::solver::{Dab, Force, Params, SolverError, Source};
+use crate::solver::{Dab, Force, Params, Source};
 
 /// Builds a simulation; runs on the worker's thread, for a large one takes its time.
-pub type Builder = Box<dyn FnOnce() -> Result<Box<dyn Simulation>, SolverError> + Send>;
+pub type Builder = Box<dyn FnOnce() -> Result<Box<dyn Simulation>, BuildError> + Send>;
+
+/// Why a [`Builder`] built nothing; the status shows its text.
+pub type BuildError = Box<dyn Error + Send + Sync>;
 
 /// An order to the worker.
 pub enum Command {
@@ -36,6 +40,11 @@ pub enum Command {
     Velocity(bool),
     /// Length of a step \[s\].
     SetStep(f32),
+    /// Keep the present state under this number, for [`Restore`](Self::Restore). Numbers must grow. A clear or load sent
+    /// after it waits for the step under way, so that what is kept is a whole instant.
+    Keep(u64),
+    /// Put the state that was kept under this number in place of the present one. Cuts the step under way short.
+    Restore(u64),
     /// Another simulation in place of this one, with the length of its steps \[s\]. If it cannot be built
     /// the old one stays, and the status says why.
     Load(Builder, f32),
@@ -44,15 +53,25 @@ pub enum Command {
 }
 
 impl Command {
+    /// Whether it must act however whole the instant is.
+    fn is_urgent(&self) -> bool {
+        matches!(self, Self::Cancel | Self::Quit)
+    }
+
     /// Whether it makes the step under way pointless.
     fn interrupts(&self) -> bool {
-        matches!(self, Self::Cancel | Self::Clear | Self::Load(..) | Self::Quit)
+        matches!(self, Self::Cancel | Self::Clear | Self::Restore(_) | Self::Load(..) | Self::Quit)
     }
 }
 
-/// Everything a burst of commands asks for, in the order it is carried out: load, clear, set, dab, run.
+/// Everything a burst of commands asks for, in the order it is carried out: keep, load, restore, clear, set, dab, run. A burst
+/// that keeps or restores in between is several of these.
 #[derive(Default)]
 pub struct Batch {
+    /// Keep the state before all else.
+    pub keep: Option<u64>,
+    /// Put a kept state in place of the present one.
+    pub restore: Option<u64>,
     /// End the thread.
     pub quit: bool,
     /// Replace the simulation.
@@ -96,6 +115,11 @@ impl Batch {
             Command::Velocity(on) => self.velocity = Some(on),
             Command::SetStep(dt) => self.step = Some(dt),
             Command::Load(builder, dt) => self.replace(builder, dt),
+            Command::Keep(number) => self.keep = Some(number),
+            Command::Restore(number) => {
+                self.forget_field_edits(false);
+                self.restore = Some(number);
+            }
             Command::Quit => self.quit = true,
         }
     }
@@ -119,6 +143,7 @@ impl Batch {
         self.sources = None;
         self.forces = None;
         self.step = None;
+        self.restore = None;
         self.load = Some((builder, dt));
     }
 }
@@ -134,13 +159,14 @@ pub(super) fn channel() -> (Sender, Inbox) {
 #[derive(Default)]
 struct Cancel {
     flag: AtomicBool,
-    gate: Mutex<()>,
+    /// Whether a state waits to be kept: no step may be cut short before it is.
+    keeping: Mutex<bool>,
 }
 
 impl Cancel {
-    fn while_gated<T>(&self, act: impl FnOnce(&AtomicBool) -> T) -> T {
-        let _gate = self.gate.lock().unwrap_or_else(PoisonError::into_inner);
-        act(&self.flag)
+    fn while_gated<T>(&self, act: impl FnOnce(&AtomicBool, &mut bool) -> T) -> T {
+        let mut keeping = self.keeping.lock().unwrap_or_else(PoisonError::into_inner);
+        act(&self.flag, &mut keeping)
     }
 }
 
@@ -152,8 +178,9 @@ pub(super) struct Sender {
 
 impl Sender {
     pub(super) fn send(&self, command: Command) {
-        self.cancel.while_gated(|flag| {
-            let interrupts = command.interrupts();
+        self.cancel.while_gated(|flag, keeping| {
+            *keeping |= matches!(command, Command::Keep(_));
+            let interrupts = command.is_urgent() || command.interrupts() && !*keeping;
             // The far end is gone only after a quit, when nothing matters any more.
             let _ = self.channel.send(command);
             flag.fetch_or(interrupts, Ordering::Relaxed);
@@ -179,20 +206,17 @@ pub(super) struct Inbox {
 }
 
 impl Inbox {
-    /// All commands sent since the last call, merged; waits for the first of them as long as `patience`
-    /// says.
-    pub(super) fn collect(&self, patience: Patience) -> Batch {
-        let mut batch = Batch::default();
-        match self.wait(patience) {
-            Some(Command::Quit) => batch.quit = true,
-            Some(first) => batch.push(first),
-            None => {}
-        }
-        self.cancel.while_gated(|flag| {
-            self.channel.try_iter().for_each(|command| batch.push(command));
+    /// All commands sent since the last call, merged, at least one batch; waits for the first of them as long as `patience`
+    /// says. States are kept between batches.
+    pub(super) fn collect(&self, patience: Patience) -> Vec<Batch> {
+        let mut batches = vec![Batch::default()];
+        self.wait(patience).into_iter().for_each(|first| append(&mut batches, first));
+        self.cancel.while_gated(|flag, keeping| {
+            self.channel.try_iter().for_each(|command| append(&mut batches, command));
             flag.store(false, Ordering::Relaxed);
+            *keeping = false;
         });
-        batch
+        batches
     }
 
     fn wait(&self, patience: Patience) -> Option<Command> {
@@ -208,6 +232,14 @@ impl Inbox {
     pub(super) fn cancelled(&self) -> &AtomicBool {
         &self.cancel.flag
     }
+}
+
+/// Adds a command to the last of `batches`, or begins a new one with it.
+fn append(batches: &mut Vec<Batch>, command: Command) {
+    if matches!(command, Command::Keep(_)) {
+        batches.push(Batch::default());
+    }
+    batches.last_mut().expect("never empty").push(command);
 }
 
 #[cfg(test)]
@@ -229,7 +261,7 @@ mod tests {
     }
 
     fn nothing() -> Builder {
-        Box::new(|| Err(SolverError::Cancelled))
+        Box::new(|| Err("nothing to build".into()))
     }
 
     #[test]
@@ -281,14 +313,41 @@ mod tests {
         assert!(!up());
         sender.send(Command::Clear);
         assert!(up());
-        assert!(inbox.collect(Patience::Forever).clear);
+        assert!(inbox.collect(Patience::Forever)[0].clear);
         assert!(!up());
+    }
+
+    #[test]
+    fn a_step_is_not_cut_short_before_its_state_is_kept() {
+        let (sender, inbox) = channel();
+        let up = || inbox.cancelled().load(Ordering::Relaxed);
+        sender.send(Command::Keep(1));
+        sender.send(Command::Clear);
+        assert!(!up());
+        sender.send(Command::Cancel);
+        assert!(up(), "a person who cancels does not wait");
+        inbox.collect(Patience::Forever);
+        sender.send(Command::Restore(1));
+        assert!(up());
+    }
+
+    #[test]
+    fn a_burst_keeps_the_state_between_its_parts() {
+        let (sender, inbox) = channel();
+        for command in
+            [dab(1.0), Command::Keep(1), Command::Clear, dab(2.0), Command::Keep(2), Command::Restore(1)]
+        {
+            sender.send(command);
+        }
+        let batches = inbox.collect(Patience::Forever);
+        let parts: Vec<_> = batches.iter().map(|b| (b.keep, b.restore, b.clear, b.dabs.len())).collect();
+        assert_eq!(parts, [(None, None, false, 1), (Some(1), None, true, 1), (Some(2), Some(1), false, 0)]);
     }
 
     #[test]
     fn a_sender_that_is_gone_means_quit() {
         let (sender, inbox) = channel();
         drop(sender);
-        assert!(inbox.collect(Patience::Forever).quit);
+        assert!(inbox.collect(Patience::Forever)[0].quit);
     }
 }

@@ -1,73 +1,58 @@
-//! The door of the solver: what a slider, a typed number or a scene may hand to a running simulation.
-//! Values beyond a limit are brought to it and values that are no number leave what was there before, so
-//! that no combination of them yields NaN.
+//! The door of the solver: what a slider, a typed number or a program may hand to a running simulation. The limits are the
+//! hard ranges of [`crate::parameter`], so that a value that a scene may hold passes unchanged. Values beyond a limit are
+//! brought to it, and NaN leaves the value that was there before: no combination of them yields NaN.
 
-use std::ops::RangeInclusive;
+use crate::parameter::{self, Holder, Parameter, Value};
+use crate::solver::{Dab, Force, Params, Source};
 
-use crate::solver::{Ambient, Dab, Force, Params, Smoke, Source};
+/// Largest speed that one dab may add, component by component \[m/s\]. It is the product of the brush's force and the
+/// motion of the hand.
+pub const DAB_SPEED: f32 = 50.0;
 
-/// Upward acceleration per unit of density \[m/s²\].
-pub const BUOYANCY: RangeInclusive<f32> = -200.0..=200.0;
-/// Rates of decay of smoke and heat \[1/s\]; negative grows.
-pub const DECAY: RangeInclusive<f32> = -10.0..=1000.0;
-/// Upward acceleration per kelvin \[m/(s² K)\].
-pub const HEAT_BUOYANCY: RangeInclusive<f32> = -10.0..=10.0;
-/// Vorticity confinement ε \[-\].
-pub const VORTICITY: RangeInclusive<f32> = 0.0..=20.0;
-/// Friction \[1/s\].
-pub const FRICTION: RangeInclusive<f32> = 0.0..=1000.0;
-/// Viscosity and diffusion coefficients \[m²/s\].
-pub const DIFFUSION: RangeInclusive<f32> = 0.0..=100.0;
-/// Density one dab or one second of a source may add \[-\].
-pub const DENSITY: RangeInclusive<f32> = -1000.0..=1000.0;
-/// Heat one dab or one second of a source may add \[K\].
-pub const HEAT: RangeInclusive<f32> = -10_000.0..=10_000.0;
-/// Speed one dab may add, component by component \[m/s\].
-pub const SPEED: RangeInclusive<f32> = -50.0..=50.0;
-/// Length of a step \[s\].
-pub const STEP: RangeInclusive<f32> = 1e-4..=1.0;
-
-/// `new` within the limits; where it is no number, the value of `old`.
+/// `new` within the limits; where it is NaN, the value of `old`.
 pub fn params(new: &Params, old: &Params) -> Params {
-    let smoke = |c: usize| Smoke {
-        buoyancy: number(new.smoke[c].buoyancy, old.smoke[c].buoyancy, &BUOYANCY),
-        dissipation: number(new.smoke[c].dissipation, old.smoke[c].dissipation, &DECAY),
-        diffusion: number(new.smoke[c].diffusion, old.smoke[c].diffusion, &DIFFUSION),
-    };
-    Params {
-        heat_buoyancy: number(new.heat_buoyancy, old.heat_buoyancy, &HEAT_BUOYANCY),
-        cooling: number(new.cooling, old.cooling, &DECAY),
-        vorticity: number(new.vorticity, old.vorticity, &VORTICITY),
-        friction: number(new.friction, old.friction, &FRICTION),
-        viscosity: number(new.viscosity, old.viscosity, &DIFFUSION),
-        conduction: number(new.conduction, old.conduction, &DIFFUSION),
-        ambient: ambient(new.ambient, old.ambient),
-        smoke: [smoke(0), smoke(1), smoke(2)],
+    let mut safe = new.clone();
+    for parameter in parameter::all() {
+        let Some(field) = parameter.field() else { continue };
+        if let (Some(new), Some(old)) = (new.value(field), old.value(field)) {
+            safe.set_value(field, limited(parameter, new, old));
+        }
     }
+    safe
 }
 
-fn ambient(new: Ambient, old: Ambient) -> Ambient {
+fn limited(parameter: &Parameter, new: Value, old: Value) -> Value {
     match (new, old) {
-        (Ambient::Fixed(new), Ambient::Fixed(old)) => Ambient::Fixed(number(new, old, &HEAT)),
-        (Ambient::Fixed(new), Ambient::Mean) => Ambient::Fixed(number(new, 0.0, &HEAT)),
-        (Ambient::Mean, _) => Ambient::Mean,
+        (Value::Number(new), Value::Number(old)) => Value::Number(parameter.limit(new, old)),
+        (Value::Number(new), _) => Value::Number(parameter.limit(new, 0.0)),
+        (Value::Triple(new), Value::Triple(old)) => {
+            Value::Triple(std::array::from_fn(|axis| parameter.limit(new[axis], old[axis])))
+        }
+        (new, _) => new,
     }
 }
 
 /// A dab within the limits; none where it has no place.
 pub fn dab(dab: Dab) -> Option<Dab> {
-    (is_ball(dab.center, dab.radius)).then(|| Dab {
-        add: amounts(dab.add),
-        push: dab.push.map(|v| number(v, 0.0, &SPEED)),
+    let [red, green, blue, heat] = dab.add;
+    let density = |x| number("brush.density", x);
+    let speed = |v: f32| if v.is_nan() { 0.0 } else { v.clamp(-DAB_SPEED, DAB_SPEED) };
+    is_ball(dab.center, dab.radius).then(|| Dab {
+        add: [density(red), density(green), density(blue), number("brush.heat", heat)],
+        push: dab.push.map(speed),
         ..dab
     })
 }
 
+/// The rates of a source, in their order.
+const EMIT: [&str; 4] =
+    ["source.#.emit.red", "source.#.emit.green", "source.#.emit.blue", "source.#.emit.heat"];
+
 /// Sources within the limits, without those that have no place.
 pub fn sources(sources: Vec<Source>) -> Vec<Source> {
     let within = |s: Source| Source {
-        rate: amounts(s.rate),
-        velocity: s.velocity.map(|v| v.map(|x| number(x, 0.0, &SPEED))),
+        rate: std::array::from_fn(|n| number(EMIT[n], s.rate[n])),
+        velocity: s.velocity.map(|v| v.map(|x| number("source.#.velocity", x))),
         ..s
     };
     sources.into_iter().filter(|s| s.problem().is_none()).map(within).collect()
@@ -78,24 +63,18 @@ pub fn forces(forces: Vec<Force>) -> Vec<Force> {
     forces.into_iter().filter(|force| force.problem().is_none()).collect()
 }
 
-/// A length of a step within the limits; the old one where it is no number.
+/// A length of a step within the limits; the old one where it is NaN.
 pub fn step(new: f32, old: f32) -> f32 {
-    number(new, old, &STEP)
+    parameter::of("time.step").limit(new, old)
 }
 
 fn is_ball(center: [f32; 3], radius: f32) -> bool {
     center.iter().all(|x| x.is_finite()) && radius.is_finite() && radius > 0.0
 }
 
-fn amounts(add: [f32; 4]) -> [f32; 4] {
-    let [r, g, b, heat] = add;
-    let density = |x| number(x, 0.0, &DENSITY);
-    [density(r), density(g), density(b), number(heat, 0.0, &HEAT)]
-}
-
-fn number(new: f32, old: f32, limits: &RangeInclusive<f32>) -> f32 {
-    let wanted = if new.is_nan() { old } else { new };
-    wanted.clamp(*limits.start(), *limits.end())
+/// `x` within the limits of the parameter at `path`; 0 where it is NaN.
+fn number(path: &str, x: f32) -> f32 {
+    parameter::of(path).limit(x, 0.0)
 }
 
 #[cfg(test)]
@@ -103,14 +82,37 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_no_number_leaves_what_was_there() {
+    fn nan_leaves_the_old_value_and_infinity_is_limited() {
         let old = Params { cooling: 0.4, ..Params::default() };
         let mut new = Params { cooling: f32::NAN, vorticity: f32::INFINITY, ..Params::default() };
         new.smoke[1].buoyancy = f32::NEG_INFINITY;
         let safe = params(&new, &old);
         assert_eq!(safe.cooling, 0.4);
-        assert_eq!(safe.vorticity, *VORTICITY.end());
-        assert_eq!(safe.smoke[1].buoyancy, *BUOYANCY.start());
+        assert_eq!(safe.vorticity, *parameter::of("fluid.vorticity").hard.end());
+        assert_eq!(safe.smoke[1].buoyancy, *parameter::of("smoke.green.buoyancy").hard.start());
+    }
+
+    /// At both ends of every range: what a scene may hold is what runs in the window.
+    #[test]
+    fn a_value_that_a_scene_accepts_passes_unchanged() {
+        use crate::scene::Scene;
+        let numbers = parameter::all().filter(|p| Params::default().value_of(p).is_some());
+        let mut checked = 0;
+        for parameter in numbers {
+            for end in [*parameter.hard.start(), *parameter.hard.end()] {
+                let set = format!("{}={end:?}", parameter.path);
+                let scene = Scene::parse_with("s", "", &[set]).unwrap();
+                assert_eq!(scene.params.value_of(parameter), Some(Value::Number(end)), "{}", parameter.path);
+                assert_eq!(params(&scene.params, &Params::default()), scene.params, "{}", parameter.path);
+                checked += 1;
+            }
+        }
+        assert!(checked >= 32, "{checked}");
+        for (set, dt) in [("time.frame_rate=0.001", 1e3), ("time.frame_rate=100000", 1e-5)] {
+            let scene = Scene::parse_with("s", "", &[set.into()]).unwrap();
+            let asked = scene.time.steps_per_frame().1;
+            assert!((asked / dt - 1.0).abs() < 1e-5 && step(asked, 1.0) == asked, "{set}: {asked}");
+        }
     }
 
     #[test]
@@ -132,7 +134,7 @@ mod tests {
         let nowhere = Source::new(Region::sphere([f32::NAN; 3], 0.1), [1.0; 4]);
         let safe = sources(vec![nowhere, noisy(f32::NAN), noisy(0.1)]);
         assert_eq!(safe.len(), 1);
-        assert_eq!(safe[0].rate, [*DENSITY.end(), 0.0, 0.0, 0.0]);
+        assert_eq!(safe[0].rate, [*parameter::of(EMIT[0]).hard.end(), 0.0, 0.0, 0.0]);
         let wind = |x: f32| Force::new(ForceField::Wind([x, 0.0, 0.0]));
         assert_eq!(forces(vec![wind(f32::NAN), wind(1.0), wind(f32::INFINITY)]), [wind(1.0)]);
     }
@@ -141,7 +143,7 @@ mod tests {
     fn a_ball_without_a_place_or_a_size_is_refused() {
         let ball = Dab { center: [0.5; 3], radius: 0.1, add: [f32::NAN; 4], push: [1e9; 3] };
         assert_eq!(dab(ball).unwrap().add, [0.0; 4]);
-        assert_eq!(dab(ball).unwrap().push, [*SPEED.end(); 3]);
+        assert_eq!(dab(ball).unwrap().push, [DAB_SPEED; 3]);
         assert_eq!(dab(Dab { radius: 0.0, ..ball }), None);
         assert_eq!(dab(Dab { center: [0.0, f32::INFINITY, 0.0], ..ball }), None);
     }

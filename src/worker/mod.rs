@@ -13,6 +13,7 @@
 
 mod clock;
 mod command;
+mod kept;
 pub mod limits;
 mod simulation;
 mod status;
@@ -27,6 +28,7 @@ use crate::snapshot::Snapshot;
 
 pub use clock::Clock;
 pub use command::{Batch, Builder, Command};
+pub use kept::LIMIT as KEPT_LIMIT;
 pub use simulation::Simulation;
 pub use status::{State, Status};
 

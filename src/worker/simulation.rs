@@ -3,7 +3,7 @@
 use std::sync::atomic::AtomicBool;
 
 use crate::snapshot::Snapshot;
-use crate::solver::{Dab, Force, Params, Solver, SolverError, Source};
+use crate::solver::{Dab, Force, Params, Solver, SolverError, Source, State};
 
 /// Something that can be stepped, edited and looked at. [`Solver`] is the one that ships; tests put others
 /// in its place, which are slow or which fail on purpose.
@@ -22,6 +22,14 @@ pub trait Simulation: Send {
     fn clear(&mut self);
     /// Advances by `dt` seconds, or stops early with [`SolverError::Cancelled`] once `cancel` is raised.
     fn step(&mut self, dt: f32, cancel: &AtomicBool) -> Result<(), SolverError>;
+    /// The whole present state, where it can be told.
+    fn keep(&self) -> Option<State> {
+        None
+    }
+    /// Goes back to a state.
+    fn restore(&mut self, _: &State) -> Result<(), SolverError> {
+        Err(SolverError::NoState)
+    }
     /// Writes the present instant into `into`, whose memory is reused; its serial is left alone.
     fn capture(&self, into: &mut Snapshot, with_velocity: bool);
 }
@@ -52,12 +60,20 @@ impl Simulation for Solver {
     }
 
     fn step(&mut self, dt: f32, cancel: &AtomicBool) -> Result<(), SolverError> {
-        Solver::step(self, dt, cancel).map(|_| ())
+        Solver::step_cancellable(self, dt, cancel).map(|_| ())
+    }
+
+    fn keep(&self) -> Option<State> {
+        Some(Solver::capture(self))
+    }
+
+    fn restore(&mut self, state: &State) -> Result<(), SolverError> {
+        Solver::restore(self, state)
     }
 
     fn capture(&self, into: &mut Snapshot, with_velocity: bool) {
-        let serial = into.serial;
+        let (serial, load) = (into.serial, into.load);
         into.capture(self, with_velocity);
-        into.serial = serial;
+        (into.serial, into.load) = (serial, load);
     }
 }

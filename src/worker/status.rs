@@ -31,6 +31,10 @@ pub struct Status {
     pub lag: f64,
     /// Simulated seconds per wall second over the last steps; 0 before it is known.
     pub speed: f64,
+    /// Which load failed last, counted from 1.
+    pub failed_load: Option<u64>,
+    /// States kept under smaller numbers than this are gone: there was no memory for them.
+    pub first_kept: u64,
     /// The last thing that went wrong without stopping anything, such as a simulation that could not be
     /// built.
     pub trouble: Option<String>,

@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 use triple_buffer::Input;
 
 use super::command::{Batch, Builder, Inbox, Patience};
+use super::kept::{self, Kept};
 use super::{Clock, Simulation, State, Status, limits};
 use crate::snapshot::Snapshot;
 use crate::solver::SolverError;
@@ -33,6 +34,13 @@ pub(super) struct Engine {
     steps: u32,
     with_velocity: bool,
     serial: u64,
+    /// Loads carried out or failed.
+    loads: u64,
+    /// The load that the simulation came from; 0 for the first one.
+    load: u64,
+    /// The load that the newest snapshot came from.
+    shown: u64,
+    kept: Kept,
     /// The fields differ from the last snapshot.
     dirty: bool,
     /// State and trouble as last written.
@@ -52,6 +60,10 @@ impl Engine {
             steps: 0,
             with_velocity: false,
             serial: 0,
+            loads: 0,
+            load: 0,
+            shown: 0,
+            kept: Kept::within(kept::LIMIT),
             dirty: true,
             told: (State::Paused, None),
         }
@@ -61,11 +73,11 @@ impl Engine {
     pub(super) fn run(mut self) {
         self.guarded(Self::show);
         loop {
-            let batch = self.inbox.collect(self.patience());
-            if batch.quit {
+            let batches = self.inbox.collect(self.patience());
+            if batches.iter().any(|batch| batch.quit) {
                 return;
             }
-            self.guarded(|engine| engine.cycle(batch));
+            self.guarded(|engine| engine.cycle(batches));
         }
     }
 
@@ -78,6 +90,9 @@ impl Engine {
     }
 
     fn break_down(&mut self, why: String) {
+        if self.shown != self.loads {
+            self.status.failed_load = Some(self.loads);
+        }
         let broken = self.simulation.take();
         if catch_unwind(AssertUnwindSafe(|| drop(broken))).is_err() {
             tracing::warn!("the simulation that broke down could not be taken apart");
@@ -97,8 +112,8 @@ impl Engine {
     }
 
     /// One turn: carry out what was asked for, take the step that is due, show what changed.
-    fn cycle(&mut self, batch: Batch) {
-        self.carry_out(batch);
+    fn cycle(&mut self, batches: Vec<Batch>) {
+        batches.into_iter().for_each(|batch| self.carry_out(batch));
         let stepped = self.step_is_due();
         if stepped {
             self.step();
@@ -121,8 +136,14 @@ impl Engine {
 
     fn carry_out(&mut self, batch: Batch) {
         self.set_velocity(batch.velocity);
+        if let Some(number) = batch.keep {
+            self.keep(number);
+        }
         if let Some((builder, dt)) = batch.load {
             self.load(builder, dt);
+        }
+        if let Some(number) = batch.restore {
+            self.restore(number);
         }
         let Some(simulation) = &mut self.simulation else {
             return;
@@ -148,16 +169,44 @@ impl Engine {
         self.set_pace(batch.step, batch.run, batch.steps);
     }
 
+    fn keep(&mut self, number: u64) {
+        if let Some(state) = self.simulation.as_ref().and_then(|simulation| simulation.keep()) {
+            self.kept.keep(number, state);
+        }
+        self.status.first_kept = self.kept.first();
+    }
+
+    fn restore(&mut self, number: u64) {
+        let Some(simulation) = &mut self.simulation else {
+            return;
+        };
+        let restored = match self.kept.take(number) {
+            Some(state) => simulation.restore(&state).map_err(|error| error.to_string()),
+            None => Err("it is no longer kept, for lack of memory".into()),
+        };
+        if let Err(why) = restored {
+            self.status.trouble = Some(format!("The smoke could not be brought back: {why}."));
+        }
+        self.clock.reset(Instant::now());
+        self.status.lag = 0.0;
+        self.dirty = true;
+    }
+
     fn load(&mut self, builder: Builder, dt: f32) {
+        self.loads += 1;
         match builder() {
             Ok(simulation) => {
+                self.load = self.loads;
                 self.simulation = Some(simulation);
                 self.clock = Clock::new(limits::step(dt, self.clock.dt()), Instant::now());
                 self.running = false;
                 (self.status.lag, self.status.trouble) = (0.0, None);
                 self.dirty = true;
             }
-            Err(error) => self.status.trouble = Some(format!("cannot load it: {error}")),
+            Err(error) => {
+                self.status.failed_load = Some(self.loads);
+                self.status.trouble = Some(format!("The scene could not be loaded: {error}"));
+            }
         }
     }
 
@@ -219,6 +268,8 @@ impl Engine {
         simulation.capture(slot, self.with_velocity);
         self.serial += 1;
         slot.serial = self.serial;
+        slot.load = self.load;
+        self.shown = self.load;
         self.status.simulated = slot.time;
         self.outputs.snapshots.publish();
         self.status.capture = begin.elapsed();

@@ -1,8 +1,6 @@
 //! What the physics tests share.
 #![allow(dead_code)]
 
-use std::sync::atomic::AtomicBool;
-
 use updraft::grid::Dims;
 use updraft::solver::{Advection, Config, Params, Side, Sides, Smoke, Solver, TimeControl};
 
@@ -35,9 +33,8 @@ pub fn all(side: Side) -> Sides {
 
 /// `count` steps of `dt`.
 pub fn advance(solver: &mut Solver, dt: f32, count: usize) {
-    let never = AtomicBool::new(false);
     for _ in 0..count {
-        solver.step(dt, &never).unwrap();
+        solver.step(dt).unwrap();
     }
 }
 

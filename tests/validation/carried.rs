@@ -46,6 +46,13 @@ fn zalesaks_disc_at_200() {
 }
 
 #[test]
+fn the_conservative_scheme_keeps_more_of_the_disc_than_any_other() {
+    let off = disc(100, "conservative");
+    println!("conservative, 100²: {off:.4}");
+    assert!(off < 0.25, "{off:.4}");
+}
+
+#[test]
 fn lagranges_cubic_keeps_more_of_the_disc_than_catmull_and_roms() {
     // 0.590 and 0.726.
     let [lagrange, cubic] = ["lagrange", "cubic"].map(|scheme| disc(50, scheme));

@@ -1,7 +1,5 @@
 //! A scene of `validation/` on its way, and what can be measured of it.
 
-use std::sync::atomic::AtomicBool;
-
 use updraft::field::Field;
 use updraft::scene::Scene;
 use updraft::solver::Solver;
@@ -37,10 +35,9 @@ impl Case {
     /// Advances by `count` frames, with a look after each.
     pub fn watch(&mut self, count: u32, mut look: impl FnMut(&Self)) {
         let (steps, dt) = self.scene.time.steps_per_frame();
-        let never = AtomicBool::new(false);
         for _ in 0..count {
             for _ in 0..steps {
-                self.solver.step(dt, &never).unwrap();
+                self.solver.step(dt).unwrap();
             }
             look(self);
         }

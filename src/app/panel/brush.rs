@@ -3,15 +3,15 @@
 use egui::{Align2, Color32, FontId, Rect, Rgba, RichText, Sense, Stroke, StrokeKind, Ui, vec2};
 
 use super::row::Row;
-use super::section::{Cost, section};
+use super::section::section;
 use super::{Out, theme};
 use crate::app::action::Action;
 use crate::app::model::Model;
 use crate::app::settings::{Amount, Ink};
-use crate::worker::limits;
+use crate::parameter::{self, Effect};
 
 pub(super) fn show(ui: &mut Ui, model: &mut Model, out: &mut Out) {
-    section(ui, "Cursor", Cost::ActsNow, |ui| {
+    section(ui, "Cursor", Some(Effect::ActsNow), |ui| {
         swatches(ui, model, out);
         editor(ui, model, out);
         adds(ui, model, out);
@@ -60,16 +60,10 @@ fn editor(ui: &mut Ui, model: &mut Model, out: &mut Out) {
     if ink != Ink::White {
         return color(ui, model, ink as usize, out);
     }
-    for (c, (name, label)) in
-        [("white.red", "Share of red"), ("white.green", "Share of green"), ("white.blue", "Share of blue")]
-            .into_iter()
-            .enumerate()
-    {
+    for (c, path) in ["brush.white.red", "brush.white.green", "brush.white.blue"].into_iter().enumerate() {
         let value = &mut model.settings.brush.white[c];
-        Row::new(name, label, 0.0..=1.0)
-            .help("-", "How much of this smoke is in one dab of white.")
-            .color(theme::SMOKES[c])
-            .show(ui, value, model.defaults.brush.white[c], out);
+        let default = model.defaults.brush.white[c];
+        Row::of(parameter::of(path)).color(theme::SMOKES[c]).show(ui, value, default, out);
     }
 }
 
@@ -101,33 +95,19 @@ fn adds(ui: &mut Ui, model: &mut Model, out: &mut Out) {
         ui.checkbox(&mut brush.heat.on, "heat");
         ui.checkbox(&mut brush.force.on, "force");
     });
-    Row::new("brush.radius", "Radius", 0.2 * default.radius..=6.0 * default.radius)
-        .help("m", "Radius of the ball that paints.")
-        .typed(1e-4..=1e4)
-        .logarithmic()
-        .decimals(3)
-        .show(ui, &mut brush.radius, default.radius, out);
-    amount(ui, &mut brush.smoke, |ui, v| {
-        Row::new("brush.smoke", "Density", 0.01..=5.0)
-            .help("-", "Density in the middle of one dab.")
-            .typed(limits::DENSITY)
-            .logarithmic()
-            .show(ui, v, default.smoke.value, out);
-    });
-    amount(ui, &mut brush.heat, |ui, v| {
-        Row::new("brush.heat", "Heat", -100.0..=200.0)
-            .help("K", "Temperature in the middle of one dab, above the air around; below zero it cools.")
-            .typed(limits::HEAT)
-            .decimals(1)
-            .show(ui, v, default.heat.value, out);
-    });
-    amount(ui, &mut brush.force, |ui, v| {
-        Row::new("brush.force", "Force", 0.0..=40.0)
-            .help("1/s", "Velocity given to the air for each metre the ball is dragged.")
-            .typed(-1000.0..=1000.0)
-            .decimals(1)
-            .show(ui, v, default.force.value, out);
-    });
+    Row::of(parameter::of("brush.radius")).soft(0.2 * default.radius..=6.0 * default.radius).show(
+        ui,
+        &mut brush.radius,
+        default.radius,
+        out,
+    );
+    for (path, value, default) in [
+        ("brush.density", &mut brush.smoke, default.smoke),
+        ("brush.heat", &mut brush.heat, default.heat),
+        ("brush.force", &mut brush.force, default.force),
+    ] {
+        amount(ui, value, |ui, value| Row::of(parameter::of(path)).show(ui, value, default.value, out));
+    }
 }
 
 fn amount(ui: &mut Ui, amount: &mut Amount, row: impl FnOnce(&mut Ui, &mut f32)) {

@@ -2,6 +2,7 @@
 //! [`Model`]; knows no window, no OpenGL and no solver, so that tests drive it without a display.
 
 mod brush;
+mod dialog;
 mod flow;
 mod help;
 mod look;
@@ -20,6 +21,7 @@ use egui::{Context, Frame, Margin, Rect, ScrollArea, SidePanel, Stroke, TopBotto
 
 use super::action::Action;
 use super::model::{Model, Readout};
+use super::settings::Settings;
 
 /// What came of showing the panel once.
 #[derive(Clone, Debug, Default)]
@@ -41,6 +43,7 @@ pub fn show(ctx: &Context, model: &mut Model, readout: &Readout) -> Out {
     }
     notice::show(ctx, model, readout);
     help::show(ctx, &mut model.help);
+    dialog::show(ctx, model, &mut out);
     note_history(ctx, model);
     out
 }
@@ -54,6 +57,9 @@ fn contents(ui: &mut egui::Ui, model: &mut Model, readout: &Readout, out: &mut O
     ui.painter().hline(line.x_range(), line.top(), Stroke::new(1.0, theme::LINE));
     ScrollArea::vertical().auto_shrink(false).show(ui, |ui| {
         Frame::new().inner_margin(Margin::symmetric(theme::MARGIN as i8, 6)).show(ui, |ui| {
+            if model.loading.is_some() {
+                ui.disable();
+            }
             brush::show(ui, model, out);
             smoke::show(ui, model, out);
             flow::show(ui, model, out);
@@ -67,7 +73,7 @@ fn contents(ui: &mut egui::Ui, model: &mut Model, readout: &Readout, out: &mut O
 /// A change is recorded once the mouse is let go and the typing is done.
 fn note_history(ctx: &Context, model: &mut Model) {
     let settled = !ctx.input(|i| i.pointer.any_down()) && !ctx.wants_keyboard_input();
-    model.history.note(&model.settings, settled);
+    model.history.note(&model.settings, settled && model.loading.is_none(), Settings::change);
 }
 
 #[cfg(test)]

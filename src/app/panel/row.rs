@@ -1,54 +1,41 @@
 //! One row of the panel: a label, a slider and a number, in columns that line up through all sections.
 
+use std::cell::Cell;
 use std::ops::RangeInclusive;
 
 use egui::{
-    Align2, Color32, DragValue, FontId, Rect, Response, Sense, Slider, SliderClamping, Stroke, Ui, pos2, vec2,
+    Align2, Color32, DragValue, FontId, Id, Rect, Response, RichText, Sense, Slider, SliderClamping, Stroke,
+    Ui, pos2, vec2,
 };
 
 use super::{Out, theme};
+use crate::parameter::{Holder, Parameter, Scale, Value};
 
 const LABEL: f32 = 100.0;
 const NUMBER: f32 = 62.0;
 const HEIGHT: f32 = 20.0;
 /// Radius of the handle of a slider.
 const HANDLE: f32 = 6.0;
+/// The filled part of a slider that has no colour of its own.
+const FILL: Color32 = Color32::from_rgb(0x8a, 0x92, 0xa0);
 
-/// A number that can be set.
+/// A number that can be set: the row of a parameter. The slider covers the soft range; a number typed or dragged beyond it
+/// is kept within the hard one, and a line below the row says so.
 pub struct Row {
-    name: &'static str,
-    label: &'static str,
-    help: &'static str,
-    unit: &'static str,
+    parameter: &'static Parameter,
     soft: RangeInclusive<f32>,
-    hard: RangeInclusive<f32>,
-    logarithmic: bool,
     color: Color32,
-    decimals: usize,
 }
 
 impl Row {
-    /// A row; `name` is what tests call it, `help` what the tooltip says. The slider covers `soft`;
-    /// numbers typed or dragged beyond it are kept within `hard`.
-    pub fn new(name: &'static str, label: &'static str, soft: RangeInclusive<f32>) -> Self {
-        let hard = soft.clone();
-        let color = Color32::from_rgb(0x8a, 0x92, 0xa0);
-        Self { name, label, help: "", unit: "", soft, hard, logarithmic: false, color, decimals: 2 }
+    /// The row of `parameter`, whose path is what tests call it.
+    pub fn of(parameter: &'static Parameter) -> Self {
+        Self { parameter, soft: parameter.soft.clone(), color: FILL }
     }
 
-    /// What it means and in which unit.
-    pub fn help(self, unit: &'static str, help: &'static str) -> Self {
-        Self { unit, help, ..self }
-    }
-
-    /// What may be typed.
-    pub fn typed(self, hard: RangeInclusive<f32>) -> Self {
-        Self { hard, ..self }
-    }
-
-    /// Small values get as much room as large ones.
-    pub fn logarithmic(self) -> Self {
-        Self { logarithmic: true, ..self }
+    /// Another range for the slider, as of a length that goes with the box.
+    pub fn soft(self, soft: RangeInclusive<f32>) -> Self {
+        Self { soft, ..self }
     }
 
     /// The colour of the filled part.
@@ -56,9 +43,18 @@ impl Row {
         Self { color, ..self }
     }
 
-    /// Digits after the point.
-    pub fn decimals(self, decimals: usize) -> Self {
-        Self { decimals, ..self }
+    /// Shows it for a number that `holder` has; `default` is where a double-click on the label goes back to.
+    pub fn show_in<H: Holder>(self, ui: &mut Ui, holder: &mut H, default: &H, out: &mut Out) {
+        let Some(field) = self.parameter.field() else { return };
+        if let (Some(Value::Number(mut value)), Some(Value::Number(default))) =
+            (holder.value(field), default.value(field))
+        {
+            let before = value;
+            self.show(ui, &mut value, default, out);
+            if value != before {
+                holder.set_value(field, Value::Number(value));
+            }
+        }
     }
 
     /// Shows it; `default` is what a double-click on the label goes back to.
@@ -68,22 +64,43 @@ impl Row {
             if label.double_clicked() {
                 *value = default;
             }
-            out.places.insert(self.name, self.slider(ui, value).rect);
+            out.places.insert(&self.parameter.path, self.slider(ui, value).rect);
             self.number(ui, value);
         });
+        self.limit_notice(ui, *value);
+    }
+
+    /// Where the notice of a limit is kept: the value it holds for and its text.
+    fn notice_id(&self) -> Id {
+        Id::new(("limit", &self.parameter.path))
+    }
+
+    /// Says that a typed number was brought to the limit, until the value is another one.
+    fn limit_notice(&self, ui: &mut Ui, value: f32) {
+        let id = self.notice_id();
+        match ui.data(|data| data.get_temp::<(f32, String)>(id)) {
+            Some((limit, text)) if limit == value => {
+                ui.horizontal(|ui| {
+                    ui.add_space(10.0);
+                    ui.label(RichText::new(text).size(11.0).color(theme::ALARM));
+                });
+            }
+            Some(_) => ui.data_mut(|data| data.remove::<(f32, String)>(id)),
+            None => {}
+        }
     }
 
     fn label(&self, ui: &mut Ui, changed: bool) -> Response {
         let (rect, response) = ui.allocate_exact_size(vec2(LABEL, HEIGHT), Sense::click());
         let hot = response.hovered();
         let color = if hot || changed { theme::TEXT } else { theme::QUIET };
-        text(ui, rect, self.label, color);
+        text(ui, rect, self.parameter.label, color);
         if changed {
             let at = rect.left_center() + vec2(3.0, 0.0);
             ui.painter().circle_filled(at, 2.5, theme::ACCENT);
         }
         let reset = if changed { "\nDouble-click: back to the default." } else { "" };
-        response.on_hover_text(format!("{} [{}]{reset}", self.help, self.unit))
+        response.on_hover_text(format!("{}{reset}", self.parameter.tooltip()))
     }
 
     fn slider(&self, ui: &mut Ui, value: &mut f32) -> Response {
@@ -94,19 +111,23 @@ impl Row {
         let slider = Slider::new(value, self.soft.clone())
             .show_value(false)
             .clamping(SliderClamping::Never)
-            .logarithmic(self.logarithmic)
+            .logarithmic(self.is_logarithmic())
             .smallest_positive(1e-4 * f64::from(*self.soft.end()))
             .trailing_fill(!self.has_two_sides());
         let response = ui.add(slider);
         if self.has_two_sides() {
             self.fill_from_zero(ui, response.rect, *value);
         }
-        response.on_hover_text(format!("{} [{}]", self.help, self.unit))
+        response.on_hover_text(self.parameter.tooltip())
+    }
+
+    fn is_logarithmic(&self) -> bool {
+        self.parameter.scale == Scale::Logarithmic
     }
 
     /// Whether zero is a value in the middle rather than the end.
     fn has_two_sides(&self) -> bool {
-        !self.logarithmic && *self.soft.start() < 0.0 && *self.soft.end() > 0.0
+        !self.is_logarithmic() && *self.soft.start() < 0.0 && *self.soft.end() > 0.0
     }
 
     /// The filled part of a slider with two sides: from zero to the handle, and a tick at zero.
@@ -126,13 +147,30 @@ impl Row {
 
     fn number(&self, ui: &mut Ui, value: &mut f32) {
         let span = self.soft.end() - self.soft.start();
+        let decimals = self.parameter.decimals();
+        let entered = Cell::new(None);
         let number = DragValue::new(value)
-            .range(self.hard.clone())
+            .range(self.parameter.hard.clone())
+            // Esc leaves the value as it was.
+            .update_while_editing(false)
             .speed(span * 0.002)
-            .max_decimals(self.decimals.max(4))
-            .custom_formatter(|v, _| short(v, self.decimals))
-            .custom_parser(typed);
+            .max_decimals(decimals.max(4))
+            .custom_formatter(|v, _| short(v, decimals))
+            .custom_parser(|text| {
+                let number = typed(text);
+                entered.set(number.or(entered.get()));
+                number
+            });
         ui.add_sized([NUMBER, HEIGHT], number).on_hover_text("Drag, or click and type.");
+        let Some(x) = entered.get() else { return };
+        let id = self.notice_id();
+        match self.parameter.complaint(x) {
+            Some(complaint) => {
+                let text = format!("{complaint}; set to {}", short(f64::from(*value), decimals));
+                ui.data_mut(|data| data.insert_temp(id, (*value, text)));
+            }
+            None => ui.data_mut(|data| data.remove::<(f32, String)>(id)),
+        }
     }
 }
 
@@ -154,12 +192,13 @@ fn text(ui: &Ui, rect: Rect, text: &str, color: Color32) {
     ui.painter().text(at, Align2::LEFT_CENTER, text, FontId::proportional(13.0), color);
 }
 
-/// A switch with a label, in the columns of the rows.
-pub fn switch(ui: &mut Ui, name: &'static str, label: &str, help: &str, on: &mut bool, out: &mut Out) {
+/// The switch of a parameter, in the columns of the rows.
+pub fn switch(ui: &mut Ui, parameter: &'static Parameter, on: &mut bool, out: &mut Out) {
     ui.horizontal(|ui| {
         ui.add_space(10.0);
-        let response = ui.checkbox(on, label).on_hover_text(help);
-        out.places.insert(name, response.rect);
+        let help = format!("{}\n{}", parameter.description, parameter.effect.help());
+        let response = ui.checkbox(on, parameter.label).on_hover_text(help);
+        out.places.insert(&parameter.path, response.rect);
     });
 }
 

@@ -1,36 +1,20 @@
-//! A section of the panel: a head that folds it away and says what a change in it costs.
+//! A section of the panel: a head that folds it away and says what a change in it does.
 
-use egui::{Align, Align2, CollapsingHeader, FontId, Layout, RichText, Sense, Ui, vec2};
+use egui::{Align, Align2, CollapsingHeader, FontId, Layout, Rect, RichText, Sense, Ui, vec2};
 
 use super::theme;
-
-/// What a change costs.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Cost {
-    /// It acts at once on the smoke already there.
-    ActsNow,
-    /// Only the picture changes, not the flow.
-    LookOnly,
-    /// There is nothing to change.
-    None,
-}
-
-impl Cost {
-    fn tag(self) -> (&'static str, &'static str) {
-        match self {
-            Self::ActsNow => ("acts now", "Changes act at once on the smoke already there."),
-            Self::LookOnly => ("look only", "Changes the picture, not the flow."),
-            Self::None => ("", ""),
-        }
-    }
-}
+use crate::parameter::Effect;
 
 /// Shows a section that can be folded.
-pub fn section(ui: &mut Ui, title: &str, cost: Cost, contents: impl FnOnce(&mut Ui)) {
+///
+/// `effect` is what a change in it does; none where there is nothing to change.
+pub fn section(ui: &mut Ui, title: &str, effect: Option<Effect>, contents: impl FnOnce(&mut Ui)) {
     let top = ui.cursor().min;
-    let band = egui::Rect::from_min_size(top, vec2(ui.available_width(), 24.0));
+    let band = Rect::from_min_size(top, vec2(ui.available_width(), 24.0));
     ui.painter().rect_filled(band, 4.0, theme::RAISED);
-    tag(ui, band, cost);
+    if let Some(effect) = effect {
+        tag(ui, band, effect);
+    }
     ui.spacing_mut().interact_size.y = 24.0;
     let header = CollapsingHeader::new(RichText::new(title).color(theme::TEXT).strong()).default_open(true);
     header.show_unindented(ui, |ui| {
@@ -41,14 +25,12 @@ pub fn section(ui: &mut Ui, title: &str, cost: Cost, contents: impl FnOnce(&mut 
     });
 }
 
-fn tag(ui: &Ui, band: egui::Rect, cost: Cost) {
-    let (text, help) = cost.tag();
-    if text.is_empty() {
-        return;
-    }
+fn tag(ui: &Ui, band: Rect, effect: Effect) {
     let at = band.right_center() - vec2(8.0, 0.0);
-    let drawn = ui.painter().text(at, Align2::RIGHT_CENTER, text, FontId::proportional(11.0), theme::QUIET);
-    ui.interact(drawn, ui.id().with(("cost", band.min.y as i32)), Sense::hover()).on_hover_text(help);
+    let drawn =
+        ui.painter().text(at, Align2::RIGHT_CENTER, effect.name(), FontId::proportional(11.0), theme::QUIET);
+    ui.interact(drawn, ui.id().with(("cost", band.min.y as i32)), Sense::hover())
+        .on_hover_text(effect.help());
 }
 
 /// A small heading inside a section, with its unit at the right.

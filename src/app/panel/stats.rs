@@ -2,7 +2,7 @@
 
 use egui::{Align, Color32, Layout, Rect, RichText, Sense, Stroke, Ui, pos2, vec2};
 
-use super::section::{Cost, section};
+use super::section::section;
 use super::theme;
 use crate::app::model::Readout;
 use crate::solver::{Stage, StepStats};
@@ -20,7 +20,7 @@ const STAGES: [Color32; Stage::ALL.len()] = [
 ];
 
 pub(super) fn show(ui: &mut Ui, readout: &Readout) {
-    section(ui, "Statistics", Cost::None, |ui| {
+    section(ui, "Statistics", None, |ui| {
         ui.spacing_mut().item_spacing.y = 2.0;
         pace(ui, readout);
         plot(ui, readout);
@@ -49,8 +49,17 @@ fn behind(status: &Status) -> String {
 fn flow(ui: &mut Ui, stats: &StepStats) {
     let divergence = format!("{:.1e} of {:.1e}", stats.divergence_after, stats.divergence_before);
     line(ui, "Divergence left", &divergence, "max |∇·u| h / max |u| after the projection, and before it.");
-    let cfl = format!("{:.2} in {}", stats.cfl, count(stats.substeps, "substep"));
-    line(ui, "CFL", &cfl, "Cells crossed by the fastest air in one substep.");
+    let missing = match stats.substeps_missing {
+        0 => String::new(),
+        more => format!(" of {}", stats.substeps.saturating_add(more)),
+    };
+    let cfl = format!("{:.2} in {}{missing}", stats.cfl, count(stats.substeps, "substep"));
+    line(
+        ui,
+        "CFL",
+        &cfl,
+        "Most cells that anything was advected in one substep; after \"of\", the substeps it would take.",
+    );
     line(ui, "Fastest air", &format!("{:.2} m/s", stats.max_speed), "Largest velocity component.");
 }
 

@@ -8,6 +8,7 @@ use super::*;
 use crate::app::settings::Ink;
 use crate::grid::Dims;
 use crate::look::Scattering;
+use crate::parameter;
 use crate::render::Mode;
 use crate::scene::Scene;
 use crate::worker::State;
@@ -125,7 +126,7 @@ fn buttons_ask_for_what_they_say() {
         ("help", Action::ToggleHelp),
         ("open", Action::OpenFile),
         ("save", Action::Save),
-        ("save-as", Action::SaveAs),
+        ("restart", Action::Restart),
         ("ink.white", Action::Pick(Ink::White)),
     ] {
         let at = rig.place(name).center();
@@ -145,14 +146,15 @@ fn every_slider_moves_its_own_value_and_nothing_else() {
         let after = rig.model.settings.clone();
         assert_ne!(after, before, "{name} does nothing");
         rig.click(pos2(20.0, 20.0));
-        assert_eq!(rig.model.history.undo(), Some(before.clone()), "{name} is one entry to undo");
+        let undone = rig.model.history.undo(0).map(|step| step.value);
+        assert_eq!(undone, Some(before.clone()), "{name} is one entry to undo");
         rig.model.settings = before.clone();
         before = rig.model.settings.clone();
     }
 }
 
 fn is_slider(name: &str) -> bool {
-    let switches = ["ambient", "octaves", "floor", "outline", "color"];
+    let switches = ["fluid.ambient", "render.medium.scattering", "render.floor", "render.outline", "color"];
     let buttons = [
         "run", "step", "clear", "view", "frame", "picture", "undo", "redo", "help", "open", "save",
         "save-as", "restart", "scenes",
@@ -165,7 +167,7 @@ fn is_slider(name: &str) -> bool {
 #[test]
 fn a_buoyancy_can_be_dragged_below_zero() {
     let mut rig = Rig::new();
-    let rail = rig.place("green.buoyancy");
+    let rail = rig.place("smoke.green.buoyancy");
     rig.drag(rail.center(), rail.left_center() + vec2(6.0, 0.0));
     assert!(rig.model.settings.params.smoke[1].buoyancy < -4.0);
     assert_eq!(rig.model.settings.params.smoke[0], rig.model.defaults.params.smoke[0]);
@@ -188,12 +190,36 @@ fn a_double_click_on_the_label_goes_back_to_the_default() {
     assert_eq!(rig.model.settings.params.vorticity, rig.model.defaults.params.vorticity);
 }
 
+/// The text of a notice that a number was brought to its limit.
+const LIMITED: &str = "is out of range";
+
 #[test]
-fn numbers_are_typed_beyond_the_slider_and_kept_within_what_a_solver_bears() {
+fn a_number_typed_beyond_the_hard_range_is_brought_to_it_and_the_panel_says_so() {
     let mut rig = Rig::new();
-    for (typed, expected) in [("3.5", 3.5), ("9999", *crate::worker::limits::VORTICITY.end())] {
-        rig.enter("vorticity", typed);
-        assert_eq!(rig.model.settings.params.vorticity, expected, "typed {typed}");
+    let most = *parameter::of("fluid.vorticity").hard.end();
+    rig.enter("fluid.vorticity", "3.5");
+    assert_eq!(rig.model.settings.params.vorticity, 3.5, "beyond the slider");
+    assert!(!rig.says(LIMITED));
+    rig.enter("fluid.vorticity", "9999");
+    assert_eq!(rig.model.settings.params.vorticity, most);
+    rig.show([]);
+    assert!(rig.says("9999 is out of range: 0 to 100 [-]; set to 100"), "{:?}", rig.texts);
+    rig.enter("fluid.vorticity", "2");
+    rig.show([]);
+    assert!(!rig.says(LIMITED), "the value is another one");
+}
+
+#[test]
+fn every_parameter_with_a_label_has_a_control() {
+    let mut rig = Rig::new();
+    rig.model.settings.brush.ink = Ink::White;
+    rig.model.settings.look.glow = 1.0;
+    rig.model.settings.look.second_lobe[1] = 0.5;
+    rig.model.view = Mode::Slice(crate::render::Slice::default());
+    rig.show([]);
+    let places = rig.show([]).places;
+    for parameter in parameter::all().filter(|p| !p.label.is_empty()) {
+        assert!(places.contains_key(parameter.path.as_str()), "{}", parameter.path);
     }
 }
 
@@ -202,7 +228,7 @@ fn what_is_no_number_is_not_taken() {
     let mut rig = Rig::new();
     let before = rig.model.settings.look.exposure;
     for typed in ["nan", "three", "-nan"] {
-        rig.enter("exposure", typed);
+        rig.enter("render.exposure", typed);
         assert_eq!(rig.model.settings.look.exposure, before, "typed {typed}");
     }
 }
@@ -213,7 +239,7 @@ fn white_shows_its_proportions_in_place_of_a_colour() {
     assert!(rig.show([]).places.contains_key("color"));
     rig.model.settings.brush.ink = Ink::White;
     let places = rig.show([]).places;
-    assert!(places.contains_key("white.green") && !places.contains_key("color"));
+    assert!(places.contains_key("brush.white.green") && !places.contains_key("color"));
 }
 
 #[test]

@@ -27,7 +27,10 @@ fn title(ui: &mut Ui, model: &Model, readout: &Readout, out: &mut Out) {
             let time = format!("{:.2} s", readout.shown);
             ui.label(RichText::new(time).monospace().color(theme::TEXT))
                 .on_hover_text("Simulated time shown.");
-            let (text, color) = state(&readout.status.state);
+            let (text, color) = match &model.loading {
+                Some(name) => (format!("loading {name}"), theme::ACCENT),
+                None => state(&readout.status.state),
+            };
             ui.label(RichText::new(text).size(12.0).color(color));
         });
     });
@@ -50,12 +53,13 @@ fn scenes(ui: &mut Ui, name: &str, out: &mut Out) {
     menu.response.on_hover_text("Change the scene. Undo comes back to this one.");
 }
 
-fn state(state: &State) -> (&'static str, egui::Color32) {
-    match state {
+fn state(state: &State) -> (String, egui::Color32) {
+    let (text, color) = match state {
         State::Running => ("running", theme::ACCENT),
         State::Paused => ("paused", theme::QUIET),
         State::Failed(_) => ("stopped", theme::ALARM),
-    }
+    };
+    (text.into(), color)
 }
 
 fn broken(ui: &mut Ui, why: &str, out: &mut Out) {
@@ -83,10 +87,22 @@ fn buttons(ui: &mut Ui, model: &Model, readout: &Readout, out: &mut Out) {
     };
     let smoke = model.view == Mode::Smoke;
     let view = if smoke { "Velocity" } else { "Smoke" };
+    let here = alive && model.loading.is_none();
+    let help = |action: Action, what: Option<&str>| match what {
+        Some(what) => format!("{}: {what}", action.help()),
+        None => format!("nothing to {}", action.help()),
+    };
+    let (undoes, redoes) = (model.history.undoes(), model.history.redoes());
+    let (undo, redo) = (help(Action::Undo, undoes), help(Action::Redo, redoes));
     line(ui, |ui| {
         button(ui, run, Action::RunPause, alive, running, out);
-        button(ui, "Step", Action::Step, alive, false, out);
-        button(ui, "Clear", Action::Clear, alive, false, out);
+        button(ui, "Step", Action::Step, here, false, out);
+        button(ui, "Restart", Action::Restart, model.loading.is_none(), false, out);
+    });
+    line(ui, |ui| {
+        button(ui, "Clear", Action::Clear, here, false, out);
+        button_with_help(ui, "Undo", Action::Undo, undo, undoes.is_some(), false, out);
+        button_with_help(ui, "Redo", Action::Redo, redo, redoes.is_some(), false, out);
     });
     line(ui, |ui| {
         button(ui, view, Action::SwitchView, true, !smoke, out);
@@ -94,14 +110,9 @@ fn buttons(ui: &mut Ui, model: &Model, readout: &Readout, out: &mut Out) {
         button(ui, "Picture", Action::Picture, true, false, out);
     });
     line(ui, |ui| {
-        button(ui, "Undo", Action::Undo, model.history.can_undo(), false, out);
-        button(ui, "Redo", Action::Redo, model.history.can_redo(), false, out);
-        button(ui, "Help", Action::ToggleHelp, true, model.help, out);
-    });
-    line(ui, |ui| {
         button(ui, "Open", Action::OpenFile, true, false, out);
         button(ui, "Save", Action::Save, true, false, out);
-        button(ui, "Save as", Action::SaveAs, true, false, out);
+        button(ui, "Help", Action::ToggleHelp, true, model.help, out);
     });
 }
 
@@ -117,17 +128,28 @@ const LONGEST_KEY: usize = 8;
 
 /// A button with its key at its right end; three of them fill a line.
 fn button(ui: &mut Ui, text: &str, action: Action, enabled: bool, on: bool, out: &mut Out) {
+    button_with_help(ui, text, action, action.help().to_owned(), enabled, on, out);
+}
+
+fn button_with_help(
+    ui: &mut Ui,
+    text: &str,
+    action: Action,
+    mut help: String,
+    enabled: bool,
+    on: bool,
+    out: &mut Out,
+) {
     let width = (theme::WIDTH - 2.0 * theme::MARGIN - 2.0 * 4.0) / 3.0;
     let color = if on { theme::ACCENT } else { theme::TEXT };
     let key = action.key();
     let mut button = Button::new(RichText::new(text).color(color)).min_size(vec2(width, 26.0));
-    let mut help = action.help().to_owned();
     if key.len() <= LONGEST_KEY {
         button = button.shortcut_text(RichText::new(key).size(10.5).color(theme::QUIET));
     } else {
         help = format!("{help} ({key})");
     }
-    let response = ui.add_enabled(enabled, button).on_hover_text(help);
+    let response = ui.add_enabled(enabled, button).on_hover_text(&help).on_disabled_hover_text(&help);
     out.places.insert(action.name(), response.rect);
     if response.clicked() {
         out.actions.push(action);

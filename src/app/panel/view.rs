@@ -3,13 +3,14 @@
 use egui::{ComboBox, RichText, Ui};
 
 use super::row::Row;
-use super::section::{Cost, section};
+use super::section::section;
 use super::{Out, theme};
 use crate::app::model::Model;
+use crate::parameter::{self, Effect};
 use crate::render::{Mode, Quantity, Slice};
 
 pub(super) fn show(ui: &mut Ui, model: &mut Model, out: &mut Out) {
-    section(ui, "View", Cost::LookOnly, |ui| {
+    section(ui, "View", Some(Effect::LookOnly), |ui| {
         modes(ui, model, out);
         if let Mode::Slice(slice) = &mut model.view {
             quantity(ui, slice, out);
@@ -65,7 +66,5 @@ fn plane(ui: &mut Ui, slice: &mut Slice, out: &mut Out) {
             out.places.insert(place, shown.rect);
         }
     });
-    Row::new("slice.position", "Position", 0.0..=1.0)
-        .help("share of the box", "Where the plane stands along its axis.")
-        .show(ui, &mut slice.position, Slice::default().position, out);
+    Row::of(parameter::of("slice.position")).show(ui, &mut slice.position, Slice::default().position, out);
 }

@@ -3,7 +3,7 @@
 
 use std::arch::x86_64::*;
 
-use super::together::Staggered;
+use super::staggered::Staggered;
 use super::{Curve, Row};
 use crate::solver::sides::Reach;
 use crate::solver::trace::{Feet, RUN, locate, mean_of_cells};

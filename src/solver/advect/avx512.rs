@@ -12,7 +12,7 @@
 
 use std::arch::x86_64::*;
 
-use super::together::Staggered;
+use super::staggered::Staggered;
 use super::{Curve, NOTHING, Row};
 use crate::solver::avx512::{
     following, load_cells, load_four, load_values, locate, number, over_run, places, quarters, side_by_side,

@@ -14,12 +14,14 @@ mod avx2;
 mod avx512;
 mod cubic;
 mod monotone;
+mod staggered;
 mod together;
 
 pub use self::cubic::Curve;
 use self::cubic::cubic;
 use self::monotone::monotone;
-pub use self::together::{Staggered, velocity, weave};
+pub use self::staggered::Staggered;
+pub use self::together::{velocity, weave};
 use super::sides::Reach;
 #[cfg(target_arch = "x86_64")]
 use super::simd::{Level, level};

@@ -5,6 +5,7 @@
 //! read once, with weights of their own for each component. Where a foot lies in another cell its window is read
 //! too, so that the result has the bits of [`super::component`].
 
+use super::staggered::Staggered;
 use super::{Curve, Interpolation, Row};
 #[cfg(target_arch = "x86_64")]
 use super::{avx2, avx512};
@@ -13,18 +14,6 @@ use crate::solver::sides::Reach;
 use crate::solver::simd::{Level, dispatch, level};
 use crate::solver::sweep;
 use crate::solver::trace::{RUN, mean_of_cells};
-
-/// The velocity on the faces, both ways, and how far the air has come.
-pub struct Staggered<'a> {
-    /// u, v, w and 0 side by side, from [`weave`].
-    pub woven: &'a [[f32; 4]],
-    /// The same, one component after the other.
-    pub faces: &'a Faces,
-    /// Displacement of the air at the cell centres, one layer of ghosts filled.
-    pub back: &'a [[f32; 4]],
-    /// What is put through the values.
-    pub curve: Curve,
-}
 
 /// Puts the components of the velocity side by side, ghosts included.
 pub fn weave(layout: Layout, [u, v, w]: &Faces, out: &mut [[f32; 4]]) {

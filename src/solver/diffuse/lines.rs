@@ -69,7 +69,7 @@ impl<const N: usize> Lines<N> {
     /// The rows of the field that hold a group, up to the end of the last one, and how many there are.
     ///
     /// # Safety
-    /// For lines along x only, and no group may be asked for twice at the same time.
+    /// For lines along x only, and what was returned for a group must be gone before it is asked for again.
     #[allow(unsafe_code, clippy::mut_from_ref)]
     unsafe fn rows<'a>(&self, group: usize, field: &'a Shared<f32>) -> (&'a mut [f32], usize) {
         let (at, lines) = self.locate(group);
@@ -80,7 +80,7 @@ impl<const N: usize> Lines<N> {
     /// The floats of a group at one place of its lines, which lie side by side.
     ///
     /// # Safety
-    /// For lines along y or z only, and no group may be asked for twice at the same time.
+    /// For lines along y or z only, and what was returned for a group and place must be gone before it is asked for again.
     #[allow(unsafe_code, clippy::mut_from_ref)]
     unsafe fn points<'a>(&self, group: usize, i: usize, field: &'a Shared<f32>) -> &'a mut [f32] {
         let (at, lines) = self.locate(group);
@@ -113,10 +113,13 @@ impl<const N: usize> Lines<N> {
     }
 
     /// Copies a group out of the field.
+    ///
+    /// # Safety
+    /// No two threads may read or write the same group of a field at once.
     #[allow(unsafe_code)]
-    pub fn read(&self, group: usize, field: &Shared<f32>, to: &mut [Wide]) {
+    pub unsafe fn read(&self, group: usize, field: &Shared<f32>, to: &mut [Wide]) {
         if self.axis == 0 {
-            // SAFETY: the caller has each group once.
+            // SAFETY: the caller keeps others from the group, and no other part of it is alive here.
             let (rows, lines) = unsafe { self.rows(group, field) };
             let to = to.as_flattened_mut();
             self.squares(lines).for_each(|(a, b)| transpose(&rows[a..], self.pitch(), &mut to[b..], WIDTH));
@@ -124,7 +127,7 @@ impl<const N: usize> Lines<N> {
             return;
         }
         for (i, to) in to.iter_mut().enumerate() {
-            // SAFETY: the caller has each group once.
+            // SAFETY: the caller keeps others from the group, and no other part of it is alive here.
             let floats = unsafe { self.points(group, i, field) };
             match <&Wide>::try_from(&*floats) {
                 Ok(all) => *to = *all,
@@ -134,10 +137,13 @@ impl<const N: usize> Lines<N> {
     }
 
     /// Copies a group back.
+    ///
+    /// # Safety
+    /// No two threads may read or write the same group of a field at once.
     #[allow(unsafe_code)]
-    pub fn write(&self, group: usize, field: &Shared<f32>, from: &[Wide]) {
+    pub unsafe fn write(&self, group: usize, field: &Shared<f32>, from: &[Wide]) {
         if self.axis == 0 {
-            // SAFETY: the caller has each group once.
+            // SAFETY: the caller keeps others from the group, and no other part of it is alive here.
             let (rows, lines) = unsafe { self.rows(group, field) };
             let from = from.as_flattened();
             self.squares(lines).for_each(|(a, b)| transpose(&from[b..], WIDTH, &mut rows[a..], self.pitch()));
@@ -145,7 +151,7 @@ impl<const N: usize> Lines<N> {
             return;
         }
         for (i, from) in from.iter().enumerate() {
-            // SAFETY: the caller has each group once.
+            // SAFETY: the caller keeps others from the group, and no other part of it is alive here.
             let floats = unsafe { self.points(group, i, field) };
             match <&mut Wide>::try_from(&mut *floats) {
                 Ok(all) => *all = *from,

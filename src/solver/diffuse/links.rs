@@ -108,12 +108,15 @@ pub(super) struct SharedLinks<'a, const N: usize> {
 
 impl<const N: usize> SharedLinks<'_, N> {
     /// The entries of a group, if there are any.
+    ///
+    /// # Safety
+    /// What was returned for a group must be gone before it is asked for again, on this thread or another.
     #[allow(unsafe_code)]
-    pub fn of_group(&self, group: usize) -> Option<Cut<'_, N>> {
+    pub unsafe fn of_group(&self, group: usize) -> Option<Cut<'_, N>> {
         let [from, to] = [self.groups[group], self.groups[group + 1]].map(|at| at as usize);
-        // SAFETY: groups share no entries, and each is asked for once in a pass.
         (from < to).then(|| Cut {
             entries: &self.entries[from..to],
+            // SAFETY: groups share no entries, and the caller has this one alone.
             given: unsafe { self.given.part(from, to - from) },
         })
     }

@@ -108,12 +108,23 @@ impl Diffusion {
         (0..lines.groups()).into_par_iter().for_each(|group| {
             let Scratch { values, change, rows } = &mut *threads.mine();
             let (values, change) = (&mut values[..lines.length], &mut change[..lines.length]);
-            lines.read(group, &field, values);
-            match links.as_ref().and_then(|links| links.of_group(group)) {
+            // SAFETY: each group comes once, and only this closure has the field.
+            #[allow(unsafe_code)]
+            unsafe {
+                lines.read(group, &field, values);
+            }
+            // SAFETY: each group comes once.
+            #[allow(unsafe_code)]
+            let cut = links.as_ref().and_then(|links| unsafe { links.of_group(group) });
+            match cut {
                 Some(cut) => cut.solve(system, rows, values, change),
                 None => system.solve(values, change),
             }
-            lines.write(group, &field, values);
+            // SAFETY: as for `read`.
+            #[allow(unsafe_code)]
+            unsafe {
+                lines.write(group, &field, values);
+            }
         });
     }
 }

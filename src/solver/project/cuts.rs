@@ -69,6 +69,14 @@ impl Cuts {
         }
     }
 
+    /// As [`exchange`](Self::exchange), but closed faces rest: nothing crosses them.
+    pub fn stop(&mut self, velocity: &mut Faces) {
+        self.exchange(velocity);
+        for (faces, field) in self.faces.iter().zip(velocity) {
+            faces.iter().filter(|cut| cut.open == 0.0).for_each(|cut| field[cut.at as usize] = 0.0);
+        }
+    }
+
     /// Puts back what [`exchange`](Self::exchange) has taken out.
     pub fn restore(&self, velocity: &mut Faces) {
         for ((faces, kept), field) in self.faces.iter().zip(&self.kept).zip(velocity) {
@@ -82,6 +90,13 @@ impl Cuts {
             for cut in faces.iter().filter(|cut| cut.open == 0.0) {
                 field[cut.at as usize] = cut.velocity;
             }
+        }
+    }
+
+    /// Sets closed faces to zero.
+    pub fn rest(&self, field: &mut Faces) {
+        for (faces, field) in self.faces.iter().zip(field) {
+            faces.iter().filter(|cut| cut.open == 0.0).for_each(|cut| field[cut.at as usize] = 0.0);
         }
     }
 }

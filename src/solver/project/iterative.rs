@@ -3,12 +3,12 @@
 
 use rayon::prelude::*;
 
+use super::boundary::{AxisBoundary, is_periodic};
+use super::checker::Halves;
 use super::cuts::{Cuts, cell_of, is_inside};
-use super::level::Beyond;
 use super::multigrid::Multigrid;
 use super::pcg::{Residual, Solve, System};
 use super::spectral::{divergence, gradient_xy, gradient_z, padded};
-use super::transform::Ends;
 use crate::grid::{Dims, Faces, GHOST, Layout};
 use crate::solver::sweep::PerThread;
 
@@ -18,7 +18,7 @@ const SLAB: usize = 16;
 /// A pressure system over the fields of one box.
 pub struct Iterative {
     layout: Layout,
-    ends: [Ends; 3],
+    ends: [AxisBoundary; 3],
     system: System,
     /// Two dense planes for each thread.
     planes: PerThread<[Vec<f32>; 2]>,
@@ -26,9 +26,8 @@ pub struct Iterative {
 
 impl Iterative {
     /// For fields of `layout` without solids, for a pool of `threads`.
-    pub fn new(layout: Layout, ends: [Ends; 3], threads: usize) -> Self {
-        let beyond = ends.map(|ends| [Beyond::end(ends, false), Beyond::end(ends, true)]);
-        let system = System::new(Multigrid::new(layout.dims.array(), beyond, threads));
+    pub fn new(layout: Layout, ends: [AxisBoundary; 3], threads: usize) -> Self {
+        let system = System::new(Multigrid::new(layout.dims.array(), ends, threads));
         let plane = || vec![0.0; padded(layout.dims.nx) * layout.dims.ny];
         Self { layout, ends, system, planes: PerThread::new(threads, || [plane(), plane()]) }
     }
@@ -37,6 +36,16 @@ impl Iterative {
     #[cfg(test)]
     pub fn forget(&mut self) {
         self.system.phi.iter_mut().for_each(|half| half.fill(0.0));
+    }
+
+    /// The last pressure times Δt/h.
+    pub fn last(&self) -> &Halves {
+        &self.system.phi
+    }
+
+    /// The same, to be replaced.
+    pub fn last_mut(&mut self) -> &mut Halves {
+        &mut self.system.phi
     }
 
     /// Bytes held for a box of `dims`, about.
@@ -126,7 +135,7 @@ impl Iterative {
     pub fn drop_across(&self, component: usize, face: u32) -> f32 {
         let above = cell_of(self.layout, face).map(|x| x as isize);
         let n = self.layout.dims.array()[component] as isize;
-        let periodic = self.ends[component] == Ends::Periodic;
+        let periodic = is_periodic(self.ends[component]);
         if periodic && above[component] == n {
             return 0.0;
         }
@@ -157,7 +166,7 @@ impl Iterative {
             let k0 = task * SLAB;
             if k0 > 0 {
                 self.pressure(k0 - 1, below);
-            } else if ends[2] == Ends::Periodic {
+            } else if is_periodic(ends[2]) {
                 self.pressure(nz - 1, below);
             }
             let planes =

@@ -6,6 +6,7 @@
 use super::{Projection, StepStats};
 use crate::grid::{Faces, Layout};
 
+pub mod boundary;
 mod checker;
 mod cuts;
 mod fft;
@@ -19,11 +20,12 @@ mod spectral;
 mod transform;
 mod tridiagonal;
 
+pub use boundary::{AxisBoundary, PressureBoundary};
+pub use checker::Halves;
 pub use cuts::{Cut, Cuts, cell_of};
 use iterative::Iterative;
 use pcg::Solve;
 use spectral::Spectral;
-pub use transform::Ends;
 
 /// Most iterations of conjugate gradients. The solids tests take at most 10; what needs more is reported, not waited for.
 const MOST: u32 = 40;
@@ -43,7 +45,13 @@ pub enum Projector {
 
 impl Projector {
     /// The projection of fields of `layout` between `ends`, for a pool of `threads`.
-    pub fn choose(method: Projection, solids: bool, layout: Layout, ends: [Ends; 3], threads: usize) -> Self {
+    pub fn choose(
+        method: Projection,
+        solids: bool,
+        layout: Layout,
+        ends: [AxisBoundary; 3],
+        threads: usize,
+    ) -> Self {
         let iterative = || Box::new(Iterative::new(layout, ends, threads));
         match method {
             Projection::Auto if !solids => Self::Direct(Box::new(Spectral::new(layout, ends, threads))),
@@ -85,6 +93,22 @@ impl Projector {
         }
     }
 
+    /// The last pressure, from which an iterative solve starts.
+    pub fn pressure(&self) -> Option<&Halves> {
+        match self {
+            Self::Direct(_) => None,
+            Self::Multigrid(iterative) | Self::Relaxation(iterative, _) => Some(iterative.last()),
+        }
+    }
+
+    /// The same, to be replaced.
+    pub fn pressure_mut(&mut self) -> Option<&mut Halves> {
+        match self {
+            Self::Direct(_) => None,
+            Self::Multigrid(iterative) | Self::Relaxation(iterative, _) => Some(iterative.last_mut()),
+        }
+    }
+
     /// Whether it goes on until a tolerance is met, which is relative to the speed of the flow.
     pub fn iterates(&self) -> bool {
         !matches!(self, Self::Direct(_))
@@ -93,7 +117,7 @@ impl Projector {
     /// Removes the divergence of `velocity`, whose largest component is `speed`, until max |∇·u| h / max |u| is below
     /// `tolerance`; closed faces get their solid's velocity. Faces on walls must hold the wall's velocity and are left
     /// alone; on periodic axes face 0 is corrected and face n is not. `lent` is memory to work in. Says in `stats` what it
-    /// took.
+    /// took, and returns the largest component as it was before.
     pub fn project(
         &mut self,
         velocity: &mut Faces,
@@ -101,13 +125,14 @@ impl Projector {
         tolerance: [f32; 2],
         lent: &mut [f32],
         stats: &mut StepStats,
-    ) {
-        let [tolerance, speed] = tolerance;
+    ) -> f32 {
+        let [tolerance, mut speed] = tolerance;
         // Half, since the projected flow may be slower than the one that comes in.
         let enough = 0.5 * tolerance * speed + REST;
         let solve = match self {
             Self::Direct(spectral) => {
-                let [divergence, speed] = spectral.project(velocity, lent);
+                let divergence;
+                [divergence, speed] = spectral.project(velocity, lent);
                 stats.divergence_before = if speed > 0.0 { divergence / speed } else { 0.0 };
                 Solve::default()
             }
@@ -116,6 +141,7 @@ impl Projector {
         };
         stats.iterations = solve.iterations;
         stats.residual = solve.relative() as f32;
+        speed
     }
 }
 

@@ -5,8 +5,9 @@
 
 use rayon::prelude::*;
 
+use super::boundary::PressureBoundary::Dirichlet;
 use super::checker::{Board, Halves};
-use super::level::{Beyond, Level, fold};
+use super::level::{Level, fold};
 use crate::solver::simd::dispatch;
 use crate::solver::sweep::{leave_room, refill};
 
@@ -265,7 +266,7 @@ fn leads_outside(level: &Level, run: &Run) -> bool {
     let [j, k] = run.row.map(|x| x as usize);
     let n = level.board.n;
     let open = |axis: usize, high: bool, at: [usize; 3]| {
-        level.beyond(axis, high) == Beyond::Rest && {
+        level.beyond(axis, high) == Dirichlet && {
             let mut face = at;
             face[axis] += usize::from(high);
             level.weight(axis, face) > 0.0
@@ -277,7 +278,7 @@ fn leads_outside(level: &Level, run: &Run) -> bool {
     let beside = [(1, j), (2, k)].iter().any(|&(axis, index)| {
         [(false, 0), (true, n[axis] - 1)].iter().any(|&(high, edge)| {
             index == edge
-                && level.beyond(axis, high) == Beyond::Rest
+                && level.beyond(axis, high) == Dirichlet
                 && (run.from..run.to).any(|i| open(axis, high, [i as usize, j, k]))
         })
     });

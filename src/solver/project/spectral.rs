@@ -10,9 +10,10 @@
 
 use rayon::prelude::*;
 
+use super::boundary::PressureBoundary::{Dirichlet, Neumann, Periodic};
+use super::boundary::{AxisBoundary, has_null_space, is_periodic};
 use super::fft::Lane;
-use super::level::Beyond;
-use super::transform::{Ends, PAIR, Transform, Work};
+use super::transform::{PAIR, Transform, Work, eigenvalues};
 use super::tridiagonal::{self, Columns};
 use crate::grid::{Dims, Faces, GHOST, Layout};
 use crate::solver::simd::{LANES, dispatch, greatest, rest, sixteen};
@@ -28,7 +29,7 @@ pub struct Spectral {
     layout: Layout,
     x: Transform,
     y: Transform,
-    ends: [Ends; 3],
+    ends: [AxisBoundary; 3],
     /// λ_x + λ_y of each value of a plane of the spectrum; 1 in padding lanes.
     lambda: Vec<f32>,
     /// Distance of the planes of the spectrum.
@@ -62,7 +63,7 @@ fn plane_size(dims: Dims) -> usize {
 
 impl Spectral {
     /// A solver for fields of `layout` between the given ends of each axis, for a pool of `threads`.
-    pub fn new(layout: Layout, ends: [Ends; 3], threads: usize) -> Self {
+    pub fn new(layout: Layout, ends: [AxisBoundary; 3], threads: usize) -> Self {
         let Dims { nx, ny, nz } = layout.dims;
         let (x, y) = (Transform::new(ends[0], nx), Transform::new(ends[1], ny));
         let plane = plane_size(layout.dims);
@@ -75,7 +76,7 @@ impl Spectral {
             columns: tridiagonal::Scratch::new(nz),
         };
         let mut lambda = vec![1.0; nx * padded(ny)];
-        let (lx, ly) = (ends[0].eigenvalues(nx), ends[1].eigenvalues(ny));
+        let (lx, ly) = (eigenvalues(ends[0], nx), eigenvalues(ends[1], ny));
         for (at, value) in lambda.iter_mut().enumerate() {
             let (block, kx, lane) = (at / (PAIR * nx), at / PAIR % nx, at % PAIR);
             if let Some(ly) = ly.get(block * PAIR + lane) {
@@ -128,12 +129,16 @@ impl Spectral {
         let Self { layout, ends, lambda, plane, scratch, .. } = self;
         let width = lambda.len();
         let columns = Columns::new(spectrum, *plane, layout.dims.nz);
-        let has_null = ends.iter().all(|e| e.has_null());
+        let has_null = ends.iter().copied().all(has_null_space);
         (0..width.div_ceil(tridiagonal::WIDTH)).into_par_iter().for_each(|chunk| {
             let at = chunk * tridiagonal::WIDTH;
             let lambda = &lambda[at..width.min(at + tridiagonal::WIDTH)];
             let mut mine = scratch.mine();
-            columns.solve(at, lambda, ends[2], has_null && at == 0, &mut mine.columns);
+            // SAFETY: each chunk comes once, and its columns are its own.
+            #[allow(unsafe_code)]
+            unsafe {
+                columns.solve(at, lambda, ends[2], has_null && at == 0, &mut mine.columns);
+            }
         });
     }
 
@@ -165,7 +170,7 @@ impl Spectral {
                 u.chunks_mut(layout.plane).zip(v.chunks_mut(layout.plane)).zip(w.chunks_mut(layout.plane));
             if k0 > 0 {
                 pressure(k0 - 1, below);
-            } else if ends[2] == Ends::Periodic {
+            } else if is_periodic(ends[2]) {
                 pressure(nz - 1, below);
             }
             for (k, ((u, v), w)) in (k0..).zip(planes) {
@@ -311,7 +316,13 @@ fn inverse_x(
 }
 
 /// Differences of pressure along x and y, for one plane of faces.
-pub(super) fn gradient_xy(layout: Layout, pressure: &[f32], ends: &[Ends; 3], u: &mut [f32], v: &mut [f32]) {
+pub(super) fn gradient_xy(
+    layout: Layout,
+    pressure: &[f32],
+    ends: &[AxisBoundary; 3],
+    u: &mut [f32],
+    v: &mut [f32],
+) {
     let Dims { nx, ny, .. } = layout.dims;
     let pitch = padded(nx);
     let start = |j: usize| (j + GHOST) * layout.row + GHOST;
@@ -319,12 +330,12 @@ pub(super) fn gradient_xy(layout: Layout, pressure: &[f32], ends: &[Ends; 3], u:
         let p = &pressure[j * pitch..][..nx];
         let u = &mut u[start(j)..][..nx + 1];
         subtract(&mut u[1..nx], &p[1..], &p[..nx - 1]);
-        u[0] -= match Beyond::end(ends[0], false) {
-            Beyond::Wall => 0.0,
-            Beyond::Rest => 2.0 * p[0],
-            Beyond::Around => p[0] - p[nx - 1],
+        u[0] -= match ends[0][0] {
+            Neumann => 0.0,
+            Dirichlet => 2.0 * p[0],
+            Periodic => p[0] - p[nx - 1],
         };
-        if let Beyond::Rest = Beyond::end(ends[0], true) {
+        if let Dirichlet = ends[0][1] {
             u[nx] += 2.0 * p[nx - 1];
         }
     }
@@ -333,12 +344,12 @@ pub(super) fn gradient_xy(layout: Layout, pressure: &[f32], ends: &[Ends; 3], u:
         subtract(&mut v[start(j)..][..nx], hi, lo);
     }
     let (bottom, top) = (&pressure[..nx], &pressure[(ny - 1) * pitch..][..nx]);
-    match Beyond::end(ends[1], false) {
-        Beyond::Wall => {}
-        Beyond::Rest => add_twice(&mut v[start(0)..][..nx], bottom, -1.0),
-        Beyond::Around => subtract(&mut v[start(0)..][..nx], bottom, top),
+    match ends[1][0] {
+        Neumann => {}
+        Dirichlet => add_twice(&mut v[start(0)..][..nx], bottom, -1.0),
+        Periodic => subtract(&mut v[start(0)..][..nx], bottom, top),
     }
-    if let Beyond::Rest = Beyond::end(ends[1], true) {
+    if let Dirichlet = ends[1][1] {
         add_twice(&mut v[start(ny)..][..nx], top, 1.0);
     }
 }
@@ -349,7 +360,7 @@ pub(super) fn gradient_z(
     pressure: &[f32],
     below: &[f32],
     k: usize,
-    ends: Ends,
+    ends: AxisBoundary,
     w: &mut [f32],
 ) {
     let Dims { nx, ny, nz } = layout.dims;
@@ -358,14 +369,14 @@ pub(super) fn gradient_z(
         let w = &mut w[(j + GHOST) * layout.row + GHOST..][..nx];
         let (lo, hi) = (&below[j * pitch..][..nx], &pressure[j * pitch..][..nx]);
         match k {
-            0 => match Beyond::end(ends, false) {
-                Beyond::Wall => {}
-                Beyond::Rest => add_twice(w, hi, -1.0),
-                Beyond::Around => subtract(w, hi, lo),
+            0 => match ends[0] {
+                Neumann => {}
+                Dirichlet => add_twice(w, hi, -1.0),
+                Periodic => subtract(w, hi, lo),
             },
             k if k < nz => subtract(w, hi, lo),
             _ => {
-                if let Beyond::Rest = Beyond::end(ends, true) {
+                if let Dirichlet = ends[1] {
                     add_twice(w, lo, 1.0);
                 }
             }

@@ -1,5 +1,7 @@
 //! The iterative projections against the direct one and against what must hold with solids.
 
+use super::PressureBoundary::{Dirichlet, Neumann, Periodic};
+use super::boundary::is_periodic;
 use super::cuts::{cell_of, is_inside};
 use super::iterative::Iterative;
 use super::pcg::Residual;
@@ -18,13 +20,8 @@ fn noise(seed: usize) -> f32 {
     (x >> 40) as f32 / (1u64 << 23) as f32 - 1.0
 }
 
-fn is_wall(ends: Ends, high: bool) -> bool {
-    match ends {
-        Ends::Closed => true,
-        Ends::ClosedOpen => !high,
-        Ends::OpenClosed => high,
-        Ends::Open | Ends::Periodic => false,
-    }
+fn is_wall(ends: AxisBoundary, high: bool) -> bool {
+    ends[usize::from(high)] == Neumann
 }
 
 /// Calls `f(component, [i, j, k], position)` for each face in the box.
@@ -46,7 +43,7 @@ fn for_faces(layout: Layout, mut f: impl FnMut(usize, [usize; 3], usize)) {
 }
 
 /// Noise and a smooth wind; nothing through walls; periodic axes repeat.
-fn flow(layout: Layout, ends: [Ends; 3]) -> Faces {
+fn flow(layout: Layout, ends: [AxisBoundary; 3]) -> Faces {
     let n = layout.dims.array();
     let mut velocity = [0, 1, 2].map(|_| vec![0.0; layout.size()]);
     for_faces(layout, |component, at, position| {
@@ -54,7 +51,7 @@ fn flow(layout: Layout, ends: [Ends; 3]) -> Faces {
         let wall =
             x == 0 && is_wall(ends[component], false) || x == n[component] && is_wall(ends[component], true);
         let mut source = at;
-        if ends[component] == Ends::Periodic {
+        if is_periodic(ends[component]) {
             source[component] %= n[component];
         }
         let wave =
@@ -115,10 +112,10 @@ fn divergence_left(layout: Layout, velocity: &mut Faces, cuts: &mut Cuts) -> f32
     worst / speed
 }
 
-fn repeat(layout: Layout, ends: [Ends; 3], velocity: &mut Faces) {
+fn repeat(layout: Layout, ends: [AxisBoundary; 3], velocity: &mut Faces) {
     let n = layout.dims.array();
     let stride = layout.strides();
-    for axis in (0..3).filter(|&axis| ends[axis] == Ends::Periodic) {
+    for axis in (0..3).filter(|&axis| is_periodic(ends[axis])) {
         for at in 0..layout.size() - n[axis] * stride[axis] {
             let index = [at % layout.row, at % layout.plane / layout.row, at / layout.plane];
             if index[axis] == crate::grid::GHOST {
@@ -132,7 +129,8 @@ fn to(tolerance: f64) -> impl Fn(Residual) -> bool {
     move |r| r.norm <= tolerance
 }
 
-const ENDS: [Ends; 5] = [Ends::Closed, Ends::Open, Ends::ClosedOpen, Ends::OpenClosed, Ends::Periodic];
+const ENDS: [AxisBoundary; 5] =
+    [[Neumann; 2], [Dirichlet; 2], [Neumann, Dirichlet], [Dirichlet, Neumann], [Periodic; 2]];
 
 #[test]
 fn without_solids_multigrid_agrees_with_the_direct_solve() {
@@ -154,7 +152,11 @@ fn without_solids_multigrid_agrees_with_the_direct_solve() {
     }
 }
 
-fn iterations(layout: Layout, ends: [Ends; 3], open: impl Fn(usize, [usize; 3]) -> f32) -> (u32, f32) {
+fn iterations(
+    layout: Layout,
+    ends: [AxisBoundary; 3],
+    open: impl Fn(usize, [usize; 3]) -> f32,
+) -> (u32, f32) {
     let mut velocity = flow(layout, ends);
     let mut cuts = cuts(layout, [0.3, -0.2, 0.1], open);
     cuts.close(&mut velocity);
@@ -176,10 +178,10 @@ fn check_iterations(n: usize) {
         if c == 1 && at[1] == (n / 3) | 1 && within { 0.0 } else { 1.0 }
     };
     for ends in [
-        [Ends::Closed; 3],
-        [Ends::Closed, Ends::ClosedOpen, Ends::Closed],
-        [Ends::Open; 3],
-        [Ends::Periodic, Ends::Closed, Ends::Closed],
+        [[Neumann; 2]; 3],
+        [[Neumann; 2], [Neumann, Dirichlet], [Neumann; 2]],
+        [[Dirichlet; 2]; 3],
+        [[Periodic; 2], [Neumann; 2], [Neumann; 2]],
     ] {
         let found =
             [("ball", iterations(layout, ends, ball(layout))), ("plate", iterations(layout, ends, plate))];
@@ -204,9 +206,9 @@ fn iterations_do_not_grow_in_large_grids() {
 
 #[test]
 fn the_operator_and_a_sweep_are_what_the_formulas_say() {
-    use super::level::{Beyond, Level};
+    use super::level::Level;
     for n in [[4, 4, 4], [7, 5, 3], [18, 2, 3], [37, 3, 2]] {
-        for beyond in [[[Beyond::Wall; 2]; 3], [[Beyond::Rest; 2]; 3], [[Beyond::Around; 2]; 3]] {
+        for beyond in [[[Neumann; 2]; 3], [[Dirichlet; 2]; 3], [[Periodic; 2]; 3]] {
             let mut level = Level::finest(n, beyond, 16);
             level.set(1, [n[0] / 2, 1, 1], 0.3);
             level.set(0, [n[0] / 2, 1, 1], 0.0);
@@ -236,7 +238,7 @@ fn the_operator_and_a_sweep_are_what_the_formulas_say() {
                         let outside = next[axis] < 0 || next[axis] == n[axis] as isize;
                         let value = match beyond[0][0] {
                             _ if !outside => Some(next),
-                            Beyond::Around => {
+                            Periodic => {
                                 next[axis] = next[axis].rem_euclid(n[axis] as isize);
                                 Some(next)
                             }
@@ -286,7 +288,7 @@ fn the_operator_and_a_sweep_are_what_the_formulas_say() {
 #[test]
 fn solids_that_have_moved_leave_no_trace() {
     let layout = Layout::new(Dims::new([21, 18, 15]).unwrap());
-    let ends = [Ends::Closed, Ends::Periodic, Ends::Open];
+    let ends = [[Neumann; 2], [Periodic; 2], [Dirichlet; 2]];
     let plate = |height: usize| {
         move |c: usize, at: [usize; 3]| if c == 1 && at[1] == height && at[0] < 13 { 0.0 } else { 1.0 }
     };
@@ -309,11 +311,10 @@ fn solids_that_have_moved_leave_no_trace() {
 
 #[test]
 fn closed_bodies_of_air_are_counted() {
-    use super::level::{Beyond, Level};
+    use super::level::Level;
     use super::pockets::Pockets;
     let n = [9, 8, 7];
-    let (wall, rest) =
-        ([[Beyond::Wall; 2]; 3], [[Beyond::Wall; 2], [Beyond::Wall, Beyond::Rest], [Beyond::Wall; 2]]);
+    let (wall, rest) = ([[Neumann; 2]; 3], [[Neumann; 2], [Neumann, Dirichlet], [Neumann; 2]]);
     // A plate across y at 4, and a single cell shut in.
     let shut = |level: &mut Level| {
         for (i, k) in (0..n[0]).flat_map(|i| (0..n[2]).map(move |k| (i, k))) {

@@ -16,42 +16,22 @@
 
 use std::f64::consts::PI;
 
+use super::boundary::AxisBoundary;
+use super::boundary::PressureBoundary::{Dirichlet, Neumann, Periodic};
 use super::fft::{Fft, Lane, Pair};
 use crate::solver::lanes::Simd;
 use crate::solver::simd::{LANES, each_level, fma, sixteen};
 
-/// What the two sides of an axis do to the pressure.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Ends {
-    /// Walls at both ends: no gradient there.
-    Closed,
-    /// Rest pressure at both ends.
-    Open,
-    /// A wall where the index is least, rest pressure at the other end.
-    ClosedOpen,
-    /// Rest pressure where the index is least, a wall at the other end.
-    OpenClosed,
-    /// The last cell is the first one's neighbour.
-    Periodic,
-}
-
-impl Ends {
-    /// 2 − 2 cos θ_k for k < n, the eigenvalues of the negative second difference.
-    pub fn eigenvalues(self, n: usize) -> Vec<f32> {
-        let theta = |k: f64| match self {
-            Self::Closed => PI * k / n as f64,
-            Self::Open => PI * (k + 1.0) / n as f64,
-            Self::ClosedOpen | Self::OpenClosed => PI * (k + 0.5) / n as f64,
-            Self::Periodic => 2.0 * PI * k / n as f64,
-        };
-        // 4 sin²(θ/2) keeps its digits where 2 − 2 cos θ cancels.
-        (0..n).map(|k| 4.0 * (0.5 * theta(k as f64)).sin().powi(2)).map(|x| x as f32).collect()
-    }
-
-    /// Whether a constant is annihilated: the axis alone does not fix the level of the pressure.
-    pub fn has_null(self) -> bool {
-        matches!(self, Self::Closed | Self::Periodic)
-    }
+/// 2 − 2 cos θ_k for k < n, the eigenvalues of the negative second difference between `ends`.
+pub fn eigenvalues(ends: AxisBoundary, n: usize) -> Vec<f32> {
+    let theta = |k: f64| match ends {
+        [Neumann, Neumann] => PI * k / n as f64,
+        [Dirichlet, Dirichlet] => PI * (k + 1.0) / n as f64,
+        [Periodic, _] => 2.0 * PI * k / n as f64,
+        [Neumann | Dirichlet, _] => PI * (k + 0.5) / n as f64,
+    };
+    // 4 sin²(θ/2) keeps its digits where 2 − 2 cos θ cancels.
+    (0..n).map(|k| 4.0 * (0.5 * theta(k as f64)).sin().powi(2)).map(|x| x as f32).collect()
 }
 
 /// Forward and inverse transform along an axis of one length: [`read_values`](Self::read_values),
@@ -61,7 +41,7 @@ impl Ends {
 /// lies in [`Work`] until it is written, so that it may be written where it was read.
 #[derive(Clone, Debug)]
 pub struct Transform {
-    ends: Ends,
+    ends: AxisBoundary,
     n: usize,
     fft: Fft,
     /// cos and sin of the rotations.
@@ -93,8 +73,8 @@ fn rotations(count: usize, angle: impl Fn(f64) -> f64) -> Vec<[f32; 2]> {
 
 impl Transform {
     /// For `n` ≥ 1 cells between `ends`.
-    pub fn new(ends: Ends, n: usize) -> Self {
-        let quarter = matches!(ends, Ends::ClosedOpen | Ends::OpenClosed);
+    pub fn new(ends: AxisBoundary, n: usize) -> Self {
+        let quarter = ends[0] != ends[1];
         let inverse_n = 1.0 / n as f64;
         let (length, twist) = match (quarter, n % 2) {
             (false, _) => (n, rotations(n, |k| 0.5 * PI * k * inverse_n)),
@@ -112,55 +92,54 @@ impl Transform {
 
     /// What inverse(forward(x)) must be multiplied with to give x.
     pub fn scale(&self) -> f64 {
-        match self.ends {
-            Ends::ClosedOpen | Ends::OpenClosed => 2.0 / self.n as f64,
-            _ => 1.0 / self.n as f64,
-        }
+        if self.ends[0] != self.ends[1] { 2.0 / self.n as f64 } else { 1.0 / self.n as f64 }
     }
 
     fn odd_quarter(&self) -> bool {
-        matches!(self.ends, Ends::ClosedOpen | Ends::OpenClosed) && !self.n.is_multiple_of(2)
+        self.ends[0] != self.ends[1] && !self.n.is_multiple_of(2)
     }
 
     /// Takes values in.
     pub fn read_values(&self, from: &[f32], pitch: usize, work: &mut Work) {
-        let rows = Rows { n: self.n, pitch, reversed: self.ends == Ends::OpenClosed };
+        let rows = Rows { n: self.n, pitch, reversed: self.ends == [Dirichlet, Neumann] };
         match self.ends {
-            Ends::Closed => take_in_order(rows, false, from, &mut work.data),
-            Ends::Open => take_in_order(rows, true, from, &mut work.data),
-            Ends::ClosedOpen | Ends::OpenClosed => self.read_quarter(rows, from, work),
-            Ends::Periodic => take(rows, from, &mut work.data),
+            [Neumann, Neumann] => take_in_order(rows, false, from, &mut work.data),
+            [Dirichlet, Dirichlet] => take_in_order(rows, true, from, &mut work.data),
+            [Neumann | Dirichlet, _] => self.read_quarter(rows, from, work),
+            [Periodic, _] => take(rows, from, &mut work.data),
         }
     }
 
     /// Puts coefficients out.
     pub fn write_coefficients(&self, work: &mut Work, to: &mut [f32], pitch: usize) {
-        let rows = Rows { n: self.n, pitch, reversed: self.ends == Ends::Open };
+        let rows = Rows { n: self.n, pitch, reversed: self.ends == [Dirichlet, Dirichlet] };
         match self.ends {
-            Ends::Closed | Ends::Open => dct2_rotate(rows, &self.twist, &work.data, to),
-            Ends::ClosedOpen | Ends::OpenClosed => self.write_quarter(rows, work, to),
-            Ends::Periodic => hartley_combine(rows, &work.data, to),
+            [Neumann, Neumann] | [Dirichlet, Dirichlet] => dct2_rotate(rows, &self.twist, &work.data, to),
+            [Neumann | Dirichlet, _] => self.write_quarter(rows, work, to),
+            [Periodic, _] => hartley_combine(rows, &work.data, to),
         }
     }
 
     /// Takes coefficients in.
     pub fn read_coefficients(&self, from: &[f32], pitch: usize, work: &mut Work) {
-        let rows = Rows { n: self.n, pitch, reversed: self.ends == Ends::Open };
+        let rows = Rows { n: self.n, pitch, reversed: self.ends == [Dirichlet, Dirichlet] };
         match self.ends {
-            Ends::Closed | Ends::Open => dct3_rotate(rows, &self.twist, from, &mut work.data),
-            Ends::ClosedOpen | Ends::OpenClosed => self.read_quarter(rows, from, work),
-            Ends::Periodic => take(rows, from, &mut work.data),
+            [Neumann, Neumann] | [Dirichlet, Dirichlet] => {
+                dct3_rotate(rows, &self.twist, from, &mut work.data)
+            }
+            [Neumann | Dirichlet, _] => self.read_quarter(rows, from, work),
+            [Periodic, _] => take(rows, from, &mut work.data),
         }
     }
 
     /// Puts values out, times 1/[`scale`](Self::scale).
     pub fn write_values(&self, work: &mut Work, to: &mut [f32], pitch: usize) {
-        let rows = Rows { n: self.n, pitch, reversed: self.ends == Ends::OpenClosed };
+        let rows = Rows { n: self.n, pitch, reversed: self.ends == [Dirichlet, Neumann] };
         match self.ends {
-            Ends::Closed => put_in_order(rows, false, &work.data, to),
-            Ends::Open => put_in_order(rows, true, &work.data, to),
-            Ends::ClosedOpen | Ends::OpenClosed => self.write_quarter(rows, work, to),
-            Ends::Periodic => hartley_combine(rows, &work.data, to),
+            [Neumann, Neumann] => put_in_order(rows, false, &work.data, to),
+            [Dirichlet, Dirichlet] => put_in_order(rows, true, &work.data, to),
+            [Neumann | Dirichlet, _] => self.write_quarter(rows, work, to),
+            [Periodic, _] => hartley_combine(rows, &work.data, to),
         }
     }
 
@@ -175,7 +154,7 @@ impl Transform {
     }
 
     fn even_quarter(&self) -> bool {
-        matches!(self.ends, Ends::ClosedOpen | Ends::OpenClosed) && !self.odd_quarter()
+        self.ends[0] != self.ends[1] && !self.odd_quarter()
     }
 
     /// The quarter-wave transform is its own inverse but for a factor.
@@ -397,7 +376,8 @@ fn dct4_unpack_kernel<S: Simd>(s: S, rows: Rows, twist: &[[f32; 2]], data: &[Pai
 mod tests {
     use super::*;
 
-    const ALL: [Ends; 5] = [Ends::Closed, Ends::Open, Ends::ClosedOpen, Ends::OpenClosed, Ends::Periodic];
+    const ALL: [AxisBoundary; 5] =
+        [[Neumann; 2], [Dirichlet; 2], [Neumann, Dirichlet], [Dirichlet, Neumann], [Periodic; 2]];
 
     /// Values of 32 lines.
     fn sample(n: usize) -> Vec<f32> {
@@ -409,15 +389,15 @@ mod tests {
     }
 
     /// The negative second difference of line `l` with the values outside that `ends` implies.
-    fn second_difference(ends: Ends, x: &[f32], l: usize) -> Vec<f32> {
+    fn second_difference(ends: AxisBoundary, x: &[f32], l: usize) -> Vec<f32> {
         let n = x.len() / PAIR;
         let x = |i: usize| x[i * PAIR + l];
         let outside = |low: bool| {
             let (edge, far) = if low { (x(0), x(n - 1)) } else { (x(n - 1), x(0)) };
-            match (ends, low) {
-                (Ends::Closed, _) | (Ends::ClosedOpen, true) | (Ends::OpenClosed, false) => edge,
-                (Ends::Open, _) | (Ends::ClosedOpen, false) | (Ends::OpenClosed, true) => -edge,
-                (Ends::Periodic, _) => far,
+            match ends[usize::from(!low)] {
+                Neumann => edge,
+                Dirichlet => -edge,
+                Periodic => far,
             }
         };
         let at = |i: usize| {
@@ -438,7 +418,7 @@ mod tests {
                 plan.read_values(&data, PAIR, &mut work);
                 plan.transform(&mut work);
                 plan.write_coefficients(&mut work, &mut data, PAIR);
-                let lambda = ends.eigenvalues(n);
+                let lambda = eigenvalues(ends, n);
                 let scale = plan.scale() as f32;
                 for (at, x) in data.iter_mut().enumerate() {
                     *x *= lambda[at / PAIR] * scale;

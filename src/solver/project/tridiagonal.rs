@@ -3,7 +3,7 @@
 //! Each column solves −φ_(k−1) + (λ + 2) φ_k − φ_(k+1) = d_k, the ends by what lies beyond them: 1 less on the
 //! diagonal at a wall (even), 1 more at rest pressure (odd), a corner entry where the axis is periodic.
 
-use super::transform::Ends;
+use super::boundary::{AxisBoundary, PressureBoundary, is_periodic};
 use crate::solver::simd::{dispatch, greatest};
 use crate::solver::sweep::Shared;
 
@@ -49,12 +49,22 @@ impl<'a> Columns<'a> {
     /// Solves the columns `at..at + lambda.len()` in place. With `null`, the first one has λ = 0 and no end that
     /// fixes its level: its mean is left out of the right-hand side and its last value is 0.
     ///
-    /// No two tasks may solve the same column at once.
-    pub fn solve(&self, at: usize, lambda: &[f32], ends: Ends, null: bool, scratch: &mut Scratch) {
+    /// # Safety
+    /// No two threads may solve the same column at once.
+    #[allow(unsafe_code)]
+    pub unsafe fn solve(
+        &self,
+        at: usize,
+        lambda: &[f32],
+        ends: AxisBoundary,
+        null: bool,
+        scratch: &mut Scratch,
+    ) {
         assert!(at + lambda.len() <= self.plane && lambda.len() <= WIDTH, "columns outside the plane");
         let count = lambda.len();
         for (k, values) in scratch.values.iter_mut().enumerate().take(self.nz) {
-            copy_wide(self.part(k, at, count), &mut values[..count]);
+            // SAFETY: the caller keeps others from these columns; this part ends with the copy.
+            copy_wide(unsafe { self.part(k, at, count) }, &mut values[..count]);
         }
         if null {
             for (sum, values) in scratch.null.iter_mut().zip(&scratch.values) {
@@ -63,32 +73,32 @@ impl<'a> Columns<'a> {
         }
         let mut wide = [1.0; WIDTH];
         wide[..count].copy_from_slice(lambda);
-        if ends == Ends::Periodic {
+        if is_periodic(ends) {
             cyclic(&wide, scratch);
         } else {
-            let [low, high] = match ends {
-                Ends::Open => [1.0, 1.0],
-                Ends::ClosedOpen => [-1.0, 1.0],
-                Ends::OpenClosed => [1.0, -1.0],
-                Ends::Closed | Ends::Periodic => [-1.0, -1.0],
-            };
+            let [low, high] = ends.map(|end| if end == PressureBoundary::Dirichlet { 1.0 } else { -1.0 });
             thomas(&wide, &[low; WIDTH], &[high; WIDTH], &mut scratch.pivots, &mut scratch.values);
         }
         if null {
-            free_level(&mut scratch.null, ends == Ends::Periodic);
+            free_level(&mut scratch.null, is_periodic(ends));
             for (values, phi) in scratch.values.iter_mut().zip(&scratch.null) {
                 values[0] = *phi as f32;
             }
         }
         for (k, values) in scratch.values.iter().enumerate().take(self.nz) {
-            copy_wide(&values[..count], self.part(k, at, count));
+            // SAFETY: as above.
+            copy_wide(&values[..count], unsafe { self.part(k, at, count) });
         }
     }
 
+    /// The values of plane `k` in `count` columns from `at` on.
+    ///
+    /// # Safety
+    /// No two parts that are alive at once may overlap, on this thread or another.
     #[allow(unsafe_code, clippy::mut_from_ref)]
-    fn part(&self, k: usize, at: usize, count: usize) -> &mut [f32] {
+    unsafe fn part(&self, k: usize, at: usize, count: usize) -> &mut [f32] {
         assert!(k < self.nz && at + count <= self.plane, "columns outside the stack");
-        // SAFETY: disjoint from every other task's by the contract of `solve`; no two parts are alive at once in a task.
+        // SAFETY: by the contract of this function no other part overlaps: planes and columns are apart.
         unsafe { self.data.part(k * self.plane + at, count) }
     }
 }
@@ -192,9 +202,11 @@ fn free_level(values: &mut [f64], periodic: bool) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::solver::project::boundary::PressureBoundary::{Dirichlet, Neumann, Periodic};
+    use crate::solver::project::boundary::has_null_space;
 
     /// Applies the matrix and compares with the right-hand side.
-    fn check(ends: Ends, nz: usize, lambda: f32, null: bool) {
+    fn check(ends: AxisBoundary, nz: usize, lambda: f32, null: bool) {
         let plane = 100;
         let width = 37;
         let mut data: Vec<f32> = (0..plane * nz).map(|i| ((i * 31) % 23) as f32 / 11.0 - 1.0).collect();
@@ -208,15 +220,19 @@ mod tests {
         let mut lambdas = [lambda.max(0.01); WIDTH];
         lambdas[0] = lambda;
         let mut scratch = Scratch::new(nz);
-        Columns::new(&mut data, plane, nz).solve(0, &lambdas[..width], ends, null, &mut scratch);
+        // SAFETY: there is one thread.
+        #[allow(unsafe_code)]
+        unsafe {
+            Columns::new(&mut data, plane, nz).solve(0, &lambdas[..width], ends, null, &mut scratch);
+        }
         for l in 0..width {
             for k in 0..nz {
                 let here = data[k * plane + l];
-                let outside = |low: bool| match (ends, low) {
-                    (Ends::Periodic, true) => data[(nz - 1) * plane + l],
-                    (Ends::Periodic, false) => data[l],
-                    (Ends::Open, _) | (Ends::ClosedOpen, false) | (Ends::OpenClosed, true) => -here,
-                    _ => here,
+                let outside = |low: bool| match ends[usize::from(!low)] {
+                    Periodic if low => data[(nz - 1) * plane + l],
+                    Periodic => data[l],
+                    Dirichlet => -here,
+                    Neumann => here,
                 };
                 let lo = if k == 0 { outside(true) } else { data[(k - 1) * plane + l] };
                 let hi = if k + 1 == nz { outside(false) } else { data[(k + 1) * plane + l] };
@@ -230,11 +246,12 @@ mod tests {
 
     #[test]
     fn solves_every_kind_of_column() {
-        for ends in [Ends::Closed, Ends::Open, Ends::ClosedOpen, Ends::OpenClosed, Ends::Periodic] {
+        for ends in [[Neumann; 2], [Dirichlet; 2], [Neumann, Dirichlet], [Dirichlet, Neumann], [Periodic; 2]]
+        {
             for nz in [1, 2, 3, 7, 16, 61] {
                 check(ends, nz, 0.3, false);
                 check(ends, nz, 4.0, false);
-                if ends.has_null() {
+                if has_null_space(ends) {
                     check(ends, nz, 0.0, true);
                 }
             }

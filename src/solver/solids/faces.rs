@@ -14,7 +14,7 @@
 use rayon::prelude::*;
 
 use super::SolidPose;
-use super::voxels::Frame;
+use super::frame::Frame;
 use crate::solver::project::{Cut, cell_of};
 
 /// Open fractions below this count as closed.

@@ -5,12 +5,13 @@
 //! are one body thereby, and a part that faces inwards is a hollow. Three rays vote, since one may graze an edge.
 
 use std::collections::HashMap;
-use std::path::Path;
 
 use thiserror::Error;
 
+#[cfg(feature = "files")]
 use crate::foreign;
 
+#[cfg(feature = "files")]
 mod read;
 
 /// A mesh that cannot be a solid.
@@ -69,7 +70,8 @@ impl Mesh {
     ///
     /// # Errors
     /// If it cannot be read, or is no closed surface.
-    pub fn load(path: &Path) -> Result<Self, MeshError> {
+    #[cfg(feature = "files")]
+    pub fn load(path: &std::path::Path) -> Result<Self, MeshError> {
         let name = path.display().to_string();
         let fail = |e: String| MeshError::Unreadable(name.clone(), e);
         let ending = path.extension().and_then(|e| e.to_str()).map(str::to_lowercase);
@@ -90,6 +92,7 @@ impl Mesh {
     ///
     /// # Errors
     /// If it is none, or no closed surface.
+    #[cfg(feature = "files")]
     pub fn from_obj(name: &str, text: &str) -> Result<Self, MeshError> {
         let (vertices, triangles) = read::obj(text).map_err(|e| MeshError::Unreadable(name.into(), e))?;
         Self::new(vertices, triangles)
@@ -99,6 +102,7 @@ impl Mesh {
     ///
     /// # Errors
     /// If it is none, or no closed surface.
+    #[cfg(feature = "files")]
     pub fn from_stl(name: &str, bytes: &[u8]) -> Result<Self, MeshError> {
         let (vertices, triangles) = read::stl(bytes).map_err(|e| MeshError::Unreadable(name.into(), e))?;
         Self::new(vertices, triangles)
@@ -438,6 +442,7 @@ mod tests {
         assert_eq!(Mesh::new(vertices, flipped).unwrap_err(), MeshError::Open { open: 3 });
     }
 
+    #[cfg(feature = "files")]
     #[test]
     fn files_are_read_by_their_ending() {
         let folder = tempfile::tempdir().unwrap();

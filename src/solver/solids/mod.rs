@@ -6,6 +6,7 @@
 
 mod drag;
 mod faces;
+mod frame;
 mod mesh;
 mod near;
 mod obstacles;
@@ -16,9 +17,12 @@ use std::sync::Arc;
 
 use nalgebra::{Quaternion, UnitQuaternion, Vector3};
 
+use super::error::InvalidValue;
+
 pub use mesh::{Mesh, MeshError};
-pub use obstacles::Obstacles;
+pub use obstacles::{Obstacles, Standing};
 pub use shape::Shape;
+pub use voxels::CLOSED;
 
 /// How the air moves along a solid.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -171,25 +175,19 @@ impl Solid {
     }
 
     /// What makes it impossible, if anything.
-    pub fn problem(&self) -> Option<String> {
-        let finite = |what: &str, fine: bool| (!fine).then(|| format!("a solid's {what} must be finite"));
-        let keys = self.keyframes.iter().all(|(t, p)| t.is_finite() && p.iter().all(|x| x.is_finite()));
+    pub fn problem(&self) -> Option<InvalidValue> {
+        let finite = |what, values: &[f32]| InvalidValue::unless_finite("solid", what, values);
         let rising = self.keyframes.windows(2).all(|pair| pair[0].0 < pair[1].0);
-        let turn: f32 = self.rotation.iter().map(|x| x * x).sum();
+        let keys = |(t, [x, y, z]): &(f32, [f32; 3])| finite("keyframes", &[*t, *x, *y, *z]);
         self.shape
             .problem()
-            .or_else(|| finite("position", self.position.iter().all(|x| x.is_finite())))
-            .or_else(|| finite("temperature", self.temperature.is_none_or(f32::is_finite)))
-            .or_else(|| finite("spin", self.spin.iter().all(|x| x.is_finite())))
-            .or_else(|| finite("keyframes", keys))
-            .or_else(|| (!rising).then(|| "a solid's keyframes must rise in time".into()))
-            .or_else(|| {
-                ((turn - 1.0).abs() > 1e-3).then(|| "a solid's rotation must be a unit quaternion".into())
-            })
-            .or_else(|| {
-                let fine = self.scale.is_finite() && self.scale > 0.0;
-                (!fine).then(|| format!("a solid's scale of {} cannot be; it must be positive", self.scale))
-            })
+            .or_else(|| finite("position", &self.position))
+            .or_else(|| finite("temperature", self.temperature.as_slice()))
+            .or_else(|| finite("spin", &self.spin))
+            .or_else(|| self.keyframes.iter().find_map(keys))
+            .or_else(|| (!rising).then_some(InvalidValue::KeyframesNotRising))
+            .or_else(|| InvalidValue::unless_unit("solid", self.rotation))
+            .or_else(|| InvalidValue::unless_positive("solid", "scale", self.scale, ""))
     }
 }
 
@@ -320,9 +318,9 @@ mod tests {
     #[test]
     fn impossible_solids_say_why() {
         let ball = Solid::new(Shape::Sphere { radius: -1.0 }, [0.0; 3]);
-        assert!(ball.problem().unwrap().contains("radius"));
+        assert!(ball.problem().unwrap().to_string().contains("radius"));
         let keys = vec![(1.0, [0.0; 3]), (1.0, [0.0; 3])];
         let late = Solid { keyframes: keys, ..Solid::new(Shape::Sphere { radius: 1.0 }, [0.0; 3]) };
-        assert!(late.problem().unwrap().contains("keyframes"));
+        assert!(late.problem() == Some(InvalidValue::KeyframesNotRising));
     }
 }

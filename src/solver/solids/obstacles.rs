@@ -42,6 +42,16 @@ pub struct Obstacles {
     pushes: Vec<[f64; 3]>,
 }
 
+/// How solids stand at one instant, and what the air has given them since the step began.
+#[derive(Clone, Debug)]
+pub struct Standing {
+    poses: Vec<SolidPose>,
+    gains: Vec<[f64; 3]>,
+    pushes: Vec<[f64; 3]>,
+    /// Viscosity or diffusion have met them: from then on faces inside them rest.
+    dragged: bool,
+}
+
 impl Obstacles {
     /// `solids` as they stand at `time`, and as they move in the `dt` after it, in the box of `config`.
     pub fn new(walls: &Walls, config: &Config, solids: Vec<Solid>, [time, dt]: [f64; 2]) -> Self {
@@ -75,6 +85,27 @@ impl Obstacles {
     /// The solids.
     pub fn solids(&self) -> &[Solid] {
         &self.solids
+    }
+
+    /// How they stand now.
+    pub fn standing(&self) -> Standing {
+        let Self { poses, gains, pushes, drag, .. } = self;
+        let (poses, gains, pushes) = (poses.clone(), gains.clone(), pushes.clone());
+        Standing { poses, gains, pushes, dragged: drag.is_some() }
+    }
+
+    /// Puts the same solids where they stood.
+    pub fn stand(&mut self, standing: &Standing) {
+        self.poses.clone_from(&standing.poses);
+        self.gains.clone_from(&standing.gains);
+        self.pushes.clone_from(&standing.pushes);
+        self.have_moved = false;
+        self.voxels.update(self.frame, &self.poses);
+        self.near.forget();
+        self.drag = None;
+        if standing.dragged {
+            self.drag();
+        }
     }
 
     /// Largest velocity component of a point of a solid in the `dt` after `time` \[m/s\].
@@ -156,6 +187,13 @@ impl Obstacles {
         if let Some(drag) = &self.drag {
             drag.count_reflected(velocity, reflected, &mut self.gains);
             drag.rest(reflected);
+        }
+    }
+
+    /// As [`count`](Self::count), for a velocity that was `before` and is `after` a change.
+    pub fn count_change(&mut self, before: &Faces, after: &Faces) {
+        if let Some(drag) = &self.drag {
+            drag.count_reflected(before, after, &mut self.gains);
         }
     }
 

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use super::mesh::Mesh;
+use crate::solver::error::InvalidValue;
 
 /// What a solid looks like, around its own origin and unscaled.
 #[derive(Clone, Debug, PartialEq)]
@@ -63,11 +64,8 @@ impl Shape {
     }
 
     /// What is wrong with the measures, if anything.
-    pub(super) fn problem(&self) -> Option<String> {
-        let bad = |name: &str, x: f32| {
-            let fine = x.is_finite() && x > 0.0;
-            (!fine).then(|| format!("a solid's {name} of {x} m cannot be; it must be positive"))
-        };
+    pub(super) fn problem(&self) -> Option<InvalidValue> {
+        let bad = |what, x| InvalidValue::unless_positive("solid", what, x, " m");
         match self {
             Self::Sphere { radius } => bad("radius", *radius),
             Self::Box { size } => size.iter().find_map(|&edge| bad("edge", edge)),

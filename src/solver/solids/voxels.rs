@@ -5,6 +5,7 @@
 use std::sync::{Mutex, PoisonError};
 
 use super::faces::{Found, Scene, Scratch};
+pub use super::frame::Frame;
 use super::{Slip, SolidPose};
 use crate::grid::{Faces, GHOST, Layout};
 use crate::solver::project::Cuts;
@@ -56,28 +57,6 @@ struct Glide {
     closed: Vec<u32>,
     unknown: Vec<u32>,
     known: Vec<u32>,
-}
-
-/// What the voxels depend on besides the solids.
-#[derive(Clone, Copy, Debug)]
-pub struct Frame {
-    /// Where values lie.
-    pub layout: Layout,
-    /// Edge of a cell \[m\].
-    pub h: f32,
-    /// Axes that close on themselves.
-    pub periodic: [bool; 3],
-    /// Sides of the box that are walls.
-    pub walls: [[bool; 2]; 3],
-}
-
-impl Frame {
-    /// Whether a position is that of a cell in the box.
-    pub fn holds(&self, at: usize) -> bool {
-        let layout = self.layout;
-        let index = [at % layout.row, at % layout.plane / layout.row, at / layout.plane];
-        (0..3).all(|a| (GHOST..GHOST + layout.dims.array()[a]).contains(&index[a]))
-    }
 }
 
 impl Voxels {

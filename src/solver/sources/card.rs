@@ -3,12 +3,11 @@
 //! A card is a grid of pixels in the plane z = 0, x to the right, y up, its middle at the origin, extruded by half its
 //! depth to both sides. A pixel says how much of the smoke's red, green and blue, and of its heat, is there.
 
-use std::io::Cursor;
-use std::path::Path;
-
 use thiserror::Error;
 
-use crate::{foreign, room};
+#[cfg(feature = "files")]
+use crate::foreign;
+use crate::room;
 
 /// Most pixels of a card.
 pub(super) const MOST: usize = 1 << 26;
@@ -17,6 +16,7 @@ pub(super) const MOST: usize = 1 << 26;
 pub(super) const LONGEST: usize = 10_000;
 
 /// Bytes that the decoder of pictures may take beside the pixels.
+#[cfg(feature = "files")]
 const SCRATCH: usize = 64 << 20;
 
 /// Why there is no card.
@@ -84,7 +84,8 @@ impl Card {
     ///
     /// # Errors
     /// If it cannot be read, or is black or transparent all over.
-    pub fn image(path: &Path, width: f32, depth: f32) -> Result<Self, CardError> {
+    #[cfg(feature = "files")]
+    pub fn image(path: &std::path::Path, width: f32, depth: f32) -> Result<Self, CardError> {
         let fail = |e: String| CardError::Unreadable(path.display().to_string(), e);
         let bytes = foreign::read(path, foreign::PICTURE).map_err(|e| fail(e.to_string()))?;
         Self::from_png(&path.display().to_string(), &bytes, width, depth)
@@ -94,10 +95,11 @@ impl Card {
     ///
     /// # Errors
     /// As for [`image`](Self::image).
+    #[cfg(feature = "files")]
     pub fn from_png(name: &str, bytes: &[u8], width: f32, depth: f32) -> Result<Self, CardError> {
         let fail = |e: png::DecodingError| CardError::Unreadable(name.to_owned(), e.to_string());
         let limits = png::Limits { bytes: SCRATCH };
-        let mut decoder = png::Decoder::new_with_limits(Cursor::new(bytes), limits);
+        let mut decoder = png::Decoder::new_with_limits(std::io::Cursor::new(bytes), limits);
         decoder.set_transformations(png::Transformations::normalize_to_color8());
         decoder.set_ignore_text_chunk(true);
         decoder.set_ignore_iccp_chunk(true);
@@ -140,6 +142,7 @@ impl Card {
 }
 
 /// The shares of a pixel of one to four samples: grey, grey and alpha, colours, colours and alpha.
+#[cfg(any(test, feature = "files"))]
 fn shares(stored: &[u8]) -> [u8; 4] {
     let (color, alpha) = match *stored {
         [grey] => ([grey; 3], 255),

@@ -300,3 +300,10 @@ fn images(grid: &Grid, region: &Region) -> Vec<[f32; 3]> {
     }
     all
 }
+
+impl Region {
+    /// How many cells of the box of `config` it covers, those at its surface in part.
+    pub fn covered(&self, config: &Config) -> f64 {
+        Cover::cells(&Grid::new(config), self).total()
+    }
+}

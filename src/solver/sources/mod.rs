@@ -9,6 +9,7 @@ mod dab;
 mod fill;
 mod noise;
 mod region;
+#[cfg(feature = "text")]
 mod text;
 
 pub use card::{Card, CardError};
@@ -19,6 +20,7 @@ pub use noise::{Noise, Pattern};
 pub use region::{Form, Region};
 
 use super::bricks::Bricks;
+use super::error::InvalidValue;
 use super::sweep;
 use crate::grid::{Faces, GHOST};
 
@@ -49,7 +51,7 @@ impl Source {
     }
 
     /// What makes it impossible, if anything.
-    pub fn problem(&self) -> Option<String> {
+    pub fn problem(&self) -> Option<InvalidValue> {
         self.region.problem().or_else(|| self.noise.and_then(|noise| noise.problem()))
     }
 }
@@ -121,21 +123,33 @@ impl Sources {
         self.list.iter().filter_map(|s| s.velocity).flatten().fold(0.0, |a: f32, b| a.max(b.abs()))
     }
 
-    /// Adds what the sources give off between `time` and `time + dt`; no value passes `limit`.
-    pub fn emit(&self, time: f64, dt: f32, limit: f32, scalars: &mut [[f32; 4]], bricks: &mut Bricks) {
+    /// Adds what the sources give off between `time` and `time + dt`; no value passes `limit`. Gives the sums over the cells of
+    /// what was added.
+    pub fn emit(
+        &self,
+        time: f64,
+        dt: f32,
+        limit: f32,
+        scalars: &mut [[f32; 4]],
+        bricks: &mut Bricks,
+    ) -> [f64; 4] {
+        let mut emitted = [0.0; 4];
         for Emitter { source, cells, pattern, .. } in &self.emitters {
             let (from, works) = working(source.start, source.stop, time, dt);
             if works > 0.0 && source.rate != [0.0; 4] {
                 let amount = source.rate.map(|rate| rate * works);
                 let noise = pattern.as_ref().map(|pattern| (pattern, from + 0.5 * f64::from(works)));
+                add_held(&self.grid, cells, -1.0, scalars, &mut emitted);
                 for_cells(&self.grid, cells, noise, scalars, |cell, shares, factor| {
                     for c in 0..4 {
                         cell[c] = (cell[c] + factor * shares[c] * amount[c]).clamp(-limit, limit);
                     }
                 });
+                add_held(&self.grid, cells, 1.0, scalars, &mut emitted);
                 cells.each_row(|xs, j, k| bricks.touch(xs, j, k));
             }
         }
+        emitted
     }
 
     /// Gives the air inside the sources that work at `time` their velocities.
@@ -147,6 +161,15 @@ impl Sources {
             }
         }
     }
+}
+
+/// Adds `sign` times what the covered cells hold to `sum`.
+fn add_held(grid: &Grid, cover: &Cover, sign: f64, scalars: &[[f32; 4]], sum: &mut [f64; 4]) {
+    cover.each_row(|xs, j, k| {
+        for cell in &scalars[grid.layout.start(j, k)..][xs] {
+            (0..4).for_each(|c| sum[c] += sign * f64::from(cell[c]));
+        }
+    });
 }
 
 /// Calls `change(cell, shares, factor)` for each cell that is covered, with the shares of it that are and the factor of the

@@ -5,6 +5,7 @@
 //! straight lines, so that the sixteen corners are looked at once for each column, not for each cell.
 
 use super::cover::Grid;
+use crate::solver::error::InvalidValue;
 
 /// How uneven a source is.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -21,12 +22,11 @@ pub struct Noise {
 
 impl Noise {
     /// What makes it impossible, if anything.
-    pub fn problem(&self) -> Option<String> {
-        let fine = (0.0..=1.0).contains(&self.strength)
-            && (1e-6..=1e6).contains(&self.scale)
-            && (0.0..=1e6).contains(&self.speed);
-        (!fine)
-            .then(|| "a noise has a strength from 0 to 1, a positive scale, and a speed not below 0".into())
+    pub fn problem(&self) -> Option<InvalidValue> {
+        let within = |what, value, range| InvalidValue::unless_within("noise", what, value, range);
+        within("strength", self.strength, [0.0, 1.0])
+            .or_else(|| within("scale", self.scale, [1e-6, 1e6]))
+            .or_else(|| within("speed", self.speed, [0.0, 1e6]))
     }
 }
 

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use nalgebra::{Quaternion, UnitQuaternion, Vector3};
 
 use super::card::Card;
-use super::cover::{Cover, Grid};
-use crate::solver::{Config, Shape};
+use crate::solver::Shape;
+use crate::solver::error::InvalidValue;
 
 /// What a region looks like, around its own origin and unscaled.
 #[derive(Clone, Debug, PartialEq)]
@@ -50,7 +50,7 @@ impl Region {
     }
 
     /// What makes it impossible, if anything.
-    pub fn problem(&self) -> Option<String> {
+    pub fn problem(&self) -> Option<InvalidValue> {
         let sizes = match &self.form {
             Form::Body(Shape::Sphere { radius }) => vec![*radius],
             Form::Body(Shape::Box { size }) => size.to_vec(),
@@ -58,22 +58,13 @@ impl Region {
             Form::Body(Shape::Mesh(_)) => vec![],
             Form::Card(card) => card.size().to_vec(),
         };
-        let turn: f32 = self.rotation.iter().map(|x| x * x).sum();
-        let bad = sizes.into_iter().chain([self.scale]).find(|x| !(x.is_finite() && *x > 0.0));
-        if let Some(bad) = bad {
-            return Some(format!("a region's size or scale of {bad} cannot be; it must be positive"));
-        }
-        if !self.position.iter().all(|x| x.is_finite()) {
-            return Some("a region's position must be finite".into());
-        }
-        // Not so written, NaN would pass.
-        let unit = (turn - 1.0).abs() <= 1e-3;
-        (!unit).then(|| "a region's rotation must be a unit quaternion".into())
-    }
-
-    /// How many cells of the box of `config` it covers, those at its surface in part.
-    pub fn covered(&self, config: &Config) -> f64 {
-        Cover::cells(&Grid::new(config), self).total()
+        let size = |x: f32| InvalidValue::unless_positive("region", "size", x, " m");
+        sizes
+            .into_iter()
+            .find_map(size)
+            .or_else(|| InvalidValue::unless_positive("region", "scale", self.scale, ""))
+            .or_else(|| InvalidValue::unless_finite("region", "position", &self.position))
+            .or_else(|| InvalidValue::unless_unit("region", self.rotation))
     }
 
     /// Its own three axes in the world, which are the rows of the matrix that turns the world into its coordinates.

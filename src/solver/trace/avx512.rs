@@ -3,37 +3,12 @@
 
 use std::arch::x86_64::*;
 
-use super::{FacesOfRow, Row};
+use super::Row;
 use crate::solver::avx512::{
-    Cells, following, load_cells, load_values, locate, number, over_run, places, side_by_side, squares,
-    store_cells, stream_cells, whole_lines, whole_runs,
+    Cells, following, load_cells, locate, number, over_run, places, squares, store_cells, whole_runs,
 };
 use crate::solver::sides::Reach;
 use crate::solver::simd::LANES;
-
-/// See [`super::centers`].
-#[target_feature(enable = "avx512f,avx512vl,avx512dq,avx512bw,avx2,fma,bmi2")]
-pub fn center_row(faces: FacesOfRow, out: &mut [[f32; 4]]) {
-    let (first, whole) = whole_lines(out);
-    // The ends of the row, which do not fill a line.
-    for i in (0..first).chain(whole..out.len()) {
-        out[i] = faces.center(i);
-    }
-    let FacesOfRow { u, v, w } = faces;
-    for (i, out) in (first..whole).step_by(LANES).zip(out[first..whole].chunks_exact_mut(LANES)) {
-        // SAFETY: the caller knows that the instructions are there; the chunk begins a line of the cache.
-        unsafe {
-            let x = _mm512_add_ps(load_values(u, i), load_values(u, i + 1));
-            let y = _mm512_add_ps(load_values(v[0], i), load_values(v[1], i));
-            let z = _mm512_add_ps(load_values(w[0], i), load_values(w[1], i));
-            let half = number(0.5);
-            stream_cells(
-                out.first_chunk_mut().expect("whole lines"),
-                side_by_side([_mm512_mul_ps(half, x), _mm512_mul_ps(half, y), _mm512_mul_ps(half, z)]),
-            );
-        }
-    }
-}
 
 /// See [`super::trace_kernel`].
 #[target_feature(enable = "avx512f,avx512vl,avx512dq,avx512bw,avx2,fma,bmi2")]

@@ -9,8 +9,9 @@
 
 use rayon::prelude::*;
 
+use super::boundary::AxisBoundary;
+use super::boundary::PressureBoundary::{self, Dirichlet, Neumann, Periodic};
 use super::checker::{Board, Halves};
-use super::transform::Ends;
 use crate::solver::sweep::PerThread;
 
 mod coarsen;
@@ -27,32 +28,10 @@ use rows::Rows;
 /// Cells below which a pass is not worth splitting over threads.
 const SERIAL: usize = 20_000;
 
-/// What an end of an axis does.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Beyond {
-    /// Nothing crosses.
-    Wall,
-    /// Pressure 0 on the side.
-    Rest,
-    /// The other end of the axis.
-    Around,
-}
-
-impl Beyond {
-    /// What an axis does at its low or high end.
-    pub fn end(ends: Ends, high: bool) -> Self {
-        match (ends, high) {
-            (Ends::Periodic, _) => Self::Around,
-            (Ends::Open, _) | (Ends::ClosedOpen, true) | (Ends::OpenClosed, false) => Self::Rest,
-            _ => Self::Wall,
-        }
-    }
-}
-
 /// Weights, their diagonal, and where they are not the usual ones.
 pub struct Level {
     pub board: Board,
-    beyond: [[Beyond; 2]; 3],
+    beyond: [AxisBoundary; 3],
     /// Weight of a face inside, by axis.
     inner: [f32; 3],
     /// Weight of a face on a side, by axis: low, high.
@@ -78,11 +57,11 @@ pub struct Level {
 
 impl Level {
     /// The finest grid, without solids, for a pool of `threads`.
-    pub fn finest(n: [usize; 3], beyond: [[Beyond; 2]; 3], threads: usize) -> Self {
-        let weight = |b: Beyond| match b {
-            Beyond::Wall => 0.0,
-            Beyond::Rest => 2.0,
-            Beyond::Around => 1.0,
+    pub fn finest(n: [usize; 3], beyond: [AxisBoundary; 3], threads: usize) -> Self {
+        let weight = |b: PressureBoundary| match b {
+            Neumann => 0.0,
+            Dirichlet => 2.0,
+            Periodic => 1.0,
         };
         let mut level = Self::empty(n, beyond, [1.0; 3], beyond.map(|ends| ends.map(weight)), threads);
         for axis in 0..3 {
@@ -94,7 +73,7 @@ impl Level {
 
     fn empty(
         n: [usize; 3],
-        beyond: [[Beyond; 2]; 3],
+        beyond: [AxisBoundary; 3],
         mut inner: [f32; 3],
         mut side: [[f32; 2]; 3],
         threads: usize,
@@ -102,7 +81,7 @@ impl Level {
         let board = Board::new(n);
         for axis in (0..3).filter(|&axis| n[axis] == 1) {
             // A cell that is its own neighbour feels no gradient.
-            if beyond[axis][0] == Beyond::Around {
+            if beyond[axis][0] == Periodic {
                 side[axis] = [0.0; 2];
             }
             if side[axis][0] == side[axis][1] {
@@ -127,7 +106,7 @@ impl Level {
     }
 
     fn periodic(&self) -> [bool; 3] {
-        self.beyond.map(|ends| ends[0] == Beyond::Around)
+        self.beyond.map(|ends| ends[0] == Periodic)
     }
 
     /// Whether any axis is periodic.
@@ -192,7 +171,7 @@ impl Level {
         self.put(axis, at, weight);
         self.special.insert([at[1], at[2]]);
         self.changed.insert([at[1], at[2]]);
-        if self.beyond[axis][0] == Beyond::Around && (at[axis] == 0 || at[axis] == n) {
+        if self.beyond[axis][0] == Periodic && (at[axis] == 0 || at[axis] == n) {
             let mut twin = at;
             twin[axis] = n - at[axis];
             self.put(axis, twin, weight);
@@ -213,7 +192,7 @@ impl Level {
     }
 
     /// What an end of an axis does.
-    pub fn beyond(&self, axis: usize, high: bool) -> Beyond {
+    pub fn beyond(&self, axis: usize, high: bool) -> PressureBoundary {
         self.beyond[axis][usize::from(high)]
     }
 
@@ -231,7 +210,7 @@ impl Level {
 
     /// Whether an end of an axis leads to the other end.
     pub fn is_periodic(&self, axis: usize) -> bool {
-        self.beyond[axis][0] == Beyond::Around
+        self.beyond[axis][0] == Periodic
     }
 
     /// Takes all changes as known.

@@ -1,0 +1,93 @@
+//! Questions over everything else: whether to leave with unsaved changes, and which file. All in this window, so that no
+//! desktop is needed for them.
+
+use egui::{Button, Context, Id, Key, Modal, RichText, TextEdit, Ui};
+
+use super::{Out, theme};
+use crate::app::action::Action;
+use crate::app::file;
+use crate::app::model::{Dialog, Model, PathForm, Purpose};
+
+/// Width of a question, where the window has it \[pt\].
+const WIDTH: f32 = 440.0;
+
+pub(super) fn show(ctx: &Context, model: &mut Model, out: &mut Out) {
+    let name = model.settings.scene.name.clone();
+    let Some(dialog) = &mut model.dialog else {
+        return;
+    };
+    Modal::new(Id::new("dialog")).show(ctx, |ui| {
+        ui.set_width(WIDTH.min(ctx.content_rect().width() - 60.0));
+        match dialog {
+            Dialog::Leave => leave(ui, &name, out),
+            Dialog::Path(form) => path(ui, form, out),
+        }
+    });
+}
+
+fn leave(ui: &mut Ui, name: &str, out: &mut Out) {
+    title(ui, &format!("Save the changes to {name}?"));
+    ui.label("Its settings have changed since it was opened or saved.");
+    ui.add_space(12.0);
+    ui.horizontal(|ui| {
+        choice(ui, "Save", Action::Accept, true, out);
+        choice(ui, "Leave without saving", Action::Discard, false, out);
+        choice(ui, "Stay", Action::Exit, false, out);
+    });
+}
+
+fn path(ui: &mut Ui, form: &mut PathForm, out: &mut Out) {
+    let (question, verb) = match (form.purpose, form.leave) {
+        (Purpose::Open, _) => ("Open a scene", "Open"),
+        (Purpose::Save, false) => ("Save the scene", "Save"),
+        (Purpose::Save, true) => ("Save the scene and leave", "Save and leave"),
+    };
+    title(ui, question);
+    let hint = "a file such as plume.toml";
+    let field = ui.add(TextEdit::singleline(&mut form.text).hint_text(hint).desired_width(f32::INFINITY));
+    out.places.insert("dialog.path", field.rect);
+    if !field.has_focus() && !field.lost_focus() && ui.memory(|memory| memory.focused().is_none()) {
+        field.request_focus();
+    }
+    if field.changed() {
+        form.error = None;
+    }
+    if field.lost_focus() && ui.input(|input| input.key_pressed(Key::Enter)) {
+        out.actions.push(Action::Accept);
+    }
+    below(ui, form);
+    ui.add_space(12.0);
+    let replaces = form.error.is_some() && form.replaces.as_ref() == Some(&form.text);
+    let verb = if replaces && form.purpose == Purpose::Save { "Save once more" } else { verb };
+    ui.horizontal(|ui| {
+        choice(ui, verb, Action::Accept, true, out);
+        choice(ui, "Cancel", Action::Exit, false, out);
+        choice(ui, "Browse", Action::Browse, false, out);
+    });
+}
+
+/// What is wrong with the file that is named, else where it is.
+fn below(ui: &mut Ui, form: &PathForm) {
+    let place = file::place(&form.text).map(|path| path.display().to_string());
+    let (text, color) = match (&form.error, place) {
+        (Some(error), _) => (error.clone(), theme::ALARM),
+        (None, Some(place)) => (place, theme::QUIET),
+        (None, None) => ("A scene file can also be dropped onto the window.".into(), theme::QUIET),
+    };
+    ui.add_space(2.0);
+    ui.label(RichText::new(text).color(color));
+}
+
+fn title(ui: &mut Ui, text: &str) {
+    ui.label(RichText::new(text).heading().color(theme::TEXT));
+    ui.add_space(6.0);
+}
+
+fn choice(ui: &mut Ui, text: &str, action: Action, main: bool, out: &mut Out) {
+    let color = if main { theme::ACCENT } else { theme::TEXT };
+    let response = ui.add(Button::new(RichText::new(text).color(color)).min_size(egui::vec2(70.0, 26.0)));
+    out.places.insert(action.name(), response.rect);
+    if response.clicked() {
+        out.actions.push(action);
+    }
+}

@@ -1,0 +1,647 @@
+//! The declarations: one entry for each key.
+
+use std::ops::RangeInclusive;
+
+use super::Effect::{ActsNow, LookOnly, Restarts};
+use super::field::{Access, Field, Plain};
+use super::words::{self, Frozen, Words};
+use super::{Effect, Kind, Parameter, Scale};
+
+/// The field of `Params` that holds a parameter; in `params!(p, n => p.smoke[n].buoyancy)` n is the number of the smoke.
+macro_rules! params {
+    ($($access:tt)*) => { Field::Params(access!($($access)*), 0) };
+}
+
+/// The same in the look.
+macro_rules! look {
+    ($($access:tt)*) => { Field::Look(access!($($access)*), 0) };
+}
+
+/// The same in the configuration of the solver.
+macro_rules! config {
+    ($($access:tt)*) => { Field::Config(access!($($access)*), 0) };
+}
+
+macro_rules! access {
+    ($t:ident => $place:expr) => { access!($t, _n => $place) };
+    ($t:ident, $n:ident => $place:expr) => {
+        Access::new(
+            |$t, $n| Plain::wrap($place),
+            |$t, $n, value| if let Some(x) = Plain::unwrap(value) { $place = x },
+        )
+    };
+}
+
+// Wide, since a scene may be in units of its own (a convection cell with its Rayleigh number as buoyancy), and the solver stays
+// finite at all of them (`wild_settings_stay_finite`).
+
+/// Coordinates, velocities and the like: far beyond any flow in metres and seconds, and small enough for products in f32.
+const ANY: RangeInclusive<f32> = -1e6..=1e6;
+/// Sizes that must not vanish.
+const SIZE: RangeInclusive<f32> = 1e-6..=1e6;
+/// Shares of a whole.
+const SHARE: RangeInclusive<f32> = 0.0..=1.0;
+/// Velocities that are given to the air \[m/s\].
+const VELOCITY: RangeInclusive<f32> = -1e4..=1e4;
+/// Accelerations \[m/s²\].
+const ACCELERATION: RangeInclusive<f32> = -1e6..=1e6;
+/// Temperature excess \[K\].
+const HEAT: RangeInclusive<f32> = -1e4..=1e4;
+/// Density given to a place \[-\].
+const DENSITY: RangeInclusive<f32> = 0.0..=1e4;
+/// Rates of change of a density \[1/s\].
+const EMISSION: RangeInclusive<f32> = -1e6..=1e6;
+/// Diffusion coefficients \[m²/s\].
+const DIFFUSION: RangeInclusive<f32> = 0.0..=1e6;
+/// Rates of decay \[1/s\].
+const DECAY: RangeInclusive<f32> = 0.0..=1e6;
+/// Instants \[s\].
+const INSTANT: RangeInclusive<f32> = 0.0..=1e6;
+/// Instants that may never come \[s\].
+const LAST: RangeInclusive<f32> = 0.0..=f32::INFINITY;
+/// Radiance and irradiance.
+const LIGHT: RangeInclusive<f32> = 0.0..=1e6;
+/// Mean cosines of a phase function.
+const COSINE: RangeInclusive<f32> = -0.95..=0.95;
+
+/// All parameters, in the order of the reference.
+pub(super) fn all() -> Vec<Parameter> {
+    [
+        domain(),
+        side(),
+        time(),
+        fluid(),
+        smoke(),
+        solver(),
+        render(),
+        background(),
+        medium(),
+        light(),
+        camera(),
+    ]
+    .into_iter()
+    .chain([source(), shape(), noise(), force(), initial(), solid(), probe(), window()])
+    .flatten()
+    .collect()
+}
+
+fn domain() -> Vec<Parameter> {
+    vec![
+        plain("domain.cells", Kind::Wholes(3), "-", 1.0..=65536.0, Restarts)
+            .default("[96, 144, 96]")
+            .says("Cells along x, y and z; an axis of one cell makes the run two-dimensional."),
+        number("domain.voxel", "m", SIZE, Restarts).default("0.01").says("Edge of a cell."),
+        word("domain.walls", words::SIDES, Restarts)
+            .default(r#"{ x = "closed", y_min = "closed", y_max = "open", z = "closed" }"#)
+            .says(
+                "What the sides do: one word for all six, or a table by axis and side, as described below.",
+            ),
+    ]
+}
+
+fn side() -> Vec<Parameter> {
+    vec![
+        number("side.closed.temperature", "K", HEAT, Restarts)
+            .says("Temperature excess held at the wall; absent: insulated."),
+        vector("side.no-slip.velocity", "m/s", VELOCITY, Restarts)
+            .default("[0, 0, 0]")
+            .says("Velocity of the wall, along itself."),
+        number("side.no-slip.temperature", "K", HEAT, Restarts)
+            .says("Temperature excess held at the wall; absent: insulated."),
+        vector("side.inflow.velocity", "m/s", VELOCITY, Restarts)
+            .default("[0, 0, 0]")
+            .says("Velocity of the air that enters."),
+        number("side.inflow.red", "-", DENSITY, Restarts).default("0").says("Red smoke in it."),
+        number("side.inflow.green", "-", DENSITY, Restarts).default("0").says("Green smoke in it."),
+        number("side.inflow.blue", "-", DENSITY, Restarts).default("0").says("Blue smoke in it."),
+        number("side.inflow.temperature", "K", HEAT, Restarts).default("0").says("Its temperature excess."),
+    ]
+}
+
+fn time() -> Vec<Parameter> {
+    vec![
+        number("time.frame_rate", "1/s", 1e-3..=1e5, ActsNow)
+            .default("24")
+            .slider("Steps", 5.0..=120.0)
+            .logarithmic()
+            .says("Frames per second; frame n is the state at n / frame_rate. A frame is one step, unless `step` is set."),
+        number("time.step", "s", 1e-5..=1e3, ActsNow).says(
+            "The longest step, instead of cfl and max_substeps; a frame takes as few equal steps as are no longer. Absent: a frame is one \
+             step, cut into substeps as the flow needs.",
+        ),
+        number("time.cfl", "cells", 0.1..=100.0, Restarts)
+            .of(config!(c => c.time.cfl))
+            .says("Steps are cut so that the air, as fast as it is when a substep begins, crosses no more cells than this."),
+        whole("time.max_substeps", 1.0..=1000.0, Restarts)
+            .of(config!(c => c.time.max_substeps))
+            .says("Most substeps in a step, whatever the cfl; `stats.csv` counts those that are missing, and the run ends with a warning."),
+    ]
+}
+
+fn fluid() -> Vec<Parameter> {
+    vec![
+        vector("fluid.up", "-", ANY, ActsNow)
+            .of(params!(p => p.up))
+            .says("Which way heat and smoke are lifted, against gravity; its length scales the lift."),
+        number("fluid.heat_buoyancy", "m/(s² K)", -1e6..=1e6, ActsNow)
+            .of(params!(p => p.heat_buoyancy))
+            .slider("Heat buoyancy", -0.2..=0.2)
+            .says("Acceleration along `up` per kelvin above the air around."),
+        number("fluid.cooling", "1/s", DECAY, ActsNow)
+            .of(params!(p => p.cooling))
+            .slider("Cooling", 0.0..=5.0)
+            .logarithmic()
+            .says("Rate at which heat is lost: after 1/cooling seconds 37 % is left."),
+        number("fluid.conduction", "m²/s", DIFFUSION, ActsNow)
+            .of(params!(p => p.conduction))
+            .slider("Heat diffusion", 0.0..=0.1)
+            .logarithmic()
+            .says("Diffusion coefficient of heat; air has 2e-5. It alone brings the temperature of a wall or solid to the air."),
+        plain("fluid.ambient", Kind::NumberOr("mean"), "K", HEAT, ActsNow)
+            .of(params!(p => p.ambient))
+            .labelled("Rise against the mean temperature")
+            .says("Temperature excess that is not lifted, or \"mean\": that of the whole box, as in a closed room that heats up."),
+        number("fluid.vorticity", "1/s", 0.0..=100.0, ActsNow)
+            .of(params!(p => p.vorticity))
+            .slider("Vorticity", 0.0..=2.0)
+            .says("Vorticity confinement ε of ε h (N × ω): feeds the small swirls that the grid wears down. A rate: flow twice as \
+                 fast needs twice as much."),
+        number("fluid.viscosity", "m²/s", DIFFUSION, ActsNow)
+            .of(params!(p => p.viscosity))
+            .slider("Viscosity", 0.0..=0.1)
+            .logarithmic()
+            .says("Kinematic viscosity: neighbours drag each other along. Air has 1.5e-5. Any size is stable."),
+        number("fluid.friction", "1/s", DECAY, ActsNow)
+            .of(params!(p => p.friction))
+            .slider("Friction", 0.0..=10.0)
+            .logarithmic()
+            .says("Rate at which all motion dies down: after 1/friction seconds 37 % is left."),
+    ]
+}
+
+fn smoke() -> Vec<Parameter> {
+    let of = |n: usize, name: &str, label: &'static str| {
+        let path = |key: &str| format!("smoke.{name}.{key}");
+        [
+            number(&path("buoyancy"), "m/s²", ACCELERATION, ActsNow)
+                .of(params!(p, n => p.smoke[n].buoyancy))
+                .slider(label, -5.0..=5.0)
+                .says("Upward acceleration per unit of density; below zero this smoke sinks."),
+            number(&path("dissipation"), "1/s", -1e3..=1e6, ActsNow)
+                .of(params!(p, n => p.smoke[n].dissipation))
+                .slider(label, 0.0..=5.0)
+                .logarithmic()
+                .says(
+                    "Rate at which it fades: after 1/dissipation seconds 37 % is left. Below zero it grows.",
+                ),
+            number(&path("diffusion"), "m²/s", DIFFUSION, ActsNow)
+                .of(params!(p, n => p.smoke[n].diffusion))
+                .slider(label, 0.0..=0.1)
+                .logarithmic()
+                .says("Diffusion coefficient: how fast this smoke spreads by itself."),
+            color(&path("color"), "-", SHARE, LookOnly).of(look!(l, n => l.colors[n])).says("Albedo."),
+        ]
+        .map(|parameter| parameter.at(n))
+    };
+    [of(0, "red", "Red"), of(1, "green", "Green"), of(2, "blue", "Blue")].into_iter().flatten().collect()
+}
+
+fn solver() -> Vec<Parameter> {
+    vec![
+        word("solver.advection", words::ADVECTION, Restarts)
+            .of(config!(c => c.advection))
+            .says("How values are advected."),
+        word("solver.integrator", words::INTEGRATOR, Restarts).of(config!(c => c.integrator)).says(
+            "How the velocity is advanced; \"reflection\" is the choice for numbers, above all where viscosity rules (VALIDATION.md).",
+        ),
+        whole("solver.trace_order", 2.0..=3.0, Restarts)
+            .of(config!(c => c.trace))
+            .says("Order of the back-trace: 2 (midpoint rule) or 3 (Ralston)."),
+        word("solver.projection", words::PROJECTION, Restarts)
+            .of(config!(c => c.projection))
+            .says("How the divergence is removed."),
+        word("solver.flow", words::FLOW, Restarts)
+            .of(Field::Config(
+                Access::new(
+                    |c, _| Frozen(c.frozen).wrap(),
+                    |c, _, value| {
+                        if let Some(Frozen(frozen)) = Plain::unwrap(value) {
+                            c.frozen = frozen;
+                        }
+                    },
+                ),
+                0,
+            ))
+            .says("Whether the flow is computed."),
+        number("solver.tolerance", "-", 1e-6..=0.1, Restarts)
+            .of(config!(c => c.tolerance))
+            .says("Divergence that multigrid may leave: max abs(∇·u) h / max abs(u)."),
+        whole("solver.threads", 0.0..=1024.0, Restarts)
+            .of(config!(c => c.threads))
+            .says("Threads; 0 is one for each processor. The result is the same for any number."),
+        number("solver.memory_limit", "GiB", SIZE, Restarts)
+            .says("Larger scenes are refused; absent: three quarters of the machine's memory."),
+    ]
+}
+
+fn render() -> Vec<Parameter> {
+    vec![
+        plain("render.size", Kind::Wholes(2), "px", 1.0..=16384.0, LookOnly)
+            .default("[640, 480]")
+            .says("Width and height of pictures."),
+        number("render.samples", "-", 0.1..=16.0, LookOnly)
+            .of(look!(l => l.samples))
+            .says("Ray-march samples per cell edge."),
+        number("render.exposure", "stops", -20.0..=20.0, LookOnly)
+            .of(look!(l => l.exposure))
+            .slider("Exposure", -4.0..=4.0)
+            .says("Doubles the brightness for each stop."),
+        plain("render.outline", Kind::Flag, "", SHARE, LookOnly)
+            .of(look!(l => l.outline))
+            .labelled("Box edges")
+            .says("Draw the edges of the box."),
+        plain("render.floor", Kind::ColorOrNone, "-", SHARE, LookOnly)
+            .of(look!(l => l.floor))
+            .labelled("Floor")
+            .says("Albedo of the ground at y = 0, where the smoke's shadow falls; false is none."),
+    ]
+}
+
+fn background() -> Vec<Parameter> {
+    vec![
+        color("render.background.top", "radiance", LIGHT, LookOnly)
+            .of(look!(l => l.background[0]))
+            .says("Behind everything, at the top of the picture."),
+        color("render.background.bottom", "radiance", LIGHT, LookOnly)
+            .of(look!(l => l.background[1]))
+            .says("The same at the bottom."),
+    ]
+}
+
+fn medium() -> Vec<Parameter> {
+    vec![
+        number("render.medium.extinction", "1/m", 0.0..=1e6, LookOnly)
+            .of(look!(l => l.extinction))
+            .slider("Extinction", 1.0..=400.0)
+            .logarithmic()
+            .says("Light that a unit of density takes out on each metre: how thick the smoke looks."),
+        number("render.medium.fade", "-", 0.0..=0.5, LookOnly)
+            .of(look!(l => l.fade))
+            .slider("Fade", 0.0..=0.5)
+            .says("Smoke is shown thinning out towards the sides, over this share of the shortest one."),
+        number("render.medium.anisotropy", "-", COSINE, LookOnly)
+            .of(look!(l => l.anisotropy))
+            .slider("Anisotropy", -0.9..=0.9)
+            .says("Mean cosine of the Henyey–Greenstein phase function: near 1 light goes on forward, 0 is even, near -1 it goes back."),
+        number("render.medium.second_lobe.share", "-", SHARE, LookOnly)
+            .of(look!(l => l.second_lobe[1]))
+            .slider("Second lobe", 0.0..=1.0)
+            .says("Share of the light that is scattered in a second lobe; 0 is none."),
+        number("render.medium.second_lobe.anisotropy", "-", COSINE, LookOnly)
+            .of(look!(l => l.second_lobe[0]))
+            .slider("Its anisotropy", -0.9..=0.9)
+            .says("Mean cosine of the second lobe."),
+        number("render.medium.glow", "-", 0.0..=1e4, LookOnly)
+            .of(look!(l => l.glow))
+            .slider("Glow", 0.0..=20.0)
+            .logarithmic()
+            .says("Black-body glow of hot smoke: its luminance at 2000 K."),
+        number("render.medium.glow_heat", "K", 1.0..=1e5, LookOnly)
+            .of(look!(l => l.glow_heat))
+            .slider("Glow heat", 10.0..=1000.0)
+            .logarithmic()
+            .says("Temperature excess that glows like 2000 K, orange-white."),
+        word("render.medium.scattering", words::SCATTERING, LookOnly)
+            .of(look!(l => l.scattering))
+            .labelled("Multiple scattering")
+            .says("How light that is scattered more than once counts: it makes smoke softer and brighter inside."),
+        whole("render.medium.paths", 1.0..=1e6, LookOnly)
+            .of(look!(l => l.paths))
+            .says("Light paths for each pixel of \"traced\"."),
+    ]
+}
+
+fn light() -> Vec<Parameter> {
+    vec![
+        plain("render.light.direction", Kind::Direction, "-", ANY, LookOnly)
+            .of(look!(l => l.sun_direction))
+            .says("Towards the sun."),
+        number("render.light.size", "degrees", 0.0..=90.0, LookOnly)
+            .of(look!(l => l.sun_size))
+            .slider("Sun size", 0.0..=30.0)
+            .says("Angle across the sun: the larger, the softer its shadows."),
+        color("render.light.sun", "irradiance", LIGHT, LookOnly)
+            .of(look!(l => l.sun))
+            .slider("Sun", 0.0..=40.0)
+            .says("How bright the sun is, on a surface that faces it."),
+        color("render.light.sky", "radiance", LIGHT, LookOnly)
+            .of(look!(l => l.sky))
+            .says("The sky straight up."),
+        color("render.light.ground", "radiance", LIGHT, LookOnly)
+            .of(look!(l => l.ground))
+            .says("Light from below."),
+        number("render.light.resolution", "-", SHARE, LookOnly)
+            .of(look!(l => l.light_scale))
+            .says("Cells of the light volume per cell of the grid and axis."),
+    ]
+}
+
+fn camera() -> Vec<Parameter> {
+    vec![
+        vector("render.camera.position", "m", ANY, LookOnly)
+            .says("Where the eye is; absent: the whole box from a little above."),
+        vector("render.camera.target", "m", ANY, LookOnly)
+            .says("The point in the middle of the picture; absent: the middle of the box."),
+        vector("render.camera.up", "-", ANY, LookOnly).says("Which way is up in the picture; absent: y."),
+        number("render.camera.fov", "degrees", 1.0..=170.0, LookOnly)
+            .says("Vertical field of view; absent: 34."),
+    ]
+}
+
+fn source() -> Vec<Parameter> {
+    vec![
+        number("source.#.emit.red", "1/s", EMISSION, Restarts)
+            .default("0")
+            .says("Red smoke that it gives off."),
+        number("source.#.emit.green", "1/s", EMISSION, Restarts).default("0").says("Green smoke."),
+        number("source.#.emit.blue", "1/s", EMISSION, Restarts).default("0").says("Blue smoke."),
+        number("source.#.emit.heat", "K/s", EMISSION, Restarts).default("0").says("Heat."),
+        vector("source.#.velocity", "m/s", VELOCITY, Restarts)
+            .says("Velocity that the air in it takes on; absent: the air is left alone."),
+        number("source.#.start", "s", INSTANT, Restarts)
+            .default("0")
+            .says("First instant at which it works."),
+        number("source.#.stop", "s", LAST, Restarts).default("inf").says("Last instant."),
+    ]
+}
+
+fn shape() -> Vec<Parameter> {
+    let center = |path| vector(path, "m", ANY, Restarts).says("Its middle.");
+    let rotation = |path| {
+        vector(path, "degrees", ANY, Restarts).default("[0, 0, 0]").says("Rotation around x, then y, then z.")
+    };
+    vec![
+        center("shape.sphere.center"),
+        number("shape.sphere.radius", "m", SIZE, Restarts).says("Radius."),
+        center("shape.box.center"),
+        vector("shape.box.size", "m", SIZE, Restarts).says("Its edges."),
+        rotation("shape.box.rotation"),
+        center("shape.disc.center"),
+        number("shape.disc.radius", "m", SIZE, Restarts).says("Radius."),
+        plain("shape.disc.axis", Kind::Direction, "-", ANY, Restarts)
+            .default("[0, 1, 0]")
+            .says("Across the plate."),
+        number("shape.disc.thickness", "m", SIZE, Restarts).says("Absent: one cell."),
+        text("shape.mesh.file", Restarts).says("OBJ or STL, closed, relative to the scene file."),
+        vector("shape.mesh.position", "m", ANY, Restarts).says("Where the origin of the mesh is."),
+        rotation("shape.mesh.rotation"),
+        number("shape.mesh.scale", "-", SIZE, Restarts).default("1").says("Factor on its size."),
+        text("shape.text.string", Restarts).says("The text, which reads along x, seen from the side of larger z."),
+        center("shape.text.center"),
+        number("shape.text.height", "m", SIZE, Restarts).says("Height of capitals."),
+        number("shape.text.depth", "m", SIZE, Restarts).says("Depth of the letters."),
+        rotation("shape.text.rotation"),
+        text("shape.text.font", Restarts).says("A TTF file, relative to the scene file; absent: the bundled bold sans."),
+        text("shape.image.file", Restarts).says(
+            "PNG, relative to the scene file: its red, green and blue, times alpha, scale those of emit, their mean the heat.",
+        ),
+        center("shape.image.center"),
+        number("shape.image.width", "m", SIZE, Restarts).says("Width of the picture."),
+        number("shape.image.depth", "m", SIZE, Restarts).says("Thickness of the card."),
+        rotation("shape.image.rotation"),
+    ]
+}
+
+fn noise() -> Vec<Parameter> {
+    vec![
+        number("noise.scale", "m", SIZE, Restarts).says("Size of the patches."),
+        number("noise.strength", "-", SHARE, Restarts)
+            .default("1")
+            .says("From even (0) to between nothing and double (1); the mean stays."),
+        number("noise.speed", "1/s", DECAY, Restarts).default("1").says("How often the patches are renewed."),
+        whole("noise.seed", 0.0..=1e9, Restarts).default("0").says("Another number gives other patches."),
+    ]
+}
+
+fn force() -> Vec<Parameter> {
+    let rate = |path| {
+        number(path, "1/s", DECAY, Restarts)
+            .default("1")
+            .says("Rate at which the air comes near to that velocity.")
+    };
+    vec![
+        vector("force.#.wind.acceleration", "m/s²", ACCELERATION, Restarts)
+            .says("Acceleration of the air; a wind has this or a velocity."),
+        vector("force.#.wind.velocity", "m/s", VELOCITY, Restarts)
+            .says("Velocity that the air comes near to."),
+        rate("force.#.wind.rate"),
+        vector("force.#.point.center", "m", ANY, Restarts).says("Where it attracts to."),
+        number("force.#.point.radius", "m", SIZE, Restarts).says("How far it reaches."),
+        number("force.#.point.acceleration", "m/s²", ACCELERATION, Restarts).says(
+            "Acceleration at the centre, falling off as (1 - r / radius)^falloff; below zero it repels.",
+        ),
+        whole("force.#.point.falloff", 0.0..=16.0, Restarts).default("1").says("Power of that law."),
+        vector("force.#.vortex.center", "m", ANY, Restarts).says("A point on its axis."),
+        plain("force.#.vortex.axis", Kind::Direction, "-", ANY, Restarts)
+            .default("[0, 1, 0]")
+            .says("Its axis; the air turns counter-clockwise seen against it."),
+        number("force.#.vortex.radius", "m", SIZE, Restarts).says("Where it is strongest."),
+        number("force.#.vortex.speed", "m/s", VELOCITY, Restarts)
+            .says("Velocity at the radius that the air comes near to; a vortex has this or an acceleration."),
+        rate("force.#.vortex.rate"),
+        number("force.#.vortex.acceleration", "m/s²", ACCELERATION, Restarts)
+            .says("Acceleration at the radius."),
+        word("force.#.acts_on", words::ACTS_ON, Restarts).says("On what it acts."),
+        number("force.#.start", "s", INSTANT, Restarts).default("0").says("First instant at which it acts."),
+        number("force.#.stop", "s", LAST, Restarts).default("inf").says("Last instant."),
+    ]
+}
+
+fn initial() -> Vec<Parameter> {
+    let formula = |path, unit, hard| plain(path, Kind::Formula, unit, hard, Restarts);
+    let velocity = |path, says| formula(path, "m/s", ANY).says(says);
+    let scalar = |path, unit, says| formula(path, unit, -6e4..=6e4).says(says);
+    vec![
+        text("initial.fields", Restarts).says(
+            "NPZ file with any of u v w temperature red green blue, relative to the scene file; absent: empty air at rest.",
+        ),
+        velocity("initial.u", "Velocity along x; this and the next six win over the file."),
+        velocity("initial.v", "Velocity along y."),
+        velocity("initial.w", "Velocity along z."),
+        scalar("initial.temperature", "K", "Temperature excess."),
+        scalar("initial.red", "-", "Density of the red smoke."),
+        scalar("initial.green", "-", "Density of the green smoke."),
+        scalar("initial.blue", "-", "Density of the blue smoke."),
+        plain("initial.let", Kind::List, "", SHARE, Restarts)
+            .says("Table of names for use in these formulas, each a formula or a number."),
+        number("initial.smoke.#.red", "-", DENSITY, Restarts).says("Density filled in; absent: left as it is."),
+        number("initial.smoke.#.green", "-", DENSITY, Restarts).says("The same of green smoke."),
+        number("initial.smoke.#.blue", "-", DENSITY, Restarts).says("The same of blue smoke."),
+        number("initial.smoke.#.temperature", "K", HEAT, Restarts).says("Temperature excess filled in."),
+        vector("initial.smoke.#.velocity", "m/s", VELOCITY, Restarts).says("Velocity filled in."),
+    ]
+}
+
+fn solid() -> Vec<Parameter> {
+    vec![
+        number("solid.#.shape.sphere.radius", "m", SIZE, Restarts).says("Radius."),
+        vector("solid.#.shape.box.size", "m", SIZE, Restarts).says("Its edges."),
+        number("solid.#.shape.cylinder.radius", "m", SIZE, Restarts).says("Radius; the axis is y."),
+        number("solid.#.shape.cylinder.height", "m", SIZE, Restarts).says("Height."),
+        text("solid.#.shape.mesh", Restarts)
+            .says("OBJ or STL, closed, relative to the scene file; or \"knot\", which comes with updraft."),
+        vector("solid.#.position", "m", ANY, Restarts)
+            .says("Position of the shape's origin; absent: the middle of the box."),
+        vector("solid.#.rotation", "degrees", ANY, Restarts)
+            .default("[0, 0, 0]")
+            .says("Rotation around x, then y, then z."),
+        number("solid.#.scale", "-", SIZE, Restarts).default("1").says("Factor on its size."),
+        plain("solid.#.keyframes", Kind::List, "s, m", ANY, Restarts).says(
+            "List of [time, [x, y, z]]; it moves between them on straight lines. Absent: it stands still.",
+        ),
+        vector("solid.#.spin", "degrees/s", ANY, Restarts)
+            .default("[0, 0, 0]")
+            .says("Angular velocity around x, y and z through its position."),
+        word("solid.#.slip", words::SLIP, Restarts)
+            .default("\"free\"")
+            .says("How the air meets its surface."),
+        number("solid.#.temperature", "K", HEAT, Restarts)
+            .says("Excess held at its surface, which conduction brings to the air; absent: insulated."),
+        color("solid.#.color", "-", SHARE, LookOnly).default("[0.46, 0.43, 0.4]").says("Albedo."),
+    ]
+}
+
+fn probe() -> Vec<Parameter> {
+    let place = |path, says| number(path, "m", ANY, Restarts).says(says);
+    vec![
+        text("probe.#.name", Restarts).says("Its file is probe-NAME.csv."),
+        plain("probe.#.fields", Kind::List, "", SHARE, Restarts)
+            .says("List of u v w temperature red green blue speed vorticity; on a solid, \"force\"."),
+        vector("probe.#.at.point", "m", ANY, Restarts).says("A point, measured at every step."),
+        vector("probe.#.at.line.from", "m", ANY, Restarts)
+            .says("Where a line begins, measured at every frame."),
+        vector("probe.#.at.line.to", "m", ANY, Restarts).says("Where it ends."),
+        whole("probe.#.at.line.points", 2.0..=1e6, Restarts).says("How many points it has."),
+        place("probe.#.at.plane.x", "The mean over a plane across x, at every step."),
+        place("probe.#.at.plane.y", "The same across y."),
+        place("probe.#.at.plane.z", "The same across z."),
+        whole("probe.#.at.solid", 0.0..=65_535.0, Restarts).says("A solid, counted from 0, at every step."),
+    ]
+}
+
+/// Sliders of the window that are no keys of a scene.
+fn window() -> Vec<Parameter> {
+    let share = |path, label| {
+        number(path, "-", SHARE, ActsNow)
+            .slider(label, SHARE)
+            .says("How much of this smoke is in one dab of white.")
+    };
+    vec![
+        share("brush.white.red", "Share of red"),
+        share("brush.white.green", "Share of green"),
+        share("brush.white.blue", "Share of blue"),
+        number("brush.radius", "m", SIZE, ActsNow)
+            .slider("Radius", 0.01..=0.3)
+            .logarithmic()
+            .says("Radius of the ball that paints."),
+        number("brush.density", "-", -1000.0..=1000.0, ActsNow)
+            .slider("Density", 0.01..=5.0)
+            .logarithmic()
+            .says("Density in the middle of one dab."),
+        number("brush.heat", "K", HEAT, ActsNow)
+            .slider("Heat", -100.0..=200.0)
+            .says("Temperature in the middle of one dab, above the air around; below zero it cools."),
+        number("brush.force", "1/s", -1000.0..=1000.0, ActsNow)
+            .slider("Force", 0.0..=40.0)
+            .says("Velocity given to the air for each metre the ball is dragged."),
+        number("sun.azimuth", "degrees", -180.0..=180.0, LookOnly)
+            .slider("Sun around", -180.0..=180.0)
+            .says("Where the sun stands around the vertical; 0 is behind the front view."),
+        number("sun.height", "degrees", -90.0..=90.0, LookOnly)
+            .slider("Sun height", -5.0..=90.0)
+            .says("How high the sun stands above the horizon."),
+        number("slice.position", "share of the box", SHARE, LookOnly)
+            .slider("Position", SHARE)
+            .says("Where the plane stands along its axis."),
+    ]
+}
+
+fn plain(path: &str, kind: Kind, unit: &'static str, hard: RangeInclusive<f32>, effect: Effect) -> Parameter {
+    Parameter {
+        path: path.to_owned(),
+        label: "",
+        unit,
+        kind,
+        soft: hard.clone(),
+        hard,
+        scale: Scale::Linear,
+        effect,
+        description: "",
+        literal: "",
+        field: None,
+    }
+}
+
+fn number(path: &str, unit: &'static str, hard: RangeInclusive<f32>, effect: Effect) -> Parameter {
+    plain(path, Kind::Number, unit, hard, effect)
+}
+
+fn vector(path: &str, unit: &'static str, hard: RangeInclusive<f32>, effect: Effect) -> Parameter {
+    plain(path, Kind::Vector, unit, hard, effect)
+}
+
+fn color(path: &str, unit: &'static str, hard: RangeInclusive<f32>, effect: Effect) -> Parameter {
+    plain(path, Kind::Color, unit, hard, effect)
+}
+
+fn whole(path: &str, hard: RangeInclusive<f32>, effect: Effect) -> Parameter {
+    plain(path, Kind::Whole, "-", hard, effect)
+}
+
+fn word(path: &str, words: Words, effect: Effect) -> Parameter {
+    plain(path, Kind::Word(words), "", 0.0..=1.0, effect)
+}
+
+fn text(path: &str, effect: Effect) -> Parameter {
+    plain(path, Kind::Text, "", 0.0..=1.0, effect)
+}
+
+impl Parameter {
+    /// The field that holds it.
+    fn of(self, field: Field) -> Self {
+        Self { field: Some(field), ..self }
+    }
+
+    /// The field of the `n`th smoke.
+    fn at(self, n: usize) -> Self {
+        let field = self.field.map(|field| match field {
+            Field::Params(access, _) => Field::Params(access, n),
+            Field::Look(access, _) => Field::Look(access, n),
+            Field::Config(access, _) => Field::Config(access, n),
+        });
+        Self { field, ..self }
+    }
+
+    /// A row in the panel, with a slider over `soft`.
+    fn slider(self, label: &'static str, soft: RangeInclusive<f32>) -> Self {
+        Self { label, soft, ..self }
+    }
+
+    /// A switch in the panel.
+    fn labelled(self, label: &'static str) -> Self {
+        Self { label, ..self }
+    }
+
+    fn logarithmic(self) -> Self {
+        Self { scale: Scale::Logarithmic, ..self }
+    }
+
+    /// The default of a key that has no field, as TOML.
+    fn default(self, literal: &'static str) -> Self {
+        Self { literal, ..self }
+    }
+
+    fn says(self, description: &'static str) -> Self {
+        Self { description, ..self }
+    }
+}

@@ -1,0 +1,304 @@
+//! Every key of a scene and every slider of the window, declared once.
+//!
+//! A [`Parameter`] holds a key's path, unit, default, ranges, effect and description. Everything else reads it here:
+//!
+//! | reader | takes |
+//! |---|---|
+//! | `scene::given` | type and hard range; `--set` goes the same way |
+//! | `worker::limits` | hard range |
+//! | `scene::write` | the values that differ from the file |
+//! | `app::panel` | label, soft range, scale, unit, description |
+//! | `docs/scene.md` | all of it, as tables (`UPDATE_DOCS=1 cargo test --lib reference`) |
+//!
+//! **To add a key**, add one entry to [`declarations`]. An entry with a field (`.of(params!(…))`, `look!`, `config!`) is
+//! read, checked, saved and documented with no other code; with `.slider(…)` it has a row in the panel. The default is
+//! that of the field's type, such as `Params::default()`. An entry without a field declares only range and reference: the
+//! key is then read by a struct of `scene`, whose fields have the plain types of `scene::value`. A test fails for a
+//! key that a struct reads and nobody has declared.
+
+use std::collections::BTreeMap;
+use std::ops::RangeInclusive;
+use std::sync::LazyLock;
+
+mod declarations;
+mod field;
+#[cfg(test)]
+mod reference;
+mod words;
+
+pub use field::{Field, Holder, Value, normalized};
+pub use words::Words;
+
+/// What a key holds.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Kind {
+    /// A number.
+    Number,
+    /// A number, or this word.
+    NumberOr(&'static str),
+    /// A whole number.
+    Whole,
+    /// A list of so many whole numbers.
+    Wholes(usize),
+    /// Three numbers.
+    Vector,
+    /// Three numbers, not all 0; only their direction counts.
+    Direction,
+    /// `[r, g, b]` in linear light or `"#rrggbb"` in sRGB.
+    Color,
+    /// A colour, or `false` for none.
+    ColorOrNone,
+    /// `true` or `false`.
+    Flag,
+    /// One of a few words, each with what it means.
+    Word(Words),
+    /// The name of a file or some other text.
+    Text,
+    /// A formula in x, y and z, or a number.
+    Formula,
+    /// A list with a form of its own, which the description gives.
+    List,
+}
+
+/// How a slider spreads its range.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Scale {
+    /// Equal steps.
+    #[default]
+    Linear,
+    /// Equal ratios: small values get as much room as large ones.
+    Logarithmic,
+}
+
+/// What a change of the key does to a running simulation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Effect {
+    /// It acts at once on the smoke already there.
+    ActsNow,
+    /// It takes a new simulation.
+    Restarts,
+    /// It changes the picture, not the flow.
+    LookOnly,
+}
+
+impl Effect {
+    /// In two words.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::ActsNow => "acts now",
+            Self::Restarts => "restarts",
+            Self::LookOnly => "look only",
+        }
+    }
+
+    /// In a sentence.
+    pub fn help(self) -> &'static str {
+        match self {
+            Self::ActsNow => "Changes act at once on the smoke already there.",
+            Self::Restarts => "Changes take effect when the scene starts over.",
+            Self::LookOnly => "Changes the picture, not the flow.",
+        }
+    }
+}
+
+/// A key of the scene file or a slider of the window.
+#[derive(Clone, Debug)]
+pub struct Parameter {
+    /// Dotted key, as after `--set`. `#` stands for an index, and the heads `shape.`, `noise.` and `side.` for all keys that
+    /// hold one (see [`declared_path`]).
+    pub path: String,
+    /// Its name in the panel; empty if it has no row there.
+    pub label: &'static str,
+    /// Unit, `-` if it has none.
+    pub unit: &'static str,
+    /// What it holds.
+    pub kind: Kind,
+    /// Smallest and largest number accepted, for each number in it.
+    pub hard: RangeInclusive<f32>,
+    /// The range of its slider.
+    pub soft: RangeInclusive<f32>,
+    /// How its slider spreads that range.
+    pub scale: Scale,
+    /// What a change does.
+    pub effect: Effect,
+    /// What it is, in a sentence or two.
+    pub description: &'static str,
+    /// The default of a key without a field, as TOML; empty if its absence means something else.
+    literal: &'static str,
+    field: Option<Field>,
+}
+
+static ALL: LazyLock<Vec<Parameter>> = LazyLock::new(declarations::all);
+
+static BY_PATH: LazyLock<BTreeMap<&'static str, &'static Parameter>> =
+    LazyLock::new(|| ALL.iter().map(|parameter| (parameter.path.as_str(), parameter)).collect());
+
+/// All parameters, in the order of the reference and of the panel.
+pub fn all() -> impl Iterator<Item = &'static Parameter> {
+    ALL.iter()
+}
+
+/// The parameter at `path`, if there is one.
+pub fn find(path: &str) -> Option<&'static Parameter> {
+    BY_PATH.get(path).copied()
+}
+
+/// The parameter at `path`.
+///
+/// # Panics
+/// If none is declared there.
+pub fn of(path: &str) -> &'static Parameter {
+    find(path).unwrap_or_else(|| panic!("no parameter is declared at `{path}`"))
+}
+
+/// The path at which the key with these parts is declared: an index is `#`, a side of the box begins with `side`, a
+/// shape with `shape`, and noise with `noise`, wherever they stand.
+pub fn declared_path(parts: &[&str]) -> String {
+    let index = |part: &&str| part.parse::<usize>().is_ok();
+    let mut path: Vec<&str> = parts.iter().map(|part| if index(part) { "#" } else { part }).collect();
+    let heads: [(&[&str], &str); 7] = [
+        (&["source", "#", "shape"], "shape"),
+        (&["initial", "smoke", "#", "shape"], "shape"),
+        (&["force", "#", "within"], "shape"),
+        (&["source", "#", "noise"], "noise"),
+        (&["initial", "smoke", "#", "noise"], "noise"),
+        (&["domain", "walls"], "side"),
+        (&["solid", "#", "shape"], "solid.#.shape"),
+    ];
+    if let Some((head, name)) =
+        heads.iter().find(|(head, _)| path.len() > head.len() && path.starts_with(head))
+    {
+        // Below `walls` comes the side itself.
+        let sides = usize::from(*name == "side");
+        path.splice(..head.len() + sides, [*name]);
+    }
+    path.join(".")
+}
+
+impl Parameter {
+    /// What is wrong with a number of it, if it lies outside the hard range.
+    pub fn complaint(&self, x: f64) -> Option<String> {
+        let inside = self.hard.contains(&(x as f32));
+        (!inside).then(|| format!("{x} is out of range: {} [{}]", self.range(), self.unit))
+    }
+
+    /// `x` brought into the hard range; `old` if it is NaN.
+    pub fn limit(&self, x: f32, old: f32) -> f32 {
+        let wanted = if x.is_nan() { old } else { x };
+        wanted.clamp(*self.hard.start(), *self.hard.end())
+    }
+
+    /// The hard range in words.
+    pub fn range(&self) -> String {
+        format!("{} to {}", figure(*self.hard.start()), figure(*self.hard.end()))
+    }
+
+    /// The slider's tooltip: description, unit and range.
+    pub fn tooltip(&self) -> String {
+        format!("{} [{}]\nRange: {}. {}", self.description, self.unit, self.range(), self.effect.help())
+    }
+
+    /// The field that holds it; none for keys that are read by a struct of the scene.
+    pub fn field(&self) -> Option<&Field> {
+        self.field.as_ref()
+    }
+
+    /// Its default as TOML; none if its absence means something else.
+    pub fn default_toml(&self) -> Option<String> {
+        let number = |x: f32| format!("{x:?}");
+        match self.field.as_ref().map(Field::default_value) {
+            Some(Value::Number(x)) => Some(number(x)),
+            Some(Value::Triple(values)) => Some(format!("[{}]", values.map(number).join(", "))),
+            Some(Value::Whole(n)) => Some(n.to_string()),
+            Some(Value::Flag(on)) => Some(on.to_string()),
+            Some(Value::Word(word)) => Some(format!("\"{word}\"")),
+            None => (!self.literal.is_empty()).then(|| self.literal.to_owned()),
+        }
+    }
+
+    /// Digits after the point that its slider resolves.
+    pub fn decimals(&self) -> usize {
+        match self.soft.end() - self.soft.start() {
+            span if span >= 500.0 => 0,
+            span if span >= 25.0 => 1,
+            span if span >= 0.5 => 2,
+            span if span >= 0.15 => 3,
+            _ => 4,
+        }
+    }
+
+    /// The last part of the path.
+    pub fn key(&self) -> &str {
+        self.path.rsplit('.').next().unwrap_or(&self.path)
+    }
+
+    /// The path without its last part.
+    pub fn table(&self) -> &str {
+        self.path.rsplit_once('.').map_or("", |(table, _)| table)
+    }
+}
+
+/// A bound of a range, with few digits.
+fn figure(x: f32) -> String {
+    let plain = x == 0.0 || !x.is_finite() || (1e-3..1e5).contains(&x.abs());
+    if plain { format!("{x}") } else { format!("{x:e}") }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn declarations_are_sound() {
+        assert_eq!(BY_PATH.len(), ALL.len(), "a path is declared twice");
+        for parameter in all() {
+            let Parameter { path, hard, soft, description, .. } = parameter;
+            assert!(hard.start() < hard.end(), "{path}");
+            assert!(hard.start() <= soft.start() && soft.end() <= hard.end(), "{path}: {soft:?} in {hard:?}");
+            assert!(description.ends_with('.') && !description.contains('|'), "{path}: {description}");
+            let number =
+                matches!(parameter.kind, Kind::Number | Kind::NumberOr(_) | Kind::Vector | Kind::Whole);
+            assert!(!number || !parameter.unit.is_empty(), "{path} has no unit");
+        }
+    }
+
+    #[test]
+    fn defaults_lie_within_the_hard_range() {
+        for parameter in all() {
+            match parameter.field().map(Field::default_value) {
+                Some(Value::Number(x)) => {
+                    assert_eq!(parameter.complaint(x.into()), None, "{}", parameter.path)
+                }
+                Some(Value::Triple(x)) => {
+                    assert!(x.iter().all(|&x| parameter.complaint(x.into()).is_none()), "{}", parameter.path);
+                }
+                _ => {}
+            }
+        }
+    }
+
+    #[test]
+    fn a_key_is_declared_wherever_it_stands() {
+        for (key, declared) in [
+            ("fluid.vorticity", "fluid.vorticity"),
+            ("source.3.emit.red", "source.#.emit.red"),
+            ("source.0.shape.sphere.radius", "shape.sphere.radius"),
+            ("initial.smoke.1.noise.scale", "noise.scale"),
+            ("domain.walls.x_min.inflow.velocity", "side.inflow.velocity"),
+            ("domain.walls", "domain.walls"),
+            ("solid.0.shape.box.size", "solid.#.shape.box.size"),
+        ] {
+            assert_eq!(declared_path(&key.split('.').collect::<Vec<_>>()), declared);
+            assert!(find(declared).is_some(), "{declared}");
+        }
+    }
+
+    #[test]
+    fn a_complaint_names_the_range_and_the_unit() {
+        let vorticity = of("fluid.vorticity");
+        assert_eq!(vorticity.complaint(150.0).unwrap(), "150 is out of range: 0 to 100 [-]");
+        assert_eq!(of("domain.voxel").complaint(0.0).unwrap(), "0 is out of range: 1e-6 to 1e6 [m]");
+        assert!(vorticity.complaint(f64::NAN).is_some() && vorticity.complaint(100.0).is_none());
+        assert_eq!((vorticity.limit(150.0, 1.0), vorticity.limit(f32::NAN, 1.0)), (100.0, 1.0));
+    }
+}

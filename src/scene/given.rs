@@ -1,0 +1,147 @@
+//! What a scene gives for the parameters that have a field, and the check of all numbers against their hard ranges.
+//!
+//! Both work on the table as it is parsed, before a struct reads the rest of it, so that every value has its place in the text.
+
+use std::ops::Range;
+
+use serde::Deserialize;
+use serde::de::IntoDeserializer;
+use toml::Spanned;
+use toml::de::{DeTable, DeValue, Error};
+
+use super::document::Floor;
+use super::value::{Color, List, Number, Whole};
+use crate::parameter::{self, Kind, Parameter, Value, normalized};
+
+/// The values of a scene for the parameters that have a field.
+#[derive(Default)]
+pub struct Given {
+    values: Vec<(&'static Parameter, Value, Range<usize>)>,
+}
+
+/// What is wrong, where, and with which key.
+pub type Complaint = (Range<usize>, String);
+
+impl Given {
+    /// Takes the values out of `root`; what stays there is read by structs.
+    ///
+    /// # Errors
+    /// The first value that has another type than its key.
+    pub fn take(root: &mut DeTable) -> Result<Self, Complaint> {
+        let mut given = Self::default();
+        for parameter in parameter::all().filter(|parameter| parameter.field().is_some()) {
+            let parts: Vec<&str> = parameter.path.split('.').collect();
+            let Some(value) = take(root, &parts) else { continue };
+            let span = value.span();
+            let value = read(parameter, value)
+                .map_err(|message| (span.clone(), format!("{}: {message}", parameter.path)))?;
+            given.values.push((parameter, value, span));
+        }
+        Ok(given)
+    }
+
+    /// Where the value at `path` stands, if there is one.
+    pub fn span(&self, path: &str) -> Option<Range<usize>> {
+        self.values.iter().find(|(parameter, ..)| parameter.path == path).map(|(.., span)| span.clone())
+    }
+
+    /// The parameters with their values.
+    pub fn values(&self) -> impl Iterator<Item = (&'static Parameter, Value)> {
+        self.values.iter().map(|(parameter, value, _)| (*parameter, *value))
+    }
+}
+
+/// Takes the value at `path` out of `table`. None if there is none, or something else than a table is on the way.
+fn take<'t>(table: &mut DeTable<'t>, path: &[&str]) -> Option<Spanned<DeValue<'t>>> {
+    match path {
+        [] => None,
+        [key] => table.remove(*key),
+        [key, rest @ ..] => match table.get_mut(*key)?.get_mut() {
+            DeValue::Table(inner) => take(inner, rest),
+            _ => None,
+        },
+    }
+}
+
+/// A value of the type that the parameter has.
+fn read(parameter: &Parameter, value: Spanned<DeValue>) -> Result<Value, String> {
+    let message = |error: Error| error.message().to_owned();
+    match parameter.kind {
+        Kind::Number => typed::<Number>(value).map(|x| Value::Number(x.get())).map_err(message),
+        Kind::NumberOr(word) => match value.get_ref().as_str() {
+            Some(text) if text == word => Ok(Value::Word(word)),
+            Some(text) => Err(format!("\"{text}\" is neither a number nor \"{word}\"")),
+            None => typed::<Number>(value).map(|x| Value::Number(x.get())).map_err(message),
+        },
+        Kind::Whole => typed::<Whole>(value).map(|n| Value::Whole(n.get() as u32)).map_err(message),
+        Kind::Vector => typed::<List<Number, 3>>(value).map(|v| Value::Triple(v.get())).map_err(message),
+        Kind::Direction => {
+            let vector = typed::<List<Number, 3>>(value).map_err(message)?.get();
+            normalized(vector).map(Value::Triple).ok_or_else(|| "[0, 0, 0] points nowhere".to_owned())
+        }
+        Kind::Color => typed::<Color>(value).map(|color| Value::Triple(color.0)).map_err(message),
+        Kind::ColorOrNone => typed::<Floor>(value)
+            .map(|floor| floor.0.map_or(Value::Flag(false), Value::Triple))
+            .map_err(message),
+        Kind::Flag => typed::<bool>(value).map(Value::Flag).map_err(message),
+        Kind::Word(words) => {
+            let text = typed::<String>(value).map_err(message)?;
+            let known = || words.iter().map(|(word, _)| *word);
+            known()
+                .find(|word| *word == text)
+                .map(Value::Word)
+                .ok_or_else(|| super::text::unknown("value", &text, known()))
+        }
+        Kind::Wholes(_) | Kind::Text | Kind::Formula | Kind::List => {
+            unreachable!("no parameter with a field is a {:?}", parameter.kind)
+        }
+    }
+}
+
+fn typed<T: for<'de> Deserialize<'de>>(value: Spanned<DeValue>) -> Result<T, Error> {
+    T::deserialize(value.into_deserializer())
+}
+
+/// Checks every number below `table` against the hard range of its key.
+///
+/// # Errors
+/// The first one outside.
+pub fn check_ranges(table: &DeTable) -> Result<(), Complaint> {
+    check_table(&mut Vec::new(), table)
+}
+
+fn check_table(path: &mut Vec<String>, table: &DeTable) -> Result<(), Complaint> {
+    table.iter().try_for_each(|(key, value)| {
+        path.push(key.get_ref().as_ref().to_owned());
+        check(path, value)?;
+        path.pop();
+        Ok(())
+    })
+}
+
+fn check(path: &mut Vec<String>, value: &Spanned<DeValue>) -> Result<(), Complaint> {
+    match value.get_ref() {
+        DeValue::Table(table) => check_table(path, table),
+        DeValue::Array(items) => items.iter().enumerate().try_for_each(|(index, item)| {
+            // The numbers of a list share its key; tables in it are told apart.
+            let depth = path.len();
+            path.extend(item.get_ref().is_table().then(|| index.to_string()));
+            check(path, item)?;
+            path.truncate(depth);
+            Ok(())
+        }),
+        DeValue::Integer(_) | DeValue::Float(_) => check_number(path, value),
+        _ => Ok(()),
+    }
+}
+
+fn check_number(path: &[String], value: &Spanned<DeValue>) -> Result<(), Complaint> {
+    let number = f64::deserialize(value.clone().into_deserializer());
+    let number = number.map_err(|error| (value.span(), error.message().to_owned()))?;
+    let parts: Vec<&str> = path.iter().map(String::as_str).collect();
+    let declared = parameter::find(&parameter::declared_path(&parts));
+    match declared.and_then(|parameter| parameter.complaint(number)) {
+        Some(complaint) => Err((value.span(), format!("{}: {complaint}", path.join(".")))),
+        None => Ok(()),
+    }
+}

@@ -1,0 +1,154 @@
+//! Fields changed in place by a program.
+//!
+//! A field between two steps keeps promises that kernels rely on: finite values within limits, ghosts filled, no smoke in
+//! solids, no divergence. A program gets the memory only inside a closure, and the solver restores these promises when
+//! the closure is done, even if it panics; so there is nothing to call afterwards, and nothing to forget.
+
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+
+use rayon::prelude::*;
+
+use super::config::{SCALAR_LIMIT, SPEED_LIMIT};
+use super::error::SolverError;
+use super::step::Solver;
+
+impl Solver {
+    /// Changes red, green, blue \[-\] and temperature excess \[K\] in place; cell (i, j, k) is at
+    /// [`layout().at(i, j, k)`](crate::grid::Layout::at). No time passes.
+    ///
+    /// Afterwards values are held within ±[`SCALAR_LIMIT`](super::SCALAR_LIMIT), solids are emptied and ghosts filled. What is
+    /// written to ghosts is lost.
+    ///
+    /// # Errors
+    /// [`SolverError::EditNotFinite`] if values were left NaN or infinite; those are 0 then, and the solver can go on.
+    pub fn edit_scalars<T>(&mut self, change: impl FnOnce(&mut [[f32; 4]]) -> T) -> Result<T, SolverError> {
+        let fields = &mut self.fields;
+        let done = catch_unwind(AssertUnwindSafe(|| change(&mut fields.scalars)));
+        let repaired = self.pool.clone().install(|| {
+            let repaired = hold_within(SCALAR_LIMIT, fields.scalars.as_flattened_mut());
+            fields.bricks.forget();
+            fields.empty_solids();
+            fields.fill_scalars();
+            repaired
+        });
+        self.measure();
+        finished(done, repaired)
+    }
+
+    /// Changes u, v, w \[m/s\] in place; face (i, j, k), below cell (i, j, k) along the axis of the component, is at
+    /// [`layout().at(i, j, k)`](crate::grid::Layout::at). No time passes.
+    ///
+    /// Afterwards values are held within ±[`SPEED_LIMIT`](super::SPEED_LIMIT) cells a second and ghosts filled, and unless the
+    /// flow is frozen the velocity is projected: it comes out free of divergence, and right at sides and solids. What is
+    /// written to ghosts is lost.
+    ///
+    /// # Errors
+    /// [`SolverError::EditNotFinite`] if values were left NaN or infinite; those are 0 then, and the solver can go on.
+    pub fn edit_velocity<T>(&mut self, change: impl FnOnce([&mut [f32]; 3]) -> T) -> Result<T, SolverError> {
+        let fields = &mut self.fields;
+        let [u, v, w] = &mut fields.velocity;
+        let done = catch_unwind(AssertUnwindSafe(|| change([u, v, w])));
+        let limit = SPEED_LIMIT * self.config.h;
+        let repaired = self.pool.clone().install(|| {
+            let repaired = fields.velocity.iter_mut().map(|field| hold_within(limit, field)).sum();
+            fields.walls.fill_velocity(&mut fields.velocity);
+            fields.fill_scalars();
+            repaired
+        });
+        self.settle();
+        self.measure();
+        finished(done, repaired)
+    }
+}
+
+/// Brings `values` within ±`limit`, those that are not finite to 0; returns how many those were.
+fn hold_within(limit: f32, values: &mut [f32]) -> usize {
+    let chunks = values.par_chunks_mut(1 << 14);
+    let repair = |values: &mut [f32]| {
+        let mut repaired = 0;
+        for value in values {
+            repaired += usize::from(!value.is_finite());
+            *value = if value.is_finite() { value.clamp(-limit, limit) } else { 0.0 };
+        }
+        repaired
+    };
+    chunks.map(repair).sum()
+}
+
+/// What the closure returned, or its panic, or the values that had to be repaired.
+fn finished<T>(done: std::thread::Result<T>, values: usize) -> Result<T, SolverError> {
+    match done {
+        Err(panic) => resume_unwind(panic),
+        Ok(_) if values > 0 => Err(SolverError::EditNotFinite { values }),
+        Ok(returned) => Ok(returned),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{Config, Params, Shape, Solid};
+    use super::*;
+    use crate::grid::Dims;
+
+    fn solver() -> Solver {
+        let config = Config { threads: 2, ..Config::new(Dims::new([16, 12, 8]).unwrap(), 0.1) };
+        Solver::new(config, Params::default(), vec![]).unwrap()
+    }
+
+    #[test]
+    fn an_edited_velocity_comes_out_free_of_divergence() {
+        let mut solver = solver();
+        let layout = solver.layout();
+        let at = layout.at(8, 6, 4);
+        let returned = solver.edit_velocity(|[u, ..]| std::mem::replace(&mut u[at], 3.0));
+        assert_eq!(returned, Ok(0.0));
+        let stats = solver.stats();
+        assert!(stats.max_speed > 0.5 && stats.max_speed < 3.0, "{}", stats.max_speed);
+        assert!(stats.divergence_after < 1e-5, "{}", stats.divergence_after);
+        assert_eq!(solver.velocity()[0][layout.at(0, 6, 4)], 0.0, "a wall lets nothing through");
+    }
+
+    #[test]
+    fn edited_smoke_stays_out_of_solids_and_within_limits_and_rises() {
+        let mut solver = solver();
+        let layout = solver.layout();
+        solver.set_solids(vec![Solid::new(Shape::Sphere { radius: 0.25 }, [0.4, 0.6, 0.4])]).unwrap();
+        let (inside, outside) = (layout.at(4, 6, 4), layout.at(12, 6, 4));
+        solver
+            .edit_scalars(|scalars| (scalars[inside][0], scalars[outside]) = (1.0, [1.0, 0.0, 1e9, 50.0]))
+            .unwrap();
+        assert_eq!(solver.scalars()[inside][0], 0.0);
+        assert_eq!(solver.scalars()[outside], [1.0, 0.0, SCALAR_LIMIT, 50.0]);
+        assert!((solver.stats().mass[0] - 1e-3).abs() < 1e-9, "{:?}", solver.stats().mass);
+        solver.step(0.05).unwrap();
+        assert!(solver.stats().max_speed > 0.0, "heat that was edited in lifts the air");
+    }
+
+    #[test]
+    fn nan_is_reported_and_never_stays() {
+        let mut solver = solver();
+        let at = solver.layout().at(3, 3, 3);
+        let refused = solver.edit_scalars(|scalars| scalars[at] = [f32::NAN, 1.0, f32::INFINITY, 0.0]);
+        assert_eq!(refused, Err(SolverError::EditNotFinite { values: 2 }));
+        assert_eq!(solver.scalars()[at], [0.0, 1.0, 0.0, 0.0]);
+        let refused = solver.edit_velocity(|[_, v, _]| v[at] = f32::NAN);
+        assert_eq!(refused, Err(SolverError::EditNotFinite { values: 1 }));
+        solver.step(0.05).unwrap();
+        assert!(solver.stats().max_speed.is_finite());
+    }
+
+    #[test]
+    fn a_panic_in_the_closure_leaves_a_sound_solver() {
+        let mut solver = solver();
+        let at = solver.layout().at(3, 3, 3);
+        let panicked = catch_unwind(AssertUnwindSafe(|| {
+            solver.edit_velocity(|[u, ..]| {
+                u[at] = f32::NAN;
+                panic!("on purpose");
+            })
+        }));
+        assert!(panicked.is_err());
+        solver.step(0.05).unwrap();
+        assert!(solver.velocity()[0].iter().all(|u| u.is_finite()));
+    }
+}

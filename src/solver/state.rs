@@ -1,0 +1,348 @@
+//! The whole state of a solver at one instant, in full precision: what undo, the timeline and checkpoints keep.
+//!
+//! A step is a function of this state and of the inputs: parameters, sources, forces and the step length. A solver of
+//! the same [`Config`] that restores a state and gets the same inputs goes on with the same bits as the one it was taken from;
+//! the tests below hold every scheme to that. Scratch memory is left out. The pressure belongs to the state where the
+//! projection iterates: the next solve starts from it.
+
+use rayon::prelude::*;
+
+use super::fields::Budget;
+use super::project::Halves;
+use super::solids::Standing;
+use super::{Config, Solid, Solver, SolverError, StepStats};
+use crate::grid::Faces;
+
+/// Values in a run: where all are zero it takes no memory but a bit.
+const RUN: usize = 64;
+
+/// Values in a block: one run for each bit of its mask.
+const BLOCK: usize = RUN * u64::BITS as usize;
+
+/// Everything a [`Solver`] keeps from one step to the next, apart from its inputs.
+#[derive(Clone, Debug)]
+pub struct State {
+    config: Config,
+    stats: StepStats,
+    /// The velocity was changed from outside and is projected before the next step.
+    disturbed: bool,
+    /// u, v, w \[m/s\], ghosts included.
+    velocity: [Packed; 3],
+    /// Red, green, blue \[-\] and temperature excess \[K\], ghosts included.
+    scalars: Packed,
+    /// The last pressure, times Δt/h, of an iterative projection; its two colours.
+    pressure: Option<[Packed; 2]>,
+    solids: Vec<Solid>,
+    standing: Option<Standing>,
+    /// What the trapezoidal rule remembers: the last velocity, the pressure's pull, and the length of the last step.
+    past: Option<([[Packed; 3]; 2], f32)>,
+    /// Largest component of the velocity before the last projection \[m/s\].
+    projected: f32,
+    /// Smoke and heat that came and went so far.
+    budget: Budget,
+    /// Whether the conservative sweeps end with x next.
+    backwards: bool,
+    /// A value that is not finite.
+    broken: Option<SolverError>,
+}
+
+impl State {
+    /// Simulated time \[s\].
+    pub fn time(&self) -> f64 {
+        self.stats.time
+    }
+
+    /// Numbers of the last step before it.
+    pub fn stats(&self) -> &StepStats {
+        &self.stats
+    }
+
+    /// Bytes it holds, about.
+    pub fn bytes(&self) -> usize {
+        let fields = self.velocity.iter().chain([&self.scalars]).chain(self.pressure.iter().flatten());
+        let past = self.past.iter().flat_map(|(fields, _)| fields.iter().flatten());
+        size_of::<Self>() + fields.chain(past).map(Packed::bytes).sum::<usize>()
+    }
+}
+
+impl Solver {
+    /// The state at this instant.
+    pub fn capture(&self) -> State {
+        let fields = self.fields();
+        self.pool().install(|| State {
+            config: self.config().clone(),
+            stats: self.stats().clone(),
+            disturbed: fields.disturbed,
+            velocity: fields.velocity.each_ref().map(|field| Packed::of(field)),
+            scalars: Packed::of(fields.scalars.as_flattened()),
+            pressure: fields
+                .projector
+                .pressure()
+                .map(|halves| halves.each_ref().map(|half| Packed::of(half))),
+            solids: self.solids().to_vec(),
+            standing: fields.obstacles.as_ref().map(|obstacles| obstacles.standing()),
+            past: fields.past.as_ref().map(|past| {
+                let pack = |faces: &Faces| faces.each_ref().map(|field| Packed::of(field));
+                ([pack(&past.velocity), pack(&past.pull)], past.dt)
+            }),
+            projected: fields.projected,
+            budget: fields.budget,
+            backwards: fields.sweeps.as_ref().is_some_and(|sweeps| sweeps.backwards),
+            broken: self.broken.clone(),
+        })
+    }
+
+    /// Goes back, or forward, to a captured state. Parameters, sources and forces stay as they are set.
+    ///
+    /// # Errors
+    /// If the state is that of another [`Config`]; threads do not matter. Nothing is changed then.
+    pub fn restore(&mut self, state: &State) -> Result<(), SolverError> {
+        if (Config { threads: self.config().threads, ..state.config.clone() }) != *self.config() {
+            return Err(SolverError::OtherConfig);
+        }
+        if self.solids() != state.solids {
+            self.set_solids(state.solids.clone())?;
+        }
+        let pool = self.pool().clone();
+        pool.install(|| {
+            let fields = self.fields_mut();
+            if let (Some(obstacles), Some(standing)) = (&mut fields.obstacles, &state.standing) {
+                obstacles.stand(standing);
+                fields.projector.set_cuts(&obstacles.voxels.cuts);
+            }
+            for (field, packed) in fields.velocity.iter_mut().zip(&state.velocity) {
+                packed.unpack(field);
+            }
+            state.scalars.unpack(fields.scalars.as_flattened_mut());
+            let halves: Option<&mut Halves> = fields.projector.pressure_mut();
+            for (half, packed) in halves.into_iter().flatten().zip(state.pressure.iter().flatten()) {
+                packed.unpack(half);
+            }
+            fields.bricks.forget();
+            fields.disturbed = state.disturbed;
+            if let (Some(past), Some(([velocity, pull], dt))) = (&mut fields.past, &state.past) {
+                let faces = past.velocity.iter_mut().chain(&mut past.pull);
+                faces.zip(velocity.iter().chain(pull)).for_each(|(field, packed)| packed.unpack(field));
+                past.dt = *dt;
+            }
+            fields.projected = state.projected;
+            fields.budget = state.budget;
+            if let Some(sweeps) = &mut fields.sweeps {
+                sweeps.backwards = state.backwards;
+            }
+        });
+        self.set_stats(state.stats.clone());
+        self.broken = state.broken.clone();
+        Ok(())
+    }
+}
+
+/// A field without its zeros.
+#[derive(Clone, Debug)]
+struct Packed {
+    blocks: Vec<Block>,
+}
+
+#[derive(Clone, Debug)]
+struct Block {
+    /// The runs that hold anything but zeros; −0 is no zero.
+    filled: u64,
+    values: Vec<f32>,
+}
+
+impl Packed {
+    fn of(field: &[f32]) -> Self {
+        Self { blocks: field.par_chunks(BLOCK).map(Block::of).collect() }
+    }
+
+    fn unpack(&self, field: &mut [f32]) {
+        field.par_chunks_mut(BLOCK).zip(&self.blocks).for_each(|(values, block)| block.unpack(values));
+    }
+
+    fn bytes(&self) -> usize {
+        self.blocks.iter().map(|block| size_of::<Block>() + size_of_val(&block.values[..])).sum()
+    }
+}
+
+impl Block {
+    fn of(field: &[f32]) -> Self {
+        let is_zero = |run: &[f32]| run.iter().fold(0, |bits, x| bits | x.to_bits()) == 0;
+        let runs = || field.chunks(RUN).enumerate();
+        let filled = runs().filter(|(_, run)| !is_zero(run)).fold(0u64, |mask, (n, _)| mask | 1 << n);
+        let mut values = Vec::with_capacity((filled.count_ones() as usize * RUN).min(field.len()));
+        runs().filter(|(n, _)| filled >> n & 1 == 1).for_each(|(_, run)| values.extend_from_slice(run));
+        Self { filled, values }
+    }
+
+    fn unpack(&self, field: &mut [f32]) {
+        let mut values = &self.values[..];
+        for (n, run) in field.chunks_mut(RUN).enumerate() {
+            if self.filled >> n & 1 == 0 {
+                run.fill(0.0);
+            } else {
+                let (these, rest) = values.split_at(run.len());
+                run.copy_from_slice(these);
+                values = rest;
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+
+    use super::*;
+    use crate::grid::Dims;
+    use crate::solver::{Advection, Dab, Integrator, Params, Projection, Shape, Side, Slip};
+
+    fn config() -> Config {
+        let mut config = Config::new(Dims::new([20, 24, 18]).unwrap(), 0.05);
+        config.sides[1][1] = Side::Open;
+        config.threads = 2;
+        config
+    }
+
+    fn params() -> Params {
+        Params { viscosity: 1e-3, conduction: 1e-3, vorticity: 0.5, ..Params::default() }
+    }
+
+    /// A ball that moves and a plank that turns.
+    fn solids() -> Vec<Solid> {
+        let keyframes = vec![(0.0, [0.3, 0.5, 0.45]), (2.0, [0.7, 0.6, 0.45])];
+        let ball = Solid { keyframes, ..Solid::new(Shape::Sphere { radius: 0.12 }, [0.0; 3]) };
+        let plank = Solid {
+            spin: [0.0, 2.0, 0.0],
+            slip: Slip::None,
+            ..Solid::new(Shape::Box { size: [0.3, 0.1, 0.1] }, [0.5, 0.9, 0.45])
+        };
+        vec![ball, plank]
+    }
+
+    fn painted(config: &Config, solids: &[Solid]) -> Solver {
+        let mut solver = Solver::new(config.clone(), params(), vec![]).unwrap();
+        solver.set_solids(solids.to_vec()).unwrap();
+        paint(&mut solver, 0.3);
+        solver
+    }
+
+    fn paint(solver: &mut Solver, y: f32) {
+        let dab =
+            Dab { center: [0.5, y, 0.45], radius: 0.2, add: [2.0, 1.0, 0.0, 80.0], push: [0.3, 1.0, 0.1] };
+        solver.dab(&dab);
+    }
+
+    fn advance(solver: &mut Solver, steps: usize) {
+        for _ in 0..steps {
+            solver.step(0.04).unwrap();
+        }
+    }
+
+    /// All that a step leaves, wall time apart, as bits.
+    fn bits(solver: &Solver) -> (Vec<u32>, StepStats, Vec<[f64; 3]>) {
+        let fields = solver.velocity().iter().flatten().chain(solver.scalars().as_flattened());
+        let stats = StepStats { stages: Default::default(), ..solver.stats().clone() };
+        (fields.map(|x| x.to_bits()).collect(), stats, solver.solid_forces())
+    }
+
+    fn check_same_future(config: &Config, solids: &[Solid], what: &str) {
+        let mut unbroken = painted(config, solids);
+        advance(&mut unbroken, 3);
+        let state = unbroken.capture();
+        let then = bits(&unbroken);
+        advance(&mut unbroken, 3);
+        // Into the same solver, and into another that knows nothing.
+        let future = bits(&unbroken);
+        unbroken.restore(&state).unwrap();
+        assert!(bits(&unbroken) == then, "{what}: not back where it was");
+        let mut fresh = Solver::new(config.clone(), params(), vec![]).unwrap();
+        fresh.restore(&state).unwrap();
+        for (solver, which) in [(&mut unbroken, "the same solver"), (&mut fresh, "a new solver")] {
+            advance(solver, 3);
+            assert!(bits(solver) == future, "{what}: another future in {which}");
+        }
+    }
+
+    #[test]
+    fn a_restored_state_has_the_same_future_with_every_advection() {
+        for advection in [
+            Advection::SemiLagrangian,
+            Advection::Monotone,
+            Advection::MacCormack,
+            Advection::Cubic,
+            Advection::Lagrange,
+            Advection::Conservative,
+        ] {
+            for solids in [vec![], solids()] {
+                let config = Config { advection, ..config() };
+                check_same_future(&config, &solids, &format!("{advection:?}, {} solids", solids.len()));
+            }
+        }
+    }
+
+    #[test]
+    fn a_restored_state_has_the_same_future_with_every_projection() {
+        for projection in [Projection::Multigrid, Projection::GaussSeidel { sweeps: 20 }] {
+            check_same_future(&Config { projection, ..config() }, &[], &format!("{projection:?}"));
+        }
+        for integrator in [Integrator::Reflection, Integrator::Trapezoid] {
+            for advection in [Advection::Cubic, Advection::Conservative] {
+                let config = Config { integrator, advection, ..config() };
+                let what = format!("{integrator:?}, {advection:?}");
+                check_same_future(&config, &[], &what);
+                check_same_future(&config, &solids(), &format!("{what} with solids"));
+            }
+        }
+    }
+
+    #[test]
+    fn a_state_between_a_dab_and_a_step_keeps_the_push() {
+        let mut unbroken = painted(&config(), &[]);
+        advance(&mut unbroken, 1);
+        paint(&mut unbroken, 0.6);
+        let state = unbroken.capture();
+        advance(&mut unbroken, 2);
+        let mut other = painted(&config(), &solids());
+        other.restore(&state).unwrap();
+        assert!(other.solids().is_empty());
+        advance(&mut other, 2);
+        assert!(bits(&other) == bits(&unbroken));
+    }
+
+    #[test]
+    fn a_cleared_solver_gets_its_smoke_back() {
+        let mut solver = painted(&config(), &solids());
+        advance(&mut solver, 2);
+        let (state, before) = (solver.capture(), bits(&solver));
+        solver.clear();
+        assert_eq!(solver.stats().time, 0.0);
+        solver.restore(&state).unwrap();
+        assert!(bits(&solver) == before);
+        assert_eq!(solver.stats().step, 2);
+    }
+
+    #[test]
+    fn a_state_of_another_box_is_rejected() {
+        let state = painted(&config(), &[]).capture();
+        let mut other = config();
+        other.sides[1][1] = Side::Closed;
+        let mut other = Solver::new(other, params(), vec![]).unwrap();
+        assert!(matches!(other.restore(&state), Err(SolverError::Invalid(_))));
+        let threads = Config { threads: 1, ..config() };
+        Solver::new(threads, params(), vec![]).unwrap().restore(&state).unwrap();
+    }
+
+    #[test]
+    fn empty_runs_take_no_memory_and_signed_zeros_come_back() {
+        let mut field = vec![0.0f32; 3 * BLOCK + 100];
+        assert!(Packed::of(&field).bytes() < 4 * 64);
+        field[5] = -0.0;
+        field[2 * BLOCK - 1] = f32::from_bits(0x7fc0_1234);
+        field[3 * BLOCK + 99] = 4.0;
+        let packed = Packed::of(&field);
+        assert!(packed.bytes() < 4 * 64 + 3 * RUN * 4);
+        let mut back = vec![7.0f32; field.len()];
+        packed.unpack(&mut back);
+        let bits = |field: &[f32]| field.iter().map(|x| x.to_bits()).collect::<Vec<_>>();
+        assert_eq!(bits(&field), bits(&back));
+    }
+}

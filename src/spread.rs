@@ -1,0 +1,75 @@
+//! Where the smoke is: the centroid and the top of each colour.
+
+use rayon::prelude::*;
+
+use crate::solver::Solver;
+
+/// A cell counts as smoke from this share of the greatest density on.
+const EDGE: f32 = 0.01;
+
+/// Where one colour of smoke is. All numbers are NaN where there is none.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Spread {
+    /// Mean position, weighted by density \[m\].
+    pub centroid: [f64; 3],
+    /// Upper edge (greatest y) of the highest cells that hold 1 % of the greatest density or more \[m\].
+    pub top: f64,
+}
+
+/// The spread of red, green and blue.
+pub fn spread(solver: &Solver) -> [Spread; 3] {
+    let (layout, h) = (solver.layout(), f64::from(solver.config().h));
+    let [nx, ny, nz] = layout.dims.array();
+    let row = |j: usize, k: usize| &solver.scalars()[layout.start(j, k)..][..nx];
+    let planes: Vec<[(f32, [f64; 4]); 3]> = (0..nz)
+        .into_par_iter()
+        .map(|k| {
+            let mut sums = [(0.0f32, [0.0f64; 4]); 3];
+            for j in 0..ny {
+                for (i, cell) in row(j, k).iter().enumerate() {
+                    for (c, (most, sum)) in sums.iter_mut().enumerate() {
+                        let density = f64::from(cell[c].max(0.0));
+                        *most = most.max(cell[c]);
+                        let weights = [i as f64 + 0.5, j as f64 + 0.5, k as f64 + 0.5, 1.0];
+                        sum.iter_mut().zip(weights).for_each(|(sum, weight)| *sum += density * weight);
+                    }
+                }
+            }
+            sums
+        })
+        .collect();
+    [0, 1, 2].map(|c| {
+        let most = planes.iter().map(|plane| plane[c].0).fold(0.0, f32::max);
+        if most <= 0.0 {
+            return Spread { centroid: [f64::NAN; 3], top: f64::NAN };
+        }
+        let sum = |n: usize| planes.iter().map(|plane| plane[c].1[n]).sum::<f64>();
+        let holds = |j: &usize| (0..nz).any(|k| row(*j, k).iter().any(|cell| cell[c] >= EDGE * most));
+        let top = (0..ny).rev().find(holds).map_or(0, |j| j + 1);
+        Spread { centroid: [0, 1, 2].map(|n| h * sum(n) / sum(3)), top: h * top as f64 }
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::grid::Dims;
+    use crate::solver::{Config, Params};
+
+    #[test]
+    fn a_block_of_smoke_is_found_where_it_is() {
+        let config = Config::new(Dims::new([10, 20, 6]).unwrap(), 0.1);
+        let mut solver = Solver::new(config, Params::default(), vec![]).unwrap();
+        let inside = |[x, y, z]: [f32; 3]| (0.2..0.6).contains(&x) && (1.0..1.4).contains(&y) && z < 0.3;
+        solver.fill(|_, _| 0.0, |p| [if inside(p) { 0.5 } else { 0.004 * p[1] }, 0.0, 0.0, 0.0]);
+        let [red, green, _] = spread(&solver);
+        assert!(green.top.is_nan() && green.centroid[0].is_nan());
+        assert!((red.top - 2.0).abs() < 1e-6, "0.0078 at the top is more than 1 % of 0.5: {red:?}");
+        solver.fill(|_, _| 0.0, |p| [if inside(p) { 0.5 } else { 0.0 }, 0.0, 0.0, 0.0]);
+        let [red, ..] = spread(&solver);
+        assert!((red.top - 1.4).abs() < 1e-6, "{red:?}");
+        for (at, want) in red.centroid.into_iter().zip([0.4, 1.2, 0.15]) {
+            assert!((at - want).abs() < 1e-6, "{red:?}");
+        }
+    }
+}

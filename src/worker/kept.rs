@@ -1,0 +1,82 @@
+//! States kept for undo, within a limit of memory.
+
+use std::collections::VecDeque;
+
+use crate::solver::State;
+
+/// Memory for the states that undo goes back to \[bytes\].
+pub const LIMIT: usize = 1 << 30;
+
+/// States by the number they were asked to be kept under. Numbers grow; the oldest states are dropped first.
+#[derive(Debug)]
+pub(super) struct Kept {
+    limit: usize,
+    states: VecDeque<(u64, State)>,
+    /// All states before this number are gone.
+    first: u64,
+}
+
+impl Kept {
+    /// Nothing yet, and `limit` bytes at most.
+    pub fn within(limit: usize) -> Self {
+        Self { limit, states: VecDeque::new(), first: 0 }
+    }
+
+    /// Keeps a state; drops the oldest until all fit. One that does not fit alone is dropped too.
+    pub fn keep(&mut self, number: u64, state: State) {
+        self.states.push_back((number, state));
+        while self.bytes() > self.limit
+            && let Some((oldest, _)) = self.states.pop_front()
+        {
+            self.first = oldest + 1;
+        }
+    }
+
+    /// Gives a state out for good, if it is still there.
+    pub fn take(&mut self, number: u64) -> Option<State> {
+        let at = self.states.iter().position(|(kept, _)| *kept == number)?;
+        self.states.remove(at).map(|(_, state)| state)
+    }
+
+    /// The number before which nothing is kept any more.
+    pub fn first(&self) -> u64 {
+        self.first
+    }
+
+    fn bytes(&self) -> usize {
+        self.states.iter().map(|(_, state)| state.bytes()).sum()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::grid::Dims;
+    use crate::solver::{Config, Params, Solver};
+
+    fn state(heat: f32) -> State {
+        let config = Config { threads: 1, ..Config::new(Dims::new([16; 3]).unwrap(), 0.1) };
+        let mut solver = Solver::new(config, Params::default(), vec![]).unwrap();
+        solver.fill(|_, _| 0.0, |_| [0.0, 0.0, 0.0, heat]);
+        solver.capture()
+    }
+
+    #[test]
+    fn the_oldest_states_are_dropped_and_the_store_says_so() {
+        let mut kept = Kept::within(state(1.0).bytes() * 5 / 2);
+        (0..2).for_each(|n| kept.keep(n, state(1.0)));
+        assert_eq!(kept.first(), 0);
+        (2..5).for_each(|n| kept.keep(n, state(1.0)));
+        assert_eq!(kept.first(), 3);
+        assert!(kept.take(2).is_none() && kept.take(4).is_some() && kept.take(4).is_none());
+        assert!(kept.take(3).is_some());
+    }
+
+    #[test]
+    fn a_state_larger_than_the_limit_is_not_kept() {
+        let mut kept = Kept::within(100);
+        kept.keep(7, state(1.0));
+        assert!(kept.take(7).is_none());
+        assert_eq!(kept.first(), 8);
+    }
+}

@@ -1,0 +1,188 @@
+//! What the integrators do to the energy of a flow, and their order in time.
+
+mod common;
+
+use common::{advance, all, config, inert};
+use updraft::scene::{Scene, builtin};
+use updraft::solver::{
+    Advection, Ambient, Config, Integrator, Params, Shape, Side, Sides, Solid, Solver, TimeControl,
+};
+
+const ALL: [Integrator; 3] = [Integrator::Projection, Integrator::Reflection, Integrator::Trapezoid];
+const PI: f32 = std::f32::consts::PI;
+
+/// A flow without forces in a box of this length along x.
+fn flow(
+    cells: [usize; 3],
+    length: f32,
+    sides: Sides,
+    integrator: Integrator,
+    velocity: impl Fn(usize, [f32; 3]) -> f32 + Send + Sync,
+) -> Solver {
+    let config = Config { integrator, ..config(cells, length / cells[0] as f32, sides, Advection::Cubic) };
+    let mut solver = Solver::new(config, inert(), vec![]).unwrap();
+    solver.fill(velocity, |_| [0.0; 4]);
+    solver
+}
+
+/// Five standing waves of vortices in a box of 1 m with free walls, 0.75 m/s at most.
+fn vortices(component: usize, [x, y, _]: [f32; 3]) -> f32 {
+    let modes = [(1.0, 1.0, 0.05), (2.0, 1.0, 0.06), (1.0, 3.0, -0.04), (3.0, 2.0, 0.03), (4.0, 3.0, 0.02)];
+    let of = |(k, l, a): (f32, f32, f32)| match component {
+        0 => a * l * PI * (k * PI * x).sin() * (l * PI * y).cos(),
+        1 => -a * k * PI * (k * PI * x).cos() * (l * PI * y).sin(),
+        _ => 0.0,
+    };
+    modes.into_iter().map(of).sum()
+}
+
+#[test]
+fn the_trapezoidal_rule_keeps_the_energy_of_vortices_between_free_walls() {
+    let left = |integrator| {
+        let mut solver = flow([64, 64, 1], 1.0, all(Side::Closed), integrator, vortices);
+        let before = solver.stats().kinetic_energy;
+        advance(&mut solver, 1.0 / 48.0, 1000);
+        solver.stats().kinetic_energy / before
+    };
+    let [plain, trapezoid] = [Integrator::Projection, Integrator::Trapezoid].map(left);
+    println!("energy left: {plain} by the plain projection, {trapezoid} by the trapezoidal rule");
+    assert!((0.9..=1.0).contains(&trapezoid), "{trapezoid}");
+    assert!(plain < 0.5, "{plain}");
+}
+
+/// Taylor–Green vortices in a wind: what advects changes at every place.
+#[test]
+fn the_trapezoidal_rule_is_of_second_order_in_time() {
+    let n = 96;
+    let error = |integrator, steps: usize| {
+        let (end, h) = (2.0, 2.0 * PI / n as f32);
+        let exact = |t: f32| {
+            move |c: usize, [x, y, _]: [f32; 3]| match c {
+                0 => 1.0 + (x - t).sin() * (y - t).cos(),
+                1 => 1.0 - (x - t).cos() * (y - t).sin(),
+                _ => 0.0,
+            }
+        };
+        let mut solver = flow([n, n, 1], 2.0 * PI, all(Side::Periodic), integrator, exact(0.0));
+        advance(&mut solver, end / steps as f32, steps);
+        let wrong = |at: usize| {
+            let [i, j] = [at % n, at / n];
+            let want = exact(end)(0, [i as f32 * h, (j as f32 + 0.5) * h, 0.0]);
+            let got = solver.velocity()[0][solver.layout().at(i as isize, j as isize, 0)];
+            f64::from(got - want).powi(2)
+        };
+        ((0..n * n).map(wrong).sum::<f64>() / (n * n) as f64).sqrt()
+    };
+    let [coarse, middle, fine] = [10, 20, 40].map(|steps| error(Integrator::Trapezoid, steps));
+    println!("errors {coarse:.2e}, {middle:.2e}, {fine:.2e}");
+    assert!(coarse / middle > 3.4 && middle / fine > 3.4, "{coarse}, {middle}, {fine}");
+    let plain = error(Integrator::Projection, 40);
+    assert!(fine < 0.2 * plain, "{fine} for {plain} of the plain projection");
+}
+
+/// In smooth flow without viscosity, until the first sheets of a 3D Taylor–Green vortex have formed.
+#[test]
+fn no_integrator_feeds_energy_to_vortices_that_stretch() {
+    for integrator in ALL {
+        let velocity = |c: usize, [x, y, z]: [f32; 3]| match c {
+            0 => x.sin() * y.cos() * z.cos(),
+            1 => -x.cos() * y.sin() * z.cos(),
+            _ => 0.0,
+        };
+        let mut solver = flow([32; 3], 2.0 * PI, all(Side::Periodic), integrator, velocity);
+        let before = solver.stats().kinetic_energy;
+        for step in 0..8 {
+            advance(&mut solver, 0.04, 10);
+            let left = solver.stats().kinetic_energy / before;
+            println!("{integrator:?}: {left} after {} s", 0.4 * (step + 1) as f32);
+            assert!(left < 1.0005, "{integrator:?}: {left} after {} s", 0.4 * (step + 1) as f32);
+        }
+    }
+}
+
+/// Warm air at rest around a ball stays at rest: what confinement feeds on is no velocity that the pressure has yet to act on.
+#[test]
+fn confinement_moves_no_air_at_rest_around_a_ball() {
+    for integrator in ALL {
+        for ambient in [Ambient::Fixed(0.0), Ambient::Mean] {
+            let mut config = config([20, 24, 20], 0.05, all(Side::Closed), Advection::Cubic);
+            config.integrator = integrator;
+            let params = Params { heat_buoyancy: 0.02, vorticity: 1.0, ambient, ..inert() };
+            let mut solver = Solver::new(config, params, vec![]).unwrap();
+            solver.set_solids(vec![Solid::new(Shape::Sphere { radius: 0.2 }, [0.51, 0.6, 0.49])]).unwrap();
+            solver.fill(|_, _| 0.0, |_| [0.0, 0.0, 0.0, 50.0]);
+            advance(&mut solver, 1.0 / 24.0, 240);
+            let speed = solver.stats().max_speed;
+            println!("{integrator:?}, {ambient:?}: {speed} m/s");
+            assert!(speed < 2e-3, "{integrator:?}, {ambient:?}: {speed} m/s");
+        }
+    }
+}
+
+/// Air at rest under its own weight: what is left is rounding, and is told as a share of what the projection removed.
+#[test]
+fn the_divergence_of_air_at_rest_is_rounding() {
+    for integrator in ALL {
+        let mut config = config([16, 20, 12], 0.05, all(Side::Closed), Advection::Cubic);
+        config.integrator = integrator;
+        let params = Params { heat_buoyancy: 0.02, ..inert() };
+        let mut solver = Solver::new(config, params, vec![]).unwrap();
+        solver.fill(|_, _| 0.0, |_| [0.0, 0.0, 0.0, 50.0]);
+        for step in 0..20 {
+            advance(&mut solver, 1.0 / 24.0, 1);
+            let left = solver.stats().divergence_after;
+            assert!(left < 1e-4, "{integrator:?}: {left} after step {step}");
+        }
+    }
+}
+
+/// Pressure that jumps does not swing: a load put on air at rest is carried from the second step on by half of the pressure
+/// before and half after the advection, and the ball under it feels the same force in every step.
+#[test]
+fn a_sudden_load_leaves_no_swing_in_the_force_on_a_ball() {
+    let mut config = config([20, 24, 20], 0.05, all(Side::Closed), Advection::Cubic);
+    (config.integrator, config.tolerance) = (Integrator::Trapezoid, 1e-6);
+    config.time = TimeControl { cfl: 2.0, max_substeps: 1 };
+    let params = Params { heat_buoyancy: 0.02, ..inert() };
+    let mut solver = Solver::new(config, params, vec![]).unwrap();
+    let radius = 0.2f64;
+    solver.set_solids(vec![Solid::new(Shape::Sphere { radius: 0.2 }, [0.5, 0.6, 0.5])]).unwrap();
+    solver.fill(|_, _| 0.0, |_| [0.0, 0.0, 0.0, 50.0]);
+    let lift = -4.0 / 3.0 * std::f64::consts::PI * radius.powi(3);
+    for step in 1..=6 {
+        advance(&mut solver, 1.0 / 24.0, 1);
+        let force = solver.solid_forces()[0][1];
+        assert!((force / lift - 1.0).abs() < 0.03, "step {step}: {force} of {lift}");
+    }
+}
+
+/// The scenes that ship, with cells four times as large: no integrator lets them run away.
+#[test]
+#[ignore = "slow: minutes"]
+fn the_built_in_scenes_stay_calm_for_2000_steps() {
+    for name in builtin::NAMES {
+        let mut fastest = vec![];
+        for integrator in ["projection", "trapezoid"] {
+            let plain = Scene::load(name, &[]).unwrap();
+            let cells = plain.config.dims.array().map(|n| n.div_ceil(4));
+            let changes = [
+                format!("domain.cells={cells:?}"),
+                format!("domain.voxel={}", 4.0 * plain.config.h),
+                format!("solver.integrator={integrator}"),
+            ];
+            let scene = Scene::load(name, &changes).unwrap();
+            let mut solver = scene.solver().unwrap();
+            let (_, dt) = scene.time.steps_per_frame();
+            let (mut most, mut mean) = (0.0f32, 0.0);
+            for _ in 0..2000 {
+                let stats = solver.step(dt).unwrap();
+                most = most.max(stats.max_speed);
+                mean += stats.kinetic_energy / 2000.0;
+            }
+            println!("{name}, {integrator}: at most {most} m/s, mean energy {mean:.3e}");
+            assert!(most.is_finite() && mean.is_finite(), "{name}, {integrator}");
+            fastest.push(most);
+        }
+        assert!(fastest[1] < 3.0 * fastest[0] + 0.1, "{name}: {fastest:?}");
+    }
+}

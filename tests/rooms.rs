@@ -1,0 +1,126 @@
+//! The arrows between the top-level modules of `src`: which of them may use which.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+
+/// Each module with the modules that it uses, in an order in which every one comes after those it uses.
+const ARROWS: [(&str, &[&str]); 18] = [
+    ("room", &[]),
+    ("foreign", &["room"]),
+    ("grid", &[]),
+    ("look", &[]),
+    ("solver", &["foreign", "grid", "room"]),
+    ("field", &["grid", "solver"]),
+    ("npz", &["field", "foreign", "room"]),
+    ("probe", &["field", "solver"]),
+    ("spread", &["solver"]),
+    ("snapshot", &["grid", "solver"]),
+    ("parameter", &["grid", "look", "solver"]),
+    ("scene", &["field", "foreign", "grid", "look", "npz", "parameter", "probe", "room", "solver"]),
+    ("worker", &["grid", "parameter", "snapshot", "solver"]),
+    ("render", &["grid", "look", "snapshot", "solver"]),
+    ("output", &["foreign", "render"]),
+    ("app", &["grid", "look", "output", "parameter", "render", "scene", "snapshot", "solver", "worker"]),
+    (
+        "cli",
+        &[
+            "app", "field", "foreign", "look", "npz", "output", "probe", "render", "room", "scene",
+            "snapshot", "solver", "spread",
+        ],
+    ),
+    ("main", &["cli", "room"]),
+];
+
+/// What the renderer takes from the solver's folder: vectors, and nothing about flows.
+const VECTORS: [&str; 3] = ["simd", "lanes", "avx512"];
+
+/// The sources, with the top-level module of each. Tests inside them may use what they like.
+fn sources() -> Vec<(String, PathBuf, String)> {
+    let src = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
+    let (mut folders, mut found) = (vec![src.clone()], vec![]);
+    while let Some(folder) = folders.pop() {
+        for entry in std::fs::read_dir(folder).unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_dir() {
+                folders.push(path);
+            } else if path.extension().is_some_and(|ending| ending == "rs") && !path.ends_with("tests.rs") {
+                let within = path.strip_prefix(&src).unwrap();
+                let top = Path::new(within.iter().next().unwrap()).file_stem().unwrap();
+                let text = std::fs::read_to_string(&path).unwrap();
+                found.push((top.to_string_lossy().into_owned(), path, code(&text)));
+            }
+        }
+    }
+    found
+}
+
+/// `text` without comments and without the tests at its end.
+fn code(text: &str) -> String {
+    let text = &text[..text.find("#[cfg(test)]\nmod tests").unwrap_or(text.len())];
+    text.lines().filter(|line| !line.trim_start().starts_with("//")).flat_map(|line| [line, "\n"]).collect()
+}
+
+/// The paths that follow `start` in `code`, each as its first two names; of a list in braces the first name of each item.
+fn uses(code: &str, start: &str) -> Vec<[String; 2]> {
+    let name = |text: &str| -> String {
+        text.trim_start().chars().take_while(|c| c.is_alphanumeric() || *c == '_').collect()
+    };
+    let path = |text: &str| {
+        let first = name(text);
+        let second = text.trim_start()[first.len()..].strip_prefix("::").map(name).unwrap_or_default();
+        [first, second]
+    };
+    code.split(start)
+        .skip(1)
+        .flat_map(|after| match after.strip_prefix('{') {
+            Some(list) => list[..list.find("};").unwrap()].split(',').map(path).collect(),
+            None => vec![path(after)],
+        })
+        .filter(|[first, _]| !first.is_empty())
+        .collect()
+}
+
+#[test]
+fn modules_use_those_they_may_and_no_others() {
+    let mut drawn: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
+    for (top, _, code) in sources() {
+        if top == "lib" {
+            continue;
+        }
+        let start = if top == "main" { "updraft::" } else { "crate::" };
+        let others = uses(&code, start).into_iter().map(|[module, _]| module).filter(|module| *module != top);
+        drawn.entry(top.clone()).or_default().extend(others);
+    }
+    let allowed: BTreeMap<String, BTreeSet<String>> = ARROWS
+        .iter()
+        .map(|(module, uses)| ((*module).into(), uses.iter().map(|module| (*module).into()).collect()))
+        .collect();
+    for (module, uses) in &drawn {
+        let known = allowed.get(module).unwrap_or_else(|| panic!("`{module}` is not in the list of arrows"));
+        let strangers: Vec<_> = uses.difference(known).collect();
+        assert!(strangers.is_empty(), "`{module}` must not use {strangers:?}");
+    }
+    assert_eq!(drawn, allowed, "arrows that are listed but not there");
+}
+
+#[test]
+fn the_arrows_go_one_way() {
+    for (n, (module, uses)) in ARROWS.iter().enumerate() {
+        for used in *uses {
+            let before = ARROWS[..n].iter().any(|(earlier, _)| earlier == used);
+            assert!(before, "`{module}` uses `{used}`, which does not come before it");
+        }
+    }
+}
+
+#[test]
+fn the_renderer_takes_only_vectors_from_the_solver() {
+    for (top, path, code) in sources() {
+        if top == "render" {
+            for [module, inner] in uses(&code, "crate::") {
+                let fine = module != "solver" || VECTORS.contains(&inner.as_str());
+                assert!(fine, "{} uses solver::{inner}", path.display());
+            }
+        }
+    }
+}
