@@ -83,6 +83,16 @@ impl Field {
         }
     }
 
+    /// The unit of its values.
+    pub fn unit(self) -> &'static str {
+        match self {
+            Self::U | Self::V | Self::W | Self::Speed => "m/s",
+            Self::Temperature => "K",
+            Self::Red | Self::Green | Self::Blue => "1",
+            Self::Vorticity => "1/s",
+        }
+    }
+
     /// The axis on whose faces it is stored; `None` at centres.
     pub fn face_axis(self) -> Option<usize> {
         [Self::U, Self::V, Self::W].iter().position(|face| *face == self)
@@ -110,7 +120,7 @@ impl Field {
         for k in 0..shape[2] {
             for j in 0..shape[1] {
                 let start = layout.start(j, k);
-                values.extend((start..start + shape[0]).map(|at| self.value(solver, at)));
+                values.extend((start..start + shape[0]).map(|at| self.at(solver, at)));
             }
         }
         Array { shape, values }
@@ -144,14 +154,14 @@ impl Field {
             // A corner of no weight may lie beyond the ghosts.
             if weight > 0.0 {
                 let at = layout.at(i + side[0] as isize, j + side[1] as isize, k + side[2] as isize);
-                sum += weight * self.value(solver, at);
+                sum += weight * self.at(solver, at);
             }
         }
         sum
     }
 
     /// The value at position `at` of the layout.
-    fn value(self, solver: &Solver, at: usize) -> f32 {
+    pub fn at(self, solver: &Solver, at: usize) -> f32 {
         match self {
             Self::U => solver.velocity()[0][at],
             Self::V => solver.velocity()[1][at],
@@ -160,10 +170,33 @@ impl Field {
             Self::Green => solver.scalars()[at][1],
             Self::Blue => solver.scalars()[at][2],
             Self::Temperature => solver.scalars()[at][3],
-            Self::Speed => length([0, 1, 2].map(|c| center(solver, c, at))),
+            Self::Speed => length([0, 1, 2].map(|c| solver.velocity_at_center(c, at))),
             Self::Vorticity => length(curl(solver, at)),
         }
     }
+}
+
+#[cfg(feature = "cli")]
+/// What `fields` are, as JSON beside them in a file: axes, units, where each value lies.
+pub fn about(fields: &[Field]) -> String {
+    let of_field = |field: &Field| {
+        let place = match field.face_axis() {
+            Some(axis) => format!("{} faces", ["x", "y", "z"][axis]),
+            None => "centres".into(),
+        };
+        let offset = [0, 1, 2].map(|axis| if field.face_axis() == Some(axis) { 0.0 } else { 0.5 });
+        let about = serde_json::json!({ "unit": field.unit(), "at": place, "first_value_in_voxels": offset });
+        (field.name().to_owned(), about)
+    };
+    serde_json::json!({
+        "program": concat!("updraft ", env!("CARGO_PKG_VERSION")),
+        "format": 1,
+        "axes": "array[x, y, z], y up",
+        "origin": [0.0, 0.0, 0.0],
+        "units": { "voxel": "m", "time": "s" },
+        "fields": fields.iter().map(of_field).collect::<serde_json::Map<_, _>>(),
+    })
+    .to_string()
 }
 
 impl fmt::Display for Field {
@@ -213,18 +246,13 @@ fn share(sides: [Side; 2], n: usize, at: usize) -> f64 {
     1.0 + of_end(0) + of_end(1)
 }
 
-/// Component `c` of the velocity at the centre of the cell at `at`.
-fn center(solver: &Solver, c: usize, at: usize) -> f32 {
-    let face = &solver.velocity()[c];
-    0.5 * (face[at] + face[at + solver.layout().strides()[c]])
-}
-
 /// ∇ × u at the centre of the cell at `at`.
 fn curl(solver: &Solver, at: usize) -> [f32; 3] {
     let strides = solver.layout().strides();
     // ∂u_c/∂x_a.
     let slope = |c: usize, a: usize| {
-        (center(solver, c, at + strides[a]) - center(solver, c, at - strides[a])) / (2.0 * solver.config().h)
+        let [high, low] = [at + strides[a], at - strides[a]].map(|at| solver.velocity_at_center(c, at));
+        (high - low) / (2.0 * solver.config().h)
     };
     [slope(2, 1) - slope(1, 2), slope(0, 2) - slope(2, 0), slope(1, 0) - slope(0, 1)]
 }

@@ -19,6 +19,8 @@ pub const FONT: u64 = 64 << 20;
 pub const PICTURE: u64 = 256 << 20;
 /// The largest mesh \[bytes\].
 pub const MESH: u64 = 1 << 30;
+/// The largest OpenVDB file \[bytes\].
+pub const VOLUME: u64 = 16 << 30;
 
 /// All bytes of the file at `path`, if there are no more than `most`.
 ///

@@ -83,6 +83,7 @@ pub mod look;
 pub mod npz;
 #[cfg(feature = "files")]
 pub mod output;
+mod packed;
 pub mod parameter;
 pub mod probe;
 pub mod render;
@@ -93,6 +94,10 @@ pub mod scene;
 pub mod snapshot;
 pub mod solver;
 mod spread;
+#[cfg(feature = "files")]
+pub mod vdb;
+#[cfg(feature = "files")]
+pub mod volume;
 pub mod worker;
 
 pub use grid::Dims;

@@ -50,7 +50,21 @@ pub fn write(
     numbers: &[(&str, f64)],
     arrays: impl IntoIterator<Item = (&'static str, Array)>,
 ) -> io::Result<()> {
+    write_with(file, numbers, "", arrays)
+}
+
+/// The same with a text, `about`, unless it is empty.
+pub fn write_with(
+    file: impl Write + Seek,
+    numbers: &[(&str, f64)],
+    about: &str,
+    arrays: impl IntoIterator<Item = (&'static str, Array)>,
+) -> io::Result<()> {
     let mut zip = ZipWriter::new(Once::new(file));
+    if !about.is_empty() {
+        start(&mut zip, "about")?;
+        write_text(&mut zip, about)?;
+    }
     for (name, number) in numbers {
         start(&mut zip, name)?;
         Header { kind: "<f8".into(), fortran_order: false, shape: vec![] }.write(&mut zip)?;
@@ -79,6 +93,13 @@ fn write_values(to: &mut impl Write, values: &[f32]) -> io::Result<()> {
 
 /// Bytes that are coded or decoded together.
 const CHUNK: usize = 1 << 16;
+
+/// The header and the characters of a text as NumPy stores it: a single value of four bytes a character.
+fn write_text(to: &mut impl Write, text: &str) -> io::Result<()> {
+    let kind = format!("<U{}", text.chars().count());
+    Header { kind, fortran_order: false, shape: vec![] }.write(to)?;
+    to.write_all(&text.chars().flat_map(|c| u32::from(c).to_le_bytes()).collect::<Vec<u8>>())
+}
 
 fn start<W: Write + Seek>(zip: &mut ZipWriter<W>, name: &str) -> io::Result<()> {
     // Level 1: smoke is mostly zeros, and what is not zero hardly shrinks at any level.

@@ -41,6 +41,12 @@ pub enum Action {
     Accept,
     /// Choose the file of the open dialog in the desktop's file chooser.
     Browse,
+    /// Play the recorded frames, or stop.
+    Play,
+    /// Show the present again.
+    Present,
+    /// Show the frame so many frames on.
+    Turn(i8),
     /// Start the scene over with the settings as they are.
     Restart,
     /// Change to a built-in scene.
@@ -77,11 +83,14 @@ const fn plain(key: &'static str, action: Action, help: &'static str) -> Binding
 }
 
 /// All keys, in the order the help shows them.
-pub const BINDINGS: [Binding; 23] = [
+pub const BINDINGS: [Binding; 26] = [
     plain("Space", Action::RunPause, "run, pause"),
     plain(".", Action::Step, "one step"),
     plain("Home", Action::Restart, "start over"),
     plain("C", Action::Clear, "clear the box"),
+    plain("P", Action::Play, "play the recorded frames"),
+    plain("←", Action::Turn(-1), "one recorded frame back"),
+    plain("→", Action::Turn(1), "one recorded frame on"),
     plain("V", Action::SwitchView, "density or velocity"),
     plain("R", Action::Pick(Ink::Red), "red smoke"),
     plain("G", Action::Pick(Ink::Green), "green smoke"),
@@ -157,6 +166,9 @@ impl Action {
             Self::ToggleHelp => "help",
             Self::Picture => "picture",
             Self::Exit => "cancel",
+            Self::Play => "timeline.play",
+            Self::Present => "timeline.present",
+            Self::Turn(_) => "timeline.turn",
             Self::Leave => "leave",
             Self::Discard => "discard",
             Self::Accept => "accept",

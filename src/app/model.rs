@@ -28,10 +28,37 @@ pub struct Model {
     pub panel: bool,
     /// Show the help.
     pub help: bool,
+    /// The recorded frames, and which of them is shown.
+    pub playback: Playback,
     /// The question over everything, if one is asked.
     pub dialog: Option<Dialog>,
     /// The scene that is being loaded. Until it is there the old one is shown, and nothing can be changed.
     pub loading: Option<String>,
+}
+
+/// The recorded frames of the run, and what is shown of them.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Playback {
+    /// Numbers of the first and the last frame.
+    pub range: [u64; 2],
+    /// Simulated time between frames \[s\].
+    pub dt: f32,
+    /// Bytes they take.
+    pub bytes: usize,
+    /// The frame that is shown in place of the running simulation.
+    pub at: Option<u64>,
+    /// Frames follow each other by themselves.
+    pub playing: bool,
+    /// How fast, against simulated time \[-\].
+    pub speed: f32,
+    /// After the last frame comes the first.
+    pub looped: bool,
+}
+
+impl Default for Playback {
+    fn default() -> Self {
+        Self { range: [0; 2], dt: 0.04, bytes: 0, at: None, playing: false, speed: 1.0, looped: true }
+    }
 }
 
 /// A question over everything else.
@@ -86,6 +113,7 @@ impl Model {
             slice: Slice::default(),
             panel: true,
             help: false,
+            playback: Playback::default(),
             dialog: None,
             loading: None,
         }

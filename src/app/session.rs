@@ -11,9 +11,10 @@ use super::action::Action;
 use super::cursor::Cursor;
 use super::file::{self, Home};
 use super::gesture::{Button, Gesture, Held};
-use super::model::{Dialog, Model, PathForm, Purpose, Readout};
+use super::model::{Dialog, Model, PathForm, Playback, Purpose, Readout};
 use super::orbit::Orbit;
 use super::settings::Settings;
+use crate::grid::Dims;
 use crate::render::{self, Mode};
 use crate::scene::{Scene, SceneError};
 use crate::snapshot::Snapshot;
@@ -27,6 +28,9 @@ const LONGEST_STROKE: f32 = 0.25;
 
 /// Notches of the wheel for one point of a zooming drag.
 const NOTCHES_PER_POINT: f32 = 0.04;
+
+/// The box of the recorded frame before the first one is shown.
+const NOTHING: Dims = Dims { nx: 1, ny: 1, nz: 1 };
 
 /// A running scene.
 pub struct Session {
@@ -52,6 +56,10 @@ pub struct Session {
     /// Loads asked for.
     loads: u64,
     pending: Option<Pending>,
+    /// The recorded frame that is shown, and its number.
+    past: (Snapshot, Option<u64>),
+    /// When playing went on to the frame that is shown.
+    turned: Instant,
     /// Another scene is shown since the last [`sync`](Self::sync).
     switched: bool,
     /// The window is to close.
@@ -120,6 +128,8 @@ impl Session {
             kept: 0,
             loads: 0,
             pending: None,
+            past: (Snapshot::empty(NOTHING, 1.0), None),
+            turned: Instant::now(),
             switched: false,
             leaving: false,
         })
@@ -139,7 +149,13 @@ impl Session {
     pub fn act(&mut self, action: Action) {
         match action {
             Action::RunPause => self.run_or_pause(),
-            Action::Step => self.worker.send(Command::Step),
+            Action::Step => {
+                self.go_on_from_here();
+                self.worker.send(Command::Step);
+            }
+            Action::Play => self.play_or_stop(),
+            Action::Present => self.model.playback.at = None,
+            Action::Turn(by) => self.turn(by),
             Action::Clear => self.clear(),
             Action::SwitchView => self.switch_view(),
             Action::Pick(ink) if !self.is_loading() => self.model.settings.brush.ink = ink,
@@ -191,6 +207,7 @@ impl Session {
 
     fn clear(&mut self) {
         if !self.is_loading() && !self.is_broken() {
+            self.go_on_from_here();
             self.before("clear");
             self.worker.send(Command::Clear);
         }
@@ -202,6 +219,7 @@ impl Session {
         if self.is_loading() {
             return;
         }
+        self.model.playback.at = None;
         let history = &mut self.model.history;
         let step = if undo { history.undo(self.kept + 1) } else { history.redo(self.kept + 1) };
         let Some(step) = step else {
@@ -326,6 +344,7 @@ impl Session {
 
     /// Paused already, but the step under way takes long: a second pause cuts it short.
     fn run_or_pause(&mut self) {
+        self.go_on_from_here();
         let running = self.worker.status().state == State::Running;
         match (running, self.readout.pausing) {
             (true, false) => self.worker.send(Command::Pause),
@@ -405,6 +424,7 @@ impl Session {
     fn begin_load(&mut self, settings: Settings, came: Came) {
         let scene = settings.as_scene();
         self.model.loading = Some(scene.name.clone());
+        self.model.playback.at = None;
         let build = move || Ok(Box::new(scene.solver()?) as Box<dyn Simulation>);
         self.loads += 1;
         self.worker.send(Command::Load(Box::new(build), 1.0 / settings.rate));
@@ -477,8 +497,10 @@ impl Session {
         }
         let snapshot = self.worker.shown();
         let stepped = snapshot.stats.step != self.readout.stats.step;
-        self.readout.stats.clone_from(&snapshot.stats);
-        self.readout.shown = snapshot.time;
+        if self.past.1.is_none() {
+            self.readout.stats.clone_from(&snapshot.stats);
+            self.readout.shown = snapshot.time;
+        }
         (self.readout.dims, self.readout.h) = (snapshot.dims, snapshot.h);
         if stepped && snapshot.stats.step > 0 {
             let ms = self.readout.status.step.as_secs_f32() * 1e3;
@@ -500,9 +522,93 @@ impl Session {
         }
     }
 
-    /// The snapshot on the screen.
+    /// The snapshot on the screen: the present, or a recorded frame.
     pub fn shown(&self) -> &Snapshot {
-        self.worker.shown()
+        if self.past.1.is_some() { &self.past.0 } else { self.worker.shown() }
+    }
+
+    /// Goes on with playing, and brings the recorded frame that is asked for onto the screen; whether another picture is shown
+    /// since the last time.
+    pub fn turn_pages(&mut self, now: Instant) -> bool {
+        self.go_on_playing(now);
+        let before = self.past.1;
+        let playback = &mut self.model.playback;
+        let timeline = self.worker.timeline();
+        (playback.range, playback.bytes) = (timeline.range().unwrap_or_default(), timeline.bytes());
+        playback.dt = 1.0 / self.model.settings.rate;
+        let frame = playback.at.and_then(|number| timeline.frame(number));
+        drop(timeline);
+        playback.at = frame.as_ref().map(|frame| frame.number);
+        playback.playing &= playback.at.is_some();
+        self.past.1 = playback.at;
+        if let Some(frame) = frame.filter(|frame| before != Some(frame.number)) {
+            if before.is_none() {
+                self.worker.send(Command::Pause);
+            }
+            frame.show(&mut self.past.0);
+        }
+        let changed = before != self.past.1;
+        if changed {
+            let shown = self.shown();
+            (self.readout.shown, self.readout.stats) = (shown.time, shown.stats.clone());
+        }
+        changed
+    }
+
+    /// While frames are played, the time from one to the next.
+    pub fn page_time(&self) -> Option<Duration> {
+        let Playback { playing, dt, speed, .. } = self.model.playback;
+        playing.then(|| Duration::from_secs_f32((dt / speed.max(0.01)).clamp(1e-3, 10.0)))
+    }
+
+    fn go_on_playing(&mut self, now: Instant) {
+        let (Some(time), Some(at)) = (self.page_time(), self.model.playback.at) else {
+            self.model.playback.playing = false;
+            return;
+        };
+        let pages = now.saturating_duration_since(self.turned).as_secs_f64() / time.as_secs_f64();
+        if pages < 1.0 {
+            return;
+        }
+        // Frames are left out where they are drawn more slowly than they are to be shown.
+        self.turned = now;
+        let playback = &mut self.model.playback;
+        let [first, last] = playback.range;
+        let next = at + pages as u64;
+        let end = if playback.looped { first } else { last };
+        playback.at = Some(if next > last { end } else { next });
+        playback.playing = playback.looped || next < last;
+    }
+
+    /// Plays the recorded frames from the one that is shown, from the first after the last; or stops.
+    fn play_or_stop(&mut self) {
+        let playback = &mut self.model.playback;
+        playback.playing ^= true;
+        if playback.playing {
+            let [first, last] = playback.range;
+            playback.at = Some(playback.at.filter(|at| *at < last).unwrap_or(first));
+            self.turned = Instant::now();
+        }
+    }
+
+    fn turn(&mut self, by: i8) {
+        let playback = &mut self.model.playback;
+        let [first, last] = playback.range;
+        let at = playback.at.unwrap_or(last).saturating_add_signed(by.into()).clamp(first, last);
+        (playback.at, playback.playing) = (Some(at), false);
+    }
+
+    /// If a recorded frame is shown, the simulation goes on from there; the frames after it are dropped, and undo goes back to
+    /// the last instant.
+    fn go_on_from_here(&mut self) {
+        self.model.playback.playing = false;
+        let Some(number) = self.model.playback.at.take() else {
+            return;
+        };
+        if number < self.model.playback.range[1] {
+            self.before(&format!("going back to frame {number}"));
+            self.worker.send(Command::Live(number));
+        }
     }
 
     /// Shows a line for a moment; gives the instant at which it is to go.
@@ -564,6 +670,7 @@ impl Session {
             if self.is_loading() || self.is_broken() || paint.add == [0.0; 4] && paint.force == 0.0 {
                 return;
             }
+            self.go_on_from_here();
             self.before("stroke");
         }
         self.pointer.drag = Some(Drag { gesture, button, last: at, stroke: (self.cursor.center, now) });

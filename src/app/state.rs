@@ -32,6 +32,10 @@ struct State<'a> {
     dialog: Option<&'a str>,
     dialog_error: Option<&'a str>,
     undoes: Option<&'a str>,
+    /// Numbers of the first and the last recorded frame.
+    frames: [u64; 2],
+    /// The recorded frame that is shown.
+    past: Option<u64>,
     unsaved: bool,
     panel: bool,
     help: bool,
@@ -130,6 +134,8 @@ fn state(session: &Session, seen: Seen) -> State<'_> {
             Dialog::Path(form) => form.error.as_deref(),
         }),
         undoes: model.history.undoes(),
+        frames: model.playback.range,
+        past: model.playback.at,
         unsaved: session.is_unsaved(),
         panel: model.panel,
         help: model.help,

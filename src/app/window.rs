@@ -300,7 +300,7 @@ impl Screen {
         if ctx.wants_keyboard_input() || action == Action::Exit && egui::Popup::is_any_open(ctx) {
             return None;
         }
-        let repeats = matches!(action, Action::Step | Action::Undo | Action::Redo);
+        let repeats = matches!(action, Action::Step | Action::Undo | Action::Redo | Action::Turn(_));
         (repeats || !key.repeat).then_some(action)
     }
 
@@ -377,7 +377,7 @@ impl Screen {
     fn redraw(&mut self) -> Result<Outcome, AppError> {
         let begin = Instant::now();
         self.session.paint(begin);
-        let news = self.session.absorb(begin).is_some();
+        let news = self.session.absorb(begin).is_some() | self.session.turn_pages(begin);
         let mode = self.session.mode();
         if news || self.renderer.lacks(mode) {
             self.renderer.upload(self.session.shown(), mode)?;
@@ -479,7 +479,8 @@ impl Screen {
     /// When to draw again although nothing may happen.
     fn next(&mut self, now: Instant) -> Outcome {
         let gone = self.session.notice_until().map_or(Outcome::Nothing, Outcome::DrawAgainBy);
-        gone.or(self.next_picture(now))
+        let page = self.session.page_time().map_or(Outcome::Nothing, |time| Outcome::DrawAgainBy(now + time));
+        gone.or(page).or(self.next_picture(now))
     }
 
     fn next_picture(&mut self, now: Instant) -> Outcome {
@@ -559,11 +560,21 @@ fn bare_window(
 ) -> Result<(Window, Display<WindowSurface>, EguiGlium), String> {
     let attributes = Window::default_attributes()
         .with_title(title(scene))
-        .with_inner_size(LogicalSize::new(1180.0, 760.0))
+        .with_inner_size(fitting(event_loop, LogicalSize::new(1180.0, 760.0)))
         .with_min_inner_size(LogicalSize::new(480.0, 320.0));
     let (window, display) = context::open(event_loop, attributes)?;
     let egui = EguiGlium::new(ViewportId::ROOT, &display, &window, event_loop);
     Ok((window, display, egui))
+}
+
+/// `size`, or what the screen has room for.
+fn fitting(event_loop: &ActiveEventLoop, size: LogicalSize<f64>) -> LogicalSize<f64> {
+    let screen = event_loop.primary_monitor().or_else(|| event_loop.available_monitors().next());
+    let Some(screen) = screen.filter(|screen| screen.size().width > 0) else {
+        return size;
+    };
+    let room: LogicalSize<f64> = screen.size().to_logical(screen.scale_factor());
+    LogicalSize::new(size.width.min(0.98 * room.width), size.height.min(0.96 * room.height))
 }
 
 /// egui's wish to be drawn again reaches the loop that sleeps.
@@ -580,6 +591,8 @@ fn name(key: &Key) -> Option<&str> {
         Key::Named(NamedKey::Space) => "Space",
         Key::Named(NamedKey::Tab) => "Tab",
         Key::Named(NamedKey::Escape) => "Esc",
+        Key::Named(NamedKey::ArrowLeft) => "←",
+        Key::Named(NamedKey::ArrowRight) => "→",
         Key::Named(NamedKey::Home) => "Home",
         Key::Named(NamedKey::F1) => "F1",
         Key::Named(NamedKey::F12) => "F12",

@@ -11,8 +11,8 @@ use crate::npz::{NpzError, Reader};
 use crate::scene::Scene;
 use crate::snapshot::Snapshot;
 
-/// A folder with `scene.toml`, `stats.csv`, a `probe-NAME.csv` for each probe and a `fields.NNNN.npz` for
-/// each frame.
+/// A folder with `scene.toml`, `stats.csv`, a `probe-NAME.csv` for each probe, for each frame `fields.NNNN.npz`, `.vdb` or
+/// `.vti`, and `checkpoint`.
 #[derive(Clone, Debug)]
 pub struct RunFolder(PathBuf);
 
@@ -40,6 +40,26 @@ impl RunFolder {
     /// The fields of `frame`.
     pub fn fields(&self, frame: u32) -> PathBuf {
         self.0.join(format!("fields.{frame:04}.npz"))
+    }
+
+    /// The volumes of `frame` for OpenVDB.
+    pub fn vdb(&self, frame: u32) -> PathBuf {
+        self.0.join(format!("fields.{frame:04}.vdb"))
+    }
+
+    /// The image of `frame` for VTK.
+    pub fn vti(&self, frame: u32) -> PathBuf {
+        self.0.join(format!("fields.{frame:04}.vti"))
+    }
+
+    /// The list of those images.
+    pub fn series(&self) -> PathBuf {
+        self.0.join("fields.pvd")
+    }
+
+    /// Where the run can go on.
+    pub fn checkpoint(&self) -> PathBuf {
+        self.0.join("checkpoint")
     }
 
     /// The frames from the first to the last that are there.

@@ -14,6 +14,7 @@ use crate::solver::SolverError;
 
 mod bench;
 mod check;
+mod checkpoint;
 mod error;
 mod excerpt;
 mod folder;

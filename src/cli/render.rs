@@ -40,6 +40,9 @@ pub struct RenderArgs {
     /// Draw on the CPU even where there is OpenGL
     #[arg(long)]
     cpu: bool,
+    /// Leave pictures alone that are there already
+    #[arg(long)]
+    skip_existing: bool,
 }
 
 /// Frames that are written where none are named.
@@ -52,8 +55,14 @@ pub fn run(args: &RenderArgs, common: &Common) -> Result<(), CliError> {
     let Some(path) = &args.from else {
         let scene = common.scene(args.scene.as_deref().unwrap_or("plume"), &changes)?;
         let frames = args.frames.unwrap_or(FRAMES);
-        return Job { frames, out: args.out(&scene)?, supply: Supply::Live, cpu: args.cpu }
-            .run(&scene, common);
+        return Job {
+            frames,
+            out: args.out(&scene)?,
+            supply: Supply::Live,
+            cpu: args.cpu,
+            skip: args.skip_existing,
+        }
+        .run(&scene, common);
     };
     let folder = RunFolder::at(path);
     let frames = args.frames.map_or_else(|| folder.frames(), Ok)?;
@@ -61,7 +70,8 @@ pub fn run(args: &RenderArgs, common: &Common) -> Result<(), CliError> {
     changes.push("initial={}".into());
     let mut scene = common.scene(&folder.scene().display().to_string(), &changes)?;
     scene.name = path.file_name().map_or(scene.name, |name| name.to_string_lossy().into_owned());
-    Job { frames, out: args.out(&scene)?, supply: Supply::Stored(folder), cpu: args.cpu }.run(&scene, common)
+    let (out, supply) = (args.out(&scene)?, Supply::Stored(folder));
+    Job { frames, out, supply, cpu: args.cpu, skip: args.skip_existing }.run(&scene, common)
 }
 
 impl RenderArgs {
@@ -96,21 +106,27 @@ pub struct Job {
     pub supply: Supply,
     /// On the CPU, whatever there is.
     pub cpu: bool,
+    /// But for pictures that are there.
+    pub skip: bool,
 }
 
 impl Job {
     /// Renders `scene`. What can go wrong before the first frame does so before anything is written.
     pub fn run(self, scene: &Scene, common: &Common) -> Result<(), CliError> {
-        let Self { frames, out, supply, cpu } = self;
+        let Self { frames, out, supply, cpu, skip } = self;
         let target = Target::new(&out, frames, common.quiet)?;
+        let wanted: Vec<u32> = frames.iter().filter(|&frame| !(skip && target.has(frame))).collect();
+        if wanted.is_empty() {
+            return say(&format!("{}\n", target.summary()));
+        }
         let stop = interrupt::catch();
         let mut feed = Feed::new(scene, supply, frames, stop)?;
         room::probe(memory::picture(scene.size), "a picture of this size")?;
         let mut painter = Painter::new(scene, cpu, common.quiet)?;
-        let mut sink = target.open(scene.size, scene.time.frame_rate, common)?;
+        let mut sink = target.open(scene.size, scene.time.frame_rate, common.force || skip)?;
         let mut report = Report::new(feed.total(frames), frames.count(), common.quiet);
         let mut snapshot = Snapshot::empty(scene.config.dims, scene.config.h);
-        for frame in frames.iter() {
+        for frame in wanted {
             feed.load(frame, scene, &mut snapshot, &mut report)?;
             if stop.load(Ordering::Relaxed) {
                 return Err(report.stopped());

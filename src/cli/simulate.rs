@@ -1,30 +1,34 @@
 //! `updraft simulate`: a scene to numbers.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::Ordering;
 
 use clap::ValueEnum;
 
+use super::checkpoint::Checkpoint;
 use super::folder::RunFolder;
 use super::frames::Frames;
 use super::progress::Progress;
 use super::simulation::Run;
-use super::{CliError, Common, interrupt, say};
+use super::{CliError, Common, interrupt, say, tell};
 use crate::field::{self, Field};
 use crate::npz;
-use crate::output::OutputError;
 use crate::output::csv::Csv;
 use crate::output::whole::{self, Existing};
+use crate::output::{OutputError, vti};
 use crate::probe::Probe;
 use crate::scene::Scene;
 use crate::solver::{Solver, Stage, StepStats};
 use crate::spread::{Spread, spread};
+use crate::volume::{self, Frame, Up, VdbOptions};
 
 /// Simulate a scene and write what the flow is like.
 #[derive(Debug, clap::Args)]
 pub struct SimulateArgs {
-    /// A built-in scene or a scene file
-    #[arg(value_name = "SCENE", default_value = "plume")]
-    scene: String,
+    /// A built-in scene or a scene file [default: plume, or with --resume that of the run]
+    #[arg(value_name = "SCENE")]
+    scene: Option<String>,
     /// Frames whose fields are written: a range, every STEPth of it, or one; the run ends with the last. Frame 0 is the start
     #[arg(long, value_name = "A-B[:STEP]", default_value = "1-120", allow_hyphen_values = true)]
     frames: Frames,
@@ -32,16 +36,31 @@ pub struct SimulateArgs {
     #[arg(long, value_name = "DIR", default_value = "updraft-run")]
     out: PathBuf,
     /// End as soon as the kinetic energy has changed by less than this share a second for a whole second, with the fields of
-    /// that frame
+    /// that frame. After --resume the second is counted anew
     #[arg(long, value_name = "SHARE")]
     steady: Option<f64>,
-    /// How to write fields: npz. Without it there are numbers and no fields
+    /// How to write fields. Without it there are numbers and no fields
     #[arg(long, value_name = "FORMAT", value_delimiter = ',')]
     format: Vec<Format>,
     /// Fields to write; by default those that a run can be started from
     #[arg(long, value_name = "NAME", value_delimiter = ',', requires = "format")]
     #[arg(default_values_t = Field::STORED, hide_default_value = true)]
     fields: Vec<Field>,
+    /// The axis that points up in vdb files
+    #[arg(long, value_name = "AXIS", default_value = "y")]
+    up: Up,
+    /// How precisely vdb files hold their values
+    #[arg(long, value_name = "PRECISION", default_value = "half")]
+    precision: Precision,
+    /// Write DIR/checkpoint at the start, after every N frames and at the end; --resume goes on from there
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    checkpoint_every: Option<u32>,
+    /// Go on from DIR/checkpoint, which Ctrl-C leaves too. Where there is no run yet, one begins
+    #[arg(long)]
+    resume: bool,
+    /// Leave files of frames alone that are there already; tables are written anew
+    #[arg(long)]
+    skip_existing: bool,
 }
 
 /// A format for fields.
@@ -49,33 +68,66 @@ pub struct SimulateArgs {
 enum Format {
     /// NumPy arrays
     Npz,
+    /// OpenVDB for Blender, Houdini and others
+    Vdb,
+    /// VTK images for ParaView, with a list of them in fields.pvd
+    Vti,
+}
+
+/// Bits of a number.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Precision {
+    /// 16
+    Half,
+    /// 32
+    Full,
 }
 
 /// Does what `args` ask for.
 pub fn run(args: &SimulateArgs, common: &Common) -> Result<(), CliError> {
-    let scene = common.scene(&args.scene, &[])?;
     let folder = RunFolder::at(&args.out);
-    let paths = paths(args, &scene, &folder);
-    let mut run = Run::new(&scene, interrupt::catch())?;
-    whole::prepare(paths.iter().map(PathBuf::as_path), common.force).map_err(CliError::Target)?;
-    let existing = Existing::forced(common.force);
-    write_scene(&scene, &folder, existing)?;
-    let mut tables = Tables::create(&scene, &folder, existing)?;
+    let stop = interrupt::catch();
+    let saved = if args.resume { Checkpoint::open(&folder.checkpoint())? } else { None };
+    let scene = scene(args, common, &folder, saved.as_ref())?;
+    let replaces = common.force || args.skip_existing || saved.is_some();
+    let job = Job { args, scene: &scene, folder: &folder, existing: Existing::forced(replaces) };
+    let (mut run, mut tables) = match saved {
+        Some(saved) => job.resume(saved, common)?,
+        None => job.begin(common)?,
+    };
     let mut progress = Progress::new(args.frames.last, common.quiet);
-    tables.step(run.solver())?;
+    // Files that the next checkpoint counts on.
+    let mut written = Vec::new();
     let mut steady = args.steady.map(Steady::new);
-    for frame in 0..=args.frames.last {
-        let advanced = run.advance(frame, |solver| Ok(tables.step(solver)?));
-        tables.frame(run.solver())?;
-        advanced.map_err(|error| explain(error, frame, &args.out))?;
-        let ends = steady.as_mut().is_some_and(|steady| steady.reached(run.solver().stats()));
-        if (args.frames.contains(frame) || ends) && args.format.contains(&Format::Npz) {
-            write_fields(&folder, frame, existing, &args.fields, run.solver())?;
+    let mut is_steady =
+        |run: &Run| steady.as_mut().is_some_and(|steady| steady.reached(run.solver().stats()));
+    let mut ends = is_steady(&run);
+    while run.frame() < args.frames.last && !ends {
+        let finished = run.step()?;
+        tables.step(run.solver())?;
+        let frame = run.frame();
+        if finished {
+            ends = is_steady(&run);
+            tables.frame(run.solver())?;
+            written.extend(job.write_frame(frame, ends, run.solver())?);
+            progress.update(frame, &format!("{:.0} ms/step", run.ms_per_step()));
         }
-        progress.update(frame, &format!("{:.0} ms/step", run.ms_per_step()));
-        if ends {
-            break;
+        let stopped = stop.load(Ordering::Relaxed) && frame < args.frames.last && !ends;
+        let due = |every: u32| frame % every == 0 || frame == args.frames.last || ends;
+        if stopped || finished && args.checkpoint_every.is_some_and(due) {
+            job.save(&mut run, &mut tables, &mut written)?;
         }
+        if stopped {
+            return Err(CliError::Stopped(format!(
+                "{}; {} holds the run up to frame {frame}, go on with --resume",
+                interrupt::by(),
+                args.out.display()
+            )));
+        }
+    }
+    if args.checkpoint_every.is_none() {
+        // It says less than there is now.
+        remove(&folder.checkpoint())?;
     }
     drop(progress);
     run.warn(common.quiet);
@@ -110,42 +162,184 @@ impl Steady {
     }
 }
 
-/// What a run that was stopped leaves.
-fn explain(error: CliError, frame: u32, out: &Path) -> CliError {
-    match error {
-        CliError::Stopped(by) => {
-            let done = frame.saturating_sub(1);
-            CliError::Stopped(format!("{by}; {} holds the run up to frame {done}", out.display()))
-        }
-        other => other,
-    }
-}
-
-/// Every file that will be there in the end.
-fn paths(args: &SimulateArgs, scene: &Scene, folder: &RunFolder) -> Vec<PathBuf> {
-    let mut paths = vec![folder.scene(), folder.stats()];
-    paths.extend(scene.probes.iter().map(|probe| folder.probe(&probe.name)));
-    if args.format.contains(&Format::Npz) {
-        paths.extend(args.frames.iter().map(|frame| folder.fields(frame)));
-    }
-    paths
-}
-
-fn write_scene(scene: &Scene, folder: &RunFolder, existing: Existing) -> Result<(), CliError> {
-    let text = scene.text()?;
-    Ok(whole::write_over(&folder.scene(), existing, |file| std::io::Write::write_all(file, text.as_bytes()))?)
-}
-
-fn write_fields(
+/// The scene that is asked for, or that of the run that goes on.
+fn scene(
+    args: &SimulateArgs,
+    common: &Common,
     folder: &RunFolder,
-    frame: u32,
+    saved: Option<&Checkpoint>,
+) -> Result<Scene, CliError> {
+    match (&args.scene, saved) {
+        (Some(name), Some(saved)) => {
+            let scene = common.scene(name, &[])?;
+            saved.check(&scene, true)?;
+            Ok(scene)
+        }
+        (None, Some(saved)) => {
+            // The start of the run does not matter any more.
+            let scene = common.scene(&folder.scene().display().to_string(), &["initial={}".into()])?;
+            saved.check(&scene, false)?;
+            Ok(scene)
+        }
+        (name, None) => common.scene(name.as_deref().unwrap_or("plume"), &[]),
+    }
+}
+
+/// Removes the file at `path`, if there is one.
+fn remove(path: &Path) -> Result<(), OutputError> {
+    match std::fs::remove_file(path) {
+        Err(source) if source.kind() != std::io::ErrorKind::NotFound => {
+            Err(OutputError::Write { path: path.to_owned(), source })
+        }
+        _ => Ok(()),
+    }
+}
+
+/// What a run writes, and where.
+struct Job<'a> {
+    args: &'a SimulateArgs,
+    scene: &'a Scene,
+    folder: &'a RunFolder,
+    /// What becomes of files that are there already.
     existing: Existing,
-    fields: &[Field],
-    solver: &Solver,
-) -> Result<(), OutputError> {
-    let numbers = [("time", solver.stats().time), ("voxel", solver.config().h.into())];
-    let arrays = fields.iter().map(|field| (field.name(), field.array(solver)));
-    whole::write_over(&folder.fields(frame), existing, |file| npz::write(file, &numbers, arrays))
+}
+
+impl Job<'_> {
+    /// The start of the run, in files too.
+    fn begin(&self, common: &Common) -> Result<(Run, Tables), CliError> {
+        let Self { args, scene, folder, existing } = *self;
+        let mut run = Run::new(scene, interrupt::catch())?;
+        let (tables, fields) = (self.tables(), self.fields());
+        // Parts of files that a killed run left are of these names.
+        whole::clean_up(tables.iter().chain(&fields).map(PathBuf::as_path));
+        whole::prepare(tables.iter().map(PathBuf::as_path), common.force || args.skip_existing)
+            .and_then(|()| {
+                whole::prepare(fields.iter().map(PathBuf::as_path), common.force || args.skip_existing)
+            })
+            .map_err(CliError::Target)?;
+        remove(&folder.checkpoint())?;
+        let text = scene.text()?;
+        whole::write_over(&folder.scene(), existing, |file| {
+            std::io::Write::write_all(file, text.as_bytes())
+        })?;
+        let mut tables = Tables::create(scene, folder, existing)?;
+        tables.step(run.solver())?;
+        tables.frame(run.solver())?;
+        let mut written = self.write_frame(0, false, run.solver())?;
+        if args.checkpoint_every.is_some() {
+            self.save(&mut run, &mut tables, &mut written)?;
+        }
+        Ok((run, tables))
+    }
+
+    /// The run as it was saved. What it has written since then is written once more.
+    fn resume(&self, mut saved: Checkpoint, common: &Common) -> Result<(Run, Tables), CliError> {
+        let Self { scene, folder, .. } = self;
+        let run = Run::resume(scene, &mut saved, interrupt::catch())?;
+        let mut paths = self.tables();
+        paths.extend(self.fields());
+        whole::clean_up(paths.iter().map(PathBuf::as_path));
+        whole::prepare(paths.iter().map(PathBuf::as_path), true).map_err(CliError::Target)?;
+        let tables = Tables::resume(scene, folder, &saved.head.tables)?;
+        if !common.quiet {
+            tell(&format!("updraft: going on after frame {}", run.frame()));
+        }
+        Ok((run, tables))
+    }
+
+    /// Writes a checkpoint, when all that it counts on is on the disk.
+    fn save(&self, run: &mut Run, tables: &mut Tables, written: &mut Vec<PathBuf>) -> Result<(), CliError> {
+        for path in written.drain(..) {
+            whole::sync(&path).map_err(|source| OutputError::Write { path, source })?;
+        }
+        let lengths = tables.sync()?;
+        Ok(run.save(&self.folder.checkpoint(), self.scene, lengths)?)
+    }
+
+    /// The scene and the tables.
+    fn tables(&self) -> Vec<PathBuf> {
+        let mut paths = vec![self.folder.scene(), self.folder.stats(), self.folder.checkpoint()];
+        paths.extend(self.scene.probes.iter().map(|probe| self.folder.probe(&probe.name)));
+        paths
+    }
+
+    /// The files of the fields.
+    fn fields(&self) -> Vec<PathBuf> {
+        let mut paths = Vec::new();
+        for &format in &self.args.format {
+            paths.extend(self.args.frames.iter().map(|frame| self.file(format, frame)));
+        }
+        if self.args.format.contains(&Format::Vti) {
+            paths.push(self.folder.series());
+        }
+        paths
+    }
+
+    fn file(&self, format: Format, frame: u32) -> PathBuf {
+        match format {
+            Format::Npz => self.folder.fields(frame),
+            Format::Vdb => self.folder.vdb(frame),
+            Format::Vti => self.folder.vti(frame),
+        }
+    }
+
+    /// Writes the fields of a frame, if it is one of those that are wanted or the last of a run that `ends` early. Returns
+    /// the files that it wrote.
+    fn write_frame(&self, frame: u32, ends: bool, solver: &Solver) -> Result<Vec<PathBuf>, OutputError> {
+        let Self { args, folder, .. } = self;
+        if !(args.frames.contains(frame) || ends) {
+            return Ok(vec![]);
+        }
+        let mut written = Vec::new();
+        for &format in &args.format {
+            let path = self.file(format, frame);
+            if !(args.skip_existing && path.exists()) {
+                self.write_fields(format, &path, frame, solver)?;
+                written.push(path);
+            }
+        }
+        if args.format.contains(&Format::Vti) {
+            whole::write(&folder.series(), |file| {
+                let rate = f64::from(self.scene.time.frame_rate);
+                let name = |frame: u32| {
+                    folder.vti(frame).file_name().unwrap_or_default().to_string_lossy().into_owned()
+                };
+                let before = args.frames.iter().take_while(|&other| other < frame);
+                let frames = before.chain([frame]);
+                vti::write_series(file, frames.map(|frame| (f64::from(frame) / rate, name(frame))))
+            })?;
+            written.push(folder.series());
+        }
+        Ok(written)
+    }
+
+    fn write_fields(
+        &self,
+        format: Format,
+        path: &Path,
+        frame: u32,
+        solver: &Solver,
+    ) -> Result<(), OutputError> {
+        let SimulateArgs { fields, up, precision, .. } = self.args;
+        let frame = Frame { number: frame, rate: self.scene.time.frame_rate };
+        whole::write_over(path, self.existing, |file| match format {
+            Format::Npz => {
+                let numbers = [
+                    ("time", solver.stats().time),
+                    ("voxel", solver.config().h.into()),
+                    ("frame", frame.number.into()),
+                    ("frame_rate", frame.rate.into()),
+                ];
+                let arrays = fields.iter().map(|field| (field.name(), field.array(solver)));
+                npz::write_with(file, &numbers, &field::about(fields), arrays)
+            }
+            Format::Vdb => {
+                let options = VdbOptions { up: *up, half: *precision == Precision::Half };
+                volume::write_vdb(file, solver, fields, frame, options)
+            }
+            Format::Vti => volume::write_vti(file, solver, fields),
+        })
+    }
 }
 
 /// The tables of a run: a line a step, and for probes along lines, lines a frame.
@@ -156,12 +350,35 @@ struct Tables {
 
 impl Tables {
     fn create(scene: &Scene, folder: &RunFolder, existing: Existing) -> Result<Self, OutputError> {
+        Self::open(scene, folder, |path, columns| Csv::create(path, existing, columns))
+    }
+
+    /// The tables of a run that was saved when they were as long as `lengths` says; later lines are cut off.
+    fn resume(
+        scene: &Scene,
+        folder: &RunFolder,
+        lengths: &BTreeMap<String, u64>,
+    ) -> Result<Self, OutputError> {
+        Self::open(scene, folder, |path, _| Csv::resume(path, lengths.get(&name(path)).copied().unwrap_or(0)))
+    }
+
+    fn open(
+        scene: &Scene,
+        folder: &RunFolder,
+        open: impl Fn(&Path, &[String]) -> Result<Csv, OutputError>,
+    ) -> Result<Self, OutputError> {
         let probe = |probe: &Probe| {
-            let csv = Csv::create(&folder.probe(&probe.name), existing, &probe.columns())?;
-            Ok((probe.clone(), csv))
+            let columns = probe.columns().into_iter().map(str::to_owned).collect::<Vec<_>>();
+            Ok((probe.clone(), open(&folder.probe(&probe.name), &columns)?))
         };
-        let probes = scene.probes.iter().map(probe).collect::<Result<_, OutputError>>()?;
-        Ok(Self { stats: Csv::create(&folder.stats(), existing, &columns())?, probes })
+        let stats = open(&folder.stats(), &columns())?;
+        Ok(Self { stats, probes: scene.probes.iter().map(probe).collect::<Result<_, OutputError>>()? })
+    }
+
+    /// Waits until all lines are on the disk: how long each table is.
+    fn sync(&mut self) -> Result<BTreeMap<String, u64>, OutputError> {
+        let tables = std::iter::once(&mut self.stats).chain(self.probes.iter_mut().map(|(_, csv)| csv));
+        tables.map(|csv| Ok((name(csv.path()), csv.sync()?))).collect()
     }
 
     /// The numbers of a step.
@@ -181,6 +398,11 @@ impl Tables {
         }
         self.stats.flush()
     }
+}
+
+/// The name of a file without its folder.
+fn name(path: &Path) -> String {
+    path.file_name().unwrap_or_default().to_string_lossy().into_owned()
 }
 
 fn measure(probe: &Probe, csv: &mut Csv, solver: &Solver) -> Result<(), OutputError> {

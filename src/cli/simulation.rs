@@ -1,9 +1,13 @@
 //! A scene on its way through its frames, for the commands that keep no window.
 
+use std::collections::BTreeMap;
+use std::path::Path;
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
+use super::checkpoint::{self, Checkpoint, Head};
 use super::{CliError, tell};
+use crate::output::OutputError;
 use crate::scene::{Scene, SceneError};
 use crate::solver::{Solver, SolverError};
 
@@ -13,6 +17,8 @@ pub struct Run {
     steps: u32,
     dt: f32,
     frame: u32,
+    /// Steps done of the next frame.
+    step: u32,
     timing: Timing,
     missing: Missing,
     cancel: &'static AtomicBool,
@@ -48,6 +54,7 @@ impl Run {
             steps,
             dt,
             frame: 0,
+            step: 0,
             timing: Timing::default(),
             missing: Missing::default(),
             cancel,
@@ -65,9 +72,7 @@ impl Run {
             for _ in 0..self.steps {
                 let began = Instant::now();
                 self.solver.step_cancellable(self.dt, self.cancel).map_err(stopped)?;
-                self.timing.spent += began.elapsed();
-                self.timing.steps += 1;
-                self.watch();
+                self.count(began);
                 each(&self.solver)?;
             }
             self.frame += 1;
@@ -75,8 +80,11 @@ impl Run {
         Ok(())
     }
 
-    /// Counts the step that was too long, and says that the flow has blown up, again when it is ten times worse.
-    fn watch(&mut self) {
+    /// Counts a step that began at `began`, and one that was too long. Says that the flow has blown up, again when it is ten
+    /// times worse.
+    fn count(&mut self, began: Instant) {
+        self.timing.spent += began.elapsed();
+        self.timing.steps += 1;
         let stats = self.solver.stats();
         // Steps of a fixed length are never cut.
         if stats.substeps_missing > 0 && self.solver.config().time.max_substeps > 1 {
@@ -100,6 +108,52 @@ impl Run {
                 self.solver.config().time.cfl
             ));
         }
+    }
+
+    /// Goes on from a checkpoint of `scene`.
+    pub fn resume(
+        scene: &Scene,
+        checkpoint: &mut Checkpoint,
+        cancel: &'static AtomicBool,
+    ) -> Result<Self, CliError> {
+        let (steps, dt) = scene.time.steps_per_frame();
+        let mut solver = scene.empty_solver().map_err(|error| CliError::Request(error.to_string()))?;
+        checkpoint.restore(&mut solver)?;
+        let Head { frame, step, .. } = checkpoint.head;
+        Ok(Self {
+            solver,
+            steps,
+            dt,
+            frame,
+            step,
+            timing: Timing::default(),
+            missing: Missing::default(),
+            cancel,
+            alarm: 0.0,
+        })
+    }
+
+    /// One step, to its end whatever is asked meanwhile. True if a frame is finished with it.
+    pub fn step(&mut self) -> Result<bool, CliError> {
+        let began = Instant::now();
+        self.solver.step(self.dt).map_err(stopped)?;
+        self.count(began);
+        self.step += 1;
+        let finished = self.step == self.steps;
+        if finished {
+            (self.step, self.frame) = (0, self.frame + 1);
+        }
+        Ok(finished)
+    }
+
+    /// Writes a checkpoint of a run of `scene` to `path`, with the lengths of its tables.
+    pub fn save(
+        &mut self,
+        path: &Path,
+        scene: &Scene,
+        tables: BTreeMap<String, u64>,
+    ) -> Result<(), OutputError> {
+        checkpoint::write(path, &Head::new(scene, self.frame, self.step, tables), &mut self.solver)
     }
 
     /// The frame that it stands at.

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use super::frames::Frames;
 use super::picture::Painter;
-use super::{CliError, Common, tell};
+use super::{CliError, tell};
 use crate::output::video::{self, Apng, Clip, Ffmpeg};
 use crate::output::whole::{self, Existing};
 use crate::output::{Pattern, exr, png};
@@ -80,12 +80,18 @@ impl Target {
         }
     }
 
+    /// Whether there is a file for `frame` already.
+    pub fn has(&self, frame: u32) -> bool {
+        self.out.path(frame).exists()
+    }
+
     /// Makes the folders, and opens what stays open.
-    pub fn open(&self, size: [u32; 2], frame_rate: f32, common: &Common) -> Result<Sink, CliError> {
+    pub fn open(&self, size: [u32; 2], frame_rate: f32, force: bool) -> Result<Sink, CliError> {
         let paths = self.paths();
-        whole::prepare(paths.iter().map(PathBuf::as_path), common.force).map_err(CliError::Target)?;
+        whole::clean_up(paths.iter().map(PathBuf::as_path));
+        whole::prepare(paths.iter().map(PathBuf::as_path), force).map_err(CliError::Target)?;
         let clip = Clip { size, frame_rate, frames: self.frames.count() };
-        let existing = Existing::forced(common.force);
+        let existing = Existing::forced(force);
         Ok(match self.format {
             Format::Png => Sink::Pictures(self.out.clone(), existing),
             Format::Exr => Sink::Linear(self.out.clone(), existing),

@@ -81,7 +81,8 @@ fn without_window(scene: &Scene, why: &str, common: &Common) -> Result<(), CliEr
         super::tell(&format!("updraft: {why}; rendering {count} frames of {name} to {folder}"));
     }
     let out = render::in_folder(&folder, &scene.name)?;
-    render::Job { frames: FRAMES, out, supply: render::Supply::Live, cpu: false }.run(scene, common)
+    render::Job { frames: FRAMES, out, supply: render::Supply::Live, cpu: false, skip: false }
+        .run(scene, common)
 }
 
 /// `name`, or `name-2` and so on where that is taken: a second run must neither fail nor overwrite.

@@ -27,14 +27,15 @@ impl Csv {
     pub fn create(path: &Path, existing: Existing, columns: &[impl AsRef<str>]) -> Result<Self, OutputError> {
         // Empty, so that the name is taken in one step; lines then go to the file as they come.
         whole::write_over(path, existing, |_| Ok(()))?;
-        let file = Self::open(path).map_err(|source| OutputError::Write { path: path.to_owned(), source })?;
+        let file =
+            Self::open_new(path).map_err(|source| OutputError::Write { path: path.to_owned(), source })?;
         let mut csv = Self { path: path.to_owned(), file, lines: Vec::with_capacity(BUFFER), written: 0 };
         csv.row(columns.iter().map(|column| column.as_ref().to_owned()))?;
         Ok(csv)
     }
 
     /// Opens what was just created. A mode that forbids writing is that of the file it replaced.
-    fn open(path: &Path) -> io::Result<File> {
+    fn open_new(path: &Path) -> io::Result<File> {
         let open = || File::options().write(true).open(path);
         match open() {
             Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
@@ -49,6 +50,36 @@ impl Csv {
             }
             other => other,
         }
+    }
+
+    /// Opens `path` to go on after its first `length` bytes; what follows them is cut off.
+    pub fn resume(path: &Path, length: u64) -> Result<Self, OutputError> {
+        Self::open(path, length).map_err(|source| OutputError::Write { path: path.to_owned(), source })
+    }
+
+    fn open(path: &Path, length: u64) -> io::Result<Self> {
+        let mut file = File::options().write(true).open(path)?;
+        let there = file.metadata()?.len();
+        if there < length {
+            return Err(io::Error::other(format!(
+                "it has {there} bytes and had {length} when the run was saved"
+            )));
+        }
+        file.set_len(length)?;
+        io::Seek::seek(&mut file, io::SeekFrom::Start(length))?;
+        Ok(Self { path: path.to_owned(), file, lines: Vec::with_capacity(BUFFER), written: length })
+    }
+
+    /// Where it is.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Waits until all lines are on the disk; returns how many bytes they are.
+    pub fn sync(&mut self) -> Result<u64, OutputError> {
+        self.flush()?;
+        self.file.sync_all().map_err(|source| OutputError::Write { path: self.path.clone(), source })?;
+        Ok(self.written)
     }
 
     /// Adds a line. Numbers are best written with `{:?}`: the shortest digits that read back as the same number.

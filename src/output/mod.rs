@@ -11,6 +11,7 @@ mod film;
 mod pattern;
 pub mod png;
 pub mod video;
+pub mod vti;
 pub mod whole;
 
 pub use pattern::{Pattern, PatternError};

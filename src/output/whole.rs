@@ -122,6 +122,32 @@ pub fn write_over(
     aside.keep(existing)
 }
 
+/// As [`write`], and back only when the file would survive the loss of power.
+pub fn write_durably(
+    path: &Path,
+    fill: impl FnOnce(&mut BufWriter<File>) -> io::Result<()>,
+) -> Result<(), OutputError> {
+    let aside = Aside::of(path);
+    fill_file(aside.meanwhile(), fill).and_then(|()| sync(aside.meanwhile())).map_err(|e| aside.error(e))?;
+    aside.keep(Existing::Replace)?;
+    sync_folder(path)
+}
+
+/// Waits until the file at `path` is on the disk.
+pub fn sync(path: &Path) -> io::Result<()> {
+    File::open(path)?.sync_all()
+}
+
+/// Waits until the name of `path` is on the disk.
+fn sync_folder(path: &Path) -> Result<(), OutputError> {
+    let folder = folder(path);
+    // Other systems than Unix do not open folders; there a rename is as durable as they make it.
+    match cfg!(unix) {
+        true => sync(&folder).map_err(|source| OutputError::Write { path: folder, source }),
+        false => Ok(()),
+    }
+}
+
 fn fill_file(path: &Path, fill: impl FnOnce(&mut BufWriter<File>) -> io::Result<()>) -> io::Result<()> {
     let mut file = BufWriter::new(File::create(path)?);
     fill(&mut file)?;
@@ -145,6 +171,40 @@ pub fn prepare<'a>(paths: impl IntoIterator<Item = &'a Path>, force: bool) -> Re
     folders.iter().try_for_each(|folder| {
         try_folder(folder).map_err(|source| OutputError::Write { path: folder.clone(), source })
     })
+}
+
+/// Removes parts of `paths` that processes of this machine left when they were killed. Best effort: what cannot be removed
+/// does no harm but that it is there.
+pub fn clean_up<'a>(paths: impl IntoIterator<Item = &'a Path>) {
+    let mut names: std::collections::BTreeMap<PathBuf, Vec<String>> = Default::default();
+    for path in paths {
+        let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        names.entry(folder(path)).or_default().push(name);
+    }
+    for (folder, names) in names {
+        let Ok(entries) = fs::read_dir(&folder) else { continue };
+        for entry in entries.filter_map(Result::ok) {
+            let file = entry.file_name().to_string_lossy().into_owned();
+            let left = part_of(&file).is_some_and(|(process, name)| {
+                !is_running(process) && (name == "probe" || names.iter().any(|known| known == name))
+            });
+            if left {
+                let _ = fs::remove_file(entry.path());
+            }
+        }
+    }
+}
+
+/// The process and the name of a part, as [`Aside::of`] calls it.
+fn part_of(file: &str) -> Option<(u32, &str)> {
+    let (process, name) = file.strip_prefix('.')?.split_once(".part.")?;
+    Some((process.parse().ok()?, name))
+}
+
+/// Whether there is a process of this number; without `/proc` every one might be.
+fn is_running(process: u32) -> bool {
+    process != std::process::id()
+        && (!Path::new("/proc/self").exists() || Path::new(&format!("/proc/{process}")).exists())
 }
 
 fn folder(path: &Path) -> PathBuf {
@@ -181,6 +241,22 @@ mod tests {
         assert!(failed.unwrap_err().to_string().contains("disk full"));
         assert_eq!(fs::read(&path).unwrap(), b"one");
         assert_eq!(names(dir.path()), ["a.txt"]);
+    }
+
+    #[test]
+    fn parts_of_killed_processes_are_removed() {
+        let dir = tempfile::tempdir().unwrap();
+        let running = format!(".{}.part.a.npz", std::os::unix::process::parent_id());
+        // No process has the greatest number there is.
+        for name in [".4294967295.part.a.npz", ".4294967295.part.probe", ".4294967295.part.mine", &running] {
+            fs::write(dir.path().join(name), "half of it").unwrap();
+        }
+        clean_up([dir.path().join("a.npz").as_path()]);
+        let mut left = names(dir.path());
+        left.sort();
+        let mut expected = [running, ".4294967295.part.mine".to_owned()];
+        expected.sort();
+        assert_eq!(left, expected, "those of a running process and of other files stay");
     }
 
     #[test]

@@ -59,6 +59,9 @@ pub enum InitialError {
     /// The npz cannot be read.
     #[error(transparent)]
     File(#[from] NpzError),
+    /// The OpenVDB file cannot be read; the text says why.
+    #[error("initial.fields: {0}")]
+    Volume(String),
     /// A formula gives a value that no field can hold.
     #[error("initial.{field}: it is {value} at {at:?} m; it must lie within ±{:e} everywhere", Self::limit(*.field))]
     Formula {

@@ -11,9 +11,11 @@ use super::error::{InitialError, Problem, closest};
 use super::formula::{self, Definitions, Fault, Formula, Scratch, WIDTH, Wide};
 use super::text::Text;
 use crate::field::Field;
+use crate::foreign;
 use crate::grid::Dims;
 use crate::npz::{Array, Reader};
 use crate::solver::Solver;
+use crate::volume::Volume;
 
 type Result<T> = std::result::Result<T, Box<Problem>>;
 
@@ -56,6 +58,13 @@ fn check(read: &document::Initial, text: &Text, folder: &Path, dims: Dims) -> Re
 }
 
 fn check_file(path: &Path, dims: Dims) -> std::result::Result<(), String> {
+    if is_vdb(path) {
+        let bytes = foreign::read(path, foreign::VOLUME)
+            .map_err(|error| format!("cannot read {}: {error}", path.display()))?;
+        return Volume::read(&bytes)
+            .map(drop)
+            .map_err(|what| format!("cannot read {}: {what}", path.display()));
+    }
     let mut npz = Reader::open(path).map_err(|error| error.to_string())?;
     let names = npz.names();
     if let Some(stranger) = names.iter().find(|name| !is_known(name)) {
@@ -77,9 +86,15 @@ fn check_file(path: &Path, dims: Dims) -> std::result::Result<(), String> {
         .try_for_each(|field| npz.check(field.name(), field.shape(dims)).map_err(|error| error.to_string()))
 }
 
+/// Whether a file of fields is an OpenVDB file, by its name.
+fn is_vdb(path: &Path) -> bool {
+    path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("vdb"))
+}
+
 /// Whether a run writes something of this name.
 fn is_known(name: &str) -> bool {
-    ["time", "voxel"].contains(&name) || Field::ALL.iter().any(|field| field.name() == name)
+    ["time", "voxel", "frame", "frame_rate", "about"].contains(&name)
+        || Field::ALL.iter().any(|field| field.name() == name)
 }
 
 /// The formulas of `read`, each tried at a few points.
@@ -235,11 +250,19 @@ fn mean_row(formula: &Formula, x: &[f64], [y, z]: [&[f64]; 2], scratch: &mut Scr
 
 /// Fills `solver`.
 pub fn fill(solver: &mut Solver, initial: &Initial) -> std::result::Result<(), InitialError> {
-    let mut npz = initial.file.as_deref().map(Reader::open).transpose()?;
+    let file = initial.file.as_deref();
+    let mut npz = file.filter(|path| !is_vdb(path)).map(Reader::open).transpose()?;
+    let bytes = file.filter(|path| is_vdb(path)).map(|path| foreign::read(path, foreign::VOLUME)).transpose();
+    let bytes = bytes.map_err(|error| InitialError::Volume(error.to_string()))?;
+    let volume = bytes.as_deref().map(Volume::read).transpose().map_err(InitialError::Volume)?;
     let (dims, h) = (solver.config().dims, solver.config().h);
     let mut read = |field: Field| {
         if let Some((_, formula)) = initial.formulas.iter().find(|(of, _)| *of == field) {
             return array(formula, field, dims, h).map(Some);
+        }
+        if let Some(volume) = volume.as_ref().filter(|volume| volume.holds(field)) {
+            let array = volume.array(field, dims, h).map_err(InitialError::Volume)?;
+            return within_limits(field, array).map(Some);
         }
         match &mut npz {
             Some(npz) if npz.names().iter().any(|name| name == field.name()) => {

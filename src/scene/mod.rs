@@ -149,15 +149,21 @@ impl Scene {
     /// [`SceneError::Solver`] if the solver refuses the scene, [`SceneError::Initial`] if its fields cannot be read or are
     /// out of range.
     pub fn solver(&self) -> Result<Solver, SceneError> {
-        let mut solver = Solver::new(self.config.clone(), self.params.clone(), self.sources.clone())?;
-        if !self.solids.is_empty() {
-            solver.set_solids(self.solids.clone())?;
-        }
+        let mut solver = self.empty_solver()?;
         if !self.initial.is_empty() {
             initial::fill(&mut solver, &self.initial)?;
         }
         if !self.fills.is_empty() {
             solver.fill_regions(&self.fills);
+        }
+        Ok(solver)
+    }
+
+    /// A solver for this scene whose fields are to come from elsewhere: air at rest around the solids.
+    pub fn empty_solver(&self) -> Result<Solver, crate::solver::SolverError> {
+        let mut solver = Solver::new(self.config.clone(), self.params.clone(), self.sources.clone())?;
+        if !self.solids.is_empty() {
+            solver.set_solids(self.solids.clone())?;
         }
         solver.set_forces(self.forces.clone());
         Ok(solver)

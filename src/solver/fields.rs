@@ -2,6 +2,7 @@
 
 use rayon::prelude::*;
 
+use super::archive::{Archive, Saved, StateError};
 use super::bricks::Bricks;
 use super::cells::Cells;
 use super::config::SCALAR_LIMIT;
@@ -268,6 +269,15 @@ impl Fields {
         }
     }
 
+    /// After the state was replaced: works out anew what follows from it.
+    pub fn restored(&mut self) {
+        self.bricks.forget();
+        if let Some(obstacles) = &mut self.obstacles {
+            obstacles.restored();
+            self.projector.set_cuts(&obstacles.voxels.cuts);
+        }
+    }
+
     /// Takes out what has been put into solids.
     pub fn empty_solids(&mut self) {
         self.budget.held = None;
@@ -358,6 +368,56 @@ impl Fields {
         let spare = spare.expect("reflection and the trapezoidal rule keep a second velocity");
         forces::apply(*layout, walls, forces, [carried, velocity], (scalars, bricks), spare, &self.forces);
         std::mem::swap(velocity, spare);
+    }
+}
+
+impl Saved for Fields {
+    fn state(&mut self, archive: &mut dyn Archive) -> Result<(), StateError> {
+        // Without a word: written in each step before it is read, or the same for every solver of a configuration.
+        let Self {
+            layout: _,
+            walls: _,
+            velocity,
+            carried: _,
+            expected: _,
+            scalars,
+            scalars_next: _,
+            back: _,
+            forth: _,
+            projector,
+            obstacles,
+            forces: _,
+            diffusion: _,
+            flow: _,
+            sums: _,
+            bricks: _,
+            disturbed,
+            budget,
+            sweeps,
+            past,
+            projected,
+        } = self;
+        for (name, field) in ["u", "v", "w"].into_iter().zip(velocity) {
+            archive.values(name, field)?;
+        }
+        archive.values("scalars", scalars)?;
+        archive.value("projected", projected)?;
+        if let Some(past) = past {
+            past.state(archive)?;
+        }
+        projector.state(archive)?;
+        if let Some(obstacles) = obstacles {
+            obstacles.state(archive)?;
+        }
+        if let Some(sweeps) = sweeps {
+            archive.flag("backwards", &mut sweeps.backwards)?;
+        }
+        let Budget { held, emitted, left, faded } = budget;
+        archive.option("held", held)?;
+        for (name, sums) in [("emitted", emitted), ("left", left), ("faded", faded)] {
+            archive.value(name, sums)?;
+        }
+        archive.flag("disturbed", disturbed)
     }
 }
 

@@ -4,6 +4,7 @@
 //! file for each term of the equation; `substep.rs` puts them in order.
 
 mod advect;
+mod archive;
 #[cfg(target_arch = "x86_64")]
 pub(crate) mod avx512;
 mod breath;
@@ -35,6 +36,7 @@ mod transport;
 mod transpose;
 mod trapezoid;
 
+pub use archive::StateError;
 pub use config::{
     Advection, Ambient, Config, Dab, Inflow, Integrator, Params, Projection, SCALAR_LIMIT, SPEED_LIMIT, Side,
     Sides, Smoke, TOLERANCE, TimeControl, TraceOrder,

@@ -5,19 +5,12 @@
 //! the tests below hold every scheme to that. Scratch memory is left out. The pressure belongs to the state where the
 //! projection iterates: the next solve starts from it.
 
-use rayon::prelude::*;
-
 use super::fields::Budget;
 use super::project::Halves;
 use super::solids::Standing;
 use super::{Config, Solid, Solver, SolverError, StepStats};
 use crate::grid::Faces;
-
-/// Values in a run: where all are zero it takes no memory but a bit.
-const RUN: usize = 64;
-
-/// Values in a block: one run for each bit of its mask.
-const BLOCK: usize = RUN * u64::BITS as usize;
+use crate::packed::Packed;
 
 /// Everything a [`Solver`] keeps from one step to the next, apart from its inputs.
 #[derive(Clone, Debug)]
@@ -111,12 +104,12 @@ impl Solver {
                 fields.projector.set_cuts(&obstacles.voxels.cuts);
             }
             for (field, packed) in fields.velocity.iter_mut().zip(&state.velocity) {
-                packed.unpack(field);
+                packed.unpack(field.as_mut_slice());
             }
             state.scalars.unpack(fields.scalars.as_flattened_mut());
             let halves: Option<&mut Halves> = fields.projector.pressure_mut();
             for (half, packed) in halves.into_iter().flatten().zip(state.pressure.iter().flatten()) {
-                packed.unpack(half);
+                packed.unpack(half.as_mut_slice());
             }
             fields.bricks.forget();
             fields.disturbed = state.disturbed;
@@ -134,57 +127,6 @@ impl Solver {
         self.set_stats(state.stats.clone());
         self.broken = state.broken.clone();
         Ok(())
-    }
-}
-
-/// A field without its zeros.
-#[derive(Clone, Debug)]
-struct Packed {
-    blocks: Vec<Block>,
-}
-
-#[derive(Clone, Debug)]
-struct Block {
-    /// The runs that hold anything but zeros; −0 is no zero.
-    filled: u64,
-    values: Vec<f32>,
-}
-
-impl Packed {
-    fn of(field: &[f32]) -> Self {
-        Self { blocks: field.par_chunks(BLOCK).map(Block::of).collect() }
-    }
-
-    fn unpack(&self, field: &mut [f32]) {
-        field.par_chunks_mut(BLOCK).zip(&self.blocks).for_each(|(values, block)| block.unpack(values));
-    }
-
-    fn bytes(&self) -> usize {
-        self.blocks.iter().map(|block| size_of::<Block>() + size_of_val(&block.values[..])).sum()
-    }
-}
-
-impl Block {
-    fn of(field: &[f32]) -> Self {
-        let is_zero = |run: &[f32]| run.iter().fold(0, |bits, x| bits | x.to_bits()) == 0;
-        let runs = || field.chunks(RUN).enumerate();
-        let filled = runs().filter(|(_, run)| !is_zero(run)).fold(0u64, |mask, (n, _)| mask | 1 << n);
-        let mut values = Vec::with_capacity((filled.count_ones() as usize * RUN).min(field.len()));
-        runs().filter(|(n, _)| filled >> n & 1 == 1).for_each(|(_, run)| values.extend_from_slice(run));
-        Self { filled, values }
-    }
-
-    fn unpack(&self, field: &mut [f32]) {
-        let mut values = &self.values[..];
-        for (n, run) in field.chunks_mut(RUN).enumerate() {
-            if self.filled >> n & 1 == 0 {
-                run.fill(0.0);
-            } else {
-                let (these, rest) = values.split_at(run.len());
-                run.copy_from_slice(these);
-                values = rest;
-            }
-        }
     }
 }
 
@@ -329,20 +271,5 @@ mod tests {
         assert!(matches!(other.restore(&state), Err(SolverError::Invalid(_))));
         let threads = Config { threads: 1, ..config() };
         Solver::new(threads, params(), vec![]).unwrap().restore(&state).unwrap();
-    }
-
-    #[test]
-    fn empty_runs_take_no_memory_and_signed_zeros_come_back() {
-        let mut field = vec![0.0f32; 3 * BLOCK + 100];
-        assert!(Packed::of(&field).bytes() < 4 * 64);
-        field[5] = -0.0;
-        field[2 * BLOCK - 1] = f32::from_bits(0x7fc0_1234);
-        field[3 * BLOCK + 99] = 4.0;
-        let packed = Packed::of(&field);
-        assert!(packed.bytes() < 4 * 64 + 3 * RUN * 4);
-        let mut back = vec![7.0f32; field.len()];
-        packed.unpack(&mut back);
-        let bits = |field: &[f32]| field.iter().map(|x| x.to_bits()).collect::<Vec<_>>();
-        assert_eq!(bits(&field), bits(&back));
     }
 }

@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use super::archive::{Archive, Saved, StateError};
+
 /// The stages of a step, in the order they run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(usize)]
@@ -110,5 +112,48 @@ impl StepStats {
     /// Wall time of the whole step.
     pub fn wall(&self) -> Duration {
         self.stages.iter().sum()
+    }
+}
+
+impl Saved for StepStats {
+    fn state(&mut self, archive: &mut dyn Archive) -> Result<(), StateError> {
+        // The clock is none of the flow's.
+        let Self {
+            step,
+            time,
+            dt,
+            substeps,
+            cfl,
+            max_speed,
+            divergence_before,
+            divergence_after,
+            iterations,
+            residual,
+            mass,
+            heat,
+            emitted,
+            left,
+            faded,
+            kinetic_energy,
+            substeps_missing,
+            stages: _,
+        } = self;
+        archive.value("step", step)?;
+        archive.value("substeps_missing", substeps_missing)?;
+        archive.value("time", time)?;
+        archive.value("dt", dt)?;
+        archive.value("substeps", substeps)?;
+        archive.value("cfl", cfl)?;
+        archive.value("max_speed", max_speed)?;
+        archive.value("divergence_before", divergence_before)?;
+        archive.value("divergence_after", divergence_after)?;
+        archive.value("iterations", iterations)?;
+        archive.value("residual", residual)?;
+        archive.value("mass", mass)?;
+        archive.value("heat", heat)?;
+        archive.value("emitted", emitted)?;
+        archive.option("left", left)?;
+        archive.option("faded", faded)?;
+        archive.value("kinetic_energy", kinetic_energy)
     }
 }

@@ -34,7 +34,7 @@ pub struct Solver {
     external: External,
     pub(super) pool: Arc<rayon::ThreadPool>,
     pub(super) fields: Fields,
-    stats: StepStats,
+    pub(super) stats: StepStats,
     /// A value that is not finite, once there is one.
     pub(super) broken: Option<SolverError>,
 }
@@ -173,6 +173,12 @@ impl Solver {
     /// Red, green, blue \[-\] and temperature excess \[K\] at cell centres, in the layout of [`layout`](Self::layout).
     pub fn scalars(&self) -> &[[f32; 4]] {
         &self.fields.scalars
+    }
+
+    /// Component `c` of the velocity at the centre of the cell at position `at` \[m/s\]: the mean of its two faces.
+    pub fn velocity_at_center(&self, c: usize, at: usize) -> f32 {
+        let face = &self.fields.velocity[c];
+        0.5 * (face[at] + face[at + self.fields.layout.strides()[c]])
     }
 
     /// Sets all fields: `velocity(component, [x, y, z])` at each face \[m/s\], `scalars([x, y, z])` at each centre,
@@ -402,6 +408,18 @@ impl Solver {
         }
         self.broken = sound::broken(&self.fields, self.stats.step + 1);
         self.broken.clone().map_or(Ok(()), Err)
+    }
+
+    /// After its state was replaced: brings what follows from it up to date.
+    pub(super) fn restored(&mut self) {
+        let pool = self.pool.clone();
+        pool.install(|| {
+            let (stats, budget) = (self.stats.clone(), self.fields.budget);
+            self.fields.restored();
+            // For the bricks; the numbers are those of the last step.
+            self.measure();
+            (self.stats, self.fields.budget) = (stats, budget);
+        });
     }
 
     pub(super) fn measure(&mut self) {

@@ -20,6 +20,7 @@
 
 use rayon::prelude::*;
 
+use super::archive::{Archive, Saved, StateError};
 use super::fields::Fields;
 use super::simd::{dispatch, greatest};
 use super::{Config, Integrator};
@@ -49,6 +50,17 @@ impl Past {
         let faces = || [0, 1, 2].map(|_| vec![0.0f32; layout.size()]);
         (config.integrator == Integrator::Trapezoid && !config.frozen)
             .then(|| Box::new(Self { velocity: faces(), pull: faces(), dt: 0.0, ratio: 0.0 }))
+    }
+}
+
+impl Saved for Past {
+    fn state(&mut self, archive: &mut dyn Archive) -> Result<(), StateError> {
+        // The ratio is set anew by each step.
+        let Self { velocity, pull, dt, ratio: _ } = self;
+        for field in velocity.iter_mut().chain(pull) {
+            archive.values("past", field)?;
+        }
+        archive.value("past_dt", dt)
     }
 }
 

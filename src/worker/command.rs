@@ -45,6 +45,8 @@ pub enum Command {
     Keep(u64),
     /// Put the state that was kept under this number in place of the present one. Cuts the step under way short.
     Restore(u64),
+    /// Go on from a recorded frame, with the parameters as they are set now; later frames are dropped. Pauses.
+    Live(u64),
     /// Another simulation in place of this one, with the length of its steps \[s\]. If it cannot be built
     /// the old one stays, and the status says why.
     Load(Builder, f32),
@@ -60,7 +62,10 @@ impl Command {
 
     /// Whether it makes the step under way pointless.
     fn interrupts(&self) -> bool {
-        matches!(self, Self::Cancel | Self::Clear | Self::Restore(_) | Self::Load(..) | Self::Quit)
+        matches!(
+            self,
+            Self::Cancel | Self::Clear | Self::Restore(_) | Self::Live(_) | Self::Load(..) | Self::Quit
+        )
     }
 }
 
@@ -70,6 +75,8 @@ impl Command {
 pub struct Batch {
     /// Keep the state before all else.
     pub keep: Option<u64>,
+    /// Go on from a recorded frame.
+    pub live: Option<u64>,
     /// Put a kept state in place of the present one.
     pub restore: Option<u64>,
     /// End the thread.
@@ -118,7 +125,12 @@ impl Batch {
             Command::Keep(number) => self.keep = Some(number),
             Command::Restore(number) => {
                 self.forget_field_edits(false);
-                self.restore = Some(number);
+                (self.live, self.restore) = (None, Some(number));
+            }
+            Command::Live(number) => {
+                self.forget_field_edits(false);
+                self.pause();
+                (self.live, self.restore) = (Some(number), None);
             }
             Command::Quit => self.quit = true,
         }
@@ -143,7 +155,7 @@ impl Batch {
         self.sources = None;
         self.forces = None;
         self.step = None;
-        self.restore = None;
+        (self.live, self.restore) = (None, None);
         self.load = Some((builder, dt));
     }
 }

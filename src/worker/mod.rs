@@ -18,7 +18,9 @@ pub mod limits;
 mod simulation;
 mod status;
 mod thread;
+pub mod timeline;
 
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 
 use triple_buffer::Output;
@@ -31,6 +33,7 @@ pub use command::{Batch, Builder, Command};
 pub use kept::LIMIT as KEPT_LIMIT;
 pub use simulation::Simulation;
 pub use status::{State, Status};
+pub use timeline::{Frame, Timeline};
 
 /// A running simulation: the near end of the thread that owns it.
 ///
@@ -39,6 +42,7 @@ pub struct Worker {
     commands: command::Sender,
     snapshots: Output<Snapshot>,
     status: Output<Status>,
+    timeline: Arc<Mutex<Timeline>>,
     thread: Option<JoinHandle<()>>,
 }
 
@@ -51,13 +55,19 @@ impl Worker {
         let (sender, inbox) = command::channel();
         let (snapshot_in, snapshots) = triple_buffer::triple_buffer(&Snapshot::empty(NOTHING, 1.0));
         let (status_in, status) = triple_buffer::triple_buffer(&Status::default());
-        let outputs = thread::Outputs { snapshots: snapshot_in, status: status_in, wake: Box::new(wake) };
+        let timeline = Arc::new(Mutex::new(Timeline::within(timeline::LIMIT)));
+        let outputs = thread::Outputs {
+            timeline: timeline.clone(),
+            snapshots: snapshot_in,
+            status: status_in,
+            wake: Box::new(wake),
+        };
         let engine = thread::Engine::new(Box::new(simulation), dt, inbox, outputs);
         let thread = std::thread::Builder::new()
             .name("solver".into())
             .spawn(move || engine.run())
             .expect("the system has no thread left for the solver");
-        Self { commands: sender, snapshots, status, thread: Some(thread) }
+        Self { commands: sender, snapshots, status, timeline, thread: Some(thread) }
     }
 
     /// Sends a command; never waits. Commands that make the step under way pointless (cancel, clear,
@@ -74,6 +84,11 @@ impl Worker {
     /// The snapshot [`Self::latest`] gave last; a box of one empty cell before the first.
     pub fn shown(&self) -> &Snapshot {
         self.snapshots.output_buffer()
+    }
+
+    /// The frames recorded so far. The thread waits to record another one while they are held.
+    pub fn timeline(&self) -> MutexGuard<'_, Timeline> {
+        self.timeline.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// What the thread does now.

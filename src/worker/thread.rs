@@ -2,12 +2,15 @@
 
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::AtomicBool;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use triple_buffer::Input;
 
 use super::command::{Batch, Builder, Inbox, Patience};
 use super::kept::{self, Kept};
+use super::timeline::{Edit, Timeline, Way};
 use super::{Clock, Simulation, State, Status, limits};
 use crate::snapshot::Snapshot;
 use crate::solver::SolverError;
@@ -19,7 +22,19 @@ const SOON: Duration = Duration::from_millis(60);
 pub(super) struct Outputs {
     pub(super) snapshots: Input<Snapshot>,
     pub(super) status: Input<Status>,
+    pub(super) timeline: Arc<Mutex<Timeline>>,
     pub(super) wake: Box<dyn Fn() + Send>,
+}
+
+/// What has happened since the last snapshot.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Fresh {
+    /// Edits at most.
+    Nothing,
+    /// One step.
+    Step,
+    /// Anything: another instant, or another simulation.
+    Jump,
 }
 
 /// Everything the thread owns.
@@ -43,6 +58,8 @@ pub(super) struct Engine {
     kept: Kept,
     /// The fields differ from the last snapshot.
     dirty: bool,
+    /// What the next snapshot is to the timeline.
+    fresh: Fresh,
     /// State and trouble as last written.
     told: (State, Option<String>),
 }
@@ -65,6 +82,7 @@ impl Engine {
             shown: 0,
             kept: Kept::within(kept::LIMIT),
             dirty: true,
+            fresh: Fresh::Jump,
             told: (State::Paused, None),
         }
     }
@@ -114,6 +132,10 @@ impl Engine {
     /// One turn: carry out what was asked for, take the step that is due, show what changed.
     fn cycle(&mut self, batches: Vec<Batch>) {
         batches.into_iter().for_each(|batch| self.carry_out(batch));
+        // Another instant is recorded before it is left.
+        if self.fresh == Fresh::Jump && self.dirty {
+            self.show();
+        }
         let stepped = self.step_is_due();
         if stepped {
             self.step();
@@ -145,18 +167,24 @@ impl Engine {
         if let Some(number) = batch.restore {
             self.restore(number);
         }
+        if let Some(number) = batch.live {
+            self.live(number);
+        }
         let Some(simulation) = &mut self.simulation else {
             return;
         };
         if batch.clear {
             simulation.clear();
+            lock(&self.outputs.timeline).cut(0);
+            (self.fresh, self.steps) = (Fresh::Jump, 0);
             self.clock.reset(Instant::now());
             self.status.lag = 0.0;
             self.dirty = true;
         }
         if let Some(params) = batch.params {
             let safe = limits::params(&params, simulation.params());
-            simulation.set_params(safe);
+            simulation.set_params(safe.clone());
+            lock(&self.outputs.timeline).edit(Edit::Params(Box::new(safe)));
         }
         if let Some(sources) = batch.sources {
             simulation.set_sources(limits::sources(sources));
@@ -164,7 +192,10 @@ impl Engine {
         if let Some(forces) = batch.forces {
             simulation.set_forces(limits::forces(forces));
         }
-        batch.dabs.iter().for_each(|dab| simulation.dab(dab));
+        for dab in &batch.dabs {
+            simulation.dab(dab);
+            lock(&self.outputs.timeline).edit(Edit::Dab(*dab));
+        }
         self.dirty |= !batch.dabs.is_empty();
         self.set_pace(batch.step, batch.run, batch.steps);
     }
@@ -187,9 +218,36 @@ impl Engine {
         if let Err(why) = restored {
             self.status.trouble = Some(format!("The smoke could not be brought back: {why}."));
         }
+        self.jumped();
+    }
+
+    /// The simulation stands at another instant.
+    fn jumped(&mut self) {
         self.clock.reset(Instant::now());
         self.status.lag = 0.0;
         self.dirty = true;
+        (self.fresh, self.steps) = (Fresh::Jump, 0);
+    }
+
+    /// Computes a recorded frame anew and drops those after it.
+    fn live(&mut self, number: u64) {
+        let Some(simulation) = &mut self.simulation else {
+            return;
+        };
+        let way = lock(&self.outputs.timeline).way(number);
+        let present = simulation.params().clone();
+        let gone = match way {
+            None => Err("no state before it is kept".to_owned()),
+            Some(way) => {
+                let gone = go(&mut **simulation, &way).map_err(|error| error.to_string());
+                simulation.set_params(present);
+                gone
+            }
+        };
+        if let Err(why) = gone {
+            self.status.trouble = Some(format!("The run cannot go on from frame {number}: {why}."));
+        }
+        self.jumped();
     }
 
     fn load(&mut self, builder: Builder, dt: f32) {
@@ -199,6 +257,7 @@ impl Engine {
                 self.load = self.loads;
                 self.simulation = Some(simulation);
                 self.clock = Clock::new(limits::step(dt, self.clock.dt()), Instant::now());
+                (self.fresh, self.steps) = (Fresh::Jump, 0);
                 self.running = false;
                 (self.status.lag, self.status.trouble) = (0.0, None);
                 self.dirty = true;
@@ -242,7 +301,7 @@ impl Engine {
         match result {
             Ok(()) => self.finish_step(begin),
             // Whoever cancelled says what comes next; until then the fields are as the step left them.
-            Err(SolverError::Cancelled) => self.dirty = true,
+            Err(SolverError::Cancelled) => (self.dirty, self.fresh) = (true, Fresh::Jump),
             Err(error) => self.break_down(error.to_string()),
         }
     }
@@ -251,6 +310,10 @@ impl Engine {
         let now = Instant::now();
         self.status.step = now - begin;
         self.dirty = true;
+        if self.fresh == Fresh::Nothing {
+            self.fresh = Fresh::Step;
+        }
+        lock(&self.outputs.timeline).stepped(self.clock.dt(), self.status.step);
         if self.steps > 0 {
             self.steps -= 1;
         } else {
@@ -271,6 +334,17 @@ impl Engine {
         slot.load = self.load;
         self.shown = self.load;
         self.status.simulated = slot.time;
+        let mut timeline = lock(&self.outputs.timeline);
+        let state = || simulation.keep().map(|state| (state, simulation.params().clone()));
+        match std::mem::replace(&mut self.fresh, Fresh::Nothing) {
+            Fresh::Nothing => timeline.retouch(slot),
+            Fresh::Jump => timeline.jump(slot, state()),
+            Fresh::Step => {
+                let state = timeline.wants_state().then(state).flatten();
+                timeline.record(slot, state);
+            }
+        }
+        drop(timeline);
         self.outputs.snapshots.publish();
         self.status.capture = begin.elapsed();
         self.dirty = false;
@@ -297,6 +371,31 @@ impl Engine {
         self.status.speed = self.clock.speed();
         self.told = (self.status.state.clone(), self.status.trouble.clone());
         self.outputs.status.write(self.status.clone());
+    }
+}
+
+fn lock(timeline: &Mutex<Timeline>) -> MutexGuard<'_, Timeline> {
+    timeline.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Computes a frame anew.
+fn go(simulation: &mut dyn Simulation, way: &Way) -> Result<(), SolverError> {
+    let (state, params) = &*way.state;
+    simulation.restore(state)?;
+    simulation.set_params(params.clone());
+    let never = AtomicBool::new(false);
+    for (edits, dt) in &way.steps {
+        edits.iter().for_each(|edit| make(simulation, edit));
+        simulation.step(*dt, &never)?;
+    }
+    way.edits.iter().for_each(|edit| make(simulation, edit));
+    Ok(())
+}
+
+fn make(simulation: &mut dyn Simulation, edit: &Edit) {
+    match edit {
+        Edit::Dab(dab) => simulation.dab(dab),
+        Edit::Params(params) => simulation.set_params(params.as_ref().clone()),
     }
 }
 

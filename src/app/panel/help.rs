@@ -1,24 +1,30 @@
 //! The help over the view: all keys and what the mouse does, from the table that binds them.
 
-use egui::{Align2, Context, Grid, RichText, Ui, Window};
+use egui::{Align2, Context, Grid, RichText, ScrollArea, Ui, Window};
 
 use super::theme;
 use crate::app::action::{BINDINGS, MOUSE};
+
+/// Room around the help that it leaves in a small window, its own edges and title included \[pt\].
+const EDGE: egui::Vec2 = egui::vec2(48.0, 90.0);
 
 pub(super) fn show(ctx: &Context, open: &mut bool) {
     if !*open {
         return;
     }
     Window::new("Keys and mouse")
-        .anchor(Align2::CENTER_CENTER, [-0.5 * theme::WIDTH, 0.0])
+        .anchor(Align2::CENTER_CENTER, [0.0, 0.0])
         .collapsible(false)
         .resizable(false)
         .open(open)
         .show(ctx, |ui| {
-            ui.horizontal_top(|ui| {
-                ui.vertical(keys);
-                ui.add_space(28.0);
-                ui.vertical(mouse);
+            let room = ctx.content_rect().size() - EDGE;
+            ScrollArea::both().max_width(room.x).max_height(room.y).show(ui, |ui| {
+                ui.horizontal_top(|ui| {
+                    ui.vertical(keys);
+                    ui.add_space(28.0);
+                    ui.vertical(mouse);
+                });
             });
         });
 }

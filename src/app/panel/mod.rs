@@ -12,6 +12,7 @@ mod section;
 mod smoke;
 mod stats;
 pub mod theme;
+mod timeline;
 mod transport;
 mod view;
 
@@ -40,6 +41,9 @@ pub fn show(ctx: &Context, model: &mut Model, readout: &Readout) -> Out {
         SidePanel::right("panel").exact_width(theme::WIDTH).resizable(false).frame(frame).show(ctx, |ui| {
             contents(ui, model, readout, &mut out);
         });
+    }
+    if model.panel {
+        timeline::show(ctx, &mut model.playback, &mut out);
     }
     notice::show(ctx, model, readout);
     help::show(ctx, &mut model.help);

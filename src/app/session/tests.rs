@@ -290,3 +290,59 @@ fn leaving_with_save_names_a_file_and_never_replaces_another_unasked() {
     assert!(s.is_leaving() && !s.is_unsaved());
     assert_eq!(Scene::load(&path.to_string_lossy(), &[]).unwrap().params.vorticity, 1.25);
 }
+
+#[test]
+fn a_recorded_frame_is_shown_and_goes_on_to_the_same_future() {
+    let mut s = session();
+    (0..4).for_each(|_| step(&mut s));
+    stroke(&mut s);
+    until(&mut s, |s| s.model.history.undoes() == Some("stroke"));
+    (0..26).for_each(|_| step(&mut s));
+    let last = smoke(&s);
+    s.turn_pages(Instant::now());
+    assert_eq!(s.model.playback.range, [0, 30]);
+    s.model.playback.at = Some(3);
+    assert!(s.turn_pages(Instant::now()));
+    assert_eq!((s.shown().stats.step, s.readout.stats.step), (3, 3));
+    s.act(Action::Present);
+    assert!(s.turn_pages(Instant::now()));
+    assert!(smoke(&s) == last, "the present again");
+    for number in [29, 24, 20] {
+        s.model.playback.at = Some(number);
+        s.turn_pages(Instant::now());
+        let shown = smoke(&s);
+        // A step goes on from the frame that is shown.
+        s.act(Action::Step);
+        s.turn_pages(Instant::now());
+        assert_eq!(s.model.history.undoes(), Some(format!("going back to frame {number}").as_str()));
+        until(&mut s, |s| s.readout.stats.step == number + 1);
+        assert!(smoke(&s) != shown);
+        while s.readout.stats.step < 30 {
+            step(&mut s);
+        }
+        assert!(smoke(&s) == last, "from frame {number}");
+    }
+    s.act(Action::Undo);
+    until(&mut s, |s| s.readout.notice.as_deref() == Some("Undo: going back to frame 20"));
+}
+
+#[test]
+fn recorded_frames_play_at_a_speed_and_in_a_loop() {
+    let mut s = session();
+    (0..6).for_each(|_| step(&mut s));
+    let mut now = Instant::now();
+    s.turn_pages(now);
+    s.model.playback.speed = 2.0;
+    s.act(Action::Play);
+    let page = s.page_time().unwrap();
+    assert!((page.as_secs_f32() - 0.5 / s.model.settings.rate).abs() < 1e-4);
+    let mut seen = vec![];
+    for _ in 0..8 {
+        s.turn_pages(now);
+        seen.push(s.shown().stats.step);
+        now += page + Duration::from_millis(1);
+    }
+    assert!(seen.windows(2).any(|pair| pair[1] < pair[0]), "it begins again: {seen:?}");
+    s.act(Action::Play);
+    assert!(s.page_time().is_none());
+}

@@ -10,7 +10,19 @@ use super::multigrid::Multigrid;
 use super::pcg::{Residual, Solve, System};
 use super::spectral::{divergence, gradient_xy, gradient_z, padded};
 use crate::grid::{Dims, Faces, GHOST, Layout};
+use crate::solver::archive::{Archive, Saved, StateError};
 use crate::solver::sweep::PerThread;
+
+impl Saved for Iterative {
+    fn state(&mut self, archive: &mut dyn Archive) -> Result<(), StateError> {
+        // The weights follow from the solids. Each solve starts from the pressure of the last.
+        let Self { layout: _, ends: _, system, planes: _ } = self;
+        for (name, half) in ["red pressure", "black pressure"].into_iter().zip(&mut system.phi) {
+            archive.values(name, half)?;
+        }
+        Ok(())
+    }
+}
 
 /// Planes whose gradient one task subtracts; it merges one more plane of pressure.
 const SLAB: usize = 16;

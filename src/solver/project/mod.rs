@@ -3,6 +3,7 @@
 //! [`Projector::choose`] is the one place that decides how: the direct solve where the box is empty, since it is exact and
 //! costs a tenth; multigrid-preconditioned conjugate gradients where solids stand in it; relaxation only when asked for.
 
+use super::archive::{Archive, Saved, StateError};
 use super::{Projection, StepStats};
 use crate::grid::{Faces, Layout};
 
@@ -142,6 +143,15 @@ impl Projector {
         stats.iterations = solve.iterations;
         stats.residual = solve.relative() as f32;
         speed
+    }
+}
+
+impl Saved for Projector {
+    fn state(&mut self, archive: &mut dyn Archive) -> Result<(), StateError> {
+        match self {
+            Self::Direct(_) => Ok(()),
+            Self::Multigrid(iterative) | Self::Relaxation(iterative, _) => iterative.state(archive),
+        }
     }
 }
 

@@ -7,6 +7,7 @@ use super::voxels::{Frame, SOLID, Voxels};
 use super::{Solid, SolidPose};
 use crate::grid::Faces;
 use crate::solver::Config;
+use crate::solver::archive::{Archive, Saved, StateError};
 use crate::solver::sides::{Reach, Walls};
 
 /// Air that crosses more cells than this in a substep finds no memory for its surroundings prepared.
@@ -138,6 +139,16 @@ impl Obstacles {
             drag.update(self.frame, &self.poses, &self.voxels, self.ranges);
         }
         moved
+    }
+
+    /// After the state was replaced: works out anew what follows from how they stand.
+    pub fn restored(&mut self) {
+        let Self { frame, poses, voxels, near, drag, ranges, .. } = self;
+        voxels.update(*frame, poses);
+        near.forget();
+        if let Some(drag) = drag {
+            drag.update(*frame, poses, voxels, *ranges);
+        }
     }
 
     /// What viscosity and diffusion meet, and the gains of each solid, to be added to \[m/s\].
@@ -274,5 +285,47 @@ impl Obstacles {
     /// Lets the faces inside solids repeat the flow along them.
     pub fn extend(&self, velocity: &mut Faces) {
         self.voxels.extend(self.frame.layout, velocity);
+    }
+}
+
+impl Saved for Obstacles {
+    fn state(&mut self, archive: &mut dyn Archive) -> Result<(), StateError> {
+        // `before`, `have_moved` and `shifts` are of the step that is over; the rest follows from how the solids stand.
+        let Self {
+            solids: _,
+            frame: _,
+            ranges: _,
+            poses,
+            voxels: _,
+            before: _,
+            have_moved: _,
+            near: _,
+            shifts: _,
+            drag,
+            gains,
+            pushes,
+        } = self;
+        for pose in poses {
+            pose.state(archive)?;
+        }
+        let mut asked = drag.is_some();
+        archive.flag("drag", &mut asked)?;
+        if asked != drag.is_some() {
+            *drag = asked.then(|| Box::new(Drag::new(gains.len())));
+        }
+        archive.values("gains", gains)?;
+        archive.values("pushes", pushes)
+    }
+}
+
+impl Saved for SolidPose {
+    fn state(&mut self, archive: &mut dyn Archive) -> Result<(), StateError> {
+        let Self { shape: _, position, rotation, scale: _, velocity, spin, skin, slip: _, temperature: _ } =
+            self;
+        archive.value("position", position)?;
+        archive.value("rotation", rotation)?;
+        archive.value("velocity", velocity)?;
+        archive.value("spin", spin)?;
+        archive.value("skin", skin)
     }
 }

@@ -1,0 +1,74 @@
+//! VTK images (`.vti`) and the list of a time series (`.pvd`), as ParaView opens them.
+
+use std::io::{self, Write};
+
+/// An array at the centres of the cells.
+pub struct Array<'a> {
+    /// Its name.
+    pub name: &'a str,
+    /// Numbers in a cell: 1, or 3 of a vector.
+    pub components: usize,
+    /// Those of cell (i, j, k).
+    pub value: Box<dyn Fn(usize, usize, usize) -> [f32; 3] + 'a>,
+}
+
+/// Writes an image of `cells` of width `h` with its corner at the origin, at an instant `time` \[s\]; single floats behind the
+/// XML, as they are.
+pub fn write(mut file: impl Write, cells: [usize; 3], h: f64, time: f64, arrays: &[Array]) -> io::Result<()> {
+    let [nx, ny, nz] = cells;
+    let extent = format!("0 {nx} 0 {ny} 0 {nz}");
+    let first = |components: usize| arrays.iter().find(|array| array.components == components);
+    let attribute = |what: &str, components: usize| {
+        first(components).map(|array| format!(" {what}=\"{}\"", array.name)).unwrap_or_default()
+    };
+    writeln!(file, "<?xml version=\"1.0\"?>")?;
+    writeln!(
+        file,
+        "<VTKFile type=\"ImageData\" version=\"1.0\" byte_order=\"LittleEndian\" header_type=\"UInt64\">"
+    )?;
+    writeln!(file, "<ImageData WholeExtent=\"{extent}\" Origin=\"0 0 0\" Spacing=\"{h} {h} {h}\">")?;
+    writeln!(
+        file,
+        "<FieldData><DataArray type=\"Float64\" Name=\"TimeValue\" NumberOfTuples=\"1\" format=\"ascii\">{time:?}\
+         </DataArray></FieldData>"
+    )?;
+    writeln!(file, "<Piece Extent=\"{extent}\">")?;
+    writeln!(file, "<CellData{}{}>", attribute("Scalars", 1), attribute("Vectors", 3))?;
+    let bytes = |array: &Array| (nx * ny * nz * array.components * size_of::<f32>()) as u64;
+    let mut offset = 0;
+    for array in arrays {
+        writeln!(
+            file,
+            "<DataArray type=\"Float32\" Name=\"{}\" NumberOfComponents=\"{}\" format=\"appended\" offset=\"{offset}\"/>",
+            array.name, array.components
+        )?;
+        offset += bytes(array) + size_of::<u64>() as u64;
+    }
+    write!(file, "</CellData>\n</Piece>\n</ImageData>\n<AppendedData encoding=\"raw\">\n_")?;
+    let mut row = Vec::with_capacity(nx * 3 * size_of::<f32>());
+    for array in arrays {
+        file.write_all(&bytes(array).to_le_bytes())?;
+        for (k, j) in (0..nz).flat_map(|k| (0..ny).map(move |j| (k, j))) {
+            row.clear();
+            for i in 0..nx {
+                let value = (array.value)(i, j, k);
+                value[..array.components].iter().for_each(|x| row.extend(x.to_le_bytes()));
+            }
+            file.write_all(&row)?;
+        }
+    }
+    writeln!(file, "\n</AppendedData>\n</VTKFile>")
+}
+
+/// Writes the list of a time series: an instant \[s\] and the name of a file beside it for each frame.
+pub fn write_series(mut file: impl Write, frames: impl IntoIterator<Item = (f64, String)>) -> io::Result<()> {
+    writeln!(file, "<?xml version=\"1.0\"?>")?;
+    writeln!(
+        file,
+        "<VTKFile type=\"Collection\" version=\"0.1\" byte_order=\"LittleEndian\">\n<Collection>"
+    )?;
+    for (time, name) in frames {
+        writeln!(file, "<DataSet timestep=\"{time}\" part=\"0\" file=\"{name}\"/>")?;
+    }
+    writeln!(file, "</Collection>\n</VTKFile>")
+}

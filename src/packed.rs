@@ -1,0 +1,85 @@
+//! Fields without their zeros, bit for bit: states and recorded frames keep empty space for nothing.
+
+use rayon::prelude::*;
+
+/// Words in a run: where all are zero it takes no memory but a bit.
+const RUN: usize = 64;
+
+/// Words in a block: one run for each bit of its mask.
+const BLOCK: usize = RUN * u64::BITS as usize;
+
+/// A field as words of 32 bits, those that are zero left out in runs of 64.
+#[derive(Clone, Debug)]
+pub(crate) struct Packed {
+    blocks: Vec<Block>,
+}
+
+#[derive(Clone, Debug)]
+struct Block {
+    /// The runs that hold anything but zeros; −0 is no zero.
+    filled: u64,
+    words: Vec<u32>,
+}
+
+impl Packed {
+    /// Packs a field, in parallel.
+    pub fn of<T: bytemuck::Pod>(field: &[T]) -> Self {
+        let words: &[u32] = bytemuck::cast_slice(field);
+        Self { blocks: words.par_chunks(BLOCK).map(Block::of).collect() }
+    }
+
+    /// Writes it out into a field of the same length.
+    pub fn unpack<T: bytemuck::Pod>(&self, field: &mut [T]) {
+        let words: &mut [u32] = bytemuck::cast_slice_mut(field);
+        words.par_chunks_mut(BLOCK).zip(&self.blocks).for_each(|(words, block)| block.unpack(words));
+    }
+
+    /// Bytes it holds.
+    pub fn bytes(&self) -> usize {
+        self.blocks.iter().map(|block| size_of::<Block>() + size_of_val(&block.words[..])).sum()
+    }
+}
+
+impl Block {
+    fn of(field: &[u32]) -> Self {
+        let is_zero = |run: &[u32]| run.iter().fold(0, |bits, word| bits | word) == 0;
+        let runs = || field.chunks(RUN).enumerate();
+        let filled = runs().filter(|(_, run)| !is_zero(run)).fold(0u64, |mask, (n, _)| mask | 1 << n);
+        let mut words = Vec::with_capacity((filled.count_ones() as usize * RUN).min(field.len()));
+        runs().filter(|(n, _)| filled >> n & 1 == 1).for_each(|(_, run)| words.extend_from_slice(run));
+        Self { filled, words }
+    }
+
+    fn unpack(&self, field: &mut [u32]) {
+        let mut words = &self.words[..];
+        for (n, run) in field.chunks_mut(RUN).enumerate() {
+            if self.filled >> n & 1 == 0 {
+                run.fill(0);
+            } else {
+                let (these, rest) = words.split_at(run.len());
+                run.copy_from_slice(these);
+                words = rest;
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn empty_runs_take_no_memory_and_signed_zeros_come_back() {
+        let mut field = vec![0.0f32; 3 * BLOCK + 100];
+        assert!(Packed::of(&field).bytes() < 4 * 64);
+        field[5] = -0.0;
+        field[2 * BLOCK - 1] = f32::from_bits(0x7fc0_1234);
+        field[3 * BLOCK + 99] = 4.0;
+        let packed = Packed::of(&field);
+        assert!(packed.bytes() < 4 * 64 + 3 * RUN * 4);
+        let mut back = vec![7.0f32; field.len()];
+        packed.unpack(&mut back);
+        let bits = |field: &[f32]| field.iter().map(|x| x.to_bits()).collect::<Vec<_>>();
+        assert_eq!(bits(&field), bits(&back));
+    }
+}

@@ -1,0 +1,66 @@
+//! OpenVDB files: sparse volumes as Blender, Houdini and other programs of the field exchange them.
+//!
+//! Writes and reads `Tree_float_5_4_3` and `Tree_vec3s_5_4_3` grids, as single or half floats, with or without ZIP, in
+//! version 224 of the format (OpenVDB 10; later releases read it). The module needs `flate2` and `half` and knows nothing
+//! of this program.
+//!
+//! ```
+//! use updraft::vdb::{Grid, Reader, Topology, Values, write};
+//!
+//! let ball = |at: [i32; 3]| at.iter().map(|x| x * x).sum::<i32>() < 25;
+//! let topology = Topology::of_box([-5; 3], [10; 3], |n| ball(n.map(|x| x as i32 - 5)));
+//! let grid = Grid::new("density", 0.1, &topology, Values::Scalar(&|_| 1.5));
+//! let mut file = Vec::new();
+//! write(&mut file, &[("creator", "me".into())], &[grid.encode()])?;
+//!
+//! let read = Reader::new(&file).unwrap();
+//! let density = read.grid("density").unwrap();
+//! assert_eq!(density.dense([-5; 3], [10; 3]).unwrap()[0][555], 1.5);
+//! # Ok::<(), std::io::Error>(())
+//! ```
+//!
+//! # The tree
+//! A voxel (i, j, k) lies in a leaf of 8³ voxels, that in a node of 16³ leaves, that in a node of 32³ such nodes, and
+//! those of 4096³ voxels hang from a root. z varies fastest in every node. A voxel is active or not; inactive ones hold
+//! the background, here 0.
+//!
+//! # The file
+//! Little-endian; a string is its length (u32) and its bytes. Magic (i64), version (u32), version of the library
+//! (2 × u32), whether there are offsets (u8), a UUID (36 bytes), metadata, number of grids (u32). Then for each grid its
+//! name, type, parent, three offsets (i64) and, where the first says: compression flags (u32), metadata, transform,
+//! topology (masks of all nodes), and where the second says the values of the leaves. Two traps: an empty block of half
+//! floats writes nothing, one of single floats under ZIP writes a length of 0; and the background has four bytes even in a
+//! grid of half floats.
+
+mod metadata;
+mod read;
+#[cfg(test)]
+mod tests;
+mod topology;
+mod write;
+
+pub use metadata::Meta;
+pub use read::{ReadError, ReadGrid, Reader};
+pub use topology::{Leaf, Topology};
+pub use write::{Encoded, Grid, Values, write};
+
+/// First bytes of a file: " BDV" and four zeros.
+const MAGIC: u64 = 0x5644_4220;
+/// The version that is written.
+const VERSION: u32 = 224;
+/// The library that writes this version.
+const LIBRARY: [u32; 2] = [10, 0];
+
+/// Compression flags of a grid.
+mod flag {
+    pub const ZIP: u32 = 1;
+    pub const ACTIVE_MASK: u32 = 2;
+    pub const BLOSC: u32 = 4;
+}
+
+/// Voxels in a leaf.
+const LEAF: usize = 512;
+/// Children of a lower node, which is 128 voxels wide.
+const LOWER: usize = 4096;
+/// Children of an upper node, which is 4096 voxels wide.
+const UPPER: usize = 32768;

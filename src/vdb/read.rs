@@ -1,0 +1,514 @@
+//! Bytes to grids. No length in a file is believed before as many bytes are there; values go into a box that the caller
+//! has sized.
+
+use std::fmt;
+
+use flate2::{Decompress, FlushDecompress};
+use half::f16;
+
+use super::topology::Leaf;
+use super::{LEAF, LOWER, MAGIC, Meta, UPPER, VERSION, flag};
+
+/// The oldest version that is read: the first whose blocks leave inactive values out.
+const OLDEST: u32 = 222;
+/// The newest: 225 differs only in grids that are not read here.
+const NEWEST: u32 = VERSION + 1;
+
+/// Why a file or a grid could not be read.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ReadError(String);
+
+impl fmt::Display for ReadError {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for ReadError {}
+
+type Result<T> = std::result::Result<T, ReadError>;
+
+fn wrong<T>(what: impl Into<String>) -> Result<T> {
+    Err(ReadError(what.into()))
+}
+
+/// A file that is being read.
+#[derive(Debug)]
+pub struct Reader<'a> {
+    /// Its metadata, as far as the types are known.
+    pub metadata: Vec<(String, Meta)>,
+    bytes: &'a [u8],
+    grids: Vec<Descriptor>,
+}
+
+/// What a file says of a grid.
+#[derive(Clone, Debug)]
+struct Descriptor {
+    name: String,
+    kind: String,
+    parent: String,
+    start: usize,
+}
+
+impl<'a> Reader<'a> {
+    /// The file `bytes`: its metadata and what grids there are.
+    pub fn new(bytes: &'a [u8]) -> Result<Self> {
+        let mut input = Input { bytes, at: 0 };
+        if input.u64().ok() != Some(MAGIC) {
+            return wrong("it is no OpenVDB file");
+        }
+        let version = input.u32()?;
+        if !(OLDEST..=NEWEST).contains(&version) {
+            return wrong(format!(
+                "it has version {version} of the format; versions {OLDEST} to {NEWEST} are read"
+            ));
+        }
+        input.take(2 * size_of::<u32>())?;
+        if input.u8()? == 0 {
+            return wrong("it has no offsets of its grids");
+        }
+        input.take(36)?;
+        let metadata = input.metadata()?;
+        let count = input.u32()?;
+        let mut grids = Vec::new();
+        for _ in 0..count {
+            // Grids of one name have a number after this character.
+            let name = input.string()?.split('\u{1e}').next().unwrap_or_default().to_owned();
+            let (kind, parent) = (input.string()?, input.string()?);
+            let [start, _, end] = [input.u64()?, input.u64()?, input.u64()?];
+            let (Ok(start), Ok(end)) = (usize::try_from(start), usize::try_from(end)) else {
+                return wrong(format!("the grid `{name}` lies beyond the end"));
+            };
+            if start != input.at || end < start || end > bytes.len() {
+                return wrong(format!("the grid `{name}` does not lie where it should"));
+            }
+            grids.push(Descriptor { name, kind, parent, start });
+            input.at = end;
+        }
+        Ok(Self { metadata, bytes, grids })
+    }
+
+    /// The names of its grids.
+    pub fn names(&self) -> impl Iterator<Item = &str> {
+        self.grids.iter().map(|grid| grid.name.as_str())
+    }
+
+    /// The metadata `name` of the file.
+    pub fn meta(&self, name: &str) -> Option<&Meta> {
+        self.metadata.iter().find(|(key, _)| key == name).map(|(_, value)| value)
+    }
+
+    /// The first grid called `name`: its metadata and its transform.
+    pub fn grid(&self, name: &str) -> Result<ReadGrid<'a>> {
+        let Some(found) = self.grids.iter().find(|grid| grid.name == name) else {
+            return wrong(format!("there is no grid `{name}`"));
+        };
+        found.open(self.bytes).map_err(|error| ReadError(format!("grid `{name}`: {error}")))
+    }
+}
+
+impl Descriptor {
+    fn open<'a>(&self, bytes: &'a [u8]) -> Result<ReadGrid<'a>> {
+        let (kind, half) = match self.kind.strip_suffix("_HalfFloat") {
+            Some(kind) => (kind, true),
+            None => (self.kind.as_str(), false),
+        };
+        let components = match kind {
+            "Tree_float_5_4_3" => 1,
+            "Tree_vec3s_5_4_3" => 3,
+            _ => {
+                return wrong(format!(
+                    "it is a {}; grids of floats and of vectors of floats are read",
+                    self.kind
+                ));
+            }
+        };
+        if !self.parent.is_empty() {
+            return wrong(format!(
+                "it is an instance of the tree of `{}`; save it without instances",
+                self.parent
+            ));
+        }
+        let mut input = Input { bytes, at: self.start };
+        let flags = input.u32()?;
+        if flags & flag::BLOSC != 0 {
+            return wrong("it is compressed with Blosc; save it with ZIP or without compression");
+        }
+        let metadata = input.metadata()?;
+        let (scale, translation) = input.transform()?;
+        let coding =
+            Coding { components, half, zip: flags & flag::ZIP != 0, masked: flags & flag::ACTIVE_MASK != 0 };
+        Ok(ReadGrid { metadata, scale, translation, coding, input })
+    }
+}
+
+/// A grid whose values can be read.
+#[derive(Debug)]
+pub struct ReadGrid<'a> {
+    /// Its metadata, as far as the types are known.
+    pub metadata: Vec<(String, Meta)>,
+    /// Edges of a voxel along x, y, z in units of the world.
+    pub scale: [f64; 3],
+    /// Where the centre of voxel (0, 0, 0) is.
+    pub translation: [f64; 3],
+    coding: Coding,
+    /// At the topology.
+    input: Input<'a>,
+}
+
+impl ReadGrid<'_> {
+    /// Numbers in a voxel: 1, or 3 of a vector.
+    pub fn components(&self) -> usize {
+        self.coding.components
+    }
+
+    /// The values in the box of `size` voxels from `origin` on, for each component, x fastest. Voxels that are not active
+    /// hold the background.
+    pub fn dense(&self, origin: [i32; 3], size: [usize; 3]) -> Result<Vec<Vec<f32>>> {
+        let mut input = self.input;
+        let topology = input.topology(self.coding)?;
+        let count = size.iter().product();
+        let mut region = Region {
+            origin,
+            size,
+            values: topology.background[..self.components()].iter().map(|&x| vec![x; count]).collect(),
+        };
+        for tile in &topology.tiles {
+            region.fill(tile);
+        }
+        let mut values = Vec::new();
+        for leaf in &topology.leaves {
+            let mask = input.mask::<8>()?;
+            input.values(self.coding, LEAF, &mask, &topology.background, &mut values)?;
+            region.copy(leaf, &values);
+        }
+        Ok(region.values)
+    }
+
+    /// The active voxels of leaves and how many are in tiles: where the volume is, without its values.
+    pub fn leaves(&self) -> Result<Vec<Leaf>> {
+        let mut input = self.input;
+        Ok(input.topology(self.coding)?.leaves)
+    }
+}
+
+/// How values are written.
+#[derive(Clone, Copy, Debug)]
+struct Coding {
+    components: usize,
+    half: bool,
+    zip: bool,
+    masked: bool,
+}
+
+/// Where the values are, and those that are not in leaves.
+struct Layout {
+    background: [f32; 3],
+    tiles: Vec<Tile>,
+    leaves: Vec<Leaf>,
+}
+
+/// A cube of one value.
+struct Tile {
+    origin: [i32; 3],
+    width: i64,
+    value: [f32; 3],
+}
+
+/// The box that values are read into.
+struct Region {
+    origin: [i32; 3],
+    size: [usize; 3],
+    values: Vec<Vec<f32>>,
+}
+
+impl Region {
+    /// The part of the box that a cube covers.
+    fn common(&self, origin: [i32; 3], width: i64) -> Option<[std::ops::Range<usize>; 3]> {
+        let range = |a: usize| {
+            let from = i64::from(origin[a]) - i64::from(self.origin[a]);
+            let clamp = |x: i64| x.clamp(0, self.size[a] as i64) as usize;
+            clamp(from)..clamp(from + width)
+        };
+        let ranges = [range(0), range(1), range(2)];
+        ranges.iter().all(|range| !range.is_empty()).then_some(ranges)
+    }
+
+    fn at(&self, i: usize, j: usize, k: usize) -> usize {
+        i + self.size[0] * (j + self.size[1] * k)
+    }
+
+    fn fill(&mut self, tile: &Tile) {
+        let Some([xs, ys, zs]) = self.common(tile.origin, tile.width) else { return };
+        for k in zs {
+            for j in ys.clone() {
+                let row = self.at(xs.start, j, k);
+                for (values, value) in self.values.iter_mut().zip(tile.value) {
+                    values[row..row + xs.len()].fill(value);
+                }
+            }
+        }
+    }
+
+    fn copy(&mut self, leaf: &Leaf, from: &[f32]) {
+        let Some([xs, ys, zs]) = self.common(leaf.origin, 8) else { return };
+        let components = self.values.len();
+        let within = |a: usize, n: usize| (self.origin[a] + n as i32 - leaf.origin[a]) as usize;
+        for i in xs {
+            for j in ys.clone() {
+                for k in zs.clone() {
+                    let n = within(0, i) << 6 | within(1, j) << 3 | within(2, k);
+                    let at = self.at(i, j, k);
+                    for (c, values) in self.values.iter_mut().enumerate() {
+                        values[at] = from[components * n + c];
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// Bytes from a place on.
+#[derive(Clone, Copy, Debug)]
+struct Input<'a> {
+    bytes: &'a [u8],
+    at: usize,
+}
+
+impl<'a> Input<'a> {
+    fn take(&mut self, count: usize) -> Result<&'a [u8]> {
+        let end = self.at.checked_add(count).filter(|end| *end <= self.bytes.len());
+        let Some(end) = end else { return wrong("the file ends too early") };
+        let taken = &self.bytes[self.at..end];
+        self.at = end;
+        Ok(taken)
+    }
+
+    fn array<const N: usize>(&mut self) -> Result<[u8; N]> {
+        let bytes = self.take(N)?;
+        Ok(std::array::from_fn(|n| bytes[n]))
+    }
+
+    fn u8(&mut self) -> Result<u8> {
+        Ok(self.array::<1>()?[0])
+    }
+
+    fn u32(&mut self) -> Result<u32> {
+        Ok(u32::from_le_bytes(self.array()?))
+    }
+
+    fn u64(&mut self) -> Result<u64> {
+        Ok(u64::from_le_bytes(self.array()?))
+    }
+
+    fn string(&mut self) -> Result<String> {
+        let count = self.u32()? as usize;
+        Ok(String::from_utf8_lossy(self.take(count)?).into_owned())
+    }
+
+    fn metadata(&mut self) -> Result<Vec<(String, Meta)>> {
+        let mut all = Vec::new();
+        for _ in 0..self.u32()? {
+            let (name, kind) = (self.string()?, self.string()?);
+            let count = self.u32()? as usize;
+            let value = Meta::parse(&kind, self.take(count)?);
+            all.extend(value.map(|value| (name, value)));
+        }
+        Ok(all)
+    }
+
+    fn doubles<const N: usize>(&mut self) -> Result<[f64; N]> {
+        let mut all = [0.0; N];
+        for x in &mut all {
+            *x = f64::from_le_bytes(self.array()?);
+        }
+        Ok(all)
+    }
+
+    /// Scale and translation.
+    fn transform(&mut self) -> Result<([f64; 3], [f64; 3])> {
+        let three = |all: &[f64]| [all[0], all[1], all[2]];
+        let (scale, translation) = match self.string()?.as_str() {
+            "UniformScaleTranslateMap" | "ScaleTranslateMap" => {
+                let all = self.doubles::<18>()?;
+                (three(&all[3..]), three(&all))
+            }
+            "UniformScaleMap" | "ScaleMap" => (three(&self.doubles::<15>()?), [0.0; 3]),
+            "TranslationMap" => ([1.0; 3], self.doubles::<3>()?),
+            "AffineMap" => {
+                let all = self.doubles::<16>()?;
+                let slanted = (0..12).any(|n| n % 5 != 0 && all[n].abs() > 1e-9 * all[n / 4 * 5].abs());
+                if slanted {
+                    return wrong("it is turned or sheared; save it along the axes");
+                }
+                ([all[0], all[5], all[10]], three(&all[12..]))
+            }
+            other => return wrong(format!("its transform is a `{other}`, which is not read")),
+        };
+        let fine =
+            scale.iter().all(|s| s.is_finite() && *s > 0.0) && translation.iter().all(|t| t.is_finite());
+        if fine {
+            Ok((scale, translation))
+        } else {
+            wrong("its transform is not a positive scale and a place")
+        }
+    }
+
+    /// Words of a mask.
+    fn mask<const N: usize>(&mut self) -> Result<[u64; N]> {
+        let mut all = [0; N];
+        for word in &mut all {
+            *word = self.u64()?;
+        }
+        Ok(all)
+    }
+
+    /// One value in single precision, as it stands outside blocks.
+    fn value(&mut self, components: usize) -> Result<[f32; 3]> {
+        let mut value = [0.0; 3];
+        for x in &mut value[..components] {
+            *x = f32::from_le_bytes(self.array()?);
+        }
+        Ok(value)
+    }
+
+    /// Where an upper node begins. They come in order, so that no two are the same.
+    fn next_corner(&mut self, last: &mut Option<[i32; 3]>) -> Result<[i32; 3]> {
+        let corner = [self.u32()?, self.u32()?, self.u32()?].map(|x| x as i32);
+        let fits = corner.iter().all(|x| x & 4095 == 0) && *last < Some(corner);
+        *last = Some(corner);
+        if fits { Ok(corner) } else { wrong("its nodes are not in order") }
+    }
+
+    fn topology(&mut self, coding: Coding) -> Result<Layout> {
+        if self.u32()? != 1 {
+            return wrong("it has more than one buffer of values");
+        }
+        let background = self.value(coding.components)?;
+        let (tiles, uppers) = (self.u32()?, self.u32()?);
+        let mut layout = Layout { background, tiles: vec![], leaves: vec![] };
+        let mut last = None;
+        for _ in 0..tiles {
+            let origin = self.next_corner(&mut last)?;
+            let value = self.value(coding.components)?;
+            if self.u8()? != 0 {
+                layout.tiles.push(Tile { origin, width: 4096, value });
+            }
+        }
+        last = None;
+        for _ in 0..uppers {
+            let origin = self.next_corner(&mut last)?;
+            let children = self.node::<{ UPPER / 64 }>(coding, origin, 7, &mut layout)?;
+            for origin in children {
+                let children = self.node::<{ LOWER / 64 }>(coding, origin, 3, &mut layout)?;
+                for origin in children {
+                    layout.leaves.push(Leaf { origin, mask: self.mask()? });
+                }
+            }
+        }
+        Ok(layout)
+    }
+
+    /// A node of `64 WORDS` slots, each 1 << `shift` voxels wide: its tiles go to `layout`, where its children begin comes
+    /// back.
+    fn node<const WORDS: usize>(
+        &mut self,
+        coding: Coding,
+        origin: [i32; 3],
+        shift: u32,
+        layout: &mut Layout,
+    ) -> Result<Vec<[i32; 3]>> {
+        let (children, active) = (self.mask::<WORDS>()?, self.mask::<WORDS>()?);
+        let slots = 64 * WORDS;
+        let bits = slots.trailing_zeros() / 3;
+        let begin = |n: usize| {
+            let along = |a: usize| (n >> (bits * (2 - a as u32)) & ((1 << bits) - 1)) as i32;
+            [0, 1, 2].map(|a| origin[a] + (along(a) << shift))
+        };
+        let is = |mask: &[u64; WORDS], n: usize| mask[n >> 6] >> (n & 63) & 1 == 1;
+        let mut values = Vec::new();
+        self.values(coding, slots, &active, &layout.background, &mut values)?;
+        for n in (0..slots).filter(|&n| is(&active, n) && !is(&children, n)) {
+            let at = coding.components * n;
+            let mut value = [0.0; 3];
+            value[..coding.components].copy_from_slice(&values[at..at + coding.components]);
+            layout.tiles.push(Tile { origin: begin(n), width: 1 << shift, value });
+        }
+        Ok((0..slots).filter(|&n| is(&children, n)).map(begin).collect())
+    }
+
+    /// A block of `count` values, of which those in `active` may be the only ones that are written.
+    fn values(
+        &mut self,
+        coding: Coding,
+        count: usize,
+        active: &[u64],
+        background: &[f32; 3],
+        out: &mut Vec<f32>,
+    ) -> Result<()> {
+        let components = coding.components;
+        let kind = self.u8()?;
+        // What inactive voxels hold, and which of two values it is.
+        let mut inactive = [*background; 2];
+        match kind {
+            0 | 6 => {}
+            1 => inactive = [background.map(|x| -x); 2],
+            2 => inactive = [self.value(components)?; 2],
+            3 => inactive[0] = background.map(|x| -x),
+            4 => inactive[0] = self.value(components)?,
+            5 => inactive = [self.value(components)?, self.value(components)?],
+            _ => return wrong("a block of values is of an unknown kind"),
+        }
+        // A bit that is set chooses the second of the two.
+        let selection = (3..=5).contains(&kind).then(|| self.take(count / 8)).transpose()?;
+        let is_active = |n: usize| active[n >> 6] >> (n & 63) & 1 == 1;
+        let all = kind == 6 || !coding.masked;
+        let written = if all { count } else { active.iter().map(|word| word.count_ones() as usize).sum() };
+        let raw = self.block(coding, written)?;
+        let size = if coding.half { 2 } else { 4 };
+        let number = |n: usize| match coding.half {
+            true => f16::from_le_bytes([raw[2 * n], raw[2 * n + 1]]).to_f32(),
+            false => f32::from_le_bytes(std::array::from_fn(|b| raw[size * n + b])),
+        };
+        out.clear();
+        let mut next = 0;
+        for n in 0..count {
+            if all || is_active(n) {
+                out.extend((0..components).map(|c| number(components * next + c)));
+                next += 1;
+            } else {
+                let chosen = selection.map_or(0, |bits| usize::from(bits[n / 8] >> (n % 8) & 1));
+                out.extend(&inactive[chosen][..components]);
+            }
+        }
+        Ok(())
+    }
+
+    /// The bytes of `count` values.
+    fn block(&mut self, coding: Coding, count: usize) -> Result<Vec<u8>> {
+        let size = count * coding.components * if coding.half { 2 } else { 4 };
+        if coding.half && count == 0 {
+            return Ok(vec![]);
+        }
+        if !coding.zip {
+            return Ok(self.take(size)?.to_vec());
+        }
+        let zipped = self.u64()? as i64;
+        if zipped <= 0 {
+            let fits = zipped.unsigned_abs() == size as u64;
+            return if fits {
+                Ok(self.take(size)?.to_vec())
+            } else {
+                wrong("a block of values has another size")
+            };
+        }
+        let Ok(zipped) = usize::try_from(zipped) else { return wrong("the file ends too early") };
+        let mut raw = Vec::with_capacity(size);
+        let from = self.take(zipped)?;
+        let end = Decompress::new(true).decompress_vec(from, &mut raw, FlushDecompress::Finish);
+        match end {
+            Ok(flate2::Status::StreamEnd) if raw.len() == size => Ok(raw),
+            _ => wrong("a block of values is damaged"),
+        }
+    }
+}

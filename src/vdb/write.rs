@@ -1,0 +1,261 @@
+//! Grids to bytes.
+
+use std::io::{self, Write};
+
+use flate2::{Compress, Compression, FlushCompress};
+use half::f16;
+
+use super::topology::{Leaf, Topology};
+use super::{LIBRARY, LOWER, MAGIC, Meta, UPPER, VERSION, flag};
+
+/// The values of a grid: asked for each active voxel.
+#[derive(Clone, Copy)]
+pub enum Values<'a> {
+    /// One number for each voxel.
+    Scalar(&'a (dyn Fn([i32; 3]) -> f32 + Sync)),
+    /// A vector for each voxel.
+    Vector(&'a (dyn Fn([i32; 3]) -> [f32; 3] + Sync)),
+}
+
+/// A grid that is to be written: half floats and ZIP, unless told otherwise.
+#[derive(Clone)]
+pub struct Grid<'a> {
+    /// Its name.
+    pub name: String,
+    /// Half floats instead of single ones; values beyond ±65504 become that.
+    pub half: bool,
+    /// Each leaf by zlib.
+    pub zip: bool,
+    /// Edge of a voxel in units of the world.
+    pub voxel: f64,
+    /// Where the centre of voxel (0, 0, 0) is.
+    pub translation: [f64; 3],
+    /// More metadata than is written anyway.
+    pub metadata: Vec<(&'static str, Meta)>,
+    /// The active voxels.
+    pub topology: &'a Topology,
+    /// What they hold.
+    pub values: Values<'a>,
+}
+
+/// A grid in bytes.
+pub struct Encoded {
+    name: String,
+    kind: String,
+    bytes: Vec<u8>,
+    /// Where in `bytes` the values of the leaves begin.
+    values: usize,
+}
+
+/// Writes a file of `grids` with this metadata. The same content gives the same bytes: the UUID is a hash of it.
+///
+/// # Errors
+/// Those of `file`.
+pub fn write(mut file: impl Write, metadata: &[(&str, Meta)], grids: &[Encoded]) -> io::Result<()> {
+    let mut head = Vec::new();
+    head.extend(MAGIC.to_le_bytes());
+    head.extend(VERSION.to_le_bytes());
+    LIBRARY.iter().for_each(|n| head.extend(n.to_le_bytes()));
+    head.push(1);
+    head.extend(uuid(metadata, grids).as_bytes());
+    put_metadata(&mut head, metadata);
+    head.extend((grids.len() as u32).to_le_bytes());
+    file.write_all(&head)?;
+    let mut at = head.len();
+    for grid in grids {
+        let mut descriptor = Vec::new();
+        put_string(&mut descriptor, &grid.name);
+        put_string(&mut descriptor, &grid.kind);
+        // Instances of another grid would name it here.
+        put_string(&mut descriptor, "");
+        let begin = at + descriptor.len() + 3 * size_of::<i64>();
+        at = begin + grid.bytes.len();
+        [begin, begin + grid.values, at].iter().for_each(|n| descriptor.extend((*n as i64).to_le_bytes()));
+        file.write_all(&descriptor)?;
+        file.write_all(&grid.bytes)?;
+    }
+    Ok(())
+}
+
+impl<'a> Grid<'a> {
+    /// The grid `name` of voxels this wide, the centre of the first half a voxel from the origin of the world, so that a
+    /// box of voxels from (0, 0, 0) on begins there.
+    pub fn new(name: &str, voxel: f64, topology: &'a Topology, values: Values<'a>) -> Self {
+        let translation = [0.5 * voxel; 3];
+        let (name, metadata) = (name.to_owned(), vec![]);
+        Self { name, half: true, zip: true, voxel, translation, metadata, topology, values }
+    }
+
+    /// The bytes of the grid; several may be encoded at once.
+    pub fn encode(&self) -> Encoded {
+        let mut bytes = Vec::new();
+        let zip = if self.zip { flag::ZIP } else { 0 };
+        bytes.extend((flag::ACTIVE_MASK | zip).to_le_bytes());
+        put_metadata(&mut bytes, &self.all_metadata());
+        self.put_transform(&mut bytes);
+        self.put_topology(&mut bytes);
+        let values = bytes.len();
+        self.put_values(&mut bytes);
+        let half = if self.half { "_HalfFloat" } else { "" };
+        let value = if self.components() == 3 { "vec3s" } else { "float" };
+        Encoded { name: self.name.clone(), kind: format!("Tree_{value}_5_4_3{half}"), bytes, values }
+    }
+
+    fn components(&self) -> usize {
+        match self.values {
+            Values::Scalar(_) => 1,
+            Values::Vector(_) => 3,
+        }
+    }
+
+    fn all_metadata(&self) -> Vec<(&'static str, Meta)> {
+        let mut all = match self.values {
+            Values::Scalar(_) => vec![("class", "fog volume".into())],
+            Values::Vector(_) => {
+                vec![("class", "unknown".into()), ("vector_type", "contravariant relative".into())]
+            }
+        };
+        all.push(("name", self.name.as_str().into()));
+        all.push(("is_saved_as_half_float", Meta::Bool(self.half)));
+        if let Some([low, high]) = self.topology.bounds() {
+            all.push(("file_bbox_min", Meta::Vec3i(low)));
+            all.push(("file_bbox_max", Meta::Vec3i(high)));
+        }
+        all.push(("file_voxel_count", Meta::Long(self.topology.count() as i64)));
+        all.extend(self.metadata.iter().cloned());
+        all
+    }
+
+    fn put_transform(&self, bytes: &mut Vec<u8>) {
+        put_string(bytes, "UniformScaleTranslateMap");
+        let s = self.voxel;
+        let rows = [self.translation, [s; 3], [s; 3], [1.0 / s; 3], [1.0 / (s * s); 3], [0.5 / s; 3]];
+        rows.as_flattened().iter().for_each(|x| bytes.extend(x.to_le_bytes()));
+    }
+
+    fn put_topology(&self, bytes: &mut Vec<u8>) {
+        let leaves = self.topology.leaves();
+        // One buffer of values in each leaf; the background; no tiles.
+        bytes.extend(1u32.to_le_bytes());
+        (0..self.components()).for_each(|_| bytes.extend(0f32.to_le_bytes()));
+        bytes.extend(0u32.to_le_bytes());
+        let uppers = || leaves.chunk_by(|a, b| a.place().0 == b.place().0);
+        bytes.extend((uppers().count() as u32).to_le_bytes());
+        for upper in uppers() {
+            upper[0].place().0.iter().for_each(|x| bytes.extend(x.to_le_bytes()));
+            let lowers = || upper.chunk_by(|a, b| a.place().1 == b.place().1);
+            self.put_node(bytes, UPPER, lowers().map(|lower| lower[0].place().1));
+            for lower in lowers() {
+                self.put_node(bytes, LOWER, lower.iter().map(|leaf| leaf.place().2));
+                lower.iter().for_each(|leaf| put_mask(bytes, leaf));
+            }
+        }
+    }
+
+    /// Masks of the children and of the tiles, and the values of the tiles: none.
+    fn put_node(&self, bytes: &mut Vec<u8>, slots: usize, children: impl Iterator<Item = usize>) {
+        let start = bytes.len();
+        bytes.resize(start + 2 * slots / 8, 0);
+        for child in children {
+            bytes[start + child / 8] |= 1 << (child % 8);
+        }
+        // Whatever is not active holds the background.
+        bytes.push(0);
+        if self.zip && !self.half {
+            bytes.extend(0i64.to_le_bytes());
+        }
+    }
+
+    fn put_values(&self, bytes: &mut Vec<u8>) {
+        let mut zlib = self.zip.then(|| Compress::new(Compression::new(LEVEL), true));
+        let (mut raw, mut small) = (Vec::new(), Vec::new());
+        for leaf in self.topology.leaves() {
+            put_mask(bytes, leaf);
+            bytes.push(0);
+            raw.clear();
+            for n in leaf.active() {
+                match self.values {
+                    Values::Scalar(value) => self.put_number(&mut raw, value(leaf.voxel(n))),
+                    Values::Vector(value) => {
+                        value(leaf.voxel(n)).into_iter().for_each(|x| self.put_number(&mut raw, x));
+                    }
+                }
+            }
+            match &mut zlib {
+                Some(zlib) => put_block(bytes, &raw, zlib, &mut small),
+                None => bytes.extend(&raw),
+            }
+        }
+    }
+
+    fn put_number(&self, raw: &mut Vec<u8>, x: f32) {
+        if self.half {
+            let most = f16::MAX.to_f32();
+            raw.extend(f16::from_f32(x.clamp(-most, most)).to_le_bytes());
+        } else {
+            raw.extend(x.to_le_bytes());
+        }
+    }
+}
+
+/// Level of zlib: at 6 the files of smoke are a few percent smaller and take several times as long.
+const LEVEL: u32 = 1;
+
+/// `raw` by `zlib`, or as it is where that is no smaller, which a negative length says.
+fn put_block(bytes: &mut Vec<u8>, raw: &[u8], zlib: &mut Compress, small: &mut Vec<u8>) {
+    small.clear();
+    // Room for as much as is worth it.
+    small.reserve_exact(raw.len());
+    zlib.reset();
+    let end = zlib.compress_vec(raw, small, FlushCompress::Finish);
+    if matches!(end, Ok(flate2::Status::StreamEnd)) && small.len() < raw.len() {
+        bytes.extend((small.len() as i64).to_le_bytes());
+        bytes.extend_from_slice(small);
+    } else {
+        bytes.extend((-(raw.len() as i64)).to_le_bytes());
+        bytes.extend_from_slice(raw);
+    }
+}
+
+fn put_mask(bytes: &mut Vec<u8>, leaf: &Leaf) {
+    leaf.mask.iter().for_each(|word| bytes.extend(word.to_le_bytes()));
+}
+
+fn put_string(bytes: &mut Vec<u8>, text: &str) {
+    bytes.extend((text.len() as u32).to_le_bytes());
+    bytes.extend(text.as_bytes());
+}
+
+fn put_metadata(bytes: &mut Vec<u8>, all: &[(&str, Meta)]) {
+    bytes.extend((all.len() as u32).to_le_bytes());
+    for (name, value) in all {
+        put_string(bytes, name);
+        put_string(bytes, value.kind());
+        let value = value.bytes();
+        bytes.extend((value.len() as u32).to_le_bytes());
+        bytes.extend(value);
+    }
+}
+
+/// A UUID of version 8 from two hashes (FNV-1a) of the content.
+fn uuid(metadata: &[(&str, Meta)], grids: &[Encoded]) -> String {
+    let mut text = Vec::new();
+    put_metadata(&mut text, metadata);
+    let hash = |seed: u64| {
+        let parts = std::iter::once(text.as_slice()).chain(grids.iter().map(|grid| grid.bytes.as_slice()));
+        parts.flat_map(|part| part.chunks(8)).fold(seed, |hash, chunk| {
+            let mut word = [0; 8];
+            word[..chunk.len()].copy_from_slice(chunk);
+            (hash ^ u64::from_le_bytes(word)).wrapping_mul(0x0000_0100_0000_01b3).rotate_left(23)
+        })
+    };
+    let (a, b) = (hash(0xcbf2_9ce4_8422_2325), hash(0x8422_2325_cbf2_9ce4));
+    format!(
+        "{:08x}-{:04x}-8{:03x}-{:04x}-{:012x}",
+        a >> 32,
+        a >> 16 & 0xffff,
+        a & 0xfff,
+        b >> 48 & 0x3fff | 0x8000,
+        b & 0xffff_ffff_ffff
+    )
+}

@@ -1,0 +1,324 @@
+//! Fields of a solver as volumes for other programs: OpenVDB files, there and back, and VTK images.
+
+use std::io::{self, Write};
+
+use rayon::prelude::*;
+
+use crate::field::Field;
+use crate::grid::Dims;
+use crate::npz::Array;
+use crate::output::vti;
+use crate::solver::Solver;
+use crate::vdb::{self, Meta, Reader, Topology, Values};
+
+/// A voxel holds smoke if one of its densities is above this \[-\].
+const THINNEST: f32 = 1e-4;
+/// A voxel holds heat if its temperature excess is above this, either way \[K\].
+const COOLEST: f32 = 1e-2;
+
+/// Voxels of a file may be this many times as many as cells, in the part that the box covers.
+const FINEST: usize = 64;
+
+/// The frame that a volume is of.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Frame {
+    /// Its number.
+    pub number: u32,
+    /// Frames per second.
+    pub rate: f32,
+}
+
+/// The axis that points up in a file; in updraft it is y.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "cli", derive(clap::ValueEnum))]
+pub enum Up {
+    /// y, as in Houdini, Maya and Unity.
+    #[default]
+    Y,
+    /// z, as in Blender and Unreal: (x, y, z) becomes (x, −z, y).
+    Z,
+}
+
+impl Up {
+    /// The name in metadata.
+    fn name(self) -> &'static str {
+        match self {
+            Self::Y => "y",
+            Self::Z => "z",
+        }
+    }
+
+    /// A vector of updraft along the axes of the file.
+    fn turn<T: Copy + std::ops::Neg<Output = T>>(self, [x, y, z]: [T; 3]) -> [T; 3] {
+        match self {
+            Self::Y => [x, y, z],
+            Self::Z => [x, -z, y],
+        }
+    }
+
+    /// A vector of the file along the axes of updraft.
+    fn turn_back<T: Copy + std::ops::Neg<Output = T>>(self, [x, y, z]: [T; 3]) -> [T; 3] {
+        match self {
+            Self::Y => [x, y, z],
+            Self::Z => [x, z, -y],
+        }
+    }
+
+    /// The first voxel of a box of `dims` and how many there are along each axis.
+    fn region(self, dims: Dims) -> ([i32; 3], [usize; 3]) {
+        let [nx, ny, nz] = dims.array();
+        match self {
+            Self::Y => ([0; 3], [nx, ny, nz]),
+            Self::Z => ([0, -(nz as i32), 0], [nx, nz, ny]),
+        }
+    }
+
+    /// The cell of a voxel.
+    fn cell(self, [x, y, z]: [i32; 3]) -> [isize; 3] {
+        let cell = match self {
+            Self::Y => [x, y, z],
+            Self::Z => [x, z, -1 - y],
+        };
+        cell.map(|n| n as isize)
+    }
+}
+
+/// How an OpenVDB file is to be written.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct VdbOptions {
+    /// The axis that points up.
+    pub up: Up,
+    /// Half floats instead of single ones.
+    pub half: bool,
+}
+
+/// Writes `fields` as grids: `density` (the sum of the colours), `density_r`, `density_g`, `density_b`, `temperature` \[K\],
+/// `vel` \[m/s\] at the centres, `speed` and `vorticity`. All have the same active voxels: those with smoke or heat in one of
+/// `fields`, or all if none of them is of smoke or heat.
+pub fn write_vdb(
+    file: impl Write,
+    solver: &Solver,
+    fields: &[Field],
+    frame: Frame,
+    options: VdbOptions,
+) -> io::Result<()> {
+    let (layout, scalars, up) = (solver.layout(), solver.scalars(), options.up);
+    let at = |voxel: [i32; 3]| {
+        let [i, j, k] = up.cell(voxel);
+        layout.at(i, j, k)
+    };
+    let scalar = |c: usize| move |voxel: [i32; 3]| scalars[at(voxel)][c];
+    let channels: Vec<usize> = fields.iter().filter_map(|field| channel(*field)).collect();
+    let (origin, size) = up.region(layout.dims);
+    let active = |n: [usize; 3]| {
+        let cell = scalars[at([0, 1, 2].map(|a| origin[a] + n[a] as i32))];
+        channels.is_empty()
+            || channels.iter().any(|&c| cell[c].abs() > if c == 3 { COOLEST } else { THINNEST })
+    };
+    let topology = Topology::of_box(origin, size, active);
+    let density = |voxel: [i32; 3]| scalars[at(voxel)][..3].iter().sum();
+    let [red, green, blue, temperature] = [scalar(0), scalar(1), scalar(2), scalar(3)];
+    let velocity = |voxel: [i32; 3]| up.turn([0, 1, 2].map(|c| solver.velocity_at_center(c, at(voxel))));
+    let speed = |voxel: [i32; 3]| Field::Speed.at(solver, at(voxel));
+    let vorticity = |voxel: [i32; 3]| Field::Vorticity.at(solver, at(voxel));
+    let mut grids: Vec<(&str, Values)> = Vec::new();
+    let has = |wanted: &[Field]| fields.iter().any(|field| wanted.contains(field));
+    let mut add = |wanted: &[Field], name, values| {
+        if has(wanted) {
+            grids.push((name, values));
+        }
+    };
+    add(&[Field::Red, Field::Green, Field::Blue], "density", Values::Scalar(&density));
+    add(&[Field::Red], "density_r", Values::Scalar(&red));
+    add(&[Field::Green], "density_g", Values::Scalar(&green));
+    add(&[Field::Blue], "density_b", Values::Scalar(&blue));
+    add(&[Field::Temperature], "temperature", Values::Scalar(&temperature));
+    add(&[Field::U, Field::V, Field::W], "vel", Values::Vector(&velocity));
+    add(&[Field::Speed], "speed", Values::Scalar(&speed));
+    add(&[Field::Vorticity], "vorticity", Values::Scalar(&vorticity));
+    let voxel = f64::from(solver.config().h);
+    let encode = |(name, values): &(&str, Values)| {
+        vdb::Grid { half: options.half, ..vdb::Grid::new(name, voxel, &topology, *values) }.encode()
+    };
+    let encoded: Vec<_> = grids.par_iter().map(encode).collect();
+    let metadata: [(&str, Meta); 6] = [
+        ("creator", concat!("updraft ", env!("CARGO_PKG_VERSION")).into()),
+        ("frame", Meta::Int(frame.number as i32)),
+        ("fps", Meta::Float(frame.rate)),
+        ("time", Meta::Double(solver.stats().time)),
+        ("unit", "m".into()),
+        ("up_axis", up.name().into()),
+    ];
+    vdb::write(file, &metadata, &encoded)
+}
+
+/// The scalar of a cell that `field` is.
+fn channel(field: Field) -> Option<usize> {
+    [Field::Red, Field::Green, Field::Blue, Field::Temperature].iter().position(|scalar| *scalar == field)
+}
+
+/// What the grids of OpenVDB files are called that `field` is read from, the best first.
+fn grids(field: Field) -> &'static [&'static str] {
+    match field {
+        Field::Red => &["density_r", "density"],
+        Field::Green => &["density_g"],
+        Field::Blue => &["density_b"],
+        Field::Temperature => &["temperature"],
+        Field::U | Field::V | Field::W => &["vel", "velocity", "v"],
+        Field::Speed | Field::Vorticity => &[],
+    }
+}
+
+/// Fields in an OpenVDB file.
+pub struct Volume<'a> {
+    reader: Reader<'a>,
+    up: Up,
+}
+
+impl<'a> Volume<'a> {
+    /// The file `bytes`.
+    ///
+    /// # Errors
+    /// One line: it is no such file, or holds none of the grids that fields are read from.
+    pub fn read(bytes: &'a [u8]) -> Result<Self, String> {
+        let reader = Reader::new(bytes).map_err(|error| error.to_string())?;
+        let is_z = reader.meta("up_axis") == Some(&Meta::String("z".into()));
+        let volume = Self { reader, up: if is_z { Up::Z } else { Up::Y } };
+        if Field::STORED.into_iter().any(|field| volume.holds(field)) {
+            return Ok(volume);
+        }
+        let names: Vec<&str> = volume.reader.names().collect();
+        Err(format!(
+            "it has no grid `density`, `density_r`, `density_g`, `density_b`, `temperature` or `vel`, only [{}]",
+            names.join(", ")
+        ))
+    }
+
+    /// Whether `field` can be read from it.
+    pub fn holds(&self, field: Field) -> bool {
+        self.grid(field).is_some()
+    }
+
+    fn grid(&self, field: Field) -> Option<&'static str> {
+        let names = grids(field);
+        names.iter().copied().find(|name| self.reader.names().any(|held| held == *name))
+    }
+
+    /// The values of `field` on a box of `dims` cells of `h` \[m\], linear between voxels; a velocity on a face is the mean of
+    /// the cells beside it. Outside the volume they are its background.
+    ///
+    /// # Errors
+    /// One line: the grid is damaged, of another kind, or far finer than the cells.
+    pub fn array(&self, field: Field, dims: Dims, h: f32) -> Result<Array, String> {
+        let Some(name) = self.grid(field) else { return Err(format!("it has no grid for `{field}`")) };
+        let failed = |error: vdb::ReadError| error.to_string();
+        let grid = self.reader.grid(name).map_err(failed)?;
+        let axis = field.face_axis();
+        if grid.components() != if axis.is_some() { 3 } else { 1 } {
+            return Err(format!("grid `{name}` has {} numbers in a voxel", grid.components()));
+        }
+        // Index coordinates of the centre of a cell.
+        let place = |cell: [usize; 3]| {
+            let center = self.up.turn(cell.map(|n| (n as f64 + 0.5) * f64::from(h)));
+            [0, 1, 2].map(|a| {
+                let q = (center[a] - grid.translation[a]) / grid.scale[a];
+                if (q - q.round()).abs() < 1e-3 { q.round() } else { q }
+            })
+        };
+        let ends = [place([0; 3]), place(dims.array().map(|n| n - 1))];
+        let low = [0, 1, 2].map(|a| ends[0][a].min(ends[1][a]).floor());
+        let count = [0, 1, 2].map(|a| ends[0][a].max(ends[1][a]).floor() - low[a] + 2.0);
+        let near = low.iter().chain(&count).all(|x| x.abs() < 1e9);
+        if !near || count.iter().product::<f64>() > (FINEST * dims.cells()) as f64 + 1e6 {
+            return Err(format!(
+                "grid `{name}` has voxels of {:?}, far from cells of {h} m: set domain.voxel, or resample it",
+                grid.scale
+            ));
+        }
+        let origin = low.map(|x| x as i32);
+        let size = count.map(|n| n as usize);
+        let values = grid.dense(origin, size).map_err(|error| format!("grid `{name}`: {error}"))?;
+        let region = Region { low, size, values: &values };
+        let center = |cell: [usize; 3]| match axis {
+            None => region.sample(0, place(cell)),
+            Some(axis) => {
+                let p = place(cell);
+                self.up.turn_back([0, 1, 2].map(|c| region.sample(c, p)))[axis]
+            }
+        };
+        let shape = field.shape(dims);
+        let mut array = vec![0.0; shape.iter().product()];
+        array.par_chunks_mut(shape[0]).enumerate().for_each(|(row, out)| {
+            for (i, out) in out.iter_mut().enumerate() {
+                let at = [i, row % shape[1], row / shape[1]];
+                *out = match axis {
+                    None => center(at),
+                    Some(axis) => {
+                        let last = dims.array()[axis] - 1;
+                        let cell = |n: usize| center([0, 1, 2].map(|a| if a == axis { n } else { at[a] }));
+                        0.5 * (cell(at[axis].saturating_sub(1)) + cell(at[axis].min(last)))
+                    }
+                };
+            }
+        });
+        match array.iter().all(|x| x.is_finite()) {
+            true => Ok(Array { shape, values: array }),
+            false => Err(format!("grid `{name}` has values that are not finite numbers")),
+        }
+    }
+}
+
+/// Voxels of a grid around a box.
+struct Region<'a> {
+    low: [f64; 3],
+    size: [usize; 3],
+    values: &'a [Vec<f32>],
+}
+
+impl Region<'_> {
+    /// Component `c` at index coordinates `q`.
+    fn sample(&self, c: usize, q: [f64; 3]) -> f32 {
+        let base = q.map(f64::floor);
+        let part = [0, 1, 2].map(|a| (q[a] - base[a]) as f32);
+        let first = [0, 1, 2].map(|a| (base[a] - self.low[a]) as usize);
+        let mut sum = 0.0;
+        for corner in 0..8 {
+            let up = [corner & 1, corner >> 1 & 1, corner >> 2];
+            let weight: f32 = (0..3).map(|a| if up[a] == 1 { part[a] } else { 1.0 - part[a] }).product();
+            if weight > 0.0 {
+                let [i, j, k] = [0, 1, 2].map(|a| first[a] + up[a]);
+                sum += weight * self.values[c][i + self.size[0] * (j + self.size[1] * k)];
+            }
+        }
+        sum
+    }
+}
+
+/// Writes `fields` as a VTK image for ParaView: cell data, with `density` (the sum of the colours) before them and the
+/// velocity as one array of vectors at the centres.
+pub fn write_vti(file: impl Write, solver: &Solver, fields: &[Field]) -> io::Result<()> {
+    let (layout, scalars) = (solver.layout(), solver.scalars());
+    let of_density = [Field::Red, Field::Green, Field::Blue];
+    let density = |at: usize| [scalars[at][..3].iter().sum(), 0.0, 0.0];
+    let velocity = |at: usize| [0, 1, 2].map(|c| solver.velocity_at_center(c, at));
+    type Value<'a> = Box<dyn Fn(usize) -> [f32; 3] + 'a>;
+    let mut arrays: Vec<(&str, usize, Value)> = Vec::new();
+    if fields.iter().any(|field| of_density.contains(field)) {
+        arrays.push(("density", 1, Box::new(density)));
+    }
+    for &field in fields.iter().filter(|field| field.face_axis().is_none()) {
+        arrays.push((field.name(), 1, Box::new(move |at| [field.at(solver, at), 0.0, 0.0])));
+    }
+    if fields.iter().any(|field| field.face_axis().is_some()) {
+        arrays.push(("velocity", 3, Box::new(velocity)));
+    }
+    let arrays: Vec<_> = arrays
+        .iter()
+        .map(|(name, components, value)| vti::Array {
+            name,
+            components: *components,
+            value: Box::new(move |i, j, k| value(layout.start(j, k) + i)),
+        })
+        .collect();
+    vti::write(file, layout.dims.array(), solver.config().h.into(), solver.stats().time, &arrays)
+}

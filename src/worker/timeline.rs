@@ -1,0 +1,294 @@
+//! The frames of a run as they were shown, and what it takes to go on from any of them.
+//!
+//! A frame is a step. Each is kept as half floats without its empty runs. Every few frames also keep the whole state of the
+//! simulation, and each frame the edits made after it, so that any frame can be computed anew, bit for bit: from the
+//! state before it, with the same edits and steps. The oldest frames are dropped when the memory is used up.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+use std::time::Duration;
+
+use crate::grid::Dims;
+use crate::packed::Packed;
+use crate::snapshot::{Bricks, Snapshot, SolidPose};
+use crate::solver::{Dab, Params, State, StepStats};
+
+/// Memory for frames \[bytes\].
+pub const LIMIT: usize = 1 << 30;
+
+/// Frames from one state to the next, at most.
+const STRIDE: usize = 24;
+/// No states are kept more often than this, however slow steps are.
+const LEAST_STRIDE: usize = 4;
+/// Going on from a frame computes steps that took no longer than this, if the stride allows.
+const PATIENCE: Duration = Duration::from_secs(2);
+
+/// A recorded frame: what a snapshot shows of the smoke.
+#[derive(Debug)]
+pub struct Frame {
+    /// Steps since the start of the run.
+    pub number: u64,
+    /// Simulated time \[s\].
+    pub time: f64,
+    dims: Dims,
+    h: f32,
+    load: u64,
+    smoke: Packed,
+    solids: Vec<SolidPose>,
+    stats: StepStats,
+}
+
+impl Frame {
+    fn of(snapshot: &Snapshot) -> Self {
+        Self {
+            number: snapshot.stats.step,
+            time: snapshot.time,
+            dims: snapshot.dims,
+            h: snapshot.h,
+            load: snapshot.load,
+            smoke: Packed::of(&snapshot.smoke),
+            solids: snapshot.solids.clone(),
+            stats: snapshot.stats.clone(),
+        }
+    }
+
+    /// Writes it into a snapshot, whose memory is reused and whose serial grows.
+    pub fn show(&self, into: &mut Snapshot) {
+        if into.dims != self.dims {
+            into.bricks = Bricks::empty(self.dims);
+        }
+        (into.dims, into.h, into.time, into.load) = (self.dims, self.h, self.time, self.load);
+        into.serial += 1;
+        into.smoke.resize(self.dims.cells(), Default::default());
+        self.smoke.unpack(&mut into.smoke);
+        into.velocity.clear();
+        into.bricks.update(self.dims, &into.smoke);
+        into.solids.clone_from(&self.solids);
+        into.stats.clone_from(&self.stats);
+    }
+
+    fn bytes(&self) -> usize {
+        size_of::<Self>() + self.smoke.bytes() + self.solids.len() * size_of::<SolidPose>()
+    }
+}
+
+/// An edit made between two steps.
+#[derive(Clone, Debug)]
+pub(super) enum Edit {
+    Dab(Dab),
+    Params(Box<Params>),
+}
+
+/// A frame with what came after it.
+#[derive(Debug)]
+struct Entry {
+    frame: Arc<Frame>,
+    /// The state and the parameters before `edits`.
+    state: Option<Arc<(State, Params)>>,
+    edits: Vec<Edit>,
+    /// Length of the step to the next frame \[s\], and the wall time it took.
+    step: (f32, Duration),
+}
+
+impl Entry {
+    fn bytes(&self) -> usize {
+        let edits = self.edits.len() * (size_of::<Edit>() + size_of::<Params>());
+        self.frame.bytes() + edits + self.state.as_ref().map_or(0, |kept| kept.0.bytes())
+    }
+}
+
+/// How a frame is computed anew.
+pub(super) struct Way {
+    pub state: Arc<(State, Params)>,
+    /// Edits, then a step of this length \[s\].
+    pub steps: Vec<(Vec<Edit>, f32)>,
+    /// Edits of the frame itself.
+    pub edits: Vec<Edit>,
+}
+
+/// The recorded frames, consecutive, the oldest first.
+#[derive(Debug)]
+pub struct Timeline {
+    limit: usize,
+    bytes: usize,
+    entries: VecDeque<Entry>,
+}
+
+impl Timeline {
+    /// Nothing yet, and `limit` bytes at most.
+    pub(super) fn within(limit: usize) -> Self {
+        Self { limit, bytes: 0, entries: VecDeque::new() }
+    }
+
+    /// The numbers of the first and the last frame.
+    pub fn range(&self) -> Option<[u64; 2]> {
+        Some([self.entries.front()?.frame.number, self.entries.back()?.frame.number])
+    }
+
+    /// Bytes of all frames and states.
+    pub fn bytes(&self) -> usize {
+        self.bytes
+    }
+
+    /// A frame by its number.
+    pub fn frame(&self, number: u64) -> Option<Arc<Frame>> {
+        self.place(number).map(|at| self.entries[at].frame.clone())
+    }
+
+    fn place(&self, number: u64) -> Option<usize> {
+        let at = number.checked_sub(self.range()?[0])? as usize;
+        (at < self.entries.len()).then_some(at)
+    }
+
+    /// Whether the next frame is to come with its state.
+    pub(super) fn wants_state(&self) -> bool {
+        let since = self.entries.iter().rev().take_while(|entry| entry.state.is_none()).count();
+        let wall: Duration = self.entries.iter().rev().take(since + 1).map(|entry| entry.step.1).sum();
+        since == self.entries.len() || since + 1 >= STRIDE || since + 1 >= LEAST_STRIDE && wall > PATIENCE
+    }
+
+    /// An edit is made after the last frame.
+    pub(super) fn edit(&mut self, edit: Edit) {
+        if let Some(last) = self.entries.back_mut() {
+            self.bytes -= last.bytes();
+            last.edits.push(edit);
+            self.bytes += last.bytes();
+        }
+    }
+
+    /// A step of `dt` was taken, in `wall`; the next [`record`](Self::record) is the frame after it.
+    pub(super) fn stepped(&mut self, dt: f32, wall: Duration) {
+        if let Some(last) = self.entries.back_mut() {
+            last.step = (dt, wall);
+        }
+    }
+
+    /// Adds the frame after a step. One that does not follow the last frame begins the recording anew.
+    pub(super) fn record(&mut self, snapshot: &Snapshot, state: Option<(State, Params)>) {
+        let follows = self.range().is_some_and(|[_, last]| last + 1 == snapshot.stats.step);
+        if !follows {
+            self.entries.clear();
+            self.bytes = 0;
+        }
+        let (frame, state) = (Arc::new(Frame::of(snapshot)), state.map(Arc::new));
+        let entry = Entry { frame, state, edits: vec![], step: (0.0, Duration::ZERO) };
+        self.bytes += entry.bytes();
+        self.entries.push_back(entry);
+        self.drop_oldest();
+    }
+
+    /// The simulation was put to another instant: frames from there on are dropped, and all if it is of another run.
+    pub(super) fn jump(&mut self, snapshot: &Snapshot, state: Option<(State, Params)>) {
+        let number = snapshot.stats.step;
+        let same = self
+            .frame(number)
+            .is_some_and(|frame| (frame.time, frame.load) == (snapshot.time, snapshot.load));
+        self.cut(if same { number } else { 0 });
+        self.record(snapshot, state);
+    }
+
+    /// The last frame is shown with edits now.
+    pub(super) fn retouch(&mut self, snapshot: &Snapshot) {
+        if let Some(last) = self.entries.back_mut() {
+            self.bytes -= last.bytes();
+            last.frame = Arc::new(Frame::of(snapshot));
+            self.bytes += last.bytes();
+        }
+    }
+
+    /// Drops the frames from `number` on.
+    pub(super) fn cut(&mut self, number: u64) {
+        while self.entries.back().is_some_and(|last| last.frame.number >= number) {
+            self.bytes -= self.entries.pop_back().map_or(0, |entry| entry.bytes());
+        }
+    }
+
+    /// How to compute a frame anew, if a state before it is kept.
+    pub(super) fn way(&self, number: u64) -> Option<Way> {
+        let at = self.place(number)?;
+        let from = (0..=at).rev().find(|&n| self.entries[n].state.is_some())?;
+        let steps = (from..at).map(|n| (self.entries[n].edits.clone(), self.entries[n].step.0)).collect();
+        Some(Way { state: self.entries[from].state.clone()?, steps, edits: self.entries[at].edits.clone() })
+    }
+
+    /// Frames go with the state that they are computed from, but the last one stays.
+    fn drop_oldest(&mut self) {
+        while self.bytes > self.limit && self.entries.len() > 1 {
+            self.drop_first();
+            while self.entries.len() > 1 && self.entries[0].state.is_none() {
+                self.drop_first();
+            }
+        }
+    }
+
+    fn drop_first(&mut self) {
+        self.bytes -= self.entries.pop_front().map_or(0, |entry| entry.bytes());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use half::f16;
+
+    use super::*;
+    use crate::solver::{Config, Solver};
+
+    fn snapshot(step: u64, cells: usize) -> Snapshot {
+        let mut snapshot = Snapshot::empty(Dims::new([32; 3]).unwrap(), 0.1);
+        snapshot.smoke[..cells].fill([f16::ONE; 4]);
+        snapshot.stats.step = step;
+        snapshot.time = step as f64 * 0.04;
+        snapshot
+    }
+
+    #[test]
+    fn a_frame_comes_back_as_it_was_shown() {
+        let mut timeline = Timeline::within(LIMIT);
+        timeline.record(&snapshot(7, 777), None);
+        let mut back = Snapshot::empty(Dims::new([1; 3]).unwrap(), 1.0);
+        timeline.frame(7).unwrap().show(&mut back);
+        let shown = snapshot(7, 777);
+        assert!(back.smoke == shown.smoke && back.time == shown.time && back.dims == shown.dims);
+        assert_eq!(back.bricks.max, Bricks::of(shown.dims, &shown.smoke).max);
+    }
+
+    #[test]
+    fn empty_space_costs_next_to_nothing_and_the_oldest_frames_go() {
+        let mut timeline = Timeline::within(LIMIT);
+        timeline.record(&snapshot(0, 0), None);
+        assert!(timeline.bytes() < 4000, "{} for 32³ empty cells", timeline.bytes());
+        let full = Frame::of(&snapshot(0, 32 * 32 * 32)).bytes();
+        let mut timeline = Timeline::within(5 * full / 2);
+        (3..9).for_each(|n| timeline.record(&snapshot(n, 32 * 32 * 32), None));
+        assert!(timeline.bytes() <= 5 * full / 2);
+        assert_eq!(timeline.range().unwrap()[1], 8);
+        assert!(timeline.frame(3).is_none() && timeline.frame(8).is_some());
+    }
+
+    #[test]
+    fn a_jump_back_drops_what_came_after_it_and_another_run_drops_all() {
+        let mut timeline = Timeline::within(LIMIT);
+        (0..6).for_each(|n| timeline.record(&snapshot(n, 5), None));
+        timeline.jump(&snapshot(3, 5), None);
+        assert_eq!(timeline.range(), Some([0, 3]));
+        timeline.jump(&Snapshot { load: 1, ..snapshot(2, 5) }, None);
+        assert_eq!(timeline.range(), Some([2, 2]));
+    }
+
+    #[test]
+    fn states_are_wanted_at_first_and_then_at_the_stride() {
+        let config = Config { threads: 1, ..Config::new(Dims::new([8; 3]).unwrap(), 0.1) };
+        let state = Solver::new(config, Params::default(), vec![]).unwrap().capture();
+        let mut timeline = Timeline::within(LIMIT);
+        let mut wanted = vec![];
+        for n in 0..60 {
+            let wants = timeline.wants_state();
+            timeline.record(&snapshot(n, 5), wants.then(|| (state.clone(), Params::default())));
+            wanted.extend(wants.then_some(n));
+        }
+        assert_eq!(wanted, [0, 24, 48]);
+        timeline.edit(Edit::Params(Box::default()));
+        let way = timeline.way(59).unwrap();
+        assert_eq!((way.steps.len(), way.edits.len()), (11, 1));
+    }
+}

@@ -1,0 +1,331 @@
+//! Volumes as other programs read them: OpenVDB by its own library, VTK images by VTK, npz by NumPy.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use serde_json::{Value, json};
+use updraft::npz;
+use updraft::vdb::{self, Grid, Meta, Topology, Values};
+
+/// The interpreter that Debian's modules are for.
+const PYTHON: &str = "/usr/bin/python3";
+
+/// Whether one of these modules is there; a line says so where none is.
+fn has_module(modules: &[&str]) -> bool {
+    let there = |module: &&str| {
+        let tried = Command::new(PYTHON).args(["-c", &format!("import {module}")]).output();
+        tried.is_ok_and(|output| output.status.success())
+    };
+    let found = modules.iter().any(there);
+    if !found {
+        eprintln!("SKIPPED: {PYTHON} has no module {}", modules.join(" or "));
+    }
+    found
+}
+
+fn python(script: &str, argument: &Path) -> String {
+    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/oracles").join(script);
+    let output = Command::new(PYTHON).arg(script).arg(argument).output().expect("Python starts");
+    let text = String::from_utf8_lossy(&output.stdout).into_owned();
+    assert!(output.status.success(), "{text}{}", String::from_utf8_lossy(&output.stderr));
+    text
+}
+
+fn updraft(folder: &Path, args: &[&str]) {
+    let output = Command::new(env!("CARGO_BIN_EXE_updraft"))
+        .current_dir(folder)
+        .args(args)
+        .args(["--quiet", "--set", "domain.cells=[20, 30, 16]", "--set", "domain.voxel=0.05"])
+        .output()
+        .expect("the command starts");
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+}
+
+fn write_floats(path: PathBuf, values: &[f32]) {
+    let bytes: Vec<u8> = values.iter().flat_map(|x| x.to_le_bytes()).collect();
+    std::fs::write(path, bytes).expect("a file");
+}
+
+struct Random(u32);
+
+impl Random {
+    fn next(&mut self, below: u32) -> u32 {
+        self.0 = self.0.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+        (self.0 >> 8) % below
+    }
+}
+
+/// Random boxes at random places, also full, empty and across the borders of nodes at negative coordinates, in each
+/// precision, with and without ZIP.
+#[test]
+fn openvdb_reads_the_voxels_that_were_written() {
+    if !has_module(&["openvdb", "pyopenvdb"]) {
+        return;
+    }
+    let dir = tempfile::tempdir().expect("a folder");
+    let mut random = Random(7);
+    let mut cases = Vec::new();
+    for n in 0..24usize {
+        let size = [0; 3].map(|_| 1 + random.next(28) as usize);
+        let origin = match n % 4 {
+            0 => [0; 3],
+            1 => [0; 3].map(|_| -(random.next(40) as i32)),
+            2 => [-4100, 4090, -8200],
+            _ => [0; 3].map(|_| random.next(300_000) as i32 - 150_000),
+        };
+        // Empty, full, and between.
+        let share = [0, 100, 3, 50][n / 2 % 4];
+        let count = size.iter().product();
+        let mut values: Vec<f32> = vec![0.0; count];
+        for (at, value) in values.iter_mut().enumerate() {
+            if random.next(100) < share {
+                // No two places hold the same, so that none can be exchanged.
+                *value = 1.0 + at as f32 / 7.0;
+            }
+        }
+        let place = |p: [i32; 3]| {
+            let [i, j, k] = [0, 1, 2].map(|a| (p[a] - origin[a]) as usize);
+            i + size[0] * (j + size[1] * k)
+        };
+        let at = |p: [i32; 3]| values[place(p)];
+        let vector = |p: [i32; 3]| [at(p), -0.5 * at(p), 0.25 + at(p)];
+        let topology =
+            Topology::of_box(origin, size, |[i, j, k]| values[i + size[0] * (j + size[1] * k)] != 0.0);
+        let (half, zip) = (n & 1 == 1, n & 2 == 2);
+        let voxel = 0.125;
+        let grids = [("density", Values::Scalar(&at)), ("vel", Values::Vector(&vector))];
+        let encoded = grids
+            .map(|(name, values)| Grid { half, zip, ..Grid::new(name, voxel, &topology, values) }.encode());
+        let file = format!("{n}.vdb");
+        let mut bytes = Vec::new();
+        vdb::write(&mut bytes, &[("creator", "a test".into()), ("frame", Meta::Int(n as i32))], &encoded)
+            .expect("memory");
+        std::fs::write(dir.path().join(&file), bytes).expect("a file");
+        let mut expected = values.clone();
+        write_floats(dir.path().join(format!("{n}.density")), &expected);
+        expected.clear();
+        for c in 0..3 {
+            expected.extend(values.iter().map(|&x| match c {
+                _ if x == 0.0 => 0.0,
+                0 => x,
+                1 => -0.5 * x,
+                _ => 0.25 + x,
+            }));
+        }
+        write_floats(dir.path().join(format!("{n}.vel")), &expected);
+        let tolerance = if half { 1.0 / 2048.0 } else { 0.0 };
+        let grid = |name: &str, components: usize| {
+            json!({
+                "name": name, "components": components, "size": size, "origin": origin,
+                "values": format!("{n}.{name}"), "tolerance": tolerance, "active": topology.count(),
+                "bounds": topology.bounds(), "voxel": voxel,
+            })
+        };
+        let metadata = json!({ "creator": "a test", "frame": n });
+        cases.push(
+            json!({ "file": file, "metadata": metadata, "grids": [grid("density", 1), grid("vel", 3)] }),
+        );
+    }
+    let manifest = dir.path().join("manifest.json");
+    std::fs::write(&manifest, Value::from(cases).to_string()).expect("a file");
+    assert_eq!(python("vdb.py", &manifest).matches("voxels agree").count(), 48);
+}
+
+/// What `simulate` writes holds the numbers of its npz, with y up and with z up.
+#[test]
+fn openvdb_reads_the_plume_with_either_axis_up() {
+    if !has_module(&["openvdb", "pyopenvdb"]) {
+        return;
+    }
+    let dir = tempfile::tempdir().expect("a folder");
+    let mut cases = Vec::new();
+    let [nx, ny, nz] = [20usize, 30, 16];
+    for up in ["y", "z"] {
+        let args = ["simulate", "colors", "--frames", "12", "--format", "npz,vdb", "--precision", "full"];
+        updraft(dir.path(), &[&args[..], &["--up", up, "--out", up]].concat());
+        let mut fields = npz::Reader::open(&dir.path().join(up).join("fields.0012.npz")).expect("an npz");
+        let mut scalar = |name| fields.array(name, [nx, ny, nz]).expect("an array").values;
+        let (red, green, blue) = (scalar("red"), scalar("green"), scalar("blue"));
+        let temperature = scalar("temperature");
+        let active: Vec<bool> = (0..red.len())
+            .map(|n| {
+                [red[n], green[n], blue[n]].iter().any(|d| d.abs() > 1e-4) || temperature[n].abs() > 1e-2
+            })
+            .collect();
+        let sum: Vec<f32> = (0..red.len()).map(|n| red[n] + green[n] + blue[n]).collect();
+        let mut face = |name, axis: usize| {
+            let mut shape = [nx, ny, nz];
+            shape[axis] += 1;
+            let values = fields.array(name, shape).expect("an array").values;
+            let mut centers = Vec::new();
+            for k in 0..nz {
+                for j in 0..ny {
+                    for i in 0..nx {
+                        let at = |d: usize| {
+                            let [i, j, k] = [0, 1, 2].map(|a| [i, j, k][a] + if a == axis { d } else { 0 });
+                            values[i + shape[0] * (j + shape[1] * k)]
+                        };
+                        centers.push(0.5 * (at(0) + at(1)));
+                    }
+                }
+            }
+            centers
+        };
+        let [u, v, w] = [face("u", 0), face("v", 1), face("w", 2)];
+        // Along the axes of the file, x fastest.
+        let (origin, size) =
+            if up == "y" { ([0; 3], [nx, ny, nz]) } else { ([0, -(nz as i32), 0], [nx, nz, ny]) };
+        let turned = |values: &[f32], sign: f32| -> Vec<f32> {
+            let mut out = Vec::new();
+            for c in 0..size[2] {
+                for b in 0..size[1] {
+                    for a in 0..size[0] {
+                        let [i, j, k] = if up == "y" { [a, b, c] } else { [a, c, nz - 1 - b] };
+                        let n = i + nx * (j + ny * k);
+                        out.push(if active[n] { sign * values[n] } else { 0.0 });
+                    }
+                }
+            }
+            out
+        };
+        let vel = match up {
+            "y" => [turned(&u, 1.0), turned(&v, 1.0), turned(&w, 1.0)],
+            _ => [turned(&u, 1.0), turned(&w, -1.0), turned(&v, 1.0)],
+        };
+        let mask = turned(&vec![1.0; red.len()], 1.0);
+        let inside = |a: usize| {
+            let at = |n: usize| {
+                [n % size[0], n / size[0] % size[1], n / (size[0] * size[1])][a] as i32 + origin[a]
+            };
+            let on = (0..mask.len()).filter(|&n| mask[n] > 0.0).map(at);
+            [on.clone().min().expect("smoke"), on.max().expect("smoke")]
+        };
+        let bounds = [0, 1].map(|end| [0, 1, 2].map(|a| inside(a)[end]));
+        let count = active.iter().filter(|on| **on).count();
+        assert!(count > 100 && count < active.len(), "{count} voxels: sparse, and not empty");
+        let arrays = [
+            ("density", turned(&sum, 1.0)),
+            ("density_r", turned(&red, 1.0)),
+            ("density_g", turned(&green, 1.0)),
+            ("density_b", turned(&blue, 1.0)),
+            ("temperature", turned(&temperature, 1.0)),
+            ("vel", vel.concat()),
+        ];
+        let grids: Vec<Value> = arrays
+            .iter()
+            .map(|(name, values)| {
+                write_floats(dir.path().join(format!("{up}.{name}")), values);
+                json!({
+                    "name": name, "components": if *name == "vel" { 3 } else { 1 }, "size": size, "origin": origin,
+                    "values": format!("{up}.{name}"), "tolerance": 1e-6, "active": count, "bounds": bounds,
+                    "voxel": 0.05,
+                })
+            })
+            .collect();
+        let metadata = json!({ "frame": 12, "fps": 24.0, "up_axis": up, "unit": "m" });
+        cases.push(json!({ "file": format!("{up}/fields.0012.vdb"), "metadata": metadata, "grids": grids }));
+    }
+    let manifest = dir.path().join("manifest.json");
+    std::fs::write(&manifest, Value::from(cases).to_string()).expect("a file");
+    assert_eq!(python("vdb.py", &manifest).matches("voxels agree").count(), 12);
+}
+
+/// A run that starts from an OpenVDB file of another has its smoke, whichever axis is up in it.
+#[test]
+fn a_run_starts_from_an_openvdb_file() {
+    let dir = tempfile::tempdir().expect("a folder");
+    for up in ["y", "z"] {
+        let args = ["simulate", "colors", "--frames", "8", "--format", "npz,vdb", "--precision", "full"];
+        updraft(dir.path(), &[&args[..], &["--up", up, "--out", up]].concat());
+        let start = format!("initial.fields={up}/fields.0008.vdb");
+        let out = format!("{up}-rest");
+        let args = ["simulate", "colors", "--frames", "0", "--format", "npz", "--set", &start, "--out", &out];
+        updraft(dir.path(), &args);
+        let open = |name: &str, frame: &str| {
+            npz::Reader::open(&dir.path().join(name).join(format!("fields.{frame}.npz"))).expect("an npz")
+        };
+        for name in ["red", "green", "blue", "temperature"] {
+            let was = open(up, "0008").array(name, [20, 30, 16]).expect("an array").values;
+            let is = open(&out, "0000").array(name, [20, 30, 16]).expect("an array").values;
+            assert!(name != "red" || was.iter().any(|x| x.abs() > 0.1));
+            let most = was.iter().zip(&is).map(|(a, b)| (a - b).abs()).fold(0.0, f32::max);
+            assert!(most <= 1e-2, "{name} differs by {most}");
+        }
+        let mean = |values: Vec<f32>| values.iter().map(|v| v.abs()).sum::<f32>();
+        let was = mean(open(up, "0008").array("v", [20, 31, 16]).expect("an array").values);
+        let is = mean(open(&out, "0000").array("v", [20, 31, 16]).expect("an array").values);
+        assert!(is > 0.3 * was, "the smoke rises as it did: {is} of {was}");
+    }
+}
+
+/// VTK reads the series: instants, cells, and in each array the numbers of the npz.
+#[test]
+fn vtk_reads_the_time_series() {
+    if !has_module(&["vtkmodules.vtkIOXML"]) {
+        return;
+    }
+    let dir = tempfile::tempdir().expect("a folder");
+    updraft(dir.path(), &["simulate", "colors", "--frames", "5-6", "--format", "npz,vti", "--out", "run"]);
+    let frames: Value =
+        serde_json::from_str(&python("vti.py", &dir.path().join("run/fields.pvd"))).expect("JSON");
+    assert_eq!(frames.as_array().map(Vec::len), Some(2));
+    for (n, frame) in [(5, &frames[0]), (6, &frames[1])] {
+        let seconds = f64::from(n) / 24.0;
+        assert!((frame["timestep"].as_f64().expect("a number") - seconds).abs() < 1e-9);
+        assert!((frame["time"].as_f64().expect("a number") - seconds).abs() < 1e-6);
+        assert_eq!(frame["cells"], json!([20, 30, 16]));
+        assert_eq!(frame["vectors"], "velocity");
+        let path = dir.path().join(format!("run/fields.000{n}.npz"));
+        let mut npz = npz::Reader::open(&path).expect("an npz");
+        let close = |got: &Value, want: f64, what: &str| {
+            let got = got.as_f64().expect("a number");
+            assert!((got - want).abs() <= 1e-4 * want.abs().max(1.0), "{what}: {got}, not {want}");
+        };
+        let mut total = 0.0;
+        for name in ["red", "green", "blue", "temperature"] {
+            let values = npz.array(name, [20, 30, 16]).expect("an array").values;
+            let sum = values.iter().copied().map(f64::from).sum::<f64>();
+            total += if name == "temperature" { 0.0 } else { sum };
+            let array = &frame["arrays"][name];
+            close(&array["sums"][0], sum, name);
+            let place = array["place"].as_u64().expect("a place") as usize;
+            close(&array["there"][0], values[place].into(), name);
+        }
+        close(&frame["arrays"]["density"]["sums"][0], total, "density");
+        for (c, (name, shape)) in
+            [("u", [21, 30, 16]), ("v", [20, 31, 16]), ("w", [20, 30, 17])].into_iter().enumerate()
+        {
+            let values = npz.array(name, shape).expect("an array").values;
+            // Each face counts half for each of the two cells beside it.
+            let weight = |n: usize| {
+                let index = [n % shape[0], n / shape[0] % shape[1], n / (shape[0] * shape[1])][c];
+                if index == 0 || index + 1 == shape[c] { 0.5 } else { 1.0 }
+            };
+            let sum = values.iter().enumerate().map(|(n, v)| weight(n) * f64::from(*v)).sum::<f64>();
+            close(&frame["arrays"]["velocity"]["sums"][c], sum, name);
+        }
+    }
+}
+
+/// NumPy reads what stands beside the arrays.
+#[test]
+fn numpy_reads_what_the_arrays_are() {
+    if !has_module(&["numpy"]) {
+        return;
+    }
+    let dir = tempfile::tempdir().expect("a folder");
+    updraft(dir.path(), &["simulate", "colors", "--frames", "2", "--format", "npz", "--out", "run"]);
+    let script = "import json, sys, numpy as np
+f = np.load(sys.argv[1])
+about = json.loads(str(f['about']))
+assert about['program'].startswith('updraft ') and about['fields']['u']['at'] == 'x faces', about
+assert about['fields']['temperature'] == {'unit': 'K', 'at': 'centres', 'first_value_in_voxels': [0.5, 0.5, 0.5]}
+assert f['u'].shape == (21, 30, 16) and f['red'].shape == (20, 30, 16)
+assert int(f['frame']) == 2 and abs(float(f['time']) - 2 / 24) < 1e-6 and float(f['frame_rate']) == 24";
+    let output = Command::new(PYTHON)
+        .args(["-c", script])
+        .arg(dir.path().join("run/fields.0002.npz"))
+        .output()
+        .expect("Python starts");
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+}
