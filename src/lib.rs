@@ -93,6 +93,7 @@ pub mod room;
 pub mod scene;
 pub mod snapshot;
 pub mod solver;
+#[cfg(feature = "cli")]
 mod spread;
 #[cfg(feature = "files")]
 pub mod vdb;
