@@ -2,6 +2,7 @@
 //!
 //!     cargo run --release --no-default-features --features files --example volume
 
+use updraft::output::whole::Existing;
 use updraft::render::CpuRenderer;
 use updraft::render::{Mode, View};
 use updraft::{Camera, Dims, Look, Snapshot, output};
@@ -20,7 +21,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let view = View { look: &look, camera: &camera, cursor: None, mode: Mode::Smoke };
     let image = CpuRenderer::new().render(&torus, &view, [480, 360], &|_| ());
     let path = std::env::temp_dir().join("torus.png");
-    output::png::write(&path, &image)?;
+    output::png::write(&path, Existing::Replace, &image)?;
     println!("{}", path.display());
     Ok(())
 }

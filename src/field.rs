@@ -22,22 +22,34 @@ pub struct Array {
 #[cfg_attr(feature = "cli", derive(clap::ValueEnum))]
 pub enum Field {
     /// Velocity along x \[m/s\], on x faces.
+    #[cfg_attr(feature = "cli", value(help = "Velocity along x [m/s], on x faces"))]
     U,
     /// Velocity along y \[m/s\], on y faces.
+    #[cfg_attr(feature = "cli", value(help = "Velocity along y [m/s], on y faces"))]
     V,
     /// Velocity along z \[m/s\], on z faces.
+    #[cfg_attr(feature = "cli", value(help = "Velocity along z [m/s], on z faces"))]
     W,
     /// Temperature excess \[K\], at centres.
+    #[cfg_attr(feature = "cli", value(help = "Temperature excess [K], at centres"))]
     Temperature,
     /// Red smoke \[-\], at centres.
+    #[cfg_attr(feature = "cli", value(help = "Red smoke [-], at centres"))]
     Red,
     /// Green smoke \[-\], at centres.
+    #[cfg_attr(feature = "cli", value(help = "Green smoke [-], at centres"))]
     Green,
     /// Blue smoke \[-\], at centres.
+    #[cfg_attr(feature = "cli", value(help = "Blue smoke [-], at centres"))]
     Blue,
     /// |u| \[m/s\] at centres, from the means of opposite faces.
+    #[cfg_attr(feature = "cli", value(help = "|u| [m/s] at centres, from the means of opposite faces"))]
     Speed,
     /// |∇ × u| \[1/s\] at centres, by central differences of those means.
+    #[cfg_attr(
+        feature = "cli",
+        value(help = "|∇ × u| [1/s] at centres, by central differences of those means")
+    )]
     Vorticity,
 }
 

@@ -64,6 +64,9 @@
 //! brings `files` (npz, PNG, EXR, meshes) and `text` (letters made of smoke). A program that only simulates needs none:
 //! `default-features = false`.
 
+// Lines that cannot be written must not end a run: `cli::tell` and `cli::say` write them.
+#![cfg_attr(not(test), warn(clippy::print_stderr, clippy::print_stdout))]
+
 #[cfg(feature = "viewer")]
 #[doc(hidden)]
 pub mod app;
@@ -71,6 +74,9 @@ pub mod app;
 #[doc(hidden)]
 pub mod cli;
 pub mod field;
+#[cfg(feature = "files")]
+#[doc(hidden)]
+pub mod foreign;
 pub mod grid;
 pub mod look;
 #[cfg(feature = "files")]
@@ -81,10 +87,13 @@ mod packed;
 pub mod parameter;
 pub mod probe;
 pub mod render;
+#[doc(hidden)]
+pub mod room;
 #[cfg(feature = "scene")]
 pub mod scene;
 pub mod snapshot;
 pub mod solver;
+#[cfg(feature = "cli")]
 mod spread;
 #[cfg(feature = "files")]
 pub mod vdb;

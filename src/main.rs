@@ -5,6 +5,9 @@ use std::process::ExitCode;
 use clap::Parser;
 use updraft::cli::{self, Args};
 
+#[global_allocator]
+static ALLOCATOR: updraft::room::Allocator = updraft::room::Allocator;
+
 fn main() -> ExitCode {
     match cli::run(&Args::parse()) {
         Ok(()) => ExitCode::SUCCESS,

@@ -8,12 +8,18 @@ use std::io::{self, BufReader, Read, Seek, Write};
 use std::path::{Path, PathBuf};
 
 use half::f16;
-use npyz::{DType, NpyFile, NpyHeader, Order, WriterBuilder};
 use thiserror::Error;
 use zip::write::SimpleFileOptions;
 use zip::{CompressionMethod, ZipArchive, ZipWriter};
 
 pub use crate::field::Array;
+use crate::{foreign, room};
+
+mod npy;
+mod once;
+
+use npy::Header;
+use once::Once;
 
 /// Why an npz could not be read.
 #[derive(Debug, Error)]
@@ -54,41 +60,45 @@ pub fn write_with(
     about: &str,
     arrays: impl IntoIterator<Item = (&'static str, Array)>,
 ) -> io::Result<()> {
-    let mut zip = ZipWriter::new(file);
+    let mut zip = ZipWriter::new(Once::new(file));
     if !about.is_empty() {
         start(&mut zip, "about")?;
-        zip.write_all(&npy_text(about))?;
+        write_text(&mut zip, about)?;
     }
     for (name, number) in numbers {
         start(&mut zip, name)?;
-        let writer = npyz::WriteOptions::new().default_dtype().shape(&[]).writer(&mut zip);
-        let mut writer = writer.begin_nd()?;
-        writer.push(number)?;
-        writer.finish()?;
+        Header { kind: "<f8".into(), fortran_order: false, shape: vec![] }.write(&mut zip)?;
+        zip.write_all(&number.to_le_bytes())?;
     }
     for (name, array) in arrays {
         start(&mut zip, name)?;
-        let shape = array.shape.map(|n| n as u64);
-        let options = npyz::WriteOptions::new().default_dtype().shape(&shape).order(Order::Fortran);
-        let mut writer = options.writer(&mut zip).begin_nd()?;
-        writer.extend(array.values)?;
-        writer.finish()?;
+        let shape = array.shape.map(|n| n as u64).to_vec();
+        Header { kind: "<f4".into(), fortran_order: true, shape }.write(&mut zip)?;
+        write_values(&mut zip, &array.values)?;
     }
     zip.finish()?;
     Ok(())
 }
 
-/// A text as NumPy stores it: a single value of four bytes a character.
-fn npy_text(text: &str) -> Vec<u8> {
-    let count = text.chars().count();
-    let header = format!("{{'descr': '<U{count}', 'fortran_order': False, 'shape': (), }}");
-    // All of it is a multiple of 64 bytes.
-    let padded = (header.len() + 11).next_multiple_of(64) - 10;
-    let mut bytes = b"\x93NUMPY\x01\x00".to_vec();
-    bytes.extend((padded as u16).to_le_bytes());
-    bytes.extend(format!("{header:<width$}\n", width = padded - 1).bytes());
-    bytes.extend(text.chars().flat_map(|c| u32::from(c).to_le_bytes()));
-    bytes
+/// The bytes of `values`, the lowest first.
+fn write_values(to: &mut impl Write, values: &[f32]) -> io::Result<()> {
+    let mut bytes = Vec::with_capacity(CHUNK);
+    for chunk in values.chunks(CHUNK / size_of::<f32>()) {
+        bytes.clear();
+        bytes.extend(chunk.iter().flat_map(|value| value.to_le_bytes()));
+        to.write_all(&bytes)?;
+    }
+    Ok(())
+}
+
+/// Bytes that are coded or decoded together.
+const CHUNK: usize = 1 << 16;
+
+/// The header and the characters of a text as NumPy stores it: a single value of four bytes a character.
+fn write_text(to: &mut impl Write, text: &str) -> io::Result<()> {
+    let kind = format!("<U{}", text.chars().count());
+    Header { kind, fortran_order: false, shape: vec![] }.write(to)?;
+    to.write_all(&text.chars().flat_map(|c| u32::from(c).to_le_bytes()).collect::<Vec<u8>>())
 }
 
 fn start<W: Write + Seek>(zip: &mut ZipWriter<W>, name: &str) -> io::Result<()> {
@@ -121,73 +131,81 @@ impl Reader {
         names.filter_map(|file| file.strip_suffix(".npy").map(str::to_owned)).collect()
     }
 
-    /// Whether the array `name` is there and of `shape`; no value is read.
+    /// Whether the array `name` is there, of `shape` and of a type that is read; no value is.
     pub fn check(&mut self, name: &str, shape: [usize; 3]) -> Result<(), NpzError> {
         let path = self.path.clone();
         let failed = |source| NpzError::Read { path: path.clone(), source };
-        let entry = self.zip.by_name(&format!("{name}.npy")).map_err(|e| failed(e.into()))?;
-        let found = NpyFile::new(entry).map_err(failed)?.shape().to_vec();
-        match found == shape.map(|n| n as u64) {
-            true => Ok(()),
-            false => Err(wrong_shape(&path, name, &found, shape)),
-        }
+        let mut entry = self.zip.by_name(&format!("{name}.npy")).map_err(|e| failed(e.into()))?;
+        let header = Header::read(&mut entry).map_err(failed)?;
+        expected(&header, shape).map(drop).map_err(|what| NpzError::Array {
+            path,
+            array: name.to_owned(),
+            what,
+        })
     }
 
-    /// The array `name`, which must be of `shape`, its values finite.
+    /// The array `name`, which must be of `shape`, its values finite. No more bytes are read than that shape takes.
     pub fn array(&mut self, name: &str, shape: [usize; 3]) -> Result<Array, NpzError> {
         let path = self.path.clone();
         let failed = |source| NpzError::Read { path: path.clone(), source };
         let wrong = |what: String| NpzError::Array { path: path.clone(), array: name.to_owned(), what };
         let mut entry = self.zip.by_name(&format!("{name}.npy")).map_err(|e| failed(e.into()))?;
-        let npy = NpyHeader::from_reader(&mut entry).map_err(failed)?;
-        if npy.shape() != shape.map(|n| n as u64) {
-            return Err(wrong_shape(&path, name, npy.shape(), shape));
-        }
-        let (order, kind) = (npy.order(), kind(&npy.dtype()));
-        let of_type = || wrong(format!("has values of type `{kind}`; save it `.astype(\"f4\")`"));
-        let (is_big, size, read) = reading(&kind).ok_or_else(of_type)?;
+        let header = Header::read(&mut entry).map_err(failed)?;
+        let reading = expected(&header, shape).map_err(wrong)?;
+        let count = shape.iter().product::<usize>();
+        let mut values = room::vec(count, name).map_err(|error| wrong(error.to_string()))?;
+        decode(&mut entry, reading, count, &mut values).map_err(failed)?;
+        let bytes = values.len() * reading.1;
         // To the end, where the checksum is compared.
-        let mut bytes = Vec::new();
-        entry.read_to_end(&mut bytes).map_err(failed)?;
-        if bytes.len() != size * shape.iter().product::<usize>() {
-            return Err(wrong(format!("has {} bytes of values, which do not fill its shape", bytes.len())));
+        let is_more = values.len() == count && entry.read(&mut [0; 1]).map_err(failed)? != 0;
+        if values.len() != count || is_more {
+            let amount = if is_more { "more".to_owned() } else { bytes.to_string() };
+            return Err(wrong(format!("has {amount} bytes of values, which do not fill its shape")));
         }
-        let values = decode(&bytes, is_big, size, read);
         if !values.iter().all(|x| x.is_finite()) {
             return Err(wrong("has values that are not finite numbers".into()));
         }
-        match order {
-            Order::Fortran => Ok(Array { shape, values }),
-            Order::C => Ok(Array { shape, values: x_fastest(&values, shape) }),
+        match header.fortran_order {
+            true => Ok(Array { shape, values }),
+            false => {
+                let turned = x_fastest(&values, shape).map_err(|error| wrong(error.to_string()))?;
+                Ok(Array { shape, values: turned })
+            }
         }
     }
 
     /// The single number `name`, if it is there.
     pub fn number(&mut self, name: &str) -> Option<f64> {
-        let entry = self.zip.by_name(&format!("{name}.npy")).ok()?;
-        NpyFile::new(entry).ok()?.into_vec::<f64>().ok()?.first().copied()
+        let mut entry = self.zip.by_name(&format!("{name}.npy")).ok()?;
+        let header = Header::read(&mut entry).ok()?;
+        let mut bytes = [0; 8];
+        entry.read_exact(&mut bytes).ok()?;
+        match header.kind.as_str() {
+            "<f8" => Some(f64::from_le_bytes(bytes)),
+            ">f8" => Some(f64::from_be_bytes(bytes)),
+            _ => None,
+        }
     }
 }
 
-fn wrong_shape(path: &Path, array: &str, found: &[u64], wanted: [usize; 3]) -> NpzError {
-    let what = format!("has the shape {found:?}; this scene needs {wanted:?}");
-    NpzError::Array { path: path.to_owned(), array: array.to_owned(), what }
-}
-
-/// What NumPy calls the type of an element, such as `<f4`.
-fn kind(dtype: &DType) -> String {
-    match dtype {
-        DType::Plain(kind) => kind.to_string(),
-        _ => "record".into(),
+/// How the values behind `header` are read, if they are an array of `wanted`.
+fn expected(header: &Header, wanted: [usize; 3]) -> Result<Encoding, String> {
+    if header.shape != wanted.map(|n| n as u64) {
+        let found = foreign::shortened(&format!("{:?}", header.shape), 80);
+        return Err(format!("has the shape {found}; this scene needs {wanted:?}"));
     }
+    let kind = foreign::shortened(&header.kind, 40);
+    reading(&header.kind).ok_or_else(|| format!("has values of type `{kind}`; save it `.astype(\"f4\")`"))
 }
 
 /// The bytes of an element, the lowest first, as a number.
 type Reading = fn([u8; 8]) -> f32;
 
-/// How elements of a type are read: whether the highest byte comes first, how many there are, and what number they are;
-/// nothing if they are no single numbers.
-fn reading(kind: &str) -> Option<(bool, usize, Reading)> {
+/// Whether the highest byte of an element comes first, how many bytes it has, and what number they are.
+type Encoding = (bool, usize, Reading);
+
+/// How elements of a type are read; nothing if they are no single numbers.
+fn reading(kind: &str) -> Option<Encoding> {
     let (size, read): (usize, Reading) = match kind.trim_start_matches(['<', '>', '=', '|']) {
         "f2" => (2, |b| f16::from_bits(u64::from_le_bytes(b) as u16).to_f32()),
         "f4" => (4, |b| f32::from_bits(u64::from_le_bytes(b) as u32)),
@@ -205,8 +223,13 @@ fn reading(kind: &str) -> Option<(bool, usize, Reading)> {
     Some((kind.starts_with('>'), size, read))
 }
 
-/// The values in the order of the file.
-fn decode(bytes: &[u8], is_big: bool, size: usize, read: Reading) -> Vec<f32> {
+/// Appends `count` values in the order of the file, fewer where it ends early.
+fn decode(
+    from: &mut impl Read,
+    (is_big, size, read): Encoding,
+    count: usize,
+    values: &mut Vec<f32>,
+) -> io::Result<()> {
     let element = |bytes: &[u8]| {
         let mut low = [0; 8];
         low[..size].copy_from_slice(bytes);
@@ -215,13 +238,25 @@ fn decode(bytes: &[u8], is_big: bool, size: usize, read: Reading) -> Vec<f32> {
         }
         read(low)
     };
-    bytes.chunks_exact(size).map(element).collect()
+    let mut bytes = Vec::with_capacity(CHUNK);
+    while values.len() < count {
+        let wanted = (count - values.len()).min(CHUNK / size) * size;
+        bytes.clear();
+        from.by_ref().take(wanted as u64).read_to_end(&mut bytes)?;
+        values.extend(bytes.chunks_exact(size).map(element));
+        if bytes.len() < wanted {
+            break;
+        }
+    }
+    Ok(())
 }
 
 /// From z fastest to x fastest.
-fn x_fastest(values: &[f32], [nx, ny, nz]: [usize; 3]) -> Vec<f32> {
+fn x_fastest(values: &[f32], [nx, ny, nz]: [usize; 3]) -> Result<Vec<f32>, room::NoRoom> {
     let at = |n: usize| (n % nx, n / nx % ny, n / (nx * ny));
-    (0..values.len()).map(at).map(|(x, y, z)| values[z + nz * (y + ny * x)]).collect()
+    let mut turned = room::vec(values.len(), "the array")?;
+    turned.extend((0..values.len()).map(at).map(|(x, y, z)| values[z + nz * (y + ny * x)]));
+    Ok(turned)
 }
 
 #[cfg(test)]
@@ -255,17 +290,12 @@ mod tests {
     fn c_order_and_double_precision_are_read() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("c.npz");
-        let mut zip = ZipWriter::new(File::create(&path).unwrap());
-        start(&mut zip, "u").unwrap();
-        let options = npyz::WriteOptions::new().default_dtype().shape(&[2, 2, 3]).order(Order::C);
-        let mut writer = options.writer(&mut zip).begin_nd().unwrap();
         // a[x, y, z] = 100 x + 10 y + z, z fastest.
         let value = |x: usize, y: usize, z: usize| (100 * x + 10 * y + z) as f64;
         let z_fastest = (0..12).map(|n| value(n / 6, n / 3 % 2, n % 3));
-        writer.extend(z_fastest).unwrap();
-        writer.finish().unwrap();
-        zip.finish().unwrap();
-        let read = Reader::open(&path).unwrap().array("u", [2, 2, 3]).unwrap();
+        let bytes: Vec<u8> = z_fastest.flat_map(f64::to_le_bytes).collect();
+        raw(&path, "<f8", [2, 2, 3], &bytes);
+        let read = Reader::open(&path).unwrap().array("red", [2, 2, 3]).unwrap();
         let expected: Vec<f32> = (0..12).map(|n| value(n % 2, n / 2 % 2, n / 4) as f32).collect();
         assert_eq!(read.values, expected);
     }
@@ -314,7 +344,7 @@ mod tests {
         assert!(refused.contains("`<c8`"), "{refused}");
         raw(&path, "<f4", [1, 1, 2], &[0; 12]);
         let refused = Reader::open(&path).unwrap().array("red", [1, 1, 2]).unwrap_err().to_string();
-        assert!(refused.contains("12 bytes"), "{refused}");
+        assert!(refused.contains("more bytes"), "{refused}");
     }
 
     #[test]
@@ -324,15 +354,51 @@ mod tests {
         let mut zip = ZipWriter::new(File::create(&path).unwrap());
         let stored = SimpleFileOptions::default().compression_method(CompressionMethod::Stored);
         zip.start_file("u.npy", stored).unwrap();
-        let options = npyz::WriteOptions::new().default_dtype().shape(&[4, 4, 4]);
-        let mut writer = options.writer(&mut zip).begin_nd().unwrap();
-        writer.extend((0..64).map(|n| n as f32)).unwrap();
-        writer.finish().unwrap();
+        Header { kind: "<f4".into(), fortran_order: true, shape: vec![4; 3] }.write(&mut zip).unwrap();
+        write_values(&mut zip, &counting([4; 3]).values).unwrap();
         zip.finish().unwrap();
         let mut bytes = std::fs::read(&path).unwrap();
         bytes[300] ^= 1;
         std::fs::write(&path, bytes).unwrap();
         assert!(Reader::open(&path).unwrap().array("u", [4, 4, 4]).is_err());
+    }
+
+    /// 256 MiB of zeros in 260 kB, where the scene wants 8 values.
+    #[test]
+    fn a_bomb_is_refused_after_the_bytes_that_were_expected() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("a.npz");
+        let mut zip = ZipWriter::new(File::create(&path).unwrap());
+        start(&mut zip, "u").unwrap();
+        Header { kind: "<f4".into(), fortran_order: true, shape: vec![2; 3] }.write(&mut zip).unwrap();
+        let zeros = vec![0; 1 << 20];
+        (0..256).for_each(|_| zip.write_all(&zeros).unwrap());
+        zip.finish().unwrap();
+        let message = Reader::open(&path).unwrap().array("u", [2; 3]).unwrap_err().to_string();
+        assert!(message.contains("has more bytes of values"), "{message}");
+    }
+
+    #[test]
+    fn a_failed_write_is_told_once_and_nothing_else() {
+        struct Full(usize);
+        impl Write for Full {
+            fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+                self.0 = self.0.checked_sub(bytes.len()).ok_or(io::ErrorKind::StorageFull)?;
+                Ok(bytes.len())
+            }
+            fn flush(&mut self) -> io::Result<()> {
+                Ok(())
+            }
+        }
+        impl io::Seek for Full {
+            fn seek(&mut self, _: io::SeekFrom) -> io::Result<u64> {
+                Ok(0)
+            }
+        }
+        for room in [0, 10, 100, 200, 300] {
+            let error = write(Full(room), &[("time", 1.0)], [("u", counting([9; 3]))]).unwrap_err();
+            assert_eq!(error.kind(), io::ErrorKind::StorageFull, "{room}: {error}");
+        }
     }
 
     #[test]

@@ -179,9 +179,10 @@ fn check_knows_what_moves_the_air() {
 #[test]
 fn no_fixed_step_is_longer_than_asked_for() {
     let dir = folder();
-    let text = stdout(&updraft(dir.path(), &["check", "plume", "--set", "time.step=0.03"]));
+    std::fs::write(dir.path().join("empty.toml"), "").unwrap();
+    let text = stdout(&updraft(dir.path(), &["check", "empty.toml", "--set", "time.step=0.03"]));
     assert!(text.contains("2 fixed steps of 0.0208"), "{text}");
-    let text = stdout(&updraft(dir.path(), &["check", "plume", "--set", "time.step=0.0138888889"]));
+    let text = stdout(&updraft(dir.path(), &["check", "empty.toml", "--set", "time.step=0.0138888889"]));
     assert!(text.contains("3 fixed steps of 0.01388"), "{text}");
 }
 

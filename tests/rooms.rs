@@ -4,21 +4,34 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 /// Each module with the modules that it uses, in an order in which every one comes after those it uses.
-const ARROWS: [(&str, &[&str]); 14] = [
+const ARROWS: [(&str, &[&str]); 21] = [
+    ("room", &[]),
+    ("foreign", &["room"]),
+    ("packed", &[]),
+    ("vdb", &[]),
     ("grid", &[]),
     ("look", &[]),
-    ("solver", &["grid"]),
+    ("solver", &["foreign", "grid", "packed", "room"]),
     ("field", &["grid", "solver"]),
-    ("npz", &["field"]),
+    ("npz", &["field", "foreign", "room"]),
     ("probe", &["field", "solver"]),
+    ("spread", &["solver"]),
     ("snapshot", &["grid", "solver"]),
-    ("scene", &["field", "grid", "look", "npz", "probe", "solver"]),
-    ("worker", &["grid", "snapshot", "solver"]),
     ("render", &["grid", "look", "snapshot", "solver"]),
-    ("output", &["render"]),
-    ("app", &["grid", "look", "output", "render", "scene", "snapshot", "solver", "worker"]),
-    ("cli", &["app", "field", "look", "npz", "output", "probe", "render", "scene", "snapshot", "solver"]),
-    ("main", &["cli"]),
+    ("output", &["foreign", "render"]),
+    ("volume", &["field", "grid", "npz", "output", "solver", "vdb"]),
+    ("parameter", &["grid", "look", "solver"]),
+    ("scene", &["field", "foreign", "grid", "look", "npz", "parameter", "probe", "room", "solver", "volume"]),
+    ("worker", &["grid", "packed", "parameter", "snapshot", "solver"]),
+    ("app", &["grid", "look", "output", "parameter", "render", "scene", "snapshot", "solver", "worker"]),
+    (
+        "cli",
+        &[
+            "app", "field", "foreign", "look", "npz", "output", "probe", "render", "room", "scene",
+            "snapshot", "solver", "spread", "volume",
+        ],
+    ),
+    ("main", &["cli", "room"]),
 ];
 
 /// What the renderer takes from the solver's folder: vectors, and nothing about flows.

@@ -7,6 +7,7 @@ use glium::texture::{MipmapsOption, RawImage2d, Texture2d, UncompressedFloatForm
 use glutin::surface::WindowSurface;
 use thiserror::Error;
 
+use crate::output::whole::Existing;
 use crate::output::{OutputError, png};
 use crate::render::{Image, RenderError, Renderer, View};
 
@@ -43,7 +44,7 @@ fn top_first(rgba: &[u8], width: u32) -> Vec<u8> {
 /// Saves under the first free number in `folder`; gives the path.
 pub(super) fn save(folder: &Path, scene: &str, image: &Image) -> Result<PathBuf, PictureError> {
     let path = free_name(folder, scene);
-    png::write(&path, image)?;
+    png::write(&path, Existing::Keep, image)?;
     Ok(path)
 }
 

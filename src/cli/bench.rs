@@ -14,7 +14,8 @@ mod pictures;
 use super::frames::Size;
 use super::progress::Progress;
 use super::{CliError, Common, interrupt, machine, say, simulation, traffic};
-use crate::output::whole;
+use crate::foreign;
+use crate::output::whole::{self, Existing};
 use crate::scene::Scene;
 use crate::solver::{Dab, Solver, Stage, StepStats};
 
@@ -77,7 +78,7 @@ pub fn run(args: &BenchArgs, common: &Common) -> Result<(), CliError> {
     }
     warn_of_noise(&results);
     match &args.json {
-        Some(path) => write_json(path, args, &results),
+        Some(path) => write_json(path, Existing::forced(common.force), args, &results),
         None => Ok(()),
     }
 }
@@ -310,7 +311,7 @@ impl Baseline {
     fn read(path: &Path) -> Result<Self, CliError> {
         let wrong =
             |what: String| CliError::Request(format!("cannot compare with {}: {what}", path.display()));
-        let text = std::fs::read_to_string(path).map_err(|e| wrong(e.to_string()))?;
+        let text = foreign::text(path, foreign::TEXT).map_err(|e| wrong(e.to_string()))?;
         let report: Value = serde_json::from_str(&text).map_err(|e| wrong(e.to_string()))?;
         if !report["runs"].is_array() {
             return Err(wrong("it was not written by bench --json".into()));
@@ -340,9 +341,15 @@ fn warn_of_noise(results: &[Measured]) {
     }
 }
 
-fn write_json(path: &Path, args: &BenchArgs, results: &[Measured]) -> Result<(), CliError> {
+fn write_json(
+    path: &Path,
+    existing: Existing,
+    args: &BenchArgs,
+    results: &[Measured],
+) -> Result<(), CliError> {
     write_report(
         path,
+        existing,
         &json!({
             "build": machine::build(),
             "machine": machine::machine(),
@@ -353,12 +360,12 @@ fn write_json(path: &Path, args: &BenchArgs, results: &[Measured]) -> Result<(),
     )
 }
 
-fn write_report(path: &Path, report: &Value) -> Result<(), CliError> {
+fn write_report(path: &Path, existing: Existing, report: &Value) -> Result<(), CliError> {
     let write = |file: &mut std::io::BufWriter<std::fs::File>| {
         serde_json::to_writer_pretty(&mut *file, report)?;
         std::io::Write::write_all(file, b"\n")
     };
-    Ok(whole::write(path, write)?)
+    Ok(whole::write_over(path, existing, write)?)
 }
 
 #[cfg(test)]

@@ -186,6 +186,7 @@ fn forces(scene: &Scene) -> String {
     }
 }
 
+/// Memory and threads.
 fn cost(scene: &Scene) -> String {
     let threads = match scene.config.threads {
         0 => machine::processors(),

@@ -2,12 +2,14 @@
 
 use std::process::ExitCode;
 
-use miette::{Diagnostic, GraphicalReportHandler, GraphicalTheme, LabeledSpan, NamedSource, SourceCode};
 use thiserror::Error;
 
+use super::excerpt;
+use crate::foreign::{shortened, visible};
 use crate::output::OutputError;
 use crate::render::RenderError;
-use crate::scene::{Problem, SceneError};
+use crate::room::NoRoom;
+use crate::scene::SceneError;
 use crate::solver::SolverError;
 
 /// Why a command ended early.
@@ -35,10 +37,16 @@ pub enum CliError {
     #[cfg(feature = "viewer")]
     #[error(transparent)]
     App(#[from] crate::app::AppError),
+    /// There is not memory enough.
+    #[error(transparent)]
+    NoRoom(#[from] NoRoom),
+    /// The window or the display below it broke down.
+    #[error("the window was lost: {0}")]
+    Window(String),
     /// Standard output is gone.
     #[error("cannot write to standard output: {0}")]
     Stdout(std::io::Error),
-    /// Ctrl-C, and what was done until then.
+    /// Ctrl-C or a signal, and what was done until then.
     #[error("stopped: {0}")]
     Stopped(String),
 }
@@ -52,52 +60,16 @@ impl CliError {
         }
     }
 
-    /// The text for stderr: one line, followed by the lines of the scene around the place.
-    pub(super) fn render(&self, terminal: bool) -> String {
-        let line = format!("updraft: {self}\n");
-        let Self::Scene(SceneError::At(problem)) = self else { return line };
-        let theme = if terminal { GraphicalTheme::unicode() } else { GraphicalTheme::none() };
-        let mut shown = String::new();
-        let handler = GraphicalReportHandler::new_themed(theme).with_width(100);
-        match handler.render_report(&mut shown, &Place::of(problem)) {
-            // The message is in our line already; what follows the header are the lines of the scene.
-            Ok(()) => line + excerpt(&shown),
-            Err(_) => line,
+    /// The text for stderr: one line, followed by the lines of the scene around the place. Nothing in it acts on a terminal
+    /// but our own colours, and no line is much longer than [`LONGEST`] characters.
+    pub(super) fn render(&self, unicode: bool, coloured: bool) -> String {
+        let line = format!("updraft: {}\n", visible(&shortened(&self.to_string(), LONGEST)));
+        match self {
+            Self::Scene(SceneError::At(problem)) => line + &excerpt::of(problem, unicode, coloured),
+            _ => line,
         }
     }
 }
 
-/// A problem with its place in the text.
-#[derive(Debug, Error)]
-#[error("{message}")]
-struct Place {
-    message: String,
-    text: NamedSource<String>,
-    label: LabeledSpan,
-}
-
-impl Place {
-    fn of(problem: &Problem) -> Self {
-        Self {
-            message: problem.to_string(),
-            text: NamedSource::new(problem.name(), problem.text().to_owned()),
-            label: LabeledSpan::new_with_span(None, problem.span()),
-        }
-    }
-}
-
-impl Diagnostic for Place {
-    fn source_code(&self) -> Option<&dyn SourceCode> {
-        Some(&self.text)
-    }
-
-    fn labels(&self) -> Option<Box<dyn Iterator<Item = LabeledSpan> + '_>> {
-        Some(Box::new(std::iter::once(self.label.clone())))
-    }
-}
-
-/// The part of a rendered report that shows the source.
-fn excerpt(report: &str) -> &str {
-    let corner = ["╭", ",-"].iter().filter_map(|corner| report.find(corner)).min();
-    corner.map_or("", |at| &report[report[..at].rfind('\n').map_or(0, |newline| newline + 1)..])
-}
+/// The most characters of an error that are shown.
+const LONGEST: usize = 1000;

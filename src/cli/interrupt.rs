@@ -1,22 +1,57 @@
-//! Ctrl-C: the first asks the run to end after what it is doing, the second ends it at once.
+//! Ctrl-C and its kin: the first asks the run to end after what it is doing, the second ends it at once.
 
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI32, Ordering};
 
 static STOP: AtomicBool = AtomicBool::new(false);
 
-/// Exit code of a process that SIGINT ended, by the convention of shells.
-const KILLED: i32 = 130;
+/// The signal that came, 0 before any.
+static SIGNAL: AtomicI32 = AtomicI32::new(0);
 
-/// Catches Ctrl-C and SIGTERM from now on; the flag is what a step looks at to end early.
+/// Exit codes of processes that a signal ended are this more than its number, by the convention of shells.
+const KILLED: i32 = 128;
+
+/// Numbers of signals, the same on all systems that have them (POSIX.1-2017, kill).
+const HANGUP: i32 = 1;
+const INTERRUPT: i32 = 2;
+const TERMINATE: i32 = 15;
+
+/// Who asked the run to end.
+pub fn by() -> &'static str {
+    match SIGNAL.load(Ordering::Relaxed) {
+        HANGUP => "by SIGHUP",
+        TERMINATE => "by SIGTERM",
+        _ => "by Ctrl-C",
+    }
+}
+
+fn came(signal: i32) {
+    SIGNAL.store(signal, Ordering::Relaxed);
+    if STOP.swap(true, Ordering::Relaxed) {
+        std::process::exit(KILLED + signal);
+    }
+}
+
+/// Catches Ctrl-C, SIGTERM and SIGHUP from now on; the flag is what a step looks at to end early.
 pub fn catch() -> &'static AtomicBool {
-    let handler = || {
-        if STOP.swap(true, Ordering::Relaxed) {
-            std::process::exit(KILLED);
-        }
-    };
-    if let Err(error) = ctrlc::set_handler(handler) {
+    if let Err(error) = listen() {
         // Already caught, or a system without signals: then Ctrl-C ends the process as it always does.
         tracing::debug!("Ctrl-C is not caught: {error}");
     }
     &STOP
+}
+
+#[cfg(unix)]
+fn listen() -> std::io::Result<()> {
+    static LISTENS: AtomicBool = AtomicBool::new(false);
+    if LISTENS.swap(true, Ordering::Relaxed) {
+        return Ok(());
+    }
+    let mut signals = signal_hook::iterator::Signals::new([HANGUP, INTERRUPT, TERMINATE])?;
+    std::thread::Builder::new().name("signals".into()).spawn(move || signals.forever().for_each(came))?;
+    Ok(())
+}
+
+#[cfg(not(unix))]
+fn listen() -> Result<(), ctrlc::Error> {
+    ctrlc::set_handler(|| came(INTERRUPT))
 }

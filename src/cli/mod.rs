@@ -9,12 +9,14 @@ use clap::{Parser, Subcommand};
 use tracing_subscriber::filter::{LevelFilter, Targets};
 use tracing_subscriber::prelude::*;
 
-use crate::scene::Scene;
+use crate::scene::{Scene, memory};
+use crate::solver::SolverError;
 
 mod bench;
 mod check;
 mod checkpoint;
 mod error;
+mod excerpt;
 mod folder;
 mod frames;
 mod interrupt;
@@ -98,7 +100,7 @@ pub fn run(args: &Args) -> Result<(), CliError> {
     crate::solver::check_level().map_err(|error| CliError::Request(error.to_string()))?;
     let common = &args.common;
     log_to_stderr(common);
-    use_threads(common);
+    use_threads(common)?;
     if args.command.is_some() {
         args.view.refuse()?;
     }
@@ -114,21 +116,37 @@ pub fn run(args: &Args) -> Result<(), CliError> {
 }
 
 /// What is drawn or measured outside the solver keeps to `--threads` as well.
-fn use_threads(common: &Common) {
-    if let [threads] = common.threads.as_slice() {
-        let pool = rayon::ThreadPoolBuilder::new().num_threads(usize::from(*threads));
-        if let Err(error) = pool.build_global() {
-            tracing::debug!("the common threads are as many as they were: {error}");
+fn use_threads(common: &Common) -> Result<(), CliError> {
+    let threads = match common.threads.as_slice() {
+        [threads] => usize::from(*threads),
+        _ => 0,
+    };
+    memory::check_threads(threads).map_err(|message| CliError::Request(format!("--threads: {message}")))?;
+    match rayon::ThreadPoolBuilder::new().num_threads(threads).build_global() {
+        // Only the system's refusals have a source; the other error is a second call, as a test may make.
+        Err(error) if std::error::Error::source(&error).is_some() => {
+            Err(CliError::Solver(SolverError::Threads(error.to_string())))
         }
+        _ => Ok(()),
     }
 }
 
 /// Shows an error on stderr: with the lines of the scene around it where it has any.
 pub fn report(error: &CliError) {
-    let terminal = io::stderr().is_terminal();
-    let text = error.render(terminal);
-    // Nothing is left to tell if stderr is gone.
-    let _ = io::stderr().write_all(text.as_bytes());
+    tell(error.render(io::stderr().is_terminal(), is_coloured()).trim_end());
+}
+
+/// Writes `text` and a line end to stderr. Whether anybody reads it is no concern of a run: a full disk or a closed pipe
+/// there must not end it.
+fn tell(text: &str) {
+    let _ = io::stderr().write_all(format!("{text}\n").as_bytes());
+}
+
+/// Whether stderr takes colours: on a terminal, unless `NO_COLOR` (no-color.org) says otherwise.
+fn is_coloured() -> bool {
+    let forbidden = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
+    let is_dumb = std::env::var_os("TERM").is_some_and(|term| term == "dumb");
+    io::stderr().is_terminal() && !forbidden && !is_dumb
 }
 
 fn log_to_stderr(common: &Common) {
@@ -144,14 +162,17 @@ fn log_to_stderr(common: &Common) {
     let targets =
         ["winit", "glutin", "glutin_winit"].map(|name| (name, of_others)).into_iter().collect::<Targets>();
     let lines = tracing_subscriber::fmt::layer().with_writer(io::stderr).with_target(false).without_time();
-    let lines = lines.with_ansi(io::stderr().is_terminal()).with_filter(targets.with_default(level));
+    // Else a line that cannot be written is an error that is written, and its failure a panic.
+    let lines = lines.log_internal_errors(false);
+    let lines = lines.with_ansi(is_coloured()).with_filter(targets.with_default(level));
     // A second call, as a test may make, keeps the first subscriber.
     let _ = tracing_subscriber::registry().with(lines).try_init();
 }
 
 /// Writes a result to stdout. A reader that has seen enough (`| head`) is no error.
 fn say(text: &str) -> Result<(), CliError> {
-    match io::stdout().write_all(text.as_bytes()) {
+    let mut stdout = io::stdout().lock();
+    match stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush()) {
         Err(e) if e.kind() != io::ErrorKind::BrokenPipe => Err(CliError::Stdout(e)),
         _ => Ok(()),
     }

@@ -43,7 +43,7 @@ impl Progress {
             Shown::Lines { last } => {
                 let due = last.is_none_or(|at| at.elapsed() >= LINE_EVERY);
                 if due || done == self.total {
-                    eprintln!("{done}/{}  {detail}{eta}", self.total);
+                    super::tell(&format!("{done}/{}  {detail}{eta}", self.total));
                     *last = Some(Instant::now());
                 }
             }
@@ -70,7 +70,11 @@ impl Drop for Progress {
 
 fn bar(total: u32) -> ProgressBar {
     let bar = ProgressBar::with_draw_target(Some(u64::from(total)), ProgressDrawTarget::stderr());
-    let style = ProgressStyle::with_template("{bar:30.cyan/blue} {pos}/{len}  {msg}");
+    let template = match super::is_coloured() {
+        true => "{bar:30.cyan/blue} {pos}/{len}  {msg}",
+        false => "{bar:30} {pos}/{len}  {msg}",
+    };
+    let style = ProgressStyle::with_template(template);
     bar.set_style(style.expect("a valid template").progress_chars("━╸─"));
     bar
 }

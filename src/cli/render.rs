@@ -12,7 +12,8 @@ use super::simulation::Run;
 use super::sink::Target;
 use super::{CliError, Common, interrupt, say};
 use crate::output::Pattern;
-use crate::scene::Scene;
+use crate::room;
+use crate::scene::{Scene, memory};
 use crate::snapshot::Snapshot;
 
 /// Render a scene to pictures.
@@ -23,10 +24,10 @@ pub struct RenderArgs {
     scene: Option<String>,
     /// Frames to write: a range, every STEPth of it, or one. Frame n is the state at n / frame_rate seconds
     /// [default: 1-120, or all that --from has]
-    #[arg(long, value_name = "A-B[:STEP]")]
+    #[arg(long, value_name = "A-B[:STEP]", allow_hyphen_values = true)]
     frames: Option<Frames>,
     /// Width and height [px]; by default what the scene says
-    #[arg(long, value_name = "WxH")]
+    #[arg(long, value_name = "WxH", allow_hyphen_values = true)]
     size: Option<Size>,
     /// Files to write: .png or .exr (linear, with alpha and depth) with #### or %04d for the frame; or one .apng,
     /// .mp4, .webm or .gif
@@ -120,6 +121,7 @@ impl Job {
         }
         let stop = interrupt::catch();
         let mut feed = Feed::new(scene, supply, frames, stop)?;
+        room::probe(memory::picture(scene.size), "a picture of this size")?;
         let mut painter = Painter::new(scene, cpu, common.quiet)?;
         let mut sink = target.open(scene.size, scene.time.frame_rate, common.force || skip)?;
         let mut report = Report::new(feed.total(frames), frames.count(), common.quiet);
@@ -236,6 +238,6 @@ impl Report {
     }
 
     fn stopped(&self) -> CliError {
-        CliError::Stopped(format!("by Ctrl-C, after {} of {} pictures", self.pictures, self.wanted))
+        CliError::Stopped(format!("{}, after {} of {} pictures", interrupt::by(), self.pictures, self.wanted))
     }
 }

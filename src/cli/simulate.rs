@@ -11,11 +11,12 @@ use super::folder::RunFolder;
 use super::frames::Frames;
 use super::progress::Progress;
 use super::simulation::Run;
-use super::{CliError, Common, interrupt, say};
+use super::{CliError, Common, interrupt, say, tell};
 use crate::field::{self, Field};
 use crate::npz;
 use crate::output::csv::Csv;
-use crate::output::{OutputError, vti, whole};
+use crate::output::whole::{self, Existing};
+use crate::output::{OutputError, vti};
 use crate::probe::Probe;
 use crate::scene::Scene;
 use crate::solver::{Solver, Stage, StepStats};
@@ -29,7 +30,7 @@ pub struct SimulateArgs {
     #[arg(value_name = "SCENE")]
     scene: Option<String>,
     /// Frames whose fields are written: a range, every STEPth of it, or one; the run ends with the last. Frame 0 is the start
-    #[arg(long, value_name = "A-B[:STEP]", default_value = "1-120")]
+    #[arg(long, value_name = "A-B[:STEP]", default_value = "1-120", allow_hyphen_values = true)]
     frames: Frames,
     /// Folder to write stats.csv, probes and fields to
     #[arg(long, value_name = "DIR", default_value = "updraft-run")]
@@ -88,7 +89,8 @@ pub fn run(args: &SimulateArgs, common: &Common) -> Result<(), CliError> {
     let stop = interrupt::catch();
     let saved = if args.resume { Checkpoint::open(&folder.checkpoint())? } else { None };
     let scene = scene(args, common, &folder, saved.as_ref())?;
-    let job = Job { args, scene: &scene, folder: &folder };
+    let replaces = common.force || args.skip_existing || saved.is_some();
+    let job = Job { args, scene: &scene, folder: &folder, existing: Existing::forced(replaces) };
     let (mut run, mut tables) = match saved {
         Some(saved) => job.resume(saved, common)?,
         None => job.begin(common)?,
@@ -117,7 +119,8 @@ pub fn run(args: &SimulateArgs, common: &Common) -> Result<(), CliError> {
         }
         if stopped {
             return Err(CliError::Stopped(format!(
-                "by Ctrl-C; {} holds the run up to frame {frame}, go on with --resume",
+                "{}; {} holds the run up to frame {frame}, go on with --resume",
+                interrupt::by(),
                 args.out.display()
             )));
         }
@@ -197,12 +200,14 @@ struct Job<'a> {
     args: &'a SimulateArgs,
     scene: &'a Scene,
     folder: &'a RunFolder,
+    /// What becomes of files that are there already.
+    existing: Existing,
 }
 
 impl Job<'_> {
     /// The start of the run, in files too.
     fn begin(&self, common: &Common) -> Result<(Run, Tables), CliError> {
-        let Self { args, scene, folder } = self;
+        let Self { args, scene, folder, existing } = *self;
         let mut run = Run::new(scene, interrupt::catch())?;
         let (tables, fields) = (self.tables(), self.fields());
         // Parts of files that a killed run left are of these names.
@@ -214,8 +219,10 @@ impl Job<'_> {
             .map_err(CliError::Target)?;
         remove(&folder.checkpoint())?;
         let text = scene.text()?;
-        whole::write(&folder.scene(), |file| std::io::Write::write_all(file, text.as_bytes()))?;
-        let mut tables = Tables::create(scene, folder)?;
+        whole::write_over(&folder.scene(), existing, |file| {
+            std::io::Write::write_all(file, text.as_bytes())
+        })?;
+        let mut tables = Tables::create(scene, folder, existing)?;
         tables.step(run.solver())?;
         tables.frame(run.solver())?;
         let mut written = self.write_frame(0, false, run.solver())?;
@@ -235,7 +242,7 @@ impl Job<'_> {
         whole::prepare(paths.iter().map(PathBuf::as_path), true).map_err(CliError::Target)?;
         let tables = Tables::resume(scene, folder, &saved.head.tables)?;
         if !common.quiet {
-            eprintln!("updraft: going on after frame {}", run.frame());
+            tell(&format!("updraft: going on after frame {}", run.frame()));
         }
         Ok((run, tables))
     }
@@ -315,7 +322,7 @@ impl Job<'_> {
     ) -> Result<(), OutputError> {
         let SimulateArgs { fields, up, precision, .. } = self.args;
         let frame = Frame { number: frame, rate: self.scene.time.frame_rate };
-        whole::write(path, |file| match format {
+        whole::write_over(path, self.existing, |file| match format {
             Format::Npz => {
                 let numbers = [
                     ("time", solver.stats().time),
@@ -342,8 +349,8 @@ struct Tables {
 }
 
 impl Tables {
-    fn create(scene: &Scene, folder: &RunFolder) -> Result<Self, OutputError> {
-        Self::open(scene, folder, Csv::create)
+    fn create(scene: &Scene, folder: &RunFolder, existing: Existing) -> Result<Self, OutputError> {
+        Self::open(scene, folder, |path, columns| Csv::create(path, existing, columns))
     }
 
     /// The tables of a run that was saved when they were as long as `lengths` says; later lines are cut off.

@@ -5,10 +5,10 @@ use std::path::Path;
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
-use super::CliError;
 use super::checkpoint::{self, Checkpoint, Head};
+use super::{CliError, tell};
 use crate::output::OutputError;
-use crate::scene::Scene;
+use crate::scene::{Scene, SceneError};
 use crate::solver::{Solver, SolverError};
 
 /// A solver and how it gets from frame to frame.
@@ -22,6 +22,8 @@ pub struct Run {
     timing: Timing,
     missing: Missing,
     cancel: &'static AtomicBool,
+    /// The CFL number at which the next warning is due.
+    alarm: f32,
 }
 
 /// Time spent in steps so far.
@@ -43,7 +45,10 @@ impl Run {
     /// The start of `scene`; a step ends early when `cancel` is set.
     pub fn new(scene: &Scene, cancel: &'static AtomicBool) -> Result<Self, CliError> {
         let (steps, dt) = scene.time.steps_per_frame();
-        let solver = scene.solver().map_err(|error| CliError::Request(error.to_string()))?;
+        let solver = scene.solver().map_err(|error| match error {
+            SceneError::Solver(error @ SolverError::NoRoom(_)) => CliError::Solver(error),
+            other => CliError::Request(other.to_string()),
+        })?;
         Ok(Self {
             solver,
             steps,
@@ -53,6 +58,7 @@ impl Run {
             timing: Timing::default(),
             missing: Missing::default(),
             cancel,
+            alarm: 0.0,
         })
     }
 
@@ -74,7 +80,8 @@ impl Run {
         Ok(())
     }
 
-    /// Counts a step that began at `began`.
+    /// Counts a step that began at `began`, and one that was too long. Says that the flow has blown up, again when it is ten
+    /// times worse.
     fn count(&mut self, began: Instant) {
         self.timing.spent += began.elapsed();
         self.timing.steps += 1;
@@ -84,6 +91,10 @@ impl Run {
             self.missing.steps += 1;
             self.missing.cfl = self.missing.cfl.max(stats.cfl);
         }
+        if let (true, Some(warning)) = (stats.cfl >= self.alarm, stats.warning()) {
+            tracing::warn!("step {}: {warning}", stats.step);
+            self.alarm = 10.0 * stats.cfl;
+        }
     }
 
     /// Says on stderr where time.max_substeps was less than time.cfl asks for.
@@ -91,11 +102,11 @@ impl Run {
         let Missing { steps, cfl } = self.missing;
         if steps > 0 && !quiet {
             let most = self.solver.config().time.max_substeps;
-            eprintln!(
+            tell(&format!(
                 "updraft: in {steps} steps the air was too fast for {most} substeps: it crossed up to {cfl:.1} cells in \
                  one, where time.cfl is {}; raise time.max_substeps or the voxel",
                 self.solver.config().time.cfl
-            );
+            ));
         }
     }
 
@@ -118,6 +129,7 @@ impl Run {
             timing: Timing::default(),
             missing: Missing::default(),
             cancel,
+            alarm: 0.0,
         })
     }
 
@@ -160,10 +172,10 @@ impl Run {
     }
 }
 
-/// Ctrl-C is the only one that cancels a step here.
+/// Signals alone cancel a step here.
 pub fn stopped(error: SolverError) -> CliError {
     match error {
-        SolverError::Cancelled => CliError::Stopped("by Ctrl-C".into()),
+        SolverError::Cancelled => CliError::Stopped(super::interrupt::by().into()),
         other => CliError::Solver(other),
     }
 }

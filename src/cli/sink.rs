@@ -2,11 +2,12 @@
 
 use std::path::PathBuf;
 
-use super::CliError;
 use super::frames::Frames;
 use super::picture::Painter;
+use super::{CliError, tell};
 use crate::output::video::{self, Apng, Clip, Ffmpeg};
-use crate::output::{Pattern, exr, png, whole};
+use crate::output::whole::{self, Existing};
+use crate::output::{Pattern, exr, png};
 use crate::scene::Scene;
 use crate::snapshot::Snapshot;
 
@@ -31,10 +32,16 @@ impl Target {
     pub fn new(out: &Pattern, frames: Frames, quiet: bool) -> Result<Self, CliError> {
         let mut target = Self { out: out.clone(), format: format(out)?, frames };
         target.check_numbering()?;
-        if target.format == Format::Ffmpeg && !video::ffmpeg_is_installed() {
+        let installed = || {
+            video::ffmpeg_is_installed().unwrap_or_else(|error| {
+                tell(&format!("updraft: ffmpeg cannot be used: -version: {error}"));
+                false
+            })
+        };
+        if target.format == Format::Ffmpeg && !installed() {
             let name = target.stem() + ".####.png";
             if !quiet {
-                eprintln!("updraft: no ffmpeg here to write {}; writing {name}", target.name());
+                tell(&format!("updraft: no ffmpeg here to write {}; writing {name}", target.name()));
             }
             target.out = name.parse().map_err(|e| CliError::Request(format!("{e}")))?;
             target.format = Format::Png;
@@ -84,11 +91,12 @@ impl Target {
         whole::clean_up(paths.iter().map(PathBuf::as_path));
         whole::prepare(paths.iter().map(PathBuf::as_path), force).map_err(CliError::Target)?;
         let clip = Clip { size, frame_rate, frames: self.frames.count() };
+        let existing = Existing::forced(force);
         Ok(match self.format {
-            Format::Png => Sink::Pictures(self.out.clone()),
-            Format::Exr => Sink::Linear(self.out.clone()),
-            Format::Apng => Sink::Apng(Apng::create(&paths[0], clip)?),
-            Format::Ffmpeg => Sink::Video(Ffmpeg::start(&paths[0], clip)?),
+            Format::Png => Sink::Pictures(self.out.clone(), existing),
+            Format::Exr => Sink::Linear(self.out.clone(), existing),
+            Format::Apng => Sink::Apng(Apng::create(&paths[0], existing, clip)?),
+            Format::Ffmpeg => Sink::Video(Ffmpeg::start(&paths[0], existing, clip)?),
         })
     }
 
@@ -120,9 +128,9 @@ fn format(out: &Pattern) -> Result<Format, CliError> {
 /// Takes pictures one after the other.
 pub enum Sink {
     /// A PNG each.
-    Pictures(Pattern),
+    Pictures(Pattern, Existing),
     /// An EXR each.
-    Linear(Pattern),
+    Linear(Pattern, Existing),
     /// An animated PNG.
     Apng(Apng),
     /// A video that ffmpeg encodes.
@@ -139,8 +147,12 @@ impl Sink {
         painter: &mut Painter,
     ) -> Result<(), CliError> {
         Ok(match self {
-            Self::Pictures(out) => png::write(&out.path(frame), &painter.paint(snapshot, scene)?),
-            Self::Linear(out) => exr::write(&out.path(frame), &painter.paint_linear(snapshot, scene)?),
+            Self::Pictures(out, existing) => {
+                png::write(&out.path(frame), *existing, &painter.paint(snapshot, scene)?)
+            }
+            Self::Linear(out, existing) => {
+                exr::write(&out.path(frame), *existing, &painter.paint_linear(snapshot, scene)?)
+            }
             Self::Apng(apng) => apng.picture(&painter.paint(snapshot, scene)?),
             Self::Video(video) => video.picture(&painter.paint(snapshot, scene)?),
         }?)
@@ -149,7 +161,7 @@ impl Sink {
     /// Closes what is open; only now a moving picture has its name.
     pub fn finish(self) -> Result<(), CliError> {
         Ok(match self {
-            Self::Pictures(_) | Self::Linear(_) => Ok(()),
+            Self::Pictures(..) | Self::Linear(..) => Ok(()),
             Self::Apng(apng) => apng.finish(),
             Self::Video(video) => video.finish(),
         }?)

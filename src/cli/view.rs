@@ -1,5 +1,7 @@
 //! `updraft view`, the default: the window, or pictures where there is no display.
 
+#[cfg(feature = "viewer")]
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 
 use super::frames::Frames;
@@ -40,11 +42,23 @@ pub fn run(args: &ViewArgs, common: &Common) -> Result<(), CliError> {
 #[cfg(feature = "viewer")]
 fn window(scene: &Scene) -> Result<Option<String>, CliError> {
     use crate::app::{self, AppError};
-    match app::run(scene.clone(), app::Options::default()) {
-        Ok(()) => Ok(None),
-        Err(AppError::NoDisplay(why)) => Ok(Some(format!("no window here ({})", without_place(&why)))),
-        Err(error) => Err(error.into()),
+    // Window systems panic when the display dies under them. Here all panics are caught, so that one line of ours does.
+    std::panic::set_hook(Box::new(|info| tracing::debug!("{info}")));
+    let ended = catch_unwind(AssertUnwindSafe(|| app::run(scene.clone(), app::Options::default())));
+    drop(std::panic::take_hook());
+    match ended {
+        Ok(Ok(())) => Ok(None),
+        Ok(Err(AppError::NoDisplay(why))) => Ok(Some(format!("no window here ({})", without_place(&why)))),
+        Ok(Err(error)) => Err(error.into()),
+        Err(panic) => Err(CliError::Window(message(panic.as_ref()))),
     }
+}
+
+/// The text of a panic.
+#[cfg(feature = "viewer")]
+fn message(panic: &(dyn std::any::Any + Send)) -> String {
+    let text = panic.downcast_ref::<&str>().map(|text| (*text).to_owned());
+    text.or_else(|| panic.downcast_ref::<String>().cloned()).unwrap_or_else(|| "without a word".into())
 }
 
 /// winit begins with the line of its source that failed, which helps nobody who wants a window.
@@ -63,7 +77,8 @@ fn window(_scene: &Scene) -> Result<Option<String>, CliError> {
 fn without_window(scene: &Scene, why: &str, common: &Common) -> Result<(), CliError> {
     let folder = free_folder("updraft-frames", common.force);
     if !common.quiet {
-        eprintln!("updraft: {why}; rendering {} frames of {} to {folder}", FRAMES.count(), scene.name);
+        let (count, name) = (FRAMES.count(), &scene.name);
+        super::tell(&format!("updraft: {why}; rendering {count} frames of {name} to {folder}"));
     }
     let out = render::in_folder(&folder, &scene.name)?;
     render::Job { frames: FRAMES, out, supply: render::Supply::Live, cpu: false, skip: false }

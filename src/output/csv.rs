@@ -5,6 +5,7 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use super::OutputError;
+use super::whole::{self, Existing};
 
 /// Bytes of lines that are written together.
 const BUFFER: usize = 8192;
@@ -21,13 +22,34 @@ pub struct Csv {
 }
 
 impl Csv {
-    /// Creates or replaces `path`, beginning with the names of the columns.
-    pub fn create(path: &Path, columns: &[impl AsRef<str>]) -> Result<Self, OutputError> {
+    /// Creates `path`, beginning with the names of the columns. A file of this name is replaced or an error; a link is never
+    /// written through.
+    pub fn create(path: &Path, existing: Existing, columns: &[impl AsRef<str>]) -> Result<Self, OutputError> {
+        // Empty, so that the name is taken in one step; lines then go to the file as they come.
+        whole::write_over(path, existing, |_| Ok(()))?;
         let file =
-            File::create(path).map_err(|source| OutputError::Write { path: path.to_owned(), source })?;
+            Self::open_new(path).map_err(|source| OutputError::Write { path: path.to_owned(), source })?;
         let mut csv = Self { path: path.to_owned(), file, lines: Vec::with_capacity(BUFFER), written: 0 };
         csv.row(columns.iter().map(|column| column.as_ref().to_owned()))?;
         Ok(csv)
+    }
+
+    /// Opens what was just created. A mode that forbids writing is that of the file it replaced.
+    fn open_new(path: &Path) -> io::Result<File> {
+        let open = || File::options().write(true).open(path);
+        match open() {
+            Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
+                let kept = std::fs::metadata(path)?.permissions();
+                let mut writable = kept.clone();
+                #[allow(clippy::permissions_set_readonly_false)]
+                writable.set_readonly(false);
+                std::fs::set_permissions(path, writable)?;
+                let file = open();
+                std::fs::set_permissions(path, kept)?;
+                file
+            }
+            other => other,
+        }
     }
 
     /// Opens `path` to go on after its first `length` bytes; what follows them is cut off.
@@ -110,7 +132,7 @@ mod tests {
     fn lines_come_in_order() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("a.csv");
-        let mut csv = Csv::create(&path, &["n", "square"]).unwrap();
+        let mut csv = Csv::create(&path, Existing::Keep, &["n", "square"]).unwrap();
         for n in 0..2000 {
             csv.row([n.to_string(), (n * n).to_string()]).unwrap();
         }
@@ -128,7 +150,7 @@ mod tests {
         );
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("a.csv");
-        let mut csv = Csv::create(&path, &["n"]).unwrap();
+        let mut csv = Csv::create(&path, Existing::Keep, &["n"]).unwrap();
         csv.flush().unwrap();
         // As a full disk leaves it.
         csv.lines.extend(b"1\n22\n");

@@ -8,13 +8,14 @@ use exr::prelude::{
     f16,
 };
 
-use super::{OutputError, whole};
+use super::OutputError;
+use super::whole::{self, Existing};
 use crate::render::LinearImage;
 
 /// Writes `image` to `path`: channels R G B A as half floats, Z \[m\] as floats. Exposure and background are left to
 /// whoever composes it.
-pub fn write(path: &Path, image: &LinearImage) -> Result<(), OutputError> {
-    whole::write(path, |file| {
+pub fn write(path: &Path, existing: Existing, image: &LinearImage) -> Result<(), OutputError> {
+    whole::write_over(path, existing, |file| {
         let encoded = Image::from_layer(layer(image));
         encoded.write().to_unbuffered(file).map_err(io::Error::other)
     })
@@ -44,7 +45,7 @@ mod tests {
         let rgba = (0..6).map(|n| [n as f32, 0.5 * n as f32, 20.0, n as f32 / 8.0]).collect();
         let depth: Vec<f32> = (0..6).map(|n| 1e6 - n as f32).collect();
         let image = LinearImage { width: 3, height: 2, rgba, depth };
-        write(&path, &image).unwrap();
+        write(&path, Existing::Replace, &image).unwrap();
         let read = exr::prelude::read_first_flat_layer_from_file(&path).unwrap().layer_data;
         assert_eq!((read.size.x(), read.size.y()), (3, 2));
         for channel in &read.channel_data.list {

@@ -4,8 +4,10 @@ use std::path::PathBuf;
 
 use thiserror::Error;
 
+mod child;
 pub mod csv;
 pub mod exr;
+mod film;
 mod pattern;
 pub mod png;
 pub mod video;

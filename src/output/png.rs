@@ -3,12 +3,13 @@
 use std::io;
 use std::path::Path;
 
-use super::{OutputError, whole};
+use super::OutputError;
+use super::whole::{self, Existing};
 use crate::render::Image;
 
 /// Writes `image` to `path`, with alpha only where the picture has any.
-pub fn write(path: &Path, image: &Image) -> Result<(), OutputError> {
-    whole::write(path, |file| encode(file, image))
+pub fn write(path: &Path, existing: Existing, image: &Image) -> Result<(), OutputError> {
+    whole::write_over(path, existing, |file| encode(file, image))
 }
 
 fn encode(file: impl io::Write, image: &Image) -> io::Result<()> {
@@ -48,10 +49,10 @@ mod tests {
         let path = dir.path().join("a.png");
         let rgba: Vec<u8> = (0..24).map(|i| if i % 4 == 3 { 255 } else { i * 9 }).collect();
         let mut image = Image { width: 3, height: 2, rgba };
-        write(&path, &image).unwrap();
+        write(&path, Existing::Replace, &image).unwrap();
         assert_eq!(decoded(&path), (png::ColorType::Rgb, without_alpha(&image.rgba)));
         image.rgba[7] = 100;
-        write(&path, &image).unwrap();
+        write(&path, Existing::Replace, &image).unwrap();
         assert_eq!(decoded(&path), (png::ColorType::Rgba, image.rgba));
     }
 }

@@ -1,12 +1,15 @@
 //! Moving pictures: APNG by ourselves, MP4, WebM and GIF through ffmpeg where it is installed.
 
+use std::ffi::OsString;
 use std::fs::File;
-use std::io::{self, BufWriter, Read, Write};
-use std::path::{Path, PathBuf};
-use std::process::{Child, ChildStdin, Command, Stdio};
+use std::io::{self, BufWriter};
+use std::path::Path;
+use std::process::Command;
+use std::time::{Duration, UNIX_EPOCH};
 
-use super::OutputError;
-use super::whole::Aside;
+use super::child::{self, Guarded, Patience};
+use super::whole::{Aside, Existing};
+use super::{OutputError, film};
 use crate::render::Image;
 
 /// What pictures a video takes.
@@ -24,14 +27,15 @@ pub struct Clip {
 pub struct Apng {
     writer: png::Writer<BufWriter<File>>,
     aside: Aside,
+    existing: Existing,
 }
 
 impl Apng {
     /// The first bytes of `path`.
-    pub fn create(path: &Path, clip: Clip) -> Result<Self, OutputError> {
+    pub fn create(path: &Path, existing: Existing, clip: Clip) -> Result<Self, OutputError> {
         let aside = Aside::of(path);
         let writer = Self::header(&aside, clip).map_err(|source| aside.error(source))?;
-        Ok(Self { writer, aside })
+        Ok(Self { writer, aside, existing })
     }
 
     fn header(aside: &Aside, clip: Clip) -> io::Result<png::Writer<BufWriter<File>>> {
@@ -55,75 +59,71 @@ impl Apng {
     /// Closes the file and gives it its name.
     pub fn finish(self) -> Result<(), OutputError> {
         self.writer.finish().map_err(|error| self.aside.error(error.into()))?;
-        self.aside.keep()
+        self.aside.keep(self.existing)
     }
 }
 
+/// How long ffmpeg may take to say its version.
+const ANSWER: Duration = Duration::from_secs(5);
+
 /// Whether there is an ffmpeg to run.
-pub fn ffmpeg_is_installed() -> bool {
+///
+/// # Errors
+/// If there is one that does not answer.
+pub fn ffmpeg_is_installed() -> io::Result<bool> {
     let mut command = Command::new("ffmpeg");
-    command.arg("-version").stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
-    command.status().is_ok_and(|status| status.success())
+    command.arg("-version");
+    detach(&mut command);
+    match child::succeeds(command, Patience(ANSWER.min(Patience::usual().0))) {
+        Err(error) if error.kind() == io::ErrorKind::TimedOut => Err(error),
+        found => Ok(found.unwrap_or(false)),
+    }
 }
 
-/// A video that ffmpeg is encoding.
+/// A video that ffmpeg is encoding. Whatever fails, what had its name before is untouched.
 pub struct Ffmpeg {
-    process: Child,
-    pictures: Option<ChildStdin>,
-    /// There until the video has its name.
-    aside: Option<Aside>,
-    path: PathBuf,
+    process: Guarded,
+    aside: Aside,
+    existing: Existing,
 }
 
 impl Ffmpeg {
     /// Starts ffmpeg on `path`, whose extension decides the format: mp4, webm or gif.
-    pub fn start(path: &Path, clip: Clip) -> Result<Self, OutputError> {
+    pub fn start(path: &Path, existing: Existing, clip: Clip) -> Result<Self, OutputError> {
         let aside = Aside::of(path);
-        let mut process = command(&aside, clip).spawn().map_err(|source| aside.error(source))?;
-        let pictures = process.stdin.take();
-        Ok(Self { process, pictures, aside: Some(aside), path: path.to_owned() })
+        let process = Guarded::start(command(&aside, clip), Patience::usual());
+        let process = process.map_err(|source| aside.error(source))?;
+        Ok(Self { process, aside, existing })
     }
 
     /// Adds a picture.
     pub fn picture(&mut self, image: &Image) -> Result<(), OutputError> {
-        let Some(pipe) = &mut self.pictures else { return Err(self.failed()) };
-        match pipe.write_all(&super::png::without_alpha(&image.rgba)) {
-            Ok(()) => Ok(()),
-            Err(_) => Err(self.failed()),
-        }
+        let fed = self.process.feed(super::png::without_alpha(&image.rgba));
+        fed.map_err(|error| self.aside.error(failed(&error)))
     }
 
-    /// Waits for ffmpeg and gives the video its name.
-    pub fn finish(mut self) -> Result<(), OutputError> {
-        self.pictures = None;
-        match (self.process.wait(), self.aside.take()) {
-            (Ok(status), Some(aside)) if status.success() => aside.keep(),
-            _ => Err(self.failed()),
-        }
-    }
-
-    /// What ffmpeg said before it gave up.
-    fn failed(&mut self) -> OutputError {
-        self.pictures = None;
-        let mut said = String::new();
-        if let Some(errors) = &mut self.process.stderr {
-            // Without its words there is still the fact.
-            let _ = errors.read_to_string(&mut said);
-        }
-        let last = said.lines().last().unwrap_or("it ended early").trim().to_owned();
-        let source = io::Error::other(format!("ffmpeg failed: {last}"));
-        OutputError::Write { path: self.path.clone(), source }
+    /// Waits for ffmpeg, looks whether the film is whole, and gives it its name.
+    ///
+    /// # Errors
+    /// If ffmpeg fails, or says that it has not failed and yet left a film without its end, as on a full disk.
+    pub fn finish(self) -> Result<(), OutputError> {
+        let Self { process, aside, existing } = self;
+        let progress = || stamp(aside.meanwhile());
+        process.finish(progress).map_err(|error| aside.error(failed(&error)))?;
+        film::check(aside.meanwhile()).map_err(|error| aside.error(error))?;
+        aside.keep(existing)
     }
 }
 
-impl Drop for Ffmpeg {
-    /// A run that stops takes its encoder with it.
-    fn drop(&mut self) {
-        self.pictures = None;
-        // It may have ended already.
-        let _ = self.process.kill();
-        let _ = self.process.wait();
-    }
+fn failed(error: &io::Error) -> io::Error {
+    io::Error::other(format!("ffmpeg failed: {error}"))
+}
+
+/// A number that changes when the file does.
+fn stamp(path: &Path) -> u64 {
+    let Ok(about) = path.metadata() else { return 0 };
+    let time = about.modified().ok().and_then(|time| time.duration_since(UNIX_EPOCH).ok());
+    about.len() ^ time.map_or(0, |time| time.as_nanos() as u64)
 }
 
 fn command(aside: &Aside, clip: Clip) -> Command {
@@ -131,8 +131,10 @@ fn command(aside: &Aside, clip: Clip) -> Command {
     let mut command = Command::new("ffmpeg");
     command.args(["-hide_banner", "-loglevel", "error", "-y", "-f", "rawvideo", "-pix_fmt", "rgb24"]);
     command.args(["-s", &format!("{width}x{height}"), "-framerate", &clip.frame_rate.to_string(), "-i", "-"]);
-    command.args(encoding(aside.meanwhile())).arg(aside.meanwhile());
-    command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::piped());
+    // As a file whatever its name: `a:b.mp4` would be a protocol `a`.
+    let mut file = OsString::from("file:");
+    file.push(aside.meanwhile());
+    command.args(encoding(aside.meanwhile())).arg(file);
     detach(&mut command);
     command
 }

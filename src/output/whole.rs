@@ -1,10 +1,29 @@
 //! Files that appear whole: written under another name in the same folder, then renamed.
+//!
+//! What has the name already is taken care of when the file gets it, not only when the run begins: see [`Existing`]. A file
+//! that replaces another keeps its mode. A symbolic link is replaced, never written through.
 
 use std::fs::{self, File};
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
 use super::OutputError;
+
+/// What becomes of a file that has the name already.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Existing {
+    /// It stays, and the new one is an error.
+    Keep,
+    /// It is replaced.
+    Replace,
+}
+
+impl Existing {
+    /// What `--force` says.
+    pub fn forced(force: bool) -> Self {
+        if force { Self::Replace } else { Self::Keep }
+    }
+}
 
 /// A file on its way: it gets its name when it is [kept](Aside::keep), and is removed if it never is.
 #[derive(Debug)]
@@ -28,11 +47,45 @@ impl Aside {
         &self.aside
     }
 
-    /// Gives the file its name, in place of what had it.
-    pub fn keep(mut self) -> Result<(), OutputError> {
-        fs::rename(&self.aside, &self.path).map_err(|source| self.error(source))?;
+    /// Gives the file its name, in place of what has it or not.
+    ///
+    /// # Errors
+    /// [`OutputError::Exists`] if there is something by now that is to be kept.
+    pub fn keep(mut self, existing: Existing) -> Result<(), OutputError> {
+        match existing {
+            Existing::Replace => self.replace(),
+            Existing::Keep => self.claim(),
+        }
+        .map_err(|source| match source.kind() {
+            io::ErrorKind::AlreadyExists if existing == Existing::Keep => {
+                OutputError::Exists(self.path.clone())
+            }
+            _ => self.error(source),
+        })?;
         self.kept = true;
         Ok(())
+    }
+
+    fn replace(&self) -> io::Result<()> {
+        if let Ok(old) = fs::symlink_metadata(&self.path)
+            && old.is_file()
+        {
+            fs::set_permissions(&self.aside, old.permissions())?;
+        }
+        fs::rename(&self.aside, &self.path)
+    }
+
+    /// Takes the name if nobody has it, in one step.
+    fn claim(&self) -> io::Result<()> {
+        match fs::hard_link(&self.aside, &self.path) {
+            Ok(()) => fs::remove_file(&self.aside),
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Err(error),
+            // A file system without links: an empty file holds the name until it is replaced.
+            Err(_) => {
+                File::create_new(&self.path)?;
+                fs::rename(&self.aside, &self.path)
+            }
+        }
     }
 
     /// `source` as an error about the file that is to be.
@@ -55,9 +108,18 @@ pub fn write(
     path: &Path,
     fill: impl FnOnce(&mut BufWriter<File>) -> io::Result<()>,
 ) -> Result<(), OutputError> {
+    write_over(path, Existing::Replace, fill)
+}
+
+/// The same, where what has the name already may have to stay.
+pub fn write_over(
+    path: &Path,
+    existing: Existing,
+    fill: impl FnOnce(&mut BufWriter<File>) -> io::Result<()>,
+) -> Result<(), OutputError> {
     let aside = Aside::of(path);
     fill_file(aside.meanwhile(), fill).map_err(|source| aside.error(source))?;
-    aside.keep()
+    aside.keep(existing)
 }
 
 /// As [`write`], and back only when the file would survive the loss of power.
@@ -67,7 +129,7 @@ pub fn write_durably(
 ) -> Result<(), OutputError> {
     let aside = Aside::of(path);
     fill_file(aside.meanwhile(), fill).and_then(|()| sync(aside.meanwhile())).map_err(|e| aside.error(e))?;
-    aside.keep()?;
+    aside.keep(Existing::Replace)?;
     sync_folder(path)
 }
 
@@ -92,11 +154,16 @@ fn fill_file(path: &Path, fill: impl FnOnce(&mut BufWriter<File>) -> io::Result<
     file.flush()
 }
 
+/// Whether something has this name: a file, a folder, or a link that leads nowhere.
+fn is_taken(path: &Path) -> bool {
+    fs::symlink_metadata(path).is_ok()
+}
+
 /// Makes sure, before any work is done, that `paths` can be written: their folders exist (they are
 /// made) and take files, and none of the paths is taken unless `force`.
 pub fn prepare<'a>(paths: impl IntoIterator<Item = &'a Path>, force: bool) -> Result<(), OutputError> {
     let paths: Vec<&Path> = paths.into_iter().collect();
-    if let Some(taken) = paths.iter().find(|path| !force && path.exists()) {
+    if let Some(taken) = paths.iter().find(|path| !force && is_taken(path)) {
         return Err(OutputError::Exists(taken.to_path_buf()));
     }
     let mut folders: Vec<PathBuf> = paths.iter().map(|path| folder(path)).collect();
@@ -202,5 +269,42 @@ mod tests {
         assert!(matches!(prepare([path.as_path()], false), Err(OutputError::Exists(_))));
         prepare([path.as_path()], true).unwrap();
         assert!(prepare([path.join("below a file").as_path()], true).is_err());
+    }
+
+    /// Another program writes the name between the look at the start and the end of the work.
+    #[test]
+    fn what_appears_meanwhile_is_kept() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("a.txt");
+        prepare([path.as_path()], false).unwrap();
+        let taken = write_over(&path, Existing::Keep, |f| {
+            fs::write(&path, "theirs")?;
+            f.write_all(b"ours")
+        });
+        assert!(matches!(taken, Err(OutputError::Exists(_))), "{taken:?}");
+        assert_eq!(fs::read(&path).unwrap(), b"theirs");
+        assert_eq!(names(dir.path()), ["a.txt"], "nothing is left aside");
+        write_over(&dir.path().join("b.txt"), Existing::Keep, |f| f.write_all(b"ours")).unwrap();
+        assert_eq!(fs::read(dir.path().join("b.txt")).unwrap(), b"ours");
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_replaced_file_keeps_its_mode_and_a_link_is_replaced() {
+        use std::os::unix::fs::{PermissionsExt, symlink};
+        let dir = tempfile::tempdir().unwrap();
+        let (path, link) = (dir.path().join("a.txt"), dir.path().join("link"));
+        fs::write(&path, "one").unwrap();
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o444)).unwrap();
+        write(&path, |f| f.write_all(b"two")).unwrap();
+        assert_eq!(fs::read(&path).unwrap(), b"two");
+        assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o444);
+        symlink("nowhere", &link).unwrap();
+        assert!(matches!(prepare([link.as_path()], false), Err(OutputError::Exists(_))));
+        fs::remove_file(&link).unwrap();
+        symlink(&path, &link).unwrap();
+        write(&link, |f| f.write_all(b"three")).unwrap();
+        assert!(fs::symlink_metadata(&link).unwrap().is_file());
+        assert_eq!(fs::read(&path).unwrap(), b"two", "it was not written through the link");
     }
 }

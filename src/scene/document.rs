@@ -226,7 +226,7 @@ pub struct Plane {
 #[derive(Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Render {
-    pub size: Option<List<Whole, 2>>,
+    pub size: Option<Spanned<List<Whole, 2>>>,
     background: Background,
     medium: Medium,
     light: Lights,

@@ -7,6 +7,7 @@ use std::path::PathBuf;
 use thiserror::Error;
 
 use crate::field::Field;
+use crate::foreign::shortened;
 use crate::npz::NpzError;
 use crate::solver::{SCALAR_LIMIT, SolverError};
 
@@ -111,11 +112,11 @@ impl Problem {
         let before = &text[..start];
         let line_start = before.rfind('\n').map_or(0, |newline| newline + 1);
         Self {
-            message,
+            message: shortened(&message, LONGEST),
             line: before.matches('\n').count() + 1,
             column: before[line_start..].chars().count() + 1,
             span: start..span.end.clamp(start, text.len()),
-            name: name.to_owned(),
+            name: shortened(name, 120),
             text: text.to_owned(),
         }
     }
@@ -134,7 +135,22 @@ impl Problem {
     pub fn span(&self) -> Range<usize> {
         self.span.clone()
     }
+
+    /// Characters of the place on its first line, 1 or more.
+    pub fn width(&self) -> usize {
+        self.text[self.span()].lines().next().map_or(1, |line| line.chars().count()).max(1)
+    }
+
+    /// The numbers and the text of the line of the place and of those before and after it.
+    pub fn around(&self) -> impl Iterator<Item = (usize, &str)> {
+        let lines = self.text.lines().enumerate().map(|(at, line)| (at + 1, line));
+        let first = self.line.saturating_sub(1).max(1);
+        lines.skip(first - 1).take_while(|(number, _)| *number <= self.line + 1)
+    }
 }
+
+/// The most characters of a message: what is quoted in it may be as long as a scene.
+const LONGEST: usize = 600;
 
 impl fmt::Display for Problem {
     fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {

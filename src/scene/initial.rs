@@ -11,6 +11,7 @@ use super::error::{InitialError, Problem, closest};
 use super::formula::{self, Definitions, Fault, Formula, Scratch, WIDTH, Wide};
 use super::text::Text;
 use crate::field::Field;
+use crate::foreign;
 use crate::grid::Dims;
 use crate::npz::{Array, Reader};
 use crate::solver::Solver;
@@ -58,8 +59,8 @@ fn check(read: &document::Initial, text: &Text, folder: &Path, dims: Dims) -> Re
 
 fn check_file(path: &Path, dims: Dims) -> std::result::Result<(), String> {
     if is_vdb(path) {
-        let bytes =
-            std::fs::read(path).map_err(|error| format!("cannot read {}: {error}", path.display()))?;
+        let bytes = foreign::read(path, foreign::VOLUME)
+            .map_err(|error| format!("cannot read {}: {error}", path.display()))?;
         return Volume::read(&bytes)
             .map(drop)
             .map_err(|what| format!("cannot read {}: {what}", path.display()));
@@ -251,7 +252,7 @@ fn mean_row(formula: &Formula, x: &[f64], [y, z]: [&[f64]; 2], scratch: &mut Scr
 pub fn fill(solver: &mut Solver, initial: &Initial) -> std::result::Result<(), InitialError> {
     let file = initial.file.as_deref();
     let mut npz = file.filter(|path| !is_vdb(path)).map(Reader::open).transpose()?;
-    let bytes = file.filter(|path| is_vdb(path)).map(std::fs::read).transpose();
+    let bytes = file.filter(|path| is_vdb(path)).map(|path| foreign::read(path, foreign::VOLUME)).transpose();
     let bytes = bytes.map_err(|error| InitialError::Volume(error.to_string()))?;
     let volume = bytes.as_deref().map(Volume::read).transpose().map_err(InitialError::Volume)?;
     let (dims, h) = (solver.config().dims, solver.config().h);

@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use crate::foreign;
 use crate::look::{Camera, Look};
 use crate::probe::Probe;
 use crate::solver::{Config, Fill, Force, Params, Solid, Solver, Source};
@@ -134,7 +135,7 @@ impl Scene {
 
     /// An estimate of the memory that a run takes, in bytes.
     pub fn memory(&self) -> u64 {
-        memory::estimate(&self.config, !self.solids.is_empty())
+        memory::estimate(&self.config, !self.solids.is_empty()) + memory::picture(self.size)
     }
 
     /// Size of the box \[m\].
@@ -174,7 +175,7 @@ fn read(path_or_builtin: &str) -> Result<String, SceneError> {
     if let Some(text) = builtin::text(path_or_builtin) {
         return Ok(text.to_owned());
     }
-    std::fs::read_to_string(path_or_builtin).map_err(|source| match source.kind() {
+    foreign::text(Path::new(path_or_builtin), foreign::TEXT).map_err(|source| match source.kind() {
         std::io::ErrorKind::NotFound => missing(path_or_builtin),
         _ => SceneError::Read { path: path_or_builtin.into(), source },
     })

@@ -38,7 +38,8 @@ pub fn scene(name: String, text: &Text, folder: &Path) -> Result<Scene> {
     let config = config(&doc, &given, text)?;
     let extent = config.dims.array().map(|n| n as f32 * config.h);
     let place = Place { text, folder, config: &config };
-    let size = doc.render.size.map_or(SIZE, |size| size.0.map(|n| n.get() as u32));
+    let size = doc.render.size.as_ref().map_or(SIZE, |size| size.get_ref().0.map(|n| n.get() as u32));
+    check_picture(&doc, text, &config, size)?;
     let mut params = Params::default();
     fill(&mut params, &given);
     let solids = solids::resolve(&doc, &given, text, folder, &config, &params)?;
@@ -85,6 +86,9 @@ fn config(doc: &Document, given: &Given, text: &Text) -> Result<Config> {
     }
     let limit = doc.solver.memory_limit.map_or_else(memory::default_limit, |gib| gigabytes(gib.get()));
     check_memory(&config, !doc.solid.is_empty(), limit).map_err(|message| text.problem(span, message))?;
+    memory::check_threads(config.threads).map_err(|message| {
+        text.problem(given.span("solver.threads").unwrap_or(0..0), format!("solver.threads: {message}"))
+    })?;
     Ok(config)
 }
 
@@ -99,6 +103,25 @@ fn check_memory(config: &Config, solids: bool, limit: u64) -> std::result::Resul
          use fewer cells or raise solver.memory_limit",
         config.dims.array()
     ))
+}
+
+/// Whether there is room for a picture of `size` beside the fields.
+fn check_picture(doc: &Document, text: &Text, config: &Config, size: [u32; 2]) -> Result<()> {
+    let limit = doc.solver.memory_limit.map_or_else(memory::default_limit, |gib| gigabytes(gib.get()));
+    let bytes = memory::picture(size);
+    if memory::estimate(config, !doc.solid.is_empty()) + bytes <= limit {
+        return Ok(());
+    }
+    let span = doc.render.size.as_ref().map_or(0..0, Spanned::span);
+    let message = format!(
+        "render.size: a picture of {} x {} pixels needs about {} beside the fields, over the limit of {}; \
+         make it smaller or raise solver.memory_limit",
+        size[0],
+        size[1],
+        memory::human(bytes),
+        memory::human(limit)
+    );
+    Err(text.problem(span, message))
 }
 
 fn gigabytes(gib: f32) -> u64 {

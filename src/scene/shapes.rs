@@ -10,6 +10,7 @@ use super::document::Vector;
 use super::error::Problem;
 use super::text::Text;
 use super::value::{List, Number, Whole};
+use crate::foreign;
 use crate::solver::{self, Card, CardError, Config, Form, Mesh, Region, Solid};
 
 type Result<T> = std::result::Result<T, Box<Problem>>;
@@ -184,7 +185,7 @@ impl Place<'_> {
 
     fn font(&self, file: &Spanned<String>, key: &str) -> Result<Vec<u8>> {
         let path = self.text.file(file, self.folder);
-        std::fs::read(&path).map_err(|error| {
+        foreign::read(&path, foreign::FONT).map_err(|error| {
             let message = format!("{key}.text.font: cannot read {}: {error}", path.display());
             self.text.problem(file.span(), message)
         })

@@ -20,7 +20,7 @@ impl Solver {
     /// written to ghosts is lost.
     ///
     /// # Errors
-    /// [`SolverError::NotFinite`] if values were left NaN or infinite; those are 0 then, and the solver can go on.
+    /// [`SolverError::EditNotFinite`] if values were left NaN or infinite; those are 0 then, and the solver can go on.
     pub fn edit_scalars<T>(&mut self, change: impl FnOnce(&mut [[f32; 4]]) -> T) -> Result<T, SolverError> {
         let fields = &mut self.fields;
         let done = catch_unwind(AssertUnwindSafe(|| change(&mut fields.scalars)));
@@ -43,7 +43,7 @@ impl Solver {
     /// written to ghosts is lost.
     ///
     /// # Errors
-    /// [`SolverError::NotFinite`] if values were left NaN or infinite; those are 0 then, and the solver can go on.
+    /// [`SolverError::EditNotFinite`] if values were left NaN or infinite; those are 0 then, and the solver can go on.
     pub fn edit_velocity<T>(&mut self, change: impl FnOnce([&mut [f32]; 3]) -> T) -> Result<T, SolverError> {
         let fields = &mut self.fields;
         let [u, v, w] = &mut fields.velocity;
@@ -79,7 +79,7 @@ fn hold_within(limit: f32, values: &mut [f32]) -> usize {
 fn finished<T>(done: std::thread::Result<T>, values: usize) -> Result<T, SolverError> {
     match done {
         Err(panic) => resume_unwind(panic),
-        Ok(_) if values > 0 => Err(SolverError::NotFinite { values }),
+        Ok(_) if values > 0 => Err(SolverError::EditNotFinite { values }),
         Ok(returned) => Ok(returned),
     }
 }
@@ -129,10 +129,10 @@ mod tests {
         let mut solver = solver();
         let at = solver.layout().at(3, 3, 3);
         let refused = solver.edit_scalars(|scalars| scalars[at] = [f32::NAN, 1.0, f32::INFINITY, 0.0]);
-        assert_eq!(refused, Err(SolverError::NotFinite { values: 2 }));
+        assert_eq!(refused, Err(SolverError::EditNotFinite { values: 2 }));
         assert_eq!(solver.scalars()[at], [0.0, 1.0, 0.0, 0.0]);
         let refused = solver.edit_velocity(|[_, v, _]| v[at] = f32::NAN);
-        assert_eq!(refused, Err(SolverError::NotFinite { values: 1 }));
+        assert_eq!(refused, Err(SolverError::EditNotFinite { values: 1 }));
         solver.step(0.05).unwrap();
         assert!(solver.stats().max_speed.is_finite());
     }

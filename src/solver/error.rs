@@ -3,6 +3,7 @@
 use thiserror::Error;
 
 use super::simd::LevelError;
+use crate::room::NoRoom;
 
 /// Why a solver could not be built or a step not finished.
 #[derive(Clone, Debug, PartialEq, Error)]
@@ -29,9 +30,27 @@ pub enum SolverError {
     /// A solid is impossible.
     #[error(transparent)]
     Invalid(#[from] InvalidValue),
+    /// There is not memory enough for the fields.
+    #[error(transparent)]
+    NoRoom(#[from] NoRoom),
+    /// A field holds a value that is not finite. Clear, fill or restore the solver, or build another.
+    #[error(
+        "{field} is not a finite number in cell {cell:?} after {stage} in step {step}; \
+         start again with weaker forces or a shorter time step"
+    )]
+    NotFinite {
+        /// The field.
+        field: &'static str,
+        /// The cell, or the face below it.
+        cell: [usize; 3],
+        /// The stage of the step after which it was found.
+        stage: &'static str,
+        /// The step, from 1; 0 is the start.
+        step: u64,
+    },
     /// A program left values in the fields that are NaN or infinite. They are 0 now.
     #[error("{values} values of the fields were not finite; they are 0 now")]
-    NotFinite {
+    EditNotFinite {
         /// How many.
         values: usize,
     },

@@ -24,6 +24,7 @@ mod project;
 mod sides;
 pub(crate) mod simd;
 mod solids;
+mod sound;
 mod sources;
 mod state;
 mod stats;

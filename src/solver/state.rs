@@ -35,6 +35,8 @@ pub struct State {
     budget: Budget,
     /// Whether the conservative sweeps end with x next.
     backwards: bool,
+    /// A value that is not finite.
+    broken: Option<SolverError>,
 }
 
 impl State {
@@ -79,6 +81,7 @@ impl Solver {
             projected: fields.projected,
             budget: fields.budget,
             backwards: fields.sweeps.as_ref().is_some_and(|sweeps| sweeps.backwards),
+            broken: self.broken.clone(),
         })
     }
 
@@ -122,6 +125,7 @@ impl Solver {
             }
         });
         self.set_stats(state.stats.clone());
+        self.broken = state.broken.clone();
         Ok(())
     }
 }

@@ -93,7 +93,22 @@ pub struct StepStats {
     pub stages: [Duration; Stage::ALL.len()],
 }
 
+/// Cells crossed in a substep above which a flow has blown up.
+pub const BLOW_UP: f32 = 100.0;
+
 impl StepStats {
+    /// A line about a flow that has outrun its time step, if it has: the fastest air crosses more than [`BLOW_UP`] cells in a
+    /// substep, and nothing of the size of a cell is meaningful any more.
+    pub fn warning(&self) -> Option<String> {
+        (self.cfl > BLOW_UP).then(|| {
+            format!(
+                "the flow has outrun its time step: {:.0} m/s cross {:.0} cells in a substep (CFL); \
+                 weaken the forces, shorten the step or allow more substeps",
+                self.max_speed, self.cfl
+            )
+        })
+    }
+
     /// Wall time of the whole step.
     pub fn wall(&self) -> Duration {
         self.stages.iter().sum()

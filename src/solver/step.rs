@@ -18,9 +18,10 @@ use super::substep::Substep;
 use super::trapezoid::Past;
 use super::{
     Config, Dab, Integrator, Params, Projection, SCALAR_LIMIT, SPEED_LIMIT, Side, Solid, SolidPose,
-    SolverError, Stage, StepStats, measure, simd,
+    SolverError, Stage, StepStats, measure, simd, sound,
 };
 use crate::grid::{Dims, Faces, Layout};
+use crate::room;
 
 /// A box of air with heat and three colours of smoke.
 ///
@@ -34,6 +35,8 @@ pub struct Solver {
     pub(super) pool: Arc<rayon::ThreadPool>,
     pub(super) fields: Fields,
     pub(super) stats: StepStats,
+    /// A value that is not finite, once there is one.
+    pub(super) broken: Option<SolverError>,
 }
 
 impl Solver {
@@ -71,11 +74,12 @@ impl Solver {
                 return Err(SolverError::HalfPeriodic { axis });
             }
         }
+        room::probe(Self::memory(&config, false), "the solver")?;
         let fields = Fields::new(&config, pool.current_num_threads());
         let grid = Grid::new(&config);
         let sources = pool.install(|| Sources::new(grid, sources));
         let stats = StepStats::default();
-        Ok(Self { config, params, sources, external: External::new(grid), pool, fields, stats })
+        Ok(Self { config, params, sources, external: External::new(grid), pool, fields, stats, broken: None })
     }
 
     /// Bytes a solver of `config` takes while it runs, with or without solids; scratch of the threads apart.
@@ -188,6 +192,9 @@ impl Solver {
         pool.install(|| {
             fields.fill(h, velocity, scalars);
         });
+        self.mend();
+        // Before the projection spreads it.
+        self.broken = sound::given(&self.fields);
         self.settle();
         self.measure();
     }
@@ -299,6 +306,7 @@ impl Solver {
         fields.sweeps.as_mut().into_iter().for_each(Sweeps::restart);
         fields.forget_past();
         self.stats = StepStats::default();
+        self.mend();
         let pool = self.pool.clone();
         pool.install(|| self.fields.move_solids(0.0, [0.0; 2]));
     }
@@ -318,7 +326,9 @@ impl Solver {
     /// Advances by `dt` seconds, in as many substeps as the flow needs, and returns the numbers of the step.
     ///
     /// # Errors
-    /// [`SolverError::StepLength`] if `dt` is not a positive number.
+    /// [`SolverError::StepLength`] if `dt` is not a positive number; [`SolverError::NotFinite`] if a field came to hold a value
+    /// that is not finite, and from then on until [`clear`](Self::clear), [`fill`](Self::fill) or
+    /// [`restore`](Self::restore) replaces all fields.
     pub fn step(&mut self, dt: f32) -> Result<&StepStats, SolverError> {
         self.step_cancellable(dt, &AtomicBool::new(false))
     }
@@ -326,10 +336,13 @@ impl Solver {
     /// [`step`](Self::step) that another thread can end early by raising `cancel`, which is read between stages.
     ///
     /// # Errors
-    /// [`SolverError::Cancelled`] if `cancel` was raised; [`SolverError::StepLength`] if `dt` is not a positive number.
+    /// [`SolverError::Cancelled`] if `cancel` was raised; otherwise as for [`step`](Self::step).
     pub fn step_cancellable(&mut self, dt: f32, cancel: &AtomicBool) -> Result<&StepStats, SolverError> {
         if !(dt.is_finite() && dt > 0.0) {
             return Err(SolverError::StepLength(dt));
+        }
+        if let Some(broken) = &self.broken {
+            return Err(broken.clone());
         }
         let pool = self.pool.clone();
         self.stats.stages = Default::default();
@@ -378,7 +391,23 @@ impl Solver {
         let began = Instant::now();
         self.measure();
         self.stats.stages[Stage::Measure as usize] += began.elapsed();
-        Ok(())
+        self.check()
+    }
+
+    /// Forgets a value that was not finite, and the pressure with it, from which the next solve would start.
+    fn mend(&mut self) {
+        if self.broken.take().is_some() {
+            self.fields.projector.pressure_mut().into_iter().flatten().for_each(|half| half.fill(0.0));
+        }
+    }
+
+    /// Looks for the value that is not finite where a sum is not.
+    fn check(&mut self) -> Result<(), SolverError> {
+        if sound::is_sound(&self.stats) {
+            return Ok(());
+        }
+        self.broken = sound::broken(&self.fields, self.stats.step + 1);
+        self.broken.clone().map_or(Ok(()), Err)
     }
 
     /// After its state was replaced: brings what follows from it up to date.
@@ -452,5 +481,78 @@ impl Solver {
         let curl = [slope(2, 1) - slope(1, 2), slope(0, 2) - slope(2, 0), slope(1, 0) - slope(0, 1)];
         let size = curl.iter().map(|x| x * x).sum::<f32>().sqrt();
         [center(0, at), center(1, at), center(2, at), size]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn solver(projection: Projection) -> Solver {
+        let mut config = Config::new(Dims::new([12, 10, 14]).unwrap(), 0.1);
+        (config.projection, config.threads) = (projection, 2);
+        let mut solver = Solver::new(config, Params::default(), Vec::new()).unwrap();
+        solver.fill(|_, p| 0.1 * p[0].sin(), |p| [p[0], 0.0, 0.0, p[1]]);
+        solver
+    }
+
+    /// A NaN that comes into being within a run, in each field and under both projections.
+    #[test]
+    fn a_nan_is_gone_or_found_and_named() {
+        for projection in [Projection::Direct, Projection::Multigrid] {
+            for field in 0..4 {
+                let mut solver = solver(projection);
+                solver.step(0.01).unwrap();
+                let sound = solver.capture();
+                let at = solver.layout().start(5, 6) + 4;
+                match field {
+                    3 => solver.fields.scalars[at][3] = f32::NAN,
+                    component => solver.fields.velocity[component][at] = f32::NAN,
+                }
+                let error = match solver.step(0.01).map(|_| ()) {
+                    // A limiter has left it out, and nothing of it remains.
+                    Ok(()) => {
+                        assert!(solver.scalars().as_flattened().iter().all(|x| x.is_finite()));
+                        assert!(solver.velocity().iter().flatten().all(|x| x.is_finite()));
+                        continue;
+                    }
+                    Err(error) => error,
+                };
+                let SolverError::NotFinite { cell, stage, step, .. } = &error else { panic!("{error}") };
+                let apart = (0..3).map(|a| cell[a].abs_diff([4, 5, 6][a])).max().unwrap();
+                assert!(apart <= 3 || !stage.contains("advection"), "{error}, which was at [4, 5, 6]");
+                assert_eq!(*step, 2, "{error}");
+                assert_eq!(solver.step(0.01).map(|_| ()), Err(error), "it stays broken");
+                let wrong = solver.capture();
+                solver.restore(&sound).unwrap();
+                solver.step(0.01).unwrap();
+                solver.restore(&wrong).unwrap();
+                assert!(solver.step(0.01).is_err(), "a state keeps what was wrong");
+                solver.clear();
+                solver.fill(|_, p| 0.1 * p[0].sin(), |p| [p[0], 0.0, 0.0, p[1]]);
+                solver.step(0.01).unwrap();
+            }
+        }
+    }
+
+    #[test]
+    fn a_nan_that_is_given_is_named_where_it_was_given() {
+        let mut solver = solver(Projection::Auto);
+        let inside =
+            |p: [f32; 3]| p[0] > 0.3 && p[0] < 0.4 && p[1] > 0.5 && p[1] < 0.6 && p[2] > 0.6 && p[2] < 0.7;
+        solver.fill(|_, _| 0.0, |p| if inside(p) { [0.0, f32::INFINITY, 0.0, 0.0] } else { [0.0; 4] });
+        let error = solver.step(0.01).map(|_| ()).unwrap_err();
+        let wanted = SolverError::NotFinite { field: "green", cell: [3, 5, 6], stage: "the start", step: 0 };
+        assert_eq!(error, wanted);
+    }
+
+    #[test]
+    fn a_solver_too_large_for_the_machine_is_an_error() {
+        let config = Config::new(Dims::new([1290, 1290, 1290]).unwrap(), 0.1);
+        if room::limit().is_none_or(|limit| limit > Solver::memory(&config, false)) {
+            return;
+        }
+        let error = Solver::new(config, Params::default(), Vec::new()).map(|_| ()).unwrap_err();
+        assert!(matches!(error, SolverError::NoRoom(_)), "{error}");
     }
 }

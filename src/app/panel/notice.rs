@@ -29,6 +29,9 @@ fn line(model: &Model, readout: &Readout) -> Option<(String, Color32)> {
     }
     match &readout.status.state {
         State::Failed(why) if !model.panel => Some((format!("The solver broke down: {why}"), theme::ALARM)),
+        State::Running if readout.stats.warning().is_some() => {
+            readout.stats.warning().map(|warning| (warning, theme::ALARM))
+        }
         _ if readout.stats.step == 0 && readout.status.state == State::Paused => {
             let text = "Space runs    drag paints    right drag orbits    F1 shows all keys";
             Some((text.into(), theme::TEXT))

@@ -10,6 +10,7 @@ pub fn run(args: &BenchArgs, common: &Common) -> Result<(), CliError> {
     use super::write_report;
     use crate::cli::progress::Progress;
     use crate::cli::{machine, say};
+    use crate::output::whole::Existing;
     use crate::render::Timing;
 
     say(&header())?;
@@ -29,6 +30,7 @@ pub fn run(args: &BenchArgs, common: &Common) -> Result<(), CliError> {
     match &args.json {
         Some(path) => write_report(
             path,
+            Existing::forced(common.force),
             &json!({
                 "build": machine::build(),
                 "machine": machine::machine(),

@@ -8,6 +8,12 @@ use std::collections::HashMap;
 
 use thiserror::Error;
 
+#[cfg(feature = "files")]
+use crate::foreign;
+
+#[cfg(feature = "files")]
+mod read;
+
 /// A mesh that cannot be a solid.
 #[derive(Clone, Debug, PartialEq, Error)]
 pub enum MeshError {
@@ -71,15 +77,12 @@ impl Mesh {
         let ending = path.extension().and_then(|e| e.to_str()).map(str::to_lowercase);
         match ending.as_deref() {
             Some("obj") => {
-                let text = std::fs::read_to_string(path).map_err(|e| fail(e.to_string()))?;
+                let text = foreign::text(path, foreign::MESH).map_err(|e| fail(e.to_string()))?;
                 Self::from_obj(&name, &text)
             }
             Some("stl") => {
-                let mut file = std::fs::File::open(path).map_err(|e| fail(e.to_string()))?;
-                let stl = stl_io::read_stl(&mut file).map_err(|e| fail(e.to_string()))?;
-                let vertices = stl.vertices.iter().map(|v| [v[0], v[1], v[2]]).collect();
-                let triangles = stl.faces.iter().map(|f| f.vertices.map(|v| v as u32)).collect();
-                Self::new(vertices, triangles)
+                let bytes = foreign::read(path, foreign::MESH).map_err(|e| fail(e.to_string()))?;
+                Self::from_stl(&name, &bytes)
             }
             _ => Err(MeshError::Unknown(name)),
         }
@@ -91,17 +94,17 @@ impl Mesh {
     /// If it is none, or no closed surface.
     #[cfg(feature = "files")]
     pub fn from_obj(name: &str, text: &str) -> Result<Self, MeshError> {
-        let options = tobj::LoadOptions { triangulate: true, single_index: true, ..Default::default() };
-        // Materials lie in other files, and nothing here needs them.
-        let none = |_: &std::path::Path| Ok(Default::default());
-        let (models, _) = tobj::load_obj_buf(&mut text.as_bytes(), &options, none)
-            .map_err(|e| MeshError::Unreadable(name.into(), e.to_string()))?;
-        let (mut vertices, mut triangles) = (Vec::new(), Vec::new());
-        for mesh in models.iter().map(|model| &model.mesh) {
-            let first = vertices.len() as u32;
-            vertices.extend(mesh.positions.as_chunks::<3>().0);
-            triangles.extend(mesh.indices.as_chunks::<3>().0.iter().map(|t| t.map(|v| v + first)));
-        }
+        let (vertices, triangles) = read::obj(text).map_err(|e| MeshError::Unreadable(name.into(), e))?;
+        Self::new(vertices, triangles)
+    }
+
+    /// Reads the bytes of an STL file; `name` is what errors call it.
+    ///
+    /// # Errors
+    /// If it is none, or no closed surface.
+    #[cfg(feature = "files")]
+    pub fn from_stl(name: &str, bytes: &[u8]) -> Result<Self, MeshError> {
+        let (vertices, triangles) = read::stl(bytes).map_err(|e| MeshError::Unreadable(name.into(), e))?;
         Self::new(vertices, triangles)
     }
 
@@ -450,12 +453,15 @@ mod tests {
         triangles.iter().for_each(|t| text += &format!("f {} {} {}\n", t[0] + 1, t[1] + 1, t[2] + 1));
         std::fs::write(&obj, text).unwrap();
         let stl = folder.path().join("cube.STL");
-        let faces = triangles.iter().map(|t| stl_io::Triangle {
-            normal: stl_io::Normal::new([0.0; 3]),
-            vertices: t.map(|v| stl_io::Vertex::new(vertices[v as usize])),
-        });
-        let faces: Vec<_> = faces.collect();
-        stl_io::write_stl(&mut std::fs::File::create(&stl).unwrap(), faces.iter()).unwrap();
+        let mut bytes = vec![0; 80];
+        bytes.extend((triangles.len() as u32).to_le_bytes());
+        for triangle in &triangles {
+            let corners = triangle.map(|v| vertices[v as usize]);
+            let numbers = [[0.0; 3]].into_iter().chain(corners).flatten();
+            bytes.extend(numbers.flat_map(f32::to_le_bytes));
+            bytes.extend([0, 0]);
+        }
+        std::fs::write(&stl, bytes).unwrap();
         for path in [&obj, &stl] {
             let mesh = Mesh::load(path).unwrap();
             assert_eq!((mesh.vertices().len(), mesh.triangles().len()), (8, 12));

@@ -295,8 +295,13 @@ fn walk(
     let n = layout.dims.array().map(|n| n as isize);
     let strides = layout.strides();
     let from = start.map(|x| x as f32);
-    let mut to = [0, 1, 2]
-        .map(|a| if reach.period[a] > 0.0 { foot[a] } else { foot[a].clamp(reach.low[a], reach.high[a]) });
+    // Around a periodic box twice at most: air that outran its step by more would walk for minutes.
+    let mut to = [0, 1, 2].map(|a| {
+        let far = 2.0 * reach.period[a];
+        let [low, high] =
+            if far > 0.0 { [from[a] - far, from[a] + far] } else { [reach.low[a], reach.high[a]] };
+        foot[a].clamp(low, high)
+    });
     let mut cell = start;
     // Each pass crosses a face or gives up an axis.
     let most = 3 + (0..3).map(|a| (to[a] - from[a]).abs() as usize + 1).sum::<usize>();
@@ -467,4 +472,29 @@ fn surroundings(layout: Layout, way: &Way, field: &[[f32; 4]], at: usize) -> [f3
         }
     }
     sum.map(|x| x / count.max(1.0))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::grid::Dims;
+
+    #[test]
+    fn a_walk_goes_around_a_periodic_box_twice_at_most() {
+        let layout = Layout::new(Dims::new([8, 4, 4]).unwrap());
+        let reach = Reach {
+            low: [0.0; 3],
+            high: [7.0, 3.0, 3.0],
+            last: [7.0, 2.0, 2.0],
+            period: [8.0, 0.0, 0.0],
+            per_period: [0.125, 0.0, 0.0],
+            row: layout.row,
+            plane: layout.plane,
+        };
+        let flags = vec![0; layout.size()];
+        let end = |foot| walk(layout, &reach, &flags, [3, 1, 1], foot);
+        assert_eq!(end([18.25, 1.0, 9.0]), ([18.25, 1.0, 3.0], [18, 1, 3]));
+        assert_eq!(end([1e30, 1.0, 1.0]), ([19.0, 1.0, 1.0], [19, 1, 1]));
+        assert_eq!(end([-1e30, 1.0, 1.0]), ([-13.0, 1.0, 1.0], [-13, 1, 1]));
+    }
 }

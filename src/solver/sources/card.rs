@@ -5,9 +5,19 @@
 
 use thiserror::Error;
 
+#[cfg(feature = "files")]
+use crate::foreign;
+use crate::room;
+
 /// Most pixels of a card.
-#[cfg(feature = "text")]
 pub(super) const MOST: usize = 1 << 26;
+
+/// Most characters of a text.
+pub(super) const LONGEST: usize = 10_000;
+
+/// Bytes that the decoder of pictures may take beside the pixels.
+#[cfg(feature = "files")]
+const SCRATCH: usize = 64 << 20;
 
 /// Why there is no card.
 #[derive(Clone, Debug, PartialEq, Error)]
@@ -27,6 +37,15 @@ pub enum CardError {
     /// More pixels than can be.
     #[error("it is too large for the cells of this scene; make it smaller")]
     TooLarge,
+    /// A picture with more pixels than can be.
+    #[error("it has {0} x {1} pixels, over the limit of {MOST} in all; make it smaller")]
+    Pixels(u32, u32),
+    /// Text with more characters than can be.
+    #[error("it has {0} characters, over the limit of {LONGEST}; shorten it")]
+    Long(usize),
+    /// There is not memory enough.
+    #[error(transparent)]
+    NoRoom(#[from] room::NoRoom),
 }
 
 /// A picture, extruded.
@@ -68,16 +87,41 @@ impl Card {
     #[cfg(feature = "files")]
     pub fn image(path: &std::path::Path, width: f32, depth: f32) -> Result<Self, CardError> {
         let fail = |e: String| CardError::Unreadable(path.display().to_string(), e);
-        let file = std::fs::File::open(path).map_err(|e| fail(e.to_string()))?;
-        let mut decoder = png::Decoder::new(std::io::BufReader::new(file));
+        let bytes = foreign::read(path, foreign::PICTURE).map_err(|e| fail(e.to_string()))?;
+        Self::from_png(&path.display().to_string(), &bytes, width, depth)
+    }
+
+    /// The same of the `bytes` of a PNG; `name` is what errors call it.
+    ///
+    /// # Errors
+    /// As for [`image`](Self::image).
+    #[cfg(feature = "files")]
+    pub fn from_png(name: &str, bytes: &[u8], width: f32, depth: f32) -> Result<Self, CardError> {
+        let fail = |e: png::DecodingError| CardError::Unreadable(name.to_owned(), e.to_string());
+        let limits = png::Limits { bytes: SCRATCH };
+        let mut decoder = png::Decoder::new_with_limits(std::io::Cursor::new(bytes), limits);
         decoder.set_transformations(png::Transformations::normalize_to_color8());
-        let mut reader = decoder.read_info().map_err(|e| fail(e.to_string()))?;
-        let size = reader.output_buffer_size().ok_or(CardError::TooLarge)?;
-        let mut bytes = vec![0; size];
-        let frame = reader.next_frame(&mut bytes).map_err(|e| fail(e.to_string()))?;
+        decoder.set_ignore_text_chunk(true);
+        decoder.set_ignore_iccp_chunk(true);
+        // The size is known before anything is allocated for it.
+        let header = decoder.read_header_info().map_err(fail)?;
+        let [across, down] = [header.width, header.height];
+        if u64::from(across) * u64::from(down) > MOST as u64 {
+            return Err(CardError::Pixels(across, down));
+        }
+        let mut reader = decoder.read_info().map_err(fail)?;
+        let size = reader.output_buffer_size().ok_or(CardError::Pixels(across, down))?;
+        let mut stored = room::vec(size, "the picture")?;
+        stored.resize(size, 0);
+        let frame = reader.next_frame(&mut stored).map_err(fail)?;
         let pixels = [frame.width as usize, frame.height as usize];
-        let stored = bytes[..frame.buffer_size()].chunks_exact(frame.color_type.samples());
-        Self::new(pixels, width / pixels[0] as f32, depth, stored.map(shares).collect())
+        let mut values = room::vec(pixels[0] * pixels[1], "the picture")?;
+        let stored = stored[..frame.buffer_size()].chunks_exact(frame.color_type.samples());
+        values.extend(stored.map(shares));
+        if values.len() != pixels[0] * pixels[1] {
+            return Err(CardError::Unreadable(name.to_owned(), "it has fewer pixels than it says".into()));
+        }
+        Self::new(pixels, width / pixels[0] as f32, depth, values)
     }
 
     /// Width, height and depth \[m\].

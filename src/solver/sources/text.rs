@@ -1,8 +1,9 @@
 //! Text as a card: the outlines of a font, filled.
 
-use ab_glyph::{Font, FontRef, GlyphId, OutlinedGlyph, PxScale, Rect, ScaleFont, point};
+use ab_glyph::{Font, FontRef, Glyph, GlyphId, PxScale, Rect, ScaleFont, point};
 
-use super::card::{Card, CardError, MOST};
+use super::card::{Card, CardError, LONGEST, MOST};
+use crate::room;
 
 /// DejaVu Sans Bold: Latin, Greek and Cyrillic. Its licence is in the folder `fonts`.
 const BUNDLED: &[u8] = include_bytes!("../../../fonts/DejaVuSans-Bold.ttf");
@@ -20,20 +21,30 @@ impl Card {
         font: Option<&[u8]>,
         pixel: f32,
     ) -> Result<Self, CardError> {
+        let length = string.chars().count();
+        if length > LONGEST {
+            return Err(CardError::Long(length));
+        }
         let font = FontRef::try_from_slice(font.unwrap_or(BUNDLED))
             .map_err(|error| CardError::Font(error.to_string()))?;
         // Fewer than eight pixels to a capital is no letter, however large the cells.
         let pixel = pixel.min(height / 8.0);
         let scale = PxScale::from(height / pixel * font.height_unscaled() / capital(&font));
-        let outlines = outlines(&font, scale, string)?;
-        let ink = outlines.iter().map(OutlinedGlyph::px_bounds).reduce(joined).ok_or(CardError::Empty)?;
+        let glyphs = glyphs(&font, scale, string)?;
+        // Outlines are large, so that one is made at a time: first for its bounds, then to be filled.
+        let outlines = || glyphs.iter().filter_map(|glyph| font.outline_glyph(glyph.clone()));
+        let ink = outlines().map(|outline| outline.px_bounds()).reduce(joined).ok_or(CardError::Empty)?;
         let size = [ink.width(), ink.height()];
-        if size[0] * size[1] > MOST as f32 {
+        // Written so that a font without sense, whose size is no number, is refused.
+        let fits = size[0] * size[1] <= MOST as f32;
+        if !fits {
             return Err(CardError::TooLarge);
         }
         let pixels = size.map(|x| x.ceil() as usize);
-        let mut covered = vec![0.0f32; pixels[0] * pixels[1]];
-        for outline in &outlines {
+        let count = pixels[0] * pixels[1];
+        let mut covered: Vec<f32> = room::vec(count, "the text")?;
+        covered.resize(count, 0.0);
+        for outline in outlines() {
             let from = outline.px_bounds().min - ink.min;
             outline.draw(|x, y, share| {
                 let (x, y) = (x as usize + from.x as usize, y as usize + from.y as usize);
@@ -43,7 +54,9 @@ impl Card {
             });
         }
         let share = |x: f32| [(x.min(1.0) * 255.0).round() as u8; 4];
-        Self::new(pixels, pixel, depth, covered.into_iter().map(share).collect())
+        let mut values = room::vec(count, "the text")?;
+        values.extend(covered.into_iter().map(share));
+        Self::new(pixels, pixel, depth, values)
     }
 }
 
@@ -63,18 +76,17 @@ fn joined(a: Rect, b: Rect) -> Rect {
     }
 }
 
-/// The outlines of all characters that show, in pixels, y downwards.
-fn outlines(font: &FontRef, scale: PxScale, string: &str) -> Result<Vec<OutlinedGlyph>, CardError> {
+/// The glyphs of all characters with their places in pixels, y downwards.
+fn glyphs(font: &FontRef, scale: PxScale, string: &str) -> Result<Vec<Glyph>, CardError> {
     let scaled = font.as_scaled(scale);
-    let mut outlines = Vec::new();
+    let mut placed = Vec::new();
     for (number, line) in string.lines().enumerate() {
         let (glyphs, width) = advances(font, scale, line)?;
         let y = number as f32 * (scaled.height() + scaled.line_gap());
-        outlines.extend(glyphs.into_iter().filter_map(|(id, x)| {
-            font.outline_glyph(id.with_scale_and_position(scale, point(x - 0.5 * width, y)))
-        }));
+        let places = glyphs.into_iter().map(|(id, x)| (id, point(x - 0.5 * width, y)));
+        placed.extend(places.map(|(id, at)| id.with_scale_and_position(scale, at)));
     }
-    Ok(outlines)
+    Ok(placed)
 }
 
 /// The glyphs of a line with the place of each along it, and the length of the line.
@@ -124,6 +136,8 @@ mod tests {
         assert_eq!(Card::text(" \n", 0.3, 0.1, None, 0.01), Err(CardError::Empty));
         assert!(matches!(Card::text("a", 0.3, 0.1, Some(b"no font"), 0.01), Err(CardError::Font(_))));
         assert_eq!(Card::text("abc", 1e6, 0.1, None, 0.01), Err(CardError::TooLarge));
+        let endless = Card::text(&"a".repeat(100_000), 0.3, 0.1, None, 0.01).unwrap_err();
+        assert_eq!(endless.to_string(), "it has 100000 characters, over the limit of 10000; shorten it");
         let all = "ABCxyz 0123456789 .,:;!? ÄÖÜß éèñç ŁŻ ΑΩλ Жя – “”";
         assert!(Card::text(all, 0.3, 0.1, None, 0.01).is_ok());
     }

@@ -1,0 +1,135 @@
+//! Files and words of others, taken within bounds.
+//!
+//! Every file that is not our own goes through [`read`] or [`text`]: its size is held against a limit before memory is asked
+//! for, and what has no size, such as a pipe or `/dev/zero`, is read no further than the limit. Words that are shown again go
+//! through [`shortened`] and [`visible`].
+
+use std::fmt::Write as _;
+use std::fs::File;
+use std::io::{self, Read};
+use std::path::Path;
+
+use crate::room;
+
+/// The largest text that is read: scenes and reports \[bytes\].
+pub const TEXT: u64 = 16 << 20;
+/// The largest font \[bytes\].
+pub const FONT: u64 = 64 << 20;
+/// The largest picture file \[bytes\].
+pub const PICTURE: u64 = 256 << 20;
+/// The largest mesh \[bytes\].
+pub const MESH: u64 = 1 << 30;
+/// The largest OpenVDB file \[bytes\].
+pub const VOLUME: u64 = 16 << 30;
+
+/// All bytes of the file at `path`, if there are no more than `most`.
+///
+/// # Errors
+/// If it cannot be read, is larger, or does not fit into memory.
+pub fn read(path: &Path, most: u64) -> io::Result<Vec<u8>> {
+    let file = File::open(path)?;
+    let about = file.metadata()?;
+    if about.is_dir() {
+        return Err(io::Error::new(io::ErrorKind::IsADirectory, "it is a folder"));
+    }
+    if about.len() > most {
+        return Err(too_large(about.len(), most));
+    }
+    let mut bytes = room::vec(about.len() as usize, "the file").map_err(io::Error::other)?;
+    file.take(most + 1).read_to_end(&mut bytes)?;
+    if bytes.len() as u64 > most {
+        return Err(too_large(bytes.len() as u64, most));
+    }
+    Ok(bytes)
+}
+
+/// The same as text.
+///
+/// # Errors
+/// As [`read`], and if it is not UTF-8.
+pub fn text(path: &Path, most: u64) -> io::Result<String> {
+    String::from_utf8(read(path, most)?)
+        .map_err(|_| io::Error::new(io::ErrorKind::InvalidData, "it is not UTF-8 text"))
+}
+
+fn too_large(found: u64, most: u64) -> io::Error {
+    let (found, most) = (room::human(found), room::human(most));
+    io::Error::new(io::ErrorKind::FileTooLarge, format!("it has {found} or more; at most {most} are read"))
+}
+
+/// `text` in at most about `most` characters: its middle is left out where it is longer.
+pub fn shortened(text: &str, most: usize) -> String {
+    let count = text.chars().count();
+    if count <= most {
+        return text.to_owned();
+    }
+    let half = most / 2;
+    let head: String = text.chars().take(half).collect();
+    let tail: String = text.chars().skip(count - half).collect();
+    format!("{head} … {tail}")
+}
+
+/// `text` with what would act on a terminal written out as `\u{1b}`: control characters, and those that turn the direction
+/// of writing. Line ends stay.
+pub fn visible(text: &str) -> String {
+    let acts = |c: char| {
+        (c.is_control() && c != '\n')
+            || matches!(c, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+    };
+    if !text.contains(acts) {
+        return text.to_owned();
+    }
+    let mut shown = String::with_capacity(text.len());
+    for c in text.chars() {
+        match c {
+            '\t' => shown.push(' '),
+            c if acts(c) => {
+                // Writing to a string cannot fail.
+                let _ = write!(shown, "\\u{{{:x}}}", u32::from(c));
+            }
+            c => shown.push(c),
+        }
+    }
+    shown
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_over_the_limit_is_refused_with_the_limit() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("a");
+        std::fs::write(&path, [7; 2000]).unwrap();
+        assert_eq!(read(&path, 2000).unwrap().len(), 2000);
+        let message = read(&path, 1 << 10).unwrap_err().to_string();
+        assert!(message.contains("at most 1 KiB are read"), "{message}");
+        assert!(read(dir.path(), 10).unwrap_err().to_string().contains("folder"));
+    }
+
+    /// The size of a device is 0, and it never ends.
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn a_file_without_an_end_is_refused() {
+        let message = read(Path::new("/dev/zero"), 1 << 20).unwrap_err().to_string();
+        assert!(message.contains("at most 1.0 MiB are read"), "{message}");
+    }
+
+    #[test]
+    fn text_must_be_text() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("a");
+        std::fs::write(&path, "v 1 2 3 é").unwrap();
+        assert_eq!(text(&path, TEXT).unwrap(), "v 1 2 3 é");
+        std::fs::write(&path, [0xff, 0xfe]).unwrap();
+        assert!(text(&path, TEXT).unwrap_err().to_string().contains("UTF-8"));
+    }
+
+    #[test]
+    fn words_are_cut_and_signs_for_terminals_shown() {
+        assert_eq!(shortened("abcdef", 6), "abcdef");
+        assert_eq!(shortened("abcdefgh", 4), "ab … gh");
+        assert_eq!(visible("a\u{1b}[31m\u{7}\n\u{202e}é\tb"), "a\\u{1b}[31m\\u{7}\n\\u{202e}é b");
+    }
+}

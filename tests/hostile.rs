@@ -1,0 +1,380 @@
+//! Hostile input and bad luck, as a user of the command meets them: one clear line, an exit code, nothing half-written.
+//!
+//! Every case here once panicked, hung, took gigabytes, or broke a promise. RELIABILITY.md lists them.
+
+#![cfg(unix)]
+
+use std::fs;
+use std::io::Write;
+use std::os::unix::fs::{PermissionsExt, symlink};
+use std::path::Path;
+use std::process::{Child, Command, Output, Stdio};
+use std::time::{Duration, Instant};
+
+const SMALL: &[&str] = &["--set", "domain.cells=[12, 18, 12]", "--set", "domain.voxel=0.08"];
+
+const UPDRAFT: &str = env!("CARGO_BIN_EXE_updraft");
+
+fn command(folder: &Path, args: &[&str]) -> Command {
+    let mut command = Command::new(UPDRAFT);
+    command.current_dir(folder).args(args).env_remove("DISPLAY").env_remove("WAYLAND_DISPLAY");
+    command
+}
+
+fn updraft(folder: &Path, args: &[&str]) -> Output {
+    command(folder, args).output().expect("the command starts")
+}
+
+/// Runs `script` in a shell, where `$U` is the command.
+fn shell(folder: &Path, script: &str) -> Output {
+    let mut command = Command::new("bash");
+    command.current_dir(folder).args(["-c", script]).env("U", UPDRAFT);
+    command.env_remove("DISPLAY").env_remove("WAYLAND_DISPLAY").output().expect("a shell")
+}
+
+fn stderr(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stderr).into_owned()
+}
+
+fn folder() -> tempfile::TempDir {
+    tempfile::tempdir().expect("a temporary folder")
+}
+
+fn seed(name: &str) -> String {
+    format!("{}/tests/seeds/{name}", env!("CARGO_MANIFEST_DIR"))
+}
+
+fn files(folder: &Path) -> Vec<String> {
+    let entries = fs::read_dir(folder).expect("a folder");
+    let mut names: Vec<String> =
+        entries.map(|e| e.expect("an entry").file_name().to_string_lossy().into_owned()).collect();
+    names.sort();
+    names
+}
+
+/// A line with `wanted` in it, exit code 2, nothing that acts on a terminal and nothing long.
+#[track_caller]
+fn refused(output: &Output, wanted: &str) {
+    let text = stderr(output);
+    assert_eq!(output.status.code(), Some(2), "{text}");
+    assert!(text.lines().next().is_some_and(|line| line.contains(wanted)), "{wanted:?} is not in {text}");
+    assert!(!text.contains(|c: char| c.is_control() && c != '\n'), "{text:?}");
+    assert!(text.len() < 4000, "{} bytes are said", text.len());
+}
+
+#[test]
+fn errors_far_to_the_right_are_shown() {
+    let dir = folder();
+    let far = format!("source=[{}x]", " ".repeat(70_000));
+    refused(&updraft(dir.path(), &["check", "plume", "--set", &far]), "--set source=[");
+    refused(&updraft(dir.path(), &["check", &seed("scene/long-line.toml")]), "1:70011");
+}
+
+#[test]
+fn what_a_scene_quotes_is_short_and_does_not_act_on_the_terminal() {
+    let dir = folder();
+    refused(
+        &updraft(dir.path(), &["check", &seed("scene/escapes.toml")]),
+        "unknown key `\\u{1b}[31m\\u{7}vorticty`",
+    );
+    let deep = format!("a={}", "[".repeat(60_000));
+    refused(&updraft(dir.path(), &["check", "plume", "--set", &deep]), "--set a=[[[");
+    let name = format!("\u{1b}[31m{}", "x".repeat(100_000));
+    refused(&updraft(dir.path(), &["check", &name]), "\\u{1b}[31mxxx");
+}
+
+#[test]
+fn a_stderr_that_goes_away_ends_no_run() {
+    let dir = folder();
+    let small = "--set domain.cells=[12,18,12] --set domain.voxel=0.08 -v";
+    for (n, away) in ["2>/dev/full", "2> >(true)", "2>&-", "2> >(head -c 1 >/dev/null)"].iter().enumerate() {
+        let output =
+            shell(dir.path(), &format!("\"$U\" simulate plume --frames 20 --out run{n} {small} {away}"));
+        assert_eq!(output.status.code(), Some(0), "{away}: {}", stderr(&output));
+        assert!(dir.path().join(format!("run{n}/stats.csv")).exists());
+    }
+    let both = shell(
+        dir.path(),
+        &format!(
+            "\"$U\" simulate plume --frames 20 --out run {small} 2>&1 | head -n 1; exit ${{PIPESTATUS[0]}}"
+        ),
+    );
+    assert_eq!(both.status.code(), Some(0));
+    let wrong = shell(dir.path(), "\"$U\" check plum 2>/dev/full");
+    assert_eq!(wrong.status.code(), Some(2));
+    let full = shell(dir.path(), "\"$U\" check plume >/dev/full");
+    assert_eq!(full.status.code(), Some(1), "a result that cannot be told is an error");
+    assert!(stderr(&full).contains("cannot write to standard output"), "{}", stderr(&full));
+}
+
+#[test]
+fn hostile_npz_files_are_refused_at_once() {
+    let dir = folder();
+    let cases = [
+        ("brackets", "its npy header cannot be read"),
+        ("header-length", "claims 4294967280 bytes; at most 65536"),
+        ("record", "has values of type `record`"),
+    ];
+    for (name, wanted) in cases {
+        let set = format!("initial.fields='{}'", seed(&format!("npz/{name}.npz")));
+        let args = [
+            "check",
+            "plume",
+            "--set",
+            "domain.cells=[2,2,2]",
+            "--set",
+            "domain.voxel=0.5",
+            "--set",
+            "source=[]",
+            "--set",
+            &set,
+        ];
+        let began = Instant::now();
+        refused(&updraft(dir.path(), &args), wanted);
+        assert!(began.elapsed() < Duration::from_secs(10), "{name}");
+    }
+}
+
+#[test]
+fn vast_pictures_texts_and_numbers_of_threads_are_refused_before_they_are_made() {
+    let dir = folder();
+    let vast = format!(
+        "source=[{{ shape = {{ image = {{ file = '{}', center = [0.4, 0.4, 0.4], width = 0.3, depth = 0.2 }} }} }}]",
+        seed("png/vast.png")
+    );
+    refused(
+        &updraft(dir.path(), &["check", "plume", "--set", &vast]),
+        "100000 x 100000 pixels, over the limit of 67108864",
+    );
+    let letters = format!("text = \"{}\"", "a".repeat(100_000)).replace("text", "string");
+    let scene = format!(
+        "[[source]]\nshape = {{ text = {{ center = [0.4, 0.4, 0.4], height = 0.1, depth = 0.1, {letters} }} }}\n"
+    );
+    fs::write(dir.path().join("letters.toml"), scene).unwrap();
+    refused(&updraft(dir.path(), &["check", "letters.toml"]), "100000 characters, over the limit of 10000");
+    let large = ["check", "plume", "--set", "render.size=[16384, 16384]", "--set", "solver.memory_limit=4"];
+    refused(
+        &updraft(dir.path(), &large),
+        "render.size: a picture of 16384 x 16384 pixels needs about 16.0 GiB",
+    );
+    let set = [
+        "render",
+        "plume",
+        "--size",
+        "16384x16384",
+        "--frames",
+        "0",
+        "--out",
+        "a.png",
+        "--set",
+        "solver.memory_limit=4",
+    ];
+    refused(&updraft(dir.path(), &set), "render.size");
+    let many = shell(dir.path(), "ulimit -v 1000000; \"$U\" check plume --threads 1024");
+    refused(&many, "1024 threads need about");
+    assert_eq!(files(dir.path()), ["letters.toml"]);
+}
+
+/// Under bounds on the address space from far too little to enough: done, or one line and exit code 1 or 2.
+#[test]
+fn running_out_of_memory_is_a_line_and_no_abort() {
+    let dir = folder();
+    for kib in [90_000, 130_000, 170_000, 256_000, 400_000] {
+        let script =
+            format!("ulimit -v {kib}; \"$U\" simulate plume --frames 1 --out run{kib} --threads 2 --quiet");
+        let output = shell(dir.path(), &script);
+        let text = stderr(&output);
+        assert!(matches!(output.status.code(), Some(0..=2)), "{kib}: {:?} {text}", output.status);
+        assert!(output.status.success() || text.starts_with("updraft: "), "{kib}: {text}");
+    }
+}
+
+#[test]
+fn meshes_are_read_or_refused_in_our_own_words() {
+    let dir = folder();
+    let check = |name: &str| {
+        let set = format!("solid=[{{ shape = {{ mesh = '{}' }}, scale = 0.2 }}]", seed(name));
+        updraft(dir.path(), &["check", "plume", "--set", &set])
+    };
+    let marked = check("obj/byte-order-mark.obj");
+    assert!(marked.status.success(), "{}", stderr(&marked));
+    refused(&check("stl/truncated.stl"), "it is cut short: its 4 triangles take 284 bytes, and it has 150");
+    refused(&check("stl/claims.stl"), "its 4294967295 triangles take");
+}
+
+#[test]
+fn a_table_replaces_a_link_as_a_picture_does() {
+    let dir = folder();
+    let mine = dir.path().join("mine");
+    fs::write(&mine, "mine").unwrap();
+    fs::create_dir(dir.path().join("run")).unwrap();
+    let table = dir.path().join("run/stats.csv");
+    symlink(&mine, &table).unwrap();
+    let args = [&["simulate", "plume", "--frames", "1", "--out", "run", "--quiet"], SMALL].concat();
+    refused(&updraft(dir.path(), &args), "run/stats.csv is there already");
+    let output = updraft(dir.path(), &[&args[..], &["--force"]].concat());
+    assert!(output.status.success(), "{}", stderr(&output));
+    assert_eq!(fs::read_to_string(&mine).unwrap(), "mine", "nothing was written through the link");
+    assert!(fs::symlink_metadata(&table).unwrap().is_file());
+    fs::set_permissions(&table, fs::Permissions::from_mode(0o444)).unwrap();
+    let output = updraft(dir.path(), &[&args[..], &["--force"]].concat());
+    assert!(output.status.success(), "{}", stderr(&output));
+    assert_eq!(fs::metadata(&table).unwrap().permissions().mode() & 0o777, 0o444);
+    assert!(fs::read_to_string(&table).unwrap().lines().count() > 1);
+}
+
+/// A run of 400 frames on its way in a folder where `name` was taken after the first; none if the run was faster.
+fn overtaken(name: &str) -> Option<(tempfile::TempDir, Child)> {
+    let dir = folder();
+    let args =
+        [&["render", "plume", "--frames", "1-400", "--size", "64x48", "--cpu", "--out", "a.####.png"], SMALL]
+            .concat();
+    let mut child = command(dir.path(), &args).stderr(Stdio::piped()).spawn().expect("the command starts");
+    while !dir.path().join("a.0001.png").exists() {
+        assert!(child.try_wait().unwrap().is_none());
+        std::thread::sleep(Duration::from_millis(2));
+    }
+    let taken = fs::File::create_new(dir.path().join(name)).and_then(|mut file| file.write_all(b"theirs"));
+    if taken.is_err() {
+        child.kill().unwrap();
+        child.wait().unwrap();
+        return None;
+    }
+    Some((dir, child))
+}
+
+/// Another program takes the name of a later frame while the run is on its way.
+#[test]
+fn a_file_that_appears_during_the_run_is_not_overwritten() {
+    // On a busy machine the run may be past that frame before this thread comes to it: then once more.
+    let (dir, child) = (0..10).find_map(|_| overtaken("a.0300.png")).expect("a run that was overtaken");
+    let taken = dir.path().join("a.0300.png");
+    let output = child.wait_with_output().unwrap();
+    assert_eq!(output.status.code(), Some(1), "{}", stderr(&output));
+    assert!(stderr(&output).contains("a.0300.png is there already"), "{}", stderr(&output));
+    assert_eq!(fs::read_to_string(&taken).unwrap(), "theirs");
+    assert!(!files(dir.path()).iter().any(|name| name.starts_with('.')));
+}
+
+#[test]
+fn a_run_says_which_signal_stopped_it() {
+    for (signal, said) in [("TERM", "by SIGTERM"), ("INT", "by Ctrl-C"), ("HUP", "by SIGHUP")] {
+        let dir = folder();
+        let args = [&["simulate", "plume", "--frames", "1-100000", "--out", "run"], SMALL].concat();
+        let child = command(dir.path(), &args).stderr(Stdio::piped()).spawn().expect("the command starts");
+        let began = Instant::now();
+        while !dir.path().join("run/stats.csv").exists() && began.elapsed() < Duration::from_secs(60) {
+            std::thread::sleep(Duration::from_millis(10));
+        }
+        let sent = Command::new("kill").args([&format!("-{signal}"), &child.id().to_string()]).status();
+        assert!(sent.unwrap().success());
+        let output = child.wait_with_output().unwrap();
+        assert_eq!(output.status.code(), Some(1), "{}", stderr(&output));
+        assert!(stderr(&output).contains(&format!("stopped: {said}")), "{}", stderr(&output));
+    }
+}
+
+#[test]
+fn help_has_no_marks_of_its_source_and_numbers_below_zero_are_explained() {
+    let dir = folder();
+    for name in ["view", "render", "simulate", "bench", "scenes", "check"] {
+        let help = String::from_utf8(updraft(dir.path(), &[name, "--help"]).stdout).unwrap();
+        assert!(!help.contains('\\') && help.len() > 200, "{help}");
+    }
+    let args = |name: &'static str| updraft(dir.path(), &[name, "plume", "--frames", "-5"]);
+    for output in [args("render"), args("simulate")] {
+        assert_eq!(output.status.code(), Some(2));
+        assert!(stderr(&output).contains("write frames as 1-240"), "{}", stderr(&output));
+    }
+}
+
+#[test]
+fn a_flow_that_outruns_its_steps_is_told() {
+    let dir = folder();
+    let flow = ["--set", "initial.u=4e5", "--set", "domain.walls=periodic", "--set", "time.max_substeps=1"];
+    let args = [&["simulate", "plume", "--frames", "3", "--out", "run"], SMALL, &flow].concat();
+    let output = updraft(dir.path(), &args);
+    assert!(output.status.success(), "{}", stderr(&output));
+    assert_eq!(
+        stderr(&output).matches("the flow has outrun its time step").count(),
+        1,
+        "{}",
+        stderr(&output)
+    );
+}
+
+/// A program called ffmpeg that does what `script` says.
+fn fake(folder: &Path, script: &str) -> String {
+    let bin = folder.join("bin");
+    fs::create_dir_all(&bin).unwrap();
+    let path = bin.join("ffmpeg");
+    let version = "if [ \"$1\" = -version ]; then VERSION; fi\nfor out; do :; done\nout=${out#file:}\n";
+    let version = version.replace("VERSION", if script == "hang" { "exec sleep 60" } else { "exit 0" });
+    fs::write(&path, format!("#!/bin/bash\n{version}{script}\n")).unwrap();
+    fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();
+    format!("{}:{}", bin.display(), std::env::var("PATH").unwrap())
+}
+
+fn film(folder: &Path, script: &str, more: &[&str]) -> Output {
+    let path = fake(folder, script);
+    let args =
+        ["render", "plume", "--frames", "1-6", "--size", "320x240", "--cpu", "--quiet", "--out", "a.mp4"];
+    let mut command = command(folder, &[&args[..], SMALL, more].concat());
+    // Only programs that hang are to be ended, however busy the machine.
+    let patience = if script.contains("sleep") || script == "hang" { "3" } else { "120" };
+    command.env("PATH", path).env("UPDRAFT_PATIENCE", patience).output().expect("the command starts")
+}
+
+#[test]
+fn an_ffmpeg_that_misbehaves_neither_hangs_a_run_nor_takes_a_film() {
+    let cases = [
+        (
+            "head -c 5000000 /dev/zero >&2; cat >/dev/null; echo 'No space left on device' >&2; exit 1",
+            "No space left on device",
+        ),
+        ("exec sleep 60", "took no pictures for 3 s"),
+        ("cat >/dev/null; exec sleep 60", "stood still for 3 s"),
+        // As ffmpeg was seen to end on a full disk: with success, and a film without its index.
+        (
+            "cat >/dev/null; printf '\\0\\0\\0\\20ftypisom\\0\\0\\0\\0' >\"$out\"; exit 0",
+            "a film without its end",
+        ),
+        ("exit 0", "ended early"),
+    ];
+    for (script, wanted) in cases {
+        let dir = folder();
+        fs::write(dir.path().join("a.mp4"), "the old film").unwrap();
+        let began = Instant::now();
+        let output = film(dir.path(), script, &["--force"]);
+        assert_eq!(output.status.code(), Some(1), "{script}: {}", stderr(&output));
+        assert!(stderr(&output).contains(wanted), "{script}: {}", stderr(&output));
+        assert!(began.elapsed() < Duration::from_secs(60), "{script}");
+        assert_eq!(fs::read_to_string(dir.path().join("a.mp4")).unwrap(), "the old film");
+        assert_eq!(files(dir.path()), ["a.mp4", "bin"], "{script}");
+    }
+    let dir = folder();
+    let output = film(dir.path(), "hang", &[]);
+    assert!(output.status.success(), "{}", stderr(&output));
+    assert!(
+        stderr(&output).contains("ffmpeg cannot be used: -version: it did not answer"),
+        "{}",
+        stderr(&output)
+    );
+    assert!(dir.path().join("a.0006.png").exists(), "pictures instead");
+}
+
+/// The name of a film is no protocol.
+#[test]
+fn a_film_may_have_a_colon_in_its_name() {
+    let dir = folder();
+    let args =
+        [&["render", "plume", "--frames", "1-3", "--size", "64x48", "--cpu", "--out", "a:b.mp4"], SMALL]
+            .concat();
+    let output = updraft(dir.path(), &args);
+    assert!(output.status.success(), "{}", stderr(&output));
+    if stderr(&output).contains("no ffmpeg here") {
+        eprintln!("SKIPPED: {}", stderr(&output));
+        return;
+    }
+    assert_eq!(files(dir.path()), ["a:b.mp4"]);
+}

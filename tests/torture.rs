@@ -1,0 +1,217 @@
+//! Everything changes all the time: parameters, sides, sources, forces and solids jump over their whole range.
+//!
+//! Whatever is asked of a solver through the doors of the worker, it has finite fields, bounded energy, and no smoke that
+//! nobody put there.
+
+use updraft::grid::Dims;
+use updraft::parameter;
+use updraft::solver::{
+    Advection, Ambient, Config, Dab, Force, ForceField, Inflow, Integrator, Params, Projection, Region,
+    SCALAR_LIMIT, SPEED_LIMIT, Shape, Side, Smoke, Solid, Solver, Source, TraceOrder,
+};
+use updraft::worker::limits;
+
+struct Chance(u64);
+
+impl Chance {
+    fn next(&mut self) -> u64 {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        self.0
+    }
+
+    fn below(&mut self, n: usize) -> usize {
+        (self.next() >> 33) as usize % n
+    }
+
+    /// A number from −1 to 1, often an end, a zero or a tiny one.
+    fn unit(&mut self) -> f32 {
+        match self.below(8) {
+            0 => -1.0,
+            1 => 1.0,
+            2 => 0.0,
+            3 => 1e-30,
+            _ => (self.next() >> 40) as f32 / (1 << 23) as f32 - 1.0,
+        }
+    }
+
+    /// A number that the parameter at `path` may have, or one beyond it, or NaN: the door puts it right.
+    fn any(&mut self, path: &str) -> f32 {
+        let range = &parameter::of(path).hard;
+        let (low, high) = (*range.start(), *range.end());
+        match self.below(12) {
+            0 => f32::NAN,
+            1 => f32::INFINITY,
+            2 => -1e30,
+            _ => low + (0.5 + 0.5 * self.unit()) * (high - low),
+        }
+    }
+
+    fn vector(&mut self, by: f32) -> [f32; 3] {
+        [0; 3].map(|_| by * self.unit())
+    }
+
+    fn inside(&mut self, extent: f32) -> [f32; 3] {
+        [0; 3].map(|_| (0.5 + 0.6 * self.unit()) * extent)
+    }
+}
+
+fn params(chance: &mut Chance) -> Params {
+    let smoke = |chance: &mut Chance| Smoke {
+        buoyancy: chance.any("smoke.red.buoyancy"),
+        dissipation: chance.any("fluid.cooling"),
+        diffusion: chance.any("fluid.viscosity"),
+    };
+    Params {
+        heat_buoyancy: chance.any("fluid.heat_buoyancy"),
+        cooling: chance.any("fluid.cooling"),
+        vorticity: chance.any("fluid.vorticity"),
+        friction: chance.any("fluid.friction"),
+        viscosity: chance.any("fluid.viscosity"),
+        conduction: chance.any("fluid.viscosity"),
+        ambient: if chance.below(2) == 0 { Ambient::Mean } else { Ambient::Fixed(chance.any("brush.heat")) },
+        smoke: [smoke(chance), smoke(chance), smoke(chance)],
+        ..Params::default()
+    }
+}
+
+fn sources(chance: &mut Chance, extent: f32) -> Vec<Source> {
+    (0..chance.below(4))
+        .map(|_| {
+            let (density, heat) = ("source.#.emit.red", "source.#.emit.heat");
+            let rate = [chance.any(density), chance.any(density), chance.any(density), chance.any(heat)];
+            let center = chance.inside(extent);
+            let radius = (0.02 + 0.3 * chance.unit().abs()) * extent;
+            let mut source = Source::new(Region::sphere(center, radius), rate);
+            source.velocity =
+                (chance.below(2) == 0).then(|| chance.vector(*parameter::of("source.#.velocity").hard.end()));
+            source
+        })
+        .collect()
+}
+
+fn forces(chance: &mut Chance) -> Vec<Force> {
+    (0..chance.below(3)).map(|_| Force::new(ForceField::Wind(chance.vector(1e3)))).collect()
+}
+
+fn solids(chance: &mut Chance, extent: f32) -> Vec<Solid> {
+    (0..chance.below(3))
+        .map(|_| {
+            let size = (0.05 + 0.3 * chance.unit().abs()) * extent;
+            let shape = match chance.below(3) {
+                0 => Shape::Sphere { radius: size },
+                1 => Shape::Box { size: [size, 0.5 * size, 2.0 * size] },
+                _ => Shape::Cylinder { radius: 0.5 * size, height: size },
+            };
+            let mut solid = Solid::new(shape, chance.inside(extent));
+            solid.spin = chance.vector(20.0);
+            if chance.below(2) == 0 {
+                solid.keyframes = (0..3).map(|n| (0.2 * n as f32, chance.inside(extent))).collect();
+            }
+            solid
+        })
+        .collect()
+}
+
+fn side(chance: &mut Chance, axis: usize) -> Side {
+    match chance.below(4) {
+        0 => Side::Closed,
+        1 => Side::Open,
+        2 => {
+            let mut velocity = chance.vector(50.0);
+            velocity[axis] = 0.0;
+            Side::NoSlip(velocity)
+        }
+        _ => {
+            let scalars = [10.0 * chance.unit().abs(), 0.0, 1.0, 100.0 * chance.unit()];
+            Side::Inflow(Inflow { velocity: chance.vector(50.0), scalars })
+        }
+    }
+}
+
+fn config(chance: &mut Chance, cells: usize) -> Config {
+    let mut config = Config::new(Dims::new([cells; 3]).unwrap(), [0.001, 0.03, 1.0][chance.below(3)]);
+    for axis in 0..3 {
+        config.sides[axis] = match chance.below(4) {
+            0 => [Side::Periodic; 2],
+            _ => [side(chance, axis), side(chance, axis)],
+        };
+    }
+    config.advection = [
+        Advection::SemiLagrangian,
+        Advection::Monotone,
+        Advection::MacCormack,
+        Advection::Cubic,
+        Advection::Lagrange,
+        Advection::Conservative,
+    ][chance.below(6)];
+    config.integrator =
+        [Integrator::Projection, Integrator::Reflection, Integrator::Trapezoid][chance.below(3)];
+    config.trace = [TraceOrder::Second, TraceOrder::Third][chance.below(2)];
+    config.projection = [Projection::Auto, Projection::Multigrid][chance.below(2)];
+    config.time.max_substeps = 1 + chance.below(2) as u32;
+    config.threads = 1 + chance.below(2);
+    config
+}
+
+/// `steps` steps at `cells`³; a new box every hundred, something else each step.
+fn torture(steps: usize, cells: usize) {
+    let mut chance = Chance(0x9e37_79b9_7f4a_7c15);
+    let mut done = 0;
+    while done < steps {
+        let config = config(&mut chance, cells);
+        let (h, extent) = (config.h, config.h * cells as f32);
+        let volume = f64::from(extent).powi(3);
+        let mut solver = Solver::new(config.clone(), Params::default(), Vec::new()).unwrap();
+        let mut dt = 0.04;
+        for _ in 0..100.min(steps - done) {
+            match chance.below(7) {
+                0 => solver.set_params(limits::params(&params(&mut chance), solver.params())),
+                1 => solver.set_sources(limits::sources(sources(&mut chance, extent))),
+                2 => solver.set_forces(limits::forces(forces(&mut chance))),
+                3 => solver.set_solids(solids(&mut chance, extent)).unwrap(),
+                4 => dt = limits::step(chance.any("time.step"), dt),
+                5 => {
+                    let dab = Dab {
+                        center: chance.inside(extent),
+                        radius: 0.3 * extent,
+                        add: [chance.any("brush.density"), 0.0, 1.0, chance.any("brush.heat")],
+                        push: chance.vector(1e4),
+                    };
+                    limits::dab(dab).iter().for_each(|dab| solver.dab(dab));
+                }
+                _ => {}
+            }
+            done += 1;
+            if let Err(error) = solver.step(dt) {
+                panic!("step {done}: {error}\n{config:?}\n{:?}", solver.params());
+            }
+            let stats = solver.stats();
+            let most = 1.5 * f64::from(SPEED_LIMIT * h).powi(2) * volume;
+            assert!(
+                stats.kinetic_energy >= 0.0 && stats.kinetic_energy <= 2.0 * most,
+                "step {done}: {stats:?}"
+            );
+            let full = f64::from(SCALAR_LIMIT) * volume * 1.001;
+            assert!(stats.mass.iter().all(|mass| mass.abs() <= full), "step {done}: {stats:?}");
+            let scalars = solver.scalars().as_flattened();
+            assert!(scalars.iter().all(|x| x.is_finite()), "step {done}: a scalar is not finite");
+            let faces = solver.velocity().iter().flatten();
+            assert!(faces.into_iter().all(|x| x.is_finite()), "step {done}: a velocity is not finite");
+        }
+    }
+}
+
+#[test]
+#[ignore = "takes minutes on a busy machine: by hand, see RELIABILITY.md"]
+fn nothing_that_is_asked_for_breaks_the_solver() {
+    torture(300, 12);
+}
+
+/// Half an hour or so.
+#[test]
+#[ignore = "10,000 steps at 32³: by hand, see RELIABILITY.md"]
+fn nothing_that_is_asked_for_breaks_the_solver_for_long() {
+    torture(10_000, 32);
+}
