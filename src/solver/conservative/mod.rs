@@ -37,8 +37,8 @@ use crate::grid::{Faces, GHOST, Layout};
 
 mod parabola;
 
-/// Cells across lines that are done together: two bricks.
-const ACROSS: usize = 16;
+/// Cells across lines that are done together: a brick.
+const ACROSS: usize = 8;
 
 /// Most cells that the flow may cross in one round.
 const FURTHEST: f32 = 3.0;
@@ -52,8 +52,8 @@ const MOST_ROUNDS: f32 = 1e3;
 /// Memory of the scheme.
 pub struct Sweeps {
     threads: PerThread<Lines>,
-    /// For each plane: the greatest change of volume along the first axes, and the greatest speed across a face.
-    strain: Vec<[f32; 2]>,
+    /// For each plane: see [`strain`](Self::strain).
+    strain: Vec<[f32; 3]>,
     /// What has left through the sides, for each plane of the sweeps along x and y, and each row of those along z.
     left: [Vec<[f64; 4]>; 2],
     /// Whether the next round ends with x.
@@ -80,7 +80,7 @@ impl Sweeps {
         let size = (4 * (nx + room)).max(4 * ACROSS.min(nx) * (ny.max(nz) + room));
         Self {
             threads: PerThread::new(threads, || Lines::new(size)),
-            strain: vec![[0.0; 2]; nz],
+            strain: vec![[0.0; 3]; nz],
             left: [vec![[0.0; 4]; nz], vec![[0.0; 4]; ny]],
             backwards: false,
         }
@@ -100,9 +100,10 @@ impl Sweeps {
         scalars: &mut [[f32; 4]],
         bricks: &mut Bricks,
     ) -> [f64; 4] {
-        let [strain, speed] = self.strain(flow);
+        let [strain, speed, share] = self.strain(flow);
         let rounds = (strain / EMPTIEST).max(speed / FURTHEST).ceil().clamp(1.0, MOST_ROUNDS);
-        let parts = (speed / (rounds - strain)).ceil().max(1.0);
+        // A part of a sweep takes what is there by one cell.
+        let parts = if rounds > 1.0 { speed / (rounds - strain) } else { share }.ceil().max(1.0);
         bricks.reach(flow.walls, rounds * parts);
         self.left.iter_mut().flatten().for_each(|left| *left = [0.0; 4]);
         for round in 1..=rounds as u32 {
@@ -112,17 +113,18 @@ impl Sweeps {
         self.left.iter().flatten().fold([0.0; 4], |sum, left| [0, 1, 2, 3].map(|c| sum[c] + left[c]))
     }
 
-    /// The greatest change of a cell's volume between sweeps, in cells, and how many cells the flow crosses.
-    fn strain(&mut self, flow: &Flow) -> [f32; 2] {
+    /// The greatest change of a cell's volume between sweeps, in cells; how many cells the flow crosses; and the greatest part of
+    /// what it holds that a cell gives through one face, all in a single round.
+    fn strain(&mut self, flow: &Flow) -> [f32; 3] {
         let Layout { dims, row, plane } = flow.layout;
         let [u, v, w] = flow.velocity;
         let n = dims.nx;
         sweep::reduce(flow.layout, &mut self.strain, |most, j, k| {
             let at = flow.layout.start(j, k);
             let [v, w] = [[&v[at..][..n], &v[at + row..][..n]], [&w[at..][..n], &w[at + plane..][..n]]];
-            strain_row(&u[at..][..n + 1], v, w, most);
+            strain_row(flow.steps, &u[at..][..n + 1], v, w, most);
         });
-        self.strain.iter().fold([0.0; 2], |a, b| [a[0].max(flow.steps * b[0]), a[1].max(flow.steps * b[1])])
+        self.strain.iter().fold([0.0; 3], |a, b| [0, 1, 2].map(|i| a[i].max(b[i])))
     }
 
     /// One sweep along each axis over `steps` = Δt/h.
@@ -147,41 +149,53 @@ impl Sweeps {
     }
 }
 
-dispatch! { fn strain_row(u: &[f32], v: [&[f32]; 2], w: [&[f32]; 2], most: &mut [f32; 2]) = strain_kernel; }
+dispatch! { fn strain_row(steps: f32, u: &[f32], v: [&[f32]; 2], w: [&[f32]; 2], most: &mut [f32; 3]) = strain_kernel; }
 
 #[inline(always)]
-fn strain_kernel<const FMA: bool>(u: &[f32], v: [&[f32]; 2], w: [&[f32]; 2], most: &mut [f32; 2]) {
+fn strain_kernel<const FMA: bool>(
+    steps: f32,
+    u: &[f32],
+    v: [&[f32]; 2],
+    w: [&[f32]; 2],
+    most: &mut [f32; 3],
+) {
     const LANES: usize = 8;
     let n = u.len() - 1;
-    let (mut strain, mut speed) = ([0.0f32; LANES], [0.0f32; LANES]);
+    let (mut strain, mut speed, mut share) = ([0.0f32; LANES], [0.0f32; LANES], [0.0f32; LANES]);
     let (u0, u1) = (&u[..n], &u[1..]);
     let ([v0, v1], [w0, w1]) = (v.map(|v| &v[..n]), w.map(|w| &w[..n]));
     let full = n - n % LANES;
     for from in (0..full).step_by(LANES) {
         for l in 0..LANES {
             let i = from + l;
-            let [strained, fast] = strain_of([u0[i], u1[i]], [v0[i], v1[i]], [w0[i], w1[i]]);
-            strain[l] = greatest(strained, strain[l]);
-            speed[l] = greatest(fast, speed[l]);
+            let found = strain_of(steps, [u0[i], u1[i]], [v0[i], v1[i]], [w0[i], w1[i]]);
+            strain[l] = greatest(found[0], strain[l]);
+            speed[l] = greatest(found[1], speed[l]);
+            share[l] = greatest(found[2], share[l]);
         }
     }
     for i in full..n {
-        let [strained, fast] = strain_of([u0[i], u1[i]], [v0[i], v1[i]], [w0[i], w1[i]]);
-        strain[0] = greatest(strained, strain[0]);
-        speed[0] = greatest(fast, speed[0]);
+        let found = strain_of(steps, [u0[i], u1[i]], [v0[i], v1[i]], [w0[i], w1[i]]);
+        strain[0] = greatest(found[0], strain[0]);
+        speed[0] = greatest(found[1], speed[0]);
+        share[0] = greatest(found[2], share[0]);
     }
     most[0] = strain.into_iter().fold(most[0], f32::max);
     most[1] = speed.into_iter().fold(most[1], f32::max);
+    most[2] = share.into_iter().fold(most[2], f32::max);
 }
 
-/// The greatest change of a cell's volume, whichever axis comes first, and the greatest speed.
+/// What [`Sweeps::strain`] finds, of one cell, whichever axis comes first.
 #[inline(always)]
-fn strain_of(u: [f32; 2], v: [f32; 2], w: [f32; 2]) -> [f32; 2] {
-    let [x, y, z] = [u[1] - u[0], v[1] - v[0], w[1] - w[0]];
+fn strain_of(steps: f32, u: [f32; 2], v: [f32; 2], w: [f32; 2]) -> [f32; 3] {
+    let (x, y, z) = (steps * (u[1] - u[0]), steps * (v[1] - v[0]), steps * (w[1] - w[0]));
     let two = greatest((x + y).abs(), (y + z).abs());
     let strain = greatest(greatest(x.abs(), z.abs()), greatest(two, (x + y + z).abs()));
     let (x, y) = (greatest(u[0].abs(), u[1].abs()), greatest(v[0].abs(), v[1].abs()));
-    [strain, greatest(greatest(x, y), greatest(w[0].abs(), w[1].abs()))]
+    let speed = steps * greatest(greatest(x, y), greatest(w[0].abs(), w[1].abs()));
+    // The volume never falls further; where it could fall below this, there is more than one round.
+    let holds = greatest(1.0 - strain, 1.0 - EMPTIEST - 0.01);
+    [strain, speed, speed / holds]
 }
 
 /// One round.

@@ -56,7 +56,7 @@ impl Lines {
             walled_limits(around, &edges[..faces], open, stride, [&mut low[stride..], &mut high[stride..]]);
         } else {
             find_edges(around, stride, &mut edges[..faces]);
-            limit(around, &edges[..faces], stride, [&mut low[stride..], &mut high[stride..]]);
+            limit(around, &edges[..faces], stride, &mut low[stride..], &mut high[stride..]);
         }
         for (ghost, cell) in [(0, BEYOND - 1), (n + 1, BEYOND + n)] {
             let from = &around[cell * stride..][..stride];
@@ -119,20 +119,21 @@ fn walled_edges_kernel<const FMA: bool>(values: &[f32], open: &[f32], s: usize, 
     let [o0, o1] = [1, 2].map(|d| &open[d * s..][..n]);
     let [o3, o4] = [4, 5].map(|d| &open[d * s..][..n]);
     for i in 0..n {
-        let (c, d) = (c[i], d[i]);
-        let b = if o1[i] > 0.0 { b[i] } else { c };
-        let a = if o1[i] * o0[i] > 0.0 { a[i] } else { b };
-        let e = if o3[i] > 0.0 { e[i] } else { d };
-        let f = if o3[i] * o4[i] > 0.0 { f[i] } else { e };
+        let ([a, b, c], [d, e, f]) = ([a[i], b[i], c[i]], [d[i], e[i], f[i]]);
+        let (near, far) = ([o1[i], o3[i]], [o1[i] * o0[i], o3[i] * o4[i]]);
+        let b = if near[0] > 0.0 { b } else { c };
+        let a = if far[0] > 0.0 { a } else { b };
+        let e = if near[1] > 0.0 { e } else { d };
+        let f = if far[1] > 0.0 { f } else { e };
         out[i] = edge::<FMA>([a, b, c, d, e, f]);
     }
 }
 
-dispatch! { fn limit(values: &[f32], edges: &[f32], s: usize, out: [&mut [f32]; 2]) = limit_kernel; }
+dispatch! { fn limit(values: &[f32], edges: &[f32], s: usize, low: &mut [f32], high: &mut [f32]) = limit_kernel; }
 
 /// Scales the parabola of each cell about its mean so far that it stays between the values of the cell and its neighbours.
 #[inline(always)]
-fn limit_kernel<const FMA: bool>(values: &[f32], edges: &[f32], s: usize, [low, high]: [&mut [f32]; 2]) {
+fn limit_kernel<const FMA: bool>(values: &[f32], edges: &[f32], s: usize, low: &mut [f32], high: &mut [f32]) {
     let n = edges.len() - s;
     let [a, c, b] = [2, 3, 4].map(|d| &values[d * s..][..n]);
     let [p, r] = [&edges[..n], &edges[s..][..n]];
@@ -173,9 +174,10 @@ fn walled_limits_kernel<const FMA: bool>(
     let [below, above] = [3, 4].map(|d| &open[d * s..][..n]);
     let (low, high) = (&mut low[..n], &mut high[..n]);
     for i in 0..n {
-        let c = c[i];
-        let (a, p) = if below[i] > 0.0 { (a[i], p[i]) } else { (c, c) };
-        let (b, r) = if above[i] > 0.0 { (b[i], r[i]) } else { (c, c) };
+        let ([a, c, b], [p, r]) = ([a[i], c[i], b[i]], [p[i], r[i]]);
+        let (is_open, opens) = (below[i] > 0.0, above[i] > 0.0);
+        let (a, p) = (if is_open { a } else { c }, if is_open { p } else { c });
+        let (b, r) = (if opens { b } else { c }, if opens { r } else { c });
         [low[i], high[i]] = limited::<FMA>([a, c, b], [p, r]);
     }
 }
@@ -301,12 +303,21 @@ fn excess_kernel<const FMA: bool>(courant: &[f32], volume: &[f32], s: usize, out
     }
     out[0] = most.into_iter().fold(f32::NEG_INFINITY, f32::max);
     out[1] = 0.0;
-    if out[0] > 0.0 {
-        for i in 0..n {
-            let holds = least(volume[i], volume[i] + (below[i] - above[i]));
-            out[1] = greatest(greatest(above[i], -below[i]) / holds, out[1]);
+    if out[0] <= 0.0 {
+        return;
+    }
+    let mut most = [0.0f32; LANES];
+    for ((v, a), b) in eights.iter().zip(of_below).zip(of_above) {
+        for l in 0..LANES {
+            let holds = least(v[l], v[l] + (a[l] - b[l]));
+            most[l] = greatest(greatest(b[l], -a[l]) / holds, most[l]);
         }
     }
+    for i in rest..n {
+        let holds = least(volume[i], volume[i] + (below[i] - above[i]));
+        most[0] = greatest(greatest(above[i], -below[i]) / holds, most[0]);
+    }
+    out[1] = most.into_iter().fold(0.0, f32::max);
 }
 
 impl Lines {
