@@ -13,18 +13,21 @@
 //! projection has left.
 //!
 //! - **Order.** x, y, z and z, y, x take turns.
-//! - **Fast flow.** Lines where a cell would give more than it holds are swept in parts. Where the flow diverges along one axis
-//!   so much that a cell would run empty between two sweeps, or crosses more than [`FURTHEST`] cells, the whole step is cut.
+//! - **Fast flow.** What crosses a face comes from as many cells upstream as it takes; while the volumes stay above 0, what
+//!   crosses two faces never comes from the same air. Where the flow diverges along one axis so much that a cell would run nearly
+//!   empty between two sweeps, or crosses more than [`FURTHEST`] cells, the whole step is cut.
 //! - **Solids.** A cut face lets through its open part, a closed one nothing; a cell beside a solid counts as whole, as it does for
 //!   the pressure. Parabolas see no value across a closed face.
 //! - **Sides.** Through walls nothing passes; air that enters through an open side is clean, that of an inflow brings its
 //!   contents. What crosses the sides is counted.
 //!
-//! Lines lie side by side in scratch memory of each thread, [`ACROSS`] cells of them, so that one kernel serves all axes.
+//! Lines lie side by side in scratch memory of each thread, [`ACROSS`] of them, so that one kernel serves all axes. Lines where
+//! nothing is are left as they are, and so are scalars that are 0 all along them.
 
 use rayon::prelude::*;
 
-use self::parabola::{BEYOND, Lines, add_volume, spread};
+use self::parabola::{ACROSS, BEYOND, HALO, Lines, add_volume, scale};
+use self::weave::{Found, Place};
 use super::Side;
 use super::advect::scale_row;
 use super::bricks::Bricks;
@@ -36,9 +39,7 @@ use super::sweep::{self, PerThread, Shared};
 use crate::grid::{Faces, GHOST, Layout};
 
 mod parabola;
-
-/// Cells across lines that are done together: two bricks.
-const ACROSS: usize = 16;
+mod weave;
 
 /// Most cells that the flow may cross in one round.
 const FURTHEST: f32 = 3.0;
@@ -52,7 +53,7 @@ const MOST_ROUNDS: f32 = 1e3;
 /// Memory of the scheme.
 pub struct Sweeps {
     threads: PerThread<Lines>,
-    /// For each plane: the greatest change of volume along the first axes, and the greatest speed across a face.
+    /// For each plane: see [`strain`](Self::strain).
     strain: Vec<[f32; 2]>,
     /// What has left through the sides, for each plane of the sweeps along x and y, and each row of those along z.
     left: [Vec<[f64; 4]>; 2],
@@ -76,10 +77,8 @@ impl Sweeps {
     /// For fields of `layout`.
     pub fn new(layout: Layout, threads: usize) -> Self {
         let [nx, ny, nz] = layout.dims.array();
-        let room = 2 * BEYOND + 2;
-        let size = (4 * (nx + room)).max(4 * ACROSS.min(nx) * (ny.max(nz) + room));
         Self {
-            threads: PerThread::new(threads, || Lines::new(size)),
+            threads: PerThread::new(threads, || Lines::new(nx.max(ny).max(nz))),
             strain: vec![[0.0; 2]; nz],
             left: [vec![[0.0; 4]; nz], vec![[0.0; 4]; ny]],
             backwards: false,
@@ -102,17 +101,18 @@ impl Sweeps {
     ) -> [f64; 4] {
         let [strain, speed] = self.strain(flow);
         let rounds = (strain / EMPTIEST).max(speed / FURTHEST).ceil().clamp(1.0, MOST_ROUNDS);
-        let parts = (speed / (rounds - strain)).ceil().max(1.0);
-        bricks.reach(flow.walls, rounds * parts);
+        // Cells that hold less are crossed faster.
+        let cells = speed / (1.0 - (strain / rounds).min(EMPTIEST));
+        bricks.reach(flow.walls, cells);
         self.left.iter_mut().flatten().for_each(|left| *left = [0.0; 4]);
         for round in 1..=rounds as u32 {
             let keep = if round == rounds as u32 { *keep } else { [1.0; 4] };
-            self.round(flow, flow.steps / rounds, &keep, scalars, bricks);
+            self.round(flow, [flow.steps / rounds, cells / rounds], &keep, scalars, bricks);
         }
         self.left.iter().flatten().fold([0.0; 4], |sum, left| [0, 1, 2, 3].map(|c| sum[c] + left[c]))
     }
 
-    /// The greatest change of a cell's volume between sweeps, in cells, and how many cells the flow crosses.
+    /// The greatest change of a cell's volume between sweeps, in cells, and how many cells the flow crosses, in a single round.
     fn strain(&mut self, flow: &Flow) -> [f32; 2] {
         let Layout { dims, row, plane } = flow.layout;
         let [u, v, w] = flow.velocity;
@@ -120,16 +120,24 @@ impl Sweeps {
         sweep::reduce(flow.layout, &mut self.strain, |most, j, k| {
             let at = flow.layout.start(j, k);
             let [v, w] = [[&v[at..][..n], &v[at + row..][..n]], [&w[at..][..n], &w[at + plane..][..n]]];
-            strain_row(&u[at..][..n + 1], v, w, most);
+            strain_row(flow.steps, &u[at..][..n + 1], v, w, most);
         });
-        self.strain.iter().fold([0.0; 2], |a, b| [a[0].max(flow.steps * b[0]), a[1].max(flow.steps * b[1])])
+        self.strain.iter().fold([0.0; 2], |a, b| [0, 1].map(|i| a[i].max(b[i])))
     }
 
-    /// One sweep along each axis over `steps` = Δt/h.
-    fn round(&mut self, flow: &Flow, steps: f32, keep: &[f32; 4], scalars: &mut [[f32; 4]], bricks: &Bricks) {
+    /// One sweep along each axis over `steps` = Δt/h, in which the air crosses up to `cells`.
+    fn round(
+        &mut self,
+        flow: &Flow,
+        [steps, cells]: [f32; 2],
+        keep: &[f32; 4],
+        scalars: &mut [[f32; 4]],
+        bricks: &Bricks,
+    ) {
         let is_still = |axis: usize| flow.layout.dims.array()[axis] == 1 && flow.walls.is_shut(axis);
         let last = if self.backwards { [0, 1, 2] } else { [2, 1, 0] }.into_iter().find(|&a| !is_still(a));
-        let pass = Pass { flow, steps, keep, last, bricks, backwards: self.backwards };
+        let reach = cells.ceil().min(1e9) as usize + 1;
+        let pass = Pass { flow, steps, reach, keep, last, bricks, backwards: self.backwards };
         let Self { threads, left: [of_planes, of_rows], .. } = self;
         if self.backwards {
             pass.along_z(threads, of_rows, scalars);
@@ -147,10 +155,16 @@ impl Sweeps {
     }
 }
 
-dispatch! { fn strain_row(u: &[f32], v: [&[f32]; 2], w: [&[f32]; 2], most: &mut [f32; 2]) = strain_kernel; }
+dispatch! { fn strain_row(steps: f32, u: &[f32], v: [&[f32]; 2], w: [&[f32]; 2], most: &mut [f32; 2]) = strain_kernel; }
 
 #[inline(always)]
-fn strain_kernel<const FMA: bool>(u: &[f32], v: [&[f32]; 2], w: [&[f32]; 2], most: &mut [f32; 2]) {
+fn strain_kernel<const FMA: bool>(
+    steps: f32,
+    u: &[f32],
+    v: [&[f32]; 2],
+    w: [&[f32]; 2],
+    most: &mut [f32; 2],
+) {
     const LANES: usize = 8;
     let n = u.len() - 1;
     let (mut strain, mut speed) = ([0.0f32; LANES], [0.0f32; LANES]);
@@ -160,28 +174,29 @@ fn strain_kernel<const FMA: bool>(u: &[f32], v: [&[f32]; 2], w: [&[f32]; 2], mos
     for from in (0..full).step_by(LANES) {
         for l in 0..LANES {
             let i = from + l;
-            let [strained, fast] = strain_of([u0[i], u1[i]], [v0[i], v1[i]], [w0[i], w1[i]]);
-            strain[l] = greatest(strained, strain[l]);
-            speed[l] = greatest(fast, speed[l]);
+            let found = strain_of(steps, [u0[i], u1[i]], [v0[i], v1[i]], [w0[i], w1[i]]);
+            strain[l] = greatest(found[0], strain[l]);
+            speed[l] = greatest(found[1], speed[l]);
         }
     }
     for i in full..n {
-        let [strained, fast] = strain_of([u0[i], u1[i]], [v0[i], v1[i]], [w0[i], w1[i]]);
-        strain[0] = greatest(strained, strain[0]);
-        speed[0] = greatest(fast, speed[0]);
+        let found = strain_of(steps, [u0[i], u1[i]], [v0[i], v1[i]], [w0[i], w1[i]]);
+        strain[0] = greatest(found[0], strain[0]);
+        speed[0] = greatest(found[1], speed[0]);
     }
     most[0] = strain.into_iter().fold(most[0], f32::max);
     most[1] = speed.into_iter().fold(most[1], f32::max);
 }
 
-/// The greatest change of a cell's volume, whichever axis comes first, and the greatest speed.
+/// What [`Sweeps::strain`] finds, of one cell, whichever axis comes first.
 #[inline(always)]
-fn strain_of(u: [f32; 2], v: [f32; 2], w: [f32; 2]) -> [f32; 2] {
-    let [x, y, z] = [u[1] - u[0], v[1] - v[0], w[1] - w[0]];
+fn strain_of(steps: f32, u: [f32; 2], v: [f32; 2], w: [f32; 2]) -> [f32; 2] {
+    let (x, y, z) = (steps * (u[1] - u[0]), steps * (v[1] - v[0]), steps * (w[1] - w[0]));
     let two = greatest((x + y).abs(), (y + z).abs());
     let strain = greatest(greatest(x.abs(), z.abs()), greatest(two, (x + y + z).abs()));
     let (x, y) = (greatest(u[0].abs(), u[1].abs()), greatest(v[0].abs(), v[1].abs()));
-    [strain, greatest(greatest(x, y), greatest(w[0].abs(), w[1].abs()))]
+    let speed = steps * greatest(greatest(x, y), greatest(w[0].abs(), w[1].abs()));
+    [strain, speed]
 }
 
 /// One round.
@@ -189,6 +204,8 @@ struct Pass<'a> {
     flow: &'a Flow<'a>,
     /// Δt/h of the round.
     steps: f32,
+    /// Cells that the air crosses at most.
+    reach: usize,
     keep: &'a [f32; 4],
     /// The axis that is swept last.
     last: Option<usize>,
@@ -196,13 +213,11 @@ struct Pass<'a> {
     backwards: bool,
 }
 
-/// Lines side by side: `count` cells from position `at` on, each the first of a line along `axis`.
+/// Lines side by side along an axis, and the cells of them where something may be or arrive.
 #[derive(Clone, Copy)]
 struct Bundle {
     axis: usize,
-    at: usize,
-    count: usize,
-    /// The cells where something is or arrives.
+    place: Place,
     range: [usize; 2],
 }
 
@@ -219,22 +234,23 @@ impl Pass<'_> {
         left.par_iter_mut().enumerate().for_each(|(k, left)| {
             let lines = &mut *threads.mine();
             for axis in if self.backwards { [1, 0] } else { [0, 1] } {
-                if axis == 0 {
-                    for j in 0..layout.dims.ny {
-                        let range = self.bricks.span(j, k);
-                        let range = [range.start, range.end];
-                        let bundle = Bundle { axis, at: layout.start(j, k), count: 1, range };
-                        self.sweep(lines, bundle, &scalars, left);
-                    }
-                } else {
-                    for from in (0..layout.dims.nx).step_by(ACROSS) {
-                        let count = ACROSS.min(layout.dims.nx - from);
-                        let range = self.bricks.span_along(1, [from, from + count], k);
-                        let range = [range.start, range.end];
-                        let bundle =
-                            Bundle { axis, at: layout.at(from as isize, 0, k as isize), count, range };
-                        self.sweep(lines, bundle, &scalars, left);
-                    }
+                let (across, end) =
+                    if axis == 0 { (layout.row, layout.dims.ny) } else { (1, layout.dims.nx) };
+                for from in (0..end).step_by(ACROSS) {
+                    let count = ACROSS.min(end - from);
+                    let range = if axis == 0 {
+                        self.bricks.span(from, k)
+                    } else {
+                        self.bricks.span_along(1, [from, from + count], k)
+                    };
+                    let at = layout.start(0, k) + from * across;
+                    let place = Place { at, across, along: layout.strides()[axis], count };
+                    self.sweep(
+                        lines,
+                        Bundle { axis, place, range: [range.start, range.end] },
+                        &scalars,
+                        left,
+                    );
                 }
             }
         });
@@ -248,194 +264,226 @@ impl Pass<'_> {
             for from in (0..layout.dims.nx).step_by(ACROSS) {
                 let count = ACROSS.min(layout.dims.nx - from);
                 let range = self.bricks.span_along(2, [from, from + count], j);
-                let range = [range.start, range.end];
-                let bundle = Bundle { axis: 2, at: layout.at(from as isize, j as isize, 0), count, range };
-                self.sweep(lines, bundle, &scalars, left);
+                let at = layout.start(j, 0) + from;
+                let place = Place { at, across: 1, along: layout.plane, count };
+                self.sweep(lines, Bundle { axis: 2, place, range: [range.start, range.end] }, &scalars, left);
             }
         });
     }
 
     /// Moves what is in some lines along them; no other thread may have them.
-    #[allow(unsafe_code)]
     fn sweep(&self, lines: &mut Lines, bundle: Bundle, scalars: &Shared<f32>, left: &mut [f64; 4]) {
-        let Bundle { axis, range: [first, end], .. } = bundle;
+        let Bundle { axis, place, range: [first, end] } = bundle;
         let (n, walls) = (self.flow.layout.dims.array()[axis], self.flow.walls);
         if first >= end || n == 1 && walls.is_shut(axis) {
             return;
         }
-        let count = end - first;
-        // Cells of a line along x lie side by side; those of others are a row apart, with as many lines beside them.
-        let stride = 4 * bundle.count;
-        let step = 4 * self.flow.layout.strides()[axis];
+        let mut found = Found { range: [0; 2], holds: [false; 4] };
+        let inside = |[first, end]: [usize; 2]| (first + HALO) * ACROSS..(end + HALO) * ACROSS;
+        let loaded = inside([first, end]);
+        let cells = lines.values.each_mut().map(|values| &mut values[loaded.clone()]);
+        weave::load(scalars, place, [first, end], cells, &mut found);
+        let (range, holds) = self.moves(bundle, &found);
+        if range[0] >= range[1] {
+            return;
+        }
+        let bundle = Bundle { range, ..bundle };
         self.load_motion(lines, bundle);
         let walled = self.load_walls(lines, bundle);
-        let parts = lines.parts(n, stride);
-        let part = 1.0 / parts as f32;
-        let margin = if walls.periodic()[axis] {
-            [0, n]
-        } else {
-            [first.saturating_sub(BEYOND), (end + BEYOND).min(n)]
-        };
-        // Along x all cells lie in one piece.
-        let piece = |[first, end]: [usize; 2]| if axis == 0 { end - first } else { 1 };
-        let pieces = |range: [usize; 2]| (range[0]..range[1]).step_by(piece(range).max(1));
-        for i in pieces(margin) {
-            let length = piece(margin) * stride;
-            // SAFETY: a line belongs to one task of a pass, which holds one part of it at a time.
-            let cells = unsafe { scalars.part(4 * bundle.at + i * step, length) };
-            lines.values[(i + BEYOND) * stride..][..length].copy_from_slice(cells);
-        }
-        for _ in 0..parts {
-            self.load_ghosts(lines, axis, n, stride, bundle.range);
-            lines.cross(first, count, stride, part, walled);
-            self.pass_sides(lines, axis, n, stride, part, bundle.range, left);
-            lines.update(first, count, stride, part, parts == 1 && self.last == Some(axis));
-        }
+        let all = [range[0] + HALO, range[1] + HALO];
+        let deep = lines.weigh(all);
         let is_last = self.last == Some(axis);
-        for i in pieces(bundle.range) {
-            let length = piece(bundle.range) * stride;
-            // SAFETY: as above.
-            let cells = unsafe { scalars.part(4 * bundle.at + i * step, length) };
-            cells.copy_from_slice(&lines.values[(i + BEYOND) * stride..][..length]);
+        for c in (0..4).filter(|&c| holds[c]) {
+            let beyond = if deep { HALO } else { BEYOND };
+            self.load_ghosts(lines, c, bundle, beyond);
+            lines.fit(c, all, walled);
+            let wraps = walls.periodic()[axis] && range == [0, n];
+            lines.fit_beyond(c, all, if deep { HALO } else { 1 }, wraps);
+            lines.cross(c, all, deep);
+            self.pass_sides(lines, bundle, &mut left[c]);
+            lines.update(c, all, is_last);
             if is_last {
-                if parts > 1 {
-                    let volume = &lines.volume[(i + 1) * stride..][..length];
-                    cells.iter_mut().zip(volume).for_each(|(cell, volume)| *cell *= volume);
-                }
-                scale_row(self.keep, SCALAR_LIMIT, cells.as_chunks_mut::<4>().0);
+                let values = lines.values[c][inside(range)].as_chunks_mut::<4>().0;
+                scale_row(&[self.keep[c]; 4], SCALAR_LIMIT, values);
             }
         }
+        let from = lines.values.each_ref().map(|values| &values[inside(range)]);
+        weave::store(scalars, place, range, from);
+    }
+
+    /// The cells of lines where something is or arrives, and which scalars do.
+    fn moves(&self, Bundle { axis, range, .. }: Bundle, found: &Found) -> ([usize; 2], [bool; 4]) {
+        let walls = self.flow.walls;
+        let (mut holds, mut feeds) = (found.holds, false);
+        for side in walls.sides()[axis] {
+            if let Side::Inflow(air) = side {
+                feeds |= air.scalars != [0.0; 4];
+                holds = [0, 1, 2, 3].map(|c| holds[c] || air.scalars[c] != 0.0);
+            }
+        }
+        if feeds || walls.periodic()[axis] {
+            let none = holds == [false; 4];
+            return (if none { [0; 2] } else { range }, holds);
+        }
+        let [first, end] = found.range;
+        if first >= end {
+            return ([0; 2], holds);
+        }
+        ([first.saturating_sub(self.reach).max(range[0]), (end + self.reach).min(range[1])], holds)
     }
 
     /// Puts the volumes that cross the faces and those in the cells at the beginning into `lines`.
-    fn load_motion(&self, lines: &mut Lines, Bundle { axis, at, count, .. }: Bundle) {
-        let (layout, velocity) = (self.flow.layout, self.flow.velocity);
+    fn load_motion(&self, lines: &mut Lines, Bundle { axis, place, range: [first, end] }: Bundle) {
+        let (layout, velocity, walls) = (self.flow.layout, self.flow.velocity, self.flow.walls);
+        let Place { at, across, along, count } = place;
         let n = layout.dims.array()[axis];
         let strides = layout.strides();
-        let stride = 4 * count;
         let order = if self.backwards { [2, 1, 0] } else { [0, 1, 2] };
-        let before = order.into_iter().take_while(|&a| a != axis);
-        // A row of cells of a line along x, a row of lines along others.
-        let (rows, length, step) = if axis == 0 { (1, n, 0) } else { (n, count, strides[axis]) };
-        lines.volume[..(n + 2) * stride].fill(1.0);
-        for a in before {
-            let field = &velocity[a];
-            for i in 0..rows {
-                let from = at + i * step;
-                let faces = [&field[from..][..length], &field[from + strides[a]..][..length]];
-                add_volume(self.steps, faces, &mut lines.volume[stride * (i + 1)..][..4 * length]);
+        let before = || order.into_iter().take_while(|&a| a != axis);
+        let Lines { volume, courant, edges: rows, .. } = lines;
+        volume[(first + HALO - 1) * ACROSS..(end + HALO + 1) * ACROSS].fill(1.0);
+        let out = &mut volume[(first + HALO) * ACROSS..(end + HALO) * ACROSS];
+        if axis == 0 {
+            let pitch = end - first + 1;
+            let rows = &mut rows[..ACROSS * pitch];
+            if self.backwards {
+                rows.fill(1.0);
+                for (l, row) in rows.chunks_exact_mut(pitch).take(count).enumerate() {
+                    let from = at + l * across + first;
+                    for a in before() {
+                        let [low, high] =
+                            [from, from + strides[a]].map(|from| &velocity[a][from..][..pitch - 1]);
+                        add_volume(self.steps, [low, high], &mut row[..pitch - 1]);
+                    }
+                }
+                weave::turn(rows, pitch, out);
+            }
+            rows.fill(0.0);
+            for (l, row) in rows.chunks_exact_mut(pitch).take(count).enumerate() {
+                scale(self.steps, &velocity[0][at + l * across + first..][..pitch], row);
+            }
+            weave::turn(rows, pitch, &mut courant[(first + HALO) * ACROSS..][..pitch * ACROSS]);
+        } else {
+            for a in before() {
+                let field = &velocity[a];
+                for (i, out) in (first..end).zip(out.chunks_exact_mut(ACROSS)) {
+                    let from = at + i * along;
+                    let faces = [&field[from..][..count], &field[from + strides[a]..][..count]];
+                    add_volume(self.steps, faces, &mut out[..count]);
+                }
+            }
+            let out = courant[(first + HALO) * ACROSS..].chunks_exact_mut(ACROSS);
+            for (i, out) in (first..end + 1).zip(out) {
+                out.fill(0.0);
+                scale(self.steps, &velocity[axis][at + i * along..][..count], &mut out[..count]);
             }
         }
-        let field = &velocity[axis];
-        let (rows, length) = if axis == 0 { (1, n + 1) } else { (n + 1, count) };
-        for i in 0..rows {
-            let from = &field[at + i * step..][..length];
-            spread(self.steps, from, &mut lines.courant[i * stride..][..4 * length]);
+        for (face, is_wall) in [0, n].into_iter().zip(walls.solid_sides()[axis]) {
+            if is_wall && (first..=end).contains(&face) {
+                courant[(face + HALO) * ACROSS..][..ACROSS].fill(0.0);
+            }
         }
-        let walls = self.flow.walls.solid_sides()[axis];
-        for (face, _) in [0, n].into_iter().zip(walls).filter(|(_, wall)| *wall) {
-            lines.courant[face * stride..][..stride].fill(0.0);
+        let wraps = walls.periodic()[axis] && [first, end] == [0, n];
+        for depth in 0..HALO {
+            for (to, from) in [(first - 1 + HALO - depth, n - 1 - depth % n), (end + HALO + depth, depth % n)]
+            {
+                if wraps {
+                    let from = (from + HALO) * ACROSS;
+                    volume.copy_within(from..from + ACROSS, to * ACROSS);
+                } else {
+                    volume[to * ACROSS..][..ACROSS].fill(1.0);
+                }
+            }
         }
     }
 
     /// Puts what is open of each face inside into `lines`; true if any is closed.
-    fn load_walls(&self, lines: &mut Lines, Bundle { axis, at, count, .. }: Bundle) -> bool {
+    fn load_walls(&self, lines: &mut Lines, Bundle { axis, place, range: [first, end] }: Bundle) -> bool {
         let Some(flags) = self.flow.flags else { return false };
+        let Place { at, across, along, count } = place;
         let n = self.flow.layout.dims.array()[axis];
-        let step = self.flow.layout.strides()[axis];
-        let is_closed = |flag: &u8| flag & CLOSED << axis != 0;
-        let closed = (1..n).any(|i| flags[at + i * step..][..count].iter().any(is_closed));
-        let solid = self.flow.walls.periodic()[axis] && flags[at..][..count].iter().any(is_closed);
+        let is_closed = |i: usize, l: usize| flags[at + i * along + l * across] & CLOSED << axis != 0;
+        let closed = (first.saturating_sub(BEYOND).max(1)..(end + BEYOND + 1).min(n))
+            .any(|i| (0..count).any(|l| is_closed(i, l)));
+        let solid = self.flow.walls.periodic()[axis] && (0..count).any(|l| is_closed(0, l));
         if closed || solid {
-            let stride = 4 * count;
-            lines.open[..(n + 1 + 2 * BEYOND) * stride].fill(1.0);
-            for i in if solid { 0..n + 1 } else { 1..n } {
-                let from = flags[at + i % n * step..][..count].iter();
-                let (fours, _) = lines.open[(i + BEYOND) * stride..][..stride].as_chunks_mut::<4>();
-                fours.iter_mut().zip(from).for_each(|(out, flag)| *out = [f32::from(!is_closed(flag)); 4]);
+            lines.open[(first + HALO - BEYOND) * ACROSS..(end + HALO + BEYOND + 1) * ACROSS].fill(1.0);
+            let [from, to] = if solid { [0, n + 1] } else { [1, n] };
+            for i in from.max(first.saturating_sub(BEYOND))..to.min(end + BEYOND + 1) {
+                let out = &mut lines.open[(i + HALO) * ACROSS..][..count];
+                out.iter_mut().enumerate().for_each(|(l, out)| *out = f32::from(!is_closed(i % n, l)));
             }
         }
         closed || solid
     }
 
-    /// Fills the cells beyond the sides.
-    fn load_ghosts(&self, lines: &mut Lines, axis: usize, n: usize, stride: usize, [first, end]: [usize; 2]) {
+    /// Fills the cells beyond those of a bundle: nothing is there but beyond the sides.
+    fn load_ghosts(&self, lines: &mut Lines, c: usize, Bundle { axis, range, .. }: Bundle, beyond: usize) {
+        let [first, end] = range;
+        let n = self.flow.layout.dims.array()[axis];
         let Lines { values, courant, .. } = lines;
+        let values = &mut values[c];
+        let cell = |i: usize| i * ACROSS..(i + 1) * ACROSS;
         let [low, high] = self.flow.walls.sides()[axis];
         for (side, is_high) in [(low, false), (high, true)] {
-            if is_high && end + BEYOND <= n || !is_high && first >= BEYOND {
-                continue;
-            }
-            let out = |depth: usize| if is_high { BEYOND + n + depth } else { BEYOND - 1 - depth };
-            for depth in 0..BEYOND {
-                let to = out(depth) * stride;
+            let is_beyond = if is_high { end == n } else { first == 0 };
+            for depth in 0..beyond {
+                let to = if is_high { end + HALO + depth } else { first + HALO - 1 - depth };
+                if !is_beyond {
+                    values[cell(to)].fill(0.0);
+                    continue;
+                }
                 match side {
                     Side::Closed | Side::NoSlip(_) => {
                         let fold = depth % (2 * n);
                         let fold = if fold < n { fold } else { 2 * n - 1 - fold };
-                        let from = if is_high { n - 1 - fold } else { fold } + BEYOND;
-                        values.copy_within(from * stride..(from + 1) * stride, to);
-                    }
-                    Side::Periodic => {
-                        let from = if is_high { depth % n } else { n - 1 - depth % n } + BEYOND;
-                        values.copy_within(from * stride..(from + 1) * stride, to);
-                    }
-                    Side::Open => {
-                        let edge = (if is_high { n - 1 } else { 0 } + BEYOND) * stride;
-                        let face = if is_high { n } else { 0 } * stride;
-                        let sign = if is_high { 1.0 } else { -1.0 };
-                        for l in 0..stride {
-                            let leaves = sign * courant[face + l] > 0.0;
-                            values[to + l] = if leaves { values[edge + l] } else { 0.0 };
+                        let from = if is_high { n - 1 - fold } else { fold };
+                        if (first..end).contains(&from) {
+                            values.copy_within(cell(from + HALO), to * ACROSS);
+                        } else {
+                            values[cell(to)].fill(0.0);
                         }
                     }
-                    Side::Inflow(air) => {
-                        values[to..to + stride].as_chunks_mut::<4>().0.fill(air.scalars);
+                    Side::Periodic => {
+                        let from = if is_high { depth % n } else { n - 1 - depth % n };
+                        if (first..end).contains(&from) {
+                            values.copy_within(cell(from + HALO), to * ACROSS);
+                        } else {
+                            values[cell(to)].fill(0.0);
+                        }
                     }
+                    Side::Open => {
+                        let edge = if is_high { n - 1 } else { 0 } + HALO;
+                        let face = if is_high { n } else { 0 } + HALO;
+                        let sign = if is_high { 1.0 } else { -1.0 };
+                        for l in 0..ACROSS {
+                            let leaves = sign * courant[face * ACROSS + l] > 0.0;
+                            values[to * ACROSS + l] = if leaves { values[edge * ACROSS + l] } else { 0.0 };
+                        }
+                    }
+                    Side::Inflow(air) => values[cell(to)].fill(air.scalars[c]),
                 }
             }
         }
     }
 
-    /// Sets what comes in through the sides and counts what crosses them.
-    #[allow(clippy::too_many_arguments)]
-    fn pass_sides(
-        &self,
-        lines: &mut Lines,
-        axis: usize,
-        n: usize,
-        stride: usize,
-        part: f32,
-        [first, end]: [usize; 2],
-        left: &mut [f64; 4],
-    ) {
-        let Lines { flux, courant, .. } = lines;
-        let [low, high] = self.flow.walls.sides()[axis];
-        if low == Side::Periodic {
-            if first == 0 && end == n {
-                for l in 0..stride {
-                    let [a, b] = [l, n * stride + l];
-                    if courant[a] > 0.0 { flux[a] = flux[b] } else { flux[b] = flux[a] }
+    /// Counts what crosses the sides.
+    fn pass_sides(&self, lines: &mut Lines, Bundle { axis, range, .. }: Bundle, left: &mut f64) {
+        let [first, end] = range;
+        let n = self.flow.layout.dims.array()[axis];
+        for (side, is_high) in self.flow.walls.sides()[axis].into_iter().zip([false, true]) {
+            let is_beyond = if is_high { end == n } else { first == 0 };
+            let face = if is_high { n } else { 0 } + HALO;
+            let flux = &mut lines.flux;
+            match side {
+                Side::Periodic if is_high && range == [0, n] => {
+                    flux.copy_within(HALO * ACROSS..(HALO + 1) * ACROSS, face * ACROSS);
                 }
-            }
-            return;
-        }
-        for (side, is_high) in [(low, false), (high, true)] {
-            let brings = match side {
-                Side::Open => [0.0; 4],
-                Side::Inflow(air) => air.scalars,
-                _ => continue,
-            };
-            if is_high && end < n || !is_high && first > 0 {
-                continue;
-            }
-            let (face, outwards) = if is_high { (n * stride, 1.0) } else { (0, -1.0) };
-            for l in 0..stride {
-                let courant = courant[face + l];
-                if outwards * courant < 0.0 {
-                    flux[face + l] = part * courant * brings[l % 4];
+                Side::Open | Side::Inflow(_) if is_beyond => {
+                    let sum: f64 = flux[face * ACROSS..][..ACROSS].iter().map(|&x| f64::from(x)).sum();
+                    *left += if is_high { sum } else { -sum };
                 }
-                left[l % 4] += f64::from(outwards * flux[face + l]);
+                _ => {}
             }
         }
     }
