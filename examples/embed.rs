@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use updraft::rayon::ThreadPoolBuilder;
-use updraft::{Config, Dims, Params, Region, Side, Solver, Source};
+use updraft::{BoundaryCondition, Config, Dims, Params, Region, Solver, Source};
 
 /// Wall time that a frame may take.
 const BUDGET: Duration = Duration::from_millis(16);
@@ -15,7 +15,7 @@ const BUDGET: Duration = Duration::from_millis(16);
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let pool = Arc::new(ThreadPoolBuilder::new().num_threads(2).build()?);
     let mut config = Config::new(Dims::new([48, 64, 48])?, 0.02);
-    config.sides[1][1] = Side::Open;
+    config.sides[1][1] = BoundaryCondition::Open;
     let vent =
         Source::new(Region::disc([0.48, 0.04, 0.48], 0.12, [0.0, 1.0, 0.0], 0.04), [6.0, 0.0, 0.0, 150.0]);
     let params = Params { heat_buoyancy: 0.1, ..Params::default() };

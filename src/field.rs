@@ -5,7 +5,7 @@ use std::fmt;
 use rayon::prelude::*;
 
 use crate::grid::{Dims, Layout};
-use crate::solver::{Side, Solver};
+use crate::solver::{BoundaryCondition, Solver};
 
 /// Numbers on a box, x fastest.
 #[derive(Clone, Debug, PartialEq)]
@@ -238,12 +238,12 @@ fn swirl(solver: &Solver, axis: usize, k: usize) -> f64 {
 
 /// How much of a cell's width an edge counts, `at` of 0 to n along an axis: half on a side, since half of what is around it lies in
 /// the box; nothing on an open one, where the air beyond is not that of the flow. The next one counts for it.
-fn share(sides: [Side; 2], n: usize, at: usize) -> f64 {
+fn share(sides: [BoundaryCondition; 2], n: usize, at: usize) -> f64 {
     let from_end = [at, n - at];
     let of_end = |end: usize| match (from_end[end], sides[end]) {
-        (0, Side::Open) if n > 1 => -1.0,
+        (0, BoundaryCondition::Open) if n > 1 => -1.0,
         (0, _) => -0.5,
-        (1, Side::Open) if n > 1 => 0.5,
+        (1, BoundaryCondition::Open) if n > 1 => 0.5,
         _ => 0.0,
     };
     1.0 + of_end(0) + of_end(1)
@@ -276,7 +276,7 @@ mod tests {
     /// A flow without divergence, linear in space, through a box that is open all around: u = (y, z, x).
     fn turning() -> Solver {
         let mut config = Config::new(Dims::new(DIMS).unwrap(), H);
-        config.sides = [[Side::Open; 2]; 3];
+        config.sides = [[BoundaryCondition::Open; 2]; 3];
         let mut solver = Solver::new(config, Params::default(), Vec::new()).unwrap();
         solver.fill(|c, p| p[(c + 1) % 3], |p| [p[0], p[1], p[2], 2.0 * p[0] + p[1]]);
         solver
@@ -318,7 +318,7 @@ mod tests {
     #[test]
     fn enstrophy_holds_the_smallest_swirls() {
         let mut config = Config::new(Dims::new([8, 8, 1]).unwrap(), H);
-        config.sides = [[Side::Periodic; 2]; 3];
+        config.sides = [[BoundaryCondition::Periodic; 2]; 3];
         let mut solver = Solver::new(config, Params::default(), Vec::new()).unwrap();
         let wave = 0.5 * std::f32::consts::PI / H;
         solver.fill(|c, p| if c == 1 { (wave * p[0]).sin() } else { 0.0 }, |_| [0.0; 4]);

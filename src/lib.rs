@@ -5,12 +5,12 @@
 //! advects all of them, adds sources and forces, and projects the velocity so that no air is gained or lost.
 //!
 //! ```
-//! use updraft::{Config, Dims, Params, Region, Side, Solver, Source};
+//! use updraft::{BoundaryCondition, Config, Dims, Params, Region, Solver, Source};
 //!
 //! # fn main() -> Result<(), Box<dyn std::error::Error>> {
 //! // 32 × 48 × 32 cells of 2 cm, open at the top.
 //! let mut config = Config::new(Dims::new([32, 48, 32])?, 0.02);
-//! config.sides[1][1] = Side::Open;
+//! config.sides[1][1] = BoundaryCondition::Open;
 //! // A ball of hot smoke near the floor: red 8 per second, 200 kelvin per second.
 //! let source = Source::new(Region::sphere([0.32, 0.12, 0.32], 0.08), [8.0, 0.0, 0.0, 200.0]);
 //! let mut solver = Solver::new(config, Params { heat_buoyancy: 0.1, ..Params::default() }, vec![source])?;
@@ -106,7 +106,9 @@ pub use look::{Camera, Look};
 #[cfg(feature = "scene")]
 pub use scene::{Scene, SceneError};
 pub use snapshot::Snapshot;
-pub use solver::{Config, Force, Params, Region, Shape, Side, Solid, Solver, SolverError, Source, StepStats};
+pub use solver::{
+    BoundaryCondition, Config, Force, Params, Region, Shape, Solid, Solver, SolverError, Source, StepStats,
+};
 pub use worker::{Command, Worker};
 
 /// The version whose `f16` a [`Snapshot`] holds.

@@ -12,8 +12,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use common::{SCHEMES, advance, all, config};
 use updraft::solver::{
-    ActsOn, Advection, Config, Drive, Force, ForceField, Integrator, Mesh, Noise, Params, Projection, Region,
-    Shape, Side, Sides, Slip, Smoke, Solid, Solver, Source, TimeControl,
+    ActsOn, Advection, BoundaryCondition, BoundaryConditions, Config, Drive, Force, ForceField, Integrator,
+    Mesh, Noise, Params, Projection, Region, Shape, Slip, Smoke, Solid, Solver, Source, TimeControl,
 };
 
 static COUNTED: AtomicUsize = AtomicUsize::new(0);
@@ -119,7 +119,11 @@ fn check(name: &str, config: Config, solids: Vec<Solid>) {
 /// One test, since all threads are counted.
 #[test]
 fn a_step_allocates_nothing_after_the_first() {
-    let mixed: Sides = [[Side::Open; 2], [Side::NoSlip([0.0; 3]), Side::Open], [Side::Periodic; 2]];
+    let mixed: BoundaryConditions = [
+        [BoundaryCondition::Open; 2],
+        [BoundaryCondition::NoSlip([0.0; 3]), BoundaryCondition::Open],
+        [BoundaryCondition::Periodic; 2],
+    ];
     let knot = Mesh::load(Path::new("scenes/knot.obj")).unwrap();
     let knot = Solid { scale: 0.2, ..moving(Shape::Mesh(Arc::new(knot))) };
     let plate =
@@ -127,8 +131,8 @@ fn a_step_allocates_nothing_after_the_first() {
     for advection in SCHEMES {
         for integrator in [Integrator::Projection, Integrator::Reflection, Integrator::Trapezoid] {
             for (sides, solids) in [
-                (all(Side::Closed), vec![]),
-                (all(Side::Closed), vec![ball()]),
+                (all(BoundaryCondition::Closed), vec![]),
+                (all(BoundaryCondition::Closed), vec![ball()]),
                 (mixed, vec![ball(), plate.clone()]),
             ] {
                 let config = Config { integrator, ..config([64, 28, 26], 0.03, sides, advection) };
@@ -136,7 +140,7 @@ fn a_step_allocates_nothing_after_the_first() {
             }
         }
     }
-    let closed = config([64, 28, 26], 0.03, all(Side::Closed), Advection::Cubic);
+    let closed = config([64, 28, 26], 0.03, all(BoundaryCondition::Closed), Advection::Cubic);
     check("a mesh", closed.clone(), vec![knot]);
     let sweeps = Projection::GaussSeidel { sweeps: 20 };
     check("Gauss–Seidel", Config { projection: sweeps, ..closed }, vec![ball()]);

@@ -5,9 +5,11 @@ mod common;
 use std::f32::consts::PI;
 
 use common::{advance, all, cell, config, inert};
-use updraft::solver::{Advection, Params, Shape, Side, Sides, Slip, Smoke, Solid, Solver};
+use updraft::solver::{
+    Advection, BoundaryCondition, BoundaryConditions, Params, Shape, Slip, Smoke, Solid, Solver,
+};
 
-const AROUND: [Side; 2] = [Side::Periodic; 2];
+const AROUND: [BoundaryCondition; 2] = [BoundaryCondition::Periodic; 2];
 
 /// Walls the air sticks to.
 fn sticky(size: [f32; 3], at: [f32; 3]) -> Solid {
@@ -16,7 +18,7 @@ fn sticky(size: [f32; 3], at: [f32; 3]) -> Solid {
 
 /// Air of viscosity `nu` that `force` drives along y through the solids of a thin slab, from rest to `time`.
 fn driven(n: usize, nu: f32, force: f32, solids: Vec<Solid>, [dt, time]: [f32; 2]) -> Solver {
-    let sides: Sides = [AROUND, AROUND, [Side::Closed; 2]];
+    let sides: BoundaryConditions = [AROUND, AROUND, [BoundaryCondition::Closed; 2]];
     // Air a kelvin warmer than outside is lifted.
     let params = Params { viscosity: nu, heat_buoyancy: force, ..inert() };
     let config = config([n, n, 1], 1.0 / n as f32, sides, Advection::Cubic);
@@ -55,8 +57,8 @@ fn poiseuille_flow_between_plates_at_any_place_is_a_parabola() {
 
 /// Air driven along the y axis past `solids` of that direction, in a slab one cell thick: v, at the middles of the cells of the
 /// x–z plane, over force/ν.
-fn along(n: usize, sides: [Side; 2], solids: Vec<Solid>, time: f32) -> Vec<([f32; 2], f32)> {
-    let sides: Sides = [sides, AROUND, sides];
+fn along(n: usize, sides: [BoundaryCondition; 2], solids: Vec<Solid>, time: f32) -> Vec<([f32; 2], f32)> {
+    let sides: BoundaryConditions = [sides, AROUND, sides];
     let (h, force) = (1.0 / n as f32, 1e-3);
     let dt = 0.1 * h * h;
     let params = Params { viscosity: 1.0, heat_buoyancy: force, ..inert() };
@@ -99,7 +101,7 @@ fn turned_duct(n: usize, degrees: f32) -> f64 {
         wall([3.0, 9.0, 1.0], [0.0, b + 0.5]),
         wall([3.0, 9.0, 1.0], [0.0, -b - 0.5]),
     ];
-    let cells = along(n, [Side::Closed; 2], walls, 0.12);
+    let cells = along(n, [BoundaryCondition::Closed; 2], walls, 0.12);
     let error = cells.iter().map(|&([x, z], v)| {
         let [x, z] = [x - center[0], z - center[1]];
         let [x, z] = [cos * x - sin * z, sin * x + cos * z].map(f64::from);
@@ -137,7 +139,7 @@ fn the_flow_along_an_array_of_cylinders_is_as_published() {
 #[test]
 fn couette_flow_is_a_straight_line_and_pulls_both_plates_alike() {
     let n = 24;
-    let sides: Sides = [AROUND, [Side::Closed; 2], [Side::Closed; 2]];
+    let sides: BoundaryConditions = [AROUND, [BoundaryCondition::Closed; 2], [BoundaryCondition::Closed; 2]];
     let params = Params { viscosity: 0.5, ..inert() };
     let config = config([n, n, 1], 1.0 / n as f32, sides, Advection::Cubic);
     let mut solver = Solver::new(config, params, vec![]).unwrap();
@@ -204,7 +206,7 @@ fn cylinders_in_a_square_array_drag_as_published() {
 fn air_at_rest_lifts_a_ball_as_archimedes_says() {
     let (n, radius, lift) = (24, 0.27f32, 0.3);
     let params = Params { heat_buoyancy: lift, ..inert() };
-    let config = config([n; 3], 1.0 / n as f32, all(Side::Closed), Advection::MacCormack);
+    let config = config([n; 3], 1.0 / n as f32, all(BoundaryCondition::Closed), Advection::MacCormack);
     let mut solver = Solver::new(config, params, vec![]).unwrap();
     // Whole cells high, so that as many faces lie inside as there are cells.
     let block = sticky([0.25, 0.125, 1.0 / 6.0], [5.3 / 24.0, 20.9 / 24.0, 5.2 / 24.0]);
@@ -228,7 +230,7 @@ fn any_viscosity_is_stable_around_any_solid() {
         Solid::new(Shape::Sphere { radius: 0.17 }, [0.83, 0.21, 0.7]),
         Solid { rotation: Solid::turn([20.0, 30.0, 40.0]), ..sticky([0.9, 0.02, 0.3], [0.4, 0.9, 0.5]) },
     ];
-    for sides in [all(Side::Closed), [AROUND, [Side::Open; 2], AROUND]] {
+    for sides in [all(BoundaryCondition::Closed), [AROUND, [BoundaryCondition::Open; 2], AROUND]] {
         for viscosity in [1e-6, 1.0, 1e4, 1e12, f32::MAX] {
             let smoke = [Smoke { diffusion: viscosity, buoyancy: 0.0, dissipation: 0.0 }; 3];
             let params = Params { viscosity, conduction: viscosity, smoke, ..inert() };
@@ -271,7 +273,7 @@ fn smoke_does_not_diffuse_through_a_plate_and_none_is_lost() {
     let params = Params { smoke: [smoke; 3], conduction: 0.1, ..inert() };
     let h = 1.0 / n as f32;
     for (thickness, turn) in [(0.3 * h, 0.0), (2.0 * h, 0.0), (0.5 * h, 30.0)] {
-        let config = config([n; 3], h, all(Side::Closed), Advection::Cubic);
+        let config = config([n; 3], h, all(BoundaryCondition::Closed), Advection::Cubic);
         let mut solver = Solver::new(config, params.clone(), vec![]).unwrap();
         let plate = Solid::new(Shape::Box { size: [9.0, thickness, 9.0] }, [0.5; 3]);
         let plate = Solid { rotation: Solid::turn([turn, 0.0, 0.0]), ..plate };
@@ -298,7 +300,7 @@ fn conducted(n: usize, solids: Vec<Solid>) -> impl Fn(f32, f32) -> f32 {
     let cold = [Some(0.0); 2];
     let config = updraft::solver::Config {
         held: [cold, cold, [None; 2]],
-        ..config([n, n, 1], 1.0 / n as f32, all(Side::Closed), Advection::Cubic)
+        ..config([n, n, 1], 1.0 / n as f32, all(BoundaryCondition::Closed), Advection::Cubic)
     };
     let mut solver = Solver::new(config, Params { conduction: 1.0, ..inert() }, vec![]).unwrap();
     solver.set_solids(solids).unwrap();
@@ -341,7 +343,7 @@ fn heat_goes_down_straight_on_both_sides_of_a_hot_plate() {
         // Walls beside it would cool it: between insulated ones the profile is a straight line.
         let config = updraft::solver::Config {
             held: [[None; 2], [Some(0.0); 2], [None; 2]],
-            ..config([n, n, 1], h, all(Side::Closed), Advection::Cubic)
+            ..config([n, n, 1], h, all(BoundaryCondition::Closed), Advection::Cubic)
         };
         let mut solver = Solver::new(config, Params { conduction: 1.0, ..inert() }, vec![]).unwrap();
         solver.set_solids(vec![Solid { temperature: Some(10.0), ..plate }]).unwrap();
@@ -363,7 +365,7 @@ fn heat_goes_down_straight_on_both_sides_of_a_hot_plate() {
 #[test]
 fn threads_change_no_bit_of_a_viscous_flow() {
     let run = |threads: usize| {
-        let sides: Sides = [AROUND, [Side::Closed; 2], AROUND];
+        let sides: BoundaryConditions = [AROUND, [BoundaryCondition::Closed; 2], AROUND];
         let config =
             updraft::solver::Config { threads, ..config([21, 18, 70], 0.05, sides, Advection::Cubic) };
         let params = Params { viscosity: 0.01, conduction: 0.01, ..inert() };

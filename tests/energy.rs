@@ -5,7 +5,8 @@ mod common;
 use common::{advance, all, config, inert};
 use updraft::scene::{Scene, builtin};
 use updraft::solver::{
-    Advection, Ambient, Config, Integrator, Params, Shape, Side, Sides, Solid, Solver, TimeControl,
+    Advection, Ambient, BoundaryCondition, BoundaryConditions, Config, Integrator, Params, Shape, Solid,
+    Solver, TimeControl,
 };
 
 const ALL: [Integrator; 3] = [Integrator::Projection, Integrator::Reflection, Integrator::Trapezoid];
@@ -15,7 +16,7 @@ const PI: f32 = std::f32::consts::PI;
 fn flow(
     cells: [usize; 3],
     length: f32,
-    sides: Sides,
+    sides: BoundaryConditions,
     integrator: Integrator,
     velocity: impl Fn(usize, [f32; 3]) -> f32 + Send + Sync,
 ) -> Solver {
@@ -39,7 +40,7 @@ fn vortices(component: usize, [x, y, _]: [f32; 3]) -> f32 {
 #[test]
 fn the_trapezoidal_rule_keeps_the_energy_of_vortices_between_free_walls() {
     let left = |integrator| {
-        let mut solver = flow([64, 64, 1], 1.0, all(Side::Closed), integrator, vortices);
+        let mut solver = flow([64, 64, 1], 1.0, all(BoundaryCondition::Closed), integrator, vortices);
         let before = solver.stats().kinetic_energy;
         advance(&mut solver, 1.0 / 48.0, 1000);
         solver.stats().kinetic_energy / before
@@ -63,7 +64,7 @@ fn the_trapezoidal_rule_is_of_second_order_in_time() {
                 _ => 0.0,
             }
         };
-        let mut solver = flow([n, n, 1], 2.0 * PI, all(Side::Periodic), integrator, exact(0.0));
+        let mut solver = flow([n, n, 1], 2.0 * PI, all(BoundaryCondition::Periodic), integrator, exact(0.0));
         advance(&mut solver, end / steps as f32, steps);
         let wrong = |at: usize| {
             let [i, j] = [at % n, at / n];
@@ -85,7 +86,7 @@ fn the_trapezoidal_rule_is_of_second_order_in_time() {
 fn confinement_moves_no_air_at_rest_around_a_ball() {
     for integrator in ALL {
         for ambient in [Ambient::Fixed(0.0), Ambient::Mean] {
-            let mut config = config([20, 24, 20], 0.05, all(Side::Closed), Advection::Cubic);
+            let mut config = config([20, 24, 20], 0.05, all(BoundaryCondition::Closed), Advection::Cubic);
             config.integrator = integrator;
             let params = Params { heat_buoyancy: 0.02, vorticity: 1.0, ambient, ..inert() };
             let mut solver = Solver::new(config, params, vec![]).unwrap();
@@ -103,7 +104,7 @@ fn confinement_moves_no_air_at_rest_around_a_ball() {
 #[test]
 fn the_divergence_of_air_at_rest_is_rounding() {
     for integrator in ALL {
-        let mut config = config([16, 20, 12], 0.05, all(Side::Closed), Advection::Cubic);
+        let mut config = config([16, 20, 12], 0.05, all(BoundaryCondition::Closed), Advection::Cubic);
         config.integrator = integrator;
         let params = Params { heat_buoyancy: 0.02, ..inert() };
         let mut solver = Solver::new(config, params, vec![]).unwrap();
@@ -120,7 +121,7 @@ fn the_divergence_of_air_at_rest_is_rounding() {
 /// before and half after the advection, and the ball under it feels the same force in every step.
 #[test]
 fn a_sudden_load_leaves_no_swing_in_the_force_on_a_ball() {
-    let mut config = config([20, 24, 20], 0.05, all(Side::Closed), Advection::Cubic);
+    let mut config = config([20, 24, 20], 0.05, all(BoundaryCondition::Closed), Advection::Cubic);
     (config.integrator, config.tolerance) = (Integrator::Trapezoid, 1e-6);
     config.time = TimeControl { cfl: 2.0, max_substeps: 1 };
     let params = Params { heat_buoyancy: 0.02, ..inert() };

@@ -6,10 +6,12 @@ use std::sync::Arc;
 
 use common::{advance, all, config, inert, noise};
 use updraft::solver::{ActsOn, CustomField, Drive, ForceField};
-use updraft::{Config, Force, Region, Side, Solver, SolverError, Source, rayon, solver::Advection};
+use updraft::{
+    BoundaryCondition, Config, Force, Region, Solver, SolverError, Source, rayon, solver::Advection,
+};
 
 fn box_of_air() -> Config {
-    config([20, 16, 12], 0.1, all(Side::Closed), Advection::Cubic)
+    config([20, 16, 12], 0.1, all(BoundaryCondition::Closed), Advection::Cubic)
 }
 
 fn stirred(mut solver: Solver) -> Solver {
@@ -58,7 +60,10 @@ fn a_closure_that_gives_wind_does_what_wind_does() {
 
 #[test]
 fn a_closure_is_asked_at_faces_and_in_the_middle_of_the_step() {
-    let config = Config { sides: [[Side::Open; 2], [Side::Closed; 2], [Side::Closed; 2]], ..box_of_air() };
+    let config = Config {
+        sides: [[BoundaryCondition::Open; 2], [BoundaryCondition::Closed; 2], [BoundaryCondition::Closed; 2]],
+        ..box_of_air()
+    };
     let mut solver = Solver::new(config, inert(), vec![]).unwrap();
     let asked = Arc::new(std::sync::Mutex::new(vec![]));
     let heard = asked.clone();
@@ -87,7 +92,7 @@ fn a_closure_that_gives_nan_leaves_the_air_alone() {
 #[test]
 fn one_periodic_side_names_its_axis() {
     let mut config = box_of_air();
-    config.sides[2][0] = Side::Periodic;
+    config.sides[2][0] = BoundaryCondition::Periodic;
     let error = Solver::new(config, inert(), vec![]).err().unwrap();
     assert_eq!(error, SolverError::HalfPeriodic { axis: 2 });
     assert_eq!(error.to_string(), "only one z side is periodic; make both so");

@@ -6,7 +6,8 @@ use common::{advance, cell, config, inert};
 use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
 use updraft::solver::{
-    Advection, Config, Params, Region, Shape, Side, Sides, Slip, Solid, Solver, Source, TimeControl,
+    Advection, BoundaryCondition, BoundaryConditions, Config, Params, Region, Shape, Slip, Solid, Solver,
+    Source, TimeControl,
 };
 
 const CELLS: [usize; 3] = [14, 11, 12];
@@ -16,7 +17,7 @@ const H: f32 = 0.05;
 #[derive(Clone, Debug)]
 struct Scene {
     solids: Vec<Solid>,
-    sides: Sides,
+    sides: BoundaryConditions,
     scheme: Advection,
     viscosity: f32,
     source: Option<[f32; 3]>,
@@ -127,7 +128,7 @@ fn scene(solids: impl Strategy<Value = Vec<Solid>>) -> impl Strategy<Value = Sce
         Just(Advection::Cubic),
         Just(Advection::Conservative),
     ];
-    let wall = || prop_oneof![Just(Side::Closed), Just(Side::NoSlip([0.0; 3]))];
+    let wall = || prop_oneof![Just(BoundaryCondition::Closed), Just(BoundaryCondition::NoSlip([0.0; 3]))];
     let sides = prop::array::uniform3([wall(), wall()]);
     (solids, sides, scheme, prop_oneof![Just(0.0), Just(1e-3)], place()).prop_map(
         |(solids, sides, scheme, viscosity, source)| Scene {

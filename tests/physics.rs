@@ -7,8 +7,8 @@ use std::sync::atomic::AtomicBool;
 use common::{SCHEMES, advance, all, cell, config, inert, noise};
 use updraft::grid::Dims;
 use updraft::solver::{
-    Advection, Ambient, Config, Dab, Inflow, Integrator, Params, Region, SCALAR_LIMIT, Shape, Side, Smoke,
-    Solid, Solver, SolverError, Source, TimeControl,
+    Advection, Ambient, BoundaryCondition, Config, Dab, Inflow, Integrator, Params, Region, SCALAR_LIMIT,
+    Shape, Smoke, Solid, Solver, SolverError, Source, TimeControl,
 };
 
 /// A box open along x through which air moves at 1 m/s, with the given smoke.
@@ -18,7 +18,8 @@ fn wind(
     scheme: Advection,
     smoke: impl Fn([f32; 3]) -> [f32; 4] + Send + Sync,
 ) -> Solver {
-    let sides = [[Side::Open; 2], [Side::Closed; 2], [Side::Closed; 2]];
+    let sides =
+        [[BoundaryCondition::Open; 2], [BoundaryCondition::Closed; 2], [BoundaryCondition::Closed; 2]];
     let mut solver = Solver::new(config(cells, h, sides, scheme), inert(), vec![]).unwrap();
     solver.fill(|component, _| if component == 0 { 1.0 } else { 0.0 }, smoke);
     solver
@@ -79,7 +80,7 @@ fn advection_has_its_designed_order() {
 #[test]
 fn no_new_extremes_appear() {
     for scheme in SCHEMES {
-        let sides = all(Side::Closed);
+        let sides = all(BoundaryCondition::Closed);
         let mut solver = Solver::new(config([20, 20, 20], 0.05, sides, scheme), inert(), vec![]).unwrap();
         solver.fill(
             |c, at| 2.0 * noise(c, at),
@@ -101,7 +102,7 @@ fn no_new_extremes_appear() {
 #[test]
 fn still_air_keeps_its_smoke_to_the_bit() {
     for scheme in SCHEMES {
-        let sides = all(Side::Closed);
+        let sides = all(BoundaryCondition::Closed);
         let mut solver = Solver::new(config([9, 12, 7], 0.1, sides, scheme), inert(), vec![]).unwrap();
         solver.fill(|_, _| 0.0, |at| [0, 1, 2, 3].map(|c| noise(c, at).abs()));
         let before = solver.scalars().to_vec();
@@ -119,7 +120,7 @@ fn still_air_keeps_its_smoke_to_the_bit() {
 }
 
 /// A noisy flow of some cells a step in a closed or wrapped box, with smoke everywhere.
-fn stirred(sides: [[Side; 2]; 3], scheme: Advection, threads: usize) -> Solver {
+fn stirred(sides: [[BoundaryCondition; 2]; 3], scheme: Advection, threads: usize) -> Solver {
     let config = Config { threads, ..config([21, 18, 23], 0.05, sides, scheme) };
     let mut solver = Solver::new(config, inert(), vec![]).unwrap();
     solver.fill(|c, at| 2.0 * noise(c, at), |at| [0, 1, 2, 3].map(|c| noise(c, at).abs().powi(3)));
@@ -128,8 +129,14 @@ fn stirred(sides: [[Side; 2]; 3], scheme: Advection, threads: usize) -> Solver {
 
 #[test]
 fn conservative_advection_keeps_what_there_is() {
-    let around = [[Side::Periodic; 2], [Side::Closed; 2], [Side::Periodic; 2]];
-    for sides in [all(Side::Closed), all(Side::NoSlip([0.0; 3])), all(Side::Periodic), around] {
+    let around =
+        [[BoundaryCondition::Periodic; 2], [BoundaryCondition::Closed; 2], [BoundaryCondition::Periodic; 2]];
+    for sides in [
+        all(BoundaryCondition::Closed),
+        all(BoundaryCondition::NoSlip([0.0; 3])),
+        all(BoundaryCondition::Periodic),
+        around,
+    ] {
         // From a fraction of a cell to several cells a step.
         for dt in [0.01, 0.1, 0.3] {
             let mut solver = stirred(sides, Advection::Conservative, 2);
@@ -150,8 +157,9 @@ fn conservative_advection_keeps_what_there_is() {
 /// From a fraction of a cell to eight cells a step.
 #[test]
 fn a_uniform_field_stays_uniform_in_any_flow() {
-    let around = [[Side::Periodic; 2], [Side::Closed; 2], [Side::Periodic; 2]];
-    for sides in [all(Side::Closed), all(Side::Periodic), around] {
+    let around =
+        [[BoundaryCondition::Periodic; 2], [BoundaryCondition::Closed; 2], [BoundaryCondition::Periodic; 2]];
+    for sides in [all(BoundaryCondition::Closed), all(BoundaryCondition::Periodic), around] {
         for dt in [0.01, 0.1, 0.3] {
             let config = config([21, 18, 23], 0.05, sides, Advection::Conservative);
             let mut solver = Solver::new(config, inert(), vec![]).unwrap();
@@ -169,10 +177,15 @@ fn a_uniform_field_stays_uniform_in_any_flow() {
 /// What is in the box, plus what has left and faded, less what was emitted, is what was there.
 #[test]
 fn the_budget_of_an_open_box_closes() {
-    let inflow = Side::Inflow(Inflow { velocity: [0.4, 0.0, 0.0], scalars: [0.5, 0.0, 0.2, 9.0] });
+    let inflow =
+        BoundaryCondition::Inflow(Inflow { velocity: [0.4, 0.0, 0.0], scalars: [0.5, 0.0, 0.2, 9.0] });
     let boxes = [
-        [[Side::Open; 2], [Side::Closed, Side::Open], [Side::Open; 2]],
-        [[inflow, Side::Open], [Side::Closed; 2], [Side::Periodic; 2]],
+        [
+            [BoundaryCondition::Open; 2],
+            [BoundaryCondition::Closed, BoundaryCondition::Open],
+            [BoundaryCondition::Open; 2],
+        ],
+        [[inflow, BoundaryCondition::Open], [BoundaryCondition::Closed; 2], [BoundaryCondition::Periodic; 2]],
     ];
     for (sides, integrator) in
         boxes.into_iter().flat_map(|b| [Integrator::Projection, Integrator::Reflection].map(|i| (b, i)))
@@ -209,7 +222,7 @@ fn the_budget_of_an_open_box_closes() {
 #[test]
 fn a_turned_box_gives_turned_output_but_for_the_order_of_axes() {
     let run = |turned: bool| {
-        let config = config([20, 24, 20], 0.05, all(Side::Closed), Advection::Conservative);
+        let config = config([20, 24, 20], 0.05, all(BoundaryCondition::Closed), Advection::Conservative);
         let mut solver = Solver::new(config, inert(), vec![]).unwrap();
         let flip = move |[x, y, z]: [f32; 3]| if turned { [z, y, x] } else { [x, y, z] };
         let wave = |[x, y, z]: [f32; 3]| [(3.0 * y).sin() * z, (2.0 * x).cos(), (4.0 * x + y).sin()];
@@ -236,7 +249,7 @@ fn smoke_in_a_closed_box_is_the_same_after_2000_steps() {
     for moving in [None, Some(false), Some(true)] {
         let config = Config {
             time: TimeControl::default(),
-            ..config([32, 40, 32], 0.025, all(Side::Closed), Advection::Conservative)
+            ..config([32, 40, 32], 0.025, all(BoundaryCondition::Closed), Advection::Conservative)
         };
         let params = Params { heat_buoyancy: 0.02, vorticity: 0.3, ..inert() };
         let mut solver = Solver::new(config, params, vec![]).unwrap();
@@ -265,8 +278,8 @@ fn smoke_in_a_closed_box_is_the_same_after_2000_steps() {
 #[test]
 #[ignore = "slow: a minute"]
 fn air_that_enters_through_open_sides_gains_no_energy() {
-    let mut sides = all(Side::Open);
-    sides[1][0] = Side::Closed;
+    let mut sides = all(BoundaryCondition::Open);
+    sides[1][0] = BoundaryCondition::Closed;
     let source = Source::new(Region::sphere([0.49, 0.09, 0.51], 0.055), [4.0, 0.0, 0.0, 150.0]);
     let params = Params { heat_buoyancy: 0.03, vorticity: 0.0, ..inert() };
     let config = Config {
@@ -282,10 +295,15 @@ fn air_that_enters_through_open_sides_gains_no_energy() {
 
 #[test]
 fn leaving_out_what_is_empty_changes_no_bit() {
-    let inflow = Side::Inflow(Inflow { velocity: [0.8, 0.0, 0.0], scalars: [0.5, 0.0, 0.0, 9.0] });
+    let inflow =
+        BoundaryCondition::Inflow(Inflow { velocity: [0.8, 0.0, 0.0], scalars: [0.5, 0.0, 0.0, 9.0] });
     let boxes = [
-        [[Side::Closed; 2], [Side::Closed, Side::Open], [Side::Periodic; 2]],
-        [[inflow, Side::Open], [Side::Closed; 2], [Side::Closed; 2]],
+        [
+            [BoundaryCondition::Closed; 2],
+            [BoundaryCondition::Closed, BoundaryCondition::Open],
+            [BoundaryCondition::Periodic; 2],
+        ],
+        [[inflow, BoundaryCondition::Open], [BoundaryCondition::Closed; 2], [BoundaryCondition::Closed; 2]],
     ];
     for (sides, scheme) in boxes.into_iter().flat_map(|b| SCHEMES.map(|scheme| (b, scheme))) {
         let run = |dense: bool| {
@@ -319,7 +337,7 @@ fn leaving_out_what_is_empty_changes_no_bit() {
 #[test]
 fn conservative_advection_keeps_what_there_is_around_solids() {
     for turn in [[0.0; 3], [20.0, 10.0, 5.0]] {
-        let mut solver = stirred(all(Side::Closed), Advection::Conservative, 2);
+        let mut solver = stirred(all(BoundaryCondition::Closed), Advection::Conservative, 2);
         let plate = Solid::new(Shape::Box { size: [0.6, 0.02, 0.6] }, [0.51, 0.47, 0.53]);
         let ball = Solid::new(Shape::Sphere { radius: 0.15 }, [0.6, 0.7, 0.5]);
         solver.set_solids(vec![Solid { rotation: Solid::turn(turn), ..plate }, ball]).unwrap();
@@ -337,7 +355,7 @@ fn conservative_advection_keeps_what_there_is_around_solids() {
 #[test]
 fn conservative_advection_is_the_same_on_any_number_of_threads() {
     let bits = |threads| {
-        let mut solver = stirred(all(Side::Closed), Advection::Conservative, threads);
+        let mut solver = stirred(all(BoundaryCondition::Closed), Advection::Conservative, threads);
         advance(&mut solver, 0.2, 4);
         solver.scalars().iter().flatten().map(|x| x.to_bits()).collect::<Vec<_>>()
     };
@@ -366,7 +384,11 @@ fn mirrored_input_gives_mirrored_output() {
     let params = Params { heat_buoyancy: 0.05, vorticity: 0.4, ..inert() };
     let run = |mirror: bool, scheme: Advection| {
         let h = 1.0 / n as f32;
-        let sides = [[Side::Closed; 2], [Side::Closed, Side::Open], [Side::Closed; 2]];
+        let sides = [
+            [BoundaryCondition::Closed; 2],
+            [BoundaryCondition::Closed, BoundaryCondition::Open],
+            [BoundaryCondition::Closed; 2],
+        ];
         let mut solver = Solver::new(config([n, 24, 12], h, sides, scheme), params.clone(), vec![]).unwrap();
         let flip = move |[x, y, z]: [f32; 3]| if mirror { [1.0 - x, y, z] } else { [x, y, z] };
         let smooth = |[x, y, z]: [f32; 3]| (7.0 * x + 3.0 * y).sin() * (5.0 * z + 2.0 * x).cos();
@@ -398,7 +420,11 @@ fn mirrored_input_gives_mirrored_output() {
 #[test]
 fn any_number_of_threads_gives_the_same_bits() {
     let run = |threads: usize, scheme: Advection, integrator: Integrator| {
-        let sides = [[Side::Closed; 2], [Side::Closed, Side::Open], [Side::Open, Side::Closed]];
+        let sides = [
+            [BoundaryCondition::Closed; 2],
+            [BoundaryCondition::Closed, BoundaryCondition::Open],
+            [BoundaryCondition::Open, BoundaryCondition::Closed],
+        ];
         let config = Config {
             threads,
             integrator,
@@ -433,9 +459,12 @@ fn any_number_of_threads_gives_the_same_bits() {
 
 /// A closed box with a hot, coloured ball in the middle, after a short while.
 fn ball(params: Params) -> Solver {
-    let mut solver =
-        Solver::new(config([24, 32, 24], 0.05, all(Side::Closed), Advection::MacCormack), params, vec![])
-            .unwrap();
+    let mut solver = Solver::new(
+        config([24, 32, 24], 0.05, all(BoundaryCondition::Closed), Advection::MacCormack),
+        params,
+        vec![],
+    )
+    .unwrap();
     let inside = |[x, y, z]: [f32; 3]| (x - 0.6).powi(2) + (y - 0.8).powi(2) + (z - 0.6).powi(2) < 0.09;
     solver.fill(|_, _| 0.0, |at| if inside(at) { [1.0, 1.0, 1.0, 100.0] } else { [0.0; 4] });
     advance(&mut solver, 0.05, 6);
@@ -475,7 +504,8 @@ fn each_colour_and_heat_rise_and_sink_as_told() {
 #[test]
 fn heat_lifts_against_what_it_is_told_to() {
     // A chimney, warm on one side: against the mean of both, one rises as the other sinks.
-    let sides = [[Side::Closed; 2], [Side::Open; 2], [Side::Closed; 2]];
+    let sides =
+        [[BoundaryCondition::Closed; 2], [BoundaryCondition::Open; 2], [BoundaryCondition::Closed; 2]];
     let speed = |ambient: Ambient| {
         let params = Params { heat_buoyancy: 0.1, ambient, ..inert() };
         let mut solver = Solver::new(config([8; 3], 0.1, sides, Advection::Cubic), params, vec![]).unwrap();
@@ -493,7 +523,7 @@ fn heat_lifts_against_what_it_is_told_to() {
 #[test]
 fn heat_lifts_along_any_direction() {
     let up = [0.6, 0.0, -0.8];
-    let sides = all(Side::Closed);
+    let sides = all(BoundaryCondition::Closed);
     let config = config([20; 3], 0.05, sides, Advection::Cubic);
     let mut solver = Solver::new(config, Params { heat_buoyancy: 0.02, up, ..inert() }, vec![]).unwrap();
     let middle = |p: [f32; 3]| p.iter().map(|x| (x - 0.5).powi(2)).sum::<f32>();
@@ -524,7 +554,7 @@ fn decay_is_exponential_and_does_not_depend_on_the_step() {
         ..inert()
     };
     let run = |steps: usize| {
-        let sides = all(Side::Closed);
+        let sides = all(BoundaryCondition::Closed);
         let mut solver =
             Solver::new(config([8, 8, 8], 0.1, sides, Advection::MacCormack), params(-1.0), vec![]).unwrap();
         solver.fill(|_, _| 0.0, |_| [1.0; 4]);
@@ -542,7 +572,8 @@ fn decay_is_exponential_and_does_not_depend_on_the_step() {
 #[test]
 fn friction_slows_the_flow_exponentially() {
     let params = Params { friction: 1.5, ..inert() };
-    let sides = [[Side::Open; 2], [Side::Closed; 2], [Side::Closed; 2]];
+    let sides =
+        [[BoundaryCondition::Open; 2], [BoundaryCondition::Closed; 2], [BoundaryCondition::Closed; 2]];
     let mut solver =
         Solver::new(config([8, 8, 8], 0.1, sides, Advection::MacCormack), params, vec![]).unwrap();
     solver.fill(|c, _| if c == 0 { 0.1 } else { 0.0 }, |_| [0.0; 4]);
@@ -554,7 +585,7 @@ fn friction_slows_the_flow_exponentially() {
 fn confinement_feeds_swirl_and_scales_with_the_cell() {
     let energy = |vorticity: f32, n: usize| {
         let params = Params { vorticity, ..inert() };
-        let sides = all(Side::Closed);
+        let sides = all(BoundaryCondition::Closed);
         let mut solver =
             Solver::new(config([n, n, 4], 1.0 / n as f32, sides, Advection::Cubic), params, vec![]).unwrap();
         let flow = |c: usize, [x, y, _]: [f32; 3]| {
@@ -577,7 +608,8 @@ fn confinement_feeds_swirl_and_scales_with_the_cell() {
 #[test]
 fn confinement_is_as_strong_as_fedkiw_stam_and_jensen_say() {
     let (epsilon, h, dt) = (0.5, 1.0 / 32.0, 0.1);
-    let sides = [[Side::Closed; 2], [Side::Periodic; 2], [Side::Closed; 2]];
+    let sides =
+        [[BoundaryCondition::Closed; 2], [BoundaryCondition::Periodic; 2], [BoundaryCondition::Closed; 2]];
     let config = config([32, 8, 4], h, sides, Advection::Cubic);
     let mut solver = Solver::new(config, Params { vorticity: epsilon, ..inert() }, vec![]).unwrap();
     solver.fill(|c, [x, ..]| if c == 1 { x * x } else { 0.0 }, |_| [0.0; 4]);
@@ -594,7 +626,7 @@ fn confinement_is_as_strong_as_fedkiw_stam_and_jensen_say() {
 #[test]
 fn the_strength_of_confinement_is_a_rate() {
     let speed = |length: f32, time: f32, vorticity: f32| {
-        let config = config([16; 3], length / 16.0, all(Side::Periodic), Advection::Cubic);
+        let config = config([16; 3], length / 16.0, all(BoundaryCondition::Periodic), Advection::Cubic);
         let mut solver = Solver::new(config, Params { vorticity, ..inert() }, vec![]).unwrap();
         let turn = std::f32::consts::TAU / length;
         let flow = |c: usize, [x, y, z]: [f32; 3]| {
@@ -614,7 +646,8 @@ fn the_strength_of_confinement_is_a_rate() {
 #[test]
 fn confinement_does_not_act_where_the_vorticity_is_uniform() {
     let (epsilon, h, dt) = (0.5, 1.0 / 32.0, 0.1);
-    let sides = [[Side::Closed; 2], [Side::Periodic; 2], [Side::Closed; 2]];
+    let sides =
+        [[BoundaryCondition::Closed; 2], [BoundaryCondition::Periodic; 2], [BoundaryCondition::Closed; 2]];
     let config = config([32, 8, 4], h, sides, Advection::Cubic);
     let mut solver = Solver::new(config, Params { vorticity: epsilon, ..inert() }, vec![]).unwrap();
     let shear = |x: f32| 0.3 + 1.7 * x;
@@ -636,7 +669,7 @@ fn sources_give_their_rate_whatever_the_step() {
         ..Source::new(Region::sphere([0.5, 0.5, 0.5], 0.2), [2.0, 0.0, 1.0, 50.0])
     };
     let mass = |steps: usize| {
-        let sides = all(Side::Closed);
+        let sides = all(BoundaryCondition::Closed);
         let config = config([32, 32, 32], 1.0 / 32.0, sides, Advection::MacCormack);
         let mut solver = Solver::new(config, inert(), vec![source.clone()]).unwrap();
         advance(&mut solver, 1.0 / steps as f32, steps);
@@ -660,7 +693,7 @@ fn a_driven_source_moves_the_air() {
         stop: 10.0,
         ..Source::new(Region::sphere([0.5, 0.3, 0.5], 0.15), [0.0; 4])
     };
-    let sides = all(Side::Open);
+    let sides = all(BoundaryCondition::Open);
     let config = config([24, 24, 24], 1.0 / 24.0, sides, Advection::MacCormack);
     let mut solver = Solver::new(config, inert(), vec![source]).unwrap();
     advance(&mut solver, 0.02, 5);
@@ -684,7 +717,7 @@ fn wild_settings_stay_finite() {
     };
     let config = Config {
         time: TimeControl::default(),
-        ..config([12, 10, 8], 0.1, all(Side::Open), Advection::MacCormack)
+        ..config([12, 10, 8], 0.1, all(BoundaryCondition::Open), Advection::MacCormack)
     };
     let mut solver = Solver::new(config, params, vec![]).unwrap();
     solver.fill(noise, |at| [0, 1, 2, 3].map(|c| noise(c, at)));
@@ -701,7 +734,7 @@ fn what_grows_is_bounded_and_nothing_grows_out_of_nothing() {
     {
         let smoke = Smoke { dissipation: rate, ..inert().smoke[0] };
         let params = Params { smoke: [smoke; 3], cooling: rate, ..inert() };
-        let config = config([10; 3], 0.1, all(Side::Closed), Advection::Cubic);
+        let config = config([10; 3], 0.1, all(BoundaryCondition::Closed), Advection::Cubic);
         let mut solver = Solver::new(config, params, vec![]).unwrap();
         solver.set_solids(solids).unwrap();
         solver.fill(|_, _| 0.0, |p| if p[0] < 0.5 { [1.0, 0.0, 0.0, 1.0] } else { [0.0; 4] });
@@ -719,7 +752,8 @@ fn what_grows_is_bounded_and_nothing_grows_out_of_nothing() {
 
 #[test]
 fn substeps_follow_the_flow() {
-    let sides = [[Side::Open; 2], [Side::Closed; 2], [Side::Closed; 2]];
+    let sides =
+        [[BoundaryCondition::Open; 2], [BoundaryCondition::Closed; 2], [BoundaryCondition::Closed; 2]];
     let mut config = config([20, 4, 4], 0.1, sides, Advection::MacCormack);
     config.time = TimeControl { cfl: 2.0, max_substeps: 4 };
     let mut solver = Solver::new(config, inert(), vec![]).unwrap();
@@ -733,7 +767,7 @@ fn substeps_follow_the_flow() {
 
 #[test]
 fn a_step_can_be_cancelled_and_refuses_nonsense() {
-    let config = config([8, 8, 8], 0.1, all(Side::Closed), Advection::MacCormack);
+    let config = config([8, 8, 8], 0.1, all(BoundaryCondition::Closed), Advection::MacCormack);
     let mut solver = Solver::new(config.clone(), inert(), vec![]).unwrap();
     assert_eq!(solver.step_cancellable(0.1, &AtomicBool::new(true)).unwrap_err(), SolverError::Cancelled);
     assert!(matches!(solver.step(f32::NAN), Err(SolverError::StepLength(dt)) if dt.is_nan()));
@@ -746,7 +780,8 @@ fn a_step_can_be_cancelled_and_refuses_nonsense() {
 /// A frozen flow keeps what a solved one would lose: divergence, and speed to viscosity, heat and cursor.
 #[test]
 fn a_frozen_flow_stays_as_it_is_and_carries_smoke() {
-    let frozen = Config { frozen: true, ..config([24, 8, 1], 0.1, all(Side::Open), Advection::Cubic) };
+    let frozen =
+        Config { frozen: true, ..config([24, 8, 1], 0.1, all(BoundaryCondition::Open), Advection::Cubic) };
     let params = Params { viscosity: 0.1, heat_buoyancy: 1.0, friction: 1.0, ..inert() };
     let mut solver = Solver::new(frozen, params, vec![]).unwrap();
     let start = |c: usize, p: [f32; 3]| if c == 0 { 0.5 + 0.1 * p[0] } else { 0.0 };

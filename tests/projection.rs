@@ -3,9 +3,9 @@
 mod common;
 
 use common::{all, config, inert, noise};
-use updraft::solver::{Advection, Side, Sides, Solver};
+use updraft::solver::{Advection, BoundaryCondition, BoundaryConditions, Solver};
 
-fn projected(cells: [usize; 3], sides: Sides) -> Solver {
+fn projected(cells: [usize; 3], sides: BoundaryConditions) -> Solver {
     let mut solver =
         Solver::new(config(cells, 0.1, sides, Advection::SemiLagrangian), inert(), vec![]).unwrap();
     solver.fill(noise, |_| [0.0; 4]);
@@ -13,9 +13,10 @@ fn projected(cells: [usize; 3], sides: Sides) -> Solver {
 }
 
 /// Every mix of closed and open sides: 2⁶.
-fn mixes() -> impl Iterator<Item = Sides> {
+fn mixes() -> impl Iterator<Item = BoundaryConditions> {
     (0..64u32).map(|bits| {
-        let side = |n: u32| if bits >> n & 1 == 1 { Side::Open } else { Side::Closed };
+        let side =
+            |n: u32| if bits >> n & 1 == 1 { BoundaryCondition::Open } else { BoundaryCondition::Closed };
         [[side(0), side(1)], [side(2), side(3)], [side(4), side(5)]]
     })
 }
@@ -34,9 +35,13 @@ fn no_divergence_is_left_for_any_mix_of_sides_and_awkward_sizes() {
 fn larger_boxes_stay_at_rounding_level() {
     for (cells, bound) in [([64, 64, 64], 6e-5), ([96, 144, 96], 1e-4), ([127, 61, 128], 1e-4)] {
         for sides in [
-            all(Side::Closed),
-            all(Side::Open),
-            [[Side::Closed; 2], [Side::Closed, Side::Open], [Side::Closed; 2]],
+            all(BoundaryCondition::Closed),
+            all(BoundaryCondition::Open),
+            [
+                [BoundaryCondition::Closed; 2],
+                [BoundaryCondition::Closed, BoundaryCondition::Open],
+                [BoundaryCondition::Closed; 2],
+            ],
         ] {
             let left = projected(cells, sides).stats().divergence_after;
             assert!(left < bound, "{cells:?} {sides:?}: {left}");
@@ -46,7 +51,11 @@ fn larger_boxes_stay_at_rounding_level() {
 
 #[test]
 fn nothing_crosses_a_closed_side_and_something_crosses_an_open_one() {
-    let sides = [[Side::Closed, Side::Open], [Side::Open, Side::Closed], [Side::Closed; 2]];
+    let sides = [
+        [BoundaryCondition::Closed, BoundaryCondition::Open],
+        [BoundaryCondition::Open, BoundaryCondition::Closed],
+        [BoundaryCondition::Closed; 2],
+    ];
     let solver = projected([8, 9, 10], sides);
     let layout = solver.layout();
     let n = layout.dims.array().map(|n| n as isize);
@@ -61,7 +70,7 @@ fn nothing_crosses_a_closed_side_and_something_crosses_an_open_one() {
                     most = most.max(solver.velocity()[axis][layout.at(at[0], at[1], at[2])].abs());
                 }
             }
-            let open = sides[axis][usize::from(high)] == Side::Open;
+            let open = sides[axis][usize::from(high)] == BoundaryCondition::Open;
             assert_eq!(most > 0.0, open, "axis {axis} high {high}: fastest {most}");
         }
     }
@@ -70,7 +79,7 @@ fn nothing_crosses_a_closed_side_and_something_crosses_an_open_one() {
 #[test]
 fn a_flow_without_divergence_is_left_as_it_is() {
     // Rigid rotation about y, but for the walls: u = −(z − c), w = x − c inside an open box.
-    let sides = all(Side::Open);
+    let sides = all(BoundaryCondition::Open);
     let mut solver =
         Solver::new(config([20, 6, 20], 0.1, sides, Advection::SemiLagrangian), inert(), vec![]).unwrap();
     let flow = |component: usize, [x, _, z]: [f32; 3]| match component {
@@ -92,16 +101,19 @@ fn a_flow_without_divergence_is_left_as_it_is() {
 }
 
 /// Every pair of an axis' sides that the direct solver knows, periodic and inflow included.
-fn pairs() -> Vec<[Side; 2]> {
-    let inflow = Side::Inflow(updraft::solver::Inflow { velocity: [0.3, 0.3, 0.3], ..Default::default() });
+fn pairs() -> Vec<[BoundaryCondition; 2]> {
+    let inflow = BoundaryCondition::Inflow(updraft::solver::Inflow {
+        velocity: [0.3, 0.3, 0.3],
+        ..Default::default()
+    });
     vec![
-        [Side::Closed; 2],
-        [Side::Closed, Side::Open],
-        [Side::Open, Side::NoSlip([0.0; 3])],
-        [Side::Open; 2],
-        [Side::Periodic; 2],
-        [inflow, Side::Open],
-        [Side::Open, inflow],
+        [BoundaryCondition::Closed; 2],
+        [BoundaryCondition::Closed, BoundaryCondition::Open],
+        [BoundaryCondition::Open, BoundaryCondition::NoSlip([0.0; 3])],
+        [BoundaryCondition::Open; 2],
+        [BoundaryCondition::Periodic; 2],
+        [inflow, BoundaryCondition::Open],
+        [BoundaryCondition::Open, inflow],
     ]
 }
 

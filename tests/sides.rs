@@ -3,7 +3,7 @@
 mod common;
 
 use common::{SCHEMES, advance, all, cell, config, inert};
-use updraft::solver::{Advection, Config, Inflow, Integrator, Params, Side, Solver};
+use updraft::solver::{Advection, BoundaryCondition, Config, Inflow, Integrator, Params, Solver};
 
 /// Couette's flow: between a plate at rest and one that moves, the velocity grows evenly from one to the other.
 #[test]
@@ -14,9 +14,9 @@ fn a_moving_wall_drags_the_air_at_its_own_speed() {
         let plate = |speed: f32| {
             let mut velocity = [0.0; 3];
             velocity[along] = speed;
-            Side::NoSlip(velocity)
+            BoundaryCondition::NoSlip(velocity)
         };
-        let mut sides = all(Side::Periodic);
+        let mut sides = all(BoundaryCondition::Periodic);
         sides[axis] = [plate(-0.5), plate(1.0)];
         let mut cells = [4; 3];
         cells[axis] = n;
@@ -37,8 +37,12 @@ fn a_moving_wall_drags_the_air_at_its_own_speed() {
 fn an_inflow_brings_its_smoke_and_its_heat() {
     let contents = [0.25, 0.5, 0.75, 30.0];
     for scheme in SCHEMES {
-        let inflow = Side::Inflow(Inflow { velocity: [1.0, 0.0, 0.0], scalars: contents });
-        let sides = [[inflow, Side::Open], [Side::Closed; 2], [Side::Closed; 2]];
+        let inflow = BoundaryCondition::Inflow(Inflow { velocity: [1.0, 0.0, 0.0], scalars: contents });
+        let sides = [
+            [inflow, BoundaryCondition::Open],
+            [BoundaryCondition::Closed; 2],
+            [BoundaryCondition::Closed; 2],
+        ];
         let mut solver = Solver::new(config([20, 4, 4], 0.1, sides, scheme), inert(), vec![]).unwrap();
         solver.fill(|c, _| if c == 0 { 1.0 } else { 0.0 }, |_| [0.0; 4]);
         advance(&mut solver, 0.1, 10);
@@ -54,8 +58,12 @@ fn an_inflow_brings_its_smoke_and_its_heat() {
 #[test]
 fn what_leaves_through_an_open_side_does_not_pile_up_before_it() {
     for (scheme, dt) in SCHEMES.into_iter().flat_map(|scheme| [0.05, 0.1, 0.27].map(|dt| (scheme, dt))) {
-        let inflow = Side::Inflow(Inflow { velocity: [1.0, 0.0, 0.0], scalars: [1.0; 4] });
-        let sides = [[inflow, Side::Open], [Side::Closed; 2], [Side::Closed; 2]];
+        let inflow = BoundaryCondition::Inflow(Inflow { velocity: [1.0, 0.0, 0.0], scalars: [1.0; 4] });
+        let sides = [
+            [inflow, BoundaryCondition::Open],
+            [BoundaryCondition::Closed; 2],
+            [BoundaryCondition::Closed; 2],
+        ];
         let mut solver = Solver::new(config([10, 4, 4], 0.1, sides, scheme), inert(), vec![]).unwrap();
         solver.fill(|c, _| if c == 0 { 1.0 } else { 0.0 }, |_| [0.0; 4]);
         advance(&mut solver, dt, (4.0 / dt) as usize);
@@ -70,7 +78,8 @@ fn what_leaves_through_an_open_side_does_not_pile_up_before_it() {
 /// back at the end; red and heat of all cells.
 fn around(scheme: Advection, axis: usize, [step, cells]: [f32; 2], shift: usize) -> Vec<f32> {
     let n = 12;
-    let mut solver = Solver::new(config([n; 3], 1.0, all(Side::Periodic), scheme), inert(), vec![]).unwrap();
+    let mut solver =
+        Solver::new(config([n; 3], 1.0, all(BoundaryCondition::Periodic), scheme), inert(), vec![]).unwrap();
     let smoke = |p: [f32; 3]| {
         let x = (p[axis] + (n - shift) as f32) % n as f32;
         let value = 1.0 + x * x;
@@ -106,8 +115,10 @@ fn smoke_comes_around_a_periodic_box_where_it_left() {
 fn a_reflection_keeps_the_energy_of_a_vortex() {
     let n = 32;
     let kept = |integrator: Integrator| {
-        let config =
-            Config { integrator, ..config([n, n, 1], 1.0 / n as f32, all(Side::Closed), Advection::Cubic) };
+        let config = Config {
+            integrator,
+            ..config([n, n, 1], 1.0 / n as f32, all(BoundaryCondition::Closed), Advection::Cubic)
+        };
         let mut solver = Solver::new(config, inert(), vec![]).unwrap();
         let pi = std::f32::consts::PI;
         let flow = |c: usize, [x, y, _]: [f32; 3]| match c {
@@ -132,10 +143,11 @@ fn edges_between_two_kinds_of_sides_know_no_order_of_axes() {
     let n = 10;
     let swapped = |[x, y, z]: [f32; 3], swap: bool| if swap { [z, y, x] } else { [x, y, z] };
     let run = |swap: bool| {
-        let lid = Side::NoSlip(swapped([0.0, 0.5, 1.0], swap));
+        let lid = BoundaryCondition::NoSlip(swapped([0.0, 0.5, 1.0], swap));
         let air = Inflow { velocity: swapped([0.3, 0.2, 1.0], swap), scalars: [1.0, 0.0, 0.0, 20.0] };
-        let (x, z) = ([lid, Side::Closed], [Side::Inflow(air), Side::Open]);
-        let y = [Side::Closed, Side::NoSlip(swapped([1.0, 0.0, -0.5], swap))];
+        let (x, z) =
+            ([lid, BoundaryCondition::Closed], [BoundaryCondition::Inflow(air), BoundaryCondition::Open]);
+        let y = [BoundaryCondition::Closed, BoundaryCondition::NoSlip(swapped([1.0, 0.0, -0.5], swap))];
         let (sides, held) = (if swap { [z, y, x] } else { [x, y, z] }, [Some(40.0), None]);
         let mut config = config([n; 3], 0.1, sides, Advection::Cubic);
         config.held[if swap { 2 } else { 0 }] = held;

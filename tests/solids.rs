@@ -6,8 +6,8 @@ use common::{advance, all, cell, config, inert};
 use updraft::field::Field;
 use updraft::probe::{Place, Probe};
 use updraft::solver::{
-    Advection, Config, Integrator, InvalidValue, Params, Projection, Region, Shape, Side, Sides, Slip, Solid,
-    Solver, SolverError, Source, TimeControl,
+    Advection, BoundaryCondition, BoundaryConditions, Config, Integrator, InvalidValue, Params, Projection,
+    Region, Shape, Slip, Solid, Solver, SolverError, Source, TimeControl,
 };
 
 const SCHEMES: [Advection; 4] =
@@ -24,7 +24,8 @@ fn plate(thickness: f32, height: f32) -> Solid {
 
 /// A tunnel along x with wind, open at both ends.
 fn tunnel(n: [usize; 3], solids: Vec<Solid>, scheme: Advection) -> Solver {
-    let sides = [[Side::Open; 2], [Side::Closed; 2], [Side::Closed; 2]];
+    let sides =
+        [[BoundaryCondition::Open; 2], [BoundaryCondition::Closed; 2], [BoundaryCondition::Closed; 2]];
     let mut solver = Solver::new(config(n, 1.0 / n[1] as f32, sides, scheme), inert(), vec![]).unwrap();
     solver.set_solids(solids).unwrap();
     solver.fill(|c, _| if c == 0 { 1.0 } else { 0.0 }, |_| [1.0, 0.0, 0.0, 0.0]);
@@ -76,7 +77,11 @@ fn a_plate_thinner_than_a_cell_stops_smoke() {
     let n = 20;
     for scheme in SCHEMES {
         for height in [0.5, 0.525, 0.51] {
-            let sides = [[Side::Closed; 2], [Side::Closed, Side::Open], [Side::Closed; 2]];
+            let sides = [
+                [BoundaryCondition::Closed; 2],
+                [BoundaryCondition::Closed, BoundaryCondition::Open],
+                [BoundaryCondition::Closed; 2],
+            ];
             let params = Params { heat_buoyancy: 0.05, vorticity: 0.3, ..inert() };
             let h = 1.0 / n as f32;
             let mut solver = Solver::new(config([n; 3], h, sides, scheme), params, vec![]).unwrap();
@@ -109,9 +114,12 @@ fn a_plate_thinner_than_a_cell_stops_smoke() {
 fn a_tilted_plate_stops_smoke_too() {
     let n = 20;
     let h = 1.0 / n as f32;
-    let mut solver =
-        Solver::new(config([n; 3], h, all(Side::Closed), Advection::MacCormack), Params::default(), vec![])
-            .unwrap();
+    let mut solver = Solver::new(
+        config([n; 3], h, all(BoundaryCondition::Closed), Advection::MacCormack),
+        Params::default(),
+        vec![],
+    )
+    .unwrap();
     let tilted = Solid { rotation: Solid::turn([20.0, 0.0, 33.0]), ..plate(0.5 * h, 0.5) };
     solver.set_solids(vec![tilted.clone()]).unwrap();
     let pose = tilted.pose(0.0, 0.0);
@@ -143,7 +151,7 @@ fn a_tilted_plate_stops_smoke_too() {
 fn a_plate_that_reaches_open_sides_stops_smoke_there_too() {
     let n = 16;
     for scheme in [Advection::SemiLagrangian, Advection::Cubic, Advection::Conservative] {
-        let mut config = config([n; 3], 0.1, all(Side::Open), scheme);
+        let mut config = config([n; 3], 0.1, all(BoundaryCondition::Open), scheme);
         (config.time, config.integrator) =
             (TimeControl { cfl: 0.9, max_substeps: 8 }, Integrator::Reflection);
         // Blows at the plate, and off the box through its sides.
@@ -167,7 +175,7 @@ fn flight(threads: usize, scheme: Advection, speed: f32) -> Solver {
     let n = 32;
     let config = updraft::solver::Config {
         threads,
-        ..config([2 * n, n, n], 1.0 / n as f32, all(Side::Closed), scheme)
+        ..config([2 * n, n, n], 1.0 / n as f32, all(BoundaryCondition::Closed), scheme)
     };
     let mut solver = Solver::new(config, inert(), vec![]).unwrap();
     let keyframes = vec![(0.0, [0.4, 0.5, 0.5]), (1.0 / speed, [1.4, 0.5, 0.5])];
@@ -218,7 +226,11 @@ fn a_moving_plate_leaves_no_smoke_behind() {
             (1.0, 0.325, 0.2),
             (2.0, 0.3, 1.0),
         ] {
-            let sides = [[Side::Open; 2], [Side::Closed; 2], [Side::Closed; 2]];
+            let sides = [
+                [BoundaryCondition::Open; 2],
+                [BoundaryCondition::Closed; 2],
+                [BoundaryCondition::Closed; 2],
+            ];
             let mut solver = Solver::new(config([20, 8, 8], h, sides, scheme), inert(), vec![]).unwrap();
             let keyframes = vec![(0.0, [from, 0.2, 0.2]), (time, [from + 0.4, 0.2, 0.2])];
             let plate = Solid::new(Shape::Box { size: [thickness * h, 4.0, 4.0] }, [0.0; 3]);
@@ -249,7 +261,7 @@ fn a_paddle_that_turns_takes_the_smoke_of_one_side_along() {
     let (n, h) = (32, 1.0 / 32.0);
     for scheme in [Advection::SemiLagrangian, Advection::Cubic, Advection::Conservative] {
         for thickness in [0.5, 2.0] {
-            let config = config([n, n, 2], h, all(Side::Closed), scheme);
+            let config = config([n, n, 2], h, all(BoundaryCondition::Closed), scheme);
             let mut solver = Solver::new(config, inert(), vec![]).unwrap();
             let paddle = Solid::new(Shape::Box { size: [3.0, thickness * h, 1.0] }, [0.5, 0.5, 0.03]);
             let spin = [0.0, 0.0, std::f32::consts::FRAC_PI_2];
@@ -280,7 +292,7 @@ fn a_paddle_that_turns_takes_the_smoke_of_one_side_along() {
 fn a_point_that_all_but_touches_a_ball_closes_no_cell() {
     let center = [1.03, 0.97, 1.01];
     let inside = |radius: f32| {
-        let config = config([20; 3], 0.1, all(Side::Closed), Advection::Cubic);
+        let config = config([20; 3], 0.1, all(BoundaryCondition::Closed), Advection::Cubic);
         let mut solver = Solver::new(config, inert(), vec![]).unwrap();
         solver.set_solids(vec![ball(radius, center)]).unwrap();
         solver.fill(|_, _| 0.0, |_| [1.0; 4]);
@@ -298,7 +310,7 @@ fn a_point_that_all_but_touches_a_ball_closes_no_cell() {
 #[test]
 fn a_ball_that_speeds_up_has_the_velocity_of_the_instant() {
     const STEP: f32 = 0.1;
-    let config = config([16; 3], 0.1, all(Side::Closed), Advection::Cubic);
+    let config = config([16; 3], 0.1, all(BoundaryCondition::Closed), Advection::Cubic);
     let mut solver = Solver::new(config, inert(), vec![]).unwrap();
     let key = |n: u8| (STEP * f32::from(n), [0.4 + 0.5 * (STEP * f32::from(n)).powi(2), 0.8, 0.8]);
     solver.set_solids(vec![Solid { keyframes: (0..10).map(key).collect(), ..ball(0.2, [0.0; 3]) }]).unwrap();
@@ -313,7 +325,7 @@ fn a_ball_that_speeds_up_has_the_velocity_of_the_instant() {
 #[test]
 fn a_piston_as_wide_as_the_smoke_loses_none() {
     for scheme in [Advection::Cubic, Advection::Conservative] {
-        for sides in [all(Side::Closed), all(Side::Periodic)] {
+        for sides in [all(BoundaryCondition::Closed), all(BoundaryCondition::Periodic)] {
             let mut solver = Solver::new(config([20; 3], 0.05, sides, scheme), inert(), vec![]).unwrap();
             let keyframes = vec![(0.0, [0.15, 0.5, 0.5]), (2.0, [0.6, 0.5, 0.5])];
             let block = Solid::new(Shape::Box { size: [0.2, 0.6, 0.6] }, [0.0; 3]);
@@ -335,7 +347,7 @@ fn a_piston_as_wide_as_the_smoke_loses_none() {
 fn smoke_where_a_solid_is_put_goes_aside() {
     let n = 16;
     let mut solver = Solver::new(
-        config([n; 3], 1.0 / n as f32, all(Side::Closed), Advection::MacCormack),
+        config([n; 3], 1.0 / n as f32, all(BoundaryCondition::Closed), Advection::MacCormack),
         inert(),
         vec![],
     )
@@ -366,8 +378,11 @@ fn any_number_of_threads_gives_the_same_bits() {
 
 #[test]
 fn solids_may_fill_an_axis_touch_the_sides_or_everything() {
-    let mixes: [Sides; 3] =
-        [all(Side::Closed), [[Side::Open; 2], [Side::Closed; 2], [Side::Periodic; 2]], all(Side::Periodic)];
+    let mixes: [BoundaryConditions; 3] = [
+        all(BoundaryCondition::Closed),
+        [[BoundaryCondition::Open; 2], [BoundaryCondition::Closed; 2], [BoundaryCondition::Periodic; 2]],
+        all(BoundaryCondition::Periodic),
+    ];
     for sides in mixes {
         for solid in [
             // A wall across x, a block in a corner, one over a side, a hollow made of two plates, all of the box.
@@ -406,7 +421,7 @@ fn pockets_in_solids_do_not_diverge() {
         wall([a, a, t], [0.5, 0.5, 0.25]),
         wall([a, a, t], [0.5, 0.5, 0.75]),
     ];
-    for sides in [all(Side::Open), all(Side::Closed)] {
+    for sides in [all(BoundaryCondition::Open), all(BoundaryCondition::Closed)] {
         let config = config([20; 3], 0.05, sides, Advection::MacCormack);
         let mut solver = Solver::new(config, inert(), vec![]).unwrap();
         solver.set_solids(room.clone()).unwrap();
@@ -421,9 +436,12 @@ fn pockets_in_solids_do_not_diverge() {
 #[test]
 fn a_still_ball_in_still_air_changes_nothing() {
     for slip in [Slip::Free, Slip::None] {
-        let mut solver =
-            Solver::new(config([16; 3], 0.1, all(Side::Closed), Advection::MacCormack), inert(), vec![])
-                .unwrap();
+        let mut solver = Solver::new(
+            config([16; 3], 0.1, all(BoundaryCondition::Closed), Advection::MacCormack),
+            inert(),
+            vec![],
+        )
+        .unwrap();
         solver.set_solids(vec![Solid { slip, ..ball(0.4, [0.8; 3]) }]).unwrap();
         solver.fill(|_, _| 0.0, |_| [1.0, 0.0, 0.0, 0.0]);
         let mass = solver.stats().mass;
@@ -437,9 +455,9 @@ fn a_still_ball_in_still_air_changes_nothing() {
 fn planes_that_solids_cut_show_what_flows_through() {
     let mut config = updraft::solver::Config {
         tolerance: 1e-6,
-        ..config([12, 10, 8], 0.1, all(Side::Closed), Advection::Cubic)
+        ..config([12, 10, 8], 0.1, all(BoundaryCondition::Closed), Advection::Cubic)
     };
-    config.sides[0] = [Side::Periodic; 2];
+    config.sides[0] = [BoundaryCondition::Periodic; 2];
     let mut solver = Solver::new(config, inert(), vec![]).unwrap();
     solver.set_solids(vec![ball(0.31, [0.61, 0.52, 0.38])]).unwrap();
     solver.fill(|c, _| if c == 0 { 1.0 } else { 0.0 }, |_| [0.0; 4]);
@@ -457,8 +475,8 @@ fn planes_that_solids_cut_show_what_flows_through() {
 #[test]
 fn odd_periodic_axes_take_no_more_iterations() {
     for periodic in [vec![1], vec![0, 1], vec![0, 1, 2]] {
-        let mut sides = all(Side::Closed);
-        periodic.iter().for_each(|&axis| sides[axis] = [Side::Periodic; 2]);
+        let mut sides = all(BoundaryCondition::Closed);
+        periodic.iter().for_each(|&axis| sides[axis] = [BoundaryCondition::Periodic; 2]);
         let settings = Config { tolerance: 1e-5, ..config([23, 13, 15], 0.05, sides, Advection::Cubic) };
         let params = Params { heat_buoyancy: 0.05, vorticity: 0.3, ..inert() };
         let heat = Source::new(Region::sphere([0.16, 0.32, 0.17], 0.16), [0.2, 0.0, 0.0, 30.0]);
@@ -480,7 +498,7 @@ fn gauss_seidel_leaves_more_than_multigrid() {
     let left = |projection: Projection| {
         let config = updraft::solver::Config {
             projection,
-            ..config([32; 3], 0.1, all(Side::Closed), Advection::MacCormack)
+            ..config([32; 3], 0.1, all(BoundaryCondition::Closed), Advection::MacCormack)
         };
         let mut solver = Solver::new(config, inert(), vec![]).unwrap();
         solver.set_solids(vec![ball(0.5, [1.6; 3])]).unwrap();
@@ -496,7 +514,7 @@ fn gauss_seidel_leaves_more_than_multigrid() {
 fn impossible_wishes_are_refused() {
     let config = updraft::solver::Config {
         projection: Projection::Direct,
-        ..config([8; 3], 0.1, all(Side::Closed), Advection::MacCormack)
+        ..config([8; 3], 0.1, all(BoundaryCondition::Closed), Advection::MacCormack)
     };
     let mut solver = Solver::new(config, inert(), vec![]).unwrap();
     let refused = solver.set_solids(vec![ball(0.2, [0.4; 3])]).unwrap_err();

@@ -7,14 +7,14 @@ use std::sync::Arc;
 
 use common::{advance, all, cell, config, inert, noise};
 use updraft::solver::{
-    ActsOn, Advection, Card, Config, Drive, Fill, Force, ForceField, Form, Noise, Params, Region,
-    SCALAR_LIMIT, Shape, Side, Sides, Solid, Solver, Source, TimeControl,
+    ActsOn, Advection, BoundaryCondition, BoundaryConditions, Card, Config, Drive, Fill, Force, ForceField,
+    Form, Noise, Params, Region, SCALAR_LIMIT, Shape, Solid, Solver, Source, TimeControl,
 };
 
 const H: f32 = 0.05;
 const CELLS: [usize; 3] = [24, 20, 28];
 
-fn still(sides: Sides, forces: Vec<Force>) -> Solver {
+fn still(sides: BoundaryConditions, forces: Vec<Force>) -> Solver {
     let mut solver = Solver::new(config(CELLS, H, sides, Advection::Cubic), inert(), vec![]).unwrap();
     solver.set_forces(forces);
     solver
@@ -42,7 +42,7 @@ fn faces(solver: &Solver, component: usize) -> impl Iterator<Item = ([usize; 3],
 fn wind_accelerates_air_at_its_rate_while_it_blows() {
     for steps in [1, 8] {
         let breeze = Force { start: 0.25, stop: 0.75, ..wind([0.5, 0.0, -0.2]) };
-        let mut solver = still(all(Side::Periodic), vec![breeze, wind([0.0, 0.0, 0.1])]);
+        let mut solver = still(all(BoundaryCondition::Periodic), vec![breeze, wind([0.0, 0.0, 0.1])]);
         advance(&mut solver, 1.0 / steps as f32, steps);
         for (component, expected) in [0.25, 0.0, 0.0].into_iter().enumerate() {
             for (at, got) in faces(&solver, component) {
@@ -57,7 +57,7 @@ fn air_comes_near_the_velocity_of_a_wind() {
     for steps in [1, 10] {
         let mut gale = wind([2.0, 0.0, 1.0]);
         gale.drive = Drive::Approach { rate: 1.5 };
-        let mut solver = still(all(Side::Periodic), vec![gale]);
+        let mut solver = still(all(BoundaryCondition::Periodic), vec![gale]);
         advance(&mut solver, 1.0 / steps as f32, steps);
         let reached = 2.0 * (1.0 - (-1.5f32).exp());
         for (_, got) in faces(&solver, 0) {
@@ -74,8 +74,10 @@ fn layer() -> Region {
 
 #[test]
 fn a_force_stays_within_its_shape() {
-    let mut solver =
-        still(all(Side::Periodic), vec![Force { within: Some(layer()), ..wind([1.0, 0.0, 0.0]) }]);
+    let mut solver = still(
+        all(BoundaryCondition::Periodic),
+        vec![Force { within: Some(layer()), ..wind([1.0, 0.0, 0.0]) }],
+    );
     advance(&mut solver, 0.1, 5);
     for ([i, j, k], got) in faces(&solver, 0) {
         let inside = (0.35..0.65).contains(&((j as f32 + 0.5) * H));
@@ -87,7 +89,7 @@ fn a_force_stays_within_its_shape() {
 fn a_force_on_smoke_is_as_strong_as_the_smoke_is_dense() {
     let run = |drive: Drive| {
         let on_smoke = Force { acts_on: ActsOn::Smoke, drive, ..wind([1.0, 0.0, 0.0]) };
-        let mut solver = still(all(Side::Periodic), vec![on_smoke]);
+        let mut solver = still(all(BoundaryCondition::Periodic), vec![on_smoke]);
         let scalars = [Some(0.25), None, Some(0.25), Some(30.0)];
         solver.fill_regions(&[Fill { region: layer(), scalars, velocity: None, noise: None }]);
         advance(&mut solver, 0.1, 5);
@@ -103,7 +105,11 @@ fn a_force_on_smoke_is_as_strong_as_the_smoke_is_dense() {
 /// The force of a point has no curl, on the grid either: the pressure answers it, and nothing moves.
 #[test]
 fn a_point_moves_no_air_that_is_closed_in_but_smoke() {
-    for (sides, falloff) in [(all(Side::Closed), 0), (all(Side::Closed), 2), (all(Side::Periodic), 1)] {
+    for (sides, falloff) in [
+        (all(BoundaryCondition::Closed), 0),
+        (all(BoundaryCondition::Closed), 2),
+        (all(BoundaryCondition::Periodic), 1),
+    ] {
         let center = [0.61, 0.47, 0.7];
         let field = ForceField::Point { center, radius: 0.45, falloff, strength: 10.0 };
         let mut solver = still(sides, vec![Force::new(field.clone())]);
@@ -128,7 +134,11 @@ fn a_vortex_turns_the_air_to_the_right_side_at_its_speed() {
     let center = [1.2, 0.1, 1.2];
     let field = ForceField::Vortex { center, axis: [0.0, 1.0, 0.0], radius: 0.3, strength: 2.0 };
     let run = |drive: Drive, dt: f32, steps: usize| {
-        let sides = [[Side::Closed; 2], [Side::Periodic; 2], [Side::Closed; 2]];
+        let sides = [
+            [BoundaryCondition::Closed; 2],
+            [BoundaryCondition::Periodic; 2],
+            [BoundaryCondition::Closed; 2],
+        ];
         let mut solver = Solver::new(config(cells, H, sides, Advection::Cubic), inert(), vec![]).unwrap();
         solver.set_forces(vec![Force { drive, ..Force::new(field.clone()) }]);
         advance(&mut solver, dt, steps);
@@ -158,7 +168,7 @@ fn a_vortex_lets_air_pass_along_its_axis() {
     let field =
         ForceField::Vortex { center: [0.6, 0.5, 0.7], axis: [0.0, 1.0, 0.0], radius: 0.2, strength: 0.0 };
     let drive = Drive::Approach { rate: 100.0 };
-    let mut solver = still(all(Side::Periodic), vec![Force { drive, ..Force::new(field) }]);
+    let mut solver = still(all(BoundaryCondition::Periodic), vec![Force { drive, ..Force::new(field) }]);
     solver.fill(|c, _| [0.0, 0.3, 0.0][c], |_| [0.0; 4]);
     advance(&mut solver, 0.05, 4);
     assert!(faces(&solver, 1).all(|(_, v)| (v - 0.3).abs() < 1e-4));
@@ -180,7 +190,8 @@ fn the_wildest_forces_stay_finite() {
     });
     for force in forces {
         let time = TimeControl { cfl: 2.0, max_substeps: 3 };
-        let config = Config { time, ..config([12, 10, 8], 0.1, all(Side::Open), Advection::MacCormack) };
+        let config =
+            Config { time, ..config([12, 10, 8], 0.1, all(BoundaryCondition::Open), Advection::MacCormack) };
         let mut solver = Solver::new(config, Params::default(), vec![]).unwrap();
         solver.set_forces(vec![force.clone()]);
         solver.fill(noise, |at| [0, 1, 2, 3].map(|c| noise(c, at)));
@@ -214,7 +225,10 @@ fn every_shape_gives_its_rate_whatever_the_step() {
                 Source { start: 0.2, stop: 0.7, ..Source::new(region.clone(), [2.0, 0.0, 1.0, 50.0]) };
             let time = TimeControl { cfl, max_substeps: 50 };
             // Linear interpolation carries all of it along with a steady wind.
-            let config = Config { time, ..config(CELLS, H, all(Side::Periodic), Advection::SemiLagrangian) };
+            let config = Config {
+                time,
+                ..config(CELLS, H, all(BoundaryCondition::Periodic), Advection::SemiLagrangian)
+            };
             let mut solver = Solver::new(config, inert(), vec![source]).unwrap();
             solver.fill(|c, _| if c == 0 { 0.2 } else { 0.0 }, |_| [0.0; 4]);
             advance(&mut solver, 1.0 / steps as f32, steps);
@@ -234,7 +248,7 @@ fn noise_changes_where_but_not_how_much() {
         let form = Form::Body(Shape::Box { size: [1.0, 0.8, 1.2] });
         let source =
             Source { noise, ..Source::new(Region::new(form, [0.6, 0.5, 0.7]), [1.0, 0.0, 0.0, 0.0]) };
-        let config = config(CELLS, H, all(Side::Closed), Advection::Cubic);
+        let config = config(CELLS, H, all(BoundaryCondition::Closed), Advection::Cubic);
         let mut solver = Solver::new(config, inert(), vec![source]).unwrap();
         advance(&mut solver, 2.0 / steps as f32, steps);
         let values: Vec<f32> = (8..16).map(|i| cell(&solver, [i, 9, 13])[0]).collect();
@@ -255,7 +269,7 @@ fn noise_changes_where_but_not_how_much() {
 
 #[test]
 fn a_fill_sets_what_it_names_and_no_more() {
-    let mut solver = still(all(Side::Closed), vec![]);
+    let mut solver = still(all(BoundaryCondition::Closed), vec![]);
     solver.fill(|_, _| 0.0, |_| [5.0, 6.0, 7.0, 8.0]);
     let scalars = [Some(1.0), None, Some(0.0), Some(-3.0)];
     let fill = Fill { region: layer(), scalars, velocity: Some([0.0, 0.0, 0.4]), noise: None };
@@ -276,7 +290,8 @@ fn any_number_of_threads_gives_the_same_bits() {
             velocity: Some([0.5, 0.0, 0.0]),
             ..Source::new(letters(), [3.0, 1.0, 0.0, 90.0])
         };
-        let config = Config { threads, ..config([37, 29, 41], H, all(Side::Periodic), Advection::Cubic) };
+        let config =
+            Config { threads, ..config([37, 29, 41], H, all(BoundaryCondition::Periodic), Advection::Cubic) };
         let mut solver = Solver::new(config, Params::default(), vec![source]).unwrap();
         let center = [0.7, 0.7, 0.9];
         let pull = ForceField::Point { center, radius: 0.5, falloff: 1, strength: 2.0 };

@@ -6,8 +6,8 @@
 use updraft::grid::Dims;
 use updraft::parameter;
 use updraft::solver::{
-    Advection, Ambient, Config, Dab, Force, ForceField, Inflow, Integrator, Params, Projection, Region,
-    SCALAR_LIMIT, SPEED_LIMIT, Shape, Side, Smoke, Solid, Solver, Source, TraceOrder,
+    Advection, Ambient, BoundaryCondition, Config, Dab, Force, ForceField, Inflow, Integrator, Params,
+    Projection, Region, SCALAR_LIMIT, SPEED_LIMIT, Shape, Smoke, Solid, Solver, Source, TraceOrder,
 };
 use updraft::worker::limits;
 
@@ -114,18 +114,18 @@ fn solids(chance: &mut Chance, extent: f32) -> Vec<Solid> {
         .collect()
 }
 
-fn side(chance: &mut Chance, axis: usize) -> Side {
+fn side(chance: &mut Chance, axis: usize) -> BoundaryCondition {
     match chance.below(4) {
-        0 => Side::Closed,
-        1 => Side::Open,
+        0 => BoundaryCondition::Closed,
+        1 => BoundaryCondition::Open,
         2 => {
             let mut velocity = chance.vector(50.0);
             velocity[axis] = 0.0;
-            Side::NoSlip(velocity)
+            BoundaryCondition::NoSlip(velocity)
         }
         _ => {
             let scalars = [10.0 * chance.unit().abs(), 0.0, 1.0, 100.0 * chance.unit()];
-            Side::Inflow(Inflow { velocity: chance.vector(50.0), scalars })
+            BoundaryCondition::Inflow(Inflow { velocity: chance.vector(50.0), scalars })
         }
     }
 }
@@ -134,7 +134,7 @@ fn config(chance: &mut Chance, cells: usize) -> Config {
     let mut config = Config::new(Dims::new([cells; 3]).unwrap(), [0.001, 0.03, 1.0][chance.below(3)]);
     for axis in 0..3 {
         config.sides[axis] = match chance.below(4) {
-            0 => [Side::Periodic; 2],
+            0 => [BoundaryCondition::Periodic; 2],
             _ => [side(chance, axis), side(chance, axis)],
         };
     }

@@ -2,7 +2,9 @@
 
 use super::{CliError, Common, machine, say};
 use crate::scene::{Scene, memory};
-use crate::solver::{Advection, Force, ForceField, Integrator, Projection, Side, Sides};
+use crate::solver::{
+    Advection, BoundaryCondition, BoundaryConditions, Force, ForceField, Integrator, Projection,
+};
 
 /// Check a scene.
 #[derive(Debug, clap::Args)]
@@ -61,13 +63,13 @@ fn sides(scene: &Scene) -> String {
 }
 
 /// Where no side is open and the inflows do not cancel: what becomes of the air.
-fn surplus(sides: &Sides, n: [usize; 3]) -> Option<String> {
+fn surplus(sides: &BoundaryConditions, n: [usize; 3]) -> Option<String> {
     let (mut net, mut gross) = (0.0, 0.0);
     for (axis, ends) in sides.iter().enumerate() {
         for (side, inwards) in ends.iter().zip([1.0, -1.0]) {
             match side {
-                Side::Open => return None,
-                Side::Inflow(inflow) => {
+                BoundaryCondition::Open => return None,
+                BoundaryCondition::Inflow(inflow) => {
                     let area = (n.iter().product::<usize>() / n[axis]) as f64;
                     let flux = inwards * f64::from(inflow.velocity[axis]) * area;
                     net += flux;
@@ -89,14 +91,14 @@ fn join_group(groups: &mut Vec<(String, Vec<String>)>, kind: String, name: Strin
     }
 }
 
-fn describe(side: Side, held: Option<f32>) -> String {
+fn describe(side: BoundaryCondition, held: Option<f32>) -> String {
     let kind = match side {
-        Side::Closed => "closed".to_owned(),
-        Side::NoSlip([0.0, 0.0, 0.0]) => "no-slip".to_owned(),
-        Side::NoSlip(velocity) => format!("no-slip, moving at {velocity:?} m/s"),
-        Side::Open => "open".to_owned(),
-        Side::Periodic => "periodic".to_owned(),
-        Side::Inflow(inflow) => format!("inflow at {:?} m/s", inflow.velocity),
+        BoundaryCondition::Closed => "closed".to_owned(),
+        BoundaryCondition::NoSlip([0.0, 0.0, 0.0]) => "no-slip".to_owned(),
+        BoundaryCondition::NoSlip(velocity) => format!("no-slip, moving at {velocity:?} m/s"),
+        BoundaryCondition::Open => "open".to_owned(),
+        BoundaryCondition::Periodic => "periodic".to_owned(),
+        BoundaryCondition::Inflow(inflow) => format!("inflow at {:?} m/s", inflow.velocity),
     };
     match held {
         Some(excess) => format!("{kind}, held at {excess} K"),
@@ -149,9 +151,9 @@ fn projection(scene: &Scene) -> String {
 
 /// Whether anything but smoke sets the air in motion, or is there from the start.
 fn something_moves(scene: &Scene) -> bool {
-    let drives = |side: &Side| match side {
-        Side::NoSlip(velocity) => *velocity != [0.0; 3],
-        Side::Inflow(_) => true,
+    let drives = |side: &BoundaryCondition| match side {
+        BoundaryCondition::NoSlip(velocity) => *velocity != [0.0; 3],
+        BoundaryCondition::Inflow(_) => true,
         _ => false,
     };
     !scene.initial.is_empty()

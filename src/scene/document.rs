@@ -263,7 +263,7 @@ pub struct Camera {
 /// What one side does: a word, or a table with what belongs to it, as `{ inflow = { velocity = [1, 0, 0] } }`.
 #[derive(Clone, Copy, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Side {
+pub enum BoundaryCondition {
     Closed(Insulated),
     NoSlip(Plate),
     Open(Nothing),
@@ -303,33 +303,33 @@ pub struct Air {
 }
 
 /// Reads a side, a bare word standing for the table without keys.
-fn side<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Side>, D::Error> {
+fn side<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<BoundaryCondition>, D::Error> {
     deserializer.deserialize_any(SideVisitor).map(Some)
 }
 
 struct SideVisitor;
 
 impl<'de> Visitor<'de> for SideVisitor {
-    type Value = Side;
+    type Value = BoundaryCondition;
 
     fn expecting(&self, f: &mut fmt::Formatter) -> fmt::Result {
         f.write_str("\"closed\", \"no-slip\", \"open\", \"periodic\", or a table such as { inflow = { velocity = [1, 0, 0] } }")
     }
 
-    fn visit_str<E: serde::de::Error>(self, word: &str) -> Result<Side, E> {
+    fn visit_str<E: serde::de::Error>(self, word: &str) -> Result<BoundaryCondition, E> {
         const WORDS: &[&str] = &["closed", "no-slip", "open", "periodic", "inflow"];
         match word {
-            "closed" => Ok(Side::Closed(Insulated::default())),
-            "no-slip" => Ok(Side::NoSlip(Plate::default())),
-            "open" => Ok(Side::Open(Nothing {})),
-            "periodic" => Ok(Side::Periodic(Nothing {})),
+            "closed" => Ok(BoundaryCondition::Closed(Insulated::default())),
+            "no-slip" => Ok(BoundaryCondition::NoSlip(Plate::default())),
+            "open" => Ok(BoundaryCondition::Open(Nothing {})),
+            "periodic" => Ok(BoundaryCondition::Periodic(Nothing {})),
             "inflow" => Err(E::custom("an inflow needs its velocity: { inflow = { velocity = [1, 0, 0] } }")),
             _ => Err(E::unknown_variant(word, WORDS)),
         }
     }
 
-    fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Side, A::Error> {
-        Side::deserialize(MapAccessDeserializer::new(map))
+    fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<BoundaryCondition, A::Error> {
+        BoundaryCondition::deserialize(MapAccessDeserializer::new(map))
     }
 }
 
@@ -337,30 +337,30 @@ impl<'de> Visitor<'de> for SideVisitor {
 #[derive(Clone, Copy, Default)]
 pub struct Walls {
     /// `[axis][lower, upper]`.
-    pub sides: [[Option<Side>; 2]; 3],
+    pub sides: [[Option<BoundaryCondition>; 2]; 3],
 }
 
 #[derive(Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 struct WallTable {
     #[serde(deserialize_with = "side")]
-    x: Option<Side>,
+    x: Option<BoundaryCondition>,
     #[serde(deserialize_with = "side")]
-    x_min: Option<Side>,
+    x_min: Option<BoundaryCondition>,
     #[serde(deserialize_with = "side")]
-    x_max: Option<Side>,
+    x_max: Option<BoundaryCondition>,
     #[serde(deserialize_with = "side")]
-    y: Option<Side>,
+    y: Option<BoundaryCondition>,
     #[serde(deserialize_with = "side")]
-    y_min: Option<Side>,
+    y_min: Option<BoundaryCondition>,
     #[serde(deserialize_with = "side")]
-    y_max: Option<Side>,
+    y_max: Option<BoundaryCondition>,
     #[serde(deserialize_with = "side")]
-    z: Option<Side>,
+    z: Option<BoundaryCondition>,
     #[serde(deserialize_with = "side")]
-    z_min: Option<Side>,
+    z_min: Option<BoundaryCondition>,
     #[serde(deserialize_with = "side")]
-    z_max: Option<Side>,
+    z_max: Option<BoundaryCondition>,
 }
 
 impl From<WallTable> for Walls {

@@ -17,7 +17,7 @@ use super::{Scene, Time, forces, initial, probes, solids, sources};
 use crate::grid::Dims;
 use crate::look::{Camera, Look};
 use crate::parameter::{Holder, normalized};
-use crate::solver::{Config, Inflow, Params, Side, TimeControl};
+use crate::solver::{BoundaryCondition, Config, Inflow, Params, TimeControl};
 
 type Result<T> = std::result::Result<T, Box<Problem>>;
 
@@ -129,11 +129,15 @@ fn gigabytes(gib: f32) -> u64 {
 }
 
 /// What a side does, and the temperature held there.
-type Held = (Side, Option<f32>);
+type Held = (BoundaryCondition, Option<f32>);
 
 /// Closed all around but for the top, unless the file says otherwise.
 fn sides(walls: Option<&Spanned<document::Walls>>, text: &Text) -> Result<[[Held; 2]; 3]> {
-    let defaults = [[Side::Closed; 2], [Side::Closed, Side::Open], [Side::Closed; 2]];
+    let defaults = [
+        [BoundaryCondition::Closed; 2],
+        [BoundaryCondition::Closed, BoundaryCondition::Open],
+        [BoundaryCondition::Closed; 2],
+    ];
     let sides = std::array::from_fn(|axis| {
         std::array::from_fn(|end| match walls.and_then(|w| w.get_ref().sides[axis][end]) {
             None => (defaults[axis][end], None),
@@ -148,7 +152,7 @@ fn sides(walls: Option<&Spanned<document::Walls>>, text: &Text) -> Result<[[Held
 
 fn check_sides(sides: &[[Held; 2]; 3]) -> std::result::Result<(), String> {
     for (axis, name) in ["x", "y", "z"].into_iter().enumerate() {
-        let [low, high] = sides[axis].map(|(side, _)| side == Side::Periodic);
+        let [low, high] = sides[axis].map(|(side, _)| side == BoundaryCondition::Periodic);
         if low != high {
             let (is, not) = if low { ("min", "max") } else { ("max", "min") };
             return Err(format!(
@@ -156,7 +160,7 @@ fn check_sides(sides: &[[Held; 2]; 3]) -> std::result::Result<(), String> {
             ));
         }
         for (end, (side, _)) in ["min", "max"].into_iter().zip(sides[axis]) {
-            if matches!(side, Side::NoSlip(velocity) if velocity[axis] != 0.0) {
+            if matches!(side, BoundaryCondition::NoSlip(velocity) if velocity[axis] != 0.0) {
                 return Err(format!(
                     "{name}_{end} cannot move across itself; its velocity along {name} must be 0"
                 ));
@@ -166,19 +170,21 @@ fn check_sides(sides: &[[Held; 2]; 3]) -> std::result::Result<(), String> {
     Ok(())
 }
 
-fn side(read: &document::Side) -> Held {
+fn side(read: &document::BoundaryCondition) -> Held {
     let vector = |v: Option<Vector>| v.map_or([0.0; 3], Vector::get);
     match read {
-        document::Side::Closed(wall) => (Side::Closed, wall.temperature.map(Number::get)),
-        document::Side::NoSlip(wall) => {
-            (Side::NoSlip(vector(wall.velocity)), wall.temperature.map(Number::get))
+        document::BoundaryCondition::Closed(wall) => {
+            (BoundaryCondition::Closed, wall.temperature.map(Number::get))
         }
-        document::Side::Open(_) => (Side::Open, None),
-        document::Side::Periodic(_) => (Side::Periodic, None),
-        document::Side::Inflow(air) => {
+        document::BoundaryCondition::NoSlip(wall) => {
+            (BoundaryCondition::NoSlip(vector(wall.velocity)), wall.temperature.map(Number::get))
+        }
+        document::BoundaryCondition::Open(_) => (BoundaryCondition::Open, None),
+        document::BoundaryCondition::Periodic(_) => (BoundaryCondition::Periodic, None),
+        document::BoundaryCondition::Inflow(air) => {
             let smoke = [air.red, air.green, air.blue].map(|x| x.map_or(0.0, Number::get));
             let scalars = [smoke[0], smoke[1], smoke[2], air.temperature.map_or(0.0, Number::get)];
-            (Side::Inflow(Inflow { velocity: vector(air.velocity), scalars }), None)
+            (BoundaryCondition::Inflow(Inflow { velocity: vector(air.velocity), scalars }), None)
         }
     }
 }

@@ -1,7 +1,7 @@
 //! What the reader promises, one promise a test.
 
 use super::*;
-use crate::solver::{Advection, Side};
+use crate::solver::{Advection, BoundaryCondition};
 
 fn error(text: &str) -> String {
     Scene::parse("s.toml", text).unwrap_err().to_string()
@@ -27,7 +27,7 @@ fn documented() -> Vec<&'static str> {
 fn the_empty_file_is_a_plume() {
     let scene = Scene::parse("empty", "").unwrap();
     assert_eq!(scene.config.dims.array(), [96, 144, 96]);
-    assert_eq!(scene.config.sides[1], [Side::Closed, Side::Open]);
+    assert_eq!(scene.config.sides[1], [BoundaryCondition::Closed, BoundaryCondition::Open]);
     assert_eq!(scene.sources.len(), 1);
     assert!(scene.sources[0].rate[0] > 0.0 && scene.sources[0].rate[3] > 0.0);
     assert!(scene.solver().is_ok());
@@ -357,9 +357,9 @@ fn sides_say_what_they_hold() {
     );
     let inflow = Inflow { velocity: [0.0, 0.0, 3.0], scalars: [0.0, 0.0, 0.5, 7.0] };
     let expected = [
-        [Side::Periodic; 2],
-        [Side::NoSlip([0.0; 3]), Side::NoSlip([1.0, 0.0, 2.0])],
-        [Side::Inflow(inflow), Side::Closed],
+        [BoundaryCondition::Periodic; 2],
+        [BoundaryCondition::NoSlip([0.0; 3]), BoundaryCondition::NoSlip([1.0, 0.0, 2.0])],
+        [BoundaryCondition::Inflow(inflow), BoundaryCondition::Closed],
     ];
     assert_eq!(scene.config.sides, expected);
     assert_eq!(scene.config.held, [[None; 2], [Some(5.0), None], [None; 2]]);
@@ -383,7 +383,7 @@ fn overrides_reach_every_kind_of_key() {
     );
     assert_eq!(scene.params.vorticity, 0.8, "the last override wins");
     assert_eq!(scene.config.dims.array(), [32; 3]);
-    assert_eq!(scene.config.sides[0], [Side::Open, Side::Closed]);
+    assert_eq!(scene.config.sides[0], [BoundaryCondition::Open, BoundaryCondition::Closed]);
     assert_eq!(scene.config.advection, Advection::SemiLagrangian);
     assert_eq!(scene.look.colors[0], [1.0, 0.0, 0.0]);
     assert_eq!(scene.sources.len(), 3);

@@ -3,7 +3,7 @@
 
 use std::ops::Range;
 
-use super::sides::Walls;
+use super::sides::GhostRules;
 use super::simd::dispatch;
 use crate::grid::Layout;
 
@@ -96,7 +96,7 @@ impl Bricks {
     }
 
     /// Finds the bricks whose cells may hold something after all has moved by up to `cells`, and how many of all these are.
-    pub fn reach(&mut self, walls: &Walls, cells: f32) {
+    pub fn dilate(&mut self, walls: &GhostRules, cells: f32) {
         if !self.known {
             self.reached.fill(1);
             return;
@@ -108,7 +108,7 @@ impl Bricks {
             bricks.iter_mut().zip(plane).for_each(|(brick, held)| *brick |= held);
         }
         self.let_in(walls);
-        // The window of a foot reaches two cells further.
+        // The stencil of a departure point reaches two cells further.
         let far = (cells.max(0.0).ceil().min(1e9) as usize + 2).div_ceil(EDGE);
         let periodic = walls.periodic();
         for axis in 0..3 {
@@ -118,7 +118,7 @@ impl Bricks {
     }
 
     /// Something may come in through these sides at any time.
-    fn let_in(&mut self, walls: &Walls) {
+    fn let_in(&mut self, walls: &GhostRules) {
         let [nx, ny, _] = self.count;
         let count = self.count;
         let feeding = walls.feeding();
@@ -185,31 +185,35 @@ fn held_row_kernel<const FMA: bool>(row: &[[f32; 4]], held: &mut [u8]) {
 mod tests {
     use super::*;
     use crate::grid::Dims;
-    use crate::solver::Side;
+    use crate::solver::BoundaryCondition;
 
-    fn reached(side: Side, smoke: [usize; 3], cells: f32) -> Vec<[usize; 3]> {
+    fn reached(side: BoundaryCondition, smoke: [usize; 3], cells: f32) -> Vec<[usize; 3]> {
         let layout = Layout::new(Dims::new([40, 17, 24]).unwrap());
-        let walls = Walls::new(layout, [[side; 2], [Side::Closed; 2], [Side::Closed; 2]], Default::default());
+        let walls = GhostRules::new(
+            layout,
+            [[side; 2], [BoundaryCondition::Closed; 2], [BoundaryCondition::Closed; 2]],
+            Default::default(),
+        );
         let mut bricks = Bricks::new(layout);
         bricks.planes.fill(0);
         let [x, y, z] = smoke;
         let at = z * bricks.in_plane() + y / EDGE * bricks.in_row() + x / EDGE;
         bricks.planes[at] = 1;
         bricks.learn();
-        bricks.reach(&walls, cells);
+        bricks.dilate(&walls, cells);
         let on = bricks.reached.iter().enumerate().filter(|(_, on)| **on != 0);
         on.map(|(at, _)| [at % 5, at / 5 % 3, at / 15]).collect()
     }
 
     #[test]
     fn smoke_reaches_the_bricks_around_it() {
-        assert_eq!(reached(Side::Closed, [20, 9, 20], 1.0).len(), 3 * 3 * 2);
-        assert_eq!(reached(Side::Closed, [0, 0, 0], 6.0).len(), 2 * 2 * 2);
-        assert_eq!(reached(Side::Closed, [0, 0, 0], 6.5).len(), 3 * 3 * 3);
-        let around = reached(Side::Periodic, [0, 0, 0], 1.0);
+        assert_eq!(reached(BoundaryCondition::Closed, [20, 9, 20], 1.0).len(), 3 * 3 * 2);
+        assert_eq!(reached(BoundaryCondition::Closed, [0, 0, 0], 6.0).len(), 2 * 2 * 2);
+        assert_eq!(reached(BoundaryCondition::Closed, [0, 0, 0], 6.5).len(), 3 * 3 * 3);
+        let around = reached(BoundaryCondition::Periodic, [0, 0, 0], 1.0);
         assert_eq!(around.len(), 3 * 2 * 2);
         assert!(around.contains(&[4, 1, 1]) && around.contains(&[1, 0, 0]) && !around.contains(&[2, 0, 0]));
-        assert_eq!(reached(Side::Periodic, [20, 0, 0], 1e30).len(), 45);
+        assert_eq!(reached(BoundaryCondition::Periodic, [20, 0, 0], 1e30).len(), 45);
     }
 
     #[test]

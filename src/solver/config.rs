@@ -2,7 +2,7 @@
 
 /// What one of the six sides of the box does to the flow.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub enum Side {
+pub enum BoundaryCondition {
     /// A free-slip wall: nothing crosses it, and it does not drag.
     #[default]
     Closed,
@@ -27,9 +27,9 @@ pub struct Inflow {
 }
 
 /// The sides of the box: `[axis][0]` where the coordinate is least, `[axis][1]` where it is greatest.
-pub type Sides = [[Side; 2]; 3];
+pub type BoundaryConditions = [[BoundaryCondition; 2]; 3];
 
-/// How values are carried by the flow.
+/// How values are advected by the flow.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Advection {
     /// Trilinear interpolation at the back-traced point (Stam 1999): first order, unconditionally stable.
@@ -37,7 +37,7 @@ pub enum Advection {
     /// Monotone Hermite interpolation along each axis at the back-traced point (Fedkiw, Stam & Jensen 2001, appendix B): the
     /// slopes are central differences, or zero where they would overshoot.
     Monotone,
-    /// A forward and a backward trace whose error is subtracted, limited to the values around the foot
+    /// A forward and a backward trace whose error is subtracted, limited to the values around the departure point
     /// (Selle et al. 2008): second order.
     MacCormack,
     /// Catmull–Rom interpolation along each axis at the back-traced point, limited likewise. As sharp as MacCormack, one
@@ -68,9 +68,9 @@ pub enum Integrator {
     #[default]
     Projection,
     /// Two half steps with a reflection of the velocity at the divergence-free one between them (Zehnder, Narain &
-    /// Thomaszewski 2018): the energy that a projection takes away comes back. What carries is the velocity at the beginning of
+    /// Thomaszewski 2018): the energy that a projection takes away comes back. What advects is the velocity at the beginning of
     /// the step in the first half and the one expected at its end in the other, which makes it second order in time. Costs
-    /// about twice as much, and memory for one more velocity; the smoke is carried once, by the velocity in the middle.
+    /// about twice as much, and memory for one more velocity; the smoke is advected once, by the velocity in the middle.
     Reflection,
     /// One step with the trapezoidal rule for the pressure: half of its gradient acts before the advection, half after, and the
     /// advecting velocity is extrapolated to the middle of the step. Second order in time, and keeps the energy that
@@ -218,10 +218,10 @@ pub struct Config {
     /// Edge of a cell \[m\].
     pub h: f32,
     /// What the sides do.
-    pub sides: Sides,
+    pub sides: BoundaryConditions,
     /// Temperature excess \[K\] held at each side, arranged as `sides`; `None` is an insulated one. Only walls hold one.
     pub held: [[Option<f32>; 2]; 3],
-    /// How values are carried.
+    /// How values are advected.
     pub advection: Advection,
     /// How the velocity is advanced in time.
     pub integrator: Integrator,
@@ -233,7 +233,7 @@ pub struct Config {
     pub tolerance: f32,
     /// How a step is cut into substeps.
     pub time: TimeControl,
-    /// The velocity stays as it was filled in: it carries the scalars, but no force and no pressure acts on it, and what
+    /// The velocity stays as it was filled in: it advects the scalars, but no force and no pressure acts on it, and what
     /// divergence it has stays.
     pub frozen: bool,
     /// Threads to run on; 0 is one for each processor.
@@ -246,7 +246,7 @@ impl Config {
         Self {
             dims,
             h,
-            sides: Sides::default(),
+            sides: BoundaryConditions::default(),
             held: Default::default(),
             advection: Advection::default(),
             integrator: Integrator::default(),

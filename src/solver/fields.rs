@@ -11,7 +11,7 @@ use super::diffuse;
 use super::forces::{self, Forces};
 use super::measure::{self, Flow};
 use super::project::{Cuts, Projector};
-use super::sides::Walls;
+use super::sides::GhostRules;
 use super::simd::dispatch;
 use super::solids::Obstacles;
 use super::sources::Sources;
@@ -20,24 +20,24 @@ use super::trapezoid::Past;
 use super::{Advection, Ambient, Config, Integrator, Params, Solid, StepStats};
 use crate::grid::{Faces, GHOST, Layout};
 
-/// The fields of a solver. Terms of the equation that carry them are in `transport.rs`.
+/// The fields of a solver. Terms of the equation that advect them are in `transport.rs`.
 pub struct Fields {
     pub layout: Layout,
-    pub walls: Walls,
+    pub walls: GhostRules,
     /// Velocity on the faces \[m/s\], ghosts filled, free of divergence between steps.
     pub velocity: Faces,
-    /// The velocity while it is carried.
-    pub carried: Faces,
+    /// The velocity while it is advected.
+    pub advected: Faces,
     /// The velocity at the beginning of a step, then the one expected at its end: only for reflection.
     pub expected: Option<Faces>,
     /// What the trapezoidal rule remembers of the steps before.
     pub past: Option<Box<Past>>,
     /// Red, green, blue \[-\] and temperature excess \[K\] at cell centres, ghosts filled.
     pub scalars: Cells,
-    /// The scalars while they are carried. Before that, the velocity side by side: at the cell centres for the traces,
+    /// The scalars while they are advected. Before that, the velocity side by side: at the cell centres for the traces,
     /// then as it is on the faces.
     pub scalars_next: Cells,
-    /// Distance each cell's air has come, in cells along x, y, z; the fourth value is 0. When nothing is left to be carried
+    /// Distance each cell's air has come, in cells along x, y, z; the fourth value is 0. When nothing is left to be advected
     /// along it, the projection works in it.
     pub back: Cells,
     /// Distance it is about to go, and the first pass's results: only for schemes that look forward.
@@ -57,7 +57,7 @@ pub struct Fields {
     pub budget: Budget,
     /// Largest component of the velocity before the last projection \[m/s\].
     pub projected: f32,
-    /// The velocity was changed from outside and must be projected before it carries anything.
+    /// The velocity was changed from outside and must be projected before it advects anything.
     pub disturbed: bool,
 }
 
@@ -89,7 +89,7 @@ impl Correction {
 impl Fields {
     pub fn new(config: &Config, threads: usize) -> Self {
         let layout = Layout::new(config.dims);
-        let walls = Walls::new(layout, config.sides, config.held);
+        let walls = GhostRules::new(layout, config.sides, config.held);
         let longest = config.dims.array().into_iter().max().unwrap_or(1);
         let field = || vec![0.0f32; layout.size()];
         let faces = || [field(), field(), field()];
@@ -98,7 +98,7 @@ impl Fields {
         Self {
             layout,
             velocity: faces(),
-            carried: faces(),
+            advected: faces(),
             past: Past::new(config, layout),
             expected: (config.integrator == Integrator::Reflection && !config.frozen).then(faces),
             scalars: four(),
@@ -179,8 +179,8 @@ impl Fields {
         self.disturbed = false;
     }
 
-    /// Keeps the velocity at the beginning of a step, before forces turn `carried` into the next one.
-    pub fn keep_first(&mut self) {
+    /// Keeps the velocity at the beginning of a step, before forces turn `advected` into the next one.
+    pub fn store_previous_velocity(&mut self) {
         let expected = self.expected.as_mut().expect("reflection keeps it");
         std::mem::swap(&mut self.velocity, expected);
     }
@@ -192,22 +192,22 @@ impl Fields {
         mirror(self.layout.plane, &self.velocity, expected);
     }
 
-    /// Turns the velocity, just projected, into its reflection 2u − `carried`, in `carried`.
+    /// Turns the velocity, just projected, into its reflection 2u − `advected`, in `advected`.
     pub fn reflect(&mut self) {
-        mirror(self.layout.plane, &self.velocity, &mut self.carried);
-        let Self { projector, obstacles, carried, velocity, .. } = self;
+        mirror(self.layout.plane, &self.velocity, &mut self.advected);
+        let Self { projector, obstacles, advected, velocity, .. } = self;
         if let Some(obstacles) = obstacles {
             // What is reflected has felt the pressure twice.
             obstacles.push(|component, face| projector.drop_across(component, face));
-            obstacles.rebound(velocity, carried);
-            obstacles.voxels.cuts.close(carried);
-            obstacles.extend(carried);
+            obstacles.rebound(velocity, advected);
+            obstacles.voxels.cuts.close(advected);
+            obstacles.extend(advected);
         }
     }
 
-    /// Exchanges the velocity, ghosts filled after that, and the one that is carried.
+    /// Exchanges the velocity, ghosts filled after that, and the one that is advected.
     pub fn swap_velocity(&mut self) {
-        std::mem::swap(&mut self.velocity, &mut self.carried);
+        std::mem::swap(&mut self.velocity, &mut self.advected);
         self.walls.fill_velocity(&mut self.velocity);
     }
 
@@ -216,11 +216,11 @@ impl Fields {
         self.walls.fill_scalars(&mut self.scalars, &self.velocity);
     }
 
-    /// Keeps the velocity as it is before a projection, in `carried`.
+    /// Keeps the velocity as it is before a projection, in `advected`.
     pub fn keep_velocity(&mut self) {
         self.walls.fill_velocity(&mut self.velocity);
-        for (carried, velocity) in self.carried.iter_mut().zip(&self.velocity) {
-            carried.copy_from_slice(velocity);
+        for (advected, velocity) in self.advected.iter_mut().zip(&self.velocity) {
+            advected.copy_from_slice(velocity);
         }
     }
 
@@ -324,13 +324,13 @@ impl Fields {
         if number == 0.0 {
             return;
         }
-        let Self { layout, walls, carried, diffusion, obstacles, .. } = self;
+        let Self { layout, walls, advected, diffusion, obstacles, .. } = self;
         let ranges = [0, 1, 2].map(|component| walls.face_ranges(component));
         let mut drag = obstacles.as_mut().map(|obstacles| obstacles.drag());
         if let Some((drag, gains)) = &mut drag {
-            drag.begin(carried, gains);
+            drag.begin(advected, gains);
         }
-        for (component, field) in carried.iter_mut().enumerate() {
+        for (component, field) in advected.iter_mut().enumerate() {
             let field = bytemuck::cast_slice_mut(field);
             for axis in 0..3 {
                 let links = drag.as_mut().map(|(drag, _)| &mut drag.velocity[component][axis]);
@@ -339,9 +339,9 @@ impl Fields {
             }
         }
         if let Some((drag, gains)) = &mut drag {
-            drag.collect(carried, gains);
+            drag.collect(advected, gains);
         }
-        walls.fill_velocity(carried);
+        walls.fill_velocity(advected);
     }
 
     /// The temperature that is not lifted.
@@ -355,18 +355,18 @@ impl Fields {
         }
     }
 
-    /// `velocity` = `carried` under the forces.
+    /// `velocity` = `advected` under the forces.
     pub fn add_forces(&mut self, forces: &Forces) {
-        let Self { layout, walls, carried, scalars, bricks, velocity, forces: scratch, .. } = self;
-        forces::apply(*layout, walls, forces, [carried, carried], (scalars, bricks), velocity, scratch);
+        let Self { layout, walls, advected, scalars, bricks, velocity, forces: scratch, .. } = self;
+        forces::apply(*layout, walls, forces, [advected, advected], (scalars, bricks), velocity, scratch);
     }
 
     /// As [`add_forces`](Self::add_forces), with the vorticity of `velocity`, which must be free of divergence.
     pub fn add_forces_with_vorticity(&mut self, forces: &Forces) {
-        let Self { layout, walls, carried, scalars, bricks, velocity, expected, past, .. } = self;
+        let Self { layout, walls, advected, scalars, bricks, velocity, expected, past, .. } = self;
         let spare = past.as_mut().map(|past| &mut past.velocity).or(expected.as_mut());
         let spare = spare.expect("reflection and the trapezoidal rule keep a second velocity");
-        forces::apply(*layout, walls, forces, [carried, velocity], (scalars, bricks), spare, &self.forces);
+        forces::apply(*layout, walls, forces, [advected, velocity], (scalars, bricks), spare, &self.forces);
         std::mem::swap(velocity, spare);
     }
 }
@@ -378,7 +378,7 @@ impl Saved for Fields {
             layout: _,
             walls: _,
             velocity,
-            carried: _,
+            advected: _,
             expected: _,
             scalars,
             scalars_next: _,
@@ -429,11 +429,11 @@ fn mirror(plane: usize, at: &Faces, field: &mut Faces) {
     }
 }
 
-dispatch! { fn reflect_row(velocity: &[f32], carried: &mut [f32]) = reflect_row_kernel; }
+dispatch! { fn reflect_row(velocity: &[f32], advected: &mut [f32]) = reflect_row_kernel; }
 
 #[inline(always)]
-fn reflect_row_kernel<const FMA: bool>(velocity: &[f32], carried: &mut [f32]) {
-    for (carried, velocity) in carried.iter_mut().zip(velocity) {
-        *carried = 2.0 * velocity - *carried;
+fn reflect_row_kernel<const FMA: bool>(velocity: &[f32], advected: &mut [f32]) {
+    for (advected, velocity) in advected.iter_mut().zip(velocity) {
+        *advected = 2.0 * velocity - *advected;
     }
 }

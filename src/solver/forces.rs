@@ -9,7 +9,7 @@
 use rayon::prelude::*;
 
 use super::bricks::Bricks;
-use super::sides::Walls;
+use super::sides::GhostRules;
 use super::simd::{AHEAD, dispatch, fetch_ahead, greatest, least};
 use super::sweep::PerThread;
 use crate::grid::{Dims, Faces, GHOST, Layout};
@@ -68,7 +68,7 @@ impl Scratch {
 /// confinement would blow that up.
 pub fn apply(
     layout: Layout,
-    walls: &Walls,
+    walls: &GhostRules,
     forces: &Forces,
     [from, flow]: [&Faces; 2],
     (scalars, bricks): (&[[f32; 4]], &Bricks),
@@ -120,7 +120,7 @@ fn ring(k: isize, slots: isize) -> usize {
 
 struct Pass<'a> {
     layout: Layout,
-    walls: &'a Walls,
+    walls: &'a GhostRules,
     forces: &'a Forces,
     from: &'a Faces,
     /// Has the vorticity.

@@ -7,7 +7,7 @@ mod advect;
 mod archive;
 #[cfg(target_arch = "x86_64")]
 pub(crate) mod avx512;
-mod breath;
+mod backflow;
 mod bricks;
 mod cells;
 mod config;
@@ -38,8 +38,8 @@ mod trapezoid;
 
 pub use archive::StateError;
 pub use config::{
-    Advection, Ambient, Config, Dab, Inflow, Integrator, Params, Projection, SCALAR_LIMIT, SPEED_LIMIT, Side,
-    Sides, Smoke, TOLERANCE, TimeControl, TraceOrder,
+    Advection, Ambient, BoundaryCondition, BoundaryConditions, Config, Dab, Inflow, Integrator, Params,
+    Projection, SCALAR_LIMIT, SPEED_LIMIT, Smoke, TOLERANCE, TimeControl, TraceOrder,
 };
 pub use error::{InvalidValue, SolverError};
 pub use external::{ActsOn, CustomField, Drive, Force, ForceField};

@@ -5,7 +5,7 @@ use rayon::prelude::*;
 use super::diffuse;
 use super::project::{AxisBoundary, PressureBoundary};
 use super::simd::fetch_ahead;
-use super::{Side, Sides};
+use super::{BoundaryCondition, BoundaryConditions};
 use crate::grid::{Dims, Faces, GHOST, Layout};
 
 /// One ghost (or side face) along an axis: `sign · field[from] + add`.
@@ -34,17 +34,17 @@ impl Ghost {
 
 /// How the ghosts of the velocity and of the scalars follow from what is inside.
 #[derive(Clone, Debug)]
-pub struct Walls {
+pub struct GhostRules {
     layout: Layout,
-    sides: Sides,
+    sides: BoundaryConditions,
     held: [[Option<f32>; 2]; 3],
     /// For each component, the ghosts along each axis.
     faces: [[Vec<Ghost>; 3]; 3],
 }
 
-impl Walls {
+impl GhostRules {
     /// The rules of `sides` for fields of `layout`.
-    pub fn new(layout: Layout, sides: Sides, held: [[Option<f32>; 2]; 3]) -> Self {
+    pub fn new(layout: Layout, sides: BoundaryConditions, held: [[Option<f32>; 2]; 3]) -> Self {
         let n = layout.dims.array().map(|n| n as isize);
         let along = |component: usize, axis: usize| {
             let rule = if component == axis { normal } else { tangential };
@@ -53,7 +53,7 @@ impl Walls {
                 .flat_map(|high| rule(sides[axis][usize::from(high)], component, n[axis], high))
                 .collect()
         };
-        let periodic = |side: Side| side == Side::Periodic;
+        let periodic = |side: BoundaryCondition| side == BoundaryCondition::Periodic;
         debug_assert!(sides.iter().all(|[a, b]| periodic(*a) == periodic(*b)), "half a periodic axis");
         let faces = [0, 1, 2].map(|component| [0, 1, 2].map(|axis| along(component, axis)));
         Self { layout, sides, held, faces }
@@ -63,8 +63,8 @@ impl Walls {
     pub fn pressure_boundaries(&self) -> [AxisBoundary; 3] {
         self.sides.map(|sides| {
             sides.map(|side| match side {
-                Side::Periodic => PressureBoundary::Periodic,
-                Side::Open => PressureBoundary::Dirichlet,
+                BoundaryCondition::Periodic => PressureBoundary::Periodic,
+                BoundaryCondition::Open => PressureBoundary::Dirichlet,
                 _ => PressureBoundary::Neumann,
             })
         })
@@ -72,7 +72,7 @@ impl Walls {
 
     /// Axes that close on themselves.
     pub fn periodic(&self) -> [bool; 3] {
-        self.sides.map(|[low, _]| low == Side::Periodic)
+        self.sides.map(|[low, _]| low == BoundaryCondition::Periodic)
     }
 
     /// Whether no air enters or leaves the box.
@@ -81,24 +81,26 @@ impl Walls {
     }
 
     /// What the sides do.
-    pub fn sides(&self) -> Sides {
+    pub fn sides(&self) -> BoundaryConditions {
         self.sides
     }
 
     /// Whether nothing enters or leaves along an axis, or what leaves is what enters.
     pub fn is_shut(&self, axis: usize) -> bool {
-        self.sides[axis].iter().all(|side| !matches!(side, Side::Open | Side::Inflow(_)))
+        self.sides[axis]
+            .iter()
+            .all(|side| !matches!(side, BoundaryCondition::Open | BoundaryCondition::Inflow(_)))
     }
 
     /// Sides through which air enters and leaves as the pressure has it.
-    pub fn breathing(&self) -> [[bool; 2]; 3] {
-        self.sides.map(|ends| ends.map(|side| side == Side::Open))
+    pub fn open_sides(&self) -> [[bool; 2]; 3] {
+        self.sides.map(|ends| ends.map(|side| side == BoundaryCondition::Open))
     }
 
     /// Sides that give smoke or heat to the air before them.
     pub fn feeding(&self) -> [[bool; 2]; 3] {
-        let feeds = |side: Side, held: Option<f32>| match side {
-            Side::Inflow(air) => air.scalars != [0.0; 4],
+        let feeds = |side: BoundaryCondition, held: Option<f32>| match side {
+            BoundaryCondition::Inflow(air) => air.scalars != [0.0; 4],
             _ => held.is_some_and(|at_wall| at_wall != 0.0),
         };
         [0, 1, 2].map(|axis| [0, 1].map(|end| feeds(self.sides[axis][end], self.held[axis][end])))
@@ -106,7 +108,9 @@ impl Walls {
 
     /// Sides that are walls.
     pub fn solid_sides(&self) -> [[bool; 2]; 3] {
-        self.sides.map(|ends| ends.map(|side| matches!(side, Side::Closed | Side::NoSlip(_))))
+        self.sides.map(|ends| {
+            ends.map(|side| matches!(side, BoundaryCondition::Closed | BoundaryCondition::NoSlip(_)))
+        })
     }
 
     /// The faces of `component` along its own axis that the flow decides, as a half-open range: without those on a
@@ -114,7 +118,10 @@ impl Walls {
     pub fn free_faces(&self, component: usize) -> [isize; 2] {
         let n = self.layout.dims.array()[component] as isize;
         let [low, high] = self.sides[component];
-        [isize::from(!matches!(low, Side::Open | Side::Periodic)), n + isize::from(high == Side::Open)]
+        [
+            isize::from(!matches!(low, BoundaryCondition::Open | BoundaryCondition::Periodic)),
+            n + isize::from(high == BoundaryCondition::Open),
+        ]
     }
 
     /// The layout of the fields.
@@ -163,7 +170,7 @@ impl Walls {
         let Layout { dims, row, plane } = self.layout;
         let [nx, ny, nz] = dims.array().map(|n| n as isize);
         let edges = |axis: usize, n: isize| match self.sides[axis][0] {
-            Side::Periodic => [(-1, n - 1), (n, 0)],
+            BoundaryCondition::Periodic => [(-1, n - 1), (n, 0)],
             _ => [(-1, 0), (n, n - 1)],
         };
         let inner = GHOST * plane..(dims.nz + GHOST) * plane;
@@ -182,10 +189,10 @@ impl Walls {
     }
 
     /// The ends of lines of `component` along `axis`, for diffusion.
-    pub fn component_ends(&self, component: usize, axis: usize) -> diffuse::Ends<1> {
+    pub fn component_ends(&self, component: usize, axis: usize) -> diffuse::LineBoundary<1> {
         let n = self.layout.dims.array()[axis] as isize;
-        if self.sides[axis][0] == Side::Periodic {
-            return diffuse::Ends::Ring;
+        if self.sides[axis][0] == BoundaryCondition::Periodic {
+            return diffuse::LineBoundary::Ring;
         }
         let [first, end] = self.face_ranges(component)[axis];
         let rules = &self.faces[component][axis];
@@ -196,22 +203,22 @@ impl Walls {
             diffuse::End { sign: [sign], add: [add] }
         };
         debug_assert!(first <= 1 && end >= n - 1);
-        diffuse::Ends::Line([end_at(first - 1), end_at(end)])
+        diffuse::LineBoundary::Line([end_at(first - 1), end_at(end)])
     }
 
     /// The ends of lines of scalars along `axis`, for diffusion.
-    pub fn scalar_ends(&self, axis: usize) -> diffuse::Ends<4> {
+    pub fn scalar_ends(&self, axis: usize) -> diffuse::LineBoundary<4> {
         let insulated = diffuse::End { sign: [1.0; 4], add: [0.0; 4] };
         let end = |high: usize| match (self.sides[axis][high], self.held[axis][high]) {
-            (Side::Inflow(air), _) => diffuse::End { sign: [0.0; 4], add: air.scalars },
-            (Side::Closed | Side::NoSlip(_), Some(held)) => {
+            (BoundaryCondition::Inflow(air), _) => diffuse::End { sign: [0.0; 4], add: air.scalars },
+            (BoundaryCondition::Closed | BoundaryCondition::NoSlip(_), Some(held)) => {
                 diffuse::End { sign: [1.0, 1.0, 1.0, -1.0], add: [0.0, 0.0, 0.0, 2.0 * held] }
             }
             _ => insulated,
         };
         match self.sides[axis][0] {
-            Side::Periodic => diffuse::Ends::Ring,
-            _ => diffuse::Ends::Line([end(0), end(1)]),
+            BoundaryCondition::Periodic => diffuse::LineBoundary::Ring,
+            _ => diffuse::LineBoundary::Line([end(0), end(1)]),
         }
     }
 
@@ -331,7 +338,9 @@ impl Walls {
     fn differ(&self) -> [bool; 3] {
         [0, 1, 2].map(|axis| {
             let held = self.held[axis].iter().any(Option::is_some);
-            held || self.sides[axis].iter().any(|side| matches!(side, Side::Open | Side::Inflow(_)))
+            held || self.sides[axis]
+                .iter()
+                .any(|side| matches!(side, BoundaryCondition::Open | BoundaryCondition::Inflow(_)))
         })
     }
 
@@ -393,13 +402,13 @@ impl Walls {
         let beyond = |high: bool, edge: isize, next: isize, face: isize| {
             let outwards = if high { 1.0 } else { -1.0 };
             match sides[usize::from(high)] {
-                Side::Closed | Side::NoSlip(_) => {
+                BoundaryCondition::Closed | BoundaryCondition::NoSlip(_) => {
                     [edge, next].map(|i| mirrored(get(i), held[usize::from(high)]))
                 }
-                Side::Open if outwards * speed(face) > 0.0 => [get(edge); 2],
-                Side::Open => [[0.0; 4]; 2],
-                Side::Inflow(air) => [air.scalars; 2],
-                Side::Periodic => [edge, next].map(|i| get(n - 1 - i)),
+                BoundaryCondition::Open if outwards * speed(face) > 0.0 => [get(edge); 2],
+                BoundaryCondition::Open => [[0.0; 4]; 2],
+                BoundaryCondition::Inflow(air) => [air.scalars; 2],
+                BoundaryCondition::Periodic => [edge, next].map(|i| get(n - 1 - i)),
             }
         };
         let [a, b] = beyond(false, 0, 1.min(n - 1), 0);
@@ -469,7 +478,7 @@ fn layer(field: &mut [f32], stride: usize, g: &Ghost) {
 }
 
 /// Ghosts of a component along its own axis, faces 0..=n. A wall and an inflow fix the face on the side itself.
-fn normal(side: Side, axis: usize, n: isize, high: bool) -> Vec<Ghost> {
+fn normal(side: BoundaryCondition, axis: usize, n: isize, high: bool) -> Vec<Ghost> {
     let (wall, out) = if high { (n, 1) } else { (0, -1) };
     let inside = |depth: isize| (wall - out * depth).clamp(0, n);
     let depths = if high { 1..=1 } else { 1..=2 };
@@ -477,35 +486,39 @@ fn normal(side: Side, axis: usize, n: isize, high: bool) -> Vec<Ghost> {
     let fixed = |value: f32, ghosts: Vec<Ghost>| [vec![Ghost::fixed(wall, value)], ghosts].concat();
     match side {
         // A wall is a mirror: the velocity across it, less its own, is odd.
-        Side::Closed => fixed(0.0, beyond(&|d| Ghost::odd(wall + out * d, inside(d), 0.0))),
-        Side::NoSlip(v) => fixed(v[axis], beyond(&|d| Ghost::odd(wall + out * d, inside(d), v[axis]))),
-        Side::Inflow(air) => {
+        BoundaryCondition::Closed => fixed(0.0, beyond(&|d| Ghost::odd(wall + out * d, inside(d), 0.0))),
+        BoundaryCondition::NoSlip(v) => {
+            fixed(v[axis], beyond(&|d| Ghost::odd(wall + out * d, inside(d), v[axis])))
+        }
+        BoundaryCondition::Inflow(air) => {
             fixed(air.velocity[axis], beyond(&|d| Ghost::fixed(wall + out * d, air.velocity[axis])))
         }
-        Side::Open => beyond(&|d| Ghost::copy(wall + out * d, wall)),
-        Side::Periodic if high => vec![Ghost::copy(n, 0), Ghost::copy(n + 1, 1 % n)],
-        Side::Periodic => beyond(&|d| Ghost::copy(-d, (-d).rem_euclid(n))),
+        BoundaryCondition::Open => beyond(&|d| Ghost::copy(wall + out * d, wall)),
+        BoundaryCondition::Periodic if high => vec![Ghost::copy(n, 0), Ghost::copy(n + 1, 1 % n)],
+        BoundaryCondition::Periodic => beyond(&|d| Ghost::copy(-d, (-d).rem_euclid(n))),
     }
 }
 
 /// Ghosts of a component along another axis, cells 0..n.
-fn tangential(side: Side, component: usize, n: isize, high: bool) -> Vec<Ghost> {
+fn tangential(side: BoundaryCondition, component: usize, n: isize, high: bool) -> Vec<Ghost> {
     let (edge, out) = if high { (n - 1, 1) } else { (0, -1) };
     let inside = |depth: isize| (edge - out * (depth - 1)).clamp(0, n - 1);
     let beyond = |ghost: &dyn Fn(isize) -> Ghost| (1..=2).map(ghost).collect::<Vec<_>>();
     match side {
-        Side::Closed => beyond(&|d| Ghost::copy(edge + out * d, inside(d))),
-        Side::NoSlip(v) => beyond(&|d| Ghost::odd(edge + out * d, inside(d), v[component])),
-        Side::Inflow(air) => beyond(&|d| Ghost::fixed(edge + out * d, air.velocity[component])),
-        Side::Open => beyond(&|d| Ghost::copy(edge + out * d, edge)),
-        Side::Periodic => beyond(&|d| Ghost::copy(edge + out * d, (edge + out * d).rem_euclid(n))),
+        BoundaryCondition::Closed => beyond(&|d| Ghost::copy(edge + out * d, inside(d))),
+        BoundaryCondition::NoSlip(v) => beyond(&|d| Ghost::odd(edge + out * d, inside(d), v[component])),
+        BoundaryCondition::Inflow(air) => beyond(&|d| Ghost::fixed(edge + out * d, air.velocity[component])),
+        BoundaryCondition::Open => beyond(&|d| Ghost::copy(edge + out * d, edge)),
+        BoundaryCondition::Periodic => {
+            beyond(&|d| Ghost::copy(edge + out * d, (edge + out * d).rem_euclid(n)))
+        }
     }
 }
 
 /// Where values of a lattice may be sampled, in its own index coordinates.
 #[derive(Clone, Copy, Debug)]
-pub struct Reach {
-    /// Least and greatest coordinate along each axis; a foot beyond is moved there.
+pub struct SampleBounds {
+    /// Least and greatest coordinate along each axis; a departure point beyond is moved there.
     pub low: [f32; 3],
     /// See `low`.
     pub high: [f32; 3],
@@ -521,9 +534,9 @@ pub struct Reach {
     pub plane: usize,
 }
 
-impl Walls {
+impl GhostRules {
     /// The reach of the cell centres (`None`) or of the faces of a component.
-    pub fn reach(&self, component: Option<usize>) -> Reach {
+    pub fn sample_bounds(&self, component: Option<usize>) -> SampleBounds {
         let Dims { nx, ny, nz } = self.layout.dims;
         let n = [nx as f32, ny as f32, nz as f32];
         let range = |axis: usize| {
@@ -531,13 +544,15 @@ impl Walls {
                 return [0.0, n[axis]];
             }
             // Beyond a wall there is nothing; beyond an open side half a cell of outside air can be seen.
-            let [low, high] = self.sides[axis]
-                .map(|side| if matches!(side, Side::Open | Side::Inflow(_)) { 1.0 } else { 0.5 });
+            let [low, high] = self.sides[axis].map(|side| {
+                if matches!(side, BoundaryCondition::Open | BoundaryCondition::Inflow(_)) { 1.0 } else { 0.5 }
+            });
             [-low, n[axis] - 1.0 + high]
         };
         let ranges = [range(0), range(1), range(2)];
-        let period = [0, 1, 2].map(|axis| if self.sides[axis][0] == Side::Periodic { n[axis] } else { 0.0 });
-        Reach {
+        let period = [0, 1, 2]
+            .map(|axis| if self.sides[axis][0] == BoundaryCondition::Periodic { n[axis] } else { 0.0 });
+        SampleBounds {
             period,
             per_period: period.map(|p| if p > 0.0 { 1.0 / p } else { 0.0 }),
             low: ranges.map(|r| r[0]),

@@ -27,7 +27,7 @@ pub fn given(fields: &Fields) -> Option<SolverError> {
 pub fn broken(fields: &Fields, step: u64) -> Option<SolverError> {
     let layout = fields.layout;
     let stages = [
-        ("velocity advection", velocity(layout, &fields.carried)),
+        ("velocity advection", velocity(layout, &fields.advected)),
         ("advection, diffusion or sources of scalars", scalars(layout, &fields.scalars)),
         ("forces or projection", velocity(layout, &fields.velocity)),
     ];

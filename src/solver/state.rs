@@ -135,11 +135,11 @@ mod tests {
 
     use super::*;
     use crate::grid::Dims;
-    use crate::solver::{Advection, Dab, Integrator, Params, Projection, Shape, Side, Slip};
+    use crate::solver::{Advection, BoundaryCondition, Dab, Integrator, Params, Projection, Shape, Slip};
 
     fn config() -> Config {
         let mut config = Config::new(Dims::new([20, 24, 18]).unwrap(), 0.05);
-        config.sides[1][1] = Side::Open;
+        config.sides[1][1] = BoundaryCondition::Open;
         config.threads = 2;
         config
     }
@@ -266,7 +266,7 @@ mod tests {
     fn a_state_of_another_box_is_rejected() {
         let state = painted(&config(), &[]).capture();
         let mut other = config();
-        other.sides[1][1] = Side::Closed;
+        other.sides[1][1] = BoundaryCondition::Closed;
         let mut other = Solver::new(other, params(), vec![]).unwrap();
         assert!(matches!(other.restore(&state), Err(SolverError::OtherConfig)));
         let threads = Config { threads: 1, ..config() };

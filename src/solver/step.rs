@@ -17,8 +17,8 @@ use super::sources::{self, Fill, Grid, Source, Sources};
 use super::substep::Substep;
 use super::trapezoid::Past;
 use super::{
-    Config, Dab, Integrator, Params, Projection, SCALAR_LIMIT, SPEED_LIMIT, Side, Solid, SolidPose,
-    SolverError, Stage, StepStats, measure, simd, sound,
+    BoundaryCondition, Config, Dab, Integrator, Params, Projection, SCALAR_LIMIT, SPEED_LIMIT, Solid,
+    SolidPose, SolverError, Stage, StepStats, measure, simd, sound,
 };
 use crate::grid::{Dims, Faces, Layout};
 use crate::room;
@@ -70,7 +70,7 @@ impl Solver {
             return Err(SolverError::CellSize(config.h));
         }
         for (axis, [low, high]) in config.sides.into_iter().enumerate() {
-            if (low == Side::Periodic) != (high == Side::Periodic) {
+            if (low == BoundaryCondition::Periodic) != (high == BoundaryCondition::Periodic) {
                 return Err(SolverError::HalfPeriodic { axis });
             }
         }
@@ -242,7 +242,7 @@ impl Solver {
     pub fn mean_over_face(&self, component: usize, face: [usize; 3]) -> f32 {
         let mut face = face.map(|index| index as isize);
         // On an axis that closes on itself the last face is the first.
-        if self.config.sides[component][0] == Side::Periodic {
+        if self.config.sides[component][0] == BoundaryCondition::Periodic {
             face[component] %= self.config.dims.array()[component] as isize;
         }
         let [i, j, k] = face;

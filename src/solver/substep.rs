@@ -108,10 +108,10 @@ impl Substep<'_> {
         Ok(())
     }
 
-    /// Half a step; the reflection; the smoke, carried by the velocity in the middle; the other half in reverse order.
+    /// Half a step; the reflection; the smoke, advected by the velocity in the middle; the other half in reverse order.
     ///
-    /// The first half is carried by the velocity at the beginning of the step, the other by the one expected at its end. With
-    /// the one in the middle instead (Zehnder et al. 2018) what carries would be a quarter of a step late, and the whole of
+    /// The first half is advected by the velocity at the beginning of the step, the other by the one expected at its end. With
+    /// the one in the middle instead (Zehnder et al. 2018) what advects would be a quarter of a step late, and the whole of
     /// first order in any flow that changes (Narain, Zehnder & Thomaszewski, "A second-order advection-reflection
     /// solver", 2019).
     fn reflect(&self, fields: &mut Fields, clock: &mut Clock) -> Result<(), SolverError> {
@@ -123,7 +123,7 @@ impl Substep<'_> {
         clock.lap(Stage::AdvectVelocity)?;
         fields.diffuse_velocity(params.viscosity * half / area);
         clock.lap(Stage::Diffuse)?;
-        fields.keep_first();
+        fields.store_previous_velocity();
         self.force(fields, time, half, Fields::add_forces, clock)?;
         fields.keep_velocity();
         self.settle(fields, clock)?;

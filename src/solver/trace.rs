@@ -1,13 +1,13 @@
 //! Where the air came from: back-traces through the velocity, one for each cell.
 //!
-//! A foot is found by the midpoint rule, x_foot = x − Δt u(x − ½ Δt u(x)), or by Ralston's third-order rule, with the
+//! A departure point is found by the midpoint rule, x_foot = x − Δt u(x − ½ Δt u(x)), or by Ralston's third-order rule, with the
 //! velocity at cell centres, all three components side by side so that one trilinear sample gives all. Faces use
 //! the mean displacement of the two cells they separate.
 
 #[cfg(target_arch = "x86_64")]
 mod avx512;
 
-use super::sides::Reach;
+use super::sides::SampleBounds;
 #[cfg(target_arch = "x86_64")]
 use super::simd::Level;
 use super::simd::{dispatch, fma, greatest, least, level};
@@ -18,14 +18,14 @@ use crate::grid::{Faces, GHOST, Layout};
 pub const RUN: usize = 64;
 
 /// Where samples of a run of cells begin, and how far beyond that they lie.
-pub struct Feet {
-    /// Position of the value below the foot on each axis.
+pub struct Departures {
+    /// Position of the value below the departure point on each axis.
     pub at: [u32; RUN],
     /// Fraction of a cell above it, 0..1, along x, y, z.
     pub fraction: [[f32; RUN]; 3],
 }
 
-impl Default for Feet {
+impl Default for Departures {
     fn default() -> Self {
         Self { at: [0; RUN], fraction: [[0.0; RUN]; 3] }
     }
@@ -90,7 +90,7 @@ fn center_cells_kernel<const FMA: bool>(FacesOfRow { u, v, w }: FacesOfRow, out:
 pub fn displacements(
     layout: Layout,
     centers: &[[f32; 4]],
-    reach: &Reach,
+    bounds: &SampleBounds,
     steps: f32,
     order: TraceOrder,
     out: &mut [[f32; 4]],
@@ -99,7 +99,7 @@ pub fn displacements(
     sweep::rows(layout, out, [[0, ny], [0, nz]], |j, k, row| {
         let inner = &mut row[GHOST..GHOST + layout.dims.nx];
         let at = layout.at(0, j, k);
-        trace_row(Row { centers, at, jk: [j as f32, k as f32], steps }, order, reach, inner);
+        trace_row(Row { centers, at, jk: [j as f32, k as f32], steps }, order, bounds, inner);
     });
 }
 
@@ -117,39 +117,47 @@ struct Row<'a> {
 }
 
 #[allow(unsafe_code)]
-fn trace_row(row: Row, order: TraceOrder, reach: &Reach, out: &mut [[f32; 4]]) {
+fn trace_row(row: Row, order: TraceOrder, bounds: &SampleBounds, out: &mut [[f32; 4]]) {
     match (level(), order) {
         // SAFETY: `level` has found these instructions on this machine.
         #[cfg(target_arch = "x86_64")]
-        (Level::Avx512, TraceOrder::Second) => unsafe { avx512::trace_row::<2>(row, reach, out) },
+        (Level::Avx512, TraceOrder::Second) => unsafe { avx512::trace_row::<2>(row, bounds, out) },
         // SAFETY: as above.
         #[cfg(target_arch = "x86_64")]
-        (Level::Avx512, TraceOrder::Third) => unsafe { avx512::trace_row::<3>(row, reach, out) },
-        (_, TraceOrder::Second) => midpoint_row(row, reach, out),
-        (_, TraceOrder::Third) => ralston_row(row, reach, out),
+        (Level::Avx512, TraceOrder::Third) => unsafe { avx512::trace_row::<3>(row, bounds, out) },
+        (_, TraceOrder::Second) => midpoint_row(row, bounds, out),
+        (_, TraceOrder::Third) => ralston_row(row, bounds, out),
     }
 }
 
-dispatch! { fn midpoint_row(row: Row, reach: &Reach, out: &mut [[f32; 4]]) = trace_kernel, 2; }
-dispatch! { fn ralston_row(row: Row, reach: &Reach, out: &mut [[f32; 4]]) = trace_kernel, 3; }
+dispatch! { fn midpoint_row(row: Row, bounds: &SampleBounds, out: &mut [[f32; 4]]) = trace_kernel, 2; }
+dispatch! { fn ralston_row(row: Row, bounds: &SampleBounds, out: &mut [[f32; 4]]) = trace_kernel, 3; }
 
-/// k₁ = u(x), k₂ = u(x − ½ Δt k₁), k₃ = u(x − ¾ Δt k₂); the foot of the second order is x − Δt k₂, that of the third
+/// k₁ = u(x), k₂ = u(x − ½ Δt k₁), k₃ = u(x − ¾ Δt k₂); the departure point of the second order is x − Δt k₂, that of the third
 /// x − Δt (2 k₁ + 3 k₂ + 4 k₃)/9.
 #[inline(always)]
 fn trace_kernel<const FMA: bool, const ORDER: usize>(
     Row { centers, at, jk, steps }: Row,
-    reach: &Reach,
+    bounds: &SampleBounds,
     out: &mut [[f32; 4]],
 ) {
-    let mut feet = Feet::default();
+    let mut departures = Departures::default();
     let (mut second, mut third) = ([[0.0; 4]; RUN], [[0.0; 4]; RUN]);
     for from in (0..out.len()).step_by(RUN) {
         let count = RUN.min(out.len() - from);
         let origin = [from as f32, jk[0], jk[1]];
         let first = &centers[at + from..][..count];
-        sample_back::<FMA>(centers, reach, origin, first, 0.5 * steps, &mut feet, &mut second);
+        sample_back::<FMA>(centers, bounds, origin, first, 0.5 * steps, &mut departures, &mut second);
         if ORDER == 3 {
-            sample_back::<FMA>(centers, reach, origin, &second[..count], 0.75 * steps, &mut feet, &mut third);
+            sample_back::<FMA>(
+                centers,
+                bounds,
+                origin,
+                &second[..count],
+                0.75 * steps,
+                &mut departures,
+                &mut third,
+            );
         }
         for t in 0..count {
             for c in 0..4 {
@@ -168,11 +176,11 @@ fn trace_kernel<const FMA: bool, const ORDER: usize>(
 #[inline(always)]
 fn sample_back<const FMA: bool>(
     centers: &[[f32; 4]],
-    reach: &Reach,
+    bounds: &SampleBounds,
     origin: [f32; 3],
     velocity: &[[f32; 4]],
     steps: f32,
-    feet: &mut Feet,
+    departures: &mut Departures,
     out: &mut [[f32; 4]; RUN],
 ) {
     let mut way = [[0.0; 4]; RUN];
@@ -182,10 +190,10 @@ fn sample_back<const FMA: bool>(
             way[c] = steps * velocity[c];
         }
     }
-    locate::<FMA>(reach, origin, way, feet);
+    locate::<FMA>(bounds, origin, way, departures);
     for t in 0..velocity.len() {
-        let f = [feet.fraction[0][t], feet.fraction[1][t], feet.fraction[2][t]];
-        out[t] = linear::<FMA, 4>(centers, feet.at[t] as usize, reach, f);
+        let f = [departures.fraction[0][t], departures.fraction[1][t], departures.fraction[2][t]];
+        out[t] = linear::<FMA, 4>(centers, departures.at[t] as usize, bounds, f);
     }
 }
 
@@ -203,17 +211,22 @@ pub fn mean_of_cells(cells: &[[f32; 4]], at: usize, stride: usize, count: usize)
     out
 }
 
-/// Feet of a run of values that begins at index coordinates `origin` and goes on along x, `displacement` before them.
+/// Departure points of a run of values that begins at index coordinates `origin` and goes on along x, `displacement` before them.
 #[inline(always)]
-pub fn locate<const FMA: bool>(reach: &Reach, origin: [f32; 3], displacement: &[[f32; 4]], feet: &mut Feet) {
+pub fn locate<const FMA: bool>(
+    bounds: &SampleBounds,
+    origin: [f32; 3],
+    displacement: &[[f32; 4]],
+    departures: &mut Departures,
+) {
     let count = displacement.len().min(RUN);
     let displacement = &displacement[..count];
-    let Feet { at, fraction: [fx, fy, fz] } = feet;
-    let strides = [reach.row as u32, reach.plane as u32];
+    let Departures { at, fraction: [fx, fy, fz] } = departures;
+    let strides = [bounds.row as u32, bounds.plane as u32];
     for t in 0..count {
-        let (bx, x) = cell(reach, 0, origin[0] + t as f32 - displacement[t][0]);
-        let (by, y) = cell(reach, 1, origin[1] - displacement[t][1]);
-        let (bz, z) = cell(reach, 2, origin[2] - displacement[t][2]);
+        let (bx, x) = cell(bounds, 0, origin[0] + t as f32 - displacement[t][0]);
+        let (by, y) = cell(bounds, 1, origin[1] - displacement[t][1]);
+        let (bz, z) = cell(bounds, 2, origin[2] - displacement[t][2]);
         at[t] = bx + by * strides[0] + bz * strides[1];
         (fx[t], fy[t], fz[t]) = (x, y, z);
     }
@@ -221,10 +234,10 @@ pub fn locate<const FMA: bool>(reach: &Reach, origin: [f32; 3], displacement: &[
 
 /// The index (counted from the first ghost) below a coordinate, and the fraction above it.
 #[inline(always)]
-fn cell(reach: &Reach, axis: usize, x: f32) -> (u32, f32) {
-    let x = x - reach.period[axis] * ((x - reach.low[axis]) * reach.per_period[axis]).floor();
-    let x = least(greatest(x, reach.low[axis]), reach.high[axis]);
-    let base = least(x.floor(), reach.last[axis]);
+fn cell(bounds: &SampleBounds, axis: usize, x: f32) -> (u32, f32) {
+    let x = x - bounds.period[axis] * ((x - bounds.low[axis]) * bounds.per_period[axis]).floor();
+    let x = least(greatest(x, bounds.low[axis]), bounds.high[axis]);
+    let base = least(x.floor(), bounds.last[axis]);
     // A whole number added to 2²³ stands in the last bits of the sum: a conversion that vectorises.
     const SHIFT: f32 = 8_388_608.0;
     ((base + (GHOST as f32 + SHIFT)).to_bits() - SHIFT.to_bits(), x - base)
@@ -236,11 +249,11 @@ fn cell(reach: &Reach, axis: usize, x: f32) -> (u32, f32) {
 pub fn linear<const FMA: bool, const N: usize>(
     field: &[[f32; N]],
     at: usize,
-    reach: &Reach,
+    bounds: &SampleBounds,
     [fx, fy, fz]: [f32; 3],
 ) -> [f32; N] {
-    let (low, high) = (&field[at..], &field[at + reach.plane..]);
-    let [a, b, d, e] = [&low[..2], &low[reach.row..][..2], &high[..2], &high[reach.row..][..2]];
+    let (low, high) = (&field[at..], &field[at + bounds.plane..]);
+    let [a, b, d, e] = [&low[..2], &low[bounds.row..][..2], &high[..2], &high[bounds.row..][..2]];
     let mut sides = [[0.0; N]; 2];
     for x in 0..2 {
         for c in 0..N {
@@ -260,8 +273,8 @@ pub fn linear<const FMA: bool, const N: usize>(
 mod tests {
     use super::*;
     use crate::grid::Dims;
-    use crate::solver::Side;
-    use crate::solver::sides::Walls;
+    use crate::solver::BoundaryCondition;
+    use crate::solver::sides::GhostRules;
     use crate::solver::simd::Aligned;
 
     #[test]
@@ -281,23 +294,27 @@ mod tests {
     #[test]
     fn sixteen_traces_at_once_have_the_bits_of_the_plain_code() {
         let layout = Layout::new(Dims::new([37, 5, 6]).unwrap());
-        let sides = [[Side::Periodic; 2], [Side::Closed; 2], [Side::Open, Side::Closed]];
+        let sides = [
+            [BoundaryCondition::Periodic; 2],
+            [BoundaryCondition::Closed; 2],
+            [BoundaryCondition::Open, BoundaryCondition::Closed],
+        ];
         let centers: Vec<[f32; 4]> = (0..layout.size())
             .map(|at| [0, 1, 2].map(|c| 1.3 + ((3 * at + c) as f32 * 0.73).sin()))
             .map(|[x, y, z]| [x, y, z, 0.0])
             .collect();
-        for sides in [sides, [[Side::Closed; 2]; 3]] {
-            let reach = Walls::new(layout, sides, Default::default()).reach(None);
-            // The slow one leaves feet side by side.
+        for sides in [sides, [[BoundaryCondition::Closed; 2]; 3]] {
+            let bounds = GhostRules::new(layout, sides, Default::default()).sample_bounds(None);
+            // The slow one leaves departure points side by side.
             for (order, steps) in
                 [(TraceOrder::Second, 0.1), (TraceOrder::Second, 1.7), (TraceOrder::Third, -12.0)]
             {
                 let row = Row { centers: &centers, at: layout.at(0, 4, 5), jk: [4.0, 5.0], steps };
                 let (mut wide, mut plain) = ([[0.0f32; 4]; 37], [[0.0f32; 4]; 37]);
-                trace_row(row, order, &reach, &mut wide);
+                trace_row(row, order, &bounds, &mut wide);
                 match order {
-                    TraceOrder::Second => midpoint_row(row, &reach, &mut plain),
-                    TraceOrder::Third => ralston_row(row, &reach, &mut plain),
+                    TraceOrder::Second => midpoint_row(row, &bounds, &mut plain),
+                    TraceOrder::Third => ralston_row(row, &bounds, &mut plain),
                 }
                 assert_eq!(wide.map(|v| v.map(f32::to_bits)), plain.map(|v| v.map(f32::to_bits)));
             }
@@ -312,11 +329,12 @@ mod tests {
         for (j, i) in (0..33isize).flat_map(|j| (0..33isize).map(move |i| (j, i))) {
             centers[layout.at(i, j, 0)] = [16.0 - j as f32, i as f32 - 16.0, 0.0, 0.0];
         }
-        let reach = Walls::new(layout, [[Side::Closed; 2]; 3], Default::default()).reach(None);
+        let bounds = GhostRules::new(layout, [[BoundaryCondition::Closed; 2]; 3], Default::default())
+            .sample_bounds(None);
         let error = |order: TraceOrder, angle: f32| {
             let mut back = [[0.0f32; 4]; 33];
             let row = Row { centers: &centers, at: layout.at(0, 16, 0), jk: [16.0, 0.0], steps: angle };
-            trace_row(row, order, &reach, &mut back);
+            trace_row(row, order, &bounds, &mut back);
             let want = [6.0 - 6.0 * angle.cos(), 6.0 * angle.sin()];
             (back[22][0] - want[0]).hypot(back[22][1] - want[1])
         };

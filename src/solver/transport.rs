@@ -35,16 +35,16 @@ impl Fields {
 
     fn trace_centers(&mut self, steps: f32, order: TraceOrder) {
         let Self { layout, walls, scalars_next: centers, back, forth, .. } = self;
-        let reach = walls.reach(None);
-        trace::displacements(*layout, centers, &reach, steps, order, back);
+        let bounds = walls.sample_bounds(None);
+        trace::displacements(*layout, centers, &bounds, steps, order, back);
         walls.extend(back);
         if let Some(forth) = forth {
-            trace::displacements(*layout, centers, &reach, -steps, order, &mut forth.forward);
+            trace::displacements(*layout, centers, &bounds, -steps, order, &mut forth.forward);
             walls.extend(&mut forth.forward);
         }
     }
 
-    /// Carries each component of the velocity to the faces it reaches: `velocity` to `carried`, ghosts filled; `steps` is
+    /// Carries each component of the velocity to the faces it reaches: `velocity` to `advected`, ghosts filled; `steps` is
     /// Δt/h.
     pub fn advect_velocity(&mut self, scheme: Advection, steps: f32) {
         match scheme {
@@ -55,48 +55,53 @@ impl Fields {
             Advection::Lagrange => self.advect_together(Curve::LAGRANGE),
         }
         if let Some(obstacles) = &self.obstacles {
-            obstacles.rest(&mut self.carried);
+            obstacles.rest(&mut self.advected);
         }
-        self.walls.resist(&mut self.carried, steps);
-        self.walls.fill_velocity(&mut self.carried);
+        self.walls.resist(&mut self.advected, steps);
+        self.walls.fill_velocity(&mut self.advected);
     }
 
     /// One component after the other.
     fn advect_components(&mut self, kind: Interpolation, correct: bool) {
-        let Self { layout, walls, velocity, carried, back, forth, .. } = self;
+        let Self { layout, walls, velocity, advected, back, forth, .. } = self;
         for component in 0..3 {
-            let reach = walls.reach(Some(component));
+            let bounds = walls.sample_bounds(Some(component));
             let range = walls.face_ranges(component);
             let from = &velocity[component];
-            for_faces(*layout, component, range, back, &mut carried[component], |row, _, out| {
-                advect::component(kind, row, &reach, from, out);
+            for_faces(*layout, component, range, back, &mut advected[component], |row, _, out| {
+                advect::component(kind, row, &bounds, from, out);
             });
             let Some(Correction { forward, component: once, .. }) = forth.as_deref_mut().filter(|_| correct)
             else {
                 continue;
             };
-            walls.fill_component(component, &mut carried[component]);
-            std::mem::swap(once, &mut carried[component]);
-            for_faces(*layout, component, range, back, &mut carried[component], |row, at, out| {
+            walls.fill_component(component, &mut advected[component]);
+            std::mem::swap(once, &mut advected[component]);
+            for_faces(*layout, component, range, back, &mut advected[component], |row, at, out| {
                 let forth = trace::mean_of_cells(forward, at, layout.strides()[component], out.len());
-                advect::correct_component(row, &forth[..out.len()], &reach, [from, once], at, out);
+                advect::correct_component(row, &forth[..out.len()], &bounds, [from, once], at, out);
             });
         }
     }
 
     /// All components at once, by limited cubic interpolation; the velocity side by side goes through `scalars_next`.
     fn advect_together(&mut self, curve: Curve) {
-        let Self { layout, walls, velocity, carried, back, scalars_next: woven, .. } = self;
-        advect::weave(*layout, velocity, woven);
-        let reaches = [0, 1, 2].map(|component| walls.reach(Some(component)));
-        let field = advect::Staggered { woven, faces: velocity, back, curve };
+        let Self { layout, walls, velocity, advected, back, scalars_next: interleaved, .. } = self;
+        advect::interleave(*layout, velocity, interleaved);
+        let bounds = [0, 1, 2].map(|component| walls.sample_bounds(Some(component)));
+        let field = advect::Staggered { interleaved, faces: velocity, back, curve };
         // As far as the flow decides; faces on the far sides are mostly set by them.
         let [nx, ny, nz] = [0, 1, 2].map(|axis| walls.free_faces(axis)[1]);
         let n = nx as usize;
-        sweep::rows3(*layout, carried.each_mut().map(Vec::as_mut_slice), [[0, ny], [0, nz]], |j, k, rows| {
-            let rows = rows.map(|row| &mut row[GHOST..GHOST + n]);
-            advect::velocity(&field, layout.at(0, j, k), [j, k], &reaches, rows);
-        });
+        sweep::rows3(
+            *layout,
+            advected.each_mut().map(Vec::as_mut_slice),
+            [[0, ny], [0, nz]],
+            |j, k, rows| {
+                let rows = rows.map(|row| &mut row[GHOST..GHOST + n]);
+                advect::velocity(&field, layout.at(0, j, k), [j, k], &bounds, rows);
+            },
+        );
     }
 
     /// Carries the four scalars, all along one trace, and lets them decay.
@@ -108,7 +113,7 @@ impl Fields {
             return self.sweep_scalars(keep, steps, crossed);
         }
         if let Some(obstacles) = &mut self.obstacles {
-            obstacles.carry(&self.walls.reach(None), &self.back, crossed, &self.scalars);
+            obstacles.carry(&self.walls.sample_bounds(None), &self.back, crossed, &self.scalars);
         }
         self.interpolate_scalars(scheme, keep, crossed);
         self.correct_near_solids(keep);
@@ -124,7 +129,7 @@ impl Fields {
         let have_moved = obstacles.as_ref().is_some_and(|obstacles| obstacles.have_moved());
         let held = budget.held.take().unwrap_or_else(|| measure::contents(*layout, scalars, sums));
         if let Some(obstacles) = obstacles.as_mut().filter(|_| have_moved) {
-            obstacles.carry(&walls.reach(None), back, crossed, scalars);
+            obstacles.carry(&walls.sample_bounds(None), back, crossed, scalars);
         }
         if let Some(obstacles) = obstacles {
             obstacles.voxels.cuts.stop(velocity);
@@ -152,13 +157,13 @@ impl Fields {
     fn interpolate_scalars(&mut self, scheme: Advection, keep: &[f32; 4], crossed: f32) {
         let Self { layout, walls, velocity, scalars, scalars_next, back, forth, obstacles, bricks, .. } =
             self;
-        bricks.reach(walls, crossed);
+        bricks.dilate(walls, crossed);
         let kind = interpolation(scheme);
-        let reach = walls.reach(None);
+        let bounds = walls.sample_bounds(None);
         let correct = scheme == Advection::MacCormack;
         for_reached(*layout, bricks, scalars_next, |origin, at, out| {
             let row = Row { origin, back: &back[at..][..out.len()] };
-            advect::scalars(kind, row, &reach, scalars, out);
+            advect::scalars(kind, row, &bounds, scalars, out);
             if !correct {
                 advect::scale_row(keep, SCALAR_LIMIT, out);
             }
@@ -174,12 +179,12 @@ impl Fields {
         for_reached(*layout, bricks, scalars_next, |origin, at, out| {
             let row = Row { origin, back: &back[at..][..out.len()] };
             let forward = &forward[at..][..out.len()];
-            advect::correct_scalars(row, forward, &reach, [scalars, once], at, out);
+            advect::correct_scalars(row, forward, &bounds, [scalars, once], at, out);
             advect::scale_row(keep, SCALAR_LIMIT, out);
         });
     }
 
-    /// Puts in what was carried with care where a trace could cross a solid; what that costs is made up for in a sealed box
+    /// Puts in what was advected with care where a trace could cross a solid; what that costs is made up for in a sealed box
     /// if a solid has moved.
     fn correct_near_solids(&mut self, keep: &[f32; 4]) {
         let Self { layout, walls, scalars, scalars_next, obstacles, sums, bricks, .. } = self;

@@ -114,12 +114,12 @@ impl Fields {
         std::mem::swap(&mut self.velocity, &mut past.velocity);
     }
 
-    /// Brings g up to date, from the velocity just projected and what it was before, in `carried`.
+    /// Brings g up to date, from the velocity just projected and what it was before, in `advected`.
     pub fn keep_pull(&mut self, dt: f32) {
-        let Self { layout, velocity, carried, obstacles, projector, past, .. } = self;
+        let Self { layout, velocity, advected, obstacles, projector, past, .. } = self;
         let past = past.as_mut().expect("as above");
         let ratio = past.ratio;
-        for ((pull, before), after) in past.pull.iter_mut().zip(&*carried).zip(&*velocity) {
+        for ((pull, before), after) in past.pull.iter_mut().zip(&*advected).zip(&*velocity) {
             let planes = pull.par_chunks_mut(layout.plane).zip(before.par_chunks(layout.plane));
             let planes = planes.zip(after.par_chunks(layout.plane));
             planes.for_each(|((pull, before), after)| pull_row(ratio, before, after, pull));
@@ -129,7 +129,7 @@ impl Fields {
             if ratio > 0.0 {
                 // The projection was left half of the pressure.
                 obstacles.push(|component, face| projector.drop_across(component, face));
-                obstacles.count_change(carried, velocity);
+                obstacles.count_change(advected, velocity);
             }
         }
         past.dt = dt;

@@ -2,7 +2,9 @@
 #![allow(dead_code)]
 
 use updraft::grid::Dims;
-use updraft::solver::{Advection, Config, Params, Side, Sides, Smoke, Solver, TimeControl};
+use updraft::solver::{
+    Advection, BoundaryCondition, BoundaryConditions, Config, Params, Smoke, Solver, TimeControl,
+};
 
 /// All there are.
 pub const SCHEMES: [Advection; 6] = [
@@ -15,7 +17,7 @@ pub const SCHEMES: [Advection; 6] = [
 ];
 
 /// A box of `cells` with edge `h`, two threads.
-pub fn config(cells: [usize; 3], h: f32, sides: Sides, advection: Advection) -> Config {
+pub fn config(cells: [usize; 3], h: f32, sides: BoundaryConditions, advection: Advection) -> Config {
     let time = TimeControl { cfl: 1e6, max_substeps: 1 };
     Config { sides, advection, time, threads: 2, ..Config::new(Dims::new(cells).unwrap(), h) }
 }
@@ -27,7 +29,7 @@ pub fn inert() -> Params {
 }
 
 /// All six sides the same.
-pub fn all(side: Side) -> Sides {
+pub fn all(side: BoundaryCondition) -> BoundaryConditions {
     [[side; 2]; 3]
 }
 

@@ -1,12 +1,12 @@
-//! The windows of [`super::together`] in AVX2: half a line, 2 cells × 4 values, in one register.
+//! The stencils of [`super::together`] in AVX2: half a line, 2 cells × 4 values, in one register.
 #![allow(unsafe_code)]
 
 use std::arch::x86_64::*;
 
 use super::staggered::Staggered;
 use super::{Curve, Row};
-use crate::solver::sides::Reach;
-use crate::solver::trace::{Feet, RUN, locate, mean_of_cells};
+use crate::solver::sides::SampleBounds;
+use crate::solver::trace::{Departures, RUN, locate, mean_of_cells};
 
 /// [`Curve::weights`] of each lane.
 #[target_feature(enable = "avx2,fma")]
@@ -25,14 +25,14 @@ fn weights(curve: Curve, t: __m256) -> [__m256; 4] {
     ]
 }
 
-/// Weights of the nodes of a window along x, y and z, for each of the four values.
+/// Weights of the nodes of a stencil along x, y and z, for each of the four values.
 struct Weights {
     x: [__m128; 4],
     y: [__m128; 4],
     z: [__m128; 4],
 }
 
-/// The limited values in the window whose second value is at `at`.
+/// The limited values in the stencil whose second value is at `at`.
 #[target_feature(enable = "avx2,fma")]
 fn window(field: &[[f32; 4]], at: usize, row: usize, plane: usize, weights: &Weights) -> __m128 {
     let before = 1 + row + plane;
@@ -82,24 +82,32 @@ pub fn velocity_row(
     field: &Staggered,
     at: usize,
     jk: [isize; 2],
-    reaches: &[Reach; 3],
+    bounds: &[SampleBounds; 3],
     [u, v, w]: [&mut [f32]; 3],
 ) {
-    let (row, plane) = (reaches[0].row, reaches[0].plane);
-    let mut feet = [Feet::default(), Feet::default(), Feet::default()];
+    let (row, plane) = (bounds[0].row, bounds[0].plane);
+    let mut departures = [Departures::default(), Departures::default(), Departures::default()];
     for from in (0..u.len()).step_by(RUN) {
         let n = RUN.min(u.len() - from);
-        find_feet(field.back, at + from, [from as f32, jk[0] as f32, jk[1] as f32], reaches, &mut feet, n);
+        find_departures(
+            field.back,
+            at + from,
+            [from as f32, jk[0] as f32, jk[1] as f32],
+            bounds,
+            &mut departures,
+            n,
+        );
         for t in 0..n {
-            let weights = staggered_weights(field.curve, &feet, t);
-            let [foot_u, foot_v, foot_w] = [feet[0].at[t], feet[1].at[t], feet[2].at[t]];
-            let value = |foot: u32| window(field.woven, foot as usize, row, plane, &weights);
-            let of_u = value(foot_u);
-            let of_v = if foot_v == foot_u { of_u } else { value(foot_v) };
-            let of_w = match foot_w {
-                foot if foot == foot_u => of_u,
-                foot if foot == foot_v => of_v,
-                foot => value(foot),
+            let weights = staggered_weights(field.curve, &departures, t);
+            let [departure_u, departure_v, departure_w] =
+                [departures[0].at[t], departures[1].at[t], departures[2].at[t]];
+            let value = |departure: u32| window(field.interleaved, departure as usize, row, plane, &weights);
+            let of_u = value(departure_u);
+            let of_v = if departure_v == departure_u { of_u } else { value(departure_v) };
+            let of_w = match departure_w {
+                departure if departure == departure_u => of_u,
+                departure if departure == departure_v => of_v,
+                departure => value(departure),
             };
             u[from + t] = _mm_cvtss_f32(of_u);
             v[from + t] = _mm_cvtss_f32(_mm_movehdup_ps(of_v));
@@ -108,27 +116,27 @@ pub fn velocity_row(
     }
 }
 
-/// The feet of the three faces of each of `n` cells from position `at` on; `origin` are the coordinates of the first.
+/// The departure points of the three faces of each of `n` cells from position `at` on; `origin` are the coordinates of the first.
 #[target_feature(enable = "avx2,fma")]
-fn find_feet(
+fn find_departures(
     back: &[[f32; 4]],
     at: usize,
     origin: [f32; 3],
-    reaches: &[Reach; 3],
-    feet: &mut [Feet; 3],
+    bounds: &[SampleBounds; 3],
+    departures: &mut [Departures; 3],
     n: usize,
 ) {
-    for (c, stride) in [1, reaches[0].row, reaches[0].plane].into_iter().enumerate() {
+    for (c, stride) in [1, bounds[0].row, bounds[0].plane].into_iter().enumerate() {
         let mean = mean_of_cells(back, at, stride, n);
-        locate::<true>(&reaches[c], origin, &mean[..n], &mut feet[c]);
+        locate::<true>(&bounds[c], origin, &mean[..n], &mut departures[c]);
     }
 }
 
-/// Weights of three feet.
+/// Weights of three departure points.
 #[target_feature(enable = "avx2,fma")]
-fn staggered_weights(curve: Curve, feet: &[Feet; 3], t: usize) -> Weights {
+fn staggered_weights(curve: Curve, departures: &[Departures; 3], t: usize) -> Weights {
     let of = |axis: usize| {
-        let [a, b, c] = [0, 1, 2].map(|c| feet[c].fraction[axis][t]);
+        let [a, b, c] = [0, 1, 2].map(|c| departures[c].fraction[axis][t]);
         _mm_setr_ps(a, b, c, c)
     };
     let xy = weights(curve, _mm256_set_m128(of(1), of(0)));
@@ -142,22 +150,22 @@ fn staggered_weights(curve: Curve, feet: &[Feet; 3], t: usize) -> Weights {
 
 /// See [`super::together::cubic_row`].
 #[target_feature(enable = "avx2,fma")]
-pub fn scalar_row(curve: Curve, row: Row, reach: &Reach, field: &[[f32; 4]], out: &mut [[f32; 4]]) {
-    let mut feet = Feet::default();
+pub fn scalar_row(curve: Curve, row: Row, bounds: &SampleBounds, field: &[[f32; 4]], out: &mut [[f32; 4]]) {
+    let mut departures = Departures::default();
     for (run, out) in out.chunks_mut(RUN).enumerate() {
         let from = run * RUN;
         let origin = [row.origin[0] + from as f32, row.origin[1], row.origin[2]];
-        locate::<true>(reach, origin, &row.back[from..][..out.len()], &mut feet);
+        locate::<true>(bounds, origin, &row.back[from..][..out.len()], &mut departures);
         for (t, out) in out.iter_mut().enumerate() {
-            let weights = even_weights(curve, [0, 1, 2].map(|axis| feet.fraction[axis][t]));
-            let value = window(field, feet.at[t] as usize, reach.row, reach.plane, &weights);
+            let weights = even_weights(curve, [0, 1, 2].map(|axis| departures.fraction[axis][t]));
+            let value = window(field, departures.at[t] as usize, bounds.row, bounds.plane, &weights);
             // SAFETY: four values are there.
             unsafe { _mm_storeu_ps(out.as_mut_ptr(), value) };
         }
     }
 }
 
-/// Weights of one foot for all four values.
+/// Weights of one departure point for all four values.
 #[target_feature(enable = "avx2,fma")]
 fn even_weights(curve: Curve, [x, y, z]: [f32; 3]) -> Weights {
     let w = weights(curve, _mm256_setr_ps(x, y, z, z, x, y, z, z));

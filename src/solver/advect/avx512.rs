@@ -1,8 +1,8 @@
-//! The windows of [`super::together`] in AVX-512: 4 cells × 4 values of a line in one register.
+//! The stencils of [`super::together`] in AVX-512: 4 cells × 4 values of a line in one register.
 //!
-//! Sixteen places at a time, in the order of fours of [`places`]. First their feet and weights, axis by axis with the places
-//! side by side in the lanes; then runs of four. Mostly the feet of a run are neighbours as their cells are: then lanes
-//! 4i + c hold value c of place i, and a load at each node serves all four. Otherwise each place has its window, in which
+//! Sixteen places at a time, in the order of fours of [`places`]. First their departure points and weights, axis by axis with the places
+//! side by side in the lanes; then runs of four. Mostly the departure points of a run are neighbours as their cells are: then lanes
+//! 4i + c hold value c of place i, and a load at each node serves all four. Otherwise each place has its stencil, in which
 //! lane 4x + c is value c of the line's node x; its weights come back from memory spread over the lanes of a line,
 //! where loads cost less than shuffles would. Both do the same operations in the same order.
 //!
@@ -18,7 +18,7 @@ use crate::solver::avx512::{
     following, load_cells, load_four, load_values, locate, number, over_run, places, quarters, side_by_side,
     squares, squares_of_three, stream_cells, whole_lines, whole_runs,
 };
-use crate::solver::sides::Reach;
+use crate::solver::sides::SampleBounds;
 use crate::solver::simd::LANES;
 
 /// One register in memory.
@@ -70,13 +70,13 @@ unsafe fn weights(curve: Curve, t: __m512) -> Nodes {
     ]
 }
 
-/// Weights of the lines of a window, along y and z.
+/// Weights of the lines of a stencil, along y and z.
 struct Weights {
     y: Nodes,
     z: Nodes,
 }
 
-/// What the lines of a window come to: their sum, and the least and greatest of those around the foot.
+/// What the lines of a stencil come to: their sum, and the least and greatest of those around the departure point.
 #[derive(Clone, Copy)]
 struct Sum {
     value: __m512,
@@ -99,8 +99,8 @@ unsafe fn slice(line: *const f32, next: usize, y: &Nodes) -> (__m512, __m512, __
 ///
 /// All sixteen values of each must be there.
 #[inline(always)]
-unsafe fn lines(first: *const f32, reach: &Reach, weights: &Weights) -> Sum {
-    let (next, plane) = (4 * reach.row, 4 * reach.plane);
+unsafe fn lines(first: *const f32, bounds: &SampleBounds, weights: &Weights) -> Sum {
+    let (next, plane) = (4 * bounds.row, 4 * bounds.plane);
     let slices = [first, first.add(plane), first.add(2 * plane), first.add(3 * plane)];
     let (first, ..) = slice(slices[0], next, &weights.y);
     let (second, a, b) = slice(slices[1], next, &weights.y);
@@ -115,29 +115,35 @@ unsafe fn lines(first: *const f32, reach: &Reach, weights: &Weights) -> Sum {
     }
 }
 
-/// Where the windows of `count` neighbours begin, the second value of the first window being at `at`.
+/// Where the stencils of `count` neighbours begin, the second value of the first stencil being at `at`.
 #[inline(always)]
-unsafe fn first_of(field: &[[f32; 4]], at: usize, reach: &Reach, count: usize) -> *const f32 {
-    let before = 1 + reach.row + reach.plane;
+unsafe fn first_of(field: &[[f32; 4]], at: usize, bounds: &SampleBounds, count: usize) -> *const f32 {
+    let before = 1 + bounds.row + bounds.plane;
     // Each of the sixteen lines is as long as four nodes and the neighbours after the first.
     assert!(at >= before && at + 2 * before + count - 1 < field.len(), "a window outside the field");
     field[at - before..].as_ptr().cast()
 }
 
-/// The window whose second value is at `at`.
+/// The stencil whose second value is at `at`.
 #[inline(always)]
-unsafe fn window(field: &[[f32; 4]], at: usize, reach: &Reach, weights: &Weights) -> Sum {
-    lines(first_of(field, at, reach, 1), reach, weights)
+unsafe fn window(field: &[[f32; 4]], at: usize, bounds: &SampleBounds, weights: &Weights) -> Sum {
+    lines(first_of(field, at, bounds, 1), bounds, weights)
 }
 
 /// The limited values of four neighbours, whose weights lie in the four lanes of each; `x` are those along x of each node.
 #[inline(always)]
-unsafe fn neighbours(field: &[[f32; 4]], at: usize, reach: &Reach, x: Nodes, weights: &Weights) -> __m512 {
-    let first = first_of(field, at, reach, 4);
-    let a = lines(first, reach, weights);
-    let b = lines(first.add(4), reach, weights);
-    let c = lines(first.add(8), reach, weights);
-    let d = lines(first.add(12), reach, weights);
+unsafe fn neighbours(
+    field: &[[f32; 4]],
+    at: usize,
+    bounds: &SampleBounds,
+    x: Nodes,
+    weights: &Weights,
+) -> __m512 {
+    let first = first_of(field, at, bounds, 4);
+    let a = lines(first, bounds, weights);
+    let b = lines(first.add(4), bounds, weights);
+    let c = lines(first.add(8), bounds, weights);
+    let d = lines(first.add(12), bounds, weights);
     let range = [_mm512_min_ps(c.low, b.low), _mm512_max_ps(c.high, b.high)];
     combined([a.value, b.value, c.value, d.value], x, range)
 }
@@ -168,7 +174,7 @@ unsafe fn inner([a, b, c, d]: Nodes) -> [__m512; 2] {
     [_mm512_shuffle_f32x4::<0b10_00_10_00>(ab, cd), _mm512_shuffle_f32x4::<0b11_01_11_01>(ab, cd)]
 }
 
-/// The limited values of four windows, side by side; `x` are the weights along x of each node.
+/// The limited values of four stencils, side by side; `x` are the weights along x of each node.
 #[inline(always)]
 unsafe fn limited([a, b, c, d]: [Sum; 4], x: Nodes) -> __m512 {
     let nodes = quarters([a.value, b.value, c.value, d.value]);
@@ -178,12 +184,12 @@ unsafe fn limited([a, b, c, d]: [Sum; 4], x: Nodes) -> __m512 {
     combined(nodes, x, [low, _mm512_max_ps(right, left)])
 }
 
-/// Feet of the faces of sixteen cells in the order of fours, and weights: `of[axis][n][node]` holds u, v, w of cell 4n + i
+/// Departure points of the faces of sixteen cells in the order of fours, and weights: `of[axis][n][node]` holds u, v, w of cell 4n + i
 /// at 4i.
 struct StaggeredFeet {
     at: [[u32; LANES]; 3],
     of: [[[Line; 4]; 4]; 3],
-    /// Runs whose feet of all components are neighbours, a bit for each.
+    /// Runs whose departure points of all components are neighbours, a bit for each.
     runs: u32,
 }
 
@@ -193,55 +199,56 @@ pub fn velocity_row(
     field: &Staggered,
     at: usize,
     jk: [isize; 2],
-    reaches: &[Reach; 3],
+    bounds: &[SampleBounds; 3],
     [u, v, w]: [&mut [f32]; 3],
 ) {
-    let around = reaches.iter().any(|reach| reach.period != [0.0; 3]);
-    let mut feet = StaggeredFeet { at: [[0; LANES]; 3], of: [[[EMPTY; 4]; 4]; 3], runs: 0 };
+    let around = bounds.iter().any(|bounds| bounds.period != [0.0; 3]);
+    let mut departures = StaggeredFeet { at: [[0; LANES]; 3], of: [[[EMPTY; 4]; 4]; 3], runs: 0 };
     for from in (0..u.len()).step_by(LANES) {
         let (n, origin) = (LANES.min(u.len() - from), [from as f32, jk[0] as f32, jk[1] as f32]);
         let faces = [&mut u[from..][..n], &mut v[from..][..n], &mut w[from..][..n]];
         // SAFETY: the caller knows that the instructions are there.
         unsafe {
             if around {
-                find_feet::<true>(field, at + from, origin, reaches, &mut feet);
+                find_departures::<true>(field, at + from, origin, bounds, &mut departures);
             } else {
-                find_feet::<false>(field, at + from, origin, reaches, &mut feet);
+                find_departures::<false>(field, at + from, origin, bounds, &mut departures);
             }
-            staggered_block(field.woven, &reaches[0], &feet, faces);
+            staggered_block(field.interleaved, &bounds[0], &departures, faces);
         }
     }
 }
 
-/// The faces of up to sixteen cells, whose feet are known.
+/// The faces of up to sixteen cells, whose departure points are known.
 #[inline(always)]
 unsafe fn staggered_block(
-    woven: &[[f32; 4]],
-    reach: &Reach,
-    feet: &StaggeredFeet,
+    interleaved: &[[f32; 4]],
+    bounds: &SampleBounds,
+    departures: &StaggeredFeet,
     [u, v, w]: [&mut [f32]; 3],
 ) {
     if u.len() < LANES {
         for t in 0..u.len() {
             let (n, i) = (t / 4, t % 4);
-            let x = staggered_nodes(&feet.of[0][n], i);
-            let face = limited([staggered_sum(woven, reach, feet, n, i); 4], x);
+            let x = staggered_nodes(&departures.of[0][n], i);
+            let face = limited([staggered_sum(interleaved, bounds, departures, n, i); 4], x);
             (u[t], v[t], w[t]) = (lane::<0>(face), lane::<1>(face), lane::<2>(face));
         }
         return;
     }
     let mut fours = [_mm512_setzero_ps(); 4];
     for (n, four) in fours.iter_mut().enumerate() {
-        let x = load_nodes(&feet.of[0][n]);
-        *four = if feet.runs >> n & 1 != 0 {
-            let weights = Weights { y: load_nodes(&feet.of[1][n]), z: load_nodes(&feet.of[2][n]) };
-            neighbours(woven, feet.at[0][n] as usize, reach, x, &weights)
+        let x = load_nodes(&departures.of[0][n]);
+        *four = if departures.runs >> n & 1 != 0 {
+            let weights =
+                Weights { y: load_nodes(&departures.of[1][n]), z: load_nodes(&departures.of[2][n]) };
+            neighbours(interleaved, departures.at[0][n] as usize, bounds, x, &weights)
         } else {
             let sums = [
-                staggered_sum(woven, reach, feet, n, 0),
-                staggered_sum(woven, reach, feet, n, 1),
-                staggered_sum(woven, reach, feet, n, 2),
-                staggered_sum(woven, reach, feet, n, 3),
+                staggered_sum(interleaved, bounds, departures, n, 0),
+                staggered_sum(interleaved, bounds, departures, n, 1),
+                staggered_sum(interleaved, bounds, departures, n, 2),
+                staggered_sum(interleaved, bounds, departures, n, 3),
             ];
             limited(sums, x)
         };
@@ -264,20 +271,20 @@ unsafe fn lane<const N: i32>(x: __m512) -> f32 {
     f32::from_bits(_mm_extract_ps::<N>(_mm512_castps512_ps128(x)) as u32)
 }
 
-/// The feet of the three faces of each of sixteen cells from position `at` on; `origin` are the coordinates of the first.
+/// The departure points of the three faces of each of sixteen cells from position `at` on; `origin` are the coordinates of the first.
 #[inline(always)]
-unsafe fn find_feet<const AROUND: bool>(
+unsafe fn find_departures<const AROUND: bool>(
     &Staggered { back, curve, .. }: &Staggered,
     at: usize,
     origin: [f32; 3],
-    reaches: &[Reach; 3],
-    feet: &mut StaggeredFeet,
+    bounds: &[SampleBounds; 3],
+    departures: &mut StaggeredFeet,
 ) {
     let start = places(origin);
     let here = &back[at..][..LANES];
-    let strides = [1, reaches[0].row, reaches[0].plane];
+    let strides = [1, bounds[0].row, bounds[0].plane];
     let (mut below, mut fractions) = ([_mm512_setzero_si512(); 3], [start; 3]);
-    for (component, reach) in reaches.iter().enumerate() {
+    for (component, bounds) in bounds.iter().enumerate() {
         let behind = &back[at - strides[component]..][..LANES];
         let [x, y, z, _] = squares([
             _mm512_add_ps(load_four(behind, 0), load_four(here, 0)),
@@ -286,18 +293,18 @@ unsafe fn find_feet<const AROUND: bool>(
             _mm512_add_ps(load_four(behind, 12), load_four(here, 12)),
         ]);
         let half = number(0.5);
-        let foot = [
+        let departure = [
             _mm512_fnmadd_ps(half, x, start[0]),
             _mm512_fnmadd_ps(half, y, start[1]),
             _mm512_fnmadd_ps(half, z, start[2]),
         ];
-        (below[component], fractions[component]) = locate::<AROUND>(reach, foot);
-        _mm512_storeu_si512(feet.at[component].as_mut_ptr().cast(), below[component]);
+        (below[component], fractions[component]) = locate::<AROUND>(bounds, departure);
+        _mm512_storeu_si512(departures.at[component].as_mut_ptr().cast(), below[component]);
     }
     let [of_u, of_v, of_w] = below;
     let same = _mm512_cmpeq_epi32_mask(of_v, of_u) & _mm512_cmpeq_epi32_mask(of_w, of_u);
-    feet.runs = whole_runs(same & following(of_u));
-    for (axis, runs) in feet.of.iter_mut().enumerate() {
+    departures.runs = whole_runs(same & following(of_u));
+    for (axis, runs) in departures.of.iter_mut().enumerate() {
         let u = weights(curve, fractions[0][axis]);
         let v = weights(curve, fractions[1][axis]);
         let w = weights(curve, fractions[2][axis]);
@@ -318,20 +325,27 @@ unsafe fn staggered_nodes([a, b, c, d]: &[Line; 4], i: usize) -> Nodes {
 
 /// The faces of cell 4n + i of a block.
 #[inline(always)]
-unsafe fn staggered_sum(woven: &[[f32; 4]], reach: &Reach, feet: &StaggeredFeet, n: usize, i: usize) -> Sum {
-    let weights = Weights { y: staggered_nodes(&feet.of[1][n], i), z: staggered_nodes(&feet.of[2][n], i) };
-    let [u, v, w] = [feet.at[0][4 * i + n], feet.at[1][4 * i + n], feet.at[2][4 * i + n]];
-    let mut sum = window(woven, u as usize, reach, &weights);
+unsafe fn staggered_sum(
+    interleaved: &[[f32; 4]],
+    bounds: &SampleBounds,
+    departures: &StaggeredFeet,
+    n: usize,
+    i: usize,
+) -> Sum {
+    let weights =
+        Weights { y: staggered_nodes(&departures.of[1][n], i), z: staggered_nodes(&departures.of[2][n], i) };
+    let [u, v, w] = [departures.at[0][4 * i + n], departures.at[1][4 * i + n], departures.at[2][4 * i + n]];
+    let mut sum = window(interleaved, u as usize, bounds, &weights);
     if v != u {
-        sum = instead(0x2222, sum, window(woven, v as usize, reach, &weights));
+        sum = instead(0x2222, sum, window(interleaved, v as usize, bounds, &weights));
     }
     if w != u {
-        sum = instead(0x4444, sum, window(woven, w as usize, reach, &weights));
+        sum = instead(0x4444, sum, window(interleaved, w as usize, bounds, &weights));
     }
     sum
 }
 
-/// Feet of sixteen cells in the order of fours, and weights: `of[axis][node]` holds that of each cell.
+/// Departure points of sixteen cells in the order of fours, and weights: `of[axis][node]` holds that of each cell.
 struct CellFeet {
     at: [u32; LANES],
     of: [[Line; 4]; 3],
@@ -339,7 +353,7 @@ struct CellFeet {
 
 /// See [`super::together::cubic_row`].
 #[target_feature(enable = "avx512f,avx512vl,avx512dq,avx512bw,avx2,fma,bmi2")]
-pub fn scalar_row(curve: Curve, row: Row, reach: &Reach, field: &[[f32; 4]], out: &mut [[f32; 4]]) {
+pub fn scalar_row(curve: Curve, row: Row, bounds: &SampleBounds, field: &[[f32; 4]], out: &mut [[f32; 4]]) {
     let back = &row.back[..out.len()];
     let [x, y, z] = row.origin;
     let blocks = out.chunks_mut(LANES).zip(back.chunks(LANES)).enumerate();
@@ -347,12 +361,12 @@ pub fn scalar_row(curve: Curve, row: Row, reach: &Reach, field: &[[f32; 4]], out
         let origin = [x + (block * LANES) as f32, y, z];
         match (out.first_chunk_mut(), back.first_chunk()) {
             // SAFETY: the caller knows that the instructions are there.
-            (Some(out), Some(back)) => unsafe { scalar_block(curve, origin, back, reach, field, out) },
+            (Some(out), Some(back)) => unsafe { scalar_block(curve, origin, back, bounds, field, out) },
             _ => {
                 let (mut whole, mut filled) = ([[0.0; 4]; LANES], [[0.0; 4]; LANES]);
                 filled[..back.len()].copy_from_slice(back);
                 // SAFETY: as above.
-                unsafe { scalar_block(curve, origin, &filled, reach, field, &mut whole) };
+                unsafe { scalar_block(curve, origin, &filled, bounds, field, &mut whole) };
                 out.copy_from_slice(&whole[..out.len()]);
             }
         }
@@ -364,7 +378,7 @@ unsafe fn scalar_block(
     curve: Curve,
     origin: [f32; 3],
     back: &[[f32; 4]; LANES],
-    reach: &Reach,
+    bounds: &SampleBounds,
     field: &[[f32; 4]],
     out: &mut [[f32; 4]; LANES],
 ) {
@@ -373,36 +387,42 @@ unsafe fn scalar_block(
     let x =
         [_mm512_sub_ps(start[0], way[0]), _mm512_sub_ps(start[1], way[1]), _mm512_sub_ps(start[2], way[2])];
     let (below, fraction) =
-        if reach.period == [0.0; 3] { locate::<false>(reach, x) } else { locate::<true>(reach, x) };
+        if bounds.period == [0.0; 3] { locate::<false>(bounds, x) } else { locate::<true>(bounds, x) };
     let runs = whole_runs(following(below));
-    let mut feet = CellFeet { at: [0; LANES], of: [[EMPTY; 4]; 3] };
-    _mm512_storeu_si512(feet.at.as_mut_ptr().cast(), below);
+    let mut departures = CellFeet { at: [0; LANES], of: [[EMPTY; 4]; 3] };
+    _mm512_storeu_si512(departures.at.as_mut_ptr().cast(), below);
     let [x, y, z] = [weights(curve, fraction[0]), weights(curve, fraction[1]), weights(curve, fraction[2])];
-    for (lines, weights) in feet.of.iter_mut().zip([x, y, z]) {
+    for (lines, weights) in departures.of.iter_mut().zip([x, y, z]) {
         for (line, weights) in lines.iter_mut().zip(weights) {
             store(line, weights);
         }
     }
     let [a, b, c, d] = out.as_chunks_mut::<4>().0 else { return };
-    _mm512_storeu_ps(a.as_mut_ptr().cast(), four_cells(field, reach, &feet, 0, runs));
-    _mm512_storeu_ps(b.as_mut_ptr().cast(), four_cells(field, reach, &feet, 1, runs));
-    _mm512_storeu_ps(c.as_mut_ptr().cast(), four_cells(field, reach, &feet, 2, runs));
-    _mm512_storeu_ps(d.as_mut_ptr().cast(), four_cells(field, reach, &feet, 3, runs));
+    _mm512_storeu_ps(a.as_mut_ptr().cast(), four_cells(field, bounds, &departures, 0, runs));
+    _mm512_storeu_ps(b.as_mut_ptr().cast(), four_cells(field, bounds, &departures, 1, runs));
+    _mm512_storeu_ps(c.as_mut_ptr().cast(), four_cells(field, bounds, &departures, 2, runs));
+    _mm512_storeu_ps(d.as_mut_ptr().cast(), four_cells(field, bounds, &departures, 3, runs));
 }
 
 /// The four values of each cell of run `n`.
 #[inline(always)]
-unsafe fn four_cells(field: &[[f32; 4]], reach: &Reach, feet: &CellFeet, n: usize, runs: u32) -> __m512 {
-    let x = run_nodes(&feet.of[0], n);
+unsafe fn four_cells(
+    field: &[[f32; 4]],
+    bounds: &SampleBounds,
+    departures: &CellFeet,
+    n: usize,
+    runs: u32,
+) -> __m512 {
+    let x = run_nodes(&departures.of[0], n);
     if runs >> n & 1 != 0 {
-        let weights = Weights { y: run_nodes(&feet.of[1], n), z: run_nodes(&feet.of[2], n) };
-        return neighbours(field, feet.at[n] as usize, reach, x, &weights);
+        let weights = Weights { y: run_nodes(&departures.of[1], n), z: run_nodes(&departures.of[2], n) };
+        return neighbours(field, departures.at[n] as usize, bounds, x, &weights);
     }
     let sums = [
-        cell_sum(field, reach, feet, n),
-        cell_sum(field, reach, feet, 4 + n),
-        cell_sum(field, reach, feet, 8 + n),
-        cell_sum(field, reach, feet, 12 + n),
+        cell_sum(field, bounds, departures, n),
+        cell_sum(field, bounds, departures, 4 + n),
+        cell_sum(field, bounds, departures, 8 + n),
+        cell_sum(field, bounds, departures, 12 + n),
     ];
     limited(sums, x)
 }
@@ -414,9 +434,9 @@ unsafe fn run_nodes([a, b, c, d]: &[Line; 4], n: usize) -> Nodes {
 
 /// The four values of the cell in lane `t`.
 #[inline(always)]
-unsafe fn cell_sum(field: &[[f32; 4]], reach: &Reach, feet: &CellFeet, t: usize) -> Sum {
-    let weights = Weights { y: cell_nodes(&feet.of[1], t), z: cell_nodes(&feet.of[2], t) };
-    window(field, feet.at[t] as usize, reach, &weights)
+unsafe fn cell_sum(field: &[[f32; 4]], bounds: &SampleBounds, departures: &CellFeet, t: usize) -> Sum {
+    let weights = Weights { y: cell_nodes(&departures.of[1], t), z: cell_nodes(&departures.of[2], t) };
+    window(field, departures.at[t] as usize, bounds, &weights)
 }
 
 #[inline(always)]
@@ -440,9 +460,9 @@ pub fn scale_row(keep: &[f32; 4], limit: f32, row: &mut [[[f32; 4]; 4]]) {
     }
 }
 
-/// See [`super::together::weave`].
+/// See [`super::together::interleave`].
 #[target_feature(enable = "avx512f,avx512vl,avx512dq,avx512bw,avx2,fma,bmi2")]
-pub fn weave_row([u, v, w]: [&[f32]; 3], out: &mut [[f32; 4]]) {
+pub fn interleave_row([u, v, w]: [&[f32]; 3], out: &mut [[f32; 4]]) {
     let (first, whole) = whole_lines(out);
     // The ends of the row, which do not fill a line.
     for i in (0..first).chain(whole..out.len()) {

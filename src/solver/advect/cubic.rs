@@ -1,6 +1,6 @@
-//! Limited cubic interpolation along each axis, held between the eight values around the foot.
+//! Limited cubic interpolation along each axis, held between the eight values around the departure point.
 
-use crate::solver::sides::Reach;
+use crate::solver::sides::SampleBounds;
 use crate::solver::simd::{fma, greatest, least};
 
 /// A cubic through the middle two of four values, exact for parabolas: with s = 1 − t the outer two weigh t s (`level` +
@@ -38,18 +38,18 @@ pub fn cubic<const FMA: bool, const N: usize>(
     curve: Curve,
     field: &[[f32; N]],
     at: usize,
-    reach: &Reach,
+    bounds: &SampleBounds,
     fraction: [f32; 3],
 ) -> [f32; N] {
     let [wx, wy, wz] = fraction.map(|t| curve.weights::<FMA>(t));
-    let window = &field[at - 1 - reach.row - reach.plane..];
+    let window = &field[at - 1 - bounds.row - bounds.plane..];
     let mut lines = [[0.0; N]; 4];
     let (mut low, mut high) = ([f32::INFINITY; N], [f32::NEG_INFINITY; N]);
     for z in 0..4 {
         let mut slice = [[0.0; N]; 4];
         for y in 0..4 {
             let line: &[[f32; N]; 4] =
-                window[z * reach.plane + y * reach.row..].first_chunk().expect("four values");
+                window[z * bounds.plane + y * bounds.row..].first_chunk().expect("four values");
             for x in 0..4 {
                 for c in 0..N {
                     slice[x][c] = fma::<FMA>(wy[y], line[x][c], slice[x][c]);

@@ -1,9 +1,9 @@
 //! Carrying values along the back-traces of [`super::trace`].
 //!
-//! - semi-Lagrangian (Stam 1999): the trilinear value at the foot;
+//! - semi-Lagrangian (Stam 1999): the trilinear value at the departure point;
 //! - MacCormack (Selle, Fedkiw, Kim, Liu & Rossignac 2008, eq. 3–5): that value plus half of what a trace forth and
-//!   back has lost, held between the least and greatest of the eight values around the foot;
-//! - cubic, Lagrange: a cubic through four points at the foot along each axis (Catmull & Rom's or Lagrange's), held likewise;
+//!   back has lost, held between the least and greatest of the eight values around the departure point;
+//! - cubic, Lagrange: a cubic through four points at the departure point along each axis (Catmull & Rom's or Lagrange's), held likewise;
 //! - monotone: a Hermite interpolant that does not overshoot, along each axis (Fedkiw, Stam & Jensen 2001, appendix B).
 //!
 //! A field holds N values side by side at each point: one for a velocity component, four for the scalars.
@@ -21,14 +21,14 @@ pub use self::cubic::Curve;
 use self::cubic::cubic;
 use self::monotone::monotone;
 pub use self::staggered::Staggered;
-pub use self::together::{velocity, weave};
-use super::sides::Reach;
+pub use self::together::{interleave, velocity};
+use super::sides::SampleBounds;
 #[cfg(target_arch = "x86_64")]
 use super::simd::{Level, level};
 use super::simd::{dispatch, greatest, least};
-use super::trace::{Feet, RUN, linear, locate};
+use super::trace::{Departures, RUN, linear, locate};
 
-/// One row of values to be carried: where it starts, and how far each value has come.
+/// One row of values to be advected: where it starts, and how far each value has come.
 #[derive(Clone, Copy)]
 pub struct Row<'a> {
     /// Index coordinates of its first value.
@@ -37,7 +37,7 @@ pub struct Row<'a> {
     pub back: &'a [[f32; 4]],
 }
 
-/// How the value at a foot is found.
+/// How the value at a departure point is found.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Interpolation {
     /// Trilinear.
@@ -48,90 +48,99 @@ pub enum Interpolation {
     Monotone,
 }
 
-/// Carries one row of scalars: `out` is the value of `field` at the foot of each cell.
-pub fn scalars(kind: Interpolation, row: Row, reach: &Reach, field: &[[f32; 4]], out: &mut [[f32; 4]]) {
+/// Carries one row of scalars: `out` is the value of `field` at the departure point of each cell.
+pub fn scalars(
+    kind: Interpolation,
+    row: Row,
+    bounds: &SampleBounds,
+    field: &[[f32; 4]],
+    out: &mut [[f32; 4]],
+) {
     match kind {
-        Interpolation::Linear => linear_four(row, reach, field, out),
-        Interpolation::Cubic(curve) => together::cubic_row(curve, row, reach, field, out),
-        Interpolation::Monotone => monotone_four(row, reach, field, out),
+        Interpolation::Linear => linear_four(row, bounds, field, out),
+        Interpolation::Cubic(curve) => together::cubic_row(curve, row, bounds, field, out),
+        Interpolation::Monotone => monotone_four(row, bounds, field, out),
     }
 }
 
 /// Carries one row of a velocity component.
-pub fn component(kind: Interpolation, row: Row, reach: &Reach, field: &[f32], out: &mut [f32]) {
+pub fn component(kind: Interpolation, row: Row, bounds: &SampleBounds, field: &[f32], out: &mut [f32]) {
     let (field, out) = (bytemuck::cast_slice(field), bytemuck::cast_slice_mut(out));
     match kind {
-        Interpolation::Linear => linear_one(row, reach, field, out),
-        Interpolation::Cubic(curve) => cubic_one(curve, row, reach, field, out),
-        Interpolation::Monotone => monotone_one(row, reach, field, out),
+        Interpolation::Linear => linear_one(row, bounds, field, out),
+        Interpolation::Cubic(curve) => cubic_one(curve, row, bounds, field, out),
+        Interpolation::Monotone => monotone_one(row, bounds, field, out),
     }
 }
 
-/// MacCormack's second pass over one row of scalars. `carried` is `field` after the first, linear pass; `forward`
+/// MacCormack's second pass over one row of scalars. `advected` is `field` after the first, linear pass; `forward`
 /// the displacement each value is about to make. `out` gets the corrected row.
 pub fn correct_scalars(
     row: Row,
     forward: &[[f32; 4]],
-    reach: &Reach,
+    bounds: &SampleBounds,
     fields: [&[[f32; 4]]; 2],
     at: usize,
     out: &mut [[f32; 4]],
 ) {
-    correct_four(row, forward, reach, fields, at, out);
+    correct_four(row, forward, bounds, fields, at, out);
 }
 
 /// MacCormack's second pass over one row of a velocity component.
 pub fn correct_component(
     row: Row,
     forward: &[[f32; 4]],
-    reach: &Reach,
+    bounds: &SampleBounds,
     fields: [&[f32]; 2],
     at: usize,
     out: &mut [f32],
 ) {
     let fields = fields.map(bytemuck::cast_slice);
-    correct_one(row, forward, reach, fields, at, bytemuck::cast_slice_mut(out));
+    correct_one(row, forward, bounds, fields, at, bytemuck::cast_slice_mut(out));
 }
 
-dispatch! { fn linear_one(row: Row, reach: &Reach, field: &[[f32; 1]], out: &mut [[f32; 1]]) = linear_kernel, 1; }
-dispatch! { fn linear_four(row: Row, reach: &Reach, field: &[[f32; 4]], out: &mut [[f32; 4]]) = linear_kernel, 4; }
+dispatch! { fn linear_one(row: Row, bounds: &SampleBounds, field: &[[f32; 1]], out: &mut [[f32; 1]]) = linear_kernel, 1; }
+dispatch! { fn linear_four(row: Row, bounds: &SampleBounds, field: &[[f32; 4]], out: &mut [[f32; 4]]) = linear_kernel, 4; }
 dispatch! {
-    fn cubic_one(curve: Curve, row: Row, reach: &Reach, field: &[[f32; 1]], out: &mut [[f32; 1]]) = cubic_kernel, 1;
+    fn cubic_one(curve: Curve, row: Row, bounds: &SampleBounds, field: &[[f32; 1]], out: &mut [[f32; 1]]) = cubic_kernel, 1;
 }
 dispatch! {
-    fn cubic_four(curve: Curve, row: Row, reach: &Reach, field: &[[f32; 4]], out: &mut [[f32; 4]]) = cubic_kernel, 4;
+    fn cubic_four(curve: Curve, row: Row, bounds: &SampleBounds, field: &[[f32; 4]], out: &mut [[f32; 4]]) = cubic_kernel, 4;
 }
 dispatch! {
-    fn monotone_one(row: Row, reach: &Reach, field: &[[f32; 1]], out: &mut [[f32; 1]]) = monotone_kernel, 1;
+    fn monotone_one(row: Row, bounds: &SampleBounds, field: &[[f32; 1]], out: &mut [[f32; 1]]) = monotone_kernel, 1;
 }
 dispatch! {
-    fn monotone_four(row: Row, reach: &Reach, field: &[[f32; 4]], out: &mut [[f32; 4]]) = monotone_kernel, 4;
+    fn monotone_four(row: Row, bounds: &SampleBounds, field: &[[f32; 4]], out: &mut [[f32; 4]]) = monotone_kernel, 4;
 }
 dispatch! {
     fn correct_one(
-        row: Row, forward: &[[f32; 4]], reach: &Reach, fields: [&[[f32; 1]]; 2], at: usize, out: &mut [[f32; 1]],
+        row: Row, forward: &[[f32; 4]], bounds: &SampleBounds, fields: [&[[f32; 1]]; 2], at: usize, out: &mut [[f32; 1]],
     ) = correct_kernel, 1;
 }
 dispatch! {
     fn correct_four(
-        row: Row, forward: &[[f32; 4]], reach: &Reach, fields: [&[[f32; 4]]; 2], at: usize, out: &mut [[f32; 4]],
+        row: Row, forward: &[[f32; 4]], bounds: &SampleBounds, fields: [&[[f32; 4]]; 2], at: usize, out: &mut [[f32; 4]],
     ) = correct_kernel, 4;
 }
 
-/// Runs `$body` for the foot of every value of a row: its number in the row, the position of the value below the foot,
+/// Runs `$body` for the departure point of every value of a row: its number in the row, the position of the value below the departure point,
 /// and the fractions above it. A macro, since a closure would be compiled for the baseline instruction set wherever it
 /// is not inlined.
-macro_rules! for_feet {
-    ($fma:ident, $origin:expr, $displacement:expr, $count:expr, $reach:expr, |$t:ident, $at:ident, $fraction:pat_param| $body:block) => {
-        let (mut feet, displacement, count) = (Feet::default(), $displacement, $count);
+macro_rules! for_departures {
+    ($fma:ident, $origin:expr, $displacement:expr, $count:expr, $bounds:expr, |$t:ident, $at:ident, $fraction:pat_param| $body:block) => {
+        let (mut departures, displacement, count) = (Departures::default(), $displacement, $count);
         for from in (0..count).step_by(RUN) {
             let run = RUN.min(count - from);
             let origin = [$origin[0] + from as f32, $origin[1], $origin[2]];
-            locate::<$fma>($reach, origin, &displacement[from..][..run], &mut feet);
+            locate::<$fma>($bounds, origin, &displacement[from..][..run], &mut departures);
             for in_run in 0..run {
-                let $fraction =
-                    [feet.fraction[0][in_run], feet.fraction[1][in_run], feet.fraction[2][in_run]];
-                let ($t, $at) = (from + in_run, feet.at[in_run] as usize);
+                let $fraction = [
+                    departures.fraction[0][in_run],
+                    departures.fraction[1][in_run],
+                    departures.fraction[2][in_run],
+                ];
+                let ($t, $at) = (from + in_run, departures.at[in_run] as usize);
                 $body
             }
         }
@@ -141,12 +150,12 @@ macro_rules! for_feet {
 #[inline(always)]
 fn linear_kernel<const FMA: bool, const N: usize>(
     row: Row,
-    reach: &Reach,
+    bounds: &SampleBounds,
     field: &[[f32; N]],
     out: &mut [[f32; N]],
 ) {
-    for_feet!(FMA, row.origin, row.back, out.len(), reach, |t, at, fraction| {
-        out[t] = linear::<FMA, N>(field, at, reach, fraction);
+    for_departures!(FMA, row.origin, row.back, out.len(), bounds, |t, at, fraction| {
+        out[t] = linear::<FMA, N>(field, at, bounds, fraction);
     });
 }
 
@@ -154,24 +163,24 @@ fn linear_kernel<const FMA: bool, const N: usize>(
 fn cubic_kernel<const FMA: bool, const N: usize>(
     curve: Curve,
     row: Row,
-    reach: &Reach,
+    bounds: &SampleBounds,
     field: &[[f32; N]],
     out: &mut [[f32; N]],
 ) {
-    for_feet!(FMA, row.origin, row.back, out.len(), reach, |t, at, fraction| {
-        out[t] = cubic::<FMA, N>(curve, field, at, reach, fraction);
+    for_departures!(FMA, row.origin, row.back, out.len(), bounds, |t, at, fraction| {
+        out[t] = cubic::<FMA, N>(curve, field, at, bounds, fraction);
     });
 }
 
 #[inline(always)]
 fn monotone_kernel<const FMA: bool, const N: usize>(
     row: Row,
-    reach: &Reach,
+    bounds: &SampleBounds,
     field: &[[f32; N]],
     out: &mut [[f32; N]],
 ) {
-    for_feet!(FMA, row.origin, row.back, out.len(), reach, |t, at, fraction| {
-        out[t] = monotone::<FMA, N>(field, at, reach, fraction);
+    for_departures!(FMA, row.origin, row.back, out.len(), bounds, |t, at, fraction| {
+        out[t] = monotone::<FMA, N>(field, at, bounds, fraction);
     });
 }
 
@@ -179,32 +188,32 @@ fn monotone_kernel<const FMA: bool, const N: usize>(
 fn correct_kernel<const FMA: bool, const N: usize>(
     row: Row,
     forward: &[[f32; 4]],
-    reach: &Reach,
-    [field, carried]: [&[[f32; N]]; 2],
+    bounds: &SampleBounds,
+    [field, advected]: [&[[f32; N]]; 2],
     at: usize,
     out: &mut [[f32; N]],
 ) {
     let count = out.len();
     // What a trace forth and back makes of each value.
-    for_feet!(FMA, row.origin, forward, count, reach, |t, foot, fraction| {
-        out[t] = linear::<FMA, N>(carried, foot, reach, fraction);
+    for_departures!(FMA, row.origin, forward, count, bounds, |t, departure, fraction| {
+        out[t] = linear::<FMA, N>(advected, departure, bounds, fraction);
     });
-    let (before, carried) = (&field[at..][..count], &carried[at..][..count]);
-    for_feet!(FMA, row.origin, row.back, count, reach, |t, foot, _| {
-        let (low, high) = bounds::<N>(field, foot, reach);
+    let (before, advected) = (&field[at..][..count], &advected[at..][..count]);
+    for_departures!(FMA, row.origin, row.back, count, bounds, |t, departure, _| {
+        let (low, high) = min_max::<N>(field, departure, bounds);
         for c in 0..N {
-            let corrected = carried[t][c] + 0.5 * (before[t][c] - out[t][c]);
+            let corrected = advected[t][c] + 0.5 * (before[t][c] - out[t][c]);
             out[t][c] = least(greatest(corrected, low[c]), high[c]);
         }
     });
 }
 
-/// Least and greatest of the eight values around a foot.
+/// Least and greatest of the eight values around a departure point.
 #[inline(always)]
-fn bounds<const N: usize>(field: &[[f32; N]], at: usize, reach: &Reach) -> ([f32; N], [f32; N]) {
+fn min_max<const N: usize>(field: &[[f32; N]], at: usize, bounds: &SampleBounds) -> ([f32; N], [f32; N]) {
     let (mut low, mut high) = (field[at], field[at]);
-    for z in [0, reach.plane] {
-        for y in [0, reach.row] {
+    for z in [0, bounds.plane] {
+        for y in [0, bounds.row] {
             for value in &field[at + y + z..][..2] {
                 for c in 0..N {
                     low[c] = least(value[c], low[c]);

@@ -1,7 +1,7 @@
 //! Monotone cubic interpolation (Fedkiw, Stam & Jensen 2001, appendix B): a Hermite curve through the two values around the
-//! foot, along x, then y, then z.
+//! departure point, along x, then y, then z.
 
-use crate::solver::sides::Reach;
+use crate::solver::sides::SampleBounds;
 use crate::solver::simd::fma;
 
 /// The value at `fraction` above the position `at`, N values side by side.
@@ -9,16 +9,16 @@ use crate::solver::simd::fma;
 pub fn monotone<const FMA: bool, const N: usize>(
     field: &[[f32; N]],
     at: usize,
-    reach: &Reach,
+    bounds: &SampleBounds,
     [x, y, z]: [f32; 3],
 ) -> [f32; N] {
-    let window = &field[at - 1 - reach.row - reach.plane..];
+    let window = &field[at - 1 - bounds.row - bounds.plane..];
     let mut along_z = [[0.0; N]; 4];
     for k in 0..4 {
         let mut along_y = [[0.0; N]; 4];
         for j in 0..4 {
             let line: &[[f32; N]; 4] =
-                window[k * reach.plane + j * reach.row..].first_chunk().expect("four values");
+                window[k * bounds.plane + j * bounds.row..].first_chunk().expect("four values");
             along_y[j] = hermite::<FMA, N>(line, x);
         }
         along_z[k] = hermite::<FMA, N>(&along_y, y);

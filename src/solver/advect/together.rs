@@ -1,8 +1,8 @@
-//! Limited cubic interpolation of four values, or of the three components of the velocity, in one window.
+//! Limited cubic interpolation of four values, or of the three components of the velocity, in one stencil.
 //!
-//! u, v and w of one index lie half a cell apart, and so do the feet of their traces. With the components side by
-//! side, in the index coordinates of each, all three feet mostly lie in the same cell of the lattice: its 4×4×4 values are
-//! read once, with weights of their own for each component. Where a foot lies in another cell its window is read
+//! u, v and w of one index lie half a cell apart, and so do the departure points of their traces. With the components side by
+//! side, in the index coordinates of each, all three departure points mostly lie in the same cell of the lattice: its 4×4×4 values are
+//! read once, with weights of their own for each component. Where a departure point lies in another cell its stencil is read
 //! too, so that the result has the bits of [`super::component`].
 
 use super::staggered::Staggered;
@@ -10,35 +10,35 @@ use super::{Curve, Interpolation, Row};
 #[cfg(target_arch = "x86_64")]
 use super::{avx2, avx512};
 use crate::grid::{Faces, GHOST, Layout};
-use crate::solver::sides::Reach;
+use crate::solver::sides::SampleBounds;
 use crate::solver::simd::{Level, dispatch, level};
 use crate::solver::sweep;
 use crate::solver::trace::{RUN, mean_of_cells};
 
 /// Puts the components of the velocity side by side, ghosts included.
-pub fn weave(layout: Layout, [u, v, w]: &Faces, out: &mut [[f32; 4]]) {
+pub fn interleave(layout: Layout, [u, v, w]: &Faces, out: &mut [[f32; 4]]) {
     let g = GHOST as isize;
     let [ny, nz] = [layout.dims.ny as isize + g, layout.dims.nz as isize + g];
     sweep::rows(layout, out, [[-g, ny], [-g, nz]], |j, k, row| {
         let (at, n) = (layout.at(-g, j, k), row.len());
-        weave_row([&u[at..][..n], &v[at..][..n], &w[at..][..n]], row);
+        interleave_row([&u[at..][..n], &v[at..][..n], &w[at..][..n]], row);
     });
 }
 
 #[allow(unsafe_code)]
-fn weave_row(faces: [&[f32]; 3], out: &mut [[f32; 4]]) {
+fn interleave_row(faces: [&[f32]; 3], out: &mut [[f32; 4]]) {
     match level() {
         // SAFETY: `level` has found these instructions on this machine.
         #[cfg(target_arch = "x86_64")]
-        Level::Avx512 => unsafe { avx512::weave_row(faces, out) },
-        _ => weave_cells(faces, out),
+        Level::Avx512 => unsafe { avx512::interleave_row(faces, out) },
+        _ => interleave_cells(faces, out),
     }
 }
 
-dispatch! { fn weave_cells(faces: [&[f32]; 3], out: &mut [[f32; 4]]) = weave_cells_kernel; }
+dispatch! { fn interleave_cells(faces: [&[f32]; 3], out: &mut [[f32; 4]]) = interleave_cells_kernel; }
 
 #[inline(always)]
-fn weave_cells_kernel<const FMA: bool>(faces: [&[f32]; 3], out: &mut [[f32; 4]]) {
+fn interleave_cells_kernel<const FMA: bool>(faces: [&[f32]; 3], out: &mut [[f32; 4]]) {
     let n = out.len();
     let [u, v, w] = faces.map(|f| &f[..n]);
     for i in 0..n {
@@ -48,21 +48,33 @@ fn weave_cells_kernel<const FMA: bool>(faces: [&[f32]; 3], out: &mut [[f32; 4]])
 
 /// Carries one row of faces of each component; the row begins at position `at`, with `jk` its place in the grid.
 #[allow(unsafe_code)]
-pub fn velocity(field: &Staggered, at: usize, jk: [isize; 2], reaches: &[Reach; 3], out: [&mut [f32]; 3]) {
+pub fn velocity(
+    field: &Staggered,
+    at: usize,
+    jk: [isize; 2],
+    bounds: &[SampleBounds; 3],
+    out: [&mut [f32]; 3],
+) {
     match level() {
         // SAFETY: `level` has found these instructions on this machine.
         #[cfg(target_arch = "x86_64")]
-        Level::Avx512 => unsafe { avx512::velocity_row(field, at, jk, reaches, out) },
+        Level::Avx512 => unsafe { avx512::velocity_row(field, at, jk, bounds, out) },
         // SAFETY: as above.
         #[cfg(target_arch = "x86_64")]
-        Level::Avx2 => unsafe { avx2::velocity_row(field, at, jk, reaches, out) },
-        _ => one_by_one(field, at, jk, reaches, out),
+        Level::Avx2 => unsafe { avx2::velocity_row(field, at, jk, bounds, out) },
+        _ => one_by_one(field, at, jk, bounds, out),
     }
 }
 
-/// As [`velocity`], each component in windows of its own.
-fn one_by_one(field: &Staggered, at: usize, jk: [isize; 2], reaches: &[Reach; 3], out: [&mut [f32]; 3]) {
-    let strides = [1, reaches[0].row, reaches[0].plane];
+/// As [`velocity`], each component in stencils of its own.
+fn one_by_one(
+    field: &Staggered,
+    at: usize,
+    jk: [isize; 2],
+    bounds: &[SampleBounds; 3],
+    out: [&mut [f32]; 3],
+) {
+    let strides = [1, bounds[0].row, bounds[0].plane];
     for (component, out) in out.into_iter().enumerate() {
         for (run, out) in out.chunks_mut(RUN).enumerate() {
             let from = run * RUN;
@@ -70,22 +82,22 @@ fn one_by_one(field: &Staggered, at: usize, jk: [isize; 2], reaches: &[Reach; 3]
             let origin = [from as f32, jk[0] as f32, jk[1] as f32];
             let row = Row { origin, back: &back[..out.len()] };
             let (kind, faces) = (Interpolation::Cubic(field.curve), &field.faces[component]);
-            super::component(kind, row, &reaches[component], faces, out);
+            super::component(kind, row, &bounds[component], faces, out);
         }
     }
 }
 
 /// Carries one row of four values side by side.
 #[allow(unsafe_code)]
-pub fn cubic_row(curve: Curve, row: Row, reach: &Reach, field: &[[f32; 4]], out: &mut [[f32; 4]]) {
+pub fn cubic_row(curve: Curve, row: Row, bounds: &SampleBounds, field: &[[f32; 4]], out: &mut [[f32; 4]]) {
     match level() {
         // SAFETY: `level` has found these instructions on this machine.
         #[cfg(target_arch = "x86_64")]
-        Level::Avx512 => unsafe { avx512::scalar_row(curve, row, reach, field, out) },
+        Level::Avx512 => unsafe { avx512::scalar_row(curve, row, bounds, field, out) },
         // SAFETY: as above.
         #[cfg(target_arch = "x86_64")]
-        Level::Avx2 => unsafe { avx2::scalar_row(curve, row, reach, field, out) },
-        _ => super::cubic_four(curve, row, reach, field, out),
+        Level::Avx2 => unsafe { avx2::scalar_row(curve, row, bounds, field, out) },
+        _ => super::cubic_four(curve, row, bounds, field, out),
     }
 }
 
@@ -94,8 +106,8 @@ pub fn cubic_row(curve: Curve, row: Row, reach: &Reach, field: &[[f32; 4]], out:
 mod tests {
     use super::*;
     use crate::grid::Dims;
-    use crate::solver::Side;
-    use crate::solver::sides::{Reach, Walls};
+    use crate::solver::BoundaryCondition;
+    use crate::solver::sides::{GhostRules, SampleBounds};
     use crate::solver::simd::Aligned;
 
     const CURVES: [Curve; 2] = [Curve::CATMULL_ROM, Curve::LAGRANGE];
@@ -107,39 +119,49 @@ mod tests {
     }
 
     /// [`velocity`] held to AVX2, where the machine has it.
-    fn in_avx2(field: &Staggered, at: usize, jk: [isize; 2], reaches: &[Reach; 3], out: [&mut [f32]; 3]) {
+    fn in_avx2(
+        field: &Staggered,
+        at: usize,
+        jk: [isize; 2],
+        bounds: &[SampleBounds; 3],
+        out: [&mut [f32]; 3],
+    ) {
         match level() {
             // SAFETY: `level` has found AVX2 or more on this machine.
             #[cfg(target_arch = "x86_64")]
-            Level::Avx2 | Level::Avx512 => unsafe { avx2::velocity_row(field, at, jk, reaches, out) },
-            _ => one_by_one(field, at, jk, reaches, out),
+            Level::Avx2 | Level::Avx512 => unsafe { avx2::velocity_row(field, at, jk, bounds, out) },
+            _ => one_by_one(field, at, jk, bounds, out),
         }
     }
 
     #[test]
     fn one_window_for_three_components_has_the_bits_of_three() {
         let layout = Layout::new(Dims::new([70, 5, 6]).unwrap());
-        let sides = [[Side::Periodic; 2], [Side::Closed; 2], [Side::Open, Side::Closed]];
-        let walls = Walls::new(layout, sides, Default::default());
+        let sides = [
+            [BoundaryCondition::Periodic; 2],
+            [BoundaryCondition::Closed; 2],
+            [BoundaryCondition::Open, BoundaryCondition::Closed],
+        ];
+        let walls = GhostRules::new(layout, sides, Default::default());
         let component = |c: usize| (0..layout.size()).map(|at| noise(3 * at + c)).collect::<Vec<_>>();
         let faces = [component(0), component(1), component(2)];
-        let mut woven = vec![[0.0; 4]; layout.size()];
-        weave(layout, &faces, &mut woven);
-        let reaches = [0, 1, 2].map(|c| walls.reach(Some(c)));
-        // Feet of neighbours that lie side by side, together, apart, and far outside.
+        let mut interleaved = vec![[0.0; 4]; layout.size()];
+        interleave(layout, &faces, &mut interleaved);
+        let bounds = [0, 1, 2].map(|c| walls.sample_bounds(Some(c)));
+        // Departure points of neighbours that lie side by side, together, apart, and far outside.
         let ways = [[1.5, 0.0], [1.5, 0.01], [0.0, 0.1], [0.0, 1.5], [0.0, 9.0]];
         for ([smooth, far], curve) in ways.into_iter().flat_map(|way| CURVES.map(|curve| (way, curve))) {
             let step = |at: usize| [0, 1, 2].map(|c| smooth + far * noise(3 * at + c + 7));
             let back: Vec<[f32; 4]> =
                 (0..layout.size()).map(|at| [step(at)[0], step(at)[1], step(at)[2], 0.0]).collect();
-            let field = Staggered { woven: &woven, faces: &faces, back: &back, curve };
+            let field = Staggered { interleaved: &interleaved, faces: &faces, back: &back, curve };
             for [j, k] in [[0, 0], [3, 2], [5, 6]] {
                 let mut rows = [[[0.0f32; 71]; 3]; 3];
                 let at = layout.at(0, j, k);
                 let [a, b, narrow] = &mut rows;
-                in_avx2(&field, at, [j, k], &reaches, narrow.each_mut().map(|row| &mut row[..]));
-                velocity(&field, at, [j, k], &reaches, a.each_mut().map(|row| &mut row[..]));
-                one_by_one(&field, at, [j, k], &reaches, b.each_mut().map(|row| &mut row[..]));
+                in_avx2(&field, at, [j, k], &bounds, narrow.each_mut().map(|row| &mut row[..]));
+                velocity(&field, at, [j, k], &bounds, a.each_mut().map(|row| &mut row[..]));
+                one_by_one(&field, at, [j, k], &bounds, b.each_mut().map(|row| &mut row[..]));
                 let bits = rows.map(|rows| rows.map(|row| row.map(f32::to_bits)));
                 assert!(bits[0] == bits[1] && bits[2] == bits[1], "{smooth} {far} {j} {k}");
             }
@@ -149,30 +171,35 @@ mod tests {
     #[test]
     fn four_scalars_in_wide_registers_have_the_bits_of_the_plain_code() {
         let layout = Layout::new(Dims::new([67, 4, 5]).unwrap());
-        let walls = Walls::new(layout, [[Side::Closed; 2]; 3], Default::default());
+        let walls = GhostRules::new(layout, [[BoundaryCondition::Closed; 2]; 3], Default::default());
         let field: Vec<[f32; 4]> =
             (0..layout.size()).map(|at| [0, 1, 2, 3].map(|c| noise(4 * at + c))).collect();
         // Far apart, and side by side but for a few.
         let apart = |at: usize| [3.0 * noise(at), noise(at + 1), 2.0 * noise(at + 2), 0.0];
         let beside = |at: usize| [0.9 + 0.11 * noise(at), 0.3, -0.6, 0.0];
         for curve in CURVES {
-            check_scalars(curve, &walls.reach(None), &field, &(0..67).map(apart).collect::<Vec<_>>());
-            check_scalars(curve, &walls.reach(None), &field, &(0..67).map(beside).collect::<Vec<_>>());
+            check_scalars(curve, &walls.sample_bounds(None), &field, &(0..67).map(apart).collect::<Vec<_>>());
+            check_scalars(
+                curve,
+                &walls.sample_bounds(None),
+                &field,
+                &(0..67).map(beside).collect::<Vec<_>>(),
+            );
         }
     }
 
-    fn check_scalars(curve: Curve, reach: &Reach, field: &[[f32; 4]], back: &[[f32; 4]]) {
+    fn check_scalars(curve: Curve, bounds: &SampleBounds, field: &[[f32; 4]], back: &[[f32; 4]]) {
         let row = Row { origin: [0.0, 2.0, 3.0], back };
         let (mut wide, mut plain) = ([[0.0f32; 4]; 67], [[0.0f32; 4]; 67]);
-        cubic_row(curve, row, reach, field, &mut wide);
-        crate::solver::advect::cubic_four(curve, row, reach, field, &mut plain);
+        cubic_row(curve, row, bounds, field, &mut wide);
+        crate::solver::advect::cubic_four(curve, row, bounds, field, &mut plain);
         let bits = |row: [[f32; 4]; 67]| row.map(|v| v.map(f32::to_bits));
         assert!(bits(wide) == bits(plain));
         #[cfg(target_arch = "x86_64")]
         if level() != Level::Baseline {
             let mut narrow = [[0.0f32; 4]; 67];
             // SAFETY: `level` has found AVX2 or more on this machine.
-            unsafe { avx2::scalar_row(curve, row, reach, field, &mut narrow) };
+            unsafe { avx2::scalar_row(curve, row, bounds, field, &mut narrow) };
             assert!(bits(narrow) == bits(plain));
         }
     }
@@ -183,8 +210,8 @@ mod tests {
         let faces = [0, 1, 2].map(|c| &values[100 * c..][..75]);
         for from in 0..4 {
             let (mut wide, mut plain) = (Aligned([[7.0f32; 4]; 80]), Aligned([[7.0f32; 4]; 80]));
-            weave_row(faces, &mut wide.0[from..][..75]);
-            weave_cells(faces, &mut plain.0[from..][..75]);
+            interleave_row(faces, &mut wide.0[from..][..75]);
+            interleave_cells(faces, &mut plain.0[from..][..75]);
             assert_eq!(wide.0, plain.0);
         }
     }

@@ -26,20 +26,20 @@
 
 use rayon::prelude::*;
 
+use self::interleave::{Found, Place};
 use self::parabola::{ACROSS, BEYOND, HALO, Lines, add_volume, scale};
-use self::weave::{Found, Place};
-use super::Side;
+use super::BoundaryCondition;
 use super::advect::scale_row;
 use super::bricks::Bricks;
 use super::config::SCALAR_LIMIT;
-use super::sides::Walls;
+use super::sides::GhostRules;
 use super::simd::{dispatch, greatest};
 use super::solids::CLOSED;
 use super::sweep::{self, PerThread, Shared};
 use crate::grid::{Faces, GHOST, Layout};
 
+mod interleave;
 mod parabola;
-mod weave;
 
 /// Most cells that the flow may cross in one round.
 const FURTHEST: f32 = 3.0;
@@ -64,7 +64,7 @@ pub struct Sweeps {
 /// What a step of the scheme reads.
 pub struct Flow<'a> {
     pub layout: Layout,
-    pub walls: &'a Walls,
+    pub walls: &'a GhostRules,
     /// Mean velocity across each face, 0 where it is closed.
     pub velocity: &'a Faces,
     /// Closed faces of solids, where there are any.
@@ -103,7 +103,7 @@ impl Sweeps {
         let rounds = (strain / EMPTIEST).max(speed / FURTHEST).ceil().clamp(1.0, MOST_ROUNDS);
         // Cells that hold less are crossed faster.
         let cells = speed / (1.0 - (strain / rounds).min(EMPTIEST));
-        bricks.reach(flow.walls, cells);
+        bricks.dilate(flow.walls, cells);
         self.left.iter_mut().flatten().for_each(|left| *left = [0.0; 4]);
         for round in 1..=rounds as u32 {
             let keep = if round == rounds as u32 { *keep } else { [1.0; 4] };
@@ -136,8 +136,8 @@ impl Sweeps {
     ) {
         let is_still = |axis: usize| flow.layout.dims.array()[axis] == 1 && flow.walls.is_shut(axis);
         let last = if self.backwards { [0, 1, 2] } else { [2, 1, 0] }.into_iter().find(|&a| !is_still(a));
-        let reach = cells.ceil().min(1e9) as usize + 1;
-        let pass = Pass { flow, steps, reach, keep, last, bricks, backwards: self.backwards };
+        let bounds = cells.ceil().min(1e9) as usize + 1;
+        let pass = Pass { flow, steps, bounds, keep, last, bricks, backwards: self.backwards };
         let Self { threads, left: [of_planes, of_rows], .. } = self;
         if self.backwards {
             pass.along_z(threads, of_rows, scalars);
@@ -205,7 +205,7 @@ struct Pass<'a> {
     /// Δt/h of the round.
     steps: f32,
     /// Cells that the air crosses at most.
-    reach: usize,
+    bounds: usize,
     keep: &'a [f32; 4],
     /// The axis that is swept last.
     last: Option<usize>,
@@ -282,7 +282,7 @@ impl Pass<'_> {
         let inside = |[first, end]: [usize; 2]| (first + HALO) * ACROSS..(end + HALO) * ACROSS;
         let loaded = inside([first, end]);
         let cells = lines.values.each_mut().map(|values| &mut values[loaded.clone()]);
-        weave::load(scalars, place, [first, end], cells, &mut found);
+        interleave::load(scalars, place, [first, end], cells, &mut found);
         let (range, holds) = self.moves(bundle, &found);
         if range[0] >= range[1] {
             return;
@@ -308,7 +308,7 @@ impl Pass<'_> {
             }
         }
         let from = lines.values.each_ref().map(|values| &values[inside(range)]);
-        weave::store(scalars, place, range, from);
+        interleave::store(scalars, place, range, from);
     }
 
     /// The cells of lines where something is or arrives, and which scalars do.
@@ -316,7 +316,7 @@ impl Pass<'_> {
         let walls = self.flow.walls;
         let (mut holds, mut feeds) = (found.holds, false);
         for side in walls.sides()[axis] {
-            if let Side::Inflow(air) = side {
+            if let BoundaryCondition::Inflow(air) = side {
                 feeds |= air.scalars != [0.0; 4];
                 holds = [0, 1, 2, 3].map(|c| holds[c] || air.scalars[c] != 0.0);
             }
@@ -329,7 +329,7 @@ impl Pass<'_> {
         if first >= end {
             return ([0; 2], holds);
         }
-        ([first.saturating_sub(self.reach).max(range[0]), (end + self.reach).min(range[1])], holds)
+        ([first.saturating_sub(self.bounds).max(range[0]), (end + self.bounds).min(range[1])], holds)
     }
 
     /// Puts the volumes that cross the faces and those in the cells at the beginning into `lines`.
@@ -356,13 +356,13 @@ impl Pass<'_> {
                         add_volume(self.steps, [low, high], &mut row[..pitch - 1]);
                     }
                 }
-                weave::turn(rows, pitch, out);
+                interleave::turn(rows, pitch, out);
             }
             rows.fill(0.0);
             for (l, row) in rows.chunks_exact_mut(pitch).take(count).enumerate() {
                 scale(self.steps, &velocity[0][at + l * across + first..][..pitch], row);
             }
-            weave::turn(rows, pitch, &mut courant[(first + HALO) * ACROSS..][..pitch * ACROSS]);
+            interleave::turn(rows, pitch, &mut courant[(first + HALO) * ACROSS..][..pitch * ACROSS]);
         } else {
             for a in before() {
                 let field = &velocity[a];
@@ -434,7 +434,7 @@ impl Pass<'_> {
                     continue;
                 }
                 match side {
-                    Side::Closed | Side::NoSlip(_) => {
+                    BoundaryCondition::Closed | BoundaryCondition::NoSlip(_) => {
                         let fold = depth % (2 * n);
                         let fold = if fold < n { fold } else { 2 * n - 1 - fold };
                         let from = if is_high { n - 1 - fold } else { fold };
@@ -444,7 +444,7 @@ impl Pass<'_> {
                             values[cell(to)].fill(0.0);
                         }
                     }
-                    Side::Periodic => {
+                    BoundaryCondition::Periodic => {
                         let from = if is_high { depth % n } else { n - 1 - depth % n };
                         if (first..end).contains(&from) {
                             values.copy_within(cell(from + HALO), to * ACROSS);
@@ -452,7 +452,7 @@ impl Pass<'_> {
                             values[cell(to)].fill(0.0);
                         }
                     }
-                    Side::Open => {
+                    BoundaryCondition::Open => {
                         let edge = if is_high { n - 1 } else { 0 } + HALO;
                         let face = if is_high { n } else { 0 } + HALO;
                         let sign = if is_high { 1.0 } else { -1.0 };
@@ -461,7 +461,7 @@ impl Pass<'_> {
                             values[to * ACROSS + l] = if leaves { values[edge * ACROSS + l] } else { 0.0 };
                         }
                     }
-                    Side::Inflow(air) => values[cell(to)].fill(air.scalars[c]),
+                    BoundaryCondition::Inflow(air) => values[cell(to)].fill(air.scalars[c]),
                 }
             }
         }
@@ -476,10 +476,10 @@ impl Pass<'_> {
             let face = if is_high { n } else { 0 } + HALO;
             let flux = &mut lines.flux;
             match side {
-                Side::Periodic if is_high && range == [0, n] => {
+                BoundaryCondition::Periodic if is_high && range == [0, n] => {
                     flux.copy_within(HALO * ACROSS..(HALO + 1) * ACROSS, face * ACROSS);
                 }
-                Side::Open | Side::Inflow(_) if is_beyond => {
+                BoundaryCondition::Open | BoundaryCondition::Inflow(_) if is_beyond => {
                     let sum: f64 = flux[face * ACROSS..][..ACROSS].iter().map(|&x| f64::from(x)).sum();
                     *left += if is_high { sum } else { -sum };
                 }

@@ -49,7 +49,7 @@ pub struct End<const N: usize> {
 
 /// The two ends of the lines along an axis.
 #[derive(Clone, Copy, Debug)]
-pub enum Ends<const N: usize> {
+pub enum LineBoundary<const N: usize> {
     /// Each end by its own rule.
     Line([End<N>; 2]),
     /// The line closes on itself.
@@ -94,7 +94,7 @@ impl Diffusion {
         axis: usize,
         range: [[isize; 2]; 3],
         number: [f32; N],
-        ends: &Ends<N>,
+        ends: &LineBoundary<N>,
         links: Option<&mut Links<N>>,
     ) {
         let Self { threads, system } = self;
@@ -134,7 +134,13 @@ mod tests {
     use super::*;
     use crate::grid::Dims;
 
-    fn run(n: usize, number: f32, ends: Ends<1>, steps: usize, start: impl Fn(usize) -> f32) -> Vec<f32> {
+    fn run(
+        n: usize,
+        number: f32,
+        ends: LineBoundary<1>,
+        steps: usize,
+        start: impl Fn(usize) -> f32,
+    ) -> Vec<f32> {
         let layout = Layout::new(Dims::new([3, n, 2]).unwrap());
         let mut field = vec![[0.0f32; 1]; layout.size()];
         for k in 0..2 {
@@ -167,11 +173,11 @@ mod tests {
     fn modes_decay_at_their_rate_to_second_order() {
         use std::f32::consts::PI;
         let n = 32;
-        type Case<'a> = (Ends<1>, &'a dyn Fn(usize) -> f32, f32);
+        type Case<'a> = (LineBoundary<1>, &'a dyn Fn(usize) -> f32, f32);
         let cases: [Case; 3] = [
-            (Ends::Line([end(1.0, 0.0); 2]), &|j| (PI * (j as f32 + 0.5) / 32.0).cos(), PI / 32.0),
-            (Ends::Line([end(-1.0, 0.0); 2]), &|j| (PI * (j as f32 + 0.5) / 32.0).sin(), PI / 32.0),
-            (Ends::Ring, &|j| (2.0 * PI * j as f32 / 32.0).sin(), 2.0 * PI / 32.0),
+            (LineBoundary::Line([end(1.0, 0.0); 2]), &|j| (PI * (j as f32 + 0.5) / 32.0).cos(), PI / 32.0),
+            (LineBoundary::Line([end(-1.0, 0.0); 2]), &|j| (PI * (j as f32 + 0.5) / 32.0).sin(), PI / 32.0),
+            (LineBoundary::Ring, &|j| (2.0 * PI * j as f32 / 32.0).sin(), 2.0 * PI / 32.0),
         ];
         for (case, (ends, mode, theta)) in cases.into_iter().enumerate() {
             let lambda = 2.0 - 2.0 * theta.cos();
@@ -191,7 +197,7 @@ mod tests {
     fn a_wall_half_a_cell_away_bends_a_parabola_as_much_as_the_middle() {
         let (n, number) = (16, 0.01);
         let parabola = |j: usize| (j as f32 + 0.5) * (n as f32 - j as f32 - 0.5);
-        let after = run(n, number, Ends::Line([end(-1.0, 0.0); 2]), 1, parabola);
+        let after = run(n, number, LineBoundary::Line([end(-1.0, 0.0); 2]), 1, parabola);
         for (j, after) in after.iter().enumerate() {
             let fall = (parabola(j) - after) / (2.0 * number);
             assert!((fall - 1.0).abs() < 0.02, "cell {j}: {fall} of what it should fall");
@@ -199,7 +205,7 @@ mod tests {
     }
 
     /// Diffuses along `axis` what is a function of the place on the line and two others.
-    fn turned<const N: usize>(axis: usize, n: [usize; 3], ends: &Ends<N>) -> Vec<[f32; N]> {
+    fn turned<const N: usize>(axis: usize, n: [usize; 3], ends: &LineBoundary<N>) -> Vec<[f32; N]> {
         let order = [axis, (axis + 1) % 3, (axis + 2) % 3];
         let mut dims = [0; 3];
         (0..3).for_each(|a| dims[order[a]] = n[a]);
@@ -230,13 +236,13 @@ mod tests {
     #[test]
     fn lines_along_every_axis_are_the_same() {
         for n in [[70, 21, 37], [33, 130, 2], [5, 9, 40]] {
-            for ends in [Ends::Line([end(1.0, 0.0), end(-1.0, 3.0)]), Ends::Ring] {
+            for ends in [LineBoundary::Line([end(1.0, 0.0), end(-1.0, 3.0)]), LineBoundary::Ring] {
                 let want = turned(1, n, &ends);
                 assert_eq!(turned(0, n, &ends), want, "x, {n:?} {ends:?}");
                 assert_eq!(turned(2, n, &ends), want, "z, {n:?} {ends:?}");
             }
             let end = |sign: f32| End { sign: [1.0, sign, -sign, 0.0], add: [0.0, 1.0, 2.0, 3.0] };
-            let ends = Ends::Line([end(1.0), end(-1.0)]);
+            let ends = LineBoundary::Line([end(1.0), end(-1.0)]);
             let want = turned(1, n, &ends);
             assert_eq!(turned(0, n, &ends), want, "x, {n:?}, four values");
             assert_eq!(turned(2, n, &ends), want, "z, {n:?}, four values");
@@ -246,7 +252,7 @@ mod tests {
     /// The rounding of a step must not repeat itself: 1000 steps would add it up.
     #[test]
     fn what_insulated_lines_hold_does_not_drift() {
-        for ends in [Ends::Line([end(1.0, 0.0); 2]), Ends::Ring] {
+        for ends in [LineBoundary::Line([end(1.0, 0.0); 2]), LineBoundary::Ring] {
             let start = |j: usize| 1.0 + (j * j % 7) as f32;
             let sum = |values: &[f32]| values.iter().map(|x| *x as f64).sum::<f64>();
             let before = sum(&(0..37).map(start).collect::<Vec<_>>());
@@ -258,14 +264,14 @@ mod tests {
     #[test]
     fn any_number_is_stable_and_reaches_the_steady_state() {
         let between =
-            run(20, 1e6, Ends::Line([end(-1.0, 0.0), end(-1.0, 2.0)]), 3, |j| (j % 2) as f32 * 50.0);
+            run(20, 1e6, LineBoundary::Line([end(-1.0, 0.0), end(-1.0, 2.0)]), 3, |j| (j % 2) as f32 * 50.0);
         for (j, value) in between.iter().enumerate() {
             let want = (j as f32 + 0.5) / 20.0;
             assert!((value - want).abs() < 2e-3, "{j}: {value} for {want}");
         }
-        let insulated = run(20, 1e5, Ends::Line([end(1.0, 0.0); 2]), 3, |j| j as f32);
+        let insulated = run(20, 1e5, LineBoundary::Line([end(1.0, 0.0); 2]), 3, |j| j as f32);
         assert!(insulated.iter().all(|x| (x - 9.5).abs() < 0.05), "{insulated:?}");
-        let ring = run(7, 1e4, Ends::Ring, 3, |j| j as f32);
+        let ring = run(7, 1e4, LineBoundary::Ring, 3, |j| j as f32);
         assert!(ring.iter().all(|x| (x - 3.0).abs() < 0.02), "{ring:?}");
     }
 }

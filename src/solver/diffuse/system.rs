@@ -7,7 +7,7 @@
 
 use bytemuck::{cast_slice, cast_slice_mut};
 
-use super::{End, Ends, GAMMA, LARGEST, STAGES, WIDTH, Wide};
+use super::{End, GAMMA, LARGEST, LineBoundary, STAGES, WIDTH, Wide};
 use crate::solver::lanes::{Lane, Simd};
 use crate::solver::simd::{LANES, each_level};
 
@@ -72,11 +72,11 @@ impl System {
     }
 
     /// Takes over κ Δt/h² = `number` for lines of `n` values between `ends`.
-    pub fn set<const N: usize>(&mut self, number: [f32; N], ends: &Ends<N>, n: usize) {
+    pub fn set<const N: usize>(&mut self, number: [f32; N], ends: &LineBoundary<N>, n: usize) {
         self.a = lane(number.map(|x| x.clamp(0.0, LARGEST) * GAMMA));
         self.ends = match ends {
-            Ends::Line(ends) => Some(ends.each_ref().map(|end| Edge::new(number, end))),
-            Ends::Ring => None,
+            LineBoundary::Line(ends) => Some(ends.each_ref().map(|end| Edge::new(number, end))),
+            LineBoundary::Ring => None,
         };
         match &self.ends {
             Some([low, high]) => {

@@ -4,10 +4,10 @@
 use rayon::prelude::*;
 
 use super::boundary::{AxisBoundary, is_periodic};
-use super::checker::Halves;
 use super::cuts::{Cuts, cell_of, is_inside};
 use super::multigrid::Multigrid;
 use super::pcg::{Residual, Solve, System};
+use super::red_black::Halves;
 use super::spectral::{divergence, gradient_xy, gradient_z, padded};
 use crate::grid::{Dims, Faces, GHOST, Layout};
 use crate::solver::archive::{Archive, Saved, StateError};

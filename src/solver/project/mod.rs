@@ -8,24 +8,24 @@ use super::{Projection, StepStats};
 use crate::grid::{Faces, Layout};
 
 pub mod boundary;
-mod checker;
 mod cuts;
+mod enclosed_regions;
 mod fft;
 mod iterative;
 mod level;
 mod multigrid;
 mod pcg;
-mod pockets;
+mod red_black;
 mod relaxation;
 mod spectral;
 mod transform;
 mod tridiagonal;
 
 pub use boundary::{AxisBoundary, PressureBoundary};
-pub use checker::Halves;
 pub use cuts::{Cut, Cuts, cell_of};
 use iterative::Iterative;
 use pcg::Solve;
+pub use red_black::Halves;
 use spectral::Spectral;
 
 /// Most iterations of conjugate gradients. The solids tests take at most 10; what needs more is reported, not waited for.

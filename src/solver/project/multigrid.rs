@@ -2,14 +2,14 @@
 //! multigrid Poisson solver for fluids simulation on large grids", 2010).
 //!
 //! Red-black Gauss–Seidel, two sweeps down (red, black) and two up (black, red), so that the cycle is a symmetric
-//! operator. Between grids values are carried piecewise constant, R = Pᵀ: weights near solids then never have to
+//! operator. Between grids values are advected piecewise constant, R = Pᵀ: weights near solids then never have to
 //! be guessed. What that loses is made up by the coarse weights, half of those that R A P would have.
 //!
 //! Trilinear transfer that is not normalised anew at walls and solids took 17–37 iterations where this one takes 5.
 
 use super::boundary::AxisBoundary;
-use super::checker::Halves;
 use super::level::Level;
+use super::red_black::Halves;
 
 /// Red-black sweeps before and after the coarse correction. 1: nearly twice the iterations, 1.6× slower in all.
 const SWEEPS: usize = 2;
@@ -51,7 +51,7 @@ impl Multigrid {
     fn coarsen(&mut self) {
         for at in 1..self.levels.len() {
             let (fine, coarse) = self.levels.split_at_mut(at);
-            fine[at - 1].find_orphans(&coarse[0]);
+            fine[at - 1].find_isolated_cells(&coarse[0]);
             coarse[0].coarsen(&fine[at - 1]);
             coarse[0].finish();
         }
@@ -74,7 +74,7 @@ fn descend(levels: &[Level], coarse: &mut [[Halves; 2]], rhs: &Halves, phi: &mut
     }
     for _ in 0..SWEEPS {
         for color in [1, 0] {
-            level.relax_seams(color, true, rhs, phi);
+            level.relax_periodic_seams(color, true, rhs, phi);
             level.relax(color, rhs, phi);
         }
     }
@@ -86,10 +86,10 @@ fn relax_from_zero(level: &Level, rhs: &Halves, phi: &mut Halves) {
         phi[1].fill(0.0);
     }
     level.relax_red_from_zero(rhs, phi);
-    level.relax_seams(0, false, rhs, phi);
+    level.relax_periodic_seams(0, false, rhs, phi);
     for half in 1..2 * SWEEPS {
         let color = half % 2;
         level.relax(color, rhs, phi);
-        level.relax_seams(color, false, rhs, phi);
+        level.relax_periodic_seams(color, false, rhs, phi);
     }
 }

@@ -5,10 +5,10 @@
 
 use rayon::prelude::*;
 
-use super::checker::{Board, Halves};
+use super::enclosed_regions::EnclosedRegions;
 use super::level::{Level, dot_row, fold};
 use super::multigrid::Multigrid;
-use super::pockets::Pockets;
+use super::red_black::{Board, Halves};
 use crate::solver::simd::{dispatch, fma};
 
 /// What is left of the right-hand side.
@@ -41,7 +41,7 @@ impl Solve {
 /// The linear system, its preconditioner, and the memory of a solve.
 pub struct System {
     pub grids: Multigrid,
-    pockets: Pockets,
+    enclosed_regions: EnclosedRegions,
     /// The last pressure, from which the next solve starts.
     pub phi: Halves,
     /// The right-hand side; during a solve the residual. Its ghosts are 0.
@@ -58,10 +58,10 @@ impl System {
     pub fn new(grids: Multigrid) -> Self {
         let board = grids.finest().board;
         let planes = board.n[2];
-        let mut pockets = Pockets::default();
-        pockets.find(grids.finest());
+        let mut enclosed_regions = EnclosedRegions::default();
+        enclosed_regions.find(grids.finest());
         Self {
-            pockets,
+            enclosed_regions,
             phi: board.field(),
             rhs: board.field(),
             direction: board.field(),
@@ -75,7 +75,7 @@ impl System {
     /// Takes over weights that `change` sets on the finest grid, all others open.
     pub fn rebuild(&mut self, change: impl FnOnce(&mut Level)) {
         self.grids.rebuild(change);
-        self.pockets.find(self.grids.finest());
+        self.enclosed_regions.find(self.grids.finest());
     }
 
     /// Solves A φ = rhs until `done`, at most `most` iterations. What no pressure can remove, a mean divergence of a
@@ -86,7 +86,7 @@ impl System {
         while !done(solve.residual) && solve.iterations < most {
             let rz = self.precondition();
             let Some(shrink) = self.descend(rz, last) else { break };
-            self.pockets.remove_means(self.grids.finest().board, &mut self.rhs);
+            self.enclosed_regions.remove_means(self.grids.finest().board, &mut self.rhs);
             solve.residual = shrink;
             solve.iterations += 1;
             last = rz;
@@ -103,7 +103,7 @@ impl System {
     pub fn prepare(&mut self) -> Residual {
         self.clear_unknowns();
         let board = self.board();
-        self.pockets.remove_means(board, &mut self.rhs);
+        self.enclosed_regions.remove_means(board, &mut self.rhs);
         self.direction.iter_mut().for_each(|half| half.fill(0.0));
         self.advance(0.0, 0.0)
     }

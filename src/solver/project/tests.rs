@@ -222,7 +222,7 @@ fn the_operator_and_a_sweep_are_what_the_formulas_say() {
                 let (color, at) = cell(at);
                 phi[color][at] = noise(c);
             }
-            let plain = |phi: &super::checker::Halves, at: [usize; 3]| {
+            let plain = |phi: &super::red_black::Halves, at: [usize; 3]| {
                 let (mut sum, mut diagonal) = (0.0, 0.0);
                 let own = {
                     let (c, p) = cell(at);
@@ -311,8 +311,8 @@ fn solids_that_have_moved_leave_no_trace() {
 
 #[test]
 fn closed_bodies_of_air_are_counted() {
+    use super::enclosed_regions::EnclosedRegions;
     use super::level::Level;
-    use super::pockets::Pockets;
     let n = [9, 8, 7];
     let (wall, rest) = ([[Neumann; 2]; 3], [[Neumann; 2], [Neumann, Dirichlet], [Neumann; 2]]);
     // A plate across y at 4, and a single cell shut in.
@@ -328,9 +328,9 @@ fn closed_bodies_of_air_are_counted() {
         let mut level = Level::finest(n, beyond, 16);
         change(&mut level);
         level.finish();
-        let mut pockets = Pockets::default();
-        pockets.find(&level);
-        pockets.count()
+        let mut enclosed_regions = EnclosedRegions::default();
+        enclosed_regions.find(&level);
+        enclosed_regions.count()
     };
     assert_eq!(count(wall, &|_| ()), 1);
     assert_eq!(count(rest, &|_| ()), 0);

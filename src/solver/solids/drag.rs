@@ -96,7 +96,7 @@ impl Drag {
         search.warm(work, warm);
     }
 
-    /// Lets partly open faces inside solids that air sticks to move with them. What air was carried there counts for
+    /// Lets partly open faces inside solids that air sticks to move with them. What air was advected there counts for
     /// nothing: advection brings values to places, not momentum into solids.
     pub fn rest(&self, velocity: &mut Faces) {
         for (partial, field) in self.partial.iter().zip(velocity) {

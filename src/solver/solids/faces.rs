@@ -131,11 +131,11 @@ impl Scene<'_> {
     }
 
     /// Solids whose surrounding ball comes within `reach` of a point, into `out`.
-    fn near(&self, p: [f32; 3], reach: f32, out: &mut Vec<u16>) {
+    fn near(&self, p: [f32; 3], bounds: f32, out: &mut Vec<u16>) {
         let is_near = |pose: &SolidPose| {
             let q = self.seen_from(pose, p);
             let apart: f32 = (0..3).map(|a| (q[a] - pose.position[a]).powi(2)).sum();
-            apart.sqrt() < pose.reach() + reach
+            apart.sqrt() < pose.reach() + bounds
         };
         out.clear();
         out.extend((0..self.poses.len() as u16).filter(|&of| is_near(&self.poses[of as usize])));
@@ -175,9 +175,9 @@ impl Scene<'_> {
 
     /// Whether a surface may be near a block; puts the solids that may be into `near`.
     pub fn near_surface(&self, block: [usize; 3], near: &mut Vec<u16>) -> bool {
-        let (middle, reach) = (self.middle(block), self.reach());
-        self.near(middle, reach, near);
-        !near.is_empty() && self.distance(near, middle).abs() <= reach
+        let (middle, bounds) = (self.middle(block), self.reach());
+        self.near(middle, bounds, near);
+        !near.is_empty() && self.distance(near, middle).abs() <= bounds
     }
 
     /// Puts the cut faces of one block into `scratch`. It has the low faces of its cells, and the high sides of the box where
@@ -186,15 +186,15 @@ impl Scene<'_> {
         let n = self.frame.layout.dims.array();
         let low = block.map(|b| (b * BLOCK) as isize);
         let high = [0, 1, 2].map(|a| ((block[a] + 1) * BLOCK).min(n[a]) as isize);
-        let (middle, reach) = (self.middle(block), self.reach());
+        let (middle, bounds) = (self.middle(block), self.reach());
         let Scratch { near, samples, found } = scratch;
         found.iter_mut().for_each(Vec::clear);
-        self.near(middle, reach, near);
+        self.near(middle, bounds, near);
         let distance = self.distance(near, middle);
-        if distance > reach {
+        if distance > bounds {
             return;
         }
-        let is_cut = distance >= -reach;
+        let is_cut = distance >= -bounds;
         if is_cut {
             self.sample(near, low, high, samples);
         }
@@ -329,8 +329,8 @@ impl Scene<'_> {
         for _ in 0..7 {
             for (c, a) in (0..8).flat_map(|c| (0..3).map(move |a| (c, a))) {
                 let other = c ^ 1 << a;
-                let reaches = joined >> c & 1 == 1 && outside & !joined & 1 << other != 0;
-                if reaches && self.is_clear(near, samples, node(c), node(other)) {
+                let bounds = joined >> c & 1 == 1 && outside & !joined & 1 << other != 0;
+                if bounds && self.is_clear(near, samples, node(c), node(other)) {
                     joined |= 1 << other;
                 }
             }

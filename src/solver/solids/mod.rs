@@ -2,7 +2,7 @@
 //!
 //! A solid is a signed distance. From it come the open fractions of the faces (Batty, Bertails & Bridson, "A fast
 //! variational framework for accurate solid-fluid coupling", 2007), see [`faces`] and [`voxels`]; values near a solid are
-//! carried by traces that do not pass through it, see [`near`]; viscosity and conduction feel its surface, see [`drag`].
+//! advected by traces that do not pass through it, see [`near`]; viscosity and conduction feel its surface, see [`drag`].
 
 mod drag;
 mod faces;
@@ -133,7 +133,8 @@ impl Solid {
     /// How it stands at `time`, and the mean velocity at which it moves in the `dt` after that.
     pub fn pose(&self, time: f64, dt: f32) -> SolidPose {
         let still = [0.0; 3];
-        let [spin, skin] = if self.turns_in_itself() { [still, self.spin] } else { [self.spin, still] };
+        let [spin, surface_velocity] =
+            if self.turns_in_itself() { [still, self.spin] } else { [self.spin, still] };
         SolidPose {
             shape: Arc::new(self.shape.clone()),
             position: self.position_at(time),
@@ -141,7 +142,7 @@ impl Solid {
             scale: self.scale,
             velocity: self.velocity_at(time, dt),
             spin,
-            skin,
+            surface_velocity,
             slip: self.slip,
             temperature: self.temperature,
         }
@@ -161,8 +162,8 @@ impl Solid {
     /// How far it extends along each axis, down and up, from its position \[m\], as it stands or however it may turn.
     pub fn extent(&self) -> [[f32; 3]; 2] {
         if !self.turns_in_itself() {
-            let reach = self.scale * self.shape.reach();
-            return [[-reach; 3], [reach; 3]];
+            let bounds = self.scale * self.shape.reach();
+            return [[-bounds; 3], [bounds; 3]];
         }
         let [low, high] = self.shape.bounds();
         let turn = unit(self.rotation);
@@ -212,7 +213,7 @@ pub struct SolidPose {
     pub spin: [f32; 3],
     /// How fast its surface turns where the body looks the same all the while \[rad/s\]: only air that sticks to it feels that.
     /// Nothing crosses such a surface, and must not where the grid makes a polygon of it.
-    pub skin: [f32; 3],
+    pub surface_velocity: [f32; 3],
     /// How the air moves along it.
     pub slip: Slip,
     /// Temperature excess that it holds at its surface \[K\].
@@ -232,7 +233,7 @@ impl SolidPose {
 
     /// How fast the air that sticks to one of its points moves \[m/s\].
     pub fn surface_velocity_at(&self, p: [f32; 3]) -> [f32; 3] {
-        self.moves(p, [0, 1, 2].map(|a| self.spin[a] + self.skin[a]))
+        self.moves(p, [0, 1, 2].map(|a| self.spin[a] + self.surface_velocity[a]))
     }
 
     fn moves(&self, p: [f32; 3], turning: [f32; 3]) -> [f32; 3] {
@@ -245,7 +246,7 @@ impl SolidPose {
 
     /// Whether it turns, in itself or not.
     fn turns(&self) -> bool {
-        self.spin != [0.0; 3] || self.skin != [0.0; 3]
+        self.spin != [0.0; 3] || self.surface_velocity != [0.0; 3]
     }
 
     /// The turn that brings how it stands back to how it stood `before`; none if it has not turned.

@@ -20,7 +20,7 @@ use super::faces::Scene;
 use super::voxels::{CLOSED, Frame, SOLID, Voxels};
 use crate::grid::{GHOST, Layout};
 use crate::solver::SCALAR_LIMIT;
-use crate::solver::sides::Reach;
+use crate::solver::sides::SampleBounds;
 use crate::solver::sweep::{leave_room, refill};
 
 /// Cells done together.
@@ -32,7 +32,7 @@ const NOBODY: u16 = u16::MAX;
 /// Set in the owner of a cell that has been found in the layer that is looked for now.
 const FRESH: u16 = 1 << 15;
 
-/// Cells around a foot whose weights differ by no more are equally near to it.
+/// Cells around a departure point whose weights differ by no more are equally near to it.
 const TIE: f32 = 1e-4;
 
 /// Weight of wider surroundings where nothing else counts.
@@ -57,7 +57,7 @@ pub struct Near {
 /// What a walk needs to know.
 pub struct Way<'a> {
     /// Where values may be sampled.
-    pub reach: &'a Reach,
+    pub bounds: &'a SampleBounds,
     /// Closed faces at the beginning of the step.
     pub before: &'a [u8],
     /// Closed faces at its end.
@@ -95,11 +95,11 @@ impl Shift {
     }
 
     /// How far a place has come with it, in cells; of a periodic box the image that is nearest to it moves.
-    fn of(&self, place: [f32; 3], reach: &Reach) -> [f32; 3] {
+    fn of(&self, place: [f32; 3], bounds: &SampleBounds) -> [f32; 3] {
         let Some((turn, center)) = &self.back else { return self.along };
         let from = [0, 1, 2].map(|a| {
             let from = place[a] - center[a];
-            from - (from * reach.per_period[a]).round() * reach.period[a]
+            from - (from * bounds.per_period[a]).round() * bounds.period[a]
         });
         let from = Vector3::from(from);
         (Vector3::from(self.along) + from - turn * from).into()
@@ -197,7 +197,7 @@ impl Near {
         let Self { cells, values, .. } = self;
         values.par_chunks_mut(RUN).zip(cells.par_chunks(RUN)).for_each(|(values, cells)| {
             for (value, &(at, owner)) in values.iter_mut().zip(cells) {
-                *value = carried(layout, way, field, at as usize, usize::from(owner));
+                *value = advected(layout, way, field, at as usize, usize::from(owner));
             }
         });
     }
@@ -233,31 +233,35 @@ fn index_of(layout: Layout, at: usize) -> [isize; 3] {
 }
 
 /// The value that comes to a cell near the solid `owner`.
-fn carried(layout: Layout, way: &Way, field: &[[f32; 4]], at: usize, owner: usize) -> [f32; 4] {
+fn advected(layout: Layout, way: &Way, field: &[[f32; 4]], at: usize, owner: usize) -> [f32; 4] {
     let (start, shift) = (index_of(layout, at), &way.shifts[owner]);
-    let drift = shift.of(start.map(|x| x as f32), way.reach);
-    let foot = [0, 1, 2].map(|a| start[a] as f32 - (way.back[at][a] - drift[a]));
-    let (end, cell) = walk(layout, way.reach, way.after, start, foot);
-    let drift = shift.of(end, way.reach);
+    let drift = shift.of(start.map(|x| x as f32), way.bounds);
+    let departure = [0, 1, 2].map(|a| start[a] as f32 - (way.back[at][a] - drift[a]));
+    let (end, cell) = walk(layout, way.bounds, way.after, start, departure);
+    let drift = shift.of(end, way.bounds);
     let end = [0, 1, 2].map(|a| end[a] - drift[a]);
-    let side =
-        shift.is_some().then(|| Side { pose: &way.poses[owner], shift, way, cell: cell.map(|x| x as f32) });
+    let side = shift.is_some().then(|| BoundaryCondition {
+        pose: &way.poses[owner],
+        shift,
+        way,
+        cell: cell.map(|x| x as f32),
+    });
     sample(layout, way, field, (end, cell), side.as_ref())
         .unwrap_or_else(|| surroundings(layout, way, field, at))
 }
 
 /// The side of a moving solid on which a cell lies at the end of the step.
-struct Side<'a> {
+struct BoundaryCondition<'a> {
     pose: &'a SolidPose,
     shift: &'a Shift,
     way: &'a Way<'a>,
     cell: [f32; 3],
 }
 
-impl Side<'_> {
+impl BoundaryCondition<'_> {
     /// Whether a cell of the beginning was on it: whether the nearest surface faces the same way.
     fn had(&self, cell: [f32; 3]) -> bool {
-        let drift = self.shift.of(cell, self.way.reach);
+        let drift = self.shift.of(cell, self.way.bounds);
         let then = [0, 1, 2].map(|a| cell[a] + drift[a]);
         let (here, there) = (self.normal(self.cell), self.normal(then));
         let dot = |a: [f32; 3], b: [f32; 3]| (0..3).map(|i| a[i] * b[i]).sum::<f32>();
@@ -267,7 +271,7 @@ impl Side<'_> {
     /// Where the distance from the solid rises at a place given in cells, near the periodic image that is nearest to
     /// the cell.
     fn normal(&self, place: [f32; 3]) -> [f32; 3] {
-        let (h, period) = (self.way.h, self.way.reach.period);
+        let (h, period) = (self.way.h, self.way.bounds.period);
         let p = [0, 1, 2].map(|a| {
             let from = self.cell[a] + 0.5 - self.pose.position[a] / h;
             let images = if period[a] > 0.0 { (from / period[a]).round() } else { 0.0 };
@@ -287,20 +291,20 @@ impl Side<'_> {
 /// back into the box across periodic sides.
 fn walk(
     layout: Layout,
-    reach: &Reach,
+    bounds: &SampleBounds,
     flags: &[u8],
     start: [isize; 3],
-    foot: [f32; 3],
+    departure: [f32; 3],
 ) -> ([f32; 3], [isize; 3]) {
     let n = layout.dims.array().map(|n| n as isize);
     let strides = layout.strides();
     let from = start.map(|x| x as f32);
     // Around a periodic box twice at most: air that outran its step by more would walk for minutes.
     let mut to = [0, 1, 2].map(|a| {
-        let far = 2.0 * reach.period[a];
+        let far = 2.0 * bounds.period[a];
         let [low, high] =
-            if far > 0.0 { [from[a] - far, from[a] + far] } else { [reach.low[a], reach.high[a]] };
-        foot[a].clamp(low, high)
+            if far > 0.0 { [from[a] - far, from[a] + far] } else { [bounds.low[a], bounds.high[a]] };
+        departure[a].clamp(low, high)
     });
     let mut cell = start;
     // Each pass crosses a face or gives up an axis.
@@ -318,7 +322,7 @@ fn walk(
             break;
         };
         let wrapped =
-            [0, 1, 2].map(|a| if reach.period[a] > 0.0 { cell[a].rem_euclid(n[a]) } else { cell[a] });
+            [0, 1, 2].map(|a| if bounds.period[a] > 0.0 { cell[a].rem_euclid(n[a]) } else { cell[a] });
         let at = layout.at(wrapped[0], wrapped[1], wrapped[2]);
         let face = if up { at + strides[a] } else { at };
         if flags[face] & CLOSED << a != 0 {
@@ -339,11 +343,11 @@ fn sample(
     way: &Way,
     field: &[[f32; 4]],
     (p, cell): ([f32; 3], [isize; 3]),
-    side: Option<&Side>,
+    side: Option<&BoundaryCondition>,
 ) -> Option<[f32; 4]> {
-    let (strides, reach, flags) = (layout.strides(), way.reach, way.before);
-    let (x, images) = inside(reach, p);
-    let base = [0, 1, 2].map(|a| x[a].floor().min(reach.last[a]));
+    let (strides, bounds, flags) = (layout.strides(), way.bounds, way.before);
+    let (x, images) = inside(bounds, p);
+    let base = [0, 1, 2].map(|a| x[a].floor().min(bounds.last[a]));
     let corner = [0, 1, 2].map(|a| base[a] + images[a]);
     let first = layout.at(base[0] as isize, base[1] as isize, base[2] as isize);
     let place = |c: usize| first + (0..3).map(|a| (c >> a & 1) * strides[a]).sum::<usize>();
@@ -353,7 +357,7 @@ fn sample(
     let set = |has: &dyn Fn(usize) -> bool| (0..8).filter(|&c| has(c)).fold(0u8, |set, c| set | 1 << c);
     let closed = |c: usize, a: usize| flags[place(c | 1 << a)] & CLOSED << a != 0;
     let index = |c: usize| [0, 1, 2].map(|a| corner[a] + (c >> a & 1) as f32);
-    let free = set(&|c| flags[place(c)] & SOLID == 0 && is_own(reach, index(c)));
+    let free = set(&|c| flags[place(c)] & SOLID == 0 && is_own(bounds, index(c)));
     let ended = free & set(&|c| index(c) == cell.map(|x| x as f32));
     let is_there = |c: usize| side.is_none_or(|side| side.had(index(c)));
     let mut left = if side.is_none() && ended != 0 { ended } else { free };
@@ -386,7 +390,7 @@ fn wider(
     way: &Way,
     field: &[[f32; 4]],
     (x, images): ([f32; 3], [f32; 3]),
-    side: Option<&Side>,
+    side: Option<&BoundaryCondition>,
 ) -> ([f32; 4], f32) {
     let strides = layout.strides();
     let low = x.map(|x| x.round() - 1.0);
@@ -398,7 +402,7 @@ fn wider(
     });
     let counts = |c: &usize| {
         let cell = [0, 1, 2].map(|a| low[a] + index(*c)[a] as f32 + images[a]);
-        is_own(way.reach, cell)
+        is_own(way.bounds, cell)
             && way.before[place(*c)] & SOLID == 0
             && side.is_none_or(|side| side.had(cell))
     };
@@ -429,14 +433,15 @@ fn wider(
 
 /// Whether a cell has a value of its own. A ghost behind a wall repeats a cell that may lie on another side of a solid than the
 /// ghost seems to.
-fn is_own(reach: &Reach, cell: [f32; 3]) -> bool {
-    (0..3).all(|a| reach.period[a] > 0.0 || (reach.low[a]..=reach.high[a]).contains(&cell[a]))
+fn is_own(bounds: &SampleBounds, cell: [f32; 3]) -> bool {
+    (0..3).all(|a| bounds.period[a] > 0.0 || (bounds.low[a]..=bounds.high[a]).contains(&cell[a]))
 }
 
 /// A place in the box, and what must be added to it to come back: whole periods.
-fn inside(reach: &Reach, p: [f32; 3]) -> ([f32; 3], [f32; 3]) {
-    let images = [0, 1, 2].map(|a| ((p[a] - reach.low[a]) * reach.per_period[a]).floor() * reach.period[a]);
-    ([0, 1, 2].map(|a| (p[a] - images[a]).clamp(reach.low[a], reach.high[a])), images)
+fn inside(bounds: &SampleBounds, p: [f32; 3]) -> ([f32; 3], [f32; 3]) {
+    let images =
+        [0, 1, 2].map(|a| ((p[a] - bounds.low[a]) * bounds.per_period[a]).floor() * bounds.period[a]);
+    ([0, 1, 2].map(|a| (p[a] - images[a]).clamp(bounds.low[a], bounds.high[a])), images)
 }
 
 fn add(sum: &mut [f32; 4], weight: f32, value: [f32; 4]) {
@@ -482,7 +487,7 @@ mod tests {
     #[test]
     fn a_walk_goes_around_a_periodic_box_twice_at_most() {
         let layout = Layout::new(Dims::new([8, 4, 4]).unwrap());
-        let reach = Reach {
+        let bounds = SampleBounds {
             low: [0.0; 3],
             high: [7.0, 3.0, 3.0],
             last: [7.0, 2.0, 2.0],
@@ -492,7 +497,7 @@ mod tests {
             plane: layout.plane,
         };
         let flags = vec![0; layout.size()];
-        let end = |foot| walk(layout, &reach, &flags, [3, 1, 1], foot);
+        let end = |departure| walk(layout, &bounds, &flags, [3, 1, 1], departure);
         assert_eq!(end([18.25, 1.0, 9.0]), ([18.25, 1.0, 3.0], [18, 1, 3]));
         assert_eq!(end([1e30, 1.0, 1.0]), ([19.0, 1.0, 1.0], [19, 1, 1]));
         assert_eq!(end([-1e30, 1.0, 1.0]), ([-13.0, 1.0, 1.0], [-13, 1, 1]));

@@ -8,13 +8,13 @@ use super::{Solid, SolidPose};
 use crate::grid::Faces;
 use crate::solver::Config;
 use crate::solver::archive::{Archive, Saved, StateError};
-use crate::solver::sides::{Reach, Walls};
+use crate::solver::sides::{GhostRules, SampleBounds};
 
 /// Air that crosses more cells than this in a substep finds no memory for its surroundings prepared.
 const FASTEST: f32 = 8.0;
 
 /// How deep the surroundings of solids are that traces over `most` cells could take through them: interpolation looks up to
-/// two cells beyond a foot.
+/// two cells beyond a departure point.
 fn depth(most: f32) -> u32 {
     most.ceil() as u32 + 2
 }
@@ -55,7 +55,7 @@ pub struct Standing {
 
 impl Obstacles {
     /// `solids` as they stand at `time`, and as they move in the `dt` after it, in the box of `config`.
-    pub fn new(walls: &Walls, config: &Config, solids: Vec<Solid>, [time, dt]: [f64; 2]) -> Self {
+    pub fn new(walls: &GhostRules, config: &Config, solids: Vec<Solid>, [time, dt]: [f64; 2]) -> Self {
         let (layout, h) = (walls.layout(), config.h);
         let frame = Frame { layout, h, periodic: walls.periodic(), walls: walls.solid_sides() };
         let poses: Vec<SolidPose> = solids.iter().map(|solid| solid.pose(time, dt as f32)).collect();
@@ -208,7 +208,7 @@ impl Obstacles {
         }
     }
 
-    /// Lets faces that solids hold rest, after air was carried.
+    /// Lets faces that solids hold rest, after air was advected.
     pub fn rest(&self, velocity: &mut Faces) {
         if let Some(drag) = &self.drag {
             drag.rest(velocity);
@@ -227,7 +227,7 @@ impl Obstacles {
     }
 
     /// Carries the scalars of the cells near solids from `field`, whose air has come `back` cells, at most `most`.
-    pub fn carry(&mut self, reach: &Reach, back: &[[f32; 4]], most: f32, field: &[[f32; 4]]) {
+    pub fn carry(&mut self, bounds: &SampleBounds, back: &[[f32; 4]], most: f32, field: &[[f32; 4]]) {
         let depth = depth(most);
         if self.near.depth() < depth {
             self.near.find(&Scene { frame: self.frame, poses: &self.poses }, &self.voxels, depth);
@@ -235,11 +235,11 @@ impl Obstacles {
         let after = &self.voxels.flags;
         let before = if self.have_moved { &self.before } else { after };
         let way =
-            Way { reach, before, after, poses: &self.poses, shifts: &self.shifts, h: self.frame.h, back };
+            Way { bounds, before, after, poses: &self.poses, shifts: &self.shifts, h: self.frame.h, back };
         self.near.carry(self.frame.layout, &way, field);
     }
 
-    /// Puts what [`carry`](Self::carry) found into `field`, times `keep`; nothing is left inside solids.
+    /// Puts what [`advect`](Self::advect) found into `field`, times `keep`; nothing is left inside solids.
     pub fn put(&self, keep: &[f32; 4], field: &mut [[f32; 4]]) {
         self.near.put(keep, field);
         self.empty(field);
@@ -256,7 +256,7 @@ impl Obstacles {
         let flags = &self.voxels.flags;
         let mut way: Vec<(u32, u32)> = Vec::new();
         let mut left: Vec<u32> = self.voxels.inside.clone();
-        let mut settled = vec![false; field.len()];
+        let mut projected = vec![false; field.len()];
         while !left.is_empty() {
             let found = way.len();
             left.retain(|&at| {
@@ -266,14 +266,14 @@ impl Obstacles {
                 });
                 let out = neighbours
                     .filter(|&to| self.frame.holds(to))
-                    .find(|&to| flags[to] & SOLID == 0 || settled[to]);
+                    .find(|&to| flags[to] & SOLID == 0 || projected[to]);
                 way.extend(out.map(|to| (at, to as u32)));
                 out.is_none()
             });
             if way.len() == found {
                 break;
             }
-            way[found..].iter().for_each(|&(at, _)| settled[at as usize] = true);
+            way[found..].iter().for_each(|&(at, _)| projected[at as usize] = true);
         }
         for &(from, to) in way.iter().rev() {
             let moved = std::mem::take(&mut field[from as usize]);
@@ -320,12 +320,21 @@ impl Saved for Obstacles {
 
 impl Saved for SolidPose {
     fn state(&mut self, archive: &mut dyn Archive) -> Result<(), StateError> {
-        let Self { shape: _, position, rotation, scale: _, velocity, spin, skin, slip: _, temperature: _ } =
-            self;
+        let Self {
+            shape: _,
+            position,
+            rotation,
+            scale: _,
+            velocity,
+            spin,
+            surface_velocity,
+            slip: _,
+            temperature: _,
+        } = self;
         archive.value("position", position)?;
         archive.value("rotation", rotation)?;
         archive.value("velocity", velocity)?;
         archive.value("spin", spin)?;
-        archive.value("skin", skin)
+        archive.value("surface_velocity", surface_velocity)
     }
 }

@@ -39,7 +39,7 @@ pub struct Voxels {
     /// Faces inside solids along which the air glides, by layers from the surface, for each component.
     repeats: [Vec<Repeat>; 3],
     /// Faces inside solids whose surface turns in itself, and how fast the air that sticks to them moves \[m/s\].
-    skins: [Vec<(u32, f32)>; 3],
+    surface_velocities: [Vec<(u32, f32)>; 3],
     work: Work,
 }
 
@@ -69,7 +69,7 @@ impl Voxels {
             inside: vec![],
             owners: Default::default(),
             repeats: Default::default(),
-            skins: Default::default(),
+            surface_velocities: Default::default(),
             work: Work { found: Default::default(), scratch, glide: Glide::default() },
         };
         voxels.update(frame, poses);
@@ -80,7 +80,7 @@ impl Voxels {
     pub fn update(&mut self, frame: Frame, poses: &[SolidPose]) {
         let scene = Scene { frame, poses };
         self.find_cuts(&scene);
-        self.find_skins(&scene);
+        self.find_surface_velocities(&scene);
         self.set_flags(&frame);
         for component in 0..3 {
             self.find_glides(&frame, poses, component);
@@ -106,18 +106,18 @@ impl Voxels {
         }
     }
 
-    fn find_skins(&mut self, scene: &Scene) {
-        let Self { cuts, owners, skins, .. } = self;
-        for (component, skin) in skins.iter_mut().enumerate() {
+    fn find_surface_velocities(&mut self, scene: &Scene) {
+        let Self { cuts, owners, surface_velocities, .. } = self;
+        for (component, surface_velocity) in surface_velocities.iter_mut().enumerate() {
             let faces = cuts.faces[component].iter().zip(&owners[component]);
             let turning = faces.filter(|(cut, owner)| {
                 let pose = &scene.poses[usize::from(**owner)];
-                cut.open == 0.0 && pose.slip == Slip::None && pose.skin != [0.0; 3]
+                cut.open == 0.0 && pose.slip == Slip::None && pose.surface_velocity != [0.0; 3]
             });
             let velocity = |at: u32, owner: u16| {
                 scene.surface_velocity(owner, scene.middle_of_face(component, at))[component]
             };
-            refill(skin, turning.map(|(cut, owner)| (cut.at, velocity(cut.at, *owner))));
+            refill(surface_velocity, turning.map(|(cut, owner)| (cut.at, velocity(cut.at, *owner))));
         }
     }
 
@@ -170,8 +170,8 @@ impl Voxels {
     /// Lets faces inside solids repeat the flow outside, where it may glide, or turn with the surface, where it sticks.
     pub fn extend(&self, layout: Layout, velocity: &mut Faces) {
         let strides = layout.strides();
-        for (skin, field) in self.skins.iter().zip(velocity.iter_mut()) {
-            skin.iter().for_each(|&(at, turning)| field[at as usize] = turning);
+        for (surface_velocity, field) in self.surface_velocities.iter().zip(velocity.iter_mut()) {
+            surface_velocity.iter().for_each(|&(at, turning)| field[at as usize] = turning);
         }
         for (repeats, field) in self.repeats.iter().zip(velocity) {
             for repeat in repeats {

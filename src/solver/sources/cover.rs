@@ -11,7 +11,7 @@ use rayon::prelude::*;
 use super::card::{Mask, overlap};
 use super::region::{Form, Region};
 use crate::grid::Layout;
-use crate::solver::{Config, Shape, Side};
+use crate::solver::{BoundaryCondition, Config, Shape};
 
 /// Cubes along each edge of a cell at the surface.
 const CUBES: usize = 4;
@@ -35,7 +35,7 @@ pub struct Grid {
 impl Grid {
     /// That of `config`.
     pub fn new(config: &Config) -> Self {
-        let periodic = config.sides.map(|[low, _]| low == Side::Periodic);
+        let periodic = config.sides.map(|[low, _]| low == BoundaryCondition::Periodic);
         Self { layout: Layout::new(config.dims), h: config.h, periodic }
     }
 
@@ -170,13 +170,13 @@ impl<'a> Stencil<'a> {
     /// Indices along each axis that may be covered.
     fn ranges(&self) -> [[isize; 2]; 3] {
         let Self { grid, region, .. } = self;
-        let (h, n, reach) = (grid.h, grid.layout.dims.array(), region.reach());
+        let (h, n, bounds) = (grid.h, grid.layout.dims.array(), region.reach());
         [0, 1, 2].map(|a| {
             let n = (n[a] + usize::from(self.component == Some(a))) as f32;
             let bound = |x: f32| (x / h).max(0.0).min(n) as isize;
             let ends = self.images.iter().map(|image| region.position[a] + image[a]);
-            let low = ends.clone().map(|x| bound(x - reach[a] - 2.0 * h)).min().unwrap_or(0);
-            let high = ends.map(|x| bound(x + reach[a] + 3.0 * h)).max().unwrap_or(0);
+            let low = ends.clone().map(|x| bound(x - bounds[a] - 2.0 * h)).min().unwrap_or(0);
+            let high = ends.map(|x| bound(x + bounds[a] + 3.0 * h)).max().unwrap_or(0);
             [low, high.max(low)]
         })
     }
@@ -278,13 +278,13 @@ impl<'a> Stencil<'a> {
 /// The displacements by whole periods at which a region reaches into the box, or into the half of a cell around it that
 /// belongs to the faces on its sides.
 fn images(grid: &Grid, region: &Region) -> Vec<[f32; 3]> {
-    let (lengths, reach) = (grid.lengths(), region.reach().map(|x| x + 0.5 * grid.h));
+    let (lengths, bounds) = (grid.lengths(), region.reach().map(|x| x + 0.5 * grid.h));
     let along = |a: usize| -> Vec<f32> {
         if !grid.periodic[a] {
             return vec![0.0];
         }
-        let low = ((-reach[a] - region.position[a]) / lengths[a]).ceil() as i32;
-        let high = ((lengths[a] + reach[a] - region.position[a]) / lengths[a]).floor() as i32;
+        let low = ((-bounds[a] - region.position[a]) / lengths[a]).ceil() as i32;
+        let high = ((lengths[a] + bounds[a] - region.position[a]) / lengths[a]).floor() as i32;
         // A region many times as long as the box covers it whichever of its images are left out.
         let middle = low.midpoint(high);
         (low.max(middle - MOST_IMAGES)..=high.min(middle + MOST_IMAGES))

@@ -8,7 +8,7 @@ use crate::solver::avx512::{
     Cells, following, load_cells, load_values, locate, number, over_run, places, side_by_side, squares,
     store_cells, stream_cells, whole_lines, whole_runs,
 };
-use crate::solver::sides::Reach;
+use crate::solver::sides::SampleBounds;
 use crate::solver::simd::LANES;
 
 /// See [`super::centers`].
@@ -37,7 +37,7 @@ pub fn center_row(faces: FacesOfRow, out: &mut [[f32; 4]]) {
 
 /// See [`super::trace_kernel`].
 #[target_feature(enable = "avx512f,avx512vl,avx512dq,avx512bw,avx2,fma,bmi2")]
-pub fn trace_row<const ORDER: usize>(row: Row, reach: &Reach, out: &mut [[f32; 4]]) {
+pub fn trace_row<const ORDER: usize>(row: Row, bounds: &SampleBounds, out: &mut [[f32; 4]]) {
     for (block, out) in out.chunks_mut(LANES).enumerate() {
         let from = block * LANES;
         let origin = [from as f32, row.jk[0], row.jk[1]];
@@ -45,10 +45,10 @@ pub fn trace_row<const ORDER: usize>(row: Row, reach: &Reach, out: &mut [[f32; 4
         // SAFETY: the caller knows that the instructions are there.
         unsafe {
             let first = load_cells(&row.centers[row.at + from..][..LANES]);
-            let cells = if reach.period == [0.0; 3] {
-                displacements::<ORDER, false>(row, reach, origin, first)
+            let cells = if bounds.period == [0.0; 3] {
+                displacements::<ORDER, false>(row, bounds, origin, first)
             } else {
-                displacements::<ORDER, true>(row, reach, origin, first)
+                displacements::<ORDER, true>(row, bounds, origin, first)
             };
             match out.first_chunk_mut() {
                 Some(out) => store_cells(out, cells),
@@ -64,13 +64,13 @@ pub fn trace_row<const ORDER: usize>(row: Row, reach: &Reach, out: &mut [[f32; 4
 #[inline(always)]
 unsafe fn displacements<const ORDER: usize, const AROUND: bool>(
     Row { centers, steps, .. }: Row,
-    reach: &Reach,
+    bounds: &SampleBounds,
     origin: [f32; 3],
     first: Cells,
 ) -> Cells {
-    let mut velocity = sample_back::<AROUND>(centers, reach, origin, first, 0.5 * steps);
+    let mut velocity = sample_back::<AROUND>(centers, bounds, origin, first, 0.5 * steps);
     if ORDER == 3 {
-        let third = sample_back::<AROUND>(centers, reach, origin, velocity, 0.75 * steps);
+        let third = sample_back::<AROUND>(centers, bounds, origin, velocity, 0.75 * steps);
         for n in 0..4 {
             let (first, second) =
                 (_mm512_mul_ps(number(2.0), first[n]), _mm512_mul_ps(number(3.0), velocity[n]));
@@ -88,49 +88,49 @@ unsafe fn displacements<const ORDER: usize, const AROUND: bool>(
 #[inline(always)]
 unsafe fn sample_back<const AROUND: bool>(
     centers: &[[f32; 4]],
-    reach: &Reach,
+    bounds: &SampleBounds,
     origin: [f32; 3],
     velocity: Cells,
     steps: f32,
 ) -> Cells {
     let ([x, y, z, _], start) = (squares(velocity), places(origin));
     let steps = number(steps);
-    let foot = [
+    let departure = [
         _mm512_sub_ps(start[0], _mm512_mul_ps(steps, x)),
         _mm512_sub_ps(start[1], _mm512_mul_ps(steps, y)),
         _mm512_sub_ps(start[2], _mm512_mul_ps(steps, z)),
     ];
-    let (below, fraction) = locate::<AROUND>(reach, foot);
+    let (below, fraction) = locate::<AROUND>(bounds, departure);
     let mut at = [0u32; LANES];
     _mm512_storeu_si512(at.as_mut_ptr().cast(), below);
     let runs = whole_runs(following(below));
     [
-        four_feet(centers, &at, reach, fraction, 0, runs),
-        four_feet(centers, &at, reach, fraction, 1, runs),
-        four_feet(centers, &at, reach, fraction, 2, runs),
-        four_feet(centers, &at, reach, fraction, 3, runs),
+        four_departures(centers, &at, bounds, fraction, 0, runs),
+        four_departures(centers, &at, bounds, fraction, 1, runs),
+        four_departures(centers, &at, bounds, fraction, 2, runs),
+        four_departures(centers, &at, bounds, fraction, 3, runs),
     ]
 }
 
-/// Trilinear samples at the four feet of run `n`; of the `runs` whose feet are neighbours as their cells are, each load serves
+/// Trilinear samples at the four departure points of run `n`; of the `runs` whose departure points are neighbours as their cells are, each load serves
 /// all four.
 #[inline(always)]
-unsafe fn four_feet(
+unsafe fn four_departures(
     field: &[[f32; 4]],
     at: &[u32; LANES],
-    reach: &Reach,
+    bounds: &SampleBounds,
     [x, y, z]: [__m512; 3],
     n: usize,
     runs: u32,
 ) -> __m512 {
     let [x, y, z] = [over_run(x, n), over_run(y, n), over_run(z, n)];
     if runs >> n & 1 != 0 {
-        let first = corner(field, at[n], reach, 4);
-        let low = edge(first, reach, y, z);
-        return lerp(x, low, edge(first.add(4), reach, y, z));
+        let first = corner(field, at[n], bounds, 4);
+        let low = edge(first, bounds, y, z);
+        return lerp(x, low, edge(first.add(4), bounds, y, z));
     }
     let [ab, cd] =
-        [two_edges(field, [at[n], at[4 + n]], reach), two_edges(field, [at[8 + n], at[12 + n]], reach)];
+        [two_edges(field, [at[n], at[4 + n]], bounds), two_edges(field, [at[8 + n], at[12 + n]], bounds)];
     let [y0, y1] = [twice::<0b01_01_00_00>(y), twice::<0b11_11_10_10>(y)];
     let [z0, z1] = [twice::<0b01_01_00_00>(z), twice::<0b11_11_10_10>(z)];
     let ab = lerp(y0, lerp(z0, ab[0], ab[1]), lerp(z0, ab[2], ab[3]));
@@ -147,18 +147,18 @@ unsafe fn twice<const QUARTERS: i32>(values: __m512) -> __m512 {
 
 /// Four values in a row, interpolated along z and y.
 #[inline(always)]
-unsafe fn edge(first: *const f32, reach: &Reach, y: __m512, z: __m512) -> __m512 {
-    let (row, plane) = (4 * reach.row, 4 * reach.plane);
+unsafe fn edge(first: *const f32, bounds: &SampleBounds, y: __m512, z: __m512) -> __m512 {
+    let (row, plane) = (4 * bounds.row, 4 * bounds.plane);
     let near = lerp(z, _mm512_loadu_ps(first), _mm512_loadu_ps(first.add(plane)));
     let far = lerp(z, _mm512_loadu_ps(first.add(row)), _mm512_loadu_ps(first.add(row + plane)));
     lerp(y, near, far)
 }
 
-/// The edges along x around two feet: near, above it along z, far along y, and above that.
+/// The edges along x around two departure points: near, above it along z, far along y, and above that.
 #[inline(always)]
-unsafe fn two_edges(field: &[[f32; 4]], at: [u32; 2], reach: &Reach) -> [__m512; 4] {
-    let (row, plane) = (4 * reach.row, 4 * reach.plane);
-    let [a, b] = [corner(field, at[0], reach, 1), corner(field, at[1], reach, 1)];
+unsafe fn two_edges(field: &[[f32; 4]], at: [u32; 2], bounds: &SampleBounds) -> [__m512; 4] {
+    let (row, plane) = (4 * bounds.row, 4 * bounds.plane);
+    let [a, b] = [corner(field, at[0], bounds, 1), corner(field, at[1], bounds, 1)];
     [
         edges(a, b),
         edges(a.add(plane), b.add(plane)),
@@ -167,11 +167,11 @@ unsafe fn two_edges(field: &[[f32; 4]], at: [u32; 2], reach: &Reach) -> [__m512;
     ]
 }
 
-/// The first of the values around the feet of `count` neighbours, all of which are in the field.
+/// The first of the values around the departure points of `count` neighbours, all of which are in the field.
 #[inline(always)]
-unsafe fn corner(field: &[[f32; 4]], at: u32, reach: &Reach, count: usize) -> *const f32 {
+unsafe fn corner(field: &[[f32; 4]], at: u32, bounds: &SampleBounds, count: usize) -> *const f32 {
     let at = at as usize;
-    assert!(at + 1 + count + reach.row + reach.plane <= field.len(), "a foot outside the field");
+    assert!(at + 1 + count + bounds.row + bounds.plane <= field.len(), "a departure outside the field");
     field[at..].as_ptr().cast()
 }
 

@@ -49,7 +49,7 @@ impl Level {
                 for k in along(2) {
                     for j in along(1) {
                         for i in along(0) {
-                            if !fine.meets_orphan(axis, [i, j, k]) {
+                            if !fine.meets_isolated_cell(axis, [i, j, k]) {
                                 let (color, at) = from.at(i as isize, j as isize, k as isize);
                                 sum += fine_weights[color][at];
                             }
@@ -61,7 +61,7 @@ impl Level {
             self.fill(axis, |row| rows.contains(row), value);
         }
         self.dirty = rows;
-        self.join_orphans(fine);
+        self.join_isolated_cells(fine);
     }
 }
 

@@ -3,7 +3,7 @@
 use rayon::prelude::*;
 
 use super::{Level, SERIAL};
-use crate::solver::project::checker::{Board, Halves};
+use crate::solver::project::red_black::{Board, Halves};
 use crate::solver::simd::{dispatch, fma};
 
 impl Level {

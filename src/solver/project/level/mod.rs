@@ -11,18 +11,18 @@ use rayon::prelude::*;
 
 use super::boundary::AxisBoundary;
 use super::boundary::PressureBoundary::{self, Dirichlet, Neumann, Periodic};
-use super::checker::{Board, Halves};
+use super::red_black::{Board, Halves};
 use crate::solver::sweep::PerThread;
 
 mod coarsen;
+mod isolated_cells;
 mod kernels;
-mod orphans;
+mod periodic_seams;
 mod rows;
-mod seams;
 mod transfer;
 
+use isolated_cells::IsolatedCells;
 pub use kernels::{dot_row, fold};
-use orphans::Orphans;
 use rows::Rows;
 
 /// Cells below which a pass is not worth splitting over threads.
@@ -48,8 +48,8 @@ pub struct Level {
     changed: Rows,
     /// Rows of faces that are worked on just now.
     dirty: Rows,
-    /// Cells whose coarse cell is not the one they lie in; see [`Self::find_orphans`].
-    orphans: Orphans,
+    /// Cells whose coarse cell is not the one they lie in; see [`Self::find_isolated_cells`].
+    isolated_cells: IsolatedCells,
     /// Two rows of slots for each thread.
     rows: PerThread<[Vec<f32>; 2]>,
     threads: usize,
@@ -93,7 +93,7 @@ impl Level {
             special: Rows::new(n, false),
             changed: Rows::new(n, true),
             dirty: Rows::new(n, false),
-            orphans: Orphans::new(n),
+            isolated_cells: IsolatedCells::new(n),
             threads,
             board,
             beyond,

@@ -2,10 +2,10 @@
 
 use rayon::prelude::*;
 
+use super::isolated_cells::IsolatedCell;
 use super::kernels::{Row, apply_row};
-use super::orphans::Orphan;
 use super::{Level, children};
-use crate::solver::project::checker::{Board, Halves};
+use crate::solver::project::red_black::{Board, Halves};
 use crate::solver::simd::dispatch;
 
 impl Level {
@@ -26,8 +26,8 @@ impl Level {
         } else {
             red.chunks_mut(to.plane).zip(black.chunks_mut(to.plane)).enumerate().for_each(each);
         }
-        self.bring_orphans_home(&rhs[0], phi, out);
-        self.restrict_seams(rhs, phi, coarse, out);
+        self.assign_isolated_cells(&rhs[0], phi, out);
+        self.restrict_periodic_seams(rhs, phi, coarse, out);
     }
 
     /// Adds the coarse solution to the red cells. The black ones are relaxed next, and would lose it.
@@ -36,7 +36,7 @@ impl Level {
         self.planes(&mut phi[0], |k, out| {
             prolong_plane(self, from, k, [&correction[0], &correction[1]], out);
         });
-        self.prolong_seams(coarse, correction, phi);
+        self.prolong_periodic_seams(coarse, correction, phi);
     }
 }
 
@@ -70,8 +70,8 @@ fn restrict_plane_kernel<const FMA: bool>(
                     *left = rhs - *left;
                     *sum += *left;
                 }
-                for orphan in fine.orphans.of_row(fine_j + from.n[1] * fine_k) {
-                    sum[orphan.slot as usize] -= left[orphan.slot as usize];
+                for isolated_cell in fine.isolated_cells.of_row(fine_j + from.n[1] * fine_k) {
+                    sum[isolated_cell.slot as usize] -= left[isolated_cell.slot as usize];
                 }
             }
         }
@@ -107,7 +107,7 @@ fn prolong_plane_kernel<const FMA: bool>(
         for (out, row) in out.iter_mut().zip(&*row) {
             *out += row;
         }
-        for &Orphan { slot, home } in fine.orphans.of_row(j + board.n[1] * k) {
+        for &IsolatedCell { slot, home } in fine.isolated_cells.of_row(j + board.n[1] * k) {
             out[slot as usize] += home.map_or(0.0, |(color, at)| coarse[color][at]) - row[slot as usize];
         }
     }

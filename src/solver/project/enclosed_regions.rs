@@ -1,4 +1,4 @@
-//! Bodies of air that nothing outside fixes the pressure of: the whole of a closed box, or a pocket inside a solid.
+//! Bodies of air that nothing outside fixes the pressure of: the whole of a closed box, or a enclosed region inside a solid.
 //!
 //! In each of them the pressure is free up to a constant, and the divergence to be removed must have no mean. They are
 //! found as runs of connected cells along x, joined to those of the neighbouring rows (union–find).
@@ -6,8 +6,8 @@
 use rayon::prelude::*;
 
 use super::boundary::PressureBoundary::Dirichlet;
-use super::checker::{Board, Halves};
 use super::level::{Level, fold};
+use super::red_black::{Board, Halves};
 use crate::solver::simd::dispatch;
 use crate::solver::sweep::{leave_room, refill};
 
@@ -17,17 +17,17 @@ struct Run {
     row: [u32; 2],
     from: u32,
     to: u32,
-    pocket: u32,
+    region: u32,
 }
 
 /// All closed bodies of air.
 #[derive(Default)]
-pub struct Pockets {
+pub struct EnclosedRegions {
     /// By plane, row and start.
     runs: Vec<Run>,
     /// Where the runs of each plane begin, and their end.
     planes: Vec<usize>,
-    /// Cells of each pocket.
+    /// Cells of each enclosed region.
     cells: Vec<u64>,
     sums: Vec<f64>,
     means: Vec<f64>,
@@ -40,14 +40,14 @@ struct Work {
     runs: Vec<Run>,
     /// Where the runs of each row begin, and their end; j fastest.
     rows: Vec<usize>,
-    /// Union–find: the pocket each run belongs to, and whether it leads outside.
+    /// Union–find: the enclosed region each run belongs to, and whether it leads outside.
     parent: Vec<u32>,
     open: Vec<bool>,
-    /// The number of the pocket of each root.
+    /// The number of the enclosed region of each root.
     number: Vec<u32>,
 }
 
-impl Pockets {
+impl EnclosedRegions {
     /// Looks for them in the finest grid.
     pub fn find(&mut self, level: &Level) {
         let mut search = Search { level, work: &mut self.work };
@@ -78,8 +78,8 @@ impl Pockets {
                     *number = cells.len() as u32;
                     cells.push(0);
                 }
-                let found = Run { pocket: *number, ..search.work.runs[run] };
-                cells[found.pocket as usize] += u64::from(found.to - found.from);
+                let found = Run { region: *number, ..search.work.runs[run] };
+                cells[found.region as usize] += u64::from(found.to - found.from);
                 runs.push(found);
             }
             planes.push(runs.len());
@@ -96,7 +96,7 @@ impl Pockets {
         self.cells.len()
     }
 
-    /// Subtracts from each pocket its mean.
+    /// Subtracts from each enclosed region its mean.
     pub fn remove_means(&mut self, board: Board, field: &mut Halves) {
         if self.cells.is_empty() {
             return;
@@ -109,7 +109,7 @@ impl Pockets {
             }
         });
         means.fill(0.0);
-        runs.iter().zip(&*sums).for_each(|(run, sum)| means[run.pocket as usize] += sum);
+        runs.iter().zip(&*sums).for_each(|(run, sum)| means[run.region as usize] += sum);
         means.iter_mut().zip(cells).for_each(|(mean, cells)| *mean /= *cells as f64);
         let inside = board.plane..(board.n[2] + 1) * board.plane;
         for (color, half) in field.iter_mut().enumerate() {
@@ -117,7 +117,7 @@ impl Pockets {
                 for run in &runs[planes[k]..planes[k + 1]] {
                     let slots = run.slots(board, color);
                     let slots = slots.start - (k + 1) * board.plane..slots.end - (k + 1) * board.plane;
-                    let mean = means[run.pocket as usize] as f32;
+                    let mean = means[run.region as usize] as f32;
                     plane[slots].iter_mut().for_each(|value| *value -= mean);
                 }
             });
@@ -242,7 +242,7 @@ impl Search<'_> {
 
 fn runs_of_row(level: &Level, [j, k]: [usize; 2], runs: &mut Vec<Run>) {
     let nx = level.board.n[0] as u32;
-    let run = |from: u32, to: u32| Run { row: [j as u32, k as u32], from, to, pocket: 0 };
+    let run = |from: u32, to: u32| Run { row: [j as u32, k as u32], from, to, region: 0 };
     if level.is_usual_row([j, k]) {
         runs.push(run(0, nx));
         return;

@@ -12,7 +12,7 @@ use std::slice::IterMut;
 
 use rayon::prelude::*;
 
-use super::sides::Walls;
+use super::sides::GhostRules;
 use crate::grid::{Faces, GHOST, Layout};
 
 /// One open side.
@@ -26,7 +26,7 @@ struct Opening {
     outside: [isize; 2],
 }
 
-impl Walls {
+impl GhostRules {
     /// Lets the ghosts of the velocity along open sides show air that comes from outside, where it enters.
     pub fn let_in(&self, velocity: &mut Faces) {
         let layout = self.layout();
@@ -75,7 +75,7 @@ impl Walls {
 
     fn openings(&self) -> impl Iterator<Item = Opening> {
         let n = self.layout().dims.array().map(|n| n as isize);
-        let open = self.breathing();
+        let open = self.open_sides();
         (0..6).filter(move |side| open[side / 2][side % 2]).map(move |side| {
             let axis = side / 2;
             if side % 2 == 0 {

@@ -4,25 +4,31 @@
 //! Relaxed together, two such cells overshoot each other. Where solids leave them no other neighbours their difference would only
 //! change its sign, and the cycle would be blind to it: conjugate gradients could never make up for that. So the last layers
 //! are relaxed once more, cell by cell. Nor do the black cells there take over what is carried to the red ones alone: between the
-//! grids both colours of these layers are carried.
+//! grids both colours of these layers are advected.
 
 use super::Level;
-use crate::solver::project::checker::Halves;
+use crate::solver::project::red_black::Halves;
 
 impl Level {
     /// Relaxes the last layers of one colour around odd periodic axes, cell by cell: after the others on the way down, and
     /// `before` them, in reverse order, on the way up, so that the cycle stays symmetric.
-    pub fn relax_seams(&self, color: usize, before: bool, rhs: &Halves, phi: &mut Halves) {
+    pub fn relax_periodic_seams(&self, color: usize, before: bool, rhs: &Halves, phi: &mut Halves) {
         for step in 0..3 {
             let axis = if before { 2 - step } else { step };
-            if self.is_seam(axis) {
+            if self.is_periodic_seam(axis) {
                 self.relax_last_layer(axis, color, before, rhs, phi);
             }
         }
     }
 
     /// Adds what is left in the black cells of the first and last layers to the coarse right-hand side.
-    pub(super) fn restrict_seams(&self, rhs: &Halves, phi: &Halves, coarse: &Self, out: &mut Halves) {
+    pub(super) fn restrict_periodic_seams(
+        &self,
+        rhs: &Halves,
+        phi: &Halves,
+        coarse: &Self,
+        out: &mut Halves,
+    ) {
         self.each_black(coarse, |at, (color, home)| {
             let (own, here) = self.place(at);
             out[color][home] +=
@@ -31,7 +37,7 @@ impl Level {
     }
 
     /// Adds the coarse solution to them.
-    pub(super) fn prolong_seams(&self, coarse: &Self, correction: &Halves, phi: &mut Halves) {
+    pub(super) fn prolong_periodic_seams(&self, coarse: &Self, correction: &Halves, phi: &mut Halves) {
         self.each_black(coarse, |at, (color, home)| {
             let (own, here) = self.place(at);
             phi[own][here] += correction[color][home];
@@ -41,9 +47,10 @@ impl Level {
     /// Calls `f` once for each black unknown of the layers, with colour and position of its coarse cell.
     fn each_black(&self, coarse: &Self, mut f: impl FnMut([usize; 3], (usize, usize))) {
         let n = self.board.n;
-        let lies_in =
-            |at: [usize; 3], axis: usize| self.is_seam(axis) && (at[axis] == 0 || at[axis] == n[axis] - 1);
-        for axis in (0..3).filter(|&axis| self.is_seam(axis)) {
+        let lies_in = |at: [usize; 3], axis: usize| {
+            self.is_periodic_seam(axis) && (at[axis] == 0 || at[axis] == n[axis] - 1)
+        };
+        for axis in (0..3).filter(|&axis| self.is_periodic_seam(axis)) {
             let [b, c] = [(axis + 1) % 3, (axis + 2) % 3];
             for place in 0..2 * n[b] * n[c] {
                 let mut at = [place % 2 * (n[axis] - 1); 3];
@@ -52,7 +59,7 @@ impl Level {
                 if !is_black || !self.is_unknown(at) || (0..axis).any(|axis| lies_in(at, axis)) {
                     continue;
                 }
-                if let Some(home) = self.orphans.home(n, at) {
+                if let Some(home) = self.isolated_cells.home(n, at) {
                     f(at, coarse.place(home));
                 }
             }
@@ -75,7 +82,7 @@ impl Level {
     }
 
     /// Whether a colour meets itself around an axis.
-    fn is_seam(&self, axis: usize) -> bool {
+    fn is_periodic_seam(&self, axis: usize) -> bool {
         let n = self.board.n[axis];
         self.is_periodic(axis) && n > 1 && !n.is_multiple_of(2)
     }

@@ -4,33 +4,33 @@ use super::Level;
 use super::children;
 use super::coarsen::distance;
 use super::kernels::Row;
-use crate::solver::project::checker::Halves;
+use crate::solver::project::red_black::Halves;
 use crate::solver::sweep::{leave_room, refill};
 
 /// Cells that share a coarse cell with others but no path to them inside it, and belong to a neighbouring one instead.
 #[derive(Default)]
-pub struct Orphans {
+pub struct IsolatedCells {
     /// One bit for each cell, x fastest; empty if there are none.
     bits: Vec<u64>,
     /// The cells, x fastest, and the coarse cell each belongs to.
     homes: Vec<(usize, Option<[usize; 3]>)>,
     /// The red ones, row by row, and where each row's begin.
-    red: Vec<Orphan>,
+    red: Vec<IsolatedCell>,
     rows: Vec<u32>,
     /// All of them while they are looked for.
     cells: Vec<[usize; 3]>,
 }
 
-/// A red orphan.
+/// A red isolated cell.
 #[derive(Clone, Copy)]
-pub struct Orphan {
+pub struct IsolatedCell {
     /// Its slot in the row.
     pub slot: u32,
     /// Colour and position of the coarse cell it belongs to.
     pub home: Option<(usize, usize)>,
 }
 
-impl Orphans {
+impl IsolatedCells {
     /// None, in a grid of `n` cells.
     pub fn new(n: [usize; 3]) -> Self {
         let bits = Vec::with_capacity(n.iter().product::<usize>().div_ceil(64));
@@ -52,7 +52,7 @@ impl Orphans {
 
     /// The red ones of row (j, k).
     #[inline(always)]
-    pub fn of_row(&self, row: usize) -> &[Orphan] {
+    pub fn of_row(&self, row: usize) -> &[IsolatedCell] {
         match self.rows.get(row..row + 2) {
             Some(&[from, to]) => &self.red[from as usize..to as usize],
             _ => &[],
@@ -62,12 +62,12 @@ impl Orphans {
 
 impl Level {
     /// Looks for coarse cells that a thin solid cuts in two. Such a cell stands for its larger part (the one that holds
-    /// the first cell, if they are equal); the others are orphans and belong to a coarse cell beside them. For the coarse
+    /// the first cell, if they are equal); the others are isolated cells and belong to a coarse cell beside them. For the coarse
     /// grid the solid thus stands one fine cell aside, but does not leak. Without this a plate between the two cells of a
     /// pair doubles the iterations.
-    pub fn find_orphans(&mut self, coarse: &Self) {
+    pub fn find_isolated_cells(&mut self, coarse: &Self) {
         let n = self.board.n;
-        let mut cells = std::mem::take(&mut self.orphans.cells);
+        let mut cells = std::mem::take(&mut self.isolated_cells.cells);
         cells.clear();
         for k in 0..coarse.board.n[2] {
             for j in 0..coarse.board.n[1] {
@@ -82,14 +82,14 @@ impl Level {
         self.mark(&cells);
         self.find_homes(&cells);
         self.list_red(&cells, coarse);
-        self.orphans.cells = cells;
+        self.isolated_cells.cells = cells;
     }
 
-    /// Sets the bits of the orphans.
+    /// Sets the bits of the isolated cells.
     fn mark(&mut self, cells: &[[usize; 3]]) {
         let n = self.board.n;
         let words = if cells.is_empty() { 0 } else { n.iter().product::<usize>().div_ceil(64) };
-        let bits = &mut self.orphans.bits;
+        let bits = &mut self.isolated_cells.bits;
         bits.clear();
         bits.resize(words, 0);
         for cell in cells.iter().map(|&[i, j, k]| i + n[0] * (j + n[1] * k)) {
@@ -97,44 +97,47 @@ impl Level {
         }
     }
 
-    /// Works out where the orphans belong.
+    /// Works out where the isolated cells belong.
     fn find_homes(&mut self, cells: &[[usize; 3]]) {
         let n = self.board.n;
-        let mut homes = std::mem::take(&mut self.orphans.homes);
+        let mut homes = std::mem::take(&mut self.isolated_cells.homes);
         let home = |&[i, j, k]: &[usize; 3]| (i + n[0] * (j + n[1] * k), self.nearest_home([i, j, k]));
         refill(&mut homes, cells.iter().map(home));
-        self.orphans.homes = homes;
+        self.isolated_cells.homes = homes;
     }
 
-    /// Lists the red orphans by rows.
+    /// Lists the red isolated cells by rows.
     fn list_red(&mut self, cells: &[[usize; 3]], coarse: &Self) {
         let n = self.board.n;
         let (mut red, mut rows) =
-            (std::mem::take(&mut self.orphans.red), std::mem::take(&mut self.orphans.rows));
+            (std::mem::take(&mut self.isolated_cells.red), std::mem::take(&mut self.isolated_cells.rows));
         let place = |at: [usize; 3]| coarse.board.at(at[0] as isize, at[1] as isize, at[2] as isize);
         let is_red = |at: &&[usize; 3]| (at[0] + at[1] + at[2]).is_multiple_of(2);
         red.clear();
         rows.clear();
         for at in cells.iter().filter(is_red) {
-            // Where the orphans of this row, and of the rows passed over, begin.
+            // Where the isolated cells of this row, and of the rows passed over, begin.
             rows.resize(at[1] + n[1] * at[2] + 1, red.len() as u32);
-            red.push(Orphan { slot: (at[0] / 2) as u32, home: self.orphans.home(n, *at).map(place) });
+            red.push(IsolatedCell {
+                slot: (at[0] / 2) as u32,
+                home: self.isolated_cells.home(n, *at).map(place),
+            });
         }
         if !cells.is_empty() {
             rows.resize(n[1] * n[2] + 1, red.len() as u32);
         }
         leave_room(&mut red);
-        (self.orphans.red, self.orphans.rows) = (red, rows);
+        (self.isolated_cells.red, self.isolated_cells.rows) = (red, rows);
     }
 
-    /// The coarse cell of the neighbour an orphan has the widest face to.
+    /// The coarse cell of the neighbour an isolated cell has the widest face to.
     fn nearest_home(&self, at: [usize; 3]) -> Option<[usize; 3]> {
         let n = self.board.n;
         let neighbours = self.neighbours(at).filter(|&(_, next, weight)| {
-            weight > 0.0 && !self.orphans.contains(next[0] + n[0] * (next[1] + n[1] * next[2]))
+            weight > 0.0 && !self.isolated_cells.contains(next[0] + n[0] * (next[1] + n[1] * next[2]))
         });
         let widest = neighbours.reduce(|a, b| if b.2 > a.2 { b } else { a })?;
-        self.orphans.home(n, widest.1)
+        self.isolated_cells.home(n, widest.1)
     }
 
     /// The axis and the cell beyond each face of a cell, and the face's weight; none beyond walls and open sides.
@@ -185,28 +188,28 @@ impl Level {
         out.extend((0..8).filter(alive).filter(|&child| part[child] != largest).map(at));
     }
 
-    /// Whether a face leads to an orphan.
-    pub(super) fn meets_orphan(&self, axis: usize, face: [usize; 3]) -> bool {
-        if self.orphans.bits.is_empty() {
+    /// Whether a face leads to an isolated cell.
+    pub(super) fn meets_isolated_cell(&self, axis: usize, face: [usize; 3]) -> bool {
+        if self.isolated_cells.bits.is_empty() {
             return false;
         }
         let n = self.board.n;
         let (mut below, mut above) = (face, face);
         below[axis] = (face[axis] + n[axis] - 1) % n[axis];
         above[axis] %= n[axis];
-        [below, above].iter().any(|at| self.orphans.contains(at[0] + n[0] * (at[1] + n[1] * at[2])))
+        [below, above].iter().any(|at| self.isolated_cells.contains(at[0] + n[0] * (at[1] + n[1] * at[2])))
     }
 
-    /// Adds what the faces of orphans contribute to the weights between the coarse cells they belong to.
-    pub(super) fn join_orphans(&mut self, fine: &Self) {
+    /// Adds what the faces of isolated cells contribute to the weights between the coarse cells they belong to.
+    pub(super) fn join_isolated_cells(&mut self, fine: &Self) {
         let (n, coarse) = (fine.board.n, self.board.n);
-        for &(cell, home) in &fine.orphans.homes {
+        for &(cell, home) in &fine.isolated_cells.homes {
             let Some(home) = home else { continue };
             let at = [cell % n[0], cell / n[0] % n[1], cell / (n[0] * n[1])];
             for (_, next, weight) in fine.neighbours(at) {
                 let beyond = next[0] + n[0] * (next[1] + n[1] * next[2]);
-                let seen = fine.orphans.contains(beyond) && beyond < cell;
-                let Some(other) = fine.orphans.home(n, next).filter(|_| !seen) else { continue };
+                let seen = fine.isolated_cells.contains(beyond) && beyond < cell;
+                let Some(other) = fine.isolated_cells.home(n, next).filter(|_| !seen) else { continue };
                 let Some((axis, face)) = face_between(coarse, home, other) else { continue };
                 if face[axis] > 0 {
                     let old = self.weight(axis, face);
@@ -216,16 +219,17 @@ impl Level {
         }
     }
 
-    /// Adds what is left in orphans to the coarse cells they belong to.
-    pub(super) fn bring_orphans_home(&self, rhs: &[f32], phi: &Halves, out: &mut Halves) {
-        if self.orphans.red.is_empty() {
+    /// Adds what is left in isolated cells to the coarse cells they belong to.
+    pub(super) fn assign_isolated_cells(&self, rhs: &[f32], phi: &Halves, out: &mut Halves) {
+        if self.isolated_cells.red.is_empty() {
             return;
         }
         let ny = self.board.n[1];
         for row in 0..ny * self.board.n[2] {
-            for orphan in self.orphans.of_row(row) {
-                let Some((color, to)) = orphan.home else { continue };
-                out[color][to] += self.left_in(0, [row % ny, row / ny], orphan.slot as usize, rhs, phi);
+            for isolated_cell in self.isolated_cells.of_row(row) {
+                let Some((color, to)) = isolated_cell.home else { continue };
+                out[color][to] +=
+                    self.left_in(0, [row % ny, row / ny], isolated_cell.slot as usize, rhs, phi);
             }
         }
     }
