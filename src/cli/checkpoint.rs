@@ -237,7 +237,7 @@ mod tests {
         let overrides: Vec<String> = overrides.iter().map(|&set| set.to_owned()).collect();
         Scene::load(
             "plume",
-            &[&["domain.cells=[8, 8, 8]".to_owned(), "domain.voxel=0.12".to_owned()], &overrides[..]]
+            &[&["domain.cells=[16, 24, 16]".to_owned(), "domain.voxel=0.06".to_owned()], &overrides[..]]
                 .concat(),
         )
         .unwrap()

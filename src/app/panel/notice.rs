@@ -13,7 +13,9 @@ pub(super) fn show(ctx: &Context, model: &Model, readout: &Readout) {
     let Some((text, color)) = line(model, readout) else {
         return;
     };
-    let anchor = egui::vec2(14.0, -14.0);
+    // Above the timeline.
+    let below = ctx.content_rect().bottom() - ctx.available_rect().bottom();
+    let anchor = egui::vec2(14.0, -14.0 - below);
     Area::new(Id::new("notice")).anchor(Align2::LEFT_BOTTOM, anchor).interactable(false).show(ctx, |ui| {
         let frame = Frame::new().fill(Color32::from_black_alpha(150)).inner_margin(Margin::symmetric(10, 5));
         frame.corner_radius(5).show(ui, |ui| {
