@@ -597,7 +597,7 @@ mod gl {
         let (mean, worst) = difference(&on_gl, &rays);
         assert!(mean < 0.15 && worst < 60, "mean {mean}, worst {worst} of 255");
         let (mean, worst) = difference(&packets, &rays);
-        assert!(mean < 0.4 && worst < 12, "shaded at the cells: mean {mean}, worst {worst} of 255");
+        assert!(mean < 0.4 && worst < 20, "shaded at the cells: mean {mean}, worst {worst} of 255");
         assert!(difference(&on_gl, &linear).0 > 0.2, "cubic interpolation changes something");
     }
 
