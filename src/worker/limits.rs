@@ -93,6 +93,7 @@ mod tests {
     }
 
     /// At both ends of every range: what a scene may hold is what runs in the window.
+    #[cfg(feature = "scene")]
     #[test]
     fn a_value_that_a_scene_accepts_passes_unchanged() {
         use crate::scene::Scene;
