@@ -122,7 +122,7 @@ pub fn write_over(
     aside.keep(existing)
 }
 
-/// As [`write`], and back only when the file would survive the loss of power.
+/// As [`write()`], and back only when the file would survive the loss of power.
 pub fn write_durably(
     path: &Path,
     fill: impl FnOnce(&mut BufWriter<File>) -> io::Result<()>,

@@ -10,7 +10,7 @@
 //! | `app::panel` | label, soft range, scale, unit, description |
 //! | `docs/scene.md` | all of it, as tables (`UPDATE_DOCS=1 cargo test --lib reference`) |
 //!
-//! **To add a key**, add one entry to [`declarations`]. An entry with a field (`.of(params!(…))`, `look!`, `config!`) is
+//! **To add a key**, add one entry to `declarations`. An entry with a field (`.of(params!(…))`, `look!`, `config!`) is
 //! read, checked, saved and documented with no other code; with `.slider(…)` it has a row in the panel. The default is
 //! that of the field's type, such as `Params::default()`. An entry without a field declares only range and reference: the
 //! key is then read by a struct of `scene`, whose fields have the plain types of `scene::value`. A test fails for a

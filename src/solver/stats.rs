@@ -97,7 +97,7 @@ pub struct StepStats {
 pub const BLOW_UP: f32 = 100.0;
 
 impl StepStats {
-    /// A line about a flow that has outrun its time step, if it has: the fastest air crosses more than [`BLOW_UP`] cells in a
+    /// A line about a flow that has outrun its time step, if it has: the fastest air crosses more than `BLOW_UP` cells in a
     /// substep, and nothing of the size of a cell is meaningful any more.
     pub fn warning(&self) -> Option<String> {
         (self.cfl > BLOW_UP).then(|| {
