@@ -291,7 +291,7 @@ mod tests {
         let read = Checkpoint::open(&path).unwrap().unwrap();
         read.check(&scene(&["solver.threads=3", "render.floor=false"]), true).unwrap();
         let cases = [
-            ("domain.voxel=0.02", "domain and solver"),
+            ("domain.voxel=0.05", "domain and solver"),
             ("fluid.vorticity=0.9", "fluid and smoke"),
             ("source.0.emit.red=1", "source"),
             ("time.frame_rate=30", "time"),
