@@ -55,7 +55,8 @@
 //! | [`snapshot`], [`look`] | one instant; camera, light, medium and tone as plain data | |
 //! | [`worker`] | the thread that owns a running solver | |
 //! | [`render`] | from snapshot to picture, by threads, and with `viewer` in OpenGL | |
-//! | `npz`, `output` | fields in and out; pictures, videos and tables | `files` |
+//! | [`parameter`] | every key of a scene, declared once: unit, default, range, description | |
+//! | `npz`, `vdb`, `volume`, `output` | fields in and out; pictures, videos and tables | `files` |
 //! | `scene` | TOML in, checked scene and solver out; every error has its line | `scene` |
 //!
 //! # Features

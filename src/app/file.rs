@@ -54,7 +54,7 @@ pub(super) fn named(text: &str) -> Result<PathBuf, String> {
     Ok(path)
 }
 
-/// Where the file that was named is, in full.
+/// The full path of the named file.
 pub(super) fn place(text: &str) -> Option<PathBuf> {
     std::path::absolute(named(text).ok()?).ok()
 }

@@ -49,7 +49,7 @@ pub struct Playback {
     pub at: Option<u64>,
     /// Frames follow each other by themselves.
     pub playing: bool,
-    /// How fast, against simulated time \[-\].
+    /// Speed of playback over simulated time \[-\].
     pub speed: f32,
     /// After the last frame comes the first.
     pub looped: bool,
@@ -73,9 +73,9 @@ pub enum Dialog {
 /// A file to be named.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PathForm {
-    /// What it is named for.
+    /// The purpose of the file.
     pub purpose: Purpose,
-    /// What was typed.
+    /// The typed path.
     pub text: String,
     /// Why that will not do.
     pub error: Option<String>,
@@ -85,7 +85,7 @@ pub struct PathForm {
     pub leave: bool,
 }
 
-/// What a file is named for.
+/// The purpose of a named file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Purpose {
     /// To read it.

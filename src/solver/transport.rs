@@ -1,4 +1,4 @@
-//! Carrying the fields along the flow: which scheme reads what, in which order.
+//! Advection of all fields: the order of the passes of each scheme, and the fields each reads.
 
 use rayon::prelude::*;
 
@@ -44,7 +44,7 @@ impl Fields {
         }
     }
 
-    /// Carries each component of the velocity to the faces it reaches: `velocity` to `advected`, ghosts filled; `steps` is
+    /// Advects each component of the velocity to the faces: `velocity` to `advected`, ghosts filled; `steps` is
     /// Δt/h.
     pub fn advect_velocity(&mut self, scheme: Advection, steps: f32) {
         match scheme {
@@ -104,10 +104,9 @@ impl Fields {
         );
     }
 
-    /// Carries the four scalars, all along one trace, and lets them decay.
+    /// Advects the four scalars with one back-trace for all, and lets them decay.
     ///
-    /// `crossed`: cells that the fastest air crosses.
-    /// `steps` is Δt/h.
+    /// `steps` is Δt/h, `crossed` the number of cells that the fastest air crosses.
     pub fn advect_scalars(&mut self, scheme: Advection, keep: &[f32; 4], steps: f32, crossed: f32) {
         if scheme == Advection::Conservative {
             return self.sweep_scalars(keep, steps, crossed);

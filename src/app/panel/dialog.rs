@@ -66,7 +66,7 @@ fn path(ui: &mut Ui, form: &mut PathForm, out: &mut Out) {
     });
 }
 
-/// What is wrong with the file that is named, else where it is.
+/// The error of the named file, else its full path.
 fn below(ui: &mut Ui, form: &PathForm) {
     let place = file::place(&form.text).map(|path| path.display().to_string());
     let (text, color) = match (&form.error, place) {
