@@ -55,7 +55,7 @@ impl Solver {
             fields.fill_scalars();
             repaired
         });
-        self.settle();
+        self.project();
         self.measure();
         finished(done, repaired)
     }

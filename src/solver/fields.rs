@@ -157,7 +157,7 @@ impl Fields {
     }
 
     /// Makes the velocity free of divergence to a relative tolerance, and right at walls, in solids and in the ghosts.
-    pub fn settle(&mut self, tolerance: f32, stats: &mut StepStats) {
+    pub fn project(&mut self, tolerance: f32, stats: &mut StepStats) {
         let mut speed = 0.0;
         if self.projector.iterates() {
             let before = self.measure();
@@ -172,7 +172,7 @@ impl Fields {
             projector.project(velocity, cuts, [tolerance, speed], back.as_flattened_mut(), stats);
         walls.fill_velocity(velocity);
         if let Some(obstacles) = obstacles {
-            obstacles.push(|component, face| projector.drop_across(component, face));
+            obstacles.add_pressure_forces(|component, face| projector.drop_across(component, face));
             obstacles.count(velocity);
             obstacles.extend(velocity);
         }
@@ -187,7 +187,7 @@ impl Fields {
 
     /// From the velocity at the beginning of a step, that is kept, and the one in its middle: the one to expect at its end,
     /// 2u − kept.
-    pub fn expect(&mut self) {
+    pub fn extrapolate_reflected(&mut self) {
         let expected = self.expected.as_mut().expect("reflection keeps it");
         mirror(self.layout.plane, &self.velocity, expected);
     }
@@ -198,7 +198,7 @@ impl Fields {
         let Self { projector, obstacles, advected, velocity, .. } = self;
         if let Some(obstacles) = obstacles {
             // What is reflected has felt the pressure twice.
-            obstacles.push(|component, face| projector.drop_across(component, face));
+            obstacles.add_pressure_forces(|component, face| projector.drop_across(component, face));
             obstacles.rebound(velocity, advected);
             obstacles.voxels.cuts.close(advected);
             obstacles.extend(advected);
@@ -217,7 +217,7 @@ impl Fields {
     }
 
     /// Keeps the velocity as it is before a projection, in `advected`.
-    pub fn keep_velocity(&mut self) {
+    pub fn store_advected(&mut self) {
         self.walls.fill_velocity(&mut self.velocity);
         for (advected, velocity) in self.advected.iter_mut().zip(&self.velocity) {
             advected.copy_from_slice(velocity);
@@ -327,8 +327,8 @@ impl Fields {
         let Self { layout, walls, advected, diffusion, obstacles, .. } = self;
         let ranges = [0, 1, 2].map(|component| walls.face_ranges(component));
         let mut drag = obstacles.as_mut().map(|obstacles| obstacles.drag());
-        if let Some((drag, gains)) = &mut drag {
-            drag.begin(advected, gains);
+        if let Some((drag, momentum)) = &mut drag {
+            drag.begin(advected, momentum);
         }
         for (component, field) in advected.iter_mut().enumerate() {
             let field = bytemuck::cast_slice_mut(field);
@@ -338,8 +338,8 @@ impl Fields {
                 diffusion.along(*layout, field, axis, ranges[component], [number], &ends, links);
             }
         }
-        if let Some((drag, gains)) = &mut drag {
-            drag.collect(advected, gains);
+        if let Some((drag, momentum)) = &mut drag {
+            drag.collect(advected, momentum);
         }
         walls.fill_velocity(advected);
     }

@@ -35,7 +35,7 @@ pub struct Forces {
     /// Length of the substep \[s\].
     pub dt: f32,
     /// What friction leaves of the velocity, exp(−d Δt).
-    pub keep: f32,
+    pub decay: f32,
     /// No velocity component may pass this \[m/s\].
     pub limit: f32,
     /// Edge of a cell \[m\].
@@ -298,8 +298,8 @@ impl Pass<'_> {
     }
 
     fn add_row(&self, a: &[f32], b: &[f32], old: &[f32], new: &mut [f32]) {
-        let Forces { dt, keep, limit, .. } = *self.forces;
-        add_force_row([0.5 * dt, keep, limit], a, b, old, new);
+        let Forces { dt, decay, limit, .. } = *self.forces;
+        add_force_row([0.5 * dt, decay, limit], a, b, old, new);
     }
 }
 
@@ -374,10 +374,10 @@ fn buoyancy_row_kernel<const FMA: bool>(b: &[f32; 4], ambient: f32, scalars: &[[
 
 dispatch! { fn add_force_row(k: [f32; 3], a: &[f32], b: &[f32], old: &[f32], new: &mut [f32]) = add_force_row_kernel; }
 
-/// new = keep · old + ½Δt (a + b), within ± limit; k = [½Δt, keep, limit].
+/// new = decay · old + ½Δt (a + b), within ± limit; k = [½Δt, decay, limit].
 #[inline(always)]
 fn add_force_row_kernel<const FMA: bool>(
-    [half_dt, keep, limit]: [f32; 3],
+    [half_dt, decay, limit]: [f32; 3],
     a: &[f32],
     b: &[f32],
     old: &[f32],
@@ -386,6 +386,6 @@ fn add_force_row_kernel<const FMA: bool>(
     let n = new.len();
     let (a, b, old) = (&a[..n], &b[..n], &old[..n]);
     for i in 0..n {
-        new[i] = least(greatest(keep * old[i] + half_dt * (a[i] + b[i]), -limit), limit);
+        new[i] = least(greatest(decay * old[i] + half_dt * (a[i] + b[i]), -limit), limit);
     }
 }

@@ -27,7 +27,7 @@ pub struct State {
     pressure: Option<[Packed; 2]>,
     solids: Vec<Solid>,
     standing: Option<Standing>,
-    /// What the trapezoidal rule remembers: the last velocity, the pressure's pull, and the length of the last step.
+    /// What the trapezoidal rule remembers: the last velocity, the pressure's pressure, and the length of the last step.
     past: Option<([[Packed; 3]; 2], f32)>,
     /// Largest component of the velocity before the last projection \[m/s\].
     projected: f32,
@@ -76,7 +76,7 @@ impl Solver {
             standing: fields.obstacles.as_ref().map(|obstacles| obstacles.standing()),
             past: fields.past.as_ref().map(|past| {
                 let pack = |faces: &Faces| faces.each_ref().map(|field| Packed::of(field));
-                ([pack(&past.velocity), pack(&past.pull)], past.dt)
+                ([pack(&past.velocity), pack(&past.pressure)], past.dt)
             }),
             projected: fields.projected,
             budget: fields.budget,
@@ -113,9 +113,9 @@ impl Solver {
             }
             fields.bricks.forget();
             fields.disturbed = state.disturbed;
-            if let (Some(past), Some(([velocity, pull], dt))) = (&mut fields.past, &state.past) {
-                let faces = past.velocity.iter_mut().chain(&mut past.pull);
-                faces.zip(velocity.iter().chain(pull)).for_each(|(field, packed)| packed.unpack(field));
+            if let (Some(past), Some(([velocity, pressure], dt))) = (&mut fields.past, &state.past) {
+                let faces = past.velocity.iter_mut().chain(&mut past.pressure);
+                faces.zip(velocity.iter().chain(pressure)).for_each(|(field, packed)| packed.unpack(field));
                 past.dt = *dt;
             }
             fields.projected = state.projected;

@@ -195,7 +195,7 @@ impl Solver {
         self.mend();
         // Before the projection spreads it.
         self.broken = sound::given(&self.fields);
-        self.settle();
+        self.project();
         self.measure();
     }
 
@@ -211,7 +211,7 @@ impl Solver {
             fields.fill_scalars();
         });
         if fills.iter().any(|fill| fill.velocity.is_some()) {
-            self.settle();
+            self.project();
         }
         self.measure();
     }
@@ -229,12 +229,12 @@ impl Solver {
     /// The force on each solid \[m⁴/s²\], per unit of the air's density: the mean over the last step of what pressure and
     /// viscosity have taken from the air's momentum. Along an axis of one cell it is that on one cell's depth.
     pub fn solid_forces(&self) -> Vec<[f64; 3]> {
-        self.per_second(Obstacles::gains)
+        self.per_second(Obstacles::momentum)
     }
 
     /// The part of the pressure in [`solid_forces`](Self::solid_forces) \[m⁴/s²\]; the rest is viscous.
     pub fn solid_pressures(&self) -> Vec<[f64; 3]> {
-        self.per_second(Obstacles::pushes)
+        self.per_second(Obstacles::pressure_forces)
     }
 
     /// The velocity across a face of `component`, given by its indices, as the mean over the whole face \[m/s\]: where a solid
@@ -253,11 +253,11 @@ impl Solver {
     }
 
     /// What solids have gained in the last step as forces.
-    fn per_second(&self, gains: impl Fn(&Obstacles) -> &[[f64; 3]]) -> Vec<[f64; 3]> {
+    fn per_second(&self, momentum: impl Fn(&Obstacles) -> &[[f64; 3]]) -> Vec<[f64; 3]> {
         let (h, dt) = (f64::from(self.config.h), f64::from(self.stats.dt));
         let per_second = if dt > 0.0 { h.powi(3) / dt } else { 0.0 };
-        let gains = self.fields.obstacles.as_ref().map_or(&[][..], gains);
-        gains.iter().map(|gain| gain.map(|velocity| velocity * per_second)).collect()
+        let momentum = self.fields.obstacles.as_ref().map_or(&[][..], momentum);
+        momentum.iter().map(|each| each.map(|velocity| velocity * per_second)).collect()
     }
 
     /// Puts other solids into the box, now. Smoke where they stand is pushed to the nearest air.
@@ -312,12 +312,12 @@ impl Solver {
     }
 
     /// Removes the divergence of a velocity that was changed from outside.
-    pub(super) fn settle(&mut self) {
+    pub(super) fn project(&mut self) {
         let Self { config, fields, stats, pool, .. } = self;
         fields.forget_past();
         pool.clone().install(|| {
             if !config.frozen {
-                fields.settle(config.tolerance, stats);
+                fields.project(config.tolerance, stats);
             }
             stats.max_speed = fields.measure().speed;
         });
@@ -359,10 +359,10 @@ impl Solver {
     fn substeps(&mut self, dt: f32, cancel: &AtomicBool) -> Result<(), SolverError> {
         if self.fields.disturbed {
             self.fields.move_solids(self.stats.time, [0.0, dt]);
-            self.settle();
+            self.project();
         }
         if let Some(obstacles) = &mut self.fields.obstacles {
-            obstacles.forget_gains();
+            obstacles.clear_momentum();
         }
         let mut left = dt;
         while left > 0.0 {

@@ -33,8 +33,8 @@ impl Substep<'_> {
     ) -> Result<(), SolverError> {
         let mut clock = Clock { stats, cancel, began: Instant::now() };
         match self.config.integrator {
-            _ if self.config.frozen => self.carry(fields, &mut clock)?,
-            Integrator::Projection => self.project(fields, &mut clock)?,
+            _ if self.config.frozen => self.advect_frozen(fields, &mut clock)?,
+            Integrator::Projection => self.advance(fields, &mut clock)?,
             Integrator::Reflection => self.reflect(fields, &mut clock)?,
             Integrator::Trapezoid => self.trapezoid(fields, &mut clock)?,
         }
@@ -44,7 +44,7 @@ impl Substep<'_> {
     }
 
     /// Advection, diffusion, sources, forces, projection.
-    fn project(&self, fields: &mut Fields, clock: &mut Clock) -> Result<(), SolverError> {
+    fn advance(&self, fields: &mut Fields, clock: &mut Clock) -> Result<(), SolverError> {
         let Self { config, params, time, dt, .. } = *self;
         let (steps, area) = (dt / config.h, config.h * config.h);
         let crossed = clock.crosses(steps * clock.stats.max_speed);
@@ -59,10 +59,10 @@ impl Substep<'_> {
         clock.lap(Stage::Diffuse)?;
         self.emit(fields, clock)?;
         self.force(fields, time, dt, Fields::add_forces, clock)?;
-        self.settle(fields, clock)
+        self.project(fields, clock)
     }
 
-    /// As [`project`](Self::project), with half of the pressure gradient before the advection and an advecting velocity in
+    /// As [`advance`](Self::advance), with half of the pressure gradient before the advection and an advecting velocity in
     /// the middle of the step; see `trapezoid.rs`.
     fn trapezoid(&self, fields: &mut Fields, clock: &mut Clock) -> Result<(), SolverError> {
         let Self { config, params, time, dt, .. } = *self;
@@ -71,12 +71,12 @@ impl Substep<'_> {
         fields.trace_past(steps, config.trace);
         fields.move_solids(time + f64::from(dt), [dt; 2]);
         clock.lap(Stage::AdvectVelocity)?;
-        // The conservative sweeps read the advecting velocity itself, which `push` overwrites.
+        // The conservative sweeps read the advecting velocity itself, which `add_past_pressure` overwrites.
         fields.swap_past();
         fields.advect_scalars(config.advection, &decay(params, dt), steps, crossed);
         fields.swap_past();
         clock.lap(Stage::AdvectScalars)?;
-        fields.push();
+        fields.add_past_pressure();
         fields.advect_velocity(config.advection, steps);
         fields.swap_past();
         clock.lap(Stage::AdvectVelocity)?;
@@ -85,14 +85,14 @@ impl Substep<'_> {
         clock.lap(Stage::Diffuse)?;
         self.emit(fields, clock)?;
         self.force(fields, time, dt, Fields::add_forces_with_vorticity, clock)?;
-        fields.keep_velocity();
-        self.settle(fields, clock)?;
-        fields.keep_pull(dt);
+        fields.store_advected();
+        self.project(fields, clock)?;
+        fields.store_pressure(dt);
         clock.lap(Stage::Project)
     }
 
     /// A frozen flow: the scalars alone.
-    fn carry(&self, fields: &mut Fields, clock: &mut Clock) -> Result<(), SolverError> {
+    fn advect_frozen(&self, fields: &mut Fields, clock: &mut Clock) -> Result<(), SolverError> {
         let Self { config, params, dt, .. } = *self;
         let steps = dt / config.h;
         let crossed = clock.crosses(steps * clock.stats.max_speed);
@@ -125,8 +125,8 @@ impl Substep<'_> {
         clock.lap(Stage::Diffuse)?;
         fields.store_previous_velocity();
         self.force(fields, time, half, Fields::add_forces, clock)?;
-        fields.keep_velocity();
-        self.settle(fields, clock)?;
+        fields.store_advected();
+        self.project(fields, clock)?;
         fields.reflect();
         clock.lap(Stage::Project)?;
 
@@ -143,8 +143,8 @@ impl Substep<'_> {
         clock.lap(Stage::Diffuse)?;
         self.emit(fields, clock)?;
 
-        fields.expect();
-        fields.trace_expected(0.5 * steps, config.trace);
+        fields.extrapolate_reflected();
+        fields.trace_extrapolated(0.5 * steps, config.trace);
         clock.lap(Stage::AdvectVelocity)?;
         // What was reflected is not free of divergence: the vorticity is that of the velocity in the middle.
         self.force(fields, time + f64::from(half), half, Fields::add_forces_with_vorticity, clock)?;
@@ -155,7 +155,7 @@ impl Substep<'_> {
         fields.advect_velocity(config.advection, 0.5 * steps);
         fields.swap_velocity();
         clock.lap(Stage::AdvectVelocity)?;
-        self.settle(fields, clock)
+        self.project(fields, clock)
     }
 
     fn emit(&self, fields: &mut Fields, clock: &mut Clock) -> Result<(), SolverError> {
@@ -163,7 +163,7 @@ impl Substep<'_> {
         clock.lap(Stage::Sources)
     }
 
-    /// From the velocity that was carried to the velocity that is to be projected, under what acts for `dt` from the
+    /// From the advected velocity to the velocity that is to be projected, under what acts for `dt` from the
     /// instant `from` on.
     fn force(
         &self,
@@ -181,8 +181,8 @@ impl Substep<'_> {
         clock.lap(Stage::Forces)
     }
 
-    fn settle(&self, fields: &mut Fields, clock: &mut Clock) -> Result<(), SolverError> {
-        fields.settle(self.config.tolerance, clock.stats);
+    fn project(&self, fields: &mut Fields, clock: &mut Clock) -> Result<(), SolverError> {
+        fields.project(self.config.tolerance, clock.stats);
         clock.lap(Stage::Project)
     }
 }
@@ -213,11 +213,11 @@ impl Clock<'_> {
 /// step nor on its parts.
 fn decay(params: &Params, dt: f32) -> [f32; 4] {
     let [r, g, b] = params.smoke.map(|s| s.dissipation);
-    [r, g, b, params.cooling].map(|rate| left(rate, dt))
+    [r, g, b, params.cooling].map(|rate| decay_factor(rate, dt))
 }
 
-/// exp(−rate · Δt), however fast it grows: infinitely often nothing is no number.
-fn left(rate: f32, dt: f32) -> f32 {
+/// exp(−rate · Δt), capped for rates below zero: ∞ · 0 would be NaN.
+fn decay_factor(rate: f32, dt: f32) -> f32 {
     (-rate * dt).exp().min(1e30)
 }
 
@@ -229,7 +229,7 @@ fn body_forces(params: &Params, ambient: f32, dt: f32, h: f32) -> Forces {
         ambient,
         vorticity: params.vorticity,
         dt,
-        keep: left(params.friction, dt),
+        decay: decay_factor(params.friction, dt),
         limit: SPEED_LIMIT * h,
         h,
     }

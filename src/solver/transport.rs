@@ -20,7 +20,7 @@ impl Fields {
     }
 
     /// As [`trace`](Self::trace), through the velocity that is [expected](Self::expect).
-    pub fn trace_expected(&mut self, steps: f32, order: TraceOrder) {
+    pub fn trace_extrapolated(&mut self, steps: f32, order: TraceOrder) {
         let expected = self.expected.as_ref().expect("reflection keeps it");
         trace::centers(self.layout, expected, &mut self.scalars_next);
         self.trace_centers(steps, order);
@@ -107,53 +107,53 @@ impl Fields {
     /// Advects the four scalars with one back-trace for all, and lets them decay.
     ///
     /// `steps` is Δt/h, `crossed` the number of cells that the fastest air crosses.
-    pub fn advect_scalars(&mut self, scheme: Advection, keep: &[f32; 4], steps: f32, crossed: f32) {
+    pub fn advect_scalars(&mut self, scheme: Advection, decay: &[f32; 4], steps: f32, crossed: f32) {
         if scheme == Advection::Conservative {
-            return self.sweep_scalars(keep, steps, crossed);
+            return self.sweep_scalars(decay, steps, crossed);
         }
         if let Some(obstacles) = &mut self.obstacles {
-            obstacles.carry(&self.walls.sample_bounds(None), &self.back, crossed, &self.scalars);
+            obstacles.advect(&self.walls.sample_bounds(None), &self.back, crossed, &self.scalars);
         }
-        self.interpolate_scalars(scheme, keep, crossed);
-        self.correct_near_solids(keep);
+        self.interpolate_scalars(scheme, decay, crossed);
+        self.correct_near_solids(decay);
         std::mem::swap(&mut self.scalars, &mut self.scalars_next);
     }
 
     /// The conservative scheme. Around solids that have moved it is put right by what traces bring that do not pass through
     /// them, and the whole of the scalars scaled so that none is lost or gained.
-    fn sweep_scalars(&mut self, keep: &[f32; 4], steps: f32, crossed: f32) {
+    fn sweep_scalars(&mut self, decay: &[f32; 4], steps: f32, crossed: f32) {
         let Self { layout, walls, velocity, scalars, back, obstacles, bricks, sweeps, sums, budget, .. } =
             self;
         let sweeps = sweeps.as_mut().expect("the conservative scheme has its memory");
         let have_moved = obstacles.as_ref().is_some_and(|obstacles| obstacles.have_moved());
         let held = budget.held.take().unwrap_or_else(|| measure::contents(*layout, scalars, sums));
         if let Some(obstacles) = obstacles.as_mut().filter(|_| have_moved) {
-            obstacles.carry(&walls.sample_bounds(None), back, crossed, scalars);
+            obstacles.advect(&walls.sample_bounds(None), back, crossed, scalars);
         }
         if let Some(obstacles) = obstacles {
             obstacles.voxels.cuts.stop(velocity);
         }
         let flags = obstacles.as_ref().map(|obstacles| &*obstacles.voxels.flags);
         let flow = conservative::Flow { layout: *layout, walls, velocity, flags, steps };
-        let left = sweeps.advance(&flow, keep, scalars, bricks);
+        let left = sweeps.advance(&flow, decay, scalars, bricks);
         for c in 0..4 {
             budget.left[c] += left[c];
-            budget.faded[c] += (held[c] - left[c]) * (1.0 - f64::from(keep[c]));
+            budget.faded[c] += (held[c] - left[c]) * (1.0 - f64::from(decay[c]));
         }
         if let Some(obstacles) = obstacles {
             obstacles.voxels.cuts.restore(velocity);
         }
         if let Some(obstacles) = obstacles.as_mut().filter(|_| have_moved) {
-            obstacles.put(keep, scalars);
+            obstacles.put(decay, scalars);
             bricks.forget();
             let kept = measure::contents(*layout, scalars, sums);
-            let should = [0, 1, 2, 3].map(|c| (held[c] - left[c]) * f64::from(keep[c]));
+            let should = [0, 1, 2, 3].map(|c| (held[c] - left[c]) * f64::from(decay[c]));
             balance(*layout, should, kept, scalars, sums);
         }
     }
 
     /// Leaves out the bricks where nothing is and nothing can arrive.
-    fn interpolate_scalars(&mut self, scheme: Advection, keep: &[f32; 4], crossed: f32) {
+    fn interpolate_scalars(&mut self, scheme: Advection, decay: &[f32; 4], crossed: f32) {
         let Self { layout, walls, velocity, scalars, scalars_next, back, forth, obstacles, bricks, .. } =
             self;
         bricks.dilate(walls, crossed);
@@ -164,7 +164,7 @@ impl Fields {
             let row = Row { origin, back: &back[at..][..out.len()] };
             advect::scalars(kind, row, &bounds, scalars, out);
             if !correct {
-                advect::scale_row(keep, SCALAR_LIMIT, out);
+                advect::scale_row(decay, SCALAR_LIMIT, out);
             }
         });
         let Some(Correction { forward, scalars: once, .. }) = forth.as_deref_mut().filter(|_| correct) else {
@@ -179,21 +179,21 @@ impl Fields {
             let row = Row { origin, back: &back[at..][..out.len()] };
             let forward = &forward[at..][..out.len()];
             advect::correct_scalars(row, forward, &bounds, [scalars, once], at, out);
-            advect::scale_row(keep, SCALAR_LIMIT, out);
+            advect::scale_row(decay, SCALAR_LIMIT, out);
         });
     }
 
     /// Puts in what was advected with care where a trace could cross a solid; what that costs is made up for in a sealed box
     /// if a solid has moved.
-    fn correct_near_solids(&mut self, keep: &[f32; 4]) {
+    fn correct_near_solids(&mut self, decay: &[f32; 4]) {
         let Self { layout, walls, scalars, scalars_next, obstacles, sums, bricks, .. } = self;
         let Some(obstacles) = obstacles else { return };
-        obstacles.put(keep, scalars_next);
+        obstacles.put(decay, scalars_next);
         bricks.forget();
         if obstacles.have_moved() && walls.are_sealed() {
             let held = measure::contents(*layout, scalars, sums);
             let kept = measure::contents(*layout, scalars_next, sums);
-            let should = [0, 1, 2, 3].map(|c| held[c] * f64::from(keep[c]));
+            let should = [0, 1, 2, 3].map(|c| held[c] * f64::from(decay[c]));
             balance(*layout, should, kept, scalars_next, sums);
         }
     }

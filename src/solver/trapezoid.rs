@@ -34,7 +34,7 @@ pub struct Past {
     /// The velocity at the beginning of the last step, free of divergence \[m/s\]; within a step, scratch.
     pub velocity: Faces,
     /// Half of the last step's pressure gradient, g \[m/s\].
-    pub pull: Faces,
+    pub pressure: Faces,
     /// Length of the last step \[s\]; 0 if there is none to go on from.
     pub dt: f32,
     /// Length of this step over that of the last.
@@ -49,15 +49,15 @@ impl Past {
     pub fn new(config: &Config, layout: Layout) -> Option<Box<Self>> {
         let faces = || [0, 1, 2].map(|_| vec![0.0f32; layout.size()]);
         (config.integrator == Integrator::Trapezoid && !config.frozen)
-            .then(|| Box::new(Self { velocity: faces(), pull: faces(), dt: 0.0, ratio: 0.0 }))
+            .then(|| Box::new(Self { velocity: faces(), pressure: faces(), dt: 0.0, ratio: 0.0 }))
     }
 }
 
 impl Saved for Past {
     fn state(&mut self, archive: &mut dyn Archive) -> Result<(), StateError> {
         // The ratio is set anew by each step.
-        let Self { velocity, pull, dt, ratio: _ } = self;
-        for field in velocity.iter_mut().chain(pull) {
+        let Self { velocity, pressure, dt, ratio: _ } = self;
+        for field in velocity.iter_mut().chain(pressure) {
             archive.values("past", field)?;
         }
         archive.value("past_dt", dt)
@@ -93,15 +93,16 @@ impl Fields {
     }
 
     /// Puts u + g in the place of the velocity u, which goes to `past.velocity`.
-    pub fn push(&mut self) {
+    pub fn add_past_pressure(&mut self) {
         let Self { layout, walls, velocity, obstacles, past, .. } = self;
-        let Past { velocity: pushed, pull, ratio, .. } = &mut **past.as_mut().expect("as above");
-        for ((pushed, pull), now) in pushed.iter_mut().zip(pull).zip(&*velocity) {
-            let planes = pushed.par_chunks_mut(layout.plane).zip(pull.par_chunks(layout.plane));
+        let Past { velocity: corrected, pressure, ratio, .. } = &mut **past.as_mut().expect("as above");
+        for ((corrected, pressure), now) in corrected.iter_mut().zip(pressure).zip(&*velocity) {
+            let planes = corrected.par_chunks_mut(layout.plane).zip(pressure.par_chunks(layout.plane));
             let planes = planes.zip(now.par_chunks(layout.plane));
-            planes.for_each(|((pushed, pull), now)| push_row(*ratio, now, pull, pushed));
+            planes
+                .for_each(|((corrected, pressure), now)| add_pressure_row(*ratio, now, pressure, corrected));
         }
-        std::mem::swap(velocity, pushed);
+        std::mem::swap(velocity, corrected);
         walls.fill_velocity(velocity);
         if let Some(obstacles) = obstacles {
             obstacles.extend(velocity);
@@ -115,20 +116,20 @@ impl Fields {
     }
 
     /// Brings g up to date, from the velocity just projected and what it was before, in `advected`.
-    pub fn keep_pull(&mut self, dt: f32) {
+    pub fn store_pressure(&mut self, dt: f32) {
         let Self { layout, velocity, advected, obstacles, projector, past, .. } = self;
         let past = past.as_mut().expect("as above");
         let ratio = past.ratio;
-        for ((pull, before), after) in past.pull.iter_mut().zip(&*advected).zip(&*velocity) {
-            let planes = pull.par_chunks_mut(layout.plane).zip(before.par_chunks(layout.plane));
+        for ((pressure, before), after) in past.pressure.iter_mut().zip(&*advected).zip(&*velocity) {
+            let planes = pressure.par_chunks_mut(layout.plane).zip(before.par_chunks(layout.plane));
             let planes = planes.zip(after.par_chunks(layout.plane));
-            planes.for_each(|((pull, before), after)| pull_row(ratio, before, after, pull));
+            planes.for_each(|((pressure, before), after)| pressure_row(ratio, before, after, pressure));
         }
         if let Some(obstacles) = obstacles {
-            obstacles.voxels.cuts.rest(&mut past.pull);
+            obstacles.voxels.cuts.rest(&mut past.pressure);
             if ratio > 0.0 {
                 // The projection was left half of the pressure.
-                obstacles.push(|component, face| projector.drop_across(component, face));
+                obstacles.add_pressure_forces(|component, face| projector.drop_across(component, face));
                 obstacles.count_change(advected, velocity);
             }
         }
@@ -157,20 +158,25 @@ fn extrapolate_row_kernel<const FMA: bool>(half: f32, now: &[f32], before: &mut 
     *fastest = most.into_iter().fold(0.0, f32::max);
 }
 
-dispatch! { fn push_row(ratio: f32, now: &[f32], pull: &[f32], pushed: &mut [f32]) = push_row_kernel; }
+dispatch! { fn add_pressure_row(ratio: f32, now: &[f32], pressure: &[f32], corrected: &mut [f32]) = add_pressure_row_kernel; }
 
 #[inline(always)]
-fn push_row_kernel<const FMA: bool>(ratio: f32, now: &[f32], pull: &[f32], pushed: &mut [f32]) {
-    for ((pushed, pull), now) in pushed.iter_mut().zip(pull).zip(now) {
-        *pushed = now + ratio * pull;
+fn add_pressure_row_kernel<const FMA: bool>(
+    ratio: f32,
+    now: &[f32],
+    pressure: &[f32],
+    corrected: &mut [f32],
+) {
+    for ((corrected, pressure), now) in corrected.iter_mut().zip(pressure).zip(now) {
+        *corrected = now + ratio * pressure;
     }
 }
 
-dispatch! { fn pull_row(ratio: f32, before: &[f32], after: &[f32], pull: &mut [f32]) = pull_row_kernel; }
+dispatch! { fn pressure_row(ratio: f32, before: &[f32], after: &[f32], pressure: &mut [f32]) = pressure_row_kernel; }
 
 #[inline(always)]
-fn pull_row_kernel<const FMA: bool>(ratio: f32, before: &[f32], after: &[f32], pull: &mut [f32]) {
-    for ((pull, before), after) in pull.iter_mut().zip(before).zip(after) {
-        *pull = 0.5 * (ratio * *pull + (after - before));
+fn pressure_row_kernel<const FMA: bool>(ratio: f32, before: &[f32], after: &[f32], pressure: &mut [f32]) {
+    for ((pressure, before), after) in pressure.iter_mut().zip(before).zip(after) {
+        *pressure = 0.5 * (ratio * *pressure + (after - before));
     }
 }

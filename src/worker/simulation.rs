@@ -23,7 +23,7 @@ pub trait Simulation: Send {
     /// Advances by `dt` seconds, or stops early with [`SolverError::Cancelled`] once `cancel` is raised.
     fn step(&mut self, dt: f32, cancel: &AtomicBool) -> Result<(), SolverError>;
     /// The whole present state, where it can be told.
-    fn keep(&self) -> Option<State> {
+    fn state(&self) -> Option<State> {
         None
     }
     /// Goes back to a state.
@@ -63,7 +63,7 @@ impl Simulation for Solver {
         Solver::step_cancellable(self, dt, cancel).map(|_| ())
     }
 
-    fn keep(&self) -> Option<State> {
+    fn state(&self) -> Option<State> {
         Some(Solver::capture(self))
     }
 

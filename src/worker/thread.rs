@@ -28,7 +28,7 @@ pub(super) struct Outputs {
 
 /// What has happened since the last snapshot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Fresh {
+enum Since {
     /// Edits at most.
     Nothing,
     /// One step.
@@ -59,7 +59,7 @@ pub(super) struct Engine {
     /// The fields differ from the last snapshot.
     dirty: bool,
     /// What the next snapshot is to the timeline.
-    fresh: Fresh,
+    since: Since,
     /// State and trouble as last written.
     told: (State, Option<String>),
 }
@@ -82,7 +82,7 @@ impl Engine {
             shown: 0,
             kept: Kept::within(kept::LIMIT),
             dirty: true,
-            fresh: Fresh::Jump,
+            since: Since::Jump,
             told: (State::Paused, None),
         }
     }
@@ -133,7 +133,7 @@ impl Engine {
     fn cycle(&mut self, batches: Vec<Batch>) {
         batches.into_iter().for_each(|batch| self.carry_out(batch));
         // Another instant is recorded before it is left.
-        if self.fresh == Fresh::Jump && self.dirty {
+        if self.since == Since::Jump && self.dirty {
             self.show();
         }
         let stepped = self.step_is_due();
@@ -176,7 +176,7 @@ impl Engine {
         if batch.clear {
             simulation.clear();
             lock(&self.outputs.timeline).cut(0);
-            (self.fresh, self.steps) = (Fresh::Jump, 0);
+            (self.since, self.steps) = (Since::Jump, 0);
             self.clock.reset(Instant::now());
             self.status.lag = 0.0;
             self.dirty = true;
@@ -201,7 +201,7 @@ impl Engine {
     }
 
     fn keep(&mut self, number: u64) {
-        if let Some(state) = self.simulation.as_ref().and_then(|simulation| simulation.keep()) {
+        if let Some(state) = self.simulation.as_ref().and_then(|simulation| simulation.state()) {
             self.kept.keep(number, state);
         }
         self.status.first_kept = self.kept.first();
@@ -226,7 +226,7 @@ impl Engine {
         self.clock.reset(Instant::now());
         self.status.lag = 0.0;
         self.dirty = true;
-        (self.fresh, self.steps) = (Fresh::Jump, 0);
+        (self.since, self.steps) = (Since::Jump, 0);
     }
 
     /// Computes a recorded frame anew and drops those after it.
@@ -257,7 +257,7 @@ impl Engine {
                 self.load = self.loads;
                 self.simulation = Some(simulation);
                 self.clock = Clock::new(limits::step(dt, self.clock.dt()), Instant::now());
-                (self.fresh, self.steps) = (Fresh::Jump, 0);
+                (self.since, self.steps) = (Since::Jump, 0);
                 self.running = false;
                 (self.status.lag, self.status.trouble) = (0.0, None);
                 self.dirty = true;
@@ -301,7 +301,7 @@ impl Engine {
         match result {
             Ok(()) => self.finish_step(begin),
             // Whoever cancelled says what comes next; until then the fields are as the step left them.
-            Err(SolverError::Cancelled) => (self.dirty, self.fresh) = (true, Fresh::Jump),
+            Err(SolverError::Cancelled) => (self.dirty, self.since) = (true, Since::Jump),
             Err(error) => self.break_down(error.to_string()),
         }
     }
@@ -310,8 +310,8 @@ impl Engine {
         let now = Instant::now();
         self.status.step = now - begin;
         self.dirty = true;
-        if self.fresh == Fresh::Nothing {
-            self.fresh = Fresh::Step;
+        if self.since == Since::Nothing {
+            self.since = Since::Step;
         }
         lock(&self.outputs.timeline).stepped(self.clock.dt(), self.status.step);
         if self.steps > 0 {
@@ -335,11 +335,11 @@ impl Engine {
         self.shown = self.load;
         self.status.simulated = slot.time;
         let mut timeline = lock(&self.outputs.timeline);
-        let state = || simulation.keep().map(|state| (state, simulation.params().clone()));
-        match std::mem::replace(&mut self.fresh, Fresh::Nothing) {
-            Fresh::Nothing => timeline.retouch(slot),
-            Fresh::Jump => timeline.jump(slot, state()),
-            Fresh::Step => {
+        let state = || simulation.state().map(|state| (state, simulation.params().clone()));
+        match std::mem::replace(&mut self.since, Since::Nothing) {
+            Since::Nothing => timeline.retouch(slot),
+            Since::Jump => timeline.jump(slot, state()),
+            Since::Step => {
                 let state = timeline.wants_state().then(state).flatten();
                 timeline.record(slot, state);
             }

@@ -446,13 +446,13 @@ unsafe fn cell_nodes(of: &[Line; 4], t: usize) -> Nodes {
 
 /// See [`super::scale_row`]; four cells at a time, which the compiler would take apart and gather.
 #[target_feature(enable = "avx512f,avx512vl,avx512dq,avx512bw,avx2,fma,bmi2")]
-pub fn scale_row(keep: &[f32; 4], limit: f32, row: &mut [[[f32; 4]; 4]]) {
+pub fn scale_row(decay: &[f32; 4], limit: f32, row: &mut [[[f32; 4]; 4]]) {
     for four in row {
         let values = four.as_flattened_mut().as_mut_ptr();
         // SAFETY: sixteen values are there; the caller knows that the instructions are.
         unsafe {
-            let keep = _mm512_broadcast_f32x4(_mm_loadu_ps(keep.as_ptr()));
-            let scaled = _mm512_mul_ps(_mm512_loadu_ps(values), keep);
+            let decay = _mm512_broadcast_f32x4(_mm_loadu_ps(decay.as_ptr()));
+            let scaled = _mm512_mul_ps(_mm512_loadu_ps(values), decay);
             let scaled = _mm512_min_ps(_mm512_max_ps(scaled, number(-limit)), number(limit));
             let visible = _mm512_cmp_ps_mask::<_CMP_NLT_UQ>(_mm512_abs_ps(scaled), number(NOTHING));
             _mm512_storeu_ps(values, _mm512_maskz_mov_ps(visible, scaled));

@@ -228,27 +228,27 @@ fn min_max<const N: usize>(field: &[[f32; N]], at: usize, bounds: &SampleBounds)
 /// Densities and temperatures below this are nothing.
 const NOTHING: f32 = 1e-20;
 
-/// Multiplies each value of a row with `keep`, and holds it within ± `limit`. What is too thin for any eye is nothing:
+/// Multiplies each value of a row with `decay`, and holds it within ± `limit`. What is too thin for any eye is nothing:
 /// numbers so small that the processor handles them one by one never come up.
 #[allow(unsafe_code)]
-pub fn scale_row(keep: &[f32; 4], limit: f32, row: &mut [[f32; 4]]) {
+pub fn scale_row(decay: &[f32; 4], limit: f32, row: &mut [[f32; 4]]) {
     #[cfg(target_arch = "x86_64")]
     if level() == Level::Avx512 {
         let (fours, others) = row.as_chunks_mut::<4>();
         // SAFETY: `level` has found these instructions on this machine.
-        unsafe { avx512::scale_row(keep, limit, fours) };
-        return scale_cells(keep, limit, others);
+        unsafe { avx512::scale_row(decay, limit, fours) };
+        return scale_cells(decay, limit, others);
     }
-    scale_cells(keep, limit, row);
+    scale_cells(decay, limit, row);
 }
 
-dispatch! { fn scale_cells(keep: &[f32; 4], limit: f32, row: &mut [[f32; 4]]) = scale_cells_kernel; }
+dispatch! { fn scale_cells(decay: &[f32; 4], limit: f32, row: &mut [[f32; 4]]) = scale_cells_kernel; }
 
 #[inline(always)]
-fn scale_cells_kernel<const FMA: bool>(keep: &[f32; 4], limit: f32, row: &mut [[f32; 4]]) {
+fn scale_cells_kernel<const FMA: bool>(decay: &[f32; 4], limit: f32, row: &mut [[f32; 4]]) {
     for cell in row {
         for c in 0..4 {
-            let value = least(greatest(cell[c] * keep[c], -limit), limit);
+            let value = least(greatest(cell[c] * decay[c], -limit), limit);
             cell[c] = if value.abs() < NOTHING { 0.0 } else { value };
         }
     }

@@ -222,9 +222,9 @@ mod tests {
         let row: Vec<[f32; 4]> =
             (0..39).map(|at| [noise(at), odd[at % 8], 1e5 * noise(at + 5), -odd[at % 8]]).collect();
         let (mut wide, mut plain) = (row.clone(), row);
-        let keep = [0.9, 1.0, 0.5, 1.1];
-        crate::solver::advect::scale_row(&keep, 6e4, &mut wide);
-        crate::solver::advect::scale_cells(&keep, 6e4, &mut plain);
+        let decay = [0.9, 1.0, 0.5, 1.1];
+        crate::solver::advect::scale_row(&decay, 6e4, &mut wide);
+        crate::solver::advect::scale_cells(&decay, 6e4, &mut plain);
         assert_eq!(wide.as_flattened().len(), 4 * 39);
         for (wide, plain) in wide.as_flattened().iter().zip(plain.as_flattened()) {
             assert_eq!(wide.to_bits(), plain.to_bits());

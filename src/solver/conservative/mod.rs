@@ -90,12 +90,12 @@ impl Sweeps {
         self.backwards = false;
     }
 
-    /// Moves `scalars` along the flow and multiplies them by `keep`; gives what has left through the sides, less what has come
+    /// Moves `scalars` along the flow and multiplies them by `decay`; gives what has left through the sides, less what has come
     /// in, in cells.
     pub fn advance(
         &mut self,
         flow: &Flow,
-        keep: &[f32; 4],
+        decay: &[f32; 4],
         scalars: &mut [[f32; 4]],
         bricks: &mut Bricks,
     ) -> [f64; 4] {
@@ -106,8 +106,8 @@ impl Sweeps {
         bricks.dilate(flow.walls, cells);
         self.left.iter_mut().flatten().for_each(|left| *left = [0.0; 4]);
         for round in 1..=rounds as u32 {
-            let keep = if round == rounds as u32 { *keep } else { [1.0; 4] };
-            self.round(flow, [flow.steps / rounds, cells / rounds], &keep, scalars, bricks);
+            let decay = if round == rounds as u32 { *decay } else { [1.0; 4] };
+            self.round(flow, [flow.steps / rounds, cells / rounds], &decay, scalars, bricks);
         }
         self.left.iter().flatten().fold([0.0; 4], |sum, left| [0, 1, 2, 3].map(|c| sum[c] + left[c]))
     }
@@ -130,14 +130,14 @@ impl Sweeps {
         &mut self,
         flow: &Flow,
         [steps, cells]: [f32; 2],
-        keep: &[f32; 4],
+        decay: &[f32; 4],
         scalars: &mut [[f32; 4]],
         bricks: &Bricks,
     ) {
         let is_still = |axis: usize| flow.layout.dims.array()[axis] == 1 && flow.walls.is_shut(axis);
         let last = if self.backwards { [0, 1, 2] } else { [2, 1, 0] }.into_iter().find(|&a| !is_still(a));
         let bounds = cells.ceil().min(1e9) as usize + 1;
-        let pass = Pass { flow, steps, bounds, keep, last, bricks, backwards: self.backwards };
+        let pass = Pass { flow, steps, bounds, decay, last, bricks, backwards: self.backwards };
         let Self { threads, left: [of_planes, of_rows], .. } = self;
         if self.backwards {
             pass.along_z(threads, of_rows, scalars);
@@ -149,7 +149,7 @@ impl Sweeps {
         self.backwards = !self.backwards;
         if last.is_none() {
             sweep::rows(flow.layout, scalars, pass.rows(), |_, _, row| {
-                scale_row(keep, SCALAR_LIMIT, &mut row[GHOST..GHOST + flow.layout.dims.nx]);
+                scale_row(decay, SCALAR_LIMIT, &mut row[GHOST..GHOST + flow.layout.dims.nx]);
             });
         }
     }
@@ -206,7 +206,7 @@ struct Pass<'a> {
     steps: f32,
     /// Cells that the air crosses at most.
     bounds: usize,
-    keep: &'a [f32; 4],
+    decay: &'a [f32; 4],
     /// The axis that is swept last.
     last: Option<usize>,
     bricks: &'a Bricks,
@@ -304,7 +304,7 @@ impl Pass<'_> {
             lines.update(c, all, is_last);
             if is_last {
                 let values = lines.values[c][inside(range)].as_chunks_mut::<4>().0;
-                scale_row(&[self.keep[c]; 4], SCALAR_LIMIT, values);
+                scale_row(&[self.decay[c]; 4], SCALAR_LIMIT, values);
             }
         }
         let from = lines.values.each_ref().map(|values| &values[inside(range)]);

@@ -107,21 +107,21 @@ impl Drag {
         }
     }
 
-    /// Adds to `gains`, for each solid, what partly open faces inside it have gained since they moved with it, each as much
+    /// Adds to `momentum`, for each solid, what partly open faces inside it have gained since they moved with it, each as much
     /// as the air in the open part of a cell \[m/s\].
-    pub fn count(&self, velocity: &Faces, gains: &mut [[f64; 3]]) {
+    pub fn count(&self, velocity: &Faces, momentum: &mut [[f64; 3]]) {
         self.each_inside(|component, face| {
             let gained = face.open * (velocity[component][face.at as usize] - face.velocity);
-            gains[usize::from(face.owner)][component] += f64::from(gained);
+            momentum[usize::from(face.owner)][component] += f64::from(gained);
         });
     }
 
     /// Adds what a reflection of `velocity` gives to partly open faces inside solids.
-    pub fn count_reflected(&self, velocity: &Faces, reflected: &Faces, gains: &mut [[f64; 3]]) {
+    pub fn count_reflected(&self, velocity: &Faces, reflected: &Faces, momentum: &mut [[f64; 3]]) {
         self.each_inside(|component, face| {
             let at = face.at as usize;
             let gained = face.open * (reflected[component][at] - velocity[component][at]);
-            gains[usize::from(face.owner)][component] += f64::from(gained);
+            momentum[usize::from(face.owner)][component] += f64::from(gained);
         });
     }
 
@@ -137,8 +137,8 @@ impl Drag {
     }
 
     /// Before the velocity is diffused: faces inside that have gained since they moved with their solid give it back.
-    pub fn begin(&mut self, velocity: &mut Faces, gains: &mut [[f64; 3]]) {
-        self.count(velocity, gains);
+    pub fn begin(&mut self, velocity: &mut Faces, momentum: &mut [[f64; 3]]) {
+        self.count(velocity, momentum);
         self.rest(velocity);
         for (partial, field) in self.partial.iter_mut().zip(velocity) {
             partial.iter_mut().for_each(|face| face.before = field[face.at as usize]);
@@ -147,16 +147,16 @@ impl Drag {
 
     /// After that: adds what the lines have given to each solid. They give as if all faces were wholly air; what the
     /// closed part of a face has lost was never there.
-    pub fn collect(&self, velocity: &Faces, gains: &mut [[f64; 3]]) {
+    pub fn collect(&self, velocity: &Faces, momentum: &mut [[f64; 3]]) {
         for (component, axes) in self.velocity.iter().enumerate() {
             for (owner, given) in axes.iter().flat_map(Links::given) {
-                gains[usize::from(owner)][component] += f64::from(given);
+                momentum[usize::from(owner)][component] += f64::from(given);
             }
         }
         for (component, partial) in self.partial.iter().enumerate() {
             for face in partial.iter().filter(|face| !face.inside) {
                 let lost = face.before - velocity[component][face.at as usize];
-                gains[usize::from(face.owner)][component] -= f64::from((1.0 - face.open) * lost);
+                momentum[usize::from(face.owner)][component] -= f64::from((1.0 - face.open) * lost);
             }
         }
     }

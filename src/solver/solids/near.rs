@@ -30,7 +30,7 @@ const RUN: usize = 256;
 const NOBODY: u16 = u16::MAX;
 
 /// Set in the owner of a cell that has been found in the layer that is looked for now.
-const FRESH: u16 = 1 << 15;
+const THIS_LAYER: u16 = 1 << 15;
 
 /// Cells around a departure point whose weights differ by no more are equally near to it.
 const TIE: f32 = 1e-4;
@@ -150,7 +150,7 @@ impl Near {
                 }
             }
         }
-        self.settle(0);
+        self.end_layer(0);
     }
 
     /// Looks for the cells around those of a layer, given by their places in `found`.
@@ -165,7 +165,7 @@ impl Near {
                 }
             });
         }
-        self.settle(end);
+        self.end_layer(end);
     }
 
     /// Notes that a cell is near a solid, unless an earlier layer has found it. If it is as many layers away from another, the
@@ -173,18 +173,18 @@ impl Near {
     fn visit(&mut self, scene: &Scene, at: usize, by: u16) {
         let owner = &mut self.owner[at];
         if *owner == NOBODY {
-            *owner = by | FRESH;
+            *owner = by | THIS_LAYER;
             self.found.push(at as u32);
-        } else if *owner & FRESH != 0 && *owner != by | FRESH {
-            let other = *owner & !FRESH;
+        } else if *owner & THIS_LAYER != 0 && *owner != by | THIS_LAYER {
+            let other = *owner & !THIS_LAYER;
             let middle = index_of(scene.frame.layout, at).map(|x| (x as f32 + 0.5) * scene.frame.h);
-            *owner = scene.nearest(&[by.min(other), by.max(other)], middle).1 | FRESH;
+            *owner = scene.nearest(&[by.min(other), by.max(other)], middle).1 | THIS_LAYER;
         }
     }
 
     /// Ends the layer whose cells begin at this place of `found`.
-    fn settle(&mut self, first: usize) {
-        self.found[first..].iter().for_each(|&at| self.owner[at as usize] &= !FRESH);
+    fn end_layer(&mut self, first: usize) {
+        self.found[first..].iter().for_each(|&at| self.owner[at as usize] &= !THIS_LAYER);
     }
 
     /// How many cells deep the surroundings are.
@@ -193,7 +193,7 @@ impl Near {
     }
 
     /// Works out the values these cells get from `field`.
-    pub fn carry(&mut self, layout: Layout, way: &Way, field: &[[f32; 4]]) {
+    pub fn advect(&mut self, layout: Layout, way: &Way, field: &[[f32; 4]]) {
         let Self { cells, values, .. } = self;
         values.par_chunks_mut(RUN).zip(cells.par_chunks(RUN)).for_each(|(values, cells)| {
             for (value, &(at, owner)) in values.iter_mut().zip(cells) {
@@ -202,11 +202,11 @@ impl Near {
         });
     }
 
-    /// Puts the values, each times `keep`, where they belong.
-    pub fn put(&self, keep: &[f32; 4], field: &mut [[f32; 4]]) {
+    /// Puts the values, each times `decay`, where they belong.
+    pub fn put(&self, decay: &[f32; 4], field: &mut [[f32; 4]]) {
         for (&(at, _), value) in self.cells.iter().zip(&self.values) {
             field[at as usize] =
-                std::array::from_fn(|c| (value[c] * keep[c]).clamp(-SCALAR_LIMIT, SCALAR_LIMIT));
+                std::array::from_fn(|c| (value[c] * decay[c]).clamp(-SCALAR_LIMIT, SCALAR_LIMIT));
         }
     }
 }

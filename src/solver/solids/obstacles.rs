@@ -37,18 +37,18 @@ pub struct Obstacles {
     shifts: Vec<Shift>,
     /// What viscosity and diffusion meet, once they have asked.
     drag: Option<Box<Drag>>,
-    /// What each has gained from the air since [`forget_gains`](Self::forget_gains), as velocity of one cell \[m/s\].
-    gains: Vec<[f64; 3]>,
+    /// What each has gained from the air since [`clear_momentum`](Self::clear_momentum), as velocity of one cell \[m/s\].
+    momentum: Vec<[f64; 3]>,
     /// The part of the pressure in them.
-    pushes: Vec<[f64; 3]>,
+    pressure_forces: Vec<[f64; 3]>,
 }
 
 /// How solids stand at one instant, and what the air has given them since the step began.
 #[derive(Clone, Debug)]
 pub struct Standing {
     poses: Vec<SolidPose>,
-    gains: Vec<[f64; 3]>,
-    pushes: Vec<[f64; 3]>,
+    momentum: Vec<[f64; 3]>,
+    pressure_forces: Vec<[f64; 3]>,
     /// Viscosity or diffusion have met them: from then on faces inside them rest.
     dragged: bool,
 }
@@ -62,7 +62,7 @@ impl Obstacles {
         let voxels = Voxels::new(frame, &poses);
         let ranges = [0, 1, 2].map(|component| walls.face_ranges(component));
         let shifts = vec![Shift::default(); poses.len()];
-        let gains = vec![[0.0; 3]; poses.len()];
+        let momentum = vec![[0.0; 3]; poses.len()];
         // Once as deep as ever, so that there is room when the air is as fast.
         let mut near = Near::new(layout);
         near.find(&Scene { frame, poses: &poses }, &voxels, depth(config.time.cfl.min(FASTEST)));
@@ -78,8 +78,8 @@ impl Obstacles {
             near,
             shifts,
             drag: None,
-            pushes: gains.clone(),
-            gains,
+            pressure_forces: momentum.clone(),
+            momentum,
         }
     }
 
@@ -90,16 +90,16 @@ impl Obstacles {
 
     /// How they stand now.
     pub fn standing(&self) -> Standing {
-        let Self { poses, gains, pushes, drag, .. } = self;
-        let (poses, gains, pushes) = (poses.clone(), gains.clone(), pushes.clone());
-        Standing { poses, gains, pushes, dragged: drag.is_some() }
+        let Self { poses, momentum, pressure_forces, drag, .. } = self;
+        let (poses, momentum, pressure_forces) = (poses.clone(), momentum.clone(), pressure_forces.clone());
+        Standing { poses, momentum, pressure_forces, dragged: drag.is_some() }
     }
 
     /// Puts the same solids where they stood.
     pub fn stand(&mut self, standing: &Standing) {
         self.poses.clone_from(&standing.poses);
-        self.gains.clone_from(&standing.gains);
-        self.pushes.clone_from(&standing.pushes);
+        self.momentum.clone_from(&standing.momentum);
+        self.pressure_forces.clone_from(&standing.pressure_forces);
         self.have_moved = false;
         self.voxels.update(self.frame, &self.poses);
         self.near.forget();
@@ -151,37 +151,37 @@ impl Obstacles {
         }
     }
 
-    /// What viscosity and diffusion meet, and the gains of each solid, to be added to \[m/s\].
+    /// What viscosity and diffusion meet, and the momentum of each solid, to be added to \[m/s\].
     pub fn drag(&mut self) -> (&mut Drag, &mut [[f64; 3]]) {
-        let Self { frame, poses, voxels, drag, gains, ranges, .. } = self;
+        let Self { frame, poses, voxels, drag, momentum, ranges, .. } = self;
         let new = || {
             let mut drag = Box::new(Drag::new(poses.len()));
             drag.update(*frame, poses, voxels, *ranges);
             drag
         };
-        (drag.get_or_insert_with(new), gains)
+        (drag.get_or_insert_with(new), momentum)
     }
 
     /// What each solid has gained from the air, as velocity of the air in one cell \[m/s\].
-    pub fn gains(&self) -> &[[f64; 3]] {
-        &self.gains
+    pub fn momentum(&self) -> &[[f64; 3]] {
+        &self.momentum
     }
 
-    /// The part of the pressure in [`gains`](Self::gains).
-    pub fn pushes(&self) -> &[[f64; 3]] {
-        &self.pushes
+    /// The part of the pressure in [`momentum`](Self::momentum).
+    pub fn pressure_forces(&self) -> &[[f64; 3]] {
+        &self.pressure_forces
     }
 
     /// Adds what the pressure has pushed each solid; `difference(component, face)` is the undivided difference of
     /// pressure times Δt/h across a face, below minus above \[m/s\].
-    pub fn push(&mut self, difference: impl Fn(usize, u32) -> f32) {
+    pub fn add_pressure_forces(&mut self, difference: impl Fn(usize, u32) -> f32) {
         for (component, (faces, owners)) in self.voxels.cuts.faces.iter().zip(&self.voxels.owners).enumerate()
         {
             for (cut, owner) in faces.iter().zip(owners) {
                 let closed = 1.0 - f64::from(cut.open);
-                let push = closed * f64::from(difference(component, cut.at));
-                self.gains[usize::from(*owner)][component] += push;
-                self.pushes[usize::from(*owner)][component] += push;
+                let force = closed * f64::from(difference(component, cut.at));
+                self.momentum[usize::from(*owner)][component] += force;
+                self.pressure_forces[usize::from(*owner)][component] += force;
             }
         }
     }
@@ -189,14 +189,14 @@ impl Obstacles {
     /// Adds what forces and the pressure have given to faces that solids hold, in a `velocity` just projected.
     pub fn count(&mut self, velocity: &Faces) {
         if let Some(drag) = &self.drag {
-            drag.count(velocity, &mut self.gains);
+            drag.count(velocity, &mut self.momentum);
         }
     }
 
     /// As [`count`](Self::count), for the reflection of `velocity`; lets the faces that solids hold in it rest.
     pub fn rebound(&mut self, velocity: &Faces, reflected: &mut Faces) {
         if let Some(drag) = &self.drag {
-            drag.count_reflected(velocity, reflected, &mut self.gains);
+            drag.count_reflected(velocity, reflected, &mut self.momentum);
             drag.rest(reflected);
         }
     }
@@ -204,7 +204,7 @@ impl Obstacles {
     /// As [`count`](Self::count), for a velocity that was `before` and is `after` a change.
     pub fn count_change(&mut self, before: &Faces, after: &Faces) {
         if let Some(drag) = &self.drag {
-            drag.count_reflected(before, after, &mut self.gains);
+            drag.count_reflected(before, after, &mut self.momentum);
         }
     }
 
@@ -216,9 +216,9 @@ impl Obstacles {
     }
 
     /// Starts counting anew.
-    pub fn forget_gains(&mut self) {
-        self.gains.fill([0.0; 3]);
-        self.pushes.fill([0.0; 3]);
+    pub fn clear_momentum(&mut self) {
+        self.momentum.fill([0.0; 3]);
+        self.pressure_forces.fill([0.0; 3]);
     }
 
     /// Whether a solid has moved in this step.
@@ -227,7 +227,7 @@ impl Obstacles {
     }
 
     /// Carries the scalars of the cells near solids from `field`, whose air has come `back` cells, at most `most`.
-    pub fn carry(&mut self, bounds: &SampleBounds, back: &[[f32; 4]], most: f32, field: &[[f32; 4]]) {
+    pub fn advect(&mut self, bounds: &SampleBounds, back: &[[f32; 4]], most: f32, field: &[[f32; 4]]) {
         let depth = depth(most);
         if self.near.depth() < depth {
             self.near.find(&Scene { frame: self.frame, poses: &self.poses }, &self.voxels, depth);
@@ -236,12 +236,12 @@ impl Obstacles {
         let before = if self.have_moved { &self.before } else { after };
         let way =
             Way { bounds, before, after, poses: &self.poses, shifts: &self.shifts, h: self.frame.h, back };
-        self.near.carry(self.frame.layout, &way, field);
+        self.near.advect(self.frame.layout, &way, field);
     }
 
-    /// Puts what [`advect`](Self::advect) found into `field`, times `keep`; nothing is left inside solids.
-    pub fn put(&self, keep: &[f32; 4], field: &mut [[f32; 4]]) {
-        self.near.put(keep, field);
+    /// Puts what [`advect`](Self::advect) found into `field`, times `decay`; nothing is left inside solids.
+    pub fn put(&self, decay: &[f32; 4], field: &mut [[f32; 4]]) {
+        self.near.put(decay, field);
         self.empty(field);
     }
 
@@ -302,8 +302,8 @@ impl Saved for Obstacles {
             near: _,
             shifts: _,
             drag,
-            gains,
-            pushes,
+            momentum,
+            pressure_forces,
         } = self;
         for pose in poses {
             pose.state(archive)?;
@@ -311,10 +311,10 @@ impl Saved for Obstacles {
         let mut asked = drag.is_some();
         archive.flag("drag", &mut asked)?;
         if asked != drag.is_some() {
-            *drag = asked.then(|| Box::new(Drag::new(gains.len())));
+            *drag = asked.then(|| Box::new(Drag::new(momentum.len())));
         }
-        archive.values("gains", gains)?;
-        archive.values("pushes", pushes)
+        archive.values("momentum", momentum)?;
+        archive.values("pressure_forces", pressure_forces)
     }
 }
 
