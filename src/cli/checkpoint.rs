@@ -1,8 +1,8 @@
 //! Checkpoints: a run as it stands after a step, in one file from which it goes on with the same bits.
 //!
-//! A line of magic, the version of the format (u32), the length of a JSON head (u32) and the head, the state of the solver,
-//! and the CRC-32 of all that. The head says which scene it is, by a hash for each part of it, how far the run is, and how
-//! long its tables are.
+//! A line of magic, the version of the format (u32), the length of a JSON head (u32) and the head, the state of the solver, the
+//! sums of means over time, and the CRC-32 of all that. The head says which scene it is, by a hash for each part of it, how far
+//! the run is, how long its tables are, and what means there are.
 
 use std::collections::BTreeMap;
 use std::fmt::{self, Debug, Write as _};
@@ -13,6 +13,7 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 
 use super::CliError;
+use super::means::Mean;
 use crate::output::{OutputError, whole};
 use crate::scene::Scene;
 use crate::solver::{Solver, StateError};
@@ -20,7 +21,7 @@ use crate::solver::{Solver, StateError};
 const MAGIC: &[u8] = b"updraft checkpoint\n";
 
 /// The format of checkpoints; another for each change of what a solver keeps.
-const VERSION: u32 = 1;
+const VERSION: u32 = 2;
 
 /// A head of more bytes than this is none.
 const LONGEST: u32 = 1 << 20;
@@ -41,6 +42,8 @@ pub struct Head {
     pub step: u32,
     /// Bytes of each table.
     pub tables: BTreeMap<String, u64>,
+    /// What means over time are taken, and of how many sums each is made.
+    pub means: Vec<(String, u64)>,
 }
 
 /// A checkpoint that was found whole.
@@ -53,14 +56,22 @@ pub struct Checkpoint {
 }
 
 impl Head {
-    /// Of a run of `scene`.
+    /// Of a run of `scene` that takes no means yet.
     pub fn new(scene: &Scene, frame: u32, step: u32, tables: BTreeMap<String, u64>) -> Self {
-        Self { program: env!("CARGO_PKG_VERSION").into(), scene: hashes(scene), frame, step, tables }
+        let program = env!("CARGO_PKG_VERSION").into();
+        Self { program, scene: hashes(scene), frame, step, tables, means: vec![] }
     }
 }
 
 /// Writes a checkpoint that survives the loss of power: in place of the last one only when all of it is on the disk.
-pub fn write(path: &Path, head: &Head, solver: &mut Solver) -> Result<(), OutputError> {
+pub fn write(
+    path: &Path,
+    head: &Head,
+    solver: &mut Solver,
+    means: &mut [&mut Mean],
+) -> Result<(), OutputError> {
+    let described = means.iter_mut().map(describe).collect();
+    let head = &Head { means: described, ..head.clone() };
     whole::write_durably(path, |file| {
         let mut file = Summed { file, sum: crc32fast::Hasher::new() };
         let head = serde_json::to_vec(head)?;
@@ -72,9 +83,19 @@ pub fn write(path: &Path, head: &Head, solver: &mut Solver) -> Result<(), Output
             StateError::Io(error) => error,
             other => io::Error::other(other),
         })?;
+        for mean in means.iter_mut() {
+            for sum in mean.sums() {
+                file.write_all(&sum.to_le_bytes())?;
+            }
+        }
         let sum = file.sum.finalize();
         file.file.write_all(&sum.to_le_bytes())
     })
+}
+
+/// What a mean is of, and how many sums it has.
+fn describe(mean: &mut &mut Mean) -> (String, u64) {
+    (mean.name.clone(), mean.sums().len() as u64)
 }
 
 /// Adds up what passes.
@@ -173,6 +194,30 @@ impl Checkpoint {
     pub fn restore(&mut self, solver: &mut Solver) -> Result<(), CliError> {
         solver.load(&mut self.state).map_err(|error| refusal(&self.path, &format!("does not fit: {error}")))
     }
+
+    /// After that: puts its sums into `means`, which must be the same ones.
+    pub fn restore_means(&mut self, means: &mut [&mut Mean]) -> Result<(), CliError> {
+        let wanted: Vec<(String, u64)> = means.iter_mut().map(describe).collect();
+        if wanted != self.head.means {
+            let say = |means: &[(String, u64)]| match means {
+                [] => "none".to_owned(),
+                means => means.iter().map(|(name, _)| name.as_str()).collect::<Vec<_>>().join(" and "),
+            };
+            let (held, wanted) = (say(&self.head.means), say(&wanted));
+            return Err(refusal(
+                &self.path,
+                &format!("holds other means over time ({held}) than are asked for ({wanted})"),
+            ));
+        }
+        for sum in means.iter_mut().flat_map(|mean| mean.sums()) {
+            let mut bytes = [0; 8];
+            self.state
+                .read_exact(&mut bytes)
+                .map_err(|error| refusal(&self.path, &format!("cannot be read: {error}")))?;
+            *sum = f64::from_le_bytes(bytes);
+        }
+        Ok(())
+    }
 }
 
 fn refusal(path: &Path, what: &str) -> CliError {
@@ -255,7 +300,7 @@ mod tests {
         let plume = scene(&[]);
         let tables = BTreeMap::from([("stats.csv".to_owned(), 10)]);
         let head = Head::new(&plume, 3, 0, tables);
-        write(&path, &head, &mut plume.solver().unwrap()).unwrap();
+        write(&path, &head, &mut plume.solver().unwrap(), &mut []).unwrap();
         let read = Checkpoint::open(&path).unwrap().unwrap();
         assert_eq!(read.head, head);
         let bytes = std::fs::read(&path).unwrap();
@@ -277,7 +322,7 @@ mod tests {
         std::fs::write(&path, older).unwrap();
         assert!(message(Checkpoint::open(&path)).contains("version 0 of the format"));
         let head = Head { program: "0.0.9".into(), ..head };
-        write(&path, &head, &mut plume.solver().unwrap()).unwrap();
+        write(&path, &head, &mut plume.solver().unwrap(), &mut []).unwrap();
         assert!(message(Checkpoint::open(&path)).contains("written by updraft 0.0.9"));
     }
 
@@ -287,7 +332,7 @@ mod tests {
         let path = dir.path().join("checkpoint");
         let plume = scene(&[]);
         let head = Head::new(&plume, 3, 0, BTreeMap::new());
-        write(&path, &head, &mut plume.solver().unwrap()).unwrap();
+        write(&path, &head, &mut plume.solver().unwrap(), &mut []).unwrap();
         let read = Checkpoint::open(&path).unwrap().unwrap();
         read.check(&scene(&["solver.threads=3", "render.floor=false"]), true).unwrap();
         let cases = [

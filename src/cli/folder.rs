@@ -12,7 +12,7 @@ use crate::scene::Scene;
 use crate::snapshot::Snapshot;
 
 /// A folder with `scene.toml`, `stats.csv`, a `probe-NAME.csv` for each probe, for each frame `fields.NNNN.npz`, `.vdb` or
-/// `.vti`, and `checkpoint`.
+/// `.vti`, `mean.npz`, and `checkpoint`.
 #[derive(Clone, Debug)]
 pub struct RunFolder(PathBuf);
 
@@ -50,6 +50,11 @@ impl RunFolder {
     /// The image of `frame` for VTK.
     pub fn vti(&self, frame: u32) -> PathBuf {
         self.0.join(format!("fields.{frame:04}.vti"))
+    }
+
+    /// The means of the fields over time.
+    pub fn means(&self) -> PathBuf {
+        self.0.join("mean.npz")
     }
 
     /// The list of those images.

@@ -14,6 +14,7 @@ use super::forces::Force;
 use super::sources::{Fill, Source};
 use super::value::{Color, List, Number, Whole};
 use crate::field::Field;
+use crate::probe;
 
 /// A position, direction or velocity.
 pub type Vector = List<Number, 3>;
@@ -73,10 +74,18 @@ pub struct Solid {
     pub rotation: Option<Vector>,
     pub scale: Option<Number>,
     pub keyframes: Option<Spanned<Vec<Keyframe>>>,
+    pub motion: Option<Motion>,
     pub spin: Option<Vector>,
     pub slip: Option<Slip>,
     pub temperature: Option<Spanned<Number>>,
     pub color: Option<Color>,
+}
+
+#[derive(Clone, Copy, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Motion {
+    Linear,
+    Smooth,
 }
 
 /// An instant \[s\] and a position \[m\].
@@ -179,22 +188,32 @@ pub struct Probe {
     pub name: Spanned<String>,
     pub fields: Spanned<Vec<Quantity>>,
     pub at: Spanned<Place>,
+    pub every: Option<Every>,
+    pub mean_from: Option<Number>,
+}
+
+/// When a probe measures.
+#[derive(Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Every {
+    Steps(Whole),
+    Seconds(Number),
 }
 
 /// What a probe can measure.
-#[derive(Clone, Copy, PartialEq)]
-pub enum Quantity {
-    Field(Field),
-    /// Of a solid alone.
-    Force,
-}
+pub struct Quantity(pub probe::Quantity);
 
 impl<'de> Deserialize<'de> for Quantity {
     fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
-        match String::deserialize(from)?.as_str() {
-            "force" => Ok(Self::Force),
-            name => Field::deserialize(name.into_deserializer()).map(Self::Field),
-        }
+        let text = String::deserialize(from)?;
+        let field = |name: &str| Field::deserialize(name.trim().into_deserializer());
+        Ok(Self(match text.as_str() {
+            "force" => probe::Quantity::Force,
+            "flow" => probe::Quantity::Flow,
+            "heat_flux" => probe::Quantity::HeatFlux,
+            "shear" => probe::Quantity::Shear,
+            product => probe::Quantity::Product(product.split('*').map(field).collect::<Result<_, _>>()?),
+        }))
     }
 }
 
@@ -204,7 +223,28 @@ pub enum Place {
     Point(Vector),
     Line(Line),
     Plane(Plane),
+    Box(Span),
+    Side(SideName),
     Solid(Whole),
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Span {
+    pub center: Vector,
+    pub size: Vector,
+}
+
+/// A side of the domain.
+#[derive(Clone, Copy, Debug, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum SideName {
+    XMin,
+    XMax,
+    YMin,
+    YMax,
+    ZMin,
+    ZMax,
 }
 
 #[derive(Deserialize)]

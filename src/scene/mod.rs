@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use crate::field::Field;
 use crate::foreign;
 use crate::look::{Camera, Look};
 use crate::probe::Probe;
@@ -166,6 +167,9 @@ impl Scene {
             solver.set_solids(self.solids.clone())?;
         }
         solver.set_forces(self.forces.clone());
+        if self.probes.iter().any(|probe| probe.reads(Field::Pressure)) {
+            solver.keep_pressure();
+        }
         Ok(solver)
     }
 }

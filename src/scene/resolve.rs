@@ -54,7 +54,7 @@ pub fn scene(name: String, text: &Text, folder: &Path) -> Result<Scene> {
         camera: camera(&doc.render.camera, text, extent, size)?,
         size,
         initial: initial::resolve(&doc.initial, text, folder, config.dims, config.h)?,
-        probes: probes::resolve(&doc.probe, text, extent, solids.len())?,
+        probes: probes::resolve(&doc.probe, text, &config, solids.len())?,
         origin: Arc::new(text.origin(folder)),
         solids,
         config,

@@ -1,6 +1,7 @@
 //! What the reader promises, one promise a test.
 
 use super::*;
+use crate::probe::{Every, Place};
 use crate::solver::{Advection, BoundaryCondition};
 
 fn error(text: &str) -> String {
@@ -48,9 +49,10 @@ fn documented_options_act() {
     assert_eq!(scene.sources[0].velocity, Some([0.0, 0.4, 0.0]));
     assert_eq!(scene.camera.position, [1.5, 1.0, 3.0]);
     assert_eq!((scene.sources.len(), scene.forces.len(), scene.fills.len()), (4, 3, 1));
-    assert_eq!(scene.probes.len(), 4);
-    assert_eq!(scene.probes[3].place, crate::probe::Place::Solid(0));
-    assert_eq!(scene.probes[2].place, crate::probe::Place::Plane { axis: 1, at: 1.44 });
+    assert_eq!(scene.probes.len(), 6);
+    assert_eq!((scene.probes[4].every, scene.probes[4].mean_from), (Every::Seconds(0.1), Some(2.0)));
+    assert_eq!(scene.probes[3].place, Place::Solid(0));
+    assert_eq!(scene.probes[2].place, Place::Plane { axis: 1, at: 1.44 });
     assert!(error(documented()[2]).contains("initial.fields: cannot read start.npz"));
 }
 
@@ -63,7 +65,7 @@ fn every_key_is_declared() {
                   render.camera source.0 source.0.emit source.0.noise source.0.shape.sphere source.0.shape.box \
                   source.0.shape.disc source.0.shape.mesh source.0.shape.text source.0.shape.image force.0 force.0.wind \
                   force.0.point force.0.vortex initial.smoke.0 solid.0 solid.0.shape.sphere solid.0.shape.box \
-                  solid.0.shape.cylinder probe.0 probe.0.at.line probe.0.at.plane";
+                  solid.0.shape.cylinder probe.0 probe.0.at.line probe.0.at.plane probe.0.at.box";
     for table in tables.split_whitespace() {
         // A fill lacks its shape: only where it is asked about does the strange key come first.
         let scene = match table.split_once('.').map_or(table, |(head, _)| head) {
@@ -116,7 +118,8 @@ fn declared_words_are_read_and_no_others() {
         let path = parameter.path.replace('#', "0");
         let scene = match parameter.path.as_str() {
             "force.#.acts_on" => "force = [{ wind = { acceleration = [1, 0, 0] } }]",
-            "solid.#.slip" => "solid = [{ shape = { sphere = { radius = 0.1 } } }]",
+            "solid.#.slip" | "solid.#.motion" => "solid = [{ shape = { sphere = { radius = 0.1 } } }]",
+            "probe.#.at.side" => "probe = [{ name = 'a', fields = ['u'] }]",
             _ => "",
         };
         for (word, _) in words {
@@ -189,6 +192,9 @@ fn every_number_acts() {
         "render.medium.scattering=single",
         "render.medium.glow=1",
         "probe=[{ name = 'a', fields = ['u'], at = { plane = { x = 0.1 } } }]",
+        "probe=[{ name = 'a', fields = ['u*red', 'pressure'], at = { box = { center = [0, 0, 0], size = [1, 1, 1] } }, \
+         every = { seconds = 0.5 }, mean_from = 1 }]",
+        "probe=[{ name = 'a', fields = ['u'], at = { side = 'x_min' }, every = { steps = 3 } }]",
         "render.light.direction=[0, 1, 0]",
         "render.light.sun=[1, 1, 1]",
         "render.light.sky=[1, 1, 1]",
@@ -292,6 +298,34 @@ fn what_cannot_be_simulated_is_refused_where_it_stands() {
             "s.toml:3:10: probe.fields: `force` acts on a solid",
         ),
         (
+            "[[probe]]\nname = 'a'\nfields = ['flow']\nat = { point = [0, 0, 0] }",
+            "s.toml:3:10: probe.fields: `flow` goes through a plane",
+        ),
+        (
+            "[[probe]]\nname = 'a'\nfields = ['u', 'v*tempature']\nat = { point = [0, 0, 0] }",
+            "unknown value `tempature`; did you mean `temperature`?",
+        ),
+        (
+            "[[probe]]\nname = 'a'\nfields = ['heat_flux']\nat = { side = 'y_max' }",
+            "s.toml:3:10: probe.fields: `heat_flux` comes from a wall that holds a temperature",
+        ),
+        (
+            "[[probe]]\nname = 'a'\nfields = ['shear']\nat = { side = 'x_min' }",
+            "s.toml:3:10: probe.fields: `shear` acts on a no-slip wall",
+        ),
+        (
+            "[[probe]]\nname = 'a'\nfields = ['u']\nat = { box = { center = [9, 0, 0], size = [1, 1, 1] } }",
+            "s.toml:4:6: probe.at: the box from",
+        ),
+        (
+            "[solver]\nflow = 'frozen'\n[[probe]]\nname = 'a'\nfields = ['pressure']\nat = { point = [0, 0, 0] }",
+            "s.toml:5:10: probe.fields: a frozen flow has no `pressure`",
+        ),
+        (
+            "[[probe]]\nname = 'a'\nfields = ['u']\nat = { point = [0, 0, 0] }\nevery = { steps = 0 }",
+            "s.toml:5:19: probe.0.every.steps: 0 is out of range",
+        ),
+        (
             "[[solid]]\nshape = { sphere = { radius = 0.1 } }\n[[probe]]\nname = 'a'\nfields = ['u']\nat = { solid = 0 }",
             "probe.fields: a solid has no `u`",
         ),
@@ -388,6 +422,18 @@ fn overrides_reach_every_kind_of_key() {
     assert_eq!(scene.look.colors[0], [1.0, 0.0, 0.0]);
     assert_eq!(scene.sources.len(), 3);
     assert_eq!([scene.sources[1].rate[0], scene.sources[2].rate[2]], [3.0, 5.0]);
+}
+
+/// The word for all sides stands for those that are not set.
+#[test]
+fn one_side_can_be_set_where_a_word_stands_for_all() {
+    let sides = |changes: &[&str]| with("[domain]\nwalls = 'no-slip'", changes).config.sides;
+    let drags = BoundaryCondition::NoSlip([0.0; 3]);
+    let wanted = [[drags; 2], [drags, BoundaryCondition::Open], [drags; 2]];
+    assert_eq!(sides(&["domain.walls.y_max=open"]), wanted);
+    assert_eq!(sides(&["domain.walls=closed", "domain.walls.y_max=open"])[1][1], BoundaryCondition::Open);
+    let message = load_error("[domain]\nwalls = 'periodic'", &["domain.walls.y_max=open"]);
+    assert!(message.contains("y_min is periodic and y_max is not"), "{message}");
 }
 
 #[test]

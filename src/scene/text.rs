@@ -174,6 +174,9 @@ impl Text {
             false => Spanned::new(key.span(), DeValue::Table(DeTable::new())),
         };
         let inner = table.entry(key.clone()).or_insert_with(fresh);
+        if key.get_ref() == "walls" {
+            spell_out(inner);
+        }
         match inner.get_mut() {
             DeValue::Table(inner) => self.set(inner, rest, value),
             DeValue::Array(items) => self.set_item(items, key.get_ref(), rest, value),
@@ -218,6 +221,21 @@ impl Text {
             Some(path) => self.problem(span, format!("{path}: {message}")),
             None => self.problem(span, message),
         }
+    }
+}
+
+/// Makes the one word for all six sides a table, so that one of them can be set.
+fn spell_out(walls: &mut Spanned<DeValue>) {
+    let span = walls.span();
+    if let DeValue::String(word) = walls.get_ref() {
+        let axis = |name: &'static str| {
+            (
+                Spanned::new(span.clone(), name.into()),
+                Spanned::new(span.clone(), DeValue::String(word.clone())),
+            )
+        };
+        let table = ["x", "y", "z"].into_iter().map(axis).collect();
+        *walls.get_mut() = DeValue::Table(table);
     }
 }
 

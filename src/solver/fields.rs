@@ -10,6 +10,7 @@ use super::conservative::Sweeps;
 use super::diffuse;
 use super::forces::{self, Forces};
 use super::measure::{self, Flow};
+use super::pressure::{self, Blend};
 use super::project::{Cuts, Projector};
 use super::sides::GhostRules;
 use super::simd::dispatch;
@@ -32,6 +33,9 @@ pub struct Fields {
     pub expected: Option<Faces>,
     /// What the trapezoidal rule remembers of the steps before.
     pub past: Option<Box<Past>>,
+    /// p/ρ at cell centres in the last step \[m²/s²\], one layer of ghosts filled; only if someone asks for it or the
+    /// integrator needs it.
+    pub pressure: Option<Vec<f32>>,
     /// Red, green, blue \[-\] and temperature excess \[K\] at cell centres, ghosts filled.
     pub scalars: Cells,
     /// The scalars while they are advected. Before that, the velocity side by side: at the cell centres for the traces,
@@ -99,6 +103,7 @@ impl Fields {
             layout,
             velocity: faces(),
             advected: faces(),
+            pressure: Past::is_kept(config).then(field),
             past: Past::new(config, layout),
             expected: (config.integrator == Integrator::Reflection && !config.frozen).then(faces),
             scalars: four(),
@@ -156,27 +161,49 @@ impl Fields {
         self.walls.fill_scalars(&mut self.scalars, &self.velocity);
     }
 
-    /// Makes the velocity free of divergence to a relative tolerance, and right at walls, in solids and in the ghosts.
-    pub fn project(&mut self, tolerance: f32, stats: &mut StepStats) {
+    /// Makes the velocity free of divergence to a relative tolerance, and right at walls, in solids and in the ghosts. The
+    /// pressure becomes `keep` times what it was and h/Δt \[m/s\] times the share `add` of what is found.
+    pub fn project(&mut self, tolerance: f32, share: Option<[f32; 2]>, stats: &mut StepStats) {
         let mut speed = 0.0;
         if self.projector.iterates() {
             let before = self.measure();
             stats.divergence_before = before.relative_divergence();
             speed = before.speed;
         }
-        let Self { walls, velocity, projector, obstacles, back, .. } = self;
+        let Self { layout, walls, velocity, projector, obstacles, back, pressure, past, .. } = self;
         walls.set_sides(velocity);
         let mut none = Cuts::default();
         let cuts = obstacles.as_mut().map_or(&mut none, |obstacles| &mut obstacles.voxels.cuts);
+        let blend = pressure.as_mut().zip(share).map(|(field, [keep, add])| Blend { field, keep, add });
         self.projected =
-            projector.project(velocity, cuts, [tolerance, speed], back.as_flattened_mut(), stats);
+            projector.project(velocity, cuts, [tolerance, speed], back.as_flattened_mut(), blend, stats);
         walls.fill_velocity(velocity);
+        if let (Some(pressure), Some(_)) = (&mut *pressure, share) {
+            if let Some(obstacles) = obstacles {
+                obstacles.voxels.inside.iter().for_each(|&at| pressure[at as usize] = 0.0);
+            }
+            pressure::fill_ghosts(*layout, walls.pressure_boundaries(), pressure);
+        }
         if let Some(obstacles) = obstacles {
-            obstacles.add_pressure_forces(|component, face| projector.drop_across(component, face));
+            match (&*pressure, past, share) {
+                // Half of what acts in the step was known before the projection.
+                (Some(pressure), Some(_), Some([_, add])) => {
+                    let ends = walls.pressure_boundaries();
+                    obstacles.add_pressure_forces(|component, face| {
+                        pressure::drop_across(*layout, ends, pressure, component, face) / add
+                    });
+                }
+                _ => obstacles.add_pressure_forces(|component, face| projector.drop_across(component, face)),
+            }
             obstacles.count(velocity);
             obstacles.extend(velocity);
         }
         self.disturbed = false;
+    }
+
+    /// Sets the pressure to 0, if it is kept.
+    pub fn forget_pressure(&mut self) {
+        self.pressure.iter_mut().for_each(|pressure| pressure.fill(0.0));
     }
 
     /// Keeps the velocity at the beginning of a step, before forces turn `advected` into the next one.
@@ -216,7 +243,7 @@ impl Fields {
         self.walls.fill_scalars(&mut self.scalars, &self.velocity);
     }
 
-    /// Keeps the velocity as it is before a projection, in `advected`.
+    /// Keeps the velocity as it is before a projection, in `advected`, for the reflection.
     pub fn store_advected(&mut self) {
         self.walls.fill_velocity(&mut self.velocity);
         for (advected, velocity) in self.advected.iter_mut().zip(&self.velocity) {
@@ -272,6 +299,9 @@ impl Fields {
     /// After the state was replaced: works out anew what follows from it.
     pub fn restored(&mut self) {
         self.bricks.forget();
+        if self.past.is_none() {
+            self.forget_pressure();
+        }
         if let Some(obstacles) = &mut self.obstacles {
             obstacles.restored();
             self.projector.set_cuts(&obstacles.voxels.cuts);
@@ -327,19 +357,19 @@ impl Fields {
         let Self { layout, walls, advected, diffusion, obstacles, .. } = self;
         let ranges = [0, 1, 2].map(|component| walls.face_ranges(component));
         let mut drag = obstacles.as_mut().map(|obstacles| obstacles.drag());
-        if let Some((drag, momentum)) = &mut drag {
-            drag.begin(advected, momentum);
+        if let Some((drag, arms, momentum)) = &mut drag {
+            drag.begin(advected, *arms, momentum);
         }
         for (component, field) in advected.iter_mut().enumerate() {
             let field = bytemuck::cast_slice_mut(field);
             for axis in 0..3 {
-                let links = drag.as_mut().map(|(drag, _)| &mut drag.velocity[component][axis]);
+                let links = drag.as_mut().map(|(drag, ..)| &mut drag.velocity[component][axis]);
                 let ends = walls.component_ends(component, axis);
                 diffusion.along(*layout, field, axis, ranges[component], [number], &ends, links);
             }
         }
-        if let Some((drag, momentum)) = &mut drag {
-            drag.collect(advected, momentum);
+        if let Some((drag, arms, momentum)) = &mut drag {
+            drag.collect(advected, *arms, momentum);
         }
         walls.fill_velocity(advected);
     }
@@ -395,6 +425,7 @@ impl Saved for Fields {
             budget,
             sweeps,
             past,
+            pressure,
             projected,
         } = self;
         for (name, field) in ["u", "v", "w"].into_iter().zip(velocity) {
@@ -402,8 +433,9 @@ impl Saved for Fields {
         }
         archive.values("scalars", scalars)?;
         archive.value("projected", projected)?;
-        if let Some(past) = past {
+        if let (Some(past), Some(pressure)) = (past, pressure) {
             past.state(archive)?;
+            archive.values("pressure", pressure)?;
         }
         projector.state(archive)?;
         if let Some(obstacles) = obstacles {

@@ -20,6 +20,7 @@ mod fields;
 mod forces;
 mod lanes;
 mod measure;
+mod pressure;
 mod project;
 mod sides;
 pub(crate) mod simd;
@@ -46,7 +47,7 @@ pub use external::{ActsOn, CustomField, Drive, Force, ForceField};
 pub use simd::LevelError;
 #[cfg(feature = "cli")]
 pub(crate) use simd::check as check_level;
-pub use solids::{Mesh, MeshError, Shape, Slip, Solid, SolidPose};
+pub use solids::{Mesh, MeshError, Motion, Shape, Slip, Solid, SolidPose};
 pub use sources::{Card, CardError, Fill, Form, Noise, Region, Source};
 pub use state::State;
 pub use stats::{Stage, StepStats};

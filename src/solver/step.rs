@@ -175,6 +175,19 @@ impl Solver {
         &self.fields.scalars
     }
 
+    /// Keeps the pressure of each step from now on, for [`pressure`](Self::pressure); one more field.
+    pub fn keep_pressure(&mut self) {
+        let size = self.fields.layout.size();
+        self.fields.pressure.get_or_insert_with(|| vec![0.0; size]);
+    }
+
+    /// The pressure over the air's density p/ρ at cell centres \[m²/s²\], in the layout of [`layout`](Self::layout): the mean
+    /// over the last substep, 0 before the first step and inside solids. Without an open side only its differences count.
+    /// `None` unless it is [kept](Self::keep_pressure).
+    pub fn pressure(&self) -> Option<&[f32]> {
+        self.fields.pressure.as_deref()
+    }
+
     /// Component `c` of the velocity at the centre of the cell at position `at` \[m/s\]: the mean of its two faces.
     pub fn velocity_at_center(&self, c: usize, at: usize) -> f32 {
         let face = &self.fields.velocity[c];
@@ -229,7 +242,12 @@ impl Solver {
     /// The force on each solid \[m⁴/s²\], per unit of the air's density: the mean over the last step of what pressure and
     /// viscosity have taken from the air's momentum. Along an axis of one cell it is that on one cell's depth.
     pub fn solid_forces(&self) -> Vec<[f64; 3]> {
-        self.per_second(Obstacles::momentum)
+        self.per_second(|obstacles| &obstacles.momentum().linear)
+    }
+
+    /// The torque on each solid about its position \[m⁵/s²\], from all that makes up [`solid_forces`](Self::solid_forces).
+    pub fn solid_torques(&self) -> Vec<[f64; 3]> {
+        self.per_second(|obstacles| &obstacles.momentum().angular)
     }
 
     /// The part of the pressure in [`solid_forces`](Self::solid_forces) \[m⁴/s²\]; the rest is viscous.
@@ -305,6 +323,7 @@ impl Solver {
         fields.budget = Budget::default();
         fields.sweeps.as_mut().into_iter().for_each(Sweeps::restart);
         fields.forget_past();
+        fields.forget_pressure();
         self.stats = StepStats::default();
         self.mend();
         let pool = self.pool.clone();
@@ -317,7 +336,7 @@ impl Solver {
         fields.forget_past();
         pool.clone().install(|| {
             if !config.frozen {
-                fields.project(config.tolerance, stats);
+                fields.project(config.tolerance, None, stats);
             }
             stats.max_speed = fields.measure().speed;
         });
@@ -398,6 +417,7 @@ impl Solver {
     fn mend(&mut self) {
         if self.broken.take().is_some() {
             self.fields.projector.pressure_mut().into_iter().flatten().for_each(|half| half.fill(0.0));
+            self.fields.forget_pressure();
         }
     }
 

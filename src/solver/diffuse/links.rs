@@ -59,13 +59,15 @@ pub struct Links<const N: usize> {
     /// What each point has given to the walls beside it in the last pass, as if it were as wide as a cell; summed over its
     /// N values.
     given: Vec<f32>,
-    /// The entries with their groups, while they are put in order.
-    placed: Vec<([usize; 3], Link<N>)>,
+    /// Position of each in the layout.
+    places: Vec<u32>,
+    /// The entries with their groups and positions, while they are put in order.
+    placed: Vec<([usize; 3], u32, Link<N>)>,
 }
 
 impl<const N: usize> Default for Links<N> {
     fn default() -> Self {
-        Self { entries: vec![], groups: vec![], given: vec![], placed: vec![] }
+        Self { entries: vec![], groups: vec![], given: vec![], places: vec![], placed: vec![] }
     }
 }
 
@@ -78,19 +80,23 @@ impl<const N: usize> Links<N> {
         range: [[isize; 2]; 3],
         points: impl Iterator<Item = ([isize; 3], Link<N>)>,
     ) {
-        let Self { entries, groups, given, placed } = self;
+        let Self { entries, groups, given, places, placed } = self;
         let lines = Lines::<N>::new(layout, axis, range);
-        refill(placed, points.filter_map(|(at, link)| lines.place(at).map(|place| (place, link))));
-        placed.sort_unstable_by_key(|(place, _)| *place);
-        let first = |group: usize| placed.partition_point(|(place, _)| place[0] < group) as u32;
+        let position = |at: [isize; 3]| layout.at(at[0], at[1], at[2]) as u32;
+        let point = |(at, link)| lines.place(at).map(|place| (place, position(at), link));
+        refill(placed, points.filter_map(point));
+        placed.sort_unstable_by_key(|(place, ..)| *place);
+        let first = |group: usize| placed.partition_point(|(place, ..)| place[0] < group) as u32;
         refill(groups, (0..=lines.groups()).map(first));
-        refill(entries, placed.iter().map(|&([_, i, lane], link)| (i as u32, lane as u32, link)));
+        refill(entries, placed.iter().map(|&([_, i, lane], _, link)| (i as u32, lane as u32, link)));
+        refill(places, placed.iter().map(|&(_, position, _)| position));
         refill(given, std::iter::repeat_n(0.0, placed.len()));
     }
 
-    /// What each point has given to the walls beside it in the last pass, and to which solid.
-    pub fn given(&self) -> impl Iterator<Item = (u16, f32)> {
-        self.entries.iter().zip(&self.given).map(|((_, _, link), given)| (link.owner, *given))
+    /// The solid beside each point, the point's position, and what it has given to the solid in the last pass.
+    pub fn given(&self) -> impl Iterator<Item = (u16, u32, f32)> {
+        let given = self.places.iter().zip(&self.given);
+        self.entries.iter().zip(given).map(|((_, _, link), (place, given))| (link.owner, *place, *given))
     }
 
     /// For use by several threads.

@@ -4,6 +4,7 @@
 //! costs a tenth; multigrid-preconditioned conjugate gradients where solids stand in it; relaxation only when asked for.
 
 use super::archive::{Archive, Saved, StateError};
+use super::pressure::Blend;
 use super::{Projection, StepStats};
 use crate::grid::{Faces, Layout};
 
@@ -117,14 +118,15 @@ impl Projector {
 
     /// Removes the divergence of `velocity`, whose largest component is `speed`, until max |∇·u| h / max |u| is below
     /// `tolerance`; closed faces get their solid's velocity. Faces on walls must hold the wall's velocity and are left
-    /// alone; on periodic axes face 0 is corrected and face n is not. `lent` is memory to work in. Says in `stats` what it
-    /// took, and returns the largest component as it was before.
+    /// alone; on periodic axes face 0 is corrected and face n is not. `lent` is memory to work in; `blend` is where the pressure is
+    /// kept. Says in `stats` what it took, and returns the largest component as it was before.
     pub fn project(
         &mut self,
         velocity: &mut Faces,
         cuts: &mut Cuts,
         tolerance: [f32; 2],
         lent: &mut [f32],
+        blend: Option<Blend>,
         stats: &mut StepStats,
     ) -> f32 {
         let [tolerance, mut speed] = tolerance;
@@ -133,12 +135,14 @@ impl Projector {
         let solve = match self {
             Self::Direct(spectral) => {
                 let divergence;
-                [divergence, speed] = spectral.project(velocity, lent);
+                [divergence, speed] = spectral.project(velocity, lent, blend);
                 stats.divergence_before = if speed > 0.0 { divergence / speed } else { 0.0 };
                 Solve::default()
             }
-            Self::Multigrid(iterative) => iterative.project(velocity, cuts, MOST, |left| left.max <= enough),
-            Self::Relaxation(iterative, sweeps) => iterative.relax(velocity, cuts, *sweeps),
+            Self::Multigrid(iterative) => {
+                iterative.project(velocity, cuts, blend, MOST, |left| left.max <= enough)
+            }
+            Self::Relaxation(iterative, sweeps) => iterative.relax(velocity, cuts, blend, *sweeps),
         };
         stats.iterations = solve.iterations;
         stats.residual = solve.relative() as f32;
