@@ -244,8 +244,9 @@ fn check_sum(file: &mut File, length: u64) -> io::Result<bool> {
 fn hashes(scene: &Scene) -> BTreeMap<String, String> {
     let mut config = scene.config.clone();
     config.threads = 0;
-    let parts: [(&str, &dyn Debug); 8] = [
+    let parts: [(&str, &dyn Debug); 9] = [
         ("domain and solver", &config),
+        ("domain.walls", &scene.side_formulas),
         ("fluid and smoke", &scene.params),
         ("source", &scene.sources),
         ("force", &scene.forces),

@@ -105,12 +105,12 @@ fn side() -> Vec<Parameter> {
             .says("Temperature excess held at the wall; absent: insulated."),
         vector("side.no-slip.velocity", "m/s", VELOCITY, Restarts)
             .default("[0, 0, 0]")
-            .says("Velocity of the wall, along itself."),
+            .says("Velocity of the wall, along itself; each number may be a formula in x, y, z and t, as \"sin(2 * t)\"."),
         number("side.no-slip.temperature", "K", HEAT, Restarts)
             .says("Temperature excess held at the wall; absent: insulated."),
         vector("side.inflow.velocity", "m/s", VELOCITY, Restarts)
             .default("[0, 0, 0]")
-            .says("Velocity of the air that enters."),
+            .says("Velocity of the air that enters; each number may be a formula in x, y, z and t, as the smoke and the temperature of all sides."),
         number("side.inflow.red", "-", DENSITY, Restarts).default("0").says("Red smoke in it."),
         number("side.inflow.green", "-", DENSITY, Restarts).default("0").says("Green smoke in it."),
         number("side.inflow.blue", "-", DENSITY, Restarts).default("0").says("Blue smoke in it."),

@@ -149,6 +149,7 @@ pub struct Initial {
 }
 
 /// The text of a formula in x, y, z, or a plain number.
+#[derive(Clone, Debug, PartialEq)]
 pub struct Expression(pub String);
 
 struct ExpressionVisitor;
@@ -300,8 +301,9 @@ pub struct Camera {
     pub fov: Option<Number>,
 }
 
-/// What one side does: a word, or a table with what belongs to it, as `{ inflow = { velocity = [1, 0, 0] } }`.
-#[derive(Clone, Copy, Deserialize)]
+/// What one side does: a word, or a table with what belongs to it, as `{ inflow = { velocity = [1, 0, 0] } }`. Velocities, smoke
+/// and temperatures may be formulas in x, y, z and t.
+#[derive(Clone, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum BoundaryCondition {
     Closed(Insulated),
@@ -317,29 +319,29 @@ pub enum BoundaryCondition {
 pub struct Nothing {}
 
 /// A free-slip wall.
-#[derive(Clone, Copy, Default, Deserialize)]
+#[derive(Clone, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Insulated {
-    pub temperature: Option<Number>,
+    pub temperature: Option<Expression>,
 }
 
 /// A wall that drags.
-#[derive(Clone, Copy, Default, Deserialize)]
+#[derive(Clone, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Plate {
-    pub velocity: Option<Vector>,
-    pub temperature: Option<Number>,
+    pub velocity: Option<List<Expression, 3>>,
+    pub temperature: Option<Expression>,
 }
 
 /// What comes in.
-#[derive(Clone, Copy, Default, Deserialize)]
+#[derive(Clone, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Air {
-    pub velocity: Option<Vector>,
-    pub red: Option<Number>,
-    pub green: Option<Number>,
-    pub blue: Option<Number>,
-    pub temperature: Option<Number>,
+    pub velocity: Option<List<Expression, 3>>,
+    pub red: Option<Expression>,
+    pub green: Option<Expression>,
+    pub blue: Option<Expression>,
+    pub temperature: Option<Expression>,
 }
 
 /// Reads a side, a bare word standing for the table without keys.
@@ -374,7 +376,7 @@ impl<'de> Visitor<'de> for SideVisitor {
 }
 
 /// The six sides: one word for all, or a table by axis (`x`) and by side (`x_min`), the latter winning.
-#[derive(Clone, Copy, Default)]
+#[derive(Clone, Default)]
 pub struct Walls {
     /// `[axis][lower, upper]`.
     pub sides: [[Option<BoundaryCondition>; 2]; 3],
@@ -407,9 +409,9 @@ impl From<WallTable> for Walls {
     fn from(t: WallTable) -> Self {
         Self {
             sides: [
-                [t.x_min.or(t.x), t.x_max.or(t.x)],
-                [t.y_min.or(t.y), t.y_max.or(t.y)],
-                [t.z_min.or(t.z), t.z_max.or(t.z)],
+                [t.x_min.or(t.x.clone()), t.x_max.or(t.x)],
+                [t.y_min.or(t.y.clone()), t.y_max.or(t.y)],
+                [t.z_min.or(t.z.clone()), t.z_max.or(t.z)],
             ],
         }
     }
@@ -428,7 +430,7 @@ impl<'de> Visitor<'de> for WallsVisitor {
 
     fn visit_str<E: serde::de::Error>(self, word: &str) -> Result<Walls, E> {
         let side = SideVisitor.visit_str(word)?;
-        Ok(Walls { sides: [[Some(side); 2]; 3] })
+        Ok(Walls { sides: std::array::from_fn(|_| std::array::from_fn(|_| Some(side.clone()))) })
     }
 
     fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Walls, A::Error> {

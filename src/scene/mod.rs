@@ -20,6 +20,7 @@ pub mod memory;
 mod probes;
 mod resolve;
 mod shapes;
+mod sides;
 mod solids;
 mod sources;
 mod text;
@@ -29,6 +30,7 @@ mod write;
 pub(crate) use error::closest;
 pub use error::{InitialError, Problem, SceneError};
 pub use initial::Initial;
+pub use sides::SideFormulas;
 
 /// A checked scene: all that a run and its pictures are made from.
 #[derive(Clone, Debug, PartialEq)]
@@ -59,6 +61,8 @@ pub struct Scene {
     pub fills: Vec<Fill>,
     /// What is measured while the scene runs.
     pub probes: Vec<Probe>,
+    /// What varies over the sides, in place and time.
+    pub side_formulas: Vec<SideFormulas>,
     /// What it was read from.
     pub origin: Arc<Origin>,
 }
@@ -163,6 +167,9 @@ impl Scene {
     /// A solver for this scene whose fields are to come from elsewhere: air at rest around the solids.
     pub fn empty_solver(&self) -> Result<Solver, crate::solver::SolverError> {
         let mut solver = Solver::new(self.config.clone(), self.params.clone(), self.sources.clone())?;
+        if !self.side_formulas.is_empty() {
+            solver.set_profiles(self.side_formulas.iter().map(SideFormulas::profile).collect());
+        }
         if !self.solids.is_empty() {
             solver.set_solids(self.solids.clone())?;
         }

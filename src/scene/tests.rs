@@ -54,6 +54,7 @@ fn documented_options_act() {
     assert_eq!(scene.probes[3].place, Place::Solid(0));
     assert_eq!(scene.probes[2].place, Place::Plane { axis: 1, at: 1.44 });
     assert!(error(documented()[2]).contains("initial.fields: cannot read start.npz"));
+    assert_eq!(Scene::parse("s", documented()[3]).unwrap().side_formulas.len(), 2);
 }
 
 /// Asks every table for a key that cannot be, and looks up the keys it says it knows.
@@ -271,6 +272,20 @@ fn what_cannot_be_simulated_is_refused_where_it_stands() {
         ("[domain]\nwalls = { x = { open = { temperature = 1 } } }", "unknown key `temperature`"),
         ("[domain]\nwalls = { x = { closed = { red = 1 } } }", "unknown key `red`; known here: temperature"),
         ("[domain]\nwalls = { x = 'inflow' }", "an inflow needs its velocity"),
+        (
+            "[domain]\nwalls = { x_min = { inflow = { velocity = ['q * t', 0, 0] } } }",
+            "s.toml:2:9: domain.walls: x_min: `q * t`: unknown name `q`",
+        ),
+        (
+            "[domain]\nwalls = { y = { no-slip = { velocity = [0, 't', 0] } } }",
+            "y_min cannot move across itself",
+        ),
+        (
+            "[domain]\nwalls = { y_min = { closed = { temperature = '1 / (t - 1)' } } }",
+            "y_min: the formula of temperature gives inf at [0.0, 0.0, 0.0] m and 1 s",
+        ),
+        ("[domain]\nwalls = { x_min = { inflow = { velocity = ['nan', 0, 0] } } }", "unknown name `nan`"),
+        ("[domain]\nwalls = { x_min = { inflow = { velocity = ['1e30', 0, 0] } } }", "gives 1e30"),
         ("[fluid]\nambient = 'men'", "\"men\" is neither a number nor"),
         ("[fluid]\nambient = nan", "fluid.ambient: NaN is out of range"),
         ("[initial]\nfields = 'none.npz'", "s.toml:2:10: initial.fields: cannot read none.npz"),
@@ -434,6 +449,36 @@ fn one_side_can_be_set_where_a_word_stands_for_all() {
     assert_eq!(sides(&["domain.walls=closed", "domain.walls.y_max=open"])[1][1], BoundaryCondition::Open);
     let message = load_error("[domain]\nwalls = 'periodic'", &["domain.walls.y_max=open"]);
     assert!(message.contains("y_min is periodic and y_max is not"), "{message}");
+}
+
+/// A parabola that swells comes in; a wall warms up towards one corner.
+#[test]
+fn sides_follow_formulas_of_place_and_time() {
+    let text = "[domain]\ncells = [8, 6, 5]\nvoxel = 0.1\n\
+        walls = { x_min = { inflow = { velocity = ['y * (0.6 - y) * t', 0, 0], red = 'z' } }, x_max = 'open', \
+        y_max = { no-slip = { temperature = '10 * x * t', velocity = ['sin(t)', 0, 0.5] } } }";
+    let mut solver = Scene::parse("s", text).unwrap().solver().unwrap();
+    for _ in 0..4 {
+        solver.step(0.25).unwrap();
+    }
+    let (layout, time) = (solver.layout(), solver.stats().time as f32);
+    assert_eq!(time, 1.0);
+    for (j, k) in [(0, 0), (2, 3), (5, 4)] {
+        let (y, z) = (0.1 * (j as f32 + 0.5), 0.1 * (k as f32 + 0.5));
+        let u = solver.velocity()[0][layout.at(0, j, k)];
+        assert!((u - y * (0.6 - y)).abs() < 1e-6, "{u} at {y} m");
+        assert!((solver.scalars()[layout.at(-1, j, k)][0] - z).abs() < 1e-6);
+    }
+    for i in [1, 6] {
+        let wall = |field: Field, offset: f32| {
+            let [inside, beyond] = [5, 6].map(|j| field.at(&solver, layout.at(i, j, 2)));
+            (0.5 * (inside + beyond), 0.1 * (i as f32 + offset))
+        };
+        let (temperature, x) = wall(Field::Temperature, 0.5);
+        assert!((temperature - 10.0 * x).abs() < 1e-4, "{temperature} K at {x} m");
+        assert!((wall(Field::U, 0.0).0 - 1f32.sin()).abs() < 1e-5);
+        assert!((wall(Field::W, 0.5).0 - 0.5).abs() < 1e-5);
+    }
 }
 
 #[test]

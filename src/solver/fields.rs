@@ -337,7 +337,7 @@ impl Fields {
         }
         self.budget.held = None;
         self.bricks.forget();
-        let Self { layout, walls, scalars, diffusion, obstacles, .. } = self;
+        let Self { layout, walls, velocity, scalars, diffusion, obstacles, .. } = self;
         let inside = layout.dims.array().map(|n| [0, n as isize]);
         let mut drag = obstacles.as_mut().map(|obstacles| obstacles.drag().0);
         if let Some(drag) = &drag {
@@ -345,8 +345,11 @@ impl Fields {
         }
         for axis in 0..3 {
             let links = drag.as_mut().map(|drag| &mut drag.scalars[axis]);
-            let ends = walls.scalar_ends(axis);
-            diffusion.along(*layout, scalars, axis, inside, number, &ends, links);
+            let (ends, varies) = (walls.scalar_ends(axis), walls.varies(None, axis));
+            if varies != [false; 2] {
+                walls.fill_scalars(scalars, velocity);
+            }
+            diffusion.along(*layout, scalars, axis, inside, number, (&ends, varies), links);
         }
     }
 
@@ -361,11 +364,15 @@ impl Fields {
             drag.begin(advected, *arms, momentum);
         }
         for (component, field) in advected.iter_mut().enumerate() {
-            let field = bytemuck::cast_slice_mut(field);
             for axis in 0..3 {
                 let links = drag.as_mut().map(|(drag, ..)| &mut drag.velocity[component][axis]);
-                let ends = walls.component_ends(component, axis);
-                diffusion.along(*layout, field, axis, ranges[component], [number], &ends, links);
+                let (ends, varies) =
+                    (walls.component_ends(component, axis), walls.varies(Some(component), axis));
+                if varies != [false; 2] {
+                    walls.fill_component(component, field);
+                }
+                let field = bytemuck::cast_slice_mut(field);
+                diffusion.along(*layout, field, axis, ranges[component], [number], (&ends, varies), links);
             }
         }
         if let Some((drag, arms, momentum)) = &mut drag {

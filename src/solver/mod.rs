@@ -21,6 +21,7 @@ mod forces;
 mod lanes;
 mod measure;
 mod pressure;
+mod profile;
 mod project;
 mod sides;
 pub(crate) mod simd;
@@ -44,6 +45,7 @@ pub use config::{
 };
 pub use error::{InvalidValue, SolverError};
 pub use external::{ActsOn, CustomField, Drive, Force, ForceField};
+pub use profile::{Profile, SideValues};
 pub use simd::LevelError;
 #[cfg(feature = "cli")]
 pub(crate) use simd::check as check_level;

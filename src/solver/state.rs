@@ -111,6 +111,7 @@ impl Solver {
                 packed.unpack(half.as_mut_slice());
             }
             fields.bricks.forget();
+            fields.walls.set_time(state.stats.time);
             fields.disturbed = state.disturbed;
             fields.forget_pressure();
             if let (Some(past), Some(pressure), Some((packed, dt))) =

@@ -11,6 +11,7 @@ use rayon::prelude::*;
 use super::conservative::Sweeps;
 use super::external::{External, Force};
 use super::fields::{Budget, Correction, Fields};
+use super::profile::Profile;
 use super::project::Projector;
 use super::solids::Obstacles;
 use super::sources::{self, Fill, Grid, Source, Sources};
@@ -142,6 +143,18 @@ impl Solver {
     pub fn set_sources(&mut self, sources: Vec<Source>) {
         let Self { sources: old, pool, .. } = self;
         pool.install(|| old.set(sources));
+    }
+
+    /// Lets sides vary in place and time from now on. Their constants must be 0 where a profile gives a value.
+    pub fn set_profiles(&mut self, profiles: Vec<Profile>) {
+        let (fields, h, time, pool) = (&mut self.fields, self.config.h, self.stats.time, self.pool.clone());
+        pool.install(|| {
+            fields.walls.set_profiles(h, &profiles);
+            fields.walls.set_time(time);
+            fields.walls.fill_velocity(&mut fields.velocity);
+            fields.fill_scalars();
+        });
+        fields.disturbed = true;
     }
 
     /// The external forces.
@@ -327,7 +340,10 @@ impl Solver {
         self.stats = StepStats::default();
         self.mend();
         let pool = self.pool.clone();
-        pool.install(|| self.fields.move_solids(0.0, [0.0; 2]));
+        pool.install(|| {
+            self.fields.walls.set_time(0.0);
+            self.fields.move_solids(0.0, [0.0; 2]);
+        });
     }
 
     /// Removes the divergence of a velocity that was changed from outside.
@@ -435,6 +451,7 @@ impl Solver {
         let pool = self.pool.clone();
         pool.install(|| {
             let (stats, budget) = (self.stats.clone(), self.fields.budget);
+            self.fields.walls.set_time(stats.time);
             self.fields.restored();
             // For the bricks; the numbers are those of the last step.
             self.measure();

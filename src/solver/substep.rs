@@ -32,6 +32,7 @@ impl Substep<'_> {
         cancel: &AtomicBool,
     ) -> Result<(), SolverError> {
         let mut clock = Clock { stats, cancel, began: Instant::now() };
+        fields.walls.set_time(self.time + f64::from(self.dt));
         match self.config.integrator {
             _ if self.config.frozen => self.advect_frozen(fields, &mut clock)?,
             Integrator::Projection => self.advance(fields, &mut clock)?,

@@ -161,9 +161,16 @@ impl Rows {
 }
 
 impl<const N: usize> Cut<'_, N> {
-    /// Both stages, in place; `rows` and `change` are working memory.
-    pub fn solve(mut self, system: &System, rows: &mut Rows, values: &mut [Wide], change: &mut [Wide]) {
-        self.fill(system, values.len(), rows);
+    /// Both stages, in place; `adds` is added at the ends, `rows` and `change` are working memory.
+    pub fn solve(
+        mut self,
+        system: &System,
+        adds: &[Wide; 2],
+        rows: &mut Rows,
+        values: &mut [Wide],
+        change: &mut [Wide],
+    ) {
+        self.fill(system, adds, values.len(), rows);
         let is_ring = system.ends.is_none();
         self.given.fill(0.0);
         for part in STAGES {
@@ -174,7 +181,7 @@ impl<const N: usize> Cut<'_, N> {
         }
     }
 
-    fn fill(&self, system: &System, n: usize, rows: &mut Rows) {
+    fn fill(&self, system: &System, adds: &[Wide; 2], n: usize, rows: &mut Rows) {
         let a: &Wide = &std::array::from_fn(|l| system.a[l % LANES]);
         rows.lower[..=n].fill(*a);
         for zero in [&mut rows.add, &mut rows.hold] {
@@ -193,7 +200,7 @@ impl<const N: usize> Cut<'_, N> {
             }
         }
         match &system.ends {
-            Some(ends) => rows.close(n, ends),
+            Some(ends) => rows.close(n, ends, adds),
             None => rows.join(n),
         }
         rows.sum_diagonal(n);
@@ -215,14 +222,14 @@ impl<const N: usize> Cut<'_, N> {
 
 impl Rows {
     /// What is beyond the ends of lines of n values.
-    fn close(&mut self, n: usize, ends: &[Edge; 2]) {
-        for (at, link, end) in [(0, 0, &ends[0]), (n - 1, n, &ends[1])] {
+    fn close(&mut self, n: usize, ends: &[Edge; 2], adds: &[Wide; 2]) {
+        for (at, link, end, add) in [(0, 0, &ends[0], &adds[0]), (n - 1, n, &ends[1], &adds[1])] {
             for l in 0..WIDTH {
                 let (a, c) = (std::mem::take(&mut self.lower[link][l]), l % LANES);
                 // A solid before the wall takes its part.
                 self.weight[at][l] -= if a > 0.0 { end.lacks[c] } else { 0.0 };
                 self.hold[at][l] += a * (1.0 - end.sign[c]);
-                self.add[at][l] += a * end.add[c];
+                self.add[at][l] += a * add[l];
             }
         }
     }
