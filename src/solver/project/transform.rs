@@ -1,7 +1,7 @@
 //! Real transforms that diagonalise the second difference along one axis, on 32 lines at once.
 //!
-//! Which one depends on the two sides of the axis, since it fixes the values just outside
-//! (Strang, "The Discrete Cosine Transform", SIAM Review 1999):
+//! The two sides of the axis fix the values just outside, and so the transform (Strang, "The Discrete Cosine
+//! Transform", SIAM Review 1999):
 //!
 //! | sides            | outside                  | basis                          | 2 − 2 cos θ_k    |
 //! |------------------|--------------------------|--------------------------------|------------------|
@@ -11,8 +11,8 @@
 //! | open, closed     | odd, even                | the same, read backwards       | θ = π (k+½)/N    |
 //! | periodic         | repeated                 | cos + sin (2π k i/N), Hartley  | θ = 2π k/N       |
 //!
-//! All are linear over the complex numbers, so two real lines travel as one complex line and come apart by
-//! themselves. DCT-II by Makhoul's permutation (1980) and one Fourier transform of length N.
+//! All are linear over the complex numbers: two real lines form one complex line and separate again without
+//! extra work. DCT-II uses Makhoul's permutation (1980) and one Fourier transform of length N.
 
 use std::f64::consts::PI;
 
@@ -35,10 +35,11 @@ pub fn eigenvalues(ends: AxisBoundary, n: usize) -> Vec<f32> {
 }
 
 /// Forward and inverse transform along an axis of one length: [`read_values`](Self::read_values),
-/// [`transform`](Self::transform), [`write_coefficients`](Self::write_coefficients), and the same the other way round.
+/// [`transform`](Self::transform), [`write_coefficients`](Self::write_coefficients), and back in the same
+/// way.
 ///
-/// Values and coefficients of 32 lines lie side by side, those of one index `pitch` after those of the one before. What is read
-/// lies in [`Work`] until it is written, so that it may be written where it was read.
+/// Values and coefficients of 32 lines are interleaved; consecutive indices are `pitch` apart. [`Work`] holds
+/// the input until the output is written, so both may share memory.
 #[derive(Clone, Debug)]
 pub struct Transform {
     ends: AxisBoundary,
@@ -50,14 +51,14 @@ pub struct Transform {
     twist_out: Vec<[f32; 2]>,
 }
 
-/// Lines on their way.
+/// Lines during a transform.
 pub struct Work {
     data: Vec<Pair>,
     other: Vec<Pair>,
 }
 
 impl Work {
-    /// For transforms of up to this [`block_len`](Transform::block_len).
+    /// Makes memory for transforms of up to this [`block_len`](Transform::block_len).
     pub fn new(len: usize) -> Self {
         let block = || vec![[[0.0; LANES]; 2]; len];
         Self { data: block(), other: block() }
@@ -72,7 +73,7 @@ fn rotations(count: usize, angle: impl Fn(f64) -> f64) -> Vec<[f32; 2]> {
 }
 
 impl Transform {
-    /// For `n` ≥ 1 cells between `ends`.
+    /// Plans the transform of `n` ≥ 1 cells between `ends`.
     pub fn new(ends: AxisBoundary, n: usize) -> Self {
         let quarter = ends[0] != ends[1];
         let inverse_n = 1.0 / n as f64;
@@ -85,12 +86,12 @@ impl Transform {
         Self { ends, n, fft: Fft::new(length), twist, twist_out }
     }
 
-    /// Length of the blocks the transforms work in: `n`, or twice that where an odd axis needs it.
+    /// Length of the blocks of a transform: `n`, or twice that where an odd axis needs it.
     pub fn block_len(&self) -> usize {
         if self.odd_quarter() { 2 * self.n } else { self.n }
     }
 
-    /// What inverse(forward(x)) must be multiplied with to give x.
+    /// Factor with which inverse(forward(x)) must be multiplied to give x.
     pub fn scale(&self) -> f64 {
         if self.ends[0] != self.ends[1] { 2.0 / self.n as f64 } else { 1.0 / self.n as f64 }
     }
@@ -99,7 +100,7 @@ impl Transform {
         self.ends[0] != self.ends[1] && !self.n.is_multiple_of(2)
     }
 
-    /// Takes values in.
+    /// Reads values.
     pub fn read_values(&self, from: &[f32], pitch: usize, work: &mut Work) {
         let rows = Rows { n: self.n, pitch, reversed: self.ends == [Dirichlet, Neumann] };
         match self.ends {
@@ -110,7 +111,7 @@ impl Transform {
         }
     }
 
-    /// Puts coefficients out.
+    /// Writes coefficients.
     pub fn write_coefficients(&self, work: &mut Work, to: &mut [f32], pitch: usize) {
         let rows = Rows { n: self.n, pitch, reversed: self.ends == [Dirichlet, Dirichlet] };
         match self.ends {
@@ -120,7 +121,7 @@ impl Transform {
         }
     }
 
-    /// Takes coefficients in.
+    /// Reads coefficients.
     pub fn read_coefficients(&self, from: &[f32], pitch: usize, work: &mut Work) {
         let rows = Rows { n: self.n, pitch, reversed: self.ends == [Dirichlet, Dirichlet] };
         match self.ends {
@@ -132,7 +133,7 @@ impl Transform {
         }
     }
 
-    /// Puts values out, times 1/[`scale`](Self::scale).
+    /// Writes values, times 1/[`scale`](Self::scale).
     pub fn write_values(&self, work: &mut Work, to: &mut [f32], pitch: usize) {
         let rows = Rows { n: self.n, pitch, reversed: self.ends == [Dirichlet, Neumann] };
         match self.ends {
@@ -143,12 +144,12 @@ impl Transform {
         }
     }
 
-    /// Transforms what was taken in, either way.
+    /// Transforms the lines that were read, forwards or backwards.
     pub fn transform(&self, work: &mut Work) {
         let Work { data, other } = work;
         self.fft.forward(data, other);
         if self.even_quarter() {
-            // The second half of the lines has a transform of its own.
+            // The second half of the lines is transformed separately.
             self.fft.forward(&mut data[self.n / 2..], other);
         }
     }
@@ -157,7 +158,7 @@ impl Transform {
         self.ends[0] != self.ends[1] && !self.odd_quarter()
     }
 
-    /// The quarter-wave transform is its own inverse but for a factor.
+    /// Reads for the quarter-wave transform, which is its own inverse up to a factor.
     fn read_quarter(&self, rows: Rows, from: &[f32], work: &mut Work) {
         if self.odd_quarter() {
             self.read_odd_quarter(rows, from, work);
@@ -204,12 +205,12 @@ impl Transform {
     }
 }
 
-/// Where values or coefficients lie.
+/// Rows of values or coefficients.
 #[derive(Clone, Copy)]
 struct Rows {
     n: usize,
     pitch: usize,
-    /// The last comes first.
+    /// The last index comes first.
     reversed: bool,
 }
 
@@ -257,7 +258,7 @@ fn take_kernel<S: Simd>(s: S, rows: Rows, from: &[f32], data: &mut [Pair]) {
 }
 
 each_level! {
-    /// In Makhoul's order; `alternate`: every other value has the other sign.
+    /// Reads in Makhoul's order. `alternate` flips the sign of every other value.
     fn take_in_order(rows: Rows, alternate: bool, from: &[f32], data: &mut [Pair]) = take_in_order_kernel;
 }
 
@@ -272,7 +273,7 @@ fn take_in_order_kernel<S: Simd>(s: S, rows: Rows, alternate: bool, from: &[f32]
 }
 
 each_level! {
-    /// Out of Makhoul's order, and out of the exchange of real and imaginary parts.
+    /// Writes from Makhoul's order, and exchanges real and imaginary parts back.
     fn put_in_order(rows: Rows, alternate: bool, data: &[Pair], to: &mut [f32]) = put_in_order_kernel;
 }
 
@@ -338,7 +339,7 @@ fn hartley_combine_kernel<S: Simd>(s: S, rows: Rows, data: &[Pair], to: &mut [f3
 }
 
 each_level! {
-    /// The first sixteen lines into the first half of `data`, the others into the second.
+    /// Packs the first sixteen lines into the first half of `data`, the others into the second.
     fn dct4_pack(rows: Rows, twist: &[[f32; 2]], from: &[f32], data: &mut [Pair]) = dct4_pack_kernel;
 }
 
@@ -388,7 +389,7 @@ mod tests {
         (0..n * PAIR).map(|at| value(at / PAIR, at % PAIR)).collect()
     }
 
-    /// The negative second difference of line `l` with the values outside that `ends` implies.
+    /// Negative second difference of line `l`, with the values outside that `ends` implies.
     fn second_difference(ends: AxisBoundary, x: &[f32], l: usize) -> Vec<f32> {
         let n = x.len() / PAIR;
         let x = |i: usize| x[i * PAIR + l];

@@ -1,4 +1,16 @@
-//! Cells that a thin solid cuts off from the coarse cell they lie in.
+//! Isolated cells: fine cells that a thin solid cuts off from the coarse cell they lie in.
+//!
+//! ```text
+//!       coarse A      coarse B
+//!     ┌─────┬─────┬─────┬─────┐
+//!     │  a  ┃  b  │  c  │  d  │      ┃ a plate closes the faces between a and b.
+//!     ├─────╂─────┼─────┼─────┤      A stands for its part a. The cells b are isolated: from b
+//!     │  a  ┃  b  │  c  │  d  │      no path inside A leads to a. They belong to B, across
+//!     └─────┴─────┴─────┴─────┘      their widest face.
+//! ```
+//!
+//! For the coarse grid the plate stands one fine cell aside, between A and B, but does not leak. Without this a plate
+//! between the two cells of a pair doubles the iterations.
 
 use super::Level;
 use super::children;
@@ -7,17 +19,18 @@ use super::kernels::Row;
 use crate::solver::project::red_black::Halves;
 use crate::solver::sweep::{leave_room, refill};
 
-/// Cells that share a coarse cell with others but no path to them inside it, and belong to a neighbouring one instead.
+/// The isolated cells of a grid: they share a coarse cell with others but have no path to them inside it.
+/// Each belongs to a neighbouring coarse cell instead.
 #[derive(Default)]
 pub struct IsolatedCells {
     /// One bit for each cell, x fastest; empty if there are none.
     bits: Vec<u64>,
     /// The cells, x fastest, and the coarse cell each belongs to.
     homes: Vec<(usize, Option<[usize; 3]>)>,
-    /// The red ones, row by row, and where each row's begin.
+    /// Red isolated cells, row by row.
     red: Vec<IsolatedCell>,
     rows: Vec<u32>,
-    /// All of them while they are looked for.
+    /// Scratch of the search: all isolated cells.
     cells: Vec<[usize; 3]>,
 }
 
@@ -31,7 +44,7 @@ pub struct IsolatedCell {
 }
 
 impl IsolatedCells {
-    /// None, in a grid of `n` cells.
+    /// Makes an empty set for a grid of `n` cells.
     pub fn new(n: [usize; 3]) -> Self {
         let bits = Vec::with_capacity(n.iter().product::<usize>().div_ceil(64));
         Self { bits, rows: Vec::with_capacity(n[1] * n[2] + 1), ..Self::default() }
@@ -41,7 +54,7 @@ impl IsolatedCells {
         !self.bits.is_empty() && self.bits[cell / 64] >> (cell % 64) & 1 == 1
     }
 
-    /// The coarse cell a cell belongs to.
+    /// Returns the coarse cell a cell belongs to.
     pub(super) fn home(&self, n: [usize; 3], at: [usize; 3]) -> Option<[usize; 3]> {
         let cell = at[0] + n[0] * (at[1] + n[1] * at[2]);
         if !self.contains(cell) {
@@ -61,10 +74,9 @@ impl IsolatedCells {
 }
 
 impl Level {
-    /// Looks for coarse cells that a thin solid cuts in two. Such a cell stands for its larger part (the one that holds
-    /// the first cell, if they are equal); the others are isolated cells and belong to a coarse cell beside them. For the coarse
-    /// grid the solid thus stands one fine cell aside, but does not leak. Without this a plate between the two cells of a
-    /// pair doubles the iterations.
+    /// Finds coarse cells that a thin solid cuts in two. Such a cell stands for its larger part, or for the
+    /// part with the first cell if both are equal. The cells of the other part are isolated and belong to a
+    /// neighbouring coarse cell.
     pub fn find_isolated_cells(&mut self, coarse: &Self) {
         let n = self.board.n;
         let mut cells = std::mem::take(&mut self.isolated_cells.cells);
@@ -97,7 +109,7 @@ impl Level {
         }
     }
 
-    /// Works out where the isolated cells belong.
+    /// Finds the coarse cell of each isolated cell.
     fn find_homes(&mut self, cells: &[[usize; 3]]) {
         let n = self.board.n;
         let mut homes = std::mem::take(&mut self.isolated_cells.homes);
@@ -116,7 +128,7 @@ impl Level {
         red.clear();
         rows.clear();
         for at in cells.iter().filter(is_red) {
-            // Where the isolated cells of this row, and of the rows passed over, begin.
+            // First isolated cell of this row, and of the skipped rows before it.
             rows.resize(at[1] + n[1] * at[2] + 1, red.len() as u32);
             red.push(IsolatedCell {
                 slot: (at[0] / 2) as u32,
@@ -130,7 +142,7 @@ impl Level {
         (self.isolated_cells.red, self.isolated_cells.rows) = (red, rows);
     }
 
-    /// The coarse cell of the neighbour an isolated cell has the widest face to.
+    /// Returns the coarse cell of the neighbour across the widest face.
     fn nearest_home(&self, at: [usize; 3]) -> Option<[usize; 3]> {
         let n = self.board.n;
         let neighbours = self.neighbours(at).filter(|&(_, next, weight)| {
@@ -140,7 +152,8 @@ impl Level {
         self.isolated_cells.home(n, widest.1)
     }
 
-    /// The axis and the cell beyond each face of a cell, and the face's weight; none beyond walls and open sides.
+    /// Yields the axis, the neighbour and the weight of each face of a cell. Walls and open sides have no
+    /// neighbour.
     pub(super) fn neighbours(&self, at: [usize; 3]) -> impl Iterator<Item = (usize, [usize; 3], f32)> {
         let n = self.board.n;
         (0..6).filter_map(move |face| {
@@ -165,7 +178,8 @@ impl Level {
         Some(span[0] as usize..span[1] as usize)
     }
 
-    /// The children of a coarse cell that are cut off from its larger part. Child c lies at bit a of c along axis a.
+    /// Finds the children of a coarse cell that are cut off from its larger part. Child c lies at bit a of c
+    /// along axis a.
     fn cut_off(&self, coarse: [usize; 3], out: &mut Vec<[usize; 3]>) {
         let n = self.board.n;
         let at = |child: usize| [0, 1, 2].map(|axis| 2 * coarse[axis] + (child >> axis & 1));
@@ -200,7 +214,7 @@ impl Level {
         [below, above].iter().any(|at| self.isolated_cells.contains(at[0] + n[0] * (at[1] + n[1] * at[2])))
     }
 
-    /// Adds what the faces of isolated cells contribute to the weights between the coarse cells they belong to.
+    /// Adds the faces of isolated cells to the weights between the coarse cells they belong to.
     pub(super) fn join_isolated_cells(&mut self, fine: &Self) {
         let (n, coarse) = (fine.board.n, self.board.n);
         for &(cell, home) in &fine.isolated_cells.homes {
@@ -219,7 +233,7 @@ impl Level {
         }
     }
 
-    /// Adds what is left in isolated cells to the coarse cells they belong to.
+    /// Adds the residual of isolated cells to the coarse cells they belong to.
     pub(super) fn assign_isolated_cells(&self, rhs: &[f32], phi: &Halves, out: &mut Halves) {
         if self.isolated_cells.red.is_empty() {
             return;
