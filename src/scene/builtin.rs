@@ -51,7 +51,7 @@ mod tests {
     fn every_mesh_is_closed() {
         for name in MESHES {
             let mesh = crate::solver::Mesh::from_obj(name, mesh(name).unwrap()).unwrap();
-            assert!(mesh.triangles().len() > 100 && (0.4..0.8).contains(&mesh.reach()), "{name}");
+            assert!(mesh.triangles().len() > 100 && (0.4..0.8).contains(&mesh.bounding_radius()), "{name}");
         }
         assert!(mesh("plume").is_none());
     }

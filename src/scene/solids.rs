@@ -138,7 +138,7 @@ fn check_place(solid: &Solid, read: &document::Solid, text: &Text, extent: [f32;
     // Beside an edge or a corner of the box it may still miss it.
     let touches = |p: [f32; 3]| {
         let apart: f32 = (0..3).map(|a| (p[a] - p[a].clamp(0.0, extent[a])).powi(2)).sum();
-        apart.sqrt() < solid.scale * solid.shape.reach()
+        apart.sqrt() < solid.scale * solid.shape.bounding_radius()
     };
     if !stays_out && (places.len() > 1 || touches(places[0])) {
         return Ok(());

@@ -1,5 +1,5 @@
-//! Where there is smoke or heat: the box in bricks of 8³ cells, so that passes over the scalars can leave out what is empty
-//! and stays so (Kenwright: only the cells that have something).
+//! Bricks of 8³ cells that contain smoke or heat. Passes over the scalars skip empty bricks (Kenwright: only
+//! the active cells).
 
 use std::ops::Range;
 
@@ -10,22 +10,22 @@ use crate::grid::Layout;
 /// Cells along an edge of a brick.
 pub const EDGE: usize = 8;
 
-/// Which bricks hold something.
+/// Occupied bricks of a box.
 pub struct Bricks {
     layout: Layout,
     /// Bricks along x, y, z.
     count: [usize; 3],
-    /// For each plane of cells and each brick in it, whether those cells of it hold something.
+    /// For each plane of cells and each brick in it: whether its cells in that plane are occupied.
     pub planes: Vec<u8>,
-    /// Whether `planes` is up to date; if not, every brick may hold something.
+    /// Whether `planes` is up to date. If not, every brick may be occupied.
     known: bool,
-    /// For each brick, whether something may be there now, or arrive where the step comes to.
+    /// For each brick: whether it may be occupied now, or after the step.
     reached: Vec<u8>,
     other: Vec<u8>,
 }
 
 impl Bricks {
-    /// Of a box of `layout`, with nothing known.
+    /// Makes the bricks of a box of `layout`, all possibly occupied.
     pub fn new(layout: Layout) -> Self {
         let count = layout.dims.array().map(|n| n.div_ceil(EDGE));
         let bricks = vec![1; count.iter().product()];
@@ -43,18 +43,18 @@ impl Bricks {
         self.count[0]
     }
 
-    /// Says that `planes` holds what the scalars hold.
+    /// Marks `planes` as up to date with the scalars.
     pub fn learn(&mut self) {
         self.known = true;
     }
 
-    /// Says that the scalars were changed since, anywhere.
+    /// Marks `planes` as outdated: the scalars were changed anywhere.
     pub fn forget(&mut self) {
         self.known = false;
         self.reached.fill(1);
     }
 
-    /// Says that cells `xs` of row (j, k) may have got something since [`reach`](Self::reach).
+    /// Marks cells `xs` of row (j, k) as possibly occupied since [`dilate`](Self::dilate).
     pub fn touch(&mut self, xs: Range<usize>, j: usize, k: usize) {
         if !xs.is_empty() {
             let row = self.row(j, k);
@@ -62,7 +62,7 @@ impl Bricks {
         }
     }
 
-    /// The bricks that row (j, k) of the cells goes through.
+    /// The bricks that row (j, k) passes through.
     fn row(&self, j: usize, k: usize) -> Range<usize> {
         let [nx, ny, _] = self.count;
         let first = (k / EDGE * ny + j / EDGE) * nx;
@@ -95,7 +95,7 @@ impl Bricks {
         }
     }
 
-    /// Finds the bricks whose cells may hold something after all has moved by up to `cells`, and how many of all these are.
+    /// Finds the bricks that may be occupied after the flow has moved by up to `cells`.
     pub fn dilate(&mut self, walls: &GhostRules, cells: f32) {
         if !self.known {
             self.reached.fill(1);
@@ -108,7 +108,7 @@ impl Bricks {
             bricks.iter_mut().zip(plane).for_each(|(brick, held)| *brick |= held);
         }
         self.let_in(walls);
-        // The stencil of a departure point reaches two cells further.
+        // The stencil of a departure point extends two cells further.
         let far = (cells.max(0.0).ceil().min(1e9) as usize + 2).div_ceil(EDGE);
         let periodic = walls.periodic();
         for axis in 0..3 {
@@ -117,7 +117,7 @@ impl Bricks {
         }
     }
 
-    /// Something may come in through these sides at any time.
+    /// Marks the bricks beside sides through which smoke may enter at any time.
     fn let_in(&mut self, walls: &GhostRules) {
         let [nx, ny, _] = self.count;
         let count = self.count;
@@ -130,7 +130,7 @@ impl Bricks {
         }
     }
 
-    /// Calls `f(range of cells, whether anything may be there)` for the runs of cells of row (j, k), in order.
+    /// Calls `f(range of cells, whether they may be occupied)` for the runs of cells of row (j, k), in order.
     pub fn runs(&self, j: usize, k: usize, mut f: impl FnMut(Range<usize>, bool)) {
         let row = &self.reached[self.row(j, k)];
         let mut first = 0;
@@ -142,7 +142,7 @@ impl Bricks {
     }
 }
 
-/// Along one axis: `to` is set where `from` is within `far` bricks.
+/// Dilates along one axis: sets `to` where `from` is set within `far` bricks.
 fn spread(from: &[u8], to: &mut [u8], count: [usize; 3], axis: usize, far: usize, periodic: bool) {
     let stride = [1, count[0], count[0] * count[1]][axis];
     let n = count[axis];
@@ -161,7 +161,7 @@ fn spread(from: &[u8], to: &mut [u8], count: [usize; 3], axis: usize, far: usize
 }
 
 dispatch! {
-    /// For each brick of a row of cells, whether a value is not zero; added to `held`.
+    /// Adds to `held`, for each brick of a row of cells, whether one of its values is not zero.
     pub fn held_row(row: &[[f32; 4]], held: &mut [u8]) = held_row_kernel;
 }
 

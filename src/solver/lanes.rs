@@ -1,8 +1,8 @@
-//! Sixteen values at a time, in whichever registers the machine has.
+//! Sixteen values at a time, in the registers of each instruction set.
 //!
-//! Where the compiler left to itself takes loops over sixteen values apart, kernels are written with these instead: one
-//! text, of which [`each_level`](super::simd::each_level) makes a version for each instruction set. All round alike, but
-//! that the baseline does not fuse a multiplication with an addition.
+//! Kernels use this vocabulary where the compiler would split plain loops over sixteen values. A kernel is
+//! written once; [`each_level`](super::simd::each_level) makes a version for each instruction set. All levels
+//! round the same, except that the baseline has no fused multiply-add.
 #![allow(unsafe_code)]
 
 #[cfg(target_arch = "x86_64")]
@@ -13,15 +13,15 @@ use super::simd::{LANES, fma};
 /// Sixteen values in memory.
 pub type Lane = [f32; LANES];
 
-/// A proof that the machine has an instruction set, and its arithmetic on sixteen values.
+/// A token: proof that the machine has an instruction set, with its arithmetic on sixteen values.
 pub trait Simd: Copy {
     /// Sixteen values in registers.
     type Values: Copy;
-    /// From memory.
+    /// Loads from memory.
     fn load(self, lane: &Lane) -> Self::Values;
-    /// To memory.
+    /// Stores to memory.
     fn store(self, values: Self::Values, lane: &mut Lane);
-    /// Sixteen times the same.
+    /// Returns sixteen copies of `x`.
     fn splat(self, x: f32) -> Self::Values;
     /// a + b.
     fn add(self, a: Self::Values, b: Self::Values) -> Self::Values;
@@ -35,7 +35,7 @@ pub trait Simd: Copy {
     fn mul_sub(self, a: Self::Values, b: Self::Values, c: Self::Values) -> Self::Values;
 }
 
-/// What every machine has.
+/// Plain arrays, for every machine.
 #[derive(Clone, Copy)]
 pub struct Plain;
 
@@ -100,11 +100,11 @@ impl Avx2 {
     }
 }
 
-/// Both halves of sixteen values.
+/// Applies an intrinsic to both halves of sixteen values.
 #[cfg(target_arch = "x86_64")]
 macro_rules! halves {
     ($f:ident($($x:expr),+)) => {
-        // SAFETY: there is no token where the instructions are not.
+        // SAFETY: the token exists only where the machine has the instructions.
         unsafe { [$f($($x[0]),+), $f($($x[1]),+)] }
     };
 }
@@ -114,7 +114,7 @@ impl Simd for Avx2 {
     type Values = [__m256; 2];
     #[inline(always)]
     fn load(self, lane: &Lane) -> Self::Values {
-        // SAFETY: sixteen values are there; there is no token where the instructions are not.
+        // SAFETY: `lane` holds sixteen values; the token exists only where the machine has the instructions.
         unsafe { [_mm256_loadu_ps(lane.as_ptr()), _mm256_loadu_ps(lane.as_ptr().add(LANES / 2))] }
     }
     #[inline(always)]
@@ -172,7 +172,7 @@ impl Simd for Avx512 {
     type Values = __m512;
     #[inline(always)]
     fn load(self, lane: &Lane) -> __m512 {
-        // SAFETY: sixteen values are there; there is no token where the instructions are not.
+        // SAFETY: `lane` holds sixteen values; the token exists only where the machine has the instructions.
         unsafe { _mm512_loadu_ps(lane.as_ptr()) }
     }
     #[inline(always)]

@@ -1,7 +1,7 @@
 //! The time step: incompressible flow with heat and three colours of smoke on a MAC grid.
 //!
-//! Stam, "Stable Fluids" (1999) with the forces of Fedkiw, Stam & Jensen, "Visual Simulation of Smoke" (2001). One
-//! file for each term of the equation; `substep.rs` puts them in order.
+//! Stam, "Stable Fluids" (1999), with the forces of Fedkiw, Stam & Jensen, "Visual Simulation of Smoke"
+//! (2001). Each term of the equation has a file or folder; `substep.rs` orders them.
 
 mod advect;
 mod archive;

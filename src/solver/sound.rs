@@ -1,14 +1,14 @@
-//! Whether the fields are finite numbers, and where they ceased to be.
+//! Detection of values that are not finite, with field, cell and stage.
 //!
-//! Sums over the box are made after each substep anyway; one that is not finite is looked into here. The stages then still
-//! have their results side by side, so that the first wrong one can be told: the advected velocity, the scalars, and the
+//! Each substep sums over the box anyway; if a sum is not finite, the fields are searched. At that time the
+//! results of the stages still exist, so the first faulty stage is known: advected velocity, scalars, or the
 //! velocity after the projection, which spreads a NaN over the whole box.
 
 use super::fields::Fields;
 use super::{SolverError, StepStats};
 use crate::grid::Layout;
 
-/// Names of the components of the velocity and of the scalars.
+/// Names of the velocity components.
 const VELOCITY: [&str; 3] = ["u", "v", "w"];
 const SCALARS: [&str; 4] = ["red", "green", "blue", "temperature"];
 
@@ -17,13 +17,13 @@ pub fn is_sound(stats: &StepStats) -> bool {
     (stats.kinetic_energy + stats.heat + stats.mass.iter().sum::<f64>()).is_finite()
 }
 
-/// The first value that is not finite, as it was given from outside.
+/// Finds the first value that is not finite in fields set from outside.
 pub fn given(fields: &Fields) -> Option<SolverError> {
     let found = velocity(fields.layout, &fields.velocity).or_else(|| scalars(fields.layout, &fields.scalars));
     found.map(|(field, cell)| SolverError::NotFinite { field, cell, stage: "the start", step: 0 })
 }
 
-/// The first value that is not finite after a substep, by the stages of the step `step`.
+/// Finds the first value that is not finite after a substep, by the order of the stages in step `step`.
 pub fn broken(fields: &Fields, step: u64) -> Option<SolverError> {
     let layout = fields.layout;
     let stages = [

@@ -1,9 +1,9 @@
-//! The whole state of a solver at one instant, in full precision: what undo, the timeline and checkpoints keep.
+//! The whole state of a solver at one instant, in full precision, for undo, the timeline and checkpoints.
 //!
-//! A step is a function of this state and of the inputs: parameters, sources, forces and the step length. A solver of
-//! the same [`Config`] that restores a state and gets the same inputs goes on with the same bits as the one it was taken from;
-//! the tests below hold every scheme to that. Scratch memory is left out. The pressure belongs to the state where the
-//! projection iterates: the next solve starts from it.
+//! A step is a function of this state and of the inputs: parameters, sources, forces and the step length. A
+//! solver of the same [`Config`] that restores a state and gets the same inputs computes the same bits as the
+//! solver it was captured from; the tests below check every scheme. Scratch memory is not part of the state.
+//! The pressure is, if the projection iterates, because the next solve starts from it.
 
 use super::fields::Budget;
 use super::project::Halves;
@@ -12,12 +12,12 @@ use super::{Config, Solid, Solver, SolverError, StepStats};
 use crate::grid::Faces;
 use crate::packed::Packed;
 
-/// Everything a [`Solver`] keeps from one step to the next, apart from its inputs.
+/// State that a [`Solver`] carries from one step to the next, apart from its inputs.
 #[derive(Clone, Debug)]
 pub struct State {
     config: Config,
     stats: StepStats,
-    /// The velocity was changed from outside and is projected before the next step.
+    /// Whether the velocity was changed from outside and is projected before the next step.
     disturbed: bool,
     /// u, v, w \[m/s\], ghosts included.
     velocity: [Packed; 3],
@@ -27,13 +27,14 @@ pub struct State {
     pressure: Option<[Packed; 2]>,
     solids: Vec<Solid>,
     standing: Option<Standing>,
-    /// What the trapezoidal rule remembers: the last velocity, the pressure's pressure, and the length of the last step.
+    /// State of the trapezoidal rule: the last velocity, half the last pressure gradient, and the length of
+    /// the last step.
     past: Option<([[Packed; 3]; 2], f32)>,
     /// Largest component of the velocity before the last projection \[m/s\].
     projected: f32,
-    /// Smoke and heat that came and went so far.
+    /// Smoke and heat gained and lost so far.
     budget: Budget,
-    /// Whether the conservative sweeps end with x next.
+    /// Whether the next conservative sweeps end with x.
     backwards: bool,
     /// A value that is not finite.
     broken: Option<SolverError>,
@@ -50,7 +51,7 @@ impl State {
         &self.stats
     }
 
-    /// Bytes it holds, about.
+    /// Approximate size \[bytes\].
     pub fn bytes(&self) -> usize {
         let fields = self.velocity.iter().chain([&self.scalars]).chain(self.pressure.iter().flatten());
         let past = self.past.iter().flat_map(|(fields, _)| fields.iter().flatten());
@@ -59,7 +60,7 @@ impl State {
 }
 
 impl Solver {
-    /// The state at this instant.
+    /// Captures the state at this instant.
     pub fn capture(&self) -> State {
         let fields = self.fields();
         self.pool().install(|| State {
@@ -85,10 +86,10 @@ impl Solver {
         })
     }
 
-    /// Goes back, or forward, to a captured state. Parameters, sources and forces stay as they are set.
+    /// Restores a captured state. Parameters, sources and forces are not changed.
     ///
     /// # Errors
-    /// If the state is that of another [`Config`]; threads do not matter. Nothing is changed then.
+    /// If the state belongs to another [`Config`]; threads do not matter. Nothing is changed then.
     pub fn restore(&mut self, state: &State) -> Result<(), SolverError> {
         if (Config { threads: self.config().threads, ..state.config.clone() }) != *self.config() {
             return Err(SolverError::OtherConfig);
@@ -148,7 +149,7 @@ mod tests {
         Params { viscosity: 1e-3, conduction: 1e-3, vorticity: 0.5, ..Params::default() }
     }
 
-    /// A ball that moves and a plank that turns.
+    /// A moving ball and a spinning plank.
     fn solids() -> Vec<Solid> {
         let keyframes = vec![(0.0, [0.3, 0.5, 0.45]), (2.0, [0.7, 0.6, 0.45])];
         let ball = Solid { keyframes, ..Solid::new(Shape::Sphere { radius: 0.12 }, [0.0; 3]) };
@@ -179,7 +180,7 @@ mod tests {
         }
     }
 
-    /// All that a step leaves, wall time apart, as bits.
+    /// All results of a step as bits, without wall times.
     fn bits(solver: &Solver) -> (Vec<u32>, StepStats, Vec<[f64; 3]>) {
         let fields = solver.velocity().iter().flatten().chain(solver.scalars().as_flattened());
         let stats = StepStats { stages: Default::default(), ..solver.stats().clone() };
@@ -192,7 +193,7 @@ mod tests {
         let state = unbroken.capture();
         let then = bits(&unbroken);
         advance(&mut unbroken, 3);
-        // Into the same solver, and into another that knows nothing.
+        // Restored into the same solver, and into a new one.
         let future = bits(&unbroken);
         unbroken.restore(&state).unwrap();
         assert!(bits(&unbroken) == then, "{what}: not back where it was");

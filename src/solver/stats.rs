@@ -1,4 +1,4 @@
-//! What a step reports of itself.
+//! Statistics of a step.
 
 use std::time::Duration;
 
@@ -8,7 +8,7 @@ use super::archive::{Archive, Saved, StateError};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(usize)]
 pub enum Stage {
-    /// Sources, and the speed that sets the substeps.
+    /// Sources, and the speed that decides the number of substeps.
     Sources,
     /// Back-traces and their interpolation: velocity.
     AdvectVelocity,
@@ -20,7 +20,7 @@ pub enum Stage {
     Forces,
     /// Pressure and its gradient.
     Project,
-    /// The numbers of a step: speed, divergence, energy, mass.
+    /// Statistics of a step: speed, divergence, energy, mass.
     Measure,
 }
 
@@ -36,7 +36,7 @@ impl Stage {
         Self::Measure,
     ];
 
-    /// A short name for tables.
+    /// Short name for tables.
     pub fn name(self) -> &'static str {
         match self {
             Self::Sources => "sources",
@@ -50,31 +50,32 @@ impl Stage {
     }
 }
 
-/// Numbers of one step.
+/// Statistics of one step.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct StepStats {
-    /// Steps done since the start.
+    /// Number of steps since the start.
     pub step: u64,
     /// Simulated time at the end of the step \[s\].
     pub time: f64,
     /// Length of the step \[s\].
     pub dt: f32,
-    /// Substeps it was cut into.
+    /// Number of substeps.
     pub substeps: u32,
-    /// Most cells that anything was advected in one substep.
+    /// Largest CFL number of a substep: cells crossed by the air, solids or forces.
     pub cfl: f32,
-    /// Substeps that the CFL number asked for beyond the most that were allowed; where it is not 0, [`cfl`](Self::cfl) is
-    /// larger than it should be.
+    /// Substeps that the CFL number required beyond the allowed maximum. If it is not 0, [`cfl`](Self::cfl)
+    /// exceeds its limit.
     pub substeps_missing: u32,
     /// Largest velocity component \[m/s\].
     pub max_speed: f32,
     /// max |∇·u| h / max |u| before the last projection \[-\].
     pub divergence_before: f32,
-    /// The same after it, with max |u| the greater of before and after it, so that rounding in air at rest is seen as that.
+    /// The same after the projection, with the greater max |u| of before and after it, so that rounding in
+    /// still air is not exaggerated.
     pub divergence_after: f32,
     /// Iterations of the last projection; 0 for a direct one.
     pub iterations: u32,
-    /// Residual it left, |r| / |b| in the 2-norm \[-\]; 0 for a direct one.
+    /// Residual of the last projection, |r| / |b| in the 2-norm \[-\]; 0 for a direct one.
     pub residual: f32,
     /// Integral over the box of red, green and blue \[m³\].
     pub mass: [f64; 3],
@@ -82,10 +83,10 @@ pub struct StepStats {
     pub heat: f64,
     /// Red, green and blue \[m³\] and heat \[K m³\] that sources have emitted since the start.
     pub emitted: [f64; 4],
-    /// What has left through the sides since the start, less what has come in; only [`Conservative`](super::Advection)
-    /// advection knows.
+    /// Net outflow through the sides since the start. Only [`Conservative`](super::Advection) advection
+    /// measures it.
     pub left: Option<[f64; 4]>,
-    /// What dissipation and cooling have taken since the start; as `left`.
+    /// Loss by dissipation and cooling since the start; measured as `left` is.
     pub faded: Option<[f64; 4]>,
     /// ½ ∫ |u|² dV \[m⁵/s²\].
     pub kinetic_energy: f64,
@@ -93,12 +94,12 @@ pub struct StepStats {
     pub stages: [Duration; Stage::ALL.len()],
 }
 
-/// Cells crossed in a substep above which a flow has blown up.
+/// Cells crossed in a substep above which a flow counts as blown up.
 pub const BLOW_UP: f32 = 100.0;
 
 impl StepStats {
-    /// A line about a flow that has outrun its time step, if it has: the fastest air crosses more than `BLOW_UP` cells in a
-    /// substep, and nothing of the size of a cell is meaningful any more.
+    /// Returns a warning if the flow has outrun its time step: the fastest air crosses more than `BLOW_UP`
+    /// cells in a substep, and cell-sized features are no longer meaningful.
     pub fn warning(&self) -> Option<String> {
         (self.cfl > BLOW_UP).then(|| {
             format!(
@@ -117,7 +118,7 @@ impl StepStats {
 
 impl Saved for StepStats {
     fn state(&mut self, archive: &mut dyn Archive) -> Result<(), StateError> {
-        // The clock is none of the flow's.
+        // Stage times are not part of the flow.
         let Self {
             step,
             time,

@@ -1,7 +1,7 @@
 //! Passes over the rows of the grid on the threads of the current pool.
 //!
-//! The units of work are fixed by the grid, never by the number of threads, and sums are added up in the
-//! order of the units, so that results are the same bits for any number of threads.
+//! Units of work are fixed by the grid, never by the number of threads, and sums are added in the order of
+//! the units. So results have the same bits for any number of threads.
 
 use std::sync::{Mutex, MutexGuard};
 
@@ -13,7 +13,7 @@ use crate::grid::Layout;
 /// Rows in one unit of work.
 const ROWS: usize = 16;
 
-/// Calls `f(j, k, row)` for each row of `out` with j and k in the given half-open ranges; the row comes with
+/// Calls `f(j, k, row)` for each row of `out` with j and k in the given half-open ranges. The row includes
 /// its ghosts.
 pub fn rows<T: Send>(
     layout: Layout,
@@ -28,7 +28,7 @@ pub fn rows<T: Send>(
                 f(j, k, row);
             }
         }
-        // Some kernels write past the caches.
+        // Some kernels use streaming stores.
         fence();
     });
 }
@@ -56,7 +56,8 @@ pub fn rows3<T: Send>(
     });
 }
 
-/// Calls `f(partial, j, k)` for each row inside, one partial result for each plane, in parallel over planes.
+/// Calls `f(partial, j, k)` for each row inside, with one partial result for each plane, in parallel over
+/// planes.
 pub fn reduce<R: Send + Default>(
     layout: Layout,
     partials: &mut [R],
@@ -70,14 +71,14 @@ pub fn reduce<R: Send + Default>(
     });
 }
 
-/// Puts `items` into `list` in the place of what is there.
+/// Replaces the contents of `list` by `items`.
 pub fn refill<T>(list: &mut Vec<T>, items: impl Iterator<Item = T>) {
     list.clear();
     list.extend(items);
     leave_room(list);
 }
 
-/// Leaves room for as much again in a list that is filled anew at each step, so that a solid which meets some more faces
+/// Reserves as much memory again in a list that each step refills, so that a solid that cuts some more faces
 /// than before allocates nothing.
 pub fn leave_room<T>(list: &mut Vec<T>) {
     const LEAST: usize = 512;
@@ -91,26 +92,26 @@ pub fn leave_room<T>(list: &mut Vec<T>) {
 pub struct PerThread<T>(Vec<Mutex<T>>);
 
 impl<T> PerThread<T> {
-    /// One `make()` for each thread of the current pool.
+    /// Calls `make()` once for each thread of the current pool.
     pub fn new(threads: usize, make: impl Fn() -> T) -> Self {
         Self((0..threads).map(|_| Mutex::new(make())).collect())
     }
 
-    /// This thread's own; what it holds is left over from the last use.
+    /// Returns this thread's scratch, with the contents of its last use.
     pub fn mine(&self) -> MutexGuard<'_, T> {
         let me = rayon::current_thread_index().unwrap_or(0);
         self.0[me].lock().unwrap_or_else(std::sync::PoisonError::into_inner)
     }
 }
 
-/// A field that several threads change at once, each in other places.
+/// A field that several threads change at once, in disjoint parts.
 pub struct Shared<'a, T> {
     data: *mut T,
     len: usize,
     owner: std::marker::PhantomData<&'a mut [T]>,
 }
 
-// SAFETY: `part` hands out only what its caller has promised to be its own.
+// SAFETY: `part` returns only disjoint parts, by its callers' promise.
 #[allow(unsafe_code)]
 unsafe impl<T: Send> Sync for Shared<'_, T> {}
 
@@ -120,14 +121,15 @@ impl<'a, T> Shared<'a, T> {
         Self { data: data.as_mut_ptr(), len: data.len(), owner: std::marker::PhantomData }
     }
 
-    /// The values `at..at + count`.
+    /// Returns the values `at..at + count`.
     ///
     /// # Safety
     /// No two parts that are alive at once may overlap, on this thread or another.
     #[allow(unsafe_code, clippy::mut_from_ref)]
     pub unsafe fn part(&self, at: usize, count: usize) -> &mut [T] {
         assert!(at.checked_add(count).is_some_and(|end| end <= self.len), "a part outside the field");
-        // SAFETY: inside the slice that `new` borrows, and by the contract of this function nobody else's.
+        // SAFETY: inside the slice that `new` borrows; by the contract of this function no other part
+        // overlaps.
         unsafe { std::slice::from_raw_parts_mut(self.data.add(at), count) }
     }
 }

@@ -1,4 +1,4 @@
-//! The lines of a field, many side by side.
+//! The lines of a field, interleaved in groups.
 
 use super::{WIDTH, Wide};
 use crate::grid::Layout;
@@ -6,7 +6,7 @@ use crate::solver::simd::LANES;
 use crate::solver::sweep::Shared;
 use crate::solver::transpose::transpose;
 
-/// The lines of a field along one axis, in groups of [`WIDTH`] floats that lie side by side.
+/// The lines of a field along one axis, in groups of [`WIDTH`] interleaved floats.
 pub struct Lines<const N: usize> {
     layout: Layout,
     axis: usize,
@@ -24,7 +24,7 @@ impl<const N: usize> Lines<N> {
         Self { layout, axis, first: range.map(|r| r[0]), count, length: count[axis] }
     }
 
-    /// The axis across which a group extends: x, or y for lines along x; and the one left over.
+    /// The axis across which a group extends (x, or y for lines along x), and the remaining axis.
     fn across(&self) -> [usize; 2] {
         match self.axis {
             0 => [1, 2],
@@ -37,7 +37,7 @@ impl<const N: usize> Lines<N> {
         WIDTH / N
     }
 
-    /// How many groups there are.
+    /// Number of groups.
     pub fn groups(&self) -> usize {
         let [wide, other] = self.across();
         if self.length == 0 { 0 } else { self.count[wide].div_ceil(self.per_group()) * self.count[other] }
@@ -54,7 +54,7 @@ impl<const N: usize> Lines<N> {
         (self.layout.at(at[0], at[1], at[2]) * N, self.per_group().min(self.count[wide] - from))
     }
 
-    /// The group, the place along the line and the first lane of the point at `at`; none outside the range.
+    /// The group, the index along the line and the first lane of the point at `at`; none outside the range.
     pub fn place(&self, at: [isize; 3]) -> Option<[usize; 3]> {
         let from = [0, 1, 2].map(|a| at[a] - self.first[a]);
         if (0..3).any(|a| !(0..self.count[a] as isize).contains(&from[a])) {
@@ -66,10 +66,10 @@ impl<const N: usize> Lines<N> {
         Some([group, from[self.axis] as usize, wide % self.per_group() * N])
     }
 
-    /// The rows of the field that hold a group, up to the end of the last one, and how many there are.
+    /// Returns the rows of the field that hold a group, up to the end of the last one, and their number.
     ///
     /// # Safety
-    /// For lines along x only, and what was returned for a group must be gone before it is asked for again.
+    /// For lines along x only. The previous result for a group must be dropped before the next call for it.
     #[allow(unsafe_code, clippy::mut_from_ref)]
     unsafe fn rows<'a>(&self, group: usize, field: &'a Shared<f32>) -> (&'a mut [f32], usize) {
         let (at, lines) = self.locate(group);
@@ -77,10 +77,11 @@ impl<const N: usize> Lines<N> {
         (unsafe { field.part(at, (lines - 1) * self.pitch() + self.length * N) }, lines)
     }
 
-    /// The floats of a group at one place of its lines, which lie side by side.
+    /// Returns the adjacent floats of a group at one index of its lines.
     ///
     /// # Safety
-    /// For lines along y or z only, and what was returned for a group and place must be gone before it is asked for again.
+    /// For lines along y or z only. The previous result for a group and index must be dropped before the next
+    /// call for them.
     #[allow(unsafe_code, clippy::mut_from_ref)]
     unsafe fn points<'a>(&self, group: usize, i: usize, field: &'a Shared<f32>) -> &'a mut [f32] {
         let (at, lines) = self.locate(group);
@@ -89,24 +90,25 @@ impl<const N: usize> Lines<N> {
         unsafe { field.part(at + i * stride, lines * N) }
     }
 
-    /// From one row to the next, in floats.
+    /// Distance between rows \[floats\].
     fn pitch(&self) -> usize {
         self.layout.row * N
     }
 
-    /// Where place i of a line along x is in the rows, and in the lanes.
+    /// Offsets of index i of a line along x: in the rows, and in the lanes.
     fn corner(&self, line: usize, i: usize) -> (usize, usize) {
         (line * self.pitch() + i * N, i * WIDTH + line * N)
     }
 
-    /// The corners of squares of sixteen places of sixteen lines that cover a group; none where they do not fit.
+    /// Corners of the squares of sixteen points of sixteen lines that cover a group. None where they do not
+    /// fit.
     fn squares(&self, lines: usize) -> impl Iterator<Item = (usize, usize)> {
         let fit = N == 1 && lines.min(self.length) >= LANES;
         let lines = sixteens(if fit { lines } else { 0 });
         lines.flat_map(move |line| sixteens(self.length).map(move |i| self.corner(line, i)))
     }
 
-    /// The corners of all places of a group that squares do not cover.
+    /// Corners of all points of a group that squares do not cover.
     fn singles(&self, lines: usize) -> impl Iterator<Item = (usize, usize)> {
         let lines = if self.squares(lines).next().is_some() { 0 } else { lines };
         (0..lines).flat_map(move |line| (0..self.length).map(move |i| self.corner(line, i)))
@@ -161,7 +163,7 @@ impl<const N: usize> Lines<N> {
     }
 }
 
-/// Where pieces of sixteen that cover `n` begin, the last one laid over what is before it.
+/// Beginnings of runs of sixteen that cover `n`; the last one overlaps the one before it.
 fn sixteens(n: usize) -> impl Iterator<Item = usize> {
     let last = (!n.is_multiple_of(LANES)).then(|| n - LANES);
     (0..n / LANES).map(|piece| piece * LANES).chain(last)

@@ -1,8 +1,9 @@
 //! Closed triangle meshes: reading, checking, and their signed distance.
 //!
-//! The distance is that of the nearest triangle, found in a tree of boxes. A point is inside if the surface winds around it:
-//! if a ray leaves it more often than it enters, or the other way round where the triangles face inwards. Parts that overlap
-//! are one body thereby, and a part that faces inwards is a hollow. Three rays vote, since one may graze an edge.
+//! The distance is that of the nearest triangle, found in a tree of boxes. A point is inside if the surface
+//! winds around it: a ray from it leaves the surface more often than it enters, or less often if the
+//! triangles face inwards. Overlapping parts thus form one body, and a part that faces inwards is a hollow.
+//! Three rays vote, because one may graze an edge.
 
 use std::collections::HashMap;
 
@@ -17,28 +18,28 @@ mod read;
 /// A mesh that cannot be a solid.
 #[derive(Clone, Debug, PartialEq, Error)]
 pub enum MeshError {
-    /// It could not be read.
+    /// The file could not be read.
     #[error("cannot read the mesh {0}: {1}")]
     Unreadable(String, String),
-    /// A file that is neither OBJ nor STL.
+    /// The file is neither OBJ nor STL.
     #[error("the mesh {0} is neither .obj nor .stl")]
     Unknown(String),
-    /// Nothing in it.
+    /// The mesh has no triangles.
     #[error("the mesh has no triangles")]
     Empty,
-    /// A vertex that is not a finite number.
+    /// A vertex is not a finite number.
     #[error("vertex {0} of the mesh is not finite")]
     NotFinite(usize),
-    /// A triangle of a vertex that is not there.
+    /// A triangle names a vertex that does not exist.
     #[error("triangle {0} of the mesh has a vertex that does not exist")]
     NoVertex(usize),
-    /// It has holes, or triangles facing the wrong way.
+    /// The mesh has holes, or triangles that face the wrong way.
     #[error(
         "the mesh is open: {open} of its edges are not shared by two triangles that face the same way; \
          close the holes (in Blender: Mesh > Clean Up > Fill Holes, then Recalculate Normals)"
     )]
     Open {
-        /// Edges that are not shared as they should be.
+        /// Number of edges not shared by two triangles of the same orientation.
         open: usize,
     },
 }
@@ -49,11 +50,12 @@ pub struct Mesh {
     vertices: Vec<[f32; 3]>,
     /// Vertices of each triangle, in the order of the tree.
     triangles: Vec<[u32; 3]>,
-    /// The root first; the children of a node lie one after the other.
+    /// Nodes, root first; the children of a node are consecutive.
     nodes: Vec<Node>,
 }
 
-/// A box of the tree, over `count` triangles from `first` on, or over the two nodes from `first` on if `count` is 0.
+/// A box of the tree: `count` triangles from `first` on, or, if `count` is 0, the two child nodes from
+/// `first` on.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Node {
     low: [f32; 3],
@@ -62,14 +64,14 @@ struct Node {
     count: u32,
 }
 
-/// Triangles of a leaf.
+/// Most triangles of a leaf.
 const LEAF: usize = 4;
 
 impl Mesh {
-    /// Reads an OBJ or STL file, by the ending of its name.
+    /// Reads an OBJ or STL file, according to the ending of its name.
     ///
     /// # Errors
-    /// If it cannot be read, or is no closed surface.
+    /// If the file cannot be read, or holds no closed surface.
     #[cfg(feature = "files")]
     pub fn load(path: &std::path::Path) -> Result<Self, MeshError> {
         let name = path.display().to_string();
@@ -88,27 +90,28 @@ impl Mesh {
         }
     }
 
-    /// Reads the text of an OBJ file; `name` is what errors call it.
+    /// Reads the text of an OBJ file; errors call it `name`.
     ///
     /// # Errors
-    /// If it is none, or no closed surface.
+    /// If the text is no OBJ file, or holds no closed surface.
     #[cfg(feature = "files")]
     pub fn from_obj(name: &str, text: &str) -> Result<Self, MeshError> {
         let (vertices, triangles) = read::obj(text).map_err(|e| MeshError::Unreadable(name.into(), e))?;
         Self::new(vertices, triangles)
     }
 
-    /// Reads the bytes of an STL file; `name` is what errors call it.
+    /// Reads the bytes of an STL file; errors call it `name`.
     ///
     /// # Errors
-    /// If it is none, or no closed surface.
+    /// If the bytes are no STL file, or hold no closed surface.
     #[cfg(feature = "files")]
     pub fn from_stl(name: &str, bytes: &[u8]) -> Result<Self, MeshError> {
         let (vertices, triangles) = read::stl(bytes).map_err(|e| MeshError::Unreadable(name.into(), e))?;
         Self::new(vertices, triangles)
     }
 
-    /// From vertices \[m\] and triangles, counter-clockwise seen from outside. Vertices at the same place are one.
+    /// Makes a mesh from vertices \[m\] and triangles, counter-clockwise seen from outside. Vertices at the
+    /// same place are merged.
     ///
     /// # Errors
     /// If the surface is empty or not closed.
@@ -149,7 +152,7 @@ impl Mesh {
         Node { low, high, first: first as u32, count: count as u32 }
     }
 
-    /// Halves a node at the median of its longest axis, and so on.
+    /// Splits a node recursively at the median of its longest axis.
     fn split(&mut self, at: usize) {
         let Node { low, high, first, count } = self.nodes[at];
         let (first, count) = (first as usize, count as usize);
@@ -177,22 +180,22 @@ impl Mesh {
         triangle.map(|v| self.vertices[v as usize])
     }
 
-    /// The corners \[m\].
+    /// Vertices \[m\].
     pub fn vertices(&self) -> &[[f32; 3]] {
         &self.vertices
     }
 
-    /// Three vertices each, counter-clockwise seen from outside.
+    /// Triangles: three vertices each, counter-clockwise seen from outside.
     pub fn triangles(&self) -> &[[u32; 3]] {
         &self.triangles
     }
 
-    /// Radius of a ball around the origin that holds the mesh \[m\].
-    pub fn reach(&self) -> f32 {
+    /// Radius of the bounding ball around the origin \[m\].
+    pub fn bounding_radius(&self) -> f32 {
         self.vertices.iter().map(|v| dot(*v, *v)).fold(0.0, f32::max).sqrt()
     }
 
-    /// The lowest and the highest coordinates \[m\].
+    /// Lowest and highest coordinates \[m\].
     pub fn bounds(&self) -> [[f32; 3]; 2] {
         [self.nodes[0].low, self.nodes[0].high]
     }
@@ -203,7 +206,7 @@ impl Mesh {
         if self.is_inside(p) { -distance } else { distance }
     }
 
-    /// Square of the distance from the nearest triangle.
+    /// Square of the distance from the nearest triangle \[m²\].
     fn nearest(&self, p: [f32; 3]) -> f32 {
         let mut best = f32::INFINITY;
         let mut stack = [0u32; 64];
@@ -235,12 +238,12 @@ impl Mesh {
         if (0..3).any(|a| p[a] < root.low[a] || p[a] > root.high[a]) {
             return false;
         }
-        // Directions of no mesh's edges.
+        // Directions that no mesh's edges have.
         let rays = [[1.0, 0.0131, 0.0273], [0.0197, 1.0, 0.0113], [0.0157, 0.0239, 1.0]];
         rays.iter().filter(|ray| self.winding(p, **ray) != 0).count() >= 2
     }
 
-    /// Triangles through which a ray leaves the mesh, less those through which it enters.
+    /// Number of triangles through which a ray leaves the mesh, less those through which it enters.
     fn winding(&self, p: [f32; 3], ray: [f32; 3]) -> i32 {
         let inverse = ray.map(|x| 1.0 / x);
         let mut stack = [0u32; 64];
@@ -275,17 +278,17 @@ impl Node {
             enter = enter.max(t0.min(t1));
             leave = leave.min(t0.max(t1));
         }
-        // A little slack: a flat box must not be missed for rounding.
+        // A little slack: rounding must not lose a flat box.
         enter <= leave * (1.0 + 1e-5)
     }
 }
 
-/// One vertex for each place; triangles that thereby lose their area are dropped.
+/// Merges vertices at the same place. Drops triangles that thereby lose their area.
 fn weld(vertices: &[[f32; 3]], triangles: &[[u32; 3]]) -> (Vec<[f32; 3]>, Vec<[u32; 3]>) {
     let mut numbers = HashMap::new();
     let mut kept = Vec::new();
     let number = vertices.iter().map(|v| {
-        // −0 and 0 are one place.
+        // −0 and 0 are the same place.
         let key = v.map(|x| (x + 0.0).to_bits());
         *numbers.entry(key).or_insert_with(|| {
             kept.push(*v);
@@ -298,7 +301,7 @@ fn weld(vertices: &[[f32; 3]], triangles: &[[u32; 3]]) -> (Vec<[f32; 3]>, Vec<[u
     (kept, whole)
 }
 
-/// Edges that are not walked as often in one direction as in the other.
+/// Counts the edges not used equally often in both directions.
 fn open_edges(triangles: &[[u32; 3]]) -> usize {
     let mut walked: HashMap<[u32; 2], [u32; 2]> = HashMap::new();
     for &[a, b, c] in triangles {
@@ -351,8 +354,8 @@ fn closest(p: [f32; 3], [a, b, c]: [[f32; 3]; 3]) -> [f32; 3] {
     along(along(a, ab, vb * scale), ac, vc * scale)
 }
 
-/// 1 if a ray crosses a triangle from its back to its front, −1 if the other way, 0 if it misses it (Möller & Trumbore
-/// 1997), in double precision.
+/// 1 if a ray crosses a triangle from back to front, −1 from front to back, 0 if it misses it (Möller &
+/// Trumbore 1997), in double precision.
 fn crossing(p: [f32; 3], ray: [f32; 3], triangle: [[f32; 3]; 3]) -> i32 {
     let wide = |v: [f32; 3]| v.map(f64::from);
     let less = |a: [f64; 3], b: [f64; 3]| [a[0] - b[0], a[1] - b[1], a[2] - b[2]];
@@ -404,7 +407,7 @@ mod tests {
         }
     }
 
-    /// Parts that overlap are one body, and what faces inwards is hollow.
+    /// Overlapping parts form one body. A part that faces inwards is a hollow.
     #[test]
     fn a_mesh_may_have_many_parts() {
         let (vertices, triangles) = cube();

@@ -21,13 +21,13 @@ impl Ball {
         [clamp((self.center[axis] - bounds).floor()), clamp((self.center[axis] + bounds).ceil() + 1.0)]
     }
 
-    /// Distance of an index position from the middle, in cells.
+    /// Distance of an index position from the centre \[cells\].
     fn distance(&self, at: [f32; 3]) -> f32 {
         let d = [0, 1, 2].map(|a| at[a] - self.center[a]);
         (d[0] * d[0] + d[1] * d[1] + d[2] * d[2]).sqrt()
     }
 
-    /// 1 in the middle, falling smoothly to 0 at the rim.
+    /// 1 at the centre, falling smoothly to 0 at the rim.
     fn dome(&self, at: [f32; 3]) -> f32 {
         let r = self.distance(at) / self.radius.max(0.5);
         (1.0 - r * r).max(0.0).powi(2)

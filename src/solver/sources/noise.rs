@@ -1,27 +1,28 @@
-//! Noise that modulates what a source gives off, in space and time.
+//! Noise that modulates a source in space and time.
 //!
-//! Gradient noise in four dimensions (Perlin, "Improving Noise", 2002), two octaves, contrast raised by an odd curve: the
-//! mean stays what it is without noise. Along a row of cells the noise between two columns of its lattice is a blend of two
-//! straight lines, so that the sixteen corners are looked at once for each column, not for each cell.
+//! Gradient noise in four dimensions (Perlin, "Improving Noise", 2002), two octaves, contrast raised by an
+//! odd curve, which keeps the mean. Along a row of cells the noise between two columns of its lattice is a
+//! blend of two straight lines. So the sixteen corners are evaluated once for each column instead of each
+//! cell.
 
 use super::cover::Grid;
 use crate::solver::error::InvalidValue;
 
-/// How uneven a source is.
+/// Noise on the emission of a source.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Noise {
-    /// How far the emission goes below and above its mean: 0 is even, at 1 it goes from nothing to double.
+    /// Variation of the emission around its mean: 0 is even; at 1 it varies from zero to double.
     pub strength: f32,
-    /// Distance over which it changes \[m\]. Along a periodic axis it is adjusted, so that the pattern closes.
+    /// Distance over which it varies \[m\]. Along a periodic axis it is adjusted so that the pattern closes.
     pub scale: f32,
-    /// How many times a second it becomes another one \[1/s\]; 0 stands still.
+    /// Rate at which the pattern changes \[1/s\]; 0 stands still.
     pub speed: f32,
-    /// Another number, another pattern.
+    /// Seed of the pattern.
     pub seed: u32,
 }
 
 impl Noise {
-    /// What makes it impossible, if anything.
+    /// The first invalid value, if any.
     pub fn problem(&self) -> Option<InvalidValue> {
         let within = |what, value, range| InvalidValue::unless_within("noise", what, value, range);
         within("strength", self.strength, [0.0, 1.0])
@@ -30,10 +31,10 @@ impl Noise {
     }
 }
 
-/// What the sum of the octaves is multiplied by; brings the standard deviation of the factors to about half the strength.
+/// Factor of the sum of the octaves: brings the standard deviation to about half the strength.
 const GAIN: f32 = 2.0;
 
-/// How much weaker than the first octave the second is.
+/// Weight of the second octave, relative to the first.
 const SECOND: f32 = 0.5;
 
 /// Noise on the cells of a grid.
@@ -42,12 +43,12 @@ pub struct Pattern {
     noise: Noise,
     /// Edge of a cell in units of the lattice, along each axis.
     step: [f32; 3],
-    /// Columns of the lattice after which it repeats; 0 is never.
+    /// Columns of the lattice after which it repeats; 0: never.
     period: [i32; 3],
 }
 
 impl Pattern {
-    /// `noise` on the cells of `grid`.
+    /// Prepares `noise` on the cells of `grid`.
     pub fn new(noise: Noise, grid: &Grid) -> Self {
         let n = grid.layout.dims.array();
         let length = [0, 1, 2].map(|a| n[a] as f32 * grid.h);
@@ -76,7 +77,7 @@ impl Pattern {
     }
 }
 
-/// One corner of the lattice cell around a row, seen along y, z and t.
+/// One corner of the lattice cell around a row, in the y, z, t plane.
 #[derive(Clone, Copy, Default)]
 struct Corner {
     at: [i32; 3],
@@ -132,7 +133,7 @@ impl Line {
         }
     }
 
-    /// Value and slope along x of the line through a column of the lattice, all its corners weighed.
+    /// Value and slope along x of the line through a column of the lattice, blended over its corners.
     fn column(&self, x: i32) -> [f32; 2] {
         let x = wrap(x, self.period);
         let (mut value, mut slope) = (0.0, 0.0);
@@ -145,7 +146,7 @@ impl Line {
     }
 }
 
-/// Whole part and fraction.
+/// Splits a number into whole part and fraction.
 fn split(x: f32) -> (i32, f32) {
     let low = x.floor();
     (low as i32, x - low)

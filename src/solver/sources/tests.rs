@@ -1,4 +1,4 @@
-//! What covers promise: as much as the shape has, wherever it stands and however it is turned.
+//! Tests of covers: the covered volume is that of the shape, in any position and rotation.
 
 use std::f64::consts::PI;
 use std::sync::Arc;
@@ -18,7 +18,7 @@ fn volume(region: &Region) -> f64 {
     Cover::cells(&grid([false; 3]), region).total() * f64::from(H).powi(3)
 }
 
-/// Off the grid, and turned by nothing, by a little and by a lot.
+/// Positions off the grid; not rotated, rotated a little and a lot.
 const PLACES: [([f32; 3], [f32; 3]); 3] = [
     ([2.0, 1.8, 2.2], [0.0; 3]),
     ([1.937, 1.771, 2.213], [17.0, 0.0, 0.0]),
@@ -82,7 +82,7 @@ fn cards_cover_what_they_show() {
         let shown = card.volume()[3];
         has_volume(&Form::Card(Arc::new(card)), shown, 0.02);
     }
-    // Many pixels to a cell, and of several colours.
+    // Many pixels in a cell, of several colours.
     let colors: Vec<[u8; 4]> = (0..200 * 100)
         .map(
             |n| if n % 200 < 100 { [255, 0, 0, 85] } else { [0, if n % 7 == 0 { 255 } else { 0 }, 128, 128] },
@@ -141,7 +141,7 @@ fn faces_on_both_ends_of_a_periodic_axis_are_covered_alike() {
     }
 }
 
-/// Row for row the weights of the cells, as a naive sum finds them.
+/// Compares the weights of each row with a naive sum.
 #[test]
 fn runs_stand_where_the_shape_is() {
     let region = Region::sphere([1.234, 1.5, 1.111], 0.37);
@@ -190,7 +190,8 @@ fn noise_keeps_the_mean_and_varies_as_told() {
     }
 }
 
-/// Neighbours differ little, wherever the rows begin and across periodic sides; other seeds and times differ much.
+/// Neighbours differ little, at any beginning of the rows and across periodic sides. Other seeds and times
+/// differ much.
 #[test]
 fn noise_is_smooth_and_closes() {
     let grid = grid([true, true, false]);

@@ -9,11 +9,12 @@ use crate::room;
 const BUNDLED: &[u8] = include_bytes!("../../../fonts/DejaVuSans-Bold.ttf");
 
 impl Card {
-    /// `string` in capitals `height` \[m\] high, `depth` \[m\] thick, its lines centred above each other, in pixels about
-    /// `pixel` \[m\] wide. `font` is a TrueType or OpenType file; absent, the bundled sans.
+    /// Makes a card of `string` with capitals `height` \[m\] high, `depth` \[m\] thick, its lines centred
+    /// above each other, in pixels about `pixel` \[m\] wide. `font` is a TrueType or OpenType file; absent,
+    /// the bundled sans.
     ///
     /// # Errors
-    /// If the font is none or lacks a character, or nothing would be seen, or it has far too many pixels.
+    /// If the file is not a font or lacks a character, or the card would be empty or have too many pixels.
     pub fn text(
         string: &str,
         height: f32,
@@ -27,15 +28,15 @@ impl Card {
         }
         let font = FontRef::try_from_slice(font.unwrap_or(BUNDLED))
             .map_err(|error| CardError::Font(error.to_string()))?;
-        // Fewer than eight pixels to a capital is no letter, however large the cells.
+        // Fewer than eight pixels to a capital are unreadable, however large the cells.
         let pixel = pixel.min(height / 8.0);
         let scale = PxScale::from(height / pixel * font.height_unscaled() / capital(&font));
         let glyphs = glyphs(&font, scale, string)?;
-        // Outlines are large, so that one is made at a time: first for its bounds, then to be filled.
+        // Outlines are large, so one is made at a time: first for its bounds, then to be filled.
         let outlines = || glyphs.iter().filter_map(|glyph| font.outline_glyph(glyph.clone()));
         let ink = outlines().map(|outline| outline.px_bounds()).reduce(joined).ok_or(CardError::Empty)?;
         let size = [ink.width(), ink.height()];
-        // Written so that a font without sense, whose size is no number, is refused.
+        // Also refuses a broken font whose size is NaN.
         let fits = size[0] * size[1] <= MOST as f32;
         if !fits {
             return Err(CardError::TooLarge);
@@ -60,7 +61,7 @@ impl Card {
     }
 }
 
-/// Height of a capital in units of the font.
+/// Height of a capital \[font units\].
 fn capital(font: &FontRef) -> f32 {
     let outline = font.outline(font.glyph_id('H'));
     outline
@@ -76,7 +77,7 @@ fn joined(a: Rect, b: Rect) -> Rect {
     }
 }
 
-/// The glyphs of all characters with their places in pixels, y downwards.
+/// Glyphs of all characters with their positions in pixels, y downwards.
 fn glyphs(font: &FontRef, scale: PxScale, string: &str) -> Result<Vec<Glyph>, CardError> {
     let scaled = font.as_scaled(scale);
     let mut placed = Vec::new();
@@ -89,7 +90,7 @@ fn glyphs(font: &FontRef, scale: PxScale, string: &str) -> Result<Vec<Glyph>, Ca
     Ok(placed)
 }
 
-/// The glyphs of a line with the place of each along it, and the length of the line.
+/// Glyphs of a line with their positions along it, and the length of the line.
 fn advances(font: &FontRef, scale: PxScale, line: &str) -> Result<(Vec<(GlyphId, f32)>, f32), CardError> {
     let scaled = font.as_scaled(scale);
     let (mut glyphs, mut x) = (Vec::<(GlyphId, f32)>::new(), 0.0);
@@ -115,7 +116,8 @@ mod tests {
         let [width, height, depth] = card.size();
         assert!((height - 0.3).abs() < 0.005 && depth == 0.1, "{height}");
         assert!(width > 0.3 && width < 0.45, "{width}");
-        // An I of this font is a bar of a width that is known: 0.377 em · 192/770 or so. H has two and a bridge.
+        // In this font an I is a bar of known width: 0.377 em · 192/770 or so. An H is two of them and a
+        // bridge.
         let ink = card.volume()[0] / 0.1;
         assert!(ink > 0.25 * 0.3 * f64::from(width) && ink < 0.7 * 0.3 * f64::from(width), "{ink}");
         assert!(!card.is_colored());

@@ -1,17 +1,18 @@
-//! The triangles of OBJ and STL files.
+//! Triangles of OBJ and STL files.
 //!
-//! Of an OBJ only `v` and `f` count: polygons are cut into fans, and indices below zero count from the end. Of an STL both
-//! kinds are read; which one it is follows from its length, since binary files may begin with `solid` too.
+//! From an OBJ only `v` and `f` are read: polygons become fans, and negative indices count from the end. Both
+//! kinds of STL are read. The length of the file tells which, because binary files may begin with `solid`
+//! too.
 
 use crate::foreign::shortened;
 
-/// Vertices, and triangles of their numbers.
+/// Vertices, and triangles as indices into them.
 pub type Soup = (Vec<[f32; 3]>, Vec<[u32; 3]>);
 
-/// The most corners of one polygon.
+/// Most corners of one polygon.
 const CORNERS: usize = 10_000;
 
-/// The triangles of the OBJ `text`.
+/// Reads the triangles of the OBJ `text`.
 ///
 /// # Errors
 /// The line that cannot be read.
@@ -23,7 +24,7 @@ pub fn obj(text: &str) -> Result<Soup, String> {
         let wrong = |what: &str| format!("line {}: {what}: {}", number + 1, shortened(line.trim(), 60));
         let mut joined;
         let mut line = line.split('#').next().unwrap_or("").trim_end();
-        // A backslash at the end of a line goes on in the next one.
+        // A backslash at the end of a line continues it on the next one.
         if line.ends_with('\\') {
             joined = line.to_owned();
             while joined.ends_with('\\') {
@@ -56,13 +57,13 @@ pub fn obj(text: &str) -> Result<Soup, String> {
     Ok(used(vertices, triangles))
 }
 
-/// Three numbers.
+/// Reads three numbers.
 fn three<'t>(words: &mut impl Iterator<Item = &'t str>) -> Option<[f32; 3]> {
     let mut next = || words.next()?.parse().ok();
     Some([next()?, next()?, next()?])
 }
 
-/// The vertex that `12`, `12/3`, `12//4` or `-1` names, where there are `count` so far.
+/// Resolves `12`, `12/3`, `12//4` or `-1` to a vertex, of `count` read so far.
 fn corner(word: &str, count: usize) -> Option<u32> {
     let index: i64 = word.split('/').next()?.parse().ok()?;
     let count = i64::try_from(count).ok()?;
@@ -70,7 +71,7 @@ fn corner(word: &str, count: usize) -> Option<u32> {
     (0..count).contains(&at).then(|| u32::try_from(at).ok()).flatten()
 }
 
-/// Without vertices that no triangle has.
+/// Removes vertices that no triangle uses.
 fn used(vertices: Vec<[f32; 3]>, mut triangles: Vec<[u32; 3]>) -> Soup {
     let mut numbers = vec![u32::MAX; vertices.len()];
     let mut kept = Vec::new();
@@ -89,7 +90,7 @@ fn used(vertices: Vec<[f32; 3]>, mut triangles: Vec<[u32; 3]>) -> Soup {
 const HEADER: usize = 84;
 const TRIANGLE: usize = 50;
 
-/// The triangles of the STL `bytes`.
+/// Reads the triangles of the STL `bytes`.
 ///
 /// # Errors
 /// If it ends early or is no STL.
@@ -113,7 +114,7 @@ pub fn stl(bytes: &[u8]) -> Result<Soup, String> {
     }
 }
 
-/// Soup of corners, three for each triangle.
+/// Makes a soup from corners, three for each triangle.
 fn soup(vertices: Vec<[f32; 3]>) -> Soup {
     let triangles = (0..vertices.len() as u32 / 3).map(|t| [3 * t, 3 * t + 1, 3 * t + 2]).collect();
     (vertices, triangles)
@@ -193,7 +194,7 @@ mod tests {
         assert!(obj(&long).unwrap_err().len() < 200);
     }
 
-    /// A triangle in both kinds of STL.
+    /// Returns the bytes of a binary STL with these triangles and a header that claims `count`.
     fn binary_file(count: u32, triangles: usize) -> Vec<u8> {
         let mut bytes = b"solid, though binary".to_vec();
         bytes.resize(80, b' ');
