@@ -7,17 +7,18 @@ use super::field::{Access, Field, Plain};
 use super::words::{self, Frozen, Words};
 use super::{Effect, Kind, Parameter, Scale};
 
-/// The field of `Params` that holds a parameter; in `params!(p, n => p.smoke[n].buoyancy)` n is the number of the smoke.
+/// The field of `Params` behind a parameter. In `params!(p, n => p.smoke[n].buoyancy)` n is the number of the
+/// smoke.
 macro_rules! params {
     ($($access:tt)*) => { Field::Params(access!($($access)*), 0) };
 }
 
-/// The same in the look.
+/// The field of `Look` behind a parameter.
 macro_rules! look {
     ($($access:tt)*) => { Field::Look(access!($($access)*), 0) };
 }
 
-/// The same in the configuration of the solver.
+/// The field of the solver's `Config` behind a parameter.
 macro_rules! config {
     ($($access:tt)*) => { Field::Config(access!($($access)*), 0) };
 }
@@ -32,22 +33,23 @@ macro_rules! access {
     };
 }
 
-// Wide, since a scene may be in units of its own (a convection cell with its Rayleigh number as buoyancy), and the solver stays
-// finite at all of them (`wild_settings_stay_finite`).
+// Wide, because a scene may use other units (a convection cell with its Rayleigh number as buoyancy), and the
+// solver stays finite for all of them (`wild_settings_stay_finite`).
 
-/// Coordinates, velocities and the like: far beyond any flow in metres and seconds, and small enough for products in f32.
+/// Coordinates, velocities and similar values: far beyond any flow in metres and seconds, small enough for
+/// products in f32.
 const ANY: RangeInclusive<f32> = -1e6..=1e6;
-/// Sizes that must not vanish.
+/// Sizes that must not be 0.
 const SIZE: RangeInclusive<f32> = 1e-6..=1e6;
 /// Shares of a whole.
 const SHARE: RangeInclusive<f32> = 0.0..=1.0;
-/// Velocities that are given to the air \[m/s\].
+/// Velocities given to the air \[m/s\].
 const VELOCITY: RangeInclusive<f32> = -1e4..=1e4;
 /// Accelerations \[m/s²\].
 const ACCELERATION: RangeInclusive<f32> = -1e6..=1e6;
 /// Temperature excess \[K\].
 const HEAT: RangeInclusive<f32> = -1e4..=1e4;
-/// Density given to a place \[-\].
+/// Density given to a region \[-\].
 const DENSITY: RangeInclusive<f32> = 0.0..=1e4;
 /// Rates of change of a density \[1/s\].
 const EMISSION: RangeInclusive<f32> = -1e6..=1e6;
@@ -57,7 +59,7 @@ const DIFFUSION: RangeInclusive<f32> = 0.0..=1e6;
 const DECAY: RangeInclusive<f32> = 0.0..=1e6;
 /// Instants \[s\].
 const INSTANT: RangeInclusive<f32> = 0.0..=1e6;
-/// Instants that may never come \[s\].
+/// Instants that may be infinite \[s\].
 const LAST: RangeInclusive<f32> = 0.0..=f32::INFINITY;
 /// Radiance and irradiance.
 const LIGHT: RangeInclusive<f32> = 0.0..=1e6;
@@ -529,7 +531,7 @@ fn probe() -> Vec<Parameter> {
     ]
 }
 
-/// Sliders of the window that are no keys of a scene.
+/// Sliders of the window that are not keys of a scene.
 fn window() -> Vec<Parameter> {
     let share = |path, label| {
         number(path, "-", SHARE, ActsNow)
@@ -607,12 +609,12 @@ fn text(path: &str, effect: Effect) -> Parameter {
 }
 
 impl Parameter {
-    /// The field that holds it.
+    /// Sets the field of the parameter.
     fn of(self, field: Field) -> Self {
         Self { field: Some(field), ..self }
     }
 
-    /// The field of the `n`th smoke.
+    /// Sets the field of the parameter for the `n`th smoke.
     fn at(self, n: usize) -> Self {
         let field = self.field.map(|field| match field {
             Field::Params(access, _) => Field::Params(access, n),
@@ -622,12 +624,12 @@ impl Parameter {
         Self { field, ..self }
     }
 
-    /// A row in the panel, with a slider over `soft`.
+    /// Adds a row in the panel, with a slider over `soft`.
     fn slider(self, label: &'static str, soft: RangeInclusive<f32>) -> Self {
         Self { label, soft, ..self }
     }
 
-    /// A switch in the panel.
+    /// Adds a switch in the panel.
     fn labelled(self, label: &'static str) -> Self {
         Self { label, ..self }
     }
@@ -636,7 +638,7 @@ impl Parameter {
         Self { scale: Scale::Logarithmic, ..self }
     }
 
-    /// The default of a key that has no field, as TOML.
+    /// Sets the default of a key without a field, as TOML.
     fn default(self, literal: &'static str) -> Self {
         Self { literal, ..self }
     }

@@ -20,7 +20,7 @@ pub enum Value {
     Word(&'static str),
 }
 
-/// How a field of `T` is read and set.
+/// Getter and setter of a field of `T`.
 #[derive(Debug)]
 pub struct Access<T> {
     get: fn(&T, usize) -> Value,
@@ -36,31 +36,31 @@ impl<T> Clone for Access<T> {
 impl<T> Copy for Access<T> {}
 
 impl<T> Access<T> {
-    /// `set` ignores a value of a type that the field cannot hold.
+    /// Makes an access; `set` must ignore a value of the wrong type.
     pub(super) const fn new(get: fn(&T, usize) -> Value, set: fn(&mut T, usize, Value)) -> Self {
         Self { get, set }
     }
 }
 
-/// The field that holds a parameter, by the type that has it; the number is the smoke's, 0 to 2.
+/// The field behind a parameter, by the type that contains it. The number is that of the smoke, 0 to 2.
 #[derive(Clone, Copy, Debug)]
 pub enum Field {
-    /// A constant of the model.
+    /// A parameter of the model.
     Params(Access<Params>, usize),
-    /// Part of the look.
+    /// A part of the look.
     Look(Access<Look>, usize),
-    /// A choice for which a solver is built.
+    /// A choice that is fixed when the solver is built.
     Config(Access<Config>, usize),
 }
 
-/// What holds the fields.
+/// A type with fields behind parameters.
 pub trait Holder {
-    /// The value of `field`, if it is here.
+    /// Value of `field`, if this type has it.
     fn value(&self, field: &Field) -> Option<Value>;
-    /// Sets `field`, if it is here.
+    /// Sets `field`, if this type has it.
     fn set_value(&mut self, field: &Field, value: Value);
 
-    /// The value of a parameter, if its field is here.
+    /// Value of a parameter, if this type has its field.
     fn value_of(&self, parameter: &Parameter) -> Option<Value> {
         parameter.field().and_then(|field| self.value(field))
     }
@@ -88,7 +88,7 @@ macro_rules! holders {
 holders!(Params, Look, Config);
 
 impl Field {
-    /// Its value in a scene that does not name it.
+    /// Value in a scene that does not name it.
     pub fn default_value(&self) -> Value {
         match self {
             Self::Params(access, index) => (access.get)(&Params::default(), *index),
@@ -165,7 +165,7 @@ impl Plain for Ambient {
     }
 }
 
-/// A number of samples.
+/// The number of samples.
 impl Plain for TraceOrder {
     fn wrap(self) -> Value {
         Value::Whole(match self {
@@ -183,8 +183,8 @@ impl Plain for TraceOrder {
     }
 }
 
-/// `v` at length 1, or none if it is zero. A vector that has length 1 already keeps its bits, so that it comes back from a
-/// file as it was written.
+/// Returns `v` at length 1, or none if it is zero. A unit vector keeps its bits, so it reads back from a file
+/// unchanged.
 pub fn normalized(v: [f32; 3]) -> Option<[f32; 3]> {
     let length = v.iter().map(|x| x * x).sum::<f32>().sqrt();
     if (length - 1.0).abs() < 1e-6 {

@@ -1,11 +1,12 @@
-//! The generated parts of `docs/scene.md`: what stands between `<!-- defaults -->` or `<!-- keys: PREFIX -->` and `<!-- end -->`.
-//! The prose around them is written by hand. `UPDATE_DOCS=1 cargo test --lib reference` rewrites the file.
+//! Generates the parts of `docs/scene.md` between `<!-- defaults -->` or `<!-- keys: PREFIX -->` and `<!--
+//! end -->`. The text around them is written by hand. `UPDATE_DOCS=1 cargo test --lib reference` rewrites the
+//! file.
 
 use std::fmt::Write;
 
 use super::{Kind, Parameter, all};
 
-/// `page` with its generated parts anew.
+/// Returns `page` with its generated parts replaced.
 fn generate(page: &str) -> String {
     let mut out = String::new();
     let mut skipping = false;
@@ -26,7 +27,7 @@ fn generate(page: &str) -> String {
     out
 }
 
-/// The keys whose paths begin with `prefix`, as a table.
+/// Table of the keys whose paths begin with `prefix`.
 fn table(prefix: &str) -> String {
     let mut out = "\n| key | default | range | a change | |\n|---|---|---|---|---|\n".to_owned();
     for parameter in all().filter(|p| p.path.starts_with(prefix)) {
@@ -39,7 +40,7 @@ fn table(prefix: &str) -> String {
     out
 }
 
-/// What may stand there, in Markdown.
+/// Accepted values in Markdown.
 fn range(parameter: &Parameter) -> String {
     let numbers = format!("{} \\[{}\\]", parameter.range(), parameter.unit);
     match parameter.kind {
@@ -58,7 +59,7 @@ fn range(parameter: &Parameter) -> String {
     }
 }
 
-/// The description, with the words that the key may hold.
+/// Description, with the words that the key accepts.
 fn description(parameter: &Parameter) -> String {
     let mut text = parameter.description.to_owned();
     if let Kind::Word(words) = parameter.kind {
@@ -106,7 +107,7 @@ fn the_reference_has_every_key_of_a_scene() {
     let page = include_str!("../../docs/scene.md");
     let prefixes: Vec<&str> =
         page.lines().filter_map(|l| l.strip_prefix("<!-- keys: ")?.strip_suffix(" -->")).collect();
-    // Green and blue are as red is, and sliders of the window are no keys.
+    // Keys of green and blue repeat those of red, and sliders of the window are not keys.
     let elsewhere = ["smoke.green.", "smoke.blue.", "brush.", "sun.", "slice."];
     for parameter in all() {
         let shown = prefixes.iter().chain(&elsewhere).any(|prefix| parameter.path.starts_with(prefix));

@@ -1,4 +1,4 @@
-//! The words that a key may hold, each with what it means and the value it stands for.
+//! The words that a key accepts, each with its meaning and value.
 
 use super::field::{Plain, Value};
 use crate::look::Scattering;
@@ -7,7 +7,7 @@ use crate::solver::{Advection, Integrator, Projection};
 /// Words and their meanings.
 pub type Words = &'static [(&'static str, &'static str)];
 
-/// The words of a type; `match` sees to it that no value is forgotten.
+/// Declares the words of a type; `match` ensures that no value is forgotten.
 macro_rules! words {
     ($($(#[$doc:meta])* $name:ident: $type:ty {
         $($pattern:pat = $value:expr => $word:literal: $meaning:literal,)*
@@ -30,7 +30,7 @@ macro_rules! words {
     )*};
 }
 
-/// Sweeps of the Gauss–Seidel projection, as many as Stam takes.
+/// Sweeps of the Gauss–Seidel projection, the number that Stam uses.
 const SWEEPS: u32 = 20;
 
 /// Whether the velocity is frozen.

@@ -1,6 +1,7 @@
-//! The scene file as it is written, without the parameters that have a field: [`super::given`] has taken those out. Every key
-//! is optional, and nothing else is accepted. A table that holds only such parameters is empty here, and refuses all
-//! others. What the keys mean is in [`crate::parameter`]; what an absent key stands for is decided in [`super::resolve`].
+//! The scene file as it is written, without the parameters that have a field: [`super::given`] takes those
+//! first. Every key is optional, and no other is accepted. A table that holds only such parameters is empty
+//! here, and refuses all other keys. [`crate::parameter`] describes the keys; [`super::resolve`] decides the
+//! defaults.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -181,11 +182,11 @@ pub struct Probe {
     pub at: Spanned<Place>,
 }
 
-/// What a probe can measure.
+/// Quantity that a probe measures.
 #[derive(Clone, Copy, PartialEq)]
 pub enum Quantity {
     Field(Field),
-    /// Of a solid alone.
+    /// Force on a solid; only for probes on solids.
     Force,
 }
 
@@ -260,7 +261,8 @@ pub struct Camera {
     pub fov: Option<Number>,
 }
 
-/// What one side does: a word, or a table with what belongs to it, as `{ inflow = { velocity = [1, 0, 0] } }`.
+/// Boundary condition of one side: a word, or a table with its values, such as `{ inflow = { velocity = [1,
+/// 0, 0] } }`.
 #[derive(Clone, Copy, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum BoundaryCondition {
@@ -271,7 +273,7 @@ pub enum BoundaryCondition {
     Inflow(Air),
 }
 
-/// A side about which there is nothing more to say.
+/// Table of a side without values.
 #[derive(Clone, Copy, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Nothing {}
@@ -283,7 +285,7 @@ pub struct Insulated {
     pub temperature: Option<Number>,
 }
 
-/// A wall that drags.
+/// A no-slip wall.
 #[derive(Clone, Copy, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Plate {
@@ -291,7 +293,7 @@ pub struct Plate {
     pub temperature: Option<Number>,
 }
 
-/// What comes in.
+/// The air of an inflow.
 #[derive(Clone, Copy, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Air {
@@ -302,7 +304,7 @@ pub struct Air {
     pub temperature: Option<Number>,
 }
 
-/// Reads a side, a bare word standing for the table without keys.
+/// Reads a side; a bare word stands for a table without keys.
 fn side<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<BoundaryCondition>, D::Error> {
     deserializer.deserialize_any(SideVisitor).map(Some)
 }
@@ -333,7 +335,7 @@ impl<'de> Visitor<'de> for SideVisitor {
     }
 }
 
-/// The six sides: one word for all, or a table by axis (`x`) and by side (`x_min`), the latter winning.
+/// The six sides: one word for all, or a table by axis (`x`) and by side (`x_min`), which wins.
 #[derive(Clone, Copy, Default)]
 pub struct Walls {
     /// `[axis][lower, upper]`.

@@ -1,4 +1,4 @@
-//! What can be wrong with a scene, with the place where it is wrong.
+//! Errors of a scene, with their place in the text.
 
 use std::fmt;
 use std::ops::Range;
@@ -11,68 +11,68 @@ use crate::foreign::shortened;
 use crate::npz::NpzError;
 use crate::solver::{SCALAR_LIMIT, SolverError};
 
-/// Why a scene could not be loaded, or not be started.
+/// Reason why a scene could not be loaded or started.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum SceneError {
     /// Neither a built-in scene nor a file.
     #[error("no scene `{name}`: there is no such file, and the built-in scenes are {known}{hint}")]
     Missing {
-        /// What was asked for.
+        /// Requested name.
         name: String,
-        /// The names that would have worked.
+        /// Known names.
         known: String,
-        /// `; did you mean …?`, or nothing.
+        /// `; did you mean …?`, or an empty string.
         hint: String,
     },
-    /// The file is there but cannot be read.
+    /// The file exists but cannot be read.
     #[error("cannot read the scene {}: {source}", path.display())]
     Read {
         /// Its path.
         path: PathBuf,
-        /// What the system says.
+        /// The system's error.
         source: std::io::Error,
     },
-    /// The scene cannot be written as a file that would be read as it is.
+    /// The scene cannot be written as a file that reads back as the same scene.
     #[error("cannot write the scene `{name}`: {why}")]
     Unwritable {
-        /// Its name.
+        /// Name of the scene.
         name: String,
-        /// What stands against it.
+        /// The obstacle.
         why: String,
     },
     /// A solver cannot be built from the scene.
     #[error(transparent)]
     Solver(#[from] SolverError),
-    /// The fields that the scene starts from cannot be had.
+    /// The initial fields of the scene are not available.
     #[error(transparent)]
     Initial(#[from] InitialError),
-    /// Something at a known place of the text.
+    /// An error at a known place of the text.
     #[error(transparent)]
     At(#[from] Box<Problem>),
 }
 
-/// Why the fields that a scene starts from cannot be had.
+/// Reason why the initial fields of a scene are not available.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum InitialError {
     /// The npz cannot be read.
     #[error(transparent)]
     File(#[from] NpzError),
-    /// The OpenVDB file cannot be read; the text says why.
+    /// The OpenVDB file cannot be read, for this reason.
     #[error("initial.fields: {0}")]
     Volume(String),
-    /// A formula gives a value that no field can hold.
+    /// A formula gives a value out of range.
     #[error("initial.{field}: it is {value} at {at:?} m; it must lie within ±{:e} everywhere", Self::limit(*.field))]
     Formula {
         /// The field.
         field: Field,
         /// The value.
         value: f32,
-        /// Where \[m\], to a micrometre.
+        /// Position \[m\], to a micrometre.
         at: [f64; 3],
     },
-    /// The npz holds a value that no field can hold.
+    /// The npz holds a value out of range.
     #[error("initial.fields: `{field}` is {value} somewhere; it must lie within ±{:e} everywhere", Self::limit(*.field))]
     Stored {
         /// The field.
@@ -83,18 +83,20 @@ pub enum InitialError {
 }
 
 impl InitialError {
-    /// The greatest size that a value of `field` may start with \[m/s, - or K\]; a velocity has the bound of a scene's numbers.
+    /// Greatest magnitude of an initial value of `field` \[m/s, - or K\]. A velocity has the bound of a
+    /// scene's numbers.
     pub fn limit(field: Field) -> f32 {
         if field.face_axis().is_some() { 1e6 } else { SCALAR_LIMIT }
     }
 }
 
-/// Something wrong at a known place of a scene file or of an override.
+/// An error at a known place of a scene file or of an override.
 ///
-/// Displays as one line, `file:line:column: what to change`; [`text`](Self::text) and [`span`](Self::span) show the place.
+/// Displays as one line, `file:line:column: what to change`; [`text`](Self::text) and [`span`](Self::span)
+/// show the place.
 #[derive(Debug)]
 pub struct Problem {
-    /// What is wrong and what to do about it.
+    /// What is wrong, and what to do.
     pub message: String,
     /// The line, from 1.
     pub line: usize,
@@ -106,7 +108,7 @@ pub struct Problem {
 }
 
 impl Problem {
-    /// A problem at the bytes `span` of `text`, which is called `name`.
+    /// Makes an error at the bytes `span` of `text`, which is called `name`.
     pub fn new(name: &str, text: &str, span: Range<usize>, message: String) -> Self {
         let start = text.floor_char_boundary(span.start.min(text.len()));
         let before = &text[..start];
@@ -121,27 +123,27 @@ impl Problem {
         }
     }
 
-    /// What the text is called: the name of the file, mostly.
+    /// Name of the text, usually that of the file.
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// The text that the place lies in.
+    /// Text that contains the place.
     pub fn text(&self) -> &str {
         &self.text
     }
 
-    /// The bytes of the text that are wrong.
+    /// Faulty bytes of the text.
     pub fn span(&self) -> Range<usize> {
         self.span.clone()
     }
 
-    /// Characters of the place on its first line, 1 or more.
+    /// Width of the place on its first line in characters, 1 or more.
     pub fn width(&self) -> usize {
         self.text[self.span()].lines().next().map_or(1, |line| line.chars().count()).max(1)
     }
 
-    /// The numbers and the text of the line of the place and of those before and after it.
+    /// Numbers and texts of the line of the place and its neighbours.
     pub fn around(&self) -> impl Iterator<Item = (usize, &str)> {
         let lines = self.text.lines().enumerate().map(|(at, line)| (at + 1, line));
         let first = self.line.saturating_sub(1).max(1);
@@ -149,7 +151,7 @@ impl Problem {
     }
 }
 
-/// The most characters of a message: what is quoted in it may be as long as a scene.
+/// Most characters of a message: a quoted text may be as long as a scene.
 const LONGEST: usize = 600;
 
 impl fmt::Display for Problem {
@@ -160,7 +162,7 @@ impl fmt::Display for Problem {
 
 impl std::error::Error for Problem {}
 
-/// The candidate closest to `word`, if one is close enough to be meant.
+/// The candidate closest to `word`, if it is close enough.
 pub(crate) fn closest<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     candidates
         .into_iter()

@@ -59,10 +59,10 @@ pub enum ActsOn {
     Smoke,
 }
 
-/// Rate at which the air takes on a velocity, where a force names none \[1/s\].
+/// Rate at which the air approaches a target velocity, if a force names none \[1/s\].
 const RATE: f32 = 1.0;
 
-/// The forces of the file.
+/// Resolves the forces of the file.
 pub fn resolve(list: &[Spanned<Force>], place: Place) -> Result<Vec<solver::Force>> {
     list.iter().map(|read| force(read, place)).collect()
 }
@@ -88,7 +88,7 @@ fn force(read: &Spanned<Force>, place: Place) -> Result<solver::Force> {
     Ok(solver::Force { field, drive, acts_on, within, start, stop })
 }
 
-/// A force without its place and time.
+/// A force without its region and time.
 type Kind = (ForceField, Drive, solver::ActsOn);
 
 fn wind(read: &Spanned<Wind>, place: Place) -> Result<Kind> {
@@ -117,7 +117,7 @@ fn vortex(read: &Spanned<Vortex>, place: Place) -> Result<Kind> {
     Ok((field, drive, solver::ActsOn::Air))
 }
 
-/// What is given of an acceleration and a velocity, whose key is `name`.
+/// Combines an optional acceleration and an optional velocity, whose key is `name`.
 fn drive<T: Copy>(
     acceleration: Option<T>,
     velocity: Option<T>,
@@ -132,7 +132,7 @@ fn drive<T: Copy>(
     }
 }
 
-/// A pull on all air alike moves nothing that is closed in: a point acts on the smoke unless it is told otherwise.
+/// A uniform pull on all air moves nothing in a closed box: a point acts on the smoke by default.
 fn point(read: &Spanned<Point>, place: Place) -> Result<Kind> {
     let point = read.get_ref();
     let (center, radius) = (point.center.get_ref().get(), point.radius.get());

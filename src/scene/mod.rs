@@ -29,49 +29,50 @@ pub(crate) use error::closest;
 pub use error::{InitialError, Problem, SceneError};
 pub use initial::Initial;
 
-/// A checked scene: all that a run and its pictures are made from.
+/// A checked scene: everything that a run and its pictures need.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Scene {
-    /// The name of the built-in scene, or of the file without its extension.
+    /// Name of the built-in scene, or of the file without its extension.
     pub name: String,
-    /// What the solver is built from.
+    /// Configuration of the solver.
     pub config: Config,
-    /// The constants of the model.
+    /// Parameters of the model.
     pub params: Params,
-    /// What gives off smoke and heat.
+    /// Sources of smoke and heat.
     pub sources: Vec<Source>,
-    /// Wind and the like.
+    /// External forces: wind, points, vortices.
     pub forces: Vec<Force>,
-    /// Bodies in the flow.
+    /// Solids in the flow.
     pub solids: Vec<Solid>,
-    /// How time is cut into frames.
+    /// Frame rate and step.
     pub time: Time,
-    /// Everything that decides the look.
+    /// Medium, light, floor and tone of the pictures.
     pub look: Look,
-    /// Where the eye is.
+    /// Camera.
     pub camera: Camera,
     /// Width and height of pictures \[px\].
     pub size: [u32; 2],
-    /// The fields at the start, if the box does not start empty and at rest.
+    /// Initial fields, if the box does not start empty and at rest.
     pub initial: Initial,
-    /// What is filled with smoke at the start, over the fields of `initial`.
+    /// Regions filled at the start, over the fields of `initial`.
     pub fills: Vec<Fill>,
-    /// What is measured while the scene runs.
+    /// Probes.
     pub probes: Vec<Probe>,
-    /// What it was read from.
+    /// Text it was read from.
     pub origin: Arc<Origin>,
 }
 
-/// What a scene was read from. Scenes are the same wherever they come from, so that any two of these are equal.
+/// The text that a scene was read from. Any two are equal, because scenes compare equal regardless of their
+/// origin.
 #[derive(Clone, Debug, Default)]
 pub struct Origin {
     /// The text of the file or of the built-in scene.
     pub text: String,
-    /// The overrides of the command line, `key=value`. They act on this run and never get into the file.
+    /// Overrides of the command line, `key=value`. They hold for this run and are never saved.
     pub overrides: Vec<String>,
-    /// Files that it names are relative to this folder.
+    /// Folder that file names in the scene are relative to.
     pub folder: PathBuf,
-    /// The path of the scene file and what it held, unless the scene came with updraft.
+    /// Path and original contents of the scene file; none for a built-in scene.
     pub file: Option<(PathBuf, String)>,
 }
 
@@ -81,13 +82,13 @@ impl PartialEq for Origin {
     }
 }
 
-/// How time is cut into frames, and frames into steps.
+/// Division of time into frames, and of frames into steps.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Time {
     /// Frames per simulated second; frame n is the state at n / frame_rate.
     pub frame_rate: f32,
-    /// Length of a step \[s\], if it is fixed; a frame then takes as few equal steps as are no longer than this. Else a
-    /// frame is one step, cut into substeps as the flow needs.
+    /// Fixed length of a step \[s\]: a frame takes the least number of equal steps that are at most this long. Without it
+    /// a frame is one step, divided into as many substeps as the flow needs.
     pub step: Option<f32>,
 }
 
@@ -98,17 +99,17 @@ impl Default for Time {
 }
 
 impl Time {
-    /// The steps that make up one frame: how many, and how long each is \[s\].
+    /// Number and length \[s\] of the steps of a frame.
     pub fn steps_per_frame(&self) -> (u32, f32) {
         let frame = 1.0 / self.frame_rate;
-        // Rounding must not cut a frame once more that takes a whole number of steps.
+        // Rounding must not add a step to a frame of a whole number of steps.
         let count = self.step.map_or(1, |step| (frame / step - 1e-3).ceil().max(1.0) as u32);
         (count, frame / count as f32)
     }
 }
 
 impl Scene {
-    /// The built-in scene or scene file `path_or_builtin`, with `key=value` overrides.
+    /// Loads the built-in scene or scene file `path_or_builtin`, with `key=value` overrides.
     ///
     /// A built-in name wins over a file of the same name; write `./plume` for the file.
     pub fn load(path_or_builtin: &str, overrides: &[String]) -> Result<Self, SceneError> {
@@ -123,17 +124,17 @@ impl Scene {
         Ok(scene)
     }
 
-    /// The scene that `text` describes, called `name`.
+    /// Parses the scene that `text` describes, called `name`.
     pub fn parse(name: &str, text: &str) -> Result<Self, SceneError> {
         Self::parse_with(name, text, &[])
     }
 
-    /// The same, with `key=value` overrides.
+    /// Parses a scene with `key=value` overrides.
     pub fn parse_with(name: &str, text: &str, overrides: &[String]) -> Result<Self, SceneError> {
         Ok(resolve::scene(name.to_owned(), &text::Text::new(name, text, overrides), Path::new(""))?)
     }
 
-    /// An estimate of the memory that a run takes, in bytes.
+    /// Estimated memory of a run \[bytes\].
     pub fn memory(&self) -> u64 {
         memory::estimate(&self.config, !self.solids.is_empty()) + memory::picture(self.size)
     }
@@ -143,11 +144,11 @@ impl Scene {
         self.config.dims.array().map(|n| n as f32 * self.config.h)
     }
 
-    /// A solver at the start of this scene.
+    /// Makes a solver at the start of this scene.
     ///
     /// # Errors
-    /// [`SceneError::Solver`] if the solver refuses the scene, [`SceneError::Initial`] if its fields cannot be read or are
-    /// out of range.
+    /// [`SceneError::Solver`] if the solver refuses the scene, [`SceneError::Initial`] if its fields cannot
+    /// be read or are out of range.
     pub fn solver(&self) -> Result<Solver, SceneError> {
         let mut solver = self.empty_solver()?;
         if !self.initial.is_empty() {
@@ -159,7 +160,7 @@ impl Scene {
         Ok(solver)
     }
 
-    /// A solver for this scene whose fields are to come from elsewhere: air at rest around the solids.
+    /// Makes a solver for this scene whose fields come from elsewhere: air at rest around the solids.
     pub fn empty_solver(&self) -> Result<Solver, crate::solver::SolverError> {
         let mut solver = Solver::new(self.config.clone(), self.params.clone(), self.sources.clone())?;
         if !self.solids.is_empty() {
@@ -170,7 +171,7 @@ impl Scene {
     }
 }
 
-/// The text of a built-in scene or a file.
+/// Reads the text of a built-in scene or a file.
 fn read(path_or_builtin: &str) -> Result<String, SceneError> {
     if let Some(text) = builtin::text(path_or_builtin) {
         return Ok(text.to_owned());

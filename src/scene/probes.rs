@@ -1,4 +1,4 @@
-//! `[[probe]]`: checked places and names.
+//! `[[probe]]`: checked regions and names.
 
 use toml::Spanned;
 
@@ -9,7 +9,7 @@ use super::value::Number;
 use crate::field::Field;
 use crate::probe::{Place, Probe};
 
-/// The probes of a scene in a box of `extent` metres that holds some `solids`.
+/// Resolves the probes of a scene in a box of `extent` metres with some `solids`.
 pub fn resolve(
     list: &[document::Probe],
     text: &Text,
@@ -44,7 +44,7 @@ fn check_name(name: &str, taken: bool) -> Result<(), String> {
     }
 }
 
-/// The fields to measure; none of a solid, of which there is but the force.
+/// Fields to measure. None for a solid, which has only a force.
 fn fields(read: &[Quantity], place: Place) -> Result<Vec<Field>, String> {
     let field = |quantity: &Quantity| match (quantity, place) {
         (Quantity::Field(field), Place::Solid(_)) => {

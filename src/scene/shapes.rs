@@ -1,4 +1,4 @@
-//! The shapes of sources, fills and forces, and the noise on them: as they are written, and as regions of space.
+//! Shapes of sources, fills and forces, and their noise: as written in the file, and as regions of space.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -89,7 +89,7 @@ pub struct Noise {
     seed: Option<Whole>,
 }
 
-/// The noise that was asked for.
+/// Converts the noise of the file.
 pub fn noise(read: &Noise) -> solver::Noise {
     solver::Noise {
         strength: read.strength.map_or(1.0, Number::get),
@@ -99,20 +99,20 @@ pub fn noise(read: &Noise) -> solver::Noise {
     }
 }
 
-/// The least that a shape must cover to be seen \[cells\].
+/// Least volume that a shape must cover to be visible \[cells\].
 const LEAST: f64 = 0.25;
 
-/// What a shape is read in.
+/// Context in which a shape is read.
 #[derive(Clone, Copy)]
 pub struct Place<'a> {
     pub text: &'a Text,
-    /// Where files are.
+    /// Folder of the scene's files.
     pub folder: &'a Path,
     pub config: &'a Config,
 }
 
 impl Place<'_> {
-    /// The region of the shape at `key`, which must cover something of the box.
+    /// Resolves the shape at `key` to a region, which must cover part of the box.
     pub fn region(&self, read: &Spanned<Shape>, key: &str) -> Result<Region> {
         let (region, center, name) = match read.get_ref() {
             Shape::Sphere(sphere) => {
@@ -130,7 +130,7 @@ impl Place<'_> {
         Ok(region)
     }
 
-    /// A region that covers nothing is a slip of the pen.
+    /// Refuses a region that covers nothing: it is a mistake.
     pub fn check(&self, region: &Region) -> std::result::Result<(), String> {
         let extent = self.config.dims.array().map(|n| n as f32 * self.config.h);
         match region.covered(self.config) {
@@ -170,7 +170,7 @@ impl Place<'_> {
     fn letters(&self, read: &Letters, key: &str) -> Result<Region> {
         let font = read.font.as_ref().map(|file| self.font(file, key)).transpose()?;
         let (height, depth) = (read.height.get(), read.depth.get());
-        // A few pixels to a cell, which is as much as a cell is cut into.
+        // A few pixels to a cell: as fine as the cubes of a cover.
         let pixel = 0.25 * self.config.h;
         let card = Card::text(read.string.get_ref(), height, depth, font.as_deref(), pixel);
         let card = card.map_err(|error| {

@@ -1,4 +1,4 @@
-//! The solids of a scene: from the tables of the file to bodies the solver knows.
+//! Solids of a scene: from the tables of the file to the solver's solids.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -15,7 +15,7 @@ use crate::solver::{Config, Mesh, MeshError, Params, Projection, Shape, Slip, So
 
 type Result<T> = std::result::Result<T, Box<Problem>>;
 
-/// The solids of `doc` in the box of `config`; meshes are files relative to `folder`.
+/// Resolves the solids of `doc` in the box of `config`; meshes are files relative to `folder`.
 pub fn resolve(
     doc: &Document,
     given: &Given,
@@ -110,7 +110,7 @@ fn check_times(keyframes: &Spanned<Vec<document::Keyframe>>, text: &Text) -> Res
     }
 }
 
-/// A temperature that nothing conducts into the air is a slip of the pen.
+/// Refuses a temperature that nothing conducts into the air: it is a mistake.
 fn check_heat(doc: &Document, params: &Params, text: &Text) -> Result<()> {
     let conducts = params.conduction > 0.0;
     match doc.solid.iter().find_map(|solid| solid.temperature.as_ref()) {
@@ -123,19 +123,19 @@ fn check_heat(doc: &Document, params: &Params, text: &Text) -> Result<()> {
     }
 }
 
-/// A solid that never comes near the box is a slip of the pen.
+/// Refuses a solid that never comes near the box: it is a mistake.
 fn check_place(solid: &Solid, read: &document::Solid, text: &Text, extent: [f32; 3]) -> Result<()> {
     let [low, high] = solid.extent();
     let below = |p: [f32; 3], a: usize| p[a] + high[a] <= 0.0;
     let above = |p: [f32; 3], a: usize| p[a] + low[a] >= extent[a];
-    // On its way between two keyframes it may come in: then all must lie beyond one side for it to stay out.
+    // Between two keyframes it may enter: it stays outside for certain only if all lie beyond one side.
     let places: Vec<[f32; 3]> = match solid.keyframes.as_slice() {
         [] => vec![solid.position],
         keys => keys.iter().map(|key| key.1).collect(),
     };
     let stays_out =
         (0..3).any(|a| places.iter().all(|p| below(*p, a)) || places.iter().all(|p| above(*p, a)));
-    // Beside an edge or a corner of the box it may still miss it.
+    // Beside an edge or a corner of the box this may report contact where there is none.
     let touches = |p: [f32; 3]| {
         let apart: f32 = (0..3).map(|a| (p[a] - p[a].clamp(0.0, extent[a])).powi(2)).sum();
         apart.sqrt() < solid.scale * solid.shape.bounding_radius()

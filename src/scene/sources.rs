@@ -1,4 +1,4 @@
-//! `[[source]]` and `[[initial.smoke]]`: what gives off smoke, and what is filled with it at the start.
+//! `[[source]]` and `[[initial.smoke]]`: sources, and regions filled at the start.
 
 use serde::Deserialize;
 use toml::Spanned;
@@ -44,7 +44,7 @@ pub struct Fill {
     pub noise: Option<Noise>,
 }
 
-/// The sources of the file, or the one of the empty file: a hot ball near the floor.
+/// Resolves the sources of the file. Default: a hot ball near the floor.
 pub fn resolve(list: Option<&[Source]>, place: Place) -> Result<Vec<solver::Source>> {
     match list {
         None => Ok(vec![default_source(place.config)]),
@@ -73,7 +73,7 @@ fn source(read: &Source, place: Place) -> Result<solver::Source> {
     Ok(source)
 }
 
-/// First and last instant of what `key` describes.
+/// First and last instant of the object at `key`.
 pub fn times(
     start: Option<Number>,
     stop: Option<&Spanned<Number>>,
@@ -90,7 +90,7 @@ pub fn times(
     }
 }
 
-/// The fills of the file.
+/// Resolves the fills of the file.
 pub fn fills(list: &[Fill], place: Place) -> Result<Vec<solver::Fill>> {
     list.iter().map(|read| fill(read, place)).collect()
 }

@@ -1,4 +1,4 @@
-//! What the reader promises, one promise a test.
+//! Behaviour of the scene reader.
 
 use super::*;
 use crate::solver::{Advection, BoundaryCondition};
@@ -54,7 +54,7 @@ fn documented_options_act() {
     assert!(error(documented()[2]).contains("initial.fields: cannot read start.npz"));
 }
 
-/// Asks every table for a key that cannot be, and looks up the keys it says it knows.
+/// Gives every table an unknown key, and checks the list of known keys in the error.
 #[test]
 fn every_key_is_declared() {
     use crate::parameter::{all, declared_path, find};
@@ -65,7 +65,7 @@ fn every_key_is_declared() {
                   force.0.point force.0.vortex initial.smoke.0 solid.0 solid.0.shape.sphere solid.0.shape.box \
                   solid.0.shape.cylinder probe.0 probe.0.at.line probe.0.at.plane";
     for table in tables.split_whitespace() {
-        // A fill lacks its shape: only where it is asked about does the strange key come first.
+        // A fill without its shape fails first; with a shape the unknown key does.
         let scene = match table.split_once('.').map_or(table, |(head, _)| head) {
             "initial" if table != "initial" => "initial = { smoke = [{}] }",
             "solid" => "solid = [{}]",
@@ -84,7 +84,7 @@ fn every_key_is_declared() {
     }
 }
 
-/// The numbers of [`crate::parameter`] are refused one step beyond their ranges, in a scene as in an override.
+/// Numbers of [`crate::parameter`] are refused one step beyond their ranges, in a scene as in an override.
 #[test]
 fn a_number_beyond_the_hard_range_is_refused_with_the_range_and_the_unit() {
     let message = "fluid.vorticity: 150 is out of range: 0 to 100 [1/s]";
@@ -107,7 +107,7 @@ fn a_number_beyond_the_hard_range_is_refused_with_the_range_and_the_unit() {
     assert!(checked > 40, "{checked}");
 }
 
-/// Each word does what its entry says, and the ones that a struct reads are the declared ones.
+/// Each word has the effect of its entry, and structs read exactly the declared words.
 #[test]
 fn declared_words_are_read_and_no_others() {
     use crate::parameter::{Kind, all};
@@ -417,7 +417,7 @@ fn an_error_of_the_file_stays_in_the_file_when_there_are_overrides() {
     assert!(message.starts_with("s.toml:2:1: "), "{message}");
 }
 
-/// Fields that differ at every point come back at that point.
+/// Fields that differ at every point are found again at their points.
 #[test]
 fn initial_fields_go_where_they_belong() {
     let dir = tempfile::tempdir().unwrap();
@@ -482,7 +482,7 @@ fn a_cell_that_an_edge_cuts_starts_with_its_share() {
     };
     assert_eq!(red("[3, 1, 1]", "x < 1.25"), [1.0, 0.25, 0.0]);
     assert_eq!(red("[1, 3, 2]", "y < 1.75"), [1.0, 0.75, 0.0, 1.0, 0.75, 0.0]);
-    // A quarter of the first cell's corner, in three dimensions a 64th.
+    // A quarter of the first cell's corner; in three dimensions a 64th.
     assert_eq!(red("[2, 2, 1]", "(x < 0.5) * (y < 0.5)"), [0.25, 0.0, 0.0, 0.0]);
     assert_eq!(red("[2, 2, 2]", "max(x, max(y, z)) < 0.25")[0], 1.0 / 64.0);
 }
@@ -536,7 +536,7 @@ fn the_text_names_files_that_are_found_from_anywhere() {
     let text = Scene::load(&path, &[]).unwrap().text().unwrap();
     let there = dir.path().canonicalize().unwrap().join("start.npz");
     assert!(text.contains(&format!("{} # here", toml::Value::from(there.display().to_string()))), "{text}");
-    // In an override a file is found from where the command runs.
+    // File names in overrides are relative to the working directory.
     let from_here = "initial.fields=Cargo.toml";
     let text = text::Text::new("s", "[initial]\n", &[from_here.into()]).merged().unwrap();
     assert!(text.contains(&std::env::current_dir().unwrap().display().to_string()), "{text}");
@@ -565,7 +565,7 @@ fn a_fixed_step_divides_the_frame() {
 }
 
 proptest::proptest! {
-    /// Whatever is in the file, reading it ends with a scene or an error.
+    /// Reading any text ends with a scene or an error.
     #[test]
     fn no_text_makes_the_reader_panic(text in "[\\[\\]a-z_=\\.\"{}0-9, \n#-]{0,80}", set in "[a-z0-9.=\\[\\]\"# -]{0,24}") {
         let _ = Scene::parse_with("s", &text, std::slice::from_ref(&set));
@@ -633,7 +633,7 @@ fn sources_forces_and_fills_are_read() {
     assert!((solver.stats().mass[2] / (2.0 * volume) - 1.0).abs() < 0.02, "{:?}", solver.stats().mass);
 }
 
-/// Meshes, pictures and fonts lie beside the scene file.
+/// Meshes, pictures and fonts are found beside the scene file.
 #[test]
 fn shapes_are_read_from_files_beside_the_scene() {
     let dir = tempfile::tempdir().unwrap();
@@ -655,7 +655,7 @@ fn shapes_are_read_from_files_beside_the_scene() {
     {
         assert!((got / expected - 1.0).abs() < 0.05, "{got} for {expected}");
     }
-    // Red to the left, blue to the right.
+    // Red on the left, blue on the right.
     let at = |x: f32| solver.scalars()[solver.layout().at((x / 0.01) as isize, 50, 48)];
     assert!((at(0.34)[0] - 1.0).abs() < 1e-3 && at(0.34)[2] < 1e-3, "{:?}", at(0.34));
     assert!((at(0.62)[2] - 2.0).abs() < 1e-3 && at(0.62)[0] < 1e-3, "{:?}", at(0.62));

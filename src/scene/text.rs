@@ -1,8 +1,7 @@
-//! The text of a scene with its overrides, read into a [`Document`]; every error finds its way back to
-//! the line it came from.
+//! The text of a scene with its overrides, read into a [`Document`]. Every error has a place in the text.
 //!
-//! An override is parsed behind as much white space as there is text before it, so that its spans
-//! lie past the end of the file and of the overrides before it: a span alone tells whose it is.
+//! An override is parsed behind as much white space as there is text before it. Its spans then lie past the
+//! end of the file and of the overrides before it, so a span alone tells which text it belongs to.
 
 use std::ops::Range;
 use std::path::{Path, PathBuf};
@@ -28,23 +27,23 @@ pub struct Text {
 type Result<T> = std::result::Result<T, Box<Problem>>;
 
 impl Text {
-    /// The scene `text`, called `name` in errors, with `key=value` overrides.
+    /// Makes the text of a scene, called `name` in errors, with `key=value` overrides.
     pub fn new(name: &str, text: &str, overrides: &[String]) -> Self {
         let mut parts = vec![(name.to_owned(), text.to_owned())];
         parts.extend(overrides.iter().map(|o| (format!("--set {o}"), in_toml(o))));
         Self { parts, overrides: overrides.to_vec() }
     }
 
-    /// What a scene of this text keeps of it; files are relative to `folder`.
+    /// Origin of a scene with this text; files are relative to `folder`.
     pub fn origin(&self, folder: &Path) -> Origin {
         let text = self.parts[0].1.clone();
         Origin { text, overrides: self.overrides.clone(), folder: folder.to_owned(), file: None }
     }
 
-    /// The parameters that have a field and the document with the rest, overrides applied.
+    /// Reads the parameters that have a field, and the rest as a document, with overrides applied.
     ///
     /// # Errors
-    /// Text that is no TOML, an unknown key, a value of another type, or a number outside the hard range of its key.
+    /// Invalid TOML, an unknown key, a value of another type, or a number outside the hard range of its key.
     pub fn read(&self) -> Result<(Document, Given)> {
         let padded: Vec<String> = (0..self.parts.len()).map(|part| self.padded(part)).collect();
         let mut root = self.root(&padded)?;
@@ -55,7 +54,7 @@ impl Text {
         Ok((document.map_err(|e| self.explain(&e, root.get_ref()))?, given))
     }
 
-    /// A problem at `span`, which may lie in the file or in an override.
+    /// Makes an error at `span`, which may lie in the file or in an override.
     pub fn problem(&self, span: Range<usize>, message: impl Into<String>) -> Box<Problem> {
         let part = (0..self.parts.len()).rev().find(|&p| self.base(p) <= span.start).unwrap_or(0);
         let (name, text) = &self.parts[part];
@@ -63,7 +62,7 @@ impl Text {
         Box::new(Problem::new(name, text, span.start - base..span.end.saturating_sub(base), message.into()))
     }
 
-    /// The text at `span`, as it is written.
+    /// The text at `span`, as written.
     pub fn source(&self, span: &Range<usize>) -> &str {
         let part = (0..self.parts.len()).rev().find(|&p| self.base(p) <= span.start).unwrap_or(0);
         let base = self.base(part);
@@ -75,7 +74,7 @@ impl Text {
         self.parts.len() > 1 && span.start >= self.base(1)
     }
 
-    /// The path of a file that the scene names: relative to `folder`, in an override to where the command runs.
+    /// Path of a file that the scene names: relative to `folder`, in an override to the working directory.
     pub fn file(&self, name: &Spanned<String>, folder: &Path) -> PathBuf {
         match self.is_override(&name.span()) {
             true => PathBuf::from(name.get_ref()),
@@ -83,7 +82,7 @@ impl Text {
         }
     }
 
-    /// The whole scene as one text: the file as it is, or rewritten with the overrides in it.
+    /// The whole scene as one text: the file unchanged, or rewritten with the overrides.
     pub fn merged(&self) -> Result<String> {
         let padded: Vec<String> = (0..self.parts.len()).map(|part| self.padded(part)).collect();
         let [(_, file)] = self.parts.as_slice() else {
@@ -95,7 +94,7 @@ impl Text {
         Ok(file.clone())
     }
 
-    /// Makes names of files in overrides, which are found from where the command runs, hold wherever the scene is.
+    /// Makes file names in overrides absolute: they are relative to the working directory.
     fn place_files(&self, table: &mut DeTable) {
         for (key, value) in table.iter_mut() {
             let may_name = FILES.contains(&key.get_ref().as_ref()) && self.is_override(&value.span());
@@ -116,7 +115,7 @@ impl Text {
         }
     }
 
-    /// Where the spans of a part begin.
+    /// First span of a part.
     fn base(&self, part: usize) -> usize {
         self.parts[..part].iter().map(|(_, text)| text.len() + 1).sum()
     }
@@ -125,7 +124,7 @@ impl Text {
         " ".repeat(self.base(part)) + &self.parts[part].1
     }
 
-    /// The file with the overrides in it.
+    /// Parses the file and applies the overrides.
     fn root<'t>(&self, padded: &'t [String]) -> Result<Spanned<DeTable<'t>>> {
         let mut root = self.parse(&padded[0])?;
         for (part, text) in padded.iter().enumerate().skip(1) {
@@ -153,7 +152,7 @@ impl Text {
         self.set(root.get_mut(), &path, value)
     }
 
-    /// Puts `value` at `path` below `table`, making the tables on the way.
+    /// Sets `value` at `path` below `table`, and creates missing tables.
     fn set<'t>(
         &self,
         table: &mut DeTable<'t>,
@@ -167,7 +166,7 @@ impl Text {
             table.insert(key.clone(), value);
             return Ok(());
         }
-        // Before the first element of a list there is no list.
+        // Index 0 of a missing list creates the list.
         let begins_list = rest[0].get_ref() == "0";
         let fresh = || match begins_list {
             true => Spanned::new(key.span(), DeValue::Array(toml::de::DeArray::new())),
@@ -181,7 +180,7 @@ impl Text {
         }
     }
 
-    /// Puts `value` into the element of a list that `path` begins with; one past the end appends.
+    /// Sets `value` in the list element that `path` begins with. One past the end appends.
     fn set_item<'t>(
         &self,
         items: &mut toml::de::DeArray<'t>,
@@ -209,7 +208,7 @@ impl Text {
         Ok(())
     }
 
-    /// The reader's error in our words, with the key it is about.
+    /// Rewrites the parser's error in our words, with its key.
     fn explain(&self, error: &Error, root: &DeTable) -> Box<Problem> {
         let span = error.span().unwrap_or(0..0);
         let table = table_of(root, &span).unwrap_or_default();
@@ -221,7 +220,8 @@ impl Text {
     }
 }
 
-/// The override as TOML: a value that is none, such as a bare word or `#ff8800`, is taken as a string.
+/// Returns the override as TOML. A value that is not TOML, such as a bare word or `#ff8800`, becomes a
+/// string.
 fn in_toml(text: &str) -> String {
     if DeTable::parse(text).is_ok() {
         return text.to_owned();
@@ -233,7 +233,7 @@ fn in_toml(text: &str) -> String {
     }
 }
 
-/// How many parts the dotted key of `key=value` has, if that is what the text is.
+/// Number of parts of the dotted key, if the text has the form `key=value`.
 fn key_depth(text: &str) -> Option<usize> {
     let (key, _) = text.split_once('=')?;
     let zero = format!("{}=0", key.trim_end());
@@ -252,7 +252,7 @@ fn only_entry(value: DeValue) -> Option<(Spanned<DeString>, Spanned<DeValue>)> {
     (table.len() == 1).then(|| table.into_iter().next()).flatten()
 }
 
-/// ``unknown field `a`, expected one of `b`, `c` `` as a suggestion of what was meant in the table at `table`.
+/// Turns ``unknown field `a`, expected one of `b`, `c` `` into a suggestion for the table at `table`.
 fn unknown_word(message: &str, table: &str) -> Option<String> {
     let kind = ["field", "variant"].into_iter().find(|k| message.starts_with(&format!("unknown {k} ")))?;
     let mut quoted = message.split('`').skip(1).step_by(2);
@@ -260,12 +260,12 @@ fn unknown_word(message: &str, table: &str) -> Option<String> {
     if kind == "variant" {
         return Some(unknown("value", word, quoted));
     }
-    // The parameters that have a field are no keys of the struct that has read the rest.
+    // Parameters that have a field are not keys of the struct that reads the rest.
     let fields = parameter::all().filter(|p| p.field().is_some() && p.table() == table).map(|p| p.key());
     Some(unknown("key", word, fields.chain(quoted)))
 }
 
-/// That nothing is called `word`, and what was meant or is there.
+/// Message for an unknown `word`, with the closest or all known ones.
 pub fn unknown<'a>(what: &str, word: &str, known: impl IntoIterator<Item = &'a str>) -> String {
     let known: Vec<&str> = known.into_iter().collect();
     let hint = match closest(word, known.iter().copied()) {
@@ -287,11 +287,11 @@ fn table_of(table: &DeTable, span: &Range<usize>) -> Option<String> {
     })
 }
 
-/// The dotted key of the innermost value that holds `span`.
+/// The dotted key of the innermost value that contains `span`.
 fn path_to(table: &DeTable, span: &Range<usize>) -> Option<String> {
     table.iter().find_map(|(key, value)| {
         if key.span() == *span {
-            return None; // An unknown key names itself.
+            return None; // An unknown key needs no path.
         }
         let inner = match value.get_ref() {
             DeValue::Table(table) => path_to(table, span),

@@ -1,4 +1,4 @@
-//! The types that values of a scene are read as. Their ranges are those of [`crate::parameter`], which are checked first.
+//! Types of values in a scene. [`crate::parameter`] has their ranges, which are checked first.
 
 use std::fmt;
 use std::marker::PhantomData;
@@ -81,7 +81,7 @@ impl<'de> Deserialize<'de> for Whole {
     }
 }
 
-/// A list of exactly `N` values. (The plain array of serde takes a longer list in silence.)
+/// A list of exactly `N` values. (The plain array of serde silently accepts a longer list.)
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct List<T, const N: usize>(pub [T; N]);
 
@@ -159,7 +159,7 @@ impl<'de> Deserialize<'de> for Color {
     }
 }
 
-/// `#rrggbb` as linear R, G, B.
+/// Converts `#rrggbb` to linear R, G, B.
 fn from_hex(text: &str) -> Option<[f32; 3]> {
     let digits = text.strip_prefix('#').filter(|d| d.len() == 6 && d.is_ascii())?;
     let byte = |at: usize| u8::from_str_radix(&digits[at..at + 2], 16).ok();

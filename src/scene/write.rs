@@ -1,9 +1,9 @@
-//! A scene written back as TOML: its own file, comments and all, with what a person has changed since in it.
+//! Saving a scene: its own file, comments included, with the changes made in the window.
 //!
-//! Three scenes are compared: the file alone, the file with the overrides of the command line, which is what was loaded, and
-//! the scene as it is now. What differs between the last two was changed in the window and is set in the text of the file;
-//! everything else stays as it is, byte for byte, and no override gets in. The result is read again before anybody sees
-//! it, so that no file is written that would come back as another scene.
+//! Three scenes are compared: the file alone; the file with the overrides of the command line, as loaded; and
+//! the present scene. Differences between the last two were made in the window and are set in the text of the
+//! file. All else is kept byte for byte, and no override is saved. The result is read again before it is
+//! returned: no file is written that would read back as another scene.
 
 use std::path::{Path, PathBuf};
 
@@ -13,10 +13,10 @@ use super::{Origin, Scene, SceneError, resolve, text};
 use crate::parameter::{self, Field, Holder};
 
 impl Scene {
-    /// The text that it was read from, overrides included, with the files it names found from wherever it is put.
+    /// Returns the text that it was read from, with overrides, and with absolute file names.
     ///
     /// # Errors
-    /// [`SceneError::Unwritable`] if that is no TOML.
+    /// [`SceneError::Unwritable`] if the text is invalid TOML.
     pub fn text(&self) -> Result<String, SceneError> {
         let Origin { text, overrides, folder, .. } = &*self.origin;
         let merged = text::Text::new(&self.name, text, overrides).merged()?;
@@ -27,11 +27,11 @@ impl Scene {
         Ok(document.to_string())
     }
 
-    /// The scene as a file in `folder`: the text it was read from, without overrides, with what has changed since it was
-    /// loaded. Files that it names are then found from there.
+    /// Returns the scene as a file in `folder`: its original text, without overrides, with the changes since
+    /// it was loaded. File names are adapted to `folder`.
     ///
     /// # Errors
-    /// [`SceneError::Unwritable`] if the text would not be read as the file with these changes.
+    /// [`SceneError::Unwritable`] if the text would not read back as the file with these changes.
     pub fn write(&self, folder: &Path) -> Result<String, SceneError> {
         let Origin { text, overrides, folder: from, .. } = &*self.origin;
         let fail = |why: String| SceneError::Unwritable { name: self.name.clone(), why };
@@ -55,7 +55,7 @@ impl Scene {
         if carry(&keys, self, loaded.clone()) != *self {
             return Err(fail("more has changed than a scene file holds".into()));
         }
-        // A file may be a scene with its overrides only: then it cannot be read without them.
+        // Some files are valid only with their overrides, and cannot be read without them.
         let alone = if overrides.is_empty() { Ok(loaded.clone()) } else { read(text, &[], from) };
         let (base, with) = match alone {
             Ok(file) => (file, [].as_slice()),
@@ -69,8 +69,8 @@ impl Scene {
     }
 }
 
-/// `new` with the byte order mark and the ends of lines that `old` has, which the editor of TOML does not keep. A line that
-/// `old` does not have ends as its first line does.
+/// Restores in `new` the byte order mark and line ends of `old`, which the TOML editor drops. New lines end
+/// as the first line of `old` does.
 fn restore(old: &str, new: &str) -> String {
     let ending = |line: &str| if line.ends_with("\r\n") { "\r\n" } else { "\n" };
     let mut out = old
@@ -105,12 +105,12 @@ fn parse(name: &str, text: &str, overrides: &[String], folder: &Path) -> Result<
     Ok(resolve::scene(name.to_owned(), &text::Text::new(name, text, overrides), folder)?)
 }
 
-/// The key of an override `key=value`.
+/// Key of an override `key=value`.
 fn key_of(set: &str) -> &str {
     set.split_once('=').map_or(set, |(key, _)| key.trim())
 }
 
-/// The keys that turn one scene into another, with their values; no value takes a key out.
+/// Returns the keys that turn one scene into another, with their values. No value removes a key.
 fn changes(old: &Scene, new: &Scene) -> Vec<(String, Option<Value>)> {
     let mut changes: Vec<(String, Option<Value>)> = parameter::all()
         .filter_map(|parameter| Some((parameter, parameter.field()?)))
@@ -130,7 +130,7 @@ fn changes(old: &Scene, new: &Scene) -> Vec<(String, Option<Value>)> {
     for n in (0..new.solids.len()).filter(|&n| old.look.solid(n) != new.look.solid(n)) {
         change(format!("solid.{n}.color"), Some(list(&new.look.solid(n))));
     }
-    // A camera of which a part is left out frames the box, by its angle and the shape of the picture.
+    // A partly given camera frames the box, which depends on its angle and on the picture's aspect.
     if old.camera != new.camera || old.size != new.size {
         let camera = &new.camera;
         change(format!("{CAMERA}position"), Some(list(&camera.position)));
@@ -143,12 +143,12 @@ fn changes(old: &Scene, new: &Scene) -> Vec<(String, Option<Value>)> {
 
 const CAMERA: &str = "render.camera.";
 
-/// `to` with the values that `from` has for `keys`.
+/// Copies the values of `keys` from `from` to `to`.
 fn carry(keys: &[&str], from: &Scene, mut to: Scene) -> Scene {
     for key in keys {
         match *key {
             "time.frame_rate" => to.time.frame_rate = from.time.frame_rate,
-            // A step of a fixed length is never cut.
+            // A fixed step is never cut.
             "time.step" => (to.time.step, to.config.time) = (from.time.step, from.config.time),
             "render.size" => to.size = from.size,
             key if key.starts_with(CAMERA) => to.camera = from.camera,
@@ -165,7 +165,7 @@ fn carry(keys: &[&str], from: &Scene, mut to: Scene) -> Scene {
     to
 }
 
-/// The value of a field in the part of the scene that has it.
+/// Value of a field in the part of the scene that has it.
 fn value(scene: &Scene, field: &Field) -> parameter::Value {
     let parts = [scene.params.value(field), scene.look.value(field), scene.config.value(field)];
     parts.into_iter().flatten().next().expect("every field is in one of the three")
@@ -185,7 +185,7 @@ fn list(values: &[f32]) -> Value {
     values.iter().map(|x| number(*x)).collect::<Array>().into()
 }
 
-/// The number with the fewest digits that is read as `x`.
+/// The shortest number that reads back as `x`.
 fn number(x: f32) -> f64 {
     match x.to_string().parse::<f64>() {
         Ok(short) if short as f32 == x => short,
@@ -193,7 +193,8 @@ fn number(x: f32) -> f64 {
     }
 }
 
-/// Sets the value at `path` below `table`, or takes it out. None if something else is in the way.
+/// Sets the value at `path` below `table`, or removes it. None if the path leads through a value that is no
+/// table.
 fn set(table: &mut dyn TableLike, inline: bool, path: &[&str], value: Option<Value>) -> Option<()> {
     let (key, rest) = path.split_first()?;
     if rest.is_empty() {
@@ -211,7 +212,7 @@ fn set(table: &mut dyn TableLike, inline: bool, path: &[&str], value: Option<Val
     set(inner.as_table_like_mut()?, inline, rest, value)
 }
 
-/// An empty table, without a header of its own until it holds values.
+/// An empty table, without a header until it holds values.
 fn fresh(inline: bool) -> Item {
     if inline {
         return Item::Value(Value::InlineTable(Default::default()));
@@ -221,7 +222,7 @@ fn fresh(inline: bool) -> Item {
     Item::Table(table)
 }
 
-/// The same in element `index` of a list of tables, in either way of writing one.
+/// Sets a value in element `index` of a list of tables, in either notation.
 fn set_element(list: &mut Item, index: usize, path: &[&str], value: Option<Value>) -> Option<()> {
     if let Some(tables) = list.as_array_of_tables_mut() {
         return set(tables.get_mut(index)?, false, path, value);
@@ -229,7 +230,7 @@ fn set_element(list: &mut Item, index: usize, path: &[&str], value: Option<Value
     set(list.as_array_mut()?.get_mut(index)?.as_inline_table_mut()?, true, path, value)
 }
 
-/// A value in the place of another, with its comment.
+/// Replaces a value and keeps its comment.
 fn put(table: &mut dyn TableLike, key: &str, mut value: Value) {
     match table.get_mut(key).and_then(Item::as_value_mut) {
         Some(old) => {
@@ -240,7 +241,7 @@ fn put(table: &mut dyn TableLike, key: &str, mut value: Value) {
     }
 }
 
-/// A folder as the system knows it.
+/// Canonical path of a folder, if it exists.
 fn full(folder: &Path) -> PathBuf {
     let folder = if folder == Path::new("") { Path::new(".") } else { folder };
     folder.canonicalize().unwrap_or_else(|_| folder.to_owned())
@@ -249,7 +250,7 @@ fn full(folder: &Path) -> PathBuf {
 /// Keys that may name a file.
 pub(super) const FILES: [&str; 4] = ["fields", "file", "font", "mesh"];
 
-/// Makes names of files that are found from `folder` hold wherever the scene is.
+/// Makes file names relative to `folder` absolute.
 fn move_files(table: &mut dyn TableLike, folder: &Path) {
     for (key, item) in table.iter_mut() {
         let may_name = FILES.contains(&key.get());
@@ -279,7 +280,8 @@ fn move_value(value: &mut Value, may_name: bool, folder: &Path) {
     }
 }
 
-/// The path of a file named from `folder`, if there is one. (`knot`, say, is a mesh that needs none.)
+/// Absolute path of a file named relative to `folder`, if it exists. (`knot`, for example, is a built-in
+/// mesh.)
 pub(super) fn absolute(folder: &Path, name: &str) -> Option<PathBuf> {
     folder.join(name).canonicalize().ok().filter(|path| path.is_file())
 }

@@ -1,4 +1,4 @@
-//! Values against the same written in Rust, and the words of every complaint.
+//! Compares values with the same formulas in Rust, and checks the text of every error.
 
 use super::*;
 

@@ -1,4 +1,4 @@
-//! What is written is read as what was meant, and the rest of the text stays.
+//! A saved scene reads back as intended, and the rest of its text is unchanged.
 
 use proptest::prelude::*;
 
@@ -7,7 +7,7 @@ use crate::look::Scattering;
 use crate::scene::builtin;
 use crate::solver::Ambient;
 
-/// `scene` written and read again.
+/// Returns `scene` written and read again.
 fn again(scene: &Scene) -> Scene {
     parse(&scene.name, &scene.write(Path::new("")).unwrap(), &[], Path::new("")).unwrap()
 }
@@ -64,7 +64,7 @@ fn a_number_has_the_digits_it_needs() {
     }
 }
 
-/// Comments, inline tables, order and spacing stay, and no override gets in.
+/// Comments, inline tables, order and spacing are kept, and no override is saved.
 #[test]
 fn a_save_after_overrides_writes_only_what_was_changed() {
     let text = "# A plume.   \n\nfluid = { vorticity = 0.3, cooling = 0.1 }   # inline\n\n\
@@ -83,7 +83,7 @@ fn a_save_after_overrides_writes_only_what_was_changed() {
     let want = text.replace("cooling = 0.1", "cooling = 0.9").replace("buoyancy=0.1#", "buoyancy=0.5#");
     let written = scene.write(Path::new("")).unwrap();
     assert_eq!(written, format!("{want}\n[render]\nexposure = 1.0\n"));
-    // What was overridden and then changed in the window is what the person wants.
+    // A value that was overridden and then changed in the window is a deliberate change.
     scene.params.vorticity = 0.7;
     assert!(scene.write(Path::new("")).unwrap().contains("vorticity = 0.7, cooling = 0.9"));
 }
@@ -136,7 +136,7 @@ fn what_a_file_cannot_take_is_refused() {
     assert!(scene.write(Path::new("")).is_err());
 }
 
-/// Something that may be changed in a scene, given numbers between 0 and 1.
+/// A change of a scene, given numbers between 0 and 1.
 type Change = fn(&mut Scene, &[f32]);
 
 const CHANGES: [Change; 34] = [
@@ -187,7 +187,7 @@ fn along(x: &[f32]) -> [f32; 3] {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 96, ..ProptestConfig::default() })]
 
-    /// From any scene, whatever was changed in it.
+    /// From any scene, with any of its values changed.
     #[test]
     fn what_was_changed_comes_back(
         name in proptest::sample::select(builtin::NAMES),
