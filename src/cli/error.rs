@@ -1,4 +1,4 @@
-//! Why a command ended early, and the exit code for it.
+//! Errors of the commands, with their exit codes.
 
 use std::process::ExitCode;
 
@@ -12,41 +12,41 @@ use crate::room::NoRoom;
 use crate::scene::SceneError;
 use crate::solver::SolverError;
 
-/// Why a command ended early.
+/// Reason why a command ended early.
 #[derive(Debug, Error)]
 pub enum CliError {
-    /// The scene is wrong.
+    /// The scene is invalid.
     #[error(transparent)]
     Scene(#[from] SceneError),
-    /// The command line asks for something that cannot be.
+    /// The command line is invalid.
     #[error("{0}")]
     Request(String),
-    /// A file is in the way, or a folder takes none; found before any work was done.
+    /// An output file exists already, or a folder is not writable; found before any work.
     #[error(transparent)]
     Target(OutputError),
     /// A file could not be written.
     #[error(transparent)]
     Output(#[from] OutputError),
-    /// The solver gave up.
+    /// The solver failed.
     #[error(transparent)]
     Solver(SolverError),
-    /// The renderer gave up.
+    /// The renderer failed.
     #[error(transparent)]
     Render(#[from] RenderError),
     /// The window was lost.
     #[cfg(feature = "viewer")]
     #[error(transparent)]
     App(#[from] crate::app::AppError),
-    /// There is not memory enough.
+    /// There is not enough memory.
     #[error(transparent)]
     NoRoom(#[from] NoRoom),
-    /// The window or the display below it broke down.
+    /// The window or its display failed.
     #[error("the window was lost: {0}")]
     Window(String),
-    /// Standard output is gone.
+    /// Standard output is closed.
     #[error("cannot write to standard output: {0}")]
     Stdout(std::io::Error),
-    /// Ctrl-C or a signal, and what was done until then.
+    /// A signal stopped the run; the text says what was done until then.
     #[error("stopped: {0}")]
     Stopped(String),
 }
@@ -60,8 +60,8 @@ impl CliError {
         }
     }
 
-    /// The text for stderr: one line, followed by the lines of the scene around the place. Nothing in it acts on a terminal
-    /// but our own colours, and no line is much longer than [`LONGEST`] characters.
+    /// Formats the error for stderr: one line, followed by the lines of the scene around the place. Its only
+    /// terminal codes are our colours, and no line is much longer than [`LONGEST`] characters.
     pub(super) fn render(&self, unicode: bool, coloured: bool) -> String {
         let line = format!("updraft: {}\n", visible(&shortened(&self.to_string(), LONGEST)));
         match self {
@@ -71,5 +71,5 @@ impl CliError {
     }
 }
 
-/// The most characters of an error that are shown.
+/// Most characters of an error that are shown.
 const LONGEST: usize = 1000;

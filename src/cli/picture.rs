@@ -1,4 +1,4 @@
-//! Pictures without a window: drawn by OpenGL where there is one, else on the CPU.
+//! Pictures without a window: by OpenGL if it is available, otherwise on the CPU.
 
 use crate::look::Scattering;
 use crate::render::CpuRenderer;
@@ -6,7 +6,7 @@ use crate::render::{Image, LinearImage, Mode, Quality, RenderError, View};
 use crate::scene::Scene;
 use crate::snapshot::Snapshot;
 
-/// Takes pictures of one size.
+/// Renders pictures of one size.
 pub enum Painter {
     /// With OpenGL.
     #[cfg(feature = "viewer")]
@@ -16,8 +16,8 @@ pub enum Painter {
 }
 
 impl Painter {
-    /// A renderer for pictures of `scene`; `cpu` does without OpenGL even where there is one. What else makes it do
-    /// without is told on stderr unless `quiet`.
+    /// Makes a renderer for pictures of `scene`. `cpu` forces the CPU renderer. Any other reason for it is
+    /// reported on stderr unless `quiet`.
     pub fn new(scene: &Scene, cpu: bool, quiet: bool) -> Result<Self, RenderError> {
         if cpu || scene.look.scattering == Scattering::Traced {
             return Ok(Self::on_cpu());
@@ -58,7 +58,7 @@ impl Painter {
         }
     }
 
-    /// A picture of `snapshot` as `scene` wants it seen.
+    /// Renders `snapshot` with the look and camera of `scene`.
     pub fn paint(&mut self, snapshot: &Snapshot, scene: &Scene) -> Result<Image, RenderError> {
         self.set_quality(quality(snapshot));
         match self {
@@ -68,7 +68,7 @@ impl Painter {
         }
     }
 
-    /// The same before background and tone map.
+    /// Renders a picture before background and tone map.
     pub fn paint_linear(&mut self, snapshot: &Snapshot, scene: &Scene) -> Result<LinearImage, RenderError> {
         self.set_quality(quality(snapshot));
         match self {
@@ -79,7 +79,7 @@ impl Painter {
     }
 }
 
-/// Smoke alone has no edges.
+/// Chooses the quality: smoke alone has no hard edges to smooth.
 fn quality(snapshot: &Snapshot) -> Quality {
     if snapshot.solids.is_empty() { Quality::FINAL } else { Quality::SMOOTH }
 }

@@ -1,28 +1,28 @@
-//! States kept for undo, within a limit of memory.
+//! States stored for undo, within a limit of memory.
 
 use std::collections::VecDeque;
 
 use crate::solver::State;
 
-/// Memory for the states that undo goes back to \[bytes\].
+/// Memory for the states of undo \[bytes\].
 pub const LIMIT: usize = 1 << 30;
 
-/// States by the number they were asked to be kept under. Numbers grow; the oldest states are dropped first.
+/// States by number. Numbers grow; the oldest states are dropped first.
 #[derive(Debug)]
 pub(super) struct Kept {
     limit: usize,
     states: VecDeque<(u64, State)>,
-    /// All states before this number are gone.
+    /// All states before this number were dropped.
     first: u64,
 }
 
 impl Kept {
-    /// Nothing yet, and `limit` bytes at most.
+    /// Makes an empty store of at most `limit` bytes.
     pub fn within(limit: usize) -> Self {
         Self { limit, states: VecDeque::new(), first: 0 }
     }
 
-    /// Keeps a state; drops the oldest until all fit. One that does not fit alone is dropped too.
+    /// Stores a state, and drops the oldest until all fit. A state that does not fit alone is dropped too.
     pub fn keep(&mut self, number: u64, state: State) {
         self.states.push_back((number, state));
         while self.bytes() > self.limit
@@ -32,13 +32,13 @@ impl Kept {
         }
     }
 
-    /// Gives a state out for good, if it is still there.
+    /// Removes and returns a state, if it is still there.
     pub fn take(&mut self, number: u64) -> Option<State> {
         let at = self.states.iter().position(|(kept, _)| *kept == number)?;
         self.states.remove(at).map(|(_, state)| state)
     }
 
-    /// The number before which nothing is kept any more.
+    /// Number before which all states were dropped.
     pub fn first(&self) -> u64 {
         self.first
     }

@@ -1,16 +1,16 @@
-//! What the worker asks of the thing it runs: the solver's own verbs.
+//! Interface of a simulation, as the worker uses it.
 
 use std::sync::atomic::AtomicBool;
 
 use crate::snapshot::Snapshot;
 use crate::solver::{Dab, Force, Params, Solver, SolverError, Source, State};
 
-/// Something that can be stepped, edited and looked at. [`Solver`] is the one that ships; tests put others
-/// in its place, which are slow or which fail on purpose.
+/// A simulation that can be stepped, edited and captured. [`Solver`] implements it; tests use others, which
+/// are slow or fail on purpose.
 pub trait Simulation: Send {
-    /// The constants of the model.
+    /// The parameters of the model.
     fn params(&self) -> &Params;
-    /// Changes the constants of the model from the next step on.
+    /// Changes the parameters from the next step on.
     fn set_params(&mut self, params: Params);
     /// Changes the sources from the next step on.
     fn set_sources(&mut self, sources: Vec<Source>);
@@ -18,19 +18,19 @@ pub trait Simulation: Send {
     fn set_forces(&mut self, forces: Vec<Force>);
     /// Adds one dab of the cursor now.
     fn dab(&mut self, dab: &Dab);
-    /// Back to air at rest at time zero.
+    /// Resets to air at rest at time zero.
     fn clear(&mut self);
     /// Advances by `dt` seconds, or stops early with [`SolverError::Cancelled`] once `cancel` is raised.
     fn step(&mut self, dt: f32, cancel: &AtomicBool) -> Result<(), SolverError>;
-    /// The whole present state, where it can be told.
+    /// The whole present state, if the simulation supports it.
     fn state(&self) -> Option<State> {
         None
     }
-    /// Goes back to a state.
+    /// Restores a state.
     fn restore(&mut self, _: &State) -> Result<(), SolverError> {
         Err(SolverError::NoState)
     }
-    /// Writes the present instant into `into`, whose memory is reused; its serial is left alone.
+    /// Captures the present instant into `into`, whose memory is reused; its serial is not changed.
     fn capture(&self, into: &mut Snapshot, with_velocity: bool);
 }
 
