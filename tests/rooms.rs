@@ -35,7 +35,7 @@ const ARROWS: [(&str, &[&str]); 21] = [
 ];
 
 /// What the renderer takes from the solver's folder: vectors, and nothing about flows.
-const VECTORS: [&str; 3] = ["simd", "lanes", "avx512"];
+const VECTORS: [&str; 3] = ["simd", "simd_lanes", "avx512"];
 
 /// The sources, with the top-level module of each. Tests inside them may use what they like.
 fn sources() -> Vec<(String, PathBuf, String)> {

@@ -191,7 +191,7 @@ impl Session {
     /// Has the worker keep the present state; gives its number.
     fn keep(&mut self) -> u64 {
         self.kept += 1;
-        self.worker.send(Command::Keep(self.kept));
+        self.worker.send(Command::Store(self.kept));
         self.kept
     }
 
@@ -228,7 +228,7 @@ impl Session {
         };
         let mut said = format!("{word}: {}", step.what);
         let other = !Arc::ptr_eq(&step.value.scene, &self.model.settings.scene);
-        let is_kept = |number: &u64| *number >= self.readout.status.first_kept;
+        let is_kept = |number: &u64| *number >= self.readout.status.first_stored;
         if step.restore.is_some_and(|number| !is_kept(&number)) {
             said += " (the smoke is no longer kept: too much memory)";
         }

@@ -15,13 +15,13 @@ use crate::solver::SolverError;
 mod bench;
 mod check;
 mod checkpoint;
-mod error;
+mod cli_error;
 mod excerpt;
 mod folder;
 mod frames;
 mod interrupt;
 mod machine;
-mod picture;
+mod painter;
 mod progress;
 mod render;
 mod scenes;
@@ -31,7 +31,7 @@ mod sink;
 mod traffic;
 mod view;
 
-pub use error::CliError;
+pub use cli_error::CliError;
 
 /// Real-time 3D smoke: simulated on the CPU, shown as a volume with OpenGL.
 ///

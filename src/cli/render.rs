@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use super::folder::RunFolder;
 use super::frames::{Frames, Size};
-use super::picture::Painter;
+use super::painter::Painter;
 use super::progress::Progress;
 use super::simulation::Run;
 use super::sink::Target;

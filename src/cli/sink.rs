@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use super::frames::Frames;
-use super::picture::Painter;
+use super::painter::Painter;
 use super::{CliError, tell};
 use crate::output::video::{self, Apng, Clip, Ffmpeg};
 use crate::output::whole::{self, Existing};

@@ -3,7 +3,7 @@
 use std::ops::RangeInclusive;
 
 use super::Effect::{ActsNow, LookOnly, Restarts};
-use super::field::{Access, Field, Plain};
+use super::field_access::{Access, Field, Plain};
 use super::words::{self, Frozen, Words};
 use super::{Effect, Kind, Parameter, Scale};
 

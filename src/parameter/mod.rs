@@ -21,12 +21,12 @@ use std::ops::RangeInclusive;
 use std::sync::LazyLock;
 
 mod declarations;
-mod field;
+mod field_access;
 #[cfg(test)]
-mod reference;
+mod scene_reference;
 mod words;
 
-pub use field::{Field, Holder, Value, normalized};
+pub use field_access::{Field, Holder, Value, normalized};
 pub use words::Words;
 
 /// Type of a key's value.

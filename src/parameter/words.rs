@@ -1,6 +1,6 @@
 //! The words that a key accepts, each with its meaning and value.
 
-use super::field::{Plain, Value};
+use super::field_access::{Plain, Value};
 use crate::look::Scattering;
 use crate::solver::{Advection, Integrator, Projection};
 

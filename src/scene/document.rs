@@ -11,8 +11,8 @@ use serde::de::value::{MapAccessDeserializer, StrDeserializer};
 use serde::de::{Deserializer, IntoDeserializer, MapAccess, Visitor};
 use toml::Spanned;
 
-use super::forces::Force;
-use super::sources::{Fill, Source};
+use super::force_tables::Force;
+use super::source_tables::{Fill, Source};
 use super::value::{Color, List, Number, Whole};
 use crate::field::Field;
 

@@ -92,7 +92,7 @@ fn read(parameter: &Parameter, value: Spanned<DeValue>) -> Result<Value, String>
             known()
                 .find(|word| *word == text)
                 .map(Value::Word)
-                .ok_or_else(|| super::text::unknown("value", &text, known()))
+                .ok_or_else(|| super::scene_text::unknown("value", &text, known()))
         }
         Kind::Wholes(_) | Kind::Text | Kind::Formula | Kind::List => {
             unreachable!("no parameter with a field is a {:?}", parameter.kind)

@@ -7,9 +7,9 @@ use rayon::prelude::*;
 use toml::Spanned;
 
 use super::document::{self, Expression};
-use super::error::{InitialError, Problem, closest};
 use super::formula::{self, Definitions, Fault, Formula, Scratch, WIDTH, Wide};
-use super::text::Text;
+use super::scene_error::{InitialError, Problem, closest};
+use super::scene_text::Text;
 use crate::field::Field;
 use crate::foreign;
 use crate::grid::Dims;

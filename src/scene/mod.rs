@@ -10,24 +10,24 @@ use crate::solver::{Config, Fill, Force, Params, Solid, Solver, Source};
 
 pub mod builtin;
 mod document;
-mod error;
-mod forces;
+mod force_tables;
 mod formula;
 mod given;
 mod initial;
 pub mod memory;
 mod probes;
 mod resolve;
+mod save;
+mod scene_error;
+mod scene_text;
 mod shapes;
-mod solids;
-mod sources;
-mod text;
+mod solid_tables;
+mod source_tables;
 mod value;
-mod write;
 
-pub(crate) use error::closest;
-pub use error::{InitialError, Problem, SceneError};
 pub use initial::Initial;
+pub(crate) use scene_error::closest;
+pub use scene_error::{InitialError, Problem, SceneError};
 
 /// A checked scene: everything that a run and its pictures need.
 #[derive(Clone, Debug, PartialEq)]
@@ -114,7 +114,7 @@ impl Scene {
     /// A built-in name wins over a file of the same name; write `./plume` for the file.
     pub fn load(path_or_builtin: &str, overrides: &[String]) -> Result<Self, SceneError> {
         let file = read(path_or_builtin)?;
-        let text = text::Text::new(path_or_builtin, &file, overrides);
+        let text = scene_text::Text::new(path_or_builtin, &file, overrides);
         let path = Path::new(path_or_builtin);
         let name = path.file_stem().map_or("scene".into(), |stem| stem.to_string_lossy().into_owned());
         let mut scene = resolve::scene(name, &text, path.parent().unwrap_or(Path::new("")))?;
@@ -131,7 +131,7 @@ impl Scene {
 
     /// Parses a scene with `key=value` overrides.
     pub fn parse_with(name: &str, text: &str, overrides: &[String]) -> Result<Self, SceneError> {
-        Ok(resolve::scene(name.to_owned(), &text::Text::new(name, text, overrides), Path::new(""))?)
+        Ok(resolve::scene(name.to_owned(), &scene_text::Text::new(name, text, overrides), Path::new(""))?)
     }
 
     /// Estimated memory of a run \[bytes\].

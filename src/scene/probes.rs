@@ -3,8 +3,8 @@
 use toml::Spanned;
 
 use super::document::{self, Quantity, Vector};
-use super::error::Problem;
-use super::text::Text;
+use super::scene_error::Problem;
+use super::scene_text::Text;
 use super::value::Number;
 use crate::field::Field;
 use crate::probe::{Place, Probe};

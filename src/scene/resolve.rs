@@ -7,11 +7,11 @@ use std::sync::Arc;
 use toml::Spanned;
 
 use super::document::{self, Document, Vector};
-use super::error::Problem;
 use super::given::Given;
 use super::memory;
+use super::scene_error::Problem;
+use super::scene_text::Text;
 use super::shapes::Place;
-use super::text::Text;
 use super::value::Number;
 use super::{Scene, Time, forces, initial, probes, solids, sources};
 use crate::grid::Dims;
@@ -42,13 +42,13 @@ pub fn scene(name: String, text: &Text, folder: &Path) -> Result<Scene> {
     check_picture(&doc, text, &config, size)?;
     let mut params = Params::default();
     fill(&mut params, &given);
-    let solids = solids::resolve(&doc, &given, text, folder, &config, &params)?;
+    let solids = solid_tables::resolve(&doc, &given, text, folder, &config, &params)?;
     Ok(Scene {
         name,
         params,
-        sources: sources::resolve(doc.source.as_deref(), place)?,
-        forces: forces::resolve(&doc.force, place)?,
-        fills: sources::fills(&doc.initial.smoke, place)?,
+        sources: source_tables::resolve(doc.source.as_deref(), place)?,
+        forces: force_tables::resolve(&doc.force, place)?,
+        fills: source_tables::fills(&doc.initial.smoke, place)?,
         time: time(&doc.time, text)?,
         look: look(&doc, &given),
         camera: camera(&doc.render.camera, text, extent, size)?,

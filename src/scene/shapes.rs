@@ -7,8 +7,8 @@ use serde::Deserialize;
 use toml::Spanned;
 
 use super::document::Vector;
-use super::error::Problem;
-use super::text::Text;
+use super::scene_error::Problem;
+use super::scene_text::Text;
 use super::value::{List, Number, Whole};
 use crate::foreign;
 use crate::solver::{self, Card, CardError, Config, Form, Mesh, Region, Solid};

@@ -538,7 +538,7 @@ fn the_text_names_files_that_are_found_from_anywhere() {
     assert!(text.contains(&format!("{} # here", toml::Value::from(there.display().to_string()))), "{text}");
     // File names in overrides are relative to the working directory.
     let from_here = "initial.fields=Cargo.toml";
-    let text = text::Text::new("s", "[initial]\n", &[from_here.into()]).merged().unwrap();
+    let text = scene_text::Text::new("s", "[initial]\n", &[from_here.into()]).merged().unwrap();
     assert!(text.contains(&std::env::current_dir().unwrap().display().to_string()), "{text}");
 }
 

@@ -9,7 +9,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use rayon::prelude::*;
 
 use super::config::{SCALAR_LIMIT, SPEED_LIMIT};
-use super::error::SolverError;
+use super::solver_error::SolverError;
 use super::step::Solver;
 
 impl Solver {

@@ -7,7 +7,7 @@
 use std::fmt;
 use std::sync::Arc;
 
-use super::error::InvalidValue;
+use super::solver_error::InvalidValue;
 use super::sources::{Cover, Grid, Region, Run, working};
 use super::sweep;
 use crate::grid::{Faces, GHOST};
@@ -277,7 +277,7 @@ impl Pass<'_> {
         let end = |a: usize| (n[a] + usize::from(a == self.component)) as isize;
         let cover = self.placed.within.as_ref().map(|within| &within[self.component]);
         let ranges = cover.map_or([[0, end(1)], [0, end(2)]], |cover| [cover.js, cover.ks]);
-        sweep::rows(layout, field, ranges, |j, k, row| {
+        row_passes::rows(layout, field, ranges, |j, k, row| {
             let run = cover.map(|cover| cover.row(j, k));
             let (first, count) = run.map_or((0, end(0) as usize), |run| (run.first, run.weights.len()));
             for from in (0..count).step_by(RUN) {

@@ -2,8 +2,8 @@
 
 use rayon::prelude::*;
 
+use super::active_bricks::Bricks;
 use super::archive::{Archive, Saved, StateError};
-use super::bricks::Bricks;
 use super::cells::Cells;
 use super::config::SCALAR_LIMIT;
 use super::conservative::Sweeps;
@@ -11,11 +11,11 @@ use super::diffuse;
 use super::forces::{self, Forces};
 use super::measure::{self, Flow};
 use super::project::{Cuts, Projector};
+use super::row_passes::{self, PerThread};
 use super::sides::GhostRules;
 use super::simd::dispatch;
 use super::solids::Obstacles;
 use super::sources::Sources;
-use super::sweep::{self, PerThread};
 use super::trapezoid::Past;
 use super::{Advection, Ambient, Config, Integrator, Params, Solid, StepStats};
 use crate::grid::{Faces, GHOST, Layout};
@@ -137,14 +137,14 @@ impl Fields {
         for (component, field) in self.velocity.iter_mut().enumerate() {
             let offset = |axis: usize| if axis == component { 0.0 } else { 0.5 };
             let offset = [offset(0), offset(1), offset(2)];
-            sweep::rows(layout, field, [[0, ny + 1], [0, nz + 1]], |j, k, row| {
+            row_passes::rows(layout, field, [[0, ny + 1], [0, nz + 1]], |j, k, row| {
                 for i in 0..=nx {
                     let at = [i as f32 + offset[0], j as f32 + offset[1], k as f32 + offset[2]];
                     row[i as usize + GHOST] = velocity(component, at.map(|x| x * h));
                 }
             });
         }
-        sweep::rows(layout, &mut self.scalars, [[0, ny], [0, nz]], |j, k, row| {
+        row_passes::rows(layout, &mut self.scalars, [[0, ny], [0, nz]], |j, k, row| {
             for i in 0..nx {
                 let at = [i as f32 + 0.5, j as f32 + 0.5, k as f32 + 0.5];
                 row[i as usize + GHOST] = scalars(at.map(|x| x * h));

@@ -8,10 +8,10 @@
 
 use rayon::prelude::*;
 
-use super::bricks::Bricks;
+use super::active_bricks::Bricks;
+use super::row_passes::PerThread;
 use super::sides::GhostRules;
 use super::simd::{AHEAD, dispatch, fetch_ahead, greatest, least};
-use super::sweep::PerThread;
 use crate::grid::{Dims, Faces, GHOST, Layout};
 
 /// Planes of one task. Three more planes of vorticity are computed at its ends.

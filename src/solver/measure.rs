@@ -2,7 +2,7 @@
 
 use rayon::prelude::*;
 
-use super::bricks::{self, Bricks};
+use super::active_bricks::{self, Bricks};
 use super::simd::{AHEAD, LANES, dispatch, fetch_ahead, greatest, rest, sixteen};
 use super::sweep;
 use crate::grid::{Faces, Layout};
@@ -34,7 +34,7 @@ impl Flow {
 /// Measures the velocity. `partials` holds one partial result for each of the nz planes.
 pub fn flow(layout: Layout, [u, v, w]: &Faces, partials: &mut [Flow]) -> Flow {
     let nx = layout.dims.nx;
-    sweep::reduce(layout, partials, |sum, j, k| {
+    row_passes::reduce(layout, partials, |sum, j, k| {
         let at = layout.start(j, k);
         let mut row = [0.0; 3];
         flow_row(
@@ -125,8 +125,8 @@ pub fn contents_and_bricks(
             let span = bricks.span(j, k);
             let row = &scalars[layout.start(j, k) + span.start..][..span.len()];
             add_row(row, sum);
-            let first = j / bricks::EDGE * in_row + span.start / bricks::EDGE;
-            bricks::held_row(row, &mut held[first..][..span.len().div_ceil(bricks::EDGE)]);
+            let first = j / active_bricks::EDGE * in_row + span.start / active_bricks::EDGE;
+            active_bricks::held_row(row, &mut held[first..][..span.len().div_ceil(active_bricks::EDGE)]);
         }
     });
     bricks.planes = flags;
@@ -148,7 +148,7 @@ fn total(partials: &[[f64; 4]]) -> [f64; 4] {
 
 /// Σ over cells of red, green, blue and temperature.
 pub fn contents(layout: Layout, scalars: &[[f32; 4]], partials: &mut [[f64; 4]]) -> [f64; 4] {
-    sweep::reduce(layout, partials, |sum, j, k| {
+    row_passes::reduce(layout, partials, |sum, j, k| {
         add_row(&scalars[layout.start(j, k)..][..layout.dims.nx], sum);
     });
     total(partials)

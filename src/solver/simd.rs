@@ -225,12 +225,12 @@ macro_rules! each_level {
                 #[target_feature(enable = "avx512f,avx512vl,avx512dq,avx512bw,avx2,fma,bmi2")]
                 fn avx512($($arg: $ty),*) {
                     // SAFETY: called only where the machine has the instructions.
-                    $kernel(unsafe { $crate::solver::lanes::Avx512::new() }, $($arg),*)
+                    $kernel(unsafe { $crate::solver::simd_lanes::Avx512::new() }, $($arg),*)
                 }
                 #[target_feature(enable = "avx2,fma,bmi2")]
                 fn avx2($($arg: $ty),*) {
                     // SAFETY: as above.
-                    $kernel(unsafe { $crate::solver::lanes::Avx2::new() }, $($arg),*)
+                    $kernel(unsafe { $crate::solver::simd_lanes::Avx2::new() }, $($arg),*)
                 }
                 match $crate::solver::simd::level() {
                     // SAFETY: `level` has found these instruction sets on this machine.
@@ -240,7 +240,7 @@ macro_rules! each_level {
                     $crate::solver::simd::Level::Baseline => {}
                 }
             }
-            $kernel($crate::solver::lanes::Plain, $($arg),*)
+            $kernel($crate::solver::simd_lanes::Plain, $($arg),*)
         }
     };
 }

@@ -4,12 +4,12 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
 use super::config::{Advection, Config, Integrator, Params, SPEED_LIMIT};
-use super::error::SolverError;
 use super::external::External;
 use super::fields::Fields;
 use super::forces::Forces;
+use super::solver_error::SolverError;
 use super::sources::Sources;
-use super::stats::{Stage, StepStats};
+use super::step_stats::{Stage, StepStats};
 
 /// Inputs of a substep.
 pub struct Substep<'a> {

@@ -36,7 +36,7 @@ impl Default for Departures {
 pub fn centers(layout: Layout, [u, v, w]: &Faces, out: &mut [[f32; 4]]) {
     let [ny, nz] = [layout.dims.ny as isize, layout.dims.nz as isize];
     let n = layout.dims.nx + 2;
-    sweep::rows(layout, out, [[-1, ny + 1], [-1, nz + 1]], |j, k, row| {
+    row_passes::rows(layout, out, [[-1, ny + 1], [-1, nz + 1]], |j, k, row| {
         let at = layout.at(-1, j, k);
         let faces = FacesOfRow {
             u: &u[at..][..n + 1],
@@ -96,7 +96,7 @@ pub fn displacements(
     out: &mut [[f32; 4]],
 ) {
     let [ny, nz] = [layout.dims.ny as isize, layout.dims.nz as isize];
-    sweep::rows(layout, out, [[0, ny], [0, nz]], |j, k, row| {
+    row_passes::rows(layout, out, [[0, ny], [0, nz]], |j, k, row| {
         let inner = &mut row[GHOST..GHOST + layout.dims.nx];
         let at = layout.at(0, j, k);
         trace_row(Row { centers, at, jk: [j as f32, k as f32], steps }, order, bounds, inner);

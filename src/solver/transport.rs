@@ -2,8 +2,8 @@
 
 use rayon::prelude::*;
 
+use super::active_bricks::Bricks;
 use super::advect::{self, Curve, Interpolation, Row};
-use super::bricks::Bricks;
 use super::config::SCALAR_LIMIT;
 use super::conservative;
 use super::fields::{Correction, Fields};
@@ -95,7 +95,7 @@ impl Fields {
         // Only as far as the flow decides; the sides mostly set the faces at the far ends.
         let [nx, ny, nz] = [0, 1, 2].map(|axis| walls.free_faces(axis)[1]);
         let n = nx as usize;
-        sweep::rows3(
+        row_passes::rows3(
             *layout,
             advected.each_mut().map(Vec::as_mut_slice),
             [[0, ny], [0, nz]],
@@ -231,7 +231,7 @@ fn balance(
 
 /// Whether hardly any temperature in the box differs in sign from the rest.
 fn has_one_sign(layout: Layout, scalars: &[[f32; 4]], partials: &mut [[f64; 4]]) -> bool {
-    sweep::reduce(layout, partials, |sum, j, k| {
+    row_passes::reduce(layout, partials, |sum, j, k| {
         for cell in &scalars[layout.start(j, k)..][..layout.dims.nx] {
             sum[0] += f64::from(cell[3].max(0.0));
             sum[1] += f64::from(cell[3].min(0.0).abs());
@@ -259,7 +259,7 @@ fn for_reached(
     f: impl Fn([f32; 3], usize, &mut [[f32; 4]]) + Sync,
 ) {
     let inside = [layout.dims.ny as isize, layout.dims.nz as isize].map(|n| [0, n]);
-    sweep::rows(layout, out, inside, |j, k, row| {
+    row_passes::rows(layout, out, inside, |j, k, row| {
         let row = &mut row[GHOST..GHOST + layout.dims.nx];
         bricks.runs(j as usize, k as usize, |range, reached| {
             let from = range.start as isize;
@@ -284,7 +284,7 @@ fn for_faces(
     f: impl Fn(Row, usize, &mut [f32]) + Sync,
 ) {
     let stride = layout.strides()[component];
-    sweep::rows(layout, out, [ys, zs], |j, k, row| {
+    row_passes::rows(layout, out, [ys, zs], |j, k, row| {
         for from in (xs[0]..xs[1]).step_by(trace::RUN) {
             let count = (xs[1] - from).min(trace::RUN as isize) as usize;
             let at = layout.at(from, j, k);

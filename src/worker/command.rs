@@ -42,7 +42,7 @@ pub enum Command {
     SetStep(f32),
     /// Store the present state under this number, for [`Restore`](Self::Restore). Numbers must grow. A later
     /// clear or load waits for the present step, so that the stored state is a whole instant.
-    Keep(u64),
+    Store(u64),
     /// Exchange the present state for the one stored under this number. Cancels the present step.
     Restore(u64),
     /// Continue from a recorded frame, with the present parameters; later frames are dropped. Pauses.
@@ -74,7 +74,7 @@ impl Command {
 #[derive(Default)]
 pub struct Batch {
     /// Number under which to store the state, before all else.
-    pub keep: Option<u64>,
+    pub store: Option<u64>,
     /// Recorded frame to continue from.
     pub live: Option<u64>,
     /// Number of the state to restore.
@@ -122,7 +122,7 @@ impl Batch {
             Command::Velocity(on) => self.velocity = Some(on),
             Command::SetStep(dt) => self.step = Some(dt),
             Command::Load(builder, dt) => self.replace(builder, dt),
-            Command::Keep(number) => self.keep = Some(number),
+            Command::Store(number) => self.store = Some(number),
             Command::Restore(number) => {
                 self.forget_field_edits(false);
                 (self.live, self.restore) = (None, Some(number));
@@ -172,13 +172,13 @@ pub(super) fn channel() -> (Sender, Inbox) {
 struct Cancel {
     flag: AtomicBool,
     /// Whether a state waits to be stored. Until then no step may be cut short.
-    keeping: Mutex<bool>,
+    storing: Mutex<bool>,
 }
 
 impl Cancel {
     fn while_gated<T>(&self, act: impl FnOnce(&AtomicBool, &mut bool) -> T) -> T {
-        let mut keeping = self.keeping.lock().unwrap_or_else(PoisonError::into_inner);
-        act(&self.flag, &mut keeping)
+        let mut storing = self.storing.lock().unwrap_or_else(PoisonError::into_inner);
+        act(&self.flag, &mut storing)
     }
 }
 
@@ -190,9 +190,9 @@ pub(super) struct Sender {
 
 impl Sender {
     pub(super) fn send(&self, command: Command) {
-        self.cancel.while_gated(|flag, keeping| {
-            *keeping |= matches!(command, Command::Keep(_));
-            let interrupts = command.is_urgent() || command.interrupts() && !*keeping;
+        self.cancel.while_gated(|flag, storing| {
+            *storing |= matches!(command, Command::Store(_));
+            let interrupts = command.is_urgent() || command.interrupts() && !*storing;
             // The receiving end disappears only after a quit: the error does not matter.
             let _ = self.channel.send(command);
             flag.fetch_or(interrupts, Ordering::Relaxed);
@@ -223,10 +223,10 @@ impl Inbox {
     pub(super) fn collect(&self, patience: Patience) -> Vec<Batch> {
         let mut batches = vec![Batch::default()];
         self.wait(patience).into_iter().for_each(|first| append(&mut batches, first));
-        self.cancel.while_gated(|flag, keeping| {
+        self.cancel.while_gated(|flag, storing| {
             self.channel.try_iter().for_each(|command| append(&mut batches, command));
             flag.store(false, Ordering::Relaxed);
-            *keeping = false;
+            *storing = false;
         });
         batches
     }
@@ -248,7 +248,7 @@ impl Inbox {
 
 /// Adds a command to the last of `batches`, or begins a new one with it.
 fn append(batches: &mut Vec<Batch>, command: Command) {
-    if matches!(command, Command::Keep(_)) {
+    if matches!(command, Command::Store(_)) {
         batches.push(Batch::default());
     }
     batches.last_mut().expect("never empty").push(command);
@@ -330,10 +330,10 @@ mod tests {
     }
 
     #[test]
-    fn a_step_is_not_cut_short_before_its_state_is_kept() {
+    fn a_step_is_not_cut_short_before_its_state_is_stored() {
         let (sender, inbox) = channel();
         let up = || inbox.cancelled().load(Ordering::Relaxed);
-        sender.send(Command::Keep(1));
+        sender.send(Command::Store(1));
         sender.send(Command::Clear);
         assert!(!up());
         sender.send(Command::Cancel);
@@ -344,15 +344,15 @@ mod tests {
     }
 
     #[test]
-    fn a_burst_keeps_the_state_between_its_parts() {
+    fn a_burst_stores_the_state_between_its_parts() {
         let (sender, inbox) = channel();
         for command in
-            [dab(1.0), Command::Keep(1), Command::Clear, dab(2.0), Command::Keep(2), Command::Restore(1)]
+            [dab(1.0), Command::Store(1), Command::Clear, dab(2.0), Command::Store(2), Command::Restore(1)]
         {
             sender.send(command);
         }
         let batches = inbox.collect(Patience::Forever);
-        let parts: Vec<_> = batches.iter().map(|b| (b.keep, b.restore, b.clear, b.dabs.len())).collect();
+        let parts: Vec<_> = batches.iter().map(|b| (b.store, b.restore, b.clear, b.dabs.len())).collect();
         assert_eq!(parts, [(None, None, false, 1), (Some(1), None, true, 1), (Some(2), Some(1), false, 0)]);
     }
 

@@ -13,9 +13,9 @@
 
 mod clock;
 mod command;
-mod kept;
 pub mod limits;
-mod simulation;
+mod simulation_trait;
+mod state_store;
 mod status;
 mod thread;
 pub mod timeline;
@@ -30,8 +30,8 @@ use crate::snapshot::Snapshot;
 
 pub use clock::Clock;
 pub use command::{Batch, Builder, Command};
-pub use kept::LIMIT as KEPT_LIMIT;
-pub use simulation::Simulation;
+pub use simulation_trait::Simulation;
+pub use state_store::LIMIT as UNDO_MEMORY;
 pub use status::{State, Status};
 pub use timeline::{Frame, Timeline};
 
@@ -53,7 +53,7 @@ impl Worker {
     /// worker's thread whenever a newer snapshot or status can be read.
     pub fn spawn(simulation: impl Simulation + 'static, dt: f32, wake: impl Fn() + Send + 'static) -> Self {
         let (sender, inbox) = command::channel();
-        let (snapshot_in, snapshots) = triple_buffer::triple_buffer(&Snapshot::empty(NOTHING, 1.0));
+        let (snapshot_in, snapshots) = triple_buffer::triple_buffer(&Snapshot::empty(EMPTY_BOX, 1.0));
         let (status_in, status) = triple_buffer::triple_buffer(&Status::default());
         let timeline = Arc::new(Mutex::new(Timeline::within(timeline::LIMIT)));
         let outputs = thread::Outputs {
@@ -98,7 +98,7 @@ impl Worker {
 }
 
 /// Box of the snapshots before the first capture.
-const NOTHING: Dims = Dims { nx: 1, ny: 1, nz: 1 };
+const EMPTY_BOX: Dims = Dims { nx: 1, ny: 1, nz: 1 };
 
 impl Drop for Worker {
     fn drop(&mut self) {

@@ -34,7 +34,7 @@ pub struct Status {
     /// Number of the last load that failed, from 1.
     pub failed_load: Option<u64>,
     /// States stored under smaller numbers were dropped for lack of memory.
-    pub first_kept: u64,
+    pub first_stored: u64,
     /// The last error that stopped nothing, such as a simulation that could not be built.
     pub trouble: Option<String>,
 }

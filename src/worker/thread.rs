@@ -9,8 +9,8 @@ use std::time::{Duration, Instant};
 use triple_buffer::Input;
 
 use super::command::{Batch, Builder, Inbox, Patience};
-use super::kept::{self, Kept};
-use super::timeline::{Edit, Timeline, Way};
+use super::state_store::{self, StateStore};
+use super::timeline::{Edit, Replay, Timeline};
 use super::{Clock, Simulation, State, Status, limits};
 use crate::snapshot::Snapshot;
 use crate::solver::SolverError;
@@ -55,7 +55,7 @@ pub(super) struct Engine {
     load: u64,
     /// Load that the newest snapshot came from.
     shown: u64,
-    kept: Kept,
+    states: StateStore,
     /// Whether the fields differ from the last snapshot.
     dirty: bool,
     /// Events since the last snapshot, for the timeline.
@@ -80,7 +80,7 @@ impl Engine {
             loads: 0,
             load: 0,
             shown: 0,
-            kept: Kept::within(kept::LIMIT),
+            states: StateStore::within(state_store::LIMIT),
             dirty: true,
             since: Since::Jump,
             told: (State::Paused, None),
@@ -158,8 +158,8 @@ impl Engine {
 
     fn carry_out(&mut self, batch: Batch) {
         self.set_velocity(batch.velocity);
-        if let Some(number) = batch.keep {
-            self.keep(number);
+        if let Some(number) = batch.store {
+            self.store_state(number);
         }
         if let Some((builder, dt)) = batch.load {
             self.load(builder, dt);
@@ -200,20 +200,20 @@ impl Engine {
         self.set_pace(batch.step, batch.run, batch.steps);
     }
 
-    fn keep(&mut self, number: u64) {
+    fn store_state(&mut self, number: u64) {
         if let Some(state) = self.simulation.as_ref().and_then(|simulation| simulation.state()) {
-            self.kept.keep(number, state);
+            self.states.store(number, state);
         }
-        self.status.first_kept = self.kept.first();
+        self.status.first_stored = self.states.first();
     }
 
     fn restore(&mut self, number: u64) {
         let Some(simulation) = &mut self.simulation else {
             return;
         };
-        let restored = match self.kept.take(number) {
+        let restored = match self.states.take(number) {
             Some(state) => simulation.restore(&state).map_err(|error| error.to_string()),
-            None => Err("it is no longer kept, for lack of memory".into()),
+            None => Err("it was dropped for lack of memory".into()),
         };
         if let Err(why) = restored {
             self.status.trouble = Some(format!("The smoke could not be brought back: {why}."));
@@ -234,17 +234,17 @@ impl Engine {
         let Some(simulation) = &mut self.simulation else {
             return;
         };
-        let way = lock(&self.outputs.timeline).way(number);
+        let replay = lock(&self.outputs.timeline).replay(number);
         let present = simulation.params().clone();
-        let gone = match way {
-            None => Err("no state before it is kept".to_owned()),
-            Some(way) => {
-                let gone = go(&mut **simulation, &way).map_err(|error| error.to_string());
+        let done = match replay {
+            None => Err("no state before it is stored".to_owned()),
+            Some(replay) => {
+                let done = recompute(&mut **simulation, &replay).map_err(|error| error.to_string());
                 simulation.set_params(present);
-                gone
+                done
             }
         };
-        if let Err(why) = gone {
+        if let Err(why) = done {
             self.status.trouble = Some(format!("The run cannot go on from frame {number}: {why}."));
         }
         self.jumped();
@@ -379,20 +379,20 @@ fn lock(timeline: &Mutex<Timeline>) -> MutexGuard<'_, Timeline> {
 }
 
 /// Recomputes a frame.
-fn go(simulation: &mut dyn Simulation, way: &Way) -> Result<(), SolverError> {
-    let (state, params) = &*way.state;
+fn recompute(simulation: &mut dyn Simulation, replay: &Replay) -> Result<(), SolverError> {
+    let (state, params) = &*replay.state;
     simulation.restore(state)?;
     simulation.set_params(params.clone());
     let never = AtomicBool::new(false);
-    for (edits, dt) in &way.steps {
-        edits.iter().for_each(|edit| make(simulation, edit));
+    for (edits, dt) in &replay.steps {
+        edits.iter().for_each(|edit| apply(simulation, edit));
         simulation.step(*dt, &never)?;
     }
-    way.edits.iter().for_each(|edit| make(simulation, edit));
+    replay.edits.iter().for_each(|edit| apply(simulation, edit));
     Ok(())
 }
 
-fn make(simulation: &mut dyn Simulation, edit: &Edit) {
+fn apply(simulation: &mut dyn Simulation, edit: &Edit) {
     match edit {
         Edit::Dab(dab) => simulation.dab(dab),
         Edit::Params(params) => simulation.set_params(params.as_ref().clone()),

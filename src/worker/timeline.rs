@@ -99,7 +99,7 @@ impl Entry {
 }
 
 /// Steps that recompute a frame.
-pub(super) struct Way {
+pub(super) struct Replay {
     pub state: Arc<(State, Params)>,
     /// Edits, then a step of this length \[s\].
     pub steps: Vec<(Vec<Edit>, f32)>,
@@ -205,11 +205,15 @@ impl Timeline {
     }
 
     /// Returns the steps that recompute a frame, if a state before it is stored.
-    pub(super) fn way(&self, number: u64) -> Option<Way> {
+    pub(super) fn replay(&self, number: u64) -> Option<Replay> {
         let at = self.place(number)?;
         let from = (0..=at).rev().find(|&n| self.entries[n].state.is_some())?;
         let steps = (from..at).map(|n| (self.entries[n].edits.clone(), self.entries[n].step.0)).collect();
-        Some(Way { state: self.entries[from].state.clone()?, steps, edits: self.entries[at].edits.clone() })
+        Some(Replay {
+            state: self.entries[from].state.clone()?,
+            steps,
+            edits: self.entries[at].edits.clone(),
+        })
     }
 
     /// Drops the oldest state with its frames, but never the last frame.
@@ -289,7 +293,7 @@ mod tests {
         }
         assert_eq!(wanted, [0, 24, 48]);
         timeline.edit(Edit::Params(Box::default()));
-        let way = timeline.way(59).unwrap();
-        assert_eq!((way.steps.len(), way.edits.len()), (11, 1));
+        let replay = timeline.replay(59).unwrap();
+        assert_eq!((replay.steps.len(), replay.edits.len()), (11, 1));
     }
 }

@@ -12,7 +12,7 @@
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-use super::super::error::closest;
+use super::super::scene_error::closest;
 use super::lex::{Placed, Token, tokens};
 use super::{AXES, BINARY, CONSTANTS, Fault, Formula, Op, UNARY};
 

@@ -10,16 +10,16 @@ use super::{Curve, Interpolation, Row};
 #[cfg(target_arch = "x86_64")]
 use super::{avx2, avx512};
 use crate::grid::{Faces, GHOST, Layout};
+use crate::solver::row_passes;
 use crate::solver::sides::SampleBounds;
 use crate::solver::simd::{Level, dispatch, level};
-use crate::solver::sweep;
 use crate::solver::trace::{RUN, mean_of_cells};
 
 /// Interleaves the components of the velocity, ghosts included.
 pub fn interleave(layout: Layout, [u, v, w]: &Faces, out: &mut [[f32; 4]]) {
     let g = GHOST as isize;
     let [ny, nz] = [layout.dims.ny as isize + g, layout.dims.nz as isize + g];
-    sweep::rows(layout, out, [[-g, ny], [-g, nz]], |j, k, row| {
+    row_passes::rows(layout, out, [[-g, ny], [-g, nz]], |j, k, row| {
         let (at, n) = (layout.at(-g, j, k), row.len());
         interleave_row([&u[at..][..n], &v[at..][..n], &w[at..][..n]], row);
     });

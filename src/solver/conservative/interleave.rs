@@ -2,8 +2,8 @@
 #![allow(unsafe_code)]
 
 use super::parabola::ACROSS;
+use crate::solver::row_passes::Shared;
 use crate::solver::simd::dispatch;
-use crate::solver::sweep::Shared;
 
 /// Where lines are: cell i of line l is at `at` + l `across` + i `along`.
 #[derive(Clone, Copy)]

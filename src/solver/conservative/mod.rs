@@ -29,13 +29,13 @@ use rayon::prelude::*;
 use self::interleave::{Found, Place};
 use self::parabola::{ACROSS, BEYOND, HALO, Lines, add_volume, scale};
 use super::BoundaryCondition;
+use super::active_bricks::Bricks;
 use super::advect::scale_row;
-use super::bricks::Bricks;
 use super::config::SCALAR_LIMIT;
+use super::row_passes::{self, PerThread, Shared};
 use super::sides::GhostRules;
 use super::simd::{dispatch, greatest};
 use super::solids::CLOSED;
-use super::sweep::{self, PerThread, Shared};
 use crate::grid::{Faces, GHOST, Layout};
 
 mod interleave;
@@ -117,7 +117,7 @@ impl Sweeps {
         let Layout { dims, row, plane } = flow.layout;
         let [u, v, w] = flow.velocity;
         let n = dims.nx;
-        sweep::reduce(flow.layout, &mut self.strain, |most, j, k| {
+        row_passes::reduce(flow.layout, &mut self.strain, |most, j, k| {
             let at = flow.layout.start(j, k);
             let [v, w] = [[&v[at..][..n], &v[at + row..][..n]], [&w[at..][..n], &w[at + plane..][..n]]];
             strain_row(flow.steps, &u[at..][..n + 1], v, w, most);
@@ -148,7 +148,7 @@ impl Sweeps {
         }
         self.backwards = !self.backwards;
         if last.is_none() {
-            sweep::rows(flow.layout, scalars, pass.rows(), |_, _, row| {
+            row_passes::rows(flow.layout, scalars, pass.rows(), |_, _, row| {
                 scale_row(decay, SCALAR_LIMIT, &mut row[GHOST..GHOST + flow.layout.dims.nx]);
             });
         }

@@ -12,13 +12,13 @@
 //! 2/(1 + θ), exact for parabolas. Without the weight a driven or unsteady flow beside the surface is wrong
 //! by ½ θ(1 − θ) h² ∂²q/∂n².
 
-use super::lines::Lines;
+use super::line_groups::Lines;
 use super::system::{Edge, System};
 use super::{STAGES, WIDTH, Wide};
 use crate::grid::Layout;
-use crate::solver::lanes::Lane;
+use crate::solver::row_passes::{Shared, refill};
 use crate::solver::simd::{LANES, dispatch};
-use crate::solver::sweep::{Shared, refill};
+use crate::solver::simd_lanes::Lane;
 
 /// A point of a line with a solid beside it.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -12,14 +12,14 @@
 
 use rayon::prelude::*;
 
-use super::sweep::{PerThread, Shared};
+use super::row_passes::{PerThread, Shared};
 use crate::grid::Layout;
 
-mod lines;
+mod line_groups;
 mod links;
 mod system;
 
-use lines::Lines;
+use line_groups::Lines;
 pub use links::{Link, Links};
 use system::System;
 

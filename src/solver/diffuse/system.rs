@@ -8,8 +8,8 @@
 use bytemuck::{cast_slice, cast_slice_mut};
 
 use super::{End, GAMMA, LARGEST, LineBoundary, STAGES, WIDTH, Wide};
-use crate::solver::lanes::{Lane, Simd};
 use crate::solver::simd::{LANES, each_level};
+use crate::solver::simd_lanes::{Lane, Simd};
 
 /// Registers in a [`Wide`].
 const BLOCKS: usize = WIDTH / LANES;

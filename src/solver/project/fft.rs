@@ -6,9 +6,9 @@
 
 use std::f64::consts::TAU;
 
-pub use crate::solver::lanes::Lane;
-use crate::solver::lanes::Simd;
 use crate::solver::simd::each_level;
+pub use crate::solver::simd_lanes::Lane;
+use crate::solver::simd_lanes::Simd;
 
 /// A complex value of each of the lines: real parts, imaginary parts.
 pub type Pair = [Lane; 2];

@@ -16,8 +16,8 @@ use super::fft::Lane;
 use super::transform::{PAIR, Transform, Work, eigenvalues};
 use super::tridiagonal::{self, Columns};
 use crate::grid::{Dims, Faces, GHOST, Layout};
+use crate::solver::row_passes::PerThread;
 use crate::solver::simd::{LANES, dispatch, greatest, rest, sixteen};
-use crate::solver::sweep::PerThread;
 use crate::solver::transpose::{lanes_of_rows, rows_of_lanes};
 
 /// Planes whose gradient one task subtracts. Each task recomputes one plane of pressure, so more is cheaper;

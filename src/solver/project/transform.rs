@@ -19,8 +19,8 @@ use std::f64::consts::PI;
 use super::boundary::AxisBoundary;
 use super::boundary::PressureBoundary::{Dirichlet, Neumann, Periodic};
 use super::fft::{Fft, Lane, Pair};
-use crate::solver::lanes::Simd;
 use crate::solver::simd::{LANES, each_level, fma, sixteen};
+use crate::solver::simd_lanes::Simd;
 
 /// 2 − 2 cos θ_k for k < n, the eigenvalues of the negative second difference between `ends`.
 pub fn eigenvalues(ends: AxisBoundary, n: usize) -> Vec<f32> {

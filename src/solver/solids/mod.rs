@@ -8,21 +8,21 @@
 mod drag;
 mod faces;
 mod frame;
-mod mesh;
 mod near;
 mod obstacles;
 mod shape;
+mod triangle_mesh;
 mod voxels;
 
 use std::sync::Arc;
 
 use nalgebra::{Quaternion, UnitQuaternion, Vector3};
 
-use super::error::InvalidValue;
+use super::solver_error::InvalidValue;
 
-pub use mesh::{Mesh, MeshError};
 pub use obstacles::{Obstacles, Standing};
 pub use shape::Shape;
+pub use triangle_mesh::{Mesh, MeshError};
 pub use voxels::CLOSED;
 
 /// Boundary condition of the velocity along a solid.

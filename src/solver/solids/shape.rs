@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use super::mesh::Mesh;
-use crate::solver::error::InvalidValue;
+use super::triangle_mesh::Mesh;
+use crate::solver::solver_error::InvalidValue;
 
 /// Shape of a solid around its own origin, unscaled.
 #[derive(Clone, Debug, PartialEq)]

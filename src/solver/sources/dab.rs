@@ -37,7 +37,7 @@ impl Ball {
 /// Adds `amount` times the dome to each cell.
 fn add_scalars(layout: Layout, ball: &Ball, amount: [f32; 4], limit: f32, scalars: &mut [[f32; 4]]) {
     let [xs, ys, zs] = [0, 1, 2].map(|axis| ball.range(axis, layout.dims.array()[axis]));
-    sweep::rows(layout, scalars, [ys, zs], |j, k, row| {
+    row_passes::rows(layout, scalars, [ys, zs], |j, k, row| {
         for i in xs[0]..xs[1] {
             let w = ball.dome([i as f32, j as f32, k as f32]);
             let cell = &mut row[i as usize + GHOST];
@@ -61,7 +61,7 @@ fn change_faces(
         let [xs, ys, zs] = [range(0), range(1), range(2)];
         let half = |axis: usize| if axis == component { 0.5 } else { 0.0 };
         let offset = [half(0), half(1), half(2)];
-        sweep::rows(layout, field, [ys, zs], |j, k, row| {
+        row_passes::rows(layout, field, [ys, zs], |j, k, row| {
             for i in xs[0]..xs[1] {
                 let at = [i as f32 - offset[0], j as f32 - offset[1], k as f32 - offset[2]];
                 let value = &mut row[i as usize + GHOST];

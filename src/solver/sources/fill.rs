@@ -1,8 +1,8 @@
 //! Regions filled at one instant, for example at the start of a scene.
 
 use super::cover::{Cover, Grid};
-use super::noise::{Noise, Pattern};
 use super::region::Region;
+use super::source_noise::{Noise, Pattern};
 use super::{drive, for_cells};
 use crate::grid::Faces;
 

@@ -7,20 +7,20 @@ mod card;
 mod cover;
 mod dab;
 mod fill;
-mod noise;
 mod region;
+mod source_noise;
 #[cfg(feature = "text")]
-mod text;
+mod text_card;
 
 pub use card::{Card, CardError};
 pub use cover::{Cover, Grid, Run};
 pub use dab::dab;
 pub use fill::{Fill, fill};
-pub use noise::{Noise, Pattern};
 pub use region::{Form, Region};
+pub use source_noise::{Noise, Pattern};
 
-use super::bricks::Bricks;
-use super::error::InvalidValue;
+use super::active_bricks::Bricks;
+use super::solver_error::InvalidValue;
 use super::sweep;
 use crate::grid::{Faces, GHOST};
 
@@ -180,7 +180,7 @@ fn for_cells(
     scalars: &mut [[f32; 4]],
     change: impl Fn(&mut [f32; 4], [f32; 4], f32) + Sync,
 ) {
-    sweep::rows(grid.layout, scalars, [cover.js, cover.ks], |j, k, row| {
+    row_passes::rows(grid.layout, scalars, [cover.js, cover.ks], |j, k, row| {
         let run = cover.row(j, k);
         let cells = &mut row[GHOST + run.first..][..run.weights.len()];
         let mut factors = [1.0; RUN];
@@ -200,7 +200,7 @@ fn for_cells(
 /// Moves the velocity of the covered faces towards `target`.
 fn drive(grid: &Grid, faces: &[Cover; 3], target: [f32; 3], velocity: &mut Faces) {
     for ((cover, field), target) in faces.iter().zip(velocity).zip(target) {
-        sweep::rows(grid.layout, field, [cover.js, cover.ks], |j, k, row| {
+        row_passes::rows(grid.layout, field, [cover.js, cover.ks], |j, k, row| {
             let run = cover.row(j, k);
             for (value, weight) in row[GHOST + run.first..].iter_mut().zip(run.weights) {
                 *value += weight * (target - *value);

@@ -6,7 +6,7 @@ use nalgebra::{Quaternion, UnitQuaternion, Vector3};
 
 use super::card::Card;
 use crate::solver::Shape;
-use crate::solver::error::InvalidValue;
+use crate::solver::solver_error::InvalidValue;
 
 /// Form of a region around its own origin, unscaled.
 #[derive(Clone, Debug, PartialEq)]

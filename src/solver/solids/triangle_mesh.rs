@@ -13,7 +13,7 @@ use thiserror::Error;
 use crate::foreign;
 
 #[cfg(feature = "files")]
-mod read;
+mod mesh_files;
 
 /// A mesh that cannot be a solid.
 #[derive(Clone, Debug, PartialEq, Error)]
@@ -96,7 +96,8 @@ impl Mesh {
     /// If the text is no OBJ file, or holds no closed surface.
     #[cfg(feature = "files")]
     pub fn from_obj(name: &str, text: &str) -> Result<Self, MeshError> {
-        let (vertices, triangles) = read::obj(text).map_err(|e| MeshError::Unreadable(name.into(), e))?;
+        let (vertices, triangles) =
+            mesh_files::obj(text).map_err(|e| MeshError::Unreadable(name.into(), e))?;
         Self::new(vertices, triangles)
     }
 
@@ -106,7 +107,8 @@ impl Mesh {
     /// If the bytes are no STL file, or hold no closed surface.
     #[cfg(feature = "files")]
     pub fn from_stl(name: &str, bytes: &[u8]) -> Result<Self, MeshError> {
-        let (vertices, triangles) = read::stl(bytes).map_err(|e| MeshError::Unreadable(name.into(), e))?;
+        let (vertices, triangles) =
+            mesh_files::stl(bytes).map_err(|e| MeshError::Unreadable(name.into(), e))?;
         Self::new(vertices, triangles)
     }
 

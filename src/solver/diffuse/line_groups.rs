@@ -2,8 +2,8 @@
 
 use super::{WIDTH, Wide};
 use crate::grid::Layout;
+use crate::solver::row_passes::Shared;
 use crate::solver::simd::LANES;
-use crate::solver::sweep::Shared;
 use crate::solver::transpose::transpose;
 
 /// The lines of a field along one axis, in groups of [`WIDTH`] interleaved floats.

@@ -4,7 +4,7 @@ use serde::Deserialize;
 use toml::Spanned;
 
 use super::document::Vector;
-use super::error::Problem;
+use super::scene_error::Problem;
 use super::shapes::{Place, Shape};
 use super::sources;
 use super::value::{Number, Whole};
@@ -78,7 +78,7 @@ fn force(read: &Spanned<Force>, place: Place) -> Result<solver::Force> {
             return Err(place.text.problem(read.span(), message));
         }
     };
-    let [start, stop] = sources::times(force.start, force.stop.as_ref(), place.text, "force")?;
+    let [start, stop] = source_tables::times(force.start, force.stop.as_ref(), place.text, "force")?;
     let within = force.within.as_ref().map(|shape| place.region(shape, "force.within")).transpose()?;
     let acts_on = match force.acts_on {
         None => acts_on,

@@ -4,9 +4,9 @@ use serde::Deserialize;
 use toml::Spanned;
 
 use super::document::Vector;
-use super::error::Problem;
+use super::scene_error::Problem;
+use super::scene_text::Text;
 use super::shapes::{self, Noise, Place, Shape};
-use super::text::Text;
 use super::value::Number;
 use crate::solver::{self, Config, Region};
 

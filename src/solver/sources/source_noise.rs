@@ -6,7 +6,7 @@
 //! cell.
 
 use super::cover::Grid;
-use crate::solver::error::InvalidValue;
+use crate::solver::solver_error::InvalidValue;
 
 /// Noise on the emission of a source.
 #[derive(Clone, Copy, Debug, PartialEq)]

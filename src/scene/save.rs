@@ -19,7 +19,7 @@ impl Scene {
     /// [`SceneError::Unwritable`] if the text is invalid TOML.
     pub fn text(&self) -> Result<String, SceneError> {
         let Origin { text, overrides, folder, .. } = &*self.origin;
-        let merged = text::Text::new(&self.name, text, overrides).merged()?;
+        let merged = scene_text::Text::new(&self.name, text, overrides).merged()?;
         let mut document: DocumentMut = merged.parse().map_err(|error: toml_edit::TomlError| {
             SceneError::Unwritable { name: self.name.clone(), why: error.to_string() }
         })?;
@@ -102,7 +102,7 @@ fn restore(old: &str, new: &str) -> String {
 }
 
 fn parse(name: &str, text: &str, overrides: &[String], folder: &Path) -> Result<Scene, SceneError> {
-    Ok(resolve::scene(name.to_owned(), &text::Text::new(name, text, overrides), folder)?)
+    Ok(resolve::scene(name.to_owned(), &scene_text::Text::new(name, text, overrides), folder)?)
 }
 
 /// Key of an override `key=value`.

@@ -12,9 +12,9 @@ use toml::de::{DeString, DeTable, DeValue, Deserializer, Error};
 
 use super::Origin;
 use super::document::Document;
-use super::error::{Problem, closest};
 use super::given::{Given, check_ranges};
-use super::write::{FILES, absolute};
+use super::save::{FILES, absolute};
+use super::scene_error::{Problem, closest};
 use crate::parameter;
 
 /// A scene file and the overrides that apply to it.

@@ -9,21 +9,21 @@ pub const LIMIT: usize = 1 << 30;
 
 /// States by number. Numbers grow; the oldest states are dropped first.
 #[derive(Debug)]
-pub(super) struct Kept {
+pub(super) struct StateStore {
     limit: usize,
     states: VecDeque<(u64, State)>,
     /// All states before this number were dropped.
     first: u64,
 }
 
-impl Kept {
+impl StateStore {
     /// Makes an empty store of at most `limit` bytes.
     pub fn within(limit: usize) -> Self {
         Self { limit, states: VecDeque::new(), first: 0 }
     }
 
     /// Stores a state, and drops the oldest until all fit. A state that does not fit alone is dropped too.
-    pub fn keep(&mut self, number: u64, state: State) {
+    pub fn store(&mut self, number: u64, state: State) {
         self.states.push_back((number, state));
         while self.bytes() > self.limit
             && let Some((oldest, _)) = self.states.pop_front()
@@ -34,7 +34,7 @@ impl Kept {
 
     /// Removes and returns a state, if it is still there.
     pub fn take(&mut self, number: u64) -> Option<State> {
-        let at = self.states.iter().position(|(kept, _)| *kept == number)?;
+        let at = self.states.iter().position(|(stored, _)| *stored == number)?;
         self.states.remove(at).map(|(_, state)| state)
     }
 
@@ -63,20 +63,20 @@ mod tests {
 
     #[test]
     fn the_oldest_states_are_dropped_and_the_store_says_so() {
-        let mut kept = Kept::within(state(1.0).bytes() * 5 / 2);
-        (0..2).for_each(|n| kept.keep(n, state(1.0)));
-        assert_eq!(kept.first(), 0);
-        (2..5).for_each(|n| kept.keep(n, state(1.0)));
-        assert_eq!(kept.first(), 3);
-        assert!(kept.take(2).is_none() && kept.take(4).is_some() && kept.take(4).is_none());
-        assert!(kept.take(3).is_some());
+        let mut stored = StateStore::within(state(1.0).bytes() * 5 / 2);
+        (0..2).for_each(|n| stored.store(n, state(1.0)));
+        assert_eq!(stored.first(), 0);
+        (2..5).for_each(|n| stored.store(n, state(1.0)));
+        assert_eq!(stored.first(), 3);
+        assert!(stored.take(2).is_none() && stored.take(4).is_some() && stored.take(4).is_none());
+        assert!(stored.take(3).is_some());
     }
 
     #[test]
-    fn a_state_larger_than_the_limit_is_not_kept() {
-        let mut kept = Kept::within(100);
-        kept.keep(7, state(1.0));
-        assert!(kept.take(7).is_none());
-        assert_eq!(kept.first(), 8);
+    fn a_state_larger_than_the_limit_is_not_stored() {
+        let mut stored = StateStore::within(100);
+        stored.store(7, state(1.0));
+        assert!(stored.take(7).is_none());
+        assert_eq!(stored.first(), 8);
     }
 }

@@ -7,9 +7,9 @@ use toml::Spanned;
 
 use super::builtin;
 use super::document::{self, Document, SolidShape};
-use super::error::Problem;
 use super::given::Given;
-use super::text::Text;
+use super::scene_error::Problem;
+use super::scene_text::Text;
 use super::value::Number;
 use crate::solver::{Config, Mesh, MeshError, Params, Projection, Shape, Slip, Solid};
 
