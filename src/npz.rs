@@ -382,7 +382,7 @@ mod tests {
     }
 
     #[test]
-    fn a_failed_write_is_told_once_and_nothing_else() {
+    fn a_failed_write_is_reported_once() {
         struct Full(usize);
         impl Write for Full {
             fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
@@ -405,7 +405,7 @@ mod tests {
     }
 
     #[test]
-    fn what_does_not_fit_is_refused() {
+    fn arrays_of_another_shape_or_type_are_refused() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("a.npz");
         let mut bad = counting([2, 2, 2]);

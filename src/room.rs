@@ -14,7 +14,7 @@ use thiserror::Error;
 
 /// A failed request for memory.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
-#[error("out of memory: {what} needs {}, which is not to be had", human(*.bytes))]
+#[error("out of memory: {what} needs {}, which is not available", human(*.bytes))]
 pub struct NoRoom {
     /// Purpose of the memory.
     pub what: String,
@@ -169,7 +169,7 @@ fn give_up(size: usize) {
         // The line fits into the buffer.
         let _ = writeln!(
             rest,
-            "updraft: out of memory: {size} bytes more are not to be had; use fewer cells, fewer threads or a smaller picture"
+            "updraft: out of memory: {size} bytes more are not available; use fewer cells, fewer threads or a smaller picture"
         );
         160 - rest.len()
     };
@@ -183,11 +183,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_no_machine_has_is_an_error() {
+    fn impossible_allocations_are_errors() {
         let error = vec::<[f32; 4]>(1 << 50, "a picture").unwrap_err();
         assert_eq!(
             error.to_string(),
-            "out of memory: a picture needs 16777216.0 GiB, which is not to be had"
+            "out of memory: a picture needs 16777216.0 GiB, which is not available"
         );
         assert!(vec::<u64>(usize::MAX, "it").is_err());
         assert!(probe(u64::MAX, "it").is_err());
@@ -212,7 +212,7 @@ mod tests {
     }
 
     #[test]
-    fn sizes_are_told_in_round_units() {
+    fn sizes_are_formatted_in_round_units() {
         let told = [999, 2048, 5 << 20, 500 << 20, 3 << 30].map(human);
         assert_eq!(told, ["999 bytes", "2 KiB", "5.0 MiB", "500 MiB", "3.0 GiB"]);
     }

@@ -1,5 +1,5 @@
 //! The 3D cursor: a ball in the volume that the mouse moves in the plane through it that faces the camera.
-//! Dragging it leaves a stroke of dabs. Plain maths, no window.
+//! Dragging it makes a stroke of dabs. Plain maths, no window.
 
 use nalgebra::{Vector2, Vector3};
 
@@ -9,16 +9,16 @@ use crate::solver::Dab;
 /// Distance between the dabs of a stroke, in radii: their falloffs blend into an even tube.
 const SPACING: f32 = 0.4;
 
-/// A ball held still adds as much in this time as one dab of a stroke \[s\].
+/// Time in which a still ball adds as much as one dab of a stroke \[s\].
 const DAB_TIME: f32 = 0.1;
 
-/// Most dabs for one movement of the mouse; a leap beyond that is drawn coarser.
+/// Most dabs for one movement of the mouse; a longer leap gets a larger spacing.
 const MOST_DABS: usize = 64;
 
-/// Depth moved by one notch of the wheel, as a part of the domain's depth.
+/// Depth of one notch of the wheel, as a share of the domain's depth.
 const DEPTH_PER_NOTCH: f32 = 1.0 / 24.0;
 
-/// What one dab of the cursor leaves behind.
+/// Amounts of one dab of the cursor.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Paint {
     /// Red, green, blue \[-\] and temperature \[K\] of one dab.
@@ -27,30 +27,30 @@ pub struct Paint {
     pub force: f32,
 }
 
-/// The ball.
+/// The ball of the brush.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Cursor {
-    /// Its middle \[m\].
+    /// Centre \[m\].
     pub center: Vector3<f32>,
-    /// Its radius \[m\].
+    /// Radius \[m\].
     pub radius: f32,
 }
 
 impl Cursor {
-    /// A ball in the middle of a box.
+    /// Places a ball in the middle of a box.
     pub fn in_middle_of(extent: [f32; 3]) -> Self {
         let least = extent.into_iter().fold(f32::INFINITY, f32::min);
         Self { center: Vector3::from(extent) * 0.5, radius: 0.08 * least.max(1e-6) }
     }
 
-    /// Moves to under the mouse, at the depth it has, brought within that of the box. `mouse` in points
-    /// from the top left of a view of the given size.
+    /// Moves under the mouse, at its present depth clamped to that of the box. `mouse` is in points from the
+    /// top left of a view of the given size.
     pub fn point_at(&mut self, mouse: Vector2<f32>, view: Vector2<f32>, orbit: &Orbit, extent: [f32; 3]) {
         let depth = self.depth(orbit).clamp_to(depths(orbit, extent));
         self.center = eye(orbit) + ray(mouse, view, orbit) * depth;
     }
 
-    /// Moves away from the camera by so many notches of the wheel, straight under the mouse.
+    /// Moves away from the camera by this many notches of the wheel, along the ray under the mouse.
     pub fn push_away(&mut self, notches: f32, orbit: &Orbit, extent: [f32; 3]) {
         let (near, far) = depths(orbit, extent);
         let old = self.depth(orbit);
@@ -63,10 +63,10 @@ impl Cursor {
         (self.center - eye(orbit)).dot(&orbit.axes().forward).max(1e-3 * orbit.distance)
     }
 
-    /// The dabs of a movement from `start` to where it is now, which took `dt` seconds.
+    /// Dabs of a movement from `start` to the present position, which took `dt` seconds.
     ///
-    /// A stroke is as dense however fast or in however many pieces it is drawn; held still it goes on
-    /// adding, as an airbrush does.
+    /// A stroke has the same density at any speed and in any number of pieces. A still ball keeps adding, as
+    /// an airbrush does.
     pub fn stroke(&self, start: Vector3<f32>, dt: f32, paint: &Paint) -> Vec<Dab> {
         let path = self.center - start;
         let spacing = SPACING * self.radius;
@@ -125,7 +125,7 @@ mod tests {
         Orbit { target: Vector3::from(EXTENT) * 0.5, distance: 4.0, yaw: 0.4, pitch: 0.3, fov: 40.0 }
     }
 
-    /// Where a point is seen, in points from the top left: `ray` the other way round.
+    /// Position of a point in the view, in points from the top left: the inverse of `ray`.
     fn seen(p: Vector3<f32>) -> Vector2<f32> {
         let axes = orbit().axes();
         let from_eye = p - eye(&orbit());

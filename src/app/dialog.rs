@@ -1,6 +1,7 @@
-//! The file chooser of the system, asked from a thread of its own, so that the window goes on meanwhile.
+//! The file chooser of the system, on a separate thread, so that the window continues meanwhile.
 //!
-//! On Linux it is that of the desktop (xdg-desktop-portal over D-Bus, which is looked for when it is needed), else zenity.
+//! On Linux it is that of the desktop (xdg-desktop-portal over D-Bus, looked up when needed), otherwise
+//! zenity.
 
 use std::path::{Path, PathBuf};
 use std::pin::Pin;
@@ -11,10 +12,10 @@ use winit::window::Window;
 
 use super::model::Purpose;
 
-/// What came of asking.
+/// Result of the chooser.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Answer {
-    /// A file.
+    /// A chosen file.
     Chosen(PathBuf),
     /// The chooser was closed without a choice.
     Nothing,
@@ -22,13 +23,13 @@ pub(super) enum Answer {
     NoChooser,
 }
 
-/// What a choice comes as.
+/// Pending choice.
 type Choice = Pin<Box<dyn Future<Output = Option<FileHandle>> + Send>>;
 
-/// Nobody closes a chooser this soon after asking for it: there was none.
+/// No person closes a chooser this quickly: there was none.
 const SOONEST: Duration = Duration::from_millis(250);
 
-/// Lets a file be chosen, beginning with `suggestion`; calls `then` from another thread.
+/// Opens the chooser at `suggestion`; calls `then` from another thread.
 pub(super) fn ask(
     purpose: Purpose,
     window: &Window,
@@ -65,7 +66,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_chooser_that_was_never_there_is_told_from_one_that_was_closed() {
+    fn a_missing_chooser_is_distinguished_from_a_closed_one() {
         assert_eq!(answer(None, Duration::from_millis(20)), Answer::NoChooser);
         assert_eq!(answer(None, Duration::from_secs(2)), Answer::Nothing);
         let path = PathBuf::from("a.toml");

@@ -1,4 +1,4 @@
-//! A picture of the view, saved under a name that is free.
+//! Saves a picture of the view under a free name.
 
 use std::path::{Path, PathBuf};
 
@@ -11,7 +11,7 @@ use crate::output::whole::Existing;
 use crate::output::{OutputError, png};
 use crate::render::{Image, RenderError, Renderer, View};
 
-/// Why a picture was not saved.
+/// Reason why a picture was not saved.
 #[derive(Debug, Error)]
 pub(super) enum PictureError {
     #[error(transparent)]
@@ -20,7 +20,7 @@ pub(super) enum PictureError {
     Output(#[from] OutputError),
 }
 
-/// Draws the view once more, finely and without the panel.
+/// Renders the view again, finely and without the panel.
 pub(super) fn take(
     renderer: &mut Renderer,
     display: &Display<WindowSurface>,
@@ -35,13 +35,13 @@ pub(super) fn take(
     Ok(Image { width, height, rgba: top_first(&read.data, width) })
 }
 
-/// Rows from the bottom become rows from the top, without transparency.
+/// Flips rows from bottom-up to top-down, without transparency.
 fn top_first(rgba: &[u8], width: u32) -> Vec<u8> {
     let rows = rgba.chunks_exact(4 * width as usize).rev();
     rows.flat_map(|row| row.chunks_exact(4).flat_map(|p| [p[0], p[1], p[2], u8::MAX])).collect()
 }
 
-/// Saves under the first free number in `folder`; gives the path.
+/// Saves under the first free number in `folder`. Returns the path.
 pub(super) fn save(folder: &Path, scene: &str, image: &Image) -> Result<PathBuf, PictureError> {
     let path = free_name(folder, scene);
     png::write(&path, Existing::Keep, image)?;

@@ -79,9 +79,9 @@ fn surplus(sides: &BoundaryConditions, n: [usize; 3]) -> Option<String> {
             }
         }
     }
-    let comes = if net > 0.0 { "comes in than goes out" } else { "goes out than comes in" };
+    let comes = if net > 0.0 { "enters than leaves" } else { "leaves than enters" };
     (net.abs() > 1e-5 * gross)
-        .then(|| format!("more air {comes} and no side is open: divergence is left, the same in every cell"))
+        .then(|| format!("more air {comes}, and no side is open: a uniform divergence remains"))
 }
 
 fn join_group(groups: &mut Vec<(String, Vec<String>)>, kind: String, name: String) {
@@ -169,7 +169,7 @@ fn something_moves(scene: &Scene) -> bool {
 fn sources(scene: &Scene) -> String {
     match (scene.sources.len(), scene.fills.len()) {
         (0, 0) if something_moves(scene) => "none".into(),
-        (0, 0) => "none: nothing will happen until something is painted".into(),
+        (0, 0) => "none: the air rests until someone paints".into(),
         (n, 0) => n.to_string(),
         (n, fills) => format!("{n}, and {fills} filled at the start"),
     }

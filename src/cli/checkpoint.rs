@@ -126,7 +126,7 @@ impl Checkpoint {
         let version = number().map_err(io)?;
         if version != VERSION {
             return Err(format!(
-                "has version {version} of the format and this program reads version {VERSION}; go on with the program that \
+                "has version {version} of the format and this program reads version {VERSION}; continue with the program that \
                  wrote it, or begin again"
             ));
         }
@@ -164,7 +164,7 @@ impl Checkpoint {
         Err(refusal(
             &self.path,
             &format!(
-                "is of another scene, which differs in {}; leave the scene out to go on with the one that was run",
+                "is of another scene, which differs in {}; omit the scene to continue with that of the run",
                 parts.join(", ")
             ),
         ))

@@ -96,7 +96,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_of_the_text_acts_on_the_terminal() {
+    fn control_characters_are_escaped() {
         let shown = of(&problem("a = \"\u{1b}[31m\u{7}\"\n", 4, 3), false, false);
         assert!(!shown.contains(['\u{1b}', '\u{7}']) && shown.contains("\\u{1b}[31m"), "{shown}");
     }

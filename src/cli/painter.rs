@@ -25,7 +25,7 @@ impl Painter {
         match Self::with_gl(scene) {
             Err(RenderError::NoGl(why)) => {
                 if !quiet {
-                    super::tell(&format!("updraft: no OpenGL here ({why}); drawing on the CPU"));
+                    super::tell(&format!("updraft: no OpenGL here ({why}); rendering on the CPU"));
                 }
                 Ok(Self::on_cpu())
             }

@@ -120,7 +120,7 @@ pub fn run(args: &SimulateArgs, common: &Common) -> Result<(), CliError> {
         }
         if stopped {
             return Err(CliError::Stopped(format!(
-                "{}; {} holds the run up to frame {frame}, go on with --resume",
+                "{}; {} has the run up to frame {frame}, continue with --resume",
                 interrupt::by(),
                 args.out.display()
             )));
@@ -244,7 +244,7 @@ impl Job<'_> {
         whole::prepare(paths.iter().map(PathBuf::as_path), true).map_err(CliError::Target)?;
         let tables = Tables::resume(scene, folder, &saved.head.tables)?;
         if !common.quiet {
-            tell(&format!("updraft: going on after frame {}", run.frame()));
+            tell(&format!("updraft: continuing after frame {}", run.frame()));
         }
         Ok((run, tables))
     }

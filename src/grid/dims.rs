@@ -63,7 +63,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn refuses_boxes_that_cannot_be() {
+    fn invalid_boxes_are_refused() {
         assert_eq!(Dims::new([4, 0, 4]), Err(GridError::Empty([4, 0, 4])));
         assert!(Dims::new([usize::MAX, 2, 2]).is_err());
         assert_eq!(Dims::new([2, 3, 4]).unwrap().cells(), 24);

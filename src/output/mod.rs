@@ -28,6 +28,6 @@ pub enum OutputError {
         source: std::io::Error,
     },
     /// The file exists already.
-    #[error("{} is there already; pass --force to overwrite it", .0.display())]
+    #[error("{} exists already; pass --force to overwrite it", .0.display())]
     Exists(PathBuf),
 }

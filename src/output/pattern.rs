@@ -101,7 +101,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_numbered_is_refused() {
+    fn invalid_patterns_are_refused() {
         for bad in ["a.##.##.png", "a.##.%02d.png", "##/a.png", "out/", ""] {
             assert!(bad.parse::<Pattern>().is_err(), "{bad}");
         }

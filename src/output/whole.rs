@@ -234,7 +234,7 @@ mod tests {
     }
 
     #[test]
-    fn a_failed_write_leaves_what_was_there() {
+    fn a_failed_write_leaves_the_old_file() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("a.txt");
         write(&path, |f| f.write_all(b"one")).unwrap();
@@ -261,7 +261,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_taken_without_force() {
+    fn existing_names_are_refused_without_force() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("new/a.txt");
         prepare([path.as_path()], false).unwrap();
@@ -274,7 +274,7 @@ mod tests {
 
     /// Another program creates the file between the check at the start and the end of the work.
     #[test]
-    fn what_appears_meanwhile_is_kept() {
+    fn files_created_meanwhile_are_kept() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("a.txt");
         prepare([path.as_path()], false).unwrap();

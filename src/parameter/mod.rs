@@ -249,7 +249,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn declarations_are_sound() {
+    fn declarations_are_consistent() {
         assert_eq!(BY_PATH.len(), ALL.len(), "a path is declared twice");
         for parameter in all() {
             let Parameter { path, hard, soft, description, .. } = parameter;
@@ -278,7 +278,7 @@ mod tests {
     }
 
     #[test]
-    fn a_key_is_declared_wherever_it_stands() {
+    fn nested_keys_find_their_declaration() {
         for (key, declared) in [
             ("fluid.vorticity", "fluid.vorticity"),
             ("source.3.emit.red", "source.#.emit.red"),

@@ -91,7 +91,7 @@ fn defaults() -> String {
 }
 
 #[test]
-fn the_reference_is_what_is_generated() {
+fn the_reference_is_up_to_date() {
     let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/scene.md");
     let page = std::fs::read_to_string(&path).unwrap();
     let generated = generate(&page);

@@ -1,4 +1,4 @@
-//! A field of four numbers over the box, read between its points as a texture unit does.
+//! A field of four numbers over the box, sampled as a texture unit does.
 
 use half::f16;
 use half::slice::HalfFloatSliceExt;
@@ -8,7 +8,7 @@ use super::light::LightVolume;
 use crate::grid::Dims;
 use crate::snapshot::Snapshot;
 
-/// Points on a regular grid; between them trilinear, beyond the last held.
+/// Points on a regular grid, sampled trilinearly and clamped at the border.
 #[derive(Clone, Debug)]
 pub(super) struct Volume {
     dims: Dims,
@@ -20,19 +20,19 @@ pub(super) struct Volume {
 }
 
 impl Volume {
-    /// A field at the centres of a snapshot's cells.
+    /// Makes a volume of a field at the centres of a snapshot's cells.
     pub fn at_centres(snapshot: &Snapshot, values: &[[f16; 4]]) -> Self {
         let scale = [1.0 / snapshot.h; 3];
         Self { dims: snapshot.dims, scale, first: 0.5, values: to_f32(values) }
     }
 
-    /// The nodes of a light volume.
+    /// Makes a volume of the nodes of a light volume.
     pub fn of_light(light: &LightVolume) -> Self {
         let scale = light.spacing.map(|h| 1.0 / h);
         Self { dims: light.nodes, scale, first: 0.0, values: to_f32(&light.texels) }
     }
 
-    /// The value at a place in the box \[m\].
+    /// Trilinear sample at a point in the box \[m\].
     pub fn sample(&self, p: [f32; 3]) -> [f32; 4] {
         let size = self.dims.array();
         let (mut lo, mut hi, mut f) = ([0; 3], [0; 3], [0.0; 3]);
@@ -52,7 +52,7 @@ impl Volume {
 }
 
 impl Volume {
-    /// The cubic B-spline through the same points: smoother, and a little blurred.
+    /// Cubic B-spline sample: smoother, and slightly blurred.
     pub fn sample_cubic(&self, p: [f32; 3]) -> [f32; 4] {
         let size = self.dims.array();
         let at: [f32; 3] = std::array::from_fn(|a| p[a] * self.scale[a] - self.first);
@@ -71,7 +71,7 @@ impl Volume {
     }
 }
 
-/// Weights of the four points around a place at `f` between the middle two.
+/// Weights of the four points around a sample at `f` between the middle two.
 fn b_spline(f: f32) -> [f32; 4] {
     let g = 1.0 - f;
     let (first, last) = (g * g * g / 6.0, f * f * f / 6.0);

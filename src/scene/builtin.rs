@@ -57,7 +57,7 @@ mod tests {
     }
 
     #[test]
-    fn every_scene_is_valid_and_says_what_it_is() {
+    fn every_scene_is_valid_and_has_a_summary() {
         for name in NAMES {
             let scene = crate::scene::Scene::parse(name, text(name).unwrap()).unwrap();
             assert_eq!(scene.name, *name);

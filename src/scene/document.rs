@@ -7,17 +7,14 @@ use std::collections::BTreeMap;
 use std::fmt;
 
 use serde::Deserialize;
-use serde::de::value::{MapAccessDeserializer, StrDeserializer};
+use serde::de::value::MapAccessDeserializer;
 use serde::de::{Deserializer, IntoDeserializer, MapAccess, Visitor};
 use toml::Spanned;
 
 use super::force_tables::Force;
 use super::source_tables::{Fill, Source};
-use super::value::{Color, List, Number, Whole};
+use super::value::{Color, List, Number, Vector, Whole};
 use crate::field::Field;
-
-/// A position, direction or velocity.
-pub type Vector = List<Number, 3>;
 
 #[derive(Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
@@ -401,41 +398,5 @@ impl<'de> Visitor<'de> for WallsVisitor {
 impl<'de> Deserialize<'de> for Walls {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         deserializer.deserialize_any(WallsVisitor)
-    }
-}
-
-/// The floor at y = 0: a colour, or `false` for none.
-#[derive(Clone, Copy)]
-pub struct Floor(pub Option<[f32; 3]>);
-
-struct FloorVisitor;
-
-impl<'de> Visitor<'de> for FloorVisitor {
-    type Value = Floor;
-
-    fn expecting(&self, f: &mut fmt::Formatter) -> fmt::Result {
-        f.write_str("a colour ([r, g, b] in linear light or \"#rrggbb\"), or false for no floor")
-    }
-
-    fn visit_bool<E: serde::de::Error>(self, shown: bool) -> Result<Floor, E> {
-        match shown {
-            false => Ok(Floor(None)),
-            true => Err(E::custom("give the floor a colour, or false for no floor")),
-        }
-    }
-
-    fn visit_str<E: serde::de::Error>(self, text: &str) -> Result<Floor, E> {
-        Color::deserialize(StrDeserializer::new(text)).map(|c| Floor(Some(c.0)))
-    }
-
-    fn visit_seq<A: serde::de::SeqAccess<'de>>(self, seq: A) -> Result<Floor, A::Error> {
-        let deserializer = serde::de::value::SeqAccessDeserializer::new(seq);
-        Color::deserialize(deserializer).map(|c| Floor(Some(c.0)))
-    }
-}
-
-impl<'de> Deserialize<'de> for Floor {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_any(FloorVisitor)
     }
 }

@@ -3,11 +3,10 @@
 use serde::Deserialize;
 use toml::Spanned;
 
-use super::document::Vector;
 use super::scene_error::Problem;
 use super::shapes::{Place, Shape};
-use super::sources;
-use super::value::{Number, Whole};
+use super::source_tables;
+use super::value::{Number, Vector, Whole};
 use crate::solver::{self, Drive, ForceField, Region};
 
 type Result<T> = std::result::Result<T, Box<Problem>>;
@@ -106,7 +105,7 @@ fn vortex(read: &Spanned<Vortex>, place: Place) -> Result<Kind> {
     let length = axis.iter().map(|x| x * x).sum::<f32>().sqrt();
     if length == 0.0 {
         let span = vortex.axis.as_ref().map_or(0..0, Spanned::span);
-        return Err(place.text.problem(span, "force.vortex.axis: [0, 0, 0] points nowhere"));
+        return Err(place.text.problem(span, "force.vortex.axis: [0, 0, 0] has no direction"));
     }
     let field = ForceField::Vortex {
         center: vortex.center.get(),

@@ -10,8 +10,8 @@ use serde::de::IntoDeserializer;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue, Error};
 
-use super::document::Floor;
-use super::value::{Color, List, Number, Whole};
+use super::scene_error::unknown;
+use super::value::{Color, Floor, List, Number, Whole};
 use crate::parameter::{self, Kind, Parameter, Value, normalized};
 
 /// Values in the scene of the parameters that have a field.
@@ -79,7 +79,7 @@ fn read(parameter: &Parameter, value: Spanned<DeValue>) -> Result<Value, String>
         Kind::Vector => typed::<List<Number, 3>>(value).map(|v| Value::Triple(v.get())).map_err(message),
         Kind::Direction => {
             let vector = typed::<List<Number, 3>>(value).map_err(message)?.get();
-            normalized(vector).map(Value::Triple).ok_or_else(|| "[0, 0, 0] points nowhere".to_owned())
+            normalized(vector).map(Value::Triple).ok_or_else(|| "[0, 0, 0] has no direction".to_owned())
         }
         Kind::Color => typed::<Color>(value).map(|color| Value::Triple(color.0)).map_err(message),
         Kind::ColorOrNone => typed::<Floor>(value)
@@ -92,7 +92,7 @@ fn read(parameter: &Parameter, value: Spanned<DeValue>) -> Result<Value, String>
             known()
                 .find(|word| *word == text)
                 .map(Value::Word)
-                .ok_or_else(|| super::scene_text::unknown("value", &text, known()))
+                .ok_or_else(|| unknown("value", &text, known()))
         }
         Kind::Wholes(_) | Kind::Text | Kind::Formula | Kind::List => {
             unreachable!("no parameter with a field is a {:?}", parameter.kind)

@@ -71,7 +71,7 @@ fn check_file(path: &Path, dims: Dims) -> std::result::Result<(), String> {
         let known = Field::STORED.map(Field::name);
         let hint = closest(stranger, known).map(|meant| format!("; did you mean `{meant}`?"));
         let hint = hint.unwrap_or_else(|| format!("; fields are {}", known.join(", ")));
-        return Err(format!("{} holds `{stranger}`, which is no field{hint}", path.display()));
+        return Err(format!("{} has an array `{stranger}`, which is not a field{hint}", path.display()));
     }
     let held: Vec<Field> =
         Field::STORED.into_iter().filter(|field| names.iter().any(|name| name == field.name())).collect();

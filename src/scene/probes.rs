@@ -2,10 +2,10 @@
 
 use toml::Spanned;
 
-use super::document::{self, Quantity, Vector};
+use super::document::{self, Quantity};
 use super::scene_error::Problem;
 use super::scene_text::Text;
-use super::value::Number;
+use super::value::{Number, Vector};
 use crate::field::Field;
 use crate::probe::{Place, Probe};
 
@@ -88,7 +88,7 @@ fn across(plane: &document::Plane, extent: [f32; 3]) -> Result<Place, String> {
             Ok(Place::Plane { axis, at })
         }
         (Some((axis, at)), None) => {
-            Err(format!("at: a plane at {at} m misses the box, which is {} m long there", extent[axis]))
+            Err(format!("at: a plane at {at} m misses the box, which is {} m long along that axis", extent[axis]))
         }
         _ => Err("at: a plane is { x = … }, { y = … } or { z = … }, one of them".into()),
     }

@@ -6,14 +6,15 @@ use std::sync::Arc;
 
 use toml::Spanned;
 
-use super::document::{self, Document, Vector};
+use super::checked_scene::{Scene, Time};
+use super::document::{self, Document};
 use super::given::Given;
 use super::memory;
 use super::scene_error::Problem;
 use super::scene_text::Text;
 use super::shapes::Place;
-use super::value::Number;
-use super::{Scene, Time, forces, initial, probes, solids, sources};
+use super::value::{Number, Vector};
+use super::{force_tables, initial, probes, read, solid_tables, source_tables};
 use crate::grid::Dims;
 use crate::look::{Camera, Look};
 use crate::parameter::{Holder, normalized};
@@ -34,7 +35,7 @@ const FOV: f32 = 34.0;
 ///
 /// Files that it names are relative to `folder`, those of overrides to the working directory.
 pub fn scene(name: String, text: &Text, folder: &Path) -> Result<Scene> {
-    let (doc, given) = text.read()?;
+    let (doc, given) = read::document(text)?;
     let config = config(&doc, &given, text)?;
     let extent = config.dims.array().map(|n| n as f32 * config.h);
     let place = Place { text, folder, config: &config };
@@ -193,7 +194,7 @@ fn side(read: &document::BoundaryCondition) -> Held {
 fn check_fixed_step(given: &Given, text: &Text) -> Result<()> {
     for key in ["time.cfl", "time.max_substeps"] {
         if let Some(span) = given.span(key) {
-            let message = format!("{key}: a fixed time.step is never cut; remove one of the two");
+            let message = format!("{key}: a fixed time.step is never divided; remove one of the two");
             return Err(text.problem(span, message));
         }
     }

@@ -9,7 +9,11 @@ use std::path::{Path, PathBuf};
 
 use toml_edit::{Array, DocumentMut, Item, Table, TableLike, Value};
 
-use super::{Origin, Scene, SceneError, resolve, text};
+use super::checked_scene::Scene;
+use super::file_names::{FILES, absolute};
+use super::origin::Origin;
+use super::scene_error::SceneError;
+use super::{resolve, scene_text};
 use crate::parameter::{self, Field, Holder};
 
 impl Scene {
@@ -247,9 +251,6 @@ fn full(folder: &Path) -> PathBuf {
     folder.canonicalize().unwrap_or_else(|_| folder.to_owned())
 }
 
-/// Keys that may name a file.
-pub(super) const FILES: [&str; 4] = ["fields", "file", "font", "mesh"];
-
 /// Makes file names relative to `folder` absolute.
 fn move_files(table: &mut dyn TableLike, folder: &Path) {
     for (key, item) in table.iter_mut() {
@@ -278,12 +279,6 @@ fn move_value(value: &mut Value, may_name: bool, folder: &Path) {
         Value::InlineTable(table) => move_files(table, folder),
         _ => {}
     }
-}
-
-/// Absolute path of a file named relative to `folder`, if it exists. (`knot`, for example, is a built-in
-/// mesh.)
-pub(super) fn absolute(folder: &Path, name: &str) -> Option<PathBuf> {
-    folder.join(name).canonicalize().ok().filter(|path| path.is_file())
 }
 
 #[cfg(test)]

@@ -162,6 +162,16 @@ impl fmt::Display for Problem {
 
 impl std::error::Error for Problem {}
 
+/// Message for an unknown `word`, with the closest or all known ones.
+pub fn unknown<'a>(what: &str, word: &str, known: impl IntoIterator<Item = &'a str>) -> String {
+    let known: Vec<&str> = known.into_iter().collect();
+    let hint = match closest(word, known.iter().copied()) {
+        Some(meant) => format!("did you mean `{meant}`?"),
+        None => format!("known here: {}", known.join(", ")),
+    };
+    format!("unknown {what} `{word}`; {hint}")
+}
+
 /// The candidate closest to `word`, if it is close enough.
 pub(crate) fn closest<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     candidates

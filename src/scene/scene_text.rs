@@ -1,4 +1,4 @@
-//! The text of a scene with its overrides, read into a [`Document`]. Every error has a place in the text.
+//! The text of a scene with its overrides, parsed into one table. Every error has a place in the text.
 //!
 //! An override is parsed behind as much white space as there is text before it. Its spans then lie past the
 //! end of the file and of the overrides before it, so a span alone tells which text it belongs to.
@@ -10,11 +10,9 @@ use serde::Deserialize;
 use toml::Spanned;
 use toml::de::{DeString, DeTable, DeValue, Deserializer, Error};
 
-use super::Origin;
-use super::document::Document;
-use super::given::{Given, check_ranges};
-use super::save::{FILES, absolute};
-use super::scene_error::{Problem, closest};
+use super::file_names::{FILES, absolute};
+use super::origin::Origin;
+use super::scene_error::{Problem, unknown};
 use crate::parameter;
 
 /// A scene file and the overrides that apply to it.
@@ -38,20 +36,6 @@ impl Text {
     pub fn origin(&self, folder: &Path) -> Origin {
         let text = self.parts[0].1.clone();
         Origin { text, overrides: self.overrides.clone(), folder: folder.to_owned(), file: None }
-    }
-
-    /// Reads the parameters that have a field, and the rest as a document, with overrides applied.
-    ///
-    /// # Errors
-    /// Invalid TOML, an unknown key, a value of another type, or a number outside the hard range of its key.
-    pub fn read(&self) -> Result<(Document, Given)> {
-        let padded: Vec<String> = (0..self.parts.len()).map(|part| self.padded(part)).collect();
-        let mut root = self.root(&padded)?;
-        let problem = |(span, message)| self.problem(span, message);
-        check_ranges(root.get_ref()).map_err(problem)?;
-        let given = Given::take(root.get_mut()).map_err(problem)?;
-        let document = Document::deserialize(Deserializer::from(root.clone()));
-        Ok((document.map_err(|e| self.explain(&e, root.get_ref()))?, given))
     }
 
     /// Makes an error at `span`, which may lie in the file or in an override.
@@ -84,7 +68,7 @@ impl Text {
 
     /// The whole scene as one text: the file unchanged, or rewritten with the overrides.
     pub fn merged(&self) -> Result<String> {
-        let padded: Vec<String> = (0..self.parts.len()).map(|part| self.padded(part)).collect();
+        let padded = self.padded_parts();
         let [(_, file)] = self.parts.as_slice() else {
             let mut root = self.root(&padded)?;
             self.place_files(root.get_mut());
@@ -120,12 +104,13 @@ impl Text {
         self.parts[..part].iter().map(|(_, text)| text.len() + 1).sum()
     }
 
-    fn padded(&self, part: usize) -> String {
-        " ".repeat(self.base(part)) + &self.parts[part].1
+    /// The file and the overrides, each behind as much white space as there is text before it.
+    pub(super) fn padded_parts(&self) -> Vec<String> {
+        (0..self.parts.len()).map(|part| " ".repeat(self.base(part)) + &self.parts[part].1).collect()
     }
 
-    /// Parses the file and applies the overrides.
-    fn root<'t>(&self, padded: &'t [String]) -> Result<Spanned<DeTable<'t>>> {
+    /// Parses the file and applies the overrides. `padded` are the [`padded_parts`](Self::padded_parts).
+    pub(super) fn root<'t>(&self, padded: &'t [String]) -> Result<Spanned<DeTable<'t>>> {
         let mut root = self.parse(&padded[0])?;
         for (part, text) in padded.iter().enumerate().skip(1) {
             self.apply(&mut root, part, text)?;
@@ -209,7 +194,7 @@ impl Text {
     }
 
     /// Rewrites the parser's error in our words, with its key.
-    fn explain(&self, error: &Error, root: &DeTable) -> Box<Problem> {
+    pub(super) fn explain(&self, error: &Error, root: &DeTable) -> Box<Problem> {
         let span = error.span().unwrap_or(0..0);
         let table = table_of(root, &span).unwrap_or_default();
         let message = unknown_word(error.message(), &table).unwrap_or_else(|| error.message().to_owned());
@@ -263,16 +248,6 @@ fn unknown_word(message: &str, table: &str) -> Option<String> {
     // Parameters that have a field are not keys of the struct that reads the rest.
     let fields = parameter::all().filter(|p| p.field().is_some() && p.table() == table).map(|p| p.key());
     Some(unknown("key", word, fields.chain(quoted)))
-}
-
-/// Message for an unknown `word`, with the closest or all known ones.
-pub fn unknown<'a>(what: &str, word: &str, known: impl IntoIterator<Item = &'a str>) -> String {
-    let known: Vec<&str> = known.into_iter().collect();
-    let hint = match closest(word, known.iter().copied()) {
-        Some(meant) => format!("did you mean `{meant}`?"),
-        None => format!("known here: {}", known.join(", ")),
-    };
-    format!("unknown {what} `{word}`; {hint}")
 }
 
 /// The dotted path of the table whose key is at `span`.

@@ -6,10 +6,9 @@ use std::sync::Arc;
 use serde::Deserialize;
 use toml::Spanned;
 
-use super::document::Vector;
 use super::scene_error::Problem;
 use super::scene_text::Text;
-use super::value::{List, Number, Whole};
+use super::value::{List, Number, Vector, Whole};
 use crate::foreign;
 use crate::solver::{self, Card, CardError, Config, Form, Mesh, Region, Solid};
 
@@ -153,7 +152,7 @@ impl Place<'_> {
         let axis = read.axis.as_ref().map_or([0.0, 1.0, 0.0], |axis| axis.get_ref().get());
         if axis == [0.0; 3] {
             let span = read.axis.as_ref().map_or(0..0, Spanned::span);
-            return Err(self.text.problem(span, format!("{key}.disc.axis: [0, 0, 0] points nowhere")));
+            return Err(self.text.problem(span, format!("{key}.disc.axis: [0, 0, 0] has no direction")));
         }
         let thickness = read.thickness.map_or(self.config.h, Number::get);
         Ok(Region::disc(read.center.get_ref().get(), read.radius.get(), axis, thickness))

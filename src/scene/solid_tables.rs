@@ -10,7 +10,7 @@ use super::document::{self, Document, SolidShape};
 use super::given::Given;
 use super::scene_error::Problem;
 use super::scene_text::Text;
-use super::value::Number;
+use super::value::{Number, Vector};
 use crate::solver::{Config, Mesh, MeshError, Params, Projection, Shape, Slip, Solid};
 
 type Result<T> = std::result::Result<T, Box<Problem>>;
@@ -33,19 +33,19 @@ pub fn resolve(
     let problem = |key: &str, message: &str| text.problem(given.span(key).unwrap_or_default(), message);
     if config.frozen {
         let message =
-            "solver.flow: a frozen flow goes around no solids; remove them, or let it be \"solved\"";
+            "solver.flow: a frozen flow ignores solids; remove them, or write \"solved\"";
         return Err(problem("solver.flow", message));
     }
     check_heat(doc, params, text)?;
     if config.projection == Projection::Direct {
-        let message = "solver.projection: `direct` knows no solids; write \"auto\" or \"multigrid\"";
+        let message = "solver.projection: `direct` supports no solids; write \"auto\" or \"multigrid\"";
         return Err(problem("solver.projection", message));
     }
     Ok(solids)
 }
 
 fn solid(read: &document::Solid, text: &Text, folder: &Path, extent: [f32; 3]) -> Result<Solid> {
-    let position = read.position.map_or(extent.map(|x| 0.5 * x), document::Vector::get);
+    let position = read.position.map_or(extent.map(|x| 0.5 * x), Vector::get);
     let mut solid = Solid::new(shape(&read.shape, text, folder)?, position);
     if let Some(degrees) = read.rotation {
         solid.rotation = Solid::turn(degrees.get());
@@ -144,6 +144,6 @@ fn check_place(solid: &Solid, read: &document::Solid, text: &Text, extent: [f32;
         return Ok(());
     }
     let message =
-        format!("solid: it stays outside the box, which spans {:?} m; move it to where the air is", extent);
+        format!("solid: it stays outside the box, which spans {:?} m; move it into the box", extent);
     Err(text.problem(read.shape.span(), message))
 }

@@ -3,11 +3,10 @@
 use serde::Deserialize;
 use toml::Spanned;
 
-use super::document::Vector;
 use super::scene_error::Problem;
 use super::scene_text::Text;
 use super::shapes::{self, Noise, Place, Shape};
-use super::value::Number;
+use super::value::{Number, Vector};
 use crate::solver::{self, Config, Region};
 
 type Result<T> = std::result::Result<T, Box<Problem>>;
@@ -105,7 +104,7 @@ fn fill(read: &Fill, place: Place) -> Result<solver::Fill> {
     };
     if fill.scalars == [None; 4] && fill.velocity.is_none() {
         let message =
-            "initial.smoke: nothing to fill it with; give red, green, blue, temperature or velocity";
+            "initial.smoke: it has no contents; give red, green, blue, temperature or velocity";
         return Err(place.text.problem(read.shape.span(), message));
     }
     Ok(fill)

@@ -3,6 +3,7 @@
 use std::fmt;
 use std::marker::PhantomData;
 
+use serde::de::value::StrDeserializer;
 use serde::de::{Deserialize, Deserializer, Error, IgnoredAny, SeqAccess, Visitor};
 
 /// A number.
@@ -128,6 +129,9 @@ impl<'de, T: Deserialize<'de>, const N: usize> Deserialize<'de> for List<T, N> {
     }
 }
 
+/// A position, direction or velocity.
+pub type Vector = List<Number, 3>;
+
 /// A colour: `[r, g, b]` in linear light or `"#rrggbb"` in sRGB.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Color(pub [f32; 3]);
@@ -156,6 +160,42 @@ impl<'de> Visitor<'de> for ColorVisitor {
 impl<'de> Deserialize<'de> for Color {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         deserializer.deserialize_any(ColorVisitor)
+    }
+}
+
+/// The floor at y = 0: a colour, or `false` for none.
+#[derive(Clone, Copy)]
+pub struct Floor(pub Option<[f32; 3]>);
+
+struct FloorVisitor;
+
+impl<'de> Visitor<'de> for FloorVisitor {
+    type Value = Floor;
+
+    fn expecting(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        f.write_str("a colour ([r, g, b] in linear light or \"#rrggbb\"), or false for no floor")
+    }
+
+    fn visit_bool<E: serde::de::Error>(self, shown: bool) -> Result<Floor, E> {
+        match shown {
+            false => Ok(Floor(None)),
+            true => Err(E::custom("give the floor a colour, or false for no floor")),
+        }
+    }
+
+    fn visit_str<E: serde::de::Error>(self, text: &str) -> Result<Floor, E> {
+        Color::deserialize(StrDeserializer::new(text)).map(|c| Floor(Some(c.0)))
+    }
+
+    fn visit_seq<A: serde::de::SeqAccess<'de>>(self, seq: A) -> Result<Floor, A::Error> {
+        let deserializer = serde::de::value::SeqAccessDeserializer::new(seq);
+        Color::deserialize(deserializer).map(|c| Floor(Some(c.0)))
+    }
+}
+
+impl<'de> Deserialize<'de> for Floor {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_any(FloorVisitor)
     }
 }
 

@@ -19,7 +19,7 @@ pub enum StateError {
     #[error(transparent)]
     Io(#[from] io::Error),
     /// The state belongs to another kind of solver.
-    #[error("it holds {found} where this solver keeps {wanted}")]
+    #[error("it has {found} where this solver expects {wanted}")]
     Other {
         /// Kind of value in the file.
         found: String,

@@ -140,7 +140,7 @@ mod tests {
     }
 
     #[test]
-    fn a_panic_in_the_closure_leaves_a_sound_solver() {
+    fn a_panic_in_the_closure_leaves_a_valid_solver() {
         let mut solver = solver();
         let at = solver.layout().at(3, 3, 3);
         let panicked = catch_unwind(AssertUnwindSafe(|| {

@@ -7,9 +7,9 @@
 use std::fmt;
 use std::sync::Arc;
 
+use super::row_passes;
 use super::solver_error::InvalidValue;
 use super::sources::{Cover, Grid, Region, Run, working};
-use super::sweep;
 use crate::grid::{Faces, GHOST};
 
 /// Vectors of a force as a function of the position \[m\] and the time \[s\], computed by a program.
@@ -85,7 +85,7 @@ pub enum Drive {
     },
 }
 
-/// What a force acts on: air or smoke.
+/// Target of a force: air or smoke.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ActsOn {
     /// All air equally.

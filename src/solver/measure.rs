@@ -3,8 +3,8 @@
 use rayon::prelude::*;
 
 use super::active_bricks::{self, Bricks};
+use super::row_passes;
 use super::simd::{AHEAD, LANES, dispatch, fetch_ahead, greatest, rest, sixteen};
-use super::sweep;
 use crate::grid::{Faces, Layout};
 
 /// Measurements of the velocity.

@@ -24,7 +24,7 @@ pub enum Level {
 pub enum LevelError {
     /// There is no level of this name.
     #[error(
-        "UPDRAFT_SIMD={0} is no level; it may be baseline, avx2 or avx512, or unset for the best of the machine"
+        "UPDRAFT_SIMD={0} is not a level; write baseline, avx2 or avx512, or unset it for the best of the machine"
     )]
     Unknown(String),
     /// The machine lacks the instructions.
@@ -286,7 +286,7 @@ mod tests {
     }
 
     #[test]
-    fn kernels_enable_only_what_is_detected() {
+    fn kernels_enable_only_detected_instructions() {
         let mut found = vec![];
         enabled(&std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("src"), &mut found);
         assert!(found.len() > 10, "only {} kernels", found.len());

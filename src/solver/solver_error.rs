@@ -10,7 +10,7 @@ use crate::room::NoRoom;
 #[non_exhaustive]
 pub enum SolverError {
     /// The edge of a cell \[m\] is not a positive number.
-    #[error("a cell of {0} m cannot be; it must be positive")]
+    #[error("a cell of {0} m is impossible; its edge must be positive")]
     CellSize(f32),
     /// Only one of the two sides of an axis (0, 1, 2 for x, y, z) is periodic.
     #[error("only one {} side is periodic; make both so", ["x", "y", "z"][*.axis % 3])]
@@ -22,7 +22,7 @@ pub enum SolverError {
     #[error("cannot start the solver's threads: {0}")]
     Threads(String),
     /// The length of a step \[s\] is not a positive number.
-    #[error("a step of {0} s cannot be; it must be positive")]
+    #[error("a step of {0} s is impossible; it must be positive")]
     StepLength(f32),
     /// `UPDRAFT_SIMD` names instructions that the machine lacks.
     #[error(transparent)]
@@ -55,16 +55,16 @@ pub enum SolverError {
         values: usize,
     },
     /// Solids in a frozen flow.
-    #[error("a frozen flow goes around no solids; let it be solved")]
+    #[error("a frozen flow ignores solids; solve the flow, or remove them")]
     FrozenAroundSolids,
     /// Solids with [`Projection::Direct`](super::Projection::Direct).
-    #[error("the direct projection knows no solids; set projection to auto or multigrid")]
+    #[error("the direct projection supports no solids; set projection to auto or multigrid")]
     DirectAroundSolids,
     /// A state to restore was captured from a solver of another [`Config`](super::Config).
-    #[error("this state is that of a box with another configuration")]
+    #[error("this state belongs to a box with another configuration")]
     OtherConfig,
     /// A state to restore, in a simulation that never captures one.
-    #[error("this simulation keeps no states")]
+    #[error("this simulation cannot capture its state")]
     NoState,
     /// The step was cancelled. The fields are finite but between two instants: clear or replace the solver,
     /// or continue from there.
@@ -77,7 +77,7 @@ pub enum SolverError {
 #[non_exhaustive]
 pub enum InvalidValue {
     /// A size, scale or similar value that is not a positive number.
-    #[error("a {of}'s {what} of {value}{unit} cannot be; it must be positive")]
+    #[error("a {of}'s {what} of {value}{unit} is out of range; it must be positive")]
     NotPositive {
         /// `solid`, `region`, `force` …
         of: &'static str,
@@ -97,7 +97,7 @@ pub enum InvalidValue {
         what: &'static str,
     },
     /// A value outside the solver's range.
-    #[error("a {of}'s {what} of {value} cannot be; it must lie between {low:e} and {high:e}")]
+    #[error("a {of}'s {what} of {value} is out of range; it must lie between {low:e} and {high:e}")]
     OutOfRange {
         /// `solid`, `region`, `force` …
         of: &'static str,

@@ -503,7 +503,7 @@ mod tests {
 
     /// A NaN that arises within a run, in each field and under both projections.
     #[test]
-    fn a_nan_is_gone_or_found_and_named() {
+    fn a_nan_is_removed_or_reported_with_its_place() {
         for projection in [Projection::Direct, Projection::Multigrid] {
             for field in 0..4 {
                 let mut solver = solver(projection);
@@ -541,7 +541,7 @@ mod tests {
     }
 
     #[test]
-    fn a_nan_that_is_given_is_named_where_it_was_given() {
+    fn a_nan_from_outside_is_reported_with_its_place() {
         let mut solver = solver(Projection::Auto);
         let inside =
             |p: [f32; 3]| p[0] > 0.3 && p[0] < 0.4 && p[1] > 0.5 && p[1] < 0.6 && p[2] > 0.6 && p[2] < 0.7;

@@ -11,7 +11,7 @@ use super::sides::SampleBounds;
 #[cfg(target_arch = "x86_64")]
 use super::simd::Level;
 use super::simd::{dispatch, fma, greatest, least, level};
-use super::{TraceOrder, sweep};
+use super::{TraceOrder, row_passes};
 use crate::grid::{Faces, GHOST, Layout};
 
 /// Cells handled together: first all offsets, then all samples, so that the first part vectorises.

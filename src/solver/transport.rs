@@ -8,7 +8,7 @@ use super::config::SCALAR_LIMIT;
 use super::conservative;
 use super::fields::{Correction, Fields};
 use super::measure;
-use super::sweep;
+use super::row_passes;
 use super::{Advection, TraceOrder, trace};
 use crate::grid::{GHOST, Layout};
 

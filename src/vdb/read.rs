@@ -80,7 +80,7 @@ impl<'a> Reader<'a> {
                 return wrong(format!("the grid `{name}` lies beyond the end"));
             };
             if start != input.at || end < start || end > bytes.len() {
-                return wrong(format!("the grid `{name}` does not lie where it should"));
+                return wrong(format!("the grid `{name}` is at a wrong position"));
             }
             grids.push(Descriptor { name, kind, parent, start });
             input.at = end;
@@ -339,7 +339,7 @@ impl<'a> Input<'a> {
                 let all = self.doubles::<16>()?;
                 let slanted = (0..12).any(|n| n % 5 != 0 && all[n].abs() > 1e-9 * all[n / 4 * 5].abs());
                 if slanted {
-                    return wrong("it is turned or sheared; save it along the axes");
+                    return wrong("it is rotated or sheared; save it aligned with the axes");
                 }
                 ([all[0], all[5], all[10]], three(&all[12..]))
             }
@@ -350,7 +350,7 @@ impl<'a> Input<'a> {
         if fine {
             Ok((scale, translation))
         } else {
-            wrong("its transform is not a positive scale and a place")
+            wrong("its transform is not a positive scale and a translation")
         }
     }
 

@@ -16,7 +16,7 @@ fn random(seed: u32, origin: [i32; 3], size: [usize; 3], share: u32) -> (Vec<f32
 }
 
 #[test]
-fn what_is_written_is_read_back() {
+fn written_volumes_read_back() {
     let cases = [
         ([0; 3], [9, 17, 5], 40),
         ([-13, -4099, 4090], [20, 8, 12], 5),

@@ -200,7 +200,7 @@ impl Sender {
     }
 }
 
-/// How long the worker may sleep without commands.
+/// Longest sleep of the worker without commands.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Patience {
     /// Not at all: it has work to do.
@@ -296,7 +296,7 @@ mod tests {
     }
 
     #[test]
-    fn a_load_drops_what_was_meant_for_the_old_simulation() {
+    fn a_load_drops_commands_for_the_old_simulation() {
         let old = [dab(1.0), params(0.7), Command::Clear, Command::SetStep(0.1)];
         let batch = merged(old.into_iter().chain([Command::Load(nothing(), 0.02), params(0.1)]));
         assert!(batch.load.is_some() && !batch.clear && batch.dabs.is_empty() && batch.step.is_none());
@@ -312,7 +312,7 @@ mod tests {
     }
 
     #[test]
-    fn dabs_no_solver_could_bear_stop_at_the_door() {
+    fn invalid_dabs_are_refused() {
         let bad = Dab { center: [f32::NAN; 3], radius: 0.1, add: [1.0; 4], push: [0.0; 3] };
         assert!(merged([Command::Dab(bad)]).dabs.is_empty());
     }

@@ -123,7 +123,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_sound_passes_unchanged() {
+    fn valid_values_pass_unchanged() {
         let sound = Params { friction: 3.0, ..Params::default() };
         assert_eq!(params(&sound, &Params::default()), sound);
         let ball = Dab { center: [0.5; 3], radius: 0.1, add: [1.0, 0.0, 0.5, 40.0], push: [0.0, 2.0, 0.0] };
@@ -131,7 +131,7 @@ mod tests {
     }
 
     #[test]
-    fn sources_and_forces_that_cannot_be_are_left_out() {
+    fn invalid_sources_and_forces_are_dropped() {
         use crate::solver::{ForceField, Noise, Region};
         let source = Source::new(Region::sphere([0.5; 3], 0.1), [f32::INFINITY, 0.0, 0.0, f32::NAN]);
         let noisy = |scale: f32| Source {

@@ -245,7 +245,7 @@ impl Engine {
             }
         };
         if let Err(why) = done {
-            self.status.trouble = Some(format!("The run cannot go on from frame {number}: {why}."));
+            self.status.trouble = Some(format!("The run cannot continue from frame {number}: {why}."));
         }
         self.jumped();
     }

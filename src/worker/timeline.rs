@@ -258,7 +258,7 @@ mod tests {
     }
 
     #[test]
-    fn empty_space_costs_next_to_nothing_and_the_oldest_frames_go() {
+    fn empty_space_costs_hardly_any_memory_and_the_oldest_frames_are_dropped() {
         let mut timeline = Timeline::within(LIMIT);
         timeline.record(&snapshot(0, 0), None);
         assert!(timeline.bytes() < 4000, "{} for 32³ empty cells", timeline.bytes());
@@ -271,7 +271,7 @@ mod tests {
     }
 
     #[test]
-    fn a_jump_back_drops_what_came_after_it_and_another_run_drops_all() {
+    fn a_jump_back_drops_later_frames_and_another_run_drops_all() {
         let mut timeline = Timeline::within(LIMIT);
         (0..6).for_each(|n| timeline.record(&snapshot(n, 5), None));
         timeline.jump(&snapshot(3, 5), None);

@@ -25,7 +25,7 @@ pub(super) fn show(ui: &mut Ui, model: &mut Model, out: &mut Out) {
     });
 }
 
-/// Heat that lifts against the mean over the box, or against the air outside.
+/// Buoyancy relative to the mean over the box, or to the air outside.
 fn ambient(ui: &mut Ui, parameter: &'static Parameter, model: &mut Model, out: &mut Out) {
     let mut mean = model.settings.params.ambient == Ambient::Mean;
     let before = mean;

@@ -1,4 +1,4 @@
-//! Light, medium and tone: what changes the picture and not the flow.
+//! Light, medium and tone: settings that change the picture, not the flow.
 
 use egui::Ui;
 
@@ -9,7 +9,7 @@ use crate::app::model::Model;
 use crate::look::{Look, Scattering};
 use crate::parameter::{self, Effect, Kind};
 
-/// Albedo of a floor that is switched on where the scene has none.
+/// Albedo of a floor switched on in a scene without one.
 const FLOOR: [f32; 3] = [0.35, 0.34, 0.33];
 
 pub(super) fn show(ui: &mut Ui, model: &mut Model, out: &mut Out) {
@@ -24,7 +24,7 @@ pub(super) fn show(ui: &mut Ui, model: &mut Model, out: &mut Out) {
     });
 }
 
-/// The numbers of `table` and of the tables in it one level down that have a row, as far as they matter now.
+/// Rows of the numbers of `table` and of its direct subtables, if they apply now.
 fn numbers(ui: &mut Ui, table: &str, look: &mut Look, default: &Look, out: &mut Out) {
     let lobe = "render.medium.second_lobe";
     let here = |at: &str| at == table || (table == "render.medium" && at == lobe);
@@ -42,7 +42,7 @@ fn numbers(ui: &mut Ui, table: &str, look: &mut Look, default: &Look, out: &mut 
     }
 }
 
-/// Where the sun stands, as two angles.
+/// Direction of the sun, as two angles.
 fn direction(ui: &mut Ui, look: &mut Look, default: &Look, out: &mut Out) {
     let mut angles = angles_of(look.sun_direction);
     let normal = angles_of(default.sun_direction);
@@ -54,7 +54,7 @@ fn direction(ui: &mut Ui, look: &mut Look, default: &Look, out: &mut Out) {
     }
 }
 
-/// The sun's irradiance, in the colour that it has.
+/// Irradiance of the sun, with unchanged hue.
 fn brightness(ui: &mut Ui, sun: &mut [f32; 3], default: [f32; 3], out: &mut Out) {
     let largest = |color: [f32; 3]| color.into_iter().fold(0.0, f32::max);
     let before = largest(*sun);

@@ -1,5 +1,5 @@
-//! The panel at the right of the window, the help and the notices over the view. Knows egui and the
-//! [`Model`]; knows no window, no OpenGL and no solver, so that tests drive it without a display.
+//! The panel at the right of the window, the help, and the notices over the view. It depends on egui and the
+//! [`Model`], but not on window, OpenGL or solver, so tests drive it without a display.
 
 mod brush;
 mod dialog;
@@ -24,12 +24,12 @@ use super::action::Action;
 use super::model::{Model, Readout};
 use super::settings::Settings;
 
-/// What came of showing the panel once.
+/// Result of showing the panel once.
 #[derive(Clone, Debug, Default)]
 pub struct Out {
-    /// What was asked for.
+    /// Requested actions.
     pub actions: Vec<Action>,
-    /// Where the controls are \[pt\], for tests that drive the mouse.
+    /// Rectangles of the controls \[pt\], for tests that drive the mouse.
     pub places: BTreeMap<&'static str, Rect>,
 }
 
@@ -74,7 +74,7 @@ fn contents(ui: &mut egui::Ui, model: &mut Model, readout: &Readout, out: &mut O
     });
 }
 
-/// A change is recorded once the mouse is let go and the typing is done.
+/// Records a change once the mouse is released and typing has ended.
 fn note_history(ctx: &Context, model: &mut Model) {
     let settled = !ctx.input(|i| i.pointer.any_down()) && !ctx.wants_keyboard_input();
     model.history.note(&model.settings, settled && model.loading.is_none(), Settings::change);

@@ -1,4 +1,4 @@
-//! The three smokes: how each rises or sinks, fades and spreads.
+//! The three smokes: buoyancy, dissipation and diffusion of each.
 
 use egui::Ui;
 

@@ -1,4 +1,4 @@
-//! The strip under the view: the recorded frames of the run, to be scrubbed and played.
+//! The strip under the view: scrubbing and playback of the recorded frames.
 
 use egui::{Button, Context, DragValue, Frame, Margin, RichText, Slider, TopBottomPanel, Ui, vec2};
 
@@ -6,7 +6,7 @@ use super::{Out, theme};
 use crate::app::action::Action;
 use crate::app::model::Playback;
 
-/// Room for the numbers at the right of the slider \[pt\].
+/// Width of the numbers at the right of the slider \[pt\].
 const NUMBERS: f32 = 96.0;
 
 pub(super) fn show(ctx: &Context, playback: &mut Playback, out: &mut Out) {
@@ -20,13 +20,13 @@ pub(super) fn show(ctx: &Context, playback: &mut Playback, out: &mut Out) {
             let play = if playback.playing { "⏸" } else { "▶" };
             let help = "Play the recorded frames (P). The simulation pauses meanwhile.";
             button(ui, play, help, playback.playing, Action::Play, out);
-            ui.toggle_value(&mut playback.looped, "⟲").on_hover_text("Begin again after the last frame.");
+            ui.toggle_value(&mut playback.looped, "⟲").on_hover_text("Restart after the last frame.");
             let speed =
                 DragValue::new(&mut playback.speed).range(0.1..=8.0).speed(0.02).max_decimals(2).suffix("×");
-            ui.add(speed).on_hover_text("Speed of playing: 1 is that of the simulated time.");
+            ui.add(speed).on_hover_text("Playback speed: 1 is that of the simulation.");
             scrub(ui, playback, out);
             let present = playback.at.is_none();
-            let help = "Show the present again. Run goes on from the frame that is shown.";
+            let help = "Show the present. Run continues from the shown frame.";
             button(ui, "Live", help, present, Action::Present, out);
         });
     });
@@ -48,7 +48,7 @@ fn scrub(ui: &mut Ui, playback: &mut Playback, out: &mut Out) {
     }
     let color = if playback.at.is_some() { theme::ACCENT } else { theme::QUIET };
     let text = RichText::new(format!("{shown} / {last}")).monospace().color(color);
-    ui.add_sized([NUMBERS, 20.0], egui::Label::new(text)).on_hover_text("Frame shown, and the last one.");
+    ui.add_sized([NUMBERS, 20.0], egui::Label::new(text)).on_hover_text("Shown frame, and last frame.");
 }
 
 fn button(ui: &mut Ui, text: &str, help: &str, on: bool, action: Action, out: &mut Out) {

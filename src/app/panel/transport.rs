@@ -1,4 +1,4 @@
-//! The head of the panel: the scene, its time, and the buttons with their keys.
+//! The head of the panel: the scene, its time, and buttons with their keys.
 
 use egui::{Align, Button, Frame, Layout, Margin, RichText, Ui, vec2};
 
@@ -36,7 +36,7 @@ fn title(ui: &mut Ui, model: &Model, readout: &Readout, out: &mut Out) {
     });
 }
 
-/// The name of the scene, which opens a menu of the built-in ones.
+/// Name of the scene, which opens a menu of the built-in ones.
 fn scenes(ui: &mut Ui, name: &str, out: &mut Out) {
     let title = RichText::new(format!("{name} ⏷")).heading().color(theme::TEXT);
     let menu = ui.menu_button(title, |ui| {
@@ -50,7 +50,7 @@ fn scenes(ui: &mut Ui, name: &str, out: &mut Out) {
         }
     });
     out.places.insert("scenes", menu.response.rect);
-    menu.response.on_hover_text("Change the scene. Undo comes back to this one.");
+    menu.response.on_hover_text("Switch to another scene. Undo returns to this one.");
 }
 
 fn state(state: &State) -> (String, egui::Color32) {
@@ -123,7 +123,7 @@ fn line(ui: &mut Ui, contents: impl FnOnce(&mut Ui)) {
     });
 }
 
-/// Longer names of keys do not fit beside a button.
+/// Longest key label that fits beside a button.
 const LONGEST_KEY: usize = 8;
 
 /// A button with its key at its right end; three of them fill a line.

@@ -1,4 +1,4 @@
-//! Which field is shown, and where a slice lies.
+//! The shown field, and the position of a slice.
 
 use egui::{ComboBox, RichText, Ui};
 
@@ -24,10 +24,10 @@ fn modes(ui: &mut Ui, model: &mut Model, out: &mut Out) {
     let slice = Mode::Slice(model.slice);
     let modes = [
         (Mode::Smoke, "view.smoke", "smoke", "The smoke, lit."),
-        (Mode::Velocity, "view.arrows", "arrows", "Where the air moves to, and how fast."),
+        (Mode::Velocity, "view.arrows", "arrows", "Arrows along the flow; their length is its speed."),
         (Mode::Streamlines, "view.streamlines", "streamlines", "Lines along the flow of this instant."),
-        (Mode::Speed, "view.speed", "speed", "How fast the air moves, as a glowing volume."),
-        (Mode::Vorticity, "view.vorticity", "vorticity", "How fast the air turns, as a glowing volume."),
+        (Mode::Speed, "view.speed", "speed", "Speed of the air, as a luminous volume."),
+        (Mode::Vorticity, "view.vorticity", "vorticity", "Vorticity of the air, as a luminous volume."),
         (slice, "view.slice", "slice", "One field in a plane, in colours with a legend."),
     ];
     for line in modes.chunks(3) {

@@ -18,12 +18,12 @@ pub(super) struct Floor {
     gl: Rc<Context>,
     light: FloorLight,
     texture: Texture2d,
-    /// Nothing takes any light.
+    /// Full light, for a floor without shadows.
     open: Texture2d,
 }
 
 impl Floor {
-    /// Nothing takes any light.
+    /// Makes a fully lit floor.
     pub fn new(gl: &Rc<Context>) -> Result<Self, RenderError> {
         let texture = new_texture(gl, UncompressedFloatFormat::F32F32, [1, 1])?;
         let open = new_texture(gl, UncompressedFloatFormat::F32F32, [1, 1])?;
@@ -33,7 +33,7 @@ impl Floor {
         Ok(floor)
     }
 
-    /// Follows a light volume.
+    /// Updates the light from a light volume.
     pub fn cast(&mut self, light: &LightVolume, sun_direction: [f32; 3]) {
         self.light.cast(light, sun_direction);
     }
@@ -43,7 +43,7 @@ impl Floor {
         &self.light
     }
 
-    /// Brings it to the driver.
+    /// Uploads the light.
     pub fn upload(&mut self) -> Result<(), RenderError> {
         let [width, height] = self.light.size.map(|n| n as u32);
         if (self.texture.width(), self.texture.height()) != (width, height) {
@@ -53,7 +53,7 @@ impl Floor {
         Ok(())
     }
 
-    /// What the scene pass reads of it; smoke that is not shown casts no shadow.
+    /// Adds the inputs of the scene pass; smoke that is not rendered casts no shadow.
     pub fn inputs<'t>(&'t self, inputs: Inputs<'t>, shaded: bool) -> Inputs<'t> {
         inputs
             .smooth_picture("floor_light", if shaded { &self.texture } else { &self.open })

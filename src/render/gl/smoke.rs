@@ -1,4 +1,4 @@
-//! The smoke of a snapshot: in textures for shaders, in memory for the processor's threads.
+//! The smoke of a snapshot: in textures for shaders, in memory for the CPU threads.
 
 use std::rc::Rc;
 
@@ -13,13 +13,13 @@ use crate::render::preshaded::Cells;
 use crate::render::{Mode, Quality, RenderError, bricks};
 use crate::snapshot::{Bricks, Snapshot};
 
-/// One snapshot. Textures are filled only if shaders read them.
+/// One snapshot. Textures are filled only for shaders.
 pub(super) struct Smoke {
     texture: Volume,
-    /// Contents of `texture`, if they are of this snapshot.
+    /// Contents of `texture`, if they belong to this snapshot.
     holds: Option<Fourth>,
     cells: Cells,
-    /// All cells, if threads show slices.
+    /// All cells, if the CPU threads render slices.
     values: Vec<[f16; 4]>,
     dims: Dims,
     h: f32,
@@ -30,7 +30,7 @@ pub(super) struct Smoke {
     widened: Option<bool>,
 }
 
-/// The value next to the three densities.
+/// The fourth value, beside the three densities.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Fourth {
     Temperature,
@@ -55,7 +55,7 @@ impl Smoke {
         })
     }
 
-    /// Whether [`Smoke::upload`] must run once more for pictures in `mode`.
+    /// Whether [`Smoke::upload`] must run again for pictures in `mode`.
     pub fn needs_upload(&self, mode: Mode, by_threads: bool) -> bool {
         match (by_threads, mode) {
             (true, Mode::Slice(_)) => self.values.is_empty(),
@@ -81,7 +81,7 @@ impl Smoke {
         Ok(())
     }
 
-    /// Brings the texture of the bricks up to date.
+    /// Updates the texture of the bricks.
     pub fn upload_bricks(&mut self, quality: Quality) -> Result<(), RenderError> {
         if self.widened == Some(quality.cubic) {
             return Ok(());
@@ -93,12 +93,12 @@ impl Smoke {
         self.bricks.fill(maxima.dims, &maxima.max)
     }
 
-    /// The box outside of which no smoke is \[m\]; upside down where there is none at all.
+    /// Bounding box of the smoke \[m\]; inverted if there is none.
     pub fn bounds(&self, quality: Quality) -> [[f32; 3]; 2] {
         if quality.bricks { self.bounds } else { [[0.0; 3], self.dims.array().map(|n| n as f32 * self.h)] }
     }
 
-    /// Puts emission in place of the temperature, if the look glows.
+    /// Replaces the temperature by emission, if the look has any.
     pub fn upload_emission(&mut self, look: &Look) -> Result<(), RenderError> {
         let medium = Medium::of(look, self.dims.array().map(|n| n as f32 * self.h));
         let wanted = Fourth::Emission(medium.glow[1]);
@@ -111,12 +111,12 @@ impl Smoke {
         Ok(())
     }
 
-    /// The cells that hold smoke.
+    /// The cells of occupied bricks.
     pub fn cells(&self) -> &Cells {
         &self.cells
     }
 
-    /// All cells, if threads show slices; else empty.
+    /// All cells, if the CPU threads render slices; otherwise empty.
     pub fn values(&self) -> &[[f16; 4]] {
         &self.values
     }

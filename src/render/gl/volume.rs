@@ -1,6 +1,6 @@
-//! 3D textures of half floats that are filled in place.
+//! 3D textures of half floats that are refilled in place.
 //!
-//! glium's `Texture3d` has no `write`; a pixel buffer does it without a new texture each time.
+//! glium's `Texture3d` has no `write`; a pixel buffer avoids a new texture each time.
 
 use std::rc::Rc;
 
@@ -14,12 +14,12 @@ use half::f16;
 use crate::grid::Dims;
 use crate::render::RenderError;
 
-/// Four half floats as the driver reads them.
+/// Four half floats in the driver's layout.
 #[derive(Clone, Copy, Pod, Zeroable)]
 #[repr(transparent)]
 pub(super) struct Texel([f16; 4]);
 
-// SAFETY: the type is four half floats in a row without padding, which is what the format says.
+// SAFETY: the type is four consecutive half floats without padding, as the format says.
 #[allow(unsafe_code)]
 unsafe impl PixelValue for Texel {
     fn get_format() -> ClientFormat {
@@ -57,7 +57,7 @@ impl Volume {
         Ok(Self { gl: gl.clone(), texture, buffer, dims })
     }
 
-    /// Replaces what is in it; a different shape makes a new texture.
+    /// Replaces the contents; a new shape makes a new texture.
     pub fn fill(&mut self, dims: Dims, texels: &[[f16; 4]]) -> Result<(), RenderError> {
         assert_eq!(texels.len(), dims.cells(), "texels do not fill the volume");
         if dims != self.dims {
@@ -68,7 +68,7 @@ impl Volume {
         Ok(())
     }
 
-    /// Has `write` fill all texels, in the driver's own memory.
+    /// Calls `write` to fill all texels, in the driver's own memory.
     pub fn write(&mut self, dims: Dims, write: impl FnOnce(&mut [[f16; 4]])) -> Result<(), RenderError> {
         if dims != self.dims {
             *self = Self::new(&self.gl, dims)?;
@@ -80,7 +80,7 @@ impl Volume {
         Ok(())
     }
 
-    /// From the buffer to the texture.
+    /// Copies the buffer to the texture.
     fn upload(&self) {
         let [w, h, d] = self.dims.array().map(|n| n as u32);
         self.texture.main_level().raw_upload_from_pixel_buffer(self.buffer.as_slice(), 0..w, 0..h, 0..d);

@@ -66,7 +66,7 @@ fn a_number_has_the_digits_it_needs() {
 
 /// Comments, inline tables, order and spacing are kept, and no override is saved.
 #[test]
-fn a_save_after_overrides_writes_only_what_was_changed() {
+fn a_save_after_overrides_writes_only_the_changes() {
     let text = "# A plume.   \n\nfluid = { vorticity = 0.3, cooling = 0.1 }   # inline\n\n\
                 [smoke.red]\ncolor = \"#ff8800\"\nbuoyancy=0.1# tight\n\n\
                 [[source]] # below\nemit = { red = 4.0, heat = 60 }\nshape = { sphere = { center = [ 0.4, 0.2,0.4 ], radius = 0.1 } }\n\n\
@@ -123,7 +123,7 @@ fn files_are_found_from_the_new_place() {
 }
 
 #[test]
-fn what_a_file_cannot_take_is_refused() {
+fn scenes_that_would_not_read_back_are_not_saved() {
     let mut scene = read("[time]\nstep = 0.01");
     scene.config.h = 0.03;
     let error = scene.write(Path::new("")).unwrap_err().to_string();
@@ -189,7 +189,7 @@ proptest! {
 
     /// From any scene, with any of its values changed.
     #[test]
-    fn what_was_changed_comes_back(
+    fn changes_survive_saving(
         name in proptest::sample::select(builtin::NAMES),
         bits in any::<u64>(),
         few in any::<u64>(),

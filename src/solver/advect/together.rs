@@ -136,7 +136,7 @@ mod tests {
     }
 
     #[test]
-    fn one_window_for_three_components_has_the_bits_of_three() {
+    fn one_stencil_for_three_components_has_the_bits_of_three() {
         let layout = Layout::new(Dims::new([70, 5, 6]).unwrap());
         let sides = [
             [BoundaryCondition::Periodic; 2],
@@ -206,7 +206,7 @@ mod tests {
     }
 
     #[test]
-    fn components_side_by_side_are_the_same_in_wide_registers() {
+    fn interleaving_is_the_same_in_wide_registers() {
         let values: Vec<f32> = (0..300).map(noise).collect();
         let faces = [0, 1, 2].map(|c| &values[100 * c..][..75]);
         for from in 0..4 {

@@ -254,7 +254,7 @@ mod tests {
 
     /// The rounding of a step must not repeat: 1000 steps would add it up.
     #[test]
-    fn what_insulated_lines_hold_does_not_drift() {
+    fn insulated_lines_keep_their_sum() {
         for ends in [LineBoundary::Line([end(1.0, 0.0); 2]), LineBoundary::Ring] {
             let start = |j: usize| 1.0 + (j * j % 7) as f32;
             let sum = |values: &[f32]| values.iter().map(|x| *x as f64).sum::<f64>();

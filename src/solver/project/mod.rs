@@ -81,7 +81,7 @@ impl Projector {
     /// Takes over the faces that solids cut.
     pub fn set_cuts(&mut self, cuts: &Cuts) {
         match self {
-            Self::Direct(_) => assert!(cuts.is_empty(), "the direct solve knows no solids"),
+            Self::Direct(_) => assert!(cuts.is_empty(), "the direct solve supports no solids"),
             Self::Multigrid(iterative) | Self::Relaxation(iterative, _) => iterative.set_cuts(cuts),
         }
     }

@@ -143,7 +143,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn neighbours_are_where_the_picture_says() {
+    fn neighbours_follow_the_drawing() {
         let board = Board::new([7, 4, 3]);
         for (i, j, k) in [(0, 0, 0), (3, 1, 2), (6, 2, 1), (5, 3, 0)] {
             let (color, at) = board.at(i, j, k);

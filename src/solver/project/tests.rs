@@ -205,7 +205,7 @@ fn iterations_do_not_grow_in_large_grids() {
 }
 
 #[test]
-fn the_operator_and_a_sweep_are_what_the_formulas_say() {
+fn the_operator_and_a_sweep_follow_their_formulas() {
     use super::level::Level;
     for n in [[4, 4, 4], [7, 5, 3], [18, 2, 3], [37, 3, 2]] {
         for beyond in [[[Neumann; 2]; 3], [[Dirichlet; 2]; 3], [[Periodic; 2]; 3]] {
@@ -310,7 +310,7 @@ fn solids_that_have_moved_leave_no_trace() {
 }
 
 #[test]
-fn closed_bodies_of_air_are_counted() {
+fn closed_regions_are_counted() {
     use super::enclosed_regions::EnclosedRegions;
     use super::level::Level;
     let n = [9, 8, 7];

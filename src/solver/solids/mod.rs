@@ -291,7 +291,7 @@ mod tests {
     }
 
     #[test]
-    fn what_spins_turns_unless_it_looks_the_same() {
+    fn spinning_solids_turn_except_bodies_of_revolution() {
         let spin = [0.0, 0.0, std::f32::consts::FRAC_PI_2];
         let plank = Solid { spin, ..Solid::new(Shape::Box { size: [4.0, 1.0, 1.0] }, [1.0; 3]) };
         let pose = plank.pose(1.0, 0.1);

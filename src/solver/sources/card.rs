@@ -32,7 +32,7 @@ pub enum CardError {
     #[error("the font has no glyph for `{0}` (U+{code:04X}); leave it out, or name another `font`", code = u32::from(*.0))]
     Glyph(char),
     /// The card would be empty.
-    #[error("there is nothing to see in it")]
+    #[error("it is empty: no pixel is set")]
     Empty,
     /// The card would have too many pixels.
     #[error("it is too large for the cells of this scene; make it smaller")]
@@ -218,7 +218,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn pixels_scale_what_is_emitted_by_color_and_alpha() {
+    fn pixels_scale_the_emission_by_color_and_alpha() {
         assert_eq!(shares(&[200]), [200; 4]);
         assert_eq!(shares(&[255, 51]), [51; 4]);
         assert_eq!(shares(&[255, 0, 0]), [255, 0, 0, 85]);

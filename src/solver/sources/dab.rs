@@ -1,7 +1,7 @@
 //! Dabs of the cursor: balls that fade towards their rim, added at once.
 
 use crate::grid::{Faces, GHOST, Layout};
-use crate::solver::{Dab, sweep};
+use crate::solver::{Dab, row_passes};
 
 /// A ball in index coordinates of cell centres.
 struct Ball {

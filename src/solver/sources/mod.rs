@@ -20,8 +20,8 @@ pub use region::{Form, Region};
 pub use source_noise::{Noise, Pattern};
 
 use super::active_bricks::Bricks;
+use super::row_passes;
 use super::solver_error::InvalidValue;
-use super::sweep;
 use crate::grid::{Faces, GHOST};
 
 /// Cells of one batch, whose noise is computed first.

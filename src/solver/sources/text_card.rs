@@ -111,7 +111,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn capitals_have_the_height_they_are_told() {
+    fn capitals_have_the_given_height() {
         let card = Card::text("HI", 0.3, 0.1, None, 0.002).unwrap();
         let [width, height, depth] = card.size();
         assert!((height - 0.3).abs() < 0.005 && depth == 0.1, "{height}");
@@ -132,7 +132,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_written_is_said() {
+    fn unusable_text_is_refused() {
         assert_eq!(Card::text("a☃", 0.3, 0.1, None, 0.01), Err(CardError::Glyph('☃')));
         assert!(CardError::Glyph('☃').to_string().contains("no glyph for `☃` (U+2603)"));
         assert_eq!(Card::text(" \n", 0.3, 0.1, None, 0.01), Err(CardError::Empty));

@@ -175,7 +175,7 @@ mod tests {
     }
 
     #[test]
-    fn an_obj_that_is_wrong_is_told_by_its_line() {
+    fn an_error_in_an_obj_names_its_line() {
         let cases = [
             ("v 0 0\n", "line 1: a vertex has three numbers: v 0 0"),
             ("v 0 0 zero\n", "line 1"),
@@ -218,7 +218,7 @@ mod tests {
     }
 
     #[test]
-    fn a_truncated_stl_is_told_so() {
+    fn a_truncated_stl_is_reported() {
         let message = stl(&binary_file(3, 1)).unwrap_err();
         assert_eq!(message, "it is cut short: its 3 triangles take 234 bytes, and it has 134");
         let mut plain = binary_file(3, 1);
