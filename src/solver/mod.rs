@@ -14,6 +14,7 @@ mod config;
 mod conservative;
 mod diffuse;
 mod edit;
+mod eights;
 mod error;
 mod external;
 mod fields;

@@ -226,7 +226,7 @@ fn min_max<const N: usize>(field: &[[f32; N]], at: usize, bounds: &SampleBounds)
 }
 
 /// Densities and temperatures below this are nothing.
-const NOTHING: f32 = 1e-20;
+pub const NOTHING: f32 = 1e-20;
 
 /// Multiplies each value of a row with `decay`, and holds it within ± `limit`. What is too thin for any eye is nothing:
 /// numbers so small that the processor handles them one by one never come up.
