@@ -42,7 +42,6 @@ pub enum Advection {
     MacCormack,
     /// Catmull–Rom interpolation along each axis at the back-traced point, limited likewise. As sharp as MacCormack, one
     /// pass instead of two, and without the fine streaks that MacCormack leaves in smoke that slows down.
-    #[default]
     Cubic,
     /// The cubic through four values (Lagrange) along each axis, limited likewise, at the same cost. Exact to third order, so
     /// that edges and layers a few cells thick come out a quarter better (Zalesak's disc), but the smallest swirls fade
@@ -51,6 +50,7 @@ pub enum Advection {
     /// Smoke and heat by sweeps along one axis after another that move what crosses each face, taken from piecewise parabolas
     /// (Colella & Woodward 1984; Leonard, Lock & MacVean 1996): sums change by rounding only, and edges stay sharper than with
     /// any other. The velocity is advected as by [`Cubic`](Self::Cubic).
+    #[default]
     Conservative,
 }
 
