@@ -32,8 +32,7 @@ pub fn resolve(
     }
     let problem = |key: &str, message: &str| text.problem(given.span(key).unwrap_or_default(), message);
     if config.frozen {
-        let message =
-            "solver.flow: a frozen flow ignores solids; remove them, or write \"solved\"";
+        let message = "solver.flow: a frozen flow ignores solids; remove them, or write \"solved\"";
         return Err(problem("solver.flow", message));
     }
     check_heat(doc, params, text)?;

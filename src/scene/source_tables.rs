@@ -103,8 +103,7 @@ fn fill(read: &Fill, place: Place) -> Result<solver::Fill> {
         noise: read.noise.as_ref().map(shapes::noise),
     };
     if fill.scalars == [None; 4] && fill.velocity.is_none() {
-        let message =
-            "initial.smoke: it has no contents; give red, green, blue, temperature or velocity";
+        let message = "initial.smoke: it has no contents; give red, green, blue, temperature or velocity";
         return Err(place.text.problem(read.shape.span(), message));
     }
     Ok(fill)

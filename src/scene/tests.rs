@@ -727,7 +727,10 @@ fn invalid_shapes_and_forces_are_refused_at_their_line() {
             force("vortex = { center = [0, 0, 0], radius = 1, speed = 1, acceleration = 1 }"),
             "force.vortex: give it an acceleration, or a speed and a rate",
         ),
-        (force("vortex = { center = [0, 0, 0], radius = 1, speed = 1, axis = [0, 0, 0] }"), "has no direction"),
+        (
+            force("vortex = { center = [0, 0, 0], radius = 1, speed = 1, axis = [0, 0, 0] }"),
+            "has no direction",
+        ),
         (
             force("point = { center = [9, 9, 9], radius = 1, acceleration = 1 }"),
             "force.point.center: its reach lies outside the box",
