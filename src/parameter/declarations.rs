@@ -116,7 +116,9 @@ fn side() -> Vec<Parameter> {
         number("side.inflow.red", "-", DENSITY, Restarts).default("0").says("Red smoke in that air."),
         number("side.inflow.green", "-", DENSITY, Restarts).default("0").says("Green smoke in that air."),
         number("side.inflow.blue", "-", DENSITY, Restarts).default("0").says("Blue smoke in that air."),
-        number("side.inflow.temperature", "K", HEAT, Restarts).default("0").says("Temperature excess of that air."),
+        number("side.inflow.temperature", "K", HEAT, Restarts)
+            .default("0")
+            .says("Temperature excess of that air."),
     ]
 }
 
@@ -362,17 +364,13 @@ fn camera() -> Vec<Parameter> {
 
 fn source() -> Vec<Parameter> {
     vec![
-        number("source.#.emit.red", "1/s", EMISSION, Restarts)
-            .default("0")
-            .says("Rate of red smoke."),
+        number("source.#.emit.red", "1/s", EMISSION, Restarts).default("0").says("Rate of red smoke."),
         number("source.#.emit.green", "1/s", EMISSION, Restarts).default("0").says("Green smoke."),
         number("source.#.emit.blue", "1/s", EMISSION, Restarts).default("0").says("Blue smoke."),
         number("source.#.emit.heat", "K/s", EMISSION, Restarts).default("0").says("Heat."),
         vector("source.#.velocity", "m/s", VELOCITY, Restarts)
             .says("Velocity given to the air in it; absent: the source does not move the air."),
-        number("source.#.start", "s", INSTANT, Restarts)
-            .default("0")
-            .says("First instant of the emission."),
+        number("source.#.start", "s", INSTANT, Restarts).default("0").says("First instant of the emission."),
         number("source.#.stop", "s", LAST, Restarts).default("inf").says("Last instant."),
     ]
 }
@@ -434,8 +432,7 @@ fn force() -> Vec<Parameter> {
     vec![
         vector("force.#.wind.acceleration", "m/s²", ACCELERATION, Restarts)
             .says("Acceleration of the air; a wind has this or a velocity."),
-        vector("force.#.wind.velocity", "m/s", VELOCITY, Restarts)
-            .says("Velocity that the air approaches."),
+        vector("force.#.wind.velocity", "m/s", VELOCITY, Restarts).says("Velocity that the air approaches."),
         rate("force.#.wind.rate"),
         vector("force.#.point.center", "m", ANY, Restarts).says("The attracting point."),
         number("force.#.point.radius", "m", SIZE, Restarts).says("Radius of the force."),

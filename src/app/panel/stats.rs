@@ -54,12 +54,7 @@ fn flow(ui: &mut Ui, stats: &StepStats) {
         more => format!(" of {}", stats.substeps.saturating_add(more)),
     };
     let cfl = format!("{:.2} in {}{missing}", stats.cfl, count(stats.substeps, "substep"));
-    line(
-        ui,
-        "CFL",
-        &cfl,
-        "Largest CFL number of a substep; after \"of\", the substeps it would take.",
-    );
+    line(ui, "CFL", &cfl, "Largest CFL number of a substep; after \"of\", the substeps it would take.");
     line(ui, "Fastest air", &format!("{:.2} m/s", stats.max_speed), "Largest velocity component.");
 }
 
