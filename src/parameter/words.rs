@@ -40,14 +40,14 @@ pub(super) struct Frozen(pub bool);
 words! {
     /// `solver.advection`.
     ADVECTION: Advection {
-        Self::Cubic = Self::Cubic => "cubic": "limited Catmull–Rom interpolation, sharp",
+        Self::Conservative = Self::Conservative => "conservative":
+            "flux-form sweeps of parabolas: smoke and heat are neither lost nor gained, and sharper than with all others; the velocity by \"cubic\"",
+        Self::Cubic = Self::Cubic => "cubic": "limited Catmull–Rom interpolation, sharp; smoke may grow or shrink by itself",
         Self::Lagrange = Self::Lagrange => "lagrange":
             "limited Lagrange interpolation, better at thin layers and steady edges; the smallest swirls fade sooner",
         Self::MacCormack = Self::MacCormack => "maccormack": "second order by a forward and a backward trace, limited",
         Self::Monotone = Self::Monotone => "monotone": "Hermite curve without overshoots",
         Self::SemiLagrangian = Self::SemiLagrangian => "semi-lagrangian": "first order, the smoothest",
-        Self::Conservative = Self::Conservative => "conservative":
-            "flux-form sweeps of parabolas: smoke and heat are neither lost nor gained, and sharper than with all others; the velocity by \"cubic\"",
     }
     /// `solver.integrator`.
     INTEGRATOR: Integrator {

@@ -85,14 +85,10 @@ impl Bricks {
         let (stride, start) =
             if axis == 1 { (nx, other / EDGE * nx * ny) } else { (nx * ny, other / EDGE * nx) };
         let columns = xs[0] / EDGE..xs[1].div_ceil(EDGE);
-        let holds = |b: &usize| columns.clone().any(|x| self.reached[start + b * stride + x] != 0);
-        let mut bricks = (0..self.count[axis]).filter(holds);
-        match (bricks.next(), bricks.next_back()) {
-            (Some(first), last) => {
-                first * EDGE..((last.unwrap_or(first) + 1) * EDGE).min(self.layout.dims.array()[axis])
-            }
-            _ => 0..0,
-        }
+        let holds = |b: usize| self.reached[start + b * stride..][columns.clone()].iter().any(|&on| on != 0);
+        let Some(first) = (0..self.count[axis]).find(|&b| holds(b)) else { return 0..0 };
+        let last = (first..self.count[axis]).rev().find(|&b| holds(b)).unwrap_or(first);
+        first * EDGE..((last + 1) * EDGE).min(self.layout.dims.array()[axis])
     }
 
     /// Finds the bricks that may be occupied after the flow has moved by up to `cells`.

@@ -43,7 +43,6 @@ pub enum Advection {
     /// Catmull–Rom interpolation along each axis at the departure point, clamped in the same way. As sharp as
     /// MacCormack with one pass instead of two, and without the fine streaks that MacCormack leaves in smoke
     /// that slows down.
-    #[default]
     Cubic,
     /// The cubic through four values (Lagrange) along each axis, clamped in the same way, at the same cost.
     /// It is exact to third order, so edges and layers a few cells thick are a quarter better (Zalesak's
@@ -53,6 +52,7 @@ pub enum Advection {
     /// piecewise parabolas (Colella & Woodward 1984; Leonard, Lock & MacVean 1996): sums change by rounding
     /// only, and edges stay sharper than with any other scheme. The velocity is advected as with
     /// [`Cubic`](Self::Cubic).
+    #[default]
     Conservative,
 }
 

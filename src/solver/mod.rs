@@ -15,6 +15,7 @@ mod config;
 mod conservative;
 mod diffuse;
 mod edit;
+
 mod external;
 mod fields;
 mod finite;
@@ -24,6 +25,7 @@ mod project;
 mod row_passes;
 mod sides;
 pub(crate) mod simd;
+mod simd_eights;
 mod simd_lanes;
 mod solids;
 mod solver_error;

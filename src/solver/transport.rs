@@ -137,7 +137,7 @@ impl Fields {
         }
         let flags = obstacles.as_ref().map(|obstacles| &*obstacles.voxels.flags);
         let flow = conservative::Flow { layout: *layout, walls, velocity, flags, steps };
-        let left = sweeps.advance(&flow, decay, scalars, bricks);
+        let left = sweeps.advance(&flow, decay, scalars, bricks, crossed);
         for c in 0..4 {
             budget.left[c] += left[c];
             budget.faded[c] += (held[c] - left[c]) * (1.0 - f64::from(decay[c]));

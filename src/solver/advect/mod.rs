@@ -228,7 +228,7 @@ fn min_max<const N: usize>(field: &[[f32; N]], at: usize, bounds: &SampleBounds)
 }
 
 /// Densities and temperatures below this are set to 0.
-const NEGLIGIBLE: f32 = 1e-20;
+pub const NEGLIGIBLE: f32 = 1e-20;
 
 /// Multiplies each value of a row by `decay` and clamps it to ± `limit`. Invisibly small values become 0, so
 /// no denormals arise, which the processor handles one by one.
