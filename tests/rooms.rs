@@ -167,3 +167,15 @@ fn files_of_a_layered_folder_form_no_circle() {
         assert!(files.is_empty(), "src/{folder} has a circle among {:?}", files.keys());
     }
 }
+
+#[test]
+fn a_file_name_tells_its_room() {
+    let shared = ["mod", "avx2", "avx512"];
+    let mut places: BTreeMap<String, Vec<PathBuf>> = BTreeMap::new();
+    for (_, path, _) in sources() {
+        places.entry(path.file_stem().unwrap().to_string_lossy().into_owned()).or_default().push(path);
+    }
+    for (name, paths) in places {
+        assert!(paths.len() == 1 || shared.contains(&name.as_str()), "{paths:?} have the same name");
+    }
+}

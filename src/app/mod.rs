@@ -2,21 +2,21 @@
 //!
 //! [`Session`](session::Session) is the running scene, independent of any window. [`panel`] shows and changes
 //! its [`Model`](model::Model). `window` connects both with winit, egui and the renderer. Camera ([`orbit`]),
-//! cursor ([`cursor`]), undo ([`undo`]), drags ([`gesture`]) and keys ([`action`]) are plain maths and data.
+//! cursor ([`brush_cursor`]), undo ([`undo`]), drags ([`gesture`]) and keys ([`action`]) are plain maths and data.
 //! No code here touches a field: edits go to the worker as commands.
 
 pub mod action;
+pub mod brush_cursor;
 mod canvas;
 mod context;
-pub mod cursor;
-mod dialog;
 mod file;
+mod file_chooser;
 pub mod gesture;
 pub mod model;
 pub mod orbit;
 pub mod pace;
 pub mod panel;
-mod picture;
+mod screenshot;
 pub mod session;
 pub mod settings;
 mod state;

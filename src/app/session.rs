@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use nalgebra::{Vector2, Vector3};
 
 use super::action::Action;
-use super::cursor::Cursor;
+use super::brush_cursor::Cursor;
 use super::file::{self, Home};
 use super::gesture::{Button, Gesture, Held};
 use super::model::{Dialog, Model, PathForm, Playback, Purpose, Readout};

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::cursor::Paint;
+use super::brush_cursor::Paint;
 use crate::look::{Camera, Look, Scattering};
 use crate::scene::{Scene, Time};
 use crate::solver::{Ambient, Params};

@@ -20,14 +20,14 @@ use winit::window::{Window, WindowId};
 
 use super::action::{self, Action};
 use super::canvas::Canvas;
-use super::dialog::{self, Answer};
+use super::file_chooser::{self, Answer};
 use super::gesture::{Button, Gesture, Held};
 use super::model::{Dialog, Purpose};
 use super::pace::{Level, Pace};
 use super::panel::{self, theme};
 use super::session::Session;
 use super::state::{Seen, StateFile};
-use super::{AppError, Options, context, picture};
+use super::{AppError, Options, context, screenshot};
 use crate::render::{Quality, RenderError, Renderer, View};
 use crate::scene::Scene;
 
@@ -511,7 +511,7 @@ impl Screen {
         let proxy = self.proxy.clone();
         // The loop ends only after the window.
         let then = move |answer| drop(proxy.send_event(Message::Answered(purpose, answer)));
-        dialog::ask(purpose, &self.window, &suggestion, then);
+        file_chooser::ask(purpose, &self.window, &suggestion, then);
     }
 
     /// Passes the chosen file to the dialog that requested it.
@@ -538,8 +538,8 @@ impl Screen {
         self.renderer.set_quality(Quality::SMOOTH);
         self.renderer.set_refine(true);
         let folder = PathBuf::from(".");
-        let saved = picture::take(&mut self.renderer, &self.display, [width, height], &view)
-            .and_then(|image| picture::save(&folder, &self.session.model.settings.scene.name, &image));
+        let saved = screenshot::take(&mut self.renderer, &self.display, [width, height], &view)
+            .and_then(|image| screenshot::save(&folder, &self.session.model.settings.scene.name, &image));
         let text = match saved {
             Ok(path) => format!("Saved {}", path.display()),
             Err(error) => format!("No picture: {error}"),

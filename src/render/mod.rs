@@ -32,12 +32,12 @@ pub mod noise;
 mod preshaded;
 pub mod procedural;
 mod quantity;
+mod sampled_volume;
 mod scene;
 mod slice;
 mod solid;
 mod tone;
 mod trilinear;
-mod volume;
 
 #[cfg(feature = "viewer")]
 mod gl;

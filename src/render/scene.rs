@@ -4,8 +4,8 @@
 use super::camera::{Axes, Ray};
 use super::lines::smoothstep;
 use super::medium::Medium;
+use super::sampled_volume::Volume;
 use super::solid::{Meeting, Solid};
-use super::volume::Volume;
 use crate::look::Look;
 
 /// The lit solids of a box.

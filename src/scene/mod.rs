@@ -17,7 +17,7 @@ mod initial;
 pub mod memory;
 mod origin;
 mod probes;
-mod read;
+mod read_document;
 mod resolve;
 mod save;
 mod scene_error;

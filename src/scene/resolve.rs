@@ -14,7 +14,7 @@ use super::scene_error::Problem;
 use super::scene_text::Text;
 use super::shapes::Place;
 use super::value::{Number, Vector};
-use super::{force_tables, initial, probes, read, solid_tables, source_tables};
+use super::{force_tables, initial, probes, read_document, solid_tables, source_tables};
 use crate::grid::Dims;
 use crate::look::{Camera, Look};
 use crate::parameter::{Holder, normalized};
@@ -35,7 +35,7 @@ const FOV: f32 = 34.0;
 ///
 /// Files that it names are relative to `folder`, those of overrides to the working directory.
 pub fn scene(name: String, text: &Text, folder: &Path) -> Result<Scene> {
-    let (doc, given) = read::document(text)?;
+    let (doc, given) = read_document::document(text)?;
     let config = config(&doc, &given, text)?;
     let extent = config.dims.array().map(|n| n as f32 * config.h);
     let place = Place { text, folder, config: &config };

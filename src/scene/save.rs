@@ -56,7 +56,7 @@ impl Scene {
         }
         let written = restore(text, &document.to_string());
         let keys: Vec<&str> = changes.iter().map(|(key, _)| key.as_str()).collect();
-        if carry(&keys, self, loaded.clone()) != *self {
+        if copy_values(&keys, self, loaded.clone()) != *self {
             return Err(fail("more has changed than a scene file holds".into()));
         }
         // Some files are valid only with their overrides, and cannot be read without them.
@@ -66,7 +66,7 @@ impl Scene {
             Err(_) => (loaded, overrides.as_slice()),
         };
         let kept: Vec<String> = with.iter().filter(|set| !keys.contains(&key_of(set))).cloned().collect();
-        match read(&written, &kept, folder)? == carry(&keys, self, base) {
+        match read(&written, &kept, folder)? == copy_values(&keys, self, base) {
             true => Ok(written),
             false => Err(fail("the file would be read as another scene".into())),
         }
@@ -148,7 +148,7 @@ fn changes(old: &Scene, new: &Scene) -> Vec<(String, Option<Value>)> {
 const CAMERA: &str = "render.camera.";
 
 /// Copies the values of `keys` from `from` to `to`.
-fn carry(keys: &[&str], from: &Scene, mut to: Scene) -> Scene {
+fn copy_values(keys: &[&str], from: &Scene, mut to: Scene) -> Scene {
     for key in keys {
         match *key {
             "time.frame_rate" => to.time.frame_rate = from.time.frame_rate,

@@ -89,7 +89,7 @@ impl Solver {
     pub fn load(&mut self, file: impl Read) -> Result<(), StateError> {
         self.state(&mut Loader(file))?;
         self.restored();
-        self.broken = None;
+        self.not_finite = None;
         Ok(())
     }
 

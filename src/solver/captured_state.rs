@@ -37,7 +37,7 @@ pub struct State {
     /// Whether the next conservative sweeps end with x.
     backwards: bool,
     /// A value that is not finite.
-    broken: Option<SolverError>,
+    not_finite: Option<SolverError>,
 }
 
 impl State {
@@ -82,7 +82,7 @@ impl Solver {
             projected: fields.projected,
             budget: fields.budget,
             backwards: fields.sweeps.as_ref().is_some_and(|sweeps| sweeps.backwards),
-            broken: self.broken.clone(),
+            not_finite: self.not_finite.clone(),
         })
     }
 
@@ -126,7 +126,7 @@ impl Solver {
             }
         });
         self.set_stats(state.stats.clone());
-        self.broken = state.broken.clone();
+        self.not_finite = state.not_finite.clone();
         Ok(())
     }
 }

@@ -103,7 +103,7 @@ impl Fields {
             expected: (config.integrator == Integrator::Reflection && !config.frozen).then(faces),
             scalars: four(),
             scalars_next: four(),
-            back: Cells::new(layout.size().max(Projector::lent(layout.dims).div_ceil(4))),
+            back: Cells::new(layout.size().max(Projector::scratch_len(layout.dims).div_ceil(4))),
             forth: config.advection.looks_forward().then(correction),
             sweeps: (config.advection == Advection::Conservative).then(|| Sweeps::new(layout, threads)),
             projector: Projector::choose(

@@ -18,6 +18,7 @@ mod edit;
 
 mod external;
 mod fields;
+mod finite;
 mod forces;
 mod measure;
 mod project;
@@ -28,7 +29,6 @@ mod simd_eights;
 mod simd_lanes;
 mod solids;
 mod solver_error;
-mod sound;
 mod sources;
 mod step;
 mod step_stats;

@@ -18,7 +18,7 @@ use super::substep::Substep;
 use super::trapezoid::Past;
 use super::{
     BoundaryCondition, Config, Dab, Integrator, Params, Projection, SCALAR_LIMIT, SPEED_LIMIT, Solid,
-    SolidPose, SolverError, Stage, StepStats, measure, simd, sound,
+    SolidPose, SolverError, Stage, StepStats, finite, measure, simd,
 };
 use crate::grid::{Dims, Faces, Layout};
 use crate::room;
@@ -36,7 +36,7 @@ pub struct Solver {
     pub(super) fields: Fields,
     pub(super) stats: StepStats,
     /// The first value that is not finite, once there is one.
-    pub(super) broken: Option<SolverError>,
+    pub(super) not_finite: Option<SolverError>,
 }
 
 impl Solver {
@@ -80,7 +80,16 @@ impl Solver {
         let grid = Grid::new(&config);
         let sources = pool.install(|| Sources::new(grid, sources));
         let stats = StepStats::default();
-        Ok(Self { config, params, sources, external: External::new(grid), pool, fields, stats, broken: None })
+        Ok(Self {
+            config,
+            params,
+            sources,
+            external: External::new(grid),
+            pool,
+            fields,
+            stats,
+            not_finite: None,
+        })
     }
 
     /// Memory of a running solver of `config`, with or without solids, without the scratch of its threads
@@ -196,7 +205,7 @@ impl Solver {
         });
         self.mend();
         // Checked before the projection spreads it.
-        self.broken = sound::given(&self.fields);
+        self.not_finite = finite::find_initial(&self.fields);
         self.project();
         self.measure();
     }
@@ -346,8 +355,8 @@ impl Solver {
         if !(dt.is_finite() && dt > 0.0) {
             return Err(SolverError::StepLength(dt));
         }
-        if let Some(broken) = &self.broken {
-            return Err(broken.clone());
+        if let Some(not_finite) = &self.not_finite {
+            return Err(not_finite.clone());
         }
         let pool = self.pool.clone();
         self.stats.stages = Default::default();
@@ -401,18 +410,18 @@ impl Solver {
 
     /// Forgets a value that was not finite, and the pressure, from which the next solve would start.
     fn mend(&mut self) {
-        if self.broken.take().is_some() {
+        if self.not_finite.take().is_some() {
             self.fields.projector.pressure_mut().into_iter().flatten().for_each(|half| half.fill(0.0));
         }
     }
 
     /// Searches for a value that is not finite if a sum is not.
     fn check(&mut self) -> Result<(), SolverError> {
-        if sound::is_sound(&self.stats) {
+        if finite::is_finite(&self.stats) {
             return Ok(());
         }
-        self.broken = sound::broken(&self.fields, self.stats.step + 1);
-        self.broken.clone().map_or(Ok(()), Err)
+        self.not_finite = finite::find(&self.fields, self.stats.step + 1);
+        self.not_finite.clone().map_or(Ok(()), Err)
     }
 
     /// After its state was replaced: recomputes derived values.

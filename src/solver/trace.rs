@@ -183,14 +183,14 @@ fn sample_back<const FMA: bool>(
     departures: &mut Departures,
     out: &mut [[f32; 4]; RUN],
 ) {
-    let mut way = [[0.0; 4]; RUN];
-    let way = &mut way[..velocity.len()];
-    for (way, velocity) in way.iter_mut().zip(velocity) {
+    let mut displacement = [[0.0; 4]; RUN];
+    let displacement = &mut displacement[..velocity.len()];
+    for (displacement, velocity) in displacement.iter_mut().zip(velocity) {
         for c in 0..4 {
-            way[c] = steps * velocity[c];
+            displacement[c] = steps * velocity[c];
         }
     }
-    locate::<FMA>(bounds, origin, way, departures);
+    locate::<FMA>(bounds, origin, displacement, departures);
     for t in 0..velocity.len() {
         let f = [departures.fraction[0][t], departures.fraction[1][t], departures.fraction[2][t]];
         out[t] = linear::<FMA, 4>(centers, departures.at[t] as usize, bounds, f);

@@ -37,7 +37,7 @@ use super::floor::FloorLight;
 use super::light::{self, LightVolume};
 use super::noise;
 use super::preshaded::Cells;
-use super::volume::Volume;
+use super::sampled_volume::Volume;
 use super::{Image, LinearImage, Mode, Quality, Ranges, Shading, View};
 use crate::look::Scattering;
 use crate::snapshot::Snapshot;

@@ -22,7 +22,7 @@ use crate::render::preshaded::Cells;
 use crate::render::quantity::{Quantity, Ranges, THICKNESS};
 use crate::render::scene::{FAR, Scenery, background};
 use crate::render::slice::{self, Plane, Slice};
-use crate::render::{Mode, Quality, View, lines, medium, noise, tone, volume};
+use crate::render::{Mode, Quality, View, lines, medium, noise, sampled_volume, tone};
 use crate::snapshot::Bricks;
 use crate::solver::simd::Level;
 
@@ -75,7 +75,7 @@ pub(in crate::render) struct Picture {
     level: Level,
     smoke: ShadedSmoke,
     /// The light volume at full precision, for solids.
-    light: Option<volume::Volume>,
+    light: Option<sampled_volume::Volume>,
     outline: Outline,
     size: [u32; 2],
     /// The current frame: radiance and the visible share of the background, rows from the bottom.
@@ -216,7 +216,7 @@ impl Picture {
         let (light, look) = (pass.contents.light, pass.view.look);
         let solids = !light.solids().is_empty();
         if solids && self.light.is_none() {
-            self.light = Some(volume::Volume::of_light(light));
+            self.light = Some(sampled_volume::Volume::of_light(light));
         }
         let scenery = self.light.as_ref().filter(|_| solids).map(|volume| Scenery {
             light: volume,

@@ -9,7 +9,7 @@ use crate::render::camera::{Ray, away_from_zero, box_span};
 use crate::render::exp::exp;
 use crate::render::medium::{Medium, OCTAVES};
 use crate::render::preshaded::Cells;
-use crate::render::volume::Volume;
+use crate::render::sampled_volume::Volume;
 use crate::render::{Quality, View, bricks};
 use crate::snapshot::{BRICK, Bricks, Snapshot};
 

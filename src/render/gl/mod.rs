@@ -6,7 +6,7 @@
 //! the driver's colour space of the window.
 
 mod accumulation;
-mod floor;
+mod floor_texture;
 mod grid;
 mod inputs;
 mod mean;
@@ -14,12 +14,12 @@ mod mesh;
 mod offscreen;
 mod pass;
 mod programs;
-mod smoke;
+mod smoke_texture;
 mod solids;
 mod targets;
 mod threads;
 mod timing;
-mod volume;
+mod volume_texture;
 
 use std::collections::BTreeMap;
 use std::rc::Rc;
@@ -45,19 +45,19 @@ use crate::look::Look;
 use crate::snapshot::{BRICK, Snapshot};
 
 use accumulation::{Accumulation, Frame, MOST_PASSES, Subject};
-use floor::Floor;
+use floor_texture::Floor;
 use grid::{Bake, Grid};
 use inputs::Inputs;
 use mesh::LineMesh;
 pub use offscreen::Offscreen;
 use pass::{Timers, averaging, blend, paint, refused};
 use programs::Programs;
-use smoke::Smoke;
+use smoke_texture::Smoke;
 use solids::Solids;
 use targets::Targets;
 use threads::Threads;
 pub use timing::{Timing, measure};
-use volume::Volume;
+use volume_texture::Volume;
 
 /// Renders snapshots. One for each GL context; it stays on the thread of that context.
 pub struct Renderer {
@@ -96,7 +96,7 @@ impl Renderer {
             gl: gl.clone(),
             programs: Programs::new(gl)?,
             noise: noise_texture(gl)?,
-            threads: Threads::new(smoke::draws_on_processor(gl.get_opengl_renderer_string())),
+            threads: Threads::new(smoke_texture::draws_on_processor(gl.get_opengl_renderer_string())),
             smoke: Smoke::new(gl)?,
             floor: Floor::new(gl)?,
             light: volume()?,

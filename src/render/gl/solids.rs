@@ -13,7 +13,7 @@ use half::f16;
 
 use super::inputs::Inputs;
 use super::targets::new_texture;
-use super::volume::Volume;
+use super::volume_texture::Volume;
 use crate::grid::Dims;
 use crate::look::Look;
 use crate::render::RenderError;

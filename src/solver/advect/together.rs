@@ -150,8 +150,8 @@ mod tests {
         interleave(layout, &faces, &mut interleaved);
         let bounds = [0, 1, 2].map(|c| walls.sample_bounds(Some(c)));
         // Departure points of neighbours: adjacent, in the same cell, apart, and far outside.
-        let ways = [[1.5, 0.0], [1.5, 0.01], [0.0, 0.1], [0.0, 1.5], [0.0, 9.0]];
-        for ([smooth, far], curve) in ways.into_iter().flat_map(|way| CURVES.map(|curve| (way, curve))) {
+        let cases = [[1.5, 0.0], [1.5, 0.01], [0.0, 0.1], [0.0, 1.5], [0.0, 9.0]];
+        for ([smooth, far], curve) in cases.into_iter().flat_map(|case| CURVES.map(|curve| (case, curve))) {
             let step = |at: usize| [0, 1, 2].map(|c| smooth + far * noise(3 * at + c + 7));
             let back: Vec<[f32; 4]> =
                 (0..layout.size()).map(|at| [step(at)[0], step(at)[1], step(at)[2], 0.0]).collect();

@@ -59,14 +59,14 @@ pub struct Links<const N: usize> {
     groups: Vec<u32>,
     /// Amount that each point gave to its walls in the last pass, as if it were as wide as a cell, summed
     /// over its N values.
-    given: Vec<f32>,
+    wall_flux: Vec<f32>,
     /// Scratch for sorting: the entries with their groups.
     placed: Vec<([usize; 3], Link<N>)>,
 }
 
 impl<const N: usize> Default for Links<N> {
     fn default() -> Self {
-        Self { entries: vec![], groups: vec![], given: vec![], placed: vec![] }
+        Self { entries: vec![], groups: vec![], wall_flux: vec![], placed: vec![] }
     }
 }
 
@@ -79,24 +79,28 @@ impl<const N: usize> Links<N> {
         range: [[isize; 2]; 3],
         points: impl Iterator<Item = ([isize; 3], Link<N>)>,
     ) {
-        let Self { entries, groups, given, placed } = self;
+        let Self { entries, groups, wall_flux, placed } = self;
         let lines = Lines::<N>::new(layout, axis, range);
         refill(placed, points.filter_map(|(at, link)| lines.place(at).map(|place| (place, link))));
         placed.sort_unstable_by_key(|(place, _)| *place);
         let first = |group: usize| placed.partition_point(|(place, _)| place[0] < group) as u32;
         refill(groups, (0..=lines.groups()).map(first));
         refill(entries, placed.iter().map(|&([_, i, lane], link)| (i as u32, lane as u32, link)));
-        refill(given, std::iter::repeat_n(0.0, placed.len()));
+        refill(wall_flux, std::iter::repeat_n(0.0, placed.len()));
     }
 
     /// Yields the amount that each point gave to its walls in the last pass, and the solid that received it.
-    pub fn given(&self) -> impl Iterator<Item = (u16, f32)> {
-        self.entries.iter().zip(&self.given).map(|((_, _, link), given)| (link.owner, *given))
+    pub fn wall_flux(&self) -> impl Iterator<Item = (u16, f32)> {
+        self.entries.iter().zip(&self.wall_flux).map(|((_, _, link), wall_flux)| (link.owner, *wall_flux))
     }
 
     /// Shares the links between threads.
     pub(super) fn share(&mut self) -> SharedLinks<'_, N> {
-        SharedLinks { entries: &self.entries, groups: &self.groups, given: Shared::new(&mut self.given) }
+        SharedLinks {
+            entries: &self.entries,
+            groups: &self.groups,
+            wall_flux: Shared::new(&mut self.wall_flux),
+        }
     }
 }
 
@@ -104,7 +108,7 @@ impl<const N: usize> Links<N> {
 pub(super) struct SharedLinks<'a, const N: usize> {
     entries: &'a [(u32, u32, Link<N>)],
     groups: &'a [u32],
-    given: Shared<'a, f32>,
+    wall_flux: Shared<'a, f32>,
 }
 
 impl<const N: usize> SharedLinks<'_, N> {
@@ -119,7 +123,7 @@ impl<const N: usize> SharedLinks<'_, N> {
         (from < to).then(|| Cut {
             entries: &self.entries[from..to],
             // SAFETY: groups share no entries, and the caller has this one alone.
-            given: unsafe { self.given.part(from, to - from) },
+            wall_flux: unsafe { self.wall_flux.part(from, to - from) },
         })
     }
 }
@@ -127,7 +131,7 @@ impl<const N: usize> SharedLinks<'_, N> {
 /// The entries of one group of lines.
 pub(super) struct Cut<'a, const N: usize> {
     entries: &'a [(u32, u32, Link<N>)],
-    given: &'a mut [f32],
+    wall_flux: &'a mut [f32],
 }
 
 /// The rows of the system of one group, for the changes δ of the values q:
@@ -161,7 +165,7 @@ impl<const N: usize> Cut<'_, N> {
     pub fn solve(mut self, system: &System, rows: &mut Rows, values: &mut [Wide], change: &mut [Wide]) {
         self.fill(system, values.len(), rows);
         let is_ring = system.ends.is_none();
-        self.given.fill(0.0);
+        self.wall_flux.fill(0.0);
         for part in STAGES {
             rows.right_hand_side(values, change);
             rows.solve(is_ring, change);
@@ -199,12 +203,12 @@ impl<const N: usize> Cut<'_, N> {
     /// the first stage and γ of the second); `a` holds the γ. Losses of points count as if their pieces of
     /// the line were as wide as cells.
     fn give(&mut self, part: f32, a: &Lane, values: &[Wide], change: &[Wide]) {
-        for ((i, lane, link), given) in self.entries.iter().zip(&mut *self.given) {
+        for ((i, lane, link), wall_flux) in self.entries.iter().zip(&mut *self.wall_flux) {
             for c in 0..N {
                 let (i, lane) = (*i as usize, *lane as usize + c);
                 let (value, change) = (values[i][lane], change[i][lane]);
                 let to_walls = a[lane % LANES] * (link.wall[c] * (value + change) - link.value[c]);
-                *given += part * (to_walls - link.deficit[c] * change);
+                *wall_flux += part * (to_walls - link.deficit[c] * change);
             }
         }
     }

@@ -65,11 +65,11 @@ impl Projector {
     }
 
     /// Number of values that the caller lends to [`project`](Self::project).
-    pub fn lent(dims: crate::grid::Dims) -> usize {
+    pub fn scratch_len(dims: crate::grid::Dims) -> usize {
         Spectral::spectrum_size(dims)
     }
 
-    /// Memory of the projection of a box, without the lent values \[bytes\].
+    /// Memory of the projection of a box, without the scratch memory \[bytes\].
     pub fn memory(method: Projection, solids: bool, dims: crate::grid::Dims) -> usize {
         match method {
             Projection::Direct => 0,
@@ -121,14 +121,14 @@ impl Projector {
     /// largest component of the velocity. Closed faces get the velocity of their solid.
     ///
     /// Faces on walls must hold the wall's velocity and are not changed. On periodic axes face 0 is corrected
-    /// and face n is not. `lent` is scratch memory. Records its cost in `stats`, and returns the largest
+    /// and face n is not. `scratch` has [`scratch_len`](Self::scratch_len) values. Records its cost in `stats`, and returns the largest
     /// component before the projection.
     pub fn project(
         &mut self,
         velocity: &mut Faces,
         cuts: &mut Cuts,
         tolerance: [f32; 2],
-        lent: &mut [f32],
+        scratch: &mut [f32],
         stats: &mut StepStats,
     ) -> f32 {
         let [tolerance, mut speed] = tolerance;
@@ -137,7 +137,7 @@ impl Projector {
         let solve = match self {
             Self::Direct(spectral) => {
                 let divergence;
-                [divergence, speed] = spectral.project(velocity, lent);
+                [divergence, speed] = spectral.project(velocity, scratch);
                 stats.divergence_before = if speed > 0.0 { divergence / speed } else { 0.0 };
                 Solve::default()
             }

@@ -46,9 +46,9 @@ pub struct Transform {
     n: usize,
     fft: Fft,
     /// cos and sin of the rotations.
-    twist: Vec<[f32; 2]>,
+    twiddles: Vec<[f32; 2]>,
     /// The second rotation of the even quarter-wave transform, π k/N.
-    twist_out: Vec<[f32; 2]>,
+    twiddles_out: Vec<[f32; 2]>,
 }
 
 /// Lines during a transform.
@@ -77,13 +77,13 @@ impl Transform {
     pub fn new(ends: AxisBoundary, n: usize) -> Self {
         let quarter = ends[0] != ends[1];
         let inverse_n = 1.0 / n as f64;
-        let (length, twist) = match (quarter, n % 2) {
+        let (length, twiddles) = match (quarter, n % 2) {
             (false, _) => (n, rotations(n, |k| 0.5 * PI * k * inverse_n)),
             (true, 0) => (n / 2, rotations(n / 2, |k| PI * (k + 0.25) * inverse_n)),
             (true, _) => (2 * n, rotations(2 * n, |k| 0.5 * PI * (k + 0.5) * inverse_n)),
         };
-        let twist_out = rotations(n.div_ceil(2), |k| PI * k * inverse_n);
-        Self { ends, n, fft: Fft::new(length), twist, twist_out }
+        let twiddles_out = rotations(n.div_ceil(2), |k| PI * k * inverse_n);
+        Self { ends, n, fft: Fft::new(length), twiddles, twiddles_out }
     }
 
     /// Length of the blocks of a transform: `n`, or twice that where an odd axis needs it.
@@ -115,7 +115,7 @@ impl Transform {
     pub fn write_coefficients(&self, work: &mut Work, to: &mut [f32], pitch: usize) {
         let rows = Rows { n: self.n, pitch, reversed: self.ends == [Dirichlet, Dirichlet] };
         match self.ends {
-            [Neumann, Neumann] | [Dirichlet, Dirichlet] => dct2_rotate(rows, &self.twist, &work.data, to),
+            [Neumann, Neumann] | [Dirichlet, Dirichlet] => dct2_rotate(rows, &self.twiddles, &work.data, to),
             [Neumann | Dirichlet, _] => self.write_quarter(rows, work, to),
             [Periodic, _] => hartley_combine(rows, &work.data, to),
         }
@@ -126,7 +126,7 @@ impl Transform {
         let rows = Rows { n: self.n, pitch, reversed: self.ends == [Dirichlet, Dirichlet] };
         match self.ends {
             [Neumann, Neumann] | [Dirichlet, Dirichlet] => {
-                dct3_rotate(rows, &self.twist, from, &mut work.data)
+                dct3_rotate(rows, &self.twiddles, from, &mut work.data)
             }
             [Neumann | Dirichlet, _] => self.read_quarter(rows, from, work),
             [Periodic, _] => take(rows, from, &mut work.data),
@@ -164,7 +164,7 @@ impl Transform {
             self.read_odd_quarter(rows, from, work);
         } else {
             // Real line by real line: pairs of its values are the complex values of a half-length transform.
-            dct4_pack(rows, &self.twist, from, &mut work.data);
+            dct4_pack(rows, &self.twiddles, from, &mut work.data);
         }
     }
 
@@ -172,7 +172,7 @@ impl Transform {
         if self.odd_quarter() {
             self.write_odd_quarter(rows, work, to);
         } else {
-            dct4_unpack(rows, &self.twist_out, &work.data, to);
+            dct4_unpack(rows, &self.twiddles_out, &work.data, to);
         }
     }
 
@@ -192,7 +192,7 @@ impl Transform {
 
     fn write_odd_quarter(&self, rows: Rows, work: &Work, to: &mut [f32]) {
         let turned = |k: usize, l: usize| {
-            let ([c, s], [re, im]) = (self.twist[k], &work.data[k]);
+            let ([c, s], [re, im]) = (self.twiddles[k], &work.data[k]);
             [fma::<false>(re[l], c, im[l] * s), fma::<false>(im[l], c, -(re[l] * s))]
         };
         for k in 0..self.n {
@@ -288,13 +288,13 @@ fn put_in_order_kernel<S: Simd>(s: S, rows: Rows, alternate: bool, data: &[Pair]
 
 each_level! {
     /// C_k = ½ (e^(−iθ) V_k + e^(iθ) V_(N−k)), θ = π k / 2N.
-    fn dct2_rotate(rows: Rows, twist: &[[f32; 2]], data: &[Pair], to: &mut [f32]) = dct2_rotate_kernel;
+    fn dct2_rotate(rows: Rows, twiddles: &[[f32; 2]], data: &[Pair], to: &mut [f32]) = dct2_rotate_kernel;
 }
 
 #[inline(always)]
-fn dct2_rotate_kernel<S: Simd>(s: S, rows: Rows, twist: &[[f32; 2]], data: &[Pair], to: &mut [f32]) {
+fn dct2_rotate_kernel<S: Simd>(s: S, rows: Rows, twiddles: &[[f32; 2]], data: &[Pair], to: &mut [f32]) {
     let data = &data[..rows.n];
-    for (k, &[cos, sin]) in twist.iter().enumerate().take(rows.n) {
+    for (k, &[cos, sin]) in twiddles.iter().enumerate().take(rows.n) {
         let ([vr, vi], [mr, mi]) = (&data[k], &data[if k == 0 { 0 } else { rows.n - k }]);
         let (vr, vi, mr, mi) = (s.load(vr), s.load(vi), s.load(mr), s.load(mi));
         let (cos, sin, half) = (s.splat(cos), s.splat(sin), s.splat(0.5));
@@ -306,14 +306,14 @@ fn dct2_rotate_kernel<S: Simd>(s: S, rows: Rows, twist: &[[f32; 2]], data: &[Pai
 
 each_level! {
     /// V_k = e^(iθ) (C_k − i C_(N−k)), C_N = 0, with real and imaginary parts exchanged.
-    fn dct3_rotate(rows: Rows, twist: &[[f32; 2]], from: &[f32], data: &mut [Pair]) = dct3_rotate_kernel;
+    fn dct3_rotate(rows: Rows, twiddles: &[[f32; 2]], from: &[f32], data: &mut [Pair]) = dct3_rotate_kernel;
 }
 
 #[inline(always)]
-fn dct3_rotate_kernel<S: Simd>(s: S, rows: Rows, twist: &[[f32; 2]], from: &[f32], data: &mut [Pair]) {
+fn dct3_rotate_kernel<S: Simd>(s: S, rows: Rows, twiddles: &[[f32; 2]], from: &[f32], data: &mut [Pair]) {
     let [re, im] = rows.row(from, 0);
     data[0] = [*im, *re];
-    for ((k, &[cos, sin]), to) in twist.iter().enumerate().zip(data).skip(1) {
+    for ((k, &[cos, sin]), to) in twiddles.iter().enumerate().zip(data).skip(1) {
         let ([cr, ci], [er, ei]) = (rows.row(from, k), rows.row(from, rows.n - k));
         let (x, y) = (s.add(s.load(cr), s.load(ei)), s.sub(s.load(ci), s.load(er)));
         let (cos, sin) = (s.splat(cos), s.splat(sin));
@@ -340,13 +340,13 @@ fn hartley_combine_kernel<S: Simd>(s: S, rows: Rows, data: &[Pair], to: &mut [f3
 
 each_level! {
     /// Packs the first sixteen lines into the first half of `data`, the others into the second.
-    fn dct4_pack(rows: Rows, twist: &[[f32; 2]], from: &[f32], data: &mut [Pair]) = dct4_pack_kernel;
+    fn dct4_pack(rows: Rows, twiddles: &[[f32; 2]], from: &[f32], data: &mut [Pair]) = dct4_pack_kernel;
 }
 
 #[inline(always)]
-fn dct4_pack_kernel<S: Simd>(s: S, rows: Rows, twist: &[[f32; 2]], from: &[f32], data: &mut [Pair]) {
+fn dct4_pack_kernel<S: Simd>(s: S, rows: Rows, twiddles: &[[f32; 2]], from: &[f32], data: &mut [Pair]) {
     let half = rows.n / 2;
-    for (j, &[cos, sin]) in twist.iter().enumerate().take(half) {
+    for (j, &[cos, sin]) in twiddles.iter().enumerate().take(half) {
         let (a, b) = (rows.row(from, 2 * j), rows.row(from, rows.n - 1 - 2 * j));
         let (cos, sin) = (s.splat(cos), s.splat(sin));
         for part in 0..2 {
@@ -357,12 +357,12 @@ fn dct4_pack_kernel<S: Simd>(s: S, rows: Rows, twist: &[[f32; 2]], from: &[f32],
     }
 }
 
-each_level! { fn dct4_unpack(rows: Rows, twist: &[[f32; 2]], data: &[Pair], to: &mut [f32]) = dct4_unpack_kernel; }
+each_level! { fn dct4_unpack(rows: Rows, twiddles: &[[f32; 2]], data: &[Pair], to: &mut [f32]) = dct4_unpack_kernel; }
 
 #[inline(always)]
-fn dct4_unpack_kernel<S: Simd>(s: S, rows: Rows, twist: &[[f32; 2]], data: &[Pair], to: &mut [f32]) {
+fn dct4_unpack_kernel<S: Simd>(s: S, rows: Rows, twiddles: &[[f32; 2]], data: &[Pair], to: &mut [f32]) {
     let half = rows.n / 2;
-    for (k, &[cos, sin]) in twist.iter().enumerate().take(half) {
+    for (k, &[cos, sin]) in twiddles.iter().enumerate().take(half) {
         let ([ar, ai], [br, bi]) = (&data[k], &data[half + k]);
         let (ar, ai, br, bi) = (s.load(ar), s.load(ai), s.load(br), s.load(bi));
         let (cos, sin) = (s.splat(cos), s.splat(sin));

@@ -152,7 +152,7 @@ impl Drag {
     /// air, so the loss of the closed part of a face is subtracted: it was never air.
     pub fn collect(&self, velocity: &Faces, momentum: &mut [[f64; 3]]) {
         for (component, axes) in self.velocity.iter().enumerate() {
-            for (owner, given) in axes.iter().flat_map(Links::given) {
+            for (owner, given) in axes.iter().flat_map(Links::wall_flux) {
                 momentum[usize::from(owner)][component] += f64::from(given);
             }
         }

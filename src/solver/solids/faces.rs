@@ -331,8 +331,8 @@ impl Scene<'_> {
         for _ in 0..7 {
             for (c, a) in (0..8).flat_map(|c| (0..3).map(move |a| (c, a))) {
                 let other = c ^ 1 << a;
-                let bounds = joined >> c & 1 == 1 && outside & !joined & 1 << other != 0;
-                if bounds && self.is_clear(near, samples, node(c), node(other)) {
+                let reaches = joined >> c & 1 == 1 && outside & !joined & 1 << other != 0;
+                if reaches && self.is_clear(near, samples, node(c), node(other)) {
                     joined |= 1 << other;
                 }
             }

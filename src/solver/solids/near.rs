@@ -205,11 +205,11 @@ impl Near {
     }
 
     /// Computes the advected values of these cells from `field`.
-    pub fn advect(&mut self, layout: Layout, way: &WalkInput, field: &[[f32; 4]]) {
+    pub fn advect(&mut self, layout: Layout, input: &WalkInput, field: &[[f32; 4]]) {
         let Self { cells, values, .. } = self;
         values.par_chunks_mut(RUN).zip(cells.par_chunks(RUN)).for_each(|(values, cells)| {
             for (value, &(at, owner)) in values.iter_mut().zip(cells) {
-                *value = advected(layout, way, field, at as usize, usize::from(owner));
+                *value = advected(layout, input, field, at as usize, usize::from(owner));
             }
         });
     }
@@ -245,28 +245,28 @@ fn index_of(layout: Layout, at: usize) -> [isize; 3] {
 }
 
 /// Returns the advected value of a cell near the solid `owner`.
-fn advected(layout: Layout, way: &WalkInput, field: &[[f32; 4]], at: usize, owner: usize) -> [f32; 4] {
-    let (start, shift) = (index_of(layout, at), &way.shifts[owner]);
-    let drift = shift.of(start.map(|x| x as f32), way.bounds);
-    let departure = [0, 1, 2].map(|a| start[a] as f32 - (way.back[at][a] - drift[a]));
-    let (end, cell) = walk(layout, way.bounds, way.after, start, departure);
-    let drift = shift.of(end, way.bounds);
+fn advected(layout: Layout, input: &WalkInput, field: &[[f32; 4]], at: usize, owner: usize) -> [f32; 4] {
+    let (start, shift) = (index_of(layout, at), &input.shifts[owner]);
+    let drift = shift.of(start.map(|x| x as f32), input.bounds);
+    let departure = [0, 1, 2].map(|a| start[a] as f32 - (input.back[at][a] - drift[a]));
+    let (end, cell) = walk(layout, input.bounds, input.after, start, departure);
+    let drift = shift.of(end, input.bounds);
     let end = [0, 1, 2].map(|a| end[a] - drift[a]);
     let side = shift.is_some().then(|| SolidSide {
-        pose: &way.poses[owner],
+        pose: &input.poses[owner],
         shift,
-        way,
+        input,
         cell: cell.map(|x| x as f32),
     });
-    sample(layout, way, field, (end, cell), side.as_ref())
-        .unwrap_or_else(|| surroundings(layout, way, field, at))
+    sample(layout, input, field, (end, cell), side.as_ref())
+        .unwrap_or_else(|| surroundings(layout, input, field, at))
 }
 
 /// Side of a moving solid on which a cell lies at the end of the step.
 struct SolidSide<'a> {
     pose: &'a SolidPose,
     shift: &'a Shift,
-    way: &'a WalkInput<'a>,
+    input: &'a WalkInput<'a>,
     cell: [f32; 3],
 }
 
@@ -274,7 +274,7 @@ impl SolidSide<'_> {
     /// Whether a cell was on this side at the beginning of the step: the normal of the nearest surface faces
     /// the same way.
     fn had(&self, cell: [f32; 3]) -> bool {
-        let drift = self.shift.of(cell, self.way.bounds);
+        let drift = self.shift.of(cell, self.input.bounds);
         let then = [0, 1, 2].map(|a| cell[a] + drift[a]);
         let (here, there) = (self.normal(self.cell), self.normal(then));
         let dot = |a: [f32; 3], b: [f32; 3]| (0..3).map(|i| a[i] * b[i]).sum::<f32>();
@@ -283,7 +283,7 @@ impl SolidSide<'_> {
 
     /// Gradient of the solid's distance at a point in cells, for the periodic image nearest to the cell.
     fn normal(&self, place: [f32; 3]) -> [f32; 3] {
-        let (h, period) = (self.way.h, self.way.bounds.period);
+        let (h, period) = (self.input.h, self.input.bounds.period);
         let p = [0, 1, 2].map(|a| {
             let from = self.cell[a] + 0.5 - self.pose.position[a] / h;
             let images = if period[a] > 0.0 { (from / period[a]).round() } else { 0.0 };
@@ -355,12 +355,12 @@ fn walk(
 /// decide.
 fn sample(
     layout: Layout,
-    way: &WalkInput,
+    input: &WalkInput,
     field: &[[f32; 4]],
     (p, cell): ([f32; 3], [isize; 3]),
     side: Option<&SolidSide>,
 ) -> Option<[f32; 4]> {
-    let (strides, bounds, flags) = (layout.strides(), way.bounds, way.before);
+    let (strides, bounds, flags) = (layout.strides(), input.bounds, input.before);
     let (x, images) = inside(bounds, p);
     let base = [0, 1, 2].map(|a| x[a].floor().min(bounds.last[a]));
     let corner = [0, 1, 2].map(|a| base[a] + images[a]);
@@ -391,7 +391,7 @@ fn sample(
     }
     let spare = WIDER_WEIGHT * (1.0 - 8.0 * total).max(0.0);
     if spare > 0.0 {
-        let (more, extra) = wider(layout, way, field, (x, images), side);
+        let (more, extra) = wider(layout, input, field, (x, images), side);
         add(&mut sum, spare, more);
         total += spare * extra;
     }
@@ -403,7 +403,7 @@ fn sample(
 /// connected to the nearest of them.
 fn wider(
     layout: Layout,
-    way: &WalkInput,
+    input: &WalkInput,
     field: &[[f32; 4]],
     (x, images): ([f32; 3], [f32; 3]),
     side: Option<&SolidSide>,
@@ -418,8 +418,8 @@ fn wider(
     });
     let counts = |c: &usize| {
         let cell = [0, 1, 2].map(|a| low[a] + index(*c)[a] as f32 + images[a]);
-        is_own(way.bounds, cell)
-            && way.before[place(*c)] & SOLID == 0
+        is_own(input.bounds, cell)
+            && input.before[place(*c)] & SOLID == 0
             && side.is_none_or(|side| side.had(cell))
     };
     let free = (0..27).filter(counts).fold(0u32, |set, c| set | 1 << c);
@@ -434,7 +434,7 @@ fn wider(
             let next = c + [1, 3, 9][a];
             let both = 1 << c | 1 << next;
             let leads = joined & both != 0 && free & both == both;
-            if leads && way.before[place(next)] & CLOSED << a == 0 {
+            if leads && input.before[place(next)] & CLOSED << a == 0 {
                 joined |= both;
             }
         }
@@ -482,11 +482,11 @@ fn connected(from: u8, closed: impl Fn(usize, usize) -> bool) -> u8 {
 }
 
 /// Mean over the neighbours of a cell that a solid has just left, without those beyond a closed face.
-fn surroundings(layout: Layout, way: &WalkInput, field: &[[f32; 4]], at: usize) -> [f32; 4] {
+fn surroundings(layout: Layout, input: &WalkInput, field: &[[f32; 4]], at: usize) -> [f32; 4] {
     let (mut sum, mut count) = ([0.0; 4], 0.0f32);
     for (a, stride) in layout.strides().into_iter().enumerate() {
         for (next, face) in [(at - stride, at), (at + stride, at + stride)] {
-            if way.before[next] & SOLID == 0 && way.after[face] & CLOSED << a == 0 {
+            if input.before[next] & SOLID == 0 && input.after[face] & CLOSED << a == 0 {
                 (0..4).for_each(|c| sum[c] += field[next][c]);
                 count += 1.0;
             }

@@ -190,7 +190,7 @@ impl Obstacles {
     }
 
     /// Adds the momentum that forces and pressure have given to faces held by solids, in a `velocity` just
-    /// projected.
+    /// resolved.
     pub fn count(&mut self, velocity: &Faces) {
         if let Some(drag) = &self.drag {
             drag.count(velocity, &mut self.momentum);
@@ -240,7 +240,7 @@ impl Obstacles {
         }
         let after = &self.voxels.flags;
         let before = if self.have_moved { &self.before } else { after };
-        let way = WalkInput {
+        let input = WalkInput {
             bounds,
             before,
             after,
@@ -249,7 +249,7 @@ impl Obstacles {
             h: self.frame.h,
             back,
         };
-        self.near.advect(self.frame.layout, &way, field);
+        self.near.advect(self.frame.layout, &input, field);
     }
 
     /// Writes the result of [`advect`](Self::advect) into `field`, times `decay`. Clears cells inside solids.
@@ -268,11 +268,11 @@ impl Obstacles {
     pub fn push_out(&self, field: &mut [[f32; 4]]) {
         let strides = self.frame.layout.strides();
         let flags = &self.voxels.flags;
-        let mut way: Vec<(u32, u32)> = Vec::new();
+        let mut moves: Vec<(u32, u32)> = Vec::new();
         let mut left: Vec<u32> = self.voxels.inside.clone();
-        let mut projected = vec![false; field.len()];
+        let mut resolved = vec![false; field.len()];
         while !left.is_empty() {
-            let found = way.len();
+            let found = moves.len();
             left.retain(|&at| {
                 let neighbours = (0..6).map(|side| {
                     let stride = strides[side / 2];
@@ -280,16 +280,16 @@ impl Obstacles {
                 });
                 let out = neighbours
                     .filter(|&to| self.frame.holds(to))
-                    .find(|&to| flags[to] & SOLID == 0 || projected[to]);
-                way.extend(out.map(|to| (at, to as u32)));
+                    .find(|&to| flags[to] & SOLID == 0 || resolved[to]);
+                moves.extend(out.map(|to| (at, to as u32)));
                 out.is_none()
             });
-            if way.len() == found {
+            if moves.len() == found {
                 break;
             }
-            way[found..].iter().for_each(|&(at, _)| projected[at as usize] = true);
+            moves[found..].iter().for_each(|&(at, _)| resolved[at as usize] = true);
         }
-        for &(from, to) in way.iter().rev() {
+        for &(from, to) in moves.iter().rev() {
             let moved = std::mem::take(&mut field[from as usize]);
             (0..4).for_each(|c| field[to as usize][c] += moved[c]);
         }

@@ -17,8 +17,8 @@ impl Ball {
     /// Indices along an axis that the ball may touch, within 0..n.
     fn range(&self, axis: usize, n: usize) -> [isize; 2] {
         let clamp = |x: f32| x.max(0.0).min(n as f32) as isize;
-        let bounds = self.radius + 1.0;
-        [clamp((self.center[axis] - bounds).floor()), clamp((self.center[axis] + bounds).ceil() + 1.0)]
+        let radius = self.radius + 1.0;
+        [clamp((self.center[axis] - radius).floor()), clamp((self.center[axis] + radius).ceil() + 1.0)]
     }
 
     /// Distance of an index position from the centre \[cells\].

@@ -137,7 +137,7 @@ fn faces_on_both_ends_of_a_periodic_axis_are_covered_alike() {
             assert_eq!(weight(0, j, k), weight(40, j, k), "a ball at {x}, row {j} {k}");
             most = most.max(weight(0, j, k));
         }
-        assert!(most > 0.0, "a ball at {x} bounds the faces");
+        assert!(most > 0.0, "a ball at {x} covers the faces");
     }
 }
 

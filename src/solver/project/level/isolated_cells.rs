@@ -26,7 +26,7 @@ pub struct IsolatedCells {
     /// One bit for each cell, x fastest; empty if there are none.
     bits: Vec<u64>,
     /// The cells, x fastest, and the coarse cell each belongs to.
-    homes: Vec<(usize, Option<[usize; 3]>)>,
+    parents: Vec<(usize, Option<[usize; 3]>)>,
     /// Red isolated cells, row by row.
     red: Vec<IsolatedCell>,
     rows: Vec<u32>,
@@ -40,7 +40,7 @@ pub struct IsolatedCell {
     /// Its slot in the row.
     pub slot: u32,
     /// Colour and position of the coarse cell it belongs to.
-    pub home: Option<(usize, usize)>,
+    pub parent: Option<(usize, usize)>,
 }
 
 impl IsolatedCells {
@@ -55,12 +55,15 @@ impl IsolatedCells {
     }
 
     /// Returns the coarse cell a cell belongs to.
-    pub(super) fn home(&self, n: [usize; 3], at: [usize; 3]) -> Option<[usize; 3]> {
+    pub(super) fn parent(&self, n: [usize; 3], at: [usize; 3]) -> Option<[usize; 3]> {
         let cell = at[0] + n[0] * (at[1] + n[1] * at[2]);
         if !self.contains(cell) {
             return Some([0, 1, 2].map(|axis| if n[axis] > 1 { at[axis] / 2 } else { 0 }));
         }
-        self.homes.binary_search_by_key(&cell, |home| home.0).ok().and_then(|found| self.homes[found].1)
+        self.parents
+            .binary_search_by_key(&cell, |parent| parent.0)
+            .ok()
+            .and_then(|found| self.parents[found].1)
     }
 
     /// The red ones of row (j, k).
@@ -92,7 +95,7 @@ impl Level {
         let index = |[i, j, k]: [usize; 3]| i + n[0] * (j + n[1] * k);
         cells.sort_unstable_by_key(|&at| index(at));
         self.mark(&cells);
-        self.find_homes(&cells);
+        self.find_parents(&cells);
         self.list_red(&cells, coarse);
         self.isolated_cells.cells = cells;
     }
@@ -110,12 +113,12 @@ impl Level {
     }
 
     /// Finds the coarse cell of each isolated cell.
-    fn find_homes(&mut self, cells: &[[usize; 3]]) {
+    fn find_parents(&mut self, cells: &[[usize; 3]]) {
         let n = self.board.n;
-        let mut homes = std::mem::take(&mut self.isolated_cells.homes);
-        let home = |&[i, j, k]: &[usize; 3]| (i + n[0] * (j + n[1] * k), self.nearest_home([i, j, k]));
-        refill(&mut homes, cells.iter().map(home));
-        self.isolated_cells.homes = homes;
+        let mut parents = std::mem::take(&mut self.isolated_cells.parents);
+        let parent = |&[i, j, k]: &[usize; 3]| (i + n[0] * (j + n[1] * k), self.nearest_parent([i, j, k]));
+        refill(&mut parents, cells.iter().map(parent));
+        self.isolated_cells.parents = parents;
     }
 
     /// Lists the red isolated cells by rows.
@@ -132,7 +135,7 @@ impl Level {
             rows.resize(at[1] + n[1] * at[2] + 1, red.len() as u32);
             red.push(IsolatedCell {
                 slot: (at[0] / 2) as u32,
-                home: self.isolated_cells.home(n, *at).map(place),
+                parent: self.isolated_cells.parent(n, *at).map(place),
             });
         }
         if !cells.is_empty() {
@@ -143,13 +146,13 @@ impl Level {
     }
 
     /// Returns the coarse cell of the neighbour across the widest face.
-    fn nearest_home(&self, at: [usize; 3]) -> Option<[usize; 3]> {
+    fn nearest_parent(&self, at: [usize; 3]) -> Option<[usize; 3]> {
         let n = self.board.n;
         let neighbours = self.neighbours(at).filter(|&(_, next, weight)| {
             weight > 0.0 && !self.isolated_cells.contains(next[0] + n[0] * (next[1] + n[1] * next[2]))
         });
         let widest = neighbours.reduce(|a, b| if b.2 > a.2 { b } else { a })?;
-        self.isolated_cells.home(n, widest.1)
+        self.isolated_cells.parent(n, widest.1)
     }
 
     /// Yields the axis, the neighbour and the weight of each face of a cell. Walls and open sides have no
@@ -217,14 +220,14 @@ impl Level {
     /// Adds the faces of isolated cells to the weights between the coarse cells they belong to.
     pub(super) fn join_isolated_cells(&mut self, fine: &Self) {
         let (n, coarse) = (fine.board.n, self.board.n);
-        for &(cell, home) in &fine.isolated_cells.homes {
-            let Some(home) = home else { continue };
+        for &(cell, parent) in &fine.isolated_cells.parents {
+            let Some(parent) = parent else { continue };
             let at = [cell % n[0], cell / n[0] % n[1], cell / (n[0] * n[1])];
             for (_, next, weight) in fine.neighbours(at) {
                 let beyond = next[0] + n[0] * (next[1] + n[1] * next[2]);
                 let seen = fine.isolated_cells.contains(beyond) && beyond < cell;
-                let Some(other) = fine.isolated_cells.home(n, next).filter(|_| !seen) else { continue };
-                let Some((axis, face)) = face_between(coarse, home, other) else { continue };
+                let Some(other) = fine.isolated_cells.parent(n, next).filter(|_| !seen) else { continue };
+                let Some((axis, face)) = face_between(coarse, parent, other) else { continue };
                 if face[axis] > 0 {
                     let old = self.weight(axis, face);
                     self.set(axis, face, old + weight / distance(n[axis], face[axis], n[axis] > 1, false));
@@ -241,7 +244,7 @@ impl Level {
         let ny = self.board.n[1];
         for row in 0..ny * self.board.n[2] {
             for isolated_cell in self.isolated_cells.of_row(row) {
-                let Some((color, to)) = isolated_cell.home else { continue };
+                let Some((color, to)) = isolated_cell.parent else { continue };
                 out[color][to] +=
                     self.left_in(0, [row % ny, row / ny], isolated_cell.slot as usize, rhs, phi);
             }

@@ -36,18 +36,18 @@ impl Level {
         coarse: &Self,
         out: &mut Halves,
     ) {
-        self.each_black(coarse, |at, (color, home)| {
+        self.each_black(coarse, |at, (color, parent)| {
             let (own, here) = self.place(at);
-            out[color][home] +=
+            out[color][parent] +=
                 rhs[own][here] + self.around(at, phi) - phi[own][here] / self.inverse[own][here];
         });
     }
 
     /// Adds the coarse solution to the black cells of the first and last layers.
     pub(super) fn prolong_periodic_seams(&self, coarse: &Self, correction: &Halves, phi: &mut Halves) {
-        self.each_black(coarse, |at, (color, home)| {
+        self.each_black(coarse, |at, (color, parent)| {
             let (own, here) = self.place(at);
-            phi[own][here] += correction[color][home];
+            phi[own][here] += correction[color][parent];
         });
     }
 
@@ -66,8 +66,8 @@ impl Level {
                 if !is_black || !self.is_unknown(at) || (0..axis).any(|axis| lies_in(at, axis)) {
                     continue;
                 }
-                if let Some(home) = self.isolated_cells.home(n, at) {
-                    f(at, coarse.place(home));
+                if let Some(parent) = self.isolated_cells.parent(n, at) {
+                    f(at, coarse.place(parent));
                 }
             }
         }

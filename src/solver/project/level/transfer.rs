@@ -106,8 +106,8 @@ fn prolong_plane_kernel<const FMA: bool>(
         for (out, row) in out.iter_mut().zip(&*row) {
             *out += row;
         }
-        for &IsolatedCell { slot, home } in fine.isolated_cells.of_row(j + board.n[1] * k) {
-            out[slot as usize] += home.map_or(0.0, |(color, at)| coarse[color][at]) - row[slot as usize];
+        for &IsolatedCell { slot, parent } in fine.isolated_cells.of_row(j + board.n[1] * k) {
+            out[slot as usize] += parent.map_or(0.0, |(color, at)| coarse[color][at]) - row[slot as usize];
         }
     }
 }

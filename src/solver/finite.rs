@@ -13,18 +13,18 @@ const VELOCITY: [&str; 3] = ["u", "v", "w"];
 const SCALARS: [&str; 4] = ["red", "green", "blue", "temperature"];
 
 /// Whether the sums of a step are finite.
-pub fn is_sound(stats: &StepStats) -> bool {
+pub fn is_finite(stats: &StepStats) -> bool {
     (stats.kinetic_energy + stats.heat + stats.mass.iter().sum::<f64>()).is_finite()
 }
 
 /// Finds the first value that is not finite in fields set from outside.
-pub fn given(fields: &Fields) -> Option<SolverError> {
+pub fn find_initial(fields: &Fields) -> Option<SolverError> {
     let found = velocity(fields.layout, &fields.velocity).or_else(|| scalars(fields.layout, &fields.scalars));
     found.map(|(field, cell)| SolverError::NotFinite { field, cell, stage: "the start", step: 0 })
 }
 
 /// Finds the first value that is not finite after a substep, by the order of the stages in step `step`.
-pub fn broken(fields: &Fields, step: u64) -> Option<SolverError> {
+pub fn find(fields: &Fields, step: u64) -> Option<SolverError> {
     let layout = fields.layout;
     let stages = [
         ("velocity advection", velocity(layout, &fields.advected)),

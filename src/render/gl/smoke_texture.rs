@@ -5,7 +5,7 @@ use std::rc::Rc;
 use glium::backend::Context;
 use half::f16;
 
-use super::volume::Volume;
+use super::volume_texture::Volume;
 use crate::grid::Dims;
 use crate::look::Look;
 use crate::render::medium::Medium;
