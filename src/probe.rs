@@ -7,7 +7,7 @@ use crate::solver::Solver;
 /// What to measure, where and when.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Probe {
-    /// What its file is called.
+    /// Name of its file.
     pub name: String,
     /// What to measure.
     pub quantities: Vec<Quantity>,
@@ -35,25 +35,25 @@ pub enum Quantity {
     Force,
 }
 
-/// Where a probe measures.
+/// Place at which a probe measures.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Place {
     /// At one point \[m\].
     Point([f32; 3]),
-    /// At points evenly spaced from one end to the other, both included.
+    /// Evenly spaced points from one end to the other, both included.
     Line {
         /// One end \[m\].
         from: [f32; 3],
         /// The other end \[m\].
         to: [f32; 3],
-        /// How many points.
+        /// Number of points.
         points: u32,
     },
     /// The mean over the plane across `axis` at coordinate `at` \[m\].
     Plane {
         /// 0, 1, 2 for x, y, z.
         axis: usize,
-        /// Where the plane cuts the axis \[m\].
+        /// Coordinate of the plane on the axis \[m\].
         at: f32,
     },
     /// The mean over the cells whose centres lie in a box.
@@ -213,10 +213,10 @@ impl Every {
     }
 }
 
-/// What a probe reads at one point, or over its plane.
+/// A reading at one point, or over the plane.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Reading {
-    /// The point \[m\], where there are several.
+    /// The point \[m\], if there are several.
     pub at: Option<[f32; 3]>,
     /// One value for each column of the probe.
     pub values: Vec<f32>,

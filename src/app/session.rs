@@ -1,5 +1,5 @@
-//! A running scene as a person holds it: the worker, what is set, the camera, the cursor, and what the mouse
-//! and the keys do to them. Knows no window and no OpenGL.
+//! A running scene: worker, settings, camera, cursor, and the effects of mouse and keys. Independent of
+//! window and OpenGL.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use nalgebra::{Vector2, Vector3};
 
 use super::action::Action;
-use super::cursor::Cursor;
+use super::brush_cursor::Cursor;
 use super::file::{self, Home};
 use super::gesture::{Button, Gesture, Held};
 use super::model::{Dialog, Model, PathForm, Playback, Purpose, Readout};
@@ -20,27 +20,27 @@ use crate::scene::{Scene, SceneError};
 use crate::snapshot::Snapshot;
 use crate::worker::{Command, Simulation, State, Status, Worker};
 
-/// How long a notice stays.
+/// Duration of a notice.
 const NOTICE: Duration = Duration::from_secs(4);
 
-/// A pause in a stroke longer than this is no time spent painting \[s\].
+/// Longest pause in a stroke that counts as painting \[s\].
 const LONGEST_STROKE: f32 = 0.25;
 
-/// Notches of the wheel for one point of a zooming drag.
+/// Notches of the wheel per point of a zooming drag.
 const NOTCHES_PER_POINT: f32 = 0.04;
 
-/// The box of the recorded frame before the first one is shown.
+/// Box of the recorded frame before the first one is shown.
 const NOTHING: Dims = Dims { nx: 1, ny: 1, nz: 1 };
 
 /// A running scene.
 pub struct Session {
-    /// What the panel shows and changes.
+    /// State of the panel.
     pub model: Model,
-    /// What is known of the simulation.
+    /// Present values of the simulation.
     pub readout: Readout,
-    /// Where the camera is.
+    /// Camera.
     pub orbit: Orbit,
-    /// Where the cursor is.
+    /// Cursor.
     pub cursor: Cursor,
     worker: Worker,
     sent: Sent,
@@ -49,33 +49,33 @@ pub struct Session {
     view: Vector2<f32>,
     notice_until: Option<Instant>,
     home: Option<Home>,
-    /// The settings as they were saved last.
+    /// Settings at the last save.
     saved: Settings,
-    /// The number of the last state that the worker was told to keep.
+    /// Number of the last stored state of the worker.
     kept: u64,
-    /// Loads asked for.
+    /// Number of requested loads.
     loads: u64,
     pending: Option<Pending>,
-    /// The recorded frame that is shown, and its number.
+    /// The shown recorded frame, and its number.
     past: (Snapshot, Option<u64>),
-    /// When playing went on to the frame that is shown.
+    /// Time at which playback reached the shown frame.
     turned: Instant,
-    /// Another scene is shown since the last [`sync`](Self::sync).
+    /// Whether another scene is shown since the last [`sync`](Self::sync).
     switched: bool,
-    /// The window is to close.
+    /// Whether the window must close.
     leaving: bool,
 }
 
-/// A simulation that is being built, and what comes with it once it is shown.
+/// A simulation being built, with the settings that become active once it is shown.
 struct Pending {
     load: u64,
     settings: Settings,
     came: Came,
 }
 
-/// How a pending scene was asked for.
+/// Origin of a pending scene.
 enum Came {
-    /// Opened; the state before it is kept under this number.
+    /// Opened; the state before it is stored under this number.
     Opened(u64),
     /// By undo.
     Undone,
@@ -85,7 +85,7 @@ enum Came {
     Restarted,
 }
 
-/// What the worker has been told last.
+/// Last values sent to the worker.
 struct Sent {
     settings: Settings,
     view: Mode,
@@ -94,7 +94,7 @@ struct Sent {
 /// The mouse over the view.
 #[derive(Default)]
 struct Pointer {
-    /// From the top left of the view \[pt\]; `None` while it is elsewhere.
+    /// Position from the top left of the view \[pt\]; `None` while elsewhere.
     at: Option<Vector2<f32>>,
     drag: Option<Drag>,
 }
@@ -103,12 +103,12 @@ struct Drag {
     gesture: Gesture,
     button: Button,
     last: Vector2<f32>,
-    /// Where the stroke has got to, and when.
+    /// End of the stroke so far, and its time.
     stroke: (Vector3<f32>, Instant),
 }
 
 impl Session {
-    /// Builds the solver and starts its thread, paused. `wake` is called whenever there is news.
+    /// Builds the solver and starts its thread, paused. `wake` is called for each new snapshot or status.
     pub fn new(scene: Scene, wake: impl Fn() + Send + 'static) -> Result<Self, SceneError> {
         let solver = scene.solver()?;
         let model = Model::new(Arc::new(scene));
@@ -140,12 +140,12 @@ impl Session {
         self.model.settings.scene.extent()
     }
 
-    /// The size the view has \[pt\].
+    /// Sets the size of the view \[pt\].
     pub fn set_view(&mut self, width: f32, height: f32) {
         self.view = Vector2::new(width.max(1.0), height.max(1.0));
     }
 
-    /// Does what a key or a button asks for; what concerns the window alone is left to it.
+    /// Executes the action of a key or a button, except those of the window.
     pub fn act(&mut self, action: Action) {
         match action {
             Action::RunPause => self.run_or_pause(),
@@ -178,24 +178,24 @@ impl Session {
         }
     }
 
-    /// Whether the window is to close.
+    /// Whether the window must close.
     pub fn is_leaving(&self) -> bool {
         self.leaving
     }
 
-    /// Whether another simulation is being built. Edits wait until it is there.
+    /// Whether another simulation is being built. Edits wait for it.
     pub fn is_loading(&self) -> bool {
         self.pending.is_some()
     }
 
-    /// Has the worker keep the present state; gives its number.
+    /// Stores the present state in the worker. Returns its number.
     fn keep(&mut self) -> u64 {
         self.kept += 1;
-        self.worker.send(Command::Keep(self.kept));
+        self.worker.send(Command::Store(self.kept));
         self.kept
     }
 
-    /// Takes note of a change to the smoke that is about to be made, so that it can be undone.
+    /// Records the state before a change to the smoke, for undo.
     fn before(&mut self, what: &str) {
         let state = self.keep();
         self.model.history.act(&self.model.settings, what, state);
@@ -213,7 +213,7 @@ impl Session {
         }
     }
 
-    /// Undoes or redoes the last change, and says which.
+    /// Undoes or redoes the last change, and names it.
     fn go_back(&mut self, undo: bool) {
         let word = if undo { "Undo" } else { "Redo" };
         if self.is_loading() {
@@ -228,7 +228,7 @@ impl Session {
         };
         let mut said = format!("{word}: {}", step.what);
         let other = !Arc::ptr_eq(&step.value.scene, &self.model.settings.scene);
-        let is_kept = |number: &u64| *number >= self.readout.status.first_kept;
+        let is_kept = |number: &u64| *number >= self.readout.status.first_stored;
         if step.restore.is_some_and(|number| !is_kept(&number)) {
             said += " (the smoke is no longer kept: too much memory)";
         }
@@ -247,7 +247,7 @@ impl Session {
         self.say(said);
     }
 
-    /// Esc: cancels the innermost thing; the lists and numbers of the panel cancel themselves.
+    /// Esc: cancels the innermost thing. Lists and numbers of the panel cancel themselves.
     fn cancel(&mut self) {
         if self.model.dialog.take().is_some() {
             return;
@@ -258,7 +258,7 @@ impl Session {
         self.leave_window();
     }
 
-    /// Closes the window, or asks whether to lose the changes.
+    /// Closes the window, or asks before changes are lost.
     fn leave_window(&mut self) {
         if self.is_unsaved() {
             self.model.dialog = Some(Dialog::Leave);
@@ -267,7 +267,7 @@ impl Session {
         }
     }
 
-    /// Whether something is set that the scene's file does not hold.
+    /// Whether there are settings that the scene's file does not hold.
     pub fn is_unsaved(&self) -> bool {
         let Model { settings, defaults, .. } = &self.model;
         let saved = Arc::ptr_eq(&self.saved.scene, &settings.scene);
@@ -278,7 +278,7 @@ impl Session {
         self.model.dialog = Some(Dialog::Path(form));
     }
 
-    /// Saves the scene to its file; if it has none, or that cannot be, asks for one.
+    /// Saves the scene to its file; without one, or after an error, asks for a path.
     fn save_or_ask(&mut self, leave: bool) {
         let Some(path) = self.file() else {
             return self.ask_where_to_save(leave, None);
@@ -300,7 +300,7 @@ impl Session {
         self.ask(PathForm { leave, error, ..form });
     }
 
-    /// Does what the open dialog is for. A file that cannot be read or written is told of in the dialog.
+    /// Accepts the open dialog. Errors of its file are shown in the dialog.
     fn accept(&mut self) {
         match self.model.dialog.take() {
             Some(Dialog::Leave) => self.save_or_ask(true),
@@ -323,7 +323,7 @@ impl Session {
         }
     }
 
-    /// Saves to the file that was named; replaces another one only when asked twice.
+    /// Saves to the chosen file; replaces another one only after a second confirmation.
     fn save_as(&mut self, form: &PathForm) -> Result<(), String> {
         let path = file::named(&form.text)?;
         let path = if path.extension().is_none() { path.with_extension("toml") } else { path };
@@ -336,13 +336,13 @@ impl Session {
         Ok(())
     }
 
-    /// Lets the simulation run.
+    /// Starts the simulation.
     pub fn run(&mut self) {
         self.readout.pausing = false;
         self.worker.send(Command::Run);
     }
 
-    /// Paused already, but the step under way takes long: a second pause cuts it short.
+    /// Runs or pauses. A second pause cancels a long step.
     fn run_or_pause(&mut self) {
         self.go_on_from_here();
         let running = self.worker.status().state == State::Running;
@@ -354,7 +354,7 @@ impl Session {
         self.readout.pausing = running;
     }
 
-    /// From the smoke to the velocity, and back to the smoke.
+    /// Switches between smoke and velocity.
     fn switch_view(&mut self) {
         self.model.view = match self.model.view {
             Mode::Smoke => Mode::Velocity,
@@ -362,7 +362,7 @@ impl Session {
         };
     }
 
-    /// The same scene from the start, with the settings as they are now.
+    /// Restarts the scene with the present settings.
     fn restart(&mut self) {
         if self.is_loading() {
             return;
@@ -373,7 +373,7 @@ impl Session {
         self.begin_load(self.model.settings.clone(), Came::Restarted);
     }
 
-    /// The file that the scene is kept in, if there is one.
+    /// File of the scene, if there is one.
     pub fn file(&self) -> Option<PathBuf> {
         self.home().map(|home| home.path)
     }
@@ -383,8 +383,8 @@ impl Session {
         self.home.clone().filter(|home| home.is_of(scene)).or_else(|| Home::of(scene))
     }
 
-    /// Saves the scene, with all that was set and as it is looked at, to `path`, and keeps it there from now on. Gives the
-    /// instant at which the line that says so is to go.
+    /// Saves the scene with its settings and camera to `path`, which becomes its file. Returns the end of the
+    /// notice.
     pub fn save(&mut self, path: &Path, now: Instant) -> Instant {
         let text = self.try_save(path).unwrap_or_else(|error| format!("Not saved: {error}"));
         self.tell(text, now)
@@ -400,8 +400,8 @@ impl Session {
         Ok(format!("Saved {}", path.display()))
     }
 
-    /// A scene file, or a built-in scene, in place of this one, shown once it is ready; undo comes back. What is on the brush
-    /// stays on it.
+    /// Opens a scene file or a built-in scene, shown once it is ready; undo returns. The brush keeps its
+    /// settings.
     pub fn open(&mut self, name: &str) {
         if let Err(error) = self.try_open(name) {
             self.say(error);
@@ -420,7 +420,7 @@ impl Session {
         Ok(())
     }
 
-    /// Has the worker build what is set in `settings`; it is shown, whole, when it is ready.
+    /// Starts a load of `settings` in the worker; it is shown, whole, when it is ready.
     fn begin_load(&mut self, settings: Settings, came: Came) {
         let scene = settings.as_scene();
         self.model.loading = Some(scene.name.clone());
@@ -434,7 +434,7 @@ impl Session {
         self.pending = Some(Pending { load: self.loads, settings, came });
     }
 
-    /// The pending simulation is on the screen from now on: with it its settings, its camera and its name.
+    /// Makes the pending simulation current, with its settings, camera and name.
     fn end_load(&mut self) {
         let Some(Pending { settings, came, .. }) = self.pending.take() else {
             return;
@@ -456,7 +456,7 @@ impl Session {
         }
     }
 
-    /// The pending simulation will not come; everything stays as it is.
+    /// Drops the pending simulation; nothing else changes.
     fn give_up_load(&mut self) {
         let came = self.pending.take().map(|pending| pending.came);
         self.model.loading = None;
@@ -467,7 +467,7 @@ impl Session {
         }
     }
 
-    /// Tells the worker what has changed since the last time; whether another scene is shown since then.
+    /// Sends changed values to the worker. Returns whether another scene is shown since the last call.
     pub fn sync(&mut self) -> bool {
         if self.is_loading() {
             return false;
@@ -487,7 +487,7 @@ impl Session {
         std::mem::take(&mut self.switched)
     }
 
-    /// The newest snapshot, if it is news; the readout follows it.
+    /// The newest snapshot, if it is new; updates the readout.
     pub fn absorb(&mut self, now: Instant) -> Option<&Snapshot> {
         let status = self.worker.status().clone();
         self.follow(status, now);
@@ -527,8 +527,8 @@ impl Session {
         if self.past.1.is_some() { &self.past.0 } else { self.worker.shown() }
     }
 
-    /// Goes on with playing, and brings the recorded frame that is asked for onto the screen; whether another picture is shown
-    /// since the last time.
+    /// Advances playback, and brings the requested recorded frame to the screen. Returns whether the picture
+    /// has changed since the last call.
     pub fn turn_pages(&mut self, now: Instant) -> bool {
         self.go_on_playing(now);
         let before = self.past.1;
@@ -555,7 +555,7 @@ impl Session {
         changed
     }
 
-    /// While frames are played, the time from one to the next.
+    /// Time between frames during playback.
     pub fn page_time(&self) -> Option<Duration> {
         let Playback { playing, dt, speed, .. } = self.model.playback;
         playing.then(|| Duration::from_secs_f32((dt / speed.max(0.01)).clamp(1e-3, 10.0)))
@@ -570,7 +570,7 @@ impl Session {
         if pages < 1.0 {
             return;
         }
-        // Frames are left out where they are drawn more slowly than they are to be shown.
+        // Frames are skipped if rendering is slower than playback.
         self.turned = now;
         let playback = &mut self.model.playback;
         let [first, last] = playback.range;
@@ -580,7 +580,7 @@ impl Session {
         playback.playing = playback.looped || next < last;
     }
 
-    /// Plays the recorded frames from the one that is shown, from the first after the last; or stops.
+    /// Plays the recorded frames from the shown one, after the last one from the first; or stops.
     fn play_or_stop(&mut self) {
         let playback = &mut self.model.playback;
         playback.playing ^= true;
@@ -598,8 +598,8 @@ impl Session {
         (playback.at, playback.playing) = (Some(at), false);
     }
 
-    /// If a recorded frame is shown, the simulation goes on from there; the frames after it are dropped, and undo goes back to
-    /// the last instant.
+    /// If a recorded frame is shown, continues the simulation from there. Later frames are dropped, and undo
+    /// returns to the last instant.
     fn go_on_from_here(&mut self) {
         self.model.playback.playing = false;
         let Some(number) = self.model.playback.at.take() else {
@@ -611,24 +611,24 @@ impl Session {
         }
     }
 
-    /// Shows a line for a moment; gives the instant at which it is to go.
+    /// Shows a notice. Returns its end.
     pub fn tell(&mut self, text: String, now: Instant) -> Instant {
         self.readout.notice = Some(text);
         self.notice_until = Some(now + NOTICE);
         now + NOTICE
     }
 
-    /// Shows a line for a moment.
+    /// Shows a notice.
     fn say(&mut self, text: String) {
         self.tell(text, Instant::now());
     }
 
-    /// When the line that is shown is to go.
+    /// End of the shown notice.
     pub fn notice_until(&self) -> Option<Instant> {
         self.notice_until
     }
 
-    /// While it runs, the wall time from one step to the next.
+    /// While it runs, the wall time between steps.
     pub fn interval(&self) -> Option<Duration> {
         let status = &self.readout.status;
         let dt = 1.0 / f64::from(self.model.settings.rate);
@@ -636,13 +636,13 @@ impl Session {
         (status.state == State::Running).then(|| Duration::from_secs_f64(wall.min(3600.0)))
     }
 
-    /// What to draw: the field that was asked for, as soon as a snapshot carries it.
+    /// Mode of rendering: the requested field, as soon as a snapshot contains it.
     pub fn mode(&self) -> Mode {
         let missing = self.model.view.needs_velocity() && self.shown().velocity.is_empty();
         if missing { Mode::Smoke } else { self.model.view }
     }
 
-    /// The ball to draw, while the mouse is over the view.
+    /// The ball to render, while the mouse is over the view.
     pub fn ball(&self) -> Option<render::Cursor> {
         let painting = self.gesture().is_none_or(|g| g == Gesture::Paint);
         let brush = &self.model.settings.brush;
@@ -653,12 +653,12 @@ impl Session {
         })
     }
 
-    /// The drag under way.
+    /// The present drag.
     pub fn gesture(&self) -> Option<Gesture> {
         self.pointer.drag.as_ref().map(|d| d.gesture)
     }
 
-    /// A button was pressed at a point of the view.
+    /// Handles a button pressed at a point of the view.
     pub fn press(&mut self, button: Button, held: Held, at: Vector2<f32>, now: Instant) {
         if self.pointer.drag.is_some() {
             return;
@@ -676,7 +676,7 @@ impl Session {
         self.pointer.drag = Some(Drag { gesture, button, last: at, stroke: (self.cursor.center, now) });
     }
 
-    /// A button was let go, wherever.
+    /// Handles a button released anywhere.
     pub fn release(&mut self, button: Button, now: Instant) {
         if self.pointer.drag.as_ref().is_some_and(|d| d.button == button) {
             self.paint(now);
@@ -684,7 +684,7 @@ impl Session {
         }
     }
 
-    /// The mouse is at a point of the view, or was dragged beyond its edge.
+    /// Handles the mouse at a point of the view, or dragged beyond its edge.
     pub fn hover(&mut self, at: Vector2<f32>, now: Instant) {
         self.pointer.at = Some(at);
         let moved = self.pointer.drag.as_mut().map(|d| at - std::mem::replace(&mut d.last, at));
@@ -699,14 +699,14 @@ impl Session {
         self.paint(now);
     }
 
-    /// The mouse has left the view.
+    /// Handles the mouse leaving the view.
     pub fn leave(&mut self) {
         if self.pointer.drag.is_none() {
             self.pointer.at = None;
         }
     }
 
-    /// The wheel was turned: away from the hand positive.
+    /// Handles the wheel: away from the hand is positive.
     pub fn wheel(&mut self, notches: f32, held: Held, now: Instant) {
         if held.ctrl {
             self.cursor.push_away(notches, &self.orbit, self.extent());
@@ -719,7 +719,7 @@ impl Session {
         self.paint(now);
     }
 
-    /// Adds what the stroke has gathered since the last time.
+    /// Adds the dabs of the stroke since the last call.
     pub fn paint(&mut self, now: Instant) {
         if self.is_loading() {
             return;

@@ -1,34 +1,36 @@
 #![doc = include_str!("../../docs/scene.md")]
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 
 use crate::field::Field;
 use crate::foreign;
-use crate::look::{Camera, Look};
-use crate::probe::Probe;
-use crate::solver::{Config, Fill, Force, Params, Solid, Solver, Source};
+use crate::solver::Solver;
 
 pub mod builtin;
+mod checked_scene;
 mod document;
-mod error;
-mod forces;
+mod file_names;
+mod force_tables;
 mod formula;
 mod given;
 mod initial;
 pub mod memory;
+mod origin;
 mod probes;
+mod read_document;
 mod resolve;
+mod save;
+mod scene_error;
+mod scene_text;
 mod shapes;
 mod sides;
 mod solids;
 mod sources;
 mod text;
 mod value;
-mod write;
 
-pub(crate) use error::closest;
-pub use error::{InitialError, Problem, SceneError};
+pub use checked_scene::{Scene, Time};
 pub use initial::Initial;
 pub use sides::SideFormulas;
 
@@ -113,12 +115,12 @@ impl Time {
 }
 
 impl Scene {
-    /// The built-in scene or scene file `path_or_builtin`, with `key=value` overrides.
+    /// Loads the built-in scene or scene file `path_or_builtin`, with `key=value` overrides.
     ///
     /// A built-in name wins over a file of the same name; write `./plume` for the file.
     pub fn load(path_or_builtin: &str, overrides: &[String]) -> Result<Self, SceneError> {
         let file = read(path_or_builtin)?;
-        let text = text::Text::new(path_or_builtin, &file, overrides);
+        let text = scene_text::Text::new(path_or_builtin, &file, overrides);
         let path = Path::new(path_or_builtin);
         let name = path.file_stem().map_or("scene".into(), |stem| stem.to_string_lossy().into_owned());
         let mut scene = resolve::scene(name, &text, path.parent().unwrap_or(Path::new("")))?;
@@ -128,17 +130,17 @@ impl Scene {
         Ok(scene)
     }
 
-    /// The scene that `text` describes, called `name`.
+    /// Parses the scene that `text` describes, called `name`.
     pub fn parse(name: &str, text: &str) -> Result<Self, SceneError> {
         Self::parse_with(name, text, &[])
     }
 
-    /// The same, with `key=value` overrides.
+    /// Parses a scene with `key=value` overrides.
     pub fn parse_with(name: &str, text: &str, overrides: &[String]) -> Result<Self, SceneError> {
-        Ok(resolve::scene(name.to_owned(), &text::Text::new(name, text, overrides), Path::new(""))?)
+        Ok(resolve::scene(name.to_owned(), &scene_text::Text::new(name, text, overrides), Path::new(""))?)
     }
 
-    /// An estimate of the memory that a run takes, in bytes.
+    /// Estimated memory of a run \[bytes\].
     pub fn memory(&self) -> u64 {
         memory::estimate(&self.config, !self.solids.is_empty()) + memory::picture(self.size)
     }
@@ -148,11 +150,11 @@ impl Scene {
         self.config.dims.array().map(|n| n as f32 * self.config.h)
     }
 
-    /// A solver at the start of this scene.
+    /// Makes a solver at the start of this scene.
     ///
     /// # Errors
-    /// [`SceneError::Solver`] if the solver refuses the scene, [`SceneError::Initial`] if its fields cannot be read or are
-    /// out of range.
+    /// [`SceneError::Solver`] if the solver refuses the scene, [`SceneError::Initial`] if its fields cannot
+    /// be read or are out of range.
     pub fn solver(&self) -> Result<Solver, SceneError> {
         let mut solver = self.empty_solver()?;
         if !self.initial.is_empty() {
@@ -164,7 +166,7 @@ impl Scene {
         Ok(solver)
     }
 
-    /// A solver for this scene whose fields are to come from elsewhere: air at rest around the solids.
+    /// Makes a solver for this scene whose fields come from elsewhere: air at rest around the solids.
     pub fn empty_solver(&self) -> Result<Solver, crate::solver::SolverError> {
         let mut solver = Solver::new(self.config.clone(), self.params.clone(), self.sources.clone())?;
         if !self.side_formulas.is_empty() {
@@ -181,7 +183,7 @@ impl Scene {
     }
 }
 
-/// The text of a built-in scene or a file.
+/// Reads the text of a built-in scene or a file.
 fn read(path_or_builtin: &str) -> Result<String, SceneError> {
     if let Some(text) = builtin::text(path_or_builtin) {
         return Ok(text.to_owned());

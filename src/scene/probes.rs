@@ -1,4 +1,4 @@
-//! `[[probe]]`: checked places and names.
+//! `[[probe]]`: checked regions and names.
 
 use toml::Spanned;
 
@@ -128,9 +128,10 @@ fn across(plane: &document::Plane, extent: [f32; 3]) -> Result<Place, String> {
         (Some((axis, at)), None) if (0.0..=extent[axis] * 1.0001).contains(&at) => {
             Ok(Place::Plane { axis, at })
         }
-        (Some((axis, at)), None) => {
-            Err(format!("at: a plane at {at} m misses the box, which is {} m long there", extent[axis]))
-        }
+        (Some((axis, at)), None) => Err(format!(
+            "at: a plane at {at} m misses the box, which is {} m long along that axis",
+            extent[axis]
+        )),
         _ => Err("at: a plane is { x = … }, { y = … } or { z = … }, one of them".into()),
     }
 }

@@ -1,4 +1,4 @@
-//! The trapezoidal rule for the pressure, in one advection and one projection a step.
+//! The trapezoidal rule for the pressure, with one advection and one projection a step.
 //!
 //! ```text
 //! u* = A(uⁿ + gⁿ) + Δt f        A: advection by u at n + ½, extrapolated from the last two steps
@@ -27,12 +27,13 @@ use super::simd::{dispatch, greatest};
 use super::{Config, Integrator};
 use crate::grid::{Faces, Layout};
 
-/// A step longer than the one before by more than this factor extrapolates as if it were not.
+/// Limit of the extrapolation: a step longer than the last one by more than this factor extrapolates as if by
+/// this factor.
 const LONGEST: f32 = 2.0;
 
 /// What is remembered of the steps before, beside their pressure.
 pub struct Past {
-    /// The velocity at the beginning of the last step, free of divergence \[m/s\]; within a step, scratch.
+    /// Velocity at the beginning of the last step, free of divergence \[m/s\]. Within a step, scratch.
     pub velocity: Faces,
     /// Length of the last step \[s\]; 0 if there is none to go on from.
     pub dt: f32,
@@ -49,7 +50,7 @@ impl Past {
         config.integrator == Integrator::Trapezoid && !config.frozen
     }
 
-    /// Nothing yet; `None` where the integrator remembers nothing.
+    /// Makes an empty state. `None` for integrators without one.
     pub fn new(config: &Config, layout: Layout) -> Option<Box<Self>> {
         let faces = || [0, 1, 2].map(|_| vec![0.0f32; layout.size()]);
         Self::is_kept(config).then(|| Box::new(Self { velocity: faces(), dt: 0.0, ahead: 0.0 }))
@@ -68,7 +69,7 @@ impl Saved for Past {
 }
 
 impl Fields {
-    /// Forgets the steps before: the velocity has been changed from outside.
+    /// Forgets the last step, because the velocity was changed from outside.
     pub fn forget_past(&mut self) {
         if let Some(past) = &mut self.past {
             past.dt = 0.0;

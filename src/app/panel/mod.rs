@@ -1,20 +1,20 @@
-//! The panel at the right of the window, the help and the notices over the view. Knows egui and the
-//! [`Model`]; knows no window, no OpenGL and no solver, so that tests drive it without a display.
+//! The panel at the right of the window, the help, and the notices over the view. It depends on egui and the
+//! [`Model`], but not on window, OpenGL or solver, so tests drive it without a display.
 
+mod air;
 mod brush;
 mod dialog;
-mod flow;
+mod head;
 mod help;
-mod look;
+mod light_and_tone;
 mod notice;
 mod row;
 mod section;
-mod smoke;
+mod shown_field;
+mod smokes;
 mod stats;
 pub mod theme;
-mod timeline;
-mod transport;
-mod view;
+mod timeline_strip;
 
 use std::collections::BTreeMap;
 
@@ -24,12 +24,12 @@ use super::action::Action;
 use super::model::{Model, Readout};
 use super::settings::Settings;
 
-/// What came of showing the panel once.
+/// Result of showing the panel once.
 #[derive(Clone, Debug, Default)]
 pub struct Out {
-    /// What was asked for.
+    /// Requested actions.
     pub actions: Vec<Action>,
-    /// Where the controls are \[pt\], for tests that drive the mouse.
+    /// Rectangles of the controls \[pt\], for tests that drive the mouse.
     pub places: BTreeMap<&'static str, Rect>,
 }
 
@@ -43,7 +43,7 @@ pub fn show(ctx: &Context, model: &mut Model, readout: &Readout) -> Out {
         });
     }
     if model.panel {
-        timeline::show(ctx, &mut model.playback, &mut out);
+        timeline_strip::show(ctx, &mut model.playback, &mut out);
     }
     notice::show(ctx, model, readout);
     help::show(ctx, &mut model.help);
@@ -55,7 +55,7 @@ pub fn show(ctx: &Context, model: &mut Model, readout: &Readout) -> Out {
 fn contents(ui: &mut egui::Ui, model: &mut Model, readout: &Readout, out: &mut Out) {
     let padding = Frame::new().inner_margin(Margin::symmetric(theme::MARGIN as i8, 8)).fill(theme::GROUND);
     TopBottomPanel::top("transport").frame(padding).show_separator_line(false).show_inside(ui, |ui| {
-        transport::show(ui, model, readout, out);
+        head::show(ui, model, readout, out);
     });
     let line = ui.available_rect_before_wrap();
     ui.painter().hline(line.x_range(), line.top(), Stroke::new(1.0, theme::LINE));
@@ -65,16 +65,16 @@ fn contents(ui: &mut egui::Ui, model: &mut Model, readout: &Readout, out: &mut O
                 ui.disable();
             }
             brush::show(ui, model, out);
-            smoke::show(ui, model, out);
-            flow::show(ui, model, out);
-            view::show(ui, model, out);
-            look::show(ui, model, out);
+            smokes::show(ui, model, out);
+            air::show(ui, model, out);
+            shown_field::show(ui, model, out);
+            light_and_tone::show(ui, model, out);
             stats::show(ui, readout);
         });
     });
 }
 
-/// A change is recorded once the mouse is let go and the typing is done.
+/// Records a change once the mouse is released and typing has ended.
 fn note_history(ctx: &Context, model: &mut Model) {
     let settled = !ctx.input(|i| i.pointer.any_down()) && !ctx.wants_keyboard_input();
     model.history.note(&model.settings, settled && model.loading.is_none(), Settings::change);

@@ -1,4 +1,4 @@
-//! A line at the foot of the view: what just happened, or what can be done.
+//! A line at the foot of the view: the last event, or a hint.
 
 use egui::{Align2, Area, Color32, Context, Frame, Id, Margin, RichText};
 
@@ -6,7 +6,7 @@ use super::theme;
 use crate::app::model::{Model, Readout};
 use crate::worker::State;
 
-/// Longer lines are wrapped \[pt\].
+/// Width beyond which lines are wrapped \[pt\].
 const WIDTH: f32 = 560.0;
 
 pub(super) fn show(ctx: &Context, model: &Model, readout: &Readout) {

@@ -1,4 +1,4 @@
-//! A section of the panel: a head that folds it away and says what a change in it does.
+//! A section of the panel: a header that folds it and names the effect of a change.
 
 use egui::{Align, Align2, CollapsingHeader, FontId, Layout, Rect, RichText, Sense, Ui, vec2};
 
@@ -7,7 +7,7 @@ use crate::parameter::Effect;
 
 /// Shows a section that can be folded.
 ///
-/// `effect` is what a change in it does; none where there is nothing to change.
+/// `effect` is that of a change in it; none without settings.
 pub fn section(ui: &mut Ui, title: &str, effect: Option<Effect>, contents: impl FnOnce(&mut Ui)) {
     let top = ui.cursor().min;
     let band = Rect::from_min_size(top, vec2(ui.available_width(), 24.0));

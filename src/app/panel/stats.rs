@@ -1,4 +1,4 @@
-//! What the steps and the pictures cost, and how sound the flow is.
+//! Cost of steps and pictures, and health of the flow.
 
 use egui::{Align, Color32, Layout, Rect, RichText, Sense, Stroke, Ui, pos2, vec2};
 
@@ -8,7 +8,7 @@ use crate::app::model::Readout;
 use crate::solver::{Stage, StepStats};
 use crate::worker::{State, Status};
 
-/// The stages of a step in the bar.
+/// Colours of the stages in the bar.
 const STAGES: [Color32; Stage::ALL.len()] = [
     Color32::from_rgb(0x7d, 0x86, 0x94),
     Color32::from_rgb(0x6d, 0x96, 0xdb),
@@ -33,7 +33,7 @@ pub(super) fn show(ui: &mut Ui, readout: &Readout) {
 
 fn pace(ui: &mut Ui, readout: &Readout) {
     line(ui, "Pictures", &format!("{:.0} fps   {:.0} ms", readout.fps, readout.draw_ms), "Drawn per second.");
-    line(ui, "Behind real time", &behind(&readout.status), "By how much simulated time is behind wall time.");
+    line(ui, "Behind real time", &behind(&readout.status), "Lag of simulated behind wall time.");
     let step = readout.status.step.as_secs_f32() * 1e3;
     line(ui, "Step", &format!("{step:.1} ms"), "Wall time of the last step.");
 }
@@ -54,12 +54,7 @@ fn flow(ui: &mut Ui, stats: &StepStats) {
         more => format!(" of {}", stats.substeps.saturating_add(more)),
     };
     let cfl = format!("{:.2} in {}{missing}", stats.cfl, count(stats.substeps, "substep"));
-    line(
-        ui,
-        "CFL",
-        &cfl,
-        "Most cells that anything was advected in one substep; after \"of\", the substeps it would take.",
-    );
+    line(ui, "CFL", &cfl, "Largest CFL number of a substep; after \"of\", the substeps it would take.");
     line(ui, "Fastest air", &format!("{:.2} m/s", stats.max_speed), "Largest velocity component.");
 }
 
@@ -100,7 +95,7 @@ fn name(ui: &mut Ui, text: &str) -> egui::Response {
     ui.label(RichText::new(text).color(theme::QUIET))
 }
 
-/// Wall time of the last steps, against the time they had.
+/// Plot of the wall times of the last steps, against the available time.
 fn plot(ui: &mut Ui, readout: &Readout) {
     let (rect, response) = ui.allocate_exact_size(vec2(ui.available_width(), 36.0), Sense::hover());
     let rect = under_names(rect);
@@ -114,7 +109,7 @@ fn plot(ui: &mut Ui, readout: &Readout) {
     response.on_hover_text(format!("The last steps: median {middle:.1} ms, slowest {:.1} ms.", most / 1.15));
 }
 
-/// Where something is painted that belongs to the names of the lines above it.
+/// Rectangle for painting below the names of the lines above.
 fn under_names(row: Rect) -> Rect {
     Rect::from_min_max(row.min + vec2(10.0, 2.0), row.max - vec2(0.0, 2.0))
 }
@@ -124,7 +119,7 @@ fn median(mut values: Vec<f32>) -> f32 {
     values.get(values.len() / 2).copied().unwrap_or(0.0)
 }
 
-/// Where the time of a step goes, as parts of one bar.
+/// Times of the stages of a step, as parts of one bar.
 fn stages(ui: &mut Ui, stats: &StepStats) {
     let (rect, response) = ui.allocate_exact_size(vec2(ui.available_width(), 12.0), Sense::hover());
     let rect = under_names(rect);
@@ -138,7 +133,7 @@ fn stages(ui: &mut Ui, stats: &StepStats) {
         left += width;
     }
     response.on_hover_ui(|ui| {
-        ui.label("Where the time of the last step went:");
+        ui.label("Times of the stages of the last step:");
         for stage in Stage::ALL {
             let ms = stats.stages[stage as usize].as_secs_f32() * 1e3;
             let text = format!("{:<16} {ms:7.2} ms", stage.name());
@@ -152,7 +147,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_delay_is_told_in_words_and_numbers() {
+    fn the_delay_is_shown_in_words_and_numbers() {
         let running = Status { state: State::Running, speed: 1.0, ..Status::default() };
         assert_eq!(behind(&running), "on time");
         assert_eq!(behind(&Status { lag: 2.44, speed: 0.31, ..running }), "2.4 s   0.31×");

@@ -1,4 +1,4 @@
-//! The panel under a mouse, without a display: egui lays it out and takes events.
+//! The panel driven by a mouse without a display: egui lays it out and takes events.
 
 use std::sync::Arc;
 
@@ -13,7 +13,7 @@ use crate::render::Mode;
 use crate::scene::Scene;
 use crate::worker::State;
 
-/// A panel and what is needed to show it.
+/// A panel and its environment.
 struct Rig {
     ctx: Context,
     model: Model,
@@ -58,7 +58,7 @@ impl Rig {
         *self.show([]).places.get(name).unwrap_or_else(|| panic!("no control is called {name}"))
     }
 
-    /// Where a text is, past the heading `after`.
+    /// Rectangle of a text, after the heading `after`.
     fn text(&self, text: &str, after: &str) -> Rect {
         let from = self.texts.iter().position(|(t, _)| t == after).expect("the heading is there");
         let found = self.texts[from..].iter().find(|(t, _)| t == text);
@@ -114,7 +114,7 @@ fn gather(shape: &Shape, texts: &mut Vec<(String, Rect)>) {
 }
 
 #[test]
-fn buttons_ask_for_what_they_say() {
+fn buttons_send_their_action() {
     let mut rig = Rig::new();
     for (name, action) in [
         ("run", Action::RunPause),
@@ -135,7 +135,7 @@ fn buttons_ask_for_what_they_say() {
 }
 
 #[test]
-fn every_slider_moves_its_own_value_and_nothing_else() {
+fn every_slider_changes_its_own_value_only() {
     let mut rig = Rig::new();
     let sliders: Vec<&'static str> = rig.show([]).places.keys().copied().filter(|n| is_slider(n)).collect();
     assert!(sliders.len() >= 20, "{sliders:?}");
@@ -224,7 +224,7 @@ fn every_parameter_with_a_label_has_a_control() {
 }
 
 #[test]
-fn what_is_no_number_is_not_taken() {
+fn nan_input_is_rejected() {
     let mut rig = Rig::new();
     let before = rig.model.settings.look.exposure;
     for typed in ["nan", "three", "-nan"] {
@@ -296,7 +296,7 @@ fn a_slice_can_be_moved_and_is_kept_while_another_view_is_shown() {
 }
 
 #[test]
-fn looking_changes_nothing() {
+fn showing_the_panel_changes_no_setting() {
     let mut rig = Rig::new();
     rig.model.settings.look.scattering = Scattering::Traced;
     for ink in Ink::ALL {
@@ -332,7 +332,7 @@ fn the_panel_hides_and_the_help_shows_all_keys() {
 }
 
 #[test]
-fn sections_say_what_a_change_costs() {
+fn sections_name_the_effect_of_a_change() {
     let mut rig = Rig::new();
     rig.show([]);
     let tags = |tag: &str| rig.texts.iter().filter(|(t, _)| t == tag).count();
