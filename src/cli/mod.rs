@@ -22,7 +22,7 @@ mod frames;
 mod interrupt;
 mod machine;
 mod means;
-mod picture;
+mod painter;
 mod progress;
 mod render;
 mod scenes;

@@ -24,95 +24,17 @@ mod save;
 mod scene_error;
 mod scene_text;
 mod shapes;
-mod sides;
-mod solids;
-mod sources;
-mod text;
+mod side_tables;
+mod solid_tables;
+mod source_tables;
 mod value;
 
 pub use checked_scene::{Scene, Time};
 pub use initial::Initial;
-pub use sides::SideFormulas;
-
-/// A checked scene: all that a run and its pictures are made from.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Scene {
-    /// The name of the built-in scene, or of the file without its extension.
-    pub name: String,
-    /// What the solver is built from.
-    pub config: Config,
-    /// The constants of the model.
-    pub params: Params,
-    /// What gives off smoke and heat.
-    pub sources: Vec<Source>,
-    /// Wind and the like.
-    pub forces: Vec<Force>,
-    /// Bodies in the flow.
-    pub solids: Vec<Solid>,
-    /// How time is cut into frames.
-    pub time: Time,
-    /// Everything that decides the look.
-    pub look: Look,
-    /// Where the eye is.
-    pub camera: Camera,
-    /// Width and height of pictures \[px\].
-    pub size: [u32; 2],
-    /// The fields at the start, if the box does not start empty and at rest.
-    pub initial: Initial,
-    /// What is filled with smoke at the start, over the fields of `initial`.
-    pub fills: Vec<Fill>,
-    /// What is measured while the scene runs.
-    pub probes: Vec<Probe>,
-    /// What varies over the sides, in place and time.
-    pub side_formulas: Vec<SideFormulas>,
-    /// What it was read from.
-    pub origin: Arc<Origin>,
-}
-
-/// What a scene was read from. Scenes are the same wherever they come from, so that any two of these are equal.
-#[derive(Clone, Debug, Default)]
-pub struct Origin {
-    /// The text of the file or of the built-in scene.
-    pub text: String,
-    /// The overrides of the command line, `key=value`. They act on this run and never get into the file.
-    pub overrides: Vec<String>,
-    /// Files that it names are relative to this folder.
-    pub folder: PathBuf,
-    /// The path of the scene file and what it held, unless the scene came with updraft.
-    pub file: Option<(PathBuf, String)>,
-}
-
-impl PartialEq for Origin {
-    fn eq(&self, _: &Self) -> bool {
-        true
-    }
-}
-
-/// How time is cut into frames, and frames into steps.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Time {
-    /// Frames per simulated second; frame n is the state at n / frame_rate.
-    pub frame_rate: f32,
-    /// Length of a step \[s\], if it is fixed; a frame then takes as few equal steps as are no longer than this. Else a
-    /// frame is one step, cut into substeps as the flow needs.
-    pub step: Option<f32>,
-}
-
-impl Default for Time {
-    fn default() -> Self {
-        Self { frame_rate: 24.0, step: None }
-    }
-}
-
-impl Time {
-    /// The steps that make up one frame: how many, and how long each is \[s\].
-    pub fn steps_per_frame(&self) -> (u32, f32) {
-        let frame = 1.0 / self.frame_rate;
-        // Rounding must not cut a frame once more that takes a whole number of steps.
-        let count = self.step.map_or(1, |step| (frame / step - 1e-3).ceil().max(1.0) as u32);
-        (count, frame / count as f32)
-    }
-}
+pub use origin::Origin;
+pub(crate) use scene_error::closest;
+pub use scene_error::{InitialError, Problem, SceneError};
+pub use side_tables::SideFormulas;
 
 impl Scene {
     /// Loads the built-in scene or scene file `path_or_builtin`, with `key=value` overrides.

@@ -2,10 +2,10 @@
 
 use toml::Spanned;
 
-use super::document::{self, Vector};
-use super::error::Problem;
-use super::text::Text;
-use super::value::Number;
+use super::document;
+use super::scene_error::Problem;
+use super::scene_text::Text;
+use super::value::{Number, Vector};
 use crate::field::Field;
 use crate::probe::{Every, Place, Probe, Quantity};
 use crate::solver::{BoundaryCondition, Config};

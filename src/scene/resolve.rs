@@ -13,10 +13,9 @@ use super::memory;
 use super::scene_error::Problem;
 use super::scene_text::Text;
 use super::shapes::Place;
-use super::sides::{self, Sides};
-use super::text::Text;
-use super::value::Number;
-use super::{Scene, Time, forces, initial, probes, solids, sources};
+use super::side_tables::{self, Sides};
+use super::value::{Number, Vector};
+use super::{force_tables, initial, probes, read_document, solid_tables, source_tables};
 use crate::grid::Dims;
 use crate::look::{Camera, Look};
 use crate::parameter::{Holder, normalized};
@@ -37,10 +36,10 @@ const FOV: f32 = 34.0;
 ///
 /// Files that it names are relative to `folder`, those of overrides to the working directory.
 pub fn scene(name: String, text: &Text, folder: &Path) -> Result<Scene> {
-    let (doc, given) = text.read()?;
-    let sides = sides::resolve(doc.domain.walls.as_ref(), text)?;
+    let (doc, given) = read_document::document(text)?;
+    let sides = side_tables::resolve(doc.domain.walls.as_ref(), text)?;
     let config = config(&doc, &given, &sides, text)?;
-    sides::check_values(doc.domain.walls.as_ref(), &sides.formulas, &config, text)?;
+    side_tables::check_values(doc.domain.walls.as_ref(), &sides.formulas, &config, text)?;
     let extent = config.dims.array().map(|n| n as f32 * config.h);
     let place = Place { text, folder, config: &config };
     let size = doc.render.size.as_ref().map_or(SIZE, |size| size.get_ref().0.map(|n| n.get() as u32));
@@ -133,7 +132,7 @@ fn gigabytes(gib: f32) -> u64 {
     (f64::from(gib) * f64::from(1 << 30)) as u64
 }
 
-/// A step of a fixed length is never cut.
+/// Checks that a fixed step is not combined with substeps: it is never cut.
 fn check_fixed_step(given: &Given, text: &Text) -> Result<()> {
     for key in ["time.cfl", "time.max_substeps"] {
         if let Some(span) = given.span(key) {

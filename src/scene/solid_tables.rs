@@ -8,8 +8,9 @@ use toml::Spanned;
 use super::builtin;
 use super::document::{self, Document, SolidShape};
 use super::given::Given;
-use super::text::Text;
-use super::value::Number;
+use super::scene_error::Problem;
+use super::scene_text::Text;
+use super::value::{Number, Vector};
 use crate::solver::{Config, Mesh, MeshError, Motion, Params, Projection, Shape, Slip, Solid};
 
 type Result<T> = std::result::Result<T, Box<Problem>>;

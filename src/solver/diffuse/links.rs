@@ -59,7 +59,7 @@ pub struct Links<const N: usize> {
     groups: Vec<u32>,
     /// What each point has given to the walls beside it in the last pass, as if it were as wide as a cell; summed over its
     /// N values.
-    given: Vec<f32>,
+    wall_flux: Vec<f32>,
     /// Position of each in the layout.
     places: Vec<u32>,
     /// The entries with their groups and positions, while they are put in order.
@@ -68,7 +68,7 @@ pub struct Links<const N: usize> {
 
 impl<const N: usize> Default for Links<N> {
     fn default() -> Self {
-        Self { entries: vec![], groups: vec![], given: vec![], places: vec![], placed: vec![] }
+        Self { entries: vec![], groups: vec![], wall_flux: vec![], places: vec![], placed: vec![] }
     }
 }
 
@@ -81,7 +81,7 @@ impl<const N: usize> Links<N> {
         range: [[isize; 2]; 3],
         points: impl Iterator<Item = ([isize; 3], Link<N>)>,
     ) {
-        let Self { entries, groups, given, places, placed } = self;
+        let Self { entries, groups, wall_flux, places, placed } = self;
         let lines = Lines::<N>::new(layout, axis, range);
         let position = |at: [isize; 3]| layout.at(at[0], at[1], at[2]) as u32;
         let point = |(at, link)| lines.place(at).map(|place| (place, position(at), link));
@@ -91,13 +91,13 @@ impl<const N: usize> Links<N> {
         refill(groups, (0..=lines.groups()).map(first));
         refill(entries, placed.iter().map(|&([_, i, lane], _, link)| (i as u32, lane as u32, link)));
         refill(places, placed.iter().map(|&(_, position, _)| position));
-        refill(given, std::iter::repeat_n(0.0, placed.len()));
+        refill(wall_flux, std::iter::repeat_n(0.0, placed.len()));
     }
 
     /// The solid beside each point, the point's position, and what it has given to the solid in the last pass.
-    pub fn given(&self) -> impl Iterator<Item = (u16, u32, f32)> {
-        let given = self.places.iter().zip(&self.given);
-        self.entries.iter().zip(given).map(|((_, _, link), (place, given))| (link.owner, *place, *given))
+    pub fn wall_flux(&self) -> impl Iterator<Item = (u16, u32, f32)> {
+        let flux = self.places.iter().zip(&self.wall_flux);
+        self.entries.iter().zip(flux).map(|((_, _, link), (place, flux))| (link.owner, *place, *flux))
     }
 
     /// Shares the links between threads.

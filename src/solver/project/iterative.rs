@@ -12,7 +12,7 @@ use super::spectral::{divergence, gradient_xy, gradient_z, padded};
 use crate::grid::{Dims, Faces, GHOST, Layout};
 use crate::solver::archive::{Archive, Saved, StateError};
 use crate::solver::pressure::{Blend, blend_plane};
-use crate::solver::sweep::PerThread;
+use crate::solver::row_passes::PerThread;
 
 impl Saved for Iterative {
     fn state(&mut self, archive: &mut dyn Archive) -> Result<(), StateError> {

@@ -120,14 +120,14 @@ impl Projector {
 
     /// Removes the divergence of `velocity`, whose largest component is `speed`, until max |∇·u| h / max |u| is below
     /// `tolerance`; closed faces get their solid's velocity. Faces on walls must hold the wall's velocity and are left
-    /// alone; on periodic axes face 0 is corrected and face n is not. `lent` is memory to work in; `blend` is where the pressure is
+    /// alone; on periodic axes face 0 is corrected and face n is not. `scratch` is memory to work in; `blend` is where the pressure is
     /// kept. Says in `stats` what it took, and returns the largest component as it was before.
     pub fn project(
         &mut self,
         velocity: &mut Faces,
         cuts: &mut Cuts,
         tolerance: [f32; 2],
-        lent: &mut [f32],
+        scratch: &mut [f32],
         blend: Option<Blend>,
         stats: &mut StepStats,
     ) -> f32 {
@@ -137,7 +137,7 @@ impl Projector {
         let solve = match self {
             Self::Direct(spectral) => {
                 let divergence;
-                [divergence, speed] = spectral.project(velocity, lent, blend);
+                [divergence, speed] = spectral.project(velocity, scratch, blend);
                 stats.divergence_before = if speed > 0.0 { divergence / speed } else { 0.0 };
                 Solve::default()
             }

@@ -17,6 +17,7 @@ use super::transform::{PAIR, Transform, Work, eigenvalues};
 use super::tridiagonal::{self, Columns};
 use crate::grid::{Dims, Faces, GHOST, Layout};
 use crate::solver::pressure::{Blend, blend_plane};
+use crate::solver::row_passes::PerThread;
 use crate::solver::simd::{LANES, dispatch, greatest, rest, sixteen};
 use crate::solver::transpose::{lanes_of_rows, rows_of_lanes};
 

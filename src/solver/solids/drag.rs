@@ -153,7 +153,7 @@ impl Drag {
     /// closed part of a face has lost was never there.
     pub fn collect(&self, velocity: &Faces, arms: Arms, momentum: &mut Momentum) {
         for (component, axes) in self.velocity.iter().enumerate() {
-            for (owner, at, given) in axes.iter().flat_map(Links::given) {
+            for (owner, at, given) in axes.iter().flat_map(Links::wall_flux) {
                 momentum.add(arms, owner, component, at, given.into());
             }
         }

@@ -8,7 +8,6 @@
 mod drag;
 mod faces;
 mod frame;
-mod mesh;
 mod momentum;
 mod motion;
 mod near;
@@ -23,7 +22,6 @@ use nalgebra::{Quaternion, UnitQuaternion, Vector3};
 
 use super::solver_error::InvalidValue;
 
-pub use mesh::{Mesh, MeshError};
 pub use motion::Motion;
 pub use obstacles::{Obstacles, Standing};
 pub use shape::Shape;

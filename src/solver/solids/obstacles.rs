@@ -4,7 +4,7 @@ use super::drag::Drag;
 use super::faces::Scene;
 use super::frame::Frame;
 use super::momentum::{Arms, Momentum};
-use super::near::{Near, Shift, Way};
+use super::near::{Near, Shift, WalkInput};
 use super::voxels::{SOLID, Voxels};
 use super::{Solid, SolidPose};
 use crate::grid::Faces;

@@ -6,9 +6,9 @@ use std::sync::Arc;
 use toml::Spanned;
 
 use super::document::{self, Expression, Walls};
-use super::error::Problem;
 use super::formula::{self, Formula, Scratch, WIDTH, Wide};
-use super::text::Text;
+use super::scene_error::Problem;
+use super::scene_text::Text;
 use super::value::List;
 use crate::parameter;
 use crate::solver::{BoundaryCondition, Config, Inflow, Profile, SideValues};
