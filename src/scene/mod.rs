@@ -10,6 +10,7 @@ use crate::solver::{Config, Fill, Force, Params, Solid, Solver, Source};
 
 pub mod builtin;
 mod document;
+pub mod edit;
 mod error;
 mod forces;
 mod formula;

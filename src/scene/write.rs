@@ -71,7 +71,7 @@ impl Scene {
 
 /// `new` with the byte order mark and the ends of lines that `old` has, which the editor of TOML does not keep. A line that
 /// `old` does not have ends as its first line does.
-fn restore(old: &str, new: &str) -> String {
+pub(super) fn restore(old: &str, new: &str) -> String {
     let ending = |line: &str| if line.ends_with("\r\n") { "\r\n" } else { "\n" };
     let mut out = old
         .strip_prefix('\u{feff}')
@@ -186,7 +186,7 @@ fn list(values: &[f32]) -> Value {
 }
 
 /// The number with the fewest digits that is read as `x`.
-fn number(x: f32) -> f64 {
+pub(super) fn number(x: f32) -> f64 {
     match x.to_string().parse::<f64>() {
         Ok(short) if short as f32 == x => short,
         _ => f64::from(x),
@@ -194,7 +194,12 @@ fn number(x: f32) -> f64 {
 }
 
 /// Sets the value at `path` below `table`, or takes it out. None if something else is in the way.
-fn set(table: &mut dyn TableLike, inline: bool, path: &[&str], value: Option<Value>) -> Option<()> {
+pub(super) fn set(
+    table: &mut dyn TableLike,
+    inline: bool,
+    path: &[&str],
+    value: Option<Value>,
+) -> Option<()> {
     let (key, rest) = path.split_first()?;
     if rest.is_empty() {
         match value {
