@@ -183,6 +183,8 @@ pub struct Dab {
     pub add: [f32; 4],
     /// Velocity added in the middle \[m/s\].
     pub push: [f32; 3],
+    /// Share of the smoke and heat there that is taken away in the middle, before anything is added \[-\].
+    pub erase: f32,
 }
 
 /// How time is cut into steps.

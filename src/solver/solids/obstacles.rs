@@ -88,6 +88,12 @@ impl Obstacles {
         &self.solids
     }
 
+    /// Lets the same solids take other ways.
+    pub fn guide(&mut self, solids: Vec<Solid>) {
+        assert_eq!(self.solids.len(), solids.len(), "other solids");
+        self.solids = solids;
+    }
+
     /// How they stand now.
     pub fn standing(&self) -> Standing {
         let Self { poses, momentum, pressure_forces, drag, .. } = self;
