@@ -3,7 +3,7 @@
 use egui::{Color32, CornerRadius, FontFamily, FontId, Margin, Stroke, Style, TextStyle, Visuals, vec2};
 
 /// Width of the panel \[pt\].
-pub const WIDTH: f32 = 304.0;
+pub const WIDTH: f32 = 340.0;
 /// Room at the left and the right of what is in it \[pt\]; the bar that scrolls fits into it.
 pub const MARGIN: f32 = 12.0;
 /// Behind everything in the panel.
@@ -24,13 +24,6 @@ pub const QUIET: Color32 = Color32::from_rgb(0x98, 0x9f, 0xab);
 pub const ACCENT: Color32 = Color32::from_rgb(0xe8, 0xa8, 0x5c);
 /// What went wrong.
 pub const ALARM: Color32 = Color32::from_rgb(0xf0, 0x7b, 0x6e);
-/// The three smokes in the panel, whatever colour they are given in the picture.
-pub const SMOKES: [Color32; 3] = [
-    Color32::from_rgb(0xd9, 0x6a, 0x5f),
-    Color32::from_rgb(0x6f, 0xb5, 0x74),
-    Color32::from_rgb(0x6d, 0x96, 0xdb),
-];
-
 /// Gives a context this look.
 pub fn apply(ctx: &egui::Context) {
     ctx.set_theme(egui::Theme::Dark);
