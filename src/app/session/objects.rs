@@ -229,23 +229,19 @@ impl Session {
         self.orbit.frame(self.extent(), self.view.x / self.view.y);
     }
 
-    /// Lower and upper corner of what smoke and solids there are \[m\].
+    /// Lower and upper corner of what smoke can be seen \[m\].
     fn smoke_bounds(&self) -> Option<[Vector3<f32>; 2]> {
         const SEEN: f32 = 0.02;
-        let snapshot = self.shown();
-        let (bricks, edge) = (&snapshot.bricks, crate::snapshot::BRICK as f32 * snapshot.h);
+        let (snapshot, h) = (self.shown(), self.shown().h);
+        let [nx, ny, _] = snapshot.dims.array();
         let mut bounds: Option<[Vector3<f32>; 2]> = None;
-        for (n, max) in bricks.max.iter().enumerate() {
-            if max[..3].iter().map(|x| x.to_f32()).sum::<f32>() < SEEN {
-                continue;
-            }
-            let at = [
-                n % bricks.dims.nx,
-                n / bricks.dims.nx % bricks.dims.ny,
-                n / (bricks.dims.nx * bricks.dims.ny),
-            ];
-            let low = Vector3::from(at.map(|i| i as f32 * edge));
-            let high = low.add_scalar(edge).inf(&Vector3::from(self.extent()));
+        for (n, row) in snapshot.smoke.chunks_exact(nx).enumerate() {
+            let is_seen = |cell: &[half::f16; 4]| cell[..3].iter().map(|x| x.to_f32()).sum::<f32>() > SEEN;
+            let Some(first) = row.iter().position(is_seen) else { continue };
+            let last = row.iter().rposition(is_seen).unwrap_or(first);
+            let [j, k] = [n % ny, n / ny].map(|at| at as f32);
+            let low = Vector3::new(first as f32, j, k) * h;
+            let high = Vector3::new(last as f32 + 1.0, j + 1.0, k + 1.0) * h;
             bounds = Some(bounds.map_or([low, high], |[a, b]| [a.inf(&low), b.sup(&high)]));
         }
         bounds
