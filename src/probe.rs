@@ -1,47 +1,47 @@
-//! Probes: fields at a point, along a line, or averaged over a plane, and the force on a solid, while a run
-//! goes on.
+//! Probes, which measure during a run: fields at a point, along a line, or averaged over a plane, and the
+//! force on a solid.
 
 use crate::field::Field;
 use crate::solver::Solver;
 
-/// What to measure, and where.
+/// Fields to measure, and the place.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Probe {
-    /// What its file is called.
+    /// Name of its file.
     pub name: String,
-    /// What to measure; of a solid nothing but the force.
+    /// Fields to measure. Empty for a solid: only its force is measured.
     pub fields: Vec<Field>,
-    /// Where.
+    /// Place of the measurement.
     pub place: Place,
 }
 
-/// Where a probe measures.
+/// Place at which a probe measures.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Place {
     /// At one point \[m\].
     Point([f32; 3]),
-    /// At points evenly spaced from one end to the other, both included.
+    /// Evenly spaced points from one end to the other, both included.
     Line {
         /// One end \[m\].
         from: [f32; 3],
         /// The other end \[m\].
         to: [f32; 3],
-        /// How many points.
+        /// Number of points.
         points: u32,
     },
     /// The mean over the plane across `axis` at coordinate `at` \[m\].
     Plane {
         /// 0, 1, 2 for x, y, z.
         axis: usize,
-        /// Where the plane cuts the axis \[m\].
+        /// Coordinate of the plane on the axis \[m\].
         at: f32,
     },
-    /// The force on a solid \[m⁴/s²\], of this number, and the part of the pressure in it; see [`Solver::solid_forces`].
+    /// Force on the solid with this number \[m⁴/s²\], and its pressure part; see [`Solver::solid_forces`].
     Solid(usize),
 }
 
 impl Probe {
-    /// The names of the columns of its table.
+    /// Column names of its table.
     pub fn columns(&self) -> Vec<&'static str> {
         let place: &[&'static str] = match self.place {
             Place::Line { .. } => &["time", "x", "y", "z"],
@@ -56,7 +56,7 @@ impl Probe {
         matches!(self.place, Place::Line { .. })
     }
 
-    /// What it reads now: one reading, or one for each point of a line.
+    /// Measures now: one reading, or one for each point of a line.
     pub fn measure(&self, solver: &Solver) -> Vec<Reading> {
         let read = |at, value: &dyn Fn(Field) -> f32| {
             let values = self.fields.iter().map(|&field| value(field)).collect();
@@ -82,19 +82,19 @@ impl Probe {
     }
 }
 
-/// What a probe reads at one point, or over its plane.
+/// A reading at one point, or over the plane.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Reading {
-    /// The point \[m\], where there are several.
+    /// The point \[m\], if there are several.
     pub at: Option<[f32; 3]>,
     /// One value for each field of the probe.
     pub values: Vec<f32>,
 }
 
-/// The mean of `field` over the cells' worth of points of a plane, in an order that never changes.
+/// Mean of `field` over a plane, summed in a fixed order.
 ///
-/// A velocity across the plane counts as the mean over its faces, what solids take of them included, so that times the area it
-/// is what flows through.
+/// A velocity across the plane is the mean over whole faces, including the parts that solids close, so mean
+/// times area is the flux.
 fn plane_mean(solver: &Solver, field: Field, axis: usize, at: f32) -> f32 {
     let (dims, h) = (solver.config().dims.array(), solver.config().h);
     let [a, b] = [(axis + 1) % 3, (axis + 2) % 3];
@@ -117,8 +117,8 @@ fn plane_mean(solver: &Solver, field: Field, axis: usize, at: f32) -> f32 {
     (sum / (dims[a] * dims[b]) as f64) as f32
 }
 
-/// The mean velocity along `axis` through a column of cells at the coordinate `at` \[m\]; the column's index along the axis is
-/// left out of account.
+/// Mean velocity along `axis` through a column of cells at the coordinate `at` \[m\]. The column's index
+/// along the axis is ignored.
 fn through(solver: &Solver, axis: usize, column: [usize; 3], at: f32) -> f32 {
     let cells = solver.config().dims.array()[axis];
     let q = (at / solver.config().h).clamp(0.0, cells as f32);

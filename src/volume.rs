@@ -1,4 +1,5 @@
-//! Fields of a solver as volumes for other programs: OpenVDB files, there and back, and VTK images.
+//! Fields of a solver as volumes for other programs: OpenVDB files (writing and reading) and VTK images
+//! (writing).
 
 use std::io::{self, Write};
 
@@ -12,24 +13,24 @@ use crate::snapshot::Snapshot;
 use crate::solver::Solver;
 use crate::vdb::{self, Meta, Reader, Topology, Values};
 
-/// A voxel holds smoke if one of its densities is above this \[-\].
+/// A voxel with a density above this is active \[-\].
 const THINNEST: f32 = 1e-4;
-/// A voxel holds heat if its temperature excess is above this, either way \[K\].
+/// A voxel with a temperature excess beyond this, either way, is active \[K\].
 const COOLEST: f32 = 1e-2;
 
-/// Voxels of a file may be this many times as many as cells, in the part that the box covers.
+/// Most voxels per cell of a file, in the part that the box covers.
 const FINEST: usize = 64;
 
-/// The frame that a volume is of.
+/// Frame of a volume.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Frame {
-    /// Its number.
+    /// Frame number.
     pub number: u32,
     /// Frames per second.
     pub rate: f32,
 }
 
-/// The axis that points up in a file; in updraft it is y.
+/// The up axis of a file; in updraft it is y.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[cfg_attr(feature = "cli", derive(clap::ValueEnum))]
 pub enum Up {
@@ -41,7 +42,7 @@ pub enum Up {
 }
 
 impl Up {
-    /// The name in metadata.
+    /// Name in metadata.
     fn name(self) -> &'static str {
         match self {
             Self::Y => "y",
@@ -49,7 +50,7 @@ impl Up {
         }
     }
 
-    /// A vector of updraft along the axes of the file.
+    /// Rotates a vector from updraft's axes to those of the file.
     fn turn<T: Copy + std::ops::Neg<Output = T>>(self, [x, y, z]: [T; 3]) -> [T; 3] {
         match self {
             Self::Y => [x, y, z],
@@ -57,7 +58,7 @@ impl Up {
         }
     }
 
-    /// A vector of the file along the axes of updraft.
+    /// Rotates a vector from the file's axes to those of updraft.
     fn turn_back<T: Copy + std::ops::Neg<Output = T>>(self, [x, y, z]: [T; 3]) -> [T; 3] {
         match self {
             Self::Y => [x, y, z],
@@ -65,7 +66,7 @@ impl Up {
         }
     }
 
-    /// The first voxel of a box of `dims` and how many there are along each axis.
+    /// First voxel of a box of `dims`, and number of voxels along each axis.
     fn region(self, dims: Dims) -> ([i32; 3], [usize; 3]) {
         let [nx, ny, nz] = dims.array();
         match self {
@@ -74,7 +75,7 @@ impl Up {
         }
     }
 
-    /// The cell of a voxel.
+    /// Cell of a voxel.
     fn cell(self, [x, y, z]: [i32; 3]) -> [isize; 3] {
         let cell = match self {
             Self::Y => [x, y, z],
@@ -84,18 +85,18 @@ impl Up {
     }
 }
 
-/// How an OpenVDB file is to be written.
+/// Options of an OpenVDB file.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct VdbOptions {
-    /// The axis that points up.
+    /// Up axis.
     pub up: Up,
     /// Half floats instead of single ones.
     pub half: bool,
 }
 
-/// Writes `fields` as grids: `density` (the sum of the colours), `density_r`, `density_g`, `density_b`, `temperature` \[K\],
-/// `vel` \[m/s\] at the centres, `speed` and `vorticity`. All have the same active voxels: those with smoke or heat in one of
-/// `fields`, or all if none of them is of smoke or heat.
+/// Writes `fields` as grids: `density` (the sum of the colours), `density_r`, `density_g`, `density_b`,
+/// `temperature` \[K\], `vel` \[m/s\] at the centres, `speed` and `vorticity`. All have the same active
+/// voxels: those with smoke or heat in one of `fields`, or all if `fields` contains neither.
 pub fn write_vdb(
     file: impl Write,
     solver: &Solver,
@@ -201,12 +202,12 @@ fn write_grids(
     vdb::write(file, &metadata, &encoded)
 }
 
-/// The scalar of a cell that `field` is.
+/// Index of `field` among the scalars of a cell.
 fn channel(field: Field) -> Option<usize> {
     [Field::Red, Field::Green, Field::Blue, Field::Temperature].iter().position(|scalar| *scalar == field)
 }
 
-/// What the grids of OpenVDB files are called that `field` is read from, the best first.
+/// Names of the grids that `field` is read from, the best first.
 fn grids(field: Field) -> &'static [&'static str] {
     match field {
         Field::Red => &["density_r", "density"],
@@ -225,10 +226,10 @@ pub struct Volume<'a> {
 }
 
 impl<'a> Volume<'a> {
-    /// The file `bytes`.
+    /// Reads the file `bytes`.
     ///
     /// # Errors
-    /// One line: it is no such file, or holds none of the grids that fields are read from.
+    /// One line: it is not an OpenVDB file, or holds none of the grids that fields are read from.
     pub fn read(bytes: &'a [u8]) -> Result<Self, String> {
         let reader = Reader::new(bytes).map_err(|error| error.to_string())?;
         let is_z = reader.meta("up_axis") == Some(&Meta::String("z".into()));
@@ -253,8 +254,8 @@ impl<'a> Volume<'a> {
         names.iter().copied().find(|name| self.reader.names().any(|held| held == *name))
     }
 
-    /// The values of `field` on a box of `dims` cells of `h` \[m\], linear between voxels; a velocity on a face is the mean of
-    /// the cells beside it. Outside the volume they are its background.
+    /// Interpolates the values of `field` to a box of `dims` cells of `h` \[m\], linear between voxels. The
+    /// velocity on a face is the mean of the cells beside it. Outside the volume values are its background.
     ///
     /// # Errors
     /// One line: the grid is damaged, of another kind, or far finer than the cells.
@@ -317,7 +318,7 @@ impl<'a> Volume<'a> {
     }
 }
 
-/// Voxels of a grid around a box.
+/// The voxels of a grid around a box.
 struct Region<'a> {
     low: [f64; 3],
     size: [usize; 3],
@@ -325,7 +326,7 @@ struct Region<'a> {
 }
 
 impl Region<'_> {
-    /// Component `c` at index coordinates `q`.
+    /// Interpolates component `c` at index coordinates `q`.
     fn sample(&self, c: usize, q: [f64; 3]) -> f32 {
         let base = q.map(f64::floor);
         let part = [0, 1, 2].map(|a| (q[a] - base[a]) as f32);
@@ -343,8 +344,8 @@ impl Region<'_> {
     }
 }
 
-/// Writes `fields` as a VTK image for ParaView: cell data, with `density` (the sum of the colours) before them and the
-/// velocity as one array of vectors at the centres.
+/// Writes `fields` as a VTK image for ParaView: cell data, with `density` (the sum of the colours) first and
+/// the velocity as one array of vectors at the centres.
 pub fn write_vti(file: impl Write, solver: &Solver, fields: &[Field]) -> io::Result<()> {
     let (layout, scalars) = (solver.layout(), solver.scalars());
     let of_density = [Field::Red, Field::Green, Field::Blue];

@@ -1,6 +1,5 @@
-//! The window on a screen of its own, driven with a mouse and a keyboard as a person would: what the
-//! program says of itself and what is on the screen must follow. Skipped, with a line that says so, where
-//! there is no virtual X server or nothing to drive it with.
+//! The window on a virtual screen, driven by mouse and keyboard. Its reported state and the screen must
+//! follow. Skipped, with a message, where there is no virtual X server or no tool to drive it.
 #![cfg(feature = "viewer")]
 
 use std::fs;
@@ -12,7 +11,7 @@ use std::time::{Duration, Instant};
 use serde_json::Value;
 
 const SCREEN: [usize; 2] = [1280, 800];
-/// The part of the screen in which the smoke is.
+/// Size of the view on the screen.
 const VIEW: [usize; 2] = [830, 720];
 const PATIENCE: Duration = Duration::from_secs(30);
 
@@ -26,7 +25,7 @@ struct Rig {
 }
 
 impl Rig {
-    /// `None`, and the reason on stderr, where this machine lacks a tool.
+    /// Starts the rig. `None`, and the reason on stderr, where this machine lacks a tool.
     fn start() -> Option<Self> {
         Self::on([1280, 800], &["--set", "domain.cells=[48,72,48]", "--set", "domain.voxel=0.02"])
     }
@@ -85,7 +84,7 @@ impl Rig {
         Some(serde_json::from_str(&text).expect("the state file is always whole"))
     }
 
-    /// Waits until the program says what `holds` wants to hear, and gives that state.
+    /// Waits until the reported state satisfies `holds`, and returns it.
     fn until(&mut self, what: &str, holds: impl Fn(&Value) -> bool) -> Value {
         let deadline = Instant::now() + PATIENCE;
         loop {
@@ -99,7 +98,7 @@ impl Rig {
         }
     }
 
-    /// What is on the screen: red, green, blue of each pixel, rows from the top.
+    /// Captures the screen: red, green, blue of each pixel, rows from the top.
     fn screen(&self) -> Vec<u8> {
         let arguments = ["-window", "root", "-depth", "8", "rgb:-"].map(str::to_owned);
         let pixels = self.tool("import", &arguments);
@@ -107,7 +106,7 @@ impl Rig {
         pixels
     }
 
-    /// Waits until some part of the view differs from what it was.
+    /// Waits until some part of the view differs from `before`.
     fn until_seen(&self, what: &str, before: &[u8]) {
         let deadline = Instant::now() + PATIENCE;
         loop {
@@ -130,7 +129,7 @@ impl Drop for Rig {
     }
 }
 
-/// A virtual X server on a display number of its own choice.
+/// Starts a virtual X server, which chooses its display number.
 fn server(screen: [usize; 2]) -> (Child, String) {
     let size = format!("{}x{}x24", screen[0], screen[1]);
     let mut server = Command::new("Xvfb")
@@ -148,7 +147,7 @@ fn server(screen: [usize; 2]) -> (Child, String) {
 /// Edge of the squares in which screens are compared.
 const TILE: usize = 64;
 
-/// Mean difference of two screens over the square of the view in which they differ most.
+/// Mean difference of two screens over the square of the view where they differ most.
 fn difference(a: &[u8], b: &[u8]) -> f64 {
     let tiles = (0..VIEW[1] / TILE).flat_map(|j| (0..VIEW[0] / TILE).map(move |i| [i, j]));
     tiles.map(|tile| tile_difference(a, b, tile)).fold(0.0, f64::max)
@@ -228,7 +227,7 @@ fn orbits(rig: &mut Rig) {
     rig.until_seen("the orbit", &before);
 }
 
-/// Paints blue smoke at a height; gives the height of its middle.
+/// Paints blue smoke at a height. Returns the height of its centre.
 fn paints(rig: &mut Rig) -> f64 {
     rig.key("b");
     let time = number(&rig.until("blue on the brush", |s| is(s, "/ink", "Blue")), "/time");
@@ -399,13 +398,13 @@ fn survives_any_size(rig: &mut Rig) {
     for (width, height) in [(700, 420), (1100, 700)] {
         rig.xdo(&format!("search --name updraft windowsize {width} {height}"));
         rig.until("a picture of the new size", |s| {
-            // The strip of the timeline takes a little of it.
+            // The timeline takes a little of it.
             (f64::from(height) - 60.0..=f64::from(height)).contains(&number(s, "/viewport/3"))
         });
     }
 }
 
-/// With changes, Esc asks; it cancels its own question, and the answer counts.
+/// With changes, Esc asks; another Esc cancels the question, and the answer counts.
 fn closes(rig: &mut Rig) {
     let unsaved = |s: &Value| s["unsaved"].as_bool() == Some(true);
     rig.until("changes", unsaved);

@@ -1,4 +1,4 @@
-//! What the panel shows and changes: plain data, no window and no solver.
+//! State of the panel: plain data, no window and no solver.
 
 use std::collections::{BTreeSet, VecDeque};
 use std::path::PathBuf;
@@ -13,25 +13,25 @@ use crate::grid::Dims;
 use crate::look::Camera;
 use crate::render::{Mode, Slice};
 use crate::scene::Scene;
-use crate::scene::edit::Change;
+use crate::scene::edits::Change;
 use crate::solver::{Stage, StepStats};
 use crate::worker::Status;
 
 /// Sections of the panel that are folded at first: those needed least often.
 const FOLDED: [&str; 2] = ["Box and solver", "Export"];
 
-/// What a person decides.
+/// State that a person decides.
 #[derive(Clone, Debug)]
 pub struct Model {
-    /// All that can be set and undone.
+    /// All settings that can be undone.
     pub settings: Settings,
-    /// What the scene came with: where a double-click goes back to.
+    /// Settings of the scene file, restored by a double-click.
     pub defaults: Settings,
     /// Undo and redo of the settings.
     pub history: History<Settings>,
-    /// Which field is shown.
+    /// Field to show.
     pub view: Mode,
-    /// The slice that is shown, or that was shown last.
+    /// The present or last slice.
     pub slice: Slice,
     /// Show the panel.
     pub panel: bool,
@@ -55,30 +55,30 @@ pub struct Model {
     pub export: Form,
     /// How far the export under way is.
     pub exporting: Option<Progress>,
-    /// The recorded frames, and which of them is shown.
+    /// Recorded frames, and the shown one.
     pub playback: Playback,
-    /// The question over everything, if one is asked.
+    /// Open dialog.
     pub dialog: Option<Dialog>,
-    /// The scene that is being loaded. Until it is there the old one is shown, and nothing can be changed.
+    /// Scene being loaded. Until it is ready the old one is shown, and nothing can be changed.
     pub loading: Option<String>,
 }
 
-/// The recorded frames of the run, and what is shown of them.
+/// Playback of the recorded frames.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Playback {
     /// Numbers of the first and the last frame.
     pub range: [u64; 2],
     /// Simulated time between frames \[s\].
     pub dt: f32,
-    /// Bytes they take.
+    /// Memory of the frames \[bytes\].
     pub bytes: usize,
-    /// The frame that is shown in place of the running simulation.
+    /// The shown frame, if the running simulation is not shown.
     pub at: Option<u64>,
-    /// Frames follow each other by themselves.
+    /// Whether frames advance by themselves.
     pub playing: bool,
     /// Speed of playback over simulated time \[-\].
     pub speed: f32,
-    /// After the last frame comes the first.
+    /// Whether the first frame follows the last.
     pub looped: bool,
 }
 
@@ -88,48 +88,48 @@ impl Default for Playback {
     }
 }
 
-/// A question over everything else.
+/// A dialog over everything else.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Dialog {
-    /// Leave although there are unsaved changes?
+    /// Whether to leave with unsaved changes.
     Leave,
-    /// Which file?
+    /// Choice of a file.
     Path(PathForm),
 }
 
-/// A file to be named.
+/// A form for a path.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PathForm {
     /// The purpose of the file.
     pub purpose: Purpose,
     /// The typed path.
     pub text: String,
-    /// Why that will not do.
+    /// Error of the typed path.
     pub error: Option<String>,
-    /// The text at which replacing a file was warned of: accepting it once more replaces the file.
+    /// Text for which replacing a file was warned of: accepting it again replaces the file.
     pub replaces: Option<String>,
-    /// Leave once it is saved.
+    /// Whether to leave after saving.
     pub leave: bool,
 }
 
 /// The purpose of a named file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Purpose {
-    /// To read it.
+    /// Reading.
     Open,
-    /// To write it.
+    /// Writing.
     Save,
 }
 
 impl PathForm {
-    /// A form with a suggestion in it.
+    /// Makes a form with a suggestion.
     pub fn new(purpose: Purpose, text: String) -> Self {
         Self { purpose, text, error: None, replaces: None, leave: false }
     }
 }
 
 impl Model {
-    /// A scene as it comes.
+    /// Makes the model of a scene without changes.
     pub fn new(scene: Arc<Scene>) -> Self {
         let settings = Settings::of(scene);
         Self {
@@ -184,12 +184,12 @@ pub struct Under {
     pub flow: Option<[f32; 4]>,
 }
 
-/// What is known of the simulation and the pictures just now.
+/// Present values of the simulation and the pictures.
 #[derive(Clone, Debug)]
 pub struct Readout {
-    /// What the worker says of itself.
+    /// Status of the worker.
     pub status: Status,
-    /// Numbers of the last step shown.
+    /// Statistics of the last shown step.
     pub stats: StepStats,
     /// Shape of the box.
     pub dims: Dims,
@@ -197,9 +197,9 @@ pub struct Readout {
     pub h: f32,
     /// Simulated time of the smoke on the screen \[s\].
     pub shown: f64,
-    /// Pictures per second of late; 0 while nothing moves.
+    /// Recent pictures per second; 0 while nothing moves.
     pub fps: f32,
-    /// Wall time to draw the last picture \[ms\].
+    /// Wall time of the last picture \[ms\].
     pub draw_ms: f32,
     /// Wall time of the last steps, the newest last \[ms\].
     pub step_ms: VecDeque<f32>,
@@ -213,17 +213,17 @@ pub struct Readout {
     pub camera: Camera,
     /// Values at the middle of the ball, while it is in the box.
     pub under: Option<Under>,
-    /// Told to pause, and waiting for the step under way to end.
+    /// Whether a pause waits for the present step to end.
     pub pausing: bool,
-    /// Something to tell for a moment, such as where a picture was saved.
+    /// A short notice, such as the path of a saved picture.
     pub notice: Option<String>,
 }
 
 impl Readout {
-    /// Steps whose wall time is kept for the plot.
+    /// Number of steps in the plot of wall times.
     pub const STEPS_KEPT: usize = 120;
 
-    /// Before anything is known.
+    /// Makes a readout before the first step.
     pub fn new(dims: Dims, h: f32) -> Self {
         Self {
             status: Status::default(),

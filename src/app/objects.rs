@@ -2,7 +2,7 @@
 //! scene's text hold what. Plain data, no window.
 
 use crate::scene::Scene;
-use crate::scene::edit::{Change, Entry, List};
+use crate::scene::edits::{Change, Entry, List};
 use crate::solver::{ForceField, Form, Shape};
 
 /// Something of a scene that can be selected.

@@ -1,23 +1,23 @@
-//! Moving the camera: a turntable about the target, with y always up in the picture. Plain maths, no
-//! window. Right-handed, metres; yaw about +y, pitch above the horizon.
+//! Camera motion: a turntable about the target, with y always up in the picture. Plain maths, no window.
+//! Right-handed, metres; yaw about +y, pitch above the horizon.
 
 use nalgebra::{Vector2, Vector3};
 
 use crate::look::Camera;
 
-/// Closest to straight up or down, so that "up" stays defined \[rad\].
+/// Greatest pitch, so that "up" stays defined \[rad\].
 const STEEPEST: f32 = 89.9 * std::f32::consts::PI / 180.0;
 
-/// Turn for a drag of one point \[rad\]: half a turn in about 400 points.
+/// Rotation per point of a drag \[rad\]: half a turn in about 400 points.
 const TURN_PER_POINT: f32 = 0.008;
 
 /// Factor on the distance for one notch of the wheel.
 const ZOOM_PER_NOTCH: f32 = 0.88;
 
-/// Room left around the domain when it is framed.
+/// Margin around a framed domain.
 const MARGIN: f32 = 1.08;
 
-/// A camera as an artist holds it: what it looks at, from how far, and from where around it.
+/// A camera as an artist uses it: target, distance and angles.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Orbit {
     /// The point that stays in the middle \[m\].
@@ -55,7 +55,7 @@ pub enum Standpoint {
 }
 
 impl Orbit {
-    /// The orbit on which `camera` is. Its roll is dropped.
+    /// The orbit of `camera`, without its roll.
     pub fn of(camera: &Camera) -> Self {
         let target = Vector3::from(camera.target);
         let out = Vector3::from(camera.position) - target;
@@ -64,7 +64,7 @@ impl Orbit {
         Self { target, distance, yaw: out.x.atan2(out.z), pitch, fov: camera.fov }
     }
 
-    /// The camera at this place.
+    /// The camera of this orbit.
     pub fn camera(&self) -> Camera {
         let eye = self.target - self.axes().forward * self.distance;
         Camera { position: eye.into(), target: self.target.into(), up: [0.0, 1.0, 0.0], fov: self.fov }
@@ -79,21 +79,21 @@ impl Orbit {
         Axes { right, up: out.cross(&right), forward: -out }
     }
 
-    /// Turns about the target; `drag` in points, right and down positive. The scene follows the hand.
+    /// Rotates about the target; `drag` in points, right and down positive. The scene follows the hand.
     pub fn turn(&mut self, drag: Vector2<f32>) {
         self.yaw = wrapped(self.yaw - drag.x * TURN_PER_POINT);
         self.pitch = (self.pitch + drag.y * TURN_PER_POINT).clamp(-STEEPEST, STEEPEST);
     }
 
-    /// Moves across the picture, so that what is at the target's depth stays under the hand; `drag` in
-    /// points in a view `height` points high.
+    /// Moves across the picture: points at the target's depth follow the hand; `drag` in points in a view
+    /// `height` points high.
     pub fn pan(&mut self, drag: Vector2<f32>, height: f32) {
         let per_point = self.height_at_target() / height.max(1.0);
         let axes = self.axes();
         self.target += (axes.up * drag.y - axes.right * drag.x) * per_point;
     }
 
-    /// Comes nearer by so many notches of the wheel; negative goes away.
+    /// Approaches by this many notches of the wheel; negative recedes.
     pub fn zoom(&mut self, notches: f32, extent: [f32; 3]) {
         let size = Vector3::from(extent).norm();
         // A long lens stands further away for the same picture.
@@ -112,7 +112,7 @@ impl Orbit {
         };
     }
 
-    /// Goes to where the whole box of size `extent` fills a view of the given width over height.
+    /// Moves so that the whole box of size `extent` fills a view of the given width over height.
     pub fn frame(&mut self, extent: [f32; 3], aspect: f32) {
         self.frame_bounds([Vector3::zeros(), Vector3::from(extent)], aspect);
     }
@@ -175,7 +175,7 @@ pub fn corners(extent: [f32; 3]) -> [Vector3<f32>; 8] {
     })
 }
 
-/// The same angle within ±π.
+/// Wraps an angle to ±π.
 fn wrapped(angle: f32) -> f32 {
     use std::f32::consts::{PI, TAU};
     (angle + PI).rem_euclid(TAU) - PI
@@ -197,7 +197,7 @@ mod tests {
         (a - b).norm() < 1e-4
     }
 
-    /// Where `p` is in the picture: −1..1 along the height.
+    /// Position of `p` in the picture: −1..1 along the height.
     fn seen(orbit: &Orbit, p: Vector3<f32>) -> Vector2<f32> {
         let axes = orbit.axes();
         let from_eye = p - Vector3::from(orbit.camera().position);

@@ -1,8 +1,8 @@
-//! A running scene as a person holds it: the worker, what is set, the camera, the cursor, and what the mouse
-//! and the keys do to them. Knows no window and no OpenGL.
+//! A running scene: worker, settings, camera, cursor, and the effects of mouse and keys. Independent of
+//! window and OpenGL.
 
 mod exporting;
-mod objects;
+mod handles;
 mod playback;
 mod pointer;
 mod saving;
@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 use nalgebra::Vector2;
 
 use super::action::Action;
-use super::cursor::Cursor;
+use super::brush_cursor::Cursor;
 use super::export::Export;
 use super::file::Home;
 use super::model::{Dialog, Model, PathForm, Purpose, Readout};
@@ -28,21 +28,21 @@ use crate::worker::{Command, Simulation, State, Status, Worker};
 
 use pointer::Pointer;
 
-/// How long a notice stays.
+/// Duration of a notice.
 const NOTICE: Duration = Duration::from_secs(4);
 
-/// The box of the recorded frame before the first one is shown.
+/// Box of the recorded frame before the first one is shown.
 const NOTHING: Dims = Dims { nx: 1, ny: 1, nz: 1 };
 
 /// A running scene.
 pub struct Session {
-    /// What the panel shows and changes.
+    /// State of the panel.
     pub model: Model,
-    /// What is known of the simulation.
+    /// Present values of the simulation.
     pub readout: Readout,
-    /// Where the camera is.
+    /// Camera.
     pub orbit: Orbit,
-    /// Where the cursor is.
+    /// Cursor.
     pub cursor: Cursor,
     worker: Worker,
     sent: Sent,
@@ -51,39 +51,39 @@ pub struct Session {
     view: Vector2<f32>,
     notice_until: Option<Instant>,
     home: Option<Home>,
-    /// The settings as they were saved last.
+    /// Settings at the last save.
     saved: Settings,
-    /// The number of the last state that the worker was told to keep.
+    /// Number of the last stored state of the worker.
     kept: u64,
-    /// Loads asked for.
+    /// Number of requested loads.
     loads: u64,
     pending: Option<Pending>,
-    /// The recorded frame that is shown, and its number.
+    /// The shown recorded frame, and its number.
     past: (Snapshot, Option<u64>),
-    /// When playing went on to the frame that is shown.
+    /// Time at which playback reached the shown frame.
     turned: Instant,
     /// The export under way.
     export: Option<Export>,
     /// Called from other threads when there is news.
     wake: Arc<dyn Fn() + Send + Sync>,
     /// The object that a hand is moving.
-    moving: Option<objects::Move>,
+    moving: Option<handles::Move>,
     /// Angle of the lens of the last view with perspective \[degrees\].
     lens: f32,
-    /// Another scene is shown since the last [`sync`](Self::sync).
+    /// Whether another scene is shown since the last [`sync`](Self::sync).
     switched: bool,
-    /// The window is to close.
+    /// Whether the window must close.
     leaving: bool,
 }
 
-/// A simulation that is being built, and what comes with it once it is shown.
+/// A simulation being built, with the settings that become active once it is shown.
 struct Pending {
     load: u64,
     settings: Settings,
     came: Came,
 }
 
-/// How a pending scene was asked for.
+/// Origin of a pending scene.
 enum Came {
     /// Opened or edited; the state before it is kept under this number, and undo calls it this.
     Opened(u64, String),
@@ -95,14 +95,14 @@ enum Came {
     Restarted,
 }
 
-/// What the worker has been told last.
+/// Last values sent to the worker.
 struct Sent {
     settings: Settings,
     view: Mode,
 }
 
 impl Session {
-    /// Builds the solver and starts its thread, paused. `wake` is called whenever there is news.
+    /// Builds the solver and starts its thread, paused. `wake` is called for each new snapshot or status.
     pub fn new(scene: Scene, wake: impl Fn() + Send + Sync + 'static) -> Result<Self, SceneError> {
         let wake: Arc<dyn Fn() + Send + Sync> = Arc::new(wake);
         let woken = wake.clone();
@@ -140,12 +140,12 @@ impl Session {
         self.model.settings.scene.extent()
     }
 
-    /// The size the view has \[pt\].
+    /// Sets the size of the view \[pt\].
     pub fn set_view(&mut self, width: f32, height: f32) {
         self.view = Vector2::new(width.max(1.0), height.max(1.0));
     }
 
-    /// Does what a key or a button asks for; what concerns the window alone is left to it.
+    /// Executes the action of a key or a button, except those of the window.
     pub fn act(&mut self, action: Action) {
         match action {
             Action::RunPause => self.run_or_pause(),
@@ -192,24 +192,24 @@ impl Session {
         }
     }
 
-    /// Whether the window is to close.
+    /// Whether the window must close.
     pub fn is_leaving(&self) -> bool {
         self.leaving
     }
 
-    /// Whether another simulation is being built. Edits wait until it is there.
+    /// Whether another simulation is being built. Edits wait for it.
     pub fn is_loading(&self) -> bool {
         self.pending.is_some()
     }
 
-    /// Has the worker keep the present state; gives its number.
+    /// Stores the present state in the worker. Returns its number.
     fn keep(&mut self) -> u64 {
         self.kept += 1;
-        self.worker.send(Command::Keep(self.kept));
+        self.worker.send(Command::Store(self.kept));
         self.kept
     }
 
-    /// Takes note of a change to the smoke that is about to be made, so that it can be undone.
+    /// Records the state before a change to the smoke, for undo.
     fn before(&mut self, what: &str) {
         let state = self.keep();
         self.model.history.act(&self.model.settings, what, state);
@@ -227,7 +227,7 @@ impl Session {
         }
     }
 
-    /// Undoes or redoes the last change, and says which.
+    /// Undoes or redoes the last change, and names it.
     fn go_back(&mut self, undo: bool) {
         let word = if undo { "Undo" } else { "Redo" };
         if self.is_loading() {
@@ -242,7 +242,7 @@ impl Session {
         };
         let mut said = format!("{word}: {}", step.what);
         let other = settings::needs_load(&self.model.settings.scene, &step.value.scene);
-        let is_kept = |number: &u64| *number >= self.readout.status.first_kept;
+        let is_kept = |number: &u64| *number >= self.readout.status.first_stored;
         if step.restore.is_some_and(|number| !is_kept(&number)) {
             said += " (the smoke is no longer kept: too much memory)";
         }
@@ -264,7 +264,7 @@ impl Session {
         self.say(said);
     }
 
-    /// Esc: cancels the innermost thing; the lists and numbers of the panel cancel themselves.
+    /// Esc: cancels the innermost thing. Lists and numbers of the panel cancel themselves.
     fn cancel(&mut self) {
         if self.model.dialog.take().is_some() {
             return;
@@ -275,7 +275,7 @@ impl Session {
         self.leave_window();
     }
 
-    /// Closes the window, or asks whether to lose the changes.
+    /// Closes the window, or asks before changes are lost.
     fn leave_window(&mut self) {
         if self.is_unsaved() {
             self.model.dialog = Some(Dialog::Leave);
@@ -284,20 +284,20 @@ impl Session {
         }
     }
 
-    /// Whether something is set that the scene's file does not hold.
+    /// Whether there are settings that the scene's file does not hold.
     pub fn is_unsaved(&self) -> bool {
         let Model { settings, defaults, .. } = &self.model;
         let saved = Arc::ptr_eq(&self.saved.opened, &settings.opened);
         !settings.saves_as(if saved { &self.saved } else { defaults })
     }
 
-    /// Lets the simulation run.
+    /// Starts the simulation.
     pub fn run(&mut self) {
         self.readout.pausing = false;
         self.worker.send(Command::Run);
     }
 
-    /// Paused already, but the step under way takes long: a second pause cuts it short.
+    /// Runs or pauses. A second pause cancels a long step.
     fn run_or_pause(&mut self) {
         self.go_on_from_here();
         let running = self.worker.status().state == State::Running;
@@ -309,7 +309,7 @@ impl Session {
         self.readout.pausing = running;
     }
 
-    /// From the smoke to the velocity, and back to the smoke.
+    /// Switches between smoke and velocity.
     fn switch_view(&mut self) {
         self.model.view = match self.model.view {
             Mode::Smoke => Mode::Velocity,
@@ -317,7 +317,7 @@ impl Session {
         };
     }
 
-    /// The same scene from the start, with the settings as they are now.
+    /// Restarts the scene with the present settings.
     fn restart(&mut self) {
         if self.is_loading() {
             return;
@@ -328,8 +328,8 @@ impl Session {
         self.begin_load(self.model.settings.clone(), Came::Restarted);
     }
 
-    /// A scene file, or a built-in scene, in place of this one, shown once it is ready; undo comes back. What is on the brush
-    /// stays on it.
+    /// Opens a scene file or a built-in scene, shown once it is ready; undo returns. The brush keeps its
+    /// settings.
     pub fn open(&mut self, name: &str) {
         if let Err(error) = self.try_open(name) {
             self.say(error);
@@ -405,7 +405,7 @@ impl Session {
         self.say(format!("{name} was read again: its file has changed"));
     }
 
-    /// Has the worker build what is set in `settings`; it is shown, whole, when it is ready.
+    /// Starts a load of `settings` in the worker; it is shown, whole, when it is ready.
     fn begin_load(&mut self, settings: Settings, came: Came) {
         let scene = settings.as_scene();
         self.model.loading = Some(scene.name.clone());
@@ -419,7 +419,7 @@ impl Session {
         self.pending = Some(Pending { load: self.loads, settings, came });
     }
 
-    /// The pending simulation is on the screen from now on: with it its settings, its camera and its name.
+    /// Makes the pending simulation current, with its settings, camera and name.
     fn end_load(&mut self) {
         let Some(Pending { settings, came, .. }) = self.pending.take() else {
             return;
@@ -442,7 +442,7 @@ impl Session {
         }
     }
 
-    /// The pending simulation will not come; everything stays as it is.
+    /// Drops the pending simulation; nothing else changes.
     fn give_up_load(&mut self) {
         let came = self.pending.take().map(|pending| pending.came);
         self.model.loading = None;
@@ -453,7 +453,7 @@ impl Session {
         }
     }
 
-    /// Tells the worker what has changed since the last time; whether another scene is shown since then.
+    /// Sends changed values to the worker. Returns whether another scene is shown since the last call.
     pub fn sync(&mut self) -> bool {
         if self.is_loading() {
             self.model.edits.clear();
@@ -493,7 +493,7 @@ impl Session {
         std::mem::take(&mut self.switched)
     }
 
-    /// The newest snapshot, if it is news; the readout follows it.
+    /// The newest snapshot, if it is new; updates the readout.
     pub fn absorb(&mut self, now: Instant) -> Option<&Snapshot> {
         let status = self.worker.status().clone();
         self.follow(status, now);
@@ -530,24 +530,24 @@ impl Session {
         }
     }
 
-    /// Shows a line for a moment; gives the instant at which it is to go.
+    /// Shows a notice. Returns its end.
     pub fn tell(&mut self, text: String, now: Instant) -> Instant {
         self.readout.notice = Some(text);
         self.notice_until = Some(now + NOTICE);
         now + NOTICE
     }
 
-    /// Shows a line for a moment.
+    /// Shows a notice.
     fn say(&mut self, text: String) {
         self.tell(text, Instant::now());
     }
 
-    /// When the line that is shown is to go.
+    /// End of the shown notice.
     pub fn notice_until(&self) -> Option<Instant> {
         self.notice_until
     }
 
-    /// While it runs, the wall time from one step to the next.
+    /// While it runs, the wall time between steps.
     pub fn interval(&self) -> Option<Duration> {
         let status = &self.readout.status;
         let dt = 1.0 / f64::from(self.model.settings.rate);
@@ -555,7 +555,7 @@ impl Session {
         (status.state == State::Running).then(|| Duration::from_secs_f64(wall.min(3600.0)))
     }
 
-    /// What to draw: the field that was asked for, as soon as a snapshot carries it.
+    /// Mode of rendering: the requested field, as soon as a snapshot contains it.
     pub fn mode(&self) -> Mode {
         let missing = self.model.view.needs_velocity() && self.shown().velocity.is_empty();
         if missing { Mode::Smoke } else { self.model.view }

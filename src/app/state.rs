@@ -1,5 +1,5 @@
-//! What the window is doing, as a file: for tests that drive it from outside and wait for something to
-//! happen instead of sleeping. Written only when asked for.
+//! State of the window as a file, for tests that drive it from outside and wait for events instead of
+//! sleeping. Written only on request.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -34,7 +34,7 @@ struct State<'a> {
     undoes: Option<&'a str>,
     /// Numbers of the first and the last recorded frame.
     frames: [u64; 2],
-    /// The recorded frame that is shown.
+    /// The shown recorded frame.
     past: Option<u64>,
     unsaved: bool,
     panel: bool,
@@ -56,9 +56,9 @@ struct State<'a> {
     cursor: Cursor,
     /// Integral of each density [m³].
     mass: [f64; 3],
-    /// Height of the centre of mass of each density [m]; zero where there is none.
+    /// Height of the centre of mass of each density [m]; zero without smoke.
     height: [f64; 3],
-    /// Where the controls are: left, top, right, bottom [px].
+    /// Rectangles of the controls: left, top, right, bottom [px].
     places: BTreeMap<&'static str, [f32; 4]>,
     /// Left, bottom, width, height [px].
     viewport: [u32; 4],
@@ -82,7 +82,7 @@ struct Cursor {
     shown: bool,
 }
 
-/// What the window adds to the session.
+/// State of the window outside the session.
 pub(super) struct Seen {
     pub(super) frame: u64,
     pub(super) viewport: [u32; 4],
@@ -95,7 +95,7 @@ impl StateFile {
         Self { path, last: String::new() }
     }
 
-    /// Writes the state if it differs from what the file says. The file is always whole.
+    /// Writes the state if it differs from the file. The file is always whole.
     pub(super) fn write(&mut self, session: &Session, seen: Seen) {
         let text = serde_json::to_string(&state(session, seen)).expect("plain numbers and names");
         if text == self.last {

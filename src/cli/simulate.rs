@@ -1,4 +1,4 @@
-//! `updraft simulate`: a scene to numbers.
+//! `updraft simulate`: simulates a scene and writes numbers.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -23,42 +23,43 @@ use crate::solver::{Solver, Stage, StepStats};
 use crate::spread::{Spread, spread};
 use crate::volume::{self, Frame, Up, VdbOptions};
 
-/// Simulate a scene and write what the flow is like.
+/// Simulate a scene and write statistics, probes and fields.
 #[derive(Debug, clap::Args)]
 pub struct SimulateArgs {
     /// A built-in scene or a scene file [default: plume, or with --resume that of the run]
     #[arg(value_name = "SCENE")]
     scene: Option<String>,
-    /// Frames whose fields are written: a range, every STEPth of it, or one; the run ends with the last. Frame 0 is the start
+    /// Frames whose fields are written: a range, every STEPth of a range, or one; the run ends with the last.
+    /// Frame 0 is the start
     #[arg(long, value_name = "A-B[:STEP]", default_value = "1-120", allow_hyphen_values = true)]
     frames: Frames,
-    /// Folder to write stats.csv, probes and fields to
+    /// Folder for stats.csv, probes and fields
     #[arg(long, value_name = "DIR", default_value = "updraft-run")]
     out: PathBuf,
-    /// End as soon as the kinetic energy has changed by less than this share a second for a whole second, with the fields of
-    /// that frame. After --resume the second is counted anew
+    /// End when the kinetic energy has changed by less than this share per second for a whole second, with
+    /// the fields of that frame. --resume starts the second anew
     #[arg(long, value_name = "SHARE")]
     steady: Option<f64>,
-    /// How to write fields. Without it there are numbers and no fields
+    /// Formats of the fields; none: statistics and probes only
     #[arg(long, value_name = "FORMAT", value_delimiter = ',')]
     format: Vec<Format>,
-    /// Fields to write; by default those that a run can be started from
+    /// Fields to write [default: those that a run can start from]
     #[arg(long, value_name = "NAME", value_delimiter = ',', requires = "format")]
     #[arg(default_values_t = Field::STORED, hide_default_value = true)]
     fields: Vec<Field>,
-    /// The axis that points up in vdb files
+    /// Up axis of vdb files
     #[arg(long, value_name = "AXIS", default_value = "y")]
     up: Up,
-    /// How precisely vdb files hold their values
+    /// Precision of the values in vdb files
     #[arg(long, value_name = "PRECISION", default_value = "half")]
     precision: Precision,
-    /// Write DIR/checkpoint at the start, after every N frames and at the end; --resume goes on from there
+    /// Write DIR/checkpoint at the start, after every N frames and at the end; --resume continues from it
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     checkpoint_every: Option<u32>,
-    /// Go on from DIR/checkpoint, which Ctrl-C leaves too. Where there is no run yet, one begins
+    /// Continue from DIR/checkpoint, which Ctrl-C writes too; without one, start a run
     #[arg(long)]
     resume: bool,
-    /// Leave files of frames alone that are there already; tables are written anew
+    /// Keep existing files of frames; tables are written anew
     #[arg(long)]
     skip_existing: bool,
 }
@@ -74,7 +75,7 @@ enum Format {
     Vti,
 }
 
-/// Bits of a number.
+/// Precision of a number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum Precision {
     /// 16
@@ -83,7 +84,7 @@ enum Precision {
     Full,
 }
 
-/// Does what `args` ask for.
+/// Runs the command.
 pub fn run(args: &SimulateArgs, common: &Common) -> Result<(), CliError> {
     let folder = RunFolder::at(&args.out);
     let stop = interrupt::catch();
@@ -96,7 +97,7 @@ pub fn run(args: &SimulateArgs, common: &Common) -> Result<(), CliError> {
         None => job.begin(common)?,
     };
     let mut progress = Progress::new(args.frames.last, common.quiet);
-    // Files that the next checkpoint counts on.
+    // Files that must be on the disk before the next checkpoint.
     let mut written = Vec::new();
     let mut steady = args.steady.map(Steady::new);
     let mut is_steady =
@@ -119,14 +120,14 @@ pub fn run(args: &SimulateArgs, common: &Common) -> Result<(), CliError> {
         }
         if stopped {
             return Err(CliError::Stopped(format!(
-                "{}; {} holds the run up to frame {frame}, go on with --resume",
+                "{}; {} has the run up to frame {frame}, continue with --resume",
                 interrupt::by(),
                 args.out.display()
             )));
         }
     }
     if args.checkpoint_every.is_none() {
-        // It says less than there is now.
+        // It is outdated now.
         remove(&folder.checkpoint())?;
     }
     drop(progress);
@@ -134,13 +135,13 @@ pub fn run(args: &SimulateArgs, common: &Common) -> Result<(), CliError> {
     say(&format!("{}\n", args.out.display()))
 }
 
-/// Tells when the flow has become steady.
+/// Detects a steady flow.
 struct Steady {
-    /// Change of the kinetic energy that counts as none, as a share of it \[1/s\].
+    /// Relative change of the kinetic energy below which the flow is steady \[1/s\].
     share: f64,
-    /// Time \[s\] and energy of the frame before.
+    /// Time \[s\] and energy of the last frame.
     last: Option<(f64, f64)>,
-    /// Time since which it has not changed \[s\].
+    /// Time since which the energy has not changed \[s\].
     since: Option<f64>,
 }
 
@@ -149,7 +150,8 @@ impl Steady {
         Self { share, last: None, since: None }
     }
 
-    /// Whether the energy has hardly changed for a second. Air at rest is not steady: nothing has happened yet.
+    /// Whether the energy has hardly changed for a second. Air at rest does not count: the flow has not begun
+    /// yet.
     fn reached(&mut self, stats: &StepStats) -> bool {
         let (time, energy) = (stats.time, stats.kinetic_energy);
         let Some((before, was)) = self.last.replace((time, energy)) else { return false };
@@ -162,7 +164,7 @@ impl Steady {
     }
 }
 
-/// The scene that is asked for, or that of the run that goes on.
+/// Loads the requested scene, or that of the resumed run.
 fn scene(
     args: &SimulateArgs,
     common: &Common,
@@ -176,7 +178,7 @@ fn scene(
             Ok(scene)
         }
         (None, Some(saved)) => {
-            // The start of the run does not matter any more.
+            // The initial fields no longer matter.
             let scene = common.scene(&folder.scene().display().to_string(), &["initial={}".into()])?;
             saved.check(&scene, false)?;
             Ok(scene)
@@ -185,7 +187,7 @@ fn scene(
     }
 }
 
-/// Removes the file at `path`, if there is one.
+/// Removes the file at `path`, if it exists.
 fn remove(path: &Path) -> Result<(), OutputError> {
     match std::fs::remove_file(path) {
         Err(source) if source.kind() != std::io::ErrorKind::NotFound => {
@@ -195,22 +197,22 @@ fn remove(path: &Path) -> Result<(), OutputError> {
     }
 }
 
-/// What a run writes, and where.
+/// Output of a run.
 struct Job<'a> {
     args: &'a SimulateArgs,
     scene: &'a Scene,
     folder: &'a RunFolder,
-    /// What becomes of files that are there already.
+    /// Treatment of existing files.
     existing: Existing,
 }
 
 impl Job<'_> {
-    /// The start of the run, in files too.
+    /// Begins a run and its files.
     fn begin(&self, common: &Common) -> Result<(Run, Tables), CliError> {
         let Self { args, scene, folder, existing } = *self;
         let mut run = Run::new(scene, interrupt::catch())?;
         let (tables, fields) = (self.tables(), self.fields());
-        // Parts of files that a killed run left are of these names.
+        // Temporary files of a killed run have these names.
         whole::clean_up(tables.iter().chain(&fields).map(PathBuf::as_path));
         whole::prepare(tables.iter().map(PathBuf::as_path), common.force || args.skip_existing)
             .and_then(|()| {
@@ -232,7 +234,7 @@ impl Job<'_> {
         Ok((run, tables))
     }
 
-    /// The run as it was saved. What it has written since then is written once more.
+    /// Resumes a saved run. Everything it wrote after the checkpoint is written again.
     fn resume(&self, mut saved: Checkpoint, common: &Common) -> Result<(Run, Tables), CliError> {
         let Self { scene, folder, .. } = self;
         let run = Run::resume(scene, &mut saved, interrupt::catch())?;
@@ -242,12 +244,12 @@ impl Job<'_> {
         whole::prepare(paths.iter().map(PathBuf::as_path), true).map_err(CliError::Target)?;
         let tables = Tables::resume(scene, folder, &saved.head.tables)?;
         if !common.quiet {
-            tell(&format!("updraft: going on after frame {}", run.frame()));
+            tell(&format!("updraft: continuing after frame {}", run.frame()));
         }
         Ok((run, tables))
     }
 
-    /// Writes a checkpoint, when all that it counts on is on the disk.
+    /// Writes a checkpoint once all files it depends on are on the disk.
     fn save(&self, run: &mut Run, tables: &mut Tables, written: &mut Vec<PathBuf>) -> Result<(), CliError> {
         for path in written.drain(..) {
             whole::sync(&path).map_err(|source| OutputError::Write { path, source })?;
@@ -256,14 +258,14 @@ impl Job<'_> {
         Ok(run.save(&self.folder.checkpoint(), self.scene, lengths)?)
     }
 
-    /// The scene and the tables.
+    /// Paths of the scene and the tables.
     fn tables(&self) -> Vec<PathBuf> {
         let mut paths = vec![self.folder.scene(), self.folder.stats(), self.folder.checkpoint()];
         paths.extend(self.scene.probes.iter().map(|probe| self.folder.probe(&probe.name)));
         paths
     }
 
-    /// The files of the fields.
+    /// Paths of the field files.
     fn fields(&self) -> Vec<PathBuf> {
         let mut paths = Vec::new();
         for &format in &self.args.format {
@@ -283,8 +285,8 @@ impl Job<'_> {
         }
     }
 
-    /// Writes the fields of a frame, if it is one of those that are wanted or the last of a run that `ends` early. Returns
-    /// the files that it wrote.
+    /// Writes the fields of a frame if it is requested, or the last of a run that `ends` early. Returns the
+    /// written files.
     fn write_frame(&self, frame: u32, ends: bool, solver: &Solver) -> Result<Vec<PathBuf>, OutputError> {
         let Self { args, folder, .. } = self;
         if !(args.frames.contains(frame) || ends) {
@@ -342,7 +344,7 @@ impl Job<'_> {
     }
 }
 
-/// The tables of a run: a line a step, and for probes along lines, lines a frame.
+/// Tables of a run: one line per step; for probes along lines, several lines per frame.
 struct Tables {
     stats: Csv,
     probes: Vec<(Probe, Csv)>,
@@ -353,7 +355,7 @@ impl Tables {
         Self::open(scene, folder, |path, columns| Csv::create(path, existing, columns))
     }
 
-    /// The tables of a run that was saved when they were as long as `lengths` says; later lines are cut off.
+    /// Resumes the tables of a saved run, whose lengths were `lengths`; later lines are cut off.
     fn resume(
         scene: &Scene,
         folder: &RunFolder,
@@ -375,20 +377,20 @@ impl Tables {
         Ok(Self { stats, probes: scene.probes.iter().map(probe).collect::<Result<_, OutputError>>()? })
     }
 
-    /// Waits until all lines are on the disk: how long each table is.
+    /// Waits until all lines are on the disk. Returns the length of each table.
     fn sync(&mut self) -> Result<BTreeMap<String, u64>, OutputError> {
         let tables = std::iter::once(&mut self.stats).chain(self.probes.iter_mut().map(|(_, csv)| csv));
         tables.map(|csv| Ok((name(csv.path()), csv.sync()?))).collect()
     }
 
-    /// The numbers of a step.
+    /// Writes the statistics of a step.
     fn step(&mut self, solver: &Solver) -> Result<(), OutputError> {
         self.stats.row(row(solver.stats(), field::enstrophy(solver), &spread(solver)))?;
         let of_steps = self.probes.iter_mut().filter(|(probe, _)| !probe.is_line());
         of_steps.into_iter().try_for_each(|(probe, csv)| measure(probe, csv, solver))
     }
 
-    /// The numbers of a frame; what was written until now can be read.
+    /// Writes the values of a frame, and flushes the tables so that they can be read.
     fn frame(&mut self, solver: &Solver) -> Result<(), OutputError> {
         for (probe, csv) in &mut self.probes {
             if probe.is_line() {
@@ -400,7 +402,7 @@ impl Tables {
     }
 }
 
-/// The name of a file without its folder.
+/// File name without its folder.
 fn name(path: &Path) -> String {
     path.file_name().unwrap_or_default().to_string_lossy().into_owned()
 }

@@ -38,7 +38,7 @@ use crate::solver::simd::dispatch;
 use sweep::sweep;
 use tents::{coarsen, gather_density};
 
-/// Depths larger than this are as dark.
+/// Depth beyond which everything is equally dark.
 const OPAQUE: f32 = 1000.0;
 
 /// Optical depths at the nodes, for one snapshot under one look.
@@ -54,14 +54,14 @@ pub struct LightVolume {
     scale: f32,
     solids: Vec<Solid>,
     fields: Fields,
-    /// Around the bricks that hold smoke \[m\]; upside down where none does.
+    /// Bounding box of the occupied bricks \[m\]; inverted if all are empty.
     smoke: [[f32; 3]; 2],
-    /// Nodes at which the sky is gathered.
+    /// Nodes at which the light of the sky is gathered.
     half: Dims,
     scratch: Scratch,
 }
 
-/// Memory kept from bake to bake.
+/// Scratch memory, reused from bake to bake.
 #[derive(Clone, Debug, Default)]
 struct Scratch {
     planes: Vec<f32>,
@@ -100,16 +100,16 @@ impl Default for LightVolume {
 }
 
 impl LightVolume {
-    /// Recomputes all depths. Runs on the rayon pool of the caller; the same bits for any number
-    /// of threads.
+    /// Recomputes all depths on the rayon pool of the caller. The bits are the same for any number of
+    /// threads.
     pub fn bake(&mut self, snapshot: &Snapshot, look: &Look) {
         self.scale = look.light_scale;
         self.gather(snapshot);
         self.cast(look);
     }
 
-    /// The first half of [`LightVolume::bake`]: the densities of a snapshot at the nodes, as many as the last
-    /// look asked for.
+    /// First half of [`LightVolume::bake`]: the densities of a snapshot at the nodes, at the resolution of
+    /// the last look.
     pub fn gather(&mut self, snapshot: &Snapshot) {
         let extent = snapshot.extent();
         let scale = self.scale.clamp(1.0 / 16.0, 1.0);
@@ -121,7 +121,7 @@ impl LightVolume {
         gather_density(snapshot, self.nodes, &mut self.scratch.planes, &mut self.scratch.density);
     }
 
-    /// The second half: the depths under a look, from the densities gathered last.
+    /// Second half: the depths under a look, from the densities gathered last.
     pub fn cast(&mut self, look: &Look) {
         let (dims, spacing) = (self.nodes, self.spacing);
         let Scratch { density, dense, .. } = &mut self.scratch;
@@ -146,14 +146,14 @@ impl LightVolume {
         std::array::from_fn(|a| (self.nodes.array()[a] - 1).max(1) as f32 * self.spacing[a])
     }
 
-    /// Optical depth from a place to the sun.
+    /// Optical depth from a point to the sun.
     pub(super) fn depth_to_sun(&self, p: [f32; 3]) -> f32 {
         let at = std::array::from_fn(|a| p[a] / self.spacing[a]);
         let [depth] = trilinear(self.nodes, at, |n| [self.scratch.sun[n]]);
         depth
     }
 
-    /// Effective optical depth from a place to the sky.
+    /// Effective optical depth from a point to the sky.
     pub(super) fn depth_to_sky(&self, p: [f32; 3]) -> f32 {
         let extent = self.extent();
         let at = std::array::from_fn(|a| p[a] / extent[a] * (self.half.array()[a] - 1) as f32);
@@ -161,7 +161,7 @@ impl LightVolume {
         depth
     }
 
-    /// Around all that may cast a shadow \[m\]; `None` if nothing does.
+    /// Bounding box of everything that may cast a shadow \[m\]; `None` if empty.
     pub(super) fn occupied(&self) -> Option<[[f32; 3]; 2]> {
         if !self.solids.is_empty() {
             return Some([[0.0; 3], self.extent()]);
@@ -169,17 +169,17 @@ impl LightVolume {
         (self.smoke[0][0] < self.smoke[1][0]).then_some(self.smoke)
     }
 
-    /// What stands in the smoke that was gathered last.
+    /// Solids of the last gathered snapshot.
     pub(super) fn solids(&self) -> &[Solid] {
         &self.solids
     }
 
-    /// Nodes per cell and axis from the next [`LightVolume::gather`] on.
+    /// Sets the nodes per cell and axis, from the next [`LightVolume::gather`] on.
     pub fn set_scale(&mut self, scale: f32) {
         self.scale = scale;
     }
 
-    /// The texel at a place in the box \[m\], interpolated; beyond the box, that of the nearest place.
+    /// Interpolated texel at a point in the box \[m\]; outside, that of the nearest point.
     pub fn sample(&self, p: [f32; 3]) -> [f32; 4] {
         trilinear(self.nodes, std::array::from_fn(|a| p[a] / self.spacing[a]), |n| {
             self.texels[n].map(f32::from)
@@ -196,7 +196,7 @@ pub(super) fn unit(v: [f32; 3]) -> [f32; 3] {
     if norm > 1e-6 { v.map(|x| x / norm) } else { [0.0, 1.0, 0.0] }
 }
 
-/// Depth towards the sun; of a large one, the effective depth over seven points of its disc.
+/// Depth towards the sun; for a large one, the effective depth over seven points of its disc.
 fn gather_sun(field: Nodes, look: &Look, depths: &mut Vec<Vec<f32>>, out: &mut Vec<f32>) {
     let middle = unit(look.sun_direction);
     if look.sun_size < 1.0 {
@@ -218,13 +218,13 @@ fn on_disc(middle: [f32; 3], half_angle: f32) -> [[f32; 3]; 7] {
     let v = m.cross(&u);
     std::array::from_fn(|n| {
         let (sin, cos) = (n as f32 * std::f32::consts::TAU / 6.0).sin_cos();
-        // Mean radius of the ring that is left when the inner seventh is taken.
+        // Mean radius of the disc without its inner seventh.
         let radius = if n == 0 { 0.0 } else { 0.756 * half_angle.tan() };
         (m + (u * cos + v * sin) * radius).normalize().into()
     })
 }
 
-/// The density with solids in it: opaque within a node or two, clear outside their surface.
+/// Adds solids to the density: opaque within a node or two, clear outside their surface.
 fn stand(
     solids: &[Solid],
     dims: Dims,
@@ -258,7 +258,7 @@ fn stand(
     }
 }
 
-/// The edges of a cube: directions in which the sky is looked at.
+/// Directions in which the sky is sampled: the edges of a cube.
 fn beams() -> [[f32; 3]; 12] {
     let r = std::f32::consts::FRAC_1_SQRT_2;
     std::array::from_fn(|n| {
@@ -270,9 +270,9 @@ fn beams() -> [[f32; 3]; 12] {
     })
 }
 
-/// Effective depth towards the sky and the ground. The sky's radiance is taken to go linearly in the
-/// sine of elevation from the ground's straight down to the sky's straight up; a beam's share of
-/// each is its weight.
+/// Effective depth towards the sky and the ground. The sky's radiance is assumed linear in the sine of
+/// elevation, from the ground's straight down to the sky's straight up. The share of each in a beam is its
+/// weight.
 fn gather_ambient(field: Nodes, extinction: f32, depths: &mut Vec<Vec<f32>>, out: &mut Vec<[f32; 2]>) {
     let beams = beams();
     depths.resize(beams.len(), Vec::new());
@@ -291,11 +291,11 @@ fn gather_ambient(field: Nodes, extinction: f32, depths: &mut Vec<Vec<f32>>, out
     });
 }
 
-/// Nodes that are worked on at a time.
+/// Nodes computed at a time.
 const STRIP: usize = 256;
 
 dispatch! {
-    /// Adds what one beam brings of the sky and of the ground.
+    /// Adds the contribution of one beam to the light of the sky and of the ground.
     fn add_beam(depth: &[f32], share: [f32; 2], up: &mut [f32; STRIP], down: &mut [f32; STRIP]) = add_beam_kernel;
 }
 
@@ -369,7 +369,7 @@ mod tests {
         light
     }
 
-    /// In a uniform box the depth is σ times the way out, for a sun along each axis and side.
+    /// In a uniform box the depth is σ times the distance to the side, for a sun along each axis and side.
     #[test]
     fn depth_of_a_uniform_box() {
         for axis in 0..3 {
@@ -391,7 +391,7 @@ mod tests {
         }
     }
 
-    /// An oblique sun in the middle of a wide slab: the way out is height over cosine.
+    /// An oblique sun in the middle of a wide slab: the path is height over cosine.
     #[test]
     fn depth_under_an_oblique_sun() {
         let light = baked([64, 8, 64], [0.48, 0.64, 0.6]);

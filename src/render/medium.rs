@@ -1,51 +1,51 @@
-//! What a bit of medium sends to the eye for each unit of its extinction. `shaders/medium.glsl` is the same.
+//! In-scattered radiance of the medium per unit of extinction. `shaders/medium.glsl` has the same formulas.
 //!
-//! Light scattered more than once comes in octaves (Wrenninge 2013): each sees half the optical depth
-//! and half the mean cosine of the one before. Two changes to the original, both found by fitting sixteen
-//! pictures (extinctions 4 to 40 1/m, white and coloured smoke, lit from the side and from behind) to path
-//! tracing:
-//! - the octaves after the first count only as far as the place is **enclosed** by smoke,
-//!   1 − e^(−(τ_sky + τ_ground)/2); a thin veil, which scatters once, is left alone;
-//! - the last stands for all further orders, α³/(1 − 0.85 α): bright smoke glows on inside, dark does not.
+//! Multiple scattering comes in octaves (Wrenninge 2013): each sees half the optical depth and half the mean
+//! cosine of the one before. Two changes to the original were fitted to path tracing of sixteen pictures
+//! (extinctions 4 to 40 1/m, white and coloured smoke, lit from the side and from behind):
+//! - Octaves after the first are weighted by how far smoke **encloses** the point, 1 − e^(−(τ_sky +
+//!   τ_ground)/2). A thin veil, which scatters once, is not brightened.
+//! - The last octave stands for all further orders, α³/(1 − 0.85 α): bright smoke is lit inside, dark smoke
+//!   is not.
 //!
-//! Mean radiance of R, G and B against path tracing: within 5 % at 4 1/m, 7 % at 12, 13 % at 24, and from 13 % too dark (white,
-//! lit from the side) to 20 % too bright (dark blue, lit from behind) at 40 1/m, in a plume of 30 cm. Wrenninge's own
-//! weights, 1, ½, ¼, were 40 % too dark there and 45 % too bright in thin smoke. Fitting the depths of the octaves too, or a
-//! decay that depends on the albedo as diffusion's does, took 3 % off the error: what is left is what one point
-//! cannot know of the smoke around.
+//! Errors of the mean radiance of R, G and B against path tracing: within 5 % at 4 1/m, 7 % at 12, 13 % at
+//! 24. At 40 1/m they range from 13 % too dark (white, lit from the side) to 20 % too bright (dark blue, lit
+//! from behind), in a plume of 30 cm. Wrenninge's own weights, 1, ½, ¼, were 40 % too dark there and 45 % too
+//! bright in thin smoke. Dropped: fitted depths of the octaves, and a decay that depends on the albedo as
+//! diffusion's does, gained 3 %. The rest is beyond what one point knows of the smoke around it.
 
 use super::exp::exp;
 use super::lines::smoothstep;
 use crate::look::{Look, Scattering};
 
-/// Octaves of scattering; their transmittances are squares of each other and cost one exponential.
+/// Octaves of scattering. Their transmittances are squares of each other, so they cost one exponential.
 pub const OCTAVES: usize = 3;
 
-/// Share of the mean cosine that is left in each octave.
+/// Factor on the mean cosine in each octave.
 pub(super) const OCTAVE_SCALES: [f32; OCTAVES] = [1.0, 0.5, 0.25];
 /// Weights of the octaves.
 const WEIGHTS: [f32; OCTAVES] = [1.0, 0.59, 0.18];
 /// h c / (λ k) \[K\] at the wavelengths of red, green and blue.
 const WIEN: [f32; 3] = [23_587.0, 26_160.0, 30_942.0];
-/// A black body of 2000 K at those wavelengths, with luminance 1.
+/// Radiance of a black body of 2000 K at those wavelengths, with luminance 1.
 const AT_2000_K: [f32; 3] = [1.815, 0.840, 0.178];
-/// Half floats end not much higher.
+/// Limit of radiance, just below that of half floats.
 pub(super) const MOST: f32 = 60_000.0;
-/// The share of one order of scattering that is left in the next, for the orders after the last octave.
+/// Ratio of successive orders of scattering after the last octave.
 const LEFT: f32 = 0.85;
 
-/// The constants of a look as a march needs them.
+/// Constants of a look, prepared for a march.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Medium {
     /// Extinction for each unit of density \[1/m\].
     pub extinction: f32,
-    /// Width over which smoke thins out towards the sides \[m\].
+    /// Width over which smoke fades out towards the sides \[m\].
     pub fade: f32,
     /// Albedo of the three colours.
     pub colors: [[f32; 3]; 3],
     /// Mean cosines of the two lobes of the phase function.
     pub lobes: [f32; 2],
-    /// The share of the second lobe.
+    /// Share of the second lobe.
     pub second_share: f32,
     /// Weight of each octave; the first is 1, and the others are 0 for single scattering.
     pub octaves: [f32; OCTAVES],
@@ -57,7 +57,7 @@ pub struct Medium {
     pub sky: [f32; 3],
     /// Radiance straight down.
     pub ground: [f32; 3],
-    /// Luminance of opaque smoke at 2000 K, and the temperature excess that stands for 2000 K \[K\].
+    /// Luminance of opaque smoke at 2000 K, and the temperature excess of 2000 K \[K\].
     pub glow: [f32; 2],
 }
 
@@ -80,13 +80,13 @@ impl Medium {
         }
     }
 
-    /// What is left of the smoke at a place near the sides of the box.
+    /// Share of the smoke that is shown at a point near the sides of the box.
     pub fn shown(&self, p: [f32; 3], extent: [f32; 3]) -> f32 {
         let along = |a: usize| self.shown_along(a, p[a], extent[a]);
         along(0) * along(1) * along(2)
     }
 
-    /// What the sides across one axis leave of it, of all but the floor, at a place `x` of `extent` \[m\].
+    /// Share that the sides across one axis leave, except the floor, at `x` of `extent` \[m\].
     pub(super) fn shown_along(&self, axis: usize, x: f32, extent: f32) -> f32 {
         let inside = if axis == 1 { extent - x } else { x.min(extent - x) };
         smoothstep(0.0, 1.0, inside / self.fade.max(1e-6))
@@ -99,7 +99,7 @@ impl Medium {
         std::array::from_fn(|c| (smoke[0] * r[c] + smoke[1] * g[c] + smoke[2] * b[c]) * scale)
     }
 
-    /// Phase function of each octave for one cosine between the view ray and the way to the sun.
+    /// Phase function of each octave, for one cosine between the view ray and the direction to the sun.
     pub fn phase(&self, cosine: f32) -> [f32; OCTAVES] {
         OCTAVE_SCALES.map(|scale| self.phase_function(scale, cosine))
     }
@@ -116,49 +116,49 @@ impl Medium {
         std::array::from_fn(|c| self.glowing_in(c, excess))
     }
 
-    /// [`Medium::glowing`] in one colour.
+    /// [`Medium::glowing`] for one colour channel.
     #[inline(always)]
     pub(super) fn glowing_in(&self, c: usize, excess: f32) -> f32 {
         self.glow[0] * AT_2000_K[c] * self.incandescence(c, excess)
     }
 
-    /// Radiance in one colour as a share of that at 2000 K. It is so steep in the temperature that it must not be the
-    /// temperature which is interpolated between cells: half way from hot to cold would be dark, and what glows
-    /// would end in flakes.
+    /// Radiance of one colour channel relative to that at 2000 K. It rises so steeply with temperature that
+    /// cells must interpolate radiance, not temperature: otherwise the midpoint from hot to cold would be
+    /// dark, and flames would end in flakes.
     #[inline(always)]
     fn incandescence(&self, c: usize, excess: f32) -> f32 {
         let inverse = (self.glow[1] / excess.max(1e-3) - 1.0) / 2000.0;
         exp(-WIEN[c] * inverse)
     }
 
-    /// What a march along the rays reads between cells in place of the temperature: the green radiance as a share of
-    /// that at 2000 K, weighted with the density.
+    /// Emission per unit of volume, which a march along rays interpolates instead of the temperature: the
+    /// green radiance relative to that at 2000 K, weighted by density.
     pub(super) fn emission(&self, [r, g, b, excess]: [f32; 4]) -> f32 {
         let density = r.max(0.0) + g.max(0.0) + b.max(0.0);
         (density * self.incandescence(1, excess)).min(MOST)
     }
 
-    /// [`Medium::glowing`] from emission for each unit of density: in Wien's law one colour gives the others.
+    /// [`Medium::glowing`] from emission per unit of density: in Wien's law one colour determines the others.
     pub(super) fn glowing_emission(&self, emission: f32) -> [f32; 3] {
         std::array::from_fn(|c| self.glow[0] * AT_2000_K[c] * emission.max(0.0).powf(WIEN[c] / WIEN[1]))
     }
 
-    /// Radiance for each unit of extinction, J in [`crate::render`]: from the albedo, the depths of the light
-    /// volume and [`Medium::phase`].
+    /// In-scattered radiance per unit of extinction, J in [`crate::render`], from the albedo, the depths of
+    /// the light volume and [`Medium::phase`].
     pub fn scattered(&self, albedo: [f32; 3], depth: [f32; 3], phase: [f32; OCTAVES]) -> [f32; 3] {
         let third = depth.map(|depth| exp(-0.25 * depth));
         let enclosed = Self::enclosed(third);
         std::array::from_fn(|c| self.sent(c, albedo[c], third, enclosed, phase))
     }
 
-    /// How far a place is enclosed by smoke, from what the last octave lets through.
+    /// Degree to which smoke encloses a point, from the transmittance of the last octave.
     #[inline(always)]
     pub(super) fn enclosed(third: [f32; 3]) -> f32 {
         let ambient = third[1] * third[2];
         1.0 - ambient * ambient
     }
 
-    /// [`Medium::scattered`] in one colour. It runs in kernels.
+    /// [`Medium::scattered`] for one colour channel, inlined into kernels.
     #[inline(always)]
     pub(super) fn sent(
         &self,
@@ -176,14 +176,14 @@ impl Medium {
         albedo * (one * self.arriving(c, first, phase[0]) + enclosed * again)
     }
 
-    /// Light of one colour that an octave turns towards the eye.
+    /// Light of one colour channel that an octave scatters towards the eye.
     #[inline(always)]
     fn arriving(&self, c: usize, clear: [f32; 3], phase: f32) -> f32 {
         self.sun[c] * phase * clear[0] + 0.5 * (self.sky[c] * clear[1] + self.ground[c] * clear[2])
     }
 }
 
-/// The phase function of Henyey and Greenstein (1941) \[1/sr\], for the cosine between the ways before
+/// The phase function of Henyey and Greenstein (1941) \[1/sr\], for the cosine between the directions before
 /// and after scattering.
 #[inline(always)]
 pub fn henyey_greenstein(g: f32, cosine: f32) -> f32 {

@@ -1,22 +1,20 @@
-//! The scene file as it is written, without the parameters that have a field: [`super::given`] has taken those out. Every key
-//! is optional, and nothing else is accepted. A table that holds only such parameters is empty here, and refuses all
-//! others. What the keys mean is in [`crate::parameter`]; what an absent key stands for is decided in [`super::resolve`].
+//! The scene file as it is written, without the parameters that have a field: [`super::given`] takes those
+//! first. Every key is optional, and no other is accepted. A table that holds only such parameters is empty
+//! here, and refuses all other keys. [`crate::parameter`] describes the keys; [`super::resolve`] decides the
+//! defaults.
 
 use std::collections::BTreeMap;
 use std::fmt;
 
 use serde::Deserialize;
-use serde::de::value::{MapAccessDeserializer, StrDeserializer};
+use serde::de::value::MapAccessDeserializer;
 use serde::de::{Deserializer, IntoDeserializer, MapAccess, Visitor};
 use toml::Spanned;
 
-use super::forces::Force;
-use super::sources::{Fill, Source};
-use super::value::{Color, List, Number, Whole};
+use super::force_tables::Force;
+use super::source_tables::{Fill, Source};
+use super::value::{Color, List, Number, Vector, Whole};
 use crate::field::Field;
-
-/// A position, direction or velocity.
-pub type Vector = List<Number, 3>;
 
 #[derive(Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
@@ -181,11 +179,11 @@ pub struct Probe {
     pub at: Spanned<Place>,
 }
 
-/// What a probe can measure.
+/// Quantity that a probe measures.
 #[derive(Clone, Copy, PartialEq)]
 pub enum Quantity {
     Field(Field),
-    /// Of a solid alone.
+    /// Force on a solid; only for probes on solids.
     Force,
 }
 
@@ -260,7 +258,8 @@ pub struct Camera {
     pub fov: Option<Number>,
 }
 
-/// What one side does: a word, or a table with what belongs to it, as `{ inflow = { velocity = [1, 0, 0] } }`.
+/// Boundary condition of one side: a word, or a table with its values, such as `{ inflow = { velocity = [1,
+/// 0, 0] } }`.
 #[derive(Clone, Copy, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum BoundaryCondition {
@@ -271,7 +270,7 @@ pub enum BoundaryCondition {
     Inflow(Air),
 }
 
-/// A side about which there is nothing more to say.
+/// Table of a side without values.
 #[derive(Clone, Copy, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Nothing {}
@@ -283,7 +282,7 @@ pub struct Insulated {
     pub temperature: Option<Number>,
 }
 
-/// A wall that drags.
+/// A no-slip wall.
 #[derive(Clone, Copy, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Plate {
@@ -291,7 +290,7 @@ pub struct Plate {
     pub temperature: Option<Number>,
 }
 
-/// What comes in.
+/// The air of an inflow.
 #[derive(Clone, Copy, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Air {
@@ -302,7 +301,7 @@ pub struct Air {
     pub temperature: Option<Number>,
 }
 
-/// Reads a side, a bare word standing for the table without keys.
+/// Reads a side; a bare word stands for a table without keys.
 fn side<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<BoundaryCondition>, D::Error> {
     deserializer.deserialize_any(SideVisitor).map(Some)
 }
@@ -333,7 +332,7 @@ impl<'de> Visitor<'de> for SideVisitor {
     }
 }
 
-/// The six sides: one word for all, or a table by axis (`x`) and by side (`x_min`), the latter winning.
+/// The six sides: one word for all, or a table by axis (`x`) and by side (`x_min`), which wins.
 #[derive(Clone, Copy, Default)]
 pub struct Walls {
     /// `[axis][lower, upper]`.
@@ -399,41 +398,5 @@ impl<'de> Visitor<'de> for WallsVisitor {
 impl<'de> Deserialize<'de> for Walls {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         deserializer.deserialize_any(WallsVisitor)
-    }
-}
-
-/// The floor at y = 0: a colour, or `false` for none.
-#[derive(Clone, Copy)]
-pub struct Floor(pub Option<[f32; 3]>);
-
-struct FloorVisitor;
-
-impl<'de> Visitor<'de> for FloorVisitor {
-    type Value = Floor;
-
-    fn expecting(&self, f: &mut fmt::Formatter) -> fmt::Result {
-        f.write_str("a colour ([r, g, b] in linear light or \"#rrggbb\"), or false for no floor")
-    }
-
-    fn visit_bool<E: serde::de::Error>(self, shown: bool) -> Result<Floor, E> {
-        match shown {
-            false => Ok(Floor(None)),
-            true => Err(E::custom("give the floor a colour, or false for no floor")),
-        }
-    }
-
-    fn visit_str<E: serde::de::Error>(self, text: &str) -> Result<Floor, E> {
-        Color::deserialize(StrDeserializer::new(text)).map(|c| Floor(Some(c.0)))
-    }
-
-    fn visit_seq<A: serde::de::SeqAccess<'de>>(self, seq: A) -> Result<Floor, A::Error> {
-        let deserializer = serde::de::value::SeqAccessDeserializer::new(seq);
-        Color::deserialize(deserializer).map(|c| Floor(Some(c.0)))
-    }
-}
-
-impl<'de> Deserialize<'de> for Floor {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_any(FloorVisitor)
     }
 }

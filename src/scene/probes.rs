@@ -1,15 +1,15 @@
-//! `[[probe]]`: checked places and names.
+//! `[[probe]]`: checked regions and names.
 
 use toml::Spanned;
 
-use super::document::{self, Quantity, Vector};
-use super::error::Problem;
-use super::text::Text;
-use super::value::Number;
+use super::document::{self, Quantity};
+use super::scene_error::Problem;
+use super::scene_text::Text;
+use super::value::{Number, Vector};
 use crate::field::Field;
 use crate::probe::{Place, Probe};
 
-/// The probes of a scene in a box of `extent` metres that holds some `solids`.
+/// Resolves the probes of a scene in a box of `extent` metres with some `solids`.
 pub fn resolve(
     list: &[document::Probe],
     text: &Text,
@@ -44,7 +44,7 @@ fn check_name(name: &str, taken: bool) -> Result<(), String> {
     }
 }
 
-/// The fields to measure; none of a solid, of which there is but the force.
+/// Fields to measure. None for a solid, which has only a force.
 fn fields(read: &[Quantity], place: Place) -> Result<Vec<Field>, String> {
     let field = |quantity: &Quantity| match (quantity, place) {
         (Quantity::Field(field), Place::Solid(_)) => {
@@ -87,9 +87,10 @@ fn across(plane: &document::Plane, extent: [f32; 3]) -> Result<Place, String> {
         (Some((axis, at)), None) if (0.0..=extent[axis] * 1.0001).contains(&at) => {
             Ok(Place::Plane { axis, at })
         }
-        (Some((axis, at)), None) => {
-            Err(format!("at: a plane at {at} m misses the box, which is {} m long there", extent[axis]))
-        }
+        (Some((axis, at)), None) => Err(format!(
+            "at: a plane at {at} m misses the box, which is {} m long along that axis",
+            extent[axis]
+        )),
         _ => Err("at: a plane is { x = … }, { y = … } or { z = … }, one of them".into()),
     }
 }

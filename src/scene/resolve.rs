@@ -1,4 +1,4 @@
-//! From the document to the scene: what absent keys stand for, and the checks that need two keys at once.
+//! From the document to the scene: defaults of absent keys, and checks that involve two keys.
 
 use std::ops::Range;
 use std::path::Path;
@@ -6,14 +6,15 @@ use std::sync::Arc;
 
 use toml::Spanned;
 
-use super::document::{self, Document, Vector};
-use super::error::Problem;
+use super::checked_scene::{Scene, Time};
+use super::document::{self, Document};
 use super::given::Given;
 use super::memory;
+use super::scene_error::Problem;
+use super::scene_text::Text;
 use super::shapes::Place;
-use super::text::Text;
-use super::value::Number;
-use super::{Scene, Time, forces, initial, probes, solids, sources};
+use super::value::{Number, Vector};
+use super::{force_tables, initial, probes, read_document, solid_tables, source_tables};
 use crate::grid::Dims;
 use crate::look::{Camera, Look};
 use crate::parameter::{Holder, normalized};
@@ -21,20 +22,20 @@ use crate::solver::{BoundaryCondition, Config, Inflow, Params, TimeControl};
 
 type Result<T> = std::result::Result<T, Box<Problem>>;
 
-/// Cells of a scene that names none.
+/// Default number of cells.
 const CELLS: [usize; 3] = [96, 144, 96];
-/// Edge of a cell where a scene names none \[m\].
+/// Default edge of a cell \[m\].
 const VOXEL: f32 = 0.01;
-/// Pictures, where a scene does not say how large \[px\].
+/// Default size of pictures \[px\].
 const SIZE: [u32; 2] = [640, 480];
-/// Vertical field of view where a scene names none \[degrees\].
+/// Default vertical field of view \[degrees\].
 const FOV: f32 = 34.0;
 
-/// The scene that the document of `text` describes, called `name`.
+/// Resolves the document of `text` to the scene called `name`.
 ///
-/// Files that it names are relative to `folder`, those of overrides to where the command runs.
+/// Files that it names are relative to `folder`, those of overrides to the working directory.
 pub fn scene(name: String, text: &Text, folder: &Path) -> Result<Scene> {
-    let (doc, given) = text.read()?;
+    let (doc, given) = read_document::document(text)?;
     let config = config(&doc, &given, text)?;
     let extent = config.dims.array().map(|n| n as f32 * config.h);
     let place = Place { text, folder, config: &config };
@@ -42,13 +43,13 @@ pub fn scene(name: String, text: &Text, folder: &Path) -> Result<Scene> {
     check_picture(&doc, text, &config, size)?;
     let mut params = Params::default();
     fill(&mut params, &given);
-    let solids = solids::resolve(&doc, &given, text, folder, &config, &params)?;
+    let solids = solid_tables::resolve(&doc, &given, text, folder, &config, &params)?;
     Ok(Scene {
         name,
         params,
-        sources: sources::resolve(doc.source.as_deref(), place)?,
-        forces: forces::resolve(&doc.force, place)?,
-        fills: sources::fills(&doc.initial.smoke, place)?,
+        sources: source_tables::resolve(doc.source.as_deref(), place)?,
+        forces: force_tables::resolve(&doc.force, place)?,
+        fills: source_tables::fills(&doc.initial.smoke, place)?,
         time: time(&doc.time, text)?,
         look: look(&doc, &given),
         camera: camera(&doc.render.camera, text, extent, size)?,
@@ -61,7 +62,7 @@ pub fn scene(name: String, text: &Text, folder: &Path) -> Result<Scene> {
     })
 }
 
-/// Sets the fields of `holder` that the scene gives a value for.
+/// Sets the fields of `holder` whose values the scene gives.
 fn fill(holder: &mut impl Holder, given: &Given) {
     for (parameter, value) in given.values() {
         parameter.field().into_iter().for_each(|field| holder.set_value(field, value));
@@ -105,7 +106,7 @@ fn check_memory(config: &Config, solids: bool, limit: u64) -> std::result::Resul
     ))
 }
 
-/// Whether there is room for a picture of `size` beside the fields.
+/// Checks that a picture of `size` fits into memory beside the fields.
 fn check_picture(doc: &Document, text: &Text, config: &Config, size: [u32; 2]) -> Result<()> {
     let limit = doc.solver.memory_limit.map_or_else(memory::default_limit, |gib| gigabytes(gib.get()));
     let bytes = memory::picture(size);
@@ -128,10 +129,10 @@ fn gigabytes(gib: f32) -> u64 {
     (f64::from(gib) * f64::from(1 << 30)) as u64
 }
 
-/// What a side does, and the temperature held there.
+/// Boundary condition of a side, and the temperature held there.
 type Held = (BoundaryCondition, Option<f32>);
 
-/// Closed all around but for the top, unless the file says otherwise.
+/// Resolves the sides. Default: closed, with an open top.
 fn sides(walls: Option<&Spanned<document::Walls>>, text: &Text) -> Result<[[Held; 2]; 3]> {
     let defaults = [
         [BoundaryCondition::Closed; 2],
@@ -189,11 +190,11 @@ fn side(read: &document::BoundaryCondition) -> Held {
     }
 }
 
-/// A step of a fixed length is never cut.
+/// Checks that a fixed step is not combined with substeps: it is never cut.
 fn check_fixed_step(given: &Given, text: &Text) -> Result<()> {
     for key in ["time.cfl", "time.max_substeps"] {
         if let Some(span) = given.span(key) {
-            let message = format!("{key}: a fixed time.step is never cut; remove one of the two");
+            let message = format!("{key}: a fixed time.step is never divided; remove one of the two");
             return Err(text.problem(span, message));
         }
     }
@@ -218,7 +219,7 @@ fn look(doc: &Document, given: &Given) -> Look {
     let mut look = Look::default();
     fill(&mut look, given);
     look.solids = doc.solid.iter().map(|solid| solid.color.map_or(Look::SOLID, |c| c.0)).collect();
-    // The default has another length than 1.
+    // The default direction is not a unit vector.
     look.sun_direction = normalized(look.sun_direction).unwrap_or(look.sun_direction);
     look
 }
@@ -251,7 +252,7 @@ fn check_camera(camera: &Camera) -> std::result::Result<(), String> {
     }
 }
 
-/// A camera a little above and aside that has the whole box in the picture.
+/// Returns a camera a little above and to the side that has the whole box in the picture.
 fn framing(extent: [f32; 3], fov: f32, aspect: f32) -> Camera {
     let mut camera = Camera { fov, ..Camera::framing(extent) };
     camera.frame(extent);

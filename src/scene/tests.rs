@@ -1,4 +1,4 @@
-//! What the reader promises, one promise a test.
+//! Behaviour of the scene reader.
 
 use super::*;
 use crate::solver::{Advection, BoundaryCondition};
@@ -54,7 +54,7 @@ fn documented_options_act() {
     assert!(error(documented()[2]).contains("initial.fields: cannot read start.npz"));
 }
 
-/// Asks every table for a key that cannot be, and looks up the keys it says it knows.
+/// Gives every table an unknown key, and checks the list of known keys in the error.
 #[test]
 fn every_key_is_declared() {
     use crate::parameter::{all, declared_path, find};
@@ -65,7 +65,7 @@ fn every_key_is_declared() {
                   force.0.point force.0.vortex initial.smoke.0 solid.0 solid.0.shape.sphere solid.0.shape.box \
                   solid.0.shape.cylinder probe.0 probe.0.at.line probe.0.at.plane";
     for table in tables.split_whitespace() {
-        // A fill lacks its shape: only where it is asked about does the strange key come first.
+        // A fill without its shape fails first; with a shape the unknown key does.
         let scene = match table.split_once('.').map_or(table, |(head, _)| head) {
             "initial" if table != "initial" => "initial = { smoke = [{}] }",
             "solid" => "solid = [{}]",
@@ -84,7 +84,7 @@ fn every_key_is_declared() {
     }
 }
 
-/// The numbers of [`crate::parameter`] are refused one step beyond their ranges, in a scene as in an override.
+/// Numbers of [`crate::parameter`] are refused one step beyond their ranges, in a scene as in an override.
 #[test]
 fn a_number_beyond_the_hard_range_is_refused_with_the_range_and_the_unit() {
     let message = "fluid.vorticity: 150 is out of range: 0 to 100 [1/s]";
@@ -107,7 +107,7 @@ fn a_number_beyond_the_hard_range_is_refused_with_the_range_and_the_unit() {
     assert!(checked > 40, "{checked}");
 }
 
-/// Each word does what its entry says, and the ones that a struct reads are the declared ones.
+/// Each word has the effect of its entry, and structs read exactly the declared words.
 #[test]
 fn declared_words_are_read_and_no_others() {
     use crate::parameter::{Kind, all};
@@ -218,7 +218,7 @@ fn an_error_has_line_column_key_and_advice() {
 }
 
 #[test]
-fn what_cannot_be_simulated_is_refused_where_it_stands() {
+fn invalid_scenes_are_refused_at_their_line() {
     let cases = [
         ("[domain]\ncells = [0, 8, 8]", "s.toml:2:10: domain.cells: 0 is out of range: 1 to 65536"),
         ("[domain]\ncells = [8, 8]", "a list of 3 values is needed, this one has 2"),
@@ -232,7 +232,7 @@ fn what_cannot_be_simulated_is_refused_where_it_stands() {
         ("[time]\nmax_substeps = 0", "s.toml:2:16: time.max_substeps: 0 is out of range: 1 to 1000"),
         ("[time]\nframe_rate = 0", "time.frame_rate: 0 is out of range"),
         ("[time]\nstep = 1.0", "s.toml:2:8: time.step: 1 s is longer than a frame"),
-        ("[time]\nstep = 0.01\ncfl = 1.0", "s.toml:3:7: time.cfl: a fixed time.step is never cut"),
+        ("[time]\nstep = 0.01\ncfl = 1.0", "s.toml:3:7: time.cfl: a fixed time.step is never divided"),
         (
             "[[source]]\nshape = { sphere = { center = [5, 0, 0], radius = 0.1 } }",
             "s.toml:2:31: source.shape",
@@ -251,7 +251,7 @@ fn what_cannot_be_simulated_is_refused_where_it_stands() {
         ("[render]\ncamera = { fov = 0 }", "render.camera.fov: 0 is out of range: 1 to 170 [degrees]"),
         ("[render]\ncamera = { position = [1, 1, 1], target = [1, 1, 1] }", "are both"),
         ("[render]\ncamera = { position = [0, 0, 3], target = [0, 0, 0], up = [0, 0, 1] }", "along the view"),
-        ("[render]\nlight = { direction = [0, 0, 0] }", "points nowhere"),
+        ("[render]\nlight = { direction = [0, 0, 0] }", "has no direction"),
         ("[render]\nsize = [0, 10]", "0 is out of range: 1 to 16384 [px]"),
         ("[render]\nfloor = true", "give the floor a colour"),
         (
@@ -312,12 +312,12 @@ fn what_cannot_be_simulated_is_refused_where_it_stands() {
         ),
         (
             "[solver]\nprojection = 'direct'\n[[solid]]\nshape = { sphere = { radius = 0.1 } }",
-            "s.toml:2:14: solver.projection: `direct` knows no solids",
+            "s.toml:2:14: solver.projection: `direct` supports no solids",
         ),
         ("[solver]\nflow = 'still'", "unknown value `still`; known here: solved, frozen"),
         (
             "[solver]\nflow = 'frozen'\n[[solid]]\nshape = { sphere = { radius = 0.1 } }",
-            "s.toml:2:8: solver.flow: a frozen flow goes around no solids",
+            "s.toml:2:8: solver.flow: a frozen flow ignores solids",
         ),
         (
             "[initial]\nu = 'sin(x) * sqr(y)'",
@@ -347,7 +347,7 @@ fn what_cannot_be_simulated_is_refused_where_it_stands() {
 }
 
 #[test]
-fn sides_say_what_they_hold() {
+fn sides_are_read_with_their_values() {
     use crate::solver::Inflow;
     let scene = with(
         "[domain]\nwalls = { x = 'periodic', y_min = { no-slip = { temperature = 5 } }, y_max = \
@@ -417,9 +417,9 @@ fn an_error_of_the_file_stays_in_the_file_when_there_are_overrides() {
     assert!(message.starts_with("s.toml:2:1: "), "{message}");
 }
 
-/// Fields that differ at every point come back at that point.
+/// Fields that differ at every point are found again at their points.
 #[test]
-fn initial_fields_go_where_they_belong() {
+fn initial_fields_are_set_at_their_points() {
     let dir = tempfile::tempdir().unwrap();
     let small = "[domain]\ncells = [5, 6, 7]\nwalls = 'open'\n[initial]\nfields = 'start.npz'\n";
     std::fs::write(dir.path().join("s.toml"), small).unwrap();
@@ -437,7 +437,7 @@ fn initial_fields_go_where_they_belong() {
 }
 
 #[test]
-fn initial_fields_hold_something_possible() {
+fn impossible_initial_fields_are_refused() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("s.toml").display().to_string();
     std::fs::write(&path, "[domain]\ncells = [2, 1, 1]\n[initial]\nfields = 'start.npz'\n").unwrap();
@@ -455,7 +455,7 @@ fn initial_fields_hold_something_possible() {
 }
 
 #[test]
-fn formulas_are_sampled_where_the_fields_lie() {
+fn formulas_are_sampled_at_the_points_of_their_field() {
     use crate::field::Field;
     let text = "[domain]\ncells = [5, 6, 7]\nvoxel = 0.5\nwalls = 'open'\n[solver]\nflow = 'frozen'\n\
                 [initial]\nu = 'x + 10 * y'\nv = 'y + 10 * z'\nw = 'z + 10 * x'\ntemperature = 'a * y + z'\n\
@@ -482,7 +482,7 @@ fn a_cell_that_an_edge_cuts_starts_with_its_share() {
     };
     assert_eq!(red("[3, 1, 1]", "x < 1.25"), [1.0, 0.25, 0.0]);
     assert_eq!(red("[1, 3, 2]", "y < 1.75"), [1.0, 0.75, 0.0, 1.0, 0.75, 0.0]);
-    // A quarter of the first cell's corner, in three dimensions a 64th.
+    // A quarter of the first cell's corner; in three dimensions a 64th.
     assert_eq!(red("[2, 2, 1]", "(x < 0.5) * (y < 0.5)"), [0.25, 0.0, 0.0, 0.0]);
     assert_eq!(red("[2, 2, 2]", "max(x, max(y, z)) < 0.25")[0], 1.0 / 64.0);
 }
@@ -510,7 +510,7 @@ fn formulas_win_over_the_file_and_come_from_overrides() {
 }
 
 #[test]
-fn a_singular_point_between_the_trials_is_told_when_the_box_is_filled() {
+fn a_singular_point_between_the_trials_is_reported_when_the_box_is_filled() {
     let text = "[domain]\ncells = [128, 1, 1]\nvoxel = 1\n[initial]\nu = '1 / (x - 64)'";
     let scene = Scene::parse("s", text).unwrap();
     let error = scene.solver().err().unwrap().to_string();
@@ -526,7 +526,7 @@ fn the_text_is_the_scene_with_its_overrides() {
 }
 
 #[test]
-fn the_text_names_files_that_are_found_from_anywhere() {
+fn the_text_has_absolute_file_names() {
     let dir = tempfile::tempdir().unwrap();
     let array = crate::npz::Array { shape: [2, 1, 1], values: vec![0.5; 2] };
     let file = std::fs::File::create(dir.path().join("start.npz")).unwrap();
@@ -536,9 +536,9 @@ fn the_text_names_files_that_are_found_from_anywhere() {
     let text = Scene::load(&path, &[]).unwrap().text().unwrap();
     let there = dir.path().canonicalize().unwrap().join("start.npz");
     assert!(text.contains(&format!("{} # here", toml::Value::from(there.display().to_string()))), "{text}");
-    // In an override a file is found from where the command runs.
+    // File names in overrides are relative to the working directory.
     let from_here = "initial.fields=Cargo.toml";
-    let text = text::Text::new("s", "[initial]\n", &[from_here.into()]).merged().unwrap();
+    let text = scene_text::Text::new("s", "[initial]\n", &[from_here.into()]).merged().unwrap();
     assert!(text.contains(&std::env::current_dir().unwrap().display().to_string()), "{text}");
 }
 
@@ -550,7 +550,7 @@ fn an_override_begins_a_list_that_is_not_there() {
 }
 
 #[test]
-fn a_missing_scene_says_what_there_is() {
+fn a_missing_scene_lists_the_known_ones() {
     let message = Scene::load("plum", &[]).unwrap_err().to_string();
     let known = format!("built-in scenes are {}; did you mean `plume`?", builtin::NAMES.join(", "));
     assert!(message.contains(&known), "{message}");
@@ -565,7 +565,7 @@ fn a_fixed_step_divides_the_frame() {
 }
 
 proptest::proptest! {
-    /// Whatever is in the file, reading it ends with a scene or an error.
+    /// Reading any text ends with a scene or an error.
     #[test]
     fn no_text_makes_the_reader_panic(text in "[\\[\\]a-z_=\\.\"{}0-9, \n#-]{0,80}", set in "[a-z0-9.=\\[\\]\"# -]{0,24}") {
         let _ = Scene::parse_with("s", &text, std::slice::from_ref(&set));
@@ -633,7 +633,7 @@ fn sources_forces_and_fills_are_read() {
     assert!((solver.stats().mass[2] / (2.0 * volume) - 1.0).abs() < 0.02, "{:?}", solver.stats().mass);
 }
 
-/// Meshes, pictures and fonts lie beside the scene file.
+/// Meshes, pictures and fonts are found beside the scene file.
 #[test]
 fn shapes_are_read_from_files_beside_the_scene() {
     let dir = tempfile::tempdir().unwrap();
@@ -655,14 +655,14 @@ fn shapes_are_read_from_files_beside_the_scene() {
     {
         assert!((got / expected - 1.0).abs() < 0.05, "{got} for {expected}");
     }
-    // Red to the left, blue to the right.
+    // Red on the left, blue on the right.
     let at = |x: f32| solver.scalars()[solver.layout().at((x / 0.01) as isize, 50, 48)];
     assert!((at(0.34)[0] - 1.0).abs() < 1e-3 && at(0.34)[2] < 1e-3, "{:?}", at(0.34));
     assert!((at(0.62)[2] - 2.0).abs() < 1e-3 && at(0.62)[0] < 1e-3, "{:?}", at(0.62));
 }
 
 #[test]
-fn impossible_shapes_and_forces_are_refused_where_they_stand() {
+fn invalid_shapes_and_forces_are_refused_at_their_line() {
     let source = |shape: &str| format!("[[source]]\nshape = {shape}\n");
     let force = |force: &str| format!("[[force]]\n{force}\n");
     let cases = [
@@ -676,7 +676,7 @@ fn impossible_shapes_and_forces_are_refused_where_they_stand() {
         ),
         (
             source("{ disc = { center = [0.4, 0.4, 0.4], radius = 1, axis = [0, 0, 0] } }"),
-            "source.shape.disc.axis: [0, 0, 0] points nowhere",
+            "source.shape.disc.axis: [0, 0, 0] has no direction",
         ),
         (
             source("{ mesh = { file = 'gone.obj', position = [0, 0, 0] } }"),
@@ -696,7 +696,7 @@ fn impossible_shapes_and_forces_are_refused_where_they_stand() {
         ),
         (
             source("{ text = { string = ' ', center = [0.4, 0.4, 0.4], height = 0.1, depth = 0.1 } }"),
-            "there is nothing to see in it",
+            "it is empty: no pixel is set",
         ),
         (
             source("{ text = { string = 'a', center = [7, 0.4, 0.4], height = 0.1, depth = 0.1 } }"),
@@ -727,7 +727,10 @@ fn impossible_shapes_and_forces_are_refused_where_they_stand() {
             force("vortex = { center = [0, 0, 0], radius = 1, speed = 1, acceleration = 1 }"),
             "force.vortex: give it an acceleration, or a speed and a rate",
         ),
-        (force("vortex = { center = [0, 0, 0], radius = 1, speed = 1, axis = [0, 0, 0] }"), "points nowhere"),
+        (
+            force("vortex = { center = [0, 0, 0], radius = 1, speed = 1, axis = [0, 0, 0] }"),
+            "has no direction",
+        ),
         (
             force("point = { center = [9, 9, 9], radius = 1, acceleration = 1 }"),
             "force.point.center: its reach lies outside the box",
@@ -745,7 +748,7 @@ fn impossible_shapes_and_forces_are_refused_where_they_stand() {
         (force("wnd = { velocity = [1, 0, 0] }"), "unknown key `wnd`; did you mean `wind`?"),
         (
             "[[initial.smoke]]\nshape = { sphere = { center = [0.4, 0.4, 0.4], radius = 0.1 } }\n".into(),
-            "initial.smoke: nothing to fill it with",
+            "initial.smoke: it has no contents",
         ),
         ("[[initial.smoke]]\nred = 1\n".into(), "missing field `shape`"),
     ];

@@ -4,27 +4,27 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
 use super::config::{Advection, Config, Integrator, Params, SPEED_LIMIT};
-use super::error::SolverError;
 use super::external::External;
 use super::fields::Fields;
 use super::forces::Forces;
+use super::solver_error::SolverError;
 use super::sources::Sources;
-use super::stats::{Stage, StepStats};
+use super::step_stats::{Stage, StepStats};
 
-/// What acts in a substep.
+/// Inputs of a substep.
 pub struct Substep<'a> {
     pub config: &'a Config,
     pub params: &'a Params,
     pub sources: &'a Sources,
     pub external: &'a External,
-    /// Time at its beginning \[s\].
+    /// Time at the beginning \[s\].
     pub time: f64,
-    /// Its length \[s\].
+    /// Length \[s\].
     pub dt: f32,
 }
 
 impl Substep<'_> {
-    /// Advances `fields`; everything in `stats` but what is measured afterwards is brought up to date.
+    /// Advances `fields`. Updates all `stats` except those measured afterwards.
     pub fn run(
         &self,
         fields: &mut Fields,
@@ -62,8 +62,8 @@ impl Substep<'_> {
         self.project(fields, clock)
     }
 
-    /// As [`advance`](Self::advance), with half of the pressure gradient before the advection and an advecting velocity in
-    /// the middle of the step; see `trapezoid.rs`.
+    /// As [`advance`](Self::advance), with half of the pressure gradient before the advection and an
+    /// advecting velocity in the middle of the step; see `trapezoid.rs`.
     fn trapezoid(&self, fields: &mut Fields, clock: &mut Clock) -> Result<(), SolverError> {
         let Self { config, params, time, dt, .. } = *self;
         let (steps, area) = (dt / config.h, config.h * config.h);
@@ -91,7 +91,7 @@ impl Substep<'_> {
         clock.lap(Stage::Project)
     }
 
-    /// A frozen flow: the scalars alone.
+    /// Advances a frozen flow: the scalars alone.
     fn advect_frozen(&self, fields: &mut Fields, clock: &mut Clock) -> Result<(), SolverError> {
         let Self { config, params, dt, .. } = *self;
         let steps = dt / config.h;
@@ -108,11 +108,12 @@ impl Substep<'_> {
         Ok(())
     }
 
-    /// Half a step; the reflection; the smoke, advected by the velocity in the middle; the other half in reverse order.
+    /// Half a step; the reflection; the smoke, advected by the velocity in the middle; the other half in
+    /// reverse order.
     ///
-    /// The first half is advected by the velocity at the beginning of the step, the other by the one expected at its end. With
-    /// the one in the middle instead (Zehnder et al. 2018) what advects would be a quarter of a step late, and the whole of
-    /// first order in any flow that changes (Narain, Zehnder & Thomaszewski, "A second-order advection-reflection
+    /// The first half step advects with uⁿ, the second with the extrapolated uⁿ⁺¹. With the velocity in the
+    /// middle instead (Zehnder et al. 2018) the advecting velocity would lag by a quarter of a step, which is
+    /// first order in any unsteady flow (Narain, Zehnder & Thomaszewski, "A second-order advection-reflection
     /// solver", 2019).
     fn reflect(&self, fields: &mut Fields, clock: &mut Clock) -> Result<(), SolverError> {
         let Self { config, params, time, dt, .. } = *self;
@@ -146,7 +147,8 @@ impl Substep<'_> {
         fields.extrapolate_reflected();
         fields.trace_extrapolated(0.5 * steps, config.trace);
         clock.lap(Stage::AdvectVelocity)?;
-        // What was reflected is not free of divergence: the vorticity is that of the velocity in the middle.
+        // The reflected velocity is not free of divergence: the vorticity is that of the velocity in the
+        // middle.
         self.force(fields, time + f64::from(half), half, Fields::add_forces_with_vorticity, clock)?;
         fields.swap_velocity();
         fields.diffuse_velocity(params.viscosity * half / area);
@@ -163,8 +165,8 @@ impl Substep<'_> {
         clock.lap(Stage::Sources)
     }
 
-    /// From the advected velocity to the velocity that is to be projected, under what acts for `dt` from the
-    /// instant `from` on.
+    /// Applies all forces of `dt` from the instant `from` on: from the advected velocity to the velocity
+    /// before projection.
     fn force(
         &self,
         fields: &mut Fields,
@@ -187,7 +189,7 @@ impl Substep<'_> {
     }
 }
 
-/// Adds the time since the last lap to its stage, and looks whether to stop.
+/// Adds the time since the last lap to its stage, and checks for cancellation.
 struct Clock<'a> {
     stats: &'a mut StepStats,
     cancel: &'a AtomicBool,
@@ -195,7 +197,7 @@ struct Clock<'a> {
 }
 
 impl Clock<'_> {
-    /// Notes how many cells the fastest air is advected.
+    /// Records the CFL number of an advection.
     fn crosses(&mut self, cells: f32) -> f32 {
         self.stats.cfl = self.stats.cfl.max(cells);
         cells
@@ -209,8 +211,8 @@ impl Clock<'_> {
     }
 }
 
-/// What is left of red, green, blue and temperature after `dt`: exp(−k Δt), so that the look depends neither on the
-/// step nor on its parts.
+/// Decay factors of red, green, blue and temperature after `dt`: exp(−k Δt), so the look does not depend on
+/// the division into steps.
 fn decay(params: &Params, dt: f32) -> [f32; 4] {
     let [r, g, b] = params.smoke.map(|s| s.dissipation);
     [r, g, b, params.cooling].map(|rate| decay_factor(rate, dt))

@@ -1,22 +1,23 @@
-//! The trapezoidal rule for the pressure, in one advection and one projection a step.
+//! The trapezoidal rule for the pressure, with one advection and one projection a step.
 //!
 //! ```text
 //! u* = A(uⁿ + gⁿ) + Δt f        A: advection by u at n + ½, extrapolated from the last two steps
-//! uⁿ⁺¹ = P u*                   r = uⁿ⁺¹ − u*, what the projection adds
+//! uⁿ⁺¹ = P u*                   r = uⁿ⁺¹ − u*, the change by the projection
 //! gⁿ⁺¹ = ½ (gⁿ + r)             half the pressure gradient of a step, −½ Δt ∇p
 //! ```
 //!
-//! A plain projection lets the pressure act at the end of the step only, and takes ½ |Δt ∇p|² of energy with every step: air that
-//! turns is first thrown off its circle. Here air feels half of the gradient where it comes from, and half where it arrives.
-//! With g = r the step would be the reflection of Zehnder, Narain & Thomaszewski (2018) about one projection, but then a
-//! pressure that jumps would swing for ever with the period of two steps. The mean damps that at once, and loses next to
-//! nothing: an advection that keeps the energy gives
+//! A plain projection applies the pressure at the end of the step only, and removes ½ |Δt ∇p|² of energy with every step:
+//! turning air is first thrown off its circle. Here air feels half of the gradient at its departure point and half at its
+//! arrival. With g = r the step would be the reflection of Zehnder, Narain & Thomaszewski (2018) about one projection, but
+//! then a jump of the pressure would oscillate for ever with a period of two steps. The mean damps that at once, and loses
+//! hardly any energy. An energy-preserving advection gives
 //!
 //! ```text
 //! |uⁿ⁺¹|² + 2 |gⁿ⁺¹|² = |uⁿ|² + 2 |gⁿ|² − 2 |gⁿ⁺¹ − gⁿ|²
 //! ```
 //!
-//! since r is orthogonal to uⁿ⁺¹ and g to uⁿ. So no step is too long, and what is lost is of the order of (Δt² ∂p/∂t)².
+//! because r is orthogonal to uⁿ⁺¹ and g to uⁿ. So the rule is stable for any step, and the loss is of the order of
+//! (Δt² ∂p/∂t)².
 
 use rayon::prelude::*;
 
@@ -26,16 +27,17 @@ use super::simd::{dispatch, greatest};
 use super::{Config, Integrator};
 use crate::grid::{Faces, Layout};
 
-/// A step longer than the one before by more than this factor extrapolates as if it were not.
+/// Limit of the extrapolation: a step longer than the last one by more than this factor extrapolates as if by
+/// this factor.
 const LONGEST: f32 = 2.0;
 
-/// What is remembered of the steps before.
+/// State of the trapezoidal rule from the last step.
 pub struct Past {
-    /// The velocity at the beginning of the last step, free of divergence \[m/s\]; within a step, scratch.
+    /// Velocity at the beginning of the last step, free of divergence \[m/s\]. Within a step, scratch.
     pub velocity: Faces,
     /// Half of the last step's pressure gradient, g \[m/s\].
     pub pressure: Faces,
-    /// Length of the last step \[s\]; 0 if there is none to go on from.
+    /// Length of the last step \[s\]; 0 if there is none.
     pub dt: f32,
     /// Length of this step over that of the last.
     ratio: f32,
@@ -45,7 +47,7 @@ impl Past {
     /// Floats for each value of the layout.
     pub const FLOATS: usize = 6;
 
-    /// Nothing yet; `None` where the integrator remembers nothing.
+    /// Makes an empty state. `None` for integrators without one.
     pub fn new(config: &Config, layout: Layout) -> Option<Box<Self>> {
         let faces = || [0, 1, 2].map(|_| vec![0.0f32; layout.size()]);
         (config.integrator == Integrator::Trapezoid && !config.frozen)
@@ -55,7 +57,7 @@ impl Past {
 
 impl Saved for Past {
     fn state(&mut self, archive: &mut dyn Archive) -> Result<(), StateError> {
-        // The ratio is set anew by each step.
+        // Each step sets the ratio again.
         let Self { velocity, pressure, dt, ratio: _ } = self;
         for field in velocity.iter_mut().chain(pressure) {
             archive.values("past", field)?;
@@ -65,14 +67,15 @@ impl Saved for Past {
 }
 
 impl Fields {
-    /// Forgets the steps before: the velocity has been changed from outside.
+    /// Forgets the last step, because the velocity was changed from outside.
     pub fn forget_past(&mut self) {
         if let Some(past) = &mut self.past {
             past.dt = 0.0;
         }
     }
 
-    /// Puts into `past.velocity` what is expected in the middle of a step of `dt`. Returns its largest component \[m/s\].
+    /// Writes the extrapolated velocity in the middle of a step of `dt` into `past.velocity`. Returns its
+    /// largest component \[m/s\].
     pub fn extrapolate(&mut self, dt: f32) -> f32 {
         let past = self.past.as_mut().expect("the trapezoidal rule keeps it");
         past.ratio = if past.dt > 0.0 { (dt / past.dt).min(LONGEST) } else { 0.0 };
@@ -92,7 +95,7 @@ impl Fields {
             .fold(0.0, f32::max)
     }
 
-    /// Puts u + g in the place of the velocity u, which goes to `past.velocity`.
+    /// Replaces the velocity u by u + g. The old u goes to `past.velocity`.
     pub fn add_past_pressure(&mut self) {
         let Self { layout, walls, velocity, obstacles, past, .. } = self;
         let Past { velocity: corrected, pressure, ratio, .. } = &mut **past.as_mut().expect("as above");
@@ -115,7 +118,7 @@ impl Fields {
         std::mem::swap(&mut self.velocity, &mut past.velocity);
     }
 
-    /// Brings g up to date, from the velocity just projected and what it was before, in `advected`.
+    /// Updates g from the projected velocity and the velocity before the projection, in `advected`.
     pub fn store_pressure(&mut self, dt: f32) {
         let Self { layout, velocity, advected, obstacles, projector, past, .. } = self;
         let past = past.as_mut().expect("as above");
@@ -128,7 +131,7 @@ impl Fields {
         if let Some(obstacles) = obstacles {
             obstacles.voxels.cuts.rest(&mut past.pressure);
             if ratio > 0.0 {
-                // The projection was left half of the pressure.
+                // The projection solves for the remaining half of the pressure.
                 obstacles.add_pressure_forces(|component, face| projector.drop_across(component, face));
                 obstacles.count_change(advected, velocity);
             }
@@ -139,7 +142,7 @@ impl Fields {
 
 dispatch! { fn extrapolate_row(half: f32, now: &[f32], before: &mut [f32], fastest: &mut f32) = extrapolate_row_kernel; }
 
-/// before = now + half (now − before); `fastest` becomes the largest of its absolute values.
+/// before = now + half (now − before). `fastest` becomes the largest absolute value.
 #[inline(always)]
 fn extrapolate_row_kernel<const FMA: bool>(half: f32, now: &[f32], before: &mut [f32], fastest: &mut f32) {
     let mut most = [0.0f32; 16];

@@ -1,4 +1,4 @@
-//! The cursor: which smoke it carries, how that looks, and what else it adds.
+//! The brush: its ink, the ink's colour, and its other effects.
 
 use egui::{Align2, Color32, FontId, Rect, Rgba, RichText, Sense, Stroke, StrokeKind, Ui, vec2};
 
@@ -59,12 +59,12 @@ fn swatch(ui: &Ui, rect: Rect, model: &Model, ink: Ink, hot: bool) {
     ui.painter().text(at, Align2::RIGHT_BOTTOM, key, FontId::proportional(12.0), ink_color);
 }
 
-/// A linear colour as the screen shows it.
+/// Converts a linear colour to the screen's.
 pub(super) fn screen([r, g, b]: [f32; 3]) -> Color32 {
     Rgba::from_rgb(r, g, b).into()
 }
 
-/// How the chosen smoke looks; for white, what it is made of.
+/// Editor of the ink's colour; for white, of its proportions.
 fn editor(ui: &mut Ui, model: &mut Model, out: &mut Out) {
     let ink = model.settings.brush.ink;
     if ink != Ink::White {
@@ -84,7 +84,7 @@ fn color(ui: &mut Ui, model: &mut Model, c: usize, out: &mut Out) {
         ui.add_space(10.0);
         let called = Ink::ALL[c].called(&model.settings);
         ui.label(RichText::new(called).color(theme::QUIET));
-        // The editor rounds what it is given to what a screen can show, whether it is touched or not.
+        // The editor rounds its value to the screen's precision even when untouched.
         let mut edited = model.settings.look.colors[c];
         let button = ui.color_edit_button_rgb(&mut edited);
         out.places.insert("color", button.rect);

@@ -1,24 +1,24 @@
-//! The panel at the right of the window, the help and the notices over the view. Knows egui and the
-//! [`Model`]; knows no window, no OpenGL and no solver, so that tests drive it without a display.
+//! The panel at the right of the window, the help, and the notices over the view. It depends on egui and the
+//! [`Model`], but not on window, OpenGL or solver, so tests drive it without a display.
 
+mod air;
+mod box_and_solver;
 mod brush;
 mod dialog;
-mod export;
-mod flow;
+mod export_form;
+mod head;
 mod help;
-mod look;
+mod light_and_tone;
 mod notice;
-mod objects;
+mod object_list;
 mod row;
 mod search;
 mod section;
-mod smoke;
-mod solver;
+mod shown_field;
+mod smokes;
 mod stats;
 pub mod theme;
-mod timeline;
-mod transport;
-mod view;
+mod timeline_strip;
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -29,12 +29,12 @@ use super::model::{Model, Readout};
 use super::settings::Settings;
 use crate::parameter::Parameter;
 
-/// What came of showing the panel once.
+/// Result of showing the panel once.
 #[derive(Clone, Debug, Default)]
 pub struct Out {
-    /// What was asked for.
+    /// Requested actions.
     pub actions: Vec<Action>,
-    /// Where the controls are \[pt\], for tests that drive the mouse.
+    /// Rectangles of the controls \[pt\], for tests that drive the mouse.
     pub places: BTreeMap<&'static str, Rect>,
     /// What is searched for, in small letters; empty while nothing is.
     search: String,
@@ -73,7 +73,7 @@ pub fn show(ctx: &Context, model: &mut Model, readout: &Readout) -> Out {
         });
     }
     if model.panel {
-        timeline::show(ctx, &mut model.playback, &mut out);
+        timeline_strip::show(ctx, &mut model.playback, &mut out);
     }
     notice::show(ctx, model, readout);
     help::show(ctx, &mut model.help);
@@ -86,7 +86,7 @@ pub fn show(ctx: &Context, model: &mut Model, readout: &Readout) -> Out {
 fn contents(ui: &mut egui::Ui, model: &mut Model, readout: &Readout, out: &mut Out) {
     let padding = Frame::new().inner_margin(Margin::symmetric(theme::MARGIN as i8, 8)).fill(theme::GROUND);
     TopBottomPanel::top("transport").frame(padding).show_separator_line(false).show_inside(ui, |ui| {
-        transport::show(ui, model, readout, out);
+        head::show(ui, model, readout, out);
     });
     let line = ui.available_rect_before_wrap();
     ui.painter().hline(line.x_range(), line.top(), Stroke::new(1.0, theme::LINE));
@@ -97,20 +97,20 @@ fn contents(ui: &mut egui::Ui, model: &mut Model, readout: &Readout, out: &mut O
             }
             search::show(ui, &mut model.search, out);
             brush::show(ui, model, out);
-            objects::show(ui, model, readout, out);
-            smoke::show(ui, model, out);
-            flow::show(ui, model, out);
-            view::show(ui, model, out);
-            look::show(ui, model, out);
-            solver::show(ui, model, readout, out);
-            export::show(ui, model, out);
+            object_list::show(ui, model, readout, out);
+            smokes::show(ui, model, out);
+            air::show(ui, model, out);
+            shown_field::show(ui, model, out);
+            light_and_tone::show(ui, model, out);
+            box_and_solver::show(ui, model, readout, out);
+            export_form::show(ui, model, out);
             stats::show(ui, model, readout, out);
             search::nothing(ui, out);
         });
     });
 }
 
-/// A change is recorded once the mouse is let go and the typing is done.
+/// Records a change once the mouse is released and typing has ended.
 fn note_history(ctx: &Context, model: &mut Model) {
     let settled = !ctx.input(|i| i.pointer.any_down()) && !ctx.wants_keyboard_input();
     model.history.note(&model.settings, settled && model.loading.is_none(), Settings::change);

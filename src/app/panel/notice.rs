@@ -1,4 +1,4 @@
-//! A line at the foot of the view: what just happened, or what can be done.
+//! A line at the foot of the view: the last event, or a hint.
 
 use egui::{Align2, Area, Color32, Context, Frame, Id, Margin, RichText};
 
@@ -7,7 +7,7 @@ use crate::app::model::{Model, Readout};
 use crate::app::settings::Ink;
 use crate::worker::State;
 
-/// Longer lines are wrapped \[pt\].
+/// Width beyond which lines are wrapped \[pt\].
 const WIDTH: f32 = 560.0;
 
 pub(super) fn show(ctx: &Context, model: &Model, readout: &Readout) {

@@ -1,4 +1,4 @@
-//! One row of the panel: a label, a slider and a number, in columns that line up through all sections.
+//! A row of the panel: label, slider and number, in columns aligned through all sections.
 
 use std::cell::Cell;
 use std::ops::RangeInclusive;
@@ -17,11 +17,11 @@ const NUMBER: f32 = 86.0;
 const HEIGHT: f32 = 20.0;
 /// Radius of the handle of a slider.
 const HANDLE: f32 = 6.0;
-/// The filled part of a slider that has no colour of its own.
+/// Filled part of a slider without a specific colour.
 const FILL: Color32 = Color32::from_rgb(0x8a, 0x92, 0xa0);
 
-/// A number that can be set: the row of a parameter. The slider covers the soft range; a number typed or dragged beyond it
-/// is kept within the hard one, and a line below the row says so.
+/// Row of a parameter. The slider covers the soft range. A number typed or dragged beyond it is clamped to
+/// the hard one, and a line below the row says so.
 pub struct Row {
     parameter: &'static Parameter,
     soft: RangeInclusive<f32>,
@@ -33,12 +33,12 @@ pub struct Row {
 }
 
 impl Row {
-    /// The row of `parameter`, whose path is what tests call it.
+    /// Makes the row of `parameter`, whose path is its name in tests.
     pub fn of(parameter: &'static Parameter) -> Self {
         Self { parameter, soft: parameter.soft.clone(), color: FILL, swatch: None, name: None }
     }
 
-    /// Another range for the slider, as of a length that goes with the box.
+    /// Sets another range of the slider, for example for a length that depends on the box.
     pub fn soft(self, soft: RangeInclusive<f32>) -> Self {
         Self { soft, ..self }
     }
@@ -53,7 +53,7 @@ impl Row {
         Self { name: Some(name), ..self }
     }
 
-    /// Shows it for a number that `holder` has; `default` is where a double-click on the label goes back to.
+    /// Shows it for a number of `holder`; a double-click on the label restores that of `default`.
     pub fn show_in<H: Holder>(self, ui: &mut Ui, holder: &mut H, default: &H, out: &mut Out) {
         let Some(field) = self.parameter.field() else { return };
         if let (Some(Value::Number(mut value)), Some(Value::Number(default))) =
@@ -67,7 +67,7 @@ impl Row {
         }
     }
 
-    /// Shows it; `default` is what a double-click on the label goes back to.
+    /// Shows it; a double-click on the label restores `default`.
     pub fn show(self, ui: &mut Ui, value: &mut f32, default: f32, out: &mut Out) {
         if !out.finds(self.parameter) {
             return;
@@ -83,12 +83,12 @@ impl Row {
         self.limit_notice(ui, *value);
     }
 
-    /// Where the notice of a limit is kept: the value it holds for and its text.
+    /// Id of the notice of a limit: the clamped value and its text.
     fn notice_id(&self) -> Id {
         Id::new(("limit", &self.parameter.path))
     }
 
-    /// Says that a typed number was brought to the limit, until the value is another one.
+    /// Says that a typed number was clamped, until the value changes.
     fn limit_notice(&self, ui: &mut Ui, value: f32) {
         let id = self.notice_id();
         match ui.data(|data| data.get_temp::<(f32, String)>(id)) {
@@ -146,12 +146,12 @@ impl Row {
         self.parameter.scale == Scale::Logarithmic
     }
 
-    /// Whether zero is a value in the middle rather than the end.
+    /// Whether zero lies inside the range rather than at its end.
     fn has_two_sides(&self) -> bool {
         !self.is_logarithmic() && *self.soft.start() < 0.0 && *self.soft.end() > 0.0
     }
 
-    /// The filled part of a slider with two sides: from zero to the handle, and a tick at zero.
+    /// Fills a slider with two sides from zero to the handle, and marks zero.
     fn fill_from_zero(&self, ui: &Ui, rect: Rect, value: f32) {
         let range = rect.x_range().shrink(HANDLE);
         let x = |v: f32| egui::remap_clamp(v, self.soft.clone(), range.min..=range.max);
@@ -174,7 +174,7 @@ impl Row {
         let number = DragValue::new(value)
             // The limits are said below, not kept in silence.
             .range(f32::MIN..=f32::MAX)
-            // Esc leaves the value as it was.
+            // Esc keeps the old value.
             .update_while_editing(false)
             .speed(span * 0.002)
             .max_decimals(decimals.max(4))
@@ -220,7 +220,7 @@ pub(super) fn visible(color: Color32) -> Color32 {
     Color32::from_rgb(lift(color.r()), lift(color.g()), lift(color.b()))
 }
 
-/// A number with so many digits after the point, with more where it is too small to be seen with them.
+/// Formats a number with this many decimals, or more if it is too small for them.
 fn short(value: f64, decimals: usize) -> String {
     if value == 0.0 && decimals > 2 {
         return "0".into();
@@ -240,12 +240,12 @@ pub(super) fn fine(value: f64) -> String {
     if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.').to_owned() } else { text }
 }
 
-/// What was typed, if it is a number one can compute with.
+/// Parses typed text as a finite number.
 fn typed(text: &str) -> Option<f64> {
     text.trim().replace('−', "-").parse().ok().filter(|v: &f64| v.is_finite())
 }
 
-/// Text at the left of a row, past the mark of a changed value.
+/// Text at the left of a row, after the mark of a changed value.
 fn text(ui: &Ui, rect: Rect, text: &str, color: Color32) {
     let at = rect.left_center() + vec2(10.0, 0.0);
     ui.painter().text(at, Align2::LEFT_CENTER, text, FontId::proportional(13.0), color);

@@ -1,4 +1,4 @@
-//! What the steps and the pictures cost, and how sound the flow is.
+//! Cost of steps and pictures, and health of the flow.
 
 use std::collections::VecDeque;
 
@@ -11,7 +11,7 @@ use crate::scene::memory;
 use crate::solver::{Stage, StepStats};
 use crate::worker::{State, Status};
 
-/// The stages of a step in the bar.
+/// Colours of the stages in the bar.
 const STAGES: [Color32; Stage::ALL.len()] = [
     Color32::from_rgb(0x7d, 0x86, 0x94),
     Color32::from_rgb(0x6d, 0x96, 0xdb),
@@ -41,7 +41,7 @@ pub(super) fn show(ui: &mut Ui, model: &Model, readout: &Readout, out: &mut Out)
 
 fn pace(ui: &mut Ui, readout: &Readout) {
     line(ui, "Pictures", &format!("{:.0} fps   {:.0} ms", readout.fps, readout.draw_ms), "Drawn per second.");
-    line(ui, "Behind real time", &behind(&readout.status), "By how much simulated time is behind wall time.");
+    line(ui, "Behind real time", &behind(&readout.status), "Lag of simulated behind wall time.");
     let step = readout.status.step.as_secs_f32() * 1e3;
     line(ui, "Step", &format!("{step:.1} ms"), "Wall time of the last step.");
 }
@@ -62,12 +62,7 @@ fn flow(ui: &mut Ui, stats: &StepStats) {
         more => format!(" of {}", stats.substeps.saturating_add(more)),
     };
     let cfl = format!("{:.2} in {}{missing}", stats.cfl, count(stats.substeps, "substep"));
-    line(
-        ui,
-        "CFL",
-        &cfl,
-        "Most cells that anything was advected in one substep; after \"of\", the substeps it would take.",
-    );
+    line(ui, "CFL", &cfl, "Largest CFL number of a substep; after \"of\", the substeps it would take.");
     line(ui, "Fastest air", &format!("{:.2} m/s", stats.max_speed), "Largest velocity component.");
 }
 
@@ -163,7 +158,7 @@ fn line_plot(ui: &Ui, rect: Rect, shares: impl Iterator<Item = f32>, color: Colo
     ui.painter().line(points, Stroke::new(1.2, color));
 }
 
-/// Where something is painted that belongs to the names of the lines above it.
+/// Rectangle for painting below the names of the lines above.
 fn under_names(row: Rect) -> Rect {
     Rect::from_min_max(row.min + vec2(10.0, 2.0), row.max - vec2(0.0, 2.0))
 }
@@ -206,7 +201,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_delay_is_told_in_words_and_numbers() {
+    fn the_delay_is_shown_in_words_and_numbers() {
         let running = Status { state: State::Running, speed: 1.0, ..Status::default() };
         assert_eq!(behind(&running), "on time");
         assert_eq!(behind(&Status { lag: 2.44, speed: 0.31, ..running }), "2.4 s   0.31×");

@@ -1,4 +1,4 @@
-//! The panel under a mouse, without a display: egui lays it out and takes events.
+//! The panel driven by a mouse without a display: egui lays it out and takes events.
 
 use std::sync::Arc;
 
@@ -13,7 +13,7 @@ use crate::render::Mode;
 use crate::scene::Scene;
 use crate::worker::State;
 
-/// A panel and what is needed to show it.
+/// A panel and its environment.
 struct Rig {
     ctx: Context,
     model: Model,
@@ -61,7 +61,7 @@ impl Rig {
         *self.show([]).places.get(name).unwrap_or_else(|| panic!("no control is called {name}"))
     }
 
-    /// Where a text is, past the heading `after`.
+    /// Rectangle of a text, after the heading `after`.
     fn text(&self, text: &str, after: &str) -> Rect {
         let from = self.texts.iter().position(|(t, _)| t == after).expect("the heading is there");
         let found = self.texts[from..].iter().find(|(t, _)| t == text);
@@ -124,7 +124,7 @@ fn gather(shape: &Shape, texts: &mut Vec<(String, Rect)>) {
 }
 
 #[test]
-fn buttons_ask_for_what_they_say() {
+fn buttons_send_their_action() {
     let mut rig = Rig::new();
     for (name, action) in [
         ("run", Action::RunPause),
@@ -145,7 +145,7 @@ fn buttons_ask_for_what_they_say() {
 }
 
 #[test]
-fn every_slider_moves_its_own_value_and_nothing_else() {
+fn every_slider_changes_its_own_value_only() {
     let mut rig = Rig::new();
     let sliders: Vec<&'static str> = rig.show([]).places.keys().copied().filter(|n| is_slider(n)).collect();
     assert!(sliders.len() >= 20, "{sliders:?}");
@@ -229,7 +229,7 @@ fn every_parameter_with_a_label_has_a_control() {
 }
 
 #[test]
-fn what_is_no_number_is_not_taken() {
+fn nan_input_is_rejected() {
     let mut rig = Rig::new();
     let before = rig.model.settings.look.exposure;
     for typed in ["nan", "three", "-nan"] {
@@ -301,7 +301,7 @@ fn a_slice_can_be_moved_and_is_kept_while_another_view_is_shown() {
 }
 
 #[test]
-fn looking_changes_nothing() {
+fn showing_the_panel_changes_no_setting() {
     let mut rig = Rig::new();
     rig.model.settings.look.scattering = Scattering::Traced;
     for ink in Ink::ALL {
@@ -337,7 +337,7 @@ fn the_panel_hides_and_the_help_shows_all_keys() {
 }
 
 #[test]
-fn sections_say_what_a_change_costs() {
+fn sections_name_the_effect_of_a_change() {
     let mut rig = Rig::new();
     rig.show([]);
     let tags = |tag: &str| rig.texts.iter().filter(|(t, _)| t == tag).count();
@@ -384,7 +384,7 @@ fn a_section_takes_its_changes_back_and_no_others() {
 #[test]
 fn a_selected_object_shows_its_keys_and_a_changed_one_is_asked_for() {
     use crate::app::objects::Selected;
-    use crate::scene::edit::{Change, Entry, List};
+    use crate::scene::edits::{Change, Entry, List};
     let mut rig = Rig::new();
     rig.model.selected = Some(Selected::Object(List::Source, 0));
     rig.show([]);

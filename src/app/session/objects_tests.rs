@@ -4,7 +4,7 @@ use super::tests::{session, until, until_loaded};
 use super::*;
 use crate::app::gesture::{Button, Held};
 use crate::app::objects::{self, Selected};
-use crate::scene::edit::{Change, Entry, List};
+use crate::scene::edits::{Change, Entry, List};
 
 /// A ball in the middle of the box.
 const BALL: &str = "shape = { sphere = { radius = 0.2 } }\nposition = [0.6, 0.8, 0.6]\n";

@@ -106,7 +106,7 @@ pub(super) fn until_loaded(s: &mut Session) {
     s.sync();
 }
 
-/// All that is shown of the smoke, and when.
+/// All that is shown of the smoke, and its time.
 fn smoke(s: &Session) -> (Vec<[half::f16; 4]>, f64) {
     (s.shown().smoke.clone(), s.shown().time)
 }
@@ -314,7 +314,7 @@ fn a_recorded_frame_is_shown_and_goes_on_to_the_same_future() {
         s.model.playback.at = Some(number);
         s.turn_pages(Instant::now());
         let shown = smoke(&s);
-        // A step goes on from the frame that is shown.
+        // A step continues from the shown frame.
         s.act(Action::Step);
         s.turn_pages(Instant::now());
         assert_eq!(s.model.history.undoes(), Some(format!("going back to frame {number}").as_str()));

@@ -1,12 +1,12 @@
 //! The renderer on the processor's threads, without OpenGL: the same model and the same steps as the shaders.
 //!
-//! Rays march in **packets**, one float of a vector for each ray: sixteen with AVX-512, eight with AVX2 and in plain arrays
-//! on every other processor ([`march`], written once over the trait [`lanes::Lanes`]). They read a volume that was **pre-shaded**
-//! at its cells ([`crate::render::preshaded`]). Two other integrators share everything else of a picture with them: a
-//! scalar march that works the light out along each ray ([`Shading::Rays`]), and a path tracer, the truth that the
-//! octaves of the medium approximate ([`Scattering::Traced`]).
+//! Rays march in **packets**, one float of a vector for each ray: sixteen with AVX-512, eight with AVX2 and
+//! in plain arrays on every other processor ([`march`], written once over the trait [`lanes::Lanes`]). They
+//! sample a volume that was **pre-shaded** at its cells ([`crate::render::preshaded`]). Two other integrators
+//! share all else of a picture: a scalar march that shades along each ray ([`Shading::Rays`]), and a path
+//! tracer, the reference that the octaves of the medium approximate ([`Scattering::Traced`]).
 //!
-//! All of it runs on the rayon pool of the caller and gives the same picture for any number of threads.
+//! All run on the rayon pool of the caller and give the same picture for any number of threads.
 //!
 //! [`Scattering::Traced`]: crate::look::Scattering::Traced
 
@@ -37,7 +37,7 @@ use super::floor::FloorLight;
 use super::light::{self, LightVolume};
 use super::noise;
 use super::preshaded::Cells;
-use super::volume::Volume;
+use super::sampled_volume::Volume;
 use super::{Image, LinearImage, Mode, Quality, Ranges, Shading, View};
 use crate::look::Scattering;
 use crate::snapshot::Snapshot;
@@ -67,7 +67,7 @@ impl Default for CpuRenderer {
 }
 
 impl CpuRenderer {
-    /// A renderer for pictures of full quality.
+    /// Makes a renderer for pictures of full quality.
     pub fn new() -> Self {
         Self::default()
     }
@@ -84,12 +84,12 @@ impl CpuRenderer {
         }
     }
 
-    /// Sets how much work goes into the pictures. Rays that do not march in packets are as many as pixels.
+    /// Sets the quality of the pictures. Rays that do not march in packets are one per pixel.
     pub fn set_quality(&mut self, quality: Quality) {
         self.quality = quality;
     }
 
-    /// Renders `snapshot`. With path tracing, `progress` is told the share that is done.
+    /// Renders `snapshot`. With path tracing, `progress` gets the finished share.
     pub fn render(
         &mut self,
         snapshot: &Snapshot,

@@ -1,4 +1,4 @@
-//! The pre-shaded volume that ray packets march through, with the bricks they skip.
+//! The pre-shaded volume of the ray packets, with the bricks they skip.
 
 use half::f16;
 
@@ -11,20 +11,20 @@ use crate::render::preshaded::Written;
 use crate::render::{Quality, bricks, medium};
 use crate::snapshot::{BRICK, Bricks};
 
-/// Smoke with the light it sends to an eye.
+/// Smoke shaded for an eye.
 #[derive(Default)]
 pub(super) struct ShadedSmoke {
     dims: Option<Dims>,
     texels: Vec<[f16; 4]>,
     written: Written,
-    /// Look and eye that the texels are for; `None` if the smoke or its light has changed since.
+    /// Look and eye of the texels; `None` if the smoke or its light has changed since.
     shaded_for: Option<(Look, [f32; 3])>,
     bricks: Option<OccupiedBricks>,
 }
 
 /// Bricks of a volume.
 pub(super) struct OccupiedBricks {
-    /// Whether empty ones are skipped, and whether interpolation reaches further than one cell.
+    /// Whether empty ones are skipped, and whether interpolation is wider than one cell.
     kind: [bool; 2],
     /// 1 for each brick that is occupied, else 0.
     occupied: Vec<f32>,
@@ -35,18 +35,18 @@ pub(super) struct OccupiedBricks {
 }
 
 impl ShadedSmoke {
-    /// The smoke has changed.
+    /// Marks the smoke as changed.
     pub fn forget(&mut self) {
         (self.shaded_for, self.bricks) = (None, None);
     }
 
-    /// The light has changed.
+    /// Marks the light as changed.
     #[cfg(feature = "viewer")]
     pub fn forget_light(&mut self) {
         self.shaded_for = None;
     }
 
-    /// Works out the light that `contents` send to an eye, if it is not known.
+    /// Shades `contents` for an eye, unless that is done already.
     pub fn shade(&mut self, contents: &Contents, look: &Look, eye: [f32; 3], quality: Quality) {
         if self.dims != Some(contents.dims) {
             self.texels = vec![[f16::ZERO; 4]; contents.dims.cells()];
@@ -65,7 +65,8 @@ impl ShadedSmoke {
         }
     }
 
-    /// The volume; [`ShadedSmoke::shade`] must have filled it. `padding` keeps texels for boxes of a single cell.
+    /// The volume; [`ShadedSmoke::shade`] must have filled it. `padding` is memory for boxes of a single
+    /// cell.
     pub fn volume<'a>(
         &'a self,
         contents: &Contents,
@@ -125,7 +126,7 @@ impl OccupiedBricks {
     }
 }
 
-/// The values of a grid with each axis of a single cell doubled, which changes nothing that is interpolated.
+/// Doubles each axis of a single cell, which does not change interpolated values.
 pub(super) fn at_least_two<'a>(
     dims: Dims,
     values: &'a [[f16; 4]],

@@ -1,4 +1,4 @@
-//! One direction's depths: layer by layer away from the light, each from the layer before it.
+//! Optical depths of one direction: layer by layer away from the light, each from the layer before it.
 
 use super::{Nodes, OPAQUE};
 use crate::grid::Dims;
@@ -20,18 +20,18 @@ pub(super) fn sweep(field: Nodes, extinction: f32, s: [f32; 3], out: &mut Vec<f3
     }
 }
 
-/// One direction's layers and the taps between them. `axis` is the one along which `s` is longest; layers are
-/// stored with `u`, the other axis that varies faster in memory, running fastest.
+/// The layers of one direction and the taps between them. `axis` is that of the largest component of `s`.
+/// Layers are stored with `u` fastest, the other axis that varies faster in memory.
 struct Sweep<'a> {
     field: Nodes<'a>,
     axis: usize,
-    /// Whether the light comes from the side where the coordinate is greatest.
+    /// Whether the light comes from the side with the greatest coordinate.
     from_top: bool,
-    /// Optical depth between layers along s for each unit of density.
+    /// Optical depth between layers along s per unit of density.
     length: f32,
-    /// Where s meets the layer before, in nodes along u and v from the node it left.
+    /// Offset in nodes along u and v at which s meets the layer before.
     offset: [f32; 2],
-    /// Nodes along u and v, and how far apart they are in memory.
+    /// Number of nodes along u and v, and their strides.
     size: [usize; 2],
     stride: [usize; 2],
 }
@@ -77,7 +77,7 @@ impl<'a> Sweep<'a> {
         }
     }
 
-    /// Where the `n`th layer from the light starts in memory.
+    /// Index in memory of the `n`th layer from the light.
     fn start(&self, n: usize) -> usize {
         let last = self.field.dims.array()[self.axis] - 1;
         (if self.from_top { last - n } else { n }) * stride(self.field.dims, self.axis)
@@ -97,7 +97,7 @@ impl<'a> Sweep<'a> {
         }
     }
 
-    /// Fills `depth` from the layer before.
+    /// Computes `depth` from the layer before.
     fn cross(&self, layers: &mut Layers) {
         let half = 0.5 * self.length;
         let Layers { density, density_before, depth, depth_before, arriving } = layers;
@@ -117,7 +117,7 @@ impl<'a> Sweep<'a> {
         }
     }
 
-    /// The nodes of a row whose ray to the layer before stays in the box.
+    /// Nodes of a row whose ray stays in the box up to the layer before.
     fn cross_row(&self, out: &mut [f32], density: &[f32], [near, far]: [&[f32]; 2], u: &Taps, v: f32) {
         let half = 0.5 * self.length;
         let (range, width) = (u.range(out.len()), out.len());
@@ -132,8 +132,8 @@ impl<'a> Sweep<'a> {
         grow(&mut out[range.clone()], taps, weights, &density[range], half);
     }
 
-    /// The nodes of a row whose ray leaves the box before it meets the layer: what is left of its way,
-    /// through medium like the node's.
+    /// Nodes of a row whose ray leaves the box before it meets the layer: the remaining distance through the
+    /// node's own medium.
     fn cross_border(&self, out: &mut [f32], density: &[f32], v: usize, u: &Taps, row_inside: bool) {
         let inside = if row_inside { u.range(out.len()) } else { 0..0 };
         let share_v = share_inside(v, self.offset[1], self.size[1]);
@@ -152,7 +152,7 @@ impl<'a> Sweep<'a> {
 }
 
 dispatch! {
-    /// Depths from those that arrive at four taps, and half a step through the nodes' own medium.
+    /// Depths from those at four taps, plus half a step through the nodes' own medium.
     fn grow(out: &mut [f32], taps: [&[f32]; 4], weights: [f32; 4], density: &[f32], half: f32) = grow_kernel;
 }
 
@@ -173,7 +173,7 @@ fn grow_kernel<const FMA: bool>(
     }
 }
 
-/// Which nodes of the layer before lie around a ray, along one axis.
+/// Nodes of the layer before around a ray, along one axis.
 struct Taps {
     whole: isize,
     fraction: f32,
@@ -189,7 +189,7 @@ impl Taps {
         if self.fraction > 0.0 { (base + 1).min(size - 1) } else { base }
     }
 
-    /// The nodes whose rays are inside.
+    /// Nodes whose rays are inside.
     fn range(&self, size: usize) -> std::ops::Range<usize> {
         let last = size as isize - 1 - isize::from(self.fraction > 0.0);
         let clamp = |n: isize| n.clamp(0, size as isize) as usize;
@@ -198,7 +198,7 @@ impl Taps {
     }
 }
 
-/// The share of the way from node `at` to `at + offset` that is within the `size` nodes.
+/// Share of the segment from node `at` to `at + offset` within the `size` nodes.
 fn share_inside(at: usize, offset: f32, size: usize) -> f32 {
     let to = at as f32 + offset;
     let beyond = (to - (size - 1) as f32).max(-to).max(0.0);

@@ -1,4 +1,4 @@
-//! Densities at nodes: the cells of a snapshot, and nodes for coarser ones, each the mean under a tent.
+//! Densities at nodes: means over cells or over finer nodes, weighted by tents.
 
 use std::ops::Range;
 
@@ -10,8 +10,8 @@ use super::Nodes;
 use crate::grid::Dims;
 use crate::snapshot::{BRICK, Snapshot};
 
-/// Which values a node is the mean of, along one axis: first value and weights of a tent as wide
-/// as the node spacing either way.
+/// Values of which a node is the mean along one axis: first value and weights of a tent. It extends by one
+/// node spacing to either side.
 struct Tent {
     first: usize,
     weights: Vec<f32>,
@@ -30,8 +30,8 @@ fn tents(nodes: usize, cells: usize) -> Vec<Tent> {
     (0..nodes).map(tent).collect()
 }
 
-/// The sum of the three colours at the nodes. `planes` holds, for each layer of
-/// cells in z, the nodes of its x and y.
+/// Sum of the three colours at the nodes. `planes` is scratch: for each layer of cells in z, the nodes in x
+/// and y.
 pub(super) fn gather_density(snapshot: &Snapshot, nodes: Dims, planes: &mut Vec<f32>, out: &mut Vec<f32>) {
     let cells = snapshot.dims;
     let plane = nodes.nx * nodes.ny;
@@ -73,7 +73,7 @@ impl Tent {
         self.weights.iter().zip(&row[self.first..]).map(|(w, x)| w * x).sum()
     }
 
-    /// The mean of whole rows, as long as `out`, of `rows`.
+    /// Mean of whole rows of `rows`, each as long as `out`.
     fn mean_of_rows(&self, rows: &[f32], out: &mut [f32]) {
         for (n, weight) in self.weights.iter().enumerate() {
             let row = &rows[(self.first + n) * out.len()..][..out.len()];
@@ -82,7 +82,7 @@ impl Tent {
     }
 }
 
-/// Turns rows of half floats into rows of total density.
+/// Converts rows of half floats to rows of total density.
 struct RowSums {
     floats: Vec<f32>,
     sums: Vec<f32>,
@@ -93,7 +93,7 @@ impl RowSums {
         Self { floats: vec![0.0; 4 * nx], sums: vec![0.0; nx] }
     }
 
-    /// The row and the cells of it that may hold something; `None` where the bricks say that none does.
+    /// The row and its cells that may be occupied; `None` if its bricks are empty.
     fn of(&mut self, snapshot: &Snapshot, j: usize, k: usize) -> Option<(Range<usize>, &[f32])> {
         let bricks = &snapshot.bricks;
         let first = bricks.dims.index(0, j / BRICK, k / BRICK);
@@ -112,14 +112,14 @@ impl RowSums {
     }
 }
 
-/// The nodes whose tents reach any of some values; both in order.
+/// Nodes whose tents touch any of some values; both in order.
 fn reached(tents: &[Tent], values: &Range<usize>) -> Range<usize> {
     let start = tents.partition_point(|tent| tent.first + tent.weights.len() <= values.start);
     let end = tents.partition_point(|tent| tent.first < values.end);
     start..end.max(start)
 }
 
-/// `dims` nodes in place of those of `fine`, each the mean of the nodes around it. One axis at a time.
+/// Coarsens the nodes of `fine` to `dims`, one axis at a time: each is the mean of the nodes around it.
 pub(super) fn coarsen(fine: Nodes, dims: Dims, pass: &mut [Vec<f32>; 2], out: &mut Vec<f32>) {
     let from = fine.dims;
     let [xs, ys, zs] = std::array::from_fn(|a| node_tents(dims.array()[a], from.array()[a]));
@@ -138,7 +138,7 @@ pub(super) fn coarsen(fine: Nodes, dims: Dims, pass: &mut [Vec<f32>; 2], out: &m
         .for_each(|(tent, out)| tent.mean_of_rows(in_xy, out));
 }
 
-/// Tents that make `coarse` nodes of `fine` ones; the first and the last stay where they are.
+/// Tents that make `coarse` nodes of `fine` ones; the first and the last keep their positions.
 fn node_tents(coarse: usize, fine: usize) -> Vec<Tent> {
     let spacing = (fine - 1) as f32 / (coarse - 1) as f32;
     let tent = |node: usize| {

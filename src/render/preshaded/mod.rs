@@ -1,10 +1,11 @@
-//! The pre-shaded volume: the radiance that the smoke of each cell sends to one eye, worked out once for all rays.
+//! The pre-shaded volume: the radiance that the smoke of each cell scatters towards one eye, computed once
+//! for all rays.
 //!
-//! Shading is most of the work of a march, and rays read each cell many times. Here it is done at the cells instead:
-//! a texel holds ρ J and ρ, the density and what it sends for each unit of extinction (J in [`crate::render`]).
-//! Between cells both are interpolated, so J is the mean of the cells around, weighted by their density, and a
-//! march reads one volume once a step. The phase function depends on where the eye is, so a new eye
-//! needs new texels; only bricks that hold smoke are visited.
+//! Shading is most of the cost of a march, and rays read each cell many times. Here it is done at the cells
+//! instead: a texel holds ρ J and ρ, where ρ is the density and J the in-scattered radiance per unit of
+//! extinction ([`crate::render`]). Both are interpolated between cells, so J is the density-weighted mean of
+//! the cells around a point, and a march reads one volume once a step. The phase function depends on the eye,
+//! so a new eye needs new texels; only occupied bricks are visited.
 
 mod shade;
 
@@ -22,7 +23,7 @@ use crate::snapshot::{BRICK, Snapshot};
 
 use shade::{CHUNK, Strip, shade};
 
-/// The cells of a snapshot's bricks that hold smoke.
+/// Cells of the occupied bricks of a snapshot.
 #[derive(Clone, Debug)]
 pub(super) struct Cells {
     dims: Dims,
@@ -37,16 +38,16 @@ struct Layer {
     cells: Vec<[f16; 4]>,
 }
 
-/// Bricks side by side along x.
+/// Adjacent bricks along x.
 #[derive(Clone, Debug, PartialEq)]
 struct Run {
     x: Range<usize>,
     y: Range<usize>,
-    /// Of its first row in the cells of the layer; rows follow each other in y, then z.
+    /// Index of its first row in the cells of the layer; rows follow in y, then z.
     start: usize,
 }
 
-/// Which texels of a whole grid hold what was written there last.
+/// Texels of a whole grid that hold values of the last write.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Written(Vec<Vec<Run>>);
 
@@ -83,8 +84,9 @@ impl Cells {
         });
     }
 
-    /// Fills `texels`, those of the whole grid, which are zero but for those `written`, under a light that is up to date, for
-    /// an eye at a place \[m\]. Runs on the rayon pool of the caller; the same bits for any number of threads.
+    /// Fills `texels`, those of the whole grid, for an eye at a point \[m\], under an updated light volume.
+    /// All texels must be zero except those `written`. Runs on the rayon pool of the caller; the bits are the
+    /// same for any number of threads.
     pub fn shade(
         &self,
         light: &LightVolume,
@@ -118,7 +120,7 @@ impl Cells {
     }
 }
 
-/// Empties a run in a layer of whole planes.
+/// Clears a run in a layer of whole planes.
 fn clear(run: &Run, dims: Dims, texels: &mut [[f16; 4]]) {
     for plane in texels.chunks_exact_mut(dims.nx * dims.ny) {
         for row in plane.chunks_exact_mut(dims.nx).skip(run.y.start).take(run.y.len()) {
@@ -150,7 +152,7 @@ impl Layer {
     }
 }
 
-/// Ranges of bricks that hold smoke.
+/// Ranges of occupied bricks.
 fn runs(row: &[[f16; 4]]) -> Vec<Range<usize>> {
     let mut runs: Vec<Range<usize>> = Vec::new();
     for n in (0..row.len()).filter(|&n| !bricks::empty(&row[n])) {
@@ -162,16 +164,16 @@ fn runs(row: &[[f16; 4]]) -> Vec<Range<usize>> {
     runs
 }
 
-/// Everything that the shading of a row depends on, worked out once.
+/// Everything that the shading of a row depends on, precomputed.
 struct Sight<'a> {
     dims: Dims,
     h: f32,
     light: &'a LightVolume,
     medium: &'a Medium,
     eye: [f32; 3],
-    /// For each cell along each axis the node of the light volume before it and how far it is to the next.
+    /// For each cell along each axis: the light volume's node before it, and the distance to the next.
     between: [Vec<(usize, f32)>; 3],
-    /// What the sides leave of the smoke, for each cell along each axis.
+    /// Share of the smoke that the sides leave, for each cell along each axis.
     shown: [Vec<f32>; 3],
 }
 
@@ -299,7 +301,7 @@ mod tests {
         (snapshot, light, texels)
     }
 
-    /// At the cells a texel is what a march would have worked out there.
+    /// A texel equals the shading of a march at that cell.
     #[test]
     fn texels_are_density_and_what_it_sends() {
         let look = Look { glow: 2.0, second_lobe: [-0.4, 0.3], ..Look::default() };

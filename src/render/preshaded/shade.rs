@@ -1,4 +1,4 @@
-//! The light a strip of cells sends, as loops that the compiler turns into vectors.
+//! Shading of a strip of cells, as loops that vectorise.
 
 use crate::render::exp::exp;
 use crate::render::medium::{MOST, Medium, OCTAVE_SCALES, OCTAVES, henyey_greenstein};
@@ -10,15 +10,15 @@ pub(super) const CHUNK: usize = 32;
 /// One number for each cell of a strip.
 pub(super) type Lane = [f32; CHUNK];
 
-/// Cells side by side along x.
+/// Adjacent cells along x.
 pub(super) struct Strip {
     /// The three densities and the temperature excess.
     pub smoke: [Lane; 4],
     /// Optical depth to sun, sky and ground.
     pub depth: [Lane; 3],
-    /// What the sides leave of the smoke.
+    /// Share of the smoke that the sides leave.
     pub shown: Lane,
-    /// From the eye to the first cell \[m\].
+    /// Vector from the eye to the first cell \[m\].
     pub from_eye: [f32; 3],
     /// Edge of a cell \[m\].
     pub h: f32,
@@ -32,7 +32,7 @@ impl Default for Strip {
 }
 
 dispatch! {
-    /// ρ J and ρ of each cell.
+    /// Computes ρ J and ρ of each cell.
     pub(super) fn shade(strip: &Strip, medium: &Medium, out: &mut [Lane; 4]) = shade_cells;
 }
 
@@ -71,7 +71,7 @@ fn shade_cells<const FMA: bool>(strip: &Strip, medium: &Medium, out: &mut [Lane;
     }
 }
 
-/// Densities without what is negative, and their sum.
+/// Densities clamped to 0 from below, and their sum.
 #[inline(always)]
 fn positive(strip: &Strip) -> ([Lane; 3], Lane) {
     let (mut smoke, mut density) = ([[0.0; CHUNK]; 3], [0.0; CHUNK]);

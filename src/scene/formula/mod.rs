@@ -1,8 +1,8 @@
-//! Formulas in x, y and z, as a scene writes them: read once, then evaluated for 64 points at a time.
+//! Formulas in x, y and z: compiled once, then evaluated for 64 points at a time.
 //!
-//! The notation is that of the blackboard: `-x^2` is −(x²), `2^3^2` is 2^(3²), and a comparison is 1 where it holds
-//! and 0 where it does not. Nothing branches, so that a row of points is a run of plain loops; `if(c, a, b)` computes
-//! both and picks. An error says at which characters it is.
+//! The notation is that of mathematics: `-x^2` is −(x²), `2^3^2` is 2^(3²), and a comparison is 1 if it holds
+//! and 0 otherwise. There are no branches, so a row of points is a run of plain loops; `if(c, a, b)` computes
+//! both and selects one. Errors name the faulty characters.
 
 mod lex;
 mod parse;
@@ -20,42 +20,42 @@ pub type Wide = [f64; WIDTH];
 /// Coordinates: the first slots of a program.
 const AXES: usize = 3;
 
-/// What is wrong with a formula.
+/// An error in a formula.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Fault {
-    /// The name whose definition is wrong; `None` is the formula itself.
+    /// Name of the faulty definition; `None` for the formula itself.
     pub definition: Option<String>,
-    /// The bytes to blame, in the text of the formula or of that definition.
+    /// Faulty bytes, in the text of the formula or of that definition.
     pub at: Range<usize>,
-    /// What is wrong and what to do about it.
+    /// What is wrong, and what to do.
     pub message: String,
 }
 
-/// A formula that has been read.
+/// A compiled formula.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Formula {
     code: Vec<Op>,
-    /// Values kept for later use, the coordinates among them.
+    /// Number of stored values, with the coordinates.
     slots: usize,
-    /// Values on the stack at most.
+    /// Greatest depth of the stack.
     depth: usize,
     /// Whether it depends on x, y, z.
     uses: [bool; AXES],
 }
 
-/// One instruction of a program for a machine with a stack and numbered slots.
+/// An instruction for a machine with a stack and numbered slots.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Op {
     Number(f64),
-    /// Pushes what a slot holds.
+    /// Pushes the value of a slot.
     Load(usize),
     /// Copies the top of the stack to a slot.
     Keep(usize),
-    /// Replaces the top by a function of [`UNARY`] of it.
+    /// Replaces the top by a function of [`UNARY`].
     One(usize),
-    /// Replaces the two topmost by a function of [`BINARY`] of them.
+    /// Replaces the top two by a function of [`BINARY`].
     Two(usize),
-    /// Replaces condition, value and alternative by one of the latter.
+    /// Replaces condition, value and alternative by the selected one.
     Pick,
 }
 
@@ -100,10 +100,10 @@ const BINARY: &[Binary] = &[
     ("mod", f64::rem_euclid),
 ];
 
-/// Names that stand for numbers.
+/// Named constants.
 const CONSTANTS: &[(&str, f64)] = &[("pi", std::f64::consts::PI), ("e", std::f64::consts::E)];
 
-/// Working memory of one thread that evaluates formulas.
+/// Scratch memory of one thread that evaluates formulas.
 #[derive(Default)]
 pub struct Scratch {
     slots: Vec<Wide>,
@@ -116,7 +116,7 @@ impl Formula {
         self.uses
     }
 
-    /// The values at 64 points, given their x, y and z \[m\].
+    /// Returns the values at 64 points, given their x, y and z \[m\].
     pub fn evaluate<'s>(&self, at: [&Wide; AXES], scratch: &'s mut Scratch) -> &'s Wide {
         let Scratch { slots, stack } = scratch;
         slots.resize(slots.len().max(self.slots), [0.0; WIDTH]);
@@ -133,7 +133,7 @@ impl Formula {
 }
 
 impl Op {
-    /// Does it with `top` values on the stack; returns how many there are then.
+    /// Runs the instruction with `top` values on the stack. Returns the new number of values.
     fn run(self, slots: &mut [Wide], stack: &mut [Wide], top: usize) -> usize {
         let (below, above) = stack.split_at_mut(top);
         match self {
@@ -155,7 +155,7 @@ impl Op {
         top.strict_add_signed(self.growth())
     }
 
-    /// By how much the stack grows.
+    /// Change of the stack's height.
     fn growth(self) -> isize {
         match self {
             Self::Number(_) | Self::Load(_) => 1,

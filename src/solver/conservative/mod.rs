@@ -9,8 +9,9 @@
 //!     V' = V − ΔF,   m' = m − Δ(F f),   q' = m'/V'
 //! ```
 //!
-//! so that a uniform q stays as it is. After the last sweep q = m: sums change by rounding only, whatever divergence the
-//! projection has left.
+//! so that a uniform q stays as it is. Between two sweeps m is stored. A sweep finds V from the axis that was swept before it, the
+//! last one from its own: what the others have made of V it makes 1 again. After the last sweep q = m: sums change by rounding
+//! only, whatever divergence the projection has left.
 //!
 //! - **Order.** x, y, z and z, y, x take turns.
 //! - **Fast flow.** What crosses a face comes from as many cells upstream as it takes; while the volumes stay above 0, what
@@ -27,15 +28,16 @@
 use rayon::prelude::*;
 
 use self::interleave::{Found, Place};
-use self::parabola::{ACROSS, BEYOND, HALO, Lines, add_volume, scale};
+use self::parabola::{ACROSS, BEYOND, HALO, Lines, Way};
 use super::BoundaryCondition;
+use super::active_bricks::Bricks;
 use super::advect::scale_row;
-use super::bricks::Bricks;
 use super::config::SCALAR_LIMIT;
+use super::row_passes::{self, PerThread, Shared};
 use super::sides::GhostRules;
 use super::simd::{dispatch, greatest};
+use super::simd_eights::Eight;
 use super::solids::CLOSED;
-use super::sweep::{self, PerThread, Shared};
 use crate::grid::{Faces, GHOST, Layout};
 
 mod interleave;
@@ -73,6 +75,18 @@ pub struct Flow<'a> {
     pub steps: f32,
 }
 
+impl Flow<'_> {
+    /// Whether nothing moves along this axis.
+    fn is_still(&self, axis: usize) -> bool {
+        self.layout.dims.array()[axis] == 1 && self.walls.is_shut(axis)
+    }
+
+    fn rows(&self) -> [[isize; 2]; 2] {
+        let dims = self.layout.dims;
+        [[0, dims.ny as isize], [0, dims.nz as isize]]
+    }
+}
+
 impl Sweeps {
     /// For fields of `layout`.
     pub fn new(layout: Layout, threads: usize) -> Self {
@@ -91,15 +105,18 @@ impl Sweeps {
     }
 
     /// Moves `scalars` along the flow and multiplies them by `decay`; gives what has left through the sides, less what has come
-    /// in, in cells.
+    /// in, in cells. The fastest air crosses `crossed` cells.
     pub fn advance(
         &mut self,
         flow: &Flow,
         decay: &[f32; 4],
         scalars: &mut [[f32; 4]],
         bricks: &mut Bricks,
+        crossed: f32,
     ) -> [f64; 4] {
-        let [strain, speed] = self.strain(flow);
+        // No further than this, whatever the strain is: only where scalars may arrive does it matter.
+        bricks.dilate(flow.walls, crossed / (1.0 - EMPTIEST));
+        let [strain, speed] = self.strain(flow, bricks);
         let rounds = (strain / EMPTIEST).max(speed / FURTHEST).ceil().clamp(1.0, MOST_ROUNDS);
         // Cells that hold less are crossed faster.
         let cells = speed / (1.0 - (strain / rounds).min(EMPTIEST));
@@ -112,15 +129,20 @@ impl Sweeps {
         self.left.iter().flatten().fold([0.0; 4], |sum, left| [0, 1, 2, 3].map(|c| sum[c] + left[c]))
     }
 
-    /// The greatest change of a cell's volume between sweeps, in cells, and how many cells the flow crosses, in a single round.
-    fn strain(&mut self, flow: &Flow) -> [f32; 2] {
-        let Layout { dims, row, plane } = flow.layout;
+    /// The greatest change of a cell's volume between sweeps, in cells, and how many cells the flow crosses, in a single round, in
+    /// the bricks that scalars may reach.
+    fn strain(&mut self, flow: &Flow, bricks: &Bricks) -> [f32; 2] {
+        let Layout { row, plane, .. } = flow.layout;
         let [u, v, w] = flow.velocity;
-        let n = dims.nx;
-        sweep::reduce(flow.layout, &mut self.strain, |most, j, k| {
-            let at = flow.layout.start(j, k);
-            let [v, w] = [[&v[at..][..n], &v[at + row..][..n]], [&w[at..][..n], &w[at + plane..][..n]]];
-            strain_row(flow.steps, &u[at..][..n + 1], v, w, most);
+        row_passes::reduce(flow.layout, &mut self.strain, |most, j, k| {
+            bricks.runs(j, k, |run, reached| {
+                if reached {
+                    let (at, n) = (flow.layout.start(j, k) + run.start, run.len());
+                    let [v, w] =
+                        [[&v[at..][..n], &v[at + row..][..n]], [&w[at..][..n], &w[at + plane..][..n]]];
+                    strain_row(flow.steps, &u[at..][..n + 1], v, w, most);
+                }
+            });
         });
         self.strain.iter().fold([0.0; 2], |a, b| [0, 1].map(|i| a[i].max(b[i])))
     }
@@ -134,10 +156,16 @@ impl Sweeps {
         scalars: &mut [[f32; 4]],
         bricks: &Bricks,
     ) {
-        let is_still = |axis: usize| flow.layout.dims.array()[axis] == 1 && flow.walls.is_shut(axis);
-        let last = if self.backwards { [0, 1, 2] } else { [2, 1, 0] }.into_iter().find(|&a| !is_still(a));
+        let mut order =
+            if self.backwards { [2, 1, 0] } else { [0, 1, 2] }.into_iter().filter(|&a| !flow.is_still(a));
+        let Some(first) = order.next() else {
+            return row_passes::rows(flow.layout, scalars, flow.rows(), |_, _, row| {
+                scale_row(decay, SCALAR_LIMIT, &mut row[GHOST..GHOST + flow.layout.dims.nx]);
+            });
+        };
+        let ends = [first, order.next_back().unwrap_or(first)];
         let bounds = cells.ceil().min(1e9) as usize + 1;
-        let pass = Pass { flow, steps, bounds, decay, last, bricks, backwards: self.backwards };
+        let pass = Pass { flow, steps, bounds, decay, ends, bricks, backwards: self.backwards };
         let Self { threads, left: [of_planes, of_rows], .. } = self;
         if self.backwards {
             pass.along_z(threads, of_rows, scalars);
@@ -147,11 +175,6 @@ impl Sweeps {
             pass.along_z(threads, of_rows, scalars);
         }
         self.backwards = !self.backwards;
-        if last.is_none() {
-            sweep::rows(flow.layout, scalars, pass.rows(), |_, _, row| {
-                scale_row(decay, SCALAR_LIMIT, &mut row[GHOST..GHOST + flow.layout.dims.nx]);
-            });
-        }
     }
 }
 
@@ -207,8 +230,8 @@ struct Pass<'a> {
     /// Cells that the air crosses at most.
     bounds: usize,
     decay: &'a [f32; 4],
-    /// The axis that is swept last.
-    last: Option<usize>,
+    /// The first axis that is swept, and the last.
+    ends: [usize; 2],
     bricks: &'a Bricks,
     backwards: bool,
 }
@@ -222,11 +245,6 @@ struct Bundle {
 }
 
 impl Pass<'_> {
-    fn rows(&self) -> [[isize; 2]; 2] {
-        let dims = self.flow.layout.dims;
-        [[0, dims.ny as isize], [0, dims.nz as isize]]
-    }
-
     /// The sweeps along x and y, in whichever order, plane by plane.
     fn in_planes(&self, threads: &PerThread<Lines>, left: &mut [[f64; 4]], scalars: &mut [[f32; 4]]) {
         let layout = self.flow.layout;
@@ -245,12 +263,8 @@ impl Pass<'_> {
                     };
                     let at = layout.start(0, k) + from * across;
                     let place = Place { at, across, along: layout.strides()[axis], count };
-                    self.sweep(
-                        lines,
-                        Bundle { axis, place, range: [range.start, range.end] },
-                        &scalars,
-                        left,
-                    );
+                    let bundle = Bundle { axis, place, range: [range.start, range.end] };
+                    self.sweep(lines, bundle, &scalars, left);
                 }
             }
         });
@@ -274,14 +288,13 @@ impl Pass<'_> {
     /// Moves what is in some lines along them; no other thread may have them.
     fn sweep(&self, lines: &mut Lines, bundle: Bundle, scalars: &Shared<f32>, left: &mut [f64; 4]) {
         let Bundle { axis, place, range: [first, end] } = bundle;
-        let (n, walls) = (self.flow.layout.dims.array()[axis], self.flow.walls);
-        if first >= end || n == 1 && walls.is_shut(axis) {
+        let walls = self.flow.walls;
+        if first >= end || self.flow.is_still(axis) {
             return;
         }
         let mut found = Found { range: [0; 2], holds: [false; 4] };
-        let inside = |[first, end]: [usize; 2]| (first + HALO) * ACROSS..(end + HALO) * ACROSS;
-        let loaded = inside([first, end]);
-        let cells = lines.values.each_mut().map(|values| &mut values[loaded.clone()]);
+        let inside = |[first, end]: [usize; 2]| first + HALO..end + HALO;
+        let cells = lines.values.each_mut().map(|values| &mut values[inside([first, end])]);
         interleave::load(scalars, place, [first, end], cells, &mut found);
         let (range, holds) = self.moves(bundle, &found);
         if range[0] >= range[1] {
@@ -290,22 +303,21 @@ impl Pass<'_> {
         let bundle = Bundle { range, ..bundle };
         self.load_motion(lines, bundle);
         let walled = self.load_walls(lines, bundle);
-        let all = [range[0] + HALO, range[1] + HALO];
-        let deep = lines.weigh(all);
-        let is_last = self.last == Some(axis);
+        let cells = [range[0] + HALO, range[1] + HALO];
+        let deep = lines.weigh(cells);
+        let wraps = walls.periodic()[axis] && range == [0, self.flow.layout.dims.array()[axis]];
+        let is_first = self.ends[0] == axis;
+        if !is_first {
+            lines.invert(cells);
+        }
         for c in (0..4).filter(|&c| holds[c]) {
-            let beyond = if deep { HALO } else { BEYOND };
-            self.load_ghosts(lines, c, bundle, beyond);
-            lines.fit(c, all, walled);
-            let wraps = walls.periodic()[axis] && range == [0, n];
-            lines.fit_beyond(c, all, if deep { HALO } else { 1 }, wraps);
-            lines.cross(c, all, deep);
-            self.pass_sides(lines, bundle, &mut left[c]);
-            lines.update(c, all, is_last);
-            if is_last {
-                let values = lines.values[c][inside(range)].as_chunks_mut::<4>().0;
-                scale_row(&[self.decay[c]; 4], SCALAR_LIMIT, values);
+            if !is_first {
+                lines.divide(c, cells);
             }
+            self.load_ghosts(lines, c, bundle, if deep { HALO } else { BEYOND });
+            let decay = (self.ends[1] == axis).then_some(self.decay[c]);
+            lines.advance(c, Way { cells, walled, wraps, deep, decay });
+            self.count_sides(lines, bundle, &mut left[c]);
         }
         let from = lines.values.each_ref().map(|values| &values[inside(range)]);
         interleave::store(scalars, place, range, from);
@@ -337,62 +349,35 @@ impl Pass<'_> {
         let (layout, velocity, walls) = (self.flow.layout, self.flow.velocity, self.flow.walls);
         let Place { at, across, along, count } = place;
         let n = layout.dims.array()[axis];
-        let strides = layout.strides();
-        let order = if self.backwards { [2, 1, 0] } else { [0, 1, 2] };
-        let before = || order.into_iter().take_while(|&a| a != axis);
-        let Lines { volume, courant, edges: rows, .. } = lines;
-        volume[(first + HALO - 1) * ACROSS..(end + HALO + 1) * ACROSS].fill(1.0);
-        let out = &mut volume[(first + HALO) * ACROSS..(end + HALO) * ACROSS];
+        let from = at + first * along;
+        let Lines { volume, courant, .. } = lines;
+        let crossing = &mut courant[first + HALO..end + HALO + 1];
         if axis == 0 {
-            let pitch = end - first + 1;
-            let rows = &mut rows[..ACROSS * pitch];
-            if self.backwards {
-                rows.fill(1.0);
-                for (l, row) in rows.chunks_exact_mut(pitch).take(count).enumerate() {
-                    let from = at + l * across + first;
-                    for a in before() {
-                        let [low, high] =
-                            [from, from + strides[a]].map(|from| &velocity[a][from..][..pitch - 1]);
-                        add_volume(self.steps, [low, high], &mut row[..pitch - 1]);
-                    }
-                }
-                interleave::turn(rows, pitch, out);
-            }
-            rows.fill(0.0);
-            for (l, row) in rows.chunks_exact_mut(pitch).take(count).enumerate() {
-                scale(self.steps, &velocity[0][at + l * across + first..][..pitch], row);
-            }
-            interleave::turn(rows, pitch, &mut courant[(first + HALO) * ACROSS..][..pitch * ACROSS]);
+            interleave::turn(&velocity[0], [from, across, count], self.steps, crossing);
         } else {
-            for a in before() {
-                let field = &velocity[a];
-                for (i, out) in (first..end).zip(out.chunks_exact_mut(ACROSS)) {
-                    let from = at + i * along;
-                    let faces = [&field[from..][..count], &field[from + strides[a]..][..count]];
-                    add_volume(self.steps, faces, &mut out[..count]);
-                }
-            }
-            let out = courant[(first + HALO) * ACROSS..].chunks_exact_mut(ACROSS);
-            for (i, out) in (first..end + 1).zip(out) {
-                out.fill(0.0);
-                scale(self.steps, &velocity[axis][at + i * along..][..count], &mut out[..count]);
-            }
+            interleave::gather(&velocity[axis], [from, along, count], self.steps, crossing);
         }
         for (face, is_wall) in [0, n].into_iter().zip(walls.solid_sides()[axis]) {
             if is_wall && (first..=end).contains(&face) {
-                courant[(face + HALO) * ACROSS..][..ACROSS].fill(0.0);
+                crossing[face - first] = Eight([0.0; ACROSS]);
             }
+        }
+        let out = &mut volume[first + HALO..end + HALO];
+        if axis == self.ends[0] {
+            out.fill(Eight([1.0; ACROSS]));
+        } else if axis == self.ends[1] {
+            // The flow has no divergence: the last sweep makes it 1.
+            interleave::volumes_before(crossing, out);
+        } else {
+            let before = self.ends[0];
+            let fields = [&velocity[before][..], &velocity[before][layout.strides()[before]..]];
+            interleave::gather_volumes(fields, [from, along, count], self.steps, out);
         }
         let wraps = walls.periodic()[axis] && [first, end] == [0, n];
         for depth in 0..HALO {
-            for (to, from) in [(first - 1 + HALO - depth, n - 1 - depth % n), (end + HALO + depth, depth % n)]
-            {
-                if wraps {
-                    let from = (from + HALO) * ACROSS;
-                    volume.copy_within(from..from + ACROSS, to * ACROSS);
-                } else {
-                    volume[to * ACROSS..][..ACROSS].fill(1.0);
-                }
+            let images = [n - 1 - depth % n, depth % n];
+            for (to, image) in [first + HALO - 1 - depth, end + HALO + depth].into_iter().zip(images) {
+                volume[to] = if wraps { volume[image + HALO] } else { Eight([1.0; ACROSS]) };
             }
         }
     }
@@ -407,11 +392,11 @@ impl Pass<'_> {
             .any(|i| (0..count).any(|l| is_closed(i, l)));
         let solid = self.flow.walls.periodic()[axis] && (0..count).any(|l| is_closed(0, l));
         if closed || solid {
-            lines.open[(first + HALO - BEYOND) * ACROSS..(end + HALO + BEYOND + 1) * ACROSS].fill(1.0);
+            lines.open[first + HALO - BEYOND..end + HALO + BEYOND + 1].fill(Eight([1.0; ACROSS]));
             let [from, to] = if solid { [0, n + 1] } else { [1, n] };
             for i in from.max(first.saturating_sub(BEYOND))..to.min(end + BEYOND + 1) {
-                let out = &mut lines.open[(i + HALO) * ACROSS..][..count];
-                out.iter_mut().enumerate().for_each(|(l, out)| *out = f32::from(!is_closed(i % n, l)));
+                let out = lines.open[i + HALO].0[..count].iter_mut().enumerate();
+                out.for_each(|(l, out)| *out = if is_closed(i % n, l) { -1.0 } else { 1.0 });
             }
         }
         closed || solid
@@ -419,71 +404,60 @@ impl Pass<'_> {
 
     /// Fills the cells beyond those of a bundle: nothing is there but beyond the sides.
     fn load_ghosts(&self, lines: &mut Lines, c: usize, Bundle { axis, range, .. }: Bundle, beyond: usize) {
+        const NONE: Eight = Eight([0.0; ACROSS]);
         let [first, end] = range;
         let n = self.flow.layout.dims.array()[axis];
         let Lines { values, courant, .. } = lines;
         let values = &mut values[c];
-        let cell = |i: usize| i * ACROSS..(i + 1) * ACROSS;
         let [low, high] = self.flow.walls.sides()[axis];
         for (side, is_high) in [(low, false), (high, true)] {
             let is_beyond = if is_high { end == n } else { first == 0 };
             for depth in 0..beyond {
                 let to = if is_high { end + HALO + depth } else { first + HALO - 1 - depth };
                 if !is_beyond {
-                    values[cell(to)].fill(0.0);
+                    values[to] = NONE;
                     continue;
                 }
-                match side {
+                let image = match side {
                     BoundaryCondition::Closed | BoundaryCondition::NoSlip(_) => {
                         let fold = depth % (2 * n);
                         let fold = if fold < n { fold } else { 2 * n - 1 - fold };
-                        let from = if is_high { n - 1 - fold } else { fold };
-                        if (first..end).contains(&from) {
-                            values.copy_within(cell(from + HALO), to * ACROSS);
-                        } else {
-                            values[cell(to)].fill(0.0);
-                        }
+                        if is_high { n - 1 - fold } else { fold }
                     }
                     BoundaryCondition::Periodic => {
-                        let from = if is_high { depth % n } else { n - 1 - depth % n };
-                        if (first..end).contains(&from) {
-                            values.copy_within(cell(from + HALO), to * ACROSS);
+                        if is_high {
+                            depth % n
                         } else {
-                            values[cell(to)].fill(0.0);
+                            n - 1 - depth % n
                         }
                     }
                     BoundaryCondition::Open => {
-                        let edge = if is_high { n - 1 } else { 0 } + HALO;
-                        let face = if is_high { n } else { 0 } + HALO;
+                        let edge = values[if is_high { n - 1 } else { 0 } + HALO];
+                        let crossing = courant[if is_high { n } else { 0 } + HALO];
                         let sign = if is_high { 1.0 } else { -1.0 };
                         for l in 0..ACROSS {
-                            let leaves = sign * courant[face * ACROSS + l] > 0.0;
-                            values[to * ACROSS + l] = if leaves { values[edge * ACROSS + l] } else { 0.0 };
+                            values[to].0[l] = if sign * crossing.0[l] > 0.0 { edge.0[l] } else { 0.0 };
                         }
+                        continue;
                     }
-                    BoundaryCondition::Inflow(air) => values[cell(to)].fill(air.scalars[c]),
-                }
+                    BoundaryCondition::Inflow(air) => {
+                        values[to] = Eight([air.scalars[c]; ACROSS]);
+                        continue;
+                    }
+                };
+                values[to] = if (first..end).contains(&image) { values[image + HALO] } else { NONE };
             }
         }
     }
 
     /// Counts what crosses the sides.
-    fn pass_sides(&self, lines: &mut Lines, Bundle { axis, range, .. }: Bundle, left: &mut f64) {
-        let [first, end] = range;
+    fn count_sides(&self, lines: &Lines, Bundle { axis, range, .. }: Bundle, left: &mut f64) {
         let n = self.flow.layout.dims.array()[axis];
-        for (side, is_high) in self.flow.walls.sides()[axis].into_iter().zip([false, true]) {
-            let is_beyond = if is_high { end == n } else { first == 0 };
-            let face = if is_high { n } else { 0 } + HALO;
-            let flux = &mut lines.flux;
-            match side {
-                BoundaryCondition::Periodic if is_high && range == [0, n] => {
-                    flux.copy_within(HALO * ACROSS..(HALO + 1) * ACROSS, face * ACROSS);
-                }
-                BoundaryCondition::Open | BoundaryCondition::Inflow(_) if is_beyond => {
-                    let sum: f64 = flux[face * ACROSS..][..ACROSS].iter().map(|&x| f64::from(x)).sum();
-                    *left += if is_high { sum } else { -sum };
-                }
-                _ => {}
+        for (is_high, side) in self.flow.walls.sides()[axis].into_iter().enumerate() {
+            let is_beyond = range[is_high] == [0, n][is_high];
+            if is_beyond && matches!(side, BoundaryCondition::Open | BoundaryCondition::Inflow(_)) {
+                let sum: f64 = lines.ends[is_high].0.iter().map(|&x| f64::from(x)).sum();
+                *left += [-sum, sum][is_high];
             }
         }
     }
