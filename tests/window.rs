@@ -253,7 +253,7 @@ fn shows_the_velocity(rig: &mut Rig) {
 }
 
 fn a_smoke_made_heavy_sinks(rig: &mut Rig, painted: f64) {
-    let state = rig.state().unwrap();
+    let state = search(rig, "blue.buoyancy", "smoke.blue.buoyancy");
     let [left, top, right, bottom] = place(&state, "smoke.blue.buoyancy");
     let y = 0.5 * (top + bottom);
     rig.drag(1, [0.5 * (left + right), y], [left + 6.0, y]);
@@ -435,7 +435,11 @@ fn search(rig: &mut Rig, text: &str, place: &'static str) -> Value {
     rig.key("ctrl+a");
     rig.xdo(&format!("type {text}"));
     let height = rig.size[1] as f64;
-    rig.until(place, |s| s["places"][place][3].as_f64().is_some_and(|bottom| bottom < height))
+    // The rows that do not fit are gone by then.
+    rig.until(place, |s| {
+        let seen = s["places"][place][3].as_f64().is_some_and(|bottom| bottom < height);
+        seen && s["places"]["brush.radius"].is_null()
+    })
 }
 
 fn click(rig: &Rig, state: &Value, name: &str) {
@@ -523,15 +527,9 @@ fn scrubs_and_exports(rig: &mut Rig) {
 fn leaves(rig: &mut Rig) {
     let state = rig.state().unwrap();
     click(rig, &state, "timeline.present");
+    rig.until("the present", |s| s["past"].is_null());
     rig.key("Escape");
-    // The first may have been for the search field.
-    let state = match rig.state().unwrap()["dialog"].is_null() {
-        true => {
-            rig.key("Escape");
-            rig.until("the question", |s| is(s, "/dialog", "leave") && s["places"]["discard"].is_array())
-        }
-        false => rig.until("the question", |s| s["places"]["discard"].is_array()),
-    };
+    let state = rig.until("the question", |s| is(s, "/dialog", "leave") && s["places"]["discard"].is_array());
     click(rig, &state, "discard");
     let deadline = Instant::now() + PATIENCE;
     while rig.program.try_wait().unwrap().is_none() {
