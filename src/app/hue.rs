@@ -6,8 +6,7 @@ pub fn name(color: [f32; 3]) -> &'static str {
         color.map(|x| if x <= 0.003_130_8 { 12.92 * x } else { 1.055 * x.powf(1.0 / 2.4) - 0.055 });
     let (most, least) = (r.max(g).max(b), r.min(g).min(b));
     let (range, saturation) = (most - least, (most - least) / most.max(1e-6));
-    // Not more than that, NaN included.
-    if !(most >= 0.15 && range.is_finite()) {
+    if !range.is_finite() || most < 0.15 {
         return "black";
     }
     let sixth = match most {
