@@ -29,6 +29,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
                 radius: 0.12,
                 add: [2.0, 0.0, 0.0, 100.0],
                 push: [0.0, 1.0, 0.0],
+                erase: 0.0,
             })),
             15 => worker.send(Command::SetParams(Params {
                 vorticity: 0.8,

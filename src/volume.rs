@@ -9,6 +9,7 @@ use crate::field::Field;
 use crate::grid::Dims;
 use crate::npz::Array;
 use crate::output::vti;
+use crate::snapshot::Snapshot;
 use crate::solver::Solver;
 use crate::vdb::{self, Meta, Reader, Topology, Values};
 
@@ -139,18 +140,66 @@ pub fn write_vdb(
     add(&[Field::Speed], "speed", Values::Scalar(&speed));
     add(&[Field::Vorticity], "vorticity", Values::Scalar(&vorticity));
     add(&[Field::Pressure], "pressure", Values::Scalar(&pressure));
-    let voxel = f64::from(solver.config().h);
+    let frame = (frame, solver.stats().time);
+    write_grids(file, &grids, &topology, solver.config().h, frame, options)
+}
+
+/// Writes a snapshot as grids, as [`write_vdb`] does: `density`, one for each colour, `temperature` \[K\] and, if it carries the
+/// velocity, `vel` \[m/s\].
+pub fn write_vdb_snapshot(
+    file: impl Write,
+    snapshot: &Snapshot,
+    frame: Frame,
+    options: VdbOptions,
+) -> io::Result<()> {
+    let (dims, up) = (snapshot.dims, options.up);
+    let at = |voxel: [i32; 3]| {
+        let [i, j, k] = up.cell(voxel).map(|n| n as usize);
+        dims.index(i, j, k)
+    };
+    let (origin, size) = up.region(dims);
+    let active = |n: [usize; 3]| {
+        let cell = snapshot.smoke[at([0, 1, 2].map(|a| origin[a] + n[a] as i32))].map(|x| x.to_f32());
+        cell[..3].iter().any(|rho| rho.abs() > THINNEST) || cell[3].abs() > COOLEST
+    };
+    let topology = Topology::of_box(origin, size, active);
+    let scalar = |c: usize| move |voxel: [i32; 3]| snapshot.smoke[at(voxel)][c].to_f32();
+    let density = |voxel: [i32; 3]| snapshot.smoke[at(voxel)][..3].iter().map(|x| x.to_f32()).sum();
+    let [red, green, blue, temperature] = [scalar(0), scalar(1), scalar(2), scalar(3)];
+    let velocity = |voxel: [i32; 3]| up.turn([0, 1, 2].map(|c| snapshot.velocity[at(voxel)][c].to_f32()));
+    let mut grids: Vec<(&str, Values)> = vec![
+        ("density", Values::Scalar(&density)),
+        ("density_r", Values::Scalar(&red)),
+        ("density_g", Values::Scalar(&green)),
+        ("density_b", Values::Scalar(&blue)),
+        ("temperature", Values::Scalar(&temperature)),
+    ];
+    if !snapshot.velocity.is_empty() {
+        grids.push(("vel", Values::Vector(&velocity)));
+    }
+    write_grids(file, &grids, &topology, snapshot.h, (frame, snapshot.time), options)
+}
+
+/// Encodes grids of one topology and writes them with what is said of the frame.
+fn write_grids(
+    file: impl Write,
+    grids: &[(&str, Values)],
+    topology: &Topology,
+    h: f32,
+    (frame, time): (Frame, f64),
+    options: VdbOptions,
+) -> io::Result<()> {
     let encode = |(name, values): &(&str, Values)| {
-        vdb::Grid { half: options.half, ..vdb::Grid::new(name, voxel, &topology, *values) }.encode()
+        vdb::Grid { half: options.half, ..vdb::Grid::new(name, f64::from(h), topology, *values) }.encode()
     };
     let encoded: Vec<_> = grids.par_iter().map(encode).collect();
     let metadata: [(&str, Meta); 6] = [
         ("creator", concat!("updraft ", env!("CARGO_PKG_VERSION")).into()),
         ("frame", Meta::Int(frame.number as i32)),
         ("fps", Meta::Float(frame.rate)),
-        ("time", Meta::Double(solver.stats().time)),
+        ("time", Meta::Double(time)),
         ("unit", "m".into()),
-        ("up_axis", up.name().into()),
+        ("up_axis", options.up.name().into()),
     ];
     vdb::write(file, &metadata, &encoded)
 }

@@ -320,7 +320,13 @@ fn skipping_empty_bricks_changes_no_bit() {
             for _ in 0..12 {
                 if dense {
                     // An empty dab: the solver must search all bricks again.
-                    solver.dab(&Dab { center: [0.0; 3], radius: 0.1, add: [0.0; 4], push: [0.0; 3] });
+                    solver.dab(&Dab {
+                        center: [0.0; 3],
+                        radius: 0.1,
+                        add: [0.0; 4],
+                        push: [0.0; 3],
+                        erase: 0.0,
+                    });
                 }
                 advance(&mut solver, 0.05, 1);
             }
@@ -439,7 +445,13 @@ fn any_number_of_threads_gives_the_same_bits() {
         };
         let mut solver = Solver::new(config, Params::default(), vec![source]).unwrap();
         advance(&mut solver, 1.0 / 24.0, 6);
-        solver.dab(&Dab { center: [0.3, 0.5, 0.3], radius: 0.1, add: [1.0; 4], push: [1.0, 0.0, 2.0] });
+        solver.dab(&Dab {
+            center: [0.3, 0.5, 0.3],
+            radius: 0.1,
+            add: [1.0; 4],
+            push: [1.0, 0.0, 2.0],
+            erase: 0.0,
+        });
         advance(&mut solver, 1.0 / 24.0, 4);
         let bits: Vec<u32> = solver.scalars().as_flattened().iter().map(|x| x.to_bits()).collect();
         let faces: Vec<u32> = solver.velocity().iter().flatten().map(|x| x.to_bits()).collect();
@@ -792,6 +804,7 @@ fn a_frozen_flow_keeps_its_velocity_and_advects_smoke() {
         radius: 0.3,
         add: [0.0, 1.0, 0.0, 0.0],
         push: [9.0, 9.0, 0.0],
+        erase: 0.0,
     });
     assert!(cell(&solver, [10, 4, 0])[1] > 0.5, "the cursor paints");
     advance(&mut solver, 0.05, 20);

@@ -179,6 +179,7 @@ fn torture(steps: usize, cells: usize) {
                         radius: 0.3 * extent,
                         add: [chance.any("brush.density"), 0.0, 1.0, chance.any("brush.heat")],
                         push: chance.vector(1e4),
+                        erase: 0.0,
                     };
                     limits::dab(dab).iter().for_each(|dab| solver.dab(dab));
                 }

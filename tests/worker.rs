@@ -119,7 +119,7 @@ fn cell(worker: &Worker) -> [f32; 4] {
 }
 
 fn dab() -> Command {
-    Command::Dab(Dab { center: [0.5; 3], radius: 0.1, add: [1.0, 0.0, 0.0, 0.0], push: [0.0; 3] })
+    Command::Dab(Dab { center: [0.5; 3], radius: 0.1, add: [1.0, 0.0, 0.0, 0.0], push: [0.0; 3], erase: 0.0 })
 }
 
 #[test]

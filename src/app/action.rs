@@ -18,6 +18,14 @@ pub enum Action {
     Pick(Ink),
     /// Frame the whole domain.
     Frame,
+    /// Look through a lens without perspective, or with it again.
+    Parallel,
+    /// Take smoke away with the brush, or add it again.
+    Erase,
+    /// Take the selected object out.
+    Delete,
+    /// Copy the selected object.
+    Duplicate,
     /// Look along an axis.
     Stand(Standpoint),
     /// Undo the last change.
@@ -50,6 +58,14 @@ pub enum Action {
     Restart,
     /// Switch to a built-in scene.
     Open(&'static str),
+    /// Change to a scene file opened of late.
+    Recent(usize),
+    /// Write the recorded frames.
+    Export,
+    /// Hold the export under way, or let it go on.
+    HoldExport,
+    /// End the export under way.
+    CancelExport,
     /// Choose a scene file and switch to it.
     OpenFile,
     /// Save the scene to its file; without one, choose a file.
@@ -82,7 +98,7 @@ const fn plain(key: &'static str, action: Action, help: &'static str) -> Binding
 }
 
 /// All keys, in the order the help shows them.
-pub const BINDINGS: [Binding; 26] = [
+pub const BINDINGS: [Binding; 30] = [
     plain("Space", Action::RunPause, "run, pause"),
     plain(".", Action::Step, "one step"),
     plain("Home", Action::Restart, "start over"),
@@ -95,10 +111,14 @@ pub const BINDINGS: [Binding; 26] = [
     plain("G", Action::Pick(Ink::Green), "green smoke"),
     plain("B", Action::Pick(Ink::Blue), "blue smoke"),
     plain("W", Action::Pick(Ink::White), "white: all three"),
-    plain("F", Action::Frame, "frame the domain"),
+    plain("E", Action::Erase, "erase with the brush"),
+    plain("F", Action::Frame, "frame the smoke, then the box"),
     plain("1", Action::Stand(Standpoint::Front), "front view"),
     plain("3", Action::Stand(Standpoint::Right), "right view"),
     plain("7", Action::Stand(Standpoint::Top), "top view"),
+    plain("5", Action::Parallel, "parallel or perspective view"),
+    plain("Del", Action::Delete, "delete the selected object"),
+    ctrl("D", false, Action::Duplicate, "copy the selected object"),
     ctrl("Z", false, Action::Undo, "undo"),
     ctrl("Y", false, Action::Redo, "redo"),
     ctrl("Z", true, Action::Redo, "redo"),
@@ -112,8 +132,9 @@ pub const BINDINGS: [Binding; 26] = [
 ];
 
 /// Effects of the mouse in the view, for the help.
-pub const MOUSE: [(&str, &str); 7] = [
+pub const MOUSE: [(&str, &str); 8] = [
     ("Left drag", "paint with the ball"),
+    ("Left drag on a handle", "move an object"),
     ("Ctrl + wheel", "move the ball in depth"),
     ("Right or middle drag", "orbit"),
     ("Shift + right drag", "pan"),
@@ -121,6 +142,10 @@ pub const MOUSE: [(&str, &str); 7] = [
     ("Alt + left, middle, right", "orbit, pan, zoom"),
     ("Double-click a label", "back to its default"),
 ];
+
+/// What tests call the scenes opened of late.
+const RECENT_NAMES: [&str; 8] =
+    ["recent.0", "recent.1", "recent.2", "recent.3", "recent.4", "recent.5", "recent.6", "recent.7"];
 
 /// Action of a key.
 pub fn of_key(key: &str, ctrl: bool, shift: bool) -> Option<Action> {
@@ -159,6 +184,11 @@ impl Action {
             Self::Pick(_) => "pick",
             Self::Frame => "frame",
             Self::Stand(_) => "stand",
+            Self::Parallel => "parallel",
+            Self::Erase => "erase",
+            Self::Delete => "delete",
+            Self::Duplicate => "duplicate",
+            Self::Recent(at) => RECENT_NAMES[at.min(RECENT_NAMES.len() - 1)],
             Self::Undo => "undo",
             Self::Redo => "redo",
             Self::TogglePanel => "panel",
@@ -174,6 +204,9 @@ impl Action {
             Self::Browse => "browse",
             Self::Restart => "restart",
             Self::Open(name) => name,
+            Self::Export => "export",
+            Self::HoldExport => "export.hold",
+            Self::CancelExport => "export.cancel",
             Self::OpenFile => "open",
             Self::Save => "save",
             Self::SaveAs => "save-as",

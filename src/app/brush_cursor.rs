@@ -25,6 +25,15 @@ pub struct Paint {
     pub add: [f32; 4],
     /// Velocity given to the air for each metre the cursor moves through it \[1/s\].
     pub force: f32,
+    /// Share of smoke and heat that one dab takes away \[-\].
+    pub erase: f32,
+}
+
+impl Paint {
+    /// Whether a stroke would leave nothing behind.
+    pub fn is_nothing(&self) -> bool {
+        self.add == [0.0; 4] && self.force == 0.0 && self.erase == 0.0
+    }
 }
 
 /// The ball of the brush.
@@ -47,7 +56,7 @@ impl Cursor {
     /// top left of a view of the given size.
     pub fn point_at(&mut self, mouse: Vector2<f32>, view: Vector2<f32>, orbit: &Orbit, extent: [f32; 3]) {
         let depth = self.depth(orbit).clamp_to(depths(orbit, extent));
-        self.center = eye(orbit) + ray(mouse, view, orbit) * depth;
+        self.center = eye(orbit) + orbit.ray(mouse, view) * depth;
     }
 
     /// Moves away from the camera by this many notches of the wheel, along the ray under the mouse.
@@ -77,18 +86,11 @@ impl Cursor {
             radius: self.radius,
             add: paint.add.map(|a| a * amount),
             push: (path * (paint.force / count as f32)).into(),
+            // Dabs upon each other take the same as one that is as strong as all of them.
+            erase: 1.0 - (1.0 - paint.erase).powf(amount),
         };
         (0..count).map(dab).collect()
     }
-}
-
-/// The ray through a point of the view, of length one along the view's axis.
-fn ray(mouse: Vector2<f32>, view: Vector2<f32>, orbit: &Orbit) -> Vector3<f32> {
-    let axes = orbit.axes();
-    let slope = (orbit.fov.to_radians() * 0.5).tan();
-    let x = (2.0 * mouse.x - view.x) / view.y.max(1.0) * slope;
-    let y = (view.y - 2.0 * mouse.y) / view.y.max(1.0) * slope;
-    axes.forward + axes.right * x + axes.up * y
 }
 
 fn eye(orbit: &Orbit) -> Vector3<f32> {
@@ -119,7 +121,7 @@ mod tests {
 
     const EXTENT: [f32; 3] = [1.0, 1.5, 1.0];
     const VIEW: Vector2<f32> = Vector2::new(900.0, 600.0);
-    const PAINT: Paint = Paint { add: [1.0, 0.0, 0.5, 40.0], force: 3.0 };
+    const PAINT: Paint = Paint { add: [1.0, 0.0, 0.5, 40.0], force: 3.0, erase: 0.0 };
 
     fn orbit() -> Orbit {
         Orbit { target: Vector3::from(EXTENT) * 0.5, distance: 4.0, yaw: 0.4, pitch: 0.3, fov: 40.0 }

@@ -32,7 +32,7 @@ impl Home {
     }
 
     /// Whether the file has not changed since. A deleted one counts as unchanged: it can be written again.
-    fn is_untouched(&self) -> bool {
+    pub fn is_untouched(&self) -> bool {
         fs::read_to_string(&self.path).map_or(true, |now| now == self.text)
     }
 }

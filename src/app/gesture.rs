@@ -27,6 +27,8 @@ pub struct Held {
 pub enum Gesture {
     /// Paint with the brush.
     Paint,
+    /// Move an object by its handle.
+    Move,
     /// Turn about the target.
     Orbit,
     /// Move across the picture.

@@ -9,18 +9,24 @@ pub mod action;
 pub mod brush_cursor;
 mod canvas;
 mod context;
+pub mod export;
 mod file;
 mod file_chooser;
 pub mod gesture;
+pub mod hue;
 pub mod model;
+pub mod objects;
 pub mod orbit;
+mod overlay;
 pub mod pace;
 pub mod panel;
+pub mod remember;
 mod screenshot;
 pub mod session;
 pub mod settings;
 mod state;
 pub mod undo;
+mod watch;
 mod window;
 
 use std::path::PathBuf;
@@ -37,12 +43,15 @@ pub struct Options {
     pub run: bool,
     /// File for the state of the window as JSON, written at each change; for tests.
     pub state_file: Option<PathBuf>,
+    /// The file that remembers size and panel from one run to the next, if one is to.
+    pub remembered: Option<PathBuf>,
 }
 
 impl Default for Options {
     /// Runs at once; `UPDRAFT_STATE_FILE` in the environment names the file for tests.
     fn default() -> Self {
-        Self { run: true, state_file: std::env::var_os("UPDRAFT_STATE_FILE").map(PathBuf::from) }
+        let state_file = std::env::var_os("UPDRAFT_STATE_FILE").map(PathBuf::from);
+        Self { run: true, state_file, remembered: remember::place() }
     }
 }
 

@@ -1,15 +1,24 @@
 //! State of the panel: plain data, no window and no solver.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeSet, VecDeque};
+use std::path::PathBuf;
 use std::sync::Arc;
 
+use super::export::{Form, Progress};
+use super::objects::{Draft, Selected};
+use super::remember::Remembered;
 use super::settings::Settings;
 use super::undo::History;
 use crate::grid::Dims;
+use crate::look::Camera;
 use crate::render::{Mode, Slice};
 use crate::scene::Scene;
-use crate::solver::StepStats;
+use crate::scene::edits::Change;
+use crate::solver::{Stage, StepStats};
 use crate::worker::Status;
+
+/// Sections of the panel that are folded at first: those needed least often.
+const FOLDED: [&str; 2] = ["Box and solver", "Export"];
 
 /// State that a person decides.
 #[derive(Clone, Debug)]
@@ -28,6 +37,24 @@ pub struct Model {
     pub panel: bool,
     /// Show the help.
     pub help: bool,
+    /// What is searched for in the panel.
+    pub search: String,
+    /// The folded sections of the panel.
+    pub closed: BTreeSet<String>,
+    /// Scene files opened or saved of late, the newest first.
+    pub recent: Vec<PathBuf>,
+    /// The object that is selected.
+    pub selected: Option<Selected>,
+    /// Where the panel wants the eye; taken by the session.
+    pub camera: Option<Camera>,
+    /// What the panel asks of the scene's text; carried out and emptied by the session.
+    pub edits: Vec<Change>,
+    /// Box and solver as they would be after a restart.
+    pub draft: Option<Draft>,
+    /// What to export, and where to.
+    pub export: Form,
+    /// How far the export under way is.
+    pub exporting: Option<Progress>,
     /// Recorded frames, and the shown one.
     pub playback: Playback,
     /// Open dialog.
@@ -113,11 +140,48 @@ impl Model {
             slice: Slice::default(),
             panel: true,
             help: false,
+            search: String::new(),
+            closed: FOLDED.map(str::to_owned).into(),
+            recent: Vec::new(),
+            selected: None,
+            camera: None,
+            edits: Vec::new(),
+            draft: None,
+            export: Form::default(),
+            exporting: None,
             playback: Playback::default(),
             dialog: None,
             loading: None,
         }
     }
+}
+
+impl Model {
+    /// Takes over what was remembered of the last run.
+    pub fn recall(&mut self, remembered: &Remembered) {
+        self.panel = !remembered.hidden;
+        self.recent.clone_from(&remembered.recent);
+        if let Some(closed) = &remembered.closed {
+            self.closed.clone_from(closed);
+        }
+    }
+}
+
+/// Adds to a list that keeps the last [`Readout::STEPS_KEPT`].
+fn push<T>(list: &mut VecDeque<T>, value: T) {
+    if list.len() == Readout::STEPS_KEPT {
+        list.pop_front();
+    }
+    list.push_back(value);
+}
+
+/// Values in the cell under the ball.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Under {
+    /// Red, green, blue \[-\] and temperature excess \[K\].
+    pub smoke: [f32; 4],
+    /// u, v, w \[m/s\] and vorticity \[1/s\], where the snapshot carries them.
+    pub flow: Option<[f32; 4]>,
 }
 
 /// Present values of the simulation and the pictures.
@@ -139,6 +203,16 @@ pub struct Readout {
     pub draw_ms: f32,
     /// Wall time of the last steps, the newest last \[ms\].
     pub step_ms: VecDeque<f32>,
+    /// The same by stage \[ms\].
+    pub stage_ms: VecDeque<[f32; Stage::ALL.len()]>,
+    /// Integral of each density after the last steps \[m³\].
+    pub masses: VecDeque<[f32; 3]>,
+    /// Wall time of the last pictures, the newest last \[ms\].
+    pub picture_ms: VecDeque<f32>,
+    /// Where the eye is.
+    pub camera: Camera,
+    /// Values at the middle of the ball, while it is in the box.
+    pub under: Option<Under>,
     /// Whether a pause waits for the present step to end.
     pub pausing: bool,
     /// A short notice, such as the path of a saved picture.
@@ -160,16 +234,33 @@ impl Readout {
             fps: 0.0,
             draw_ms: 0.0,
             step_ms: VecDeque::with_capacity(Self::STEPS_KEPT),
+            stage_ms: VecDeque::with_capacity(Self::STEPS_KEPT),
+            masses: VecDeque::with_capacity(Self::STEPS_KEPT),
+            picture_ms: VecDeque::with_capacity(Self::STEPS_KEPT),
+            camera: Camera::framing([1.0; 3]),
+            under: None,
             pausing: false,
             notice: None,
         }
     }
 
-    /// Adds the time of a step.
+    /// Takes note of one more step, whose numbers are in `stats` by now.
     pub fn add_step(&mut self, ms: f32) {
-        if self.step_ms.len() == Self::STEPS_KEPT {
-            self.step_ms.pop_front();
-        }
-        self.step_ms.push_back(ms);
+        push(&mut self.step_ms, ms);
+        push(&mut self.stage_ms, self.stats.stages.map(|wall| wall.as_secs_f32() * 1e3));
+        push(&mut self.masses, self.stats.mass.map(|mass| mass as f32));
+    }
+
+    /// Takes note of one more picture.
+    pub fn add_picture(&mut self, ms: f32) {
+        self.draw_ms = ms;
+        push(&mut self.picture_ms, ms);
+    }
+
+    /// Forgets the steps of another run.
+    pub fn forget_steps(&mut self) {
+        self.step_ms.clear();
+        self.stage_ms.clear();
+        self.masses.clear();
     }
 }

@@ -96,8 +96,10 @@ impl Orbit {
     /// Approaches by this many notches of the wheel; negative recedes.
     pub fn zoom(&mut self, notches: f32, extent: [f32; 3]) {
         let size = Vector3::from(extent).norm();
+        // A long lens stands further away for the same picture.
+        let lens = (0.3 / (self.fov.to_radians() * 0.5).tan()).max(1.0);
         let wanted = self.distance * ZOOM_PER_NOTCH.powf(notches.clamp(-50.0, 50.0));
-        self.distance = wanted.clamp(0.01 * size, 20.0 * size);
+        self.distance = wanted.clamp(0.01 * size * lens, 20.0 * size * lens);
     }
 
     /// Looks along an axis of the world.
@@ -112,16 +114,51 @@ impl Orbit {
 
     /// Moves so that the whole box of size `extent` fills a view of the given width over height.
     pub fn frame(&mut self, extent: [f32; 3], aspect: f32) {
-        self.target = Vector3::from(extent) * 0.5;
+        self.frame_bounds([Vector3::zeros(), Vector3::from(extent)], aspect);
+    }
+
+    /// The same for the box between two corners.
+    pub fn frame_bounds(&mut self, [low, high]: [Vector3<f32>; 2], aspect: f32) {
+        let extent: [f32; 3] = (high - low).into();
+        self.target = (low + high) * 0.5;
         let axes = self.axes();
         let slope_y = (self.fov.to_radians() * 0.5).tan();
         let slope_x = slope_y * aspect.max(0.01);
         let needed = corners(extent).map(|corner| {
-            let p = corner - self.target;
+            let p = low + corner - self.target;
             let (x, y, z) = (p.dot(&axes.right).abs(), p.dot(&axes.up).abs(), p.dot(&axes.forward));
             (x / slope_x).max(y / slope_y) - z
         });
         self.distance = MARGIN * needed.into_iter().fold(0.0, f32::max);
+    }
+
+    /// Takes another lens \[degrees\], with the target as large in the picture as before.
+    pub fn set_fov(&mut self, fov: f32) {
+        let slope = |fov: f32| (fov.to_radians() * 0.5).tan();
+        self.distance *= slope(self.fov) / slope(fov);
+        self.fov = fov;
+    }
+
+    /// Where a point is seen in a view of the given size, from its top left \[pt\], and how far ahead \[m\]; none behind the eye.
+    pub fn seen(&self, p: Vector3<f32>, view: Vector2<f32>) -> Option<(Vector2<f32>, f32)> {
+        let axes = self.axes();
+        let from_eye = p - Vector3::from(self.camera().position);
+        let ahead = from_eye.dot(&axes.forward);
+        if ahead <= 1e-4 * self.distance {
+            return None;
+        }
+        let scale = 0.5 * view.y / ((self.fov.to_radians() * 0.5).tan() * ahead);
+        let at = Vector2::new(from_eye.dot(&axes.right), -from_eye.dot(&axes.up)) * scale;
+        Some((view * 0.5 + at, ahead))
+    }
+
+    /// The ray through a point of a view of the given size, of length one along the view's axis; points from the top left.
+    pub fn ray(&self, at: Vector2<f32>, view: Vector2<f32>) -> Vector3<f32> {
+        let axes = self.axes();
+        let slope = (self.fov.to_radians() * 0.5).tan();
+        let x = (2.0 * at.x - view.x) / view.y.max(1.0) * slope;
+        let y = (view.y - 2.0 * at.y) / view.y.max(1.0) * slope;
+        axes.forward + axes.right * x + axes.up * y
     }
 
     /// Height of the picture in the plane through the target \[m\].

@@ -15,8 +15,10 @@ const QUICK: f32 = 30.0;
 /// Greatest cost of the next finer level, relative to the present one.
 const STEP: f32 = 2.5;
 
-/// Interval of snapshots, in times of the finest picture, from which all of them are rendered finely.
-const AMPLE: f32 = 3.0;
+/// Snapshots are drawn finely from when on they come no faster than this many of the finest pictures,
+const AMPLE: f32 = 1.8;
+/// and until they come faster than this many.
+const SCANT: f32 = 1.2;
 /// Decay of a measured time, so that a slow finest picture is tried again after a while.
 const FORGET: f32 = 0.995;
 
@@ -51,6 +53,8 @@ const FINEST: Level = Level { shrink: 1, divide: 1 };
 #[derive(Clone, Debug)]
 pub struct Pace {
     level: usize,
+    /// Running smoke is drawn finely.
+    fine: bool,
     /// Measured or assumed time of the finest picture \[ms\].
     finest_ms: f32,
     moved: Option<Instant>,
@@ -59,7 +63,7 @@ pub struct Pace {
 
 impl Default for Pace {
     fn default() -> Self {
-        Self { level: 2, finest_ms: 100.0, moved: None, drawn: VecDeque::new() }
+        Self { level: 2, fine: false, finest_ms: 100.0, moved: None, drawn: VecDeque::new() }
     }
 }
 
@@ -74,14 +78,15 @@ impl Pace {
         self.moved.map(|moved| moved + CALM)
     }
 
-    /// Quality of the next picture. While the smoke runs, `interval` is the wall time between its snapshots.
-    /// All of them are rendered finely if there is ample time, otherwise none, so that the picture does not
-    /// pulse.
+    /// How to draw now. While the smoke runs, `interval` is the wall time between its snapshots: all of them
+    /// are drawn finely if there is time for it, else none, so that the picture does not pulse.
     pub fn level(&mut self, now: Instant, interval: Option<Duration>) -> Level {
         if self.calm_at().is_some_and(|calm| now >= calm) {
             self.moved = None;
         }
-        let ample = interval.is_none_or(|i| i.as_secs_f32() * 1e3 > AMPLE * self.finest_ms);
+        let needed = if self.fine { SCANT } else { AMPLE };
+        let ample = interval.is_none_or(|i| i.as_secs_f32() * 1e3 > needed * self.finest_ms);
+        self.fine = ample && interval.is_some();
         if self.moved.is_none() && ample { FINEST } else { LEVELS[self.level] }
     }
 

@@ -1,33 +1,35 @@
 //! A running scene: worker, settings, camera, cursor, and the effects of mouse and keys. Independent of
 //! window and OpenGL.
 
-use std::path::{Path, PathBuf};
+mod exporting;
+mod handles;
+mod playback;
+mod pointer;
+mod saving;
+
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use nalgebra::{Vector2, Vector3};
+use nalgebra::Vector2;
 
 use super::action::Action;
 use super::brush_cursor::Cursor;
-use super::file::{self, Home};
-use super::gesture::{Button, Gesture, Held};
-use super::model::{Dialog, Model, PathForm, Playback, Purpose, Readout};
+use super::export::Export;
+use super::file::Home;
+use super::model::{Dialog, Model, PathForm, Purpose, Readout};
 use super::orbit::Orbit;
-use super::settings::Settings;
+use super::remember;
+use super::settings::{self, Settings};
 use crate::grid::Dims;
-use crate::render::{self, Mode};
+use crate::render::Mode;
 use crate::scene::{Scene, SceneError};
 use crate::snapshot::Snapshot;
 use crate::worker::{Command, Simulation, State, Status, Worker};
 
+use pointer::Pointer;
+
 /// Duration of a notice.
 const NOTICE: Duration = Duration::from_secs(4);
-
-/// Longest pause in a stroke that counts as painting \[s\].
-const LONGEST_STROKE: f32 = 0.25;
-
-/// Notches of the wheel per point of a zooming drag.
-const NOTCHES_PER_POINT: f32 = 0.04;
 
 /// Box of the recorded frame before the first one is shown.
 const NOTHING: Dims = Dims { nx: 1, ny: 1, nz: 1 };
@@ -60,6 +62,14 @@ pub struct Session {
     past: (Snapshot, Option<u64>),
     /// Time at which playback reached the shown frame.
     turned: Instant,
+    /// The export under way.
+    export: Option<Export>,
+    /// Called from other threads when there is news.
+    wake: Arc<dyn Fn() + Send + Sync>,
+    /// The object that a hand is moving.
+    moving: Option<handles::Move>,
+    /// Angle of the lens of the last view with perspective \[degrees\].
+    lens: f32,
     /// Whether another scene is shown since the last [`sync`](Self::sync).
     switched: bool,
     /// Whether the window must close.
@@ -75,8 +85,8 @@ struct Pending {
 
 /// Origin of a pending scene.
 enum Came {
-    /// Opened; the state before it is stored under this number.
-    Opened(u64),
+    /// Opened or edited; the state before it is kept under this number, and undo calls it this.
+    Opened(u64, String),
     /// By undo.
     Undone,
     /// By redo.
@@ -91,25 +101,11 @@ struct Sent {
     view: Mode,
 }
 
-/// The mouse over the view.
-#[derive(Default)]
-struct Pointer {
-    /// Position from the top left of the view \[pt\]; `None` while elsewhere.
-    at: Option<Vector2<f32>>,
-    drag: Option<Drag>,
-}
-
-struct Drag {
-    gesture: Gesture,
-    button: Button,
-    last: Vector2<f32>,
-    /// End of the stroke so far, and its time.
-    stroke: (Vector3<f32>, Instant),
-}
-
 impl Session {
     /// Builds the solver and starts its thread, paused. `wake` is called for each new snapshot or status.
-    pub fn new(scene: Scene, wake: impl Fn() + Send + 'static) -> Result<Self, SceneError> {
+    pub fn new(scene: Scene, wake: impl Fn() + Send + Sync + 'static) -> Result<Self, SceneError> {
+        let wake: Arc<dyn Fn() + Send + Sync> = Arc::new(wake);
+        let woken = wake.clone();
         let solver = scene.solver()?;
         let model = Model::new(Arc::new(scene));
         let scene = &model.settings.scene;
@@ -117,7 +113,7 @@ impl Session {
             readout: Readout::new(scene.config.dims, scene.config.h),
             orbit: Orbit::of(&scene.camera),
             cursor: Cursor::in_middle_of(scene.extent()),
-            worker: Worker::spawn(solver, 1.0 / model.settings.rate, wake),
+            worker: Worker::spawn(solver, 1.0 / model.settings.rate, move || woken()),
             sent: Sent { settings: model.settings.clone(), view: Mode::Smoke },
             saved: model.settings.clone(),
             model,
@@ -130,6 +126,10 @@ impl Session {
             pending: None,
             past: (Snapshot::empty(NOTHING, 1.0), None),
             turned: Instant::now(),
+            export: None,
+            wake,
+            moving: None,
+            lens: 0.0,
             switched: false,
             leaving: false,
         })
@@ -158,15 +158,29 @@ impl Session {
             Action::Turn(by) => self.turn(by),
             Action::Clear => self.clear(),
             Action::SwitchView => self.switch_view(),
-            Action::Pick(ink) if !self.is_loading() => self.model.settings.brush.ink = ink,
-            Action::Frame => self.orbit.frame(self.extent(), self.view.x / self.view.y),
-            Action::Stand(at) => self.orbit.stand(at),
+            Action::Pick(ink) if !self.is_loading() => {
+                self.model.settings.brush.ink = ink;
+                self.model.settings.brush.erases = false;
+            }
+            Action::Erase if !self.is_loading() => self.model.settings.brush.erases ^= true,
+            Action::Export => self.export(),
+            Action::HoldExport => self.export.iter().for_each(Export::pause),
+            Action::CancelExport => self.export.iter().for_each(Export::cancel),
+            Action::Delete => self.delete_selected(),
+            Action::Duplicate => self.duplicate_selected(),
+            Action::Frame => self.frame(),
+            Action::Stand(at) => {
+                self.orbit.stand(at);
+                self.frame_box();
+            }
+            Action::Parallel => self.switch_lens(),
             Action::Undo => self.go_back(true),
             Action::Redo => self.go_back(false),
             Action::TogglePanel => self.model.panel ^= true,
             Action::ToggleHelp => self.model.help ^= true,
             Action::Restart => self.restart(),
             Action::Open(name) => self.open(name),
+            Action::Recent(at) => self.open_recent(at),
             Action::OpenFile => self.ask(PathForm::new(Purpose::Open, String::new())),
             Action::Save => self.save_or_ask(false),
             Action::SaveAs => self.ask_where_to_save(false, None),
@@ -174,7 +188,7 @@ impl Session {
             Action::Exit => self.cancel(),
             Action::Leave => self.leave_window(),
             Action::Discard => self.leaving = true,
-            Action::Pick(_) | Action::Picture | Action::Browse => {}
+            Action::Pick(_) | Action::Erase | Action::Picture | Action::Browse => {}
         }
     }
 
@@ -227,7 +241,7 @@ impl Session {
             return;
         };
         let mut said = format!("{word}: {}", step.what);
-        let other = !Arc::ptr_eq(&step.value.scene, &self.model.settings.scene);
+        let other = settings::needs_load(&self.model.settings.scene, &step.value.scene);
         let is_kept = |number: &u64| *number >= self.readout.status.first_stored;
         if step.restore.is_some_and(|number| !is_kept(&number)) {
             said += " (the smoke is no longer kept: too much memory)";
@@ -239,6 +253,9 @@ impl Session {
         if other {
             self.begin_load(step.value, if undo { Came::Undone } else { Came::Redone });
         } else {
+            if !Arc::ptr_eq(&step.value.opened, &self.model.settings.opened) {
+                self.model.defaults = Settings::of(step.value.opened.clone());
+            }
             self.model.settings = step.value;
         }
         if let Some(number) = restore {
@@ -270,70 +287,8 @@ impl Session {
     /// Whether there are settings that the scene's file does not hold.
     pub fn is_unsaved(&self) -> bool {
         let Model { settings, defaults, .. } = &self.model;
-        let saved = Arc::ptr_eq(&self.saved.scene, &settings.scene);
+        let saved = Arc::ptr_eq(&self.saved.opened, &settings.opened);
         !settings.saves_as(if saved { &self.saved } else { defaults })
-    }
-
-    fn ask(&mut self, form: PathForm) {
-        self.model.dialog = Some(Dialog::Path(form));
-    }
-
-    /// Saves the scene to its file; without one, or after an error, asks for a path.
-    fn save_or_ask(&mut self, leave: bool) {
-        let Some(path) = self.file() else {
-            return self.ask_where_to_save(leave, None);
-        };
-        match self.try_save(&path) {
-            Ok(said) => {
-                self.say(said);
-                self.model.dialog = None;
-                self.leaving |= leave;
-            }
-            Err(error) => self.ask_where_to_save(leave, Some(error)),
-        }
-    }
-
-    fn ask_where_to_save(&mut self, leave: bool, error: Option<String>) {
-        let name = format!("{}.toml", self.model.settings.scene.name);
-        let path = self.file().unwrap_or_else(|| PathBuf::from(name));
-        let form = PathForm::new(Purpose::Save, path.display().to_string());
-        self.ask(PathForm { leave, error, ..form });
-    }
-
-    /// Accepts the open dialog. Errors of its file are shown in the dialog.
-    fn accept(&mut self) {
-        match self.model.dialog.take() {
-            Some(Dialog::Leave) => self.save_or_ask(true),
-            Some(Dialog::Path(form)) => {
-                let done = match form.purpose {
-                    Purpose::Open => {
-                        file::named(&form.text).and_then(|path| self.try_open(&path.to_string_lossy()))
-                    }
-                    Purpose::Save => self.save_as(&form),
-                };
-                match done {
-                    Ok(()) => self.leaving |= form.leave,
-                    Err(error) => {
-                        let replaces = Some(form.text.clone());
-                        self.ask(PathForm { error: Some(error), replaces, ..form });
-                    }
-                }
-            }
-            None => {}
-        }
-    }
-
-    /// Saves to the chosen file; replaces another one only after a second confirmation.
-    fn save_as(&mut self, form: &PathForm) -> Result<(), String> {
-        let path = file::named(&form.text)?;
-        let path = if path.extension().is_none() { path.with_extension("toml") } else { path };
-        let own = self.file().is_some_and(|file| file == path);
-        if path.exists() && !own && form.replaces.as_ref() != Some(&form.text) {
-            return Err(file::taken(&path));
-        }
-        let said = self.try_save(&path)?;
-        self.say(said);
-        Ok(())
     }
 
     /// Starts the simulation.
@@ -373,33 +328,6 @@ impl Session {
         self.begin_load(self.model.settings.clone(), Came::Restarted);
     }
 
-    /// File of the scene, if there is one.
-    pub fn file(&self) -> Option<PathBuf> {
-        self.home().map(|home| home.path)
-    }
-
-    fn home(&self) -> Option<Home> {
-        let scene = &self.model.settings.scene;
-        self.home.clone().filter(|home| home.is_of(scene)).or_else(|| Home::of(scene))
-    }
-
-    /// Saves the scene with its settings and camera to `path`, which becomes its file. Returns the end of the
-    /// notice.
-    pub fn save(&mut self, path: &Path, now: Instant) -> Instant {
-        let text = self.try_save(path).unwrap_or_else(|error| format!("Not saved: {error}"));
-        self.tell(text, now)
-    }
-
-    fn try_save(&mut self, path: &Path) -> Result<String, String> {
-        let running = &self.model.settings.scene;
-        let stays = self.orbit == Orbit::of(&running.camera);
-        let camera = if stays { running.camera } else { self.orbit.camera() };
-        let scene = self.model.settings.as_file(camera);
-        self.home = Some(file::save(&scene, running, path, self.home().as_ref())?);
-        self.saved = self.model.settings.clone();
-        Ok(format!("Saved {}", path.display()))
-    }
-
     /// Opens a scene file or a built-in scene, shown once it is ready; undo returns. The brush keeps its
     /// settings.
     pub fn open(&mut self, name: &str) {
@@ -415,9 +343,66 @@ impl Session {
         let scene = Scene::load(name, &[]).map_err(|error| error.to_string())?;
         let mut settings = Settings::of(Arc::new(scene));
         settings.brush.ink = self.model.settings.brush.ink;
+        if let Some((path, _)) = &settings.scene.origin.file {
+            remember::note(&mut self.model.recent, path);
+        }
         let state = self.keep();
-        self.begin_load(settings, Came::Opened(state));
+        let what = format!("scene {}", settings.scene.name);
+        self.begin_load(settings, Came::Opened(state, what));
         Ok(())
+    }
+
+    fn open_recent(&mut self, at: usize) {
+        if let Some(path) = self.model.recent.get(at).cloned() {
+            self.open(&path.to_string_lossy());
+        }
+    }
+
+    /// The scene's file was written by another program: reads it again, unless that would lose changes.
+    pub fn file_changed(&mut self, now: Instant) {
+        let Some(home) = self.home().filter(|home| !home.is_untouched()) else {
+            return;
+        };
+        let name = home.path.display().to_string();
+        if self.is_loading() {
+            return;
+        }
+        if self.is_unsaved() {
+            let text =
+                format!("{name} was changed by another program. Ctrl+O opens it anew, without your changes.");
+            self.tell(text, now);
+            return;
+        }
+        match Scene::load(&home.path.to_string_lossy(), &[]) {
+            Ok(scene) => self.reload(Arc::new(scene)),
+            Err(error) => {
+                let error = error.to_string();
+                let line = error.lines().next().unwrap_or_default();
+                self.tell(format!("{name} was changed and cannot be read: {line}"), now);
+            }
+        }
+    }
+
+    /// Takes over what is new in the scene's file; starts over only if it must.
+    fn reload(&mut self, scene: Arc<Scene>) {
+        let brush = self.model.settings.brush.clone();
+        let name = scene.name.clone();
+        let settings = Settings { brush, ..Settings::of(scene) };
+        if settings::needs_load(&self.model.settings.scene, &settings.scene) {
+            let state = self.keep();
+            self.begin_load(settings, Came::Opened(state, format!("{name} read again")));
+        } else {
+            if settings.scene.camera != self.model.settings.scene.camera {
+                self.orbit = Orbit::of(&settings.scene.camera);
+            }
+            let what = format!("{name} read again");
+            let state = self.keep();
+            self.model.defaults = Settings { brush: self.model.defaults.brush.clone(), ..settings.clone() };
+            self.model.history.act(&settings, &what, state);
+            self.model.settings = settings;
+            self.model.selected = None;
+        }
+        self.say(format!("{name} was read again: its file has changed"));
     }
 
     /// Starts a load of `settings` in the worker; it is shown, whole, when it is ready.
@@ -440,17 +425,18 @@ impl Session {
             return;
         };
         self.model.loading = None;
-        if let Came::Opened(state) = came {
-            self.model.history.act(&settings, &format!("scene {}", settings.scene.name), state);
+        if let Came::Opened(state, what) = came {
+            self.model.history.act(&settings, &what, state);
         }
-        let other = !Arc::ptr_eq(&settings.scene, &self.model.settings.scene);
+        let other = !Arc::ptr_eq(&settings.opened, &self.model.settings.opened);
         self.sent.settings = settings.clone();
         self.model.settings = settings;
-        self.readout.step_ms.clear();
+        self.model.selected = None;
+        self.readout.forget_steps();
         if other {
-            let scene = self.model.settings.scene.clone();
+            let scene = self.model.settings.opened.clone();
             self.orbit = Orbit::of(&scene.camera);
-            self.cursor = Cursor::in_middle_of(scene.extent());
+            self.cursor = Cursor::in_middle_of(self.extent());
             self.model.defaults = Settings::of(scene);
             self.switched = true;
         }
@@ -463,16 +449,36 @@ impl Session {
         match came {
             Some(Came::Undone) => drop(self.model.history.redo(self.kept)),
             Some(Came::Redone) => drop(self.model.history.undo(self.kept)),
-            Some(Came::Opened(_) | Came::Restarted) | None => {}
+            Some(Came::Opened(..) | Came::Restarted) | None => {}
         }
     }
 
     /// Sends changed values to the worker. Returns whether another scene is shown since the last call.
     pub fn sync(&mut self) -> bool {
         if self.is_loading() {
+            self.model.edits.clear();
+            return false;
+        }
+        if let Some(camera) = self.model.camera.take() {
+            self.orbit = Orbit::of(&camera);
+        }
+        self.make_edits();
+        if self.is_loading() {
             return false;
         }
         let (new, old) = (&self.model.settings, &self.sent.settings);
+        if !Arc::ptr_eq(&new.scene, &old.scene) {
+            let (new, old) = (&new.scene, &old.scene);
+            if new.sources != old.sources {
+                self.worker.send(Command::SetSources(new.sources.clone()));
+            }
+            if new.forces != old.forces {
+                self.worker.send(Command::SetForces(new.forces.clone()));
+            }
+            if new.solids != old.solids {
+                self.worker.send(Command::SetSolids(new.solids.clone()));
+            }
+        }
         if new.params != old.params {
             self.worker.send(Command::SetParams(new.params.clone()));
         }
@@ -510,6 +516,8 @@ impl Session {
     }
 
     fn follow(&mut self, status: Status, now: Instant) {
+        self.readout.under = self.under();
+        self.readout.camera = self.orbit.camera();
         self.readout.pausing &= status.state == State::Running;
         self.readout.status = status;
         let failed = self.readout.status.failed_load.unwrap_or(0);
@@ -519,95 +527,6 @@ impl Session {
         if self.notice_until.is_some_and(|until| now >= until) {
             self.notice_until = None;
             self.readout.notice = None;
-        }
-    }
-
-    /// The snapshot on the screen: the present, or a recorded frame.
-    pub fn shown(&self) -> &Snapshot {
-        if self.past.1.is_some() { &self.past.0 } else { self.worker.shown() }
-    }
-
-    /// Advances playback, and brings the requested recorded frame to the screen. Returns whether the picture
-    /// has changed since the last call.
-    pub fn turn_pages(&mut self, now: Instant) -> bool {
-        self.go_on_playing(now);
-        let before = self.past.1;
-        let playback = &mut self.model.playback;
-        let timeline = self.worker.timeline();
-        (playback.range, playback.bytes) = (timeline.range().unwrap_or_default(), timeline.bytes());
-        playback.dt = 1.0 / self.model.settings.rate;
-        let frame = playback.at.and_then(|number| timeline.frame(number));
-        drop(timeline);
-        playback.at = frame.as_ref().map(|frame| frame.number);
-        playback.playing &= playback.at.is_some();
-        self.past.1 = playback.at;
-        if let Some(frame) = frame.filter(|frame| before != Some(frame.number)) {
-            if before.is_none() {
-                self.worker.send(Command::Pause);
-            }
-            frame.show(&mut self.past.0);
-        }
-        let changed = before != self.past.1;
-        if changed {
-            let shown = self.shown();
-            (self.readout.shown, self.readout.stats) = (shown.time, shown.stats.clone());
-        }
-        changed
-    }
-
-    /// Time between frames during playback.
-    pub fn page_time(&self) -> Option<Duration> {
-        let Playback { playing, dt, speed, .. } = self.model.playback;
-        playing.then(|| Duration::from_secs_f32((dt / speed.max(0.01)).clamp(1e-3, 10.0)))
-    }
-
-    fn go_on_playing(&mut self, now: Instant) {
-        let (Some(time), Some(at)) = (self.page_time(), self.model.playback.at) else {
-            self.model.playback.playing = false;
-            return;
-        };
-        let pages = now.saturating_duration_since(self.turned).as_secs_f64() / time.as_secs_f64();
-        if pages < 1.0 {
-            return;
-        }
-        // Frames are skipped if rendering is slower than playback.
-        self.turned = now;
-        let playback = &mut self.model.playback;
-        let [first, last] = playback.range;
-        let next = at + pages as u64;
-        let end = if playback.looped { first } else { last };
-        playback.at = Some(if next > last { end } else { next });
-        playback.playing = playback.looped || next < last;
-    }
-
-    /// Plays the recorded frames from the shown one, after the last one from the first; or stops.
-    fn play_or_stop(&mut self) {
-        let playback = &mut self.model.playback;
-        playback.playing ^= true;
-        if playback.playing {
-            let [first, last] = playback.range;
-            playback.at = Some(playback.at.filter(|at| *at < last).unwrap_or(first));
-            self.turned = Instant::now();
-        }
-    }
-
-    fn turn(&mut self, by: i8) {
-        let playback = &mut self.model.playback;
-        let [first, last] = playback.range;
-        let at = playback.at.unwrap_or(last).saturating_add_signed(by.into()).clamp(first, last);
-        (playback.at, playback.playing) = (Some(at), false);
-    }
-
-    /// If a recorded frame is shown, continues the simulation from there. Later frames are dropped, and undo
-    /// returns to the last instant.
-    fn go_on_from_here(&mut self) {
-        self.model.playback.playing = false;
-        let Some(number) = self.model.playback.at.take() else {
-            return;
-        };
-        if number < self.model.playback.range[1] {
-            self.before(&format!("going back to frame {number}"));
-            self.worker.send(Command::Live(number));
         }
     }
 
@@ -641,100 +560,11 @@ impl Session {
         let missing = self.model.view.needs_velocity() && self.shown().velocity.is_empty();
         if missing { Mode::Smoke } else { self.model.view }
     }
-
-    /// The ball to render, while the mouse is over the view.
-    pub fn ball(&self) -> Option<render::Cursor> {
-        let painting = self.gesture().is_none_or(|g| g == Gesture::Paint);
-        let brush = &self.model.settings.brush;
-        (self.pointer.at.is_some() && painting).then(|| render::Cursor {
-            center: self.cursor.center.into(),
-            radius: self.cursor.radius,
-            color: brush.color(brush.ink, &self.model.settings.look),
-        })
-    }
-
-    /// The present drag.
-    pub fn gesture(&self) -> Option<Gesture> {
-        self.pointer.drag.as_ref().map(|d| d.gesture)
-    }
-
-    /// Handles a button pressed at a point of the view.
-    pub fn press(&mut self, button: Button, held: Held, at: Vector2<f32>, now: Instant) {
-        if self.pointer.drag.is_some() {
-            return;
-        }
-        self.hover(at, now);
-        let gesture = Gesture::of(button, held);
-        if gesture == Gesture::Paint {
-            let paint = self.model.settings.brush.paint();
-            if self.is_loading() || self.is_broken() || paint.add == [0.0; 4] && paint.force == 0.0 {
-                return;
-            }
-            self.go_on_from_here();
-            self.before("stroke");
-        }
-        self.pointer.drag = Some(Drag { gesture, button, last: at, stroke: (self.cursor.center, now) });
-    }
-
-    /// Handles a button released anywhere.
-    pub fn release(&mut self, button: Button, now: Instant) {
-        if self.pointer.drag.as_ref().is_some_and(|d| d.button == button) {
-            self.paint(now);
-            self.pointer.drag = None;
-        }
-    }
-
-    /// Handles the mouse at a point of the view, or dragged beyond its edge.
-    pub fn hover(&mut self, at: Vector2<f32>, now: Instant) {
-        self.pointer.at = Some(at);
-        let moved = self.pointer.drag.as_mut().map(|d| at - std::mem::replace(&mut d.last, at));
-        match (self.gesture(), moved) {
-            (Some(Gesture::Orbit), Some(by)) => self.orbit.turn(by),
-            (Some(Gesture::Pan), Some(by)) => self.orbit.pan(by, self.view.y),
-            (Some(Gesture::Zoom), Some(by)) => {
-                self.orbit.zoom((by.x - by.y) * NOTCHES_PER_POINT, self.extent());
-            }
-            _ => self.cursor.point_at(at, self.view, &self.orbit, self.extent()),
-        }
-        self.paint(now);
-    }
-
-    /// Handles the mouse leaving the view.
-    pub fn leave(&mut self) {
-        if self.pointer.drag.is_none() {
-            self.pointer.at = None;
-        }
-    }
-
-    /// Handles the wheel: away from the hand is positive.
-    pub fn wheel(&mut self, notches: f32, held: Held, now: Instant) {
-        if held.ctrl {
-            self.cursor.push_away(notches, &self.orbit, self.extent());
-        } else {
-            self.orbit.zoom(notches, self.extent());
-            if let Some(at) = self.pointer.at {
-                self.cursor.point_at(at, self.view, &self.orbit, self.extent());
-            }
-        }
-        self.paint(now);
-    }
-
-    /// Adds the dabs of the stroke since the last call.
-    pub fn paint(&mut self, now: Instant) {
-        if self.is_loading() {
-            return;
-        }
-        let paint = self.model.settings.brush.paint();
-        let Some(drag) = self.pointer.drag.as_mut().filter(|d| d.gesture == Gesture::Paint) else {
-            return;
-        };
-        let (from, since) = std::mem::replace(&mut drag.stroke, (self.cursor.center, now));
-        let dt = now.saturating_duration_since(since).as_secs_f32().min(LONGEST_STROKE);
-        for dab in self.cursor.stroke(from, dt, &paint) {
-            self.worker.send(Command::Dab(dab));
-        }
-    }
 }
 
+#[cfg(test)]
+mod monkey;
+#[cfg(test)]
+mod objects_tests;
 #[cfg(test)]
 mod tests;

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use super::brush_cursor::Paint;
+use super::hue;
 use crate::look::{Camera, Look, Scattering};
 use crate::scene::{Scene, Time};
 use crate::solver::{Ambient, Params};
@@ -25,11 +26,21 @@ impl Ink {
     /// All inks in the order of the panel.
     pub const ALL: [Self; 4] = [Self::Red, Self::Green, Self::Blue, Self::White];
 
+    /// What it looks like with its letter: "Cream (R)".
+    pub fn called(self, settings: &Settings) -> String {
+        let name = hue::name(settings.brush.color(self, &settings.look));
+        let (first, rest) = name.split_at(1);
+        format!("{}{rest} ({})", first.to_uppercase(), &self.name()[..1])
+    }
+
     /// Name in the window.
     pub fn name(self) -> &'static str {
         ["Red", "Green", "Blue", "White"][self as usize]
     }
 }
+
+/// Share of smoke and heat that one dab of an erasing brush takes away.
+const ERASE: f32 = 0.6;
 
 /// Settings of the brush.
 #[derive(Clone, Debug, PartialEq)]
@@ -44,6 +55,8 @@ pub struct Brush {
     pub smoke: Amount,
     /// Heat: whether it is on, and the temperature of one dab \[K\].
     pub heat: Amount,
+    /// It takes smoke and heat away in place of adding them.
+    pub erases: bool,
     /// Force: whether it is on, and the velocity per metre of motion \[1/s\].
     pub force: Amount,
 }
@@ -75,6 +88,7 @@ impl Brush {
             radius: 0.07 * least,
             smoke: on(0.4),
             heat: on(15.0),
+            erases: false,
             force: on(6.0),
         }
     }
@@ -91,8 +105,11 @@ impl Brush {
 
     /// Amounts of one dab.
     pub fn paint(&self) -> Paint {
+        if self.erases {
+            return Paint { add: [0.0; 4], force: 0.0, erase: ERASE };
+        }
         let [r, g, b] = self.shares(self.ink).map(|share| share * self.smoke.get());
-        Paint { add: [r, g, b, self.heat.get()], force: self.force.get() }
+        Paint { add: [r, g, b, self.heat.get()], force: self.force.get(), erase: 0.0 }
     }
 
     /// Colour of an ink: the albedos of its smokes, mixed in their shares. Linear R, G, B.
@@ -104,9 +121,11 @@ impl Brush {
 }
 
 /// All settings that can be undone.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug)]
 pub struct Settings {
-    /// The running scene.
+    /// The scene as it was opened: what it is called, and where it is kept.
+    pub opened: Arc<Scene>,
+    /// The scene that runs: as it was opened, with its objects, its box and its solver as they were edited since.
     pub scene: Arc<Scene>,
     /// Parameters of the model.
     pub params: Params,
@@ -118,10 +137,40 @@ pub struct Settings {
     pub rate: f32,
 }
 
+impl PartialEq for Settings {
+    fn eq(&self, other: &Self) -> bool {
+        let Self { opened, scene, params, look, brush, rate } = self;
+        (params, look, brush, rate) == (&other.params, &other.look, &other.brush, &other.rate)
+            && Arc::ptr_eq(opened, &other.opened)
+            && is_same(scene, &other.scene)
+    }
+}
+
+/// Whether two scenes are the same, objects that a hand is moving included.
+fn is_same(a: &Arc<Scene>, b: &Arc<Scene>) -> bool {
+    Arc::ptr_eq(a, b)
+        || reads_same(a, b) && (&a.sources, &a.forces, &a.solids) == (&b.sources, &b.forces, &b.solids)
+}
+
+/// Whether two scenes come from the same text.
+fn reads_same(a: &Scene, b: &Scene) -> bool {
+    let text =
+        |scene: &Scene| (scene.name.clone(), scene.origin.text.clone(), scene.origin.overrides.clone());
+    text(a) == text(b)
+}
+
+/// Whether it takes another solver to run `new` in place of `old`; else its objects can be handed to the one that runs.
+pub fn needs_load(old: &Arc<Scene>, new: &Arc<Scene>) -> bool {
+    !Arc::ptr_eq(old, new)
+        && (&old.name, &old.config, &old.initial, &old.fills)
+            != (&new.name, &new.config, &new.initial, &new.fills)
+}
+
 impl Settings {
     /// Settings of a scene without changes.
     pub fn of(scene: Arc<Scene>) -> Self {
         Self {
+            opened: scene.clone(),
             params: scene.params.clone(),
             look: scene.look.clone(),
             brush: Brush::for_box(scene.extent()),
@@ -132,6 +181,9 @@ impl Settings {
 
     /// Name of the difference between two settings.
     pub fn change(from: &Self, to: &Self) -> String {
+        if let Some(what) = scene_change(&from.scene, &to.scene) {
+            return what;
+        }
         let changed: Vec<String> = Self::parts(from)
             .into_iter()
             .zip(Self::parts(to))
@@ -167,6 +219,7 @@ impl Settings {
             ("brush colour", vec![brush.ink as usize as f32]),
             ("white mix", brush.white.to_vec()),
             ("brush radius", vec![brush.radius]),
+            ("eraser", vec![flag(brush.erases)]),
             ("brush density", vec![flag(brush.smoke.on), brush.smoke.value]),
             ("brush heat", vec![flag(brush.heat.on), brush.heat.value]),
             ("brush push", vec![flag(brush.force.on), brush.force.value]),
@@ -197,8 +250,10 @@ impl Settings {
 
     /// Whether a scene file with `other` would hold these too: all settings except the brush.
     pub fn saves_as(&self, other: &Self) -> bool {
-        let Self { scene, params, look, rate, brush: _ } = self;
-        (params, look, rate) == (&other.params, &other.look, &other.rate) && Arc::ptr_eq(scene, &other.scene)
+        let Self { opened, scene, params, look, rate, brush: _ } = self;
+        (params, look, rate) == (&other.params, &other.look, &other.rate)
+            && Arc::ptr_eq(opened, &other.opened)
+            && reads_same(scene, &other.scene)
     }
 
     /// The scene with these settings, seen by `camera`, as its file would hold it.
@@ -226,6 +281,25 @@ impl Settings {
     pub fn as_scene(&self) -> Scene {
         Scene { params: self.params.clone(), ..Scene::clone(&self.scene) }
     }
+}
+
+/// The objects that differ between two scenes, in a word or two; none if there are none.
+fn scene_change(from: &Arc<Scene>, to: &Arc<Scene>) -> Option<String> {
+    if is_same(from, to) {
+        return None;
+    }
+    let of = |what: &str, [old, new]: [usize; 2], first: Option<usize>| match old.cmp(&new) {
+        std::cmp::Ordering::Less => Some(format!("add {what}")),
+        std::cmp::Ordering::Greater => Some(format!("delete {what}")),
+        std::cmp::Ordering::Equal => first.map(|n| format!("{what} {}", n + 1)),
+    };
+    let sources = from.sources.iter().zip(&to.sources).position(|(a, b)| a != b);
+    let solids = from.solids.iter().zip(&to.solids).position(|(a, b)| a != b);
+    let forces = from.forces.iter().zip(&to.forces).position(|(a, b)| a != b);
+    of("source", [from.sources.len(), to.sources.len()], sources)
+        .or_else(|| of("solid", [from.solids.len(), to.solids.len()], solids))
+        .or_else(|| of("force", [from.forces.len(), to.forces.len()], forces))
+        .or_else(|| Some("box and solver".into()))
 }
 
 #[cfg(test)]

@@ -40,6 +40,17 @@ struct State<'a> {
     panel: bool,
     help: bool,
     ink: &'a str,
+    erases: bool,
+    parallel: bool,
+    /// How many there are.
+    sources: usize,
+    solids: usize,
+    /// Where the solids stand [m].
+    solid_positions: Vec<[f32; 3]>,
+    /// Where the handles of objects are in the view [pt]: sources, solids, forces.
+    handles: Vec<[f32; 2]>,
+    /// Frames written, and frames to write.
+    exporting: Option<[u32; 2]>,
     params: BTreeMap<&'static str, f32>,
     camera: Camera,
     cursor: Cursor,
@@ -140,6 +151,13 @@ fn state(session: &Session, seen: Seen) -> State<'_> {
         panel: model.panel,
         help: model.help,
         ink: model.settings.brush.ink.name(),
+        erases: model.settings.brush.erases,
+        parallel: session.is_parallel(),
+        sources: model.settings.scene.sources.len(),
+        solids: model.settings.scene.solids.len(),
+        solid_positions: snapshot.solids.iter().map(|solid| solid.position).collect(),
+        handles: session.seen_handles(),
+        exporting: model.exporting.as_ref().map(|progress| [progress.done, progress.total]),
         params: params(&model.settings.params),
         camera: Camera { position: camera.position, target: camera.target },
         cursor: Cursor {

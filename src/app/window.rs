@@ -25,9 +25,12 @@ use super::gesture::{Button, Gesture, Held};
 use super::model::{Dialog, Purpose};
 use super::pace::{Level, Pace};
 use super::panel::{self, theme};
+use super::remember::Remembered;
 use super::session::Session;
 use super::state::{Seen, StateFile};
-use super::{AppError, Options, context, screenshot};
+use super::watch::Watch;
+use super::{AppError, Options, context, overlay, screenshot};
+use crate::look::Look;
 use crate::render::{Quality, RenderError, Renderer, View};
 use crate::scene::Scene;
 
@@ -47,6 +50,8 @@ enum Message {
     Repaint(Duration),
     /// Result of the file chooser.
     Answered(Purpose, Answer),
+    /// The scene's file was written by another program.
+    FileChanged,
 }
 
 /// Opens the window and runs until it is closed.
@@ -122,6 +127,10 @@ struct Screen {
     proxy: EventLoopProxy<Message>,
     /// Whether a file chooser is open.
     asking: bool,
+    watch: Watch,
+    /// Where to remember the window, and what was written there last.
+    place: Option<PathBuf>,
+    remembered: Remembered,
 }
 
 impl ApplicationHandler<Message> for App {
@@ -142,6 +151,10 @@ impl ApplicationHandler<Message> for App {
         match message {
             Message::News => screen.window.request_redraw(),
             Message::Answered(purpose, answer) => screen.answered(purpose, answer),
+            Message::FileChanged => {
+                screen.session.file_changed(Instant::now());
+                screen.window.request_redraw();
+            }
             Message::Repaint(delay) if delay.is_zero() => screen.window.request_redraw(),
             Message::Repaint(delay) => {
                 if let Some(at) = Instant::now().checked_add(delay) {
@@ -220,9 +233,11 @@ impl Screen {
         options: &Options,
         proxy: &EventLoopProxy<Message>,
     ) -> Result<Self, AppError> {
+        let remembered = options.remembered.as_deref().map(Remembered::read).unwrap_or_default();
         let (window, display, egui) =
-            quietly(|| bare_window(event_loop, &scene.name)).map_err(AppError::NoDisplay)?;
+            quietly(|| bare_window(event_loop, &scene.name, &remembered)).map_err(AppError::NoDisplay)?;
         theme::apply(egui.egui_ctx());
+        egui.egui_ctx().set_zoom_factor(remembered.scale.unwrap_or_else(|| scale_for(&window)));
         repaint_through(egui.egui_ctx(), proxy.clone());
         let renderer = Renderer::new(display.get_context())?;
         let news = proxy.clone();
@@ -231,6 +246,9 @@ impl Screen {
         if options.run {
             session.run();
         }
+        session.model.recall(&remembered);
+        let changed = proxy.clone();
+        let watch = Watch::new(move || drop(changed.send_event(Message::FileChanged)));
         window.request_redraw();
         Ok(Self {
             session,
@@ -249,6 +267,9 @@ impl Screen {
             level: Level { shrink: 1, divide: 1 },
             proxy: proxy.clone(),
             asking: false,
+            watch,
+            place: options.remembered.clone(),
+            remembered,
         })
     }
 
@@ -310,7 +331,29 @@ impl Screen {
             Action::Browse => self.browse(),
             _ => self.session.act(action),
         }
-        if self.session.is_leaving() { Outcome::Close } else { Outcome::Nothing }
+        if self.session.is_leaving() {
+            self.remember();
+            return Outcome::Close;
+        }
+        Outcome::Nothing
+    }
+
+    /// Writes what the next run is to know of this one, if it has changed.
+    fn remember(&mut self) {
+        let Some(place) = &self.place else { return };
+        let size = self.window.inner_size().to_logical::<f64>(self.window.scale_factor());
+        let model = &self.session.model;
+        let now = Remembered {
+            size: Some([size.width, size.height]),
+            scale: Some(self.egui.egui_ctx().zoom_factor()),
+            hidden: !model.panel,
+            closed: Some(model.closed.clone()),
+            recent: model.recent.clone(),
+        };
+        if now != self.remembered {
+            now.write(place);
+            self.remembered = now;
+        }
     }
 
     fn mouse(&mut self, event: &WindowEvent, held: Held, now: Instant) {
@@ -381,12 +424,17 @@ impl Screen {
         if news || self.renderer.needs_upload(mode) {
             self.renderer.upload(self.session.shown(), mode)?;
         }
+        self.session.follow_export(begin);
         let asked = self.pass(begin);
         if self.session.gesture().is_some() || self.egui.egui_ctx().is_using_pointer() {
             self.pace.moves(begin);
         }
         if self.session.sync() {
             self.window.set_title(&title(&self.session.model.settings.scene.name));
+        }
+        self.watch.follow(self.session.file());
+        if self.session.model.recent != self.remembered.recent {
+            self.remember();
         }
         self.draw(begin)?;
         self.note(begin);
@@ -396,13 +444,17 @@ impl Screen {
     /// Lays out the panel; the view gets the rest.
     fn show_panel(&mut self) -> Vec<Action> {
         let mut out = panel::Out::default();
-        let (session, view) = (&mut self.session, &mut self.view);
+        let stretched = self.level.shrink > 1;
+        let (session, view, renderer) = (&mut self.session, &mut self.view, &self.renderer);
         self.egui.run(&self.window, |ctx| {
             out = panel::show(ctx, &mut session.model, &session.readout);
             *view = ctx.available_rect();
+            session.set_view(view.width(), view.height());
+            let layer = egui::LayerId::new(egui::Order::Background, egui::Id::new("over the smoke"));
+            let painter = ctx.layer_painter(layer).with_clip_rect(*view);
+            overlay::show(&painter, *view, session, stretched, |quantity| renderer.range(quantity));
         });
         self.places = out.places;
-        self.session.set_view(self.view.width(), self.view.height());
         out.actions
     }
 
@@ -427,7 +479,9 @@ impl Screen {
             return Ok(());
         }
         let camera = self.session.orbit.camera();
-        let look = &self.session.model.settings.look;
+        // Lines that are stretched are thick: the overlay draws them in their place.
+        let outline = self.session.model.settings.look.outline && self.level.shrink == 1;
+        let look = &Look { outline, ..self.session.model.settings.look.clone() };
         let view = View { look, camera: &camera, cursor: self.session.ball(), mode: self.session.mode() };
         match self.level.shrink {
             1 => self.renderer.draw(frame, viewport, &view),
@@ -456,7 +510,7 @@ impl Screen {
         let ms = (end - begin).as_secs_f32() * 1e3;
         self.frame += 1;
         self.pace.drew(self.level, ms, end);
-        self.session.readout.draw_ms = ms;
+        self.session.readout.add_picture(ms);
         self.session.readout.fps = self.pace.fps();
         let seen = Seen {
             frame: self.frame,
@@ -541,7 +595,7 @@ impl Screen {
         let saved = screenshot::take(&mut self.renderer, &self.display, [width, height], &view)
             .and_then(|image| screenshot::save(&folder, &self.session.model.settings.scene.name, &image));
         let text = match saved {
-            Ok(path) => format!("Saved {}", path.display()),
+            Ok(path) => format!("Saved {}", std::path::absolute(&path).unwrap_or(path).display()),
             Err(error) => format!("No picture: {error}"),
         };
         Outcome::DrawAgainBy(self.session.tell(text, now))
@@ -556,14 +610,23 @@ fn title(scene: &str) -> String {
 fn bare_window(
     event_loop: &ActiveEventLoop,
     scene: &str,
+    remembered: &Remembered,
 ) -> Result<(Window, Display<WindowSurface>, EguiGlium), String> {
+    let [width, height] = remembered.size.unwrap_or([1180.0, 760.0]);
     let attributes = Window::default_attributes()
         .with_title(title(scene))
-        .with_inner_size(fitting(event_loop, LogicalSize::new(1180.0, 760.0)))
+        .with_inner_size(fitting(event_loop, LogicalSize::new(width, height)))
         .with_min_inner_size(LogicalSize::new(480.0, 320.0));
     let (window, display) = context::open(event_loop, attributes)?;
     let egui = EguiGlium::new(ViewportId::ROOT, &display, &window, event_loop);
     Ok((window, display, egui))
+}
+
+/// Size of text on a screen whose own scaling leaves it too small to read, as on a large one without any.
+fn scale_for(window: &Window) -> f32 {
+    let Some(screen) = window.current_monitor() else { return 1.0 };
+    let height = f64::from(screen.size().height) / window.scale_factor();
+    ((height / 1080.0 * 4.0).floor() / 4.0).clamp(1.0, 2.0) as f32
 }
 
 /// `size`, or the size that fits the screen.
@@ -593,6 +656,7 @@ fn name(key: &Key) -> Option<&str> {
         Key::Named(NamedKey::ArrowLeft) => "←",
         Key::Named(NamedKey::ArrowRight) => "→",
         Key::Named(NamedKey::Home) => "Home",
+        Key::Named(NamedKey::Delete) => "Del",
         Key::Named(NamedKey::F1) => "F1",
         Key::Named(NamedKey::F12) => "F12",
         Key::Character(text) => text,

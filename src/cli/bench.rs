@@ -145,7 +145,7 @@ impl Case {
 fn fill(solver: &mut Solver, extent: [f32; 3]) {
     let size = extent.into_iter().fold(0.0, f32::max);
     let center = extent.map(|e| 0.5 * e);
-    solver.dab(&Dab { center, radius: 100.0 * size, add: [0.2, 0.2, 0.2, 0.0], push: [0.0; 3] });
+    solver.dab(&Dab { center, radius: 100.0 * size, add: [0.2, 0.2, 0.2, 0.0], push: [0.0; 3], erase: 0.0 });
 }
 
 /// Results of one case.

@@ -124,7 +124,7 @@ fn time() -> Vec<Parameter> {
     vec![
         number("time.frame_rate", "1/s", 1e-3..=1e5, ActsNow)
             .default("24")
-            .slider("Steps", 5.0..=120.0)
+            .slider("Steps per second", 5.0..=120.0)
             .logarithmic()
             .says("Frames per second; frame n is the state at n / frame_rate. A frame is one step, unless `step` is set."),
         number("time.step", "s", 1e-5..=1e3, ActsNow).says(
@@ -147,7 +147,7 @@ fn fluid() -> Vec<Parameter> {
             .says("Direction in which heat and smoke rise, against gravity; its length scales the buoyancy."),
         number("fluid.heat_buoyancy", "m/(s² K)", -1e6..=1e6, ActsNow)
             .of(params!(p => p.heat_buoyancy))
-            .slider("Heat buoyancy", -0.2..=0.2)
+            .slider("Lift by heat", -0.2..=0.2)
             .says("Acceleration along `up` per kelvin above the air around."),
         number("fluid.cooling", "1/s", DECAY, ActsNow)
             .of(params!(p => p.cooling))
@@ -161,7 +161,7 @@ fn fluid() -> Vec<Parameter> {
             .says("Diffusion coefficient of heat; air has 2e-5. Only conduction brings the temperature of a wall or solid to the air."),
         plain("fluid.ambient", Kind::NumberOr("mean"), "K", HEAT, ActsNow)
             .of(params!(p => p.ambient))
-            .labelled("Rise against the mean temperature")
+            .labelled("Lift against the mean temperature")
             .says("Temperature excess without buoyancy, or \"mean\": that of the whole box, as in a closed room that heats up."),
         number("fluid.vorticity", "1/s", 0.0..=100.0, ActsNow)
             .of(params!(p => p.vorticity))
@@ -284,24 +284,24 @@ fn medium() -> Vec<Parameter> {
     vec![
         number("render.medium.extinction", "1/m", 0.0..=1e6, LookOnly)
             .of(look!(l => l.extinction))
-            .slider("Extinction", 1.0..=400.0)
+            .slider("Smoke thickness", 1.0..=400.0)
             .logarithmic()
             .says("Extinction per metre for a density of 1: how dense the smoke looks."),
         number("render.medium.fade", "-", 0.0..=0.5, LookOnly)
             .of(look!(l => l.fade))
-            .slider("Fade", 0.0..=0.5)
+            .slider("Fade at edges", 0.0..=0.5)
             .says("Width over which rendered smoke fades out at the sides, as a share of the shortest one."),
         number("render.medium.anisotropy", "-", COSINE, LookOnly)
             .of(look!(l => l.anisotropy))
-            .slider("Anisotropy", -0.9..=0.9)
+            .slider("Forward scatter", -0.9..=0.9)
             .says("Mean cosine of the Henyey–Greenstein phase function: near 1 light scatters forward, 0 is even, near -1 it scatters back."),
         number("render.medium.second_lobe.share", "-", SHARE, LookOnly)
             .of(look!(l => l.second_lobe[1]))
-            .slider("Second lobe", 0.0..=1.0)
+            .slider("Backscatter", 0.0..=1.0)
             .says("Share of the scattered light in a second lobe; 0: none."),
         number("render.medium.second_lobe.anisotropy", "-", COSINE, LookOnly)
             .of(look!(l => l.second_lobe[0]))
-            .slider("Its anisotropy", -0.9..=0.9)
+            .slider("Backscatter angle", -0.9..=0.9)
             .says("Mean cosine of the second lobe."),
         number("render.medium.glow", "-", 0.0..=1e4, LookOnly)
             .of(look!(l => l.glow))
@@ -310,7 +310,7 @@ fn medium() -> Vec<Parameter> {
             .says("Black-body emission of hot smoke: its luminance at 2000 K."),
         number("render.medium.glow_heat", "K", 1.0..=1e5, LookOnly)
             .of(look!(l => l.glow_heat))
-            .slider("Glow heat", 10.0..=1000.0)
+            .slider("Glow temperature", 10.0..=1000.0)
             .logarithmic()
             .says("Temperature excess that radiates like 2000 K, orange-white."),
         word("render.medium.scattering", words::SCATTERING, LookOnly)
@@ -334,7 +334,7 @@ fn light() -> Vec<Parameter> {
             .says("Angular diameter of the sun: the larger, the softer its shadows."),
         color("render.light.sun", "irradiance", LIGHT, LookOnly)
             .of(look!(l => l.sun))
-            .slider("Sun", 0.0..=40.0)
+            .slider("Sunlight", 0.0..=40.0)
             .says("Irradiance of the sun on a surface that faces it."),
         color("render.light.sky", "radiance", LIGHT, LookOnly)
             .of(look!(l => l.sky))
@@ -552,27 +552,27 @@ fn window() -> Vec<Parameter> {
         share("brush.white.green", "Share of green"),
         share("brush.white.blue", "Share of blue"),
         number("brush.radius", "m", SIZE, ActsNow)
-            .slider("Radius", 0.01..=0.3)
+            .slider("Ball radius", 0.01..=0.3)
             .logarithmic()
             .says("Radius of the brush."),
         number("brush.density", "-", -1000.0..=1000.0, ActsNow)
-            .slider("Density", 0.01..=5.0)
+            .slider("Smoke", 0.01..=5.0)
             .logarithmic()
             .says("Density at the centre of one dab."),
         number("brush.heat", "K", HEAT, ActsNow)
             .slider("Heat", -100.0..=200.0)
             .says("Temperature at the centre of one dab, above the surroundings; below zero it cools."),
         number("brush.force", "1/s", -1000.0..=1000.0, ActsNow)
-            .slider("Force", 0.0..=40.0)
+            .slider("Push", 0.0..=40.0)
             .says("Velocity given to the air per metre of the brush's motion."),
         number("sun.azimuth", "degrees", -180.0..=180.0, LookOnly)
-            .slider("Sun around", -180.0..=180.0)
+            .slider("Sun direction", -180.0..=180.0)
             .says("Azimuth of the sun around the vertical; 0 is behind the front view."),
         number("sun.height", "degrees", -90.0..=90.0, LookOnly)
-            .slider("Sun height", -5.0..=90.0)
+            .slider("Sun elevation", -5.0..=90.0)
             .says("Elevation of the sun above the horizon."),
         number("slice.position", "share of the box", SHARE, LookOnly)
-            .slider("Position", SHARE)
+            .slider("Slice position", SHARE)
             .says("Position of the plane along its axis."),
     ]
 }

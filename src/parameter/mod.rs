@@ -193,6 +193,29 @@ impl Parameter {
         format!("{} to {}", figure(*self.hard.start()), figure(*self.hard.end()))
     }
 
+    /// The limit that `x` lies beyond, in a few words for the panel: "0 m²/s is the least".
+    pub fn limit_said(&self, x: f64) -> Option<String> {
+        let (least, most) = (*self.hard.start(), *self.hard.end());
+        let unit = self.short_unit();
+        let space = if unit.is_empty() || unit == "°" { "" } else { " " };
+        match x {
+            x if x < f64::from(least) => Some(format!("{}{space}{unit} is the least", figure(least))),
+            x if x > f64::from(most) => Some(format!("{}{space}{unit} is the most", figure(most))),
+            _ => None,
+        }
+    }
+
+    /// The unit as it stands beside a number; empty where there is none.
+    pub fn short_unit(&self) -> &'static str {
+        match self.unit {
+            "-" | "share of the box" | "radiance" | "irradiance" => "",
+            "degrees" => "°",
+            "degrees/s" => "°/s",
+            "m/(s² K)" => "m/s²K",
+            unit => unit,
+        }
+    }
+
     /// Tooltip of the slider: description, unit and range.
     pub fn tooltip(&self) -> String {
         format!("{} [{}]\nRange: {}. {}", self.description, self.unit, self.range(), self.effect.help())
@@ -300,5 +323,8 @@ mod tests {
         assert_eq!(of("domain.voxel").complaint(0.0).unwrap(), "0 is out of range: 1e-6 to 1e6 [m]");
         assert!(vorticity.complaint(f64::NAN).is_some() && vorticity.complaint(100.0).is_none());
         assert_eq!((vorticity.limit(150.0, 1.0), vorticity.limit(f32::NAN, 1.0)), (100.0, 1.0));
+        assert_eq!(vorticity.limit_said(150.0).unwrap(), "100 1/s is the most");
+        assert_eq!(of("fluid.viscosity").limit_said(-5.0).unwrap(), "0 m²/s is the least");
+        assert_eq!(vorticity.limit_said(7.0), None);
     }
 }

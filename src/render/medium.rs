@@ -8,11 +8,11 @@
 //! - The last octave stands for all further orders, α³/(1 − 0.85 α): bright smoke is lit inside, dark smoke
 //!   is not.
 //!
-//! Errors of the mean radiance of R, G and B against path tracing: within 5 % at 4 1/m, 7 % at 12, 13 % at
-//! 24. At 40 1/m they range from 13 % too dark (white, lit from the side) to 20 % too bright (dark blue, lit
-//! from behind), in a plume of 30 cm. Wrenninge's own weights, 1, ½, ¼, were 40 % too dark there and 45 % too
-//! bright in thin smoke. Dropped: fitted depths of the octaves, and a decay that depends on the albedo as
-//! diffusion's does, gained 3 %. The rest is beyond what one point knows of the smoke around it.
+//! Errors of the mean radiance of R, G and B against path tracing: within 5 % at 4 1/m, 7 % at 12, and 13 % at 24 1/m. At
+//! 40 1/m they range from 13 % too dark (white, lit from the side) to 20 % too bright (dark blue, lit from behind), in a
+//! plume of 30 cm. Wrenninge's own weights, 1, ½, ¼, were 40 % too dark there and 45 % too bright in thin smoke. Dropped:
+//! fitted depths of the octaves, and a decay that depends on the albedo as diffusion's does, gained 3 %. The rest is beyond
+//! what one point knows of the smoke around it.
 
 use super::exp::exp;
 use super::lines::smoothstep;

@@ -10,6 +10,7 @@ use crate::solver::Solver;
 pub mod builtin;
 mod checked_scene;
 mod document;
+pub mod edits;
 mod file_names;
 mod force_tables;
 mod formula;

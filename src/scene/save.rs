@@ -75,7 +75,7 @@ impl Scene {
 
 /// Restores in `new` the byte order mark and line ends of `old`, which the TOML editor drops. New lines end
 /// as the first line of `old` does.
-fn restore(old: &str, new: &str) -> String {
+pub(super) fn restore(old: &str, new: &str) -> String {
     let ending = |line: &str| if line.ends_with("\r\n") { "\r\n" } else { "\n" };
     let mut out = old
         .strip_prefix('\u{feff}')
@@ -190,7 +190,7 @@ fn list(values: &[f32]) -> Value {
 }
 
 /// The shortest number that reads back as `x`.
-fn number(x: f32) -> f64 {
+pub(super) fn number(x: f32) -> f64 {
     match x.to_string().parse::<f64>() {
         Ok(short) if short as f32 == x => short,
         _ => f64::from(x),
@@ -199,7 +199,12 @@ fn number(x: f32) -> f64 {
 
 /// Sets the value at `path` below `table`, or removes it. None if the path leads through a value that is no
 /// table.
-fn set(table: &mut dyn TableLike, inline: bool, path: &[&str], value: Option<Value>) -> Option<()> {
+pub(super) fn set(
+    table: &mut dyn TableLike,
+    inline: bool,
+    path: &[&str],
+    value: Option<Value>,
+) -> Option<()> {
     let (key, rest) = path.split_first()?;
     if rest.is_empty() {
         match value {

@@ -171,8 +171,13 @@ mod tests {
     }
 
     fn paint(solver: &mut Solver, y: f32) {
-        let dab =
-            Dab { center: [0.5, y, 0.45], radius: 0.2, add: [2.0, 1.0, 0.0, 80.0], push: [0.3, 1.0, 0.1] };
+        let dab = Dab {
+            center: [0.5, y, 0.45],
+            radius: 0.2,
+            add: [2.0, 1.0, 0.0, 80.0],
+            push: [0.3, 1.0, 0.1],
+            erase: 0.0,
+        };
         solver.dab(&dab);
     }
 

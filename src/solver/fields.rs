@@ -286,6 +286,20 @@ impl Fields {
         self.disturbed = true;
     }
 
+    /// Lets the same solids take other ways from `time` on; they stand where these begin.
+    pub fn guide_solids(&mut self, solids: Vec<Solid>, time: f64, dt: f32) {
+        self.budget.held = None;
+        let Some(obstacles) = &mut self.obstacles else { return };
+        obstacles.guide(solids);
+        self.move_solids(time, [0.0, dt]);
+        if let Some(obstacles) = &self.obstacles {
+            obstacles.push_out(&mut self.scalars);
+            self.bricks.forget();
+            self.walls.fill_scalars(&mut self.scalars, &self.velocity);
+        }
+        self.disturbed = true;
+    }
+
     /// Moves the solids to their poses at `time`, with their mean velocity from `around[0]` before to
     /// `around[1]` after it \[s\].
     pub fn move_solids(&mut self, time: f64, around: [f32; 2]) {

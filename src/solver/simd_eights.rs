@@ -1,7 +1,7 @@
 //! Eight values at a time, for kernels that need more than the arithmetic of [`lanes`](super::simd_lanes).
 //!
-//! Kernels are generic over a token of an instruction set, of which [`each_level`](super::simd::each_level) makes the proof. AVX-512
-//! uses the same registers of eight values as AVX2: a streaming kernel holds some fifteen of them at once.
+//! Kernels are generic over the token of an instruction set, which [`each_level`](super::simd::each_level) provides. AVX-512 uses the same
+//! registers of eight values as AVX2, because a streaming kernel needs about fifteen of them at once.
 #![allow(unsafe_code)]
 
 #[cfg(target_arch = "x86_64")]
@@ -12,23 +12,23 @@ use super::simd_lanes::Plain;
 #[cfg(target_arch = "x86_64")]
 use super::simd_lanes::{Avx2, Avx512};
 
-/// Values in one register.
+/// Number of values in one register.
 pub const EIGHT: usize = 8;
 
-/// Eight values in memory, as a register reads them best.
+/// Eight values in memory, aligned for one register.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[repr(align(32))]
 pub struct Eight(pub [f32; EIGHT]);
 
-/// Arithmetic on eight values, by the token of an instruction set.
+/// Arithmetic on eight values, the methods of an instruction set's token.
 pub trait Eights: Copy {
     /// Eight values in a register.
     type Values: Copy;
-    /// From memory.
+    /// Loads from memory.
     fn load(self, from: &[f32; EIGHT]) -> Self::Values;
-    /// To memory.
+    /// Stores to memory.
     fn store(self, values: Self::Values, to: &mut [f32; EIGHT]);
-    /// Eight times the same.
+    /// Eight copies of x.
     fn splat(self, x: f32) -> Self::Values;
     /// a + b.
     fn add(self, a: Self::Values, b: Self::Values) -> Self::Values;
@@ -42,27 +42,27 @@ pub trait Eights: Copy {
     fn mul_add(self, a: Self::Values, b: Self::Values, c: Self::Values) -> Self::Values;
     /// c − a·b, fused where the machine can.
     fn mul_sub_from(self, a: Self::Values, b: Self::Values, c: Self::Values) -> Self::Values;
-    /// The lesser of each two; that of `b` where one is not a number.
+    /// The lesser of each pair; `b` where one is NaN.
     fn least(self, a: Self::Values, b: Self::Values) -> Self::Values;
-    /// The greater of each two; that of `b` where one is not a number.
+    /// The greater of each pair; `b` where one is NaN.
     fn greatest(self, a: Self::Values, b: Self::Values) -> Self::Values;
     /// |a|.
     fn abs(self, a: Self::Values) -> Self::Values;
-    /// `a` with its sign changed where that of `by` is negative.
+    /// `a`, negated where the sign bit of `by` is set.
     fn flip(self, a: Self::Values, by: Self::Values) -> Self::Values;
-    /// `negative` where the sign of `by` is negative, otherwise `positive`.
+    /// `negative` where the sign bit of `by` is set, otherwise `positive`.
     fn by_sign(self, by: Self::Values, positive: Self::Values, negative: Self::Values) -> Self::Values;
     /// `yes` where a < b, otherwise `no`.
     fn if_less(self, ab: [Self::Values; 2], yes: Self::Values, no: Self::Values) -> Self::Values;
-    /// The bits that are set in either.
+    /// Bitwise or.
     fn bits(self, a: Self::Values, b: Self::Values) -> Self::Values;
-    /// Whether any bit is set but those of signs.
+    /// Returns true if any bit other than a sign bit is set: if any value is not ±0.
     fn holds(self, a: Self::Values) -> bool;
-    /// Eight cells of four values as four times eight values.
+    /// De-interleaves eight cells of four values into one register for each scalar.
     fn apart(self, cells: [&[f32; 4]; EIGHT]) -> [Self::Values; 4];
     /// The inverse of [`apart`](Self::apart).
     fn together(self, values: [Self::Values; 4], cells: [&mut [f32; 4]; EIGHT]);
-    /// Rows as columns.
+    /// Transposes eight rows.
     fn transpose(self, rows: [Self::Values; EIGHT]) -> [Self::Values; EIGHT];
 }
 
@@ -162,11 +162,11 @@ impl Eights for Plain {
     }
 }
 
-/// The methods of [`Eights`] in registers of 256 bits.
+/// Implements [`Eights`] with registers of 256 bits.
 #[cfg(target_arch = "x86_64")]
 macro_rules! in_registers {
     ($token:ident) => {
-        // SAFETY, in all of these: there is no token where the instructions are not, and what is read or written is borrowed.
+        // SAFETY, for all methods: a token exists only where the instructions do, and all memory is borrowed.
         impl Eights for $token {
             type Values = __m256;
             #[inline(always)]
@@ -307,7 +307,7 @@ in_registers!(Avx2);
 #[cfg(target_arch = "x86_64")]
 in_registers!(Avx512);
 
-/// Transposes both squares of four by four values.
+/// Transposes the 4×4 blocks in both halves.
 ///
 /// # Safety
 /// The machine must have AVX2.

@@ -324,6 +324,24 @@ impl Solver {
         Ok(())
     }
 
+    /// Solids as they are to be from now on. Those that differ from the present ones only in their ways (positions,
+    /// rotations and keyframes) are moved there, which takes a fraction of the time of [`Self::set_solids`].
+    ///
+    /// # Errors
+    /// As of [`Self::set_solids`].
+    pub fn guide_solids(&mut self, solids: Vec<Solid>) -> Result<(), SolverError> {
+        let present = self.solids();
+        let alike =
+            present.len() == solids.len() && present.iter().zip(&solids).all(|(a, b)| a.is_body_of(b));
+        if !alike || solids.is_empty() || solids.iter().any(|solid| solid.problem().is_some()) {
+            return self.set_solids(solids);
+        }
+        let Self { fields, pool, stats, .. } = self;
+        let (pool, time, dt) = (pool.clone(), stats.time, stats.dt);
+        pool.install(|| fields.guide_solids(solids, time, dt));
+        Ok(())
+    }
+
     /// Adds one dab of the cursor; no time passes. A frozen flow gets no velocity from it.
     pub fn dab(&mut self, dab: &Dab) {
         let push = if self.config.frozen { [0.0; 3] } else { dab.push };

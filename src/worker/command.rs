@@ -8,7 +8,7 @@ use std::time::Instant;
 use crossbeam_channel::{Receiver, Sender as ChannelSender};
 
 use super::{Simulation, limits};
-use crate::solver::{Dab, Force, Params, Source};
+use crate::solver::{Dab, Force, Params, Solid, Source};
 
 /// Builds a simulation on the worker's thread; a large one takes time.
 pub type Builder = Box<dyn FnOnce() -> Result<Box<dyn Simulation>, BuildError> + Send>;
@@ -34,6 +34,8 @@ pub enum Command {
     SetSources(Vec<Source>),
     /// Replace the external forces.
     SetForces(Vec<Force>),
+    /// New solids. While it runs, a still solid that stands elsewhere moves there, and the air makes way.
+    SetSolids(Vec<Solid>),
     /// Add smoke, heat or motion now.
     Dab(Dab),
     /// Whether snapshots contain the velocity.
@@ -91,6 +93,8 @@ pub struct Batch {
     pub sources: Option<Vec<Source>>,
     /// The newest external forces.
     pub forces: Option<Vec<Force>>,
+    /// The newest solids.
+    pub solids: Option<Vec<Solid>>,
     /// All dabs since the last clear.
     pub dabs: Vec<Dab>,
     /// Whether snapshots contain the velocity.
@@ -118,6 +122,7 @@ impl Batch {
             Command::SetParams(params) => self.params = Some(params),
             Command::SetSources(sources) => self.sources = Some(sources),
             Command::SetForces(forces) => self.forces = Some(forces),
+            Command::SetSolids(solids) => self.solids = Some(solids),
             Command::Dab(dab) => self.dabs.extend(limits::dab(dab)),
             Command::Velocity(on) => self.velocity = Some(on),
             Command::SetStep(dt) => self.step = Some(dt),
@@ -154,6 +159,7 @@ impl Batch {
         self.params = None;
         self.sources = None;
         self.forces = None;
+        self.solids = None;
         self.step = None;
         (self.live, self.restore) = (None, None);
         self.load = Some((builder, dt));
@@ -259,7 +265,7 @@ mod tests {
     use super::*;
 
     fn dab(x: f32) -> Command {
-        Command::Dab(Dab { center: [x; 3], radius: 0.1, add: [1.0; 4], push: [0.0; 3] })
+        Command::Dab(Dab { center: [x; 3], radius: 0.1, add: [1.0; 4], push: [0.0; 3], erase: 0.0 })
     }
 
     fn params(vorticity: f32) -> Command {
@@ -313,7 +319,7 @@ mod tests {
 
     #[test]
     fn invalid_dabs_are_refused() {
-        let bad = Dab { center: [f32::NAN; 3], radius: 0.1, add: [1.0; 4], push: [0.0; 3] };
+        let bad = Dab { center: [f32::NAN; 3], radius: 0.1, add: [1.0; 4], push: [0.0; 3], erase: 0.0 };
         assert!(merged([Command::Dab(bad)]).dabs.is_empty());
     }
 

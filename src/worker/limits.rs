@@ -3,7 +3,7 @@
 //! are clamped, and NaN keeps the old value: no combination of inputs yields NaN.
 
 use crate::parameter::{self, Holder, Parameter, Value};
-use crate::solver::{Dab, Force, Params, Source};
+use crate::solver::{Dab, Force, Params, Solid, Source};
 
 /// Largest speed that one dab may add, per component \[m/s\]. It is the product of the brush's force and the
 /// motion of the hand.
@@ -40,6 +40,7 @@ pub fn dab(dab: Dab) -> Option<Dab> {
     is_ball(dab.center, dab.radius).then(|| Dab {
         add: [density(red), density(green), density(blue), number("brush.heat", heat)],
         push: dab.push.map(speed),
+        erase: if dab.erase.is_nan() { 0.0 } else { dab.erase.clamp(0.0, 1.0) },
         ..dab
     })
 }
@@ -61,6 +62,11 @@ pub fn sources(sources: Vec<Source>) -> Vec<Source> {
 /// Clamps forces to the limits, without those whose position is invalid.
 pub fn forces(forces: Vec<Force>) -> Vec<Force> {
     forces.into_iter().filter(|force| force.problem().is_none()).collect()
+}
+
+/// Solids, without those that cannot be.
+pub fn solids(solids: Vec<Solid>) -> Vec<Solid> {
+    solids.into_iter().filter(|solid| solid.problem().is_none()).collect()
 }
 
 /// Clamps the length of a step to the limits; NaN becomes the old length.
@@ -126,7 +132,13 @@ mod tests {
     fn valid_values_pass_unchanged() {
         let sound = Params { friction: 3.0, ..Params::default() };
         assert_eq!(params(&sound, &Params::default()), sound);
-        let ball = Dab { center: [0.5; 3], radius: 0.1, add: [1.0, 0.0, 0.5, 40.0], push: [0.0, 2.0, 0.0] };
+        let ball = Dab {
+            center: [0.5; 3],
+            radius: 0.1,
+            add: [1.0, 0.0, 0.5, 40.0],
+            push: [0.0, 2.0, 0.0],
+            erase: 0.0,
+        };
         assert_eq!(dab(ball), Some(ball));
     }
 
@@ -148,7 +160,7 @@ mod tests {
 
     #[test]
     fn a_ball_without_a_place_or_a_size_is_refused() {
-        let ball = Dab { center: [0.5; 3], radius: 0.1, add: [f32::NAN; 4], push: [1e9; 3] };
+        let ball = Dab { center: [0.5; 3], radius: 0.1, add: [f32::NAN; 4], push: [1e9; 3], erase: 0.0 };
         assert_eq!(dab(ball).unwrap().add, [0.0; 4]);
         assert_eq!(dab(ball).unwrap().push, [DAB_SPEED; 3]);
         assert_eq!(dab(Dab { radius: 0.0, ..ball }), None);

@@ -19,6 +19,7 @@ mod state_store;
 mod status;
 mod thread;
 pub mod timeline;
+mod way;
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;

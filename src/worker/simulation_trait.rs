@@ -3,7 +3,7 @@
 use std::sync::atomic::AtomicBool;
 
 use crate::snapshot::Snapshot;
-use crate::solver::{Dab, Force, Params, Solver, SolverError, Source, State};
+use crate::solver::{Dab, Force, Params, Solid, Solver, SolverError, Source, State};
 
 /// A simulation that can be stepped, edited and captured. [`Solver`] implements it; tests use others, which
 /// are slow or fail on purpose.
@@ -16,6 +16,18 @@ pub trait Simulation: Send {
     fn set_sources(&mut self, sources: Vec<Source>);
     /// Changes the external forces from the next step on.
     fn set_forces(&mut self, forces: Vec<Force>);
+    /// The solids as they were set last.
+    fn solids(&self) -> &[Solid] {
+        &[]
+    }
+    /// Changes the solids now; those that differ only in their ways are moved.
+    fn set_solids(&mut self, _: Vec<Solid>) -> Result<(), SolverError> {
+        Ok(())
+    }
+    /// Simulated time \[s\] and the edge of a cell \[m\]: what a way of a solid is cut by.
+    fn scale(&self) -> (f64, f32) {
+        (0.0, 1.0)
+    }
     /// Adds one dab of the cursor now.
     fn dab(&mut self, dab: &Dab);
     /// Resets to air at rest at time zero.
@@ -49,6 +61,18 @@ impl Simulation for Solver {
 
     fn set_forces(&mut self, forces: Vec<Force>) {
         Solver::set_forces(self, forces);
+    }
+
+    fn solids(&self) -> &[Solid] {
+        Solver::solids(self)
+    }
+
+    fn set_solids(&mut self, solids: Vec<Solid>) -> Result<(), SolverError> {
+        Solver::guide_solids(self, solids)
+    }
+
+    fn scale(&self) -> (f64, f32) {
+        (self.stats().time, self.config().h)
     }
 
     fn dab(&mut self, dab: &Dab) {

@@ -11,9 +11,10 @@ use triple_buffer::Input;
 use super::command::{Batch, Builder, Inbox, Patience};
 use super::state_store::{self, StateStore};
 use super::timeline::{Edit, Replay, Timeline};
+use super::way::Way;
 use super::{Clock, Simulation, State, Status, limits};
 use crate::snapshot::Snapshot;
-use crate::solver::SolverError;
+use crate::solver::{Solid, SolverError};
 
 /// Edits made while running are shown with the next step, unless it is further away than this.
 const SOON: Duration = Duration::from_millis(60);
@@ -56,6 +57,8 @@ pub(super) struct Engine {
     /// Load that the newest snapshot came from.
     shown: u64,
     states: StateStore,
+    /// Where the solids are to go.
+    way: Option<Way>,
     /// Whether the fields differ from the last snapshot.
     dirty: bool,
     /// Events since the last snapshot, for the timeline.
@@ -81,6 +84,7 @@ impl Engine {
             load: 0,
             shown: 0,
             states: StateStore::within(state_store::LIMIT),
+            way: None,
             dirty: true,
             since: Since::Jump,
             told: (State::Paused, None),
@@ -187,10 +191,14 @@ impl Engine {
             lock(&self.outputs.timeline).edit(Edit::Params(Box::new(safe)));
         }
         if let Some(sources) = batch.sources {
-            simulation.set_sources(limits::sources(sources));
+            let safe = limits::sources(sources);
+            simulation.set_sources(safe.clone());
+            lock(&self.outputs.timeline).edit(Edit::Sources(safe));
         }
         if let Some(forces) = batch.forces {
-            simulation.set_forces(limits::forces(forces));
+            let safe = limits::forces(forces);
+            simulation.set_forces(safe.clone());
+            lock(&self.outputs.timeline).edit(Edit::Forces(safe));
         }
         for dab in &batch.dabs {
             simulation.dab(dab);
@@ -198,6 +206,45 @@ impl Engine {
         }
         self.dirty |= !batch.dabs.is_empty();
         self.set_pace(batch.step, batch.run, batch.steps);
+        if let Some(solids) = batch.solids {
+            self.way = Some(Way::to(limits::solids(solids)));
+            if !self.running {
+                self.jump_solids();
+            }
+        }
+    }
+
+    /// Puts the solids where they are to go, in no time.
+    fn jump_solids(&mut self) {
+        if let Some(way) = self.way.take() {
+            self.set_solids(way.solids);
+        }
+    }
+
+    /// Lets the solids go a part of their way in the step that is next.
+    fn guide_solids(&mut self) {
+        let (Some(simulation), Some(way)) = (&self.simulation, &self.way) else {
+            return;
+        };
+        let (time, h) = simulation.scale();
+        match way.next(simulation.solids(), time, self.clock.dt(), h) {
+            Some((solids, arrived)) => {
+                self.set_solids(solids);
+                self.way = self.way.take().filter(|_| !arrived);
+            }
+            None => self.jump_solids(),
+        }
+    }
+
+    fn set_solids(&mut self, solids: Vec<Solid>) {
+        let Some(simulation) = &mut self.simulation else {
+            return;
+        };
+        match simulation.set_solids(solids.clone()) {
+            Ok(()) => lock(&self.outputs.timeline).edit(Edit::Solids(solids)),
+            Err(error) => self.status.trouble = Some(format!("The solids stay as they are: {error}")),
+        }
+        self.dirty = true;
     }
 
     fn store_state(&mut self, number: u64) {
@@ -227,6 +274,7 @@ impl Engine {
         self.status.lag = 0.0;
         self.dirty = true;
         (self.since, self.steps) = (Since::Jump, 0);
+        self.way = None;
     }
 
     /// Recomputes a recorded frame and drops those after it.
@@ -258,7 +306,7 @@ impl Engine {
                 self.simulation = Some(simulation);
                 self.clock = Clock::new(limits::step(dt, self.clock.dt()), Instant::now());
                 (self.since, self.steps) = (Since::Jump, 0);
-                self.running = false;
+                (self.running, self.way) = (false, None);
                 (self.status.lag, self.status.trouble) = (0.0, None);
                 self.dirty = true;
             }
@@ -290,6 +338,7 @@ impl Engine {
     }
 
     fn step(&mut self) {
+        self.guide_solids();
         let Some(simulation) = &mut self.simulation else {
             return;
         };
@@ -396,6 +445,10 @@ fn apply(simulation: &mut dyn Simulation, edit: &Edit) {
     match edit {
         Edit::Dab(dab) => simulation.dab(dab),
         Edit::Params(params) => simulation.set_params(params.as_ref().clone()),
+        Edit::Sources(sources) => simulation.set_sources(sources.clone()),
+        Edit::Forces(forces) => simulation.set_forces(forces.clone()),
+        // They were set once, so that they can be set again.
+        Edit::Solids(solids) => drop(simulation.set_solids(solids.clone())),
     }
 }
 

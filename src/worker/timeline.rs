@@ -12,7 +12,7 @@ use std::time::Duration;
 use crate::grid::Dims;
 use crate::packed::Packed;
 use crate::snapshot::{Bricks, Snapshot, SolidPose};
-use crate::solver::{Dab, Params, State, StepStats};
+use crate::solver::{Dab, Force, Params, Solid, Source, State, StepStats};
 
 /// Memory for frames \[bytes\].
 pub const LIMIT: usize = 1 << 30;
@@ -68,6 +68,16 @@ impl Frame {
         into.stats.clone_from(&self.stats);
     }
 
+    /// Cells along each axis.
+    pub fn dims(&self) -> Dims {
+        self.dims
+    }
+
+    /// Edge of a cell \[m\].
+    pub fn voxel(&self) -> f32 {
+        self.h
+    }
+
     fn bytes(&self) -> usize {
         size_of::<Self>() + self.smoke.bytes() + self.solids.len() * size_of::<SolidPose>()
     }
@@ -78,6 +88,9 @@ impl Frame {
 pub(super) enum Edit {
     Dab(Dab),
     Params(Box<Params>),
+    Sources(Vec<Source>),
+    Forces(Vec<Force>),
+    Solids(Vec<Solid>),
 }
 
 /// A frame and the events after it.

@@ -4,13 +4,18 @@ use egui::Ui;
 
 use super::Out;
 use super::row::{Row, switch};
-use super::section::section;
+use super::section::{Head, section};
 use crate::app::model::Model;
 use crate::parameter::{self, Effect, Kind, Parameter};
-use crate::solver::Ambient;
+use crate::solver::{Ambient, Params};
 
 pub(super) fn show(ui: &mut Ui, model: &mut Model, out: &mut Out) {
-    section(ui, "Air", Some(Effect::ActsNow), |ui| {
+    let default = &model.defaults;
+    let without_smoke = |params: &Params| Params { smoke: default.params.smoke, ..params.clone() };
+    let changed =
+        without_smoke(&model.settings.params) != default.params || model.settings.rate != default.rate;
+    let head = Head { title: "Air", effect: Some(Effect::ActsNow), changed };
+    let reset = section(ui, head, out, |ui, out| {
         for parameter in parameter::all().filter(|p| p.table() == "fluid" && !p.label.is_empty()) {
             match parameter.kind {
                 Kind::NumberOr(_) => ambient(ui, parameter, model, out),
@@ -23,6 +28,11 @@ pub(super) fn show(ui: &mut Ui, model: &mut Model, out: &mut Out) {
         let default = model.defaults.rate;
         Row::of(parameter::of("time.frame_rate")).show(ui, &mut model.settings.rate, default, out);
     });
+    if reset {
+        let smoke = model.settings.params.smoke;
+        model.settings.params = Params { smoke, ..model.defaults.params.clone() };
+        model.settings.rate = model.defaults.rate;
+    }
 }
 
 /// Buoyancy relative to the mean over the box, or to the air outside.

@@ -22,7 +22,7 @@ pub(super) fn show(ui: &mut Ui, model: &Model, readout: &Readout, out: &mut Out)
 
 fn title(ui: &mut Ui, model: &Model, readout: &Readout, out: &mut Out) {
     ui.horizontal(|ui| {
-        scenes(ui, &model.settings.scene.name, out);
+        scenes(ui, model, out);
         ui.with_layout(Layout::right_to_left(Align::Center), |ui| {
             let time = format!("{:.2} s", readout.shown);
             ui.label(RichText::new(time).monospace().color(theme::TEXT))
@@ -37,8 +37,8 @@ fn title(ui: &mut Ui, model: &Model, readout: &Readout, out: &mut Out) {
 }
 
 /// Name of the scene, which opens a menu of the built-in ones.
-fn scenes(ui: &mut Ui, name: &str, out: &mut Out) {
-    let title = RichText::new(format!("{name} ⏷")).heading().color(theme::TEXT);
+fn scenes(ui: &mut Ui, model: &Model, out: &mut Out) {
+    let title = RichText::new(format!("{} ⏷", model.settings.scene.name)).heading().color(theme::TEXT);
     let menu = ui.menu_button(title, |ui| {
         for name in builtin::NAMES {
             let entry = ui.button(*name).on_hover_text(builtin::summary(name).unwrap_or_default());
@@ -48,9 +48,28 @@ fn scenes(ui: &mut Ui, name: &str, out: &mut Out) {
                 ui.close();
             }
         }
+        recent(ui, model, out);
     });
     out.places.insert("scenes", menu.response.rect);
     menu.response.on_hover_text("Switch to another scene. Undo returns to this one.");
+}
+
+/// The scene files opened or saved of late.
+fn recent(ui: &mut Ui, model: &Model, out: &mut Out) {
+    if model.recent.is_empty() {
+        return;
+    }
+    ui.separator();
+    for (at, path) in model.recent.iter().enumerate() {
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        let action = Action::Recent(at);
+        let entry = ui.button(name.as_ref()).on_hover_text(path.display().to_string());
+        out.places.insert(action.name(), entry.rect);
+        if entry.clicked() {
+            out.actions.push(action);
+            ui.close();
+        }
+    }
 }
 
 fn state(state: &State) -> (String, egui::Color32) {

@@ -4,7 +4,7 @@ use egui::Ui;
 
 use super::Out;
 use super::row::{Row, switch};
-use super::section::section;
+use super::section::{Head, section};
 use crate::app::model::Model;
 use crate::look::{Look, Scattering};
 use crate::parameter::{self, Effect, Kind};
@@ -13,14 +13,30 @@ use crate::parameter::{self, Effect, Kind};
 const FLOOR: [f32; 3] = [0.35, 0.34, 0.33];
 
 pub(super) fn show(ui: &mut Ui, model: &mut Model, out: &mut Out) {
-    section(ui, "Look", Some(Effect::LookOnly), |ui| {
-        let (look, default) = (&mut model.settings.look, &model.defaults.look);
+    let (look, default) = (&mut model.settings.look, &model.defaults.look);
+    let colors = look.colors;
+    let changed = Look { colors: default.colors, ..look.clone() } != *default;
+    let head = Head { title: "Look", effect: Some(Effect::LookOnly), changed };
+    let reset = section(ui, head, out, |ui, out| {
         numbers(ui, "render", look, default, out);
         numbers(ui, "render.medium", look, default, out);
         direction(ui, look, default, out);
         numbers(ui, "render.light", look, default, out);
         brightness(ui, &mut look.sun, default.sun, out);
         switches(ui, look, default, out);
+    });
+    if reset {
+        *look = Look { colors, ..default.clone() };
+    }
+}
+
+/// The sun alone: where it stands, its size and its strength.
+pub(super) fn sun(ui: &mut Ui, model: &mut Model, out: &mut Out) {
+    let (look, default) = (&mut model.settings.look, &model.defaults.look);
+    ui.push_id("sun", |ui| {
+        direction(ui, look, default, out);
+        numbers(ui, "render.light", look, default, out);
+        brightness(ui, &mut look.sun, default.sun, out);
     });
 }
 

@@ -2,13 +2,17 @@
 //! [`Model`], but not on window, OpenGL or solver, so tests drive it without a display.
 
 mod air;
+mod box_and_solver;
 mod brush;
 mod dialog;
+mod export_form;
 mod head;
 mod help;
 mod light_and_tone;
 mod notice;
+mod object_list;
 mod row;
+mod search;
 mod section;
 mod shown_field;
 mod smokes;
@@ -16,13 +20,14 @@ mod stats;
 pub mod theme;
 mod timeline_strip;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use egui::{Context, Frame, Margin, Rect, ScrollArea, SidePanel, Stroke, TopBottomPanel};
 
 use super::action::Action;
 use super::model::{Model, Readout};
 use super::settings::Settings;
+use crate::parameter::Parameter;
 
 /// Result of showing the panel once.
 #[derive(Clone, Debug, Default)]
@@ -31,11 +36,36 @@ pub struct Out {
     pub actions: Vec<Action>,
     /// Rectangles of the controls \[pt\], for tests that drive the mouse.
     pub places: BTreeMap<&'static str, Rect>,
+    /// What is searched for, in small letters; empty while nothing is.
+    search: String,
+    /// A row fits the search.
+    found: bool,
+    /// The folded sections.
+    closed: BTreeSet<String>,
+}
+
+impl Out {
+    fn is_searching(&self) -> bool {
+        !self.search.is_empty()
+    }
+
+    /// Whether the row of a parameter is to be shown: all are while nothing is searched for.
+    fn finds(&mut self, parameter: &Parameter) -> bool {
+        self.finds_words(&format!("{} {} {}", parameter.label, parameter.path, parameter.description))
+    }
+
+    /// The same for a control that these words describe.
+    fn finds_words(&mut self, words: &str) -> bool {
+        let fits = words.to_lowercase().contains(&self.search);
+        self.found |= fits;
+        fits
+    }
 }
 
 /// Shows everything over and beside the view.
 pub fn show(ctx: &Context, model: &mut Model, readout: &Readout) -> Out {
-    let mut out = Out::default();
+    let mut out =
+        Out { search: model.search.trim().to_lowercase(), closed: model.closed.clone(), ..Out::default() };
     if model.panel {
         let frame = Frame::new().fill(theme::GROUND);
         SidePanel::right("panel").exact_width(theme::WIDTH).resizable(false).frame(frame).show(ctx, |ui| {
@@ -49,6 +79,7 @@ pub fn show(ctx: &Context, model: &mut Model, readout: &Readout) -> Out {
     help::show(ctx, &mut model.help);
     dialog::show(ctx, model, &mut out);
     note_history(ctx, model);
+    model.closed.clone_from(&out.closed);
     out
 }
 
@@ -64,12 +95,17 @@ fn contents(ui: &mut egui::Ui, model: &mut Model, readout: &Readout, out: &mut O
             if model.loading.is_some() {
                 ui.disable();
             }
+            search::show(ui, &mut model.search, out);
             brush::show(ui, model, out);
+            object_list::show(ui, model, readout, out);
             smokes::show(ui, model, out);
             air::show(ui, model, out);
             shown_field::show(ui, model, out);
             light_and_tone::show(ui, model, out);
-            stats::show(ui, readout);
+            box_and_solver::show(ui, model, readout, out);
+            export_form::show(ui, model, out);
+            stats::show(ui, model, readout, out);
+            search::nothing(ui, out);
         });
     });
 }

@@ -5,14 +5,15 @@ use std::ops::RangeInclusive;
 
 use egui::{
     Align2, Color32, DragValue, FontId, Id, Rect, Response, RichText, Sense, Slider, SliderClamping, Stroke,
-    Ui, pos2, vec2,
+    StrokeKind, Ui, pos2, vec2,
 };
 
 use super::{Out, theme};
 use crate::parameter::{Holder, Parameter, Scale, Value};
 
-const LABEL: f32 = 100.0;
-const NUMBER: f32 = 62.0;
+const LABEL: f32 = 118.0;
+/// Room for a number and its unit.
+const NUMBER: f32 = 86.0;
 const HEIGHT: f32 = 20.0;
 /// Radius of the handle of a slider.
 const HANDLE: f32 = 6.0;
@@ -25,12 +26,16 @@ pub struct Row {
     parameter: &'static Parameter,
     soft: RangeInclusive<f32>,
     color: Color32,
+    /// The colour of the smoke that it belongs to, beside its name.
+    swatch: Option<Color32>,
+    /// A name in place of the parameter's own.
+    name: Option<String>,
 }
 
 impl Row {
     /// Makes the row of `parameter`, whose path is its name in tests.
     pub fn of(parameter: &'static Parameter) -> Self {
-        Self { parameter, soft: parameter.soft.clone(), color: FILL }
+        Self { parameter, soft: parameter.soft.clone(), color: FILL, swatch: None, name: None }
     }
 
     /// Sets another range of the slider, for example for a length that depends on the box.
@@ -38,9 +43,14 @@ impl Row {
         Self { soft, ..self }
     }
 
-    /// Sets the colour of the filled part.
-    pub fn color(self, color: Color32) -> Self {
-        Self { color, ..self }
+    /// The colour of the smoke that it belongs to: beside its name and, light enough to be seen, in the filled part.
+    pub fn swatch(self, color: Color32) -> Self {
+        Self { color: visible(color), swatch: Some(color), ..self }
+    }
+
+    /// A name in place of the parameter's own.
+    pub fn named(self, name: String) -> Self {
+        Self { name: Some(name), ..self }
     }
 
     /// Shows it for a number of `holder`; a double-click on the label restores that of `default`.
@@ -59,6 +69,9 @@ impl Row {
 
     /// Shows it; a double-click on the label restores `default`.
     pub fn show(self, ui: &mut Ui, value: &mut f32, default: f32, out: &mut Out) {
+        if !out.finds(self.parameter) {
+            return;
+        }
         ui.horizontal(|ui| {
             let label = self.label(ui, *value != default);
             if label.double_clicked() {
@@ -94,7 +107,15 @@ impl Row {
         let (rect, response) = ui.allocate_exact_size(vec2(LABEL, HEIGHT), Sense::click());
         let hot = response.hovered();
         let color = if hot || changed { theme::TEXT } else { theme::QUIET };
-        text(ui, rect, self.parameter.label, color);
+        let label = match self.swatch {
+            Some(swatch) => {
+                let square = Rect::from_center_size(rect.left_center() + vec2(16.0, 0.0), vec2(10.0, 10.0));
+                ui.painter().rect(square, 2.0, swatch, Stroke::new(1.0, theme::LINE), StrokeKind::Outside);
+                rect.with_min_x(rect.left() + 16.0)
+            }
+            None => rect,
+        };
+        text(ui, label, self.name.as_deref().unwrap_or(self.parameter.label), color);
         if changed {
             let at = rect.left_center() + vec2(3.0, 0.0);
             ui.painter().circle_filled(at, 2.5, theme::ACCENT);
@@ -149,24 +170,34 @@ impl Row {
         let span = self.soft.end() - self.soft.start();
         let decimals = self.parameter.decimals();
         let entered = Cell::new(None);
+        let before = *value;
         let number = DragValue::new(value)
-            .range(self.parameter.hard.clone())
+            // The limits are said below, not kept in silence.
+            .range(f32::MIN..=f32::MAX)
             // Esc keeps the old value.
             .update_while_editing(false)
             .speed(span * 0.002)
             .max_decimals(decimals.max(4))
+            .suffix(suffix(self.parameter))
             .custom_formatter(|v, _| short(v, decimals))
             .custom_parser(|text| {
                 let number = typed(text);
                 entered.set(number.or(entered.get()));
                 number
             });
-        ui.add_sized([NUMBER, HEIGHT], number).on_hover_text("Drag, or click and type.");
-        let Some(x) = entered.get() else { return };
+        let response = ui.add_sized([NUMBER, HEIGHT], number).on_hover_text("Drag, or click and type.");
+        let wanted = entered.get().unwrap_or(f64::from(*value));
+        if entered.get().is_none() && !response.changed() {
+            return;
+        }
+        *value = self.parameter.limit(wanted as f32, before);
         let id = self.notice_id();
-        match self.parameter.complaint(x) {
-            Some(complaint) => {
-                let text = format!("{complaint}; set to {}", short(f64::from(*value), decimals));
+        match self.parameter.limit_said(wanted) {
+            Some(said) => {
+                let text = match entered.get() {
+                    Some(typed) => format!("{said}; {typed} was typed"),
+                    None => said,
+                };
                 ui.data_mut(|data| data.insert_temp(id, (*value, text)));
             }
             None => ui.data_mut(|data| data.remove::<(f32, String)>(id)),
@@ -174,11 +205,39 @@ impl Row {
     }
 }
 
+/// The unit of a parameter, set off from the number before it.
+pub(super) fn suffix(parameter: &Parameter) -> String {
+    match parameter.short_unit() {
+        unit @ ("" | "°") => unit.to_owned(),
+        unit => format!(" {unit}"),
+    }
+}
+
+/// `color` with enough light to be told from the rail of a slider.
+pub(super) fn visible(color: Color32) -> Color32 {
+    let lack = (0.42 - color.intensity()).max(0.0);
+    let lift = |c: u8| (f32::from(c) + lack * 255.0).min(255.0) as u8;
+    Color32::from_rgb(lift(color.r()), lift(color.g()), lift(color.b()))
+}
+
 /// Formats a number with this many decimals, or more if it is too small for them.
 fn short(value: f64, decimals: usize) -> String {
+    if value == 0.0 && decimals > 2 {
+        return "0".into();
+    }
     let shown = format!("{value:.decimals$}");
     let lost = value != 0.0 && value.abs() < 0.5 * 10f64.powi(1 - decimals as i32);
     if lost { format!("{value:.*}", decimals + 2) } else { shown }
+}
+
+/// A number with four digits that count.
+pub(super) fn fine(value: f64) -> String {
+    let digits = match value.abs() {
+        x if x >= 1000.0 || x == 0.0 => 0,
+        x => (3 - x.log10().floor() as i32).clamp(0, 8) as usize,
+    };
+    let text = format!("{value:.digits$}");
+    if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.').to_owned() } else { text }
 }
 
 /// Parses typed text as a finite number.
@@ -194,6 +253,9 @@ fn text(ui: &Ui, rect: Rect, text: &str, color: Color32) {
 
 /// The switch of a parameter, in the columns of the rows.
 pub fn switch(ui: &mut Ui, parameter: &'static Parameter, on: &mut bool, out: &mut Out) {
+    if !out.finds(parameter) {
+        return;
+    }
     ui.horizontal(|ui| {
         ui.add_space(10.0);
         let help = format!("{}\n{}", parameter.description, parameter.effect.help());

@@ -3,7 +3,7 @@
 use egui::{Color32, CornerRadius, FontFamily, FontId, Margin, Stroke, Style, TextStyle, Visuals, vec2};
 
 /// Width of the panel \[pt\].
-pub const WIDTH: f32 = 304.0;
+pub const WIDTH: f32 = 340.0;
 /// Margin at the left and right of the contents \[pt\]; the scroll bar fits into it.
 pub const MARGIN: f32 = 12.0;
 /// Background of the panel.
@@ -24,13 +24,6 @@ pub const QUIET: Color32 = Color32::from_rgb(0x98, 0x9f, 0xab);
 pub const ACCENT: Color32 = Color32::from_rgb(0xe8, 0xa8, 0x5c);
 /// Errors.
 pub const ALARM: Color32 = Color32::from_rgb(0xf0, 0x7b, 0x6e);
-/// The three smokes in the panel, independent of their colours in the picture.
-pub const SMOKES: [Color32; 3] = [
-    Color32::from_rgb(0xd9, 0x6a, 0x5f),
-    Color32::from_rgb(0x6f, 0xb5, 0x74),
-    Color32::from_rgb(0x6d, 0x96, 0xdb),
-];
-
 /// Applies this theme to a context.
 pub fn apply(ctx: &egui::Context) {
     ctx.set_theme(egui::Theme::Dark);

@@ -1,4 +1,4 @@
-//! Cells of four scalars, eight lines of them side by side, taken apart into scalars and put together again.
+//! Interleaving: eight lines of cells of four scalars, as one array for each scalar and back; velocities and volumes likewise.
 #![allow(unsafe_code)]
 
 use super::parabola::ACROSS;
@@ -6,22 +6,22 @@ use crate::solver::row_passes::Shared;
 use crate::solver::simd::{each_level, fetch_ahead};
 use crate::solver::simd_eights::{Eight, Eights};
 
-/// Where lines are: cell i of line l is at `at` + l `across` + i `along`.
+/// Location of the lines: cell i of line l is at `at` + l `across` + i `along`.
 #[derive(Clone, Copy)]
 pub struct Place {
     pub at: usize,
     pub across: usize,
     pub along: usize,
-    /// Lines that there are, up to [`ACROSS`]; what is read of others is 0.
+    /// Number of lines, up to [`ACROSS`]; missing lines read as 0.
     pub count: usize,
 }
 
-/// What [`load`] has found.
+/// Occupancy found by [`load`].
 #[derive(Clone, Copy)]
 pub struct Found {
-    /// The cells outside which all is 0.
+    /// Range of cells outside which all scalars are 0.
     pub range: [usize; 2],
-    /// Whether any value of a scalar is not.
+    /// True for each scalar with a value other than 0.
     pub holds: [bool; 4],
 }
 
@@ -38,7 +38,7 @@ impl Place {
         cell.first_chunk_mut().expect("four values")
     }
 
-    /// Calls `f` with cell i of each line, those that are not there being `others`.
+    /// Cell i of each line; missing lines take theirs from `others`.
     ///
     /// # Safety
     /// As [`Shared::part`].
@@ -66,9 +66,9 @@ impl Place {
 }
 
 each_level! {
-    /// Cells `range` of lines to `out`, which begins with the first of them.
+    /// Loads cells `range` of the lines into `out`, from its first element on.
     ///
-    /// No other thread may have them.
+    /// No other thread may access them.
     pub fn load(scalars: &Shared<'_, f32>, place: Place, range: [usize; 2], out: [&mut [Eight]; 4], found: &mut Found)
         = load_kernel;
 }
@@ -91,7 +91,7 @@ fn load_kernel<S: Eights>(
         // SAFETY: a line belongs to one task of a pass, which holds one cell of it at a time.
         let cells = unsafe { place.cells(scalars, range[0] + i, &mut nothing) };
         if place.across == 1 {
-            // The next lines: what fetches memory ahead by itself stops at the end of each page.
+            // Prefetches the next lines: the hardware's prefetcher stops at the end of each page.
             fetch_ahead(cells[0], 4 * ACROSS);
             fetch_ahead(cells[0], 6 * ACROSS);
         }
@@ -133,8 +133,7 @@ fn store_kernel<S: Eights>(
 }
 
 each_level! {
-    /// Values of rows times `factor`, side by side. A row begins `pitch` after the one before it, the first at `at`; there are
-    /// `count` of them, and 0 for others.
+    /// Interleaves rows times `factor`: `rows` = start of the first row, distance between rows, number of rows. Missing rows are 0.
     pub fn turn(field: &[f32], rows: [usize; 3], factor: f32, out: &mut [Eight]) = turn_kernel;
 }
 
@@ -178,7 +177,8 @@ fn turn_kernel<S: Eights>(
 }
 
 each_level! {
-    /// Values times `factor` at each of `out`: `count` side by side, 0 for others. The first are at `at`, the next `along` later.
+    /// Copies neighbouring values times `factor`: `columns` = start, distance between elements of `out`, number of neighbours. Others
+    /// are 0.
     pub fn gather(field: &[f32], columns: [usize; 3], factor: f32, out: &mut [Eight]) = gather_kernel;
 }
 
@@ -203,7 +203,7 @@ fn gather_kernel<S: Eights>(
 }
 
 each_level! {
-    /// 1 + `factor` times the difference between the values at both faces, as [`gather`] reads them.
+    /// Volumes 1 + `factor` · (low − high) of cells between two faces, with `columns` as for [`gather`].
     pub fn gather_volumes(field: [&[f32]; 2], columns: [usize; 3], factor: f32, out: &mut [Eight]) = volumes_kernel;
 }
 
@@ -230,7 +230,7 @@ fn volumes_kernel<S: Eights>(
 }
 
 each_level! {
-    /// 1 less what comes in through both faces, given the volumes that cross them.
+    /// Volumes before a sweep that makes them 1, from the volumes that cross the faces.
     pub fn volumes_before(crossing: &[Eight], out: &mut [Eight]) = before_kernel;
 }
 

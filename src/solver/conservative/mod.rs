@@ -1,29 +1,29 @@
-//! Advection that keeps what there is: flux-form sweeps along one axis after another.
+//! Conservative advection of the scalars: flux-form sweeps along one axis after another.
 //!
-//! A sweep moves, through each face, what is in the air that crosses it, taken from piecewise parabolas (`parabola.rs`; Colella
-//! & Woodward 1984). The volume of air V in each cell goes along: it is 1 before the first sweep and, since the flow has no
-//! divergence, 1 again after the last; between two sweeps a cell may hold more air or less (Leonard, Lock & MacVean 1996; Lin
-//! & Rood 1996). With m = V q, face volumes F and contents f of the air that crosses,
+//! A sweep moves the contents of the air that crosses each face. Piecewise parabolas give these contents (`parabola.rs`; Colella &
+//! Woodward 1984). The volume of air V in each cell moves along: it is 1 before the first sweep and, in a flow without divergence,
+//! 1 again after the last. Between two sweeps a cell may hold more air or less (Leonard, Lock & MacVean 1996; Lin & Rood 1996). With
+//! contents m = V q of a cell of value q, volumes F that cross its faces and the mean values f of these,
 //!
 //! ```text
 //!     V' = V − ΔF,   m' = m − Δ(F f),   q' = m'/V'
 //! ```
 //!
-//! so that a uniform q stays as it is. Between two sweeps m is stored. A sweep finds V from the axis that was swept before it, the
-//! last one from its own: what the others have made of V it makes 1 again. After the last sweep q = m: sums change by rounding
-//! only, whatever divergence the projection has left.
+//! so a uniform q stays uniform. Between two sweeps m is stored. A sweep computes V from the velocity along the axis before it. The
+//! last sweep computes V from its own axis alone, because it makes V 1 again. After it q = m: sums change by rounding only, whatever
+//! divergence the projection has left.
 //!
-//! - **Order.** x, y, z and z, y, x take turns.
-//! - **Fast flow.** What crosses a face comes from as many cells upstream as it takes; while the volumes stay above 0, what
-//!   crosses two faces never comes from the same air. Where the flow diverges along one axis so much that a cell would run nearly
-//!   empty between two sweeps, or crosses more than [`FURTHEST`] cells, the whole step is cut.
-//! - **Solids.** A cut face lets through its open part, a closed one nothing; a cell beside a solid counts as whole, as it does for
-//!   the pressure. Parabolas see no value across a closed face.
-//! - **Sides.** Through walls nothing passes; air that enters through an open side is clean, that of an inflow brings its
-//!   contents. What crosses the sides is counted.
+//! - **Order.** x, y, z and z, y, x alternate.
+//! - **Fast flow.** A flux gathers as many cells upstream as it needs. While the volumes are positive, two faces never take the same
+//!   air. The step is divided into rounds where a cell would nearly run empty between two sweeps, or where the flow crosses more than
+//!   [`FURTHEST`] cells.
+//! - **Solids.** A cut face passes its open part, a closed face nothing. A cell beside a solid counts as whole, as for the pressure.
+//!   Parabolas read no value across a closed face.
+//! - **Sides.** Walls pass nothing. Air that enters through an open side is clean; that of an inflow has the scalars of the inflow. The
+//!   fluxes through the sides are counted.
 //!
-//! Lines lie side by side in scratch memory of each thread, [`ACROSS`] of them, so that one kernel serves all axes. Lines where
-//! nothing is are left as they are, and so are scalars that are 0 all along them.
+//! Each thread interleaves [`ACROSS`] lines in scratch memory, so one kernel serves all axes. Empty lines are skipped, and scalars that
+//! are 0 along all of them.
 
 use rayon::prelude::*;
 
@@ -43,40 +43,40 @@ use crate::grid::{Faces, GHOST, Layout};
 mod interleave;
 mod parabola;
 
-/// Most cells that the flow may cross in one round.
+/// Limit of the number of cells that the flow crosses in one round.
 const FURTHEST: f32 = 3.0;
 
-/// Most by which the volume of a cell may differ from 1 between two sweeps.
+/// Limit of |V − 1| between two sweeps.
 const EMPTIEST: f32 = 0.7;
 
-/// Most rounds of a step.
+/// Limit of the number of rounds of a step.
 const MOST_ROUNDS: f32 = 1e3;
 
 /// Memory of the scheme.
 pub struct Sweeps {
     threads: PerThread<Lines>,
-    /// For each plane: see [`strain`](Self::strain).
+    /// Strain and speed of each plane: see [`strain`](Self::strain).
     strain: Vec<[f32; 2]>,
-    /// What has left through the sides, for each plane of the sweeps along x and y, and each row of those along z.
+    /// Net outflow through the sides \[cells\]: of each plane for the sweeps along x and y, of each row for those along z.
     left: [Vec<[f64; 4]>; 2],
     /// Whether the next round ends with x.
     pub backwards: bool,
 }
 
-/// What a step of the scheme reads.
+/// The input of a step.
 pub struct Flow<'a> {
     pub layout: Layout,
     pub walls: &'a GhostRules,
-    /// Mean velocity across each face, 0 where it is closed.
+    /// Mean normal velocity of each face \[m/s\], 0 where it is closed.
     pub velocity: &'a Faces,
-    /// Closed faces of solids, where there are any.
+    /// Flags of closed faces, if there are solids.
     pub flags: Option<&'a [u8]>,
     /// Δt/h.
     pub steps: f32,
 }
 
 impl Flow<'_> {
-    /// Whether nothing moves along this axis.
+    /// Returns true if the box has one cell along this axis between walls.
     fn is_still(&self, axis: usize) -> bool {
         self.layout.dims.array()[axis] == 1 && self.walls.is_shut(axis)
     }
@@ -99,13 +99,13 @@ impl Sweeps {
         }
     }
 
-    /// Begins with x again.
+    /// Makes x the first axis of the next step.
     pub fn restart(&mut self) {
         self.backwards = false;
     }
 
-    /// Moves `scalars` along the flow and multiplies them by `decay`; gives what has left through the sides, less what has come
-    /// in, in cells. The fastest air crosses `crossed` cells.
+    /// Advects `scalars` and multiplies them by `decay`. Returns the net outflow through the sides \[cells\]. The fastest air crosses
+    /// `crossed` cells.
     pub fn advance(
         &mut self,
         flow: &Flow,
@@ -114,11 +114,11 @@ impl Sweeps {
         bricks: &mut Bricks,
         crossed: f32,
     ) -> [f64; 4] {
-        // No further than this, whatever the strain is: only where scalars may arrive does it matter.
+        // An upper bound for any strain: the strain counts only where scalars may arrive.
         bricks.dilate(flow.walls, crossed / (1.0 - EMPTIEST));
         let [strain, speed] = self.strain(flow, bricks);
         let rounds = (strain / EMPTIEST).max(speed / FURTHEST).ceil().clamp(1.0, MOST_ROUNDS);
-        // Cells that hold less are crossed faster.
+        // Cells that hold less air are crossed faster.
         let cells = speed / (1.0 - (strain / rounds).min(EMPTIEST));
         bricks.dilate(flow.walls, cells);
         self.left.iter_mut().flatten().for_each(|left| *left = [0.0; 4]);
@@ -129,8 +129,8 @@ impl Sweeps {
         self.left.iter().flatten().fold([0.0; 4], |sum, left| [0, 1, 2, 3].map(|c| sum[c] + left[c]))
     }
 
-    /// The greatest change of a cell's volume between sweeps, in cells, and how many cells the flow crosses, in a single round, in
-    /// the bricks that scalars may reach.
+    /// Returns the greatest |V − 1| between sweeps and the number of cells that the flow crosses, for a step of one round, over the
+    /// bricks that scalars may reach.
     fn strain(&mut self, flow: &Flow, bricks: &Bricks) -> [f32; 2] {
         let Layout { row, plane, .. } = flow.layout;
         let [u, v, w] = flow.velocity;
@@ -147,7 +147,7 @@ impl Sweeps {
         self.strain.iter().fold([0.0; 2], |a, b| [0, 1].map(|i| a[i].max(b[i])))
     }
 
-    /// One sweep along each axis over `steps` = Δt/h, in which the air crosses up to `cells`.
+    /// Sweeps once along each axis over `steps` = Δt/h, in which the air crosses up to `cells`.
     fn round(
         &mut self,
         flow: &Flow,
@@ -211,7 +211,7 @@ fn strain_kernel<const FMA: bool>(
     most[1] = speed.into_iter().fold(most[1], f32::max);
 }
 
-/// What [`Sweeps::strain`] finds, of one cell, whichever axis comes first.
+/// Strain and speed of one cell for [`Sweeps::strain`], for either order of the axes.
 #[inline(always)]
 fn strain_of(steps: f32, u: [f32; 2], v: [f32; 2], w: [f32; 2]) -> [f32; 2] {
     let (x, y, z) = (steps * (u[1] - u[0]), steps * (v[1] - v[0]), steps * (w[1] - w[0]));
@@ -236,7 +236,7 @@ struct Pass<'a> {
     backwards: bool,
 }
 
-/// Lines side by side along an axis, and the cells of them where something may be or arrive.
+/// Interleaved lines along an axis, and the range of their cells that may be occupied after the sweep.
 #[derive(Clone, Copy)]
 struct Bundle {
     axis: usize,
@@ -245,7 +245,7 @@ struct Bundle {
 }
 
 impl Pass<'_> {
-    /// The sweeps along x and y, in whichever order, plane by plane.
+    /// Sweeps along x and y, or y and x, plane by plane.
     fn in_planes(&self, threads: &PerThread<Lines>, left: &mut [[f64; 4]], scalars: &mut [[f32; 4]]) {
         let layout = self.flow.layout;
         let scalars = Shared::new(scalars.as_flattened_mut());
@@ -285,7 +285,7 @@ impl Pass<'_> {
         });
     }
 
-    /// Moves what is in some lines along them; no other thread may have them.
+    /// Sweeps one bundle of lines; no other thread may access them.
     fn sweep(&self, lines: &mut Lines, bundle: Bundle, scalars: &Shared<f32>, left: &mut [f64; 4]) {
         let Bundle { axis, place, range: [first, end] } = bundle;
         let walls = self.flow.walls;
@@ -323,7 +323,7 @@ impl Pass<'_> {
         interleave::store(scalars, place, range, from);
     }
 
-    /// The cells of lines where something is or arrives, and which scalars do.
+    /// Returns the range of cells that are occupied after the sweep, and the scalars that are present.
     fn moves(&self, Bundle { axis, range, .. }: Bundle, found: &Found) -> ([usize; 2], [bool; 4]) {
         let walls = self.flow.walls;
         let (mut holds, mut feeds) = (found.holds, false);
@@ -344,7 +344,7 @@ impl Pass<'_> {
         ([first.saturating_sub(self.bounds).max(range[0]), (end + self.bounds).min(range[1])], holds)
     }
 
-    /// Puts the volumes that cross the faces and those in the cells at the beginning into `lines`.
+    /// Computes the volumes that cross the faces and those of the cells before the sweep.
     fn load_motion(&self, lines: &mut Lines, Bundle { axis, place, range: [first, end] }: Bundle) {
         let (layout, velocity, walls) = (self.flow.layout, self.flow.velocity, self.flow.walls);
         let Place { at, across, along, count } = place;
@@ -366,7 +366,7 @@ impl Pass<'_> {
         if axis == self.ends[0] {
             out.fill(Eight([1.0; ACROSS]));
         } else if axis == self.ends[1] {
-            // The flow has no divergence: the last sweep makes it 1.
+            // Without divergence the last sweep makes V 1.
             interleave::volumes_before(crossing, out);
         } else {
             let before = self.ends[0];
@@ -382,7 +382,7 @@ impl Pass<'_> {
         }
     }
 
-    /// Puts what is open of each face inside into `lines`; true if any is closed.
+    /// Marks open and closed inner faces in `lines`. Returns true if any is closed.
     fn load_walls(&self, lines: &mut Lines, Bundle { axis, place, range: [first, end] }: Bundle) -> bool {
         let Some(flags) = self.flow.flags else { return false };
         let Place { at, across, along, count } = place;
@@ -402,7 +402,7 @@ impl Pass<'_> {
         closed || solid
     }
 
-    /// Fills the cells beyond those of a bundle: nothing is there but beyond the sides.
+    /// Fills the ghost cells of a bundle: boundary values beyond the sides of the box, 0 elsewhere.
     fn load_ghosts(&self, lines: &mut Lines, c: usize, Bundle { axis, range, .. }: Bundle, beyond: usize) {
         const NONE: Eight = Eight([0.0; ACROSS]);
         let [first, end] = range;
@@ -450,7 +450,7 @@ impl Pass<'_> {
         }
     }
 
-    /// Counts what crosses the sides.
+    /// Adds the outflow through the sides of the box to `left`.
     fn count_sides(&self, lines: &Lines, Bundle { axis, range, .. }: Bundle, left: &mut f64) {
         let n = self.flow.layout.dims.array()[axis];
         for (is_high, side) in self.flow.walls.sides()[axis].into_iter().enumerate() {

@@ -1,33 +1,33 @@
-//! Lines of cells advected along themselves: the piecewise parabolic method (Colella & Woodward 1984) in flux form.
+//! Sweeps along lines of cells: the piecewise parabolic method (Colella & Woodward 1984) in flux form.
 //!
-//! [`ACROSS`] lines lie side by side, cell after cell, each of the four scalars for itself, so that one kernel serves all axes. It
-//! streams along the lines: six values around a face give the edge there, two edges the parabola of a cell, two parabolas what crosses
-//! the face between them, and two faces the new value of a cell. Only where air crosses more than a cell are the parabolas stored.
-//! Indices count from [`HALO`] cells before the first of a line.
+//! [`ACROSS`] lines are interleaved, each scalar in its own array, so one kernel serves all axes. The kernel streams along the lines
+//! with everything in registers: six values give the edge at a face, two edges the parabola of a cell, two parabolas the flux through
+//! the face between them, and two fluxes the new contents. Parabolas are stored only where air crosses more than one cell. Indices
+//! count from [`HALO`] cells before the first of a line.
 
 use crate::solver::advect::NEGLIGIBLE;
 use crate::solver::config::SCALAR_LIMIT;
 use crate::solver::simd::{each_level, greatest};
 use crate::solver::simd_eights::{EIGHT, Eight, Eights};
 
-/// Lines that are advected together: a brick.
+/// Number of interleaved lines: the edge of a brick.
 pub const ACROSS: usize = EIGHT;
 
-/// Cells beyond each end of a line from which an edge is interpolated.
+/// Cells beyond each end of a line that an edge reads.
 pub const BEYOND: usize = 3;
 
-/// Cells beyond each end of a line that there is room for: more than the air crosses in one sweep.
+/// Ghost cells at each end of a line: more than the air crosses in one sweep.
 pub const HALO: usize = 12;
 
-/// Added to what something is divided by.
+/// Added to a divisor that may be 0.
 const TINY: f32 = 1e-30;
 
-/// Volumes are read as no less than this where something is divided by them.
+/// Lower bound of volumes used as divisors \[cells\].
 const LEAST_VOLUME: f32 = 1e-3;
 
-/// Memory for lines of cells side by side.
+/// Scratch memory for interleaved lines.
 pub struct Lines {
-    /// The scalars at the cells: contents m before [`divide`](Self::divide) and after the sweep, values q = m/V in between.
+    /// Scalars of the cells: contents m before [`divide`](Self::divide) and after the sweep, values q = m/V in between.
     pub values: [Vec<Eight>; 4],
     /// Volume of air in each cell before the sweep, in cells.
     pub volume: Vec<Eight>,
@@ -35,30 +35,31 @@ pub struct Lines {
     pub courant: Vec<Eight>,
     /// 1 at open faces below cells, −1 at closed ones.
     pub open: Vec<Eight>,
-    /// What of a scalar crosses the first face of the lines and the last.
+    /// Fluxes of the current scalar through the first and the last face.
     pub ends: [Eight; 2],
-    /// The part of the volume that crosses a face which comes from the cell beside it.
+    /// Volume that crosses each face from the cell next to it, signed \[cells\].
     takes: Vec<Eight>,
-    /// The share of that cell's volume that this is.
+    /// That volume as a share of the cell's.
     share: Vec<Eight>,
+    /// 1/V before the sweep.
     inverse: Vec<Eight>,
-    /// Of the parabola of each cell the values at the faces below and above, less the mean.
+    /// Deviations of each parabola from its mean, at the face below and the face above.
     sides: [Vec<Eight>; 2],
     flux: Vec<Eight>,
 }
 
-/// How a sweep over lines ends and what it meets.
+/// Conditions of a sweep.
 #[derive(Clone, Copy)]
 pub struct Way {
-    /// The cells, counted from the halo's first.
+    /// Range of cells, counted from the first ghost.
     pub cells: [usize; 2],
-    /// Some faces are closed.
+    /// True if some faces are closed.
     pub walled: bool,
-    /// The last cell is before the first.
+    /// True if the lines are periodic and whole.
     pub wraps: bool,
-    /// Some air crosses more than one cell.
+    /// True if some air crosses more than one cell.
     pub deep: bool,
-    /// The factor of the decay, if this is the last sweep of a step.
+    /// Decay factor in the last sweep of a step.
     pub decay: Option<f32>,
 }
 
@@ -80,8 +81,8 @@ impl Lines {
         }
     }
 
-    /// Finds from the volumes and what crosses the faces of cells `first..end` what all scalars need; whether any air comes from
-    /// further than the next cell.
+    /// Computes the shares of volumes that cross the faces of cells `first..end`, for all scalars. Returns true if any air crosses more
+    /// than one cell.
     pub fn weigh(&mut self, [first, end]: [usize; 2]) -> bool {
         let Self { volume, courant, takes, share, .. } = self;
         let faces = first..end + 1;
@@ -95,17 +96,17 @@ impl Lines {
         most.0.into_iter().fold(0.0, greatest) > 0.0
     }
 
-    /// One by the volumes of cells `first..end`.
+    /// Computes 1/V of cells `first..end`.
     pub fn invert(&mut self, [first, end]: [usize; 2]) {
         invert(&self.volume[first..end], &mut self.inverse[first..end]);
     }
 
-    /// Makes values of the contents of scalar `c`.
+    /// Converts scalar `c` from contents to values.
     pub fn divide(&mut self, c: usize, [first, end]: [usize; 2]) {
         multiply(&self.inverse[first..end], &mut self.values[c][first..end]);
     }
 
-    /// Moves what of scalar `c` crosses the faces: values to contents.
+    /// Advects scalar `c`: values become contents.
     pub fn advance(&mut self, c: usize, way: Way) {
         let [first, end] = way.cells;
         let Self { values, volume, courant, open, ends, takes, share, sides, flux, .. } = self;
@@ -128,7 +129,7 @@ impl Lines {
             way.walled,
             [&mut low[first..end], &mut high[first..end]],
         );
-        // Beyond both ends air is uniform, or that of the other end.
+        // Beyond both ends cells are uniform, or images of the other end.
         for depth in 0..HALO {
             let images = [end - 1 - depth % (end - first), first + depth % (end - first)];
             for (to, from) in [first - 1 - depth, end + depth].into_iter().zip(images) {
@@ -150,7 +151,7 @@ each_level! {
     fn find_shares(courant: &[Eight], volume: &[Eight], out: [&mut [Eight]; 2], further: &mut Eight) = shares_kernel;
 }
 
-/// Of what crosses each face, what comes from the next cell upstream and its share of that; and the most that comes from further.
+/// For each face the volume from the next cell upstream and its share of that cell; `further` is the greatest volume from beyond.
 #[inline(always)]
 fn shares_kernel<S: Eights>(
     s: S,
@@ -195,7 +196,7 @@ fn multiply_kernel<S: Eights>(s: S, by: &[Eight], values: &mut [Eight]) {
     }
 }
 
-/// The value at a face by the polynomial through the means of six cells, held between the two beside it.
+/// The value at a face by the sixth-order polynomial through the means of six cells, clamped between its two neighbours.
 #[inline(always)]
 fn edge<S: Eights>(s: S, [a, b, c, d, e, f]: [S::Values; 6]) -> S::Values {
     let (near, next, far) = (s.splat(37.0 / 60.0), s.splat(-8.0 / 60.0), s.splat(1.0 / 60.0));
@@ -203,8 +204,8 @@ fn edge<S: Eights>(s: S, [a, b, c, d, e, f]: [S::Values; 6]) -> S::Values {
     s.least(s.greatest(at, s.least(c, d)), s.greatest(c, d))
 }
 
-/// As [`edge`], where what lies beyond a closed face is taken for what lies before it; `open` begins with the face between
-/// the first two cells.
+/// As [`edge`], with the value before a closed face in place of the value beyond it. `open` begins with the face between the first two
+/// cells.
 #[inline(always)]
 fn walled_edge<S: Eights>(s: S, [a, b, c, d, e, f]: [S::Values; 6], open: &[Eight]) -> S::Values {
     let (o0, o1) = (s.load(&open[0].0), s.load(&open[1].0));
@@ -216,8 +217,8 @@ fn walled_edge<S: Eights>(s: S, [a, b, c, d, e, f]: [S::Values; 6], open: &[Eigh
     edge(s, [a, b, c, d, e, f])
 }
 
-/// The parabola of a cell at both its faces, less the mean c: scaled about the mean so far that it stays between c and the
-/// values a and b of its neighbours.
+/// Deviations of the parabola of a cell from its mean c at both faces. They are scaled until the parabola stays within the range of c
+/// and its neighbours a and b.
 ///
 /// With p and r the deviations of the edges, that of the extremum between them is −(p² + pr + r²)/(3(p + r)).
 #[inline(always)]
@@ -225,7 +226,7 @@ fn parabola<S: Eights>(s: S, [a, c, b]: [S::Values; 3], [low, high]: [S::Values;
     let (zero, one, three, tiny) = (s.splat(0.0), s.splat(1.0), s.splat(3.0), s.splat(TINY));
     let (p, r) = (s.sub(low, c), s.sub(high, c));
     let sum = s.add(p, r);
-    // The extremum lies on the other side of the mean than the edges do.
+    // The extremum lies on the opposite side of the mean from the edges.
     let room = s.least(s.least(s.flip(s.sub(a, c), sum), s.flip(s.sub(b, c), sum)), zero);
     let reach = s.mul(three, s.abs(sum));
     let square = s.add(s.mul_sub_from(p, r, s.mul(sum, sum)), tiny);
@@ -234,8 +235,8 @@ fn parabola<S: Eights>(s: S, [a, c, b]: [S::Values; 3], [low, high]: [S::Values;
     [s.mul(factor, p), s.mul(factor, r)]
 }
 
-/// What crosses a face from the cell upstream: the volume times the mean of the parabola over its share of the cell (Colella &
-/// Woodward 1984, eq. 1.12). A cell is its mean and its parabola at both faces less that.
+/// Flux through a face from the cell upstream: the volume times the mean of the parabola over its share of the cell (Colella & Woodward
+/// 1984, eq. 1.12). A cell is [mean, deviation below, deviation above].
 #[inline(always)]
 fn through<S: Eights>(
     s: S,
@@ -256,13 +257,13 @@ fn mean_over<S: Eights>(s: S, share: S::Values, [mean, near, far]: [S::Values; 3
     s.mul_add(rest, s.mul_sub_from(share, far, s.mul(rest, near)), mean)
 }
 
-/// The contents of a cell of value q after what crosses its faces.
+/// The contents of a cell of value q after the fluxes through its faces.
 #[inline(always)]
 fn moved<S: Eights>(s: S, q: S::Values, volume: &Eight, [below, above]: [S::Values; 2]) -> S::Values {
     s.mul_add(q, s.load(&volume.0), s.sub(below, above))
 }
 
-/// The value at the end of a step, within limits; what is too thin is nothing.
+/// The value at the end of a step, clamped; negligible values become 0.
 #[inline(always)]
 fn decayed<S: Eights>(s: S, m: S::Values, decay: S::Values) -> S::Values {
     let limit = s.splat(SCALAR_LIMIT);
@@ -316,7 +317,7 @@ fn stream_walled_kernel<S: Eights>(
     }
 }
 
-/// Moves cells whose air comes from the next cell at most. `values` and `open` begin and end [`BEYOND`] cells outside.
+/// Advects cells where air crosses one cell at most. `values` and `open` begin and end [`BEYOND`] cells outside.
 #[inline(always)]
 fn stream_along<S: Eights, const WALLED: bool, const LAST: bool>(
     s: S,
@@ -385,7 +386,7 @@ fn face<S: Eights, const WALLED: bool>(s: S, w: [S::Values; 6], open: &[Eight], 
     if WALLED { walled_edge(s, w, &open[i + 1..][..5]) } else { edge(s, w) }
 }
 
-/// Cell i of value c between neighbours a and b: its mean, and its parabola at both faces less that.
+/// Cell i of value c between neighbours a and b, as [`through`] takes it.
 #[inline(always)]
 fn cell<S: Eights, const WALLED: bool>(
     s: S,
@@ -405,7 +406,7 @@ fn cell<S: Eights, const WALLED: bool>(
 
 each_level! { fn fit(values: &[Eight], open: &[Eight], walled: bool, out: [&mut [Eight]; 2]) = fit_kernel; }
 
-/// The parabolas of cells; `values` and `open` begin and end [`BEYOND`] cells outside.
+/// Parabolas of cells; `values` and `open` begin and end [`BEYOND`] cells outside.
 #[inline(always)]
 fn fit_kernel<S: Eights>(
     s: S,
@@ -444,7 +445,7 @@ each_level! {
         = cross_kernel;
 }
 
-/// What crosses faces from as many cells upstream as it takes: of `cells` = values, both sides of the parabolas, volumes.
+/// Fluxes from as many cells upstream as needed; `cells` = values, deviations below and above, volumes.
 #[inline(always)]
 fn cross_kernel<S: Eights>(
     s: S,
@@ -462,7 +463,6 @@ fn cross_kernel<S: Eights>(
         let x = s.load(&courant[face].0);
         let mut rest = s.sub(s.abs(x), s.abs(crossing[0]));
         for depth in 1..HALO {
-            // What is left is 0 in all lines, or was taken whole.
             if !s.holds(rest) {
                 break;
             }

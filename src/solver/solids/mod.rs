@@ -187,6 +187,16 @@ impl Solid {
         [[0, 1, 2].map(|a| along(a, f32::min)), [0, 1, 2].map(|a| along(a, f32::max))]
     }
 
+    /// Whether it is the same body as `other`, wherever both are.
+    pub fn is_body_of(&self, other: &Self) -> bool {
+        let same = match (&self.shape, &other.shape) {
+            (Shape::Mesh(a), Shape::Mesh(b)) if Arc::ptr_eq(a, b) => true,
+            (a, b) => a == b,
+        };
+        same && (self.scale, self.spin, self.slip, self.temperature)
+            == (other.scale, other.spin, other.slip, other.temperature)
+    }
+
     /// The first invalid value, if any.
     pub fn problem(&self) -> Option<InvalidValue> {
         let finite = |what, values: &[f32]| InvalidValue::unless_finite("solid", what, values);

@@ -91,6 +91,12 @@ impl Obstacles {
         &self.solids
     }
 
+    /// Lets the same solids take other ways.
+    pub fn guide(&mut self, solids: Vec<Solid>) {
+        assert_eq!(self.solids.len(), solids.len(), "other solids");
+        self.solids = solids;
+    }
+
     /// Present poses and momentum.
     pub fn standing(&self) -> Standing {
         let Self { poses, momentum, pressure_forces, drag, .. } = self;

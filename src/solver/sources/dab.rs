@@ -34,15 +34,21 @@ impl Ball {
     }
 }
 
-/// Adds `amount` times the dome to each cell.
-fn add_scalars(layout: Layout, ball: &Ball, amount: [f32; 4], limit: f32, scalars: &mut [[f32; 4]]) {
+/// Takes `erase` times the dome from what is in each cell, then adds `amount` times it.
+fn add_scalars(
+    layout: Layout,
+    ball: &Ball,
+    (erase, amount): (f32, [f32; 4]),
+    limit: f32,
+    scalars: &mut [[f32; 4]],
+) {
     let [xs, ys, zs] = [0, 1, 2].map(|axis| ball.range(axis, layout.dims.array()[axis]));
     row_passes::rows(layout, scalars, [ys, zs], |j, k, row| {
         for i in xs[0]..xs[1] {
             let w = ball.dome([i as f32, j as f32, k as f32]);
             let cell = &mut row[i as usize + GHOST];
             for c in 0..4 {
-                cell[c] = (cell[c] + w * amount[c]).clamp(-limit, limit);
+                cell[c] = (cell[c] * (1.0 - w * erase) + w * amount[c]).clamp(-limit, limit);
             }
         }
     });
@@ -81,7 +87,7 @@ pub fn dab(
     velocity: &mut Faces,
 ) {
     let ball = Ball::new(dab.center, dab.radius, h);
-    add_scalars(layout, &ball, dab.add, limits[0], scalars);
+    add_scalars(layout, &ball, (dab.erase, dab.add), limits[0], scalars);
     if dab.push != [0.0; 3] {
         let push = |c: usize, w: f32, old: f32| (old + w * dab.push[c]).clamp(-limits[1], limits[1]);
         change_faces(layout, &ball, push, velocity);
