@@ -166,6 +166,22 @@ impl GhostRules {
         }
     }
 
+    /// Whether the side at this end of an axis gives red, green, blue or temperature (0 to 3) that varies.
+    pub fn gives_scalar(&self, [axis, end]: [usize; 2], channel: usize) -> bool {
+        self.tables().iter().any(|table| table.is_at(axis, end) && table.quantity == SCALARS + channel)
+    }
+
+    /// What it gives of it before the cell at a position of the layout; 0 where it does not vary.
+    pub fn varying_scalar(&self, [axis, end]: [usize; 2], channel: usize, cell: usize) -> f32 {
+        let of = |table: &&Table| table.is_at(axis, end) && table.quantity == SCALARS + channel;
+        self.tables().iter().find(of).map_or(0.0, |table| {
+            let Layout { row, plane, .. } = self.layout();
+            let index = [cell % row, cell % plane / row, cell / plane];
+            let [b, c] = others(axis);
+            table.values[index[b] + index[c] * table.shape[0]]
+        })
+    }
+
     /// Whether the ends of lines along `axis` vary from line to line: of a component of the velocity, or of the scalars.
     pub fn varies(&self, component: Option<usize>, axis: usize) -> [bool; 2] {
         let concerns = |table: &Table| match component {
