@@ -122,7 +122,7 @@ mod tests {
 
     #[test]
     fn a_mean_weighs_steps_by_their_length_and_begins_within_one() {
-        let overrides = ["domain.cells=[8, 12, 8]", "domain.voxel=0.12"].map(str::to_owned);
+        let overrides = ["domain.cells=[16, 24, 16]", "domain.voxel=0.06"].map(str::to_owned);
         let mut solver = Scene::load("plume", &overrides).unwrap().solver().unwrap();
         let mut mean = Mean::new("m".into(), 0.5, 1);
         for (dt, value) in [(0.375, 7.0), (0.25, 1.0), (0.5, 3.0)] {
@@ -130,7 +130,8 @@ mod tests {
             mean.add(&solver, || [value]);
         }
         // 0.125 s of 1 and 0.5 s of 3.
-        assert_eq!(mean.values().unwrap().collect::<Vec<_>>(), [2.6]);
+        let means: Vec<f32> = mean.values().unwrap().collect();
+        assert!(means.len() == 1 && (means[0] - 2.6).abs() < 1e-5, "{means:?}");
         let mut fields = FieldMeans::new(&[Field::V, Field::Red], 0.0, &solver);
         assert!(fields.arrays(&solver).is_none());
         fields.add(&solver);
