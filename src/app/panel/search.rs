@@ -1,4 +1,4 @@
-//! The field at the top of the panel that finds a row by a part of its name, its key or its description.
+//! The search field at the top of the panel, which finds rows by name, key or description.
 
 use egui::{Align, Button, Layout, RichText, TextEdit, Ui, vec2};
 
@@ -23,7 +23,7 @@ pub(super) fn show(ui: &mut Ui, text: &mut String, out: &mut Out) {
     });
 }
 
-/// Says that no row fits.
+/// Says that no row matches.
 pub(super) fn nothing(ui: &mut Ui, out: &Out) {
     if out.is_searching() && !out.found {
         ui.label(

@@ -179,7 +179,7 @@ impl Solid {
         [[0, 1, 2].map(|a| along(a, f32::min)), [0, 1, 2].map(|a| along(a, f32::max))]
     }
 
-    /// Whether it is the same body as `other`, wherever both are.
+    /// Whether it is the same body as `other`, in any position.
     pub fn is_body_of(&self, other: &Self) -> bool {
         let same = match (&self.shape, &other.shape) {
             (Shape::Mesh(a), Shape::Mesh(b)) if Arc::ptr_eq(a, b) => true,

@@ -90,7 +90,7 @@ impl Obstacles {
         &self.solids
     }
 
-    /// Lets the same solids take other ways.
+    /// Gives the same solids other motions.
     pub fn guide(&mut self, solids: Vec<Solid>) {
         assert_eq!(self.solids.len(), solids.len(), "other solids");
         self.solids = solids;
