@@ -6,11 +6,11 @@
 //!
 //! ```text
 //! L = ∫ T(t) σ_t(t) J(t) dt + T(end) L_behind        T(t) = exp(−∫ σ_t)
-//! J = α [ E p(cos θ) e^(−τ_sun) + ½ (L_sky e^(−τ_sky) + L_ground e^(−τ_ground)) ] + …
+//! J = α [ E p(cos θ) e^(−τ_sun) + M ] + glow
 //! ```
 //!
-//! for single scattering, and more terms for what is scattered more often ([`medium`]). The optical
-//! depths τ come from the light volume ([`light`]), which does not depend on the camera. Each step
+//! The optical depth τ and M, the light of the sky, the ground and what is scattered more often, come from the light volume
+//! ([`light`]), whose solution does not depend on the camera. Each step
 //! integrates exactly what a constant medium would give, so the picture of a uniform slab does not depend on
 //! the step.
 //!

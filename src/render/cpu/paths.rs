@@ -1,4 +1,4 @@
-//! Light paths, the truth the octaves approximate: delta tracking (Woodcock et al. 1965) through the smoke,
+//! Light paths, the truth that all other modes approximate: delta tracking (Woodcock et al. 1965) through the smoke,
 //! each collision lit by the sun and followed on in a direction drawn from the phase function until the
 //! path leaves the box for the sky.
 //!
@@ -27,6 +27,8 @@ pub(super) struct Tracer<'a> {
     extent: [f32; 3],
     /// Cosine of half the angle across the sun.
     sun_cosine: f32,
+    /// Scatterings after which a path ends.
+    orders: u32,
 }
 
 /// Where a path is turned.
@@ -46,7 +48,7 @@ struct Hit {
 }
 
 impl<'a> Tracer<'a> {
-    pub fn new(smoke: &'a Smoke<'a>, solids: &'a [Solid], look: &'a Look) -> Self {
+    pub fn new(smoke: &'a Smoke<'a>, solids: &'a [Solid], look: &'a Look, orders: u32) -> Self {
         let sun_cosine = (0.5 * look.sun_size.clamp(0.0, 90.0)).to_radians().cos();
         let extinction = smoke.medium.extinction;
         let bricks = &smoke.snapshot.bricks.max;
@@ -60,6 +62,7 @@ impl<'a> Tracer<'a> {
             majorants: bricks.iter().map(bound).collect(),
             extent: smoke.snapshot.extent(),
             sun_cosine,
+            orders,
         }
     }
 
@@ -86,6 +89,7 @@ impl<'a> Tracer<'a> {
                 return out;
             }
             match self.next_event(&Ray { origin: place.into(), direction }, random) {
+                Some(_) if turn >= self.orders => return out,
                 Some(next) => event = next,
                 None => break,
             }
