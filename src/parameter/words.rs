@@ -94,6 +94,25 @@ pub(super) const SLIP: Words = &[
     ("none", "the air sticks to it; viscosity acts at the surface between the cells"),
 ];
 
+/// `solid.#.motion`.
+pub(super) const MOTION: Words = &[
+    ("linear", "straight on, with a speed that jumps at the keyframes"),
+    (
+        "smooth",
+        "along a monotone cubic, starting and ending at rest, which never swings beyond the keyframes",
+    ),
+];
+
+/// `probe.#.at.side`.
+pub(super) const SIDE_NAMES: Words = &[
+    ("x_min", "where x is least"),
+    ("x_max", "where x is greatest"),
+    ("y_min", "the bottom"),
+    ("y_max", "the top"),
+    ("z_min", "where z is least"),
+    ("z_max", "where z is greatest"),
+];
+
 /// `domain.walls`.
 pub(super) const SIDES: Words = &[
     ("closed", "a free-slip wall"),
