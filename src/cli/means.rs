@@ -122,7 +122,7 @@ mod tests {
 
     #[test]
     fn a_mean_weighs_steps_by_their_length_and_begins_within_one() {
-        let overrides = ["domain.cells=[8, 8, 8]", "source.0.shape.sphere.radius=0.05"].map(str::to_owned);
+        let overrides = ["domain.cells=[8, 12, 8]", "domain.voxel=0.12"].map(str::to_owned);
         let mut solver = Scene::load("plume", &overrides).unwrap().solver().unwrap();
         let mut mean = Mean::new("m".into(), 0.5, 1);
         for (dt, value) in [(0.375, 7.0), (0.25, 1.0), (0.5, 3.0)] {
