@@ -1,5 +1,5 @@
 //! Pictures of a procedural plume: whole frames by size of grid and march, the light volume alone, and the
-//! renderer without GL. The solver is idle; on a software driver these times share the processor's cores.
+//! renderer without GL. The solver is idle; a software driver shares the processor's cores with these times.
 #![allow(missing_docs, reason = "criterion's macros make undocumented items")]
 
 use std::hint::black_box;
@@ -57,7 +57,7 @@ fn frames(c: &mut Criterion) {
         let view = View { look: &look, camera: &camera, cursor: None, mode: Mode::Smoke };
         for (name, quality) in [("full size", Quality::FINAL), ("half size", Quality::INTERACTIVE)] {
             gl.set_quality(quality);
-            // Upload, light volume, all passes and the way back to memory.
+            // Upload, light volume, all passes and the copy back to memory.
             group.bench_function(BenchmarkId::new(name, cells), |b| {
                 b.iter(|| black_box(gl.render(&snapshot, &view).unwrap()));
             });

@@ -1,5 +1,5 @@
-//! A whole step of a rising plume in a closed box, by advection scheme and size. Warmed up until the smoke has spread;
-//! nothing but the step is timed. `updraft bench` has the stages.
+//! A whole step of a rising plume in a closed box, by advection scheme and size. It is warmed up until the
+//! smoke has spread; only the step is timed. `updraft bench` has the stages.
 
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
 use std::hint::black_box;
@@ -38,7 +38,7 @@ fn steps(c: &mut Criterion) {
     group.finish();
 }
 
-/// The kernels one by one: what each stage of the step takes, in the step.
+/// The kernels one by one: the cost of each stage of the step.
 fn stages(c: &mut Criterion) {
     let mut group = c.benchmark_group("stage");
     group.sample_size(10);

@@ -1,5 +1,5 @@
-//! A source and a force from code: smoke is written into the cells along a spiral that winds up in time, and a closure gives
-//! the acceleration of the air at each face.
+//! A source and a force from code: smoke is written into the cells along a spiral that winds up in time, and
+//! a closure returns the acceleration of the air at each face.
 //!
 //!     cargo run --release --no-default-features --example custom
 
@@ -9,7 +9,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let (cells, h) = ([48, 48, 48], 1.0 / 48.0);
     let mut solver = Solver::new(Config::new(Dims::new(cells)?, h), Params::default(), vec![])?;
 
-    // Air turns around the middle of the box, one way and then the other [m/s²].
+    // Air turns around the middle of the box, alternating its direction \[m/s²\].
     solver.set_forces(vec![Force::custom(|[x, _, z], time| {
         let strength = 4.0 * (std::f64::consts::TAU * 0.5 * time).cos() as f32;
         [strength * (z - 0.5), 0.0, strength * (0.5 - x)]
@@ -17,7 +17,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
 
     let layout = solver.layout();
     for step in 0..48 {
-        // The solver puts what a closure wrote in order: limits, solids, ghosts.
+        // Afterwards the solver restores its invariants: limits, solids, ghosts.
         solver.edit_scalars(|scalars| {
             let turn = 0.3 * step as f32;
             let at = [0.5 + 0.3 * turn.cos(), 0.1 + 0.015 * step as f32, 0.5 + 0.3 * turn.sin()];

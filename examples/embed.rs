@@ -24,7 +24,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let mut late = 0;
     for frame in 0..60 {
         let began = Instant::now();
-        // The program's own work, on the same threads.
+        // The program's other work, on the same threads.
         let game: u64 = pool.install(|| (0..1000u64).map(|n| n * frame % 7).sum());
         solver.step(1.0 / 60.0)?;
         late += u32::from(began.elapsed() > BUDGET);

@@ -1,4 +1,4 @@
-//! A solver on a thread of its own, steered from this one: commands go in, the newest snapshot comes out, nobody waits for
+//! A solver on its own thread, steered from this one: commands go in, the newest snapshot comes out, and neither side waits for
 //! a step.
 //!
 //!     cargo run --release --no-default-features --example steer
@@ -11,7 +11,7 @@ use updraft::{Command, Config, Dims, Params, Solver, Worker};
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let solver = Solver::new(Config::new(Dims::new([32, 48, 32])?, 0.02), Params::default(), vec![])?;
-    // The worker calls this whenever there is something newer to see.
+    // The worker calls this whenever a newer snapshot is ready.
     let (wake, news) = mpsc::channel();
     let mut worker = Worker::spawn(solver, 1.0 / 30.0, move || {
         let _ = wake.send(());
@@ -29,6 +29,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
                 radius: 0.12,
                 add: [2.0, 0.0, 0.0, 100.0],
                 push: [0.0, 1.0, 0.0],
+                erase: 0.0,
             })),
             15 => worker.send(Command::SetParams(Params {
                 vorticity: 0.8,

@@ -1,4 +1,4 @@
-//! A picture of a volume that no solver made: a torus of smoke, given by a function of the position.
+//! A picture of a volume from a function of the position instead of a solver: a torus of smoke.
 //!
 //!     cargo run --release --no-default-features --features files --example volume
 

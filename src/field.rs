@@ -1,4 +1,4 @@
-//! The fields of a solver by name: as arrays over the box, and at points.
+//! Fields of a solver by name: as arrays over the box, and at points.
 
 use std::fmt;
 
@@ -7,7 +7,7 @@ use rayon::prelude::*;
 use crate::grid::{Dims, Layout};
 use crate::solver::{BoundaryCondition, Solver};
 
-/// Numbers on a box, x fastest.
+/// Values on a box, x fastest.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Array {
     /// Counts along x, y, z.
@@ -51,15 +51,23 @@ pub enum Field {
         value(help = "|∇ × u| [1/s] at centres, by central differences of those means")
     )]
     Vorticity,
+    /// Pressure over the density of air p/ρ \[m²/s²\] at centres, as it acted in the last step.
+    #[cfg_attr(
+        feature = "cli",
+        value(
+            help = "Pressure over the density of air p/ρ [m²/s²] at centres, as it acted in the last step"
+        )
+    )]
+    Pressure,
 }
 
 impl Field {
-    /// The fields that make up the state of a solver; the others follow from them.
+    /// The fields that a run can be started from; the others follow from them, or from the last step.
     pub const STORED: [Self; 7] =
         [Self::U, Self::V, Self::W, Self::Temperature, Self::Red, Self::Green, Self::Blue];
 
     /// All fields.
-    pub const ALL: [Self; 9] = [
+    pub const ALL: [Self; 10] = [
         Self::U,
         Self::V,
         Self::W,
@@ -69,9 +77,10 @@ impl Field {
         Self::Blue,
         Self::Speed,
         Self::Vorticity,
+        Self::Pressure,
     ];
 
-    /// Its name in files.
+    /// Name in files.
     pub fn name(self) -> &'static str {
         match self {
             Self::U => "u",
@@ -83,27 +92,24 @@ impl Field {
             Self::Blue => "blue",
             Self::Speed => "speed",
             Self::Vorticity => "vorticity",
+            Self::Pressure => "pressure",
         }
     }
 
-    /// The unit of its values.
+    /// Unit of the values.
     pub fn unit(self) -> &'static str {
         match self {
             Self::U | Self::V | Self::W | Self::Speed => "m/s",
             Self::Temperature => "K",
             Self::Red | Self::Green | Self::Blue => "1",
             Self::Vorticity => "1/s",
+            Self::Pressure => "m²/s²",
         }
     }
 
     /// The axis on whose faces it is stored; `None` at centres.
     pub fn face_axis(self) -> Option<usize> {
         [Self::U, Self::V, Self::W].iter().position(|face| *face == self)
-    }
-
-    /// Whether it follows from the stored fields.
-    pub fn is_derived(self) -> bool {
-        !Self::STORED.contains(&self)
     }
 
     /// Number of values along x, y, z: one more than cells across the faces of a velocity.
@@ -115,7 +121,7 @@ impl Field {
         shape
     }
 
-    /// All values of this field.
+    /// Computes all values of this field.
     pub fn array(self, solver: &Solver) -> Array {
         let layout = solver.layout();
         let shape = self.shape(layout.dims);
@@ -129,7 +135,7 @@ impl Field {
         Array { shape, values }
     }
 
-    /// The field at the point `p` \[m\] of the box, linear between the values around it.
+    /// Value at the point `p` \[m\] of the box, linearly interpolated.
     pub fn sample(self, solver: &Solver, p: [f32; 3]) -> f32 {
         let layout = solver.layout();
         let h = solver.config().h;
@@ -138,13 +144,14 @@ impl Field {
             let offset = if self.face_axis() == Some(axis) { 0.0 } else { 0.5 };
             let across = layout.dims.array()[axis] as f32;
             let q = (p[axis] / h).clamp(0.0, across) - offset;
-            // What is derived needs neighbours that the ghosts do not have.
-            if self.is_derived() { q.clamp(0.0, across - 1.0) } else { q }
+            // These differ over neighbours that the ghosts do not have.
+            let differs = matches!(self, Self::Speed | Self::Vorticity);
+            if differs { q.clamp(0.0, across - 1.0) } else { q }
         });
         self.between(solver, layout, q)
     }
 
-    /// Trilinear interpolation; the ghosts around the box hold what the sides say of the field.
+    /// Trilinear interpolation; the ghosts around the box follow from the boundary conditions.
     fn between(self, solver: &Solver, layout: Layout, q: [f32; 3]) -> f32 {
         let base = q.map(f32::floor);
         let part: [f32; 3] = std::array::from_fn(|axis| q[axis] - base[axis]);
@@ -154,7 +161,7 @@ impl Field {
             let side: [usize; 3] = std::array::from_fn(|axis| corner >> axis & 1);
             let weights = (0..3).map(|a| if side[a] == 1 { part[a] } else { 1.0 - part[a] });
             let weight: f32 = weights.product();
-            // A corner of no weight may lie beyond the ghosts.
+            // A corner with weight 0 may lie beyond the ghosts.
             if weight > 0.0 {
                 let at = layout.at(i + side[0] as isize, j + side[1] as isize, k + side[2] as isize);
                 sum += weight * self.at(solver, at);
@@ -175,12 +182,13 @@ impl Field {
             Self::Temperature => solver.scalars()[at][3],
             Self::Speed => length([0, 1, 2].map(|c| solver.velocity_at_center(c, at))),
             Self::Vorticity => length(curl(solver, at)),
+            Self::Pressure => solver.pressure().map_or(0.0, |pressure| pressure[at]),
         }
     }
 }
 
 #[cfg(feature = "cli")]
-/// What `fields` are, as JSON beside them in a file: axes, units, where each value lies.
+/// Describes `fields` as JSON for their file: axes, units, and the position of each first value.
 pub fn about(fields: &[Field]) -> String {
     let of_field = |field: &Field| {
         let place = match field.face_axis() {
@@ -208,10 +216,11 @@ impl fmt::Display for Field {
     }
 }
 
-/// ½ ∫ |∇ × u|² dV over the box \[m³/s²\], from the curl on the edges of the cells, where faces a cell apart make it.
+/// ½ ∫ |∇ × u|² dV over the box \[m³/s²\], from the curl on the edges of the cells, where faces one cell
+/// apart make it.
 pub fn enstrophy(solver: &Solver) -> f64 {
     let last = solver.layout().dims.nz;
-    // Added up plane by plane, so that the sum does not depend on the threads.
+    // Summed by planes: the result does not depend on the number of threads.
     let plane = |k: usize| (0..3).map(|axis| swirl(solver, axis, k)).sum::<f64>();
     let planes: Vec<f64> = (0..=last).into_par_iter().map(plane).collect();
     0.5 * planes.iter().sum::<f64>() * f64::from(solver.config().h)
@@ -236,8 +245,9 @@ fn swirl(solver: &Solver, axis: usize, k: usize) -> f64 {
     if k < count(2) { share(2, k) * (0..count(1)).map(row).sum::<f64>() } else { 0.0 }
 }
 
-/// How much of a cell's width an edge counts, `at` of 0 to n along an axis: half on a side, since half of what is around it lies in
-/// the box; nothing on an open one, where the air beyond is not that of the flow. The next one counts for it.
+/// Weight of an edge with index `at`, 0 to n along an axis, in cell widths. On a side it is half, because
+/// half of its surroundings lie in the box. On an open side it is 0, because the outer air is not part of the
+/// flow, and its neighbour counts for it.
 fn share(sides: [BoundaryCondition; 2], n: usize, at: usize) -> f64 {
     let from_end = [at, n - at];
     let of_end = |end: usize| match (from_end[end], sides[end]) {
@@ -273,7 +283,7 @@ mod tests {
     const DIMS: [usize; 3] = [6, 7, 8];
     const H: f32 = 0.1;
 
-    /// A flow without divergence, linear in space, through a box that is open all around: u = (y, z, x).
+    /// A linear flow without divergence, u = (y, z, x), in a box that is open on all sides.
     fn turning() -> Solver {
         let mut config = Config::new(Dims::new(DIMS).unwrap(), H);
         config.sides = [[BoundaryCondition::Open; 2]; 3];
@@ -314,7 +324,7 @@ mod tests {
         assert!((enstrophy / (1.5 * volume) - 1.0).abs() < 1e-4, "{enstrophy} for {}", 1.5 * volume);
     }
 
-    /// Half of a wave is two cells long: what differences over twice as far would not see.
+    /// The shortest wave is two cells long: differences over two cells would miss it.
     #[test]
     fn enstrophy_holds_the_smallest_swirls() {
         let mut config = Config::new(Dims::new([8, 8, 1]).unwrap(), H);
@@ -322,7 +332,7 @@ mod tests {
         let mut solver = Solver::new(config, Params::default(), Vec::new()).unwrap();
         let wave = 0.5 * std::f32::consts::PI / H;
         solver.fill(|c, p| if c == 1 { (wave * p[0]).sin() } else { 0.0 }, |_| [0.0; 4]);
-        // v is √½, √½, −√½, −√½ and so on; its differences are 0 and √2 in turn, so that the mean of (hω)² is 1.
+        // v is √½, √½, −√½, −√½ and so on; its differences are 0 and √2 in turn, so the mean of (hω)² is 1.
         let (want, got) = (0.5 * 64.0 * f64::from(H), enstrophy(&solver));
         assert!((got / want - 1.0).abs() < 1e-4, "{got} for {want}");
     }
@@ -346,10 +356,7 @@ mod tests {
     #[test]
     fn probes_read_points_lines_and_means() {
         let solver = turning();
-        let read = |place| {
-            let probe = Probe { name: "p".into(), fields: vec![Field::Green, Field::Red], place };
-            probe.measure(&solver)
-        };
+        let read = |place| Probe::new("p", &[Field::Green, Field::Red], place).measure(&solver);
         let point = read(Place::Point([0.2, 0.3, 0.4]));
         close(point[0].values[0], 0.3, "green at a point");
         let line = read(Place::Line { from: [0.1, 0.2, 0.3], to: [0.5, 0.2, 0.3], points: 5 });

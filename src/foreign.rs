@@ -1,8 +1,8 @@
-//! Files and words of others, taken within bounds.
+//! Foreign files and text, read within bounds.
 //!
-//! Every file that is not our own goes through [`read`] or [`text`]: its size is held against a limit before memory is asked
-//! for, and what has no size, such as a pipe or `/dev/zero`, is read no further than the limit. Words that are shown again go
-//! through [`shortened`] and [`visible`].
+//! All foreign files go through [`read`] or [`text`]. Their size is compared with a limit before memory is
+//! allocated. Pipes and devices such as `/dev/zero` have no size; they are read up to the limit. Text that is
+//! shown again goes through [`shortened`] and [`visible`].
 
 use std::fmt::Write as _;
 use std::fs::File;
@@ -11,18 +11,18 @@ use std::path::Path;
 
 use crate::room;
 
-/// The largest text that is read: scenes and reports \[bytes\].
+/// Largest text: scenes and reports \[bytes\].
 pub const TEXT: u64 = 16 << 20;
-/// The largest font \[bytes\].
+/// Largest font \[bytes\].
 pub const FONT: u64 = 64 << 20;
-/// The largest picture file \[bytes\].
+/// Largest picture file \[bytes\].
 pub const PICTURE: u64 = 256 << 20;
-/// The largest mesh \[bytes\].
+/// Largest mesh \[bytes\].
 pub const MESH: u64 = 1 << 30;
-/// The largest OpenVDB file \[bytes\].
+/// Largest OpenVDB file \[bytes\].
 pub const VOLUME: u64 = 16 << 30;
 
-/// All bytes of the file at `path`, if there are no more than `most`.
+/// Reads all bytes of the file at `path`, if there are at most `most`.
 ///
 /// # Errors
 /// If it cannot be read, is larger, or does not fit into memory.
@@ -43,7 +43,7 @@ pub fn read(path: &Path, most: u64) -> io::Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// The same as text.
+/// Reads a file as text.
 ///
 /// # Errors
 /// As [`read`], and if it is not UTF-8.
@@ -57,7 +57,7 @@ fn too_large(found: u64, most: u64) -> io::Error {
     io::Error::new(io::ErrorKind::FileTooLarge, format!("it has {found} or more; at most {most} are read"))
 }
 
-/// `text` in at most about `most` characters: its middle is left out where it is longer.
+/// Shortens `text` to about `most` characters by leaving out its middle.
 pub fn shortened(text: &str, most: usize) -> String {
     let count = text.chars().count();
     if count <= most {
@@ -69,8 +69,8 @@ pub fn shortened(text: &str, most: usize) -> String {
     format!("{head} … {tail}")
 }
 
-/// `text` with what would act on a terminal written out as `\u{1b}`: control characters, and those that turn the direction
-/// of writing. Line ends stay.
+/// Escapes characters that would act on a terminal as `\u{1b}`: control characters, and those that change the
+/// direction of writing. Line ends are kept.
 pub fn visible(text: &str) -> String {
     let acts = |c: char| {
         (c.is_control() && c != '\n')
@@ -108,7 +108,7 @@ mod tests {
         assert!(read(dir.path(), 10).unwrap_err().to_string().contains("folder"));
     }
 
-    /// The size of a device is 0, and it never ends.
+    /// The size of a device is 0, and it has no end.
     #[cfg(target_os = "linux")]
     #[test]
     fn a_file_without_an_end_is_refused() {

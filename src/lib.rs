@@ -25,14 +25,14 @@
 //! # }
 //! ```
 //!
-//! # What to reach for
+//! # Where to start
 //!
 //! - **Set up**: [`Config`] is fixed when a [`Solver`] is built; [`Params`], [`Source`]s and [`Force`]s may change between
 //!   steps, and [`Solid`]s may stand or move in the box. [`Force::custom`](solver::Force::custom) takes a closure.
 //! - **Fields**: [`Solver::scalars`] and [`Solver::velocity`] lend them, [`Solver::edit_scalars`] and
-//!   [`Solver::edit_velocity`] change them in place, [`Solver::fill`] sets them by position. [`grid`] says where values lie.
+//!   [`Solver::edit_velocity`] change them in place, [`Solver::fill`] sets them by position. [`grid`] describes the memory layout.
 //! - **Threads**: a solver has its own, or those of a pool that it is given ([`Solver::with_pool`]). The result has the same
-//!   bits for any number of them. [`Worker`] puts a solver on a thread of its own and lets others steer it.
+//!   bits for any number of them. [`Worker`] runs a solver on its own thread; other threads steer it.
 //! - **Pictures**: [`Snapshot`] is one instant as half floats; a renderer takes it with a [`Camera`] and a [`Look`].
 //! - **Scenes**: `Scene` reads all this from TOML (`docs/scene.md` lists the keys).
 //!
@@ -45,12 +45,12 @@
 //!
 //! # Modules
 //!
-//! Each knows only those above it.
+//! Each module uses only those above it.
 //!
 //! | module | holds | feature |
 //! |---|---|---|
 //! | [`grid`] | the shape of the box, and the memory layout that all fields share | |
-//! | [`solver`] | the step: one file for each term of the equation | |
+//! | [`solver`] | the time step: a file or folder for each term of the equation | |
 //! | [`field`], [`probe`] | fields by name, as arrays; values at points, along lines, over planes | |
 //! | [`snapshot`], [`look`] | one instant; camera, light, medium and tone as plain data | |
 //! | [`worker`] | the thread that owns a running solver | |
@@ -112,9 +112,9 @@ pub use solver::{
 };
 pub use worker::{Command, Worker};
 
-/// The version whose `f16` a [`Snapshot`] holds.
+/// The version of `half` whose `f16` a [`Snapshot`] contains.
 pub use half;
-/// The version whose thread pool [`Solver::with_pool`] takes.
+/// The version of `rayon` whose thread pool [`Solver::with_pool`] takes.
 pub use rayon;
 
 /// The example of the README, compiled.

@@ -1,20 +1,20 @@
-//! How a picture is taken: camera, light, medium and tone, as plain data that a scene file fills and a
-//! renderer reads. Linear light throughout; lengths in metres.
+//! Camera, light, medium and tone of a picture, as plain data. A scene file sets them, a renderer reads them.
+//! Light is linear; lengths are in metres.
 
 /// A pinhole camera.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Camera {
-    /// Where the eye is \[m\].
+    /// Position of the eye \[m\].
     pub position: [f32; 3],
-    /// The point in the middle of the picture \[m\].
+    /// Point in the middle of the picture \[m\].
     pub target: [f32; 3],
-    /// Which way is up in the picture.
+    /// Up direction of the picture.
     pub up: [f32; 3],
     /// Vertical field of view \[degrees\].
     pub fov: f32,
 }
 
-/// How light that is scattered more than once is accounted for.
+/// Model of light that is scattered more than once.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Scattering {
     /// Sun and sky scattered once.
@@ -26,22 +26,22 @@ pub enum Scattering {
     Traced,
 }
 
-/// Everything that decides the look of a picture apart from the smoke and the camera.
+/// Look of a picture, apart from the smoke and the camera.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Look {
     /// Single-scattering albedo of the red, green and blue smoke, each as linear R, G, B in 0..1.
     pub colors: [[f32; 3]; 3],
-    /// Albedo of each solid, linear R, G, B; those beyond the list have [`Look::SOLID`].
+    /// Albedo of each solid, linear R, G, B; solids beyond the list have [`Look::SOLID`].
     pub solids: Vec<[f32; 3]>,
     /// Extinction per unit of density \[1/m\].
     pub extinction: f32,
-    /// Smoke thins out towards the sides of the box, all but the floor, over this share of the shortest side, so
-    /// that nothing ends in a plane; 0 shows it as it is.
+    /// Width over which smoke fades out towards the sides of the box, except the floor, as a share of the
+    /// shortest side; no smoke then ends in a plane. 0: no fading.
     pub fade: f32,
     /// Henyey–Greenstein mean cosine g of the phase function, −1 (back) to 1 (forward).
     pub anisotropy: f32,
-    /// Mean cosine of a second lobe, and the share of light scattered in it, 0..1; a share of 0 leaves it
-    /// out. Droplets and ash have a small one backwards.
+    /// Mean cosine of a second lobe, and its share of the scattered light, 0..1. Droplets and ash have a
+    /// small backward one.
     pub second_lobe: [f32; 2],
     /// Single scattering, or more.
     pub scattering: Scattering,
@@ -49,7 +49,7 @@ pub struct Look {
     pub paths: u32,
     /// Unit vector from the scene towards the sun.
     pub sun_direction: [f32; 3],
-    /// Angle across the sun \[degrees\]; below 1 its shadows are as sharp as the light volume.
+    /// Angular diameter of the sun \[degrees\]; below 1 its shadows are as sharp as the light volume.
     pub sun_size: f32,
     /// Irradiance of the sun on a surface that faces it, linear R, G, B.
     pub sun: [f32; 3],
@@ -57,17 +57,17 @@ pub struct Look {
     pub sky: [f32; 3],
     /// Radiance from below the horizon, linear R, G, B.
     pub ground: [f32; 3],
-    /// Glow of hot smoke: luminance of its black-body emission at 2000 K where it is opaque; 0 is none.
+    /// Luminance at 2000 K of opaque hot smoke, which radiates as a black body; 0: no emission.
     pub glow: f32,
-    /// Temperature excess that glows like 2000 K \[K\]; colour and brightness follow from there.
+    /// Temperature excess that radiates like 2000 K \[K\]; colour and brightness follow from it.
     pub glow_heat: f32,
     /// Exposure in stops: radiance is multiplied by 2^exposure before the tone map.
     pub exposure: f32,
-    /// What is behind everything: linear R, G, B at the top and at the bottom of the picture.
+    /// Background: linear R, G, B at the top and at the bottom of the picture.
     pub background: [[f32; 3]; 2],
-    /// Albedo of the floor at y = 0; `None` leaves it out.
+    /// Albedo of the floor at y = 0; `None`: no floor.
     pub floor: Option<[f32; 3]>,
-    /// Draw the edges of the domain.
+    /// Renders the edges of the domain.
     pub outline: bool,
     /// Ray-march samples per cell edge.
     pub samples: f32,
@@ -76,7 +76,7 @@ pub struct Look {
 }
 
 impl Look {
-    /// The albedo of a solid of which nothing is said: light clay.
+    /// Default albedo of a solid: light clay.
     pub const SOLID: [f32; 3] = [0.46, 0.43, 0.40];
 
     /// The albedo of the `n`th solid.

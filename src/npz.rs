@@ -1,7 +1,8 @@
-//! Arrays by name in NumPy's npz: fields go out this way, and come back as the start of another run.
+//! Named arrays in NumPy's npz format, for output and for the initial fields of a run.
 //!
-//! An array of the box is indexed `a[x, y, z]`: it is written in Fortran order, which has the bytes in the order
-//! of the solver, x fastest. Reading takes both orders, and floats, integers and truth values of any size.
+//! An array of the box is indexed `a[x, y, z]`. It is written in Fortran order, which has the bytes in the
+//! order of the solver, x fastest. The reader accepts both orders, and floats, integers and booleans of any
+//! size.
 
 use std::fs::File;
 use std::io::{self, BufReader, Read, Seek, Write};
@@ -21,30 +22,30 @@ mod once;
 use npy::Header;
 use once::Once;
 
-/// Why an npz could not be read.
+/// Reason why an npz could not be read.
 #[derive(Debug, Error)]
 pub enum NpzError {
-    /// Not there, not an npz, or damaged.
+    /// The file is missing, damaged, or not an npz.
     #[error("cannot read {}: {source}", path.display())]
     Read {
         /// The file.
         path: PathBuf,
-        /// What is wrong with it.
+        /// The system's or the archive's error.
         source: io::Error,
     },
-    /// An array that is not what was wanted.
+    /// An array has the wrong shape, type or values.
     #[error("{}: `{array}` {what}", path.display())]
     Array {
         /// The file.
         path: PathBuf,
-        /// The name of the array.
+        /// Name of the array.
         array: String,
-        /// What is wrong with it.
+        /// What is wrong.
         what: String,
     },
 }
 
-/// Writes `arrays` and single `numbers` as an npz. The same values give the same bytes.
+/// Writes `arrays` and single `numbers` as an npz. Equal values give equal bytes.
 pub fn write(
     file: impl Write + Seek,
     numbers: &[(&str, f64)],
@@ -53,7 +54,7 @@ pub fn write(
     write_with(file, numbers, "", arrays)
 }
 
-/// The same with a text, `about`, unless it is empty.
+/// As [`write`], with a text `about` unless it is empty.
 pub fn write_with(
     file: impl Write + Seek,
     numbers: &[(&str, f64)],
@@ -80,7 +81,7 @@ pub fn write_with(
     Ok(())
 }
 
-/// The bytes of `values`, the lowest first.
+/// Writes `values` in little-endian order.
 fn write_values(to: &mut impl Write, values: &[f32]) -> io::Result<()> {
     let mut bytes = Vec::with_capacity(CHUNK);
     for chunk in values.chunks(CHUNK / size_of::<f32>()) {
@@ -91,10 +92,11 @@ fn write_values(to: &mut impl Write, values: &[f32]) -> io::Result<()> {
     Ok(())
 }
 
-/// Bytes that are coded or decoded together.
+/// Bytes encoded or decoded together.
 const CHUNK: usize = 1 << 16;
 
-/// The header and the characters of a text as NumPy stores it: a single value of four bytes a character.
+/// Writes the header and the characters of a text in NumPy's format: a single value of four bytes for each
+/// character.
 fn write_text(to: &mut impl Write, text: &str) -> io::Result<()> {
     let kind = format!("<U{}", text.chars().count());
     Header { kind, fortran_order: false, shape: vec![] }.write(to)?;
@@ -102,7 +104,7 @@ fn write_text(to: &mut impl Write, text: &str) -> io::Result<()> {
 }
 
 fn start<W: Write + Seek>(zip: &mut ZipWriter<W>, name: &str) -> io::Result<()> {
-    // Level 1: smoke is mostly zeros, and what is not zero hardly shrinks at any level.
+    // Level 1: smoke is mostly zeros, and other values hardly shrink at any level.
     let options = SimpleFileOptions::default()
         .compression_method(CompressionMethod::Deflated)
         .compression_level(Some(1))
@@ -110,7 +112,7 @@ fn start<W: Write + Seek>(zip: &mut ZipWriter<W>, name: &str) -> io::Result<()> 
     Ok(zip.start_file(format!("{name}.npy"), options)?)
 }
 
-/// An npz that is being read.
+/// An npz being read.
 pub struct Reader {
     path: PathBuf,
     zip: ZipArchive<BufReader<File>>,
@@ -131,7 +133,7 @@ impl Reader {
         names.filter_map(|file| file.strip_suffix(".npy").map(str::to_owned)).collect()
     }
 
-    /// Whether the array `name` is there, of `shape` and of a type that is read; no value is.
+    /// Checks that the array `name` exists with `shape` and a supported type, without reading values.
     pub fn check(&mut self, name: &str, shape: [usize; 3]) -> Result<(), NpzError> {
         let path = self.path.clone();
         let failed = |source| NpzError::Read { path: path.clone(), source };
@@ -144,7 +146,8 @@ impl Reader {
         })
     }
 
-    /// The array `name`, which must be of `shape`, its values finite. No more bytes are read than that shape takes.
+    /// Reads the array `name`, which must have `shape` and finite values. Reads no more bytes than that shape
+    /// needs.
     pub fn array(&mut self, name: &str, shape: [usize; 3]) -> Result<Array, NpzError> {
         let path = self.path.clone();
         let failed = |source| NpzError::Read { path: path.clone(), source };
@@ -174,7 +177,7 @@ impl Reader {
         }
     }
 
-    /// The single number `name`, if it is there.
+    /// Reads the single number `name`, if it exists.
     pub fn number(&mut self, name: &str) -> Option<f64> {
         let mut entry = self.zip.by_name(&format!("{name}.npy")).ok()?;
         let header = Header::read(&mut entry).ok()?;
@@ -188,7 +191,7 @@ impl Reader {
     }
 }
 
-/// How the values behind `header` are read, if they are an array of `wanted`.
+/// Encoding of the values after `header`, if they form an array of `wanted`.
 fn expected(header: &Header, wanted: [usize; 3]) -> Result<Encoding, String> {
     if header.shape != wanted.map(|n| n as u64) {
         let found = foreign::shortened(&format!("{:?}", header.shape), 80);
@@ -198,13 +201,13 @@ fn expected(header: &Header, wanted: [usize; 3]) -> Result<Encoding, String> {
     reading(&header.kind).ok_or_else(|| format!("has values of type `{kind}`; save it `.astype(\"f4\")`"))
 }
 
-/// The bytes of an element, the lowest first, as a number.
+/// Converts the bytes of an element, lowest first, to a number.
 type Reading = fn([u8; 8]) -> f32;
 
-/// Whether the highest byte of an element comes first, how many bytes it has, and what number they are.
+/// Whether elements are big-endian, their size in bytes, and their conversion.
 type Encoding = (bool, usize, Reading);
 
-/// How elements of a type are read; nothing if they are no single numbers.
+/// Conversion for a type; none if elements are not single numbers.
 fn reading(kind: &str) -> Option<Encoding> {
     let (size, read): (usize, Reading) = match kind.trim_start_matches(['<', '>', '=', '|']) {
         "f2" => (2, |b| f16::from_bits(u64::from_le_bytes(b) as u16).to_f32()),
@@ -223,7 +226,7 @@ fn reading(kind: &str) -> Option<Encoding> {
     Some((kind.starts_with('>'), size, read))
 }
 
-/// Appends `count` values in the order of the file, fewer where it ends early.
+/// Appends `count` values in the order of the file, fewer if it ends early.
 fn decode(
     from: &mut impl Read,
     (is_big, size, read): Encoding,
@@ -251,7 +254,7 @@ fn decode(
     Ok(())
 }
 
-/// From z fastest to x fastest.
+/// Reorders from z fastest to x fastest.
 fn x_fastest(values: &[f32], [nx, ny, nz]: [usize; 3]) -> Result<Vec<f32>, room::NoRoom> {
     let at = |n: usize| (n % nx, n / nx % ny, n / (nx * ny));
     let mut turned = room::vec(values.len(), "the array")?;
@@ -300,7 +303,7 @@ mod tests {
         assert_eq!(read.values, expected);
     }
 
-    /// An npz of one array of this type.
+    /// Writes an npz of one array of this type.
     fn raw(path: &Path, kind: &str, shape: [usize; 3], bytes: &[u8]) {
         let mut zip = ZipWriter::new(File::create(path).unwrap());
         start(&mut zip, "red").unwrap();
@@ -363,7 +366,7 @@ mod tests {
         assert!(Reader::open(&path).unwrap().array("u", [4, 4, 4]).is_err());
     }
 
-    /// 256 MiB of zeros in 260 kB, where the scene wants 8 values.
+    /// 256 MiB of zeros in 260 kB, for a scene that expects 8 values.
     #[test]
     fn a_bomb_is_refused_after_the_bytes_that_were_expected() {
         let dir = tempfile::tempdir().unwrap();
@@ -379,7 +382,7 @@ mod tests {
     }
 
     #[test]
-    fn a_failed_write_is_told_once_and_nothing_else() {
+    fn a_failed_write_is_reported_once() {
         struct Full(usize);
         impl Write for Full {
             fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
@@ -402,7 +405,7 @@ mod tests {
     }
 
     #[test]
-    fn what_does_not_fit_is_refused() {
+    fn arrays_of_another_shape_or_type_are_refused() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("a.npz");
         let mut bad = counting([2, 2, 2]);

@@ -1,14 +1,14 @@
-//! Fields without their zeros, bit for bit: states and recorded frames keep empty space for nothing.
+//! Fields without their zeros, bit for bit: states and recorded frames spend no memory on empty space.
 
 use rayon::prelude::*;
 
-/// Words in a run: where all are zero it takes no memory but a bit.
+/// Words in a run. A run of zeros takes one bit.
 const RUN: usize = 64;
 
 /// Words in a block: one run for each bit of its mask.
 const BLOCK: usize = RUN * u64::BITS as usize;
 
-/// A field as words of 32 bits, those that are zero left out in runs of 64.
+/// A field as words of 32 bits; runs of 64 zero words are left out.
 #[derive(Clone, Debug)]
 pub(crate) struct Packed {
     blocks: Vec<Block>,
@@ -16,7 +16,7 @@ pub(crate) struct Packed {
 
 #[derive(Clone, Debug)]
 struct Block {
-    /// The runs that hold anything but zeros; −0 is no zero.
+    /// Mask of the runs that are not all zeros; −0 is not zero.
     filled: u64,
     words: Vec<u32>,
 }
@@ -28,13 +28,13 @@ impl Packed {
         Self { blocks: words.par_chunks(BLOCK).map(Block::of).collect() }
     }
 
-    /// Writes it out into a field of the same length.
+    /// Unpacks into a field of the same length.
     pub fn unpack<T: bytemuck::Pod>(&self, field: &mut [T]) {
         let words: &mut [u32] = bytemuck::cast_slice_mut(field);
         words.par_chunks_mut(BLOCK).zip(&self.blocks).for_each(|(words, block)| block.unpack(words));
     }
 
-    /// Bytes it holds.
+    /// Size \[bytes\].
     pub fn bytes(&self) -> usize {
         self.blocks.iter().map(|block| size_of::<Block>() + size_of_val(&block.words[..])).sum()
     }

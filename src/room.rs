@@ -1,8 +1,9 @@
-//! Memory: how much there may be, asking for it without dying, and what happens when there is none.
+//! Memory: limits, fallible allocation, and a clean end when none is left.
 //!
-//! Three lines of defence. A scene is refused when its estimate passes [`limit`]. What scales with input asks through
-//! [`vec`] or tries the whole amount by [`probe`], and hands up [`NoRoom`]. Whatever else cannot be had ends the command in
-//! [`Allocator`] with one line and exit code 1, where the standard library would abort.
+//! There are three lines of defence. A scene is refused if its estimate exceeds [`limit`]. Allocations that
+//! scale with input use [`vec`], or test the whole amount by [`probe`], and return [`NoRoom`]. Any other
+//! failed allocation ends the command in [`Allocator`] with one line and exit code 1; the standard library
+//! would abort.
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
@@ -11,25 +12,25 @@ use std::path::{Path, PathBuf};
 
 use thiserror::Error;
 
-/// Memory that could not be had.
+/// A failed request for memory.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
-#[error("out of memory: {what} needs {}, which is not to be had", human(*.bytes))]
+#[error("out of memory: {what} needs {}, which is not available", human(*.bytes))]
 pub struct NoRoom {
-    /// What it was for.
+    /// Purpose of the memory.
     pub what: String,
-    /// How much was asked for.
+    /// Requested size \[bytes\].
     pub bytes: u64,
 }
 
 thread_local! {
-    /// Whether whoever allocates on this thread can do without.
+    /// Whether this thread handles failed allocations.
     static FALLIBLE: Cell<bool> = const { Cell::new(false) };
 }
 
-/// An empty vector with room for `count` values, for `what`.
+/// Allocates an empty vector with room for `count` values, for `what`.
 ///
 /// # Errors
-/// If that much memory is not to be had, or is beyond the machine.
+/// If that much memory is not available, or exceeds the machine's.
 pub fn vec<T>(count: usize, what: &str) -> Result<Vec<T>, NoRoom> {
     let bytes = (count as u64).saturating_mul(size_of::<T>() as u64);
     let none = || NoRoom { what: what.to_owned(), bytes };
@@ -43,10 +44,10 @@ pub fn vec<T>(count: usize, what: &str) -> Result<Vec<T>, NoRoom> {
     result.map(|()| values).map_err(|_| none())
 }
 
-/// Below this the system is not asked for its limits \[bytes\].
+/// Requests below this size skip the check of the system's limits \[bytes\].
 const SMALL: u64 = 16 << 20;
 
-/// Tries whether `bytes` are to be had for `what`, and gives them back.
+/// Tests whether `bytes` are available for `what`, and frees them again.
 ///
 /// # Errors
 /// If they are not.
@@ -55,13 +56,13 @@ pub fn probe(bytes: u64, what: &str) -> Result<(), NoRoom> {
     vec::<u8>(count, what).map(drop)
 }
 
-/// The memory this process may use, where the system tells: the least of the machine's, its control group's and its
-/// address space's \[bytes\].
+/// Memory that this process may use \[bytes\], if the system tells: the least of the machine's, its control
+/// group's and its address space's.
 pub fn limit() -> Option<u64> {
     [machine(), control_group(), address_space()].into_iter().flatten().min()
 }
 
-/// Memory of this machine \[bytes\], where the system tells.
+/// Memory of this machine \[bytes\], if the system tells.
 pub fn machine() -> Option<u64> {
     let text = std::fs::read_to_string("/proc/meminfo").ok()?;
     let line = text.lines().find_map(|line| line.strip_prefix("MemTotal:"))?;
@@ -69,7 +70,7 @@ pub fn machine() -> Option<u64> {
     Some(kib << 10)
 }
 
-/// The bound on the address space (`ulimit -v`), if there is one \[bytes\].
+/// Limit of the address space (`ulimit -v`) \[bytes\], if there is one.
 pub fn address_space() -> Option<u64> {
     soft_limit(&std::fs::read_to_string("/proc/self/limits").ok()?)
 }
@@ -79,21 +80,22 @@ fn soft_limit(limits: &str) -> Option<u64> {
     line.split_whitespace().next()?.parse().ok()
 }
 
-/// Address space in use \[bytes\], where the system tells.
+/// Address space in use \[bytes\], if the system tells.
 pub fn mapped() -> Option<u64> {
     let text = std::fs::read_to_string("/proc/self/statm").ok()?;
     let pages: u64 = text.split_whitespace().next()?.parse().ok()?;
     Some(pages * 4096)
 }
 
-/// The least limit of the control groups this process is in \[bytes\].
+/// Least limit of the control groups of this process \[bytes\].
 fn control_group() -> Option<u64> {
     let text = std::fs::read_to_string("/proc/self/cgroup").ok()?;
     let files = text.lines().flat_map(limit_files);
     files.filter_map(|file| std::fs::read_to_string(file).ok()?.trim().parse().ok()).min()
 }
 
-/// Files that may hold the limit of a group, which a line of `/proc/self/cgroup` names: its own and its parents'.
+/// Files that may hold the limits of a group, named by a line of `/proc/self/cgroup`: its own and its
+/// parents'.
 fn limit_files(line: &str) -> Vec<PathBuf> {
     let mut parts = line.splitn(3, ':').skip(1);
     let (Some(controllers), Some(group)) = (parts.next(), parts.next()) else { return Vec::new() };
@@ -108,7 +110,7 @@ fn limit_files(line: &str) -> Vec<PathBuf> {
     group.ancestors().map(|group| Path::new(root).join(group).join(file)).collect()
 }
 
-/// A size for people: `123 MiB`, `1.5 GiB`.
+/// Formats a size: `123 MiB`, `1.5 GiB`.
 pub fn human(bytes: u64) -> String {
     let mib = bytes as f64 / f64::from(1 << 20);
     match mib {
@@ -120,11 +122,11 @@ pub fn human(bytes: u64) -> String {
     }
 }
 
-/// The allocator of the command. Memory that nobody can do without and that is not to be had ends the process with one line
-/// and exit code 1.
+/// The allocator of the command. A failed allocation that nobody handles ends the process with one line and
+/// exit code 1.
 pub struct Allocator;
 
-// SAFETY: every request goes to the system's allocator as it came, and its answer is handed on.
+// SAFETY: every request goes to the system's allocator unchanged, and so does its answer.
 #[allow(unsafe_code)]
 unsafe impl GlobalAlloc for Allocator {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
@@ -150,7 +152,7 @@ unsafe impl GlobalAlloc for Allocator {
 
 #[inline]
 fn found(memory: *mut u8, size: usize) -> *mut u8 {
-    // A thread that is taken apart has no flag any more, and nobody to hand an error to.
+    // A thread that is being destroyed has no flag any more, and cannot handle an error.
     if memory.is_null() && !FALLIBLE.try_with(Cell::get).unwrap_or(false) {
         give_up(size);
     }
@@ -159,19 +161,19 @@ fn found(memory: *mut u8, size: usize) -> *mut u8 {
 
 #[cold]
 fn give_up(size: usize) {
-    // What is asked for on the way out may fail, and then aborts.
+    // Allocations during the exit may fail, and then abort.
     let _ = FALLIBLE.try_with(|fallible| fallible.set(true));
     let mut line = [0u8; 160];
     let length = {
         let mut rest = &mut line[..];
-        // It fits.
+        // The line fits into the buffer.
         let _ = writeln!(
             rest,
-            "updraft: out of memory: {size} bytes more are not to be had; use fewer cells, fewer threads or a smaller picture"
+            "updraft: out of memory: {size} bytes more are not available; use fewer cells, fewer threads or a smaller picture"
         );
         160 - rest.len()
     };
-    // Nobody is left to tell if stderr is gone.
+    // Errors of stderr cannot be reported.
     let _ = std::io::stderr().write_all(&line[..length]);
     std::process::exit(1);
 }
@@ -181,11 +183,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_no_machine_has_is_an_error() {
+    fn impossible_allocations_are_errors() {
         let error = vec::<[f32; 4]>(1 << 50, "a picture").unwrap_err();
         assert_eq!(
             error.to_string(),
-            "out of memory: a picture needs 16777216.0 GiB, which is not to be had"
+            "out of memory: a picture needs 16777216.0 GiB, which is not available"
         );
         assert!(vec::<u64>(usize::MAX, "it").is_err());
         assert!(probe(u64::MAX, "it").is_err());
@@ -210,7 +212,7 @@ mod tests {
     }
 
     #[test]
-    fn sizes_are_told_in_round_units() {
+    fn sizes_are_formatted_in_round_units() {
         let told = [999, 2048, 5 << 20, 500 << 20, 3 << 30].map(human);
         assert_eq!(told, ["999 bytes", "2 KiB", "5.0 MiB", "500 MiB", "3.0 GiB"]);
     }

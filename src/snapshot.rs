@@ -1,5 +1,5 @@
-//! What the solver hands out: one instant of the smoke as half floats at cell centres, small enough to
-//! copy every step and ready to be a texture.
+//! Output of the solver: one instant of the smoke as half floats at cell centres, small enough to copy every
+//! step and ready to be a texture.
 
 use half::f16;
 use rayon::prelude::*;
@@ -9,7 +9,7 @@ use crate::solver::{Solver, StepStats};
 
 pub use crate::solver::{Mesh, Shape as SolidShape, SolidPose};
 
-/// Edge, in cells, of the bricks whose maxima a snapshot carries.
+/// Edge of the bricks whose maxima a snapshot contains \[cells\].
 pub const BRICK: usize = 8;
 
 /// One instant of the simulation.
@@ -24,24 +24,24 @@ pub struct Snapshot {
     pub h: f32,
     /// Simulated time \[s\].
     pub time: f64,
-    /// Grows with each snapshot that differs from the last, edits while paused included.
+    /// Number that grows with each new snapshot, also after edits while paused.
     pub serial: u64,
-    /// Which load of the worker its simulation came from, counted from 1; 0 for the first simulation.
+    /// Number of the load that its simulation came from, from 1; 0 for the first simulation.
     pub load: u64,
     /// At cell centres: the densities red, green, blue \[-\] and the temperature excess \[K\].
     pub smoke: Vec<[f16; 4]>,
-    /// At cell centres: u, v, w \[m/s\] and the vorticity magnitude |ω| \[1/s\]. Empty unless asked for.
+    /// At cell centres: u, v, w \[m/s\] and the vorticity magnitude |ω| \[1/s\]. Empty unless requested.
     pub velocity: Vec<[f16; 4]>,
-    /// Largest values near each brick, for skipping what is empty.
+    /// Largest values near each brick, for skipping empty space.
     pub bricks: Bricks,
-    /// The solids as they stand.
+    /// Poses of the solids.
     pub solids: Vec<SolidPose>,
-    /// What the last step said of itself.
+    /// Statistics of the last step.
     pub stats: StepStats,
 }
 
-/// Maxima of `smoke` over bricks of [`BRICK`]³ cells, each taken over the brick and one cell around it,
-/// so that any trilinear sample inside the brick is bounded by them.
+/// Maxima of `smoke` over bricks of [`BRICK`]³ cells. Each is taken over the brick and one cell around it, so
+/// it bounds any trilinear sample inside the brick.
 #[derive(Clone, Debug)]
 pub struct Bricks {
     /// Bricks along each axis: cells / BRICK, rounded up.
@@ -51,14 +51,14 @@ pub struct Bricks {
 }
 
 impl Bricks {
-    /// The maxima of `smoke`, a dense field of shape `dims`.
+    /// Computes the maxima of `smoke`, a dense field of shape `dims`.
     pub fn of(dims: Dims, smoke: &[[f16; 4]]) -> Self {
         let mut bricks = Self::empty(dims);
         bricks.update(dims, smoke);
         bricks
     }
 
-    /// Bricks for a box of shape `dims` in which nothing is.
+    /// Makes the bricks of an empty box of shape `dims`.
     pub fn empty(dims: Dims) -> Self {
         let per_axis = dims.array().map(|n| n.div_ceil(BRICK));
         let bricks = Dims { nx: per_axis[0], ny: per_axis[1], nz: per_axis[2] };
@@ -91,7 +91,7 @@ impl Bricks {
 }
 
 impl Snapshot {
-    /// A box in which nothing is yet.
+    /// Makes an empty box.
     pub fn empty(dims: Dims, h: f32) -> Self {
         Self {
             dims,
@@ -107,8 +107,8 @@ impl Snapshot {
         }
     }
 
-    /// A box with the smoke \[-\] and temperature excess \[K\] that `scalars` gives at each centre \[m\]: red, green, blue,
-    /// temperature.
+    /// Makes a box with the smoke \[-\] and temperature excess \[K\] of `scalars` at each centre \[m\]: red,
+    /// green, blue, temperature.
     pub fn from_fn(dims: Dims, h: f32, scalars: impl Fn([f32; 3]) -> [f32; 4] + Sync) -> Self {
         let mut snapshot = Self::empty(dims, h);
         snapshot.smoke.par_iter_mut().enumerate().for_each(|(n, cell)| {
@@ -126,8 +126,8 @@ impl Snapshot {
 }
 
 impl Snapshot {
-    /// Takes this instant of `solver`, reusing the memory already here. The velocity is taken only on
-    /// request; else it is left empty.
+    /// Captures this instant of `solver`, reusing the memory. The velocity is captured only on request,
+    /// otherwise left empty.
     pub fn capture(&mut self, solver: &Solver, with_velocity: bool) {
         self.dims = solver.config().dims;
         self.h = solver.config().h;

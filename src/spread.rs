@@ -1,4 +1,4 @@
-//! Where the smoke is: the centroid and the top of each colour.
+//! Extent of the smoke: the centroid and the top of each colour.
 
 use rayon::prelude::*;
 
@@ -7,16 +7,16 @@ use crate::solver::Solver;
 /// A cell counts as smoke from this share of the greatest density on.
 const EDGE: f32 = 0.01;
 
-/// Where one colour of smoke is. All numbers are NaN where there is none.
+/// Extent of one colour of smoke. All numbers are NaN if there is none.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Spread {
     /// Mean position, weighted by density \[m\].
     pub centroid: [f64; 3],
-    /// Upper edge (greatest y) of the highest cells that hold 1 % of the greatest density or more \[m\].
+    /// Upper edge (greatest y) of the highest cells with at least 1 % of the greatest density \[m\].
     pub top: f64,
 }
 
-/// The spread of red, green and blue.
+/// Computes the spread of red, green and blue.
 pub fn spread(solver: &Solver) -> [Spread; 3] {
     let (layout, h) = (solver.layout(), f64::from(solver.config().h));
     let [nx, ny, nz] = layout.dims.array();

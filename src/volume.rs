@@ -1,4 +1,5 @@
-//! Fields of a solver as volumes for other programs: OpenVDB files, there and back, and VTK images.
+//! Fields of a solver as volumes for other programs: OpenVDB files (writing and reading) and VTK images
+//! (writing).
 
 use std::io::{self, Write};
 
@@ -8,27 +9,28 @@ use crate::field::Field;
 use crate::grid::Dims;
 use crate::npz::Array;
 use crate::output::vti;
+use crate::snapshot::Snapshot;
 use crate::solver::Solver;
 use crate::vdb::{self, Meta, Reader, Topology, Values};
 
-/// A voxel holds smoke if one of its densities is above this \[-\].
+/// A voxel with a density above this is active \[-\].
 const THINNEST: f32 = 1e-4;
-/// A voxel holds heat if its temperature excess is above this, either way \[K\].
+/// A voxel with a temperature excess beyond this, either way, is active \[K\].
 const COOLEST: f32 = 1e-2;
 
-/// Voxels of a file may be this many times as many as cells, in the part that the box covers.
+/// Most voxels per cell of a file, in the part that the box covers.
 const FINEST: usize = 64;
 
-/// The frame that a volume is of.
+/// Frame of a volume.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Frame {
-    /// Its number.
+    /// Frame number.
     pub number: u32,
     /// Frames per second.
     pub rate: f32,
 }
 
-/// The axis that points up in a file; in updraft it is y.
+/// The up axis of a file; in updraft it is y.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[cfg_attr(feature = "cli", derive(clap::ValueEnum))]
 pub enum Up {
@@ -40,7 +42,7 @@ pub enum Up {
 }
 
 impl Up {
-    /// The name in metadata.
+    /// Name in metadata.
     fn name(self) -> &'static str {
         match self {
             Self::Y => "y",
@@ -48,7 +50,7 @@ impl Up {
         }
     }
 
-    /// A vector of updraft along the axes of the file.
+    /// Rotates a vector from updraft's axes to those of the file.
     fn turn<T: Copy + std::ops::Neg<Output = T>>(self, [x, y, z]: [T; 3]) -> [T; 3] {
         match self {
             Self::Y => [x, y, z],
@@ -56,7 +58,7 @@ impl Up {
         }
     }
 
-    /// A vector of the file along the axes of updraft.
+    /// Rotates a vector from the file's axes to those of updraft.
     fn turn_back<T: Copy + std::ops::Neg<Output = T>>(self, [x, y, z]: [T; 3]) -> [T; 3] {
         match self {
             Self::Y => [x, y, z],
@@ -64,7 +66,7 @@ impl Up {
         }
     }
 
-    /// The first voxel of a box of `dims` and how many there are along each axis.
+    /// First voxel of a box of `dims`, and number of voxels along each axis.
     fn region(self, dims: Dims) -> ([i32; 3], [usize; 3]) {
         let [nx, ny, nz] = dims.array();
         match self {
@@ -73,7 +75,7 @@ impl Up {
         }
     }
 
-    /// The cell of a voxel.
+    /// Cell of a voxel.
     fn cell(self, [x, y, z]: [i32; 3]) -> [isize; 3] {
         let cell = match self {
             Self::Y => [x, y, z],
@@ -83,17 +85,17 @@ impl Up {
     }
 }
 
-/// How an OpenVDB file is to be written.
+/// Options of an OpenVDB file.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct VdbOptions {
-    /// The axis that points up.
+    /// Up axis.
     pub up: Up,
     /// Half floats instead of single ones.
     pub half: bool,
 }
 
 /// Writes `fields` as grids: `density` (the sum of the colours), `density_r`, `density_g`, `density_b`, `temperature` \[K\],
-/// `vel` \[m/s\] at the centres, `speed` and `vorticity`. All have the same active voxels: those with smoke or heat in one of
+/// `vel` \[m/s\] at the centres, `speed`, `vorticity` and `pressure`. All have the same active voxels: those with smoke or heat in one of
 /// `fields`, or all if none of them is of smoke or heat.
 pub fn write_vdb(
     file: impl Write,
@@ -121,6 +123,7 @@ pub fn write_vdb(
     let velocity = |voxel: [i32; 3]| up.turn([0, 1, 2].map(|c| solver.velocity_at_center(c, at(voxel))));
     let speed = |voxel: [i32; 3]| Field::Speed.at(solver, at(voxel));
     let vorticity = |voxel: [i32; 3]| Field::Vorticity.at(solver, at(voxel));
+    let pressure = |voxel: [i32; 3]| Field::Pressure.at(solver, at(voxel));
     let mut grids: Vec<(&str, Values)> = Vec::new();
     let has = |wanted: &[Field]| fields.iter().any(|field| wanted.contains(field));
     let mut add = |wanted: &[Field], name, values| {
@@ -136,28 +139,77 @@ pub fn write_vdb(
     add(&[Field::U, Field::V, Field::W], "vel", Values::Vector(&velocity));
     add(&[Field::Speed], "speed", Values::Scalar(&speed));
     add(&[Field::Vorticity], "vorticity", Values::Scalar(&vorticity));
-    let voxel = f64::from(solver.config().h);
+    add(&[Field::Pressure], "pressure", Values::Scalar(&pressure));
+    let frame = (frame, solver.stats().time);
+    write_grids(file, &grids, &topology, solver.config().h, frame, options)
+}
+
+/// Writes a snapshot as grids, as [`write_vdb`] does: `density`, one for each colour, `temperature` \[K\] and, if it carries the
+/// velocity, `vel` \[m/s\].
+pub fn write_vdb_snapshot(
+    file: impl Write,
+    snapshot: &Snapshot,
+    frame: Frame,
+    options: VdbOptions,
+) -> io::Result<()> {
+    let (dims, up) = (snapshot.dims, options.up);
+    let at = |voxel: [i32; 3]| {
+        let [i, j, k] = up.cell(voxel).map(|n| n as usize);
+        dims.index(i, j, k)
+    };
+    let (origin, size) = up.region(dims);
+    let active = |n: [usize; 3]| {
+        let cell = snapshot.smoke[at([0, 1, 2].map(|a| origin[a] + n[a] as i32))].map(|x| x.to_f32());
+        cell[..3].iter().any(|rho| rho.abs() > THINNEST) || cell[3].abs() > COOLEST
+    };
+    let topology = Topology::of_box(origin, size, active);
+    let scalar = |c: usize| move |voxel: [i32; 3]| snapshot.smoke[at(voxel)][c].to_f32();
+    let density = |voxel: [i32; 3]| snapshot.smoke[at(voxel)][..3].iter().map(|x| x.to_f32()).sum();
+    let [red, green, blue, temperature] = [scalar(0), scalar(1), scalar(2), scalar(3)];
+    let velocity = |voxel: [i32; 3]| up.turn([0, 1, 2].map(|c| snapshot.velocity[at(voxel)][c].to_f32()));
+    let mut grids: Vec<(&str, Values)> = vec![
+        ("density", Values::Scalar(&density)),
+        ("density_r", Values::Scalar(&red)),
+        ("density_g", Values::Scalar(&green)),
+        ("density_b", Values::Scalar(&blue)),
+        ("temperature", Values::Scalar(&temperature)),
+    ];
+    if !snapshot.velocity.is_empty() {
+        grids.push(("vel", Values::Vector(&velocity)));
+    }
+    write_grids(file, &grids, &topology, snapshot.h, (frame, snapshot.time), options)
+}
+
+/// Encodes grids of one topology and writes them with the metadata of the frame.
+fn write_grids(
+    file: impl Write,
+    grids: &[(&str, Values)],
+    topology: &Topology,
+    h: f32,
+    (frame, time): (Frame, f64),
+    options: VdbOptions,
+) -> io::Result<()> {
     let encode = |(name, values): &(&str, Values)| {
-        vdb::Grid { half: options.half, ..vdb::Grid::new(name, voxel, &topology, *values) }.encode()
+        vdb::Grid { half: options.half, ..vdb::Grid::new(name, f64::from(h), topology, *values) }.encode()
     };
     let encoded: Vec<_> = grids.par_iter().map(encode).collect();
     let metadata: [(&str, Meta); 6] = [
         ("creator", concat!("updraft ", env!("CARGO_PKG_VERSION")).into()),
         ("frame", Meta::Int(frame.number as i32)),
         ("fps", Meta::Float(frame.rate)),
-        ("time", Meta::Double(solver.stats().time)),
+        ("time", Meta::Double(time)),
         ("unit", "m".into()),
-        ("up_axis", up.name().into()),
+        ("up_axis", options.up.name().into()),
     ];
     vdb::write(file, &metadata, &encoded)
 }
 
-/// The scalar of a cell that `field` is.
+/// Index of `field` among the scalars of a cell.
 fn channel(field: Field) -> Option<usize> {
     [Field::Red, Field::Green, Field::Blue, Field::Temperature].iter().position(|scalar| *scalar == field)
 }
 
-/// What the grids of OpenVDB files are called that `field` is read from, the best first.
+/// Names of the grids that `field` is read from, the best first.
 fn grids(field: Field) -> &'static [&'static str] {
     match field {
         Field::Red => &["density_r", "density"],
@@ -165,7 +217,7 @@ fn grids(field: Field) -> &'static [&'static str] {
         Field::Blue => &["density_b"],
         Field::Temperature => &["temperature"],
         Field::U | Field::V | Field::W => &["vel", "velocity", "v"],
-        Field::Speed | Field::Vorticity => &[],
+        Field::Speed | Field::Vorticity | Field::Pressure => &[],
     }
 }
 
@@ -176,10 +228,10 @@ pub struct Volume<'a> {
 }
 
 impl<'a> Volume<'a> {
-    /// The file `bytes`.
+    /// Reads the file `bytes`.
     ///
     /// # Errors
-    /// One line: it is no such file, or holds none of the grids that fields are read from.
+    /// One line: it is not an OpenVDB file, or holds none of the grids that fields are read from.
     pub fn read(bytes: &'a [u8]) -> Result<Self, String> {
         let reader = Reader::new(bytes).map_err(|error| error.to_string())?;
         let is_z = reader.meta("up_axis") == Some(&Meta::String("z".into()));
@@ -204,8 +256,8 @@ impl<'a> Volume<'a> {
         names.iter().copied().find(|name| self.reader.names().any(|held| held == *name))
     }
 
-    /// The values of `field` on a box of `dims` cells of `h` \[m\], linear between voxels; a velocity on a face is the mean of
-    /// the cells beside it. Outside the volume they are its background.
+    /// Interpolates the values of `field` to a box of `dims` cells of `h` \[m\], linear between voxels. The
+    /// velocity on a face is the mean of the cells beside it. Outside the volume values are its background.
     ///
     /// # Errors
     /// One line: the grid is damaged, of another kind, or far finer than the cells.
@@ -268,7 +320,7 @@ impl<'a> Volume<'a> {
     }
 }
 
-/// Voxels of a grid around a box.
+/// The voxels of a grid around a box.
 struct Region<'a> {
     low: [f64; 3],
     size: [usize; 3],
@@ -276,7 +328,7 @@ struct Region<'a> {
 }
 
 impl Region<'_> {
-    /// Component `c` at index coordinates `q`.
+    /// Interpolates component `c` at index coordinates `q`.
     fn sample(&self, c: usize, q: [f64; 3]) -> f32 {
         let base = q.map(f64::floor);
         let part = [0, 1, 2].map(|a| (q[a] - base[a]) as f32);
@@ -294,8 +346,8 @@ impl Region<'_> {
     }
 }
 
-/// Writes `fields` as a VTK image for ParaView: cell data, with `density` (the sum of the colours) before them and the
-/// velocity as one array of vectors at the centres.
+/// Writes `fields` as a VTK image for ParaView: cell data, with `density` (the sum of the colours) first and
+/// the velocity as one array of vectors at the centres.
 pub fn write_vti(file: impl Write, solver: &Solver, fields: &[Field]) -> io::Result<()> {
     let (layout, scalars) = (solver.layout(), solver.scalars());
     let of_density = [Field::Red, Field::Green, Field::Blue];

@@ -1,6 +1,6 @@
-//! A step allocates nothing once each of its buffers has been used: all are kept, those that solids fill anew as they move
-//! too. Whatever the solver's threads allocate is counted, down to the last byte; what the calling thread needs to hand
-//! them a step (a block of the thread pool's queue now and then) is let pass.
+//! A step allocates nothing once all of its buffers have been used, including those that moving solids
+//! refill. All allocations of the solver's threads are counted, to the last byte. Those of the calling
+//! thread, which needs a block of the thread pool's queue now and then, are not.
 
 mod common;
 
@@ -18,18 +18,18 @@ use updraft::solver::{
 
 static COUNTED: AtomicUsize = AtomicUsize::new(0);
 
-/// Bytes of the last one counted.
+/// Size of the last counted allocation \[bytes\].
 static LAST: AtomicUsize = AtomicUsize::new(0);
 
-/// The number of the solver that is looked at, from 1.
+/// Number of the solver under test, from 1.
 static SOLVER: AtomicUsize = AtomicUsize::new(0);
 
 thread_local! {
-    /// The solver that this thread was started for; the thread that calls the solvers is older than all of them.
+    /// The solver that this thread was started for. The calling thread is older than all of them.
     static BORN_FOR: Cell<Option<usize>> = const { Cell::new(None) };
 }
 
-/// Whether this thread works for the solver that is looked at, and not for one that was dropped just now.
+/// Whether this thread works for the solver under test, not for one that was just dropped.
 fn is_of_solver() -> bool {
     let now = SOLVER.load(Ordering::Relaxed);
     let born = BORN_FOR.get().unwrap_or(now);
@@ -60,7 +60,7 @@ unsafe impl GlobalAlloc for Counting {
 #[global_allocator]
 static ALLOCATOR: Counting = Counting;
 
-/// Everything at once, but solids.
+/// All effects at once, except solids.
 fn params() -> Params {
     let smoke = Smoke { buoyancy: 0.1, dissipation: 0.1, diffusion: 1e-4 };
     Params { viscosity: 1e-4, conduction: 1e-4, friction: 0.1, smoke: [smoke; 3], ..Params::default() }
@@ -87,7 +87,7 @@ fn forces() -> Vec<Force> {
     ]
 }
 
-/// It crosses a cell in a step.
+/// A solid that crosses a cell in a step.
 fn moving(shape: Shape) -> Solid {
     let keyframes = vec![(0.0, [0.5, 0.35, 0.4]), (1.0, [1.5, 0.45, 0.3])];
     Solid { keyframes, ..Solid::new(shape, [0.0; 3]) }
@@ -116,7 +116,7 @@ fn check(name: &str, config: Config, solids: Vec<Solid>) {
     }
 }
 
-/// One test, since all threads are counted.
+/// A single test, because all threads are counted.
 #[test]
 fn a_step_allocates_nothing_after_the_first() {
     let mixed: BoundaryConditions = [

@@ -1,10 +1,10 @@
-//! The command as a user meets it: exit codes, messages, files.
+//! The command as users see it: exit codes, messages, files.
 
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
-/// A small scene that renders in a moment.
+/// A small scene that renders quickly.
 const SMALL: &[&str] = &["--set", "domain.cells=[24, 36, 24]", "--set", "domain.voxel=0.04"];
 
 fn command(folder: &Path, args: &[&str]) -> Command {
@@ -45,7 +45,7 @@ fn files(folder: &Path) -> Vec<String> {
     names
 }
 
-/// Renders `frames` of the small plume to `out`: with OpenGL where there is one, else on the CPU.
+/// Renders `frames` of the small plume to `out`, with OpenGL if it is available, otherwise on the CPU.
 fn render(folder: &Path, frames: &str, out: &str, more: &[&str]) -> Output {
     let mut args = vec!["render", "plume", "--frames", frames, "--out", out];
     if !more.contains(&"--size") {
@@ -54,7 +54,7 @@ fn render(folder: &Path, frames: &str, out: &str, more: &[&str]) -> Output {
     updraft(folder, &[&args, SMALL, more].concat())
 }
 
-/// Rows of RGB or RGBA bytes, and how many bytes a pixel has.
+/// Reads rows of RGB or RGBA bytes, the number of bytes per pixel, and the size.
 fn pixels(path: &Path) -> (Vec<u8>, usize, [u32; 2]) {
     let file = std::io::BufReader::new(std::fs::File::open(path).expect("a picture"));
     let mut reader = png::Decoder::new(file).read_info().expect("a PNG");
@@ -136,7 +136,7 @@ fn built_in_scenes_are_listed_printed_and_valid_as_files() {
 }
 
 #[test]
-fn check_says_what_choices_come_to() {
+fn check_reports_the_consequences_of_choices() {
     let dir = folder();
     let text = stdout(&updraft(dir.path(), &["check", "fog"]));
     assert!(text.contains("forces     wind"), "{text}");
@@ -147,15 +147,15 @@ fn check_says_what_choices_come_to() {
     }
     let sealed = "domain.walls={x='closed', y='closed', z_min={inflow={velocity=[0, 0, 1]}}, z_max='closed'}";
     let text = stdout(&updraft(dir.path(), &["check", "plume", "--set", sealed]));
-    assert!(text.contains("more air comes in than goes out and no side is open"), "{text}");
+    assert!(text.contains("more air enters than leaves, and no side is open"), "{text}");
     let balanced = sealed.replace("z_max='closed'", "z_max={inflow={velocity=[0, 0, 1]}}");
     let text = stdout(&updraft(dir.path(), &["check", "plume", "--set", &balanced]));
     assert!(!text.contains("more air"), "{text}");
 }
 
-/// A cavity has no source, and its lid moves the air; in an empty box nothing does.
+/// A cavity has no source, but its lid moves the air. In an empty box nothing moves it.
 #[test]
-fn check_knows_what_moves_the_air() {
+fn check_reports_air_that_nothing_moves() {
     let dir = folder();
     let idle = "nothing will happen";
     let check = |changes: &[&str]| {
@@ -186,7 +186,7 @@ fn no_fixed_step_is_longer_than_asked_for() {
     assert!(text.contains("3 fixed steps of 0.01388"), "{text}");
 }
 
-/// What max_substeps does not allow is counted, and said at the end.
+/// Substeps beyond max_substeps are counted and reported at the end.
 #[test]
 fn too_few_substeps_are_counted_and_warned_of() {
     let dir = folder();
@@ -231,12 +231,12 @@ fn pictures_are_of_the_asked_size_and_show_smoke() {
 }
 
 #[test]
-fn nothing_is_overwritten_without_force() {
+fn files_are_not_overwritten_without_force() {
     let dir = folder();
     let taken = dir.path().join("a.0002.png");
     std::fs::write(&taken, "mine").unwrap();
     let output = render(dir.path(), "1-2", "a.####.png", &[]);
-    refused(&output, "a.0002.png is there already; pass --force");
+    refused(&output, "a.0002.png exists already; pass --force");
     assert_eq!(std::fs::read(&taken).unwrap(), b"mine");
     assert_eq!(files(dir.path()), ["a.0002.png"], "refused before anything was simulated");
     let output = render(dir.path(), "1-2", "a.####.png", &["--force"]);
@@ -294,7 +294,7 @@ fn bench_reports_every_case_and_writes_json() {
         assert!(run["divergence_left"].as_f64().is_some_and(|d| (0.0..1e-3).contains(&d)), "{run}");
     }
     assert!(report["machine"]["processors"].is_u64() && report["build"]["version"].is_string());
-    refused(&updraft(dir.path(), &args), "b.json is there already");
+    refused(&updraft(dir.path(), &args), "b.json exists already");
 }
 
 #[test]
@@ -306,7 +306,7 @@ fn bench_compares_with_an_earlier_one() {
     assert!(table.lines().nth(1).is_some_and(|row| row.ends_with('x')), "{table}");
 }
 
-/// A number of a table; NaN where it is left empty.
+/// A number of a table; NaN for an empty field.
 fn number(text: &str) -> f64 {
     if text.is_empty() { f64::NAN } else { text.parse().expect("a number") }
 }
@@ -358,7 +358,43 @@ fn simulate_writes_statistics_probes_and_fields() {
     assert!(point["red"][4] > 0.1 && point["v"][4] > 0.0, "{point:?}");
     assert_eq!(columns(&run.join("probe-l.csv"))["x"].len(), 5 * 5, "5 points at frames 0 to 4");
     assert_eq!(columns(&run.join("probe-out.csv"))["v"].len(), 5);
-    refused(&updraft(dir.path(), &[&args, SMALL].concat()), "run/scene.toml is there already");
+    refused(&updraft(dir.path(), &[&args, SMALL].concat()), "run/scene.toml exists already");
+}
+
+/// Probes at intervals and means over time come out the same when a run goes on from a checkpoint within them.
+#[test]
+fn means_over_time_and_probe_intervals_survive_a_break() {
+    let dir = folder();
+    let probes = [
+        "--set",
+        "probe=[{ name = 'mean', fields = ['v', 'v*red'], at = { point = [0.46, 0.11, 0.47] }, mean_from = 0.1 }, \
+          { name = 'rare', fields = ['pressure'], at = { point = [0.46, 0.11, 0.47] }, every = { steps = 3 } }]",
+    ];
+    let simulate = |frames: &str, out: &str, more: &[&str]| {
+        let args = ["simulate", "plume", "--frames", frames, "--format", "npz", "--fields", "v,red,pressure"];
+        let means = ["--mean-from", "0.1", "--checkpoint-every", "4", "--out", out];
+        updraft(dir.path(), &[&args[..], &means, SMALL, &probes, more].concat())
+    };
+    for (frames, out, more) in [("8", "whole", &[][..]), ("4", "rest", &[]), ("8", "rest", &["--resume"])] {
+        let output = simulate(frames, out, more);
+        assert!(output.status.success(), "{}", stderr(&output));
+    }
+    for name in ["probe-mean.csv", "probe-rare.csv", "mean.npz", "fields.0008.npz"] {
+        let [whole, rest] =
+            ["whole", "rest"].map(|run| std::fs::read(dir.path().join(run).join(name)).unwrap());
+        assert!(whole == rest, "{name}");
+    }
+    let run = dir.path().join("whole");
+    let mean = columns(&run.join("probe-mean.csv"));
+    assert_eq!(mean["time"].len(), 6, "frames 3 to 8: {mean:?}");
+    let rare = columns(&run.join("probe-rare.csv"));
+    assert_eq!(rare["time"].len(), 3, "steps 0, 3 and 6");
+    assert!(rare["pressure"][0] == 0.0 && rare["pressure"][1..].iter().all(|p| *p != 0.0), "{rare:?}");
+    let other = updraft(
+        dir.path(),
+        &[&["simulate", "plume", "--frames", "9", "--out", "rest", "--resume"], SMALL, &probes[..]].concat(),
+    );
+    refused(&other, "holds other means over time");
 }
 
 /// A run from a stored frame goes on as the unbroken one does, but for one projection more.
@@ -397,7 +433,7 @@ fn a_finished_run_is_drawn_without_simulating_it_again() {
     refused(&missing, "run/fields.0005.npz is missing");
 }
 
-/// A scene that names a file beside it is drawn from the folder of its run, which lies elsewhere.
+/// A scene that names a file beside it is rendered from the folder of its run, elsewhere.
 #[test]
 fn a_run_knows_the_files_of_its_scene() {
     let dir = folder();
@@ -445,7 +481,7 @@ fn moving_pictures_hold_every_frame() {
     assert_eq!(files(dir.path()), ["a.apng", "a.gif", "a.mp4", "a.webm"]);
 }
 
-/// The channels of a linear picture by name.
+/// Channels of a linear picture by name.
 fn exr_channels(path: &Path, size: [usize; 2]) -> impl Fn(&str) -> Vec<f32> + use<> {
     let read = exr::prelude::read_first_flat_layer_from_file(path).expect("an EXR").layer_data;
     assert_eq!([read.size.x(), read.size.y()], size);
@@ -455,8 +491,8 @@ fn exr_channels(path: &Path, size: [usize; 2]) -> impl Fn(&str) -> Vec<f32> + us
     }
 }
 
-/// Frame 0 is the start exactly: a cube full of smoke from a file, lit from the side, has the radiance
-/// σ p E e^(−σ d) (1 − e^(−σ l)) / σ, pixel by pixel, with and without OpenGL.
+/// Frame 0 is exactly the start: a cube full of smoke from a file, lit from the side, has the radiance σ p E
+/// e^(−σ d) (1 − e^(−σ l)) / σ, pixel by pixel, with and without OpenGL.
 #[test]
 fn frame_0_is_the_density_of_the_file() {
     let dir = folder();
@@ -486,7 +522,7 @@ fn frame_0_is_the_density_of_the_file() {
         let output = updraft(dir.path(), &[&args[..], more].concat());
         assert!(output.status.success(), "{}", stderr(&output));
         let channel = exr_channels(&dir.path().join(out), [48, 48]);
-        // All of the picture shows the cube: its front is 0.855 m high there, its middle 0.864 m.
+        // The whole picture shows the cube: its front is 0.855 m high there, its middle 0.864 m.
         let height = 2.0 * 49.5 * 0.5_f32.to_radians().tan();
         for (name, colour) in [("R", 3.0), ("G", 2.0 * 0.5), ("B", 0.25)] {
             for (n, got) in channel(name).into_iter().enumerate() {
@@ -517,7 +553,7 @@ fn scattering_is_chosen_by_name() {
     assert!((multiple / traced - 1.0).abs() < 0.15 && multiple != traced, "{means:?}");
 }
 
-/// Where EGL has no driver pictures are drawn on the CPU, which is said once.
+/// Without an EGL driver pictures are rendered on the CPU, which is reported once.
 #[cfg(feature = "viewer")]
 #[test]
 fn without_opengl_pictures_are_drawn_on_the_cpu() {
@@ -529,16 +565,16 @@ fn without_opengl_pictures_are_drawn_on_the_cpu() {
         .unwrap();
     let text = stderr(&hidden);
     assert!(hidden.status.success(), "{text}");
-    assert_eq!(text.matches("drawing on the CPU").count(), 1, "{text}");
+    assert_eq!(text.matches("rendering on the CPU").count(), 1, "{text}");
     assert!(text.lines().any(|line| line.starts_with("updraft: no OpenGL")), "{text}");
     let args = ["render", "plume", "--frames", "2", "--size", "64x48", "--out", "b.####.png", "--cpu"];
     let chosen = updraft(dir.path(), &[&args, SMALL].concat());
-    assert!(!stderr(&chosen).contains("drawing on the CPU"), "it was asked for");
+    assert!(!stderr(&chosen).contains("rendering on the CPU"), "it was asked for");
     let bytes = |name: &str| std::fs::read(dir.path().join(name)).unwrap();
     assert_eq!(bytes("a.0002.png"), bytes("b.0002.png"));
 }
 
-/// Linear pictures, drawn without OpenGL.
+/// Linear pictures, rendered without OpenGL.
 #[test]
 fn exr_has_radiance_alpha_and_depth() {
     let dir = folder();
@@ -551,7 +587,7 @@ fn exr_has_radiance_alpha_and_depth() {
     assert!(channel("Z").iter().all(|z| z.is_finite() && *z > 0.0));
 }
 
-/// Without ffmpeg a video becomes PNGs, and a line says so.
+/// Without ffmpeg a video becomes PNGs, with a message.
 #[test]
 fn without_ffmpeg_there_are_pictures() {
     let dir = folder();
@@ -563,7 +599,7 @@ fn without_ffmpeg_there_are_pictures() {
     assert_eq!(files(dir.path()), ["a.0001.png", "a.0002.png"]);
 }
 
-/// Ctrl-C ends a long run soon, with exit code 1, whole pictures and nothing half-written.
+/// Ctrl-C ends a long run quickly, with exit code 1, whole pictures and no partial files.
 #[cfg(unix)]
 #[test]
 fn ctrl_c_ends_cleanly() {
@@ -594,7 +630,7 @@ fn ctrl_c_ends_cleanly() {
     }
 }
 
-/// A reader that has seen enough, as `head` has, is no error.
+/// A reader that stops early, as `head` does, causes no error.
 #[cfg(unix)]
 #[test]
 fn a_closed_pipe_is_no_error() {

@@ -1,25 +1,27 @@
-//! Solids and viscosity: no slip at surfaces that lie between grid points, forces, and nothing diffuses through.
+//! Solids and viscosity: no slip at surfaces between grid points, forces, and no diffusion through solids.
 
 mod common;
 
 use std::f32::consts::PI;
 
 use common::{advance, all, cell, config, inert};
+use updraft::scene::Scene;
 use updraft::solver::{
     Advection, BoundaryCondition, BoundaryConditions, Params, Shape, Slip, Smoke, Solid, Solver,
 };
 
 const AROUND: [BoundaryCondition; 2] = [BoundaryCondition::Periodic; 2];
 
-/// Walls the air sticks to.
+/// A no-slip box.
 fn sticky(size: [f32; 3], at: [f32; 3]) -> Solid {
     Solid { slip: Slip::None, ..Solid::new(Shape::Box { size }, at) }
 }
 
-/// Air of viscosity `nu` that `force` drives along y through the solids of a thin slab, from rest to `time`.
+/// Runs air of viscosity `nu`, driven by `force` along y through the solids of a thin slab, from rest to
+/// `time`.
 fn driven(n: usize, nu: f32, force: f32, solids: Vec<Solid>, [dt, time]: [f32; 2]) -> Solver {
     let sides: BoundaryConditions = [AROUND, AROUND, [BoundaryCondition::Closed; 2]];
-    // Air a kelvin warmer than outside is lifted.
+    // Air one kelvin warmer than outside rises.
     let params = Params { viscosity: nu, heat_buoyancy: force, ..inert() };
     let config = config([n, n, 1], 1.0 / n as f32, sides, Advection::Cubic);
     let mut solver = Solver::new(config, params, vec![]).unwrap();
@@ -35,7 +37,8 @@ fn poiseuille(n: usize, low: f32, high: f32) -> f32 {
     let solids = vec![plate(-0.2, low), plate(high, high + 0.2)];
     let dt = 2e-4;
     let solver = driven(n, 1.0, 1e-3, solids, [dt, 0.3]);
-    // The force acts in one piece after the viscosity: by then the flow is half a step's force ahead of its mean.
+    // The force acts in one piece after the viscosity: the flow is then ahead of its mean by half a step's
+    // force.
     let ahead = 0.5e-3 * dt;
     let exact = |x: f32| 0.5e-3 * ((x - low) * (high - x)).max(0.0);
     let v = |i: isize| solver.velocity()[1][solver.layout().at(i, n as isize / 2, 0)];
@@ -47,7 +50,8 @@ fn poiseuille(n: usize, low: f32, high: f32) -> f32 {
 
 #[test]
 fn poiseuille_flow_between_plates_at_any_place_is_a_parabola() {
-    // Differences with the true distances are exact for parabolas: what is left is of the step in time.
+    // Differences with the true distances are exact for parabolas: the remaining error is that of the time
+    // step.
     for shift in [0.0, 0.0101, 0.0249, 0.0417] {
         let errors = [12, 24].map(|n| poiseuille(n, 0.2 + shift, 0.8 - 0.4 * shift));
         println!("{shift}: {errors:?}");
@@ -55,8 +59,8 @@ fn poiseuille_flow_between_plates_at_any_place_is_a_parabola() {
     }
 }
 
-/// Air driven along the y axis past `solids` of that direction, in a slab one cell thick: v, at the middles of the cells of the
-/// x–z plane, over force/ν.
+/// Runs air driven along y past `solids` of that direction, in a slab one cell thick. Returns v at the
+/// centres of the x–z plane, over force/ν.
 fn along(n: usize, sides: [BoundaryCondition; 2], solids: Vec<Solid>, time: f32) -> Vec<([f32; 2], f32)> {
     let sides: BoundaryConditions = [sides, AROUND, sides];
     let (h, force) = (1.0 / n as f32, 1e-3);
@@ -87,7 +91,7 @@ fn duct(a: f64, b: f64, x: f64, z: f64) -> f64 {
     2.0 * a * a * (0..60).map(term).sum::<f64>()
 }
 
-/// Largest error in a duct turned by `degrees` around its axis, over its greatest speed.
+/// Largest error in a duct rotated by `degrees` around its axis, over its greatest speed.
 fn turned_duct(n: usize, degrees: f32) -> f64 {
     let (a, b, center) = (0.31f32, 0.23f32, [0.507f32, 0.494f32]);
     let (sin, cos) = degrees.to_radians().sin_cos();
@@ -135,7 +139,7 @@ fn the_flow_along_an_array_of_cylinders_is_as_published() {
     assert!(errors[0].abs() < 0.03 && errors[1].abs() < 0.008, "{errors:.5?}");
 }
 
-/// The plate below rests, that above moves, and drags the air along.
+/// The lower plate rests; the upper one moves and drags the air along.
 #[test]
 fn couette_flow_is_a_straight_line_and_pulls_both_plates_alike() {
     let n = 24;
@@ -166,8 +170,8 @@ fn couette_flow_is_a_straight_line_and_pulls_both_plates_alike() {
     );
 }
 
-/// Drag on a cylinder of a square array of them, a share `c` of the plane, at no Reynolds number to speak of: F/(μU) and
-/// the force measured over that which drives the air.
+/// Drag on a cylinder of a square array of them, which fills a share `c` of the plane, at a Reynolds number
+/// near 0: F/(μU), and the measured force over the driving force.
 fn array(n: usize, c: f32) -> [f32; 2] {
     let radius = (c / PI).sqrt();
     let rod = Solid {
@@ -208,12 +212,12 @@ fn air_at_rest_lifts_a_ball_as_archimedes_says() {
     let params = Params { heat_buoyancy: lift, ..inert() };
     let config = config([n; 3], 1.0 / n as f32, all(BoundaryCondition::Closed), Advection::MacCormack);
     let mut solver = Solver::new(config, params, vec![]).unwrap();
-    // Whole cells high, so that as many faces lie inside as there are cells.
+    // A whole number of cells high, so that as many faces as cells lie inside.
     let block = sticky([0.25, 0.125, 1.0 / 6.0], [5.3 / 24.0, 20.9 / 24.0, 5.2 / 24.0]);
     solver.set_solids(vec![Solid::new(Shape::Sphere { radius }, [0.52, 0.47, 0.5]), block]).unwrap();
     solver.fill(|_, _| 0.0, |_| [0.0, 0.0, 0.0, 1.0]);
     advance(&mut solver, 0.02, 2);
-    // The warm air weighs less than none: what displaces it is pushed down.
+    // The warm air has a negative weight: a body that displaces it is pushed down.
     let volumes = [4.0 / 3.0 * PI * radius.powi(3), 0.25 * 0.125 / 6.0].map(f64::from);
     for (force, volume) in solver.solid_forces().iter().zip(volumes) {
         let want = -f64::from(lift) * volume;
@@ -295,7 +299,7 @@ fn smoke_does_not_diffuse_through_a_plate_and_none_is_lost() {
     }
 }
 
-/// The temperature at points of a thin slab between walls held at 0, around solids at rest, once it is steady.
+/// Steady temperature at points of a thin slab between walls held at 0, around solids at rest.
 fn conducted(n: usize, solids: Vec<Solid>) -> impl Fn(f32, f32) -> f32 {
     let cold = [Some(0.0); 2];
     let config = updraft::solver::Config {
@@ -340,7 +344,7 @@ fn heat_goes_down_straight_on_both_sides_of_a_hot_plate() {
     let h = 1.0 / n as f32;
     for (middle, thickness) in [(0.413, 0.3 * h), (0.4375, 0.3 * h), (0.52, 1.7 * h)] {
         let plate = sticky([9.0, thickness, 9.0], [0.5, middle, 0.0]);
-        // Walls beside it would cool it: between insulated ones the profile is a straight line.
+        // Cold walls beside it would cool it: between insulated ones the profile is a straight line.
         let config = updraft::solver::Config {
             held: [[None; 2], [Some(0.0); 2], [None; 2]],
             ..config([n, n, 1], h, all(BoundaryCondition::Closed), Advection::Cubic)
@@ -353,7 +357,7 @@ fn heat_goes_down_straight_on_both_sides_of_a_hot_plate() {
             let (low, high) = (middle - 0.5 * thickness, middle + 0.5 * thickness);
             let want = if y < low { 10.0 * y / low } else { 10.0 * (1.0 - y) / (1.0 - high) };
             let got = cell(&solver, [5, j, 0])[3];
-            // A cell that is partly air while its middle lies inside has the plate's temperature.
+            // A partly open cell whose middle lies inside has the plate's temperature.
             let partly = thickness > h && (y - 0.5 * h < low || y + 0.5 * h > high);
             let want = if (low..high).contains(&y) { 10.0 } else { want };
             let is_air = partly || !(low..high).contains(&y);
@@ -380,4 +384,21 @@ fn threads_change_no_bit_of_a_viscous_flow() {
     let one = run(1);
     assert!(one.1[0].iter().any(|x| x.abs() > 1e-6), "{:?}", one.1);
     assert!(run(3) == one);
+}
+
+/// Taylor–Couette flow: what the cylinder that turns gives to the air comes to the tube, 4π ν Ω R₁² R₂² / (R₂² − R₁²) on each
+/// metre of its length.
+#[test]
+fn the_torque_on_cylinders_is_that_of_couette_flow() {
+    for integrator in ["reflection", "trapezoid", "projection"] {
+        let changes = [format!("solver.integrator={integrator}")];
+        let scene = Scene::load("validation/taylor-couette.toml", &changes).unwrap();
+        let mut solver = scene.solver().unwrap();
+        advance(&mut solver, 0.05, 80);
+        let exact = 4.0 * std::f64::consts::PI * 0.1 * 0.25 / 0.75 * f64::from(scene.config.h);
+        let torques = solver.solid_torques();
+        println!("{integrator}: {torques:?} of {exact}");
+        assert!((torques[0][2] / exact + 1.0).abs() < 0.02, "on the cylinder: {torques:?} of {exact}");
+        assert!((torques[1][2] / exact - 1.0).abs() < 0.02, "on the tube: {torques:?} of {exact}");
+    }
 }

@@ -1,4 +1,4 @@
-//! What the integrators do to the energy of a flow, and their order in time.
+//! Energy of the integrators, and their order in time.
 
 mod common;
 
@@ -51,7 +51,7 @@ fn the_trapezoidal_rule_keeps_the_energy_of_vortices_between_free_walls() {
     assert!(plain < 0.5, "{plain}");
 }
 
-/// Taylor–Green vortices in a wind: what advects changes at every place.
+/// Taylor–Green vortices in a wind: the advecting velocity changes everywhere.
 #[test]
 fn the_trapezoidal_rule_is_of_second_order_in_time() {
     let n = 96;
@@ -81,7 +81,8 @@ fn the_trapezoidal_rule_is_of_second_order_in_time() {
     assert!(fine < 0.2 * plain, "{fine} for {plain} of the plain projection");
 }
 
-/// Warm air at rest around a ball stays at rest: what confinement feeds on is no velocity that the pressure has yet to act on.
+/// Warm air at rest around a ball stays at rest: confinement must not read a velocity that still lacks its
+/// pressure gradient.
 #[test]
 fn confinement_moves_no_air_at_rest_around_a_ball() {
     for integrator in ALL {
@@ -100,7 +101,7 @@ fn confinement_moves_no_air_at_rest_around_a_ball() {
     }
 }
 
-/// Air at rest under its own weight: what is left is rounding, and is told as a share of what the projection removed.
+/// Air at rest under its own weight: the remaining divergence is rounding, relative to the removed one.
 #[test]
 fn the_divergence_of_air_at_rest_is_rounding() {
     for integrator in ALL {
@@ -117,8 +118,9 @@ fn the_divergence_of_air_at_rest_is_rounding() {
     }
 }
 
-/// Pressure that jumps does not swing: a load put on air at rest is carried from the second step on by half of the pressure
-/// before and half after the advection, and the ball under it feels the same force in every step.
+/// A jump of the pressure does not oscillate. From the second step on, half of the pressure before and half
+/// after the advection carry a load put on air at rest, and the ball under it feels the same force in every
+/// step.
 #[test]
 fn a_sudden_load_leaves_no_swing_in_the_force_on_a_ball() {
     let mut config = config([20, 24, 20], 0.05, all(BoundaryCondition::Closed), Advection::Cubic);
@@ -136,12 +138,12 @@ fn a_sudden_load_leaves_no_swing_in_the_force_on_a_ball() {
         *force = solver.solid_forces()[0][1];
     }
     println!("{forces:?} of {lift}");
-    // A ball of four cells on its radius is that much smaller on the grid.
+    // On the grid a ball of four cells radius is smaller by this much.
     assert!((forces[0] / lift - 1.0).abs() < 0.05, "{forces:?} of {lift}");
     assert!(forces.iter().all(|force| (force / forces[0] - 1.0).abs() < 0.01), "{forces:?}");
 }
 
-/// The scenes that ship, with cells four times as large: no integrator lets them run away.
+/// Built-in scenes with cells four times as large: no integrator lets them run away.
 #[test]
 #[ignore = "slow: minutes"]
 fn the_built_in_scenes_stay_calm_for_2000_steps() {

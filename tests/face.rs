@@ -1,4 +1,4 @@
-//! What a program that embeds the solver relies on: its own threads, forces from closures.
+//! The interface for embedding programs: their own threads, forces from closures.
 
 mod common;
 
@@ -40,7 +40,7 @@ fn solvers_in_a_shared_pool_have_the_same_bits_as_one_with_its_own_threads() {
 }
 
 #[test]
-fn a_closure_that_gives_wind_does_what_wind_does() {
+fn a_closure_that_returns_wind_acts_as_wind() {
     let after = |force: Force| {
         let mut solver = stirred(Solver::new(box_of_air(), inert(), vec![]).unwrap());
         solver.set_forces(vec![force]);

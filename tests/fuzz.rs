@@ -1,8 +1,10 @@
-//! Hostile input by the thousand: seeds from `tests/seeds`, mutated at random, must be taken or refused, never more.
+//! Hostile input in bulk: seeds from `tests/seeds`, mutated at random, must be accepted or refused, without
+//! other effects.
 //!
-//! Each target runs for `UPDRAFT_FUZZ_SECONDS` (2 by default) from the seed `UPDRAFT_FUZZ_SEED` (1). An input that panics,
-//! takes longer than [`LONGEST`], or has [`LARGEST`] bytes asked for at once fails the test, which leaves the input in the
-//! folder for temporary files and says where. Such an input is cured and then kept as a seed; all seeds run first, unchanged.
+//! Each target runs for `UPDRAFT_FUZZ_SECONDS` (2 by default) from the seed `UPDRAFT_FUZZ_SEED` (1). An input
+//! fails the test if it panics, takes longer than [`LONGEST`], or allocates [`LARGEST`] bytes at once. The
+//! test leaves it in the folder for temporary files and prints its path. After the fix the input becomes a
+//! seed; all seeds run first, unchanged.
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -14,18 +16,18 @@ use updraft::npz::Reader;
 use updraft::scene::Scene;
 use updraft::solver::{Card, Mesh};
 
-/// What one input may take: a busy machine is slow, a hang is slower.
+/// Longest time for one input: long enough for a busy machine, shorter than a hang.
 const LONGEST: Duration = Duration::from_secs(20);
 
-/// What may be asked for at once \[bytes\]: a picture of the most pixels, with room to spare.
+/// Largest single allocation \[bytes\]: a picture with the most pixels, and some more.
 const LARGEST: usize = 600 << 20;
 
-/// The largest request since the start.
+/// Largest request since the start \[bytes\].
 static ASKED: AtomicUsize = AtomicUsize::new(0);
 
 struct Watched;
 
-// SAFETY: every request goes to the system's allocator as it came.
+// SAFETY: every request goes to the system's allocator unchanged.
 #[allow(unsafe_code)]
 unsafe impl GlobalAlloc for Watched {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
@@ -43,7 +45,7 @@ unsafe impl GlobalAlloc for Watched {
 #[global_allocator]
 static ALLOCATOR: Watched = Watched;
 
-/// Xorshift64*, good enough to choose with.
+/// Xorshift64*, good enough for choices.
 struct Chance(u64);
 
 impl Chance {
@@ -64,7 +66,7 @@ impl Chance {
     }
 }
 
-/// Words that hurt.
+/// Words that are likely to cause errors.
 const WORDS: &[&[u8]] = &[
     b"nan",
     b"inf",
@@ -101,7 +103,7 @@ const WORDS: &[&[u8]] = &[
     b"if(",
 ];
 
-/// `seed` changed in one to eight places.
+/// Returns `seed` changed in one to eight places.
 fn mutated(seed: &[u8], others: &[Vec<u8>], chance: &mut Chance) -> Vec<u8> {
     let mut bytes = seed.to_vec();
     for _ in 0..=chance.below(8) {
@@ -126,7 +128,7 @@ fn mutated(seed: &[u8], others: &[Vec<u8>], chance: &mut Chance) -> Vec<u8> {
             6 => drop(bytes.splice(at..end.max(at), chance.one(WORDS).iter().copied())),
             7 => bytes.truncate(at),
             _ => {
-                // Another number where one stands.
+                // Replaces a number by another.
                 if let Some(digit) = bytes[at..].iter().position(u8::is_ascii_digit) {
                     let from = at + digit;
                     let length =
@@ -135,7 +137,7 @@ fn mutated(seed: &[u8], others: &[Vec<u8>], chance: &mut Chance) -> Vec<u8> {
                 }
             }
         }
-        // What grows without end is no test of anything but patience.
+        // Endless growth would only test patience.
         bytes.truncate(200_000);
     }
     bytes
@@ -153,7 +155,7 @@ fn number(name: &str, default: u64) -> u64 {
     std::env::var(name).ok().and_then(|text| text.parse().ok()).unwrap_or(default)
 }
 
-/// Runs `eat` on the seeds of `target` and on what becomes of them.
+/// Runs `eat` on the seeds of `target` and on their mutations.
 fn fuzz(target: &str, eat: impl Fn(&[u8])) {
     let seeds = seeds(target);
     assert!(!seeds.is_empty());
@@ -188,14 +190,14 @@ fn text(bytes: &[u8]) -> String {
     String::from_utf8_lossy(bytes).into_owned()
 }
 
-/// Errors are short and act on no terminal.
+/// Errors must be short, without control characters.
 fn sober<T>(result: Result<T, updraft::scene::SceneError>) {
     if let Err(error) = result {
         assert!(error.to_string().chars().count() < 1500, "a long echo");
     }
 }
 
-/// The grid small: what is tried is the reader, not the solver.
+/// A small grid: the reader is tested, not the solver.
 const SMALL: &str = "[domain]\ncells = [6, 6, 6]\nvoxel = 0.1\n[solver]\nmemory_limit = 0.5\n";
 
 #[test]

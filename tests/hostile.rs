@@ -1,4 +1,4 @@
-//! Hostile input and bad luck, as a user of the command meets them: one clear line, an exit code, nothing half-written.
+//! Hostile input and failing systems, as users see them: one clear line, an exit code, no partial files.
 //!
 //! Every case here once panicked, hung, took gigabytes, or broke a promise. RELIABILITY.md lists them.
 
@@ -52,7 +52,7 @@ fn files(folder: &Path) -> Vec<String> {
     names
 }
 
-/// A line with `wanted` in it, exit code 2, nothing that acts on a terminal and nothing long.
+/// Expects a line with `wanted`, exit code 2, no control characters and no long lines.
 #[track_caller]
 fn refused(output: &Output, wanted: &str) {
     let text = stderr(output);
@@ -71,7 +71,7 @@ fn errors_far_to_the_right_are_shown() {
 }
 
 #[test]
-fn what_a_scene_quotes_is_short_and_does_not_act_on_the_terminal() {
+fn quoted_text_is_shortened_and_escaped() {
     let dir = folder();
     refused(
         &updraft(dir.path(), &["check", &seed("scene/escapes.toml")]),
@@ -175,7 +175,7 @@ fn vast_pictures_texts_and_numbers_of_threads_are_refused_before_they_are_made()
     assert_eq!(files(dir.path()), ["letters.toml"]);
 }
 
-/// Under bounds on the address space from far too little to enough: done, or one line and exit code 1 or 2.
+/// Limits on the address space from far too little to enough: success, or one line and exit code 1 or 2.
 #[test]
 fn running_out_of_memory_is_a_line_and_no_abort() {
     let dir = folder();
@@ -211,7 +211,7 @@ fn a_table_replaces_a_link_as_a_picture_does() {
     let table = dir.path().join("run/stats.csv");
     symlink(&mine, &table).unwrap();
     let args = [&["simulate", "plume", "--frames", "1", "--out", "run", "--quiet"], SMALL].concat();
-    refused(&updraft(dir.path(), &args), "run/stats.csv is there already");
+    refused(&updraft(dir.path(), &args), "run/stats.csv exists already");
     let output = updraft(dir.path(), &[&args[..], &["--force"]].concat());
     assert!(output.status.success(), "{}", stderr(&output));
     assert_eq!(fs::read_to_string(&mine).unwrap(), "mine", "nothing was written through the link");
@@ -223,7 +223,7 @@ fn a_table_replaces_a_link_as_a_picture_does() {
     assert!(fs::read_to_string(&table).unwrap().lines().count() > 1);
 }
 
-/// A run of 400 frames on its way in a folder where `name` was taken after the first; none if the run was faster.
+/// Starts a run of 400 frames in a folder where `name` is taken after the first. None if the run was faster.
 fn overtaken(name: &str) -> Option<(tempfile::TempDir, Child)> {
     let dir = folder();
     let args =
@@ -243,15 +243,15 @@ fn overtaken(name: &str) -> Option<(tempfile::TempDir, Child)> {
     Some((dir, child))
 }
 
-/// Another program takes the name of a later frame while the run is on its way.
+/// Another program creates the file of a later frame during the run.
 #[test]
 fn a_file_that_appears_during_the_run_is_not_overwritten() {
-    // On a busy machine the run may be past that frame before this thread comes to it: then once more.
+    // On a busy machine the run may have passed that frame already: try again.
     let (dir, child) = (0..10).find_map(|_| overtaken("a.0300.png")).expect("a run that was overtaken");
     let taken = dir.path().join("a.0300.png");
     let output = child.wait_with_output().unwrap();
     assert_eq!(output.status.code(), Some(1), "{}", stderr(&output));
-    assert!(stderr(&output).contains("a.0300.png is there already"), "{}", stderr(&output));
+    assert!(stderr(&output).contains("a.0300.png exists already"), "{}", stderr(&output));
     assert_eq!(fs::read_to_string(&taken).unwrap(), "theirs");
     assert!(!files(dir.path()).iter().any(|name| name.starts_with('.')));
 }
@@ -289,7 +289,7 @@ fn help_has_no_marks_of_its_source_and_numbers_below_zero_are_explained() {
 }
 
 #[test]
-fn a_flow_that_outruns_its_steps_is_told() {
+fn a_flow_that_outruns_its_steps_is_reported() {
     let dir = folder();
     let flow = ["--set", "initial.u=4e5", "--set", "domain.walls=periodic", "--set", "time.max_substeps=1"];
     let args = [&["simulate", "plume", "--frames", "3", "--out", "run"], SMALL, &flow].concat();
@@ -303,7 +303,7 @@ fn a_flow_that_outruns_its_steps_is_told() {
     );
 }
 
-/// A program called ffmpeg that does what `script` says.
+/// Makes a program called ffmpeg that runs `script`.
 fn fake(folder: &Path, script: &str) -> String {
     let bin = folder.join("bin");
     fs::create_dir_all(&bin).unwrap();
@@ -320,7 +320,7 @@ fn film(folder: &Path, script: &str, more: &[&str]) -> Output {
     let args =
         ["render", "plume", "--frames", "1-6", "--size", "320x240", "--cpu", "--quiet", "--out", "a.mp4"];
     let mut command = command(folder, &[&args[..], SMALL, more].concat());
-    // Only programs that hang are to be ended, however busy the machine.
+    // Only hanging programs may be killed, however busy the machine is.
     let patience = if script.contains("sleep") || script == "hang" { "3" } else { "120" };
     command.env("PATH", path).env("UPDRAFT_PATIENCE", patience).output().expect("the command starts")
 }
@@ -334,7 +334,7 @@ fn an_ffmpeg_that_misbehaves_neither_hangs_a_run_nor_takes_a_film() {
         ),
         ("exec sleep 60", "took no pictures for 3 s"),
         ("cat >/dev/null; exec sleep 60", "stood still for 3 s"),
-        // As ffmpeg was seen to end on a full disk: with success, and a film without its index.
+        // As ffmpeg can end on a full disk: with success, and a film without its index.
         (
             "cat >/dev/null; printf '\\0\\0\\0\\20ftypisom\\0\\0\\0\\0' >\"$out\"; exit 0",
             "a film without its end",
@@ -363,7 +363,7 @@ fn an_ffmpeg_that_misbehaves_neither_hangs_a_run_nor_takes_a_film() {
     assert!(dir.path().join("a.0006.png").exists(), "pictures instead");
 }
 
-/// The name of a film is no protocol.
+/// The name of a film is not a protocol.
 #[test]
 fn a_film_may_have_a_colon_in_its_name() {
     let dir = folder();

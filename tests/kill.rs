@@ -1,4 +1,4 @@
-//! A run that is killed at random moments, and goes on each time, ends with the files of one that was not.
+//! A run that is killed at random moments and resumed each time ends with the files of an unbroken run.
 #![cfg(unix)]
 
 use std::collections::BTreeMap;
@@ -56,8 +56,8 @@ fn finish(child: Child) {
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
 }
 
-/// The files of a run by name. The times of stages in stats.csv are those of the clock, and the checkpoint counts their
-/// digits; `scene.toml` holds the number of threads.
+/// Files of a run by name, without the parts that may differ: stage times in stats.csv, the checkpoint, which has the
+/// length of stats.csv, and `scene.toml`, which has the number of threads.
 fn files(folder: &Path) -> BTreeMap<String, Vec<u8>> {
     let entries = std::fs::read_dir(folder).expect("a folder").map(|entry| entry.expect("an entry"));
     let mut files: BTreeMap<_, _> = entries
@@ -107,7 +107,7 @@ fn kill_often(wanted: u32) {
             None if state >> 21 & 3 == 0 => {
                 let id = child.id().to_string();
                 assert!(Command::new("kill").args(["-TERM", &id]).status().expect("kill").success());
-                // Before the signal is caught it ends the process as it always does.
+                // Until the signal is caught it ends the process as usual.
                 child.wait().expect("it ends");
                 asked += 1;
             }
@@ -135,7 +135,7 @@ fn a_run_killed_a_hundred_times_ends_with_the_same_bytes() {
     kill_often(100);
 }
 
-/// Ctrl-C leaves a run that goes on, in the middle of a frame too, without being told to keep checkpoints.
+/// Ctrl-C leaves a run that can be resumed, also within a frame and without `--checkpoint-every`.
 #[test]
 fn ctrl_c_leaves_a_run_that_goes_on() {
     let dir = tempfile::tempdir().expect("a folder");
@@ -158,8 +158,8 @@ fn ctrl_c_leaves_a_run_that_goes_on() {
     let output = child.wait_with_output().expect("it ends");
     let text = String::from_utf8_lossy(&output.stderr).into_owned();
     assert_eq!(output.status.code(), Some(1), "{text}");
-    assert!(text.contains("go on with --resume"), "{text}");
-    // Without --resume nothing is overwritten; another scene does not go on; the scene of the run does.
+    assert!(text.contains("continue with --resume"), "{text}");
+    // Without --resume nothing is overwritten; another scene is refused; the scene of the run is accepted.
     let refused = simulate("run", &["ball.toml"]).wait_with_output().expect("it ends");
     assert_eq!(refused.status.code(), Some(2));
     let other = simulate("run", &["ball.toml", "--resume", "--set", "fluid.vorticity=0.1"]);

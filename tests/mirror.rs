@@ -1,4 +1,5 @@
-//! A scene and its mirror image develop alike: no axis has a direction of its own, and rounding decides nothing at solids.
+//! A scene and its mirror image develop alike: no axis has a preferred direction, and rounding decides
+//! nothing at solids.
 
 mod common;
 
@@ -23,7 +24,7 @@ struct Scene {
     source: Option<[f32; 3]>,
 }
 
-/// A coordinate on the other side of the middle, if that is asked for.
+/// Mirrors a coordinate at the middle, if `flip` is its axis.
 fn turned(p: [f32; 3], flip: Option<usize>) -> [f32; 3] {
     [0, 1, 2].map(|a| if flip == Some(a) { CELLS[a] as f32 * H - p[a] } else { p[a] })
 }
@@ -40,13 +41,13 @@ impl Scene {
         scene
     }
 
-    /// After some steps; what it starts from is mirrored too. And the smoke there was at the start [m³].
+    /// Runs some steps from a start that is mirrored too. Also returns the initial smoke \[m³\].
     fn run(&self, flip: Option<usize>, threads: usize) -> (Solver, f64) {
         let time = TimeControl { cfl: 2.0, max_substeps: 8 };
         let config = Config { time, tolerance: 1e-6, threads, ..config(CELLS, H, self.sides, self.scheme) };
         let lift = if flip == Some(1) { -0.03 } else { 0.03 };
         let params = Params { heat_buoyancy: lift, viscosity: self.viscosity, ..inert() };
-        // No surface of it along the grid: how much of a cell it covers is told by samples.
+        // No surface of the source lies along the grid: samples decide how much of a cell it covers.
         let source = |place| Source::new(Region::sphere(place, 0.0971), [3.0, 0.0, 0.0, 60.0]);
         let mut solver = Solver::new(config, params, self.source.map(source).into_iter().collect()).unwrap();
         solver.set_solids(self.solids.clone()).unwrap();
@@ -65,7 +66,7 @@ impl Scene {
         (solver, before)
     }
 
-    /// How far the mirror image of a run is off: smoke and heat as parts of the most there is.
+    /// Deviation of the mirror image of a run: smoke and heat relative to their maxima.
     fn off(&self, axis: usize) -> [f32; 2] {
         let (here, there) = (self.run(None, 2).0, self.mirrored(axis).run(Some(axis), 2).0);
         let (mut off, mut most) = ([0.0f32; 2], [0.0f32; 2]);
@@ -82,7 +83,7 @@ impl Scene {
     }
 }
 
-/// A length [m]; every other one as people write them, so that much lies along the grid.
+/// A length \[m\]; every other one is round, so that many surfaces lie along the grid.
 fn length(range: std::ops::Range<f32>) -> impl Strategy<Value = f32> {
     (range, any::<bool>()).prop_map(|(x, round)| if round { (x / 0.025).round() * 0.025 } else { x })
 }
@@ -92,7 +93,7 @@ fn place() -> impl Strategy<Value = [f32; 3]> {
     (along(0), along(1), along(2)).prop_map(|(x, y, z)| [x, y, z])
 }
 
-/// A body of `shape` that moves between two places at most 0.2 m apart along each axis.
+/// A body of `shape` that moves between two positions at most 0.2 m apart along each axis.
 fn moving(shape: impl Strategy<Value = Shape>) -> impl Strategy<Value = Solid> {
     let by = (length(-0.2..0.2), length(-0.2..0.2), length(-0.2..0.2));
     (shape, place(), by, any::<bool>()).prop_map(|(shape, from, by, slips)| {
@@ -141,7 +142,7 @@ fn scene(solids: impl Strategy<Value = Vec<Solid>>) -> impl Strategy<Value = Sce
     )
 }
 
-/// The same scenes each time: a rounding at the very edge of a case could tell two images apart.
+/// The same scenes each time: rounding at the very edge of a case could make two images differ.
 fn cases(cases: u32) -> ProptestConfig {
     ProptestConfig {
         cases,
@@ -173,7 +174,7 @@ proptest! {
         prop_assert!(off.iter().all(|&off| off < 5e-3), "smoke and heat are off by {off:?}");
     }
 
-    /// Also where solids meet each other and the walls; whatever the number of threads.
+    /// Also where solids meet each other and the walls, for any number of threads.
     #[test]
     fn a_sealed_box_with_bodies_that_move_keeps_its_smoke(
         scene in scene(prop::collection::vec(body(), 1..4)),

@@ -11,7 +11,7 @@ use updraft::solver::{
     Shape, Smoke, Solid, Solver, SolverError, Source, TimeControl,
 };
 
-/// A box open along x through which air moves at 1 m/s, with the given smoke.
+/// A box open along x with a wind of 1 m/s and the given smoke.
 fn wind(
     cells: [usize; 3],
     h: f32,
@@ -26,7 +26,7 @@ fn wind(
 }
 
 #[test]
-fn linear_fields_are_carried_exactly() {
+fn linear_fields_are_advected_exactly() {
     for scheme in SCHEMES {
         let line = |[x, y, z]: [f32; 3]| [x, 2.0 * x - y + 3.0, z + 0.5 * x, 1.0 - x];
         let mut solver = wind([48, 8, 8], 1.0, scheme, line);
@@ -48,7 +48,7 @@ fn linear_fields_are_carried_exactly() {
     }
 }
 
-/// L1 error of a smooth bump carried a quarter of the box, 0.4 cells a step.
+/// L1 error of a smooth bump advected by a quarter of the box, 0.4 cells a step.
 fn translation_error(n: usize, scheme: Advection) -> f64 {
     let h = 1.0 / n as f32;
     let bump = |x: f32| (-(x / 0.1).powi(2)).exp();
@@ -119,7 +119,7 @@ fn still_air_keeps_its_smoke_to_the_bit() {
     }
 }
 
-/// A noisy flow of some cells a step in a closed or wrapped box, with smoke everywhere.
+/// A noisy flow of some cells a step in a closed or periodic box, with smoke everywhere.
 fn stirred(sides: [[BoundaryCondition; 2]; 3], scheme: Advection, threads: usize) -> Solver {
     let config = Config { threads, ..config([21, 18, 23], 0.05, sides, scheme) };
     let mut solver = Solver::new(config, inert(), vec![]).unwrap();
@@ -128,7 +128,7 @@ fn stirred(sides: [[BoundaryCondition; 2]; 3], scheme: Advection, threads: usize
 }
 
 #[test]
-fn conservative_advection_keeps_what_there_is() {
+fn conservative_advection_keeps_sums() {
     let around =
         [[BoundaryCondition::Periodic; 2], [BoundaryCondition::Closed; 2], [BoundaryCondition::Periodic; 2]];
     for sides in [
@@ -174,7 +174,7 @@ fn a_uniform_field_stays_uniform_in_any_flow() {
     }
 }
 
-/// What is in the box, plus what has left and faded, less what was emitted, is what was there.
+/// Contents of the box, plus outflow and decay, less emission, are the initial contents.
 #[test]
 fn the_budget_of_an_open_box_closes() {
     let inflow =
@@ -294,7 +294,7 @@ fn air_that_enters_through_open_sides_gains_no_energy() {
 }
 
 #[test]
-fn leaving_out_what_is_empty_changes_no_bit() {
+fn skipping_empty_bricks_changes_no_bit() {
     let inflow =
         BoundaryCondition::Inflow(Inflow { velocity: [0.8, 0.0, 0.0], scalars: [0.5, 0.0, 0.0, 9.0] });
     let boxes = [
@@ -319,8 +319,14 @@ fn leaving_out_what_is_empty_changes_no_bit() {
                 Solver::new(config([50, 40, 33], 0.03, sides, scheme), params, vec![source]).unwrap();
             for _ in 0..12 {
                 if dense {
-                    // A dab of nothing: the solver must look everywhere again.
-                    solver.dab(&Dab { center: [0.0; 3], radius: 0.1, add: [0.0; 4], push: [0.0; 3] });
+                    // An empty dab: the solver must search all bricks again.
+                    solver.dab(&Dab {
+                        center: [0.0; 3],
+                        radius: 0.1,
+                        add: [0.0; 4],
+                        push: [0.0; 3],
+                        erase: 0.0,
+                    });
                 }
                 advance(&mut solver, 0.05, 1);
             }
@@ -335,7 +341,7 @@ fn leaving_out_what_is_empty_changes_no_bit() {
 }
 
 #[test]
-fn conservative_advection_keeps_what_there_is_around_solids() {
+fn conservative_advection_keeps_sums_around_solids() {
     for turn in [[0.0; 3], [20.0, 10.0, 5.0]] {
         let mut solver = stirred(all(BoundaryCondition::Closed), Advection::Conservative, 2);
         let plate = Solid::new(Shape::Box { size: [0.6, 0.02, 0.6] }, [0.51, 0.47, 0.53]);
@@ -364,7 +370,7 @@ fn conservative_advection_is_the_same_on_any_number_of_threads() {
 
 #[test]
 fn smoke_that_crosses_the_box_keeps_its_mass_to_rounding() {
-    // A block moved by whole cells is moved exactly, so what was there is there.
+    // A block moved by whole cells is moved exactly, so the result is known.
     let block = |[x, ..]: [f32; 3]| [if (4.0..9.0).contains(&x) { 1.0 } else { 0.0 }, 0.0, 0.0, 0.0];
     for scheme in SCHEMES {
         let mut solver = wind([40, 6, 6], 1.0, scheme, block);
@@ -439,7 +445,13 @@ fn any_number_of_threads_gives_the_same_bits() {
         };
         let mut solver = Solver::new(config, Params::default(), vec![source]).unwrap();
         advance(&mut solver, 1.0 / 24.0, 6);
-        solver.dab(&Dab { center: [0.3, 0.5, 0.3], radius: 0.1, add: [1.0; 4], push: [1.0, 0.0, 2.0] });
+        solver.dab(&Dab {
+            center: [0.3, 0.5, 0.3],
+            radius: 0.1,
+            add: [1.0; 4],
+            push: [1.0, 0.0, 2.0],
+            erase: 0.0,
+        });
         advance(&mut solver, 1.0 / 24.0, 4);
         let bits: Vec<u32> = solver.scalars().as_flattened().iter().map(|x| x.to_bits()).collect();
         let faces: Vec<u32> = solver.velocity().iter().flatten().map(|x| x.to_bits()).collect();
@@ -486,7 +498,7 @@ fn height(solver: &Solver, colour: usize) -> f32 {
 }
 
 #[test]
-fn each_colour_and_heat_rise_and_sink_as_told() {
+fn each_colour_and_heat_follow_their_buoyancy() {
     let still = height(&ball(inert()), 0);
     assert!((still - 0.8).abs() < 1e-3);
     let hot = ball(Params { heat_buoyancy: 0.02, ..inert() });
@@ -502,8 +514,8 @@ fn each_colour_and_heat_rise_and_sink_as_told() {
 }
 
 #[test]
-fn heat_lifts_against_what_it_is_told_to() {
-    // A chimney, warm on one side: against the mean of both, one rises as the other sinks.
+fn heat_lifts_relative_to_the_chosen_ambient() {
+    // A chimney, warm on one side: relative to the mean of both, one side rises as the other sinks.
     let sides =
         [[BoundaryCondition::Closed; 2], [BoundaryCondition::Open; 2], [BoundaryCondition::Closed; 2]];
     let speed = |ambient: Ambient| {
@@ -519,7 +531,7 @@ fn heat_lifts_against_what_it_is_told_to() {
     assert!(none[0] + none[1] > 2.0 * mean[0], "all of it rises: {none:?}");
 }
 
-/// Against gravity, whichever way it points.
+/// Against gravity, for any direction of it.
 #[test]
 fn heat_lifts_along_any_direction() {
     let up = [0.6, 0.0, -0.8];
@@ -622,7 +634,7 @@ fn confinement_is_as_strong_as_fedkiw_stam_and_jensen_say() {
     }
 }
 
-/// ε is a rate: the same flow, twice as large and twice as fast, needs twice as much, and is no other flow with the same.
+/// ε is a rate: a flow twice as large and twice as fast needs twice as much, and is otherwise the same.
 #[test]
 fn the_strength_of_confinement_is_a_rate() {
     let speed = |length: f32, time: f32, vorticity: f32| {
@@ -642,7 +654,7 @@ fn the_strength_of_confinement_is_a_rate() {
     assert!((speed(2.0, 0.5, 2.0) / here - 1.0).abs() > 1e-3, "{here} and {}", speed(2.0, 0.5, 2.0));
 }
 
-/// Where the vorticity is the same everywhere its gradient is rounding, which has a direction too.
+/// A uniform vorticity has a gradient of rounding, which has a direction too.
 #[test]
 fn confinement_does_not_act_where_the_vorticity_is_uniform() {
     let (epsilon, h, dt) = (0.5, 1.0 / 32.0, 0.1);
@@ -661,7 +673,7 @@ fn confinement_does_not_act_where_the_vorticity_is_uniform() {
 }
 
 #[test]
-fn sources_give_their_rate_whatever_the_step() {
+fn sources_emit_their_rate_at_any_step() {
     let source = Source {
         velocity: None,
         start: 0.1,
@@ -678,7 +690,7 @@ fn sources_give_their_rate_whatever_the_step() {
     let volume = 4.0 / 3.0 * std::f64::consts::PI * 0.2f64.powi(3);
     for steps in [1, 7, 40] {
         let (mass, heat) = mass(steps);
-        // Half a second of work; the ramp of the rim is a cell wide, so the volume is near the ball's.
+        // Half a second of emission; the ramp of the rim is a cell wide, so the volume is near the ball's.
         assert!((mass[0] / (volume * 2.0 * 0.5) - 1.0).abs() < 0.02, "{steps} steps: red {}", mass[0]);
         assert_eq!(mass[1], 0.0);
         assert!((heat / (volume * 50.0 * 0.5) - 1.0).abs() < 0.02, "{steps} steps: heat {heat}");
@@ -727,7 +739,7 @@ fn wild_settings_stay_finite() {
 }
 
 #[test]
-fn what_grows_is_bounded_and_nothing_grows_out_of_nothing() {
+fn growing_smoke_is_bounded_and_empty_cells_stay_empty() {
     let solids = [vec![], vec![Solid::new(Shape::Sphere { radius: 0.2 }, [0.5; 3])]];
     for (rate, solids) in
         [-1e3, -1e6].into_iter().flat_map(|rate| solids.clone().map(|solids| (rate, solids)))
@@ -777,9 +789,9 @@ fn a_step_can_be_cancelled_and_refuses_nonsense() {
     assert!(Dims::new([0, 1, 1]).is_err());
 }
 
-/// A frozen flow keeps what a solved one would lose: divergence, and speed to viscosity, heat and cursor.
+/// A frozen flow keeps its divergence, and its speed despite viscosity, heat and cursor.
 #[test]
-fn a_frozen_flow_stays_as_it_is_and_carries_smoke() {
+fn a_frozen_flow_keeps_its_velocity_and_advects_smoke() {
     let frozen =
         Config { frozen: true, ..config([24, 8, 1], 0.1, all(BoundaryCondition::Open), Advection::Cubic) };
     let params = Params { viscosity: 0.1, heat_buoyancy: 1.0, friction: 1.0, ..inert() };
@@ -792,12 +804,13 @@ fn a_frozen_flow_stays_as_it_is_and_carries_smoke() {
         radius: 0.3,
         add: [0.0, 1.0, 0.0, 0.0],
         push: [9.0, 9.0, 0.0],
+        erase: 0.0,
     });
     assert!(cell(&solver, [10, 4, 0])[1] > 0.5, "the cursor paints");
     advance(&mut solver, 0.05, 20);
     assert_eq!(solver.velocity(), &before);
-    // x' = 0.5 + 0.1 x: in a second the front at 0.5 goes to 5.5 e^(0.1) − 5 = 1.08, its edge blurred by a cell or two,
-    // and clean air comes to 0.53.
+    // x' = 0.5 + 0.1 x: in a second the front at 0.5 goes to 5.5 e^(0.1) − 5 = 1.08, its edge blurred by a
+    // cell or two, and clean air comes to 0.53.
     let dark: Vec<usize> = (0..24).filter(|i| cell(&solver, [*i, 4, 0])[0] > 0.5).collect();
     assert_eq!(dark, [5, 6, 7, 8, 9]);
     let ball = Solid::new(Shape::Sphere { radius: 0.2 }, [1.0, 0.4, 0.0]);

@@ -1,5 +1,4 @@
-//! What the pictures must show: known answers of radiative transfer, and the two renderers against
-//! each other.
+//! Pictures against known answers of radiative transfer, and the two renderers against each other.
 //!
 //! Tests that need OpenGL print a line and pass where there is none.
 
@@ -15,7 +14,7 @@ use updraft::solver::Solid;
 
 const SIZE: [u32; 2] = [48, 36];
 
-/// Sun alone, nothing but smoke: what the closed forms are about.
+/// Sun alone and smoke alone, as in the closed forms.
 fn bare() -> Look {
     Look {
         colors: [[1.0; 3]; 3],
@@ -44,8 +43,8 @@ fn on_cpu(snapshot: &Snapshot, look: &Look, camera: &Camera) -> LinearImage {
     CpuRenderer::new().render_linear(snapshot, &view(look, camera), SIZE, &|_| ())
 }
 
-/// Both renderers, or the CPU's alone where there is no OpenGL. With light worked out at the cells both march in ray packets;
-/// along rays the CPU marches in plain code and OpenGL in its shaders.
+/// Pictures by both renderers, or by the CPU's alone without OpenGL. With pre-shading both march ray packets.
+/// With shading along rays the CPU uses the plain reference and OpenGL its shaders.
 fn by_all(snapshot: &Snapshot, look: &Look, camera: &Camera) -> Vec<(&'static str, LinearImage)> {
     let mut all = Vec::new();
     let mut cpu = CpuRenderer::new();
@@ -68,10 +67,10 @@ fn by_all(snapshot: &Snapshot, look: &Look, camera: &Camera) -> Vec<(&'static st
     all
 }
 
-/// Calls `check` with the pixel and the place where its ray meets the plane z = 0.5, for all pixels of which the
-/// ray passes well within the box's x and y.
+/// Calls `check` with the pixel and the point where its ray meets the plane z = 0.5, for all pixels whose ray
+/// passes well within the box's x and y.
 fn inside(image: &LinearImage, mut check: impl FnMut([f32; 4], [f32; 2])) {
-    // The far camera shows a square of about 1 m; its exact height on the plane:
+    // The far camera shows a square of about 1 m; its exact height on the plane is:
     let height = 2.0 * 99.5 * (far_camera().fov.to_radians() * 0.5).tan();
     let mut checked = 0;
     for (n, pixel) in image.rgba.iter().enumerate() {
@@ -125,7 +124,7 @@ fn a_ramp_dims_by_its_integral() {
         cell[1] = half::f16::from_f32(0.5 + 2.0 * z / 32.0);
     }
     snapshot.bricks.update(dims, &snapshot.smoke);
-    // A quarter of the cube's height and width: look at that.
+    // Shows a quarter of the cube's height and width.
     let camera = Camera { position: [0.125, 0.125, 100.0], target: [0.125, 0.125, 0.5], ..far_camera() };
     let look = Look { extinction: 1.3, ..bare() };
     for (name, image) in by_all(&snapshot, &look, &camera) {
@@ -173,7 +172,7 @@ fn a_cube_lit_from_behind_matches_the_closed_form() {
     }
 }
 
-/// Hot opaque smoke glows like a black body: orange, of the luminance asked for, and less when it is cooler.
+/// Hot opaque smoke radiates as a black body: orange, with the given luminance, and less when cooler.
 #[test]
 fn heat_glows() {
     let hot = |heat| uniform(Dims::new([16; 3]).unwrap(), 1.0 / 16.0, [0.5, 0.25, 0.25, heat]);
@@ -212,8 +211,8 @@ fn a_large_sun_casts_soft_shadows() {
     assert!(large(0.2) < 0.01 && large(0.8) > 0.99);
 }
 
-/// Smoke that absorbs nothing, in light that is the same from everywhere, cannot be seen: each light path
-/// brings exactly that light.
+/// Smoke that absorbs nothing, in uniform light from everywhere, is invisible: each light path brings exactly
+/// that light.
 #[test]
 fn a_white_furnace_stays_uniform() {
     let snapshot = plume(Dims::new([24, 32, 24]).unwrap(), 0.03, Tint::Sectors);
@@ -242,7 +241,8 @@ fn pyramid() -> Arc<Mesh> {
     Arc::new(Mesh::new(corners, triangles).unwrap())
 }
 
-/// A mesh is drawn where it is: seen over an edge the pyramid is a triangle, dark where the sun does not reach.
+/// A mesh is rendered in its position: seen over an edge the pyramid is a triangle, dark where the sun does
+/// not reach.
 #[test]
 fn a_mesh_is_seen_where_it_stands() {
     let mut snapshot = Snapshot::empty(Dims::new([16; 3]).unwrap(), 1.0 / 16.0);
@@ -254,7 +254,7 @@ fn a_mesh_is_seen_where_it_stands() {
     let look = Look { sun: [3.0; 3], sun_direction: [1.0, 0.0, 0.0], light_scale: 1.0, ..bare() };
     for (name, image) in by_all(&snapshot, &look, &far_camera()) {
         inside(&image, |[light, .., alpha], [x, y]| {
-            // How far within the outline, which the nodes round off by less than a centimetre.
+            // Distance within the outline; the nodes round it off by less than a centimetre.
             let within = 0.5 * 2.0_f32.sqrt() * (0.7 - y) - (x - 0.5).abs();
             let within = within.min(y - 0.3);
             if within.abs() > 0.02 {
@@ -269,7 +269,7 @@ fn a_mesh_is_seen_where_it_stands() {
     }
 }
 
-/// The same furnace with a white ball in it: what the ball throws back is the same light again.
+/// The same furnace with a white ball in it: the ball reflects the same light.
 #[test]
 fn a_white_furnace_with_a_ball_stays_uniform() {
     let mut snapshot = plume(Dims::new([24, 32, 24]).unwrap(), 0.03, Tint::Even);
@@ -281,7 +281,7 @@ fn a_white_furnace_with_a_ball_stays_uniform() {
     let camera = Camera { position: [0.36, 0.5, 9.0], target: [0.36, 0.5, 0.0], ..far_camera() };
     let camera = Camera { fov: 4.0, ..camera };
     let image = cpu.render_linear(&snapshot, &view(&look, &camera), SIZE, &|_| ());
-    // The ball itself is shaded from the light volume, which knows no furnace; its neighbourhood is not.
+    // The ball itself is shaded from the light volume, which has no furnace; its surroundings are not.
     for ([r, _, _, alpha], depth) in image.rgba.iter().zip(&image.depth) {
         if *depth > 1e5 {
             assert!((r - 0.7 * alpha).abs() < 1e-4, "{r} is not 0.7 × {alpha}");
@@ -290,8 +290,8 @@ fn a_white_furnace_with_a_ball_stays_uniform() {
     assert!(image.depth.iter().any(|d| *d < 1e5) && image.depth.iter().any(|d| *d > 1e5));
 }
 
-/// One scattering by path tracing and by marching: in thin smoke that scatters a tenth, more than one
-/// scattering is next to nothing.
+/// Single scattering by path tracing and by marching: in thin smoke that scatters a tenth, higher orders are
+/// negligible.
 #[test]
 fn paths_and_march_agree_where_light_scatters_once() {
     let snapshot = plume(Dims::new([24, 32, 24]).unwrap(), 0.03, Tint::Even);
@@ -311,7 +311,7 @@ fn paths_and_march_agree_where_light_scatters_once() {
         image.rgba.iter().map(|p| p[0]).sum::<f32>() / image.rgba.len() as f32
     };
     let (traced, marched) = (mean(Scattering::Traced), mean(Scattering::Single));
-    // What is left of double scattering adds about 3 %.
+    // Double scattering adds about 3 %.
     near("mean radiance", marched, traced, 0.05);
 }
 
@@ -341,9 +341,9 @@ fn many_scatterings_come_near_light_paths() {
     }
 }
 
-/// Stepping over empty bricks changes nothing.
+/// Stepping over empty bricks does not change the picture.
 #[test]
-fn empty_bricks_change_nothing() {
+fn skipping_empty_bricks_changes_no_pixel() {
     let snapshot = plume(Dims::new([40, 56, 33]).unwrap(), 0.02, Tint::Sectors);
     let (look, camera) = (Look::default(), Camera::framing(snapshot.extent()));
     let with = |bricks| {
@@ -356,9 +356,9 @@ fn empty_bricks_change_nothing() {
     assert!(worst.fold(0.0, f32::max) < 1e-4);
 }
 
-/// Light worked out at the cells and along the rays makes the same picture.
+/// Pre-shading and shading along rays give the same picture.
 #[test]
-fn where_light_is_worked_out_hardly_matters() {
+fn preshading_and_shading_along_rays_agree() {
     let snapshot = plume(Dims::new([40, 56, 36]).unwrap(), 0.02, Tint::Sectors);
     let camera = Camera::framing(snapshot.extent());
     let (hot, soft) = (Look { glow: 3.0, ..Look::default() }, Look { extinction: 12.0, ..Look::default() });
@@ -377,7 +377,7 @@ fn where_light_is_worked_out_hardly_matters() {
 
 /// Halving the step hardly changes the picture of a plume.
 #[test]
-fn the_step_hardly_matters() {
+fn halving_the_step_hardly_changes_the_picture() {
     let snapshot = plume(Dims::new([32, 48, 32]).unwrap(), 0.02, Tint::Even);
     let camera = Camera::framing(snapshot.extent());
     let at = |samples| {
@@ -400,7 +400,7 @@ mod gl {
     use super::*;
     use updraft::render::{Cursor, Offscreen, Quantity, RenderError, Slice};
 
-    /// A context, or a line that says why there is none.
+    /// An OpenGL context; prints a line if there is none.
     pub fn offscreen([width, height]: [u32; 2]) -> Option<Offscreen> {
         match Offscreen::new(width, height) {
             Ok(gl) => Some(gl),
@@ -412,7 +412,7 @@ mod gl {
         }
     }
 
-    /// What both renderers are to draw the same.
+    /// Scenes that both renderers must render alike.
     fn scenes() -> Vec<(&'static str, Snapshot, Look, Option<Cursor>, Mode)> {
         let dims = Dims::new([40, 56, 36]).unwrap();
         let (even, tinted) = (plume(dims, 0.02, Tint::Even), plume(dims, 0.02, Tint::Sectors));
@@ -446,7 +446,7 @@ mod gl {
         ]
     }
 
-    /// In OpenGL in both ways, and what is fastest here.
+    /// Both shadings in OpenGL, and the fastest here.
     const SHADINGS: [Shading; 3] = [Shading::Cells, Shading::Rays, Shading::Fastest];
 
     #[test]
@@ -468,7 +468,7 @@ mod gl {
             // The worst are pixels at the ends of lines and on the edges of planes.
             let far_off = on_gl.rgba.iter().zip(&on_cpu.rgba).filter(|(a, b)| a.abs_diff(**b) > 16).count();
             assert!(mean < 0.15, "{name}: mean {mean}, worst {worst} of 255");
-            // With a graphics processor the fastest is not the same for both.
+            // With a graphics processor `Fastest` differs between the two.
             let within = if shading == Shading::Fastest { 80 } else { 12 };
             let lines = mode != Mode::Smoke || cursor.is_some();
             assert!(lines || worst <= within, "{name}, {shading:?}: worst {worst} of 255");
@@ -515,7 +515,7 @@ mod gl {
         }
     }
 
-    /// Edges of solids are steps of one pixel in one picture and smooth in a mean of several, the same in both
+    /// Edges of solids are steps of one pixel in one frame and smooth in a mean of several, the same in both
     /// renderers.
     #[test]
     fn edges_of_solids_are_smooth_in_both_renderers() {
@@ -550,8 +550,7 @@ mod gl {
         }
     }
 
-    /// What stands still in a window gets smooth edges too, by and by, and what is drawn over it does not start
-    /// that anew.
+    /// A still picture in a window gets smooth edges over time, and overlays do not restart that.
     #[test]
     fn edges_get_smooth_while_nothing_moves() {
         let Some(mut gl) = offscreen([96, 72]) else { return };
@@ -621,7 +620,7 @@ mod gl {
         }
     }
 
-    /// Beside a solid a divided march shows the smoke behind it, not what lies before the solid.
+    /// Beside a solid a divided march shows the smoke behind it, not the smoke before the solid.
     #[test]
     fn a_divided_march_keeps_the_smoke_beside_a_solid() {
         let Some(mut gl) = offscreen([439, 380]) else { return };
@@ -643,7 +642,7 @@ mod gl {
         }
     }
 
-    /// What stands still gets smoother: sixteen passes come nearer to many than one does.
+    /// A still picture gets smoother: sixteen passes are nearer to many than one is.
     #[test]
     fn passes_average_out_the_grain() {
         let Some(mut gl) = offscreen(SIZE) else { return };
@@ -663,7 +662,7 @@ mod gl {
         }
     }
 
-    /// A picture drawn into part of a target is the picture, and leaves the rest alone.
+    /// A picture rendered into part of a target is complete, and does not change the rest.
     #[test]
     fn odd_sizes_and_bad_sizes() {
         let Some(mut gl) = offscreen([33, 17]) else { return };

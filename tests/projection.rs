@@ -1,4 +1,4 @@
-//! The projection leaves no divergence, whatever the sides and the shape of the box.
+//! The projection leaves no divergence, for all sides and shapes of the box.
 
 mod common;
 
@@ -50,7 +50,7 @@ fn larger_boxes_stay_at_rounding_level() {
 }
 
 #[test]
-fn nothing_crosses_a_closed_side_and_something_crosses_an_open_one() {
+fn air_crosses_open_sides_only() {
     let sides = [
         [BoundaryCondition::Closed, BoundaryCondition::Open],
         [BoundaryCondition::Open, BoundaryCondition::Closed],
@@ -78,7 +78,7 @@ fn nothing_crosses_a_closed_side_and_something_crosses_an_open_one() {
 
 #[test]
 fn a_flow_without_divergence_is_left_as_it_is() {
-    // Rigid rotation about y, but for the walls: u = −(z − c), w = x − c inside an open box.
+    // Rigid rotation about y away from the walls: u = −(z − c), w = x − c inside an open box.
     let sides = all(BoundaryCondition::Open);
     let mut solver =
         Solver::new(config([20, 6, 20], 0.1, sides, Advection::SemiLagrangian), inert(), vec![]).unwrap();

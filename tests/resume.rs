@@ -1,4 +1,4 @@
-//! A solver whose state was written and read goes on with the same bits, whatever the solver.
+//! A solver whose state was written and read continues with the same bits, for every configuration.
 
 use updraft::field::Field;
 use updraft::scene::Scene;
@@ -50,7 +50,7 @@ fn run(solver: &mut Solver, steps: usize) {
     });
 }
 
-/// Everything that can be seen of a solver.
+/// All results of a solver.
 fn seen(solver: &Solver) -> (Vec<Vec<u32>>, String) {
     let bits = |field: Field| field.array(solver).values.iter().map(|x| x.to_bits()).collect();
     let mut stats = solver.stats().clone();
@@ -106,7 +106,7 @@ fn every_projection_and_side_goes_on_with_the_same_bits() {
             goes_on(scene("cubic", integrator, "", more), &format!("{more:?}, {integrator}"));
         }
     }
-    // Sealed around a moving body: what it sweeps away is made up for.
+    // Sealed around a moving body: its losses are made up for.
     let more = ["domain.walls=closed", "fluid.viscosity=0"];
     goes_on(scene("conservative", "projection", SOLIDS[1], &more), "sealed");
 }

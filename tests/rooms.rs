@@ -1,9 +1,9 @@
-//! The arrows between the top-level modules of `src`: which of them may use which.
+//! The arrows between the top-level modules of `src`: which module may use which.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
-/// Each module with the modules that it uses, in an order in which every one comes after those it uses.
+/// Each module with the modules that it uses, ordered so that every one comes after those it uses.
 const ARROWS: [(&str, &[&str]); 21] = [
     ("room", &[]),
     ("foreign", &["room"]),
@@ -19,11 +19,14 @@ const ARROWS: [(&str, &[&str]); 21] = [
     ("snapshot", &["grid", "solver"]),
     ("render", &["grid", "look", "snapshot", "solver"]),
     ("output", &["foreign", "render"]),
-    ("volume", &["field", "grid", "npz", "output", "solver", "vdb"]),
+    ("volume", &["field", "grid", "npz", "output", "snapshot", "solver", "vdb"]),
     ("parameter", &["grid", "look", "solver"]),
     ("scene", &["field", "foreign", "grid", "look", "npz", "parameter", "probe", "room", "solver", "volume"]),
     ("worker", &["grid", "packed", "parameter", "snapshot", "solver"]),
-    ("app", &["grid", "look", "output", "parameter", "render", "scene", "snapshot", "solver", "worker"]),
+    (
+        "app",
+        &["grid", "look", "output", "parameter", "render", "scene", "snapshot", "solver", "volume", "worker"],
+    ),
     (
         "cli",
         &[
@@ -34,10 +37,10 @@ const ARROWS: [(&str, &[&str]); 21] = [
     ("main", &["cli", "room"]),
 ];
 
-/// What the renderer takes from the solver's folder: vectors, and nothing about flows.
-const VECTORS: [&str; 3] = ["simd", "lanes", "avx512"];
+/// Modules of the solver that the renderer may use: vectors, and nothing about flows.
+const VECTORS: [&str; 3] = ["simd", "simd_lanes", "avx512"];
 
-/// The sources, with the top-level module of each. Tests inside them may use what they like.
+/// The sources, with the top-level module of each. Tests inside them are exempt.
 fn sources() -> Vec<(String, PathBuf, String)> {
     let src = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
     let (mut folders, mut found) = (vec![src.clone()], vec![]);
@@ -125,5 +128,57 @@ fn the_renderer_takes_only_vectors_from_the_solver() {
                 assert!(fine, "{} uses solver::{inner}", path.display());
             }
         }
+    }
+}
+
+/// Folders whose files form no circle, so that each can be read after those it uses.
+const LAYERED: [&str; 3] = ["scene", "solver/project", "solver/sources"];
+
+/// The files beside a `mod.rs` with the files that each uses. `mod.rs` itself uses all of them, so that a file that takes a
+/// type from it closes a circle.
+fn files_of(folder: &str) -> BTreeMap<String, BTreeSet<String>> {
+    let src = Path::new(env!("CARGO_MANIFEST_DIR")).join("src").join(folder);
+    let file_name = |path: &Path| path.file_stem().unwrap().to_string_lossy().into_owned();
+    let mut files = BTreeMap::new();
+    for (_, path, code) in sources() {
+        let name = match path.parent() {
+            Some(parent) if parent == src => file_name(&path),
+            Some(parent) if path.ends_with("mod.rs") && parent.parent() == Some(&src) => file_name(parent),
+            _ => continue,
+        };
+        let used = uses(&code, "super::").into_iter().map(|[first, _]| first);
+        let used = used.map(|name| if name.starts_with(char::is_uppercase) { "mod".into() } else { name });
+        files.insert(name, used.collect::<BTreeSet<String>>());
+    }
+    let all: BTreeSet<String> = files.keys().filter(|name| *name != "mod").cloned().collect();
+    assert!(!all.is_empty(), "no files in {folder}");
+    files.insert("mod".into(), all);
+    files
+}
+
+#[test]
+fn files_of_a_layered_folder_form_no_circle() {
+    for folder in LAYERED {
+        let mut files = files_of(folder);
+        while let Some(name) = files
+            .iter()
+            .find(|(_, uses)| uses.iter().all(|used| !files.contains_key(used)))
+            .map(|(name, _)| name.clone())
+        {
+            files.remove(&name);
+        }
+        assert!(files.is_empty(), "src/{folder} has a circle among {:?}", files.keys());
+    }
+}
+
+#[test]
+fn a_file_name_tells_its_room() {
+    let shared = ["mod", "avx2", "avx512"];
+    let mut places: BTreeMap<String, Vec<PathBuf>> = BTreeMap::new();
+    for (_, path, _) in sources() {
+        places.entry(path.file_stem().unwrap().to_string_lossy().into_owned()).or_default().push(path);
+    }
+    for (name, paths) in places {
+        assert!(paths.len() == 1 || shared.contains(&name.as_str()), "{paths:?} have the same name");
     }
 }

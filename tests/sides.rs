@@ -1,11 +1,11 @@
-//! What the sides of the box give to the air: the motion of a wall, what an inflow brings, what comes back around.
+//! Boundary conditions: moving walls, inflows, periodic sides.
 
 mod common;
 
 use common::{SCHEMES, advance, all, cell, config, inert};
 use updraft::solver::{Advection, BoundaryCondition, Config, Inflow, Integrator, Params, Solver};
 
-/// Couette's flow: between a plate at rest and one that moves, the velocity grows evenly from one to the other.
+/// Couette's flow: between a plate at rest and a moving one, the velocity grows linearly.
 #[test]
 fn a_moving_wall_drags_the_air_at_its_own_speed() {
     let n = 16;
@@ -46,7 +46,7 @@ fn an_inflow_brings_its_smoke_and_its_heat() {
         let mut solver = Solver::new(config([20, 4, 4], 0.1, sides, scheme), inert(), vec![]).unwrap();
         solver.fill(|c, _| if c == 0 { 1.0 } else { 0.0 }, |_| [0.0; 4]);
         advance(&mut solver, 0.1, 10);
-        // The front has come half way.
+        // The front is half way.
         for c in 0..4 {
             let (near, far) = (cell(&solver, [3, 2, 2])[c], cell(&solver, [17, 2, 2])[c]);
             assert!((near / contents[c] - 1.0).abs() < 0.01, "{scheme:?} {c}: {near} for {}", contents[c]);
@@ -56,7 +56,7 @@ fn an_inflow_brings_its_smoke_and_its_heat() {
 }
 
 #[test]
-fn what_leaves_through_an_open_side_does_not_pile_up_before_it() {
+fn smoke_does_not_pile_up_before_an_open_side() {
     for (scheme, dt) in SCHEMES.into_iter().flat_map(|scheme| [0.05, 0.1, 0.27].map(|dt| (scheme, dt))) {
         let inflow = BoundaryCondition::Inflow(Inflow { velocity: [1.0, 0.0, 0.0], scalars: [1.0; 4] });
         let sides = [
@@ -74,8 +74,8 @@ fn what_leaves_through_an_open_side_does_not_pile_up_before_it() {
     }
 }
 
-/// Smoke that crosses the ends of a periodic axis, by `step` cells at a time, shifted by `shift` cells at the start and
-/// back at the end; red and heat of all cells.
+/// Advects smoke across the ends of a periodic axis, by `step` cells at a time, shifted by `shift` cells at
+/// the start and back at the end. Returns red and heat of all cells.
 fn around(scheme: Advection, axis: usize, [step, cells]: [f32; 2], shift: usize) -> Vec<f32> {
     let n = 12;
     let mut solver =
@@ -96,12 +96,12 @@ fn around(scheme: Advection, axis: usize, [step, cells]: [f32; 2], shift: usize)
 }
 
 #[test]
-fn smoke_comes_around_a_periodic_box_where_it_left() {
+fn smoke_returns_through_the_opposite_side_of_a_periodic_box() {
     let off = |a: &[f32], b: &[f32]| a.iter().zip(b).map(|(a, b)| (a - b).abs()).fold(0.0, f32::max);
     for (scheme, axis) in SCHEMES.into_iter().flat_map(|scheme| [0, 1, 2].map(|axis| (scheme, axis))) {
         let wrong = off(&around(scheme, axis, [1.0, 0.0], 0), &around(scheme, axis, [1.0, 12.0], 0));
         assert!(wrong < 1e-3, "{scheme:?} along {axis}: once around is off by {wrong}");
-        // Where the ends are must not show, whichever ghosts are read.
+        // The position of the ends must not show, whichever ghosts are read.
         for step in [0.5, 1.75] {
             let steps = [step, 7.0];
             let wrong = off(&around(scheme, axis, steps, 0), &around(scheme, axis, steps, 5));
@@ -110,7 +110,8 @@ fn smoke_comes_around_a_periodic_box_where_it_left() {
     }
 }
 
-/// Between free walls the flow of one vortex in a box turns without friction: a reflection keeps what a projection loses.
+/// Between free-slip walls a vortex turns without friction: reflection keeps the energy that projection
+/// loses.
 #[test]
 fn a_reflection_keeps_the_energy_of_a_vortex() {
     let n = 32;
@@ -137,10 +138,11 @@ fn a_reflection_keeps_the_energy_of_a_vortex() {
     assert!(projected < reflected - 0.02, "{projected} and {reflected}");
 }
 
-/// At an edge between two kinds of sides no axis comes first: with x and z exchanged the flow is the same, exchanged. Without
-/// viscosity and conduction, whose lines go axis by axis: with 1e-3 m²/s of both the flows differ by 0.005.
+/// At an edge between two kinds of sides no axis has precedence: with x and z exchanged the flow is exchanged
+/// too. Without viscosity and conduction, whose lines go axis by axis: with 1e-3 m²/s of both the flows
+/// differ by 0.005.
 #[test]
-fn edges_between_two_kinds_of_sides_know_no_order_of_axes() {
+fn edges_between_two_kinds_of_sides_do_not_depend_on_the_order_of_axes() {
     let n = 10;
     let swapped = |[x, y, z]: [f32; 3], swap: bool| if swap { [z, y, x] } else { [x, y, z] };
     let run = |swap: bool| {

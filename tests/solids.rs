@@ -1,4 +1,4 @@
-//! Solids: nothing passes through them, they push the air, and smoke near them is neither lost nor leaks.
+//! Solids: no air passes through them, they push the air, and smoke near them is neither lost nor leaks.
 
 mod common;
 
@@ -17,7 +17,7 @@ fn ball(radius: f32, at: [f32; 3]) -> Solid {
     Solid::new(Shape::Sphere { radius }, at)
 }
 
-/// A plate across the whole box that floats at `height`, thinner than a cell.
+/// A plate across the whole box at `height`, thinner than a cell.
 fn plate(thickness: f32, height: f32) -> Solid {
     Solid::new(Shape::Box { size: [9.0, thickness, 9.0] }, [0.5, height, 0.5])
 }
@@ -64,7 +64,7 @@ fn air_flows_around_a_ball_and_not_through_it() {
     }
     let wrong = wrong / count as f32;
     assert!(wrong < 0.12, "the speed across the surface is wrong by {wrong} in the mean");
-    // Potential flow around a ball is half as fast again beside it.
+    // Potential flow around a ball is 1.5 times as fast beside it.
     let beside = wind(&solver, [24, 16 + 8, 16])[0];
     let before = wind(&solver, [16, 16, 16])[0];
     assert!(beside > 1.2 && before < 0.5, "beside {beside}, before {before}");
@@ -90,7 +90,7 @@ fn a_plate_thinner_than_a_cell_stops_smoke() {
                 let inside = (x - 0.4).powi(2) + (y - 0.25).powi(2) + (z - 0.5).powi(2) < 0.03;
                 if inside { [1.0, 0.5, 0.0, 100.0] } else { [0.0; 4] }
             };
-            // Wind on the far side, so that there is a flow to be carried by.
+            // Wind on the far side, which would advect any leak.
             solver.fill(|c, [_, y, _]| if c == 0 && y > 0.6 { 0.3 } else { 0.0 }, hot);
             advance(&mut solver, 0.05, 50);
             let sum = |from: usize, to: usize| {
@@ -124,7 +124,7 @@ fn a_tilted_plate_stops_smoke_too() {
     solver.set_solids(vec![tilted.clone()]).unwrap();
     let pose = tilted.pose(0.0, 0.0);
     let below = |p: [f32; 3]| {
-        // The normal of the plate is its turned y axis: the distance falls along it.
+        // The normal of the plate is its rotated y axis: the distance changes along it.
         let d = |s: f32| pose.distance([p[0], p[1] + s, p[2]]);
         d(0.02) < d(-0.02)
     };
@@ -146,7 +146,7 @@ fn a_tilted_plate_stops_smoke_too() {
     }
 }
 
-/// Beside an open side the air that enters has been on one side of the plate only.
+/// Backflow beside an open side has been on one side of the plate only.
 #[test]
 fn a_plate_that_reaches_open_sides_stops_smoke_there_too() {
     let n = 16;
@@ -154,7 +154,7 @@ fn a_plate_that_reaches_open_sides_stops_smoke_there_too() {
         let mut config = config([n; 3], 0.1, all(BoundaryCondition::Open), scheme);
         (config.time, config.integrator) =
             (TimeControl { cfl: 0.9, max_substeps: 8 }, Integrator::Reflection);
-        // Blows at the plate, and off the box through its sides.
+        // Blows at the plate, and out of the box through its sides.
         let region = Region::sphere([0.85, 0.423, 0.8], 0.172);
         let source = Source { velocity: Some([0.0, 3.0, 0.0]), ..Source::new(region, [5.0, 0.0, 0.0, 40.0]) };
         let params = Params { heat_buoyancy: 0.02, ..inert() };
@@ -170,7 +170,7 @@ fn a_plate_that_reaches_open_sides_stops_smoke_there_too() {
     }
 }
 
-/// A ball that flies along x through smoke in a closed box.
+/// Flies a ball along x through smoke in a closed box.
 fn flight(threads: usize, scheme: Advection, speed: f32) -> Solver {
     let n = 32;
     let config = updraft::solver::Config {
@@ -213,7 +213,7 @@ fn a_flying_ball_moves_the_air_and_keeps_the_smoke() {
     }
 }
 
-/// Whether the plate moves by a whole cell a step or less, lies between the cells or within them.
+/// For steps of up to a whole cell, and plates between cells or within them.
 #[test]
 fn a_moving_plate_leaves_no_smoke_behind() {
     let h = 0.05;
@@ -255,7 +255,7 @@ fn a_moving_plate_leaves_no_smoke_behind() {
     }
 }
 
-/// Half a turn of a paddle that parts the box changes the halves.
+/// Half a turn of a paddle that divides the box exchanges the halves.
 #[test]
 fn a_paddle_that_turns_takes_the_smoke_of_one_side_along() {
     let (n, h) = (32, 1.0 / 32.0);
@@ -287,7 +287,7 @@ fn a_paddle_that_turns_takes_the_smoke_of_one_side_along() {
     }
 }
 
-/// A walk from a point that near to the surface begins with the surface at its back.
+/// A walk from a point that near to the surface begins with the surface behind it.
 #[test]
 fn a_point_that_all_but_touches_a_ball_closes_no_cell() {
     let center = [1.03, 0.97, 1.01];
@@ -306,7 +306,8 @@ fn a_point_that_all_but_touches_a_ball_closes_no_cell() {
     }
 }
 
-/// What the air meets at the end of a step is the velocity of a solid then, not half a step later or earlier.
+/// At the end of a step the air meets the velocity of the solid at that instant, not half a step earlier or
+/// later.
 #[test]
 fn a_ball_that_speeds_up_has_the_velocity_of_the_instant() {
     const STEP: f32 = 0.1;
@@ -321,7 +322,7 @@ fn a_ball_that_speeds_up_has_the_velocity_of_the_instant() {
     }
 }
 
-/// A block along the grid covers all the smoke in one layer of cells at once.
+/// A block along the grid covers the smoke of a whole layer of cells at once.
 #[test]
 fn a_piston_as_wide_as_the_smoke_loses_none() {
     for scheme in [Advection::Cubic, Advection::Conservative] {
@@ -344,7 +345,7 @@ fn a_piston_as_wide_as_the_smoke_loses_none() {
 }
 
 #[test]
-fn smoke_where_a_solid_is_put_goes_aside() {
+fn smoke_is_pushed_out_of_a_new_solid() {
     let n = 16;
     let mut solver = Solver::new(
         config([n; 3], 1.0 / n as f32, all(BoundaryCondition::Closed), Advection::MacCormack),
@@ -385,7 +386,8 @@ fn solids_may_fill_an_axis_touch_the_sides_or_everything() {
     ];
     for sides in mixes {
         for solid in [
-            // A wall across x, a block in a corner, one over a side, a hollow made of two plates, all of the box.
+            // A wall across x, a block in a corner, one over a side, a hollow made of two plates, the whole
+            // box.
             Solid::new(Shape::Box { size: [0.3, 9.0, 9.0] }, [0.5; 3]),
             Solid::new(Shape::Box { size: [0.8; 3] }, [0.0; 3]),
             ball(0.3, [1.0, 0.5, 0.5]),
@@ -434,7 +436,7 @@ fn pockets_in_solids_do_not_diverge() {
 }
 
 #[test]
-fn a_still_ball_in_still_air_changes_nothing() {
+fn a_still_ball_in_still_air_changes_no_value() {
     for slip in [Slip::Free, Slip::None] {
         let mut solver = Solver::new(
             config([16; 3], 0.1, all(BoundaryCondition::Closed), Advection::MacCormack),
@@ -450,9 +452,10 @@ fn a_still_ball_in_still_air_changes_nothing() {
     }
 }
 
-/// Air without divergence goes around a ball: the same flows through every plane, also where the ball cuts it.
+/// Divergence-free air flows around a ball: the flux through every plane is the same, also where the ball
+/// cuts it.
 #[test]
-fn planes_that_solids_cut_show_what_flows_through() {
+fn planes_that_solids_cut_measure_the_flux() {
     let mut config = updraft::solver::Config {
         tolerance: 1e-6,
         ..config([12, 10, 8], 0.1, all(BoundaryCondition::Closed), Advection::Cubic)
@@ -463,7 +466,7 @@ fn planes_that_solids_cut_show_what_flows_through() {
     solver.fill(|c, _| if c == 0 { 1.0 } else { 0.0 }, |_| [0.0; 4]);
     let through = |x: f32| {
         let place = Place::Plane { axis: 0, at: x };
-        Probe { name: "p".into(), fields: vec![Field::U], place }.measure(&solver)[0].values[0]
+        Probe::new("p", &[Field::U], place).measure(&solver)[0].values[0]
     };
     let [clear, cut, between, last] = [0.0, 0.6, 0.55, 1.2].map(through);
     println!("through the side {clear}, {last}, the ball's middle {cut}, between faces {between}");
@@ -471,7 +474,7 @@ fn planes_that_solids_cut_show_what_flows_through() {
     assert!([cut, between, last].iter().all(|u| (u / clear - 1.0).abs() < 1e-3), "{cut}, {between}, {last}");
 }
 
-/// Around an odd number of cells the two colours of the relaxation meet themselves.
+/// Around an odd number of cells a colour of the relaxation meets itself.
 #[test]
 fn odd_periodic_axes_take_no_more_iterations() {
     for periodic in [vec![1], vec![0, 1], vec![0, 1, 2]] {

@@ -1,4 +1,4 @@
-//! Sources of every shape, fills and external forces, as a run feels them.
+//! Sources of every shape, fills and external forces, in a running solver.
 
 mod common;
 
@@ -66,7 +66,7 @@ fn air_comes_near_the_velocity_of_a_wind() {
     }
 }
 
-/// A layer that fills the box along x and z: moved along x, it moves as it is told.
+/// A layer that fills the box along x and z: driven along x, it gets exactly that velocity.
 fn layer() -> Region {
     let form = Form::Body(Shape::Box { size: [9.0, 0.3, 9.0] });
     Region::new(form, [0.5, 0.5, 0.5])
@@ -102,7 +102,7 @@ fn a_force_on_smoke_is_as_strong_as_the_smoke_is_dense() {
     assert!((smoke - (1.0 - kept.powi(5))).abs() < 1e-4 && air.abs() < 1e-5, "{smoke} {air}");
 }
 
-/// The force of a point has no curl, on the grid either: the pressure answers it, and nothing moves.
+/// The force of a point has no curl, on the grid either: the pressure balances it, and nothing moves.
 #[test]
 fn a_point_moves_no_air_that_is_closed_in_but_smoke() {
     for (sides, falloff) in [
@@ -127,7 +127,7 @@ fn a_point_moves_no_air_that_is_closed_in_but_smoke() {
     }
 }
 
-/// Around an axis along y air at its +x side moves along −z, as fast as told where the vortex is strongest.
+/// Around an axis along y air at its +x side moves along −z, with the given speed at the vortex's maximum.
 #[test]
 fn a_vortex_turns_the_air_to_the_right_side_at_its_speed() {
     let cells = [48, 4, 48];
@@ -162,7 +162,7 @@ fn a_vortex_turns_the_air_to_the_right_side_at_its_speed() {
     }
 }
 
-/// Motion along the axis of a vortex is left alone by its rate.
+/// A vortex does not change motion along its axis.
 #[test]
 fn a_vortex_lets_air_pass_along_its_axis() {
     let field =
@@ -208,7 +208,7 @@ fn letters() -> Region {
 }
 
 #[test]
-fn every_shape_gives_its_rate_whatever_the_step() {
+fn every_shape_emits_its_rate_at_any_step() {
     let Form::Card(card) = &letters().form else { panic!() };
     let slab = Form::Body(Shape::Box { size: [0.5, 0.3, 0.7] });
     let block = Region { rotation: Solid::turn([0.0, 25.0, 40.0]), ..Region::new(slab, [0.6, 0.52, 0.7]) };
@@ -224,7 +224,7 @@ fn every_shape_gives_its_rate_whatever_the_step() {
             let source =
                 Source { start: 0.2, stop: 0.7, ..Source::new(region.clone(), [2.0, 0.0, 1.0, 50.0]) };
             let time = TimeControl { cfl, max_substeps: 50 };
-            // Linear interpolation carries all of it along with a steady wind.
+            // Linear interpolation advects all of it in a steady wind.
             let config = Config {
                 time,
                 ..config(CELLS, H, all(BoundaryCondition::Periodic), Advection::SemiLagrangian)
@@ -243,7 +243,7 @@ fn every_shape_gives_its_rate_whatever_the_step() {
 }
 
 #[test]
-fn noise_changes_where_but_not_how_much() {
+fn noise_moves_the_emission_but_keeps_its_sum() {
     let mass = |noise: Option<Noise>, steps: usize| {
         let form = Form::Body(Shape::Box { size: [1.0, 0.8, 1.2] });
         let source =
@@ -268,7 +268,7 @@ fn noise_changes_where_but_not_how_much() {
 }
 
 #[test]
-fn a_fill_sets_what_it_names_and_no_more() {
+fn a_fill_sets_only_the_values_it_names() {
     let mut solver = still(all(BoundaryCondition::Closed), vec![]);
     solver.fill(|_, _| 0.0, |_| [5.0, 6.0, 7.0, 8.0]);
     let scalars = [Some(1.0), None, Some(0.0), Some(-3.0)];

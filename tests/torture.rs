@@ -1,7 +1,8 @@
-//! Everything changes all the time: parameters, sides, sources, forces and solids jump over their whole range.
+//! Everything changes all the time: parameters, sides, sources, forces and solids jump over their whole
+//! range.
 //!
-//! Whatever is asked of a solver through the doors of the worker, it has finite fields, bounded energy, and no smoke that
-//! nobody put there.
+//! Whatever the worker's interface passes to a solver, its fields stay finite, its energy bounded, and it
+//! holds only smoke that was put there.
 
 use updraft::grid::Dims;
 use updraft::parameter;
@@ -36,7 +37,7 @@ impl Chance {
         }
     }
 
-    /// A number that the parameter at `path` may have, or one beyond it, or NaN: the door puts it right.
+    /// A number for the parameter at `path`, in or out of its range, or NaN; the limits correct it.
     fn any(&mut self, path: &str) -> f32 {
         let range = &parameter::of(path).hard;
         let (low, high) = (*range.start(), *range.end());
@@ -155,7 +156,7 @@ fn config(chance: &mut Chance, cells: usize) -> Config {
     config
 }
 
-/// `steps` steps at `cells`³; a new box every hundred, something else each step.
+/// Runs `steps` steps at `cells`³, with a new box every hundred and a new change each step.
 fn torture(steps: usize, cells: usize) {
     let mut chance = Chance(0x9e37_79b9_7f4a_7c15);
     let mut done = 0;
@@ -178,6 +179,7 @@ fn torture(steps: usize, cells: usize) {
                         radius: 0.3 * extent,
                         add: [chance.any("brush.density"), 0.0, 1.0, chance.any("brush.heat")],
                         push: chance.vector(1e4),
+                        erase: 0.0,
                     };
                     limits::dab(dab).iter().for_each(|dab| solver.dab(dab));
                 }
@@ -205,13 +207,13 @@ fn torture(steps: usize, cells: usize) {
 
 #[test]
 #[ignore = "takes minutes on a busy machine: by hand, see RELIABILITY.md"]
-fn nothing_that_is_asked_for_breaks_the_solver() {
+fn random_input_never_breaks_the_solver() {
     torture(300, 12);
 }
 
-/// Half an hour or so.
+/// Takes about half an hour.
 #[test]
 #[ignore = "10,000 steps at 32³: by hand, see RELIABILITY.md"]
-fn nothing_that_is_asked_for_breaks_the_solver_for_long() {
+fn random_input_never_breaks_the_solver_in_a_long_run() {
     torture(10_000, 32);
 }

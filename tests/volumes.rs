@@ -1,4 +1,4 @@
-//! Volumes as other programs read them: OpenVDB by its own library, VTK images by VTK, npz by NumPy.
+//! Volumes read by other programs: OpenVDB by its own library, VTK images by VTK, npz by NumPy.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -7,10 +7,10 @@ use serde_json::{Value, json};
 use updraft::npz;
 use updraft::vdb::{self, Grid, Meta, Topology, Values};
 
-/// The interpreter that Debian's modules are for.
+/// The interpreter that Debian's modules belong to.
 const PYTHON: &str = "/usr/bin/python3";
 
-/// Whether one of these modules is there; a line says so where none is.
+/// Whether one of these modules is installed; prints a line if none is.
 fn has_module(modules: &[&str]) -> bool {
     let there = |module: &&str| {
         let tried = Command::new(PYTHON).args(["-c", &format!("import {module}")]).output();
@@ -55,8 +55,8 @@ impl Random {
     }
 }
 
-/// Random boxes at random places, also full, empty and across the borders of nodes at negative coordinates, in each
-/// precision, with and without ZIP.
+/// Random boxes at random positions, also full, empty and across node borders at negative coordinates, in
+/// each precision, with and without ZIP.
 #[test]
 fn openvdb_reads_the_voxels_that_were_written() {
     if !has_module(&["openvdb", "pyopenvdb"]) {
@@ -73,13 +73,13 @@ fn openvdb_reads_the_voxels_that_were_written() {
             2 => [-4100, 4090, -8200],
             _ => [0; 3].map(|_| random.next(300_000) as i32 - 150_000),
         };
-        // Empty, full, and between.
+        // Empty, full, and in between.
         let share = [0, 100, 3, 50][n / 2 % 4];
         let count = size.iter().product();
         let mut values: Vec<f32> = vec![0.0; count];
         for (at, value) in values.iter_mut().enumerate() {
             if random.next(100) < share {
-                // No two places hold the same, so that none can be exchanged.
+                // All values differ, so none can be exchanged unnoticed.
                 *value = 1.0 + at as f32 / 7.0;
             }
         }
@@ -131,7 +131,7 @@ fn openvdb_reads_the_voxels_that_were_written() {
     assert_eq!(python("vdb.py", &manifest).matches("voxels agree").count(), 48);
 }
 
-/// What `simulate` writes holds the numbers of its npz, with y up and with z up.
+/// The output of `simulate` has the numbers of its npz, with y up and with z up.
 #[test]
 fn openvdb_reads_the_plume_with_either_axis_up() {
     if !has_module(&["openvdb", "pyopenvdb"]) {
@@ -230,7 +230,7 @@ fn openvdb_reads_the_plume_with_either_axis_up() {
     assert_eq!(python("vdb.py", &manifest).matches("voxels agree").count(), 12);
 }
 
-/// A run that starts from an OpenVDB file of another has its smoke, whichever axis is up in it.
+/// A run that starts from another program's OpenVDB file has its smoke, with either up axis.
 #[test]
 fn a_run_starts_from_an_openvdb_file() {
     let dir = tempfile::tempdir().expect("a folder");
@@ -307,9 +307,9 @@ fn vtk_reads_the_time_series() {
     }
 }
 
-/// NumPy reads what stands beside the arrays.
+/// NumPy reads the description beside the arrays.
 #[test]
-fn numpy_reads_what_the_arrays_are() {
+fn numpy_reads_the_description_of_the_arrays() {
     if !has_module(&["numpy"]) {
         return;
     }

@@ -2,7 +2,8 @@
 
 use updraft::scene::Scene;
 
-/// Strouhal number, drag coefficient, the part of the pressure in it and rms lift of the last two fifths of a run until `time`.
+/// Strouhal number, drag coefficient, its pressure part, and rms lift over the last two fifths of a run until
+/// `time`.
 struct Wake {
     strouhal: f64,
     drag: f64,
@@ -44,8 +45,8 @@ fn run(name: &str, overrides: &[&str], time: f64) -> Wake {
 
 #[test]
 fn a_coarse_cylinder_sheds_vortices_at_re_100() {
-    // Eight cells on a diameter, sides 14 diameters apart, the inflow 5 ahead: a box this near raises the drag by a tenth. With
-    // 24 cells St is 0.1754 in it and the drag 1.478, 1.122 of it by pressure.
+    // Eight cells on a diameter, sides 14 diameters apart, the inflow 5 ahead: a box this near raises the
+    // drag by a tenth. With 24 cells St is 0.1754 in it and the drag 1.478, 1.122 of it by pressure.
     let coarse = [
         "domain.cells=[144, 112, 1]",
         "domain.voxel=0.125",
@@ -62,8 +63,8 @@ fn a_coarse_cylinder_sheds_vortices_at_re_100() {
 #[test]
 #[ignore = "minutes"]
 fn the_street_behind_a_cylinder_at_re_100_is_as_published() {
-    // Unbounded: St 0.164 to 0.165, Cd 1.33 to 1.35. 12 cells on a diameter take 1.9 % from St and add 2.7 % to the drag, the box
-    // about 1.5 %.
+    // Unbounded: St 0.164 to 0.165, Cd 1.33 to 1.35. 12 cells on a diameter take 1.9 % from St and add 2.7 %
+    // to the drag, the box about 1.5 %.
     let wake = run("cylinder-re100", &[], 60.0);
     assert!((wake.strouhal / 0.1645 - 0.988).abs() < 0.01, "St {}", wake.strouhal);
     assert!((wake.drag / 1.34 - 1.042).abs() < 0.01, "Cd {}", wake.drag);

@@ -1,6 +1,5 @@
-//! The window on a screen of its own, driven with a mouse and a keyboard as a person would: what the
-//! program says of itself and what is on the screen must follow. Skipped, with a line that says so, where
-//! there is no virtual X server or nothing to drive it with.
+//! The window on a virtual screen, driven by mouse and keyboard. Its reported state and the screen must
+//! follow. Skipped, with a message, where there is no virtual X server or no tool to drive it.
 #![cfg(feature = "viewer")]
 
 use std::fs;
@@ -12,8 +11,8 @@ use std::time::{Duration, Instant};
 use serde_json::Value;
 
 const SCREEN: [usize; 2] = [1280, 800];
-/// The part of the screen in which the smoke is.
-const VIEW: [usize; 2] = [870, 750];
+/// Size of the view on the screen.
+const VIEW: [usize; 2] = [830, 720];
 const PATIENCE: Duration = Duration::from_secs(30);
 
 /// A virtual screen with the program on it.
@@ -22,11 +21,17 @@ struct Rig {
     program: Child,
     display: String,
     folder: tempfile::TempDir,
+    size: [usize; 2],
 }
 
 impl Rig {
-    /// `None`, and the reason on stderr, where this machine lacks a tool.
+    /// Starts the rig. `None`, and the reason on stderr, where this machine lacks a tool.
     fn start() -> Option<Self> {
+        Self::on([1280, 800], &["--set", "domain.cells=[48,72,48]", "--set", "domain.voxel=0.02"])
+    }
+
+    /// The same on a screen of a size, with more arguments.
+    fn on(screen: [usize; 2], arguments: &[&str]) -> Option<Self> {
         for (tool, ask) in [("Xvfb", "-help"), ("xdotool", "version"), ("import", "-version")] {
             if let Err(error) =
                 Command::new(tool).arg(ask).stdout(Stdio::null()).stderr(Stdio::null()).status()
@@ -35,10 +40,12 @@ impl Rig {
                 return None;
             }
         }
-        let (server, display) = server();
+        let (server, display) = server(screen);
         let folder = tempfile::tempdir().unwrap();
         let program = Command::new(env!("CARGO_BIN_EXE_updraft"))
-            .args(["view", "plume", "--set", "domain.cells=[48,72,48]", "--set", "domain.voxel=0.02"])
+            .args(["view", "plume"])
+            .args(arguments)
+            .env("XDG_STATE_HOME", folder.path().join("state"))
             .env("DISPLAY", &display)
             .env_remove("WAYLAND_DISPLAY")
             .env("UPDRAFT_STATE_FILE", folder.path().join("state.json"))
@@ -48,7 +55,7 @@ impl Rig {
             .current_dir(folder.path())
             .spawn()
             .unwrap();
-        Some(Self { server, program, display, folder })
+        Some(Self { server, program, display, folder, size: screen })
     }
 
     fn tool(&self, tool: &str, arguments: &[String]) -> Vec<u8> {
@@ -77,7 +84,7 @@ impl Rig {
         Some(serde_json::from_str(&text).expect("the state file is always whole"))
     }
 
-    /// Waits until the program says what `holds` wants to hear, and gives that state.
+    /// Waits until the reported state satisfies `holds`, and returns it.
     fn until(&mut self, what: &str, holds: impl Fn(&Value) -> bool) -> Value {
         let deadline = Instant::now() + PATIENCE;
         loop {
@@ -91,15 +98,15 @@ impl Rig {
         }
     }
 
-    /// What is on the screen: red, green, blue of each pixel, rows from the top.
+    /// Captures the screen: red, green, blue of each pixel, rows from the top.
     fn screen(&self) -> Vec<u8> {
         let arguments = ["-window", "root", "-depth", "8", "rgb:-"].map(str::to_owned);
         let pixels = self.tool("import", &arguments);
-        assert_eq!(pixels.len(), 3 * SCREEN[0] * SCREEN[1]);
+        assert_eq!(pixels.len(), 3 * self.size[0] * self.size[1]);
         pixels
     }
 
-    /// Waits until some part of the view differs from what it was.
+    /// Waits until some part of the view differs from `before`.
     fn until_seen(&self, what: &str, before: &[u8]) {
         let deadline = Instant::now() + PATIENCE;
         loop {
@@ -122,9 +129,9 @@ impl Drop for Rig {
     }
 }
 
-/// A virtual X server on a display number of its own choice.
-fn server() -> (Child, String) {
-    let size = format!("{}x{}x24", SCREEN[0], SCREEN[1]);
+/// Starts a virtual X server, which chooses its display number.
+fn server(screen: [usize; 2]) -> (Child, String) {
+    let size = format!("{}x{}x24", screen[0], screen[1]);
     let mut server = Command::new("Xvfb")
         .args(["-displayfd", "1", "-screen", "0", &size, "-nolisten", "tcp"])
         .stdout(Stdio::piped())
@@ -140,7 +147,7 @@ fn server() -> (Child, String) {
 /// Edge of the squares in which screens are compared.
 const TILE: usize = 64;
 
-/// Mean difference of two screens over the square of the view in which they differ most.
+/// Mean difference of two screens over the square of the view where they differ most.
 fn difference(a: &[u8], b: &[u8]) -> f64 {
     let tiles = (0..VIEW[1] / TILE).flat_map(|j| (0..VIEW[0] / TILE).map(move |i| [i, j]));
     tiles.map(|tile| tile_difference(a, b, tile)).fold(0.0, f64::max)
@@ -220,7 +227,7 @@ fn orbits(rig: &mut Rig) {
     rig.until_seen("the orbit", &before);
 }
 
-/// Paints blue smoke at a height; gives the height of its middle.
+/// Paints blue smoke at a height. Returns the height of its centre.
 fn paints(rig: &mut Rig) -> f64 {
     rig.key("b");
     let time = number(&rig.until("blue on the brush", |s| is(s, "/ink", "Blue")), "/time");
@@ -246,7 +253,7 @@ fn shows_the_velocity(rig: &mut Rig) {
 }
 
 fn a_smoke_made_heavy_sinks(rig: &mut Rig, painted: f64) {
-    let state = rig.state().unwrap();
+    let state = search(rig, "blue.buoyancy", "smoke.blue.buoyancy");
     let [left, top, right, bottom] = place(&state, "smoke.blue.buoyancy");
     let y = 0.5 * (top + bottom);
     rig.drag(1, [0.5 * (left + right), y], [left + 6.0, y]);
@@ -391,13 +398,13 @@ fn survives_any_size(rig: &mut Rig) {
     for (width, height) in [(700, 420), (1100, 700)] {
         rig.xdo(&format!("search --name updraft windowsize {width} {height}"));
         rig.until("a picture of the new size", |s| {
-            // The strip of the timeline takes a little of it.
+            // The timeline takes a little of it.
             (f64::from(height) - 60.0..=f64::from(height)).contains(&number(s, "/viewport/3"))
         });
     }
 }
 
-/// With changes, Esc asks; it cancels its own question, and the answer counts.
+/// With changes, Esc asks; another Esc cancels the question, and the answer counts.
 fn closes(rig: &mut Rig) {
     let unsaved = |s: &Value| s["unsaved"].as_bool() == Some(true);
     rig.until("changes", unsaved);
@@ -419,4 +426,116 @@ fn closes(rig: &mut Rig) {
         std::thread::sleep(Duration::from_millis(20));
     };
     assert!(status.success(), "{status}");
+}
+
+/// Types into the search field of the panel, so that what fits is at its top, and gives the state then.
+fn search(rig: &mut Rig, text: &str, place: &'static str) -> Value {
+    let (x, y) = middle(&rig.until("the search", |s| s["places"]["search"].is_array()), "search");
+    rig.xdo(&format!("mousemove {x} {y} click 1"));
+    rig.key("ctrl+a");
+    rig.xdo(&format!("type {text}"));
+    let height = rig.size[1] as f64;
+    // The rows that do not fit are gone by then.
+    rig.until(place, |s| {
+        let seen = s["places"][place][3].as_f64().is_some_and(|bottom| bottom < height);
+        seen && s["places"]["brush.radius"].is_null()
+    })
+}
+
+fn click(rig: &Rig, state: &Value, name: &str) {
+    let (x, y) = middle(state, name);
+    rig.xdo(&format!("mousemove {x} {y} click 1"));
+}
+
+/// Mean and spread of the brightness in a part of the screen: left, top, right, bottom.
+fn brightness(rig: &Rig, [left, top, right, bottom]: [usize; 4]) -> [f64; 2] {
+    let screen = rig.screen();
+    let row = |y: usize| &screen[3 * (rig.size[0] * y + left)..3 * (rig.size[0] * y + right)];
+    let values: Vec<f64> = (top..bottom).flat_map(|y| row(y).iter().map(|&p| f64::from(p))).collect();
+    let mean = values.iter().sum::<f64>() / values.len() as f64;
+    [mean, (values.iter().map(|v| (v - mean).powi(2)).sum::<f64>() / values.len() as f64).sqrt()]
+}
+
+/// Everything a person does for the first time, on a small, a usual and a large screen.
+#[test]
+fn a_first_session_works_on_three_screens() {
+    for screen in [[800, 480], [1280, 800], [1920, 1080]] {
+        let tiny = ["--set", "domain.cells=[32,48,32]", "--set", "domain.voxel=0.03"];
+        let Some(mut rig) = Rig::on(screen, &tiny) else {
+            return;
+        };
+        opens_and_runs(&mut rig);
+        fits(&mut rig);
+        adds_a_ball_and_drags_it(&mut rig);
+        scrubs_and_exports(&mut rig);
+        leaves(&mut rig);
+    }
+}
+
+/// Window, panel and smoke are on the screen, and there is something to see in each.
+fn fits(rig: &mut Rig) {
+    let state = rig.until("the panel", |s| s["places"]["save"].is_array());
+    let [width, height] = rig.size;
+    for name in ["run", "save", "scenes", "help"] {
+        let [left, top, right, bottom] = place(&state, name);
+        assert!(left >= 0.0 && top >= 0.0 && right <= width as f64 && bottom <= height as f64, "{name}");
+    }
+    let view: [usize; 4] = std::array::from_fn(|n| state["viewport"][n].as_f64().unwrap() as usize);
+    assert!(view[2] > 200 && view[3] > 200, "{view:?} on {width} x {height}");
+    let [mean, spread] = brightness(rig, [0, 0, view[2], view[3]]);
+    assert!(mean > 10.0 && spread > 15.0, "the view is blank: {mean} {spread}");
+    let [left, ..] = place(&state, "run");
+    let [mean, spread] = brightness(rig, [left as usize, 0, left as usize + 300, 170]);
+    assert!(mean < 120.0 && spread > 10.0, "the panel is blank: {mean} {spread}");
+}
+
+fn adds_a_ball_and_drags_it(rig: &mut Rig) {
+    let state = search(rig, "objects", "object.add");
+    click(rig, &state, "object.add");
+    let state = rig.until("the menu", |s| s["places"]["solid.ball"].is_array());
+    click(rig, &state, "solid.ball");
+    let state = rig.until("a ball", |s| number(s, "/solids") == 1.0 && s["solid_positions"][0].is_array());
+    let at = state["handles"].as_array().unwrap().last().unwrap().clone();
+    let at = [0, 1].map(|n| at[n].as_f64().unwrap());
+    let before = number(&state, "/solid_positions/0/0");
+    let scale = number(&state, "/viewport/3") / 480.0;
+    rig.drag(1, at, [at[0] + 40.0 * scale, at[1]]);
+    rig.until("a ball elsewhere", |s| number(s, "/solid_positions/0/0") > before + 0.05);
+    rig.until("an undo for it", |s| is(s, "/undoes", "solid 1"));
+    rig.key("ctrl+z");
+    rig.until("the ball back", |s| (number(s, "/solid_positions/0/0") - before).abs() < 1e-3);
+}
+
+fn scrubs_and_exports(rig: &mut Rig) {
+    rig.until("some frames", |s| number(s, "/frames/1") >= 6.0);
+    rig.key("space");
+    rig.until("a pause", |s| is(s, "/state", "paused"));
+    rig.key("Left");
+    let past = |s: &Value| s["past"].is_number();
+    rig.until("a recorded frame", past);
+    let state = search(rig, "export", "export.frames");
+    click(rig, &state, "export.frames");
+    let state = rig.until("a path", |s| s["places"]["export"].is_array());
+    click(rig, &state, "export");
+    rig.until("the frames", |s| {
+        s["notice"].as_str().is_some_and(|text| text.starts_with("Written to ")) && s["exporting"].is_null()
+    });
+    let files = fs::read_dir(rig.folder.path().join("plume-frames")).unwrap().count();
+    assert!(files >= 6, "{files} frames");
+}
+
+fn leaves(rig: &mut Rig) {
+    let state = rig.state().unwrap();
+    click(rig, &state, "timeline.present");
+    rig.until("the present", |s| s["past"].is_null());
+    rig.key("Escape");
+    let state = rig.until("the question", |s| is(s, "/dialog", "leave") && s["places"]["discard"].is_array());
+    click(rig, &state, "discard");
+    let deadline = Instant::now() + PATIENCE;
+    while rig.program.try_wait().unwrap().is_none() {
+        assert!(Instant::now() < deadline, "the window does not close");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    let remembered = fs::read_to_string(rig.folder.path().join("state/updraft/window.json")).unwrap();
+    assert!(remembered.contains("\"size\""), "{remembered}");
 }

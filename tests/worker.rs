@@ -1,4 +1,4 @@
-//! The worker thread, with simulations that are slow, that count what they are told, or that break.
+//! The worker thread, with simulations that are slow, that count, or that fail.
 
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, mpsc};
@@ -13,13 +13,13 @@ use updraft::worker::{Command, Simulation, State, Worker};
 const DT: f32 = 0.01;
 const PATIENCE: Duration = Duration::from_secs(20);
 
-/// Counts; its snapshot is one cell that holds the number of dabs and of steps.
+/// A simulation that counts; its snapshot is one cell with the number of dabs and of steps.
 #[derive(Default)]
 struct Counter {
     params: Params,
     dabs: u32,
     steps: u32,
-    /// Wall time of a step; it looks at `cancel` every millisecond of it.
+    /// Wall time of a step; every millisecond it reads `cancel`.
     slow: Duration,
     panics_at_step: Option<u32>,
     begun: Arc<AtomicUsize>,
@@ -119,7 +119,7 @@ fn cell(worker: &Worker) -> [f32; 4] {
 }
 
 fn dab() -> Command {
-    Command::Dab(Dab { center: [0.5; 3], radius: 0.1, add: [1.0, 0.0, 0.0, 0.0], push: [0.0; 3] })
+    Command::Dab(Dab { center: [0.5; 3], radius: 0.1, add: [1.0, 0.0, 0.0, 0.0], push: [0.0; 3], erase: 0.0 })
 }
 
 #[test]
@@ -229,7 +229,7 @@ fn quitting_during_a_long_step_does_not_wait_for_its_end() {
 }
 
 #[test]
-fn parameters_are_made_sound_at_the_door() {
+fn parameters_are_clamped_before_they_reach_the_solver() {
     let mut rig = Rig::new(Counter::default());
     let of = |vorticity| Command::SetParams(Params { vorticity, ..Params::default() });
     rig.send([of(0.75), Command::Step]);
@@ -256,7 +256,7 @@ fn a_panic_is_reported_and_another_simulation_can_be_loaded() {
 }
 
 #[test]
-fn what_cannot_be_loaded_leaves_the_old_simulation() {
+fn a_failed_load_leaves_the_old_simulation() {
     let mut rig = Rig::new(Counter { dabs: 3, ..Counter::default() });
     let invalid = || Err("too large".into());
     rig.send([Command::Load(Box::new(invalid), DT)]);

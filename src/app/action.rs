@@ -1,13 +1,12 @@
-//! What a key or a button does, and which key does it: one table for the keyboard, the labels beside the
-//! buttons and the help.
+//! Actions of keys and buttons: one table for the keyboard, the labels beside the buttons and the help.
 
 use super::orbit::Standpoint;
 use super::settings::Ink;
 
-/// Something a person asks for with one key or one click.
+/// An action that one key or one click requests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Action {
-    /// Run, or pause; cut the step under way short when it was already told to pause.
+    /// Run or pause. If already pausing, cancel the present step.
     RunPause,
     /// Pause and take one step.
     Step,
@@ -15,15 +14,23 @@ pub enum Action {
     Clear,
     /// Show the density or the velocity.
     SwitchView,
-    /// Take this ink on the brush.
+    /// Select this ink.
     Pick(Ink),
-    /// Bring the whole domain into view.
+    /// Frame the whole domain.
     Frame,
+    /// Switch between perspective and parallel view.
+    Parallel,
+    /// Switch the brush between adding and erasing.
+    Erase,
+    /// Delete the selected object.
+    Delete,
+    /// Copy the selected object.
+    Duplicate,
     /// Look along an axis.
     Stand(Standpoint),
-    /// Take the last change back.
+    /// Undo the last change.
     Undo,
-    /// Make it again.
+    /// Redo it.
     Redo,
     /// Show or hide the panel.
     TogglePanel,
@@ -31,13 +38,13 @@ pub enum Action {
     ToggleHelp,
     /// Save a picture.
     Picture,
-    /// Cancel the innermost thing: a dialog, the help, else the window.
+    /// Cancel the innermost dialog or the help, otherwise close the window.
     Exit,
     /// Close the window; asks first if there are unsaved changes.
     Leave,
-    /// Close the window and lose what was not saved.
+    /// Close the window and lose unsaved changes.
     Discard,
-    /// Do what the open dialog is for.
+    /// Accept the open dialog.
     Accept,
     /// Choose the file of the open dialog in the desktop's file chooser.
     Browse,
@@ -45,32 +52,40 @@ pub enum Action {
     Play,
     /// Show the present again.
     Present,
-    /// Show the frame so many frames on.
+    /// Show the frame this many frames later.
     Turn(i8),
-    /// Start the scene over with the settings as they are.
+    /// Restart the scene with the present settings.
     Restart,
-    /// Change to a built-in scene.
+    /// Switch to a built-in scene.
     Open(&'static str),
-    /// Choose a scene file and change to it.
+    /// Switch to a recent scene file.
+    Recent(usize),
+    /// Export the recorded frames.
+    Export,
+    /// Pause or continue the export.
+    HoldExport,
+    /// Cancel the export.
+    CancelExport,
+    /// Choose a scene file and switch to it.
     OpenFile,
-    /// Save the scene to the file that it came from; if it came from none, choose one.
+    /// Save the scene to its file; without one, choose a file.
     Save,
     /// Choose a file and save the scene to it.
     SaveAs,
 }
 
-/// A key with what it does.
+/// A key and its action.
 #[derive(Clone, Copy, Debug)]
 pub struct Binding {
-    /// The key as it is written on it, letters in capitals.
+    /// Label on the key, letters in capitals.
     pub key: &'static str,
     /// With the control key held.
     pub ctrl: bool,
     /// With the shift key held.
     pub shift: bool,
-    /// What it does.
+    /// Action.
     pub action: Action,
-    /// The same in words.
+    /// Description of the action.
     pub help: &'static str,
 }
 
@@ -83,7 +98,7 @@ const fn plain(key: &'static str, action: Action, help: &'static str) -> Binding
 }
 
 /// All keys, in the order the help shows them.
-pub const BINDINGS: [Binding; 26] = [
+pub const BINDINGS: [Binding; 30] = [
     plain("Space", Action::RunPause, "run, pause"),
     plain(".", Action::Step, "one step"),
     plain("Home", Action::Restart, "start over"),
@@ -96,10 +111,14 @@ pub const BINDINGS: [Binding; 26] = [
     plain("G", Action::Pick(Ink::Green), "green smoke"),
     plain("B", Action::Pick(Ink::Blue), "blue smoke"),
     plain("W", Action::Pick(Ink::White), "white: all three"),
-    plain("F", Action::Frame, "frame the domain"),
+    plain("E", Action::Erase, "erase with the brush"),
+    plain("F", Action::Frame, "frame the smoke, then the box"),
     plain("1", Action::Stand(Standpoint::Front), "front view"),
     plain("3", Action::Stand(Standpoint::Right), "right view"),
     plain("7", Action::Stand(Standpoint::Top), "top view"),
+    plain("5", Action::Parallel, "parallel or perspective view"),
+    plain("Del", Action::Delete, "delete the selected object"),
+    ctrl("D", false, Action::Duplicate, "copy the selected object"),
     ctrl("Z", false, Action::Undo, "undo"),
     ctrl("Y", false, Action::Redo, "redo"),
     ctrl("Z", true, Action::Redo, "redo"),
@@ -112,9 +131,10 @@ pub const BINDINGS: [Binding; 26] = [
     plain("Esc", Action::Exit, "cancel, close, leave"),
 ];
 
-/// What the mouse does in the view, for the help.
-pub const MOUSE: [(&str, &str); 7] = [
+/// Effects of the mouse in the view, for the help.
+pub const MOUSE: [(&str, &str); 8] = [
     ("Left drag", "paint with the ball"),
+    ("Left drag on a handle", "move an object"),
     ("Ctrl + wheel", "move the ball in depth"),
     ("Right or middle drag", "orbit"),
     ("Shift + right drag", "pan"),
@@ -123,7 +143,11 @@ pub const MOUSE: [(&str, &str); 7] = [
     ("Double-click a label", "back to its default"),
 ];
 
-/// What a key does.
+/// Names of the recent scenes in tests.
+const RECENT_NAMES: [&str; 8] =
+    ["recent.0", "recent.1", "recent.2", "recent.3", "recent.4", "recent.5", "recent.6", "recent.7"];
+
+/// Action of a key.
 pub fn of_key(key: &str, ctrl: bool, shift: bool) -> Option<Action> {
     let fits =
         |b: &&Binding| b.key.eq_ignore_ascii_case(key) && b.ctrl == ctrl && (b.shift == shift || !ctrl);
@@ -131,7 +155,7 @@ pub fn of_key(key: &str, ctrl: bool, shift: bool) -> Option<Action> {
 }
 
 impl Binding {
-    /// As it is written beside a button.
+    /// Label beside a button.
     pub fn label(&self) -> String {
         let ctrl = if self.ctrl { "Ctrl " } else { "" };
         let shift = if self.shift { "Shift " } else { "" };
@@ -140,17 +164,17 @@ impl Binding {
 }
 
 impl Action {
-    /// Its key, as it is written beside a button.
+    /// Its key, as shown beside a button.
     pub fn key(self) -> String {
         BINDINGS.iter().find(|b| b.action == self).map(Binding::label).unwrap_or_default()
     }
 
-    /// What it does, in a few words.
+    /// Short description.
     pub fn help(self) -> &'static str {
         BINDINGS.iter().find(|b| b.action == self).map_or("", |b| b.help)
     }
 
-    /// What tests call its button.
+    /// Name of its button in tests.
     pub fn name(self) -> &'static str {
         match self {
             Self::RunPause => "run",
@@ -160,6 +184,11 @@ impl Action {
             Self::Pick(_) => "pick",
             Self::Frame => "frame",
             Self::Stand(_) => "stand",
+            Self::Parallel => "parallel",
+            Self::Erase => "erase",
+            Self::Delete => "delete",
+            Self::Duplicate => "duplicate",
+            Self::Recent(at) => RECENT_NAMES[at.min(RECENT_NAMES.len() - 1)],
             Self::Undo => "undo",
             Self::Redo => "redo",
             Self::TogglePanel => "panel",
@@ -175,6 +204,9 @@ impl Action {
             Self::Browse => "browse",
             Self::Restart => "restart",
             Self::Open(name) => name,
+            Self::Export => "export",
+            Self::HoldExport => "export.hold",
+            Self::CancelExport => "export.cancel",
             Self::OpenFile => "open",
             Self::Save => "save",
             Self::SaveAs => "save-as",

@@ -1,4 +1,4 @@
-//! A smaller view, stretched over the window: for machines that draw without a GPU.
+//! A smaller view, stretched over the window, for machines that render without a GPU.
 
 use glium::framebuffer::SimpleFrameBuffer;
 use glium::texture::{MipmapsOption, Texture2d, UncompressedFloatFormat};
@@ -8,14 +8,14 @@ use glutin::surface::WindowSurface;
 
 use crate::render::{RenderError, Renderer, View};
 
-/// The smaller view, kept from picture to picture.
+/// Texture of the smaller view, reused between pictures.
 #[derive(Default)]
 pub(super) struct Canvas {
     texture: Option<Texture2d>,
 }
 
 impl Canvas {
-    /// Draws the view at its size divided by `shrink` and stretches it over `viewport`: left, bottom, width
+    /// Renders the view at its size divided by `shrink` and stretches it over `viewport`: left, bottom, width
     /// and height in pixels.
     pub(super) fn draw(
         &mut self,

@@ -13,10 +13,10 @@ use raw_window_handle::HasWindowHandle;
 use winit::event_loop::ActiveEventLoop;
 use winit::window::{Window, WindowAttributes};
 
-/// Versions of OpenGL asked for, the best first.
+/// Requested versions of OpenGL, the best first.
 const VERSIONS: [Version; 2] = [Version::new(4, 5), Version::new(3, 3)];
 
-/// Opens a window with a context. The error says in words what is missing.
+/// Opens a window with a context. The error says what is missing.
 pub(super) fn open(
     event_loop: &ActiveEventLoop,
     attributes: WindowAttributes,
@@ -26,7 +26,7 @@ pub(super) fn open(
         .with_preference(ApiPreference::PreferEgl)
         .with_window_attributes(Some(attributes));
     let (window, config) =
-        builder.build(event_loop, template, best).map_err(|e| format!("no OpenGL to draw it with: {e}"))?;
+        builder.build(event_loop, template, best).map_err(|e| format!("no OpenGL for rendering: {e}"))?;
     let window = window.ok_or("the display gave no window")?;
     let context = context(&window, &config)?;
     let surface = surface(&window, &config)?;
@@ -35,10 +35,11 @@ pub(super) fn open(
     Ok((window, display))
 }
 
-/// The one with the fewest samples: the picture is made in textures, the window only shows it.
+/// Chooses the configuration with the fewest samples: the picture is made in textures, the window only shows
+/// it.
 fn best(configs: Box<dyn Iterator<Item = Config> + '_>) -> Config {
-    // The caller turns a panic here, of a display that can draw nothing, into its error.
-    configs.min_by_key(Config::num_samples).expect("the display offers no way to draw with OpenGL")
+    // The caller turns a panic here, of a display without any configuration, into its error.
+    configs.min_by_key(Config::num_samples).expect("the display has no configuration for OpenGL")
 }
 
 fn context(window: &Window, config: &Config) -> Result<NotCurrentContext, String> {

@@ -1,4 +1,4 @@
-//! The scene as a file: where it came from or was saved last, and saving it there.
+//! The scene's file: its origin or last save, and saving.
 
 use std::fs;
 use std::io::Write;
@@ -8,39 +8,39 @@ use std::sync::Arc;
 use crate::output::whole;
 use crate::scene::Scene;
 
-/// The file that a scene is kept in.
+/// The file of a scene.
 #[derive(Clone, Debug)]
 pub(super) struct Home {
-    /// The scene that runs.
+    /// The running scene.
     scene: Arc<Scene>,
-    /// Its file.
+    /// Path of the file.
     pub path: PathBuf,
-    /// What the file held when it was read or written last.
+    /// Contents of the file when it was last read or written.
     text: String,
 }
 
 impl Home {
-    /// That of `scene`, if it came from a file.
+    /// The file of `scene`, if it came from one.
     pub fn of(scene: &Arc<Scene>) -> Option<Self> {
         let (path, text) = scene.origin.file.clone()?;
         Some(Self { scene: scene.clone(), path, text })
     }
 
-    /// Whether it is that of `scene`.
+    /// Whether it belongs to `scene`.
     pub fn is_of(&self, scene: &Arc<Scene>) -> bool {
         Arc::ptr_eq(&self.scene, scene)
     }
 
-    /// Whether the file is as it was left. One that is gone counts as such: it can be written again.
-    fn is_untouched(&self) -> bool {
+    /// Whether the file has not changed since. A deleted one counts as unchanged: it can be written again.
+    pub fn is_untouched(&self) -> bool {
         fs::read_to_string(&self.path).map_or(true, |now| now == self.text)
     }
 }
 
-/// The file that was named, from the present folder; `~` is the home folder.
+/// Resolves a typed path relative to the present folder; `~` is the home folder.
 ///
 /// # Errors
-/// If nothing was named.
+/// If the text is empty.
 pub(super) fn named(text: &str) -> Result<PathBuf, String> {
     let text = text.trim();
     let home = std::env::home_dir().filter(|_| text.starts_with("~/"));
@@ -54,20 +54,20 @@ pub(super) fn named(text: &str) -> Result<PathBuf, String> {
     Ok(path)
 }
 
-/// The full path of the named file.
+/// Full path of a typed file.
 pub(super) fn place(text: &str) -> Option<PathBuf> {
     std::path::absolute(named(text).ok()?).ok()
 }
 
-/// Why a file is not written over at once.
+/// Message for a file that exists already.
 pub(super) fn taken(path: &Path) -> String {
-    format!("{} is there already. Save once more to replace it, or name another file.", path.display())
+    format!("{} exists already. Save again to replace it, or name another file.", path.display())
 }
 
-/// Saves `scene`, which runs as `running`, to `path`, whole; `home` is where it was kept.
+/// Saves `scene`, which runs as `running`, to `path`, whole; `home` is its present file.
 ///
 /// # Errors
-/// One line that says why it was not saved. The file is then as it was.
+/// One line with the reason. The file is then unchanged.
 pub(super) fn save(
     scene: &Scene,
     running: &Arc<Scene>,
@@ -76,7 +76,7 @@ pub(super) fn save(
 ) -> Result<Home, String> {
     if home.is_some_and(|home| home.path == path && !home.is_untouched()) {
         let name = path.display();
-        return Err(format!("{name} was changed by another program; open it anew, or save as another file"));
+        return Err(format!("{name} was changed by another program; open it again, or save as another file"));
     }
     let folder = path.parent().unwrap_or(Path::new(""));
     let text = scene.write(folder).map_err(|error| error.to_string())?;
@@ -116,7 +116,7 @@ mod tests {
     }
 
     #[test]
-    fn a_scene_goes_back_to_its_file_with_what_was_set() {
+    fn a_scene_is_saved_to_its_file_with_its_changes() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("mine.toml");
         fs::write(&path, TEXT).unwrap();
@@ -168,7 +168,7 @@ mod tests {
     }
 
     #[test]
-    fn what_another_program_wrote_is_not_lost() {
+    fn changes_by_another_program_are_not_overwritten() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("mine.toml");
         fs::write(&path, TEXT).unwrap();

@@ -1,4 +1,4 @@
-//! Which movement of the mouse means what in the view. Plain data, no window.
+//! Meaning of mouse drags in the view. Plain data, no window.
 
 /// A button of the mouse.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -22,22 +22,24 @@ pub struct Held {
     pub alt: bool,
 }
 
-/// What a drag does.
+/// Effect of a drag.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Gesture {
-    /// Add what is on the brush.
+    /// Paint with the brush.
     Paint,
+    /// Move an object by its handle.
+    Move,
     /// Turn about the target.
     Orbit,
     /// Move across the picture.
     Pan,
-    /// Come nearer and go away.
+    /// Change the distance.
     Zoom,
 }
 
 impl Gesture {
-    /// What a drag that begins with this button does. With Alt as in Maya and Houdini; without it the left
-    /// button is free to paint.
+    /// Effect of a drag that begins with this button. With Alt as in Maya and Houdini; without it the left
+    /// button paints.
     pub fn of(button: Button, held: Held) -> Self {
         match (button, held) {
             (Button::Left, Held { alt: true, .. }) => Self::Orbit,

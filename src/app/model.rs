@@ -1,57 +1,84 @@
-//! What the panel shows and changes: plain data, no window and no solver.
+//! State of the panel: plain data, no window and no solver.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeSet, VecDeque};
+use std::path::PathBuf;
 use std::sync::Arc;
 
+use super::export::{Form, Progress};
+use super::objects::{Draft, Selected};
+use super::remember::Remembered;
 use super::settings::Settings;
 use super::undo::History;
 use crate::grid::Dims;
+use crate::look::Camera;
 use crate::render::{Mode, Slice};
 use crate::scene::Scene;
-use crate::solver::StepStats;
+use crate::scene::edits::Change;
+use crate::solver::{Stage, StepStats};
 use crate::worker::Status;
 
-/// What a person decides.
+/// Sections of the panel that are folded by default: the least used ones.
+const FOLDED: [&str; 2] = ["Box and solver", "Export"];
+
+/// State that a person decides.
 #[derive(Clone, Debug)]
 pub struct Model {
-    /// All that can be set and undone.
+    /// All settings that can be undone.
     pub settings: Settings,
-    /// What the scene came with: where a double-click goes back to.
+    /// Settings of the scene file, restored by a double-click.
     pub defaults: Settings,
     /// Undo and redo of the settings.
     pub history: History<Settings>,
-    /// Which field is shown.
+    /// Field to show.
     pub view: Mode,
-    /// The slice that is shown, or that was shown last.
+    /// The present or last slice.
     pub slice: Slice,
     /// Show the panel.
     pub panel: bool,
     /// Show the help.
     pub help: bool,
-    /// The recorded frames, and which of them is shown.
+    /// Search text of the panel.
+    pub search: String,
+    /// The folded sections of the panel.
+    pub closed: BTreeSet<String>,
+    /// Recent scene files, the newest first.
+    pub recent: Vec<PathBuf>,
+    /// The selected object.
+    pub selected: Option<Selected>,
+    /// Camera requested by the panel, until the session takes it.
+    pub camera: Option<Camera>,
+    /// Edits of the scene's text requested by the panel, until the session applies them.
+    pub edits: Vec<Change>,
+    /// Box and solver after the next restart.
+    pub draft: Option<Draft>,
+    /// Export settings.
+    pub export: Form,
+    /// Progress of the running export.
+    pub exporting: Option<Progress>,
+    /// Recorded frames, and the shown one.
     pub playback: Playback,
-    /// The question over everything, if one is asked.
+    /// Open dialog.
     pub dialog: Option<Dialog>,
-    /// The scene that is being loaded. Until it is there the old one is shown, and nothing can be changed.
+    /// Scene being loaded. Until it is ready the old one is shown, and nothing can be changed.
     pub loading: Option<String>,
 }
 
-/// The recorded frames of the run, and what is shown of them.
+/// Playback of the recorded frames.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Playback {
     /// Numbers of the first and the last frame.
     pub range: [u64; 2],
     /// Simulated time between frames \[s\].
     pub dt: f32,
-    /// Bytes they take.
+    /// Memory of the frames \[bytes\].
     pub bytes: usize,
-    /// The frame that is shown in place of the running simulation.
+    /// The shown frame, if the running simulation is not shown.
     pub at: Option<u64>,
-    /// Frames follow each other by themselves.
+    /// Whether frames advance by themselves.
     pub playing: bool,
     /// Speed of playback over simulated time \[-\].
     pub speed: f32,
-    /// After the last frame comes the first.
+    /// Whether the first frame follows the last.
     pub looped: bool,
 }
 
@@ -61,48 +88,48 @@ impl Default for Playback {
     }
 }
 
-/// A question over everything else.
+/// A dialog over everything else.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Dialog {
-    /// Leave although there are unsaved changes?
+    /// Whether to leave with unsaved changes.
     Leave,
-    /// Which file?
+    /// Choice of a file.
     Path(PathForm),
 }
 
-/// A file to be named.
+/// A form for a path.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PathForm {
     /// The purpose of the file.
     pub purpose: Purpose,
     /// The typed path.
     pub text: String,
-    /// Why that will not do.
+    /// Error of the typed path.
     pub error: Option<String>,
-    /// The text at which replacing a file was warned of: accepting it once more replaces the file.
+    /// Text for which replacing a file was warned of: accepting it again replaces the file.
     pub replaces: Option<String>,
-    /// Leave once it is saved.
+    /// Whether to leave after saving.
     pub leave: bool,
 }
 
 /// The purpose of a named file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Purpose {
-    /// To read it.
+    /// Reading.
     Open,
-    /// To write it.
+    /// Writing.
     Save,
 }
 
 impl PathForm {
-    /// A form with a suggestion in it.
+    /// Makes a form with a suggestion.
     pub fn new(purpose: Purpose, text: String) -> Self {
         Self { purpose, text, error: None, replaces: None, leave: false }
     }
 }
 
 impl Model {
-    /// A scene as it comes.
+    /// Makes the model of a scene without changes.
     pub fn new(scene: Arc<Scene>) -> Self {
         let settings = Settings::of(scene);
         Self {
@@ -113,6 +140,15 @@ impl Model {
             slice: Slice::default(),
             panel: true,
             help: false,
+            search: String::new(),
+            closed: FOLDED.map(str::to_owned).into(),
+            recent: Vec::new(),
+            selected: None,
+            camera: None,
+            edits: Vec::new(),
+            draft: None,
+            export: Form::default(),
+            exporting: None,
             playback: Playback::default(),
             dialog: None,
             loading: None,
@@ -120,12 +156,40 @@ impl Model {
     }
 }
 
-/// What is known of the simulation and the pictures just now.
+impl Model {
+    /// Takes over the persistent state of the last run.
+    pub fn recall(&mut self, remembered: &Remembered) {
+        self.panel = !remembered.hidden;
+        self.recent.clone_from(&remembered.recent);
+        if let Some(closed) = &remembered.closed {
+            self.closed.clone_from(closed);
+        }
+    }
+}
+
+/// Adds to a list of the last [`Readout::STEPS_KEPT`] values.
+fn push<T>(list: &mut VecDeque<T>, value: T) {
+    if list.len() == Readout::STEPS_KEPT {
+        list.pop_front();
+    }
+    list.push_back(value);
+}
+
+/// Values in the cell under the ball.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Under {
+    /// Red, green, blue \[-\] and temperature excess \[K\].
+    pub smoke: [f32; 4],
+    /// u, v, w \[m/s\] and vorticity \[1/s\], if the snapshot has them.
+    pub flow: Option<[f32; 4]>,
+}
+
+/// Present values of the simulation and the pictures.
 #[derive(Clone, Debug)]
 pub struct Readout {
-    /// What the worker says of itself.
+    /// Status of the worker.
     pub status: Status,
-    /// Numbers of the last step shown.
+    /// Statistics of the last shown step.
     pub stats: StepStats,
     /// Shape of the box.
     pub dims: Dims,
@@ -133,23 +197,33 @@ pub struct Readout {
     pub h: f32,
     /// Simulated time of the smoke on the screen \[s\].
     pub shown: f64,
-    /// Pictures per second of late; 0 while nothing moves.
+    /// Recent pictures per second; 0 while nothing moves.
     pub fps: f32,
-    /// Wall time to draw the last picture \[ms\].
+    /// Wall time of the last picture \[ms\].
     pub draw_ms: f32,
     /// Wall time of the last steps, the newest last \[ms\].
     pub step_ms: VecDeque<f32>,
-    /// Told to pause, and waiting for the step under way to end.
+    /// The same by stage \[ms\].
+    pub stage_ms: VecDeque<[f32; Stage::ALL.len()]>,
+    /// Integral of each density after the last steps \[m³\].
+    pub masses: VecDeque<[f32; 3]>,
+    /// Wall time of the last pictures, the newest last \[ms\].
+    pub picture_ms: VecDeque<f32>,
+    /// Where the eye is.
+    pub camera: Camera,
+    /// Values at the centre of the ball, while it is in the box.
+    pub under: Option<Under>,
+    /// Whether a pause waits for the present step to end.
     pub pausing: bool,
-    /// Something to tell for a moment, such as where a picture was saved.
+    /// A short notice, such as the path of a saved picture.
     pub notice: Option<String>,
 }
 
 impl Readout {
-    /// Steps whose wall time is kept for the plot.
+    /// Number of steps in the plot of wall times.
     pub const STEPS_KEPT: usize = 120;
 
-    /// Before anything is known.
+    /// Makes a readout before the first step.
     pub fn new(dims: Dims, h: f32) -> Self {
         Self {
             status: Status::default(),
@@ -160,16 +234,33 @@ impl Readout {
             fps: 0.0,
             draw_ms: 0.0,
             step_ms: VecDeque::with_capacity(Self::STEPS_KEPT),
+            stage_ms: VecDeque::with_capacity(Self::STEPS_KEPT),
+            masses: VecDeque::with_capacity(Self::STEPS_KEPT),
+            picture_ms: VecDeque::with_capacity(Self::STEPS_KEPT),
+            camera: Camera::framing([1.0; 3]),
+            under: None,
             pausing: false,
             notice: None,
         }
     }
 
-    /// Takes note of one more step.
+    /// Records a step; `stats` has its statistics already.
     pub fn add_step(&mut self, ms: f32) {
-        if self.step_ms.len() == Self::STEPS_KEPT {
-            self.step_ms.pop_front();
-        }
-        self.step_ms.push_back(ms);
+        push(&mut self.step_ms, ms);
+        push(&mut self.stage_ms, self.stats.stages.map(|wall| wall.as_secs_f32() * 1e3));
+        push(&mut self.masses, self.stats.mass.map(|mass| mass as f32));
+    }
+
+    /// Records a picture.
+    pub fn add_picture(&mut self, ms: f32) {
+        self.draw_ms = ms;
+        push(&mut self.picture_ms, ms);
+    }
+
+    /// Forgets the steps of another run.
+    pub fn forget_steps(&mut self) {
+        self.step_ms.clear();
+        self.stage_ms.clear();
+        self.masses.clear();
     }
 }

@@ -1,23 +1,23 @@
-//! Moving the camera: a turntable about the target, with y always up in the picture. Plain maths, no
-//! window. Right-handed, metres; yaw about +y, pitch above the horizon.
+//! Camera motion: a turntable about the target, with y always up in the picture. Plain maths, no window.
+//! Right-handed, metres; yaw about +y, pitch above the horizon.
 
 use nalgebra::{Vector2, Vector3};
 
 use crate::look::Camera;
 
-/// Closest to straight up or down, so that "up" stays defined \[rad\].
+/// Greatest pitch, so that "up" stays defined \[rad\].
 const STEEPEST: f32 = 89.9 * std::f32::consts::PI / 180.0;
 
-/// Turn for a drag of one point \[rad\]: half a turn in about 400 points.
+/// Rotation per point of a drag \[rad\]: half a turn in about 400 points.
 const TURN_PER_POINT: f32 = 0.008;
 
 /// Factor on the distance for one notch of the wheel.
 const ZOOM_PER_NOTCH: f32 = 0.88;
 
-/// Room left around the domain when it is framed.
+/// Margin around a framed domain.
 const MARGIN: f32 = 1.08;
 
-/// A camera as an artist holds it: what it looks at, from how far, and from where around it.
+/// A camera as an artist uses it: target, distance and angles.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Orbit {
     /// The point that stays in the middle \[m\].
@@ -55,7 +55,7 @@ pub enum Standpoint {
 }
 
 impl Orbit {
-    /// The orbit on which `camera` is. Its roll is dropped.
+    /// The orbit of `camera`, without its roll.
     pub fn of(camera: &Camera) -> Self {
         let target = Vector3::from(camera.target);
         let out = Vector3::from(camera.position) - target;
@@ -64,7 +64,7 @@ impl Orbit {
         Self { target, distance, yaw: out.x.atan2(out.z), pitch, fov: camera.fov }
     }
 
-    /// The camera at this place.
+    /// The camera of this orbit.
     pub fn camera(&self) -> Camera {
         let eye = self.target - self.axes().forward * self.distance;
         Camera { position: eye.into(), target: self.target.into(), up: [0.0, 1.0, 0.0], fov: self.fov }
@@ -79,25 +79,27 @@ impl Orbit {
         Axes { right, up: out.cross(&right), forward: -out }
     }
 
-    /// Turns about the target; `drag` in points, right and down positive. The scene follows the hand.
+    /// Rotates about the target; `drag` in points, right and down positive. The scene follows the hand.
     pub fn turn(&mut self, drag: Vector2<f32>) {
         self.yaw = wrapped(self.yaw - drag.x * TURN_PER_POINT);
         self.pitch = (self.pitch + drag.y * TURN_PER_POINT).clamp(-STEEPEST, STEEPEST);
     }
 
-    /// Moves across the picture, so that what is at the target's depth stays under the hand; `drag` in
-    /// points in a view `height` points high.
+    /// Moves across the picture: points at the target's depth follow the hand; `drag` in points in a view
+    /// `height` points high.
     pub fn pan(&mut self, drag: Vector2<f32>, height: f32) {
         let per_point = self.height_at_target() / height.max(1.0);
         let axes = self.axes();
         self.target += (axes.up * drag.y - axes.right * drag.x) * per_point;
     }
 
-    /// Comes nearer by so many notches of the wheel; negative goes away.
+    /// Approaches by this many notches of the wheel; negative recedes.
     pub fn zoom(&mut self, notches: f32, extent: [f32; 3]) {
         let size = Vector3::from(extent).norm();
+        // A small field of view needs a larger distance for the same picture.
+        let lens = (0.3 / (self.fov.to_radians() * 0.5).tan()).max(1.0);
         let wanted = self.distance * ZOOM_PER_NOTCH.powf(notches.clamp(-50.0, 50.0));
-        self.distance = wanted.clamp(0.01 * size, 20.0 * size);
+        self.distance = wanted.clamp(0.01 * size * lens, 20.0 * size * lens);
     }
 
     /// Looks along an axis of the world.
@@ -110,18 +112,53 @@ impl Orbit {
         };
     }
 
-    /// Goes to where the whole box of size `extent` fills a view of the given width over height.
+    /// Moves so that the whole box of size `extent` fills a view of the given width over height.
     pub fn frame(&mut self, extent: [f32; 3], aspect: f32) {
-        self.target = Vector3::from(extent) * 0.5;
+        self.frame_bounds([Vector3::zeros(), Vector3::from(extent)], aspect);
+    }
+
+    /// The same for the box between two corners.
+    pub fn frame_bounds(&mut self, [low, high]: [Vector3<f32>; 2], aspect: f32) {
+        let extent: [f32; 3] = (high - low).into();
+        self.target = (low + high) * 0.5;
         let axes = self.axes();
         let slope_y = (self.fov.to_radians() * 0.5).tan();
         let slope_x = slope_y * aspect.max(0.01);
         let needed = corners(extent).map(|corner| {
-            let p = corner - self.target;
+            let p = low + corner - self.target;
             let (x, y, z) = (p.dot(&axes.right).abs(), p.dot(&axes.up).abs(), p.dot(&axes.forward));
             (x / slope_x).max(y / slope_y) - z
         });
         self.distance = MARGIN * needed.into_iter().fold(0.0, f32::max);
+    }
+
+    /// Sets the field of view \[degrees\]; the target keeps its size in the picture.
+    pub fn set_fov(&mut self, fov: f32) {
+        let slope = |fov: f32| (fov.to_radians() * 0.5).tan();
+        self.distance *= slope(self.fov) / slope(fov);
+        self.fov = fov;
+    }
+
+    /// Position of a point in a view of the given size, from its top left \[pt\], and its depth \[m\]; none behind the eye.
+    pub fn seen(&self, p: Vector3<f32>, view: Vector2<f32>) -> Option<(Vector2<f32>, f32)> {
+        let axes = self.axes();
+        let from_eye = p - Vector3::from(self.camera().position);
+        let ahead = from_eye.dot(&axes.forward);
+        if ahead <= 1e-4 * self.distance {
+            return None;
+        }
+        let scale = 0.5 * view.y / ((self.fov.to_radians() * 0.5).tan() * ahead);
+        let at = Vector2::new(from_eye.dot(&axes.right), -from_eye.dot(&axes.up)) * scale;
+        Some((view * 0.5 + at, ahead))
+    }
+
+    /// The ray through a point of a view of the given size, of length one along the view's axis; points from the top left.
+    pub fn ray(&self, at: Vector2<f32>, view: Vector2<f32>) -> Vector3<f32> {
+        let axes = self.axes();
+        let slope = (self.fov.to_radians() * 0.5).tan();
+        let x = (2.0 * at.x - view.x) / view.y.max(1.0) * slope;
+        let y = (view.y - 2.0 * at.y) / view.y.max(1.0) * slope;
+        axes.forward + axes.right * x + axes.up * y
     }
 
     /// Height of the picture in the plane through the target \[m\].
@@ -138,7 +175,7 @@ pub fn corners(extent: [f32; 3]) -> [Vector3<f32>; 8] {
     })
 }
 
-/// The same angle within ±π.
+/// Wraps an angle to ±π.
 fn wrapped(angle: f32) -> f32 {
     use std::f32::consts::{PI, TAU};
     (angle + PI).rem_euclid(TAU) - PI
@@ -160,7 +197,7 @@ mod tests {
         (a - b).norm() < 1e-4
     }
 
-    /// Where `p` is in the picture: −1..1 along the height.
+    /// Position of `p` in the picture: −1..1 along the height.
     fn seen(orbit: &Orbit, p: Vector3<f32>) -> Vector2<f32> {
         let axes = orbit.axes();
         let from_eye = p - Vector3::from(orbit.camera().position);

@@ -1,57 +1,61 @@
-//! How finely pictures are drawn, so that the window stays quick under the hand and gets fine when nothing
-//! moves; and how many there are a second.
+//! Quality of pictures: coarse while the hand moves, so that the window stays fast, and fine when nothing
+//! moves. Also counts pictures per second.
 
 use std::collections::VecDeque;
 use std::time::{Duration, Instant};
 
 use crate::render::Quality;
 
-/// After a movement the picture stays coarse this long, so that a hand that hesitates does not stutter.
+/// After a movement the picture stays coarse this long, so that a hesitating hand causes no stutter.
 const CALM: Duration = Duration::from_millis(180);
-/// A moving picture that takes longer is drawn coarser \[ms\].
+/// Time above which a moving picture is rendered coarser \[ms\].
 const TOO_SLOW: f32 = 45.0;
-/// A moving picture is drawn finer if that is expected to take no longer than this \[ms\].
+/// Expected time up to which a moving picture is rendered finer \[ms\].
 const QUICK: f32 = 30.0;
-/// How much longer the next finer level takes, at most.
+/// Greatest cost of the next finer level, relative to the present one.
 const STEP: f32 = 2.5;
 
-/// Snapshots are drawn finely if they come no faster than this many of the finest pictures.
-const AMPLE: f32 = 3.0;
-/// A finest picture that took long once is tried again after a while.
+/// Snapshots are drawn finely from when on they come no faster than this many of the finest pictures,
+const AMPLE: f32 = 1.8;
+/// and until they come faster than this many.
+const SCANT: f32 = 1.2;
+/// Decay of a measured time, so that a slow finest picture is tried again after a while.
 const FORGET: f32 = 0.995;
 
-/// How finely a picture is drawn.
+/// Quality of a picture.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Level {
-    /// The whole view is drawn at its size divided by this, and stretched.
+    /// Divisor of the size of the whole view, which is then stretched.
     pub shrink: u32,
-    /// The march through the smoke runs at that size divided by this.
+    /// Further divisor of the size for the march through the smoke.
     pub divide: u32,
 }
 
 impl Level {
-    /// What the renderer is told.
+    /// Settings of the renderer.
     pub fn quality(self) -> Quality {
         match self {
             FINEST => Quality::FINAL,
-            // Grain that is stretched far shows: fewer rays, but finer steps.
+            // Strongly stretched grain is visible: fewer rays, but finer steps.
             Self { divide: 4, .. } => Quality { divide: 4, ..Quality::FINAL },
             Self { divide, .. } => Quality { divide, ..Quality::INTERACTIVE },
         }
     }
 }
 
-/// Coarsest to finest. The last is the only one for pictures that stand still.
+/// Coarsest to finest. Still pictures use the last one only.
 const LEVELS: [Level; 4] =
     [Level { shrink: 2, divide: 2 }, Level { shrink: 1, divide: 4 }, Level { shrink: 1, divide: 2 }, FINEST];
 
 const FINEST: Level = Level { shrink: 1, divide: 1 };
 
-/// Chooses the quality from what the last pictures took.
+/// Chooses the quality from the times of the last pictures.
 #[derive(Clone, Debug)]
 pub struct Pace {
     level: usize,
-    /// What the finest picture took last, or may take \[ms\].
+    /// Running smoke is drawn finely.
+    fine: bool,
+    /// Measured or assumed time of the finest picture \[ms\].
     finest_ms: f32,
     moved: Option<Instant>,
     drawn: VecDeque<Instant>,
@@ -59,32 +63,34 @@ pub struct Pace {
 
 impl Default for Pace {
     fn default() -> Self {
-        Self { level: 2, finest_ms: 100.0, moved: None, drawn: VecDeque::new() }
+        Self { level: 2, fine: false, finest_ms: 100.0, moved: None, drawn: VecDeque::new() }
     }
 }
 
 impl Pace {
-    /// The hand moves something: the camera, the ball, a slider.
+    /// Records that the hand moves something: the camera, the ball, a slider.
     pub fn moves(&mut self, now: Instant) {
         self.moved = Some(now);
     }
 
-    /// When the picture is to be drawn again, finely, if it is coarse now because of the hand.
+    /// Time to render again finely, if the picture is coarse because of the hand.
     pub fn calm_at(&self) -> Option<Instant> {
         self.moved.map(|moved| moved + CALM)
     }
 
     /// How to draw now. While the smoke runs, `interval` is the wall time between its snapshots: all of them
-    /// are drawn finely if there is ample time for it, else none, so that the picture does not pulse.
+    /// are drawn finely if there is time for it, else none, so that the picture does not pulse.
     pub fn level(&mut self, now: Instant, interval: Option<Duration>) -> Level {
         if self.calm_at().is_some_and(|calm| now >= calm) {
             self.moved = None;
         }
-        let ample = interval.is_none_or(|i| i.as_secs_f32() * 1e3 > AMPLE * self.finest_ms);
+        let needed = if self.fine { SCANT } else { AMPLE };
+        let ample = interval.is_none_or(|i| i.as_secs_f32() * 1e3 > needed * self.finest_ms);
+        self.fine = ample && interval.is_some();
         if self.moved.is_none() && ample { FINEST } else { LEVELS[self.level] }
     }
 
-    /// Takes note of a picture at `level` that took `ms`.
+    /// Records a picture at `level` that took `ms`.
     pub fn drew(&mut self, level: Level, ms: f32, now: Instant) {
         self.drawn.push_back(now);
         while self.drawn.front().is_some_and(|&t| now - t > Duration::from_secs(1)) {
@@ -102,7 +108,7 @@ impl Pace {
         }
     }
 
-    /// Pictures in the last second; 0 when there were too few to tell.
+    /// Pictures in the last second; 0 if there were too few.
     pub fn fps(&self) -> f32 {
         let (Some(&first), Some(&last)) = (self.drawn.front(), self.drawn.back()) else {
             return 0.0;
@@ -124,7 +130,7 @@ mod tests {
     }
 
     #[test]
-    fn what_stands_still_is_drawn_finely_after_a_moment() {
+    fn still_pictures_are_refined_after_a_moment() {
         let (mut pace, now) = (Pace::default(), Instant::now());
         assert_eq!(pace.level(now, None), FINEST);
         pace.moves(now);

@@ -1,46 +1,48 @@
-//! A running scene as a person holds it: the worker, what is set, the camera, the cursor, and what the mouse
-//! and the keys do to them. Knows no window and no OpenGL.
+//! A running scene: worker, settings, camera, cursor, and the effects of mouse and keys. Independent of
+//! window and OpenGL.
 
-use std::path::{Path, PathBuf};
+mod exporting;
+mod handles;
+mod playback;
+mod pointer;
+mod saving;
+
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use nalgebra::{Vector2, Vector3};
+use nalgebra::Vector2;
 
 use super::action::Action;
-use super::cursor::Cursor;
-use super::file::{self, Home};
-use super::gesture::{Button, Gesture, Held};
-use super::model::{Dialog, Model, PathForm, Playback, Purpose, Readout};
+use super::brush_cursor::Cursor;
+use super::export::Export;
+use super::file::Home;
+use super::model::{Dialog, Model, PathForm, Purpose, Readout};
 use super::orbit::Orbit;
-use super::settings::Settings;
+use super::remember;
+use super::settings::{self, Settings};
 use crate::grid::Dims;
-use crate::render::{self, Mode};
+use crate::render::Mode;
 use crate::scene::{Scene, SceneError};
 use crate::snapshot::Snapshot;
 use crate::worker::{Command, Simulation, State, Status, Worker};
 
-/// How long a notice stays.
+use pointer::Pointer;
+
+/// Duration of a notice.
 const NOTICE: Duration = Duration::from_secs(4);
 
-/// A pause in a stroke longer than this is no time spent painting \[s\].
-const LONGEST_STROKE: f32 = 0.25;
-
-/// Notches of the wheel for one point of a zooming drag.
-const NOTCHES_PER_POINT: f32 = 0.04;
-
-/// The box of the recorded frame before the first one is shown.
+/// Box of the recorded frame before the first one is shown.
 const NOTHING: Dims = Dims { nx: 1, ny: 1, nz: 1 };
 
 /// A running scene.
 pub struct Session {
-    /// What the panel shows and changes.
+    /// State of the panel.
     pub model: Model,
-    /// What is known of the simulation.
+    /// Present values of the simulation.
     pub readout: Readout,
-    /// Where the camera is.
+    /// Camera.
     pub orbit: Orbit,
-    /// Where the cursor is.
+    /// Cursor.
     pub cursor: Cursor,
     worker: Worker,
     sent: Sent,
@@ -49,34 +51,42 @@ pub struct Session {
     view: Vector2<f32>,
     notice_until: Option<Instant>,
     home: Option<Home>,
-    /// The settings as they were saved last.
+    /// Settings at the last save.
     saved: Settings,
-    /// The number of the last state that the worker was told to keep.
+    /// Number of the last stored state of the worker.
     kept: u64,
-    /// Loads asked for.
+    /// Number of requested loads.
     loads: u64,
     pending: Option<Pending>,
-    /// The recorded frame that is shown, and its number.
+    /// The shown recorded frame, and its number.
     past: (Snapshot, Option<u64>),
-    /// When playing went on to the frame that is shown.
+    /// Time at which playback reached the shown frame.
     turned: Instant,
-    /// Another scene is shown since the last [`sync`](Self::sync).
+    /// The running export.
+    export: Option<Export>,
+    /// Called from other threads for each new snapshot or status.
+    wake: Arc<dyn Fn() + Send + Sync>,
+    /// The dragged object.
+    moving: Option<handles::Move>,
+    /// Field of view of the last perspective view \[degrees\].
+    lens: f32,
+    /// Whether another scene is shown since the last [`sync`](Self::sync).
     switched: bool,
-    /// The window is to close.
+    /// Whether the window must close.
     leaving: bool,
 }
 
-/// A simulation that is being built, and what comes with it once it is shown.
+/// A simulation being built, with the settings that become active once it is shown.
 struct Pending {
     load: u64,
     settings: Settings,
     came: Came,
 }
 
-/// How a pending scene was asked for.
+/// Origin of a pending scene.
 enum Came {
-    /// Opened; the state before it is kept under this number.
-    Opened(u64),
+    /// Opened or edited; the state before it is stored under this number, and undo has this name.
+    Opened(u64, String),
     /// By undo.
     Undone,
     /// By redo.
@@ -85,31 +95,17 @@ enum Came {
     Restarted,
 }
 
-/// What the worker has been told last.
+/// Last values sent to the worker.
 struct Sent {
     settings: Settings,
     view: Mode,
 }
 
-/// The mouse over the view.
-#[derive(Default)]
-struct Pointer {
-    /// From the top left of the view \[pt\]; `None` while it is elsewhere.
-    at: Option<Vector2<f32>>,
-    drag: Option<Drag>,
-}
-
-struct Drag {
-    gesture: Gesture,
-    button: Button,
-    last: Vector2<f32>,
-    /// Where the stroke has got to, and when.
-    stroke: (Vector3<f32>, Instant),
-}
-
 impl Session {
-    /// Builds the solver and starts its thread, paused. `wake` is called whenever there is news.
-    pub fn new(scene: Scene, wake: impl Fn() + Send + 'static) -> Result<Self, SceneError> {
+    /// Builds the solver and starts its thread, paused. `wake` is called for each new snapshot or status.
+    pub fn new(scene: Scene, wake: impl Fn() + Send + Sync + 'static) -> Result<Self, SceneError> {
+        let wake: Arc<dyn Fn() + Send + Sync> = Arc::new(wake);
+        let woken = wake.clone();
         let solver = scene.solver()?;
         let model = Model::new(Arc::new(scene));
         let scene = &model.settings.scene;
@@ -117,7 +113,7 @@ impl Session {
             readout: Readout::new(scene.config.dims, scene.config.h),
             orbit: Orbit::of(&scene.camera),
             cursor: Cursor::in_middle_of(scene.extent()),
-            worker: Worker::spawn(solver, 1.0 / model.settings.rate, wake),
+            worker: Worker::spawn(solver, 1.0 / model.settings.rate, move || woken()),
             sent: Sent { settings: model.settings.clone(), view: Mode::Smoke },
             saved: model.settings.clone(),
             model,
@@ -130,6 +126,10 @@ impl Session {
             pending: None,
             past: (Snapshot::empty(NOTHING, 1.0), None),
             turned: Instant::now(),
+            export: None,
+            wake,
+            moving: None,
+            lens: 0.0,
             switched: false,
             leaving: false,
         })
@@ -140,12 +140,12 @@ impl Session {
         self.model.settings.scene.extent()
     }
 
-    /// The size the view has \[pt\].
+    /// Sets the size of the view \[pt\].
     pub fn set_view(&mut self, width: f32, height: f32) {
         self.view = Vector2::new(width.max(1.0), height.max(1.0));
     }
 
-    /// Does what a key or a button asks for; what concerns the window alone is left to it.
+    /// Executes the action of a key or a button, except those of the window.
     pub fn act(&mut self, action: Action) {
         match action {
             Action::RunPause => self.run_or_pause(),
@@ -158,15 +158,29 @@ impl Session {
             Action::Turn(by) => self.turn(by),
             Action::Clear => self.clear(),
             Action::SwitchView => self.switch_view(),
-            Action::Pick(ink) if !self.is_loading() => self.model.settings.brush.ink = ink,
-            Action::Frame => self.orbit.frame(self.extent(), self.view.x / self.view.y),
-            Action::Stand(at) => self.orbit.stand(at),
+            Action::Pick(ink) if !self.is_loading() => {
+                self.model.settings.brush.ink = ink;
+                self.model.settings.brush.erases = false;
+            }
+            Action::Erase if !self.is_loading() => self.model.settings.brush.erases ^= true,
+            Action::Export => self.export(),
+            Action::HoldExport => self.export.iter().for_each(Export::pause),
+            Action::CancelExport => self.export.iter().for_each(Export::cancel),
+            Action::Delete => self.delete_selected(),
+            Action::Duplicate => self.duplicate_selected(),
+            Action::Frame => self.frame(),
+            Action::Stand(at) => {
+                self.orbit.stand(at);
+                self.frame_box();
+            }
+            Action::Parallel => self.switch_lens(),
             Action::Undo => self.go_back(true),
             Action::Redo => self.go_back(false),
             Action::TogglePanel => self.model.panel ^= true,
             Action::ToggleHelp => self.model.help ^= true,
             Action::Restart => self.restart(),
             Action::Open(name) => self.open(name),
+            Action::Recent(at) => self.open_recent(at),
             Action::OpenFile => self.ask(PathForm::new(Purpose::Open, String::new())),
             Action::Save => self.save_or_ask(false),
             Action::SaveAs => self.ask_where_to_save(false, None),
@@ -174,28 +188,28 @@ impl Session {
             Action::Exit => self.cancel(),
             Action::Leave => self.leave_window(),
             Action::Discard => self.leaving = true,
-            Action::Pick(_) | Action::Picture | Action::Browse => {}
+            Action::Pick(_) | Action::Erase | Action::Picture | Action::Browse => {}
         }
     }
 
-    /// Whether the window is to close.
+    /// Whether the window must close.
     pub fn is_leaving(&self) -> bool {
         self.leaving
     }
 
-    /// Whether another simulation is being built. Edits wait until it is there.
+    /// Whether another simulation is being built. Edits wait for it.
     pub fn is_loading(&self) -> bool {
         self.pending.is_some()
     }
 
-    /// Has the worker keep the present state; gives its number.
+    /// Stores the present state in the worker. Returns its number.
     fn keep(&mut self) -> u64 {
         self.kept += 1;
-        self.worker.send(Command::Keep(self.kept));
+        self.worker.send(Command::Store(self.kept));
         self.kept
     }
 
-    /// Takes note of a change to the smoke that is about to be made, so that it can be undone.
+    /// Records the state before a change to the smoke, for undo.
     fn before(&mut self, what: &str) {
         let state = self.keep();
         self.model.history.act(&self.model.settings, what, state);
@@ -213,7 +227,7 @@ impl Session {
         }
     }
 
-    /// Undoes or redoes the last change, and says which.
+    /// Undoes or redoes the last change, and names it.
     fn go_back(&mut self, undo: bool) {
         let word = if undo { "Undo" } else { "Redo" };
         if self.is_loading() {
@@ -227,8 +241,8 @@ impl Session {
             return;
         };
         let mut said = format!("{word}: {}", step.what);
-        let other = !Arc::ptr_eq(&step.value.scene, &self.model.settings.scene);
-        let is_kept = |number: &u64| *number >= self.readout.status.first_kept;
+        let other = settings::needs_load(&self.model.settings.scene, &step.value.scene);
+        let is_kept = |number: &u64| *number >= self.readout.status.first_stored;
         if step.restore.is_some_and(|number| !is_kept(&number)) {
             said += " (the smoke is no longer kept: too much memory)";
         }
@@ -239,6 +253,9 @@ impl Session {
         if other {
             self.begin_load(step.value, if undo { Came::Undone } else { Came::Redone });
         } else {
+            if !Arc::ptr_eq(&step.value.opened, &self.model.settings.opened) {
+                self.model.defaults = Settings::of(step.value.opened.clone());
+            }
             self.model.settings = step.value;
         }
         if let Some(number) = restore {
@@ -247,7 +264,7 @@ impl Session {
         self.say(said);
     }
 
-    /// Esc: cancels the innermost thing; the lists and numbers of the panel cancel themselves.
+    /// Esc: cancels the innermost thing. Lists and numbers of the panel cancel themselves.
     fn cancel(&mut self) {
         if self.model.dialog.take().is_some() {
             return;
@@ -258,7 +275,7 @@ impl Session {
         self.leave_window();
     }
 
-    /// Closes the window, or asks whether to lose the changes.
+    /// Closes the window, or asks before changes are lost.
     fn leave_window(&mut self) {
         if self.is_unsaved() {
             self.model.dialog = Some(Dialog::Leave);
@@ -267,82 +284,20 @@ impl Session {
         }
     }
 
-    /// Whether something is set that the scene's file does not hold.
+    /// Whether there are settings that the scene's file does not hold.
     pub fn is_unsaved(&self) -> bool {
         let Model { settings, defaults, .. } = &self.model;
-        let saved = Arc::ptr_eq(&self.saved.scene, &settings.scene);
+        let saved = Arc::ptr_eq(&self.saved.opened, &settings.opened);
         !settings.saves_as(if saved { &self.saved } else { defaults })
     }
 
-    fn ask(&mut self, form: PathForm) {
-        self.model.dialog = Some(Dialog::Path(form));
-    }
-
-    /// Saves the scene to its file; if it has none, or that cannot be, asks for one.
-    fn save_or_ask(&mut self, leave: bool) {
-        let Some(path) = self.file() else {
-            return self.ask_where_to_save(leave, None);
-        };
-        match self.try_save(&path) {
-            Ok(said) => {
-                self.say(said);
-                self.model.dialog = None;
-                self.leaving |= leave;
-            }
-            Err(error) => self.ask_where_to_save(leave, Some(error)),
-        }
-    }
-
-    fn ask_where_to_save(&mut self, leave: bool, error: Option<String>) {
-        let name = format!("{}.toml", self.model.settings.scene.name);
-        let path = self.file().unwrap_or_else(|| PathBuf::from(name));
-        let form = PathForm::new(Purpose::Save, path.display().to_string());
-        self.ask(PathForm { leave, error, ..form });
-    }
-
-    /// Does what the open dialog is for. A file that cannot be read or written is told of in the dialog.
-    fn accept(&mut self) {
-        match self.model.dialog.take() {
-            Some(Dialog::Leave) => self.save_or_ask(true),
-            Some(Dialog::Path(form)) => {
-                let done = match form.purpose {
-                    Purpose::Open => {
-                        file::named(&form.text).and_then(|path| self.try_open(&path.to_string_lossy()))
-                    }
-                    Purpose::Save => self.save_as(&form),
-                };
-                match done {
-                    Ok(()) => self.leaving |= form.leave,
-                    Err(error) => {
-                        let replaces = Some(form.text.clone());
-                        self.ask(PathForm { error: Some(error), replaces, ..form });
-                    }
-                }
-            }
-            None => {}
-        }
-    }
-
-    /// Saves to the file that was named; replaces another one only when asked twice.
-    fn save_as(&mut self, form: &PathForm) -> Result<(), String> {
-        let path = file::named(&form.text)?;
-        let path = if path.extension().is_none() { path.with_extension("toml") } else { path };
-        let own = self.file().is_some_and(|file| file == path);
-        if path.exists() && !own && form.replaces.as_ref() != Some(&form.text) {
-            return Err(file::taken(&path));
-        }
-        let said = self.try_save(&path)?;
-        self.say(said);
-        Ok(())
-    }
-
-    /// Lets the simulation run.
+    /// Starts the simulation.
     pub fn run(&mut self) {
         self.readout.pausing = false;
         self.worker.send(Command::Run);
     }
 
-    /// Paused already, but the step under way takes long: a second pause cuts it short.
+    /// Runs or pauses. A second pause cancels a long step.
     fn run_or_pause(&mut self) {
         self.go_on_from_here();
         let running = self.worker.status().state == State::Running;
@@ -354,7 +309,7 @@ impl Session {
         self.readout.pausing = running;
     }
 
-    /// From the smoke to the velocity, and back to the smoke.
+    /// Switches between smoke and velocity.
     fn switch_view(&mut self) {
         self.model.view = match self.model.view {
             Mode::Smoke => Mode::Velocity,
@@ -362,7 +317,7 @@ impl Session {
         };
     }
 
-    /// The same scene from the start, with the settings as they are now.
+    /// Restarts the scene with the present settings.
     fn restart(&mut self) {
         if self.is_loading() {
             return;
@@ -373,35 +328,8 @@ impl Session {
         self.begin_load(self.model.settings.clone(), Came::Restarted);
     }
 
-    /// The file that the scene is kept in, if there is one.
-    pub fn file(&self) -> Option<PathBuf> {
-        self.home().map(|home| home.path)
-    }
-
-    fn home(&self) -> Option<Home> {
-        let scene = &self.model.settings.scene;
-        self.home.clone().filter(|home| home.is_of(scene)).or_else(|| Home::of(scene))
-    }
-
-    /// Saves the scene, with all that was set and as it is looked at, to `path`, and keeps it there from now on. Gives the
-    /// instant at which the line that says so is to go.
-    pub fn save(&mut self, path: &Path, now: Instant) -> Instant {
-        let text = self.try_save(path).unwrap_or_else(|error| format!("Not saved: {error}"));
-        self.tell(text, now)
-    }
-
-    fn try_save(&mut self, path: &Path) -> Result<String, String> {
-        let running = &self.model.settings.scene;
-        let stays = self.orbit == Orbit::of(&running.camera);
-        let camera = if stays { running.camera } else { self.orbit.camera() };
-        let scene = self.model.settings.as_file(camera);
-        self.home = Some(file::save(&scene, running, path, self.home().as_ref())?);
-        self.saved = self.model.settings.clone();
-        Ok(format!("Saved {}", path.display()))
-    }
-
-    /// A scene file, or a built-in scene, in place of this one, shown once it is ready; undo comes back. What is on the brush
-    /// stays on it.
+    /// Opens a scene file or a built-in scene, shown once it is ready; undo returns. The brush keeps its
+    /// settings.
     pub fn open(&mut self, name: &str) {
         if let Err(error) = self.try_open(name) {
             self.say(error);
@@ -415,12 +343,69 @@ impl Session {
         let scene = Scene::load(name, &[]).map_err(|error| error.to_string())?;
         let mut settings = Settings::of(Arc::new(scene));
         settings.brush.ink = self.model.settings.brush.ink;
+        if let Some((path, _)) = &settings.scene.origin.file {
+            remember::note(&mut self.model.recent, path);
+        }
         let state = self.keep();
-        self.begin_load(settings, Came::Opened(state));
+        let what = format!("scene {}", settings.scene.name);
+        self.begin_load(settings, Came::Opened(state, what));
         Ok(())
     }
 
-    /// Has the worker build what is set in `settings`; it is shown, whole, when it is ready.
+    fn open_recent(&mut self, at: usize) {
+        if let Some(path) = self.model.recent.get(at).cloned() {
+            self.open(&path.to_string_lossy());
+        }
+    }
+
+    /// Another program changed the scene's file: reads it again, unless that would lose changes.
+    pub fn file_changed(&mut self, now: Instant) {
+        let Some(home) = self.home().filter(|home| !home.is_untouched()) else {
+            return;
+        };
+        let name = home.path.display().to_string();
+        if self.is_loading() {
+            return;
+        }
+        if self.is_unsaved() {
+            let text =
+                format!("{name} was changed by another program. Ctrl+O opens it anew, without your changes.");
+            self.tell(text, now);
+            return;
+        }
+        match Scene::load(&home.path.to_string_lossy(), &[]) {
+            Ok(scene) => self.reload(Arc::new(scene)),
+            Err(error) => {
+                let error = error.to_string();
+                let line = error.lines().next().unwrap_or_default();
+                self.tell(format!("{name} was changed and cannot be read: {line}"), now);
+            }
+        }
+    }
+
+    /// Takes over the changes of the scene's file; restarts only if necessary.
+    fn reload(&mut self, scene: Arc<Scene>) {
+        let brush = self.model.settings.brush.clone();
+        let name = scene.name.clone();
+        let settings = Settings { brush, ..Settings::of(scene) };
+        if settings::needs_load(&self.model.settings.scene, &settings.scene) {
+            let state = self.keep();
+            self.begin_load(settings, Came::Opened(state, format!("{name} read again")));
+        } else {
+            if settings.scene.camera != self.model.settings.scene.camera {
+                self.orbit = Orbit::of(&settings.scene.camera);
+            }
+            let what = format!("{name} read again");
+            let state = self.keep();
+            self.model.defaults = Settings { brush: self.model.defaults.brush.clone(), ..settings.clone() };
+            self.model.history.act(&settings, &what, state);
+            self.model.settings = settings;
+            self.model.selected = None;
+        }
+        self.say(format!("{name} was read again: its file has changed"));
+    }
+
+    /// Starts a load of `settings` in the worker; it is shown, whole, when it is ready.
     fn begin_load(&mut self, settings: Settings, came: Came) {
         let scene = settings.as_scene();
         self.model.loading = Some(scene.name.clone());
@@ -434,45 +419,66 @@ impl Session {
         self.pending = Some(Pending { load: self.loads, settings, came });
     }
 
-    /// The pending simulation is on the screen from now on: with it its settings, its camera and its name.
+    /// Makes the pending simulation current, with its settings, camera and name.
     fn end_load(&mut self) {
         let Some(Pending { settings, came, .. }) = self.pending.take() else {
             return;
         };
         self.model.loading = None;
-        if let Came::Opened(state) = came {
-            self.model.history.act(&settings, &format!("scene {}", settings.scene.name), state);
+        if let Came::Opened(state, what) = came {
+            self.model.history.act(&settings, &what, state);
         }
-        let other = !Arc::ptr_eq(&settings.scene, &self.model.settings.scene);
+        let other = !Arc::ptr_eq(&settings.opened, &self.model.settings.opened);
         self.sent.settings = settings.clone();
         self.model.settings = settings;
-        self.readout.step_ms.clear();
+        self.model.selected = None;
+        self.readout.forget_steps();
         if other {
-            let scene = self.model.settings.scene.clone();
+            let scene = self.model.settings.opened.clone();
             self.orbit = Orbit::of(&scene.camera);
-            self.cursor = Cursor::in_middle_of(scene.extent());
+            self.cursor = Cursor::in_middle_of(self.extent());
             self.model.defaults = Settings::of(scene);
             self.switched = true;
         }
     }
 
-    /// The pending simulation will not come; everything stays as it is.
+    /// Drops the pending simulation; nothing else changes.
     fn give_up_load(&mut self) {
         let came = self.pending.take().map(|pending| pending.came);
         self.model.loading = None;
         match came {
             Some(Came::Undone) => drop(self.model.history.redo(self.kept)),
             Some(Came::Redone) => drop(self.model.history.undo(self.kept)),
-            Some(Came::Opened(_) | Came::Restarted) | None => {}
+            Some(Came::Opened(..) | Came::Restarted) | None => {}
         }
     }
 
-    /// Tells the worker what has changed since the last time; whether another scene is shown since then.
+    /// Sends changed values to the worker. Returns whether another scene is shown since the last call.
     pub fn sync(&mut self) -> bool {
+        if self.is_loading() {
+            self.model.edits.clear();
+            return false;
+        }
+        if let Some(camera) = self.model.camera.take() {
+            self.orbit = Orbit::of(&camera);
+        }
+        self.make_edits();
         if self.is_loading() {
             return false;
         }
         let (new, old) = (&self.model.settings, &self.sent.settings);
+        if !Arc::ptr_eq(&new.scene, &old.scene) {
+            let (new, old) = (&new.scene, &old.scene);
+            if new.sources != old.sources {
+                self.worker.send(Command::SetSources(new.sources.clone()));
+            }
+            if new.forces != old.forces {
+                self.worker.send(Command::SetForces(new.forces.clone()));
+            }
+            if new.solids != old.solids {
+                self.worker.send(Command::SetSolids(new.solids.clone()));
+            }
+        }
         if new.params != old.params {
             self.worker.send(Command::SetParams(new.params.clone()));
         }
@@ -487,7 +493,7 @@ impl Session {
         std::mem::take(&mut self.switched)
     }
 
-    /// The newest snapshot, if it is news; the readout follows it.
+    /// The newest snapshot, if it is new; updates the readout.
     pub fn absorb(&mut self, now: Instant) -> Option<&Snapshot> {
         let status = self.worker.status().clone();
         self.follow(status, now);
@@ -510,6 +516,8 @@ impl Session {
     }
 
     fn follow(&mut self, status: Status, now: Instant) {
+        self.readout.under = self.under();
+        self.readout.camera = self.orbit.camera();
         self.readout.pausing &= status.state == State::Running;
         self.readout.status = status;
         let failed = self.readout.status.failed_load.unwrap_or(0);
@@ -522,113 +530,24 @@ impl Session {
         }
     }
 
-    /// The snapshot on the screen: the present, or a recorded frame.
-    pub fn shown(&self) -> &Snapshot {
-        if self.past.1.is_some() { &self.past.0 } else { self.worker.shown() }
-    }
-
-    /// Goes on with playing, and brings the recorded frame that is asked for onto the screen; whether another picture is shown
-    /// since the last time.
-    pub fn turn_pages(&mut self, now: Instant) -> bool {
-        self.go_on_playing(now);
-        let before = self.past.1;
-        let playback = &mut self.model.playback;
-        let timeline = self.worker.timeline();
-        (playback.range, playback.bytes) = (timeline.range().unwrap_or_default(), timeline.bytes());
-        playback.dt = 1.0 / self.model.settings.rate;
-        let frame = playback.at.and_then(|number| timeline.frame(number));
-        drop(timeline);
-        playback.at = frame.as_ref().map(|frame| frame.number);
-        playback.playing &= playback.at.is_some();
-        self.past.1 = playback.at;
-        if let Some(frame) = frame.filter(|frame| before != Some(frame.number)) {
-            if before.is_none() {
-                self.worker.send(Command::Pause);
-            }
-            frame.show(&mut self.past.0);
-        }
-        let changed = before != self.past.1;
-        if changed {
-            let shown = self.shown();
-            (self.readout.shown, self.readout.stats) = (shown.time, shown.stats.clone());
-        }
-        changed
-    }
-
-    /// While frames are played, the time from one to the next.
-    pub fn page_time(&self) -> Option<Duration> {
-        let Playback { playing, dt, speed, .. } = self.model.playback;
-        playing.then(|| Duration::from_secs_f32((dt / speed.max(0.01)).clamp(1e-3, 10.0)))
-    }
-
-    fn go_on_playing(&mut self, now: Instant) {
-        let (Some(time), Some(at)) = (self.page_time(), self.model.playback.at) else {
-            self.model.playback.playing = false;
-            return;
-        };
-        let pages = now.saturating_duration_since(self.turned).as_secs_f64() / time.as_secs_f64();
-        if pages < 1.0 {
-            return;
-        }
-        // Frames are left out where they are drawn more slowly than they are to be shown.
-        self.turned = now;
-        let playback = &mut self.model.playback;
-        let [first, last] = playback.range;
-        let next = at + pages as u64;
-        let end = if playback.looped { first } else { last };
-        playback.at = Some(if next > last { end } else { next });
-        playback.playing = playback.looped || next < last;
-    }
-
-    /// Plays the recorded frames from the one that is shown, from the first after the last; or stops.
-    fn play_or_stop(&mut self) {
-        let playback = &mut self.model.playback;
-        playback.playing ^= true;
-        if playback.playing {
-            let [first, last] = playback.range;
-            playback.at = Some(playback.at.filter(|at| *at < last).unwrap_or(first));
-            self.turned = Instant::now();
-        }
-    }
-
-    fn turn(&mut self, by: i8) {
-        let playback = &mut self.model.playback;
-        let [first, last] = playback.range;
-        let at = playback.at.unwrap_or(last).saturating_add_signed(by.into()).clamp(first, last);
-        (playback.at, playback.playing) = (Some(at), false);
-    }
-
-    /// If a recorded frame is shown, the simulation goes on from there; the frames after it are dropped, and undo goes back to
-    /// the last instant.
-    fn go_on_from_here(&mut self) {
-        self.model.playback.playing = false;
-        let Some(number) = self.model.playback.at.take() else {
-            return;
-        };
-        if number < self.model.playback.range[1] {
-            self.before(&format!("going back to frame {number}"));
-            self.worker.send(Command::Live(number));
-        }
-    }
-
-    /// Shows a line for a moment; gives the instant at which it is to go.
+    /// Shows a notice. Returns its end.
     pub fn tell(&mut self, text: String, now: Instant) -> Instant {
         self.readout.notice = Some(text);
         self.notice_until = Some(now + NOTICE);
         now + NOTICE
     }
 
-    /// Shows a line for a moment.
+    /// Shows a notice.
     fn say(&mut self, text: String) {
         self.tell(text, Instant::now());
     }
 
-    /// When the line that is shown is to go.
+    /// End of the shown notice.
     pub fn notice_until(&self) -> Option<Instant> {
         self.notice_until
     }
 
-    /// While it runs, the wall time from one step to the next.
+    /// While it runs, the wall time between steps.
     pub fn interval(&self) -> Option<Duration> {
         let status = &self.readout.status;
         let dt = 1.0 / f64::from(self.model.settings.rate);
@@ -636,105 +555,16 @@ impl Session {
         (status.state == State::Running).then(|| Duration::from_secs_f64(wall.min(3600.0)))
     }
 
-    /// What to draw: the field that was asked for, as soon as a snapshot carries it.
+    /// Mode of rendering: the requested field, as soon as a snapshot contains it.
     pub fn mode(&self) -> Mode {
         let missing = self.model.view.needs_velocity() && self.shown().velocity.is_empty();
         if missing { Mode::Smoke } else { self.model.view }
     }
-
-    /// The ball to draw, while the mouse is over the view.
-    pub fn ball(&self) -> Option<render::Cursor> {
-        let painting = self.gesture().is_none_or(|g| g == Gesture::Paint);
-        let brush = &self.model.settings.brush;
-        (self.pointer.at.is_some() && painting).then(|| render::Cursor {
-            center: self.cursor.center.into(),
-            radius: self.cursor.radius,
-            color: brush.color(brush.ink, &self.model.settings.look),
-        })
-    }
-
-    /// The drag under way.
-    pub fn gesture(&self) -> Option<Gesture> {
-        self.pointer.drag.as_ref().map(|d| d.gesture)
-    }
-
-    /// A button was pressed at a point of the view.
-    pub fn press(&mut self, button: Button, held: Held, at: Vector2<f32>, now: Instant) {
-        if self.pointer.drag.is_some() {
-            return;
-        }
-        self.hover(at, now);
-        let gesture = Gesture::of(button, held);
-        if gesture == Gesture::Paint {
-            let paint = self.model.settings.brush.paint();
-            if self.is_loading() || self.is_broken() || paint.add == [0.0; 4] && paint.force == 0.0 {
-                return;
-            }
-            self.go_on_from_here();
-            self.before("stroke");
-        }
-        self.pointer.drag = Some(Drag { gesture, button, last: at, stroke: (self.cursor.center, now) });
-    }
-
-    /// A button was let go, wherever.
-    pub fn release(&mut self, button: Button, now: Instant) {
-        if self.pointer.drag.as_ref().is_some_and(|d| d.button == button) {
-            self.paint(now);
-            self.pointer.drag = None;
-        }
-    }
-
-    /// The mouse is at a point of the view, or was dragged beyond its edge.
-    pub fn hover(&mut self, at: Vector2<f32>, now: Instant) {
-        self.pointer.at = Some(at);
-        let moved = self.pointer.drag.as_mut().map(|d| at - std::mem::replace(&mut d.last, at));
-        match (self.gesture(), moved) {
-            (Some(Gesture::Orbit), Some(by)) => self.orbit.turn(by),
-            (Some(Gesture::Pan), Some(by)) => self.orbit.pan(by, self.view.y),
-            (Some(Gesture::Zoom), Some(by)) => {
-                self.orbit.zoom((by.x - by.y) * NOTCHES_PER_POINT, self.extent());
-            }
-            _ => self.cursor.point_at(at, self.view, &self.orbit, self.extent()),
-        }
-        self.paint(now);
-    }
-
-    /// The mouse has left the view.
-    pub fn leave(&mut self) {
-        if self.pointer.drag.is_none() {
-            self.pointer.at = None;
-        }
-    }
-
-    /// The wheel was turned: away from the hand positive.
-    pub fn wheel(&mut self, notches: f32, held: Held, now: Instant) {
-        if held.ctrl {
-            self.cursor.push_away(notches, &self.orbit, self.extent());
-        } else {
-            self.orbit.zoom(notches, self.extent());
-            if let Some(at) = self.pointer.at {
-                self.cursor.point_at(at, self.view, &self.orbit, self.extent());
-            }
-        }
-        self.paint(now);
-    }
-
-    /// Adds what the stroke has gathered since the last time.
-    pub fn paint(&mut self, now: Instant) {
-        if self.is_loading() {
-            return;
-        }
-        let paint = self.model.settings.brush.paint();
-        let Some(drag) = self.pointer.drag.as_mut().filter(|d| d.gesture == Gesture::Paint) else {
-            return;
-        };
-        let (from, since) = std::mem::replace(&mut drag.stroke, (self.cursor.center, now));
-        let dt = now.saturating_duration_since(since).as_secs_f32().min(LONGEST_STROKE);
-        for dab in self.cursor.stroke(from, dt, &paint) {
-            self.worker.send(Command::Dab(dab));
-        }
-    }
 }
 
+#[cfg(test)]
+mod monkey;
+#[cfg(test)]
+mod objects_tests;
 #[cfg(test)]
 mod tests;

@@ -1,14 +1,14 @@
-//! Everything a person can set in the window and undo: the constants of the model, the look, the brush,
-//! the pace.
+//! All settings in the window that can be undone: parameters of the model, look, brush, rate.
 
 use std::sync::Arc;
 
-use super::cursor::Paint;
+use super::brush_cursor::Paint;
+use super::hue;
 use crate::look::{Camera, Look, Scattering};
 use crate::scene::{Scene, Time};
 use crate::solver::{Ambient, Params};
 
-/// The paint on the brush.
+/// Paint of the brush.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Ink {
     /// The first smoke.
@@ -18,55 +18,67 @@ pub enum Ink {
     Green,
     /// The third smoke.
     Blue,
-    /// All three, in proportions of its own.
+    /// All three, in adjustable proportions.
     White,
 }
 
 impl Ink {
-    /// All of them, in the order they are shown.
+    /// All inks in the order of the panel.
     pub const ALL: [Self; 4] = [Self::Red, Self::Green, Self::Blue, Self::White];
 
-    /// Its name in the window.
+    /// Name of its visible colour, with its letter: "Cream (R)".
+    pub fn called(self, settings: &Settings) -> String {
+        let name = hue::name(settings.brush.color(self, &settings.look));
+        let (first, rest) = name.split_at(1);
+        format!("{}{rest} ({})", first.to_uppercase(), &self.name()[..1])
+    }
+
+    /// Name in the window.
     pub fn name(self) -> &'static str {
         ["Red", "Green", "Blue", "White"][self as usize]
     }
 }
 
-/// What the cursor leaves behind.
+/// Share of smoke and heat that one dab of an erasing brush removes.
+const ERASE: f32 = 0.6;
+
+/// Settings of the brush.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Brush {
-    /// Which smoke.
+    /// Selected ink.
     pub ink: Ink,
     /// Shares of red, green and blue in white \[-\].
     pub white: [f32; 3],
     /// Radius \[m\].
     pub radius: f32,
-    /// Whether it adds smoke, and the density of one dab \[-\].
+    /// Smoke: whether it is on, and the density of one dab \[-\].
     pub smoke: Amount,
-    /// Whether it adds heat, and the temperature of one dab \[K\].
+    /// Heat: whether it is on, and the temperature of one dab \[K\].
     pub heat: Amount,
-    /// Whether it pushes, and the velocity for each metre it is moved \[1/s\].
+    /// Whether it removes smoke and heat instead of adding them.
+    pub erases: bool,
+    /// Force: whether it is on, and the velocity per metre of motion \[1/s\].
     pub force: Amount,
 }
 
-/// Something that can be switched off without losing its value.
+/// A value with a switch.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Amount {
     /// Whether it is on.
     pub on: bool,
-    /// How much, when it is on.
+    /// Value when it is on.
     pub value: f32,
 }
 
 impl Amount {
-    /// What counts: zero when it is off.
+    /// Effective value: zero when it is off.
     pub fn get(self) -> f32 {
         if self.on { self.value } else { 0.0 }
     }
 }
 
 impl Brush {
-    /// A brush fit for a box of size `extent`: red smoke, some heat, and a push.
+    /// A brush for a box of size `extent`: red smoke, some heat, and some force.
     pub fn for_box(extent: [f32; 3]) -> Self {
         let on = |value| Amount { on: true, value };
         let least = extent.into_iter().fold(f32::INFINITY, f32::min);
@@ -76,6 +88,7 @@ impl Brush {
             radius: 0.07 * least,
             smoke: on(0.4),
             heat: on(15.0),
+            erases: false,
             force: on(6.0),
         }
     }
@@ -90,13 +103,16 @@ impl Brush {
         }
     }
 
-    /// What one dab adds.
+    /// Amounts of one dab.
     pub fn paint(&self) -> Paint {
+        if self.erases {
+            return Paint { add: [0.0; 4], force: 0.0, erase: ERASE };
+        }
         let [r, g, b] = self.shares(self.ink).map(|share| share * self.smoke.get());
-        Paint { add: [r, g, b, self.heat.get()], force: self.force.get() }
+        Paint { add: [r, g, b, self.heat.get()], force: self.force.get(), erase: 0.0 }
     }
 
-    /// How an ink looks: the albedos of its smokes, mixed in their shares. Linear R, G, B.
+    /// Colour of an ink: the albedos of its smokes, mixed in their shares. Linear R, G, B.
     pub fn color(&self, ink: Ink, look: &Look) -> [f32; 3] {
         let shares = self.shares(ink);
         let all = shares.iter().sum::<f32>().max(1e-6);
@@ -104,25 +120,57 @@ impl Brush {
     }
 }
 
-/// All that can be undone.
-#[derive(Clone, Debug, PartialEq)]
+/// All settings that can be undone.
+#[derive(Clone, Debug)]
 pub struct Settings {
-    /// The scene that runs.
+    /// The scene as opened, with its name and file.
+    pub opened: Arc<Scene>,
+    /// The running scene: as opened, with the edits of its objects, box and solver.
     pub scene: Arc<Scene>,
-    /// The constants of the model.
+    /// Parameters of the model.
     pub params: Params,
-    /// The look.
+    /// Look.
     pub look: Look,
-    /// The brush.
+    /// Brush.
     pub brush: Brush,
-    /// Steps for each simulated second, and for each wall second while it keeps up \[1/s\].
+    /// Steps per simulated second, and per wall second while it keeps up \[1/s\].
     pub rate: f32,
 }
 
+impl PartialEq for Settings {
+    fn eq(&self, other: &Self) -> bool {
+        let Self { opened, scene, params, look, brush, rate } = self;
+        (params, look, brush, rate) == (&other.params, &other.look, &other.brush, &other.rate)
+            && Arc::ptr_eq(opened, &other.opened)
+            && is_same(scene, &other.scene)
+    }
+}
+
+/// Whether two scenes are the same, including dragged objects.
+fn is_same(a: &Arc<Scene>, b: &Arc<Scene>) -> bool {
+    Arc::ptr_eq(a, b)
+        || reads_same(a, b) && (&a.sources, &a.forces, &a.solids) == (&b.sources, &b.forces, &b.solids)
+}
+
+/// Whether two scenes come from the same text.
+fn reads_same(a: &Scene, b: &Scene) -> bool {
+    let text =
+        |scene: &Scene| (scene.name.clone(), scene.origin.text.clone(), scene.origin.overrides.clone());
+    text(a) == text(b)
+}
+
+/// Whether `new` needs another solver than `old`; otherwise the running one can take over its objects.
+pub fn needs_load(old: &Arc<Scene>, new: &Arc<Scene>) -> bool {
+    !Arc::ptr_eq(old, new)
+        && (&old.name, &old.config, &old.initial, &old.fills)
+            != (&new.name, &new.config, &new.initial, &new.fills)
+}
+
 impl Settings {
-    /// A scene as it comes.
+    /// Settings of a scene without changes.
     pub fn of(scene: Arc<Scene>) -> Self {
         Self {
+            opened: scene.clone(),
             params: scene.params.clone(),
             look: scene.look.clone(),
             brush: Brush::for_box(scene.extent()),
@@ -131,8 +179,11 @@ impl Settings {
         }
     }
 
-    /// What has changed from one to the other, in a word or two.
+    /// Name of the difference between two settings.
     pub fn change(from: &Self, to: &Self) -> String {
+        if let Some(what) = scene_change(&from.scene, &to.scene) {
+            return what;
+        }
         let changed: Vec<String> = Self::parts(from)
             .into_iter()
             .zip(Self::parts(to))
@@ -146,7 +197,7 @@ impl Settings {
         }
     }
 
-    /// All that can be set on its own, with its name in the window; the scene and the colours apart.
+    /// All separate settings with their names in the window, except the scene and the colours.
     fn parts(&self) -> Vec<(String, Vec<f32>)> {
         let Self { params: p, look, brush, rate, .. } = self;
         let flag = |on: bool| f32::from(u8::from(on));
@@ -168,6 +219,7 @@ impl Settings {
             ("brush colour", vec![brush.ink as usize as f32]),
             ("white mix", brush.white.to_vec()),
             ("brush radius", vec![brush.radius]),
+            ("eraser", vec![flag(brush.erases)]),
             ("brush density", vec![flag(brush.smoke.on), brush.smoke.value]),
             ("brush heat", vec![flag(brush.heat.on), brush.heat.value]),
             ("brush push", vec![flag(brush.force.on), brush.force.value]),
@@ -196,18 +248,20 @@ impl Settings {
         parts
     }
 
-    /// Whether a scene file that holds `other` would hold these too: all but the brush.
+    /// Whether a scene file with `other` would hold these too: all settings except the brush.
     pub fn saves_as(&self, other: &Self) -> bool {
-        let Self { scene, params, look, rate, brush: _ } = self;
-        (params, look, rate) == (&other.params, &other.look, &other.rate) && Arc::ptr_eq(scene, &other.scene)
+        let Self { opened, scene, params, look, rate, brush: _ } = self;
+        (params, look, rate) == (&other.params, &other.look, &other.rate)
+            && Arc::ptr_eq(opened, &other.opened)
+            && reads_same(scene, &other.scene)
     }
 
-    /// The scene with all of this in it, seen by `camera`, as a file holds it.
+    /// The scene with these settings, seen by `camera`, as its file would hold it.
     pub fn as_file(&self, camera: Camera) -> Scene {
         Scene { look: self.look.clone(), time: self.time(), camera, ..self.as_scene() }
     }
 
-    /// How time is cut at this rate: frames of one step each, unless the scene cuts them itself.
+    /// Division of time at this rate: frames of one step each, unless the scene divides them itself.
     fn time(&self) -> Time {
         let Time { frame_rate, step } = self.scene.time;
         if self.rate == Self::rate_of(&self.scene) {
@@ -223,10 +277,29 @@ impl Settings {
         1.0 / scene.time.steps_per_frame().1
     }
 
-    /// The scene with these constants in it, from which a solver can be built.
+    /// The scene with these parameters, for building a solver.
     pub fn as_scene(&self) -> Scene {
         Scene { params: self.params.clone(), ..Scene::clone(&self.scene) }
     }
+}
+
+/// Short name of the objects that differ between two scenes; none if they are equal.
+fn scene_change(from: &Arc<Scene>, to: &Arc<Scene>) -> Option<String> {
+    if is_same(from, to) {
+        return None;
+    }
+    let of = |what: &str, [old, new]: [usize; 2], first: Option<usize>| match old.cmp(&new) {
+        std::cmp::Ordering::Less => Some(format!("add {what}")),
+        std::cmp::Ordering::Greater => Some(format!("delete {what}")),
+        std::cmp::Ordering::Equal => first.map(|n| format!("{what} {}", n + 1)),
+    };
+    let sources = from.sources.iter().zip(&to.sources).position(|(a, b)| a != b);
+    let solids = from.solids.iter().zip(&to.solids).position(|(a, b)| a != b);
+    let forces = from.forces.iter().zip(&to.forces).position(|(a, b)| a != b);
+    of("source", [from.sources.len(), to.sources.len()], sources)
+        .or_else(|| of("solid", [from.solids.len(), to.solids.len()], solids))
+        .or_else(|| of("force", [from.forces.len(), to.forces.len()], forces))
+        .or_else(|| Some("box and solver".into()))
 }
 
 #[cfg(test)]
@@ -234,7 +307,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_change_is_named_after_what_was_changed() {
+    fn a_change_has_the_name_of_its_setting() {
         let plain = Settings::of(Arc::new(Scene::parse("plain", "").unwrap()));
         let after = |change: fn(&mut Settings)| {
             let mut settings = plain.clone();
@@ -250,7 +323,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_switched_off_is_not_painted() {
+    fn switched_off_amounts_are_not_painted() {
         let mut brush = Brush::for_box([1.0; 3]);
         brush.ink = Ink::Green;
         brush.heat.on = false;

@@ -1,5 +1,5 @@
-//! What the window is doing, as a file: for tests that drive it from outside and wait for something to
-//! happen instead of sleeping. Written only when asked for.
+//! State of the window as a file, for tests that drive it from outside and wait for events instead of
+//! sleeping. Written only on request.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -34,20 +34,31 @@ struct State<'a> {
     undoes: Option<&'a str>,
     /// Numbers of the first and the last recorded frame.
     frames: [u64; 2],
-    /// The recorded frame that is shown.
+    /// The shown recorded frame.
     past: Option<u64>,
     unsaved: bool,
     panel: bool,
     help: bool,
     ink: &'a str,
+    erases: bool,
+    parallel: bool,
+    /// Number of objects.
+    sources: usize,
+    solids: usize,
+    /// Positions of the solids [m].
+    solid_positions: Vec<[f32; 3]>,
+    /// Positions of the objects' handles in the view [pt]: sources, solids, forces.
+    handles: Vec<[f32; 2]>,
+    /// Frames written, and frames to write.
+    exporting: Option<[u32; 2]>,
     params: BTreeMap<&'static str, f32>,
     camera: Camera,
     cursor: Cursor,
     /// Integral of each density [m³].
     mass: [f64; 3],
-    /// Height of the centre of mass of each density [m]; zero where there is none.
+    /// Height of the centre of mass of each density [m]; zero without smoke.
     height: [f64; 3],
-    /// Where the controls are: left, top, right, bottom [px].
+    /// Rectangles of the controls: left, top, right, bottom [px].
     places: BTreeMap<&'static str, [f32; 4]>,
     /// Left, bottom, width, height [px].
     viewport: [u32; 4],
@@ -71,7 +82,7 @@ struct Cursor {
     shown: bool,
 }
 
-/// What the window adds to the session.
+/// State of the window outside the session.
 pub(super) struct Seen {
     pub(super) frame: u64,
     pub(super) viewport: [u32; 4],
@@ -84,7 +95,7 @@ impl StateFile {
         Self { path, last: String::new() }
     }
 
-    /// Writes the state if it differs from what the file says. The file is always whole.
+    /// Writes the state if it differs from the file. The file is always whole.
     pub(super) fn write(&mut self, session: &Session, seen: Seen) {
         let text = serde_json::to_string(&state(session, seen)).expect("plain numbers and names");
         if text == self.last {
@@ -140,6 +151,13 @@ fn state(session: &Session, seen: Seen) -> State<'_> {
         panel: model.panel,
         help: model.help,
         ink: model.settings.brush.ink.name(),
+        erases: model.settings.brush.erases,
+        parallel: session.is_parallel(),
+        sources: model.settings.scene.sources.len(),
+        solids: model.settings.scene.solids.len(),
+        solid_positions: snapshot.solids.iter().map(|solid| solid.position).collect(),
+        handles: session.seen_handles(),
+        exporting: model.exporting.as_ref().map(|progress| [progress.done, progress.total]),
         params: params(&model.settings.params),
         camera: Camera { position: camera.position, target: camera.target },
         cursor: Cursor {

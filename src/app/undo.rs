@@ -1,7 +1,7 @@
-//! Undo: the values that something has settled in, in order, with what led from each to the next and the state of the
-//! smoke to go back to. A drag of a slider passes through many values and is one entry.
+//! Undo: past values in order, with the name of each change and the number of the smoke's state. A drag of a
+//! slider passes through many values and is one entry.
 
-/// Most entries kept.
+/// Most entries.
 const MOST: usize = 256;
 
 /// The past and, after an undo, the future of a value.
@@ -12,35 +12,35 @@ pub struct History<T> {
     future: Vec<Entry<T>>,
 }
 
-/// A change, and what was, or will be again, on its other side.
+/// A change, with the value on its other side.
 #[derive(Clone, Debug)]
 struct Entry<T> {
     value: T,
-    /// In a word or two.
+    /// Short name.
     what: String,
-    /// The number under which the smoke on the other side is kept, if the change touched it.
+    /// Number of the stored smoke on the other side, if the change touched it.
     state: Option<u64>,
 }
 
-/// What to do for an undo or a redo.
+/// Result of an undo or a redo.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Step<T> {
-    /// The value to take over.
+    /// Value to take over.
     pub value: T,
-    /// The change that is undone or redone.
+    /// Name of the undone or redone change.
     pub what: String,
-    /// The number of the state to go back to. The present one is to be kept under the number that was handed in.
+    /// Number of the state to restore. The present one must be stored under the given number.
     pub restore: Option<u64>,
 }
 
 impl<T: Clone + PartialEq> History<T> {
-    /// A history that begins with `value`.
+    /// Makes a history that begins with `value`.
     pub fn new(value: T) -> Self {
         Self { past: Vec::new(), settled: value, future: Vec::new() }
     }
 
-    /// Takes note of the value as it is now; `what` names a change from one value to another. While `settled` is false (a slider
-    /// is held, a number is being typed) nothing is recorded.
+    /// Records the present value; `what` names a change from one value to another. While `settled` is false
+    /// (a slider is held, a number is being typed) nothing is recorded.
     pub fn note(&mut self, value: &T, settled: bool, what: impl FnOnce(&T, &T) -> String) {
         if settled && *value != self.settled {
             let what = what(&self.settled, value);
@@ -48,7 +48,8 @@ impl<T: Clone + PartialEq> History<T> {
         }
     }
 
-    /// Takes note of a change to the smoke, whose state before it is kept under a number; `value` is that after it.
+    /// Records a change to the smoke. The state before it is stored under the number `state`; `value` is that
+    /// after it.
     pub fn act(&mut self, value: &T, what: &str, state: u64) {
         self.push(value.clone(), what.to_owned(), Some(state));
     }
@@ -62,12 +63,12 @@ impl<T: Clone + PartialEq> History<T> {
         }
     }
 
-    /// Goes back before the last change, if there is one; `keep` is the number for the present state.
+    /// Undoes the last change, if there is one; `keep` is the number for the present state.
     pub fn undo(&mut self, keep: u64) -> Option<Step<T>> {
         Self::step(&mut self.past, &mut self.settled, &mut self.future, keep)
     }
 
-    /// Makes the last change again that was undone, if nothing was changed since.
+    /// Redoes the last undone change, if nothing was changed since.
     pub fn redo(&mut self, keep: u64) -> Option<Step<T>> {
         Self::step(&mut self.future, &mut self.settled, &mut self.past, keep)
     }
@@ -79,12 +80,12 @@ impl<T: Clone + PartialEq> History<T> {
         Some(Step { value, what, restore: state })
     }
 
-    /// The change that an undo takes back.
+    /// Name of the change that an undo reverts.
     pub fn undoes(&self) -> Option<&str> {
         self.past.last().map(|entry| entry.what.as_str())
     }
 
-    /// The change that a redo makes again.
+    /// Name of the change that a redo repeats.
     pub fn redoes(&self) -> Option<&str> {
         self.future.last().map(|entry| entry.what.as_str())
     }

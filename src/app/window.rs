@@ -1,5 +1,4 @@
-//! The event loop: brings the session, the panel and the renderer together in a window. Draws on demand
-//! and sleeps otherwise.
+//! The event loop: connects session, panel and renderer in a window. Renders on demand and sleeps otherwise.
 
 use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -21,33 +20,38 @@ use winit::window::{Window, WindowId};
 
 use super::action::{self, Action};
 use super::canvas::Canvas;
-use super::dialog::{self, Answer};
+use super::file_chooser::{self, Answer};
 use super::gesture::{Button, Gesture, Held};
 use super::model::{Dialog, Purpose};
 use super::pace::{Level, Pace};
 use super::panel::{self, theme};
+use super::remember::Remembered;
 use super::session::Session;
 use super::state::{Seen, StateFile};
-use super::{AppError, Options, context, picture};
+use super::watch::Watch;
+use super::{AppError, Options, context, overlay, screenshot};
+use crate::look::Look;
 use crate::render::{Quality, RenderError, Renderer, View};
 use crate::scene::Scene;
 
-/// Time between the dabs of a ball that is held still.
+/// Interval of the dabs of a still ball.
 const AIRBRUSH: Duration = Duration::from_millis(16);
-/// A hand that has not moved for this long leaves time to refine the picture.
+/// Time without motion of the mouse after which the picture is refined.
 const CALM_HAND: Duration = Duration::from_millis(250);
 
-/// What to do where no file can be chosen.
+/// Notice where no file can be chosen.
 const NO_CHOOSER: &str = "This desktop has no file chooser (xdg-desktop-portal or zenity): type the path.";
 
-/// What other threads and egui tell the event loop.
+/// Messages to the event loop from other threads and egui.
 enum Message {
-    /// The worker has news.
+    /// The worker has a new snapshot or status.
     News,
-    /// egui wants to be drawn again after this time.
+    /// egui requests a repaint after this time.
     Repaint(Duration),
-    /// What came of asking for a file.
+    /// Result of the file chooser.
     Answered(Purpose, Answer),
+    /// Another program changed the scene's file.
+    FileChanged,
 }
 
 /// Opens the window and runs until it is closed.
@@ -68,7 +72,7 @@ pub(super) fn run(scene: Scene, options: Options) -> Result<(), AppError> {
     }
 }
 
-/// Runs `work`, in which libraries may panic where they should report: a missing library of the window
+/// Runs `work`, in which libraries may panic instead of returning errors: a missing library of the window
 /// system then becomes an error of one line, and nothing else is printed.
 fn quietly<T>(work: impl FnOnce() -> Result<T, String>) -> Result<T, String> {
     let hook = std::panic::take_hook();
@@ -84,12 +88,12 @@ fn words(panic: &(dyn std::any::Any + Send)) -> String {
     text.and_then(|t| t.lines().next().map(str::to_owned)).unwrap_or_else(|| "a library is missing".into())
 }
 
-/// The application, from before the window is open until after it is closed.
+/// The application, before, while and after the window is open.
 struct App {
     proxy: EventLoopProxy<Message>,
     stage: Stage,
     options: Options,
-    /// When to draw again without being asked.
+    /// Time of the next picture without an event.
     wake_at: Option<Instant>,
     held: Held,
 }
@@ -100,8 +104,8 @@ enum Stage {
     Over(Option<AppError>),
 }
 
-/// An open window. The fields are dropped in this order: what draws before the context, the context
-/// before the window.
+/// An open window. Its fields are dropped in this order: renderers before the context, the context before the
+/// window.
 struct Screen {
     session: Session,
     egui: EguiGlium,
@@ -111,18 +115,22 @@ struct Screen {
     pace: Pace,
     state_file: Option<StateFile>,
     places: BTreeMap<&'static str, egui::Rect>,
-    /// The part of the window the smoke is shown in \[pt\].
+    /// The part of the window with the smoke \[pt\].
     view: egui::Rect,
-    /// Where the mouse is \[pt\].
+    /// Position of the mouse \[pt\].
     mouse: Vector2<f32>,
-    /// When the mouse was moved last over the view.
+    /// Time of the last motion of the mouse over the view.
     hovered: Instant,
     canvas: Canvas,
     frame: u64,
     level: Level,
     proxy: EventLoopProxy<Message>,
-    /// A file is being chosen.
+    /// Whether a file chooser is open.
     asking: bool,
+    watch: Watch,
+    /// File of the persistent state, and its last contents.
+    place: Option<PathBuf>,
+    remembered: Remembered,
 }
 
 impl ApplicationHandler<Message> for App {
@@ -143,6 +151,10 @@ impl ApplicationHandler<Message> for App {
         match message {
             Message::News => screen.window.request_redraw(),
             Message::Answered(purpose, answer) => screen.answered(purpose, answer),
+            Message::FileChanged => {
+                screen.session.file_changed(Instant::now());
+                screen.window.request_redraw();
+            }
             Message::Repaint(delay) if delay.is_zero() => screen.window.request_redraw(),
             Message::Repaint(delay) => {
                 if let Some(at) = Instant::now().checked_add(delay) {
@@ -185,7 +197,7 @@ impl ApplicationHandler<Message> for App {
     }
 }
 
-/// What an event comes to.
+/// Result of an event.
 enum Outcome {
     Nothing,
     DrawAgainBy(Instant),
@@ -193,7 +205,7 @@ enum Outcome {
 }
 
 impl Outcome {
-    /// The weightier of the two: closing over drawing, and drawing earlier over later.
+    /// The stronger of two: closing over rendering, and rendering earlier over later.
     fn or(self, other: Self) -> Self {
         match (self, other) {
             (Self::Close, _) | (_, Self::Close) => Self::Close,
@@ -221,17 +233,22 @@ impl Screen {
         options: &Options,
         proxy: &EventLoopProxy<Message>,
     ) -> Result<Self, AppError> {
+        let remembered = options.remembered.as_deref().map(Remembered::read).unwrap_or_default();
         let (window, display, egui) =
-            quietly(|| bare_window(event_loop, &scene.name)).map_err(AppError::NoDisplay)?;
+            quietly(|| bare_window(event_loop, &scene.name, &remembered)).map_err(AppError::NoDisplay)?;
         theme::apply(egui.egui_ctx());
+        egui.egui_ctx().set_zoom_factor(remembered.scale.unwrap_or_else(|| scale_for(&window)));
         repaint_through(egui.egui_ctx(), proxy.clone());
         let renderer = Renderer::new(display.get_context())?;
         let news = proxy.clone();
-        // The loop is gone only when the window is.
+        // The loop ends only after the window.
         let mut session = Session::new(scene, move || drop(news.send_event(Message::News)))?;
         if options.run {
             session.run();
         }
+        session.model.recall(&remembered);
+        let changed = proxy.clone();
+        let watch = Watch::new(move || drop(changed.send_event(Message::FileChanged)));
         window.request_redraw();
         Ok(Self {
             session,
@@ -250,6 +267,9 @@ impl Screen {
             level: Level { shrink: 1, divide: 1 },
             proxy: proxy.clone(),
             asking: false,
+            watch,
+            place: options.remembered.clone(),
+            remembered,
         })
     }
 
@@ -279,15 +299,15 @@ impl Screen {
         before.or(if click { self.pass(now) } else { Outcome::Nothing })
     }
 
-    /// Lets the panel see what has happened so far, without drawing it. Around each press and release, so that
-    /// a flick of the mouse between two pictures is a drag and not nothing; it costs less than a millisecond.
+    /// Lets the panel handle events without rendering. Called around each press and release, so that a flick
+    /// of the mouse between two pictures counts as a drag; it takes less than a millisecond.
     fn pass(&mut self, now: Instant) -> Outcome {
         let actions = self.show_panel();
         let outcomes = actions.into_iter().map(|action| self.act(action, now));
         outcomes.fold(Outcome::Nothing, Outcome::or)
     }
 
-    /// The action of a key, unless something is being typed or a list is open, which have keys of their own.
+    /// Action of a key, unless a text field or a list, which have their own keys, is active.
     fn key(&self, key: &KeyEvent, held: Held) -> Option<Action> {
         if key.state != ElementState::Pressed || held.alt {
             return None;
@@ -311,7 +331,29 @@ impl Screen {
             Action::Browse => self.browse(),
             _ => self.session.act(action),
         }
-        if self.session.is_leaving() { Outcome::Close } else { Outcome::Nothing }
+        if self.session.is_leaving() {
+            self.remember();
+            return Outcome::Close;
+        }
+        Outcome::Nothing
+    }
+
+    /// Writes the persistent state if it has changed.
+    fn remember(&mut self) {
+        let Some(place) = &self.place else { return };
+        let size = self.window.inner_size().to_logical::<f64>(self.window.scale_factor());
+        let model = &self.session.model;
+        let now = Remembered {
+            size: Some([size.width, size.height]),
+            scale: Some(self.egui.egui_ctx().zoom_factor()),
+            hidden: !model.panel,
+            closed: Some(model.closed.clone()),
+            recent: model.recent.clone(),
+        };
+        if now != self.remembered {
+            now.write(place);
+            self.remembered = now;
+        }
     }
 
     fn mouse(&mut self, event: &WindowEvent, held: Held, now: Instant) {
@@ -364,7 +406,7 @@ impl Screen {
         }
     }
 
-    /// Whether the mouse is over the smoke and not over the panel, the help or a popup.
+    /// Whether the mouse is over the smoke, not over the panel, the help or a popup.
     fn over_view(&self) -> bool {
         let at = egui::pos2(self.mouse.x, self.mouse.y);
         self.view.contains(at) && !self.egui.egui_ctx().wants_pointer_input()
@@ -382,6 +424,7 @@ impl Screen {
         if news || self.renderer.needs_upload(mode) {
             self.renderer.upload(self.session.shown(), mode)?;
         }
+        self.session.follow_export(begin);
         let asked = self.pass(begin);
         if self.session.gesture().is_some() || self.egui.egui_ctx().is_using_pointer() {
             self.pace.moves(begin);
@@ -389,21 +432,29 @@ impl Screen {
         if self.session.sync() {
             self.window.set_title(&title(&self.session.model.settings.scene.name));
         }
+        self.watch.follow(self.session.file());
+        if self.session.model.recent != self.remembered.recent {
+            self.remember();
+        }
         self.draw(begin)?;
         self.note(begin);
         Ok(asked.or(self.next(begin)))
     }
 
-    /// Lays out the panel; the view gets what is left.
+    /// Lays out the panel; the view gets the rest.
     fn show_panel(&mut self) -> Vec<Action> {
         let mut out = panel::Out::default();
-        let (session, view) = (&mut self.session, &mut self.view);
+        let stretched = self.level.shrink > 1;
+        let (session, view, renderer) = (&mut self.session, &mut self.view, &self.renderer);
         self.egui.run(&self.window, |ctx| {
             out = panel::show(ctx, &mut session.model, &session.readout);
             *view = ctx.available_rect();
+            session.set_view(view.width(), view.height());
+            let layer = egui::LayerId::new(egui::Order::Background, egui::Id::new("over the smoke"));
+            let painter = ctx.layer_painter(layer).with_clip_rect(*view);
+            overlay::show(&painter, *view, session, stretched, |quantity| renderer.range(quantity));
         });
         self.places = out.places;
-        self.session.set_view(self.view.width(), self.view.height());
         out.actions
     }
 
@@ -428,7 +479,9 @@ impl Screen {
             return Ok(());
         }
         let camera = self.session.orbit.camera();
-        let look = &self.session.model.settings.look;
+        // Stretched lines are thick: the overlay draws them instead.
+        let outline = self.session.model.settings.look.outline && self.level.shrink == 1;
+        let look = &Look { outline, ..self.session.model.settings.look.clone() };
         let view = View { look, camera: &camera, cursor: self.session.ball(), mode: self.session.mode() };
         match self.level.shrink {
             1 => self.renderer.draw(frame, viewport, &view),
@@ -436,7 +489,7 @@ impl Screen {
         }
     }
 
-    /// The ball moves over smoke that may stand still: better to follow it than to refine the picture.
+    /// Whether the ball moves: following it then has priority over refining the picture.
     fn hovers_at(&self, now: Instant) -> bool {
         now < self.hovered + CALM_HAND
     }
@@ -451,13 +504,13 @@ impl Screen {
         [left, height - bottom, right.saturating_sub(left), bottom.saturating_sub(top)]
     }
 
-    /// Takes note of what the picture took and writes the state.
+    /// Records the time of the picture and writes the state.
     fn note(&mut self, begin: Instant) {
         let end = Instant::now();
         let ms = (end - begin).as_secs_f32() * 1e3;
         self.frame += 1;
         self.pace.drew(self.level, ms, end);
-        self.session.readout.draw_ms = ms;
+        self.session.readout.add_picture(ms);
         self.session.readout.fps = self.pace.fps();
         let seen = Seen {
             frame: self.frame,
@@ -476,7 +529,7 @@ impl Screen {
         self.places.iter().map(|(name, rect)| (*name, px(rect))).collect()
     }
 
-    /// When to draw again although nothing may happen.
+    /// Time of the next picture without an event.
     fn next(&mut self, now: Instant) -> Outcome {
         let gone = self.session.notice_until().map_or(Outcome::Nothing, Outcome::DrawAgainBy);
         let page = self.session.page_time().map_or(Outcome::Nothing, |time| Outcome::DrawAgainBy(now + time));
@@ -500,7 +553,7 @@ impl Screen {
         Outcome::Nothing
     }
 
-    /// Lets the file of the open dialog be chosen in the desktop's chooser, one at a time.
+    /// Opens the desktop's chooser for the open dialog, one at a time.
     fn browse(&mut self) {
         let Some(Dialog::Path(form)) = &self.session.model.dialog else {
             return;
@@ -510,12 +563,12 @@ impl Screen {
         }
         let (purpose, suggestion) = (form.purpose, PathBuf::from(form.text.clone()));
         let proxy = self.proxy.clone();
-        // The loop is gone only when the window is.
+        // The loop ends only after the window.
         let then = move |answer| drop(proxy.send_event(Message::Answered(purpose, answer)));
-        dialog::ask(purpose, &self.window, &suggestion, then);
+        file_chooser::ask(purpose, &self.window, &suggestion, then);
     }
 
-    /// Puts the file that was chosen into the dialog that asked for it.
+    /// Passes the chosen file to the dialog that requested it.
     fn answered(&mut self, purpose: Purpose, answer: Answer) {
         self.asking = false;
         self.window.request_redraw();
@@ -539,10 +592,10 @@ impl Screen {
         self.renderer.set_quality(Quality::SMOOTH);
         self.renderer.set_refine(true);
         let folder = PathBuf::from(".");
-        let saved = picture::take(&mut self.renderer, &self.display, [width, height], &view)
-            .and_then(|image| picture::save(&folder, &self.session.model.settings.scene.name, &image));
+        let saved = screenshot::take(&mut self.renderer, &self.display, [width, height], &view)
+            .and_then(|image| screenshot::save(&folder, &self.session.model.settings.scene.name, &image));
         let text = match saved {
-            Ok(path) => format!("Saved {}", path.display()),
+            Ok(path) => format!("Saved {}", std::path::absolute(&path).unwrap_or(path).display()),
             Err(error) => format!("No picture: {error}"),
         };
         Outcome::DrawAgainBy(self.session.tell(text, now))
@@ -553,21 +606,30 @@ fn title(scene: &str) -> String {
     format!("updraft — {scene}")
 }
 
-/// A window that can be drawn into, with nothing in it yet.
+/// Opens a window for rendering, empty at first.
 fn bare_window(
     event_loop: &ActiveEventLoop,
     scene: &str,
+    remembered: &Remembered,
 ) -> Result<(Window, Display<WindowSurface>, EguiGlium), String> {
+    let [width, height] = remembered.size.unwrap_or([1180.0, 760.0]);
     let attributes = Window::default_attributes()
         .with_title(title(scene))
-        .with_inner_size(fitting(event_loop, LogicalSize::new(1180.0, 760.0)))
+        .with_inner_size(fitting(event_loop, LogicalSize::new(width, height)))
         .with_min_inner_size(LogicalSize::new(480.0, 320.0));
     let (window, display) = context::open(event_loop, attributes)?;
     let egui = EguiGlium::new(ViewportId::ROOT, &display, &window, event_loop);
     Ok((window, display, egui))
 }
 
-/// `size`, or what the screen has room for.
+/// Size of text on a screen whose own scaling leaves it too small to read, as on a large one without any.
+fn scale_for(window: &Window) -> f32 {
+    let Some(screen) = window.current_monitor() else { return 1.0 };
+    let height = f64::from(screen.size().height) / window.scale_factor();
+    ((height / 1080.0 * 4.0).floor() / 4.0).clamp(1.0, 2.0) as f32
+}
+
+/// `size`, or the size that fits the screen.
 fn fitting(event_loop: &ActiveEventLoop, size: LogicalSize<f64>) -> LogicalSize<f64> {
     let screen = event_loop.primary_monitor().or_else(|| event_loop.available_monitors().next());
     let Some(screen) = screen.filter(|screen| screen.size().width > 0) else {
@@ -577,15 +639,15 @@ fn fitting(event_loop: &ActiveEventLoop, size: LogicalSize<f64>) -> LogicalSize<
     LogicalSize::new(size.width.min(0.98 * room.width), size.height.min(0.96 * room.height))
 }
 
-/// egui's wish to be drawn again reaches the loop that sleeps.
+/// Passes egui's repaint requests to the sleeping loop.
 fn repaint_through(ctx: &egui::Context, proxy: EventLoopProxy<Message>) {
     ctx.set_request_repaint_callback(move |info| {
-        // The loop is gone only when the window is.
+        // The loop ends only after the window.
         let _ = proxy.send_event(Message::Repaint(info.delay));
     });
 }
 
-/// A key as the table of bindings calls it.
+/// Name of a key in the table of bindings.
 fn name(key: &Key) -> Option<&str> {
     Some(match key {
         Key::Named(NamedKey::Space) => "Space",
@@ -594,6 +656,7 @@ fn name(key: &Key) -> Option<&str> {
         Key::Named(NamedKey::ArrowLeft) => "←",
         Key::Named(NamedKey::ArrowRight) => "→",
         Key::Named(NamedKey::Home) => "Home",
+        Key::Named(NamedKey::Delete) => "Del",
         Key::Named(NamedKey::F1) => "F1",
         Key::Named(NamedKey::F12) => "F12",
         Key::Character(text) => text,

@@ -1,8 +1,8 @@
-//! `updraft bench`: what a step costs, stage by stage, with a number for how right it is beside it.
+//! `updraft bench`: the cost of a step by stage, with the remaining divergence beside it.
 //!
-//! The box of the scene is made a cube of each size in turn, as wide as the scene's smallest extent, and
-//! run until smoke has spread. Then each step is as long as the CFL limit lets one substep be, so that
-//! every size works equally hard for each cell.
+//! The box of the scene becomes a cube of each size in turn, as wide as the scene's smallest extent, and runs
+//! until the smoke has spread. Then each step is as long as the CFL limit allows for one substep, so the work
+//! per cell is the same for every size.
 
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
@@ -19,7 +19,7 @@ use crate::output::whole::{self, Existing};
 use crate::scene::Scene;
 use crate::solver::{Dab, Solver, Stage, StepStats};
 
-/// Steps before the clock starts: smoke has spread and caches are warm.
+/// Steps before timing: the smoke has spread and the caches are warm.
 const WARM_UP: u32 = 12;
 
 /// Time the solver, stage by stage.
@@ -39,21 +39,21 @@ pub struct BenchArgs {
     /// Fill the whole box with smoke first
     #[arg(long, conflicts_with = "render")]
     full: bool,
-    /// Time pictures instead of steps, of a plume that stands still; the best of as many as --steps says
+    /// Time pictures of a still plume instead of steps; the best of --steps pictures counts
     #[arg(long, conflicts_with_all = ["scene", "compare"])]
     render: bool,
-    /// Pictures that are timed, width and height [px]
+    /// Size of the timed pictures, width and height [px]
     #[arg(long, value_name = "WxH", default_value = "640x480", requires = "render")]
     size: Size,
     /// Write the results as JSON
     #[arg(long, value_name = "FILE")]
     json: Option<PathBuf>,
-    /// Show each time as a multiple of the one in FILE, which an earlier --json wrote
+    /// Show each time as a multiple of that in FILE, written by an earlier --json
     #[arg(long, value_name = "FILE")]
     compare: Option<PathBuf>,
 }
 
-/// Does what `args` ask for.
+/// Runs the command.
 pub fn run(args: &BenchArgs, common: &Common) -> Result<(), CliError> {
     if let Some(path) = &args.json {
         whole::prepare([path.as_path()], common.force).map_err(CliError::Target)?;
@@ -90,7 +90,7 @@ struct Case {
     scene: Scene,
 }
 
-/// Every size on every number of threads; all of them are checked before the first runs.
+/// Lists every size with every number of threads. All are checked before the first runs.
 fn cases(args: &BenchArgs, common: &Common) -> Result<Vec<Case>, CliError> {
     let threads: Vec<usize> = match common.threads.as_slice() {
         [] if machine::processors() == 1 => vec![1],
@@ -132,7 +132,7 @@ impl Case {
         Ok(Measured { cells: self.cells, threads: self.threads, steps, bytes, bandwidth })
     }
 
-    /// One step as long as the CFL limit lets it be, or a frame if the air hardly moves.
+    /// Takes one step as long as the CFL limit allows, or one frame if the air hardly moves.
     fn step(&self, solver: &mut Solver, cancel: &AtomicBool) -> Result<StepStats, CliError> {
         let speed = solver.stats().max_speed.max(1e-6);
         let dt =
@@ -141,21 +141,21 @@ impl Case {
     }
 }
 
-/// Some of every colour in every cell.
+/// Fills every cell with some of every colour.
 fn fill(solver: &mut Solver, extent: [f32; 3]) {
     let size = extent.into_iter().fold(0.0, f32::max);
     let center = extent.map(|e| 0.5 * e);
-    solver.dab(&Dab { center, radius: 100.0 * size, add: [0.2, 0.2, 0.2, 0.0], push: [0.0; 3] });
+    solver.dab(&Dab { center, radius: 100.0 * size, add: [0.2, 0.2, 0.2, 0.0], push: [0.0; 3], erase: 0.0 });
 }
 
-/// The steps of one case.
+/// Results of one case.
 struct Measured {
     cells: u32,
     threads: usize,
     steps: Vec<StepStats>,
-    /// Memory of the solver.
+    /// Memory of the solver \[bytes\].
     bytes: u64,
-    /// What as many threads can copy \[B/s\].
+    /// Copy bandwidth of the same number of threads \[B/s\].
     bandwidth: f64,
 }
 
@@ -178,7 +178,7 @@ impl Spread {
         Self { low: at(0.25), median: at(0.5), high: at(0.75) }
     }
 
-    /// Half the distance of the quartiles as a share of the median.
+    /// Half the interquartile range over the median.
     fn relative(self) -> f64 {
         if self.median > 0.0 { 0.5 * (self.high - self.low) / self.median } else { 0.0 }
     }
@@ -189,7 +189,7 @@ impl Spread {
 }
 
 impl Measured {
-    /// Nanoseconds for each cell of what `time` picks from a step.
+    /// Nanoseconds per cell; `time` selects a time of a step \[s\].
     fn ns(&self, time: impl Fn(&StepStats) -> f64) -> Spread {
         let cells = f64::from(self.cells).powi(3);
         Spread::of(self.steps.iter().map(|step| time(step) * 1e9 / cells).collect())
@@ -207,12 +207,12 @@ impl Measured {
         self.bytes as f64 / f64::from(self.cells).powi(3)
     }
 
-    /// Nanoseconds for each cell that memory alone would take.
+    /// Nanoseconds per cell that the memory traffic alone would take.
     fn floor_ns(&self, stage: Stage) -> Option<f64> {
         traffic::bytes(stage).map(|bytes| bytes / self.bandwidth * 1e9)
     }
 
-    /// What each stage moves, and how far it is from the floor.
+    /// Formats the traffic of each stage, and its time relative to the floor.
     fn floor(&self) -> String {
         let mut table = format!(
             "\n{}^3 on {} threads: {:.0} bytes a cell; memory copies at {:.1} GB/s\n{:<16}  {:>7}  {:>10}  {:>8}  {:>5}\n",
@@ -238,7 +238,7 @@ impl Measured {
         table
     }
 
-    /// The worst of all steps: max |∇·u| h / max |u| after the projection.
+    /// Largest value over all steps of max |∇·u| h / max |u| after the projection.
     fn divergence_left(&self) -> f64 {
         self.steps.iter().map(|step| f64::from(step.divergence_after)).fold(0.0, f64::max)
     }
@@ -304,7 +304,7 @@ fn header(compared: bool) -> String {
     header + &format!("  {:>10}{last:>8}\n", "divergence")
 }
 
-/// The results of an earlier bench.
+/// Results of an earlier bench.
 struct Baseline(Value);
 
 impl Baseline {
@@ -322,7 +322,7 @@ impl Baseline {
         Ok(Self(report))
     }
 
-    /// Nanoseconds for each cell and step of the same case.
+    /// Nanoseconds per cell and step of the same case.
     fn ns(&self, cells: u32, threads: usize) -> Option<f64> {
         let mut runs = self.0["runs"].as_array()?.iter();
         let same = runs.find(|run| run["cells"] == json!(cells) && run["threads"] == json!(threads))?;
@@ -330,7 +330,7 @@ impl Baseline {
     }
 }
 
-/// Timings that scatter are worth little; say so.
+/// Warns if the timings scatter too much to be useful.
 fn warn_of_noise(results: &[Measured]) {
     let noisy = results.iter().filter(|result| result.total().relative() > 0.1).count();
     if noisy > 0 {

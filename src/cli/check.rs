@@ -1,4 +1,4 @@
-//! `updraft check`: whether a scene is valid, what it will cost, and what each choice comes to.
+//! `updraft check`: whether a scene is valid, its cost, and the consequences of its choices.
 
 use super::{CliError, Common, machine, say};
 use crate::scene::{Scene, memory};
@@ -14,7 +14,7 @@ pub struct CheckArgs {
     scene: String,
 }
 
-/// Does what `args` ask for.
+/// Runs the command.
 pub fn run(args: &CheckArgs, common: &Common) -> Result<(), CliError> {
     let scene = common.scene(&args.scene, &[])?;
     let lines = lines(&scene).map(|(what, value)| format!("{what:10} {value}\n"));
@@ -38,7 +38,7 @@ fn lines(scene: &Scene) -> [(&'static str, String); 10] {
 
 fn box_of(scene: &Scene) -> String {
     let [nx, ny, nz] = scene.config.dims.array();
-    // Rounded to what f32 holds of a product.
+    // Rounded to the digits that f32 keeps of a product.
     let [x, y, z] = scene.extent().map(|e| (e * 1e4).round() / 1e4);
     format!("{nx} x {ny} x {nz} cells of {} m: {x} x {y} x {z} m", scene.config.h)
 }
@@ -58,11 +58,15 @@ fn sides(scene: &Scene) -> String {
     }
     let mut said: Vec<String> =
         groups.iter().map(|(kind, names)| format!("{kind}: {}", names.join(", "))).collect();
-    said.extend(surplus(sides, scene.config.dims.array()));
+    if scene.side_formulas.is_empty() {
+        said.extend(surplus(sides, scene.config.dims.array()));
+    } else {
+        said.push("with formulas in place and time".into());
+    }
     said.join("; ")
 }
 
-/// Where no side is open and the inflows do not cancel: what becomes of the air.
+/// Reports the surplus of air if no side is open and the inflows do not cancel.
 fn surplus(sides: &BoundaryConditions, n: [usize; 3]) -> Option<String> {
     let (mut net, mut gross) = (0.0, 0.0);
     for (axis, ends) in sides.iter().enumerate() {
@@ -79,9 +83,9 @@ fn surplus(sides: &BoundaryConditions, n: [usize; 3]) -> Option<String> {
             }
         }
     }
-    let comes = if net > 0.0 { "comes in than goes out" } else { "goes out than comes in" };
+    let comes = if net > 0.0 { "enters than leaves" } else { "leaves than enters" };
     (net.abs() > 1e-5 * gross)
-        .then(|| format!("more air {comes} and no side is open: divergence is left, the same in every cell"))
+        .then(|| format!("more air {comes}, and no side is open: a uniform divergence remains"))
 }
 
 fn join_group(groups: &mut Vec<(String, Vec<String>)>, kind: String, name: String) {
@@ -137,7 +141,7 @@ fn advection(scene: &Scene) -> String {
     }
 }
 
-/// What the projection resolves to.
+/// Describes the chosen projection.
 fn projection(scene: &Scene) -> String {
     let direct = "direct: transforms along two axes, a tridiagonal sweep along the third";
     let multigrid = format!("multigrid-preconditioned conjugate gradients, to {}", scene.config.tolerance);
@@ -149,7 +153,7 @@ fn projection(scene: &Scene) -> String {
     }
 }
 
-/// Whether anything but smoke sets the air in motion, or is there from the start.
+/// Whether anything other than smoke moves the air, now or at the start.
 fn something_moves(scene: &Scene) -> bool {
     let drives = |side: &BoundaryCondition| match side {
         BoundaryCondition::NoSlip(velocity) => *velocity != [0.0; 3],
@@ -158,6 +162,7 @@ fn something_moves(scene: &Scene) -> bool {
     };
     !scene.initial.is_empty()
         || !scene.forces.is_empty()
+        || !scene.side_formulas.is_empty()
         || scene.config.sides.as_flattened().iter().any(drives)
         || scene.config.held.as_flattened().iter().any(Option::is_some)
         || scene
@@ -169,7 +174,7 @@ fn something_moves(scene: &Scene) -> bool {
 fn sources(scene: &Scene) -> String {
     match (scene.sources.len(), scene.fills.len()) {
         (0, 0) if something_moves(scene) => "none".into(),
-        (0, 0) => "none: nothing will happen until something is painted".into(),
+        (0, 0) => "none: the air rests until someone paints".into(),
         (n, 0) => n.to_string(),
         (n, fills) => format!("{n}, and {fills} filled at the start"),
     }
@@ -188,7 +193,7 @@ fn forces(scene: &Scene) -> String {
     }
 }
 
-/// Memory and threads.
+/// Reports memory and threads.
 fn cost(scene: &Scene) -> String {
     let threads = match scene.config.threads {
         0 => machine::processors(),

@@ -1,8 +1,8 @@
-//! Checkpoints: a run as it stands after a step, in one file from which it goes on with the same bits.
+//! Checkpoints: the state of a run after a step, in one file. A run resumed from it has the same bits.
 //!
-//! A line of magic, the version of the format (u32), the length of a JSON head (u32) and the head, the state of the solver,
-//! and the CRC-32 of all that. The head says which scene it is, by a hash for each part of it, how far the run is, and how
-//! long its tables are.
+//! A line of magic, the version of the format (u32), the length of a JSON head (u32) and the head, the state of the solver, the
+//! sums of means over time, and the CRC-32 of all that. The head says which scene it is, by a hash for each part of it, how far
+//! the run is, how long its tables are, and what means there are.
 
 use std::collections::BTreeMap;
 use std::fmt::{self, Debug, Write as _};
@@ -13,6 +13,7 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 
 use super::CliError;
+use super::means::Mean;
 use crate::output::{OutputError, whole};
 use crate::scene::Scene;
 use crate::solver::{Solver, StateError};
@@ -20,47 +21,57 @@ use crate::solver::{Solver, StateError};
 const MAGIC: &[u8] = b"updraft checkpoint\n";
 
 /// The format of checkpoints; another for each change of what a solver keeps.
-const VERSION: u32 = 1;
+const VERSION: u32 = 2;
 
-/// A head of more bytes than this is none.
+/// Longest valid head \[bytes\].
 const LONGEST: u32 = 1 << 20;
 
-/// Bytes that are checked at once.
+/// Bytes of one read of the check.
 const CHUNK: usize = 1 << 20;
 
-/// How far a run is, of which scene.
+/// Progress of a run, and hashes of its scene.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Head {
-    /// The version of the program.
+    /// Version of the program.
     pub program: String,
-    /// A hash of each part of the scene that decides the numbers.
+    /// A hash of each part of the scene that affects the numbers.
     pub scene: BTreeMap<String, String>,
-    /// The last frame that is finished.
+    /// Last finished frame.
     pub frame: u32,
-    /// Steps done since.
+    /// Steps after that frame.
     pub step: u32,
-    /// Bytes of each table.
+    /// Length of each table \[bytes\].
     pub tables: BTreeMap<String, u64>,
+    /// What means over time are taken, and of how many sums each is made.
+    pub means: Vec<(String, u64)>,
 }
 
-/// A checkpoint that was found whole.
+/// An intact checkpoint.
 pub struct Checkpoint {
-    /// What it says of itself.
+    /// Its head.
     pub head: Head,
     path: PathBuf,
-    /// At the state of the solver.
+    /// Positioned at the state of the solver.
     state: BufReader<File>,
 }
 
 impl Head {
-    /// Of a run of `scene`.
+    /// Of a run of `scene` that takes no means yet.
     pub fn new(scene: &Scene, frame: u32, step: u32, tables: BTreeMap<String, u64>) -> Self {
-        Self { program: env!("CARGO_PKG_VERSION").into(), scene: hashes(scene), frame, step, tables }
+        let program = env!("CARGO_PKG_VERSION").into();
+        Self { program, scene: hashes(scene), frame, step, tables, means: vec![] }
     }
 }
 
 /// Writes a checkpoint that survives the loss of power: in place of the last one only when all of it is on the disk.
-pub fn write(path: &Path, head: &Head, solver: &mut Solver) -> Result<(), OutputError> {
+pub fn write(
+    path: &Path,
+    head: &Head,
+    solver: &mut Solver,
+    means: &mut [&mut Mean],
+) -> Result<(), OutputError> {
+    let described = means.iter_mut().map(describe).collect();
+    let head = &Head { means: described, ..head.clone() };
     whole::write_durably(path, |file| {
         let mut file = Summed { file, sum: crc32fast::Hasher::new() };
         let head = serde_json::to_vec(head)?;
@@ -72,9 +83,19 @@ pub fn write(path: &Path, head: &Head, solver: &mut Solver) -> Result<(), Output
             StateError::Io(error) => error,
             other => io::Error::other(other),
         })?;
+        for mean in means.iter_mut() {
+            for sum in mean.sums() {
+                file.write_all(&sum.to_le_bytes())?;
+            }
+        }
         let sum = file.sum.finalize();
         file.file.write_all(&sum.to_le_bytes())
     })
+}
+
+/// What a mean is of, and how many sums it has.
+fn describe(mean: &mut &mut Mean) -> (String, u64) {
+    (mean.name.clone(), mean.sums().len() as u64)
 }
 
 /// Adds up what passes.
@@ -96,7 +117,7 @@ impl Write for Summed<'_> {
 }
 
 impl Checkpoint {
-    /// The checkpoint at `path`, if there is a file: all of it is read once to see that it is whole.
+    /// Opens the checkpoint at `path`, if it exists, and reads all of it once to verify the checksum.
     pub fn open(path: &Path) -> Result<Option<Self>, CliError> {
         let file = match File::open(path) {
             Ok(file) => file,
@@ -126,7 +147,7 @@ impl Checkpoint {
         let version = number().map_err(io)?;
         if version != VERSION {
             return Err(format!(
-                "has version {version} of the format and this program reads version {VERSION}; go on with the program that \
+                "has version {version} of the format and this program reads version {VERSION}; continue with the program that \
                  wrote it, or begin again"
             ));
         }
@@ -150,7 +171,8 @@ impl Checkpoint {
         Ok(Self { head, path: path.to_owned(), state: file })
     }
 
-    /// Refuses a checkpoint of another scene than `scene`; `initial` says whether the start must be the same too.
+    /// Refuses a checkpoint of a scene other than `scene`. `initial` says whether the initial fields must
+    /// match too.
     pub fn check(&self, scene: &Scene, initial: bool) -> Result<(), CliError> {
         let wanted = hashes(scene);
         let differs = |part: &&String| {
@@ -163,15 +185,39 @@ impl Checkpoint {
         Err(refusal(
             &self.path,
             &format!(
-                "is of another scene, which differs in {}; leave the scene out to go on with the one that was run",
+                "is of another scene, which differs in {}; omit the scene to continue with that of the run",
                 parts.join(", ")
             ),
         ))
     }
 
-    /// Puts its state into `solver`.
+    /// Restores its state into `solver`.
     pub fn restore(&mut self, solver: &mut Solver) -> Result<(), CliError> {
         solver.load(&mut self.state).map_err(|error| refusal(&self.path, &format!("does not fit: {error}")))
+    }
+
+    /// After that: puts its sums into `means`, which must be the same ones.
+    pub fn restore_means(&mut self, means: &mut [&mut Mean]) -> Result<(), CliError> {
+        let wanted: Vec<(String, u64)> = means.iter_mut().map(describe).collect();
+        if wanted != self.head.means {
+            let say = |means: &[(String, u64)]| match means {
+                [] => "none".to_owned(),
+                means => means.iter().map(|(name, _)| name.as_str()).collect::<Vec<_>>().join(" and "),
+            };
+            let (held, wanted) = (say(&self.head.means), say(&wanted));
+            return Err(refusal(
+                &self.path,
+                &format!("holds other means over time ({held}) than are asked for ({wanted})"),
+            ));
+        }
+        for sum in means.iter_mut().flat_map(|mean| mean.sums()) {
+            let mut bytes = [0; 8];
+            self.state
+                .read_exact(&mut bytes)
+                .map_err(|error| refusal(&self.path, &format!("cannot be read: {error}")))?;
+            *sum = f64::from_le_bytes(bytes);
+        }
+        Ok(())
     }
 }
 
@@ -179,7 +225,7 @@ fn refusal(path: &Path, what: &str) -> CliError {
     CliError::Request(format!("{} {what}", path.display()))
 }
 
-/// Whether a file of `length` bytes ends with the CRC-32 of all before it.
+/// Whether a file of `length` bytes ends with the CRC-32 of everything before it.
 fn check_sum(file: &mut File, length: u64) -> io::Result<bool> {
     let Some(mut left) = length.checked_sub(4) else { return Ok(false) };
     io::Seek::rewind(file)?;
@@ -195,12 +241,13 @@ fn check_sum(file: &mut File, length: u64) -> io::Result<bool> {
     Ok(u32::from_le_bytes(end) == sum.finalize())
 }
 
-/// A hash of each part of `scene` that decides the numbers of a run. Threads, looks and pictures do not.
+/// Hashes each part of `scene` that affects the numbers of a run. Threads, look and pictures do not.
 fn hashes(scene: &Scene) -> BTreeMap<String, String> {
     let mut config = scene.config.clone();
     config.threads = 0;
-    let parts: [(&str, &dyn Debug); 8] = [
+    let parts: [(&str, &dyn Debug); 9] = [
         ("domain and solver", &config),
+        ("domain.walls", &scene.side_formulas),
         ("fluid and smoke", &scene.params),
         ("source", &scene.sources),
         ("force", &scene.forces),
@@ -212,7 +259,7 @@ fn hashes(scene: &Scene) -> BTreeMap<String, String> {
     parts.into_iter().map(|(name, part)| (name.to_owned(), hash(part))).collect()
 }
 
-/// FNV-1a of how a value is printed, which has every digit of its numbers.
+/// FNV-1a of the debug format of a value, which has every digit of its numbers.
 fn hash(value: &dyn Debug) -> String {
     struct Hash(u64);
     impl fmt::Write for Hash {
@@ -224,7 +271,7 @@ fn hash(value: &dyn Debug) -> String {
         }
     }
     let mut hash = Hash(0xcbf2_9ce4_8422_2325);
-    // A hash takes whatever is printed.
+    // Writing to a hash cannot fail.
     let _ = write!(hash, "{value:?}");
     format!("{:016x}", hash.0)
 }
@@ -255,7 +302,7 @@ mod tests {
         let plume = scene(&[]);
         let tables = BTreeMap::from([("stats.csv".to_owned(), 10)]);
         let head = Head::new(&plume, 3, 0, tables);
-        write(&path, &head, &mut plume.solver().unwrap()).unwrap();
+        write(&path, &head, &mut plume.solver().unwrap(), &mut []).unwrap();
         let read = Checkpoint::open(&path).unwrap().unwrap();
         assert_eq!(read.head, head);
         let bytes = std::fs::read(&path).unwrap();
@@ -277,7 +324,7 @@ mod tests {
         std::fs::write(&path, older).unwrap();
         assert!(message(Checkpoint::open(&path)).contains("version 0 of the format"));
         let head = Head { program: "0.0.9".into(), ..head };
-        write(&path, &head, &mut plume.solver().unwrap()).unwrap();
+        write(&path, &head, &mut plume.solver().unwrap(), &mut []).unwrap();
         assert!(message(Checkpoint::open(&path)).contains("written by updraft 0.0.9"));
     }
 
@@ -287,7 +334,7 @@ mod tests {
         let path = dir.path().join("checkpoint");
         let plume = scene(&[]);
         let head = Head::new(&plume, 3, 0, BTreeMap::new());
-        write(&path, &head, &mut plume.solver().unwrap()).unwrap();
+        write(&path, &head, &mut plume.solver().unwrap(), &mut []).unwrap();
         let read = Checkpoint::open(&path).unwrap().unwrap();
         read.check(&scene(&["solver.threads=3", "render.floor=false"]), true).unwrap();
         let cases = [

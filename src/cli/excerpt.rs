@@ -1,4 +1,4 @@
-//! The lines of a scene around a place, with the place marked.
+//! The lines of a scene around an error, with its place marked.
 //!
 //! ```text
 //!     ,-[s.toml:2:1]
@@ -8,18 +8,18 @@
 //!     `----
 //! ```
 //!
-//! Of a long line the part around the place is shown, and nothing of a scene acts on the terminal.
+//! Long lines are cut around the place. Control characters of a scene are escaped.
 
 use crate::foreign::{shortened, visible};
 use crate::scene::Problem;
 
-/// Characters of a line at most.
+/// Most characters of a line.
 const WIDTH: usize = 100;
 
-/// Characters before the place, where a line is cut.
+/// Characters before the place in a line that is cut.
 const BEFORE: usize = 30;
 
-/// The lines around the place of `problem`.
+/// Formats the lines around the place of `problem`.
 pub fn of(problem: &Problem, unicode: bool, coloured: bool) -> String {
     let [corner, foot, bar, dots, mark] = if unicode {
         ["╭─", "╰────", "│", "·", "─"]
@@ -34,7 +34,7 @@ pub fn of(problem: &Problem, unicode: bool, coloured: bool) -> String {
     let from = problem.column.saturating_sub(BEFORE + 1);
     for (number, line) in problem.around() {
         let at_place = number == problem.line;
-        // All three lines are cut at the same column, so that they stay under each other.
+        // All three lines are cut at the same column, so they stay aligned.
         let (part, lead) = window(line, from);
         shown += &format!("{dim} {number:>digits$} {bar}{plain} {part}\n").replace(" \n", "\n");
         if at_place {
@@ -53,7 +53,8 @@ pub fn of(problem: &Problem, unicode: bool, coloured: bool) -> String {
     shown + &format!("{:digits$} {dim}  {foot}{plain}\n", "")
 }
 
-/// The part of a line from the character `from` on, and how many characters stand before that one in it.
+/// Cuts a line to the part from the character `from` on. Also returns the number of characters before that
+/// one in the part.
 fn window(line: &str, from: usize) -> (String, usize) {
     let mut rest = line.chars().skip(from);
     let part: String = rest.by_ref().take(WIDTH).collect();
@@ -95,7 +96,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_of_the_text_acts_on_the_terminal() {
+    fn control_characters_are_escaped() {
         let shown = of(&problem("a = \"\u{1b}[31m\u{7}\"\n", 4, 3), false, false);
         assert!(!shown.contains(['\u{1b}', '\u{7}']) && shown.contains("\\u{1b}[31m"), "{shown}");
     }

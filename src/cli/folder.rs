@@ -1,4 +1,4 @@
-//! The folder of a run that was simulated to files: what is called what, and how a frame comes back.
+//! The folder of a simulated run: file names, and reading frames back.
 
 use std::path::{Path, PathBuf};
 
@@ -12,44 +12,49 @@ use crate::scene::Scene;
 use crate::snapshot::Snapshot;
 
 /// A folder with `scene.toml`, `stats.csv`, a `probe-NAME.csv` for each probe, for each frame `fields.NNNN.npz`, `.vdb` or
-/// `.vti`, and `checkpoint`.
+/// `.vti`, `mean.npz`, and `checkpoint`.
 #[derive(Clone, Debug)]
 pub struct RunFolder(PathBuf);
 
 impl RunFolder {
-    /// The folder at `path`, there or not.
+    /// The folder at `path`, which may not exist.
     pub fn at(path: &Path) -> Self {
         Self(path.to_owned())
     }
 
-    /// The scene as it was run, overrides included.
+    /// Path of the scene as it was run, overrides included.
     pub fn scene(&self) -> PathBuf {
         self.0.join("scene.toml")
     }
 
-    /// The numbers of each step.
+    /// Path of the statistics of each step.
     pub fn stats(&self) -> PathBuf {
         self.0.join("stats.csv")
     }
 
-    /// What the probe `name` read.
+    /// Path of the table of the probe `name`.
     pub fn probe(&self, name: &str) -> PathBuf {
         self.0.join(format!("probe-{name}.csv"))
     }
 
-    /// The fields of `frame`.
+    /// Path of the fields of `frame`.
     pub fn fields(&self, frame: u32) -> PathBuf {
         self.0.join(format!("fields.{frame:04}.npz"))
     }
 
-    /// The volumes of `frame` for OpenVDB.
+    /// Path of the OpenVDB volumes of `frame`.
     pub fn vdb(&self, frame: u32) -> PathBuf {
         self.0.join(format!("fields.{frame:04}.vdb"))
     }
 
-    /// The image of `frame` for VTK.
+    /// Path of the VTK image of `frame`.
     pub fn vti(&self, frame: u32) -> PathBuf {
         self.0.join(format!("fields.{frame:04}.vti"))
+    }
+
+    /// The means of the fields over time.
+    pub fn means(&self) -> PathBuf {
+        self.0.join("mean.npz")
     }
 
     /// The list of those images.
@@ -57,19 +62,19 @@ impl RunFolder {
         self.0.join("fields.pvd")
     }
 
-    /// Where the run can go on.
+    /// Path of the checkpoint.
     pub fn checkpoint(&self) -> PathBuf {
         self.0.join("checkpoint")
     }
 
-    /// The frames from the first to the last that are there.
+    /// The frames in the folder, from the first to the last.
     pub fn frames(&self) -> Result<Frames, CliError> {
         let wrong = |what: String| CliError::Request(format!("{}: {what}", self.0.display()));
         let entries = std::fs::read_dir(&self.0).map_err(|e| wrong(format!("cannot be read: {e}")))?;
         let names = entries.filter_map(|entry| entry.ok()?.file_name().into_string().ok());
         let mut frames: Vec<u32> = names.filter_map(|name| frame_of(&name)).collect();
         frames.sort_unstable();
-        // As far apart as the nearest two; one that is missing is told when it is asked for.
+        // As far apart as the nearest two; a missing frame is reported when it is read.
         let step = frames.windows(2).map(|pair| pair[1] - pair[0]).min().unwrap_or(1);
         match (frames.first(), frames.last()) {
             (Some(&first), Some(&last)) => Ok(Frames { first, last, step }),
@@ -77,7 +82,7 @@ impl RunFolder {
         }
     }
 
-    /// Takes the fields of `frame` of `scene` into `snapshot`.
+    /// Loads the fields of `frame` of `scene` into `snapshot`.
     pub fn load(&self, frame: u32, scene: &Scene, snapshot: &mut Snapshot) -> Result<(), NpzError> {
         let dims = scene.config.dims;
         let mut npz = Reader::open(&self.fields(frame))?;
@@ -101,7 +106,7 @@ impl RunFolder {
     }
 }
 
-/// 12 of `fields.0012.npz`.
+/// Frame number of a file name: 12 of `fields.0012.npz`.
 fn frame_of(name: &str) -> Option<u32> {
     name.strip_prefix("fields.")?.strip_suffix(".npz")?.parse().ok()
 }

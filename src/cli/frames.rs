@@ -9,22 +9,22 @@ pub struct Frames {
     pub first: u32,
     /// The last frame: a whole number of steps after the first.
     pub last: u32,
-    /// From one to the next.
+    /// Distance between frames.
     pub step: u32,
 }
 
 impl Frames {
-    /// How many there are.
+    /// Number of frames.
     pub fn count(self) -> u32 {
         (self.last - self.first) / self.step + 1
     }
 
-    /// All of them in order.
+    /// Yields all frames in order.
     pub fn iter(self) -> impl Iterator<Item = u32> {
         (self.first..=self.last).step_by(self.step as usize)
     }
 
-    /// Whether a frame is one of them.
+    /// Whether it contains a frame.
     pub fn contains(self, frame: u32) -> bool {
         (self.first..=self.last).contains(&frame) && (frame - self.first).is_multiple_of(self.step)
     }

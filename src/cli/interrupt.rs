@@ -1,13 +1,14 @@
-//! Ctrl-C and its kin: the first asks the run to end after what it is doing, the second ends it at once.
+//! Ctrl-C and other signals: the first asks the run to end after its present work, the second ends it at
+//! once.
 
 use std::sync::atomic::{AtomicBool, AtomicI32, Ordering};
 
 static STOP: AtomicBool = AtomicBool::new(false);
 
-/// The signal that came, 0 before any.
+/// Number of the received signal; 0: none.
 static SIGNAL: AtomicI32 = AtomicI32::new(0);
 
-/// Exit codes of processes that a signal ended are this more than its number, by the convention of shells.
+/// Exit code of a process ended by a signal, less the signal's number: the convention of shells.
 const KILLED: i32 = 128;
 
 /// Numbers of signals, the same on all systems that have them (POSIX.1-2017, kill).
@@ -15,7 +16,7 @@ const HANGUP: i32 = 1;
 const INTERRUPT: i32 = 2;
 const TERMINATE: i32 = 15;
 
-/// Who asked the run to end.
+/// Name of the received signal.
 pub fn by() -> &'static str {
     match SIGNAL.load(Ordering::Relaxed) {
         HANGUP => "by SIGHUP",
@@ -31,10 +32,10 @@ fn came(signal: i32) {
     }
 }
 
-/// Catches Ctrl-C, SIGTERM and SIGHUP from now on; the flag is what a step looks at to end early.
+/// Catches Ctrl-C, SIGTERM and SIGHUP from now on. Steps read the returned flag to end early.
 pub fn catch() -> &'static AtomicBool {
     if let Err(error) = listen() {
-        // Already caught, or a system without signals: then Ctrl-C ends the process as it always does.
+        // Already caught, or a system without signals: Ctrl-C then ends the process as usual.
         tracing::debug!("Ctrl-C is not caught: {error}");
     }
     &STOP

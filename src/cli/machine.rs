@@ -1,15 +1,15 @@
-//! What this machine and this build are, for results that are compared later.
+//! Description of this machine and this build, for comparing results.
 
 use serde_json::{Value, json};
 
 use crate::scene::memory;
 
-/// Processors that threads can run on.
+/// Number of processors available to threads.
 pub fn processors() -> usize {
     std::thread::available_parallelism().map_or(1, usize::from)
 }
 
-/// The machine.
+/// Describes the machine.
 pub fn machine() -> Value {
     json!({
         "os": std::env::consts::OS,
@@ -20,7 +20,7 @@ pub fn machine() -> Value {
     })
 }
 
-/// The build.
+/// Describes the build.
 pub fn build() -> Value {
     json!({
         "version": env!("CARGO_PKG_VERSION"),
@@ -29,7 +29,7 @@ pub fn build() -> Value {
     })
 }
 
-/// The name of the processor, where the system tells.
+/// Name of the processor, if the system tells.
 pub fn cpu() -> Option<String> {
     let text = std::fs::read_to_string("/proc/cpuinfo").ok()?;
     let line = text.lines().find(|line| line.starts_with("model name"))?;

@@ -1,7 +1,7 @@
-//! The command: one file for each subcommand, and what they share.
+//! The command: one file for each subcommand, and shared code.
 //!
-//! Progress goes to stderr and results to stdout. Exit codes: 0 done, 1 the run failed or was stopped,
-//! 2 the request was wrong.
+//! Progress goes to stderr and results to stdout. Exit codes: 0 done, 1 the run failed or was stopped, 2 the
+//! request was wrong.
 
 use std::io::{self, IsTerminal, Write};
 
@@ -15,13 +15,14 @@ use crate::solver::SolverError;
 mod bench;
 mod check;
 mod checkpoint;
-mod error;
+mod cli_error;
 mod excerpt;
 mod folder;
 mod frames;
 mod interrupt;
 mod machine;
-mod picture;
+mod means;
+mod painter;
 mod progress;
 mod render;
 mod scenes;
@@ -31,7 +32,7 @@ mod sink;
 mod traffic;
 mod view;
 
-pub use error::CliError;
+pub use cli_error::CliError;
 
 /// Real-time 3D smoke: simulated on the CPU, shown as a volume with OpenGL.
 ///
@@ -58,23 +59,23 @@ Examples:
   updraft check mine.toml                   what it says, and what it will cost
   updraft bench --cells 64,128 --threads 1,2";
 
-/// What every command takes.
+/// Arguments of every command.
 #[derive(Debug, clap::Args)]
 struct Common {
-    /// Override a key of the scene, as in --set fluid.vorticity=0.5 or --set source.0.emit.red=8
+    /// Override a key of the scene, for example --set fluid.vorticity=0.5 or --set source.0.emit.red=8
     #[arg(long, global = true, value_name = "KEY=VALUE", help_heading = "Everywhere")]
     set: Vec<String>,
-    /// Threads of the solver; 0 is one for each processor. `bench` takes a list
+    /// Number of solver threads; 0: one for each processor. `bench` takes a list
     #[arg(long, global = true, value_name = "N", value_delimiter = ',', help_heading = "Everywhere")]
     #[arg(value_parser = clap::value_parser!(u16).range(0..=1024))]
     threads: Vec<u16>,
-    /// Overwrite files that are there already
+    /// Overwrite existing files
     #[arg(long, global = true, help_heading = "Everywhere")]
     force: bool,
     /// No progress; errors only
     #[arg(short, long, global = true, conflicts_with = "verbose", help_heading = "Everywhere")]
     quiet: bool,
-    /// Say more; twice for details
+    /// Print more; give it twice for details
     #[arg(short, long, global = true, action = clap::ArgAction::Count, help_heading = "Everywhere")]
     verbose: u8,
 }
@@ -91,11 +92,11 @@ enum Command {
     Bench(bench::BenchArgs),
     /// List the built-in scenes, or print one
     Scenes(scenes::ScenesArgs),
-    /// Check a scene and say what its choices come to
+    /// Check a scene and report the consequences of its choices
     Check(check::CheckArgs),
 }
 
-/// Does what `args` ask for.
+/// Runs the command that `args` name.
 pub fn run(args: &Args) -> Result<(), CliError> {
     crate::solver::check_level().map_err(|error| CliError::Request(error.to_string()))?;
     let common = &args.common;
@@ -115,7 +116,7 @@ pub fn run(args: &Args) -> Result<(), CliError> {
     }
 }
 
-/// What is drawn or measured outside the solver keeps to `--threads` as well.
+/// Applies `--threads` to rendering and measuring outside the solver.
 fn use_threads(common: &Common) -> Result<(), CliError> {
     let threads = match common.threads.as_slice() {
         [threads] => usize::from(*threads),
@@ -123,7 +124,7 @@ fn use_threads(common: &Common) -> Result<(), CliError> {
     };
     memory::check_threads(threads).map_err(|message| CliError::Request(format!("--threads: {message}")))?;
     match rayon::ThreadPoolBuilder::new().num_threads(threads).build_global() {
-        // Only the system's refusals have a source; the other error is a second call, as a test may make.
+        // A refusal of the system has a source. The other error is a second call, as in tests.
         Err(error) if std::error::Error::source(&error).is_some() => {
             Err(CliError::Solver(SolverError::Threads(error.to_string())))
         }
@@ -131,13 +132,13 @@ fn use_threads(common: &Common) -> Result<(), CliError> {
     }
 }
 
-/// Shows an error on stderr: with the lines of the scene around it where it has any.
+/// Prints an error on stderr, with the lines of the scene around it if there are any.
 pub fn report(error: &CliError) {
     tell(error.render(io::stderr().is_terminal(), is_coloured()).trim_end());
 }
 
-/// Writes `text` and a line end to stderr. Whether anybody reads it is no concern of a run: a full disk or a closed pipe
-/// there must not end it.
+/// Writes `text` and a line end to stderr. Errors are ignored: a full disk or a closed pipe there must not
+/// end a run.
 fn tell(text: &str) {
     let _ = io::stderr().write_all(format!("{text}\n").as_bytes());
 }
@@ -157,19 +158,19 @@ fn log_to_stderr(common: &Common) {
         (_, 2) => LevelFilter::DEBUG,
         _ => LevelFilter::TRACE,
     };
-    // What the window system lacks, as a bare X server lacks settings, is no concern of who only wants a window.
+    // Other crates' warnings, for example about a bare X server without settings, are hidden by default.
     let of_others = if common.verbose > 0 { level } else { LevelFilter::ERROR };
     let targets =
         ["winit", "glutin", "glutin_winit"].map(|name| (name, of_others)).into_iter().collect::<Targets>();
     let lines = tracing_subscriber::fmt::layer().with_writer(io::stderr).with_target(false).without_time();
-    // Else a line that cannot be written is an error that is written, and its failure a panic.
+    // Otherwise a log line that cannot be written causes an error, and printing that a panic.
     let lines = lines.log_internal_errors(false);
     let lines = lines.with_ansi(is_coloured()).with_filter(targets.with_default(level));
-    // A second call, as a test may make, keeps the first subscriber.
+    // A second call, as in tests, keeps the first subscriber.
     let _ = tracing_subscriber::registry().with(lines).try_init();
 }
 
-/// Writes a result to stdout. A reader that has seen enough (`| head`) is no error.
+/// Writes a result to stdout. A closed pipe (`| head`) is no error.
 fn say(text: &str) -> Result<(), CliError> {
     let mut stdout = io::stdout().lock();
     match stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush()) {
@@ -179,7 +180,7 @@ fn say(text: &str) -> Result<(), CliError> {
 }
 
 impl Common {
-    /// The scene `name` with the overrides of the command line, and then `more`.
+    /// Loads the scene `name` with the overrides of the command line, then `more`.
     fn scene(&self, name: &str, more: &[String]) -> Result<Scene, CliError> {
         let mut overrides = self.set.clone();
         match self.threads.as_slice() {
@@ -194,7 +195,7 @@ impl Common {
     }
 }
 
-/// A misspelt command looks like the name of a scene.
+/// Suggests a command, because a misspelt one looks like the name of a scene.
 fn suggest_command(error: crate::scene::SceneError, name: &str) -> CliError {
     let commands = ["view", "render", "simulate", "bench", "scenes", "check"];
     match (&error, crate::scene::closest(name, commands)) {

@@ -1,4 +1,4 @@
-//! Progress on stderr: a bar on a terminal, a line now and then elsewhere, nothing when quiet.
+//! Progress on stderr: a bar on a terminal, occasional lines elsewhere, no output with `--quiet`.
 
 use std::io::IsTerminal;
 use std::time::{Duration, Instant};
@@ -8,7 +8,7 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 /// Least time between two plain lines.
 const LINE_EVERY: Duration = Duration::from_secs(2);
 
-/// How far a run is.
+/// Progress of a run.
 pub struct Progress {
     total: u32,
     began: Instant,
@@ -22,7 +22,7 @@ enum Shown {
 }
 
 impl Progress {
-    /// A run of `total` frames.
+    /// Starts the progress of `total` frames.
     pub fn new(total: u32, quiet: bool) -> Self {
         let shown = match (quiet, std::io::stderr().is_terminal()) {
             (true, _) => Shown::Nothing,
@@ -32,7 +32,7 @@ impl Progress {
         Self { total, began: Instant::now(), shown }
     }
 
-    /// `done` frames are finished, and `detail` says how fast.
+    /// Shows `done` finished frames, with the speed in `detail`.
     pub fn update(&mut self, done: u32, detail: &str) {
         let eta = self.remaining(done).map(|time| format!("  ETA {}", clock(time))).unwrap_or_default();
         match &mut self.shown {
@@ -51,7 +51,7 @@ impl Progress {
         }
     }
 
-    /// Time left if the rest goes as the start did; nothing is known at the very start.
+    /// Remaining time at the mean speed so far; none at the very beginning.
     fn remaining(&self, done: u32) -> Option<Duration> {
         let left = f64::from(self.total.saturating_sub(done));
         let elapsed = self.began.elapsed().as_secs_f64();
@@ -60,7 +60,7 @@ impl Progress {
 }
 
 impl Drop for Progress {
-    /// A bar leaves the terminal as it found it; lines stay.
+    /// Clears the bar from the terminal; lines remain.
     fn drop(&mut self) {
         if let Shown::Bar(bar) = &self.shown {
             bar.finish_and_clear();

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use super::folder::RunFolder;
 use super::frames::{Frames, Size};
-use super::picture::Painter;
+use super::painter::Painter;
 use super::progress::Progress;
 use super::simulation::Run;
 use super::sink::Target;
@@ -22,11 +22,11 @@ pub struct RenderArgs {
     /// A built-in scene or a scene file [default: plume]
     #[arg(value_name = "SCENE", conflicts_with = "from")]
     scene: Option<String>,
-    /// Frames to write: a range, every STEPth of it, or one. Frame n is the state at n / frame_rate seconds
-    /// [default: 1-120, or all that --from has]
+    /// Frames to write: a range, every STEPth of a range, or one. Frame n is the state at n / frame_rate
+    /// seconds [default: 1-120, or all that --from has]
     #[arg(long, value_name = "A-B[:STEP]", allow_hyphen_values = true)]
     frames: Option<Frames>,
-    /// Width and height [px]; by default what the scene says
+    /// Width and height [px] [default: those of the scene]
     #[arg(long, value_name = "WxH", allow_hyphen_values = true)]
     size: Option<Size>,
     /// Files to write: .png or .exr (linear, with alpha and depth) with #### or %04d for the frame; or one .apng,
@@ -34,21 +34,21 @@ pub struct RenderArgs {
     /// [default: updraft-frames/SCENE.####.png]
     #[arg(long, value_name = "PATTERN")]
     out: Option<Pattern>,
-    /// Draw the fields that `updraft simulate --format npz` wrote to DIR, instead of simulating
+    /// Render the fields that `updraft simulate --format npz` wrote to DIR, instead of simulating
     #[arg(long, value_name = "DIR")]
     from: Option<PathBuf>,
-    /// Draw on the CPU even where there is OpenGL
+    /// Render on the CPU even if OpenGL is available
     #[arg(long)]
     cpu: bool,
-    /// Leave pictures alone that are there already
+    /// Do not render pictures that exist already
     #[arg(long)]
     skip_existing: bool,
 }
 
-/// Frames that are written where none are named.
+/// Default frames.
 const FRAMES: Frames = Frames { first: 1, last: 120, step: 1 };
 
-/// Does what `args` ask for.
+/// Runs the command.
 pub fn run(args: &RenderArgs, common: &Common) -> Result<(), CliError> {
     let size = args.size.map(|Size([width, height])| format!("render.size=[{width}, {height}]"));
     let mut changes: Vec<String> = size.into_iter().collect();
@@ -66,7 +66,7 @@ pub fn run(args: &RenderArgs, common: &Common) -> Result<(), CliError> {
     };
     let folder = RunFolder::at(path);
     let frames = args.frames.map_or_else(|| folder.frames(), Ok)?;
-    // The start of the run does not matter any more.
+    // The initial fields no longer matter.
     changes.push("initial={}".into());
     let mut scene = common.scene(&folder.scene().display().to_string(), &changes)?;
     scene.name = path.file_name().map_or(scene.name, |name| name.to_string_lossy().into_owned());
@@ -83,35 +83,35 @@ impl RenderArgs {
     }
 }
 
-/// The pictures of `scene` in `folder`.
+/// Pattern for the pictures of `scene` in `folder`.
 pub fn in_folder(folder: &str, scene: &str) -> Result<Pattern, CliError> {
     format!("{folder}/{scene}.####.png").parse().map_err(|e| CliError::Request(format!("{e}")))
 }
 
-/// Where the smoke comes from.
+/// Origin of the smoke.
 pub enum Supply {
-    /// It is simulated.
+    /// A simulation.
     Live,
-    /// It was simulated before.
+    /// The files of an earlier simulation.
     Stored(RunFolder),
 }
 
-/// What to render.
+/// A rendering job.
 pub struct Job {
-    /// Which frames.
+    /// Frames to render.
     pub frames: Frames,
-    /// To which files.
+    /// Files to write.
     pub out: Pattern,
-    /// From where.
+    /// Origin of the smoke.
     pub supply: Supply,
-    /// On the CPU, whatever there is.
+    /// Whether to force the CPU renderer.
     pub cpu: bool,
-    /// But for pictures that are there.
+    /// Whether to skip existing pictures.
     pub skip: bool,
 }
 
 impl Job {
-    /// Renders `scene`. What can go wrong before the first frame does so before anything is written.
+    /// Renders `scene`. Errors that do not depend on the frames are reported before anything is written.
     pub fn run(self, scene: &Scene, common: &Common) -> Result<(), CliError> {
         let Self { frames, out, supply, cpu, skip } = self;
         let target = Target::new(&out, frames, common.quiet)?;
@@ -141,7 +141,7 @@ impl Job {
     }
 }
 
-/// Gives one frame after the other.
+/// Supplies one frame after the other.
 enum Feed {
     Live(Box<Run>),
     Stored(RunFolder),
@@ -166,7 +166,7 @@ impl Feed {
         }
     }
 
-    /// Frames of work there are: a simulation begins at the start.
+    /// Number of frames of work. A simulation begins at frame 0.
     fn total(&self, frames: Frames) -> u32 {
         match self {
             Self::Live(_) => frames.last,
@@ -174,7 +174,7 @@ impl Feed {
         }
     }
 
-    /// Takes `frame` into `snapshot`.
+    /// Loads `frame` into `snapshot`.
     fn load(
         &mut self,
         frame: u32,
@@ -200,7 +200,7 @@ impl Feed {
     }
 }
 
-/// How far a rendering is, and how fast.
+/// Progress and speed of a rendering.
 struct Report {
     progress: Progress,
     wanted: u32,
@@ -213,7 +213,7 @@ impl Report {
         Self { progress: Progress::new(total, quiet), wanted, pictures: 0, spent: Duration::ZERO }
     }
 
-    /// `done` frames of work are done; `detail` says how fast.
+    /// Shows `done` frames of work, with the speed in `detail`.
     fn show(&mut self, done: u32, detail: &str) {
         let per_picture = self.spent.as_secs_f64() * 1e3 / f64::from(self.pictures.max(1));
         let picture = (self.pictures > 0).then(|| format!("{per_picture:.0} ms/picture"));

@@ -1,4 +1,4 @@
-//! `updraft scenes`: the built-in scenes, or the text of one to start from.
+//! `updraft scenes`: lists the built-in scenes, or prints the text of one.
 
 use super::{CliError, say};
 use crate::scene::{builtin, closest};
@@ -11,7 +11,7 @@ pub struct ScenesArgs {
     name: Option<String>,
 }
 
-/// Does what `args` ask for.
+/// Runs the command.
 pub fn run(args: &ScenesArgs) -> Result<(), CliError> {
     match &args.name {
         Some(name) => say(builtin::text(name).ok_or_else(|| unknown(name))?),

@@ -1,4 +1,4 @@
-//! `updraft simulate`: a scene to numbers.
+//! `updraft simulate`: simulates a scene and writes numbers.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -9,6 +9,7 @@ use clap::ValueEnum;
 use super::checkpoint::Checkpoint;
 use super::folder::RunFolder;
 use super::frames::Frames;
+use super::means::{FieldMeans, Mean};
 use super::progress::Progress;
 use super::simulation::Run;
 use super::{CliError, Common, interrupt, say, tell};
@@ -17,48 +18,52 @@ use crate::npz;
 use crate::output::csv::Csv;
 use crate::output::whole::{self, Existing};
 use crate::output::{OutputError, vti};
-use crate::probe::Probe;
+use crate::probe::{Place, Probe};
 use crate::scene::Scene;
 use crate::solver::{Solver, Stage, StepStats};
 use crate::spread::{Spread, spread};
 use crate::volume::{self, Frame, Up, VdbOptions};
 
-/// Simulate a scene and write what the flow is like.
+/// Simulate a scene and write statistics, probes and fields.
 #[derive(Debug, clap::Args)]
 pub struct SimulateArgs {
     /// A built-in scene or a scene file [default: plume, or with --resume that of the run]
     #[arg(value_name = "SCENE")]
     scene: Option<String>,
-    /// Frames whose fields are written: a range, every STEPth of it, or one; the run ends with the last. Frame 0 is the start
+    /// Frames whose fields are written: a range, every STEPth of a range, or one; the run ends with the last.
+    /// Frame 0 is the start
     #[arg(long, value_name = "A-B[:STEP]", default_value = "1-120", allow_hyphen_values = true)]
     frames: Frames,
-    /// Folder to write stats.csv, probes and fields to
+    /// Folder for stats.csv, probes and fields
     #[arg(long, value_name = "DIR", default_value = "updraft-run")]
     out: PathBuf,
-    /// End as soon as the kinetic energy has changed by less than this share a second for a whole second, with the fields of
-    /// that frame. After --resume the second is counted anew
+    /// End when the kinetic energy has changed by less than this share per second for a whole second, with
+    /// the fields of that frame. --resume starts the second anew
     #[arg(long, value_name = "SHARE")]
     steady: Option<f64>,
-    /// How to write fields. Without it there are numbers and no fields
+    /// Formats of the fields; none: statistics and probes only
     #[arg(long, value_name = "FORMAT", value_delimiter = ',')]
     format: Vec<Format>,
-    /// Fields to write; by default those that a run can be started from
+    /// Fields to write [default: those that a run can start from]
     #[arg(long, value_name = "NAME", value_delimiter = ',', requires = "format")]
     #[arg(default_values_t = Field::STORED, hide_default_value = true)]
     fields: Vec<Field>,
+    /// Write DIR/mean.npz at the end: the means of these fields over time, from this instant on
+    #[arg(long, value_name = "SECONDS", requires = "format")]
+    mean_from: Option<f64>,
     /// The axis that points up in vdb files
     #[arg(long, value_name = "AXIS", default_value = "y")]
     up: Up,
-    /// How precisely vdb files hold their values
+    /// Precision of the values in vdb files
     #[arg(long, value_name = "PRECISION", default_value = "half")]
     precision: Precision,
-    /// Write DIR/checkpoint at the start, after every N frames and at the end; --resume goes on from there
+    /// Write DIR/checkpoint at the start, after every N frames and at the end; --resume continues from it
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     checkpoint_every: Option<u32>,
-    /// Go on from DIR/checkpoint, which Ctrl-C leaves too. Where there is no run yet, one begins
+    /// Continue from DIR/checkpoint, which Ctrl-C writes too; without one, start a run
     #[arg(long)]
     resume: bool,
-    /// Leave files of frames alone that are there already; tables are written anew
+    /// Keep existing files of frames; tables are written anew
     #[arg(long)]
     skip_existing: bool,
 }
@@ -74,7 +79,7 @@ enum Format {
     Vti,
 }
 
-/// Bits of a number.
+/// Precision of a number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum Precision {
     /// 16
@@ -83,7 +88,7 @@ enum Precision {
     Full,
 }
 
-/// Does what `args` ask for.
+/// Runs the command.
 pub fn run(args: &SimulateArgs, common: &Common) -> Result<(), CliError> {
     let folder = RunFolder::at(&args.out);
     let stop = interrupt::catch();
@@ -91,12 +96,13 @@ pub fn run(args: &SimulateArgs, common: &Common) -> Result<(), CliError> {
     let scene = scene(args, common, &folder, saved.as_ref())?;
     let replaces = common.force || args.skip_existing || saved.is_some();
     let job = Job { args, scene: &scene, folder: &folder, existing: Existing::forced(replaces) };
+    job.check()?;
     let (mut run, mut tables) = match saved {
         Some(saved) => job.resume(saved, common)?,
         None => job.begin(common)?,
     };
     let mut progress = Progress::new(args.frames.last, common.quiet);
-    // Files that the next checkpoint counts on.
+    // Files that must be on the disk before the next checkpoint.
     let mut written = Vec::new();
     let mut steady = args.steady.map(Steady::new);
     let mut is_steady =
@@ -104,11 +110,11 @@ pub fn run(args: &SimulateArgs, common: &Common) -> Result<(), CliError> {
     let mut ends = is_steady(&run);
     while run.frame() < args.frames.last && !ends {
         let finished = run.step()?;
-        tables.step(run.solver())?;
+        tables.step(run.solver(), finished)?;
         let frame = run.frame();
         if finished {
             ends = is_steady(&run);
-            tables.frame(run.solver())?;
+            tables.flush()?;
             written.extend(job.write_frame(frame, ends, run.solver())?);
             progress.update(frame, &format!("{:.0} ms/step", run.ms_per_step()));
         }
@@ -119,14 +125,15 @@ pub fn run(args: &SimulateArgs, common: &Common) -> Result<(), CliError> {
         }
         if stopped {
             return Err(CliError::Stopped(format!(
-                "{}; {} holds the run up to frame {frame}, go on with --resume",
+                "{}; {} has the run up to frame {frame}, continue with --resume",
                 interrupt::by(),
                 args.out.display()
             )));
         }
     }
+    job.write_means(&tables, run.solver())?;
     if args.checkpoint_every.is_none() {
-        // It says less than there is now.
+        // It is outdated now.
         remove(&folder.checkpoint())?;
     }
     drop(progress);
@@ -134,13 +141,13 @@ pub fn run(args: &SimulateArgs, common: &Common) -> Result<(), CliError> {
     say(&format!("{}\n", args.out.display()))
 }
 
-/// Tells when the flow has become steady.
+/// Detects a steady flow.
 struct Steady {
-    /// Change of the kinetic energy that counts as none, as a share of it \[1/s\].
+    /// Relative change of the kinetic energy below which the flow is steady \[1/s\].
     share: f64,
-    /// Time \[s\] and energy of the frame before.
+    /// Time \[s\] and energy of the last frame.
     last: Option<(f64, f64)>,
-    /// Time since which it has not changed \[s\].
+    /// Time since which the energy has not changed \[s\].
     since: Option<f64>,
 }
 
@@ -149,7 +156,8 @@ impl Steady {
         Self { share, last: None, since: None }
     }
 
-    /// Whether the energy has hardly changed for a second. Air at rest is not steady: nothing has happened yet.
+    /// Whether the energy has hardly changed for a second. Air at rest does not count: the flow has not begun
+    /// yet.
     fn reached(&mut self, stats: &StepStats) -> bool {
         let (time, energy) = (stats.time, stats.kinetic_energy);
         let Some((before, was)) = self.last.replace((time, energy)) else { return false };
@@ -162,7 +170,7 @@ impl Steady {
     }
 }
 
-/// The scene that is asked for, or that of the run that goes on.
+/// Loads the requested scene, or that of the resumed run.
 fn scene(
     args: &SimulateArgs,
     common: &Common,
@@ -176,7 +184,7 @@ fn scene(
             Ok(scene)
         }
         (None, Some(saved)) => {
-            // The start of the run does not matter any more.
+            // The initial fields no longer matter.
             let scene = common.scene(&folder.scene().display().to_string(), &["initial={}".into()])?;
             saved.check(&scene, false)?;
             Ok(scene)
@@ -185,7 +193,7 @@ fn scene(
     }
 }
 
-/// Removes the file at `path`, if there is one.
+/// Removes the file at `path`, if it exists.
 fn remove(path: &Path) -> Result<(), OutputError> {
     match std::fs::remove_file(path) {
         Err(source) if source.kind() != std::io::ErrorKind::NotFound => {
@@ -195,22 +203,23 @@ fn remove(path: &Path) -> Result<(), OutputError> {
     }
 }
 
-/// What a run writes, and where.
+/// Output of a run.
 struct Job<'a> {
     args: &'a SimulateArgs,
     scene: &'a Scene,
     folder: &'a RunFolder,
-    /// What becomes of files that are there already.
+    /// Treatment of existing files.
     existing: Existing,
 }
 
 impl Job<'_> {
-    /// The start of the run, in files too.
+    /// Begins a run and its files.
     fn begin(&self, common: &Common) -> Result<(Run, Tables), CliError> {
         let Self { args, scene, folder, existing } = *self;
         let mut run = Run::new(scene, interrupt::catch())?;
+        self.keep_pressure(&mut run);
         let (tables, fields) = (self.tables(), self.fields());
-        // Parts of files that a killed run left are of these names.
+        // Temporary files of a killed run have these names.
         whole::clean_up(tables.iter().chain(&fields).map(PathBuf::as_path));
         whole::prepare(tables.iter().map(PathBuf::as_path), common.force || args.skip_existing)
             .and_then(|()| {
@@ -223,8 +232,9 @@ impl Job<'_> {
             std::io::Write::write_all(file, text.as_bytes())
         })?;
         let mut tables = Tables::create(scene, folder, existing)?;
-        tables.step(run.solver())?;
-        tables.frame(run.solver())?;
+        tables.means = args.mean_from.map(|from| FieldMeans::new(&args.fields, from, run.solver()));
+        tables.step(run.solver(), true)?;
+        tables.flush()?;
         let mut written = self.write_frame(0, false, run.solver())?;
         if args.checkpoint_every.is_some() {
             self.save(&mut run, &mut tables, &mut written)?;
@@ -232,19 +242,36 @@ impl Job<'_> {
         Ok((run, tables))
     }
 
-    /// The run as it was saved. What it has written since then is written once more.
+    /// Resumes a saved run. Everything it wrote after the checkpoint is written again.
     fn resume(&self, mut saved: Checkpoint, common: &Common) -> Result<(Run, Tables), CliError> {
         let Self { scene, folder, .. } = self;
-        let run = Run::resume(scene, &mut saved, interrupt::catch())?;
+        let mut run = Run::resume(scene, &mut saved, interrupt::catch())?;
+        self.keep_pressure(&mut run);
         let mut paths = self.tables();
         paths.extend(self.fields());
         whole::clean_up(paths.iter().map(PathBuf::as_path));
         whole::prepare(paths.iter().map(PathBuf::as_path), true).map_err(CliError::Target)?;
-        let tables = Tables::resume(scene, folder, &saved.head.tables)?;
+        let mut tables = Tables::resume(scene, folder, &saved.head.tables)?;
+        tables.means = self.args.mean_from.map(|from| FieldMeans::new(&self.args.fields, from, run.solver()));
+        saved.restore_means(&mut tables.means())?;
         if !common.quiet {
-            tell(&format!("updraft: going on after frame {}", run.frame()));
+            tell(&format!("updraft: continuing after frame {}", run.frame()));
         }
         Ok((run, tables))
+    }
+
+    /// Refuses what the scene cannot give.
+    fn check(&self) -> Result<(), CliError> {
+        match self.scene.config.frozen && self.args.fields.contains(&Field::Pressure) {
+            true => Err(CliError::Request("--fields pressure: a frozen flow has none".into())),
+            false => Ok(()),
+        }
+    }
+
+    fn keep_pressure(&self, run: &mut Run) {
+        if self.args.fields.contains(&Field::Pressure) {
+            run.keep_pressure();
+        }
     }
 
     /// Writes a checkpoint, when all that it counts on is on the disk.
@@ -253,17 +280,17 @@ impl Job<'_> {
             whole::sync(&path).map_err(|source| OutputError::Write { path, source })?;
         }
         let lengths = tables.sync()?;
-        Ok(run.save(&self.folder.checkpoint(), self.scene, lengths)?)
+        Ok(run.save(&self.folder.checkpoint(), self.scene, lengths, &mut tables.means())?)
     }
 
-    /// The scene and the tables.
+    /// Paths of the scene and the tables.
     fn tables(&self) -> Vec<PathBuf> {
         let mut paths = vec![self.folder.scene(), self.folder.stats(), self.folder.checkpoint()];
         paths.extend(self.scene.probes.iter().map(|probe| self.folder.probe(&probe.name)));
         paths
     }
 
-    /// The files of the fields.
+    /// Paths of the field files.
     fn fields(&self) -> Vec<PathBuf> {
         let mut paths = Vec::new();
         for &format in &self.args.format {
@@ -272,6 +299,7 @@ impl Job<'_> {
         if self.args.format.contains(&Format::Vti) {
             paths.push(self.folder.series());
         }
+        paths.extend(self.args.mean_from.map(|_| self.folder.means()));
         paths
     }
 
@@ -281,6 +309,24 @@ impl Job<'_> {
             Format::Vdb => self.folder.vdb(frame),
             Format::Vti => self.folder.vti(frame),
         }
+    }
+
+    /// Writes the means of the fields, if they are asked for.
+    fn write_means(&self, tables: &Tables, solver: &Solver) -> Result<(), OutputError> {
+        let Some(means) = &tables.means else { return Ok(()) };
+        let Some(([from, time], arrays)) = means.arrays(solver) else {
+            tell("updraft: the run has ended before --mean-from; there is no mean.npz");
+            return Ok(());
+        };
+        let numbers = [
+            ("time", from + time),
+            ("voxel", solver.config().h.into()),
+            ("mean_from", from),
+            ("mean_over", time),
+        ];
+        whole::write_over(&self.folder.means(), self.existing, |file| {
+            npz::write_with(file, &numbers, &field::about(means.fields()), arrays)
+        })
     }
 
     /// Writes the fields of a frame, if it is one of those that are wanted or the last of a run that `ends` early. Returns
@@ -342,10 +388,53 @@ impl Job<'_> {
     }
 }
 
-/// The tables of a run: a line a step, and for probes along lines, lines a frame.
+/// The tables of a run: a line a step, and lines of probes when they are due. And what it takes means of.
 struct Tables {
     stats: Csv,
-    probes: Vec<(Probe, Csv)>,
+    probes: Vec<Series>,
+    means: Option<FieldMeans>,
+}
+
+/// What a probe reads, as a table.
+struct Series {
+    probe: Probe,
+    csv: Csv,
+    /// Of a probe that measures means over time.
+    mean: Option<Mean>,
+}
+
+impl Series {
+    fn new(probe: &Probe, csv: Csv) -> Self {
+        let points = if let Place::Line { points, .. } = probe.place { points as usize } else { 1 };
+        let count = points * (probe.columns().len() - if probe.is_line() { 4 } else { 1 });
+        let mean = |from: f32| Mean::new(format!("that of probe {}", probe.name), from.into(), count);
+        Self { probe: probe.clone(), csv, mean: probe.mean_from.map(mean) }
+    }
+
+    /// Measures after a step, with which a frame may have come to its end.
+    fn step(&mut self, solver: &Solver, is_frame: bool) -> Result<(), OutputError> {
+        let Self { probe, csv, mean } = self;
+        if let Some(mean) = mean.as_mut().filter(|_| solver.stats().step > 0) {
+            mean.add(solver, || probe.measure(solver).into_iter().flat_map(|reading| reading.values));
+        }
+        if !probe.is_due(solver, is_frame) {
+            return Ok(());
+        }
+        let mut readings = probe.measure(solver);
+        if let Some(mean) = mean {
+            let Some(values) = mean.values() else { return Ok(()) };
+            readings
+                .iter_mut()
+                .flat_map(|reading| &mut reading.values)
+                .zip(values)
+                .for_each(|(to, mean)| *to = mean);
+        }
+        let time = format!("{:?}", solver.stats().time);
+        readings.into_iter().try_for_each(|reading| {
+            let numbers = reading.at.into_iter().flatten().chain(reading.values);
+            csv.row(std::iter::once(time.clone()).chain(numbers.map(|x| format!("{x:?}"))))
+        })
+    }
 }
 
 impl Tables {
@@ -353,7 +442,7 @@ impl Tables {
         Self::open(scene, folder, |path, columns| Csv::create(path, existing, columns))
     }
 
-    /// The tables of a run that was saved when they were as long as `lengths` says; later lines are cut off.
+    /// Resumes the tables of a saved run, whose lengths were `lengths`; later lines are cut off.
     fn resume(
         scene: &Scene,
         folder: &RunFolder,
@@ -367,50 +456,45 @@ impl Tables {
         folder: &RunFolder,
         open: impl Fn(&Path, &[String]) -> Result<Csv, OutputError>,
     ) -> Result<Self, OutputError> {
-        let probe = |probe: &Probe| {
-            let columns = probe.columns().into_iter().map(str::to_owned).collect::<Vec<_>>();
-            Ok((probe.clone(), open(&folder.probe(&probe.name), &columns)?))
-        };
+        let probe =
+            |probe: &Probe| Ok(Series::new(probe, open(&folder.probe(&probe.name), &probe.columns())?));
         let stats = open(&folder.stats(), &columns())?;
-        Ok(Self { stats, probes: scene.probes.iter().map(probe).collect::<Result<_, OutputError>>()? })
+        let probes = scene.probes.iter().map(probe).collect::<Result<_, OutputError>>()?;
+        Ok(Self { stats, probes, means: None })
     }
 
-    /// Waits until all lines are on the disk: how long each table is.
+    /// Waits until all lines are on the disk. Returns the length of each table.
     fn sync(&mut self) -> Result<BTreeMap<String, u64>, OutputError> {
-        let tables = std::iter::once(&mut self.stats).chain(self.probes.iter_mut().map(|(_, csv)| csv));
+        let tables =
+            std::iter::once(&mut self.stats).chain(self.probes.iter_mut().map(|series| &mut series.csv));
         tables.map(|csv| Ok((name(csv.path()), csv.sync()?))).collect()
     }
 
-    /// The numbers of a step.
-    fn step(&mut self, solver: &Solver) -> Result<(), OutputError> {
-        self.stats.row(row(solver.stats(), field::enstrophy(solver), &spread(solver)))?;
-        let of_steps = self.probes.iter_mut().filter(|(probe, _)| !probe.is_line());
-        of_steps.into_iter().try_for_each(|(probe, csv)| measure(probe, csv, solver))
+    /// The means over time, for a checkpoint.
+    fn means(&mut self) -> Vec<&mut Mean> {
+        let of_probes = self.probes.iter_mut().filter_map(|series| series.mean.as_mut());
+        of_probes.chain(self.means.as_mut().map(FieldMeans::mean)).collect()
     }
 
-    /// The numbers of a frame; what was written until now can be read.
-    fn frame(&mut self, solver: &Solver) -> Result<(), OutputError> {
-        for (probe, csv) in &mut self.probes {
-            if probe.is_line() {
-                measure(probe, csv, solver)?;
-            }
-            csv.flush()?;
+    /// The numbers of a step, with which a frame may have come to its end.
+    fn step(&mut self, solver: &Solver, is_frame: bool) -> Result<(), OutputError> {
+        if let Some(means) = self.means.as_mut().filter(|_| solver.stats().step > 0) {
+            means.add(solver);
         }
+        self.probes.iter_mut().try_for_each(|series| series.step(solver, is_frame))?;
+        self.stats.row(row(solver.stats(), field::enstrophy(solver), &spread(solver)))
+    }
+
+    /// What was written until now can be read.
+    fn flush(&mut self) -> Result<(), OutputError> {
+        self.probes.iter_mut().try_for_each(|series| series.csv.flush())?;
         self.stats.flush()
     }
 }
 
-/// The name of a file without its folder.
+/// File name without its folder.
 fn name(path: &Path) -> String {
     path.file_name().unwrap_or_default().to_string_lossy().into_owned()
-}
-
-fn measure(probe: &Probe, csv: &mut Csv, solver: &Solver) -> Result<(), OutputError> {
-    let time = format!("{:?}", solver.stats().time);
-    probe.measure(solver).into_iter().try_for_each(|reading| {
-        let numbers = reading.at.into_iter().flatten().chain(reading.values);
-        csv.row(std::iter::once(time.clone()).chain(numbers.map(|x| format!("{x:?}"))))
-    })
 }
 
 fn columns() -> Vec<String> {

@@ -1,4 +1,4 @@
-//! A scene on its way through its frames, for the commands that keep no window.
+//! A run through the frames of a scene, for the commands without a window.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -6,43 +6,44 @@ use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
 use super::checkpoint::{self, Checkpoint, Head};
+use super::means::Mean;
 use super::{CliError, tell};
 use crate::output::OutputError;
 use crate::scene::{Scene, SceneError};
 use crate::solver::{Solver, SolverError};
 
-/// A solver and how it gets from frame to frame.
+/// A solver and its progress through the frames.
 pub struct Run {
     solver: Solver,
     steps: u32,
     dt: f32,
     frame: u32,
-    /// Steps done of the next frame.
+    /// Finished steps of the next frame.
     step: u32,
     timing: Timing,
     missing: Missing,
     cancel: &'static AtomicBool,
-    /// The CFL number at which the next warning is due.
+    /// CFL number of the next warning.
     alarm: f32,
 }
 
-/// Time spent in steps so far.
+/// Time spent in steps.
 #[derive(Clone, Copy, Default)]
 struct Timing {
     spent: Duration,
     steps: u32,
 }
 
-/// Steps that could not be cut as the CFL number asks.
+/// Steps with fewer substeps than the CFL number requires.
 #[derive(Clone, Copy, Default)]
 struct Missing {
     steps: u32,
-    /// Most cells that anything was advected in one substep of theirs.
+    /// Largest CFL number of their substeps.
     cfl: f32,
 }
 
 impl Run {
-    /// The start of `scene`; a step ends early when `cancel` is set.
+    /// Starts a run of `scene`. A step ends early when `cancel` is set.
     pub fn new(scene: &Scene, cancel: &'static AtomicBool) -> Result<Self, CliError> {
         let (steps, dt) = scene.time.steps_per_frame();
         let solver = scene.solver().map_err(|error| match error {
@@ -62,7 +63,8 @@ impl Run {
         })
     }
 
-    /// Advances to `frame`, showing `each` the solver after every step; stopped by Ctrl-C between two stages of a step.
+    /// Advances to `frame` and calls `each` with the solver after every step. Ctrl-C stops it between two
+    /// stages of a step.
     pub fn advance(
         &mut self,
         frame: u32,
@@ -80,13 +82,13 @@ impl Run {
         Ok(())
     }
 
-    /// Counts a step that began at `began`, and one that was too long. Says that the flow has blown up, again when it is ten
-    /// times worse.
+    /// Records the time and the substeps of a step that began at `began`. Warns if the flow has blown up, and
+    /// again when it is ten times worse.
     fn count(&mut self, began: Instant) {
         self.timing.spent += began.elapsed();
         self.timing.steps += 1;
         let stats = self.solver.stats();
-        // Steps of a fixed length are never cut.
+        // A fixed step is never cut.
         if stats.substeps_missing > 0 && self.solver.config().time.max_substeps > 1 {
             self.missing.steps += 1;
             self.missing.cfl = self.missing.cfl.max(stats.cfl);
@@ -97,7 +99,7 @@ impl Run {
         }
     }
 
-    /// Says on stderr where time.max_substeps was less than time.cfl asks for.
+    /// Warns on stderr if time.max_substeps was less than time.cfl requires.
     pub fn warn(&self, quiet: bool) {
         let Missing { steps, cfl } = self.missing;
         if steps > 0 && !quiet {
@@ -110,7 +112,7 @@ impl Run {
         }
     }
 
-    /// Goes on from a checkpoint of `scene`.
+    /// Resumes a run from a checkpoint of `scene`.
     pub fn resume(
         scene: &Scene,
         checkpoint: &mut Checkpoint,
@@ -133,7 +135,7 @@ impl Run {
         })
     }
 
-    /// One step, to its end whatever is asked meanwhile. True if a frame is finished with it.
+    /// Takes one whole step. Returns true if it finishes a frame.
     pub fn step(&mut self) -> Result<bool, CliError> {
         let began = Instant::now();
         self.solver.step(self.dt).map_err(stopped)?;
@@ -146,22 +148,28 @@ impl Run {
         Ok(finished)
     }
 
-    /// Writes a checkpoint of a run of `scene` to `path`, with the lengths of its tables.
+    /// Writes a checkpoint of a run of `scene` to `path`, with the lengths of its tables and its means over time.
     pub fn save(
         &mut self,
         path: &Path,
         scene: &Scene,
         tables: BTreeMap<String, u64>,
+        means: &mut [&mut Mean],
     ) -> Result<(), OutputError> {
-        checkpoint::write(path, &Head::new(scene, self.frame, self.step, tables), &mut self.solver)
+        checkpoint::write(path, &Head::new(scene, self.frame, self.step, tables), &mut self.solver, means)
     }
 
-    /// The frame that it stands at.
+    /// Keeps the pressure of each step, to be written with other fields.
+    pub fn keep_pressure(&mut self) {
+        self.solver.keep_pressure();
+    }
+
+    /// Last finished frame.
     pub fn frame(&self) -> u32 {
         self.frame
     }
 
-    /// The solver as the last step left it.
+    /// The solver after the last step.
     pub fn solver(&self) -> &Solver {
         &self.solver
     }
@@ -172,7 +180,7 @@ impl Run {
     }
 }
 
-/// Signals alone cancel a step here.
+/// Converts a cancelled step to an error: only signals cancel here.
 pub fn stopped(error: SolverError) -> CliError {
     match error {
         SolverError::Cancelled => CliError::Stopped(super::interrupt::by().into()),

@@ -1,9 +1,9 @@
-//! Where pictures go: files of their own, or one moving picture.
+//! Output of pictures: separate files, or one video.
 
 use std::path::PathBuf;
 
 use super::frames::Frames;
-use super::picture::Painter;
+use super::painter::Painter;
 use super::{CliError, tell};
 use crate::output::video::{self, Apng, Clip, Ffmpeg};
 use crate::output::whole::{self, Existing};
@@ -11,7 +11,7 @@ use crate::output::{Pattern, exr, png};
 use crate::scene::Scene;
 use crate::snapshot::Snapshot;
 
-/// What the extension of `--out` asks for.
+/// Format according to the extension of `--out`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Format {
     Png,
@@ -20,7 +20,7 @@ enum Format {
     Ffmpeg,
 }
 
-/// Where pictures go, checked before there are any.
+/// Output files of pictures, checked before rendering.
 pub struct Target {
     out: Pattern,
     format: Format,
@@ -28,7 +28,8 @@ pub struct Target {
 }
 
 impl Target {
-    /// Files `out` for `frames`. Where the format needs ffmpeg and there is none, PNGs of the same name.
+    /// Makes the target for `frames` from `out`. If the format needs ffmpeg and there is none, it becomes
+    /// PNGs of the same name.
     pub fn new(out: &Pattern, frames: Frames, quiet: bool) -> Result<Self, CliError> {
         let mut target = Self { out: out.clone(), format: format(out)?, frames };
         target.check_numbering()?;
@@ -72,7 +73,7 @@ impl Target {
         self.out.path(0).with_extension("").display().to_string()
     }
 
-    /// The files that will be written.
+    /// Paths that will be written.
     pub fn paths(&self) -> Vec<PathBuf> {
         match self.format {
             Format::Png | Format::Exr => self.frames.iter().map(|frame| self.out.path(frame)).collect(),
@@ -80,12 +81,12 @@ impl Target {
         }
     }
 
-    /// Whether there is a file for `frame` already.
+    /// Whether the file of `frame` exists already.
     pub fn has(&self, frame: u32) -> bool {
         self.out.path(frame).exists()
     }
 
-    /// Makes the folders, and opens what stays open.
+    /// Creates the folders, and opens files that stay open.
     pub fn open(&self, size: [u32; 2], frame_rate: f32, force: bool) -> Result<Sink, CliError> {
         let paths = self.paths();
         whole::clean_up(paths.iter().map(PathBuf::as_path));
@@ -100,7 +101,7 @@ impl Target {
         })
     }
 
-    /// What was written, in a line.
+    /// Describes the output in one line.
     pub fn summary(&self) -> String {
         match self.paths().as_slice() {
             [one] => one.display().to_string(),
@@ -125,11 +126,11 @@ fn format(out: &Pattern) -> Result<Format, CliError> {
     }
 }
 
-/// Takes pictures one after the other.
+/// Writes pictures one after the other.
 pub enum Sink {
-    /// A PNG each.
+    /// One PNG each.
     Pictures(Pattern, Existing),
-    /// An EXR each.
+    /// One EXR each.
     Linear(Pattern, Existing),
     /// An animated PNG.
     Apng(Apng),
@@ -138,7 +139,7 @@ pub enum Sink {
 }
 
 impl Sink {
-    /// Has `painter` draw `frame` and writes it.
+    /// Renders `frame` with `painter` and writes it.
     pub fn write(
         &mut self,
         frame: u32,
@@ -158,7 +159,7 @@ impl Sink {
         }?)
     }
 
-    /// Closes what is open; only now a moving picture has its name.
+    /// Closes open files; a video gets its name only now.
     pub fn finish(self) -> Result<(), CliError> {
         Ok(match self {
             Self::Pictures(..) | Self::Linear(..) => Ok(()),

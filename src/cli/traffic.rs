@@ -1,4 +1,4 @@
-//! How far a stage is from the floor that memory sets: the bytes it must move, over what this machine can copy.
+//! Memory floor of a stage: the bytes it must move, over the copy bandwidth of this machine.
 
 use std::hint::black_box;
 use std::time::Instant;
@@ -8,21 +8,21 @@ use crate::solver::Stage;
 /// Floats copied by each thread: far more than its caches hold.
 const COPIED: usize = 1 << 24;
 
-/// Copies timed; the best counts.
+/// Number of timed copies; the best counts.
 const REPEATS: usize = 5;
 
-/// Bytes a second that `threads` threads copy from memory to memory, reads and writes counted.
+/// Copy bandwidth of `threads` threads \[B/s\], reads and writes counted.
 pub fn copy_bandwidth(threads: usize) -> f64 {
     let times: Vec<f64> = (0..REPEATS).map(|_| copy(threads)).collect();
     let best = times.into_iter().fold(f64::INFINITY, f64::min);
     (2 * COPIED * threads * size_of::<f32>()) as f64 / best
 }
 
-/// Seconds that one copy on all threads takes: from the first to begin to the last to end.
+/// Duration of one copy on all threads \[s\], from the first start to the last end.
 fn copy(threads: usize) -> f64 {
     let ready = std::sync::Barrier::new(threads);
     let work = || {
-        // Not zeros: those would be given out page by page during the copy.
+        // Not zeros: the system would provide those page by page during the copy.
         let (from, mut to) = (vec![1.0f32; COPIED], vec![2.0f32; COPIED]);
         ready.wait();
         let began = Instant::now();
@@ -36,12 +36,13 @@ fn copy(threads: usize) -> f64 {
     })
 }
 
-/// Bytes a stage must move for each cell, with the default scheme in an empty box and smoke everywhere: each field it reads
-/// once and each it writes twice, since a line is fetched before it is written. None where that depends on the scene.
+/// Bytes that a stage must move for each cell, with the default scheme in an empty box full of smoke: each
+/// field it reads once and each it writes twice, because a line is fetched before it is written. None where
+/// that depends on the scene.
 pub fn bytes(stage: Stage) -> Option<f64> {
     let [scalar, vector, four] = [4.0, 12.0, 16.0];
     match stage {
-        // Centres, displacements, the velocity side by side, and what it becomes.
+        // Centres, displacements, the interleaved velocity, and its new value.
         Stage::AdvectVelocity => Some(
             (vector + 2.0 * four) + (four + 2.0 * four) + (vector + 2.0 * four) + (2.0 * four + 2.0 * vector),
         ),
@@ -54,7 +55,7 @@ pub fn bytes(stage: Stage) -> Option<f64> {
     }
 }
 
-/// Largest amount of memory this process has held, in bytes, where the system tells.
+/// Peak memory of this process \[bytes\], if the system tells.
 pub fn peak_memory() -> Option<u64> {
     let status = std::fs::read_to_string("/proc/self/status").ok()?;
     let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;

@@ -1,4 +1,4 @@
-//! `updraft view`, the default: the window, or pictures where there is no display.
+//! `updraft view`, the default: the window, or pictures without a display.
 
 #[cfg(feature = "viewer")]
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -8,7 +8,7 @@ use super::frames::Frames;
 use super::{CliError, Common, render};
 use crate::scene::Scene;
 
-/// Frames that are rendered where no window can be opened: three seconds of the default scene.
+/// Frames rendered if no window can be opened: three seconds of the default scene.
 const FRAMES: Frames = Frames { first: 1, last: 72, step: 1 };
 
 /// Open the window.
@@ -20,7 +20,7 @@ pub struct ViewArgs {
 }
 
 impl ViewArgs {
-    /// A scene before the name of another command is a mistake.
+    /// Refuses a scene before the name of another command: it is a mistake.
     pub fn refuse(&self) -> Result<(), CliError> {
         match &self.scene {
             Some(scene) => Err(CliError::Request(format!("write `{scene}` after the command"))),
@@ -29,7 +29,7 @@ impl ViewArgs {
     }
 }
 
-/// Opens the window, or says why there is none and renders the scene.
+/// Opens the window, or says why that is impossible and renders the scene.
 pub fn run(args: &ViewArgs, common: &Common) -> Result<(), CliError> {
     let scene = common.scene(args.scene.as_deref().unwrap_or("plume"), &[])?;
     match window(&scene)? {
@@ -38,11 +38,12 @@ pub fn run(args: &ViewArgs, common: &Common) -> Result<(), CliError> {
     }
 }
 
-/// Shows the window until it is closed; or says why there can be none.
+/// Shows the window until it is closed. Returns the reason if it cannot be opened.
 #[cfg(feature = "viewer")]
 fn window(scene: &Scene) -> Result<Option<String>, CliError> {
     use crate::app::{self, AppError};
-    // Window systems panic when the display dies under them. Here all panics are caught, so that one line of ours does.
+    // Window systems panic when their display disappears. All panics are caught here and replaced by one line
+    // of ours.
     std::panic::set_hook(Box::new(|info| tracing::debug!("{info}")));
     let ended = catch_unwind(AssertUnwindSafe(|| app::run(scene.clone(), app::Options::default())));
     drop(std::panic::take_hook());
@@ -54,21 +55,21 @@ fn window(scene: &Scene) -> Result<Option<String>, CliError> {
     }
 }
 
-/// The text of a panic.
+/// Text of a panic.
 #[cfg(feature = "viewer")]
 fn message(panic: &(dyn std::any::Any + Send)) -> String {
     let text = panic.downcast_ref::<&str>().map(|text| (*text).to_owned());
     text.or_else(|| panic.downcast_ref::<String>().cloned()).unwrap_or_else(|| "without a word".into())
 }
 
-/// winit begins with the line of its source that failed, which helps nobody who wants a window.
+/// Removes the source line that winit puts first: it does not help users.
 #[cfg(feature = "viewer")]
 fn without_place(why: &str) -> &str {
     let what = why.strip_prefix("os error at ").and_then(|rest| rest.split_once(": "));
     what.map_or(why, |(_, what)| what).trim_end_matches('.')
 }
 
-/// Says why there can be no window.
+/// Says why there is no window in this build.
 #[cfg(not(feature = "viewer"))]
 fn window(_scene: &Scene) -> Result<Option<String>, CliError> {
     Ok(Some("no window here (built without the feature `viewer`)".into()))
@@ -85,7 +86,7 @@ fn without_window(scene: &Scene, why: &str, common: &Common) -> Result<(), CliEr
         .run(scene, common)
 }
 
-/// `name`, or `name-2` and so on where that is taken: a second run must neither fail nor overwrite.
+/// Returns `name`, or `name-2` and so on if it exists: a second run must neither fail nor overwrite.
 fn free_folder(name: &str, force: bool) -> String {
     let mut numbered = (2..).map(|n| format!("{name}-{n}"));
     let mut folder = name.to_owned();

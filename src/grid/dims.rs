@@ -14,7 +14,7 @@ pub struct Dims {
     pub nz: usize,
 }
 
-/// A box that cannot be simulated.
+/// An invalid shape of a box.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum GridError {
     /// An axis without cells.
@@ -26,10 +26,10 @@ pub enum GridError {
 }
 
 impl Dims {
-    /// The largest number of cells accepted: 2³¹ (a 1290³ box).
+    /// Largest number of cells: 2³¹ (a 1290³ box).
     pub const MAX_CELLS: usize = 1 << 31;
 
-    /// A checked shape.
+    /// Checks a shape.
     pub fn new(cells: [usize; 3]) -> Result<Self, GridError> {
         if cells.contains(&0) {
             return Err(GridError::Empty(cells));
@@ -42,7 +42,7 @@ impl Dims {
         Ok(Self { nx, ny, nz })
     }
 
-    /// Cells in all.
+    /// Total number of cells.
     pub fn cells(self) -> usize {
         self.nx * self.ny * self.nz
     }
@@ -63,7 +63,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn refuses_boxes_that_cannot_be() {
+    fn invalid_boxes_are_refused() {
         assert_eq!(Dims::new([4, 0, 4]), Err(GridError::Empty([4, 0, 4])));
         assert!(Dims::new([usize::MAX, 2, 2]).is_err());
         assert_eq!(Dims::new([2, 3, 4]).unwrap().cells(), 24);

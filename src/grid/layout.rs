@@ -1,4 +1,4 @@
-//! Where values lie in memory.
+//! Memory layout of fields.
 //!
 //! One layout serves every field: the cells of the box with [`GHOST`] layers around them, x fastest. A face
 //! has the index of the cell above it, so the row of cells and u-faces along x reads
@@ -9,12 +9,12 @@
 //!   |  ghosts      |      inside               |   ghosts       |
 //! ```
 //!
-//! Face 0 and face n are the sides of the box. The ghosts are filled from the sides' rules before a field is
-//! sampled, so that interpolation near a side is the same code as inside.
+//! Face 0 and face n are the sides of the box. The ghosts are filled from the boundary conditions before a field is
+//! sampled, so interpolation near a side uses the same code as inside.
 
 use super::Dims;
 
-/// Layers of ghost cells around the box: what a four-point interpolation needs.
+/// Layers of ghost cells around the box, as many as a four-point interpolation needs.
 pub const GHOST: usize = 2;
 
 /// Shape and strides of a field with its ghosts.
@@ -61,14 +61,14 @@ impl Layout {
         self.at(0, j as isize, k as isize)
     }
 
-    /// The (j, k) of a row counted with ghosts.
+    /// Indices (j, k) of a row counted with ghosts.
     pub fn row_at(self, row: usize) -> [isize; 2] {
         let (g, rows) = (GHOST as isize, self.dims.ny + 2 * GHOST);
         [(row % rows) as isize - g, (row / rows) as isize - g]
     }
 }
 
-/// The three components of a vector on the faces, each in the one [`Layout`].
+/// The three components of a vector on the faces, each in the same [`Layout`].
 pub type Faces = [Vec<f32>; 3];
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! Shapes and storage of fields on the staggered (MAC) grid. Knows nothing of time.
+//! Shapes and storage of fields on the staggered (MAC) grid, without any notion of time.
 
 mod dims;
 mod layout;

@@ -1,24 +1,24 @@
-//! The header of an npy array: a few fields of a Python dictionary, read within bounds.
+//! The header of an npy array: some fields of a Python dictionary, read within bounds.
 //!
-//! Layout (NumPy's `format.py`, versions 1 to 3): `\x93NUMPY`, two bytes of version, the length of the text (two bytes, four
-//! from version 2 on), the text, then the values. The text is `{'descr': '<f4', 'fortran_order': True, 'shape': (3, 4, 5), }`,
-//! padded with spaces and ended by a newline. The reader walks it once from left to right and never recurses: brackets
-//! cannot cost more than their number.
+//! Layout (NumPy's `format.py`, versions 1 to 3): `\x93NUMPY`, two bytes of version, the length of the text
+//! (two bytes, four from version 2 on), the text, then the values. The text is `{'descr': '<f4',
+//! 'fortran_order': True, 'shape': (3, 4, 5), }`, padded with spaces and ended by a newline. The reader scans
+//! it once from left to right and never recurses: the cost of brackets is linear in their number.
 
 use std::io::{self, Read, Write};
 
-/// The longest text of a header that is read \[bytes\].
+/// Longest header that is read \[bytes\].
 const LONGEST: usize = 1 << 16;
 
-/// The most axes of an array that is read, NumPy's own limit.
+/// Most axes of an array, NumPy's limit.
 const AXES: usize = 32;
 
 const MAGIC: &[u8; 6] = b"\x93NUMPY";
 
-/// What a header says of the values behind it.
+/// Description of the values after a header.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Header {
-    /// NumPy's name for the type of an element, such as `<f4`; `record` where an element has several fields.
+    /// NumPy's name for the type of an element, such as `<f4`; `record` if an element has several fields.
     pub kind: String,
     /// Whether the first index runs fastest.
     pub fortran_order: bool,
@@ -77,14 +77,14 @@ fn bytes<const N: usize>(from: &mut impl Read) -> io::Result<[u8; N]> {
     Ok(bytes)
 }
 
-/// A place in the text of a header.
+/// A position in the text of a header.
 struct Cursor<'t> {
     text: &'t [u8],
     at: usize,
 }
 
 impl Cursor<'_> {
-    /// The whole text: the three fields, in any order.
+    /// Parses the whole text: the three fields, in any order.
     fn dictionary(mut self) -> Option<Header> {
         let (mut kind, mut fortran_order, mut shape) = (None, None, None);
         self.sign(b'{')?;
@@ -112,7 +112,7 @@ impl Cursor<'_> {
         }
     }
 
-    /// Passes `sign`, if that comes next.
+    /// Skips `sign` if it comes next.
     fn is_next(&mut self, sign: u8) -> bool {
         self.spaces();
         let found = self.text.get(self.at) == Some(&sign);
@@ -127,7 +127,7 @@ impl Cursor<'_> {
         self.is_next(sign).then_some(())
     }
 
-    /// Text in quotes, without escapes.
+    /// Parses text in quotes, without escapes.
     fn string(&mut self) -> Option<String> {
         self.spaces();
         let quote = *self.text.get(self.at).filter(|c| matches!(c, b'\'' | b'"'))?;
@@ -141,7 +141,7 @@ impl Cursor<'_> {
         String::from_utf8(word.to_vec()).ok()
     }
 
-    /// The type of an element; a list of fields is passed over.
+    /// Parses the type of an element; a list of fields is skipped.
     fn kind(&mut self) -> Option<String> {
         self.spaces();
         if self.text.get(self.at) != Some(&b'[') {
@@ -175,7 +175,7 @@ impl Cursor<'_> {
         Some(truth)
     }
 
-    /// A tuple of counts.
+    /// Parses a tuple of counts.
     fn counts(&mut self) -> Option<Vec<u64>> {
         self.sign(b'(')?;
         let mut counts = Vec::new();
@@ -184,7 +184,7 @@ impl Cursor<'_> {
             let word = std::str::from_utf8(&self.text[self.at..self.at + digits]).ok()?;
             counts.push(word.parse().ok()?);
             self.at += digits;
-            // Python 2 wrote long numbers so.
+            // Python 2 wrote long numbers with this suffix.
             self.is_next(b'L');
             if counts.len() > AXES || !(self.is_next(b',') || self.text.get(self.at) == Some(&b')')) {
                 return None;

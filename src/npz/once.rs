@@ -1,7 +1,7 @@
-//! A writer that fails once: everything after its first error is dropped in silence.
+//! A writer that fails once: after its first error it silently drops everything.
 //!
-//! A `ZipWriter` that is dropped early tries to finish its archive, and prints to stderr when it cannot. Behind this writer
-//! it can, and the one error that counts is the one returned.
+//! A `ZipWriter` that is dropped early tries to finish its archive, and prints to stderr if it cannot. Behind
+//! this writer it can, and the returned error is the only one.
 
 use std::io::{self, Seek, SeekFrom, Write};
 
@@ -12,7 +12,7 @@ pub struct Once<W> {
 }
 
 impl<W> Once<W> {
-    /// Nothing has failed yet.
+    /// Wraps a writer.
     pub fn new(inner: W) -> Self {
         Self { inner, failed: false }
     }

@@ -1,8 +1,8 @@
-//! Another program, guarded: its words are drained and bounded, and it is ended when it stands still.
+//! A guarded child process: its stderr is drained and bounded, and it is killed when it makes no progress.
 //!
-//! Nothing here waits on the other program without a limit. A thread reads what it says on stderr, of which the last
-//! [`KEPT`] bytes count; another feeds it. Whoever hands over data or waits for the end does so until the program has made no
-//! progress for a [`Patience`], and then kills it.
+//! Nothing here waits for the process without a limit. One thread reads its stderr and keeps the last
+//! [`KEPT`] bytes; another feeds its stdin. Feeding and waiting last until the process has made no progress
+//! for a [`Patience`]; then it is killed.
 
 use std::collections::VecDeque;
 use std::io::{self, Read, Write};
@@ -13,28 +13,28 @@ use std::time::{Duration, Instant};
 
 use crossbeam_channel::{Receiver, SendTimeoutError, Sender, bounded};
 
-/// Bytes of a program's last words that are kept.
+/// Bytes of stderr that are kept.
 const KEPT: usize = 4096;
 
-/// Time between two looks at a program that is to end.
+/// Interval at which an ending process is polled.
 const LOOK: Duration = Duration::from_millis(20);
 
-/// Pictures that wait for the program at most.
+/// Most pictures queued for the process.
 const WAITING: usize = 2;
 
-/// How long a program may stand still.
+/// Longest time without progress.
 #[derive(Clone, Copy, Debug)]
 pub struct Patience(pub Duration);
 
 impl Patience {
-    /// Two minutes, or as many seconds as `UPDRAFT_PATIENCE` says.
+    /// Two minutes, or the number of seconds in `UPDRAFT_PATIENCE`.
     pub fn usual() -> Self {
         let said = std::env::var("UPDRAFT_PATIENCE").ok().and_then(|text| text.parse().ok());
         Self(Duration::from_secs(said.unwrap_or(120)))
     }
 }
 
-/// Runs `command`, whose output does not matter, and tells whether it succeeds in time.
+/// Runs `command`, ignores its output, and returns whether it succeeds in time.
 ///
 /// # Errors
 /// If it cannot be started or does not end.
@@ -54,7 +54,7 @@ fn still(what: &str, Patience(time): Patience) -> io::Error {
     io::Error::new(io::ErrorKind::TimedOut, format!("{what} for {} s and was ended", time.as_secs_f32()))
 }
 
-/// Waits for the end of `process`, as long as `progress` changes now and then.
+/// Waits for the end of `process` while `progress` keeps changing.
 fn ended(
     process: &mut Child,
     Patience(time): Patience,
@@ -84,12 +84,12 @@ fn end(process: &mut Child) {
     let _ = process.wait();
 }
 
-/// A program that is fed.
+/// A process that is fed through its stdin.
 pub struct Guarded {
     process: Child,
     food: Option<Sender<Vec<u8>>>,
     words: Arc<Mutex<VecDeque<u8>>>,
-    /// Closed when there are no more words.
+    /// Closes when stderr ends.
     silent: Receiver<()>,
     patience: Patience,
 }
@@ -110,16 +110,16 @@ impl Guarded {
         }
         let (food, meals) = bounded::<Vec<u8>>(WAITING);
         if let Some(mut pipe) = process.stdin.take() {
-            // Ends when the program takes no more, or when there is no more to take.
+            // Ends when the process reads no more, or when there is no more to send.
             thread::spawn(move || meals.into_iter().try_for_each(|meal| pipe.write_all(&meal)));
         }
         Ok(Self { process, food: Some(food), words, silent, patience })
     }
 
-    /// Hands `bytes` over.
+    /// Sends `bytes`.
     ///
     /// # Errors
-    /// If the program has ended or stands still; it is ended then.
+    /// If the process has ended or makes no progress; it is killed then.
     pub fn feed(&mut self, bytes: Vec<u8>) -> io::Result<()> {
         let Some(food) = &self.food else { return Err(io::Error::other("it has been closed")) };
         match food.send_timeout(bytes, self.patience.0) {
@@ -138,10 +138,10 @@ impl Guarded {
         }
     }
 
-    /// Closes its input and waits for its end; a change of `progress` shows that it works.
+    /// Closes stdin and waits for the end. A change of `progress` shows that the process works.
     ///
     /// # Errors
-    /// If it fails or stands still.
+    /// If it fails or makes no progress.
     pub fn finish(mut self, progress: impl Fn() -> u64) -> io::Result<()> {
         self.food = None;
         match ended(&mut self.process, self.patience, progress) {
@@ -154,9 +154,9 @@ impl Guarded {
         }
     }
 
-    /// Its last line, or how it ended.
+    /// Error with its last line, or with its exit status.
     fn failed(&self, status: Option<ExitStatus>) -> io::Error {
-        // A grandchild may hold the pipe open: its words are not waited for.
+        // A grandchild may hold the pipe open: wait no longer.
         let _ = self.silent.recv_timeout(Duration::from_millis(500));
         let words = self.words.lock().unwrap_or_else(PoisonError::into_inner);
         let bytes: Vec<u8> = words.iter().copied().collect();
@@ -171,7 +171,7 @@ impl Guarded {
 }
 
 impl Drop for Guarded {
-    /// A run that stops takes the program with it.
+    /// Kills the process when the run stops.
     fn drop(&mut self) {
         self.food = None;
         end(&mut self.process);

@@ -1,4 +1,4 @@
-//! Tables as CSV, a line at a time: a run that ends early leaves every line it wrote.
+//! Tables as CSV, written by line: a run that ends early leaves every finished line.
 
 use std::fs::File;
 use std::io::{self, Write};
@@ -10,22 +10,22 @@ use super::whole::{self, Existing};
 /// Bytes of lines that are written together.
 const BUFFER: usize = 8192;
 
-/// A table that is being written.
+/// A table being written.
 #[derive(Debug)]
 pub struct Csv {
     path: PathBuf,
     file: File,
     /// Lines that are not in the file yet.
     lines: Vec<u8>,
-    /// Bytes of those that are.
+    /// Bytes already in the file.
     written: u64,
 }
 
 impl Csv {
-    /// Creates `path`, beginning with the names of the columns. A file of this name is replaced or an error; a link is never
-    /// written through.
+    /// Creates `path` with the names of the columns. An existing file is replaced or is an error; a link is
+    /// never written through.
     pub fn create(path: &Path, existing: Existing, columns: &[impl AsRef<str>]) -> Result<Self, OutputError> {
-        // Empty, so that the name is taken in one step; lines then go to the file as they come.
+        // First an empty file, to claim the name in one step; lines then go directly to the file.
         whole::write_over(path, existing, |_| Ok(()))?;
         let file =
             Self::open_new(path).map_err(|source| OutputError::Write { path: path.to_owned(), source })?;
@@ -34,7 +34,7 @@ impl Csv {
         Ok(csv)
     }
 
-    /// Opens what was just created. A mode that forbids writing is that of the file it replaced.
+    /// Opens a file just created. A mode that forbids writing comes from the file it replaced.
     fn open_new(path: &Path) -> io::Result<File> {
         let open = || File::options().write(true).open(path);
         match open() {
@@ -52,7 +52,7 @@ impl Csv {
         }
     }
 
-    /// Opens `path` to go on after its first `length` bytes; what follows them is cut off.
+    /// Opens `path` to continue after its first `length` bytes; the rest is cut off.
     pub fn resume(path: &Path, length: u64) -> Result<Self, OutputError> {
         Self::open(path, length).map_err(|source| OutputError::Write { path: path.to_owned(), source })
     }
@@ -70,19 +70,19 @@ impl Csv {
         Ok(Self { path: path.to_owned(), file, lines: Vec::with_capacity(BUFFER), written: length })
     }
 
-    /// Where it is.
+    /// Path of the file.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// Waits until all lines are on the disk; returns how many bytes they are.
+    /// Waits until all lines are on the disk. Returns their size in bytes.
     pub fn sync(&mut self) -> Result<u64, OutputError> {
         self.flush()?;
         self.file.sync_all().map_err(|source| OutputError::Write { path: self.path.clone(), source })?;
         Ok(self.written)
     }
 
-    /// Adds a line. Numbers are best written with `{:?}`: the shortest digits that read back as the same number.
+    /// Appends a line. Format numbers with `{:?}`: the shortest digits that read back as the same number.
     pub fn row(&mut self, cells: impl IntoIterator<Item = String>) -> Result<(), OutputError> {
         let line = cells.into_iter().collect::<Vec<_>>().join(",");
         self.lines.extend(line.as_bytes());
@@ -90,20 +90,21 @@ impl Csv {
         if self.lines.len() < BUFFER { Ok(()) } else { self.flush() }
     }
 
-    /// Hands what was written to the system. Where that fails, say on a full disk, the table ends with a whole line.
+    /// Passes all lines to the system. If that fails, for example on a full disk, the table still ends with a
+    /// whole line.
     pub fn flush(&mut self) -> Result<(), OutputError> {
         let result = self.file.write_all(&self.lines);
         if result.is_ok() {
             self.written += self.lines.len() as u64;
         } else {
-            // The first failure is the one worth telling.
+            // The first failure is the one to report.
             let _ = self.cut();
         }
         self.lines.clear();
         result.map_err(|source| OutputError::Write { path: self.path.clone(), source })
     }
 
-    /// Takes the beginning of a line off the end of the file.
+    /// Cuts the beginning of a line off the end of the file.
     fn cut(&mut self) -> io::Result<()> {
         let there = self.file.metadata()?.len().saturating_sub(self.written) as usize;
         self.written += whole_lines(&self.lines, there) as u64;
@@ -113,7 +114,7 @@ impl Csv {
 
 impl Drop for Csv {
     fn drop(&mut self) {
-        // Best effort; who wants to know flushes.
+        // Best effort; call `flush` to see errors.
         let _ = self.flush();
     }
 }
@@ -152,7 +153,7 @@ mod tests {
         let path = dir.path().join("a.csv");
         let mut csv = Csv::create(&path, Existing::Keep, &["n"]).unwrap();
         csv.flush().unwrap();
-        // As a full disk leaves it.
+        // As after a full disk.
         csv.lines.extend(b"1\n22\n");
         csv.file.write_all(b"1\n2").unwrap();
         csv.cut().unwrap();

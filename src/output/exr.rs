@@ -12,8 +12,8 @@ use super::OutputError;
 use super::whole::{self, Existing};
 use crate::render::LinearImage;
 
-/// Writes `image` to `path`: channels R G B A as half floats, Z \[m\] as floats. Exposure and background are left to
-/// whoever composes it.
+/// Writes `image` to `path`: channels R G B A as half floats, Z \[m\] as floats. Exposure and background are
+/// left to compositing.
 pub fn write(path: &Path, existing: Existing, image: &LinearImage) -> Result<(), OutputError> {
     whole::write_over(path, existing, |file| {
         let encoded = Image::from_layer(layer(image));

@@ -1,19 +1,19 @@
-//! Whether a film has its end.
+//! Checks that a film is complete.
 //!
-//! ffmpeg has been seen to report success on a full disk and to leave an MP4 without its index, which no player opens. So the
-//! outermost structure of what it wrote is looked at: it must reach exactly to the end of the file.
+//! ffmpeg can report success on a full disk and leave an MP4 without its index, which no player opens. So the
+//! outermost structure of its output is checked: it must extend exactly to the end of the file.
 
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom};
 use std::path::Path;
 
-/// Looks at the film at `path`; by its extension it is an MP4, a WebM or a GIF.
+/// Checks the film at `path`; its extension says MP4, WebM or GIF.
 ///
 /// # Errors
-/// If it is not whole, or the system cannot bring it to the disk.
+/// If it is incomplete, or the system cannot bring it to the disk.
 pub fn check(path: &Path) -> io::Result<()> {
     let mut file = File::options().read(true).write(true).open(path)?;
-    // A full disk may be told only now.
+    // Some systems report a full disk only now.
     file.sync_all()?;
     let length = file.metadata()?.len();
     let extension = path.extension().map(|e| e.to_string_lossy().to_lowercase()).unwrap_or_default();
@@ -23,7 +23,7 @@ pub fn check(path: &Path) -> io::Result<()> {
         "gif" => gif(&mut file, length),
         _ => Ok(length > 0),
     };
-    // A file that ends too early is not whole either.
+    // A file that ends too early is incomplete too.
     match is_whole {
         Ok(true) => Ok(()),
         _ => Err(io::Error::other(format!(
@@ -32,7 +32,8 @@ pub fn check(path: &Path) -> io::Result<()> {
     }
 }
 
-/// Boxes from one end to the other, the pictures and their index among them (ISO/IEC 14496-12, 4.2).
+/// Checks for boxes from beginning to end, with the pictures and their index among them (ISO/IEC 14496-12,
+/// 4.2).
 fn mp4(file: &mut File, length: u64) -> io::Result<bool> {
     let (mut at, mut index, mut pictures) = (0, false, false);
     while at < length {
@@ -59,7 +60,7 @@ fn mp4(file: &mut File, length: u64) -> io::Result<bool> {
     Ok(index && pictures)
 }
 
-/// An EBML header and a segment whose size was filled in at the end (RFC 8794, 6.2 and 11.2).
+/// Checks for an EBML header and a segment whose size was filled in at the end (RFC 8794, 6.2 and 11.2).
 fn webm(file: &mut File, length: u64) -> io::Result<bool> {
     let mut identifier = [0; 4];
     file.read_exact(&mut identifier)?;
@@ -76,7 +77,7 @@ fn webm(file: &mut File, length: u64) -> io::Result<bool> {
         && reaches == Some(length))
 }
 
-/// A size of variable length, if it is known.
+/// Reads a size of variable length, if it is known.
 fn ebml_size(file: &mut File) -> io::Result<Option<u64>> {
     let mut byte = [0];
     file.read_exact(&mut byte)?;
@@ -93,7 +94,7 @@ fn ebml_size(file: &mut File) -> io::Result<Option<u64>> {
     Ok((size != unknown).then_some(size))
 }
 
-/// The header, and the trailer as the last byte (GIF89a, 17 and 27).
+/// Checks for the header, and the trailer as the last byte (GIF89a, 17 and 27).
 fn gif(file: &mut File, length: u64) -> io::Result<bool> {
     let mut header = [0; 6];
     file.read_exact(&mut header)?;

@@ -1,4 +1,4 @@
-//! Files that come out: whole or not at all, and never in the place of another unless asked.
+//! Output files: written whole or not at all, and never over another file unless asked.
 
 use std::path::PathBuf;
 
@@ -16,18 +16,18 @@ pub mod whole;
 
 pub use pattern::{Pattern, PatternError};
 
-/// Why a file could not be written.
+/// Reason why a file could not be written.
 #[derive(Debug, Error)]
 pub enum OutputError {
-    /// The system refused.
+    /// The system reported an error.
     #[error("cannot write {}: {source}", path.display())]
     Write {
         /// The file or folder.
         path: PathBuf,
-        /// What the system says.
+        /// The system's error.
         source: std::io::Error,
     },
-    /// There is a file already.
-    #[error("{} is there already; pass --force to overwrite it", .0.display())]
+    /// The file exists already.
+    #[error("{} exists already; pass --force to overwrite it", .0.display())]
     Exists(PathBuf),
 }

@@ -1,26 +1,26 @@
-//! File names with the number of the frame in them: `plume.####.png`, `plume.%04d.png`.
+//! File names with the frame number: `plume.####.png`, `plume.%04d.png`.
 
 use std::path::PathBuf;
 use std::str::FromStr;
 
 use thiserror::Error;
 
-/// A file name with a place for the frame number, or a plain one for a single frame.
+/// A file name with a placeholder for the frame number, or a plain one for a single frame.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Pattern {
     before: String,
-    /// Least number of digits, where there is a place for them.
+    /// Least number of digits, if there is a placeholder.
     digits: Option<usize>,
     after: String,
 }
 
-/// A file name that cannot be understood.
+/// An invalid file name.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum PatternError {
-    /// The frame number has more than one place.
+    /// More than one placeholder for the frame number.
     #[error("`{0}` has more than one place for the frame number; write #### or %04d once")]
     Twice(String),
-    /// The frame number is in a folder, or there is no file name.
+    /// The placeholder is in a folder, or there is no file name.
     #[error("`{0}` needs the frame number in its file name, as in plume.####.png")]
     NotInName(String),
 }
@@ -46,7 +46,7 @@ impl FromStr for Pattern {
 }
 
 impl Pattern {
-    /// The file of frame `frame`.
+    /// Path of frame `frame`.
     pub fn path(&self, frame: u32) -> PathBuf {
         let Self { before, digits, after } = self;
         match digits {
@@ -60,14 +60,14 @@ impl Pattern {
         self.digits.is_some()
     }
 
-    /// The extension in lower case, or nothing.
+    /// Extension in lower case, or an empty string.
     pub fn extension(&self) -> String {
         let path = self.path(0);
         path.extension().map(|e| e.to_string_lossy().to_lowercase()).unwrap_or_default()
     }
 }
 
-/// First place for a number in `text`: where it starts and ends, and how many digits it asks for.
+/// First placeholder in `text`: its start, its end, and its number of digits.
 fn placeholder(text: &str) -> Option<(usize, usize, usize)> {
     let hashes = text.find('#').map(|start| {
         let count = text[start..].chars().take_while(|&c| c == '#').count();
@@ -101,7 +101,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_numbered_is_refused() {
+    fn invalid_patterns_are_refused() {
         for bad in ["a.##.##.png", "a.##.%02d.png", "##/a.png", "out/", ""] {
             assert!(bad.parse::<Pattern>().is_err(), "{bad}");
         }

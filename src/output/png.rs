@@ -7,7 +7,7 @@ use super::OutputError;
 use super::whole::{self, Existing};
 use crate::render::Image;
 
-/// Writes `image` to `path`, with alpha only where the picture has any.
+/// Writes `image` to `path`, with an alpha channel only if the picture is not opaque.
 pub fn write(path: &Path, existing: Existing, image: &Image) -> Result<(), OutputError> {
     whole::write_over(path, existing, |file| encode(file, image))
 }
@@ -26,7 +26,7 @@ fn encode(file: impl io::Write, image: &Image) -> io::Result<()> {
     Ok(writer.finish()?)
 }
 
-/// The colours of RGBA pixels.
+/// Drops alpha from RGBA pixels.
 pub(super) fn without_alpha(rgba: &[u8]) -> Vec<u8> {
     rgba.chunks_exact(4).flat_map(|pixel| [pixel[0], pixel[1], pixel[2]]).collect()
 }

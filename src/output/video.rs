@@ -1,4 +1,4 @@
-//! Moving pictures: APNG by ourselves, MP4, WebM and GIF through ffmpeg where it is installed.
+//! Videos: APNG natively, MP4, WebM and GIF through ffmpeg if it is installed.
 
 use std::ffi::OsString;
 use std::fs::File;
@@ -12,18 +12,18 @@ use super::whole::{Aside, Existing};
 use super::{OutputError, film};
 use crate::render::Image;
 
-/// What pictures a video takes.
+/// Format of a video.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Clip {
     /// Width and height \[px\].
     pub size: [u32; 2],
     /// Pictures per second.
     pub frame_rate: f32,
-    /// How many pictures there will be.
+    /// Number of pictures.
     pub frames: u32,
 }
 
-/// An animated PNG that is being written.
+/// An animated PNG being written.
 pub struct Apng {
     writer: png::Writer<BufWriter<File>>,
     aside: Aside,
@@ -31,7 +31,7 @@ pub struct Apng {
 }
 
 impl Apng {
-    /// The first bytes of `path`.
+    /// Creates `path` and writes its header.
     pub fn create(path: &Path, existing: Existing, clip: Clip) -> Result<Self, OutputError> {
         let aside = Aside::of(path);
         let writer = Self::header(&aside, clip).map_err(|source| aside.error(source))?;
@@ -56,20 +56,20 @@ impl Apng {
         written.map_err(|error| self.aside.error(error.into()))
     }
 
-    /// Closes the file and gives it its name.
+    /// Finishes the file and gives it its name.
     pub fn finish(self) -> Result<(), OutputError> {
         self.writer.finish().map_err(|error| self.aside.error(error.into()))?;
         self.aside.keep(self.existing)
     }
 }
 
-/// How long ffmpeg may take to say its version.
+/// Longest time for ffmpeg to report its version.
 const ANSWER: Duration = Duration::from_secs(5);
 
-/// Whether there is an ffmpeg to run.
+/// Whether ffmpeg is installed.
 ///
 /// # Errors
-/// If there is one that does not answer.
+/// If it is installed but does not answer.
 pub fn ffmpeg_is_installed() -> io::Result<bool> {
     let mut command = Command::new("ffmpeg");
     command.arg("-version");
@@ -80,7 +80,7 @@ pub fn ffmpeg_is_installed() -> io::Result<bool> {
     }
 }
 
-/// A video that ffmpeg is encoding. Whatever fails, what had its name before is untouched.
+/// A video that ffmpeg is encoding. On any failure an existing file of that name is untouched.
 pub struct Ffmpeg {
     process: Guarded,
     aside: Aside,
@@ -88,7 +88,7 @@ pub struct Ffmpeg {
 }
 
 impl Ffmpeg {
-    /// Starts ffmpeg on `path`, whose extension decides the format: mp4, webm or gif.
+    /// Starts ffmpeg for `path`, whose extension decides the format: mp4, webm or gif.
     pub fn start(path: &Path, existing: Existing, clip: Clip) -> Result<Self, OutputError> {
         let aside = Aside::of(path);
         let process = Guarded::start(command(&aside, clip), Patience::usual());
@@ -102,10 +102,10 @@ impl Ffmpeg {
         fed.map_err(|error| self.aside.error(failed(&error)))
     }
 
-    /// Waits for ffmpeg, looks whether the film is whole, and gives it its name.
+    /// Waits for ffmpeg, checks that the film is complete, and gives it its name.
     ///
     /// # Errors
-    /// If ffmpeg fails, or says that it has not failed and yet left a film without its end, as on a full disk.
+    /// If ffmpeg fails, or reports success with an incomplete film, for example on a full disk.
     pub fn finish(self) -> Result<(), OutputError> {
         let Self { process, aside, existing } = self;
         let progress = || stamp(aside.meanwhile());
@@ -131,7 +131,7 @@ fn command(aside: &Aside, clip: Clip) -> Command {
     let mut command = Command::new("ffmpeg");
     command.args(["-hide_banner", "-loglevel", "error", "-y", "-f", "rawvideo", "-pix_fmt", "rgb24"]);
     command.args(["-s", &format!("{width}x{height}"), "-framerate", &clip.frame_rate.to_string(), "-i", "-"]);
-    // As a file whatever its name: `a:b.mp4` would be a protocol `a`.
+    // Prefixed, because `a:b.mp4` would be a protocol `a`.
     let mut file = OsString::from("file:");
     file.push(aside.meanwhile());
     command.args(encoding(aside.meanwhile())).arg(file);
@@ -139,7 +139,7 @@ fn command(aside: &Aside, clip: Clip) -> Command {
     command
 }
 
-/// Ctrl-C on the terminal is for us alone: we end the encoder ourselves.
+/// Keeps Ctrl-C of the terminal from the encoder: updraft ends it.
 fn detach(command: &mut Command) {
     #[cfg(unix)]
     std::os::unix::process::CommandExt::process_group(command, 0);
@@ -147,7 +147,8 @@ fn detach(command: &mut Command) {
     let _ = command;
 }
 
-/// Good quality for smoke, whose soft gradients band early. Odd sizes get a black line more.
+/// Encoder options: good quality for smoke, whose soft gradients band early. Odd sizes get an additional
+/// black line.
 fn encoding(path: &Path) -> &'static [&'static str] {
     match path.extension().and_then(|extension| extension.to_str()) {
         Some("webm") => {

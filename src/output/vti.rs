@@ -1,19 +1,19 @@
-//! VTK images (`.vti`) and the list of a time series (`.pvd`), as ParaView opens them.
+//! VTK images (`.vti`) and the list of a time series (`.pvd`), for ParaView.
 
 use std::io::{self, Write};
 
-/// An array at the centres of the cells.
+/// An array at the cell centres.
 pub struct Array<'a> {
-    /// Its name.
+    /// Name in the file.
     pub name: &'a str,
-    /// Numbers in a cell: 1, or 3 of a vector.
+    /// Components: 1, or 3 for a vector.
     pub components: usize,
-    /// Those of cell (i, j, k).
+    /// Value of cell (i, j, k).
     pub value: Box<dyn Fn(usize, usize, usize) -> [f32; 3] + 'a>,
 }
 
-/// Writes an image of `cells` of width `h` with its corner at the origin, at an instant `time` \[s\]; single floats behind the
-/// XML, as they are.
+/// Writes an image of `cells` of width `h` with its corner at the origin, at the instant `time` \[s\]. Single
+/// floats follow the XML as raw bytes.
 pub fn write(mut file: impl Write, cells: [usize; 3], h: f64, time: f64, arrays: &[Array]) -> io::Result<()> {
     let [nx, ny, nz] = cells;
     let extent = format!("0 {nx} 0 {ny} 0 {nz}");
@@ -60,7 +60,7 @@ pub fn write(mut file: impl Write, cells: [usize; 3], h: f64, time: f64, arrays:
     writeln!(file, "\n</AppendedData>\n</VTKFile>")
 }
 
-/// Writes the list of a time series: an instant \[s\] and the name of a file beside it for each frame.
+/// Writes the list of a time series: an instant \[s\] and a file name for each frame.
 pub fn write_series(mut file: impl Write, frames: impl IntoIterator<Item = (f64, String)>) -> io::Result<()> {
     writeln!(file, "<?xml version=\"1.0\"?>")?;
     writeln!(

@@ -1,7 +1,8 @@
-//! Files that appear whole: written under another name in the same folder, then renamed.
+//! Files that appear whole: written under a temporary name in the same folder, then renamed.
 //!
-//! What has the name already is taken care of when the file gets it, not only when the run begins: see [`Existing`]. A file
-//! that replaces another keeps its mode. A symbolic link is replaced, never written through.
+//! An existing file of that name is checked at the rename, not only at the beginning of the run: see
+//! [`Existing`]. A file that replaces another takes over its mode. A symbolic link is replaced, never written
+//! through.
 
 use std::fs::{self, File};
 use std::io::{self, BufWriter, Write};
@@ -9,23 +10,23 @@ use std::path::{Path, PathBuf};
 
 use super::OutputError;
 
-/// What becomes of a file that has the name already.
+/// Treatment of an existing file of the same name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Existing {
-    /// It stays, and the new one is an error.
+    /// Keep it and report an error.
     Keep,
-    /// It is replaced.
+    /// Replace it.
     Replace,
 }
 
 impl Existing {
-    /// What `--force` says.
+    /// The treatment that `--force` selects.
     pub fn forced(force: bool) -> Self {
         if force { Self::Replace } else { Self::Keep }
     }
 }
 
-/// A file on its way: it gets its name when it is [kept](Aside::keep), and is removed if it never is.
+/// A file under a temporary name. It gets its name by [`keep`](Aside::keep), and is removed otherwise.
 #[derive(Debug)]
 pub struct Aside {
     path: PathBuf,
@@ -34,23 +35,23 @@ pub struct Aside {
 }
 
 impl Aside {
-    /// A place to write what will be `path`. Nothing is created yet.
+    /// Chooses the temporary name for `path`. No file is created yet.
     pub fn of(path: &Path) -> Self {
-        // Hidden, and no other process uses it; the extension stays, since some writers go by it.
+        // Hidden, and unique to this process. The extension is kept, because some writers depend on it.
         let name = path.file_name().unwrap_or_default().to_string_lossy();
         let aside = path.with_file_name(format!(".{}.part.{name}", std::process::id()));
         Self { path: path.to_owned(), aside, kept: false }
     }
 
-    /// Where to write meanwhile.
+    /// The temporary path.
     pub fn meanwhile(&self) -> &Path {
         &self.aside
     }
 
-    /// Gives the file its name, in place of what has it or not.
+    /// Renames the file to its final name.
     ///
     /// # Errors
-    /// [`OutputError::Exists`] if there is something by now that is to be kept.
+    /// [`OutputError::Exists`] if a file of that name exists by now and must be kept.
     pub fn keep(mut self, existing: Existing) -> Result<(), OutputError> {
         match existing {
             Existing::Replace => self.replace(),
@@ -75,12 +76,12 @@ impl Aside {
         fs::rename(&self.aside, &self.path)
     }
 
-    /// Takes the name if nobody has it, in one step.
+    /// Renames the file if the name is free, in one step.
     fn claim(&self) -> io::Result<()> {
         match fs::hard_link(&self.aside, &self.path) {
             Ok(()) => fs::remove_file(&self.aside),
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Err(error),
-            // A file system without links: an empty file holds the name until it is replaced.
+            // A file system without hard links: an empty file holds the name until it is replaced.
             Err(_) => {
                 File::create_new(&self.path)?;
                 fs::rename(&self.aside, &self.path)
@@ -88,7 +89,7 @@ impl Aside {
         }
     }
 
-    /// `source` as an error about the file that is to be.
+    /// Wraps `source` as an error about the final file.
     pub fn error(&self, source: io::Error) -> OutputError {
         OutputError::Write { path: self.path.clone(), source }
     }
@@ -97,13 +98,13 @@ impl Aside {
 impl Drop for Aside {
     fn drop(&mut self) {
         if !self.kept {
-            // Best effort: the error that led here is the one worth telling.
+            // Best effort: an earlier error is the one to report.
             let _ = fs::remove_file(&self.aside);
         }
     }
 }
 
-/// Creates or replaces `path` with what `fill` writes. If anything fails, `path` is as it was before.
+/// Creates or replaces `path` with the output of `fill`. On any error `path` is unchanged.
 pub fn write(
     path: &Path,
     fill: impl FnOnce(&mut BufWriter<File>) -> io::Result<()>,
@@ -111,7 +112,7 @@ pub fn write(
     write_over(path, Existing::Replace, fill)
 }
 
-/// The same, where what has the name already may have to stay.
+/// As [`write()`], with a choice for an existing file.
 pub fn write_over(
     path: &Path,
     existing: Existing,
@@ -122,7 +123,7 @@ pub fn write_over(
     aside.keep(existing)
 }
 
-/// As [`write()`], and back only when the file would survive the loss of power.
+/// As [`write()`]; returns when the file would survive a loss of power.
 pub fn write_durably(
     path: &Path,
     fill: impl FnOnce(&mut BufWriter<File>) -> io::Result<()>,
@@ -141,7 +142,7 @@ pub fn sync(path: &Path) -> io::Result<()> {
 /// Waits until the name of `path` is on the disk.
 fn sync_folder(path: &Path) -> Result<(), OutputError> {
     let folder = folder(path);
-    // Other systems than Unix do not open folders; there a rename is as durable as they make it.
+    // Systems other than Unix cannot open folders; there a rename is as durable as they make it.
     match cfg!(unix) {
         true => sync(&folder).map_err(|source| OutputError::Write { path: folder, source }),
         false => Ok(()),
@@ -154,13 +155,13 @@ fn fill_file(path: &Path, fill: impl FnOnce(&mut BufWriter<File>) -> io::Result<
     file.flush()
 }
 
-/// Whether something has this name: a file, a folder, or a link that leads nowhere.
+/// Whether a file, a folder, or even a dangling link has this name.
 fn is_taken(path: &Path) -> bool {
     fs::symlink_metadata(path).is_ok()
 }
 
-/// Makes sure, before any work is done, that `paths` can be written: their folders exist (they are
-/// made) and take files, and none of the paths is taken unless `force`.
+/// Checks before any work that `paths` can be written: creates their folders, and checks that they take files
+/// and, unless `force`, that none of the paths exists.
 pub fn prepare<'a>(paths: impl IntoIterator<Item = &'a Path>, force: bool) -> Result<(), OutputError> {
     let paths: Vec<&Path> = paths.into_iter().collect();
     if let Some(taken) = paths.iter().find(|path| !force && is_taken(path)) {
@@ -173,8 +174,8 @@ pub fn prepare<'a>(paths: impl IntoIterator<Item = &'a Path>, force: bool) -> Re
     })
 }
 
-/// Removes parts of `paths` that processes of this machine left when they were killed. Best effort: what cannot be removed
-/// does no harm but that it is there.
+/// Removes temporary files of `paths` that killed processes of this machine left. Best effort: leftovers do
+/// no harm.
 pub fn clean_up<'a>(paths: impl IntoIterator<Item = &'a Path>) {
     let mut names: std::collections::BTreeMap<PathBuf, Vec<String>> = Default::default();
     for path in paths {
@@ -195,13 +196,13 @@ pub fn clean_up<'a>(paths: impl IntoIterator<Item = &'a Path>) {
     }
 }
 
-/// The process and the name of a part, as [`Aside::of`] calls it.
+/// Splits a temporary name of [`Aside::of`] into the process and the name.
 fn part_of(file: &str) -> Option<(u32, &str)> {
     let (process, name) = file.strip_prefix('.')?.split_once(".part.")?;
     Some((process.parse().ok()?, name))
 }
 
-/// Whether there is a process of this number; without `/proc` every one might be.
+/// Whether a process of this number runs. Without `/proc` the answer is always yes.
 fn is_running(process: u32) -> bool {
     process != std::process::id()
         && (!Path::new("/proc/self").exists() || Path::new(&format!("/proc/{process}")).exists())
@@ -233,7 +234,7 @@ mod tests {
     }
 
     #[test]
-    fn a_failed_write_leaves_what_was_there() {
+    fn a_failed_write_leaves_the_old_file() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("a.txt");
         write(&path, |f| f.write_all(b"one")).unwrap();
@@ -247,7 +248,7 @@ mod tests {
     fn parts_of_killed_processes_are_removed() {
         let dir = tempfile::tempdir().unwrap();
         let running = format!(".{}.part.a.npz", std::os::unix::process::parent_id());
-        // No process has the greatest number there is.
+        // No process has the greatest possible number.
         for name in [".4294967295.part.a.npz", ".4294967295.part.probe", ".4294967295.part.mine", &running] {
             fs::write(dir.path().join(name), "half of it").unwrap();
         }
@@ -260,7 +261,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_taken_without_force() {
+    fn existing_names_are_refused_without_force() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("new/a.txt");
         prepare([path.as_path()], false).unwrap();
@@ -271,9 +272,9 @@ mod tests {
         assert!(prepare([path.join("below a file").as_path()], true).is_err());
     }
 
-    /// Another program writes the name between the look at the start and the end of the work.
+    /// Another program creates the file between the check at the start and the end of the work.
     #[test]
-    fn what_appears_meanwhile_is_kept() {
+    fn files_created_meanwhile_are_kept() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("a.txt");
         prepare([path.as_path()], false).unwrap();

@@ -3,21 +3,22 @@
 use std::ops::RangeInclusive;
 
 use super::Effect::{ActsNow, LookOnly, Restarts};
-use super::field::{Access, Field, Plain};
+use super::field_access::{Access, Field, Plain};
 use super::words::{self, Frozen, Words};
 use super::{Effect, Kind, Parameter, Scale};
 
-/// The field of `Params` that holds a parameter; in `params!(p, n => p.smoke[n].buoyancy)` n is the number of the smoke.
+/// The field of `Params` behind a parameter. In `params!(p, n => p.smoke[n].buoyancy)` n is the number of the
+/// smoke.
 macro_rules! params {
     ($($access:tt)*) => { Field::Params(access!($($access)*), 0) };
 }
 
-/// The same in the look.
+/// The field of `Look` behind a parameter.
 macro_rules! look {
     ($($access:tt)*) => { Field::Look(access!($($access)*), 0) };
 }
 
-/// The same in the configuration of the solver.
+/// The field of the solver's `Config` behind a parameter.
 macro_rules! config {
     ($($access:tt)*) => { Field::Config(access!($($access)*), 0) };
 }
@@ -32,22 +33,23 @@ macro_rules! access {
     };
 }
 
-// Wide, since a scene may be in units of its own (a convection cell with its Rayleigh number as buoyancy), and the solver stays
-// finite at all of them (`wild_settings_stay_finite`).
+// Wide, because a scene may use other units (a convection cell with its Rayleigh number as buoyancy), and the
+// solver stays finite for all of them (`wild_settings_stay_finite`).
 
-/// Coordinates, velocities and the like: far beyond any flow in metres and seconds, and small enough for products in f32.
+/// Coordinates, velocities and similar values: far beyond any flow in metres and seconds, small enough for
+/// products in f32.
 const ANY: RangeInclusive<f32> = -1e6..=1e6;
-/// Sizes that must not vanish.
+/// Sizes that must not be 0.
 const SIZE: RangeInclusive<f32> = 1e-6..=1e6;
 /// Shares of a whole.
 const SHARE: RangeInclusive<f32> = 0.0..=1.0;
-/// Velocities that are given to the air \[m/s\].
+/// Velocities given to the air \[m/s\].
 const VELOCITY: RangeInclusive<f32> = -1e4..=1e4;
 /// Accelerations \[m/s²\].
 const ACCELERATION: RangeInclusive<f32> = -1e6..=1e6;
 /// Temperature excess \[K\].
 const HEAT: RangeInclusive<f32> = -1e4..=1e4;
-/// Density given to a place \[-\].
+/// Density given to a region \[-\].
 const DENSITY: RangeInclusive<f32> = 0.0..=1e4;
 /// Rates of change of a density \[1/s\].
 const EMISSION: RangeInclusive<f32> = -1e6..=1e6;
@@ -57,7 +59,7 @@ const DIFFUSION: RangeInclusive<f32> = 0.0..=1e6;
 const DECAY: RangeInclusive<f32> = 0.0..=1e6;
 /// Instants \[s\].
 const INSTANT: RangeInclusive<f32> = 0.0..=1e6;
-/// Instants that may never come \[s\].
+/// Instants that may be infinite \[s\].
 const LAST: RangeInclusive<f32> = 0.0..=f32::INFINITY;
 /// Radiance and irradiance.
 const LIGHT: RangeInclusive<f32> = 0.0..=1e6;
@@ -94,7 +96,7 @@ fn domain() -> Vec<Parameter> {
         word("domain.walls", words::SIDES, Restarts)
             .default(r#"{ x = "closed", y_min = "closed", y_max = "open", z = "closed" }"#)
             .says(
-                "What the sides do: one word for all six, or a table by axis and side, as described below.",
+                "Boundary conditions: one word for all six sides, or a table by axis and side, as described below.",
             ),
     ]
 }
@@ -105,12 +107,12 @@ fn side() -> Vec<Parameter> {
             .says("Temperature excess held at the wall; absent: insulated."),
         vector("side.no-slip.velocity", "m/s", VELOCITY, Restarts)
             .default("[0, 0, 0]")
-            .says("Velocity of the wall, along itself."),
+            .says("Velocity of the wall, along itself; each number may be a formula in x, y, z and t, as \"sin(2 * t)\"."),
         number("side.no-slip.temperature", "K", HEAT, Restarts)
             .says("Temperature excess held at the wall; absent: insulated."),
         vector("side.inflow.velocity", "m/s", VELOCITY, Restarts)
             .default("[0, 0, 0]")
-            .says("Velocity of the air that enters."),
+            .says("Velocity of the air that enters; each number may be a formula in x, y, z and t, as the smoke and the temperature of all sides."),
         number("side.inflow.red", "-", DENSITY, Restarts).default("0").says("Red smoke in it."),
         number("side.inflow.green", "-", DENSITY, Restarts).default("0").says("Green smoke in it."),
         number("side.inflow.blue", "-", DENSITY, Restarts).default("0").says("Blue smoke in it."),
@@ -122,19 +124,19 @@ fn time() -> Vec<Parameter> {
     vec![
         number("time.frame_rate", "1/s", 1e-3..=1e5, ActsNow)
             .default("24")
-            .slider("Steps", 5.0..=120.0)
+            .slider("Steps per second", 5.0..=120.0)
             .logarithmic()
             .says("Frames per second; frame n is the state at n / frame_rate. A frame is one step, unless `step` is set."),
         number("time.step", "s", 1e-5..=1e3, ActsNow).says(
-            "The longest step, instead of cfl and max_substeps; a frame takes as few equal steps as are no longer. Absent: a frame is one \
-             step, cut into substeps as the flow needs.",
+            "Longest step, instead of cfl and max_substeps; a frame has the least number of equal steps within it. Absent: a frame is one \
+             step, divided into as many substeps as the flow needs.",
         ),
         number("time.cfl", "cells", 0.1..=100.0, Restarts)
             .of(config!(c => c.time.cfl))
-            .says("Steps are cut so that the air, as fast as it is when a substep begins, crosses no more cells than this."),
+            .says("Most cells that the air crosses in a substep, at its speed at the substep's beginning; a step is divided accordingly."),
         whole("time.max_substeps", 1.0..=1000.0, Restarts)
             .of(config!(c => c.time.max_substeps))
-            .says("Most substeps in a step, whatever the cfl; `stats.csv` counts those that are missing, and the run ends with a warning."),
+            .says("Most substeps of a step, regardless of cfl; `stats.csv` counts the missing ones, and the run ends with a warning."),
     ]
 }
 
@@ -142,40 +144,40 @@ fn fluid() -> Vec<Parameter> {
     vec![
         vector("fluid.up", "-", ANY, ActsNow)
             .of(params!(p => p.up))
-            .says("Which way heat and smoke are lifted, against gravity; its length scales the lift."),
+            .says("Direction in which heat and smoke rise, against gravity; its length scales the buoyancy."),
         number("fluid.heat_buoyancy", "m/(s² K)", -1e6..=1e6, ActsNow)
             .of(params!(p => p.heat_buoyancy))
-            .slider("Heat buoyancy", -0.2..=0.2)
+            .slider("Lift by heat", -0.2..=0.2)
             .says("Acceleration along `up` per kelvin above the air around."),
         number("fluid.cooling", "1/s", DECAY, ActsNow)
             .of(params!(p => p.cooling))
             .slider("Cooling", 0.0..=5.0)
             .logarithmic()
-            .says("Rate at which heat is lost: after 1/cooling seconds 37 % is left."),
+            .says("Rate of heat loss: after 1/cooling seconds 37 % is left."),
         number("fluid.conduction", "m²/s", DIFFUSION, ActsNow)
             .of(params!(p => p.conduction))
             .slider("Heat diffusion", 0.0..=0.1)
             .logarithmic()
-            .says("Diffusion coefficient of heat; air has 2e-5. It alone brings the temperature of a wall or solid to the air."),
+            .says("Diffusion coefficient of heat; air has 2e-5. Only conduction brings the temperature of a wall or solid to the air."),
         plain("fluid.ambient", Kind::NumberOr("mean"), "K", HEAT, ActsNow)
             .of(params!(p => p.ambient))
-            .labelled("Rise against the mean temperature")
-            .says("Temperature excess that is not lifted, or \"mean\": that of the whole box, as in a closed room that heats up."),
+            .labelled("Lift against the mean temperature")
+            .says("Temperature excess without buoyancy, or \"mean\": that of the whole box, as in a closed room that heats up."),
         number("fluid.vorticity", "1/s", 0.0..=100.0, ActsNow)
             .of(params!(p => p.vorticity))
             .slider("Vorticity", 0.0..=2.0)
-            .says("Vorticity confinement ε of ε h (N × ω): feeds the small swirls that the grid wears down. A rate: flow twice as \
+            .says("Vorticity confinement ε of ε h (N × ω): feeds the small swirls that the grid damps. It is a rate: a flow twice as \
                  fast needs twice as much."),
         number("fluid.viscosity", "m²/s", DIFFUSION, ActsNow)
             .of(params!(p => p.viscosity))
             .slider("Viscosity", 0.0..=0.1)
             .logarithmic()
-            .says("Kinematic viscosity: neighbours drag each other along. Air has 1.5e-5. Any size is stable."),
+            .says("Kinematic viscosity; air has 1.5e-5. Any value is stable."),
         number("fluid.friction", "1/s", DECAY, ActsNow)
             .of(params!(p => p.friction))
             .slider("Friction", 0.0..=10.0)
             .logarithmic()
-            .says("Rate at which all motion dies down: after 1/friction seconds 37 % is left."),
+            .says("Decay rate of all motion: after 1/friction seconds 37 % is left."),
     ]
 }
 
@@ -192,13 +194,13 @@ fn smoke() -> Vec<Parameter> {
                 .slider(label, 0.0..=5.0)
                 .logarithmic()
                 .says(
-                    "Rate at which it fades: after 1/dissipation seconds 37 % is left. Below zero it grows.",
+                    "Decay rate of the density: after 1/dissipation seconds 37 % is left. Below zero it grows.",
                 ),
             number(&path("diffusion"), "m²/s", DIFFUSION, ActsNow)
                 .of(params!(p, n => p.smoke[n].diffusion))
                 .slider(label, 0.0..=0.1)
                 .logarithmic()
-                .says("Diffusion coefficient: how fast this smoke spreads by itself."),
+                .says("Diffusion coefficient of this smoke."),
             color(&path("color"), "-", SHARE, LookOnly).of(look!(l, n => l.colors[n])).says("Albedo."),
         ]
         .map(|parameter| parameter.at(n))
@@ -210,16 +212,16 @@ fn solver() -> Vec<Parameter> {
     vec![
         word("solver.advection", words::ADVECTION, Restarts)
             .of(config!(c => c.advection))
-            .says("How values are advected."),
+            .says("Advection scheme."),
         word("solver.integrator", words::INTEGRATOR, Restarts).of(config!(c => c.integrator)).says(
-            "How the velocity is advanced; \"reflection\" is the choice for numbers, above all where viscosity rules (VALIDATION.md).",
+            "Time integrator of the velocity; \"reflection\" is the choice for numbers, above all at high viscosity (VALIDATION.md).",
         ),
         whole("solver.trace_order", 2.0..=3.0, Restarts)
             .of(config!(c => c.trace))
             .says("Order of the back-trace: 2 (midpoint rule) or 3 (Ralston)."),
         word("solver.projection", words::PROJECTION, Restarts)
             .of(config!(c => c.projection))
-            .says("How the divergence is removed."),
+            .says("Method of the pressure projection."),
         word("solver.flow", words::FLOW, Restarts)
             .of(Field::Config(
                 Access::new(
@@ -235,12 +237,12 @@ fn solver() -> Vec<Parameter> {
             .says("Whether the flow is computed."),
         number("solver.tolerance", "-", 1e-6..=0.1, Restarts)
             .of(config!(c => c.tolerance))
-            .says("Divergence that multigrid may leave: max abs(∇·u) h / max abs(u)."),
+            .says("Remaining divergence of multigrid: max abs(∇·u) h / max abs(u)."),
         whole("solver.threads", 0.0..=1024.0, Restarts)
             .of(config!(c => c.threads))
-            .says("Threads; 0 is one for each processor. The result is the same for any number."),
+            .says("Number of threads; 0: one for each processor. The result is the same for any number."),
         number("solver.memory_limit", "GiB", SIZE, Restarts)
-            .says("Larger scenes are refused; absent: three quarters of the machine's memory."),
+            .says("Limit of memory; larger scenes are refused. Absent: three quarters of the machine's memory."),
     ]
 }
 
@@ -255,15 +257,15 @@ fn render() -> Vec<Parameter> {
         number("render.exposure", "stops", -20.0..=20.0, LookOnly)
             .of(look!(l => l.exposure))
             .slider("Exposure", -4.0..=4.0)
-            .says("Doubles the brightness for each stop."),
+            .says("Brightness in stops: each doubles it."),
         plain("render.outline", Kind::Flag, "", SHARE, LookOnly)
             .of(look!(l => l.outline))
             .labelled("Box edges")
-            .says("Draw the edges of the box."),
+            .says("Render the edges of the box."),
         plain("render.floor", Kind::ColorOrNone, "-", SHARE, LookOnly)
             .of(look!(l => l.floor))
             .labelled("Floor")
-            .says("Albedo of the ground at y = 0, where the smoke's shadow falls; false is none."),
+            .says("Albedo of the floor at y = 0, which shows the smoke's shadow; false: no floor."),
     ]
 }
 
@@ -271,10 +273,10 @@ fn background() -> Vec<Parameter> {
     vec![
         color("render.background.top", "radiance", LIGHT, LookOnly)
             .of(look!(l => l.background[0]))
-            .says("Behind everything, at the top of the picture."),
+            .says("Background at the top of the picture."),
         color("render.background.bottom", "radiance", LIGHT, LookOnly)
             .of(look!(l => l.background[1]))
-            .says("The same at the bottom."),
+            .says("Background at the bottom."),
     ]
 }
 
@@ -282,42 +284,42 @@ fn medium() -> Vec<Parameter> {
     vec![
         number("render.medium.extinction", "1/m", 0.0..=1e6, LookOnly)
             .of(look!(l => l.extinction))
-            .slider("Extinction", 1.0..=400.0)
+            .slider("Smoke thickness", 1.0..=400.0)
             .logarithmic()
-            .says("Light that a unit of density takes out on each metre: how thick the smoke looks."),
+            .says("Extinction per metre for a density of 1: how dense the smoke looks."),
         number("render.medium.fade", "-", 0.0..=0.5, LookOnly)
             .of(look!(l => l.fade))
-            .slider("Fade", 0.0..=0.5)
-            .says("Smoke is shown thinning out towards the sides, over this share of the shortest one."),
+            .slider("Fade at edges", 0.0..=0.5)
+            .says("Width over which rendered smoke fades out at the sides, as a share of the shortest one."),
         number("render.medium.anisotropy", "-", COSINE, LookOnly)
             .of(look!(l => l.anisotropy))
-            .slider("Anisotropy", -0.9..=0.9)
-            .says("Mean cosine of the Henyey–Greenstein phase function: near 1 light goes on forward, 0 is even, near -1 it goes back."),
+            .slider("Forward scatter", -0.9..=0.9)
+            .says("Mean cosine of the Henyey–Greenstein phase function: near 1 light scatters forward, 0 is even, near -1 it scatters back."),
         number("render.medium.second_lobe.share", "-", SHARE, LookOnly)
             .of(look!(l => l.second_lobe[1]))
-            .slider("Second lobe", 0.0..=1.0)
-            .says("Share of the light that is scattered in a second lobe; 0 is none."),
+            .slider("Backscatter", 0.0..=1.0)
+            .says("Share of the scattered light in a second lobe; 0: none."),
         number("render.medium.second_lobe.anisotropy", "-", COSINE, LookOnly)
             .of(look!(l => l.second_lobe[0]))
-            .slider("Its anisotropy", -0.9..=0.9)
+            .slider("Backscatter angle", -0.9..=0.9)
             .says("Mean cosine of the second lobe."),
         number("render.medium.glow", "-", 0.0..=1e4, LookOnly)
             .of(look!(l => l.glow))
             .slider("Glow", 0.0..=20.0)
             .logarithmic()
-            .says("Black-body glow of hot smoke: its luminance at 2000 K."),
+            .says("Black-body emission of hot smoke: its luminance at 2000 K."),
         number("render.medium.glow_heat", "K", 1.0..=1e5, LookOnly)
             .of(look!(l => l.glow_heat))
-            .slider("Glow heat", 10.0..=1000.0)
+            .slider("Glow temperature", 10.0..=1000.0)
             .logarithmic()
-            .says("Temperature excess that glows like 2000 K, orange-white."),
+            .says("Temperature excess that radiates like 2000 K, orange-white."),
         word("render.medium.scattering", words::SCATTERING, LookOnly)
             .of(look!(l => l.scattering))
             .labelled("Multiple scattering")
-            .says("How light that is scattered more than once counts: it makes smoke softer and brighter inside."),
+            .says("Model of light scattered more than once, which makes smoke softer and brighter inside."),
         whole("render.medium.paths", 1.0..=1e6, LookOnly)
             .of(look!(l => l.paths))
-            .says("Light paths for each pixel of \"traced\"."),
+            .says("Light paths per pixel for \"traced\"."),
     ]
 }
 
@@ -325,21 +327,21 @@ fn light() -> Vec<Parameter> {
     vec![
         plain("render.light.direction", Kind::Direction, "-", ANY, LookOnly)
             .of(look!(l => l.sun_direction))
-            .says("Towards the sun."),
+            .says("Direction to the sun."),
         number("render.light.size", "degrees", 0.0..=90.0, LookOnly)
             .of(look!(l => l.sun_size))
             .slider("Sun size", 0.0..=30.0)
-            .says("Angle across the sun: the larger, the softer its shadows."),
+            .says("Angular diameter of the sun: the larger, the softer its shadows."),
         color("render.light.sun", "irradiance", LIGHT, LookOnly)
             .of(look!(l => l.sun))
-            .slider("Sun", 0.0..=40.0)
-            .says("How bright the sun is, on a surface that faces it."),
+            .slider("Sunlight", 0.0..=40.0)
+            .says("Irradiance of the sun on a surface that faces it."),
         color("render.light.sky", "radiance", LIGHT, LookOnly)
             .of(look!(l => l.sky))
-            .says("The sky straight up."),
+            .says("Radiance of the sky straight up."),
         color("render.light.ground", "radiance", LIGHT, LookOnly)
             .of(look!(l => l.ground))
-            .says("Light from below."),
+            .says("Radiance from below."),
         number("render.light.resolution", "-", SHARE, LookOnly)
             .of(look!(l => l.light_scale))
             .says("Cells of the light volume per cell of the grid and axis."),
@@ -349,10 +351,10 @@ fn light() -> Vec<Parameter> {
 fn camera() -> Vec<Parameter> {
     vec![
         vector("render.camera.position", "m", ANY, LookOnly)
-            .says("Where the eye is; absent: the whole box from a little above."),
+            .says("Position of the eye; absent: it sees the whole box from slightly above."),
         vector("render.camera.target", "m", ANY, LookOnly)
-            .says("The point in the middle of the picture; absent: the middle of the box."),
-        vector("render.camera.up", "-", ANY, LookOnly).says("Which way is up in the picture; absent: y."),
+            .says("Point in the middle of the picture; absent: the middle of the box."),
+        vector("render.camera.up", "-", ANY, LookOnly).says("Up direction of the picture; absent: y."),
         number("render.camera.fov", "degrees", 1.0..=170.0, LookOnly)
             .says("Vertical field of view; absent: 34."),
     ]
@@ -360,23 +362,19 @@ fn camera() -> Vec<Parameter> {
 
 fn source() -> Vec<Parameter> {
     vec![
-        number("source.#.emit.red", "1/s", EMISSION, Restarts)
-            .default("0")
-            .says("Red smoke that it gives off."),
+        number("source.#.emit.red", "1/s", EMISSION, Restarts).default("0").says("Rate of red smoke."),
         number("source.#.emit.green", "1/s", EMISSION, Restarts).default("0").says("Green smoke."),
         number("source.#.emit.blue", "1/s", EMISSION, Restarts).default("0").says("Blue smoke."),
         number("source.#.emit.heat", "K/s", EMISSION, Restarts).default("0").says("Heat."),
         vector("source.#.velocity", "m/s", VELOCITY, Restarts)
-            .says("Velocity that the air in it takes on; absent: the air is left alone."),
-        number("source.#.start", "s", INSTANT, Restarts)
-            .default("0")
-            .says("First instant at which it works."),
+            .says("Velocity given to the air in it; absent: the source does not move the air."),
+        number("source.#.start", "s", INSTANT, Restarts).default("0").says("First instant of the emission."),
         number("source.#.stop", "s", LAST, Restarts).default("inf").says("Last instant."),
     ]
 }
 
 fn shape() -> Vec<Parameter> {
-    let center = |path| vector(path, "m", ANY, Restarts).says("Its middle.");
+    let center = |path| vector(path, "m", ANY, Restarts).says("Centre.");
     let rotation = |path| {
         vector(path, "degrees", ANY, Restarts).default("[0, 0, 0]").says("Rotation around x, then y, then z.")
     };
@@ -384,19 +382,19 @@ fn shape() -> Vec<Parameter> {
         center("shape.sphere.center"),
         number("shape.sphere.radius", "m", SIZE, Restarts).says("Radius."),
         center("shape.box.center"),
-        vector("shape.box.size", "m", SIZE, Restarts).says("Its edges."),
+        vector("shape.box.size", "m", SIZE, Restarts).says("Edges."),
         rotation("shape.box.rotation"),
         center("shape.disc.center"),
         number("shape.disc.radius", "m", SIZE, Restarts).says("Radius."),
         plain("shape.disc.axis", Kind::Direction, "-", ANY, Restarts)
             .default("[0, 1, 0]")
-            .says("Across the plate."),
+            .says("Normal of the plate."),
         number("shape.disc.thickness", "m", SIZE, Restarts).says("Absent: one cell."),
         text("shape.mesh.file", Restarts).says("OBJ or STL, closed, relative to the scene file."),
-        vector("shape.mesh.position", "m", ANY, Restarts).says("Where the origin of the mesh is."),
+        vector("shape.mesh.position", "m", ANY, Restarts).says("Position of the mesh's origin."),
         rotation("shape.mesh.rotation"),
-        number("shape.mesh.scale", "-", SIZE, Restarts).default("1").says("Factor on its size."),
-        text("shape.text.string", Restarts).says("The text, which reads along x, seen from the side of larger z."),
+        number("shape.mesh.scale", "-", SIZE, Restarts).default("1").says("Scale factor."),
+        text("shape.text.string", Restarts).says("The text; it reads along x when seen from larger z."),
         center("shape.text.center"),
         number("shape.text.height", "m", SIZE, Restarts).says("Height of capitals."),
         number("shape.text.depth", "m", SIZE, Restarts).says("Depth of the letters."),
@@ -417,9 +415,9 @@ fn noise() -> Vec<Parameter> {
         number("noise.scale", "m", SIZE, Restarts).says("Size of the patches."),
         number("noise.strength", "-", SHARE, Restarts)
             .default("1")
-            .says("From even (0) to between nothing and double (1); the mean stays."),
-        number("noise.speed", "1/s", DECAY, Restarts).default("1").says("How often the patches are renewed."),
-        whole("noise.seed", 0.0..=1e9, Restarts).default("0").says("Another number gives other patches."),
+            .says("Variation: 0 is even, 1 varies from zero to double; the mean is unchanged."),
+        number("noise.speed", "1/s", DECAY, Restarts).default("1").says("Rate at which the patches change."),
+        whole("noise.seed", 0.0..=1e9, Restarts).default("0").says("Seed of the patches."),
     ]
 }
 
@@ -427,32 +425,31 @@ fn force() -> Vec<Parameter> {
     let rate = |path| {
         number(path, "1/s", DECAY, Restarts)
             .default("1")
-            .says("Rate at which the air comes near to that velocity.")
+            .says("Rate at which the air approaches that velocity.")
     };
     vec![
         vector("force.#.wind.acceleration", "m/s²", ACCELERATION, Restarts)
             .says("Acceleration of the air; a wind has this or a velocity."),
-        vector("force.#.wind.velocity", "m/s", VELOCITY, Restarts)
-            .says("Velocity that the air comes near to."),
+        vector("force.#.wind.velocity", "m/s", VELOCITY, Restarts).says("Velocity that the air approaches."),
         rate("force.#.wind.rate"),
-        vector("force.#.point.center", "m", ANY, Restarts).says("Where it attracts to."),
-        number("force.#.point.radius", "m", SIZE, Restarts).says("How far it reaches."),
+        vector("force.#.point.center", "m", ANY, Restarts).says("The attracting point."),
+        number("force.#.point.radius", "m", SIZE, Restarts).says("Radius of the force."),
         number("force.#.point.acceleration", "m/s²", ACCELERATION, Restarts).says(
-            "Acceleration at the centre, falling off as (1 - r / radius)^falloff; below zero it repels.",
+            "Acceleration at the centre, which falls as (1 - r / radius)^falloff; below zero it repels.",
         ),
-        whole("force.#.point.falloff", 0.0..=16.0, Restarts).default("1").says("Power of that law."),
+        whole("force.#.point.falloff", 0.0..=16.0, Restarts).default("1").says("Exponent of that law."),
         vector("force.#.vortex.center", "m", ANY, Restarts).says("A point on its axis."),
         plain("force.#.vortex.axis", Kind::Direction, "-", ANY, Restarts)
             .default("[0, 1, 0]")
-            .says("Its axis; the air turns counter-clockwise seen against it."),
-        number("force.#.vortex.radius", "m", SIZE, Restarts).says("Where it is strongest."),
+            .says("The axis; the air turns counter-clockwise when seen against it."),
+        number("force.#.vortex.radius", "m", SIZE, Restarts).says("Radius of the maximum."),
         number("force.#.vortex.speed", "m/s", VELOCITY, Restarts)
-            .says("Velocity at the radius that the air comes near to; a vortex has this or an acceleration."),
+            .says("Velocity at the radius, which the air approaches; a vortex has this or an acceleration."),
         rate("force.#.vortex.rate"),
         number("force.#.vortex.acceleration", "m/s²", ACCELERATION, Restarts)
             .says("Acceleration at the radius."),
-        word("force.#.acts_on", words::ACTS_ON, Restarts).says("On what it acts."),
-        number("force.#.start", "s", INSTANT, Restarts).default("0").says("First instant at which it acts."),
+        word("force.#.acts_on", words::ACTS_ON, Restarts).says("What it acts on: all air, or smoke."),
+        number("force.#.start", "s", INSTANT, Restarts).default("0").says("First instant of the force."),
         number("force.#.stop", "s", LAST, Restarts).default("inf").says("Last instant."),
     ]
 }
@@ -465,7 +462,7 @@ fn initial() -> Vec<Parameter> {
         text("initial.fields", Restarts).says(
             "NPZ file with any of u v w temperature red green blue, relative to the scene file; absent: empty air at rest.",
         ),
-        velocity("initial.u", "Velocity along x; this and the next six win over the file."),
+        velocity("initial.u", "Velocity along x; this and the next six override the file."),
         velocity("initial.v", "Velocity along y."),
         velocity("initial.w", "Velocity along z."),
         scalar("initial.temperature", "K", "Temperature excess."),
@@ -474,18 +471,18 @@ fn initial() -> Vec<Parameter> {
         scalar("initial.blue", "-", "Density of the blue smoke."),
         plain("initial.let", Kind::List, "", SHARE, Restarts)
             .says("Table of names for use in these formulas, each a formula or a number."),
-        number("initial.smoke.#.red", "-", DENSITY, Restarts).says("Density filled in; absent: left as it is."),
-        number("initial.smoke.#.green", "-", DENSITY, Restarts).says("The same of green smoke."),
-        number("initial.smoke.#.blue", "-", DENSITY, Restarts).says("The same of blue smoke."),
-        number("initial.smoke.#.temperature", "K", HEAT, Restarts).says("Temperature excess filled in."),
-        vector("initial.smoke.#.velocity", "m/s", VELOCITY, Restarts).says("Velocity filled in."),
+        number("initial.smoke.#.red", "-", DENSITY, Restarts).says("Red density to fill in; absent: unchanged."),
+        number("initial.smoke.#.green", "-", DENSITY, Restarts).says("Green density to fill in."),
+        number("initial.smoke.#.blue", "-", DENSITY, Restarts).says("Blue density to fill in."),
+        number("initial.smoke.#.temperature", "K", HEAT, Restarts).says("Temperature excess to fill in."),
+        vector("initial.smoke.#.velocity", "m/s", VELOCITY, Restarts).says("Velocity to fill in."),
     ]
 }
 
 fn solid() -> Vec<Parameter> {
     vec![
         number("solid.#.shape.sphere.radius", "m", SIZE, Restarts).says("Radius."),
-        vector("solid.#.shape.box.size", "m", SIZE, Restarts).says("Its edges."),
+        vector("solid.#.shape.box.size", "m", SIZE, Restarts).says("Edges."),
         number("solid.#.shape.cylinder.radius", "m", SIZE, Restarts).says("Radius; the axis is y."),
         number("solid.#.shape.cylinder.height", "m", SIZE, Restarts).says("Height."),
         text("solid.#.shape.mesh", Restarts)
@@ -495,18 +492,21 @@ fn solid() -> Vec<Parameter> {
         vector("solid.#.rotation", "degrees", ANY, Restarts)
             .default("[0, 0, 0]")
             .says("Rotation around x, then y, then z."),
-        number("solid.#.scale", "-", SIZE, Restarts).default("1").says("Factor on its size."),
+        number("solid.#.scale", "-", SIZE, Restarts).default("1").says("Scale factor."),
         plain("solid.#.keyframes", Kind::List, "s, m", ANY, Restarts).says(
-            "List of [time, [x, y, z]]; it moves between them on straight lines. Absent: it stands still.",
+            "List of [time, [x, y, z]] that it passes through; before the first and after the last it rests. Absent: it stands still.",
         ),
+        word("solid.#.motion", words::MOTION, Restarts)
+            .default("\"linear\"")
+            .says("How it moves from one keyframe to the next."),
         vector("solid.#.spin", "degrees/s", ANY, Restarts)
             .default("[0, 0, 0]")
-            .says("Angular velocity around x, y and z through its position."),
+            .says("Angular velocity around x, y and z through the position."),
         word("solid.#.slip", words::SLIP, Restarts)
             .default("\"free\"")
-            .says("How the air meets its surface."),
+            .says("Boundary condition of the air at the surface."),
         number("solid.#.temperature", "K", HEAT, Restarts)
-            .says("Excess held at its surface, which conduction brings to the air; absent: insulated."),
+            .says("Temperature excess at the surface, which conduction brings to the air; absent: insulated."),
         color("solid.#.color", "-", SHARE, LookOnly).default("[0.46, 0.43, 0.4]").says("Albedo."),
     ]
 }
@@ -516,53 +516,64 @@ fn probe() -> Vec<Parameter> {
     vec![
         text("probe.#.name", Restarts).says("Its file is probe-NAME.csv."),
         plain("probe.#.fields", Kind::List, "", SHARE, Restarts)
-            .says("List of u v w temperature red green blue speed vorticity; on a solid, \"force\"."),
-        vector("probe.#.at.point", "m", ANY, Restarts).says("A point, measured at every step."),
-        vector("probe.#.at.line.from", "m", ANY, Restarts)
-            .says("Where a line begins, measured at every frame."),
+            .says(
+                "List of u v w temperature red green blue speed vorticity pressure, or products such as \"v*temperature\"; \
+                 through a plane also \"flow\", on a side \"heat_flux\" and \"shear\", on a solid \"force\" alone.",
+            ),
+        vector("probe.#.at.point", "m", ANY, Restarts).says("A point."),
+        vector("probe.#.at.line.from", "m", ANY, Restarts).says("Where a line begins."),
         vector("probe.#.at.line.to", "m", ANY, Restarts).says("Where it ends."),
         whole("probe.#.at.line.points", 2.0..=1e6, Restarts).says("How many points it has."),
-        place("probe.#.at.plane.x", "The mean over a plane across x, at every step."),
+        place("probe.#.at.plane.x", "The mean over a plane across x."),
         place("probe.#.at.plane.y", "The same across y."),
         place("probe.#.at.plane.z", "The same across z."),
-        whole("probe.#.at.solid", 0.0..=65_535.0, Restarts).says("A solid, counted from 0, at every step."),
+        vector("probe.#.at.box.center", "m", ANY, Restarts).says("The mean over the cells in a box: its middle."),
+        vector("probe.#.at.box.size", "m", SIZE, Restarts).says("Its edges."),
+        word("probe.#.at.side", words::SIDE_NAMES, Restarts).says("The mean over a side of the domain."),
+        whole("probe.#.at.solid", 0.0..=65_535.0, Restarts).says("A solid, counted from 0."),
+        whole("probe.#.every.steps", 1.0..=1e9, Restarts)
+            .says("Measure after so many steps. Absent: after each step, along a line after each frame."),
+        number("probe.#.every.seconds", "s", SIZE, Restarts)
+            .says("Measure after the step with which another span of this length is full."),
+        number("probe.#.mean_from", "s", INSTANT, Restarts)
+            .says("Measure the mean over time from this instant to now. Absent: the values of now."),
     ]
 }
 
-/// Sliders of the window that are no keys of a scene.
+/// Sliders of the window that are not keys of a scene.
 fn window() -> Vec<Parameter> {
     let share = |path, label| {
         number(path, "-", SHARE, ActsNow)
             .slider(label, SHARE)
-            .says("How much of this smoke is in one dab of white.")
+            .says("Amount of this smoke in one dab of white.")
     };
     vec![
         share("brush.white.red", "Share of red"),
         share("brush.white.green", "Share of green"),
         share("brush.white.blue", "Share of blue"),
         number("brush.radius", "m", SIZE, ActsNow)
-            .slider("Radius", 0.01..=0.3)
+            .slider("Ball radius", 0.01..=0.3)
             .logarithmic()
-            .says("Radius of the ball that paints."),
+            .says("Radius of the brush."),
         number("brush.density", "-", -1000.0..=1000.0, ActsNow)
-            .slider("Density", 0.01..=5.0)
+            .slider("Smoke", 0.01..=5.0)
             .logarithmic()
-            .says("Density in the middle of one dab."),
+            .says("Density at the centre of one dab."),
         number("brush.heat", "K", HEAT, ActsNow)
             .slider("Heat", -100.0..=200.0)
-            .says("Temperature in the middle of one dab, above the air around; below zero it cools."),
+            .says("Temperature at the centre of one dab, above the surroundings; below zero it cools."),
         number("brush.force", "1/s", -1000.0..=1000.0, ActsNow)
-            .slider("Force", 0.0..=40.0)
-            .says("Velocity given to the air for each metre the ball is dragged."),
+            .slider("Push", 0.0..=40.0)
+            .says("Velocity given to the air per metre of the brush's motion."),
         number("sun.azimuth", "degrees", -180.0..=180.0, LookOnly)
-            .slider("Sun around", -180.0..=180.0)
-            .says("Where the sun stands around the vertical; 0 is behind the front view."),
+            .slider("Sun direction", -180.0..=180.0)
+            .says("Azimuth of the sun around the vertical; 0 is behind the front view."),
         number("sun.height", "degrees", -90.0..=90.0, LookOnly)
-            .slider("Sun height", -5.0..=90.0)
-            .says("How high the sun stands above the horizon."),
+            .slider("Sun elevation", -5.0..=90.0)
+            .says("Elevation of the sun above the horizon."),
         number("slice.position", "share of the box", SHARE, LookOnly)
-            .slider("Position", SHARE)
-            .says("Where the plane stands along its axis."),
+            .slider("Slice position", SHARE)
+            .says("Position of the plane along its axis."),
     ]
 }
 
@@ -607,12 +618,12 @@ fn text(path: &str, effect: Effect) -> Parameter {
 }
 
 impl Parameter {
-    /// The field that holds it.
+    /// Sets the field of the parameter.
     fn of(self, field: Field) -> Self {
         Self { field: Some(field), ..self }
     }
 
-    /// The field of the `n`th smoke.
+    /// Sets the field of the parameter for the `n`th smoke.
     fn at(self, n: usize) -> Self {
         let field = self.field.map(|field| match field {
             Field::Params(access, _) => Field::Params(access, n),
@@ -622,12 +633,12 @@ impl Parameter {
         Self { field, ..self }
     }
 
-    /// A row in the panel, with a slider over `soft`.
+    /// Adds a row in the panel, with a slider over `soft`.
     fn slider(self, label: &'static str, soft: RangeInclusive<f32>) -> Self {
         Self { label, soft, ..self }
     }
 
-    /// A switch in the panel.
+    /// Adds a switch in the panel.
     fn labelled(self, label: &'static str) -> Self {
         Self { label, ..self }
     }
@@ -636,7 +647,7 @@ impl Parameter {
         Self { scale: Scale::Logarithmic, ..self }
     }
 
-    /// The default of a key that has no field, as TOML.
+    /// Sets the default of a key without a field, as TOML.
     fn default(self, literal: &'static str) -> Self {
         Self { literal, ..self }
     }

@@ -21,15 +21,15 @@ use std::ops::RangeInclusive;
 use std::sync::LazyLock;
 
 mod declarations;
-mod field;
+mod field_access;
 #[cfg(test)]
-mod reference;
+mod scene_reference;
 mod words;
 
-pub use field::{Field, Holder, Value, normalized};
+pub use field_access::{Field, Holder, Value, normalized};
 pub use words::Words;
 
-/// What a key holds.
+/// Type of a key's value.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Kind {
     /// A number.
@@ -38,11 +38,11 @@ pub enum Kind {
     NumberOr(&'static str),
     /// A whole number.
     Whole,
-    /// A list of so many whole numbers.
+    /// A list of this many whole numbers.
     Wholes(usize),
     /// Three numbers.
     Vector,
-    /// Three numbers, not all 0; only their direction counts.
+    /// Three numbers, not all 0; only their direction matters.
     Direction,
     /// `[r, g, b]` in linear light or `"#rrggbb"` in sRGB.
     Color,
@@ -50,17 +50,17 @@ pub enum Kind {
     ColorOrNone,
     /// `true` or `false`.
     Flag,
-    /// One of a few words, each with what it means.
+    /// One of a few words, each with its meaning.
     Word(Words),
-    /// The name of a file or some other text.
+    /// A file name or other text.
     Text,
     /// A formula in x, y and z, or a number.
     Formula,
-    /// A list with a form of its own, which the description gives.
+    /// A list in a format that the description gives.
     List,
 }
 
-/// How a slider spreads its range.
+/// Spacing of a slider's range.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Scale {
     /// Equal steps.
@@ -70,19 +70,19 @@ pub enum Scale {
     Logarithmic,
 }
 
-/// What a change of the key does to a running simulation.
+/// Effect of a change on a running simulation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Effect {
     /// It acts at once on the smoke already there.
     ActsNow,
-    /// It takes a new simulation.
+    /// It needs a new simulation.
     Restarts,
     /// It changes the picture, not the flow.
     LookOnly,
 }
 
 impl Effect {
-    /// In two words.
+    /// The effect in two words.
     pub fn name(self) -> &'static str {
         match self {
             Self::ActsNow => "acts now",
@@ -91,7 +91,7 @@ impl Effect {
         }
     }
 
-    /// In a sentence.
+    /// The effect in a sentence.
     pub fn help(self) -> &'static str {
         match self {
             Self::ActsNow => "Changes act at once on the smoke already there.",
@@ -104,26 +104,26 @@ impl Effect {
 /// A key of the scene file or a slider of the window.
 #[derive(Clone, Debug)]
 pub struct Parameter {
-    /// Dotted key, as after `--set`. `#` stands for an index, and the heads `shape.`, `noise.` and `side.` for all keys that
-    /// hold one (see [`declared_path`]).
+    /// Dotted key, as after `--set`. `#` stands for an index. The prefixes `shape.`, `noise.` and `side.`
+    /// stand for all keys that contain such a table (see [`declared_path`]).
     pub path: String,
-    /// Its name in the panel; empty if it has no row there.
+    /// Label in the panel; empty without a row there.
     pub label: &'static str,
-    /// Unit, `-` if it has none.
+    /// Unit; `-` if dimensionless.
     pub unit: &'static str,
-    /// What it holds.
+    /// Type of its value.
     pub kind: Kind,
-    /// Smallest and largest number accepted, for each number in it.
+    /// Hard range: smallest and largest accepted number, for each number in it.
     pub hard: RangeInclusive<f32>,
-    /// The range of its slider.
+    /// Soft range: that of its slider.
     pub soft: RangeInclusive<f32>,
-    /// How its slider spreads that range.
+    /// Spacing of the slider's range.
     pub scale: Scale,
-    /// What a change does.
+    /// Effect of a change.
     pub effect: Effect,
-    /// What it is, in a sentence or two.
+    /// Description in a sentence or two.
     pub description: &'static str,
-    /// The default of a key without a field, as TOML; empty if its absence means something else.
+    /// Default of a key without a field, as TOML; empty if an absent key has another meaning.
     literal: &'static str,
     field: Option<Field>,
 }
@@ -133,7 +133,7 @@ static ALL: LazyLock<Vec<Parameter>> = LazyLock::new(declarations::all);
 static BY_PATH: LazyLock<BTreeMap<&'static str, &'static Parameter>> =
     LazyLock::new(|| ALL.iter().map(|parameter| (parameter.path.as_str(), parameter)).collect());
 
-/// All parameters, in the order of the reference and of the panel.
+/// Yields all parameters, in the order of the reference and of the panel.
 pub fn all() -> impl Iterator<Item = &'static Parameter> {
     ALL.iter()
 }
@@ -143,16 +143,16 @@ pub fn find(path: &str) -> Option<&'static Parameter> {
     BY_PATH.get(path).copied()
 }
 
-/// The parameter at `path`.
+/// Returns the parameter at `path`.
 ///
 /// # Panics
-/// If none is declared there.
+/// If no parameter is declared there.
 pub fn of(path: &str) -> &'static Parameter {
     find(path).unwrap_or_else(|| panic!("no parameter is declared at `{path}`"))
 }
 
-/// The path at which the key with these parts is declared: an index is `#`, a side of the box begins with `side`, a
-/// shape with `shape`, and noise with `noise`, wherever they stand.
+/// Returns the path at which a key with these parts is declared: an index becomes `#`, a side of the box
+/// begins with `side`, a shape with `shape`, and noise with `noise`, at any depth.
 pub fn declared_path(parts: &[&str]) -> String {
     let index = |part: &&str| part.parse::<usize>().is_ok();
     let mut path: Vec<&str> = parts.iter().map(|part| if index(part) { "#" } else { part }).collect();
@@ -168,7 +168,7 @@ pub fn declared_path(parts: &[&str]) -> String {
     if let Some((head, name)) =
         heads.iter().find(|(head, _)| path.len() > head.len() && path.starts_with(head))
     {
-        // Below `walls` comes the side itself.
+        // The keys of a side follow `walls`.
         let sides = usize::from(*name == "side");
         path.splice(..head.len() + sides, [*name]);
     }
@@ -176,13 +176,13 @@ pub fn declared_path(parts: &[&str]) -> String {
 }
 
 impl Parameter {
-    /// What is wrong with a number of it, if it lies outside the hard range.
+    /// Error message for a number outside the hard range.
     pub fn complaint(&self, x: f64) -> Option<String> {
         let inside = self.hard.contains(&(x as f32));
         (!inside).then(|| format!("{x} is out of range: {} [{}]", self.range(), self.unit))
     }
 
-    /// `x` brought into the hard range; `old` if it is NaN.
+    /// Clamps `x` to the hard range; returns `old` if `x` is NaN.
     pub fn limit(&self, x: f32, old: f32) -> f32 {
         let wanted = if x.is_nan() { old } else { x };
         wanted.clamp(*self.hard.start(), *self.hard.end())
@@ -193,17 +193,40 @@ impl Parameter {
         format!("{} to {}", figure(*self.hard.start()), figure(*self.hard.end()))
     }
 
-    /// The slider's tooltip: description, unit and range.
+    /// The limit that `x` exceeds, in a few words for the panel: "0 m²/s is the least".
+    pub fn limit_said(&self, x: f64) -> Option<String> {
+        let (least, most) = (*self.hard.start(), *self.hard.end());
+        let unit = self.short_unit();
+        let space = if unit.is_empty() || unit == "°" { "" } else { " " };
+        match x {
+            x if x < f64::from(least) => Some(format!("{}{space}{unit} is the least", figure(least))),
+            x if x > f64::from(most) => Some(format!("{}{space}{unit} is the most", figure(most))),
+            _ => None,
+        }
+    }
+
+    /// The unit beside a number; empty if dimensionless.
+    pub fn short_unit(&self) -> &'static str {
+        match self.unit {
+            "-" | "share of the box" | "radiance" | "irradiance" => "",
+            "degrees" => "°",
+            "degrees/s" => "°/s",
+            "m/(s² K)" => "m/s²K",
+            unit => unit,
+        }
+    }
+
+    /// Tooltip of the slider: description, unit and range.
     pub fn tooltip(&self) -> String {
         format!("{} [{}]\nRange: {}. {}", self.description, self.unit, self.range(), self.effect.help())
     }
 
-    /// The field that holds it; none for keys that are read by a struct of the scene.
+    /// The field behind it; none for keys that a struct of the scene reads.
     pub fn field(&self) -> Option<&Field> {
         self.field.as_ref()
     }
 
-    /// Its default as TOML; none if its absence means something else.
+    /// Default as TOML; none if an absent key has another meaning.
     pub fn default_toml(&self) -> Option<String> {
         let number = |x: f32| format!("{x:?}");
         match self.field.as_ref().map(Field::default_value) {
@@ -216,7 +239,7 @@ impl Parameter {
         }
     }
 
-    /// Digits after the point that its slider resolves.
+    /// Decimals that its slider resolves.
     pub fn decimals(&self) -> usize {
         match self.soft.end() - self.soft.start() {
             span if span >= 500.0 => 0,
@@ -238,7 +261,7 @@ impl Parameter {
     }
 }
 
-/// A bound of a range, with few digits.
+/// Formats a bound of a range with few digits.
 fn figure(x: f32) -> String {
     let plain = x == 0.0 || !x.is_finite() || (1e-3..1e5).contains(&x.abs());
     if plain { format!("{x}") } else { format!("{x:e}") }
@@ -249,7 +272,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn declarations_are_sound() {
+    fn declarations_are_consistent() {
         assert_eq!(BY_PATH.len(), ALL.len(), "a path is declared twice");
         for parameter in all() {
             let Parameter { path, hard, soft, description, .. } = parameter;
@@ -278,7 +301,7 @@ mod tests {
     }
 
     #[test]
-    fn a_key_is_declared_wherever_it_stands() {
+    fn nested_keys_find_their_declaration() {
         for (key, declared) in [
             ("fluid.vorticity", "fluid.vorticity"),
             ("source.3.emit.red", "source.#.emit.red"),
@@ -300,5 +323,8 @@ mod tests {
         assert_eq!(of("domain.voxel").complaint(0.0).unwrap(), "0 is out of range: 1e-6 to 1e6 [m]");
         assert!(vorticity.complaint(f64::NAN).is_some() && vorticity.complaint(100.0).is_none());
         assert_eq!((vorticity.limit(150.0, 1.0), vorticity.limit(f32::NAN, 1.0)), (100.0, 1.0));
+        assert_eq!(vorticity.limit_said(150.0).unwrap(), "100 1/s is the most");
+        assert_eq!(of("fluid.viscosity").limit_said(-5.0).unwrap(), "0 m²/s is the least");
+        assert_eq!(vorticity.limit_said(7.0), None);
     }
 }

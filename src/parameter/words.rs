@@ -1,13 +1,13 @@
-//! The words that a key may hold, each with what it means and the value it stands for.
+//! The words that a key accepts, each with its meaning and value.
 
-use super::field::{Plain, Value};
+use super::field_access::{Plain, Value};
 use crate::look::Scattering;
 use crate::solver::{Advection, Integrator, Projection};
 
 /// Words and their meanings.
 pub type Words = &'static [(&'static str, &'static str)];
 
-/// The words of a type; `match` sees to it that no value is forgotten.
+/// Declares the words of a type; `match` ensures that no value is forgotten.
 macro_rules! words {
     ($($(#[$doc:meta])* $name:ident: $type:ty {
         $($pattern:pat = $value:expr => $word:literal: $meaning:literal,)*
@@ -30,7 +30,7 @@ macro_rules! words {
     )*};
 }
 
-/// Sweeps of the Gauss–Seidel projection, as many as Stam takes.
+/// Sweeps of the Gauss–Seidel projection, the number that Stam uses.
 const SWEEPS: u32 = 20;
 
 /// Whether the velocity is frozen.
@@ -40,23 +40,23 @@ pub(super) struct Frozen(pub bool);
 words! {
     /// `solver.advection`.
     ADVECTION: Advection {
-        Self::Cubic = Self::Cubic => "cubic": "limited Catmull–Rom interpolation, sharp",
+        Self::Conservative = Self::Conservative => "conservative":
+            "flux-form sweeps of parabolas: smoke and heat are neither lost nor gained, and sharper than with all others; the velocity by \"cubic\"",
+        Self::Cubic = Self::Cubic => "cubic": "limited Catmull–Rom interpolation, sharp; smoke may grow or shrink by itself",
         Self::Lagrange = Self::Lagrange => "lagrange":
             "limited Lagrange interpolation, better at thin layers and steady edges; the smallest swirls fade sooner",
-        Self::MacCormack = Self::MacCormack => "maccormack": "second order by a trace forth and back, limited",
-        Self::Monotone = Self::Monotone => "monotone": "a Hermite curve that does not overshoot",
+        Self::MacCormack = Self::MacCormack => "maccormack": "second order by a forward and a backward trace, limited",
+        Self::Monotone = Self::Monotone => "monotone": "Hermite curve without overshoots",
         Self::SemiLagrangian = Self::SemiLagrangian => "semi-lagrangian": "first order, the smoothest",
-        Self::Conservative = Self::Conservative => "conservative":
-            "smoke and heat by sweeps of parabolas that lose and make none, sharper than all others; the velocity by \"cubic\"",
     }
     /// `solver.integrator`.
     INTEGRATOR: Integrator {
         Self::Projection = Self::Projection => "projection": "advect, add forces, project: first order in time",
         Self::Reflection = Self::Reflection => "reflection":
-            "two half steps with a reflection: second order in time, swirls live longer, twice the work; the choice \
-             where viscosity rules",
+            "two half steps with a reflection: second order in time, swirls live longer, twice the cost; the choice \
+             at high viscosity",
         Self::Trapezoid = Self::Trapezoid => "trapezoid":
-            "half of the pressure before the advection, half after: second order, swirls live longer, at little more work",
+            "half of the pressure before the advection, half after: second order in time, swirls live longer, for little more work",
     }
     /// `solver.projection`.
     PROJECTION: Projection {
@@ -69,13 +69,13 @@ words! {
     FLOW: Frozen {
         Self(false) = Self(false) => "solved": "the velocity follows the equations",
         Self(true) = Self(true) => "frozen":
-            "the velocity stays as it is at the start and advects smoke and heat; no force, pressure or wall acts on it",
+            "the initial velocity remains and advects smoke and heat; no force, pressure or wall acts on it",
     }
     /// `render.medium.scattering`.
     SCATTERING: Scattering {
         Self::Multiple = Self::Multiple => "multiple": "light scattered any number of times",
         Self::Single = Self::Single => "single": "light scattered once",
-        Self::Traced = Self::Traced => "traced": "light paths followed to the end, slowly, on the CPU",
+        Self::Traced = Self::Traced => "traced": "path tracing, slow, on the CPU",
     }
 }
 
@@ -84,20 +84,39 @@ pub(super) const ACTS_ON: Words = &[
     ("air", "all air alike, the default of wind and vortex"),
     (
         "smoke",
-        "as strong as the densities together, for a velocity in full from 1 on; the default of a point",
+        "proportional to the sum of the densities, for a velocity fully from 1 on; the default of a point",
     ),
 ];
 
 /// `solid.#.slip`.
 pub(super) const SLIP: Words = &[
     ("free", "the air glides along it, without viscous stress"),
-    ("none", "the air sticks to it; viscosity feels the surface where it lies between the cells"),
+    ("none", "the air sticks to it; viscosity acts at the surface between the cells"),
+];
+
+/// `solid.#.motion`.
+pub(super) const MOTION: Words = &[
+    ("linear", "straight on, with a speed that jumps at the keyframes"),
+    (
+        "smooth",
+        "along a monotone cubic, starting and ending at rest, which never swings beyond the keyframes",
+    ),
+];
+
+/// `probe.#.at.side`.
+pub(super) const SIDE_NAMES: Words = &[
+    ("x_min", "where x is least"),
+    ("x_max", "where x is greatest"),
+    ("y_min", "the bottom"),
+    ("y_max", "the top"),
+    ("z_min", "where z is least"),
+    ("z_max", "where z is greatest"),
 ];
 
 /// `domain.walls`.
 pub(super) const SIDES: Words = &[
     ("closed", "a free-slip wall"),
-    ("no-slip", "a wall that drags"),
+    ("no-slip", "a no-slip wall"),
     ("open", "smoke leaves, clean ambient air enters"),
-    ("periodic", "what leaves here enters at the opposite side; both sides of an axis"),
+    ("periodic", "air that leaves enters at the opposite side; both sides of an axis"),
 ];

@@ -1,15 +1,15 @@
-//! Which bricks of a snapshot have anything in them.
+//! Bricks of a snapshot with smoke in them.
 
 use half::f16;
 
 use crate::snapshot::{BRICK, Bricks};
 
-/// Whether there is no smoke in a brick.
+/// Whether a brick has no smoke.
 pub(super) fn empty(max: &[f16; 4]) -> bool {
     max[..3].iter().all(|&x| x <= f16::ZERO)
 }
 
-/// The box around all bricks of cells of edge `h` in which something is \[m\]; upside down if there is none.
+/// Bounding box of all occupied bricks, for cells of edge `h` \[m\]; inverted if there are none.
 pub(super) fn occupied(bricks: &Bricks, h: f32) -> [[f32; 3]; 2] {
     let edge = BRICK as f32 * h;
     let mut bounds = [[f32::MAX; 3], [f32::MIN; 3]];
@@ -24,7 +24,7 @@ pub(super) fn occupied(bricks: &Bricks, h: f32) -> [[f32; 3]; 2] {
     bounds
 }
 
-/// Each brick with the maxima of those around it: for interpolation that reaches further than one cell.
+/// The maxima of each brick and its neighbours, for interpolation wider than one cell.
 pub(super) fn widened(bricks: &Bricks) -> Bricks {
     let size = bricks.dims.array();
     let around = |at: usize, n: usize| at.saturating_sub(1)..(at + 2).min(n);

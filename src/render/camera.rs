@@ -1,8 +1,8 @@
-//! From pixels to rays and from metres to the screen.
+//! Rays from pixels, and screen positions from points.
 //!
 //! A pixel's ray is `forward + x · right + y · up` with x and y in −1..1 over the picture; `right` and `up`
-//! are scaled by the field of view. The shaders get the same three vectors, so both renderers
-//! look along the same rays.
+//! are scaled by the field of view. The shaders get the same three vectors, so both renderers use the same
+//! rays.
 
 use nalgebra::{Matrix4, Point3, Vector3};
 
@@ -11,7 +11,7 @@ use crate::look::Camera;
 /// A half line.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Ray {
-    /// Where it starts \[m\].
+    /// Origin \[m\].
     pub origin: Point3<f32>,
     /// Unit vector along it.
     pub direction: Vector3<f32>,
@@ -24,8 +24,8 @@ impl Ray {
     }
 }
 
-/// The camera's axes in the world; `right` and `up` reach from the middle of the picture to its
-/// edge at distance 1 along `forward`.
+/// The camera's axes in the world. `right` and `up` extend from the middle of the picture to its edge at
+/// distance 1 along `forward`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Axes {
     /// The eye \[m\].
@@ -39,8 +39,8 @@ pub struct Axes {
 }
 
 impl Axes {
-    /// The axes of `camera` for a picture of the given width over height. A camera that looks at itself
-    /// looks along −z; an `up` along the view is replaced by another.
+    /// Axes of `camera` for a picture of the given width over height. A camera at its own target looks along
+    /// −z; an `up` along the view is replaced.
     pub fn of(camera: &Camera, aspect: f32) -> Self {
         let eye = Point3::from(camera.position);
         let forward =
@@ -53,8 +53,8 @@ impl Axes {
         Self { eye, forward, right: side * (half_height * aspect), up: side.cross(&forward) * half_height }
     }
 
-    /// Axes that look by `shift` pixels of a picture of `size` further right and up. Forward is not quite a unit
-    /// vector then.
+    /// Axes shifted right and up by `shift` pixels of a picture of `size`. Forward is then not quite a unit
+    /// vector.
     pub fn shifted(&self, shift: [f32; 2], size: [u32; 2]) -> Self {
         let by = |a: usize| 2.0 * shift[a] / size[a] as f32;
         Self { forward: self.forward + self.right * by(0) + self.up * by(1), ..*self }
@@ -77,8 +77,8 @@ impl Axes {
         (1.0 + x * x * self.right.norm_squared() + y * y * self.up.norm_squared()).sqrt()
     }
 
-    /// The part of the picture that a box covers, as lower left and upper right in 0..1; all of it if the box
-    /// reaches behind the eye, `None` if it is out of sight.
+    /// The part of the picture that a box covers, as lower left and upper right in 0..1. The whole picture if
+    /// the box extends behind the eye, `None` if it is out of sight.
     pub fn window(&self, lo: [f32; 3], hi: [f32; 3]) -> Option<[[f32; 2]; 2]> {
         let (width, height) = (self.right.norm_squared(), self.up.norm_squared());
         let mut window = [[f32::MAX; 2], [f32::MIN; 2]];
@@ -99,7 +99,7 @@ impl Axes {
         seen.then(|| window.map(|corner| corner.map(|x| x.clamp(0.0, 1.0))))
     }
 
-    /// Clip space from world space, for lines and meshes. Depth covers everything from `near` on.
+    /// Matrix from world to clip space, for lines and meshes. Depth covers everything from `near` on.
     pub fn clip_from_world(&self, near: f32) -> Matrix4<f32> {
         let (half_width, half_height) = (self.right.norm(), self.up.norm());
         let eye_from_world = Matrix4::look_at_rh(&self.eye, &(self.eye + self.forward), &self.up);
@@ -115,15 +115,15 @@ impl Axes {
     }
 }
 
-/// The ray through a point of a picture of `size` pixels; `pixel` counts from the upper left corner, and
-/// the middle of the first pixel is at (0.5, 0.5).
+/// The ray through a point of a picture of `size` pixels. `pixel` counts from the upper left corner; the
+/// middle of the first pixel is at (0.5, 0.5).
 pub fn ray_through(camera: &Camera, size: [u32; 2], pixel: [f32; 2]) -> Ray {
     let [width, height] = size.map(|n| n.max(1) as f32);
     Axes::of(camera, width / height).ray([pixel[0] / width, 1.0 - pixel[1] / height])
 }
 
-/// Distances at which `ray` enters and leaves the box from `lo` to `hi`; entered after left if it misses.
-/// A ray that starts inside enters at a negative distance.
+/// Distances at which `ray` enters and leaves the box from `lo` to `hi`; entered after left if it misses. A
+/// ray that starts inside enters at a negative distance.
 pub fn box_span(ray: &Ray, lo: [f32; 3], hi: [f32; 3]) -> [f32; 2] {
     let mut span = [f32::NEG_INFINITY, f32::INFINITY];
     for axis in 0..3 {
@@ -134,13 +134,13 @@ pub fn box_span(ray: &Ray, lo: [f32; 3], hi: [f32; 3]) -> [f32; 2] {
     span
 }
 
-/// `x`, or something tiny of its sign where dividing by it would give infinities to multiply with zero.
+/// Returns `x`, or a tiny number of its sign where division by it would give ∞ · 0.
 pub(super) fn away_from_zero(x: f32) -> f32 {
     if x.abs() < 1e-7 { 1e-7_f32.copysign(x) } else { x }
 }
 
 impl Camera {
-    /// A camera that frames a box of `extent` metres from slightly above and aside.
+    /// Frames a box of `extent` metres from slightly above and to the side.
     pub fn framing(extent: [f32; 3]) -> Self {
         let mut camera =
             Self { position: [0.42, 0.20, 1.0], target: [0.0; 3], up: [0.0, 1.0, 0.0], fov: 34.0 };
@@ -205,7 +205,7 @@ mod tests {
     }
 
     #[test]
-    fn odd_cameras_still_look_somewhere() {
+    fn degenerate_cameras_are_usable() {
         for target in [[0.0; 3], [0.0, -5.0, 0.0]] {
             let axes = Axes::of(&Camera { position: [0.0; 3], target, up: [0.0, 1.0, 0.0], fov: 40.0 }, 1.0);
             assert!(axes.right.norm() > 0.1 && axes.up.norm() > 0.1);

@@ -17,7 +17,7 @@ pub fn linear(x: f32) -> [f32; 3] {
 /// Entries of [`table`].
 pub(super) const ENTRIES: usize = 1024;
 
-/// [`linear`] at even distances from 0 to 1, red, green and blue apart.
+/// [`linear`] at equal distances from 0 to 1, as separate red, green and blue arrays.
 pub(super) fn table() -> &'static [[f32; ENTRIES]; 3] {
     static TABLE: OnceLock<[[f32; ENTRIES]; 3]> = OnceLock::new();
     TABLE.get_or_init(|| {

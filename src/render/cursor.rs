@@ -1,5 +1,5 @@
-//! The 3D cursor over a picture: a clear ball with a bright rim, and a thin ring on the floor below it.
-//! `shaders/cursor.frag` is the same.
+//! The 3D cursor over a picture: a transparent ball with a bright rim, and a thin ring on the floor below it.
+//! `shaders/cursor.frag` has the same formulas.
 
 use nalgebra::{Point3, Vector3};
 
@@ -8,32 +8,32 @@ use super::camera::{Axes, Ray, away_from_zero};
 use super::lines::smoothstep;
 use super::scene::floor_shown;
 
-/// What a part of the cursor puts over a pixel.
+/// A part of the cursor over a pixel.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Tint {
     color: [f32; 3],
     alpha: f32,
-    /// The share of it that is seen through the thickest smoke.
+    /// Share of it that is visible through the thickest smoke.
     least: f32,
-    /// How far it is from the eye \[m\].
+    /// Distance from the eye \[m\].
     pub away: f32,
 }
 
 impl Tint {
-    /// Colour and alpha behind smoke that lets a share of the light through.
+    /// Colour and alpha behind smoke with the transmittance `clear`.
     pub fn through(&self, clear: f32) -> [f32; 4] {
         let [r, g, b] = self.color;
         [r, g, b, self.alpha * (self.least + (1.0 - self.least) * clear)]
     }
 }
 
-/// A pixel's width in units of the radius, at the distance of the ball.
+/// Width of a pixel at the distance of the ball \[radii\].
 pub(super) fn softness(cursor: &Cursor, axes: &Axes, size: [u32; 2]) -> f32 {
     let away = (Point3::from(cursor.center) - axes.eye).norm();
     2.0 * axes.up.norm() * away / (size[1] as f32 * cursor.radius)
 }
 
-/// The ball along a ray that is free up to `reach`, its rim `soft` radii wide.
+/// The ball along a ray that is free up to `reach`. Its rim is `soft` radii wide.
 pub(super) fn ball(cursor: &Cursor, ray: &Ray, soft: f32, reach: f32) -> Option<Tint> {
     let to = Point3::from(cursor.center) - ray.origin;
     let along = to.dot(&ray.direction);
@@ -48,7 +48,7 @@ pub(super) fn ball(cursor: &Cursor, ray: &Ray, soft: f32, reach: f32) -> Option<
     let glint = Vector3::new(-0.4, 0.8, 0.45).normalize();
     let sheen = normal.dot(&glint).max(0.0).powi(24);
     let color = cursor.color.map(|x| x + (1.0 - x) * sheen);
-    // Deep in smoke a trace of it stays: nobody should have to look for it.
+    // Deep in smoke a trace of it stays visible.
     Some(Tint { color, alpha: (0.07 + 0.75 * rim + 0.35 * sheen) * inside, least: 0.25, away })
 }
 

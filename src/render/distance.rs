@@ -1,7 +1,7 @@
-//! A mesh as a grid of signed distances and normals: what rays are traced through (Hart, "Sphere tracing", 1996),
-//! the same numbers in both renderers, and what the light volume reads.
+//! A mesh as a grid of signed distances and normals. Rays are traced through it (Hart, "Sphere tracing",
+//! 1996) in both renderers with the same numbers, and the light volume reads it.
 //!
-//! Between nodes distances are interpolated, so edges sharper than a node are rounded off.
+//! Distances are interpolated between nodes, so edges sharper than a node are rounded.
 
 use std::sync::Arc;
 
@@ -14,15 +14,15 @@ use super::trilinear::trilinear;
 use crate::grid::Dims;
 use crate::snapshot::Mesh;
 
-/// Spacings along the longest side of a mesh.
+/// Node spacings along the longest side of a mesh.
 const ALONG: usize = 72;
-/// Spacings around a mesh, so that the surface never touches the border.
+/// Node spacings around a mesh: the surface never touches the border.
 const AROUND: usize = 3;
-/// Nodes between those at which the distance is computed before it is known where the surface is.
+/// Fine nodes between the coarse ones that locate the surface.
 const COARSE: usize = 4;
-/// A ray that comes so near, in spacings, has met the surface.
+/// Distance at which a ray has met the surface \[spacings\].
 const NEAR: f32 = 0.02;
-/// The least step of a ray, in spacings.
+/// Least step of a ray \[spacings\].
 const STEP: f32 = 0.05;
 /// Most steps of a ray.
 const STEPS: usize = 160;
@@ -34,14 +34,14 @@ pub struct DistanceField {
     pub(super) dims: Dims,
     /// The first node \[m\].
     pub(super) low: [f32; 3],
-    /// Between nodes \[m\].
+    /// Distance between nodes \[m\].
     pub(super) spacing: f32,
     /// Normal and distance \[m\] at each node, x fastest.
     pub(super) nodes: Vec<[f16; 4]>,
 }
 
 impl DistanceField {
-    /// The distances of `mesh`.
+    /// Computes the distances of `mesh`.
     pub fn of(mesh: &Mesh) -> Self {
         let corner = |pick: fn(f32, f32) -> f32, start: f32| {
             mesh.vertices().iter().fold([start; 3], |a, v| std::array::from_fn(|n| pick(a[n], v[n])))
@@ -49,11 +49,11 @@ impl DistanceField {
         Self::new(corner(f32::min, f32::INFINITY), corner(f32::max, f32::NEG_INFINITY), &|p| mesh.distance(p))
     }
 
-    /// The distances that `distance` says, of a body that spans from `low` to `high`.
+    /// Samples `distance` for a body that spans from `low` to `high`.
     fn new(low: [f32; 3], high: [f32; 3], distance: &(impl Fn([f32; 3]) -> f32 + Sync)) -> Self {
         let size: [f32; 3] = std::array::from_fn(|a| high[a] - low[a]);
         let spacing = size.into_iter().fold(1e-6, f32::max) / ALONG as f32;
-        // Whole coarse cells.
+        // A whole number of coarse cells.
         let nodes = |a: usize| {
             let cells = (size[a] / spacing).ceil() as usize + 2 * AROUND;
             cells.div_ceil(COARSE) * COARSE + 1
@@ -65,7 +65,7 @@ impl DistanceField {
         Self { dims, low, spacing, nodes: nodes.collect() }
     }
 
-    /// Normal and distance at a place in the mesh's frame; beyond the nodes those of the nearest.
+    /// Normal and distance at a point in the mesh's frame; beyond the nodes those of the nearest node.
     fn sample(&self, p: [f32; 3]) -> [f32; 4] {
         let at = std::array::from_fn(|a| (p[a] - self.low[a]) / self.spacing);
         trilinear(self.dims, at, |n| self.nodes[n].map(f32::from))
@@ -76,7 +76,7 @@ impl DistanceField {
         std::array::from_fn(|a| self.low[a] + (size[a] - 1) as f32 * self.spacing)
     }
 
-    /// Signed distance of a place from the surface \[m\]; at a distance from the nodes no more than a bound.
+    /// Signed distance of a point from the surface \[m\]; outside the nodes a lower bound.
     pub(super) fn distance(&self, p: [f32; 3]) -> f32 {
         let high = self.high();
         let inside: [f32; 3] = std::array::from_fn(|a| p[a].clamp(self.low[a], high[a]));
@@ -84,14 +84,14 @@ impl DistanceField {
         self.sample(inside)[3].max(if away > 0.0 { 0.0 } else { f32::NEG_INFINITY }) + away
     }
 
-    /// Radius of a ball around the origin of the mesh that holds all nodes \[m\].
+    /// Radius of the bounding ball of all nodes around the mesh's origin \[m\].
     pub(super) fn reach(&self) -> f32 {
         let high = self.high();
         (0..3).map(|a| self.low[a].abs().max(high[a].abs()).powi(2)).sum::<f32>().sqrt()
     }
 
-    /// Where a ray in the mesh's frame first meets the surface: distance and normal. `meet_mesh` of
-    /// `shaders/solid.glsl` is the same.
+    /// First intersection of a ray in the mesh's frame with the surface: distance and normal. `meet_mesh` of
+    /// `shaders/solid.glsl` has the same formulas.
     pub(super) fn meet(&self, origin: Vector3<f32>, direction: Vector3<f32>) -> Option<(f32, Vector3<f32>)> {
         let ray = Ray { origin: Point3::from(origin), direction };
         let [enter, leave] = box_span(&ray, self.low, self.high());
@@ -110,7 +110,7 @@ impl DistanceField {
     }
 }
 
-/// Where nodes are.
+/// Positions of the nodes.
 struct Lattice {
     dims: Dims,
     low: [f32; 3],
@@ -123,7 +123,8 @@ impl Lattice {
         std::array::from_fn(|a| self.low[a] + at[a] as f32 * self.spacing)
     }
 
-    /// Distances at all nodes: exact within a coarse cell of the surface, interpolated elsewhere, where no ray stops.
+    /// Distances at all nodes: exact within a coarse cell of the surface, interpolated elsewhere, where no
+    /// ray stops.
     fn distances(&self, distance: &(impl Fn([f32; 3]) -> f32 + Sync)) -> Vec<f32> {
         let coarse = self.dims.array().map(|n| (n - 1) / COARSE + 1);
         let coarse = Dims { nx: coarse[0], ny: coarse[1], nz: coarse[2] };
@@ -160,7 +161,7 @@ fn with_normal(dims: Dims, distances: &[f32], node: usize) -> [f16; 4] {
     [normal.x, normal.y, normal.z, distances[node]].map(f16::from_f32)
 }
 
-/// The fields of the meshes that were met so far.
+/// Distance fields of the meshes seen so far.
 #[derive(Debug, Default)]
 pub(super) struct Fields(Vec<(Arc<Mesh>, Arc<DistanceField>)>);
 
@@ -175,7 +176,7 @@ impl Fields {
         field
     }
 
-    /// Forgets the fields that nothing but this list holds.
+    /// Drops the fields that only this list holds.
     pub fn forget_unused(&mut self) {
         self.0.retain(|(_, field)| Arc::strong_count(field) > 1);
     }
@@ -189,7 +190,7 @@ mod tests {
         DistanceField::new([-0.5; 3], [0.5; 3], &|p| p.iter().map(|x| x * x).sum::<f32>().sqrt() - 0.5)
     }
 
-    /// Rays meet a ball of nodes where they meet the ball, with its normal.
+    /// Rays meet the distance field of a ball at the ball, with its normal.
     #[test]
     fn rays_meet_the_surface_of_a_field() {
         let field = ball();

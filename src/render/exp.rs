@@ -1,6 +1,6 @@
-//! An exponential that the compiler can turn into vectors.
+//! An exponential that vectorises.
 
-/// e^x within 2·10⁻⁷ of it; what would be below 2⁻¹²⁶ or above 2¹²⁶ stays there.
+/// e^x to within 2·10⁻⁷ relative. Results are clamped to 2⁻¹²⁶..2¹²⁶.
 #[inline(always)]
 pub(super) fn exp(x: f32) -> f32 {
     // Adding it leaves the nearest whole number in the last bits.

@@ -27,8 +27,8 @@ pub(super) struct FloorLight {
 
 /// Most nodes along an axis.
 const MOST: usize = 320;
-/// Where the floor ends, from its middle, and how far around the box the sky is dimmed, in the longer of the box's
-/// two horizontal sides.
+/// End of the floor from its middle, and width of the dimmed sky around the box, in units of the longer
+/// horizontal side of the box.
 const END: f32 = 3.0;
 const AROUND: f32 = 0.6;
 
@@ -90,7 +90,7 @@ impl FloorLight {
     }
 }
 
-/// The part of the floor on which a shadow may lie, as its least and largest x and z \[m\].
+/// The part of the floor that may be in shadow, as its least and largest x and z \[m\].
 fn shaded(light: &LightVolume, s: [f32; 3], extent: [f32; 3]) -> [[f32; 2]; 2] {
     let side = extent[0].max(extent[2]);
     let mut rect = [[-AROUND * side; 2], [extent[0] + AROUND * side, extent[2] + AROUND * side]];
@@ -98,7 +98,7 @@ fn shaded(light: &LightVolume, s: [f32; 3], extent: [f32; 3]) -> [[f32; 2]; 2] {
     for (n, a) in (0..8).flat_map(|n| [(n, 0), (n, 1)]) {
         let corner: [f32; 3] = std::array::from_fn(|a| bounds[n >> a & 1][a]);
         let meets = corner[2 * a] - s[2 * a] * corner[1] / s[1];
-        // The light volume blurs what it carries by a node or two.
+        // The light volume blurs shadows by a node or two.
         let (blur, middle) = (3.0 * light.spacing[2 * a], 0.5 * extent[2 * a]);
         let kept = |x: f32| x.clamp(middle - END * side, middle + END * side);
         rect[0][a] = rect[0][a].min(kept(meets - blur));
@@ -107,7 +107,7 @@ fn shaded(light: &LightVolume, s: [f32; 3], extent: [f32; 3]) -> [[f32; 2]; 2] {
     rect
 }
 
-/// Around all that may cast a shadow \[m\]; the light volume blurs what it carries by a node or two.
+/// Bounding box of everything that may cast a shadow \[m\]. The light volume blurs shadows by a node or two.
 fn clouds(light: &LightVolume) -> [[f32; 3]; 2] {
     let [lo, hi] = light.occupied().unwrap_or([[1.0; 3], [-1.0; 3]]);
     let blur = light.spacing.map(|spacing| 3.0 * spacing);
@@ -195,7 +195,7 @@ mod tests {
     use crate::look::Look;
     use crate::render::procedural::{Tint, plume};
 
-    /// What is read from the picture is what arrives, on and off the nodes, inside and beyond.
+    /// The picture holds the arriving light, at and between nodes, inside and outside.
     #[test]
     fn the_picture_from_above_holds_what_arrives() {
         let look = Look { sun_direction: [-0.5, 0.6, -0.4], light_scale: 1.0, ..Look::default() };
@@ -208,7 +208,7 @@ mod tests {
         for n in 0..120 * 120 {
             let [x, z] = [n % 120, n / 120].map(|n| (n as f32 - 40.0) * 0.031);
             let (got, want) = (floor.sample(x, z), {
-                // Through the whole box, wherever the smoke is.
+                // Through the whole box, including empty parts.
                 let everything = [[0.0; 3], snapshot.extent()];
                 arriving(&light, &medium, snapshot.extent(), everything, [x, 0.0, z])
             });

@@ -15,7 +15,7 @@ const MOST_ARROWS: f32 = 4000.0;
 /// Streamlines, and most steps of each to either side.
 const STREAMLINES: usize = 160;
 const STREAM_STEPS: usize = 70;
-/// Flow slower than this share of the fastest is left out.
+/// Share of the fastest flow below which nothing is shown.
 const STILL: f32 = 0.02;
 
 /// The velocity of a snapshot.
@@ -24,12 +24,12 @@ pub(super) struct Flow<'a> {
     dims: Dims,
     h: f32,
     extent: [f32; 3],
-    /// u, v, w and |ω| of each cell; empty if the snapshot carries none.
+    /// u, v, w and |ω| of each cell; empty if the snapshot has no velocity.
     velocity: &'a [[f16; 4]],
     top_speed: f32,
 }
 
-/// The lines that a mode shows, in the order to paint them.
+/// Lines of a mode in the order of painting.
 pub(super) fn lines(flow: &Flow, mode: Mode, axes: &Axes, size: [u32; 2]) -> Vec<Line> {
     match mode {
         Mode::Velocity => flow.arrows(axes, size),
@@ -39,13 +39,13 @@ pub(super) fn lines(flow: &Flow, mode: Mode, axes: &Axes, size: [u32; 2]) -> Vec
 }
 
 impl<'a> Flow<'a> {
-    /// The velocity of the cells of a grid, with its range.
+    /// Wraps the velocity of the cells of a grid, with its range.
     pub fn new(dims: Dims, h: f32, velocity: &'a [[f16; 4]], ranges: &Ranges) -> Self {
         let [_, top_speed] = ranges.range(Quantity::Speed);
         Self { dims, h, extent: dims.array().map(|n| n as f32 * h), velocity, top_speed }
     }
 
-    /// Velocity at a place \[m/s\], or `None` outside the box.
+    /// Velocity at a point \[m/s\], or `None` outside the box.
     fn at(&self, p: Vector3<f32>) -> Option<Vector3<f32>> {
         if self.velocity.is_empty() || (0..3).any(|a| p[a] < 0.0 || p[a] > self.extent[a]) {
             return None;
@@ -62,8 +62,8 @@ impl<'a> Flow<'a> {
         [r, g, b, 0.35 + 0.65 * x]
     }
 
-    /// Arrows as long as the flow is fast, the fastest twice as long as the distance between them; far to near. They
-    /// stand closer together the nearer the camera is.
+    /// Arrows from far to near. Their length is proportional to the speed; the longest is twice the distance
+    /// between arrows. They are denser when the camera is nearer.
     fn arrows(&self, axes: &Axes, size: [u32; 2]) -> Vec<Line> {
         let spacing = self.arrow_spacing(axes, size);
         let count = self.extent.map(|length| ((length / spacing).round() as usize).max(1));
@@ -92,7 +92,7 @@ impl<'a> Flow<'a> {
         on_screen.max((volume / MOST_ARROWS).cbrt())
     }
 
-    /// A shaft and two barbs around `middle`, turned to the eye.
+    /// A shaft and two barbs around `middle`, facing the eye.
     fn arrow(&self, middle: Vector3<f32>, longest: f32, axes: &Axes) -> Option<[Line; 3]> {
         let velocity = self.at(middle)?;
         let speed = velocity.norm();
@@ -108,9 +108,9 @@ impl<'a> Flow<'a> {
         Some([line(tail, tip), line(neck + aside, tip), line(neck - aside, tip)])
     }
 
-    /// Lines along the flow from places spread evenly over the box, forwards and backwards.
+    /// Lines along the flow, forwards and backwards, from points spread evenly over the box.
     fn streamlines(&self) -> Vec<Line> {
-        // The R3 sequence (Roberts 2018) fills the box evenly with any number of places.
+        // The R3 sequence (Roberts 2018) fills the box evenly for any number of points.
         const STEP: [f64; 3] = [0.819_172_513_396_164_5, 0.671_043_606_703_789_3, 0.549_700_477_901_970_2];
         let place = |n: usize| {
             let share = |a: usize| ((n as f64 + 1.0) * STEP[a]).fract() as f32;
@@ -121,7 +121,7 @@ impl<'a> Flow<'a> {
         starts.flat_map(|p| [1.0, -1.0].map(|sign| self.streamline(p, sign))).flatten().collect()
     }
 
-    /// One line by the classical Runge–Kutta method, in steps of a cell.
+    /// Integrates one line by the classical Runge–Kutta method, in steps of a cell.
     fn streamline(&self, start: Vector3<f32>, sign: f32) -> Vec<Line> {
         let direction = |p: Vector3<f32>| -> Option<Vector3<f32>> {
             let u = self.at(p)?;
@@ -153,7 +153,7 @@ mod tests {
         Flow::new(snapshot.dims, snapshot.h, &snapshot.velocity, &Ranges::of(snapshot))
     }
 
-    /// A solid turn about the middle of a box.
+    /// A solid rotation about the middle of a box.
     fn turning() -> Snapshot {
         let dims = Dims::new([32, 8, 32]).unwrap();
         let mut snapshot = Snapshot::empty(dims, 0.1);

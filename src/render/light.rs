@@ -61,7 +61,7 @@ pub struct LightVolume {
     glows: bool,
     solids: Vec<Solid>,
     fields: Fields,
-    /// Around the bricks that hold smoke \[m\]; upside down where none does.
+    /// Bounding box of the occupied bricks \[m\]; inverted if all are empty.
     smoke: [[f32; 3]; 2],
     extent: [f32; 3],
     density: Vec<f32>,
@@ -77,7 +77,7 @@ pub struct LightVolume {
     scratch: Scratch,
 }
 
-/// Memory kept from bake to bake.
+/// Scratch memory, reused from bake to bake.
 #[derive(Clone, Debug, Default)]
 struct Scratch {
     planes: Vec<f32>,
@@ -353,7 +353,7 @@ impl LightVolume {
         (0..steps).map(extinction).sum::<f32>() * length / steps as f32
     }
 
-    /// Around all that may cast a shadow \[m\]; `None` if nothing does.
+    /// Bounding box of everything that may cast a shadow \[m\]; `None` if empty.
     pub(super) fn occupied(&self) -> Option<[[f32; 3]; 2]> {
         if !self.solids.is_empty() {
             return Some([[0.0; 3], self.extent()]);
@@ -361,7 +361,7 @@ impl LightVolume {
         (self.smoke[0][0] < self.smoke[1][0]).then_some(self.smoke)
     }
 
-    /// What stands in the smoke that was gathered last.
+    /// Solids of the last gathered snapshot.
     pub(super) fn solids(&self) -> &[Solid] {
         &self.solids
     }
@@ -495,7 +495,7 @@ fn on_disc(middle: [f32; 3], half_angle: f32) -> [[f32; 3]; 7] {
     let v = m.cross(&u);
     std::array::from_fn(|n| {
         let (sin, cos) = (n as f32 * std::f32::consts::TAU / 6.0).sin_cos();
-        // Mean radius of the ring that is left when the inner seventh is taken.
+        // Mean radius of the disc without its inner seventh.
         let radius = if n == 0 { 0.0 } else { 0.756 * half_angle.tan() };
         (m + (u * cos + v * sin) * radius).normalize().into()
     })
@@ -514,7 +514,7 @@ mod tests {
         light
     }
 
-    /// In a uniform box the depth is σ times the way out, for a sun along each axis and side.
+    /// In a uniform box the depth is σ times the distance to the side, for a sun along each axis and side.
     #[test]
     fn depth_of_a_uniform_box() {
         for axis in 0..3 {
@@ -536,7 +536,7 @@ mod tests {
         }
     }
 
-    /// An oblique sun in the middle of a wide slab: the way out is height over cosine.
+    /// An oblique sun in the middle of a wide slab: the path is height over cosine.
     #[test]
     fn depth_under_an_oblique_sun() {
         let light = baked([64, 8, 64], [0.48, 0.64, 0.6]);

@@ -4,7 +4,7 @@ use nalgebra::{Matrix4, Point3, Vector4};
 
 /// Width of a line \[pixels\]; its soft edge adds half a pixel on either side.
 pub(super) const WIDTH: f32 = 1.2;
-/// Parts of a line nearer to the eye than this are not drawn \[m\].
+/// Distance below which parts of a line are not rendered \[m\].
 const NEAR: f32 = 1e-3;
 
 /// A straight line between two points, in a linear colour with alpha at each end.
@@ -19,8 +19,8 @@ impl Line {
         Self { ends: [a, b], tints: [tint; 2] }
     }
 
-    /// The ends on a screen of `size` pixels, x to the right and y up, and how far into the picture; `None` if all
-    /// of it is behind the eye.
+    /// The ends on a screen of `size` pixels, x to the right and y up, with their depths. `None` if the whole
+    /// line is behind the eye.
     fn on_screen(&self, clip_from_world: &Matrix4<f32>, size: [f32; 2]) -> Option<[[f32; 3]; 2]> {
         let clip = self.ends.map(|end| clip_from_world * Point3::from(end).to_homogeneous());
         let [a, b] = [in_front(clip[0], clip[1])?, in_front(clip[1], clip[0])?];
@@ -28,8 +28,8 @@ impl Line {
         Some([a, b].map(|p| [at(&p, 0), at(&p, 1), p.w]))
     }
 
-    /// Calls `paint` with each pixel the line touches, rows counted from the bottom, its colour there with alpha
-    /// lowered to how much of the pixel is covered, and how far into the picture it is. The twin of `line.vert` and `line.frag`.
+    /// Calls `paint` with each pixel of the line, rows counted from the bottom, its colour with alpha scaled
+    /// by the pixel's coverage, and its depth. The twin of `line.vert` and `line.frag`.
     pub fn trace(
         &self,
         clip_from_world: &Matrix4<f32>,
@@ -45,7 +45,8 @@ impl Line {
             let (lo, hi) = (a[axis].min(b[axis]) - reach, a[axis].max(b[axis]) + reach);
             lo.clamp(0.0, size[axis] as f32) as u32..hi.ceil().clamp(0.0, size[axis] as f32) as u32
         };
-        // A row's pixels are near where the line crosses it: as far aside as its slant makes of the reach.
+        // A row's pixels lie near the crossing of the line: to either side by the reach over the sine of its
+        // slope.
         let aside = reach * squared.sqrt() / along[1].abs().max(1e-6) + 1.0;
         let columns = range(0);
         for y in range(1) {
@@ -70,7 +71,7 @@ impl Line {
     }
 }
 
-/// `a`, or where the way from it to `b` comes in front of the eye.
+/// Returns `a`, or the point where the segment to `b` comes in front of the eye.
 fn in_front(a: Vector4<f32>, b: Vector4<f32>) -> Option<Vector4<f32>> {
     if a.w >= NEAR {
         return Some(a);
@@ -83,8 +84,8 @@ pub(super) fn smoothstep(lo: f32, hi: f32, x: f32) -> f32 {
     t * t * (3.0 - 2.0 * t)
 }
 
-/// Whether a part of a line at a distance is seen along a ray that is free up to `reach` \[m\]. Lines that lie on the
-/// floor are, whatever rounding says.
+/// Whether a part of a line at a distance is visible along a ray that is free up to `reach` \[m\]. Lines on
+/// the floor are, regardless of rounding.
 pub(super) fn seen(away: f32, reach: f32) -> bool {
     away * (1.0 - 2e-3) < reach
 }
@@ -92,13 +93,13 @@ pub(super) fn seen(away: f32, reach: f32) -> bool {
 /// Colour and alpha of the domain's edges.
 pub(super) const OUTLINE: [f32; 4] = [0.75, 0.80, 0.88, 0.22];
 
-/// The edges of the box, those behind the smoke as seen from `eye` and those before it.
+/// The edges of the box, in two lists: those behind the smoke as seen from `eye`, and those before it.
 pub(super) fn box_edges(extent: [f32; 3], eye: [f32; 3], tint: [f32; 4]) -> [Vec<Line>; 2] {
     let corner = |n: usize| std::array::from_fn(|a| if n >> a & 1 == 1 { extent[a] } else { 0.0 });
     let mut edges = [Vec::new(), Vec::new()];
     for axis in 0..3 {
         for n in (0..8).filter(|n| n >> axis & 1 == 0) {
-            // An edge belongs to two faces; it is before the smoke if the eye sees one of them from outside.
+            // An edge belongs to two faces. It is before the smoke if the eye sees one of them from outside.
             let seen = (0..3)
                 .filter(|&a| a != axis)
                 .any(|a| if n >> a & 1 == 1 { eye[a] > extent[a] } else { eye[a] < 0.0 });

@@ -14,22 +14,22 @@ use crate::look::{Look, Scattering};
 
 /// h c / (λ k) \[K\] at the wavelengths of red, green and blue.
 const WIEN: [f32; 3] = [23_587.0, 26_160.0, 30_942.0];
-/// A black body of 2000 K at those wavelengths, with luminance 1.
+/// Radiance of a black body of 2000 K at those wavelengths, with luminance 1.
 const AT_2000_K: [f32; 3] = [1.815, 0.840, 0.178];
-/// Half floats end not much higher.
+/// Limit of radiance, just below that of half floats.
 pub(super) const MOST: f32 = 60_000.0;
 /// The constants of a look as a march needs them.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Medium {
     /// Extinction for each unit of density \[1/m\].
     pub extinction: f32,
-    /// Width over which smoke thins out towards the sides \[m\].
+    /// Width over which smoke fades out towards the sides \[m\].
     pub fade: f32,
     /// Albedo of the three colours.
     pub colors: [[f32; 3]; 3],
     /// Mean cosines of the two lobes of the phase function.
     pub lobes: [f32; 2],
-    /// The share of the second lobe.
+    /// Share of the second lobe.
     pub second_share: f32,
     /// Whether light is scattered more than once.
     pub scattering: bool,
@@ -41,7 +41,7 @@ pub struct Medium {
     pub sky: [f32; 3],
     /// Radiance straight down.
     pub ground: [f32; 3],
-    /// Luminance of opaque smoke at 2000 K, and the temperature excess that stands for 2000 K \[K\].
+    /// Luminance of opaque smoke at 2000 K, and the temperature excess of 2000 K \[K\].
     pub glow: [f32; 2],
 }
 
@@ -64,13 +64,13 @@ impl Medium {
         }
     }
 
-    /// What is left of the smoke at a place near the sides of the box.
+    /// Share of the smoke that is shown at a point near the sides of the box.
     pub fn shown(&self, p: [f32; 3], extent: [f32; 3]) -> f32 {
         let along = |a: usize| self.shown_along(a, p[a], extent[a]);
         along(0) * along(1) * along(2)
     }
 
-    /// What the sides across one axis leave of it, of all but the floor, at a place `x` of `extent` \[m\].
+    /// Share that the sides across one axis leave, except the floor, at `x` of `extent` \[m\].
     pub(super) fn shown_along(&self, axis: usize, x: f32, extent: f32) -> f32 {
         let inside = if axis == 1 { extent - x } else { x.min(extent - x) };
         smoothstep(0.0, 1.0, inside / self.fade.max(1e-6))
@@ -119,29 +119,29 @@ impl Medium {
         std::array::from_fn(|c| self.glowing_in(c, excess))
     }
 
-    /// [`Medium::glowing`] in one colour.
+    /// [`Medium::glowing`] for one colour channel.
     #[inline(always)]
     pub(super) fn glowing_in(&self, c: usize, excess: f32) -> f32 {
         self.glow[0] * AT_2000_K[c] * self.incandescence(c, excess)
     }
 
-    /// Radiance in one colour as a share of that at 2000 K. It is so steep in the temperature that it must not be the
-    /// temperature which is interpolated between cells: half way from hot to cold would be dark, and what glows
-    /// would end in flakes.
+    /// Radiance of one colour channel relative to that at 2000 K. It rises so steeply with temperature that
+    /// cells must interpolate radiance, not temperature: otherwise the midpoint from hot to cold would be
+    /// dark, and flames would end in flakes.
     #[inline(always)]
     fn incandescence(&self, c: usize, excess: f32) -> f32 {
         let inverse = (self.glow[1] / excess.max(1e-3) - 1.0) / 2000.0;
         exp(-WIEN[c] * inverse)
     }
 
-    /// What a march along the rays reads between cells in place of the temperature: the green radiance as a share of
-    /// that at 2000 K, weighted with the density.
+    /// Emission per unit of volume, which a march along rays interpolates instead of the temperature: the
+    /// green radiance relative to that at 2000 K, weighted by density.
     pub(super) fn emission(&self, [r, g, b, excess]: [f32; 4]) -> f32 {
         let density = r.max(0.0) + g.max(0.0) + b.max(0.0);
         (density * self.incandescence(1, excess)).min(MOST)
     }
 
-    /// [`Medium::glowing`] from emission for each unit of density: in Wien's law one colour gives the others.
+    /// [`Medium::glowing`] from emission per unit of density: in Wien's law one colour determines the others.
     pub(super) fn glowing_emission(&self, emission: f32) -> [f32; 3] {
         std::array::from_fn(|c| self.glow[0] * AT_2000_K[c] * emission.max(0.0).powf(WIEN[c] / WIEN[1]))
     }
@@ -155,7 +155,7 @@ impl Medium {
     }
 }
 
-/// The phase function of Henyey and Greenstein (1941) \[1/sr\], for the cosine between the ways before
+/// The phase function of Henyey and Greenstein (1941) \[1/sr\], for the cosine between the directions before
 /// and after scattering.
 #[inline(always)]
 pub fn henyey_greenstein(g: f32, cosine: f32) -> f32 {

@@ -1,4 +1,4 @@
-//! The picture: light carried through the three smoke densities of a snapshot to a camera.
+//! Pictures: light transport through the three smoke densities of a snapshot to a camera.
 //!
 //! The medium at a point is a mixture of the three colours c with density ρ_c: extinction
 //! σ_t = e Σ ρ_c \[1/m\] (e is [`Look::extinction`]), the same for R, G and B, and albedo
@@ -14,8 +14,8 @@
 //! integrates exactly what a constant medium would give, so the picture of a uniform slab does not depend on
 //! the step.
 //!
-//! [`CpuRenderer`] renders on the processor's threads, with no OpenGL anywhere; with the feature `viewer`,
-//! [`Renderer`] and [`Offscreen`] do the same in OpenGL. Both give linear radiance, then a tone map (AgX).
+//! [`CpuRenderer`] renders on the processor's threads, without OpenGL. With the feature `viewer`, [`Renderer`] and
+//! [`Offscreen`] do the same in OpenGL. Both give linear radiance, then a tone map (AgX).
 
 mod bricks;
 pub mod camera;
@@ -33,17 +33,18 @@ pub mod noise;
 mod preshaded;
 pub mod procedural;
 mod quantity;
+mod sampled_volume;
 mod scene;
 mod slice;
 mod solid;
 mod tone;
 mod trilinear;
-mod volume;
 
 #[cfg(feature = "viewer")]
 mod gl;
 
-/// The version whose types [`Renderer`] takes: `glium::backend::Context`, `glium::Surface` and the rest.
+/// The version of `glium` whose types [`Renderer`] takes: `glium::backend::Context`, `glium::Surface` and
+/// others.
 #[cfg(feature = "viewer")]
 pub use glium;
 
@@ -76,62 +77,62 @@ pub struct LinearImage {
     pub width: u32,
     /// Pixels down.
     pub height: u32,
-    /// Linear red, green and blue, and alpha, of each pixel, rows from the top. The colours are what the
-    /// picture itself sends (premultiplied): put it over anything as `rgb + (1 − alpha) behind`.
+    /// Linear red, green and blue, and alpha, of each pixel, rows from the top. The colours are
+    /// premultiplied: composite them over a background as `rgb + (1 − alpha) behind`.
     pub rgba: Vec<[f32; 4]>,
-    /// Distance from the eye to what hides the smoke, the floor \[m\]; 10⁶ where nothing does.
+    /// Distance from the eye to the first opaque surface, such as the floor \[m\]; 10⁶ without one.
     pub depth: Vec<f32>,
 }
 
-/// What to take a picture of a snapshot with.
+/// Settings of a picture of a snapshot.
 #[derive(Clone, Copy, Debug)]
 pub struct View<'a> {
     /// Light, medium and tone.
     pub look: &'a Look,
-    /// Where the picture is taken from.
+    /// Camera.
     pub camera: &'a Camera,
     /// The 3D cursor, if it is shown.
     pub cursor: Option<Cursor>,
-    /// What of the snapshot is shown.
+    /// Content of the picture.
     pub mode: Mode,
 }
 
-/// The ball that paints.
+/// The ball of the brush.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Cursor {
-    /// Its middle \[m\].
+    /// Centre \[m\].
     pub center: [f32; 3],
-    /// Its radius \[m\].
+    /// Radius \[m\].
     pub radius: f32,
-    /// Its colour, linear.
+    /// Linear colour.
     pub color: [f32; 3],
 }
 
-/// Which field of a snapshot is drawn.
+/// Content of a picture.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub enum Mode {
-    /// The smoke, lit.
+    /// The lit smoke.
     #[default]
     Smoke,
-    /// The smoke with arrows along the flow; needs a snapshot with velocity, as do those below.
+    /// The smoke with arrows along the flow. Like the modes below it needs a snapshot with velocity.
     Velocity,
     /// The smoke with streamlines.
     Streamlines,
-    /// Speed as a glowing volume.
+    /// Speed as an emissive volume.
     Speed,
-    /// Vorticity magnitude as a glowing volume.
+    /// Vorticity magnitude as an emissive volume.
     Vorticity,
     /// A plane in the colours of one quantity, with a legend.
     Slice(Slice),
 }
 
 impl Mode {
-    /// Whether the smoke itself is drawn.
+    /// Whether the smoke itself is rendered.
     fn shows_smoke(self) -> bool {
         matches!(self, Self::Smoke | Self::Velocity | Self::Streamlines)
     }
 
-    /// The quantity that is drawn as a glowing volume.
+    /// The quantity rendered as an emissive volume.
     fn glowing(self) -> Option<Quantity> {
         match self {
             Self::Speed => Some(Quantity::Speed),
@@ -140,12 +141,12 @@ impl Mode {
         }
     }
 
-    /// Share of the extinction that is drawn: smoke around lines is thin enough to see them.
+    /// Share of the extinction that is rendered: smoke around lines is thinned to show them.
     fn smoke_share(self) -> f32 {
         if self == Self::Smoke { 1.0 } else { 0.12 }
     }
 
-    /// Whether it can be drawn only from a snapshot with velocity.
+    /// Whether it needs a snapshot with velocity.
     pub fn needs_velocity(self) -> bool {
         match self {
             Self::Smoke => false,
@@ -155,35 +156,36 @@ impl Mode {
     }
 }
 
-/// How much work goes into a picture. None of it changes what the picture shows.
+/// Effort of a picture. It does not change the content.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Quality {
     /// The march runs at the size of the picture divided by this: 1, 2 or 4.
     pub divide: u32,
     /// Samples per cell edge, as a factor on [`Look::samples`].
     pub samples: f32,
-    /// Step over bricks in which nothing is.
+    /// Skip empty bricks.
     pub bricks: bool,
-    /// The cubic B-spline between cells instead of trilinear interpolation: no creases in thin smoke, at two to
+    /// Cubic B-spline between cells instead of trilinear interpolation: no creases in thin smoke, at two to
     /// three times the cost.
     pub cubic: bool,
-    /// Pictures with different offsets that are averaged into one.
+    /// Number of frames with different offsets that are averaged.
     pub passes: u32,
-    /// Where there are solids, let those pictures also look through different places of each pixel: smooth edges.
+    /// Shift those frames within the pixel if there are solids, for smooth edges.
     pub edges: bool,
-    /// Where the light that the smoke sends is worked out.
+    /// Place at which the smoke is shaded.
     pub shading: Shading,
 }
 
-/// Where the light that the smoke sends is worked out. The pictures hardly differ; the work does.
+/// Place at which the smoke is shaded. The pictures hardly differ; the cost does.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Shading {
-    /// Along each ray where there is a graphics processor, else at the cells.
+    /// Along each ray on a graphics processor, otherwise at the cells.
     #[default]
     Fastest,
-    /// At the cells, once for all rays, again for each new eye. The processor's threads render the whole picture.
+    /// At the cells (pre-shading), once for all rays and again for each new eye. Threads render the whole
+    /// picture.
     Cells,
-    /// Along each ray, at each step: in shaders, or without OpenGL in plain code, which is slow.
+    /// Along each ray at each step: in shaders, or without OpenGL in plain code, which is slow.
     Rays,
 }
 
@@ -193,7 +195,7 @@ impl Quality {
         (look.samples * self.samples).clamp(0.05, 16.0)
     }
 
-    /// For files of what has edges: the mean of nine pictures.
+    /// For files with hard edges: the mean of nine frames.
     pub const SMOOTH: Self = Self { passes: 9, edges: true, ..Self::FINAL };
     /// Full size.
     pub const FINAL: Self = Self {
@@ -205,7 +207,7 @@ impl Quality {
         edges: false,
         shading: Shading::Fastest,
     };
-    /// For a window in motion: half size.
+    /// For a moving picture in a window: half size.
     pub const INTERACTIVE: Self = Self { divide: 2, samples: 0.5, ..Self::FINAL };
 }
 
@@ -215,19 +217,19 @@ impl Default for Quality {
     }
 }
 
-/// Why there is no picture.
+/// Reason why there is no picture.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum RenderError {
-    /// No OpenGL on this machine, and why.
+    /// This machine has no OpenGL, for this reason.
     #[error("no OpenGL 3.3 here: {0}")]
     NoGl(String),
-    /// The driver refused something; what, and what it said.
+    /// The driver refused an operation; which one, and its message.
     #[error("OpenGL refused {0}: {1}")]
     Gl(&'static str, String),
-    /// More cells along an axis than the driver has texels for.
+    /// More cells along an axis than the driver's largest texture.
     #[error("a grid of {0:?} cells does not fit a 3D texture here; the limit is {1} along an axis")]
     TooLarge([usize; 3], usize),
-    /// A picture without pixels or with more than the driver can hold.
-    #[error("a picture of {0}x{1} pixels cannot be drawn; each side must be 1 to {2}")]
+    /// A picture with no pixels, or with more than the driver's maximum.
+    #[error("a picture of {0}x{1} pixels cannot be rendered; each side must be 1 to {2}")]
     Size(u32, u32, u32),
 }

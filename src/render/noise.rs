@@ -1,5 +1,5 @@
-//! Blue noise: a tile of thresholds in which every level is spread evenly, so that the offsets of
-//! neighbouring rays differ and what is left of a step's error is fine grain instead of bands.
+//! Blue noise: a tile of thresholds in which every level is spread evenly. Offsets of neighbouring rays
+//! differ, so the remaining error of a step is fine grain instead of bands.
 //!
 //! Void and cluster (Ulichney 1993), on a torus.
 
@@ -19,26 +19,26 @@ pub fn tile() -> &'static [f32; CELLS] {
     NOISE.get_or_init(void_and_cluster)
 }
 
-/// The offset of a ray in units of a step, for the picture's pixel (`x`, `y`) counted from the lower
-/// left. From frame to frame it moves by the golden ratio, so that a pixel's offsets fill 0..1 evenly.
+/// Offset of a ray in units of a step, for pixel (`x`, `y`) counted from the lower left. From frame to frame
+/// it moves by the golden ratio, so a pixel's offsets fill 0..1 evenly.
 pub fn offset(x: u32, y: u32, frame: u32) -> f32 {
     let at = |n: u32| n as usize % TILE;
     (tile()[at(x) + TILE * at(y)] + frame_shift(frame)).fract()
 }
 
-/// What [`offset`] adds in a frame, in 0..1.
+/// Shift of [`offset`] in a frame, in 0..1.
 pub fn frame_shift(frame: u32) -> f32 {
     // In f64: a window left open for a week still gets new offsets.
     (f64::from(frame) * 0.618_033_988_749_894_8).fract() as f32
 }
 
-/// Where in a pixel the `n`th of `count` pictures looks, from its middle \[pixels\]: spread evenly (Halton, bases 2 and
-/// 3), the last in the middle.
+/// Position within the pixel of the `n`th of `count` frames, from its middle \[pixels\]: spread evenly
+/// (Halton, bases 2 and 3), the last in the middle.
 pub fn sub_pixel(n: u32, count: u32) -> [f32; 2] {
     if n + 1 == count { [0.0; 2] } else { spread(n + 1) }
 }
 
-/// The same for pictures without an end: the `n`th, 0 in the corner.
+/// The same for endless frames: the `n`th, 0 in the corner.
 pub fn spread(n: u32) -> [f32; 2] {
     [2, 3].map(|base| {
         let (mut left, mut share, mut x) = (n, 1.0, 0.0);
@@ -51,7 +51,7 @@ pub fn spread(n: u32) -> [f32; 2] {
     })
 }
 
-/// Which cells are set, and how crowded each place is by those that are.
+/// Cells that are set, and the crowding of each cell by them.
 struct Pattern {
     set: Vec<bool>,
     crowding: Vec<f32>,
@@ -97,7 +97,7 @@ impl Pattern {
         )
     }
 
-    /// Moves cells from clusters to voids until that changes nothing.
+    /// Moves cells from clusters to voids until nothing changes.
     fn spread(&mut self) {
         loop {
             let cluster = self.tightest_cluster();
@@ -111,7 +111,7 @@ impl Pattern {
     }
 }
 
-/// A tenth of the cells, by a fixed generator (xorshift), spread out.
+/// A tenth of the cells, spread out from a fixed generator (xorshift).
 fn first_pattern() -> Pattern {
     let mut pattern = Pattern::new();
     let mut state = 0x9E37_79B9_u32;
@@ -176,8 +176,7 @@ mod tests {
         }
     }
 
-    /// Blue means: averaged over a few neighbours hardly anything is left. White noise keeps 1/16 of
-    /// its variance over 4×4 pixels.
+    /// Blue noise averages out over a few neighbours. White noise keeps 1/16 of its variance over 4×4 pixels.
     #[test]
     fn averages_out_over_neighbours() {
         let mean = |bx: usize, by: usize| -> f32 {

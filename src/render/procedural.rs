@@ -1,5 +1,5 @@
-//! A still plume made of noise: something that looks like smoke without a simulation, for
-//! benchmarks, tests and documentation.
+//! A still plume made of noise: looks like smoke without a simulation, for benchmarks, tests and
+//! documentation.
 
 use half::f16;
 use rayon::prelude::*;
@@ -7,12 +7,12 @@ use rayon::prelude::*;
 use crate::grid::Dims;
 use crate::snapshot::{Bricks, Snapshot};
 
-/// How the plume is coloured.
+/// Colouring of the plume.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Tint {
     /// Equal parts of all three colours.
     Even,
-    /// One colour in each third of the way round.
+    /// One colour in each third of the circumference.
     Sectors,
 }
 
@@ -32,7 +32,7 @@ pub fn plume(dims: Dims, h: f32, tint: Tint) -> Snapshot {
     snapshot
 }
 
-/// A box full of the same smoke, for which closed forms exist.
+/// A box full of uniform smoke, for which closed forms exist.
 pub fn uniform(dims: Dims, h: f32, smoke: [f32; 4]) -> Snapshot {
     let mut snapshot = Snapshot::empty(dims, h);
     snapshot.smoke.fill(smoke.map(f16::from_f32));
@@ -48,7 +48,7 @@ fn unit(dims: Dims, cell: [usize; 3]) -> [f32; 3] {
     [centred(0), (cell[1] as f32 + 0.5) * scale, centred(2)]
 }
 
-/// Red, green, blue and temperature excess at a place in [`unit`]s.
+/// Red, green, blue and temperature excess at a point in [`unit`]s.
 fn plume_cell(p: [f32; 3], tint: Tint) -> [f32; 4] {
     let y = p[1];
     let radius = 0.035 + 0.24 * y.powf(1.15) * smoothstep(1.0, 0.72, y).sqrt();
@@ -56,7 +56,7 @@ fn plume_cell(p: [f32; 3], tint: Tint) -> [f32; 4] {
     if rough > radius * 2.2 || y > 0.97 {
         return [0.0; 4];
     }
-    // The axis wanders more the higher it gets.
+    // The axis sways more with height.
     let sway = 0.16 * y * y.sqrt();
     let axis = [sway * (noise([0.0, y * 2.6, 3.7]) - 0.5), sway * (noise([9.1, y * 2.6, 0.0]) - 0.5)];
     let (x, z) = (p[0] - 2.0 * axis[0], p[2] - 2.0 * axis[1]);
@@ -72,14 +72,14 @@ fn plume_cell(p: [f32; 3], tint: Tint) -> [f32; 4] {
     [density * shares[0], density * shares[1], density * shares[2], heat]
 }
 
-/// Shares of the three colours around the axis, blending into each other.
+/// Shares of the three colours around the axis, blended.
 fn sectors(angle: f32) -> [f32; 3] {
     let lobe = |c: usize| (angle - c as f32 * std::f32::consts::TAU / 3.0).cos().max(-0.4) + 0.4;
     let all = [lobe(0), lobe(1), lobe(2)];
     all.map(|share| share / all.iter().sum::<f32>())
 }
 
-/// Five octaves of round bumps with creases between, 0..1, moved about by a coarser noise.
+/// Five octaves of round bumps with creases between, 0..1, displaced by a coarser noise.
 fn billows(p: [f32; 3]) -> f32 {
     let warp = |shift: f32| 0.09 * (noise(p.map(|x| x * 6.0 + shift)) - 0.5);
     let p = [p[0] + warp(1.3), p[1] + warp(17.9), p[2] + warp(31.1)];
@@ -93,8 +93,7 @@ fn billows(p: [f32; 3]) -> f32 {
     sum
 }
 
-/// An upward flow that turns about the axis, with its vorticity magnitude; no projection made it
-/// divergence-free.
+/// An upward flow that turns about the axis, with its vorticity magnitude. It is not divergence-free.
 fn swirl(dims: Dims, h: f32) -> Vec<[f16; 4]> {
     let height = dims.ny as f32 * h;
     let cell = |n: usize| {

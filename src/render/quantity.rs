@@ -1,4 +1,4 @@
-//! The quantities that slices and glowing volumes show, and their ranges in a snapshot.
+//! Quantities of slices and emissive volumes, and their ranges in a snapshot.
 
 use half::f16;
 use rayon::prelude::*;
@@ -8,7 +8,7 @@ use crate::snapshot::Snapshot;
 /// Extinction of the strongest flow times the longest side of the box.
 pub(super) const THICKNESS: f32 = 24.0;
 
-/// What a slice can show.
+/// A quantity that a slice can show.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Quantity {
     /// Sum of the three colours \[-\].
@@ -34,7 +34,7 @@ pub enum Quantity {
 }
 
 impl Quantity {
-    /// All, in the order of a menu.
+    /// All quantities, in the order of the menu.
     pub const ALL: [Self; 10] = [
         Self::Density,
         Self::Red,
@@ -103,7 +103,7 @@ impl Quantity {
     }
 }
 
-/// The largest values of a snapshot, for the ends of the colours.
+/// Largest values of a snapshot, for the ends of the colour scale.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Ranges {
     smoke: [f32; 4],
@@ -112,7 +112,7 @@ pub struct Ranges {
 }
 
 impl Ranges {
-    /// Of `snapshot`.
+    /// Ranges of `snapshot`.
     pub fn of(snapshot: &Snapshot) -> Self {
         let mut smoke = [0.0_f32; 4];
         for max in &snapshot.bricks.max {
@@ -122,7 +122,7 @@ impl Ranges {
         Self { smoke, speed, vorticity }
     }
 
-    /// From 0 to the largest; the components of the velocity as far to either side as the largest speed.
+    /// From 0 to the largest value; for velocity components from minus to plus the largest speed.
     pub fn range(&self, quantity: Quantity) -> [f32; 2] {
         let factors = quantity.of_smoke();
         let smoke: f32 = (0..4).map(|c| factors[c] * self.smoke[c]).sum();
@@ -136,7 +136,7 @@ impl Ranges {
     }
 }
 
-/// Largest speed \[m/s\] and vorticity \[1/s\] of a snapshot; zeros if it carries no velocity.
+/// Largest speed \[m/s\] and vorticity \[1/s\] of a snapshot; zeros without velocity.
 fn tops(snapshot: &Snapshot) -> [f32; 2] {
     let top = |value: fn(&[f16; 4]) -> f32| {
         snapshot.velocity.par_iter().with_min_len(4096).map(value).reduce(|| 0.0, f32::max)

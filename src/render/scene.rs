@@ -1,4 +1,5 @@
-//! Solids with the smoke's shadow on them, the extent of the floor, and the background. `shaders/scene.frag` is the same.
+//! Solids with the smoke's shadow on them, the extent of the floor, and the background. `shaders/scene.frag`
+//! has the same formulas.
 
 use super::camera::{Axes, Ray};
 use super::light::LightVolume;
@@ -7,7 +8,7 @@ use super::medium::Medium;
 use super::solid::{self, Meeting, Solid};
 use crate::look::Look;
 
-/// The solids in a box, under a light.
+/// The lit solids of a box.
 pub(super) struct Scenery<'a> {
     pub light: &'a LightVolume,
     pub medium: &'a Medium,
@@ -15,10 +16,10 @@ pub(super) struct Scenery<'a> {
     pub solids: &'a [Solid],
 }
 
-/// What hides nothing is so far away \[m\].
+/// Distance used where nothing is hit \[m\].
 pub(super) const FAR: f32 = 1e6;
 
-/// The background at a height of 0..1 up the picture.
+/// Background at a height of 0..1 in the picture.
 pub(super) fn background(look: &Look, v: f32) -> [f32; 3] {
     let [top, bottom] = look.background;
     std::array::from_fn(|c| bottom[c] + (top[c] - bottom[c]) * v)
@@ -44,7 +45,7 @@ impl Scenery<'_> {
         std::array::from_fn(|c| albedo[c] * (m.sun[c] * direct + other[c]))
     }
 
-    /// Puts the solids before what is behind a row of pixels, of a picture of `size`.
+    /// Renders the solids over a row of pixels, of a picture of `size`.
     pub fn row_of_solids(
         &self,
         axes: &Axes,
@@ -72,7 +73,7 @@ impl Scenery<'_> {
     }
 }
 
-/// How much of the floor is shown at x and z: it ends softly, there is no horizon.
+/// Opacity of the floor at x and z: it fades out, without a horizon.
 pub(super) fn floor_shown(p: [f32; 2], extent: [f32; 3]) -> f32 {
     let side = extent[0].max(extent[2]);
     let out = [(p[0] - 0.5 * extent[0]) / side, (p[1] - 0.5 * extent[2]) / side];

@@ -1,5 +1,5 @@
-//! A plane through the box that shows one quantity in colours, and the legend beside it.
-//! `shaders/slice.frag` is the same.
+//! A plane through the box that shows one quantity in colours, and its legend. `shaders/slice.frag` has the
+//! same formulas.
 
 use half::f16;
 
@@ -10,36 +10,36 @@ use super::quantity::Quantity;
 use super::trilinear::trilinear;
 use crate::grid::Dims;
 
-/// A plane and what it shows.
+/// A plane and its quantity.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Slice {
     /// The axis across the plane: 0 is x, 1 is y, 2 is z.
     pub axis: usize,
-    /// Where the plane stands, 0 on one side of the box and 1 on the other.
+    /// Position of the plane: 0 at one side of the box, 1 at the other.
     pub position: f32,
-    /// What is shown.
+    /// Quantity shown.
     pub quantity: Quantity,
-    /// Values at both ends of the colours; `None` takes [`Ranges::of`](super::Ranges::of).
+    /// Values at both ends of the colour scale; `None` uses [`Ranges::of`](super::Ranges::of).
     pub range: Option<[f32; 2]>,
 }
 
 impl Default for Slice {
-    /// The density in the middle, across z.
+    /// The density in the middle plane across z.
     fn default() -> Self {
         Self { axis: 2, position: 0.5, quantity: Quantity::Density, range: None }
     }
 }
 
-/// How much of what is behind it a slice lets through.
+/// Transmittance of a slice for the background.
 pub(super) const CLEAR: f32 = 0.06;
 
-/// How much a slice hides where it has a value: half as much where there is nothing, so that it is not a black wall.
+/// Opacity of a slice: halved where the value is 0, so that empty parts are no black wall.
 fn cover(value: f32, range: [f32; 2]) -> f32 {
     let strength = value.abs() / range[0].abs().max(range[1].abs()).max(1e-20);
     0.5 + 0.5 * smoothstep(0.0, 0.15, strength)
 }
 
-/// A slice ready to be drawn on the CPU.
+/// A slice ready to be rendered on the CPU.
 pub(super) struct Plane<'a> {
     pub slice: Slice,
     pub range: [f32; 2],
@@ -48,7 +48,7 @@ pub(super) struct Plane<'a> {
     pub h: f32,
     /// Densities and temperature of each cell.
     pub smoke: &'a [[f16; 4]],
-    /// u, v, w and |ω| of each cell; may be empty where the quantity needs none.
+    /// u, v, w and |ω| of each cell; may be empty if the quantity does not need them.
     pub velocity: &'a [[f16; 4]],
 }
 
@@ -85,7 +85,7 @@ impl Plane<'_> {
 /// Width of the legend's bar \[pixels\].
 pub(super) const BAR: f32 = 14.0;
 
-/// The legend: the bar, to be drawn [`BAR`] wide, and its numbers, both in the screen's −1..1.
+/// The legend: its bar, [`BAR`] wide, and its numbers, both in the screen's −1..1.
 pub(super) fn legend(range: [f32; 2], unit: &str, size: [u32; 2]) -> [Vec<Line>; 2] {
     const PARTS: usize = 24;
     let [width, height] = size.map(|n| n as f32);
@@ -113,7 +113,7 @@ pub(super) fn legend(range: [f32; 2], unit: &str, size: [u32; 2]) -> [Vec<Line>;
 
 const INK: [f32; 4] = [0.8, 0.8, 0.8, 0.95];
 
-/// Three digits, for numbers of the size of a range.
+/// Formats a value with three digits relative to the range.
 fn short(value: f32, range: [f32; 2]) -> String {
     let size = range[0].abs().max(range[1].abs());
     match size {
@@ -141,7 +141,7 @@ fn write(text: &str, from: [f32; 2], at: &impl Fn(f32, f32) -> [f32; 3], out: &m
     }
 }
 
-/// Strokes of a letter as pairs of digits, 0..4 across and 0..8 up, and how far the next one is.
+/// Strokes of a letter as pairs of digits, 0..4 across and 0..8 up, and its advance.
 fn glyph(letter: char) -> (&'static [&'static str], f32) {
     match letter {
         '0' => (&["103041473818070110"], 8.0),

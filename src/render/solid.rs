@@ -1,5 +1,5 @@
-//! Solids that stand in the smoke: lit, hiding what is behind, shadowed by smoke and shadowing it.
-//! `shaders/solid.glsl` is the same.
+//! Solids in the smoke: lit, hiding what lies behind them, shadowed by smoke and shadowing it.
+//! `shaders/solid.glsl` has the same formulas.
 
 use std::sync::Arc;
 
@@ -9,42 +9,42 @@ use super::camera::{Ray, away_from_zero};
 use super::distance::{DistanceField, Fields};
 use crate::snapshot::{SolidPose, SolidShape};
 
-/// A body at a place.
+/// A body with its pose.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Solid {
-    /// What it is, around its own origin.
+    /// Shape around its own origin.
     pub shape: Shape,
-    /// Where its origin stands \[m\].
+    /// Position of its origin \[m\].
     pub center: [f32; 3],
-    /// How it is turned: a quaternion i, j, k, w of any length but 0.
+    /// Rotation: a quaternion i, j, k, w of any length but 0.
     pub rotation: [f32; 4],
 }
 
-/// What a body looks like.
+/// Shape of a body.
 #[derive(Clone, Debug)]
 pub(super) enum Shape {
     /// A ball.
     Sphere {
-        /// Its radius \[m\].
+        /// Radius \[m\].
         radius: f32,
     },
     /// A box along the axes.
     Box {
-        /// Half its size along each axis \[m\].
+        /// Half of each edge \[m\].
         half: [f32; 3],
     },
     /// An upright cylinder, closed at both ends.
     Cylinder {
-        /// Its radius \[m\].
+        /// Radius \[m\].
         radius: f32,
-        /// Half its height \[m\].
+        /// Half of the height \[m\].
         half_height: f32,
     },
     /// A mesh.
     Mesh {
-        /// Its distances.
+        /// Its distance field.
         field: Arc<DistanceField>,
-        /// How much larger than those it is.
+        /// Scale factor of the field.
         scale: f32,
     },
 }
@@ -65,17 +65,17 @@ impl PartialEq for Shape {
     }
 }
 
-/// Where a ray meets a solid.
+/// Intersection of a ray with a solid.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Meeting {
     pub t: f32,
     pub normal: [f32; 3],
-    /// Which of the solids it is.
+    /// Number of the solid.
     pub solid: usize,
 }
 
 impl Solid {
-    /// All solids of a snapshot as they stand.
+    /// All solids of a snapshot with their poses.
     pub fn all(poses: &[SolidPose], fields: &mut Fields) -> Vec<Self> {
         let all = poses.iter().map(|pose| Self::of(pose, fields)).collect();
         fields.forget_unused();
@@ -100,7 +100,7 @@ impl Solid {
         UnitQuaternion::try_new(Quaternion::new(w, i, j, k), 1e-9).unwrap_or_else(UnitQuaternion::identity)
     }
 
-    /// Signed distance of a place from the surface, negative inside \[m\].
+    /// Signed distance of a point from the surface, negative inside \[m\].
     pub fn distance(&self, p: [f32; 3]) -> f32 {
         let p = self.turn().inverse() * (Vector3::from(p) - Vector3::from(self.center));
         match &self.shape {
@@ -152,7 +152,7 @@ impl Solid {
         }
     }
 
-    /// Where `ray` first enters the solid, in front of its start; `solid` is its number.
+    /// First intersection of `ray` with the solid, in front of the ray's origin; `solid` is its number.
     pub fn meet(&self, ray: &Ray, solid: usize) -> Option<Meeting> {
         let turn = self.turn();
         let o = turn.inverse() * (ray.origin.coords - Vector3::from(self.center));
@@ -166,8 +166,8 @@ impl Solid {
         (t > 0.0).then(|| Meeting { t, normal: (turn * normal).into(), solid })
     }
 
-    /// Place and kind, size, rotation, and of a mesh its first node and spacing and its nodes and first layer, as
-    /// the shader takes them; `layer` is that of the mesh's field in the volume of all fields.
+    /// Data for the shader: position and kind, size, rotation, and for a mesh its first node and spacing, and
+    /// its nodes and first layer. `layer` is that of the mesh's field in the volume of all fields.
     #[cfg(feature = "viewer")]
     pub fn packed(&self, layer: usize) -> [[f32; 4]; 5] {
         let [x, y, z] = self.center;
@@ -188,7 +188,7 @@ impl Solid {
     }
 }
 
-/// The nearest of all meetings.
+/// The nearest of all intersections.
 pub(super) fn nearest(solids: &[Solid], ray: &Ray) -> Option<Meeting> {
     let meetings = solids.iter().enumerate().filter_map(|(n, solid)| solid.meet(ray, n));
     meetings.min_by(|a, b| a.t.total_cmp(&b.t))
@@ -198,7 +198,7 @@ type Local = Option<(f32, Vector3<f32>)>;
 
 fn meet_sphere(o: Vector3<f32>, d: Vector3<f32>, radius: f32) -> Local {
     let b = o.dot(&d);
-    // The distance from the axis of the ray, not o² − b², which cancels for a far eye.
+    // The distance from the axis of the ray. The form o² − b² would cancel for a distant eye.
     let miss = (o - d * b).norm_squared();
     let root = radius * radius - miss;
     let t = -b - root.max(0.0).sqrt();
@@ -249,7 +249,7 @@ mod tests {
         ]
     }
 
-    /// Where a ray meets a solid the signed distance is 0 and grows along the normal.
+    /// At an intersection the signed distance is 0 and grows along the normal.
     #[test]
     fn rays_meet_the_surface() {
         let mut met = 0;

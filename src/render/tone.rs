@@ -1,16 +1,16 @@
-//! From linear radiance to the bytes of a picture.
+//! Tone map from linear radiance to the bytes of a picture.
 //!
-//! The curve is AgX (Troy Sobotka), in the polynomial fit of Benjamin Wrensch ("Minimal AgX
-//! implementation", 2023): colours are mixed a little into each other before a logarithmic
-//! S-curve, so bright coloured smoke turns pale instead of clipping to a primary. After it a
-//! saturation and a contrast give back some of the punch. `shaders/tone.glsl` is the same.
+//! The curve is AgX (Troy Sobotka), in the polynomial fit of Benjamin Wrensch ("Minimal AgX implementation",
+//! 2023): colours are slightly mixed before a logarithmic S-curve, so bright coloured smoke turns pale
+//! instead of clipping to a primary. Saturation and contrast after it restore some punch. `shaders/tone.glsl`
+//! has the same formulas.
 
 use crate::solver::simd::{dispatch, greatest, least};
 
-/// Darkest and brightest radiance the curve tells apart \[stops around 1\].
+/// Darkest and brightest radiance that the curve resolves \[stops around 1\].
 const STOPS: [f32; 2] = [-12.473_93, 4.026_069];
-/// Contrast and saturation after the curve; 1 and 1 are plain AgX. The pair stands between that and
-/// AgX's own "punchy" look (1.35, 1.4). The contrast is in the curve.
+/// Contrast and saturation after the curve; 1 and 1 are plain AgX. These lie between that and AgX's own
+/// "punchy" look (1.35, 1.4). The contrast is part of the curve.
 #[cfg(test)]
 const CONTRAST: f32 = 1.18;
 const SATURATION: f32 = 1.25;
@@ -40,21 +40,21 @@ const OUTSET: [[f32; 3]; 3] = [
     [-0.052_971_64, -0.098_043_45, 1.151_073_7],
 ];
 
-/// Pixels that are worked on at a time.
+/// Pixels processed at a time.
 const CHUNK: usize = 32;
 type Strip = [f32; CHUNK];
 
-/// From linear radiance to bytes, for a row.
+/// Tone map of a row.
 pub(super) struct Tone<'a> {
-    /// The background of the row.
+    /// Background of the row.
     pub background: [f32; 3],
-    /// What radiance is multiplied by.
+    /// Factor on the radiance.
     pub exposure: f32,
-    /// Decides for each pixel of the row which way a value between two bytes goes; starts over at its end.
+    /// Dither: rounds each pixel of the row up or down; repeats at its end.
     pub noise: &'a [f32],
 }
 
-/// Bytes for a row of pixels: radiance, and the share of the background that is seen.
+/// Computes the bytes of a row of pixels from radiance and the visible share of the background.
 pub(super) fn row(tone: &Tone, pixels: &[[f32; 4]], out: &mut [[u8; 4]]) {
     for (n, (pixels, out)) in pixels.chunks(CHUNK).zip(out.chunks_mut(CHUNK)).enumerate() {
         let noise = tone.noise[n * CHUNK % tone.noise.len()..].first_chunk().expect("whole strips of noise");
@@ -121,15 +121,15 @@ fn map_kernel<const FMA: bool>(
     }
 }
 
-/// The whole part of a number in 0..2²³. A cast looks for numbers out of range, one by one; a whole number added to 2²³ stands
-/// in the last bits of the sum.
+/// Whole part of a number in 0..2²³. A conversion would check each number for its range; a whole number added
+/// to 2²³ stands in the last bits of the sum.
 #[inline(always)]
 pub(super) fn whole(x: f32) -> u32 {
     const SHIFT: f32 = 8_388_608.0;
     (x.floor() + SHIFT).to_bits() - SHIFT.to_bits()
 }
 
-/// The logarithm of a normal positive number within 4·10⁻⁶.
+/// Base-2 logarithm of a normal positive number to within 4·10⁻⁶.
 #[inline(always)]
 fn log2(x: f32) -> f32 {
     let bits = x.to_bits();
@@ -144,7 +144,7 @@ fn log2(x: f32) -> f32 {
 mod tests {
     use super::*;
 
-    /// Display-referred values times 255: the mean over all ways to round.
+    /// Display-referred values times 255: the mean over all dithers.
     fn map(radiance: [f32; 3], exposure: f32) -> [f64; 3] {
         let noise: [f32; 64] = std::array::from_fn(|n| (n as f32 + 0.5) / 64.0);
         let (mut out, [r, g, b]) = ([[0; 4]; 64], radiance);
@@ -175,7 +175,7 @@ mod tests {
         }
     }
 
-    /// The whole way in double precision, with the curve as Wrensch gives it.
+    /// The whole computation in double precision, with the curve of Wrensch.
     fn agx(radiance: [f64; 3]) -> [f64; 3] {
         let mix = |rows: [[f32; 3]; 3], x: [f64; 3]| {
             rows.map(|row| (0..3).map(|c| f64::from(row[c]) * x[c]).sum::<f64>())
@@ -205,7 +205,7 @@ mod tests {
 
     #[test]
     fn bytes_reach_both_ends_and_no_further() {
-        // The fit of the curve leaves a tenth of a byte in black.
+        // The fit of the curve is off by a tenth of a byte in black.
         assert!(map([0.0; 3], 0.0).iter().all(|&byte| byte < 0.2));
         assert_eq!(map([-1.0; 3], 0.0), map([0.0; 3], 0.0));
         assert!(map([1e6; 3], 0.0).iter().all(|&byte| byte > 245.0));

@@ -2,7 +2,7 @@
 
 use crate::grid::Dims;
 
-/// The value at `at`, in units of the spacing from the first value, held at the border.
+/// The value at `at`, in units of the spacing from the first value, clamped at the border.
 pub fn trilinear<const N: usize>(dims: Dims, at: [f32; 3], value: impl Fn(usize) -> [f32; N]) -> [f32; N] {
     let size = dims.array();
     let (mut lo, mut f, mut hi) = ([0; 3], [0.0; 3], [0; 3]);

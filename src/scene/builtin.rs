@@ -1,4 +1,4 @@
-//! The scenes that come with the crate, each a file of the folder `scenes`.
+//! The built-in scenes, each a file of the folder `scenes`.
 
 macro_rules! scenes {
     ($($name:literal),*) => {
@@ -24,21 +24,21 @@ scenes!(
     "cavity"
 );
 
-/// The names of the meshes that come with the crate.
+/// Names of the built-in meshes.
 pub const MESHES: &[&str] = &["knot"];
 
-/// The mesh `name`, as an OBJ.
+/// Returns the mesh `name` as an OBJ.
 pub fn mesh(name: &str) -> Option<&'static str> {
     (name == "knot").then_some(include_str!("../../scenes/knot.obj"))
 }
 
-/// The text of the built-in scene `name`.
+/// Returns the text of the built-in scene `name`.
 pub fn text(name: &str) -> Option<&'static str> {
     let at = NAMES.iter().position(|known| *known == name)?;
     Some(TEXTS[at])
 }
 
-/// What the built-in scene `name` shows: the first line of its file.
+/// Returns a one-line description of the built-in scene `name`: the first line of its file.
 pub fn summary(name: &str) -> Option<&'static str> {
     text(name)?.lines().next().map(|line| line.trim_start_matches('#').trim())
 }
@@ -51,13 +51,13 @@ mod tests {
     fn every_mesh_is_closed() {
         for name in MESHES {
             let mesh = crate::solver::Mesh::from_obj(name, mesh(name).unwrap()).unwrap();
-            assert!(mesh.triangles().len() > 100 && (0.4..0.8).contains(&mesh.reach()), "{name}");
+            assert!(mesh.triangles().len() > 100 && (0.4..0.8).contains(&mesh.bounding_radius()), "{name}");
         }
         assert!(mesh("plume").is_none());
     }
 
     #[test]
-    fn every_scene_is_valid_and_says_what_it_is() {
+    fn every_scene_is_valid_and_has_a_summary() {
         for name in NAMES {
             let scene = crate::scene::Scene::parse(name, text(name).unwrap()).unwrap();
             assert_eq!(scene.name, *name);
@@ -65,7 +65,7 @@ mod tests {
         }
     }
 
-    /// On half the cells along each axis.
+    /// Runs with half the cells along each axis.
     #[test]
     fn every_scene_runs_and_moves() {
         for name in NAMES {

@@ -1,6 +1,7 @@
-//! What a scene gives for the parameters that have a field, and the check of all numbers against their hard ranges.
+//! Values in the scene of the parameters that have a field, and the check of all numbers against their hard
+//! ranges.
 //!
-//! Both work on the table as it is parsed, before a struct reads the rest of it, so that every value has its place in the text.
+//! Both use the table as parsed, before a struct reads the rest, so every value has its place in the text.
 
 use std::ops::Range;
 
@@ -9,24 +10,24 @@ use serde::de::IntoDeserializer;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue, Error};
 
-use super::document::Floor;
-use super::value::{Color, List, Number, Whole};
+use super::scene_error::unknown;
+use super::value::{Color, Floor, List, Number, Whole};
 use crate::parameter::{self, Kind, Parameter, Value, normalized};
 
-/// The values of a scene for the parameters that have a field.
+/// Values in the scene of the parameters that have a field.
 #[derive(Default)]
 pub struct Given {
     values: Vec<(&'static Parameter, Value, Range<usize>)>,
 }
 
-/// What is wrong, where, and with which key.
+/// An error in the text: its place, and a message with the key.
 pub type Complaint = (Range<usize>, String);
 
 impl Given {
-    /// Takes the values out of `root`; what stays there is read by structs.
+    /// Moves the values out of `root`; structs read the rest.
     ///
     /// # Errors
-    /// The first value that has another type than its key.
+    /// The first value whose type is not that of its key.
     pub fn take(root: &mut DeTable) -> Result<Self, Complaint> {
         let mut given = Self::default();
         for parameter in parameter::all().filter(|parameter| parameter.field().is_some()) {
@@ -40,18 +41,19 @@ impl Given {
         Ok(given)
     }
 
-    /// Where the value at `path` stands, if there is one.
+    /// Place of the value at `path`, if there is one.
     pub fn span(&self, path: &str) -> Option<Range<usize>> {
         self.values.iter().find(|(parameter, ..)| parameter.path == path).map(|(.., span)| span.clone())
     }
 
-    /// The parameters with their values.
+    /// Yields the parameters with their values.
     pub fn values(&self) -> impl Iterator<Item = (&'static Parameter, Value)> {
         self.values.iter().map(|(parameter, value, _)| (*parameter, *value))
     }
 }
 
-/// Takes the value at `path` out of `table`. None if there is none, or something else than a table is on the way.
+/// Removes the value at `path` from `table`. None if it does not exist, or if the path leads through a value
+/// that is no table.
 fn take<'t>(table: &mut DeTable<'t>, path: &[&str]) -> Option<Spanned<DeValue<'t>>> {
     match path {
         [] => None,
@@ -63,7 +65,7 @@ fn take<'t>(table: &mut DeTable<'t>, path: &[&str]) -> Option<Spanned<DeValue<'t
     }
 }
 
-/// A value of the type that the parameter has.
+/// Reads a value of the parameter's type.
 fn read(parameter: &Parameter, value: Spanned<DeValue>) -> Result<Value, String> {
     let message = |error: Error| error.message().to_owned();
     match parameter.kind {
@@ -77,7 +79,7 @@ fn read(parameter: &Parameter, value: Spanned<DeValue>) -> Result<Value, String>
         Kind::Vector => typed::<List<Number, 3>>(value).map(|v| Value::Triple(v.get())).map_err(message),
         Kind::Direction => {
             let vector = typed::<List<Number, 3>>(value).map_err(message)?.get();
-            normalized(vector).map(Value::Triple).ok_or_else(|| "[0, 0, 0] points nowhere".to_owned())
+            normalized(vector).map(Value::Triple).ok_or_else(|| "[0, 0, 0] has no direction".to_owned())
         }
         Kind::Color => typed::<Color>(value).map(|color| Value::Triple(color.0)).map_err(message),
         Kind::ColorOrNone => typed::<Floor>(value)
@@ -90,7 +92,7 @@ fn read(parameter: &Parameter, value: Spanned<DeValue>) -> Result<Value, String>
             known()
                 .find(|word| *word == text)
                 .map(Value::Word)
-                .ok_or_else(|| super::text::unknown("value", &text, known()))
+                .ok_or_else(|| unknown("value", &text, known()))
         }
         Kind::Wholes(_) | Kind::Text | Kind::Formula | Kind::List => {
             unreachable!("no parameter with a field is a {:?}", parameter.kind)
@@ -123,7 +125,7 @@ fn check(path: &mut Vec<String>, value: &Spanned<DeValue>) -> Result<(), Complai
     match value.get_ref() {
         DeValue::Table(table) => check_table(path, table),
         DeValue::Array(items) => items.iter().enumerate().try_for_each(|(index, item)| {
-            // The numbers of a list share its key; tables in it are told apart.
+            // The numbers of a list share its key; tables in a list have separate keys.
             let depth = path.len();
             path.extend(item.get_ref().is_table().then(|| index.to_string()));
             check(path, item)?;

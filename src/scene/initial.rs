@@ -1,4 +1,4 @@
-//! The fields at the start: from an npz such as a run writes, and from formulas.
+//! Initial fields: from an npz or OpenVDB file, and from formulas.
 
 use std::ops::Range;
 use std::path::{Path, PathBuf};
@@ -7,9 +7,9 @@ use rayon::prelude::*;
 use toml::Spanned;
 
 use super::document::{self, Expression};
-use super::error::{InitialError, Problem, closest};
 use super::formula::{self, Definitions, Fault, Formula, Scratch, WIDTH, Wide};
-use super::text::Text;
+use super::scene_error::{InitialError, Problem, closest};
+use super::scene_text::Text;
 use crate::field::Field;
 use crate::foreign;
 use crate::grid::Dims;
@@ -19,12 +19,12 @@ use crate::volume::Volume;
 
 type Result<T> = std::result::Result<T, Box<Problem>>;
 
-/// What the fields of a scene start from. A field that nothing is said of starts at zero.
+/// Initial fields of a scene. Fields that are not listed start at zero.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Initial {
-    /// An npz with some of the fields.
+    /// A file with some of the fields.
     file: Option<PathBuf>,
-    /// Formulas of fields; they win over the file.
+    /// Formulas of fields; they override the file.
     formulas: Vec<(Field, Formula)>,
 }
 
@@ -35,13 +35,13 @@ impl Initial {
     }
 }
 
-/// Samples along each axis of a cell whose mean is the value of a scalar there.
+/// Samples along each axis of a cell; their mean is the initial value of a scalar.
 const SAMPLES: usize = 4;
 
 /// Points along each axis at which formulas are tried when the scene is read.
 const TRIALS: usize = 32;
 
-/// What `read` says, after a look at what the file holds (names and shapes, no values yet) and a trial of the formulas.
+/// Resolves `read`: checks names and shapes in the file, without reading values, and tries the formulas.
 pub fn resolve(read: &document::Initial, text: &Text, folder: &Path, dims: Dims, h: f32) -> Result<Initial> {
     Ok(Initial { file: check(read, text, folder, dims)?, formulas: formulas(read, text, dims, h)? })
 }
@@ -71,7 +71,7 @@ fn check_file(path: &Path, dims: Dims) -> std::result::Result<(), String> {
         let known = Field::STORED.map(Field::name);
         let hint = closest(stranger, known).map(|meant| format!("; did you mean `{meant}`?"));
         let hint = hint.unwrap_or_else(|| format!("; fields are {}", known.join(", ")));
-        return Err(format!("{} holds `{stranger}`, which is no field{hint}", path.display()));
+        return Err(format!("{} has an array `{stranger}`, which is not a field{hint}", path.display()));
     }
     let held: Vec<Field> =
         Field::STORED.into_iter().filter(|field| names.iter().any(|name| name == field.name())).collect();
@@ -86,18 +86,18 @@ fn check_file(path: &Path, dims: Dims) -> std::result::Result<(), String> {
         .try_for_each(|field| npz.check(field.name(), field.shape(dims)).map_err(|error| error.to_string()))
 }
 
-/// Whether a file of fields is an OpenVDB file, by its name.
+/// Whether a file of fields is an OpenVDB file, by its extension.
 fn is_vdb(path: &Path) -> bool {
     path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("vdb"))
 }
 
-/// Whether a run writes something of this name.
+/// Whether a run writes an array of this name.
 fn is_known(name: &str) -> bool {
-    ["time", "voxel", "frame", "frame_rate", "about"].contains(&name)
+    ["time", "voxel", "frame", "frame_rate", "mean_from", "mean_over", "about"].contains(&name)
         || Field::ALL.iter().any(|field| field.name() == name)
 }
 
-/// The formulas of `read`, each tried at a few points.
+/// Reads the formulas of `read`, each tried at a few points.
 fn formulas(read: &document::Initial, text: &Text, dims: Dims, h: f32) -> Result<Vec<(Field, Formula)>> {
     let definitions = definitions(read, text)?;
     let written = [&read.u, &read.v, &read.w, &read.temperature, &read.red, &read.green, &read.blue];
@@ -124,7 +124,7 @@ fn definitions(read: &document::Initial, text: &Text) -> Result<Definitions> {
     Ok(texts.map(|(name, text)| (name.get_ref().clone(), text.get_ref().0.clone())).collect())
 }
 
-/// The key and the bytes that a fault is about.
+/// Returns the key and the bytes of a fault.
 fn place(
     fault: &Fault,
     field: Field,
@@ -139,7 +139,7 @@ fn place(
     }
 }
 
-/// Where the bytes `at` of a formula stand in the scene; all of it, where escapes stand between the two.
+/// Place in the scene of the bytes `at` of a formula. The whole formula if it contains escapes.
 fn within(written: &Spanned<Expression>, at: &Range<usize>, text: &Text) -> Range<usize> {
     let span = written.span();
     let raw = text.source(&span);
@@ -154,7 +154,7 @@ fn within(written: &Spanned<Expression>, at: &Range<usize>, text: &Text) -> Rang
     }
 }
 
-/// Whether the values of a formula are such as a field may have, at a few points of the box.
+/// Checks the range of a formula's values at a few points of the box.
 fn attempt(formula: &Formula, field: Field, dims: Dims, h: f32) -> std::result::Result<(), InitialError> {
     let shape = field.shape(dims);
     let points: [Vec<f64>; 3] = std::array::from_fn(|axis| {
@@ -185,13 +185,13 @@ fn impossible(field: Field, value: f32, at: [f64; 3]) -> InitialError {
     InitialError::Formula { field, value, at: at.map(|x| (x * 1e6).round() / 1e6) }
 }
 
-/// The coordinate of value `n` of a field along an axis \[m\].
+/// Coordinate of value `n` of a field along an axis \[m\].
 fn coordinate(field: Field, axis: usize, n: usize, h: f32) -> f64 {
     let offset = if field.face_axis() == Some(axis) { 0.0 } else { 0.5 };
     (n as f64 + offset) * f64::from(h)
 }
 
-/// The values of a formula along x.
+/// Values of a formula along x.
 fn row(formula: &Formula, x: &[f64], [y, z]: [f64; 2], scratch: &mut Scratch) -> Vec<f32> {
     let mut out = Vec::with_capacity(x.len());
     for x in x.chunks(WIDTH) {
@@ -203,7 +203,7 @@ fn row(formula: &Formula, x: &[f64], [y, z]: [f64; 2], scratch: &mut Scratch) ->
     out
 }
 
-/// All values of the field that a formula stands for: at faces its value there, at centres the mean over the cell.
+/// Computes all values of a field from a formula: point values at faces, means over the cell at centres.
 fn array(formula: &Formula, field: Field, dims: Dims, h: f32) -> std::result::Result<Array, InitialError> {
     let shape = field.shape(dims);
     let parts = samples(formula, field, dims);
@@ -229,14 +229,14 @@ fn array(formula: &Formula, field: Field, dims: Dims, h: f32) -> std::result::Re
     Ok(Array { shape, values })
 }
 
-/// Samples in a cell along each axis: several where a scalar can vary, else one.
+/// Samples in a cell along each axis: several where a scalar may vary, otherwise one.
 fn samples(formula: &Formula, field: Field, dims: Dims) -> [usize; 3] {
     let (uses, cells) = (formula.uses(), dims.array());
     let varies = |axis: usize| field.face_axis().is_none() && uses[axis] && cells[axis] > 1;
     [0, 1, 2].map(|axis| if varies(axis) { SAMPLES } else { 1 })
 }
 
-/// One row of means over the samples at `x` in and around each cell, `y` and `z`.
+/// Computes a row of means over the samples at `x` in and around each cell, `y` and `z`.
 fn mean_row(formula: &Formula, x: &[f64], [y, z]: [&[f64]; 2], scratch: &mut Scratch, out: &mut [f32]) {
     let parts = x.len() / out.len();
     let share = 1.0 / (parts * y.len() * z.len()) as f32;
@@ -248,7 +248,7 @@ fn mean_row(formula: &Formula, x: &[f64], [y, z]: [&[f64]; 2], scratch: &mut Scr
     });
 }
 
-/// Fills `solver`.
+/// Fills `solver` with the initial fields.
 pub fn fill(solver: &mut Solver, initial: &Initial) -> std::result::Result<(), InitialError> {
     let file = initial.file.as_deref();
     let mut npz = file.filter(|path| !is_vdb(path)).map(Reader::open).transpose()?;
@@ -282,7 +282,7 @@ pub fn fill(solver: &mut Solver, initial: &Initial) -> std::result::Result<(), I
     Ok(())
 }
 
-/// `array`, if its values are such as the field may have.
+/// Returns `array` if its values are in the range of the field.
 fn within_limits(field: Field, array: Array) -> std::result::Result<Array, InitialError> {
     match array.values.iter().find(|value| !is_possible(field, **value)) {
         Some(&value) => Err(InitialError::Stored { field, value }),
@@ -290,13 +290,13 @@ fn within_limits(field: Field, array: Array) -> std::result::Result<Array, Initi
     }
 }
 
-/// The indices of the value at `p`, which lies on a face across `axis` or at a centre.
+/// Indices of the value at `p`, which lies on a face across `axis` or at a centre.
 fn cell(p: [f32; 3], h: f32, axis: Option<usize>) -> [usize; 3] {
     std::array::from_fn(|a| if axis == Some(a) { (p[a] / h).round() } else { (p[a] / h).floor() } as usize)
 }
 
-/// The value there. The solver also asks for faces just outside the box, which it then overwrites by the rules of
-/// the sides: they get the value of their neighbour.
+/// Returns the value at these indices. The solver also asks for faces just outside the box and then
+/// overwrites them by the rules of the sides: these get the value of their neighbour.
 fn value(array: &Option<Array>, at: [usize; 3]) -> f32 {
     let Some(Array { shape, values }) = array else { return 0.0 };
     let [i, j, k]: [usize; 3] = std::array::from_fn(|a| at[a].min(shape[a] - 1));

@@ -1,4 +1,4 @@
-//! From the document to the scene: what absent keys stand for, and the checks that need two keys at once.
+//! From the document to the scene: defaults of absent keys, and checks that involve two keys.
 
 use std::ops::Range;
 use std::path::Path;
@@ -6,77 +6,81 @@ use std::sync::Arc;
 
 use toml::Spanned;
 
-use super::document::{self, Document, Vector};
-use super::error::Problem;
+use super::checked_scene::{Scene, Time};
+use super::document::{self, Document};
 use super::given::Given;
 use super::memory;
+use super::scene_error::Problem;
+use super::scene_text::Text;
 use super::shapes::Place;
-use super::text::Text;
-use super::value::Number;
-use super::{Scene, Time, forces, initial, probes, solids, sources};
+use super::side_tables::{self, Sides};
+use super::value::{Number, Vector};
+use super::{force_tables, initial, probes, read_document, solid_tables, source_tables};
 use crate::grid::Dims;
 use crate::look::{Camera, Look};
 use crate::parameter::{Holder, normalized};
-use crate::solver::{BoundaryCondition, Config, Inflow, Params, TimeControl};
+use crate::solver::{Config, Params, TimeControl};
 
 type Result<T> = std::result::Result<T, Box<Problem>>;
 
-/// Cells of a scene that names none.
+/// Default number of cells.
 const CELLS: [usize; 3] = [96, 144, 96];
-/// Edge of a cell where a scene names none \[m\].
+/// Default edge of a cell \[m\].
 const VOXEL: f32 = 0.01;
-/// Pictures, where a scene does not say how large \[px\].
+/// Default size of pictures \[px\].
 const SIZE: [u32; 2] = [640, 480];
-/// Vertical field of view where a scene names none \[degrees\].
+/// Default vertical field of view \[degrees\].
 const FOV: f32 = 34.0;
 
-/// The scene that the document of `text` describes, called `name`.
+/// Resolves the document of `text` to the scene called `name`.
 ///
-/// Files that it names are relative to `folder`, those of overrides to where the command runs.
+/// Files that it names are relative to `folder`, those of overrides to the working directory.
 pub fn scene(name: String, text: &Text, folder: &Path) -> Result<Scene> {
-    let (doc, given) = text.read()?;
-    let config = config(&doc, &given, text)?;
+    let (doc, given) = read_document::document(text)?;
+    let sides = side_tables::resolve(doc.domain.walls.as_ref(), text)?;
+    let config = config(&doc, &given, &sides, text)?;
+    side_tables::check_values(doc.domain.walls.as_ref(), &sides.formulas, &config, text)?;
     let extent = config.dims.array().map(|n| n as f32 * config.h);
     let place = Place { text, folder, config: &config };
     let size = doc.render.size.as_ref().map_or(SIZE, |size| size.get_ref().0.map(|n| n.get() as u32));
     check_picture(&doc, text, &config, size)?;
     let mut params = Params::default();
     fill(&mut params, &given);
-    let solids = solids::resolve(&doc, &given, text, folder, &config, &params)?;
+    let solids = solid_tables::resolve(&doc, &given, text, folder, &config, &params)?;
     Ok(Scene {
         name,
         params,
-        sources: sources::resolve(doc.source.as_deref(), place)?,
-        forces: forces::resolve(&doc.force, place)?,
-        fills: sources::fills(&doc.initial.smoke, place)?,
+        sources: source_tables::resolve(doc.source.as_deref(), place)?,
+        forces: force_tables::resolve(&doc.force, place)?,
+        fills: source_tables::fills(&doc.initial.smoke, place)?,
         time: time(&doc.time, text)?,
         look: look(&doc, &given),
         camera: camera(&doc.render.camera, text, extent, size)?,
         size,
         initial: initial::resolve(&doc.initial, text, folder, config.dims, config.h)?,
-        probes: probes::resolve(&doc.probe, text, extent, solids.len())?,
+        probes: probes::resolve(&doc.probe, text, &config, solids.len())?,
+        side_formulas: sides.formulas,
         origin: Arc::new(text.origin(folder)),
         solids,
         config,
     })
 }
 
-/// Sets the fields of `holder` that the scene gives a value for.
+/// Sets the fields of `holder` whose values the scene gives.
 fn fill(holder: &mut impl Holder, given: &Given) {
     for (parameter, value) in given.values() {
         parameter.field().into_iter().for_each(|field| holder.set_value(field, value));
     }
 }
 
-fn config(doc: &Document, given: &Given, text: &Text) -> Result<Config> {
+fn config(doc: &Document, given: &Given, sides: &Sides, text: &Text) -> Result<Config> {
     let cells = doc.domain.cells.as_ref();
     let counts = cells.map_or(CELLS, |c| c.get_ref().0.map(|n| n.get() as usize));
     let span = cells.map_or(0..0, Spanned::span);
-    let sides = sides(doc.domain.walls.as_ref(), text)?;
     let dims = Dims::new(counts).map_err(|e| text.problem(span.clone(), format!("domain.cells: {e}")))?;
     let mut config = Config {
-        sides: sides.map(|axis| axis.map(|(side, _)| side)),
-        held: sides.map(|axis| axis.map(|(_, held)| held)),
+        sides: sides.conditions,
+        held: sides.held,
         ..Config::new(dims, doc.domain.voxel.map_or(VOXEL, Number::get))
     };
     fill(&mut config, given);
@@ -105,7 +109,7 @@ fn check_memory(config: &Config, solids: bool, limit: u64) -> std::result::Resul
     ))
 }
 
-/// Whether there is room for a picture of `size` beside the fields.
+/// Checks that a picture of `size` fits into memory beside the fields.
 fn check_picture(doc: &Document, text: &Text, config: &Config, size: [u32; 2]) -> Result<()> {
     let limit = doc.solver.memory_limit.map_or_else(memory::default_limit, |gib| gigabytes(gib.get()));
     let bytes = memory::picture(size);
@@ -128,72 +132,11 @@ fn gigabytes(gib: f32) -> u64 {
     (f64::from(gib) * f64::from(1 << 30)) as u64
 }
 
-/// What a side does, and the temperature held there.
-type Held = (BoundaryCondition, Option<f32>);
-
-/// Closed all around but for the top, unless the file says otherwise.
-fn sides(walls: Option<&Spanned<document::Walls>>, text: &Text) -> Result<[[Held; 2]; 3]> {
-    let defaults = [
-        [BoundaryCondition::Closed; 2],
-        [BoundaryCondition::Closed, BoundaryCondition::Open],
-        [BoundaryCondition::Closed; 2],
-    ];
-    let sides = std::array::from_fn(|axis| {
-        std::array::from_fn(|end| match walls.and_then(|w| w.get_ref().sides[axis][end]) {
-            None => (defaults[axis][end], None),
-            Some(read) => side(&read),
-        })
-    });
-    check_sides(&sides).map_err(|message| {
-        text.problem(walls.map_or(0..0, Spanned::span), format!("domain.walls: {message}"))
-    })?;
-    Ok(sides)
-}
-
-fn check_sides(sides: &[[Held; 2]; 3]) -> std::result::Result<(), String> {
-    for (axis, name) in ["x", "y", "z"].into_iter().enumerate() {
-        let [low, high] = sides[axis].map(|(side, _)| side == BoundaryCondition::Periodic);
-        if low != high {
-            let (is, not) = if low { ("min", "max") } else { ("max", "min") };
-            return Err(format!(
-                "{name}_{is} is periodic and {name}_{not} is not; write {name} = \"periodic\""
-            ));
-        }
-        for (end, (side, _)) in ["min", "max"].into_iter().zip(sides[axis]) {
-            if matches!(side, BoundaryCondition::NoSlip(velocity) if velocity[axis] != 0.0) {
-                return Err(format!(
-                    "{name}_{end} cannot move across itself; its velocity along {name} must be 0"
-                ));
-            }
-        }
-    }
-    Ok(())
-}
-
-fn side(read: &document::BoundaryCondition) -> Held {
-    let vector = |v: Option<Vector>| v.map_or([0.0; 3], Vector::get);
-    match read {
-        document::BoundaryCondition::Closed(wall) => {
-            (BoundaryCondition::Closed, wall.temperature.map(Number::get))
-        }
-        document::BoundaryCondition::NoSlip(wall) => {
-            (BoundaryCondition::NoSlip(vector(wall.velocity)), wall.temperature.map(Number::get))
-        }
-        document::BoundaryCondition::Open(_) => (BoundaryCondition::Open, None),
-        document::BoundaryCondition::Periodic(_) => (BoundaryCondition::Periodic, None),
-        document::BoundaryCondition::Inflow(air) => {
-            let smoke = [air.red, air.green, air.blue].map(|x| x.map_or(0.0, Number::get));
-            let scalars = [smoke[0], smoke[1], smoke[2], air.temperature.map_or(0.0, Number::get)];
-            (BoundaryCondition::Inflow(Inflow { velocity: vector(air.velocity), scalars }), None)
-        }
-    }
-}
-
-/// A step of a fixed length is never cut.
+/// Checks that a fixed step is not combined with substeps: it is never cut.
 fn check_fixed_step(given: &Given, text: &Text) -> Result<()> {
     for key in ["time.cfl", "time.max_substeps"] {
         if let Some(span) = given.span(key) {
-            let message = format!("{key}: a fixed time.step is never cut; remove one of the two");
+            let message = format!("{key}: a fixed time.step is never divided; remove one of the two");
             return Err(text.problem(span, message));
         }
     }
@@ -218,7 +161,7 @@ fn look(doc: &Document, given: &Given) -> Look {
     let mut look = Look::default();
     fill(&mut look, given);
     look.solids = doc.solid.iter().map(|solid| solid.color.map_or(Look::SOLID, |c| c.0)).collect();
-    // The default has another length than 1.
+    // The default direction is not a unit vector.
     look.sun_direction = normalized(look.sun_direction).unwrap_or(look.sun_direction);
     look
 }
@@ -251,7 +194,7 @@ fn check_camera(camera: &Camera) -> std::result::Result<(), String> {
     }
 }
 
-/// A camera a little above and aside that has the whole box in the picture.
+/// Returns a camera a little above and to the side that has the whole box in the picture.
 fn framing(extent: [f32; 3], fov: f32, aspect: f32) -> Camera {
     let mut camera = Camera { fov, ..Camera::framing(extent) };
     camera.frame(extent);

@@ -1,4 +1,4 @@
-//! The shapes of sources, fills and forces, and the noise on them: as they are written, and as regions of space.
+//! Shapes of sources, fills and forces, and their noise: as written in the file, and as regions of space.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -6,10 +6,9 @@ use std::sync::Arc;
 use serde::Deserialize;
 use toml::Spanned;
 
-use super::document::Vector;
-use super::error::Problem;
-use super::text::Text;
-use super::value::{List, Number, Whole};
+use super::scene_error::Problem;
+use super::scene_text::Text;
+use super::value::{List, Number, Vector, Whole};
 use crate::foreign;
 use crate::solver::{self, Card, CardError, Config, Form, Mesh, Region, Solid};
 
@@ -89,7 +88,7 @@ pub struct Noise {
     seed: Option<Whole>,
 }
 
-/// The noise that was asked for.
+/// Converts the noise of the file.
 pub fn noise(read: &Noise) -> solver::Noise {
     solver::Noise {
         strength: read.strength.map_or(1.0, Number::get),
@@ -99,20 +98,20 @@ pub fn noise(read: &Noise) -> solver::Noise {
     }
 }
 
-/// The least that a shape must cover to be seen \[cells\].
+/// Least volume that a shape must cover to be visible \[cells\].
 const LEAST: f64 = 0.25;
 
-/// What a shape is read in.
+/// Context in which a shape is read.
 #[derive(Clone, Copy)]
 pub struct Place<'a> {
     pub text: &'a Text,
-    /// Where files are.
+    /// Folder of the scene's files.
     pub folder: &'a Path,
     pub config: &'a Config,
 }
 
 impl Place<'_> {
-    /// The region of the shape at `key`, which must cover something of the box.
+    /// Resolves the shape at `key` to a region, which must cover part of the box.
     pub fn region(&self, read: &Spanned<Shape>, key: &str) -> Result<Region> {
         let (region, center, name) = match read.get_ref() {
             Shape::Sphere(sphere) => {
@@ -130,7 +129,7 @@ impl Place<'_> {
         Ok(region)
     }
 
-    /// A region that covers nothing is a slip of the pen.
+    /// Refuses a region that covers nothing: it is a mistake.
     pub fn check(&self, region: &Region) -> std::result::Result<(), String> {
         let extent = self.config.dims.array().map(|n| n as f32 * self.config.h);
         match region.covered(self.config) {
@@ -153,7 +152,7 @@ impl Place<'_> {
         let axis = read.axis.as_ref().map_or([0.0, 1.0, 0.0], |axis| axis.get_ref().get());
         if axis == [0.0; 3] {
             let span = read.axis.as_ref().map_or(0..0, Spanned::span);
-            return Err(self.text.problem(span, format!("{key}.disc.axis: [0, 0, 0] points nowhere")));
+            return Err(self.text.problem(span, format!("{key}.disc.axis: [0, 0, 0] has no direction")));
         }
         let thickness = read.thickness.map_or(self.config.h, Number::get);
         Ok(Region::disc(read.center.get_ref().get(), read.radius.get(), axis, thickness))
@@ -170,7 +169,7 @@ impl Place<'_> {
     fn letters(&self, read: &Letters, key: &str) -> Result<Region> {
         let font = read.font.as_ref().map(|file| self.font(file, key)).transpose()?;
         let (height, depth) = (read.height.get(), read.depth.get());
-        // A few pixels to a cell, which is as much as a cell is cut into.
+        // A few pixels to a cell: as fine as the cubes of a cover.
         let pixel = 0.25 * self.config.h;
         let card = Card::text(read.string.get_ref(), height, depth, font.as_deref(), pixel);
         let card = card.map_err(|error| {

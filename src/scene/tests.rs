@@ -1,6 +1,7 @@
-//! What the reader promises, one promise a test.
+//! Behaviour of the scene reader.
 
 use super::*;
+use crate::probe::{Every, Place};
 use crate::solver::{Advection, BoundaryCondition};
 
 fn error(text: &str) -> String {
@@ -48,13 +49,15 @@ fn documented_options_act() {
     assert_eq!(scene.sources[0].velocity, Some([0.0, 0.4, 0.0]));
     assert_eq!(scene.camera.position, [1.5, 1.0, 3.0]);
     assert_eq!((scene.sources.len(), scene.forces.len(), scene.fills.len()), (4, 3, 1));
-    assert_eq!(scene.probes.len(), 4);
-    assert_eq!(scene.probes[3].place, crate::probe::Place::Solid(0));
-    assert_eq!(scene.probes[2].place, crate::probe::Place::Plane { axis: 1, at: 1.44 });
+    assert_eq!(scene.probes.len(), 6);
+    assert_eq!((scene.probes[4].every, scene.probes[4].mean_from), (Every::Seconds(0.1), Some(2.0)));
+    assert_eq!(scene.probes[3].place, Place::Solid(0));
+    assert_eq!(scene.probes[2].place, Place::Plane { axis: 1, at: 1.44 });
     assert!(error(documented()[2]).contains("initial.fields: cannot read start.npz"));
+    assert_eq!(Scene::parse("s", documented()[3]).unwrap().side_formulas.len(), 2);
 }
 
-/// Asks every table for a key that cannot be, and looks up the keys it says it knows.
+/// Gives every table an unknown key, and checks the list of known keys in the error.
 #[test]
 fn every_key_is_declared() {
     use crate::parameter::{all, declared_path, find};
@@ -63,9 +66,9 @@ fn every_key_is_declared() {
                   render.camera source.0 source.0.emit source.0.noise source.0.shape.sphere source.0.shape.box \
                   source.0.shape.disc source.0.shape.mesh source.0.shape.text source.0.shape.image force.0 force.0.wind \
                   force.0.point force.0.vortex initial.smoke.0 solid.0 solid.0.shape.sphere solid.0.shape.box \
-                  solid.0.shape.cylinder probe.0 probe.0.at.line probe.0.at.plane";
+                  solid.0.shape.cylinder probe.0 probe.0.at.line probe.0.at.plane probe.0.at.box";
     for table in tables.split_whitespace() {
-        // A fill lacks its shape: only where it is asked about does the strange key come first.
+        // A fill without its shape fails first; with a shape the unknown key does.
         let scene = match table.split_once('.').map_or(table, |(head, _)| head) {
             "initial" if table != "initial" => "initial = { smoke = [{}] }",
             "solid" => "solid = [{}]",
@@ -84,7 +87,7 @@ fn every_key_is_declared() {
     }
 }
 
-/// The numbers of [`crate::parameter`] are refused one step beyond their ranges, in a scene as in an override.
+/// Numbers of [`crate::parameter`] are refused one step beyond their ranges, in a scene as in an override.
 #[test]
 fn a_number_beyond_the_hard_range_is_refused_with_the_range_and_the_unit() {
     let message = "fluid.vorticity: 150 is out of range: 0 to 100 [1/s]";
@@ -107,7 +110,7 @@ fn a_number_beyond_the_hard_range_is_refused_with_the_range_and_the_unit() {
     assert!(checked > 40, "{checked}");
 }
 
-/// Each word does what its entry says, and the ones that a struct reads are the declared ones.
+/// Each word has the effect of its entry, and structs read exactly the declared words.
 #[test]
 fn declared_words_are_read_and_no_others() {
     use crate::parameter::{Kind, all};
@@ -116,7 +119,8 @@ fn declared_words_are_read_and_no_others() {
         let path = parameter.path.replace('#', "0");
         let scene = match parameter.path.as_str() {
             "force.#.acts_on" => "force = [{ wind = { acceleration = [1, 0, 0] } }]",
-            "solid.#.slip" => "solid = [{ shape = { sphere = { radius = 0.1 } } }]",
+            "solid.#.slip" | "solid.#.motion" => "solid = [{ shape = { sphere = { radius = 0.1 } } }]",
+            "probe.#.at.side" => "probe = [{ name = 'a', fields = ['u'] }]",
             _ => "",
         };
         for (word, _) in words {
@@ -189,6 +193,9 @@ fn every_number_acts() {
         "render.medium.scattering=single",
         "render.medium.glow=1",
         "probe=[{ name = 'a', fields = ['u'], at = { plane = { x = 0.1 } } }]",
+        "probe=[{ name = 'a', fields = ['u*red', 'pressure'], at = { box = { center = [0, 0, 0], size = [1, 1, 1] } }, \
+         every = { seconds = 0.5 }, mean_from = 1 }]",
+        "probe=[{ name = 'a', fields = ['u'], at = { side = 'x_min' }, every = { steps = 3 } }]",
         "render.light.direction=[0, 1, 0]",
         "render.light.sun=[1, 1, 1]",
         "render.light.sky=[1, 1, 1]",
@@ -218,7 +225,7 @@ fn an_error_has_line_column_key_and_advice() {
 }
 
 #[test]
-fn what_cannot_be_simulated_is_refused_where_it_stands() {
+fn invalid_scenes_are_refused_at_their_line() {
     let cases = [
         ("[domain]\ncells = [0, 8, 8]", "s.toml:2:10: domain.cells: 0 is out of range: 1 to 65536"),
         ("[domain]\ncells = [8, 8]", "a list of 3 values is needed, this one has 2"),
@@ -232,7 +239,7 @@ fn what_cannot_be_simulated_is_refused_where_it_stands() {
         ("[time]\nmax_substeps = 0", "s.toml:2:16: time.max_substeps: 0 is out of range: 1 to 1000"),
         ("[time]\nframe_rate = 0", "time.frame_rate: 0 is out of range"),
         ("[time]\nstep = 1.0", "s.toml:2:8: time.step: 1 s is longer than a frame"),
-        ("[time]\nstep = 0.01\ncfl = 1.0", "s.toml:3:7: time.cfl: a fixed time.step is never cut"),
+        ("[time]\nstep = 0.01\ncfl = 1.0", "s.toml:3:7: time.cfl: a fixed time.step is never divided"),
         (
             "[[source]]\nshape = { sphere = { center = [5, 0, 0], radius = 0.1 } }",
             "s.toml:2:31: source.shape",
@@ -251,7 +258,7 @@ fn what_cannot_be_simulated_is_refused_where_it_stands() {
         ("[render]\ncamera = { fov = 0 }", "render.camera.fov: 0 is out of range: 1 to 170 [degrees]"),
         ("[render]\ncamera = { position = [1, 1, 1], target = [1, 1, 1] }", "are both"),
         ("[render]\ncamera = { position = [0, 0, 3], target = [0, 0, 0], up = [0, 0, 1] }", "along the view"),
-        ("[render]\nlight = { direction = [0, 0, 0] }", "points nowhere"),
+        ("[render]\nlight = { direction = [0, 0, 0] }", "has no direction"),
         ("[render]\nsize = [0, 10]", "0 is out of range: 1 to 16384 [px]"),
         ("[render]\nfloor = true", "give the floor a colour"),
         (
@@ -265,6 +272,20 @@ fn what_cannot_be_simulated_is_refused_where_it_stands() {
         ("[domain]\nwalls = { x = { open = { temperature = 1 } } }", "unknown key `temperature`"),
         ("[domain]\nwalls = { x = { closed = { red = 1 } } }", "unknown key `red`; known here: temperature"),
         ("[domain]\nwalls = { x = 'inflow' }", "an inflow needs its velocity"),
+        (
+            "[domain]\nwalls = { x_min = { inflow = { velocity = ['q * t', 0, 0] } } }",
+            "s.toml:2:9: domain.walls: x_min: `q * t`: unknown name `q`",
+        ),
+        (
+            "[domain]\nwalls = { y = { no-slip = { velocity = [0, 't', 0] } } }",
+            "y_min cannot move across itself",
+        ),
+        (
+            "[domain]\nwalls = { y_min = { closed = { temperature = '1 / (t - 1)' } } }",
+            "y_min: the formula of temperature gives inf at [0.0, 0.0, 0.0] m and 1 s",
+        ),
+        ("[domain]\nwalls = { x_min = { inflow = { velocity = ['nan', 0, 0] } } }", "unknown name `nan`"),
+        ("[domain]\nwalls = { x_min = { inflow = { velocity = ['1e30', 0, 0] } } }", "gives 1e30"),
         ("[fluid]\nambient = 'men'", "\"men\" is neither a number nor"),
         ("[fluid]\nambient = nan", "fluid.ambient: NaN is out of range"),
         ("[initial]\nfields = 'none.npz'", "s.toml:2:10: initial.fields: cannot read none.npz"),
@@ -292,6 +313,34 @@ fn what_cannot_be_simulated_is_refused_where_it_stands() {
             "s.toml:3:10: probe.fields: `force` acts on a solid",
         ),
         (
+            "[[probe]]\nname = 'a'\nfields = ['flow']\nat = { point = [0, 0, 0] }",
+            "s.toml:3:10: probe.fields: `flow` goes through a plane",
+        ),
+        (
+            "[[probe]]\nname = 'a'\nfields = ['u', 'v*tempature']\nat = { point = [0, 0, 0] }",
+            "unknown value `tempature`; did you mean `temperature`?",
+        ),
+        (
+            "[[probe]]\nname = 'a'\nfields = ['heat_flux']\nat = { side = 'y_max' }",
+            "s.toml:3:10: probe.fields: `heat_flux` comes from a wall that holds a temperature",
+        ),
+        (
+            "[[probe]]\nname = 'a'\nfields = ['shear']\nat = { side = 'x_min' }",
+            "s.toml:3:10: probe.fields: `shear` acts on a no-slip wall",
+        ),
+        (
+            "[[probe]]\nname = 'a'\nfields = ['u']\nat = { box = { center = [9, 0, 0], size = [1, 1, 1] } }",
+            "s.toml:4:6: probe.at: the box from",
+        ),
+        (
+            "[solver]\nflow = 'frozen'\n[[probe]]\nname = 'a'\nfields = ['pressure']\nat = { point = [0, 0, 0] }",
+            "s.toml:5:10: probe.fields: a frozen flow has no `pressure`",
+        ),
+        (
+            "[[probe]]\nname = 'a'\nfields = ['u']\nat = { point = [0, 0, 0] }\nevery = { steps = 0 }",
+            "s.toml:5:19: probe.0.every.steps: 0 is out of range",
+        ),
+        (
             "[[solid]]\nshape = { sphere = { radius = 0.1 } }\n[[probe]]\nname = 'a'\nfields = ['u']\nat = { solid = 0 }",
             "probe.fields: a solid has no `u`",
         ),
@@ -312,12 +361,12 @@ fn what_cannot_be_simulated_is_refused_where_it_stands() {
         ),
         (
             "[solver]\nprojection = 'direct'\n[[solid]]\nshape = { sphere = { radius = 0.1 } }",
-            "s.toml:2:14: solver.projection: `direct` knows no solids",
+            "s.toml:2:14: solver.projection: `direct` supports no solids",
         ),
         ("[solver]\nflow = 'still'", "unknown value `still`; known here: solved, frozen"),
         (
             "[solver]\nflow = 'frozen'\n[[solid]]\nshape = { sphere = { radius = 0.1 } }",
-            "s.toml:2:8: solver.flow: a frozen flow goes around no solids",
+            "s.toml:2:8: solver.flow: a frozen flow ignores solids",
         ),
         (
             "[initial]\nu = 'sin(x) * sqr(y)'",
@@ -347,7 +396,7 @@ fn what_cannot_be_simulated_is_refused_where_it_stands() {
 }
 
 #[test]
-fn sides_say_what_they_hold() {
+fn sides_are_read_with_their_values() {
     use crate::solver::Inflow;
     let scene = with(
         "[domain]\nwalls = { x = 'periodic', y_min = { no-slip = { temperature = 5 } }, y_max = \
@@ -390,6 +439,48 @@ fn overrides_reach_every_kind_of_key() {
     assert_eq!([scene.sources[1].rate[0], scene.sources[2].rate[2]], [3.0, 5.0]);
 }
 
+/// The word for all sides stands for those that are not set.
+#[test]
+fn one_side_can_be_set_where_a_word_stands_for_all() {
+    let sides = |changes: &[&str]| with("[domain]\nwalls = 'no-slip'", changes).config.sides;
+    let drags = BoundaryCondition::NoSlip([0.0; 3]);
+    let wanted = [[drags; 2], [drags, BoundaryCondition::Open], [drags; 2]];
+    assert_eq!(sides(&["domain.walls.y_max=open"]), wanted);
+    assert_eq!(sides(&["domain.walls=closed", "domain.walls.y_max=open"])[1][1], BoundaryCondition::Open);
+    let message = load_error("[domain]\nwalls = 'periodic'", &["domain.walls.y_max=open"]);
+    assert!(message.contains("y_min is periodic and y_max is not"), "{message}");
+}
+
+/// A parabola that swells comes in; a wall warms up towards one corner.
+#[test]
+fn sides_follow_formulas_of_place_and_time() {
+    let text = "[domain]\ncells = [8, 6, 5]\nvoxel = 0.1\n\
+        walls = { x_min = { inflow = { velocity = ['y * (0.6 - y) * t', 0, 0], red = 'z' } }, x_max = 'open', \
+        y_max = { no-slip = { temperature = '10 * x * t', velocity = ['sin(t)', 0, 0.5] } } }";
+    let mut solver = Scene::parse("s", text).unwrap().solver().unwrap();
+    for _ in 0..4 {
+        solver.step(0.25).unwrap();
+    }
+    let (layout, time) = (solver.layout(), solver.stats().time as f32);
+    assert_eq!(time, 1.0);
+    for (j, k) in [(0, 0), (2, 3), (5, 4)] {
+        let (y, z) = (0.1 * (j as f32 + 0.5), 0.1 * (k as f32 + 0.5));
+        let u = solver.velocity()[0][layout.at(0, j, k)];
+        assert!((u - y * (0.6 - y)).abs() < 1e-6, "{u} at {y} m");
+        assert!((solver.scalars()[layout.at(-1, j, k)][0] - z).abs() < 1e-6);
+    }
+    for i in [1, 6] {
+        let wall = |field: Field, offset: f32| {
+            let [inside, beyond] = [5, 6].map(|j| field.at(&solver, layout.at(i, j, 2)));
+            (0.5 * (inside + beyond), 0.1 * (i as f32 + offset))
+        };
+        let (temperature, x) = wall(Field::Temperature, 0.5);
+        assert!((temperature - 10.0 * x).abs() < 1e-4, "{temperature} K at {x} m");
+        assert!((wall(Field::U, 0.0).0 - 1f32.sin()).abs() < 1e-5);
+        assert!((wall(Field::W, 0.5).0 - 0.5).abs() < 1e-5);
+    }
+}
+
 #[test]
 fn a_bad_override_names_itself() {
     let cases = [
@@ -417,9 +508,9 @@ fn an_error_of_the_file_stays_in_the_file_when_there_are_overrides() {
     assert!(message.starts_with("s.toml:2:1: "), "{message}");
 }
 
-/// Fields that differ at every point come back at that point.
+/// Fields that differ at every point are found again at their points.
 #[test]
-fn initial_fields_go_where_they_belong() {
+fn initial_fields_are_set_at_their_points() {
     let dir = tempfile::tempdir().unwrap();
     let small = "[domain]\ncells = [5, 6, 7]\nwalls = 'open'\n[initial]\nfields = 'start.npz'\n";
     std::fs::write(dir.path().join("s.toml"), small).unwrap();
@@ -437,7 +528,7 @@ fn initial_fields_go_where_they_belong() {
 }
 
 #[test]
-fn initial_fields_hold_something_possible() {
+fn impossible_initial_fields_are_refused() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("s.toml").display().to_string();
     std::fs::write(&path, "[domain]\ncells = [2, 1, 1]\n[initial]\nfields = 'start.npz'\n").unwrap();
@@ -455,7 +546,7 @@ fn initial_fields_hold_something_possible() {
 }
 
 #[test]
-fn formulas_are_sampled_where_the_fields_lie() {
+fn formulas_are_sampled_at_the_points_of_their_field() {
     use crate::field::Field;
     let text = "[domain]\ncells = [5, 6, 7]\nvoxel = 0.5\nwalls = 'open'\n[solver]\nflow = 'frozen'\n\
                 [initial]\nu = 'x + 10 * y'\nv = 'y + 10 * z'\nw = 'z + 10 * x'\ntemperature = 'a * y + z'\n\
@@ -482,7 +573,7 @@ fn a_cell_that_an_edge_cuts_starts_with_its_share() {
     };
     assert_eq!(red("[3, 1, 1]", "x < 1.25"), [1.0, 0.25, 0.0]);
     assert_eq!(red("[1, 3, 2]", "y < 1.75"), [1.0, 0.75, 0.0, 1.0, 0.75, 0.0]);
-    // A quarter of the first cell's corner, in three dimensions a 64th.
+    // A quarter of the first cell's corner; in three dimensions a 64th.
     assert_eq!(red("[2, 2, 1]", "(x < 0.5) * (y < 0.5)"), [0.25, 0.0, 0.0, 0.0]);
     assert_eq!(red("[2, 2, 2]", "max(x, max(y, z)) < 0.25")[0], 1.0 / 64.0);
 }
@@ -510,7 +601,7 @@ fn formulas_win_over_the_file_and_come_from_overrides() {
 }
 
 #[test]
-fn a_singular_point_between_the_trials_is_told_when_the_box_is_filled() {
+fn a_singular_point_between_the_trials_is_reported_when_the_box_is_filled() {
     let text = "[domain]\ncells = [128, 1, 1]\nvoxel = 1\n[initial]\nu = '1 / (x - 64)'";
     let scene = Scene::parse("s", text).unwrap();
     let error = scene.solver().err().unwrap().to_string();
@@ -526,7 +617,7 @@ fn the_text_is_the_scene_with_its_overrides() {
 }
 
 #[test]
-fn the_text_names_files_that_are_found_from_anywhere() {
+fn the_text_has_absolute_file_names() {
     let dir = tempfile::tempdir().unwrap();
     let array = crate::npz::Array { shape: [2, 1, 1], values: vec![0.5; 2] };
     let file = std::fs::File::create(dir.path().join("start.npz")).unwrap();
@@ -536,9 +627,9 @@ fn the_text_names_files_that_are_found_from_anywhere() {
     let text = Scene::load(&path, &[]).unwrap().text().unwrap();
     let there = dir.path().canonicalize().unwrap().join("start.npz");
     assert!(text.contains(&format!("{} # here", toml::Value::from(there.display().to_string()))), "{text}");
-    // In an override a file is found from where the command runs.
+    // File names in overrides are relative to the working directory.
     let from_here = "initial.fields=Cargo.toml";
-    let text = text::Text::new("s", "[initial]\n", &[from_here.into()]).merged().unwrap();
+    let text = scene_text::Text::new("s", "[initial]\n", &[from_here.into()]).merged().unwrap();
     assert!(text.contains(&std::env::current_dir().unwrap().display().to_string()), "{text}");
 }
 
@@ -550,7 +641,7 @@ fn an_override_begins_a_list_that_is_not_there() {
 }
 
 #[test]
-fn a_missing_scene_says_what_there_is() {
+fn a_missing_scene_lists_the_known_ones() {
     let message = Scene::load("plum", &[]).unwrap_err().to_string();
     let known = format!("built-in scenes are {}; did you mean `plume`?", builtin::NAMES.join(", "));
     assert!(message.contains(&known), "{message}");
@@ -565,7 +656,7 @@ fn a_fixed_step_divides_the_frame() {
 }
 
 proptest::proptest! {
-    /// Whatever is in the file, reading it ends with a scene or an error.
+    /// Reading any text ends with a scene or an error.
     #[test]
     fn no_text_makes_the_reader_panic(text in "[\\[\\]a-z_=\\.\"{}0-9, \n#-]{0,80}", set in "[a-z0-9.=\\[\\]\"# -]{0,24}") {
         let _ = Scene::parse_with("s", &text, std::slice::from_ref(&set));
@@ -633,7 +724,7 @@ fn sources_forces_and_fills_are_read() {
     assert!((solver.stats().mass[2] / (2.0 * volume) - 1.0).abs() < 0.02, "{:?}", solver.stats().mass);
 }
 
-/// Meshes, pictures and fonts lie beside the scene file.
+/// Meshes, pictures and fonts are found beside the scene file.
 #[test]
 fn shapes_are_read_from_files_beside_the_scene() {
     let dir = tempfile::tempdir().unwrap();
@@ -655,14 +746,14 @@ fn shapes_are_read_from_files_beside_the_scene() {
     {
         assert!((got / expected - 1.0).abs() < 0.05, "{got} for {expected}");
     }
-    // Red to the left, blue to the right.
+    // Red on the left, blue on the right.
     let at = |x: f32| solver.scalars()[solver.layout().at((x / 0.01) as isize, 50, 48)];
     assert!((at(0.34)[0] - 1.0).abs() < 1e-3 && at(0.34)[2] < 1e-3, "{:?}", at(0.34));
     assert!((at(0.62)[2] - 2.0).abs() < 1e-3 && at(0.62)[0] < 1e-3, "{:?}", at(0.62));
 }
 
 #[test]
-fn impossible_shapes_and_forces_are_refused_where_they_stand() {
+fn invalid_shapes_and_forces_are_refused_at_their_line() {
     let source = |shape: &str| format!("[[source]]\nshape = {shape}\n");
     let force = |force: &str| format!("[[force]]\n{force}\n");
     let cases = [
@@ -676,7 +767,7 @@ fn impossible_shapes_and_forces_are_refused_where_they_stand() {
         ),
         (
             source("{ disc = { center = [0.4, 0.4, 0.4], radius = 1, axis = [0, 0, 0] } }"),
-            "source.shape.disc.axis: [0, 0, 0] points nowhere",
+            "source.shape.disc.axis: [0, 0, 0] has no direction",
         ),
         (
             source("{ mesh = { file = 'gone.obj', position = [0, 0, 0] } }"),
@@ -696,7 +787,7 @@ fn impossible_shapes_and_forces_are_refused_where_they_stand() {
         ),
         (
             source("{ text = { string = ' ', center = [0.4, 0.4, 0.4], height = 0.1, depth = 0.1 } }"),
-            "there is nothing to see in it",
+            "it is empty: no pixel is set",
         ),
         (
             source("{ text = { string = 'a', center = [7, 0.4, 0.4], height = 0.1, depth = 0.1 } }"),
@@ -727,7 +818,10 @@ fn impossible_shapes_and_forces_are_refused_where_they_stand() {
             force("vortex = { center = [0, 0, 0], radius = 1, speed = 1, acceleration = 1 }"),
             "force.vortex: give it an acceleration, or a speed and a rate",
         ),
-        (force("vortex = { center = [0, 0, 0], radius = 1, speed = 1, axis = [0, 0, 0] }"), "points nowhere"),
+        (
+            force("vortex = { center = [0, 0, 0], radius = 1, speed = 1, axis = [0, 0, 0] }"),
+            "has no direction",
+        ),
         (
             force("point = { center = [9, 9, 9], radius = 1, acceleration = 1 }"),
             "force.point.center: its reach lies outside the box",
@@ -745,7 +839,7 @@ fn impossible_shapes_and_forces_are_refused_where_they_stand() {
         (force("wnd = { velocity = [1, 0, 0] }"), "unknown key `wnd`; did you mean `wind`?"),
         (
             "[[initial.smoke]]\nshape = { sphere = { center = [0.4, 0.4, 0.4], radius = 0.1 } }\n".into(),
-            "initial.smoke: nothing to fill it with",
+            "initial.smoke: it has no contents",
         ),
         ("[[initial.smoke]]\nred = 1\n".into(), "missing field `shape`"),
     ];

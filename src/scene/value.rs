@@ -1,8 +1,9 @@
-//! The types that values of a scene are read as. Their ranges are those of [`crate::parameter`], which are checked first.
+//! Types of values in a scene. [`crate::parameter`] has their ranges, which are checked first.
 
 use std::fmt;
 use std::marker::PhantomData;
 
+use serde::de::value::StrDeserializer;
 use serde::de::{Deserialize, Deserializer, Error, IgnoredAny, SeqAccess, Visitor};
 
 /// A number.
@@ -81,7 +82,7 @@ impl<'de> Deserialize<'de> for Whole {
     }
 }
 
-/// A list of exactly `N` values. (The plain array of serde takes a longer list in silence.)
+/// A list of exactly `N` values. (The plain array of serde silently accepts a longer list.)
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct List<T, const N: usize>(pub [T; N]);
 
@@ -128,6 +129,9 @@ impl<'de, T: Deserialize<'de>, const N: usize> Deserialize<'de> for List<T, N> {
     }
 }
 
+/// A position, direction or velocity.
+pub type Vector = List<Number, 3>;
+
 /// A colour: `[r, g, b]` in linear light or `"#rrggbb"` in sRGB.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Color(pub [f32; 3]);
@@ -159,7 +163,43 @@ impl<'de> Deserialize<'de> for Color {
     }
 }
 
-/// `#rrggbb` as linear R, G, B.
+/// The floor at y = 0: a colour, or `false` for none.
+#[derive(Clone, Copy)]
+pub struct Floor(pub Option<[f32; 3]>);
+
+struct FloorVisitor;
+
+impl<'de> Visitor<'de> for FloorVisitor {
+    type Value = Floor;
+
+    fn expecting(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        f.write_str("a colour ([r, g, b] in linear light or \"#rrggbb\"), or false for no floor")
+    }
+
+    fn visit_bool<E: serde::de::Error>(self, shown: bool) -> Result<Floor, E> {
+        match shown {
+            false => Ok(Floor(None)),
+            true => Err(E::custom("give the floor a colour, or false for no floor")),
+        }
+    }
+
+    fn visit_str<E: serde::de::Error>(self, text: &str) -> Result<Floor, E> {
+        Color::deserialize(StrDeserializer::new(text)).map(|c| Floor(Some(c.0)))
+    }
+
+    fn visit_seq<A: serde::de::SeqAccess<'de>>(self, seq: A) -> Result<Floor, A::Error> {
+        let deserializer = serde::de::value::SeqAccessDeserializer::new(seq);
+        Color::deserialize(deserializer).map(|c| Floor(Some(c.0)))
+    }
+}
+
+impl<'de> Deserialize<'de> for Floor {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_any(FloorVisitor)
+    }
+}
+
+/// Converts `#rrggbb` to linear R, G, B.
 fn from_hex(text: &str) -> Option<[f32; 3]> {
     let digits = text.strip_prefix('#').filter(|d| d.len() == 6 && d.is_ascii())?;
     let byte = |at: usize| u8::from_str_radix(&digits[at..at + 2], 16).ok();

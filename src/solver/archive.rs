@@ -1,8 +1,9 @@
-//! What a solver keeps from one step to the next, so that a run can go on where another ended, with the same bits.
+//! State that a solver carries from one step to the next. A run restored from it continues with the same
+//! bits.
 //!
-//! Each part lists its own state in one place, [`Saved::state`], by taking itself apart: a field that is added is a compile
-//! error until it is listed or said to follow from the others. One list serves both ways, since an [`Archive`] either takes
-//! the values or replaces them.
+//! Each part lists its state in one place, [`Saved::state`], by destructuring itself: a new field is a
+//! compile error until it is listed or declared derived. One list both writes and reads, because an
+//! [`Archive`] either copies the values out or replaces them.
 
 use std::io::{self, Read, Write};
 
@@ -14,37 +15,37 @@ use super::Solver;
 /// Why a state could not be written or read.
 #[derive(Debug, Error)]
 pub enum StateError {
-    /// The file ended, or the disk is full.
+    /// Reading or writing failed, for example because the file ended or the disk is full.
     #[error(transparent)]
     Io(#[from] io::Error),
-    /// The state is that of another kind of solver.
-    #[error("it holds {found} where this solver keeps {wanted}")]
+    /// The state belongs to another kind of solver.
+    #[error("it has {found} where this solver expects {wanted}")]
     Other {
-        /// What the file holds.
+        /// Kind of value in the file.
         found: String,
-        /// What should be there.
+        /// Expected kind of value.
         wanted: String,
     },
 }
 
-/// Takes values, or gives them.
+/// Writes values, or reads and replaces them.
 pub(super) trait Archive {
-    /// Takes the `bytes` that are called `name`, or puts others in their place.
+    /// Writes the `bytes` called `name`, or replaces them.
     fn bytes(&mut self, name: &'static str, bytes: &mut [u8]) -> Result<(), StateError>;
 }
 
 impl dyn Archive + '_ {
-    /// Takes or gives numbers.
+    /// Writes or replaces numbers.
     pub fn values<T: Pod>(&mut self, name: &'static str, values: &mut [T]) -> Result<(), StateError> {
         self.bytes(name, bytemuck::cast_slice_mut(values))
     }
 
-    /// Takes or gives one number.
+    /// Writes or replaces one number.
     pub fn value<T: Pod>(&mut self, name: &'static str, value: &mut T) -> Result<(), StateError> {
         self.bytes(name, bytemuck::bytes_of_mut(value))
     }
 
-    /// Takes or gives a number that may be absent.
+    /// Writes or replaces an optional number.
     pub fn option<T: Pod>(&mut self, name: &'static str, value: &mut Option<T>) -> Result<(), StateError> {
         let mut known = value.is_some();
         let mut there = value.unwrap_or_else(T::zeroed);
@@ -54,7 +55,7 @@ impl dyn Archive + '_ {
         Ok(())
     }
 
-    /// Takes or gives a truth value.
+    /// Writes or replaces a boolean.
     pub fn flag(&mut self, name: &'static str, value: &mut bool) -> Result<(), StateError> {
         let mut byte = [u8::from(*value)];
         self.bytes(name, &mut byte)?;
@@ -63,14 +64,15 @@ impl dyn Archive + '_ {
     }
 }
 
-/// Something that keeps values from one step to the next.
+/// A part of the solver with state from one step to the next.
 pub(super) trait Saved {
-    /// Shows all of them to `archive`, always in the same order.
+    /// Passes all of its state to `archive`, always in the same order.
     fn state(&mut self, archive: &mut dyn Archive) -> Result<(), StateError>;
 }
 
 impl Solver {
-    /// Writes what the next steps depend on. Only between steps: what a cancelled step leaves is no state to go on from.
+    /// Writes the state that the next steps depend on. Call it only between steps: a cancelled step leaves no
+    /// state to continue from.
     ///
     /// # Errors
     /// Those of `file`.
@@ -78,16 +80,16 @@ impl Solver {
         self.state(&mut Saver(file))
     }
 
-    /// Takes over what [`save`](Self::save) wrote: the following steps have the same bits as if there had been no break. The
-    /// solver must have been built from the same configuration, with the same constants, sources, forces and solids; the number
-    /// of threads may differ.
+    /// Loads a state that [`save`](Self::save) wrote. The following steps have the same bits as those of an
+    /// unbroken run. The solver must have been built from the same configuration, with the same constants,
+    /// sources, forces and solids; the number of threads may differ.
     ///
     /// # Errors
-    /// Those of `file`, and if the state is that of another kind of solver. The fields are then worth nothing.
+    /// Those of `file`, and a state of another kind of solver. The fields are unusable then.
     pub fn load(&mut self, file: impl Read) -> Result<(), StateError> {
         self.state(&mut Loader(file))?;
         self.restored();
-        self.broken = None;
+        self.not_finite = None;
         Ok(())
     }
 
@@ -97,7 +99,7 @@ impl Solver {
     }
 }
 
-/// Writes each value behind its name and its number of bytes.
+/// Writes each value after its name and its number of bytes.
 struct Saver<W>(W);
 
 impl<W: Write> Archive for Saver<W> {
@@ -107,7 +109,7 @@ impl<W: Write> Archive for Saver<W> {
     }
 }
 
-/// Reads them in the same order.
+/// Reads values in the same order.
 struct Loader<R>(R);
 
 impl<R: Read> Archive for Loader<R> {

@@ -1,7 +1,8 @@
-//! What the kernels for AVX-512 share: sixteen cells or places at a time, one in each lane.
+//! Helpers shared by the AVX-512 kernels: sixteen cells or sample points at a time, one in each lane.
 //!
-//! All is inlined into functions that enable the instructions, since a call would pass its registers through memory; and unsafe
-//! to call where they are not enabled. No closures, which may not be inlined.
+//! All are inlined into functions that enable the instructions, because a call would pass its registers
+//! through memory. They are unsafe to call where the instructions are not enabled. There are no closures:
+//! they may not be inlined.
 #![allow(unsafe_code, unsafe_op_in_unsafe_fn)]
 
 use std::arch::x86_64::*;
@@ -13,26 +14,26 @@ use crate::grid::GHOST;
 /// Sixteen cells of four values, four cells in a register.
 pub type Cells = [__m512; 4];
 
-/// In all lanes.
+/// Returns `x` in all lanes.
 #[inline(always)]
 pub unsafe fn number(x: f32) -> __m512 {
     _mm512_set1_ps(x)
 }
 
-/// Four times four values in a row.
+/// Loads four consecutive cells of four values.
 #[inline(always)]
 pub unsafe fn load_four(cells: &[[f32; 4]], from: usize) -> __m512 {
     let cells: &[[f32; 4]; 4] = cells[from..].first_chunk().expect("four cells");
     _mm512_loadu_ps(cells.as_ptr().cast())
 }
 
-/// Sixteen cells in a row.
+/// Loads sixteen consecutive cells.
 #[inline(always)]
 pub unsafe fn load_cells(cells: &[[f32; 4]]) -> Cells {
     [load_four(cells, 0), load_four(cells, 4), load_four(cells, 8), load_four(cells, 12)]
 }
 
-/// Puts sixteen cells in a row.
+/// Stores sixteen consecutive cells.
 #[inline(always)]
 pub unsafe fn store_cells(out: &mut [[f32; 4]; LANES], cells: Cells) {
     for (out, four) in out.as_chunks_mut::<4>().0.iter_mut().zip(cells) {
@@ -40,7 +41,7 @@ pub unsafe fn store_cells(out: &mut [[f32; 4]; LANES], cells: Cells) {
     }
 }
 
-/// Registers of pairs: the low and the high halves of what each four lanes of `a` and `b` hold.
+/// Interleaves registers: the low and the high halves of each four lanes of `a` and `b`.
 #[inline(always)]
 unsafe fn pairs(a: __m512, b: __m512) -> [__m512; 2] {
     let (a, b) = (_mm512_castps_pd(a), _mm512_castps_pd(b));
@@ -58,7 +59,7 @@ pub unsafe fn squares([a, b, c, d]: Cells) -> Cells {
     [zero, one, two, three]
 }
 
-/// As [`squares`] of three registers; the last lane of each four is that before it again.
+/// As [`squares`] for three registers; the last lane of each four repeats the one before it.
 #[inline(always)]
 pub unsafe fn squares_of_three([a, b, c]: [__m512; 3]) -> Cells {
     let [low, high] = [_mm512_unpacklo_ps(a, b), _mm512_unpackhi_ps(a, b)];
@@ -70,7 +71,7 @@ pub unsafe fn squares_of_three([a, b, c]: [__m512; 3]) -> Cells {
     ]
 }
 
-/// Transposes the quarters of four registers: quarter i of each, side by side in register i.
+/// Transposes the quarters of four registers: register i holds quarter i of each.
 #[inline(always)]
 pub unsafe fn quarters([a, b, c, d]: Cells) -> Cells {
     let ab = [_mm512_shuffle_f32x4::<0b10_00_10_00>(a, b), _mm512_shuffle_f32x4::<0b11_01_11_01>(a, b)];
@@ -83,14 +84,14 @@ pub unsafe fn quarters([a, b, c, d]: Cells) -> Cells {
     ]
 }
 
-/// Sixteen values of each of three fields, and 0, side by side.
+/// Interleaves sixteen values of each of three fields, and 0.
 #[inline(always)]
 pub unsafe fn side_by_side([x, y, z]: [__m512; 3]) -> Cells {
     quarters(squares([x, y, z, _mm512_setzero_ps()]))
 }
 
-/// Coordinates of sixteen places along x, the first at `origin`, in the order of fours: lane 4i + n is place 4n + i, so that
-/// what belongs to the run of four places n is found in lanes n of all quarters.
+/// Coordinates of sixteen sample points along x, the first at `origin`, in the order of fours: lane 4i + n is
+/// point 4n + i. So the values of the n-th run of four points lie in lanes n of all quarters.
 #[inline(always)]
 pub unsafe fn places([x, y, z]: [f32; 3]) -> [__m512; 3] {
     let along =
@@ -98,7 +99,7 @@ pub unsafe fn places([x, y, z]: [f32; 3]) -> [__m512; 3] {
     [_mm512_add_ps(number(x), along), number(y), number(z)]
 }
 
-/// Lanes whose position follows on that of the first of their run, in the order of fours.
+/// Lanes whose position follows that of the first of their run, in the order of fours.
 #[inline(always)]
 pub unsafe fn following(at: __m512i) -> __mmask16 {
     let first = _mm512_shuffle_i32x4::<0>(at, at);
@@ -106,14 +107,14 @@ pub unsafe fn following(at: __m512i) -> __mmask16 {
     _mm512_cmpeq_epi32_mask(at, _mm512_add_epi32(first, along))
 }
 
-/// Runs of which all four lanes are set, a bit for each.
+/// One bit for each run whose four lanes are all set.
 #[inline(always)]
 pub unsafe fn whole_runs(lanes: __mmask16) -> u32 {
     let lanes = u32::from(lanes);
     lanes & lanes >> 4 & lanes >> 8 & lanes >> 12
 }
 
-/// The value of each place of run `n`, over the four lanes of the place.
+/// Spreads the value of each point of run `n` over the four lanes of the point.
 #[inline(always)]
 pub unsafe fn over_run(values: __m512, n: usize) -> __m512 {
     match n {
@@ -124,8 +125,8 @@ pub unsafe fn over_run(values: __m512, n: usize) -> __m512 {
     }
 }
 
-/// Positions below the departure points at coordinates `x`, and the fractions above, as `trace::locate` finds them. Not `AROUND`: no axis
-/// is periodic.
+/// Positions below the departure points at coordinates `x`, and the fractions above, as `trace::locate` finds
+/// them. Without `AROUND` no axis is periodic.
 #[inline(always)]
 pub unsafe fn locate<const AROUND: bool>(bounds: &SampleBounds, x: [__m512; 3]) -> (__m512i, [__m512; 3]) {
     let strides = [1, bounds.row as i32, bounds.plane as i32];
@@ -147,23 +148,23 @@ pub unsafe fn locate<const AROUND: bool>(bounds: &SampleBounds, x: [__m512; 3]) 
     (at, fraction)
 }
 
-/// Sixteen values in a row.
+/// Loads sixteen consecutive values.
 #[inline(always)]
 pub unsafe fn load_values(values: &[f32], from: usize) -> __m512 {
     let values: &[f32; LANES] = values[from..].first_chunk().expect("sixteen values");
     _mm512_loadu_ps(values.as_ptr())
 }
 
-/// The range of cells that can be written sixteen at a time where lines of the cache begin; empty where none does with a
-/// cell.
+/// The range of cells that can be written sixteen at a time from the beginning of a cache line on. Empty
+/// where no cell begins a cache line.
 pub fn whole_lines(cells: &[[f32; 4]]) -> (usize, usize) {
     let (bytes, cell) = (cells.as_ptr().cast::<u8>().align_offset(64), size_of::<[f32; 4]>());
     let first = if bytes.is_multiple_of(cell) { (bytes / cell).min(cells.len()) } else { cells.len() };
     (first, cells.len() - (cells.len() - first) % LANES)
 }
 
-/// Puts sixteen cells past the caches if a line of the cache begins there: nothing is read that is then overwritten. For
-/// what is only read again when all of the field is written, and after [`fence`](super::simd::fence).
+/// Stores sixteen cells with streaming stores if they begin at a cache line: the line is not read before it
+/// is overwritten. For cells that are next read after the whole pass and after [`fence`](super::simd::fence).
 #[inline(always)]
 pub unsafe fn stream_cells(out: &mut [[f32; 4]; LANES], cells: Cells) {
     if !out.as_ptr().addr().is_multiple_of(64) {

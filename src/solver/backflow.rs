@@ -1,11 +1,11 @@
-//! Air that enters through open sides.
+//! Backflow through open sides.
 //!
-//! Beyond an open side the pressure is that of rest. Where air leaves, what is inside goes on outside. Where it enters, it
-//! must come from somewhere: if it brought the very velocity it enters with, a jet inwards would feed itself, since nothing
-//! resists it (the backflow instability; Esmaily Moghadam et al. 2011, Comput. Mech. 48). So it comes from air that moves as
-//! the side does on the whole: with the mean velocity over the side if that points inwards, so that an even wind
-//! blows through, and else at rest. On a face, (u·∇)u with that velocity one cell outside is taken implicitly, which is stable
-//! for steps of any length.
+//! Beyond an open side p = 0. Where air leaves, the inner values continue outside. Entering air needs a
+//! velocity from outside: if it entered with its own, a jet inwards would feed itself, because nothing
+//! resists it (the backflow instability; Esmaily Moghadam et al. 2011, Comput. Mech. 48). So entering air has
+//! the mean velocity over the side if that points inwards, which lets an even wind blow through; otherwise it
+//! is at rest. On a face, (u·∇)u with that velocity one cell outside is taken implicitly, which is stable for
+//! steps of any length.
 
 use std::iter::StepBy;
 use std::slice::IterMut;
@@ -20,14 +20,14 @@ struct Opening {
     axis: usize,
     /// +1 if the coordinate grows inwards.
     inwards: f32,
-    /// Index along the axis of the face on the side, of the cell inside, and of the two ghosts of cells outside.
+    /// Index along the axis of the face on the side, of the cell inside, and of the two ghost cells outside.
     face: isize,
     inside: isize,
     outside: [isize; 2],
 }
 
 impl GhostRules {
-    /// Lets the ghosts of the velocity along open sides show air that comes from outside, where it enters.
+    /// Fills the ghosts of the velocity along open sides with outside air where air enters.
     pub fn let_in(&self, velocity: &mut Faces) {
         let layout = self.layout();
         for opening in self.openings() {
@@ -40,7 +40,7 @@ impl GhostRules {
                 let entering = |at: [usize; 2]| opening.inwards * (normal[at[0]] + normal[at[1]]) > 0.0;
                 for at in opening.outside {
                     Layer { at, ..side }.each_line(Some(component), field, |j, line| {
-                        // A face lies between two of the faces on the side.
+                        // A face lies between two faces of the side.
                         let around = |at: usize| [at.saturating_sub(1), at.min(last)];
                         let lines = if is_along { [j; 2] } else { around(j) }.map(|j| side.line(j));
                         for (i, ghost) in line.enumerate() {
@@ -55,7 +55,7 @@ impl GhostRules {
         }
     }
 
-    /// Holds air that enters back to what comes from outside; `steps` is Δt/h.
+    /// Slows entering air towards the velocity of outside air. `steps` is Δt/h.
     pub fn resist(&self, velocity: &mut Faces, steps: f32) {
         for opening in self.openings() {
             let mean = opening.inwards * self.mean(&opening, velocity, opening.axis);
@@ -87,13 +87,13 @@ impl GhostRules {
         })
     }
 
-    /// The mean of a component over a side.
+    /// Mean of a component over a side.
     fn mean(&self, opening: &Opening, velocity: &Faces, component: usize) -> f32 {
         let at = if component == opening.axis { opening.face } else { opening.inside };
         let layer = Layer { layout: self.layout(), axis: opening.axis, at };
         let [a, b] = layer.size(Some(component).filter(|&c| c != opening.axis));
         let field = &velocity[component];
-        // Parts fixed by the grid, so that the sum is the same for any number of threads.
+        // The parts are fixed by the grid: the sum is the same for any number of threads.
         let mut parts = [0.0; PARTS];
         parts.par_iter_mut().enumerate().for_each(|(part, sum)| {
             for j in b * part / PARTS..b * (part + 1) / PARTS {
@@ -105,10 +105,10 @@ impl GhostRules {
     }
 }
 
-/// Parts of a side that are summed up at once.
+/// Number of parts whose sums are taken in parallel.
 const PARTS: usize = 16;
 
-/// The places of a field with one index along `axis`, in lines along the first of the other two axes.
+/// The points of a field with one index along `axis`, in lines along the first of the other two axes.
 #[derive(Clone, Copy)]
 struct Layer {
     layout: Layout,
@@ -123,13 +123,13 @@ impl Layer {
         others(self.axis).map(|along| n[along] + usize::from(component == Some(along)))
     }
 
-    /// Distance of the places of a line.
+    /// Distance between the points of a line.
     #[inline]
     fn stride(self) -> usize {
         if self.axis == 0 { self.layout.row } else { 1 }
     }
 
-    /// Position of the first place of line `j`.
+    /// Position of the first point of line `j`.
     fn line(self, j: usize) -> usize {
         let (strides, [a, b]) = (self.layout.strides(), others(self.axis));
         shift(self.at) * strides[self.axis] + GHOST * strides[a] + (j + GHOST) * strides[b]
@@ -145,14 +145,14 @@ impl Layer {
         let Layout { row, plane, .. } = self.layout;
         let [a, b] = self.size(component);
         let at = shift(self.at);
-        // Lines of the last axis lie in one plane, those of the others each in a plane of its own.
+        // Lines of the last axis lie in one plane, those of the other axes in separate planes.
         let (field, chunk, first) = match self.axis {
             0 => (field, plane, at + GHOST * row),
             1 => (field, plane, at * row + GHOST),
             _ => (&mut field[at * plane..][..plane], row, GHOST),
         };
         let stride = self.stride();
-        // Cut out beforehand: `skip` of rayon allocates.
+        // Sliced beforehand: `skip` of rayon allocates.
         field[GHOST * chunk..][..b * chunk].par_chunks_mut(chunk).enumerate().for_each(|(j, chunk)| {
             f(j, chunk[first..][..(a - 1) * stride + 1].iter_mut().step_by(stride));
         });
@@ -167,7 +167,7 @@ fn others(axis: usize) -> [usize; 2] {
     [[1, 2], [0, 2], [0, 1]][axis]
 }
 
-/// One component to read, another to change.
+/// Borrows one component to read, another to change.
 fn two(velocity: &mut Faces, read: usize, change: usize) -> (&[f32], &mut [f32]) {
     let [u, v, w] = velocity;
     match (read, change) {

@@ -1,26 +1,27 @@
-//! Fields changed in place by a program.
+//! Fields that a program changes in place.
 //!
-//! A field between two steps keeps promises that kernels rely on: finite values within limits, ghosts filled, no smoke in
-//! solids, no divergence. A program gets the memory only inside a closure, and the solver restores these promises when
-//! the closure is done, even if it panics; so there is nothing to call afterwards, and nothing to forget.
+//! Kernels rely on invariants of the fields between two steps: finite values within limits, filled ghosts, no
+//! smoke in solids, no divergence. A program gets the memory only inside a closure, and the solver restores
+//! the invariants when the closure ends, even by a panic. So nothing needs to be called afterwards.
 
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 
 use rayon::prelude::*;
 
 use super::config::{SCALAR_LIMIT, SPEED_LIMIT};
-use super::error::SolverError;
+use super::solver_error::SolverError;
 use super::step::Solver;
 
 impl Solver {
     /// Changes red, green, blue \[-\] and temperature excess \[K\] in place; cell (i, j, k) is at
     /// [`layout().at(i, j, k)`](crate::grid::Layout::at). No time passes.
     ///
-    /// Afterwards values are held within ±[`SCALAR_LIMIT`](super::SCALAR_LIMIT), solids are emptied and ghosts filled. What is
-    /// written to ghosts is lost.
+    /// Afterwards values are clamped to ±[`SCALAR_LIMIT`](super::SCALAR_LIMIT), solids are emptied and ghosts
+    /// filled. Values written to ghosts are lost.
     ///
     /// # Errors
-    /// [`SolverError::EditNotFinite`] if values were left NaN or infinite; those are 0 then, and the solver can go on.
+    /// [`SolverError::EditNotFinite`] if the closure left NaN or infinite values. They are set to 0, and the
+    /// solver can continue.
     pub fn edit_scalars<T>(&mut self, change: impl FnOnce(&mut [[f32; 4]]) -> T) -> Result<T, SolverError> {
         let fields = &mut self.fields;
         let done = catch_unwind(AssertUnwindSafe(|| change(&mut fields.scalars)));
@@ -35,15 +36,16 @@ impl Solver {
         finished(done, repaired)
     }
 
-    /// Changes u, v, w \[m/s\] in place; face (i, j, k), below cell (i, j, k) along the axis of the component, is at
-    /// [`layout().at(i, j, k)`](crate::grid::Layout::at). No time passes.
+    /// Changes u, v, w \[m/s\] in place; face (i, j, k), below cell (i, j, k) along the axis of the
+    /// component, is at [`layout().at(i, j, k)`](crate::grid::Layout::at). No time passes.
     ///
-    /// Afterwards values are held within ±[`SPEED_LIMIT`](super::SPEED_LIMIT) cells a second and ghosts filled, and unless the
-    /// flow is frozen the velocity is projected: it comes out free of divergence, and right at sides and solids. What is
-    /// written to ghosts is lost.
+    /// Afterwards values are clamped to ±[`SPEED_LIMIT`](super::SPEED_LIMIT) cells per second and ghosts
+    /// filled. Unless the flow is frozen the velocity is projected: it is then free of divergence, and right
+    /// at sides and solids. Values written to ghosts are lost.
     ///
     /// # Errors
-    /// [`SolverError::EditNotFinite`] if values were left NaN or infinite; those are 0 then, and the solver can go on.
+    /// [`SolverError::EditNotFinite`] if the closure left NaN or infinite values. They are set to 0, and the
+    /// solver can continue.
     pub fn edit_velocity<T>(&mut self, change: impl FnOnce([&mut [f32]; 3]) -> T) -> Result<T, SolverError> {
         let fields = &mut self.fields;
         let [u, v, w] = &mut fields.velocity;
@@ -61,7 +63,7 @@ impl Solver {
     }
 }
 
-/// Brings `values` within ±`limit`, those that are not finite to 0; returns how many those were.
+/// Clamps `values` to ±`limit` and sets those that are not finite to 0. Returns the number of the latter.
 fn hold_within(limit: f32, values: &mut [f32]) -> usize {
     let chunks = values.par_chunks_mut(1 << 14);
     let repair = |values: &mut [f32]| {
@@ -75,7 +77,7 @@ fn hold_within(limit: f32, values: &mut [f32]) -> usize {
     chunks.map(repair).sum()
 }
 
-/// What the closure returned, or its panic, or the values that had to be repaired.
+/// Returns the closure's result, continues its panic, or reports the number of repaired values.
 fn finished<T>(done: std::thread::Result<T>, values: usize) -> Result<T, SolverError> {
     match done {
         Err(panic) => resume_unwind(panic),
@@ -138,7 +140,7 @@ mod tests {
     }
 
     #[test]
-    fn a_panic_in_the_closure_leaves_a_sound_solver() {
+    fn a_panic_in_the_closure_leaves_a_valid_solver() {
         let mut solver = solver();
         let at = solver.layout().at(3, 3, 3);
         let panicked = catch_unwind(AssertUnwindSafe(|| {

@@ -1,20 +1,21 @@
 //! External forces of the scene: wind, points that attract or repel, vortices.
 //!
-//! They act on the faces, after the body forces of the model and before the projection. A point's force is the difference
-//! of its potential between the two cells of a face, so that it is free of curl on the grid too: in air alone it moves
-//! nothing in a closed box, the pressure answers it exactly.
+//! They act on the faces, after the body forces of the model and before the projection. A point's force is
+//! the difference of its potential between the two cells of a face, so it is free of curl on the grid too. In
+//! a closed box it alone moves nothing: the pressure balances it exactly.
 
 use std::fmt;
 use std::sync::Arc;
 
-use super::error::InvalidValue;
+use super::row_passes;
+use super::solver_error::InvalidValue;
 use super::sources::{Cover, Grid, Region, Run, working};
-use super::sweep;
 use crate::grid::{Faces, GHOST};
 
-/// Vectors of a force that a program computes: a function of the position \[m\] and the time \[s\].
+/// Vectors of a force as a function of the position \[m\] and the time \[s\], computed by a program.
 ///
-/// It is called for each face and each step, by several threads at once. Two are equal if they are clones of one.
+/// Several threads call it at once, for each face and each step. Two are equal if they are clones of each
+/// other.
 #[derive(Clone)]
 pub struct CustomField(Arc<VectorField>);
 
@@ -39,57 +40,58 @@ impl PartialEq for CustomField {
     }
 }
 
-/// The vectors of a force: accelerations \[m/s²\] or velocities \[m/s\], as [`Drive`] says.
+/// Vectors of a force: accelerations \[m/s²\] or velocities \[m/s\], according to [`Drive`].
 #[derive(Clone, Debug, PartialEq)]
 pub enum ForceField {
     /// The same everywhere.
     Wind([f32; 3]),
-    /// What a program computes.
+    /// Vectors that a program computes.
     Custom(CustomField),
     /// Towards a point, s (1 − r/R)ⁿ within its radius R; away from it where s is negative.
     Point {
         /// The point \[m\].
         center: [f32; 3],
-        /// Distance at which it ends, R \[m\].
+        /// Radius R of the force \[m\].
         radius: f32,
-        /// How fast it falls off on the way, n: 0 not at all, 1 evenly.
+        /// Exponent n of the falloff: 0 constant, 1 linear.
         falloff: u32,
-        /// Its size next to the point, s.
+        /// Size s at the point.
         strength: f32,
     },
-    /// Around an axis, counter-clockwise for who looks against it: Kaufmann's vortex (1962), 2 s (r/R) / (1 + (r/R)²).
+    /// Around an axis, counter-clockwise when seen against it: Kaufmann's vortex (1962), 2 s (r/R) / (1 +
+    /// (r/R)²).
     Vortex {
         /// A point of the axis \[m\].
         center: [f32; 3],
-        /// Direction of the axis, of length one.
+        /// Unit vector along the axis.
         axis: [f32; 3],
-        /// Distance from the axis at which it is strongest, R \[m\].
+        /// Distance R of the maximum from the axis \[m\].
         radius: f32,
-        /// Its size there, s.
+        /// Size s of the maximum.
         strength: f32,
     },
 }
 
-/// What the vectors of a force do to the air.
+/// Effect of a force's vectors on the air.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Drive {
-    /// They accelerate it \[m/s²\].
+    /// Acceleration of the air \[m/s²\].
     Accelerate,
-    /// They are the velocity that it comes near to \[m/s\]; what is missing falls as exp(−rate · t). A vortex takes hold of
-    /// the motion around its axis only.
+    /// Target velocity of the air \[m/s\]; the difference decays as exp(−rate · t). A vortex changes only the
+    /// motion around its axis.
     Approach {
-        /// How fast \[1/s\].
+        /// Rate of approach \[1/s\].
         rate: f32,
     },
 }
 
-/// What a force takes hold of.
+/// Target of a force: air or smoke.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ActsOn {
-    /// All air alike.
+    /// All air equally.
     Air,
-    /// The smoke: an acceleration is per unit of the three densities together; a velocity takes hold in full from a density
-    /// of one on.
+    /// The smoke: an acceleration is per unit of the three densities together; a target velocity acts fully
+    /// from a density of 1 on.
     Smoke,
 }
 
@@ -98,20 +100,20 @@ pub enum ActsOn {
 pub struct Force {
     /// Its vectors.
     pub field: ForceField,
-    /// What they do.
+    /// Effect of the vectors.
     pub drive: Drive,
-    /// What they take hold of.
+    /// Air or smoke.
     pub acts_on: ActsOn,
-    /// Where it acts; absent, everywhere.
+    /// Region in which it acts; everywhere if absent.
     pub within: Option<Region>,
     /// First instant at which it acts \[s\].
     pub start: f32,
-    /// Last instant at which it acts \[s\]; infinite for ever.
+    /// Last instant at which it acts \[s\]; infinite: for ever.
     pub stop: f32,
 }
 
 impl Force {
-    /// A force that accelerates all air for ever.
+    /// Makes a force that accelerates all air for ever.
     pub fn new(field: ForceField) -> Self {
         Self {
             field,
@@ -123,12 +125,13 @@ impl Force {
         }
     }
 
-    /// A force that accelerates all air by `vectors(position, time)` \[m/s²\], see [`CustomField::new`].
+    /// Makes a force that accelerates all air by `vectors(position, time)` \[m/s²\], see
+    /// [`CustomField::new`].
     pub fn custom(vectors: impl Fn([f32; 3], f64) -> [f32; 3] + Send + Sync + 'static) -> Self {
         Self::new(ForceField::Custom(CustomField::new(vectors)))
     }
 
-    /// What makes it impossible, if anything.
+    /// The first invalid value, if any.
     pub fn problem(&self) -> Option<InvalidValue> {
         let numbers = match &self.field {
             ForceField::Wind(vector) => vector.to_vec(),
@@ -154,7 +157,7 @@ impl Force {
             .or_else(|| self.within.as_ref().and_then(Region::problem))
     }
 
-    /// The fastest that it makes the air \[m/s\], as far as it says.
+    /// Greatest target velocity of the force \[m/s\], 0 if unknown.
     fn speed(&self) -> f32 {
         match (&self.field, self.drive) {
             (_, Drive::Accelerate) | (ForceField::Custom(_), _) => 0.0,
@@ -164,7 +167,7 @@ impl Force {
     }
 }
 
-/// Faces done together.
+/// Faces of one batch.
 const RUN: usize = 256;
 
 /// The external forces of a box.
@@ -175,29 +178,29 @@ pub struct External {
 }
 
 impl External {
-    /// None, in the box of `grid`.
+    /// Makes an empty list for the box of `grid`.
     pub fn new(grid: Grid) -> Self {
         Self { grid, list: vec![], placed: vec![] }
     }
 
-    /// What they are.
+    /// The forces.
     pub fn list(&self) -> &[Force] {
         &self.list
     }
 
-    /// Puts others in their place.
+    /// Replaces the forces.
     pub fn set(&mut self, list: Vec<Force>) {
         self.placed = list.iter().map(|force| Placed::new(&self.grid, force)).collect();
         self.list = list;
     }
 
-    /// The fastest that forces make the air between `time` and `time + dt` \[m/s\], as far as they say.
+    /// Greatest target velocity of the forces between `time` and `time + dt` \[m/s\].
     pub fn speed(&self, time: f64, dt: f32) -> f32 {
         let acts = |force: &&Force| working(force.start, force.stop, time, dt).1 > 0.0;
         self.list.iter().filter(acts).map(Force::speed).fold(0.0, f32::max)
     }
 
-    /// Lets the forces act on `velocity` between `time` and `time + dt`; no component passes `limit` \[m/s\].
+    /// Applies the forces to `velocity` between `time` and `time + dt`. No component exceeds `limit` \[m/s\].
     pub fn apply(&self, time: f64, dt: f32, limit: f32, scalars: &[[f32; 4]], velocity: &mut Faces) {
         for (force, placed) in self.list.iter().zip(&self.placed) {
             let (from, acts) = working(force.start, force.stop, time, dt);
@@ -212,11 +215,11 @@ impl External {
     }
 }
 
-/// A force with what is worked out about its place.
+/// A force with precomputed weights and distances.
 struct Placed {
     within: Option<[Cover; 3]>,
-    /// Distances from the center along each axis \[m\]: of faces from the first on, and of cells from the one before the
-    /// first on. Across periodic sides the shorter way.
+    /// Distances from the centre along each axis \[m\]: of faces from the first on, and of cells from the one
+    /// before the first on. Across periodic sides the shorter distance.
     faces: [Vec<f32>; 3],
     cells: [Vec<f32>; 3],
 }
@@ -244,13 +247,13 @@ impl Placed {
     }
 }
 
-/// Some faces of a row, being worked on.
+/// A batch of faces of a row.
 struct Batch {
-    /// How much of the force acts on each.
+    /// Weight of the force on each face.
     weight: [f32; RUN],
-    /// The component of the force.
+    /// Component of the force.
     vector: [f32; RUN],
-    /// How much of the component it takes hold of.
+    /// Share of the component that the force changes.
     hold: [f32; RUN],
 }
 
@@ -260,9 +263,9 @@ struct Pass<'a> {
     force: &'a Force,
     placed: &'a Placed,
     component: usize,
-    /// The middle of the time in which it acts \[s\].
+    /// Middle of the time in which it acts \[s\].
     time: f64,
-    /// How long it acts \[s\].
+    /// Duration for which it acts \[s\].
     dt: f32,
     limit: f32,
 }
@@ -274,7 +277,7 @@ impl Pass<'_> {
         let end = |a: usize| (n[a] + usize::from(a == self.component)) as isize;
         let cover = self.placed.within.as_ref().map(|within| &within[self.component]);
         let ranges = cover.map_or([[0, end(1)], [0, end(2)]], |cover| [cover.js, cover.ks]);
-        sweep::rows(layout, field, ranges, |j, k, row| {
+        row_passes::rows(layout, field, ranges, |j, k, row| {
             let run = cover.map(|cover| cover.row(j, k));
             let (first, count) = run.map_or((0, end(0) as usize), |run| (run.first, run.weights.len()));
             for from in (0..count).step_by(RUN) {
@@ -284,7 +287,7 @@ impl Pass<'_> {
         });
     }
 
-    /// Lets the force act on the faces of a row from `at` = (i, j, k) on, which are those from `from` on of `run`.
+    /// Applies the force to the faces of a row from `at` = (i, j, k) on; in `run` they begin at `from`.
     fn act(&self, at: [usize; 3], run: Option<Run>, from: usize, scalars: &[[f32; 4]], faces: &mut [f32]) {
         let count = faces.len();
         let mut batch = Batch { weight: [1.0; RUN], vector: [0.0; RUN], hold: [1.0; RUN] };
@@ -312,7 +315,7 @@ impl Pass<'_> {
         }
     }
 
-    /// Multiplies the weights by the density of the smoke at the faces.
+    /// Multiplies the weights by the smoke density at the faces.
     fn weigh(&self, at: [usize; 3], scalars: &[[f32; 4]], weights: &mut [f32]) {
         let stride = self.grid.layout.strides()[self.component];
         let high = self.grid.layout.at(at[0] as isize, at[1] as isize, at[2] as isize);
@@ -349,7 +352,7 @@ impl Pass<'_> {
         }
     }
 
-    /// The force of a point: how much its potential falls from the lower to the upper cell of each face.
+    /// Force of a point: the drop of its potential from the lower to the upper cell of each face.
     fn pull(&self, at: [usize; 3], radius: f32, falloff: i32, strength: f32, out: &mut [f32]) {
         let cells = &self.placed.cells;
         let depth = strength * radius / (falloff + 1) as f32;
@@ -359,7 +362,7 @@ impl Pass<'_> {
             if inside > 0.0 { -depth * inside.powi(falloff + 1) } else { 0.0 }
         };
         for (n, out) in out.iter_mut().enumerate() {
-            // Cells are listed from the one before the first on.
+            // The list of cells begins one before the first.
             let upper = [at[0] + n + 1, at[1] + 1, at[2] + 1];
             let mut lower = upper;
             lower[self.component] -= 1;

@@ -1,48 +1,52 @@
-//! What a box holds, and the memory a step works in.
+//! The fields of a box, and the scratch memory of a step.
 
 use rayon::prelude::*;
 
+use super::active_bricks::Bricks;
 use super::archive::{Archive, Saved, StateError};
-use super::bricks::Bricks;
 use super::cells::Cells;
 use super::config::SCALAR_LIMIT;
 use super::conservative::Sweeps;
 use super::diffuse;
 use super::forces::{self, Forces};
 use super::measure::{self, Flow};
+use super::pressure::{self, Blend};
 use super::project::{Cuts, Projector};
+use super::row_passes::{self, PerThread};
 use super::sides::GhostRules;
 use super::simd::dispatch;
 use super::solids::Obstacles;
 use super::sources::Sources;
-use super::sweep::{self, PerThread};
 use super::trapezoid::Past;
 use super::{Advection, Ambient, Config, Integrator, Params, Solid, StepStats};
 use crate::grid::{Faces, GHOST, Layout};
 
-/// The fields of a solver. Terms of the equation that advect them are in `transport.rs`.
+/// The fields of a solver. `transport.rs` advects them.
 pub struct Fields {
     pub layout: Layout,
     pub walls: GhostRules,
     /// Velocity on the faces \[m/s\], ghosts filled, free of divergence between steps.
     pub velocity: Faces,
-    /// The velocity while it is advected.
+    /// Velocity after advection, before projection.
     pub advected: Faces,
-    /// The velocity at the beginning of a step, then the one expected at its end: only for reflection.
+    /// Velocity at the beginning of a step, then extrapolated to its end: for reflection only.
     pub expected: Option<Faces>,
-    /// What the trapezoidal rule remembers of the steps before.
+    /// State of the trapezoidal rule.
     pub past: Option<Box<Past>>,
+    /// p/ρ at cell centres in the last step \[m²/s²\], one layer of ghosts filled; only if someone asks for it or the
+    /// integrator needs it.
+    pub pressure: Option<Vec<f32>>,
     /// Red, green, blue \[-\] and temperature excess \[K\] at cell centres, ghosts filled.
     pub scalars: Cells,
-    /// The scalars while they are advected. Before that, the velocity side by side: at the cell centres for the traces,
-    /// then as it is on the faces.
+    /// Scalars during advection. Before that, the interleaved velocity: at cell centres for the traces, then
+    /// on the faces.
     pub scalars_next: Cells,
-    /// Distance each cell's air has come, in cells along x, y, z; the fourth value is 0. When nothing is left to be advected
-    /// along it, the projection works in it.
+    /// Back-trace of each cell along x, y, z \[cells\]; the fourth value is 0. After the last advection of a
+    /// step it is scratch of the projection.
     pub back: Cells,
-    /// Distance it is about to go, and the first pass's results: only for schemes that look forward.
+    /// Forward trace and the first pass's results: only for schemes that look forward.
     pub forth: Option<Box<Correction>>,
-    /// Memory of the conservative scheme.
+    /// Scratch of the conservative scheme.
     pub sweeps: Option<Sweeps>,
     pub projector: Projector,
     /// Solids, if there are any.
@@ -51,30 +55,30 @@ pub struct Fields {
     diffusion: diffuse::Diffusion,
     flow: Vec<Flow>,
     pub sums: Vec<[f64; 4]>,
-    /// Where smoke and heat are.
+    /// Bricks with smoke or heat.
     pub bricks: Bricks,
-    /// What has come and gone.
+    /// Smoke and heat gained and lost.
     pub budget: Budget,
     /// Largest component of the velocity before the last projection \[m/s\].
     pub projected: f32,
-    /// The velocity was changed from outside and must be projected before it advects anything.
+    /// Whether the velocity was changed from outside and must be projected before it advects anything.
     pub disturbed: bool,
 }
 
-/// Sums over the cells of red, green, blue and temperature that have come and gone since the start.
+/// Sums over the cells of red, green, blue and temperature, gained and lost since the start.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Budget {
-    /// What the box held when it was last measured, if nothing has changed since.
+    /// Contents of the box at the last measurement, if nothing has changed since.
     pub held: Option<[f64; 4]>,
     /// Added by sources.
     pub emitted: [f64; 4],
-    /// What has left through the sides, less what has come in.
+    /// Net outflow through the sides.
     pub left: [f64; 4],
-    /// What has decayed.
+    /// Lost by decay.
     pub faded: [f64; 4],
 }
 
-/// What schemes that look forward keep beside the rest.
+/// Extra fields of schemes that look forward.
 pub struct Correction {
     pub forward: Cells,
     pub component: Vec<f32>,
@@ -99,11 +103,12 @@ impl Fields {
             layout,
             velocity: faces(),
             advected: faces(),
+            pressure: Past::is_kept(config).then(field),
             past: Past::new(config, layout),
             expected: (config.integrator == Integrator::Reflection && !config.frozen).then(faces),
             scalars: four(),
             scalars_next: four(),
-            back: Cells::new(layout.size().max(Projector::lent(layout.dims).div_ceil(4))),
+            back: Cells::new(layout.size().max(Projector::scratch_len(layout.dims).div_ceil(4))),
             forth: config.advection.looks_forward().then(correction),
             sweeps: (config.advection == Advection::Conservative).then(|| Sweeps::new(layout, threads)),
             projector: Projector::choose(
@@ -137,14 +142,14 @@ impl Fields {
         for (component, field) in self.velocity.iter_mut().enumerate() {
             let offset = |axis: usize| if axis == component { 0.0 } else { 0.5 };
             let offset = [offset(0), offset(1), offset(2)];
-            sweep::rows(layout, field, [[0, ny + 1], [0, nz + 1]], |j, k, row| {
+            row_passes::rows(layout, field, [[0, ny + 1], [0, nz + 1]], |j, k, row| {
                 for i in 0..=nx {
                     let at = [i as f32 + offset[0], j as f32 + offset[1], k as f32 + offset[2]];
                     row[i as usize + GHOST] = velocity(component, at.map(|x| x * h));
                 }
             });
         }
-        sweep::rows(layout, &mut self.scalars, [[0, ny], [0, nz]], |j, k, row| {
+        row_passes::rows(layout, &mut self.scalars, [[0, ny], [0, nz]], |j, k, row| {
             for i in 0..nx {
                 let at = [i as f32 + 0.5, j as f32 + 0.5, k as f32 + 0.5];
                 row[i as usize + GHOST] = scalars(at.map(|x| x * h));
@@ -156,27 +161,49 @@ impl Fields {
         self.walls.fill_scalars(&mut self.scalars, &self.velocity);
     }
 
-    /// Makes the velocity free of divergence to a relative tolerance, and right at walls, in solids and in the ghosts.
-    pub fn project(&mut self, tolerance: f32, stats: &mut StepStats) {
+    /// Makes the velocity free of divergence to a relative tolerance, and right at walls, in solids and in the ghosts. The
+    /// pressure becomes `keep` times what it was and h/Δt \[m/s\] times the share `add` of what is found.
+    pub fn project(&mut self, tolerance: f32, share: Option<[f32; 2]>, stats: &mut StepStats) {
         let mut speed = 0.0;
         if self.projector.iterates() {
             let before = self.measure();
             stats.divergence_before = before.relative_divergence();
             speed = before.speed;
         }
-        let Self { walls, velocity, projector, obstacles, back, .. } = self;
+        let Self { layout, walls, velocity, projector, obstacles, back, pressure, past, .. } = self;
         walls.set_sides(velocity);
         let mut none = Cuts::default();
         let cuts = obstacles.as_mut().map_or(&mut none, |obstacles| &mut obstacles.voxels.cuts);
+        let blend = pressure.as_mut().zip(share).map(|(field, [keep, add])| Blend { field, keep, add });
         self.projected =
-            projector.project(velocity, cuts, [tolerance, speed], back.as_flattened_mut(), stats);
+            projector.project(velocity, cuts, [tolerance, speed], back.as_flattened_mut(), blend, stats);
         walls.fill_velocity(velocity);
+        if let (Some(pressure), Some(_)) = (&mut *pressure, share) {
+            if let Some(obstacles) = obstacles {
+                obstacles.voxels.inside.iter().for_each(|&at| pressure[at as usize] = 0.0);
+            }
+            pressure::fill_ghosts(*layout, walls.pressure_boundaries(), pressure);
+        }
         if let Some(obstacles) = obstacles {
-            obstacles.add_pressure_forces(|component, face| projector.drop_across(component, face));
+            match (&*pressure, past, share) {
+                // Half of what acts in the step was known before the projection.
+                (Some(pressure), Some(_), Some([_, add])) => {
+                    let ends = walls.pressure_boundaries();
+                    obstacles.add_pressure_forces(|component, face| {
+                        pressure::drop_across(*layout, ends, pressure, component, face) / add
+                    });
+                }
+                _ => obstacles.add_pressure_forces(|component, face| projector.drop_across(component, face)),
+            }
             obstacles.count(velocity);
             obstacles.extend(velocity);
         }
         self.disturbed = false;
+    }
+
+    /// Sets the pressure to 0, if it is kept.
+    pub fn forget_pressure(&mut self) {
+        self.pressure.iter_mut().for_each(|pressure| pressure.fill(0.0));
     }
 
     /// Keeps the velocity at the beginning of a step, before forces turn `advected` into the next one.
@@ -185,19 +212,19 @@ impl Fields {
         std::mem::swap(&mut self.velocity, expected);
     }
 
-    /// From the velocity at the beginning of a step, that is kept, and the one in its middle: the one to expect at its end,
-    /// 2u − kept.
+    /// Extrapolates to the end of a step: 2u − u₀, from the velocity u in its middle and the stored u₀ of its
+    /// beginning.
     pub fn extrapolate_reflected(&mut self) {
         let expected = self.expected.as_mut().expect("reflection keeps it");
         mirror(self.layout.plane, &self.velocity, expected);
     }
 
-    /// Turns the velocity, just projected, into its reflection 2u − `advected`, in `advected`.
+    /// Reflects the velocity, just projected: writes 2u − `advected` to `advected`.
     pub fn reflect(&mut self) {
         mirror(self.layout.plane, &self.velocity, &mut self.advected);
         let Self { projector, obstacles, advected, velocity, .. } = self;
         if let Some(obstacles) = obstacles {
-            // What is reflected has felt the pressure twice.
+            // The reflected velocity has felt the pressure twice.
             obstacles.add_pressure_forces(|component, face| projector.drop_across(component, face));
             obstacles.rebound(velocity, advected);
             obstacles.voxels.cuts.close(advected);
@@ -205,7 +232,7 @@ impl Fields {
         }
     }
 
-    /// Exchanges the velocity, ghosts filled after that, and the one that is advected.
+    /// Swaps the velocity with the advected one, and fills its ghosts.
     pub fn swap_velocity(&mut self) {
         std::mem::swap(&mut self.velocity, &mut self.advected);
         self.walls.fill_velocity(&mut self.velocity);
@@ -216,7 +243,7 @@ impl Fields {
         self.walls.fill_scalars(&mut self.scalars, &self.velocity);
     }
 
-    /// Keeps the velocity as it is before a projection, in `advected`.
+    /// Keeps the velocity as it is before a projection, in `advected`, for the reflection.
     pub fn store_advected(&mut self) {
         self.walls.fill_velocity(&mut self.velocity);
         for (advected, velocity) in self.advected.iter_mut().zip(&self.velocity) {
@@ -224,7 +251,7 @@ impl Fields {
         }
     }
 
-    /// Numbers of the velocity; at faces that solids narrow, of its mean over the whole face.
+    /// Measures the velocity; on faces that solids narrow, its mean over the whole face.
     pub fn measure(&mut self) -> Flow {
         let Self { layout, velocity, obstacles, flow, .. } = self;
         let Some(Obstacles { voxels, .. }) = obstacles else {
@@ -259,8 +286,22 @@ impl Fields {
         self.disturbed = true;
     }
 
-    /// Moves the solids to where they stand at `time`, with their mean velocity from `around[0]` before to `around[1]` after
-    /// it \[s\].
+    /// Gives the same solids other motions from `time` on, beginning with their first poses.
+    pub fn guide_solids(&mut self, solids: Vec<Solid>, time: f64, dt: f32) {
+        self.budget.held = None;
+        let Some(obstacles) = &mut self.obstacles else { return };
+        obstacles.guide(solids);
+        self.move_solids(time, [0.0, dt]);
+        if let Some(obstacles) = &self.obstacles {
+            obstacles.push_out(&mut self.scalars);
+            self.bricks.forget();
+            self.walls.fill_scalars(&mut self.scalars, &self.velocity);
+        }
+        self.disturbed = true;
+    }
+
+    /// Moves the solids to their poses at `time`, with their mean velocity from `around[0]` before to
+    /// `around[1]` after it \[s\].
     pub fn move_solids(&mut self, time: f64, around: [f32; 2]) {
         if let Some(obstacles) = &mut self.obstacles
             && obstacles.advance(time, around)
@@ -269,16 +310,19 @@ impl Fields {
         }
     }
 
-    /// After the state was replaced: works out anew what follows from it.
+    /// After the state was replaced: recomputes derived values.
     pub fn restored(&mut self) {
         self.bricks.forget();
+        if self.past.is_none() {
+            self.forget_pressure();
+        }
         if let Some(obstacles) = &mut self.obstacles {
             obstacles.restored();
             self.projector.set_cuts(&obstacles.voxels.cuts);
         }
     }
 
-    /// Takes out what has been put into solids.
+    /// Clears the scalars inside solids.
     pub fn empty_solids(&mut self) {
         self.budget.held = None;
         if let Some(obstacles) = &self.obstacles {
@@ -286,7 +330,7 @@ impl Fields {
         }
     }
 
-    /// Adds what the sources give off between `time` and `time + dt`, outside solids.
+    /// Adds the emission of the sources between `time` and `time + dt`, outside solids.
     pub fn emit(&mut self, sources: &Sources, time: f64, dt: f32) {
         let mut emitted = sources.emit(time, dt, SCALAR_LIMIT, &mut self.scalars, &mut self.bricks);
         if let Some(obstacles) = &self.obstacles {
@@ -307,7 +351,7 @@ impl Fields {
         }
         self.budget.held = None;
         self.bricks.forget();
-        let Self { layout, walls, scalars, diffusion, obstacles, .. } = self;
+        let Self { layout, walls, velocity, scalars, diffusion, obstacles, .. } = self;
         let inside = layout.dims.array().map(|n| [0, n as isize]);
         let mut drag = obstacles.as_mut().map(|obstacles| obstacles.drag().0);
         if let Some(drag) = &drag {
@@ -315,8 +359,11 @@ impl Fields {
         }
         for axis in 0..3 {
             let links = drag.as_mut().map(|drag| &mut drag.scalars[axis]);
-            let ends = walls.scalar_ends(axis);
-            diffusion.along(*layout, scalars, axis, inside, number, &ends, links);
+            let (ends, varies) = (walls.scalar_ends(axis), walls.varies(None, axis));
+            if varies != [false; 2] {
+                walls.fill_scalars(scalars, velocity);
+            }
+            diffusion.along(*layout, scalars, axis, inside, number, (&ends, varies), links);
         }
     }
 
@@ -327,24 +374,28 @@ impl Fields {
         let Self { layout, walls, advected, diffusion, obstacles, .. } = self;
         let ranges = [0, 1, 2].map(|component| walls.face_ranges(component));
         let mut drag = obstacles.as_mut().map(|obstacles| obstacles.drag());
-        if let Some((drag, momentum)) = &mut drag {
-            drag.begin(advected, momentum);
+        if let Some((drag, arms, momentum)) = &mut drag {
+            drag.begin(advected, *arms, momentum);
         }
         for (component, field) in advected.iter_mut().enumerate() {
-            let field = bytemuck::cast_slice_mut(field);
             for axis in 0..3 {
-                let links = drag.as_mut().map(|(drag, _)| &mut drag.velocity[component][axis]);
-                let ends = walls.component_ends(component, axis);
-                diffusion.along(*layout, field, axis, ranges[component], [number], &ends, links);
+                let links = drag.as_mut().map(|(drag, ..)| &mut drag.velocity[component][axis]);
+                let (ends, varies) =
+                    (walls.component_ends(component, axis), walls.varies(Some(component), axis));
+                if varies != [false; 2] {
+                    walls.fill_component(component, field);
+                }
+                let field = bytemuck::cast_slice_mut(field);
+                diffusion.along(*layout, field, axis, ranges[component], [number], (&ends, varies), links);
             }
         }
-        if let Some((drag, momentum)) = &mut drag {
-            drag.collect(advected, momentum);
+        if let Some((drag, arms, momentum)) = &mut drag {
+            drag.collect(advected, *arms, momentum);
         }
         walls.fill_velocity(advected);
     }
 
-    /// The temperature that is not lifted.
+    /// Temperature excess without buoyancy \[K\].
     pub fn ambient(&mut self, params: &Params) -> f32 {
         match params.ambient {
             Ambient::Fixed(excess) => excess,
@@ -355,7 +406,7 @@ impl Fields {
         }
     }
 
-    /// `velocity` = `advected` under the forces.
+    /// Computes `velocity` = `advected` + forces.
     pub fn add_forces(&mut self, forces: &Forces) {
         let Self { layout, walls, advected, scalars, bricks, velocity, forces: scratch, .. } = self;
         forces::apply(*layout, walls, forces, [advected, advected], (scalars, bricks), velocity, scratch);
@@ -373,7 +424,8 @@ impl Fields {
 
 impl Saved for Fields {
     fn state(&mut self, archive: &mut dyn Archive) -> Result<(), StateError> {
-        // Without a word: written in each step before it is read, or the same for every solver of a configuration.
+        // Left out: values that each step writes before it reads them, or that are the same for every solver
+        // of a configuration.
         let Self {
             layout: _,
             walls: _,
@@ -395,6 +447,7 @@ impl Saved for Fields {
             budget,
             sweeps,
             past,
+            pressure,
             projected,
         } = self;
         for (name, field) in ["u", "v", "w"].into_iter().zip(velocity) {
@@ -402,8 +455,9 @@ impl Saved for Fields {
         }
         archive.values("scalars", scalars)?;
         archive.value("projected", projected)?;
-        if let Some(past) = past {
+        if let (Some(past), Some(pressure)) = (past, pressure) {
             past.state(archive)?;
+            archive.values("pressure", pressure)?;
         }
         projector.state(archive)?;
         if let Some(obstacles) = obstacles {

@@ -1,42 +1,42 @@
 //! Body forces on the faces: buoyancy, vorticity confinement and friction, in one pass.
 //!
-//! Vorticity ω = ∇×u at cell centres from the faces around them; confinement f = ε h (N × ω), N = ∇|ω| / |∇|ω||
-//! (Fedkiw, Stam & Jensen 2001, eq. 9–11), and buoyancy, are means over the two cells of a face.
+//! Vorticity ω = ∇×u at cell centres comes from the faces around them. Confinement f = ε h (N × ω), N = ∇|ω|
+//! / |∇|ω|| (Fedkiw, Stam & Jensen 2001, eq. 9–11), and buoyancy are means over the two cells of a face.
 //!
-//! A task walks upwards through a slab of planes with the last three planes of vorticity and two of force in a ring, so
-//! that they stay in the processor's cache.
+//! A task walks upwards through a slab of planes. It keeps the last three planes of vorticity and two of
+//! force in a ring, so that they stay in the processor's cache.
 
 use rayon::prelude::*;
 
-use super::bricks::Bricks;
+use super::active_bricks::Bricks;
+use super::row_passes::PerThread;
 use super::sides::GhostRules;
 use super::simd::{AHEAD, dispatch, fetch_ahead, greatest, least};
-use super::sweep::PerThread;
 use crate::grid::{Dims, Faces, GHOST, Layout};
 
-/// Planes one task walks through; three more planes of vorticity are worked out at its ends.
+/// Planes of one task. Three more planes of vorticity are computed at its ends.
 const SLAB: usize = 32;
 
-/// Change of |ω| over two cells, as part of itself, that has no direction yet: where the vorticity is uniform its gradient is
-/// rounding, and would be blown up to a force as large as any.
+/// Relative change of |ω| over two cells below which its gradient has no direction. Where the vorticity is
+/// uniform the gradient is rounding, which confinement would amplify to full strength.
 const FLAT: f32 = 1e-3;
 
-/// What acts on the flow during one substep.
+/// Forces of one substep.
 #[derive(Clone, Copy, Debug)]
 pub struct Forces {
     /// Acceleration along `up` per unit of red, green, blue and temperature.
     pub buoyancy: [f32; 4],
-    /// Which way they lift.
+    /// Direction of buoyancy.
     pub up: [f32; 3],
-    /// Temperature excess that is not lifted \[K\].
+    /// Temperature excess without buoyancy \[K\].
     pub ambient: f32,
     /// Confinement ε \[1/s\].
     pub vorticity: f32,
     /// Length of the substep \[s\].
     pub dt: f32,
-    /// What friction leaves of the velocity, exp(−d Δt).
+    /// Decay factor of friction, exp(−d Δt).
     pub decay: f32,
-    /// No velocity component may pass this \[m/s\].
+    /// Limit of velocity components \[m/s\].
     pub limit: f32,
     /// Edge of a cell \[m\].
     pub h: f32,
@@ -51,7 +51,7 @@ pub struct Scratch {
 }
 
 impl Scratch {
-    /// For planes of `dims`.
+    /// Makes the rings for planes of `dims`.
     pub fn new(dims: Dims) -> Self {
         let plane = || vec![0.0; (dims.nx + 2) * (dims.ny + 2)];
         Self {
@@ -61,11 +61,11 @@ impl Scratch {
     }
 }
 
-/// `to` = `from` under the forces. The ghosts of `from` and `scalars` must be filled; those of `to` are not.
+/// Computes `to` = `from` + forces. The ghosts of `from` and `scalars` must be filled; those of `to` are not.
 ///
-/// Confinement acts on the swirls of `flow`, whose ghosts must be filled too: a velocity without divergence. One that
-/// pressure gradients have yet to act on jumps at the surface of a solid, where closed faces feel none, and the
-/// confinement would blow that up.
+/// Confinement acts on the swirls of `flow`, a velocity without divergence and with filled ghosts. A velocity
+/// that still lacks a pressure gradient jumps at the surface of a solid, where closed faces feel none, and
+/// confinement would amplify the jump.
 pub fn apply(
     layout: Layout,
     walls: &GhostRules,
@@ -123,23 +123,23 @@ struct Pass<'a> {
     walls: &'a GhostRules,
     forces: &'a Forces,
     from: &'a Faces,
-    /// Has the vorticity.
+    /// Velocity whose vorticity is confined.
     flow: &'a Faces,
     scalars: &'a [[f32; 4]],
-    /// Where they are not 0.
+    /// Bricks with scalars other than 0.
     bricks: &'a Bricks,
-    /// Which axes are periodic.
+    /// Periodic axes.
     around: [bool; 3],
 }
 
 impl Pass<'_> {
-    /// Planes beyond the box repeat the last one inside, or go on at the other end.
+    /// Maps planes beyond the box to the last one inside, or to the other end.
     fn inside(&self, k: isize) -> isize {
         let nz = self.layout.dims.nz as isize;
         if self.around[2] { k.rem_euclid(nz) } else { k.clamp(0, nz - 1) }
     }
 
-    /// Fills the values beside a row of n values, at 1..=n.
+    /// Fills the values beside a row of n values, which lie at 1..=n.
     fn close_row(&self, row: &mut [f32]) {
         let n = row.len() - 2;
         (row[0], row[n + 1]) = if self.around[0] { (row[n], row[1]) } else { (row[1], row[n]) };
@@ -159,7 +159,7 @@ impl Pass<'_> {
         self.layout.dims.nx + 2
     }
 
-    /// ω and |ω| of plane `k` into its place in the ring; nothing where no confinement asks for it.
+    /// Computes ω and |ω| of plane `k` into its slot of the ring. Does nothing without confinement.
     fn vorticity_plane(&self, k: isize, rings: &mut [[Vec<f32>; 4]; 3]) {
         if self.forces.vorticity == 0.0 {
             return;
@@ -211,7 +211,7 @@ impl Pass<'_> {
         self.close_plane(size);
     }
 
-    /// The acceleration of the cells of plane `k` into its place in the ring.
+    /// Computes the acceleration of the cells of plane `k` into its slot of the ring.
     fn force_plane(&self, k: isize, vorticity: &[[Vec<f32>; 4]; 3], rings: &mut [[Vec<f32>; 3]; 2]) {
         let Dims { nx, ny, .. } = self.layout.dims;
         let pitch = self.pitch();
@@ -246,16 +246,16 @@ impl Pass<'_> {
         out.iter_mut().for_each(|f| self.close_plane(f));
     }
 
-    /// Adds a component of the buoyancy of row (j, k), `up` that of the direction.
+    /// Adds the buoyancy of row (j, k) along one axis; `up` is that component of the direction.
     fn lift(&self, up: f32, j: usize, k: isize, out: &mut [f32]) {
         let Forces { buoyancy, ambient, .. } = self.forces;
-        // Air without smoke or heat is lifted too where the rest is warmer than it.
+        // Air without smoke or heat has buoyancy too if the reference is not 0.
         let span = if buoyancy[3] * ambient == 0.0 { self.bricks.span(j, k as usize) } else { 0..out.len() };
         let scalars = &self.scalars[self.layout.at(0, j as isize, k)..][span.clone()];
         buoyancy_row(&buoyancy.map(|b| up * b), *ambient, scalars, &mut out[span]);
     }
 
-    /// The faces across x and y of plane `k`.
+    /// Adds the force to the faces across x and y of plane `k`.
     fn add_xy(&self, k: isize, [fx, fy, _]: &[Vec<f32>; 3], u: &mut [f32], v: &mut [f32]) {
         let Dims { nx, ny, .. } = self.layout.dims;
         let pitch = self.pitch();
@@ -280,7 +280,7 @@ impl Pass<'_> {
         }
     }
 
-    /// The faces across z of plane `k`.
+    /// Adds the force to the faces across z of plane `k`.
     fn add_z(&self, k: isize, below: &[Vec<f32>; 3], here: &[Vec<f32>; 3], w: &mut [f32]) {
         let Dims { nx, ny, .. } = self.layout.dims;
         let free = self.walls.free_faces(2);
@@ -350,7 +350,7 @@ fn confinement_row_kernel<const FMA: bool>(
     let (fy, fz) = (&mut fy[..n], &mut fz[..n]);
     for i in 0..n {
         let g = [along[i + 2] - along[i], beside[1][i] - beside[0][i], around[1][i] - around[0][i]];
-        // Where the gradient vanishes there is no direction, and no force.
+        // A vanishing gradient has no direction: no force.
         let floor = FLAT * along[i + 1];
         let length = (floor * floor + (g[0] * g[0] + g[1] * g[1] + g[2] * g[2])).sqrt() + 1e-12;
         let s = strength / length;

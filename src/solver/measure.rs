@@ -1,13 +1,13 @@
-//! Numbers of the whole box: largest speed, divergence, energy, and what it holds.
+//! Measurements of the whole box: largest speed, divergence, energy, and contents.
 
 use rayon::prelude::*;
 
-use super::bricks::{self, Bricks};
+use super::active_bricks::{self, Bricks};
+use super::row_passes;
 use super::simd::{AHEAD, LANES, dispatch, fetch_ahead, greatest, rest, sixteen};
-use super::sweep;
 use crate::grid::{Faces, Layout};
 
-/// Of the velocity.
+/// Measurements of the velocity.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Flow {
     /// Largest component \[m/s\].
@@ -31,10 +31,10 @@ impl Flow {
     }
 }
 
-/// Numbers of the velocity; one partial result for each plane in `partials`, which has nz entries.
+/// Measures the velocity. `partials` holds one partial result for each of the nz planes.
 pub fn flow(layout: Layout, [u, v, w]: &Faces, partials: &mut [Flow]) -> Flow {
     let nx = layout.dims.nx;
-    sweep::reduce(layout, partials, |sum, j, k| {
+    row_passes::reduce(layout, partials, |sum, j, k| {
         let at = layout.start(j, k);
         let mut row = [0.0; 3];
         flow_row(
@@ -79,7 +79,7 @@ fn flow_row_kernel<const FMA: bool>(u: &[f32], v: [&[f32]; 2], w: [&[f32]; 2], o
     }
 }
 
-/// What [`Flow`] is made of, over every sixteenth cell of a row.
+/// Partial results of [`Flow`], over every sixteenth cell of a row.
 #[derive(Default)]
 struct FlowLanes {
     speed: [f32; LANES],
@@ -88,7 +88,7 @@ struct FlowLanes {
 }
 
 impl FlowLanes {
-    /// Sixteen cells between the faces `u`, `v` and `w`.
+    /// Adds sixteen cells between the faces `u`, `v` and `w`.
     #[inline(always)]
     fn add(&mut self, [u0, u1]: Pair, [v0, v1]: Pair, [w0, w1]: Pair) {
         for l in 0..LANES {
@@ -104,10 +104,10 @@ impl FlowLanes {
     }
 }
 
-/// A row of faces and the row beyond the cells.
+/// A row of faces, and the row of the faces opposite.
 type Pair<'a> = [&'a [f32; LANES]; 2];
 
-/// As [`contents`], and notes which bricks hold something.
+/// As [`contents`], and records which bricks are occupied.
 pub fn contents_and_bricks(
     layout: Layout,
     scalars: &[[f32; 4]],
@@ -121,12 +121,12 @@ pub fn contents_and_bricks(
         *sum = [0.0; 4];
         held.fill(0);
         for j in 0..layout.dims.ny {
-            // From a whole brick on, so that the sum has the bits of the whole row's.
+            // Begins at a whole brick, so that the sum has the bits of the whole row's.
             let span = bricks.span(j, k);
             let row = &scalars[layout.start(j, k) + span.start..][..span.len()];
             add_row(row, sum);
-            let first = j / bricks::EDGE * in_row + span.start / bricks::EDGE;
-            bricks::held_row(row, &mut held[first..][..span.len().div_ceil(bricks::EDGE)]);
+            let first = j / active_bricks::EDGE * in_row + span.start / active_bricks::EDGE;
+            active_bricks::held_row(row, &mut held[first..][..span.len().div_ceil(active_bricks::EDGE)]);
         }
     });
     bricks.planes = flags;
@@ -148,7 +148,7 @@ fn total(partials: &[[f64; 4]]) -> [f64; 4] {
 
 /// Σ over cells of red, green, blue and temperature.
 pub fn contents(layout: Layout, scalars: &[[f32; 4]], partials: &mut [[f64; 4]]) -> [f64; 4] {
-    sweep::reduce(layout, partials, |sum, j, k| {
+    row_passes::reduce(layout, partials, |sum, j, k| {
         add_row(&scalars[layout.start(j, k)..][..layout.dims.nx], sum);
     });
     total(partials)
@@ -158,7 +158,7 @@ dispatch! { fn sum_row(row: &[[f32; 4]], out: &mut [f32; 4]) = sum_row_kernel; }
 
 #[inline(always)]
 fn sum_row_kernel<const FMA: bool>(row: &[[f32; 4]], out: &mut [f32; 4]) {
-    // Every fourth cell, sixteen values in all.
+    // One sum for every fourth cell and each of four values, sixteen in all.
     let mut sums = [0.0f32; LANES];
     let (fours, others) = row.as_flattened().as_chunks::<LANES>();
     for four in fours {

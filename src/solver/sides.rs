@@ -1,8 +1,9 @@
-//! What the six sides do to values outside the box: the ghosts, and the faces that lie on a side.
+//! Boundary conditions of velocity and scalars on the six sides: ghosts, and the faces that lie on a side.
 
 use rayon::prelude::*;
 
 use super::diffuse;
+use super::profile::{Profile, Table};
 use super::project::{AxisBoundary, PressureBoundary};
 use super::simd::fetch_ahead;
 use super::{BoundaryCondition, BoundaryConditions};
@@ -10,10 +11,10 @@ use crate::grid::{Dims, Faces, GHOST, Layout};
 
 /// One ghost (or side face) along an axis: `sign · field[from] + add`.
 #[derive(Clone, Copy, Debug, PartialEq)]
-struct Ghost {
-    at: isize,
+pub(super) struct Ghost {
+    pub(super) at: isize,
     from: isize,
-    sign: f32,
+    pub(super) sign: f32,
     add: f32,
 }
 
@@ -22,7 +23,7 @@ impl Ghost {
         Self { at, from, sign: 1.0, add: 0.0 }
     }
 
-    /// The value that makes the mean of both `wall`.
+    /// Makes the rule for which the mean of both values is `wall`.
     fn odd(at: isize, from: isize, wall: f32) -> Self {
         Self { at, from, sign: -1.0, add: 2.0 * wall }
     }
@@ -32,7 +33,7 @@ impl Ghost {
     }
 }
 
-/// How the ghosts of the velocity and of the scalars follow from what is inside.
+/// Rules that fill the ghosts of velocity and scalars from the values inside.
 #[derive(Clone, Debug)]
 pub struct GhostRules {
     layout: Layout,
@@ -40,10 +41,12 @@ pub struct GhostRules {
     held: [[Option<f32>; 2]; 3],
     /// For each component, the ghosts along each axis.
     faces: [[Vec<Ghost>; 3]; 3],
+    /// What varies over the sides.
+    tables: Vec<Table>,
 }
 
 impl GhostRules {
-    /// The rules of `sides` for fields of `layout`.
+    /// Makes the rules of `sides` for fields of `layout`.
     pub fn new(layout: Layout, sides: BoundaryConditions, held: [[Option<f32>; 2]; 3]) -> Self {
         let n = layout.dims.array().map(|n| n as isize);
         let along = |component: usize, axis: usize| {
@@ -56,7 +59,27 @@ impl GhostRules {
         let periodic = |side: BoundaryCondition| side == BoundaryCondition::Periodic;
         debug_assert!(sides.iter().all(|[a, b]| periodic(*a) == periodic(*b)), "half a periodic axis");
         let faces = [0, 1, 2].map(|component| [0, 1, 2].map(|axis| along(component, axis)));
-        Self { layout, sides, held, faces }
+        Self { layout, sides, held, faces, tables: vec![] }
+    }
+
+    /// Lets sides vary as `profiles` say, in a box with cells of edge `h` \[m\].
+    pub fn set_profiles(&mut self, h: f32, profiles: &[Profile]) {
+        self.tables = Table::all(self.layout, h, self.sides, profiles);
+    }
+
+    /// Brings what varies to the instant `time` \[s\].
+    pub fn set_time(&mut self, time: f64) {
+        self.tables.iter_mut().for_each(|table| table.set_time(time));
+    }
+
+    /// What varies over the sides.
+    pub(super) fn tables(&self) -> &[Table] {
+        &self.tables
+    }
+
+    /// The ghosts of `component` along each axis.
+    pub(super) fn rules(&self, component: usize) -> &[Vec<Ghost>; 3] {
+        &self.faces[component]
     }
 
     /// Boundary conditions of the pressure along each axis.
@@ -70,40 +93,43 @@ impl GhostRules {
         })
     }
 
-    /// Axes that close on themselves.
+    /// Periodic axes.
     pub fn periodic(&self) -> [bool; 3] {
         self.sides.map(|[low, _]| low == BoundaryCondition::Periodic)
     }
 
-    /// Whether no air enters or leaves the box.
+    /// Whether no air crosses the sides of the box.
     pub fn are_sealed(&self) -> bool {
         (0..3).all(|axis| self.is_shut(axis))
     }
 
-    /// What the sides do.
+    /// Boundary conditions of the sides.
     pub fn sides(&self) -> BoundaryConditions {
         self.sides
     }
 
-    /// Whether nothing enters or leaves along an axis, or what leaves is what enters.
+    /// Whether the net flow through the sides of an axis is zero: both are walls, or the axis is periodic.
     pub fn is_shut(&self, axis: usize) -> bool {
         self.sides[axis]
             .iter()
             .all(|side| !matches!(side, BoundaryCondition::Open | BoundaryCondition::Inflow(_)))
     }
 
-    /// Sides through which air enters and leaves as the pressure has it.
+    /// Sides through which the pressure lets air enter and leave.
     pub fn open_sides(&self) -> [[bool; 2]; 3] {
         self.sides.map(|ends| ends.map(|side| side == BoundaryCondition::Open))
     }
 
-    /// Sides that give smoke or heat to the air before them.
+    /// Sides that give smoke or heat to the neighbouring air.
     pub fn feeding(&self) -> [[bool; 2]; 3] {
         let feeds = |side: BoundaryCondition, held: Option<f32>| match side {
             BoundaryCondition::Inflow(air) => air.scalars != [0.0; 4],
             _ => held.is_some_and(|at_wall| at_wall != 0.0),
         };
-        [0, 1, 2].map(|axis| [0, 1].map(|end| feeds(self.sides[axis][end], self.held[axis][end])))
+        [0, 1, 2].map(|axis| {
+            let varies = self.varies(None, axis);
+            [0, 1].map(|end| varies[end] || feeds(self.sides[axis][end], self.held[axis][end]))
+        })
     }
 
     /// Sides that are walls.
@@ -113,8 +139,8 @@ impl GhostRules {
         })
     }
 
-    /// The faces of `component` along its own axis that the flow decides, as a half-open range: without those on a
-    /// wall.
+    /// The faces of `component` along its own axis that the flow decides, as a half-open range: without those
+    /// on a wall.
     pub fn free_faces(&self, component: usize) -> [isize; 2] {
         let n = self.layout.dims.array()[component] as isize;
         let [low, high] = self.sides[component];
@@ -131,13 +157,14 @@ impl GhostRules {
 
     /// Fills the ghosts of the velocity and sets its faces on walls.
     pub fn fill_velocity(&self, velocity: &mut Faces) {
-        for (field, rules) in velocity.iter_mut().zip(&self.faces) {
-            self.fill(field, rules);
+        for (component, field) in velocity.iter_mut().enumerate() {
+            self.fill_component(component, field);
         }
         self.let_in(velocity);
     }
 
-    /// Sets the faces on walls and inflows, and on periodic axes the last face to the first; no ghosts.
+    /// Sets the faces on walls and inflows, and on periodic axes the last face to the first. Ghosts are not
+    /// filled.
     pub fn set_sides(&self, velocity: &mut Faces) {
         let Layout { dims, row, plane } = self.layout;
         let n = dims.array().map(|n| n as isize);
@@ -151,12 +178,14 @@ impl GhostRules {
                     _ => layer(field, plane, g),
                 }
             }
+            self.add_profiles(axis, field, true);
         }
     }
 
     /// As [`fill_velocity`](Self::fill_velocity), for one component.
     pub fn fill_component(&self, component: usize, field: &mut [f32]) {
         self.fill(field, &self.faces[component]);
+        self.add_profiles(component, field, false);
     }
 
     /// The faces of `component` that the flow decides, as half-open ranges along x, y, z.
@@ -188,7 +217,7 @@ impl GhostRules {
         }
     }
 
-    /// The ends of lines of `component` along `axis`, for diffusion.
+    /// Boundary conditions of lines of `component` along `axis`, for diffusion.
     pub fn component_ends(&self, component: usize, axis: usize) -> diffuse::LineBoundary<1> {
         let n = self.layout.dims.array()[axis] as isize;
         if self.sides[axis][0] == BoundaryCondition::Periodic {
@@ -198,7 +227,7 @@ impl GhostRules {
         let rules = &self.faces[component][axis];
         let end_at = |at: isize| {
             let rule = rules.iter().find(|g| g.at == at);
-            // A rule that reads its own place, or none, is a fixed value.
+            // A rule that reads its own position, or none, is a fixed value.
             let (sign, add) = rule.map_or((1.0, 0.0), |g| (g.sign, g.add));
             diffuse::End { sign: [sign], add: [add] }
         };
@@ -206,7 +235,7 @@ impl GhostRules {
         diffuse::LineBoundary::Line([end_at(first - 1), end_at(end)])
     }
 
-    /// The ends of lines of scalars along `axis`, for diffusion.
+    /// Boundary conditions of lines of scalars along `axis`, for diffusion.
     pub fn scalar_ends(&self, axis: usize) -> diffuse::LineBoundary<4> {
         let insulated = diffuse::End { sign: [1.0; 4], add: [0.0; 4] };
         let end = |high: usize| match (self.sides[axis][high], self.held[axis][high]) {
@@ -242,8 +271,8 @@ impl GhostRules {
         self.fill_edges(field, rules);
     }
 
-    /// Ghosts beyond two or three sides, where it matters which side's rule is applied first: the mean over all orders, so
-    /// that no axis comes before another.
+    /// Fills the ghosts beyond two or three sides. If their rules do not commute it takes the mean over all
+    /// orders, so no axis has precedence.
     fn fill_edges(&self, field: &mut [f32], rules: &[Vec<Ghost>; 3]) {
         let (n, strides) = (self.layout.dims.array(), self.layout.strides());
         for [a, b, c] in [[0, 1, 2], [0, 2, 1], [1, 2, 0]] {
@@ -263,7 +292,7 @@ impl GhostRules {
                 if commute(p, q) && commute(q, r) && commute(p, r) {
                     continue;
                 }
-                // Before, between and after the other two, each in a third of the orders.
+                // The third rule comes before, between or after the other two, each in a third of the orders.
                 let share = |s: f32, t: f32| (1.0 + 0.5 * (s + t) + s * t) / 3.0;
                 let add = share(q.sign, r.sign) * p.add
                     + share(p.sign, r.sign) * q.add
@@ -274,8 +303,8 @@ impl GhostRules {
         }
     }
 
-    /// Fills the ghosts of the scalars. Air that enters through an open side is clean and at ambient temperature;
-    /// where it leaves, what is inside goes on outside.
+    /// Fills the ghosts of the scalars. Air that enters through an open side is clean and at ambient
+    /// temperature. Where air leaves, the inner values continue outside.
     pub fn fill_scalars(&self, scalars: &mut [[f32; 4]], velocity: &Faces) {
         let Layout { dims, row, plane } = self.layout;
         let [nx, ny, nz] = dims.array().map(|n| n as isize);
@@ -306,7 +335,7 @@ impl GhostRules {
                 }
             }
         });
-        // The last axis: whole planes, each thread some rows of them.
+        // The last axis: whole planes, of which each thread takes some rows.
         let (below, rest) = scalars.split_at_mut(GHOST * plane);
         let (inside, above) = rest.split_at_mut(dims.nz * plane);
         let (second_below, first_below) = below[(GHOST - 2) * plane..].split_at_mut(plane);
@@ -331,10 +360,11 @@ impl GhostRules {
         if mixed[2] && (mixed[0] || mixed[1]) {
             self.blend_edges_along_z(scalars, velocity);
         }
+        self.add_scalar_profiles(scalars);
     }
 
-    /// Axes whose ghosts of scalars say something else than the cells before them: an edge between two of these depends on
-    /// which comes first.
+    /// Axes whose ghosts of scalars differ from the cells beside them. An edge between two of these depends
+    /// on the order.
     fn differ(&self) -> [bool; 3] {
         [0, 1, 2].map(|axis| {
             let held = self.held[axis].iter().any(Option::is_some);
@@ -344,8 +374,8 @@ impl GhostRules {
         })
     }
 
-    /// In the planes of ghosts below and above the box, the ghosts beside it too: the mean over the orders in which the rules of
-    /// the axes can be applied.
+    /// Fills the edges beside the ghost planes below and above the box: the mean over the orders in which the
+    /// rules of the axes can be applied.
     fn blend_edges_along_z(&self, scalars: &mut [[f32; 4]], velocity: &Faces) {
         let Layout { dims, row, plane } = self.layout;
         let [nx, ny, nz] = dims.array().map(|n| n as isize);
@@ -366,7 +396,7 @@ impl GhostRules {
                     cells[at + shift(j) * row] = mean([cells[at + shift(j) * row], value]);
                 }
             }
-            // Beyond three sides: the last rule is that of z so far, and may be that of x or y as well.
+            // Beyond three sides: so far the rule of z is last; those of x or y may be last as well.
             let along_x = [-2, -1, ny, ny + 1].map(|j| {
                 let at = shift(j) * row;
                 let speed = |face| velocity[0][base + at + shift(face)];
@@ -390,7 +420,7 @@ impl GhostRules {
         }
     }
 
-    /// The four ghosts of a line of scalars along `axis`; `speed(face)` is the normal velocity.
+    /// Computes the four ghosts of a line of scalars along `axis`. `speed(face)` is the normal velocity.
     fn ghosts_of_line(
         &self,
         axis: usize,
@@ -431,7 +461,7 @@ impl GhostRules {
     }
 }
 
-/// The mean of some values; of equal ones, that one to the bit.
+/// Mean of some values. For equal values it has their bits.
 fn mean<const N: usize>(values: [[f32; 4]; N]) -> [f32; 4] {
     [0, 1, 2, 3].map(|c| {
         let first = values[0][c];
@@ -444,12 +474,12 @@ fn pairs<'a>(a: &'a [Ghost], b: &'a [Ghost]) -> impl Iterator<Item = (&'a Ghost,
     a.iter().flat_map(move |p| b.iter().map(move |q| (p, q)))
 }
 
-/// Whether the rules of two axes give the same, whichever is applied first.
+/// Whether the rules of two axes give the same result in either order.
 fn commute(p: &Ghost, q: &Ghost) -> bool {
     q.sign * p.add + q.add == p.sign * q.add + p.add
 }
 
-/// What a wall shows of the cell before it: the same, but for a temperature held at the wall.
+/// Ghost of a wall: the cell beside it, with the temperature mirrored about one held at the wall.
 fn mirrored(cell: [f32; 4], held: Option<f32>) -> [f32; 4] {
     match held {
         Some(at_wall) => [cell[0], cell[1], cell[2], 2.0 * at_wall - cell[3]],
@@ -457,13 +487,12 @@ fn mirrored(cell: [f32; 4], held: Option<f32>) -> [f32; 4] {
     }
 }
 
-/// An index along an axis as a position counted from the first ghost.
+/// Converts an index along an axis to a position counted from the first ghost.
 fn shift(i: isize) -> usize {
     (i + GHOST as isize) as usize
 }
 
-/// Sets one layer of `field`, layers `stride` apart.
-/// Asks for the ends of a line some lines after this one: little else is done in passes over them.
+/// Prefetches the ends of a line some lines after this one, because passes over them do little else.
 fn fetch_ends<T>(line: &[T]) {
     const LINES: usize = 16;
     fetch_ahead(line, LINES * line.len());
@@ -485,7 +514,7 @@ fn normal(side: BoundaryCondition, axis: usize, n: isize, high: bool) -> Vec<Gho
     let beyond = |ghost: &dyn Fn(isize) -> Ghost| depths.clone().map(ghost).collect::<Vec<_>>();
     let fixed = |value: f32, ghosts: Vec<Ghost>| [vec![Ghost::fixed(wall, value)], ghosts].concat();
     match side {
-        // A wall is a mirror: the velocity across it, less its own, is odd.
+        // A wall is a mirror: the normal velocity relative to the wall is odd.
         BoundaryCondition::Closed => fixed(0.0, beyond(&|d| Ghost::odd(wall + out * d, inside(d), 0.0))),
         BoundaryCondition::NoSlip(v) => {
             fixed(v[axis], beyond(&|d| Ghost::odd(wall + out * d, inside(d), v[axis])))
@@ -515,10 +544,10 @@ fn tangential(side: BoundaryCondition, component: usize, n: isize, high: bool) -
     }
 }
 
-/// Where values of a lattice may be sampled, in its own index coordinates.
+/// Bounds within which values of a lattice may be sampled, in its own index coordinates.
 #[derive(Clone, Copy, Debug)]
 pub struct SampleBounds {
-    /// Least and greatest coordinate along each axis; a departure point beyond is moved there.
+    /// Least coordinate along each axis. Departure points are clamped to `low..=high`.
     pub low: [f32; 3],
     /// See `low`.
     pub high: [f32; 3],
@@ -535,7 +564,7 @@ pub struct SampleBounds {
 }
 
 impl GhostRules {
-    /// The reach of the cell centres (`None`) or of the faces of a component.
+    /// Sample bounds of the cell centres (`None`) or of the faces of a component.
     pub fn sample_bounds(&self, component: Option<usize>) -> SampleBounds {
         let Dims { nx, ny, nz } = self.layout.dims;
         let n = [nx as f32, ny as f32, nz as f32];
@@ -543,7 +572,7 @@ impl GhostRules {
             if component == Some(axis) {
                 return [0.0, n[axis]];
             }
-            // Beyond a wall there is nothing; beyond an open side half a cell of outside air can be seen.
+            // Samples end at a wall. Beyond an open side they may extend half a cell into outside air.
             let [low, high] = self.sides[axis].map(|side| {
                 if matches!(side, BoundaryCondition::Open | BoundaryCondition::Inflow(_)) { 1.0 } else { 0.5 }
             });

@@ -1,17 +1,17 @@
-//! One kernel, several instruction sets, chosen when the program runs.
+//! One kernel, several instruction sets, chosen at run time.
 //!
-//! Kernels are plain loops written once, generic over whether a multiply-add is fused; the compiler
-//! vectorises them for each set. Results are the same bits on every machine with fused multiply-add
-//! (AVX2, AVX-512, NEON); without it they differ in the last place.
+//! Kernels are plain loops, written once and generic over whether a multiply-add is fused. The compiler
+//! vectorises them for each set. Results have the same bits on every machine with fused multiply-add (AVX2,
+//! AVX-512, NEON); without it they differ in the last place.
 
 use std::sync::OnceLock;
 
 use thiserror::Error;
 
-/// What this machine can do.
+/// Instruction set that kernels use.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd)]
 pub enum Level {
-    /// The compile target alone.
+    /// The compile target's instructions only.
     Baseline,
     /// [`AVX2`].
     Avx2,
@@ -19,12 +19,12 @@ pub enum Level {
     Avx512,
 }
 
-/// A value of `UPDRAFT_SIMD` that asks for what there is not.
+/// An invalid value of `UPDRAFT_SIMD`.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum LevelError {
-    /// No level has this name.
+    /// There is no level of this name.
     #[error(
-        "UPDRAFT_SIMD={0} is no level; it may be baseline, avx2 or avx512, or unset for the best of the machine"
+        "UPDRAFT_SIMD={0} is not a level; write baseline, avx2 or avx512, or unset it for the best of the machine"
     )]
     Unknown(String),
     /// The machine lacks the instructions.
@@ -32,20 +32,20 @@ pub enum LevelError {
     Missing(String, &'static str),
 }
 
-/// The level that kernels run at: the best of this machine, or the one that `UPDRAFT_SIMD` names (`baseline`, `avx2`,
-/// `avx512`), for comparison and tests.
+/// Returns the level that kernels run at: the best of this machine, or the one that `UPDRAFT_SIMD` names
+/// (`baseline`, `avx2`, `avx512`), for comparison and tests.
 ///
 /// # Panics
-/// Where [`check`] fails.
+/// If [`check`] fails.
 pub fn level() -> Level {
     static LEVEL: OnceLock<Level> = OnceLock::new();
     *LEVEL.get_or_init(|| chosen().unwrap_or_else(|error| panic!("{error}")))
 }
 
-/// Whether the machine has the level that `UPDRAFT_SIMD` names.
+/// Checks that the machine has the level that `UPDRAFT_SIMD` names.
 ///
 /// # Errors
-/// If it has not, or if there is no such level.
+/// If the machine lacks it, or if there is no such level.
 pub fn check() -> Result<(), LevelError> {
     chosen().map(|_| ())
 }
@@ -57,7 +57,7 @@ fn chosen() -> Result<Level, LevelError> {
     }
 }
 
-/// The level called `name`, if it is no more than the `best`.
+/// Returns the level called `name` if it is at most `best`.
 fn of_name(name: &str, best: Level) -> Result<Level, LevelError> {
     const NAMES: [(&str, Level); 3] =
         [("baseline", Level::Baseline), ("avx2", Level::Avx2), ("avx512", Level::Avx512)];
@@ -71,8 +71,8 @@ fn of_name(name: &str, best: Level) -> Result<Level, LevelError> {
     Ok(level)
 }
 
-/// The instruction sets of a level, and whether the machine has them all. Kernels may enable no others: a test reads
-/// the sources for what they enable.
+/// Instruction sets of a level, and whether the machine has them all. Kernels may enable no others: a test
+/// reads the sources.
 macro_rules! instruction_sets {
     ($(#[$meta:meta])* $sets:ident, $all_there:ident: $($set:tt),+) => {
         $(#[$meta])*
@@ -87,15 +87,15 @@ macro_rules! instruction_sets {
 }
 
 instruction_sets! {
-    /// What [`Level::Avx2`] stands for.
+    /// Instruction sets of [`Level::Avx2`].
     AVX2, has_avx2: "avx2", "fma", "bmi2", "f16c"
 }
 instruction_sets! {
-    /// What [`Level::Avx512`] stands for.
+    /// Instruction sets of [`Level::Avx512`].
     AVX512, has_avx512: "avx512f", "avx512vl", "avx512dq", "avx512bw", "avx2", "fma", "bmi2", "f16c"
 }
 
-/// All levels of this machine, the best first: for tests, which run each.
+/// Returns all levels of this machine, the best first. Tests run each.
 #[cfg(test)]
 pub fn levels() -> Vec<Level> {
     let all = [Level::Avx512, Level::Avx2, Level::Baseline];
@@ -116,40 +116,40 @@ fn detect() -> Level {
     Level::Baseline
 }
 
-/// a·b + c, fused where the kernel is compiled for it.
+/// a·b + c, fused if the kernel is compiled for it.
 #[inline(always)]
 pub fn fma<const FMA: bool>(a: f32, b: f32, c: f32) -> f32 {
     if FMA || cfg!(target_arch = "aarch64") { a.mul_add(b, c) } else { a * b + c }
 }
 
-/// The lesser of two; `bound` where `x` is not a number. One instruction, where `f32::min` is three.
+/// The lesser of two; `bound` if `x` is NaN. One instruction, where `f32::min` takes three.
 #[inline(always)]
 pub fn least(x: f32, bound: f32) -> f32 {
     if x < bound { x } else { bound }
 }
 
-/// The greater of two; `bound` where `x` is not a number.
+/// The greater of two; `bound` if `x` is NaN.
 #[inline(always)]
 pub fn greatest(x: f32, bound: f32) -> f32 {
     if x > bound { x } else { bound }
 }
 
-/// Makes what this thread has written past the caches visible to others; at the end of a unit of work.
+/// Makes streaming stores of this thread visible to others. Call it at the end of a unit of work.
 #[inline(always)]
 #[allow(unsafe_code)]
 pub fn fence() {
     #[cfg(target_arch = "x86_64")]
-    // SAFETY: it orders writes, and nothing else.
+    // SAFETY: a fence only orders writes.
     unsafe {
         std::arch::x86_64::_mm_sfence();
     }
 }
 
-/// How many cells of four values ahead to fetch where little is done with each: half a page.
+/// Distance of prefetching in cells of four values, for passes with little arithmetic: half a page.
 pub const AHEAD: usize = 128;
 
-/// Asks for what lies `ahead` values beyond the first of `values`, whether or not they reach that far: rows go on where they
-/// end, and what fetches memory ahead by itself stops at the end of each page.
+/// Prefetches the value `ahead` places after the first of `values`, which may lie beyond the slice: rows
+/// continue, and hardware prefetching stops at the end of each page.
 #[inline(always)]
 #[allow(unsafe_code)]
 pub fn fetch_ahead<T>(values: &[T], ahead: usize) {
@@ -163,17 +163,17 @@ pub fn fetch_ahead<T>(values: &[T], ahead: usize) {
     let _ = (values, ahead);
 }
 
-/// Values handled together. Fixed, so that results do not depend on the machine's vector width, and so that loops over
-/// them vectorise whatever the length of the row.
+/// Values handled together. The number is fixed, so results do not depend on the vector width of the machine,
+/// and loops over them vectorise for rows of any length.
 pub const LANES: usize = 16;
 
-/// The values of a row from `from` on.
+/// The sixteen values of a row from `from` on.
 #[inline(always)]
 pub fn sixteen(row: &[f32], from: usize) -> &[f32; LANES] {
     row[from..].first_chunk().expect("as many values as lanes")
 }
 
-/// The values that are left at the end of a row, and 0 beyond.
+/// The remaining values at the end of a row, padded with 0.
 #[inline(always)]
 pub fn rest(row: &[f32]) -> [f32; LANES] {
     let (mut padded, rest) = ([0.0; LANES], row.chunks_exact(LANES).remainder());
@@ -212,8 +212,9 @@ macro_rules! dispatch {
 }
 pub(crate) use dispatch;
 
-/// `each_level!(fn name(args) = kernel;)` defines `name`, which runs `kernel(simd, args)` with the proof of the machine's best
-/// instruction set, compiled for it. The kernel must be `#[inline(always)]`, and so must all that it hands the proof to.
+/// `each_level!(fn name(args) = kernel;)` defines `name`, which runs `kernel(simd, args)`, compiled for the
+/// machine's best instruction set, with its token. The kernel must be `#[inline(always)]`, and so must all
+/// functions that it passes the token to.
 macro_rules! each_level {
     ($(#[$meta:meta])* $vis:vis fn $name:ident($($arg:ident: $ty:ty),* $(,)?) = $kernel:ident;) => {
         $(#[$meta])*
@@ -223,13 +224,13 @@ macro_rules! each_level {
             {
                 #[target_feature(enable = "avx512f,avx512vl,avx512dq,avx512bw,avx2,fma,bmi2")]
                 fn avx512($($arg: $ty),*) {
-                    // SAFETY: this is only called where the instructions are.
-                    $kernel(unsafe { $crate::solver::lanes::Avx512::new() }, $($arg),*)
+                    // SAFETY: called only where the machine has the instructions.
+                    $kernel(unsafe { $crate::solver::simd_lanes::Avx512::new() }, $($arg),*)
                 }
                 #[target_feature(enable = "avx2,fma,bmi2")]
                 fn avx2($($arg: $ty),*) {
                     // SAFETY: as above.
-                    $kernel(unsafe { $crate::solver::lanes::Avx2::new() }, $($arg),*)
+                    $kernel(unsafe { $crate::solver::simd_lanes::Avx2::new() }, $($arg),*)
                 }
                 match $crate::solver::simd::level() {
                     // SAFETY: `level` has found these instruction sets on this machine.
@@ -239,13 +240,13 @@ macro_rules! each_level {
                     $crate::solver::simd::Level::Baseline => {}
                 }
             }
-            $kernel($crate::solver::lanes::Plain, $($arg),*)
+            $kernel($crate::solver::simd_lanes::Plain, $($arg),*)
         }
     };
 }
 pub(crate) use each_level;
 
-/// Cells of which the first begins a line of the cache.
+/// Cells of which the first begins a cache line.
 #[cfg(test)]
 #[derive(Clone)]
 #[repr(align(64))]
@@ -269,7 +270,7 @@ mod tests {
         );
     }
 
-    /// The instruction sets that functions under `folder` enable.
+    /// Finds the instruction sets that functions under `folder` enable.
     fn enabled(folder: &std::path::Path, found: &mut Vec<(std::path::PathBuf, String)>) {
         for entry in std::fs::read_dir(folder).unwrap() {
             let path = entry.unwrap().path();
@@ -277,7 +278,7 @@ mod tests {
                 enabled(&path, found);
             } else if path.extension().is_some_and(|ending| ending == "rs") {
                 let text = std::fs::read_to_string(&path).unwrap();
-                // Split, so that this line is none.
+                // Split, so that this line does not match itself.
                 let parts = text.split(concat!("target_feature(", "enable = \"")).skip(1);
                 found.extend(parts.map(|part| (path.clone(), part[..part.find('"').unwrap()].to_owned())));
             }
@@ -285,7 +286,7 @@ mod tests {
     }
 
     #[test]
-    fn kernels_enable_only_what_is_detected() {
+    fn kernels_enable_only_detected_instructions() {
         let mut found = vec![];
         enabled(&std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("src"), &mut found);
         assert!(found.len() > 10, "only {} kernels", found.len());

@@ -11,6 +11,7 @@ use rayon::prelude::*;
 use super::conservative::Sweeps;
 use super::external::{External, Force};
 use super::fields::{Budget, Correction, Fields};
+use super::profile::Profile;
 use super::project::Projector;
 use super::solids::Obstacles;
 use super::sources::{self, Fill, Grid, Source, Sources};
@@ -18,15 +19,15 @@ use super::substep::Substep;
 use super::trapezoid::Past;
 use super::{
     BoundaryCondition, Config, Dab, Integrator, Params, Projection, SCALAR_LIMIT, SPEED_LIMIT, Solid,
-    SolidPose, SolverError, Stage, StepStats, measure, simd, sound,
+    SolidPose, SolverError, Stage, StepStats, finite, measure, simd,
 };
 use crate::grid::{Dims, Faces, Layout};
 use crate::room;
 
 /// A box of air with heat and three colours of smoke.
 ///
-/// Has threads of its own, or those it is given. Every buffer is allocated when it is built or used for the first time; a
-/// step after the first allocates nothing, unless a solid that moves meets half as many faces again as at first.
+/// It has its own threads or uses given ones. All buffers are allocated at construction or first use. Later
+/// steps allocate nothing, unless a moving solid cuts half as many faces again as at first.
 pub struct Solver {
     pub(super) config: Config,
     params: Params,
@@ -35,16 +36,16 @@ pub struct Solver {
     pub(super) pool: Arc<rayon::ThreadPool>,
     pub(super) fields: Fields,
     pub(super) stats: StepStats,
-    /// A value that is not finite, once there is one.
-    pub(super) broken: Option<SolverError>,
+    /// The first value that is not finite, once there is one.
+    pub(super) not_finite: Option<SolverError>,
 }
 
 impl Solver {
-    /// A box of air at rest, on threads of its own: [`Config::threads`] says how many.
+    /// Makes a box of air at rest with its own threads; [`Config::threads`] is their number.
     ///
     /// # Errors
-    /// If the edge of a cell is not a positive number, if one side of an axis is periodic and the other is not, or if the
-    /// threads cannot be started.
+    /// If the edge of a cell is not a positive number, if one side of an axis is periodic and the other is
+    /// not, or if the threads cannot be started.
     pub fn new(config: Config, params: Params, sources: Vec<Source>) -> Result<Self, SolverError> {
         let pool = rayon::ThreadPoolBuilder::new()
             .num_threads(config.threads)
@@ -54,11 +55,12 @@ impl Solver {
         Self::with_pool(config, params, sources, Arc::new(pool))
     }
 
-    /// A box of air at rest that runs on the threads of `pool`, which other work may share; [`Config::threads`] is not read.
-    /// The result has the same bits on any pool.
+    /// Makes a box of air at rest that runs on the threads of `pool`, which other work may share;
+    /// [`Config::threads`] is not read. The result has the same bits on any pool.
     ///
     /// # Errors
-    /// If the edge of a cell is not a positive number, or if one side of an axis is periodic and the other is not.
+    /// If the edge of a cell is not a positive number, or if one side of an axis is periodic and the other is
+    /// not.
     pub fn with_pool(
         config: Config,
         params: Params,
@@ -79,10 +81,20 @@ impl Solver {
         let grid = Grid::new(&config);
         let sources = pool.install(|| Sources::new(grid, sources));
         let stats = StepStats::default();
-        Ok(Self { config, params, sources, external: External::new(grid), pool, fields, stats, broken: None })
+        Ok(Self {
+            config,
+            params,
+            sources,
+            external: External::new(grid),
+            pool,
+            fields,
+            stats,
+            not_finite: None,
+        })
     }
 
-    /// Bytes a solver of `config` takes while it runs, with or without solids; scratch of the threads apart.
+    /// Memory of a running solver of `config`, with or without solids, without the scratch of its threads
+    /// \[bytes\].
     pub fn memory(config: &Config, solids: bool) -> u64 {
         let layout = Layout::new(config.dims);
         let correction = if config.advection.looks_forward() { Correction::FLOATS } else { 0 };
@@ -93,7 +105,7 @@ impl Solver {
         };
         let floats = 3 + 3 + 4 + 4 + 4 + correction + expected;
         (layout.size() * floats * size_of::<f32>() + Projector::memory(config.projection, solids, config.dims)
-            // Flags of the cells, at both ends of a step, and the solid that each is near to.
+            // Cell flags at both ends of a step, and the nearest solid of each cell.
             + if solids { 4 * layout.size() } else { 0 }) as u64
     }
 
@@ -113,22 +125,22 @@ impl Solver {
         self.stats = stats;
     }
 
-    /// What it was built from.
+    /// Configuration it was built from.
     pub fn config(&self) -> &Config {
         &self.config
     }
 
-    /// Threads it runs on.
+    /// Number of threads.
     pub fn threads(&self) -> usize {
         self.pool.current_num_threads()
     }
 
-    /// The constants of the model.
+    /// Parameters of the model.
     pub fn params(&self) -> &Params {
         &self.params
     }
 
-    /// Changes the constants of the model from the next step on.
+    /// Changes the parameters from the next step on.
     pub fn set_params(&mut self, params: Params) {
         self.params = params;
     }
@@ -144,6 +156,18 @@ impl Solver {
         pool.install(|| old.set(sources));
     }
 
+    /// Lets sides vary in place and time from now on. Their constants must be 0 where a profile gives a value.
+    pub fn set_profiles(&mut self, profiles: Vec<Profile>) {
+        let (fields, h, time, pool) = (&mut self.fields, self.config.h, self.stats.time, self.pool.clone());
+        pool.install(|| {
+            fields.walls.set_profiles(h, &profiles);
+            fields.walls.set_time(time);
+            fields.walls.fill_velocity(&mut fields.velocity);
+            fields.fill_scalars();
+        });
+        fields.disturbed = true;
+    }
+
     /// The external forces.
     pub fn forces(&self) -> &[Force] {
         self.external.list()
@@ -155,12 +179,12 @@ impl Solver {
         pool.install(|| external.set(forces));
     }
 
-    /// Numbers of the last step.
+    /// Statistics of the last step.
     pub fn stats(&self) -> &StepStats {
         &self.stats
     }
 
-    /// Where values lie in [`velocity`](Self::velocity) and [`scalars`](Self::scalars).
+    /// Memory layout of [`velocity`](Self::velocity) and [`scalars`](Self::scalars).
     pub fn layout(&self) -> Layout {
         self.fields.layout
     }
@@ -175,14 +199,27 @@ impl Solver {
         &self.fields.scalars
     }
 
+    /// Keeps the pressure of each step from now on, for [`pressure`](Self::pressure); one more field.
+    pub fn keep_pressure(&mut self) {
+        let size = self.fields.layout.size();
+        self.fields.pressure.get_or_insert_with(|| vec![0.0; size]);
+    }
+
+    /// The pressure over the air's density p/ρ at cell centres \[m²/s²\], in the layout of [`layout`](Self::layout): the mean
+    /// over the last substep, 0 before the first step and inside solids. Without an open side only its differences count.
+    /// `None` unless it is [kept](Self::keep_pressure).
+    pub fn pressure(&self) -> Option<&[f32]> {
+        self.fields.pressure.as_deref()
+    }
+
     /// Component `c` of the velocity at the centre of the cell at position `at` \[m/s\]: the mean of its two faces.
     pub fn velocity_at_center(&self, c: usize, at: usize) -> f32 {
         let face = &self.fields.velocity[c];
         0.5 * (face[at] + face[at + self.fields.layout.strides()[c]])
     }
 
-    /// Sets all fields: `velocity(component, [x, y, z])` at each face \[m/s\], `scalars([x, y, z])` at each centre,
-    /// positions in metres. The divergence of the velocity is removed, unless the flow is frozen.
+    /// Sets all fields: `velocity(component, [x, y, z])` at each face \[m/s\], `scalars([x, y, z])` at each
+    /// centre, positions in metres. The divergence of the velocity is removed, unless the flow is frozen.
     pub fn fill(
         &mut self,
         velocity: impl Fn(usize, [f32; 3]) -> f32 + Send + Sync,
@@ -193,13 +230,13 @@ impl Solver {
             fields.fill(h, velocity, scalars);
         });
         self.mend();
-        // Before the projection spreads it.
-        self.broken = sound::given(&self.fields);
+        // Checked before the projection spreads it.
+        self.not_finite = finite::find_initial(&self.fields);
         self.project();
         self.measure();
     }
 
-    /// Fills regions with smoke, heat and motion, now; no time passes. Later ones go over earlier ones.
+    /// Fills regions with smoke, heat and motion; no time passes. Later fills overwrite earlier ones.
     pub fn fill_regions(&mut self, fills: &[Fill]) {
         let (fields, pool, grid) = (&mut self.fields, self.pool.clone(), Grid::new(&self.config));
         pool.install(|| {
@@ -221,27 +258,33 @@ impl Solver {
         self.fields.obstacles.as_ref().map_or(&[], |obstacles| obstacles.solids())
     }
 
-    /// How the solids stand now.
+    /// Present poses of the solids.
     pub fn poses(&self) -> &[SolidPose] {
         self.fields.obstacles.as_ref().map_or(&[], |obstacles| &obstacles.poses)
     }
 
-    /// The force on each solid \[m⁴/s²\], per unit of the air's density: the mean over the last step of what pressure and
-    /// viscosity have taken from the air's momentum. Along an axis of one cell it is that on one cell's depth.
+    /// Force on each solid \[m⁴/s²\], per unit of the air's density: the mean momentum per second that
+    /// pressure and viscosity took from the air in the last step. Along an axis of one cell it is the force
+    /// on the depth of one cell.
     pub fn solid_forces(&self) -> Vec<[f64; 3]> {
-        self.per_second(Obstacles::momentum)
+        self.per_second(|obstacles| &obstacles.momentum().linear)
     }
 
-    /// The part of the pressure in [`solid_forces`](Self::solid_forces) \[m⁴/s²\]; the rest is viscous.
+    /// The torque on each solid about its position \[m⁵/s²\], from all that makes up [`solid_forces`](Self::solid_forces).
+    pub fn solid_torques(&self) -> Vec<[f64; 3]> {
+        self.per_second(|obstacles| &obstacles.momentum().angular)
+    }
+
+    /// The pressure part of [`solid_forces`](Self::solid_forces) \[m⁴/s²\]; the rest is viscous.
     pub fn solid_pressures(&self) -> Vec<[f64; 3]> {
         self.per_second(Obstacles::pressure_forces)
     }
 
-    /// The velocity across a face of `component`, given by its indices, as the mean over the whole face \[m/s\]: where a solid
-    /// takes part of it, that part moves with the solid.
+    /// Velocity across a face of `component`, given by its indices, as the mean over the whole face \[m/s\].
+    /// The part of the face inside a solid moves with the solid.
     pub fn mean_over_face(&self, component: usize, face: [usize; 3]) -> f32 {
         let mut face = face.map(|index| index as isize);
-        // On an axis that closes on itself the last face is the first.
+        // On a periodic axis the last face is the first.
         if self.config.sides[component][0] == BoundaryCondition::Periodic {
             face[component] %= self.config.dims.array()[component] as isize;
         }
@@ -252,7 +295,7 @@ impl Solver {
         self.fields.obstacles.as_ref().map_or(value, mean)
     }
 
-    /// What solids have gained in the last step as forces.
+    /// Momentum that solids gained in the last step, per second.
     fn per_second(&self, momentum: impl Fn(&Obstacles) -> &[[f64; 3]]) -> Vec<[f64; 3]> {
         let (h, dt) = (f64::from(self.config.h), f64::from(self.stats.dt));
         let per_second = if dt > 0.0 { h.powi(3) / dt } else { 0.0 };
@@ -260,10 +303,11 @@ impl Solver {
         momentum.iter().map(|each| each.map(|velocity| velocity * per_second)).collect()
     }
 
-    /// Puts other solids into the box, now. Smoke where they stand is pushed to the nearest air.
+    /// Replaces the solids. Smoke inside them is pushed to the nearest air.
     ///
     /// # Errors
-    /// If a solid is impossible, or the flow is frozen or the projection [`Projection::Direct`], which know none.
+    /// If a solid is invalid, if the flow is frozen, or if the projection is [`Projection::Direct`]: the last
+    /// two allow no solids.
     pub fn set_solids(&mut self, solids: Vec<Solid>) -> Result<(), SolverError> {
         if let Some(problem) = solids.iter().find_map(Solid::problem) {
             return Err(problem.into());
@@ -280,7 +324,25 @@ impl Solver {
         Ok(())
     }
 
-    /// Adds one dab of the cursor now; no time passes. It does not push a frozen flow.
+    /// Solids as they are to be from now on. Those that differ from the present ones only in their ways (positions,
+    /// rotations and keyframes) are moved there, which takes a fraction of the time of [`Self::set_solids`].
+    ///
+    /// # Errors
+    /// As of [`Self::set_solids`].
+    pub fn guide_solids(&mut self, solids: Vec<Solid>) -> Result<(), SolverError> {
+        let present = self.solids();
+        let alike =
+            present.len() == solids.len() && present.iter().zip(&solids).all(|(a, b)| a.is_body_of(b));
+        if !alike || solids.is_empty() || solids.iter().any(|solid| solid.problem().is_some()) {
+            return self.set_solids(solids);
+        }
+        let Self { fields, pool, stats, .. } = self;
+        let (pool, time, dt) = (pool.clone(), stats.time, stats.dt);
+        pool.install(|| fields.guide_solids(solids, time, dt));
+        Ok(())
+    }
+
+    /// Adds one dab of the cursor; no time passes. A frozen flow gets no velocity from it.
     pub fn dab(&mut self, dab: &Dab) {
         let push = if self.config.frozen { [0.0; 3] } else { dab.push };
         let dab = &Dab { push, ..*dab };
@@ -295,7 +357,7 @@ impl Solver {
         });
     }
 
-    /// Back to air at rest without smoke, at time zero.
+    /// Resets to air at rest without smoke, at time zero.
     pub fn clear(&mut self) {
         let fields = &mut self.fields;
         fields.velocity.iter_mut().for_each(|f| f.fill(0.0));
@@ -305,10 +367,14 @@ impl Solver {
         fields.budget = Budget::default();
         fields.sweeps.as_mut().into_iter().for_each(Sweeps::restart);
         fields.forget_past();
+        fields.forget_pressure();
         self.stats = StepStats::default();
         self.mend();
         let pool = self.pool.clone();
-        pool.install(|| self.fields.move_solids(0.0, [0.0; 2]));
+        pool.install(|| {
+            self.fields.walls.set_time(0.0);
+            self.fields.move_solids(0.0, [0.0; 2]);
+        });
     }
 
     /// Removes the divergence of a velocity that was changed from outside.
@@ -317,23 +383,24 @@ impl Solver {
         fields.forget_past();
         pool.clone().install(|| {
             if !config.frozen {
-                fields.project(config.tolerance, stats);
+                fields.project(config.tolerance, None, stats);
             }
             stats.max_speed = fields.measure().speed;
         });
     }
 
-    /// Advances by `dt` seconds, in as many substeps as the flow needs, and returns the numbers of the step.
+    /// Advances by `dt` seconds, in as many substeps as the flow needs. Returns the statistics of the step.
     ///
     /// # Errors
-    /// [`SolverError::StepLength`] if `dt` is not a positive number; [`SolverError::NotFinite`] if a field came to hold a value
-    /// that is not finite, and from then on until [`clear`](Self::clear), [`fill`](Self::fill) or
-    /// [`restore`](Self::restore) replaces all fields.
+    /// [`SolverError::StepLength`] if `dt` is not a positive number. [`SolverError::NotFinite`] if a field
+    /// contains a value that is not finite; it is returned until [`clear`](Self::clear), [`fill`](Self::fill)
+    /// or [`restore`](Self::restore) replaces all fields.
     pub fn step(&mut self, dt: f32) -> Result<&StepStats, SolverError> {
         self.step_cancellable(dt, &AtomicBool::new(false))
     }
 
-    /// [`step`](Self::step) that another thread can end early by raising `cancel`, which is read between stages.
+    /// A [`step`](Self::step) that another thread can end early by raising `cancel`, which is read between
+    /// stages.
     ///
     /// # Errors
     /// [`SolverError::Cancelled`] if `cancel` was raised; otherwise as for [`step`](Self::step).
@@ -341,15 +408,15 @@ impl Solver {
         if !(dt.is_finite() && dt > 0.0) {
             return Err(SolverError::StepLength(dt));
         }
-        if let Some(broken) = &self.broken {
-            return Err(broken.clone());
+        if let Some(not_finite) = &self.not_finite {
+            return Err(not_finite.clone());
         }
         let pool = self.pool.clone();
         self.stats.stages = Default::default();
         self.stats.substeps = 0;
         self.stats.cfl = 0.0;
         self.stats.substeps_missing = 0;
-        // A step that was cancelled leaves nothing to go on from.
+        // A cancelled step leaves no past to extrapolate from.
         pool.install(|| self.substeps(dt, cancel)).inspect_err(|_| self.fields.forget_past())?;
         self.stats.step += 1;
         self.stats.dt = dt;
@@ -373,7 +440,7 @@ impl Solver {
                 .max(self.fields.obstacles.as_ref().map_or(0.0, |o| o.speed(self.stats.time, left)));
             let crossed = left * self.stats.max_speed.max(driven) / self.config.h;
             let most = self.config.time.max_substeps.saturating_sub(self.stats.substeps).max(1);
-            // Rounding must not cut a step once more that is just as long as it may be.
+            // Rounding must not add a substep to a step that is exactly as long as allowed.
             let wanted = (crossed / self.config.time.cfl - 1e-4).ceil() as u32;
             let parts = wanted.clamp(1, most);
             self.stats.substeps_missing = self.stats.substeps_missing.max(wanted.saturating_sub(most));
@@ -394,29 +461,31 @@ impl Solver {
         self.check()
     }
 
-    /// Forgets a value that was not finite, and the pressure with it, from which the next solve would start.
+    /// Forgets a value that was not finite, and the pressure, from which the next solve would start.
     fn mend(&mut self) {
-        if self.broken.take().is_some() {
+        if self.not_finite.take().is_some() {
             self.fields.projector.pressure_mut().into_iter().flatten().for_each(|half| half.fill(0.0));
+            self.fields.forget_pressure();
         }
     }
 
-    /// Looks for the value that is not finite where a sum is not.
+    /// Searches for a value that is not finite if a sum is not.
     fn check(&mut self) -> Result<(), SolverError> {
-        if sound::is_sound(&self.stats) {
+        if finite::is_finite(&self.stats) {
             return Ok(());
         }
-        self.broken = sound::broken(&self.fields, self.stats.step + 1);
-        self.broken.clone().map_or(Ok(()), Err)
+        self.not_finite = finite::find(&self.fields, self.stats.step + 1);
+        self.not_finite.clone().map_or(Ok(()), Err)
     }
 
-    /// After its state was replaced: brings what follows from it up to date.
+    /// After its state was replaced: recomputes derived values.
     pub(super) fn restored(&mut self) {
         let pool = self.pool.clone();
         pool.install(|| {
             let (stats, budget) = (self.stats.clone(), self.fields.budget);
+            self.fields.walls.set_time(stats.time);
             self.fields.restored();
-            // For the bricks; the numbers are those of the last step.
+            // For the bricks only; the statistics remain those of the last step.
             self.measure();
             (self.stats, self.fields.budget) = (stats, budget);
         });
@@ -496,9 +565,9 @@ mod tests {
         solver
     }
 
-    /// A NaN that comes into being within a run, in each field and under both projections.
+    /// A NaN that arises within a run, in each field and under both projections.
     #[test]
-    fn a_nan_is_gone_or_found_and_named() {
+    fn a_nan_is_removed_or_reported_with_its_place() {
         for projection in [Projection::Direct, Projection::Multigrid] {
             for field in 0..4 {
                 let mut solver = solver(projection);
@@ -510,7 +579,7 @@ mod tests {
                     component => solver.fields.velocity[component][at] = f32::NAN,
                 }
                 let error = match solver.step(0.01).map(|_| ()) {
-                    // A limiter has left it out, and nothing of it remains.
+                    // A limiter has removed it, and no trace of it remains.
                     Ok(()) => {
                         assert!(solver.scalars().as_flattened().iter().all(|x| x.is_finite()));
                         assert!(solver.velocity().iter().flatten().all(|x| x.is_finite()));
@@ -536,7 +605,7 @@ mod tests {
     }
 
     #[test]
-    fn a_nan_that_is_given_is_named_where_it_was_given() {
+    fn a_nan_from_outside_is_reported_with_its_place() {
         let mut solver = solver(Projection::Auto);
         let inside =
             |p: [f32; 3]| p[0] > 0.3 && p[0] < 0.4 && p[1] > 0.5 && p[1] < 0.6 && p[2] > 0.6 && p[2] < 0.7;

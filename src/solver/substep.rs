@@ -4,27 +4,27 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
 use super::config::{Advection, Config, Integrator, Params, SPEED_LIMIT};
-use super::error::SolverError;
 use super::external::External;
 use super::fields::Fields;
 use super::forces::Forces;
+use super::solver_error::SolverError;
 use super::sources::Sources;
-use super::stats::{Stage, StepStats};
+use super::step_stats::{Stage, StepStats};
 
-/// What acts in a substep.
+/// Inputs of a substep.
 pub struct Substep<'a> {
     pub config: &'a Config,
     pub params: &'a Params,
     pub sources: &'a Sources,
     pub external: &'a External,
-    /// Time at its beginning \[s\].
+    /// Time at the beginning \[s\].
     pub time: f64,
-    /// Its length \[s\].
+    /// Length \[s\].
     pub dt: f32,
 }
 
 impl Substep<'_> {
-    /// Advances `fields`; everything in `stats` but what is measured afterwards is brought up to date.
+    /// Advances `fields`. Updates all `stats` except those measured afterwards.
     pub fn run(
         &self,
         fields: &mut Fields,
@@ -32,6 +32,7 @@ impl Substep<'_> {
         cancel: &AtomicBool,
     ) -> Result<(), SolverError> {
         let mut clock = Clock { stats, cancel, began: Instant::now() };
+        fields.walls.set_time(self.time + f64::from(self.dt));
         match self.config.integrator {
             _ if self.config.frozen => self.advect_frozen(fields, &mut clock)?,
             Integrator::Projection => self.advance(fields, &mut clock)?,
@@ -59,24 +60,23 @@ impl Substep<'_> {
         clock.lap(Stage::Diffuse)?;
         self.emit(fields, clock)?;
         self.force(fields, time, dt, Fields::add_forces, clock)?;
-        self.project(fields, clock)
+        self.project(fields, [0.0, config.h / dt], clock)
     }
 
-    /// As [`advance`](Self::advance), with half of the pressure gradient before the advection and an advecting velocity in
-    /// the middle of the step; see `trapezoid.rs`.
+    /// As [`advance`](Self::advance), with half of the pressure gradient before the advection and an
+    /// advecting velocity in the middle of the step; see `trapezoid.rs`.
     fn trapezoid(&self, fields: &mut Fields, clock: &mut Clock) -> Result<(), SolverError> {
         let Self { config, params, time, dt, .. } = *self;
         let (steps, area) = (dt / config.h, config.h * config.h);
-        let crossed = clock.crosses(steps * fields.extrapolate(dt));
+        let crossed = clock.crosses(steps * fields.extrapolate(dt, config.h));
         fields.trace_past(steps, config.trace);
         fields.move_solids(time + f64::from(dt), [dt; 2]);
         clock.lap(Stage::AdvectVelocity)?;
-        // The conservative sweeps read the advecting velocity itself, which `add_past_pressure` overwrites.
+        // The conservative sweeps read the advecting velocity itself.
         fields.swap_past();
         fields.advect_scalars(config.advection, &decay(params, dt), steps, crossed);
-        fields.swap_past();
         clock.lap(Stage::AdvectScalars)?;
-        fields.add_past_pressure();
+        fields.begin_advection();
         fields.advect_velocity(config.advection, steps);
         fields.swap_past();
         clock.lap(Stage::AdvectVelocity)?;
@@ -85,13 +85,11 @@ impl Substep<'_> {
         clock.lap(Stage::Diffuse)?;
         self.emit(fields, clock)?;
         self.force(fields, time, dt, Fields::add_forces_with_vorticity, clock)?;
-        fields.store_advected();
-        self.project(fields, clock)?;
-        fields.store_pressure(dt);
-        clock.lap(Stage::Project)
+        let share = fields.pressure_share(dt, config.h);
+        self.project(fields, share, clock)
     }
 
-    /// A frozen flow: the scalars alone.
+    /// Advances a frozen flow: the scalars alone.
     fn advect_frozen(&self, fields: &mut Fields, clock: &mut Clock) -> Result<(), SolverError> {
         let Self { config, params, dt, .. } = *self;
         let steps = dt / config.h;
@@ -108,11 +106,12 @@ impl Substep<'_> {
         Ok(())
     }
 
-    /// Half a step; the reflection; the smoke, advected by the velocity in the middle; the other half in reverse order.
+    /// Half a step; the reflection; the smoke, advected by the velocity in the middle; the other half in
+    /// reverse order.
     ///
-    /// The first half is advected by the velocity at the beginning of the step, the other by the one expected at its end. With
-    /// the one in the middle instead (Zehnder et al. 2018) what advects would be a quarter of a step late, and the whole of
-    /// first order in any flow that changes (Narain, Zehnder & Thomaszewski, "A second-order advection-reflection
+    /// The first half step advects with uⁿ, the second with the extrapolated uⁿ⁺¹. With the velocity in the
+    /// middle instead (Zehnder et al. 2018) the advecting velocity would lag by a quarter of a step, which is
+    /// first order in any unsteady flow (Narain, Zehnder & Thomaszewski, "A second-order advection-reflection
     /// solver", 2019).
     fn reflect(&self, fields: &mut Fields, clock: &mut Clock) -> Result<(), SolverError> {
         let Self { config, params, time, dt, .. } = *self;
@@ -126,7 +125,8 @@ impl Substep<'_> {
         fields.store_previous_velocity();
         self.force(fields, time, half, Fields::add_forces, clock)?;
         fields.store_advected();
-        self.project(fields, clock)?;
+        // The reflection applies this pressure once more.
+        self.project(fields, [0.0, 2.0 * config.h / dt], clock)?;
         fields.reflect();
         clock.lap(Stage::Project)?;
 
@@ -146,7 +146,8 @@ impl Substep<'_> {
         fields.extrapolate_reflected();
         fields.trace_extrapolated(0.5 * steps, config.trace);
         clock.lap(Stage::AdvectVelocity)?;
-        // What was reflected is not free of divergence: the vorticity is that of the velocity in the middle.
+        // The reflected velocity is not free of divergence: the vorticity is that of the velocity in the
+        // middle.
         self.force(fields, time + f64::from(half), half, Fields::add_forces_with_vorticity, clock)?;
         fields.swap_velocity();
         fields.diffuse_velocity(params.viscosity * half / area);
@@ -155,7 +156,7 @@ impl Substep<'_> {
         fields.advect_velocity(config.advection, 0.5 * steps);
         fields.swap_velocity();
         clock.lap(Stage::AdvectVelocity)?;
-        self.project(fields, clock)
+        self.project(fields, [1.0, config.h / dt], clock)
     }
 
     fn emit(&self, fields: &mut Fields, clock: &mut Clock) -> Result<(), SolverError> {
@@ -163,8 +164,8 @@ impl Substep<'_> {
         clock.lap(Stage::Sources)
     }
 
-    /// From the advected velocity to the velocity that is to be projected, under what acts for `dt` from the
-    /// instant `from` on.
+    /// Applies all forces of `dt` from the instant `from` on: from the advected velocity to the velocity
+    /// before projection.
     fn force(
         &self,
         fields: &mut Fields,
@@ -181,13 +182,14 @@ impl Substep<'_> {
         clock.lap(Stage::Forces)
     }
 
-    fn project(&self, fields: &mut Fields, clock: &mut Clock) -> Result<(), SolverError> {
-        fields.project(self.config.tolerance, clock.stats);
+    /// Projects; the pressure becomes `share[0]` times what it was and `share[1]` \[m/s\] times what is found.
+    fn project(&self, fields: &mut Fields, share: [f32; 2], clock: &mut Clock) -> Result<(), SolverError> {
+        fields.project(self.config.tolerance, Some(share), clock.stats);
         clock.lap(Stage::Project)
     }
 }
 
-/// Adds the time since the last lap to its stage, and looks whether to stop.
+/// Adds the time since the last lap to its stage, and checks for cancellation.
 struct Clock<'a> {
     stats: &'a mut StepStats,
     cancel: &'a AtomicBool,
@@ -195,7 +197,7 @@ struct Clock<'a> {
 }
 
 impl Clock<'_> {
-    /// Notes how many cells the fastest air is advected.
+    /// Records the CFL number of an advection.
     fn crosses(&mut self, cells: f32) -> f32 {
         self.stats.cfl = self.stats.cfl.max(cells);
         cells
@@ -209,8 +211,8 @@ impl Clock<'_> {
     }
 }
 
-/// What is left of red, green, blue and temperature after `dt`: exp(−k Δt), so that the look depends neither on the
-/// step nor on its parts.
+/// Decay factors of red, green, blue and temperature after `dt`: exp(−k Δt), so the look does not depend on
+/// the division into steps.
 fn decay(params: &Params, dt: f32) -> [f32; 4] {
     let [r, g, b] = params.smoke.map(|s| s.dissipation);
     [r, g, b, params.cooling].map(|rate| decay_factor(rate, dt))

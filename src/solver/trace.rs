@@ -1,8 +1,8 @@
-//! Where the air came from: back-traces through the velocity, one for each cell.
+//! Back-traces through the velocity, one for each cell: where the air came from.
 //!
-//! A departure point is found by the midpoint rule, x_foot = x − Δt u(x − ½ Δt u(x)), or by Ralston's third-order rule, with the
-//! velocity at cell centres, all three components side by side so that one trilinear sample gives all. Faces use
-//! the mean displacement of the two cells they separate.
+//! The midpoint rule finds a departure point: x_departure = x − Δt u(x − ½ Δt u(x)). Ralston's third-order
+//! rule is the alternative. The velocity lies at cell centres, its three components interleaved, so one
+//! trilinear sample gives all. Faces use the mean displacement of the two cells they separate.
 
 #[cfg(target_arch = "x86_64")]
 mod avx512;
@@ -11,13 +11,13 @@ use super::sides::SampleBounds;
 #[cfg(target_arch = "x86_64")]
 use super::simd::Level;
 use super::simd::{dispatch, fma, greatest, least, level};
-use super::{TraceOrder, sweep};
+use super::{TraceOrder, row_passes};
 use crate::grid::{Faces, GHOST, Layout};
 
-/// Cells handled together: offsets first, samples after, so that the first part vectorises.
+/// Cells handled together: first all offsets, then all samples, so that the first part vectorises.
 pub const RUN: usize = 64;
 
-/// Where samples of a run of cells begin, and how far beyond that they lie.
+/// Departure points of a run of cells.
 pub struct Departures {
     /// Position of the value below the departure point on each axis.
     pub at: [u32; RUN],
@@ -31,12 +31,12 @@ impl Default for Departures {
     }
 }
 
-/// Velocity at cell centres, one ghost layer included, from faces with their ghosts filled.
-/// The fourth value is unused.
+/// Computes the velocity at cell centres, one ghost layer included, from faces with filled ghosts. The fourth
+/// value is unused.
 pub fn centers(layout: Layout, [u, v, w]: &Faces, out: &mut [[f32; 4]]) {
     let [ny, nz] = [layout.dims.ny as isize, layout.dims.nz as isize];
     let n = layout.dims.nx + 2;
-    sweep::rows(layout, out, [[-1, ny + 1], [-1, nz + 1]], |j, k, row| {
+    row_passes::rows(layout, out, [[-1, ny + 1], [-1, nz + 1]], |j, k, row| {
         let at = layout.at(-1, j, k);
         let faces = FacesOfRow {
             u: &u[at..][..n + 1],
@@ -85,8 +85,8 @@ fn center_cells_kernel<const FMA: bool>(FacesOfRow { u, v, w }: FacesOfRow, out:
     }
 }
 
-/// Displacements over `steps` = Δt/h, in cells: the air now at x was at x − displacement. A negative `steps` looks
-/// forward. `centers` holds the velocity with one ghost layer. The fourth value of `out` is 0.
+/// Computes displacements over `steps` = Δt/h \[cells\]: the air now at x was at x − displacement. A negative
+/// `steps` looks forward. `centers` holds the velocity with one ghost layer. The fourth value of `out` is 0.
 pub fn displacements(
     layout: Layout,
     centers: &[[f32; 4]],
@@ -96,21 +96,21 @@ pub fn displacements(
     out: &mut [[f32; 4]],
 ) {
     let [ny, nz] = [layout.dims.ny as isize, layout.dims.nz as isize];
-    sweep::rows(layout, out, [[0, ny], [0, nz]], |j, k, row| {
+    row_passes::rows(layout, out, [[0, ny], [0, nz]], |j, k, row| {
         let inner = &mut row[GHOST..GHOST + layout.dims.nx];
         let at = layout.at(0, j, k);
         trace_row(Row { centers, at, jk: [j as f32, k as f32], steps }, order, bounds, inner);
     });
 }
 
-/// One row of cells to be traced back from.
+/// One row of cells to trace back from.
 #[derive(Clone, Copy)]
 struct Row<'a> {
     /// Velocity at all cell centres.
     centers: &'a [[f32; 4]],
-    /// Where the row begins in there.
+    /// Position of the row's first cell in `centers`.
     at: usize,
-    /// Its place in the grid.
+    /// Index of the row in the grid.
     jk: [f32; 2],
     /// Δt/h.
     steps: f32,
@@ -133,8 +133,8 @@ fn trace_row(row: Row, order: TraceOrder, bounds: &SampleBounds, out: &mut [[f32
 dispatch! { fn midpoint_row(row: Row, bounds: &SampleBounds, out: &mut [[f32; 4]]) = trace_kernel, 2; }
 dispatch! { fn ralston_row(row: Row, bounds: &SampleBounds, out: &mut [[f32; 4]]) = trace_kernel, 3; }
 
-/// k₁ = u(x), k₂ = u(x − ½ Δt k₁), k₃ = u(x − ¾ Δt k₂); the departure point of the second order is x − Δt k₂, that of the third
-/// x − Δt (2 k₁ + 3 k₂ + 4 k₃)/9.
+/// k₁ = u(x), k₂ = u(x − ½ Δt k₁), k₃ = u(x − ¾ Δt k₂). The departure point of the second order is x − Δt k₂,
+/// that of the third x − Δt (2 k₁ + 3 k₂ + 4 k₃)/9.
 #[inline(always)]
 fn trace_kernel<const FMA: bool, const ORDER: usize>(
     Row { centers, at, jk, steps }: Row,
@@ -172,7 +172,7 @@ fn trace_kernel<const FMA: bool, const ORDER: usize>(
     }
 }
 
-/// The velocity at x − `steps` · `velocity` for each x of a run that begins at `origin`.
+/// Samples the velocity at x − `steps` · `velocity` for each x of a run that begins at `origin`.
 #[inline(always)]
 fn sample_back<const FMA: bool>(
     centers: &[[f32; 4]],
@@ -183,22 +183,22 @@ fn sample_back<const FMA: bool>(
     departures: &mut Departures,
     out: &mut [[f32; 4]; RUN],
 ) {
-    let mut way = [[0.0; 4]; RUN];
-    let way = &mut way[..velocity.len()];
-    for (way, velocity) in way.iter_mut().zip(velocity) {
+    let mut displacement = [[0.0; 4]; RUN];
+    let displacement = &mut displacement[..velocity.len()];
+    for (displacement, velocity) in displacement.iter_mut().zip(velocity) {
         for c in 0..4 {
-            way[c] = steps * velocity[c];
+            displacement[c] = steps * velocity[c];
         }
     }
-    locate::<FMA>(bounds, origin, way, departures);
+    locate::<FMA>(bounds, origin, displacement, departures);
     for t in 0..velocity.len() {
         let f = [departures.fraction[0][t], departures.fraction[1][t], departures.fraction[2][t]];
         out[t] = linear::<FMA, 4>(centers, departures.at[t] as usize, bounds, f);
     }
 }
 
-/// The displacement of a run of up to [`RUN`] faces from position `at` on: the mean of the cells on both sides of each, which
-/// lie `stride` apart.
+/// Displacement of a run of up to [`RUN`] faces from position `at` on: the mean over the two cells beside
+/// each, which lie `stride` apart.
 #[inline(always)]
 pub fn mean_of_cells(cells: &[[f32; 4]], at: usize, stride: usize, count: usize) -> [[f32; 4]; RUN] {
     let mut out = [[0.0; 4]; RUN];
@@ -211,7 +211,8 @@ pub fn mean_of_cells(cells: &[[f32; 4]], at: usize, stride: usize, count: usize)
     out
 }
 
-/// Departure points of a run of values that begins at index coordinates `origin` and goes on along x, `displacement` before them.
+/// Finds the departure points of a run of values that begins at index coordinates `origin` and extends along
+/// x.
 #[inline(always)]
 pub fn locate<const FMA: bool>(
     bounds: &SampleBounds,
@@ -232,19 +233,19 @@ pub fn locate<const FMA: bool>(
     }
 }
 
-/// The index (counted from the first ghost) below a coordinate, and the fraction above it.
+/// The index below a coordinate, counted from the first ghost, and the fraction above it.
 #[inline(always)]
 fn cell(bounds: &SampleBounds, axis: usize, x: f32) -> (u32, f32) {
     let x = x - bounds.period[axis] * ((x - bounds.low[axis]) * bounds.per_period[axis]).floor();
     let x = least(greatest(x, bounds.low[axis]), bounds.high[axis]);
     let base = least(x.floor(), bounds.last[axis]);
-    // A whole number added to 2²³ stands in the last bits of the sum: a conversion that vectorises.
+    // A whole number added to 2²³ stands in the last bits of the sum: this conversion vectorises.
     const SHIFT: f32 = 8_388_608.0;
     ((base + (GHOST as f32 + SHIFT)).to_bits() - SHIFT.to_bits(), x - base)
 }
 
-/// Trilinear sample of N values at a time: first along z, then along y, last along x, in the order in which the wide kernel
-/// does it.
+/// Trilinear sample of N values at a time: first along z, then along y, last along x, in the order of the
+/// wide kernel.
 #[inline(always)]
 pub fn linear<const FMA: bool, const N: usize>(
     field: &[[f32; N]],
@@ -282,7 +283,7 @@ mod tests {
         let values: Vec<f32> = (0..500).map(|at| (at as f32 * 0.37).sin()).collect();
         let row = |at: usize| &values[at..][..75];
         let faces = FacesOfRow { u: row(0), v: [row(80), row(160)], w: [row(240), row(320)] };
-        // Wherever the row begins in a line of the cache.
+        // For each offset of the row in a cache line.
         for from in 0..4 {
             let (mut wide, mut plain) = (Aligned([[0.0f32; 4]; 80]), Aligned([[0.0f32; 4]; 80]));
             center_row(faces, &mut wide.0[from..][..74]);
@@ -305,7 +306,7 @@ mod tests {
             .collect();
         for sides in [sides, [[BoundaryCondition::Closed; 2]; 3]] {
             let bounds = GhostRules::new(layout, sides, Default::default()).sample_bounds(None);
-            // The slow one leaves departure points side by side.
+            // The slow flow leaves departure points adjacent.
             for (order, steps) in
                 [(TraceOrder::Second, 0.1), (TraceOrder::Second, 1.7), (TraceOrder::Third, -12.0)]
             {
@@ -323,7 +324,7 @@ mod tests {
 
     #[test]
     fn traces_have_their_designed_order() {
-        // Around the middle of a plane, where the way back is known.
+        // Around the middle of a plane, where the exact back-trace is known.
         let layout = Layout::new(Dims::new([33, 33, 1]).unwrap());
         let mut centers = vec![[0.0; 4]; layout.size()];
         for (j, i) in (0..33isize).flat_map(|j| (0..33isize).map(move |i| (j, i))) {

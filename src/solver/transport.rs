@@ -2,31 +2,33 @@
 
 use rayon::prelude::*;
 
+use super::active_bricks::Bricks;
 use super::advect::{self, Curve, Interpolation, Row};
-use super::bricks::Bricks;
 use super::config::SCALAR_LIMIT;
 use super::conservative;
 use super::fields::{Correction, Fields};
 use super::measure;
-use super::sweep;
+use super::row_passes;
 use super::{Advection, TraceOrder, trace};
 use crate::grid::{GHOST, Layout};
 
 impl Fields {
-    /// Back-traces over `steps` = Δt/h, and forward ones where the scheme needs them.
+    /// Back-traces over `steps` = Δt/h, and forward traces if the scheme needs them.
     pub fn trace(&mut self, steps: f32, order: TraceOrder) {
         trace::centers(self.layout, &self.velocity, &mut self.scalars_next);
         self.trace_centers(steps, order);
     }
 
-    /// As [`trace`](Self::trace), through the velocity that is [expected](Self::expect).
+    /// As [`trace`](Self::trace), through the velocity [extrapolated](Self::extrapolate_reflected) for
+    /// reflection.
     pub fn trace_extrapolated(&mut self, steps: f32, order: TraceOrder) {
         let expected = self.expected.as_ref().expect("reflection keeps it");
         trace::centers(self.layout, expected, &mut self.scalars_next);
         self.trace_centers(steps, order);
     }
 
-    /// As [`trace`](Self::trace), through the velocity that is [extrapolated](Self::extrapolate).
+    /// As [`trace`](Self::trace), through the velocity [extrapolated](Self::extrapolate) for the trapezoidal
+    /// rule.
     pub fn trace_past(&mut self, steps: f32, order: TraceOrder) {
         let past = self.past.as_ref().expect("the trapezoidal rule keeps it");
         trace::centers(self.layout, &past.velocity, &mut self.scalars_next);
@@ -44,8 +46,7 @@ impl Fields {
         }
     }
 
-    /// Advects each component of the velocity to the faces: `velocity` to `advected`, ghosts filled; `steps` is
-    /// Δt/h.
+    /// Advects each component of the velocity: from `velocity` to `advected`, ghosts filled. `steps` is Δt/h.
     pub fn advect_velocity(&mut self, scheme: Advection, steps: f32) {
         match scheme {
             Advection::MacCormack => self.advect_components(Interpolation::Linear, true),
@@ -61,7 +62,7 @@ impl Fields {
         self.walls.fill_velocity(&mut self.advected);
     }
 
-    /// One component after the other.
+    /// Advects one component after the other.
     fn advect_components(&mut self, kind: Interpolation, correct: bool) {
         let Self { layout, walls, velocity, advected, back, forth, .. } = self;
         for component in 0..3 {
@@ -84,16 +85,17 @@ impl Fields {
         }
     }
 
-    /// All components at once, by limited cubic interpolation; the velocity side by side goes through `scalars_next`.
+    /// Advects all components at once, by limited cubic interpolation. `scalars_next` holds the interleaved
+    /// velocity.
     fn advect_together(&mut self, curve: Curve) {
         let Self { layout, walls, velocity, advected, back, scalars_next: interleaved, .. } = self;
         advect::interleave(*layout, velocity, interleaved);
         let bounds = [0, 1, 2].map(|component| walls.sample_bounds(Some(component)));
         let field = advect::Staggered { interleaved, faces: velocity, back, curve };
-        // As far as the flow decides; faces on the far sides are mostly set by them.
+        // Only as far as the flow decides; the sides mostly set the faces at the far ends.
         let [nx, ny, nz] = [0, 1, 2].map(|axis| walls.free_faces(axis)[1]);
         let n = nx as usize;
-        sweep::rows3(
+        row_passes::rows3(
             *layout,
             advected.each_mut().map(Vec::as_mut_slice),
             [[0, ny], [0, nz]],
@@ -119,8 +121,8 @@ impl Fields {
         std::mem::swap(&mut self.scalars, &mut self.scalars_next);
     }
 
-    /// The conservative scheme. Around solids that have moved it is put right by what traces bring that do not pass through
-    /// them, and the whole of the scalars scaled so that none is lost or gained.
+    /// The conservative scheme. Around solids that have moved, back-traces that do not pass through them
+    /// correct it, and all scalars are scaled to keep their sums.
     fn sweep_scalars(&mut self, decay: &[f32; 4], steps: f32, crossed: f32) {
         let Self { layout, walls, velocity, scalars, back, obstacles, bricks, sweeps, sums, budget, .. } =
             self;
@@ -135,7 +137,7 @@ impl Fields {
         }
         let flags = obstacles.as_ref().map(|obstacles| &*obstacles.voxels.flags);
         let flow = conservative::Flow { layout: *layout, walls, velocity, flags, steps };
-        let left = sweeps.advance(&flow, decay, scalars, bricks);
+        let left = sweeps.advance(&flow, decay, scalars, bricks, crossed);
         for c in 0..4 {
             budget.left[c] += left[c];
             budget.faded[c] += (held[c] - left[c]) * (1.0 - f64::from(decay[c]));
@@ -152,7 +154,7 @@ impl Fields {
         }
     }
 
-    /// Leaves out the bricks where nothing is and nothing can arrive.
+    /// Interpolates the scalars, except in bricks that are empty and stay empty.
     fn interpolate_scalars(&mut self, scheme: Advection, decay: &[f32; 4], crossed: f32) {
         let Self { layout, walls, velocity, scalars, scalars_next, back, forth, obstacles, bricks, .. } =
             self;
@@ -183,8 +185,8 @@ impl Fields {
         });
     }
 
-    /// Puts in what was advected with care where a trace could cross a solid; what that costs is made up for in a sealed box
-    /// if a solid has moved.
+    /// Overwrites the cells whose trace could cross a solid with their careful advection. If a solid has
+    /// moved in a sealed box, restores the sums.
     fn correct_near_solids(&mut self, decay: &[f32; 4]) {
         let Self { layout, walls, scalars, scalars_next, obstacles, sums, bricks, .. } = self;
         let Some(obstacles) = obstacles else { return };
@@ -199,14 +201,14 @@ impl Fields {
     }
 }
 
-/// The most by which [`balance`] scales a scalar in one step. A solid that fills the width of the smoke and lies along the
-/// grid covers a whole layer of it at once.
+/// The most by which [`balance`] scales a scalar in one step. A solid that fills the width of the smoke and
+/// lies along the grid covers a whole layer of it at once.
 const MOST: f64 = 2.0;
-/// Temperatures of both signs are scaled by this factor more or less: a sum that cancels says little about them.
+/// Limit of the factor for temperatures of both signs: a sum that cancels says little about them.
 const MOST_OF_BOTH_SIGNS: f64 = 1.05;
 
-/// Scales the scalars so that the box holds what it should: what a moving solid and the traces around it have lost or
-/// gained is made up for everywhere (the accounting of West 2007, for the whole box at once).
+/// Scales the scalars to their required sums: losses and gains at a moving solid are spread over the box (the
+/// accounting of West 2007, for the whole box at once).
 fn balance(
     layout: Layout,
     should: [f64; 4],
@@ -227,9 +229,9 @@ fn balance(
     }
 }
 
-/// Whether hardly any temperature in the box has another sign than the rest.
+/// Whether hardly any temperature in the box differs in sign from the rest.
 fn has_one_sign(layout: Layout, scalars: &[[f32; 4]], partials: &mut [[f64; 4]]) -> bool {
-    sweep::reduce(layout, partials, |sum, j, k| {
+    row_passes::reduce(layout, partials, |sum, j, k| {
         for cell in &scalars[layout.start(j, k)..][..layout.dims.nx] {
             sum[0] += f64::from(cell[3].max(0.0));
             sum[1] += f64::from(cell[3].min(0.0).abs());
@@ -248,8 +250,8 @@ fn interpolation(scheme: Advection) -> Interpolation {
     }
 }
 
-/// Calls `f(origin, at, out)` for the runs of cells in bricks that something can reach, with the index coordinates and the
-/// position of the first; the others hold nothing afterwards.
+/// Calls `f(origin, at, out)` for the runs of cells in bricks that may become occupied, with index
+/// coordinates and position of the first. Other cells are set to 0.
 fn for_reached(
     layout: Layout,
     bricks: &Bricks,
@@ -257,7 +259,7 @@ fn for_reached(
     f: impl Fn([f32; 3], usize, &mut [[f32; 4]]) + Sync,
 ) {
     let inside = [layout.dims.ny as isize, layout.dims.nz as isize].map(|n| [0, n]);
-    sweep::rows(layout, out, inside, |j, k, row| {
+    row_passes::rows(layout, out, inside, |j, k, row| {
         let row = &mut row[GHOST..GHOST + layout.dims.nx];
         bricks.runs(j as usize, k as usize, |range, reached| {
             let from = range.start as isize;
@@ -271,8 +273,8 @@ fn for_reached(
     });
 }
 
-/// Calls `f(row, at, out)` for each row of faces in `range` = [xs, ys, zs], with the displacement of the faces: the
-/// mean of the two cells they separate.
+/// Calls `f(row, at, out)` for each row of faces in `range` = [xs, ys, zs], with the displacement of the
+/// faces: the mean over the two cells beside each.
 fn for_faces(
     layout: Layout,
     component: usize,
@@ -282,7 +284,7 @@ fn for_faces(
     f: impl Fn(Row, usize, &mut [f32]) + Sync,
 ) {
     let stride = layout.strides()[component];
-    sweep::rows(layout, out, [ys, zs], |j, k, row| {
+    row_passes::rows(layout, out, [ys, zs], |j, k, row| {
         for from in (xs[0]..xs[1]).step_by(trace::RUN) {
             let count = (xs[1] - from).min(trace::RUN as isize) as usize;
             let at = layout.at(from, j, k);

@@ -1,11 +1,11 @@
-//! Sixteen rows side by side in lanes, and back.
+//! Transposition of sixteen rows to interleaved lanes, and back.
 
 use super::simd::LANES;
 #[cfg(target_arch = "x86_64")]
 use super::simd::{Level, level};
 
-/// The first `n` values of sixteen rows, rows `pitch` apart, side by side: value i of row l is at `next` i + l. Rows are as long
-/// as n, rounded up to sixteen.
+/// Interleaves the first `n` values of sixteen rows, which are `pitch` apart: value i of row l goes to `next`
+/// i + l. Rows are as long as n, rounded up to sixteen.
 pub fn lanes_of_rows(rows: &[f32], pitch: usize, n: usize, next: usize, lanes: &mut [f32]) {
     let full = n - n % LANES;
     for from in (0..full).step_by(LANES) {
@@ -20,7 +20,7 @@ pub fn lanes_of_rows(rows: &[f32], pitch: usize, n: usize, next: usize, lanes: &
     }
 }
 
-/// The inverse of [`lanes_of_rows`]; what lies between n and the next sixteen is overwritten.
+/// The inverse of [`lanes_of_rows`]. Values between n and the next sixteen are overwritten.
 pub fn rows_of_lanes(lanes: &[f32], next: usize, n: usize, pitch: usize, rows: &mut [f32]) {
     let full = n - n % LANES;
     for from in (0..full).step_by(LANES) {
@@ -35,7 +35,7 @@ pub fn rows_of_lanes(lanes: &[f32], next: usize, n: usize, pitch: usize, rows: &
     }
 }
 
-/// Transposes a square of sixteen by sixteen values, from rows one pitch apart to rows another one apart.
+/// Transposes a square of sixteen by sixteen values, from rows `from_pitch` apart to rows `to_pitch` apart.
 #[allow(unsafe_code)]
 pub fn transpose(from: &[f32], from_pitch: usize, to: &mut [f32], to_pitch: usize) {
     #[cfg(target_arch = "x86_64")]
@@ -66,13 +66,13 @@ mod avx512 {
         [_mm512_castpd_ps(low), _mm512_castpd_ps(high)]
     }
 
-    /// Pairs of values, pairs of pairs, then quarters of registers change places.
+    /// Swaps pairs of values, pairs of pairs, then quarters of registers.
     #[target_feature(enable = "avx512f,avx512dq")]
     pub fn transpose(from: &[f32], from_pitch: usize, to: &mut [f32], to_pitch: usize) {
         let mut r = [_mm512_setzero_ps(); LANES];
         for (i, r) in r.iter_mut().enumerate() {
             let row: &[f32; LANES] = from[i * from_pitch..].first_chunk().expect("sixteen values");
-            // SAFETY: sixteen values are there.
+            // SAFETY: the row holds sixteen values.
             *r = unsafe { _mm512_loadu_ps(row.as_ptr()) };
         }
         let mut t = r;
@@ -97,7 +97,7 @@ mod avx512 {
             let high = _mm512_shuffle_f32x4::<0xdd>(h[i], h[8 + i]);
             for (row, values) in [(i, low), (8 + i, high)] {
                 let row: &mut [f32; LANES] = to[row * to_pitch..].first_chunk_mut().expect("sixteen values");
-                // SAFETY: sixteen values are there.
+                // SAFETY: the row holds sixteen values.
                 unsafe { _mm512_storeu_ps(row.as_mut_ptr(), values) };
             }
         }

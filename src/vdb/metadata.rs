@@ -26,7 +26,7 @@ impl From<&str> for Meta {
 }
 
 impl Meta {
-    /// Its type as the format names it.
+    /// Name of its type in the format.
     pub(super) fn kind(&self) -> &'static str {
         match self {
             Self::String(_) => "string",
@@ -52,7 +52,7 @@ impl Meta {
         }
     }
 
-    /// The value of `bytes` of type `kind`; nothing for types that are not known here or do not have as many bytes.
+    /// Parses `bytes` as a value of type `kind`. None for unknown types and wrong lengths.
     pub(super) fn parse(kind: &str, bytes: &[u8]) -> Option<Self> {
         Some(match kind {
             "string" => Self::String(String::from_utf8_lossy(bytes).into_owned()),

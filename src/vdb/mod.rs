@@ -1,8 +1,8 @@
-//! OpenVDB files: sparse volumes as Blender, Houdini and other programs of the field exchange them.
+//! OpenVDB files: sparse volumes for Blender, Houdini and other programs.
 //!
 //! Writes and reads `Tree_float_5_4_3` and `Tree_vec3s_5_4_3` grids, as single or half floats, with or without ZIP, in
-//! version 224 of the format (OpenVDB 10; later releases read it). The module needs `flate2` and `half` and knows nothing
-//! of this program.
+//! version 224 of the format (OpenVDB 10; later releases read it). The module needs `flate2` and `half` and is
+//! independent of the rest of this crate.
 //!
 //! ```
 //! use updraft::vdb::{Grid, Reader, Topology, Values, write};
@@ -20,17 +20,17 @@
 //! ```
 //!
 //! # The tree
-//! A voxel (i, j, k) lies in a leaf of 8³ voxels, that in a node of 16³ leaves, that in a node of 32³ such nodes, and
-//! those of 4096³ voxels hang from a root. z varies fastest in every node. A voxel is active or not; inactive ones hold
-//! the background, here 0.
+//! A voxel (i, j, k) lies in a leaf of 8³ voxels, the leaf in a lower node of 16³ leaves, that in an upper node of 32³
+//! lower nodes. Upper nodes are 4096³ voxels in size and children of a root. z varies fastest in every node. A voxel is
+//! active or inactive; inactive ones have the background value, here 0.
 //!
 //! # The file
 //! Little-endian; a string is its length (u32) and its bytes. Magic (i64), version (u32), version of the library
 //! (2 × u32), whether there are offsets (u8), a UUID (36 bytes), metadata, number of grids (u32). Then for each grid its
-//! name, type, parent, three offsets (i64) and, where the first says: compression flags (u32), metadata, transform,
-//! topology (masks of all nodes), and where the second says the values of the leaves. Two traps: an empty block of half
-//! floats writes nothing, one of single floats under ZIP writes a length of 0; and the background has four bytes even in a
-//! grid of half floats.
+//! name, type, parent and three offsets (i64). At the first offset: compression flags (u32), metadata, transform and
+//! topology (masks of all nodes). At the second: the values of the leaves. Two traps: an empty block of half floats writes
+//! no bytes, one of single floats under ZIP writes a length of 0; and the background has four bytes even in a grid of half
+//! floats.
 
 mod metadata;
 mod read;
@@ -46,9 +46,9 @@ pub use write::{Encoded, Grid, Values, write};
 
 /// First bytes of a file: " BDV" and four zeros.
 const MAGIC: u64 = 0x5644_4220;
-/// The version that is written.
+/// Version that is written.
 const VERSION: u32 = 224;
-/// The library that writes this version.
+/// Version of the library that writes this format.
 const LIBRARY: [u32; 2] = [10, 0];
 
 /// Compression flags of a grid.

@@ -1,5 +1,5 @@
-//! Bytes to grids. No length in a file is believed before as many bytes are there; values go into a box that the caller
-//! has sized.
+//! Reader. It trusts no length in a file before that many bytes exist; values go into a box whose size the
+//! caller chose.
 
 use std::fmt;
 
@@ -9,12 +9,12 @@ use half::f16;
 use super::topology::Leaf;
 use super::{LEAF, LOWER, MAGIC, Meta, UPPER, VERSION, flag};
 
-/// The oldest version that is read: the first whose blocks leave inactive values out.
+/// Oldest version that is read: the first whose blocks leave inactive values out.
 const OLDEST: u32 = 222;
-/// The newest: 225 differs only in grids that are not read here.
+/// Newest version: 225 differs only in grids that are not read here.
 const NEWEST: u32 = VERSION + 1;
 
-/// Why a file or a grid could not be read.
+/// Reason why a file or a grid could not be read.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ReadError(String);
 
@@ -32,16 +32,16 @@ fn wrong<T>(what: impl Into<String>) -> Result<T> {
     Err(ReadError(what.into()))
 }
 
-/// A file that is being read.
+/// A file being read.
 #[derive(Debug)]
 pub struct Reader<'a> {
-    /// Its metadata, as far as the types are known.
+    /// Metadata of the file whose types are known.
     pub metadata: Vec<(String, Meta)>,
     bytes: &'a [u8],
     grids: Vec<Descriptor>,
 }
 
-/// What a file says of a grid.
+/// Description of a grid in the file.
 #[derive(Clone, Debug)]
 struct Descriptor {
     name: String,
@@ -51,7 +51,7 @@ struct Descriptor {
 }
 
 impl<'a> Reader<'a> {
-    /// The file `bytes`: its metadata and what grids there are.
+    /// Reads the metadata and the list of grids from the file `bytes`.
     pub fn new(bytes: &'a [u8]) -> Result<Self> {
         let mut input = Input { bytes, at: 0 };
         if input.u64().ok() != Some(MAGIC) {
@@ -72,7 +72,7 @@ impl<'a> Reader<'a> {
         let count = input.u32()?;
         let mut grids = Vec::new();
         for _ in 0..count {
-            // Grids of one name have a number after this character.
+            // Grids of the same name have a number after this character.
             let name = input.string()?.split('\u{1e}').next().unwrap_or_default().to_owned();
             let (kind, parent) = (input.string()?, input.string()?);
             let [start, _, end] = [input.u64()?, input.u64()?, input.u64()?];
@@ -80,7 +80,7 @@ impl<'a> Reader<'a> {
                 return wrong(format!("the grid `{name}` lies beyond the end"));
             };
             if start != input.at || end < start || end > bytes.len() {
-                return wrong(format!("the grid `{name}` does not lie where it should"));
+                return wrong(format!("the grid `{name}` is at a wrong position"));
             }
             grids.push(Descriptor { name, kind, parent, start });
             input.at = end;
@@ -88,7 +88,7 @@ impl<'a> Reader<'a> {
         Ok(Self { metadata, bytes, grids })
     }
 
-    /// The names of its grids.
+    /// Names of the grids.
     pub fn names(&self) -> impl Iterator<Item = &str> {
         self.grids.iter().map(|grid| grid.name.as_str())
     }
@@ -98,7 +98,7 @@ impl<'a> Reader<'a> {
         self.metadata.iter().find(|(key, _)| key == name).map(|(_, value)| value)
     }
 
-    /// The first grid called `name`: its metadata and its transform.
+    /// Reads metadata and transform of the first grid called `name`.
     pub fn grid(&self, name: &str) -> Result<ReadGrid<'a>> {
         let Some(found) = self.grids.iter().find(|grid| grid.name == name) else {
             return wrong(format!("there is no grid `{name}`"));
@@ -145,25 +145,25 @@ impl Descriptor {
 /// A grid whose values can be read.
 #[derive(Debug)]
 pub struct ReadGrid<'a> {
-    /// Its metadata, as far as the types are known.
+    /// Metadata of the grid whose types are known.
     pub metadata: Vec<(String, Meta)>,
-    /// Edges of a voxel along x, y, z in units of the world.
+    /// Edges of a voxel along x, y, z in world units.
     pub scale: [f64; 3],
-    /// Where the centre of voxel (0, 0, 0) is.
+    /// Centre of voxel (0, 0, 0) in world units.
     pub translation: [f64; 3],
     coding: Coding,
-    /// At the topology.
+    /// Positioned at the topology.
     input: Input<'a>,
 }
 
 impl ReadGrid<'_> {
-    /// Numbers in a voxel: 1, or 3 of a vector.
+    /// Components of a voxel: 1, or 3 for a vector.
     pub fn components(&self) -> usize {
         self.coding.components
     }
 
-    /// The values in the box of `size` voxels from `origin` on, for each component, x fastest. Voxels that are not active
-    /// hold the background.
+    /// Reads the values in the box of `size` voxels from `origin` on, for each component, x fastest. Inactive
+    /// voxels get the background value.
     pub fn dense(&self, origin: [i32; 3], size: [usize; 3]) -> Result<Vec<Vec<f32>>> {
         let mut input = self.input;
         let topology = input.topology(self.coding)?;
@@ -185,14 +185,14 @@ impl ReadGrid<'_> {
         Ok(region.values)
     }
 
-    /// The active voxels of leaves and how many are in tiles: where the volume is, without its values.
+    /// Reads the active voxels of all leaves, without their values.
     pub fn leaves(&self) -> Result<Vec<Leaf>> {
         let mut input = self.input;
         Ok(input.topology(self.coding)?.leaves)
     }
 }
 
-/// How values are written.
+/// Encoding of the values.
 #[derive(Clone, Copy, Debug)]
 struct Coding {
     components: usize,
@@ -201,14 +201,14 @@ struct Coding {
     masked: bool,
 }
 
-/// Where the values are, and those that are not in leaves.
+/// Positions of the leaves' values, and values of tiles.
 struct Layout {
     background: [f32; 3],
     tiles: Vec<Tile>,
     leaves: Vec<Leaf>,
 }
 
-/// A cube of one value.
+/// A cube with one value.
 struct Tile {
     origin: [i32; 3],
     width: i64,
@@ -223,7 +223,7 @@ struct Region {
 }
 
 impl Region {
-    /// The part of the box that a cube covers.
+    /// Part of the box that a cube covers.
     fn common(&self, origin: [i32; 3], width: i64) -> Option<[std::ops::Range<usize>; 3]> {
         let range = |a: usize| {
             let from = i64::from(origin[a]) - i64::from(self.origin[a]);
@@ -268,7 +268,7 @@ impl Region {
     }
 }
 
-/// Bytes from a place on.
+/// Bytes from a position on.
 #[derive(Clone, Copy, Debug)]
 struct Input<'a> {
     bytes: &'a [u8],
@@ -325,7 +325,7 @@ impl<'a> Input<'a> {
         Ok(all)
     }
 
-    /// Scale and translation.
+    /// Reads scale and translation.
     fn transform(&mut self) -> Result<([f64; 3], [f64; 3])> {
         let three = |all: &[f64]| [all[0], all[1], all[2]];
         let (scale, translation) = match self.string()?.as_str() {
@@ -339,7 +339,7 @@ impl<'a> Input<'a> {
                 let all = self.doubles::<16>()?;
                 let slanted = (0..12).any(|n| n % 5 != 0 && all[n].abs() > 1e-9 * all[n / 4 * 5].abs());
                 if slanted {
-                    return wrong("it is turned or sheared; save it along the axes");
+                    return wrong("it is rotated or sheared; save it aligned with the axes");
                 }
                 ([all[0], all[5], all[10]], three(&all[12..]))
             }
@@ -350,11 +350,11 @@ impl<'a> Input<'a> {
         if fine {
             Ok((scale, translation))
         } else {
-            wrong("its transform is not a positive scale and a place")
+            wrong("its transform is not a positive scale and a translation")
         }
     }
 
-    /// Words of a mask.
+    /// Reads the words of a mask.
     fn mask<const N: usize>(&mut self) -> Result<[u64; N]> {
         let mut all = [0; N];
         for word in &mut all {
@@ -363,7 +363,7 @@ impl<'a> Input<'a> {
         Ok(all)
     }
 
-    /// One value in single precision, as it stands outside blocks.
+    /// Reads one value in single precision, as stored outside blocks.
     fn value(&mut self, components: usize) -> Result<[f32; 3]> {
         let mut value = [0.0; 3];
         for x in &mut value[..components] {
@@ -372,7 +372,7 @@ impl<'a> Input<'a> {
         Ok(value)
     }
 
-    /// Where an upper node begins. They come in order, so that no two are the same.
+    /// Reads the first voxel of an upper node. They come in order, so no two are equal.
     fn next_corner(&mut self, last: &mut Option<[i32; 3]>) -> Result<[i32; 3]> {
         let corner = [self.u32()?, self.u32()?, self.u32()?].map(|x| x as i32);
         let fits = corner.iter().all(|x| x & 4095 == 0) && *last < Some(corner);
@@ -409,8 +409,8 @@ impl<'a> Input<'a> {
         Ok(layout)
     }
 
-    /// A node of `64 WORDS` slots, each 1 << `shift` voxels wide: its tiles go to `layout`, where its children begin comes
-    /// back.
+    /// Reads a node of `64 WORDS` slots, each 1 << `shift` voxels wide. Its tiles go to `layout`. Returns the
+    /// first voxels of its children.
     fn node<const WORDS: usize>(
         &mut self,
         coding: Coding,
@@ -437,7 +437,7 @@ impl<'a> Input<'a> {
         Ok((0..slots).filter(|&n| is(&children, n)).map(begin).collect())
     }
 
-    /// A block of `count` values, of which those in `active` may be the only ones that are written.
+    /// Reads a block of `count` values, of which only those in `active` may be stored.
     fn values(
         &mut self,
         coding: Coding,
@@ -448,7 +448,7 @@ impl<'a> Input<'a> {
     ) -> Result<()> {
         let components = coding.components;
         let kind = self.u8()?;
-        // What inactive voxels hold, and which of two values it is.
+        // Values of inactive voxels, and the choice between two of them.
         let mut inactive = [*background; 2];
         match kind {
             0 | 6 => {}
@@ -459,7 +459,7 @@ impl<'a> Input<'a> {
             5 => inactive = [self.value(components)?, self.value(components)?],
             _ => return wrong("a block of values is of an unknown kind"),
         }
-        // A bit that is set chooses the second of the two.
+        // A set bit selects the second of the two.
         let selection = (3..=5).contains(&kind).then(|| self.take(count / 8)).transpose()?;
         let is_active = |n: usize| active[n >> 6] >> (n & 63) & 1 == 1;
         let all = kind == 6 || !coding.masked;
@@ -484,7 +484,7 @@ impl<'a> Input<'a> {
         Ok(())
     }
 
-    /// The bytes of `count` values.
+    /// Reads the bytes of `count` values.
     fn block(&mut self, coding: Coding, count: usize) -> Result<Vec<u8>> {
         let size = count * coding.components * if coding.half { 2 } else { 4 };
         if coding.half && count == 0 {

@@ -1,6 +1,6 @@
 use super::*;
 
-/// A box with values at some voxels, from a simple generator.
+/// A box with random values at some voxels.
 fn random(seed: u32, origin: [i32; 3], size: [usize; 3], share: u32) -> (Vec<f32>, Topology) {
     let mut state = seed;
     let mut next = || {
@@ -16,7 +16,7 @@ fn random(seed: u32, origin: [i32; 3], size: [usize; 3], share: u32) -> (Vec<f32
 }
 
 #[test]
-fn what_is_written_is_read_back() {
+fn written_volumes_read_back() {
     let cases = [
         ([0; 3], [9, 17, 5], 40),
         ([-13, -4099, 4090], [20, 8, 12], 5),
@@ -49,7 +49,7 @@ fn what_is_written_is_read_back() {
             let read = reader.grid("vel").unwrap().dense(origin, size).unwrap();
             assert_eq!(read[0], values);
             assert!(read[1].iter().zip(&read[2]).all(|(y, z)| *z == -2.0 * *y));
-            // A box beyond the volume holds the background there.
+            // Outside the volume a box gets the background value.
             let far = density.dense(origin.map(|x| x - 3), size.map(|n| n + 5)).unwrap();
             assert_eq!(far[0].iter().filter(|x| **x != 0.0).count(), topology.count());
         }
@@ -88,7 +88,7 @@ fn damaged_files_are_refused_and_nothing_panics() {
         let mut bytes = file.clone();
         for _ in 0..3 {
             state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
-            // The masks are long: most damage goes to what is around them.
+            // Masks are long: half of the damage goes to other parts.
             let place = if state & 1 == 0 { state as usize >> 8 } else { (state as usize >> 8) % 900 };
             bytes[place % file.len()] = (state >> 24) as u8;
         }

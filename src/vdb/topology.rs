@@ -1,42 +1,42 @@
-//! Which voxels are active.
+//! Topology: the set of active voxels.
 
 use super::LEAF;
 
-/// The active voxels of a volume, in leaves; grids may share it.
+/// The active voxels of a volume, in leaves. Several grids may share it.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Topology {
-    /// In the order of the file, each with an active voxel.
+    /// Leaves with active voxels, in the order of the file.
     leaves: Vec<Leaf>,
 }
 
-/// 8³ voxels.
+/// A leaf of 8³ voxels.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Leaf {
-    /// Its first voxel; each coordinate is a multiple of 8.
+    /// First voxel; each coordinate is a multiple of 8.
     pub origin: [i32; 3],
     /// A bit for each voxel, z fastest.
     pub mask: [u64; 8],
 }
 
 impl Leaf {
-    /// How many voxels are active.
+    /// Number of active voxels.
     pub fn count(&self) -> usize {
         self.mask.iter().map(|word| word.count_ones() as usize).sum()
     }
 
-    /// The active voxels in order: their places in the leaf.
+    /// Yields the indices of the active voxels in order.
     pub fn active(&self) -> impl Iterator<Item = usize> {
         let mask = self.mask;
         (0..LEAF).filter(move |n| mask[n >> 6] >> (n & 63) & 1 == 1)
     }
 
-    /// Coordinates of the voxel at place `n`.
+    /// Coordinates of the voxel with index `n`.
     pub fn voxel(&self, n: usize) -> [i32; 3] {
         let [x, y, z] = self.origin;
         [x + (n >> 6) as i32, y + (n >> 3 & 7) as i32, z + (n & 7) as i32]
     }
 
-    /// First voxel of the upper node, place of the lower node in that, place of the leaf in the lower node.
+    /// First voxel of the upper node, index of the lower node in it, index of the leaf in the lower node.
     pub(super) fn place(&self) -> ([i32; 3], usize, usize) {
         let upper = self.origin.map(|x| x & !4095);
         let within = |shift: u32, bits: u32| {
@@ -47,8 +47,8 @@ impl Leaf {
 }
 
 impl Topology {
-    /// The voxels of a box that are `active`, asked with their place in the box; `origin` is its first voxel, `size` its
-    /// number of voxels along each axis.
+    /// Collects the `active` voxels of a box; `active` gets the index in the box. `origin` is the first
+    /// voxel, `size` the number of voxels along each axis.
     pub fn of_box(origin: [i32; 3], size: [usize; 3], active: impl Fn([usize; 3]) -> bool) -> Self {
         let mut leaves = Vec::new();
         let end = [0, 1, 2].map(|a| origin[a] + size[a] as i32);
@@ -78,17 +78,17 @@ impl Topology {
         Self { leaves }
     }
 
-    /// The leaves, in the order of the file.
+    /// Leaves in the order of the file.
     pub fn leaves(&self) -> &[Leaf] {
         &self.leaves
     }
 
-    /// How many voxels are active.
+    /// Number of active voxels.
     pub fn count(&self) -> usize {
         self.leaves.iter().map(Leaf::count).sum()
     }
 
-    /// First and last coordinates of the active voxels; nothing if there are none.
+    /// First and last coordinates of the active voxels; none if all are inactive.
     pub fn bounds(&self) -> Option<[[i32; 3]; 2]> {
         let voxels = self.leaves.iter().flat_map(|leaf| leaf.active().map(|n| leaf.voxel(n)));
         voxels.fold(None, |bounds, at| {

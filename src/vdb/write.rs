@@ -1,4 +1,4 @@
-//! Grids to bytes.
+//! Writer.
 
 use std::io::{self, Write};
 
@@ -8,7 +8,7 @@ use half::f16;
 use super::topology::{Leaf, Topology};
 use super::{LIBRARY, LOWER, MAGIC, Meta, UPPER, VERSION, flag};
 
-/// The values of a grid: asked for each active voxel.
+/// Values of a grid, requested for each active voxel.
 #[derive(Clone, Copy)]
 pub enum Values<'a> {
     /// One number for each voxel.
@@ -17,37 +17,37 @@ pub enum Values<'a> {
     Vector(&'a (dyn Fn([i32; 3]) -> [f32; 3] + Sync)),
 }
 
-/// A grid that is to be written: half floats and ZIP, unless told otherwise.
+/// A grid to be written. Default: half floats and ZIP.
 #[derive(Clone)]
 pub struct Grid<'a> {
     /// Its name.
     pub name: String,
-    /// Half floats instead of single ones; values beyond ±65504 become that.
+    /// Half floats instead of single ones; values are clamped to ±65504.
     pub half: bool,
-    /// Each leaf by zlib.
+    /// Compresses each leaf by zlib.
     pub zip: bool,
-    /// Edge of a voxel in units of the world.
+    /// Edge of a voxel in world units.
     pub voxel: f64,
-    /// Where the centre of voxel (0, 0, 0) is.
+    /// Centre of voxel (0, 0, 0) in world units.
     pub translation: [f64; 3],
-    /// More metadata than is written anyway.
+    /// Additional metadata.
     pub metadata: Vec<(&'static str, Meta)>,
     /// The active voxels.
     pub topology: &'a Topology,
-    /// What they hold.
+    /// Their values.
     pub values: Values<'a>,
 }
 
-/// A grid in bytes.
+/// An encoded grid.
 pub struct Encoded {
     name: String,
     kind: String,
     bytes: Vec<u8>,
-    /// Where in `bytes` the values of the leaves begin.
+    /// Index in `bytes` of the first leaf's values.
     values: usize,
 }
 
-/// Writes a file of `grids` with this metadata. The same content gives the same bytes: the UUID is a hash of it.
+/// Writes a file of `grids` with this metadata. Equal content gives equal bytes: the UUID is a hash of it.
 ///
 /// # Errors
 /// Those of `file`.
@@ -66,7 +66,7 @@ pub fn write(mut file: impl Write, metadata: &[(&str, Meta)], grids: &[Encoded])
         let mut descriptor = Vec::new();
         put_string(&mut descriptor, &grid.name);
         put_string(&mut descriptor, &grid.kind);
-        // Instances of another grid would name it here.
+        // An instance would name its parent grid here.
         put_string(&mut descriptor, "");
         let begin = at + descriptor.len() + 3 * size_of::<i64>();
         at = begin + grid.bytes.len();
@@ -78,15 +78,15 @@ pub fn write(mut file: impl Write, metadata: &[(&str, Meta)], grids: &[Encoded])
 }
 
 impl<'a> Grid<'a> {
-    /// The grid `name` of voxels this wide, the centre of the first half a voxel from the origin of the world, so that a
-    /// box of voxels from (0, 0, 0) on begins there.
+    /// Makes the grid `name` with voxels of this width. The centre of the first is half a voxel from the
+    /// world's origin, so a box of voxels from (0, 0, 0) on begins there.
     pub fn new(name: &str, voxel: f64, topology: &'a Topology, values: Values<'a>) -> Self {
         let translation = [0.5 * voxel; 3];
         let (name, metadata) = (name.to_owned(), vec![]);
         Self { name, half: true, zip: true, voxel, translation, metadata, topology, values }
     }
 
-    /// The bytes of the grid; several may be encoded at once.
+    /// Encodes the grid; several may be encoded in parallel.
     pub fn encode(&self) -> Encoded {
         let mut bytes = Vec::new();
         let zip = if self.zip { flag::ZIP } else { 0 };
@@ -152,14 +152,14 @@ impl<'a> Grid<'a> {
         }
     }
 
-    /// Masks of the children and of the tiles, and the values of the tiles: none.
+    /// Writes the masks of children and tiles; there are no tile values.
     fn put_node(&self, bytes: &mut Vec<u8>, slots: usize, children: impl Iterator<Item = usize>) {
         let start = bytes.len();
         bytes.resize(start + 2 * slots / 8, 0);
         for child in children {
             bytes[start + child / 8] |= 1 << (child % 8);
         }
-        // Whatever is not active holds the background.
+        // All inactive voxels have the background value.
         bytes.push(0);
         if self.zip && !self.half {
             bytes.extend(0i64.to_le_bytes());
@@ -198,13 +198,13 @@ impl<'a> Grid<'a> {
     }
 }
 
-/// Level of zlib: at 6 the files of smoke are a few percent smaller and take several times as long.
+/// Level of zlib: level 6 makes files of smoke a few percent smaller and takes several times as long.
 const LEVEL: u32 = 1;
 
-/// `raw` by `zlib`, or as it is where that is no smaller, which a negative length says.
+/// Writes `raw` compressed by `zlib`, or raw with a negative length if that is no smaller.
 fn put_block(bytes: &mut Vec<u8>, raw: &[u8], zlib: &mut Compress, small: &mut Vec<u8>) {
     small.clear();
-    // Room for as much as is worth it.
+    // Room for as much as is useful.
     small.reserve_exact(raw.len());
     zlib.reset();
     let end = zlib.compress_vec(raw, small, FlushCompress::Finish);

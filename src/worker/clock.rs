@@ -1,18 +1,18 @@
-//! Pacing: simulated seconds against wall seconds.
+//! Pacing: simulated against wall time.
 
 use std::time::{Duration, Instant};
 
-/// A delay up to this long is made up for by taking the next steps sooner; more than that is given up,
-/// so that a solver that was slow for a while does not race afterwards.
+/// Largest delay that is made up for by taking the next steps sooner. Any more is dropped, so that a solver
+/// does not race after a slow phase.
 const CATCH_UP: Duration = Duration::from_millis(100);
 
 /// Weight of the newest step in the running mean of the speed: about the last eight steps count.
 const NEWEST: f64 = 0.125;
 
-/// Says when the next step is due, so that simulated time keeps up with wall time, and by how much it
-/// could not. No step is ever skipped: a solver that is too slow runs without a pause and falls behind.
+/// Schedules steps so that simulated time keeps up with wall time, and measures the lag. No step is ever
+/// skipped: a solver that is too slow runs without pause and falls behind.
 ///
-/// The present is always handed in, never read here.
+/// The present time is always a parameter, never read here.
 #[derive(Clone, Debug)]
 pub struct Clock {
     dt: f64,
@@ -23,7 +23,7 @@ pub struct Clock {
 }
 
 impl Clock {
-    /// A clock for steps of `dt` seconds, the first one due `now`.
+    /// Makes a clock for steps of `dt` seconds, the first one due `now`.
     pub fn new(dt: f32, now: Instant) -> Self {
         Self { dt: f64::from(dt), due: now, given_up: Duration::ZERO, last: None, speed: 0.0 }
     }
@@ -33,28 +33,28 @@ impl Clock {
         self.dt as f32
     }
 
-    /// Changes the length of the steps to come.
+    /// Changes the length of future steps.
     pub fn set_dt(&mut self, dt: f32) {
         self.dt = f64::from(dt);
     }
 
-    /// Forgets the delay: time begins anew.
+    /// Forgets the lag and restarts.
     pub fn reset(&mut self, now: Instant) {
         *self = Self::new(self.dt(), now);
     }
 
-    /// Goes on after a pause: the time that passed meanwhile does not count.
+    /// Continues after a pause, which does not count.
     pub fn resume(&mut self, now: Instant) {
         self.due = now;
         self.last = None;
     }
 
-    /// When the next step is to begin.
+    /// Time at which the next step begins.
     pub fn due(&self) -> Instant {
         self.due
     }
 
-    /// A step has just ended.
+    /// Records the end of a step.
     pub fn stepped(&mut self, now: Instant) {
         self.measure_speed(now);
         self.due += Duration::from_secs_f64(self.dt);
@@ -74,12 +74,12 @@ impl Clock {
         self.last = Some(now);
     }
 
-    /// By how much the simulated clock is behind the wall clock, pauses left out \[s\].
+    /// Lag of the simulated clock behind the wall clock, without pauses \[s\].
     pub fn lag(&self, now: Instant) -> f64 {
         (self.given_up + now.saturating_duration_since(self.due)).as_secs_f64()
     }
 
-    /// Simulated seconds per wall second over the last steps; 0 before two of them were taken.
+    /// Simulated seconds per wall second over the last steps; 0 before the second step.
     pub fn speed(&self) -> f64 {
         self.speed
     }

@@ -1,4 +1,4 @@
-//! What the worker can be told, and how a burst of it becomes one piece of work.
+//! Commands to the worker, and merging a burst of them into one batch.
 
 use std::error::Error;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -8,59 +8,61 @@ use std::time::Instant;
 use crossbeam_channel::{Receiver, Sender as ChannelSender};
 
 use super::{Simulation, limits};
-use crate::solver::{Dab, Force, Params, Source};
+use crate::solver::{Dab, Force, Params, Solid, Source};
 
-/// Builds a simulation; runs on the worker's thread, for a large one takes its time.
+/// Builds a simulation on the worker's thread; a large one takes time.
 pub type Builder = Box<dyn FnOnce() -> Result<Box<dyn Simulation>, BuildError> + Send>;
 
-/// Why a [`Builder`] built nothing; the status shows its text.
+/// Reason why a [`Builder`] failed; the status shows its text.
 pub type BuildError = Box<dyn Error + Send + Sync>;
 
-/// An order to the worker.
+/// A command to the worker.
 pub enum Command {
     /// Run at the pace of the wall clock.
     Run,
-    /// Stop after the step under way. Edits still go into the fields, and no time passes.
+    /// Stop after the present step. Edits still change the fields, and no time passes.
     Pause,
     /// Pause, and take one step.
     Step,
-    /// Pause, and cut the step under way short.
+    /// Pause, and cancel the present step.
     Cancel,
-    /// Back to air at rest at time zero; dabs sent before are dropped.
+    /// Reset to air at rest at time zero; earlier dabs are dropped.
     Clear,
-    /// New constants of the model, brought within [`limits`].
+    /// Set the parameters of the model, clamped to their [`limits`].
     SetParams(Params),
-    /// New sources.
+    /// Replace the sources.
     SetSources(Vec<Source>),
-    /// New external forces.
+    /// Replace the external forces.
     SetForces(Vec<Force>),
+    /// Replace the solids. In a running simulation a still solid moves to its new position and pushes the air.
+    SetSolids(Vec<Solid>),
     /// Add smoke, heat or motion now.
     Dab(Dab),
-    /// Whether snapshots carry the velocity.
+    /// Whether snapshots contain the velocity.
     Velocity(bool),
-    /// Length of a step \[s\].
+    /// Set the length of a step \[s\].
     SetStep(f32),
-    /// Keep the present state under this number, for [`Restore`](Self::Restore). Numbers must grow. A clear or load sent
-    /// after it waits for the step under way, so that what is kept is a whole instant.
-    Keep(u64),
-    /// Put the state that was kept under this number in place of the present one. Cuts the step under way short.
+    /// Store the present state under this number, for [`Restore`](Self::Restore). Numbers must grow. A later
+    /// clear or load waits for the present step, so that the stored state is a whole instant.
+    Store(u64),
+    /// Exchange the present state for the one stored under this number. Cancels the present step.
     Restore(u64),
-    /// Go on from a recorded frame, with the parameters as they are set now; later frames are dropped. Pauses.
+    /// Continue from a recorded frame, with the present parameters; later frames are dropped. Pauses.
     Live(u64),
-    /// Another simulation in place of this one, with the length of its steps \[s\]. If it cannot be built
-    /// the old one stays, and the status says why.
+    /// Replace the simulation, with the length of its steps \[s\]. If it cannot be built the old one stays,
+    /// and the status has the reason.
     Load(Builder, f32),
     /// End the thread.
     Quit,
 }
 
 impl Command {
-    /// Whether it must act however whole the instant is.
+    /// Whether it must act even on a step that is not finished.
     fn is_urgent(&self) -> bool {
         matches!(self, Self::Cancel | Self::Quit)
     }
 
-    /// Whether it makes the step under way pointless.
+    /// Whether it makes the present step pointless.
     fn interrupts(&self) -> bool {
         matches!(
             self,
@@ -69,31 +71,33 @@ impl Command {
     }
 }
 
-/// Everything a burst of commands asks for, in the order it is carried out: keep, load, restore, clear, set, dab, run. A burst
-/// that keeps or restores in between is several of these.
+/// The merged commands of a burst, in the order of execution: store, load, restore, clear, set, dab, run. A
+/// burst with a store or restore in between becomes several batches.
 #[derive(Default)]
 pub struct Batch {
-    /// Keep the state before all else.
-    pub keep: Option<u64>,
-    /// Go on from a recorded frame.
+    /// Number under which to store the state, before all else.
+    pub store: Option<u64>,
+    /// Recorded frame to continue from.
     pub live: Option<u64>,
-    /// Put a kept state in place of the present one.
+    /// Number of the state to restore.
     pub restore: Option<u64>,
     /// End the thread.
     pub quit: bool,
-    /// Replace the simulation.
+    /// Replacement of the simulation.
     pub load: Option<(Builder, f32)>,
-    /// Empty the fields before anything is added.
+    /// Whether to clear the fields before anything is added.
     pub clear: bool,
-    /// The newest constants.
+    /// The newest parameters.
     pub params: Option<Params>,
     /// The newest sources.
     pub sources: Option<Vec<Source>>,
     /// The newest external forces.
     pub forces: Option<Vec<Force>>,
+    /// The newest solids.
+    pub solids: Option<Vec<Solid>>,
     /// All dabs since the last clear.
     pub dabs: Vec<Dab>,
-    /// Whether snapshots carry the velocity.
+    /// Whether snapshots contain the velocity.
     pub velocity: Option<bool>,
     /// Length of a step \[s\].
     pub step: Option<f32>,
@@ -104,7 +108,7 @@ pub struct Batch {
 }
 
 impl Batch {
-    /// Adds one more command, which comes after all those already here.
+    /// Adds one more command, after all earlier ones.
     pub fn push(&mut self, command: Command) {
         match command {
             Command::Run => self.run = Some(true),
@@ -118,11 +122,12 @@ impl Batch {
             Command::SetParams(params) => self.params = Some(params),
             Command::SetSources(sources) => self.sources = Some(sources),
             Command::SetForces(forces) => self.forces = Some(forces),
+            Command::SetSolids(solids) => self.solids = Some(solids),
             Command::Dab(dab) => self.dabs.extend(limits::dab(dab)),
             Command::Velocity(on) => self.velocity = Some(on),
             Command::SetStep(dt) => self.step = Some(dt),
             Command::Load(builder, dt) => self.replace(builder, dt),
-            Command::Keep(number) => self.keep = Some(number),
+            Command::Store(number) => self.store = Some(number),
             Command::Restore(number) => {
                 self.forget_field_edits(false);
                 (self.live, self.restore) = (None, Some(number));
@@ -136,7 +141,7 @@ impl Batch {
         }
     }
 
-    /// Stops; single steps asked for before are no longer wanted.
+    /// Pauses; earlier requests for single steps are dropped.
     fn pause(&mut self) {
         self.run = Some(false);
         self.steps = 0;
@@ -148,20 +153,21 @@ impl Batch {
         self.steps = 0;
     }
 
-    /// What was meant for the old simulation is not for the new one.
+    /// Drops the commands for the old simulation.
     fn replace(&mut self, builder: Builder, dt: f32) {
         self.forget_field_edits(false);
         self.params = None;
         self.sources = None;
         self.forces = None;
+        self.solids = None;
         self.step = None;
         (self.live, self.restore) = (None, None);
         self.load = Some((builder, dt));
     }
 }
 
-/// A channel for commands. Pushing a command and raising the cancel flag is one act, and so is fetching
-/// commands and lowering it; else a flag raised for a command already carried out would cut a later step.
+/// Makes a channel for commands. Pushing a command and raising the cancel flag are one act, and so are
+/// fetching commands and lowering it. Otherwise the flag of an executed command could cut a later step.
 pub(super) fn channel() -> (Sender, Inbox) {
     let (sender, receiver) = crossbeam_channel::unbounded();
     let cancel = Arc::new(Cancel::default());
@@ -171,18 +177,18 @@ pub(super) fn channel() -> (Sender, Inbox) {
 #[derive(Default)]
 struct Cancel {
     flag: AtomicBool,
-    /// Whether a state waits to be kept: no step may be cut short before it is.
-    keeping: Mutex<bool>,
+    /// Whether a state waits to be stored. Until then no step may be cut short.
+    storing: Mutex<bool>,
 }
 
 impl Cancel {
     fn while_gated<T>(&self, act: impl FnOnce(&AtomicBool, &mut bool) -> T) -> T {
-        let mut keeping = self.keeping.lock().unwrap_or_else(PoisonError::into_inner);
-        act(&self.flag, &mut keeping)
+        let mut storing = self.storing.lock().unwrap_or_else(PoisonError::into_inner);
+        act(&self.flag, &mut storing)
     }
 }
 
-/// The near end of the channel.
+/// The sending end of the channel.
 pub(super) struct Sender {
     channel: ChannelSender<Command>,
     cancel: Arc<Cancel>,
@@ -190,43 +196,43 @@ pub(super) struct Sender {
 
 impl Sender {
     pub(super) fn send(&self, command: Command) {
-        self.cancel.while_gated(|flag, keeping| {
-            *keeping |= matches!(command, Command::Keep(_));
-            let interrupts = command.is_urgent() || command.interrupts() && !*keeping;
-            // The far end is gone only after a quit, when nothing matters any more.
+        self.cancel.while_gated(|flag, storing| {
+            *storing |= matches!(command, Command::Store(_));
+            let interrupts = command.is_urgent() || command.interrupts() && !*storing;
+            // The receiving end disappears only after a quit: the error does not matter.
             let _ = self.channel.send(command);
             flag.fetch_or(interrupts, Ordering::Relaxed);
         });
     }
 }
 
-/// Until when the worker may sleep if no command comes.
+/// Longest sleep of the worker without commands.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Patience {
-    /// It has work to do.
+    /// Not at all: it has work to do.
     None,
-    /// It has work to do then.
+    /// Until this time, when it has work to do.
     Until(Instant),
-    /// It has nothing to do.
+    /// For ever: it has no work.
     Forever,
 }
 
-/// The far end of the channel.
+/// The receiving end of the channel.
 pub(super) struct Inbox {
     channel: Receiver<Command>,
     cancel: Arc<Cancel>,
 }
 
 impl Inbox {
-    /// All commands sent since the last call, merged, at least one batch; waits for the first of them as long as `patience`
-    /// says. States are kept between batches.
+    /// Returns all commands since the last call, merged into at least one batch. Waits for the first of them
+    /// as long as `patience` says. States are stored between batches.
     pub(super) fn collect(&self, patience: Patience) -> Vec<Batch> {
         let mut batches = vec![Batch::default()];
         self.wait(patience).into_iter().for_each(|first| append(&mut batches, first));
-        self.cancel.while_gated(|flag, keeping| {
+        self.cancel.while_gated(|flag, storing| {
             self.channel.try_iter().for_each(|command| append(&mut batches, command));
             flag.store(false, Ordering::Relaxed);
-            *keeping = false;
+            *storing = false;
         });
         batches
     }
@@ -235,12 +241,12 @@ impl Inbox {
         match patience {
             Patience::None => None,
             Patience::Until(due) => self.channel.recv_deadline(due).ok(),
-            // A sender that is gone has nothing more to say: the same as a quit.
+            // A sender that was dropped counts as a quit.
             Patience::Forever => Some(self.channel.recv().unwrap_or(Command::Quit)),
         }
     }
 
-    /// Raised while a command waits that makes the step under way pointless.
+    /// Raised while a command waits that makes the present step pointless.
     pub(super) fn cancelled(&self) -> &AtomicBool {
         &self.cancel.flag
     }
@@ -248,7 +254,7 @@ impl Inbox {
 
 /// Adds a command to the last of `batches`, or begins a new one with it.
 fn append(batches: &mut Vec<Batch>, command: Command) {
-    if matches!(command, Command::Keep(_)) {
+    if matches!(command, Command::Store(_)) {
         batches.push(Batch::default());
     }
     batches.last_mut().expect("never empty").push(command);
@@ -259,7 +265,7 @@ mod tests {
     use super::*;
 
     fn dab(x: f32) -> Command {
-        Command::Dab(Dab { center: [x; 3], radius: 0.1, add: [1.0; 4], push: [0.0; 3] })
+        Command::Dab(Dab { center: [x; 3], radius: 0.1, add: [1.0; 4], push: [0.0; 3], erase: 0.0 })
     }
 
     fn params(vorticity: f32) -> Command {
@@ -296,7 +302,7 @@ mod tests {
     }
 
     #[test]
-    fn a_load_drops_what_was_meant_for_the_old_simulation() {
+    fn a_load_drops_commands_for_the_old_simulation() {
         let old = [dab(1.0), params(0.7), Command::Clear, Command::SetStep(0.1)];
         let batch = merged(old.into_iter().chain([Command::Load(nothing(), 0.02), params(0.1)]));
         assert!(batch.load.is_some() && !batch.clear && batch.dabs.is_empty() && batch.step.is_none());
@@ -312,8 +318,8 @@ mod tests {
     }
 
     #[test]
-    fn dabs_no_solver_could_bear_stop_at_the_door() {
-        let bad = Dab { center: [f32::NAN; 3], radius: 0.1, add: [1.0; 4], push: [0.0; 3] };
+    fn invalid_dabs_are_refused() {
+        let bad = Dab { center: [f32::NAN; 3], radius: 0.1, add: [1.0; 4], push: [0.0; 3], erase: 0.0 };
         assert!(merged([Command::Dab(bad)]).dabs.is_empty());
     }
 
@@ -330,10 +336,10 @@ mod tests {
     }
 
     #[test]
-    fn a_step_is_not_cut_short_before_its_state_is_kept() {
+    fn a_step_is_not_cut_short_before_its_state_is_stored() {
         let (sender, inbox) = channel();
         let up = || inbox.cancelled().load(Ordering::Relaxed);
-        sender.send(Command::Keep(1));
+        sender.send(Command::Store(1));
         sender.send(Command::Clear);
         assert!(!up());
         sender.send(Command::Cancel);
@@ -344,15 +350,15 @@ mod tests {
     }
 
     #[test]
-    fn a_burst_keeps_the_state_between_its_parts() {
+    fn a_burst_stores_the_state_between_its_parts() {
         let (sender, inbox) = channel();
         for command in
-            [dab(1.0), Command::Keep(1), Command::Clear, dab(2.0), Command::Keep(2), Command::Restore(1)]
+            [dab(1.0), Command::Store(1), Command::Clear, dab(2.0), Command::Store(2), Command::Restore(1)]
         {
             sender.send(command);
         }
         let batches = inbox.collect(Patience::Forever);
-        let parts: Vec<_> = batches.iter().map(|b| (b.keep, b.restore, b.clear, b.dabs.len())).collect();
+        let parts: Vec<_> = batches.iter().map(|b| (b.store, b.restore, b.clear, b.dabs.len())).collect();
         assert_eq!(parts, [(None, None, false, 1), (Some(1), None, true, 1), (Some(2), Some(1), false, 0)]);
     }
 

@@ -1,15 +1,15 @@
-//! The door of the solver: what a slider, a typed number or a program may hand to a running simulation. The limits are the
-//! hard ranges of [`crate::parameter`], so that a value that a scene may hold passes unchanged. Values beyond a limit are
-//! brought to it, and NaN leaves the value that was there before: no combination of them yields NaN.
+//! Limits of values that a slider, a typed number or a program may give to a running simulation. They are the
+//! hard ranges of [`crate::parameter`], so any value valid in a scene passes unchanged. Values beyond a limit
+//! are clamped, and NaN keeps the old value: no combination of inputs yields NaN.
 
 use crate::parameter::{self, Holder, Parameter, Value};
-use crate::solver::{Dab, Force, Params, Source};
+use crate::solver::{Dab, Force, Params, Solid, Source};
 
-/// Largest speed that one dab may add, component by component \[m/s\]. It is the product of the brush's force and the
+/// Largest speed that one dab may add, per component \[m/s\]. It is the product of the brush's force and the
 /// motion of the hand.
 pub const DAB_SPEED: f32 = 50.0;
 
-/// `new` within the limits; where it is NaN, the value of `old`.
+/// Clamps `new` to the limits; NaN becomes the value of `old`.
 pub fn params(new: &Params, old: &Params) -> Params {
     let mut safe = new.clone();
     for parameter in parameter::all() {
@@ -32,7 +32,7 @@ fn limited(parameter: &Parameter, new: Value, old: Value) -> Value {
     }
 }
 
-/// A dab within the limits; none where it has no place.
+/// Clamps a dab to the limits; none if its position is not finite.
 pub fn dab(dab: Dab) -> Option<Dab> {
     let [red, green, blue, heat] = dab.add;
     let density = |x| number("brush.density", x);
@@ -40,15 +40,16 @@ pub fn dab(dab: Dab) -> Option<Dab> {
     is_ball(dab.center, dab.radius).then(|| Dab {
         add: [density(red), density(green), density(blue), number("brush.heat", heat)],
         push: dab.push.map(speed),
+        erase: if dab.erase.is_nan() { 0.0 } else { dab.erase.clamp(0.0, 1.0) },
         ..dab
     })
 }
 
-/// The rates of a source, in their order.
+/// Rates of a source, in their order.
 const EMIT: [&str; 4] =
     ["source.#.emit.red", "source.#.emit.green", "source.#.emit.blue", "source.#.emit.heat"];
 
-/// Sources within the limits, without those that have no place.
+/// Clamps sources to the limits, without those whose position is invalid.
 pub fn sources(sources: Vec<Source>) -> Vec<Source> {
     let within = |s: Source| Source {
         rate: std::array::from_fn(|n| number(EMIT[n], s.rate[n])),
@@ -58,12 +59,17 @@ pub fn sources(sources: Vec<Source>) -> Vec<Source> {
     sources.into_iter().filter(|s| s.problem().is_none()).map(within).collect()
 }
 
-/// Forces within the limits, without those that have no place.
+/// Clamps forces to the limits, without those whose position is invalid.
 pub fn forces(forces: Vec<Force>) -> Vec<Force> {
     forces.into_iter().filter(|force| force.problem().is_none()).collect()
 }
 
-/// A length of a step within the limits; the old one where it is NaN.
+/// Drops invalid solids.
+pub fn solids(solids: Vec<Solid>) -> Vec<Solid> {
+    solids.into_iter().filter(|solid| solid.problem().is_none()).collect()
+}
+
+/// Clamps the length of a step to the limits; NaN becomes the old length.
 pub fn step(new: f32, old: f32) -> f32 {
     parameter::of("time.step").limit(new, old)
 }
@@ -72,7 +78,7 @@ fn is_ball(center: [f32; 3], radius: f32) -> bool {
     center.iter().all(|x| x.is_finite()) && radius.is_finite() && radius > 0.0
 }
 
-/// `x` within the limits of the parameter at `path`; 0 where it is NaN.
+/// Clamps `x` to the limits of the parameter at `path`; NaN becomes 0.
 fn number(path: &str, x: f32) -> f32 {
     parameter::of(path).limit(x, 0.0)
 }
@@ -92,7 +98,7 @@ mod tests {
         assert_eq!(safe.smoke[1].buoyancy, *parameter::of("smoke.green.buoyancy").hard.start());
     }
 
-    /// At both ends of every range: what a scene may hold is what runs in the window.
+    /// Both ends of every range: a value valid in a scene is valid in the window.
     #[cfg(feature = "scene")]
     #[test]
     fn a_value_that_a_scene_accepts_passes_unchanged() {
@@ -123,15 +129,21 @@ mod tests {
     }
 
     #[test]
-    fn what_is_sound_passes_unchanged() {
+    fn valid_values_pass_unchanged() {
         let sound = Params { friction: 3.0, ..Params::default() };
         assert_eq!(params(&sound, &Params::default()), sound);
-        let ball = Dab { center: [0.5; 3], radius: 0.1, add: [1.0, 0.0, 0.5, 40.0], push: [0.0, 2.0, 0.0] };
+        let ball = Dab {
+            center: [0.5; 3],
+            radius: 0.1,
+            add: [1.0, 0.0, 0.5, 40.0],
+            push: [0.0, 2.0, 0.0],
+            erase: 0.0,
+        };
         assert_eq!(dab(ball), Some(ball));
     }
 
     #[test]
-    fn sources_and_forces_that_cannot_be_are_left_out() {
+    fn invalid_sources_and_forces_are_dropped() {
         use crate::solver::{ForceField, Noise, Region};
         let source = Source::new(Region::sphere([0.5; 3], 0.1), [f32::INFINITY, 0.0, 0.0, f32::NAN]);
         let noisy = |scale: f32| Source {
@@ -148,7 +160,7 @@ mod tests {
 
     #[test]
     fn a_ball_without_a_place_or_a_size_is_refused() {
-        let ball = Dab { center: [0.5; 3], radius: 0.1, add: [f32::NAN; 4], push: [1e9; 3] };
+        let ball = Dab { center: [0.5; 3], radius: 0.1, add: [f32::NAN; 4], push: [1e9; 3], erase: 0.0 };
         assert_eq!(dab(ball).unwrap().add, [0.0; 4]);
         assert_eq!(dab(ball).unwrap().push, [DAB_SPEED; 3]);
         assert_eq!(dab(Dab { radius: 0.0, ..ball }), None);

@@ -1,24 +1,25 @@
-//! The thread that owns a running solver. Commands go in, the newest snapshot comes out, and whoever
-//! shows the smoke never waits for a step:
+//! The thread that owns a running solver. Commands go in, the newest snapshot comes out, and the renderer
+//! never waits for a step:
 //!
-//! - [`Command`]s travel through a channel and merge on arrival: the newest parameters win, dabs of the
-//!   cursor add up without loss, a clear drops the dabs before it;
-//! - [`Snapshot`]s and the [`Status`] come back through triple buffers, so neither side ever blocks, and
-//!   the three snapshots are reused: nothing is allocated for a step;
+//! - [`Command`]s go through a channel and merge on arrival: the newest parameters win, dabs of the cursor
+//!   accumulate without loss, a clear drops earlier dabs.
+//! - [`Snapshot`]s and the [`Status`] come back through triple buffers, so neither side blocks. The three
+//!   snapshots are reused: a step allocates nothing.
 //! - `wake` is called after each of them, from the worker's thread.
 //!
-//! Three clocks: *wall*, *simulated* (`Snapshot::time` as the solver stands) and *shown* (`Snapshot::time`
-//! of what is on the screen). While it runs, the worker paces the simulated clock to the wall clock, see
-//! [`Clock`]. Knows nothing of OpenGL, windows or files.
+//! Three clocks: *wall*, *simulated* (`Snapshot::time` of the solver) and *shown* (`Snapshot::time` on the
+//! screen). While it runs, the worker paces the simulated clock to the wall clock, see [`Clock`]. It does not
+//! depend on OpenGL, windows or files.
 
 mod clock;
 mod command;
-mod kept;
 pub mod limits;
-mod simulation;
+mod simulation_trait;
+mod state_store;
 mod status;
 mod thread;
 pub mod timeline;
+mod way;
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
@@ -30,14 +31,14 @@ use crate::snapshot::Snapshot;
 
 pub use clock::Clock;
 pub use command::{Batch, Builder, Command};
-pub use kept::LIMIT as KEPT_LIMIT;
-pub use simulation::Simulation;
+pub use simulation_trait::Simulation;
+pub use state_store::LIMIT as UNDO_MEMORY;
 pub use status::{State, Status};
 pub use timeline::{Frame, Timeline};
 
-/// A running simulation: the near end of the thread that owns it.
+/// Handle of the thread that owns a running simulation.
 ///
-/// Dropping it cancels the step under way and waits for the thread.
+/// Dropping it cancels the present step and waits for the thread.
 pub struct Worker {
     commands: command::Sender,
     snapshots: Output<Snapshot>,
@@ -47,13 +48,13 @@ pub struct Worker {
 }
 
 impl Worker {
-    /// Starts a thread that owns `simulation`, paused at the instant it stands at.
+    /// Starts a thread that owns `simulation`, paused at its present instant.
     ///
-    /// `dt` is the length of a step \[s\], and the wall time it is given while running. `wake` is called
-    /// from the worker's thread whenever a newer snapshot or status can be read.
+    /// `dt` is the length of a step \[s\], and also its wall time while running. `wake` is called from the
+    /// worker's thread whenever a newer snapshot or status can be read.
     pub fn spawn(simulation: impl Simulation + 'static, dt: f32, wake: impl Fn() + Send + 'static) -> Self {
         let (sender, inbox) = command::channel();
-        let (snapshot_in, snapshots) = triple_buffer::triple_buffer(&Snapshot::empty(NOTHING, 1.0));
+        let (snapshot_in, snapshots) = triple_buffer::triple_buffer(&Snapshot::empty(EMPTY_BOX, 1.0));
         let (status_in, status) = triple_buffer::triple_buffer(&Status::default());
         let timeline = Arc::new(Mutex::new(Timeline::within(timeline::LIMIT)));
         let outputs = thread::Outputs {
@@ -70,8 +71,8 @@ impl Worker {
         Self { commands: sender, snapshots, status, timeline, thread: Some(thread) }
     }
 
-    /// Sends a command; never waits. Commands that make the step under way pointless (cancel, clear,
-    /// load, quit) also cut it short.
+    /// Sends a command without waiting. Commands that make the present step pointless (cancel, clear, load,
+    /// quit) also cancel it.
     pub fn send(&self, command: Command) {
         self.commands.send(command);
     }
@@ -81,7 +82,7 @@ impl Worker {
         self.snapshots.update().then_some(self.snapshots.output_buffer())
     }
 
-    /// The snapshot [`Self::latest`] gave last; a box of one empty cell before the first.
+    /// The snapshot that [`Self::latest`] returned last; an empty box of one cell before the first.
     pub fn shown(&self) -> &Snapshot {
         self.snapshots.output_buffer()
     }
@@ -91,14 +92,14 @@ impl Worker {
         self.timeline.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// What the thread does now.
+    /// Present status of the thread.
     pub fn status(&mut self) -> &Status {
         self.status.read()
     }
 }
 
-/// The box of the snapshots before the first one is taken.
-const NOTHING: Dims = Dims { nx: 1, ny: 1, nz: 1 };
+/// Box of the snapshots before the first capture.
+const EMPTY_BOX: Dims = Dims { nx: 1, ny: 1, nz: 1 };
 
 impl Drop for Worker {
     fn drop(&mut self) {

@@ -1,41 +1,40 @@
-//! What the worker says of itself.
+//! Status of the worker.
 
 use std::time::Duration;
 
-/// What the thread does.
+/// State of the thread.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub enum State {
-    /// Waits for commands; edits go into the fields.
+    /// Waits for commands; edits still change the fields.
     #[default]
     Paused,
     /// Steps at the pace of the wall clock.
     Running,
-    /// The simulation broke down, and why. Only a new one can be loaded.
+    /// The simulation has failed, for this reason. Only a load helps.
     Failed(String),
 }
 
-/// The worker's own report, beside the snapshot.
+/// Report of the worker, beside the snapshot.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Status {
-    /// What the thread does.
+    /// State of the thread.
     pub state: State,
-    /// Whether a step is under way.
+    /// Whether a step is running.
     pub stepping: bool,
-    /// Wall time of the last step, from its start to its end.
+    /// Wall time of the last step.
     pub step: Duration,
-    /// Wall time it took to make the last snapshot.
+    /// Wall time of the last capture of a snapshot.
     pub capture: Duration,
     /// Simulated time \[s\].
     pub simulated: f64,
-    /// By how much simulated time is behind wall time, pauses left out \[s\].
+    /// Lag of simulated behind wall time, without pauses \[s\].
     pub lag: f64,
-    /// Simulated seconds per wall second over the last steps; 0 before it is known.
+    /// Simulated seconds per wall second over the last steps; 0 if unknown.
     pub speed: f64,
-    /// Which load failed last, counted from 1.
+    /// Number of the last load that failed, from 1.
     pub failed_load: Option<u64>,
-    /// States kept under smaller numbers than this are gone: there was no memory for them.
-    pub first_kept: u64,
-    /// The last thing that went wrong without stopping anything, such as a simulation that could not be
-    /// built.
+    /// States stored under smaller numbers were dropped for lack of memory.
+    pub first_stored: u64,
+    /// The last error that stopped nothing, such as a simulation that could not be built.
     pub trouble: Option<String>,
 }

@@ -9,16 +9,17 @@ use std::time::{Duration, Instant};
 use triple_buffer::Input;
 
 use super::command::{Batch, Builder, Inbox, Patience};
-use super::kept::{self, Kept};
-use super::timeline::{Edit, Timeline, Way};
+use super::state_store::{self, StateStore};
+use super::timeline::{Edit, Replay, Timeline};
+use super::way::Way;
 use super::{Clock, Simulation, State, Status, limits};
 use crate::snapshot::Snapshot;
-use crate::solver::SolverError;
+use crate::solver::{Solid, SolverError};
 
-/// Edits made while running are shown with the next step, unless that is further away than this.
+/// Edits made while running are shown with the next step, unless it is further away than this.
 const SOON: Duration = Duration::from_millis(60);
 
-/// Where results go.
+/// Receivers of the results.
 pub(super) struct Outputs {
     pub(super) snapshots: Input<Snapshot>,
     pub(super) status: Input<Status>,
@@ -26,20 +27,20 @@ pub(super) struct Outputs {
     pub(super) wake: Box<dyn Fn() + Send>,
 }
 
-/// What has happened since the last snapshot.
+/// Events since the last snapshot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Since {
-    /// Edits at most.
+    /// None, or edits only.
     Nothing,
     /// One step.
     Step,
-    /// Anything: another instant, or another simulation.
+    /// A jump to another instant or another simulation.
     Jump,
 }
 
-/// Everything the thread owns.
+/// State of the thread.
 pub(super) struct Engine {
-    /// `None` after it broke down.
+    /// `None` after it failed.
     simulation: Option<Box<dyn Simulation>>,
     inbox: Inbox,
     outputs: Outputs,
@@ -49,18 +50,20 @@ pub(super) struct Engine {
     steps: u32,
     with_velocity: bool,
     serial: u64,
-    /// Loads carried out or failed.
+    /// Number of loads, failed ones included.
     loads: u64,
-    /// The load that the simulation came from; 0 for the first one.
+    /// Load that the simulation came from; 0 for the first one.
     load: u64,
-    /// The load that the newest snapshot came from.
+    /// Load that the newest snapshot came from.
     shown: u64,
-    kept: Kept,
-    /// The fields differ from the last snapshot.
+    states: StateStore,
+    /// Target of the solids.
+    way: Option<Way>,
+    /// Whether the fields differ from the last snapshot.
     dirty: bool,
-    /// What the next snapshot is to the timeline.
+    /// Events since the last snapshot, for the timeline.
     since: Since,
-    /// State and trouble as last written.
+    /// State and error as last reported.
     told: (State, Option<String>),
 }
 
@@ -80,14 +83,15 @@ impl Engine {
             loads: 0,
             load: 0,
             shown: 0,
-            kept: Kept::within(kept::LIMIT),
+            states: StateStore::within(state_store::LIMIT),
+            way: None,
             dirty: true,
             since: Since::Jump,
             told: (State::Paused, None),
         }
     }
 
-    /// Works until it is told to quit. A panic of the simulation ends the simulation, not the thread.
+    /// Runs until a quit. A panic of the simulation ends the simulation, not the thread.
     pub(super) fn run(mut self) {
         self.guarded(Self::show);
         loop {
@@ -100,8 +104,8 @@ impl Engine {
     }
 
     fn guarded(&mut self, work: impl FnOnce(&mut Self)) {
-        // Whatever the panic left half done is in the simulation, which is dropped, or in a snapshot that
-        // was not yet handed out.
+        // A panic may leave inconsistent data in the simulation, which is dropped, or in a snapshot that was
+        // not published.
         if let Err(panic) = catch_unwind(AssertUnwindSafe(|| work(self))) {
             self.break_down(message(panic.as_ref()));
         }
@@ -129,10 +133,10 @@ impl Engine {
         }
     }
 
-    /// One turn: carry out what was asked for, take the step that is due, show what changed.
+    /// One cycle: executes the commands, takes the step that is due, publishes changes.
     fn cycle(&mut self, batches: Vec<Batch>) {
         batches.into_iter().for_each(|batch| self.carry_out(batch));
-        // Another instant is recorded before it is left.
+        // A jump is recorded before its instant is left.
         if self.since == Since::Jump && self.dirty {
             self.show();
         }
@@ -151,15 +155,15 @@ impl Engine {
         self.simulation.is_some() && (self.steps > 0 || (self.running && Instant::now() >= self.clock.due()))
     }
 
-    /// The next step will show the edits soon enough.
+    /// Whether the next step will show the edits soon enough.
     fn step_is_near(&self) -> bool {
         self.running && self.clock.due().saturating_duration_since(Instant::now()) < SOON
     }
 
     fn carry_out(&mut self, batch: Batch) {
         self.set_velocity(batch.velocity);
-        if let Some(number) = batch.keep {
-            self.keep(number);
+        if let Some(number) = batch.store {
+            self.store_state(number);
         }
         if let Some((builder, dt)) = batch.load {
             self.load(builder, dt);
@@ -187,10 +191,14 @@ impl Engine {
             lock(&self.outputs.timeline).edit(Edit::Params(Box::new(safe)));
         }
         if let Some(sources) = batch.sources {
-            simulation.set_sources(limits::sources(sources));
+            let safe = limits::sources(sources);
+            simulation.set_sources(safe.clone());
+            lock(&self.outputs.timeline).edit(Edit::Sources(safe));
         }
         if let Some(forces) = batch.forces {
-            simulation.set_forces(limits::forces(forces));
+            let safe = limits::forces(forces);
+            simulation.set_forces(safe.clone());
+            lock(&self.outputs.timeline).edit(Edit::Forces(safe));
         }
         for dab in &batch.dabs {
             simulation.dab(dab);
@@ -198,22 +206,61 @@ impl Engine {
         }
         self.dirty |= !batch.dabs.is_empty();
         self.set_pace(batch.step, batch.run, batch.steps);
+        if let Some(solids) = batch.solids {
+            self.way = Some(Way::to(limits::solids(solids)));
+            if !self.running {
+                self.jump_solids();
+            }
+        }
     }
 
-    fn keep(&mut self, number: u64) {
-        if let Some(state) = self.simulation.as_ref().and_then(|simulation| simulation.state()) {
-            self.kept.keep(number, state);
+    /// Moves the solids to their target at once.
+    fn jump_solids(&mut self) {
+        if let Some(way) = self.way.take() {
+            self.set_solids(way.solids);
         }
-        self.status.first_kept = self.kept.first();
+    }
+
+    /// Moves the solids towards their target in the next step.
+    fn guide_solids(&mut self) {
+        let (Some(simulation), Some(way)) = (&self.simulation, &self.way) else {
+            return;
+        };
+        let (time, h) = simulation.scale();
+        match way.next(simulation.solids(), time, self.clock.dt(), h) {
+            Some((solids, arrived)) => {
+                self.set_solids(solids);
+                self.way = self.way.take().filter(|_| !arrived);
+            }
+            None => self.jump_solids(),
+        }
+    }
+
+    fn set_solids(&mut self, solids: Vec<Solid>) {
+        let Some(simulation) = &mut self.simulation else {
+            return;
+        };
+        match simulation.set_solids(solids.clone()) {
+            Ok(()) => lock(&self.outputs.timeline).edit(Edit::Solids(solids)),
+            Err(error) => self.status.trouble = Some(format!("The solids stay as they are: {error}")),
+        }
+        self.dirty = true;
+    }
+
+    fn store_state(&mut self, number: u64) {
+        if let Some(state) = self.simulation.as_ref().and_then(|simulation| simulation.state()) {
+            self.states.store(number, state);
+        }
+        self.status.first_stored = self.states.first();
     }
 
     fn restore(&mut self, number: u64) {
         let Some(simulation) = &mut self.simulation else {
             return;
         };
-        let restored = match self.kept.take(number) {
+        let restored = match self.states.take(number) {
             Some(state) => simulation.restore(&state).map_err(|error| error.to_string()),
-            None => Err("it is no longer kept, for lack of memory".into()),
+            None => Err("it was dropped for lack of memory".into()),
         };
         if let Err(why) = restored {
             self.status.trouble = Some(format!("The smoke could not be brought back: {why}."));
@@ -221,31 +268,32 @@ impl Engine {
         self.jumped();
     }
 
-    /// The simulation stands at another instant.
+    /// Records that the simulation has jumped to another instant.
     fn jumped(&mut self) {
         self.clock.reset(Instant::now());
         self.status.lag = 0.0;
         self.dirty = true;
         (self.since, self.steps) = (Since::Jump, 0);
+        self.way = None;
     }
 
-    /// Computes a recorded frame anew and drops those after it.
+    /// Recomputes a recorded frame and drops those after it.
     fn live(&mut self, number: u64) {
         let Some(simulation) = &mut self.simulation else {
             return;
         };
-        let way = lock(&self.outputs.timeline).way(number);
+        let replay = lock(&self.outputs.timeline).replay(number);
         let present = simulation.params().clone();
-        let gone = match way {
-            None => Err("no state before it is kept".to_owned()),
-            Some(way) => {
-                let gone = go(&mut **simulation, &way).map_err(|error| error.to_string());
+        let done = match replay {
+            None => Err("no state before it is stored".to_owned()),
+            Some(replay) => {
+                let done = recompute(&mut **simulation, &replay).map_err(|error| error.to_string());
                 simulation.set_params(present);
-                gone
+                done
             }
         };
-        if let Err(why) = gone {
-            self.status.trouble = Some(format!("The run cannot go on from frame {number}: {why}."));
+        if let Err(why) = done {
+            self.status.trouble = Some(format!("The run cannot continue from frame {number}: {why}."));
         }
         self.jumped();
     }
@@ -258,7 +306,7 @@ impl Engine {
                 self.simulation = Some(simulation);
                 self.clock = Clock::new(limits::step(dt, self.clock.dt()), Instant::now());
                 (self.since, self.steps) = (Since::Jump, 0);
-                self.running = false;
+                (self.running, self.way) = (false, None);
                 (self.status.lag, self.status.trouble) = (0.0, None);
                 self.dirty = true;
             }
@@ -290,6 +338,7 @@ impl Engine {
     }
 
     fn step(&mut self) {
+        self.guide_solids();
         let Some(simulation) = &mut self.simulation else {
             return;
         };
@@ -300,7 +349,7 @@ impl Engine {
         self.status.stepping = false;
         match result {
             Ok(()) => self.finish_step(begin),
-            // Whoever cancelled says what comes next; until then the fields are as the step left them.
+            // The command that cancelled decides the future; until then the fields stay in between.
             Err(SolverError::Cancelled) => (self.dirty, self.since) = (true, Since::Jump),
             Err(error) => self.break_down(error.to_string()),
         }
@@ -321,7 +370,7 @@ impl Engine {
         }
     }
 
-    /// Makes a snapshot of the present instant and hands it out.
+    /// Captures a snapshot of the present instant and publishes it.
     fn show(&mut self) {
         let Some(simulation) = &self.simulation else {
             return self.report();
@@ -352,7 +401,7 @@ impl Engine {
         (self.outputs.wake)();
     }
 
-    /// Hands out the status; wakes whoever waits for it if there is news in it.
+    /// Publishes the status; wakes the receiver if it has changed.
     fn report(&mut self) {
         let told = self.told.clone();
         self.write_status();
@@ -378,24 +427,28 @@ fn lock(timeline: &Mutex<Timeline>) -> MutexGuard<'_, Timeline> {
     timeline.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Computes a frame anew.
-fn go(simulation: &mut dyn Simulation, way: &Way) -> Result<(), SolverError> {
-    let (state, params) = &*way.state;
+/// Recomputes a frame.
+fn recompute(simulation: &mut dyn Simulation, replay: &Replay) -> Result<(), SolverError> {
+    let (state, params) = &*replay.state;
     simulation.restore(state)?;
     simulation.set_params(params.clone());
     let never = AtomicBool::new(false);
-    for (edits, dt) in &way.steps {
-        edits.iter().for_each(|edit| make(simulation, edit));
+    for (edits, dt) in &replay.steps {
+        edits.iter().for_each(|edit| apply(simulation, edit));
         simulation.step(*dt, &never)?;
     }
-    way.edits.iter().for_each(|edit| make(simulation, edit));
+    replay.edits.iter().for_each(|edit| apply(simulation, edit));
     Ok(())
 }
 
-fn make(simulation: &mut dyn Simulation, edit: &Edit) {
+fn apply(simulation: &mut dyn Simulation, edit: &Edit) {
     match edit {
         Edit::Dab(dab) => simulation.dab(dab),
         Edit::Params(params) => simulation.set_params(params.as_ref().clone()),
+        Edit::Sources(sources) => simulation.set_sources(sources.clone()),
+        Edit::Forces(forces) => simulation.set_forces(forces.clone()),
+        // They were set once, so setting them again succeeds.
+        Edit::Solids(solids) => drop(simulation.set_solids(solids.clone())),
     }
 }
 

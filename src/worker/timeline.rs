@@ -1,8 +1,9 @@
-//! The frames of a run as they were shown, and what it takes to go on from any of them.
+//! The recorded frames of a run, and the data to continue from any of them.
 //!
-//! A frame is a step. Each is kept as half floats without its empty runs. Every few frames also keep the whole state of the
-//! simulation, and each frame the edits made after it, so that any frame can be computed anew, bit for bit: from the
-//! state before it, with the same edits and steps. The oldest frames are dropped when the memory is used up.
+//! A frame is a step. Each is stored as half floats without its empty runs. Every few frames the whole state
+//! of the simulation is stored too, and with each frame the edits made after it. So any frame can be
+//! recomputed bit for bit: from the state before it, with the same edits and steps. The oldest frames are
+//! dropped when the memory is full.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -11,19 +12,19 @@ use std::time::Duration;
 use crate::grid::Dims;
 use crate::packed::Packed;
 use crate::snapshot::{Bricks, Snapshot, SolidPose};
-use crate::solver::{Dab, Params, State, StepStats};
+use crate::solver::{Dab, Force, Params, Solid, Source, State, StepStats};
 
 /// Memory for frames \[bytes\].
 pub const LIMIT: usize = 1 << 30;
 
-/// Frames from one state to the next, at most.
+/// Most frames between two states.
 const STRIDE: usize = 24;
-/// No states are kept more often than this, however slow steps are.
+/// Fewest frames between two states, however slow steps are.
 const LEAST_STRIDE: usize = 4;
-/// Going on from a frame computes steps that took no longer than this, if the stride allows.
+/// Longest recomputation of a frame, if the stride allows.
 const PATIENCE: Duration = Duration::from_secs(2);
 
-/// A recorded frame: what a snapshot shows of the smoke.
+/// A recorded frame: the smoke of a snapshot.
 #[derive(Debug)]
 pub struct Frame {
     /// Steps since the start of the run.
@@ -52,7 +53,7 @@ impl Frame {
         }
     }
 
-    /// Writes it into a snapshot, whose memory is reused and whose serial grows.
+    /// Writes the frame into a snapshot, whose memory is reused and whose serial grows.
     pub fn show(&self, into: &mut Snapshot) {
         if into.dims != self.dims {
             into.bricks = Bricks::empty(self.dims);
@@ -67,6 +68,16 @@ impl Frame {
         into.stats.clone_from(&self.stats);
     }
 
+    /// Cells along each axis.
+    pub fn dims(&self) -> Dims {
+        self.dims
+    }
+
+    /// Edge of a cell \[m\].
+    pub fn voxel(&self) -> f32 {
+        self.h
+    }
+
     fn bytes(&self) -> usize {
         size_of::<Self>() + self.smoke.bytes() + self.solids.len() * size_of::<SolidPose>()
     }
@@ -77,13 +88,16 @@ impl Frame {
 pub(super) enum Edit {
     Dab(Dab),
     Params(Box<Params>),
+    Sources(Vec<Source>),
+    Forces(Vec<Force>),
+    Solids(Vec<Solid>),
 }
 
-/// A frame with what came after it.
+/// A frame and the events after it.
 #[derive(Debug)]
 struct Entry {
     frame: Arc<Frame>,
-    /// The state and the parameters before `edits`.
+    /// State and parameters before `edits`.
     state: Option<Arc<(State, Params)>>,
     edits: Vec<Edit>,
     /// Length of the step to the next frame \[s\], and the wall time it took.
@@ -97,8 +111,8 @@ impl Entry {
     }
 }
 
-/// How a frame is computed anew.
-pub(super) struct Way {
+/// Steps that recompute a frame.
+pub(super) struct Replay {
     pub state: Arc<(State, Params)>,
     /// Edits, then a step of this length \[s\].
     pub steps: Vec<(Vec<Edit>, f32)>,
@@ -115,22 +129,22 @@ pub struct Timeline {
 }
 
 impl Timeline {
-    /// Nothing yet, and `limit` bytes at most.
+    /// Makes an empty timeline of at most `limit` bytes.
     pub(super) fn within(limit: usize) -> Self {
         Self { limit, bytes: 0, entries: VecDeque::new() }
     }
 
-    /// The numbers of the first and the last frame.
+    /// Numbers of the first and the last frame.
     pub fn range(&self) -> Option<[u64; 2]> {
         Some([self.entries.front()?.frame.number, self.entries.back()?.frame.number])
     }
 
-    /// Bytes of all frames and states.
+    /// Size of all frames and states \[bytes\].
     pub fn bytes(&self) -> usize {
         self.bytes
     }
 
-    /// A frame by its number.
+    /// Returns a frame by its number.
     pub fn frame(&self, number: u64) -> Option<Arc<Frame>> {
         self.place(number).map(|at| self.entries[at].frame.clone())
     }
@@ -140,14 +154,14 @@ impl Timeline {
         (at < self.entries.len()).then_some(at)
     }
 
-    /// Whether the next frame is to come with its state.
+    /// Whether the next frame must come with its state.
     pub(super) fn wants_state(&self) -> bool {
         let since = self.entries.iter().rev().take_while(|entry| entry.state.is_none()).count();
         let wall: Duration = self.entries.iter().rev().take(since + 1).map(|entry| entry.step.1).sum();
         since == self.entries.len() || since + 1 >= STRIDE || since + 1 >= LEAST_STRIDE && wall > PATIENCE
     }
 
-    /// An edit is made after the last frame.
+    /// Records an edit after the last frame.
     pub(super) fn edit(&mut self, edit: Edit) {
         if let Some(last) = self.entries.back_mut() {
             self.bytes -= last.bytes();
@@ -156,14 +170,14 @@ impl Timeline {
         }
     }
 
-    /// A step of `dt` was taken, in `wall`; the next [`record`](Self::record) is the frame after it.
+    /// Records a step of `dt`, which took `wall`. The next [`record`](Self::record) is the frame after it.
     pub(super) fn stepped(&mut self, dt: f32, wall: Duration) {
         if let Some(last) = self.entries.back_mut() {
             last.step = (dt, wall);
         }
     }
 
-    /// Adds the frame after a step. One that does not follow the last frame begins the recording anew.
+    /// Adds the frame after a step. A frame that does not follow the last one restarts the recording.
     pub(super) fn record(&mut self, snapshot: &Snapshot, state: Option<(State, Params)>) {
         let follows = self.range().is_some_and(|[_, last]| last + 1 == snapshot.stats.step);
         if !follows {
@@ -177,7 +191,7 @@ impl Timeline {
         self.drop_oldest();
     }
 
-    /// The simulation was put to another instant: frames from there on are dropped, and all if it is of another run.
+    /// Records a jump to another instant: drops the frames from there on, or all if it is of another run.
     pub(super) fn jump(&mut self, snapshot: &Snapshot, state: Option<(State, Params)>) {
         let number = snapshot.stats.step;
         let same = self
@@ -187,7 +201,7 @@ impl Timeline {
         self.record(snapshot, state);
     }
 
-    /// The last frame is shown with edits now.
+    /// Replaces the last frame, because edits changed it.
     pub(super) fn retouch(&mut self, snapshot: &Snapshot) {
         if let Some(last) = self.entries.back_mut() {
             self.bytes -= last.bytes();
@@ -203,15 +217,19 @@ impl Timeline {
         }
     }
 
-    /// How to compute a frame anew, if a state before it is kept.
-    pub(super) fn way(&self, number: u64) -> Option<Way> {
+    /// Returns the steps that recompute a frame, if a state before it is stored.
+    pub(super) fn replay(&self, number: u64) -> Option<Replay> {
         let at = self.place(number)?;
         let from = (0..=at).rev().find(|&n| self.entries[n].state.is_some())?;
         let steps = (from..at).map(|n| (self.entries[n].edits.clone(), self.entries[n].step.0)).collect();
-        Some(Way { state: self.entries[from].state.clone()?, steps, edits: self.entries[at].edits.clone() })
+        Some(Replay {
+            state: self.entries[from].state.clone()?,
+            steps,
+            edits: self.entries[at].edits.clone(),
+        })
     }
 
-    /// Frames go with the state that they are computed from, but the last one stays.
+    /// Drops the oldest state with its frames, but never the last frame.
     fn drop_oldest(&mut self) {
         while self.bytes > self.limit && self.entries.len() > 1 {
             self.drop_first();
@@ -253,7 +271,7 @@ mod tests {
     }
 
     #[test]
-    fn empty_space_costs_next_to_nothing_and_the_oldest_frames_go() {
+    fn empty_space_costs_hardly_any_memory_and_the_oldest_frames_are_dropped() {
         let mut timeline = Timeline::within(LIMIT);
         timeline.record(&snapshot(0, 0), None);
         assert!(timeline.bytes() < 4000, "{} for 32³ empty cells", timeline.bytes());
@@ -266,7 +284,7 @@ mod tests {
     }
 
     #[test]
-    fn a_jump_back_drops_what_came_after_it_and_another_run_drops_all() {
+    fn a_jump_back_drops_later_frames_and_another_run_drops_all() {
         let mut timeline = Timeline::within(LIMIT);
         (0..6).for_each(|n| timeline.record(&snapshot(n, 5), None));
         timeline.jump(&snapshot(3, 5), None);
@@ -288,7 +306,7 @@ mod tests {
         }
         assert_eq!(wanted, [0, 24, 48]);
         timeline.edit(Edit::Params(Box::default()));
-        let way = timeline.way(59).unwrap();
-        assert_eq!((way.steps.len(), way.edits.len()), (11, 1));
+        let replay = timeline.replay(59).unwrap();
+        assert_eq!((replay.steps.len(), replay.edits.len()), (11, 1));
     }
 }

@@ -1,4 +1,4 @@
-//! What the physics tests share.
+//! Helpers of the physics tests.
 #![allow(dead_code)]
 
 use updraft::grid::Dims;
@@ -6,7 +6,7 @@ use updraft::solver::{
     Advection, BoundaryCondition, BoundaryConditions, Config, Params, Smoke, Solver, TimeControl,
 };
 
-/// All there are.
+/// All schemes.
 pub const SCHEMES: [Advection; 6] = [
     Advection::SemiLagrangian,
     Advection::Monotone,
@@ -45,7 +45,7 @@ pub fn cell(solver: &Solver, [i, j, k]: [usize; 3]) -> [f32; 4] {
     solver.scalars()[solver.layout().at(i as isize, j as isize, k as isize)]
 }
 
-/// A number in −1..1 that looks random, the same for the same arguments.
+/// A pseudo-random number in −1..1, the same for the same arguments.
 pub fn noise(seed: usize, at: [f32; 3]) -> f32 {
     let bits = at.map(f32::to_bits);
     let mut x =

@@ -1,4 +1,4 @@
-//! Bodies that move, and bodies that are hot.
+//! Moving bodies, and hot bodies.
 
 use std::f64::consts::PI;
 
@@ -6,7 +6,8 @@ use updraft::field::Field;
 
 use crate::case::{Case, grid};
 
-/// Coefficients of drag and of inertia of Morison's formula for the force on a swinging cylinder, fitted to its second period.
+/// Drag and inertia coefficients of Morison's formula for the force on a swinging cylinder, fitted to its
+/// second period.
 fn morison(frames: u32) -> [f64; 2] {
     let mut case = Case::new("oscillating-cylinder", &[], vec![]);
     let voxel = f64::from(case.scene.config.h);
@@ -35,7 +36,7 @@ fn a_swinging_cylinder_feels_the_force_of_duetsch() {
     assert!((drag / 2.09 - 1.0).abs() < 0.085 && (inertia / 1.45 - 1.0).abs() < 0.05, "{drag}, {inertia}");
 }
 
-/// Heat that leaves the hot cylinder over 2 κ ΔT, on n² cells; four must divide n.
+/// Heat that leaves the hot cylinder over 2 κ ΔT, on n² cells; n is a multiple of four.
 fn heat(n: usize, rayleigh: f64, seconds: u32) -> f64 {
     let kappa = 1.0 / (0.7 * rayleigh).sqrt();
     let set = [

@@ -8,7 +8,7 @@ use crate::case::{Case, grid, table};
 const ROWS: [(&str, &str); 3] =
     [("semi-lagrangian", "SL linear"), ("maccormack", "MacCormack clamp"), ("cubic", "SL Catmull–Rom clamp")];
 
-/// Sum of |change| over the sum of what was there, after one turn.
+/// Sum of |change| over the sum of the initial values, after one turn.
 fn disc(n: usize, scheme: &str) -> f64 {
     let set = [format!("time.step={}", 1.0 / n as f64), format!("solver.advection={scheme}")];
     let case = Case::new("zalesak", &[&set[0], &set[1]], grid([n, n, 1], 1.0 / n as f64));

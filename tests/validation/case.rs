@@ -1,4 +1,4 @@
-//! A scene of `validation/` on its way, and what can be measured of it.
+//! A running scene of `validation/`, and measurements of it.
 
 use updraft::field::Field;
 use updraft::scene::Scene;
@@ -32,7 +32,7 @@ impl Case {
         Self { scene, solver }
     }
 
-    /// Advances by `count` frames, with a look after each.
+    /// Advances by `count` frames and calls `look` after each.
     pub fn watch(&mut self, count: u32, mut look: impl FnMut(&Self)) {
         let (steps, dt) = self.scene.time.steps_per_frame();
         for _ in 0..count {
@@ -80,7 +80,7 @@ pub fn at((xs, values): &(Vec<f64>, Vec<f64>), x: f64) -> f64 {
     values[above - 1] * (1.0 - part) + values[above] * part
 }
 
-/// Where a sampled line is greatest, by the parabola through its highest values, and how great it is there.
+/// Position and height of the maximum of a sampled line, by the parabola through its highest values.
 pub fn peak((xs, values): &(Vec<f64>, Vec<f64>)) -> (f64, f64) {
     let top = (1..values.len() - 1).max_by(|a, b| values[*a].total_cmp(&values[*b])).expect("a line");
     let [low, here, high] = [values[top - 1], values[top], values[top + 1]];
@@ -89,7 +89,7 @@ pub fn peak((xs, values): &(Vec<f64>, Vec<f64>)) -> (f64, f64) {
     (xs[top] + part * (xs[1] - xs[0]), here + 0.25 * part * (high - low))
 }
 
-/// The greatest value between samples at equal distances: of the quartic through the greatest and the two on either side of it.
+/// Maximum between equidistant samples, by the quartic through the greatest and the two on either side of it.
 pub fn crest(values: &[f64]) -> f64 {
     let top = (2..values.len() - 2).max_by(|a, b| values[*a].total_cmp(&values[*b])).expect("five values");
     let weight = |j: i32, t: f64| {
@@ -107,7 +107,7 @@ pub fn slope(points: &[(f64, f64)]) -> f64 {
     covariance / points.iter().map(|p| (p.0 - x).powi(2)).sum::<f64>()
 }
 
-/// Amplitude of the first Fourier mode of values at equal distances around a period; the last is the first again.
+/// Amplitude of the first Fourier mode of equidistant values around a period; the last repeats the first.
 pub fn first_mode(values: &[f64]) -> f64 {
     let n = values.len() - 1;
     let angle = |i: usize| 2.0 * std::f64::consts::PI * i as f64 / n as f64;
@@ -115,7 +115,8 @@ pub fn first_mode(values: &[f64]) -> f64 {
     2.0 / n as f64 * sum(f64::cos).hypot(sum(f64::sin))
 }
 
-/// Rate at which an amplitude grows, fitted between `from` and `to` times its first value; `None` if it never gets there.
+/// Growth rate of an amplitude, fitted between `from` and `to` times its first value; `None` if it never gets
+/// there.
 pub fn growth(history: &[(f64, f64)], from: f64, to: f64) -> Option<f64> {
     let first = history.first()?.1;
     let within = |p: &&(f64, f64)| p.1 > from * first && p.1 < to * first;

@@ -1,10 +1,11 @@
-//! Flows that heat drives: the heated cavity and the onset of convection.
+//! Flows driven by heat: the heated cavity and the onset of convection.
 
 use updraft::field::Field;
 
 use crate::case::{Case, crest, grid, slope, table};
 
-/// Nu and the greatest u and v on the centre lines of n² cells, n even, each over its published value, less 1.
+/// Nu and the greatest u and v on the centre lines of n² cells, n even, each over its published value, minus
+/// 1.
 fn heated(n: usize, rayleigh: &str, seconds: u32, step: f64) -> [f64; 3] {
     let ra: f64 = rayleigh.parse().unwrap();
     let kappa = 1.0 / (0.71 * ra).sqrt();
@@ -21,8 +22,8 @@ fn heated(n: usize, rayleigh: &str, seconds: u32, step: f64) -> [f64; 3] {
     let across = |i: usize, j: usize| u[i + (n + 1) * j] * 0.5 * (t[i - 1 + n * j] + t[i + n * j]);
     let carried: f64 = (0..n).flat_map(|j| (1..n).map(move |i| (i, j))).map(|(i, j)| across(i, j)).sum();
     let nusselt = 1.0 + carried / (n * n) as f64 / kappa;
-    // The faces in the middle of an even number of cells lie on the centre lines. The published values are those of
-    // smooth profiles, not of points of a grid.
+    // The faces in the middle of an even number of cells lie on the centre lines. The published values are
+    // those of smooth profiles, not of grid points.
     let up: Vec<f64> = (0..n).map(|j| u[n / 2 + (n + 1) * j]).collect();
     let measured = [nusselt, crest(&up) / kappa, crest(&v[n * (n / 2)..][..n]) / kappa];
     let rows = table("heated-cavity");
@@ -48,7 +49,7 @@ fn heated_cavity_at_64() {
     }
 }
 
-/// Rate at which a small roll grows, in κ/d².
+/// Growth rate of a small roll in κ/d².
 fn roll(cells: [usize; 2], rayleigh: f64, step: f64) -> f64 {
     let kappa = 1.0 / rayleigh.sqrt();
     let set = [
@@ -77,9 +78,9 @@ fn convection_sets_in_between_ra_1600_and_1850() {
     assert!((critical / 1707.762 - 1.0).abs() < 0.02, "{critical}");
 }
 
-/// Rolls that are steady, where conduction alone would be 1 (Clever & Busse 1974, J. Fluid Mech. 65: air, wavenumber 3.117).
+/// Steady rolls, in units of pure conduction (Clever & Busse 1974, J. Fluid Mech. 65: air, wavenumber 3.117).
 #[test]
-fn rolls_carry_as_much_heat_as_clever_and_busse_say() {
+fn rolls_transport_the_heat_of_clever_and_busse() {
     let cells = [64, 32];
     let kappa = 1.0 / (0.71 * 1e4_f64).sqrt();
     let set = [

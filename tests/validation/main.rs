@@ -1,8 +1,8 @@
-//! Flows whose numbers are published or exact: each test runs the scene of that name in `validation/`, on grids of its
-//! own, and measures what `validation/plot.py` measures from the files of a run.
+//! Flows with published or exact numbers. Each test runs the scene of its name in `validation/` on several
+//! grids, and takes the same measurements as `validation/plot.py`.
 //!
-//! Quick rungs always run; slow ones with `cargo test --release --test validation -- --ignored`. VALIDATION.md has the
-//! table.
+//! Quick rungs always run; slow ones with `cargo test --release --test validation -- --ignored`.
+//! VALIDATION.md has the table.
 
 mod bodies;
 mod carried;

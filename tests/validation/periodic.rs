@@ -18,7 +18,7 @@ fn vortex_2d(n: usize, scheme: &str, integrator: &str) -> [f64; 2] {
     [(case.energy() / (0.25 * decay * decay) - 1.0).abs(), worst]
 }
 
-/// Reflection is of second order in time, and the schemes behind it in space; a plain projection is of first order.
+/// Reflection is second order in time, and so are the schemes in space; a plain projection is first order.
 #[test]
 fn taylor_green_in_two_dimensions_decays_at_the_exact_rate() {
     for (scheme, integrator, bound, order) in [
@@ -38,7 +38,7 @@ fn taylor_green_in_two_dimensions_decays_at_the_exact_rate() {
     }
 }
 
-/// Greatest error of u on a line after vortices have been carried along for 2 s.
+/// Greatest error of u on a line after vortices have been advected for 2 s.
 fn moving_vortex(n: usize) -> f64 {
     let step = format!("time.step={}", 6.4 / n as f64);
     let case = Case::new("taylor-green-moving", &[&step], grid([n, n, 1], 2.0 * PI / n as f64)).run(2);
@@ -48,15 +48,15 @@ fn moving_vortex(n: usize) -> f64 {
     x.iter().zip(&u).map(|(x, u)| (u - exact(*x)).abs()).fold(0.0, f64::max)
 }
 
-/// What carries must be the velocity in the middle of a step also where it changes from step to step.
+/// The advecting velocity must be that of the middle of a step, also in an unsteady flow.
 #[test]
-fn vortices_that_move_keep_to_second_order() {
+fn vortices_in_a_wind_are_second_order() {
     let errors = [32, 64, 128].map(moving_vortex);
     println!("greatest error of u at 32, 64, 128: {errors:?}");
     assert!(errors[1] < 0.005 && (errors[0] / errors[2]).log2() > 2.0 * 1.8, "{errors:?}");
 }
 
-/// The greatest dissipation and when: from the enstrophy, and from the loss of energy.
+/// Maximum of the dissipation and its time: from the enstrophy, and from the loss of energy.
 fn vortex_3d(n: usize, set: &[&str]) -> [(f64, f64); 2] {
     let mut case = Case::new("taylor-green-3d", set, grid([n; 3], 2.0 * PI / n as f64));
     let volume = (2.0 * PI).powi(3);

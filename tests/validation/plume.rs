@@ -1,12 +1,12 @@
-//! A turbulent plume: what similarity says of its mean (Morton, Taylor & Turner 1956).
+//! A turbulent plume against the similarity laws of its mean flow (Morton, Taylor & Turner 1956).
 
 use crate::case::{Case, grid, slope};
 
 /// Heights of the probes \[m\].
 const HEIGHTS: [f64; 5] = [0.5, 0.8, 1.1, 1.4, 1.7];
 
-/// Growth of the width with the height, and the power of the height with which the velocity on the axis falls; of the mean
-/// flow between 8 s and frame `frames`, on 2n³ cells of 1/n m.
+/// Growth of the width with the height, and exponent of the decay of the axial velocity with the height; of
+/// the mean flow between 8 s and frame `frames`, on 2n³ cells of 1/n m.
 fn plume(n: usize, frames: u32) -> [f64; 2] {
     let mut case = Case::new("plume", &[], grid([n, 2 * n, n], 1.0 / n as f64));
     let mut across = HEIGHTS.map(|_| vec![0.0; 65]);

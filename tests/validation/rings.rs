@@ -4,7 +4,7 @@ use updraft::field::Field;
 
 use crate::case::{Case, grid};
 
-/// How far the ring of red smoke is ahead of the blue one \[m\].
+/// Distance by which the ring of red smoke leads the blue one \[m\].
 fn ahead(case: &Case) -> f64 {
     let [nx, ..] = case.scene.config.dims.array();
     let place = |field: Field| {
@@ -15,10 +15,9 @@ fn ahead(case: &Case) -> f64 {
     f64::from(case.scene.config.h) * (place(Field::Red) - place(Field::Blue))
 }
 
-/// The greatest lead of either ring between one pass and the next \[m\], red's above zero: as many as there are passes, and
-/// one.
+/// Greatest lead of either ring between passes \[m\], red's positive: one more than there are passes.
 fn leads(set: &[&str]) -> Vec<f64> {
-    // A quarter of the box, in larger cells and with cores as much thicker: the walls through the axis are mirrors.
+    // A quarter of the box, with larger cells and thicker cores: the walls through the axis are mirrors.
     let coarse =
         ["initial.let.middle=0", "initial.let.a=0.0167", "initial.let.c=0.03", "time.step=0.0138888889"];
     let set: Vec<&str> = coarse.iter().chain(set).copied().collect();
@@ -42,6 +41,6 @@ fn two_rings_pass_each_other_twice() {
     let reflection = leads(&[]);
     let maccormack = leads(&["solver.advection=maccormack", "solver.integrator=projection"]);
     println!("greatest leads, cubic with reflection {reflection:.3?} m, MacCormack {maccormack:.3?} m");
-    // Cores that have merged no longer get away from each other: 0.21 m are between them at the start.
+    // Merged cores never get away from each other: 0.21 m are between them at the start.
     assert!(reflection.len() > 2 && reflection[1] > 0.16 && reflection[2] < -0.1, "{reflection:.3?}");
 }

@@ -1,4 +1,4 @@
-//! The built-in scenes, for long: what they are driven with and what they lose must balance.
+//! Long runs of the built-in scenes: their energy input and losses must balance.
 
 use updraft::scene::{Scene, builtin};
 
@@ -30,7 +30,7 @@ fn no_builtin_scene_gains_energy_without_end() {
         };
         let quarters = [0, 1, 2, 3].map(mean);
         println!("{name:14} {:?} energy by quarter {quarters:.4?} m²/s²", case.scene.config.dims.array());
-        // Plumes flicker by a third; what feeds itself grows many times over.
+        // Plumes flicker by a third; an instability grows many times over.
         let most = quarters[..3].iter().copied().fold(0.0, f64::max);
         if quarters[3].is_nan() || quarters[3] > 1.5 * most {
             growing.push((*name, quarters));

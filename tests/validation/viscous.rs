@@ -1,4 +1,5 @@
-//! Flows that viscosity rules: from rest beside walls and bodies that move, and creeping through an array of balls.
+//! Flows dominated by viscosity: from rest beside moving walls and bodies, and creeping through an array of
+//! balls.
 
 use std::f64::consts::PI;
 

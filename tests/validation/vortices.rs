@@ -25,7 +25,7 @@ fn a_vortex_spreads_as_lamb_and_oseen_say() {
     assert!(error < 0.05, "{error}");
 }
 
-/// Speed \[m/s\] at which the velocity on the axis of a scene is carried along.
+/// Speed \[m/s\] at which the velocity profile on the axis of a scene moves.
 fn speed(mut case: Case, frames: [u32; 2]) -> f64 {
     let mut places = vec![(0.0, peak(&case.line("axis", 0)).0)];
     case.watch(frames[1], |case| places.push((case.time(), peak(&case.line("axis", 0)).0)));
@@ -58,7 +58,7 @@ fn a_vortex_ring_moves_at_kelvins_speed() {
     assert!((speed / published - 1.0).abs() < 0.08, "{speed}");
 }
 
-/// Energy and enstrophy of the dipole after each of some quarters of a second over the published values, less 1.
+/// Energy and enstrophy of the dipole after some quarters of a second over the published values, minus 1.
 fn against_a_wall(n: usize, quarters: usize) -> Vec<[f64; 2]> {
     const PUBLISHED: [[f64; 2]; 3] = [[1.502, 472.7], [1.013, 380.6], [0.767, 255.2]];
     let h = 2.0 / n as f64;

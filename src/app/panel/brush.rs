@@ -1,21 +1,31 @@
-//! The cursor: which smoke it carries, how that looks, and what else it adds.
+//! The brush: its ink, the ink's colour, and its other effects.
 
 use egui::{Align2, Color32, FontId, Rect, Rgba, RichText, Sense, Stroke, StrokeKind, Ui, vec2};
 
 use super::row::Row;
-use super::section::section;
+use super::section::{Head, section};
 use super::{Out, theme};
 use crate::app::action::Action;
 use crate::app::model::Model;
-use crate::app::settings::{Amount, Ink};
+use crate::app::settings::{Amount, Brush, Ink};
 use crate::parameter::{self, Effect};
 
 pub(super) fn show(ui: &mut Ui, model: &mut Model, out: &mut Out) {
-    section(ui, "Cursor", Some(Effect::ActsNow), |ui| {
-        swatches(ui, model, out);
-        editor(ui, model, out);
+    let ink = model.settings.brush.ink;
+    let changed = Brush { ink, ..model.defaults.brush.clone() } != model.settings.brush
+        || model.settings.look.colors != model.defaults.look.colors;
+    let head = Head { title: "Cursor", effect: Some(Effect::ActsNow), changed };
+    let reset = section(ui, head, out, |ui, out| {
+        if out.finds_words("colour color swatch red green blue white smoke ink brush") {
+            swatches(ui, model, out);
+            editor(ui, model, out);
+        }
         adds(ui, model, out);
     });
+    if reset {
+        model.settings.brush = Brush { ink, ..model.defaults.brush.clone() };
+        model.settings.look.colors = model.defaults.look.colors;
+    }
 }
 
 fn swatches(ui: &mut Ui, model: &Model, out: &mut Out) {
@@ -27,7 +37,7 @@ fn swatches(ui: &mut Ui, model: &Model, out: &mut Out) {
             let (rect, response) = ui.allocate_exact_size(vec2(width, 34.0), Sense::click());
             swatch(ui, rect, model, ink, response.hovered());
             out.places.insert(ink.place(), rect);
-            if response.on_hover_text(format!("{} smoke", ink.name())).clicked() {
+            if response.on_hover_text(format!("{} smoke", ink.called(&model.settings))).clicked() {
                 out.actions.push(Action::Pick(ink));
             }
         }
@@ -49,30 +59,32 @@ fn swatch(ui: &Ui, rect: Rect, model: &Model, ink: Ink, hot: bool) {
     ui.painter().text(at, Align2::RIGHT_BOTTOM, key, FontId::proportional(12.0), ink_color);
 }
 
-/// A linear colour as the screen shows it.
-fn screen([r, g, b]: [f32; 3]) -> Color32 {
+/// Converts a linear colour to the screen's.
+pub(super) fn screen([r, g, b]: [f32; 3]) -> Color32 {
     Rgba::from_rgb(r, g, b).into()
 }
 
-/// How the chosen smoke looks; for white, what it is made of.
+/// Editor of the ink's colour; for white, of its proportions.
 fn editor(ui: &mut Ui, model: &mut Model, out: &mut Out) {
     let ink = model.settings.brush.ink;
     if ink != Ink::White {
         return color(ui, model, ink as usize, out);
     }
     for (c, path) in ["brush.white.red", "brush.white.green", "brush.white.blue"].into_iter().enumerate() {
+        let swatch = screen(model.settings.look.colors[c]);
+        let name = Ink::ALL[c].called(&model.settings);
         let value = &mut model.settings.brush.white[c];
         let default = model.defaults.brush.white[c];
-        Row::of(parameter::of(path)).color(theme::SMOKES[c]).show(ui, value, default, out);
+        Row::of(parameter::of(path)).swatch(swatch).named(name).show(ui, value, default, out);
     }
 }
 
 fn color(ui: &mut Ui, model: &mut Model, c: usize, out: &mut Out) {
     ui.horizontal(|ui| {
         ui.add_space(10.0);
-        let ink = Ink::ALL[c].name().to_lowercase();
-        ui.label(RichText::new(format!("Colour of the {ink} smoke")).color(theme::QUIET));
-        // The editor rounds what it is given to what a screen can show, whether it is touched or not.
+        let called = Ink::ALL[c].called(&model.settings);
+        ui.label(RichText::new(called).color(theme::QUIET));
+        // The editor rounds its value to the screen's precision even when untouched.
         let mut edited = model.settings.look.colors[c];
         let button = ui.color_edit_button_rgb(&mut edited);
         out.places.insert("color", button.rect);
@@ -90,10 +102,21 @@ fn adds(ui: &mut Ui, model: &mut Model, out: &mut Out) {
     let (brush, default) = (&mut model.settings.brush, &model.defaults.brush);
     ui.horizontal(|ui| {
         ui.add_space(10.0);
-        ui.label(RichText::new("Adds").color(theme::QUIET));
-        ui.checkbox(&mut brush.smoke.on, "smoke");
-        ui.checkbox(&mut brush.heat.on, "heat");
-        ui.checkbox(&mut brush.force.on, "force");
+        for (erases, text) in [(false, "Adds"), (true, "Erases")] {
+            let label = ui.selectable_label(brush.erases == erases, text);
+            if erases {
+                out.places.insert("erase", label.rect);
+            }
+            let help = "Takes smoke and heat away under the ball (E).";
+            if label.on_hover_text(if erases { help } else { "Adds what is ticked beside." }).clicked() {
+                brush.erases = erases;
+            }
+        }
+        if !brush.erases {
+            ui.checkbox(&mut brush.smoke.on, "smoke");
+            ui.checkbox(&mut brush.heat.on, "heat");
+            ui.checkbox(&mut brush.force.on, "push");
+        }
     });
     Row::of(parameter::of("brush.radius")).soft(0.2 * default.radius..=6.0 * default.radius).show(
         ui,
@@ -101,6 +124,9 @@ fn adds(ui: &mut Ui, model: &mut Model, out: &mut Out) {
         default.radius,
         out,
     );
+    if brush.erases {
+        return;
+    }
     for (path, value, default) in [
         ("brush.density", &mut brush.smoke, default.smoke),
         ("brush.heat", &mut brush.heat, default.heat),

@@ -1,5 +1,5 @@
-//! Questions over everything else: whether to leave with unsaved changes, and which file. All in this window, so that no
-//! desktop is needed for them.
+//! Dialogs over everything else: whether to leave with unsaved changes, and which file. All are in this
+//! window, so no desktop is needed.
 
 use egui::{Button, Context, Id, Key, Modal, RichText, TextEdit, Ui};
 
@@ -8,7 +8,7 @@ use crate::app::action::Action;
 use crate::app::file;
 use crate::app::model::{Dialog, Model, PathForm, Purpose};
 
-/// Width of a question, where the window has it \[pt\].
+/// Width of a dialog, if the window is wide enough \[pt\].
 const WIDTH: f32 = 440.0;
 
 pub(super) fn show(ctx: &Context, model: &mut Model, out: &mut Out) {
@@ -66,7 +66,7 @@ fn path(ui: &mut Ui, form: &mut PathForm, out: &mut Out) {
     });
 }
 
-/// The error of the named file, else its full path.
+/// The error of the typed path, otherwise its full path.
 fn below(ui: &mut Ui, form: &PathForm) {
     let place = file::place(&form.text).map(|path| path.display().to_string());
     let (text, color) = match (&form.error, place) {

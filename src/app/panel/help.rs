@@ -1,11 +1,11 @@
-//! The help over the view: all keys and what the mouse does, from the table that binds them.
+//! The help over the view: all keys and mouse actions, from the table of bindings.
 
 use egui::{Align2, Context, Grid, RichText, ScrollArea, Ui, Window};
 
 use super::theme;
 use crate::app::action::{BINDINGS, MOUSE};
 
-/// Room around the help that it leaves in a small window, its own edges and title included \[pt\].
+/// Margin of the help in a small window, with its own edges and title \[pt\].
 const EDGE: egui::Vec2 = egui::vec2(48.0, 90.0);
 
 pub(super) fn show(ctx: &Context, open: &mut bool) {

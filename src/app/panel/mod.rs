@@ -1,41 +1,71 @@
-//! The panel at the right of the window, the help and the notices over the view. Knows egui and the
-//! [`Model`]; knows no window, no OpenGL and no solver, so that tests drive it without a display.
+//! The panel at the right of the window, the help, and the notices over the view. It depends on egui and the
+//! [`Model`], but not on window, OpenGL or solver, so tests drive it without a display.
 
+mod air;
+mod box_and_solver;
 mod brush;
 mod dialog;
-mod flow;
+mod export_form;
+mod head;
 mod help;
-mod look;
+mod light_and_tone;
 mod notice;
+mod object_list;
 mod row;
+mod search;
 mod section;
-mod smoke;
+mod shown_field;
+mod smokes;
 mod stats;
 pub mod theme;
-mod timeline;
-mod transport;
-mod view;
+mod timeline_strip;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use egui::{Context, Frame, Margin, Rect, ScrollArea, SidePanel, Stroke, TopBottomPanel};
 
 use super::action::Action;
 use super::model::{Model, Readout};
 use super::settings::Settings;
+use crate::parameter::Parameter;
 
-/// What came of showing the panel once.
+/// Result of showing the panel once.
 #[derive(Clone, Debug, Default)]
 pub struct Out {
-    /// What was asked for.
+    /// Requested actions.
     pub actions: Vec<Action>,
-    /// Where the controls are \[pt\], for tests that drive the mouse.
+    /// Rectangles of the controls \[pt\], for tests that drive the mouse.
     pub places: BTreeMap<&'static str, Rect>,
+    /// Search text in lower case; empty without a search.
+    search: String,
+    /// Whether a row matches the search.
+    found: bool,
+    /// The folded sections.
+    closed: BTreeSet<String>,
+}
+
+impl Out {
+    fn is_searching(&self) -> bool {
+        !self.search.is_empty()
+    }
+
+    /// Whether the row of a parameter is shown: without a search all are.
+    fn finds(&mut self, parameter: &Parameter) -> bool {
+        self.finds_words(&format!("{} {} {}", parameter.label, parameter.path, parameter.description))
+    }
+
+    /// Whether a control with these words is shown.
+    fn finds_words(&mut self, words: &str) -> bool {
+        let fits = words.to_lowercase().contains(&self.search);
+        self.found |= fits;
+        fits
+    }
 }
 
 /// Shows everything over and beside the view.
 pub fn show(ctx: &Context, model: &mut Model, readout: &Readout) -> Out {
-    let mut out = Out::default();
+    let mut out =
+        Out { search: model.search.trim().to_lowercase(), closed: model.closed.clone(), ..Out::default() };
     if model.panel {
         let frame = Frame::new().fill(theme::GROUND);
         SidePanel::right("panel").exact_width(theme::WIDTH).resizable(false).frame(frame).show(ctx, |ui| {
@@ -43,19 +73,20 @@ pub fn show(ctx: &Context, model: &mut Model, readout: &Readout) -> Out {
         });
     }
     if model.panel {
-        timeline::show(ctx, &mut model.playback, &mut out);
+        timeline_strip::show(ctx, &mut model.playback, &mut out);
     }
     notice::show(ctx, model, readout);
     help::show(ctx, &mut model.help);
     dialog::show(ctx, model, &mut out);
     note_history(ctx, model);
+    model.closed.clone_from(&out.closed);
     out
 }
 
 fn contents(ui: &mut egui::Ui, model: &mut Model, readout: &Readout, out: &mut Out) {
     let padding = Frame::new().inner_margin(Margin::symmetric(theme::MARGIN as i8, 8)).fill(theme::GROUND);
     TopBottomPanel::top("transport").frame(padding).show_separator_line(false).show_inside(ui, |ui| {
-        transport::show(ui, model, readout, out);
+        head::show(ui, model, readout, out);
     });
     let line = ui.available_rect_before_wrap();
     ui.painter().hline(line.x_range(), line.top(), Stroke::new(1.0, theme::LINE));
@@ -64,17 +95,22 @@ fn contents(ui: &mut egui::Ui, model: &mut Model, readout: &Readout, out: &mut O
             if model.loading.is_some() {
                 ui.disable();
             }
+            search::show(ui, &mut model.search, out);
             brush::show(ui, model, out);
-            smoke::show(ui, model, out);
-            flow::show(ui, model, out);
-            view::show(ui, model, out);
-            look::show(ui, model, out);
-            stats::show(ui, readout);
+            object_list::show(ui, model, readout, out);
+            smokes::show(ui, model, out);
+            air::show(ui, model, out);
+            shown_field::show(ui, model, out);
+            light_and_tone::show(ui, model, out);
+            box_and_solver::show(ui, model, readout, out);
+            export_form::show(ui, model, out);
+            stats::show(ui, model, readout, out);
+            search::nothing(ui, out);
         });
     });
 }
 
-/// A change is recorded once the mouse is let go and the typing is done.
+/// Records a change once the mouse is released and typing has ended.
 fn note_history(ctx: &Context, model: &mut Model) {
     let settled = !ctx.input(|i| i.pointer.any_down()) && !ctx.wants_keyboard_input();
     model.history.note(&model.settings, settled && model.loading.is_none(), Settings::change);

@@ -1,12 +1,13 @@
-//! A line at the foot of the view: what just happened, or what can be done.
+//! A line at the foot of the view: the last event, or a hint.
 
 use egui::{Align2, Area, Color32, Context, Frame, Id, Margin, RichText};
 
 use super::theme;
 use crate::app::model::{Model, Readout};
+use crate::app::settings::Ink;
 use crate::worker::State;
 
-/// Longer lines are wrapped \[pt\].
+/// Width beyond which lines are wrapped \[pt\].
 const WIDTH: f32 = 560.0;
 
 pub(super) fn show(ctx: &Context, model: &Model, readout: &Readout) {
@@ -34,10 +35,18 @@ fn line(model: &Model, readout: &Readout) -> Option<(String, Color32)> {
         State::Running if readout.stats.warning().is_some() => {
             readout.stats.warning().map(|warning| (warning, theme::ALARM))
         }
+        State::Running if grows(model).is_some() => grows(model).map(|text| (text, theme::ALARM)),
         _ if readout.stats.step == 0 && readout.status.state == State::Paused => {
             let text = "Space runs    drag paints    right drag orbits    F1 shows all keys";
             Some((text.into(), theme::TEXT))
         }
         _ => None,
     }
+}
+
+/// Says that a smoke grows without end, if one does.
+fn grows(model: &Model) -> Option<String> {
+    let smoke = &model.settings.params.smoke;
+    let ink = Ink::ALL.into_iter().zip(smoke).find(|(_, smoke)| smoke.dissipation < 0.0)?.0;
+    Some(format!("{} smoke grows without end: its dissipation is below zero", ink.called(&model.settings)))
 }

@@ -1,49 +1,59 @@
-//! One row of the panel: a label, a slider and a number, in columns that line up through all sections.
+//! A row of the panel: label, slider and number, in columns aligned through all sections.
 
 use std::cell::Cell;
 use std::ops::RangeInclusive;
 
 use egui::{
     Align2, Color32, DragValue, FontId, Id, Rect, Response, RichText, Sense, Slider, SliderClamping, Stroke,
-    Ui, pos2, vec2,
+    StrokeKind, Ui, pos2, vec2,
 };
 
 use super::{Out, theme};
 use crate::parameter::{Holder, Parameter, Scale, Value};
 
-const LABEL: f32 = 100.0;
-const NUMBER: f32 = 62.0;
+const LABEL: f32 = 118.0;
+/// Width of a number and its unit.
+const NUMBER: f32 = 86.0;
 const HEIGHT: f32 = 20.0;
 /// Radius of the handle of a slider.
 const HANDLE: f32 = 6.0;
-/// The filled part of a slider that has no colour of its own.
+/// Filled part of a slider without a specific colour.
 const FILL: Color32 = Color32::from_rgb(0x8a, 0x92, 0xa0);
 
-/// A number that can be set: the row of a parameter. The slider covers the soft range; a number typed or dragged beyond it
-/// is kept within the hard one, and a line below the row says so.
+/// Row of a parameter. The slider covers the soft range. A number typed or dragged beyond it is clamped to
+/// the hard one, and a line below the row says so.
 pub struct Row {
     parameter: &'static Parameter,
     soft: RangeInclusive<f32>,
     color: Color32,
+    /// Colour of its smoke, shown beside its name.
+    swatch: Option<Color32>,
+    /// A name instead of the parameter's own.
+    name: Option<String>,
 }
 
 impl Row {
-    /// The row of `parameter`, whose path is what tests call it.
+    /// Makes the row of `parameter`, whose path is its name in tests.
     pub fn of(parameter: &'static Parameter) -> Self {
-        Self { parameter, soft: parameter.soft.clone(), color: FILL }
+        Self { parameter, soft: parameter.soft.clone(), color: FILL, swatch: None, name: None }
     }
 
-    /// Another range for the slider, as of a length that goes with the box.
+    /// Sets another range of the slider, for example for a length that depends on the box.
     pub fn soft(self, soft: RangeInclusive<f32>) -> Self {
         Self { soft, ..self }
     }
 
-    /// The colour of the filled part.
-    pub fn color(self, color: Color32) -> Self {
-        Self { color, ..self }
+    /// Colour of its smoke: beside its name and, lightened to be visible, in the filled part.
+    pub fn swatch(self, color: Color32) -> Self {
+        Self { color: visible(color), swatch: Some(color), ..self }
     }
 
-    /// Shows it for a number that `holder` has; `default` is where a double-click on the label goes back to.
+    /// A name instead of the parameter's own.
+    pub fn named(self, name: String) -> Self {
+        Self { name: Some(name), ..self }
+    }
+
+    /// Shows it for a number of `holder`; a double-click on the label restores that of `default`.
     pub fn show_in<H: Holder>(self, ui: &mut Ui, holder: &mut H, default: &H, out: &mut Out) {
         let Some(field) = self.parameter.field() else { return };
         if let (Some(Value::Number(mut value)), Some(Value::Number(default))) =
@@ -57,8 +67,11 @@ impl Row {
         }
     }
 
-    /// Shows it; `default` is what a double-click on the label goes back to.
+    /// Shows it; a double-click on the label restores `default`.
     pub fn show(self, ui: &mut Ui, value: &mut f32, default: f32, out: &mut Out) {
+        if !out.finds(self.parameter) {
+            return;
+        }
         ui.horizontal(|ui| {
             let label = self.label(ui, *value != default);
             if label.double_clicked() {
@@ -70,12 +83,12 @@ impl Row {
         self.limit_notice(ui, *value);
     }
 
-    /// Where the notice of a limit is kept: the value it holds for and its text.
+    /// Id of the notice of a limit: the clamped value and its text.
     fn notice_id(&self) -> Id {
         Id::new(("limit", &self.parameter.path))
     }
 
-    /// Says that a typed number was brought to the limit, until the value is another one.
+    /// Says that a typed number was clamped, until the value changes.
     fn limit_notice(&self, ui: &mut Ui, value: f32) {
         let id = self.notice_id();
         match ui.data(|data| data.get_temp::<(f32, String)>(id)) {
@@ -94,7 +107,15 @@ impl Row {
         let (rect, response) = ui.allocate_exact_size(vec2(LABEL, HEIGHT), Sense::click());
         let hot = response.hovered();
         let color = if hot || changed { theme::TEXT } else { theme::QUIET };
-        text(ui, rect, self.parameter.label, color);
+        let label = match self.swatch {
+            Some(swatch) => {
+                let square = Rect::from_center_size(rect.left_center() + vec2(16.0, 0.0), vec2(10.0, 10.0));
+                ui.painter().rect(square, 2.0, swatch, Stroke::new(1.0, theme::LINE), StrokeKind::Outside);
+                rect.with_min_x(rect.left() + 16.0)
+            }
+            None => rect,
+        };
+        text(ui, label, self.name.as_deref().unwrap_or(self.parameter.label), color);
         if changed {
             let at = rect.left_center() + vec2(3.0, 0.0);
             ui.painter().circle_filled(at, 2.5, theme::ACCENT);
@@ -125,12 +146,12 @@ impl Row {
         self.parameter.scale == Scale::Logarithmic
     }
 
-    /// Whether zero is a value in the middle rather than the end.
+    /// Whether zero lies inside the range rather than at its end.
     fn has_two_sides(&self) -> bool {
         !self.is_logarithmic() && *self.soft.start() < 0.0 && *self.soft.end() > 0.0
     }
 
-    /// The filled part of a slider with two sides: from zero to the handle, and a tick at zero.
+    /// Fills a slider with two sides from zero to the handle, and marks zero.
     fn fill_from_zero(&self, ui: &Ui, rect: Rect, value: f32) {
         let range = rect.x_range().shrink(HANDLE);
         let x = |v: f32| egui::remap_clamp(v, self.soft.clone(), range.min..=range.max);
@@ -149,24 +170,34 @@ impl Row {
         let span = self.soft.end() - self.soft.start();
         let decimals = self.parameter.decimals();
         let entered = Cell::new(None);
+        let before = *value;
         let number = DragValue::new(value)
-            .range(self.parameter.hard.clone())
-            // Esc leaves the value as it was.
+            // Limits are reported below the row.
+            .range(f32::MIN..=f32::MAX)
+            // Esc keeps the old value.
             .update_while_editing(false)
             .speed(span * 0.002)
             .max_decimals(decimals.max(4))
+            .suffix(suffix(self.parameter))
             .custom_formatter(|v, _| short(v, decimals))
             .custom_parser(|text| {
                 let number = typed(text);
                 entered.set(number.or(entered.get()));
                 number
             });
-        ui.add_sized([NUMBER, HEIGHT], number).on_hover_text("Drag, or click and type.");
-        let Some(x) = entered.get() else { return };
+        let response = ui.add_sized([NUMBER, HEIGHT], number).on_hover_text("Drag, or click and type.");
+        let wanted = entered.get().unwrap_or(f64::from(*value));
+        if entered.get().is_none() && !response.changed() {
+            return;
+        }
+        *value = self.parameter.limit(wanted as f32, before);
         let id = self.notice_id();
-        match self.parameter.complaint(x) {
-            Some(complaint) => {
-                let text = format!("{complaint}; set to {}", short(f64::from(*value), decimals));
+        match self.parameter.limit_said(wanted) {
+            Some(said) => {
+                let text = match entered.get() {
+                    Some(typed) => format!("{said}; {typed} was typed"),
+                    None => said,
+                };
                 ui.data_mut(|data| data.insert_temp(id, (*value, text)));
             }
             None => ui.data_mut(|data| data.remove::<(f32, String)>(id)),
@@ -174,19 +205,47 @@ impl Row {
     }
 }
 
-/// A number with so many digits after the point, with more where it is too small to be seen with them.
+/// The unit of a parameter, separated from its number.
+pub(super) fn suffix(parameter: &Parameter) -> String {
+    match parameter.short_unit() {
+        unit @ ("" | "°") => unit.to_owned(),
+        unit => format!(" {unit}"),
+    }
+}
+
+/// `color`, lightened to be distinct from the rail of a slider.
+pub(super) fn visible(color: Color32) -> Color32 {
+    let lack = (0.42 - color.intensity()).max(0.0);
+    let lift = |c: u8| (f32::from(c) + lack * 255.0).min(255.0) as u8;
+    Color32::from_rgb(lift(color.r()), lift(color.g()), lift(color.b()))
+}
+
+/// Formats a number with this many decimals, or more if it is too small for them.
 fn short(value: f64, decimals: usize) -> String {
+    if value == 0.0 && decimals > 2 {
+        return "0".into();
+    }
     let shown = format!("{value:.decimals$}");
     let lost = value != 0.0 && value.abs() < 0.5 * 10f64.powi(1 - decimals as i32);
     if lost { format!("{value:.*}", decimals + 2) } else { shown }
 }
 
-/// What was typed, if it is a number one can compute with.
+/// A number with four significant digits.
+pub(super) fn fine(value: f64) -> String {
+    let digits = match value.abs() {
+        x if x >= 1000.0 || x == 0.0 => 0,
+        x => (3 - x.log10().floor() as i32).clamp(0, 8) as usize,
+    };
+    let text = format!("{value:.digits$}");
+    if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.').to_owned() } else { text }
+}
+
+/// Parses typed text as a finite number.
 fn typed(text: &str) -> Option<f64> {
     text.trim().replace('−', "-").parse().ok().filter(|v: &f64| v.is_finite())
 }
 
-/// Text at the left of a row, past the mark of a changed value.
+/// Text at the left of a row, after the mark of a changed value.
 fn text(ui: &Ui, rect: Rect, text: &str, color: Color32) {
     let at = rect.left_center() + vec2(10.0, 0.0);
     ui.painter().text(at, Align2::LEFT_CENTER, text, FontId::proportional(13.0), color);
@@ -194,6 +253,9 @@ fn text(ui: &Ui, rect: Rect, text: &str, color: Color32) {
 
 /// The switch of a parameter, in the columns of the rows.
 pub fn switch(ui: &mut Ui, parameter: &'static Parameter, on: &mut bool, out: &mut Out) {
+    if !out.finds(parameter) {
+        return;
+    }
     ui.horizontal(|ui| {
         ui.add_space(10.0);
         let help = format!("{}\n{}", parameter.description, parameter.effect.help());

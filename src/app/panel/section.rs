@@ -1,28 +1,82 @@
-//! A section of the panel: a head that folds it away and says what a change in it does.
+//! A section of the panel: a header that folds it, names the effect of a change, and reverts its changes.
 
-use egui::{Align, Align2, CollapsingHeader, FontId, Layout, Rect, RichText, Sense, Ui, vec2};
+use egui::collapsing_header::CollapsingState;
+use egui::{Align, Align2, FontId, Layout, Rect, RichText, Sense, Ui, pos2, vec2};
 
-use super::theme;
+use super::{Out, theme};
 use crate::parameter::Effect;
 
-/// Shows a section that can be folded.
-///
-/// `effect` is what a change in it does; none where there is nothing to change.
-pub fn section(ui: &mut Ui, title: &str, effect: Option<Effect>, contents: impl FnOnce(&mut Ui)) {
-    let top = ui.cursor().min;
-    let band = Rect::from_min_size(top, vec2(ui.available_width(), 24.0));
-    ui.painter().rect_filled(band, 4.0, theme::RAISED);
-    if let Some(effect) = effect {
-        tag(ui, band, effect);
+/// Height of a header \[pt\].
+const HEIGHT: f32 = 24.0;
+
+/// Header of a section.
+pub struct Head {
+    /// Its name, which also identifies it in the persistent state.
+    pub title: &'static str,
+    /// Effect of a change in it; none without settings.
+    pub effect: Option<Effect>,
+    /// Whether it differs from the opened scene: then a button reverts it.
+    pub changed: bool,
+}
+
+/// Shows a section that can be folded; while something is searched for, only the rows that fit, without a head. Returns
+/// whether its changes are to be taken back.
+pub fn section(ui: &mut Ui, head: Head, out: &mut Out, contents: impl FnOnce(&mut Ui, &mut Out)) -> bool {
+    if out.is_searching() {
+        contents(ui, out);
+        return false;
     }
-    ui.spacing_mut().interact_size.y = 24.0;
-    let header = CollapsingHeader::new(RichText::new(title).color(theme::TEXT).strong()).default_open(true);
-    header.show_unindented(ui, |ui| {
-        ui.spacing_mut().interact_size.y = 20.0;
+    let (rect, response) = ui.allocate_exact_size(vec2(ui.available_width(), HEIGHT), Sense::click());
+    ui.painter().rect_filled(rect, 4.0, theme::RAISED);
+    let closed = out.closed.contains(head.title);
+    let id = ui.make_persistent_id(head.title);
+    let mut state = CollapsingState::load_with_default_open(ui.ctx(), id, !closed);
+    state.set_open(!closed);
+    if response.clicked() {
+        state.toggle(ui);
+        match closed {
+            true => drop(out.closed.remove(head.title)),
+            false => drop(out.closed.insert(head.title.to_owned())),
+        }
+    }
+    out.places.insert(head.title, rect);
+    arrow(ui, rect, state.openness(ui.ctx()));
+    let at = rect.left_center() + vec2(22.0, 0.0);
+    let color = if response.hovered() { egui::Color32::WHITE } else { theme::TEXT };
+    ui.painter().text(at, Align2::LEFT_CENTER, head.title, FontId::proportional(13.5), color);
+    let reset = head.changed && reset(ui, head.title, rect);
+    if let Some(effect) = head.effect {
+        let room = if head.changed { 26.0 } else { 0.0 };
+        tag(ui, rect.with_max_x(rect.right() - room), effect);
+    }
+    state.show_body_unindented(ui, |ui| {
         ui.add_space(2.0);
-        contents(ui);
+        contents(ui, out);
         ui.add_space(6.0);
     });
+    reset
+}
+
+/// The triangle that points down when the section is open.
+fn arrow(ui: &Ui, rect: Rect, openness: f32) {
+    let middle = rect.left_center() + vec2(12.0, 0.0);
+    let turn = egui::emath::Rot2::from_angle(openness * std::f32::consts::FRAC_PI_2);
+    let corner = |x: f32, y: f32| middle + turn * vec2(x, y);
+    let points = vec![corner(-3.0, -4.0), corner(4.0, 0.0), corner(-3.0, 4.0)];
+    ui.painter().add(egui::Shape::convex_polygon(points, theme::QUIET, egui::Stroke::NONE));
+}
+
+/// Without a widget of its own: one that comes when the first value changes would shift the names of those after it, and the
+/// slider in the hand would be let go.
+fn reset(ui: &Ui, title: &str, rect: Rect) -> bool {
+    let middle = pos2(rect.right() - 14.0, rect.center().y);
+    let place = Rect::from_center_size(middle, vec2(22.0, HEIGHT - 4.0));
+    let response = ui
+        .interact(place, ui.id().with(("reset", title)), Sense::click())
+        .on_hover_text("Take all changes in this section back. Undo makes them again.");
+    let color = if response.hovered() { egui::Color32::WHITE } else { theme::ACCENT };
+    ui.painter().text(middle, Align2::CENTER_CENTER, "↺", FontId::proportional(15.0), color);
+    response.clicked()
 }
 
 fn tag(ui: &Ui, band: Rect, effect: Effect) {

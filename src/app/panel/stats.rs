@@ -1,14 +1,17 @@
-//! What the steps and the pictures cost, and how sound the flow is.
+//! Cost of steps and pictures, and health of the flow.
+
+use std::collections::VecDeque;
 
 use egui::{Align, Color32, Layout, Rect, RichText, Sense, Stroke, Ui, pos2, vec2};
 
-use super::section::section;
-use super::theme;
-use crate::app::model::Readout;
+use super::section::{Head, section};
+use super::{Out, brush, row, theme};
+use crate::app::model::{Model, Readout};
+use crate::scene::memory;
 use crate::solver::{Stage, StepStats};
 use crate::worker::{State, Status};
 
-/// The stages of a step in the bar.
+/// Colours of the stages in the bar.
 const STAGES: [Color32; Stage::ALL.len()] = [
     Color32::from_rgb(0x7d, 0x86, 0x94),
     Color32::from_rgb(0x6d, 0x96, 0xdb),
@@ -19,21 +22,26 @@ const STAGES: [Color32; Stage::ALL.len()] = [
     Color32::from_rgb(0x9a, 0x8f, 0x86),
 ];
 
-pub(super) fn show(ui: &mut Ui, readout: &Readout) {
-    section(ui, "Statistics", None, |ui| {
+pub(super) fn show(ui: &mut Ui, model: &Model, readout: &Readout, out: &mut Out) {
+    let head = Head { title: "Statistics", effect: None, changed: false };
+    section(ui, head, out, |ui, out| {
+        if !out.finds_words("statistics fps frame step divergence cfl mass memory cells") {
+            return;
+        }
         ui.spacing_mut().item_spacing.y = 2.0;
         pace(ui, readout);
-        plot(ui, readout);
-        stages(ui, &readout.stats);
+        curve(ui, &readout.picture_ms, "pictures");
+        stages(ui, readout);
         flow(ui, &readout.stats);
-        mass(ui, &readout.stats);
-        size(ui, readout);
+        mass(ui, model, readout);
+        under(ui, model, readout);
+        size(ui, model, readout);
     });
 }
 
 fn pace(ui: &mut Ui, readout: &Readout) {
     line(ui, "Pictures", &format!("{:.0} fps   {:.0} ms", readout.fps, readout.draw_ms), "Drawn per second.");
-    line(ui, "Behind real time", &behind(&readout.status), "By how much simulated time is behind wall time.");
+    line(ui, "Behind real time", &behind(&readout.status), "Lag of simulated behind wall time.");
     let step = readout.status.step.as_secs_f32() * 1e3;
     line(ui, "Step", &format!("{step:.1} ms"), "Wall time of the last step.");
 }
@@ -54,12 +62,7 @@ fn flow(ui: &mut Ui, stats: &StepStats) {
         more => format!(" of {}", stats.substeps.saturating_add(more)),
     };
     let cfl = format!("{:.2} in {}{missing}", stats.cfl, count(stats.substeps, "substep"));
-    line(
-        ui,
-        "CFL",
-        &cfl,
-        "Most cells that anything was advected in one substep; after \"of\", the substeps it would take.",
-    );
+    line(ui, "CFL", &cfl, "Largest CFL number of a substep; after \"of\", the substeps it would take.");
     line(ui, "Fastest air", &format!("{:.2} m/s", stats.max_speed), "Largest velocity component.");
 }
 
@@ -67,19 +70,55 @@ fn count(n: u32, what: &str) -> String {
     if n == 1 { format!("1 {what}") } else { format!("{n} {what}s") }
 }
 
-fn mass(ui: &mut Ui, stats: &StepStats) {
+/// The integral of each density now, and over the last steps.
+fn mass(ui: &mut Ui, model: &Model, readout: &Readout) {
+    let colors = model.settings.look.colors.map(|color| row::visible(brush::screen(color)));
     ui.horizontal(|ui| {
-        name(ui, "Mass").on_hover_text("Integral of each density over the box [m³].");
+        name(ui, "Mass [m³]").on_hover_text("Integral of each density over the box.");
         ui.with_layout(Layout::right_to_left(Align::Center), |ui| {
             for c in (0..3).rev() {
-                let text = format!("{:.2e}", stats.mass[c]);
-                ui.label(RichText::new(text).monospace().color(theme::SMOKES[c]));
+                let text = row::fine(readout.stats.mass[c]);
+                ui.label(RichText::new(text).monospace().color(colors[c]));
             }
         });
     });
+    let (rect, response) = ui.allocate_exact_size(vec2(ui.available_width(), 30.0), Sense::hover());
+    let rect = under_names(rect);
+    ui.painter().rect_filled(rect, 3.0, ui.visuals().extreme_bg_color);
+    let most = readout.masses.iter().flatten().copied().fold(1e-12, f32::max) * 1.1;
+    for c in 0..3 {
+        line_plot(ui, rect, readout.masses.iter().map(|mass| mass[c] / most), colors[c]);
+    }
+    response.on_hover_text(format!("Mass over the last steps; the top is {} m³.", row::fine(most.into())));
 }
 
-fn size(ui: &mut Ui, readout: &Readout) {
+/// The values in the cell under the ball.
+fn under(ui: &mut Ui, model: &Model, readout: &Readout) {
+    let Some(under) = readout.under else {
+        return line(ui, "Under the ball", "-", "Values in the cell in the middle of the ball.");
+    };
+    let colors = model.settings.look.colors.map(|color| row::visible(brush::screen(color)));
+    ui.horizontal(|ui| {
+        name(ui, "Under the ball")
+            .on_hover_text("Densities and temperature in the cell in the middle of the ball.");
+        ui.with_layout(Layout::right_to_left(Align::Center), |ui| {
+            ui.label(RichText::new(format!("{:.1} K", under.smoke[3])).monospace().color(theme::TEXT));
+            for c in (0..3).rev() {
+                ui.label(RichText::new(format!("{:.2}", under.smoke[c])).monospace().color(colors[c]));
+            }
+        });
+    });
+    if let Some([u, v, w, vorticity]) = under.flow {
+        let text = format!("{u:.2} {v:.2} {w:.2} m/s   {vorticity:.1} 1/s");
+        line(ui, "", &text, "Velocity and vorticity there.");
+    }
+}
+
+fn size(ui: &mut Ui, model: &Model, readout: &Readout) {
+    let fields = memory::human(model.settings.scene.memory());
+    let recorded = memory::human(model.playback.bytes as u64);
+    let text = format!("{fields} + {recorded}");
+    line(ui, "Memory", &text, "The simulation with its pictures, about, and the recorded frames.");
     let [x, y, z] = readout.dims.array();
     line(ui, "Cells", &format!("{x}×{y}×{z}"), "Cells along x, y (up) and z.");
     let [lx, ly, lz] = readout.dims.array().map(|n| n as f32 * readout.h);
@@ -100,47 +139,57 @@ fn name(ui: &mut Ui, text: &str) -> egui::Response {
     ui.label(RichText::new(text).color(theme::QUIET))
 }
 
-/// Wall time of the last steps, against the time they had.
-fn plot(ui: &mut Ui, readout: &Readout) {
-    let (rect, response) = ui.allocate_exact_size(vec2(ui.available_width(), 36.0), Sense::hover());
+/// Wall time of the last of something.
+fn curve(ui: &mut Ui, values: &VecDeque<f32>, what: &str) {
+    let (rect, response) = ui.allocate_exact_size(vec2(ui.available_width(), 26.0), Sense::hover());
     let rect = under_names(rect);
     ui.painter().rect_filled(rect, 3.0, ui.visuals().extreme_bg_color);
-    let most = readout.step_ms.iter().copied().fold(1.0, f32::max) * 1.15;
-    let x = |n: usize| rect.left() + rect.width() * (n as f32 + 0.5) / Readout::STEPS_KEPT as f32;
-    let y = |ms: f32| rect.bottom() - rect.height() * ms / most;
-    let points = readout.step_ms.iter().enumerate().map(|(n, &ms)| pos2(x(n), y(ms))).collect();
-    ui.painter().line(points, Stroke::new(1.2, theme::ACCENT));
-    let middle = median(readout.step_ms.iter().copied().collect());
-    response.on_hover_text(format!("The last steps: median {middle:.1} ms, slowest {:.1} ms.", most / 1.15));
+    let slowest = values.iter().copied().fold(1.0, f32::max);
+    line_plot(ui, rect, values.iter().map(|ms| ms / (1.15 * slowest)), theme::QUIET);
+    let middle = median(values.iter().copied().collect());
+    response.on_hover_text(format!("The last {what}: median {middle:.1} ms, slowest {slowest:.1} ms."));
 }
 
-/// Where something is painted that belongs to the names of the lines above it.
+/// A line through shares of the height of `rect`, a value for each of the last steps.
+fn line_plot(ui: &Ui, rect: Rect, shares: impl Iterator<Item = f32>, color: Color32) {
+    let x = |n: usize| rect.left() + rect.width() * (n as f32 + 0.5) / Readout::STEPS_KEPT as f32;
+    let points =
+        shares.enumerate().map(|(n, share)| pos2(x(n), rect.bottom() - rect.height() * share)).collect();
+    ui.painter().line(points, Stroke::new(1.2, color));
+}
+
+/// Rectangle for painting below the names of the lines above.
 fn under_names(row: Rect) -> Rect {
     Rect::from_min_max(row.min + vec2(10.0, 2.0), row.max - vec2(0.0, 2.0))
 }
 
-fn median(mut values: Vec<f32>) -> f32 {
+pub(super) fn median(mut values: Vec<f32>) -> f32 {
     values.sort_by(f32::total_cmp);
     values.get(values.len() / 2).copied().unwrap_or(0.0)
 }
 
-/// Where the time of a step goes, as parts of one bar.
-fn stages(ui: &mut Ui, stats: &StepStats) {
-    let (rect, response) = ui.allocate_exact_size(vec2(ui.available_width(), 12.0), Sense::hover());
+/// Where the time of the last steps went: a column for each, its stages upon each other.
+fn stages(ui: &mut Ui, readout: &Readout) {
+    let (rect, response) = ui.allocate_exact_size(vec2(ui.available_width(), 46.0), Sense::hover());
     let rect = under_names(rect);
-    ui.painter().rect_filled(rect, 2.0, ui.visuals().extreme_bg_color);
-    let all = stats.wall().as_secs_f32().max(1e-9);
-    let mut left = rect.left();
-    for stage in Stage::ALL {
-        let width = rect.width() * stats.stages[stage as usize].as_secs_f32() / all;
-        let part = Rect::from_min_size(pos2(left, rect.top()), vec2(width, rect.height()));
-        ui.painter().rect_filled(part, 0.0, STAGES[stage as usize]);
-        left += width;
+    ui.painter().rect_filled(rect, 3.0, ui.visuals().extreme_bg_color);
+    let slowest = readout.stage_ms.iter().map(|step| step.iter().sum()).fold(1.0, f32::max);
+    let width = rect.width() / Readout::STEPS_KEPT as f32;
+    for (n, step) in readout.stage_ms.iter().enumerate() {
+        let mut foot = rect.bottom();
+        for (stage, ms) in step.iter().enumerate() {
+            let top = foot - rect.height() * ms / (1.1 * slowest);
+            let left = rect.left() + width * n as f32;
+            let part = Rect::from_min_max(pos2(left, top), pos2(left + width, foot));
+            ui.painter().rect_filled(part, 0.0, STAGES[stage]);
+            foot = top;
+        }
     }
     response.on_hover_ui(|ui| {
-        ui.label("Where the time of the last step went:");
+        let middle = median(readout.step_ms.iter().copied().collect());
+        ui.label(format!("The last steps: median {middle:.1} ms, slowest {slowest:.1} ms. The last one:"));
         for stage in Stage::ALL {
-            let ms = stats.stages[stage as usize].as_secs_f32() * 1e3;
+            let ms = readout.stats.stages[stage as usize].as_secs_f32() * 1e3;
             let text = format!("{:<16} {ms:7.2} ms", stage.name());
             ui.label(RichText::new(text).monospace().color(STAGES[stage as usize]));
         }
@@ -152,7 +201,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_delay_is_told_in_words_and_numbers() {
+    fn the_delay_is_shown_in_words_and_numbers() {
         let running = Status { state: State::Running, speed: 1.0, ..Status::default() };
         assert_eq!(behind(&running), "on time");
         assert_eq!(behind(&Status { lag: 2.44, speed: 0.31, ..running }), "2.4 s   0.31×");

@@ -3,14 +3,14 @@
 use egui::{Color32, CornerRadius, FontFamily, FontId, Margin, Stroke, Style, TextStyle, Visuals, vec2};
 
 /// Width of the panel \[pt\].
-pub const WIDTH: f32 = 304.0;
-/// Room at the left and the right of what is in it \[pt\]; the bar that scrolls fits into it.
+pub const WIDTH: f32 = 340.0;
+/// Margin at the left and right of the contents \[pt\]; the scroll bar fits into it.
 pub const MARGIN: f32 = 12.0;
-/// Behind everything in the panel.
+/// Background of the panel.
 pub const GROUND: Color32 = Color32::from_rgb(0x17, 0x19, 0x1d);
-/// Behind the head of a section.
+/// Background of a section's header.
 pub const RAISED: Color32 = Color32::from_rgb(0x20, 0x23, 0x29);
-/// Behind a button or a number.
+/// Background of a button or a number.
 pub const FIELD: Color32 = Color32::from_rgb(0x2a, 0x2e, 0x36);
 /// The same under the mouse.
 pub const FIELD_HOT: Color32 = Color32::from_rgb(0x37, 0x3d, 0x48);
@@ -18,20 +18,13 @@ pub const FIELD_HOT: Color32 = Color32::from_rgb(0x37, 0x3d, 0x48);
 pub const LINE: Color32 = Color32::from_rgb(0x33, 0x38, 0x41);
 /// Text.
 pub const TEXT: Color32 = Color32::from_rgb(0xd9, 0xdd, 0xe3);
-/// Text that matters less.
+/// Less important text.
 pub const QUIET: Color32 = Color32::from_rgb(0x98, 0x9f, 0xab);
-/// What is chosen, changed or running.
+/// Selected, changed or running.
 pub const ACCENT: Color32 = Color32::from_rgb(0xe8, 0xa8, 0x5c);
-/// What went wrong.
+/// Errors.
 pub const ALARM: Color32 = Color32::from_rgb(0xf0, 0x7b, 0x6e);
-/// The three smokes in the panel, whatever colour they are given in the picture.
-pub const SMOKES: [Color32; 3] = [
-    Color32::from_rgb(0xd9, 0x6a, 0x5f),
-    Color32::from_rgb(0x6f, 0xb5, 0x74),
-    Color32::from_rgb(0x6d, 0x96, 0xdb),
-];
-
-/// Gives a context this look.
+/// Applies this theme to a context.
 pub fn apply(ctx: &egui::Context) {
     ctx.set_theme(egui::Theme::Dark);
     ctx.style_mut_of(egui::Theme::Dark, |style| {

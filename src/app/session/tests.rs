@@ -1,14 +1,17 @@
+use std::path::Path;
+
 use super::*;
+use crate::app::gesture::{Button, Held};
 use crate::app::settings::Ink;
 
-fn session() -> Session {
+pub(super) fn session() -> Session {
     let scene = Scene::parse("small", "[domain]\ncells = [12, 16, 12]\nvoxel = 0.1").unwrap();
     let mut session = Session::new(scene, || ()).unwrap();
     session.set_view(800.0, 600.0);
     session
 }
 
-fn until(session: &mut Session, mut holds: impl FnMut(&mut Session) -> bool) {
+pub(super) fn until(session: &mut Session, mut holds: impl FnMut(&mut Session) -> bool) {
     let deadline = Instant::now() + Duration::from_secs(20);
     while !holds(session) {
         assert!(Instant::now() < deadline, "never happened");
@@ -98,12 +101,12 @@ fn the_ball_hides_when_the_mouse_leaves_and_while_orbiting() {
 }
 
 /// Reads the worker until the pending scene is on the screen, or has failed.
-fn until_loaded(s: &mut Session) {
+pub(super) fn until_loaded(s: &mut Session) {
     until(s, |s| !s.is_loading());
     s.sync();
 }
 
-/// All that is shown of the smoke, and when.
+/// All that is shown of the smoke, and its time.
 fn smoke(s: &Session) -> (Vec<[half::f16; 4]>, f64) {
     (s.shown().smoke.clone(), s.shown().time)
 }
@@ -311,7 +314,7 @@ fn a_recorded_frame_is_shown_and_goes_on_to_the_same_future() {
         s.model.playback.at = Some(number);
         s.turn_pages(Instant::now());
         let shown = smoke(&s);
-        // A step goes on from the frame that is shown.
+        // A step continues from the shown frame.
         s.act(Action::Step);
         s.turn_pages(Instant::now());
         assert_eq!(s.model.history.undoes(), Some(format!("going back to frame {number}").as_str()));

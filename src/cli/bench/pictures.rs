@@ -1,8 +1,8 @@
-//! `updraft bench --render`: what a picture costs, pass by pass.
+//! `updraft bench --render`: the cost of a picture by pass.
 
 use super::{BenchArgs, CliError, Common};
 
-/// Does what `args` ask for.
+/// Runs the command.
 #[cfg(feature = "viewer")]
 pub fn run(args: &BenchArgs, common: &Common) -> Result<(), CliError> {
     use serde_json::json;
@@ -42,7 +42,7 @@ pub fn run(args: &BenchArgs, common: &Common) -> Result<(), CliError> {
     }
 }
 
-/// Without OpenGL there is nothing to time.
+/// Refuses: without OpenGL there are no passes to time.
 #[cfg(not(feature = "viewer"))]
 pub fn run(_args: &BenchArgs, _common: &Common) -> Result<(), CliError> {
     Err(CliError::Request(
@@ -50,7 +50,7 @@ pub fn run(_args: &BenchArgs, _common: &Common) -> Result<(), CliError> {
     ))
 }
 
-/// The passes that every picture has.
+/// Passes of every picture.
 #[cfg(feature = "viewer")]
 const PASSES: [&str; 4] = ["scene", "march", "composite", "present"];
 

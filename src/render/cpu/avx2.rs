@@ -16,7 +16,7 @@ macro_rules! operator {
             type Output = Self;
             #[inline(always)]
             fn $name(self, other: Self) -> Self {
-                // SAFETY: there are vectors, so there are the instructions.
+                // SAFETY: a vector exists only where the machine has the instructions.
                 Self(unsafe { $of(self.0, other.0) })
             }
         }
@@ -46,7 +46,7 @@ impl Lanes for Eight {
     unsafe fn store(values: [Self; 4], to: &mut [[f32; 4]]) {
         let to: &mut [[f32; 4]; 8] = to.first_chunk_mut().expect("a place for each ray");
         let [a, b, c, d] = transposed(values.map(|x| x.0));
-        // Four by four within each half: half j of the nth holds ray 4 j + n.
+        // Transposes four by four within each half: half j of the nth holds ray 4 j + n.
         let rows = [
             _mm256_permute2f128_ps::<0x20>(a, b),
             _mm256_permute2f128_ps::<0x20>(c, d),
@@ -138,19 +138,19 @@ impl Lanes for Eight {
     }
 }
 
-/// Where eight rays read.
+/// Sample points of eight rays.
 struct Rays<'a> {
     volume: &'a Texels<'a>,
     /// The first of the eight texels around each.
     places: &'a [u32; 8],
-    /// How far from it.
+    /// Fractions from that texel.
     x: __m256,
     y: &'a [f32; 8],
     z: &'a [f32; 8],
 }
 
 impl Rays<'_> {
-    /// The texels of rays n and n + 4; `SAME` spreads the nth of each half over it.
+    /// Loads the texels of rays n and n + 4; `SAME` spreads the nth of each half over it.
     #[inline(always)]
     unsafe fn two<const SAME: i32>(&self, n: usize) -> __m256 {
         let (a, b) = (self.one(n), self.one(n + 4));
@@ -159,11 +159,12 @@ impl Rays<'_> {
         lerp(_mm256_permute_ps::<SAME>(self.x), low, high)
     }
 
-    /// The two ends along x for a ray.
+    /// Loads the two ends along x for a ray.
     #[inline(always)]
     unsafe fn one(&self, n: usize) -> __m256 {
         let [_, row, plane] = self.volume.strides();
-        // Of two along each axis the first is none of the last: `Lanes::read` has seen to it.
+        // With at least two texels along each axis, the first is never the last: `Lanes::read` has clamped
+        // it.
         let first = self.volume.values().as_ptr().add(self.places[n] as usize);
         let z = _mm256_set1_ps(self.z[n]);
         let near = lerp(z, pair(first), pair(first.add(plane)));
@@ -172,7 +173,7 @@ impl Rays<'_> {
     }
 }
 
-/// Two texels of a row, as floats.
+/// Loads two texels of a row as floats.
 #[inline(always)]
 unsafe fn pair(first: *const [half::f16; 4]) -> __m256 {
     _mm256_cvtph_ps(_mm_loadu_si128(first.cast()))
@@ -183,7 +184,7 @@ unsafe fn lerp(t: __m256, low: __m256, high: __m256) -> __m256 {
     _mm256_fmadd_ps(t, _mm256_sub_ps(high, low), low)
 }
 
-/// Each four by four of the halves transposed.
+/// Transposes each four by four of the halves.
 #[inline(always)]
 unsafe fn transposed([a, b, c, d]: [__m256; 4]) -> [__m256; 4] {
     let (ab, cd) = (_mm256_unpacklo_ps(a, b), _mm256_unpacklo_ps(c, d));

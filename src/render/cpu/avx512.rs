@@ -17,7 +17,7 @@ macro_rules! operator {
             type Output = Self;
             #[inline(always)]
             fn $name(self, other: Self) -> Self {
-                // SAFETY: there are vectors, so there are the instructions.
+                // SAFETY: a vector exists only where the machine has the instructions.
                 Self(unsafe { $of(self.0, other.0) })
             }
         }
@@ -127,18 +127,18 @@ impl Lanes for Sixteen {
     }
 }
 
-/// Where sixteen rays read.
+/// Sample points of sixteen rays.
 struct Rays<'a> {
     volume: &'a Texels<'a>,
     /// The first of the eight texels around each.
     places: &'a [u32; 16],
-    /// How far from it.
+    /// Fractions from that texel.
     f: &'a [__m512; 3],
     z: &'a [f32; 16],
 }
 
 impl Rays<'_> {
-    /// The texels of rays n, n + 4, n + 8 and n + 12; `SAME` spreads the nth of each quarter over it.
+    /// Loads the texels of rays n, n + 4, n + 8 and n + 12; `SAME` spreads the nth of each quarter over it.
     #[inline(always)]
     unsafe fn four<const SAME: i32>(&self, n: usize) -> __m512 {
         let near = self.two(n);
@@ -148,7 +148,7 @@ impl Rays<'_> {
         lerp(_mm512_permute_ps::<SAME>(self.f[0]), low, high)
     }
 
-    /// The two ends along x for rays n and n + 4.
+    /// Loads the two ends along x for rays n and n + 4.
     #[inline(always)]
     unsafe fn two(&self, n: usize) -> __m512 {
         let (a, b) = (self.one(n), self.one(n + 4));
@@ -158,17 +158,18 @@ impl Rays<'_> {
         lerp(y, _mm512_shuffle_f32x4::<0x44>(a, b), _mm512_shuffle_f32x4::<0xEE>(a, b))
     }
 
-    /// The four ends along x and y for a ray.
+    /// Loads the four ends along x and y for a ray.
     #[inline(always)]
     unsafe fn one(&self, n: usize) -> __m512 {
         let [_, row, plane] = self.volume.strides();
-        // Of two along each axis the first is none of the last: `Lanes::read` has seen to it.
+        // With at least two texels along each axis, the first is never the last: `Lanes::read` has clamped
+        // it.
         let first = self.volume.values().as_ptr().add(self.places[n] as usize);
         lerp(_mm512_set1_ps(self.z[n]), rows(first, row), rows(first.add(plane), row))
     }
 }
 
-/// Two texels of a row and of the next, as floats.
+/// Loads two texels of a row and of the next row as floats.
 #[inline(always)]
 unsafe fn rows(first: *const [half::f16; 4], row: usize) -> __m512 {
     let near = _mm256_castsi128_si256(_mm_loadu_si128(first.cast()));

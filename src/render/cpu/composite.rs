@@ -1,18 +1,19 @@
-//! Marched smoke over what is behind it. `shaders/composite.frag`, `smooth.frag` and `overlay.frag` are the same.
+//! Composite of the marched smoke over the background. `shaders/composite.frag`, `smooth.frag` and
+//! `overlay.frag` have the same formulas.
 
-/// A march at a fraction of the picture's size, or at all of it.
+/// A march at full size or a fraction of it.
 pub(super) struct Marched<'a> {
     /// Rays across and up.
     pub size: [usize; 2],
-    /// From one row to the next: whole packets.
+    /// Distance between rows: whole packets.
     pub stride: usize,
     /// Radiance and transmittance.
     pub rays: &'a [[f32; 4]],
-    /// How far each ray is free, if anything within the box ends one \[m\].
+    /// Free length of each ray \[m\], if anything inside the box ends one.
     pub reach: Option<&'a [f32]>,
 }
 
-/// Where the pixels of one axis lie between rays.
+/// Positions of the pixels of one axis between rays.
 pub(super) struct Places(Vec<(usize, f32)>);
 
 impl Places {
@@ -20,7 +21,7 @@ impl Places {
         let place = |n: usize| {
             let at = (n as f32 + 0.5) * rays as f32 / pixels as f32 - 0.5;
             let base = at.floor();
-            // From the ray −1 on, so that none is negative.
+            // From the ray −1 on, so that no index is negative.
             ((base + 1.0) as usize, at - base)
         };
         Self((0..pixels).map(place).collect())
@@ -28,7 +29,7 @@ impl Places {
 }
 
 impl Marched<'_> {
-    /// Puts the smoke over the pixels of row `y` from `x` on; `reach` is theirs.
+    /// Composites the smoke over the pixels of row `y` from `x` on; `reach` is their free length.
     pub fn over(&self, places: &[Places; 2], [x, y]: [usize; 2], pixels: &mut [[f32; 4]], reach: &[f32]) {
         if places[0].0.len() == self.size[0] {
             let rays = &self.rays[y * self.stride + x..];
@@ -55,9 +56,9 @@ impl Marched<'_> {
         }
     }
 
-    /// The mean of the rays around that reach about as far.
+    /// Mean of the neighbouring rays of similar length.
     fn beside_an_edge(&self, base: [usize; 2], f: [f32; 2], reaches: &[f32], reach: f32) -> [f32; 4] {
-        // A ray that reaches as far weighs a thousand times its share.
+        // Sum of weights without a ray of similar length, which weighs a thousand times its share.
         const FEW: f32 = 1.0;
         let mut mean = Mean::default();
         let share = |n: usize, f: f32| if n == 0 { 1.0 - f } else { f };
@@ -65,7 +66,7 @@ impl Marched<'_> {
             let at = self.ray_at(base, [n % 2, n / 2]);
             mean.add(self.rays[at], share(n % 2, f[0]) * share(n / 2, f[1]), reaches[at], reach);
         }
-        // None of the four may: look one further.
+        // None of the four has a similar length: look one ray further.
         if mean.weights < FEW {
             for n in 0..16 {
                 let (i, j) = (n % 4, n / 4);
@@ -77,7 +78,7 @@ impl Marched<'_> {
         mean.sum.map(|x| x / mean.weights)
     }
 
-    /// A ray from a base that counts from −1.
+    /// Index of a ray relative to a base that counts from −1.
     fn ray_at(&self, base: [usize; 2], by: [usize; 2]) -> usize {
         let [x, y] = [0, 1].map(|a| (base[a] + by[a]).saturating_sub(1).min(self.size[a] - 1));
         y * self.stride + x
@@ -91,7 +92,7 @@ struct Mean {
 }
 
 impl Mean {
-    /// Adds a ray: less the more its reach differs.
+    /// Adds a ray, with less weight the more its length differs.
     fn add(&mut self, ray: [f32; 4], share: f32, other: f32, reach: f32) {
         let weight = share / (1e-3 + (other - reach).abs() / other.min(reach)) + 1e-6;
         self.weights += weight;

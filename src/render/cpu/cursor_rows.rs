@@ -9,7 +9,7 @@ use crate::render::camera::Axes;
 use crate::render::{Cursor, cursor, noise};
 use crate::solver::simd::Level;
 
-/// The cursor over a picture.
+/// The cursor in a picture.
 pub(super) struct CursorRows<'a> {
     pub cursor: Cursor,
     pub axes: &'a Axes,
@@ -20,7 +20,7 @@ pub(super) struct CursorRows<'a> {
     pub level: Level,
 }
 
-/// The parts of a cursor.
+/// A part of the cursor.
 #[derive(Clone, Copy)]
 enum Part {
     Ring,
@@ -55,7 +55,7 @@ impl CursorRows<'_> {
         Some(painted)
     }
 
-    /// The pixels of a row that the boxes around ball and ring cover.
+    /// Columns that the bounding boxes of ball and ring cover.
     fn columns(&self, y: u32) -> Option<std::ops::Range<usize>> {
         let around = |r: f32| Vector3::repeat(r * 1.1);
         let (center, radius) = (Vector3::from(self.cursor.center), self.cursor.radius);

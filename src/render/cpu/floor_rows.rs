@@ -1,4 +1,4 @@
-//! The floor behind the smoke, a row of pixels at a time. `shaders/scene.frag` is the same.
+//! The floor behind the smoke, a row of pixels at a time. `shaders/scene.frag` has the same formulas.
 
 use crate::render::camera::{Axes, Ray};
 use crate::render::floor::FloorLight;
@@ -8,11 +8,11 @@ use crate::render::solid::Solid;
 use crate::render::tone::whole;
 use crate::solver::simd::{dispatch, greatest, least};
 
-/// Pixels that are worked on at a time.
+/// Pixels processed at a time.
 const CHUNK: usize = 32;
 type Strip = [f32; CHUNK];
 
-/// A floor in its light.
+/// A lit floor.
 pub(super) struct Floor<'a> {
     light: &'a FloorLight,
     albedo: [f32; 3],
@@ -46,8 +46,8 @@ impl<'a> Floor<'a> {
         }
     }
 
-    /// Radiance and the share of the background that is seen, for the pixels of row `y`, and how far the rays are
-    /// free \[m\].
+    /// Computes radiance and visible share of the background for the pixels of row `y`, and the free lengths
+    /// of their rays \[m\].
     pub fn row(&self, axes: &Axes, size: [u32; 2], y: u32, out: &mut [[f32; 4]], reach: &mut [f32]) {
         let along = Along::new(axes, size, y);
         let (mut seen, mut pixels) = (Seen::default(), [[0.0; 4]; CHUNK]);
@@ -110,11 +110,11 @@ impl Along {
     }
 }
 
-/// Where rays meet the floor.
+/// Intersections of rays with the floor.
 struct Seen {
-    /// How much of it is shown there.
+    /// Opacity of the floor there.
     shown: Strip,
-    /// In nodes of its light.
+    /// Position in nodes of the floor's light.
     x: Strip,
     z: Strip,
     reach: Strip,
@@ -130,7 +130,7 @@ impl Default for Seen {
 }
 
 dispatch! {
-    /// Where the rays from the `x`th pixel on meet the floor.
+    /// Intersects the rays from the `x`th pixel on with the floor.
     fn see(along: &Along, floor: &Floor, x: f32, seen: &mut Seen) = see_kernel;
 }
 
@@ -159,7 +159,7 @@ fn see_kernel<const FMA: bool>(along: &Along, floor: &Floor, x: f32, seen: &mut 
 }
 
 dispatch! {
-    /// What the floor sends from the places seen.
+    /// Computes the radiance of the floor at the intersections.
     fn light_up(floor: &Floor, seen: &Seen, out: &mut [[f32; 4]; CHUNK]) = light_up_kernel;
 }
 

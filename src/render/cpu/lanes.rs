@@ -15,44 +15,44 @@ pub(super) trait Lanes:
 {
     /// Rays of a packet.
     const COUNT: usize;
-    /// Yes or no for each ray.
+    /// A boolean for each ray.
     type Mask: Copy;
 
-    /// The same for all.
+    /// The same number for all rays.
     unsafe fn all(x: f32) -> Self;
-    /// The first of a slice.
+    /// Loads the first numbers of a slice.
     unsafe fn load(from: &[f32]) -> Self;
-    /// Four numbers for each ray, side by side.
+    /// Stores four interleaved numbers for each ray.
     unsafe fn store(values: [Self; 4], to: &mut [[f32; 4]]);
     /// self · b + c, rounded once.
     unsafe fn times(self, b: Self, c: Self) -> Self;
-    /// The lesser; `other` where self is not a number.
+    /// The lesser; `other` if self is NaN.
     unsafe fn least(self, other: Self) -> Self;
-    /// The greater; `other` where self is not a number.
+    /// The greater; `other` if self is NaN.
     unsafe fn greatest(self, other: Self) -> Self;
     /// Square root.
     unsafe fn root(self) -> Self;
-    /// The whole number below.
+    /// The greatest whole number at most self.
     unsafe fn floor(self) -> Self;
-    /// 2 to the power of a whole number between −126 and 127.
+    /// 2 to the power of a whole number from −126 to 127.
     unsafe fn power(self) -> Self;
-    /// Where self is less.
+    /// Mask of the rays where self is less.
     unsafe fn less(self, than: Self) -> Self::Mask;
-    /// Where both hold.
+    /// Mask of the rays where both hold.
     unsafe fn both(a: Self::Mask, b: Self::Mask) -> Self::Mask;
-    /// Whether it holds anywhere.
+    /// Whether the mask holds for any ray.
     unsafe fn any(mask: Self::Mask) -> bool;
-    /// `yes` where the mask holds, else `no`.
+    /// `yes` where the mask holds, otherwise `no`.
     unsafe fn select(mask: Self::Mask, yes: Self, no: Self) -> Self;
-    /// Entries of a table that is not empty, at whole numbers; beyond its ends the last.
+    /// Entries of a non-empty table at whole numbers, clamped to its ends.
     unsafe fn look_up(table: &[f32], at: Self) -> Self;
-    /// The four numbers of a volume between its texels (trilinear), `at` counted in texels along each axis from the first's middle.
+    /// Trilinear sample of a volume; `at` is in texels along each axis, from the centre of the first.
     unsafe fn read(volume: &Texels, at: [Self; 3]) -> [Self; 4];
 
-    /// e^x, as `exp` of the scalar code, for x ≤ 0.
+    /// e^x for x ≤ 0, as `exp` of the scalar code.
     #[inline(always)]
     unsafe fn exp(self) -> Self {
-        // SAFETY: the caller has the instructions, as for every method here.
+        // SAFETY: the caller has enabled the instructions, as for every method here.
         unsafe {
             let t = (self * Self::all(std::f32::consts::LOG2_E)).greatest(Self::all(-126.0));
             let whole = (t + Self::all(0.5)).floor();
@@ -64,12 +64,14 @@ pub(super) trait Lanes:
         }
     }
 
-    /// The cubic B-spline through the texels, as eight trilinear reads (Sigg and Hadwiger, GPU Gems 2, 2005).
+    /// The cubic B-spline through the texels, as eight trilinear samples (Sigg and Hadwiger, GPU Gems 2,
+    /// 2005).
     #[inline(always)]
     unsafe fn read_cubic(volume: &Texels, at: [Self; 3]) -> [Self; 4] {
-        // SAFETY: the caller has the instructions, as for every method here.
+        // SAFETY: the caller has enabled the instructions, as for every method here.
         unsafe {
-            // For each axis the weight of the upper two of four texels, and a place between the lower and the upper two.
+            // For each axis the weight of the upper two of four texels, and sample points between the lower
+            // two and between the upper two.
             let mut axes = [[at[0]; 3]; 3];
             for a in 0..3 {
                 let base = at[a].floor();
@@ -98,17 +100,17 @@ pub(super) trait Lanes:
         }
     }
 
-    /// Not negative.
+    /// Magnitude.
     #[inline(always)]
     unsafe fn magnitude(self) -> Self {
-        // SAFETY: the caller has the instructions, as for every method here.
+        // SAFETY: the caller has enabled the instructions, as for every method here.
         unsafe { self.greatest(Self::all(0.0) - self) }
     }
 
-    /// The whole number above.
+    /// The least whole number at least self.
     #[inline(always)]
     unsafe fn ceil(self) -> Self {
-        // SAFETY: the caller has the instructions, as for every method here.
+        // SAFETY: the caller has enabled the instructions, as for every method here.
         unsafe { Self::all(0.0) - (Self::all(0.0) - self).floor() }
     }
 }
@@ -126,12 +128,12 @@ impl<'a> Texels<'a> {
         Self { size, values }
     }
 
-    /// The largest index of a first of two neighbours, along an axis.
+    /// Largest index of the first of two neighbours, along an axis.
     pub fn last(&self, axis: usize) -> f32 {
         (self.size[axis] - 2) as f32
     }
 
-    /// Texels from one to the next along each axis.
+    /// Distance between neighbouring texels along each axis.
     pub fn strides(&self) -> [usize; 3] {
         [1, self.size[0], self.size[0] * self.size[1]]
     }

@@ -1,4 +1,4 @@
-//! Pixels that lines touch, sorted by row.
+//! Pixels of lines, sorted by row.
 
 use nalgebra::Matrix4;
 
@@ -14,16 +14,17 @@ struct Mark {
     away: f32,
 }
 
-/// The pixels of some lines.
+/// The pixels of several lines.
 #[derive(Default)]
 pub(super) struct LinePixels {
     marks: Vec<Mark>,
-    /// The first mark of each row, and the end of the last.
+    /// First mark of each row, and the number of marks at the end.
     rows: Vec<usize>,
 }
 
 impl LinePixels {
-    /// Lines in the world, and before them lines on the screen with their width, which nothing hides.
+    /// Traces lines in the world, and in front of them lines on the screen with their width, which nothing
+    /// hides.
     pub fn trace(world: &[Line], screen: &[(Vec<Line>, f32)], axes: &Axes, size: [u32; 2]) -> Self {
         let mut marks = Vec::new();
         for (all, width) in screen {
@@ -40,13 +41,13 @@ impl LinePixels {
                 marks.push(Mark { at, tint, away: depth * axes.slant(uv) });
             });
         }
-        // Stable: lines stay in their order where they cross.
+        // Stable: lines keep their order where they cross.
         marks.sort_by_key(|mark| mark.at[1]);
         let rows = (0..=size[1]).map(|y| marks.partition_point(|mark| mark.at[1] < y)).collect();
         Self { marks, rows }
     }
 
-    /// Paints those on row `y`, where nothing nearer hides them.
+    /// Paints the marks of row `y`, unless something nearer hides them.
     pub fn paint(&self, y: usize, pixels: &mut [[f32; 4]], reach: &[f32]) {
         let Some(&[start, end]) = self.rows.get(y..y + 2) else { return };
         for mark in &self.marks[start..end] {
@@ -58,7 +59,7 @@ impl LinePixels {
     }
 }
 
-/// Puts a colour with alpha over a pixel.
+/// Blends a colour with alpha over a pixel.
 pub(super) fn paint(pixel: &mut [f32; 4], [r, g, b, alpha]: [f32; 4]) {
     let [pr, pg, pb, clear] = *pixel;
     *pixel = [pr + (r - pr) * alpha, pg + (g - pg) * alpha, pb + (b - pb) * alpha, clear * (1.0 - alpha)];

@@ -1,5 +1,5 @@
-//! Front to back through a volume, a packet of rays at a time. `shaders/march.frag` is the same for smoke and
-//! `shaders/field.frag` for the flow, step for step.
+//! Front-to-back march through a volume, a packet of rays at a time. It takes the same steps as
+//! `shaders/march.frag` for smoke and `shaders/field.frag` for the flow.
 
 use std::ops::Range;
 
@@ -10,14 +10,14 @@ use crate::render::colormap;
 use crate::render::noise;
 use crate::solver::simd::Level;
 
-/// The longest packet: rows are marched in whole ones.
+/// Rays of the longest packet: rows are marched in whole ones.
 pub(super) const PACKET: usize = 16;
-/// Rays of a packet in plain arrays.
+/// Rays of a packet of plain arrays.
 const PLAIN: usize = 8;
-/// Less light than this is not followed.
+/// Transmittance below which a ray ends.
 pub(super) const LEAST: f32 = 1.0 / 512.0;
 
-/// A volume on the cells of a grid, with bricks of 8³ cells of which the empty ones are skipped.
+/// A volume on the cells of a grid, with bricks of 8³ cells; empty ones are skipped.
 pub(super) struct Volume<'a> {
     pub texels: Texels<'a>,
     pub medium: Medium<'a>,
@@ -29,11 +29,11 @@ pub(super) struct Volume<'a> {
     pub brick: f32,
     /// Size of the box \[m\].
     pub extent: [f32; 3],
-    /// Around all that is occupied \[m\].
+    /// Bounding box of the occupied bricks \[m\].
     pub bounds: [[f32; 3]; 2],
     /// Edge of a cell \[m\].
     pub h: f32,
-    /// Between samples \[m\].
+    /// Distance between samples \[m\].
     pub dt: f32,
 }
 
@@ -42,20 +42,20 @@ pub(super) struct Volume<'a> {
 pub(super) enum Medium<'a> {
     /// ρ ω and ρ ([`crate::render::preshaded`]).
     Smoke {
-        /// For each unit of density \[1/m\].
+        /// Extinction per unit of density \[1/m\].
         extinction: f32,
         /// The cubic B-spline between cells instead of trilinear interpolation.
         cubic: bool,
         /// The light in it.
         light: Lit<'a>,
     },
-    /// u, v, w and |ω|, of which the magnitude glows.
+    /// u, v, w and |ω|; the magnitude emits light.
     Flow {
         /// |ω| instead of |u|.
         vorticity: bool,
-        /// The value at the upper end of the colours.
+        /// Value at the upper end of the colour scale.
         top: f32,
-        /// Extinction there \[1/m\].
+        /// Extinction at that value \[1/m\].
         thickness: f32,
     },
 }
@@ -87,14 +87,14 @@ pub(super) struct Row<'a> {
     pub x: Range<u32>,
     /// Offsets of the row's rays from the tile of noise, before the frame's shift.
     pub noise: &'a [f32; noise::TILE],
-    /// The frame's.
+    /// Shift of the frame.
     pub shift: f32,
-    /// Length of each ray up to what hides the rest \[m\]; whole packets of them.
+    /// Free length of each ray \[m\]; whole packets of them.
     pub reach: &'a [f32],
 }
 
-/// Radiance and transmittance along the rays, in the instructions of `level`, which this machine must have; `out` has room
-/// for whole packets.
+/// Computes radiance and transmittance along the rays, with the instructions of `level`, which this machine
+/// must have. `out` holds whole packets.
 #[allow(unsafe_code)]
 pub(super) fn march(level: Level, volume: &Volume, row: &Row, out: &mut [[f32; 4]]) {
     match level {
@@ -105,7 +105,7 @@ pub(super) fn march(level: Level, volume: &Volume, row: &Row, out: &mut [[f32; 4
                 // SAFETY: this function enables the instructions.
                 unsafe { march_row::<super::avx512::Sixteen>(volume, row, out) }
             }
-            // SAFETY: the level was found; the instructions of `f16c` come with all that has AVX2.
+            // SAFETY: the level was detected; every machine with AVX2 has `f16c`.
             unsafe { march(volume, row, out) }
         }
         #[cfg(target_arch = "x86_64")]
@@ -118,7 +118,7 @@ pub(super) fn march(level: Level, volume: &Volume, row: &Row, out: &mut [[f32; 4
             // SAFETY: as above.
             unsafe { march(volume, row, out) }
         }
-        // SAFETY: plain arrays need no instructions but those of the target.
+        // SAFETY: plain arrays need no instructions beyond the target's.
         _ => unsafe { march_row::<Portable<PLAIN>>(volume, row, out) },
     }
 }
@@ -160,7 +160,7 @@ unsafe fn march_through<L: Lanes, S: Step>(volume: &Volume, medium: &S, row: &Ro
     }
 }
 
-/// How a medium adds to rays that pass a bit of it.
+/// Contribution of a medium to rays that pass a part of it.
 #[allow(unsafe_code)]
 trait Step {
     /// A number for each ray that does not change along it, from its direction.
@@ -268,14 +268,14 @@ impl Step for Flow<'_> {
     }
 }
 
-/// Rays next to each other in a row.
+/// Neighbouring rays of a row.
 struct Packet<L: Lanes> {
     direction: [L; 3],
-    /// In cells: where the rays start, from the middle of the first.
+    /// Position of the eye in cells, from the centre of the first.
     eye_cells: [f32; 3],
-    /// The box along each ray.
+    /// Distances at which each ray enters and leaves the box.
     span: [L; 2],
-    /// Start of the lattice of steps, and the first step and the one after the last that may be occupied.
+    /// Start of the lattice of steps; the first step that may be occupied, and the one after the last.
     t0: L,
     first: L,
     last: L,
@@ -307,7 +307,7 @@ impl<L: Lanes> Packet<L> {
         }
     }
 
-    /// Red, green and blue, and transmittance.
+    /// Marches the packet: red, green and blue, and transmittance.
     #[inline(always)]
     unsafe fn march<S: Step>(&self, volume: &Volume, medium: &S) -> [L; 4] {
         // SAFETY: the caller has enabled the instructions.
@@ -330,7 +330,7 @@ impl<L: Lanes> Packet<L> {
                 }
                 self.take(volume, medium, [a, L::select(active, b, a)], of_ray, &mut out);
                 n = n + one;
-                // A second, maybe into the next brick.
+                // A second step, maybe into the next brick.
                 let active = L::both(n.less(self.last), least.less(out[3]));
                 let [a, b] = self.step(volume, n);
                 self.take(volume, medium, [a, L::select(active, b, a)], of_ray, &mut out);
@@ -350,7 +350,7 @@ impl<L: Lanes> Packet<L> {
         }
     }
 
-    /// 1 if the brick at `t` is occupied, else 0, and the first step that is not in it.
+    /// 1 if the brick at `t` is occupied, otherwise 0, and the first step outside it.
     #[inline(always)]
     unsafe fn brick(&self, volume: &Volume, t: L, n: L) -> (L, L) {
         // SAFETY: the caller has enabled the instructions.
@@ -372,7 +372,7 @@ impl<L: Lanes> Packet<L> {
         }
     }
 
-    /// A step from a to b.
+    /// Takes a step from a to b.
     #[inline(always)]
     unsafe fn take<S: Step>(&self, volume: &Volume, medium: &S, [a, b]: [L; 2], of_ray: L, out: &mut [L; 4]) {
         // SAFETY: the caller has enabled the instructions.
@@ -405,7 +405,7 @@ unsafe fn directions<L: Lanes>(row: &Row, x: u32) -> [L; 3] {
         }
         let norm = d[0].times(d[0], d[1].times(d[1], d[2] * d[2])).root();
         for x in &mut d {
-            // As in the shaders: nothing may be so small that dividing by it gives infinities.
+            // As in the shaders: no component may be so small that its inverse is infinite.
             let unit = *x / norm;
             *x = L::select(unit.magnitude().less(L::all(1e-7)), L::all(1e-7), unit);
         }

@@ -6,7 +6,7 @@
 //! everything else of a picture with them: a scalar march ([`Shading::Rays`]), and a path tracer, the truth that the light
 //! volume approximates ([`Scattering::Traced`]).
 //!
-//! All of it runs on the rayon pool of the caller and gives the same picture for any number of threads.
+//! All run on the rayon pool of the caller and give the same picture for any number of threads.
 //!
 //! [`Scattering::Traced`]: crate::look::Scattering::Traced
 
@@ -38,7 +38,7 @@ use super::light::LightVolume;
 use super::medium::Medium;
 use super::noise;
 use super::preshaded::Cells;
-use super::volume::Volume;
+use super::sampled_volume::Volume;
 use super::{Image, LinearImage, Mode, Quality, Ranges, Shading, View};
 use crate::look::Scattering;
 use crate::snapshot::Snapshot;
@@ -70,7 +70,7 @@ impl Default for CpuRenderer {
 }
 
 impl CpuRenderer {
-    /// A renderer for pictures of full quality.
+    /// Makes a renderer for pictures of full quality.
     pub fn new() -> Self {
         Self::default()
     }
@@ -99,7 +99,7 @@ impl CpuRenderer {
         self.quality = quality;
     }
 
-    /// Renders `snapshot`. With path tracing, `progress` is told the share that is done.
+    /// Renders `snapshot`. With path tracing, `progress` gets the finished share.
     pub fn render(
         &mut self,
         snapshot: &Snapshot,

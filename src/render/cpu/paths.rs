@@ -2,8 +2,8 @@
 //! each collision lit by the sun and followed on in a direction drawn from the phase function until the
 //! path leaves the box for the sky.
 //!
-//! Free flights are drawn brick by brick with the extinction of the brick's maximum, so thin places cost
-//! little; shadows are ratio-tracked (Novák, Selle and Jarosz 2014). Unbiased up to half-float smoke.
+//! Free flights are sampled brick by brick with the extinction of the brick's maximum, so thin parts are
+//! cheap. Shadows use ratio tracking (Novák, Selle and Jarosz 2014). Unbiased except for half-float smoke.
 
 use std::ops::Range;
 
@@ -15,7 +15,7 @@ use crate::render::camera::{Ray, away_from_zero, box_span};
 use crate::render::solid::{self, Meeting, Solid};
 use crate::snapshot::BRICK;
 
-/// Paths are ended at random from this many collisions on.
+/// Number of collisions after which Russian roulette begins.
 const ROULETTE: u32 = 12;
 
 pub(super) struct Tracer<'a> {
@@ -25,17 +25,17 @@ pub(super) struct Tracer<'a> {
     /// Largest extinction in each brick \[1/m\].
     majorants: Vec<f32>,
     extent: [f32; 3],
-    /// Cosine of half the angle across the sun.
+    /// Cosine of the sun's angular radius.
     sun_cosine: f32,
     /// Scatterings after which a path ends.
     orders: u32,
 }
 
-/// Where a path is turned.
+/// An interaction of a path.
 enum Event {
     /// In the smoke.
     Smoke(Hit),
-    /// By a solid, at a place a hair off it.
+    /// With a solid, at a point slightly off its surface.
     Solid([f32; 3], Meeting),
 }
 
@@ -43,7 +43,7 @@ enum Event {
 struct Hit {
     place: [f32; 3],
     albedo: [f32; 3],
-    /// What the smoke there sends by itself.
+    /// Emission of the smoke there.
     glow: [f32; 3],
 }
 
@@ -66,7 +66,7 @@ impl<'a> Tracer<'a> {
         }
     }
 
-    /// Radiance and transmittance along the ray of a pixel: the mean of some paths, by their numbers.
+    /// Mean radiance and transmittance along the ray of a pixel, over the paths with these numbers.
     pub fn mean(&self, [x, y]: [u32; 2], ray: &Ray, reach: f32, paths: Range<u32>) -> [f32; 4] {
         let weight = 1.0 / paths.len() as f32;
         let mut mean = [0.0; 4];
@@ -77,7 +77,7 @@ impl<'a> Tracer<'a> {
         mean
     }
 
-    /// Radiance of one path, and 1 if it went past all smoke, else 0.
+    /// Radiance of one path, and 1 if it passed all smoke, otherwise 0.
     fn sample(&self, ray: &Ray, reach: f32, random: &mut Random) -> [f32; 4] {
         let mut out = [0.0; 4];
         let Some(first) = self.collide(ray, reach, random) else { return [0.0, 0.0, 0.0, 1.0] };
@@ -99,8 +99,8 @@ impl<'a> Tracer<'a> {
         out
     }
 
-    /// What an event sends along the path by itself and from the sun; gives where the path goes on, and with
-    /// what weight.
+    /// Light that an interaction adds to the path, by emission and from the sun. Returns the direction of the
+    /// path after it, and its weight.
     fn turn(
         &self,
         event: &Event,
@@ -119,7 +119,7 @@ impl<'a> Tracer<'a> {
             Event::Solid(place, meeting) => {
                 let normal = Vector3::from(meeting.normal);
                 let share = normal.dot(&sun).max(0.0) / std::f32::consts::PI;
-                // A cosine-weighted direction: the root of an even share.
+                // A cosine-weighted direction: the square root of a uniform number.
                 let onward = turned(normal, random.next().sqrt(), random.next());
                 (*place, self.look.solid(meeting.solid), share, onward)
             }
@@ -132,7 +132,7 @@ impl<'a> Tracer<'a> {
         (place, onward)
     }
 
-    /// What the ray meets first, smoke or a solid; `None` if it leaves the box.
+    /// First interaction of the ray, with smoke or a solid; `None` if it leaves the box.
     fn next_event(&self, ray: &Ray, random: &mut Random) -> Option<Event> {
         let solid = solid::nearest(self.solids, ray);
         let reach = solid.map_or(f32::INFINITY, |meeting| meeting.t);
@@ -152,7 +152,7 @@ impl<'a> Tracer<'a> {
         std::array::from_fn(|c| medium.ground[c] + (medium.sky[c] - medium.ground[c]) * up)
     }
 
-    /// A direction drawn from the phase function (the inverse of Henyey–Greenstein's distribution).
+    /// Samples a direction from the phase function (the inverse of Henyey–Greenstein's distribution).
     fn scatter(&self, along: Vector3<f32>, random: &mut Random) -> Vector3<f32> {
         let medium = &self.smoke.medium;
         let g = medium.lobes[usize::from(random.next() < medium.second_share)];
@@ -166,13 +166,13 @@ impl<'a> Tracer<'a> {
         turned(along, cosine, random.next())
     }
 
-    /// A direction to somewhere on the sun.
+    /// Samples a direction to the sun's disc.
     fn towards_sun(&self, random: &mut Random) -> Vector3<f32> {
         let least = self.sun_cosine;
         turned(self.smoke.medium.sun_direction.into(), least + (1.0 - least) * random.next(), random.next())
     }
 
-    /// Where the ray next collides with smoke before `reach`.
+    /// Next collision of the ray with smoke before `reach`.
     fn collide(&self, ray: &Ray, reach: f32, random: &mut Random) -> Option<Hit> {
         let mut hit = None;
         self.over_bricks(ray, reach, |from, to, majorant| {
@@ -193,7 +193,7 @@ impl<'a> Tracer<'a> {
         hit
     }
 
-    /// An estimate of the share of light that passes along the whole ray.
+    /// Estimates the transmittance along the whole ray.
     fn transmittance(&self, ray: &Ray, random: &mut Random) -> f32 {
         if solid::nearest(self.solids, ray).is_some() {
             return 0.0;
@@ -212,14 +212,14 @@ impl<'a> Tracer<'a> {
         passes
     }
 
-    /// Calls `visit` with the start, end and largest extinction of each stretch that is not empty, until it
-    /// says to stop.
+    /// Calls `visit` with the start, end and largest extinction of each occupied segment, until it returns
+    /// false.
     fn over_bricks(&self, ray: &Ray, reach: f32, mut visit: impl FnMut(f32, f32, f32) -> bool) {
         let [enter, leave] = box_span(ray, [0.0; 3], self.extent);
         let (mut t, end) = (enter.max(0.0), leave.min(reach));
         let edge = BRICK as f32 * self.smoke.snapshot.h;
         while t < end {
-            // A hair beyond the border, so that the brick is the one ahead.
+            // Slightly beyond the border, so that the brick is the one ahead.
             let ahead = t + 1e-4 * edge;
             let (majorant, next) = self.brick(ray, ahead, edge);
             let next = next.max(ahead).min(end);
@@ -230,7 +230,7 @@ impl<'a> Tracer<'a> {
         }
     }
 
-    /// The largest extinction of the brick at `t`, and where the ray leaves it.
+    /// Largest extinction of the brick at `t`, and the distance at which the ray leaves it.
     fn brick(&self, ray: &Ray, t: f32, edge: f32) -> (f32, f32) {
         let dims = self.smoke.snapshot.bricks.dims;
         let place = ray.at(t);
@@ -242,7 +242,7 @@ impl<'a> Tracer<'a> {
         (self.majorants[dims.index(at[0], at[1], at[2])], way(0).min(way(1)).min(way(2)))
     }
 
-    /// Extinction, albedo, and emission for each unit of density at a place.
+    /// Extinction, albedo, and emission per unit of density at a point.
     fn medium_at(&self, p: [f32; 3]) -> (f32, [f32; 3], f32) {
         let [r, g, b, emission] = self.smoke.sample(p);
         let (density, medium) = (r + g + b, &self.smoke.medium);
@@ -250,7 +250,7 @@ impl<'a> Tracer<'a> {
     }
 }
 
-/// `along` turned by an angle with the given cosine, a share `around` of a turn about itself.
+/// Rotates `along` by an angle with the given cosine, and by the share `around` of a full turn about itself.
 fn turned(along: Vector3<f32>, cosine: f32, around: f32) -> Vector3<f32> {
     let sine = (1.0 - cosine * cosine).max(0.0).sqrt();
     let (sin, cos) = (around * std::f32::consts::TAU).sin_cos();
@@ -260,7 +260,8 @@ fn turned(along: Vector3<f32>, cosine: f32, around: f32) -> Vector3<f32> {
     (along * cosine + (u * cos + v * sin) * sine).normalize()
 }
 
-/// Ends a path with a chance that grows as its weight falls; one that goes on counts for those that ended.
+/// Russian roulette: ends a path with a probability that grows as its weight falls. The weight of a surviving
+/// path compensates for it.
 fn survives(weight: &mut [f32; 3], random: &mut Random) -> bool {
     let chance = weight.iter().copied().fold(0.0, f32::max).min(1.0);
     if random.next() >= chance {
@@ -270,7 +271,7 @@ fn survives(weight: &mut [f32; 3], random: &mut Random) -> bool {
     true
 }
 
-/// A stream of random numbers for one path (PCG, O'Neill 2014), the same wherever it runs.
+/// A stream of random numbers for one path (PCG, O'Neill 2014), the same on every thread.
 struct Random(u64);
 
 impl Random {
@@ -283,7 +284,7 @@ impl Random {
         Self(z ^ z >> 31)
     }
 
-    /// In 0..1, never 1.
+    /// A uniform number in 0..1, never 1.
     fn next(&mut self) -> f32 {
         let old = self.0;
         self.0 = old.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);

@@ -1,6 +1,6 @@
-//! A picture by the processor's threads, from the scenery behind the smoke to the bytes. [`super::CpuRenderer`] renders whole
-//! pictures with it, and the OpenGL renderer where its driver has no graphics processor: shaders would run on the same
-//! threads there, but read volumes a quarter as fast.
+//! A picture by the processor's threads, from the background to the bytes. [`super::CpuRenderer`] renders
+//! whole pictures with it, and so does the OpenGL renderer if its driver has no graphics processor: shaders
+//! would run on the same threads there, but read volumes a quarter as fast.
 
 use std::time::Instant;
 
@@ -26,7 +26,7 @@ use crate::render::{Mode, Quality, View, lines, medium, noise, tone};
 use crate::snapshot::Bricks;
 use crate::solver::simd::Level;
 
-/// Rows of pixels that a thread takes at a time.
+/// Rows of pixels of one task.
 const BAND: usize = 8;
 
 /// A snapshot and its light.
@@ -37,9 +37,9 @@ pub(in crate::render) struct Contents<'a> {
     pub h: f32,
     pub bricks: &'a Bricks,
     pub cells: &'a Cells,
-    /// Densities and temperature of each cell, which slices show.
+    /// Densities and temperature of each cell, for slices.
     pub smoke: &'a [[f16; 4]],
-    /// u, v, w and |ω| of each cell; empty if the snapshot carries no velocity.
+    /// u, v, w and |ω| of each cell; empty if the snapshot has no velocity.
     pub velocity: &'a [[f16; 4]],
     pub ranges: Ranges,
     pub light: &'a LightVolume,
@@ -51,32 +51,32 @@ pub(in crate::render) struct Contents<'a> {
 pub(in crate::render) struct Frame {
     /// Number of its offsets.
     pub number: u32,
-    /// Its share in the accumulation buffer.
+    /// Weight in the accumulation buffer.
     pub weight: f32,
-    /// Place in its pixel that a ray looks through, from the middle \[pixels\].
+    /// Shift of the rays within their pixels, from the middle \[pixels\].
     pub shift: [f32; 2],
 }
 
-/// How rays pass the smoke.
+/// Integration along the rays.
 #[derive(Clone, Copy)]
 pub(in crate::render) enum Integrator<'a> {
     /// In packets, through the pre-shaded volume.
     Packets,
-    /// Row by row of the picture by a function of the axes, the frame's number, the row from the bottom, the length of each ray,
-    /// and the radiance and transmittance to fill in.
+    /// Row by row of the picture, by a function of the axes, the frame's number, the row from the bottom, the
+    /// length of each ray, and the radiance and transmittance to fill in.
     Rows(&'a RowFn<'a>),
 }
 
 /// See [`Integrator::Rows`].
 pub(in crate::render) type RowFn<'a> = dyn Fn(&Axes, u32, usize, &[f32], &mut [[f32; 4]]) + Sync + 'a;
 
-/// The buffers of a picture, kept from one to the next.
+/// The buffers of a picture, reused from one to the next.
 pub(in crate::render) struct Picture {
     level: Level,
     smoke: ShadedSmoke,
     outline: Outline,
     size: [u32; 2],
-    /// The current frame: radiance and the share of the background that is seen, rows from the bottom.
+    /// The current frame: radiance and the visible share of the background, rows from the bottom.
     frame: Vec<[f32; 4]>,
     /// The accumulation buffer: the mean of the last frames of the same view.
     accumulated: Vec<[f32; 4]>,
@@ -89,20 +89,20 @@ pub(in crate::render) struct Picture {
     times: Vec<(&'static str, f64)>,
 }
 
-/// The edges of the box, behind the smoke and before it, traced once for a camera.
+/// The edges of the box, behind the smoke and before it, traced once for each camera.
 #[derive(Default)]
 struct Outline {
     of: Option<(Axes, [f32; 3], [u32; 2])>,
     sides: [LinePixels; 2],
 }
 
-/// What all passes of a frame read.
+/// Inputs of all passes of a frame.
 struct Pass<'a> {
     contents: &'a Contents<'a>,
     view: &'a View<'a>,
     quality: Quality,
     medium: medium::Medium,
-    /// The camera, and as the rays of this frame look.
+    /// Axes of the camera, and of this frame's shifted rays.
     steady: Axes,
     axes: Axes,
 }
@@ -115,7 +115,7 @@ impl Contents<'_> {
 }
 
 impl Picture {
-    /// Rays march in the instructions of `level`, which this machine must have.
+    /// Makes the buffers; rays march with the instructions of `level`, which this machine must have.
     pub fn new(level: Level) -> Self {
         Self {
             level,
@@ -132,18 +132,18 @@ impl Picture {
         }
     }
 
-    /// The snapshot has changed, and its light with it.
+    /// Marks the snapshot and its light as changed.
     pub fn forget(&mut self) {
         self.smoke.forget();
     }
 
-    /// The light has changed.
+    /// Marks the light as changed.
     #[cfg(feature = "viewer")]
     pub fn forget_light(&mut self) {
         self.smoke.forget_light();
     }
 
-    /// Renders as many frames as the quality says into the accumulation buffer.
+    /// Renders the number of frames of the quality into the accumulation buffer.
     pub fn render(
         &mut self,
         contents: &Contents,
@@ -161,7 +161,7 @@ impl Picture {
         }
     }
 
-    /// Renders a frame and takes it into the accumulation buffer.
+    /// Renders a frame and adds it to the accumulation buffer.
     pub fn render_frame(
         &mut self,
         contents: &Contents,
@@ -206,7 +206,7 @@ impl Picture {
         std::mem::take(&mut self.times)
     }
 
-    /// Floor, solids and lines behind the smoke, and the length of each ray.
+    /// Renders floor, solids and lines behind the smoke, and the length of each ray.
     fn render_scenery(&mut self, pass: &Pass) {
         let (light, look) = (pass.contents.light, pass.view.look);
         let scenery = (!light.solids().is_empty()).then(|| Scenery {
@@ -241,7 +241,8 @@ impl Picture {
         });
     }
 
-    /// All rays through the volume, in rows of whole packets; gives the part of the picture that it covers, as shares.
+    /// Marches all rays through the volume, in rows of whole packets. Returns the part of the picture that it
+    /// covers, as shares.
     fn march(
         &mut self,
         pass: &Pass,
@@ -294,7 +295,7 @@ impl Picture {
             if solids {
                 copy_reach(reach, size, rays, y, free);
             } else {
-                // The floor is a side of the box and ends the smoke nowhere within.
+                // The floor is a side of the box: it ends no ray inside.
                 free.fill(FAR);
             }
             out.fill([0.0, 0.0, 0.0, 1.0]);
@@ -315,7 +316,7 @@ impl Picture {
         Some(window)
     }
 
-    /// The volume over what is behind it, then a slice, and the lines before them.
+    /// Composites the volume over the background, then a slice, then the lines before them.
     fn composite(&mut self, pass: &Pass, rays: [u32; 2], window: Option<[[f32; 2]; 2]>) {
         let size = self.size;
         let (width, solids) = (size[0] as usize, !pass.contents.light.solids().is_empty());
@@ -327,7 +328,7 @@ impl Picture {
         };
         let places = [0, 1].map(|a| Places::new(size[a] as usize, rays[a] as usize));
         let [lo, hi] = window.map_or([[0; 2]; 2], |window| {
-            // Interpolation reaches beyond the window of the volume.
+            // Interpolation reads beyond the window of the volume.
             let [lo, hi] = in_rays(window, size);
             let around = (size[0] / rays[0].max(1)) as usize + 1;
             [lo.map(|n| n.saturating_sub(around)), [0, 1].map(|a| (hi[a] + around).min(size[a] as usize))]
@@ -367,7 +368,7 @@ impl Picture {
         });
     }
 
-    /// Brings the accumulation buffer with cursor and background to bytes.
+    /// Converts the accumulation buffer with cursor and background to bytes.
     pub fn present(&mut self, contents: &Contents, view: &View, quality: Quality) {
         self.time("present", |picture| {
             let height = picture.size[1];
@@ -382,7 +383,7 @@ impl Picture {
         });
     }
 
-    /// The bytes of the last [`Picture::present`], rows from the bottom.
+    /// Bytes of the last [`Picture::present`], rows from the bottom.
     pub fn bytes(&self) -> &[[u8; 4]] {
         &self.bytes
     }
@@ -405,7 +406,8 @@ impl Picture {
         (from_top.collect(), self.reach.chunks_exact(width).rev().flatten().copied().collect())
     }
 
-    /// Calls `finish` with each row of the accumulation buffer, with the cursor over it, and its part of `out`.
+    /// Calls `finish` with each row of the accumulation buffer, with the cursor over it, and its part of
+    /// `out`.
     fn rows_with_cursor<T: Send>(
         &mut self,
         contents: &Contents,
@@ -447,13 +449,13 @@ impl Pass<'_> {
         Some(Plane { slice, range, dims, h, smoke, velocity })
     }
 
-    /// The ends of a slice's colours; `None` if the snapshot does not carry the quantity.
+    /// Ends of a slice's colour scale; `None` if the snapshot does not have the quantity.
     fn range(&self, slice: Slice) -> Option<[f32; 2]> {
         let carried = !slice.quantity.needs_velocity() || !self.contents.velocity.is_empty();
         carried.then(|| slice.range.unwrap_or_else(|| self.contents.ranges.range(slice.quantity)))
     }
 
-    /// A legend, arrows and streamlines.
+    /// Legend, arrows and streamlines.
     fn lines(&self, size: [u32; 2]) -> Option<LinePixels> {
         let (mode, ranges) = (self.view.mode, &self.contents.ranges);
         let legend = match mode {
@@ -475,7 +477,7 @@ impl Pass<'_> {
 }
 
 impl Outline {
-    /// Follows the camera.
+    /// Updates the edges for the camera.
     fn update(&mut self, axes: &Axes, shown: bool, extent: [f32; 3], size: [u32; 2]) {
         if !shown {
             return *self = Self::default();
@@ -489,19 +491,21 @@ impl Outline {
     }
 }
 
-/// The part of a picture of so many rays that lies in a window: its lower left, at a whole packet, and its upper right.
+/// The part of a picture of this many rays in a window: its lower left, at a whole packet, and its upper
+/// right.
 pub(super) fn in_rays([lo, hi]: [[f32; 2]; 2], rays: [u32; 2]) -> [[usize; 2]; 2] {
     let down = |a: usize| ((lo[a] * rays[a] as f32) as usize).saturating_sub(2);
     let up = |a: usize| ((hi[a] * rays[a] as f32).ceil() as usize + 2).min(rays[a] as usize);
     [[down(0) / PACKET * PACKET, down(1)], [up(0), up(1)]]
 }
 
-/// The row of the tile of noise for a row of rays.
+/// Row of the tile of noise for a row of rays.
 fn noise_row(y: usize) -> &'static [f32; noise::TILE] {
     noise::tile()[y % noise::TILE * noise::TILE..].first_chunk().expect("a row of the tile")
 }
 
-/// Lengths of the rays of row `y` of a march: those of the pixels they go through, as in `shaders/reach.glsl`.
+/// Copies the ray lengths of row `y` of a march from the pixels it passes through, as in
+/// `shaders/reach.glsl`.
 fn copy_reach(reach: &[f32], size: [u32; 2], rays: [u32; 2], y: usize, out: &mut [f32]) {
     let pixel = |n: usize, a: usize| {
         let at = (n as f32 + 0.5) * size[a] as f32 / rays[a] as f32;

@@ -1,5 +1,5 @@
-//! Rays in plain arrays, for every processor: the compiler turns the loops into the vectors that the target has
-//! (SSE2 on x86-64, NEON on aarch64).
+//! Rays in plain arrays, for every processor: the loops vectorise for the target (SSE2 on x86-64, NEON on
+//! aarch64).
 #![allow(
     unsafe_code,
     reason = "the trait is unsafe to call for the sake of the instruction sets found at run time"
@@ -160,24 +160,25 @@ fn lerp(t: f32, low: [f32; 8], high: [f32; 8]) -> [f32; 8] {
     from_fn(|n| fma::<false>(t, high[n] - low[n], low[n]))
 }
 
-/// Two texels of a row, as floats.
+/// Loads two texels of a row as floats.
 #[inline(always)]
 fn pair(texels: &[[f16; 4]]) -> [f32; 8] {
     let texels: &[[f16; 4]; 2] = texels.first_chunk().expect("two texels along x");
     from_fn(|n| widen(texels[n / 4][n % 4]))
 }
 
-/// A finite half float as a float. The crate `half` asks for instructions at each call.
+/// Converts a finite half float to a float. The crate `half` would check for instructions at each call.
 #[inline(always)]
 fn widen(x: f16) -> f32 {
-    // 2¹¹², the difference of the exponents' biases: it makes subnormal numbers right as well.
+    // 2¹¹², the difference of the exponents' biases: correct for subnormal numbers too.
     const BIAS: f32 = f32::from_bits((112 + 127) << 23);
     let bits = u32::from(x.to_bits());
     let magnitude = f32::from_bits((bits & 0x7FFF) << 13) * BIAS;
     f32::from_bits(magnitude.to_bits() | (bits & 0x8000) << 16)
 }
 
-/// The whole number below a number that is whole or less than 2²². Without SSE4.1 the standard library's is a call for each number.
+/// The greatest whole number at most `x`, which is whole or less than 2²². Without SSE4.1 the standard
+/// library's is a function call.
 #[inline(always)]
 fn floor(x: f32) -> f32 {
     if cfg!(any(target_arch = "aarch64", target_feature = "sse4.1")) {
@@ -188,7 +189,7 @@ fn floor(x: f32) -> f32 {
     if x.abs() < 4_194_304.0 { below } else { x }
 }
 
-/// A whole number from 0 to 2²² as an integer. A cast would ask for numbers out of range.
+/// A whole number from 0 to 2²² as an integer. A conversion would check for numbers out of range.
 #[inline(always)]
 fn whole(x: f32) -> u32 {
     (x + ROUND).to_bits().wrapping_sub(ROUND.to_bits())

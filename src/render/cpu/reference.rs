@@ -1,6 +1,6 @@
-//! One ray at a time through the smoke, in plain code: `shaders/march.frag` without the light worked out at the cells.
-//! It serves [`Shading::Rays`](crate::render::Shading), lends the path tracer its medium, and is the measure of the ray packets
-//! in tests.
+//! The reference: one ray at a time through the smoke, in plain code, as `shaders/march.frag` without
+//! pre-shading. It serves [`Shading::Rays`](crate::render::Shading), provides the medium of the path tracer,
+//! and tests compare the ray packets with it.
 
 use nalgebra::Vector3;
 
@@ -9,34 +9,34 @@ use crate::render::camera::{Ray, away_from_zero, box_span};
 use crate::render::exp::exp;
 use crate::render::medium::Medium;
 use crate::render::preshaded::Cells;
-use crate::render::volume::Volume;
+use crate::render::sampled_volume::Volume;
 use crate::render::{Quality, View, bricks};
 use crate::snapshot::{BRICK, Bricks, Snapshot};
 
-/// A snapshot ready to be marched through.
+/// A snapshot ready for marching.
 pub(super) struct Smoke<'a> {
     pub snapshot: &'a Snapshot,
     pub medium: Medium,
     /// Densities and [`Medium::emission`].
     values: Volume,
     light: &'a Volume,
-    /// Extinction along the ray for each unit of density \[1/m\].
+    /// Extinction along the ray per unit of density \[1/m\].
     extinction: f32,
-    /// Between samples of the smoke \[m\].
+    /// Distance between samples of the smoke \[m\].
     pub dt: f32,
-    /// Two samples share the light in their middle.
+    /// Whether two samples share the light at their middle.
     halves: bool,
     bricks: Option<Bricks>,
     cubic: bool,
 }
 
-/// Whether two samples of the smoke share their light, at so many to a cell. Further apart, a brick that is stepped
-/// over by the middle of the two might hold one of them.
+/// Whether two samples of the smoke share their light, for so many samples per cell. With a larger distance,
+/// skipping a brick at their middle might skip one of them.
 pub(in crate::render) fn halves(samples: f32) -> bool {
     samples >= 1.0
 }
 
-/// The lattice of steps along a ray: step n covers t0 + n dt on, clipped to the span.
+/// Lattice of steps along a ray: step n begins at t0 + n dt and is clipped to the span.
 pub(super) struct Lattice {
     pub t0: f32,
     pub span: [f32; 2],
@@ -60,7 +60,7 @@ impl Lattice {
 }
 
 impl<'a> Smoke<'a> {
-    /// The smoke of a snapshot whose `cells` were gathered, in the light of a volume.
+    /// Prepares the smoke of a snapshot whose `cells` were gathered, in the light of a volume.
     pub fn new(
         snapshot: &'a Snapshot,
         cells: &Cells,
@@ -111,7 +111,7 @@ impl<'a> Smoke<'a> {
         out
     }
 
-    /// Densities and [`Medium::emission`] at a place in the box, none of them negative.
+    /// Densities and [`Medium::emission`] at a point in the box, clamped to 0 from below.
     pub fn sample(&self, p: [f32; 3]) -> [f32; 4] {
         let sampled = if self.cubic { self.values.sample_cubic(p) } else { self.values.sample(p) };
         let shown = self.medium.shown(p, self.snapshot.extent());
@@ -143,12 +143,12 @@ impl<'a> Smoke<'a> {
         out[3] *= passes;
     }
 
-    /// Radiance of heat, from the emission for each unit of density.
+    /// Radiance of heat, from the emission per unit of density.
     pub fn glow(&self, emission: f32) -> [f32; 3] {
         if self.medium.glow[0] > 0.0 { self.medium.glowing_emission(emission) } else { [0.0; 3] }
     }
 
-    /// Transmittance of `length` of medium like that at `p`; the shares of its three colours, and its emission.
+    /// Transmittance of `length` of the medium at `p`; the shares of its three colours, and its emission.
     fn part(&self, p: [f32; 3], length: f32) -> (f32, [f32; 4]) {
         let [r, g, b, emission] = self.sample(p);
         let density = r + g + b;
@@ -156,7 +156,7 @@ impl<'a> Smoke<'a> {
         (passes, [r, g, b, emission].map(|x| x / density.max(1e-8)))
     }
 
-    /// Distance at which the ray leaves the brick around `p`, if that is empty.
+    /// Distance at which the ray leaves the brick around `p`, if it is empty.
     fn leave_if_empty(&self, ray: &Ray, p: [f32; 3]) -> Option<f32> {
         let bricks = self.bricks.as_ref()?;
         let edge = BRICK as f32 * self.snapshot.h;

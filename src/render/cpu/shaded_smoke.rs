@@ -29,7 +29,7 @@ pub(super) struct ShadedSmoke {
 
 /// Bricks of a volume.
 pub(super) struct OccupiedBricks {
-    /// Whether empty ones are skipped, and whether interpolation reaches further than one cell.
+    /// Whether empty ones are skipped, and whether interpolation is wider than one cell.
     kind: [bool; 2],
     /// 1 for each brick that is occupied, else 0.
     occupied: Vec<f32>,
@@ -40,12 +40,12 @@ pub(super) struct OccupiedBricks {
 }
 
 impl ShadedSmoke {
-    /// The smoke has changed.
+    /// Marks the smoke as changed.
     pub fn forget(&mut self) {
         (self.shaded_for, self.lit_for, self.bricks) = (None, None, None);
     }
 
-    /// The light has changed.
+    /// Marks the light as changed.
     #[cfg(feature = "viewer")]
     pub fn forget_light(&mut self) {
         self.lit_for = None;
@@ -76,7 +76,8 @@ impl ShadedSmoke {
         }
     }
 
-    /// The volume; [`ShadedSmoke::shade`] must have filled it. `padding` keeps texels for boxes of a single cell.
+    /// The volume; [`ShadedSmoke::shade`] must have filled it. `padding` is memory for boxes of a single
+    /// cell.
     pub fn volume<'a>(
         &'a self,
         contents: &Contents,
@@ -150,7 +151,7 @@ impl OccupiedBricks {
     }
 }
 
-/// The values of a grid with each axis of a single cell doubled, which changes nothing that is interpolated.
+/// Doubles each axis of a single cell, which does not change interpolated values.
 pub(super) fn at_least_two<'a>(
     dims: Dims,
     values: &'a [[f16; 4]],

@@ -1,4 +1,4 @@
-//! Ray packets at every level of the machine against plain code, one ray at a time.
+//! Ray packets at every level of the machine against the plain reference.
 
 use half::f16;
 
@@ -22,7 +22,7 @@ fn view<'a>(look: &'a Look, camera: &'a Camera, mode: Mode) -> View<'a> {
     View { look, camera, cursor: None, mode }
 }
 
-/// Smoke alone: what packets march through.
+/// Smoke alone: the content that packets march through.
 fn bare() -> Look {
     Look { floor: None, outline: false, ..Look::default() }
 }
@@ -122,7 +122,7 @@ fn packets_march_through_a_flow_as_single_rays_do() {
     }
 }
 
-/// Everything at once: all levels render the same bytes but for rounding.
+/// Everything at once: all levels render the same bytes except for rounding.
 #[test]
 fn all_levels_render_the_same() {
     let mut snapshot = plume(Dims::new([40, 56, 36]).unwrap(), 0.02, Tint::Sectors);

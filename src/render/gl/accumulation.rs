@@ -1,19 +1,19 @@
-//! The average of many pictures of the same thing, each with other offsets of the march.
+//! The accumulation buffer of the march: the mean of many frames with different offsets.
 
 use crate::look::{Camera, Look};
 use crate::render::{Mode, Quality};
 
-/// Most pictures that are averaged while nothing moves.
+/// Most frames that are averaged while nothing moves.
 pub(super) const MOST_PASSES: u32 = 32;
 
-/// How many pictures of the same thing the march has summed.
+/// Number of frames of the same view in the accumulation buffer.
 #[derive(Default)]
 pub(super) struct Accumulation {
     pub count: u32,
     pub of: Option<Subject>,
 }
 
-/// Everything the march depends on.
+/// Everything that the march depends on.
 #[derive(Clone, PartialEq)]
 pub(super) struct Subject {
     pub look: Look,
@@ -24,7 +24,7 @@ pub(super) struct Subject {
     pub quality: Quality,
 }
 
-/// One picture of an average: which offsets, and the share it gets.
+/// One frame of an average: its offsets and its weight.
 #[derive(Clone, Copy)]
 pub(super) struct Frame {
     pub number: u32,
@@ -32,7 +32,7 @@ pub(super) struct Frame {
 }
 
 impl Accumulation {
-    /// The frame to march for `subject`, or `None` when the average is good enough.
+    /// The next frame of `subject`, or `None` when the average is good enough.
     pub fn next(&mut self, subject: Subject, refine: bool) -> Option<Frame> {
         if self.of.as_ref() == Some(&subject) {
             if self.count >= MOST_PASSES || !refine {

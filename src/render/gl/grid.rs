@@ -1,4 +1,4 @@
-//! What is in the textures: the snapshot, and the light volume made from it.
+//! Contents of the textures: the snapshot, and its light volume.
 
 use crate::grid::Dims;
 use crate::look::Look;
@@ -6,7 +6,7 @@ use crate::render::Ranges;
 use crate::render::light::LightVolume;
 use crate::snapshot::Snapshot;
 
-/// The snapshot in the textures.
+/// The uploaded snapshot.
 #[derive(Clone, Debug)]
 pub(super) struct Grid {
     pub dims: Dims,
@@ -16,7 +16,7 @@ pub(super) struct Grid {
     pub ranges: Ranges,
 }
 
-/// The light volume and what it was made for.
+/// The light volume, and the look it was made for.
 #[derive(Default)]
 pub(super) struct Bake {
     pub light: LightVolume,
@@ -50,7 +50,7 @@ impl Bake {
         self.for_look = None;
     }
 
-    /// Whether anything changed.
+    /// Updates the light. Returns whether anything changed.
     pub fn bring_up_to_date(&mut self, look: &Look) -> bool {
         let key = lighting(look);
         if self.for_look.as_ref() == Some(&key) {

@@ -1,4 +1,4 @@
-//! What a pass reads, as one list of names and values.
+//! Inputs of a pass: names and values.
 
 use std::borrow::Cow;
 
@@ -14,7 +14,7 @@ pub(super) struct Inputs<'t> {
 }
 
 impl<'t> Inputs<'t> {
-    /// With one more value.
+    /// Adds a value.
     pub fn with(mut self, name: impl Into<Cow<'static, str>>, value: UniformValue<'t>) -> Self {
         self.values.push((name.into(), value));
         self
@@ -36,17 +36,17 @@ impl<'t> Inputs<'t> {
         self.with(name, UniformValue::Vec4(x))
     }
 
-    /// A volume, interpolated between texels and held at the border.
+    /// Adds a volume with linear interpolation, clamped at the border.
     pub fn volume(self, name: &'static str, texture: &'t Texture3d) -> Self {
         self.with(name, UniformValue::Texture3d(texture, Some(sampler(true))))
     }
 
-    /// A picture, texel by texel, held at the border.
+    /// Adds a picture without interpolation, clamped at the border.
     pub fn picture(self, name: &'static str, texture: &'t Texture2d) -> Self {
         self.with(name, UniformValue::Texture2d(texture, Some(sampler(false))))
     }
 
-    /// A picture, interpolated between texels and held at the border.
+    /// Adds a picture with linear interpolation, clamped at the border.
     pub fn smooth_picture(self, name: &'static str, texture: &'t Texture2d) -> Self {
         self.with(name, UniformValue::Texture2d(texture, Some(sampler(true))))
     }

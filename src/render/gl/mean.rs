@@ -1,4 +1,4 @@
-//! Means of several pictures: finer grain, and edges that are smooth.
+//! Means of several frames, for finer grain and smooth edges.
 
 use glium::DrawParameters;
 use glium::texture::{Texture2d, UncompressedFloatFormat};
@@ -10,8 +10,8 @@ use super::{Renderer, targets};
 use crate::render::{RenderError, View, noise};
 
 impl Renderer {
-    /// Draws one more picture of an average that goes on while nothing changes, and leaves the average in the target
-    /// of the scene. Where there are solids, each picture looks through other places of the pixels.
+    /// Renders one more frame of an average that continues while nothing changes, and leaves the average in
+    /// the target of the scene. If there are solids, frames are shifted within the pixel.
     pub(super) fn draw_linear(&mut self, size: [u32; 2], view: &View) -> Result<(), RenderError> {
         self.fit(size)?;
         let frame = self.passes.next(self.subject(size, view), self.refine);
@@ -27,7 +27,7 @@ impl Renderer {
         self.draw_cursor(size, view)
     }
 
-    /// Draws as many pictures as the quality says and leaves their mean in the target of the scene.
+    /// Renders the number of frames of the quality and leaves their mean in the target of the scene.
     pub(super) fn draw_mean(&mut self, size: [u32; 2], view: &View) -> Result<(), RenderError> {
         if self.by_threads() {
             return self.draw_mean_by_threads(size, view);
@@ -50,7 +50,7 @@ impl Renderer {
         self.draw_cursor(size, view)
     }
 
-    /// Draws a picture that looks through a place of its pixels, and gives it a weight in the mean.
+    /// Renders a frame shifted within the pixel, and adds it to the mean with a weight.
     fn draw_shifted(
         &mut self,
         size: [u32; 2],
@@ -71,13 +71,13 @@ impl Renderer {
         self.copy(&targets.scene, targets.mean.get().expect("made above"), weight)
     }
 
-    /// Puts the mean in the place of the picture drawn last.
+    /// Replaces the last frame by the mean.
     fn take_mean(&self) -> Result<(), RenderError> {
         let Some(targets) = &self.targets else { return Ok(()) };
         targets.mean.get().map_or(Ok(()), |mean| self.copy(mean, &targets.scene, 1.0))
     }
 
-    /// Gives `from` a weight in `to`.
+    /// Adds `from` to `to` with a weight.
     fn copy(&self, from: &Texture2d, to: &Texture2d, weight: f32) -> Result<(), RenderError> {
         let parameters = DrawParameters { blend: averaging(weight), ..DrawParameters::default() };
         let inputs = Inputs::default().picture("marched", from);

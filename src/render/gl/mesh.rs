@@ -21,7 +21,7 @@ pub(super) struct Vertex {
 
 implement_vertex!(Vertex, position, other, side, edge, tint);
 
-/// Lines to draw.
+/// Lines to render.
 pub(super) struct LineMesh {
     pub vertices: VertexBuffer<Vertex>,
     pub indices: IndexBuffer<u32>,
@@ -45,7 +45,7 @@ fn vertices(line: &Line) -> [Vertex; 4] {
         position: line.ends[end],
         other: line.ends[1 - end],
         side,
-        // Seen from the other end, left and right are swapped.
+        // From the other end left and right are swapped.
         edge: if end == 0 { side } else { -side },
         tint: line.tints[end],
     };

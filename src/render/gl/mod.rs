@@ -1,12 +1,12 @@
 //! The renderer in OpenGL 3.3, through glium: the same code in a window and without a display.
 //!
-//! A picture is six passes: **scene** (background, floor), lines behind the smoke, **march** at full size or a
-//! fraction, **composite** of the two, lines before the smoke and the **cursor**, **present** (tone map,
-//! bytes). All but the last work on linear radiance in textures of the renderer's own, so the same
-//! bytes come out whatever the driver thinks of the window's colour space.
+//! A picture has six passes: **scene** (background, floor), lines behind the smoke, **march** at full size or
+//! a fraction, **composite** of the two, lines before the smoke and the **cursor**, **present** (tone map,
+//! bytes). All but the last use linear radiance in the renderer's own textures, so the bytes do not depend on
+//! the driver's colour space of the window.
 
 mod accumulation;
-mod floor;
+mod floor_texture;
 mod grid;
 mod inputs;
 mod mean;
@@ -14,12 +14,12 @@ mod mesh;
 mod offscreen;
 mod pass;
 mod programs;
-mod smoke;
+mod smoke_texture;
 mod solids;
 mod targets;
 mod threads;
 mod timing;
-mod volume;
+mod volume_texture;
 
 use std::collections::BTreeMap;
 use std::rc::Rc;
@@ -45,21 +45,21 @@ use crate::look::Look;
 use crate::snapshot::{BRICK, Snapshot};
 
 use accumulation::{Accumulation, Frame, MOST_PASSES, Subject};
-use floor::Floor;
+use floor_texture::Floor;
 use grid::{Bake, Grid};
 use inputs::Inputs;
 use mesh::LineMesh;
 pub use offscreen::Offscreen;
 use pass::{Timers, averaging, blend, paint, refused};
 use programs::Programs;
-use smoke::Smoke;
+use smoke_texture::Smoke;
 use solids::Solids;
 use targets::Targets;
 use threads::Threads;
 pub use timing::{Timing, measure};
-use volume::Volume;
+use volume_texture::Volume;
 
-/// Draws snapshots. One for each GL context; it lives on the thread of that context.
+/// Renders snapshots. One for each GL context; it stays on the thread of that context.
 pub struct Renderer {
     gl: Rc<Context>,
     programs: Programs,
@@ -77,7 +77,7 @@ pub struct Renderer {
     /// Depth of the smoke towards the sun, for solids.
     depths: Volume,
     velocity: Volume,
-    /// Whether `velocity` holds this snapshot's.
+    /// Whether `velocity` is that of this snapshot.
     has_velocity: bool,
     velocity_values: Vec<[f16; 4]>,
     solids: Solids,
@@ -85,7 +85,7 @@ pub struct Renderer {
     baked: Bake,
     targets: Option<Targets>,
     passes: Accumulation,
-    /// Where in its pixel a ray looks, from the middle \[pixels\].
+    /// Shift of the rays within their pixels, from the middle \[pixels\].
     shift: [f32; 2],
     quality: Quality,
     refine: bool,
@@ -101,7 +101,7 @@ impl Renderer {
             gl: gl.clone(),
             programs: Programs::new(gl)?,
             noise: noise_texture(gl)?,
-            threads: Threads::new(smoke::draws_on_processor(gl.get_opengl_renderer_string())),
+            threads: Threads::new(smoke_texture::draws_on_processor(gl.get_opengl_renderer_string())),
             smoke: Smoke::new(gl)?,
             floor: Floor::new(gl)?,
             light: volume()?,
@@ -126,63 +126,64 @@ impl Renderer {
         Ok(renderer)
     }
 
-    /// How much work goes into the pictures from now on.
+    /// Sets the quality of future pictures.
     pub fn set_quality(&mut self, quality: Quality) {
         self.quality = Quality { divide: quality.divide.clamp(1, 8), ..quality };
     }
 
-    /// How much work goes into a picture.
+    /// Quality of the pictures.
     pub fn quality(&self) -> Quality {
         self.quality
     }
 
-    /// Has the driver time each pass from now on, if it can.
+    /// Times each pass by the driver from now on, if it supports that.
     pub fn time_passes(&mut self) {
         self.timers.run();
     }
 
-    /// How long the passes drawn since the last call took the driver \[ms\], by name; waits for them. Empty if it did
-    /// not time them.
+    /// Driver times of the passes since the last call \[ms\], by name; waits for them. Empty if the driver
+    /// did not time them.
     pub fn pass_times(&mut self) -> BTreeMap<&'static str, f64> {
         self.timers.take()
     }
 
-    /// Starts the next average anew, as if something had moved.
+    /// Restarts the average, as if something had moved.
     pub fn forget_passes(&mut self) {
         self.passes.of = None;
     }
 
-    /// Whether drawing the same view again makes the picture better, or only takes what is there already.
-    /// Without it a cursor that moves over smoke that stands still costs no march.
+    /// Sets whether rendering the same view again improves the picture, or only reuses it. Without refinement
+    /// a cursor that moves over still smoke costs no march.
     pub fn set_refine(&mut self, refine: bool) {
         self.refine = refine;
     }
 
-    /// Whether drawing the same view again would make the picture no better.
+    /// Whether rendering the same view again would not improve the picture.
     pub fn settled(&self) -> bool {
         self.passes.count >= MOST_PASSES
     }
 
-    /// Nodes of the light volume per cell and axis, from the next upload on. [`Renderer::draw`] sets it from its
-    /// look, so a change shows with the snapshot after it; this is for who knows the look beforehand.
+    /// Sets the nodes of the light volume per cell and axis, from the next upload on. [`Renderer::draw`] sets
+    /// it from its look, so a change is visible with the next snapshot; this is for callers that know the
+    /// look beforehand.
     pub fn set_light_scale(&mut self, scale: f32) {
         self.baked.light.set_scale(scale);
     }
 
-    /// The ends of a slice's colours for the snapshot uploaded last, where its range is `None`.
+    /// Ends of a slice's colour scale for the last uploaded snapshot, if its range is `None`.
     pub fn range(&self, quantity: Quantity) -> [f32; 2] {
         self.grid.ranges.range(quantity)
     }
 
-    /// Whether the snapshot must be uploaded once more before it can be rendered in `mode`: an upload leaves out what
-    /// its mode and quality do not show.
+    /// Whether the snapshot must be uploaded again before it can be rendered in `mode`: an upload leaves out
+    /// data that its mode and quality do not show.
     pub fn needs_upload(&self, mode: Mode) -> bool {
         let by_threads = self.by_threads();
         let without_velocity = self.grid.has_velocity && !self.has_velocity && !by_threads;
         self.smoke.needs_upload(mode, by_threads) || without_velocity && mode.needs_velocity()
     }
 
-    /// Takes over a snapshot, for pictures in `mode` and of the quality set last.
+    /// Uploads a snapshot, for pictures in `mode` and of the present quality.
     pub fn upload(&mut self, snapshot: &Snapshot, mode: Mode) -> Result<(), RenderError> {
         let by_threads = self.by_threads();
         self.smoke.upload(snapshot, mode, by_threads)?;
@@ -199,8 +200,8 @@ impl Renderer {
         Ok(())
     }
 
-    /// Draws the snapshot into a part of `target`: `viewport` is left, bottom, width and height in pixels. One picture;
-    /// while nothing changes, each makes the mean of all so far better.
+    /// Renders one frame of the snapshot into a part of `target`: `viewport` is left, bottom, width and
+    /// height in pixels. While nothing changes, each frame improves the mean of all so far.
     pub fn draw(
         &mut self,
         target: &mut impl Surface,
@@ -215,7 +216,7 @@ impl Renderer {
         self.present(target, viewport, view)
     }
 
-    /// Draws as many pictures as the quality says, into a part of `target`.
+    /// Renders the number of frames of the quality into a part of `target`.
     pub fn draw_finished(
         &mut self,
         target: &mut impl Surface,
@@ -246,8 +247,8 @@ impl Renderer {
         self.timers.screen_pass(target, &self.programs.present, &inputs, &parameters, "present")
     }
 
-    /// Draws linear radiance into the target of the scene, the march with the offsets of `frame`; without one it is
-    /// taken as it is. Leaves the cursor out.
+    /// Renders linear radiance into the target of the scene, without the cursor. The march uses the offsets
+    /// of `frame`; without one it is reused.
     fn draw_picture(&mut self, size: [u32; 2], view: &View, frame: Option<Frame>) -> Result<(), RenderError> {
         self.smoke.upload_bricks(self.quality)?;
         self.bake(view.look);
@@ -283,7 +284,7 @@ impl Renderer {
         Ok(())
     }
 
-    /// Radiance with alpha and distance of each pixel drawn last, rows from the top.
+    /// Radiance, alpha and distance of each pixel of the last picture, rows from the top.
     fn read_linear(&mut self, view: &View) -> (Vec<[f32; 4]>, Vec<f32>) {
         if self.by_threads() {
             return self.linear_by_threads(view);
@@ -305,8 +306,7 @@ impl Renderer {
         }
     }
 
-    /// The part of the picture in which there can be anything to march through, in pixels; `None` if there
-    /// is none.
+    /// The part of the picture that may contain anything to march through \[pixels\]; `None` if empty.
     fn window(&self, mode: Mode, axes: &Axes, size: [u32; 2]) -> Option<Rect> {
         let bounds = self.bounds(mode);
         let missing = !mode.shows_smoke() && !self.grid.has_velocity;
@@ -321,7 +321,7 @@ impl Renderer {
         Some(Rect { left, bottom, width: right.saturating_sub(left), height: top.saturating_sub(bottom) })
     }
 
-    /// The box outside of which nothing is \[m\].
+    /// Bounding box of everything to march through \[m\].
     fn bounds(&self, mode: Mode) -> [[f32; 3]; 2] {
         if mode.shows_smoke() { self.smoke.bounds(self.quality) } else { [[0.0; 3], self.grid.extent()] }
     }
@@ -336,7 +336,7 @@ impl Renderer {
         Ok(())
     }
 
-    /// Brings the light volume up to date.
+    /// Updates the light volume.
     fn bake(&mut self, look: &Look) {
         self.set_light_scale(look.light_scale);
         if self.baked.bring_up_to_date(look) {
@@ -367,7 +367,7 @@ impl Renderer {
         Ok(())
     }
 
-    /// The values that most passes read.
+    /// The values that most passes use.
     fn shared_inputs<'t>(&self, view: &View, axes: &Axes) -> Inputs<'t> {
         let grid = &self.grid;
         let medium = Medium::of(view.look, grid.extent());
@@ -413,7 +413,7 @@ impl Renderer {
         self.timers.screen_pass(&mut surface, program, &inputs, &DrawParameters::default(), "scene")
     }
 
-    /// Marches with the offsets of `frame` and averages with the frames before.
+    /// Marches with the offsets of `frame` and averages with the earlier frames.
     fn draw_march(
         &self,
         targets: &Targets,
@@ -437,7 +437,7 @@ impl Renderer {
             _ => (&self.programs.field, self.field_inputs(inputs, view.mode)),
         };
         let step = targets.divide;
-        // One texel more all around, for the interpolation of a divided march.
+        // One texel more on all sides, for the interpolation of a divided march.
         let first = |n: u32| (n / step).saturating_sub(1);
         let count = |from: u32, n: u32| (from + n).div_ceil(step) + 1 - first(from);
         let scissor = Rect {
@@ -484,7 +484,7 @@ impl Renderer {
     }
 
     fn draw_composite(&self, targets: &Targets, window: Rect) -> Result<(), RenderError> {
-        // The floor is a side of the box and ends the smoke nowhere within.
+        // The floor is a side of the box: it ends no ray inside.
         let smooth = self.solids.is_empty();
         let inputs = Inputs::default()
             .picture("reaches", &targets.reaches)
@@ -512,7 +512,7 @@ impl Renderer {
         self.timers.screen_pass(&mut surface, program, &inputs, &parameters, "composite")
     }
 
-    /// The plane of a slice and its legend.
+    /// Renders the plane of a slice and its legend.
     fn draw_slice(&self, targets: &Targets, inputs: &Inputs, slice: Slice) -> Result<(), RenderError> {
         let quantity = slice.quantity;
         if quantity.needs_velocity() && !self.grid.has_velocity {
@@ -538,7 +538,7 @@ impl Renderer {
         self.draw_legend(targets, range, quantity)
     }
 
-    /// What the colours of a quantity mean.
+    /// Renders the colour scale of a quantity.
     fn draw_legend(&self, targets: &Targets, range: [f32; 2], quantity: Quantity) -> Result<(), RenderError> {
         let [bar, marks] = slice::legend(range, quantity.unit(), targets.size);
         let screen = Space { clip: nalgebra::Matrix4::identity().into(), edge: [0.0; 2] };
@@ -570,7 +570,7 @@ impl Renderer {
             .map_err(|e| refused("the lines", e))
     }
 
-    /// Puts the cursor over the target of the scene.
+    /// Renders the cursor over the target of the scene.
     fn draw_cursor(&self, size: [u32; 2], view: &View) -> Result<(), RenderError> {
         if view.cursor.is_none() {
             return Ok(());
@@ -599,12 +599,12 @@ impl Renderer {
     }
 }
 
-/// Where lines are.
+/// Coordinate space of lines.
 #[derive(Clone, Copy)]
 struct Space {
-    /// To clip space.
+    /// Matrix to clip space.
     clip: [[f32; 4]; 4],
-    /// How far right and up the picture reaches at distance 1; zeros if nothing hides the lines.
+    /// Extent of the picture to the right and up at distance 1; zeros if nothing hides the lines.
     edge: [f32; 2],
 }
 

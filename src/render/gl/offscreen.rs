@@ -1,4 +1,4 @@
-//! Pictures without a display: a surfaceless EGL context and a texture to draw into.
+//! Pictures without a display: a surfaceless EGL context and a texture as target.
 
 use std::ffi::CString;
 use std::os::raw::c_void;
@@ -17,7 +17,7 @@ use super::{Renderer, targets};
 use crate::render::{Image, LinearImage, Quality, RenderError, View};
 use crate::snapshot::Snapshot;
 
-/// Renders to images, no display needed. Lives on the thread that made it.
+/// Renders to images without a display. It stays on the thread that made it.
 pub struct Offscreen {
     renderer: Renderer,
     target: Texture2d,
@@ -26,7 +26,7 @@ pub struct Offscreen {
 }
 
 impl Offscreen {
-    /// A context on the first EGL device that gives one, for pictures of the given size.
+    /// Makes a context on the first EGL device that provides one, for pictures of the given size.
     pub fn new(width: u32, height: u32) -> Result<Self, RenderError> {
         let gl = surfaceless_context()?;
         let renderer = Renderer::new(&gl)?;
@@ -34,7 +34,7 @@ impl Offscreen {
         Ok(Self { renderer, target, gl, size: [width, height] })
     }
 
-    /// How much work goes into the pictures.
+    /// Sets the quality of the pictures.
     pub fn set_quality(&mut self, quality: Quality) {
         self.renderer.set_quality(quality);
     }
@@ -48,12 +48,12 @@ impl Offscreen {
         Ok(())
     }
 
-    /// What the driver calls itself.
+    /// Name of the driver.
     pub fn driver(&self) -> String {
         format!("{}, OpenGL {}", self.gl.get_opengl_renderer_string(), self.gl.get_opengl_version_string())
     }
 
-    /// A picture of `snapshot`.
+    /// Renders a picture of `snapshot`.
     pub fn render(&mut self, snapshot: &Snapshot, view: &View) -> Result<Image, RenderError> {
         self.renderer.set_light_scale(view.look.light_scale);
         self.renderer.upload(snapshot, view.mode)?;
@@ -62,7 +62,7 @@ impl Offscreen {
         Ok(self.read())
     }
 
-    /// A picture of `snapshot` before background and tone map.
+    /// Renders a picture of `snapshot` before background and tone map.
     pub fn render_linear(&mut self, snapshot: &Snapshot, view: &View) -> Result<LinearImage, RenderError> {
         self.renderer.set_light_scale(view.look.light_scale);
         self.renderer.upload(snapshot, view.mode)?;
@@ -72,24 +72,24 @@ impl Offscreen {
         Ok(LinearImage { width, height, rgba, depth })
     }
 
-    /// Draws what was uploaded last, for timing; [`Offscreen::read`] waits for it.
+    /// Renders the last upload, for timing; [`Offscreen::read`] waits for it.
     pub fn draw(&mut self, view: &View) -> Result<(), RenderError> {
         let [width, height] = self.size;
         let mut surface = self.target.as_surface();
         self.renderer.draw(&mut surface, [0, 0, width, height], view)
     }
 
-    /// The renderer, to upload to.
+    /// The renderer, for uploads.
     pub fn renderer(&mut self) -> &mut Renderer {
         &mut self.renderer
     }
 
-    /// Waits until everything drawn is done.
+    /// Waits for all rendering to finish.
     pub fn finish(&self) {
         self.gl.finish();
     }
 
-    /// The picture as it stands.
+    /// Reads the present picture.
     pub fn read(&self) -> Image {
         let raw: RawImage2d<u8> = self.target.read();
         let [width, height] = self.size;
@@ -110,14 +110,14 @@ fn new_target(gl: &Rc<Context>, size: [u32; 2]) -> Result<Texture2d, RenderError
     Ok(texture)
 }
 
-/// An EGL context with no surface at all.
+/// An EGL context without a surface.
 struct Surfaceless {
     context: egl::context::PossiblyCurrentContext,
     display: egl::display::Display,
 }
 
-// SAFETY: the context is current on this thread from `surfaceless_context` on, function addresses come from its own
-// display, and glium is told to make it current again whenever another one was used in between.
+// SAFETY: the context is current on this thread from `surfaceless_context` on. Function addresses come from
+// its own display, and glium is told to make it current again whenever another context was used.
 #[allow(unsafe_code)]
 unsafe impl Backend for Surfaceless {
     fn swap_buffers(&self) -> Result<(), SwapBuffersError> {
@@ -139,12 +139,12 @@ unsafe impl Backend for Surfaceless {
     }
 
     unsafe fn make_current(&self) {
-        // Without a surface this fails only when the driver is gone, and then every later call reports it.
+        // Without a surface this fails only if the driver is gone, and every later call reports that.
         let _ = self.context.make_current_surfaceless();
     }
 }
 
-/// Tries each EGL device in turn; the error is that of the last.
+/// Tries each EGL device in turn. The error is that of the last.
 fn surfaceless_context() -> Result<Rc<Context>, RenderError> {
     let devices = egl::device::Device::query_devices().map_err(|e| RenderError::NoGl(e.to_string()))?;
     let mut why = "EGL lists no device".to_string();
@@ -189,7 +189,7 @@ fn context_on(device: &egl::device::Device) -> Result<Rc<Context>, String> {
 }
 
 fn wrap(backend: Surfaceless) -> Result<Rc<Context>, String> {
-    // SAFETY: the backend keeps what `Backend` asks for (above) and its context is current.
+    // SAFETY: the backend fulfils the conditions of `Backend` (above) and its context is current.
     #[allow(unsafe_code)]
     let context = unsafe { Context::new(backend, true, Default::default()) };
     context.map_err(|e| e.to_string())

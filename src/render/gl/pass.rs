@@ -1,4 +1,4 @@
-//! How a pass is drawn: blending, the triangle that covers the viewport, and how long it takes.
+//! Rendering of a pass: blending, the triangle that covers the viewport, and timing.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -13,17 +13,17 @@ use glium::{DrawParameters, Program, Surface};
 use super::inputs::Inputs;
 use crate::render::RenderError;
 
-/// Has the driver time the passes, if it can and is asked to.
+/// Timers of the passes by the driver, if supported and requested.
 pub(super) struct Timers {
     gl: Rc<Context>,
     on: bool,
     running: RefCell<Vec<(&'static str, TimeElapsedQuery)>>,
-    /// Of passes that the driver had no part in \[ms\].
+    /// Times of passes outside the driver \[ms\].
     others: Vec<(&'static str, f64)>,
 }
 
 impl Timers {
-    /// Timers that stand still.
+    /// Makes inactive timers.
     pub fn new(gl: &Rc<Context>) -> Self {
         Self { gl: gl.clone(), on: false, running: RefCell::default(), others: Vec::new() }
     }
@@ -33,7 +33,7 @@ impl Timers {
         self.on = true;
     }
 
-    /// What each pass has taken since the last call \[ms\], by name; waits for them. Empty if nothing was timed.
+    /// Times of each pass since the last call \[ms\], by name; waits for them. Empty without timers.
     pub fn take(&mut self) -> BTreeMap<&'static str, f64> {
         let mut sums = BTreeMap::new();
         for (name, took) in self.others.drain(..) {
@@ -45,16 +45,16 @@ impl Timers {
         sums
     }
 
-    /// Takes note of passes that were timed elsewhere \[ms\].
+    /// Adds times measured elsewhere \[ms\].
     pub fn add(&mut self, took: Vec<(&'static str, f64)>) {
         if self.on {
             self.others.extend(took);
         }
     }
 
-    /// Runs `draw`, which hands the timer to the driver, and keeps it.
+    /// Runs `draw` with a timer of the driver, and keeps the timer.
     fn time<R>(&self, name: &'static str, draw: impl FnOnce(Option<&TimeElapsedQuery>) -> R) -> R {
-        // A driver without timers just draws.
+        // Without timers in the driver the pass runs untimed.
         let timer = if self.on { TimeElapsedQuery::new(&self.gl).ok() } else { None };
         let result = draw(timer.as_ref());
         self.running.borrow_mut().extend(timer.map(|timer| (name, timer)));
@@ -84,7 +84,7 @@ pub(super) fn blend(function: BlendingFunction) -> Blend {
     Blend { color: function, alpha: function, constant_value: (0.0, 0.0, 0.0, 0.0) }
 }
 
-/// A colour with alpha over what is there, whose alpha is the share of the background still seen.
+/// Blends a colour with alpha over the target, whose alpha is the visible share of the background.
 pub(super) fn paint() -> Blend {
     let factors = |source, destination| BlendingFunction::Addition { source, destination };
     Blend {
@@ -93,7 +93,7 @@ pub(super) fn paint() -> Blend {
     }
 }
 
-/// The new picture gets `weight`, what is there the rest.
+/// Blends the new picture with `weight` and the target with the rest.
 pub(super) fn averaging(weight: f32) -> Blend {
     if weight >= 1.0 {
         return blend(BlendingFunction::AlwaysReplace);

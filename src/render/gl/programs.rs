@@ -23,7 +23,7 @@ const INCLUDES: [(&str, &str); 7] = [
 const MARCH: &str = include_str!("../../../shaders/march.frag");
 const SCREEN: &str = include_str!("../../../shaders/screen.vert");
 
-/// One program a pass, in the order they run.
+/// One program per pass, in the order of execution.
 pub(super) struct Programs {
     scene: [OnceCell<Program>; 2],
     pub line: Program,
@@ -62,21 +62,20 @@ impl Programs {
 }
 
 impl Programs {
-    /// What is behind the smoke, with solids or without: a driver that computes on the CPU takes its time even for a loop
-    /// over none of them.
+    /// The scene pass, with or without solids: on a CPU driver even an empty loop over solids takes time.
     pub fn scene(&self, gl: &Rc<Context>, solids: bool) -> Result<&Program, RenderError> {
         let source = include_str!("../../../shaders/scene.frag");
         variant(gl, &self.scene, ("scene", source), &[("SOLIDS", solids)])
     }
 
-    /// The march, with glow, with cubic interpolation, with light shared by halves of a step.
+    /// The march, with emission, with cubic interpolation, with light shared by halves of a step.
     pub fn march(&self, gl: &Rc<Context>, [glow, cubic, halves]: [bool; 3]) -> Result<&Program, RenderError> {
         let with = [("GLOW", glow), ("CUBIC", cubic), ("HALVES", halves)];
         variant(gl, &self.march, ("march", MARCH), &with)
     }
 }
 
-/// The program of a fragment shader with the names defined that are wanted; linked when first asked for.
+/// The program of a fragment shader with the selected names defined; linked on first use.
 fn variant<'p>(
     gl: &Rc<Context>,
     linked: &'p [OnceCell<Program>],
@@ -108,14 +107,14 @@ fn link(
         tessellation_control_shader: None,
         tessellation_evaluation_shader: None,
         transform_feedback_varyings: None,
-        // Bytes are encoded by the present pass; glium must not encode them again.
+        // The present pass encodes the bytes; glium must not encode them again.
         outputs_srgb: true,
         uses_point_size: false,
     };
     Program::new(gl, source).map_err(|e| RenderError::Gl(name, e.to_string()))
 }
 
-/// Replaces each line `#include "name"` by that file, and defines names after the version.
+/// Replaces each line `#include "name"` by that file, and defines names after the version line.
 fn expand(source: &str, defines: &[&str]) -> String {
     let mut out = String::with_capacity(source.len());
     for (n, line) in source.lines().enumerate() {

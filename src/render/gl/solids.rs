@@ -1,5 +1,5 @@
-//! The solids on the graphics card: a table with a row for each, and one volume with the distances of all meshes,
-//! one behind the other.
+//! The solids on the graphics card: a table with a row for each, and one volume with the distances of all
+//! meshes, stacked.
 
 use std::borrow::Cow;
 use std::rc::Rc;
@@ -13,7 +13,7 @@ use half::f16;
 
 use super::inputs::Inputs;
 use super::targets::new_texture;
-use super::volume::Volume;
+use super::volume_texture::Volume;
 use crate::grid::Dims;
 use crate::look::Look;
 use crate::render::RenderError;
@@ -23,7 +23,7 @@ use crate::render::solid::{Shape, Solid};
 /// Texels of a row: those of [`Solid::packed`] and the albedo.
 const TEXELS: u32 = 6;
 
-/// The solids that are drawn.
+/// The solids to render.
 pub(super) struct Solids {
     gl: Rc<Context>,
     all: Vec<Solid>,
@@ -34,7 +34,7 @@ pub(super) struct Solids {
 }
 
 impl Solids {
-    /// None.
+    /// Makes an empty set.
     pub fn new(gl: &Rc<Context>) -> Result<Self, RenderError> {
         Ok(Self {
             gl: gl.clone(),
@@ -45,7 +45,7 @@ impl Solids {
         })
     }
 
-    /// Takes over what stands in the smoke.
+    /// Takes over the solids.
     pub fn set(&mut self, solids: &[Solid]) -> Result<(), RenderError> {
         if self.all == solids {
             return Ok(());
@@ -58,7 +58,7 @@ impl Solids {
         self.fill_distances()
     }
 
-    /// Puts the fields of all meshes into the volume, unless they are there.
+    /// Uploads the distance fields of all meshes, unless they are there.
     fn fill_distances(&mut self) -> Result<(), RenderError> {
         let mut wanted: Vec<Arc<DistanceField>> = Vec::new();
         for solid in &self.all {
@@ -80,12 +80,12 @@ impl Solids {
         Ok(())
     }
 
-    /// Whether there are none.
+    /// Whether there are no solids.
     pub fn is_empty(&self) -> bool {
         self.all.is_empty()
     }
 
-    /// With all that `solid.glsl` reads, in the colours of `look`.
+    /// Adds the inputs of `solid.glsl`, with the colours of `look`.
     pub fn inputs<'t>(&'t self, inputs: Inputs<'t>, look: &Look) -> Inputs<'t> {
         if !self.all.is_empty() {
             self.write_table(look);
@@ -115,7 +115,7 @@ impl Solids {
     }
 }
 
-/// Fields one behind the other along z: the shape of the whole, the first layer of each, and the texels.
+/// Stacks fields along z: the shape of the whole, the first layer of each, and the texels.
 fn stacked(fields: &[Arc<DistanceField>]) -> (Dims, Vec<usize>, Vec<[f16; 4]>) {
     let largest = |axis: usize| fields.iter().map(|field| field.dims.array()[axis]).max().unwrap_or(1);
     let depth = fields.iter().map(|field| field.dims.nz).sum::<usize>().max(1);

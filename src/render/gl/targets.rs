@@ -1,4 +1,4 @@
-//! The pictures between the passes.
+//! Textures between the passes.
 
 use std::cell::OnceCell;
 use std::rc::Rc;
@@ -9,17 +9,17 @@ use glium::texture::{MipmapsOption, Texture2d, UncompressedFloatFormat};
 
 use crate::render::RenderError;
 
-/// Everything that depends on the size of the picture.
+/// All textures that depend on the size of the picture.
 pub(super) struct Targets {
     pub size: [u32; 2],
     pub divide: u32,
     /// Linear radiance of the picture, RGBA16F.
     pub scene: Texture2d,
-    /// The mean of several pictures, RGBA32F; made when there are several.
+    /// The mean of several frames, RGBA32F; made on first use.
     pub mean: OnceCell<Texture2d>,
-    /// How far each ray is free \[m\], R32F.
+    /// Free length of each ray \[m\], R32F.
     pub reaches: Texture2d,
-    /// Radiance and transmittance of the smoke, at the size divided, RGBA16F.
+    /// Radiance and transmittance of the smoke, at the divided size, RGBA16F.
     pub marched: Texture2d,
 }
 
@@ -43,7 +43,7 @@ impl Targets {
     }
 }
 
-/// Whether the driver has textures of that size.
+/// Checks that the driver supports textures of that size.
 pub(super) fn check(gl: &Rc<Context>, [width, height]: [u32; 2]) -> Result<(), RenderError> {
     let limit = gl.get_capabilities().max_texture_size as u32;
     let fits = width.min(height) > 0 && width.max(height) <= limit;

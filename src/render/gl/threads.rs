@@ -1,4 +1,4 @@
-//! Pictures by the processor's threads on a GL surface, where the driver has no graphics processor.
+//! Pictures by CPU threads on a GL surface, for drivers without a graphics processor.
 
 use std::rc::Rc;
 
@@ -13,21 +13,21 @@ use crate::render::cpu::{Contents, Frame, Integrator, Picture};
 use crate::render::{RenderError, Shading, View, noise};
 use crate::solver::simd::level;
 
-/// The picture, and the texture that brings it to the driver.
+/// The picture, and the texture that uploads it.
 pub(super) struct Threads {
     pub picture: Picture,
-    /// Whether they are faster than the driver.
+    /// Whether threads are faster than the driver.
     fastest: bool,
     texture: Option<Texture2d>,
 }
 
 impl Threads {
-    /// `fastest` if the driver has no graphics processor.
+    /// Makes it; `fastest` says that the driver has no graphics processor.
     pub fn new(fastest: bool) -> Self {
         Self { picture: Picture::new(level()), fastest, texture: None }
     }
 
-    /// A texture for a picture.
+    /// Returns a texture of the size of the picture.
     fn fit(&mut self, gl: &Rc<Context>, size: [u32; 2]) -> Result<&Texture2d, RenderError> {
         let texture = match self.texture.take().filter(|texture| texture.dimensions() == (size[0], size[1])) {
             Some(texture) => texture,
@@ -38,7 +38,7 @@ impl Threads {
 }
 
 impl Renderer {
-    /// Whether the processor's threads render pictures of the present quality.
+    /// Whether CPU threads render pictures of the present quality.
     pub(super) fn by_threads(&self) -> bool {
         match self.quality.shading {
             Shading::Fastest => self.threads.fastest,
@@ -47,7 +47,7 @@ impl Renderer {
         }
     }
 
-    /// Calls `run` with the picture and all that it is rendered from.
+    /// Calls `run` with the picture and its contents.
     fn with_picture<T>(&mut self, run: impl FnOnce(&mut Picture, &Contents) -> T) -> T {
         let contents = Contents {
             dims: self.grid.dims,
@@ -91,13 +91,13 @@ impl Renderer {
         Ok(())
     }
 
-    /// Radiance with alpha and length of the ray of each pixel, rows from the top.
+    /// Radiance, alpha and ray length of each pixel, rows from the top.
     pub(super) fn linear_by_threads(&mut self, view: &View) -> (Vec<[f32; 4]>, Vec<f32>) {
         let quality = self.quality;
         self.with_picture(|picture, contents| picture.linear(contents, view, quality))
     }
 
-    /// Brings the mean to a part of `target`.
+    /// Copies the mean to a part of `target`.
     pub(super) fn present_by_threads(
         &mut self,
         target: &mut impl Surface,

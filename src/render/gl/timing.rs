@@ -1,4 +1,4 @@
-//! How long a picture takes.
+//! Timing of pictures.
 
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
@@ -13,26 +13,26 @@ use crate::render::{Mode, Quality, RenderError, View, procedural};
 /// Times of one picture \[ms\], the least of several.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Timing {
-    /// The snapshot is a cube of this many cells along each axis, a tenth of it smoke.
+    /// Cells along each axis of the snapshot's cube, a tenth of it smoke.
     pub cells: usize,
-    /// Pixels of the picture.
+    /// Size of the picture \[px\].
     pub size: [u32; 2],
-    /// The march runs at the size divided by this.
+    /// Divisor of the size for the march.
     pub divide: u32,
-    /// Textures, and the densities of the light volume.
+    /// Upload of textures, and densities of the light volume.
     pub upload: f64,
     /// The light volume under a new sun.
     pub light: f64,
-    /// All passes with the light volume as it is.
+    /// All passes with an unchanged light volume.
     pub draw: f64,
-    /// Each pass by the driver's own timer, where it has one.
+    /// Each pass by the driver's own timer, if it has one.
     pub passes: BTreeMap<&'static str, f64>,
     /// A new snapshot on the screen: everything.
     pub all: f64,
 }
 
-/// Times pictures of a procedural plume, `repeats` of each kind, at full and at half size. Also says what the driver
-/// calls itself.
+/// Times pictures of a procedural plume, `repeats` of each kind, at full and at half size. Also returns the
+/// name of the driver.
 pub fn measure(cells: usize, size: [u32; 2], repeats: u32) -> Result<(String, Vec<Timing>), RenderError> {
     let dims = Dims { nx: cells, ny: cells, nz: cells };
     let mut snapshot = procedural::plume(dims, 1.0 / cells as f32, procedural::Tint::Sectors);
@@ -68,7 +68,7 @@ pub fn measure(cells: usize, size: [u32; 2], repeats: u32) -> Result<(String, Ve
             Ok(())
         })?;
         let lit = least(repeats, || {
-            // Another sun each time, so that nothing is kept from the picture before.
+            // A new sun each time, so that no result is reused.
             look.sun_direction[0] += 1e-4;
             picture(&mut gl, &look)
         })?;
@@ -90,7 +90,7 @@ pub fn measure(cells: usize, size: [u32; 2], repeats: u32) -> Result<(String, Ve
     Ok((gl.driver(), rows))
 }
 
-/// The least time \[ms\] of `repeats` runs.
+/// Least time of `repeats` runs \[ms\].
 fn least(repeats: u32, mut run: impl FnMut() -> Result<(), RenderError>) -> Result<f64, RenderError> {
     let mut least = Duration::MAX;
     for _ in 0..repeats.max(1) {

@@ -18,7 +18,7 @@ use crate::snapshot::{BRICK, Snapshot};
 
 use shade::{CHUNK, Lane, Strip};
 
-/// The cells of a snapshot's bricks that hold smoke.
+/// Cells of the occupied bricks of a snapshot.
 #[derive(Clone, Debug)]
 pub(super) struct Cells {
     dims: Dims,
@@ -33,16 +33,16 @@ struct Layer {
     cells: Vec<[f16; 4]>,
 }
 
-/// Bricks side by side along x.
+/// Adjacent bricks along x.
 #[derive(Clone, Debug, PartialEq)]
 struct Run {
     x: Range<usize>,
     y: Range<usize>,
-    /// Of its first row in the cells of the layer; rows follow each other in y, then z.
+    /// Index of its first row in the cells of the layer; rows follow in y, then z.
     start: usize,
 }
 
-/// Which texels of a whole grid hold what was written there last.
+/// Texels of a whole grid that hold values of the last write.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Written(Vec<Vec<Run>>);
 
@@ -122,7 +122,7 @@ impl Cells {
     }
 }
 
-/// Empties a run in a layer of whole planes.
+/// Clears a run in a layer of whole planes.
 fn clear(run: &Run, dims: Dims, texels: &mut [[f16; 4]]) {
     for plane in texels.chunks_exact_mut(dims.nx * dims.ny) {
         for row in plane.chunks_exact_mut(dims.nx).skip(run.y.start).take(run.y.len()) {
@@ -154,7 +154,7 @@ impl Layer {
     }
 }
 
-/// Ranges of bricks that hold smoke.
+/// Ranges of occupied bricks.
 fn runs(row: &[[f16; 4]]) -> Vec<Range<usize>> {
     let mut runs: Vec<Range<usize>> = Vec::new();
     for n in (0..row.len()).filter(|&n| !bricks::empty(&row[n])) {

@@ -9,7 +9,7 @@ pub(super) const CHUNK: usize = 32;
 /// One number for each cell of a strip.
 pub(super) type Lane = [f32; CHUNK];
 
-/// Cells side by side along x.
+/// Adjacent cells along x.
 pub(super) struct Strip {
     /// The three densities and the temperature excess.
     pub smoke: [Lane; 4],

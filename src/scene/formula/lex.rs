@@ -1,10 +1,10 @@
-//! A formula as words: numbers, names and signs, each with its place.
+//! Lexer of formulas: numbers, names and signs, each with its place.
 
 use std::ops::Range;
 
 use super::Fault;
 
-/// A word of a formula.
+/// A token of a formula.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Token<'t> {
     Number(f64),
@@ -13,13 +13,13 @@ pub enum Token<'t> {
     Sign(&'t str),
 }
 
-/// A word and the bytes it takes.
+/// A token and its bytes.
 pub type Placed<'t> = (Token<'t>, Range<usize>);
 
-/// Signs, the longer of two with the same beginning first.
+/// Signs; of two with the same beginning the longer comes first.
 const SIGNS: &[&str] = &["<=", ">=", "<", ">", "+", "-", "*", "/", "^", "(", ")", ","];
 
-/// The words of `text`.
+/// Splits `text` into tokens.
 pub fn tokens(text: &str) -> Result<Vec<Placed<'_>>, Fault> {
     let mut tokens = Vec::new();
     let mut at = 0;
@@ -39,7 +39,7 @@ pub fn tokens(text: &str) -> Result<Vec<Placed<'_>>, Fault> {
     Ok(tokens)
 }
 
-/// The first word of `text` and its length.
+/// Reads the first token of `text` and its length.
 fn token(text: &str) -> Result<(Token<'_>, usize), (usize, String)> {
     let first = text.chars().next().unwrap_or(' ');
     if first.is_ascii_digit() || first == '.' {
@@ -67,7 +67,7 @@ fn stranger(first: char) -> String {
     }
 }
 
-/// How many bytes of `text` make up the number it begins with: `12`, `.5`, `1.5e-3`.
+/// Length in bytes of the number that `text` begins with: `12`, `.5`, `1.5e-3`.
 fn number_length(text: &[u8]) -> usize {
     let digits = |from: usize| text[from..].iter().take_while(|c| c.is_ascii_digit() || **c == b'.').count();
     let mantissa = digits(0);

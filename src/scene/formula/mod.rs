@@ -1,15 +1,15 @@
-//! Formulas in x, y and z, as a scene writes them: read once, then evaluated for 64 points at a time.
+//! Formulas in x, y and z, those of sides in the time t too, as a scene writes them: read once, then evaluated for 64 points at a time.
 //!
-//! The notation is that of the blackboard: `-x^2` is −(x²), `2^3^2` is 2^(3²), and a comparison is 1 where it holds
-//! and 0 where it does not. Nothing branches, so that a row of points is a run of plain loops; `if(c, a, b)` computes
-//! both and picks. An error says at which characters it is.
+//! The notation is that of mathematics: `-x^2` is −(x²), `2^3^2` is 2^(3²), and a comparison is 1 if it holds
+//! and 0 otherwise. There are no branches, so a row of points is a run of plain loops; `if(c, a, b)` computes
+//! both and selects one. Errors name the faulty characters.
 
 mod lex;
 mod parse;
 
 use std::ops::Range;
 
-pub use parse::{Definitions, check_name, parse};
+pub use parse::{Definitions, check_name, parse, parse_in_time};
 
 /// Points evaluated together.
 pub const WIDTH: usize = 64;
@@ -20,42 +20,45 @@ pub type Wide = [f64; WIDTH];
 /// Coordinates: the first slots of a program.
 const AXES: usize = 3;
 
+/// The slot of the time, after which those of definitions begin.
+const TIME: usize = AXES;
+
 /// What is wrong with a formula.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Fault {
-    /// The name whose definition is wrong; `None` is the formula itself.
+    /// Name of the faulty definition; `None` for the formula itself.
     pub definition: Option<String>,
-    /// The bytes to blame, in the text of the formula or of that definition.
+    /// Faulty bytes, in the text of the formula or of that definition.
     pub at: Range<usize>,
-    /// What is wrong and what to do about it.
+    /// What is wrong, and what to do.
     pub message: String,
 }
 
-/// A formula that has been read.
+/// A compiled formula.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Formula {
     code: Vec<Op>,
-    /// Values kept for later use, the coordinates among them.
+    /// Number of stored values, with the coordinates.
     slots: usize,
-    /// Values on the stack at most.
+    /// Greatest depth of the stack.
     depth: usize,
     /// Whether it depends on x, y, z.
     uses: [bool; AXES],
 }
 
-/// One instruction of a program for a machine with a stack and numbered slots.
+/// An instruction for a machine with a stack and numbered slots.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Op {
     Number(f64),
-    /// Pushes what a slot holds.
+    /// Pushes the value of a slot.
     Load(usize),
     /// Copies the top of the stack to a slot.
     Keep(usize),
-    /// Replaces the top by a function of [`UNARY`] of it.
+    /// Replaces the top by a function of [`UNARY`].
     One(usize),
-    /// Replaces the two topmost by a function of [`BINARY`] of them.
+    /// Replaces the top two by a function of [`BINARY`].
     Two(usize),
-    /// Replaces condition, value and alternative by one of the latter.
+    /// Replaces condition, value and alternative by the selected one.
     Pick,
 }
 
@@ -100,10 +103,10 @@ const BINARY: &[Binary] = &[
     ("mod", f64::rem_euclid),
 ];
 
-/// Names that stand for numbers.
+/// Named constants.
 const CONSTANTS: &[(&str, f64)] = &[("pi", std::f64::consts::PI), ("e", std::f64::consts::E)];
 
-/// Working memory of one thread that evaluates formulas.
+/// Scratch memory of one thread that evaluates formulas.
 #[derive(Default)]
 pub struct Scratch {
     slots: Vec<Wide>,
@@ -116,14 +119,20 @@ impl Formula {
         self.uses
     }
 
-    /// The values at 64 points, given their x, y and z \[m\].
+    /// Returns the values at 64 points, given their x, y and z \[m\].
     pub fn evaluate<'s>(&self, at: [&Wide; AXES], scratch: &'s mut Scratch) -> &'s Wide {
+        self.evaluate_in_time(at, 0.0, scratch)
+    }
+
+    /// The same at the instant `time` \[s\].
+    pub fn evaluate_in_time<'s>(&self, at: [&Wide; AXES], time: f64, scratch: &'s mut Scratch) -> &'s Wide {
         let Scratch { slots, stack } = scratch;
         slots.resize(slots.len().max(self.slots), [0.0; WIDTH]);
         stack.resize(stack.len().max(self.depth), [0.0; WIDTH]);
         for (slot, at) in slots.iter_mut().zip(at) {
             *slot = *at;
         }
+        slots[TIME] = [time; WIDTH];
         let mut top = 0;
         for op in &self.code {
             top = op.run(slots, stack, top);
@@ -133,7 +142,7 @@ impl Formula {
 }
 
 impl Op {
-    /// Does it with `top` values on the stack; returns how many there are then.
+    /// Runs the instruction with `top` values on the stack. Returns the new number of values.
     fn run(self, slots: &mut [Wide], stack: &mut [Wide], top: usize) -> usize {
         let (below, above) = stack.split_at_mut(top);
         match self {
@@ -155,7 +164,7 @@ impl Op {
         top.strict_add_signed(self.growth())
     }
 
-    /// By how much the stack grows.
+    /// Change of the stack's height.
     fn growth(self) -> isize {
         match self {
             Self::Number(_) | Self::Load(_) => 1,

@@ -1,4 +1,4 @@
-//! From words to a program, by recursive descent:
+//! Recursive-descent parser from tokens to a program:
 //!
 //! ```text
 //! comparison = sum [("<" | "<=" | ">" | ">=") sum]
@@ -12,26 +12,42 @@
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-use super::super::error::closest;
+use super::super::scene_error::closest;
 use super::lex::{Placed, Token, tokens};
-use super::{AXES, BINARY, CONSTANTS, Fault, Formula, Op, UNARY};
+use super::{AXES, BINARY, CONSTANTS, Fault, Formula, Op, TIME, UNARY};
 
-/// Names that a formula may use, with the text each stands for.
+/// Definitions: names that a formula may use, with their texts.
 pub type Definitions = BTreeMap<String, String>;
 
-/// Parentheses, signs and definitions inside each other at most.
+/// Deepest nesting of parentheses, signs and definitions.
 const DEEPEST: usize = 64;
 
 const NAMES: [&str; AXES] = ["x", "y", "z"];
 
+/// Where the values of definitions begin.
+const DEFINED: usize = TIME + 1;
+
 type Result<T> = std::result::Result<T, Fault>;
 
-/// Reads the formula `text`, which may use the names of `definitions`.
+/// Parses the formula `text`, which may use the names of `definitions`.
 ///
 /// # Errors
-/// The first thing that is wrong with it, or with a definition that it uses.
+/// The first error in it, or in a definition that it uses.
 pub fn parse(text: &str, definitions: &Definitions) -> Result<Formula> {
-    let mut program = Program { definitions, code: vec![], slots: vec![], open: vec![], level: 0 };
+    read(text, definitions, false)
+}
+
+/// Reads the formula `text`, which may use the time `t`.
+///
+/// # Errors
+/// The first thing that is wrong with it.
+pub fn parse_in_time(text: &str) -> Result<Formula> {
+    read(text, &Definitions::new(), true)
+}
+
+fn read(text: &str, definitions: &Definitions, knows_time: bool) -> Result<Formula> {
+    let mut program =
+        Program { definitions, knows_time, code: vec![], slots: vec![], open: vec![], level: 0 };
     program.define(text)?;
     let Program { code, slots, .. } = program;
     let used = |axis: usize| code.contains(&Op::Load(axis));
@@ -41,13 +57,13 @@ pub fn parse(text: &str, definitions: &Definitions) -> Result<Formula> {
         height += op.growth();
         height as usize
     });
-    Ok(Formula { depth: depth.max().unwrap_or(0), slots: AXES + slots.len(), uses, code })
+    Ok(Formula { depth: depth.max().unwrap_or(0), slots: DEFINED + slots.len(), uses, code })
 }
 
-/// Whether a definition may be called `name`.
+/// Checks that a definition may be called `name`.
 ///
 /// # Errors
-/// If it is no single word, or means something already.
+/// If the name is not a single word, or already has a meaning.
 pub fn check_name(name: &str) -> std::result::Result<(), String> {
     let is_word = matches!(tokens(name).as_deref(), Ok([(Token::Name(word), _)]) if *word == name);
     if !is_word {
@@ -60,16 +76,18 @@ pub fn check_name(name: &str) -> std::result::Result<(), String> {
 /// The instructions so far.
 struct Program<'d> {
     definitions: &'d Definitions,
+    /// Whether `t` is the time.
+    knows_time: bool,
     code: Vec<Op>,
-    /// Definitions whose values are kept, in the order of their slots.
+    /// Definitions whose values are stored, in the order of their slots.
     slots: Vec<&'d str>,
-    /// Definitions that are being read, each for the one before it.
+    /// Definitions being parsed, each for the one before it.
     open: Vec<&'d str>,
     level: usize,
 }
 
 impl<'d> Program<'d> {
-    /// Appends what `text` stands for.
+    /// Appends the instructions of `text`.
     fn define(&mut self, text: &str) -> Result<()> {
         let definition = self.open.last().map(|name| (*name).to_owned());
         let here =
@@ -79,28 +97,28 @@ impl<'d> Program<'d> {
         reader.all().map_err(here)
     }
 
-    /// Appends the value of a definition: computed where it is met first, remembered from there on.
+    /// Appends the value of a definition: computed at its first use, then loaded from its slot.
     fn name(&mut self, name: &str) -> Result<bool> {
         if let Some(slot) = self.slots.iter().position(|known| *known == name) {
-            self.code.push(Op::Load(AXES + slot));
+            self.code.push(Op::Load(DEFINED + slot));
             return Ok(true);
         }
         let Some((name, text)) = self.definitions.get_key_value(name) else { return Ok(false) };
         self.open.push(name);
         self.define(text)?;
         self.open.pop();
-        self.code.push(Op::Keep(AXES + self.slots.len()));
+        self.code.push(Op::Keep(DEFINED + self.slots.len()));
         self.slots.push(name);
         Ok(true)
     }
 }
 
-/// The words of one text on their way into a program.
+/// The tokens of one text while they are parsed.
 struct Reader<'r, 'd, 't> {
     program: &'r mut Program<'d>,
     words: &'r [Placed<'t>],
     next: usize,
-    /// Where the text ends.
+    /// End of the text.
     end: usize,
 }
 
@@ -146,7 +164,7 @@ impl<'t> Reader<'_, '_, 't> {
         Ok(())
     }
 
-    /// Everything that nests passes through here, and is counted.
+    /// All nesting passes through here and is counted.
     fn signed(&mut self) -> Result<()> {
         let at = self.place();
         self.program.level += 1;
@@ -206,6 +224,10 @@ impl<'t> Reader<'_, '_, 't> {
             self.program.code.push(Op::Load(axis));
             return Ok(());
         }
+        if self.program.knows_time && name == "t" {
+            self.program.code.push(Op::Load(TIME));
+            return Ok(());
+        }
         if self.program.open.contains(&name) {
             return Err(fault(at, format!("`{name}` is defined by itself")));
         }
@@ -228,12 +250,13 @@ impl<'t> Reader<'_, '_, 't> {
             NAMES.into_iter().chain(CONSTANTS.iter().map(|c| c.0)).chain(defined).collect();
         let hint = match closest(name, known.iter().copied()) {
             Some(meant) => format!("did you mean `{meant}`?"),
+            None if self.program.knows_time => format!("known here: {} and t", known.join(", ")),
             None => format!("known here: {}, and what initial.let defines", known.join(", ")),
         };
         fault(at, format!("unknown name `{name}`; {hint}"))
     }
 
-    /// A call whose parenthesis is open.
+    /// Parses a call whose parenthesis is open.
     fn call(&mut self, name: &str, at: &Range<usize>) -> Result<()> {
         let mut given = 0;
         while self.sign(&[")"]).is_none() {
@@ -266,7 +289,7 @@ impl<'t> Reader<'_, '_, 't> {
         }
     }
 
-    /// Takes the next word if it is one of these signs.
+    /// Consumes the next token if it is one of these signs.
     fn sign(&mut self, any: &[&str]) -> Option<&'t str> {
         match self.words.get(self.next) {
             Some((Token::Sign(sign), _)) if any.contains(sign) => {
@@ -282,7 +305,7 @@ impl<'t> Reader<'_, '_, 't> {
         Ok(())
     }
 
-    /// The bytes of the next word.
+    /// The bytes of the next token.
     fn place(&self) -> Range<usize> {
         self.words.get(self.next).map_or(self.end..self.end, |word| word.1.clone())
     }

@@ -1,4 +1,4 @@
-//! Values against the same written in Rust, and the words of every complaint.
+//! Compares values with the same formulas in Rust, and checks the text of every error.
 
 use super::*;
 
@@ -14,7 +14,7 @@ fn value(text: &str, at: [f64; 3]) -> f64 {
 }
 
 #[test]
-fn formulas_mean_what_the_blackboard_means() {
+fn formulas_follow_the_notation_of_mathematics() {
     let cases = [
         ("1 + 2 * 3 - 4 / 8", 6.5),
         ("-2^2", -4.0),
@@ -50,7 +50,7 @@ fn each_point_has_its_own_value() {
 }
 
 #[test]
-fn a_fault_says_where_and_what() {
+fn an_error_names_its_place_and_cause() {
     let cases = [
         ("", 0..0, "a value is missing at the end"),
         ("1 +", 3..3, "a value is missing at the end"),
@@ -79,7 +79,7 @@ fn a_fault_says_where_and_what() {
 }
 
 #[test]
-fn a_fault_in_a_definition_says_in_which() {
+fn an_error_in_a_definition_names_it() {
     let fault = parse("1 + a", &definitions(&[("a", "b"), ("b", "2 +")])).unwrap_err();
     assert_eq!((fault.definition.as_deref(), fault.at), (Some("b"), 3..3));
     let round = parse("a", &definitions(&[("a", "1 + b"), ("b", "a")])).unwrap_err();

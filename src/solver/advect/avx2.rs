@@ -32,11 +32,11 @@ struct Weights {
     z: [__m128; 4],
 }
 
-/// The limited values in the stencil whose second value is at `at`.
+/// Returns the limited values of the stencil whose second value is at `at`.
 #[target_feature(enable = "avx2,fma")]
-fn window(field: &[[f32; 4]], at: usize, row: usize, plane: usize, weights: &Weights) -> __m128 {
+fn stencil(field: &[[f32; 4]], at: usize, row: usize, plane: usize, weights: &Weights) -> __m128 {
     let before = 1 + row + plane;
-    assert!(at >= before && at + 2 * before < field.len(), "a window outside the field");
+    assert!(at >= before && at + 2 * before < field.len(), "a stencil outside the field");
     let mut next = field[at - before..].as_ptr().cast::<f32>();
     let both = |four: __m128| _mm256_broadcast_ps(&four);
     let (mut sum, mut low, mut high) = (
@@ -101,7 +101,7 @@ pub fn velocity_row(
             let weights = staggered_weights(field.curve, &departures, t);
             let [departure_u, departure_v, departure_w] =
                 [departures[0].at[t], departures[1].at[t], departures[2].at[t]];
-            let value = |departure: u32| window(field.interleaved, departure as usize, row, plane, &weights);
+            let value = |departure: u32| stencil(field.interleaved, departure as usize, row, plane, &weights);
             let of_u = value(departure_u);
             let of_v = if departure_v == departure_u { of_u } else { value(departure_v) };
             let of_w = match departure_w {
@@ -116,7 +116,8 @@ pub fn velocity_row(
     }
 }
 
-/// The departure points of the three faces of each of `n` cells from position `at` on; `origin` are the coordinates of the first.
+/// Finds the departure points of the three faces of each of `n` cells from position `at` on. `origin` are the
+/// coordinates of the first.
 #[target_feature(enable = "avx2,fma")]
 fn find_departures(
     back: &[[f32; 4]],
@@ -158,14 +159,14 @@ pub fn scalar_row(curve: Curve, row: Row, bounds: &SampleBounds, field: &[[f32; 
         locate::<true>(bounds, origin, &row.back[from..][..out.len()], &mut departures);
         for (t, out) in out.iter_mut().enumerate() {
             let weights = even_weights(curve, [0, 1, 2].map(|axis| departures.fraction[axis][t]));
-            let value = window(field, departures.at[t] as usize, bounds.row, bounds.plane, &weights);
-            // SAFETY: four values are there.
+            let value = stencil(field, departures.at[t] as usize, bounds.row, bounds.plane, &weights);
+            // SAFETY: `out` holds four values.
             unsafe { _mm_storeu_ps(out.as_mut_ptr(), value) };
         }
     }
 }
 
-/// Weights of one departure point for all four values.
+/// Weights of one departure point, the same for all four values.
 #[target_feature(enable = "avx2,fma")]
 fn even_weights(curve: Curve, [x, y, z]: [f32; 3]) -> Weights {
     let w = weights(curve, _mm256_setr_ps(x, y, z, z, x, y, z, z));

@@ -1,19 +1,22 @@
 //! The stencils of [`super::together`] in AVX-512: 4 cells × 4 values of a line in one register.
 //!
-//! Sixteen places at a time, in the order of fours of [`places`]. First their departure points and weights, axis by axis with the places
-//! side by side in the lanes; then runs of four. Mostly the departure points of a run are neighbours as their cells are: then lanes
-//! 4i + c hold value c of place i, and a load at each node serves all four. Otherwise each place has its stencil, in which
-//! lane 4x + c is value c of the line's node x; its weights come back from memory spread over the lanes of a line,
-//! where loads cost less than shuffles would. Both do the same operations in the same order.
+//! The kernels take sixteen cells at a time, in the order of fours of [`places`]. First they find departure
+//! points and weights, axis by axis, one cell in each lane. Then they interpolate runs of four cells.
 //!
-//! Two functions enable the instructions, and all else is inlined into them: a call would pass its registers through
-//! memory. Hence no closures, and functions that are unsafe to call where the instructions are not enabled.
+//! Departure points of a run are mostly neighbours, as their cells are. Then lane 4i + c holds value c of
+//! cell i, and one load at each node serves all four cells. Otherwise each cell has a separate stencil: lane
+//! 4x + c is value c of the line's node x. Its weights come back from memory spread over the lanes of a line,
+//! because loads cost less than shuffles there. Both paths do the same operations in the same order.
+//!
+//! Two functions enable the instructions, and all others are inlined into them: a call would pass its
+//! registers through memory. Hence there are no closures, and the functions are unsafe to call where the
+//! instructions are not enabled.
 #![allow(unsafe_code, unsafe_op_in_unsafe_fn)]
 
 use std::arch::x86_64::*;
 
 use super::staggered::Staggered;
-use super::{Curve, NOTHING, Row};
+use super::{Curve, NEGLIGIBLE, Row};
 use crate::solver::avx512::{
     following, load_cells, load_four, load_values, locate, number, over_run, places, quarters, side_by_side,
     squares, squares_of_three, stream_cells, whole_lines, whole_runs,
@@ -28,7 +31,7 @@ struct Line([f32; LANES]);
 
 const EMPTY: Line = Line([0.0; LANES]);
 
-/// The four weights of a place along one axis, a register for each node.
+/// The four weights of a cell along one axis, a register for each node.
 type Nodes = [__m512; 4];
 
 #[inline(always)]
@@ -46,7 +49,7 @@ unsafe fn load_nodes([a, b, c, d]: &[Line; 4]) -> Nodes {
     [load(a), load(b), load(c), load(d)]
 }
 
-/// Four values of a line, over all four nodes.
+/// Spreads four values of a line over all four nodes.
 #[inline(always)]
 unsafe fn spread(line: &Line, from: usize) -> __m512 {
     let four: &[f32; 4] = line.0[from..].first_chunk().expect("four values");
@@ -76,7 +79,7 @@ struct Weights {
     z: Nodes,
 }
 
-/// What the lines of a stencil come to: their sum, and the least and greatest of those around the departure point.
+/// Sum over the lines of a stencil, and the least and greatest of the lines around the departure point.
 #[derive(Clone, Copy)]
 struct Sum {
     value: __m512,
@@ -84,9 +87,10 @@ struct Sum {
     high: __m512,
 }
 
-/// Four lines weighted along y, the first at `line` and each `next` values after the one before; and the two inner ones.
+/// Returns four lines weighted along y, and the two inner ones. The first is at `line` and each `next` values
+/// after the one before.
 ///
-/// All sixteen values of each must be there.
+/// All sixteen values of each must exist.
 #[inline(always)]
 unsafe fn slice(line: *const f32, next: usize, y: &Nodes) -> (__m512, __m512, __m512) {
     let (a, b) = (_mm512_loadu_ps(line), _mm512_loadu_ps(line.add(next)));
@@ -95,9 +99,9 @@ unsafe fn slice(line: *const f32, next: usize, y: &Nodes) -> (__m512, __m512, __
     (_mm512_fmadd_ps(y[3], d, _mm512_fmadd_ps(y[2], c, sum)), b, c)
 }
 
-/// Sixteen lines weighted along y and z, the first at `first`.
+/// Returns sixteen lines weighted along y and z, the first at `first`.
 ///
-/// All sixteen values of each must be there.
+/// All sixteen values of each must exist.
 #[inline(always)]
 unsafe fn lines(first: *const f32, bounds: &SampleBounds, weights: &Weights) -> Sum {
     let (next, plane) = (4 * bounds.row, 4 * bounds.plane);
@@ -115,22 +119,24 @@ unsafe fn lines(first: *const f32, bounds: &SampleBounds, weights: &Weights) -> 
     }
 }
 
-/// Where the stencils of `count` neighbours begin, the second value of the first stencil being at `at`.
+/// Returns the beginning of the stencils of `count` neighbours. The second value of the first stencil is at
+/// `at`.
 #[inline(always)]
 unsafe fn first_of(field: &[[f32; 4]], at: usize, bounds: &SampleBounds, count: usize) -> *const f32 {
     let before = 1 + bounds.row + bounds.plane;
     // Each of the sixteen lines is as long as four nodes and the neighbours after the first.
-    assert!(at >= before && at + 2 * before + count - 1 < field.len(), "a window outside the field");
+    assert!(at >= before && at + 2 * before + count - 1 < field.len(), "a stencil outside the field");
     field[at - before..].as_ptr().cast()
 }
 
-/// The stencil whose second value is at `at`.
+/// Sums the stencil whose second value is at `at`.
 #[inline(always)]
-unsafe fn window(field: &[[f32; 4]], at: usize, bounds: &SampleBounds, weights: &Weights) -> Sum {
+unsafe fn stencil(field: &[[f32; 4]], at: usize, bounds: &SampleBounds, weights: &Weights) -> Sum {
     lines(first_of(field, at, bounds, 1), bounds, weights)
 }
 
-/// The limited values of four neighbours, whose weights lie in the four lanes of each; `x` are those along x of each node.
+/// Returns the limited values of four neighbours. Weights lie in the four lanes of each; `x` holds those
+/// along x of each node.
 #[inline(always)]
 unsafe fn neighbours(
     field: &[[f32; 4]],
@@ -148,7 +154,7 @@ unsafe fn neighbours(
     combined([a.value, b.value, c.value, d.value], x, range)
 }
 
-/// The sum along x, within `[low, high]`.
+/// Returns the sum along x, clamped to `[low, high]`.
 #[inline(always)]
 unsafe fn combined(nodes: Nodes, x: Nodes, [low, high]: [__m512; 2]) -> __m512 {
     let even = _mm512_add_ps(_mm512_mul_ps(x[0], nodes[0]), _mm512_mul_ps(x[2], nodes[2]));
@@ -156,7 +162,7 @@ unsafe fn combined(nodes: Nodes, x: Nodes, [low, high]: [__m512; 2]) -> __m512 {
     _mm512_min_ps(_mm512_max_ps(_mm512_add_ps(even, odd), low), high)
 }
 
-/// `a`, but `b` in the lanes of one component.
+/// Returns `a`, with the lanes of one component from `b`.
 #[inline(always)]
 unsafe fn instead(lanes: __mmask16, a: Sum, b: Sum) -> Sum {
     Sum {
@@ -174,7 +180,7 @@ unsafe fn inner([a, b, c, d]: Nodes) -> [__m512; 2] {
     [_mm512_shuffle_f32x4::<0b10_00_10_00>(ab, cd), _mm512_shuffle_f32x4::<0b11_01_11_01>(ab, cd)]
 }
 
-/// The limited values of four stencils, side by side; `x` are the weights along x of each node.
+/// Returns the limited values of four stencils, interleaved. `x` holds the weights along x of each node.
 #[inline(always)]
 unsafe fn limited([a, b, c, d]: [Sum; 4], x: Nodes) -> __m512 {
     let nodes = quarters([a.value, b.value, c.value, d.value]);
@@ -184,12 +190,12 @@ unsafe fn limited([a, b, c, d]: [Sum; 4], x: Nodes) -> __m512 {
     combined(nodes, x, [low, _mm512_max_ps(right, left)])
 }
 
-/// Departure points of the faces of sixteen cells in the order of fours, and weights: `of[axis][n][node]` holds u, v, w of cell 4n + i
-/// at 4i.
-struct StaggeredFeet {
+/// Departure points of the faces of sixteen cells in the order of fours, and their weights:
+/// `of[axis][n][node]` holds u, v, w of cell 4n + i at 4i.
+struct StaggeredDepartures {
     at: [[u32; LANES]; 3],
     of: [[[Line; 4]; 4]; 3],
-    /// Runs whose departure points of all components are neighbours, a bit for each.
+    /// One bit for each run: whether the departure points of all its components are neighbours.
     runs: u32,
 }
 
@@ -203,11 +209,11 @@ pub fn velocity_row(
     [u, v, w]: [&mut [f32]; 3],
 ) {
     let around = bounds.iter().any(|bounds| bounds.period != [0.0; 3]);
-    let mut departures = StaggeredFeet { at: [[0; LANES]; 3], of: [[[EMPTY; 4]; 4]; 3], runs: 0 };
+    let mut departures = StaggeredDepartures { at: [[0; LANES]; 3], of: [[[EMPTY; 4]; 4]; 3], runs: 0 };
     for from in (0..u.len()).step_by(LANES) {
         let (n, origin) = (LANES.min(u.len() - from), [from as f32, jk[0] as f32, jk[1] as f32]);
         let faces = [&mut u[from..][..n], &mut v[from..][..n], &mut w[from..][..n]];
-        // SAFETY: the caller knows that the instructions are there.
+        // SAFETY: the caller has checked that the machine has the instructions.
         unsafe {
             if around {
                 find_departures::<true>(field, at + from, origin, bounds, &mut departures);
@@ -219,12 +225,12 @@ pub fn velocity_row(
     }
 }
 
-/// The faces of up to sixteen cells, whose departure points are known.
+/// Interpolates the faces of up to sixteen cells at known departure points.
 #[inline(always)]
 unsafe fn staggered_block(
     interleaved: &[[f32; 4]],
     bounds: &SampleBounds,
-    departures: &StaggeredFeet,
+    departures: &StaggeredDepartures,
     [u, v, w]: [&mut [f32]; 3],
 ) {
     if u.len() < LANES {
@@ -259,7 +265,7 @@ unsafe fn staggered_block(
     put_in_order(w, of_w);
 }
 
-/// Sixteen values out of the order of fours.
+/// Stores sixteen values that are in the order of fours.
 #[inline(always)]
 unsafe fn put_in_order(out: &mut [f32], values: __m512) {
     let along = _mm512_setr_epi32(0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15);
@@ -271,14 +277,15 @@ unsafe fn lane<const N: i32>(x: __m512) -> f32 {
     f32::from_bits(_mm_extract_ps::<N>(_mm512_castps512_ps128(x)) as u32)
 }
 
-/// The departure points of the three faces of each of sixteen cells from position `at` on; `origin` are the coordinates of the first.
+/// Finds the departure points of the three faces of each of sixteen cells from position `at` on. `origin` are
+/// the coordinates of the first.
 #[inline(always)]
 unsafe fn find_departures<const AROUND: bool>(
     &Staggered { back, curve, .. }: &Staggered,
     at: usize,
     origin: [f32; 3],
     bounds: &[SampleBounds; 3],
-    departures: &mut StaggeredFeet,
+    departures: &mut StaggeredDepartures,
 ) {
     let start = places(origin);
     let here = &back[at..][..LANES];
@@ -317,36 +324,37 @@ unsafe fn find_departures<const AROUND: bool>(
     }
 }
 
-/// Of cell i of a run.
+/// Returns the weights of cell i of a run.
 #[inline(always)]
 unsafe fn staggered_nodes([a, b, c, d]: &[Line; 4], i: usize) -> Nodes {
     [spread(a, 4 * i), spread(b, 4 * i), spread(c, 4 * i), spread(d, 4 * i)]
 }
 
-/// The faces of cell 4n + i of a block.
+/// Sums the stencils of the faces of cell 4n + i of a block.
 #[inline(always)]
 unsafe fn staggered_sum(
     interleaved: &[[f32; 4]],
     bounds: &SampleBounds,
-    departures: &StaggeredFeet,
+    departures: &StaggeredDepartures,
     n: usize,
     i: usize,
 ) -> Sum {
     let weights =
         Weights { y: staggered_nodes(&departures.of[1][n], i), z: staggered_nodes(&departures.of[2][n], i) };
     let [u, v, w] = [departures.at[0][4 * i + n], departures.at[1][4 * i + n], departures.at[2][4 * i + n]];
-    let mut sum = window(interleaved, u as usize, bounds, &weights);
+    let mut sum = stencil(interleaved, u as usize, bounds, &weights);
     if v != u {
-        sum = instead(0x2222, sum, window(interleaved, v as usize, bounds, &weights));
+        sum = instead(0x2222, sum, stencil(interleaved, v as usize, bounds, &weights));
     }
     if w != u {
-        sum = instead(0x4444, sum, window(interleaved, w as usize, bounds, &weights));
+        sum = instead(0x4444, sum, stencil(interleaved, w as usize, bounds, &weights));
     }
     sum
 }
 
-/// Departure points of sixteen cells in the order of fours, and weights: `of[axis][node]` holds that of each cell.
-struct CellFeet {
+/// Departure points of sixteen cells in the order of fours, and weights: `of[axis][node]` holds that of each
+/// cell.
+struct CellDepartures {
     at: [u32; LANES],
     of: [[Line; 4]; 3],
 }
@@ -360,7 +368,7 @@ pub fn scalar_row(curve: Curve, row: Row, bounds: &SampleBounds, field: &[[f32; 
     for (block, (out, back)) in blocks {
         let origin = [x + (block * LANES) as f32, y, z];
         match (out.first_chunk_mut(), back.first_chunk()) {
-            // SAFETY: the caller knows that the instructions are there.
+            // SAFETY: the caller has checked that the machine has the instructions.
             (Some(out), Some(back)) => unsafe { scalar_block(curve, origin, back, bounds, field, out) },
             _ => {
                 let (mut whole, mut filled) = ([[0.0; 4]; LANES], [[0.0; 4]; LANES]);
@@ -389,7 +397,7 @@ unsafe fn scalar_block(
     let (below, fraction) =
         if bounds.period == [0.0; 3] { locate::<false>(bounds, x) } else { locate::<true>(bounds, x) };
     let runs = whole_runs(following(below));
-    let mut departures = CellFeet { at: [0; LANES], of: [[EMPTY; 4]; 3] };
+    let mut departures = CellDepartures { at: [0; LANES], of: [[EMPTY; 4]; 3] };
     _mm512_storeu_si512(departures.at.as_mut_ptr().cast(), below);
     let [x, y, z] = [weights(curve, fraction[0]), weights(curve, fraction[1]), weights(curve, fraction[2])];
     for (lines, weights) in departures.of.iter_mut().zip([x, y, z]) {
@@ -404,12 +412,12 @@ unsafe fn scalar_block(
     _mm512_storeu_ps(d.as_mut_ptr().cast(), four_cells(field, bounds, &departures, 3, runs));
 }
 
-/// The four values of each cell of run `n`.
+/// Returns the four values of each cell of run `n`.
 #[inline(always)]
 unsafe fn four_cells(
     field: &[[f32; 4]],
     bounds: &SampleBounds,
-    departures: &CellFeet,
+    departures: &CellDepartures,
     n: usize,
     runs: u32,
 ) -> __m512 {
@@ -432,11 +440,11 @@ unsafe fn run_nodes([a, b, c, d]: &[Line; 4], n: usize) -> Nodes {
     [over_run(load(a), n), over_run(load(b), n), over_run(load(c), n), over_run(load(d), n)]
 }
 
-/// The four values of the cell in lane `t`.
+/// Sums the stencil of the cell in lane `t`.
 #[inline(always)]
-unsafe fn cell_sum(field: &[[f32; 4]], bounds: &SampleBounds, departures: &CellFeet, t: usize) -> Sum {
+unsafe fn cell_sum(field: &[[f32; 4]], bounds: &SampleBounds, departures: &CellDepartures, t: usize) -> Sum {
     let weights = Weights { y: cell_nodes(&departures.of[1], t), z: cell_nodes(&departures.of[2], t) };
-    window(field, departures.at[t] as usize, bounds, &weights)
+    stencil(field, departures.at[t] as usize, bounds, &weights)
 }
 
 #[inline(always)]
@@ -444,17 +452,17 @@ unsafe fn cell_nodes(of: &[Line; 4], t: usize) -> Nodes {
     [number(of[0].0[t]), number(of[1].0[t]), number(of[2].0[t]), number(of[3].0[t])]
 }
 
-/// See [`super::scale_row`]; four cells at a time, which the compiler would take apart and gather.
+/// See [`super::scale_row`]. Four cells at a time: the compiler would split the loop into gathers.
 #[target_feature(enable = "avx512f,avx512vl,avx512dq,avx512bw,avx2,fma,bmi2")]
 pub fn scale_row(decay: &[f32; 4], limit: f32, row: &mut [[[f32; 4]; 4]]) {
     for four in row {
         let values = four.as_flattened_mut().as_mut_ptr();
-        // SAFETY: sixteen values are there; the caller knows that the instructions are.
+        // SAFETY: sixteen values exist; the caller has checked the instructions.
         unsafe {
             let decay = _mm512_broadcast_f32x4(_mm_loadu_ps(decay.as_ptr()));
             let scaled = _mm512_mul_ps(_mm512_loadu_ps(values), decay);
             let scaled = _mm512_min_ps(_mm512_max_ps(scaled, number(-limit)), number(limit));
-            let visible = _mm512_cmp_ps_mask::<_CMP_NLT_UQ>(_mm512_abs_ps(scaled), number(NOTHING));
+            let visible = _mm512_cmp_ps_mask::<_CMP_NLT_UQ>(_mm512_abs_ps(scaled), number(NEGLIGIBLE));
             _mm512_storeu_ps(values, _mm512_maskz_mov_ps(visible, scaled));
         }
     }
@@ -464,12 +472,13 @@ pub fn scale_row(decay: &[f32; 4], limit: f32, row: &mut [[[f32; 4]; 4]]) {
 #[target_feature(enable = "avx512f,avx512vl,avx512dq,avx512bw,avx2,fma,bmi2")]
 pub fn interleave_row([u, v, w]: [&[f32]; 3], out: &mut [[f32; 4]]) {
     let (first, whole) = whole_lines(out);
-    // The ends of the row, which do not fill a line.
+    // The ends of the row, which do not fill a cache line.
     for i in (0..first).chain(whole..out.len()) {
         out[i] = [u[i], v[i], w[i], 0.0];
     }
     for (i, out) in (first..whole).step_by(LANES).zip(out[first..whole].chunks_exact_mut(LANES)) {
-        // SAFETY: the caller knows that the instructions are there; the chunk begins a line of the cache.
+        // SAFETY: the caller has checked that the machine has the instructions; the chunk begins at a cache
+        // line.
         unsafe {
             stream_cells(
                 out.first_chunk_mut().expect("whole lines"),

@@ -1,26 +1,26 @@
-//! Limited cubic interpolation along each axis, held between the eight values around the departure point.
+//! Limited cubic interpolation along each axis, clamped to the eight values around the departure point.
 
 use crate::solver::sides::SampleBounds;
 use crate::solver::simd::{fma, greatest, least};
 
-/// A cubic through the middle two of four values, exact for parabolas: with s = 1 − t the outer two weigh t s (`level` +
-/// `slope` s) and t s (`level` + `slope` t).
+/// A cubic through the middle two of four values, exact for parabolas. With s = 1 − t the outer two have the
+/// weights t s (`level` + `slope` s) and t s (`level` + `slope` t).
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Curve {
-    /// Of the weight of an outer value.
+    /// Constant part of the outer weights.
     pub level: f32,
-    /// Of the weight of an outer value, for each cell away from the other end.
+    /// Part of the outer weights that grows with the distance from the other end.
     pub slope: f32,
 }
 
 impl Curve {
-    /// Slopes at the middle two by central differences (Catmull & Rom 1974): keeps small swirls longest.
+    /// Catmull & Rom 1974: slopes at the middle two by central differences. Keeps small swirls longest.
     pub const CATMULL_ROM: Self = Self { level: 0.0, slope: -0.5 };
-    /// Through all four values (Lagrange): exact for cubics, so that what moves slowly is not dispersed.
+    /// Lagrange: through all four values. Exact for cubics, so slow features do not disperse.
     pub const LAGRANGE: Self = Self { level: -1.0 / 6.0, slope: -1.0 / 6.0 };
 
-    /// Weights of the four values around a fraction t. What the outer two take away comes back to the linear weights s and
-    /// t, so that all add up to 1. The same from both sides.
+    /// Returns the weights of the four values around a fraction t. The linear weights s and t absorb what the
+    /// outer two add, so the sum is 1. Symmetric in s and t.
     #[inline(always)]
     pub fn weights<const FMA: bool>(self, t: f32) -> [f32; 4] {
         let s = 1.0 - t;
@@ -31,8 +31,8 @@ impl Curve {
     }
 }
 
-/// The limited value at `fraction` above the position `at`, N values side by side: first along y, then along z, last
-/// along x, in the order in which the wide kernels add up.
+/// Returns the limited values at `fraction` above the position `at`, N interleaved values: first along y,
+/// then along z, last along x, in the order in which the wide kernels add.
 #[inline(always)]
 pub fn cubic<const FMA: bool, const N: usize>(
     curve: Curve,
@@ -80,7 +80,7 @@ pub fn cubic<const FMA: bool, const N: usize>(
 mod tests {
     use super::*;
 
-    /// The weights at 65 fractions, against formulas in double precision, and from the other side.
+    /// Compares the weights at 65 fractions with formulas in double precision, and with the mirrored weights.
     fn check(curve: Curve, formulas: impl Fn(f64) -> [f64; 4]) {
         for n in 0..=64 {
             let t = n as f32 / 64.0;

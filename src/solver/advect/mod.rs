@@ -1,12 +1,14 @@
-//! Carrying values along the back-traces of [`super::trace`].
+//! Advection of values along the back-traces of [`super::trace`].
 //!
-//! - semi-Lagrangian (Stam 1999): the trilinear value at the departure point;
-//! - MacCormack (Selle, Fedkiw, Kim, Liu & Rossignac 2008, eq. 3–5): that value plus half of what a trace forth and
-//!   back has lost, held between the least and greatest of the eight values around the departure point;
-//! - cubic, Lagrange: a cubic through four points at the departure point along each axis (Catmull & Rom's or Lagrange's), held likewise;
-//! - monotone: a Hermite interpolant that does not overshoot, along each axis (Fedkiw, Stam & Jensen 2001, appendix B).
+//! - Semi-Lagrangian (Stam 1999): the trilinear value at the departure point.
+//! - MacCormack (Selle, Fedkiw, Kim, Liu & Rossignac 2008, eq. 3–5): that value plus half the error of a
+//!   trace forth and back, clamped to the eight values around the departure point.
+//! - Cubic, Lagrange: a cubic through four points along each axis (Catmull & Rom's or Lagrange's), clamped in
+//!   the same way.
+//! - Monotone: a Hermite interpolant along each axis that does not overshoot (Fedkiw, Stam & Jensen 2001,
+//!   appendix B).
 //!
-//! A field holds N values side by side at each point: one for a velocity component, four for the scalars.
+//! A field holds N interleaved values at each point: one for a velocity component, four for the scalars.
 
 #[cfg(target_arch = "x86_64")]
 mod avx2;
@@ -28,7 +30,7 @@ use super::simd::{Level, level};
 use super::simd::{dispatch, greatest, least};
 use super::trace::{Departures, RUN, linear, locate};
 
-/// One row of values to be advected: where it starts, and how far each value has come.
+/// One row of values to be advected: its origin, and the displacement of each value.
 #[derive(Clone, Copy)]
 pub struct Row<'a> {
     /// Index coordinates of its first value.
@@ -37,7 +39,7 @@ pub struct Row<'a> {
     pub back: &'a [[f32; 4]],
 }
 
-/// How the value at a departure point is found.
+/// Interpolation at a departure point.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Interpolation {
     /// Trilinear.
@@ -48,7 +50,7 @@ pub enum Interpolation {
     Monotone,
 }
 
-/// Carries one row of scalars: `out` is the value of `field` at the departure point of each cell.
+/// Advects one row of scalars: `out` is the value of `field` at the departure point of each cell.
 pub fn scalars(
     kind: Interpolation,
     row: Row,
@@ -63,7 +65,7 @@ pub fn scalars(
     }
 }
 
-/// Carries one row of a velocity component.
+/// Advects one row of a velocity component.
 pub fn component(kind: Interpolation, row: Row, bounds: &SampleBounds, field: &[f32], out: &mut [f32]) {
     let (field, out) = (bytemuck::cast_slice(field), bytemuck::cast_slice_mut(out));
     match kind {
@@ -73,8 +75,8 @@ pub fn component(kind: Interpolation, row: Row, bounds: &SampleBounds, field: &[
     }
 }
 
-/// MacCormack's second pass over one row of scalars. `advected` is `field` after the first, linear pass; `forward`
-/// the displacement each value is about to make. `out` gets the corrected row.
+/// MacCormack's second pass over one row of scalars. `advected` is `field` after the first, linear pass.
+/// `forward` is the displacement of each value in the coming step. `out` gets the corrected row.
 pub fn correct_scalars(
     row: Row,
     forward: &[[f32; 4]],
@@ -124,9 +126,9 @@ dispatch! {
     ) = correct_kernel, 4;
 }
 
-/// Runs `$body` for the departure point of every value of a row: its number in the row, the position of the value below the departure point,
-/// and the fractions above it. A macro, since a closure would be compiled for the baseline instruction set wherever it
-/// is not inlined.
+/// Runs `$body` for the departure point of every value of a row, with its number in the row, the position of
+/// the value below the departure point, and the fractions above that. It is a macro because a closure that is
+/// not inlined would be compiled for the baseline instruction set.
 macro_rules! for_departures {
     ($fma:ident, $origin:expr, $displacement:expr, $count:expr, $bounds:expr, |$t:ident, $at:ident, $fraction:pat_param| $body:block) => {
         let (mut departures, displacement, count) = (Departures::default(), $displacement, $count);
@@ -194,7 +196,7 @@ fn correct_kernel<const FMA: bool, const N: usize>(
     out: &mut [[f32; N]],
 ) {
     let count = out.len();
-    // What a trace forth and back makes of each value.
+    // The error of a trace forth and back, for each value.
     for_departures!(FMA, row.origin, forward, count, bounds, |t, departure, fraction| {
         out[t] = linear::<FMA, N>(advected, departure, bounds, fraction);
     });
@@ -225,11 +227,11 @@ fn min_max<const N: usize>(field: &[[f32; N]], at: usize, bounds: &SampleBounds)
     (low, high)
 }
 
-/// Densities and temperatures below this are nothing.
-const NOTHING: f32 = 1e-20;
+/// Densities and temperatures below this are set to 0.
+pub const NEGLIGIBLE: f32 = 1e-20;
 
-/// Multiplies each value of a row with `decay`, and holds it within ± `limit`. What is too thin for any eye is nothing:
-/// numbers so small that the processor handles them one by one never come up.
+/// Multiplies each value of a row by `decay` and clamps it to ± `limit`. Invisibly small values become 0, so
+/// no denormals arise, which the processor handles one by one.
 #[allow(unsafe_code)]
 pub fn scale_row(decay: &[f32; 4], limit: f32, row: &mut [[f32; 4]]) {
     #[cfg(target_arch = "x86_64")]
@@ -249,7 +251,7 @@ fn scale_cells_kernel<const FMA: bool>(decay: &[f32; 4], limit: f32, row: &mut [
     for cell in row {
         for c in 0..4 {
             let value = least(greatest(cell[c] * decay[c], -limit), limit);
-            cell[c] = if value.abs() < NOTHING { 0.0 } else { value };
+            cell[c] = if value.abs() < NEGLIGIBLE { 0.0 } else { value };
         }
     }
 }

@@ -1,10 +1,10 @@
-//! Monotone cubic interpolation (Fedkiw, Stam & Jensen 2001, appendix B): a Hermite curve through the two values around the
-//! departure point, along x, then y, then z.
+//! Monotone cubic interpolation (Fedkiw, Stam & Jensen 2001, appendix B): a Hermite curve between the two
+//! values around the departure point, along x, then y, then z.
 
 use crate::solver::sides::SampleBounds;
 use crate::solver::simd::fma;
 
-/// The value at `fraction` above the position `at`, N values side by side.
+/// Returns the values at `fraction` above the position `at`, N interleaved values.
 #[inline(always)]
 pub fn monotone<const FMA: bool, const N: usize>(
     field: &[[f32; N]],
@@ -26,9 +26,9 @@ pub fn monotone<const FMA: bool, const N: usize>(
     hermite::<FMA, N>(&along_z, z)
 }
 
-/// The curve between the middle two of four values at 0 ≤ t ≤ 1. Its slopes are central differences, or zero where they do
-/// not have the sign of the rise between the two; and no steeper than thrice that rise, without which the curve can
-/// still leave the two values (Fritsch & Carlson 1980).
+/// Returns the curve between the middle two of four values at 0 ≤ t ≤ 1. Its slopes are central differences,
+/// or 0 if their sign differs from that of the rise between the two. They are at most three times that rise:
+/// a steeper curve can still leave the two values (Fritsch & Carlson 1980).
 #[inline(always)]
 fn hermite<const FMA: bool, const N: usize>(f: &[[f32; N]; 4], t: f32) -> [f32; N] {
     let mut out = [0.0; N];

@@ -1,16 +1,16 @@
-//! What the velocity is advected from.
+//! Input of the advection of the velocity.
 
 use super::Curve;
 use crate::grid::Faces;
 
-/// The velocity on the faces, both ways, and how far the air has come.
+/// The velocity on the faces in two layouts, and the displacement of the air.
 pub struct Staggered<'a> {
-    /// u, v, w and 0 side by side, from [`interleave`](super::weave).
+    /// u, v, w and 0 interleaved, from [`interleave`](super::interleave).
     pub interleaved: &'a [[f32; 4]],
-    /// The same, one component after the other.
+    /// The same velocity, one component after the other.
     pub faces: &'a Faces,
-    /// Displacement of the air at the cell centres, one layer of ghosts filled.
+    /// Back-trace from the cell centres \[cells\], one ghost layer filled.
     pub back: &'a [[f32; 4]],
-    /// What is put through the values.
+    /// Interpolating curve.
     pub curve: Curve,
 }

@@ -1,25 +1,25 @@
 //! Limited cubic interpolation of four values, or of the three components of the velocity, in one stencil.
 //!
-//! u, v and w of one index lie half a cell apart, and so do the departure points of their traces. With the components side by
-//! side, in the index coordinates of each, all three departure points mostly lie in the same cell of the lattice: its 4×4×4 values are
-//! read once, with weights of their own for each component. Where a departure point lies in another cell its stencil is read
-//! too, so that the result has the bits of [`super::component`].
+//! u, v and w of one index lie half a cell apart, and so do their departure points. In the index coordinates
+//! of each component, all three departure points mostly lie in the same cell. Its 4×4×4 interleaved values
+//! are read once, with separate weights for each component. A departure point in another cell gets its
+//! stencil read too, so the result has the bits of [`super::component`].
 
 use super::staggered::Staggered;
 use super::{Curve, Interpolation, Row};
 #[cfg(target_arch = "x86_64")]
 use super::{avx2, avx512};
 use crate::grid::{Faces, GHOST, Layout};
+use crate::solver::row_passes;
 use crate::solver::sides::SampleBounds;
 use crate::solver::simd::{Level, dispatch, level};
-use crate::solver::sweep;
 use crate::solver::trace::{RUN, mean_of_cells};
 
-/// Puts the components of the velocity side by side, ghosts included.
+/// Interleaves the components of the velocity, ghosts included.
 pub fn interleave(layout: Layout, [u, v, w]: &Faces, out: &mut [[f32; 4]]) {
     let g = GHOST as isize;
     let [ny, nz] = [layout.dims.ny as isize + g, layout.dims.nz as isize + g];
-    sweep::rows(layout, out, [[-g, ny], [-g, nz]], |j, k, row| {
+    row_passes::rows(layout, out, [[-g, ny], [-g, nz]], |j, k, row| {
         let (at, n) = (layout.at(-g, j, k), row.len());
         interleave_row([&u[at..][..n], &v[at..][..n], &w[at..][..n]], row);
     });
@@ -46,7 +46,8 @@ fn interleave_cells_kernel<const FMA: bool>(faces: [&[f32]; 3], out: &mut [[f32;
     }
 }
 
-/// Carries one row of faces of each component; the row begins at position `at`, with `jk` its place in the grid.
+/// Advects one row of faces of each component. The row begins at position `at`; `jk` is its index in the
+/// grid.
 #[allow(unsafe_code)]
 pub fn velocity(
     field: &Staggered,
@@ -66,7 +67,7 @@ pub fn velocity(
     }
 }
 
-/// As [`velocity`], each component in stencils of its own.
+/// As [`velocity`], with a separate stencil for each component.
 fn one_by_one(
     field: &Staggered,
     at: usize,
@@ -87,7 +88,7 @@ fn one_by_one(
     }
 }
 
-/// Carries one row of four values side by side.
+/// Advects one row of four interleaved values.
 #[allow(unsafe_code)]
 pub fn cubic_row(curve: Curve, row: Row, bounds: &SampleBounds, field: &[[f32; 4]], out: &mut [[f32; 4]]) {
     match level() {
@@ -112,13 +113,13 @@ mod tests {
 
     const CURVES: [Curve; 2] = [Curve::CATMULL_ROM, Curve::LAGRANGE];
 
-    /// Values without pattern in −1..1, the same each time.
+    /// Pseudo-random values in −1..1, the same each time.
     fn noise(at: usize) -> f32 {
         let x = (at as u32).wrapping_mul(2_654_435_761);
         ((x ^ x >> 15).wrapping_mul(2_246_822_519) >> 8) as f32 / 8_388_608.0 - 1.0
     }
 
-    /// [`velocity`] held to AVX2, where the machine has it.
+    /// [`velocity`] restricted to AVX2, where the machine has it.
     fn in_avx2(
         field: &Staggered,
         at: usize,
@@ -135,7 +136,7 @@ mod tests {
     }
 
     #[test]
-    fn one_window_for_three_components_has_the_bits_of_three() {
+    fn one_stencil_for_three_components_has_the_bits_of_three() {
         let layout = Layout::new(Dims::new([70, 5, 6]).unwrap());
         let sides = [
             [BoundaryCondition::Periodic; 2],
@@ -148,9 +149,9 @@ mod tests {
         let mut interleaved = vec![[0.0; 4]; layout.size()];
         interleave(layout, &faces, &mut interleaved);
         let bounds = [0, 1, 2].map(|c| walls.sample_bounds(Some(c)));
-        // Departure points of neighbours that lie side by side, together, apart, and far outside.
-        let ways = [[1.5, 0.0], [1.5, 0.01], [0.0, 0.1], [0.0, 1.5], [0.0, 9.0]];
-        for ([smooth, far], curve) in ways.into_iter().flat_map(|way| CURVES.map(|curve| (way, curve))) {
+        // Departure points of neighbours: adjacent, in the same cell, apart, and far outside.
+        let cases = [[1.5, 0.0], [1.5, 0.01], [0.0, 0.1], [0.0, 1.5], [0.0, 9.0]];
+        for ([smooth, far], curve) in cases.into_iter().flat_map(|case| CURVES.map(|curve| (case, curve))) {
             let step = |at: usize| [0, 1, 2].map(|c| smooth + far * noise(3 * at + c + 7));
             let back: Vec<[f32; 4]> =
                 (0..layout.size()).map(|at| [step(at)[0], step(at)[1], step(at)[2], 0.0]).collect();
@@ -174,7 +175,7 @@ mod tests {
         let walls = GhostRules::new(layout, [[BoundaryCondition::Closed; 2]; 3], Default::default());
         let field: Vec<[f32; 4]> =
             (0..layout.size()).map(|at| [0, 1, 2, 3].map(|c| noise(4 * at + c))).collect();
-        // Far apart, and side by side but for a few.
+        // Far apart, and adjacent except for a few.
         let apart = |at: usize| [3.0 * noise(at), noise(at + 1), 2.0 * noise(at + 2), 0.0];
         let beside = |at: usize| [0.9 + 0.11 * noise(at), 0.3, -0.6, 0.0];
         for curve in CURVES {
@@ -205,7 +206,7 @@ mod tests {
     }
 
     #[test]
-    fn components_side_by_side_are_the_same_in_wide_registers() {
+    fn interleaving_is_the_same_in_wide_registers() {
         let values: Vec<f32> = (0..300).map(noise).collect();
         let faces = [0, 1, 2].map(|c| &values[100 * c..][..75]);
         for from in 0..4 {

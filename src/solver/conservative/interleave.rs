@@ -1,26 +1,27 @@
-//! Cells of four scalars, eight lines of them side by side, taken apart into scalars and put together again.
+//! Interleaving: eight lines of cells of four scalars, as one array for each scalar and back; velocities and volumes likewise.
 #![allow(unsafe_code)]
 
 use super::parabola::ACROSS;
-use crate::solver::simd::dispatch;
-use crate::solver::sweep::Shared;
+use crate::solver::row_passes::Shared;
+use crate::solver::simd::{each_level, fetch_ahead};
+use crate::solver::simd_eights::{Eight, Eights};
 
-/// Where lines are: cell i of line l is at `at` + l `across` + i `along`.
+/// Location of the lines: cell i of line l is at `at` + l `across` + i `along`.
 #[derive(Clone, Copy)]
 pub struct Place {
     pub at: usize,
     pub across: usize,
     pub along: usize,
-    /// Lines that there are, up to [`ACROSS`]; what is read of others is 0.
+    /// Number of lines, up to [`ACROSS`]; missing lines read as 0.
     pub count: usize,
 }
 
-/// What [`load`] has found.
+/// Occupancy found by [`load`].
 #[derive(Clone, Copy)]
 pub struct Found {
-    /// The cells outside which all is 0.
+    /// Range of cells outside which all scalars are 0.
     pub range: [usize; 2],
-    /// Whether any value of a scalar is not.
+    /// True for each scalar with a value other than 0.
     pub holds: [bool; 4],
 }
 
@@ -36,154 +37,207 @@ impl Place {
         let cell = unsafe { scalars.part(4 * (self.at + l * self.across + i * self.along), 4) };
         cell.first_chunk_mut().expect("four values")
     }
+
+    /// Cell i of each line; missing lines take theirs from `others`.
+    ///
+    /// # Safety
+    /// As [`Shared::part`].
+    #[inline(always)]
+    unsafe fn cells<'a>(
+        &self,
+        scalars: &'a Shared<'_, f32>,
+        i: usize,
+        others: &'a mut [[f32; 4]; ACROSS],
+    ) -> [&'a mut [f32; 4]; ACROSS] {
+        if self.across == 1 && self.count == ACROSS {
+            // SAFETY: by the contract of this function.
+            let part = unsafe { scalars.part(4 * (self.at + i * self.along), 4 * ACROSS) };
+            let cells: &mut [[f32; 4]; ACROSS] =
+                part.as_chunks_mut().0.first_chunk_mut().expect("eight cells");
+            return cells.each_mut();
+        }
+        let mut cells = others.each_mut();
+        for (l, cell) in cells.iter_mut().enumerate().take(self.count) {
+            // SAFETY: by the contract of this function.
+            *cell = unsafe { self.cell(scalars, l, i) };
+        }
+        cells
+    }
 }
 
-dispatch! {
-    /// Cells `range` of lines to `out`, which begins with the first of them.
+each_level! {
+    /// Loads cells `range` of the lines into `out`, from its first element on.
     ///
-    /// No other thread may have them.
-    pub fn load(scalars: &Shared<'_, f32>, place: Place, range: [usize; 2], out: [&mut [f32]; 4], found: &mut Found)
+    /// No other thread may access them.
+    pub fn load(scalars: &Shared<'_, f32>, place: Place, range: [usize; 2], out: [&mut [Eight]; 4], found: &mut Found)
         = load_kernel;
 }
 
 #[inline(always)]
-fn load_kernel<const FMA: bool>(
+fn load_kernel<S: Eights>(
+    s: S,
     scalars: &Shared<'_, f32>,
     place: Place,
     range: [usize; 2],
-    out: [&mut [f32]; 4],
+    [a, b, c, d]: [&mut [Eight]; 4],
     found: &mut Found,
 ) {
-    let [a, b, c, d] = out.map(|out| out.as_chunks_mut::<ACROSS>().0);
-    let (mut held, mut first, mut end) = ([0u32; 4], range[1], range[0]);
-    let all = a.iter_mut().zip(b).zip(c).zip(d);
-    for (i, (((a, b), c), d)) in (range[0]..range[1]).zip(all) {
-        let mut cells = [[0.0; 4]; ACROSS];
-        for (l, cell) in cells.iter_mut().enumerate().take(place.count) {
-            // SAFETY: a line belongs to one task of a pass, which holds one cell of it at a time.
-            *cell = unsafe { *place.cell(scalars, l, i) };
+    let n = range[1] - range[0];
+    let (a, b, c, d) = (&mut a[..n], &mut b[..n], &mut c[..n], &mut d[..n]);
+    let zero = s.splat(0.0);
+    let (mut held, mut first, mut end) = ((zero, zero, zero, zero), n, 0);
+    let mut nothing = [[0.0; 4]; ACROSS];
+    for i in 0..n {
+        // SAFETY: a line belongs to one task of a pass, which holds one cell of it at a time.
+        let cells = unsafe { place.cells(scalars, range[0] + i, &mut nothing) };
+        if place.across == 1 {
+            // Prefetches the next lines: the hardware's prefetcher stops at the end of each page.
+            fetch_ahead(cells[0], 4 * ACROSS);
+            fetch_ahead(cells[0], 6 * ACROSS);
         }
-        let lines = apart::<FMA>(&cells);
-        [*a, *b, *c, *d] = lines;
-        let mut bits = [0; 4];
-        for cell in cells {
-            for c in 0..4 {
-                bits[c] |= cell[c].to_bits();
-            }
-        }
-        for c in 0..4 {
-            held[c] |= bits[c];
-        }
-        if bits != [0; 4] {
-            first = first.min(i);
-            end = i + 1;
+        let [p, q, r, t] = s.apart(cells.each_ref().map(|cell| &**cell));
+        s.store(p, &mut a[i].0);
+        s.store(q, &mut b[i].0);
+        s.store(r, &mut c[i].0);
+        s.store(t, &mut d[i].0);
+        held = (s.bits(held.0, p), s.bits(held.1, q), s.bits(held.2, r), s.bits(held.3, t));
+        if s.holds(s.bits(s.bits(p, q), s.bits(r, t))) {
+            (first, end) = (first.min(i), i + 1);
         }
     }
-    *found = Found { range: [first, end], holds: held.map(|bits| bits != 0) };
+    let holds = [s.holds(held.0), s.holds(held.1), s.holds(held.2), s.holds(held.3)];
+    *found = Found { range: [range[0] + first, range[0] + end], holds };
 }
 
-dispatch! {
+each_level! {
     /// The inverse of [`load`].
-    pub fn store(scalars: &Shared<'_, f32>, place: Place, range: [usize; 2], from: [&[f32]; 4]) = store_kernel;
+    pub fn store(scalars: &Shared<'_, f32>, place: Place, range: [usize; 2], from: [&[Eight]; 4]) = store_kernel;
 }
 
 #[inline(always)]
-fn store_kernel<const FMA: bool>(
+fn store_kernel<S: Eights>(
+    s: S,
     scalars: &Shared<'_, f32>,
     place: Place,
     range: [usize; 2],
-    from: [&[f32]; 4],
+    [a, b, c, d]: [&[Eight]; 4],
 ) {
-    let [a, b, c, d] = from.map(|from| from.as_chunks::<ACROSS>().0);
-    let all = a.iter().zip(b).zip(c).zip(d);
-    for (i, (((a, b), c), d)) in (range[0]..range[1]).zip(all) {
-        let cells = together::<FMA>([a, b, c, d]);
-        for (l, cell) in cells.iter().enumerate().take(place.count) {
-            // SAFETY: as above.
-            unsafe { *place.cell(scalars, l, i) = *cell };
-        }
-    }
-}
-
-/// Cells to scalars.
-#[inline(always)]
-fn apart<const FMA: bool>(cells: &[[f32; 4]; ACROSS]) -> [[f32; ACROSS]; 4] {
-    #[cfg(target_arch = "x86_64")]
-    if FMA {
-        use std::arch::x86_64::*;
-        // SAFETY: kernels fuse on this architecture only where there is AVX2; eight values are read and written where they are.
-        return unsafe {
-            let pair = |l: usize| {
-                _mm256_set_m128(_mm_loadu_ps(cells[l + 4].as_ptr()), _mm_loadu_ps(cells[l].as_ptr()))
-            };
-            let turned = fours([pair(0), pair(1), pair(2), pair(3)]);
-            let mut out = [[0.0; ACROSS]; 4];
-            for c in 0..4 {
-                _mm256_storeu_ps(out[c].as_mut_ptr(), turned[c]);
-            }
-            out
-        };
-    }
-    [0, 1, 2, 3].map(|c| cells.map(|cell| cell[c]))
-}
-
-/// Scalars to cells.
-#[inline(always)]
-fn together<const FMA: bool>(lines: [&[f32; ACROSS]; 4]) -> [[f32; 4]; ACROSS] {
-    let mut cells = [[0.0; 4]; ACROSS];
-    #[cfg(target_arch = "x86_64")]
-    if FMA {
-        use std::arch::x86_64::*;
+    let n = range[1] - range[0];
+    let (a, b, c, d) = (&a[..n], &b[..n], &c[..n], &d[..n]);
+    let mut nowhere = [[0.0; 4]; ACROSS];
+    for i in 0..n {
         // SAFETY: as above.
-        unsafe {
-            let turned = fours(lines.map(|line| _mm256_loadu_ps(line.as_ptr())));
-            for l in 0..4 {
-                _mm_storeu_ps(cells[l].as_mut_ptr(), _mm256_castps256_ps128(turned[l]));
-                _mm_storeu_ps(cells[l + 4].as_mut_ptr(), _mm256_extractf128_ps::<1>(turned[l]));
+        let cells = unsafe { place.cells(scalars, range[0] + i, &mut nowhere) };
+        s.together([s.load(&a[i].0), s.load(&b[i].0), s.load(&c[i].0), s.load(&d[i].0)], cells);
+    }
+}
+
+each_level! {
+    /// Interleaves rows times `factor`: `rows` = start of the first row, distance between rows, number of rows. Missing rows are 0.
+    pub fn turn(field: &[f32], rows: [usize; 3], factor: f32, out: &mut [Eight]) = turn_kernel;
+}
+
+#[inline(always)]
+fn turn_kernel<S: Eights>(
+    s: S,
+    field: &[f32],
+    [at, pitch, count]: [usize; 3],
+    factor: f32,
+    out: &mut [Eight],
+) {
+    const NONE: [f32; ACROSS] = [0.0; ACROSS];
+    let n = out.len();
+    let by = s.splat(factor);
+    let full = n - n % ACROSS;
+    for from in (0..full).step_by(ACROSS) {
+        let mut rows = [&NONE; ACROSS];
+        for (l, row) in rows.iter_mut().enumerate().take(count) {
+            *row = field[at + l * pitch + from..].first_chunk().expect("inside the row");
+        }
+        let turned = s.transpose([
+            s.load(rows[0]),
+            s.load(rows[1]),
+            s.load(rows[2]),
+            s.load(rows[3]),
+            s.load(rows[4]),
+            s.load(rows[5]),
+            s.load(rows[6]),
+            s.load(rows[7]),
+        ]);
+        for (out, values) in out[from..from + ACROSS].iter_mut().zip(turned) {
+            s.store(s.mul(by, values), &mut out.0);
+        }
+    }
+    for (i, out) in out.iter_mut().enumerate().skip(full) {
+        *out = Eight(NONE);
+        for l in 0..count {
+            out.0[l] = factor * field[at + l * pitch + i];
+        }
+    }
+}
+
+each_level! {
+    /// Copies neighbouring values times `factor`: `columns` = start, distance between elements of `out`, number of neighbours. Others
+    /// are 0.
+    pub fn gather(field: &[f32], columns: [usize; 3], factor: f32, out: &mut [Eight]) = gather_kernel;
+}
+
+#[inline(always)]
+fn gather_kernel<S: Eights>(
+    s: S,
+    field: &[f32],
+    [at, along, count]: [usize; 3],
+    factor: f32,
+    out: &mut [Eight],
+) {
+    let by = s.splat(factor);
+    for (i, out) in out.iter_mut().enumerate() {
+        let from = &field[at + i * along..][..count];
+        if let Some(values) = from.first_chunk() {
+            s.store(s.mul(by, s.load(values)), &mut out.0);
+        } else {
+            *out = Eight([0.0; ACROSS]);
+            out.0[..count].iter_mut().zip(from).for_each(|(out, value)| *out = factor * value);
+        }
+    }
+}
+
+each_level! {
+    /// Volumes 1 + `factor` · (low − high) of cells between two faces, with `columns` as for [`gather`].
+    pub fn gather_volumes(field: [&[f32]; 2], columns: [usize; 3], factor: f32, out: &mut [Eight]) = volumes_kernel;
+}
+
+#[inline(always)]
+fn volumes_kernel<S: Eights>(
+    s: S,
+    [low, high]: [&[f32]; 2],
+    [at, along, count]: [usize; 3],
+    factor: f32,
+    out: &mut [Eight],
+) {
+    let (one, by) = (s.splat(1.0), s.splat(factor));
+    for (i, out) in out.iter_mut().enumerate() {
+        let (low, high) = (&low[at + i * along..][..count], &high[at + i * along..][..count]);
+        if let (Some(low), Some(high)) = (low.first_chunk(), high.first_chunk()) {
+            s.store(s.mul_add(by, s.sub(s.load(low), s.load(high)), one), &mut out.0);
+        } else {
+            *out = Eight([1.0; ACROSS]);
+            for (out, (low, high)) in out.0.iter_mut().zip(low.iter().zip(high)) {
+                *out = 1.0 + factor * (low - high);
             }
         }
-        return cells;
-    }
-    for (l, cell) in cells.iter_mut().enumerate() {
-        *cell = lines.map(|line| line[l]);
-    }
-    cells
-}
-
-/// Transposes both squares of four by four values.
-///
-/// # Safety
-/// The machine must have AVX2.
-#[cfg(target_arch = "x86_64")]
-#[inline(always)]
-unsafe fn fours([a, b, c, d]: [std::arch::x86_64::__m256; 4]) -> [std::arch::x86_64::__m256; 4] {
-    use std::arch::x86_64::*;
-    // SAFETY: by the contract of this function.
-    unsafe {
-        let (p, q) = (_mm256_unpacklo_ps(a, b), _mm256_unpackhi_ps(a, b));
-        let (r, s) = (_mm256_unpacklo_ps(c, d), _mm256_unpackhi_ps(c, d));
-        let [p, q, r, s] = [p, q, r, s].map(|x| _mm256_castps_pd(x));
-        [
-            _mm256_unpacklo_pd(p, r),
-            _mm256_unpackhi_pd(p, r),
-            _mm256_unpacklo_pd(q, s),
-            _mm256_unpackhi_pd(q, s),
-        ]
-        .map(|x| _mm256_castpd_ps(x))
     }
 }
 
-dispatch! {
-    /// Rows `pitch` apart side by side, as many as [`ACROSS`].
-    pub fn turn(rows: &[f32], pitch: usize, out: &mut [f32]) = turn_kernel;
+each_level! {
+    /// Volumes before a sweep that makes them 1, from the volumes that cross the faces.
+    pub fn volumes_before(crossing: &[Eight], out: &mut [Eight]) = before_kernel;
 }
 
 #[inline(always)]
-fn turn_kernel<const FMA: bool>(rows: &[f32], pitch: usize, out: &mut [f32]) {
-    let rows: [&[f32]; ACROSS] = std::array::from_fn(|l| &rows[l * pitch..][..pitch]);
-    for (i, out) in out.as_chunks_mut::<ACROSS>().0.iter_mut().enumerate() {
-        for l in 0..ACROSS {
-            out[l] = rows[l][i];
-        }
+fn before_kernel<S: Eights>(s: S, crossing: &[Eight], out: &mut [Eight]) {
+    let one = s.splat(1.0);
+    for ((low, high), out) in crossing.iter().zip(&crossing[1..]).zip(out) {
+        s.store(s.add(one, s.sub(s.load(&high.0), s.load(&low.0))), &mut out.0);
     }
 }

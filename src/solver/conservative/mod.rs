@@ -1,76 +1,90 @@
-//! Advection that keeps what there is: flux-form sweeps along one axis after another.
+//! Conservative advection of the scalars: flux-form sweeps along one axis after another.
 //!
-//! A sweep moves, through each face, what is in the air that crosses it, taken from piecewise parabolas (`parabola.rs`; Colella
-//! & Woodward 1984). The volume of air V in each cell goes along: it is 1 before the first sweep and, since the flow has no
-//! divergence, 1 again after the last; between two sweeps a cell may hold more air or less (Leonard, Lock & MacVean 1996; Lin
-//! & Rood 1996). With m = V q, face volumes F and contents f of the air that crosses,
+//! A sweep moves the contents of the air that crosses each face. Piecewise parabolas give these contents (`parabola.rs`; Colella &
+//! Woodward 1984). The volume of air V in each cell moves along: it is 1 before the first sweep and, in a flow without divergence,
+//! 1 again after the last. Between two sweeps a cell may hold more air or less (Leonard, Lock & MacVean 1996; Lin & Rood 1996). With
+//! contents m = V q of a cell of value q, volumes F that cross its faces and the mean values f of these,
 //!
 //! ```text
 //!     V' = V − ΔF,   m' = m − Δ(F f),   q' = m'/V'
 //! ```
 //!
-//! so that a uniform q stays as it is. After the last sweep q = m: sums change by rounding only, whatever divergence the
-//! projection has left.
+//! so a uniform q stays uniform. Between two sweeps m is stored. A sweep computes V from the velocity along the axis before it. The
+//! last sweep computes V from its own axis alone, because it makes V 1 again. After it q = m: sums change by rounding only, whatever
+//! divergence the projection has left.
 //!
-//! - **Order.** x, y, z and z, y, x take turns.
-//! - **Fast flow.** What crosses a face comes from as many cells upstream as it takes; while the volumes stay above 0, what
-//!   crosses two faces never comes from the same air. Where the flow diverges along one axis so much that a cell would run nearly
-//!   empty between two sweeps, or crosses more than [`FURTHEST`] cells, the whole step is cut.
-//! - **Solids.** A cut face lets through its open part, a closed one nothing; a cell beside a solid counts as whole, as it does for
-//!   the pressure. Parabolas see no value across a closed face.
-//! - **Sides.** Through walls nothing passes; air that enters through an open side is clean, that of an inflow brings its
-//!   contents. What crosses the sides is counted.
+//! - **Order.** x, y, z and z, y, x alternate.
+//! - **Fast flow.** A flux gathers as many cells upstream as it needs. While the volumes are positive, two faces never take the same
+//!   air. The step is divided into rounds where a cell would nearly run empty between two sweeps, or where the flow crosses more than
+//!   [`FURTHEST`] cells.
+//! - **Solids.** A cut face passes its open part, a closed face nothing. A cell beside a solid counts as whole, as for the pressure.
+//!   Parabolas read no value across a closed face.
+//! - **Sides.** Walls pass nothing. Air that enters through an open side is clean; that of an inflow has the scalars of the inflow. The
+//!   fluxes through the sides are counted.
 //!
-//! Lines lie side by side in scratch memory of each thread, [`ACROSS`] of them, so that one kernel serves all axes. Lines where
-//! nothing is are left as they are, and so are scalars that are 0 all along them.
+//! Each thread interleaves [`ACROSS`] lines in scratch memory, so one kernel serves all axes. Empty lines are skipped, and scalars that
+//! are 0 along all of them.
 
 use rayon::prelude::*;
 
 use self::interleave::{Found, Place};
-use self::parabola::{ACROSS, BEYOND, HALO, Lines, add_volume, scale};
+use self::parabola::{ACROSS, BEYOND, HALO, Lines, Way};
 use super::BoundaryCondition;
+use super::active_bricks::Bricks;
 use super::advect::scale_row;
-use super::bricks::Bricks;
 use super::config::SCALAR_LIMIT;
+use super::row_passes::{self, PerThread, Shared};
 use super::sides::GhostRules;
 use super::simd::{dispatch, greatest};
+use super::simd_eights::Eight;
 use super::solids::CLOSED;
-use super::sweep::{self, PerThread, Shared};
 use crate::grid::{Faces, GHOST, Layout};
 
 mod interleave;
 mod parabola;
 
-/// Most cells that the flow may cross in one round.
+/// Limit of the number of cells that the flow crosses in one round.
 const FURTHEST: f32 = 3.0;
 
-/// Most by which the volume of a cell may differ from 1 between two sweeps.
+/// Limit of |V − 1| between two sweeps.
 const EMPTIEST: f32 = 0.7;
 
-/// Most rounds of a step.
+/// Limit of the number of rounds of a step.
 const MOST_ROUNDS: f32 = 1e3;
 
 /// Memory of the scheme.
 pub struct Sweeps {
     threads: PerThread<Lines>,
-    /// For each plane: see [`strain`](Self::strain).
+    /// Strain and speed of each plane: see [`strain`](Self::strain).
     strain: Vec<[f32; 2]>,
-    /// What has left through the sides, for each plane of the sweeps along x and y, and each row of those along z.
+    /// Net outflow through the sides \[cells\]: of each plane for the sweeps along x and y, of each row for those along z.
     left: [Vec<[f64; 4]>; 2],
     /// Whether the next round ends with x.
     pub backwards: bool,
 }
 
-/// What a step of the scheme reads.
+/// The input of a step.
 pub struct Flow<'a> {
     pub layout: Layout,
     pub walls: &'a GhostRules,
-    /// Mean velocity across each face, 0 where it is closed.
+    /// Mean normal velocity of each face \[m/s\], 0 where it is closed.
     pub velocity: &'a Faces,
-    /// Closed faces of solids, where there are any.
+    /// Flags of closed faces, if there are solids.
     pub flags: Option<&'a [u8]>,
     /// Δt/h.
     pub steps: f32,
+}
+
+impl Flow<'_> {
+    /// Returns true if the box has one cell along this axis between walls.
+    fn is_still(&self, axis: usize) -> bool {
+        self.layout.dims.array()[axis] == 1 && self.walls.is_shut(axis)
+    }
+
+    fn rows(&self) -> [[isize; 2]; 2] {
+        let dims = self.layout.dims;
+        [[0, dims.ny as isize], [0, dims.nz as isize]]
+    }
 }
 
 impl Sweeps {
@@ -85,23 +99,26 @@ impl Sweeps {
         }
     }
 
-    /// Begins with x again.
+    /// Makes x the first axis of the next step.
     pub fn restart(&mut self) {
         self.backwards = false;
     }
 
-    /// Moves `scalars` along the flow and multiplies them by `decay`; gives what has left through the sides, less what has come
-    /// in, in cells.
+    /// Advects `scalars` and multiplies them by `decay`. Returns the net outflow through the sides \[cells\]. The fastest air crosses
+    /// `crossed` cells.
     pub fn advance(
         &mut self,
         flow: &Flow,
         decay: &[f32; 4],
         scalars: &mut [[f32; 4]],
         bricks: &mut Bricks,
+        crossed: f32,
     ) -> [f64; 4] {
-        let [strain, speed] = self.strain(flow);
+        // An upper bound for any strain: the strain counts only where scalars may arrive.
+        bricks.dilate(flow.walls, crossed / (1.0 - EMPTIEST));
+        let [strain, speed] = self.strain(flow, bricks);
         let rounds = (strain / EMPTIEST).max(speed / FURTHEST).ceil().clamp(1.0, MOST_ROUNDS);
-        // Cells that hold less are crossed faster.
+        // Cells that hold less air are crossed faster.
         let cells = speed / (1.0 - (strain / rounds).min(EMPTIEST));
         bricks.dilate(flow.walls, cells);
         self.left.iter_mut().flatten().for_each(|left| *left = [0.0; 4]);
@@ -112,20 +129,25 @@ impl Sweeps {
         self.left.iter().flatten().fold([0.0; 4], |sum, left| [0, 1, 2, 3].map(|c| sum[c] + left[c]))
     }
 
-    /// The greatest change of a cell's volume between sweeps, in cells, and how many cells the flow crosses, in a single round.
-    fn strain(&mut self, flow: &Flow) -> [f32; 2] {
-        let Layout { dims, row, plane } = flow.layout;
+    /// Returns the greatest |V − 1| between sweeps and the number of cells that the flow crosses, for a step of one round, over the
+    /// bricks that scalars may reach.
+    fn strain(&mut self, flow: &Flow, bricks: &Bricks) -> [f32; 2] {
+        let Layout { row, plane, .. } = flow.layout;
         let [u, v, w] = flow.velocity;
-        let n = dims.nx;
-        sweep::reduce(flow.layout, &mut self.strain, |most, j, k| {
-            let at = flow.layout.start(j, k);
-            let [v, w] = [[&v[at..][..n], &v[at + row..][..n]], [&w[at..][..n], &w[at + plane..][..n]]];
-            strain_row(flow.steps, &u[at..][..n + 1], v, w, most);
+        row_passes::reduce(flow.layout, &mut self.strain, |most, j, k| {
+            bricks.runs(j, k, |run, reached| {
+                if reached {
+                    let (at, n) = (flow.layout.start(j, k) + run.start, run.len());
+                    let [v, w] =
+                        [[&v[at..][..n], &v[at + row..][..n]], [&w[at..][..n], &w[at + plane..][..n]]];
+                    strain_row(flow.steps, &u[at..][..n + 1], v, w, most);
+                }
+            });
         });
         self.strain.iter().fold([0.0; 2], |a, b| [0, 1].map(|i| a[i].max(b[i])))
     }
 
-    /// One sweep along each axis over `steps` = Δt/h, in which the air crosses up to `cells`.
+    /// Sweeps once along each axis over `steps` = Δt/h, in which the air crosses up to `cells`.
     fn round(
         &mut self,
         flow: &Flow,
@@ -134,10 +156,16 @@ impl Sweeps {
         scalars: &mut [[f32; 4]],
         bricks: &Bricks,
     ) {
-        let is_still = |axis: usize| flow.layout.dims.array()[axis] == 1 && flow.walls.is_shut(axis);
-        let last = if self.backwards { [0, 1, 2] } else { [2, 1, 0] }.into_iter().find(|&a| !is_still(a));
+        let mut order =
+            if self.backwards { [2, 1, 0] } else { [0, 1, 2] }.into_iter().filter(|&a| !flow.is_still(a));
+        let Some(first) = order.next() else {
+            return row_passes::rows(flow.layout, scalars, flow.rows(), |_, _, row| {
+                scale_row(decay, SCALAR_LIMIT, &mut row[GHOST..GHOST + flow.layout.dims.nx]);
+            });
+        };
+        let ends = [first, order.next_back().unwrap_or(first)];
         let bounds = cells.ceil().min(1e9) as usize + 1;
-        let pass = Pass { flow, steps, bounds, decay, last, bricks, backwards: self.backwards };
+        let pass = Pass { flow, steps, bounds, decay, ends, bricks, backwards: self.backwards };
         let Self { threads, left: [of_planes, of_rows], .. } = self;
         if self.backwards {
             pass.along_z(threads, of_rows, scalars);
@@ -147,11 +175,6 @@ impl Sweeps {
             pass.along_z(threads, of_rows, scalars);
         }
         self.backwards = !self.backwards;
-        if last.is_none() {
-            sweep::rows(flow.layout, scalars, pass.rows(), |_, _, row| {
-                scale_row(decay, SCALAR_LIMIT, &mut row[GHOST..GHOST + flow.layout.dims.nx]);
-            });
-        }
     }
 }
 
@@ -188,7 +211,7 @@ fn strain_kernel<const FMA: bool>(
     most[1] = speed.into_iter().fold(most[1], f32::max);
 }
 
-/// What [`Sweeps::strain`] finds, of one cell, whichever axis comes first.
+/// Strain and speed of one cell for [`Sweeps::strain`], for either order of the axes.
 #[inline(always)]
 fn strain_of(steps: f32, u: [f32; 2], v: [f32; 2], w: [f32; 2]) -> [f32; 2] {
     let (x, y, z) = (steps * (u[1] - u[0]), steps * (v[1] - v[0]), steps * (w[1] - w[0]));
@@ -207,13 +230,13 @@ struct Pass<'a> {
     /// Cells that the air crosses at most.
     bounds: usize,
     decay: &'a [f32; 4],
-    /// The axis that is swept last.
-    last: Option<usize>,
+    /// The first axis that is swept, and the last.
+    ends: [usize; 2],
     bricks: &'a Bricks,
     backwards: bool,
 }
 
-/// Lines side by side along an axis, and the cells of them where something may be or arrive.
+/// Interleaved lines along an axis, and the range of their cells that may be occupied after the sweep.
 #[derive(Clone, Copy)]
 struct Bundle {
     axis: usize,
@@ -222,12 +245,7 @@ struct Bundle {
 }
 
 impl Pass<'_> {
-    fn rows(&self) -> [[isize; 2]; 2] {
-        let dims = self.flow.layout.dims;
-        [[0, dims.ny as isize], [0, dims.nz as isize]]
-    }
-
-    /// The sweeps along x and y, in whichever order, plane by plane.
+    /// Sweeps along x and y, or y and x, plane by plane.
     fn in_planes(&self, threads: &PerThread<Lines>, left: &mut [[f64; 4]], scalars: &mut [[f32; 4]]) {
         let layout = self.flow.layout;
         let scalars = Shared::new(scalars.as_flattened_mut());
@@ -245,12 +263,8 @@ impl Pass<'_> {
                     };
                     let at = layout.start(0, k) + from * across;
                     let place = Place { at, across, along: layout.strides()[axis], count };
-                    self.sweep(
-                        lines,
-                        Bundle { axis, place, range: [range.start, range.end] },
-                        &scalars,
-                        left,
-                    );
+                    let bundle = Bundle { axis, place, range: [range.start, range.end] };
+                    self.sweep(lines, bundle, &scalars, left);
                 }
             }
         });
@@ -271,17 +285,16 @@ impl Pass<'_> {
         });
     }
 
-    /// Moves what is in some lines along them; no other thread may have them.
+    /// Sweeps one bundle of lines; no other thread may access them.
     fn sweep(&self, lines: &mut Lines, bundle: Bundle, scalars: &Shared<f32>, left: &mut [f64; 4]) {
         let Bundle { axis, place, range: [first, end] } = bundle;
-        let (n, walls) = (self.flow.layout.dims.array()[axis], self.flow.walls);
-        if first >= end || n == 1 && walls.is_shut(axis) {
+        let walls = self.flow.walls;
+        if first >= end || self.flow.is_still(axis) {
             return;
         }
         let mut found = Found { range: [0; 2], holds: [false; 4] };
-        let inside = |[first, end]: [usize; 2]| (first + HALO) * ACROSS..(end + HALO) * ACROSS;
-        let loaded = inside([first, end]);
-        let cells = lines.values.each_mut().map(|values| &mut values[loaded.clone()]);
+        let inside = |[first, end]: [usize; 2]| first + HALO..end + HALO;
+        let cells = lines.values.each_mut().map(|values| &mut values[inside([first, end])]);
         interleave::load(scalars, place, [first, end], cells, &mut found);
         let (range, holds) = self.moves(bundle, &found);
         if range[0] >= range[1] {
@@ -290,35 +303,36 @@ impl Pass<'_> {
         let bundle = Bundle { range, ..bundle };
         self.load_motion(lines, bundle);
         let walled = self.load_walls(lines, bundle);
-        let all = [range[0] + HALO, range[1] + HALO];
-        let deep = lines.weigh(all);
-        let is_last = self.last == Some(axis);
+        let cells = [range[0] + HALO, range[1] + HALO];
+        let deep = lines.weigh(cells);
+        let wraps = walls.periodic()[axis] && range == [0, self.flow.layout.dims.array()[axis]];
+        let is_first = self.ends[0] == axis;
+        if !is_first {
+            lines.invert(cells);
+        }
         for c in (0..4).filter(|&c| holds[c]) {
-            let beyond = if deep { HALO } else { BEYOND };
-            self.load_ghosts(lines, c, bundle, beyond);
-            lines.fit(c, all, walled);
-            let wraps = walls.periodic()[axis] && range == [0, n];
-            lines.fit_beyond(c, all, if deep { HALO } else { 1 }, wraps);
-            lines.cross(c, all, deep);
-            self.pass_sides(lines, bundle, &mut left[c]);
-            lines.update(c, all, is_last);
-            if is_last {
-                let values = lines.values[c][inside(range)].as_chunks_mut::<4>().0;
-                scale_row(&[self.decay[c]; 4], SCALAR_LIMIT, values);
+            if !is_first {
+                lines.divide(c, cells);
             }
+            self.load_ghosts(lines, c, bundle, if deep { HALO } else { BEYOND });
+            let decay = (self.ends[1] == axis).then_some(self.decay[c]);
+            lines.advance(c, Way { cells, walled, wraps, deep, decay });
+            self.count_sides(lines, bundle, &mut left[c]);
         }
         let from = lines.values.each_ref().map(|values| &values[inside(range)]);
         interleave::store(scalars, place, range, from);
     }
 
-    /// The cells of lines where something is or arrives, and which scalars do.
+    /// Returns the range of cells that are occupied after the sweep, and the scalars that are present.
     fn moves(&self, Bundle { axis, range, .. }: Bundle, found: &Found) -> ([usize; 2], [bool; 4]) {
         let walls = self.flow.walls;
         let (mut holds, mut feeds) = (found.holds, false);
-        for side in walls.sides()[axis] {
+        for (end, side) in walls.sides()[axis].into_iter().enumerate() {
             if let BoundaryCondition::Inflow(air) = side {
-                feeds |= air.scalars != [0.0; 4];
-                holds = [0, 1, 2, 3].map(|c| holds[c] || air.scalars[c] != 0.0);
+                let enters =
+                    [0, 1, 2, 3].map(|c| air.scalars[c] != 0.0 || walls.gives_scalar([axis, end], c));
+                feeds |= enters != [false; 4];
+                holds = [0, 1, 2, 3].map(|c| holds[c] || enters[c]);
             }
         }
         if feeds || walls.periodic()[axis] {
@@ -332,72 +346,45 @@ impl Pass<'_> {
         ([first.saturating_sub(self.bounds).max(range[0]), (end + self.bounds).min(range[1])], holds)
     }
 
-    /// Puts the volumes that cross the faces and those in the cells at the beginning into `lines`.
+    /// Computes the volumes that cross the faces and those of the cells before the sweep.
     fn load_motion(&self, lines: &mut Lines, Bundle { axis, place, range: [first, end] }: Bundle) {
         let (layout, velocity, walls) = (self.flow.layout, self.flow.velocity, self.flow.walls);
         let Place { at, across, along, count } = place;
         let n = layout.dims.array()[axis];
-        let strides = layout.strides();
-        let order = if self.backwards { [2, 1, 0] } else { [0, 1, 2] };
-        let before = || order.into_iter().take_while(|&a| a != axis);
-        let Lines { volume, courant, edges: rows, .. } = lines;
-        volume[(first + HALO - 1) * ACROSS..(end + HALO + 1) * ACROSS].fill(1.0);
-        let out = &mut volume[(first + HALO) * ACROSS..(end + HALO) * ACROSS];
+        let from = at + first * along;
+        let Lines { volume, courant, .. } = lines;
+        let crossing = &mut courant[first + HALO..end + HALO + 1];
         if axis == 0 {
-            let pitch = end - first + 1;
-            let rows = &mut rows[..ACROSS * pitch];
-            if self.backwards {
-                rows.fill(1.0);
-                for (l, row) in rows.chunks_exact_mut(pitch).take(count).enumerate() {
-                    let from = at + l * across + first;
-                    for a in before() {
-                        let [low, high] =
-                            [from, from + strides[a]].map(|from| &velocity[a][from..][..pitch - 1]);
-                        add_volume(self.steps, [low, high], &mut row[..pitch - 1]);
-                    }
-                }
-                interleave::turn(rows, pitch, out);
-            }
-            rows.fill(0.0);
-            for (l, row) in rows.chunks_exact_mut(pitch).take(count).enumerate() {
-                scale(self.steps, &velocity[0][at + l * across + first..][..pitch], row);
-            }
-            interleave::turn(rows, pitch, &mut courant[(first + HALO) * ACROSS..][..pitch * ACROSS]);
+            interleave::turn(&velocity[0], [from, across, count], self.steps, crossing);
         } else {
-            for a in before() {
-                let field = &velocity[a];
-                for (i, out) in (first..end).zip(out.chunks_exact_mut(ACROSS)) {
-                    let from = at + i * along;
-                    let faces = [&field[from..][..count], &field[from + strides[a]..][..count]];
-                    add_volume(self.steps, faces, &mut out[..count]);
-                }
-            }
-            let out = courant[(first + HALO) * ACROSS..].chunks_exact_mut(ACROSS);
-            for (i, out) in (first..end + 1).zip(out) {
-                out.fill(0.0);
-                scale(self.steps, &velocity[axis][at + i * along..][..count], &mut out[..count]);
-            }
+            interleave::gather(&velocity[axis], [from, along, count], self.steps, crossing);
         }
         for (face, is_wall) in [0, n].into_iter().zip(walls.solid_sides()[axis]) {
             if is_wall && (first..=end).contains(&face) {
-                courant[(face + HALO) * ACROSS..][..ACROSS].fill(0.0);
+                crossing[face - first] = Eight([0.0; ACROSS]);
             }
+        }
+        let out = &mut volume[first + HALO..end + HALO];
+        if axis == self.ends[0] {
+            out.fill(Eight([1.0; ACROSS]));
+        } else if axis == self.ends[1] {
+            // Without divergence the last sweep makes V 1.
+            interleave::volumes_before(crossing, out);
+        } else {
+            let before = self.ends[0];
+            let fields = [&velocity[before][..], &velocity[before][layout.strides()[before]..]];
+            interleave::gather_volumes(fields, [from, along, count], self.steps, out);
         }
         let wraps = walls.periodic()[axis] && [first, end] == [0, n];
         for depth in 0..HALO {
-            for (to, from) in [(first - 1 + HALO - depth, n - 1 - depth % n), (end + HALO + depth, depth % n)]
-            {
-                if wraps {
-                    let from = (from + HALO) * ACROSS;
-                    volume.copy_within(from..from + ACROSS, to * ACROSS);
-                } else {
-                    volume[to * ACROSS..][..ACROSS].fill(1.0);
-                }
+            let images = [n - 1 - depth % n, depth % n];
+            for (to, image) in [first + HALO - 1 - depth, end + HALO + depth].into_iter().zip(images) {
+                volume[to] = if wraps { volume[image + HALO] } else { Eight([1.0; ACROSS]) };
             }
         }
     }
 
-    /// Puts what is open of each face inside into `lines`; true if any is closed.
+    /// Marks open and closed inner faces in `lines`. Returns true if any is closed.
     fn load_walls(&self, lines: &mut Lines, Bundle { axis, place, range: [first, end] }: Bundle) -> bool {
         let Some(flags) = self.flow.flags else { return false };
         let Place { at, across, along, count } = place;
@@ -407,83 +394,77 @@ impl Pass<'_> {
             .any(|i| (0..count).any(|l| is_closed(i, l)));
         let solid = self.flow.walls.periodic()[axis] && (0..count).any(|l| is_closed(0, l));
         if closed || solid {
-            lines.open[(first + HALO - BEYOND) * ACROSS..(end + HALO + BEYOND + 1) * ACROSS].fill(1.0);
+            lines.open[first + HALO - BEYOND..end + HALO + BEYOND + 1].fill(Eight([1.0; ACROSS]));
             let [from, to] = if solid { [0, n + 1] } else { [1, n] };
             for i in from.max(first.saturating_sub(BEYOND))..to.min(end + BEYOND + 1) {
-                let out = &mut lines.open[(i + HALO) * ACROSS..][..count];
-                out.iter_mut().enumerate().for_each(|(l, out)| *out = f32::from(!is_closed(i % n, l)));
+                let out = lines.open[i + HALO].0[..count].iter_mut().enumerate();
+                out.for_each(|(l, out)| *out = if is_closed(i % n, l) { -1.0 } else { 1.0 });
             }
         }
         closed || solid
     }
 
-    /// Fills the cells beyond those of a bundle: nothing is there but beyond the sides.
-    fn load_ghosts(&self, lines: &mut Lines, c: usize, Bundle { axis, range, .. }: Bundle, beyond: usize) {
+    /// Fills the ghost cells of a bundle: boundary values beyond the sides of the box, 0 elsewhere.
+    fn load_ghosts(&self, lines: &mut Lines, c: usize, Bundle { axis, place, range }: Bundle, beyond: usize) {
+        const NONE: Eight = Eight([0.0; ACROSS]);
         let [first, end] = range;
         let n = self.flow.layout.dims.array()[axis];
         let Lines { values, courant, .. } = lines;
         let values = &mut values[c];
-        let cell = |i: usize| i * ACROSS..(i + 1) * ACROSS;
         let [low, high] = self.flow.walls.sides()[axis];
         for (side, is_high) in [(low, false), (high, true)] {
             let is_beyond = if is_high { end == n } else { first == 0 };
             for depth in 0..beyond {
                 let to = if is_high { end + HALO + depth } else { first + HALO - 1 - depth };
                 if !is_beyond {
-                    values[cell(to)].fill(0.0);
+                    values[to] = NONE;
                     continue;
                 }
-                match side {
+                let image = match side {
                     BoundaryCondition::Closed | BoundaryCondition::NoSlip(_) => {
                         let fold = depth % (2 * n);
                         let fold = if fold < n { fold } else { 2 * n - 1 - fold };
-                        let from = if is_high { n - 1 - fold } else { fold };
-                        if (first..end).contains(&from) {
-                            values.copy_within(cell(from + HALO), to * ACROSS);
-                        } else {
-                            values[cell(to)].fill(0.0);
-                        }
+                        if is_high { n - 1 - fold } else { fold }
                     }
                     BoundaryCondition::Periodic => {
-                        let from = if is_high { depth % n } else { n - 1 - depth % n };
-                        if (first..end).contains(&from) {
-                            values.copy_within(cell(from + HALO), to * ACROSS);
+                        if is_high {
+                            depth % n
                         } else {
-                            values[cell(to)].fill(0.0);
+                            n - 1 - depth % n
                         }
                     }
                     BoundaryCondition::Open => {
-                        let edge = if is_high { n - 1 } else { 0 } + HALO;
-                        let face = if is_high { n } else { 0 } + HALO;
+                        let edge = values[if is_high { n - 1 } else { 0 } + HALO];
+                        let crossing = courant[if is_high { n } else { 0 } + HALO];
                         let sign = if is_high { 1.0 } else { -1.0 };
                         for l in 0..ACROSS {
-                            let leaves = sign * courant[face * ACROSS + l] > 0.0;
-                            values[to * ACROSS + l] = if leaves { values[edge * ACROSS + l] } else { 0.0 };
+                            values[to].0[l] = if sign * crossing.0[l] > 0.0 { edge.0[l] } else { 0.0 };
                         }
+                        continue;
                     }
-                    BoundaryCondition::Inflow(air) => values[cell(to)].fill(air.scalars[c]),
-                }
+                    BoundaryCondition::Inflow(air) => {
+                        values[to] = Eight([air.scalars[c]; ACROSS]);
+                        for l in 0..place.count {
+                            let cell = place.at + l * place.across;
+                            values[to].0[l] +=
+                                self.flow.walls.varying_scalar([axis, usize::from(is_high)], c, cell);
+                        }
+                        continue;
+                    }
+                };
+                values[to] = if (first..end).contains(&image) { values[image + HALO] } else { NONE };
             }
         }
     }
 
-    /// Counts what crosses the sides.
-    fn pass_sides(&self, lines: &mut Lines, Bundle { axis, range, .. }: Bundle, left: &mut f64) {
-        let [first, end] = range;
+    /// Adds the outflow through the sides of the box to `left`.
+    fn count_sides(&self, lines: &Lines, Bundle { axis, range, .. }: Bundle, left: &mut f64) {
         let n = self.flow.layout.dims.array()[axis];
-        for (side, is_high) in self.flow.walls.sides()[axis].into_iter().zip([false, true]) {
-            let is_beyond = if is_high { end == n } else { first == 0 };
-            let face = if is_high { n } else { 0 } + HALO;
-            let flux = &mut lines.flux;
-            match side {
-                BoundaryCondition::Periodic if is_high && range == [0, n] => {
-                    flux.copy_within(HALO * ACROSS..(HALO + 1) * ACROSS, face * ACROSS);
-                }
-                BoundaryCondition::Open | BoundaryCondition::Inflow(_) if is_beyond => {
-                    let sum: f64 = flux[face * ACROSS..][..ACROSS].iter().map(|&x| f64::from(x)).sum();
-                    *left += if is_high { sum } else { -sum };
-                }
-                _ => {}
+        for (is_high, side) in self.flow.walls.sides()[axis].into_iter().enumerate() {
+            let is_beyond = range[is_high] == [0, n][is_high];
+            if is_beyond && matches!(side, BoundaryCondition::Open | BoundaryCondition::Inflow(_)) {
+                let sum: f64 = lines.ends[is_high].0.iter().map(|&x| f64::from(x)).sum();
+                *left += [-sum, sum][is_high];
             }
         }
     }

@@ -1,413 +1,500 @@
-//! Lines of cells advected along themselves: the piecewise parabolic method (Colella & Woodward 1984) in flux form.
+//! Sweeps along lines of cells: the piecewise parabolic method (Colella & Woodward 1984) in flux form.
 //!
-//! [`ACROSS`] lines lie side by side, cell after cell, each of the four scalars for itself, so that what depends on the flow alone
-//! is found once for all of them. All that is done is done to flat arrays, with neighbours `ACROSS` apart, so that it vectorises
-//! alike along x and across it. Indices count from [`HALO`] cells before the first of a line.
+//! [`ACROSS`] lines are interleaved, each scalar in its own array, so one kernel serves all axes. The kernel streams along the lines
+//! with everything in registers: six values give the edge at a face, two edges the parabola of a cell, two parabolas the flux through
+//! the face between them, and two fluxes the new contents. Parabolas are stored only where air crosses more than one cell. Indices
+//! count from [`HALO`] cells before the first of a line.
 
-use crate::solver::simd::{dispatch, fma, greatest, least};
+use crate::solver::advect::NEGLIGIBLE;
+use crate::solver::config::SCALAR_LIMIT;
+use crate::solver::simd::{each_level, greatest};
+use crate::solver::simd_eights::{EIGHT, Eight, Eights};
 
-/// Lines that are done together: a brick.
-pub const ACROSS: usize = 8;
+/// Number of interleaved lines: the edge of a brick.
+pub const ACROSS: usize = EIGHT;
 
-/// Cells beyond each end of a line from which an edge is interpolated.
+/// Cells beyond each end of a line that an edge reads.
 pub const BEYOND: usize = 3;
 
-/// Cells beyond each end of a line that there is room for: more than the air crosses in one sweep.
+/// Ghost cells at each end of a line: more than the air crosses in one sweep.
 pub const HALO: usize = 12;
 
-/// Numbers that are read as none where something is divided by them.
+/// Added to a divisor that may be 0.
 const TINY: f32 = 1e-30;
 
-/// Volumes are read as no less than this where something is divided by them.
+/// Lower bound of volumes used as divisors \[cells\].
 const LEAST_VOLUME: f32 = 1e-3;
 
-/// Memory for lines of cells side by side.
+/// Scratch memory for interleaved lines.
 pub struct Lines {
-    /// The scalars at the cells.
-    pub values: [Vec<f32>; 4],
-    /// Volume of air in each cell, in cells.
-    pub volume: Vec<f32>,
+    /// Scalars of the cells: contents m before [`divide`](Self::divide) and after the sweep, values q = m/V in between.
+    pub values: [Vec<Eight>; 4],
+    /// Volume of air in each cell before the sweep, in cells.
+    pub volume: Vec<Eight>,
     /// Volume of air that crosses the face below each cell, in cells.
-    pub courant: Vec<f32>,
-    /// 1 at open faces below cells, 0 at closed ones.
-    pub open: Vec<f32>,
-    /// What crosses the face below each cell.
-    pub flux: Vec<f32>,
-    /// What of the volume that crosses a face comes from the cell beside it, and which part of the volume there that is.
-    near: Vec<f32>,
-    share: Vec<f32>,
-    /// One by the volume afterwards.
-    inverse: Vec<f32>,
-    pub edges: Vec<f32>,
-    /// Of the parabola of each cell its values at the faces below and above.
-    low: Vec<f32>,
-    high: Vec<f32>,
+    pub courant: Vec<Eight>,
+    /// 1 at open faces below cells, −1 at closed ones.
+    pub open: Vec<Eight>,
+    /// Fluxes of the current scalar through the first and the last face.
+    pub ends: [Eight; 2],
+    /// Volume that crosses each face from the cell next to it, signed \[cells\].
+    takes: Vec<Eight>,
+    /// That volume as a share of the cell's.
+    share: Vec<Eight>,
+    /// 1/V before the sweep.
+    inverse: Vec<Eight>,
+    /// Deviations of each parabola from its mean, at the face below and the face above.
+    sides: [Vec<Eight>; 2],
+    flux: Vec<Eight>,
 }
 
-/// The values that belong to cells `from..to` of lines.
-fn part(values: &[f32], [from, to]: [usize; 2]) -> &[f32] {
-    &values[from * ACROSS..to * ACROSS]
-}
-
-fn part_mut(values: &mut [f32], [from, to]: [usize; 2]) -> &mut [f32] {
-    &mut values[from * ACROSS..to * ACROSS]
+/// Conditions of a sweep.
+#[derive(Clone, Copy)]
+pub struct Way {
+    /// Range of cells, counted from the first ghost.
+    pub cells: [usize; 2],
+    /// True if some faces are closed.
+    pub walled: bool,
+    /// True if the lines are periodic and whole.
+    pub wraps: bool,
+    /// True if some air crosses more than one cell.
+    pub deep: bool,
+    /// Decay factor in the last sweep of a step.
+    pub decay: Option<f32>,
 }
 
 impl Lines {
     /// For lines of up to `n` cells.
     pub fn new(n: usize) -> Self {
-        let new = || vec![0.0; ACROSS * (n + 2 * HALO + 1)];
+        let new = || vec![Eight([0.0; ACROSS]); n + 2 * HALO + 1];
         Self {
             values: [new(), new(), new(), new()],
             volume: new(),
             courant: new(),
             open: new(),
-            flux: new(),
-            near: new(),
+            ends: [Eight([0.0; ACROSS]); 2],
+            takes: new(),
             share: new(),
             inverse: new(),
-            edges: new(),
-            low: new(),
-            high: new(),
+            sides: [new(), new()],
+            flux: new(),
         }
     }
 
-    /// Finds from the volumes and what crosses the faces of cells `first..end` what all scalars need; whether any air comes from
-    /// further than the next cell.
+    /// Computes the shares of volumes that cross the faces of cells `first..end`, for all scalars. Returns true if any air crosses more
+    /// than one cell.
     pub fn weigh(&mut self, [first, end]: [usize; 2]) -> bool {
-        let Self { volume, courant, near, share, inverse, .. } = self;
-        let faces = [first, end + 1];
-        let mut most = 0.0;
+        let Self { volume, courant, takes, share, .. } = self;
+        let faces = first..end + 1;
+        let mut most = Eight([0.0; ACROSS]);
         find_shares(
-            part(courant, faces),
-            [part(volume, [first - 1, end]), part(volume, faces)],
-            [part_mut(near, faces), part_mut(share, faces)],
+            &courant[faces.clone()],
+            &volume[first - 1..end + 1],
+            [&mut takes[faces.clone()], &mut share[faces]],
             &mut most,
         );
-        let cells = [first, end];
-        let courant = [part(courant, cells), part(courant, [first + 1, end + 1])];
-        invert(courant, part(volume, cells), part_mut(inverse, cells));
-        most > 0.0
+        most.0.into_iter().fold(0.0, greatest) > 0.0
     }
 
-    /// Finds the parabolas of scalar `c` in cells `first..end`.
-    pub fn fit(&mut self, c: usize, [first, end]: [usize; 2], walled: bool) {
-        let Self { values, open, edges, low, high, .. } = self;
-        let (faces, cells) = ([first, end + 1], [first, end]);
-        let around = part(&values[c], [first - BEYOND, end + BEYOND]);
-        let sides = [part_mut(low, cells), part_mut(high, cells)];
-        let edges = part_mut(edges, faces);
-        if walled {
-            let open = part(open, [first - BEYOND, end + 1 + BEYOND]);
-            walled_edges(around, open, edges);
-            walled_limits(around, edges, open, sides);
-        } else {
-            find_edges(around, edges);
-            limit(around, edges, sides);
+    /// Computes 1/V of cells `first..end`.
+    pub fn invert(&mut self, [first, end]: [usize; 2]) {
+        invert(&self.volume[first..end], &mut self.inverse[first..end]);
+    }
+
+    /// Converts scalar `c` from contents to values.
+    pub fn divide(&mut self, c: usize, [first, end]: [usize; 2]) {
+        multiply(&self.inverse[first..end], &mut self.values[c][first..end]);
+    }
+
+    /// Advects scalar `c`: values become contents.
+    pub fn advance(&mut self, c: usize, way: Way) {
+        let [first, end] = way.cells;
+        let Self { values, volume, courant, open, ends, takes, share, sides, flux, .. } = self;
+        let crossing = [&takes[first..end + 1], &share[first..end + 1]];
+        if !way.deep {
+            let around = &mut values[c][first - BEYOND..end + BEYOND];
+            let inside = &volume[first..end];
+            let open = &open[first - BEYOND..end + 1 + BEYOND];
+            if way.walled {
+                stream_walled(around, open, crossing, inside, way, ends);
+            } else {
+                stream(around, open, crossing, inside, way, ends);
+            }
+            return;
         }
-    }
-
-    /// Beyond both ends of cells `first..end`, takes the values for the parabolas, or repeats those of the other end.
-    pub fn fit_beyond(&mut self, c: usize, [first, end]: [usize; 2], count: usize, periodic: bool) {
-        let Self { values, low, high, .. } = self;
-        let n = end - first;
-        for depth in 0..count {
-            for (to, from) in [(first - 1 - depth, end - 1 - depth % n), (end + depth, first + depth % n)] {
+        let [low, high] = sides;
+        fit(
+            &values[c][first - BEYOND..end + BEYOND],
+            &open[first - BEYOND..end + 1 + BEYOND],
+            way.walled,
+            [&mut low[first..end], &mut high[first..end]],
+        );
+        // Beyond both ends cells are uniform, or images of the other end.
+        for depth in 0..HALO {
+            let images = [end - 1 - depth % (end - first), first + depth % (end - first)];
+            for (to, from) in [first - 1 - depth, end + depth].into_iter().zip(images) {
                 for side in [&mut *low, &mut *high] {
-                    if periodic {
-                        side.copy_within(from * ACROSS..(from + 1) * ACROSS, to * ACROSS);
-                    } else {
-                        let beyond = part(&values[c], [to, to + 1]);
-                        part_mut(side, [to, to + 1]).copy_from_slice(beyond);
-                    }
+                    side[to] = if way.wraps { side[from] } else { Eight([0.0; ACROSS]) };
                 }
             }
         }
-    }
-
-    /// Finds what of scalar `c` crosses the faces of cells `first..end`.
-    pub fn cross(&mut self, c: usize, [first, end]: [usize; 2], deep: bool) {
-        let Self { values, volume, courant, flux, near, share, low, high, .. } = self;
-        let (faces, before) = ([first, end + 1], [first - 1, end]);
-        let values = &values[c];
-        find_flux(
-            [part(values, before), part(values, faces)],
-            [part(low, before), part(low, faces)],
-            [part(high, before), part(high, faces)],
-            [part(near, faces), part(share, faces)],
-            part_mut(flux, faces),
-        );
-        if deep {
-            add_further([values, low, high, volume], courant, faces, flux);
+        cross([&values[c], low, high, volume], courant, crossing, [first, end + 1], flux);
+        if way.wraps {
+            flux[end] = flux[first];
         }
+        *ends = [flux[first], flux[end]];
+        update(&flux[first..end + 1], &volume[first..end], way, &mut values[c][first..end]);
     }
+}
 
-    /// Moves what crosses the faces; the volumes afterwards are taken for 1 if that `ends` a step.
-    pub fn update(&mut self, c: usize, [first, end]: [usize; 2], ends: bool) {
-        let Self { values, volume, flux, inverse, .. } = self;
-        let cells = [first, end];
-        let flux = [part(flux, cells), part(flux, [first + 1, end + 1])];
-        let values = part_mut(&mut values[c], cells);
-        if ends {
-            add_flux(flux, part(volume, cells), values);
+each_level! {
+    fn find_shares(courant: &[Eight], volume: &[Eight], out: [&mut [Eight]; 2], further: &mut Eight) = shares_kernel;
+}
+
+/// For each face the volume from the next cell upstream and its share of that cell; `further` is the greatest volume from beyond.
+#[inline(always)]
+fn shares_kernel<S: Eights>(
+    s: S,
+    courant: &[Eight],
+    volume: &[Eight],
+    [takes, share]: [&mut [Eight]; 2],
+    further: &mut Eight,
+) {
+    let n = courant.len();
+    let (volume, takes, share) = (&volume[..n + 1], &mut takes[..n], &mut share[..n]);
+    let (least_volume, mut most) = (s.splat(LEAST_VOLUME), s.load(&further.0));
+    let mut below = s.load(&volume[0].0);
+    for i in 0..n {
+        let (x, above) = (s.load(&courant[i].0), s.load(&volume[i + 1].0));
+        let holds = s.greatest(s.by_sign(x, below, above), least_volume);
+        let size = s.abs(x);
+        let near = s.least(size, holds);
+        s.store(s.flip(near, x), &mut takes[i].0);
+        s.store(s.div(near, holds), &mut share[i].0);
+        most = s.greatest(s.sub(size, holds), most);
+        below = above;
+    }
+    s.store(most, &mut further.0);
+}
+
+each_level! { fn invert(volume: &[Eight], out: &mut [Eight]) = invert_kernel; }
+
+#[inline(always)]
+fn invert_kernel<S: Eights>(s: S, volume: &[Eight], out: &mut [Eight]) {
+    let (one, least_volume) = (s.splat(1.0), s.splat(LEAST_VOLUME));
+    for (volume, out) in volume.iter().zip(out) {
+        s.store(s.div(one, s.greatest(s.load(&volume.0), least_volume)), &mut out.0);
+    }
+}
+
+each_level! { fn multiply(by: &[Eight], values: &mut [Eight]) = multiply_kernel; }
+
+#[inline(always)]
+fn multiply_kernel<S: Eights>(s: S, by: &[Eight], values: &mut [Eight]) {
+    for (by, values) in by.iter().zip(values) {
+        s.store(s.mul(s.load(&by.0), s.load(&values.0)), &mut values.0);
+    }
+}
+
+/// The value at a face by the sixth-order polynomial through the means of six cells, clamped between its two neighbours.
+#[inline(always)]
+fn edge<S: Eights>(s: S, [a, b, c, d, e, f]: [S::Values; 6]) -> S::Values {
+    let (near, next, far) = (s.splat(37.0 / 60.0), s.splat(-8.0 / 60.0), s.splat(1.0 / 60.0));
+    let at = s.mul_add(near, s.add(c, d), s.mul_add(next, s.add(b, e), s.mul(far, s.add(a, f))));
+    s.least(s.greatest(at, s.least(c, d)), s.greatest(c, d))
+}
+
+/// As [`edge`], with the value before a closed face in place of the value beyond it. `open` begins with the face between the first two
+/// cells.
+#[inline(always)]
+fn walled_edge<S: Eights>(s: S, [a, b, c, d, e, f]: [S::Values; 6], open: &[Eight]) -> S::Values {
+    let (o0, o1) = (s.load(&open[0].0), s.load(&open[1].0));
+    let (o3, o4) = (s.load(&open[3].0), s.load(&open[4].0));
+    let b = s.by_sign(o1, b, c);
+    let a = s.by_sign(s.least(o0, o1), a, b);
+    let e = s.by_sign(o3, e, d);
+    let f = s.by_sign(s.least(o3, o4), f, e);
+    edge(s, [a, b, c, d, e, f])
+}
+
+/// Deviations of the parabola of a cell from its mean c at both faces. They are scaled until the parabola stays within the range of c
+/// and its neighbours a and b.
+///
+/// With p and r the deviations of the edges, that of the extremum between them is −(p² + pr + r²)/(3(p + r)).
+#[inline(always)]
+fn parabola<S: Eights>(s: S, [a, c, b]: [S::Values; 3], [low, high]: [S::Values; 2]) -> [S::Values; 2] {
+    let (zero, one, three, tiny) = (s.splat(0.0), s.splat(1.0), s.splat(3.0), s.splat(TINY));
+    let (p, r) = (s.sub(low, c), s.sub(high, c));
+    let sum = s.add(p, r);
+    // The extremum lies on the opposite side of the mean from the edges.
+    let room = s.least(s.least(s.flip(s.sub(a, c), sum), s.flip(s.sub(b, c), sum)), zero);
+    let reach = s.mul(three, s.abs(sum));
+    let square = s.add(s.mul_sub_from(p, r, s.mul(sum, sum)), tiny);
+    let factor = s.least(s.div(s.mul_sub_from(room, reach, zero), square), one);
+    let factor = s.if_less([s.abs(s.sub(r, p)), reach], factor, one);
+    [s.mul(factor, p), s.mul(factor, r)]
+}
+
+/// Flux through a face from the cell upstream: the volume times the mean of the parabola over its share of the cell (Colella & Woodward
+/// 1984, eq. 1.12). A cell is [mean, deviation below, deviation above].
+#[inline(always)]
+fn through<S: Eights>(
+    s: S,
+    [takes, share]: [S::Values; 2],
+    below: [S::Values; 3],
+    above: [S::Values; 3],
+) -> S::Values {
+    let mean = s.by_sign(takes, below[0], above[0]);
+    let near = s.by_sign(takes, below[2], above[1]);
+    let far = s.by_sign(takes, below[1], above[2]);
+    s.mul(takes, mean_over(s, share, [mean, near, far]))
+}
+
+/// The mean of a parabola over the share of its cell next to `near`: m + (1 − σ)((1 − σ) near − σ far).
+#[inline(always)]
+fn mean_over<S: Eights>(s: S, share: S::Values, [mean, near, far]: [S::Values; 3]) -> S::Values {
+    let rest = s.sub(s.splat(1.0), share);
+    s.mul_add(rest, s.mul_sub_from(share, far, s.mul(rest, near)), mean)
+}
+
+/// The contents of a cell of value q after the fluxes through its faces.
+#[inline(always)]
+fn moved<S: Eights>(s: S, q: S::Values, volume: &Eight, [below, above]: [S::Values; 2]) -> S::Values {
+    s.mul_add(q, s.load(&volume.0), s.sub(below, above))
+}
+
+/// The value at the end of a step, clamped; negligible values become 0.
+#[inline(always)]
+fn decayed<S: Eights>(s: S, m: S::Values, decay: S::Values) -> S::Values {
+    let limit = s.splat(SCALAR_LIMIT);
+    let value = s.least(s.greatest(s.mul(m, decay), s.splat(-SCALAR_LIMIT)), limit);
+    s.if_less([s.abs(value), s.splat(NEGLIGIBLE)], s.splat(0.0), value)
+}
+
+each_level! {
+    fn stream(
+        values: &mut [Eight], open: &[Eight], crossing: [&[Eight]; 2], volume: &[Eight], way: Way, ends: &mut [Eight; 2],
+    ) = stream_kernel;
+}
+
+each_level! {
+    fn stream_walled(
+        values: &mut [Eight], open: &[Eight], crossing: [&[Eight]; 2], volume: &[Eight], way: Way, ends: &mut [Eight; 2],
+    ) = stream_walled_kernel;
+}
+
+#[inline(always)]
+fn stream_kernel<S: Eights>(
+    s: S,
+    values: &mut [Eight],
+    open: &[Eight],
+    crossing: [&[Eight]; 2],
+    volume: &[Eight],
+    way: Way,
+    ends: &mut [Eight; 2],
+) {
+    if way.decay.is_some() {
+        stream_along::<S, false, true>(s, values, open, crossing, volume, way, ends);
+    } else {
+        stream_along::<S, false, false>(s, values, open, crossing, volume, way, ends);
+    }
+}
+
+#[inline(always)]
+fn stream_walled_kernel<S: Eights>(
+    s: S,
+    values: &mut [Eight],
+    open: &[Eight],
+    crossing: [&[Eight]; 2],
+    volume: &[Eight],
+    way: Way,
+    ends: &mut [Eight; 2],
+) {
+    if way.decay.is_some() {
+        stream_along::<S, true, true>(s, values, open, crossing, volume, way, ends);
+    } else {
+        stream_along::<S, true, false>(s, values, open, crossing, volume, way, ends);
+    }
+}
+
+/// Advects cells where air crosses one cell at most. `values` and `open` begin and end [`BEYOND`] cells outside.
+#[inline(always)]
+fn stream_along<S: Eights, const WALLED: bool, const LAST: bool>(
+    s: S,
+    values: &mut [Eight],
+    open: &[Eight],
+    [takes, share]: [&[Eight]; 2],
+    volume: &[Eight],
+    way: Way,
+    ends: &mut [Eight; 2],
+) {
+    let n = volume.len();
+    let (takes, share, values) = (&takes[..n + 1], &share[..n + 1], &mut values[..n + 2 * BEYOND]);
+    let (zero, decay) = (s.splat(0.0), s.splat(way.decay.unwrap_or(1.0)));
+    let mut before = [s.load(&values[BEYOND - 1].0), zero, zero];
+    if way.wraps {
+        let last = six(s, values, n);
+        let edges =
+            [face::<S, WALLED>(s, six(s, values, n - 1), open, n - 1), face::<S, WALLED>(s, last, open, n)];
+        before = cell::<S, WALLED>(s, [last[1], last[2], last[3]], edges, open, n - 1);
+    }
+    let mut w = six(s, values, 0);
+    let mut low = face::<S, WALLED>(s, w, open, 0);
+    let mut crossed = zero;
+    for i in 0..n {
+        w = [w[1], w[2], w[3], w[4], w[5], s.load(&values[i + 2 * BEYOND].0)];
+        let high = face::<S, WALLED>(s, w, open, i + 1);
+        let here = cell::<S, WALLED>(s, [w[1], w[2], w[3]], [low, high], open, i);
+        let flux = through(s, [s.load(&takes[i].0), s.load(&share[i].0)], before, here);
+        if i == 0 {
+            s.store(flux, &mut ends[0].0);
         } else {
-            exchange(flux, part(volume, cells), part(inverse, cells), values);
+            let m = moved(s, before[0], &volume[i - 1], [crossed, flux]);
+            let m = if LAST { decayed(s, m, decay) } else { m };
+            s.store(m, &mut values[i + BEYOND - 1].0);
         }
+        (before, low, crossed) = (here, high, flux);
     }
+    let flux = if way.wraps {
+        s.load(&ends[0].0)
+    } else {
+        let beyond = [s.load(&values[n + BEYOND].0), zero, zero];
+        through(s, [s.load(&takes[n].0), s.load(&share[n].0)], before, beyond)
+    };
+    s.store(flux, &mut ends[1].0);
+    let m = moved(s, before[0], &volume[n - 1], [crossed, flux]);
+    let m = if LAST { decayed(s, m, decay) } else { m };
+    s.store(m, &mut values[n + BEYOND - 1].0);
 }
 
-dispatch! { fn find_edges(values: &[f32], out: &mut [f32]) = edges_kernel; }
-
-/// Values at faces by the polynomial through the means of six cells, held between the two beside it.
 #[inline(always)]
-fn edges_kernel<const FMA: bool>(values: &[f32], out: &mut [f32]) {
-    let n = out.len();
-    let [a, b, c] = [0, 1, 2].map(|d| &values[d * ACROSS..][..n]);
-    let [d, e, f] = [3, 4, 5].map(|d| &values[d * ACROSS..][..n]);
-    for i in 0..n {
-        out[i] = edge::<FMA>([a[i], b[i], c[i], d[i], e[i], f[i]]);
+fn six<S: Eights>(s: S, values: &[Eight], at: usize) -> [S::Values; 6] {
+    let values: &[Eight; 6] = values[at..].first_chunk().expect("cells beyond both ends");
+    [
+        s.load(&values[0].0),
+        s.load(&values[1].0),
+        s.load(&values[2].0),
+        s.load(&values[3].0),
+        s.load(&values[4].0),
+        s.load(&values[5].0),
+    ]
+}
+
+/// The edge at the face below cell i, from the values of cells i − 3 to i + 2.
+#[inline(always)]
+fn face<S: Eights, const WALLED: bool>(s: S, w: [S::Values; 6], open: &[Eight], i: usize) -> S::Values {
+    if WALLED { walled_edge(s, w, &open[i + 1..][..5]) } else { edge(s, w) }
+}
+
+/// Cell i of value c between neighbours a and b, as [`through`] takes it.
+#[inline(always)]
+fn cell<S: Eights, const WALLED: bool>(
+    s: S,
+    [mut a, c, mut b]: [S::Values; 3],
+    [mut low, mut high]: [S::Values; 2],
+    open: &[Eight],
+    i: usize,
+) -> [S::Values; 3] {
+    if WALLED {
+        let (below, above) = (s.load(&open[i + BEYOND].0), s.load(&open[i + BEYOND + 1].0));
+        (a, low) = (s.by_sign(below, a, c), s.by_sign(below, low, c));
+        (b, high) = (s.by_sign(above, b, c), s.by_sign(above, high, c));
     }
+    let [p, r] = parabola(s, [a, c, b], [low, high]);
+    [c, p, r]
 }
 
+each_level! { fn fit(values: &[Eight], open: &[Eight], walled: bool, out: [&mut [Eight]; 2]) = fit_kernel; }
+
+/// Parabolas of cells; `values` and `open` begin and end [`BEYOND`] cells outside.
 #[inline(always)]
-fn edge<const FMA: bool>([a, b, c, d, e, f]: [f32; 6]) -> f32 {
-    const NEAR: f32 = 37.0 / 60.0;
-    const NEXT: f32 = -8.0 / 60.0;
-    const FAR: f32 = 1.0 / 60.0;
-    let at = fma::<FMA>(NEAR, c + d, fma::<FMA>(NEXT, b + e, FAR * (a + f)));
-    least(greatest(at, least(c, d)), greatest(c, d))
-}
-
-dispatch! { fn walled_edges(values: &[f32], open: &[f32], out: &mut [f32]) = walled_edges_kernel; }
-
-/// As [`edges_kernel`], where what lies beyond a closed face is taken for what lies before it.
-#[inline(always)]
-fn walled_edges_kernel<const FMA: bool>(values: &[f32], open: &[f32], out: &mut [f32]) {
-    let n = out.len();
-    let [a, b, c] = [0, 1, 2].map(|d| &values[d * ACROSS..][..n]);
-    let [d, e, f] = [3, 4, 5].map(|d| &values[d * ACROSS..][..n]);
-    let [o0, o1] = [1, 2].map(|d| &open[d * ACROSS..][..n]);
-    let [o3, o4] = [4, 5].map(|d| &open[d * ACROSS..][..n]);
-    for i in 0..n {
-        let ([a, b, c], [d, e, f]) = ([a[i], b[i], c[i]], [d[i], e[i], f[i]]);
-        let (near, far) = ([o1[i], o3[i]], [o1[i] * o0[i], o3[i] * o4[i]]);
-        let b = if near[0] > 0.0 { b } else { c };
-        let a = if far[0] > 0.0 { a } else { b };
-        let e = if near[1] > 0.0 { e } else { d };
-        let f = if far[1] > 0.0 { f } else { e };
-        out[i] = edge::<FMA>([a, b, c, d, e, f]);
-    }
-}
-
-dispatch! { fn limit(values: &[f32], edges: &[f32], out: [&mut [f32]; 2]) = limit_kernel; }
-
-/// Scales the parabola of each cell about its mean so far that it stays between the values of the cell and its neighbours.
-#[inline(always)]
-fn limit_kernel<const FMA: bool>(values: &[f32], edges: &[f32], [low, high]: [&mut [f32]; 2]) {
-    let n = edges.len() - ACROSS;
-    let [a, c, b] = [2, 3, 4].map(|d| &values[d * ACROSS..][..n]);
-    let [p, r] = [&edges[..n], &edges[ACROSS..][..n]];
-    let (low, high) = (&mut low[..n], &mut high[..n]);
-    for i in 0..n {
-        [low[i], high[i]] = limited::<FMA>([a[i], c[i], b[i]], [p[i], r[i]]);
-    }
-}
-
-/// With p and r the deviations of both edges from the mean, that of the extremum between them is −(p² + pr + r²)/(3(p + r)).
-#[inline(always)]
-fn limited<const FMA: bool>([a, c, b]: [f32; 3], [low, high]: [f32; 2]) -> [f32; 2] {
-    let (p, r) = (low - c, high - c);
-    let sum = 3.0 * (p + r);
-    let room = if sum > 0.0 { c - least(least(a, b), c) } else { greatest(greatest(a, b), c) - c };
-    let square = fma::<FMA>(p, p, fma::<FMA>(p, r, r * r)) + TINY;
-    let turns = (r - p).abs() < sum.abs();
-    let factor = least(room * sum.abs() / square, 1.0);
-    let factor = if turns { factor } else { 1.0 };
-    [fma::<FMA>(factor, p, c), fma::<FMA>(factor, r, c)]
-}
-
-dispatch! {
-    fn walled_limits(values: &[f32], edges: &[f32], open: &[f32], out: [&mut [f32]; 2]) = walled_limits_kernel;
-}
-
-#[inline(always)]
-fn walled_limits_kernel<const FMA: bool>(
-    values: &[f32],
-    edges: &[f32],
-    open: &[f32],
-    [low, high]: [&mut [f32]; 2],
+fn fit_kernel<S: Eights>(
+    s: S,
+    values: &[Eight],
+    open: &[Eight],
+    walled: bool,
+    [low, high]: [&mut [Eight]; 2],
 ) {
-    let n = edges.len() - ACROSS;
-    let [a, c, b] = [2, 3, 4].map(|d| &values[d * ACROSS..][..n]);
-    let [p, r] = [&edges[..n], &edges[ACROSS..][..n]];
-    let [below, above] = [3, 4].map(|d| &open[d * ACROSS..][..n]);
-    let (low, high) = (&mut low[..n], &mut high[..n]);
-    for i in 0..n {
-        let ([a, c, b], [p, r]) = ([a[i], c[i], b[i]], [p[i], r[i]]);
-        let (is_open, opens) = (below[i] > 0.0, above[i] > 0.0);
-        let (a, p) = (if is_open { a } else { c }, if is_open { p } else { c });
-        let (b, r) = (if opens { b } else { c }, if opens { r } else { c });
-        [low[i], high[i]] = limited::<FMA>([a, c, b], [p, r]);
+    if walled {
+        fit_along::<S, true>(s, values, open, [low, high]);
+    } else {
+        fit_along::<S, false>(s, values, open, [low, high]);
     }
 }
 
-dispatch! {
-    fn find_shares(courant: &[f32], volume: [&[f32]; 2], out: [&mut [f32]; 2], most: &mut f32) = shares_kernel;
-}
-
-/// Of what crosses each face, what comes from the next cell upstream and its share of that; and the most that comes from further.
 #[inline(always)]
-fn shares_kernel<const FMA: bool>(
-    courant: &[f32],
-    [below, above]: [&[f32]; 2],
-    [near, share]: [&mut [f32]; 2],
-    most: &mut f32,
+fn fit_along<S: Eights, const WALLED: bool>(
+    s: S,
+    values: &[Eight],
+    open: &[Eight],
+    [low, high]: [&mut [Eight]; 2],
 ) {
-    let mut further = [0.0f32; ACROSS];
-    let [below, above] = [below, above].map(|x| x.as_chunks::<ACROSS>().0);
-    let [near, share] = [near, share].map(|x| x.as_chunks_mut::<ACROSS>().0);
-    let all = courant.as_chunks::<ACROSS>().0.iter().zip(below).zip(above).zip(near).zip(share);
-    for ((((x, below), above), near), share) in all {
-        for l in 0..ACROSS {
-            let holds = greatest(if x[l] > 0.0 { below[l] } else { above[l] }, LEAST_VOLUME);
-            let takes = least(x[l].abs(), holds);
-            near[l] = takes.copysign(x[l]);
-            share[l] = takes / holds;
-            further[l] = greatest(x[l].abs() - holds, further[l]);
-        }
-    }
-    *most = further.into_iter().fold(0.0, f32::max);
-}
-
-dispatch! { fn invert(courant: [&[f32]; 2], volume: &[f32], out: &mut [f32]) = invert_kernel; }
-
-/// One by the volume after what crosses both faces has moved.
-#[inline(always)]
-fn invert_kernel<const FMA: bool>([below, above]: [&[f32]; 2], volume: &[f32], out: &mut [f32]) {
-    let n = out.len();
-    let (below, above, volume) = (&below[..n], &above[..n], &volume[..n]);
-    for i in 0..n {
-        out[i] = 1.0 / greatest(volume[i] + (below[i] - above[i]), LEAST_VOLUME);
+    let mut below = face::<S, WALLED>(s, six(s, values, 0), open, 0);
+    for (i, (low, high)) in low.iter_mut().zip(high).enumerate() {
+        let w = six(s, values, i + 1);
+        let above = face::<S, WALLED>(s, w, open, i + 1);
+        let [_, p, r] = cell::<S, WALLED>(s, [w[1], w[2], w[3]], [below, above], open, i);
+        s.store(p, &mut low.0);
+        s.store(r, &mut high.0);
+        below = above;
     }
 }
 
-dispatch! {
-    fn find_flux(
-        values: [&[f32]; 2], low: [&[f32]; 2], high: [&[f32]; 2], crossing: [&[f32]; 2], out: &mut [f32],
-    ) = flux_kernel;
+each_level! {
+    fn cross(cells: [&[Eight]; 4], courant: &[Eight], crossing: [&[Eight]; 2], faces: [usize; 2], flux: &mut [Eight])
+        = cross_kernel;
 }
 
-/// The volume that crosses each face from the cell beside it times the mean of the parabola over it.
+/// Fluxes from as many cells upstream as needed; `cells` = values, deviations below and above, volumes.
 #[inline(always)]
-fn flux_kernel<const FMA: bool>(
-    values: [&[f32]; 2],
-    low: [&[f32]; 2],
-    high: [&[f32]; 2],
-    crossing: [&[f32]; 2],
-    out: &mut [f32],
+fn cross_kernel<S: Eights>(
+    s: S,
+    [fields @ .., volume]: [&[Eight]; 4],
+    courant: &[Eight],
+    [takes, share]: [&[Eight]; 2],
+    faces: [usize; 2],
+    flux: &mut [Eight],
 ) {
-    let n = out.len();
-    let [c0, c1] = values.map(|x| &x[..n]);
-    let ([l0, l1], [h0, h1]) = (low.map(|x| &x[..n]), high.map(|x| &x[..n]));
-    let [takes, share] = crossing.map(|x| &x[..n]);
-    for i in 0..n {
-        let up = takes[i] > 0.0;
-        let near = if up { h0[i] } else { l1[i] };
-        let far = if up { l0[i] } else { h1[i] };
-        let mean = if up { c0[i] } else { c1[i] };
-        out[i] = takes[i] * over::<FMA>([near, far], mean, share[i]);
-    }
-}
-
-/// The mean of a parabola over a share of a cell (Colella & Woodward 1984, eq. 1.12).
-#[inline(always)]
-fn over<const FMA: bool>([near, far]: [f32; 2], mean: f32, share: f32) -> f32 {
-    let curve = fma::<FMA>(6.0, mean, -3.0 * (near + far));
-    let slope = fma::<FMA>(-curve, fma::<FMA>(-2.0 / 3.0, share, 1.0), near - far);
-    fma::<FMA>(-0.5 * share, slope, near)
-}
-
-dispatch! {
-    fn add_further(cells: [&[f32]; 4], courant: &[f32], faces: [usize; 2], flux: &mut [f32]) = further_kernel;
-}
-
-/// Adds what crosses faces from further than the next cell: of `cells` = values, both sides of the parabolas, volumes.
-#[inline(always)]
-fn further_kernel<const FMA: bool>(cells: [&[f32]; 4], courant: &[f32], faces: [usize; 2], flux: &mut [f32]) {
-    let [values, low, high, volume] = cells.map(|x| x.as_chunks::<ACROSS>().0);
-    let (courant, flux) = (courant.as_chunks::<ACROSS>().0, flux.as_chunks_mut::<ACROSS>().0);
+    let (zero, least_volume) = (s.splat(0.0), s.splat(LEAST_VOLUME));
     for face in faces[0]..faces[1] {
-        let courant = &courant[face];
-        let mut rest = [0.0f32; ACROSS];
-        for l in 0..ACROSS {
-            let holds = if courant[l] > 0.0 { volume[face - 1][l] } else { volume[face][l] };
-            rest[l] = courant[l].abs() - greatest(holds, LEAST_VOLUME);
-        }
-        let mut sum = [0.0f32; ACROSS];
+        let at = face - faces[0];
+        let crossing = [s.load(&takes[at].0), s.load(&share[at].0)];
+        let mut sum = through(s, crossing, stored(s, fields, face - 1), stored(s, fields, face));
+        let x = s.load(&courant[face].0);
+        let mut rest = s.sub(s.abs(x), s.abs(crossing[0]));
         for depth in 1..HALO {
-            if rest.iter().fold(0.0, |a: f32, &b| greatest(b, a)) <= 0.0 {
+            if !s.holds(rest) {
                 break;
             }
             let (below, above) = (face - 1 - depth, face + depth);
-            for l in 0..ACROSS {
-                let up = courant[l] > 0.0;
-                let holds = greatest(if up { volume[below][l] } else { volume[above][l] }, LEAST_VOLUME);
-                let near = if up { high[below][l] } else { low[above][l] };
-                let far = if up { low[below][l] } else { high[above][l] };
-                let mean = if up { values[below][l] } else { values[above][l] };
-                let takes = greatest(least(rest[l], holds), 0.0);
-                sum[l] = fma::<FMA>(takes, over::<FMA>([near, far], mean, takes / holds), sum[l]);
-                rest[l] -= holds;
-            }
+            let holds = s.by_sign(x, s.load(&volume[below].0), s.load(&volume[above].0));
+            let holds = s.greatest(holds, least_volume);
+            let near = s.least(rest, holds);
+            let part = [s.flip(near, x), s.div(near, holds)];
+            sum = s.add(sum, through(s, part, stored(s, fields, below), stored(s, fields, above)));
+            rest = s.greatest(s.sub(rest, near), zero);
         }
-        for l in 0..ACROSS {
-            flux[face][l] += if courant[l] > 0.0 { sum[l] } else { -sum[l] };
-        }
+        s.store(sum, &mut flux[face].0);
     }
 }
 
-dispatch! { fn exchange(flux: [&[f32]; 2], volume: &[f32], inverse: &[f32], values: &mut [f32]) = exchange_kernel; }
-
+/// A cell as [`through`] takes it.
 #[inline(always)]
-fn exchange_kernel<const FMA: bool>(
-    [below, above]: [&[f32]; 2],
-    volume: &[f32],
-    inverse: &[f32],
-    values: &mut [f32],
-) {
-    let n = values.len();
-    let (below, above, volume, inverse) = (&below[..n], &above[..n], &volume[..n], &inverse[..n]);
-    for i in 0..n {
-        values[i] = fma::<FMA>(values[i], volume[i], below[i] - above[i]) * inverse[i];
-    }
+fn stored<S: Eights>(s: S, [values, low, high]: [&[Eight]; 3], i: usize) -> [S::Values; 3] {
+    [s.load(&values[i].0), s.load(&low[i].0), s.load(&high[i].0)]
 }
 
-dispatch! { fn add_flux(flux: [&[f32]; 2], volume: &[f32], values: &mut [f32]) = add_flux_kernel; }
+each_level! { fn update(flux: &[Eight], volume: &[Eight], way: Way, values: &mut [Eight]) = update_kernel; }
 
 #[inline(always)]
-fn add_flux_kernel<const FMA: bool>([below, above]: [&[f32]; 2], volume: &[f32], values: &mut [f32]) {
-    let n = values.len();
-    let (below, above, volume) = (&below[..n], &above[..n], &volume[..n]);
-    for i in 0..n {
-        values[i] = fma::<FMA>(values[i], volume[i], below[i] - above[i]);
-    }
-}
-
-dispatch! { pub fn scale(factor: f32, from: &[f32], out: &mut [f32]) = scale_kernel; }
-
-#[inline(always)]
-fn scale_kernel<const FMA: bool>(factor: f32, from: &[f32], out: &mut [f32]) {
-    for (out, from) in out.iter_mut().zip(from) {
-        *out = factor * from;
-    }
-}
-
-dispatch! { pub fn add_volume(scale: f32, faces: [&[f32]; 2], out: &mut [f32]) = add_volume_kernel; }
-
-/// Adds `scale` times what comes in through both faces of each cell.
-#[inline(always)]
-fn add_volume_kernel<const FMA: bool>(scale: f32, [low, high]: [&[f32]; 2], out: &mut [f32]) {
-    for ((out, low), high) in out.iter_mut().zip(low).zip(high) {
-        *out += scale * (low - high);
+fn update_kernel<S: Eights>(s: S, flux: &[Eight], volume: &[Eight], way: Way, values: &mut [Eight]) {
+    let decay = s.splat(way.decay.unwrap_or(1.0));
+    let mut below = s.load(&flux[0].0);
+    for ((above, volume), value) in flux[1..].iter().zip(volume).zip(values) {
+        let above = s.load(&above.0);
+        let m = moved(s, s.load(&value.0), volume, [below, above]);
+        let m = if way.decay.is_some() { decayed(s, m, decay) } else { m };
+        s.store(m, &mut value.0);
+        below = above;
     }
 }

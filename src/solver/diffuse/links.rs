@@ -1,26 +1,26 @@
 //! Lines that solids cut.
 //!
-//! A link joins a point to the next one on its line, with strength 1 where nothing stands between them, 0 where a solid
-//! does and nothing passes. What sticks to a solid feels the value at its surface instead, θ cells away, as strongly
-//! as a neighbour at that distance: (q_wall − q)/θ in place of q_next − q (Gibou, Fedkiw, Cheng & Kang, "A
-//! second-order-accurate symmetric discretization of the Poisson equation on irregular domains", 2002). The matrix stays
-//! symmetric and positive, so each line is stable for any coefficient and any θ; and what one side of a link loses the
-//! other gains.
+//! A link joins a point to the next one on its line. Its strength is 1, or 0 where a solid lies between them.
+//! A point beside a surface with a fixed value feels that value at a distance of θ cells: (q_wall − q)/θ
+//! replaces q_next − q (Gibou, Fedkiw, Cheng & Kang, "A second-order-accurate symmetric discretization of the
+//! Poisson equation on irregular domains", 2002). The matrix stays symmetric and positive, so each line is
+//! stable for any coefficient and any θ, and what one side of a link loses the other gains.
 //!
-//! These differences of slopes lie half way to the neighbour and half way to the surface, (1 + θ)/2 apart and not 1: the
-//! row of the point is that of so wide a piece of the line, and its value counts that much. Divided by it the row is the
-//! second difference with unequal distances, weights 2/(θ(1 + θ)) and 2/(1 + θ), exact for parabolas; without it a flow
-//! that does not rest in itself, driven or in motion, is wrong beside the surface by ½ θ(1 − θ) h² ∂²q/∂n².
+//! The two slopes beside such a point lie half way to the neighbour and half way to the surface: (1 + θ)/2
+//! apart, not 1. So the point's row belongs to a piece of the line of that width, and its value gets that
+//! weight. Divided by it the row is the second difference with unequal distances, weights 2/(θ(1 + θ)) and
+//! 2/(1 + θ), exact for parabolas. Without the weight a driven or unsteady flow beside the surface is wrong
+//! by ½ θ(1 − θ) h² ∂²q/∂n².
 
-use super::lines::Lines;
+use super::line_groups::Lines;
 use super::system::{Edge, System};
 use super::{STAGES, WIDTH, Wide};
 use crate::grid::Layout;
-use crate::solver::lanes::Lane;
+use crate::solver::row_passes::{Shared, refill};
 use crate::solver::simd::{LANES, dispatch};
-use crate::solver::sweep::{Shared, refill};
+use crate::solver::simd_lanes::Lane;
 
-/// One point of a line with a solid beside it.
+/// A point of a line with a solid beside it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Link<const N: usize> {
     /// Strength of the links to the points below and above, 0..1, for each of N values.
@@ -29,48 +29,51 @@ pub struct Link<const N: usize> {
     pub wall: [f32; N],
     /// Σ (that value)/θ.
     pub value: [f32; N],
-    /// Σ (1 − θ)/2: what its piece of the line lacks of a cell's width.
-    pub lacks: [f32; N],
-    /// The solid that holds it.
+    /// Σ (1 − θ)/2: the deficit of its piece of the line against a cell's width.
+    pub deficit: [f32; N],
+    /// Solid that holds the value.
     pub owner: u16,
 }
 
 impl<const N: usize> Link<N> {
-    /// A point that nothing stands beside.
+    /// A point without solids beside it.
     pub const FREE: Self =
-        Self { strength: [[1.0; N]; 2], wall: [0.0; N], value: [0.0; N], lacks: [0.0; N], owner: 0 };
+        Self { strength: [[1.0; N]; 2], wall: [0.0; N], value: [0.0; N], deficit: [0.0; N], owner: 0 };
 
-    /// Puts a surface of the solid `owner` that holds `value` on one side (1: above), `theta` cells away; for value `c`.
+    /// Adds, for value `c`, a surface of the solid `owner` with the fixed `value` on one side (1: above),
+    /// `theta` cells away.
     pub fn hold(&mut self, c: usize, side: usize, theta: f32, value: f32, owner: u16) {
         self.strength[side][c] = 0.0;
         self.wall[c] += 1.0 / theta;
         self.value[c] += value / theta;
-        self.lacks[c] += 0.5 * (1.0 - theta);
+        self.deficit[c] += 0.5 * (1.0 - theta);
         self.owner = owner;
     }
 }
 
 /// The points of a field's lines along one axis that have solids beside them.
 pub struct Links<const N: usize> {
-    /// Place along the line and first lane of each, in the order of groups, places and lanes.
+    /// Index along the line and first lane of each, ordered by group, index and lane.
     entries: Vec<(u32, u32, Link<N>)>,
-    /// Where the entries of each group begin, and their end.
+    /// First entry of each group, and the number of entries at the end.
     groups: Vec<u32>,
     /// What each point has given to the walls beside it in the last pass, as if it were as wide as a cell; summed over its
     /// N values.
-    given: Vec<f32>,
-    /// The entries with their groups, while they are put in order.
-    placed: Vec<([usize; 3], Link<N>)>,
+    wall_flux: Vec<f32>,
+    /// Position of each in the layout.
+    places: Vec<u32>,
+    /// The entries with their groups and positions, while they are put in order.
+    placed: Vec<([usize; 3], u32, Link<N>)>,
 }
 
 impl<const N: usize> Default for Links<N> {
     fn default() -> Self {
-        Self { entries: vec![], groups: vec![], given: vec![], placed: vec![] }
+        Self { entries: vec![], groups: vec![], wall_flux: vec![], places: vec![], placed: vec![] }
     }
 }
 
 impl<const N: usize> Links<N> {
-    /// Takes over points within `range`, each named once.
+    /// Takes over points within `range`, each given once.
     pub fn set(
         &mut self,
         layout: Layout,
@@ -78,24 +81,32 @@ impl<const N: usize> Links<N> {
         range: [[isize; 2]; 3],
         points: impl Iterator<Item = ([isize; 3], Link<N>)>,
     ) {
-        let Self { entries, groups, given, placed } = self;
+        let Self { entries, groups, wall_flux, places, placed } = self;
         let lines = Lines::<N>::new(layout, axis, range);
-        refill(placed, points.filter_map(|(at, link)| lines.place(at).map(|place| (place, link))));
-        placed.sort_unstable_by_key(|(place, _)| *place);
-        let first = |group: usize| placed.partition_point(|(place, _)| place[0] < group) as u32;
+        let position = |at: [isize; 3]| layout.at(at[0], at[1], at[2]) as u32;
+        let point = |(at, link)| lines.place(at).map(|place| (place, position(at), link));
+        refill(placed, points.filter_map(point));
+        placed.sort_unstable_by_key(|(place, ..)| *place);
+        let first = |group: usize| placed.partition_point(|(place, ..)| place[0] < group) as u32;
         refill(groups, (0..=lines.groups()).map(first));
-        refill(entries, placed.iter().map(|&([_, i, lane], link)| (i as u32, lane as u32, link)));
-        refill(given, std::iter::repeat_n(0.0, placed.len()));
+        refill(entries, placed.iter().map(|&([_, i, lane], _, link)| (i as u32, lane as u32, link)));
+        refill(places, placed.iter().map(|&(_, position, _)| position));
+        refill(wall_flux, std::iter::repeat_n(0.0, placed.len()));
     }
 
-    /// What each point has given to the walls beside it in the last pass, and to which solid.
-    pub fn given(&self) -> impl Iterator<Item = (u16, f32)> {
-        self.entries.iter().zip(&self.given).map(|((_, _, link), given)| (link.owner, *given))
+    /// The solid beside each point, the point's position, and what it has given to the solid in the last pass.
+    pub fn wall_flux(&self) -> impl Iterator<Item = (u16, u32, f32)> {
+        let flux = self.places.iter().zip(&self.wall_flux);
+        self.entries.iter().zip(flux).map(|((_, _, link), (place, flux))| (link.owner, *place, *flux))
     }
 
-    /// For use by several threads.
+    /// Shares the links between threads.
     pub(super) fn share(&mut self) -> SharedLinks<'_, N> {
-        SharedLinks { entries: &self.entries, groups: &self.groups, given: Shared::new(&mut self.given) }
+        SharedLinks {
+            entries: &self.entries,
+            groups: &self.groups,
+            wall_flux: Shared::new(&mut self.wall_flux),
+        }
     }
 }
 
@@ -103,21 +114,22 @@ impl<const N: usize> Links<N> {
 pub(super) struct SharedLinks<'a, const N: usize> {
     entries: &'a [(u32, u32, Link<N>)],
     groups: &'a [u32],
-    given: Shared<'a, f32>,
+    wall_flux: Shared<'a, f32>,
 }
 
 impl<const N: usize> SharedLinks<'_, N> {
-    /// The entries of a group, if there are any.
+    /// Returns the entries of a group, if it has any.
     ///
     /// # Safety
-    /// What was returned for a group must be gone before it is asked for again, on this thread or another.
+    /// The previous result for a group must be dropped before the next call for it, on this thread or
+    /// another.
     #[allow(unsafe_code)]
     pub unsafe fn of_group(&self, group: usize) -> Option<Cut<'_, N>> {
         let [from, to] = [self.groups[group], self.groups[group + 1]].map(|at| at as usize);
         (from < to).then(|| Cut {
             entries: &self.entries[from..to],
             // SAFETY: groups share no entries, and the caller has this one alone.
-            given: unsafe { self.given.part(from, to - from) },
+            wall_flux: unsafe { self.wall_flux.part(from, to - from) },
         })
     }
 }
@@ -125,7 +137,7 @@ impl<const N: usize> SharedLinks<'_, N> {
 /// The entries of one group of lines.
 pub(super) struct Cut<'a, const N: usize> {
     entries: &'a [(u32, u32, Link<N>)],
-    given: &'a mut [f32],
+    wall_flux: &'a mut [f32],
 }
 
 /// The rows of the system of one group, for the changes δ of the values q:
@@ -136,17 +148,17 @@ pub struct Rows {
     diagonal: Vec<Wide>,
     weight: Vec<Wide>,
     hold: Vec<Wide>,
-    /// Nothing at both ends, or the same but for a ring.
+    /// Zero at both ends, or equal for a ring.
     lower: Vec<Wide>,
     add: Vec<Wide>,
-    /// Of Thomas' algorithm.
+    /// Pivots of Thomas' algorithm.
     pivots: Vec<Wide>,
-    /// What the corners of a ring's matrix do.
+    /// Solution for the corners of a ring's matrix.
     corner: Vec<Wide>,
 }
 
 impl Rows {
-    /// For lines of at most `n` values.
+    /// Makes memory for lines of at most `n` values.
     pub fn new(n: usize) -> Self {
         let wide = |n: usize| vec![[0.0; WIDTH]; n];
         let [diagonal, weight, hold, add, pivots, corner] = std::array::from_fn(|_| wide(n));
@@ -155,11 +167,18 @@ impl Rows {
 }
 
 impl<const N: usize> Cut<'_, N> {
-    /// Both stages, in place; `rows` and `change` are working memory.
-    pub fn solve(mut self, system: &System, rows: &mut Rows, values: &mut [Wide], change: &mut [Wide]) {
-        self.fill(system, values.len(), rows);
+    /// Both stages, in place; `adds` is added at the ends, `rows` and `change` are working memory.
+    pub fn solve(
+        mut self,
+        system: &System,
+        adds: &[Wide; 2],
+        rows: &mut Rows,
+        values: &mut [Wide],
+        change: &mut [Wide],
+    ) {
+        self.fill(system, adds, values.len(), rows);
         let is_ring = system.ends.is_none();
-        self.given.fill(0.0);
+        self.wall_flux.fill(0.0);
         for part in STAGES {
             rows.right_hand_side(values, change);
             rows.solve(is_ring, change);
@@ -168,7 +187,7 @@ impl<const N: usize> Cut<'_, N> {
         }
     }
 
-    fn fill(&self, system: &System, n: usize, rows: &mut Rows) {
+    fn fill(&self, system: &System, adds: &[Wide; 2], n: usize, rows: &mut Rows) {
         let a: &Wide = &std::array::from_fn(|l| system.a[l % LANES]);
         rows.lower[..=n].fill(*a);
         for zero in [&mut rows.add, &mut rows.hold] {
@@ -182,26 +201,27 @@ impl<const N: usize> Cut<'_, N> {
                 rows.lower[i][at] = rows.lower[i][at].min(a * link.strength[0][c]);
                 rows.lower[i + 1][at] = rows.lower[i + 1][at].min(a * link.strength[1][c]);
                 rows.hold[i][at] += a * link.wall[c];
-                rows.weight[i][at] -= link.lacks[c];
+                rows.weight[i][at] -= link.deficit[c];
                 rows.add[i][at] += a * link.value[c];
             }
         }
         match &system.ends {
-            Some(ends) => rows.close(n, ends),
+            Some(ends) => rows.close(n, ends, adds),
             None => rows.join(n),
         }
         rows.sum_diagonal(n);
     }
 
-    /// Adds what a stage gives to the walls, `part` of it. A whole step gives κ Δt/h² ((1 − γ) of the first stage and γ
-    /// of the second); `a` holds the γ. What points have lost counts as if their pieces of the line were as wide as cells.
+    /// Adds the amount that a stage gives to the walls, times `part`. A whole step gives κ Δt/h² ((1 − γ) of
+    /// the first stage and γ of the second); `a` holds the γ. Losses of points count as if their pieces of
+    /// the line were as wide as cells.
     fn give(&mut self, part: f32, a: &Lane, values: &[Wide], change: &[Wide]) {
-        for ((i, lane, link), given) in self.entries.iter().zip(&mut *self.given) {
+        for ((i, lane, link), wall_flux) in self.entries.iter().zip(&mut *self.wall_flux) {
             for c in 0..N {
                 let (i, lane) = (*i as usize, *lane as usize + c);
                 let (value, change) = (values[i][lane], change[i][lane]);
                 let to_walls = a[lane % LANES] * (link.wall[c] * (value + change) - link.value[c]);
-                *given += part * (to_walls - link.lacks[c] * change);
+                *wall_flux += part * (to_walls - link.deficit[c] * change);
             }
         }
     }
@@ -209,14 +229,14 @@ impl<const N: usize> Cut<'_, N> {
 
 impl Rows {
     /// What is beyond the ends of lines of n values.
-    fn close(&mut self, n: usize, ends: &[Edge; 2]) {
-        for (at, link, end) in [(0, 0, &ends[0]), (n - 1, n, &ends[1])] {
+    fn close(&mut self, n: usize, ends: &[Edge; 2], adds: &[Wide; 2]) {
+        for (at, link, end, add) in [(0, 0, &ends[0], &adds[0]), (n - 1, n, &ends[1], &adds[1])] {
             for l in 0..WIDTH {
                 let (a, c) = (std::mem::take(&mut self.lower[link][l]), l % LANES);
-                // A solid before the wall takes its part.
-                self.weight[at][l] -= if a > 0.0 { end.lacks[c] } else { 0.0 };
+                // A solid before the wall takes its share.
+                self.weight[at][l] -= if a > 0.0 { end.deficit[c] } else { 0.0 };
                 self.hold[at][l] += a * (1.0 - end.sign[c]);
-                self.add[at][l] += a * end.add[c];
+                self.add[at][l] += a * add[l];
             }
         }
     }
@@ -224,7 +244,7 @@ impl Rows {
     /// Makes the links at both ends of a ring the same one.
     fn join(&mut self, n: usize) {
         for l in 0..WIDTH {
-            // A single point is its own neighbour: nothing to diffuse.
+            // A single point is its own neighbour: there is no diffusion.
             let both = if n == 1 { 0.0 } else { self.lower[0][l].min(self.lower[n][l]) };
             (self.lower[0][l], self.lower[n][l]) = (both, both);
         }
@@ -239,7 +259,7 @@ impl Rows {
         }
     }
 
-    /// add − L q. The lowest and highest values stand beside each other: what joins them is nothing, or a ring.
+    /// Computes add − L q. The first and last values are adjacent: their link is 0, or closes a ring.
     fn right_hand_side(&self, values: &[Wide], out: &mut [Wide]) {
         let n = values.len();
         for i in 0..n {
@@ -261,7 +281,8 @@ impl Rows {
         }
     }
 
-    /// A ring by the Sherman–Morrison formula (Press et al., "Numerical Recipes", §2.7.2) with γ = −diagonal_0.
+    /// Solves a ring by the Sherman–Morrison formula (Press et al., "Numerical Recipes", §2.7.2) with γ =
+    /// −diagonal_0.
     fn around(&mut self, values: &mut [Wide]) {
         let n = values.len();
         let corner = &mut self.corner[..n];
@@ -304,7 +325,7 @@ fn thomas_kernel<const FMA: bool>(
     let (mut pivot, mut value) = ([0.0; WIDTH], [0.0; WIDTH]);
     for i in 0..n {
         for l in 0..WIDTH {
-            // The first row has nothing below it: its pivot and value before are 0.
+            // The first row has no row below it: its pivot and value before are 0.
             let a = lower[i][l];
             pivot[l] = 1.0 / (diagonal[i][l] - a * a * pivot[l]);
             value[l] = (values[i][l] + a * value[l]) * pivot[l];

@@ -1,62 +1,64 @@
 //! Viscosity and diffusion, stable for any coefficient and any step.
 //!
-//! ∂q/∂t = κ ∇²q one axis after the other (locally one-dimensional splitting: the axes' operators commute in a box, so
-//! the splitting costs no accuracy there), each by the two-stage, second-order, L-stable SDIRK method with
-//! γ = 1 − 1/√2 (Alexander 1977): stiff modes die at once instead of ringing. A stage is one tridiagonal system for each
-//! line, solved by Thomas' algorithm on 64 lines at once. Its unknowns are the changes of the values: the rounding of a pivot is
-//! the same at each step, and would take its part of what is there and not of what changes.
+//! ∂q/∂t = κ ∇²q is solved one axis after the other (locally one-dimensional splitting: in a box the axes'
+//! operators commute, so the splitting costs no accuracy). Each axis uses the two-stage, second-order,
+//! L-stable SDIRK method with γ = 1 − 1/√2 (Alexander 1977): stiff modes decay at once instead of ringing. A
+//! stage is one tridiagonal system for each line, solved by Thomas' algorithm on 64 lines at once. Its
+//! unknowns are the changes of the values: the rounding of a pivot is the same at each step, and must scale
+//! with the changes, not with the values.
 //!
-//! Solids cut lines apart, see [`links`]. There the axes no longer commute, and the splitting is of first order in time.
+//! Solids cut lines apart, see [`links`]. There the axes no longer commute, and the splitting is first order
+//! in time.
 
 use rayon::prelude::*;
 
-use super::sweep::{PerThread, Shared};
+use super::row_passes::{PerThread, Shared};
 use crate::grid::Layout;
 
-mod lines;
+mod line_groups;
 mod links;
 mod system;
 
-use lines::Lines;
+use line_groups::Lines;
 pub use links::{Link, Links};
 use system::System;
 
 /// Lines solved together.
 const WIDTH: usize = 64;
 
-/// One point of each line of a group: the N values of a point side by side, over and over.
+/// One index along the lines of a group: interleaved points of N values each.
 type Wide = [f32; WIDTH];
 
-/// Largest κ Δt/h² taken at its word: beyond it a box of any size that fits in memory is all but uniform after a few
-/// steps, and the 1 of 1 + 2a would drown in rounding.
+/// Largest κ Δt/h² used. Beyond it any box that fits in memory is almost uniform after a few steps, and the 1
+/// of 1 + 2a would be lost to rounding.
 const LARGEST: f32 = 1e4;
 
 /// γ of the method.
 const GAMMA: f32 = 1.0 - std::f32::consts::FRAC_1_SQRT_2;
 
-/// Parts of the changes of the two stages that are added: the second stage begins with (1 − γ)/γ of the first one's.
+/// Parts of the changes that the two stages add: the second stage begins with (1 − γ)/γ of the first one's.
 const STAGES: [f32; 2] = [(1.0 - GAMMA) / GAMMA, 1.0];
 
-/// The value beyond an end of a line: `sign` times the last one inside, plus `add`; for each of N values. A sign of −1 is
-/// a wall half way between the two that holds ½ `add`.
+/// Value beyond an end of a line: `sign` times the last one inside, plus `add`, for each of N values. A sign
+/// of −1 is a wall half way between the two with the value ½ `add`.
 #[derive(Clone, Copy, Debug)]
 pub struct End<const N: usize> {
     /// Factor of the value inside.
     pub sign: [f32; N],
-    /// What is added.
+    /// Added value.
     pub add: [f32; N],
 }
 
-/// The two ends of the lines along an axis.
+/// Boundary conditions of the lines along an axis.
 #[derive(Clone, Copy, Debug)]
 pub enum LineBoundary<const N: usize> {
-    /// Each end by its own rule.
+    /// One condition at each end.
     Line([End<N>; 2]),
-    /// The line closes on itself.
+    /// The line is periodic.
     Ring,
 }
 
-/// Working memory of one thread, for lines up to a length.
+/// Scratch of one thread, for lines up to a length.
 struct Scratch {
     values: Vec<Wide>,
     change: Vec<Wide>,
@@ -65,27 +67,28 @@ struct Scratch {
 }
 
 impl Scratch {
-    /// For lines of at most `n` values.
+    /// Makes scratch for lines of at most `n` values.
     fn new(n: usize) -> Self {
         let wide = || vec![[0.0; WIDTH]; n];
         Self { values: wide(), change: wide(), rows: links::Rows::new(n) }
     }
 }
 
-/// Diffuses fields; holds the memory for it.
+/// Diffuses fields; owns the scratch memory.
 pub struct Diffusion {
     threads: PerThread<Scratch>,
     system: System,
 }
 
 impl Diffusion {
-    /// For as many threads, and lines of at most `n` values.
+    /// Makes scratch for this many threads, and lines of at most `n` values.
     pub fn new(threads: usize, n: usize) -> Self {
         Self { threads: PerThread::new(threads, || Scratch::new(n)), system: System::new(n) }
     }
 
-    /// Diffuses `field` along `axis` within `range` (half-open, along x, y, z). `number` is κ Δt/h² of each value; `links`
-    /// says where solids cut the lines, of this range and axis.
+    /// Diffuses `field` along `axis` within `range` (half-open, along x, y, z). `number` is κ Δt/h² of each value. At an end that
+    /// varies from line to line, the values beyond are those in the field, and what is added follows from them. `links` says
+    /// where solids cut the lines, of this range and axis.
     #[allow(clippy::too_many_arguments)]
     pub fn along<const N: usize>(
         &mut self,
@@ -94,7 +97,7 @@ impl Diffusion {
         axis: usize,
         range: [[isize; 2]; 3],
         number: [f32; N],
-        ends: &LineBoundary<N>,
+        (ends, varies): (&LineBoundary<N>, [bool; 2]),
         links: Option<&mut Links<N>>,
     ) {
         let Self { threads, system } = self;
@@ -116,9 +119,19 @@ impl Diffusion {
             // SAFETY: each group comes once.
             #[allow(unsafe_code)]
             let cut = links.as_ref().and_then(|links| unsafe { links.of_group(group) });
+            let mut adds = system.adds();
+            for end in (0..2).filter(|&end| varies[end]) {
+                let mut beyond = [0.0; WIDTH];
+                // SAFETY: as for `read`.
+                #[allow(unsafe_code)]
+                unsafe {
+                    lines.read_beyond(group, &field, end, &mut beyond);
+                }
+                adds[end] = system.add_of(end, &beyond, &values[if end == 0 { 0 } else { lines.length - 1 }]);
+            }
             match cut {
-                Some(cut) => cut.solve(system, rows, values, change),
-                None => system.solve(values, change),
+                Some(cut) => cut.solve(system, &adds, rows, values, change),
+                None => system.solve(&adds, values, change),
             }
             // SAFETY: as for `read`.
             #[allow(unsafe_code)]
@@ -154,13 +167,13 @@ mod tests {
         let range = [[0, 3], [0, n as isize], [0, 2]];
         alone(|| {
             for _ in 0..steps {
-                diffusion.along(layout, &mut field, 1, range, [number], &ends, None);
+                diffusion.along(layout, &mut field, 1, range, [number], (&ends, [false; 2]), None);
             }
         });
         (0..n).map(|j| field[layout.at(1, j as isize, 1)][0]).collect()
     }
 
-    /// On a pool of one thread.
+    /// Runs on a pool of one thread.
     fn alone(work: impl FnOnce() + Send) {
         rayon::ThreadPoolBuilder::new().num_threads(1).build().unwrap().install(work);
     }
@@ -192,7 +205,8 @@ mod tests {
         }
     }
 
-    /// Along a parabola that is zero at the walls the second derivative is the same everywhere, in the cells before a wall too.
+    /// A parabola that is 0 at the walls has the same second derivative everywhere, also in the cells beside
+    /// a wall.
     #[test]
     fn a_wall_half_a_cell_away_bends_a_parabola_as_much_as_the_middle() {
         let (n, number) = (16, 0.01);
@@ -204,7 +218,7 @@ mod tests {
         }
     }
 
-    /// Diffuses along `axis` what is a function of the place on the line and two others.
+    /// Diffuses along `axis` a function of the index on the line and the two others.
     fn turned<const N: usize>(axis: usize, n: [usize; 3], ends: &LineBoundary<N>) -> Vec<[f32; N]> {
         let order = [axis, (axis + 1) % 3, (axis + 2) % 3];
         let mut dims = [0; 3];
@@ -223,7 +237,7 @@ mod tests {
         }
         let range = dims.map(|n| [0, n as isize]);
         let mut diffusion = Diffusion::new(1, n[0]);
-        alone(|| diffusion.along(layout, &mut field, axis, range, [0.7; N], ends, None));
+        alone(|| diffusion.along(layout, &mut field, axis, range, [0.7; N], (ends, [false; 2]), None));
         let beside = field.iter().filter(|values| **values == [-1.0; N]).count();
         assert_eq!(
             beside,
@@ -249,9 +263,9 @@ mod tests {
         }
     }
 
-    /// The rounding of a step must not repeat itself: 1000 steps would add it up.
+    /// The rounding of a step must not repeat: 1000 steps would add it up.
     #[test]
-    fn what_insulated_lines_hold_does_not_drift() {
+    fn insulated_lines_keep_their_sum() {
         for ends in [LineBoundary::Line([end(1.0, 0.0); 2]), LineBoundary::Ring] {
             let start = |j: usize| 1.0 + (j * j % 7) as f32;
             let sum = |values: &[f32]| values.iter().map(|x| *x as f64).sum::<f64>();

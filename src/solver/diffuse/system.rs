@@ -1,17 +1,17 @@
-//! Lines that nothing stands in: one coefficient for all points.
+//! Lines without solids: one coefficient for all points.
 //!
-//! A wall that holds a value lies half a cell beyond the last point. The mirrored value behind it makes ¾ of the second
-//! derivative of a parabola through the wall and the last two points, so the row of that point counts its value ¾ times:
-//! the right curvature at the wall, and its slope to second order, with a matrix that stays symmetric. Without that the
-//! flow slips along the wall by ⅛ h² ∂²u/∂n².
+//! A wall with a fixed value lies half a cell beyond the last point. The mirrored value behind it gives only
+//! ¾ of the second derivative of a parabola through the wall and the last two points. So the row of that
+//! point weighs its value by ¾: right curvature at the wall, slope to second order, and a symmetric matrix.
+//! Without this the flow slips along the wall by ⅛ h² ∂²u/∂n².
 
 use bytemuck::{cast_slice, cast_slice_mut};
 
 use super::{End, GAMMA, LARGEST, LineBoundary, STAGES, WIDTH, Wide};
-use crate::solver::lanes::{Lane, Simd};
 use crate::solver::simd::{LANES, each_level};
+use crate::solver::simd_lanes::{Lane, Simd};
 
-/// [`Wide`], in registers' worth.
+/// Registers in a [`Wide`].
 const BLOCKS: usize = WIDTH / LANES;
 type Blocks = [Lane; BLOCKS];
 
@@ -20,30 +20,30 @@ type Blocks = [Lane; BLOCKS];
 pub struct System {
     /// a of each lane.
     pub a: Lane,
-    /// Both ends, or a ring.
+    /// Both ends, or none for a ring.
     pub ends: Option<[Edge; 2]>,
-    /// a over the pivots of Thomas' algorithm: all that it needs of them.
+    /// a over the pivots: all that Thomas' algorithm needs of them.
     ratios: Vec<Lane>,
     ring: Ring,
 }
 
-/// What closes a ring, by the Sherman–Morrison formula (Press et al., "Numerical Recipes", §2.7.2).
+/// Closes a ring by the Sherman–Morrison formula (Press et al., "Numerical Recipes", §2.7.2).
 struct Ring {
-    /// What the corners of the matrix do, solved without them.
+    /// The corner vector, solved without the corners.
     corner: Vec<Lane>,
-    /// Weights of the first and the last value of a line in what is taken off.
+    /// Weights of the first and last value of a line in the correction.
     weights: [Lane; 2],
 }
 
-/// An end of the lines, for each lane.
+/// Boundary condition at an end of the lines, for each lane.
 #[derive(Clone, Copy)]
 pub struct Edge {
     /// The value beyond is `sign` times the last one inside, plus `add`.
     pub sign: Lane,
     /// See `sign`.
     pub add: Lane,
-    /// What is missing of the last value's weight.
-    pub lacks: Lane,
+    /// Deficit of the last value's weight against 1.
+    pub deficit: Lane,
 }
 
 fn lane<const N: usize>(x: [f32; N]) -> Lane {
@@ -53,18 +53,18 @@ fn lane<const N: usize>(x: [f32; N]) -> Lane {
 impl Edge {
     fn new<const N: usize>(number: [f32; N], end: &End<N>) -> Self {
         let is_held = |c: usize| end.sign[c] < 0.0 && number[c] > 0.0;
-        let lacks: [f32; N] = std::array::from_fn(|c| if is_held(c) { 0.25 } else { 0.0 });
-        Self { sign: lane(end.sign), add: lane(end.add), lacks: lane(lacks) }
+        let deficit: [f32; N] = std::array::from_fn(|c| if is_held(c) { 0.25 } else { 0.0 });
+        Self { sign: lane(end.sign), add: lane(end.add), deficit: lane(deficit) }
     }
 
-    /// The values beyond the `last` ones.
-    fn beyond(&self, last: &Wide) -> Wide {
-        std::array::from_fn(|l| self.sign[l % LANES] * last[l] + self.add[l % LANES])
+    /// The values beyond the `last` ones, where `add` is added.
+    fn beyond(&self, add: &Wide, last: &Wide) -> Wide {
+        std::array::from_fn(|l| self.sign[l % LANES] * last[l] + add[l])
     }
 }
 
 impl System {
-    /// For lines of at most `n` values.
+    /// Makes memory for lines of at most `n` values.
     pub fn new(n: usize) -> Self {
         let zero = [0.0; LANES];
         let ring = Ring { corner: vec![zero; n], weights: [zero; 2] };
@@ -80,21 +80,33 @@ impl System {
         };
         match &self.ends {
             Some([low, high]) => {
-                let less = |end: &Edge| std::array::from_fn(|l| self.a[l] * end.sign[l] + end.lacks[l]);
+                let less = |end: &Edge| std::array::from_fn(|l| self.a[l] * end.sign[l] + end.deficit[l]);
                 factor(&self.a, &less(low), &less(high), &mut self.ratios[..n]);
             }
             None => self.ring.close(&self.a, &mut self.ratios[..n]),
         }
     }
 
-    /// Both stages, in place; `change` is working memory.
-    pub fn solve(&self, values: &mut [Wide], change: &mut [Wide]) {
+    /// What is added at both ends, the same for all lines.
+    pub fn adds(&self) -> [Wide; 2] {
+        let wide = |edge: Edge| std::array::from_fn(|l| edge.add[l % LANES]);
+        self.ends.map_or([[0.0; WIDTH]; 2], |ends| ends.map(wide))
+    }
+
+    /// What is added at one end where the values beyond the `last` ones are `beyond`.
+    pub fn add_of(&self, end: usize, beyond: &Wide, last: &Wide) -> Wide {
+        let sign = self.ends.map_or([0.0; LANES], |ends| ends[end].sign);
+        std::array::from_fn(|l| beyond[l] - sign[l % LANES] * last[l])
+    }
+
+    /// Both stages, in place; `adds` is added at the ends, `change` working memory.
+    pub fn solve(&self, adds: &[Wide; 2], values: &mut [Wide], change: &mut [Wide]) {
         let n = values.len();
         let ratios = &self.ratios[..n];
         for part in STAGES {
             let (first, last) = (&values[0], &values[n - 1]);
             let [below, above] = match &self.ends {
-                Some([low, high]) => [low.beyond(first), high.beyond(last)],
+                Some([low, high]) => [low.beyond(&adds[0], first), high.beyond(&adds[1], last)],
                 None => [*last, *first],
             };
             forward(ratios, cast_slice(&[below, above]), cast_slice(values), cast_slice_mut(change));
@@ -106,7 +118,8 @@ impl System {
     }
 }
 
-/// `ratios` of the matrix whose diagonal is 1 + 2a, but `less` at both ends.
+/// Computes `ratios` for the matrix with diagonal 1 + 2a, smaller by `less_below` and `less_above` at the
+/// ends.
 fn factor(a: &Lane, less_below: &Lane, less_above: &Lane, ratios: &mut [Lane]) {
     let (n, mut ratio) = (ratios.len(), [0.0; LANES]);
     for (i, out) in ratios.iter_mut().enumerate() {
@@ -124,7 +137,7 @@ impl Ring {
     fn close(&mut self, a: &Lane, ratios: &mut [Lane]) {
         let n = ratios.len();
         let b = a.map(|a| 1.0 + 2.0 * a);
-        // Taking off −b at the first diagonal entry leaves twice that, and b + a²/b at the last.
+        // Removing −b leaves twice b at the first diagonal entry, and b + a²/b at the last.
         let more: Lane = std::array::from_fn(|l| -a[l] * a[l] / b[l]);
         factor(a, &b.map(|b| -b), &more, ratios);
         // All are divided by a, as the right-hand sides are.
@@ -145,7 +158,7 @@ impl Ring {
     fn backward(&self, part: f32, ratios: &[Lane], change: &mut [Wide], values: &mut [Wide]) {
         let n = values.len();
         if n == 1 {
-            // Its own neighbour on both sides: nothing to diffuse.
+            // A single point is its own neighbour: there is no diffusion.
             return;
         }
         substitute(ratios, cast_slice_mut(change));
@@ -156,7 +169,7 @@ impl Ring {
     }
 }
 
-/// Thomas' algorithm for one lane; `values` are the right-hand side over a.
+/// Thomas' algorithm for one lane. `values` holds the right-hand side over a.
 fn thomas(ratios: &[Lane], values: &mut [Lane]) {
     let n = values.len();
     let mut value = [0.0; LANES];
@@ -174,7 +187,7 @@ each_level! {
     fn forward(ratios: &[Lane], beyond: &[Blocks], values: &[Blocks], change: &mut [Blocks]) = forward_kernel;
 }
 
-/// The right-hand side a (q_(i−1) − 2 q_i + q_(i+1)), `beyond` both ends too, and the first half of Thomas' algorithm.
+/// Computes the right-hand side a (q_(i−1) − 2 q_i + q_(i+1)), with `beyond` at both ends, and eliminates.
 #[inline(always)]
 fn forward_kernel<S: Simd>(
     simd: S,
@@ -204,7 +217,7 @@ each_level! {
     fn backward(part: f32, ratios: &[Lane], change: &[Blocks], values: &mut [Blocks]) = backward_kernel;
 }
 
-/// The second half of Thomas' algorithm; adds `part` of the solution to `values`.
+/// Substitutes back, and adds `part` of the solution to `values`.
 #[inline(always)]
 fn backward_kernel<S: Simd>(simd: S, part: f32, ratios: &[Lane], change: &[Blocks], values: &mut [Blocks]) {
     let n = values.len();
@@ -222,7 +235,7 @@ fn backward_kernel<S: Simd>(simd: S, part: f32, ratios: &[Lane], change: &[Block
 
 each_level! { fn substitute(ratios: &[Lane], change: &mut [Blocks]) = substitute_kernel; }
 
-/// The second half of Thomas' algorithm, in place.
+/// Substitutes back, in place.
 #[inline(always)]
 fn substitute_kernel<S: Simd>(simd: S, ratios: &[Lane], change: &mut [Blocks]) {
     let n = change.len();
@@ -241,7 +254,7 @@ each_level! {
     fn add_ring(part: f32, taken: &Blocks, corner: &[Lane], change: &[Blocks], values: &mut [Blocks]) = add_ring_kernel;
 }
 
-/// Adds `part` of the solution to `values`: `change` less what the corners do.
+/// Adds `part` of the solution to `values`: `change` less the correction for the corners.
 #[inline(always)]
 fn add_ring_kernel<S: Simd>(
     simd: S,

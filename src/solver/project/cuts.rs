@@ -1,7 +1,7 @@
 //! Faces that solids close or narrow.
 
 use crate::grid::{Dims, Faces, GHOST, Layout};
-use crate::solver::sweep::refill;
+use crate::solver::row_passes::refill;
 
 /// One face that is not wholly open.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -15,7 +15,7 @@ pub struct Cut {
 }
 
 impl Cut {
-    /// The mean velocity over its whole area, where air moves with velocity `u` through the open part.
+    /// Returns the mean velocity over the whole face when air moves with velocity `u` through its open part.
     fn mean(&self, u: f32) -> f32 {
         self.open * u + (1.0 - self.open) * self.velocity
     }
@@ -26,19 +26,19 @@ impl Cut {
 pub struct Cuts {
     /// Across x, y, z.
     pub faces: [Vec<Cut>; 3],
-    /// What [`exchange`](Self::exchange) has taken out.
+    /// Face velocities that [`exchange`](Self::exchange) has replaced.
     kept: [Vec<f32>; 3],
 }
 
 impl Cuts {
-    /// From the three lists.
+    /// Makes cuts from the three lists.
     #[cfg(test)]
     pub fn new(faces: [Vec<Cut>; 3]) -> Self {
         let kept = faces.each_ref().map(|list| vec![0.0; list.len()]);
         Self { faces, kept }
     }
 
-    /// Puts others in the place of those of a component, in the memory that is there.
+    /// Replaces the cuts of a component, in the memory already allocated.
     pub fn refill(&mut self, component: usize, cuts: impl Iterator<Item = Cut>) {
         refill(&mut self.faces[component], cuts);
         let count = self.faces[component].len();
@@ -50,15 +50,17 @@ impl Cuts {
         self.faces.iter().all(Vec::is_empty)
     }
 
-    /// The mean velocity over the whole of the face at a position, through whose open part air moves with velocity `u`.
+    /// Returns the mean velocity over the whole face at a position when air moves with velocity `u` through
+    /// its open part.
     pub fn mean(&self, component: usize, at: usize, u: f32) -> f32 {
         let faces = &self.faces[component];
         let cut = faces.binary_search_by_key(&at, |cut| cut.at as usize).map(|index| faces[index]);
         cut.map_or(u, |cut| cut.mean(u))
     }
 
-    /// Puts on the cut faces the mean velocity over their whole area, open · u + (1 − open) · u_solid (Batty, Bertails
-    /// & Bridson 2007), whose divergence is what the pressure must remove. Keeps what was there.
+    /// Replaces the velocity on cut faces by the mean over their whole area, open · u + (1 − open) · u_solid
+    /// (Batty, Bertails & Bridson 2007). The pressure must remove the divergence of that mean. Remembers the
+    /// replaced values.
     pub fn exchange(&mut self, velocity: &mut Faces) {
         for ((faces, kept), field) in self.faces.iter().zip(&mut self.kept).zip(velocity) {
             for (cut, kept) in faces.iter().zip(kept) {
@@ -69,7 +71,7 @@ impl Cuts {
         }
     }
 
-    /// As [`exchange`](Self::exchange), but closed faces rest: nothing crosses them.
+    /// As [`exchange`](Self::exchange), but with u_solid = 0: nothing crosses closed faces.
     pub fn stop(&mut self, velocity: &mut Faces) {
         self.exchange(velocity);
         for (faces, field) in self.faces.iter().zip(velocity) {
@@ -77,7 +79,7 @@ impl Cuts {
         }
     }
 
-    /// Puts back what [`exchange`](Self::exchange) has taken out.
+    /// Restores the values that [`exchange`](Self::exchange) has replaced.
     pub fn restore(&self, velocity: &mut Faces) {
         for ((faces, kept), field) in self.faces.iter().zip(&self.kept).zip(velocity) {
             faces.iter().zip(kept).for_each(|(cut, kept)| field[cut.at as usize] = *kept);
@@ -92,16 +94,9 @@ impl Cuts {
             }
         }
     }
-
-    /// Sets closed faces to zero.
-    pub fn rest(&self, field: &mut Faces) {
-        for (faces, field) in self.faces.iter().zip(field) {
-            faces.iter().filter(|cut| cut.open == 0.0).for_each(|cut| field[cut.at as usize] = 0.0);
-        }
-    }
 }
 
-/// The cell above the face at a position, 0..=n along each axis.
+/// Returns the cell above the face at a position, 0..=n along each axis.
 pub fn cell_of(layout: Layout, at: u32) -> [usize; 3] {
     let at = at as usize;
     let [i, j, k] = [at % layout.row, at % layout.plane / layout.row, at / layout.plane];

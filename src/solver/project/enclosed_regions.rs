@@ -1,17 +1,26 @@
-//! Bodies of air that nothing outside fixes the pressure of: the whole of a closed box, or a enclosed region inside a solid.
+//! Closed regions of air: the whole of a closed box, or air enclosed by a solid.
 //!
-//! In each of them the pressure is free up to a constant, and the divergence to be removed must have no mean. They are
-//! found as runs of connected cells along x, joined to those of the neighbouring rows (union–find).
+//! ```text
+//!     row j + 2   aaaaaaaaaa        # solid; a, b: runs of connected cells along x
+//!     row j + 1   aaa####aaa
+//!     row j       aa##bb##aa        the two runs b share an open face: one region
+//!     row j − 1   aa#bbbb#aa        a touches an open side, so p is fixed there
+//!     row j − 2   aaa####aaa        b is closed: p is free up to a constant
+//! ```
+//!
+//! In a closed region the pressure is known up to a constant, so A is singular there. The system has a solution only
+//! if the right-hand side has no mean in each of them; [`EnclosedRegions::remove_means`] subtracts it. The search joins
+//! runs of connected cells along x with those of the neighbouring rows (union–find).
 
 use rayon::prelude::*;
 
 use super::boundary::PressureBoundary::Dirichlet;
 use super::level::{Level, fold};
 use super::red_black::{Board, Halves};
+use crate::solver::row_passes::{leave_room, refill};
 use crate::solver::simd::dispatch;
-use crate::solver::sweep::{leave_room, refill};
 
-/// Connected cells of one row.
+/// A run of connected cells in one row.
 #[derive(Clone, Copy, Debug)]
 struct Run {
     row: [u32; 2],
@@ -20,35 +29,35 @@ struct Run {
     region: u32,
 }
 
-/// All closed bodies of air.
+/// All closed regions of air.
 #[derive(Default)]
 pub struct EnclosedRegions {
-    /// By plane, row and start.
+    /// Runs, ordered by plane, row and start.
     runs: Vec<Run>,
-    /// Where the runs of each plane begin, and their end.
+    /// Index of the first run of each plane, and the number of runs at the end.
     planes: Vec<usize>,
-    /// Cells of each enclosed region.
+    /// Number of cells of each region.
     cells: Vec<u64>,
     sums: Vec<f64>,
     means: Vec<f64>,
     work: Work,
 }
 
-/// Memory to find them in: all runs, open or not.
+/// Memory for the search: all runs, open or not.
 #[derive(Default)]
 struct Work {
     runs: Vec<Run>,
-    /// Where the runs of each row begin, and their end; j fastest.
+    /// Index of the first run of each row, j fastest, and the number of runs at the end.
     rows: Vec<usize>,
-    /// Union–find: the enclosed region each run belongs to, and whether it leads outside.
+    /// Union–find: the parent of each run, and whether its region leads outside.
     parent: Vec<u32>,
     open: Vec<bool>,
-    /// The number of the enclosed region of each root.
+    /// Number of the region of each root.
     number: Vec<u32>,
 }
 
 impl EnclosedRegions {
-    /// Looks for them in the finest grid.
+    /// Finds the closed regions of the finest grid.
     pub fn find(&mut self, level: &Level) {
         let mut search = Search { level, work: &mut self.work };
         search.find_runs();
@@ -56,7 +65,7 @@ impl EnclosedRegions {
         self.number(level);
     }
 
-    /// Numbers the closed bodies and keeps their runs.
+    /// Numbers the closed regions and keeps their runs.
     fn number(&mut self, level: &Level) {
         let Self { runs, planes, cells, sums, means, work } = self;
         let mut search = Search { level, work };
@@ -90,13 +99,13 @@ impl EnclosedRegions {
         refill(means, std::iter::repeat_n(0.0, cells.len()));
     }
 
-    /// How many there are.
+    /// Number of closed regions.
     #[cfg(test)]
     pub fn count(&self) -> usize {
         self.cells.len()
     }
 
-    /// Subtracts from each enclosed region its mean.
+    /// Subtracts from each closed region its mean.
     pub fn remove_means(&mut self, board: Board, field: &mut Halves) {
         if self.cells.is_empty() {
             return;
@@ -147,7 +156,7 @@ fn add_up_kernel<const FMA: bool>(values: &[f32], sum: &mut f32) {
 }
 
 impl Run {
-    /// Its slots of one colour.
+    /// Slots of one colour in the run.
     fn slots(&self, board: Board, color: usize) -> std::ops::Range<usize> {
         let [j, k] = self.row.map(|x| x as isize);
         let first = board.first(color, j, k);

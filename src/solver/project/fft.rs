@@ -1,14 +1,14 @@
 //! Complex discrete Fourier transforms of any length, on 16 lines at once.
 //!
-//! Stockham's self-sorting form: each pass takes apart one factor of the length, radix 4 and 2 by hand and 3, 5
-//! and other primes by the plain sum. The lines lie side by side in the lanes of [`Lane`], so that every
-//! operation is a vector operation and no data is ever shuffled.
+//! Stockham's self-sorting form: each pass splits off one factor of the length. Radices 4 and 2 are written
+//! by hand; 3, 5 and other primes use the plain sum. The 16 lines lie in the lanes of [`Lane`], so every
+//! operation is a vector operation and no data is shuffled.
 
 use std::f64::consts::TAU;
 
-pub use crate::solver::lanes::Lane;
-use crate::solver::lanes::Simd;
 use crate::solver::simd::each_level;
+pub use crate::solver::simd_lanes::Lane;
+use crate::solver::simd_lanes::Simd;
 
 /// A complex value of each of the lines: real parts, imaginary parts.
 pub type Pair = [Lane; 2];
@@ -21,7 +21,7 @@ struct Pass {
     stride: usize,
     /// e^(−2πi p q / (radix m)) for p < m, q < radix, at p · radix + q.
     twiddles: Vec<[f32; 2]>,
-    /// e^(−2πi q r / radix) at q · radix + r, for radices without a butterfly of their own.
+    /// e^(−2πi q r / radix) at q · radix + r, for radices without a hand-written butterfly.
     roots: Vec<[f32; 2]>,
 }
 
@@ -57,7 +57,7 @@ fn factors(mut n: usize) -> Vec<usize> {
 }
 
 impl Fft {
-    /// A plan for lines of length `n` ≥ 1.
+    /// Makes a plan for lines of length `n` ≥ 1.
     pub fn new(n: usize) -> Self {
         let (mut left, mut stride) = (n, 1);
         let mut passes = Vec::new();
@@ -72,9 +72,11 @@ impl Fft {
         Self { n, passes }
     }
 
-    /// X_k = Σ_n x_n e^(−2πi nk/N) of the first N values of `data`, in place; `other` is scratch of the same length.
+    /// X_k = Σ_n x_n e^(−2πi nk/N) of the first N values of `data`, in place; `other` is scratch of the same
+    /// length.
     ///
-    /// With real and imaginary parts exchanged on both ends it is the inverse transform, without the factor 1/N.
+    /// With real and imaginary parts exchanged before and after it is the inverse transform, without the
+    /// factor 1/N.
     pub fn forward(&self, data: &mut [Pair], other: &mut [Pair]) {
         let (mut from, mut to) = (&mut data[..self.n], &mut other[..self.n]);
         for pass in &self.passes {

@@ -11,11 +11,12 @@ use super::red_black::Halves;
 use super::spectral::{divergence, gradient_xy, gradient_z, padded};
 use crate::grid::{Dims, Faces, GHOST, Layout};
 use crate::solver::archive::{Archive, Saved, StateError};
-use crate::solver::sweep::PerThread;
+use crate::solver::pressure::{Blend, blend_plane};
+use crate::solver::row_passes::PerThread;
 
 impl Saved for Iterative {
     fn state(&mut self, archive: &mut dyn Archive) -> Result<(), StateError> {
-        // The weights follow from the solids. Each solve starts from the pressure of the last.
+        // The weights follow from the solids. Each solve starts from the last pressure.
         let Self { layout: _, ends: _, system, planes: _ } = self;
         for (name, half) in ["red pressure", "black pressure"].into_iter().zip(&mut system.phi) {
             archive.values(name, half)?;
@@ -24,20 +25,20 @@ impl Saved for Iterative {
     }
 }
 
-/// Planes whose gradient one task subtracts; it merges one more plane of pressure.
+/// Planes whose gradient one task subtracts. Each task merges one extra plane of pressure.
 const SLAB: usize = 16;
 
-/// A pressure system over the fields of one box.
+/// The pressure system of one box.
 pub struct Iterative {
     layout: Layout,
     ends: [AxisBoundary; 3],
     system: System,
-    /// Two dense planes for each thread.
+    /// Scratch for each thread: two dense planes.
     planes: PerThread<[Vec<f32>; 2]>,
 }
 
 impl Iterative {
-    /// For fields of `layout` without solids, for a pool of `threads`.
+    /// Makes the system for fields of `layout` without solids, for a pool of `threads`.
     pub fn new(layout: Layout, ends: [AxisBoundary; 3], threads: usize) -> Self {
         let system = System::new(Multigrid::new(layout.dims.array(), ends, threads));
         let plane = || vec![0.0; padded(layout.dims.nx) * layout.dims.ny];
@@ -55,14 +56,15 @@ impl Iterative {
         &self.system.phi
     }
 
-    /// The same, to be replaced.
+    /// The last pressure times Δt/h, to be replaced.
     pub fn last_mut(&mut self) -> &mut Halves {
         &mut self.system.phi
     }
 
-    /// Bytes held for a box of `dims`, about.
+    /// Approximate memory for a box of `dims` \[bytes\].
     pub fn memory(dims: Dims) -> usize {
-        // φ, rhs, direction, other, three weights and the diagonal; a seventh of six fields for all coarser grids.
+        // φ, rhs, direction, other, three weights and the diagonal; a seventh of six fields for all coarser
+        // grids.
         dims.cells() * (8 * size_of::<f32>() + 4)
     }
 
@@ -82,11 +84,13 @@ impl Iterative {
         });
     }
 
-    /// Conjugate gradients until the undivided divergence left in the cells is `done`, at most `most` iterations.
+    /// Runs conjugate gradients until the undivided divergence in the cells is `done`, at most `most`
+    /// iterations.
     pub fn project(
         &mut self,
         velocity: &mut Faces,
         cuts: &mut Cuts,
+        blend: Option<Blend>,
         most: u32,
         done: impl Fn(Residual) -> bool,
     ) -> Solve {
@@ -95,22 +99,30 @@ impl Iterative {
         cuts.restore(velocity);
         let solve = self.system.solve(most, done);
         self.subtract_gradient(velocity);
+        blend.into_iter().for_each(|blend| self.keep(blend));
         cuts.close(velocity);
         solve
     }
 
     /// `sweeps` red-black Gauss–Seidel sweeps from zero pressure (Stam 2003 takes 20).
-    pub fn relax(&mut self, velocity: &mut Faces, cuts: &mut Cuts, sweeps: u32) -> Solve {
+    pub fn relax(
+        &mut self,
+        velocity: &mut Faces,
+        cuts: &mut Cuts,
+        blend: Option<Blend>,
+        sweeps: u32,
+    ) -> Solve {
         cuts.exchange(velocity);
         self.load(velocity);
         cuts.restore(velocity);
         let solve = self.system.relax(sweeps);
         self.subtract_gradient(velocity);
+        blend.into_iter().for_each(|blend| self.keep(blend));
         cuts.close(velocity);
         solve
     }
 
-    /// The right-hand side: minus the undivided divergence.
+    /// Loads the right-hand side: minus the undivided divergence.
     fn load(&mut self, velocity: &Faces) {
         let Self { layout, system, planes, .. } = self;
         let board = system.board();
@@ -132,7 +144,7 @@ impl Iterative {
         });
     }
 
-    /// Plane k of the pressure, dense rows.
+    /// Writes plane k of the pressure as dense rows.
     fn pressure(&self, k: usize, out: &mut [f32]) {
         let board = self.system.board();
         for (j, row) in out.chunks_exact_mut(padded(board.n[0])).enumerate() {
@@ -142,8 +154,9 @@ impl Iterative {
         }
     }
 
-    /// What the last pressure, times Δt/h, falls by from the cell below a face to that above it \[m/s\]; outside an open
-    /// side it is 0. A face on a periodic side has a twin; that at the high end counts for nothing.
+    /// Returns the drop of the last pressure, times Δt/h, from the cell below a face to the cell above it
+    /// \[m/s\]. Outside an open side the pressure is 0. A face on a periodic side has a twin; the twin at the
+    /// high end returns 0.
     pub fn drop_across(&self, component: usize, face: u32) -> f32 {
         let above = cell_of(self.layout, face).map(|x| x as isize);
         let n = self.layout.dims.array()[component] as isize;
@@ -164,6 +177,17 @@ impl Iterative {
             self.system.phi[color][place]
         };
         value(below) - value(above)
+    }
+
+    /// Adds the pressure of all cells to where it is kept.
+    fn keep(&self, Blend { field, keep, add }: Blend) {
+        let (layout, first) = (self.layout, GHOST * self.layout.plane);
+        let inside = &mut field[first..][..layout.dims.nz * layout.plane];
+        inside.par_chunks_mut(layout.plane).enumerate().for_each(|(k, kept)| {
+            let mut mine = self.planes.mine();
+            self.pressure(k, &mut mine[0]);
+            blend_plane(layout, &mine[0], padded(layout.dims.nx), [keep, add], kept);
+        });
     }
 
     fn subtract_gradient(&mut self, velocity: &mut Faces) {

@@ -1,9 +1,11 @@
-//! Pressure projection: the part of the velocity that is free of divergence.
+//! Pressure projection: keeps the divergence-free part of the velocity.
 //!
-//! [`Projector::choose`] is the one place that decides how: the direct solve where the box is empty, since it is exact and
-//! costs a tenth; multigrid-preconditioned conjugate gradients where solids stand in it; relaxation only when asked for.
+//! [`Projector::choose`] alone picks the method. Empty boxes get the direct solve: it is exact and costs a
+//! tenth. Boxes with solids get multigrid-preconditioned conjugate gradients. Relaxation runs only when asked
+//! for.
 
 use super::archive::{Archive, Saved, StateError};
+use super::pressure::Blend;
 use super::{Projection, StepStats};
 use crate::grid::{Faces, Layout};
 
@@ -28,13 +30,14 @@ use pcg::Solve;
 pub use red_black::Halves;
 use spectral::Spectral;
 
-/// Most iterations of conjugate gradients. The solids tests take at most 10; what needs more is reported, not waited for.
+/// Most iterations of conjugate gradients. The solids tests take at most 10; a solve that needs more is
+/// reported instead of waited for.
 const MOST: u32 = 40;
 
-/// A velocity this small \[m/s\] is at rest: no divergence of it is worth removing.
+/// Velocity below which the flow is at rest \[m/s\]: its divergence is not worth removing.
 const REST: f32 = 1e-12;
 
-/// The way a box is projected.
+/// Method of projection for one box.
 pub enum Projector {
     /// Transforms along x and y, tridiagonal systems along z.
     Direct(Box<Spectral>),
@@ -45,7 +48,7 @@ pub enum Projector {
 }
 
 impl Projector {
-    /// The projection of fields of `layout` between `ends`, for a pool of `threads`.
+    /// Chooses the projection for fields of `layout` between `ends`, for a pool of `threads`.
     pub fn choose(
         method: Projection,
         solids: bool,
@@ -62,12 +65,12 @@ impl Projector {
         }
     }
 
-    /// Values of memory that [`project`](Self::project) is lent.
-    pub fn lent(dims: crate::grid::Dims) -> usize {
+    /// Number of values that the caller lends to [`project`](Self::project).
+    pub fn scratch_len(dims: crate::grid::Dims) -> usize {
         Spectral::spectrum_size(dims)
     }
 
-    /// Bytes held by the projection of a box, apart from what it is lent.
+    /// Memory of the projection of a box, without the scratch memory \[bytes\].
     pub fn memory(method: Projection, solids: bool, dims: crate::grid::Dims) -> usize {
         match method {
             Projection::Direct => 0,
@@ -76,15 +79,15 @@ impl Projector {
         }
     }
 
-    /// Takes over the faces that solids close.
+    /// Takes over the faces that solids cut.
     pub fn set_cuts(&mut self, cuts: &Cuts) {
         match self {
-            Self::Direct(_) => assert!(cuts.is_empty(), "the direct solve knows no solids"),
+            Self::Direct(_) => assert!(cuts.is_empty(), "the direct solve supports no solids"),
             Self::Multigrid(iterative) | Self::Relaxation(iterative, _) => iterative.set_cuts(cuts),
         }
     }
 
-    /// What the last pressure, times Δt/h, falls by across a face \[m/s\]; only where there are solids.
+    /// Drop of the last pressure, times Δt/h, across a face \[m/s\]. Only with solids.
     pub fn drop_across(&self, component: usize, face: u32) -> f32 {
         match self {
             Self::Direct(_) => 0.0,
@@ -94,7 +97,7 @@ impl Projector {
         }
     }
 
-    /// The last pressure, from which an iterative solve starts.
+    /// The last pressure, the initial guess of an iterative solve.
     pub fn pressure(&self) -> Option<&Halves> {
         match self {
             Self::Direct(_) => None,
@@ -102,7 +105,7 @@ impl Projector {
         }
     }
 
-    /// The same, to be replaced.
+    /// The last pressure, to be replaced.
     pub fn pressure_mut(&mut self) -> Option<&mut Halves> {
         match self {
             Self::Direct(_) => None,
@@ -110,35 +113,38 @@ impl Projector {
         }
     }
 
-    /// Whether it goes on until a tolerance is met, which is relative to the speed of the flow.
+    /// Whether it iterates until a tolerance is met, which is relative to the speed of the flow.
     pub fn iterates(&self) -> bool {
         !matches!(self, Self::Direct(_))
     }
 
     /// Removes the divergence of `velocity`, whose largest component is `speed`, until max |∇·u| h / max |u| is below
     /// `tolerance`; closed faces get their solid's velocity. Faces on walls must hold the wall's velocity and are left
-    /// alone; on periodic axes face 0 is corrected and face n is not. `lent` is memory to work in. Says in `stats` what it
-    /// took, and returns the largest component as it was before.
+    /// alone; on periodic axes face 0 is corrected and face n is not. `scratch` is memory to work in; `blend` is where the pressure is
+    /// kept. Says in `stats` what it took, and returns the largest component as it was before.
     pub fn project(
         &mut self,
         velocity: &mut Faces,
         cuts: &mut Cuts,
         tolerance: [f32; 2],
-        lent: &mut [f32],
+        scratch: &mut [f32],
+        blend: Option<Blend>,
         stats: &mut StepStats,
     ) -> f32 {
         let [tolerance, mut speed] = tolerance;
-        // Half, since the projected flow may be slower than the one that comes in.
+        // Half, because the projected flow may be slower than the incoming one.
         let enough = 0.5 * tolerance * speed + REST;
         let solve = match self {
             Self::Direct(spectral) => {
                 let divergence;
-                [divergence, speed] = spectral.project(velocity, lent);
+                [divergence, speed] = spectral.project(velocity, scratch, blend);
                 stats.divergence_before = if speed > 0.0 { divergence / speed } else { 0.0 };
                 Solve::default()
             }
-            Self::Multigrid(iterative) => iterative.project(velocity, cuts, MOST, |left| left.max <= enough),
-            Self::Relaxation(iterative, sweeps) => iterative.relax(velocity, cuts, *sweeps),
+            Self::Multigrid(iterative) => {
+                iterative.project(velocity, cuts, blend, MOST, |left| left.max <= enough)
+            }
+            Self::Relaxation(iterative, sweeps) => iterative.relax(velocity, cuts, blend, *sweeps),
         };
         stats.iterations = solve.iterations;
         stats.residual = solve.relative() as f32;

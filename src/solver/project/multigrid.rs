@@ -1,17 +1,19 @@
-//! Geometric multigrid: one V-cycle as the preconditioner of conjugate gradients (McAdams, Sifakis & Teran, "A parallel
-//! multigrid Poisson solver for fluids simulation on large grids", 2010).
+//! Geometric multigrid: one V-cycle as the preconditioner of conjugate gradients (McAdams, Sifakis & Teran,
+//! "A parallel multigrid Poisson solver for fluids simulation on large grids", 2010).
 //!
-//! Red-black Gauss–Seidel, two sweeps down (red, black) and two up (black, red), so that the cycle is a symmetric
-//! operator. Between grids values are advected piecewise constant, R = Pᵀ: weights near solids then never have to
-//! be guessed. What that loses is made up by the coarse weights, half of those that R A P would have.
+//! Each grid takes two red-black Gauss–Seidel sweeps down (red, black) and two up (black, red), so the cycle
+//! is a symmetric operator. Transfer between grids is piecewise constant, R = Pᵀ: weights near solids then
+//! never have to be guessed. Coarse weights, half of those of R A P, make up for its lower accuracy.
 //!
-//! Trilinear transfer that is not normalised anew at walls and solids took 17–37 iterations where this one takes 5.
+//! Dropped: trilinear transfer not renormalised at walls and solids took 17–37 iterations where this one
+//! takes 5.
 
 use super::boundary::AxisBoundary;
 use super::level::Level;
 use super::red_black::Halves;
 
-/// Red-black sweeps before and after the coarse correction. 1: nearly twice the iterations, 1.6× slower in all.
+/// Red-black sweeps before and after the coarse correction. 1: nearly twice the iterations, 1.6× slower in
+/// all.
 const SWEEPS: usize = 2;
 
 /// Grids from the finest to one of a single cell.
@@ -22,7 +24,7 @@ pub struct Multigrid {
 }
 
 impl Multigrid {
-    /// For a box of `n` cells without solids, for a pool of `threads`.
+    /// Makes the grids for a box of `n` cells without solids, for a pool of `threads`.
     pub fn new(n: [usize; 3], beyond: [AxisBoundary; 3], threads: usize) -> Self {
         let mut levels = vec![Level::finest(n, beyond, threads)];
         while let Some(last) = levels.last().filter(|level| level.board.n != [1; 3]) {
@@ -40,7 +42,7 @@ impl Multigrid {
         &self.levels[0]
     }
 
-    /// Lets `change` set weights of the finest grid, all open before, and takes them over to all grids.
+    /// Opens all weights of the finest grid, lets `change` set some, and updates the coarser grids.
     pub fn rebuild(&mut self, change: impl FnOnce(&mut Level)) {
         self.levels[0].open();
         change(&mut self.levels[0]);
@@ -58,7 +60,7 @@ impl Multigrid {
         self.levels.iter_mut().for_each(Level::forget_changes);
     }
 
-    /// `phi` ≈ A⁻¹ `rhs` by one V-cycle from zero. The ghosts of `rhs` must be 0.
+    /// Computes `phi` ≈ A⁻¹ `rhs` by one V-cycle from zero. The ghosts of `rhs` must be 0.
     pub fn cycle(&mut self, rhs: &Halves, phi: &mut Halves) {
         descend(&self.levels, &mut self.coarse, rhs, phi);
     }

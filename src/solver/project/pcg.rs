@@ -1,7 +1,7 @@
 //! Conjugate gradients, preconditioned by a multigrid cycle.
 //!
-//! The residual is the divergence left in each cell, so its largest value says when to stop. Sums are taken plane by
-//! plane in double precision and added in order: same bits for any number of threads.
+//! The residual is the divergence left in each cell, so its largest value decides when to stop. Sums are
+//! taken plane by plane in double precision and added in order: same bits for any number of threads.
 
 use rayon::prelude::*;
 
@@ -11,28 +11,28 @@ use super::multigrid::Multigrid;
 use super::red_black::{Board, Halves};
 use crate::solver::simd::{dispatch, fma};
 
-/// What is left of the right-hand side.
+/// Size of a residual.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Residual {
-    /// Largest value.
+    /// Largest magnitude.
     pub max: f32,
     /// Root of the sum of squares.
     pub norm: f64,
 }
 
-/// How a solve ended.
+/// Result of a solve.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Solve {
     /// Iterations done.
     pub iterations: u32,
-    /// What the right-hand side was.
+    /// Size of the right-hand side.
     pub rhs: Residual,
-    /// What is left.
+    /// Size of the final residual.
     pub residual: Residual,
 }
 
 impl Solve {
-    /// |r| / |b| in the 2-norm; 0 if there was nothing to do.
+    /// |r| / |b| in the 2-norm; 0 if b = 0.
     pub fn relative(&self) -> f64 {
         if self.rhs.norm > 0.0 { self.residual.norm / self.rhs.norm } else { 0.0 }
     }
@@ -42,7 +42,7 @@ impl Solve {
 pub struct System {
     pub grids: Multigrid,
     enclosed_regions: EnclosedRegions,
-    /// The last pressure, from which the next solve starts.
+    /// The last pressure, the initial guess of the next solve.
     pub phi: Halves,
     /// The right-hand side; during a solve the residual. Its ghosts are 0.
     pub rhs: Halves,
@@ -54,7 +54,7 @@ pub struct System {
 }
 
 impl System {
-    /// Without solids.
+    /// Makes the system without solids.
     pub fn new(grids: Multigrid) -> Self {
         let board = grids.finest().board;
         let planes = board.n[2];
@@ -72,14 +72,14 @@ impl System {
         }
     }
 
-    /// Takes over weights that `change` sets on the finest grid, all others open.
+    /// Takes over the weights that `change` sets on the finest grid; all others are open.
     pub fn rebuild(&mut self, change: impl FnOnce(&mut Level)) {
         self.grids.rebuild(change);
         self.enclosed_regions.find(self.grids.finest());
     }
 
-    /// Solves A φ = rhs until `done`, at most `most` iterations. What no pressure can remove, a mean divergence of a
-    /// closed body of air, is left out.
+    /// Solves A φ = rhs until `done`, at most `most` iterations. The mean divergence of a closed region is
+    /// subtracted first: no pressure can remove it.
     pub fn solve(&mut self, most: u32, done: impl Fn(Residual) -> bool) -> Solve {
         let mut solve = self.start();
         let mut last = f64::INFINITY;
@@ -99,7 +99,7 @@ impl System {
         self.grids.finest().board
     }
 
-    /// Leaves out of the right-hand side what no pressure can remove; its size.
+    /// Subtracts from the right-hand side what no pressure can remove. Returns its size.
     pub fn prepare(&mut self) -> Residual {
         self.clear_unknowns();
         let board = self.board();
@@ -108,7 +108,7 @@ impl System {
         self.advance(0.0, 0.0)
     }
 
-    /// Puts the residual of the pressure in place of the right-hand side; its size.
+    /// Replaces the right-hand side by the residual of the pressure. Returns its size.
     pub fn residual(&mut self) -> Residual {
         let board = self.board();
         board.clear_ghosts(&mut self.other);
@@ -117,20 +117,20 @@ impl System {
         self.advance(0.0, 1.0)
     }
 
-    /// Starts from the last pressure, unless that is worse than none.
+    /// Starts from the last pressure, unless its residual is larger than that of zero.
     fn start(&mut self) -> Solve {
         let rhs = self.prepare();
         let residual = self.residual();
         if residual.norm.is_finite() && residual.norm <= rhs.norm {
             return Solve { iterations: 0, rhs, residual };
         }
-        // What `residual` has subtracted goes back.
+        // Undo the subtraction of `residual`.
         self.advance(0.0, -1.0);
         self.phi.iter_mut().for_each(|half| half.fill(0.0));
         Solve { iterations: 0, rhs, residual: rhs }
     }
 
-    /// Cells without an open face are no unknowns: what diverges there stays.
+    /// Zeros cells without an open face: they are no unknowns, and their divergence stays.
     fn clear_unknowns(&mut self) {
         let level = self.grids.finest();
         for color in [0, 1] {
@@ -139,7 +139,7 @@ impl System {
         }
     }
 
-    /// z = M⁻¹ r into `other`; r·z.
+    /// Computes z = M⁻¹ r into `other`. Returns r·z.
     fn precondition(&mut self) -> f64 {
         self.grids.cycle(&self.rhs, &mut self.other);
         let board = self.grids.finest().board;
@@ -156,7 +156,7 @@ impl System {
         partials.iter().sum()
     }
 
-    /// One step along the new direction. None when rounding has the last word.
+    /// Takes one step along the new direction. Returns None when rounding stops the descent.
     fn descend(&mut self, rz: f64, last: f64) -> Option<Residual> {
         let beta = (rz / last) as f32;
         let board = self.grids.finest().board;
@@ -176,7 +176,7 @@ impl System {
         Some(self.advance(alpha, alpha))
     }
 
-    /// φ += α p, r −= α' A p; measures r.
+    /// φ += α p, r −= α' A p. Returns the size of r.
     fn advance(&mut self, alpha: f32, residual: f32) -> Residual {
         let Self { phi, rhs, direction, other, residuals, grids, .. } = self;
         let board = grids.finest().board;
@@ -233,7 +233,7 @@ dispatch! {
     ) = advance_plane_kernel;
 }
 
-/// Values whose squares are added up in single precision.
+/// Values whose squares are summed in single precision.
 const RUN: usize = 256;
 
 #[inline(always)]

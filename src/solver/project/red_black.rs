@@ -1,20 +1,19 @@
-//! Fields of the multigrid: the two colours of a checkerboard, each in an array of its own.
+//! Fields of the multigrid: the two colours of a checkerboard, each in a separate array.
 //!
-//! A cell is red if i + j + k is even and has only black neighbours. Kept apart, either colour is updated from the
-//! other alone: threads share nothing they write, and rows have no gaps. With o = 0 where a row's cells of a colour
-//! begin at i = 0 and o = 1 where they begin at i = 1,
+//! A cell is red if i + j + k is even. All its neighbours are black. Each colour is updated from the other alone:
+//! threads share nothing they write, and rows have no gaps. Let o be the first i of a colour in a row, 0 or 1:
 //!
 //! ```text
 //!     slot m holds i = 2m + o;      its neighbours along x are slots m − 1 + o and m + o of the other colour,
 //!                                   those along y and z are slot m of the other colour in the next row.
 //! ```
 //!
-//! Both cells of slot m lie in cell m of a grid half as fine. One layer of ghosts surrounds the box.
+//! Both cells of slot m lie in cell m of the grid half as fine. One layer of ghosts surrounds the box.
 
 /// The two colours of a field: red, black.
 pub type Halves = [Vec<f32>; 2];
 
-/// Where cells lie in [`Halves`].
+/// Positions of cells in [`Halves`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Board {
     /// Cells along each axis.
@@ -28,7 +27,7 @@ pub struct Board {
 }
 
 impl Board {
-    /// For a box of `n` cells.
+    /// Makes the board of a box of `n` cells.
     pub fn new(n: [usize; 3]) -> Self {
         let slots = n[0].div_ceil(2);
         let pitch = slots + 2;
@@ -40,7 +39,7 @@ impl Board {
         self.plane * (self.n[2] + 2)
     }
 
-    /// Zeros.
+    /// Returns a field of zeros.
     pub fn field(self) -> Halves {
         [vec![0.0; self.size()], vec![0.0; self.size()]]
     }
@@ -83,7 +82,7 @@ impl Board {
         }
     }
 
-    /// Fills the ghosts of `color` beyond the ends of periodic axes with what lies at the other end. Around an odd
+    /// Fills the ghosts of `color` beyond the ends of periodic axes from the opposite end. Around an odd
     /// number of cells a colour meets itself.
     pub fn wrap(self, periodic: [bool; 3], color: usize, field: &mut Halves) {
         let n = self.n.map(|n| n as isize);
@@ -144,7 +143,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn neighbours_are_where_the_picture_says() {
+    fn neighbours_follow_the_drawing() {
         let board = Board::new([7, 4, 3]);
         for (i, j, k) in [(0, 0, 0), (3, 1, 2), (6, 2, 1), (5, 3, 0)] {
             let (color, at) = board.at(i, j, k);

@@ -1,11 +1,11 @@
-//! Gauss–Seidel relaxation alone, as in Stam, "Real-Time Fluid Dynamics for Games" (2003), where 20 sweeps have to do:
-//! cheap, but long waves of divergence hardly fall. Kept for comparison. Red-black order, so that the bits do not depend
-//! on the number of threads.
+//! Gauss–Seidel relaxation alone, as in Stam, "Real-Time Fluid Dynamics for Games" (2003), with 20 sweeps. It
+//! is cheap, but long waves of divergence hardly fall; kept for comparison. The red-black order gives the
+//! same bits for any number of threads.
 
 use super::pcg::{Solve, System};
 
 impl System {
-    /// `sweeps` over both colours from zero pressure.
+    /// Runs `sweeps` over both colours from zero pressure.
     pub fn relax(&mut self, sweeps: u32) -> Solve {
         let rhs = self.prepare();
         self.phi.iter_mut().for_each(|half| half.fill(0.0));

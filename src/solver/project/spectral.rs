@@ -1,12 +1,12 @@
 //! Direct pressure solve in an empty box.
 //!
-//! With φ = p Δt/(ρ h) the projection is: find φ with −∇²φ = −D on the unit grid, D the undivided divergence
-//! u_(i+1) − u_i + v_(j+1) − v_j + w_(k+1) − w_k, then subtract differences of φ from the faces. Transforms
-//! along x and y turn the equation into one tridiagonal system along z for each pair of wavenumbers (Hockney 1965;
-//! Swarztrauber 1977), which Thomas' algorithm solves exactly. The residual is f32 rounding.
+//! With φ = p Δt/(ρ h) the projection finds φ with −∇²φ = −D on the unit grid, then subtracts differences of
+//! φ from the faces. D is the undivided divergence u_(i+1) − u_i + v_(j+1) − v_j + w_(k+1) − w_k. Transforms
+//! along x and y turn the equation into one tridiagonal system along z for each pair of wavenumbers (Hockney
+//! 1965; Swarztrauber 1977). Thomas' algorithm solves it exactly: the residual is f32 rounding.
 //!
-//! Planes of the spectrum are stored as `[y block][k_x][32 lanes]`, lanes being 32 values of k_y: the x transform
-//! writes that order and the inverse one reads it, so nothing is transposed in between.
+//! Planes of the spectrum are stored as `[y block][k_x][32 lanes]`, where lanes are 32 values of k_y. The x
+//! transform writes that order and its inverse reads it, so no transposition lies between them.
 
 use rayon::prelude::*;
 
@@ -16,11 +16,12 @@ use super::fft::Lane;
 use super::transform::{PAIR, Transform, Work, eigenvalues};
 use super::tridiagonal::{self, Columns};
 use crate::grid::{Dims, Faces, GHOST, Layout};
+use crate::solver::pressure::{Blend, blend_plane};
+use crate::solver::row_passes::PerThread;
 use crate::solver::simd::{LANES, dispatch, greatest, rest, sixteen};
-use crate::solver::sweep::PerThread;
 use crate::solver::transpose::{lanes_of_rows, rows_of_lanes};
 
-/// Planes whose gradient one task subtracts; it recomputes one plane of pressure, so more is better, and
+/// Planes whose gradient one task subtracts. Each task recomputes one plane of pressure, so more is cheaper;
 /// fewer keep more threads busy.
 const SLAB: usize = 16;
 
@@ -32,19 +33,19 @@ pub struct Spectral {
     ends: [AxisBoundary; 3],
     /// λ_x + λ_y of each value of a plane of the spectrum; 1 in padding lanes.
     lambda: Vec<f32>,
-    /// Distance of the planes of the spectrum.
+    /// Distance between planes of the spectrum.
     plane: usize,
-    /// Of each plane before the projection: largest divergence, largest component of the velocity.
+    /// Before the projection, for each plane: largest divergence, largest component of the velocity.
     before: Vec<[f32; 2]>,
     scratch: PerThread<Scratch>,
 }
 
 struct Scratch {
-    /// A plane of values, rows `pitch` apart, both sides rounded up to whole blocks.
+    /// A plane of values, rows `pitch` apart, both lengths rounded up to whole blocks.
     values: Vec<f32>,
     /// The plane of pressure below it.
     below: Vec<f32>,
-    /// Rows of a group side by side.
+    /// Interleaved rows of a group.
     lines: Vec<f32>,
     work: Work,
     columns: tridiagonal::Scratch,
@@ -55,14 +56,14 @@ pub(super) fn padded(n: usize) -> usize {
     n.next_multiple_of(PAIR)
 }
 
-/// Distance of the planes of the spectrum of a box: not a multiple of 64 KiB, or they would fight for the same cache sets
-/// in the sweep along z.
+/// Distance between planes of the spectrum of a box. Never a multiple of 64 KiB: planes would compete for the
+/// same cache sets in the sweep along z.
 fn plane_size(dims: Dims) -> usize {
     dims.nx * padded(dims.ny) + 64
 }
 
 impl Spectral {
-    /// A solver for fields of `layout` between the given ends of each axis, for a pool of `threads`.
+    /// Makes a solver for fields of `layout` between the given ends of each axis, for a pool of `threads`.
     pub fn new(layout: Layout, ends: [AxisBoundary; 3], threads: usize) -> Self {
         let Dims { nx, ny, nz } = layout.dims;
         let (x, y) = (Transform::new(ends[0], nx), Transform::new(ends[1], ny));
@@ -87,25 +88,25 @@ impl Spectral {
         Self { layout, x, y, ends, lambda, plane, before, scratch }
     }
 
-    /// Values of the spectrum, which is lent by the caller.
+    /// Number of values of the spectrum, which the caller lends.
     pub fn spectrum_size(dims: Dims) -> usize {
         plane_size(dims) * dims.nz
     }
 
-    /// Removes the divergence of `velocity`. Faces on closed sides must hold the side's velocity and are left
-    /// alone; on periodic axes face 0 is corrected and face n is not.
+    /// Removes the divergence of `velocity`. Faces on closed sides must hold the side's velocity and are not
+    /// changed. On periodic axes face 0 is corrected and face n is not.
     ///
     /// `spectrum` is memory to work in, [`spectrum_size`](Self::spectrum_size) values or more. Returns the largest undivided
     /// divergence and the largest component of the velocity as it was.
-    pub fn project(&mut self, velocity: &mut Faces, spectrum: &mut [f32]) -> [f32; 2] {
+    pub fn project(&mut self, velocity: &mut Faces, spectrum: &mut [f32], blend: Option<Blend>) -> [f32; 2] {
         let spectrum = &mut spectrum[..Self::spectrum_size(self.layout.dims)];
         self.analyse(velocity, spectrum);
         self.solve(spectrum);
-        self.subtract_gradient(velocity, spectrum);
+        self.subtract_gradient(velocity, spectrum, blend);
         self.before.iter().fold([0.0; 2], |most, plane| [0, 1].map(|c| greatest(plane[c], most[c])))
     }
 
-    /// Divergence, and its transform along y and x, plane by plane.
+    /// Computes the divergence and transforms it along y and x, plane by plane.
     fn analyse(&mut self, velocity: &Faces, spectrum: &mut [f32]) {
         let Self { layout, x, y, plane, scratch, before, .. } = self;
         let scale = (x.scale() * y.scale()) as f32;
@@ -124,7 +125,7 @@ impl Spectral {
         });
     }
 
-    /// The tridiagonal systems along z.
+    /// Solves the tridiagonal systems along z.
     fn solve(&self, spectrum: &mut [f32]) {
         let Self { layout, ends, lambda, plane, scratch, .. } = self;
         let width = lambda.len();
@@ -134,7 +135,7 @@ impl Spectral {
             let at = chunk * tridiagonal::WIDTH;
             let lambda = &lambda[at..width.min(at + tridiagonal::WIDTH)];
             let mut mine = scratch.mine();
-            // SAFETY: each chunk comes once, and its columns are its own.
+            // SAFETY: each chunk comes once, and chunks have disjoint columns.
             #[allow(unsafe_code)]
             unsafe {
                 columns.solve(at, lambda, ends[2], has_null && at == 0, &mut mine.columns);
@@ -142,17 +143,19 @@ impl Spectral {
         });
     }
 
-    /// Inverse transforms, and the pressure's differences taken from the faces.
-    fn subtract_gradient(&self, velocity: &mut Faces, spectrum: &[f32]) {
+    /// Inverse transforms, the pressure's differences taken from the faces, and the pressure added to where it is kept.
+    fn subtract_gradient(&self, velocity: &mut Faces, spectrum: &[f32], blend: Option<Blend>) {
         let Self { layout, x, y, ends, plane, scratch, .. } = self;
         let (layout, nz) = (*layout, layout.dims.nz);
         let first = GHOST * layout.plane;
         let [u, v, w] = velocity;
         let chunk = SLAB * layout.plane;
         let inside = first..first + (nz + 1) * layout.plane;
-        let (u, v, w) = (&mut u[inside.clone()], &mut v[inside.clone()], &mut w[inside]);
+        let (u, v, w) = (&mut u[inside.clone()], &mut v[inside.clone()], &mut w[inside.clone()]);
         let tasks = u.par_chunks_mut(chunk).zip(v.par_chunks_mut(chunk)).zip(w.par_chunks_mut(chunk));
-        tasks.enumerate().for_each(|(task, ((u, v), w))| {
+        type Planes<'a> = ((&'a mut [f32], &'a mut [f32]), &'a mut [f32]);
+        let shares = blend.as_ref().map_or([0.0; 2], |blend| [blend.keep, blend.add]);
+        let slab = |task: usize, ((u, v), w): Planes, mut kept: Option<&mut [f32]>| {
             let mut mine = scratch.mine();
             let Scratch { values, below, lines, work, .. } = &mut *mine;
             let mut pressure = |k: usize, out: &mut Vec<f32>| {
@@ -177,16 +180,27 @@ impl Spectral {
                 if k < nz {
                     pressure(k, values);
                     gradient_xy(layout, values, ends, u, v);
+                    if let Some(kept) = kept.as_deref_mut() {
+                        let kept = &mut kept[(k - k0) * layout.plane..][..layout.plane];
+                        blend_plane(layout, values, padded(layout.dims.nx), shares, kept);
+                    }
                 }
                 gradient_z(layout, values, below, k, ends[2], w);
                 std::mem::swap(values, below);
             }
-        });
+        };
+        match blend {
+            Some(Blend { field, .. }) => {
+                let tasks = tasks.zip(field[inside].par_chunks_mut(chunk)).enumerate();
+                tasks.for_each(|(task, (planes, kept))| slab(task, planes, Some(kept)));
+            }
+            None => tasks.enumerate().for_each(|(task, planes)| slab(task, planes, None)),
+        }
     }
 }
 
-/// The undivided divergence of plane `k` times `scale`, rows `padded(nx)` apart. Returns the largest divergence, not
-/// scaled, and the largest component of the velocity.
+/// Writes the undivided divergence of plane `k` times `scale`, rows `padded(nx)` apart. Returns the largest
+/// unscaled divergence and the largest component of the velocity.
 pub(super) fn divergence(
     layout: Layout,
     [u, v, w]: &Faces,
@@ -256,7 +270,7 @@ struct DivergenceLanes {
 }
 
 impl DivergenceLanes {
-    /// The divergence of sixteen cells between the faces `u`, `v` and `w`.
+    /// Returns the divergence of sixteen cells between the faces `u`, `v` and `w`.
     #[inline(always)]
     fn add(&mut self, [u0, u1]: [&Lane; 2], [v0, v1]: [&Lane; 2], [w0, w1]: [&Lane; 2]) -> Lane {
         let mut sums = [0.0; LANES];
@@ -292,7 +306,7 @@ fn transform_x(
     }
 }
 
-/// A plane of the spectrum back to values along x.
+/// Transforms a plane of the spectrum back to values along x.
 fn inverse_x(
     layout: Layout,
     x: &Transform,
@@ -309,13 +323,13 @@ fn inverse_x(
         let (a, b) = rows.split_at_mut(LANES * pitch);
         rows_of_lanes(lines, PAIR, nx, pitch, a);
         rows_of_lanes(&lines[LANES..], PAIR, nx, pitch, b);
-        // Columns of padding share a complex line with real ones: left as they are they would grow from plane
-        // to plane and drown them.
+        // Columns of padding share a complex line with real ones. Without this they would grow from plane to
+        // plane and swamp them.
         rows.chunks_exact_mut(pitch).for_each(|row| row[nx..].fill(0.0));
     }
 }
 
-/// Differences of pressure along x and y, for one plane of faces.
+/// Subtracts the differences of pressure along x and y from one plane of faces.
 pub(super) fn gradient_xy(
     layout: Layout,
     pressure: &[f32],
@@ -354,7 +368,7 @@ pub(super) fn gradient_xy(
     }
 }
 
-/// Differences of pressure along z for plane `k` of faces, 0 ≤ k ≤ nz.
+/// Subtracts the differences of pressure along z from plane `k` of faces, 0 ≤ k ≤ nz.
 pub(super) fn gradient_z(
     layout: Layout,
     pressure: &[f32],

@@ -1,4 +1,4 @@
-//! The iterative projections against the direct one and against what must hold with solids.
+//! Compares iterative projections with the direct one, and with what must hold around solids.
 
 use super::PressureBoundary::{Dirichlet, Neumann, Periodic};
 use super::boundary::is_periodic;
@@ -9,7 +9,7 @@ use super::spectral::Spectral;
 use super::*;
 use crate::grid::Dims;
 
-/// A number in −1..1 that looks random.
+/// A pseudo-random number in −1..1.
 fn noise(seed: usize) -> f32 {
     let mut x = (seed as u64 + 1).wrapping_mul(0x9E37_79B9_7F4A_7C15);
     for _ in 0..3 {
@@ -42,7 +42,7 @@ fn for_faces(layout: Layout, mut f: impl FnMut(usize, [usize; 3], usize)) {
     }
 }
 
-/// Noise and a smooth wind; nothing through walls; periodic axes repeat.
+/// Noise and a smooth wind. Nothing crosses walls; periodic axes repeat.
 fn flow(layout: Layout, ends: [AxisBoundary; 3]) -> Faces {
     let n = layout.dims.array();
     let mut velocity = [0, 1, 2].map(|_| vec![0.0; layout.size()]);
@@ -62,7 +62,7 @@ fn flow(layout: Layout, ends: [AxisBoundary; 3]) -> Faces {
     velocity
 }
 
-/// Open fractions from `open(component, face)`, sides of the box left as they are; solids move with `speed`.
+/// Open fractions from `open(component, face)`. Sides of the box are not changed. Solids move with `speed`.
 fn cuts(layout: Layout, speed: [f32; 3], open: impl Fn(usize, [usize; 3]) -> f32) -> Cuts {
     let mut faces = [vec![], vec![], vec![]];
     for_faces(layout, |component, at, position| {
@@ -141,10 +141,11 @@ fn without_solids_multigrid_agrees_with_the_direct_solve() {
         let start = flow(layout, ends);
         let (mut direct, mut iterated) = (start.clone(), start);
         let mut spectrum = vec![0.0; Spectral::spectrum_size(layout.dims)];
-        Spectral::new(layout, ends, 16).project(&mut direct, &mut spectrum);
+        Spectral::new(layout, ends, 16).project(&mut direct, &mut spectrum, None);
         repeat(layout, ends, &mut direct);
-        let solve = Iterative::new(layout, ends, 16)
-            .project(&mut iterated, &mut Cuts::default(), 60, |r| r.max < 1e-6);
+        let solve =
+            Iterative::new(layout, ends, 16)
+                .project(&mut iterated, &mut Cuts::default(), None, 60, |r| r.max < 1e-6);
         repeat(layout, ends, &mut iterated);
         let mut worst = 0.0f32;
         for_faces(layout, |c, _, at| worst = worst.max((direct[c][at] - iterated[c][at]).abs()));
@@ -162,14 +163,14 @@ fn iterations(
     cuts.close(&mut velocity);
     let mut solver = Iterative::new(layout, ends, 16);
     solver.set_cuts(&cuts);
-    let norm = solver.project(&mut velocity.clone(), &mut cuts, 0, |_| false).rhs.norm;
-    let solve = solver.project(&mut velocity, &mut cuts, 30, to(1e-5 * norm));
+    let norm = solver.project(&mut velocity.clone(), &mut cuts, None, 0, |_| false).rhs.norm;
+    let solve = solver.project(&mut velocity, &mut cuts, None, 30, to(1e-5 * norm));
     repeat(layout, ends, &mut velocity);
     cuts.close(&mut velocity);
     (solve.iterations, divergence_left(layout, &mut velocity, &mut cuts))
 }
 
-/// Solves around a ball and around a plate, both moving, in boxes of n³ cells.
+/// Solves around a moving ball and a moving plate, in boxes of n³ cells.
 fn check_iterations(n: usize) {
     let layout = Layout::new(Dims::new([n, n, n]).unwrap());
     // An odd height: the plate runs between the two cells of every pair.
@@ -205,7 +206,7 @@ fn iterations_do_not_grow_in_large_grids() {
 }
 
 #[test]
-fn the_operator_and_a_sweep_are_what_the_formulas_say() {
+fn the_operator_and_a_sweep_follow_their_formulas() {
     use super::level::Level;
     for n in [[4, 4, 4], [7, 5, 3], [18, 2, 3], [37, 3, 2]] {
         for beyond in [[[Neumann; 2]; 3], [[Dirichlet; 2]; 3], [[Periodic; 2]; 3]] {
@@ -296,7 +297,7 @@ fn solids_that_have_moved_leave_no_trace() {
         let mut cuts = cuts(layout, [0.0; 3], plate(height));
         solver.set_cuts(&cuts);
         let mut velocity = flow(layout, ends);
-        let solve = solver.project(&mut velocity, &mut cuts, 7, |_| false);
+        let solve = solver.project(&mut velocity, &mut cuts, None, 7, |_| false);
         (solve.residual.norm.to_bits(), velocity)
     };
     let mut moved = Iterative::new(layout, ends, 16);
@@ -310,12 +311,12 @@ fn solids_that_have_moved_leave_no_trace() {
 }
 
 #[test]
-fn closed_bodies_of_air_are_counted() {
+fn closed_regions_are_counted() {
     use super::enclosed_regions::EnclosedRegions;
     use super::level::Level;
     let n = [9, 8, 7];
     let (wall, rest) = ([[Neumann; 2]; 3], [[Neumann; 2], [Neumann, Dirichlet], [Neumann; 2]]);
-    // A plate across y at 4, and a single cell shut in.
+    // A plate across y at 4, and a single enclosed cell.
     let shut = |level: &mut Level| {
         for (i, k) in (0..n[0]).flat_map(|i| (0..n[2]).map(move |k| (i, k))) {
             level.set(1, [i, 4, k], 0.0);
@@ -338,7 +339,7 @@ fn closed_bodies_of_air_are_counted() {
     assert_eq!(count(rest, &shut), 1);
     let closed = |level: &mut Level| {
         shut(level);
-        // The room of two cells below the plate.
+        // The enclosed region of two cells below the plate.
         level.set(2, [2, 2, 3], 0.5);
         level.set(2, [2, 2, 4], 0.0);
         [(0, [2, 2, 3]), (0, [3, 2, 3]), (1, [2, 2, 3]), (1, [2, 3, 3])]

@@ -1,7 +1,7 @@
 //! Real transforms that diagonalise the second difference along one axis, on 32 lines at once.
 //!
-//! Which one depends on the two sides of the axis, since it fixes the values just outside
-//! (Strang, "The Discrete Cosine Transform", SIAM Review 1999):
+//! The two sides of the axis fix the values just outside, and so the transform (Strang, "The Discrete Cosine
+//! Transform", SIAM Review 1999):
 //!
 //! | sides            | outside                  | basis                          | 2 − 2 cos θ_k    |
 //! |------------------|--------------------------|--------------------------------|------------------|
@@ -11,16 +11,16 @@
 //! | open, closed     | odd, even                | the same, read backwards       | θ = π (k+½)/N    |
 //! | periodic         | repeated                 | cos + sin (2π k i/N), Hartley  | θ = 2π k/N       |
 //!
-//! All are linear over the complex numbers, so two real lines travel as one complex line and come apart by
-//! themselves. DCT-II by Makhoul's permutation (1980) and one Fourier transform of length N.
+//! All are linear over the complex numbers: two real lines form one complex line and separate again without
+//! extra work. DCT-II uses Makhoul's permutation (1980) and one Fourier transform of length N.
 
 use std::f64::consts::PI;
 
 use super::boundary::AxisBoundary;
 use super::boundary::PressureBoundary::{Dirichlet, Neumann, Periodic};
 use super::fft::{Fft, Lane, Pair};
-use crate::solver::lanes::Simd;
 use crate::solver::simd::{LANES, each_level, fma, sixteen};
+use crate::solver::simd_lanes::Simd;
 
 /// 2 − 2 cos θ_k for k < n, the eigenvalues of the negative second difference between `ends`.
 pub fn eigenvalues(ends: AxisBoundary, n: usize) -> Vec<f32> {
@@ -35,29 +35,30 @@ pub fn eigenvalues(ends: AxisBoundary, n: usize) -> Vec<f32> {
 }
 
 /// Forward and inverse transform along an axis of one length: [`read_values`](Self::read_values),
-/// [`transform`](Self::transform), [`write_coefficients`](Self::write_coefficients), and the same the other way round.
+/// [`transform`](Self::transform), [`write_coefficients`](Self::write_coefficients), and back in the same
+/// way.
 ///
-/// Values and coefficients of 32 lines lie side by side, those of one index `pitch` after those of the one before. What is read
-/// lies in [`Work`] until it is written, so that it may be written where it was read.
+/// Values and coefficients of 32 lines are interleaved; consecutive indices are `pitch` apart. [`Work`] holds
+/// the input until the output is written, so both may share memory.
 #[derive(Clone, Debug)]
 pub struct Transform {
     ends: AxisBoundary,
     n: usize,
     fft: Fft,
     /// cos and sin of the rotations.
-    twist: Vec<[f32; 2]>,
+    twiddles: Vec<[f32; 2]>,
     /// The second rotation of the even quarter-wave transform, π k/N.
-    twist_out: Vec<[f32; 2]>,
+    twiddles_out: Vec<[f32; 2]>,
 }
 
-/// Lines on their way.
+/// Lines during a transform.
 pub struct Work {
     data: Vec<Pair>,
     other: Vec<Pair>,
 }
 
 impl Work {
-    /// For transforms of up to this [`block_len`](Transform::block_len).
+    /// Makes memory for transforms of up to this [`block_len`](Transform::block_len).
     pub fn new(len: usize) -> Self {
         let block = || vec![[[0.0; LANES]; 2]; len];
         Self { data: block(), other: block() }
@@ -72,25 +73,25 @@ fn rotations(count: usize, angle: impl Fn(f64) -> f64) -> Vec<[f32; 2]> {
 }
 
 impl Transform {
-    /// For `n` ≥ 1 cells between `ends`.
+    /// Plans the transform of `n` ≥ 1 cells between `ends`.
     pub fn new(ends: AxisBoundary, n: usize) -> Self {
         let quarter = ends[0] != ends[1];
         let inverse_n = 1.0 / n as f64;
-        let (length, twist) = match (quarter, n % 2) {
+        let (length, twiddles) = match (quarter, n % 2) {
             (false, _) => (n, rotations(n, |k| 0.5 * PI * k * inverse_n)),
             (true, 0) => (n / 2, rotations(n / 2, |k| PI * (k + 0.25) * inverse_n)),
             (true, _) => (2 * n, rotations(2 * n, |k| 0.5 * PI * (k + 0.5) * inverse_n)),
         };
-        let twist_out = rotations(n.div_ceil(2), |k| PI * k * inverse_n);
-        Self { ends, n, fft: Fft::new(length), twist, twist_out }
+        let twiddles_out = rotations(n.div_ceil(2), |k| PI * k * inverse_n);
+        Self { ends, n, fft: Fft::new(length), twiddles, twiddles_out }
     }
 
-    /// Length of the blocks the transforms work in: `n`, or twice that where an odd axis needs it.
+    /// Length of the blocks of a transform: `n`, or twice that where an odd axis needs it.
     pub fn block_len(&self) -> usize {
         if self.odd_quarter() { 2 * self.n } else { self.n }
     }
 
-    /// What inverse(forward(x)) must be multiplied with to give x.
+    /// Factor with which inverse(forward(x)) must be multiplied to give x.
     pub fn scale(&self) -> f64 {
         if self.ends[0] != self.ends[1] { 2.0 / self.n as f64 } else { 1.0 / self.n as f64 }
     }
@@ -99,7 +100,7 @@ impl Transform {
         self.ends[0] != self.ends[1] && !self.n.is_multiple_of(2)
     }
 
-    /// Takes values in.
+    /// Reads values.
     pub fn read_values(&self, from: &[f32], pitch: usize, work: &mut Work) {
         let rows = Rows { n: self.n, pitch, reversed: self.ends == [Dirichlet, Neumann] };
         match self.ends {
@@ -110,29 +111,29 @@ impl Transform {
         }
     }
 
-    /// Puts coefficients out.
+    /// Writes coefficients.
     pub fn write_coefficients(&self, work: &mut Work, to: &mut [f32], pitch: usize) {
         let rows = Rows { n: self.n, pitch, reversed: self.ends == [Dirichlet, Dirichlet] };
         match self.ends {
-            [Neumann, Neumann] | [Dirichlet, Dirichlet] => dct2_rotate(rows, &self.twist, &work.data, to),
+            [Neumann, Neumann] | [Dirichlet, Dirichlet] => dct2_rotate(rows, &self.twiddles, &work.data, to),
             [Neumann | Dirichlet, _] => self.write_quarter(rows, work, to),
             [Periodic, _] => hartley_combine(rows, &work.data, to),
         }
     }
 
-    /// Takes coefficients in.
+    /// Reads coefficients.
     pub fn read_coefficients(&self, from: &[f32], pitch: usize, work: &mut Work) {
         let rows = Rows { n: self.n, pitch, reversed: self.ends == [Dirichlet, Dirichlet] };
         match self.ends {
             [Neumann, Neumann] | [Dirichlet, Dirichlet] => {
-                dct3_rotate(rows, &self.twist, from, &mut work.data)
+                dct3_rotate(rows, &self.twiddles, from, &mut work.data)
             }
             [Neumann | Dirichlet, _] => self.read_quarter(rows, from, work),
             [Periodic, _] => take(rows, from, &mut work.data),
         }
     }
 
-    /// Puts values out, times 1/[`scale`](Self::scale).
+    /// Writes values, times 1/[`scale`](Self::scale).
     pub fn write_values(&self, work: &mut Work, to: &mut [f32], pitch: usize) {
         let rows = Rows { n: self.n, pitch, reversed: self.ends == [Dirichlet, Neumann] };
         match self.ends {
@@ -143,12 +144,12 @@ impl Transform {
         }
     }
 
-    /// Transforms what was taken in, either way.
+    /// Transforms the lines that were read, forwards or backwards.
     pub fn transform(&self, work: &mut Work) {
         let Work { data, other } = work;
         self.fft.forward(data, other);
         if self.even_quarter() {
-            // The second half of the lines has a transform of its own.
+            // The second half of the lines is transformed separately.
             self.fft.forward(&mut data[self.n / 2..], other);
         }
     }
@@ -157,13 +158,13 @@ impl Transform {
         self.ends[0] != self.ends[1] && !self.odd_quarter()
     }
 
-    /// The quarter-wave transform is its own inverse but for a factor.
+    /// Reads for the quarter-wave transform, which is its own inverse up to a factor.
     fn read_quarter(&self, rows: Rows, from: &[f32], work: &mut Work) {
         if self.odd_quarter() {
             self.read_odd_quarter(rows, from, work);
         } else {
             // Real line by real line: pairs of its values are the complex values of a half-length transform.
-            dct4_pack(rows, &self.twist, from, &mut work.data);
+            dct4_pack(rows, &self.twiddles, from, &mut work.data);
         }
     }
 
@@ -171,7 +172,7 @@ impl Transform {
         if self.odd_quarter() {
             self.write_odd_quarter(rows, work, to);
         } else {
-            dct4_unpack(rows, &self.twist_out, &work.data, to);
+            dct4_unpack(rows, &self.twiddles_out, &work.data, to);
         }
     }
 
@@ -191,7 +192,7 @@ impl Transform {
 
     fn write_odd_quarter(&self, rows: Rows, work: &Work, to: &mut [f32]) {
         let turned = |k: usize, l: usize| {
-            let ([c, s], [re, im]) = (self.twist[k], &work.data[k]);
+            let ([c, s], [re, im]) = (self.twiddles[k], &work.data[k]);
             [fma::<false>(re[l], c, im[l] * s), fma::<false>(im[l], c, -(re[l] * s))]
         };
         for k in 0..self.n {
@@ -204,12 +205,12 @@ impl Transform {
     }
 }
 
-/// Where values or coefficients lie.
+/// Rows of values or coefficients.
 #[derive(Clone, Copy)]
 struct Rows {
     n: usize,
     pitch: usize,
-    /// The last comes first.
+    /// The last index comes first.
     reversed: bool,
 }
 
@@ -257,7 +258,7 @@ fn take_kernel<S: Simd>(s: S, rows: Rows, from: &[f32], data: &mut [Pair]) {
 }
 
 each_level! {
-    /// In Makhoul's order; `alternate`: every other value has the other sign.
+    /// Reads in Makhoul's order. `alternate` flips the sign of every other value.
     fn take_in_order(rows: Rows, alternate: bool, from: &[f32], data: &mut [Pair]) = take_in_order_kernel;
 }
 
@@ -272,7 +273,7 @@ fn take_in_order_kernel<S: Simd>(s: S, rows: Rows, alternate: bool, from: &[f32]
 }
 
 each_level! {
-    /// Out of Makhoul's order, and out of the exchange of real and imaginary parts.
+    /// Writes from Makhoul's order, and exchanges real and imaginary parts back.
     fn put_in_order(rows: Rows, alternate: bool, data: &[Pair], to: &mut [f32]) = put_in_order_kernel;
 }
 
@@ -287,13 +288,13 @@ fn put_in_order_kernel<S: Simd>(s: S, rows: Rows, alternate: bool, data: &[Pair]
 
 each_level! {
     /// C_k = ½ (e^(−iθ) V_k + e^(iθ) V_(N−k)), θ = π k / 2N.
-    fn dct2_rotate(rows: Rows, twist: &[[f32; 2]], data: &[Pair], to: &mut [f32]) = dct2_rotate_kernel;
+    fn dct2_rotate(rows: Rows, twiddles: &[[f32; 2]], data: &[Pair], to: &mut [f32]) = dct2_rotate_kernel;
 }
 
 #[inline(always)]
-fn dct2_rotate_kernel<S: Simd>(s: S, rows: Rows, twist: &[[f32; 2]], data: &[Pair], to: &mut [f32]) {
+fn dct2_rotate_kernel<S: Simd>(s: S, rows: Rows, twiddles: &[[f32; 2]], data: &[Pair], to: &mut [f32]) {
     let data = &data[..rows.n];
-    for (k, &[cos, sin]) in twist.iter().enumerate().take(rows.n) {
+    for (k, &[cos, sin]) in twiddles.iter().enumerate().take(rows.n) {
         let ([vr, vi], [mr, mi]) = (&data[k], &data[if k == 0 { 0 } else { rows.n - k }]);
         let (vr, vi, mr, mi) = (s.load(vr), s.load(vi), s.load(mr), s.load(mi));
         let (cos, sin, half) = (s.splat(cos), s.splat(sin), s.splat(0.5));
@@ -305,14 +306,14 @@ fn dct2_rotate_kernel<S: Simd>(s: S, rows: Rows, twist: &[[f32; 2]], data: &[Pai
 
 each_level! {
     /// V_k = e^(iθ) (C_k − i C_(N−k)), C_N = 0, with real and imaginary parts exchanged.
-    fn dct3_rotate(rows: Rows, twist: &[[f32; 2]], from: &[f32], data: &mut [Pair]) = dct3_rotate_kernel;
+    fn dct3_rotate(rows: Rows, twiddles: &[[f32; 2]], from: &[f32], data: &mut [Pair]) = dct3_rotate_kernel;
 }
 
 #[inline(always)]
-fn dct3_rotate_kernel<S: Simd>(s: S, rows: Rows, twist: &[[f32; 2]], from: &[f32], data: &mut [Pair]) {
+fn dct3_rotate_kernel<S: Simd>(s: S, rows: Rows, twiddles: &[[f32; 2]], from: &[f32], data: &mut [Pair]) {
     let [re, im] = rows.row(from, 0);
     data[0] = [*im, *re];
-    for ((k, &[cos, sin]), to) in twist.iter().enumerate().zip(data).skip(1) {
+    for ((k, &[cos, sin]), to) in twiddles.iter().enumerate().zip(data).skip(1) {
         let ([cr, ci], [er, ei]) = (rows.row(from, k), rows.row(from, rows.n - k));
         let (x, y) = (s.add(s.load(cr), s.load(ei)), s.sub(s.load(ci), s.load(er)));
         let (cos, sin) = (s.splat(cos), s.splat(sin));
@@ -338,14 +339,14 @@ fn hartley_combine_kernel<S: Simd>(s: S, rows: Rows, data: &[Pair], to: &mut [f3
 }
 
 each_level! {
-    /// The first sixteen lines into the first half of `data`, the others into the second.
-    fn dct4_pack(rows: Rows, twist: &[[f32; 2]], from: &[f32], data: &mut [Pair]) = dct4_pack_kernel;
+    /// Packs the first sixteen lines into the first half of `data`, the others into the second.
+    fn dct4_pack(rows: Rows, twiddles: &[[f32; 2]], from: &[f32], data: &mut [Pair]) = dct4_pack_kernel;
 }
 
 #[inline(always)]
-fn dct4_pack_kernel<S: Simd>(s: S, rows: Rows, twist: &[[f32; 2]], from: &[f32], data: &mut [Pair]) {
+fn dct4_pack_kernel<S: Simd>(s: S, rows: Rows, twiddles: &[[f32; 2]], from: &[f32], data: &mut [Pair]) {
     let half = rows.n / 2;
-    for (j, &[cos, sin]) in twist.iter().enumerate().take(half) {
+    for (j, &[cos, sin]) in twiddles.iter().enumerate().take(half) {
         let (a, b) = (rows.row(from, 2 * j), rows.row(from, rows.n - 1 - 2 * j));
         let (cos, sin) = (s.splat(cos), s.splat(sin));
         for part in 0..2 {
@@ -356,12 +357,12 @@ fn dct4_pack_kernel<S: Simd>(s: S, rows: Rows, twist: &[[f32; 2]], from: &[f32],
     }
 }
 
-each_level! { fn dct4_unpack(rows: Rows, twist: &[[f32; 2]], data: &[Pair], to: &mut [f32]) = dct4_unpack_kernel; }
+each_level! { fn dct4_unpack(rows: Rows, twiddles: &[[f32; 2]], data: &[Pair], to: &mut [f32]) = dct4_unpack_kernel; }
 
 #[inline(always)]
-fn dct4_unpack_kernel<S: Simd>(s: S, rows: Rows, twist: &[[f32; 2]], data: &[Pair], to: &mut [f32]) {
+fn dct4_unpack_kernel<S: Simd>(s: S, rows: Rows, twiddles: &[[f32; 2]], data: &[Pair], to: &mut [f32]) {
     let half = rows.n / 2;
-    for (k, &[cos, sin]) in twist.iter().enumerate().take(half) {
+    for (k, &[cos, sin]) in twiddles.iter().enumerate().take(half) {
         let ([ar, ai], [br, bi]) = (&data[k], &data[half + k]);
         let (ar, ai, br, bi) = (s.load(ar), s.load(ai), s.load(br), s.load(bi));
         let (cos, sin) = (s.splat(cos), s.splat(sin));
@@ -388,7 +389,7 @@ mod tests {
         (0..n * PAIR).map(|at| value(at / PAIR, at % PAIR)).collect()
     }
 
-    /// The negative second difference of line `l` with the values outside that `ends` implies.
+    /// Negative second difference of line `l`, with the values outside that `ends` implies.
     fn second_difference(ends: AxisBoundary, x: &[f32], l: usize) -> Vec<f32> {
         let n = x.len() / PAIR;
         let x = |i: usize| x[i * PAIR + l];

@@ -1,11 +1,11 @@
 //! Tridiagonal systems along z, many columns at once.
 //!
-//! Each column solves −φ_(k−1) + (λ + 2) φ_k − φ_(k+1) = d_k, the ends by what lies beyond them: 1 less on the
-//! diagonal at a wall (even), 1 more at rest pressure (odd), a corner entry where the axis is periodic.
+//! Each column solves −φ_(k−1) + (λ + 2) φ_k − φ_(k+1) = d_k. The ends depend on the boundary: 1 less on the
+//! diagonal at a wall (even), 1 more where p = 0 (odd), a corner entry where the axis is periodic.
 
 use super::boundary::{AxisBoundary, PressureBoundary, is_periodic};
+use crate::solver::row_passes::Shared;
 use crate::solver::simd::{dispatch, greatest};
-use crate::solver::sweep::Shared;
 
 /// Columns solved together: enough to hide the latency of the divisions.
 pub const WIDTH: usize = 64;
@@ -20,19 +20,19 @@ pub struct Scratch {
     values: Vec<Wide>,
     /// Response to the corner entries of a periodic axis.
     corner: Vec<Wide>,
-    /// The one column whose level is free, in double precision.
+    /// The singular column, in double precision.
     null: Vec<f64>,
 }
 
 impl Scratch {
-    /// For columns of `nz` cells.
+    /// Makes memory for columns of `nz` cells.
     pub fn new(nz: usize) -> Self {
         let wide = || vec![[0.0; WIDTH]; nz];
         Self { pivots: wide(), values: wide(), corner: wide(), null: vec![0.0; nz] }
     }
 }
 
-/// The columns of a stack of planes, shared between threads that each take other columns.
+/// The columns of a stack of planes. Each thread takes different ones.
 pub struct Columns<'a> {
     data: Shared<'a, f32>,
     plane: usize,
@@ -40,14 +40,15 @@ pub struct Columns<'a> {
 }
 
 impl<'a> Columns<'a> {
-    /// The columns of `nz` planes, `plane` values apart.
+    /// Makes the columns of `nz` planes, `plane` values apart.
     pub fn new(data: &'a mut [f32], plane: usize, nz: usize) -> Self {
         assert!(data.len() >= plane * nz, "{} values are not {nz} planes of {plane}", data.len());
         Self { data: Shared::new(data), plane, nz }
     }
 
-    /// Solves the columns `at..at + lambda.len()` in place. With `null`, the first one has λ = 0 and no end that
-    /// fixes its level: its mean is left out of the right-hand side and its last value is 0.
+    /// Solves the columns `at..at + lambda.len()` in place. With `null` the first one is singular: λ = 0, and
+    /// no end fixes its constant. Its mean is subtracted from the right-hand side and its last value set to
+    /// 0.
     ///
     /// # Safety
     /// No two threads may solve the same column at once.
@@ -63,7 +64,7 @@ impl<'a> Columns<'a> {
         assert!(at + lambda.len() <= self.plane && lambda.len() <= WIDTH, "columns outside the plane");
         let count = lambda.len();
         for (k, values) in scratch.values.iter_mut().enumerate().take(self.nz) {
-            // SAFETY: the caller keeps others from these columns; this part ends with the copy.
+            // SAFETY: the caller keeps other threads from these columns; this part ends with the copy.
             copy_wide(unsafe { self.part(k, at, count) }, &mut values[..count]);
         }
         if null {
@@ -91,7 +92,7 @@ impl<'a> Columns<'a> {
         }
     }
 
-    /// The values of plane `k` in `count` columns from `at` on.
+    /// Returns the values of plane `k` in `count` columns from `at` on.
     ///
     /// # Safety
     /// No two parts that are alive at once may overlap, on this thread or another.
@@ -105,7 +106,7 @@ impl<'a> Columns<'a> {
 
 dispatch! { fn copy_wide(from: &[f32], to: &mut [f32]) = copy_wide_kernel; }
 
-/// A copy whose length is mostly known beforehand, which is several times faster than one of any length.
+/// Copies a run whose length is mostly known at compile time: several times faster than for any length.
 #[inline(always)]
 fn copy_wide_kernel<const FMA: bool>(from: &[f32], to: &mut [f32]) {
     match (from.first_chunk::<WIDTH>(), to.first_chunk_mut::<WIDTH>()) {
@@ -116,7 +117,8 @@ fn copy_wide_kernel<const FMA: bool>(from: &[f32], to: &mut [f32]) {
 
 dispatch! { fn thomas(lambda: &Wide, low: &Wide, high: &Wide, pivots: &mut [Wide], values: &mut [Wide]) = thomas_kernel; }
 
-/// Elimination upwards and substitution downwards; `low` and `high` are added to the end diagonals.
+/// Thomas' algorithm: elimination upwards, substitution downwards. `low` and `high` are added to the end
+/// diagonals.
 #[inline(always)]
 fn thomas_kernel<const FMA: bool>(
     lambda: &Wide,
@@ -131,7 +133,7 @@ fn thomas_kernel<const FMA: bool>(
     for k in 0..nz {
         for l in 0..WIDTH {
             let end = if k == 0 { low[l] } else { 0.0 } + if k + 1 == nz { high[l] } else { 0.0 };
-            // A column without a level would divide by zero at its last pivot; its values are replaced later.
+            // A singular column would divide by zero at its last pivot. Its values are replaced later.
             let diagonal = greatest(lambda[l] + (2.0 + end) - pivot[l], 1e-12);
             pivot[l] = 1.0 / diagonal;
             value[l] = (values[k][l] + value[l]) * pivot[l];
@@ -147,7 +149,7 @@ fn thomas_kernel<const FMA: bool>(
     }
 }
 
-/// A periodic axis by the Sherman–Morrison formula (Press et al., "Numerical Recipes", §2.7.2).
+/// Solves a periodic axis by the Sherman–Morrison formula (Press et al., "Numerical Recipes", §2.7.2).
 fn cyclic(lambda: &Wide, scratch: &mut Scratch) {
     let nz = scratch.values.len();
     if nz == 1 {
@@ -157,7 +159,7 @@ fn cyclic(lambda: &Wide, scratch: &mut Scratch) {
         }
         return;
     }
-    // The corners −1 are taken off as γ = −b: the ends become b + b and b + 1/b.
+    // The corners −1 are removed with γ = −b: the ends become b + b and b + 1/b.
     let b = lambda.map(|x| x + 2.0);
     scratch.corner.fill([0.0; WIDTH]);
     for l in 0..WIDTH {
@@ -176,12 +178,12 @@ fn cyclic(lambda: &Wide, scratch: &mut Scratch) {
     }
 }
 
-/// The column of the mean: its right-hand side is made compatible and its last value set to 0.
+/// Solves the singular column: makes its right-hand side compatible and sets its last value to 0.
 fn free_level(values: &mut [f64], periodic: bool) {
     let n = values.len();
     let mean = values.iter().sum::<f64>() / n as f64;
-    // The flux through the face above k is what has gathered below it, plus, around a periodic axis, the constant
-    // flux that brings φ back to where it began.
+    // The flux through the face above k is the sum of the sources below it. On a periodic axis a constant
+    // flux is added, which brings φ back to its first value.
     let mut gathered = 0.0;
     let mut fluxes = 0.0;
     for value in values.iter_mut() {

@@ -1,62 +1,66 @@
-//! What viscosity and diffusion meet at the surface of solids.
+//! Viscous and thermal boundary conditions at the surface of solids.
 //!
-//! Between two points of a line the surface is found by steps as long as the signed distance allows, so that it is exact
-//! for plates of any thickness. A solid that air sticks to holds its velocity there, and one with a temperature holds that, see
-//! [`diffuse::Links`]; along one that lets air glide there is no viscous stress, and nothing diffuses through any.
+//! Between two points of a line the surface is found by sphere tracing: steps as long as the signed distance
+//! allows. So it is exact for plates of any thickness. At a no-slip surface the air has the solid's velocity;
+//! at one with a temperature it has that temperature, see [`diffuse::Links`]. A free-slip surface has no
+//! viscous stress. Smoke diffuses through no surface.
 //!
-//! A face that is partly open while its middle lies inside a solid that air sticks to moves with the solid before the
-//! air around it is diffused.
+//! A partly open face whose middle lies inside a no-slip solid gets the solid's velocity before the air
+//! around it is diffused.
 
 use std::sync::{Mutex, PoisonError};
 
 use super::faces::{BLOCK, Scene};
-use super::voxels::{Frame, SOLID, Voxels};
+use super::frame::Frame;
+use super::momentum::{Arms, Momentum};
+use super::voxels::{SOLID, Voxels};
 use super::{Slip, SolidPose};
 use crate::grid::Faces;
 use crate::solver::diffuse::{Link, Links};
 use crate::solver::project::{Cut, cell_of};
-use crate::solver::sweep::{PerThread, leave_room, refill};
+use crate::solver::row_passes::{PerThread, leave_room, refill};
 
-/// A point whose line a surface cuts: where, above it (1) or below (0), and how far off the surface of which solid is, where
-/// that holds the air.
+/// A point whose line a surface cuts: its index, the side of the cut (above it 1, below 0), and, where the
+/// surface holds the air, its distance \[cells\] and solid.
 type Stop = ([isize; 3], usize, Option<(f32, u16)>);
 
-/// Where the temperature stands among the scalars.
+/// Index of the temperature among the scalars.
 const HEAT: usize = 3;
 
-/// A surface nearer than this many cells counts as this far: what is that near moves with it anyway.
+/// Least distance of a surface from a point \[cells\]. A nearer one counts as this far: such a point moves
+/// with it anyway.
 const NEAREST: f32 = 0.01;
 
-/// A partly open face of a solid that air sticks to.
+/// A partly open face of a no-slip solid.
 #[derive(Clone, Copy, Debug)]
 struct Partial {
     at: u32,
     open: f32,
-    /// The solid's.
+    /// Velocity of the solid \[m/s\].
     velocity: f32,
     owner: u16,
-    /// Its middle lies inside: it moves with the solid.
+    /// The middle of the face lies inside: it moves with the solid.
     inside: bool,
-    /// What it was before it was diffused.
+    /// Velocity before diffusion \[m/s\].
     before: f32,
 }
 
-/// The surface of solids as lines of velocity and scalars meet it.
+/// The surface of solids, as lines of velocity and scalars cross it.
 pub struct Drag {
-    /// Of each component, along each axis.
+    /// Links of each component, along each axis.
     pub velocity: [[Links<1>; 3]; 3],
-    /// Of the scalars, along each axis.
+    /// Links of the scalars, along each axis.
     pub scalars: [Links<4>; 3],
-    /// Of each component.
+    /// Partly open faces of each component.
     partial: [Vec<Partial>; 3],
-    /// Cells that are partly air while their middle lies inside a solid of this temperature.
+    /// Partly open cells whose middle lies inside a solid of this temperature.
     warm: Vec<(u32, f32)>,
     work: Work,
 }
 
-/// Memory to find it in.
+/// Memory for the search.
 struct Work {
-    /// Along each axis, in the order in which blocks are done.
+    /// Stops along each axis, in the order of the blocks.
     stops: [Mutex<Vec<Stop>>; 3],
     touches: Vec<Touch>,
     /// For each thread: the solids near a block, and its cut links along one axis.
@@ -64,7 +68,7 @@ struct Work {
 }
 
 impl Drag {
-    /// For this many solids, not yet looked at.
+    /// Makes it for this many solids, without searching for surfaces yet.
     pub fn new(solids: usize) -> Self {
         let scratch = || (Vec::with_capacity(solids), Vec::with_capacity((BLOCK + 1) * BLOCK * BLOCK));
         let scratch = PerThread::new(rayon::current_num_threads(), scratch);
@@ -77,8 +81,8 @@ impl Drag {
         }
     }
 
-    /// Looks for the surface of solids in `poses` with their `voxels`; `ranges` are the faces of each component that the flow
-    /// decides.
+    /// Finds the surface of solids in `poses` with their `voxels`. `ranges` are the faces of each component
+    /// that the flow decides.
     pub fn update(
         &mut self,
         frame: Frame,
@@ -96,8 +100,8 @@ impl Drag {
         search.warm(work, warm);
     }
 
-    /// Lets partly open faces inside solids that air sticks to move with them. What air was advected there counts for
-    /// nothing: advection brings values to places, not momentum into solids.
+    /// Sets partly open faces inside no-slip solids to the solid's velocity. The advected value there does
+    /// not count: advection brings values to places, not momentum into solids.
     pub fn rest(&self, velocity: &mut Faces) {
         for (partial, field) in self.partial.iter().zip(velocity) {
             partial
@@ -109,19 +113,19 @@ impl Drag {
 
     /// Adds to `momentum`, for each solid, what partly open faces inside it have gained since they moved with it, each as much
     /// as the air in the open part of a cell \[m/s\].
-    pub fn count(&self, velocity: &Faces, momentum: &mut [[f64; 3]]) {
+    pub fn count(&self, velocity: &Faces, arms: Arms, momentum: &mut Momentum) {
         self.each_inside(|component, face| {
             let gained = face.open * (velocity[component][face.at as usize] - face.velocity);
-            momentum[usize::from(face.owner)][component] += f64::from(gained);
+            momentum.add(arms, face.owner, component, face.at, gained.into());
         });
     }
 
     /// Adds what a reflection of `velocity` gives to partly open faces inside solids.
-    pub fn count_reflected(&self, velocity: &Faces, reflected: &Faces, momentum: &mut [[f64; 3]]) {
+    pub fn count_reflected(&self, velocity: &Faces, reflected: &Faces, arms: Arms, momentum: &mut Momentum) {
         self.each_inside(|component, face| {
             let at = face.at as usize;
             let gained = face.open * (reflected[component][at] - velocity[component][at]);
-            momentum[usize::from(face.owner)][component] += f64::from(gained);
+            momentum.add(arms, face.owner, component, face.at, gained.into());
         });
     }
 
@@ -131,14 +135,14 @@ impl Drag {
         }
     }
 
-    /// Before the scalars are diffused: cells inside solids that hold a temperature have it.
+    /// Before diffusion of the scalars: sets cells inside solids with a temperature to it.
     pub fn warm(&self, scalars: &mut [[f32; 4]]) {
         self.warm.iter().for_each(|&(at, temperature)| scalars[at as usize][HEAT] = temperature);
     }
 
     /// Before the velocity is diffused: faces inside that have gained since they moved with their solid give it back.
-    pub fn begin(&mut self, velocity: &mut Faces, momentum: &mut [[f64; 3]]) {
-        self.count(velocity, momentum);
+    pub fn begin(&mut self, velocity: &mut Faces, arms: Arms, momentum: &mut Momentum) {
+        self.count(velocity, arms, momentum);
         self.rest(velocity);
         for (partial, field) in self.partial.iter_mut().zip(velocity) {
             partial.iter_mut().for_each(|face| face.before = field[face.at as usize]);
@@ -147,25 +151,25 @@ impl Drag {
 
     /// After that: adds what the lines have given to each solid. They give as if all faces were wholly air; what the
     /// closed part of a face has lost was never there.
-    pub fn collect(&self, velocity: &Faces, momentum: &mut [[f64; 3]]) {
+    pub fn collect(&self, velocity: &Faces, arms: Arms, momentum: &mut Momentum) {
         for (component, axes) in self.velocity.iter().enumerate() {
-            for (owner, given) in axes.iter().flat_map(Links::given) {
-                momentum[usize::from(owner)][component] += f64::from(given);
+            for (owner, at, given) in axes.iter().flat_map(Links::wall_flux) {
+                momentum.add(arms, owner, component, at, given.into());
             }
         }
         for (component, partial) in self.partial.iter().enumerate() {
             for face in partial.iter().filter(|face| !face.inside) {
                 let lost = face.before - velocity[component][face.at as usize];
-                momentum[usize::from(face.owner)][component] -= f64::from((1.0 - face.open) * lost);
+                momentum.add(arms, face.owner, component, face.at, -f64::from((1.0 - face.open) * lost));
             }
         }
     }
 }
 
-/// A link that a solid cuts: its lower point and what either point feels of it.
+/// A link that a solid cuts: its lower point, and what stops each end.
 struct Crossing {
     below: [isize; 3],
-    /// θ \[cells\] and the solid, of the points below and above, where it holds them.
+    /// θ \[cells\] and the solid, for the points below and above, where it holds them.
     holds: [Option<(f32, u16)>; 2],
 }
 
@@ -186,7 +190,8 @@ impl Search<'_> {
         }
     }
 
-    /// The points whose lines a surface cuts along the three axes, in order: of a component, or of the temperature.
+    /// Finds the points whose lines a surface cuts along the three axes, in order. `of` is a component, or
+    /// none for the temperature.
     fn find_stops(&self, of: Option<usize>, work: &mut Work) {
         let Work { stops, scratch, .. } = work;
         stops.iter_mut().for_each(|stops| own(stops).clear());
@@ -208,7 +213,7 @@ impl Search<'_> {
         }
     }
 
-    /// What the lower (`high` = 0) or upper point of a cut link meets.
+    /// Stop of the lower (`high` = 0) or upper point of a cut link.
     fn stop(&self, cut: &Crossing, of: Option<usize>, axis: usize, high: usize) -> Stop {
         (self.end(cut, of, axis, high), 1 - high, cut.holds[high])
     }
@@ -245,7 +250,8 @@ impl Search<'_> {
         link
     }
 
-    /// Puts the cut links of one block along an axis, each with its lower point in the block, into `cuts`.
+    /// Finds the cut links of one block along an axis, each with its lower point in the block, and writes
+    /// them to `cuts`.
     fn block(
         &self,
         near: &[u16],
@@ -273,7 +279,7 @@ impl Search<'_> {
         }
     }
 
-    /// The face or cell stored at `place`, which lies at index position `at`.
+    /// Returns the face or cell stored at `place`, at index position `at`.
     fn point(&self, near: &[u16], of: Option<usize>, at: [isize; 3], place: [isize; 3]) -> Point {
         let h = self.scene.frame.h;
         let middle = [0, 1, 2].map(|a| (at[a] as f32 + if of == Some(a) { 0.0 } else { 0.5 }) * h);
@@ -300,7 +306,7 @@ impl Search<'_> {
         self.scene.poses[usize::from(owner)].temperature
     }
 
-    /// What both points feel of what stands between them, if anything does.
+    /// Returns the crossing between two points, if a surface lies there.
     fn cut(
         &self,
         near: &[u16],
@@ -310,7 +316,7 @@ impl Search<'_> {
     ) -> Option<[Option<(f32, u16)>; 2]> {
         let h = self.scene.frame.h;
         let shut = ends.iter().any(|end| !end.is_air);
-        // Balls of these radii around the points hold no surface: together they cover the way.
+        // The balls of these radii around the points hold no surface and together cover the segment.
         let clear = ends[0].distance + ends[1].distance >= h && ends.iter().all(|end| end.distance > 0.0);
         if clear && !shut || ends.iter().all(|end| !end.is_air) {
             return None;
@@ -325,15 +331,15 @@ impl Search<'_> {
             return None;
         }
         Some([0, 1].map(|end| {
-            // A closed face without a surface on the way to it is itself the wall.
+            // A closed face without a surface before it is itself the wall.
             let (theta, owner) =
                 seen[end].unwrap_or_else(|| (1.0, self.scene.nearest(near, ends[1 - end].middle).1));
             (ends[end].is_air && self.holds(of, owner)).then_some((theta.max(NEAREST), owner))
         }))
     }
 
-    /// The links of the scalars along the three axes: as strong as faces are open, but for the heat of solids that hold a
-    /// temperature.
+    /// Finds the links of the scalars along the three axes. Their strength is the open fraction of the face,
+    /// except for the heat of solids with a temperature.
     fn scalars(&self, work: &mut Work, links: &mut [Links<4>; 3]) {
         if self.hold_temperature() {
             self.find_stops(None, work);
@@ -358,7 +364,7 @@ impl Search<'_> {
         self.scene.poses.iter().any(|pose| pose.temperature.is_some())
     }
 
-    /// The cells beside faces that are not wholly open, on which side of them, and how far those are open.
+    /// Yields the cells beside faces that are not wholly open, with their side and open fraction.
     fn narrow(&self, axis: usize) -> impl Iterator<Item = Touch> {
         let Frame { layout, periodic, .. } = self.scene.frame;
         let n = layout.dims.array()[axis] as isize;
@@ -375,7 +381,7 @@ impl Search<'_> {
         })
     }
 
-    /// One cell with what it meets on either side: faces first.
+    /// Returns the link of one cell with the surfaces on either side: faces first.
     fn warm_link(&self, sides: &[Touch]) -> Link<4> {
         let mut link = Link::FREE;
         for &Touch { side, meets, .. } in sides {
@@ -389,7 +395,7 @@ impl Search<'_> {
         link
     }
 
-    /// Puts the cells partly open inside solids that hold a temperature into `warm`.
+    /// Collects into `warm` the partly open cells inside solids with a temperature.
     fn warm(&self, work: &mut Work, warm: &mut Vec<(u32, f32)>) {
         warm.clear();
         if !self.hold_temperature() {
@@ -408,7 +414,7 @@ impl Search<'_> {
         });
     }
 
-    /// A cell partly open inside a solid that holds a temperature.
+    /// Returns a partly open cell whose middle lies inside a solid with a temperature.
     fn warm_cell(&self, near: &[u16], at: [isize; 3]) -> Option<(u32, f32)> {
         let place = self.scene.frame.layout.at(at[0], at[1], at[2]);
         let middle = at.map(|x| (x as f32 + 0.5) * self.scene.frame.h);
@@ -417,7 +423,7 @@ impl Search<'_> {
         partly.then(|| self.temperature(owner)).flatten().map(|held| (place as u32, held))
     }
 
-    /// The partly open faces of a component at solids that air sticks to.
+    /// Yields the partly open faces of a component at no-slip solids.
     fn partial(&self, component: usize) -> impl Iterator<Item = Partial> {
         let faces = self.voxels.cuts.faces[component].iter().zip(&self.voxels.owners[component]);
         let stuck = faces.filter(move |(cut, owner)| cut.open > 0.0 && self.sticks(**owner));
@@ -436,14 +442,14 @@ impl Search<'_> {
     }
 }
 
-/// What a cell meets on one side: a face that is not wholly open, or the surface of a solid that holds its temperature.
+/// Obstacle on one side of a cell: a partly closed face, or the surface of a solid with a temperature.
 #[derive(Clone, Copy)]
 enum Meets {
     Face(f32),
     Wall((f32, u16)),
 }
 
-/// A cell that meets something on a side; things it meets there go in `order`.
+/// A cell with an obstacle on one side. Obstacles of the same side are sorted by `order`.
 #[derive(Clone, Copy)]
 struct Touch {
     at: [isize; 3],
@@ -457,7 +463,7 @@ fn in_order(at: &[isize; 3], side: usize) -> (isize, isize, isize, usize) {
     (at[2], at[1], at[0], side)
 }
 
-/// A list that no other thread works on now.
+/// Returns a list that no other thread uses at this moment.
 fn own<T>(list: &mut Mutex<T>) -> &mut T {
     list.get_mut().unwrap_or_else(PoisonError::into_inner)
 }
@@ -467,7 +473,7 @@ fn own<T>(list: &mut Mutex<T>) -> &mut T {
 struct Point {
     middle: [f32; 3],
     distance: f32,
-    /// Its value is that of air, not of a solid.
+    /// Whether its value is that of air, not of a solid.
     is_air: bool,
     is_solid: bool,
 }

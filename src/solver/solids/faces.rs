@@ -1,13 +1,13 @@
-//! How far the faces of the grid are open.
+//! Open fractions of the grid's faces.
 //!
-//! The open fraction of a face follows from the signed distances at its four corners. Corners alone would miss a plate
-//! thinner than a cell, so three more rules close what must be closed:
+//! The open fraction of a face follows from the signed distances at its four corners. Corners alone would
+//! miss a plate thinner than a cell, so three more rules close faces:
 //!
-//! - a cell whose centre is inside while its corners outside lie on both sides of the solid is pierced by something thin:
-//!   all its faces close;
-//! - a face whose open part cannot be seen from the centre of a cell beside it (the straight line meets a solid) closes:
-//!   the plate lies between;
-//! - fractions below [`LEAST`] close, since they would make the pressure stiff for a flow that does not matter.
+//! - A thin solid pierces a cell whose centre is inside it while its corners outside lie on both sides: all
+//!   its faces close.
+//! - A face closes if the straight line from the centre of a neighbouring cell to its open part meets a
+//!   solid: the plate lies between.
+//! - Fractions below [`LEAST`] close: they would make the pressure stiff for a negligible flow.
 //!
 //! Together they let no air through a plate of any thickness, at any angle.
 
@@ -20,17 +20,18 @@ use crate::solver::project::{Cut, cell_of};
 /// Open fractions below this count as closed.
 const LEAST: f32 = 0.05;
 
-/// A walk that comes as near to a surface as this has met it \[cells\].
+/// Distance at which a walk has met a surface \[cells\].
 const NEAR: f32 = 2e-3;
 
-/// Points nearer to a surface than this many cells count as inside: where a solid lies along the grid or stands on a wall,
-/// rounding must not say which of its faces close.
+/// Points nearer to a surface than this count as inside \[cells\]. Where a solid lies along the grid or
+/// stands on a wall, rounding must not decide which of its faces close.
 const ON_SURFACE: f32 = 1e-4;
 
-/// Of two solids that are equally near but for this many cells, the first in the list counts, whatever rounding says.
+/// Two solids whose distances differ by less are equally near \[cells\]; the first in the list counts,
+/// regardless of rounding.
 const TIE: f32 = 1e-4;
 
-/// Cells of a block along each axis: far from all surfaces one distance answers for the whole block.
+/// Cells of a block along each axis. Far from all surfaces one distance decides for the whole block.
 pub const BLOCK: usize = 8;
 
 /// A cut face and the solid that cuts it.
@@ -50,7 +51,7 @@ pub struct Scene<'a> {
     pub poses: &'a [SolidPose],
 }
 
-/// What one thread needs to look through a block.
+/// Memory of one thread for the search through a block.
 pub struct Scratch {
     /// The solids near it.
     pub near: Vec<u16>,
@@ -60,7 +61,7 @@ pub struct Scratch {
 }
 
 impl Scratch {
-    /// For this many solids.
+    /// Makes memory for this many solids.
     pub fn new(solids: usize) -> Self {
         let faces = || Vec::with_capacity((BLOCK + 1) * BLOCK * BLOCK);
         Self { near: Vec::with_capacity(solids), samples: Samples::new(), found: [faces(), faces(), faces()] }
@@ -96,7 +97,7 @@ impl Samples {
 }
 
 impl Scene<'_> {
-    /// A point moved by whole periods to be nearest to a solid.
+    /// Moves a point by whole periods to be nearest to a solid.
     fn seen_from(&self, pose: &SolidPose, p: [f32; 3]) -> [f32; 3] {
         let Frame { layout, h, periodic, .. } = self.frame;
         let n = layout.dims.array();
@@ -130,12 +131,12 @@ impl Scene<'_> {
         (if on_surface { -f32::EPSILON * self.frame.h } else { distance }, owner)
     }
 
-    /// Solids whose surrounding ball comes within `reach` of a point, into `out`.
-    fn near(&self, p: [f32; 3], bounds: f32, out: &mut Vec<u16>) {
+    /// Collects into `out` the solids whose bounding ball comes within `radius` of a point.
+    fn near(&self, p: [f32; 3], radius: f32, out: &mut Vec<u16>) {
         let is_near = |pose: &SolidPose| {
             let q = self.seen_from(pose, p);
             let apart: f32 = (0..3).map(|a| (q[a] - pose.position[a]).powi(2)).sum();
-            apart.sqrt() < pose.reach() + bounds
+            apart.sqrt() < pose.bounding_radius() + radius
         };
         out.clear();
         out.extend((0..self.poses.len() as u16).filter(|&of| is_near(&self.poses[of as usize])));
@@ -148,7 +149,8 @@ impl Scene<'_> {
         (0..n.iter().product()).into_par_iter().for_each(|b| f(place(b)));
     }
 
-    /// The part of `range` that lies in a block; beyond the last cell it belongs to the last block.
+    /// Returns the part of `range` that lies in a block. Indices beyond the last cell belong to the last
+    /// block.
     pub fn range(&self, block: [usize; 3], range: [[isize; 2]; 3]) -> [[isize; 3]; 2] {
         let n = self.frame.layout.dims.array();
         let low = [0, 1, 2].map(|a| ((block[a] * BLOCK) as isize).max(range[a][0]));
@@ -159,7 +161,7 @@ impl Scene<'_> {
         [low, high]
     }
 
-    /// The middle of a block \[m\].
+    /// Centre of a block \[m\].
     fn middle(&self, block: [usize; 3]) -> [f32; 3] {
         let n = self.frame.layout.dims.array();
         [0, 1, 2].map(|a| {
@@ -168,33 +170,33 @@ impl Scene<'_> {
         })
     }
 
-    /// No point of a block, nor any cell beside it, is further from its middle \[m\].
-    fn reach(&self) -> f32 {
+    /// Largest distance of a point of a block, or of a cell beside it, from its centre \[m\].
+    fn block_radius(&self) -> f32 {
         (0.5 * BLOCK as f32 + 1.5) * 3.0f32.sqrt() * self.frame.h
     }
 
-    /// Whether a surface may be near a block; puts the solids that may be into `near`.
+    /// Whether a surface may be near a block. Collects the candidates into `near`.
     pub fn near_surface(&self, block: [usize; 3], near: &mut Vec<u16>) -> bool {
-        let (middle, bounds) = (self.middle(block), self.reach());
-        self.near(middle, bounds, near);
-        !near.is_empty() && self.distance(near, middle).abs() <= bounds
+        let (middle, radius) = (self.middle(block), self.block_radius());
+        self.near(middle, radius, near);
+        !near.is_empty() && self.distance(near, middle).abs() <= radius
     }
 
-    /// Puts the cut faces of one block into `scratch`. It has the low faces of its cells, and the high sides of the box where
-    /// it touches them.
+    /// Finds the cut faces of one block and writes them to `scratch`: the low faces of its cells, and the
+    /// high sides of the box that it touches.
     pub fn block(&self, block: [usize; 3], scratch: &mut Scratch) {
         let n = self.frame.layout.dims.array();
         let low = block.map(|b| (b * BLOCK) as isize);
         let high = [0, 1, 2].map(|a| ((block[a] + 1) * BLOCK).min(n[a]) as isize);
-        let (middle, bounds) = (self.middle(block), self.reach());
+        let (middle, radius) = (self.middle(block), self.block_radius());
         let Scratch { near, samples, found } = scratch;
         found.iter_mut().for_each(Vec::clear);
-        self.near(middle, bounds, near);
+        self.near(middle, radius, near);
         let distance = self.distance(near, middle);
-        if distance > bounds {
+        if distance > radius {
             return;
         }
-        let is_cut = distance >= -bounds;
+        let is_cut = distance >= -radius;
         if is_cut {
             self.sample(near, low, high, samples);
         }
@@ -239,7 +241,7 @@ impl Scene<'_> {
         pose.velocity_at(self.seen_from(pose, p))
     }
 
-    /// As [`velocity`](Self::velocity), of the air that sticks to it.
+    /// As [`velocity`](Self::velocity), for the surface: that of no-slip air.
     pub fn surface_velocity(&self, owner: u16, p: [f32; 3]) -> [f32; 3] {
         let pose = &self.poses[usize::from(owner)];
         pose.surface_velocity_at(self.seen_from(pose, p))
@@ -251,8 +253,8 @@ impl Scene<'_> {
         [0, 1, 2].map(|a| (at[a] as f32 + if a == component { 0.0 } else { 0.5 }) * self.frame.h)
     }
 
-    /// The mean velocity of a solid across the part of a face that it closes \[m/s\]: what spins would else push air out of
-    /// itself wherever its surface cuts a face.
+    /// Mean velocity of a solid across the part of a face that it closes \[m/s\]. Without the mean a spinning
+    /// solid would push air out of itself wherever its surface cuts a face.
     fn velocity_across(&self, owner: u16, component: usize, middle: [f32; 3], open: f32) -> f32 {
         const ACROSS: i16 = 4;
         let pose = &self.poses[usize::from(owner)];
@@ -317,8 +319,8 @@ impl Scene<'_> {
         if open > 1.0 - 1e-3 { 1.0 } else { open }
     }
 
-    /// Whether something thin pierces a cell: its centre is inside, and its corners outside are not all joined by edges
-    /// that lie outside. (Around the edge of a block they are.)
+    /// Whether a thin solid pierces a cell: its centre is inside, and its outer corners are not all joined by
+    /// edges that lie outside. Around the edge of a block they are joined.
     fn is_pierced(&self, near: &[u16], samples: &Samples, cell: [isize; 3]) -> bool {
         if samples.center(cell) >= 0.0 {
             return false;
@@ -329,8 +331,8 @@ impl Scene<'_> {
         for _ in 0..7 {
             for (c, a) in (0..8).flat_map(|c| (0..3).map(move |a| (c, a))) {
                 let other = c ^ 1 << a;
-                let bounds = joined >> c & 1 == 1 && outside & !joined & 1 << other != 0;
-                if bounds && self.is_clear(near, samples, node(c), node(other)) {
+                let reaches = joined >> c & 1 == 1 && outside & !joined & 1 << other != 0;
+                if reaches && self.is_clear(near, samples, node(c), node(other)) {
                     joined |= 1 << other;
                 }
             }
@@ -338,24 +340,24 @@ impl Scene<'_> {
         joined != outside
     }
 
-    /// Whether no solid lies between two neighbouring nodes outside.
+    /// Whether no solid lies between two neighbouring outer nodes.
     fn is_clear(&self, near: &[u16], samples: &Samples, from: [isize; 3], to: [isize; 3]) -> bool {
         let h = self.frame.h;
         let covered = samples.node(from) + samples.node(to) >= h;
         covered || !self.is_hidden(near, from.map(|x| x as f32 * h), to.map(|x| x as f32 * h))
     }
 
-    /// Mean position \[m\] of the corners outside.
+    /// Mean position of the outer corners \[m\].
     fn middle_of_open(&self, corners: &[([isize; 3], f32); 4]) -> [f32; 3] {
         let outside = corners.iter().filter(|corner| corner.1 > 0.0);
         let count = outside.clone().count() as f32;
         [0, 1, 2].map(|a| outside.clone().map(|(node, _)| node[a] as f32).sum::<f32>() / count * self.frame.h)
     }
 
-    /// Whether a solid lies between two points outside.
+    /// Whether a solid lies between two outer points.
     ///
-    /// The way is walked from the end that is nearer to a surface, first off that surface: a point that all but touches it has
-    /// it at its back.
+    /// The walk starts at the end nearer to a surface and first leaves that surface: a point that all but
+    /// touches it has it behind.
     fn is_hidden(&self, near: &[u16], from: [f32; 3], to: [f32; 3]) -> bool {
         let [here, there] = [from, to].map(|p| self.distance(near, p));
         let (from, to, distance) = if here <= there { (from, to, here) } else { (to, from, there) };
@@ -363,8 +365,8 @@ impl Scene<'_> {
         self.leave(near, from, by, distance).is_none_or(|gone| self.walk(near, from, by, gone).is_some())
     }
 
-    /// How far along the way `by` from a point at this `distance` the surface beside it is left behind \[m\]; none where the way leads
-    /// into the solid or along it.
+    /// Fraction of the segment `by`, from a point at this `distance`, after which the adjacent surface is
+    /// left behind. None if the segment leads into the solid or along it.
     fn leave(&self, near: &[u16], from: [f32; 3], by: [f32; 3], mut distance: f32) -> Option<f32> {
         let (length, least) = (length(by), NEAR * self.frame.h);
         let mut gone = 0.0;
@@ -381,13 +383,13 @@ impl Scene<'_> {
         Some(gone)
     }
 
-    /// How far along the way `by` from a point outside the first solid is met, 0..1, and which it is: steps as long as the
-    /// distance allows find it.
+    /// Sphere tracing from a point outside along the segment `by`: returns the fraction 0..1 at which it
+    /// meets the first solid, and that solid.
     pub fn meet(&self, near: &[u16], from: [f32; 3], by: [f32; 3]) -> Option<(f32, u16)> {
         self.walk(near, from, by, 0.0)
     }
 
-    /// As [`meet`](Self::meet), when the first part of the way, this long \[m\], is known to be free.
+    /// As [`meet`](Self::meet), when the first part of the segment, this long \[m\], is known to be free.
     fn walk(&self, near: &[u16], from: [f32; 3], by: [f32; 3], mut gone: f32) -> Option<(f32, u16)> {
         let (length, least) = (length(by), NEAR * self.frame.h);
         while gone < length {
@@ -406,8 +408,8 @@ fn length(way: [f32; 3]) -> f32 {
     way.iter().map(|x| x * x).sum::<f32>().sqrt()
 }
 
-/// The part of a square outside, from the distances at its corners in turn: four triangles around the middle, linear in
-/// each.
+/// Outer fraction of a square, from the distances at its corners in turn: four triangles around the middle,
+/// linear in each.
 fn area(corners: [f32; 4]) -> f32 {
     if corners.iter().all(|&d| d > 0.0) {
         return 1.0;
@@ -416,7 +418,7 @@ fn area(corners: [f32; 4]) -> f32 {
     (0..4).map(|c| 0.25 * triangle([corners[c], corners[(c + 1) % 4], middle])).sum()
 }
 
-/// The part of a triangle outside.
+/// Outer fraction of a triangle.
 fn triangle(mut d: [f32; 3]) -> f32 {
     d.sort_unstable_by(f32::total_cmp);
     let corner = |tip: f32, a: f32, b: f32| (tip / (tip - a)) * (tip / (tip - b));

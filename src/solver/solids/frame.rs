@@ -2,14 +2,14 @@
 
 use crate::grid::{GHOST, Layout};
 
-/// Grid and sides of the box, on which the voxels depend besides the solids.
+/// Grid and sides of the box. Besides the solids, the voxels depend only on these.
 #[derive(Clone, Copy, Debug)]
 pub struct Frame {
-    /// Where values lie.
+    /// Positions of values in memory.
     pub layout: Layout,
     /// Edge of a cell \[m\].
     pub h: f32,
-    /// Axes that close on themselves.
+    /// Periodic axes.
     pub periodic: [bool; 3],
     /// Sides of the box that are walls.
     pub walls: [[bool; 2]; 3],

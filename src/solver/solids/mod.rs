@@ -1,63 +1,68 @@
-//! Solids in the flow: what they are, where they stand, and what they do to the grid.
+//! Solids in the flow: shape, motion, and effect on the grid.
 //!
-//! A solid is a signed distance. From it come the open fractions of the faces (Batty, Bertails & Bridson, "A fast
-//! variational framework for accurate solid-fluid coupling", 2007), see [`faces`] and [`voxels`]; values near a solid are
-//! advected by traces that do not pass through it, see [`near`]; viscosity and conduction feel its surface, see [`drag`].
+//! A solid is a signed distance. The open fractions of faces follow from it (Batty, Bertails & Bridson, "A
+//! fast variational framework for accurate solid-fluid coupling", 2007), see [`faces`] and [`voxels`].
+//! Back-traces near a solid do not pass through it, see [`near`]. Viscosity and conduction meet its surface,
+//! see [`drag`].
 
 mod drag;
 mod faces;
 mod frame;
-mod mesh;
+mod momentum;
+mod motion;
 mod near;
 mod obstacles;
 mod shape;
+mod triangle_mesh;
 mod voxels;
 
 use std::sync::Arc;
 
 use nalgebra::{Quaternion, UnitQuaternion, Vector3};
 
-use super::error::InvalidValue;
+use super::solver_error::InvalidValue;
 
-pub use mesh::{Mesh, MeshError};
+pub use motion::Motion;
 pub use obstacles::{Obstacles, Standing};
 pub use shape::Shape;
+pub use triangle_mesh::{Mesh, MeshError};
 pub use voxels::CLOSED;
 
-/// How the air moves along a solid.
+/// Boundary condition of the velocity along a solid.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Slip {
-    /// It glides: only what crosses the surface is stopped.
+    /// Free slip: the air glides, and only the velocity across the surface is fixed.
     #[default]
     Free,
-    /// It sticks: the air next to the solid moves with it.
+    /// No slip: the air at the solid moves with it.
     None,
 }
 
 /// A body that air cannot enter.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Solid {
-    /// What it looks like.
+    /// Shape around its own origin.
     pub shape: Shape,
-    /// Where its origin stands \[m\], if no keyframes say so.
+    /// Position of its origin \[m\], unless keyframes give one.
     pub position: [f32; 3],
-    /// Its turn as a unit quaternion x, y, z, w; see [`Solid::turn`].
+    /// Rotation as a unit quaternion x, y, z, w; see [`Solid::turn`].
     pub rotation: [f32; 4],
-    /// How much larger than its shape it is \[-\].
+    /// Scale factor of the shape \[-\].
     pub scale: f32,
-    /// Instants \[s\], rising, and the positions \[m\] it passes through on straight lines between them. Before the first
-    /// and after the last it rests.
+    /// Instants \[s\], rising, and the positions \[m\] it passes through. Before the first and after the last it rests.
     pub keyframes: Vec<(f32, [f32; 3])>,
+    /// How it moves between them.
+    pub motion: Motion,
     /// How fast it turns around x, y and z through its origin \[rad/s\]: the angular velocity as a vector.
     pub spin: [f32; 3],
-    /// How the air moves along it.
+    /// Velocity condition at its surface.
     pub slip: Slip,
-    /// Temperature excess that conduction feels at its surface \[K\]; none: it is insulated.
+    /// Temperature excess at its surface, seen by conduction \[K\]. None: insulated.
     pub temperature: Option<f32>,
 }
 
 impl Solid {
-    /// A still solid of `shape` at `position`.
+    /// Makes a still solid of `shape` at `position`.
     pub fn new(shape: Shape, position: [f32; 3]) -> Self {
         Self {
             shape,
@@ -65,20 +70,21 @@ impl Solid {
             rotation: [0.0, 0.0, 0.0, 1.0],
             scale: 1.0,
             keyframes: vec![],
+            motion: Motion::Linear,
             spin: [0.0; 3],
             slip: Slip::Free,
             temperature: None,
         }
     }
 
-    /// The rotation by these angles \[degrees\] around x, then y, then z.
+    /// Returns the rotation by these angles \[degrees\] around x, then y, then z.
     pub fn turn(degrees: [f32; 3]) -> [f32; 4] {
         let [x, y, z] = degrees.map(f32::to_radians);
         let q = UnitQuaternion::from_euler_angles(x, y, z);
         [q.i, q.j, q.k, q.w]
     }
 
-    /// Where its origin is at `time` \[m\].
+    /// Position of its origin at `time` \[m\].
     pub fn position_at(&self, time: f64) -> [f32; 3] {
         let after = self.keyframes.partition_point(|key| f64::from(key.0) <= time);
         match (after.checked_sub(1).map(|at| self.keyframes[at]), self.keyframes.get(after)) {
@@ -86,19 +92,23 @@ impl Solid {
             (Some((_, p)), None) | (None, Some(&(_, p))) => p,
             (Some((t0, a)), Some(&(t1, b))) => {
                 let t = ((time - f64::from(t0)) / f64::from(t1 - t0)) as f32;
-                [0, 1, 2].map(|axis| a[axis] + t * (b[axis] - a[axis]))
+                match self.motion {
+                    Motion::Linear => [0, 1, 2].map(|axis| a[axis] + t * (b[axis] - a[axis])),
+                    Motion::Smooth => motion::between(&self.keyframes, after - 1, t),
+                }
             }
         }
     }
 
-    /// The mean velocity at which it moves in the `dt` after `time` \[m/s\].
+    /// Mean velocity in the `dt` after `time` \[m/s\].
     pub fn velocity_at(&self, time: f64, dt: f32) -> [f32; 3] {
         let position = self.position_at(time);
         let next = self.position_at(time + f64::from(dt));
         if dt > 0.0 { [0, 1, 2].map(|a| (next[a] - position[a]) / dt) } else { [0.0; 3] }
     }
 
-    /// Its turn at `time` as a unit quaternion x, y, z, w. What looks the same while it turns stays as it is.
+    /// Rotation at `time` as a unit quaternion x, y, z, w. A body of revolution about its spin axis keeps its
+    /// initial rotation.
     pub fn rotation_at(&self, time: f64) -> [f32; 4] {
         if self.turns_in_itself() {
             return self.rotation;
@@ -110,7 +120,7 @@ impl Solid {
         [q.i, q.j, q.k, q.w]
     }
 
-    /// Whether turning changes nothing of where it is.
+    /// Whether the spin changes nothing visible: a body of revolution about its spin axis.
     fn turns_in_itself(&self) -> bool {
         let spin = Vector3::from(self.spin);
         match &self.shape {
@@ -124,13 +134,13 @@ impl Solid {
         }
     }
 
-    /// The greatest speed of a point of it in the `dt` after `time`, along any axis \[m/s\].
+    /// Largest velocity component of any of its points in the `dt` after `time` \[m/s\].
     pub fn fastest(&self, time: f64, dt: f32) -> f32 {
         let along = self.velocity_at(time, dt).iter().fold(0.0f32, |a, b| a.max(b.abs()));
-        along + Vector3::from(self.spin).norm() * self.scale * self.shape.reach()
+        along + Vector3::from(self.spin).norm() * self.scale * self.shape.bounding_radius()
     }
 
-    /// How it stands at `time`, and the mean velocity at which it moves in the `dt` after that.
+    /// Pose at `time`, with the mean velocity in the `dt` after it.
     pub fn pose(&self, time: f64, dt: f32) -> SolidPose {
         let still = [0.0; 3];
         let [spin, surface_velocity] =
@@ -148,7 +158,8 @@ impl Solid {
         }
     }
 
-    /// How it stands at `time`, with the shape of an earlier pose and the mean velocity from `before` to `after` it \[s\].
+    /// Pose at `time`, with the shape of an earlier pose and the mean velocity from `before` to `after` it
+    /// \[s\].
     fn stand(&self, earlier: &SolidPose, time: f64, [before, after]: [f32; 2]) -> SolidPose {
         SolidPose {
             shape: earlier.shape.clone(),
@@ -159,11 +170,12 @@ impl Solid {
         }
     }
 
-    /// How far it extends along each axis, down and up, from its position \[m\], as it stands or however it may turn.
+    /// Extent along each axis, down and up, from its position \[m\], in its rotation or in any that its spin
+    /// may reach.
     pub fn extent(&self) -> [[f32; 3]; 2] {
         if !self.turns_in_itself() {
-            let bounds = self.scale * self.shape.reach();
-            return [[-bounds; 3], [bounds; 3]];
+            let radius = self.scale * self.shape.bounding_radius();
+            return [[-radius; 3], [radius; 3]];
         }
         let [low, high] = self.shape.bounds();
         let turn = unit(self.rotation);
@@ -175,7 +187,17 @@ impl Solid {
         [[0, 1, 2].map(|a| along(a, f32::min)), [0, 1, 2].map(|a| along(a, f32::max))]
     }
 
-    /// What makes it impossible, if anything.
+    /// Whether it is the same body as `other`, in any position.
+    pub fn is_body_of(&self, other: &Self) -> bool {
+        let same = match (&self.shape, &other.shape) {
+            (Shape::Mesh(a), Shape::Mesh(b)) if Arc::ptr_eq(a, b) => true,
+            (a, b) => a == b,
+        };
+        same && (self.scale, self.spin, self.slip, self.temperature)
+            == (other.scale, other.spin, other.slip, other.temperature)
+    }
+
+    /// The first invalid value, if any.
     pub fn problem(&self) -> Option<InvalidValue> {
         let finite = |what, values: &[f32]| InvalidValue::unless_finite("solid", what, values);
         let rising = self.keyframes.windows(2).all(|pair| pair[0].0 < pair[1].0);
@@ -199,39 +221,40 @@ fn unit([x, y, z, w]: [f32; 4]) -> UnitQuaternion<f32> {
 /// A solid at one instant.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SolidPose {
-    /// What it looks like.
+    /// Shape around its own origin.
     pub shape: Arc<Shape>,
-    /// Where its origin is \[m\].
+    /// Position of its origin \[m\].
     pub position: [f32; 3],
-    /// Its turn as a unit quaternion x, y, z, w.
+    /// Rotation as a unit quaternion x, y, z, w.
     pub rotation: [f32; 4],
-    /// How much larger than its shape it is \[-\].
+    /// Scale factor of the shape \[-\].
     pub scale: f32,
-    /// How fast its position moves \[m/s\].
+    /// Velocity of its origin \[m/s\].
     pub velocity: [f32; 3],
-    /// How fast it turns around its position \[rad/s\].
+    /// Angular velocity around its origin \[rad/s\].
     pub spin: [f32; 3],
-    /// How fast its surface turns where the body looks the same all the while \[rad/s\]: only air that sticks to it feels that.
-    /// Nothing crosses such a surface, and must not where the grid makes a polygon of it.
+    /// Angular velocity of the surface of a body of revolution about its spin axis \[rad/s\]; felt only by
+    /// no-slip air. Such a surface is tangential: nothing crosses it, and the polygon that the grid makes of
+    /// it must push nothing.
     pub surface_velocity: [f32; 3],
-    /// How the air moves along it.
+    /// Velocity condition at its surface.
     pub slip: Slip,
-    /// Temperature excess that it holds at its surface \[K\].
+    /// Temperature excess at its surface \[K\].
     pub temperature: Option<f32>,
 }
 
 impl SolidPose {
-    /// Signed distance of a point of the world from the surface \[m\].
+    /// Signed distance of a point in world coordinates from the surface \[m\].
     pub fn distance(&self, p: [f32; 3]) -> f32 {
         self.scale * self.shape.distance(self.local(p))
     }
 
-    /// How fast it pushes the air at one of its points \[m/s\].
+    /// Velocity with which one of its points pushes the air \[m/s\].
     pub fn velocity_at(&self, p: [f32; 3]) -> [f32; 3] {
         self.moves(p, self.spin)
     }
 
-    /// How fast the air that sticks to one of its points moves \[m/s\].
+    /// Velocity of no-slip air at one of its points \[m/s\].
     pub fn surface_velocity_at(&self, p: [f32; 3]) -> [f32; 3] {
         self.moves(p, [0, 1, 2].map(|a| self.spin[a] + self.surface_velocity[a]))
     }
@@ -244,26 +267,26 @@ impl SolidPose {
         (Vector3::from(self.velocity) + Vector3::from(turning).cross(&from)).into()
     }
 
-    /// Whether it turns, in itself or not.
+    /// Whether it spins, as a body of revolution or not.
     fn turns(&self) -> bool {
         self.spin != [0.0; 3] || self.surface_velocity != [0.0; 3]
     }
 
-    /// The turn that brings how it stands back to how it stood `before`; none if it has not turned.
+    /// Rotation from its present orientation back to that of `before`. None if it has not turned.
     fn turned_since(&self, before: [f32; 4]) -> Option<UnitQuaternion<f32>> {
         (self.rotation != before).then(|| unit(before) * unit(self.rotation).inverse())
     }
 
-    /// Radius of a ball around its position that holds it \[m\].
-    pub fn reach(&self) -> f32 {
-        self.scale * self.shape.reach()
+    /// Radius of the bounding ball around its position \[m\].
+    pub fn bounding_radius(&self) -> f32 {
+        self.scale * self.shape.bounding_radius()
     }
 
-    /// A point of the world in the coordinates of the shape.
+    /// Transforms a point from world coordinates to those of the shape.
     fn local(&self, p: [f32; 3]) -> [f32; 3] {
         let from: Vector3<f32> = Vector3::from([0, 1, 2].map(|a| p[a] - self.position[a]));
         let [x, y, z, w] = self.rotation;
-        // The conjugate turns back: v + 2 q × (q × v + w v) with q negated.
+        // The conjugate rotates back: v + 2 q × (q × v + w v) with q negated.
         let q = Vector3::new(-x, -y, -z);
         let turned = from + 2.0 * q.cross(&(q.cross(&from) + w * from));
         turned.map(|x| x / self.scale).into()
@@ -286,13 +309,13 @@ mod tests {
     }
 
     #[test]
-    fn what_spins_turns_unless_it_looks_the_same() {
+    fn spinning_solids_turn_except_bodies_of_revolution() {
         let spin = [0.0, 0.0, std::f32::consts::FRAC_PI_2];
         let plank = Solid { spin, ..Solid::new(Shape::Box { size: [4.0, 1.0, 1.0] }, [1.0; 3]) };
         let pose = plank.pose(1.0, 0.1);
         assert!((pose.distance([1.0, 4.0, 1.0]) - 1.0).abs() < 1e-5, "{}", pose.distance([1.0, 4.0, 1.0]));
         assert!((pose.velocity_at([1.0, 3.0, 1.0])[0] + std::f32::consts::PI).abs() < 1e-5);
-        // After a thousand turns it stands as it stood.
+        // After a thousand turns it has its initial orientation.
         assert!((plank.pose(4000.0, 0.1).distance([4.0, 1.0, 1.0]) - 1.0).abs() < 1e-3);
         let [low, high] = plank.extent();
         assert!((high[1] - low[1] - 18.0f32.sqrt()).abs() < 1e-5, "as it may stand: {low:?}, {high:?}");

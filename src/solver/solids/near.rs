@@ -1,14 +1,24 @@
-//! Carrying smoke near solids.
+//! Advection of smoke near solids: first order, monotone, never through a solid.
 //!
-//! The fast kernels interpolate straight through a plate. Cells that a trace could take across a solid are therefore
-//! done once more, with care: the way back is walked from cell to cell and does not pass a closed face (it slides
-//! along it), and the value at its end is the mean over those of the eight cells around it that can be reached without
-//! passing one. The weights of the others go to these. First order; monotone.
+//! ```text
+//!     ┌───────┰───────┐      x: the cell to fill. Its back-trace points up and left, across the plate ┃.
+//!     │   A   ┃   B   │      The walk stops at the plate, slides along it and ends in B.
+//!     │       ┃ ◂─┐   │      Interpolation at its end uses B and D. A and C count 0: no path from B
+//!     ├───────╂───│───┤      leads to them without crossing a closed face.
+//!     │   C   ┃   x D │
+//!     └───────┸───────┘
+//! ```
 //!
-//! A moving solid takes its surroundings along: the walk is made relative to it, among the faces as they are at the end of
-//! the step, and its end is looked up among the faces as they were at the beginning. Which of them are closed then differs:
-//! a plate closes the faces between the middles of cells that lie on its two sides. So where closed faces part the eight
-//! cells, those count whose middles lie on the side of the cell in which the walk has ended.
+//! The fast kernels interpolate straight through a plate. Cells whose trace could cross a solid are therefore advected
+//! again in three steps:
+//!
+//! 1. Walk the back-trace from cell to cell. It does not pass a closed face but slides along it ([`walk`]).
+//! 2. Average those of the eight cells around its end that can be reached without passing a closed face. They share the
+//!    weights of the others ([`sample`]).
+//! 3. Near a moving solid, walk relative to it, among the closed faces of the end of the step. The end is looked up among the
+//!    faces of the beginning, and these may differ: a plate closes the faces between cells on its two sides, and it has
+//!    moved. So where closed faces part the eight cells, those on the same side of the solid as the walk's last cell
+//!    count ([`SolidSide`]).
 
 use std::ops::Range;
 
@@ -20,69 +30,70 @@ use super::faces::Scene;
 use super::voxels::{CLOSED, Frame, SOLID, Voxels};
 use crate::grid::{GHOST, Layout};
 use crate::solver::SCALAR_LIMIT;
+use crate::solver::row_passes::{leave_room, refill};
 use crate::solver::sides::SampleBounds;
-use crate::solver::sweep::{leave_room, refill};
 
-/// Cells done together.
+/// Cells of one task.
 const RUN: usize = 256;
 
-/// What a cell that is near no solid is near to.
-const NOBODY: u16 = u16::MAX;
+/// Owner of a cell without a solid near it.
+const NO_SOLID: u16 = u16::MAX;
 
-/// Set in the owner of a cell that has been found in the layer that is looked for now.
+/// Flag in the owner of a cell that belongs to the layer being searched.
 const THIS_LAYER: u16 = 1 << 15;
 
-/// Cells around a departure point whose weights differ by no more are equally near to it.
+/// Cells around a departure point whose weights differ by no more than this are equally near to it.
 const TIE: f32 = 1e-4;
 
-/// Weight of wider surroundings where nothing else counts.
-const SPARE: f32 = 0.01;
+/// Weight of the wider surroundings when nothing else counts.
+const WIDER_WEIGHT: f32 = 0.01;
 
-/// Surfaces that face ways with this cosine between them or more face the same way: a right angle, on either side of an edge
-/// or of a round body, must not depend on rounding.
+/// Normals with at least this cosine between them face the same way. Slightly negative: at a right angle, on
+/// either side of an edge or of a round body, rounding must not decide.
 const SAME_WAY: f32 = -0.05;
 
 /// The cells near solids.
 pub struct Near {
-    /// Positions, rising, with the solid each is near to.
+    /// Positions, ascending, with the nearest solid of each.
     cells: Vec<(u32, u16)>,
-    /// How many cells deep the surroundings are.
+    /// Depth of the surroundings \[cells\].
     depth: u32,
     values: Vec<[f32; 4]>,
-    /// While they are looked for: the positions found, and of each place of the layout the solid it is near to.
+    /// Scratch of the search: the positions found.
     found: Vec<u32>,
     owner: Vec<u16>,
 }
 
-/// What a walk needs to know.
-pub struct Way<'a> {
-    /// Where values may be sampled.
+/// Input of the walks.
+pub struct WalkInput<'a> {
+    /// Bounds within which values may be sampled.
     pub bounds: &'a SampleBounds,
-    /// Closed faces at the beginning of the step.
+    /// Flags of closed faces at the beginning of the step.
     pub before: &'a [u8],
-    /// Closed faces at its end.
+    /// Flags of closed faces at the end of the step.
     pub after: &'a [u8],
-    /// The solids as they stand at its end.
+    /// Poses of the solids at the end of the step.
     pub poses: &'a [SolidPose],
-    /// How each has moved.
+    /// Motion of each solid in the step.
     pub shifts: &'a [Shift],
     /// Edge of a cell \[m\].
     pub h: f32,
-    /// How far each cell's air has come, in cells.
+    /// Displacement of each cell's back-trace \[cells\].
     pub back: &'a [[f32; 4]],
 }
 
-/// How a solid has moved in a step.
+/// Motion of a solid in a step.
 #[derive(Clone, Copy, Default)]
 pub struct Shift {
-    /// How far its position has come, in cells.
+    /// Displacement of its position \[cells\].
     along: [f32; 3],
-    /// The turn back to how it stood, and where its position is now in cells, the middle of the first being 0.
+    /// Rotation back to the start of the step, and the present position of the centre \[cells\], the middle
+    /// of the first cell being 0.
     back: Option<(UnitQuaternion<f32>, [f32; 3])>,
 }
 
 impl Shift {
-    /// From how a solid stood to how it stands `now`, in cells of `h` metres.
+    /// Motion from the pose `before` to the pose `now`, in cells of `h` metres.
     pub fn between(before: &SolidPose, now: &SolidPose, h: f32) -> Self {
         let along = [0, 1, 2].map(|a| (now.position[a] - before.position[a]) / h);
         let center = now.position.map(|x| x / h - 0.5);
@@ -94,7 +105,8 @@ impl Shift {
         self.along != [0.0; 3] || self.back.is_some()
     }
 
-    /// How far a place has come with it, in cells; of a periodic box the image that is nearest to it moves.
+    /// Displacement of a point that moves with the solid \[cells\]. In a periodic box the nearest image of
+    /// the solid moves it.
     fn of(&self, place: [f32; 3], bounds: &SampleBounds) -> [f32; 3] {
         let Some((turn, center)) = &self.back else { return self.along };
         let from = [0, 1, 2].map(|a| {
@@ -107,18 +119,18 @@ impl Shift {
 }
 
 impl Near {
-    /// None, in fields of `layout`.
+    /// Makes an empty set for fields of `layout`.
     pub fn new(layout: Layout) -> Self {
-        let owner = vec![NOBODY; layout.size()];
+        let owner = vec![NO_SOLID; layout.size()];
         Self { cells: vec![], depth: 0, values: vec![], found: vec![], owner }
     }
 
-    /// Takes none as known.
+    /// Forgets all cells.
     pub fn forget(&mut self) {
         self.depth = 0;
     }
 
-    /// Looks for the cells up to `depth` from a closed face that is no wall of the box.
+    /// Finds the cells up to `depth` from a closed face that is no wall of the box.
     pub fn find(&mut self, scene: &Scene, voxels: &Voxels, depth: u32) {
         self.find_surface(scene, voxels);
         let mut first = 0;
@@ -132,11 +144,11 @@ impl Near {
         leave_room(found);
         refill(cells, found.iter().map(|&at| (at, owner[at as usize])));
         refill(values, std::iter::repeat_n([0.0; 4], found.len()));
-        found.iter().for_each(|&at| owner[at as usize] = NOBODY);
+        found.iter().for_each(|&at| owner[at as usize] = NO_SOLID);
         self.depth = depth;
     }
 
-    /// Looks for the cells beside closed faces.
+    /// Finds the cells beside closed faces.
     fn find_surface(&mut self, scene: &Scene, voxels: &Voxels) {
         let frame = &scene.frame;
         let strides = frame.layout.strides();
@@ -153,7 +165,7 @@ impl Near {
         self.end_layer(0);
     }
 
-    /// Looks for the cells around those of a layer, given by their places in `found`.
+    /// Finds the cells around those of a layer, given by its range in `found`.
     fn find_beside(&mut self, scene: &Scene, voxels: &Voxels, layer: Range<usize>) {
         let end = layer.end;
         for at in layer {
@@ -168,11 +180,11 @@ impl Near {
         self.end_layer(end);
     }
 
-    /// Notes that a cell is near a solid, unless an earlier layer has found it. If it is as many layers away from another, the
-    /// nearer counts, whichever was found first.
+    /// Records that a cell is near a solid, unless an earlier layer has found it. If two solids are equally
+    /// many layers away, the nearer one counts, whichever was found first.
     fn visit(&mut self, scene: &Scene, at: usize, by: u16) {
         let owner = &mut self.owner[at];
-        if *owner == NOBODY {
+        if *owner == NO_SOLID {
             *owner = by | THIS_LAYER;
             self.found.push(at as u32);
         } else if *owner & THIS_LAYER != 0 && *owner != by | THIS_LAYER {
@@ -182,27 +194,27 @@ impl Near {
         }
     }
 
-    /// Ends the layer whose cells begin at this place of `found`.
+    /// Ends the layer whose cells begin at this index of `found`.
     fn end_layer(&mut self, first: usize) {
         self.found[first..].iter().for_each(|&at| self.owner[at as usize] &= !THIS_LAYER);
     }
 
-    /// How many cells deep the surroundings are.
+    /// Depth of the surroundings \[cells\].
     pub fn depth(&self) -> u32 {
         self.depth
     }
 
-    /// Works out the values these cells get from `field`.
-    pub fn advect(&mut self, layout: Layout, way: &Way, field: &[[f32; 4]]) {
+    /// Computes the advected values of these cells from `field`.
+    pub fn advect(&mut self, layout: Layout, input: &WalkInput, field: &[[f32; 4]]) {
         let Self { cells, values, .. } = self;
         values.par_chunks_mut(RUN).zip(cells.par_chunks(RUN)).for_each(|(values, cells)| {
             for (value, &(at, owner)) in values.iter_mut().zip(cells) {
-                *value = advected(layout, way, field, at as usize, usize::from(owner));
+                *value = advected(layout, input, field, at as usize, usize::from(owner));
             }
         });
     }
 
-    /// Puts the values, each times `decay`, where they belong.
+    /// Writes the values, each times `decay`, into the field.
     pub fn put(&self, decay: &[f32; 4], field: &mut [[f32; 4]]) {
         for (&(at, _), value) in self.cells.iter().zip(&self.values) {
             field[at as usize] =
@@ -232,52 +244,52 @@ fn index_of(layout: Layout, at: usize) -> [isize; 3] {
     [at % layout.row, at % layout.plane / layout.row, at / layout.plane].map(|x| x as isize - g)
 }
 
-/// The value that comes to a cell near the solid `owner`.
-fn advected(layout: Layout, way: &Way, field: &[[f32; 4]], at: usize, owner: usize) -> [f32; 4] {
-    let (start, shift) = (index_of(layout, at), &way.shifts[owner]);
-    let drift = shift.of(start.map(|x| x as f32), way.bounds);
-    let departure = [0, 1, 2].map(|a| start[a] as f32 - (way.back[at][a] - drift[a]));
-    let (end, cell) = walk(layout, way.bounds, way.after, start, departure);
-    let drift = shift.of(end, way.bounds);
+/// Returns the advected value of a cell near the solid `owner`.
+fn advected(layout: Layout, input: &WalkInput, field: &[[f32; 4]], at: usize, owner: usize) -> [f32; 4] {
+    let (start, shift) = (index_of(layout, at), &input.shifts[owner]);
+    let drift = shift.of(start.map(|x| x as f32), input.bounds);
+    let departure = [0, 1, 2].map(|a| start[a] as f32 - (input.back[at][a] - drift[a]));
+    let (end, cell) = walk(layout, input.bounds, input.after, start, departure);
+    let drift = shift.of(end, input.bounds);
     let end = [0, 1, 2].map(|a| end[a] - drift[a]);
-    let side = shift.is_some().then(|| BoundaryCondition {
-        pose: &way.poses[owner],
+    let side = shift.is_some().then(|| SolidSide {
+        pose: &input.poses[owner],
         shift,
-        way,
+        input,
         cell: cell.map(|x| x as f32),
     });
-    sample(layout, way, field, (end, cell), side.as_ref())
-        .unwrap_or_else(|| surroundings(layout, way, field, at))
+    sample(layout, input, field, (end, cell), side.as_ref())
+        .unwrap_or_else(|| surroundings(layout, input, field, at))
 }
 
-/// The side of a moving solid on which a cell lies at the end of the step.
-struct BoundaryCondition<'a> {
+/// Side of a moving solid on which a cell lies at the end of the step.
+struct SolidSide<'a> {
     pose: &'a SolidPose,
     shift: &'a Shift,
-    way: &'a Way<'a>,
+    input: &'a WalkInput<'a>,
     cell: [f32; 3],
 }
 
-impl BoundaryCondition<'_> {
-    /// Whether a cell of the beginning was on it: whether the nearest surface faces the same way.
+impl SolidSide<'_> {
+    /// Whether a cell was on this side at the beginning of the step: the normal of the nearest surface faces
+    /// the same way.
     fn had(&self, cell: [f32; 3]) -> bool {
-        let drift = self.shift.of(cell, self.way.bounds);
+        let drift = self.shift.of(cell, self.input.bounds);
         let then = [0, 1, 2].map(|a| cell[a] + drift[a]);
         let (here, there) = (self.normal(self.cell), self.normal(then));
         let dot = |a: [f32; 3], b: [f32; 3]| (0..3).map(|i| a[i] * b[i]).sum::<f32>();
         dot(here, there) >= SAME_WAY * (dot(here, here) * dot(there, there)).sqrt()
     }
 
-    /// Where the distance from the solid rises at a place given in cells, near the periodic image that is nearest to
-    /// the cell.
+    /// Gradient of the solid's distance at a point in cells, for the periodic image nearest to the cell.
     fn normal(&self, place: [f32; 3]) -> [f32; 3] {
-        let (h, period) = (self.way.h, self.way.bounds.period);
+        let (h, period) = (self.input.h, self.input.bounds.period);
         let p = [0, 1, 2].map(|a| {
             let from = self.cell[a] + 0.5 - self.pose.position[a] / h;
             let images = if period[a] > 0.0 { (from / period[a]).round() } else { 0.0 };
             (place[a] + 0.5 - images * period[a]) * h
         });
-        // Finer than any plate that is told from none.
+        // Finer than the thinnest plate that the grid resolves.
         let by = 0.01 * h;
         [0, 1, 2].map(|a| {
             let along =
@@ -287,8 +299,8 @@ impl BoundaryCondition<'_> {
     }
 }
 
-/// Where a straight way from the middle of a cell ends that cannot pass closed faces, and in which cell; neither is brought
-/// back into the box across periodic sides.
+/// Walks straight from the middle of a cell, never through a closed face. Returns the end and its cell;
+/// neither is wrapped across periodic sides.
 fn walk(
     layout: Layout,
     bounds: &SampleBounds,
@@ -299,7 +311,7 @@ fn walk(
     let n = layout.dims.array().map(|n| n as isize);
     let strides = layout.strides();
     let from = start.map(|x| x as f32);
-    // Around a periodic box twice at most: air that outran its step by more would walk for minutes.
+    // At most two periods: air that outran its step by more would walk for minutes.
     let mut to = [0, 1, 2].map(|a| {
         let far = 2.0 * bounds.period[a];
         let [low, high] =
@@ -334,18 +346,21 @@ fn walk(
     (to, cell)
 }
 
-/// The mean, weighted as for trilinear interpolation, over the cells around the end of a walk that can be reached from the one
-/// it has ended in, or from the nearest one on the `side` of a moving solid; none if all are inside a solid or on other sides.
-/// Cells that are equally near count alike. Where those that count weigh little, since the end lies deep among cells that
-/// do not, [`wider`] surroundings join them: what weighs nothing on either side of a row of cells would else decide.
+/// Interpolates at the end of a walk: the trilinear mean over those of the eight cells around it that can be
+/// reached from the walk's last cell, or, near a moving solid, from the nearest cell on its `side`. None if
+/// all are inside a solid or on other sides.
+///
+/// Equally near cells have the same claim. If the reachable cells weigh little, because the end lies deep
+/// among unreachable ones, [`wider`] surroundings join them. Otherwise a cell of negligible weight would
+/// decide.
 fn sample(
     layout: Layout,
-    way: &Way,
+    input: &WalkInput,
     field: &[[f32; 4]],
     (p, cell): ([f32; 3], [isize; 3]),
-    side: Option<&BoundaryCondition>,
+    side: Option<&SolidSide>,
 ) -> Option<[f32; 4]> {
-    let (strides, bounds, flags) = (layout.strides(), way.bounds, way.before);
+    let (strides, bounds, flags) = (layout.strides(), input.bounds, input.before);
     let (x, images) = inside(bounds, p);
     let base = [0, 1, 2].map(|a| x[a].floor().min(bounds.last[a]));
     let corner = [0, 1, 2].map(|a| base[a] + images[a]);
@@ -365,32 +380,33 @@ fn sample(
     while left != 0 && chosen == 0 {
         let most = (0..8).filter(|c| left >> c & 1 == 1).map(|c| weight[c]).fold(0.0, f32::max);
         let nearest = left & set(&|c| weight[c] >= most - TIE);
-        let all = reached(nearest, closed);
+        let all = connected(nearest, closed);
         let there = if all == u8::MAX { all } else { nearest & set(&is_there) };
-        (chosen, left) = (reached(there, closed), left & !all);
+        (chosen, left) = (connected(there, closed), left & !all);
     }
     let (mut sum, mut total) = ([0.0f32; 4], 0.0);
     for c in (0..8).filter(|c| chosen >> c & 1 == 1) {
         add(&mut sum, weight[c], field[place(c)]);
         total += weight[c];
     }
-    let spare = SPARE * (1.0 - 8.0 * total).max(0.0);
+    let spare = WIDER_WEIGHT * (1.0 - 8.0 * total).max(0.0);
     if spare > 0.0 {
-        let (more, extra) = wider(layout, way, field, (x, images), side);
+        let (more, extra) = wider(layout, input, field, (x, images), side);
         add(&mut sum, spare, more);
         total += spare * extra;
     }
     (total > 0.0).then(|| sum.map(|value| value / total))
 }
 
-/// The values of the free cells less than one and a half cells along each axis from a place, as far as they are on the `side` of a
-/// moving solid and joined to the nearest of them, each times its weight; the sum of these.
+/// Returns the sum of the free cells' values, each times its weight, and the sum of the weights. Cells count
+/// if they lie less than one and a half cells away along each axis, on the `side` of a moving solid, and are
+/// connected to the nearest of them.
 fn wider(
     layout: Layout,
-    way: &Way,
+    input: &WalkInput,
     field: &[[f32; 4]],
     (x, images): ([f32; 3], [f32; 3]),
-    side: Option<&BoundaryCondition>,
+    side: Option<&SolidSide>,
 ) -> ([f32; 4], f32) {
     let strides = layout.strides();
     let low = x.map(|x| x.round() - 1.0);
@@ -402,8 +418,8 @@ fn wider(
     });
     let counts = |c: &usize| {
         let cell = [0, 1, 2].map(|a| low[a] + index(*c)[a] as f32 + images[a]);
-        is_own(way.bounds, cell)
-            && way.before[place(*c)] & SOLID == 0
+        is_own(input.bounds, cell)
+            && input.before[place(*c)] & SOLID == 0
             && side.is_none_or(|side| side.had(cell))
     };
     let free = (0..27).filter(counts).fold(0u32, |set, c| set | 1 << c);
@@ -418,7 +434,7 @@ fn wider(
             let next = c + [1, 3, 9][a];
             let both = 1 << c | 1 << next;
             let leads = joined & both != 0 && free & both == both;
-            if leads && way.before[place(next)] & CLOSED << a == 0 {
+            if leads && input.before[place(next)] & CLOSED << a == 0 {
                 joined |= both;
             }
         }
@@ -431,13 +447,13 @@ fn wider(
     (sum, total)
 }
 
-/// Whether a cell has a value of its own. A ghost behind a wall repeats a cell that may lie on another side of a solid than the
-/// ghost seems to.
+/// Whether a cell holds a value independent of the others. A ghost behind a wall repeats an inner cell, which
+/// may lie on another side of a solid than the ghost seems to.
 fn is_own(bounds: &SampleBounds, cell: [f32; 3]) -> bool {
     (0..3).all(|a| bounds.period[a] > 0.0 || (bounds.low[a]..=bounds.high[a]).contains(&cell[a]))
 }
 
-/// A place in the box, and what must be added to it to come back: whole periods.
+/// Wraps a point into the box. Also returns the whole periods that lead back.
 fn inside(bounds: &SampleBounds, p: [f32; 3]) -> ([f32; 3], [f32; 3]) {
     let images =
         [0, 1, 2].map(|a| ((p[a] - bounds.low[a]) * bounds.per_period[a]).floor() * bounds.period[a]);
@@ -448,9 +464,9 @@ fn add(sum: &mut [f32; 4], weight: f32, value: [f32; 4]) {
     (0..4).for_each(|c| sum[c] += weight * value[c]);
 }
 
-/// The corners of a cube, as a set of bits, to which edges lead from some of them; `closed(c, a)` tells which edges along
-/// axis a are shut.
-fn reached(from: u8, closed: impl Fn(usize, usize) -> bool) -> u8 {
+/// Corners of a cube, as a set of bits, connected by edges to those of `from`. `closed(c, a)` tells whether
+/// the edge from corner c along axis a is shut.
+fn connected(from: u8, closed: impl Fn(usize, usize) -> bool) -> u8 {
     let mut reached = from;
     loop {
         let before = reached;
@@ -465,12 +481,12 @@ fn reached(from: u8, closed: impl Fn(usize, usize) -> bool) -> u8 {
     }
 }
 
-/// The mean over the cells around one that a solid has just left, but for those beyond a closed face.
-fn surroundings(layout: Layout, way: &Way, field: &[[f32; 4]], at: usize) -> [f32; 4] {
+/// Mean over the neighbours of a cell that a solid has just left, without those beyond a closed face.
+fn surroundings(layout: Layout, input: &WalkInput, field: &[[f32; 4]], at: usize) -> [f32; 4] {
     let (mut sum, mut count) = ([0.0; 4], 0.0f32);
     for (a, stride) in layout.strides().into_iter().enumerate() {
         for (next, face) in [(at - stride, at), (at + stride, at + stride)] {
-            if way.before[next] & SOLID == 0 && way.after[face] & CLOSED << a == 0 {
+            if input.before[next] & SOLID == 0 && input.after[face] & CLOSED << a == 0 {
                 (0..4).for_each(|c| sum[c] += field[next][c]);
                 count += 1.0;
             }

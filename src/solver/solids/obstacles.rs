@@ -1,60 +1,63 @@
-//! The solids of a running solver: where they stand now, and what that means for the grid.
+//! The solids of a running solver: their present poses, and their effect on the grid.
 
 use super::drag::Drag;
 use super::faces::Scene;
-use super::near::{Near, Shift, Way};
-use super::voxels::{Frame, SOLID, Voxels};
+use super::frame::Frame;
+use super::momentum::{Arms, Momentum};
+use super::near::{Near, Shift, WalkInput};
+use super::voxels::{SOLID, Voxels};
 use super::{Solid, SolidPose};
 use crate::grid::Faces;
 use crate::solver::Config;
 use crate::solver::archive::{Archive, Saved, StateError};
 use crate::solver::sides::{GhostRules, SampleBounds};
 
-/// Air that crosses more cells than this in a substep finds no memory for its surroundings prepared.
+/// Memory for surroundings is prepared for air that crosses up to this many cells in a substep.
 const FASTEST: f32 = 8.0;
 
-/// How deep the surroundings of solids are that traces over `most` cells could take through them: interpolation looks up to
-/// two cells beyond a departure point.
+/// Depth of the surroundings of solids \[cells\] for traces over at most `most` cells: interpolation reads up
+/// to two cells beyond a departure point.
 fn depth(most: f32) -> u32 {
     most.ceil() as u32 + 2
 }
 
-/// Solids at one instant and at the beginning of the step.
+/// Solids at the present instant and at the beginning of the step.
 pub struct Obstacles {
     solids: Vec<Solid>,
     frame: Frame,
     /// The faces of each component that the flow decides.
     ranges: [[[isize; 2]; 3]; 3],
-    /// How they stand now.
+    /// Present poses.
     pub poses: Vec<SolidPose>,
-    /// What they leave of the grid now.
+    /// Present cut faces and flags.
     pub voxels: Voxels,
-    /// The flags of its cells when the step began, if they have moved since.
+    /// Flags of the cells at the beginning of the step, if the solids have moved since.
     before: Vec<u8>,
     have_moved: bool,
     near: Near,
-    /// How each has moved in this step.
+    /// Motion of each solid in this step.
     shifts: Vec<Shift>,
-    /// What viscosity and diffusion meet, once they have asked.
+    /// Surface links of viscosity and diffusion; made on first use.
     drag: Option<Box<Drag>>,
-    /// What each has gained from the air since [`clear_momentum`](Self::clear_momentum), as velocity of one cell \[m/s\].
-    momentum: Vec<[f64; 3]>,
+    /// What each has gained from the air since [`clear_momentum`](Self::clear_momentum).
+    momentum: Momentum,
     /// The part of the pressure in them.
     pressure_forces: Vec<[f64; 3]>,
 }
 
-/// How solids stand at one instant, and what the air has given them since the step began.
+/// Poses at one instant, and momentum gained from the air since the step began.
 #[derive(Clone, Debug)]
 pub struct Standing {
     poses: Vec<SolidPose>,
-    momentum: Vec<[f64; 3]>,
+    momentum: Momentum,
     pressure_forces: Vec<[f64; 3]>,
-    /// Viscosity or diffusion have met them: from then on faces inside them rest.
+    /// Viscosity or diffusion have used `drag`: from then on faces inside solids rest.
     dragged: bool,
 }
 
 impl Obstacles {
-    /// `solids` as they stand at `time`, and as they move in the `dt` after it, in the box of `config`.
+    /// Makes the `solids` of the box of `config` with their poses at `time` and their motion in the `dt`
+    /// after it.
     pub fn new(walls: &GhostRules, config: &Config, solids: Vec<Solid>, [time, dt]: [f64; 2]) -> Self {
         let (layout, h) = (walls.layout(), config.h);
         let frame = Frame { layout, h, periodic: walls.periodic(), walls: walls.solid_sides() };
@@ -62,7 +65,7 @@ impl Obstacles {
         let voxels = Voxels::new(frame, &poses);
         let ranges = [0, 1, 2].map(|component| walls.face_ranges(component));
         let shifts = vec![Shift::default(); poses.len()];
-        let momentum = vec![[0.0; 3]; poses.len()];
+        let momentum = Momentum::new(poses.len());
         // Once as deep as ever, so that there is room when the air is as fast.
         let mut near = Near::new(layout);
         near.find(&Scene { frame, poses: &poses }, &voxels, depth(config.time.cfl.min(FASTEST)));
@@ -78,7 +81,7 @@ impl Obstacles {
             near,
             shifts,
             drag: None,
-            pressure_forces: momentum.clone(),
+            pressure_forces: momentum.linear.clone(),
             momentum,
         }
     }
@@ -88,14 +91,20 @@ impl Obstacles {
         &self.solids
     }
 
-    /// How they stand now.
+    /// Gives the same solids other motions.
+    pub fn guide(&mut self, solids: Vec<Solid>) {
+        assert_eq!(self.solids.len(), solids.len(), "other solids");
+        self.solids = solids;
+    }
+
+    /// Present poses and momentum.
     pub fn standing(&self) -> Standing {
         let Self { poses, momentum, pressure_forces, drag, .. } = self;
         let (poses, momentum, pressure_forces) = (poses.clone(), momentum.clone(), pressure_forces.clone());
         Standing { poses, momentum, pressure_forces, dragged: drag.is_some() }
     }
 
-    /// Puts the same solids where they stood.
+    /// Restores the same solids to these poses.
     pub fn stand(&mut self, standing: &Standing) {
         self.poses.clone_from(&standing.poses);
         self.momentum.clone_from(&standing.momentum);
@@ -114,15 +123,16 @@ impl Obstacles {
         self.solids.iter().map(|solid| solid.fastest(time, dt)).fold(0.0, f32::max)
     }
 
-    /// Moves them to where they stand at `time`, with their mean velocity from `before` to `after` it \[s\]: over as long on
-    /// either side that is theirs at `time`, to second order. True if the faces they close have changed.
+    /// Moves the solids to their poses at `time`, with their mean velocity from `before` to `after` it \[s\].
+    /// With `before` and `after` symmetric that is the velocity at `time`, to second order. Returns whether
+    /// the closed faces have changed.
     pub fn advance(&mut self, time: f64, [before, after]: [f32; 2]) -> bool {
         let (mut moved, mut turned) = (false, false);
         for ((solid, pose), shift) in self.solids.iter().zip(&mut self.poses).zip(&mut self.shifts) {
             let now = solid.stand(pose, time, [before, after]);
             *shift = Shift::between(pose, &now, self.frame.h);
             let swerves = now.velocity != pose.velocity;
-            // The faces of what turns have velocities of their own, which are found with them.
+            // Faces of a spinning solid have individual velocities, which are found with the faces.
             moved |= shift.is_some() || swerves && now.turns();
             turned |= swerves;
             *pose = now;
@@ -141,7 +151,7 @@ impl Obstacles {
         moved
     }
 
-    /// After the state was replaced: works out anew what follows from how they stand.
+    /// After the state was replaced: recomputes what follows from the poses.
     pub fn restored(&mut self) {
         let Self { frame, poses, voxels, near, drag, ranges, .. } = self;
         voxels.update(*frame, poses);
@@ -151,73 +161,76 @@ impl Obstacles {
         }
     }
 
-    /// What viscosity and diffusion meet, and the momentum of each solid, to be added to \[m/s\].
-    pub fn drag(&mut self) -> (&mut Drag, &mut [[f64; 3]]) {
+    /// What viscosity and diffusion meet, and the momentum of each solid, to be added to, with its arms.
+    pub fn drag(&mut self) -> (&mut Drag, Arms<'_>, &mut Momentum) {
         let Self { frame, poses, voxels, drag, momentum, ranges, .. } = self;
         let new = || {
             let mut drag = Box::new(Drag::new(poses.len()));
             drag.update(*frame, poses, voxels, *ranges);
             drag
         };
-        (drag.get_or_insert_with(new), momentum)
+        (drag.get_or_insert_with(new), Arms { frame: *frame, poses }, momentum)
     }
 
-    /// What each solid has gained from the air, as velocity of the air in one cell \[m/s\].
-    pub fn momentum(&self) -> &[[f64; 3]] {
+    /// What each solid has gained from the air.
+    pub fn momentum(&self) -> &Momentum {
         &self.momentum
     }
 
-    /// The part of the pressure in [`momentum`](Self::momentum).
+    /// The part of the pressure in the linear [`momentum`](Self::momentum) \[m/s\].
     pub fn pressure_forces(&self) -> &[[f64; 3]] {
         &self.pressure_forces
     }
 
-    /// Adds what the pressure has pushed each solid; `difference(component, face)` is the undivided difference of
+    /// Adds the pressure force on each solid. `difference(component, face)` is the undivided difference of
     /// pressure times Δt/h across a face, below minus above \[m/s\].
     pub fn add_pressure_forces(&mut self, difference: impl Fn(usize, u32) -> f32) {
-        for (component, (faces, owners)) in self.voxels.cuts.faces.iter().zip(&self.voxels.owners).enumerate()
-        {
+        let Self { frame, poses, voxels, momentum, pressure_forces, .. } = self;
+        let arms = Arms { frame: *frame, poses };
+        for (component, (faces, owners)) in voxels.cuts.faces.iter().zip(&voxels.owners).enumerate() {
             for (cut, owner) in faces.iter().zip(owners) {
                 let closed = 1.0 - f64::from(cut.open);
                 let force = closed * f64::from(difference(component, cut.at));
-                self.momentum[usize::from(*owner)][component] += force;
-                self.pressure_forces[usize::from(*owner)][component] += force;
+                momentum.add(arms, *owner, component, cut.at, force);
+                pressure_forces[usize::from(*owner)][component] += force;
             }
         }
     }
 
-    /// Adds what forces and the pressure have given to faces that solids hold, in a `velocity` just projected.
+    /// Adds the momentum that forces and pressure have given to faces held by solids, in a `velocity` just
+    /// resolved.
     pub fn count(&mut self, velocity: &Faces) {
-        if let Some(drag) = &self.drag {
-            drag.count(velocity, &mut self.momentum);
+        let Self { frame, poses, drag, momentum, .. } = self;
+        if let Some(drag) = drag {
+            drag.count(velocity, Arms { frame: *frame, poses }, momentum);
         }
     }
 
-    /// As [`count`](Self::count), for the reflection of `velocity`; lets the faces that solids hold in it rest.
+    /// As [`count`](Self::count), for the reflection of `velocity`. Sets the faces held by solids in
+    /// `reflected` to rest.
     pub fn rebound(&mut self, velocity: &Faces, reflected: &mut Faces) {
-        if let Some(drag) = &self.drag {
-            drag.count_reflected(velocity, reflected, &mut self.momentum);
-            drag.rest(reflected);
-        }
+        self.count_change(velocity, reflected);
+        self.rest(reflected);
     }
 
-    /// As [`count`](Self::count), for a velocity that was `before` and is `after` a change.
+    /// As [`count`](Self::count), for a change of the velocity from `before` to `after`.
     pub fn count_change(&mut self, before: &Faces, after: &Faces) {
-        if let Some(drag) = &self.drag {
-            drag.count_reflected(before, after, &mut self.momentum);
+        let Self { frame, poses, drag, momentum, .. } = self;
+        if let Some(drag) = drag {
+            drag.count_reflected(before, after, Arms { frame: *frame, poses }, momentum);
         }
     }
 
-    /// Lets faces that solids hold rest, after air was advected.
+    /// Sets faces held by solids to rest, after advection.
     pub fn rest(&self, velocity: &mut Faces) {
         if let Some(drag) = &self.drag {
             drag.rest(velocity);
         }
     }
 
-    /// Starts counting anew.
+    /// Resets the momentum.
     pub fn clear_momentum(&mut self) {
-        self.momentum.fill([0.0; 3]);
+        self.momentum.clear();
         self.pressure_forces.fill([0.0; 3]);
     }
 
@@ -226,7 +239,8 @@ impl Obstacles {
         self.have_moved
     }
 
-    /// Carries the scalars of the cells near solids from `field`, whose air has come `back` cells, at most `most`.
+    /// Advects the scalars of the cells near solids from `field`. Back-traces are `back`, at most `most`
+    /// cells long.
     pub fn advect(&mut self, bounds: &SampleBounds, back: &[[f32; 4]], most: f32, field: &[[f32; 4]]) {
         let depth = depth(most);
         if self.near.depth() < depth {
@@ -234,31 +248,39 @@ impl Obstacles {
         }
         let after = &self.voxels.flags;
         let before = if self.have_moved { &self.before } else { after };
-        let way =
-            Way { bounds, before, after, poses: &self.poses, shifts: &self.shifts, h: self.frame.h, back };
-        self.near.advect(self.frame.layout, &way, field);
+        let input = WalkInput {
+            bounds,
+            before,
+            after,
+            poses: &self.poses,
+            shifts: &self.shifts,
+            h: self.frame.h,
+            back,
+        };
+        self.near.advect(self.frame.layout, &input, field);
     }
 
-    /// Puts what [`advect`](Self::advect) found into `field`, times `decay`; nothing is left inside solids.
+    /// Writes the result of [`advect`](Self::advect) into `field`, times `decay`. Clears cells inside solids.
     pub fn put(&self, decay: &[f32; 4], field: &mut [[f32; 4]]) {
         self.near.put(decay, field);
         self.empty(field);
     }
 
-    /// Takes out what is inside solids.
+    /// Clears cells inside solids.
     pub fn empty(&self, field: &mut [[f32; 4]]) {
         self.voxels.inside.iter().for_each(|&at| field[at as usize] = [0.0; 4]);
     }
 
-    /// Moves what is inside solids to the nearest cells outside; nothing is lost, unless there is no cell outside.
+    /// Moves the contents of cells inside solids to the nearest cells outside. Nothing is lost if there is a
+    /// cell outside.
     pub fn push_out(&self, field: &mut [[f32; 4]]) {
         let strides = self.frame.layout.strides();
         let flags = &self.voxels.flags;
-        let mut way: Vec<(u32, u32)> = Vec::new();
+        let mut moves: Vec<(u32, u32)> = Vec::new();
         let mut left: Vec<u32> = self.voxels.inside.clone();
-        let mut projected = vec![false; field.len()];
+        let mut resolved = vec![false; field.len()];
         while !left.is_empty() {
-            let found = way.len();
+            let found = moves.len();
             left.retain(|&at| {
                 let neighbours = (0..6).map(|side| {
                     let stride = strides[side / 2];
@@ -266,23 +288,23 @@ impl Obstacles {
                 });
                 let out = neighbours
                     .filter(|&to| self.frame.holds(to))
-                    .find(|&to| flags[to] & SOLID == 0 || projected[to]);
-                way.extend(out.map(|to| (at, to as u32)));
+                    .find(|&to| flags[to] & SOLID == 0 || resolved[to]);
+                moves.extend(out.map(|to| (at, to as u32)));
                 out.is_none()
             });
-            if way.len() == found {
+            if moves.len() == found {
                 break;
             }
-            way[found..].iter().for_each(|&(at, _)| projected[at as usize] = true);
+            moves[found..].iter().for_each(|&(at, _)| resolved[at as usize] = true);
         }
-        for &(from, to) in way.iter().rev() {
+        for &(from, to) in moves.iter().rev() {
             let moved = std::mem::take(&mut field[from as usize]);
             (0..4).for_each(|c| field[to as usize][c] += moved[c]);
         }
         self.empty(field);
     }
 
-    /// Lets the faces inside solids repeat the flow along them.
+    /// Extends the flow along solids to the faces inside them.
     pub fn extend(&self, velocity: &mut Faces) {
         self.voxels.extend(self.frame.layout, velocity);
     }
@@ -290,7 +312,7 @@ impl Obstacles {
 
 impl Saved for Obstacles {
     fn state(&mut self, archive: &mut dyn Archive) -> Result<(), StateError> {
-        // `before`, `have_moved` and `shifts` are of the step that is over; the rest follows from how the solids stand.
+        // `before`, `have_moved` and `shifts` belong to the finished step; the rest follows from the poses.
         let Self {
             solids: _,
             frame: _,
@@ -305,15 +327,16 @@ impl Saved for Obstacles {
             momentum,
             pressure_forces,
         } = self;
-        for pose in poses {
+        for pose in &mut *poses {
             pose.state(archive)?;
         }
         let mut asked = drag.is_some();
         archive.flag("drag", &mut asked)?;
         if asked != drag.is_some() {
-            *drag = asked.then(|| Box::new(Drag::new(momentum.len())));
+            *drag = asked.then(|| Box::new(Drag::new(poses.len())));
         }
-        archive.values("momentum", momentum)?;
+        archive.values("momentum", &mut momentum.linear)?;
+        archive.values("angular momentum", &mut momentum.angular)?;
         archive.values("pressure_forces", pressure_forces)
     }
 }

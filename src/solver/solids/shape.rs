@@ -2,27 +2,27 @@
 
 use std::sync::Arc;
 
-use super::mesh::Mesh;
-use crate::solver::error::InvalidValue;
+use super::triangle_mesh::Mesh;
+use crate::solver::solver_error::InvalidValue;
 
-/// What a solid looks like, around its own origin and unscaled.
+/// Shape of a solid around its own origin, unscaled.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Shape {
     /// A ball.
     Sphere {
-        /// Its radius \[m\].
+        /// Radius \[m\].
         radius: f32,
     },
     /// A box with edges along the axes.
     Box {
-        /// Its edges \[m\].
+        /// Edge lengths \[m\].
         size: [f32; 3],
     },
     /// A capped cylinder around y.
     Cylinder {
-        /// Its radius \[m\].
+        /// Radius \[m\].
         radius: f32,
-        /// Its height \[m\].
+        /// Height \[m\].
         height: f32,
     },
     /// A closed surface of triangles.
@@ -42,17 +42,17 @@ impl Shape {
         }
     }
 
-    /// Radius of a ball around the origin that holds the shape \[m\].
-    pub fn reach(&self) -> f32 {
+    /// Radius of the bounding ball around the origin \[m\].
+    pub fn bounding_radius(&self) -> f32 {
         match self {
             Self::Sphere { radius } => *radius,
             Self::Box { size } => 0.5 * length(size),
             Self::Cylinder { radius, height } => length(&[*radius, 0.5 * height]),
-            Self::Mesh(mesh) => mesh.reach(),
+            Self::Mesh(mesh) => mesh.bounding_radius(),
         }
     }
 
-    /// The lowest and the highest coordinates of it \[m\].
+    /// Lowest and highest coordinates \[m\].
     pub fn bounds(&self) -> [[f32; 3]; 2] {
         let half = match self {
             Self::Sphere { radius } => [*radius; 3],
@@ -63,7 +63,7 @@ impl Shape {
         [half.map(|x| -x), half]
     }
 
-    /// What is wrong with the measures, if anything.
+    /// The first invalid measure, if any.
     pub(super) fn problem(&self) -> Option<InvalidValue> {
         let bad = |what, x| InvalidValue::unless_positive("solid", what, x, " m");
         match self {
@@ -75,7 +75,7 @@ impl Shape {
     }
 }
 
-/// Distance from a corner-shaped region, given how far the point lies beyond each of its bounds.
+/// Distance from a corner-shaped region, from the excess of the point over each of its bounds.
 fn outside<const N: usize>(beyond: [f32; N]) -> f32 {
     let nearest = beyond.iter().fold(f32::NEG_INFINITY, |a, &b| a.max(b));
     if nearest < 0.0 { nearest } else { length(&beyond.map(|x| x.max(0.0))) }
@@ -100,6 +100,6 @@ mod tests {
         let drum = Shape::Cylinder { radius: 1.0, height: 2.0 };
         assert_eq!(drum.distance([4.0, 5.0, 0.0]), 5.0);
         assert_eq!(drum.distance([0.5, 0.0, 0.0]), -0.5);
-        assert!((block.reach() - 14.0f32.sqrt()).abs() < 1e-6);
+        assert!((block.bounding_radius() - 14.0f32.sqrt()).abs() < 1e-6);
     }
 }

@@ -1,6 +1,6 @@
-//! From signed distances to the grid: which faces are open, and how far.
+//! Solids on the grid: which faces they cut, and which cells they fill.
 //!
-//! How far a face is open is worked out in [`faces`](super::faces).
+//! [`faces`](super::faces) computes the open fractions.
 
 use std::sync::{Mutex, PoisonError};
 
@@ -9,24 +9,26 @@ pub use super::frame::Frame;
 use super::{Slip, SolidPose};
 use crate::grid::{Faces, GHOST, Layout};
 use crate::solver::project::Cuts;
-use crate::solver::sweep::{PerThread, leave_room, refill};
+use crate::solver::row_passes::{PerThread, leave_room, refill};
 
-/// Layers of faces inside a solid that repeat the flow outside, for interpolation along a surface that lets it glide.
+/// Layers of faces inside a free-slip solid that repeat the flow outside, for interpolation along its
+/// surface.
 const LAYERS: usize = 3;
 
-/// Flag of a cell: its low face across axis a (`CLOSED << a`) lets nothing through.
+/// Flag of a cell: its low face across axis a (`CLOSED << a`) is closed.
 pub const CLOSED: u8 = 1;
-/// Flag of a cell: no face of it is open.
+/// Flag of a cell: all its faces are closed.
 pub const SOLID: u8 = 8;
 
-/// A face inside a solid and the neighbours it repeats: bit 2a + side for the one below or above along axis a.
+/// A face inside a solid and the neighbours it repeats: bit 2a + side for the one below or above along axis
+/// a.
 #[derive(Clone, Copy, Debug)]
 struct Repeat {
     at: u32,
     from: u8,
 }
 
-/// What solids leave of the grid.
+/// Effect of solids on the grid.
 pub struct Voxels {
     /// Faces that are not wholly open.
     pub cuts: Cuts,
@@ -34,24 +36,25 @@ pub struct Voxels {
     pub flags: Vec<u8>,
     /// Positions of the cells inside solids.
     pub inside: Vec<u32>,
-    /// The solid at each face of `cuts`.
+    /// Solid at each face of `cuts`.
     pub owners: [Vec<u16>; 3],
-    /// Faces inside solids along which the air glides, by layers from the surface, for each component.
+    /// Faces inside free-slip solids, in layers from the surface, for each component.
     repeats: [Vec<Repeat>; 3],
-    /// Faces inside solids whose surface turns in itself, and how fast the air that sticks to them moves \[m/s\].
+    /// Faces inside bodies of revolution that spin, with the velocity of no-slip air there \[m/s\].
     surface_velocities: [Vec<(u32, f32)>; 3],
     work: Work,
 }
 
-/// Memory to find them in.
+/// Memory for the search.
 struct Work {
-    /// The cut faces of each component, in the order in which blocks are done.
+    /// The cut faces of each component, in the order of the blocks.
     found: [Mutex<Vec<Found>>; 3],
     scratch: PerThread<Scratch>,
     glide: Glide,
 }
 
-/// Positions of the faces of one component, rising: those closed, those not yet repeated, and those that are.
+/// Positions of the faces of one component, ascending: closed faces, faces not yet extended, and extended
+/// ones.
 #[derive(Default)]
 struct Glide {
     closed: Vec<u32>,
@@ -60,7 +63,7 @@ struct Glide {
 }
 
 impl Voxels {
-    /// The voxels of `poses`.
+    /// Finds the voxels of `poses`.
     pub fn new(frame: Frame, poses: &[SolidPose]) -> Self {
         let scratch = PerThread::new(rayon::current_num_threads(), || Scratch::new(poses.len()));
         let mut voxels = Self {
@@ -76,7 +79,7 @@ impl Voxels {
         voxels
     }
 
-    /// Finds them anew for as many `poses`, in the memory that is there.
+    /// Finds the voxels of the same number of `poses` again, in the memory already allocated.
     pub fn update(&mut self, frame: Frame, poses: &[SolidPose]) {
         let scene = Scene { frame, poses };
         self.find_cuts(&scene);
@@ -121,7 +124,7 @@ impl Voxels {
         }
     }
 
-    /// Flags of all cells, ghosts included, and the cells inside solids.
+    /// Sets the flags of all cells, ghosts included, and finds the cells inside solids.
     fn set_flags(&mut self, frame: &Frame) {
         let Self { cuts, flags, inside, .. } = self;
         flags.fill(0);
@@ -158,7 +161,7 @@ impl Voxels {
         faces.binary_search_by_key(&at, |cut| cut.at).map_or(1.0, |found| faces[found].open)
     }
 
-    /// Takes over the velocities of solids that stand where they stood.
+    /// Takes over the velocities of solids that have not moved.
     pub fn set_velocities(&mut self, poses: &[SolidPose]) {
         for (component, (faces, owners)) in self.cuts.faces.iter_mut().zip(&self.owners).enumerate() {
             for (cut, owner) in faces.iter_mut().zip(owners) {
@@ -167,7 +170,8 @@ impl Voxels {
         }
     }
 
-    /// Lets faces inside solids repeat the flow outside, where it may glide, or turn with the surface, where it sticks.
+    /// Extends the flow to faces inside solids: free-slip faces repeat the flow outside, no-slip faces turn
+    /// with the surface.
     pub fn extend(&self, layout: Layout, velocity: &mut Faces) {
         let strides = layout.strides();
         for (surface_velocity, field) in self.surface_velocities.iter().zip(velocity.iter_mut()) {
@@ -186,13 +190,13 @@ impl Voxels {
         }
     }
 
-    /// The faces of a component that lie wholly inside a solid that lets air glide, up to [`LAYERS`] deep.
+    /// Finds the faces of a component that lie wholly inside a free-slip solid, up to [`LAYERS`] deep.
     fn find_glides(&mut self, frame: &Frame, poses: &[SolidPose], component: usize) {
         let Self { cuts, flags, owners, repeats, work, .. } = self;
         let Glide { closed, unknown, known } = &mut work.glide;
         let strides = frame.layout.strides();
         let shut = cuts.faces[component].iter().zip(&owners[component]).filter(|(cut, _)| cut.open == 0.0);
-        // Faces whose value is known are neither listed here nor walls of a solid.
+        // Faces with a known value are neither listed here nor walls of a solid.
         let is_unknown = |at: usize, owner: u16| {
             let deep = flags[at] & flags[at - strides[component]] & SOLID != 0;
             deep && poses[usize::from(owner)].slip == Slip::Free
@@ -223,7 +227,7 @@ impl Voxels {
     }
 }
 
-/// The neighbour on a side: 2a for the one below along axis a, 2a + 1 for that above.
+/// Returns the neighbour on a side: 2a for the one below along axis a, 2a + 1 for that above.
 fn beside(strides: [usize; 3], at: usize, side: usize) -> usize {
     let stride = strides[side / 2];
     if side.is_multiple_of(2) { at - stride } else { at + stride }
@@ -250,9 +254,9 @@ fn close_walls(frame: &Frame, flags: &mut [u8]) {
     }
 }
 
-/// Flags of the ghosts: beyond the ends of periodic axes those of the other end; elsewhere a solid that reaches a side goes on
-/// behind it, lest air that enters there beside a plate brings what is on the plate's other side, and what is left by a solid
-/// takes something from where it was.
+/// Fills the flags of the ghosts. Beyond the ends of periodic axes they repeat the other end. Elsewhere a
+/// solid that touches a side continues behind it: otherwise backflow beside a plate would bring in what lies
+/// on the plate's other side.
 fn fill_ghosts(frame: &Frame, flags: &mut [u8]) {
     let strides = frame.layout.strides();
     for (axis, n) in frame.layout.dims.array().into_iter().enumerate() {
@@ -293,7 +297,7 @@ mod tests {
         let poses = [Solid::new(Shape::Sphere { radius }, [1.03, 0.97, 1.01]).pose(0.0, 0.0)];
         let voxels = Voxels::new(frame([20, 20, 20]), &poses);
         for component in 0..3 {
-            // The faces of the plane through the middle leave out a disc.
+            // A disc is missing from the faces of the plane through the middle.
             let closed: f32 = voxels.cuts.faces[component]
                 .iter()
                 .filter(|cut| crate::solver::project::cell_of(frame([20; 3]).layout, cut.at)[component] == 10)
@@ -305,8 +309,8 @@ mod tests {
         }
     }
 
-    /// Cells that air can reach from the first cell.
-    fn reached(frame: &Frame, voxels: &Voxels) -> Vec<bool> {
+    /// Cells connected to the first cell by open faces.
+    fn connected(frame: &Frame, voxels: &Voxels) -> Vec<bool> {
         let n = frame.layout.dims.array();
         let strides = frame.layout.strides();
         let mut seen = vec![false; frame.layout.size()];
@@ -350,7 +354,7 @@ mod tests {
                     Solid { rotation: Solid::turn(turn), ..Solid::new(plate, [0.8, 0.8 + shift, 0.8]) };
                 let pose = solid.pose(0.0, 0.0);
                 let voxels = Voxels::new(frame, std::slice::from_ref(&pose));
-                let seen = reached(&frame, &voxels);
+                let seen = connected(&frame, &voxels);
                 let side = |at: [isize; 3]| {
                     let p = at.map(|x| (x as f32 + 0.5) * 0.1);
                     let local = pose.local(p);

@@ -1,7 +1,7 @@
 //! Cards: pictures that stand in space as smoke.
 //!
-//! A card is a grid of pixels in the plane z = 0, x to the right, y up, its middle at the origin, extruded by half its
-//! depth to both sides. A pixel says how much of the smoke's red, green and blue, and of its heat, is there.
+//! A card is a grid of pixels in the plane z = 0, x to the right, y up, its centre at the origin, extruded by
+//! half its depth to both sides. A pixel holds the shares of red, green and blue smoke, and of heat.
 
 use thiserror::Error;
 
@@ -15,35 +15,35 @@ pub(super) const MOST: usize = 1 << 26;
 /// Most characters of a text.
 pub(super) const LONGEST: usize = 10_000;
 
-/// Bytes that the decoder of pictures may take beside the pixels.
+/// Memory that the picture decoder may use besides the pixels \[bytes\].
 #[cfg(feature = "files")]
 const SCRATCH: usize = 64 << 20;
 
-/// Why there is no card.
+/// Reason why a card could not be made.
 #[derive(Clone, Debug, PartialEq, Error)]
 pub enum CardError {
     /// The file could not be read.
     #[error("cannot read {0}: {1}")]
     Unreadable(String, String),
-    /// The file is no font.
+    /// The file is not a font.
     #[error("the font cannot be used: {0}")]
     Font(String),
     /// The font lacks a character.
     #[error("the font has no glyph for `{0}` (U+{code:04X}); leave it out, or name another `font`", code = u32::from(*.0))]
     Glyph(char),
-    /// Nothing would be there.
-    #[error("there is nothing to see in it")]
+    /// The card would be empty.
+    #[error("it is empty: no pixel is set")]
     Empty,
-    /// More pixels than can be.
+    /// The card would have too many pixels.
     #[error("it is too large for the cells of this scene; make it smaller")]
     TooLarge,
-    /// A picture with more pixels than can be.
+    /// The picture has too many pixels.
     #[error("it has {0} x {1} pixels, over the limit of {MOST} in all; make it smaller")]
     Pixels(u32, u32),
-    /// Text with more characters than can be.
+    /// The text has too many characters.
     #[error("it has {0} characters, over the limit of {LONGEST}; shorten it")]
     Long(usize),
-    /// There is not memory enough.
+    /// There is not enough memory.
     #[error(transparent)]
     NoRoom(#[from] room::NoRoom),
 }
@@ -56,17 +56,17 @@ pub struct Card {
     /// Edge of a pixel \[m\].
     pixel: f32,
     depth: f32,
-    /// Shares of 255 of red, green, blue and heat; rows from the top.
+    /// Red, green, blue and heat in 1/255; rows from the top.
     values: Vec<[u8; 4]>,
     colored: bool,
 }
 
 impl Card {
-    /// A card of `pixels` across and down with edges of `pixel` \[m\], `depth` \[m\] thick. `values` are shares of 255 of
-    /// red, green, blue and heat, rows from the top.
+    /// Makes a card of `pixels` across and down with edges of `pixel` \[m\], `depth` \[m\] thick. `values`
+    /// are red, green, blue and heat in 1/255, rows from the top.
     ///
     /// # Errors
-    /// If there is nothing in it.
+    /// If all values are 0.
     ///
     /// # Panics
     /// If there is not one value for each pixel.
@@ -79,11 +79,11 @@ impl Card {
         Ok(Self { pixels, pixel, depth, values, colored })
     }
 
-    /// The PNG at `path`, `width` \[m\] wide. A pixel's red, green and blue, as they are stored, times its alpha are its
-    /// shares of the three smokes; their mean is that of heat.
+    /// Makes a card of the PNG at `path`, `width` \[m\] wide. A pixel's stored red, green and blue, times its
+    /// alpha, are its shares of the three smokes; their mean is that of heat.
     ///
     /// # Errors
-    /// If it cannot be read, or is black or transparent all over.
+    /// If it cannot be read, or is black or transparent everywhere.
     #[cfg(feature = "files")]
     pub fn image(path: &std::path::Path, width: f32, depth: f32) -> Result<Self, CardError> {
         let fail = |e: String| CardError::Unreadable(path.display().to_string(), e);
@@ -91,7 +91,7 @@ impl Card {
         Self::from_png(&path.display().to_string(), &bytes, width, depth)
     }
 
-    /// The same of the `bytes` of a PNG; `name` is what errors call it.
+    /// Makes a card of the `bytes` of a PNG; errors call it `name`.
     ///
     /// # Errors
     /// As for [`image`](Self::image).
@@ -134,14 +134,14 @@ impl Card {
         self.colored
     }
 
-    /// The share of red, green, blue and heat in all of it, times its size \[m³\].
+    /// Integral of red, green, blue and heat over the card \[m³\].
     pub fn volume(&self) -> [f64; 4] {
         let unit = f64::from(self.pixel).powi(2) * f64::from(self.depth) / 255.0;
         [0, 1, 2, 3].map(|c| self.values.iter().map(|v| f64::from(v[c])).sum::<f64>() * unit)
     }
 }
 
-/// The shares of a pixel of one to four samples: grey, grey and alpha, colours, colours and alpha.
+/// Shares of a pixel of one to four samples: grey, grey and alpha, colours, colours and alpha.
 #[cfg(any(test, feature = "files"))]
 fn shares(stored: &[u8]) -> [u8; 4] {
     let (color, alpha) = match *stored {
@@ -155,17 +155,18 @@ fn shares(stored: &[u8]) -> [u8; 4] {
     [r, g, b, ((u32::from(r) + u32::from(g) + u32::from(b) + 1) / 3) as u8]
 }
 
-/// A card with pixels about as large as the samples that are taken of it.
+/// A card whose pixels are about as large as the samples taken of it.
 pub struct Mask {
     pixels: [usize; 2],
     pixel: f32,
-    /// The upper left corner \[m\].
+    /// Upper left corner \[m\].
     corner: [f32; 2],
     values: Vec<[f32; 4]>,
 }
 
 impl Mask {
-    /// `card` with whole blocks of pixels averaged, so that a pixel is about `edge` \[m\] wide if it was smaller.
+    /// Averages whole blocks of pixels of `card`, so that pixels are about `edge` \[m\] wide if they were
+    /// smaller.
     pub fn new(card: &Card, edge: f32) -> Self {
         let by = ((edge / card.pixel).round() as usize).max(1);
         let [width, height] = card.pixels;
@@ -181,8 +182,8 @@ impl Mask {
         Self { pixels, pixel: card.pixel * by as f32, corner, values }
     }
 
-    /// The mean shares in a square with the given edge around x, y \[m\] from the middle: linear between pixels, even
-    /// beyond the outermost, nothing outside the card.
+    /// Mean shares in a square with the given edge around x, y \[m\] from the centre: linear between pixels,
+    /// constant beyond the outermost pixel centres, 0 outside the card.
     pub fn sample(&self, x: f32, y: f32, edge: f32) -> [f32; 4] {
         let place = [x - self.corner[0], self.corner[1] - y];
         let half = self.pixels.map(|n| 0.5 * n as f32 * self.pixel);
@@ -217,7 +218,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn pixels_scale_what_is_emitted_by_color_and_alpha() {
+    fn pixels_scale_the_emission_by_color_and_alpha() {
         assert_eq!(shares(&[200]), [200; 4]);
         assert_eq!(shares(&[255, 51]), [51; 4]);
         assert_eq!(shares(&[255, 0, 0]), [255, 0, 0, 85]);

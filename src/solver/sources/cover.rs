@@ -1,8 +1,8 @@
-//! How much of each cell a region covers, worked out once and kept as one run of weights for each row.
+//! Share of each cell that a region covers, computed once and stored as one run of weights for each row.
 //!
-//! Cells that the surface passes through are cut into smaller cubes, and what the region has of each is told by the distance
-//! of its middle from the surface, or where the form has flat sides, by how far it reaches beyond them. The sum over all
-//! cells is the volume of the form, wherever it stands on the grid and however it is turned.
+//! Cells at the surface are divided into smaller cubes. The share of a cube follows from the distance of its
+//! centre from the surface, or, for forms with flat sides, from its overlap with the form. The sum over all
+//! cells is the volume of the form, in any position and rotation.
 
 use std::ops::Range;
 
@@ -15,25 +15,25 @@ use crate::solver::{BoundaryCondition, Config, Shape};
 
 /// Cubes along each edge of a cell at the surface.
 const CUBES: usize = 4;
-/// The same for meshes, whose distance takes long.
+/// Cubes along each edge of a cell, for meshes, whose distance is expensive.
 const CUBES_OF_MESH: usize = 2;
 
-/// Images of a region looked at on either side of the middle one along a periodic axis.
+/// Images of a region on either side of the middle one along a periodic axis.
 const MOST_IMAGES: i32 = 4;
 
-/// The cells that are covered.
+/// Grid whose cells are covered.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Grid {
-    /// Where values lie.
+    /// Positions of values in memory.
     pub layout: Layout,
     /// Edge of a cell \[m\].
     pub h: f32,
-    /// Axes that close on themselves: what leaves the box on one side of them is seen again on the other.
+    /// Periodic axes: a region that leaves the box on one side appears on the other.
     pub periodic: [bool; 3],
 }
 
 impl Grid {
-    /// That of `config`.
+    /// Returns the grid of `config`.
     pub fn new(config: &Config) -> Self {
         let periodic = config.sides.map(|[low, _]| low == BoundaryCondition::Periodic);
         Self { layout: Layout::new(config.dims), h: config.h, periodic }
@@ -47,29 +47,29 @@ impl Grid {
 /// The weights of a region on the cells, or on the faces of one component.
 #[derive(Clone, Debug, Default)]
 pub struct Cover {
-    /// Rows with weights: from the first j or k to the one after the last.
+    /// Rows with weights: from the first j to the one after the last.
     pub js: [isize; 2],
-    /// See `js`.
+    /// As `js`, for k.
     pub ks: [isize; 2],
     /// First index and first weight of each row, j fastest.
     rows: Vec<[u32; 2]>,
     weights: Vec<f32>,
-    /// The shares of red, green and blue, if they are not the weights.
+    /// Shares of red, green and blue, if they differ from the weights.
     colors: Vec<[f32; 3]>,
 }
 
 /// The weights of one row.
 #[derive(Clone, Copy)]
 pub struct Run<'a> {
-    /// Index of the first along x.
+    /// Index along x of the first cell.
     pub first: usize,
-    /// The share of each cell that is covered.
+    /// Covered share of each cell.
     pub weights: &'a [f32],
     colors: &'a [[f32; 3]],
 }
 
 impl Run<'_> {
-    /// The shares of red, green, blue and heat in the `n`th cell of the run.
+    /// Shares of red, green, blue and heat in the `n`th cell of the run.
     #[inline(always)]
     pub fn shares(&self, n: usize) -> [f32; 4] {
         let weight = self.weights[n];
@@ -81,12 +81,12 @@ impl Run<'_> {
 }
 
 impl Cover {
-    /// The share of each cell of `grid` that `region` covers.
+    /// Computes the share of each cell of `grid` that `region` covers.
     pub fn cells(grid: &Grid, region: &Region) -> Self {
         Self::new(grid, region, None)
     }
 
-    /// The same for the cubes around the faces of each component.
+    /// Computes the same for the cubes around the faces of each component.
     pub fn faces(grid: &Grid, region: &Region) -> [Self; 3] {
         [0, 1, 2].map(|component| Self::new(grid, region, Some(component)))
     }
@@ -135,22 +135,22 @@ impl Cover {
         }
     }
 
-    /// Cells covered in all.
+    /// Number of cells covered, shares added up.
     pub fn total(&self) -> f64 {
         self.weights.iter().map(|&weight| f64::from(weight)).sum()
     }
 }
 
-/// A region, prepared for questions about the cells of a grid.
+/// A region, prepared for sampling on a grid.
 struct Stencil<'a> {
     grid: &'a Grid,
     region: &'a Region,
     component: Option<usize>,
-    /// Its own axes.
+    /// Axes of the region.
     axes: [[f32; 3]; 3],
     half: [f32; 3],
     mask: Option<Mask>,
-    /// By how much it is moved to be seen across periodic sides \[m\].
+    /// Displacements of its images across periodic sides \[m\].
     images: Vec<[f32; 3]>,
     cubes: usize,
 }
@@ -167,21 +167,21 @@ impl<'a> Stencil<'a> {
         Self { grid, region, component, axes, half, mask, images: images(grid, region), cubes }
     }
 
-    /// Indices along each axis that may be covered.
+    /// Ranges of indices along each axis that may be covered.
     fn ranges(&self) -> [[isize; 2]; 3] {
         let Self { grid, region, .. } = self;
-        let (h, n, bounds) = (grid.h, grid.layout.dims.array(), region.reach());
+        let (h, n, half) = (grid.h, grid.layout.dims.array(), region.half_extent());
         [0, 1, 2].map(|a| {
             let n = (n[a] + usize::from(self.component == Some(a))) as f32;
             let bound = |x: f32| (x / h).max(0.0).min(n) as isize;
             let ends = self.images.iter().map(|image| region.position[a] + image[a]);
-            let low = ends.clone().map(|x| bound(x - bounds[a] - 2.0 * h)).min().unwrap_or(0);
-            let high = ends.map(|x| bound(x + bounds[a] + 3.0 * h)).max().unwrap_or(0);
+            let low = ends.clone().map(|x| bound(x - half[a] - 2.0 * h)).min().unwrap_or(0);
+            let high = ends.map(|x| bound(x + half[a] + 3.0 * h)).max().unwrap_or(0);
             [low, high.max(low)]
         })
     }
 
-    /// The first cell covered in a row, and the shares from there to the last.
+    /// First covered cell of a row, and the shares from there to the last.
     fn row(&self, xs: [isize; 2], j: isize, k: isize) -> (usize, Vec<[f32; 4]>) {
         let mut shares = vec![[0.0f32; 4]; (xs[1] - xs[0]) as usize];
         let offset = |axis: usize| if self.component == Some(axis) { 0.0 } else { 0.5 };
@@ -209,8 +209,8 @@ impl<'a> Stencil<'a> {
         (xs[0] as usize + first, shares[first..end].to_vec())
     }
 
-    /// What the region has of the cell around `p` \[m\], seen from its position, and of how many cells along x it has as
-    /// much at least.
+    /// Share of the cell around `p` \[m\], relative to the region's position, and the least number of
+    /// following cells along x with the same share.
     fn cell(&self, p: [f32; 3]) -> ([f32; 4], usize) {
         let h = self.grid.h;
         // Half the diagonal of a cell, and a little.
@@ -224,7 +224,7 @@ impl<'a> Stencil<'a> {
         }
     }
 
-    /// The mean over the cubes of the cell around `p`.
+    /// Mean over the cubes of the cell around `p`.
     fn mean(&self, p: [f32; 3]) -> [f32; 4] {
         let count = self.cubes;
         let edge = self.grid.h / count as f32;
@@ -238,12 +238,12 @@ impl<'a> Stencil<'a> {
         sum.map(|x| x / count.pow(3) as f32)
     }
 
-    /// A point seen from the position of the region in its own turned coordinates.
+    /// Rotates a point relative to the region's position into its own coordinates.
     fn local(&self, p: [f32; 3]) -> [f32; 3] {
         self.axes.map(|axis| (0..3).map(|a| axis[a] * p[a]).sum())
     }
 
-    /// No more than the distance from the surface, negative inside \[m\].
+    /// Lower bound of the distance from the surface, negative inside \[m\].
     fn distance(&self, p: [f32; 3]) -> f32 {
         let (p, scale) = (self.local(p), self.region.scale);
         match &self.region.form {
@@ -256,7 +256,7 @@ impl<'a> Stencil<'a> {
         }
     }
 
-    /// What the region has of a cube with the given edge around `p`.
+    /// Share of a cube with the given edge around `p`.
     fn cube(&self, p: [f32; 3], edge: f32) -> [f32; 4] {
         let (q, half, scale) = (self.local(p), self.half, self.region.scale);
         let ramp = |distance: f32| (0.5 - distance / edge).clamp(0.0, 1.0);
@@ -275,17 +275,17 @@ impl<'a> Stencil<'a> {
     }
 }
 
-/// The displacements by whole periods at which a region reaches into the box, or into the half of a cell around it that
-/// belongs to the faces on its sides.
+/// Displacements by whole periods at which a region overlaps the box, or the half cell around it that belongs
+/// to the faces on its sides.
 fn images(grid: &Grid, region: &Region) -> Vec<[f32; 3]> {
-    let (lengths, bounds) = (grid.lengths(), region.reach().map(|x| x + 0.5 * grid.h));
+    let (lengths, half) = (grid.lengths(), region.half_extent().map(|x| x + 0.5 * grid.h));
     let along = |a: usize| -> Vec<f32> {
         if !grid.periodic[a] {
             return vec![0.0];
         }
-        let low = ((-bounds[a] - region.position[a]) / lengths[a]).ceil() as i32;
-        let high = ((lengths[a] + bounds[a] - region.position[a]) / lengths[a]).floor() as i32;
-        // A region many times as long as the box covers it whichever of its images are left out.
+        let low = ((-half[a] - region.position[a]) / lengths[a]).ceil() as i32;
+        let high = ((lengths[a] + half[a] - region.position[a]) / lengths[a]).floor() as i32;
+        // A region many times as long as the box covers it, whichever images are left out.
         let middle = low.midpoint(high);
         (low.max(middle - MOST_IMAGES)..=high.min(middle + MOST_IMAGES))
             .map(|n| n as f32 * lengths[a])
@@ -302,7 +302,7 @@ fn images(grid: &Grid, region: &Region) -> Vec<[f32; 3]> {
 }
 
 impl Region {
-    /// How many cells of the box of `config` it covers, those at its surface in part.
+    /// Number of cells of the box of `config` that it covers, those at its surface in part.
     pub fn covered(&self, config: &Config) -> f64 {
         Cover::cells(&Grid::new(config), self).total()
     }

@@ -1,7 +1,7 @@
 //! Dabs of the cursor: balls that fade towards their rim, added at once.
 
 use crate::grid::{Faces, GHOST, Layout};
-use crate::solver::{Dab, sweep};
+use crate::solver::{Dab, row_passes};
 
 /// A ball in index coordinates of cell centres.
 struct Ball {
@@ -17,32 +17,38 @@ impl Ball {
     /// Indices along an axis that the ball may touch, within 0..n.
     fn range(&self, axis: usize, n: usize) -> [isize; 2] {
         let clamp = |x: f32| x.max(0.0).min(n as f32) as isize;
-        let bounds = self.radius + 1.0;
-        [clamp((self.center[axis] - bounds).floor()), clamp((self.center[axis] + bounds).ceil() + 1.0)]
+        let radius = self.radius + 1.0;
+        [clamp((self.center[axis] - radius).floor()), clamp((self.center[axis] + radius).ceil() + 1.0)]
     }
 
-    /// Distance of an index position from the middle, in cells.
+    /// Distance of an index position from the centre \[cells\].
     fn distance(&self, at: [f32; 3]) -> f32 {
         let d = [0, 1, 2].map(|a| at[a] - self.center[a]);
         (d[0] * d[0] + d[1] * d[1] + d[2] * d[2]).sqrt()
     }
 
-    /// 1 in the middle, falling smoothly to 0 at the rim.
+    /// 1 at the centre, falling smoothly to 0 at the rim.
     fn dome(&self, at: [f32; 3]) -> f32 {
         let r = self.distance(at) / self.radius.max(0.5);
         (1.0 - r * r).max(0.0).powi(2)
     }
 }
 
-/// Adds `amount` times the dome to each cell.
-fn add_scalars(layout: Layout, ball: &Ball, amount: [f32; 4], limit: f32, scalars: &mut [[f32; 4]]) {
+/// Removes `erase` times the dome from each cell's values, then adds `amount` times it.
+fn add_scalars(
+    layout: Layout,
+    ball: &Ball,
+    (erase, amount): (f32, [f32; 4]),
+    limit: f32,
+    scalars: &mut [[f32; 4]],
+) {
     let [xs, ys, zs] = [0, 1, 2].map(|axis| ball.range(axis, layout.dims.array()[axis]));
-    sweep::rows(layout, scalars, [ys, zs], |j, k, row| {
+    row_passes::rows(layout, scalars, [ys, zs], |j, k, row| {
         for i in xs[0]..xs[1] {
             let w = ball.dome([i as f32, j as f32, k as f32]);
             let cell = &mut row[i as usize + GHOST];
             for c in 0..4 {
-                cell[c] = (cell[c] + w * amount[c]).clamp(-limit, limit);
+                cell[c] = (cell[c] * (1.0 - w * erase) + w * amount[c]).clamp(-limit, limit);
             }
         }
     });
@@ -61,7 +67,7 @@ fn change_faces(
         let [xs, ys, zs] = [range(0), range(1), range(2)];
         let half = |axis: usize| if axis == component { 0.5 } else { 0.0 };
         let offset = [half(0), half(1), half(2)];
-        sweep::rows(layout, field, [ys, zs], |j, k, row| {
+        row_passes::rows(layout, field, [ys, zs], |j, k, row| {
             for i in xs[0]..xs[1] {
                 let at = [i as f32 - offset[0], j as f32 - offset[1], k as f32 - offset[2]];
                 let value = &mut row[i as usize + GHOST];
@@ -81,7 +87,7 @@ pub fn dab(
     velocity: &mut Faces,
 ) {
     let ball = Ball::new(dab.center, dab.radius, h);
-    add_scalars(layout, &ball, dab.add, limits[0], scalars);
+    add_scalars(layout, &ball, (dab.erase, dab.add), limits[0], scalars);
     if dab.push != [0.0; 3] {
         let push = |c: usize, w: f32, old: f32| (old + w * dab.push[c]).clamp(-limits[1], limits[1]);
         change_faces(layout, &ball, push, velocity);

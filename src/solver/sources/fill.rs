@@ -1,25 +1,25 @@
-//! Regions filled at one instant, as at the start of a scene.
+//! Regions filled at one instant, for example at the start of a scene.
 
 use super::cover::{Cover, Grid};
-use super::noise::{Noise, Pattern};
 use super::region::Region;
+use super::source_noise::{Noise, Pattern};
 use super::{drive, for_cells};
 use crate::grid::Faces;
 
-/// A region that is filled with smoke, heat and motion, in place of what is there.
+/// A region to be filled with smoke, heat and motion. Its old contents are replaced.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Fill {
-    /// What is filled.
+    /// Region to fill.
     pub region: Region,
-    /// Red, green, blue \[-\] and temperature excess \[K\]; `None` leaves it as it is.
+    /// Red, green, blue \[-\] and temperature excess \[K\]; `None` keeps the old value.
     pub scalars: [Option<f32>; 4],
-    /// Velocity \[m/s\]; `None` leaves it as it is.
+    /// Velocity \[m/s\]; `None` keeps the old one.
     pub velocity: Option<[f32; 3]>,
-    /// How uneven the smoke and heat are; absent, they are even.
+    /// Noise on smoke and heat; even if absent.
     pub noise: Option<Noise>,
 }
 
-/// Fills the region of `fill`; cells at its surface get their share. No value passes `limit`.
+/// Fills the region of `fill`; cells at its surface get their share. No value exceeds `limit`.
 pub fn fill(grid: &Grid, fill: &Fill, limit: f32, scalars: &mut [[f32; 4]], velocity: &mut Faces) {
     let pattern = fill.noise.map(|noise| Pattern::new(noise, grid));
     let noise = pattern.as_ref().map(|pattern| (pattern, 0.0));

@@ -1,80 +1,79 @@
-//! What is put into the box: sources while they work, fills at the start, dabs of the cursor.
+//! Smoke, heat and motion put into the box: sources over time, fills at the start, dabs of the cursor.
 //!
-//! Where a source works is a [`Region`]; the share of each cell that it covers is worked out when the sources are set
-//! (see [`cover`]), and a step only adds along its rows.
+//! A source works in a [`Region`]. The covered share of each cell is computed when the sources are set (see
+//! [`cover`]); a step only adds along its rows.
 
 mod card;
 mod cover;
 mod dab;
 mod fill;
-mod noise;
 mod region;
+mod source_noise;
 #[cfg(feature = "text")]
-mod text;
+mod text_card;
 
 pub use card::{Card, CardError};
 pub use cover::{Cover, Grid, Run};
 pub use dab::dab;
 pub use fill::{Fill, fill};
-pub use noise::{Noise, Pattern};
 pub use region::{Form, Region};
+pub use source_noise::{Noise, Pattern};
 
-use super::bricks::Bricks;
-use super::error::InvalidValue;
-use super::sweep;
+use super::active_bricks::Bricks;
+use super::row_passes;
+use super::solver_error::InvalidValue;
 use crate::grid::{Faces, GHOST};
 
-/// Cells done together, whose noise is worked out first.
+/// Cells of one batch, whose noise is computed first.
 const RUN: usize = 256;
 
-/// A region that gives off smoke and heat.
+/// A region that emits smoke and heat.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Source {
-    /// Where it works.
+    /// Region in which it works.
     pub region: Region,
     /// Rates of red, green, blue \[1/s\] and temperature \[K/s\].
     pub rate: [f32; 4],
-    /// Velocity the air inside takes on \[m/s\], if any.
+    /// Velocity that it gives to the air inside \[m/s\], if any.
     pub velocity: Option<[f32; 3]>,
-    /// How uneven the emission is; absent, it is even.
+    /// Noise on the emission; even if absent.
     pub noise: Option<Noise>,
     /// First instant at which it works \[s\].
     pub start: f32,
-    /// Last instant at which it works \[s\]; infinite for ever.
+    /// Last instant at which it works \[s\]; infinite: for ever.
     pub stop: f32,
 }
 
 impl Source {
-    /// A source that works for ever, evenly, and leaves the motion of the air alone.
+    /// Makes a source that works for ever and evenly, and does not move the air.
     pub fn new(region: Region, rate: [f32; 4]) -> Self {
         Self { region, rate, velocity: None, noise: None, start: 0.0, stop: f32::INFINITY }
     }
 
-    /// What makes it impossible, if anything.
+    /// The first invalid value, if any.
     pub fn problem(&self) -> Option<InvalidValue> {
         self.region.problem().or_else(|| self.noise.and_then(|noise| noise.problem()))
     }
 }
 
-/// The part of the time from `time` on, `dt` long, that lies between `start` and `stop`: where it begins, and how long it
-/// is \[s\].
+/// The part of `time..time + dt` between `start` and `stop`: its beginning and length \[s\].
 pub fn working(start: f32, stop: f32, time: f64, dt: f32) -> (f64, f32) {
     let from = f64::from(start).max(time);
     let to = f64::from(stop).min(time + f64::from(dt));
     (from, (to - from).max(0.0) as f32)
 }
 
-/// A source with what is worked out about it.
+/// A source with its covered cells.
 struct Emitter {
     source: Source,
     cells: Cover,
-    /// For sources that move the air.
+    /// Covered faces, for sources that move the air.
     faces: Option<[Cover; 3]>,
     pattern: Option<Pattern>,
 }
 
 impl Emitter {
-    /// `source` on `grid`; what an `old` one of the same region has worked out is taken over.
+    /// Prepares `source` on `grid`. Reuses the cover of an `old` one of the same region.
     fn new(grid: &Grid, source: Source, old: Option<Self>) -> Self {
         let (cells, faces) = old.map_or((None, None), |old| (Some(old.cells), old.faces));
         let region = &source.region;
@@ -95,19 +94,19 @@ pub struct Sources {
 }
 
 impl Sources {
-    /// The sources `list` in the box of `grid`.
+    /// Makes the sources of `list` in the box of `grid`.
     pub fn new(grid: Grid, list: Vec<Source>) -> Self {
         let mut sources = Self { grid, list: vec![], emitters: vec![] };
         sources.set(list);
         sources
     }
 
-    /// What they are.
+    /// The sources.
     pub fn list(&self) -> &[Source] {
         &self.list
     }
 
-    /// Puts others in their place.
+    /// Replaces the sources.
     pub fn set(&mut self, list: Vec<Source>) {
         let mut old = std::mem::take(&mut self.emitters);
         for source in &list {
@@ -118,13 +117,13 @@ impl Sources {
         self.list = list;
     }
 
-    /// The fastest of the velocities that they give to the air \[m/s\].
+    /// Greatest of the velocities that the sources give to the air \[m/s\].
     pub fn speed(&self) -> f32 {
         self.list.iter().filter_map(|s| s.velocity).flatten().fold(0.0, |a: f32, b| a.max(b.abs()))
     }
 
-    /// Adds what the sources give off between `time` and `time + dt`; no value passes `limit`. Gives the sums over the cells of
-    /// what was added.
+    /// Adds the emission between `time` and `time + dt`; no value exceeds `limit`. Returns the added sums
+    /// over the cells.
     pub fn emit(
         &self,
         time: f64,
@@ -163,7 +162,7 @@ impl Sources {
     }
 }
 
-/// Adds `sign` times what the covered cells hold to `sum`.
+/// Adds `sign` times the contents of the covered cells to `sum`.
 fn add_held(grid: &Grid, cover: &Cover, sign: f64, scalars: &[[f32; 4]], sum: &mut [f64; 4]) {
     cover.each_row(|xs, j, k| {
         for cell in &scalars[grid.layout.start(j, k)..][xs] {
@@ -172,8 +171,8 @@ fn add_held(grid: &Grid, cover: &Cover, sign: f64, scalars: &[[f32; 4]], sum: &m
     });
 }
 
-/// Calls `change(cell, shares, factor)` for each cell that is covered, with the shares of it that are and the factor of the
-/// noise at an instant.
+/// Calls `change(cell, shares, factor)` for each covered cell, with its covered shares and its noise factor
+/// at an instant.
 fn for_cells(
     grid: &Grid,
     cover: &Cover,
@@ -181,7 +180,7 @@ fn for_cells(
     scalars: &mut [[f32; 4]],
     change: impl Fn(&mut [f32; 4], [f32; 4], f32) + Sync,
 ) {
-    sweep::rows(grid.layout, scalars, [cover.js, cover.ks], |j, k, row| {
+    row_passes::rows(grid.layout, scalars, [cover.js, cover.ks], |j, k, row| {
         let run = cover.row(j, k);
         let cells = &mut row[GHOST + run.first..][..run.weights.len()];
         let mut factors = [1.0; RUN];
@@ -198,10 +197,10 @@ fn for_cells(
     });
 }
 
-/// Brings the covered faces to the velocity `target`.
+/// Moves the velocity of the covered faces towards `target`.
 fn drive(grid: &Grid, faces: &[Cover; 3], target: [f32; 3], velocity: &mut Faces) {
     for ((cover, field), target) in faces.iter().zip(velocity).zip(target) {
-        sweep::rows(grid.layout, field, [cover.js, cover.ks], |j, k, row| {
+        row_passes::rows(grid.layout, field, [cover.js, cover.ks], |j, k, row| {
             let run = cover.row(j, k);
             for (value, weight) in row[GHOST + run.first..].iter_mut().zip(run.weights) {
                 *value += weight * (target - *value);

@@ -1,4 +1,4 @@
-//! Regions of space: where a source works, what is filled at the start, where a force acts.
+//! Regions of space for sources, fills and forces.
 
 use std::sync::Arc;
 
@@ -6,50 +6,50 @@ use nalgebra::{Quaternion, UnitQuaternion, Vector3};
 
 use super::card::Card;
 use crate::solver::Shape;
-use crate::solver::error::InvalidValue;
+use crate::solver::solver_error::InvalidValue;
 
-/// What a region looks like, around its own origin and unscaled.
+/// Form of a region around its own origin, unscaled.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Form {
-    /// All that is inside a closed surface.
+    /// The inside of a closed surface.
     Body(Shape),
     /// A picture or a text in the plane z = 0, extruded along z.
     Card(Arc<Card>),
 }
 
-/// A form at its place.
+/// A form with position, rotation and scale.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Region {
-    /// What it looks like.
+    /// Form around its own origin.
     pub form: Form,
-    /// Where its origin is \[m\].
+    /// Position of its origin \[m\].
     pub position: [f32; 3],
-    /// Its turn as a unit quaternion x, y, z, w; see [`Solid::turn`](crate::solver::Solid::turn).
+    /// Rotation as a unit quaternion x, y, z, w; see [`Solid::turn`](crate::solver::Solid::turn).
     pub rotation: [f32; 4],
-    /// How much larger than its form it is \[-\].
+    /// Scale factor of the form \[-\].
     pub scale: f32,
 }
 
 impl Region {
-    /// `form` with its origin at `position`, neither turned nor scaled.
+    /// Places `form` with its origin at `position`, neither rotated nor scaled.
     pub fn new(form: Form, position: [f32; 3]) -> Self {
         Self { form, position, rotation: [0.0, 0.0, 0.0, 1.0], scale: 1.0 }
     }
 
-    /// A ball.
+    /// Makes a ball.
     pub fn sphere(center: [f32; 3], radius: f32) -> Self {
         Self::new(Form::Body(Shape::Sphere { radius }), center)
     }
 
-    /// A round plate across `axis`, of any length but zero.
+    /// Makes a round plate across `axis`, which may have any length but zero.
     pub fn disc(center: [f32; 3], radius: f32, axis: [f32; 3], thickness: f32) -> Self {
-        // Of two opposite directions there is no shortest turn, and none is needed.
+        // Opposite directions have no shortest rotation, and need none.
         let turn = UnitQuaternion::rotation_between(&Vector3::y(), &Vector3::from(axis)).unwrap_or_default();
         let form = Form::Body(Shape::Cylinder { radius, height: thickness });
         Self { rotation: [turn.i, turn.j, turn.k, turn.w], ..Self::new(form, center) }
     }
 
-    /// What makes it impossible, if anything.
+    /// The first invalid value, if any.
     pub fn problem(&self) -> Option<InvalidValue> {
         let sizes = match &self.form {
             Form::Body(Shape::Sphere { radius }) => vec![*radius],
@@ -67,26 +67,26 @@ impl Region {
             .or_else(|| InvalidValue::unless_unit("region", self.rotation))
     }
 
-    /// Its own three axes in the world, which are the rows of the matrix that turns the world into its coordinates.
+    /// Its three axes in the world: the rows of the matrix that rotates world coordinates into its own.
     pub(super) fn axes(&self) -> [[f32; 3]; 3] {
         let [x, y, z, w] = self.rotation;
         let turn = UnitQuaternion::from_quaternion(Quaternion::new(w, x, y, z));
         [Vector3::x(), Vector3::y(), Vector3::z()].map(|axis| (turn * axis).into())
     }
 
-    /// Half the edges of the box around the origin that holds the form, along its own axes \[m\].
+    /// Half the edges of its bounding box along its own axes \[m\].
     pub(super) fn half(&self) -> [f32; 3] {
         let half = match &self.form {
             Form::Body(Shape::Box { size }) => size.map(|x| 0.5 * x),
             Form::Body(Shape::Cylinder { radius, height }) => [*radius, 0.5 * height, *radius],
-            Form::Body(shape) => [shape.reach(); 3],
+            Form::Body(shape) => [shape.bounding_radius(); 3],
             Form::Card(card) => card.size().map(|x| 0.5 * x),
         };
         half.map(|x| x * self.scale)
     }
 
-    /// Half the edges of the box with edges along the world's axes that holds the region \[m\].
-    pub(super) fn reach(&self) -> [f32; 3] {
+    /// Half the edges of its bounding box along the world's axes \[m\].
+    pub(super) fn half_extent(&self) -> [f32; 3] {
         let (axes, half) = (self.axes(), self.half());
         [0, 1, 2].map(|a| (0..3).map(|own| axes[own][a].abs() * half[own]).sum())
     }

@@ -1,4 +1,4 @@
-//! What covers promise: as much as the shape has, wherever it stands and however it is turned.
+//! Tests of covers: the covered volume is that of the shape, in any position and rotation.
 
 use std::f64::consts::PI;
 use std::sync::Arc;
@@ -18,7 +18,7 @@ fn volume(region: &Region) -> f64 {
     Cover::cells(&grid([false; 3]), region).total() * f64::from(H).powi(3)
 }
 
-/// Off the grid, and turned by nothing, by a little and by a lot.
+/// Positions off the grid; not rotated, rotated a little and a lot.
 const PLACES: [([f32; 3], [f32; 3]); 3] = [
     ([2.0, 1.8, 2.2], [0.0; 3]),
     ([1.937, 1.771, 2.213], [17.0, 0.0, 0.0]),
@@ -75,14 +75,14 @@ fn meshes_cover_their_volume_at_any_scale() {
 }
 
 #[test]
-fn cards_cover_what_they_show() {
+fn cards_cover_their_pixels() {
     #[cfg(feature = "text")]
     for (height, depth) in [(0.8, 0.3), (1.2, 0.05)] {
         let card = Card::text("Rg", height, depth, None, 0.25 * H).unwrap();
         let shown = card.volume()[3];
         has_volume(&Form::Card(Arc::new(card)), shown, 0.02);
     }
-    // Many pixels to a cell, and of several colours.
+    // Many pixels in a cell, of several colours.
     let colors: Vec<[u8; 4]> = (0..200 * 100)
         .map(
             |n| if n % 200 < 100 { [255, 0, 0, 85] } else { [0, if n % 7 == 0 { 255 } else { 0 }, 128, 128] },
@@ -106,7 +106,7 @@ fn cards_cover_what_they_show() {
 }
 
 #[test]
-fn what_stands_outside_covers_nothing_and_what_stands_across_the_rim_a_part() {
+fn regions_outside_the_box_cover_no_cell_and_regions_across_a_side_a_part() {
     let ball = |x: f32| Region::sphere([x, 1.8, 2.2], 0.5);
     assert_eq!(volume(&ball(-0.6)), 0.0);
     assert_eq!(volume(&ball(4.6)), 0.0);
@@ -137,13 +137,13 @@ fn faces_on_both_ends_of_a_periodic_axis_are_covered_alike() {
             assert_eq!(weight(0, j, k), weight(40, j, k), "a ball at {x}, row {j} {k}");
             most = most.max(weight(0, j, k));
         }
-        assert!(most > 0.0, "a ball at {x} bounds the faces");
+        assert!(most > 0.0, "a ball at {x} covers the faces");
     }
 }
 
-/// Row for row the weights of the cells, as a naive sum finds them.
+/// Compares the weights of each row with a naive sum.
 #[test]
-fn runs_stand_where_the_shape_is() {
+fn runs_cover_the_cells_of_the_shape() {
     let region = Region::sphere([1.234, 1.5, 1.111], 0.37);
     let (grid, cover) = (grid([false; 3]), Cover::cells(&grid([false; 3]), &region));
     for k in cover.ks[0]..cover.ks[1] {
@@ -162,7 +162,7 @@ fn runs_stand_where_the_shape_is() {
 }
 
 #[test]
-fn noise_keeps_the_mean_and_varies_as_told() {
+fn noise_keeps_the_mean_and_varies_with_its_strength() {
     let n = 96;
     let grid =
         Grid { layout: Layout::new(Dims::new([n; 3]).unwrap()), h: 1.0 / n as f32, periodic: [false; 3] };
@@ -190,7 +190,8 @@ fn noise_keeps_the_mean_and_varies_as_told() {
     }
 }
 
-/// Neighbours differ little, wherever the rows begin and across periodic sides; other seeds and times differ much.
+/// Neighbours differ little, at any beginning of the rows and across periodic sides. Other seeds and times
+/// differ much.
 #[test]
 fn noise_is_smooth_and_closes() {
     let grid = grid([true, true, false]);
@@ -221,7 +222,7 @@ fn noise_is_smooth_and_closes() {
 }
 
 #[test]
-fn what_cannot_be_is_said() {
+fn invalid_sources_are_reported() {
     let fine = Region::sphere([0.0; 3], 1.0);
     assert_eq!(fine.problem(), None);
     assert!(Region::sphere([0.0; 3], -1.0).problem().unwrap().to_string().contains("-1"));
@@ -231,7 +232,7 @@ fn what_cannot_be_is_said() {
 }
 
 #[test]
-fn sources_of_the_same_region_keep_what_is_worked_out() {
+fn sources_of_the_same_region_reuse_their_cover() {
     let region = Region::sphere([2.0, 1.8, 2.2], 0.5);
     let mut sources = Sources::new(grid([false; 3]), vec![Source::new(region.clone(), [1.0; 4])]);
     let before = sources.emitters[0].cells.row(18, 22).weights.as_ptr();

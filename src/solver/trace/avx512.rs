@@ -1,4 +1,4 @@
-//! The traces in AVX-512: sixteen cells at a time, with the bits of the plain code.
+//! Back-traces in AVX-512: sixteen cells at a time, with the bits of the plain code.
 #![allow(unsafe_code, unsafe_op_in_unsafe_fn)]
 
 use std::arch::x86_64::*;
@@ -15,13 +15,14 @@ use crate::solver::simd::LANES;
 #[target_feature(enable = "avx512f,avx512vl,avx512dq,avx512bw,avx2,fma,bmi2")]
 pub fn center_row(faces: FacesOfRow, out: &mut [[f32; 4]]) {
     let (first, whole) = whole_lines(out);
-    // The ends of the row, which do not fill a line.
+    // The ends of the row, which do not fill a cache line.
     for i in (0..first).chain(whole..out.len()) {
         out[i] = faces.center(i);
     }
     let FacesOfRow { u, v, w } = faces;
     for (i, out) in (first..whole).step_by(LANES).zip(out[first..whole].chunks_exact_mut(LANES)) {
-        // SAFETY: the caller knows that the instructions are there; the chunk begins a line of the cache.
+        // SAFETY: the caller has checked that the machine has the instructions; the chunk begins at a cache
+        // line.
         unsafe {
             let x = _mm512_add_ps(load_values(u, i), load_values(u, i + 1));
             let y = _mm512_add_ps(load_values(v[0], i), load_values(v[1], i));
@@ -42,7 +43,7 @@ pub fn trace_row<const ORDER: usize>(row: Row, bounds: &SampleBounds, out: &mut 
         let from = block * LANES;
         let origin = [from as f32, row.jk[0], row.jk[1]];
         let mut whole = [[0.0; 4]; LANES];
-        // SAFETY: the caller knows that the instructions are there.
+        // SAFETY: the caller has checked that the machine has the instructions.
         unsafe {
             let first = load_cells(&row.centers[row.at + from..][..LANES]);
             let cells = if bounds.period == [0.0; 3] {
@@ -112,8 +113,8 @@ unsafe fn sample_back<const AROUND: bool>(
     ]
 }
 
-/// Trilinear samples at the four departure points of run `n`; of the `runs` whose departure points are neighbours as their cells are, each load serves
-/// all four.
+/// Trilinear samples at the four departure points of run `n`. In `runs` whose departure points are adjacent,
+/// each load serves all four.
 #[inline(always)]
 unsafe fn four_departures(
     field: &[[f32; 4]],
@@ -139,13 +140,13 @@ unsafe fn four_departures(
     lerp(x, low, _mm512_shuffle_f32x4::<0b11_01_11_01>(ab, cd))
 }
 
-/// Quarters of a register, two of them twice.
+/// Returns quarters of a register, two of them twice.
 #[inline(always)]
 unsafe fn twice<const QUARTERS: i32>(values: __m512) -> __m512 {
     _mm512_shuffle_f32x4::<QUARTERS>(values, values)
 }
 
-/// Four values in a row, interpolated along z and y.
+/// Returns four consecutive values, interpolated along z and y.
 #[inline(always)]
 unsafe fn edge(first: *const f32, bounds: &SampleBounds, y: __m512, z: __m512) -> __m512 {
     let (row, plane) = (4 * bounds.row, 4 * bounds.plane);
@@ -154,7 +155,7 @@ unsafe fn edge(first: *const f32, bounds: &SampleBounds, y: __m512, z: __m512) -
     lerp(y, near, far)
 }
 
-/// The edges along x around two departure points: near, above it along z, far along y, and above that.
+/// Loads the edges along x around two departure points: near, above it along z, far along y, and above that.
 #[inline(always)]
 unsafe fn two_edges(field: &[[f32; 4]], at: [u32; 2], bounds: &SampleBounds) -> [__m512; 4] {
     let (row, plane) = (4 * bounds.row, 4 * bounds.plane);
@@ -167,7 +168,8 @@ unsafe fn two_edges(field: &[[f32; 4]], at: [u32; 2], bounds: &SampleBounds) -> 
     ]
 }
 
-/// The first of the values around the departure points of `count` neighbours, all of which are in the field.
+/// Returns the first of the values around the departure points of `count` neighbours, all of which lie in the
+/// field.
 #[inline(always)]
 unsafe fn corner(field: &[[f32; 4]], at: u32, bounds: &SampleBounds, count: usize) -> *const f32 {
     let at = at as usize;
@@ -175,7 +177,7 @@ unsafe fn corner(field: &[[f32; 4]], at: u32, bounds: &SampleBounds, count: usiz
     field[at..].as_ptr().cast()
 }
 
-/// Two values at `a`, and two at `b`.
+/// Loads two values at `a`, and two at `b`.
 #[inline(always)]
 unsafe fn edges(a: *const f32, b: *const f32) -> __m512 {
     _mm512_insertf32x8::<1>(_mm512_castps256_ps512(_mm256_loadu_ps(a)), _mm256_loadu_ps(b))

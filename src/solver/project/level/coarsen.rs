@@ -1,9 +1,9 @@
-//! From the weights of a grid to those of one half as fine.
+//! Weights of a coarse grid, from the grid twice as fine.
 
 use super::Level;
 
 impl Level {
-    /// The grid half as fine, its weights not yet set. An axis of one cell stays.
+    /// Makes the grid half as fine, without weights. An axis of one cell keeps its length.
     pub fn coarser(&self) -> Self {
         let n = self.board.n;
         let halved = |axis: usize| if n[axis] > 1 { 2.0 } else { 1.0 };
@@ -16,13 +16,15 @@ impl Level {
         Self::empty(n.map(|n| n.div_ceil(2)), self.beyond, inner, side, self.threads)
     }
 
-    /// Takes the weights from a grid twice as fine: half the sum of the four faces that make up a coarse one, since
-    /// cell centres are twice as far apart. Where the last cell of an axis holds one fine cell they are nearer.
+    /// Computes the weights from a grid twice as fine: half the sum of the four fine faces of each coarse
+    /// face, because cell centres are twice as far apart. Where the last coarse cell of an axis holds one
+    /// fine cell its centre is nearer.
     ///
-    /// Only rows near those that have changed are done anew. To be called before `fine` [forgets](Self::forget_changes) them.
+    /// Only rows near changed ones are recomputed. Call it before `fine` [forgets](Self::forget_changes) its
+    /// changes.
     pub fn coarsen(&mut self, fine: &Self) {
         let (board, from) = (self.board, fine.board);
-        // What has been special may have to become usual again.
+        // Formerly special rows may have to become usual again.
         let mut rows = std::mem::take(&mut self.dirty);
         rows.clear();
         rows.add_halved(&fine.changed, from.n, board.n);
@@ -65,7 +67,7 @@ impl Level {
     }
 }
 
-/// Distance in fine cells between the centres a coarse face lies between (or from a centre to the side).
+/// Distance in fine cells between the two centres beside a coarse face, or from a centre to the side.
 pub(super) fn distance(fine: usize, at: usize, split: bool, periodic: bool) -> f32 {
     let coarse = fine.div_ceil(2);
     let odd = !fine.is_multiple_of(2);

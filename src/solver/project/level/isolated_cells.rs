@@ -1,23 +1,36 @@
-//! Cells that a thin solid cuts off from the coarse cell they lie in.
+//! Isolated cells: fine cells that a thin solid cuts off from the coarse cell they lie in.
+//!
+//! ```text
+//!       coarse A      coarse B
+//!     ┌─────┬─────┬─────┬─────┐
+//!     │  a  ┃  b  │  c  │  d  │      ┃ a plate closes the faces between a and b.
+//!     ├─────╂─────┼─────┼─────┤      A stands for its part a. The cells b are isolated: from b
+//!     │  a  ┃  b  │  c  │  d  │      no path inside A leads to a. They belong to B, across
+//!     └─────┴─────┴─────┴─────┘      their widest face.
+//! ```
+//!
+//! For the coarse grid the plate stands one fine cell aside, between A and B, but does not leak. Without this a plate
+//! between the two cells of a pair doubles the iterations.
 
 use super::Level;
 use super::children;
 use super::coarsen::distance;
 use super::kernels::Row;
 use crate::solver::project::red_black::Halves;
-use crate::solver::sweep::{leave_room, refill};
+use crate::solver::row_passes::{leave_room, refill};
 
-/// Cells that share a coarse cell with others but no path to them inside it, and belong to a neighbouring one instead.
+/// The isolated cells of a grid: they share a coarse cell with others but have no path to them inside it.
+/// Each belongs to a neighbouring coarse cell instead.
 #[derive(Default)]
 pub struct IsolatedCells {
     /// One bit for each cell, x fastest; empty if there are none.
     bits: Vec<u64>,
     /// The cells, x fastest, and the coarse cell each belongs to.
-    homes: Vec<(usize, Option<[usize; 3]>)>,
-    /// The red ones, row by row, and where each row's begin.
+    parents: Vec<(usize, Option<[usize; 3]>)>,
+    /// Red isolated cells, row by row.
     red: Vec<IsolatedCell>,
     rows: Vec<u32>,
-    /// All of them while they are looked for.
+    /// Scratch of the search: all isolated cells.
     cells: Vec<[usize; 3]>,
 }
 
@@ -27,11 +40,11 @@ pub struct IsolatedCell {
     /// Its slot in the row.
     pub slot: u32,
     /// Colour and position of the coarse cell it belongs to.
-    pub home: Option<(usize, usize)>,
+    pub parent: Option<(usize, usize)>,
 }
 
 impl IsolatedCells {
-    /// None, in a grid of `n` cells.
+    /// Makes an empty set for a grid of `n` cells.
     pub fn new(n: [usize; 3]) -> Self {
         let bits = Vec::with_capacity(n.iter().product::<usize>().div_ceil(64));
         Self { bits, rows: Vec::with_capacity(n[1] * n[2] + 1), ..Self::default() }
@@ -41,13 +54,16 @@ impl IsolatedCells {
         !self.bits.is_empty() && self.bits[cell / 64] >> (cell % 64) & 1 == 1
     }
 
-    /// The coarse cell a cell belongs to.
-    pub(super) fn home(&self, n: [usize; 3], at: [usize; 3]) -> Option<[usize; 3]> {
+    /// Returns the coarse cell a cell belongs to.
+    pub(super) fn parent(&self, n: [usize; 3], at: [usize; 3]) -> Option<[usize; 3]> {
         let cell = at[0] + n[0] * (at[1] + n[1] * at[2]);
         if !self.contains(cell) {
             return Some([0, 1, 2].map(|axis| if n[axis] > 1 { at[axis] / 2 } else { 0 }));
         }
-        self.homes.binary_search_by_key(&cell, |home| home.0).ok().and_then(|found| self.homes[found].1)
+        self.parents
+            .binary_search_by_key(&cell, |parent| parent.0)
+            .ok()
+            .and_then(|found| self.parents[found].1)
     }
 
     /// The red ones of row (j, k).
@@ -61,10 +77,9 @@ impl IsolatedCells {
 }
 
 impl Level {
-    /// Looks for coarse cells that a thin solid cuts in two. Such a cell stands for its larger part (the one that holds
-    /// the first cell, if they are equal); the others are isolated cells and belong to a coarse cell beside them. For the coarse
-    /// grid the solid thus stands one fine cell aside, but does not leak. Without this a plate between the two cells of a
-    /// pair doubles the iterations.
+    /// Finds coarse cells that a thin solid cuts in two. Such a cell stands for its larger part, or for the
+    /// part with the first cell if both are equal. The cells of the other part are isolated and belong to a
+    /// neighbouring coarse cell.
     pub fn find_isolated_cells(&mut self, coarse: &Self) {
         let n = self.board.n;
         let mut cells = std::mem::take(&mut self.isolated_cells.cells);
@@ -80,7 +95,7 @@ impl Level {
         let index = |[i, j, k]: [usize; 3]| i + n[0] * (j + n[1] * k);
         cells.sort_unstable_by_key(|&at| index(at));
         self.mark(&cells);
-        self.find_homes(&cells);
+        self.find_parents(&cells);
         self.list_red(&cells, coarse);
         self.isolated_cells.cells = cells;
     }
@@ -97,13 +112,13 @@ impl Level {
         }
     }
 
-    /// Works out where the isolated cells belong.
-    fn find_homes(&mut self, cells: &[[usize; 3]]) {
+    /// Finds the coarse cell of each isolated cell.
+    fn find_parents(&mut self, cells: &[[usize; 3]]) {
         let n = self.board.n;
-        let mut homes = std::mem::take(&mut self.isolated_cells.homes);
-        let home = |&[i, j, k]: &[usize; 3]| (i + n[0] * (j + n[1] * k), self.nearest_home([i, j, k]));
-        refill(&mut homes, cells.iter().map(home));
-        self.isolated_cells.homes = homes;
+        let mut parents = std::mem::take(&mut self.isolated_cells.parents);
+        let parent = |&[i, j, k]: &[usize; 3]| (i + n[0] * (j + n[1] * k), self.nearest_parent([i, j, k]));
+        refill(&mut parents, cells.iter().map(parent));
+        self.isolated_cells.parents = parents;
     }
 
     /// Lists the red isolated cells by rows.
@@ -116,11 +131,11 @@ impl Level {
         red.clear();
         rows.clear();
         for at in cells.iter().filter(is_red) {
-            // Where the isolated cells of this row, and of the rows passed over, begin.
+            // First isolated cell of this row, and of the skipped rows before it.
             rows.resize(at[1] + n[1] * at[2] + 1, red.len() as u32);
             red.push(IsolatedCell {
                 slot: (at[0] / 2) as u32,
-                home: self.isolated_cells.home(n, *at).map(place),
+                parent: self.isolated_cells.parent(n, *at).map(place),
             });
         }
         if !cells.is_empty() {
@@ -130,17 +145,18 @@ impl Level {
         (self.isolated_cells.red, self.isolated_cells.rows) = (red, rows);
     }
 
-    /// The coarse cell of the neighbour an isolated cell has the widest face to.
-    fn nearest_home(&self, at: [usize; 3]) -> Option<[usize; 3]> {
+    /// Returns the coarse cell of the neighbour across the widest face.
+    fn nearest_parent(&self, at: [usize; 3]) -> Option<[usize; 3]> {
         let n = self.board.n;
         let neighbours = self.neighbours(at).filter(|&(_, next, weight)| {
             weight > 0.0 && !self.isolated_cells.contains(next[0] + n[0] * (next[1] + n[1] * next[2]))
         });
         let widest = neighbours.reduce(|a, b| if b.2 > a.2 { b } else { a })?;
-        self.isolated_cells.home(n, widest.1)
+        self.isolated_cells.parent(n, widest.1)
     }
 
-    /// The axis and the cell beyond each face of a cell, and the face's weight; none beyond walls and open sides.
+    /// Yields the axis, the neighbour and the weight of each face of a cell. Walls and open sides have no
+    /// neighbour.
     pub(super) fn neighbours(&self, at: [usize; 3]) -> impl Iterator<Item = (usize, [usize; 3], f32)> {
         let n = self.board.n;
         (0..6).filter_map(move |face| {
@@ -165,7 +181,8 @@ impl Level {
         Some(span[0] as usize..span[1] as usize)
     }
 
-    /// The children of a coarse cell that are cut off from its larger part. Child c lies at bit a of c along axis a.
+    /// Finds the children of a coarse cell that are cut off from its larger part. Child c lies at bit a of c
+    /// along axis a.
     fn cut_off(&self, coarse: [usize; 3], out: &mut Vec<[usize; 3]>) {
         let n = self.board.n;
         let at = |child: usize| [0, 1, 2].map(|axis| 2 * coarse[axis] + (child >> axis & 1));
@@ -200,17 +217,17 @@ impl Level {
         [below, above].iter().any(|at| self.isolated_cells.contains(at[0] + n[0] * (at[1] + n[1] * at[2])))
     }
 
-    /// Adds what the faces of isolated cells contribute to the weights between the coarse cells they belong to.
+    /// Adds the faces of isolated cells to the weights between the coarse cells they belong to.
     pub(super) fn join_isolated_cells(&mut self, fine: &Self) {
         let (n, coarse) = (fine.board.n, self.board.n);
-        for &(cell, home) in &fine.isolated_cells.homes {
-            let Some(home) = home else { continue };
+        for &(cell, parent) in &fine.isolated_cells.parents {
+            let Some(parent) = parent else { continue };
             let at = [cell % n[0], cell / n[0] % n[1], cell / (n[0] * n[1])];
             for (_, next, weight) in fine.neighbours(at) {
                 let beyond = next[0] + n[0] * (next[1] + n[1] * next[2]);
                 let seen = fine.isolated_cells.contains(beyond) && beyond < cell;
-                let Some(other) = fine.isolated_cells.home(n, next).filter(|_| !seen) else { continue };
-                let Some((axis, face)) = face_between(coarse, home, other) else { continue };
+                let Some(other) = fine.isolated_cells.parent(n, next).filter(|_| !seen) else { continue };
+                let Some((axis, face)) = face_between(coarse, parent, other) else { continue };
                 if face[axis] > 0 {
                     let old = self.weight(axis, face);
                     self.set(axis, face, old + weight / distance(n[axis], face[axis], n[axis] > 1, false));
@@ -219,7 +236,7 @@ impl Level {
         }
     }
 
-    /// Adds what is left in isolated cells to the coarse cells they belong to.
+    /// Adds the residual of isolated cells to the coarse cells they belong to.
     pub(super) fn assign_isolated_cells(&self, rhs: &[f32], phi: &Halves, out: &mut Halves) {
         if self.isolated_cells.red.is_empty() {
             return;
@@ -227,7 +244,7 @@ impl Level {
         let ny = self.board.n[1];
         for row in 0..ny * self.board.n[2] {
             for isolated_cell in self.isolated_cells.of_row(row) {
-                let Some((color, to)) = isolated_cell.home else { continue };
+                let Some((color, to)) = isolated_cell.parent else { continue };
                 out[color][to] +=
                     self.left_in(0, [row % ny, row / ny], isolated_cell.slot as usize, rhs, phi);
             }

@@ -46,7 +46,7 @@ impl Level {
         self.planes(own, |k, out| relax_plane(self, color, k, &rhs[color], other, out));
     }
 
-    /// [`relax`](Self::relax) of the red cells when all φ are 0.
+    /// Relaxes the red cells as [`relax`](Self::relax) does when all φ are 0.
     pub fn relax_red_from_zero(&self, rhs: &Halves, phi: &mut Halves) {
         let red = &rhs[0];
         self.planes(&mut phi[0], |k, out| {
@@ -55,7 +55,7 @@ impl Level {
         });
     }
 
-    /// `out` = A φ, and Σ φ A φ. The ghosts of `out` are left.
+    /// Computes `out` = A φ. Returns Σ φ A φ. The ghosts of `out` are not written.
     pub fn apply(&self, phi: &mut Halves, out: &mut Halves, partials: &mut [f64]) -> f64 {
         for color in [0, 1] {
             self.board.wrap(self.periodic(), color, phi);
@@ -77,7 +77,7 @@ impl Level {
     }
 }
 
-/// What one value of a row is made of: N rows read at the same slot, `L` slots at a time.
+/// An operation on N rows, read at the same slot, `L` slots at a time.
 trait RowOp<const N: usize> {
     fn eval<const L: usize>(&self, x: [&[f32; L]; N]) -> [f32; L];
 }
@@ -85,7 +85,8 @@ trait RowOp<const N: usize> {
 /// Slots handled at once.
 const LANES: usize = 8;
 
-/// `out[m]` = op of `x[..][m]`. Whole chunks are loaded before one is stored, so that no check for overlap is needed.
+/// Writes `out[m]` = op of `x[..][m]`. Whole chunks are loaded before one is stored, so no check for overlap
+/// is needed.
 #[inline(always)]
 fn map_row<const N: usize>(op: &impl RowOp<N>, x: [&[f32]; N], out: &mut [f32]) {
     let x = x.map(|x| &x[..out.len()]);
@@ -143,14 +144,14 @@ impl<'a, const FMA: bool> Row<'a, FMA> {
         ]
     }
 
-    /// The slots where the weights are the usual ones, before and after the span.
+    /// The slots with usual weights, before and after the span.
     #[inline(always)]
     fn usual(&self, span: [usize; 2]) -> [[usize; 2]; 2] {
         [[0, span[0]], [span[1], self.level.board.slots]]
     }
 
-    /// The slots of the row's ends outside `span`, with what the sides add to the diagonal there; none for a slot
-    /// beyond the box.
+    /// The slots of the row's ends outside `span`, with the excess that the sides add to the diagonal there.
+    /// None for a slot beyond the box.
     #[inline(always)]
     fn ends(&self, span: [usize; 2]) -> [Option<(usize, Option<f32>)>; 2] {
         let (n, slots) = (self.level.board.n[0], self.level.board.slots);
@@ -171,12 +172,13 @@ impl<'a, const FMA: bool> Row<'a, FMA> {
     }
 }
 
-/// A pass over a row: of each cell it takes one value of its own, its six neighbours and the weights of its faces.
+/// A pass over a row. Per cell it reads the cell's own value, its six neighbours and the weights of its
+/// faces.
 trait Pass<const FMA: bool>: RowOp<7> {
-    /// Where the weights are not the usual ones: own value, 1 / Σ w, weights, neighbours.
+    /// Result in cells with unusual weights: own value, 1 / Σ w, weights, neighbours.
     fn any<const L: usize>(&self, x: [&[f32; L]; 14]) -> [f32; L];
 
-    /// What becomes of the result `out` in a cell beside a side, which adds `excess` to the diagonal.
+    /// Corrects the result `out` in a cell beside a side, which adds `excess` to the diagonal.
     fn beside(&self, own: f32, out: f32, excess: f32) -> f32;
 }
 
@@ -190,7 +192,7 @@ impl<const FMA: bool, P: Pass<FMA>> RowOp<14> for Any<'_, FMA, P> {
     }
 }
 
-/// Does a pass over one row: `own` are the own values of its slots.
+/// Runs a pass over one row. `own` holds the own values of its slots.
 #[inline(always)]
 fn pass_row<const FMA: bool, P: Pass<FMA>>(
     pass: &P,
@@ -315,7 +317,7 @@ impl<const FMA: bool> Pass<FMA> for Apply<FMA> {
     }
 }
 
-/// A φ of one row into `out`.
+/// Computes A φ of one row into `out`.
 #[inline(always)]
 pub fn apply_row<const FMA: bool>(row: &Row<FMA>, span: [usize; 2], own: &[f32], out: &mut [f32]) {
     let pass = Apply::<FMA> { weights: row.level.inner, diagonal: row.diagonal() };

@@ -1,18 +1,18 @@
-//! One grid of the multigrid: the cut-cell Laplacian and red-black Gauss–Seidel relaxation on it.
+//! One grid of the multigrid: the cut-cell Laplacian and its red-black Gauss–Seidel relaxation.
 //!
-//! (A φ)_c = Σ_faces w (φ_c − φ_neighbour). On the finest grid w is the open fraction of a face (Batty, Bertails &
-//! Bridson 2007); 2 on an open side, where p = 0 lies half a cell away, with φ = 0 in the ghost; 0 on a wall. A cell
-//! with no open face is no unknown: its φ stays 0.
+//! (A φ)_c = Σ_faces w (φ_c − φ_neighbour). On the finest grid w is the open fraction of a face (Batty,
+//! Bertails & Bridson 2007). On an open side, where p = 0 lies half a cell away, w = 2 with φ = 0 in the
+//! ghost. On a wall w = 0. A cell without an open face is no unknown: its φ stays 0.
 //!
-//! Away from solids all faces along an axis have one weight. Each row knows the span of slots where that does not hold,
-//! so that most of the grid is relaxed without reading any weights.
+//! Away from solids all faces along an axis have the same, usual weight. Each row stores the span of slots
+//! with other weights, so most of the grid is relaxed without reading any weights.
 
 use rayon::prelude::*;
 
 use super::boundary::AxisBoundary;
 use super::boundary::PressureBoundary::{self, Dirichlet, Neumann, Periodic};
 use super::red_black::{Board, Halves};
-use crate::solver::sweep::PerThread;
+use crate::solver::row_passes::PerThread;
 
 mod coarsen;
 mod isolated_cells;
@@ -25,10 +25,10 @@ use isolated_cells::IsolatedCells;
 pub use kernels::{dot_row, fold};
 use rows::Rows;
 
-/// Cells below which a pass is not worth splitting over threads.
+/// Number of cells below which a pass is not worth splitting over threads.
 const SERIAL: usize = 20_000;
 
-/// Weights, their diagonal, and where they are not the usual ones.
+/// Weights, their diagonal, and the spans of unusual weights.
 pub struct Level {
     pub board: Board,
     beyond: [AxisBoundary; 3],
@@ -40,15 +40,15 @@ pub struct Level {
     weights: [Halves; 3],
     /// 1 / Σ w; 0 where nothing is open.
     inverse: Halves,
-    /// For each row, j fastest, the slots a..b with other weights than `inner` and `side`.
+    /// For each row, j fastest, the slots a..b with weights other than `inner` and `side`.
     spans: Vec<[u32; 2]>,
-    /// Rows of faces, j fastest, whose weights may be others than `inner` and `side`.
+    /// Rows of faces, j fastest, whose weights may differ from `inner` and `side`.
     special: Rows,
     /// Rows of faces whose weights may have changed since the last [`finish`](Self::finish).
     changed: Rows,
-    /// Rows of faces that are worked on just now.
+    /// Scratch: rows of faces being updated.
     dirty: Rows,
-    /// Cells whose coarse cell is not the one they lie in; see [`Self::find_isolated_cells`].
+    /// Cells that belong to another coarse cell than the one they lie in; see [`Self::find_isolated_cells`].
     isolated_cells: IsolatedCells,
     /// Two rows of slots for each thread.
     rows: PerThread<[Vec<f32>; 2]>,
@@ -56,7 +56,7 @@ pub struct Level {
 }
 
 impl Level {
-    /// The finest grid, without solids, for a pool of `threads`.
+    /// Makes the finest grid, without solids, for a pool of `threads`.
     pub fn finest(n: [usize; 3], beyond: [AxisBoundary; 3], threads: usize) -> Self {
         let weight = |b: PressureBoundary| match b {
             Neumann => 0.0,
@@ -80,7 +80,7 @@ impl Level {
     ) -> Self {
         let board = Board::new(n);
         for axis in (0..3).filter(|&axis| n[axis] == 1) {
-            // A cell that is its own neighbour feels no gradient.
+            // A cell that is its own neighbour has no gradient.
             if beyond[axis][0] == Periodic {
                 side[axis] = [0.0; 2];
             }
@@ -130,7 +130,7 @@ impl Level {
         self.special.clear();
     }
 
-    /// The weight of a face where no solid is near.
+    /// The weight of a face without a solid near it.
     fn usual(&self, axis: usize, at: [usize; 3]) -> f32 {
         match at[axis] {
             0 => self.side[axis][0],
@@ -165,7 +165,7 @@ impl Level {
         self.weights[axis] = halves;
     }
 
-    /// Sets the weight of one face, counted as the cell above it; on a periodic axis also of its twin at the far end.
+    /// Sets the weight of the face below cell `at`; on a periodic axis also of its twin at the far end.
     pub fn set(&mut self, axis: usize, at: [usize; 3], weight: f32) {
         let n = self.board.n[axis];
         self.put(axis, at, weight);
@@ -191,7 +191,7 @@ impl Level {
         self.weights[axis][color][at]
     }
 
-    /// What an end of an axis does.
+    /// Boundary condition at an end of an axis.
     pub fn beyond(&self, axis: usize, high: bool) -> PressureBoundary {
         self.beyond[axis][usize::from(high)]
     }
@@ -213,12 +213,12 @@ impl Level {
         self.beyond[axis][0] == Periodic
     }
 
-    /// Takes all changes as known.
+    /// Clears the record of changed rows.
     pub fn forget_changes(&mut self) {
         self.changed.clear();
     }
 
-    /// Works out the diagonal and the spans once the weights are set.
+    /// Computes the diagonal and the spans from the weights.
     pub fn finish(&mut self) {
         let Self { board, inner, side, weights, inverse, spans, changed, .. } = self;
         let board = *board;

@@ -1,17 +1,24 @@
-//! Relaxation where a colour meets itself: around a periodic axis with an odd number of cells the first and the last layer have
-//! one colour.
+//! Periodic seams: around a periodic axis with an odd number of cells, first and last layer have the same colour.
 //!
-//! Relaxed together, two such cells overshoot each other. Where solids leave them no other neighbours their difference would only
-//! change its sign, and the cycle would be blind to it: conjugate gradients could never make up for that. So the last layers
-//! are relaxed once more, cell by cell. Nor do the black cells there take over what is carried to the red ones alone: between the
-//! grids both colours of these layers are advected.
+//! ```text
+//!     i       0   1   2   3   4 │ 0        n = 5: cells 4 and 0 are neighbours,
+//!     colour  R   B   R   B   R │ R        and both are red
+//! ```
+//!
+//! Two such cells, relaxed together, overshoot each other. If solids leave them no other neighbours, their difference
+//! only changes its sign: the cycle does not see it, and conjugate gradients cannot make up for it. The cure has two
+//! parts:
+//!
+//! - Relaxation: the last layer of a seam is relaxed once more, cell by cell.
+//! - Transfer: elsewhere only red cells take part ([`transfer`](super::transfer)). In the two layers of a seam the black
+//!   cells do too.
 
 use super::Level;
 use crate::solver::project::red_black::Halves;
 
 impl Level {
-    /// Relaxes the last layers of one colour around odd periodic axes, cell by cell: after the others on the way down, and
-    /// `before` them, in reverse order, on the way up, so that the cycle stays symmetric.
+    /// Relaxes the last layers of one colour around odd periodic axes, cell by cell. On the way down it runs
+    /// after the others, on the way up `before` them and in reverse order, so the cycle stays symmetric.
     pub fn relax_periodic_seams(&self, color: usize, before: bool, rhs: &Halves, phi: &mut Halves) {
         for step in 0..3 {
             let axis = if before { 2 - step } else { step };
@@ -21,7 +28,7 @@ impl Level {
         }
     }
 
-    /// Adds what is left in the black cells of the first and last layers to the coarse right-hand side.
+    /// Adds the residual of the black cells of the first and last layers to the coarse right-hand side.
     pub(super) fn restrict_periodic_seams(
         &self,
         rhs: &Halves,
@@ -29,18 +36,18 @@ impl Level {
         coarse: &Self,
         out: &mut Halves,
     ) {
-        self.each_black(coarse, |at, (color, home)| {
+        self.each_black(coarse, |at, (color, parent)| {
             let (own, here) = self.place(at);
-            out[color][home] +=
+            out[color][parent] +=
                 rhs[own][here] + self.around(at, phi) - phi[own][here] / self.inverse[own][here];
         });
     }
 
-    /// Adds the coarse solution to them.
+    /// Adds the coarse solution to the black cells of the first and last layers.
     pub(super) fn prolong_periodic_seams(&self, coarse: &Self, correction: &Halves, phi: &mut Halves) {
-        self.each_black(coarse, |at, (color, home)| {
+        self.each_black(coarse, |at, (color, parent)| {
             let (own, here) = self.place(at);
-            phi[own][here] += correction[color][home];
+            phi[own][here] += correction[color][parent];
         });
     }
 
@@ -59,8 +66,8 @@ impl Level {
                 if !is_black || !self.is_unknown(at) || (0..axis).any(|axis| lies_in(at, axis)) {
                     continue;
                 }
-                if let Some(home) = self.isolated_cells.home(n, at) {
-                    f(at, coarse.place(home));
+                if let Some(parent) = self.isolated_cells.parent(n, at) {
+                    f(at, coarse.place(parent));
                 }
             }
         }
@@ -72,7 +79,7 @@ impl Level {
         self.board.at(i, j, k)
     }
 
-    /// Σ w φ_neighbour of a cell; beyond walls and open sides there is nothing to add.
+    /// Σ w φ_neighbour of a cell. Walls and open sides add 0.
     fn around(&self, at: [usize; 3], phi: &Halves) -> f32 {
         let of = |(_, next, weight): (usize, [usize; 3], f32)| {
             let (color, beside) = self.place(next);

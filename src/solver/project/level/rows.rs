@@ -1,4 +1,4 @@
-//! Sets of rows, to know which weights may have changed.
+//! Sets of rows, which record the weights that may have changed.
 
 /// A set of rows (j, k) of faces, 0 ≤ j ≤ n_y, 0 ≤ k ≤ n_z.
 #[derive(Default)]
@@ -13,27 +13,28 @@ impl Rows {
         Self { pitch: n[1] + 1, has: vec![all; (n[1] + 1) * (n[2] + 1)] }
     }
 
-    /// Takes all rows out.
+    /// Removes all rows.
     pub fn clear(&mut self) {
         self.has.fill(false);
     }
 
-    /// Whether row (j, k) is in it.
+    /// Whether row (j, k) is in the set.
     pub fn contains(&self, [j, k]: [usize; 2]) -> bool {
         self.has[j + self.pitch * k]
     }
 
-    /// Puts a row into it.
+    /// Inserts a row.
     pub fn insert(&mut self, [j, k]: [usize; 2]) {
         self.has[j + self.pitch * k] = true;
     }
 
-    /// Puts all rows of another set into it.
+    /// Inserts all rows of another set.
     pub fn add(&mut self, other: &Self) {
         self.has.iter_mut().zip(&other.has).for_each(|(has, other)| *has |= other);
     }
 
-    /// Puts into it the rows of this grid, half as fine as one of `n` cells, that depend on `fine` ones, and those beside them.
+    /// Inserts the rows of this grid that depend on `fine` rows of a grid of `n` cells, twice as fine, and
+    /// their neighbours.
     pub fn add_halved(&mut self, fine: &Self, n: [usize; 3], coarse: [usize; 3]) {
         let half = |x: usize, axis: usize| if n[axis] > 1 { x / 2 } else { x };
         for (at, _) in fine.has.iter().enumerate().filter(|(_, has)| **has) {

@@ -1,4 +1,4 @@
-//! From a grid to one half as fine and back: sums down, copies up.
+//! Transfer between a grid and one half as fine: sums down, copies up.
 
 use rayon::prelude::*;
 
@@ -9,8 +9,7 @@ use crate::solver::project::red_black::{Board, Halves};
 use crate::solver::simd::dispatch;
 
 impl Level {
-    /// The coarse right-hand side: sums over 2³ cells of what is left in the red ones. The black ones, relaxed last,
-    /// have nothing left.
+    /// Restricts the residual: sums over 2³ cells of the red residuals. The black ones, relaxed last, are 0.
     pub fn restrict_red(&self, rhs: &Halves, phi: &mut Halves, coarse: &Self, out: &mut Halves) {
         self.board.wrap(self.periodic(), 1, phi);
         let phi = &*phi;
@@ -30,7 +29,7 @@ impl Level {
         self.restrict_periodic_seams(rhs, phi, coarse, out);
     }
 
-    /// Adds the coarse solution to the red cells. The black ones are relaxed next, and would lose it.
+    /// Prolongs the coarse solution to the red cells. The black ones are relaxed next, which overwrites them.
     pub fn prolong_to_red(&self, coarse: &Self, correction: &Halves, phi: &mut Halves) {
         let from = coarse.board;
         self.planes(&mut phi[0], |k, out| {
@@ -107,8 +106,8 @@ fn prolong_plane_kernel<const FMA: bool>(
         for (out, row) in out.iter_mut().zip(&*row) {
             *out += row;
         }
-        for &IsolatedCell { slot, home } in fine.isolated_cells.of_row(j + board.n[1] * k) {
-            out[slot as usize] += home.map_or(0.0, |(color, at)| coarse[color][at]) - row[slot as usize];
+        for &IsolatedCell { slot, parent } in fine.isolated_cells.of_row(j + board.n[1] * k) {
+            out[slot as usize] += parent.map_or(0.0, |(color, at)| coarse[color][at]) - row[slot as usize];
         }
     }
 }

@@ -1,0 +1,372 @@
+//! Export of the recorded frames to pictures, a film or volumes. A separate thread renders and writes; the
+//! window shows its progress, and can pause or cancel it. Nothing is simulated again: the exported frames are
+//! those that were shown.
+
+use std::path::{Path, PathBuf};
+use std::str::FromStr;
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use crate::look::{Camera, Look};
+use crate::output::video::{self, Clip, Ffmpeg};
+use crate::output::whole::{self, Existing};
+use crate::output::{OutputError, Pattern, png};
+use crate::render::{CpuRenderer, Image, Mode, Quality, View};
+use crate::snapshot::Snapshot;
+use crate::volume::{self, Up, VdbOptions};
+use crate::worker::Frame;
+
+/// Format of an export.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Format {
+    /// One picture of the present view.
+    Picture,
+    /// One picture per frame.
+    Frames,
+    /// A film.
+    Video,
+    /// One OpenVDB file per frame.
+    Volumes,
+}
+
+impl Format {
+    /// All formats in the order of the panel.
+    pub const ALL: [Self; 4] = [Self::Picture, Self::Frames, Self::Video, Self::Volumes];
+
+    /// Name in the panel.
+    pub fn name(self) -> &'static str {
+        ["picture", "frames", "video", "volumes"][self as usize]
+    }
+
+    /// Default file name for `scene`.
+    fn file(self, scene: &str) -> String {
+        match self {
+            Self::Picture => format!("{scene}.png"),
+            Self::Frames => format!("{scene}-frames/{scene}.####.png"),
+            Self::Video => format!("{scene}.mp4"),
+            Self::Volumes => format!("{scene}-volumes/{scene}.####.vdb"),
+        }
+    }
+}
+
+/// Export settings of the panel.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Form {
+    /// Format.
+    pub format: Format,
+    /// Size of pictures \[px\].
+    pub size: [u32; 2],
+    /// First and last frame; none: all.
+    pub range: Option<[u64; 2]>,
+    /// Typed path; otherwise a free name after the scene.
+    pub path: Option<String>,
+}
+
+impl Default for Form {
+    fn default() -> Self {
+        Self { format: Format::Video, size: [1280, 720], range: None, path: None }
+    }
+}
+
+impl Form {
+    /// Path of the export of `scene`: the typed one, or a free name.
+    pub fn place(&self, scene: &str) -> String {
+        if let Some(path) = &self.path {
+            return path.clone();
+        }
+        let name = |n: u32| match n {
+            1 => self.format.file(scene),
+            n => self.format.file(&format!("{scene}-{n}")),
+        };
+        let is_taken = |name: &String| {
+            let path = Path::new(name);
+            let folder = path.parent().filter(|folder| *folder != Path::new(""));
+            folder.unwrap_or(path).exists()
+        };
+        (1..1000).map(name).find(|name| !is_taken(name)).unwrap_or_else(|| name(1))
+    }
+}
+
+/// Inputs of an export.
+pub struct Job {
+    /// Format.
+    pub format: Format,
+    /// A file, or a name with a placeholder for the number.
+    pub path: String,
+    /// Size of pictures \[px\].
+    pub size: [u32; 2],
+    /// Frames per second.
+    pub rate: f32,
+    /// Light, medium and tone.
+    pub look: Look,
+    /// Camera.
+    pub camera: Camera,
+    /// Content of the pictures.
+    pub mode: Mode,
+    /// The shown snapshot, for a single picture.
+    pub now: Option<Box<Snapshot>>,
+    /// The recorded frames.
+    pub frames: Vec<Arc<Frame>>,
+}
+
+/// Progress of an export.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Progress {
+    /// Frames written.
+    pub done: u32,
+    /// Frames to write.
+    pub total: u32,
+    /// Whether it is paused.
+    pub paused: bool,
+}
+
+#[derive(Default)]
+struct Shared {
+    done: AtomicU32,
+    cancel: AtomicBool,
+    pause: AtomicBool,
+    /// Path or error; none while writing.
+    result: Mutex<Option<Result<String, String>>>,
+}
+
+/// A running export. Dropping it cancels it.
+pub(super) struct Export {
+    shared: Arc<Shared>,
+    total: u32,
+}
+
+/// Interval at which a paused export checks for continuation.
+const NAP: Duration = Duration::from_millis(50);
+
+impl Export {
+    /// Starts a thread that writes; `wake` is called after each frame and at the end.
+    pub(super) fn start(job: Job, wake: impl Fn() + Send + 'static) -> Self {
+        let shared = Arc::new(Shared::default());
+        let total = if job.now.is_some() { 1 } else { job.frames.len() as u32 };
+        let inner = shared.clone();
+        std::thread::spawn(move || {
+            let result = write(&job, &inner, &wake);
+            *inner.result.lock().unwrap_or_else(PoisonError::into_inner) = Some(result);
+            wake();
+        });
+        Self { shared, total }
+    }
+
+    pub(super) fn progress(&self) -> Progress {
+        let Shared { done, pause, .. } = &*self.shared;
+        Progress {
+            done: done.load(Ordering::Relaxed),
+            total: self.total,
+            paused: pause.load(Ordering::Relaxed),
+        }
+    }
+
+    /// Pauses or continues it.
+    pub(super) fn pause(&self) {
+        self.shared.pause.fetch_xor(true, Ordering::Relaxed);
+    }
+
+    /// Cancels it; incomplete files are removed.
+    pub(super) fn cancel(&self) {
+        self.shared.cancel.store(true, Ordering::Relaxed);
+    }
+
+    /// Its path or error, once it has ended.
+    pub(super) fn result(&self) -> Option<Result<String, String>> {
+        self.shared.result.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+}
+
+impl Drop for Export {
+    fn drop(&mut self) {
+        self.cancel();
+    }
+}
+
+/// Writes everything. Returns the path or an error.
+fn write(job: &Job, shared: &Shared, wake: &impl Fn()) -> Result<String, String> {
+    let mut sink = Sink::open(job)?;
+    let mut renderer = CpuRenderer::new();
+    renderer.set_quality(Quality::SMOOTH);
+    if let Some(now) = &job.now {
+        sink.write(job, &mut renderer, now, 0)?;
+        shared.done.store(1, Ordering::Relaxed);
+        return sink.finish();
+    }
+    let Some(first) = job.frames.first() else {
+        return Err("there are no recorded frames; let it run first".into());
+    };
+    let mut snapshot = Snapshot::empty(first.dims(), first.voxel());
+    for frame in &job.frames {
+        while shared.pause.load(Ordering::Relaxed) && !shared.cancel.load(Ordering::Relaxed) {
+            std::thread::sleep(NAP);
+        }
+        if shared.cancel.load(Ordering::Relaxed) {
+            return Err(format!("cancelled after {} frames", shared.done.load(Ordering::Relaxed)));
+        }
+        frame.show(&mut snapshot);
+        sink.write(job, &mut renderer, &snapshot, frame.number as u32)?;
+        shared.done.fetch_add(1, Ordering::Relaxed);
+        wake();
+    }
+    sink.finish()
+}
+
+/// Destination of the frames.
+enum Sink {
+    Files(Pattern),
+    Film(Box<Ffmpeg>, PathBuf),
+}
+
+impl Sink {
+    fn open(job: &Job) -> Result<Self, String> {
+        let pattern = Pattern::from_str(job.path.trim()).map_err(|error| error.to_string())?;
+        let first = pattern.path(0);
+        if let Some(folder) = first.parent().filter(|folder| *folder != Path::new("")) {
+            std::fs::create_dir_all(folder).map_err(|e| format!("cannot make {}: {e}", folder.display()))?;
+        }
+        if job.format == Format::Video {
+            let installed = video::ffmpeg_is_installed().map_err(|error| error.to_string())?;
+            if !installed {
+                return Err("a film takes ffmpeg, which is not installed; export frames instead".into());
+            }
+            let size = job.size.map(|n| n.next_multiple_of(2));
+            let clip = Clip { size, frame_rate: job.rate, frames: job.frames.len() as u32 };
+            let film = Ffmpeg::start(&first, Existing::Keep, clip).map_err(|error| error.to_string())?;
+            return Ok(Self::Film(Box::new(film), first));
+        }
+        if job.frames.len() > 1 && !pattern.is_numbered() {
+            return Err(format!("{} needs a place for the number, as in smoke.####.png", job.path));
+        }
+        Ok(Self::Files(pattern))
+    }
+
+    fn write(
+        &mut self,
+        job: &Job,
+        renderer: &mut CpuRenderer,
+        snapshot: &Snapshot,
+        number: u32,
+    ) -> Result<(), String> {
+        let done = match self {
+            Self::Film(film, _) => {
+                let size = job.size.map(|n| n.next_multiple_of(2));
+                film.picture(&picture(job, renderer, snapshot, size))
+            }
+            Self::Files(pattern) if job.format == Format::Volumes => {
+                let frame = volume::Frame { number, rate: job.rate };
+                let options = VdbOptions { up: Up::Y, half: true };
+                let path = pattern.path(number);
+                if path.exists() {
+                    return Err(format!("{} is there already", path.display()));
+                }
+                whole::write(&path, |file| volume::write_vdb_snapshot(file, snapshot, frame, options))
+            }
+            Self::Files(pattern) => {
+                png::write(&pattern.path(number), Existing::Keep, &picture(job, renderer, snapshot, job.size))
+            }
+        };
+        done.map_err(|error| said(&error))
+    }
+
+    fn finish(self) -> Result<String, String> {
+        let path = match self {
+            Self::Film(film, path) => film.finish().map(|()| path).map_err(|error| said(&error))?,
+            Self::Files(pattern) if pattern.is_numbered() => {
+                pattern.path(0).parent().unwrap_or(Path::new("")).to_owned()
+            }
+            Self::Files(pattern) => pattern.path(0),
+        };
+        Ok(std::path::absolute(&path).unwrap_or(path).display().to_string())
+    }
+}
+
+/// Formats an error without the switches of the command line.
+fn said(error: &OutputError) -> String {
+    match error {
+        OutputError::Exists(path) => format!("{} is there already; choose another name", path.display()),
+        other => other.to_string(),
+    }
+}
+
+fn picture(job: &Job, renderer: &mut CpuRenderer, snapshot: &Snapshot, size: [u32; 2]) -> Image {
+    // Recorded frames have no velocity.
+    let mode = if job.mode.needs_velocity() && snapshot.velocity.is_empty() { Mode::Smoke } else { job.mode };
+    let view = View { look: &job.look, camera: &job.camera, cursor: None, mode };
+    renderer.render(snapshot, &view, size, &|_| ())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Instant;
+
+    use super::*;
+    use crate::app::action::Action;
+    use crate::app::session::Session;
+    use crate::scene::Scene;
+
+    /// A session with a few recorded frames.
+    fn recorded() -> Session {
+        let scene = Scene::parse("tiny", "[domain]\ncells = [16, 24, 16]\nvoxel = 0.06\n").unwrap();
+        let mut session = Session::new(scene, || ()).unwrap();
+        session.set_view(320.0, 240.0);
+        for _ in 0..3 {
+            session.act(Action::Step);
+        }
+        until(&mut session, |s| s.model.playback.range[1] >= 3);
+        session
+    }
+
+    fn until(session: &mut Session, holds: impl Fn(&Session) -> bool) {
+        let deadline = Instant::now() + Duration::from_secs(30);
+        while !holds(session) {
+            assert!(Instant::now() < deadline, "never happened");
+            session.absorb(Instant::now());
+            session.turn_pages(Instant::now());
+            session.follow_export(Instant::now());
+            std::thread::sleep(Duration::from_millis(5));
+        }
+    }
+
+    #[test]
+    fn recorded_frames_become_pictures_volumes_and_a_picture_of_any_size() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut s = recorded();
+        for (format, name, bytes) in [
+            (Format::Frames, "a/s.####.png", b"\x89PNG".as_slice()),
+            (Format::Volumes, "b/s.####.vdb", b" BDV".as_slice()),
+            (Format::Picture, "one.png", b"\x89PNG".as_slice()),
+        ] {
+            let path = folder.path().join(name).display().to_string();
+            s.model.export = Form { format, size: [64, 48], range: Some([1, 2]), path: Some(path.clone()) };
+            s.act(Action::Export);
+            until(&mut s, |s| s.model.exporting.is_none());
+            let notice = s.readout.notice.clone().unwrap();
+            assert!(notice.starts_with("Written to "), "{notice}");
+            let numbers = if format == Format::Picture { vec![0] } else { vec![1, 2] };
+            for number in numbers {
+                let file = Pattern::from_str(&path).unwrap().path(number);
+                assert!(std::fs::read(&file).unwrap().starts_with(bytes), "{}", file.display());
+            }
+            s.act(Action::Export);
+            until(&mut s, |s| s.model.exporting.is_none());
+            let notice = s.readout.notice.clone().unwrap();
+            assert!(notice.starts_with("Not exported: "), "nothing is written over: {notice}");
+        }
+    }
+
+    #[test]
+    fn an_export_can_be_held_and_cancelled_and_leaves_no_half_of_a_film() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut s = recorded();
+        let path = folder.path().join("film.mp4");
+        s.model.export = Form { size: [64, 48], path: Some(path.display().to_string()), ..Form::default() };
+        s.act(Action::Export);
+        s.act(Action::HoldExport);
+        s.act(Action::CancelExport);
+        until(&mut s, |s| s.model.exporting.is_none());
+        assert!(s.readout.notice.as_deref().unwrap().starts_with("Not exported: "));
+        assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);
+    }
+}

@@ -1,0 +1,280 @@
+//! The objects of a scene in the window: their names, handles, and keys in the scene's text. Plain data, no
+//! window.
+
+use crate::scene::Scene;
+use crate::scene::edits::{Change, Entry, List};
+use crate::solver::{ForceField, Form, Shape};
+
+/// A selectable part of a scene.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Selected {
+    /// An object of a list.
+    Object(List, usize),
+    /// The camera.
+    Camera,
+    /// The sun.
+    Sun,
+}
+
+/// Box and solver after the next restart: keys that differ from the scene.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Draft {
+    /// Cells along the longest side; the size of the box is unchanged.
+    pub resolution: Option<u32>,
+    /// Values by key.
+    pub values: Vec<(String, Entry)>,
+}
+
+impl Draft {
+    /// Value set for `key`, if any.
+    pub fn get(&self, key: &str) -> Option<&Entry> {
+        self.values.iter().find(|(set, _)| set == key).map(|(_, value)| value)
+    }
+
+    /// Sets a value.
+    pub fn set(&mut self, key: &str, value: Entry) {
+        self.values.retain(|(set, _)| set != key);
+        self.values.push((key.to_owned(), value));
+    }
+
+    /// The resulting cells and edge of a cell \[m\] of `scene`.
+    pub fn cells(&self, scene: &Scene) -> ([usize; 3], f32) {
+        let (dims, h) = (scene.config.dims.array(), scene.config.h);
+        match self.resolution {
+            None => (dims, h),
+            Some(most) => with_resolution(dims, h, most as usize),
+        }
+    }
+
+    /// The resulting changes of the scene's text.
+    pub fn changes(&self, scene: &Scene) -> Vec<Change> {
+        let mut changes: Vec<Change> =
+            self.values.iter().map(|(key, value)| Change::Set(key.clone(), Some(value.clone()))).collect();
+        if self.resolution.is_some() {
+            let (cells, h) = self.cells(scene);
+            let cells = Entry::Wholes(cells.map(|n| n as i64).to_vec());
+            changes.push(Change::Set("domain.cells".into(), Some(cells)));
+            changes.push(Change::Set("domain.voxel".into(), Some(Entry::of(h))));
+        }
+        changes
+    }
+}
+
+/// Resolution with `most` cells along the longest side, for a box of `dims` cells of edge `h` \[m\]. The size
+/// of the box is unchanged to half a cell. An axis of one cell keeps it.
+pub fn with_resolution(dims: [usize; 3], h: f32, most: usize) -> ([usize; 3], f32) {
+    let longest = dims.into_iter().max().unwrap_or(1).max(1);
+    let most = most.max(1);
+    let new = tidy(h * longest as f32 / most as f32, h * longest as f32 / most as f32 * 1e-4);
+    let cells = dims.map(|n| match n {
+        1 => 1,
+        n if n == longest => most,
+        n => ((n as f32 * h / new).round() as usize).max(1),
+    });
+    (cells, new)
+}
+
+/// Rounds `x` to a round decimal no coarser than `step`.
+pub fn tidy(x: f32, step: f32) -> f32 {
+    let unit = 10f64.powf(f64::from(step.max(1e-9)).log10().floor());
+    let rounded = (f64::from(x) / unit).round() * unit;
+    let digits = (-unit.log10()).max(0.0).round() as usize;
+    format!("{rounded:.digits$}").parse().unwrap_or(x)
+}
+
+/// Number of objects in a list.
+pub fn count(scene: &Scene, list: List) -> usize {
+    match list {
+        List::Source => scene.sources.len(),
+        List::Solid => scene.solids.len(),
+        List::Force => scene.forces.len(),
+    }
+}
+
+/// Kind of an object in a word: "ball", "wind".
+pub fn kind(scene: &Scene, list: List, index: usize) -> &'static str {
+    let shape = |shape: &Shape| match shape {
+        Shape::Sphere { .. } => "ball",
+        Shape::Box { .. } => "box",
+        Shape::Cylinder { .. } => "cylinder",
+        Shape::Mesh(_) => "mesh",
+    };
+    match list {
+        List::Source => scene.sources.get(index).map_or("", |source| match &source.region.form {
+            Form::Body(Shape::Cylinder { .. }) => "disc",
+            Form::Body(body) => shape(body),
+            Form::Card(_) => "card",
+        }),
+        List::Solid => scene.solids.get(index).map_or("", |solid| shape(&solid.shape)),
+        List::Force => scene.forces.get(index).map_or("", |force| match force.field {
+            ForceField::Wind(_) => "wind",
+            ForceField::Point { .. } => "point",
+            ForceField::Vortex { .. } => "vortex",
+            ForceField::Custom(_) => "custom",
+        }),
+    }
+}
+
+/// Position of an object's handle at `time` \[m\]; none for objects without a place.
+pub fn anchor(scene: &Scene, list: List, index: usize, time: f64) -> Option<[f32; 3]> {
+    match list {
+        List::Source => scene.sources.get(index).map(|source| source.region.position),
+        List::Solid => scene.solids.get(index).map(|solid| solid.position_at(time)),
+        List::Force => match scene.forces.get(index)?.field {
+            ForceField::Point { center, .. } | ForceField::Vortex { center, .. } => Some(center),
+            _ => None,
+        },
+    }
+}
+
+/// The scene with an object moved by `by` \[m\], for display during a drag; its text is unchanged.
+pub fn moved(scene: &Scene, list: List, index: usize, by: [f32; 3]) -> Scene {
+    let mut scene = scene.clone();
+    let shift = |p: &mut [f32; 3]| (0..3).for_each(|a| p[a] += by[a]);
+    match list {
+        List::Source => scene.sources.get_mut(index).into_iter().for_each(|s| shift(&mut s.region.position)),
+        List::Solid => {
+            if let Some(solid) = scene.solids.get_mut(index) {
+                shift(&mut solid.position);
+                solid.keyframes.iter_mut().for_each(|(_, p)| shift(p));
+            }
+        }
+        List::Force => match scene.forces.get_mut(index).map(|force| &mut force.field) {
+            Some(ForceField::Point { center, .. } | ForceField::Vortex { center, .. }) => shift(center),
+            _ => {}
+        },
+    }
+    scene
+}
+
+/// Changes of the text that move an object by `by` \[m\].
+pub fn move_changes(scene: &Scene, list: List, index: usize, by: [f32; 3]) -> Vec<Change> {
+    let step = 0.5 * scene.config.h;
+    let place = |p: [f32; 3]| [0, 1, 2].map(|a| tidy(p[a] + by[a], step));
+    let head = format!("{}.{index}", list.key());
+    let set = |key: String, entry| Change::Set(format!("{head}.{key}"), Some(entry));
+    let entries = scene.entries(list, index);
+    if list == List::Solid && !scene.solids[index].keyframes.is_empty() {
+        let key = |(t, p): &(f32, [f32; 3])| format!("[{t:?}, {:?}]", place(*p));
+        let keys: Vec<String> = scene.solids[index].keyframes.iter().map(key).collect();
+        return vec![set("keyframes".into(), Entry::Other(format!("[{}]", keys.join(", "))))];
+    }
+    let Some(now) = anchor(scene, list, index, 0.0) else { return Vec::new() };
+    let is_place = |key: &str| {
+        let last = key.rsplit('.').next().unwrap_or(key);
+        matches!(last, "center" | "position") && !key.starts_with("within.")
+    };
+    let key = entries.iter().map(|(key, _)| key).find(|key| is_place(key));
+    match (key, list) {
+        (Some(key), _) => vec![set(key.clone(), Entry::of_all(place(now)))],
+        (None, List::Source) => match &scene.sources[index].region.form {
+            Form::Body(Shape::Sphere { radius }) => vec![
+                set("shape.sphere.center".into(), Entry::of_all(place(now))),
+                set("shape.sphere.radius".into(), Entry::of(*radius)),
+            ],
+            _ => Vec::new(),
+        },
+        (None, _) => vec![set("position".into(), Entry::of_all(place(now)))],
+    }
+}
+
+/// Keys of a new object in the middle of the box, as TOML; `kind` as in [`KINDS`].
+pub fn template(scene: &Scene, kind: &str) -> String {
+    let (extent, h) = (scene.extent(), scene.config.h);
+    let least = extent.into_iter().fold(f32::INFINITY, f32::min);
+    let size = |share: f32| tidy((share * least).max(2.0 * h), 0.1 * h);
+    let middle = extent.map(|x| tidy(0.5 * x, 0.5 * h));
+    let (x, y, z) = (middle[0], middle[1], middle[2]);
+    let r = size(0.1);
+    match kind {
+        "source.ball" => format!(
+            "shape = {{ sphere = {{ center = [{x:?}, {y:?}, {z:?}], radius = {r:?} }} }}\nemit = {{ green = 3.0, heat = 30.0 }}\n"
+        ),
+        "source.box" => format!(
+            "shape = {{ box = {{ center = [{x:?}, {y:?}, {z:?}], size = [{r:?}, {r:?}, {r:?}] }} }}\nemit = {{ blue = 3.0, heat = 30.0 }}\n"
+        ),
+        "solid.ball" => format!(
+            "shape = {{ sphere = {{ radius = {:?} }} }}\nposition = [{x:?}, {y:?}, {z:?}]\n",
+            size(0.14)
+        ),
+        "solid.box" => {
+            let s = size(0.25);
+            format!(
+                "shape = {{ box = {{ size = [{s:?}, {s:?}, {s:?}] }} }}\nposition = [{x:?}, {y:?}, {z:?}]\n"
+            )
+        }
+        "solid.cylinder" => format!(
+            "shape = {{ cylinder = {{ radius = {:?}, height = {:?} }} }}\nposition = [{x:?}, {y:?}, {z:?}]\n",
+            size(0.1),
+            size(0.3)
+        ),
+        "force.point" => format!(
+            "point = {{ center = [{x:?}, {y:?}, {z:?}], radius = {:?}, acceleration = 5.0 }}\n",
+            size(0.3)
+        ),
+        "force.vortex" => {
+            format!("vortex = {{ center = [{x:?}, {y:?}, {z:?}], radius = {:?}, speed = 1.0 }}\n", size(0.2))
+        }
+        _ => "wind = { velocity = [0.5, 0.0, 0.0], rate = 1.0 }\n".into(),
+    }
+}
+
+/// Objects that can be added: the name for [`template`], its list, and its label in the menu.
+pub const KINDS: [(&str, List, &str); 8] = [
+    ("source.ball", List::Source, "Source: ball"),
+    ("source.box", List::Source, "Source: box"),
+    ("solid.ball", List::Solid, "Solid: ball"),
+    ("solid.box", List::Solid, "Solid: box"),
+    ("solid.cylinder", List::Solid, "Solid: cylinder"),
+    ("force.wind", List::Force, "Force: wind"),
+    ("force.point", List::Force, "Force: attraction"),
+    ("force.vortex", List::Force, "Force: vortex"),
+];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn resolution_keeps_the_size_of_the_box() {
+        let (cells, h) = with_resolution([96, 144, 96], 0.01, 72);
+        assert_eq!((cells, h), ([48, 72, 48], 0.02));
+        let (cells, h) = with_resolution([96, 144, 1], 0.01, 200);
+        assert_eq!((cells[1], cells[2]), (200, 1));
+        assert!((cells[0] as f32 * h - 0.96).abs() < h && (200.0 * h - 1.44).abs() < h, "{cells:?} {h}");
+    }
+
+    #[test]
+    fn numbers_are_as_a_person_would_write_them() {
+        assert_eq!(tidy(0.123_456, 0.005), 0.123);
+        assert_eq!(tidy(12.345, 0.5), 12.3);
+        assert_eq!(tidy(1234.5, 30.0), 1230.0);
+    }
+
+    #[test]
+    fn every_kind_of_object_can_be_added_copied_moved_and_deleted() {
+        for name in ["", "[domain]\ncells = [40, 30, 20]\nvoxel = 0.1\nwalls = \"closed\"\n"] {
+            let mut scene = Scene::parse("s", name).unwrap();
+            for (kind, list, _) in KINDS {
+                let at = count(&scene, list);
+                scene = scene.edited(&[Change::Add(list, template(&scene, kind))]).unwrap();
+                assert_eq!(count(&scene, list), at + 1, "{kind}");
+                if let Some(before) = anchor(&scene, list, at, 0.0) {
+                    let by = [3.0 * scene.config.h, -2.0 * scene.config.h, 0.0];
+                    let after = scene.edited(&move_changes(&scene, list, at, by)).unwrap();
+                    let now = anchor(&after, list, at, 0.0).unwrap();
+                    let far = (0..3).map(|a| (now[a] - before[a] - by[a]).abs()).fold(0.0, f32::max);
+                    assert!(far <= 0.5 * scene.config.h, "{kind}: {before:?} {now:?}");
+                    assert_eq!(
+                        anchor(&moved(&scene, list, at, by), list, at, 0.0)
+                            .map(|p| p.map(|x| (x * 1e4).round())),
+                        Some([0, 1, 2].map(|a| ((before[a] + by[a]) * 1e4).round()))
+                    );
+                }
+                let copied = scene.edited(&[Change::Duplicate(list, at)]).unwrap();
+                assert_eq!(count(&copied, list), at + 2);
+                assert_eq!(count(&copied.edited(&[Change::Delete(list, at)]).unwrap(), list), at + 1);
+            }
+        }
+    }
+}

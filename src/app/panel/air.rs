@@ -1,0 +1,50 @@
+//! The air: heat, swirl, drag and pace.
+
+use egui::Ui;
+
+use super::Out;
+use super::row::{Row, switch};
+use super::section::{Head, section};
+use crate::app::model::Model;
+use crate::parameter::{self, Effect, Kind, Parameter};
+use crate::solver::{Ambient, Params};
+
+pub(super) fn show(ui: &mut Ui, model: &mut Model, out: &mut Out) {
+    let default = &model.defaults;
+    let without_smoke = |params: &Params| Params { smoke: default.params.smoke, ..params.clone() };
+    let changed =
+        without_smoke(&model.settings.params) != default.params || model.settings.rate != default.rate;
+    let head = Head { title: "Air", effect: Some(Effect::ActsNow), changed };
+    let reset = section(ui, head, out, |ui, out| {
+        for parameter in parameter::all().filter(|p| p.table() == "fluid" && !p.label.is_empty()) {
+            match parameter.kind {
+                Kind::NumberOr(_) => ambient(ui, parameter, model, out),
+                _ => {
+                    let (params, default) = (&mut model.settings.params, &model.defaults.params);
+                    Row::of(parameter).show_in(ui, params, default, out);
+                }
+            }
+        }
+        let default = model.defaults.rate;
+        Row::of(parameter::of("time.frame_rate")).show(ui, &mut model.settings.rate, default, out);
+    });
+    if reset {
+        let smoke = model.settings.params.smoke;
+        model.settings.params = Params { smoke, ..model.defaults.params.clone() };
+        model.settings.rate = model.defaults.rate;
+    }
+}
+
+/// Buoyancy relative to the mean over the box, or to the air outside.
+fn ambient(ui: &mut Ui, parameter: &'static Parameter, model: &mut Model, out: &mut Out) {
+    let mut mean = model.settings.params.ambient == Ambient::Mean;
+    let before = mean;
+    switch(ui, parameter, &mut mean, out);
+    if mean != before {
+        let fixed = match model.defaults.params.ambient {
+            Ambient::Mean => Ambient::default(),
+            fixed => fixed,
+        };
+        model.settings.params.ambient = if mean { Ambient::Mean } else { fixed };
+    }
+}

@@ -1,0 +1,209 @@
+//! The box and the solver: settings that need a restart. Changes are collected with their estimated cost, and
+//! applied together.
+
+use egui::{Button, DragValue, Label, RichText, Ui, vec2};
+
+use super::object_list::words_control;
+use super::row::fine;
+use super::section::{Head, section};
+use super::{Out, theme};
+use crate::app::model::{Model, Readout};
+use crate::app::objects::Draft;
+use crate::grid::Dims;
+use crate::parameter::{self, Effect, Holder, Kind, Value};
+use crate::scene::Scene;
+use crate::scene::edits::Entry;
+use crate::scene::memory;
+use crate::solver::{BoundaryCondition, Config};
+
+/// Solver settings of the section.
+const KEYS: [&str; 7] = [
+    "solver.advection",
+    "solver.integrator",
+    "solver.projection",
+    "solver.trace_order",
+    "time.cfl",
+    "time.max_substeps",
+    "solver.tolerance",
+];
+
+const SIDES: [[&str; 2]; 3] = [["x_min", "x_max"], ["y_min", "y_max"], ["z_min", "z_max"]];
+
+/// Name of a side in the panel.
+const NAMES: [[&str; 2]; 3] = [["Left side", "Right side"], ["Floor", "Top"], ["Back", "Front"]];
+
+pub(super) fn show(ui: &mut Ui, model: &mut Model, readout: &Readout, out: &mut Out) {
+    let head = Head { title: "Box and solver", effect: Some(Effect::Restarts), changed: false };
+    section(ui, head, out, |ui, out| {
+        if !out
+            .finds_words("box solver resolution cells voxel walls sides advection integrator projection cfl")
+        {
+            return;
+        }
+        let scene = model.settings.scene.clone();
+        let mut draft = model.draft.take().unwrap_or_default();
+        resolution(ui, &scene, &mut draft, out);
+        sides(ui, &scene, &mut draft);
+        KEYS.into_iter().for_each(|key| setting(ui, &scene, &mut draft, key, out));
+        let changes = draft.changes(&scene);
+        estimate(ui, &scene, &draft, readout);
+        if apply(ui, !changes.is_empty(), &mut draft, out) {
+            model.edits.extend(changes);
+            draft = Draft::default();
+        }
+        model.draft = (draft != Draft::default()).then_some(draft);
+    });
+}
+
+fn line(ui: &mut Ui, name: &str, help: &str, contents: impl FnOnce(&mut Ui)) {
+    ui.horizontal(|ui| {
+        ui.add_space(10.0);
+        let label = Label::new(RichText::new(name).color(theme::QUIET)).selectable(false);
+        ui.add_sized([108.0, 20.0], label).on_hover_text(help);
+        contents(ui);
+    });
+}
+
+/// One number for the whole grid; the size of the box is unchanged.
+fn resolution(ui: &mut Ui, scene: &Scene, draft: &mut Draft, out: &mut Out) {
+    let now = scene.config.dims.array().into_iter().max().unwrap_or(1) as u32;
+    let mut most = draft.resolution.unwrap_or(now);
+    let help =
+        "Cells along the longest side. The box stays as large as it is, and everything in it where it is.";
+    line(ui, "Resolution", help, |ui| {
+        let field = DragValue::new(&mut most).range(8..=1024).speed(0.5).suffix(" cells");
+        out.places.insert("solver.resolution", ui.add_sized([90.0, 20.0], field).rect);
+        for (text, factor) in [("½", 0.5), ("2×", 2.0)] {
+            if ui.button(text).clicked() {
+                most = ((now as f32 * factor) as u32).clamp(8, 1024);
+            }
+        }
+    });
+    draft.resolution = (most != now).then_some(most);
+    let ([x, y, z], h) = draft.cells(scene);
+    let [lx, ly, lz] = scene.extent().map(|x| fine(x.into()));
+    let text = format!("{x} × {y} × {z} cells of {} m in {lx} × {ly} × {lz} m", fine(h.into()));
+    ui.label(RichText::new(text).size(11.5).color(theme::QUIET));
+}
+
+fn sides(ui: &mut Ui, scene: &Scene, draft: &mut Draft) {
+    let words = match parameter::of("domain.walls").kind {
+        Kind::Word(words) => words,
+        _ => return,
+    };
+    for axis in 0..3 {
+        for end in 0..2 {
+            let key = format!("domain.walls.{}", SIDES[axis][end]);
+            let now = word(&scene.config.sides[axis][end]);
+            let shown = match draft.get(&key) {
+                Some(Entry::Word(word)) => word.clone(),
+                _ => now.to_owned(),
+            };
+            line(ui, NAMES[axis][end], parameter::of("domain.walls").description, |ui| {
+                if let Some(chosen) = words_control(ui, &key, words, &shown) {
+                    set_side(draft, scene, axis, end, &chosen);
+                }
+            });
+        }
+    }
+}
+
+/// Sets a side; a periodic one also sets the opposite side.
+fn set_side(draft: &mut Draft, scene: &Scene, axis: usize, end: usize, chosen: &str) {
+    let key = |end: usize| format!("domain.walls.{}", SIDES[axis][end]);
+    let other = match draft.get(&key(1 - end)) {
+        Some(Entry::Word(word)) => word.clone(),
+        _ => word(&scene.config.sides[axis][1 - end]).to_owned(),
+    };
+    draft.set(&key(end), Entry::Word(chosen.to_owned()));
+    if (chosen == "periodic") != (other == "periodic") {
+        draft.set(&key(1 - end), Entry::Word(chosen.to_owned()));
+    }
+}
+
+fn word(side: &BoundaryCondition) -> &'static str {
+    match side {
+        BoundaryCondition::Closed => "closed",
+        BoundaryCondition::NoSlip(_) => "no-slip",
+        BoundaryCondition::Open => "open",
+        BoundaryCondition::Periodic => "periodic",
+        BoundaryCondition::Inflow(_) => "inflow",
+    }
+}
+
+fn setting(ui: &mut Ui, scene: &Scene, draft: &mut Draft, key: &'static str, out: &mut Out) {
+    let parameter = parameter::of(key);
+    let Some(now) = scene.config.value_of(parameter) else { return };
+    let name = super::object_list::capitalised(parameter.key()).replace('_', " ");
+    let name = if name == "Cfl" { "CFL".to_owned() } else { name };
+    line(ui, &name, parameter.description, |ui| match (parameter.kind, now) {
+        (Kind::Word(words), Value::Word(now)) => {
+            let shown = match draft.get(key) {
+                Some(Entry::Word(word)) => word.clone(),
+                _ => now.to_owned(),
+            };
+            if let Some(chosen) = words_control(ui, key, words, &shown) {
+                draft.set(key, Entry::Word(chosen));
+            }
+        }
+        (_, Value::Number(now)) => {
+            let mut x = draft.get(key).and_then(Entry::number).unwrap_or(f64::from(now));
+            let hard = f64::from(*parameter.hard.start())..=f64::from(*parameter.hard.end());
+            let speed = 0.02 * x.abs();
+            let field = DragValue::new(&mut x).range(hard).speed(speed).custom_formatter(|x, _| fine(x));
+            let response = ui.add_sized([90.0, 20.0], field.suffix(super::row::suffix(parameter)));
+            out.places.insert(key, response.rect);
+            if response.changed() {
+                draft.set(key, Entry::of(x as f32));
+            }
+        }
+        (_, Value::Whole(now)) => {
+            let mut n = draft.get(key).and_then(Entry::number).map_or(now, |x| x as u32);
+            let hard = *parameter.hard.start() as u32..=*parameter.hard.end() as u32;
+            if ui.add_sized([90.0, 20.0], DragValue::new(&mut n).range(hard).speed(0.1)).changed() {
+                draft.set(key, Entry::Whole(n.into()));
+            }
+        }
+        _ => {}
+    });
+}
+
+/// Memory and time of a step after the changes, estimated from the present step.
+fn estimate(ui: &mut Ui, scene: &Scene, draft: &Draft, readout: &Readout) {
+    let (cells, h) = draft.cells(scene);
+    let Ok(dims) = Dims::new(cells) else { return };
+    let config = Config { dims, h, ..scene.config.clone() };
+    let bytes = memory::estimate(&config, !scene.solids.is_empty());
+    let limit = memory::default_limit();
+    let now = readout.step_ms.iter().copied().collect::<Vec<_>>();
+    let now = super::stats::median(now);
+    let ms = now * dims.cells() as f32 / scene.config.dims.cells() as f32;
+    let time = if now > 0.0 { format!(", about {ms:.0} ms a step (now {now:.0})") } else { String::new() };
+    let (text, color) = match bytes > limit {
+        true => {
+            let text = format!("Needs {} of {} allowed", memory::human(bytes), memory::human(limit));
+            (text, theme::ALARM)
+        }
+        false => (format!("Takes {}{time}", memory::human(bytes)), theme::QUIET),
+    };
+    ui.add_space(2.0);
+    ui.label(RichText::new(text).size(11.5).color(color));
+}
+
+/// Buttons that apply or discard the changes. Returns true to apply.
+fn apply(ui: &mut Ui, changed: bool, draft: &mut Draft, out: &mut Out) -> bool {
+    let mut made = false;
+    ui.horizontal(|ui| {
+        let text =
+            RichText::new("Restart with these").color(if changed { theme::ACCENT } else { theme::TEXT });
+        let button = ui.add_enabled(changed, Button::new(text).min_size(vec2(150.0, 24.0)));
+        out.places.insert("solver.apply", button.rect);
+        made = button
+            .on_hover_text("Starts the scene over. Undo comes back to the smoke as it is now.")
+            .clicked();
+        if ui.add_enabled(changed, Button::new("Forget").min_size(vec2(70.0, 24.0))).clicked() {
+            *draft = Draft::default();
+        }
+    });
+    made
+}

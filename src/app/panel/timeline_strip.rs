@@ -1,0 +1,61 @@
+//! The strip under the view: scrubbing and playback of the recorded frames.
+
+use egui::{Button, Context, DragValue, Frame, Margin, RichText, Slider, TopBottomPanel, Ui, vec2};
+
+use super::{Out, theme};
+use crate::app::action::Action;
+use crate::app::model::Playback;
+
+/// Width of the numbers at the right of the slider \[pt\].
+const NUMBERS: f32 = 96.0;
+
+pub(super) fn show(ctx: &Context, playback: &mut Playback, out: &mut Out) {
+    let [first, last] = playback.range;
+    if first == last && playback.at.is_none() {
+        return;
+    }
+    let frame = Frame::new().fill(theme::GROUND).inner_margin(Margin::symmetric(10, 5));
+    TopBottomPanel::bottom("timeline").frame(frame).show_separator_line(false).show(ctx, |ui| {
+        ui.horizontal(|ui| {
+            let play = if playback.playing { "⏸" } else { "▶" };
+            let help = "Play the recorded frames (P). The simulation pauses meanwhile.";
+            button(ui, play, help, playback.playing, Action::Play, out);
+            ui.toggle_value(&mut playback.looped, "⟲").on_hover_text("Restart after the last frame.");
+            let speed =
+                DragValue::new(&mut playback.speed).range(0.1..=8.0).speed(0.02).max_decimals(2).suffix("×");
+            ui.add(speed).on_hover_text("Playback speed: 1 is that of the simulation.");
+            scrub(ui, playback, out);
+            let present = playback.at.is_none();
+            let help = "Show the present. Run continues from the shown frame.";
+            button(ui, "Live", help, present, Action::Present, out);
+        });
+    });
+}
+
+fn scrub(ui: &mut Ui, playback: &mut Playback, out: &mut Out) {
+    let [first, last] = playback.range;
+    let mut shown = playback.at.unwrap_or(last);
+    ui.spacing_mut().slider_width = (ui.available_width() - NUMBERS - 60.0).max(60.0);
+    let slider = Slider::new(&mut shown, first..=last).show_value(false);
+    let mib = playback.bytes >> 20;
+    let help = format!(
+        "Frames {first} to {last}, {mib} MiB. Drag to look back; the oldest go when 1024 MiB are used."
+    );
+    let response = ui.add(slider).on_hover_text(help);
+    out.places.insert("timeline", response.rect);
+    if response.changed() {
+        (playback.at, playback.playing) = (Some(shown), false);
+    }
+    let color = if playback.at.is_some() { theme::ACCENT } else { theme::QUIET };
+    let text = RichText::new(format!("{shown} / {last}")).monospace().color(color);
+    ui.add_sized([NUMBERS, 20.0], egui::Label::new(text)).on_hover_text("Shown frame, and last frame.");
+}
+
+fn button(ui: &mut Ui, text: &str, help: &str, on: bool, action: Action, out: &mut Out) {
+    let color = if on { theme::ACCENT } else { theme::TEXT };
+    let response = ui.add(Button::new(RichText::new(text).color(color)).min_size(vec2(28.0, 22.0)));
+    out.places.insert(action.name(), response.rect);
+    if response.on_hover_text(help).clicked() {
+        out.actions.push(action);
+    }
+}

@@ -1,0 +1,61 @@
+//! Starting an export of the recorded frames, and following its progress.
+
+use std::time::Instant;
+
+use super::Session;
+use crate::app::export::{Export, Format, Job};
+use crate::render::Mode;
+
+impl Session {
+    /// Starts the export of the panel's form.
+    pub(super) fn export(&mut self) {
+        if self.export.is_some() {
+            return self.say("One export at a time: wait for the one under way, or cancel it".into());
+        }
+        let form = self.model.export.clone();
+        let is_picture = form.format == Format::Picture;
+        let timeline = self.worker.timeline();
+        let [first, last] = timeline.range().unwrap_or_default();
+        let [from, to] = form.range.unwrap_or([first, last]);
+        let frames = match is_picture {
+            true => Vec::new(),
+            false => (from.max(first)..=to.min(last)).filter_map(|n| timeline.frame(n)).collect(),
+        };
+        drop(timeline);
+        let settings = &self.model.settings;
+        let job = Job {
+            format: form.format,
+            path: form.place(&settings.scene.name),
+            size: form.size,
+            rate: settings.rate,
+            look: settings.look.clone(),
+            camera: self.orbit.camera(),
+            mode: if is_picture { self.mode() } else { self.still_mode() },
+            now: is_picture.then(|| Box::new(self.shown().clone())),
+            frames,
+        };
+        let wake = self.wake.clone();
+        self.export = Some(Export::start(job, move || wake()));
+        self.model.exporting = self.export.as_ref().map(Export::progress);
+    }
+
+    /// Mode for recorded frames, which have no velocity.
+    fn still_mode(&self) -> Mode {
+        if self.model.view.needs_velocity() { Mode::Smoke } else { self.model.view }
+    }
+
+    /// Updates the progress of the export, and reports its result once it has ended.
+    pub fn follow_export(&mut self, now: Instant) {
+        let Some(export) = &self.export else { return };
+        self.model.exporting = Some(export.progress());
+        let Some(result) = export.result() else { return };
+        (self.export, self.model.exporting) = (None, None);
+        let text = match result {
+            Ok(path) => {
+                format!("Written to {path}")
+            }
+            Err(why) => format!("Not exported: {why}"),
+        };
+        self.tell(text, now);
+    }
+}

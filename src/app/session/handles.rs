@@ -1,0 +1,265 @@
+//! Objects of the scene: selecting and moving them in the view, and editing the scene's text.
+
+use std::sync::Arc;
+
+use nalgebra::{Vector2, Vector3};
+
+use super::{Came, Session};
+use crate::app::objects::{self, Selected};
+use crate::app::settings::{self, Settings};
+use crate::scene::Scene;
+use crate::scene::edits::{Change, List};
+
+/// Distance at which a handle can be grabbed \[pt\].
+const GRAB: f32 = 13.0;
+
+/// Length of the arrows of a selected object, relative to the height of the view.
+pub const ARROW: f32 = 0.11;
+
+/// Field of view of a parallel view, from far away \[degrees\].
+pub const PARALLEL: f32 = 1.5;
+
+/// Field of view of a scene that was opened with a parallel view \[degrees\].
+const LENS: f32 = 34.0;
+
+/// An object during a drag.
+pub(super) struct Move {
+    list: List,
+    index: usize,
+    /// The scene before the drag.
+    before: Arc<Scene>,
+    /// Position of the handle before the drag \[m\].
+    from: Vector3<f32>,
+    /// Vector from the mouse to the handle when it was grabbed \[m\].
+    grip: Vector3<f32>,
+    /// Axis of the drag, if it is restricted to one.
+    axis: Option<usize>,
+    by: [f32; 3],
+}
+
+impl Session {
+    /// Whether the handles of objects are shown: while their section is open in the panel.
+    pub fn shows_handles(&self) -> bool {
+        self.model.panel && !self.model.closed.contains("Objects") && !self.is_loading()
+    }
+
+    /// Objects with a handle in the view, and the handles' positions \[m\].
+    pub fn handles(&self) -> Vec<(List, usize, Vector3<f32>)> {
+        let (scene, time) = (&self.model.settings.scene, self.readout.shown);
+        let of = |list: List| {
+            (0..objects::count(scene, list))
+                .filter_map(move |n| Some((list, n, objects::anchor(scene, list, n, time)?.into())))
+        };
+        List::ALL.into_iter().flat_map(of).collect()
+    }
+
+    /// Positions of the handles in the view \[pt\].
+    pub fn seen_handles(&self) -> Vec<[f32; 2]> {
+        let handles = if self.shows_handles() { self.handles() } else { Vec::new() };
+        handles.into_iter().filter_map(|(.., p)| Some(self.orbit.seen(p, self.view)?.0.into())).collect()
+    }
+
+    /// The handle at a point of the view, with the axis of an arrow.
+    pub fn handle_at(&self, at: Vector2<f32>) -> Option<(List, usize, Option<usize>)> {
+        if !self.shows_handles() || self.model.playback.at.is_some() {
+            return None;
+        }
+        let near = |p: Vector3<f32>| {
+            let (seen, _) = self.orbit.seen(p, self.view)?;
+            let far = (seen - at).norm();
+            (far < GRAB).then_some(far)
+        };
+        let handles = self.handles();
+        if let Some(&(list, n, p)) =
+            handles.iter().find(|(list, n, _)| self.model.selected == Some(Selected::Object(*list, *n)))
+        {
+            let tip = |axis: usize| near(p + self.arrow(p, axis));
+            if let Some(axis) = (0..3).find(|&axis| tip(axis).is_some()) {
+                return Some((list, n, Some(axis)));
+            }
+        }
+        let found = handles.into_iter().filter_map(|(list, n, p)| Some((near(p)?, list, n)));
+        found.min_by(|a, b| a.0.total_cmp(&b.0)).map(|(_, list, n)| (list, n, None))
+    }
+
+    /// The handle under the mouse, or being dragged.
+    pub fn hovered_handle(&self) -> Option<(List, usize, Option<usize>)> {
+        match &self.moving {
+            Some(moving) => Some((moving.list, moving.index, moving.axis)),
+            None if self.pointer.drag.is_some() => None,
+            None => self.handle_at(self.pointer.at?),
+        }
+    }
+
+    /// Vector from the handle at `p` to the tip of its arrow along `axis` \[m\].
+    pub fn arrow(&self, p: Vector3<f32>, axis: usize) -> Vector3<f32> {
+        let depth = (p - Vector3::from(self.orbit.camera().position)).dot(&self.orbit.axes().forward);
+        let height = 2.0 * depth.max(0.0) * (self.orbit.fov.to_radians() * 0.5).tan();
+        Vector3::ith(axis, ARROW * height)
+    }
+
+    /// Grabs the handle at a point of the view, if there is one.
+    pub(super) fn grab(&mut self, at: Vector2<f32>) -> bool {
+        let Some((list, index, axis)) = self.handle_at(at) else { return false };
+        self.model.selected = Some(Selected::Object(list, index));
+        let scene = self.model.settings.scene.clone();
+        let Some(from) = objects::anchor(&scene, list, index, self.readout.shown) else { return false };
+        let from = Vector3::from(from);
+        let grip = self.reached(at, from, axis) - from;
+        self.moving = Some(Move { list, index, before: scene, from, grip, axis, by: [0.0; 3] });
+        true
+    }
+
+    /// The point under the mouse at the depth of `p`, or the point on its axis nearest to the mouse \[m\].
+    fn reached(&self, at: Vector2<f32>, p: Vector3<f32>, axis: Option<usize>) -> Vector3<f32> {
+        let eye = Vector3::from(self.orbit.camera().position);
+        let ray = self.orbit.ray(at, self.view);
+        let depth = (p - eye).dot(&self.orbit.axes().forward);
+        let flat = eye + ray * depth;
+        let Some(axis) = axis else { return flat };
+        let (along, ray) = (Vector3::ith(axis, 1.0), ray.normalize());
+        let (across, between) = (along.dot(&ray), eye - p);
+        let apart = 1.0 - across * across;
+        if apart < 1e-3 {
+            return p;
+        }
+        p + along * ((between.dot(&along) - across * between.dot(&ray)) / apart)
+    }
+
+    /// Moves the grabbed object to the mouse, within the box.
+    pub(super) fn drag_object(&mut self, at: Vector2<f32>) {
+        let Some(moving) = &self.moving else { return };
+        let (from, grip, axis) = (moving.from, moving.grip, moving.axis);
+        let to = self.reached(at, from, axis) - grip;
+        let extent = self.extent();
+        let by = [0, 1, 2].map(|a| to[a].clamp(0.0, extent[a]) - from[a]);
+        let Some(moving) = &mut self.moving else { return };
+        moving.by = by;
+        let scene = objects::moved(&moving.before, moving.list, moving.index, by);
+        self.model.settings.scene = Arc::new(scene);
+    }
+
+    /// Ends the drag and writes the object's position into the scene's text.
+    pub(super) fn drop_object(&mut self) {
+        let Some(Move { list, index, before, by, .. }) = self.moving.take() else { return };
+        self.model.settings.scene = before.clone();
+        if by == [0.0; 3] {
+            return;
+        }
+        let changes = objects::move_changes(&before, list, index, by);
+        self.edit(&changes);
+    }
+
+    /// Applies the edits that the panel requests.
+    pub(super) fn make_edits(&mut self) {
+        let edits = std::mem::take(&mut self.model.edits);
+        if !edits.is_empty() && self.moving.is_none() {
+            self.edit(&edits);
+        }
+    }
+
+    /// Changes the scene's text. The running solver takes over what it can; other changes restart the scene.
+    pub fn edit(&mut self, changes: &[Change]) {
+        if self.is_loading() {
+            return;
+        }
+        let scene = match self.model.settings.scene.edited(changes) {
+            Ok(scene) => Arc::new(scene),
+            Err(error) => {
+                let error = error.to_string();
+                return self.say(format!("Not changed: {}", error.lines().next().unwrap_or_default()));
+            }
+        };
+        self.keep_selection(changes);
+        let settings = Settings { scene, ..self.model.settings.clone() };
+        if settings::needs_load(&self.model.settings.scene, &settings.scene) {
+            let state = self.keep();
+            self.begin_load(settings, Came::Opened(state, "box and solver".into()));
+        } else {
+            self.model.settings = settings;
+        }
+    }
+
+    /// Selects an added or copied object, and deselects a deleted one.
+    fn keep_selection(&mut self, changes: &[Change]) {
+        for change in changes {
+            match change {
+                Change::Add(list, _) | Change::Duplicate(list, _) => {
+                    let last = objects::count(&self.model.settings.scene, *list);
+                    self.model.selected = Some(Selected::Object(*list, last));
+                }
+                Change::Delete(..) => self.model.selected = None,
+                Change::Set(..) => {}
+            }
+        }
+    }
+
+    pub(super) fn delete_selected(&mut self) {
+        if let Some(Selected::Object(list, n)) = self.model.selected {
+            self.edit(&[Change::Delete(list, n)]);
+        }
+    }
+
+    /// Copies the selected object with a small offset.
+    pub(super) fn duplicate_selected(&mut self) {
+        let Some(Selected::Object(list, n)) = self.model.selected else { return };
+        let scene = &self.model.settings.scene;
+        let (last, aside) = (objects::count(scene, list), 0.1 * scene.extent()[0]);
+        let Ok(copied) = scene.edited(&[Change::Duplicate(list, n)]) else { return };
+        let mut changes = vec![Change::Duplicate(list, n)];
+        let shifts = [aside, -aside].map(|by| objects::move_changes(&copied, list, last, [by, 0.0, 0.0]));
+        changes.extend(shifts.into_iter().find(|shift| copied.edited(shift).is_ok()).unwrap_or_default());
+        self.edit(&changes);
+    }
+
+    /// Frames the smoke; or the whole box if there is no smoke, or if the smoke is framed already.
+    pub(super) fn frame(&mut self) {
+        let before = self.orbit;
+        if let Some(bounds) = self.smoke_bounds() {
+            self.orbit.frame_bounds(bounds, self.view.x / self.view.y);
+        }
+        let near = (self.orbit.target - before.target).norm() + (self.orbit.distance - before.distance).abs();
+        if near < 0.02 * before.distance {
+            self.frame_box();
+        }
+    }
+
+    /// Frames the whole box.
+    pub(super) fn frame_box(&mut self) {
+        self.orbit.frame(self.extent(), self.view.x / self.view.y);
+    }
+
+    /// Lower and upper corner of the visible smoke \[m\].
+    fn smoke_bounds(&self) -> Option<[Vector3<f32>; 2]> {
+        const SEEN: f32 = 0.02;
+        let (snapshot, h) = (self.shown(), self.shown().h);
+        let [nx, ny, _] = snapshot.dims.array();
+        let mut bounds: Option<[Vector3<f32>; 2]> = None;
+        for (n, row) in snapshot.smoke.chunks_exact(nx).enumerate() {
+            let is_seen = |cell: &[half::f16; 4]| cell[..3].iter().map(|x| x.to_f32()).sum::<f32>() > SEEN;
+            let Some(first) = row.iter().position(is_seen) else { continue };
+            let last = row.iter().rposition(is_seen).unwrap_or(first);
+            let [j, k] = [n % ny, n / ny].map(|at| at as f32);
+            let low = Vector3::new(first as f32, j, k) * h;
+            let high = Vector3::new(last as f32 + 1.0, j + 1.0, k + 1.0) * h;
+            bounds = Some(bounds.map_or([low, high], |[a, b]| [a.inf(&low), b.sup(&high)]));
+        }
+        bounds
+    }
+
+    /// Switches between perspective and parallel view; the target keeps its size.
+    pub(super) fn switch_lens(&mut self) {
+        if self.orbit.fov > PARALLEL {
+            self.lens = self.orbit.fov;
+            self.orbit.set_fov(PARALLEL);
+        } else {
+            let lens = if self.lens > PARALLEL { self.lens } else { LENS };
+            self.orbit.set_fov(lens);
+        }
+    }
+
+    /// Whether the view is parallel.
+    pub fn is_parallel(&self) -> bool {
+        self.orbit.fov <= PARALLEL
+    }
+}

@@ -1,0 +1,217 @@
+//! Objects, the box and the file, edited by the mouse without a window.
+
+use super::tests::{session, until, until_loaded};
+use super::*;
+use crate::app::gesture::{Button, Held};
+use crate::app::objects::{self, Selected};
+use crate::scene::edits::{Change, Entry, List};
+
+/// A ball in the middle of the box.
+const BALL: &str = "shape = { sphere = { radius = 0.2 } }\nposition = [0.6, 0.8, 0.6]\n";
+
+/// Position of a handle in the view.
+fn seen(s: &Session, list: List, n: usize) -> Vector2<f32> {
+    let (.., p) = s.handles().into_iter().find(|h| (h.0, h.1) == (list, n)).unwrap();
+    s.orbit.seen(p, s.view).unwrap().0
+}
+
+/// A brush that covers several cells.
+fn with_large_brush() -> Session {
+    let mut s = session();
+    s.model.settings.brush.radius = 0.25;
+    s.sync();
+    s
+}
+
+fn note(s: &mut Session) {
+    let settings = s.model.settings.clone();
+    s.model.history.note(&settings, true, Settings::change);
+}
+
+#[test]
+fn a_change_in_the_panel_reaches_the_solver() {
+    let mut s = session();
+    s.model.edits.push(Change::Set("source.0.emit.red".into(), Some(Entry::Number(0.0))));
+    s.model.edits.push(Change::Set("source.0.emit.green".into(), Some(Entry::Number(9.0))));
+    s.sync();
+    s.act(Action::Step);
+    until(&mut s, |s| s.readout.stats.step == 1);
+    let sum = |s: &Session, c: usize| s.shown().smoke.iter().map(|cell| cell[c].to_f32()).sum::<f32>();
+    assert!(sum(&s, 1) > 0.0 && sum(&s, 0) == 0.0);
+    assert!(s.is_unsaved());
+}
+
+#[test]
+fn a_solid_is_added_dragged_by_its_handle_and_undone_and_the_air_makes_way() {
+    let mut s = session();
+    s.edit(&[Change::Add(List::Solid, BALL.into())]);
+    note(&mut s);
+    s.sync();
+    until(&mut s, |s| s.shown().solids.len() == 1);
+    assert_eq!(s.model.selected, Some(Selected::Object(List::Solid, 0)));
+    s.run();
+    until(&mut s, |s| s.readout.stats.step > 1);
+    let (now, at) = (Instant::now(), seen(&s, List::Solid, 0));
+    s.press(Button::Left, Held::default(), at, now);
+    assert_eq!(s.gesture(), Some(crate::app::gesture::Gesture::Move));
+    let mut fastest: f32 = 0.0;
+    for n in 1..=20 {
+        s.hover(at + Vector2::new(4.0 * n as f32, 0.0), now);
+        s.sync();
+        let step = s.readout.stats.step;
+        until(&mut s, |s| s.readout.stats.step > step);
+        fastest = fastest.max(s.shown().solids[0].velocity.iter().fold(0.0, |a, v| a.max(v.abs())));
+    }
+    s.release(Button::Left, now);
+    s.sync();
+    assert!(fastest > 0.1, "it moves, not jumps: {fastest} m/s");
+    let dragged = s.model.settings.scene.solids[0].position;
+    assert!(dragged[0] > 0.65, "{dragged:?}");
+    assert!(s.model.settings.scene.origin.text.contains("position = ["), "it is in the text");
+    until(&mut s, |s| (s.shown().solids[0].position[0] - dragged[0]).abs() < 1e-3);
+    note(&mut s);
+    assert_eq!(s.model.history.undoes(), Some("solid 1"));
+    s.act(Action::Undo);
+    s.sync();
+    until(&mut s, |s| (s.shown().solids[0].position[0] - 0.6).abs() < 1e-3);
+    s.act(Action::Undo);
+    s.sync();
+    until(&mut s, |s| s.shown().solids.is_empty());
+}
+
+#[test]
+fn an_object_stays_in_the_box_and_one_that_cannot_be_is_refused_with_a_reason() {
+    let mut s = session();
+    s.model.selected = None;
+    let (now, at) = (Instant::now(), seen(&s, List::Source, 0));
+    s.press(Button::Left, Held::default(), at, now);
+    s.hover(at + Vector2::new(4000.0, -50.0), now);
+    s.release(Button::Left, now);
+    let position = s.model.settings.scene.sources[0].region.position;
+    assert!((0..3).all(|a| (0.0..=s.extent()[a] + 1e-3).contains(&position[a])), "{position:?}");
+    let before = s.model.settings.clone();
+    s.edit(&[Change::Set("source.0.shape.sphere.radius".into(), Some(Entry::Number(-1.0)))]);
+    assert_eq!(s.model.settings, before);
+    assert!(s.readout.notice.as_deref().unwrap().starts_with("Not changed: "), "{:?}", s.readout.notice);
+}
+
+#[test]
+fn copies_stand_aside_and_are_deleted_again() {
+    let mut s = session();
+    s.model.selected = Some(Selected::Object(List::Source, 0));
+    s.act(Action::Duplicate);
+    assert_eq!(s.model.selected, Some(Selected::Object(List::Source, 1)));
+    let [a, b] = [0, 1].map(|n| s.model.settings.scene.sources[n].region.position[0]);
+    assert!((a - b).abs() > 0.05, "{a} {b}");
+    s.act(Action::Delete);
+    assert_eq!((s.model.settings.scene.sources.len(), s.model.selected), (1, None));
+}
+
+#[test]
+fn a_finer_grid_starts_over_in_a_box_of_the_same_size_and_undo_brings_the_smoke_back() {
+    let mut s = session();
+    s.act(Action::Step);
+    until(&mut s, |s| s.readout.stats.step == 1);
+    let (extent, smoke) = (s.extent(), s.shown().smoke.clone());
+    let draft = objects::Draft { resolution: Some(24), ..Default::default() };
+    s.model.edits = draft.changes(&s.model.settings.scene);
+    s.sync();
+    until_loaded(&mut s);
+    assert_eq!(s.shown().dims.array(), [18, 24, 18]);
+    assert!((0..3).all(|a| (s.extent()[a] - extent[a]).abs() < 1e-4), "{:?} {extent:?}", s.extent());
+    assert_eq!(s.model.history.undoes(), Some("box and solver"));
+    s.act(Action::Undo);
+    until_loaded(&mut s);
+    until(&mut s, |s| s.shown().smoke == smoke);
+}
+
+#[test]
+fn walls_and_advection_are_set_together() {
+    let mut s = session();
+    let mut draft = objects::Draft::default();
+    draft.set("domain.walls.x_min", Entry::Word("open".into()));
+    draft.set("solver.advection", Entry::Word("monotone".into()));
+    s.model.edits = draft.changes(&s.model.settings.scene);
+    s.sync();
+    until_loaded(&mut s);
+    let config = &s.model.settings.scene.config;
+    assert_eq!(config.sides[0][0], crate::solver::BoundaryCondition::Open);
+    assert_eq!(config.advection, crate::solver::Advection::Monotone);
+}
+
+#[test]
+fn the_eraser_takes_smoke_away_and_undo_brings_it_back() {
+    let mut s = with_large_brush();
+    let (now, at) = (Instant::now(), Vector2::new(400.0, 300.0));
+    let sum = |s: &Session| s.shown().smoke.iter().map(|cell| cell[0].to_f32()).sum::<f32>();
+    let stroke = |s: &mut Session| {
+        s.press(Button::Left, Held::default(), at, now);
+        s.release(Button::Left, now + Duration::from_millis(200));
+    };
+    stroke(&mut s);
+    until(&mut s, |s| sum(s) > 0.0);
+    let painted = sum(&s);
+    s.act(Action::Erase);
+    stroke(&mut s);
+    until(&mut s, |s| sum(s) < 0.8 * painted);
+    assert!(s.shown().smoke.iter().all(|cell| cell[0].to_f32() >= 0.0));
+    s.act(Action::Undo);
+    until(&mut s, |s| sum(s) == painted);
+}
+
+#[test]
+fn frame_shows_the_smoke_first_and_then_the_box_and_views_refit() {
+    let mut s = with_large_brush();
+    s.act(Action::Frame);
+    let whole = s.orbit;
+    s.press(Button::Left, Held::default(), Vector2::new(400.0, 300.0), Instant::now());
+    s.release(Button::Left, Instant::now() + Duration::from_millis(100));
+    until(&mut s, |s| s.shown().smoke.iter().any(|cell| cell[0].to_f32() > 0.1));
+    s.act(Action::Frame);
+    assert!(s.orbit.distance < whole.distance, "{} {}", s.orbit.distance, whole.distance);
+    s.act(Action::Frame);
+    assert_eq!(s.orbit, whole);
+    s.orbit.distance *= 5.0;
+    s.act(Action::Stand(crate::app::orbit::Standpoint::Front));
+    assert!(s.orbit.distance < 1.5 * whole.distance);
+    let target = s.orbit.target;
+    s.act(Action::Parallel);
+    assert!(s.is_parallel() && s.orbit.target == target);
+    let corners =
+        [0.0, s.extent()[2]].map(|z| s.orbit.seen(nalgebra::Vector3::new(0.0, 0.0, z), s.view).unwrap().0);
+    assert!((corners[0] - corners[1]).norm() < 12.0, "near and far edges fall together: {corners:?}");
+    s.act(Action::Parallel);
+    assert!(!s.is_parallel());
+}
+
+#[test]
+fn a_file_that_another_program_writes_is_read_again_unless_that_loses_changes() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("mine.toml");
+    let text = "[domain]\ncells = [12, 16, 12]\nvoxel = 0.1\n[fluid]\ncooling = 0.3\n";
+    std::fs::write(&path, text).unwrap();
+    let scene = Scene::load(&path.to_string_lossy(), &[]).unwrap();
+    let mut s = Session::new(scene, || ()).unwrap();
+    s.act(Action::Step);
+    until(&mut s, |s| s.readout.stats.step == 1);
+    s.file_changed(Instant::now());
+    assert_eq!(s.readout.notice, None, "it has not changed");
+    std::fs::write(&path, text.replace("0.3", "0.9")).unwrap();
+    s.file_changed(Instant::now());
+    s.sync();
+    assert_eq!((s.model.settings.params.cooling, s.readout.stats.step), (0.9, 1), "without a restart");
+    assert!(!s.is_unsaved());
+    std::fs::write(&path, "nonsense").unwrap();
+    s.file_changed(Instant::now());
+    assert!(s.readout.notice.as_deref().unwrap().contains("cannot be read"));
+    s.model.settings.params.cooling = 0.5;
+    std::fs::write(&path, text).unwrap();
+    s.file_changed(Instant::now());
+    assert!(s.readout.notice.as_deref().unwrap().contains("without your changes"));
+    assert_eq!(s.model.settings.params.cooling, 0.5);
+    s.model.settings.params.cooling = s.model.defaults.params.cooling;
+    std::fs::write(&path, text.replace("12, 16, 12", "10, 10, 10")).unwrap();
+    s.file_changed(Instant::now());
+    until_loaded(&mut s);
+    assert_eq!(s.shown().dims.array(), [10, 10, 10]);
+}

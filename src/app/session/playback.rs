@@ -1,0 +1,99 @@
+//! The recorded frames: scrubbing, playback, and continuing from one of them.
+
+use std::time::{Duration, Instant};
+
+use super::Session;
+use crate::app::model::Playback;
+use crate::snapshot::Snapshot;
+use crate::worker::Command;
+
+impl Session {
+    /// The snapshot on the screen: the present, or a recorded frame.
+    pub fn shown(&self) -> &Snapshot {
+        if self.past.1.is_some() { &self.past.0 } else { self.worker.shown() }
+    }
+
+    /// Advances playback, and brings the requested recorded frame to the screen. Returns whether the picture
+    /// has changed since the last call.
+    pub fn turn_pages(&mut self, now: Instant) -> bool {
+        self.go_on_playing(now);
+        let before = self.past.1;
+        let playback = &mut self.model.playback;
+        let timeline = self.worker.timeline();
+        (playback.range, playback.bytes) = (timeline.range().unwrap_or_default(), timeline.bytes());
+        playback.dt = 1.0 / self.model.settings.rate;
+        let frame = playback.at.and_then(|number| timeline.frame(number));
+        drop(timeline);
+        playback.at = frame.as_ref().map(|frame| frame.number);
+        playback.playing &= playback.at.is_some();
+        self.past.1 = playback.at;
+        if let Some(frame) = frame.filter(|frame| before != Some(frame.number)) {
+            if before.is_none() {
+                self.worker.send(Command::Pause);
+            }
+            frame.show(&mut self.past.0);
+        }
+        let changed = before != self.past.1;
+        if changed {
+            let shown = self.shown();
+            (self.readout.shown, self.readout.stats) = (shown.time, shown.stats.clone());
+        }
+        changed
+    }
+
+    /// Time between frames during playback.
+    pub fn page_time(&self) -> Option<Duration> {
+        let Playback { playing, dt, speed, .. } = self.model.playback;
+        playing.then(|| Duration::from_secs_f32((dt / speed.max(0.01)).clamp(1e-3, 10.0)))
+    }
+
+    pub(super) fn go_on_playing(&mut self, now: Instant) {
+        let (Some(time), Some(at)) = (self.page_time(), self.model.playback.at) else {
+            self.model.playback.playing = false;
+            return;
+        };
+        let pages = now.saturating_duration_since(self.turned).as_secs_f64() / time.as_secs_f64();
+        if pages < 1.0 {
+            return;
+        }
+        // Frames are skipped if rendering is slower than playback.
+        self.turned = now;
+        let playback = &mut self.model.playback;
+        let [first, last] = playback.range;
+        let next = at + pages as u64;
+        let end = if playback.looped { first } else { last };
+        playback.at = Some(if next > last { end } else { next });
+        playback.playing = playback.looped || next < last;
+    }
+
+    /// Plays the recorded frames from the shown one, after the last one from the first; or stops.
+    pub(super) fn play_or_stop(&mut self) {
+        let playback = &mut self.model.playback;
+        playback.playing ^= true;
+        if playback.playing {
+            let [first, last] = playback.range;
+            playback.at = Some(playback.at.filter(|at| *at < last).unwrap_or(first));
+            self.turned = Instant::now();
+        }
+    }
+
+    pub(super) fn turn(&mut self, by: i8) {
+        let playback = &mut self.model.playback;
+        let [first, last] = playback.range;
+        let at = playback.at.unwrap_or(last).saturating_add_signed(by.into()).clamp(first, last);
+        (playback.at, playback.playing) = (Some(at), false);
+    }
+
+    /// If a recorded frame is shown, continues the simulation from there. Later frames are dropped, and undo
+    /// returns to the last instant.
+    pub(super) fn go_on_from_here(&mut self) {
+        self.model.playback.playing = false;
+        let Some(number) = self.model.playback.at.take() else {
+            return;
+        };
+        if number < self.model.playback.range[1] {
+            self.before(&format!("going back to frame {number}"));
+            self.worker.send(Command::Live(number));
+        }
+    }
+}

@@ -1,0 +1,151 @@
+//! The mouse over the view: effects of drags and wheel on camera, brush and smoke.
+
+use std::time::Instant;
+
+use nalgebra::{Vector2, Vector3};
+
+use super::Session;
+use crate::app::gesture::{Button, Gesture, Held};
+use crate::app::model::Under;
+use crate::render;
+use crate::worker::Command;
+
+/// Longest pause in a stroke that counts as painting \[s\].
+const LONGEST_STROKE: f32 = 0.25;
+
+/// Linear colour of an erasing ball.
+const ERASER: [f32; 3] = [0.9, 0.9, 0.9];
+
+/// Notches of the wheel per point of a zooming drag.
+const NOTCHES_PER_POINT: f32 = 0.04;
+
+/// The mouse over the view.
+#[derive(Default)]
+pub(super) struct Pointer {
+    /// Position from the top left of the view \[pt\]; `None` while elsewhere.
+    pub(super) at: Option<Vector2<f32>>,
+    pub(super) drag: Option<Drag>,
+}
+
+pub(super) struct Drag {
+    gesture: Gesture,
+    button: Button,
+    last: Vector2<f32>,
+    /// End of the stroke so far, and its time.
+    stroke: (Vector3<f32>, Instant),
+}
+
+impl Session {
+    /// The ball to render, while the mouse is over the view.
+    pub fn ball(&self) -> Option<render::Cursor> {
+        let painting = match self.gesture() {
+            None => self.hovered_handle().is_none(),
+            Some(gesture) => gesture == Gesture::Paint,
+        };
+        let brush = &self.model.settings.brush;
+        (self.pointer.at.is_some() && painting).then(|| render::Cursor {
+            center: self.cursor.center.into(),
+            radius: self.cursor.radius,
+            color: if brush.erases { ERASER } else { brush.color(brush.ink, &self.model.settings.look) },
+        })
+    }
+
+    /// Values of the cell at the centre of the ball.
+    pub(super) fn under(&self) -> Option<Under> {
+        self.pointer.at?;
+        let snapshot = self.shown();
+        let at = self.cursor.center / snapshot.h;
+        let dims = snapshot.dims.array();
+        let inside = (0..3).all(|a| at[a] >= 0.0 && at[a] < dims[a] as f32);
+        let cell = inside.then(|| snapshot.dims.index(at.x as usize, at.y as usize, at.z as usize))?;
+        let values = |field: &[[half::f16; 4]]| field.get(cell).map(|values| values.map(f32::from));
+        Some(Under { smoke: values(&snapshot.smoke)?, flow: values(&snapshot.velocity) })
+    }
+
+    /// The present drag.
+    pub fn gesture(&self) -> Option<Gesture> {
+        self.pointer.drag.as_ref().map(|d| d.gesture)
+    }
+
+    /// Handles a button pressed at a point of the view.
+    pub fn press(&mut self, button: Button, held: Held, at: Vector2<f32>, now: Instant) {
+        if self.pointer.drag.is_some() {
+            return;
+        }
+        self.hover(at, now);
+        let gesture = match Gesture::of(button, held) {
+            Gesture::Paint if self.grab(at) => Gesture::Move,
+            gesture => gesture,
+        };
+        if gesture == Gesture::Paint {
+            let paint = self.model.settings.brush.paint();
+            if self.is_loading() || self.is_broken() || paint.is_nothing() {
+                return;
+            }
+            self.go_on_from_here();
+            self.before(if paint.erase > 0.0 { "erasing" } else { "stroke" });
+        }
+        self.pointer.drag = Some(Drag { gesture, button, last: at, stroke: (self.cursor.center, now) });
+    }
+
+    /// Handles a button released anywhere.
+    pub fn release(&mut self, button: Button, now: Instant) {
+        if self.pointer.drag.as_ref().is_some_and(|d| d.button == button) {
+            self.paint(now);
+            self.pointer.drag = None;
+            self.drop_object();
+        }
+    }
+
+    /// Handles the mouse at a point of the view, or dragged beyond its edge.
+    pub fn hover(&mut self, at: Vector2<f32>, now: Instant) {
+        self.pointer.at = Some(at);
+        let moved = self.pointer.drag.as_mut().map(|d| at - std::mem::replace(&mut d.last, at));
+        match (self.gesture(), moved) {
+            (Some(Gesture::Move), _) => self.drag_object(at),
+            (Some(Gesture::Orbit), Some(by)) => self.orbit.turn(by),
+            (Some(Gesture::Pan), Some(by)) => self.orbit.pan(by, self.view.y),
+            (Some(Gesture::Zoom), Some(by)) => {
+                self.orbit.zoom((by.x - by.y) * NOTCHES_PER_POINT, self.extent());
+            }
+            _ => self.cursor.point_at(at, self.view, &self.orbit, self.extent()),
+        }
+        self.paint(now);
+    }
+
+    /// Handles the mouse leaving the view.
+    pub fn leave(&mut self) {
+        if self.pointer.drag.is_none() {
+            self.pointer.at = None;
+        }
+    }
+
+    /// Handles the wheel: away from the hand is positive.
+    pub fn wheel(&mut self, notches: f32, held: Held, now: Instant) {
+        if held.ctrl {
+            self.cursor.push_away(notches, &self.orbit, self.extent());
+        } else {
+            self.orbit.zoom(notches, self.extent());
+            if let Some(at) = self.pointer.at {
+                self.cursor.point_at(at, self.view, &self.orbit, self.extent());
+            }
+        }
+        self.paint(now);
+    }
+
+    /// Adds the dabs of the stroke since the last call.
+    pub fn paint(&mut self, now: Instant) {
+        if self.is_loading() {
+            return;
+        }
+        let paint = self.model.settings.brush.paint();
+        let Some(drag) = self.pointer.drag.as_mut().filter(|d| d.gesture == Gesture::Paint) else {
+            return;
+        };
+        let (from, since) = std::mem::replace(&mut drag.stroke, (self.cursor.center, now));
+        let dt = now.saturating_duration_since(since).as_secs_f32().min(LONGEST_STROKE);
+        for dab in self.cursor.stroke(from, dt, &paint) {
+            self.worker.send(Command::Dab(dab));
+        }
+    }
+}

@@ -1,0 +1,102 @@
+//! The scene's file, and saving to it.
+
+use std::path::{Path, PathBuf};
+use std::time::Instant;
+
+use super::Session;
+use crate::app::file::{self, Home};
+use crate::app::model::{Dialog, PathForm, Purpose};
+use crate::app::orbit::Orbit;
+use crate::app::remember;
+
+impl Session {
+    pub(super) fn ask(&mut self, form: PathForm) {
+        self.model.dialog = Some(Dialog::Path(form));
+    }
+
+    /// Saves the scene to its file; without one, or after an error, asks for a path.
+    pub(super) fn save_or_ask(&mut self, leave: bool) {
+        let Some(path) = self.file() else {
+            return self.ask_where_to_save(leave, None);
+        };
+        match self.try_save(&path) {
+            Ok(said) => {
+                self.say(said);
+                self.model.dialog = None;
+                self.leaving |= leave;
+            }
+            Err(error) => self.ask_where_to_save(leave, Some(error)),
+        }
+    }
+
+    pub(super) fn ask_where_to_save(&mut self, leave: bool, error: Option<String>) {
+        let name = format!("{}.toml", self.model.settings.scene.name);
+        let path = self.file().unwrap_or_else(|| PathBuf::from(name));
+        let form = PathForm::new(Purpose::Save, path.display().to_string());
+        self.ask(PathForm { leave, error, ..form });
+    }
+
+    /// Accepts the open dialog. Errors of its file are shown in the dialog.
+    pub(super) fn accept(&mut self) {
+        match self.model.dialog.take() {
+            Some(Dialog::Leave) => self.save_or_ask(true),
+            Some(Dialog::Path(form)) => {
+                let done = match form.purpose {
+                    Purpose::Open => {
+                        file::named(&form.text).and_then(|path| self.try_open(&path.to_string_lossy()))
+                    }
+                    Purpose::Save => self.save_as(&form),
+                };
+                match done {
+                    Ok(()) => self.leaving |= form.leave,
+                    Err(error) => {
+                        let replaces = Some(form.text.clone());
+                        self.ask(PathForm { error: Some(error), replaces, ..form });
+                    }
+                }
+            }
+            None => {}
+        }
+    }
+
+    /// Saves to the chosen file; replaces another one only after a second confirmation.
+    pub(super) fn save_as(&mut self, form: &PathForm) -> Result<(), String> {
+        let path = file::named(&form.text)?;
+        let path = if path.extension().is_none() { path.with_extension("toml") } else { path };
+        let own = self.file().is_some_and(|file| file == path);
+        if path.exists() && !own && form.replaces.as_ref() != Some(&form.text) {
+            return Err(file::taken(&path));
+        }
+        let said = self.try_save(&path)?;
+        self.say(said);
+        Ok(())
+    }
+
+    /// File of the scene, if there is one.
+    pub fn file(&self) -> Option<PathBuf> {
+        self.home().map(|home| home.path)
+    }
+
+    pub(super) fn home(&self) -> Option<Home> {
+        let scene = &self.model.settings.opened;
+        self.home.clone().filter(|home| home.is_of(scene)).or_else(|| Home::of(scene))
+    }
+
+    /// Saves the scene with its settings and camera to `path`, which becomes its file. Returns the end of the
+    /// notice.
+    pub fn save(&mut self, path: &Path, now: Instant) -> Instant {
+        let text = self.try_save(path).unwrap_or_else(|error| format!("Not saved: {error}"));
+        self.tell(text, now)
+    }
+
+    pub(super) fn try_save(&mut self, path: &Path) -> Result<String, String> {
+        let (running, opened) = (&self.model.settings.scene, &self.model.settings.opened);
+        let stays = self.orbit == Orbit::of(&running.camera);
+        let camera = if stays { running.camera } else { self.orbit.camera() };
+        let scene = self.model.settings.as_file(camera);
+        self.home = Some(file::save(&scene, opened, path, self.home().as_ref())?);
+        self.saved = self.model.settings.clone();
+        remember::note(&mut self.model.recent, path);
+        Ok(format!("Saved {}", path.display()))
+    }
+}

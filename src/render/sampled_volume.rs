@@ -1,0 +1,94 @@
+//! A field of four numbers over the box, sampled as a texture unit does.
+
+use half::f16;
+use half::slice::HalfFloatSliceExt;
+use rayon::prelude::*;
+
+use super::light::LightVolume;
+use crate::grid::Dims;
+use crate::snapshot::Snapshot;
+
+/// Points on a regular grid, sampled trilinearly and clamped at the border.
+#[derive(Clone, Debug)]
+pub(super) struct Volume {
+    dims: Dims,
+    /// Points per metre.
+    scale: [f32; 3],
+    /// Distance of the first point from the side of the box, in points.
+    first: f32,
+    values: Vec<[f32; 4]>,
+}
+
+impl Volume {
+    /// Makes a volume of a field at the centres of a snapshot's cells.
+    pub fn at_centres(snapshot: &Snapshot, values: &[[f16; 4]]) -> Self {
+        let scale = [1.0 / snapshot.h; 3];
+        Self { dims: snapshot.dims, scale, first: 0.5, values: to_f32(values) }
+    }
+
+    /// A light volume towards an eye.
+    pub fn of_light(light: &LightVolume, texels: &[[f16; 4]]) -> Self {
+        let scale = light.spacing.map(|h| 1.0 / h);
+        Self { dims: light.points, scale, first: -0.5, values: to_f32(texels) }
+    }
+
+    /// Trilinear sample at a point in the box \[m\].
+    pub fn sample(&self, p: [f32; 3]) -> [f32; 4] {
+        let size = self.dims.array();
+        let (mut lo, mut hi, mut f) = ([0; 3], [0; 3], [0.0; 3]);
+        for a in 0..3 {
+            let x = (p[a] * self.scale[a] - self.first).clamp(0.0, (size[a] - 1) as f32);
+            lo[a] = x as usize;
+            hi[a] = (lo[a] + 1).min(size[a] - 1);
+            f[a] = x - lo[a] as f32;
+        }
+        let row = |j: usize, k: usize| {
+            let start = self.dims.index(0, j, k);
+            lerp(&self.values[start + lo[0]], &self.values[start + hi[0]], f[0])
+        };
+        let plane = |k: usize| lerp(&row(lo[1], k), &row(hi[1], k), f[1]);
+        lerp(&plane(lo[2]), &plane(hi[2]), f[2])
+    }
+}
+
+impl Volume {
+    /// Cubic B-spline sample: smoother, and slightly blurred.
+    pub fn sample_cubic(&self, p: [f32; 3]) -> [f32; 4] {
+        let size = self.dims.array();
+        let at: [f32; 3] = std::array::from_fn(|a| p[a] * self.scale[a] - self.first);
+        let weights = at.map(|x| b_spline(x - x.floor()));
+        let cell = |a: usize, n: usize| {
+            (at[a].floor() as isize + n as isize - 1).clamp(0, size[a] as isize - 1) as usize
+        };
+        let mut sum = [0.0; 4];
+        for n in 0..64 {
+            let [i, j, k] = [n % 4, n / 4 % 4, n / 16];
+            let weight = weights[0][i] * weights[1][j] * weights[2][k];
+            let value = &self.values[self.dims.index(cell(0, i), cell(1, j), cell(2, k))];
+            (0..4).for_each(|c| sum[c] += weight * value[c]);
+        }
+        sum
+    }
+}
+
+/// Weights of the four points around a sample at `f` between the middle two.
+fn b_spline(f: f32) -> [f32; 4] {
+    let g = 1.0 - f;
+    let (first, last) = (g * g * g / 6.0, f * f * f / 6.0);
+    let second = 2.0 / 3.0 - 0.5 * f * f * (2.0 - f);
+    [first, second, 1.0 - first - second - last, last]
+}
+
+fn lerp(a: &[f32; 4], b: &[f32; 4], t: f32) -> [f32; 4] {
+    std::array::from_fn(|n| a[n] + (b[n] - a[n]) * t)
+}
+
+fn to_f32(halves: &[[f16; 4]]) -> Vec<[f32; 4]> {
+    const CHUNK: usize = 1 << 14;
+    let mut floats = vec![[0.0; 4]; halves.len()];
+    floats.par_chunks_mut(CHUNK).zip(halves.par_chunks(CHUNK)).for_each(|(to, from)| {
+        let from: &[f16] = bytemuck::cast_slice(from);
+        from.convert_to_f32_slice(bytemuck::cast_slice_mut(to));
+    });
+    floats
+}

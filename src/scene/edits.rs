@@ -1,0 +1,405 @@
+//! Edits of a scene in the window: objects are added, copied, moved and deleted, and keys are set. Each edit
+//! changes the text that the scene was read from, so comments are kept, and the text is read again. So an
+//! edit can only make scenes that a file can hold, and its errors are those of the file.
+
+use std::sync::Arc;
+
+use toml_edit::{Array, ArrayOfTables, DocumentMut, InlineTable, Item, Table, TableLike, Value};
+
+use super::checked_scene::Scene;
+use super::origin::Origin;
+use super::save::{number, restore, set};
+use super::scene_error::SceneError;
+use super::{resolve, scene_text};
+use crate::solver::Form;
+use crate::solver::Shape;
+
+/// A list of objects in a scene.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum List {
+    /// `[[source]]`.
+    Source,
+    /// `[[solid]]`.
+    Solid,
+    /// `[[force]]`.
+    Force,
+}
+
+impl List {
+    /// All lists in the order of the panel.
+    pub const ALL: [Self; 3] = [Self::Source, Self::Solid, Self::Force];
+
+    /// Its key, which is also the name of one object.
+    pub fn key(self) -> &'static str {
+        ["source", "solid", "force"][self as usize]
+    }
+}
+
+/// A change of a scene's text.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Change {
+    /// Sets the value at a dotted key, or removes it.
+    Set(String, Option<Entry>),
+    /// Adds an object at the end of a list; its keys as TOML, one per line.
+    Add(List, String),
+    /// Adds a copy of an object at the end of its list.
+    Duplicate(List, usize),
+    /// Deletes an object.
+    Delete(List, usize),
+}
+
+/// A value in a scene's text.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Entry {
+    /// A number.
+    Number(f64),
+    /// A whole number.
+    Whole(i64),
+    /// A list of numbers.
+    Numbers(Vec<f64>),
+    /// A list of whole numbers.
+    Wholes(Vec<i64>),
+    /// A string.
+    Word(String),
+    /// A boolean.
+    Flag(bool),
+    /// Any other value, as TOML.
+    Other(String),
+}
+
+impl Entry {
+    /// The shortest number that reads back as `x`.
+    pub fn of(x: f32) -> Self {
+        Self::Number(number(x))
+    }
+
+    /// The shortest numbers that read back as `values`.
+    pub fn of_all(values: [f32; 3]) -> Self {
+        Self::Numbers(values.map(number).to_vec())
+    }
+
+    fn read(value: &Value) -> Self {
+        let numbers = |list: &Array| list.iter().map(as_number).collect::<Option<Vec<f64>>>();
+        match value {
+            Value::Float(x) => Self::Number(*x.value()),
+            Value::Integer(n) => Self::Whole(*n.value()),
+            Value::String(text) => Self::Word(text.value().clone()),
+            Value::Boolean(on) => Self::Flag(*on.value()),
+            Value::Array(list) if !list.is_empty() => {
+                numbers(list).map_or_else(|| Self::Other(list.to_string()), Self::Numbers)
+            }
+            other => Self::Other(other.to_string()),
+        }
+    }
+
+    fn write(&self) -> Value {
+        match self {
+            Self::Number(x) => (*x).into(),
+            Self::Whole(n) => (*n).into(),
+            Self::Numbers(list) => list.iter().copied().collect::<Array>().into(),
+            Self::Wholes(list) => list.iter().copied().collect::<Array>().into(),
+            Self::Word(text) => text.as_str().into(),
+            Self::Flag(on) => (*on).into(),
+            Self::Other(text) => text.parse().unwrap_or_else(|_| text.as_str().into()),
+        }
+    }
+
+    /// The number, if it is one.
+    pub fn number(&self) -> Option<f64> {
+        match self {
+            Self::Number(x) => Some(*x),
+            Self::Whole(n) => Some(*n as f64),
+            _ => None,
+        }
+    }
+
+    /// Three numbers, if it holds them.
+    pub fn triple(&self) -> Option<[f32; 3]> {
+        match self {
+            Self::Numbers(list) => Some(<[f64; 3]>::try_from(list.as_slice()).ok()?.map(|x| x as f32)),
+            _ => None,
+        }
+    }
+}
+
+fn as_number(value: &Value) -> Option<f64> {
+    value.as_float().or_else(|| value.as_integer().map(|n| n as f64))
+}
+
+impl Scene {
+    /// Returns the scene with some changes, read again from its changed text.
+    ///
+    /// # Errors
+    /// Any error of the changed scene; this one is unchanged.
+    pub fn edited(&self, changes: &[Change]) -> Result<Self, SceneError> {
+        let (mut document, mut overrides) = self.document(changes)?;
+        for change in changes {
+            if let Change::Set(key, _) = change {
+                overrides.retain(|set| !covers(key, key_of(set)) && !covers(key_of(set), key));
+            }
+            make(&mut document, change).ok_or_else(|| SceneError::Unwritable {
+                name: self.name.clone(),
+                why: format!("there is no place for {change:?} in the file"),
+            })?;
+        }
+        let old = &self.origin;
+        let written = restore(&old.text, &document.to_string());
+        let text = scene_text::Text::new(&self.name, &written, &overrides);
+        let mut scene = resolve::scene(self.name.clone(), &text, &old.folder)?;
+        Arc::make_mut(&mut scene.origin).file.clone_from(&old.file);
+        Ok(scene)
+    }
+
+    /// Its text, prepared for `changes` of its lists: the default source is written out, and so are the
+    /// overrides of these lists, because indices change when an object is deleted. Also returns the remaining
+    /// overrides.
+    fn document(&self, changes: &[Change]) -> Result<(DocumentMut, Vec<String>), SceneError> {
+        let Origin { text, overrides, .. } = &*self.origin;
+        let fail = |why: String| SceneError::Unwritable { name: self.name.clone(), why };
+        let mut document: DocumentMut =
+            text.parse().map_err(|e: toml_edit::TomlError| fail(e.to_string()))?;
+        let touched = |list: &List| {
+            changes.iter().any(|change| match change {
+                Change::Set(key, _) => key.starts_with(&format!("{}.", list.key())),
+                Change::Add(of, _) | Change::Duplicate(of, _) | Change::Delete(of, _) => of == list,
+            })
+        };
+        let mut left = overrides.clone();
+        for list in List::ALL.iter().filter(|list| touched(list)) {
+            if *list == List::Source && !document.contains_key("source") {
+                self.name_default_source(&mut document);
+            }
+            let (own, others) =
+                left.into_iter().partition(|set| key_of(set).split('.').next() == Some(list.key()));
+            left = others;
+            for set in own {
+                put_override(&mut document, &set)
+                    .ok_or_else(|| fail(format!("`--set {set}` has no place")))?;
+            }
+        }
+        Ok((document, left))
+    }
+
+    /// Writes out the default source of a scene without any.
+    fn name_default_source(&self, document: &mut DocumentMut) {
+        if let [source] = self.sources.as_slice()
+            && let Form::Body(Shape::Sphere { radius }) = source.region.form
+        {
+            let center = source.region.position.map(number);
+            let [red, _, _, heat] = source.rate.map(number);
+            let text = format!(
+                "shape = {{ sphere = {{ center = {center:?}, radius = {:?} }} }}\nemit = {{ red = {red:?}, heat = {heat:?} }}\n",
+                number(radius)
+            );
+            add(document, List::Source, &text);
+        }
+    }
+
+    /// All values of an object, by their keys below it, in the order of the file.
+    pub fn entries(&self, list: List, index: usize) -> Vec<(String, Entry)> {
+        let any = [Change::Set(format!("{}.", list.key()), None)];
+        let Ok((document, _)) = self.document(&any) else { return Vec::new() };
+        let mut entries = Vec::new();
+        if let Some(item) = document.get(list.key()) {
+            match (item.as_array_of_tables(), item.as_array()) {
+                (Some(tables), _) => {
+                    tables.get(index).into_iter().for_each(|table| flatten(table, "", &mut entries));
+                }
+                (_, Some(items)) => items
+                    .get(index)
+                    .and_then(Value::as_inline_table)
+                    .into_iter()
+                    .for_each(|table| flatten(table, "", &mut entries)),
+                _ => {}
+            }
+        }
+        entries
+    }
+}
+
+fn flatten(table: &dyn TableLike, head: &str, out: &mut Vec<(String, Entry)>) {
+    for (key, item) in table.iter() {
+        let path = if head.is_empty() { key.to_owned() } else { format!("{head}.{key}") };
+        match (item.as_table_like(), item.as_value()) {
+            (Some(inner), _) => flatten(inner, &path, out),
+            (None, Some(value)) => out.push((path, Entry::read(value))),
+            (None, None) => {}
+        }
+    }
+}
+
+/// Whether `key` is `inner` or contains it.
+fn covers(key: &str, inner: &str) -> bool {
+    inner.strip_prefix(key).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
+}
+
+fn key_of(set: &str) -> &str {
+    set.split_once('=').map_or(set, |(key, _)| key.trim())
+}
+
+fn put_override(document: &mut DocumentMut, set: &str) -> Option<()> {
+    let (key, value) = set.split_once('=')?;
+    let value = value.trim().parse::<Value>().unwrap_or_else(|_| value.trim().into());
+    put(document, key.trim(), Some(value))
+}
+
+fn put(document: &mut DocumentMut, key: &str, value: Option<Value>) -> Option<()> {
+    let path: Vec<&str> = key.split('.').collect();
+    set(document.as_table_mut(), false, &path, value)
+}
+
+fn make(document: &mut DocumentMut, change: &Change) -> Option<()> {
+    match change {
+        Change::Set(key, value) => {
+            if key.starts_with("domain.walls.") {
+                spell_walls_out(document);
+            }
+            put(document, key, value.as_ref().map(Entry::write))
+        }
+        Change::Add(list, text) => add(document, *list, text),
+        Change::Duplicate(list, index) => match document.get_mut(list.key())? {
+            Item::ArrayOfTables(tables) => {
+                let mut copy = tables.get(*index)?.clone();
+                unplace(&mut copy);
+                tables.push(copy);
+                Some(())
+            }
+            item => {
+                let items = item.as_array_mut()?;
+                let copy = items.get(*index)?.clone();
+                items.push(copy);
+                Some(())
+            }
+        },
+        Change::Delete(list, index) => match document.get_mut(list.key())? {
+            Item::ArrayOfTables(tables) if *index < tables.len() => {
+                tables.remove(*index);
+                if tables.is_empty() {
+                    // An absent list of sources would mean the default one.
+                    document.insert(list.key(), Item::Value(Array::new().into()));
+                }
+                Some(())
+            }
+            item => {
+                let items = item.as_array_mut()?;
+                (*index < items.len()).then(|| drop(items.remove(*index)))
+            }
+        },
+    }
+}
+
+/// Expands one word for all six sides to a table with a key for each.
+fn spell_walls_out(document: &mut DocumentMut) {
+    let walls = document.get_mut("domain").and_then(Item::as_table_like_mut).and_then(|d| d.get_mut("walls"));
+    let Some(Item::Value(value)) = walls else { return };
+    if let Some(word) = value.as_str().map(str::to_owned) {
+        let table: InlineTable = ["x", "y", "z"].into_iter().map(|axis| (axis, word.as_str())).collect();
+        *value = table.into();
+    }
+}
+
+/// Adds an object with these keys.
+fn add(document: &mut DocumentMut, list: List, text: &str) -> Option<()> {
+    let body: DocumentMut = text.parse().ok()?;
+    let mut table = body.as_table().clone();
+    unplace(&mut table);
+    if document.get(list.key()).and_then(Item::as_array).is_some_and(Array::is_empty) {
+        document.remove(list.key());
+    }
+    let item = document.entry(list.key()).or_insert_with(|| Item::ArrayOfTables(ArrayOfTables::new()));
+    match item {
+        Item::ArrayOfTables(tables) => {
+            tables.push(table);
+        }
+        item => item.as_array_mut()?.push(table.into_inline_table()),
+    }
+    Some(())
+}
+
+/// Moves a table after all others.
+fn unplace(table: &mut Table) {
+    table.set_position(None);
+    table.decor_mut().set_prefix("\n");
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const TEXT: &str = "# Mine.\n[domain]\ncells = [16, 16, 16] # a cube\nvoxel = 0.1\n\n[[source]]\n\
+        # the fire\nshape = { sphere = { center = [0.8, 0.3, 0.8], radius = 0.2 } }\nemit = { red = 2.0 }\n";
+
+    fn set(key: &str, entry: Entry) -> Change {
+        Change::Set(key.into(), Some(entry))
+    }
+
+    #[test]
+    fn objects_are_added_copied_moved_and_taken_out_and_comments_stay() {
+        let scene = Scene::parse("mine", TEXT).unwrap();
+        let ball = "shape = { sphere = { radius = 0.2 } }\nposition = [0.8, 1.0, 0.8]\n";
+        let more = scene.edited(&[Change::Add(List::Solid, ball.into()), Change::Duplicate(List::Source, 0)]);
+        let more = more.unwrap();
+        assert_eq!((more.sources.len(), more.solids.len()), (2, 1));
+        let moved =
+            more.edited(&[set("source.1.shape.sphere.center", Entry::of_all([0.4, 0.4, 0.4]))]).unwrap();
+        assert_eq!(moved.sources[1].region.position, [0.4; 3]);
+        assert_eq!(moved.sources[0], scene.sources[0]);
+        let text = &moved.origin.text;
+        assert!(text.starts_with("# Mine.\n[domain]\ncells = [16, 16, 16] # a cube\n"), "{text}");
+        assert!(text.contains("center = [0.4, 0.4, 0.4], radius = 0.2 }"), "{text}");
+        let less = moved.edited(&[Change::Delete(List::Source, 1), Change::Delete(List::Solid, 0)]).unwrap();
+        assert_eq!((&less.sources, less.solids.len()), (&scene.sources, 0));
+        assert!(less.edited(&[Change::Delete(List::Source, 7)]).is_err());
+    }
+
+    #[test]
+    fn the_source_of_an_empty_file_can_be_edited_and_the_last_one_taken_out() {
+        let scene = Scene::parse("empty", "").unwrap();
+        let hotter = scene.edited(&[set("source.0.emit.heat", Entry::Number(90.0))]).unwrap();
+        assert_eq!(hotter.sources[0].region, scene.sources[0].region);
+        assert_eq!(hotter.sources[0].rate, [4.0, 0.0, 0.0, 90.0]);
+        let none = hotter.edited(&[Change::Delete(List::Source, 0)]).unwrap();
+        assert!(none.sources.is_empty(), "{}", none.origin.text);
+        let ball = "shape = { sphere = { center = [0.5, 0.5, 0.5], radius = 0.1 } }\n";
+        assert_eq!(none.edited(&[Change::Add(List::Source, ball.into())]).unwrap().sources.len(), 1);
+    }
+
+    #[test]
+    fn a_scene_that_cannot_be_is_refused_with_the_error_of_its_file() {
+        let scene = Scene::parse("mine", TEXT).unwrap();
+        let far = set("source.0.shape.sphere.center", Entry::of_all([99.0; 3]));
+        assert!(scene.edited(&[far]).unwrap_err().to_string().contains("outside the box"));
+        let nan = set("source.0.emit.red", Entry::Number(1e9));
+        assert!(scene.edited(&[nan]).unwrap_err().to_string().contains("out of range"));
+    }
+
+    #[test]
+    fn an_edit_wins_over_an_override_of_its_key_and_leaves_the_others() {
+        let sets =
+            ["domain.voxel=0.2".to_owned(), "fluid.vorticity=1".into(), "source.0.emit.green=3".into()];
+        let scene = Scene::parse_with("mine", TEXT, &sets).unwrap();
+        let edited = scene.edited(&[set("domain.voxel", Entry::Number(0.15))]).unwrap();
+        assert_eq!((edited.config.h, edited.params.vorticity), (0.15, 1.0));
+        let edited = edited.edited(&[Change::Duplicate(List::Source, 0)]).unwrap();
+        assert_eq!(edited.sources[1].rate, [2.0, 3.0, 0.0, 0.0]);
+        assert_eq!(edited.origin.overrides, ["fluid.vorticity=1"]);
+    }
+
+    #[test]
+    fn one_word_for_all_sides_becomes_a_table_when_one_of_them_is_set() {
+        let scene = Scene::parse("box", "domain.walls = \"closed\"\n").unwrap();
+        let open = scene.edited(&[set("domain.walls.y_max", Entry::Word("open".into()))]).unwrap();
+        use crate::solver::BoundaryCondition::{Closed, Open};
+        assert_eq!(open.config.sides, [[Closed; 2], [Closed, Open], [Closed; 2]]);
+    }
+
+    #[test]
+    fn the_values_of_an_object_are_told_by_key() {
+        let scene = Scene::parse("mine", TEXT).unwrap();
+        let entries = scene.entries(List::Source, 0);
+        let keys: Vec<&str> = entries.iter().map(|(key, _)| key.as_str()).collect();
+        assert_eq!(keys, ["shape.sphere.center", "shape.sphere.radius", "emit.red"]);
+        assert_eq!(entries[0].1.triple(), Some([0.8, 0.3, 0.8]));
+        assert_eq!(Scene::parse("empty", "").unwrap().entries(List::Source, 0).len(), 4);
+    }
+}

@@ -1,0 +1,145 @@
+//! `[[force]]`: wind, points that attract or repel, vortices.
+
+use serde::Deserialize;
+use toml::Spanned;
+
+use super::scene_error::Problem;
+use super::shapes::{Place, Shape};
+use super::source_tables;
+use super::value::{Number, Vector, Whole};
+use crate::solver::{self, Drive, ForceField, Region};
+
+type Result<T> = std::result::Result<T, Box<Problem>>;
+
+#[derive(Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Force {
+    wind: Option<Spanned<Wind>>,
+    point: Option<Spanned<Point>>,
+    vortex: Option<Spanned<Vortex>>,
+    acts_on: Option<ActsOn>,
+    within: Option<Spanned<Shape>>,
+    start: Option<Number>,
+    stop: Option<Spanned<Number>>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Wind {
+    acceleration: Option<Vector>,
+    velocity: Option<Vector>,
+    rate: Option<Number>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Point {
+    center: Spanned<Vector>,
+    radius: Number,
+    acceleration: Number,
+    falloff: Option<Whole>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Vortex {
+    center: Vector,
+    axis: Option<Spanned<Vector>>,
+    radius: Number,
+    acceleration: Option<Number>,
+    speed: Option<Number>,
+    rate: Option<Number>,
+}
+
+#[derive(Clone, Copy, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum ActsOn {
+    Air,
+    Smoke,
+}
+
+/// Rate at which the air approaches a target velocity, if a force names none \[1/s\].
+const RATE: f32 = 1.0;
+
+/// Resolves the forces of the file.
+pub fn resolve(list: &[Spanned<Force>], place: Place) -> Result<Vec<solver::Force>> {
+    list.iter().map(|read| force(read, place)).collect()
+}
+
+fn force(read: &Spanned<Force>, place: Place) -> Result<solver::Force> {
+    let force = read.get_ref();
+    let (field, drive, acts_on) = match (&force.wind, &force.point, &force.vortex) {
+        (Some(read), None, None) => wind(read, place)?,
+        (None, Some(read), None) => point(read, place)?,
+        (None, None, Some(read)) => vortex(read, place)?,
+        _ => {
+            let message = "force: it is one of wind = { … }, point = { … } and vortex = { … }";
+            return Err(place.text.problem(read.span(), message));
+        }
+    };
+    let [start, stop] = source_tables::times(force.start, force.stop.as_ref(), place.text, "force")?;
+    let within = force.within.as_ref().map(|shape| place.region(shape, "force.within")).transpose()?;
+    let acts_on = match force.acts_on {
+        None => acts_on,
+        Some(ActsOn::Air) => solver::ActsOn::Air,
+        Some(ActsOn::Smoke) => solver::ActsOn::Smoke,
+    };
+    Ok(solver::Force { field, drive, acts_on, within, start, stop })
+}
+
+/// A force without its region and time.
+type Kind = (ForceField, Drive, solver::ActsOn);
+
+fn wind(read: &Spanned<Wind>, place: Place) -> Result<Kind> {
+    let wind = read.get_ref();
+    let (vector, drive) = drive(wind.acceleration, wind.velocity, wind.rate, "velocity")
+        .map_err(|message| place.text.problem(read.span(), format!("force.wind: {message}")))?;
+    Ok((ForceField::Wind(vector.get()), drive, solver::ActsOn::Air))
+}
+
+fn vortex(read: &Spanned<Vortex>, place: Place) -> Result<Kind> {
+    let vortex = read.get_ref();
+    let (strength, drive) = drive(vortex.acceleration, vortex.speed, vortex.rate, "speed")
+        .map_err(|message| place.text.problem(read.span(), format!("force.vortex: {message}")))?;
+    let axis = vortex.axis.as_ref().map_or([0.0, 1.0, 0.0], |axis| axis.get_ref().get());
+    let length = axis.iter().map(|x| x * x).sum::<f32>().sqrt();
+    if length == 0.0 {
+        let span = vortex.axis.as_ref().map_or(0..0, Spanned::span);
+        return Err(place.text.problem(span, "force.vortex.axis: [0, 0, 0] has no direction"));
+    }
+    let field = ForceField::Vortex {
+        center: vortex.center.get(),
+        axis: axis.map(|x| x / length),
+        radius: vortex.radius.get(),
+        strength: strength.get(),
+    };
+    Ok((field, drive, solver::ActsOn::Air))
+}
+
+/// Combines an optional acceleration and an optional velocity, whose key is `name`.
+fn drive<T: Copy>(
+    acceleration: Option<T>,
+    velocity: Option<T>,
+    rate: Option<Number>,
+    name: &str,
+) -> std::result::Result<(T, Drive), String> {
+    match (acceleration, velocity, rate) {
+        (Some(vector), None, None) => Ok((vector, Drive::Accelerate)),
+        (None, Some(vector), rate) => Ok((vector, Drive::Approach { rate: rate.map_or(RATE, Number::get) })),
+        (Some(_), None, Some(_)) => Err(format!("a rate belongs to a {name}; an acceleration has none")),
+        _ => Err(format!("give it an acceleration, or a {name} and a rate")),
+    }
+}
+
+/// A uniform pull on all air moves nothing in a closed box: a point acts on the smoke by default.
+fn point(read: &Spanned<Point>, place: Place) -> Result<Kind> {
+    let point = read.get_ref();
+    let (center, radius) = (point.center.get_ref().get(), point.radius.get());
+    place.check(&Region::sphere(center, radius)).map_err(|message| {
+        let message = message.replace("the shape", "its reach");
+        place.text.problem(point.center.span(), format!("force.point.center: {message}"))
+    })?;
+    let falloff = point.falloff.map_or(1, |n| n.get() as u32);
+    let field = ForceField::Point { center, radius, falloff, strength: point.acceleration.get() };
+    Ok((field, Drive::Accelerate, solver::ActsOn::Smoke))
+}

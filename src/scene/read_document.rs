@@ -1,0 +1,23 @@
+//! From the text of a scene to its document.
+
+use serde::Deserialize;
+use toml::de::Deserializer;
+
+use super::document::Document;
+use super::given::{Given, check_ranges};
+use super::scene_error::Problem;
+use super::scene_text::Text;
+
+/// Reads the parameters that have a field, and the rest as a document, with overrides applied.
+///
+/// # Errors
+/// Invalid TOML, an unknown key, a value of another type, or a number outside the hard range of its key.
+pub fn document(text: &Text) -> Result<(Document, Given), Box<Problem>> {
+    let padded = text.padded_parts();
+    let mut root = text.root(&padded)?;
+    let problem = |(span, message)| text.problem(span, message);
+    check_ranges(root.get_ref()).map_err(problem)?;
+    let given = Given::take(root.get_mut()).map_err(problem)?;
+    let document = Document::deserialize(Deserializer::from(root.clone()));
+    Ok((document.map_err(|e| text.explain(&e, root.get_ref()))?, given))
+}

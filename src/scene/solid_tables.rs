@@ -1,0 +1,152 @@
+//! Solids of a scene: from the tables of the file to the solver's solids.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use toml::Spanned;
+
+use super::builtin;
+use super::document::{self, Document, SolidShape};
+use super::given::Given;
+use super::scene_error::Problem;
+use super::scene_text::Text;
+use super::value::{Number, Vector};
+use crate::solver::{Config, Mesh, MeshError, Motion, Params, Projection, Shape, Slip, Solid};
+
+type Result<T> = std::result::Result<T, Box<Problem>>;
+
+/// Resolves the solids of `doc` in the box of `config`; meshes are files relative to `folder`.
+pub fn resolve(
+    doc: &Document,
+    given: &Given,
+    text: &Text,
+    folder: &Path,
+    config: &Config,
+    params: &Params,
+) -> Result<Vec<Solid>> {
+    let extent = config.dims.array().map(|n| n as f32 * config.h);
+    let solids: Vec<Solid> =
+        doc.solid.iter().map(|read| solid(read, text, folder, extent)).collect::<Result<_>>()?;
+    if solids.is_empty() {
+        return Ok(solids);
+    }
+    let problem = |key: &str, message: &str| text.problem(given.span(key).unwrap_or_default(), message);
+    if config.frozen {
+        let message = "solver.flow: a frozen flow ignores solids; remove them, or write \"solved\"";
+        return Err(problem("solver.flow", message));
+    }
+    check_heat(doc, params, text)?;
+    if config.projection == Projection::Direct {
+        let message = "solver.projection: `direct` supports no solids; write \"auto\" or \"multigrid\"";
+        return Err(problem("solver.projection", message));
+    }
+    Ok(solids)
+}
+
+fn solid(read: &document::Solid, text: &Text, folder: &Path, extent: [f32; 3]) -> Result<Solid> {
+    let position = read.position.map_or(extent.map(|x| 0.5 * x), Vector::get);
+    let mut solid = Solid::new(shape(&read.shape, text, folder)?, position);
+    if let Some(degrees) = read.rotation {
+        solid.rotation = Solid::turn(degrees.get());
+    }
+    solid.scale = read.scale.map_or(1.0, Number::get);
+    solid.slip = match read.slip {
+        None | Some(document::Slip::Free) => Slip::Free,
+        Some(document::Slip::None) => Slip::None,
+    };
+    solid.temperature = read.temperature.as_ref().map(|held| held.get_ref().get());
+    if let Some(keyframes) = &read.keyframes {
+        solid.keyframes = keyframes.get_ref().iter().map(|(t, at)| (t.get(), at.get())).collect();
+        check_times(keyframes, text)?;
+    }
+    solid.motion = match read.motion {
+        None | Some(document::Motion::Linear) => Motion::Linear,
+        Some(document::Motion::Smooth) => Motion::Smooth,
+    };
+    if let Some(degrees) = read.spin {
+        solid.spin = degrees.get().map(f32::to_radians);
+    }
+    check_place(&solid, read, text, extent)?;
+    Ok(solid)
+}
+
+fn shape(read: &Spanned<SolidShape>, text: &Text, folder: &Path) -> Result<Shape> {
+    Ok(match read.get_ref() {
+        SolidShape::Sphere(ball) => Shape::Sphere { radius: ball.radius.get() },
+        SolidShape::Box(block) => Shape::Box { size: block.size.get() },
+        SolidShape::Cylinder(drum) => {
+            Shape::Cylinder { radius: drum.radius.get(), height: drum.height.get() }
+        }
+        SolidShape::Mesh(file) => Shape::Mesh(Arc::new(mesh(file, text, folder)?)),
+    })
+}
+
+fn mesh(file: &Spanned<String>, text: &Text, folder: &Path) -> Result<Mesh> {
+    let fail = |error: MeshError| text.problem(file.span(), format!("solid.shape.mesh: {error}"));
+    let name = file.get_ref();
+    if let Some(obj) = builtin::mesh(name) {
+        return Mesh::from_obj(name, obj).map_err(fail);
+    }
+    if Path::new(name).extension().is_none() {
+        let known = builtin::MESHES.join(", ");
+        let message = format!(
+            "solid.shape.mesh: no mesh `{name}` comes with updraft ({known} does); or write the name of an .obj or .stl file"
+        );
+        return Err(text.problem(file.span(), message));
+    }
+    let path = match text.is_override(&file.span()) {
+        true => PathBuf::from(file.get_ref()),
+        false => folder.join(file.get_ref()),
+    };
+    Mesh::load(&path).map_err(fail)
+}
+
+fn check_times(keyframes: &Spanned<Vec<document::Keyframe>>, text: &Text) -> Result<()> {
+    let times = keyframes.get_ref().iter().map(|key| key.0.get());
+    let falls = times.clone().zip(times.skip(1)).find(|(a, b)| b <= a);
+    match falls {
+        Some((a, b)) => {
+            let message = format!("solid.keyframes: {b} s comes after {a} s; times must rise");
+            Err(text.problem(keyframes.span(), message))
+        }
+        None => Ok(()),
+    }
+}
+
+/// Refuses a temperature that nothing conducts into the air: it is a mistake.
+fn check_heat(doc: &Document, params: &Params, text: &Text) -> Result<()> {
+    let conducts = params.conduction > 0.0;
+    match doc.solid.iter().find_map(|solid| solid.temperature.as_ref()) {
+        Some(held) if !conducts => {
+            let message =
+                "solid.temperature: reaches the air by conduction alone; set fluid.conduction above 0";
+            Err(text.problem(held.span(), message))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Refuses a solid that never comes near the box: it is a mistake.
+fn check_place(solid: &Solid, read: &document::Solid, text: &Text, extent: [f32; 3]) -> Result<()> {
+    let [low, high] = solid.extent();
+    let below = |p: [f32; 3], a: usize| p[a] + high[a] <= 0.0;
+    let above = |p: [f32; 3], a: usize| p[a] + low[a] >= extent[a];
+    // Between two keyframes it may enter: it stays outside for certain only if all lie beyond one side.
+    let places: Vec<[f32; 3]> = match solid.keyframes.as_slice() {
+        [] => vec![solid.position],
+        keys => keys.iter().map(|key| key.1).collect(),
+    };
+    let stays_out =
+        (0..3).any(|a| places.iter().all(|p| below(*p, a)) || places.iter().all(|p| above(*p, a)));
+    // Beside an edge or a corner of the box this may report contact where there is none.
+    let touches = |p: [f32; 3]| {
+        let apart: f32 = (0..3).map(|a| (p[a] - p[a].clamp(0.0, extent[a])).powi(2)).sum();
+        apart.sqrt() < solid.scale * solid.shape.bounding_radius()
+    };
+    if !stays_out && (places.len() > 1 || touches(places[0])) {
+        return Ok(());
+    }
+    let message =
+        format!("solid: it stays outside the box, which spans {:?} m; move it into the box", extent);
+    Err(text.problem(read.shape.span(), message))
+}

@@ -1,0 +1,224 @@
+//! Bricks of 8³ cells that contain smoke or heat. Passes over the scalars skip empty bricks (Kenwright: only
+//! the active cells).
+
+use std::ops::Range;
+
+use super::sides::GhostRules;
+use super::simd::dispatch;
+use crate::grid::Layout;
+
+/// Cells along an edge of a brick.
+pub const EDGE: usize = 8;
+
+/// Occupied bricks of a box.
+pub struct Bricks {
+    layout: Layout,
+    /// Bricks along x, y, z.
+    count: [usize; 3],
+    /// For each plane of cells and each brick in it: whether its cells in that plane are occupied.
+    pub planes: Vec<u8>,
+    /// Whether `planes` is up to date. If not, every brick may be occupied.
+    known: bool,
+    /// For each brick: whether it may be occupied now, or after the step.
+    reached: Vec<u8>,
+    other: Vec<u8>,
+}
+
+impl Bricks {
+    /// Makes the bricks of a box of `layout`, all possibly occupied.
+    pub fn new(layout: Layout) -> Self {
+        let count = layout.dims.array().map(|n| n.div_ceil(EDGE));
+        let bricks = vec![1; count.iter().product()];
+        let planes = vec![1; count[0] * count[1] * layout.dims.nz];
+        Self { layout, count, planes, known: false, reached: bricks.clone(), other: bricks }
+    }
+
+    /// Bricks in a plane of cells.
+    pub fn in_plane(&self) -> usize {
+        self.count[0] * self.count[1]
+    }
+
+    /// Bricks along x.
+    pub fn in_row(&self) -> usize {
+        self.count[0]
+    }
+
+    /// Marks `planes` as up to date with the scalars.
+    pub fn learn(&mut self) {
+        self.known = true;
+    }
+
+    /// Marks `planes` as outdated: the scalars were changed anywhere.
+    pub fn forget(&mut self) {
+        self.known = false;
+        self.reached.fill(1);
+    }
+
+    /// Marks cells `xs` of row (j, k) as possibly occupied since [`dilate`](Self::dilate).
+    pub fn touch(&mut self, xs: Range<usize>, j: usize, k: usize) {
+        if !xs.is_empty() {
+            let row = self.row(j, k);
+            self.reached[row][xs.start / EDGE..xs.end.div_ceil(EDGE)].fill(1);
+        }
+    }
+
+    /// The bricks that row (j, k) passes through.
+    fn row(&self, j: usize, k: usize) -> Range<usize> {
+        let [nx, ny, _] = self.count;
+        let first = (k / EDGE * ny + j / EDGE) * nx;
+        first..first + nx
+    }
+
+    /// The part of row (j, k) outside which all cells are empty.
+    pub fn span(&self, j: usize, k: usize) -> Range<usize> {
+        let row = &self.reached[self.row(j, k)];
+        match (row.iter().position(|&on| on != 0), row.iter().rposition(|&on| on != 0)) {
+            (Some(first), Some(last)) => first * EDGE..((last + 1) * EDGE).min(self.layout.dims.nx),
+            _ => 0..0,
+        }
+    }
+
+    /// The part along `axis` (y or z) outside which the cells `xs` in the plane of y and z with the other coordinate
+    /// `other` are all empty.
+    pub fn span_along(&self, axis: usize, xs: [usize; 2], other: usize) -> Range<usize> {
+        let [nx, ny, _] = self.count;
+        let (stride, start) =
+            if axis == 1 { (nx, other / EDGE * nx * ny) } else { (nx * ny, other / EDGE * nx) };
+        let columns = xs[0] / EDGE..xs[1].div_ceil(EDGE);
+        let holds = |b: usize| self.reached[start + b * stride..][columns.clone()].iter().any(|&on| on != 0);
+        let Some(first) = (0..self.count[axis]).find(|&b| holds(b)) else { return 0..0 };
+        let last = (first..self.count[axis]).rev().find(|&b| holds(b)).unwrap_or(first);
+        first * EDGE..((last + 1) * EDGE).min(self.layout.dims.array()[axis])
+    }
+
+    /// Finds the bricks that may be occupied after the flow has moved by up to `cells`.
+    pub fn dilate(&mut self, walls: &GhostRules, cells: f32) {
+        if !self.known {
+            self.reached.fill(1);
+            return;
+        }
+        self.reached.fill(0);
+        let in_plane = self.in_plane();
+        for (k, plane) in self.planes.chunks_exact(in_plane).enumerate() {
+            let bricks = &mut self.reached[k / EDGE * in_plane..][..in_plane];
+            bricks.iter_mut().zip(plane).for_each(|(brick, held)| *brick |= held);
+        }
+        self.let_in(walls);
+        // The stencil of a departure point extends two cells further.
+        let far = (cells.max(0.0).ceil().min(1e9) as usize + 2).div_ceil(EDGE);
+        let periodic = walls.periodic();
+        for axis in 0..3 {
+            spread(&self.reached, &mut self.other, self.count, axis, far, periodic[axis]);
+            std::mem::swap(&mut self.reached, &mut self.other);
+        }
+    }
+
+    /// Marks the bricks beside sides through which smoke may enter at any time.
+    fn let_in(&mut self, walls: &GhostRules) {
+        let [nx, ny, _] = self.count;
+        let count = self.count;
+        let feeding = walls.feeding();
+        for (at, brick) in self.reached.iter_mut().enumerate() {
+            let index = [at % nx, at / nx % ny, at / (nx * ny)];
+            let fed =
+                |a: usize| (index[a] == 0 && feeding[a][0]) || (index[a] + 1 == count[a] && feeding[a][1]);
+            *brick |= u8::from(fed(0) || fed(1) || fed(2));
+        }
+    }
+
+    /// Calls `f(range of cells, whether they may be occupied)` for the runs of cells of row (j, k), in order.
+    pub fn runs(&self, j: usize, k: usize, mut f: impl FnMut(Range<usize>, bool)) {
+        let row = &self.reached[self.row(j, k)];
+        let mut first = 0;
+        for run in row.chunk_by(|a, b| a == b) {
+            let end = first + run.len();
+            f(first * EDGE..(end * EDGE).min(self.layout.dims.nx), run[0] != 0);
+            first = end;
+        }
+    }
+}
+
+/// Dilates along one axis: sets `to` where `from` is set within `far` bricks.
+fn spread(from: &[u8], to: &mut [u8], count: [usize; 3], axis: usize, far: usize, periodic: bool) {
+    let stride = [1, count[0], count[0] * count[1]][axis];
+    let n = count[axis];
+    for (at, to) in to.iter_mut().enumerate() {
+        let i = at / stride % n;
+        let first = at - i * stride;
+        *to = if periodic {
+            u8::from(
+                (0..(2 * far + 1).min(n)).any(|d| from[first + (i + n * far + d - far) % n * stride] != 0),
+            )
+        } else {
+            let near = i.saturating_sub(far)..=(i + far).min(n - 1);
+            u8::from(near.into_iter().any(|i| from[first + i * stride] != 0))
+        };
+    }
+}
+
+dispatch! {
+    /// Adds to `held`, for each brick of a row of cells, whether one of its values is not zero.
+    pub fn held_row(row: &[[f32; 4]], held: &mut [u8]) = held_row_kernel;
+}
+
+#[inline(always)]
+fn held_row_kernel<const FMA: bool>(row: &[[f32; 4]], held: &mut [u8]) {
+    for (cells, held) in row.chunks(EDGE).zip(held) {
+        if *held != 0 {
+            continue;
+        }
+        let mut bits = [0u32; 4];
+        for cell in cells {
+            for c in 0..4 {
+                bits[c] |= cell[c].to_bits() << 1;
+            }
+        }
+        *held = u8::from((bits[0] | bits[1]) | (bits[2] | bits[3]) != 0);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::grid::Dims;
+    use crate::solver::BoundaryCondition;
+
+    fn reached(side: BoundaryCondition, smoke: [usize; 3], cells: f32) -> Vec<[usize; 3]> {
+        let layout = Layout::new(Dims::new([40, 17, 24]).unwrap());
+        let walls = GhostRules::new(
+            layout,
+            [[side; 2], [BoundaryCondition::Closed; 2], [BoundaryCondition::Closed; 2]],
+            Default::default(),
+        );
+        let mut bricks = Bricks::new(layout);
+        bricks.planes.fill(0);
+        let [x, y, z] = smoke;
+        let at = z * bricks.in_plane() + y / EDGE * bricks.in_row() + x / EDGE;
+        bricks.planes[at] = 1;
+        bricks.learn();
+        bricks.dilate(&walls, cells);
+        let on = bricks.reached.iter().enumerate().filter(|(_, on)| **on != 0);
+        on.map(|(at, _)| [at % 5, at / 5 % 3, at / 15]).collect()
+    }
+
+    #[test]
+    fn smoke_reaches_the_bricks_around_it() {
+        assert_eq!(reached(BoundaryCondition::Closed, [20, 9, 20], 1.0).len(), 3 * 3 * 2);
+        assert_eq!(reached(BoundaryCondition::Closed, [0, 0, 0], 6.0).len(), 2 * 2 * 2);
+        assert_eq!(reached(BoundaryCondition::Closed, [0, 0, 0], 6.5).len(), 3 * 3 * 3);
+        let around = reached(BoundaryCondition::Periodic, [0, 0, 0], 1.0);
+        assert_eq!(around.len(), 3 * 2 * 2);
+        assert!(around.contains(&[4, 1, 1]) && around.contains(&[1, 0, 0]) && !around.contains(&[2, 0, 0]));
+        assert_eq!(reached(BoundaryCondition::Periodic, [20, 0, 0], 1e30).len(), 45);
+    }
+
+    #[test]
+    fn rows_come_apart_into_runs() {
+        let layout = Layout::new(Dims::new([20, 8, 8]).unwrap());
+        let mut bricks = Bricks::new(layout);
+        bricks.reached = vec![0, 1, 1];
+        let mut runs = vec![];
+        bricks.runs(3, 5, |range, on| runs.push((range, on)));
+        assert_eq!(runs, [(0..8, false), (8..20, true)]);
+    }
+}

@@ -1,0 +1,283 @@
+//! The whole state of a solver at one instant, in full precision, for undo, the timeline and checkpoints.
+//!
+//! A step is a function of this state and of the inputs: parameters, sources, forces and the step length. A
+//! solver of the same [`Config`] that restores a state and gets the same inputs computes the same bits as the
+//! solver it was captured from; the tests below check every scheme. Scratch memory is not part of the state.
+//! The pressure is, if the projection iterates, because the next solve starts from it.
+
+use super::fields::Budget;
+use super::project::Halves;
+use super::solids::Standing;
+use super::{Config, Solid, Solver, SolverError, StepStats};
+use crate::packed::Packed;
+
+/// State that a [`Solver`] carries from one step to the next, apart from its inputs.
+#[derive(Clone, Debug)]
+pub struct State {
+    config: Config,
+    stats: StepStats,
+    /// Whether the velocity was changed from outside and is projected before the next step.
+    disturbed: bool,
+    /// u, v, w \[m/s\], ghosts included.
+    velocity: [Packed; 3],
+    /// Red, green, blue \[-\] and temperature excess \[K\], ghosts included.
+    scalars: Packed,
+    /// The last pressure, times Δt/h, of an iterative projection; its two colours.
+    pressure: Option<[Packed; 2]>,
+    solids: Vec<Solid>,
+    standing: Option<Standing>,
+    /// What the trapezoidal rule remembers: the last velocity, the pressure, and the length of the last step.
+    past: Option<([Packed; 4], f32)>,
+    /// Largest component of the velocity before the last projection \[m/s\].
+    projected: f32,
+    /// Smoke and heat gained and lost so far.
+    budget: Budget,
+    /// Whether the next conservative sweeps end with x.
+    backwards: bool,
+    /// A value that is not finite.
+    not_finite: Option<SolverError>,
+}
+
+impl State {
+    /// Simulated time \[s\].
+    pub fn time(&self) -> f64 {
+        self.stats.time
+    }
+
+    /// Numbers of the last step before it.
+    pub fn stats(&self) -> &StepStats {
+        &self.stats
+    }
+
+    /// Approximate size \[bytes\].
+    pub fn bytes(&self) -> usize {
+        let fields = self.velocity.iter().chain([&self.scalars]).chain(self.pressure.iter().flatten());
+        let past = self.past.iter().flat_map(|(fields, _)| fields);
+        size_of::<Self>() + fields.chain(past).map(Packed::bytes).sum::<usize>()
+    }
+}
+
+impl Solver {
+    /// Captures the state at this instant.
+    pub fn capture(&self) -> State {
+        let fields = self.fields();
+        self.pool().install(|| State {
+            config: self.config().clone(),
+            stats: self.stats().clone(),
+            disturbed: fields.disturbed,
+            velocity: fields.velocity.each_ref().map(|field| Packed::of(field)),
+            scalars: Packed::of(fields.scalars.as_flattened()),
+            pressure: fields
+                .projector
+                .pressure()
+                .map(|halves| halves.each_ref().map(|half| Packed::of(half))),
+            solids: self.solids().to_vec(),
+            standing: fields.obstacles.as_ref().map(|obstacles| obstacles.standing()),
+            past: fields.past.as_ref().zip(fields.pressure.as_ref()).map(|(past, pressure)| {
+                let [u, v, w] = &past.velocity;
+                ([u, v, w, pressure].map(|field| Packed::of(field)), past.dt)
+            }),
+            projected: fields.projected,
+            budget: fields.budget,
+            backwards: fields.sweeps.as_ref().is_some_and(|sweeps| sweeps.backwards),
+            not_finite: self.not_finite.clone(),
+        })
+    }
+
+    /// Restores a captured state. Parameters, sources and forces are not changed.
+    ///
+    /// # Errors
+    /// If the state belongs to another [`Config`]; threads do not matter. Nothing is changed then.
+    pub fn restore(&mut self, state: &State) -> Result<(), SolverError> {
+        if (Config { threads: self.config().threads, ..state.config.clone() }) != *self.config() {
+            return Err(SolverError::OtherConfig);
+        }
+        if self.solids() != state.solids {
+            self.set_solids(state.solids.clone())?;
+        }
+        let pool = self.pool().clone();
+        pool.install(|| {
+            let fields = self.fields_mut();
+            if let (Some(obstacles), Some(standing)) = (&mut fields.obstacles, &state.standing) {
+                obstacles.stand(standing);
+                fields.projector.set_cuts(&obstacles.voxels.cuts);
+            }
+            for (field, packed) in fields.velocity.iter_mut().zip(&state.velocity) {
+                packed.unpack(field.as_mut_slice());
+            }
+            state.scalars.unpack(fields.scalars.as_flattened_mut());
+            let halves: Option<&mut Halves> = fields.projector.pressure_mut();
+            for (half, packed) in halves.into_iter().flatten().zip(state.pressure.iter().flatten()) {
+                packed.unpack(half.as_mut_slice());
+            }
+            fields.bricks.forget();
+            fields.walls.set_time(state.stats.time);
+            fields.disturbed = state.disturbed;
+            fields.forget_pressure();
+            if let (Some(past), Some(pressure), Some((packed, dt))) =
+                (&mut fields.past, &mut fields.pressure, &state.past)
+            {
+                let kept = past.velocity.iter_mut().chain([pressure]);
+                kept.zip(packed).for_each(|(field, packed)| packed.unpack(field));
+                past.dt = *dt;
+            }
+            fields.projected = state.projected;
+            fields.budget = state.budget;
+            if let Some(sweeps) = &mut fields.sweeps {
+                sweeps.backwards = state.backwards;
+            }
+        });
+        self.set_stats(state.stats.clone());
+        self.not_finite = state.not_finite.clone();
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+
+    use super::*;
+    use crate::grid::Dims;
+    use crate::solver::{Advection, BoundaryCondition, Dab, Integrator, Params, Projection, Shape, Slip};
+
+    fn config() -> Config {
+        let mut config = Config::new(Dims::new([20, 24, 18]).unwrap(), 0.05);
+        config.sides[1][1] = BoundaryCondition::Open;
+        config.threads = 2;
+        config
+    }
+
+    fn params() -> Params {
+        Params { viscosity: 1e-3, conduction: 1e-3, vorticity: 0.5, ..Params::default() }
+    }
+
+    /// A moving ball and a spinning plank.
+    fn solids() -> Vec<Solid> {
+        let keyframes = vec![(0.0, [0.3, 0.5, 0.45]), (2.0, [0.7, 0.6, 0.45])];
+        let ball = Solid { keyframes, ..Solid::new(Shape::Sphere { radius: 0.12 }, [0.0; 3]) };
+        let plank = Solid {
+            spin: [0.0, 2.0, 0.0],
+            slip: Slip::None,
+            ..Solid::new(Shape::Box { size: [0.3, 0.1, 0.1] }, [0.5, 0.9, 0.45])
+        };
+        vec![ball, plank]
+    }
+
+    fn painted(config: &Config, solids: &[Solid]) -> Solver {
+        let mut solver = Solver::new(config.clone(), params(), vec![]).unwrap();
+        solver.set_solids(solids.to_vec()).unwrap();
+        paint(&mut solver, 0.3);
+        solver
+    }
+
+    fn paint(solver: &mut Solver, y: f32) {
+        let dab = Dab {
+            center: [0.5, y, 0.45],
+            radius: 0.2,
+            add: [2.0, 1.0, 0.0, 80.0],
+            push: [0.3, 1.0, 0.1],
+            erase: 0.0,
+        };
+        solver.dab(&dab);
+    }
+
+    fn advance(solver: &mut Solver, steps: usize) {
+        for _ in 0..steps {
+            solver.step(0.04).unwrap();
+        }
+    }
+
+    /// All results of a step as bits, without wall times.
+    fn bits(solver: &Solver) -> (Vec<u32>, StepStats, Vec<[f64; 3]>) {
+        let fields = solver.velocity().iter().flatten().chain(solver.scalars().as_flattened());
+        let stats = StepStats { stages: Default::default(), ..solver.stats().clone() };
+        (fields.map(|x| x.to_bits()).collect(), stats, solver.solid_forces())
+    }
+
+    fn check_same_future(config: &Config, solids: &[Solid], what: &str) {
+        let mut unbroken = painted(config, solids);
+        advance(&mut unbroken, 3);
+        let state = unbroken.capture();
+        let then = bits(&unbroken);
+        advance(&mut unbroken, 3);
+        // Restored into the same solver, and into a new one.
+        let future = bits(&unbroken);
+        unbroken.restore(&state).unwrap();
+        assert!(bits(&unbroken) == then, "{what}: not back where it was");
+        let mut fresh = Solver::new(config.clone(), params(), vec![]).unwrap();
+        fresh.restore(&state).unwrap();
+        for (solver, which) in [(&mut unbroken, "the same solver"), (&mut fresh, "a new solver")] {
+            advance(solver, 3);
+            assert!(bits(solver) == future, "{what}: another future in {which}");
+        }
+    }
+
+    #[test]
+    fn a_restored_state_has_the_same_future_with_every_advection() {
+        for advection in [
+            Advection::SemiLagrangian,
+            Advection::Monotone,
+            Advection::MacCormack,
+            Advection::Cubic,
+            Advection::Lagrange,
+            Advection::Conservative,
+        ] {
+            for solids in [vec![], solids()] {
+                let config = Config { advection, ..config() };
+                check_same_future(&config, &solids, &format!("{advection:?}, {} solids", solids.len()));
+            }
+        }
+    }
+
+    #[test]
+    fn a_restored_state_has_the_same_future_with_every_projection() {
+        for projection in [Projection::Multigrid, Projection::GaussSeidel { sweeps: 20 }] {
+            check_same_future(&Config { projection, ..config() }, &[], &format!("{projection:?}"));
+        }
+        for integrator in [Integrator::Reflection, Integrator::Trapezoid] {
+            for advection in [Advection::Cubic, Advection::Conservative] {
+                let config = Config { integrator, advection, ..config() };
+                let what = format!("{integrator:?}, {advection:?}");
+                check_same_future(&config, &[], &what);
+                check_same_future(&config, &solids(), &format!("{what} with solids"));
+            }
+        }
+    }
+
+    #[test]
+    fn a_state_between_a_dab_and_a_step_keeps_the_push() {
+        let mut unbroken = painted(&config(), &[]);
+        advance(&mut unbroken, 1);
+        paint(&mut unbroken, 0.6);
+        let state = unbroken.capture();
+        advance(&mut unbroken, 2);
+        let mut other = painted(&config(), &solids());
+        other.restore(&state).unwrap();
+        assert!(other.solids().is_empty());
+        advance(&mut other, 2);
+        assert!(bits(&other) == bits(&unbroken));
+    }
+
+    #[test]
+    fn a_cleared_solver_gets_its_smoke_back() {
+        let mut solver = painted(&config(), &solids());
+        advance(&mut solver, 2);
+        let (state, before) = (solver.capture(), bits(&solver));
+        solver.clear();
+        assert_eq!(solver.stats().time, 0.0);
+        solver.restore(&state).unwrap();
+        assert!(bits(&solver) == before);
+        assert_eq!(solver.stats().step, 2);
+    }
+
+    #[test]
+    fn a_state_of_another_box_is_rejected() {
+        let state = painted(&config(), &[]).capture();
+        let mut other = config();
+        other.sides[1][1] = BoundaryCondition::Closed;
+        let mut other = Solver::new(other, params(), vec![]).unwrap();
+        assert!(matches!(other.restore(&state), Err(SolverError::OtherConfig)));
+        let threads = Config { threads: 1, ..config() };
+        Solver::new(threads, params(), vec![]).unwrap().restore(&state).unwrap();
+    }
+}

@@ -1,0 +1,135 @@
+//! Passes over the rows of the grid on the threads of the current pool.
+//!
+//! Units of work are fixed by the grid, never by the number of threads, and sums are added in the order of
+//! the units. So results have the same bits for any number of threads.
+
+use std::sync::{Mutex, MutexGuard};
+
+use rayon::prelude::*;
+
+use super::simd::fence;
+use crate::grid::Layout;
+
+/// Rows in one unit of work.
+const ROWS: usize = 16;
+
+/// Calls `f(j, k, row)` for each row of `out` with j and k in the given half-open ranges. The row includes
+/// its ghosts.
+pub fn rows<T: Send>(
+    layout: Layout,
+    out: &mut [T],
+    [js, ks]: [[isize; 2]; 2],
+    f: impl Fn(isize, isize, &mut [T]) + Sync,
+) {
+    out.par_chunks_mut(layout.row * ROWS).enumerate().for_each(|(unit, chunk)| {
+        for (r, row) in chunk.chunks_exact_mut(layout.row).enumerate() {
+            let [j, k] = layout.row_at(unit * ROWS + r);
+            if (js[0]..js[1]).contains(&j) && (ks[0]..ks[1]).contains(&k) {
+                f(j, k, row);
+            }
+        }
+        // Some kernels use streaming stores.
+        fence();
+    });
+}
+
+/// As [`rows`], over three fields at once.
+pub fn rows3<T: Send>(
+    layout: Layout,
+    [a, b, c]: [&mut [T]; 3],
+    [js, ks]: [[isize; 2]; 2],
+    f: impl Fn(isize, isize, [&mut [T]; 3]) + Sync,
+) {
+    let size = layout.row * ROWS;
+    let chunks = a.par_chunks_mut(size).zip(b.par_chunks_mut(size)).zip(c.par_chunks_mut(size));
+    chunks.enumerate().for_each(|(unit, ((a, b), c))| {
+        let of_three = a
+            .chunks_exact_mut(layout.row)
+            .zip(b.chunks_exact_mut(layout.row))
+            .zip(c.chunks_exact_mut(layout.row));
+        for (r, ((a, b), c)) in of_three.enumerate() {
+            let [j, k] = layout.row_at(unit * ROWS + r);
+            if (js[0]..js[1]).contains(&j) && (ks[0]..ks[1]).contains(&k) {
+                f(j, k, [a, b, c]);
+            }
+        }
+    });
+}
+
+/// Calls `f(partial, j, k)` for each row inside, with one partial result for each plane, in parallel over
+/// planes.
+pub fn reduce<R: Send + Default>(
+    layout: Layout,
+    partials: &mut [R],
+    f: impl Fn(&mut R, usize, usize) + Sync,
+) {
+    partials.par_iter_mut().enumerate().for_each(|(k, partial)| {
+        *partial = R::default();
+        for j in 0..layout.dims.ny {
+            f(partial, j, k);
+        }
+    });
+}
+
+/// Replaces the contents of `list` by `items`.
+pub fn refill<T>(list: &mut Vec<T>, items: impl Iterator<Item = T>) {
+    list.clear();
+    list.extend(items);
+    leave_room(list);
+}
+
+/// Reserves as much memory again in a list that each step refills, so that a solid that cuts some more faces
+/// than before allocates nothing.
+pub fn leave_room<T>(list: &mut Vec<T>) {
+    const LEAST: usize = 512;
+    // There may be room for a quarter more already.
+    if list.capacity() < (list.len() + list.len() / 4).max(LEAST) {
+        list.reserve(list.len().max(LEAST));
+    }
+}
+
+/// Scratch memory for each thread of the pool, allocated once.
+pub struct PerThread<T>(Vec<Mutex<T>>);
+
+impl<T> PerThread<T> {
+    /// Calls `make()` once for each thread of the current pool.
+    pub fn new(threads: usize, make: impl Fn() -> T) -> Self {
+        Self((0..threads).map(|_| Mutex::new(make())).collect())
+    }
+
+    /// Returns this thread's scratch, with the contents of its last use.
+    pub fn mine(&self) -> MutexGuard<'_, T> {
+        let me = rayon::current_thread_index().unwrap_or(0);
+        self.0[me].lock().unwrap_or_else(std::sync::PoisonError::into_inner)
+    }
+}
+
+/// A field that several threads change at once, in disjoint parts.
+pub struct Shared<'a, T> {
+    data: *mut T,
+    len: usize,
+    owner: std::marker::PhantomData<&'a mut [T]>,
+}
+
+// SAFETY: `part` returns only disjoint parts, by its callers' promise.
+#[allow(unsafe_code)]
+unsafe impl<T: Send> Sync for Shared<'_, T> {}
+
+impl<'a, T> Shared<'a, T> {
+    /// Shares `data` for as long as it is borrowed.
+    pub fn new(data: &'a mut [T]) -> Self {
+        Self { data: data.as_mut_ptr(), len: data.len(), owner: std::marker::PhantomData }
+    }
+
+    /// Returns the values `at..at + count`.
+    ///
+    /// # Safety
+    /// No two parts that are alive at once may overlap, on this thread or another.
+    #[allow(unsafe_code, clippy::mut_from_ref)]
+    pub unsafe fn part(&self, at: usize, count: usize) -> &mut [T] {
+        assert!(at.checked_add(count).is_some_and(|end| end <= self.len), "a part outside the field");
+        // SAFETY: inside the slice that `new` borrows; by the contract of this function no other part
+        // overlaps.
+        unsafe { std::slice::from_raw_parts_mut(self.data.add(at), count) }
+    }
+}

@@ -1,0 +1,74 @@
+//! Motion of solids that are dragged by hand: over several steps they move to the target, as fast as the
+//! solver can follow, so that the air feels their velocity.
+
+use crate::solver::Solid;
+
+/// Most cells that a solid moves in one step; the rest follows in the next ones.
+const FASTEST: f32 = 4.0;
+
+/// Target poses of the solids.
+pub(super) struct Way {
+    pub solids: Vec<Solid>,
+}
+
+impl Way {
+    /// Makes a motion to the poses of `solids`.
+    pub fn to(solids: Vec<Solid>) -> Self {
+        Self { solids }
+    }
+
+    /// Keyframes of the `present` solids for the `dt` after `time`, and whether they arrive within it. None
+    /// if the target has other bodies, or if a body has keyframes already. `h` is the edge of a cell \[m\].
+    pub fn next(&self, present: &[Solid], time: f64, dt: f32, h: f32) -> Option<(Vec<Solid>, bool)> {
+        let same = |(now, goal): (&Solid, &Solid)| {
+            now.is_body_of(goal) && now.rotation == goal.rotation && goal.keyframes.is_empty()
+        };
+        if present.len() != self.solids.len() || !present.iter().zip(&self.solids).all(same) {
+            return None;
+        }
+        let mut arrived = true;
+        let solids = present.iter().zip(&self.solids).map(|(now, goal)| {
+            let from = now.position_at(time);
+            let by = [0, 1, 2].map(|a| goal.position[a] - from[a]);
+            let far = by.iter().map(|x| x * x).sum::<f32>().sqrt();
+            let share = (FASTEST * h / far.max(1e-9)).min(1.0);
+            arrived &= share == 1.0;
+            let to = if share == 1.0 { goal.position } else { [0, 1, 2].map(|a| from[a] + share * by[a]) };
+            let (begin, end) = (time as f32, (time + f64::from(dt)) as f32);
+            let moves = far > 0.0 && end > begin;
+            let keyframes = if moves { vec![(begin, from), (end, to)] } else { vec![] };
+            Solid { position: to, keyframes, ..goal.clone() }
+        });
+        Some((solids.collect(), arrived))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::solver::Shape;
+
+    fn ball(x: f32) -> Solid {
+        Solid::new(Shape::Sphere { radius: 0.1 }, [x, 0.5, 0.5])
+    }
+
+    #[test]
+    fn a_short_way_is_gone_in_one_step_and_a_long_one_at_the_greatest_speed() {
+        let (solids, arrived) = Way::to(vec![ball(0.52)]).next(&[ball(0.5)], 2.0, 0.04, 0.01).unwrap();
+        assert!(arrived);
+        assert_eq!(solids[0].position_at(2.04), [0.52, 0.5, 0.5]);
+        assert!((solids[0].velocity_at(2.0, 0.04)[0] - 0.5).abs() < 1e-2);
+        let (solids, arrived) = Way::to(vec![ball(0.9)]).next(&[ball(0.5)], 2.0, 0.04, 0.01).unwrap();
+        assert!(!arrived && (solids[0].position[0] - 0.54).abs() < 1e-6);
+    }
+
+    #[test]
+    fn other_bodies_and_those_with_a_way_of_their_own_are_not_guided() {
+        let other = Solid::new(Shape::Sphere { radius: 0.2 }, [0.5; 3]);
+        assert!(Way::to(vec![other]).next(&[ball(0.5)], 0.0, 0.04, 0.01).is_none());
+        let mut own = ball(0.5);
+        own.keyframes = vec![(0.0, [0.5; 3]), (1.0, [0.6; 3])];
+        assert!(Way::to(vec![own]).next(&[ball(0.5)], 0.0, 0.04, 0.01).is_none());
+        assert!(Way::to(vec![]).next(&[ball(0.5)], 0.0, 0.04, 0.01).is_none());
+    }
+}
