@@ -123,7 +123,7 @@ void main() {
         until = min(until, last);
         while (n < until && through > LEAST) {
             float a = max(t0 + n * stride, span.x), b = min(t0 + (n + 1.0) * stride, span.y);
-            take(0.5 * (a + b), b - a);
+            take(0.5 * (a + b), max(b - a, 0.0));
             n += 1.0;
         }
     }

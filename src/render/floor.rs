@@ -216,6 +216,6 @@ mod tests {
             (darkest, worst, sum) = (darkest.min(want[0]), worst.max(off), sum + off);
         }
         assert!(darkest < 0.3, "there is a shadow");
-        assert!(worst < 0.12 && sum / 14_400.0 < 3e-3, "off by {worst}, {} in the mean", sum / 14_400.0);
+        assert!(worst < 0.2 && sum / 14_400.0 < 3e-3, "off by {worst}, {} in the mean", sum / 14_400.0);
     }
 }

@@ -57,8 +57,6 @@ pub struct LightVolume {
     /// Distance between points \[m\]; the second lies half of it within the box.
     pub spacing: [f32; 3],
     scale: f32,
-    /// Whether the last look glows.
-    glows: bool,
     solids: Vec<Solid>,
     fields: Fields,
     /// Bounding box of the occupied bricks \[m\]; inverted if all are empty.
@@ -112,7 +110,6 @@ impl Default for LightVolume {
             points: Dims { nx: 3, ny: 3, nz: 3 },
             spacing: [1.0; 3],
             scale: Look::default().light_scale,
-            glows: false,
             solids: Vec::new(),
             fields: Fields::default(),
             smoke: [[f32::MAX; 3], [f32::MIN; 3]],
@@ -136,7 +133,6 @@ impl LightVolume {
     /// Recomputes all light. Runs on the rayon pool of the caller; the same bits for any number of threads.
     pub fn bake(&mut self, snapshot: &Snapshot, look: &Look) {
         self.scale = look.light_scale;
-        self.glows = look.glow > 0.0;
         self.gather(snapshot);
         self.cast(look);
     }
@@ -154,12 +150,11 @@ impl LightVolume {
         self.smoke = bricks::occupied(&snapshot.bricks, snapshot.h);
         gather_density(snapshot, self.points, &mut self.scratch.planes, &mut self.density);
         self.spans = spans(self.points, &self.density);
-        self.mixture.gather(snapshot, self.glows);
+        self.mixture.gather(snapshot);
     }
 
     /// The second half: the light under a look, in the smoke gathered last.
     pub fn cast(&mut self, look: &Look) {
-        self.glows = look.glow > 0.0;
         let field = Points { dims: self.points, spacing: self.spacing, values: &self.density };
         gather_sun(field, look, &mut self.scratch.discs, &mut self.depth);
         self.shade_by_solids(unit(look.sun_direction));
@@ -373,8 +368,8 @@ impl LightVolume {
 }
 
 impl Mixture {
-    /// Means over cubes of the cells of a snapshot; which of them may glow, if that is asked for.
-    fn gather(&mut self, snapshot: &Snapshot, glows: bool) {
+    /// Means over cubes of the cells of a snapshot, and which of them may glow.
+    fn gather(&mut self, snapshot: &Snapshot) {
         let size = snapshot.dims.array();
         let edge = size.into_iter().max().unwrap_or(1).div_ceil(CUBES);
         let [nx, ny, nz] = size.map(|n| n.div_ceil(edge));
@@ -399,7 +394,7 @@ impl Mixture {
                     for (i, cell) in range.zip(floats.as_chunks::<4>().0) {
                         let cube = &mut row[cube_of[i]];
                         (0..3).for_each(|c| cube[c] += share * cell[c].max(0.0));
-                        if glows && cell[3] > 0.0 {
+                        if cell[3] > 0.0 {
                             let density = cell[..3].iter().map(|x| x.max(0.0)).sum::<f32>();
                             let at = (slab * ny + j / edge) * nx + cube_of[i];
                             hot.push((at as u32, [f16::from_f32(density), f16::from_f32(cell[3])]));

@@ -382,7 +382,8 @@ impl<L: Lanes> Packet<L> {
             for c in 0..3 {
                 at[c] = (t * L::all(per_cell)).times(self.direction[c], L::all(self.eye_cells[c]));
             }
-            medium.take(&volume.texels, at, b - a, of_ray, out);
+            // A ray that misses the box has a span that ends before it starts.
+            medium.take(&volume.texels, at, (b - a).greatest(L::all(0.0)), of_ray, out);
         }
     }
 }

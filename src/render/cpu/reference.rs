@@ -54,7 +54,7 @@ impl Lattice {
     /// Start and end of step `n`, or `None` beyond the span.
     pub fn step(&self, n: f32) -> Option<[f32; 2]> {
         let start = self.t0 + n * self.dt;
-        (start < self.span[1])
+        (start.max(self.span[0]) < self.span[1])
             .then(|| [start.max(self.span[0]), (self.t0 + (n + 1.0) * self.dt).min(self.span[1])])
     }
 }
