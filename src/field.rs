@@ -51,15 +51,23 @@ pub enum Field {
         value(help = "|∇ × u| [1/s] at centres, by central differences of those means")
     )]
     Vorticity,
+    /// Pressure over the density of air p/ρ \[m²/s²\] at centres, as it acted in the last step.
+    #[cfg_attr(
+        feature = "cli",
+        value(
+            help = "Pressure over the density of air p/ρ [m²/s²] at centres, as it acted in the last step"
+        )
+    )]
+    Pressure,
 }
 
 impl Field {
-    /// The fields that make up the state of a solver; the others are derived.
+    /// The fields that a run can be started from; the others follow from them, or from the last step.
     pub const STORED: [Self; 7] =
         [Self::U, Self::V, Self::W, Self::Temperature, Self::Red, Self::Green, Self::Blue];
 
     /// All fields.
-    pub const ALL: [Self; 9] = [
+    pub const ALL: [Self; 10] = [
         Self::U,
         Self::V,
         Self::W,
@@ -69,6 +77,7 @@ impl Field {
         Self::Blue,
         Self::Speed,
         Self::Vorticity,
+        Self::Pressure,
     ];
 
     /// Name in files.
@@ -83,6 +92,7 @@ impl Field {
             Self::Blue => "blue",
             Self::Speed => "speed",
             Self::Vorticity => "vorticity",
+            Self::Pressure => "pressure",
         }
     }
 
@@ -93,17 +103,13 @@ impl Field {
             Self::Temperature => "K",
             Self::Red | Self::Green | Self::Blue => "1",
             Self::Vorticity => "1/s",
+            Self::Pressure => "m²/s²",
         }
     }
 
     /// The axis on whose faces it is stored; `None` at centres.
     pub fn face_axis(self) -> Option<usize> {
         [Self::U, Self::V, Self::W].iter().position(|face| *face == self)
-    }
-
-    /// Whether it is derived from the stored fields.
-    pub fn is_derived(self) -> bool {
-        !Self::STORED.contains(&self)
     }
 
     /// Number of values along x, y, z: one more than cells across the faces of a velocity.
@@ -138,8 +144,9 @@ impl Field {
             let offset = if self.face_axis() == Some(axis) { 0.0 } else { 0.5 };
             let across = layout.dims.array()[axis] as f32;
             let q = (p[axis] / h).clamp(0.0, across) - offset;
-            // Derived fields need neighbours that the ghosts do not have.
-            if self.is_derived() { q.clamp(0.0, across - 1.0) } else { q }
+            // These differ over neighbours that the ghosts do not have.
+            let differs = matches!(self, Self::Speed | Self::Vorticity);
+            if differs { q.clamp(0.0, across - 1.0) } else { q }
         });
         self.between(solver, layout, q)
     }
@@ -175,6 +182,7 @@ impl Field {
             Self::Temperature => solver.scalars()[at][3],
             Self::Speed => length([0, 1, 2].map(|c| solver.velocity_at_center(c, at))),
             Self::Vorticity => length(curl(solver, at)),
+            Self::Pressure => solver.pressure().map_or(0.0, |pressure| pressure[at]),
         }
     }
 }
@@ -348,10 +356,7 @@ mod tests {
     #[test]
     fn probes_read_points_lines_and_means() {
         let solver = turning();
-        let read = |place| {
-            let probe = Probe { name: "p".into(), fields: vec![Field::Green, Field::Red], place };
-            probe.measure(&solver)
-        };
+        let read = |place| Probe::new("p", &[Field::Green, Field::Red], place).measure(&solver);
         let point = read(Place::Point([0.2, 0.3, 0.4]));
         close(point[0].values[0], 0.3, "green at a point");
         let line = read(Place::Line { from: [0.1, 0.2, 0.3], to: [0.5, 0.2, 0.3], points: 5 });

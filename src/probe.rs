@@ -1,18 +1,38 @@
-//! Probes, which measure during a run: fields at a point, along a line, or averaged over a plane, and the
-//! force on a solid.
+//! Probes: fields and their products at a point, along a line, or averaged over a plane, a box or a side, what flows through
+//! a plane, what a wall gives to the air, and the force on a solid, while a run goes on.
 
 use crate::field::Field;
 use crate::solver::Solver;
 
-/// Fields to measure, and the place.
+/// What to measure, where and when.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Probe {
     /// Name of its file.
     pub name: String,
-    /// Fields to measure. Empty for a solid: only its force is measured.
-    pub fields: Vec<Field>,
-    /// Place of the measurement.
+    /// What to measure.
+    pub quantities: Vec<Quantity>,
+    /// Where.
     pub place: Place,
+    /// When.
+    pub every: Every,
+    /// The instant \[s\] from which on means over time are measured; none: the values of each instant.
+    pub mean_from: Option<f32>,
+}
+
+/// What a probe measures.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Quantity {
+    /// A field, or the product of several.
+    Product(Vec<Field>),
+    /// What flows through a plane \[m³/s\], along its axis.
+    Flow,
+    /// Heat that a side gives to the air, −κ ∂T/∂n with n into the box \[K m/s\].
+    HeatFlux,
+    /// Stress of the air on a side over the air's density, ν ∂u/∂n with n into the box \[m²/s²\], along x, y and z.
+    Shear,
+    /// The force on a solid \[m⁴/s²\], the part of the pressure in it, and the torque \[m⁵/s²\]; see
+    /// [`Solver::solid_forces`] and [`Solver::solid_torques`].
+    Force,
 }
 
 /// Place at which a probe measures.
@@ -36,19 +56,72 @@ pub enum Place {
         /// Coordinate of the plane on the axis \[m\].
         at: f32,
     },
-    /// Force on the solid with this number \[m⁴/s²\], and its pressure part; see [`Solver::solid_forces`].
+    /// The mean over the cells whose centres lie in a box.
+    Box {
+        /// Its lower corner \[m\].
+        low: [f32; 3],
+        /// Its upper corner \[m\].
+        high: [f32; 3],
+    },
+    /// The mean over a side of the domain.
+    Side {
+        /// 0, 1, 2 for x, y, z.
+        axis: usize,
+        /// 0 where the coordinate is least, 1 where it is greatest.
+        end: usize,
+    },
+    /// A solid of this number.
     Solid(usize),
 }
 
-impl Probe {
-    /// Column names of its table.
-    pub fn columns(&self) -> Vec<&'static str> {
-        let place: &[&'static str] = match self.place {
-            Place::Line { .. } => &["time", "x", "y", "z"],
-            Place::Point(_) | Place::Plane { .. } => &["time"],
-            Place::Solid(_) => &["time", "fx", "fy", "fz", "px", "py", "pz"],
+/// When a probe measures, beside the start.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Every {
+    /// After each frame.
+    Frame,
+    /// After every so many steps.
+    Steps(u32),
+    /// After the step in which another span of this length is full \[s\].
+    Seconds(f32),
+}
+
+impl Quantity {
+    /// The names of its columns.
+    fn columns(&self) -> Vec<String> {
+        let names: &[&str] = match self {
+            Self::Product(fields) => {
+                return vec![fields.iter().map(|f| f.name()).collect::<Vec<_>>().join("*")];
+            }
+            Self::Flow => &["flow"],
+            Self::HeatFlux => &["heat_flux"],
+            Self::Shear => &["shear_x", "shear_y", "shear_z"],
+            Self::Force => &["fx", "fy", "fz", "px", "py", "pz", "tx", "ty", "tz"],
         };
-        place.iter().copied().chain(self.fields.iter().map(|field| field.name())).collect()
+        names.iter().map(|name| (*name).to_owned()).collect()
+    }
+}
+
+impl Probe {
+    /// A probe of `fields` that measures as often as its place suggests: lines after each frame, others after each step.
+    pub fn new(name: &str, fields: &[Field], place: Place) -> Self {
+        let quantities = match place {
+            Place::Solid(_) => vec![Quantity::Force],
+            _ => fields.iter().map(|field| Quantity::Product(vec![*field])).collect(),
+        };
+        Self { name: name.into(), quantities, place, every: Every::usual(place), mean_from: None }
+    }
+
+    /// The names of the columns of its table.
+    pub fn columns(&self) -> Vec<String> {
+        let place: &[&str] = if self.is_line() { &["time", "x", "y", "z"] } else { &["time"] };
+        let place = place.iter().map(|name| (*name).to_owned());
+        place.chain(self.quantities.iter().flat_map(Quantity::columns)).collect()
+    }
+
+    /// Whether it reads `field`.
+    pub fn reads(&self, field: Field) -> bool {
+        let reads = |quantity: &Quantity| matches!(quantity, Quantity::Product(of) if of.contains(&field));
+        self.quantities.iter().any(reads)
     }
 
     /// Whether it measures at more than one point at a time.
@@ -56,29 +129,87 @@ impl Probe {
         matches!(self.place, Place::Line { .. })
     }
 
-    /// Measures now: one reading, or one for each point of a line.
+    /// Whether it measures now: at the start, and after a step as [`every`](Self::every) says; `is_frame` says whether a frame
+    /// has come to its end.
+    pub fn is_due(&self, solver: &Solver, is_frame: bool) -> bool {
+        let stats = solver.stats();
+        match self.every {
+            _ if stats.step == 0 => true,
+            Every::Frame => is_frame,
+            Every::Steps(count) => stats.step % u64::from(count.max(1)) == 0,
+            Every::Seconds(span) => {
+                // Rounding must not put off what is due now.
+                let spans = |time: f64| (time / f64::from(span) + 1e-6).floor();
+                spans(stats.time) > spans(stats.time - f64::from(stats.dt))
+            }
+        }
+    }
+
+    /// What it reads now: one reading, or one for each point of a line.
     pub fn measure(&self, solver: &Solver) -> Vec<Reading> {
-        let read = |at, value: &dyn Fn(Field) -> f32| {
-            let values = self.fields.iter().map(|&field| value(field)).collect();
-            Reading { at, values }
+        let read = |at: Option<[f32; 3]>| {
+            let values = self.quantities.iter().flat_map(|quantity| self.read(quantity, at, solver));
+            Reading { at, values: values.collect() }
         };
         match self.place {
-            Place::Point(p) => vec![read(None, &|field| field.sample(solver, p))],
-            Place::Plane { axis, at } => vec![read(None, &|field| plane_mean(solver, field, axis, at))],
-            Place::Solid(solid) => {
-                let of = |forces: Vec<[f64; 3]>| forces.get(solid).copied().unwrap_or_default();
-                let parts = [of(solver.solid_forces()), of(solver.solid_pressures())];
-                vec![Reading { at: None, values: parts.as_flattened().iter().map(|f| *f as f32).collect() }]
-            }
             Place::Line { from, to, points } => {
                 let at = |n: u32| {
                     let part = n as f32 / (points - 1) as f32;
                     std::array::from_fn(|axis| from[axis] + part * (to[axis] - from[axis]))
                 };
-                let points = (0..points).map(at);
-                points.map(|p: [f32; 3]| read(Some(p), &|field| field.sample(solver, p))).collect()
+                (0..points).map(|n| read(Some(at(n)))).collect()
             }
+            _ => vec![read(None)],
         }
+    }
+
+    /// The values of one quantity, at the point `at` of a line or where the probe is.
+    fn read(&self, quantity: &Quantity, at: Option<[f32; 3]>, solver: &Solver) -> Vec<f32> {
+        let sample = |fields: &[Field], p| fields.iter().map(|field| field.sample(solver, p)).product();
+        match (quantity, self.place, at) {
+            (Quantity::Product(fields), Place::Point(p), _) | (Quantity::Product(fields), _, Some(p)) => {
+                vec![sample(fields, p)]
+            }
+            (Quantity::Product(fields), Place::Plane { axis, at }, _) => {
+                vec![plane_mean(solver, fields, axis, at)]
+            }
+            (Quantity::Product(fields), Place::Box { low, high }, _) => {
+                vec![box_mean(solver, [low, high], |p| sample(fields, p))]
+            }
+            (Quantity::Product(fields), Place::Side { axis, end }, _) => {
+                let at = [0.0, solver.config().dims.array()[axis] as f32 * solver.config().h][end];
+                vec![plane_mean(solver, fields, axis, at)]
+            }
+            (Quantity::Flow, Place::Plane { axis, at }, _) => {
+                let (dims, h) = (solver.config().dims, solver.config().h);
+                let across = (dims.cells() / dims.array()[axis]) as f32 * h * h;
+                vec![across * plane_mean(solver, &[Field::STORED[axis]], axis, at)]
+            }
+            (Quantity::HeatFlux, Place::Side { axis, end }, _) => {
+                let kappa = solver.params().conduction;
+                vec![-kappa * slope_at_side(solver, Field::Temperature, axis, end)]
+            }
+            (Quantity::Shear, Place::Side { axis, end }, _) => {
+                let along = |c: usize| match c == axis {
+                    true => 0.0,
+                    false => solver.params().viscosity * slope_at_side(solver, Field::STORED[c], axis, end),
+                };
+                vec![along(0), along(1), along(2)]
+            }
+            (Quantity::Force, Place::Solid(solid), _) => {
+                let of = |each: Vec<[f64; 3]>| each.get(solid).copied().unwrap_or_default();
+                let parts = [solver.solid_forces(), solver.solid_pressures(), solver.solid_torques()].map(of);
+                parts.as_flattened().iter().map(|x| *x as f32).collect()
+            }
+            _ => unreachable!("a scene has checked that {quantity:?} can be measured at {:?}", self.place),
+        }
+    }
+}
+
+impl Every {
+    /// As often as a place is measured that says nothing else.
+    pub fn usual(place: Place) -> Self {
+        if matches!(place, Place::Line { .. }) { Self::Frame } else { Self::Steps(1) }
     }
 }
 
@@ -87,15 +218,15 @@ impl Probe {
 pub struct Reading {
     /// The point \[m\], if there are several.
     pub at: Option<[f32; 3]>,
-    /// One value for each field of the probe.
+    /// One value for each column of the probe.
     pub values: Vec<f32>,
 }
 
-/// Mean of `field` over a plane, summed in a fixed order.
+/// The mean of a product of `fields` over the cells' worth of points of a plane, in an order that never changes.
 ///
-/// A velocity across the plane is the mean over whole faces, including the parts that solids close, so mean
-/// times area is the flux.
-fn plane_mean(solver: &Solver, field: Field, axis: usize, at: f32) -> f32 {
+/// A velocity across the plane counts as the mean over its faces, what solids take of them included, so that times the area it
+/// is what flows through.
+fn plane_mean(solver: &Solver, fields: &[Field], axis: usize, at: f32) -> f32 {
     let (dims, h) = (solver.config().dims.array(), solver.config().h);
     let [a, b] = [(axis + 1) % 3, (axis + 2) % 3];
     let mut sum = 0.0_f64;
@@ -104,21 +235,69 @@ fn plane_mean(solver: &Solver, field: Field, axis: usize, at: f32) -> f32 {
             let mut p = [at; 3];
             p[a] = (n as f32 + 0.5) * h;
             p[b] = (m as f32 + 0.5) * h;
-            let value = if field.face_axis() == Some(axis) {
-                let mut cell = [0; 3];
-                (cell[a], cell[b]) = (n, m);
-                through(solver, axis, cell, at)
-            } else {
-                field.sample(solver, p)
+            let mut cell = [0; 3];
+            (cell[a], cell[b]) = (n, m);
+            let value = |field: &Field| match field.face_axis() == Some(axis) {
+                true => through(solver, axis, cell, at),
+                false => field.sample(solver, p),
             };
-            sum += f64::from(value);
+            sum += f64::from(fields.iter().map(value).product::<f32>());
         }
     }
     (sum / (dims[a] * dims[b]) as f64) as f32
 }
 
-/// Mean velocity along `axis` through a column of cells at the coordinate `at` \[m\]. The column's index
-/// along the axis is ignored.
+/// The mean over the cells with centres in a box, or over the one cell that holds its middle where there is none.
+fn box_mean(solver: &Solver, [low, high]: [[f32; 3]; 2], value: impl Fn([f32; 3]) -> f32) -> f32 {
+    let (dims, h) = (solver.config().dims.array(), solver.config().h);
+    let range = [0, 1, 2].map(|axis| {
+        let index = |x: f32| ((x / h - 0.5).ceil().max(0.0) as usize).min(dims[axis]);
+        let (from, to) = (index(low[axis]), index(high[axis]));
+        let middle = (0.5 * (low[axis] + high[axis]) / h).max(0.0) as usize;
+        if from < to { from..to } else { middle.min(dims[axis] - 1)..middle.min(dims[axis] - 1) + 1 }
+    });
+    let mut sum = 0.0_f64;
+    for k in range[2].clone() {
+        for j in range[1].clone() {
+            for i in range[0].clone() {
+                sum += f64::from(value([i, j, k].map(|n| (n as f32 + 0.5) * h)));
+            }
+        }
+    }
+    (sum / range.iter().map(|range| range.len()).product::<usize>() as f64) as f32
+}
+
+/// The mean over a side of ∂q/∂n, n into the box, of a field on the faces along the side or at centres, from the parabola
+/// through the value at the wall and the two before it; through the one before it where an axis has one cell.
+fn slope_at_side(solver: &Solver, field: Field, axis: usize, end: usize) -> f32 {
+    let (layout, h) = (solver.layout(), solver.config().h);
+    let dims = layout.dims.array().map(|n| n as isize);
+    let [a, b] = [(axis + 1) % 3, (axis + 2) % 3];
+    let value = |depth: isize, n: isize, m: isize| {
+        let mut at = [0; 3];
+        at[axis] = if end == 0 { depth } else { dims[axis] - 1 - depth };
+        (at[a], at[b]) = (n, m);
+        let at = layout.at(at[0], at[1], at[2]);
+        // A velocity along the side is the mean over the faces of a cell.
+        let next = field.face_axis().map_or(at, |along| at + layout.strides()[along]);
+        0.5 * (f64::from(field.at(solver, at)) + f64::from(field.at(solver, next)))
+    };
+    let mut sum = 0.0;
+    for n in 0..dims[a] {
+        for m in 0..dims[b] {
+            let first = value(0, n, m);
+            let wall = 0.5 * (value(-1, n, m) + first);
+            sum += match dims[axis] {
+                1 => 2.0 * (first - wall),
+                _ => (9.0 * first - 8.0 * wall - value(1, n, m)) / 3.0,
+            };
+        }
+    }
+    (sum / (dims[a] * dims[b]) as f64 / f64::from(h)) as f32
+}
+
+/// The mean velocity along `axis` through a column of cells at the coordinate `at` \[m\]; the column's index along the axis is
+/// left out of account.
 fn through(solver: &Solver, axis: usize, column: [usize; 3], at: f32) -> f32 {
     let cells = solver.config().dims.array()[axis];
     let q = (at / solver.config().h).clamp(0.0, cells as f32);
@@ -130,4 +309,83 @@ fn through(solver: &Solver, axis: usize, column: [usize; 3], at: f32) -> f32 {
         solver.mean_over_face(axis, face)
     };
     (1.0 - part) * face(below) + part * face(below + 1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::grid::Dims;
+    use crate::solver::{BoundaryCondition, Config, Params};
+
+    const H: f32 = 0.1;
+
+    fn solver(sides: [[BoundaryCondition; 2]; 3], held: [[Option<f32>; 2]; 3]) -> Solver {
+        let config = Config { sides, held, threads: 1, ..Config::new(Dims::new([6, 7, 8]).unwrap(), H) };
+        let params = Params { viscosity: 0.3, conduction: 0.2, ..Params::default() };
+        Solver::new(config, params, vec![]).unwrap()
+    }
+
+    fn read(solver: &Solver, quantity: Quantity, place: Place) -> Vec<f32> {
+        let probe = Probe { quantities: vec![quantity], ..Probe::new("p", &[], place) };
+        assert_eq!(probe.columns().len(), 1 + probe.measure(solver)[0].values.len());
+        probe.measure(solver).remove(0).values
+    }
+
+    fn assert_close(got: f32, want: f32, what: &str) {
+        assert!((got - want).abs() < 1e-4, "{what}: {got}, not {want}");
+    }
+
+    #[test]
+    fn products_are_averaged_and_a_plane_says_what_flows_through() {
+        let mut solver = solver([[BoundaryCondition::Open; 2]; 3], Default::default());
+        // u = z, red = x, temperature = 2 + y.
+        solver.fill(|c, p| if c == 0 { p[2] } else { 0.0 }, |p| [p[0], 0.0, 0.0, 2.0 + p[1]]);
+        let mean = |fields: &[Field], place| read(&solver, Quantity::Product(fields.to_vec()), place)[0];
+        let plane = Place::Plane { axis: 0, at: 0.25 };
+        assert_close(mean(&[Field::U, Field::Temperature], plane), 0.4 * 2.35, "u T over a plane");
+        assert_close(mean(&[Field::U, Field::U], plane), 0.16 + 0.0525, "u u over a plane");
+        let inside = Place::Box { low: [0.1, 0.2, 0.0], high: [0.4, 0.5, 0.8] };
+        assert_close(mean(&[Field::Red, Field::Temperature], inside), 0.25 * 2.35, "red T over a box");
+        let one = Place::Box { low: [0.31, 0.31, 0.31], high: [0.32, 0.32, 0.32] };
+        assert_close(mean(&[Field::Red], one), 0.35, "the one cell that a small box lies in");
+        let point = Place::Point([0.3, 0.2, 0.5]);
+        assert_close(mean(&[Field::Red, Field::Temperature], point), 0.3 * 2.2, "at a point");
+        assert_close(read(&solver, Quantity::Flow, plane)[0], 0.4 * 0.7 * 0.8, "flow");
+    }
+
+    #[test]
+    fn a_wall_says_what_heat_and_what_force_crosses_it() {
+        let plate = BoundaryCondition::NoSlip([1.0, 0.0, 0.0]);
+        let around = [BoundaryCondition::Periodic; 2];
+        let mut solver = solver([around, [plate; 2], around], [[None; 2], [Some(5.0), Some(1.0)], [None; 2]]);
+        // Parabolas through the walls at 0 and 0.7 m, where u = 1.
+        let u = |y: f32| 1.0 + y * (0.7 - y);
+        let warmth = |y: f32| 5.0 - 4.0 * y / 0.7 + 3.0 * y * (0.7 - y);
+        solver.fill(|c, p| if c == 0 { u(p[1]) } else { 0.0 }, |p| [0.0, 0.0, 0.0, warmth(p[1])]);
+        let slope = -4.0 / 0.7;
+        for (end, inwards) in [(0, 1.0), (1, -1.0)] {
+            let at = |quantity| read(&solver, quantity, Place::Side { axis: 1, end });
+            assert_close(at(Quantity::HeatFlux)[0], -0.2 * (inwards * slope + 2.1), "heat");
+            let shear = at(Quantity::Shear);
+            assert_close(shear[0], 0.3 * 0.7, "shear");
+            assert_eq!(shear[1..], [0.0; 2]);
+        }
+    }
+
+    #[test]
+    fn probes_are_due_at_their_intervals() {
+        let mut solver = solver(Default::default(), Default::default());
+        let place = Place::Point([0.1; 3]);
+        let of = |every| Probe { every, ..Probe::new("p", &[Field::U], place) };
+        let probes = [Every::Steps(1), Every::Steps(3), Every::Seconds(0.25), Every::Frame].map(of);
+        let mut due = [0; 4].map(|_| vec![]);
+        for step in 0..=10 {
+            for (due, probe) in due.iter_mut().zip(&probes) {
+                due.extend(probe.is_due(&solver, step % 5 == 0).then_some(step));
+            }
+            solver.step(0.1).unwrap();
+        }
+        assert_eq!(due[0], (0..=10).collect::<Vec<_>>());
+        assert_eq!(due[1..], [vec![0, 3, 6, 9], vec![0, 3, 5, 8, 10], vec![0, 5, 10]]);
+    }
 }

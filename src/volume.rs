@@ -94,9 +94,9 @@ pub struct VdbOptions {
     pub half: bool,
 }
 
-/// Writes `fields` as grids: `density` (the sum of the colours), `density_r`, `density_g`, `density_b`,
-/// `temperature` \[K\], `vel` \[m/s\] at the centres, `speed` and `vorticity`. All have the same active
-/// voxels: those with smoke or heat in one of `fields`, or all if `fields` contains neither.
+/// Writes `fields` as grids: `density` (the sum of the colours), `density_r`, `density_g`, `density_b`, `temperature` \[K\],
+/// `vel` \[m/s\] at the centres, `speed`, `vorticity` and `pressure`. All have the same active voxels: those with smoke or heat in one of
+/// `fields`, or all if none of them is of smoke or heat.
 pub fn write_vdb(
     file: impl Write,
     solver: &Solver,
@@ -123,6 +123,7 @@ pub fn write_vdb(
     let velocity = |voxel: [i32; 3]| up.turn([0, 1, 2].map(|c| solver.velocity_at_center(c, at(voxel))));
     let speed = |voxel: [i32; 3]| Field::Speed.at(solver, at(voxel));
     let vorticity = |voxel: [i32; 3]| Field::Vorticity.at(solver, at(voxel));
+    let pressure = |voxel: [i32; 3]| Field::Pressure.at(solver, at(voxel));
     let mut grids: Vec<(&str, Values)> = Vec::new();
     let has = |wanted: &[Field]| fields.iter().any(|field| wanted.contains(field));
     let mut add = |wanted: &[Field], name, values| {
@@ -138,6 +139,7 @@ pub fn write_vdb(
     add(&[Field::U, Field::V, Field::W], "vel", Values::Vector(&velocity));
     add(&[Field::Speed], "speed", Values::Scalar(&speed));
     add(&[Field::Vorticity], "vorticity", Values::Scalar(&vorticity));
+    add(&[Field::Pressure], "pressure", Values::Scalar(&pressure));
     let frame = (frame, solver.stats().time);
     write_grids(file, &grids, &topology, solver.config().h, frame, options)
 }
@@ -215,7 +217,7 @@ fn grids(field: Field) -> &'static [&'static str] {
         Field::Blue => &["density_b"],
         Field::Temperature => &["temperature"],
         Field::U | Field::V | Field::W => &["vel", "velocity", "v"],
-        Field::Speed | Field::Vorticity => &[],
+        Field::Speed | Field::Vorticity | Field::Pressure => &[],
     }
 }
 

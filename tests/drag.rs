@@ -5,6 +5,7 @@ mod common;
 use std::f32::consts::PI;
 
 use common::{advance, all, cell, config, inert};
+use updraft::scene::Scene;
 use updraft::solver::{
     Advection, BoundaryCondition, BoundaryConditions, Params, Shape, Slip, Smoke, Solid, Solver,
 };
@@ -383,4 +384,21 @@ fn threads_change_no_bit_of_a_viscous_flow() {
     let one = run(1);
     assert!(one.1[0].iter().any(|x| x.abs() > 1e-6), "{:?}", one.1);
     assert!(run(3) == one);
+}
+
+/// Taylor–Couette flow: what the cylinder that turns gives to the air comes to the tube, 4π ν Ω R₁² R₂² / (R₂² − R₁²) on each
+/// metre of its length.
+#[test]
+fn the_torque_on_cylinders_is_that_of_couette_flow() {
+    for integrator in ["reflection", "trapezoid", "projection"] {
+        let changes = [format!("solver.integrator={integrator}")];
+        let scene = Scene::load("validation/taylor-couette.toml", &changes).unwrap();
+        let mut solver = scene.solver().unwrap();
+        advance(&mut solver, 0.05, 80);
+        let exact = 4.0 * std::f64::consts::PI * 0.1 * 0.25 / 0.75 * f64::from(scene.config.h);
+        let torques = solver.solid_torques();
+        println!("{integrator}: {torques:?} of {exact}");
+        assert!((torques[0][2] / exact + 1.0).abs() < 0.02, "on the cylinder: {torques:?} of {exact}");
+        assert!((torques[1][2] / exact - 1.0).abs() < 0.02, "on the tube: {torques:?} of {exact}");
+    }
 }

@@ -58,7 +58,11 @@ fn sides(scene: &Scene) -> String {
     }
     let mut said: Vec<String> =
         groups.iter().map(|(kind, names)| format!("{kind}: {}", names.join(", "))).collect();
-    said.extend(surplus(sides, scene.config.dims.array()));
+    if scene.side_formulas.is_empty() {
+        said.extend(surplus(sides, scene.config.dims.array()));
+    } else {
+        said.push("with formulas in place and time".into());
+    }
     said.join("; ")
 }
 
@@ -158,6 +162,7 @@ fn something_moves(scene: &Scene) -> bool {
     };
     !scene.initial.is_empty()
         || !scene.forces.is_empty()
+        || !scene.side_formulas.is_empty()
         || scene.config.sides.as_flattened().iter().any(drives)
         || scene.config.held.as_flattened().iter().any(Option::is_some)
         || scene

@@ -1,8 +1,8 @@
 //! Checkpoints: the state of a run after a step, in one file. A run resumed from it has the same bits.
 //!
-//! The file has a line of magic, the version of the format (u32), the length of a JSON head (u32) and the
-//! head, the state of the solver, and the CRC-32 of everything before it. The head contains a hash for each
-//! part of the scene, the progress of the run, and the lengths of its tables.
+//! A line of magic, the version of the format (u32), the length of a JSON head (u32) and the head, the state of the solver, the
+//! sums of means over time, and the CRC-32 of all that. The head says which scene it is, by a hash for each part of it, how far
+//! the run is, how long its tables are, and what means there are.
 
 use std::collections::BTreeMap;
 use std::fmt::{self, Debug, Write as _};
@@ -13,14 +13,15 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 
 use super::CliError;
+use super::means::Mean;
 use crate::output::{OutputError, whole};
 use crate::scene::Scene;
 use crate::solver::{Solver, StateError};
 
 const MAGIC: &[u8] = b"updraft checkpoint\n";
 
-/// Version of the format; it changes with the state of a solver.
-const VERSION: u32 = 1;
+/// The format of checkpoints; another for each change of what a solver keeps.
+const VERSION: u32 = 2;
 
 /// Longest valid head \[bytes\].
 const LONGEST: u32 = 1 << 20;
@@ -41,6 +42,8 @@ pub struct Head {
     pub step: u32,
     /// Length of each table \[bytes\].
     pub tables: BTreeMap<String, u64>,
+    /// What means over time are taken, and of how many sums each is made.
+    pub means: Vec<(String, u64)>,
 }
 
 /// An intact checkpoint.
@@ -53,14 +56,22 @@ pub struct Checkpoint {
 }
 
 impl Head {
-    /// Makes the head for a run of `scene`.
+    /// Of a run of `scene` that takes no means yet.
     pub fn new(scene: &Scene, frame: u32, step: u32, tables: BTreeMap<String, u64>) -> Self {
-        Self { program: env!("CARGO_PKG_VERSION").into(), scene: hashes(scene), frame, step, tables }
+        let program = env!("CARGO_PKG_VERSION").into();
+        Self { program, scene: hashes(scene), frame, step, tables, means: vec![] }
     }
 }
 
-/// Writes a checkpoint that survives a loss of power. It replaces the last one when all of it is on the disk.
-pub fn write(path: &Path, head: &Head, solver: &mut Solver) -> Result<(), OutputError> {
+/// Writes a checkpoint that survives the loss of power: in place of the last one only when all of it is on the disk.
+pub fn write(
+    path: &Path,
+    head: &Head,
+    solver: &mut Solver,
+    means: &mut [&mut Mean],
+) -> Result<(), OutputError> {
+    let described = means.iter_mut().map(describe).collect();
+    let head = &Head { means: described, ..head.clone() };
     whole::write_durably(path, |file| {
         let mut file = Summed { file, sum: crc32fast::Hasher::new() };
         let head = serde_json::to_vec(head)?;
@@ -72,12 +83,22 @@ pub fn write(path: &Path, head: &Head, solver: &mut Solver) -> Result<(), Output
             StateError::Io(error) => error,
             other => io::Error::other(other),
         })?;
+        for mean in means.iter_mut() {
+            for sum in mean.sums() {
+                file.write_all(&sum.to_le_bytes())?;
+            }
+        }
         let sum = file.sum.finalize();
         file.file.write_all(&sum.to_le_bytes())
     })
 }
 
-/// Computes the checksum of all data that passes through.
+/// What a mean is of, and how many sums it has.
+fn describe(mean: &mut &mut Mean) -> (String, u64) {
+    (mean.name.clone(), mean.sums().len() as u64)
+}
+
+/// Adds up what passes.
 struct Summed<'a> {
     file: &'a mut BufWriter<File>,
     sum: crc32fast::Hasher,
@@ -174,6 +195,30 @@ impl Checkpoint {
     pub fn restore(&mut self, solver: &mut Solver) -> Result<(), CliError> {
         solver.load(&mut self.state).map_err(|error| refusal(&self.path, &format!("does not fit: {error}")))
     }
+
+    /// After that: puts its sums into `means`, which must be the same ones.
+    pub fn restore_means(&mut self, means: &mut [&mut Mean]) -> Result<(), CliError> {
+        let wanted: Vec<(String, u64)> = means.iter_mut().map(describe).collect();
+        if wanted != self.head.means {
+            let say = |means: &[(String, u64)]| match means {
+                [] => "none".to_owned(),
+                means => means.iter().map(|(name, _)| name.as_str()).collect::<Vec<_>>().join(" and "),
+            };
+            let (held, wanted) = (say(&self.head.means), say(&wanted));
+            return Err(refusal(
+                &self.path,
+                &format!("holds other means over time ({held}) than are asked for ({wanted})"),
+            ));
+        }
+        for sum in means.iter_mut().flat_map(|mean| mean.sums()) {
+            let mut bytes = [0; 8];
+            self.state
+                .read_exact(&mut bytes)
+                .map_err(|error| refusal(&self.path, &format!("cannot be read: {error}")))?;
+            *sum = f64::from_le_bytes(bytes);
+        }
+        Ok(())
+    }
 }
 
 fn refusal(path: &Path, what: &str) -> CliError {
@@ -200,8 +245,9 @@ fn check_sum(file: &mut File, length: u64) -> io::Result<bool> {
 fn hashes(scene: &Scene) -> BTreeMap<String, String> {
     let mut config = scene.config.clone();
     config.threads = 0;
-    let parts: [(&str, &dyn Debug); 8] = [
+    let parts: [(&str, &dyn Debug); 9] = [
         ("domain and solver", &config),
+        ("domain.walls", &scene.side_formulas),
         ("fluid and smoke", &scene.params),
         ("source", &scene.sources),
         ("force", &scene.forces),
@@ -256,7 +302,7 @@ mod tests {
         let plume = scene(&[]);
         let tables = BTreeMap::from([("stats.csv".to_owned(), 10)]);
         let head = Head::new(&plume, 3, 0, tables);
-        write(&path, &head, &mut plume.solver().unwrap()).unwrap();
+        write(&path, &head, &mut plume.solver().unwrap(), &mut []).unwrap();
         let read = Checkpoint::open(&path).unwrap().unwrap();
         assert_eq!(read.head, head);
         let bytes = std::fs::read(&path).unwrap();
@@ -278,7 +324,7 @@ mod tests {
         std::fs::write(&path, older).unwrap();
         assert!(message(Checkpoint::open(&path)).contains("version 0 of the format"));
         let head = Head { program: "0.0.9".into(), ..head };
-        write(&path, &head, &mut plume.solver().unwrap()).unwrap();
+        write(&path, &head, &mut plume.solver().unwrap(), &mut []).unwrap();
         assert!(message(Checkpoint::open(&path)).contains("written by updraft 0.0.9"));
     }
 
@@ -288,7 +334,7 @@ mod tests {
         let path = dir.path().join("checkpoint");
         let plume = scene(&[]);
         let head = Head::new(&plume, 3, 0, BTreeMap::new());
-        write(&path, &head, &mut plume.solver().unwrap()).unwrap();
+        write(&path, &head, &mut plume.solver().unwrap(), &mut []).unwrap();
         let read = Checkpoint::open(&path).unwrap().unwrap();
         read.check(&scene(&["solver.threads=3", "render.floor=false"]), true).unwrap();
         let cases = [

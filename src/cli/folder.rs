@@ -11,8 +11,8 @@ use crate::npz::{NpzError, Reader};
 use crate::scene::Scene;
 use crate::snapshot::Snapshot;
 
-/// A folder with `scene.toml`, `stats.csv`, a `probe-NAME.csv` for each probe, a `fields.NNNN.npz`, `.vdb` or
-/// `.vti` for each frame, and `checkpoint`.
+/// A folder with `scene.toml`, `stats.csv`, a `probe-NAME.csv` for each probe, for each frame `fields.NNNN.npz`, `.vdb` or
+/// `.vti`, `mean.npz`, and `checkpoint`.
 #[derive(Clone, Debug)]
 pub struct RunFolder(PathBuf);
 
@@ -52,7 +52,12 @@ impl RunFolder {
         self.0.join(format!("fields.{frame:04}.vti"))
     }
 
-    /// Path of the list of the VTK images.
+    /// The means of the fields over time.
+    pub fn means(&self) -> PathBuf {
+        self.0.join("mean.npz")
+    }
+
+    /// The list of those images.
     pub fn series(&self) -> PathBuf {
         self.0.join("fields.pvd")
     }

@@ -21,6 +21,7 @@ mod folder;
 mod frames;
 mod interrupt;
 mod machine;
+mod means;
 mod painter;
 mod progress;
 mod render;

@@ -9,6 +9,7 @@ use clap::ValueEnum;
 use super::checkpoint::Checkpoint;
 use super::folder::RunFolder;
 use super::frames::Frames;
+use super::means::{FieldMeans, Mean};
 use super::progress::Progress;
 use super::simulation::Run;
 use super::{CliError, Common, interrupt, say, tell};
@@ -17,7 +18,7 @@ use crate::npz;
 use crate::output::csv::Csv;
 use crate::output::whole::{self, Existing};
 use crate::output::{OutputError, vti};
-use crate::probe::Probe;
+use crate::probe::{Place, Probe};
 use crate::scene::Scene;
 use crate::solver::{Solver, Stage, StepStats};
 use crate::spread::{Spread, spread};
@@ -47,7 +48,10 @@ pub struct SimulateArgs {
     #[arg(long, value_name = "NAME", value_delimiter = ',', requires = "format")]
     #[arg(default_values_t = Field::STORED, hide_default_value = true)]
     fields: Vec<Field>,
-    /// Up axis of vdb files
+    /// Write DIR/mean.npz at the end: the means of these fields over time, from this instant on
+    #[arg(long, value_name = "SECONDS", requires = "format")]
+    mean_from: Option<f64>,
+    /// The axis that points up in vdb files
     #[arg(long, value_name = "AXIS", default_value = "y")]
     up: Up,
     /// Precision of the values in vdb files
@@ -92,6 +96,7 @@ pub fn run(args: &SimulateArgs, common: &Common) -> Result<(), CliError> {
     let scene = scene(args, common, &folder, saved.as_ref())?;
     let replaces = common.force || args.skip_existing || saved.is_some();
     let job = Job { args, scene: &scene, folder: &folder, existing: Existing::forced(replaces) };
+    job.check()?;
     let (mut run, mut tables) = match saved {
         Some(saved) => job.resume(saved, common)?,
         None => job.begin(common)?,
@@ -105,11 +110,11 @@ pub fn run(args: &SimulateArgs, common: &Common) -> Result<(), CliError> {
     let mut ends = is_steady(&run);
     while run.frame() < args.frames.last && !ends {
         let finished = run.step()?;
-        tables.step(run.solver())?;
+        tables.step(run.solver(), finished)?;
         let frame = run.frame();
         if finished {
             ends = is_steady(&run);
-            tables.frame(run.solver())?;
+            tables.flush()?;
             written.extend(job.write_frame(frame, ends, run.solver())?);
             progress.update(frame, &format!("{:.0} ms/step", run.ms_per_step()));
         }
@@ -126,6 +131,7 @@ pub fn run(args: &SimulateArgs, common: &Common) -> Result<(), CliError> {
             )));
         }
     }
+    job.write_means(&tables, run.solver())?;
     if args.checkpoint_every.is_none() {
         // It is outdated now.
         remove(&folder.checkpoint())?;
@@ -211,6 +217,7 @@ impl Job<'_> {
     fn begin(&self, common: &Common) -> Result<(Run, Tables), CliError> {
         let Self { args, scene, folder, existing } = *self;
         let mut run = Run::new(scene, interrupt::catch())?;
+        self.keep_pressure(&mut run);
         let (tables, fields) = (self.tables(), self.fields());
         // Temporary files of a killed run have these names.
         whole::clean_up(tables.iter().chain(&fields).map(PathBuf::as_path));
@@ -225,8 +232,9 @@ impl Job<'_> {
             std::io::Write::write_all(file, text.as_bytes())
         })?;
         let mut tables = Tables::create(scene, folder, existing)?;
-        tables.step(run.solver())?;
-        tables.frame(run.solver())?;
+        tables.means = args.mean_from.map(|from| FieldMeans::new(&args.fields, from, run.solver()));
+        tables.step(run.solver(), true)?;
+        tables.flush()?;
         let mut written = self.write_frame(0, false, run.solver())?;
         if args.checkpoint_every.is_some() {
             self.save(&mut run, &mut tables, &mut written)?;
@@ -237,25 +245,42 @@ impl Job<'_> {
     /// Resumes a saved run. Everything it wrote after the checkpoint is written again.
     fn resume(&self, mut saved: Checkpoint, common: &Common) -> Result<(Run, Tables), CliError> {
         let Self { scene, folder, .. } = self;
-        let run = Run::resume(scene, &mut saved, interrupt::catch())?;
+        let mut run = Run::resume(scene, &mut saved, interrupt::catch())?;
+        self.keep_pressure(&mut run);
         let mut paths = self.tables();
         paths.extend(self.fields());
         whole::clean_up(paths.iter().map(PathBuf::as_path));
         whole::prepare(paths.iter().map(PathBuf::as_path), true).map_err(CliError::Target)?;
-        let tables = Tables::resume(scene, folder, &saved.head.tables)?;
+        let mut tables = Tables::resume(scene, folder, &saved.head.tables)?;
+        tables.means = self.args.mean_from.map(|from| FieldMeans::new(&self.args.fields, from, run.solver()));
+        saved.restore_means(&mut tables.means())?;
         if !common.quiet {
             tell(&format!("updraft: continuing after frame {}", run.frame()));
         }
         Ok((run, tables))
     }
 
-    /// Writes a checkpoint once all files it depends on are on the disk.
+    /// Refuses what the scene cannot give.
+    fn check(&self) -> Result<(), CliError> {
+        match self.scene.config.frozen && self.args.fields.contains(&Field::Pressure) {
+            true => Err(CliError::Request("--fields pressure: a frozen flow has none".into())),
+            false => Ok(()),
+        }
+    }
+
+    fn keep_pressure(&self, run: &mut Run) {
+        if self.args.fields.contains(&Field::Pressure) {
+            run.keep_pressure();
+        }
+    }
+
+    /// Writes a checkpoint, when all that it counts on is on the disk.
     fn save(&self, run: &mut Run, tables: &mut Tables, written: &mut Vec<PathBuf>) -> Result<(), CliError> {
         for path in written.drain(..) {
             whole::sync(&path).map_err(|source| OutputError::Write { path, source })?;
         }
         let lengths = tables.sync()?;
-        Ok(run.save(&self.folder.checkpoint(), self.scene, lengths)?)
+        Ok(run.save(&self.folder.checkpoint(), self.scene, lengths, &mut tables.means())?)
     }
 
     /// Paths of the scene and the tables.
@@ -274,6 +299,7 @@ impl Job<'_> {
         if self.args.format.contains(&Format::Vti) {
             paths.push(self.folder.series());
         }
+        paths.extend(self.args.mean_from.map(|_| self.folder.means()));
         paths
     }
 
@@ -285,8 +311,26 @@ impl Job<'_> {
         }
     }
 
-    /// Writes the fields of a frame if it is requested, or the last of a run that `ends` early. Returns the
-    /// written files.
+    /// Writes the means of the fields, if they are asked for.
+    fn write_means(&self, tables: &Tables, solver: &Solver) -> Result<(), OutputError> {
+        let Some(means) = &tables.means else { return Ok(()) };
+        let Some(([from, time], arrays)) = means.arrays(solver) else {
+            tell("updraft: the run has ended before --mean-from; there is no mean.npz");
+            return Ok(());
+        };
+        let numbers = [
+            ("time", from + time),
+            ("voxel", solver.config().h.into()),
+            ("mean_from", from),
+            ("mean_over", time),
+        ];
+        whole::write_over(&self.folder.means(), self.existing, |file| {
+            npz::write_with(file, &numbers, &field::about(means.fields()), arrays)
+        })
+    }
+
+    /// Writes the fields of a frame, if it is one of those that are wanted or the last of a run that `ends` early. Returns
+    /// the files that it wrote.
     fn write_frame(&self, frame: u32, ends: bool, solver: &Solver) -> Result<Vec<PathBuf>, OutputError> {
         let Self { args, folder, .. } = self;
         if !(args.frames.contains(frame) || ends) {
@@ -344,10 +388,53 @@ impl Job<'_> {
     }
 }
 
-/// Tables of a run: one line per step; for probes along lines, several lines per frame.
+/// The tables of a run: a line a step, and lines of probes when they are due. And what it takes means of.
 struct Tables {
     stats: Csv,
-    probes: Vec<(Probe, Csv)>,
+    probes: Vec<Series>,
+    means: Option<FieldMeans>,
+}
+
+/// What a probe reads, as a table.
+struct Series {
+    probe: Probe,
+    csv: Csv,
+    /// Of a probe that measures means over time.
+    mean: Option<Mean>,
+}
+
+impl Series {
+    fn new(probe: &Probe, csv: Csv) -> Self {
+        let points = if let Place::Line { points, .. } = probe.place { points as usize } else { 1 };
+        let count = points * (probe.columns().len() - if probe.is_line() { 4 } else { 1 });
+        let mean = |from: f32| Mean::new(format!("that of probe {}", probe.name), from.into(), count);
+        Self { probe: probe.clone(), csv, mean: probe.mean_from.map(mean) }
+    }
+
+    /// Measures after a step, with which a frame may have come to its end.
+    fn step(&mut self, solver: &Solver, is_frame: bool) -> Result<(), OutputError> {
+        let Self { probe, csv, mean } = self;
+        if let Some(mean) = mean.as_mut().filter(|_| solver.stats().step > 0) {
+            mean.add(solver, || probe.measure(solver).into_iter().flat_map(|reading| reading.values));
+        }
+        if !probe.is_due(solver, is_frame) {
+            return Ok(());
+        }
+        let mut readings = probe.measure(solver);
+        if let Some(mean) = mean {
+            let Some(values) = mean.values() else { return Ok(()) };
+            readings
+                .iter_mut()
+                .flat_map(|reading| &mut reading.values)
+                .zip(values)
+                .for_each(|(to, mean)| *to = mean);
+        }
+        let time = format!("{:?}", solver.stats().time);
+        readings.into_iter().try_for_each(|reading| {
+            let numbers = reading.at.into_iter().flatten().chain(reading.values);
+            csv.row(std::iter::once(time.clone()).chain(numbers.map(|x| format!("{x:?}"))))
+        })
+    }
 }
 
 impl Tables {
@@ -369,35 +456,38 @@ impl Tables {
         folder: &RunFolder,
         open: impl Fn(&Path, &[String]) -> Result<Csv, OutputError>,
     ) -> Result<Self, OutputError> {
-        let probe = |probe: &Probe| {
-            let columns = probe.columns().into_iter().map(str::to_owned).collect::<Vec<_>>();
-            Ok((probe.clone(), open(&folder.probe(&probe.name), &columns)?))
-        };
+        let probe =
+            |probe: &Probe| Ok(Series::new(probe, open(&folder.probe(&probe.name), &probe.columns())?));
         let stats = open(&folder.stats(), &columns())?;
-        Ok(Self { stats, probes: scene.probes.iter().map(probe).collect::<Result<_, OutputError>>()? })
+        let probes = scene.probes.iter().map(probe).collect::<Result<_, OutputError>>()?;
+        Ok(Self { stats, probes, means: None })
     }
 
     /// Waits until all lines are on the disk. Returns the length of each table.
     fn sync(&mut self) -> Result<BTreeMap<String, u64>, OutputError> {
-        let tables = std::iter::once(&mut self.stats).chain(self.probes.iter_mut().map(|(_, csv)| csv));
+        let tables =
+            std::iter::once(&mut self.stats).chain(self.probes.iter_mut().map(|series| &mut series.csv));
         tables.map(|csv| Ok((name(csv.path()), csv.sync()?))).collect()
     }
 
-    /// Writes the statistics of a step.
-    fn step(&mut self, solver: &Solver) -> Result<(), OutputError> {
-        self.stats.row(row(solver.stats(), field::enstrophy(solver), &spread(solver)))?;
-        let of_steps = self.probes.iter_mut().filter(|(probe, _)| !probe.is_line());
-        of_steps.into_iter().try_for_each(|(probe, csv)| measure(probe, csv, solver))
+    /// The means over time, for a checkpoint.
+    fn means(&mut self) -> Vec<&mut Mean> {
+        let of_probes = self.probes.iter_mut().filter_map(|series| series.mean.as_mut());
+        of_probes.chain(self.means.as_mut().map(FieldMeans::mean)).collect()
     }
 
-    /// Writes the values of a frame, and flushes the tables so that they can be read.
-    fn frame(&mut self, solver: &Solver) -> Result<(), OutputError> {
-        for (probe, csv) in &mut self.probes {
-            if probe.is_line() {
-                measure(probe, csv, solver)?;
-            }
-            csv.flush()?;
+    /// The numbers of a step, with which a frame may have come to its end.
+    fn step(&mut self, solver: &Solver, is_frame: bool) -> Result<(), OutputError> {
+        if let Some(means) = self.means.as_mut().filter(|_| solver.stats().step > 0) {
+            means.add(solver);
         }
+        self.probes.iter_mut().try_for_each(|series| series.step(solver, is_frame))?;
+        self.stats.row(row(solver.stats(), field::enstrophy(solver), &spread(solver)))
+    }
+
+    /// What was written until now can be read.
+    fn flush(&mut self) -> Result<(), OutputError> {
+        self.probes.iter_mut().try_for_each(|series| series.csv.flush())?;
         self.stats.flush()
     }
 }
@@ -405,14 +495,6 @@ impl Tables {
 /// File name without its folder.
 fn name(path: &Path) -> String {
     path.file_name().unwrap_or_default().to_string_lossy().into_owned()
-}
-
-fn measure(probe: &Probe, csv: &mut Csv, solver: &Solver) -> Result<(), OutputError> {
-    let time = format!("{:?}", solver.stats().time);
-    probe.measure(solver).into_iter().try_for_each(|reading| {
-        let numbers = reading.at.into_iter().flatten().chain(reading.values);
-        csv.row(std::iter::once(time.clone()).chain(numbers.map(|x| format!("{x:?}"))))
-    })
 }
 
 fn columns() -> Vec<String> {

@@ -6,6 +6,7 @@ use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
 use super::checkpoint::{self, Checkpoint, Head};
+use super::means::Mean;
 use super::{CliError, tell};
 use crate::output::OutputError;
 use crate::scene::{Scene, SceneError};
@@ -147,14 +148,20 @@ impl Run {
         Ok(finished)
     }
 
-    /// Writes a checkpoint of a run of `scene` to `path`, with the lengths of its tables.
+    /// Writes a checkpoint of a run of `scene` to `path`, with the lengths of its tables and its means over time.
     pub fn save(
         &mut self,
         path: &Path,
         scene: &Scene,
         tables: BTreeMap<String, u64>,
+        means: &mut [&mut Mean],
     ) -> Result<(), OutputError> {
-        checkpoint::write(path, &Head::new(scene, self.frame, self.step, tables), &mut self.solver)
+        checkpoint::write(path, &Head::new(scene, self.frame, self.step, tables), &mut self.solver, means)
+    }
+
+    /// Keeps the pressure of each step, to be written with other fields.
+    pub fn keep_pressure(&mut self) {
+        self.solver.keep_pressure();
     }
 
     /// Last finished frame.

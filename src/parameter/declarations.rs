@@ -107,18 +107,16 @@ fn side() -> Vec<Parameter> {
             .says("Temperature excess held at the wall; absent: insulated."),
         vector("side.no-slip.velocity", "m/s", VELOCITY, Restarts)
             .default("[0, 0, 0]")
-            .says("Velocity of the wall, along itself."),
+            .says("Velocity of the wall, along itself; each number may be a formula in x, y, z and t, as \"sin(2 * t)\"."),
         number("side.no-slip.temperature", "K", HEAT, Restarts)
             .says("Temperature excess held at the wall; absent: insulated."),
         vector("side.inflow.velocity", "m/s", VELOCITY, Restarts)
             .default("[0, 0, 0]")
-            .says("Velocity of the air that enters."),
-        number("side.inflow.red", "-", DENSITY, Restarts).default("0").says("Red smoke in that air."),
-        number("side.inflow.green", "-", DENSITY, Restarts).default("0").says("Green smoke in that air."),
-        number("side.inflow.blue", "-", DENSITY, Restarts).default("0").says("Blue smoke in that air."),
-        number("side.inflow.temperature", "K", HEAT, Restarts)
-            .default("0")
-            .says("Temperature excess of that air."),
+            .says("Velocity of the air that enters; each number may be a formula in x, y, z and t, as the smoke and the temperature of all sides."),
+        number("side.inflow.red", "-", DENSITY, Restarts).default("0").says("Red smoke in it."),
+        number("side.inflow.green", "-", DENSITY, Restarts).default("0").says("Green smoke in it."),
+        number("side.inflow.blue", "-", DENSITY, Restarts).default("0").says("Blue smoke in it."),
+        number("side.inflow.temperature", "K", HEAT, Restarts).default("0").says("Its temperature excess."),
     ]
 }
 
@@ -496,8 +494,11 @@ fn solid() -> Vec<Parameter> {
             .says("Rotation around x, then y, then z."),
         number("solid.#.scale", "-", SIZE, Restarts).default("1").says("Scale factor."),
         plain("solid.#.keyframes", Kind::List, "s, m", ANY, Restarts).says(
-            "List of [time, [x, y, z]]; the solid moves between them along straight lines. Absent: it stands still.",
+            "List of [time, [x, y, z]] that it passes through; before the first and after the last it rests. Absent: it stands still.",
         ),
+        word("solid.#.motion", words::MOTION, Restarts)
+            .default("\"linear\"")
+            .says("How it moves from one keyframe to the next."),
         vector("solid.#.spin", "degrees/s", ANY, Restarts)
             .default("[0, 0, 0]")
             .says("Angular velocity around x, y and z through the position."),
@@ -515,16 +516,27 @@ fn probe() -> Vec<Parameter> {
     vec![
         text("probe.#.name", Restarts).says("Its file is probe-NAME.csv."),
         plain("probe.#.fields", Kind::List, "", SHARE, Restarts)
-            .says("List of u v w temperature red green blue speed vorticity; on a solid, \"force\"."),
-        vector("probe.#.at.point", "m", ANY, Restarts).says("A point, measured at every step."),
-        vector("probe.#.at.line.from", "m", ANY, Restarts)
-            .says("Beginning of a line, measured at every frame."),
-        vector("probe.#.at.line.to", "m", ANY, Restarts).says("End of the line."),
-        whole("probe.#.at.line.points", 2.0..=1e6, Restarts).says("Number of points."),
-        place("probe.#.at.plane.x", "Mean over a plane across x, at every step."),
-        place("probe.#.at.plane.y", "Mean over a plane across y."),
-        place("probe.#.at.plane.z", "Mean over a plane across z."),
-        whole("probe.#.at.solid", 0.0..=65_535.0, Restarts).says("A solid, counted from 0, at every step."),
+            .says(
+                "List of u v w temperature red green blue speed vorticity pressure, or products such as \"v*temperature\"; \
+                 through a plane also \"flow\", on a side \"heat_flux\" and \"shear\", on a solid \"force\" alone.",
+            ),
+        vector("probe.#.at.point", "m", ANY, Restarts).says("A point."),
+        vector("probe.#.at.line.from", "m", ANY, Restarts).says("Where a line begins."),
+        vector("probe.#.at.line.to", "m", ANY, Restarts).says("Where it ends."),
+        whole("probe.#.at.line.points", 2.0..=1e6, Restarts).says("How many points it has."),
+        place("probe.#.at.plane.x", "The mean over a plane across x."),
+        place("probe.#.at.plane.y", "The same across y."),
+        place("probe.#.at.plane.z", "The same across z."),
+        vector("probe.#.at.box.center", "m", ANY, Restarts).says("The mean over the cells in a box: its middle."),
+        vector("probe.#.at.box.size", "m", SIZE, Restarts).says("Its edges."),
+        word("probe.#.at.side", words::SIDE_NAMES, Restarts).says("The mean over a side of the domain."),
+        whole("probe.#.at.solid", 0.0..=65_535.0, Restarts).says("A solid, counted from 0."),
+        whole("probe.#.every.steps", 1.0..=1e9, Restarts)
+            .says("Measure after so many steps. Absent: after each step, along a line after each frame."),
+        number("probe.#.every.seconds", "s", SIZE, Restarts)
+            .says("Measure after the step with which another span of this length is full."),
+        number("probe.#.mean_from", "s", INSTANT, Restarts)
+            .says("Measure the mean over time from this instant to now. Absent: the values of now."),
     ]
 }
 

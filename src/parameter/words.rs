@@ -73,7 +73,7 @@ words! {
     }
     /// `render.medium.scattering`.
     SCATTERING: Scattering {
-        Self::Octaves = Self::Octaves => "octaves": "light scattered many times, approximated",
+        Self::Multiple = Self::Multiple => "multiple": "light scattered any number of times",
         Self::Single = Self::Single => "single": "light scattered once",
         Self::Traced = Self::Traced => "traced": "path tracing, slow, on the CPU",
     }
@@ -92,6 +92,25 @@ pub(super) const ACTS_ON: Words = &[
 pub(super) const SLIP: Words = &[
     ("free", "the air glides along it, without viscous stress"),
     ("none", "the air sticks to it; viscosity acts at the surface between the cells"),
+];
+
+/// `solid.#.motion`.
+pub(super) const MOTION: Words = &[
+    ("linear", "straight on, with a speed that jumps at the keyframes"),
+    (
+        "smooth",
+        "along a monotone cubic, starting and ending at rest, which never swings beyond the keyframes",
+    ),
+];
+
+/// `probe.#.at.side`.
+pub(super) const SIDE_NAMES: Words = &[
+    ("x_min", "where x is least"),
+    ("x_max", "where x is greatest"),
+    ("y_min", "the bottom"),
+    ("y_max", "the top"),
+    ("z_min", "where z is least"),
+    ("z_max", "where z is greatest"),
 ];
 
 /// `domain.walls`.

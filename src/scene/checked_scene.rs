@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use super::initial::Initial;
 use super::origin::Origin;
+use super::side_tables::SideFormulas;
 use crate::look::{Camera, Look};
 use crate::probe::Probe;
 use crate::solver::{Config, Fill, Force, Params, Solid, Source};
@@ -37,6 +38,8 @@ pub struct Scene {
     pub fills: Vec<Fill>,
     /// Probes.
     pub probes: Vec<Probe>,
+    /// Values that vary over the sides, in place and time.
+    pub side_formulas: Vec<SideFormulas>,
     /// Text it was read from.
     pub origin: Arc<Origin>,
 }

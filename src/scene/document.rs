@@ -15,6 +15,7 @@ use super::force_tables::Force;
 use super::source_tables::{Fill, Source};
 use super::value::{Color, List, Number, Vector, Whole};
 use crate::field::Field;
+use crate::probe;
 
 #[derive(Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
@@ -71,10 +72,18 @@ pub struct Solid {
     pub rotation: Option<Vector>,
     pub scale: Option<Number>,
     pub keyframes: Option<Spanned<Vec<Keyframe>>>,
+    pub motion: Option<Motion>,
     pub spin: Option<Vector>,
     pub slip: Option<Slip>,
     pub temperature: Option<Spanned<Number>>,
     pub color: Option<Color>,
+}
+
+#[derive(Clone, Copy, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Motion {
+    Linear,
+    Smooth,
 }
 
 /// An instant \[s\] and a position \[m\].
@@ -138,6 +147,7 @@ pub struct Initial {
 }
 
 /// The text of a formula in x, y, z, or a plain number.
+#[derive(Clone, Debug, PartialEq)]
 pub struct Expression(pub String);
 
 struct ExpressionVisitor;
@@ -177,22 +187,32 @@ pub struct Probe {
     pub name: Spanned<String>,
     pub fields: Spanned<Vec<Quantity>>,
     pub at: Spanned<Place>,
+    pub every: Option<Every>,
+    pub mean_from: Option<Number>,
 }
 
-/// Quantity that a probe measures.
-#[derive(Clone, Copy, PartialEq)]
-pub enum Quantity {
-    Field(Field),
-    /// Force on a solid; only for probes on solids.
-    Force,
+/// When a probe measures.
+#[derive(Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Every {
+    Steps(Whole),
+    Seconds(Number),
 }
+
+/// What a probe can measure.
+pub struct Quantity(pub probe::Quantity);
 
 impl<'de> Deserialize<'de> for Quantity {
     fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
-        match String::deserialize(from)?.as_str() {
-            "force" => Ok(Self::Force),
-            name => Field::deserialize(name.into_deserializer()).map(Self::Field),
-        }
+        let text = String::deserialize(from)?;
+        let field = |name: &str| Field::deserialize(name.trim().into_deserializer());
+        Ok(Self(match text.as_str() {
+            "force" => probe::Quantity::Force,
+            "flow" => probe::Quantity::Flow,
+            "heat_flux" => probe::Quantity::HeatFlux,
+            "shear" => probe::Quantity::Shear,
+            product => probe::Quantity::Product(product.split('*').map(field).collect::<Result<_, _>>()?),
+        }))
     }
 }
 
@@ -202,7 +222,28 @@ pub enum Place {
     Point(Vector),
     Line(Line),
     Plane(Plane),
+    Box(Span),
+    Side(SideName),
     Solid(Whole),
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Span {
+    pub center: Vector,
+    pub size: Vector,
+}
+
+/// A side of the domain.
+#[derive(Clone, Copy, Debug, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum SideName {
+    XMin,
+    XMax,
+    YMin,
+    YMax,
+    ZMin,
+    ZMax,
 }
 
 #[derive(Deserialize)]
@@ -258,9 +299,9 @@ pub struct Camera {
     pub fov: Option<Number>,
 }
 
-/// Boundary condition of one side: a word, or a table with its values, such as `{ inflow = { velocity = [1,
-/// 0, 0] } }`.
-#[derive(Clone, Copy, Deserialize)]
+/// What one side does: a word, or a table with what belongs to it, as `{ inflow = { velocity = [1, 0, 0] } }`. Velocities, smoke
+/// and temperatures may be formulas in x, y, z and t.
+#[derive(Clone, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum BoundaryCondition {
     Closed(Insulated),
@@ -276,29 +317,29 @@ pub enum BoundaryCondition {
 pub struct Nothing {}
 
 /// A free-slip wall.
-#[derive(Clone, Copy, Default, Deserialize)]
+#[derive(Clone, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Insulated {
-    pub temperature: Option<Number>,
+    pub temperature: Option<Expression>,
 }
 
-/// A no-slip wall.
-#[derive(Clone, Copy, Default, Deserialize)]
+/// A wall that drags.
+#[derive(Clone, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Plate {
-    pub velocity: Option<Vector>,
-    pub temperature: Option<Number>,
+    pub velocity: Option<List<Expression, 3>>,
+    pub temperature: Option<Expression>,
 }
 
-/// The air of an inflow.
-#[derive(Clone, Copy, Default, Deserialize)]
+/// What comes in.
+#[derive(Clone, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Air {
-    pub velocity: Option<Vector>,
-    pub red: Option<Number>,
-    pub green: Option<Number>,
-    pub blue: Option<Number>,
-    pub temperature: Option<Number>,
+    pub velocity: Option<List<Expression, 3>>,
+    pub red: Option<Expression>,
+    pub green: Option<Expression>,
+    pub blue: Option<Expression>,
+    pub temperature: Option<Expression>,
 }
 
 /// Reads a side; a bare word stands for a table without keys.
@@ -332,8 +373,8 @@ impl<'de> Visitor<'de> for SideVisitor {
     }
 }
 
-/// The six sides: one word for all, or a table by axis (`x`) and by side (`x_min`), which wins.
-#[derive(Clone, Copy, Default)]
+/// The six sides: one word for all, or a table by axis (`x`) and by side (`x_min`), the latter winning.
+#[derive(Clone, Default)]
 pub struct Walls {
     /// `[axis][lower, upper]`.
     pub sides: [[Option<BoundaryCondition>; 2]; 3],
@@ -366,9 +407,9 @@ impl From<WallTable> for Walls {
     fn from(t: WallTable) -> Self {
         Self {
             sides: [
-                [t.x_min.or(t.x), t.x_max.or(t.x)],
-                [t.y_min.or(t.y), t.y_max.or(t.y)],
-                [t.z_min.or(t.z), t.z_max.or(t.z)],
+                [t.x_min.or(t.x.clone()), t.x_max.or(t.x)],
+                [t.y_min.or(t.y.clone()), t.y_max.or(t.y)],
+                [t.z_min.or(t.z.clone()), t.z_max.or(t.z)],
             ],
         }
     }
@@ -387,7 +428,7 @@ impl<'de> Visitor<'de> for WallsVisitor {
 
     fn visit_str<E: serde::de::Error>(self, word: &str) -> Result<Walls, E> {
         let side = SideVisitor.visit_str(word)?;
-        Ok(Walls { sides: [[Some(side); 2]; 3] })
+        Ok(Walls { sides: std::array::from_fn(|_| std::array::from_fn(|_| Some(side.clone()))) })
     }
 
     fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Walls, A::Error> {

@@ -93,7 +93,7 @@ fn is_vdb(path: &Path) -> bool {
 
 /// Whether a run writes an array of this name.
 fn is_known(name: &str) -> bool {
-    ["time", "voxel", "frame", "frame_rate", "about"].contains(&name)
+    ["time", "voxel", "frame", "frame_rate", "mean_from", "mean_over", "about"].contains(&name)
         || Field::ALL.iter().any(|field| field.name() == name)
 }
 

@@ -3,6 +3,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
+use crate::field::Field;
 use crate::foreign;
 use crate::solver::Solver;
 
@@ -24,6 +25,7 @@ mod save;
 mod scene_error;
 mod scene_text;
 mod shapes;
+mod side_tables;
 mod solid_tables;
 mod source_tables;
 mod value;
@@ -33,6 +35,7 @@ pub use initial::Initial;
 pub use origin::Origin;
 pub(crate) use scene_error::closest;
 pub use scene_error::{InitialError, Problem, SceneError};
+pub use side_tables::SideFormulas;
 
 impl Scene {
     /// Loads the built-in scene or scene file `path_or_builtin`, with `key=value` overrides.
@@ -89,10 +92,16 @@ impl Scene {
     /// Makes a solver for this scene whose fields come from elsewhere: air at rest around the solids.
     pub fn empty_solver(&self) -> Result<Solver, crate::solver::SolverError> {
         let mut solver = Solver::new(self.config.clone(), self.params.clone(), self.sources.clone())?;
+        if !self.side_formulas.is_empty() {
+            solver.set_profiles(self.side_formulas.iter().map(SideFormulas::profile).collect());
+        }
         if !self.solids.is_empty() {
             solver.set_solids(self.solids.clone())?;
         }
         solver.set_forces(self.forces.clone());
+        if self.probes.iter().any(|probe| probe.reads(Field::Pressure)) {
+            solver.keep_pressure();
+        }
         Ok(solver)
     }
 }

@@ -2,20 +2,22 @@
 
 use toml::Spanned;
 
-use super::document::{self, Quantity};
+use super::document;
 use super::scene_error::Problem;
 use super::scene_text::Text;
 use super::value::{Number, Vector};
 use crate::field::Field;
-use crate::probe::{Place, Probe};
+use crate::probe::{Every, Place, Probe, Quantity};
+use crate::solver::{BoundaryCondition, Config};
 
-/// Resolves the probes of a scene in a box of `extent` metres with some `solids`.
+/// The probes of a scene of `config` that holds some `solids`.
 pub fn resolve(
     list: &[document::Probe],
     text: &Text,
-    extent: [f32; 3],
+    config: &Config,
     solids: usize,
 ) -> Result<Vec<Probe>, Box<Problem>> {
+    let extent = config.dims.array().map(|n| n as f32 * config.h);
     let mut probes: Vec<Probe> = Vec::with_capacity(list.len());
     for read in list {
         let wrong = |span, message: String| text.problem(span, format!("probe.{message}"));
@@ -25,10 +27,17 @@ pub fn resolve(
             return Err(wrong(read.fields.span(), "fields: name at least one field".into()));
         }
         let place = place(&read.at, extent, solids).map_err(|message| wrong(read.at.span(), message))?;
-        let fields =
-            fields(read.fields.get_ref(), place).map_err(|message| wrong(read.fields.span(), message))?;
-        let name = read.name.get_ref().clone();
-        probes.push(Probe { name, fields, place });
+        let quantities: Vec<Quantity> = read.fields.get_ref().iter().map(|read| read.0.clone()).collect();
+        if let Some(message) = quantities.iter().find_map(|quantity| problem(quantity, place, config)) {
+            return Err(wrong(read.fields.span(), format!("fields: {message}")));
+        }
+        let every = match read.every {
+            None => Every::usual(place),
+            Some(document::Every::Steps(count)) => Every::Steps(count.get() as u32),
+            Some(document::Every::Seconds(span)) => Every::Seconds(span.get()),
+        };
+        let (name, mean_from) = (read.name.get_ref().clone(), read.mean_from.map(Number::get));
+        probes.push(Probe { name, quantities, place, every, mean_from });
     }
     Ok(probes)
 }
@@ -44,17 +53,34 @@ fn check_name(name: &str, taken: bool) -> Result<(), String> {
     }
 }
 
-/// Fields to measure. None for a solid, which has only a force.
-fn fields(read: &[Quantity], place: Place) -> Result<Vec<Field>, String> {
-    let field = |quantity: &Quantity| match (quantity, place) {
-        (Quantity::Field(field), Place::Solid(_)) => {
-            Err(format!("fields: a solid has no `{field}`; write [\"force\"]"))
-        }
-        (Quantity::Field(field), _) => Ok(Some(*field)),
-        (Quantity::Force, Place::Solid(_)) => Ok(None),
-        (Quantity::Force, _) => Err("fields: `force` acts on a solid; write at = { solid = 0 }".into()),
+/// Why a quantity cannot be measured at a place, if it cannot.
+fn problem(quantity: &Quantity, place: Place, config: &Config) -> Option<String> {
+    let side = match place {
+        Place::Side { axis, end } => Some((config.sides[axis][end], config.held[axis][end].is_some())),
+        _ => None,
     };
-    read.iter().filter_map(|quantity| field(quantity).transpose()).collect()
+    let message = match (quantity, place, side) {
+        (Quantity::Force, Place::Solid(_), _) => return None,
+        (Quantity::Force, ..) => "`force` acts on a solid; write at = { solid = 0 }",
+        (Quantity::Product(fields), Place::Solid(_), _) => {
+            let name = fields.first().map_or("field", |field| field.name());
+            return Some(format!("a solid has no `{name}`; write [\"force\"]"));
+        }
+        (_, Place::Solid(_), _) => "of a solid there is the force alone; write [\"force\"]",
+        (Quantity::Product(fields), ..) if config.frozen && fields.contains(&Field::Pressure) => {
+            "a frozen flow has no `pressure`"
+        }
+        (Quantity::Product(_), ..) | (Quantity::Flow, Place::Plane { .. }, _) => return None,
+        (Quantity::Flow, ..) => "`flow` goes through a plane; write at = { plane = { x = 0.5 } }",
+        (Quantity::HeatFlux, _, Some((_, true))) => return None,
+        (Quantity::HeatFlux, _, Some(_)) => "`heat_flux` comes from a wall that holds a temperature",
+        (Quantity::Shear, _, Some((BoundaryCondition::NoSlip(_), _))) => return None,
+        (Quantity::Shear, _, Some(_)) => "`shear` acts on a no-slip wall",
+        (Quantity::HeatFlux | Quantity::Shear, ..) => {
+            "`heat_flux` and `shear` are those of a wall; write at = { side = \"y_min\" }"
+        }
+    };
+    Some(message.into())
 }
 
 fn place(read: &Spanned<document::Place>, extent: [f32; 3], solids: usize) -> Result<Place, String> {
@@ -66,6 +92,21 @@ fn place(read: &Spanned<document::Place>, extent: [f32; 3], solids: usize) -> Re
             points: line.points.get() as u32,
         }),
         document::Place::Plane(plane) => across(plane, extent),
+        document::Place::Box(span) => {
+            let (center, size) = (span.center.get(), span.size.get());
+            let [low, high] = [-0.5, 0.5].map(|half| [0, 1, 2].map(|a| center[a] + half * size[a]));
+            let misses = (0..3).any(|a| high[a] < 0.0 || low[a] > extent[a]);
+            match misses {
+                true => Err(format!(
+                    "at: the box from {low:?} to {high:?} misses the domain, [0, 0, 0] to {extent:?} metres"
+                )),
+                false => Ok(Place::Box { low, high }),
+            }
+        }
+        document::Place::Side(name) => {
+            let number = *name as usize;
+            Ok(Place::Side { axis: number / 2, end: number % 2 })
+        }
         document::Place::Solid(solid) => {
             let solid = solid.get() as usize;
             let known = format!("at: there is no solid {solid}; the scene has {solids}, counted from 0");

@@ -13,12 +13,13 @@ use super::memory;
 use super::scene_error::Problem;
 use super::scene_text::Text;
 use super::shapes::Place;
+use super::side_tables::{self, Sides};
 use super::value::{Number, Vector};
 use super::{force_tables, initial, probes, read_document, solid_tables, source_tables};
 use crate::grid::Dims;
 use crate::look::{Camera, Look};
 use crate::parameter::{Holder, normalized};
-use crate::solver::{BoundaryCondition, Config, Inflow, Params, TimeControl};
+use crate::solver::{Config, Params, TimeControl};
 
 type Result<T> = std::result::Result<T, Box<Problem>>;
 
@@ -36,7 +37,9 @@ const FOV: f32 = 34.0;
 /// Files that it names are relative to `folder`, those of overrides to the working directory.
 pub fn scene(name: String, text: &Text, folder: &Path) -> Result<Scene> {
     let (doc, given) = read_document::document(text)?;
-    let config = config(&doc, &given, text)?;
+    let sides = side_tables::resolve(doc.domain.walls.as_ref(), text)?;
+    let config = config(&doc, &given, &sides, text)?;
+    side_tables::check_values(doc.domain.walls.as_ref(), &sides.formulas, &config, text)?;
     let extent = config.dims.array().map(|n| n as f32 * config.h);
     let place = Place { text, folder, config: &config };
     let size = doc.render.size.as_ref().map_or(SIZE, |size| size.get_ref().0.map(|n| n.get() as u32));
@@ -55,7 +58,8 @@ pub fn scene(name: String, text: &Text, folder: &Path) -> Result<Scene> {
         camera: camera(&doc.render.camera, text, extent, size)?,
         size,
         initial: initial::resolve(&doc.initial, text, folder, config.dims, config.h)?,
-        probes: probes::resolve(&doc.probe, text, extent, solids.len())?,
+        probes: probes::resolve(&doc.probe, text, &config, solids.len())?,
+        side_formulas: sides.formulas,
         origin: Arc::new(text.origin(folder)),
         solids,
         config,
@@ -69,15 +73,14 @@ fn fill(holder: &mut impl Holder, given: &Given) {
     }
 }
 
-fn config(doc: &Document, given: &Given, text: &Text) -> Result<Config> {
+fn config(doc: &Document, given: &Given, sides: &Sides, text: &Text) -> Result<Config> {
     let cells = doc.domain.cells.as_ref();
     let counts = cells.map_or(CELLS, |c| c.get_ref().0.map(|n| n.get() as usize));
     let span = cells.map_or(0..0, Spanned::span);
-    let sides = sides(doc.domain.walls.as_ref(), text)?;
     let dims = Dims::new(counts).map_err(|e| text.problem(span.clone(), format!("domain.cells: {e}")))?;
     let mut config = Config {
-        sides: sides.map(|axis| axis.map(|(side, _)| side)),
-        held: sides.map(|axis| axis.map(|(_, held)| held)),
+        sides: sides.conditions,
+        held: sides.held,
         ..Config::new(dims, doc.domain.voxel.map_or(VOXEL, Number::get))
     };
     fill(&mut config, given);
@@ -127,67 +130,6 @@ fn check_picture(doc: &Document, text: &Text, config: &Config, size: [u32; 2]) -
 
 fn gigabytes(gib: f32) -> u64 {
     (f64::from(gib) * f64::from(1 << 30)) as u64
-}
-
-/// Boundary condition of a side, and the temperature held there.
-type Held = (BoundaryCondition, Option<f32>);
-
-/// Resolves the sides. Default: closed, with an open top.
-fn sides(walls: Option<&Spanned<document::Walls>>, text: &Text) -> Result<[[Held; 2]; 3]> {
-    let defaults = [
-        [BoundaryCondition::Closed; 2],
-        [BoundaryCondition::Closed, BoundaryCondition::Open],
-        [BoundaryCondition::Closed; 2],
-    ];
-    let sides = std::array::from_fn(|axis| {
-        std::array::from_fn(|end| match walls.and_then(|w| w.get_ref().sides[axis][end]) {
-            None => (defaults[axis][end], None),
-            Some(read) => side(&read),
-        })
-    });
-    check_sides(&sides).map_err(|message| {
-        text.problem(walls.map_or(0..0, Spanned::span), format!("domain.walls: {message}"))
-    })?;
-    Ok(sides)
-}
-
-fn check_sides(sides: &[[Held; 2]; 3]) -> std::result::Result<(), String> {
-    for (axis, name) in ["x", "y", "z"].into_iter().enumerate() {
-        let [low, high] = sides[axis].map(|(side, _)| side == BoundaryCondition::Periodic);
-        if low != high {
-            let (is, not) = if low { ("min", "max") } else { ("max", "min") };
-            return Err(format!(
-                "{name}_{is} is periodic and {name}_{not} is not; write {name} = \"periodic\""
-            ));
-        }
-        for (end, (side, _)) in ["min", "max"].into_iter().zip(sides[axis]) {
-            if matches!(side, BoundaryCondition::NoSlip(velocity) if velocity[axis] != 0.0) {
-                return Err(format!(
-                    "{name}_{end} cannot move across itself; its velocity along {name} must be 0"
-                ));
-            }
-        }
-    }
-    Ok(())
-}
-
-fn side(read: &document::BoundaryCondition) -> Held {
-    let vector = |v: Option<Vector>| v.map_or([0.0; 3], Vector::get);
-    match read {
-        document::BoundaryCondition::Closed(wall) => {
-            (BoundaryCondition::Closed, wall.temperature.map(Number::get))
-        }
-        document::BoundaryCondition::NoSlip(wall) => {
-            (BoundaryCondition::NoSlip(vector(wall.velocity)), wall.temperature.map(Number::get))
-        }
-        document::BoundaryCondition::Open(_) => (BoundaryCondition::Open, None),
-        document::BoundaryCondition::Periodic(_) => (BoundaryCondition::Periodic, None),
-        document::BoundaryCondition::Inflow(air) => {
-            let smoke = [air.red, air.green, air.blue].map(|x| x.map_or(0.0, Number::get));
-            let scalars = [smoke[0], smoke[1], smoke[2], air.temperature.map_or(0.0, Number::get)];
-            (BoundaryCondition::Inflow(Inflow { velocity: vector(air.velocity), scalars }), None)
-        }
-    }
 }
 
 /// Checks that a fixed step is not combined with substeps: it is never cut.

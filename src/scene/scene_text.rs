@@ -158,6 +158,9 @@ impl Text {
             false => Spanned::new(key.span(), DeValue::Table(DeTable::new())),
         };
         let inner = table.entry(key.clone()).or_insert_with(fresh);
+        if key.get_ref() == "walls" {
+            spell_out(inner);
+        }
         match inner.get_mut() {
             DeValue::Table(inner) => self.set(inner, rest, value),
             DeValue::Array(items) => self.set_item(items, key.get_ref(), rest, value),
@@ -205,8 +208,22 @@ impl Text {
     }
 }
 
-/// Returns the override as TOML. A value that is not TOML, such as a bare word or `#ff8800`, becomes a
-/// string.
+/// Makes the one word for all six sides a table, so that one of them can be set.
+fn spell_out(walls: &mut Spanned<DeValue>) {
+    let span = walls.span();
+    if let DeValue::String(word) = walls.get_ref() {
+        let axis = |name: &'static str| {
+            (
+                Spanned::new(span.clone(), name.into()),
+                Spanned::new(span.clone(), DeValue::String(word.clone())),
+            )
+        };
+        let table = ["x", "y", "z"].into_iter().map(axis).collect();
+        *walls.get_mut() = DeValue::Table(table);
+    }
+}
+
+/// The override as TOML: a value that is none, such as a bare word or `#ff8800`, is taken as a string.
 fn in_toml(text: &str) -> String {
     if DeTable::parse(text).is_ok() {
         return text.to_owned();

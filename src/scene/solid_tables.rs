@@ -11,7 +11,7 @@ use super::given::Given;
 use super::scene_error::Problem;
 use super::scene_text::Text;
 use super::value::{Number, Vector};
-use crate::solver::{Config, Mesh, MeshError, Params, Projection, Shape, Slip, Solid};
+use crate::solver::{Config, Mesh, MeshError, Motion, Params, Projection, Shape, Slip, Solid};
 
 type Result<T> = std::result::Result<T, Box<Problem>>;
 
@@ -59,6 +59,10 @@ fn solid(read: &document::Solid, text: &Text, folder: &Path, extent: [f32; 3]) -
         solid.keyframes = keyframes.get_ref().iter().map(|(t, at)| (t.get(), at.get())).collect();
         check_times(keyframes, text)?;
     }
+    solid.motion = match read.motion {
+        None | Some(document::Motion::Linear) => Motion::Linear,
+        Some(document::Motion::Smooth) => Motion::Smooth,
+    };
     if let Some(degrees) = read.spin {
         solid.spin = degrees.get().map(f32::to_radians);
     }

@@ -1,6 +1,7 @@
 //! Behaviour of the scene reader.
 
 use super::*;
+use crate::probe::{Every, Place};
 use crate::solver::{Advection, BoundaryCondition};
 
 fn error(text: &str) -> String {
@@ -48,10 +49,12 @@ fn documented_options_act() {
     assert_eq!(scene.sources[0].velocity, Some([0.0, 0.4, 0.0]));
     assert_eq!(scene.camera.position, [1.5, 1.0, 3.0]);
     assert_eq!((scene.sources.len(), scene.forces.len(), scene.fills.len()), (4, 3, 1));
-    assert_eq!(scene.probes.len(), 4);
-    assert_eq!(scene.probes[3].place, crate::probe::Place::Solid(0));
-    assert_eq!(scene.probes[2].place, crate::probe::Place::Plane { axis: 1, at: 1.44 });
+    assert_eq!(scene.probes.len(), 6);
+    assert_eq!((scene.probes[4].every, scene.probes[4].mean_from), (Every::Seconds(0.1), Some(2.0)));
+    assert_eq!(scene.probes[3].place, Place::Solid(0));
+    assert_eq!(scene.probes[2].place, Place::Plane { axis: 1, at: 1.44 });
     assert!(error(documented()[2]).contains("initial.fields: cannot read start.npz"));
+    assert_eq!(Scene::parse("s", documented()[3]).unwrap().side_formulas.len(), 2);
 }
 
 /// Gives every table an unknown key, and checks the list of known keys in the error.
@@ -63,7 +66,7 @@ fn every_key_is_declared() {
                   render.camera source.0 source.0.emit source.0.noise source.0.shape.sphere source.0.shape.box \
                   source.0.shape.disc source.0.shape.mesh source.0.shape.text source.0.shape.image force.0 force.0.wind \
                   force.0.point force.0.vortex initial.smoke.0 solid.0 solid.0.shape.sphere solid.0.shape.box \
-                  solid.0.shape.cylinder probe.0 probe.0.at.line probe.0.at.plane";
+                  solid.0.shape.cylinder probe.0 probe.0.at.line probe.0.at.plane probe.0.at.box";
     for table in tables.split_whitespace() {
         // A fill without its shape fails first; with a shape the unknown key does.
         let scene = match table.split_once('.').map_or(table, |(head, _)| head) {
@@ -116,7 +119,8 @@ fn declared_words_are_read_and_no_others() {
         let path = parameter.path.replace('#', "0");
         let scene = match parameter.path.as_str() {
             "force.#.acts_on" => "force = [{ wind = { acceleration = [1, 0, 0] } }]",
-            "solid.#.slip" => "solid = [{ shape = { sphere = { radius = 0.1 } } }]",
+            "solid.#.slip" | "solid.#.motion" => "solid = [{ shape = { sphere = { radius = 0.1 } } }]",
+            "probe.#.at.side" => "probe = [{ name = 'a', fields = ['u'] }]",
             _ => "",
         };
         for (word, _) in words {
@@ -189,6 +193,9 @@ fn every_number_acts() {
         "render.medium.scattering=single",
         "render.medium.glow=1",
         "probe=[{ name = 'a', fields = ['u'], at = { plane = { x = 0.1 } } }]",
+        "probe=[{ name = 'a', fields = ['u*red', 'pressure'], at = { box = { center = [0, 0, 0], size = [1, 1, 1] } }, \
+         every = { seconds = 0.5 }, mean_from = 1 }]",
+        "probe=[{ name = 'a', fields = ['u'], at = { side = 'x_min' }, every = { steps = 3 } }]",
         "render.light.direction=[0, 1, 0]",
         "render.light.sun=[1, 1, 1]",
         "render.light.sky=[1, 1, 1]",
@@ -265,6 +272,20 @@ fn invalid_scenes_are_refused_at_their_line() {
         ("[domain]\nwalls = { x = { open = { temperature = 1 } } }", "unknown key `temperature`"),
         ("[domain]\nwalls = { x = { closed = { red = 1 } } }", "unknown key `red`; known here: temperature"),
         ("[domain]\nwalls = { x = 'inflow' }", "an inflow needs its velocity"),
+        (
+            "[domain]\nwalls = { x_min = { inflow = { velocity = ['q * t', 0, 0] } } }",
+            "s.toml:2:9: domain.walls: x_min: `q * t`: unknown name `q`",
+        ),
+        (
+            "[domain]\nwalls = { y = { no-slip = { velocity = [0, 't', 0] } } }",
+            "y_min cannot move across itself",
+        ),
+        (
+            "[domain]\nwalls = { y_min = { closed = { temperature = '1 / (t - 1)' } } }",
+            "y_min: the formula of temperature gives inf at [0.0, 0.0, 0.0] m and 1 s",
+        ),
+        ("[domain]\nwalls = { x_min = { inflow = { velocity = ['nan', 0, 0] } } }", "unknown name `nan`"),
+        ("[domain]\nwalls = { x_min = { inflow = { velocity = ['1e30', 0, 0] } } }", "gives 1e30"),
         ("[fluid]\nambient = 'men'", "\"men\" is neither a number nor"),
         ("[fluid]\nambient = nan", "fluid.ambient: NaN is out of range"),
         ("[initial]\nfields = 'none.npz'", "s.toml:2:10: initial.fields: cannot read none.npz"),
@@ -290,6 +311,34 @@ fn invalid_scenes_are_refused_at_their_line() {
         (
             "[[probe]]\nname = 'a'\nfields = ['force']\nat = { point = [0, 0, 0] }",
             "s.toml:3:10: probe.fields: `force` acts on a solid",
+        ),
+        (
+            "[[probe]]\nname = 'a'\nfields = ['flow']\nat = { point = [0, 0, 0] }",
+            "s.toml:3:10: probe.fields: `flow` goes through a plane",
+        ),
+        (
+            "[[probe]]\nname = 'a'\nfields = ['u', 'v*tempature']\nat = { point = [0, 0, 0] }",
+            "unknown value `tempature`; did you mean `temperature`?",
+        ),
+        (
+            "[[probe]]\nname = 'a'\nfields = ['heat_flux']\nat = { side = 'y_max' }",
+            "s.toml:3:10: probe.fields: `heat_flux` comes from a wall that holds a temperature",
+        ),
+        (
+            "[[probe]]\nname = 'a'\nfields = ['shear']\nat = { side = 'x_min' }",
+            "s.toml:3:10: probe.fields: `shear` acts on a no-slip wall",
+        ),
+        (
+            "[[probe]]\nname = 'a'\nfields = ['u']\nat = { box = { center = [9, 0, 0], size = [1, 1, 1] } }",
+            "s.toml:4:6: probe.at: the box from",
+        ),
+        (
+            "[solver]\nflow = 'frozen'\n[[probe]]\nname = 'a'\nfields = ['pressure']\nat = { point = [0, 0, 0] }",
+            "s.toml:5:10: probe.fields: a frozen flow has no `pressure`",
+        ),
+        (
+            "[[probe]]\nname = 'a'\nfields = ['u']\nat = { point = [0, 0, 0] }\nevery = { steps = 0 }",
+            "s.toml:5:19: probe.0.every.steps: 0 is out of range",
         ),
         (
             "[[solid]]\nshape = { sphere = { radius = 0.1 } }\n[[probe]]\nname = 'a'\nfields = ['u']\nat = { solid = 0 }",
@@ -388,6 +437,48 @@ fn overrides_reach_every_kind_of_key() {
     assert_eq!(scene.look.colors[0], [1.0, 0.0, 0.0]);
     assert_eq!(scene.sources.len(), 3);
     assert_eq!([scene.sources[1].rate[0], scene.sources[2].rate[2]], [3.0, 5.0]);
+}
+
+/// The word for all sides stands for those that are not set.
+#[test]
+fn one_side_can_be_set_where_a_word_stands_for_all() {
+    let sides = |changes: &[&str]| with("[domain]\nwalls = 'no-slip'", changes).config.sides;
+    let drags = BoundaryCondition::NoSlip([0.0; 3]);
+    let wanted = [[drags; 2], [drags, BoundaryCondition::Open], [drags; 2]];
+    assert_eq!(sides(&["domain.walls.y_max=open"]), wanted);
+    assert_eq!(sides(&["domain.walls=closed", "domain.walls.y_max=open"])[1][1], BoundaryCondition::Open);
+    let message = load_error("[domain]\nwalls = 'periodic'", &["domain.walls.y_max=open"]);
+    assert!(message.contains("y_min is periodic and y_max is not"), "{message}");
+}
+
+/// A parabola that swells comes in; a wall warms up towards one corner.
+#[test]
+fn sides_follow_formulas_of_place_and_time() {
+    let text = "[domain]\ncells = [8, 6, 5]\nvoxel = 0.1\n\
+        walls = { x_min = { inflow = { velocity = ['y * (0.6 - y) * t', 0, 0], red = 'z' } }, x_max = 'open', \
+        y_max = { no-slip = { temperature = '10 * x * t', velocity = ['sin(t)', 0, 0.5] } } }";
+    let mut solver = Scene::parse("s", text).unwrap().solver().unwrap();
+    for _ in 0..4 {
+        solver.step(0.25).unwrap();
+    }
+    let (layout, time) = (solver.layout(), solver.stats().time as f32);
+    assert_eq!(time, 1.0);
+    for (j, k) in [(0, 0), (2, 3), (5, 4)] {
+        let (y, z) = (0.1 * (j as f32 + 0.5), 0.1 * (k as f32 + 0.5));
+        let u = solver.velocity()[0][layout.at(0, j, k)];
+        assert!((u - y * (0.6 - y)).abs() < 1e-6, "{u} at {y} m");
+        assert!((solver.scalars()[layout.at(-1, j, k)][0] - z).abs() < 1e-6);
+    }
+    for i in [1, 6] {
+        let wall = |field: Field, offset: f32| {
+            let [inside, beyond] = [5, 6].map(|j| field.at(&solver, layout.at(i, j, 2)));
+            (0.5 * (inside + beyond), 0.1 * (i as f32 + offset))
+        };
+        let (temperature, x) = wall(Field::Temperature, 0.5);
+        assert!((temperature - 10.0 * x).abs() < 1e-4, "{temperature} K at {x} m");
+        assert!((wall(Field::U, 0.0).0 - 1f32.sin()).abs() < 1e-5);
+        assert!((wall(Field::W, 0.5).0 - 0.5).abs() < 1e-5);
+    }
 }
 
 #[test]

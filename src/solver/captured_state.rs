@@ -9,7 +9,6 @@ use super::fields::Budget;
 use super::project::Halves;
 use super::solids::Standing;
 use super::{Config, Solid, Solver, SolverError, StepStats};
-use crate::grid::Faces;
 use crate::packed::Packed;
 
 /// State that a [`Solver`] carries from one step to the next, apart from its inputs.
@@ -27,9 +26,8 @@ pub struct State {
     pressure: Option<[Packed; 2]>,
     solids: Vec<Solid>,
     standing: Option<Standing>,
-    /// State of the trapezoidal rule: the last velocity, half the last pressure gradient, and the length of
-    /// the last step.
-    past: Option<([[Packed; 3]; 2], f32)>,
+    /// What the trapezoidal rule remembers: the last velocity, the pressure, and the length of the last step.
+    past: Option<([Packed; 4], f32)>,
     /// Largest component of the velocity before the last projection \[m/s\].
     projected: f32,
     /// Smoke and heat gained and lost so far.
@@ -54,7 +52,7 @@ impl State {
     /// Approximate size \[bytes\].
     pub fn bytes(&self) -> usize {
         let fields = self.velocity.iter().chain([&self.scalars]).chain(self.pressure.iter().flatten());
-        let past = self.past.iter().flat_map(|(fields, _)| fields.iter().flatten());
+        let past = self.past.iter().flat_map(|(fields, _)| fields);
         size_of::<Self>() + fields.chain(past).map(Packed::bytes).sum::<usize>()
     }
 }
@@ -75,9 +73,9 @@ impl Solver {
                 .map(|halves| halves.each_ref().map(|half| Packed::of(half))),
             solids: self.solids().to_vec(),
             standing: fields.obstacles.as_ref().map(|obstacles| obstacles.standing()),
-            past: fields.past.as_ref().map(|past| {
-                let pack = |faces: &Faces| faces.each_ref().map(|field| Packed::of(field));
-                ([pack(&past.velocity), pack(&past.pressure)], past.dt)
+            past: fields.past.as_ref().zip(fields.pressure.as_ref()).map(|(past, pressure)| {
+                let [u, v, w] = &past.velocity;
+                ([u, v, w, pressure].map(|field| Packed::of(field)), past.dt)
             }),
             projected: fields.projected,
             budget: fields.budget,
@@ -113,10 +111,14 @@ impl Solver {
                 packed.unpack(half.as_mut_slice());
             }
             fields.bricks.forget();
+            fields.walls.set_time(state.stats.time);
             fields.disturbed = state.disturbed;
-            if let (Some(past), Some(([velocity, pressure], dt))) = (&mut fields.past, &state.past) {
-                let faces = past.velocity.iter_mut().chain(&mut past.pressure);
-                faces.zip(velocity.iter().chain(pressure)).for_each(|(field, packed)| packed.unpack(field));
+            fields.forget_pressure();
+            if let (Some(past), Some(pressure), Some((packed, dt))) =
+                (&mut fields.past, &mut fields.pressure, &state.past)
+            {
+                let kept = past.velocity.iter_mut().chain([pressure]);
+                kept.zip(packed).for_each(|(field, packed)| packed.unpack(field));
                 past.dt = *dt;
             }
             fields.projected = state.projected;

@@ -75,10 +75,10 @@ pub enum Integrator {
     /// Costs about twice as much, and memory for one more velocity. The smoke is advected once, by the
     /// velocity in the middle.
     Reflection,
-    /// The trapezoidal rule for the pressure: half of its gradient acts before the advection, half after, and
-    /// the advecting velocity is extrapolated to the middle of the step. Second order in time with one
-    /// advection and one projection; keeps the energy that [`Projection`](Self::Projection) loses
-    /// (`trapezoid.rs`). Needs memory for two more velocities.
+    /// One step with the trapezoidal rule for the pressure: half of its gradient acts before the advection, half after, and the
+    /// advecting velocity is extrapolated to the middle of the step. Second order in time, and keeps the energy that
+    /// [`Projection`](Self::Projection) loses, with one advection and one projection (`trapezoid.rs`). Memory for one more
+    /// velocity and the pressure.
     Trapezoid,
 }
 

@@ -10,6 +10,7 @@ use super::conservative::Sweeps;
 use super::diffuse;
 use super::forces::{self, Forces};
 use super::measure::{self, Flow};
+use super::pressure::{self, Blend};
 use super::project::{Cuts, Projector};
 use super::row_passes::{self, PerThread};
 use super::sides::GhostRules;
@@ -32,6 +33,9 @@ pub struct Fields {
     pub expected: Option<Faces>,
     /// State of the trapezoidal rule.
     pub past: Option<Box<Past>>,
+    /// p/ρ at cell centres in the last step \[m²/s²\], one layer of ghosts filled; only if someone asks for it or the
+    /// integrator needs it.
+    pub pressure: Option<Vec<f32>>,
     /// Red, green, blue \[-\] and temperature excess \[K\] at cell centres, ghosts filled.
     pub scalars: Cells,
     /// Scalars during advection. Before that, the interleaved velocity: at cell centres for the traces, then
@@ -99,6 +103,7 @@ impl Fields {
             layout,
             velocity: faces(),
             advected: faces(),
+            pressure: Past::is_kept(config).then(field),
             past: Past::new(config, layout),
             expected: (config.integrator == Integrator::Reflection && !config.frozen).then(faces),
             scalars: four(),
@@ -156,31 +161,52 @@ impl Fields {
         self.walls.fill_scalars(&mut self.scalars, &self.velocity);
     }
 
-    /// Projects the velocity to a relative tolerance, and sets its values at walls, in solids and in the
-    /// ghosts.
-    pub fn project(&mut self, tolerance: f32, stats: &mut StepStats) {
+    /// Makes the velocity free of divergence to a relative tolerance, and right at walls, in solids and in the ghosts. The
+    /// pressure becomes `keep` times what it was and h/Δt \[m/s\] times the share `add` of what is found.
+    pub fn project(&mut self, tolerance: f32, share: Option<[f32; 2]>, stats: &mut StepStats) {
         let mut speed = 0.0;
         if self.projector.iterates() {
             let before = self.measure();
             stats.divergence_before = before.relative_divergence();
             speed = before.speed;
         }
-        let Self { walls, velocity, projector, obstacles, back, .. } = self;
+        let Self { layout, walls, velocity, projector, obstacles, back, pressure, past, .. } = self;
         walls.set_sides(velocity);
         let mut none = Cuts::default();
         let cuts = obstacles.as_mut().map_or(&mut none, |obstacles| &mut obstacles.voxels.cuts);
+        let blend = pressure.as_mut().zip(share).map(|(field, [keep, add])| Blend { field, keep, add });
         self.projected =
-            projector.project(velocity, cuts, [tolerance, speed], back.as_flattened_mut(), stats);
+            projector.project(velocity, cuts, [tolerance, speed], back.as_flattened_mut(), blend, stats);
         walls.fill_velocity(velocity);
+        if let (Some(pressure), Some(_)) = (&mut *pressure, share) {
+            if let Some(obstacles) = obstacles {
+                obstacles.voxels.inside.iter().for_each(|&at| pressure[at as usize] = 0.0);
+            }
+            pressure::fill_ghosts(*layout, walls.pressure_boundaries(), pressure);
+        }
         if let Some(obstacles) = obstacles {
-            obstacles.add_pressure_forces(|component, face| projector.drop_across(component, face));
+            match (&*pressure, past, share) {
+                // Half of what acts in the step was known before the projection.
+                (Some(pressure), Some(_), Some([_, add])) => {
+                    let ends = walls.pressure_boundaries();
+                    obstacles.add_pressure_forces(|component, face| {
+                        pressure::drop_across(*layout, ends, pressure, component, face) / add
+                    });
+                }
+                _ => obstacles.add_pressure_forces(|component, face| projector.drop_across(component, face)),
+            }
             obstacles.count(velocity);
             obstacles.extend(velocity);
         }
         self.disturbed = false;
     }
 
-    /// Stores the velocity at the beginning of a step, before forces turn `advected` into the next one.
+    /// Sets the pressure to 0, if it is kept.
+    pub fn forget_pressure(&mut self) {
+        self.pressure.iter_mut().for_each(|pressure| pressure.fill(0.0));
+    }
+
+    /// Keeps the velocity at the beginning of a step, before forces turn `advected` into the next one.
     pub fn store_previous_velocity(&mut self) {
         let expected = self.expected.as_mut().expect("reflection keeps it");
         std::mem::swap(&mut self.velocity, expected);
@@ -217,7 +243,7 @@ impl Fields {
         self.walls.fill_scalars(&mut self.scalars, &self.velocity);
     }
 
-    /// Stores the velocity before a projection in `advected`.
+    /// Keeps the velocity as it is before a projection, in `advected`, for the reflection.
     pub fn store_advected(&mut self) {
         self.walls.fill_velocity(&mut self.velocity);
         for (advected, velocity) in self.advected.iter_mut().zip(&self.velocity) {
@@ -287,6 +313,9 @@ impl Fields {
     /// After the state was replaced: recomputes derived values.
     pub fn restored(&mut self) {
         self.bricks.forget();
+        if self.past.is_none() {
+            self.forget_pressure();
+        }
         if let Some(obstacles) = &mut self.obstacles {
             obstacles.restored();
             self.projector.set_cuts(&obstacles.voxels.cuts);
@@ -322,7 +351,7 @@ impl Fields {
         }
         self.budget.held = None;
         self.bricks.forget();
-        let Self { layout, walls, scalars, diffusion, obstacles, .. } = self;
+        let Self { layout, walls, velocity, scalars, diffusion, obstacles, .. } = self;
         let inside = layout.dims.array().map(|n| [0, n as isize]);
         let mut drag = obstacles.as_mut().map(|obstacles| obstacles.drag().0);
         if let Some(drag) = &drag {
@@ -330,8 +359,11 @@ impl Fields {
         }
         for axis in 0..3 {
             let links = drag.as_mut().map(|drag| &mut drag.scalars[axis]);
-            let ends = walls.scalar_ends(axis);
-            diffusion.along(*layout, scalars, axis, inside, number, &ends, links);
+            let (ends, varies) = (walls.scalar_ends(axis), walls.varies(None, axis));
+            if varies != [false; 2] {
+                walls.fill_scalars(scalars, velocity);
+            }
+            diffusion.along(*layout, scalars, axis, inside, number, (&ends, varies), links);
         }
     }
 
@@ -342,19 +374,23 @@ impl Fields {
         let Self { layout, walls, advected, diffusion, obstacles, .. } = self;
         let ranges = [0, 1, 2].map(|component| walls.face_ranges(component));
         let mut drag = obstacles.as_mut().map(|obstacles| obstacles.drag());
-        if let Some((drag, momentum)) = &mut drag {
-            drag.begin(advected, momentum);
+        if let Some((drag, arms, momentum)) = &mut drag {
+            drag.begin(advected, *arms, momentum);
         }
         for (component, field) in advected.iter_mut().enumerate() {
-            let field = bytemuck::cast_slice_mut(field);
             for axis in 0..3 {
-                let links = drag.as_mut().map(|(drag, _)| &mut drag.velocity[component][axis]);
-                let ends = walls.component_ends(component, axis);
-                diffusion.along(*layout, field, axis, ranges[component], [number], &ends, links);
+                let links = drag.as_mut().map(|(drag, ..)| &mut drag.velocity[component][axis]);
+                let (ends, varies) =
+                    (walls.component_ends(component, axis), walls.varies(Some(component), axis));
+                if varies != [false; 2] {
+                    walls.fill_component(component, field);
+                }
+                let field = bytemuck::cast_slice_mut(field);
+                diffusion.along(*layout, field, axis, ranges[component], [number], (&ends, varies), links);
             }
         }
-        if let Some((drag, momentum)) = &mut drag {
-            drag.collect(advected, momentum);
+        if let Some((drag, arms, momentum)) = &mut drag {
+            drag.collect(advected, *arms, momentum);
         }
         walls.fill_velocity(advected);
     }
@@ -411,6 +447,7 @@ impl Saved for Fields {
             budget,
             sweeps,
             past,
+            pressure,
             projected,
         } = self;
         for (name, field) in ["u", "v", "w"].into_iter().zip(velocity) {
@@ -418,8 +455,9 @@ impl Saved for Fields {
         }
         archive.values("scalars", scalars)?;
         archive.value("projected", projected)?;
-        if let Some(past) = past {
+        if let (Some(past), Some(pressure)) = (past, pressure) {
             past.state(archive)?;
+            archive.values("pressure", pressure)?;
         }
         projector.state(archive)?;
         if let Some(obstacles) = obstacles {

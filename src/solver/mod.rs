@@ -21,6 +21,8 @@ mod fields;
 mod finite;
 mod forces;
 mod measure;
+mod pressure;
+mod profile;
 mod project;
 mod row_passes;
 mod sides;
@@ -45,10 +47,11 @@ pub use config::{
     Projection, SCALAR_LIMIT, SPEED_LIMIT, Smoke, TOLERANCE, TimeControl, TraceOrder,
 };
 pub use external::{ActsOn, CustomField, Drive, Force, ForceField};
+pub use profile::{Profile, SideValues};
 pub use simd::LevelError;
 #[cfg(feature = "cli")]
 pub(crate) use simd::check as check_level;
-pub use solids::{Mesh, MeshError, Shape, Slip, Solid, SolidPose};
+pub use solids::{Mesh, MeshError, Motion, Shape, Slip, Solid, SolidPose};
 pub use solver_error::{InvalidValue, SolverError};
 pub use sources::{Card, CardError, Fill, Form, Noise, Region, Source};
 pub use step::Solver;

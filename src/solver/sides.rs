@@ -3,6 +3,7 @@
 use rayon::prelude::*;
 
 use super::diffuse;
+use super::profile::{Profile, Table};
 use super::project::{AxisBoundary, PressureBoundary};
 use super::simd::fetch_ahead;
 use super::{BoundaryCondition, BoundaryConditions};
@@ -10,10 +11,10 @@ use crate::grid::{Dims, Faces, GHOST, Layout};
 
 /// One ghost (or side face) along an axis: `sign · field[from] + add`.
 #[derive(Clone, Copy, Debug, PartialEq)]
-struct Ghost {
-    at: isize,
+pub(super) struct Ghost {
+    pub(super) at: isize,
     from: isize,
-    sign: f32,
+    pub(super) sign: f32,
     add: f32,
 }
 
@@ -40,6 +41,8 @@ pub struct GhostRules {
     held: [[Option<f32>; 2]; 3],
     /// For each component, the ghosts along each axis.
     faces: [[Vec<Ghost>; 3]; 3],
+    /// What varies over the sides.
+    tables: Vec<Table>,
 }
 
 impl GhostRules {
@@ -56,7 +59,27 @@ impl GhostRules {
         let periodic = |side: BoundaryCondition| side == BoundaryCondition::Periodic;
         debug_assert!(sides.iter().all(|[a, b]| periodic(*a) == periodic(*b)), "half a periodic axis");
         let faces = [0, 1, 2].map(|component| [0, 1, 2].map(|axis| along(component, axis)));
-        Self { layout, sides, held, faces }
+        Self { layout, sides, held, faces, tables: vec![] }
+    }
+
+    /// Lets sides vary as `profiles` say, in a box with cells of edge `h` \[m\].
+    pub fn set_profiles(&mut self, h: f32, profiles: &[Profile]) {
+        self.tables = Table::all(self.layout, h, self.sides, profiles);
+    }
+
+    /// Brings what varies to the instant `time` \[s\].
+    pub fn set_time(&mut self, time: f64) {
+        self.tables.iter_mut().for_each(|table| table.set_time(time));
+    }
+
+    /// What varies over the sides.
+    pub(super) fn tables(&self) -> &[Table] {
+        &self.tables
+    }
+
+    /// The ghosts of `component` along each axis.
+    pub(super) fn rules(&self, component: usize) -> &[Vec<Ghost>; 3] {
+        &self.faces[component]
     }
 
     /// Boundary conditions of the pressure along each axis.
@@ -103,7 +126,10 @@ impl GhostRules {
             BoundaryCondition::Inflow(air) => air.scalars != [0.0; 4],
             _ => held.is_some_and(|at_wall| at_wall != 0.0),
         };
-        [0, 1, 2].map(|axis| [0, 1].map(|end| feeds(self.sides[axis][end], self.held[axis][end])))
+        [0, 1, 2].map(|axis| {
+            let varies = self.varies(None, axis);
+            [0, 1].map(|end| varies[end] || feeds(self.sides[axis][end], self.held[axis][end]))
+        })
     }
 
     /// Sides that are walls.
@@ -131,8 +157,8 @@ impl GhostRules {
 
     /// Fills the ghosts of the velocity and sets its faces on walls.
     pub fn fill_velocity(&self, velocity: &mut Faces) {
-        for (field, rules) in velocity.iter_mut().zip(&self.faces) {
-            self.fill(field, rules);
+        for (component, field) in velocity.iter_mut().enumerate() {
+            self.fill_component(component, field);
         }
         self.let_in(velocity);
     }
@@ -152,12 +178,14 @@ impl GhostRules {
                     _ => layer(field, plane, g),
                 }
             }
+            self.add_profiles(axis, field, true);
         }
     }
 
     /// As [`fill_velocity`](Self::fill_velocity), for one component.
     pub fn fill_component(&self, component: usize, field: &mut [f32]) {
         self.fill(field, &self.faces[component]);
+        self.add_profiles(component, field, false);
     }
 
     /// The faces of `component` that the flow decides, as half-open ranges along x, y, z.
@@ -332,6 +360,7 @@ impl GhostRules {
         if mixed[2] && (mixed[0] || mixed[1]) {
             self.blend_edges_along_z(scalars, velocity);
         }
+        self.add_scalar_profiles(scalars);
     }
 
     /// Axes whose ghosts of scalars differ from the cells beside them. An edge between two of these depends

@@ -11,6 +11,7 @@ use rayon::prelude::*;
 use super::conservative::Sweeps;
 use super::external::{External, Force};
 use super::fields::{Budget, Correction, Fields};
+use super::profile::Profile;
 use super::project::Projector;
 use super::solids::Obstacles;
 use super::sources::{self, Fill, Grid, Source, Sources};
@@ -155,6 +156,18 @@ impl Solver {
         pool.install(|| old.set(sources));
     }
 
+    /// Lets sides vary in place and time from now on. Their constants must be 0 where a profile gives a value.
+    pub fn set_profiles(&mut self, profiles: Vec<Profile>) {
+        let (fields, h, time, pool) = (&mut self.fields, self.config.h, self.stats.time, self.pool.clone());
+        pool.install(|| {
+            fields.walls.set_profiles(h, &profiles);
+            fields.walls.set_time(time);
+            fields.walls.fill_velocity(&mut fields.velocity);
+            fields.fill_scalars();
+        });
+        fields.disturbed = true;
+    }
+
     /// The external forces.
     pub fn forces(&self) -> &[Force] {
         self.external.list()
@@ -184,6 +197,19 @@ impl Solver {
     /// Red, green, blue \[-\] and temperature excess \[K\] at cell centres, in the layout of [`layout`](Self::layout).
     pub fn scalars(&self) -> &[[f32; 4]] {
         &self.fields.scalars
+    }
+
+    /// Keeps the pressure of each step from now on, for [`pressure`](Self::pressure); one more field.
+    pub fn keep_pressure(&mut self) {
+        let size = self.fields.layout.size();
+        self.fields.pressure.get_or_insert_with(|| vec![0.0; size]);
+    }
+
+    /// The pressure over the air's density p/ρ at cell centres \[m²/s²\], in the layout of [`layout`](Self::layout): the mean
+    /// over the last substep, 0 before the first step and inside solids. Without an open side only its differences count.
+    /// `None` unless it is [kept](Self::keep_pressure).
+    pub fn pressure(&self) -> Option<&[f32]> {
+        self.fields.pressure.as_deref()
     }
 
     /// Component `c` of the velocity at the centre of the cell at position `at` \[m/s\]: the mean of its two faces.
@@ -241,7 +267,12 @@ impl Solver {
     /// pressure and viscosity took from the air in the last step. Along an axis of one cell it is the force
     /// on the depth of one cell.
     pub fn solid_forces(&self) -> Vec<[f64; 3]> {
-        self.per_second(Obstacles::momentum)
+        self.per_second(|obstacles| &obstacles.momentum().linear)
+    }
+
+    /// The torque on each solid about its position \[m⁵/s²\], from all that makes up [`solid_forces`](Self::solid_forces).
+    pub fn solid_torques(&self) -> Vec<[f64; 3]> {
+        self.per_second(|obstacles| &obstacles.momentum().angular)
     }
 
     /// The pressure part of [`solid_forces`](Self::solid_forces) \[m⁴/s²\]; the rest is viscous.
@@ -336,10 +367,14 @@ impl Solver {
         fields.budget = Budget::default();
         fields.sweeps.as_mut().into_iter().for_each(Sweeps::restart);
         fields.forget_past();
+        fields.forget_pressure();
         self.stats = StepStats::default();
         self.mend();
         let pool = self.pool.clone();
-        pool.install(|| self.fields.move_solids(0.0, [0.0; 2]));
+        pool.install(|| {
+            self.fields.walls.set_time(0.0);
+            self.fields.move_solids(0.0, [0.0; 2]);
+        });
     }
 
     /// Removes the divergence of a velocity that was changed from outside.
@@ -348,7 +383,7 @@ impl Solver {
         fields.forget_past();
         pool.clone().install(|| {
             if !config.frozen {
-                fields.project(config.tolerance, stats);
+                fields.project(config.tolerance, None, stats);
             }
             stats.max_speed = fields.measure().speed;
         });
@@ -430,6 +465,7 @@ impl Solver {
     fn mend(&mut self) {
         if self.not_finite.take().is_some() {
             self.fields.projector.pressure_mut().into_iter().flatten().for_each(|half| half.fill(0.0));
+            self.fields.forget_pressure();
         }
     }
 
@@ -447,6 +483,7 @@ impl Solver {
         let pool = self.pool.clone();
         pool.install(|| {
             let (stats, budget) = (self.stats.clone(), self.fields.budget);
+            self.fields.walls.set_time(stats.time);
             self.fields.restored();
             // For the bricks only; the statistics remain those of the last step.
             self.measure();

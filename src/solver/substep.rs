@@ -32,6 +32,7 @@ impl Substep<'_> {
         cancel: &AtomicBool,
     ) -> Result<(), SolverError> {
         let mut clock = Clock { stats, cancel, began: Instant::now() };
+        fields.walls.set_time(self.time + f64::from(self.dt));
         match self.config.integrator {
             _ if self.config.frozen => self.advect_frozen(fields, &mut clock)?,
             Integrator::Projection => self.advance(fields, &mut clock)?,
@@ -59,7 +60,7 @@ impl Substep<'_> {
         clock.lap(Stage::Diffuse)?;
         self.emit(fields, clock)?;
         self.force(fields, time, dt, Fields::add_forces, clock)?;
-        self.project(fields, clock)
+        self.project(fields, [0.0, config.h / dt], clock)
     }
 
     /// As [`advance`](Self::advance), with half of the pressure gradient before the advection and an
@@ -67,16 +68,15 @@ impl Substep<'_> {
     fn trapezoid(&self, fields: &mut Fields, clock: &mut Clock) -> Result<(), SolverError> {
         let Self { config, params, time, dt, .. } = *self;
         let (steps, area) = (dt / config.h, config.h * config.h);
-        let crossed = clock.crosses(steps * fields.extrapolate(dt));
+        let crossed = clock.crosses(steps * fields.extrapolate(dt, config.h));
         fields.trace_past(steps, config.trace);
         fields.move_solids(time + f64::from(dt), [dt; 2]);
         clock.lap(Stage::AdvectVelocity)?;
-        // The conservative sweeps read the advecting velocity itself, which `add_past_pressure` overwrites.
+        // The conservative sweeps read the advecting velocity itself.
         fields.swap_past();
         fields.advect_scalars(config.advection, &decay(params, dt), steps, crossed);
-        fields.swap_past();
         clock.lap(Stage::AdvectScalars)?;
-        fields.add_past_pressure();
+        fields.begin_advection();
         fields.advect_velocity(config.advection, steps);
         fields.swap_past();
         clock.lap(Stage::AdvectVelocity)?;
@@ -85,10 +85,8 @@ impl Substep<'_> {
         clock.lap(Stage::Diffuse)?;
         self.emit(fields, clock)?;
         self.force(fields, time, dt, Fields::add_forces_with_vorticity, clock)?;
-        fields.store_advected();
-        self.project(fields, clock)?;
-        fields.store_pressure(dt);
-        clock.lap(Stage::Project)
+        let share = fields.pressure_share(dt, config.h);
+        self.project(fields, share, clock)
     }
 
     /// Advances a frozen flow: the scalars alone.
@@ -127,7 +125,8 @@ impl Substep<'_> {
         fields.store_previous_velocity();
         self.force(fields, time, half, Fields::add_forces, clock)?;
         fields.store_advected();
-        self.project(fields, clock)?;
+        // The reflection applies this pressure once more.
+        self.project(fields, [0.0, 2.0 * config.h / dt], clock)?;
         fields.reflect();
         clock.lap(Stage::Project)?;
 
@@ -157,7 +156,7 @@ impl Substep<'_> {
         fields.advect_velocity(config.advection, 0.5 * steps);
         fields.swap_velocity();
         clock.lap(Stage::AdvectVelocity)?;
-        self.project(fields, clock)
+        self.project(fields, [1.0, config.h / dt], clock)
     }
 
     fn emit(&self, fields: &mut Fields, clock: &mut Clock) -> Result<(), SolverError> {
@@ -183,8 +182,9 @@ impl Substep<'_> {
         clock.lap(Stage::Forces)
     }
 
-    fn project(&self, fields: &mut Fields, clock: &mut Clock) -> Result<(), SolverError> {
-        fields.project(self.config.tolerance, clock.stats);
+    /// Projects; the pressure becomes `share[0]` times what it was and `share[1]` \[m/s\] times what is found.
+    fn project(&self, fields: &mut Fields, share: [f32; 2], clock: &mut Clock) -> Result<(), SolverError> {
+        fields.project(self.config.tolerance, Some(share), clock.stats);
         clock.lap(Stage::Project)
     }
 }

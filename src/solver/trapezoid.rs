@@ -2,22 +2,22 @@
 //!
 //! ```text
 //! u* = A(uⁿ + gⁿ) + Δt f        A: advection by u at n + ½, extrapolated from the last two steps
-//! uⁿ⁺¹ = P u*                   r = uⁿ⁺¹ − u*, the change by the projection
-//! gⁿ⁺¹ = ½ (gⁿ + r)             half the pressure gradient of a step, −½ Δt ∇p
+//! uⁿ⁺¹ = P u* = u* − ∇φ         φ: what the projection finds
+//! pⁿ⁺¹ = ½ pⁿ + φ/Δt            the pressure that has acted in the step; gⁿ = −½ Δt ∇pⁿ is half of it
 //! ```
 //!
-//! A plain projection applies the pressure at the end of the step only, and removes ½ |Δt ∇p|² of energy with every step:
-//! turning air is first thrown off its circle. Here air feels half of the gradient at its departure point and half at its
-//! arrival. With g = r the step would be the reflection of Zehnder, Narain & Thomaszewski (2018) about one projection, but
-//! then a jump of the pressure would oscillate for ever with a period of two steps. The mean damps that at once, and loses
-//! hardly any energy. An energy-preserving advection gives
+//! A plain projection lets the pressure act at the end of the step only, and takes ½ |Δt ∇p|² of energy with every step: air that
+//! turns is first thrown off its circle. Here air feels half of the gradient where it comes from, and half where it arrives.
+//! With pⁿ⁺¹ = 2 φ/Δt the step would be the reflection of Zehnder, Narain & Thomaszewski (2018) about one projection, but then
+//! a pressure that jumps would swing for ever with the period of two steps. The mean damps that at once, and loses next to
+//! nothing: an advection that keeps the energy gives, with r = −∇φ and 2 gⁿ⁺¹ = gⁿ + r,
 //!
 //! ```text
 //! |uⁿ⁺¹|² + 2 |gⁿ⁺¹|² = |uⁿ|² + 2 |gⁿ|² − 2 |gⁿ⁺¹ − gⁿ|²
 //! ```
 //!
-//! because r is orthogonal to uⁿ⁺¹ and g to uⁿ. So the rule is stable for any step, and the loss is of the order of
-//! (Δt² ∂p/∂t)².
+//! since r is orthogonal to uⁿ⁺¹ and g to uⁿ. So no step is too long, and what is lost is of the order of (Δt² ∂p/∂t)².
+//! What is remembered is the pressure alone, not its gradient: it also is what a researcher wants to see (`pressure.rs`).
 
 use rayon::prelude::*;
 
@@ -31,35 +31,37 @@ use crate::grid::{Faces, Layout};
 /// this factor.
 const LONGEST: f32 = 2.0;
 
-/// State of the trapezoidal rule from the last step.
+/// What is remembered of the steps before, beside their pressure.
 pub struct Past {
     /// Velocity at the beginning of the last step, free of divergence \[m/s\]. Within a step, scratch.
     pub velocity: Faces,
-    /// Half of the last step's pressure gradient, g \[m/s\].
-    pub pressure: Faces,
-    /// Length of the last step \[s\]; 0 if there is none.
+    /// Length of the last step \[s\]; 0 if there is none to go on from.
     pub dt: f32,
-    /// Length of this step over that of the last.
-    ratio: f32,
+    /// Time for which the last step's pressure acts before the advection, half a step \[s\].
+    ahead: f32,
 }
 
 impl Past {
-    /// Floats for each value of the layout.
-    pub const FLOATS: usize = 6;
+    /// Floats for each value of the layout, with the pressure.
+    pub const FLOATS: usize = 4;
+
+    /// Whether the solver of `config` remembers anything.
+    pub fn is_kept(config: &Config) -> bool {
+        config.integrator == Integrator::Trapezoid && !config.frozen
+    }
 
     /// Makes an empty state. `None` for integrators without one.
     pub fn new(config: &Config, layout: Layout) -> Option<Box<Self>> {
         let faces = || [0, 1, 2].map(|_| vec![0.0f32; layout.size()]);
-        (config.integrator == Integrator::Trapezoid && !config.frozen)
-            .then(|| Box::new(Self { velocity: faces(), pressure: faces(), dt: 0.0, ratio: 0.0 }))
+        Self::is_kept(config).then(|| Box::new(Self { velocity: faces(), dt: 0.0, ahead: 0.0 }))
     }
 }
 
 impl Saved for Past {
     fn state(&mut self, archive: &mut dyn Archive) -> Result<(), StateError> {
-        // Each step sets the ratio again.
-        let Self { velocity, pressure, dt, ratio: _ } = self;
-        for field in velocity.iter_mut().chain(pressure) {
+        // The time ahead is set anew by each step.
+        let Self { velocity, dt, ahead: _ } = self;
+        for field in velocity {
             archive.values("past", field)?;
         }
         archive.value("past_dt", dt)
@@ -74,42 +76,38 @@ impl Fields {
         }
     }
 
-    /// Writes the extrapolated velocity in the middle of a step of `dt` into `past.velocity`. Returns its
-    /// largest component \[m/s\].
-    pub fn extrapolate(&mut self, dt: f32) -> f32 {
-        let past = self.past.as_mut().expect("the trapezoidal rule keeps it");
-        past.ratio = if past.dt > 0.0 { (dt / past.dt).min(LONGEST) } else { 0.0 };
-        let half = 0.5 * past.ratio;
-        let plane = self.layout.plane;
-        let fields = past.velocity.iter_mut().zip(&self.velocity);
-        fields
-            .map(|(before, now)| {
-                let planes = before.par_chunks_mut(plane).zip(now.par_chunks(plane));
-                let fastest = |(before, now): (&mut [f32], &[f32])| {
-                    let mut fastest = 0.0;
-                    extrapolate_row(half, now, before, &mut fastest);
-                    fastest
-                };
+    /// Puts into `past.velocity` what is expected in the middle of a step of `dt`, and u + g into `advected`. Returns the
+    /// largest component expected \[m/s\].
+    pub fn extrapolate(&mut self, dt: f32, h: f32) -> f32 {
+        let Self { layout, velocity, advected, obstacles, past, pressure, .. } = self;
+        let past = past.as_mut().expect("the trapezoidal rule keeps it");
+        let pressure = &*pressure.as_mut().expect("as above");
+        let ratio = if past.dt > 0.0 { (dt / past.dt).min(LONGEST) } else { 0.0 };
+        past.ahead = 0.5 * ratio * past.dt;
+        let (half, scale, plane) = (0.5 * ratio, past.ahead / h, layout.plane);
+        let fields = past.velocity.iter_mut().zip(advected.iter_mut()).zip(&*velocity).zip(layout.strides());
+        let fastest = fields
+            .map(|(((before, corrected), now), stride)| {
+                let planes = before.par_chunks_mut(plane).zip(corrected.par_chunks_mut(plane));
+                let planes = planes.zip(now.par_chunks(plane)).enumerate();
+                let fastest =
+                    |(k, ((before, corrected), now)): (usize, ((&mut [f32], &mut [f32]), &[f32]))| {
+                        let mut fastest = 0.0;
+                        // Below the first plane, all of ghosts, there is nothing to differ from.
+                        let at = (k * plane).max(stride);
+                        let drop = [&pressure[at - stride..][..plane], &pressure[at..][..plane]];
+                        extrapolate_row([half, scale], now, drop, before, corrected, &mut fastest);
+                        fastest
+                    };
                 planes.map(fastest).reduce(|| 0.0, f32::max)
             })
-            .fold(0.0, f32::max)
-    }
-
-    /// Replaces the velocity u by u + g. The old u goes to `past.velocity`.
-    pub fn add_past_pressure(&mut self) {
-        let Self { layout, walls, velocity, obstacles, past, .. } = self;
-        let Past { velocity: corrected, pressure, ratio, .. } = &mut **past.as_mut().expect("as above");
-        for ((corrected, pressure), now) in corrected.iter_mut().zip(pressure).zip(&*velocity) {
-            let planes = corrected.par_chunks_mut(layout.plane).zip(pressure.par_chunks(layout.plane));
-            let planes = planes.zip(now.par_chunks(layout.plane));
-            planes
-                .for_each(|((corrected, pressure), now)| add_pressure_row(*ratio, now, pressure, corrected));
-        }
-        std::mem::swap(velocity, corrected);
-        walls.fill_velocity(velocity);
+            .fold(0.0, f32::max);
         if let Some(obstacles) = obstacles {
-            obstacles.extend(velocity);
+            obstacles.voxels.cuts.close(advected);
+            // Faces inside solids rest when they are advected: what the pressure has given them is the solids'.
+            obstacles.count_change(velocity, advected);
         }
+        fastest
     }
 
     /// Exchanges the velocity and `past.velocity`.
@@ -118,68 +116,62 @@ impl Fields {
         std::mem::swap(&mut self.velocity, &mut past.velocity);
     }
 
-    /// Updates g from the projected velocity and the velocity before the projection, in `advected`.
-    pub fn store_pressure(&mut self, dt: f32) {
-        let Self { layout, velocity, advected, obstacles, projector, past, .. } = self;
-        let past = past.as_mut().expect("as above");
-        let ratio = past.ratio;
-        for ((pressure, before), after) in past.pressure.iter_mut().zip(&*advected).zip(&*velocity) {
-            let planes = pressure.par_chunks_mut(layout.plane).zip(before.par_chunks(layout.plane));
-            let planes = planes.zip(after.par_chunks(layout.plane));
-            planes.for_each(|((pressure, before), after)| pressure_row(ratio, before, after, pressure));
-        }
+    /// Puts u + g from `advected` in the place of the velocity, with its ghosts.
+    pub fn begin_advection(&mut self) {
+        let Self { walls, velocity, advected, obstacles, .. } = self;
+        std::mem::swap(velocity, advected);
+        walls.fill_velocity(velocity);
         if let Some(obstacles) = obstacles {
-            obstacles.voxels.cuts.rest(&mut past.pressure);
-            if ratio > 0.0 {
-                // The projection solves for the remaining half of the pressure.
-                obstacles.add_pressure_forces(|component, face| projector.drop_across(component, face));
-                obstacles.count_change(advected, velocity);
-            }
+            obstacles.extend(velocity);
         }
+    }
+
+    /// The shares of the last step's pressure and of what the projection finds, after a step of `dt` over cells of `h`, that
+    /// make up the pressure; the next step goes on from here.
+    pub fn pressure_share(&mut self, dt: f32, h: f32) -> [f32; 2] {
+        let past = self.past.as_mut().expect("as above");
         past.dt = dt;
+        [past.ahead / dt, h / dt]
     }
 }
 
-dispatch! { fn extrapolate_row(half: f32, now: &[f32], before: &mut [f32], fastest: &mut f32) = extrapolate_row_kernel; }
+dispatch! {
+    fn extrapolate_row(
+        scales: [f32; 2], now: &[f32], drop: [&[f32]; 2], before: &mut [f32], corrected: &mut [f32], fastest: &mut f32,
+    ) = extrapolate_row_kernel;
+}
 
-/// before = now + half (now − before). `fastest` becomes the largest absolute value.
+/// before = now + half (now − before) and corrected = now + scale (p below − p above), [half, scale] being the scales;
+/// `fastest` becomes the largest of the absolute values of `before`.
 #[inline(always)]
-fn extrapolate_row_kernel<const FMA: bool>(half: f32, now: &[f32], before: &mut [f32], fastest: &mut f32) {
+fn extrapolate_row_kernel<const FMA: bool>(
+    [half, scale]: [f32; 2],
+    now: &[f32],
+    [below, above]: [&[f32]; 2],
+    before: &mut [f32],
+    corrected: &mut [f32],
+    fastest: &mut f32,
+) {
     let mut most = [0.0f32; 16];
-    let (afters, last) = now.as_chunks::<16>();
-    let (befores, rest) = before.as_chunks_mut::<16>();
-    for (before, now) in befores.iter_mut().zip(afters) {
+    let (now, last_now) = now.as_chunks::<16>();
+    let (below, last_below) = below.as_chunks::<16>();
+    let (above, last_above) = above.as_chunks::<16>();
+    let (before, last_before) = before.as_chunks_mut::<16>();
+    let (corrected, last_corrected) = corrected.as_chunks_mut::<16>();
+    let blocks = before.iter_mut().zip(corrected).zip(now).zip(below.iter().zip(above));
+    for (((before, corrected), now), (below, above)) in blocks {
         for l in 0..16 {
             before[l] = now[l] + half * (now[l] - before[l]);
             most[l] = greatest(before[l].abs(), most[l]);
+            corrected[l] = now[l] + scale * (below[l] - above[l]);
         }
     }
-    for ((before, now), most) in rest.iter_mut().zip(last).zip(&mut most) {
+    let rest =
+        last_before.iter_mut().zip(last_corrected).zip(last_now).zip(last_below.iter().zip(last_above));
+    for ((((before, corrected), now), (below, above)), most) in rest.zip(&mut most) {
         *before = now + half * (now - *before);
         *most = greatest(before.abs(), *most);
+        *corrected = now + scale * (below - above);
     }
     *fastest = most.into_iter().fold(0.0, f32::max);
-}
-
-dispatch! { fn add_pressure_row(ratio: f32, now: &[f32], pressure: &[f32], corrected: &mut [f32]) = add_pressure_row_kernel; }
-
-#[inline(always)]
-fn add_pressure_row_kernel<const FMA: bool>(
-    ratio: f32,
-    now: &[f32],
-    pressure: &[f32],
-    corrected: &mut [f32],
-) {
-    for ((corrected, pressure), now) in corrected.iter_mut().zip(pressure).zip(now) {
-        *corrected = now + ratio * pressure;
-    }
-}
-
-dispatch! { fn pressure_row(ratio: f32, before: &[f32], after: &[f32], pressure: &mut [f32]) = pressure_row_kernel; }
-
-#[inline(always)]
-fn pressure_row_kernel<const FMA: bool>(ratio: f32, before: &[f32], after: &[f32], pressure: &mut [f32]) {
-    for ((pressure, before), after) in pressure.iter_mut().zip(before).zip(after) {
-        *pressure = 0.5 * (ratio * *pressure + (after - before));
-    }
 }

@@ -1,4 +1,4 @@
-//! Formulas in x, y and z: compiled once, then evaluated for 64 points at a time.
+//! Formulas in x, y and z, those of sides in the time t too, as a scene writes them: read once, then evaluated for 64 points at a time.
 //!
 //! The notation is that of mathematics: `-x^2` is −(x²), `2^3^2` is 2^(3²), and a comparison is 1 if it holds
 //! and 0 otherwise. There are no branches, so a row of points is a run of plain loops; `if(c, a, b)` computes
@@ -9,7 +9,7 @@ mod parse;
 
 use std::ops::Range;
 
-pub use parse::{Definitions, check_name, parse};
+pub use parse::{Definitions, check_name, parse, parse_in_time};
 
 /// Points evaluated together.
 pub const WIDTH: usize = 64;
@@ -20,7 +20,10 @@ pub type Wide = [f64; WIDTH];
 /// Coordinates: the first slots of a program.
 const AXES: usize = 3;
 
-/// An error in a formula.
+/// The slot of the time, after which those of definitions begin.
+const TIME: usize = AXES;
+
+/// What is wrong with a formula.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Fault {
     /// Name of the faulty definition; `None` for the formula itself.
@@ -118,12 +121,18 @@ impl Formula {
 
     /// Returns the values at 64 points, given their x, y and z \[m\].
     pub fn evaluate<'s>(&self, at: [&Wide; AXES], scratch: &'s mut Scratch) -> &'s Wide {
+        self.evaluate_in_time(at, 0.0, scratch)
+    }
+
+    /// The same at the instant `time` \[s\].
+    pub fn evaluate_in_time<'s>(&self, at: [&Wide; AXES], time: f64, scratch: &'s mut Scratch) -> &'s Wide {
         let Scratch { slots, stack } = scratch;
         slots.resize(slots.len().max(self.slots), [0.0; WIDTH]);
         stack.resize(stack.len().max(self.depth), [0.0; WIDTH]);
         for (slot, at) in slots.iter_mut().zip(at) {
             *slot = *at;
         }
+        slots[TIME] = [time; WIDTH];
         let mut top = 0;
         for op in &self.code {
             top = op.run(slots, stack, top);

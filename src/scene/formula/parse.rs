@@ -14,7 +14,7 @@ use std::ops::Range;
 
 use super::super::scene_error::closest;
 use super::lex::{Placed, Token, tokens};
-use super::{AXES, BINARY, CONSTANTS, Fault, Formula, Op, UNARY};
+use super::{AXES, BINARY, CONSTANTS, Fault, Formula, Op, TIME, UNARY};
 
 /// Definitions: names that a formula may use, with their texts.
 pub type Definitions = BTreeMap<String, String>;
@@ -24,6 +24,9 @@ const DEEPEST: usize = 64;
 
 const NAMES: [&str; AXES] = ["x", "y", "z"];
 
+/// Where the values of definitions begin.
+const DEFINED: usize = TIME + 1;
+
 type Result<T> = std::result::Result<T, Fault>;
 
 /// Parses the formula `text`, which may use the names of `definitions`.
@@ -31,7 +34,20 @@ type Result<T> = std::result::Result<T, Fault>;
 /// # Errors
 /// The first error in it, or in a definition that it uses.
 pub fn parse(text: &str, definitions: &Definitions) -> Result<Formula> {
-    let mut program = Program { definitions, code: vec![], slots: vec![], open: vec![], level: 0 };
+    read(text, definitions, false)
+}
+
+/// Reads the formula `text`, which may use the time `t`.
+///
+/// # Errors
+/// The first thing that is wrong with it.
+pub fn parse_in_time(text: &str) -> Result<Formula> {
+    read(text, &Definitions::new(), true)
+}
+
+fn read(text: &str, definitions: &Definitions, knows_time: bool) -> Result<Formula> {
+    let mut program =
+        Program { definitions, knows_time, code: vec![], slots: vec![], open: vec![], level: 0 };
     program.define(text)?;
     let Program { code, slots, .. } = program;
     let used = |axis: usize| code.contains(&Op::Load(axis));
@@ -41,7 +57,7 @@ pub fn parse(text: &str, definitions: &Definitions) -> Result<Formula> {
         height += op.growth();
         height as usize
     });
-    Ok(Formula { depth: depth.max().unwrap_or(0), slots: AXES + slots.len(), uses, code })
+    Ok(Formula { depth: depth.max().unwrap_or(0), slots: DEFINED + slots.len(), uses, code })
 }
 
 /// Checks that a definition may be called `name`.
@@ -60,6 +76,8 @@ pub fn check_name(name: &str) -> std::result::Result<(), String> {
 /// The instructions so far.
 struct Program<'d> {
     definitions: &'d Definitions,
+    /// Whether `t` is the time.
+    knows_time: bool,
     code: Vec<Op>,
     /// Definitions whose values are stored, in the order of their slots.
     slots: Vec<&'d str>,
@@ -82,14 +100,14 @@ impl<'d> Program<'d> {
     /// Appends the value of a definition: computed at its first use, then loaded from its slot.
     fn name(&mut self, name: &str) -> Result<bool> {
         if let Some(slot) = self.slots.iter().position(|known| *known == name) {
-            self.code.push(Op::Load(AXES + slot));
+            self.code.push(Op::Load(DEFINED + slot));
             return Ok(true);
         }
         let Some((name, text)) = self.definitions.get_key_value(name) else { return Ok(false) };
         self.open.push(name);
         self.define(text)?;
         self.open.pop();
-        self.code.push(Op::Keep(AXES + self.slots.len()));
+        self.code.push(Op::Keep(DEFINED + self.slots.len()));
         self.slots.push(name);
         Ok(true)
     }
@@ -206,6 +224,10 @@ impl<'t> Reader<'_, '_, 't> {
             self.program.code.push(Op::Load(axis));
             return Ok(());
         }
+        if self.program.knows_time && name == "t" {
+            self.program.code.push(Op::Load(TIME));
+            return Ok(());
+        }
         if self.program.open.contains(&name) {
             return Err(fault(at, format!("`{name}` is defined by itself")));
         }
@@ -228,6 +250,7 @@ impl<'t> Reader<'_, '_, 't> {
             NAMES.into_iter().chain(CONSTANTS.iter().map(|c| c.0)).chain(defined).collect();
         let hint = match closest(name, known.iter().copied()) {
             Some(meant) => format!("did you mean `{meant}`?"),
+            None if self.program.knows_time => format!("known here: {} and t", known.join(", ")),
             None => format!("known here: {}, and what initial.let defines", known.join(", ")),
         };
         fault(at, format!("unknown name `{name}`; {hint}"))

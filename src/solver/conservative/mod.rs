@@ -327,10 +327,12 @@ impl Pass<'_> {
     fn moves(&self, Bundle { axis, range, .. }: Bundle, found: &Found) -> ([usize; 2], [bool; 4]) {
         let walls = self.flow.walls;
         let (mut holds, mut feeds) = (found.holds, false);
-        for side in walls.sides()[axis] {
+        for (end, side) in walls.sides()[axis].into_iter().enumerate() {
             if let BoundaryCondition::Inflow(air) = side {
-                feeds |= air.scalars != [0.0; 4];
-                holds = [0, 1, 2, 3].map(|c| holds[c] || air.scalars[c] != 0.0);
+                let enters =
+                    [0, 1, 2, 3].map(|c| air.scalars[c] != 0.0 || walls.gives_scalar([axis, end], c));
+                feeds |= enters != [false; 4];
+                holds = [0, 1, 2, 3].map(|c| holds[c] || enters[c]);
             }
         }
         if feeds || walls.periodic()[axis] {
@@ -403,7 +405,7 @@ impl Pass<'_> {
     }
 
     /// Fills the ghost cells of a bundle: boundary values beyond the sides of the box, 0 elsewhere.
-    fn load_ghosts(&self, lines: &mut Lines, c: usize, Bundle { axis, range, .. }: Bundle, beyond: usize) {
+    fn load_ghosts(&self, lines: &mut Lines, c: usize, Bundle { axis, place, range }: Bundle, beyond: usize) {
         const NONE: Eight = Eight([0.0; ACROSS]);
         let [first, end] = range;
         let n = self.flow.layout.dims.array()[axis];
@@ -442,6 +444,11 @@ impl Pass<'_> {
                     }
                     BoundaryCondition::Inflow(air) => {
                         values[to] = Eight([air.scalars[c]; ACROSS]);
+                        for l in 0..place.count {
+                            let cell = place.at + l * place.across;
+                            values[to].0[l] +=
+                                self.flow.walls.varying_scalar([axis, usize::from(is_high)], c, cell);
+                        }
                         continue;
                     }
                 };

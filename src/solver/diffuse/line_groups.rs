@@ -138,6 +138,23 @@ impl<const N: usize> Lines<N> {
         }
     }
 
+    /// Copies the values beyond the low (0) or the high end of a group's lines.
+    ///
+    /// # Safety
+    /// As for [`read`](Self::read): they lie beside the group, and no other group's lines hold them.
+    #[allow(unsafe_code)]
+    pub unsafe fn read_beyond(&self, group: usize, field: &Shared<f32>, end: usize, to: &mut Wide) {
+        let ((at, lines), strides) = (self.locate(group), self.layout.strides());
+        let beyond =
+            if end == 0 { at - strides[self.axis] * N } else { at + self.length * strides[self.axis] * N };
+        let next = strides[self.across()[0]] * N;
+        for line in 0..lines {
+            // SAFETY: a line's ghost belongs to it alone.
+            let ghost = unsafe { field.part(beyond + line * next, N) };
+            to[line * N..][..N].copy_from_slice(ghost);
+        }
+    }
+
     /// Copies a group back.
     ///
     /// # Safety

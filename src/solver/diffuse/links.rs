@@ -57,16 +57,18 @@ pub struct Links<const N: usize> {
     entries: Vec<(u32, u32, Link<N>)>,
     /// First entry of each group, and the number of entries at the end.
     groups: Vec<u32>,
-    /// Amount that each point gave to its walls in the last pass, as if it were as wide as a cell, summed
-    /// over its N values.
+    /// What each point has given to the walls beside it in the last pass, as if it were as wide as a cell; summed over its
+    /// N values.
     wall_flux: Vec<f32>,
-    /// Scratch for sorting: the entries with their groups.
-    placed: Vec<([usize; 3], Link<N>)>,
+    /// Position of each in the layout.
+    places: Vec<u32>,
+    /// The entries with their groups and positions, while they are put in order.
+    placed: Vec<([usize; 3], u32, Link<N>)>,
 }
 
 impl<const N: usize> Default for Links<N> {
     fn default() -> Self {
-        Self { entries: vec![], groups: vec![], wall_flux: vec![], placed: vec![] }
+        Self { entries: vec![], groups: vec![], wall_flux: vec![], places: vec![], placed: vec![] }
     }
 }
 
@@ -79,19 +81,23 @@ impl<const N: usize> Links<N> {
         range: [[isize; 2]; 3],
         points: impl Iterator<Item = ([isize; 3], Link<N>)>,
     ) {
-        let Self { entries, groups, wall_flux, placed } = self;
+        let Self { entries, groups, wall_flux, places, placed } = self;
         let lines = Lines::<N>::new(layout, axis, range);
-        refill(placed, points.filter_map(|(at, link)| lines.place(at).map(|place| (place, link))));
-        placed.sort_unstable_by_key(|(place, _)| *place);
-        let first = |group: usize| placed.partition_point(|(place, _)| place[0] < group) as u32;
+        let position = |at: [isize; 3]| layout.at(at[0], at[1], at[2]) as u32;
+        let point = |(at, link)| lines.place(at).map(|place| (place, position(at), link));
+        refill(placed, points.filter_map(point));
+        placed.sort_unstable_by_key(|(place, ..)| *place);
+        let first = |group: usize| placed.partition_point(|(place, ..)| place[0] < group) as u32;
         refill(groups, (0..=lines.groups()).map(first));
-        refill(entries, placed.iter().map(|&([_, i, lane], link)| (i as u32, lane as u32, link)));
+        refill(entries, placed.iter().map(|&([_, i, lane], _, link)| (i as u32, lane as u32, link)));
+        refill(places, placed.iter().map(|&(_, position, _)| position));
         refill(wall_flux, std::iter::repeat_n(0.0, placed.len()));
     }
 
-    /// Yields the amount that each point gave to its walls in the last pass, and the solid that received it.
-    pub fn wall_flux(&self) -> impl Iterator<Item = (u16, f32)> {
-        self.entries.iter().zip(&self.wall_flux).map(|((_, _, link), wall_flux)| (link.owner, *wall_flux))
+    /// The solid beside each point, the point's position, and what it has given to the solid in the last pass.
+    pub fn wall_flux(&self) -> impl Iterator<Item = (u16, u32, f32)> {
+        let flux = self.places.iter().zip(&self.wall_flux);
+        self.entries.iter().zip(flux).map(|((_, _, link), (place, flux))| (link.owner, *place, *flux))
     }
 
     /// Shares the links between threads.
@@ -161,9 +167,16 @@ impl Rows {
 }
 
 impl<const N: usize> Cut<'_, N> {
-    /// Runs both stages, in place. `rows` and `change` are scratch.
-    pub fn solve(mut self, system: &System, rows: &mut Rows, values: &mut [Wide], change: &mut [Wide]) {
-        self.fill(system, values.len(), rows);
+    /// Both stages, in place; `adds` is added at the ends, `rows` and `change` are working memory.
+    pub fn solve(
+        mut self,
+        system: &System,
+        adds: &[Wide; 2],
+        rows: &mut Rows,
+        values: &mut [Wide],
+        change: &mut [Wide],
+    ) {
+        self.fill(system, adds, values.len(), rows);
         let is_ring = system.ends.is_none();
         self.wall_flux.fill(0.0);
         for part in STAGES {
@@ -174,7 +187,7 @@ impl<const N: usize> Cut<'_, N> {
         }
     }
 
-    fn fill(&self, system: &System, n: usize, rows: &mut Rows) {
+    fn fill(&self, system: &System, adds: &[Wide; 2], n: usize, rows: &mut Rows) {
         let a: &Wide = &std::array::from_fn(|l| system.a[l % LANES]);
         rows.lower[..=n].fill(*a);
         for zero in [&mut rows.add, &mut rows.hold] {
@@ -193,7 +206,7 @@ impl<const N: usize> Cut<'_, N> {
             }
         }
         match &system.ends {
-            Some(ends) => rows.close(n, ends),
+            Some(ends) => rows.close(n, ends, adds),
             None => rows.join(n),
         }
         rows.sum_diagonal(n);
@@ -215,15 +228,15 @@ impl<const N: usize> Cut<'_, N> {
 }
 
 impl Rows {
-    /// Applies the boundary conditions at the ends of lines of n values.
-    fn close(&mut self, n: usize, ends: &[Edge; 2]) {
-        for (at, link, end) in [(0, 0, &ends[0]), (n - 1, n, &ends[1])] {
+    /// What is beyond the ends of lines of n values.
+    fn close(&mut self, n: usize, ends: &[Edge; 2], adds: &[Wide; 2]) {
+        for (at, link, end, add) in [(0, 0, &ends[0], &adds[0]), (n - 1, n, &ends[1], &adds[1])] {
             for l in 0..WIDTH {
                 let (a, c) = (std::mem::take(&mut self.lower[link][l]), l % LANES);
                 // A solid before the wall takes its share.
                 self.weight[at][l] -= if a > 0.0 { end.deficit[c] } else { 0.0 };
                 self.hold[at][l] += a * (1.0 - end.sign[c]);
-                self.add[at][l] += a * end.add[c];
+                self.add[at][l] += a * add[l];
             }
         }
     }

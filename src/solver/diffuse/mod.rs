@@ -86,8 +86,9 @@ impl Diffusion {
         Self { threads: PerThread::new(threads, || Scratch::new(n)), system: System::new(n) }
     }
 
-    /// Diffuses `field` along `axis` within `range` (half-open, along x, y, z). `number` is κ Δt/h² of each
-    /// value. `links` are the cuts by solids of the lines of this range and axis.
+    /// Diffuses `field` along `axis` within `range` (half-open, along x, y, z). `number` is κ Δt/h² of each value. At an end that
+    /// varies from line to line, the values beyond are those in the field, and what is added follows from them. `links` says
+    /// where solids cut the lines, of this range and axis.
     #[allow(clippy::too_many_arguments)]
     pub fn along<const N: usize>(
         &mut self,
@@ -96,7 +97,7 @@ impl Diffusion {
         axis: usize,
         range: [[isize; 2]; 3],
         number: [f32; N],
-        ends: &LineBoundary<N>,
+        (ends, varies): (&LineBoundary<N>, [bool; 2]),
         links: Option<&mut Links<N>>,
     ) {
         let Self { threads, system } = self;
@@ -118,9 +119,19 @@ impl Diffusion {
             // SAFETY: each group comes once.
             #[allow(unsafe_code)]
             let cut = links.as_ref().and_then(|links| unsafe { links.of_group(group) });
+            let mut adds = system.adds();
+            for end in (0..2).filter(|&end| varies[end]) {
+                let mut beyond = [0.0; WIDTH];
+                // SAFETY: as for `read`.
+                #[allow(unsafe_code)]
+                unsafe {
+                    lines.read_beyond(group, &field, end, &mut beyond);
+                }
+                adds[end] = system.add_of(end, &beyond, &values[if end == 0 { 0 } else { lines.length - 1 }]);
+            }
             match cut {
-                Some(cut) => cut.solve(system, rows, values, change),
-                None => system.solve(values, change),
+                Some(cut) => cut.solve(system, &adds, rows, values, change),
+                None => system.solve(&adds, values, change),
             }
             // SAFETY: as for `read`.
             #[allow(unsafe_code)]
@@ -156,7 +167,7 @@ mod tests {
         let range = [[0, 3], [0, n as isize], [0, 2]];
         alone(|| {
             for _ in 0..steps {
-                diffusion.along(layout, &mut field, 1, range, [number], &ends, None);
+                diffusion.along(layout, &mut field, 1, range, [number], (&ends, [false; 2]), None);
             }
         });
         (0..n).map(|j| field[layout.at(1, j as isize, 1)][0]).collect()
@@ -226,7 +237,7 @@ mod tests {
         }
         let range = dims.map(|n| [0, n as isize]);
         let mut diffusion = Diffusion::new(1, n[0]);
-        alone(|| diffusion.along(layout, &mut field, axis, range, [0.7; N], ends, None));
+        alone(|| diffusion.along(layout, &mut field, axis, range, [0.7; N], (ends, [false; 2]), None));
         let beside = field.iter().filter(|values| **values == [-1.0; N]).count();
         assert_eq!(
             beside,

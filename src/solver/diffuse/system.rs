@@ -57,9 +57,9 @@ impl Edge {
         Self { sign: lane(end.sign), add: lane(end.add), deficit: lane(deficit) }
     }
 
-    /// Returns the values beyond the `last` ones.
-    fn beyond(&self, last: &Wide) -> Wide {
-        std::array::from_fn(|l| self.sign[l % LANES] * last[l] + self.add[l % LANES])
+    /// The values beyond the `last` ones, where `add` is added.
+    fn beyond(&self, add: &Wide, last: &Wide) -> Wide {
+        std::array::from_fn(|l| self.sign[l % LANES] * last[l] + add[l])
     }
 }
 
@@ -87,14 +87,26 @@ impl System {
         }
     }
 
-    /// Runs both stages, in place. `change` is scratch.
-    pub fn solve(&self, values: &mut [Wide], change: &mut [Wide]) {
+    /// What is added at both ends, the same for all lines.
+    pub fn adds(&self) -> [Wide; 2] {
+        let wide = |edge: Edge| std::array::from_fn(|l| edge.add[l % LANES]);
+        self.ends.map_or([[0.0; WIDTH]; 2], |ends| ends.map(wide))
+    }
+
+    /// What is added at one end where the values beyond the `last` ones are `beyond`.
+    pub fn add_of(&self, end: usize, beyond: &Wide, last: &Wide) -> Wide {
+        let sign = self.ends.map_or([0.0; LANES], |ends| ends[end].sign);
+        std::array::from_fn(|l| beyond[l] - sign[l % LANES] * last[l])
+    }
+
+    /// Both stages, in place; `adds` is added at the ends, `change` working memory.
+    pub fn solve(&self, adds: &[Wide; 2], values: &mut [Wide], change: &mut [Wide]) {
         let n = values.len();
         let ratios = &self.ratios[..n];
         for part in STAGES {
             let (first, last) = (&values[0], &values[n - 1]);
             let [below, above] = match &self.ends {
-                Some([low, high]) => [low.beyond(first), high.beyond(last)],
+                Some([low, high]) => [low.beyond(&adds[0], first), high.beyond(&adds[1], last)],
                 None => [*last, *first],
             };
             forward(ratios, cast_slice(&[below, above]), cast_slice(values), cast_slice_mut(change));

@@ -94,13 +94,6 @@ impl Cuts {
             }
         }
     }
-
-    /// Sets closed faces to zero.
-    pub fn rest(&self, field: &mut Faces) {
-        for (faces, field) in self.faces.iter().zip(field) {
-            faces.iter().filter(|cut| cut.open == 0.0).for_each(|cut| field[cut.at as usize] = 0.0);
-        }
-    }
 }
 
 /// Returns the cell above the face at a position, 0..=n along each axis.

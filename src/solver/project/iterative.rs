@@ -11,6 +11,7 @@ use super::red_black::Halves;
 use super::spectral::{divergence, gradient_xy, gradient_z, padded};
 use crate::grid::{Dims, Faces, GHOST, Layout};
 use crate::solver::archive::{Archive, Saved, StateError};
+use crate::solver::pressure::{Blend, blend_plane};
 use crate::solver::row_passes::PerThread;
 
 impl Saved for Iterative {
@@ -89,6 +90,7 @@ impl Iterative {
         &mut self,
         velocity: &mut Faces,
         cuts: &mut Cuts,
+        blend: Option<Blend>,
         most: u32,
         done: impl Fn(Residual) -> bool,
     ) -> Solve {
@@ -97,17 +99,25 @@ impl Iterative {
         cuts.restore(velocity);
         let solve = self.system.solve(most, done);
         self.subtract_gradient(velocity);
+        blend.into_iter().for_each(|blend| self.keep(blend));
         cuts.close(velocity);
         solve
     }
 
-    /// Runs `sweeps` red-black Gauss–Seidel sweeps from zero pressure (Stam 2003 takes 20).
-    pub fn relax(&mut self, velocity: &mut Faces, cuts: &mut Cuts, sweeps: u32) -> Solve {
+    /// `sweeps` red-black Gauss–Seidel sweeps from zero pressure (Stam 2003 takes 20).
+    pub fn relax(
+        &mut self,
+        velocity: &mut Faces,
+        cuts: &mut Cuts,
+        blend: Option<Blend>,
+        sweeps: u32,
+    ) -> Solve {
         cuts.exchange(velocity);
         self.load(velocity);
         cuts.restore(velocity);
         let solve = self.system.relax(sweeps);
         self.subtract_gradient(velocity);
+        blend.into_iter().for_each(|blend| self.keep(blend));
         cuts.close(velocity);
         solve
     }
@@ -167,6 +177,17 @@ impl Iterative {
             self.system.phi[color][place]
         };
         value(below) - value(above)
+    }
+
+    /// Adds the pressure of all cells to where it is kept.
+    fn keep(&self, Blend { field, keep, add }: Blend) {
+        let (layout, first) = (self.layout, GHOST * self.layout.plane);
+        let inside = &mut field[first..][..layout.dims.nz * layout.plane];
+        inside.par_chunks_mut(layout.plane).enumerate().for_each(|(k, kept)| {
+            let mut mine = self.planes.mine();
+            self.pressure(k, &mut mine[0]);
+            blend_plane(layout, &mine[0], padded(layout.dims.nx), [keep, add], kept);
+        });
     }
 
     fn subtract_gradient(&mut self, velocity: &mut Faces) {

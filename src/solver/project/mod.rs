@@ -5,6 +5,7 @@
 //! for.
 
 use super::archive::{Archive, Saved, StateError};
+use super::pressure::Blend;
 use super::{Projection, StepStats};
 use crate::grid::{Faces, Layout};
 
@@ -117,18 +118,17 @@ impl Projector {
         !matches!(self, Self::Direct(_))
     }
 
-    /// Removes the divergence of `velocity` until max |∇·u| h / max |u| is below `tolerance`. `speed` is the
-    /// largest component of the velocity. Closed faces get the velocity of their solid.
-    ///
-    /// Faces on walls must hold the wall's velocity and are not changed. On periodic axes face 0 is corrected
-    /// and face n is not. `scratch` has [`scratch_len`](Self::scratch_len) values. Records its cost in `stats`, and returns the largest
-    /// component before the projection.
+    /// Removes the divergence of `velocity`, whose largest component is `speed`, until max |∇·u| h / max |u| is below
+    /// `tolerance`; closed faces get their solid's velocity. Faces on walls must hold the wall's velocity and are left
+    /// alone; on periodic axes face 0 is corrected and face n is not. `scratch` is memory to work in; `blend` is where the pressure is
+    /// kept. Says in `stats` what it took, and returns the largest component as it was before.
     pub fn project(
         &mut self,
         velocity: &mut Faces,
         cuts: &mut Cuts,
         tolerance: [f32; 2],
         scratch: &mut [f32],
+        blend: Option<Blend>,
         stats: &mut StepStats,
     ) -> f32 {
         let [tolerance, mut speed] = tolerance;
@@ -137,12 +137,14 @@ impl Projector {
         let solve = match self {
             Self::Direct(spectral) => {
                 let divergence;
-                [divergence, speed] = spectral.project(velocity, scratch);
+                [divergence, speed] = spectral.project(velocity, scratch, blend);
                 stats.divergence_before = if speed > 0.0 { divergence / speed } else { 0.0 };
                 Solve::default()
             }
-            Self::Multigrid(iterative) => iterative.project(velocity, cuts, MOST, |left| left.max <= enough),
-            Self::Relaxation(iterative, sweeps) => iterative.relax(velocity, cuts, *sweeps),
+            Self::Multigrid(iterative) => {
+                iterative.project(velocity, cuts, blend, MOST, |left| left.max <= enough)
+            }
+            Self::Relaxation(iterative, sweeps) => iterative.relax(velocity, cuts, blend, *sweeps),
         };
         stats.iterations = solve.iterations;
         stats.residual = solve.relative() as f32;

@@ -16,6 +16,7 @@ use super::fft::Lane;
 use super::transform::{PAIR, Transform, Work, eigenvalues};
 use super::tridiagonal::{self, Columns};
 use crate::grid::{Dims, Faces, GHOST, Layout};
+use crate::solver::pressure::{Blend, blend_plane};
 use crate::solver::row_passes::PerThread;
 use crate::solver::simd::{LANES, dispatch, greatest, rest, sixteen};
 use crate::solver::transpose::{lanes_of_rows, rows_of_lanes};
@@ -95,13 +96,13 @@ impl Spectral {
     /// Removes the divergence of `velocity`. Faces on closed sides must hold the side's velocity and are not
     /// changed. On periodic axes face 0 is corrected and face n is not.
     ///
-    /// `spectrum` is scratch, at least [`spectrum_size`](Self::spectrum_size) values. Returns the largest
-    /// undivided divergence and the largest component of the velocity before the projection.
-    pub fn project(&mut self, velocity: &mut Faces, spectrum: &mut [f32]) -> [f32; 2] {
+    /// `spectrum` is memory to work in, [`spectrum_size`](Self::spectrum_size) values or more. Returns the largest undivided
+    /// divergence and the largest component of the velocity as it was.
+    pub fn project(&mut self, velocity: &mut Faces, spectrum: &mut [f32], blend: Option<Blend>) -> [f32; 2] {
         let spectrum = &mut spectrum[..Self::spectrum_size(self.layout.dims)];
         self.analyse(velocity, spectrum);
         self.solve(spectrum);
-        self.subtract_gradient(velocity, spectrum);
+        self.subtract_gradient(velocity, spectrum, blend);
         self.before.iter().fold([0.0; 2], |most, plane| [0, 1].map(|c| greatest(plane[c], most[c])))
     }
 
@@ -142,17 +143,19 @@ impl Spectral {
         });
     }
 
-    /// Transforms back, and subtracts the pressure's differences from the faces.
-    fn subtract_gradient(&self, velocity: &mut Faces, spectrum: &[f32]) {
+    /// Inverse transforms, the pressure's differences taken from the faces, and the pressure added to where it is kept.
+    fn subtract_gradient(&self, velocity: &mut Faces, spectrum: &[f32], blend: Option<Blend>) {
         let Self { layout, x, y, ends, plane, scratch, .. } = self;
         let (layout, nz) = (*layout, layout.dims.nz);
         let first = GHOST * layout.plane;
         let [u, v, w] = velocity;
         let chunk = SLAB * layout.plane;
         let inside = first..first + (nz + 1) * layout.plane;
-        let (u, v, w) = (&mut u[inside.clone()], &mut v[inside.clone()], &mut w[inside]);
+        let (u, v, w) = (&mut u[inside.clone()], &mut v[inside.clone()], &mut w[inside.clone()]);
         let tasks = u.par_chunks_mut(chunk).zip(v.par_chunks_mut(chunk)).zip(w.par_chunks_mut(chunk));
-        tasks.enumerate().for_each(|(task, ((u, v), w))| {
+        type Planes<'a> = ((&'a mut [f32], &'a mut [f32]), &'a mut [f32]);
+        let shares = blend.as_ref().map_or([0.0; 2], |blend| [blend.keep, blend.add]);
+        let slab = |task: usize, ((u, v), w): Planes, mut kept: Option<&mut [f32]>| {
             let mut mine = scratch.mine();
             let Scratch { values, below, lines, work, .. } = &mut *mine;
             let mut pressure = |k: usize, out: &mut Vec<f32>| {
@@ -177,11 +180,22 @@ impl Spectral {
                 if k < nz {
                     pressure(k, values);
                     gradient_xy(layout, values, ends, u, v);
+                    if let Some(kept) = kept.as_deref_mut() {
+                        let kept = &mut kept[(k - k0) * layout.plane..][..layout.plane];
+                        blend_plane(layout, values, padded(layout.dims.nx), shares, kept);
+                    }
                 }
                 gradient_z(layout, values, below, k, ends[2], w);
                 std::mem::swap(values, below);
             }
-        });
+        };
+        match blend {
+            Some(Blend { field, .. }) => {
+                let tasks = tasks.zip(field[inside].par_chunks_mut(chunk)).enumerate();
+                tasks.for_each(|(task, (planes, kept))| slab(task, planes, Some(kept)));
+            }
+            None => tasks.enumerate().for_each(|(task, planes)| slab(task, planes, None)),
+        }
     }
 }
 

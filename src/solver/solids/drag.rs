@@ -11,7 +11,9 @@
 use std::sync::{Mutex, PoisonError};
 
 use super::faces::{BLOCK, Scene};
-use super::voxels::{Frame, SOLID, Voxels};
+use super::frame::Frame;
+use super::momentum::{Arms, Momentum};
+use super::voxels::{SOLID, Voxels};
 use super::{Slip, SolidPose};
 use crate::grid::Faces;
 use crate::solver::diffuse::{Link, Links};
@@ -109,21 +111,21 @@ impl Drag {
         }
     }
 
-    /// Adds to `momentum` of each solid the gain of its partly open inner faces since [`rest`](Self::rest),
-    /// each as velocity of the air in the open part of a cell \[m/s\].
-    pub fn count(&self, velocity: &Faces, momentum: &mut [[f64; 3]]) {
+    /// Adds to `momentum`, for each solid, what partly open faces inside it have gained since they moved with it, each as much
+    /// as the air in the open part of a cell \[m/s\].
+    pub fn count(&self, velocity: &Faces, arms: Arms, momentum: &mut Momentum) {
         self.each_inside(|component, face| {
             let gained = face.open * (velocity[component][face.at as usize] - face.velocity);
-            momentum[usize::from(face.owner)][component] += f64::from(gained);
+            momentum.add(arms, face.owner, component, face.at, gained.into());
         });
     }
 
-    /// Adds the change that a reflection of `velocity` gives to partly open faces inside solids.
-    pub fn count_reflected(&self, velocity: &Faces, reflected: &Faces, momentum: &mut [[f64; 3]]) {
+    /// Adds what a reflection of `velocity` gives to partly open faces inside solids.
+    pub fn count_reflected(&self, velocity: &Faces, reflected: &Faces, arms: Arms, momentum: &mut Momentum) {
         self.each_inside(|component, face| {
             let at = face.at as usize;
             let gained = face.open * (reflected[component][at] - velocity[component][at]);
-            momentum[usize::from(face.owner)][component] += f64::from(gained);
+            momentum.add(arms, face.owner, component, face.at, gained.into());
         });
     }
 
@@ -138,28 +140,27 @@ impl Drag {
         self.warm.iter().for_each(|&(at, temperature)| scalars[at as usize][HEAT] = temperature);
     }
 
-    /// Before diffusion of the velocity: sets inner faces back to the solid's velocity and gives their gain
-    /// to the solid.
-    pub fn begin(&mut self, velocity: &mut Faces, momentum: &mut [[f64; 3]]) {
-        self.count(velocity, momentum);
+    /// Before the velocity is diffused: faces inside that have gained since they moved with their solid give it back.
+    pub fn begin(&mut self, velocity: &mut Faces, arms: Arms, momentum: &mut Momentum) {
+        self.count(velocity, arms, momentum);
         self.rest(velocity);
         for (partial, field) in self.partial.iter_mut().zip(velocity) {
             partial.iter_mut().for_each(|face| face.before = field[face.at as usize]);
         }
     }
 
-    /// After diffusion: adds to each solid the momentum from the lines. The lines count all faces as wholly
-    /// air, so the loss of the closed part of a face is subtracted: it was never air.
-    pub fn collect(&self, velocity: &Faces, momentum: &mut [[f64; 3]]) {
+    /// After that: adds what the lines have given to each solid. They give as if all faces were wholly air; what the
+    /// closed part of a face has lost was never there.
+    pub fn collect(&self, velocity: &Faces, arms: Arms, momentum: &mut Momentum) {
         for (component, axes) in self.velocity.iter().enumerate() {
-            for (owner, given) in axes.iter().flat_map(Links::wall_flux) {
-                momentum[usize::from(owner)][component] += f64::from(given);
+            for (owner, at, given) in axes.iter().flat_map(Links::wall_flux) {
+                momentum.add(arms, owner, component, at, given.into());
             }
         }
         for (component, partial) in self.partial.iter().enumerate() {
             for face in partial.iter().filter(|face| !face.inside) {
                 let lost = face.before - velocity[component][face.at as usize];
-                momentum[usize::from(face.owner)][component] -= f64::from((1.0 - face.open) * lost);
+                momentum.add(arms, face.owner, component, face.at, -f64::from((1.0 - face.open) * lost));
             }
         }
     }

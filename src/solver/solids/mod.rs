@@ -8,6 +8,8 @@
 mod drag;
 mod faces;
 mod frame;
+mod momentum;
+mod motion;
 mod near;
 mod obstacles;
 mod shape;
@@ -20,6 +22,7 @@ use nalgebra::{Quaternion, UnitQuaternion, Vector3};
 
 use super::solver_error::InvalidValue;
 
+pub use motion::Motion;
 pub use obstacles::{Obstacles, Standing};
 pub use shape::Shape;
 pub use triangle_mesh::{Mesh, MeshError};
@@ -46,10 +49,11 @@ pub struct Solid {
     pub rotation: [f32; 4],
     /// Scale factor of the shape \[-\].
     pub scale: f32,
-    /// Times \[s\], ascending, and positions \[m\]. Between them the solid moves along straight lines; before
-    /// the first and after the last it rests.
+    /// Instants \[s\], rising, and the positions \[m\] it passes through. Before the first and after the last it rests.
     pub keyframes: Vec<(f32, [f32; 3])>,
-    /// Angular velocity around x, y and z through its origin \[rad/s\].
+    /// How it moves between them.
+    pub motion: Motion,
+    /// How fast it turns around x, y and z through its origin \[rad/s\]: the angular velocity as a vector.
     pub spin: [f32; 3],
     /// Velocity condition at its surface.
     pub slip: Slip,
@@ -66,6 +70,7 @@ impl Solid {
             rotation: [0.0, 0.0, 0.0, 1.0],
             scale: 1.0,
             keyframes: vec![],
+            motion: Motion::Linear,
             spin: [0.0; 3],
             slip: Slip::Free,
             temperature: None,
@@ -87,7 +92,10 @@ impl Solid {
             (Some((_, p)), None) | (None, Some(&(_, p))) => p,
             (Some((t0, a)), Some(&(t1, b))) => {
                 let t = ((time - f64::from(t0)) / f64::from(t1 - t0)) as f32;
-                [0, 1, 2].map(|axis| a[axis] + t * (b[axis] - a[axis]))
+                match self.motion {
+                    Motion::Linear => [0, 1, 2].map(|axis| a[axis] + t * (b[axis] - a[axis])),
+                    Motion::Smooth => motion::between(&self.keyframes, after - 1, t),
+                }
             }
         }
     }

@@ -2,8 +2,10 @@
 
 use super::drag::Drag;
 use super::faces::Scene;
+use super::frame::Frame;
+use super::momentum::{Arms, Momentum};
 use super::near::{Near, Shift, WalkInput};
-use super::voxels::{Frame, SOLID, Voxels};
+use super::voxels::{SOLID, Voxels};
 use super::{Solid, SolidPose};
 use crate::grid::Faces;
 use crate::solver::Config;
@@ -37,10 +39,9 @@ pub struct Obstacles {
     shifts: Vec<Shift>,
     /// Surface links of viscosity and diffusion; made on first use.
     drag: Option<Box<Drag>>,
-    /// Momentum that each has gained from the air since [`clear_momentum`](Self::clear_momentum), as velocity
-    /// of one cell \[m/s\].
-    momentum: Vec<[f64; 3]>,
-    /// The part of `momentum` due to pressure.
+    /// What each has gained from the air since [`clear_momentum`](Self::clear_momentum).
+    momentum: Momentum,
+    /// The part of the pressure in them.
     pressure_forces: Vec<[f64; 3]>,
 }
 
@@ -48,7 +49,7 @@ pub struct Obstacles {
 #[derive(Clone, Debug)]
 pub struct Standing {
     poses: Vec<SolidPose>,
-    momentum: Vec<[f64; 3]>,
+    momentum: Momentum,
     pressure_forces: Vec<[f64; 3]>,
     /// Viscosity or diffusion have used `drag`: from then on faces inside solids rest.
     dragged: bool,
@@ -64,8 +65,8 @@ impl Obstacles {
         let voxels = Voxels::new(frame, &poses);
         let ranges = [0, 1, 2].map(|component| walls.face_ranges(component));
         let shifts = vec![Shift::default(); poses.len()];
-        let momentum = vec![[0.0; 3]; poses.len()];
-        // Searched once at the largest depth, so that memory suffices when the air becomes fast.
+        let momentum = Momentum::new(poses.len());
+        // Once as deep as ever, so that there is room when the air is as fast.
         let mut near = Near::new(layout);
         near.find(&Scene { frame, poses: &poses }, &voxels, depth(config.time.cfl.min(FASTEST)));
         near.forget();
@@ -80,7 +81,7 @@ impl Obstacles {
             near,
             shifts,
             drag: None,
-            pressure_forces: momentum.clone(),
+            pressure_forces: momentum.linear.clone(),
             momentum,
         }
     }
@@ -160,23 +161,23 @@ impl Obstacles {
         }
     }
 
-    /// Returns the surface links, and the momentum of each solid, to be added to \[m/s\].
-    pub fn drag(&mut self) -> (&mut Drag, &mut [[f64; 3]]) {
+    /// What viscosity and diffusion meet, and the momentum of each solid, to be added to, with its arms.
+    pub fn drag(&mut self) -> (&mut Drag, Arms<'_>, &mut Momentum) {
         let Self { frame, poses, voxels, drag, momentum, ranges, .. } = self;
         let new = || {
             let mut drag = Box::new(Drag::new(poses.len()));
             drag.update(*frame, poses, voxels, *ranges);
             drag
         };
-        (drag.get_or_insert_with(new), momentum)
+        (drag.get_or_insert_with(new), Arms { frame: *frame, poses }, momentum)
     }
 
-    /// Momentum that each solid has gained from the air, as velocity of the air in one cell \[m/s\].
-    pub fn momentum(&self) -> &[[f64; 3]] {
+    /// What each solid has gained from the air.
+    pub fn momentum(&self) -> &Momentum {
         &self.momentum
     }
 
-    /// The part of the pressure in [`momentum`](Self::momentum).
+    /// The part of the pressure in the linear [`momentum`](Self::momentum) \[m/s\].
     pub fn pressure_forces(&self) -> &[[f64; 3]] {
         &self.pressure_forces
     }
@@ -184,13 +185,14 @@ impl Obstacles {
     /// Adds the pressure force on each solid. `difference(component, face)` is the undivided difference of
     /// pressure times Δt/h across a face, below minus above \[m/s\].
     pub fn add_pressure_forces(&mut self, difference: impl Fn(usize, u32) -> f32) {
-        for (component, (faces, owners)) in self.voxels.cuts.faces.iter().zip(&self.voxels.owners).enumerate()
-        {
+        let Self { frame, poses, voxels, momentum, pressure_forces, .. } = self;
+        let arms = Arms { frame: *frame, poses };
+        for (component, (faces, owners)) in voxels.cuts.faces.iter().zip(&voxels.owners).enumerate() {
             for (cut, owner) in faces.iter().zip(owners) {
                 let closed = 1.0 - f64::from(cut.open);
                 let force = closed * f64::from(difference(component, cut.at));
-                self.momentum[usize::from(*owner)][component] += force;
-                self.pressure_forces[usize::from(*owner)][component] += force;
+                momentum.add(arms, *owner, component, cut.at, force);
+                pressure_forces[usize::from(*owner)][component] += force;
             }
         }
     }
@@ -198,24 +200,24 @@ impl Obstacles {
     /// Adds the momentum that forces and pressure have given to faces held by solids, in a `velocity` just
     /// resolved.
     pub fn count(&mut self, velocity: &Faces) {
-        if let Some(drag) = &self.drag {
-            drag.count(velocity, &mut self.momentum);
+        let Self { frame, poses, drag, momentum, .. } = self;
+        if let Some(drag) = drag {
+            drag.count(velocity, Arms { frame: *frame, poses }, momentum);
         }
     }
 
     /// As [`count`](Self::count), for the reflection of `velocity`. Sets the faces held by solids in
     /// `reflected` to rest.
     pub fn rebound(&mut self, velocity: &Faces, reflected: &mut Faces) {
-        if let Some(drag) = &self.drag {
-            drag.count_reflected(velocity, reflected, &mut self.momentum);
-            drag.rest(reflected);
-        }
+        self.count_change(velocity, reflected);
+        self.rest(reflected);
     }
 
     /// As [`count`](Self::count), for a change of the velocity from `before` to `after`.
     pub fn count_change(&mut self, before: &Faces, after: &Faces) {
-        if let Some(drag) = &self.drag {
-            drag.count_reflected(before, after, &mut self.momentum);
+        let Self { frame, poses, drag, momentum, .. } = self;
+        if let Some(drag) = drag {
+            drag.count_reflected(before, after, Arms { frame: *frame, poses }, momentum);
         }
     }
 
@@ -228,7 +230,7 @@ impl Obstacles {
 
     /// Resets the momentum.
     pub fn clear_momentum(&mut self) {
-        self.momentum.fill([0.0; 3]);
+        self.momentum.clear();
         self.pressure_forces.fill([0.0; 3]);
     }
 
@@ -325,15 +327,16 @@ impl Saved for Obstacles {
             momentum,
             pressure_forces,
         } = self;
-        for pose in poses {
+        for pose in &mut *poses {
             pose.state(archive)?;
         }
         let mut asked = drag.is_some();
         archive.flag("drag", &mut asked)?;
         if asked != drag.is_some() {
-            *drag = asked.then(|| Box::new(Drag::new(momentum.len())));
+            *drag = asked.then(|| Box::new(Drag::new(poses.len())));
         }
-        archive.values("momentum", momentum)?;
+        archive.values("momentum", &mut momentum.linear)?;
+        archive.values("angular momentum", &mut momentum.angular)?;
         archive.values("pressure_forces", pressure_forces)
     }
 }

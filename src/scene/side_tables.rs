@@ -1,0 +1,230 @@
+//! `[domain] walls`: what the six sides do, as constants and as formulas of place and time.
+
+use std::ops::RangeInclusive;
+use std::sync::Arc;
+
+use toml::Spanned;
+
+use super::document::{self, Expression, Walls};
+use super::formula::{self, Formula, Scratch, WIDTH, Wide};
+use super::scene_error::Problem;
+use super::scene_text::Text;
+use super::value::List;
+use crate::parameter;
+use crate::solver::{BoundaryCondition, Config, Inflow, Profile, SideValues};
+
+type Result<T> = std::result::Result<T, Box<Problem>>;
+
+/// What the sides do.
+pub struct Sides {
+    /// `[axis][lower, upper]`.
+    pub conditions: [[BoundaryCondition; 2]; 3],
+    /// Temperatures held at them \[K\].
+    pub held: [[Option<f32>; 2]; 3],
+    /// What varies.
+    pub formulas: Vec<SideFormulas>,
+}
+
+/// Formulas of one side: of u, v, w, red, green, blue and temperature, by their numbers.
+#[derive(Clone, Debug, PartialEq)]
+pub struct SideFormulas {
+    axis: usize,
+    end: usize,
+    formulas: Vec<(usize, Formula)>,
+}
+
+impl SideFormulas {
+    /// For a solver.
+    pub fn profile(&self) -> Profile {
+        Profile { axis: self.axis, end: self.end, values: Arc::new(self.clone()) }
+    }
+}
+
+impl SideValues for SideFormulas {
+    fn gives(&self, quantity: usize) -> bool {
+        self.formulas.iter().any(|(of, _)| *of == quantity)
+    }
+
+    fn fill(&self, quantity: usize, time: f64, at: &[[f32; 3]], out: &mut [f32]) {
+        let Some((_, formula)) = self.formulas.iter().find(|(of, _)| *of == quantity) else { return };
+        let mut scratch = Scratch::default();
+        for (at, out) in at.chunks(WIDTH).zip(out.chunks_mut(WIDTH)) {
+            let wide: [Wide; 3] =
+                std::array::from_fn(|a| std::array::from_fn(|l| f64::from(at[l.min(at.len() - 1)][a])));
+            let values = formula.evaluate_in_time(wide.each_ref(), time, &mut scratch);
+            out.iter_mut().zip(values).for_each(|(out, value)| *out = *value as f32);
+        }
+    }
+}
+
+/// The sides that `walls` describes: closed all around but for the top, unless it says otherwise.
+pub fn resolve(walls: Option<&Spanned<Walls>>, text: &Text) -> Result<Sides> {
+    let closed = [BoundaryCondition::Closed; 2];
+    let mut sides = Sides {
+        conditions: [closed, [BoundaryCondition::Closed, BoundaryCondition::Open], closed],
+        held: [[None; 2]; 3],
+        formulas: vec![],
+    };
+    let wrong = |message| text.problem(walls.map_or(0..0, Spanned::span), format!("domain.walls: {message}"));
+    for side in 0..6 {
+        let (axis, end) = (side / 2, side % 2);
+        if let Some(read) = walls.and_then(|walls| walls.get_ref().sides[axis][end].as_ref()) {
+            let mut values = Values { axis, end, formulas: vec![] };
+            (sides.conditions[axis][end], sides.held[axis][end]) = values.side(read).map_err(wrong)?;
+            let Values { formulas, .. } = values;
+            sides.formulas.extend((!formulas.is_empty()).then_some(SideFormulas { axis, end, formulas }));
+        }
+    }
+    check(&sides).map_err(wrong)?;
+    Ok(sides)
+}
+
+/// Refuses what formulas give that no side may have, at some points of the sides of a box and at some instants.
+pub fn check_values(
+    walls: Option<&Spanned<Walls>>,
+    sides: &[SideFormulas],
+    config: &Config,
+    text: &Text,
+) -> Result<()> {
+    let extent = config.dims.array().map(|n| n as f32 * config.h);
+    for side in sides {
+        for (quantity, _) in &side.formulas {
+            let share = |n: usize| n as f32 / 8.0;
+            let points: Vec<[f32; 3]> = (0..81)
+                .map(|n| {
+                    let mut at = [side.end as f32 * extent[side.axis]; 3];
+                    for (other, part) in
+                        [(side.axis + 1) % 3, (side.axis + 2) % 3].into_iter().zip([n % 9, n / 9])
+                    {
+                        at[other] = share(part) * extent[other];
+                    }
+                    at
+                })
+                .collect();
+            let mut values = vec![0.0; points.len()];
+            for time in [0.0, 0.1, 1.0, 10.0] {
+                side.fill(*quantity, time, &points, &mut values);
+                let range = range(*quantity);
+                if let Some(at) = values.iter().position(|value| !range.contains(value)) {
+                    let name = name(side.axis, side.end);
+                    let message = format!(
+                        "domain.walls: {name}: the formula of {} gives {} at {:?} m and {time} s; it may be {} to {}",
+                        NAMES[*quantity],
+                        values[at],
+                        points[at],
+                        range.start(),
+                        range.end()
+                    );
+                    return Err(text.problem(walls.map_or(0..0, Spanned::span), message));
+                }
+            }
+        }
+    }
+    Ok(())
+}
+
+const NAMES: [&str; 7] =
+    ["velocity along x", "velocity along y", "velocity along z", "red", "green", "blue", "temperature"];
+
+/// What a quantity may be.
+fn range(quantity: usize) -> RangeInclusive<f32> {
+    let path = match quantity {
+        0..3 => "side.inflow.velocity",
+        3..6 => "side.inflow.red",
+        _ => "side.inflow.temperature",
+    };
+    parameter::find(path).map_or(-1e4..=1e4, |parameter| parameter.hard.clone())
+}
+
+/// `x_min` and so on.
+fn name(axis: usize, end: usize) -> String {
+    format!("{}_{}", ["x", "y", "z"][axis], ["min", "max"][end])
+}
+
+/// Collects the formulas of one side while its constants are read.
+struct Values {
+    axis: usize,
+    end: usize,
+    formulas: Vec<(usize, Formula)>,
+}
+
+impl Values {
+    fn side(
+        &mut self,
+        read: &document::BoundaryCondition,
+    ) -> std::result::Result<(BoundaryCondition, Option<f32>), String> {
+        const HEAT: usize = 6;
+        Ok(match read {
+            document::BoundaryCondition::Closed(wall) => {
+                (BoundaryCondition::Closed, self.held(HEAT, wall.temperature.as_ref())?)
+            }
+            document::BoundaryCondition::NoSlip(wall) => {
+                let velocity = self.vector(wall.velocity.as_ref())?;
+                (BoundaryCondition::NoSlip(velocity), self.held(HEAT, wall.temperature.as_ref())?)
+            }
+            document::BoundaryCondition::Open(_) => (BoundaryCondition::Open, None),
+            document::BoundaryCondition::Periodic(_) => (BoundaryCondition::Periodic, None),
+            document::BoundaryCondition::Inflow(air) => {
+                let velocity = self.vector(air.velocity.as_ref())?;
+                let mut scalars = [0.0; 4];
+                let read = [&air.red, &air.green, &air.blue, &air.temperature];
+                for (c, read) in read.into_iter().enumerate() {
+                    scalars[c] = self.held(3 + c, read.as_ref())?.unwrap_or(0.0);
+                }
+                (BoundaryCondition::Inflow(Inflow { velocity, scalars }), None)
+            }
+        })
+    }
+
+    fn vector(&mut self, read: Option<&List<Expression, 3>>) -> std::result::Result<[f32; 3], String> {
+        let mut vector = [0.0; 3];
+        for (c, read) in read.into_iter().flat_map(|list| &list.0).enumerate() {
+            vector[c] = self.held(c, Some(read))?.unwrap_or(0.0);
+        }
+        Ok(vector)
+    }
+
+    /// The constant that is written, or 0 where a formula is.
+    fn held(
+        &mut self,
+        quantity: usize,
+        read: Option<&Expression>,
+    ) -> std::result::Result<Option<f32>, String> {
+        let Some(Expression(written)) = read else { return Ok(None) };
+        // Numbers have been checked against their ranges.
+        if let Some(constant) = written.parse::<f32>().ok().filter(|x| range(quantity).contains(x)) {
+            return Ok(Some(constant));
+        }
+        let formula = formula::parse_in_time(written)
+            .map_err(|fault| format!("{}: `{written}`: {}", name(self.axis, self.end), fault.message))?;
+        self.formulas.push((quantity, formula));
+        Ok(Some(0.0))
+    }
+}
+
+fn check(sides: &Sides) -> std::result::Result<(), String> {
+    for axis in 0..3 {
+        let axis_name = ["x", "y", "z"][axis];
+        let [low, high] = sides.conditions[axis].map(|side| side == BoundaryCondition::Periodic);
+        if low != high {
+            let (is, not) = if low { (0, 1) } else { (1, 0) };
+            return Err(format!(
+                "{} is periodic and {} is not; write {axis_name} = \"periodic\"",
+                name(axis, is),
+                name(axis, not)
+            ));
+        }
+        for end in 0..2 {
+            let BoundaryCondition::NoSlip(velocity) = sides.conditions[axis][end] else { continue };
+            let varies =
+                sides.formulas.iter().any(|side| (side.axis, side.end) == (axis, end) && side.gives(axis));
+            if velocity[axis] != 0.0 || varies {
+                return Err(format!(
+                    "{} cannot move across itself; its velocity along {axis_name} must be 0",
+                    name(axis, end)
+                ));
+            }
+        }
+    }
+    Ok(())
+}

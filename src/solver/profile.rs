@@ -1,0 +1,318 @@
+//! Sides whose velocity, smoke or heat varies in place and time.
+//!
+//! The rules of the sides make every ghost `sign · inside + add` (`sides.rs`). They keep their constant part; what a profile
+//! gives is added to the ghosts afterwards, from a table for each quantity and side that is brought up to date once a substep,
+//! for the instant at its end. Beside other sides it counts as a constant would, as the mean over the orders in which the rules
+//! can be applied.
+
+use std::fmt;
+use std::sync::Arc;
+
+use rayon::prelude::*;
+
+use super::sides::GhostRules;
+use super::{BoundaryCondition, BoundaryConditions};
+use crate::grid::{GHOST, Layout};
+
+/// What a side gives: u, v, w \[m/s\], red, green, blue \[-\] and temperature excess \[K\], as 0 to 6.
+pub const QUANTITIES: usize = 7;
+
+/// The first of the scalars among them.
+const SCALARS: usize = 3;
+
+/// Points that one thread evaluates at once.
+const CHUNK: usize = 1024;
+
+/// A function of place and time for one side of the box.
+pub trait SideValues: Send + Sync + fmt::Debug {
+    /// Whether it gives this quantity, one of [`QUANTITIES`]. Others are those of the side's [`BoundaryCondition`].
+    fn gives(&self, quantity: usize) -> bool;
+
+    /// Puts the quantity at the instant `time` \[s\] and each point of `at` \[m\] into `out`.
+    fn fill(&self, quantity: usize, time: f64, at: &[[f32; 3]], out: &mut [f32]);
+}
+
+/// A side with values that vary: velocities of a no-slip wall or an inflow, the temperature of a wall that holds one, smoke and
+/// temperature of an inflow. What it gives must be 0 in the side's constants.
+#[derive(Clone, Debug)]
+pub struct Profile {
+    /// 0, 1, 2 for x, y, z.
+    pub axis: usize,
+    /// 0 where the coordinate is least, 1 where it is greatest.
+    pub end: usize,
+    /// Its values.
+    pub values: Arc<dyn SideValues>,
+}
+
+/// One quantity on one side.
+#[derive(Clone, Debug)]
+pub struct Table {
+    profile: Profile,
+    quantity: usize,
+    /// Counts along the two other axes, ghosts included.
+    shape: [usize; 2],
+    points: Vec<[f32; 3]>,
+    values: Vec<f32>,
+}
+
+impl Table {
+    fn new(layout: Layout, h: f32, sides: BoundaryConditions, profile: &Profile, quantity: usize) -> Self {
+        let (axis, n) = (profile.axis, layout.dims.array());
+        let [b, c] = others(axis);
+        let shape = [b, c].map(|other| n[other] + 2 * GHOST);
+        let coordinate = |other: usize, index: usize| {
+            let length = n[other] as f32 * h;
+            let offset = if quantity == other { 0.0 } else { 0.5 };
+            let x = (index as f32 - GHOST as f32 + offset) * h;
+            let periodic = sides[other][0] == BoundaryCondition::Periodic;
+            if periodic { x.rem_euclid(length) } else { x.clamp(0.0, length) }
+        };
+        let places = (0..shape[1]).flat_map(|q| (0..shape[0]).map(move |p| [p, q]));
+        let points: Vec<[f32; 3]> = places
+            .map(|[p, q]| {
+                let mut at = [profile.end as f32 * n[axis] as f32 * h; 3];
+                (at[b], at[c]) = (coordinate(b, p), coordinate(c, q));
+                at
+            })
+            .collect();
+        Self { profile: profile.clone(), quantity, shape, values: vec![0.0; points.len()], points }
+    }
+
+    /// All that `profiles` give in a box of `sides`.
+    pub fn all(layout: Layout, h: f32, sides: BoundaryConditions, profiles: &[Profile]) -> Vec<Self> {
+        let given =
+            |profile: &Profile| (0..QUANTITIES).filter(|&of| profile.values.gives(of)).collect::<Vec<_>>();
+        let of_side =
+            |profile| given(profile).into_iter().map(move |of| Self::new(layout, h, sides, profile, of));
+        profiles.iter().flat_map(of_side).collect()
+    }
+
+    /// Whether it lies on this end of an axis.
+    fn is_at(&self, axis: usize, end: usize) -> bool {
+        (self.profile.axis, self.profile.end) == (axis, end)
+    }
+
+    /// Brings it up to the instant `time` \[s\].
+    pub fn set_time(&mut self, time: f64) {
+        let Self { profile, quantity, points, values, .. } = self;
+        let chunks = values.par_chunks_mut(CHUNK).zip(points.par_chunks(CHUNK));
+        chunks.for_each(|(out, at)| profile.values.fill(*quantity, time, at, out));
+    }
+
+    /// Calls `f(position in the layout, value)` for each place of the layer at `index` along the side's axis, the value times
+    /// the weights of both other axes.
+    fn each(
+        &self,
+        layout: Layout,
+        index: isize,
+        weight: impl Fn(usize, isize) -> f32,
+        mut f: impl FnMut(usize, f32),
+    ) {
+        let (axis, strides, [b, c]) = (self.profile.axis, layout.strides(), others(self.profile.axis));
+        let layer = (index + GHOST as isize) as usize * strides[axis];
+        for q in 0..self.shape[1] {
+            let across = weight(c, q as isize - GHOST as isize);
+            for p in 0..self.shape[0] {
+                let value =
+                    across * weight(b, p as isize - GHOST as isize) * self.values[p + q * self.shape[0]];
+                if value != 0.0 {
+                    f(layer + p * strides[b] + q * strides[c], value);
+                }
+            }
+        }
+    }
+}
+
+impl GhostRules {
+    /// Adds what profiles give to the ghosts of `component` and its faces on sides, or to these faces alone.
+    pub fn add_profiles(&self, component: usize, field: &mut [f32], faces_alone: bool) {
+        let (layout, n) = (self.layout(), self.layout().dims.array().map(|n| n as isize));
+        let rules = self.rules(component);
+        // A constant counts in full inside, and beyond another side as the mean of before and after that side's rule.
+        let weight = |axis: usize, index: isize| {
+            let rule = rules[axis].iter().find(|ghost| ghost.at == index);
+            rule.map_or(1.0, |ghost| 0.5 * (1.0 + ghost.sign))
+        };
+        for table in self.tables().iter().filter(|table| table.quantity == component) {
+            let (axis, end) = (table.profile.axis, table.profile.end);
+            let of_end = rules[axis].iter().filter(|ghost| usize::from(2 * ghost.at >= n[axis]) == end);
+            let on_side = |index: isize| component == axis && (0..=n[axis]).contains(&index);
+            for ghost in of_end.filter(|ghost| !faces_alone || on_side(ghost.at)) {
+                // Mirrored at the wall, or the value itself.
+                let factor = if ghost.sign < 0.0 { 2.0 } else { 1.0 };
+                table.each(layout, ghost.at, weight, |at, value| field[at] += factor * value);
+            }
+        }
+    }
+
+    /// The same for the ghosts of the scalars.
+    pub fn add_scalar_profiles(&self, scalars: &mut [[f32; 4]]) {
+        let (layout, n) = (self.layout(), self.layout().dims.array().map(|n| n as isize));
+        let weight = |axis: usize, index: isize| {
+            let beyond = [index < 0, index >= n[axis]];
+            let fixed = [0, 1].map(|end| {
+                matches!(self.sides()[axis][end], BoundaryCondition::Open | BoundaryCondition::Inflow(_))
+            });
+            if (0..2).any(|end| beyond[end] && fixed[end]) { 0.5 } else { 1.0 }
+        };
+        for table in self.tables().iter().filter(|table| table.quantity >= SCALARS) {
+            let (axis, end) = (table.profile.axis, table.profile.end);
+            let is_inflow = matches!(self.sides()[axis][end], BoundaryCondition::Inflow(_));
+            let factor = if is_inflow { 1.0 } else { 2.0 };
+            for index in [[-1, -2], [n[axis], n[axis] + 1]][end] {
+                let channel = table.quantity - SCALARS;
+                table.each(layout, index, weight, |at, value| scalars[at][channel] += factor * value);
+            }
+        }
+    }
+
+    /// Whether the side at this end of an axis gives red, green, blue or temperature (0 to 3) that varies.
+    pub fn gives_scalar(&self, [axis, end]: [usize; 2], channel: usize) -> bool {
+        self.tables().iter().any(|table| table.is_at(axis, end) && table.quantity == SCALARS + channel)
+    }
+
+    /// What it gives of it before the cell at a position of the layout; 0 where it does not vary.
+    pub fn varying_scalar(&self, [axis, end]: [usize; 2], channel: usize, cell: usize) -> f32 {
+        let of = |table: &&Table| table.is_at(axis, end) && table.quantity == SCALARS + channel;
+        self.tables().iter().find(of).map_or(0.0, |table| {
+            let Layout { row, plane, .. } = self.layout();
+            let index = [cell % row, cell % plane / row, cell / plane];
+            let [b, c] = others(axis);
+            table.values[index[b] + index[c] * table.shape[0]]
+        })
+    }
+
+    /// Whether the ends of lines along `axis` vary from line to line: of a component of the velocity, or of the scalars.
+    pub fn varies(&self, component: Option<usize>, axis: usize) -> [bool; 2] {
+        let concerns = |table: &Table| match component {
+            Some(component) => table.quantity == component,
+            None => table.quantity >= SCALARS,
+        };
+        [0, 1].map(|end| self.tables().iter().any(|table| table.is_at(axis, end) && concerns(table)))
+    }
+}
+
+fn others(axis: usize) -> [usize; 2] {
+    [(axis + 1) % 3, (axis + 2) % 3]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::grid::Dims;
+    use crate::solver::{Config, Inflow, Params, Shape, Slip, Solid, Solver};
+
+    /// A quantity as a function of time and place.
+    struct Given<F>(usize, F);
+
+    impl<F> fmt::Debug for Given<F> {
+        fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+            write!(f, "{}", self.0)
+        }
+    }
+
+    impl<F: Fn(f64, [f32; 3]) -> f32 + Send + Sync> SideValues for Given<F> {
+        fn gives(&self, quantity: usize) -> bool {
+            quantity == self.0
+        }
+
+        fn fill(&self, _: usize, time: f64, at: &[[f32; 3]], out: &mut [f32]) {
+            out.iter_mut().zip(at).for_each(|(out, at)| *out = self.1(time, *at));
+        }
+    }
+
+    fn profile(
+        [axis, end]: [usize; 2],
+        quantity: usize,
+        f: impl Fn(f64, [f32; 3]) -> f32 + Send + Sync + 'static,
+    ) -> Profile {
+        Profile { axis, end, values: Arc::new(Given(quantity, f)) }
+    }
+
+    fn solver(
+        n: [usize; 3],
+        sides: BoundaryConditions,
+        held: [[Option<f32>; 2]; 3],
+        params: Params,
+    ) -> Solver {
+        let config = Config { sides, held, threads: 2, ..Config::new(Dims::new(n).unwrap(), 0.1) };
+        Solver::new(config, Params { vorticity: 0.0, cooling: 0.0, ..params }, vec![]).unwrap()
+    }
+
+    /// Runs two solvers whose sides say the same, one by constants, one by profiles.
+    fn assert_same(mut constant: Solver, mut varying: Solver, profiles: Vec<Profile>, solids: &[Solid]) {
+        varying.set_profiles(profiles);
+        for solver in [&mut constant, &mut varying] {
+            solver.set_solids(solids.to_vec()).unwrap();
+            solver.fill(|c, p| 0.3 * (5.0 * p[(c + 1) % 3]).sin(), |p| [p[0], 0.0, p[1], 3.0 * p[2]]);
+            for _ in 0..8 {
+                solver.step(0.05).unwrap();
+            }
+        }
+        let faces = constant.velocity().iter().flatten().zip(varying.velocity().iter().flatten());
+        let scalars = constant.scalars().as_flattened().iter().zip(varying.scalars().as_flattened());
+        let apart = faces.chain(scalars).map(|(a, b)| (a - b).abs()).fold(0.0, f32::max);
+        assert!(apart < 2e-4, "{apart}");
+    }
+
+    #[test]
+    fn a_profile_that_is_the_same_everywhere_is_the_constant() {
+        let (closed, still) = (BoundaryCondition::Closed, BoundaryCondition::NoSlip([0.0; 3]));
+        let params = || Params { viscosity: 0.01, conduction: 0.02, ..Params::default() };
+        let n = [10, 9, 8];
+        // A lid that also holds a temperature.
+        let sides = |lid: [f32; 3]| [[closed; 2], [still, BoundaryCondition::NoSlip(lid)], [still; 2]];
+        let held = |lid: f32| [[None; 2], [None, Some(lid)], [None; 2]];
+        let ball = Solid { slip: Slip::None, ..Solid::new(Shape::Sphere { radius: 0.2 }, [0.5, 0.5, 0.4]) };
+        for solids in [vec![], vec![ball]] {
+            assert_same(
+                solver(n, sides([0.5, 0.0, 0.2]), held(6.0), params()),
+                solver(n, sides([0.0; 3]), held(0.0), params()),
+                vec![
+                    profile([1, 1], 0, |_, _| 0.5),
+                    profile([1, 1], 2, |_, _| 0.2),
+                    profile([1, 1], 6, |_, _| 6.0),
+                ],
+                &solids,
+            );
+            let sides = |air: Inflow| {
+                let out = [BoundaryCondition::Inflow(air), BoundaryCondition::Open];
+                [out, [still; 2], [closed; 2]]
+            };
+            let air = Inflow { velocity: [0.7, 0.1, 0.0], scalars: [0.0, 2.0, 0.0, 4.0] };
+            assert_same(
+                solver(n, sides(air), Default::default(), params()),
+                solver(n, sides(Inflow::default()), Default::default(), params()),
+                vec![
+                    profile([0, 0], 0, |_, _| 0.7),
+                    profile([0, 0], 1, |_, _| 0.1),
+                    profile([0, 0], 4, |_, _| 2.0),
+                    profile([0, 0], 6, |_, _| 4.0),
+                ],
+                &solids,
+            );
+        }
+    }
+
+    /// Stokes' second problem: the air over a wall that swings in its own plane moves as e^(−y/δ) cos(ωt − y/δ).
+    #[test]
+    fn air_over_a_swinging_wall_moves_as_stokes_says() {
+        let (nu, omega) = (0.1f32, 2.0f64);
+        let around = [BoundaryCondition::Periodic; 2];
+        let sides = [around, [BoundaryCondition::NoSlip([0.0; 3]), BoundaryCondition::Closed], around];
+        let mut solver =
+            solver([1, 24, 1], sides, Default::default(), Params { viscosity: nu, ..Params::default() });
+        solver.set_profiles(vec![profile([1, 0], 0, move |t, _| (omega * t).cos() as f32)]);
+        let delta = (2.0 * nu / omega as f32).sqrt();
+        let exact = |t: f64, y: f32| (-y / delta).exp() * ((omega * t) as f32 - y / delta).cos();
+        solver.fill(|c, p| if c == 0 { exact(0.0, p[1]) } else { 0.0 }, |_| [0.0; 4]);
+        for _ in 0..400 {
+            solver.step(0.01).unwrap();
+        }
+        let time = solver.stats().time;
+        for j in 0..24 {
+            let (got, y) = (solver.velocity()[0][solver.layout().at(0, j, 0)], 0.1 * (j as f32 + 0.5));
+            assert!((got - exact(time, y)).abs() < 0.02, "at {y} m: {got}, not {}", exact(time, y));
+        }
+    }
+}
