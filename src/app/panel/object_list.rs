@@ -207,6 +207,7 @@ fn control(
 ) -> Option<Entry> {
     let mut new = None;
     ui.horizontal(|ui| {
+        ui.set_min_height(22.0);
         let (rect, response) = ui.allocate_exact_size(vec2(LABEL, 20.0), egui::Sense::hover());
         let at = rect.left_center() + vec2(10.0, 0.0);
         let font = egui::FontId::proportional(13.0);
