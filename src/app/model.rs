@@ -209,7 +209,7 @@ pub struct Readout {
     pub masses: VecDeque<[f32; 3]>,
     /// Wall time of the last pictures, the newest last \[ms\].
     pub picture_ms: VecDeque<f32>,
-    /// Where the eye is.
+    /// Camera.
     pub camera: Camera,
     /// Values at the centre of the ball, while it is in the box.
     pub under: Option<Under>,

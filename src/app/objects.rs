@@ -139,10 +139,12 @@ pub fn moved(scene: &Scene, list: List, index: usize, by: [f32; 3]) -> Scene {
                 solid.keyframes.iter_mut().for_each(|(_, p)| shift(p));
             }
         }
-        List::Force => match scene.forces.get_mut(index).map(|force| &mut force.field) {
-            Some(ForceField::Point { center, .. } | ForceField::Vortex { center, .. }) => shift(center),
-            _ => {}
-        },
+        List::Force => {
+            let field = scene.forces.get_mut(index).map(|force| &mut force.field);
+            if let Some(ForceField::Point { center, .. } | ForceField::Vortex { center, .. }) = field {
+                shift(center);
+            }
+        }
     }
     scene
 }

@@ -44,7 +44,7 @@ const POINTS: f32 = 64.0;
 const DARK: f32 = 1e-3;
 /// Most cubes that light the floor by their glow.
 const GLOWING: usize = 192;
-/// How far off a surface its diffuse light is read \[cubes\].
+/// Distance from a surface at which its diffuse light is read \[cubes\].
 pub(super) const OFF: f32 = 1.2;
 /// Sweeps on the cubes, on cubes of twice the edge, and so on.
 const SWEEPS: [usize; 3] = [3, 8, 24];

@@ -68,7 +68,7 @@ impl<'a> Floor<'a> {
 }
 
 impl Floor<'_> {
-    /// Where solids hide the sun.
+    /// Shadows of solids in the sunlight.
     fn shadow(&self, seen: &mut Seen) {
         seen.sunny = [1.0; CHUNK];
         let [sx, sy, sz] = self.sun_direction;

@@ -20,7 +20,7 @@ pub(super) struct Grid {
 #[derive(Default)]
 pub(super) struct Bake {
     pub light: LightVolume,
-    /// What of a look it depends on; `None` if the smoke has changed since.
+    /// Parts of the look that it depends on; `None` if the smoke has changed since.
     pub for_look: Option<Look>,
 }
 

@@ -231,7 +231,7 @@ fn unit(d: [i32; 3]) -> [f32; 3] {
 /// One colour on one grid.
 struct Level {
     dims: Dims,
-    /// What half a step to a face and to a corner lets through.
+    /// Transmittance of half a step to a face and to a corner.
     passes: [Vec<f32>; 2],
     /// Whether strips of cells hold anything.
     filled: Vec<bool>,
@@ -245,7 +245,7 @@ struct Level {
     sun_phase: [f32; DIRECTIONS],
 }
 
-/// What a sweep scatters, for each cell.
+/// Light scattered by a sweep, for each cell.
 struct Source {
     even: Vec<f32>,
     along: [Vec<f32>; 3],

@@ -26,7 +26,7 @@ struct Columns<'a> {
     from_top: bool,
     /// Half the optical depth between layers for each unit of density.
     half: f32,
-    /// Where s meets the layer before, in points along u and v from the point it left.
+    /// Offset in points along u and v at which s meets the layer before.
     offset: [f32; 2],
     /// Points along u and v, and how far apart they are in memory.
     size: [usize; 2],
@@ -90,7 +90,7 @@ impl<'a> Columns<'a> {
         }
     }
 
-    /// Where the `n`th layer from the light starts in memory.
+    /// Index in memory of the `n`th layer from the light.
     fn start(&self, n: usize) -> usize {
         let last = self.field.dims.array()[self.axis] - 1;
         (if self.from_top { last - n } else { n }) * stride(self.field.dims, self.axis)

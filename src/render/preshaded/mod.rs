@@ -166,7 +166,7 @@ fn runs(row: &[[f16; 4]]) -> Vec<Range<usize>> {
     runs
 }
 
-/// What the sides leave of the smoke, for each cell along each axis.
+/// Share of the smoke that the sides leave, for each cell along each axis.
 struct Sides<'a> {
     dims: Dims,
     medium: &'a Medium,

@@ -13,7 +13,7 @@ pub(super) type Lane = [f32; CHUNK];
 pub(super) struct Strip {
     /// The three densities and the temperature excess.
     pub smoke: [Lane; 4],
-    /// What the sides leave of the smoke.
+    /// Share of the smoke that the sides leave.
     pub shown: Lane,
 }
 

@@ -51,9 +51,9 @@ pub struct Solid {
     pub scale: f32,
     /// Instants \[s\], rising, and the positions \[m\] it passes through. Before the first and after the last it rests.
     pub keyframes: Vec<(f32, [f32; 3])>,
-    /// How it moves between them.
+    /// Motion between keyframes.
     pub motion: Motion,
-    /// How fast it turns around x, y and z through its origin \[rad/s\]: the angular velocity as a vector.
+    /// Angular velocity around x, y and z through its origin \[rad/s\].
     pub spin: [f32; 3],
     /// Velocity condition at its surface.
     pub slip: Slip,
