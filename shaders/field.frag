@@ -28,7 +28,7 @@ void main() {
         float a = max(t0 + n * dt, span.x), b = min(t0 + (n + 1.0) * dt, span.y);
         vec4 v = texture(velocity, (eye + d * (0.5 * (a + b))) / extent);
         float x = mix(length(v.xyz), v.w, vorticity) / top;
-        float passes = exp(-thickness * x * x * (b - a));
+        float passes = exp(-thickness * x * x * max(b - a, 0.0));
         sum += through * (1.0 - passes) * colormap(x);
         through *= passes;
         n += 1.0;

@@ -60,7 +60,8 @@ const float PARTS = 1.0;
 vec3 sum = vec3(0.0);
 float through = 1.0;
 
-vec3 way, phase;             // the ray's direction, and what it makes of the light
+vec3 way;                    // the ray's direction
+float phase;                 // and the phase function for it
 
 // Shares of the three colours, and emission for each unit of density.
 vec4 mixture(vec4 s) { return s / max(total(s), 1e-8); }
@@ -82,7 +83,7 @@ void take(float t, float len) {
 #endif
     // A loop, because it is left out where no lane wants it, which an if is not.
     for (bool seen = passes < 1.0; seen; seen = false) {
-        vec3 sent = scattered(colors * s.rgb, depths(p), phase);
+        vec3 sent = scattered(colors * s.rgb, light_at(p), phase);
 #ifdef GLOW
         sent += glowing(s.a);
 #endif
@@ -122,7 +123,7 @@ void main() {
         until = min(until, last);
         while (n < until && through > LEAST) {
             float a = max(t0 + n * stride, span.x), b = min(t0 + (n + 1.0) * stride, span.y);
-            take(0.5 * (a + b), b - a);
+            take(0.5 * (a + b), max(b - a, 0.0));
             n += 1.0;
         }
     }

@@ -7,11 +7,19 @@
 #include "solid.glsl"
 #endif
 
-uniform sampler2D floor_light; // shares of the sun and of the sky that arrive
+uniform sampler2D floor_light; // share of the sun that arrives, and what a white floor sends of all other light
 uniform vec2 floor_lo;       // x and z of its first node, m
 uniform vec2 floor_spacing;  // between its nodes, m
 
 uniform vec3 floor_albedo;   // negative: no floor
+#ifdef SOLIDS
+uniform sampler3D diffuse_red;   // mean radiance and net flux of all light but the sun's own
+uniform sampler3D diffuse_green;
+uniform sampler3D diffuse_blue;
+uniform vec3 diffuse_size;   // of the cubes that hold it, m
+uniform float diffuse_off;   // how far off a surface it is read, m
+uniform sampler3D depths;    // optical depth of the smoke to the sun
+#endif
 
 in vec2 uv;
 layout(location = 0) out vec4 radiance;
@@ -19,24 +27,48 @@ layout(location = 1) out float reach;
 
 const float FAR = 1e6;
 
-// What arrives of the sun and of the sky at a point of the floor.
-vec2 light_on_floor(vec3 p) {
-    return textureLod(floor_light, ((p.xz - floor_lo) / floor_spacing + 0.5) / vec2(textureSize(floor_light, 0)), 0.0).rg;
+vec4 light_on_floor(vec3 p) {
+    return textureLod(floor_light, ((p.xz - floor_lo) / floor_spacing + 0.5) / vec2(textureSize(floor_light, 0)), 0.0);
+}
+
+// Whether solids leave the sun to a point.
+float sunny(vec3 p) {
+#ifdef SOLIDS
+    vec3 normal, albedo;
+    return meet_solids(p, sun_direction, normal, albedo) > 0.0 ? 0.0 : 1.0;
+#else
+    return 1.0;
+#endif
 }
 
 vec3 floor_radiance(vec3 p) {
-    vec2 arrives = light_on_floor(p);
-    vec3 ambient = mix(ground, sky, 5.0 / 6.0);
-    return floor_albedo * (sun * (max(sun_direction.y, 0.0) * arrives.x / 3.14159265) + ambient * arrives.y);
+    vec4 arrives = light_on_floor(p);
+    float direct = sunny(p) * max(sun_direction.y, 0.0) * arrives.r / 3.14159265;
+    return floor_albedo * (sun * direct + arrives.gba);
 }
 
-// A solid's surface, lit as if from just outside: the light volume is dark within.
-vec3 solid_radiance(vec3 p, vec3 normal, vec3 albedo) {
-    vec3 clear = exp(-depths(p + normal * 1.5 * extent / (light_nodes - 1.0)));
-    vec3 direct = sun * (max(dot(normal, sun_direction), 0.0) * clear.x / 3.14159265);
-    float up = 0.5 + normal.y / 3.0;
-    return albedo * (direct + sky * (up * clear.y) + ground * ((1.0 - up) * clear.z));
+#ifdef SOLIDS
+float depth_at(vec3 p) {
+    return textureLod(depths, (p / extent * (light_nodes - 2.0) + 1.0) / light_nodes, 0.0).r;
 }
+
+float diffuse(sampler3D moments, vec3 share, vec3 normal) {
+    vec4 s = textureLod(moments, share, 0.0);
+    return max(s.x - 2.0 * dot(normal, s.yzw), 0.0);
+}
+
+// A solid's surface: the sun as far as neither solids nor smoke hide it, and all other light.
+vec3 solid_radiance(vec3 p, vec3 normal, vec3 albedo) {
+    float cosine = dot(normal, sun_direction), direct = 0.0;
+    if (cosine > 0.0) {
+        float hair = 1e-3 * extent.x / (light_nodes.x - 2.0);
+        direct = sunny(p + hair * normal) * cosine * exp(-depth_at(clamp(p, vec3(0.0), extent))) / 3.14159265;
+    }
+    vec3 share = (p + diffuse_off * normal) / diffuse_size;
+    return albedo * (sun * direct
+        + vec3(diffuse(diffuse_red, share, normal), diffuse(diffuse_green, share, normal), diffuse(diffuse_blue, share, normal)));
+}
+#endif
 
 void main() {
     vec3 d = ray_direction(uv);

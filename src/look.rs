@@ -19,10 +19,10 @@ pub struct Camera {
 pub enum Scattering {
     /// Sun and sky scattered once.
     Single,
-    /// Wrenninge's octaves: each adds light with extinction, anisotropy and weight scaled down.
+    /// All of it, from discrete ordinates on a light volume.
     #[default]
-    Octaves,
-    /// All orders, by path tracing in the CPU renderer, for stills. OpenGL renders it as `Octaves`.
+    Multiple,
+    /// All of it, by following light paths: the CPU renderer, for stills. In OpenGL it looks as `Multiple`.
     Traced,
 }
 
@@ -94,7 +94,7 @@ impl Default for Look {
             fade: 0.05,
             anisotropy: 0.3,
             second_lobe: [-0.3, 0.0],
-            scattering: Scattering::Octaves,
+            scattering: Scattering::Multiple,
             paths: 64,
             sun_direction: [0.80, 0.58, 0.16],
             sun_size: 0.5,

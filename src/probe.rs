@@ -4,12 +4,12 @@
 use crate::field::Field;
 use crate::solver::Solver;
 
-/// What to measure, where and when.
+/// Quantities, place and times of a measurement.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Probe {
     /// Name of its file.
     pub name: String,
-    /// What to measure.
+    /// Quantities to measure.
     pub quantities: Vec<Quantity>,
     /// Where.
     pub place: Place,
@@ -19,12 +19,12 @@ pub struct Probe {
     pub mean_from: Option<f32>,
 }
 
-/// What a probe measures.
+/// Quantity of a probe.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Quantity {
     /// A field, or the product of several.
     Product(Vec<Field>),
-    /// What flows through a plane \[m³/s\], along its axis.
+    /// Flux through a plane \[m³/s\], along its axis.
     Flow,
     /// Heat that a side gives to the air, −κ ∂T/∂n with n into the box \[K m/s\].
     HeatFlux,
@@ -145,7 +145,7 @@ impl Probe {
         }
     }
 
-    /// What it reads now: one reading, or one for each point of a line.
+    /// Measures now: one reading, or one for each point of a line.
     pub fn measure(&self, solver: &Solver) -> Vec<Reading> {
         let read = |at: Option<[f32; 3]>| {
             let values = self.quantities.iter().flat_map(|quantity| self.read(quantity, at, solver));

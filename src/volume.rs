@@ -180,7 +180,7 @@ pub fn write_vdb_snapshot(
     write_grids(file, &grids, &topology, snapshot.h, (frame, snapshot.time), options)
 }
 
-/// Encodes grids of one topology and writes them with what is said of the frame.
+/// Encodes grids of one topology and writes them with the metadata of the frame.
 fn write_grids(
     file: impl Write,
     grids: &[(&str, Values)],

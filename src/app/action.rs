@@ -18,11 +18,11 @@ pub enum Action {
     Pick(Ink),
     /// Frame the whole domain.
     Frame,
-    /// Look through a lens without perspective, or with it again.
+    /// Switch between perspective and parallel view.
     Parallel,
-    /// Take smoke away with the brush, or add it again.
+    /// Switch the brush between adding and erasing.
     Erase,
-    /// Take the selected object out.
+    /// Delete the selected object.
     Delete,
     /// Copy the selected object.
     Duplicate,
@@ -58,13 +58,13 @@ pub enum Action {
     Restart,
     /// Switch to a built-in scene.
     Open(&'static str),
-    /// Change to a scene file opened of late.
+    /// Switch to a recent scene file.
     Recent(usize),
-    /// Write the recorded frames.
+    /// Export the recorded frames.
     Export,
-    /// Hold the export under way, or let it go on.
+    /// Pause or continue the export.
     HoldExport,
-    /// End the export under way.
+    /// Cancel the export.
     CancelExport,
     /// Choose a scene file and switch to it.
     OpenFile,
@@ -143,7 +143,7 @@ pub const MOUSE: [(&str, &str); 8] = [
     ("Double-click a label", "back to its default"),
 ];
 
-/// What tests call the scenes opened of late.
+/// Names of the recent scenes in tests.
 const RECENT_NAMES: [&str; 8] =
     ["recent.0", "recent.1", "recent.2", "recent.3", "recent.4", "recent.5", "recent.6", "recent.7"];
 

@@ -1,5 +1,6 @@
-//! Export: the recorded frames, as they were seen, to pictures, a film or volumes. A thread of its own renders and writes; the
-//! window shows how far it is, and can hold it or end it. Nothing is simulated again: what was seen is what is written.
+//! Export of the recorded frames to pictures, a film or volumes. A separate thread renders and writes; the
+//! window shows its progress, and can pause or cancel it. Nothing is simulated again: the exported frames are
+//! those that were shown.
 
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
@@ -16,29 +17,29 @@ use crate::snapshot::Snapshot;
 use crate::volume::{self, Up, VdbOptions};
 use crate::worker::Frame;
 
-/// What is written.
+/// Format of an export.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Format {
-    /// One picture of what is shown.
+    /// One picture of the present view.
     Picture,
-    /// A picture for each frame.
+    /// One picture per frame.
     Frames,
     /// A film.
     Video,
-    /// An OpenVDB file for each frame.
+    /// One OpenVDB file per frame.
     Volumes,
 }
 
 impl Format {
-    /// All of them, in the order they are shown.
+    /// All formats in the order of the panel.
     pub const ALL: [Self; 4] = [Self::Picture, Self::Frames, Self::Video, Self::Volumes];
 
-    /// Its name in the panel.
+    /// Name in the panel.
     pub fn name(self) -> &'static str {
         ["picture", "frames", "video", "volumes"][self as usize]
     }
 
-    /// A file name for `scene`.
+    /// Default file name for `scene`.
     fn file(self, scene: &str) -> String {
         match self {
             Self::Picture => format!("{scene}.png"),
@@ -49,16 +50,16 @@ impl Format {
     }
 }
 
-/// What a person asks for in the panel.
+/// Export settings of the panel.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Form {
-    /// What to write.
+    /// Format.
     pub format: Format,
     /// Size of pictures \[px\].
     pub size: [u32; 2],
-    /// First and last frame; none for all.
+    /// First and last frame; none: all.
     pub range: Option<[u64; 2]>,
-    /// Where to, once it was typed; else a free name goes with the scene.
+    /// Typed path; otherwise a free name after the scene.
     pub path: Option<String>,
 }
 
@@ -69,7 +70,7 @@ impl Default for Form {
 }
 
 impl Form {
-    /// Where it would be written for `scene`: what was typed, or a name that is free.
+    /// Path of the export of `scene`: the typed one, or a free name.
     pub fn place(&self, scene: &str) -> String {
         if let Some(path) = &self.path {
             return path.clone();
@@ -87,11 +88,11 @@ impl Form {
     }
 }
 
-/// All that an export needs.
+/// Inputs of an export.
 pub struct Job {
-    /// What to write, and where to.
+    /// Format.
     pub format: Format,
-    /// A file, or a name with a place for the number.
+    /// A file, or a name with a placeholder for the number.
     pub path: String,
     /// Size of pictures \[px\].
     pub size: [u32; 2],
@@ -99,24 +100,24 @@ pub struct Job {
     pub rate: f32,
     /// Light, medium and tone.
     pub look: Look,
-    /// Where the eye is.
+    /// Camera.
     pub camera: Camera,
-    /// What of the smoke is shown.
+    /// Content of the pictures.
     pub mode: Mode,
-    /// What is shown now, for a picture of it.
+    /// The shown snapshot, for a single picture.
     pub now: Option<Box<Snapshot>>,
     /// The recorded frames.
     pub frames: Vec<Arc<Frame>>,
 }
 
-/// How far an export is.
+/// Progress of an export.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Progress {
     /// Frames written.
     pub done: u32,
     /// Frames to write.
     pub total: u32,
-    /// It waits to go on.
+    /// Whether it is paused.
     pub paused: bool,
 }
 
@@ -125,17 +126,17 @@ struct Shared {
     done: AtomicU32,
     cancel: AtomicBool,
     pause: AtomicBool,
-    /// Where it is, or why it is not; none while it is being written.
+    /// Path or error; none while writing.
     result: Mutex<Option<Result<String, String>>>,
 }
 
-/// An export under way. Dropping it ends it.
+/// A running export. Dropping it cancels it.
 pub(super) struct Export {
     shared: Arc<Shared>,
     total: u32,
 }
 
-/// How often an export that is held looks whether it may go on.
+/// Interval at which a paused export checks for continuation.
 const NAP: Duration = Duration::from_millis(50);
 
 impl Export {
@@ -161,17 +162,17 @@ impl Export {
         }
     }
 
-    /// Holds it, or lets it go on.
+    /// Pauses or continues it.
     pub(super) fn pause(&self) {
         self.shared.pause.fetch_xor(true, Ordering::Relaxed);
     }
 
-    /// Ends it; what is not whole by then is removed.
+    /// Cancels it; incomplete files are removed.
     pub(super) fn cancel(&self) {
         self.shared.cancel.store(true, Ordering::Relaxed);
     }
 
-    /// What came of it, once it has ended.
+    /// Its path or error, once it has ended.
     pub(super) fn result(&self) -> Option<Result<String, String>> {
         self.shared.result.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
@@ -183,7 +184,7 @@ impl Drop for Export {
     }
 }
 
-/// Writes all of it; says where it is, or why it is not.
+/// Writes everything. Returns the path or an error.
 fn write(job: &Job, shared: &Shared, wake: &impl Fn()) -> Result<String, String> {
     let mut sink = Sink::open(job)?;
     let mut renderer = CpuRenderer::new();
@@ -212,7 +213,7 @@ fn write(job: &Job, shared: &Shared, wake: &impl Fn()) -> Result<String, String>
     sink.finish()
 }
 
-/// Where frames go.
+/// Destination of the frames.
 enum Sink {
     Files(Pattern),
     Film(Box<Ffmpeg>, PathBuf),
@@ -281,7 +282,7 @@ impl Sink {
     }
 }
 
-/// An error without the switches of the command line.
+/// Formats an error without the switches of the command line.
 fn said(error: &OutputError) -> String {
     match error {
         OutputError::Exists(path) => format!("{} is there already; choose another name", path.display()),
@@ -290,7 +291,7 @@ fn said(error: &OutputError) -> String {
 }
 
 fn picture(job: &Job, renderer: &mut CpuRenderer, snapshot: &Snapshot, size: [u32; 2]) -> Image {
-    // Recorded frames hold no velocity.
+    // Recorded frames have no velocity.
     let mode = if job.mode.needs_velocity() && snapshot.velocity.is_empty() { Mode::Smoke } else { job.mode };
     let view = View { look: &job.look, camera: &job.camera, cursor: None, mode };
     renderer.render(snapshot, &view, size, &|_| ())

@@ -1,6 +1,6 @@
-//! What a colour is called, so that a smoke goes by the name of what is seen and not by that of its channel.
+//! Names of colours: a smoke is named after its visible colour, not after its channel.
 
-/// The everyday name of a colour in linear light.
+/// Everyday name of a colour in linear light.
 pub fn name(color: [f32; 3]) -> &'static str {
     let [r, g, b] =
         color.map(|x| if x <= 0.003_130_8 { 12.92 * x } else { 1.055 * x.powf(1.0 / 2.4) - 0.055 });

@@ -17,7 +17,7 @@ use crate::scene::edits::Change;
 use crate::solver::{Stage, StepStats};
 use crate::worker::Status;
 
-/// Sections of the panel that are folded at first: those needed least often.
+/// Sections of the panel that are folded by default: the least used ones.
 const FOLDED: [&str; 2] = ["Box and solver", "Export"];
 
 /// State that a person decides.
@@ -37,23 +37,23 @@ pub struct Model {
     pub panel: bool,
     /// Show the help.
     pub help: bool,
-    /// What is searched for in the panel.
+    /// Search text of the panel.
     pub search: String,
     /// The folded sections of the panel.
     pub closed: BTreeSet<String>,
-    /// Scene files opened or saved of late, the newest first.
+    /// Recent scene files, the newest first.
     pub recent: Vec<PathBuf>,
-    /// The object that is selected.
+    /// The selected object.
     pub selected: Option<Selected>,
-    /// Where the panel wants the eye; taken by the session.
+    /// Camera requested by the panel, until the session takes it.
     pub camera: Option<Camera>,
-    /// What the panel asks of the scene's text; carried out and emptied by the session.
+    /// Edits of the scene's text requested by the panel, until the session applies them.
     pub edits: Vec<Change>,
-    /// Box and solver as they would be after a restart.
+    /// Box and solver after the next restart.
     pub draft: Option<Draft>,
-    /// What to export, and where to.
+    /// Export settings.
     pub export: Form,
-    /// How far the export under way is.
+    /// Progress of the running export.
     pub exporting: Option<Progress>,
     /// Recorded frames, and the shown one.
     pub playback: Playback,
@@ -157,7 +157,7 @@ impl Model {
 }
 
 impl Model {
-    /// Takes over what was remembered of the last run.
+    /// Takes over the persistent state of the last run.
     pub fn recall(&mut self, remembered: &Remembered) {
         self.panel = !remembered.hidden;
         self.recent.clone_from(&remembered.recent);
@@ -167,7 +167,7 @@ impl Model {
     }
 }
 
-/// Adds to a list that keeps the last [`Readout::STEPS_KEPT`].
+/// Adds to a list of the last [`Readout::STEPS_KEPT`] values.
 fn push<T>(list: &mut VecDeque<T>, value: T) {
     if list.len() == Readout::STEPS_KEPT {
         list.pop_front();
@@ -180,7 +180,7 @@ fn push<T>(list: &mut VecDeque<T>, value: T) {
 pub struct Under {
     /// Red, green, blue \[-\] and temperature excess \[K\].
     pub smoke: [f32; 4],
-    /// u, v, w \[m/s\] and vorticity \[1/s\], where the snapshot carries them.
+    /// u, v, w \[m/s\] and vorticity \[1/s\], if the snapshot has them.
     pub flow: Option<[f32; 4]>,
 }
 
@@ -209,9 +209,9 @@ pub struct Readout {
     pub masses: VecDeque<[f32; 3]>,
     /// Wall time of the last pictures, the newest last \[ms\].
     pub picture_ms: VecDeque<f32>,
-    /// Where the eye is.
+    /// Camera.
     pub camera: Camera,
-    /// Values at the middle of the ball, while it is in the box.
+    /// Values at the centre of the ball, while it is in the box.
     pub under: Option<Under>,
     /// Whether a pause waits for the present step to end.
     pub pausing: bool,
@@ -244,14 +244,14 @@ impl Readout {
         }
     }
 
-    /// Takes note of one more step, whose numbers are in `stats` by now.
+    /// Records a step; `stats` has its statistics already.
     pub fn add_step(&mut self, ms: f32) {
         push(&mut self.step_ms, ms);
         push(&mut self.stage_ms, self.stats.stages.map(|wall| wall.as_secs_f32() * 1e3));
         push(&mut self.masses, self.stats.mass.map(|mass| mass as f32));
     }
 
-    /// Takes note of one more picture.
+    /// Records a picture.
     pub fn add_picture(&mut self, ms: f32) {
         self.draw_ms = ms;
         push(&mut self.picture_ms, ms);

@@ -1,32 +1,32 @@
-//! The objects of a scene as the window shows them: what they are called, where their handles are, and which keys of the
-//! scene's text hold what. Plain data, no window.
+//! The objects of a scene in the window: their names, handles, and keys in the scene's text. Plain data, no
+//! window.
 
 use crate::scene::Scene;
 use crate::scene::edits::{Change, Entry, List};
 use crate::solver::{ForceField, Form, Shape};
 
-/// Something of a scene that can be selected.
+/// A selectable part of a scene.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Selected {
     /// An object of a list.
     Object(List, usize),
-    /// The eye.
+    /// The camera.
     Camera,
-    /// The light.
+    /// The sun.
     Sun,
 }
 
-/// Box and solver as they would be after a restart: keys that differ from the scene.
+/// Box and solver after the next restart: keys that differ from the scene.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Draft {
-    /// Cells along the longest side, with the box as large as it is.
+    /// Cells along the longest side; the size of the box is unchanged.
     pub resolution: Option<u32>,
-    /// Words and numbers by their keys.
+    /// Values by key.
     pub values: Vec<(String, Entry)>,
 }
 
 impl Draft {
-    /// The value set for `key`, if one is.
+    /// Value set for `key`, if any.
     pub fn get(&self, key: &str) -> Option<&Entry> {
         self.values.iter().find(|(set, _)| set == key).map(|(_, value)| value)
     }
@@ -37,7 +37,7 @@ impl Draft {
         self.values.push((key.to_owned(), value));
     }
 
-    /// The cells and the edge of a cell \[m\] that it gives `scene`.
+    /// The resulting cells and edge of a cell \[m\] of `scene`.
     pub fn cells(&self, scene: &Scene) -> ([usize; 3], f32) {
         let (dims, h) = (scene.config.dims.array(), scene.config.h);
         match self.resolution {
@@ -46,7 +46,7 @@ impl Draft {
         }
     }
 
-    /// The changes of the scene's text.
+    /// The resulting changes of the scene's text.
     pub fn changes(&self, scene: &Scene) -> Vec<Change> {
         let mut changes: Vec<Change> =
             self.values.iter().map(|(key, value)| Change::Set(key.clone(), Some(value.clone()))).collect();
@@ -60,8 +60,8 @@ impl Draft {
     }
 }
 
-/// The box of `dims` cells of edge `h` \[m\] with `most` cells along its longest side, and as large as before: to half a cell.
-/// An axis of one cell stays one.
+/// Resolution with `most` cells along the longest side, for a box of `dims` cells of edge `h` \[m\]. The size
+/// of the box is unchanged to half a cell. An axis of one cell keeps it.
 pub fn with_resolution(dims: [usize; 3], h: f32, most: usize) -> ([usize; 3], f32) {
     let longest = dims.into_iter().max().unwrap_or(1).max(1);
     let most = most.max(1);
@@ -74,7 +74,7 @@ pub fn with_resolution(dims: [usize; 3], h: f32, most: usize) -> ([usize; 3], f3
     (cells, new)
 }
 
-/// `x` rounded to a decimal fraction no coarser than `step`, as a person would write it.
+/// Rounds `x` to a round decimal no coarser than `step`.
 pub fn tidy(x: f32, step: f32) -> f32 {
     let unit = 10f64.powf(f64::from(step.max(1e-9)).log10().floor());
     let rounded = (f64::from(x) / unit).round() * unit;
@@ -82,7 +82,7 @@ pub fn tidy(x: f32, step: f32) -> f32 {
     format!("{rounded:.digits$}").parse().unwrap_or(x)
 }
 
-/// How many objects a list has.
+/// Number of objects in a list.
 pub fn count(scene: &Scene, list: List) -> usize {
     match list {
         List::Source => scene.sources.len(),
@@ -91,7 +91,7 @@ pub fn count(scene: &Scene, list: List) -> usize {
     }
 }
 
-/// What an object is, in a word: "ball", "wind".
+/// Kind of an object in a word: "ball", "wind".
 pub fn kind(scene: &Scene, list: List, index: usize) -> &'static str {
     let shape = |shape: &Shape| match shape {
         Shape::Sphere { .. } => "ball",
@@ -115,7 +115,7 @@ pub fn kind(scene: &Scene, list: List, index: usize) -> &'static str {
     }
 }
 
-/// Where the handle of an object is at `time` \[m\]; none for what is everywhere.
+/// Position of an object's handle at `time` \[m\]; none for objects without a place.
 pub fn anchor(scene: &Scene, list: List, index: usize, time: f64) -> Option<[f32; 3]> {
     match list {
         List::Source => scene.sources.get(index).map(|source| source.region.position),
@@ -127,7 +127,7 @@ pub fn anchor(scene: &Scene, list: List, index: usize, time: f64) -> Option<[f32
     }
 }
 
-/// The scene with an object moved by `by` \[m\], as it looks while it is dragged: its text is as before.
+/// The scene with an object moved by `by` \[m\], for display during a drag; its text is unchanged.
 pub fn moved(scene: &Scene, list: List, index: usize, by: [f32; 3]) -> Scene {
     let mut scene = scene.clone();
     let shift = |p: &mut [f32; 3]| (0..3).for_each(|a| p[a] += by[a]);
@@ -139,15 +139,17 @@ pub fn moved(scene: &Scene, list: List, index: usize, by: [f32; 3]) -> Scene {
                 solid.keyframes.iter_mut().for_each(|(_, p)| shift(p));
             }
         }
-        List::Force => match scene.forces.get_mut(index).map(|force| &mut force.field) {
-            Some(ForceField::Point { center, .. } | ForceField::Vortex { center, .. }) => shift(center),
-            _ => {}
-        },
+        List::Force => {
+            let field = scene.forces.get_mut(index).map(|force| &mut force.field);
+            if let Some(ForceField::Point { center, .. } | ForceField::Vortex { center, .. }) = field {
+                shift(center);
+            }
+        }
     }
     scene
 }
 
-/// The changes of the text that move an object by `by` \[m\].
+/// Changes of the text that move an object by `by` \[m\].
 pub fn move_changes(scene: &Scene, list: List, index: usize, by: [f32; 3]) -> Vec<Change> {
     let step = 0.5 * scene.config.h;
     let place = |p: [f32; 3]| [0, 1, 2].map(|a| tidy(p[a] + by[a], step));
@@ -178,7 +180,7 @@ pub fn move_changes(scene: &Scene, list: List, index: usize, by: [f32; 3]) -> Ve
     }
 }
 
-/// The keys of a new object in the middle of the box, as TOML; `kind` as in [`KINDS`].
+/// Keys of a new object in the middle of the box, as TOML; `kind` as in [`KINDS`].
 pub fn template(scene: &Scene, kind: &str) -> String {
     let (extent, h) = (scene.extent(), scene.config.h);
     let least = extent.into_iter().fold(f32::INFINITY, f32::min);
@@ -219,7 +221,7 @@ pub fn template(scene: &Scene, kind: &str) -> String {
     }
 }
 
-/// What can be added: the name for [`template`], its list, and what the menu calls it.
+/// Objects that can be added: the name for [`template`], its list, and its label in the menu.
 pub const KINDS: [(&str, List, &str); 8] = [
     ("source.ball", List::Source, "Source: ball"),
     ("source.box", List::Source, "Source: box"),

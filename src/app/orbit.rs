@@ -96,7 +96,7 @@ impl Orbit {
     /// Approaches by this many notches of the wheel; negative recedes.
     pub fn zoom(&mut self, notches: f32, extent: [f32; 3]) {
         let size = Vector3::from(extent).norm();
-        // A long lens stands further away for the same picture.
+        // A small field of view needs a larger distance for the same picture.
         let lens = (0.3 / (self.fov.to_radians() * 0.5).tan()).max(1.0);
         let wanted = self.distance * ZOOM_PER_NOTCH.powf(notches.clamp(-50.0, 50.0));
         self.distance = wanted.clamp(0.01 * size * lens, 20.0 * size * lens);
@@ -132,14 +132,14 @@ impl Orbit {
         self.distance = MARGIN * needed.into_iter().fold(0.0, f32::max);
     }
 
-    /// Takes another lens \[degrees\], with the target as large in the picture as before.
+    /// Sets the field of view \[degrees\]; the target keeps its size in the picture.
     pub fn set_fov(&mut self, fov: f32) {
         let slope = |fov: f32| (fov.to_radians() * 0.5).tan();
         self.distance *= slope(self.fov) / slope(fov);
         self.fov = fov;
     }
 
-    /// Where a point is seen in a view of the given size, from its top left \[pt\], and how far ahead \[m\]; none behind the eye.
+    /// Position of a point in a view of the given size, from its top left \[pt\], and its depth \[m\]; none behind the eye.
     pub fn seen(&self, p: Vector3<f32>, view: Vector2<f32>) -> Option<(Vector2<f32>, f32)> {
         let axes = self.axes();
         let from_eye = p - Vector3::from(self.camera().position);

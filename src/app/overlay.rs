@@ -1,5 +1,5 @@
-//! What is drawn over the smoke in lines and letters: the depth of the ball, the handles of objects, the axes, and the
-//! title of the field that is shown. All of it is drawn by egui, so that it stays sharp however coarse the picture is.
+//! Lines and text over the smoke: the depth of the ball, the handles of objects, the axes, and the title of
+//! the shown field. egui draws them, so they are sharp even over a coarse picture.
 
 use egui::{Align2, Color32, FontId, Painter, Pos2, Rect, Shape, Stroke, Vec2, pos2, vec2};
 use nalgebra::{Vector2, Vector3};
@@ -9,7 +9,7 @@ use super::panel::theme;
 use super::session::Session;
 use crate::render::{Mode, Quantity, colormap};
 
-/// The colours of the axes x, y and z, as everywhere in the trade.
+/// Colours of the axes x, y and z, by convention.
 pub(super) const AXES: [Color32; 3] = [
     Color32::from_rgb(0xe0, 0x62, 0x5a),
     Color32::from_rgb(0x86, 0xbf, 0x5c),
@@ -19,11 +19,11 @@ pub(super) const AXES: [Color32; 3] = [
 /// Length of an axis of the cross in the corner \[pt\].
 const CROSS: f32 = 22.0;
 
-/// Points of a ring.
+/// Points of a circle.
 const RING: usize = 48;
 
-/// Draws all of it into the view, which is at `rect`: the edges of the box only over a picture that is `stretched`. `range` is
-/// that of a quantity in the snapshot that is shown.
+/// Draws the overlay into the view at `rect`; the edges of the box only over a `stretched` picture. `range`
+/// is that of a quantity in the shown snapshot.
 pub(super) fn show(
     painter: &Painter,
     rect: Rect,
@@ -48,7 +48,7 @@ pub(super) fn show(
     title(painter, rect, session.mode(), range);
 }
 
-/// The view with what is seen in it.
+/// The view and its projection.
 struct View<'a> {
     session: &'a Session,
     rect: Rect,
@@ -68,7 +68,7 @@ impl View<'_> {
     }
 }
 
-/// The edges of the box; those behind the smoke are fainter.
+/// Edges of the box; those behind the smoke are fainter.
 fn edges(painter: &Painter, view: &View) {
     let extent = view.session.extent();
     let eye = Vector3::from(view.session.orbit.camera().position);
@@ -85,8 +85,8 @@ fn edges(painter: &Painter, view: &View) {
     }
 }
 
-/// How deep in the box the ball is: its shadow on the floor, plumb below it, and a ring on the walls behind it, from which
-/// lines lead to it.
+/// Depth cues of the ball: its shadow on the floor, vertically below it, and circles on the walls behind it,
+/// connected by lines.
 fn depth(painter: &Painter, view: &View) {
     let (ball, extent) = (view.session.cursor, view.session.extent());
     let inside = (0..3).all(|a| (-ball.radius..=extent[a] + ball.radius).contains(&ball.center[a]));
@@ -110,7 +110,7 @@ fn depth(painter: &Painter, view: &View) {
     }
 }
 
-/// A circle across an axis, as far as it lies in the box; none if a part of it is behind the eye.
+/// A circle across an axis, clipped to the box; none if a part of it is behind the eye.
 fn ring(view: &View, center: Vector3<f32>, axis: usize, radius: f32) -> Option<Vec<Pos2>> {
     let extent = view.session.extent();
     let point = |n: usize| {
@@ -123,7 +123,7 @@ fn ring(view: &View, center: Vector3<f32>, axis: usize, radius: f32) -> Option<V
     (0..RING).map(point).collect()
 }
 
-/// A ring at each object, and arrows at the one that is selected.
+/// A circle at each object, and arrows at the selected one.
 fn handles(painter: &Painter, view: &View) {
     let session = view.session;
     let hot = session.hovered_handle();
@@ -147,7 +147,7 @@ fn handles(painter: &Painter, view: &View) {
     }
 }
 
-/// Where the sunlight comes from: a line to the middle of the box.
+/// Direction of the sunlight: a line to the middle of the box.
 fn sunbeam(painter: &Painter, view: &View) {
     let extent = Vector3::from(view.session.extent());
     let [x, y, z] = view.session.model.settings.look.sun_direction;
@@ -170,7 +170,7 @@ fn arrows(painter: &Painter, view: &View, p: Vector3<f32>, hot: Option<usize>) {
     }
 }
 
-/// The axes of the world in the lower left corner, the nearest drawn last.
+/// Axes of the world in the lower left corner, the nearest drawn last.
 fn cross(painter: &Painter, view: &View) {
     let axes = view.session.orbit.axes();
     let middle = view.rect.left_bottom() + vec2(CROSS + 16.0, -CROSS - 16.0);
@@ -195,7 +195,7 @@ fn cross(painter: &Painter, view: &View) {
     }
 }
 
-/// The name and the unit of the field that is shown, and its colours where the picture has none of them beside it.
+/// Name and unit of the shown field, and its colour scale if the picture has none.
 fn title(painter: &Painter, rect: Rect, mode: Mode, range: impl Fn(Quantity) -> [f32; 2]) {
     let (quantity, what) = match mode {
         Mode::Smoke => return,
@@ -218,14 +218,14 @@ fn title(painter: &Painter, rect: Rect, mode: Mode, range: impl Fn(Quantity) -> 
     }
 }
 
-/// The colours of arrows and streamlines with the values at their ends.
+/// Colour scale of arrows and streamlines, with the values at its ends.
 fn bar(painter: &Painter, rect: Rect, [least, most]: [f32; 2]) {
     const PARTS: usize = 32;
     let size = vec2(12.0, (0.5 * rect.height()).min(220.0));
     let place = Rect::from_min_size(pos2(rect.right() - 70.0, rect.center().y - 0.5 * size.y), size);
     for n in 0..PARTS {
         let share = (n as f32 + 0.5) / PARTS as f32;
-        // As the renderer colours lines: the darkest quarter would not be seen.
+        // As the renderer colours lines: the darkest quarter would be invisible.
         let [r, g, b] = colormap::display(0.25 + 0.75 * share).map(|c| (c * 255.0) as u8);
         let y = place.bottom() - size.y * (n as f32 + 1.0) / PARTS as f32;
         let part = Rect::from_min_size(pos2(place.left(), y), vec2(size.x, size.y / PARTS as f32 + 0.5));
@@ -237,7 +237,7 @@ fn bar(painter: &Painter, rect: Rect, [least, most]: [f32; 2]) {
     }
 }
 
-/// Text that is read on any ground.
+/// Text that is readable on any background.
 fn label(painter: &Painter, at: Pos2, anchor: Align2, text: &str, color: Color32) {
     let font = FontId::proportional(12.5);
     for by in [vec2(1.0, 1.0), vec2(-1.0, 0.0), vec2(0.0, -1.0)] {

@@ -1,5 +1,5 @@
-//! What the window remembers from one run to the next: its size, the panel, the scale of its text and the scenes opened of
-//! late. Kept in `$XDG_STATE_HOME/updraft/window.json`, by default in `~/.local/state`.
+//! State of the window that persists between runs: its size, the panel, the text scale and the recent scenes.
+//! It is stored in `$XDG_STATE_HOME/updraft/window.json`, by default in `~/.local/state`.
 
 use std::collections::BTreeSet;
 use std::io::Write;
@@ -9,20 +9,20 @@ use serde::{Deserialize, Serialize};
 
 use crate::output::whole;
 
-/// Most scene files remembered.
+/// Most recent scene files.
 pub const RECENT: usize = 8;
 
-/// All that is remembered. What is absent in the file is as in a first run.
+/// Persistent state. Absent keys have the values of a first run.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Remembered {
     /// Width and height of the window \[points of a screen without scaling\].
     pub size: Option<[f64; 2]>,
-    /// Size of text and controls over that of the desktop.
+    /// Scale of text and controls relative to the desktop's.
     pub scale: Option<f32>,
-    /// The panel is hidden.
+    /// Whether the panel is hidden.
     pub hidden: bool,
-    /// The folded sections, once the panel was shown.
+    /// Folded sections, once the panel was shown.
     pub closed: Option<BTreeSet<String>>,
     /// Scene files, the newest first.
     pub recent: Vec<PathBuf>,
@@ -45,7 +45,7 @@ impl Remembered {
         })
     }
 
-    /// Writes `path`, whole. A failure is logged: nobody should be kept from leaving by it.
+    /// Writes `path`, whole. A failure is logged: it must not prevent closing the window.
     pub fn write(&self, path: &Path) {
         let text = serde_json::to_string_pretty(self).expect("plain numbers and names");
         let folder = path.parent().unwrap_or(Path::new(""));
@@ -57,7 +57,7 @@ impl Remembered {
         }
     }
 
-    /// Without sizes that no window can have.
+    /// Removes impossible sizes.
     fn sound(self) -> Self {
         let size = self.size.filter(|size| size.iter().all(|n| (100.0..20_000.0).contains(n)));
         let scale = self.scale.filter(|scale| (0.25..=4.0).contains(scale));
@@ -65,7 +65,7 @@ impl Remembered {
     }
 }
 
-/// Puts `path` at the head of `recent`.
+/// Moves `path` to the head of `recent`.
 pub fn note(recent: &mut Vec<PathBuf>, path: &Path) {
     let path = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
     recent.retain(|other| *other != path);
@@ -73,7 +73,7 @@ pub fn note(recent: &mut Vec<PathBuf>, path: &Path) {
     recent.truncate(RECENT);
 }
 
-/// The file, if the system names a folder for it.
+/// Path of the file, if the system names a folder for it.
 pub fn place() -> Option<PathBuf> {
     let state = std::env::var_os("XDG_STATE_HOME").map(PathBuf::from).filter(|path| path.is_absolute());
     let folder = state.or_else(|| std::env::home_dir().map(|home| home.join(".local/state")))?;

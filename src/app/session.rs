@@ -62,13 +62,13 @@ pub struct Session {
     past: (Snapshot, Option<u64>),
     /// Time at which playback reached the shown frame.
     turned: Instant,
-    /// The export under way.
+    /// The running export.
     export: Option<Export>,
-    /// Called from other threads when there is news.
+    /// Called from other threads for each new snapshot or status.
     wake: Arc<dyn Fn() + Send + Sync>,
-    /// The object that a hand is moving.
+    /// The dragged object.
     moving: Option<handles::Move>,
-    /// Angle of the lens of the last view with perspective \[degrees\].
+    /// Field of view of the last perspective view \[degrees\].
     lens: f32,
     /// Whether another scene is shown since the last [`sync`](Self::sync).
     switched: bool,
@@ -85,7 +85,7 @@ struct Pending {
 
 /// Origin of a pending scene.
 enum Came {
-    /// Opened or edited; the state before it is kept under this number, and undo calls it this.
+    /// Opened or edited; the state before it is stored under this number, and undo has this name.
     Opened(u64, String),
     /// By undo.
     Undone,
@@ -358,7 +358,7 @@ impl Session {
         }
     }
 
-    /// The scene's file was written by another program: reads it again, unless that would lose changes.
+    /// Another program changed the scene's file: reads it again, unless that would lose changes.
     pub fn file_changed(&mut self, now: Instant) {
         let Some(home) = self.home().filter(|home| !home.is_untouched()) else {
             return;
@@ -383,7 +383,7 @@ impl Session {
         }
     }
 
-    /// Takes over what is new in the scene's file; starts over only if it must.
+    /// Takes over the changes of the scene's file; restarts only if necessary.
     fn reload(&mut self, scene: Arc<Scene>) {
         let brush = self.model.settings.brush.clone();
         let name = scene.name.clone();

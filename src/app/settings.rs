@@ -26,7 +26,7 @@ impl Ink {
     /// All inks in the order of the panel.
     pub const ALL: [Self; 4] = [Self::Red, Self::Green, Self::Blue, Self::White];
 
-    /// What it looks like with its letter: "Cream (R)".
+    /// Name of its visible colour, with its letter: "Cream (R)".
     pub fn called(self, settings: &Settings) -> String {
         let name = hue::name(settings.brush.color(self, &settings.look));
         let (first, rest) = name.split_at(1);
@@ -39,7 +39,7 @@ impl Ink {
     }
 }
 
-/// Share of smoke and heat that one dab of an erasing brush takes away.
+/// Share of smoke and heat that one dab of an erasing brush removes.
 const ERASE: f32 = 0.6;
 
 /// Settings of the brush.
@@ -55,7 +55,7 @@ pub struct Brush {
     pub smoke: Amount,
     /// Heat: whether it is on, and the temperature of one dab \[K\].
     pub heat: Amount,
-    /// It takes smoke and heat away in place of adding them.
+    /// Whether it removes smoke and heat instead of adding them.
     pub erases: bool,
     /// Force: whether it is on, and the velocity per metre of motion \[1/s\].
     pub force: Amount,
@@ -123,9 +123,9 @@ impl Brush {
 /// All settings that can be undone.
 #[derive(Clone, Debug)]
 pub struct Settings {
-    /// The scene as it was opened: what it is called, and where it is kept.
+    /// The scene as opened, with its name and file.
     pub opened: Arc<Scene>,
-    /// The scene that runs: as it was opened, with its objects, its box and its solver as they were edited since.
+    /// The running scene: as opened, with the edits of its objects, box and solver.
     pub scene: Arc<Scene>,
     /// Parameters of the model.
     pub params: Params,
@@ -146,7 +146,7 @@ impl PartialEq for Settings {
     }
 }
 
-/// Whether two scenes are the same, objects that a hand is moving included.
+/// Whether two scenes are the same, including dragged objects.
 fn is_same(a: &Arc<Scene>, b: &Arc<Scene>) -> bool {
     Arc::ptr_eq(a, b)
         || reads_same(a, b) && (&a.sources, &a.forces, &a.solids) == (&b.sources, &b.forces, &b.solids)
@@ -159,7 +159,7 @@ fn reads_same(a: &Scene, b: &Scene) -> bool {
     text(a) == text(b)
 }
 
-/// Whether it takes another solver to run `new` in place of `old`; else its objects can be handed to the one that runs.
+/// Whether `new` needs another solver than `old`; otherwise the running one can take over its objects.
 pub fn needs_load(old: &Arc<Scene>, new: &Arc<Scene>) -> bool {
     !Arc::ptr_eq(old, new)
         && (&old.name, &old.config, &old.initial, &old.fills)
@@ -283,7 +283,7 @@ impl Settings {
     }
 }
 
-/// The objects that differ between two scenes, in a word or two; none if there are none.
+/// Short name of the objects that differ between two scenes; none if they are equal.
 fn scene_change(from: &Arc<Scene>, to: &Arc<Scene>) -> Option<String> {
     if is_same(from, to) {
         return None;

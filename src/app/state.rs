@@ -42,12 +42,12 @@ struct State<'a> {
     ink: &'a str,
     erases: bool,
     parallel: bool,
-    /// How many there are.
+    /// Number of objects.
     sources: usize,
     solids: usize,
-    /// Where the solids stand [m].
+    /// Positions of the solids [m].
     solid_positions: Vec<[f32; 3]>,
-    /// Where the handles of objects are in the view [pt]: sources, solids, forces.
+    /// Positions of the objects' handles in the view [pt]: sources, solids, forces.
     handles: Vec<[f32; 2]>,
     /// Frames written, and frames to write.
     exporting: Option<[u32; 2]>,

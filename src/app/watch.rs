@@ -1,17 +1,17 @@
-//! Notices when the scene's file is written by another program. A thread asks the file system for its time and length a few
-//! times a second, which works for every file system and costs nothing to speak of.
+//! Detects changes of the scene's file by other programs. A thread polls its time and length a few times per
+//! second, which works for every file system at a negligible cost.
 
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::time::{Duration, SystemTime};
 
-/// Time between two looks.
+/// Interval of polling.
 const INTERVAL: Duration = Duration::from_millis(300);
 
-/// Time and length of a file; none while it is gone.
+/// Time and length of a file; none while it does not exist.
 type Stamp = Option<(SystemTime, u64)>;
 
-/// The watched file, and its stamp when it was last looked at.
+/// The watched file, and its stamp at the last poll.
 #[derive(Default)]
 struct Watched {
     path: Option<PathBuf>,
@@ -22,7 +22,7 @@ struct Watched {
 pub(super) struct Watch(Arc<Mutex<Watched>>);
 
 impl Watch {
-    /// Watches nothing yet; `notify` is called from another thread when the watched file has changed.
+    /// Makes an idle watch; `notify` is called from another thread when the watched file has changed.
     pub(super) fn new(notify: impl Fn() + Send + 'static) -> Self {
         let watched = Arc::new(Mutex::new(Watched::default()));
         let weak = Arc::downgrade(&watched);
@@ -47,13 +47,13 @@ impl Watch {
     }
 }
 
-/// Whether the file has changed since the last look; none once nobody wants to know.
+/// Whether the file has changed since the last poll; none after the watch was dropped.
 fn look(watched: &Weak<Mutex<Watched>>) -> Option<bool> {
     let watched = watched.upgrade()?;
     let mut watched = watched.lock().unwrap_or_else(PoisonError::into_inner);
     let Some(path) = &watched.path else { return Some(false) };
     let now = stamp(path);
-    // An editor may take the old file away before it puts the new one there.
+    // An editor may remove the old file before it writes the new one.
     let changed = now.is_some() && now != watched.stamp;
     if now.is_some() {
         watched.stamp = now;
@@ -79,7 +79,7 @@ mod tests {
         std::fs::write(&path, "a").unwrap();
         let (sender, receiver) = mpsc::channel();
         let watch = Watch::new(move || {
-            // Nobody listens once the test is over.
+            // The receiver is gone after the test.
             let _ = sender.send(());
         });
         watch.follow(Some(path.clone()));

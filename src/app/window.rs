@@ -50,7 +50,7 @@ enum Message {
     Repaint(Duration),
     /// Result of the file chooser.
     Answered(Purpose, Answer),
-    /// The scene's file was written by another program.
+    /// Another program changed the scene's file.
     FileChanged,
 }
 
@@ -128,7 +128,7 @@ struct Screen {
     /// Whether a file chooser is open.
     asking: bool,
     watch: Watch,
-    /// Where to remember the window, and what was written there last.
+    /// File of the persistent state, and its last contents.
     place: Option<PathBuf>,
     remembered: Remembered,
 }
@@ -338,7 +338,7 @@ impl Screen {
         Outcome::Nothing
     }
 
-    /// Writes what the next run is to know of this one, if it has changed.
+    /// Writes the persistent state if it has changed.
     fn remember(&mut self) {
         let Some(place) = &self.place else { return };
         let size = self.window.inner_size().to_logical::<f64>(self.window.scale_factor());
@@ -479,7 +479,7 @@ impl Screen {
             return Ok(());
         }
         let camera = self.session.orbit.camera();
-        // Lines that are stretched are thick: the overlay draws them in their place.
+        // Stretched lines are thick: the overlay draws them instead.
         let outline = self.session.model.settings.look.outline && self.level.shrink == 1;
         let look = &Look { outline, ..self.session.model.settings.look.clone() };
         let view = View { look, camera: &camera, cursor: self.session.ball(), mode: self.session.mode() };

@@ -42,7 +42,7 @@ pub struct Head {
     pub step: u32,
     /// Length of each table \[bytes\].
     pub tables: BTreeMap<String, u64>,
-    /// What means over time are taken, and of how many sums each is made.
+    /// Means over time, and the number of sums of each.
     pub means: Vec<(String, u64)>,
 }
 
@@ -93,7 +93,7 @@ pub fn write(
     })
 }
 
-/// What a mean is of, and how many sums it has.
+/// Name of a mean, and its number of sums.
 fn describe(mean: &mut &mut Mean) -> (String, u64) {
     (mean.name.clone(), mean.sums().len() as u64)
 }

@@ -9,7 +9,7 @@ use crate::solver::Solver;
 /// The mean of some values over time.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Mean {
-    /// What it is the mean of, for messages and checkpoints.
+    /// Name of the averaged quantity, for messages and checkpoints.
     pub name: String,
     /// The instant from which on it counts \[s\].
     from: f64,
@@ -23,7 +23,7 @@ impl Mean {
         Self { name, from, sums: vec![0.0; count + 1] }
     }
 
-    /// How long the last step of `solver` counts \[s\].
+    /// Weight of the last step of `solver` \[s\].
     fn weight(&self, solver: &Solver) -> f64 {
         let stats = solver.stats();
         f64::from(stats.dt).min(stats.time - self.from).max(0.0)

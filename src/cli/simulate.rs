@@ -395,7 +395,7 @@ struct Tables {
     means: Option<FieldMeans>,
 }
 
-/// What a probe reads, as a table.
+/// Table of a probe's readings.
 struct Series {
     probe: Probe,
     csv: Csv,
@@ -485,7 +485,7 @@ impl Tables {
         self.stats.row(row(solver.stats(), field::enstrophy(solver), &spread(solver)))
     }
 
-    /// What was written until now can be read.
+    /// Flushes the table so that it can be read.
     fn flush(&mut self) -> Result<(), OutputError> {
         self.probes.iter_mut().try_for_each(|series| series.csv.flush())?;
         self.stats.flush()

@@ -193,7 +193,7 @@ impl Parameter {
         format!("{} to {}", figure(*self.hard.start()), figure(*self.hard.end()))
     }
 
-    /// The limit that `x` lies beyond, in a few words for the panel: "0 m²/s is the least".
+    /// The limit that `x` exceeds, in a few words for the panel: "0 m²/s is the least".
     pub fn limit_said(&self, x: f64) -> Option<String> {
         let (least, most) = (*self.hard.start(), *self.hard.end());
         let unit = self.short_unit();
@@ -205,7 +205,7 @@ impl Parameter {
         }
     }
 
-    /// The unit as it stands beside a number; empty where there is none.
+    /// The unit beside a number; empty if dimensionless.
     pub fn short_unit(&self) -> &'static str {
         match self.unit {
             "-" | "share of the box" | "radiance" | "irradiance" => "",

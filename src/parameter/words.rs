@@ -73,7 +73,7 @@ words! {
     }
     /// `render.medium.scattering`.
     SCATTERING: Scattering {
-        Self::Octaves = Self::Octaves => "octaves": "light scattered many times, approximated",
+        Self::Multiple = Self::Multiple => "multiple": "light scattered any number of times",
         Self::Single = Self::Single => "single": "light scattered once",
         Self::Traced = Self::Traced => "traced": "path tracing, slow, on the CPU",
     }

@@ -1,14 +1,17 @@
-//! Light of sun and sky on the floor, as a picture seen from above. The floor fills much of many pictures,
-//! and its light does not depend on the eye.
+//! The light that arrives at the floor, as a picture seen from above: the floor fills much of many pictures, and its light
+//! does not depend on the eye. Shadows of solids are not in it: they are traced for each pixel.
 
 use rayon::prelude::*;
 
 use super::camera::{Ray, box_span};
 use super::exp::exp;
 use super::light::LightVolume;
+use super::medium::Medium;
+use super::trilinear::trilinear;
+use crate::grid::Dims;
 
-/// Shares of sun and sky on a regular grid over the part of the floor where smoke or solids block any light.
-/// Points beyond have the values of the edge.
+/// Light on a regular grid over that part of the floor where the smoke, or what stands in it, changes any; beyond, that
+/// of its edge.
 #[derive(Clone, Debug)]
 pub(super) struct FloorLight {
     /// The first node's x and z \[m\].
@@ -17,8 +20,9 @@ pub(super) struct FloorLight {
     pub spacing: [f32; 2],
     /// Nodes along x and z.
     pub size: [usize; 2],
-    /// At each node, x fastest.
-    pub texels: Vec<[f32; 2]>,
+    /// At each node, x fastest: the share of the sun that arrives, and the radiance that a white floor sends of all other
+    /// light.
+    pub texels: Vec<[f32; 4]>,
 }
 
 /// Most nodes along an axis.
@@ -30,14 +34,21 @@ const AROUND: f32 = 0.6;
 
 impl Default for FloorLight {
     fn default() -> Self {
-        Self { lo: [0.0; 2], spacing: [1.0; 2], size: [1; 2], texels: vec![[1.0; 2]] }
+        Self { lo: [0.0; 2], spacing: [1.0; 2], size: [1; 2], texels: vec![[1.0, 0.0, 0.0, 0.0]] }
     }
 }
 
 impl FloorLight {
-    /// Computes the shares from an updated light volume, on the rayon pool of the caller. The bits are the
-    /// same for any number of threads.
-    pub fn cast(&mut self, light: &LightVolume, sun_direction: [f32; 3]) {
+    /// A floor under a sun and a sky that nothing hides.
+    pub fn open(medium: &Medium) -> Self {
+        let [r, g, b] = open_sky(medium);
+        Self { texels: vec![[1.0, r, g, b]], ..Self::default() }
+    }
+
+    /// Follows a light volume that is up to date. Runs on the rayon pool of the caller; the same bits for any
+    /// number of threads.
+    pub fn cast(&mut self, light: &LightVolume, medium: &Medium) {
+        let sun_direction = medium.sun_direction;
         let extent = light.extent();
         let [lo, hi] = shaded(light, sun_direction, extent);
         self.lo = lo;
@@ -45,19 +56,25 @@ impl FloorLight {
             [0, 1].map(|a| ((hi[a] - lo[a]) / light.spacing[2 * a]).ceil().clamp(1.0, (MOST - 1) as f32));
         self.size = steps.map(|n| n as usize + 1);
         self.spacing = [0, 1].map(|a| (hi[a] - lo[a]) / steps[a]);
-        self.texels.resize(self.size[0] * self.size[1], [1.0; 2]);
+        self.texels.resize(self.size[0] * self.size[1], [1.0; 4]);
         let (lo, spacing, clouds) = (self.lo, self.spacing, clouds(light));
+        let glow = Glow::cast(light, lo, hi);
         self.texels.par_chunks_mut(self.size[0]).enumerate().for_each(|(k, row)| {
             for (i, texel) in row.iter_mut().enumerate() {
                 let p = [lo[0] + i as f32 * spacing[0], 0.0, lo[1] + k as f32 * spacing[1]];
-                *texel = arriving(light, sun_direction, extent, clouds, p);
+                *texel = arriving(light, medium, extent, clouds, p);
+                if let Some(glow) = &glow {
+                    // The cubes' moments hold the glow too, but in the shape of their directions: no more than the sky's is taken.
+                    let (open, own) = (open_sky(medium), glow.sample(p[0], p[2]));
+                    (0..3).for_each(|c| texel[c + 1] = texel[c + 1].min(open[c]) + own[c]);
+                }
             }
         });
     }
 
-    /// Shares of sun and sky at a point of the floor \[m\].
+    /// The light at a place of the floor \[m\].
     #[cfg(test)]
-    pub fn sample(&self, x: f32, z: f32) -> [f32; 2] {
+    pub fn sample(&self, x: f32, z: f32) -> [f32; 4] {
         let near = |a: usize, at: f32| {
             let at = at.clamp(0.0, (self.size[a] - 1) as f32);
             let low = at as usize;
@@ -97,30 +114,84 @@ fn clouds(light: &LightVolume) -> [[f32; 3]; 2] {
     [std::array::from_fn(|a| lo[a] - blur[a]), std::array::from_fn(|a| hi[a] + blur[a])]
 }
 
-/// Transmittance to the sun and to the sky. A point outside the box looks through it from the point where its
-/// ray to the sun enters; the sky is dimmed only near the box.
+/// The radiance that a white floor sends of the light of glowing smoke, on a coarse grid.
+struct Glow {
+    lo: [f32; 2],
+    spacing: [f32; 2],
+    values: Vec<[f32; 3]>,
+}
+
+impl Glow {
+    /// Nodes along each axis.
+    const NODES: usize = 48;
+
+    /// The sum over cubes that glow; `None` if none does.
+    fn cast(light: &LightVolume, lo: [f32; 2], hi: [f32; 2]) -> Option<Self> {
+        let cubes = light.glowing();
+        if cubes.is_empty() {
+            return None;
+        }
+        let spacing = [0, 1].map(|a| (hi[a] - lo[a]) / (Self::NODES - 1) as f32);
+        let node = |n: usize| {
+            let p = [
+                lo[0] + (n % Self::NODES) as f32 * spacing[0],
+                0.0,
+                lo[1] + (n / Self::NODES) as f32 * spacing[1],
+            ];
+            let mut sum = [0.0; 3];
+            for (middle, power) in &cubes {
+                let way: [f32; 3] = std::array::from_fn(|a| middle[a] - p[a]);
+                let square = way.iter().map(|x| x * x).sum::<f32>();
+                let cosine = way[1] / square.sqrt();
+                // A cube is no point: next to it, it is seen as large as half the sky.
+                let area = square.max(middle[1] * middle[1] * 2.0);
+                let share = cosine / area / std::f32::consts::PI * exp(-light.depth_between(p, *middle));
+                (0..3).for_each(|c| sum[c] += power[c] * share);
+            }
+            sum
+        };
+        let values = (0..Self::NODES * Self::NODES).into_par_iter().map(node).collect();
+        Some(Self { lo, spacing, values })
+    }
+
+    fn sample(&self, x: f32, z: f32) -> [f32; 3] {
+        let dims = Dims { nx: Self::NODES, ny: Self::NODES, nz: 1 };
+        let at = [(x - self.lo[0]) / self.spacing[0], (z - self.lo[1]) / self.spacing[1], 0.0];
+        trilinear(dims, at, |n| self.values[n])
+    }
+}
+
+/// The radiance that a white floor sends of the light of an open sky.
+fn open_sky(medium: &Medium) -> [f32; 3] {
+    std::array::from_fn(|c| medium.ground[c] + (medium.sky[c] - medium.ground[c]) * (5.0 / 6.0))
+}
+
+/// The share of the sun that the smoke lets through, and what a white floor sends of all other light. A point outside the
+/// box looks through it from where its ray to the sun enters; other light is changed only near the box.
 fn arriving(
     light: &LightVolume,
-    sun_direction: [f32; 3],
+    medium: &Medium,
     extent: [f32; 3],
     [lo, hi]: [[f32; 3]; 2],
     p: [f32; 3],
-) -> [f32; 2] {
-    let towards_sun = Ray { origin: p.into(), direction: sun_direction.into() };
+) -> [f32; 4] {
+    let towards_sun = Ray { origin: p.into(), direction: medium.sun_direction.into() };
     let [near, far] = box_span(&towards_sun, lo, hi);
     let [enter, leave] = box_span(&towards_sun, [0.0; 3], extent);
     let nearest: [f32; 3] = std::array::from_fn(|a| p[a].clamp(0.0, extent[a]));
     let through = leave > enter.max(0.0) && far > near.max(0.0);
     let away = (0..3).map(|a| (p[a] - nearest[a]).powi(2)).sum::<f32>().sqrt() / extent[0].max(extent[2]);
-    let dimmed = (1.0 - away / AROUND).max(0.0).powi(2);
-    let open = if dimmed > 0.0 { 1.0 + (exp(-light.depth_to_sky(nearest)) - 1.0) * dimmed } else { 1.0 };
-    [if through { exp(-light.depth_to_sun(towards_sun.at(enter.max(0.0)).coords.into())) } else { 1.0 }, open]
+    let changed = (1.0 - away / AROUND).max(0.0).powi(2);
+    let (open, near) = (open_sky(medium), light.diffuse(nearest, [0.0, 1.0, 0.0]));
+    let [r, g, b] = std::array::from_fn(|c| open[c] + (near[c] - open[c]) * changed);
+    let sun =
+        if through { exp(-light.depth_to_sun(towards_sun.at(enter.max(0.0)).coords.into())) } else { 1.0 };
+    [sun, r, g, b]
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::grid::Dims;
     use crate::look::Look;
     use crate::render::procedural::{Tint, plume};
 
@@ -131,20 +202,20 @@ mod tests {
         let snapshot = plume(Dims::new([24, 36, 20]).unwrap(), 0.04, Tint::Even);
         let (mut light, mut floor) = (LightVolume::default(), FloorLight::default());
         light.bake(&snapshot, &look);
-        let sun = super::super::light::unit(look.sun_direction);
-        floor.cast(&light, sun);
+        let medium = Medium::of(&look, snapshot.extent());
+        floor.cast(&light, &medium);
         let (mut darkest, mut worst, mut sum) = (1.0_f32, 0.0_f32, 0.0);
         for n in 0..120 * 120 {
             let [x, z] = [n % 120, n / 120].map(|n| (n as f32 - 40.0) * 0.031);
             let (got, want) = (floor.sample(x, z), {
                 // Through the whole box, including empty parts.
                 let everything = [[0.0; 3], snapshot.extent()];
-                arriving(&light, sun, snapshot.extent(), everything, [x, 0.0, z])
+                arriving(&light, &medium, snapshot.extent(), everything, [x, 0.0, z])
             });
             let off = (got[0] - want[0]).abs().max((got[1] - want[1]).abs());
             (darkest, worst, sum) = (darkest.min(want[0]), worst.max(off), sum + off);
         }
         assert!(darkest < 0.3, "there is a shadow");
-        assert!(worst < 0.12 && sum / 14_400.0 < 3e-3, "off by {worst}, {} in the mean", sum / 14_400.0);
+        assert!(worst < 0.2 && sum / 14_400.0 < 3e-3, "off by {worst}, {} in the mean", sum / 14_400.0);
     }
 }

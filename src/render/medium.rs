@@ -1,40 +1,24 @@
-//! In-scattered radiance of the medium per unit of extinction. `shaders/medium.glsl` has the same formulas.
+//! The radiance that a bit of medium sends to the eye for each unit of its extinction. `shaders/medium.glsl` is the same.
 //!
-//! Multiple scattering comes in octaves (Wrenninge 2013): each sees half the optical depth and half the mean
-//! cosine of the one before. Two changes to the original were fitted to path tracing of sixteen pictures
-//! (extinctions 4 to 40 1/m, white and coloured smoke, lit from the side and from behind):
-//! - Octaves after the first are weighted by how far smoke **encloses** the point, 1 − e^(−(τ_sky +
-//!   τ_ground)/2). A thin veil, which scatters once, is not brightened.
-//! - The last octave stands for all further orders, α³/(1 − 0.85 α): bright smoke is lit inside, dark smoke
-//!   is not.
+//! ```text
+//! J = ω [ E T p(cos θ) + M ] + glow
+//! ```
 //!
-//! Errors of the mean radiance of R, G and B against path tracing: within 5 % at 4 1/m, 7 % at 12, and 13 % at 24 1/m. At
-//! 40 1/m they range from 13 % too dark (white, lit from the side) to 20 % too bright (dark blue, lit from behind), in a
-//! plume of 30 cm. Wrenninge's own weights, 1, ½, ¼, were 40 % too dark there and 45 % too bright in thin smoke. Dropped:
-//! fitted depths of the octaves, and a decay that depends on the albedo as diffusion's does, gained 3 %. The rest is beyond
-//! what one point knows of the smoke around it.
+//! with the albedo ω, the sun's irradiance E and its transmittance T = e^(−τ), the phase function p, and M, all other light
+//! that is scattered towards the eye for an albedo of 1, from the light volume ([`super::light`]).
 
 use super::exp::exp;
+use super::light::Phase;
 use super::lines::smoothstep;
 use crate::look::{Look, Scattering};
 
-/// Octaves of scattering. Their transmittances are squares of each other, so they cost one exponential.
-pub const OCTAVES: usize = 3;
-
-/// Factor on the mean cosine in each octave.
-pub(super) const OCTAVE_SCALES: [f32; OCTAVES] = [1.0, 0.5, 0.25];
-/// Weights of the octaves.
-const WEIGHTS: [f32; OCTAVES] = [1.0, 0.59, 0.18];
 /// h c / (λ k) \[K\] at the wavelengths of red, green and blue.
 const WIEN: [f32; 3] = [23_587.0, 26_160.0, 30_942.0];
 /// Radiance of a black body of 2000 K at those wavelengths, with luminance 1.
 const AT_2000_K: [f32; 3] = [1.815, 0.840, 0.178];
 /// Limit of radiance, just below that of half floats.
 pub(super) const MOST: f32 = 60_000.0;
-/// Ratio of successive orders of scattering after the last octave.
-const LEFT: f32 = 0.85;
-
-/// Constants of a look, prepared for a march.
+/// The constants of a look as a march needs them.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Medium {
     /// Extinction for each unit of density \[1/m\].
@@ -47,8 +31,8 @@ pub struct Medium {
     pub lobes: [f32; 2],
     /// Share of the second lobe.
     pub second_share: f32,
-    /// Weight of each octave; the first is 1, and the others are 0 for single scattering.
-    pub octaves: [f32; OCTAVES],
+    /// Whether light is scattered more than once.
+    pub scattering: bool,
     /// Unit vector towards the sun.
     pub sun_direction: [f32; 3],
     /// Irradiance of the sun.
@@ -71,7 +55,7 @@ impl Medium {
             colors: look.colors,
             lobes: [look.anisotropy, look.second_lobe[0]].map(|g| g.clamp(-0.95, 0.95)),
             second_share: look.second_lobe[1].clamp(0.0, 1.0),
-            octaves: if look.scattering == Scattering::Single { [1.0, 0.0, 0.0] } else { WEIGHTS },
+            scattering: look.scattering != Scattering::Single,
             sun_direction: super::light::unit(look.sun_direction),
             sun: look.sun,
             sky: look.sky,
@@ -99,15 +83,34 @@ impl Medium {
         std::array::from_fn(|c| (smoke[0] * r[c] + smoke[1] * g[c] + smoke[2] * b[c]) * scale)
     }
 
-    /// Phase function of each octave, for one cosine between the view ray and the direction to the sun.
-    pub fn phase(&self, cosine: f32) -> [f32; OCTAVES] {
-        OCTAVE_SCALES.map(|scale| self.phase_function(scale, cosine))
-    }
-
     /// Both lobes with their mean cosines scaled \[1/sr\].
     pub fn phase_function(&self, scale: f32, cosine: f32) -> f32 {
         let [first, second] = self.lobes.map(|g| henyey_greenstein(g * scale, cosine));
         first + (second - first) * self.second_share
+    }
+
+    /// Mean cosine of the phase function.
+    pub(super) fn mean_cosine(&self) -> f32 {
+        let [first, second] = self.lobes;
+        first + (second - first) * self.second_share
+    }
+
+    /// The phase function without its forward peak, whose share is the second moment (delta-Eddington).
+    pub(super) fn scaled_phase(&self) -> Phase {
+        let [first, second] = self.lobes.map(|g| g * g);
+        let forward = first + (second - first) * self.second_share;
+        Phase { forward, g: (self.mean_cosine() - forward) / (1.0 - forward) }
+    }
+
+    /// The phase function of light from the sun that was scattered within the forward peak before: such that two
+    /// scatterings, one of them in the peak or in the rest as [`Medium::scaled_phase`] shares them, together have the
+    /// phase function of two scatterings, that of the squared mean cosine. Less than 0 where the rest alone is more.
+    pub(super) fn peak_phase(&self, cosine: f32) -> f32 {
+        let Phase { forward, g } = self.scaled_phase();
+        let [first, second] = self.lobes.map(|g| henyey_greenstein(g * g, cosine));
+        let twice = first + (second - first) * self.second_share;
+        let rest = (1.0 + 3.0 * self.mean_cosine() * g * cosine).max(0.0) / (4.0 * std::f32::consts::PI);
+        (twice - (1.0 - forward) * rest) / forward
     }
 
     /// Radiance of opaque smoke with a temperature excess \[K\]: Planck's law in Wien's approximation at 610, 550
@@ -143,43 +146,12 @@ impl Medium {
         std::array::from_fn(|c| self.glow[0] * AT_2000_K[c] * emission.max(0.0).powf(WIEN[c] / WIEN[1]))
     }
 
-    /// In-scattered radiance per unit of extinction, J in [`crate::render`], from the albedo, the depths of
-    /// the light volume and [`Medium::phase`].
-    pub fn scattered(&self, albedo: [f32; 3], depth: [f32; 3], phase: [f32; OCTAVES]) -> [f32; 3] {
-        let third = depth.map(|depth| exp(-0.25 * depth));
-        let enclosed = Self::enclosed(third);
-        std::array::from_fn(|c| self.sent(c, albedo[c], third, enclosed, phase))
-    }
-
-    /// Degree to which smoke encloses a point, from the transmittance of the last octave.
-    #[inline(always)]
-    pub(super) fn enclosed(third: [f32; 3]) -> f32 {
-        let ambient = third[1] * third[2];
-        1.0 - ambient * ambient
-    }
-
-    /// [`Medium::scattered`] for one colour channel, inlined into kernels.
-    #[inline(always)]
-    pub(super) fn sent(
-        &self,
-        c: usize,
-        albedo: f32,
-        third: [f32; 3],
-        enclosed: f32,
-        phase: [f32; OCTAVES],
-    ) -> f32 {
-        let second = [third[0] * third[0], third[1] * third[1], third[2] * third[2]];
-        let first = [second[0] * second[0], second[1] * second[1], second[2] * second[2]];
-        let [one, two, three] = self.octaves;
-        let again = two * albedo * self.arriving(c, second, phase[1])
-            + three * albedo * albedo / (1.0 - LEFT * albedo) * self.arriving(c, third, phase[2]);
-        albedo * (one * self.arriving(c, first, phase[0]) + enclosed * again)
-    }
-
-    /// Light of one colour channel that an octave scatters towards the eye.
-    #[inline(always)]
-    fn arriving(&self, c: usize, clear: [f32; 3], phase: f32) -> f32 {
-        self.sun[c] * phase * clear[0] + 0.5 * (self.sky[c] * clear[1] + self.ground[c] * clear[2])
+    /// Radiance for each unit of extinction, J in [`crate::render`]: from the albedo, the light volume towards the eye and
+    /// [`Medium::phase_function`].
+    pub fn scattered(&self, albedo: [f32; 3], [r, g, b, depth]: [f32; 4], phase: f32) -> [f32; 3] {
+        let direct = phase * exp(-depth);
+        let other = [r, g, b];
+        std::array::from_fn(|c| albedo[c] * (self.sun[c] * direct + other[c]))
     }
 }
 

@@ -6,12 +6,13 @@
 //!
 //! ```text
 //! L = ∫ T(t) σ_t(t) J(t) dt + T(end) L_behind        T(t) = exp(−∫ σ_t)
-//! J = α [ E p(cos θ) e^(−τ_sun) + ½ (L_sky e^(−τ_sky) + L_ground e^(−τ_ground)) ] + …
+//! J = α [ E p(cos θ) e^(−τ_sun) + M ] + glow
 //! ```
 //!
-//! for single scattering; multiple scattering adds terms ([`medium`]). The optical depths τ come from the light volume
-//! ([`light`]), which does not depend on the camera. Each step integrates a constant medium exactly, so the picture of a
-//! uniform slab does not depend on the step.
+//! The optical depth τ and M, the light of the sky, the ground and what is scattered more often, come from the light volume
+//! ([`light`]), whose solution does not depend on the camera. Each step
+//! integrates exactly what a constant medium would give, so the picture of a uniform slab does not depend on
+//! the step.
 //!
 //! [`CpuRenderer`] renders on the processor's threads, without OpenGL. With the feature `viewer`, [`Renderer`] and
 //! [`Offscreen`] do the same in OpenGL. Both give linear radiance, then a tone map (AgX).

@@ -26,10 +26,10 @@ impl Volume {
         Self { dims: snapshot.dims, scale, first: 0.5, values: to_f32(values) }
     }
 
-    /// Makes a volume of the nodes of a light volume.
-    pub fn of_light(light: &LightVolume) -> Self {
+    /// A light volume towards an eye.
+    pub fn of_light(light: &LightVolume, texels: &[[f16; 4]]) -> Self {
         let scale = light.spacing.map(|h| 1.0 / h);
-        Self { dims: light.nodes, scale, first: 0.0, values: to_f32(&light.texels) }
+        Self { dims: light.points, scale, first: -0.5, values: to_f32(texels) }
     }
 
     /// Trilinear sample at a point in the box \[m\].

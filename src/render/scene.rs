@@ -2,20 +2,18 @@
 //! has the same formulas.
 
 use super::camera::{Axes, Ray};
+use super::light::LightVolume;
 use super::lines::smoothstep;
 use super::medium::Medium;
-use super::sampled_volume::Volume;
-use super::solid::{Meeting, Solid};
+use super::solid::{self, Meeting, Solid};
 use crate::look::Look;
 
 /// The lit solids of a box.
 pub(super) struct Scenery<'a> {
-    pub light: &'a Volume,
+    pub light: &'a LightVolume,
     pub medium: &'a Medium,
     pub look: &'a Look,
     pub solids: &'a [Solid],
-    /// Distance between the nodes of the light volume \[m\].
-    pub spacing: [f32; 3],
 }
 
 /// Distance used where nothing is hit \[m\].
@@ -28,19 +26,23 @@ pub(super) fn background(look: &Look, v: f32) -> [f32; 3] {
 }
 
 impl Scenery<'_> {
-    /// Surface of a solid, lit as if from just outside: the light volume is dark within.
+    /// A solid's surface: the sun as far as neither solids nor smoke hide it, and all other light, read just outside.
     fn solid(&self, ray: &Ray, meeting: &Meeting) -> [f32; 3] {
         let (m, n) = (self.medium, meeting.normal);
-        let p = ray.at(meeting.t);
-        let outside = std::array::from_fn(|a| p[a] + 1.5 * n[a] * self.spacing[a]);
-        let clear = self.light.sample(outside).map(|depth| (-depth).exp());
-        let cosine = (0..3).map(|a| n[a] * m.sun_direction[a]).sum::<f32>().max(0.0);
-        let up = 0.5 + n[1] / 3.0;
+        let p: [f32; 3] = ray.at(meeting.t).coords.into();
+        let out = |by: f32| -> [f32; 3] { std::array::from_fn(|a| p[a] + by * n[a]) };
+        let cosine = (0..3).map(|a| n[a] * m.sun_direction[a]).sum::<f32>();
+        let direct = if cosine > 0.0 {
+            let hair = 1e-3 * self.light.spacing[0];
+            let towards = Ray { origin: out(hair).into(), direction: m.sun_direction.into() };
+            let clear = solid::nearest(self.solids, &towards).is_none();
+            if clear { cosine * (-self.light.depth_to_sun(p)).exp() / std::f32::consts::PI } else { 0.0 }
+        } else {
+            0.0
+        };
+        let other = self.light.diffuse(p, n);
         let albedo = self.look.solid(meeting.solid);
-        std::array::from_fn(|c| {
-            let direct = m.sun[c] * cosine * clear[0] / std::f32::consts::PI;
-            albedo[c] * (direct + m.sky[c] * up * clear[1] + m.ground[c] * (1.0 - up) * clear[2])
-        })
+        std::array::from_fn(|c| albedo[c] * (m.sun[c] * direct + other[c]))
     }
 
     /// Renders the solids over a row of pixels, of a picture of `size`.

@@ -117,7 +117,32 @@ impl Solid {
         }
     }
 
-    /// Radius of the bounding ball around its origin \[m\].
+    /// How far a ray from `p` along a unit vector passes by the solid, less than 0 if it meets it; at most a bound where it
+    /// passes far away \[m\].
+    pub fn clearance(&self, p: [f32; 3], along: [f32; 3]) -> f32 {
+        let (p, along) = (Vector3::from(p), Vector3::from(along));
+        let to = Vector3::from(self.center) - p;
+        let nearest = to.dot(&along).max(0.0);
+        let (reach, by) = (self.reach(), (to - along * nearest).norm());
+        if by > reach {
+            return by - reach;
+        }
+        if let Shape::Sphere { radius } = &self.shape {
+            return by - radius;
+        }
+        // The least distance on the part of the ray within the ball that holds the solid.
+        let half = (reach * reach - by * by).sqrt();
+        let (mut t, end) = ((nearest - half).max(0.0), nearest + half);
+        let mut least = f32::INFINITY;
+        while t < end {
+            let distance = self.distance((p + along * t).into());
+            least = least.min(distance);
+            t += distance.abs().max(0.02 * reach);
+        }
+        least
+    }
+
+    /// Radius of a ball around its origin that holds it \[m\].
     pub fn reach(&self) -> f32 {
         match &self.shape {
             Shape::Sphere { radius } => *radius,

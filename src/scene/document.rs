@@ -199,7 +199,7 @@ pub enum Every {
     Seconds(Number),
 }
 
-/// What a probe can measure.
+/// Quantity that a probe measures.
 pub struct Quantity(pub probe::Quantity);
 
 impl<'de> Deserialize<'de> for Quantity {
@@ -331,7 +331,7 @@ pub struct Plate {
     pub temperature: Option<Expression>,
 }
 
-/// What comes in.
+/// The air of an inflow.
 #[derive(Clone, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Air {

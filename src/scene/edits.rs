@@ -1,6 +1,6 @@
-//! Edits of a scene by a person who sees it and not its file: objects are added, copied, moved and taken out, and keys are
-//! set. Each edit changes the text that the scene was read from, so that comments stay, and the text is read again: what
-//! cannot be in a file cannot be made here either, and the error is the one that the file would give.
+//! Edits of a scene in the window: objects are added, copied, moved and deleted, and keys are set. Each edit
+//! changes the text that the scene was read from, so comments are kept, and the text is read again. So an
+//! edit can only make scenes that a file can hold, and its errors are those of the file.
 
 use std::sync::Arc;
 
@@ -26,54 +26,54 @@ pub enum List {
 }
 
 impl List {
-    /// All of them, in the order they are shown.
+    /// All lists in the order of the panel.
     pub const ALL: [Self; 3] = [Self::Source, Self::Solid, Self::Force];
 
-    /// Its key, which is also what one object of it is called.
+    /// Its key, which is also the name of one object.
     pub fn key(self) -> &'static str {
         ["source", "solid", "force"][self as usize]
     }
 }
 
-/// One change of a scene's text.
+/// A change of a scene's text.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Change {
-    /// Sets the value at a dotted key, or takes it out.
+    /// Sets the value at a dotted key, or removes it.
     Set(String, Option<Entry>),
-    /// Adds an object at the end of a list; its keys as TOML, a line each.
+    /// Adds an object at the end of a list; its keys as TOML, one per line.
     Add(List, String),
     /// Adds a copy of an object at the end of its list.
     Duplicate(List, usize),
-    /// Takes an object out.
+    /// Deletes an object.
     Delete(List, usize),
 }
 
-/// A value as it stands in a scene.
+/// A value in a scene's text.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Entry {
     /// A number.
     Number(f64),
     /// A whole number.
     Whole(i64),
-    /// Some numbers in a list.
+    /// A list of numbers.
     Numbers(Vec<f64>),
-    /// Some whole numbers in a list.
+    /// A list of whole numbers.
     Wholes(Vec<i64>),
-    /// A word or a text.
+    /// A string.
     Word(String),
-    /// On or off.
+    /// A boolean.
     Flag(bool),
-    /// Anything else, as TOML.
+    /// Any other value, as TOML.
     Other(String),
 }
 
 impl Entry {
-    /// The number with the fewest digits that is read as `x`.
+    /// The shortest number that reads back as `x`.
     pub fn of(x: f32) -> Self {
         Self::Number(number(x))
     }
 
-    /// The same for each of three numbers.
+    /// The shortest numbers that read back as `values`.
     pub fn of_all(values: [f32; 3]) -> Self {
         Self::Numbers(values.map(number).to_vec())
     }
@@ -104,7 +104,7 @@ impl Entry {
         }
     }
 
-    /// As a number, if it is one.
+    /// The number, if it is one.
     pub fn number(&self) -> Option<f64> {
         match self {
             Self::Number(x) => Some(*x),
@@ -113,7 +113,7 @@ impl Entry {
         }
     }
 
-    /// As three numbers, if they are.
+    /// Three numbers, if it holds them.
     pub fn triple(&self) -> Option<[f32; 3]> {
         match self {
             Self::Numbers(list) => Some(<[f64; 3]>::try_from(list.as_slice()).ok()?.map(|x| x as f32)),
@@ -127,10 +127,10 @@ fn as_number(value: &Value) -> Option<f64> {
 }
 
 impl Scene {
-    /// The scene with some changes made, read again from its changed text.
+    /// Returns the scene with some changes, read again from its changed text.
     ///
     /// # Errors
-    /// What is wrong with the changed scene; this one is as it was.
+    /// Any error of the changed scene; this one is unchanged.
     pub fn edited(&self, changes: &[Change]) -> Result<Self, SceneError> {
         let (mut document, mut overrides) = self.document(changes)?;
         for change in changes {
@@ -150,8 +150,9 @@ impl Scene {
         Ok(scene)
     }
 
-    /// Its text, ready for `changes` of its lists: with the source that a scene has that names none, and with the overrides of
-    /// these lists in it, since indices no longer hold once an object is taken out. And the overrides that are left.
+    /// Its text, prepared for `changes` of its lists: the default source is written out, and so are the
+    /// overrides of these lists, because indices change when an object is deleted. Also returns the remaining
+    /// overrides.
     fn document(&self, changes: &[Change]) -> Result<(DocumentMut, Vec<String>), SceneError> {
         let Origin { text, overrides, .. } = &*self.origin;
         let fail = |why: String| SceneError::Unwritable { name: self.name.clone(), why };
@@ -179,7 +180,7 @@ impl Scene {
         Ok((document, left))
     }
 
-    /// Writes the source of a scene that names none.
+    /// Writes out the default source of a scene without any.
     fn name_default_source(&self, document: &mut DocumentMut) {
         if let [source] = self.sources.as_slice()
             && let Form::Body(Shape::Sphere { radius }) = source.region.form
@@ -227,7 +228,7 @@ fn flatten(table: &dyn TableLike, head: &str, out: &mut Vec<(String, Entry)>) {
     }
 }
 
-/// Whether `key` is `inner` or holds it.
+/// Whether `key` is `inner` or contains it.
 fn covers(key: &str, inner: &str) -> bool {
     inner.strip_prefix(key).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
 }
@@ -274,7 +275,7 @@ fn make(document: &mut DocumentMut, change: &Change) -> Option<()> {
             Item::ArrayOfTables(tables) if *index < tables.len() => {
                 tables.remove(*index);
                 if tables.is_empty() {
-                    // No list of sources would stand for the default one.
+                    // An absent list of sources would mean the default one.
                     document.insert(list.key(), Item::Value(Array::new().into()));
                 }
                 Some(())
@@ -287,7 +288,7 @@ fn make(document: &mut DocumentMut, change: &Change) -> Option<()> {
     }
 }
 
-/// One word for all six sides becomes a table that a side can be set in.
+/// Expands one word for all six sides to a table with a key for each.
 fn spell_walls_out(document: &mut DocumentMut) {
     let walls = document.get_mut("domain").and_then(Item::as_table_like_mut).and_then(|d| d.get_mut("walls"));
     let Some(Item::Value(value)) = walls else { return };
@@ -315,7 +316,7 @@ fn add(document: &mut DocumentMut, list: List, text: &str) -> Option<()> {
     Some(())
 }
 
-/// Lets a table stand after all others.
+/// Moves a table after all others.
 fn unplace(table: &mut Table) {
     table.set_position(None);
     table.decor_mut().set_prefix("\n");

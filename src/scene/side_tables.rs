@@ -15,13 +15,13 @@ use crate::solver::{BoundaryCondition, Config, Inflow, Profile, SideValues};
 
 type Result<T> = std::result::Result<T, Box<Problem>>;
 
-/// What the sides do.
+/// Boundary conditions of the sides.
 pub struct Sides {
     /// `[axis][lower, upper]`.
     pub conditions: [[BoundaryCondition; 2]; 3],
     /// Temperatures held at them \[K\].
     pub held: [[Option<f32>; 2]; 3],
-    /// What varies.
+    /// The varying quantities.
     pub formulas: Vec<SideFormulas>,
 }
 
@@ -126,7 +126,7 @@ pub fn check_values(
 const NAMES: [&str; 7] =
     ["velocity along x", "velocity along y", "velocity along z", "red", "green", "blue", "temperature"];
 
-/// What a quantity may be.
+/// Valid range of a quantity.
 fn range(quantity: usize) -> RangeInclusive<f32> {
     let path = match quantity {
         0..3 => "side.inflow.velocity",

@@ -26,7 +26,7 @@ pub struct State {
     pressure: Option<[Packed; 2]>,
     solids: Vec<Solid>,
     standing: Option<Standing>,
-    /// What the trapezoidal rule remembers: the last velocity, the pressure, and the length of the last step.
+    /// State of the trapezoidal rule: the last velocity, the pressure, and the length of the last step.
     past: Option<([Packed; 4], f32)>,
     /// Largest component of the velocity before the last projection \[m/s\].
     projected: f32,

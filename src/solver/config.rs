@@ -187,7 +187,7 @@ pub struct Dab {
     pub add: [f32; 4],
     /// Velocity added at the centre \[m/s\].
     pub push: [f32; 3],
-    /// Share of the smoke and heat there that is taken away in the middle, before anything is added \[-\].
+    /// Share of the present smoke and heat removed at the centre, before anything is added \[-\].
     pub erase: f32,
 }
 

@@ -286,7 +286,7 @@ impl Fields {
         self.disturbed = true;
     }
 
-    /// Lets the same solids take other ways from `time` on; they stand where these begin.
+    /// Gives the same solids other motions from `time` on, beginning with their first poses.
     pub fn guide_solids(&mut self, solids: Vec<Solid>, time: f64, dt: f32) {
         self.budget.held = None;
         let Some(obstacles) = &mut self.obstacles else { return };

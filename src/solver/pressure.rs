@@ -15,7 +15,7 @@ use super::project::{AxisBoundary, PressureBoundary};
 use super::simd::dispatch;
 use crate::grid::{GHOST, Layout};
 
-/// Where a projection adds its φ to the pressure.
+/// Receiver of a projection's φ, which adds it to the pressure.
 pub struct Blend<'a> {
     /// p/ρ \[m²/s²\] in the layout of all fields.
     pub field: &'a mut [f32],

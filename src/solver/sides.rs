@@ -41,7 +41,7 @@ pub struct GhostRules {
     held: [[Option<f32>; 2]; 3],
     /// For each component, the ghosts along each axis.
     faces: [[Vec<Ghost>; 3]; 3],
-    /// What varies over the sides.
+    /// Values that vary over the sides.
     tables: Vec<Table>,
 }
 
@@ -72,7 +72,7 @@ impl GhostRules {
         self.tables.iter_mut().for_each(|table| table.set_time(time));
     }
 
-    /// What varies over the sides.
+    /// Values that vary over the sides.
     pub(super) fn tables(&self) -> &[Table] {
         &self.tables
     }

@@ -31,7 +31,7 @@ use crate::grid::{Faces, Layout};
 /// this factor.
 const LONGEST: f32 = 2.0;
 
-/// What is remembered of the steps before, beside their pressure.
+/// State from the last step, besides its pressure.
 pub struct Past {
     /// Velocity at the beginning of the last step, free of divergence \[m/s\]. Within a step, scratch.
     pub velocity: Faces,

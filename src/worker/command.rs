@@ -34,7 +34,7 @@ pub enum Command {
     SetSources(Vec<Source>),
     /// Replace the external forces.
     SetForces(Vec<Force>),
-    /// New solids. While it runs, a still solid that stands elsewhere moves there, and the air makes way.
+    /// Replace the solids. In a running simulation a still solid moves to its new position and pushes the air.
     SetSolids(Vec<Solid>),
     /// Add smoke, heat or motion now.
     Dab(Dab),

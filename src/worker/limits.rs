@@ -64,7 +64,7 @@ pub fn forces(forces: Vec<Force>) -> Vec<Force> {
     forces.into_iter().filter(|force| force.problem().is_none()).collect()
 }
 
-/// Solids, without those that cannot be.
+/// Drops invalid solids.
 pub fn solids(solids: Vec<Solid>) -> Vec<Solid> {
     solids.into_iter().filter(|solid| solid.problem().is_none()).collect()
 }

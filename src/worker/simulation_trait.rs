@@ -16,11 +16,11 @@ pub trait Simulation: Send {
     fn set_sources(&mut self, sources: Vec<Source>);
     /// Changes the external forces from the next step on.
     fn set_forces(&mut self, forces: Vec<Force>);
-    /// The solids as they were set last.
+    /// The solids that were set last.
     fn solids(&self) -> &[Solid] {
         &[]
     }
-    /// Changes the solids now; those that differ only in their ways are moved.
+    /// Changes the solids; those that differ only in their motion are moved.
     fn set_solids(&mut self, _: Vec<Solid>) -> Result<(), SolverError> {
         Ok(())
     }

@@ -57,7 +57,7 @@ pub(super) struct Engine {
     /// Load that the newest snapshot came from.
     shown: u64,
     states: StateStore,
-    /// Where the solids are to go.
+    /// Target of the solids.
     way: Option<Way>,
     /// Whether the fields differ from the last snapshot.
     dirty: bool,
@@ -214,14 +214,14 @@ impl Engine {
         }
     }
 
-    /// Puts the solids where they are to go, in no time.
+    /// Moves the solids to their target at once.
     fn jump_solids(&mut self) {
         if let Some(way) = self.way.take() {
             self.set_solids(way.solids);
         }
     }
 
-    /// Lets the solids go a part of their way in the step that is next.
+    /// Moves the solids towards their target in the next step.
     fn guide_solids(&mut self) {
         let (Some(simulation), Some(way)) = (&self.simulation, &self.way) else {
             return;
@@ -447,7 +447,7 @@ fn apply(simulation: &mut dyn Simulation, edit: &Edit) {
         Edit::Params(params) => simulation.set_params(params.as_ref().clone()),
         Edit::Sources(sources) => simulation.set_sources(sources.clone()),
         Edit::Forces(forces) => simulation.set_forces(forces.clone()),
-        // They were set once, so that they can be set again.
+        // They were set once, so setting them again succeeds.
         Edit::Solids(solids) => drop(simulation.set_solids(solids.clone())),
     }
 }

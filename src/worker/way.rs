@@ -1,24 +1,24 @@
-//! The way of solids that a hand drags: over a step they move towards where the hand has them, as fast as the solver can
-//! follow, so that the air feels their velocity and makes way.
+//! Motion of solids that are dragged by hand: over several steps they move to the target, as fast as the
+//! solver can follow, so that the air feels their velocity.
 
 use crate::solver::Solid;
 
-/// Most cells that a solid is moved in one step; the rest of its way comes with the next ones.
+/// Most cells that a solid moves in one step; the rest follows in the next ones.
 const FASTEST: f32 = 4.0;
 
-/// Where the solids are to go.
+/// Target poses of the solids.
 pub(super) struct Way {
     pub solids: Vec<Solid>,
 }
 
 impl Way {
-    /// To where `solids` stand.
+    /// Makes a motion to the poses of `solids`.
     pub fn to(solids: Vec<Solid>) -> Self {
         Self { solids }
     }
 
-    /// The `present` solids on their way in the `dt` after `time`, as keyframes, and whether they arrive in it; none if the
-    /// goal is not the same bodies elsewhere, or one of them has a way of its own. `h` is the edge of a cell \[m\].
+    /// Keyframes of the `present` solids for the `dt` after `time`, and whether they arrive within it. None
+    /// if the target has other bodies, or if a body has keyframes already. `h` is the edge of a cell \[m\].
     pub fn next(&self, present: &[Solid], time: f64, dt: f32, h: f32) -> Option<(Vec<Solid>, bool)> {
         let same = |(now, goal): (&Solid, &Solid)| {
             now.is_body_of(goal) && now.rotation == goal.rotation && goal.keyframes.is_empty()

@@ -1,4 +1,5 @@
-//! The box and the solver: what takes a restart. Changes are gathered first, with what they would cost, and made together.
+//! The box and the solver: settings that need a restart. Changes are collected with their estimated cost, and
+//! applied together.
 
 use egui::{Button, DragValue, Label, RichText, Ui, vec2};
 
@@ -15,7 +16,7 @@ use crate::scene::edits::Entry;
 use crate::scene::memory;
 use crate::solver::{BoundaryCondition, Config};
 
-/// The numbers and words of the solver that can be set here.
+/// Solver settings of the section.
 const KEYS: [&str; 7] = [
     "solver.advection",
     "solver.integrator",
@@ -63,7 +64,7 @@ fn line(ui: &mut Ui, name: &str, help: &str, contents: impl FnOnce(&mut Ui)) {
     });
 }
 
-/// One number for the whole grid: the box stays as large as it is.
+/// One number for the whole grid; the size of the box is unchanged.
 fn resolution(ui: &mut Ui, scene: &Scene, draft: &mut Draft, out: &mut Out) {
     let now = scene.config.dims.array().into_iter().max().unwrap_or(1) as u32;
     let mut most = draft.resolution.unwrap_or(now);
@@ -107,7 +108,7 @@ fn sides(ui: &mut Ui, scene: &Scene, draft: &mut Draft) {
     }
 }
 
-/// Sets a side; where one is periodic, so is the one opposite.
+/// Sets a side; a periodic one also sets the opposite side.
 fn set_side(draft: &mut Draft, scene: &Scene, axis: usize, end: usize, chosen: &str) {
     let key = |end: usize| format!("domain.walls.{}", SIDES[axis][end]);
     let other = match draft.get(&key(1 - end)) {
@@ -167,7 +168,7 @@ fn setting(ui: &mut Ui, scene: &Scene, draft: &mut Draft, key: &'static str, out
     });
 }
 
-/// Memory and time of a step with the changes made, from what a step takes now.
+/// Memory and time of a step after the changes, estimated from the present step.
 fn estimate(ui: &mut Ui, scene: &Scene, draft: &Draft, readout: &Readout) {
     let (cells, h) = draft.cells(scene);
     let Ok(dims) = Dims::new(cells) else { return };
@@ -189,7 +190,7 @@ fn estimate(ui: &mut Ui, scene: &Scene, draft: &Draft, readout: &Readout) {
     ui.label(RichText::new(text).size(11.5).color(color));
 }
 
-/// The buttons that make the changes or forget them; true if they are to be made.
+/// Buttons that apply or discard the changes. Returns true to apply.
 fn apply(ui: &mut Ui, changed: bool, draft: &mut Draft, out: &mut Out) -> bool {
     let mut made = false;
     ui.horizontal(|ui| {

@@ -100,6 +100,29 @@ fn color(ui: &mut Ui, model: &mut Model, c: usize, out: &mut Out) {
 
 fn adds(ui: &mut Ui, model: &mut Model, out: &mut Out) {
     let (brush, default) = (&mut model.settings.brush, &model.defaults.brush);
+    if out.finds_words("brush adds erases smoke heat push eraser") {
+        kinds(ui, brush, out);
+    }
+    Row::of(parameter::of("brush.radius")).soft(0.2 * default.radius..=6.0 * default.radius).show(
+        ui,
+        &mut brush.radius,
+        default.radius,
+        out,
+    );
+    if brush.erases {
+        return;
+    }
+    for (path, value, default) in [
+        ("brush.density", &mut brush.smoke, default.smoke),
+        ("brush.heat", &mut brush.heat, default.heat),
+        ("brush.force", &mut brush.force, default.force),
+    ] {
+        amount(ui, value, |ui, value| Row::of(parameter::of(path)).show(ui, value, default.value, out));
+    }
+}
+
+/// What the brush adds, or that it erases.
+fn kinds(ui: &mut Ui, brush: &mut Brush, out: &mut Out) {
     ui.horizontal(|ui| {
         ui.add_space(10.0);
         for (erases, text) in [(false, "Adds"), (true, "Erases")] {
@@ -118,22 +141,6 @@ fn adds(ui: &mut Ui, model: &mut Model, out: &mut Out) {
             ui.checkbox(&mut brush.force.on, "push");
         }
     });
-    Row::of(parameter::of("brush.radius")).soft(0.2 * default.radius..=6.0 * default.radius).show(
-        ui,
-        &mut brush.radius,
-        default.radius,
-        out,
-    );
-    if brush.erases {
-        return;
-    }
-    for (path, value, default) in [
-        ("brush.density", &mut brush.smoke, default.smoke),
-        ("brush.heat", &mut brush.heat, default.heat),
-        ("brush.force", &mut brush.force, default.force),
-    ] {
-        amount(ui, value, |ui, value| Row::of(parameter::of(path)).show(ui, value, default.value, out));
-    }
 }
 
 fn amount(ui: &mut Ui, amount: &mut Amount, row: impl FnOnce(&mut Ui, &mut f32)) {

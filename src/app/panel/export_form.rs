@@ -1,4 +1,4 @@
-//! Export from the window: what, how large, which frames and where to; how far it is.
+//! Export from the window: format, size, frames, path and progress.
 
 use egui::{Button, DragValue, ProgressBar, RichText, TextEdit, Ui, vec2};
 
@@ -8,7 +8,7 @@ use crate::app::action::Action;
 use crate::app::export::Format;
 use crate::app::model::Model;
 
-/// Sizes to choose from \[px\].
+/// Selectable sizes \[px\].
 const SIZES: [(&str, [u32; 2]); 4] =
     [("VGA", [640, 480]), ("720p", [1280, 720]), ("1080p", [1920, 1080]), ("4K", [3840, 2160])];
 

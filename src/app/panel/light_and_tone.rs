@@ -84,10 +84,10 @@ fn brightness(ui: &mut Ui, sun: &mut [f32; 3], default: [f32; 3], out: &mut Out)
 
 fn switches(ui: &mut Ui, look: &mut Look, default: &Look, out: &mut Out) {
     let before = look.scattering != Scattering::Single;
-    let mut octaves = before;
-    switch(ui, parameter::of("render.medium.scattering"), &mut octaves, out);
-    if octaves != before {
-        look.scattering = if octaves { Scattering::Octaves } else { Scattering::Single };
+    let mut multiple = before;
+    switch(ui, parameter::of("render.medium.scattering"), &mut multiple, out);
+    if multiple != before {
+        look.scattering = if multiple { Scattering::Multiple } else { Scattering::Single };
     }
     ui.horizontal(|ui| {
         let mut floor = look.floor.is_some();

@@ -36,9 +36,9 @@ pub struct Out {
     pub actions: Vec<Action>,
     /// Rectangles of the controls \[pt\], for tests that drive the mouse.
     pub places: BTreeMap<&'static str, Rect>,
-    /// What is searched for, in small letters; empty while nothing is.
+    /// Search text in lower case; empty without a search.
     search: String,
-    /// A row fits the search.
+    /// Whether a row matches the search.
     found: bool,
     /// The folded sections.
     closed: BTreeSet<String>,
@@ -49,12 +49,12 @@ impl Out {
         !self.search.is_empty()
     }
 
-    /// Whether the row of a parameter is to be shown: all are while nothing is searched for.
+    /// Whether the row of a parameter is shown: without a search all are.
     fn finds(&mut self, parameter: &Parameter) -> bool {
         self.finds_words(&format!("{} {} {}", parameter.label, parameter.path, parameter.description))
     }
 
-    /// The same for a control that these words describe.
+    /// Whether a control with these words is shown.
     fn finds_words(&mut self, words: &str) -> bool {
         let fits = words.to_lowercase().contains(&self.search);
         self.found |= fits;

@@ -1,4 +1,4 @@
-//! The objects of the scene: listed, added, copied, deleted, and every key of the selected one.
+//! The objects of the scene: list, adding, copying, deleting, and all keys of the selected one.
 
 use egui::{Button, ComboBox, DragValue, RichText, TextEdit, Ui, vec2};
 
@@ -69,7 +69,7 @@ fn list(ui: &mut Ui, model: &mut Model, out: &mut Out) {
     });
 }
 
-/// Where the eye is, what it looks at, and its lens.
+/// Position, target and field of view of the camera.
 fn camera(ui: &mut Ui, model: &mut Model, readout: &Readout, out: &mut Out) {
     let mut new = readout.camera;
     for (key, values) in [("position", &mut new.position), ("target", &mut new.target)] {
@@ -112,7 +112,7 @@ fn add(ui: &mut Ui, model: &mut Model, out: &mut Out) {
     });
 }
 
-/// All keys that an object can have.
+/// All keys of an object.
 fn sheet(ui: &mut Ui, model: &mut Model, list: List, n: usize, out: &mut Out) {
     let scene = model.settings.scene.clone();
     let entries = cached_entries(ui, &scene, list, n);
@@ -127,7 +127,7 @@ fn sheet(ui: &mut Ui, model: &mut Model, list: List, n: usize, out: &mut Out) {
     absent(ui, model, list, &head, &entries);
 }
 
-/// The keys that the object could have and has not, in a menu.
+/// Menu of the keys that the object does not have yet.
 fn absent(ui: &mut Ui, model: &mut Model, list: List, head: &str, entries: &[(String, Entry)]) {
     let has = |key: &str| entries.iter().any(|(k, _)| k == key || k.starts_with(&format!("{key}.")));
     let prefix = format!("{}.#.", list.key());
@@ -151,7 +151,8 @@ fn absent(ui: &mut Ui, model: &mut Model, list: List, head: &str, entries: &[(St
     });
 }
 
-/// Whether a key fits the others: those of a shape or of a kind of force belong to no other.
+/// Whether a key is compatible with the others: keys of a shape or of a kind of force exclude those of
+/// others.
 fn belongs(list: List, key: &str, entries: &[(String, Entry)]) -> bool {
     let kinds: &[&str] = match list {
         List::Force => &["wind.", "point.", "vortex."],
@@ -164,7 +165,7 @@ fn belongs(list: List, key: &str, entries: &[(String, Entry)]) -> bool {
         })
 }
 
-/// A value that a key can begin with.
+/// Initial value of a key.
 fn first_value(parameter: &Parameter) -> Entry {
     match parameter.kind {
         Kind::Vector => Entry::of_all([0.0; 3]),
@@ -175,7 +176,7 @@ fn first_value(parameter: &Parameter) -> Entry {
     }
 }
 
-/// The values of an object, read from the text again only when that has changed.
+/// Values of an object, read again only after a change of the text.
 fn cached_entries(ui: &Ui, scene: &std::sync::Arc<Scene>, list: List, n: usize) -> Vec<(String, Entry)> {
     type Cached = (usize, List, usize, Vec<(String, Entry)>);
     let id = egui::Id::new("entries of the selected object");
@@ -196,7 +197,7 @@ fn declared(list: List, key: &str) -> Option<&'static Parameter> {
     parameter::find(&parameter::declared_path(&path.split('.').collect::<Vec<_>>()))
 }
 
-/// A row for a value of any kind; the new value if it was changed.
+/// Row for a value of any kind. Returns the changed value.
 fn control(
     ui: &mut Ui,
     parameter: &'static Parameter,
@@ -206,6 +207,7 @@ fn control(
 ) -> Option<Entry> {
     let mut new = None;
     ui.horizontal(|ui| {
+        ui.set_min_height(22.0);
         let (rect, response) = ui.allocate_exact_size(vec2(LABEL, 20.0), egui::Sense::hover());
         let at = rect.left_center() + vec2(10.0, 0.0);
         let font = egui::FontId::proportional(13.0);
@@ -288,7 +290,7 @@ pub(super) fn words_control(ui: &mut Ui, key: &str, words: Words, word: &str) ->
     (chosen != word).then_some(chosen)
 }
 
-/// A text that is taken over when the field is left.
+/// A text that takes effect when the field is left.
 fn text_control(ui: &mut Ui, key: &str, text: &str) -> Option<String> {
     let id = ui.id().with(("text", key));
     let mut typed = ui.data(|data| data.get_temp::<String>(id)).unwrap_or_else(|| text.to_owned());
@@ -301,7 +303,7 @@ fn text_control(ui: &mut Ui, key: &str, text: &str) -> Option<String> {
     (response.lost_focus() && typed != text).then_some(typed)
 }
 
-/// A key as a person says it: its last part, with a word before it where that alone says too little.
+/// Label of a key: its last part, with the part before it if needed.
 fn label(key: &str) -> String {
     let parts: Vec<&str> = key.split('.').filter(|part| *part != "shape").collect();
     let last = parts.last().copied().unwrap_or(key);

@@ -12,7 +12,7 @@ use super::{Out, theme};
 use crate::parameter::{Holder, Parameter, Scale, Value};
 
 const LABEL: f32 = 118.0;
-/// Room for a number and its unit.
+/// Width of a number and its unit.
 const NUMBER: f32 = 86.0;
 const HEIGHT: f32 = 20.0;
 /// Radius of the handle of a slider.
@@ -26,9 +26,9 @@ pub struct Row {
     parameter: &'static Parameter,
     soft: RangeInclusive<f32>,
     color: Color32,
-    /// The colour of the smoke that it belongs to, beside its name.
+    /// Colour of its smoke, shown beside its name.
     swatch: Option<Color32>,
-    /// A name in place of the parameter's own.
+    /// A name instead of the parameter's own.
     name: Option<String>,
 }
 
@@ -43,12 +43,12 @@ impl Row {
         Self { soft, ..self }
     }
 
-    /// The colour of the smoke that it belongs to: beside its name and, light enough to be seen, in the filled part.
+    /// Colour of its smoke: beside its name and, lightened to be visible, in the filled part.
     pub fn swatch(self, color: Color32) -> Self {
         Self { color: visible(color), swatch: Some(color), ..self }
     }
 
-    /// A name in place of the parameter's own.
+    /// A name instead of the parameter's own.
     pub fn named(self, name: String) -> Self {
         Self { name: Some(name), ..self }
     }
@@ -172,7 +172,7 @@ impl Row {
         let entered = Cell::new(None);
         let before = *value;
         let number = DragValue::new(value)
-            // The limits are said below, not kept in silence.
+            // Limits are reported below the row.
             .range(f32::MIN..=f32::MAX)
             // Esc keeps the old value.
             .update_while_editing(false)
@@ -205,7 +205,7 @@ impl Row {
     }
 }
 
-/// The unit of a parameter, set off from the number before it.
+/// The unit of a parameter, separated from its number.
 pub(super) fn suffix(parameter: &Parameter) -> String {
     match parameter.short_unit() {
         unit @ ("" | "°") => unit.to_owned(),
@@ -213,7 +213,7 @@ pub(super) fn suffix(parameter: &Parameter) -> String {
     }
 }
 
-/// `color` with enough light to be told from the rail of a slider.
+/// `color`, lightened to be distinct from the rail of a slider.
 pub(super) fn visible(color: Color32) -> Color32 {
     let lack = (0.42 - color.intensity()).max(0.0);
     let lift = |c: u8| (f32::from(c) + lack * 255.0).min(255.0) as u8;
@@ -230,7 +230,7 @@ fn short(value: f64, decimals: usize) -> String {
     if lost { format!("{value:.*}", decimals + 2) } else { shown }
 }
 
-/// A number with four digits that count.
+/// A number with four significant digits.
 pub(super) fn fine(value: f64) -> String {
     let digits = match value.abs() {
         x if x >= 1000.0 || x == 0.0 => 0,

@@ -1,4 +1,4 @@
-//! The field at the top of the panel that finds a row by a part of its name, its key or its description.
+//! The search field at the top of the panel, which finds rows by name, key or description.
 
 use egui::{Align, Button, Layout, RichText, TextEdit, Ui, vec2};
 
@@ -6,13 +6,17 @@ use super::{Out, theme};
 
 pub(super) fn show(ui: &mut Ui, text: &mut String, out: &mut Out) {
     let size = vec2(ui.available_width(), 22.0);
+    // The field has an identity of its own: the button that comes with the first letter would take the focus from it.
     ui.allocate_ui_with_layout(size, Layout::right_to_left(Align::Center), |ui| {
         if !text.is_empty()
-            && ui.add(Button::new("✕").frame(false)).on_hover_text("Show all again.").clicked()
+            && ui.add(Button::new("×").frame(false)).on_hover_text("Show all again.").clicked()
         {
             text.clear();
         }
-        let field = TextEdit::singleline(text).hint_text("Find a setting").desired_width(f32::INFINITY);
+        let field = TextEdit::singleline(text)
+            .id(egui::Id::new("search of the panel"))
+            .hint_text("Find a setting")
+            .desired_width(f32::INFINITY);
         let response = ui.add(field);
         out.places.insert("search", response.rect);
         if (response.has_focus() || response.lost_focus())
@@ -23,7 +27,7 @@ pub(super) fn show(ui: &mut Ui, text: &mut String, out: &mut Out) {
     });
 }
 
-/// Says that no row fits.
+/// Says that no row matches.
 pub(super) fn nothing(ui: &mut Ui, out: &Out) {
     if out.is_searching() && !out.found {
         ui.label(

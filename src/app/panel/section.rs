@@ -1,4 +1,4 @@
-//! A section of the panel: a head that folds it away, says what a change in it does, and takes its changes back.
+//! A section of the panel: a header that folds it, names the effect of a change, and reverts its changes.
 
 use egui::collapsing_header::CollapsingState;
 use egui::{Align, Align2, FontId, Layout, Rect, RichText, Sense, Ui, pos2, vec2};
@@ -6,16 +6,16 @@ use egui::{Align, Align2, FontId, Layout, Rect, RichText, Sense, Ui, pos2, vec2}
 use super::{Out, theme};
 use crate::parameter::Effect;
 
-/// Height of a head \[pt\].
+/// Height of a header \[pt\].
 const HEIGHT: f32 = 24.0;
 
-/// The head of a section.
+/// Header of a section.
 pub struct Head {
-    /// Its name, which is also the name under which it is remembered as folded.
+    /// Its name, which also identifies it in the persistent state.
     pub title: &'static str,
-    /// The effect of a change in it; none where there is nothing to change.
+    /// Effect of a change in it; none without settings.
     pub effect: Option<Effect>,
-    /// Something in it differs from the scene as it came: there is a button that takes that back.
+    /// Whether it differs from the opened scene: then a button reverts it.
     pub changed: bool,
 }
 

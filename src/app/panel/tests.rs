@@ -357,6 +357,18 @@ fn the_search_finds_rows_by_name_key_and_description_and_says_when_there_are_non
 }
 
 #[test]
+fn letters_typed_one_by_one_all_reach_the_search() {
+    let mut rig = Rig::new();
+    let field = rig.place("search").center();
+    rig.click(field);
+    for letter in ["v", "o", "r", "t"] {
+        rig.show([Event::Text(letter.into())]);
+        rig.show([]);
+    }
+    assert_eq!(rig.model.search, "vort");
+}
+
+#[test]
 fn a_folded_section_stays_folded_and_shows_what_is_searched_for() {
     let mut rig = Rig::new();
     let head = rig.place("Air").left_center() + vec2(40.0, 0.0);

@@ -1,4 +1,4 @@
-//! Starting an export of the recorded frames, and following it.
+//! Starting an export of the recorded frames, and following its progress.
 
 use std::time::Instant;
 
@@ -7,7 +7,7 @@ use crate::app::export::{Export, Format, Job};
 use crate::render::Mode;
 
 impl Session {
-    /// Starts what the panel's form asks for.
+    /// Starts the export of the panel's form.
     pub(super) fn export(&mut self) {
         if self.export.is_some() {
             return self.say("One export at a time: wait for the one under way, or cancel it".into());
@@ -39,12 +39,12 @@ impl Session {
         self.model.exporting = self.export.as_ref().map(Export::progress);
     }
 
-    /// What is shown of recorded frames, which hold no velocity.
+    /// Mode for recorded frames, which have no velocity.
     fn still_mode(&self) -> Mode {
         if self.model.view.needs_velocity() { Mode::Smoke } else { self.model.view }
     }
 
-    /// Looks how far the export is; says what came of it once it has ended.
+    /// Updates the progress of the export, and reports its result once it has ended.
     pub fn follow_export(&mut self, now: Instant) {
         let Some(export) = &self.export else { return };
         self.model.exporting = Some(export.progress());

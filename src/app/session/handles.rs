@@ -1,4 +1,4 @@
-//! Objects of the scene: selecting and moving them in the view, and edits of the scene's text.
+//! Objects of the scene: selecting and moving them in the view, and editing the scene's text.
 
 use std::sync::Arc;
 
@@ -10,29 +10,29 @@ use crate::app::settings::{self, Settings};
 use crate::scene::Scene;
 use crate::scene::edits::{Change, List};
 
-/// A handle is grabbed from this far \[pt\].
+/// Distance at which a handle can be grabbed \[pt\].
 const GRAB: f32 = 13.0;
 
-/// Length of the arrows of a selected object, as a part of the height of the view.
+/// Length of the arrows of a selected object, relative to the height of the view.
 pub const ARROW: f32 = 0.11;
 
-/// A parallel view is one through a lens of this angle, from afar \[degrees\].
+/// Field of view of a parallel view, from far away \[degrees\].
 pub const PARALLEL: f32 = 1.5;
 
-/// The lens of a scene that was opened with a parallel view \[degrees\].
+/// Field of view of a scene that was opened with a parallel view \[degrees\].
 const LENS: f32 = 34.0;
 
-/// An object that a hand is moving.
+/// An object during a drag.
 pub(super) struct Move {
     list: List,
     index: usize,
-    /// The scene as it was.
+    /// The scene before the drag.
     before: Arc<Scene>,
-    /// Where the handle was \[m\].
+    /// Position of the handle before the drag \[m\].
     from: Vector3<f32>,
-    /// From the mouse to the handle when it was grabbed \[m\].
+    /// Vector from the mouse to the handle when it was grabbed \[m\].
     grip: Vector3<f32>,
-    /// The axis that it is held to.
+    /// Axis of the drag, if it is restricted to one.
     axis: Option<usize>,
     by: [f32; 3],
 }
@@ -43,7 +43,7 @@ impl Session {
         self.model.panel && !self.model.closed.contains("Objects") && !self.is_loading()
     }
 
-    /// The objects with a handle in the view, and where these are \[m\].
+    /// Objects with a handle in the view, and the handles' positions \[m\].
     pub fn handles(&self) -> Vec<(List, usize, Vector3<f32>)> {
         let (scene, time) = (&self.model.settings.scene, self.readout.shown);
         let of = |list: List| {
@@ -53,13 +53,13 @@ impl Session {
         List::ALL.into_iter().flat_map(of).collect()
     }
 
-    /// Where the handles are in the view \[pt\].
+    /// Positions of the handles in the view \[pt\].
     pub fn seen_handles(&self) -> Vec<[f32; 2]> {
         let handles = if self.shows_handles() { self.handles() } else { Vec::new() };
         handles.into_iter().filter_map(|(.., p)| Some(self.orbit.seen(p, self.view)?.0.into())).collect()
     }
 
-    /// The handle at a point of the view, with the axis of the arrow if it is one of those.
+    /// The handle at a point of the view, with the axis of an arrow.
     pub fn handle_at(&self, at: Vector2<f32>) -> Option<(List, usize, Option<usize>)> {
         if !self.shows_handles() || self.model.playback.at.is_some() {
             return None;
@@ -82,7 +82,7 @@ impl Session {
         found.min_by(|a, b| a.0.total_cmp(&b.0)).map(|(_, list, n)| (list, n, None))
     }
 
-    /// The handle under the mouse, or in the hand.
+    /// The handle under the mouse, or being dragged.
     pub fn hovered_handle(&self) -> Option<(List, usize, Option<usize>)> {
         match &self.moving {
             Some(moving) => Some((moving.list, moving.index, moving.axis)),
@@ -91,7 +91,7 @@ impl Session {
         }
     }
 
-    /// From the handle at `p` to the tip of its arrow along `axis` \[m\].
+    /// Vector from the handle at `p` to the tip of its arrow along `axis` \[m\].
     pub fn arrow(&self, p: Vector3<f32>, axis: usize) -> Vector3<f32> {
         let depth = (p - Vector3::from(self.orbit.camera().position)).dot(&self.orbit.axes().forward);
         let height = 2.0 * depth.max(0.0) * (self.orbit.fov.to_radians() * 0.5).tan();
@@ -110,7 +110,7 @@ impl Session {
         true
     }
 
-    /// The point under the mouse at the depth of `p`, or the one on its axis that is nearest to the mouse \[m\].
+    /// The point under the mouse at the depth of `p`, or the point on its axis nearest to the mouse \[m\].
     fn reached(&self, at: Vector2<f32>, p: Vector3<f32>, axis: Option<usize>) -> Vector3<f32> {
         let eye = Vector3::from(self.orbit.camera().position);
         let ray = self.orbit.ray(at, self.view);
@@ -126,7 +126,7 @@ impl Session {
         p + along * ((between.dot(&along) - across * between.dot(&ray)) / apart)
     }
 
-    /// Moves the grabbed object to the mouse; it stays in the box.
+    /// Moves the grabbed object to the mouse, within the box.
     pub(super) fn drag_object(&mut self, at: Vector2<f32>) {
         let Some(moving) = &self.moving else { return };
         let (from, grip, axis) = (moving.from, moving.grip, moving.axis);
@@ -139,7 +139,7 @@ impl Session {
         self.model.settings.scene = Arc::new(scene);
     }
 
-    /// The hand lets the object go: it is written into the scene's text where it is.
+    /// Ends the drag and writes the object's position into the scene's text.
     pub(super) fn drop_object(&mut self) {
         let Some(Move { list, index, before, by, .. }) = self.moving.take() else { return };
         self.model.settings.scene = before.clone();
@@ -150,7 +150,7 @@ impl Session {
         self.edit(&changes);
     }
 
-    /// Carries out what the panel has asked for.
+    /// Applies the edits that the panel requests.
     pub(super) fn make_edits(&mut self) {
         let edits = std::mem::take(&mut self.model.edits);
         if !edits.is_empty() && self.moving.is_none() {
@@ -158,7 +158,7 @@ impl Session {
         }
     }
 
-    /// Changes the scene's text. What can be handed to the running solver acts at once; the rest starts the scene over.
+    /// Changes the scene's text. The running solver takes over what it can; other changes restart the scene.
     pub fn edit(&mut self, changes: &[Change]) {
         if self.is_loading() {
             return;
@@ -180,7 +180,7 @@ impl Session {
         }
     }
 
-    /// What is added or copied is selected, and what is taken out no longer is.
+    /// Selects an added or copied object, and deselects a deleted one.
     fn keep_selection(&mut self, changes: &[Change]) {
         for change in changes {
             match change {
@@ -200,7 +200,7 @@ impl Session {
         }
     }
 
-    /// Copies the selected object; the copy stands a little aside.
+    /// Copies the selected object with a small offset.
     pub(super) fn duplicate_selected(&mut self) {
         let Some(Selected::Object(list, n)) = self.model.selected else { return };
         let scene = &self.model.settings.scene;
@@ -212,7 +212,7 @@ impl Session {
         self.edit(&changes);
     }
 
-    /// Brings the smoke into view; the whole box if there is none, or if the smoke fills the view already.
+    /// Frames the smoke; or the whole box if there is no smoke, or if the smoke is framed already.
     pub(super) fn frame(&mut self) {
         let before = self.orbit;
         if let Some(bounds) = self.smoke_bounds() {
@@ -224,12 +224,12 @@ impl Session {
         }
     }
 
-    /// Brings the whole box into view.
+    /// Frames the whole box.
     pub(super) fn frame_box(&mut self) {
         self.orbit.frame(self.extent(), self.view.x / self.view.y);
     }
 
-    /// Lower and upper corner of what smoke can be seen \[m\].
+    /// Lower and upper corner of the visible smoke \[m\].
     fn smoke_bounds(&self) -> Option<[Vector3<f32>; 2]> {
         const SEEN: f32 = 0.02;
         let (snapshot, h) = (self.shown(), self.shown().h);
@@ -247,7 +247,7 @@ impl Session {
         bounds
     }
 
-    /// Between perspective and a parallel view, with the target as large as before.
+    /// Switches between perspective and parallel view; the target keeps its size.
     pub(super) fn switch_lens(&mut self) {
         if self.orbit.fov > PARALLEL {
             self.lens = self.orbit.fov;

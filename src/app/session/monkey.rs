@@ -1,4 +1,4 @@
-//! Random events on the panel and the view, as many as one has patience for: no panic, and no memory that grows without end.
+//! Random events on the panel and the view, as many as desired: no panic, and no unlimited growth of memory.
 
 use egui::{Context, Event, Key, Modifiers, PointerButton, Pos2, RawInput, Rect, pos2, vec2};
 
@@ -7,7 +7,7 @@ use crate::app::action::BINDINGS;
 use crate::app::gesture::{Button, Held};
 use crate::app::panel::{self, theme};
 
-/// Numbers that look random and are the same each time (xorshift).
+/// Pseudo-random numbers, the same each time (xorshift).
 struct Dice(u64);
 
 impl Dice {
@@ -53,7 +53,7 @@ impl Monkey {
         }
     }
 
-    /// Shows the panel with some events and does what it asks for, as the window does.
+    /// Shows the panel with some events and executes its requests, as the window does.
     fn pass(&mut self, events: Vec<Event>) {
         self.time += 0.05;
         let input = RawInput {
@@ -78,7 +78,7 @@ impl Monkey {
         self.session.sync();
     }
 
-    /// No action writes outside the folder, or ends the session.
+    /// Skips actions that write outside the folder or end the session.
     fn act(&mut self, action: Action) {
         match action {
             Action::Save | Action::SaveAs | Action::Accept | Action::Export | Action::Discard => {
@@ -93,7 +93,7 @@ impl Monkey {
         }
     }
 
-    /// A small scene as a file.
+    /// Writes a small scene to a file.
     fn scene(&mut self) -> String {
         let path = self.folder.path().join(format!("s{}.toml", self.dice.below(3)));
         let cells = 6 + self.dice.below(6);
@@ -102,7 +102,7 @@ impl Monkey {
         path.to_string_lossy().into_owned()
     }
 
-    /// One random event.
+    /// Plays one random event.
     fn play(&mut self) {
         let at = pos2(self.dice.share() * self.size.x, self.dice.share() * self.size.y);
         let press = |pressed: bool, pos: Pos2| Event::PointerButton {
@@ -113,7 +113,7 @@ impl Monkey {
         };
         match self.dice.below(12) {
             0..=3 => {
-                // In the panel more often than not.
+                // In the panel more often than in the view.
                 let x = if self.dice.below(3) > 0 {
                     self.size.x - 170.0 + 150.0 * (self.dice.share() - 0.5) * 2.0
                 } else {

@@ -1,4 +1,4 @@
-//! Objects, the box and the file under a hand, without a window.
+//! Objects, the box and the file, edited by the mouse without a window.
 
 use super::tests::{session, until, until_loaded};
 use super::*;
@@ -9,7 +9,7 @@ use crate::scene::edits::{Change, Entry, List};
 /// A ball in the middle of the box.
 const BALL: &str = "shape = { sphere = { radius = 0.2 } }\nposition = [0.6, 0.8, 0.6]\n";
 
-/// Where a handle is seen in the view.
+/// Position of a handle in the view.
 fn seen(s: &Session, list: List, n: usize) -> Vector2<f32> {
     let (.., p) = s.handles().into_iter().find(|h| (h.0, h.1) == (list, n)).unwrap();
     s.orbit.seen(p, s.view).unwrap().0

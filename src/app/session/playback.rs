@@ -1,4 +1,4 @@
-//! The recorded frames: scrubbing, playing, and going on from one of them.
+//! The recorded frames: scrubbing, playback, and continuing from one of them.
 
 use std::time::{Duration, Instant};
 
@@ -13,8 +13,8 @@ impl Session {
         if self.past.1.is_some() { &self.past.0 } else { self.worker.shown() }
     }
 
-    /// Goes on with playing, and brings the recorded frame that is asked for onto the screen; whether another picture is shown
-    /// since the last time.
+    /// Advances playback, and brings the requested recorded frame to the screen. Returns whether the picture
+    /// has changed since the last call.
     pub fn turn_pages(&mut self, now: Instant) -> bool {
         self.go_on_playing(now);
         let before = self.past.1;
@@ -41,7 +41,7 @@ impl Session {
         changed
     }
 
-    /// While frames are played, the time from one to the next.
+    /// Time between frames during playback.
     pub fn page_time(&self) -> Option<Duration> {
         let Playback { playing, dt, speed, .. } = self.model.playback;
         playing.then(|| Duration::from_secs_f32((dt / speed.max(0.01)).clamp(1e-3, 10.0)))
@@ -56,7 +56,7 @@ impl Session {
         if pages < 1.0 {
             return;
         }
-        // Frames are left out where they are drawn more slowly than they are to be shown.
+        // Frames are skipped if rendering is slower than playback.
         self.turned = now;
         let playback = &mut self.model.playback;
         let [first, last] = playback.range;
@@ -66,7 +66,7 @@ impl Session {
         playback.playing = playback.looped || next < last;
     }
 
-    /// Plays the recorded frames from the one that is shown, from the first after the last; or stops.
+    /// Plays the recorded frames from the shown one, after the last one from the first; or stops.
     pub(super) fn play_or_stop(&mut self) {
         let playback = &mut self.model.playback;
         playback.playing ^= true;
@@ -84,8 +84,8 @@ impl Session {
         (playback.at, playback.playing) = (Some(at), false);
     }
 
-    /// If a recorded frame is shown, the simulation goes on from there; the frames after it are dropped, and undo goes back to
-    /// the last instant.
+    /// If a recorded frame is shown, continues the simulation from there. Later frames are dropped, and undo
+    /// returns to the last instant.
     pub(super) fn go_on_from_here(&mut self) {
         self.model.playback.playing = false;
         let Some(number) = self.model.playback.at.take() else {

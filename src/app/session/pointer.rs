@@ -1,4 +1,4 @@
-//! The mouse over the view: what its drags and its wheel do to the camera, the ball and the smoke.
+//! The mouse over the view: effects of drags and wheel on camera, brush and smoke.
 
 use std::time::Instant;
 
@@ -10,19 +10,19 @@ use crate::app::model::Under;
 use crate::render;
 use crate::worker::Command;
 
-/// A pause in a stroke longer than this is no time spent painting \[s\].
+/// Longest pause in a stroke that counts as painting \[s\].
 const LONGEST_STROKE: f32 = 0.25;
 
-/// Colour of a ball that erases, linear.
+/// Linear colour of an erasing ball.
 const ERASER: [f32; 3] = [0.9, 0.9, 0.9];
 
-/// Notches of the wheel for one point of a zooming drag.
+/// Notches of the wheel per point of a zooming drag.
 const NOTCHES_PER_POINT: f32 = 0.04;
 
 /// The mouse over the view.
 #[derive(Default)]
 pub(super) struct Pointer {
-    /// From the top left of the view \[pt\]; `None` while it is elsewhere.
+    /// Position from the top left of the view \[pt\]; `None` while elsewhere.
     pub(super) at: Option<Vector2<f32>>,
     pub(super) drag: Option<Drag>,
 }
@@ -31,12 +31,12 @@ pub(super) struct Drag {
     gesture: Gesture,
     button: Button,
     last: Vector2<f32>,
-    /// Where the stroke has got to, and when.
+    /// End of the stroke so far, and its time.
     stroke: (Vector3<f32>, Instant),
 }
 
 impl Session {
-    /// The ball to draw, while the mouse is over the view.
+    /// The ball to render, while the mouse is over the view.
     pub fn ball(&self) -> Option<render::Cursor> {
         let painting = match self.gesture() {
             None => self.hovered_handle().is_none(),
@@ -50,7 +50,7 @@ impl Session {
         })
     }
 
-    /// The values in the cell in the middle of the ball.
+    /// Values of the cell at the centre of the ball.
     pub(super) fn under(&self) -> Option<Under> {
         self.pointer.at?;
         let snapshot = self.shown();
@@ -62,12 +62,12 @@ impl Session {
         Some(Under { smoke: values(&snapshot.smoke)?, flow: values(&snapshot.velocity) })
     }
 
-    /// The drag under way.
+    /// The present drag.
     pub fn gesture(&self) -> Option<Gesture> {
         self.pointer.drag.as_ref().map(|d| d.gesture)
     }
 
-    /// A button was pressed at a point of the view.
+    /// Handles a button pressed at a point of the view.
     pub fn press(&mut self, button: Button, held: Held, at: Vector2<f32>, now: Instant) {
         if self.pointer.drag.is_some() {
             return;
@@ -88,7 +88,7 @@ impl Session {
         self.pointer.drag = Some(Drag { gesture, button, last: at, stroke: (self.cursor.center, now) });
     }
 
-    /// A button was let go, wherever.
+    /// Handles a button released anywhere.
     pub fn release(&mut self, button: Button, now: Instant) {
         if self.pointer.drag.as_ref().is_some_and(|d| d.button == button) {
             self.paint(now);
@@ -97,7 +97,7 @@ impl Session {
         }
     }
 
-    /// The mouse is at a point of the view, or was dragged beyond its edge.
+    /// Handles the mouse at a point of the view, or dragged beyond its edge.
     pub fn hover(&mut self, at: Vector2<f32>, now: Instant) {
         self.pointer.at = Some(at);
         let moved = self.pointer.drag.as_mut().map(|d| at - std::mem::replace(&mut d.last, at));
@@ -113,14 +113,14 @@ impl Session {
         self.paint(now);
     }
 
-    /// The mouse has left the view.
+    /// Handles the mouse leaving the view.
     pub fn leave(&mut self) {
         if self.pointer.drag.is_none() {
             self.pointer.at = None;
         }
     }
 
-    /// The wheel was turned: away from the hand positive.
+    /// Handles the wheel: away from the hand is positive.
     pub fn wheel(&mut self, notches: f32, held: Held, now: Instant) {
         if held.ctrl {
             self.cursor.push_away(notches, &self.orbit, self.extent());
@@ -133,7 +133,7 @@ impl Session {
         self.paint(now);
     }
 
-    /// Adds what the stroke has gathered since the last time.
+    /// Adds the dabs of the stroke since the last call.
     pub fn paint(&mut self, now: Instant) {
         if self.is_loading() {
             return;

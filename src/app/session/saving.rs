@@ -1,4 +1,4 @@
-//! The scene as a file: which one, and saving to it.
+//! The scene's file, and saving to it.
 
 use std::path::{Path, PathBuf};
 use std::time::Instant;
@@ -14,7 +14,7 @@ impl Session {
         self.model.dialog = Some(Dialog::Path(form));
     }
 
-    /// Saves the scene to its file; if it has none, or that cannot be, asks for one.
+    /// Saves the scene to its file; without one, or after an error, asks for a path.
     pub(super) fn save_or_ask(&mut self, leave: bool) {
         let Some(path) = self.file() else {
             return self.ask_where_to_save(leave, None);
@@ -36,7 +36,7 @@ impl Session {
         self.ask(PathForm { leave, error, ..form });
     }
 
-    /// Does what the open dialog is for. A file that cannot be read or written is told of in the dialog.
+    /// Accepts the open dialog. Errors of its file are shown in the dialog.
     pub(super) fn accept(&mut self) {
         match self.model.dialog.take() {
             Some(Dialog::Leave) => self.save_or_ask(true),
@@ -59,7 +59,7 @@ impl Session {
         }
     }
 
-    /// Saves to the file that was named; replaces another one only when asked twice.
+    /// Saves to the chosen file; replaces another one only after a second confirmation.
     pub(super) fn save_as(&mut self, form: &PathForm) -> Result<(), String> {
         let path = file::named(&form.text)?;
         let path = if path.extension().is_none() { path.with_extension("toml") } else { path };
@@ -72,7 +72,7 @@ impl Session {
         Ok(())
     }
 
-    /// The file that the scene is kept in, if there is one.
+    /// File of the scene, if there is one.
     pub fn file(&self) -> Option<PathBuf> {
         self.home().map(|home| home.path)
     }
@@ -82,8 +82,8 @@ impl Session {
         self.home.clone().filter(|home| home.is_of(scene)).or_else(|| Home::of(scene))
     }
 
-    /// Saves the scene, with all that was set and as it is looked at, to `path`, and keeps it there from now on. Gives the
-    /// instant at which the line that says so is to go.
+    /// Saves the scene with its settings and camera to `path`, which becomes its file. Returns the end of the
+    /// notice.
     pub fn save(&mut self, path: &Path, now: Instant) -> Instant {
         let text = self.try_save(path).unwrap_or_else(|error| format!("Not saved: {error}"));
         self.tell(text, now)

@@ -1,9 +1,10 @@
 //! The floor behind the smoke, a row of pixels at a time. `shaders/scene.frag` has the same formulas.
 
-use crate::render::camera::Axes;
+use crate::render::camera::{Axes, Ray};
 use crate::render::floor::FloorLight;
 use crate::render::medium::Medium;
 use crate::render::scene::FAR;
+use crate::render::solid::Solid;
 use crate::render::tone::whole;
 use crate::solver::simd::{dispatch, greatest, least};
 
@@ -15,24 +16,31 @@ type Strip = [f32; CHUNK];
 pub(super) struct Floor<'a> {
     light: &'a FloorLight,
     albedo: [f32; 3],
-    /// Radiance of an upward surface with albedo 1 under the whole sun, and under the whole sky.
+    /// The radiance that it sends of all of the sun.
     direct: [f32; 3],
-    ambient: [f32; 3],
-    /// Its middle, and the longer of its sides \[m\].
+    /// Solids that cast shadows, and the way to the sun.
+    solids: &'a [Solid],
+    sun_direction: [f32; 3],
+    /// Its middle and the longer of its sides \[m\].
     middle: [f32; 2],
     side: f32,
 }
 
 impl<'a> Floor<'a> {
-    pub fn new(light: &'a FloorLight, medium: &Medium, albedo: [f32; 3], extent: [f32; 3]) -> Self {
+    pub fn new(
+        light: &'a FloorLight,
+        medium: &Medium,
+        albedo: [f32; 3],
+        extent: [f32; 3],
+        solids: &'a [Solid],
+    ) -> Self {
         let cosine = medium.sun_direction[1].max(0.0);
         Self {
             light,
             albedo,
             direct: medium.sun.map(|x| x * cosine / std::f32::consts::PI),
-            ambient: std::array::from_fn(|c| {
-                medium.ground[c] + (medium.sky[c] - medium.ground[c]) * (5.0 / 6.0)
-            }),
+            solids,
+            sun_direction: medium.sun_direction,
             middle: [0.5 * extent[0], 0.5 * extent[2]],
             side: extent[0].max(extent[2]),
         }
@@ -49,6 +57,9 @@ impl<'a> Floor<'a> {
             if seen.shown == [0.0; CHUNK] {
                 out.fill([0.0, 0.0, 0.0, 1.0]);
             } else {
+                if !self.solids.is_empty() {
+                    self.shadow(&mut seen);
+                }
                 light_up(self, &seen, &mut pixels);
                 out.copy_from_slice(&pixels[..out.len()]);
             }
@@ -56,7 +67,35 @@ impl<'a> Floor<'a> {
     }
 }
 
-/// The rays of a row: that at its left edge, and the increment per pixel.
+impl Floor<'_> {
+    /// Shadows of solids in the sunlight.
+    fn shadow(&self, seen: &mut Seen) {
+        seen.sunny = [1.0; CHUNK];
+        let [sx, sy, sz] = self.sun_direction;
+        if sy <= 0.0 {
+            return;
+        }
+        let (lo, spacing) = (self.light.lo, self.light.spacing);
+        for solid in self.solids {
+            let (reach, [x, y, z]) = (solid.reach(), solid.center);
+            // A ball's shadow is an ellipse around this place, no longer than reach over the sine of the sun's height.
+            let (x, z, long) = (x - sx * y / sy, z - sz * y / sy, reach / sy);
+            for i in 0..CHUNK {
+                let at = [lo[0] + seen.x[i] * spacing[0], lo[1] + seen.z[i] * spacing[1]];
+                let near = (at[0] - x).powi(2) + (at[1] - z).powi(2) < long * long;
+                if near && seen.shown[i] > 0.0 && seen.sunny[i] > 0.0 {
+                    let origin = [at[0], 0.0, at[1]].into();
+                    let ray = Ray { origin, direction: self.sun_direction.into() };
+                    if solid.meet(&ray, 0).is_some() {
+                        seen.sunny[i] = 0.0;
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// The rays of a row: one through its left edge, and from one pixel to the next.
 struct Along {
     eye: [f32; 3],
     first: [f32; 3],
@@ -79,12 +118,14 @@ struct Seen {
     x: Strip,
     z: Strip,
     reach: Strip,
+    /// 0 where a solid hides the sun, else 1.
+    sunny: Strip,
 }
 
 impl Default for Seen {
     fn default() -> Self {
         let zeros = [0.0; CHUNK];
-        Self { shown: zeros, x: zeros, z: zeros, reach: zeros }
+        Self { shown: zeros, x: zeros, z: zeros, reach: zeros, sunny: [1.0; CHUNK] }
     }
 }
 
@@ -136,20 +177,19 @@ fn light_up_kernel<const FMA: bool>(floor: &Floor, seen: &Seen, out: &mut [[f32;
         aside[i] = if low_x < top[0] { 1 } else { 0 };
         behind[i] = if low_z < top[1] { *width as u32 } else { 0 };
     }
-    let (mut sun, mut sky) = ([0.0; 4], [0.0; 4]);
-    for c in 0..3 {
-        (sun[c], sky[c]) = (floor.albedo[c] * floor.direct[c], floor.albedo[c] * floor.ambient[c]);
-    }
     for i in 0..CHUNK {
         let (at, aside, behind) = (first[i] as usize, aside[i] as usize, behind[i] as usize);
         let (a, b) = (texels[at], texels[at + aside]);
-        let (c, d) = (texels[at + behind], texels[at + behind + aside]);
+        let (p, q) = (texels[at + behind], texels[at + behind + aside]);
         let (f, g, shown) = (across[i], deep[i], seen.shown[i]);
-        let near = [a[0] + f * (b[0] - a[0]), a[1] + f * (b[1] - a[1])];
-        let far = [c[0] + f * (d[0] - c[0]), c[1] + f * (d[1] - c[1])];
-        let [direct, open] = [near[0] + g * (far[0] - near[0]), near[1] + g * (far[1] - near[1])];
+        let mut arrives = [0.0; 4];
         for c in 0..4 {
-            out[i][c] = shown * (sun[c] * direct + sky[c] * open);
+            let (near, far) = (a[c] + f * (b[c] - a[c]), p[c] + f * (q[c] - p[c]));
+            arrives[c] = near + g * (far - near);
+        }
+        let sun = arrives[0] * seen.sunny[i];
+        for c in 0..3 {
+            out[i][c] = shown * floor.albedo[c] * (floor.direct[c] * sun + arrives[c + 1]);
         }
         out[i][3] = 1.0 - shown;
     }
@@ -173,9 +213,9 @@ mod tests {
         let medium = Medium::of(&look, extent);
         let (mut light, mut floor_light) = (LightVolume::default(), FloorLight::default());
         light.bake(&snapshot, &look);
-        floor_light.cast(&light, medium.sun_direction);
+        floor_light.cast(&light, &medium);
         let axes = Axes::of(&Camera::framing(extent), 1.5);
-        let floor = Floor::new(&floor_light, &medium, [0.3, 0.2, 0.1], extent);
+        let floor = Floor::new(&floor_light, &medium, [0.3, 0.2, 0.1], extent, &[]);
         let (mut met, mut missed) = (0, 0);
         for y in 0..size[1] {
             let (mut pixels, mut reach) = ([[0.0; 4]; 75], [0.0; 75]);
@@ -189,14 +229,13 @@ mod tests {
                     continue;
                 }
                 let p = ray.at(t);
-                let [direct, open] = floor_light.sample(p.x, p.z);
+                let [direct, other @ ..] = floor_light.sample(p.x, p.z);
                 let shown = floor_shown([p.x, p.z], extent);
                 met += i32::from(shown > 0.0);
                 assert!((reach[x] - t).abs() < 1e-3 * t && (pixels[x][3] - (1.0 - shown)).abs() < 1e-3);
                 for c in 0..3 {
-                    let ambient = (medium.ground[c] + 5.0 * medium.sky[c]) / 6.0;
                     let sun = medium.sun[c] * medium.sun_direction[1] / std::f32::consts::PI;
-                    let want = shown * [0.3, 0.2, 0.1][c] * (sun * direct + ambient * open);
+                    let want = shown * [0.3, 0.2, 0.1][c] * (sun * direct + other[c]);
                     assert!((pixels[x][c] - want).abs() < 2e-3 * want.max(1e-2), "{x}, {y}: {:?}", pixels[x]);
                 }
             }

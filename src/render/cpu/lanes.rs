@@ -116,7 +116,7 @@ pub(super) trait Lanes:
 }
 
 /// A volume of half floats, x fastest, at least two along each axis.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Debug)]
 pub(super) struct Texels<'a> {
     size: [usize; 3],
     values: &'a [[f16; 4]],

@@ -20,7 +20,7 @@ pub(super) const LEAST: f32 = 1.0 / 512.0;
 /// A volume on the cells of a grid, with bricks of 8³ cells; empty ones are skipped.
 pub(super) struct Volume<'a> {
     pub texels: Texels<'a>,
-    pub medium: Medium,
+    pub medium: Medium<'a>,
     /// 1 for each brick that is occupied, else 0.
     pub occupied: &'a [f32],
     /// Bricks along each axis.
@@ -39,13 +39,15 @@ pub(super) struct Volume<'a> {
 
 /// The meaning of a volume's four numbers.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Medium {
-    /// ρ J and ρ ([`crate::render::preshaded`]).
+pub(super) enum Medium<'a> {
+    /// ρ ω and ρ ([`crate::render::preshaded`]).
     Smoke {
         /// Extinction per unit of density \[1/m\].
         extinction: f32,
         /// The cubic B-spline between cells instead of trilinear interpolation.
         cubic: bool,
+        /// The light in it.
+        light: Lit<'a>,
     },
     /// u, v, w and |ω|; the magnitude emits light.
     Flow {
@@ -56,6 +58,22 @@ pub(super) enum Medium {
         /// Extinction at that value \[1/m\].
         thickness: f32,
     },
+}
+
+/// The light volume towards an eye, as a march reads it.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Lit<'a> {
+    /// Scattered light and the depth towards the sun ([`crate::render::light`]).
+    pub texels: Texels<'a>,
+    /// A place counted in cells from the middle of the first, counted in texels: factor and sum.
+    pub scale: [f32; 3],
+    pub first: [f32; 3],
+    /// ρ times the radiance of opaque smoke at the cells, if it glows.
+    pub glow: Option<Texels<'a>>,
+    pub sun: [f32; 3],
+    pub sun_direction: [f32; 3],
+    pub lobes: [f32; 2],
+    pub second_share: f32,
 }
 
 /// A part of a row of rays.
@@ -111,11 +129,11 @@ unsafe fn march_row<L: Lanes>(volume: &Volume, row: &Row, out: &mut [[f32; 4]]) 
     // SAFETY: the caller has enabled the instructions.
     unsafe {
         match volume.medium {
-            Medium::Smoke { extinction, cubic: false } => {
-                march_through::<L, _>(volume, &Smoke::<false>(extinction), row, out);
+            Medium::Smoke { extinction, cubic: false, light } => {
+                march_through::<L, _>(volume, &Smoke::<false> { extinction, light }, row, out);
             }
-            Medium::Smoke { extinction, cubic: true } => {
-                march_through::<L, _>(volume, &Smoke::<true>(extinction), row, out);
+            Medium::Smoke { extinction, cubic: true, light } => {
+                march_through::<L, _>(volume, &Smoke::<true> { extinction, light }, row, out);
             }
             Medium::Flow { vorticity, top, thickness } => {
                 let flow = Flow { vorticity, top, thickness, colors: colormap::table() };
@@ -145,29 +163,74 @@ unsafe fn march_through<L: Lanes, S: Step>(volume: &Volume, medium: &S, row: &Ro
 /// Contribution of a medium to rays that pass a part of it.
 #[allow(unsafe_code)]
 trait Step {
-    /// Takes a step of some length around a point in cells from the centre of the first; `out` is radiance
-    /// and transmittance.
-    unsafe fn take<L: Lanes>(&self, texels: &Texels, at: [L; 3], length: L, out: &mut [L; 4]);
+    /// A number for each ray that does not change along it, from its direction.
+    unsafe fn of_ray<L: Lanes>(&self, direction: [L; 3]) -> L;
+    /// A step of some length around a place in cells from the first's middle; `out` is radiance and transmittance.
+    unsafe fn take<L: Lanes>(&self, texels: &Texels, at: [L; 3], length: L, of_ray: L, out: &mut [L; 4]);
 }
 
-/// Pre-shaded smoke with its extinction per unit of density, cubic or not.
-struct Smoke<const CUBIC: bool>(f32);
+/// Smoke with its extinction for each unit of density, cubic or not.
+struct Smoke<'a, const CUBIC: bool> {
+    extinction: f32,
+    light: Lit<'a>,
+}
 
 #[allow(unsafe_code)]
-impl<const CUBIC: bool> Step for Smoke<CUBIC> {
+impl<const CUBIC: bool> Step for Smoke<'_, CUBIC> {
+    /// The phase function.
     #[inline(always)]
-    unsafe fn take<L: Lanes>(&self, texels: &Texels, at: [L; 3], length: L, out: &mut [L; 4]) {
+    unsafe fn of_ray<L: Lanes>(&self, d: [L; 3]) -> L {
+        // SAFETY: the caller has enabled the instructions.
+        unsafe {
+            let [x, y, z] = self.light.sun_direction;
+            let cosine = d[0].times(L::all(x), d[1].times(L::all(y), d[2] * L::all(z)));
+            let first = henyey_greenstein(self.light.lobes[0], cosine);
+            let second = henyey_greenstein(self.light.lobes[1], cosine);
+            (second - first).times(L::all(self.light.second_share), first)
+        }
+    }
+
+    #[inline(always)]
+    unsafe fn take<L: Lanes>(&self, texels: &Texels, at: [L; 3], length: L, phase: L, out: &mut [L; 4]) {
         // SAFETY: the caller has enabled the instructions.
         unsafe {
             let [red, green, blue, density] =
                 if CUBIC { L::read_cubic(texels, at) } else { L::read(texels, at) };
-            let passes = (density * length * L::all(-self.0)).exp();
+            if !L::any(L::all(0.0).less(density * length)) {
+                return;
+            }
+            let light = &self.light;
+            let mut at_light = at;
+            for a in 0..3 {
+                at_light[a] = at[a].times(L::all(light.scale[a]), L::all(light.first[a]));
+            }
+            let [sent_red, sent_green, sent_blue, depth] = L::read(&light.texels, at_light);
+            let direct = phase * (L::all(0.0) - depth.greatest(L::all(0.0))).exp();
+            let passes = (density * length * L::all(-self.extinction)).exp();
             let share = out[3] * (L::all(1.0) - passes) / density.greatest(L::all(1e-8));
-            for (out, sent) in out.iter_mut().zip([red, green, blue]) {
-                *out = share.times(sent, *out);
+            let [sun_red, sun_green, sun_blue] = light.sun;
+            out[0] = (share * red).times(direct.times(L::all(sun_red), sent_red), out[0]);
+            out[1] = (share * green).times(direct.times(L::all(sun_green), sent_green), out[1]);
+            out[2] = (share * blue).times(direct.times(L::all(sun_blue), sent_blue), out[2]);
+            if let Some(glow) = &light.glow {
+                let [red, green, blue, _] = if CUBIC { L::read_cubic(glow, at) } else { L::read(glow, at) };
+                out[0] = share.times(red, out[0]);
+                out[1] = share.times(green, out[1]);
+                out[2] = share.times(blue, out[2]);
             }
             out[3] = out[3] * passes;
         }
+    }
+}
+
+/// The phase function of Henyey and Greenstein \[1/sr\].
+#[allow(unsafe_code)]
+#[inline(always)]
+unsafe fn henyey_greenstein<L: Lanes>(g: f32, cosine: L) -> L {
+    // SAFETY: the caller has enabled the instructions.
+    unsafe {
+        let d = cosine.times(L::all(-2.0 * g), L::all(1.0 + g * g));
+        L::all((1.0 - g * g) / (4.0 * std::f32::consts::PI)) / (d * d.root())
     }
 }
 
@@ -182,7 +245,13 @@ struct Flow<'a> {
 #[allow(unsafe_code)]
 impl Step for Flow<'_> {
     #[inline(always)]
-    unsafe fn take<L: Lanes>(&self, texels: &Texels, at: [L; 3], length: L, out: &mut [L; 4]) {
+    unsafe fn of_ray<L: Lanes>(&self, _direction: [L; 3]) -> L {
+        // SAFETY: the caller has enabled the instructions.
+        unsafe { L::all(0.0) }
+    }
+
+    #[inline(always)]
+    unsafe fn take<L: Lanes>(&self, texels: &Texels, at: [L; 3], length: L, _of_ray: L, out: &mut [L; 4]) {
         // SAFETY: the caller has enabled the instructions.
         unsafe {
             let [u, v, w, vorticity] = L::read(texels, at);
@@ -245,6 +314,7 @@ impl<L: Lanes> Packet<L> {
         unsafe {
             let (one, least) = (L::all(1.0), L::all(LEAST));
             let mut out = [L::all(0.0), L::all(0.0), L::all(0.0), one];
+            let of_ray = medium.of_ray(self.direction);
             let mut n = self.first;
             loop {
                 let active = L::both(n.less(self.last), least.less(out[3]));
@@ -258,12 +328,12 @@ impl<L: Lanes> Packet<L> {
                     n = L::select(empty, until, n);
                     continue;
                 }
-                self.take(volume, medium, [a, L::select(active, b, a)], &mut out);
+                self.take(volume, medium, [a, L::select(active, b, a)], of_ray, &mut out);
                 n = n + one;
                 // A second step, maybe into the next brick.
                 let active = L::both(n.less(self.last), least.less(out[3]));
                 let [a, b] = self.step(volume, n);
-                self.take(volume, medium, [a, L::select(active, b, a)], &mut out);
+                self.take(volume, medium, [a, L::select(active, b, a)], of_ray, &mut out);
                 n = n + one;
             }
         }
@@ -304,7 +374,7 @@ impl<L: Lanes> Packet<L> {
 
     /// Takes a step from a to b.
     #[inline(always)]
-    unsafe fn take<S: Step>(&self, volume: &Volume, medium: &S, [a, b]: [L; 2], out: &mut [L; 4]) {
+    unsafe fn take<S: Step>(&self, volume: &Volume, medium: &S, [a, b]: [L; 2], of_ray: L, out: &mut [L; 4]) {
         // SAFETY: the caller has enabled the instructions.
         unsafe {
             let (t, per_cell) = (L::all(0.5) * (a + b), 1.0 / volume.h);
@@ -312,7 +382,8 @@ impl<L: Lanes> Packet<L> {
             for c in 0..3 {
                 at[c] = (t * L::all(per_cell)).times(self.direction[c], L::all(self.eye_cells[c]));
             }
-            medium.take(&volume.texels, at, b - a, out);
+            // A ray that misses the box has a span that ends before it starts.
+            medium.take(&volume.texels, at, (b - a).greatest(L::all(0.0)), of_ray, out);
         }
     }
 }

@@ -1,10 +1,10 @@
 //! The renderer on the processor's threads, without OpenGL: the same model and the same steps as the shaders.
 //!
-//! Rays march in **packets**, one float of a vector for each ray: sixteen with AVX-512, eight with AVX2 and
-//! in plain arrays on every other processor ([`march`], written once over the trait [`lanes::Lanes`]). They
-//! sample a volume that was **pre-shaded** at its cells ([`crate::render::preshaded`]). Two other integrators
-//! share all else of a picture: a scalar march that shades along each ray ([`Shading::Rays`]), and a path
-//! tracer, the reference that the octaves of the medium approximate ([`Scattering::Traced`]).
+//! Rays march in **packets**, one float of a vector for each ray: sixteen with AVX-512, eight with AVX2 and in plain arrays
+//! on every other processor ([`march`], written once over the trait [`lanes::Lanes`]). They read the smoke at its cells and the
+//! light volume towards the eye ([`crate::render::preshaded`], [`crate::render::light`]). Two other integrators share
+//! everything else of a picture with them: a scalar march ([`Shading::Rays`]), and a path tracer, the truth that the light
+//! volume approximates ([`Scattering::Traced`]).
 //!
 //! All run on the rayon pool of the caller and give the same picture for any number of threads.
 //!
@@ -34,7 +34,8 @@ use rayon::prelude::*;
 
 use super::camera::Axes;
 use super::floor::FloorLight;
-use super::light::{self, LightVolume};
+use super::light::LightVolume;
+use super::medium::Medium;
 use super::noise;
 use super::preshaded::Cells;
 use super::sampled_volume::Volume;
@@ -58,6 +59,8 @@ pub struct CpuRenderer {
     ranges: Ranges,
     picture: Picture,
     quality: Quality,
+    /// Scatterings after which a traced path ends.
+    orders: u32,
 }
 
 impl Default for CpuRenderer {
@@ -81,10 +84,17 @@ impl CpuRenderer {
             ranges: Ranges::default(),
             picture: Picture::new(level),
             quality: Quality::FINAL,
+            orders: u32::MAX,
         }
     }
 
-    /// Sets the quality of the pictures. Rays that do not march in packets are one per pixel.
+    /// Ends traced paths after so many scatterings, 1 for light scattered once: the truth that
+    /// [`Scattering::Single`] stands for. No limit at first.
+    pub fn set_orders(&mut self, most: u32) {
+        self.orders = most.max(1);
+    }
+
+    /// Sets how much work goes into the pictures. Rays that do not march in packets are as many as pixels.
     pub fn set_quality(&mut self, quality: Quality) {
         self.quality = quality;
     }
@@ -135,14 +145,17 @@ impl CpuRenderer {
             self.ranges = Ranges::of(snapshot);
         }
         if view.mode.shows_smoke() {
-            self.floor.cast(&self.light, light::unit(view.look.sun_direction));
+            self.floor.cast(&self.light, &Medium::of(view.look, snapshot.extent()));
         }
         let contents = contents(snapshot, &self.cells, (&self.light, &self.floor), self.ranges);
         let traced = view.look.scattering == Scattering::Traced;
         if !view.mode.shows_smoke() || !traced && self.quality.shading != Shading::Rays {
             return self.picture.render(&contents, view, self.quality, size, Integrator::Packets);
         }
-        let volume = Volume::of_light(&self.light);
+        let mut texels = Vec::new();
+        let medium = Medium::of(view.look, snapshot.extent());
+        self.light.towards(view.camera.position, &medium, &mut texels);
+        let volume = Volume::of_light(&self.light, &texels);
         let smoke = Smoke::new(snapshot, &self.cells, &volume, view, &self.quality);
         let picture = &mut self.picture;
         if !traced {
@@ -155,7 +168,7 @@ impl CpuRenderer {
             };
             return picture.render(&contents, view, self.quality, size, Integrator::Rows(&rows));
         }
-        let tracer = paths::Tracer::new(&smoke, self.light.solids(), view.look);
+        let tracer = paths::Tracer::new(&smoke, self.light.solids(), view.look, self.orders);
         let passes = self.quality.passes.max(1);
         let paths = view.look.paths.div_ceil(passes).max(1);
         let done = AtomicU32::new(0);

@@ -1,6 +1,6 @@
-//! The path tracer, the reference of the octaves. Delta tracking (Woodcock et al. 1965) finds collisions in
-//! the smoke. Each is lit by the sun, and the path continues in a direction sampled from the phase function,
-//! until it leaves the box for the sky.
+//! Light paths, the truth that all other modes approximate: delta tracking (Woodcock et al. 1965) through the smoke,
+//! each collision lit by the sun and followed on in a direction drawn from the phase function until the
+//! path leaves the box for the sky.
 //!
 //! Free flights are sampled brick by brick with the extinction of the brick's maximum, so thin parts are
 //! cheap. Shadows use ratio tracking (Novák, Selle and Jarosz 2014). Unbiased except for half-float smoke.
@@ -27,6 +27,8 @@ pub(super) struct Tracer<'a> {
     extent: [f32; 3],
     /// Cosine of the sun's angular radius.
     sun_cosine: f32,
+    /// Scatterings after which a path ends.
+    orders: u32,
 }
 
 /// An interaction of a path.
@@ -46,7 +48,7 @@ struct Hit {
 }
 
 impl<'a> Tracer<'a> {
-    pub fn new(smoke: &'a Smoke<'a>, solids: &'a [Solid], look: &'a Look) -> Self {
+    pub fn new(smoke: &'a Smoke<'a>, solids: &'a [Solid], look: &'a Look, orders: u32) -> Self {
         let sun_cosine = (0.5 * look.sun_size.clamp(0.0, 90.0)).to_radians().cos();
         let extinction = smoke.medium.extinction;
         let bricks = &smoke.snapshot.bricks.max;
@@ -60,6 +62,7 @@ impl<'a> Tracer<'a> {
             majorants: bricks.iter().map(bound).collect(),
             extent: smoke.snapshot.extent(),
             sun_cosine,
+            orders,
         }
     }
 
@@ -86,6 +89,7 @@ impl<'a> Tracer<'a> {
                 return out;
             }
             match self.next_event(&Ray { origin: place.into(), direction }, random) {
+                Some(_) if turn >= self.orders => return out,
                 Some(next) => event = next,
                 None => break,
             }

@@ -22,7 +22,7 @@ use crate::render::preshaded::Cells;
 use crate::render::quantity::{Quantity, Ranges, THICKNESS};
 use crate::render::scene::{FAR, Scenery, background};
 use crate::render::slice::{self, Plane, Slice};
-use crate::render::{Mode, Quality, View, lines, medium, noise, sampled_volume, tone};
+use crate::render::{Mode, Quality, View, lines, medium, noise, tone};
 use crate::snapshot::Bricks;
 use crate::solver::simd::Level;
 
@@ -74,8 +74,6 @@ pub(in crate::render) type RowFn<'a> = dyn Fn(&Axes, u32, usize, &[f32], &mut [[
 pub(in crate::render) struct Picture {
     level: Level,
     smoke: ShadedSmoke,
-    /// The light volume at full precision, for solids.
-    light: Option<sampled_volume::Volume>,
     outline: Outline,
     size: [u32; 2],
     /// The current frame: radiance and the visible share of the background, rows from the bottom.
@@ -122,7 +120,6 @@ impl Picture {
         Self {
             level,
             smoke: ShadedSmoke::default(),
-            light: None,
             outline: Outline::default(),
             size: [0; 2],
             frame: Vec::new(),
@@ -138,14 +135,12 @@ impl Picture {
     /// Marks the snapshot and its light as changed.
     pub fn forget(&mut self) {
         self.smoke.forget();
-        self.light = None;
     }
 
     /// Marks the light as changed.
     #[cfg(feature = "viewer")]
     pub fn forget_light(&mut self) {
         self.smoke.forget_light();
-        self.light = None;
     }
 
     /// Renders the number of frames of the quality into the accumulation buffer.
@@ -214,22 +209,18 @@ impl Picture {
     /// Renders floor, solids and lines behind the smoke, and the length of each ray.
     fn render_scenery(&mut self, pass: &Pass) {
         let (light, look) = (pass.contents.light, pass.view.look);
-        let solids = !light.solids().is_empty();
-        if solids && self.light.is_none() {
-            self.light = Some(sampled_volume::Volume::of_light(light));
-        }
-        let scenery = self.light.as_ref().filter(|_| solids).map(|volume| Scenery {
-            light: volume,
+        let scenery = (!light.solids().is_empty()).then(|| Scenery {
+            light,
             medium: &pass.medium,
             look,
             solids: light.solids(),
-            spacing: light.spacing,
         });
-        // Smoke that is not rendered casts no shadow.
-        let open = FloorLight::default();
+        // Smoke that is not shown casts no shadow.
+        let open = FloorLight::open(&pass.medium);
         let floor_light = if pass.view.mode.shows_smoke() { pass.contents.floor } else { &open };
-        let floor =
-            look.floor.map(|albedo| Floor::new(floor_light, &pass.medium, albedo, pass.contents.extent()));
+        let floor = look.floor.map(|albedo| {
+            Floor::new(floor_light, &pass.medium, albedo, pass.contents.extent(), light.solids())
+        });
         let (size, width) = (self.size, self.size[0] as usize);
         self.frame.resize(width * size[1] as usize, [0.0; 4]);
         self.reach.resize(width * size[1] as usize, FAR);
@@ -278,10 +269,10 @@ impl Picture {
             return Some([[0.0; 2], [1.0; 2]]);
         }
         let dt = contents.h / pass.quality.samples(view.look);
-        let (mut padding, one) = (Vec::new(), OccupiedBricks::one(contents));
+        let (mut padding, one) = (<[Vec<_>; 2]>::default(), OccupiedBricks::one(contents));
         let volume = match view.mode.glowing() {
             Some(quantity) => {
-                let texels = at_least_two(contents.dims, contents.velocity, &mut padding);
+                let texels = at_least_two(contents.dims, contents.velocity, &mut padding[0]);
                 let [_, top] = contents.ranges.range(quantity);
                 let longest = contents.extent().into_iter().fold(0.0, f32::max);
                 let thickness = THICKNESS / longest;
@@ -428,7 +419,7 @@ impl Picture {
         if view.cursor.is_some() {
             self.smoke.shade(contents, view.look, view.camera.position, quality);
         }
-        let (width, size, mut padding) = (self.size[0] as usize, self.size, Vec::new());
+        let (width, size, mut padding) = (self.size[0] as usize, self.size, <[Vec<_>; 2]>::default());
         let axes = Axes::of(view.camera, width as f32 / size[1] as f32);
         let (extinction, dt) = (view.look.extinction.max(0.0), contents.h / quality.samples(view.look));
         let cursor = view.cursor.map(|cursor| CursorRows {

@@ -7,7 +7,7 @@ use nalgebra::Vector3;
 use super::march::LEAST;
 use crate::render::camera::{Ray, away_from_zero, box_span};
 use crate::render::exp::exp;
-use crate::render::medium::{Medium, OCTAVES};
+use crate::render::medium::Medium;
 use crate::render::preshaded::Cells;
 use crate::render::sampled_volume::Volume;
 use crate::render::{Quality, View, bricks};
@@ -54,7 +54,7 @@ impl Lattice {
     /// Start and end of step `n`, or `None` beyond the span.
     pub fn step(&self, n: f32) -> Option<[f32; 2]> {
         let start = self.t0 + n * self.dt;
-        (start < self.span[1])
+        (start.max(self.span[0]) < self.span[1])
             .then(|| [start.max(self.span[0]), (self.t0 + (n + 1.0) * self.dt).min(self.span[1])])
     }
 }
@@ -96,7 +96,7 @@ impl<'a> Smoke<'a> {
         let stride = if self.halves { 2.0 * self.dt } else { self.dt };
         let lattice = Lattice::new(ray, self.snapshot.extent(), reach, offset, stride);
         let cosine = ray.direction.dot(&Vector3::from(self.medium.sun_direction));
-        let phase = self.medium.phase(cosine);
+        let phase = self.medium.phase_function(1.0, cosine);
         let mut out = [0.0, 0.0, 0.0, 1.0];
         let mut n = 0.0;
         while let Some([a, b]) = lattice.step(n).filter(|_| out[3] > LEAST) {
@@ -118,8 +118,8 @@ impl<'a> Smoke<'a> {
         sampled.map(|x| x.max(0.0) * shown)
     }
 
-    /// Takes the step from `a` to `b`.
-    fn step(&self, out: &mut [f32; 4], ray: &Ray, [a, b]: [f32; 2], phase: [f32; OCTAVES]) {
+    /// The step from `a` to `b`.
+    fn step(&self, out: &mut [f32; 4], ray: &Ray, [a, b]: [f32; 2], phase: f32) {
         let middle = ray.at(0.5 * (a + b));
         let (passes, [r, g, b, emission]) = if self.halves {
             let aside = ray.direction * (0.25 * (b - a));
@@ -134,8 +134,8 @@ impl<'a> Smoke<'a> {
         if passes >= 1.0 {
             return;
         }
-        let [sun, sky, ground, _] = self.light.sample(middle.coords.into());
-        let light = self.medium.scattered(self.medium.albedo([r, g, b]), [sun, sky, ground], phase);
+        let sent = self.light.sample(middle.coords.into());
+        let light = self.medium.scattered(self.medium.albedo([r, g, b]), sent, phase);
         let glow = self.glow(emission);
         for c in 0..3 {
             out[c] += out[3] * (1.0 - passes) * (light[c] + glow[c]);
@@ -180,17 +180,21 @@ pub(super) mod plain {
 
     /// As [`super::super::march::Medium::Smoke`].
     pub fn through_shaded(
-        shaded: &Volume,
+        [shaded, glow, light]: [&Volume; 3],
         cubic: bool,
         lattice: &Lattice,
         ray: &Ray,
-        extinction: f32,
+        medium: &Medium,
     ) -> [f32; 4] {
+        let phase = medium.phase_function(1.0, ray.direction.dot(&Vector3::from(medium.sun_direction)));
         along(lattice, |t, length, out| {
             let p = ray.at(t).coords.into();
-            let [sent @ .., density] = if cubic { shaded.sample_cubic(p) } else { shaded.sample(p) };
-            let passes = (-extinction * density * length).exp();
-            (passes, sent.map(|x| out * (1.0 - passes) / density.max(1e-8) * x))
+            let read = |volume: &Volume| if cubic { volume.sample_cubic(p) } else { volume.sample(p) };
+            let ([scattering @ .., density], glow) = (read(shaded), read(glow));
+            let passes = (-medium.extinction * density * length).exp();
+            let sent = medium.scattered(scattering, light.sample(p), phase);
+            let share = out * (1.0 - passes) / density.max(1e-8);
+            (passes, std::array::from_fn(|c| share * (sent[c] + glow[c])))
         })
     }
 

@@ -1,9 +1,9 @@
-//! The pre-shaded volume of the ray packets, with the bricks they skip.
+//! The smoke and the light that ray packets march through, with the bricks they skip.
 
 use half::f16;
 
 use super::lanes::Texels;
-use super::march::{Medium, Volume};
+use super::march::{Lit, Medium, Volume};
 use super::picture::Contents;
 use crate::grid::Dims;
 use crate::look::Look;
@@ -11,14 +11,19 @@ use crate::render::preshaded::Written;
 use crate::render::{Quality, bricks, medium};
 use crate::snapshot::{BRICK, Bricks};
 
-/// Smoke shaded for an eye.
+/// Smoke in the colours of a look, and its light towards an eye.
 #[derive(Default)]
 pub(super) struct ShadedSmoke {
     dims: Option<Dims>,
     texels: Vec<[f16; 4]>,
+    /// ρ times the radiance of opaque smoke; empty where none glows.
+    glow: Vec<[f16; 4]>,
     written: Written,
-    /// Look and eye of the texels; `None` if the smoke or its light has changed since.
-    shaded_for: Option<(Look, [f32; 3])>,
+    /// Look that the texels are for; `None` if the smoke has changed since.
+    shaded_for: Option<Look>,
+    /// The light volume, and the look and eye it is for; `None` if the light has changed since.
+    light: Vec<[f16; 4]>,
+    lit_for: Option<(Look, [f32; 3])>,
     bricks: Option<OccupiedBricks>,
 }
 
@@ -37,16 +42,16 @@ pub(super) struct OccupiedBricks {
 impl ShadedSmoke {
     /// Marks the smoke as changed.
     pub fn forget(&mut self) {
-        (self.shaded_for, self.bricks) = (None, None);
+        (self.shaded_for, self.lit_for, self.bricks) = (None, None, None);
     }
 
     /// Marks the light as changed.
     #[cfg(feature = "viewer")]
     pub fn forget_light(&mut self) {
-        self.shaded_for = None;
+        self.lit_for = None;
     }
 
-    /// Shades `contents` for an eye, unless that is done already.
+    /// Brings smoke and light up to date for a look and an eye.
     pub fn shade(&mut self, contents: &Contents, look: &Look, eye: [f32; 3], quality: Quality) {
         if self.dims != Some(contents.dims) {
             self.texels = vec![[f16::ZERO; 4]; contents.dims.cells()];
@@ -58,10 +63,16 @@ impl ShadedSmoke {
         if self.bricks.as_ref().is_none_or(|bricks| bricks.kind != kind) {
             self.bricks = Some(OccupiedBricks::of(contents, kind));
         }
-        if self.shaded_for.as_ref().is_none_or(|(of, from)| of != look || *from != eye) {
-            let medium = medium::Medium::of(look, contents.extent());
-            contents.cells.shade(contents.light, &medium, eye, &mut self.texels, &mut self.written);
-            self.shaded_for = Some((look.clone(), eye));
+        let medium = medium::Medium::of(look, contents.extent());
+        if self.shaded_for.as_ref() != Some(look) {
+            let glowing = if medium.glow[0] > 0.0 { contents.dims.cells() } else { 0 };
+            self.glow.resize(glowing, [f16::ZERO; 4]);
+            contents.cells.shade(&medium, &mut self.texels, &mut self.glow, &mut self.written);
+            self.shaded_for = Some(look.clone());
+        }
+        if self.lit_for.as_ref().is_none_or(|(of, from)| of != look || *from != eye) {
+            contents.light.towards(eye, &medium, &mut self.light);
+            self.lit_for = Some((look.clone(), eye));
         }
     }
 
@@ -72,10 +83,24 @@ impl ShadedSmoke {
         contents: &Contents,
         extinction: f32,
         dt: f32,
-        padding: &'a mut Vec<[f16; 4]>,
+        padding: &'a mut [Vec<[f16; 4]>; 2],
     ) -> Volume<'a> {
         let bricks = self.bricks.as_ref().expect("shaded before");
-        let medium = Medium::Smoke { extinction, cubic: bricks.kind[1] };
+        let (look, _) = self.lit_for.as_ref().expect("shaded before");
+        let of_look = medium::Medium::of(look, contents.extent());
+        let [padding, glow_padding] = padding;
+        let scale = contents.light.spacing.map(|spacing| contents.h / spacing);
+        let light = Lit {
+            texels: Texels::new(contents.light.points.array(), &self.light),
+            scale,
+            first: scale.map(|scale| 0.5 * scale + 0.5),
+            glow: (!self.glow.is_empty()).then(|| at_least_two(contents.dims, &self.glow, glow_padding)),
+            sun: of_look.sun,
+            sun_direction: of_look.sun_direction,
+            lobes: of_look.lobes,
+            second_share: of_look.second_share,
+        };
+        let medium = Medium::Smoke { extinction, cubic: bricks.kind[1], light };
         bricks.volume(contents, at_least_two(contents.dims, &self.texels, padding), medium, dt)
     }
 }
@@ -109,7 +134,7 @@ impl OccupiedBricks {
         &'a self,
         contents: &Contents,
         texels: Texels<'a>,
-        medium: Medium,
+        medium: Medium<'a>,
         dt: f32,
     ) -> Volume<'a> {
         Volume {

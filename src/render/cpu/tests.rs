@@ -77,15 +77,18 @@ fn packets_march_through_shaded_smoke_as_single_rays_do() {
         light.bake(&snapshot, &look);
         cells.gather(&snapshot);
         let mut texels = vec![[f16::ZERO; 4]; snapshot.dims.cells()];
+        let (mut glow, mut towards) = (texels.clone(), Vec::new());
         let medium = Medium::of(&look, snapshot.extent());
-        cells.shade(&light, &medium, camera.position, &mut texels, &mut Written::default());
-        let shaded = Volume::at_centres(&snapshot, &texels);
+        cells.shade(&medium, &mut texels, &mut glow, &mut Written::default());
+        light.towards(camera.position, &medium, &mut towards);
+        let [shaded, glow] = [&texels, &glow].map(|texels| Volume::at_centres(&snapshot, texels));
+        let towards = Volume::of_light(&light, &towards);
         for (cubic, bricks, samples) in [(false, true, 1.0), (false, false, 2.0), (true, true, 0.7)] {
             let quality = Quality { cubic, bricks, samples, ..Quality::FINAL };
             let dt = snapshot.h / quality.samples(&look);
             let want = ray_by_ray(&camera, |ray, offset| {
                 let lattice = Lattice::new(ray, snapshot.extent(), f32::MAX, offset, dt);
-                plain::through_shaded(&shaded, cubic, &lattice, ray, medium.extinction)
+                plain::through_shaded([&shaded, &glow, &towards], cubic, &lattice, ray, &medium)
             });
             let view = view(&look, &camera, Mode::Smoke);
             let what = format!("{dims:?}, {quality:?}");

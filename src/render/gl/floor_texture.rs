@@ -12,30 +12,34 @@ use super::targets::new_texture;
 use crate::render::RenderError;
 use crate::render::floor::FloorLight;
 use crate::render::light::LightVolume;
+use crate::render::medium::Medium;
 
-/// The light on the floor, RG32F.
+/// The light on the floor, RGBA32F.
 pub(super) struct Floor {
     gl: Rc<Context>,
     light: FloorLight,
     texture: Texture2d,
-    /// Full light, for a floor without shadows.
+    /// Nothing takes any light.
+    open_light: FloorLight,
     open: Texture2d,
 }
 
 impl Floor {
     /// Makes a fully lit floor.
     pub fn new(gl: &Rc<Context>) -> Result<Self, RenderError> {
-        let texture = new_texture(gl, UncompressedFloatFormat::F32F32, [1, 1])?;
-        let open = new_texture(gl, UncompressedFloatFormat::F32F32, [1, 1])?;
-        let floor = Self { gl: gl.clone(), light: FloorLight::default(), texture, open };
-        write(&floor.open, &floor.light);
+        let texture = new_texture(gl, UncompressedFloatFormat::F32F32F32F32, [1, 1])?;
+        let open = new_texture(gl, UncompressedFloatFormat::F32F32F32F32, [1, 1])?;
+        let (light, open_light) = (FloorLight::default(), FloorLight::default());
+        let floor = Self { gl: gl.clone(), light, texture, open_light, open };
+        write(&floor.open, &floor.open_light);
         write(&floor.texture, &floor.light);
         Ok(floor)
     }
 
-    /// Updates the light from a light volume.
-    pub fn cast(&mut self, light: &LightVolume, sun_direction: [f32; 3]) {
-        self.light.cast(light, sun_direction);
+    /// Follows a light volume.
+    pub fn cast(&mut self, light: &LightVolume, medium: &Medium) {
+        self.light.cast(light, medium);
+        self.open_light = FloorLight::open(medium);
     }
 
     /// The light.
@@ -47,9 +51,10 @@ impl Floor {
     pub fn upload(&mut self) -> Result<(), RenderError> {
         let [width, height] = self.light.size.map(|n| n as u32);
         if (self.texture.width(), self.texture.height()) != (width, height) {
-            self.texture = new_texture(&self.gl, UncompressedFloatFormat::F32F32, [width, height])?;
+            self.texture = new_texture(&self.gl, UncompressedFloatFormat::F32F32F32F32, [width, height])?;
         }
         write(&self.texture, &self.light);
+        write(&self.open, &self.open_light);
         Ok(())
     }
 
@@ -65,6 +70,6 @@ impl Floor {
 fn write(texture: &Texture2d, light: &FloorLight) {
     let [width, height] = light.size.map(|n| n as u32);
     let data = Cow::Borrowed(light.texels.as_flattened());
-    let image = RawImage2d { data, width, height, format: ClientFormat::F32F32 };
+    let image = RawImage2d { data, width, height, format: ClientFormat::F32F32F32F32 };
     texture.write(Rect { left: 0, bottom: 0, width, height }, image);
 }

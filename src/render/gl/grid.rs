@@ -20,8 +20,8 @@ pub(super) struct Grid {
 #[derive(Default)]
 pub(super) struct Bake {
     pub light: LightVolume,
-    /// Direction and size of the sun, extinction; `None` if the smoke has changed since.
-    pub for_look: Option<([f32; 3], f32, f32)>,
+    /// Parts of the look that it depends on; `None` if the smoke has changed since.
+    pub for_look: Option<Look>,
 }
 
 impl Grid {
@@ -52,12 +52,29 @@ impl Bake {
 
     /// Updates the light. Returns whether anything changed.
     pub fn bring_up_to_date(&mut self, look: &Look) -> bool {
-        let key = (look.sun_direction, look.sun_size, look.extinction);
-        if self.for_look == Some(key) {
+        let key = lighting(look);
+        if self.for_look.as_ref() == Some(&key) {
             return false;
         }
         self.light.cast(look);
         self.for_look = Some(key);
         true
+    }
+}
+
+/// A look without all that its light does not depend on.
+fn lighting(look: &Look) -> Look {
+    let plain = Look::default();
+    Look {
+        solids: Vec::new(),
+        fade: plain.fade,
+        paths: plain.paths,
+        exposure: plain.exposure,
+        background: plain.background,
+        floor: plain.floor,
+        outline: plain.outline,
+        samples: plain.samples,
+        light_scale: plain.light_scale,
+        ..look.clone()
     }
 }

@@ -69,8 +69,13 @@ pub struct Renderer {
     threads: Threads,
     floor: Floor,
     light: Volume,
-    /// Whether `light` holds the last baked depths.
-    has_light: bool,
+    /// The eye that `light` is for and the light baked last; `None` if it holds an older one.
+    light_for: Option<[f32; 3]>,
+    light_texels: Vec<[f16; 4]>,
+    /// φ and J of red, green and blue, for solids.
+    diffuse: [Volume; 3],
+    /// Depth of the smoke towards the sun, for solids.
+    depths: Volume,
     velocity: Volume,
     /// Whether `velocity` is that of this snapshot.
     has_velocity: bool,
@@ -100,7 +105,10 @@ impl Renderer {
             smoke: Smoke::new(gl)?,
             floor: Floor::new(gl)?,
             light: volume()?,
-            has_light: false,
+            light_for: None,
+            light_texels: Vec::new(),
+            diffuse: [volume()?, volume()?, volume()?],
+            depths: volume()?,
             velocity: volume()?,
             has_velocity: false,
             velocity_values: Vec::new(),
@@ -244,7 +252,7 @@ impl Renderer {
     fn draw_picture(&mut self, size: [u32; 2], view: &View, frame: Option<Frame>) -> Result<(), RenderError> {
         self.smoke.upload_bricks(self.quality)?;
         self.bake(view.look);
-        self.upload_light()?;
+        self.upload_light(view)?;
         if view.mode.shows_smoke() {
             self.smoke.upload_emission(view.look)?;
         }
@@ -332,19 +340,30 @@ impl Renderer {
     fn bake(&mut self, look: &Look) {
         self.set_light_scale(look.light_scale);
         if self.baked.bring_up_to_date(look) {
-            self.has_light = false;
+            self.light_for = None;
             self.threads.picture.forget_light();
-            self.floor.cast(&self.baked.light, super::light::unit(look.sun_direction));
+            self.floor.cast(&self.baked.light, &Medium::of(look, self.grid.extent()));
         }
     }
 
-    /// Uploads the light volume.
-    fn upload_light(&mut self) -> Result<(), RenderError> {
-        if !self.has_light {
-            self.light.fill(self.baked.light.nodes, &self.baked.light.texels)?;
-            self.floor.upload()?;
-            self.has_light = true;
+    /// Brings it to the driver, towards the eye of a view.
+    fn upload_light(&mut self, view: &View) -> Result<(), RenderError> {
+        let eye = view.camera.position;
+        if self.light_for == Some(eye) {
+            return Ok(());
         }
+        let (light, medium) = (&self.baked.light, Medium::of(view.look, self.grid.extent()));
+        light.towards(eye, &medium, &mut self.light_texels);
+        self.light.fill(light.points, &self.light_texels)?;
+        if !self.solids.is_empty() {
+            self.depths.fill(light.points, &light.depths())?;
+            for (channel, volume) in self.diffuse.iter_mut().enumerate() {
+                let (dims, moments) = light.moments(channel);
+                volume.fill(dims, &moments)?;
+            }
+        }
+        self.floor.upload()?;
+        self.light_for = Some(eye);
         Ok(())
     }
 
@@ -369,7 +388,6 @@ impl Renderer {
             .vec3("lobes", [medium.lobes[0], medium.lobes[1], medium.second_share])
             .float("glow", medium.glow[0])
             .float("fade", medium.fade)
-            .vec3("octave", medium.octaves)
             .float("dt", grid.h / self.quality.samples(view.look))
             .vec4("cursor", cursor)
             .vec3("cursor_color", view.cursor.map_or([0.0; 3], |c| c.color))
@@ -380,7 +398,16 @@ impl Renderer {
         let outputs = [("radiance", &targets.scene), ("reach", &targets.reaches)];
         let mut surface =
             MultiOutputFrameBuffer::new(&self.gl, outputs).map_err(|e| refused("the scene's target", e))?;
-        let inputs = inputs.clone().volume("light", self.light.texture());
+        let (cubes, edge) = self.baked.light.cubes();
+        let inputs = inputs
+            .clone()
+            .volume("light", self.light.texture())
+            .volume("diffuse_red", self.diffuse[0].texture())
+            .volume("diffuse_green", self.diffuse[1].texture())
+            .volume("diffuse_blue", self.diffuse[2].texture())
+            .volume("depths", self.depths.texture())
+            .float("diffuse_off", edge * super::light::OFF)
+            .vec3("diffuse_size", cubes.array().map(|n| n as f32 * edge));
         let inputs = self.floor.inputs(self.solids.inputs(inputs, view.look), view.mode.shows_smoke());
         let program = self.programs.scene(&self.gl, !self.solids.is_empty())?;
         self.timers.screen_pass(&mut surface, program, &inputs, &DrawParameters::default(), "scene")

@@ -23,7 +23,7 @@ const AXES: usize = 3;
 /// The slot of the time, after which those of definitions begin.
 const TIME: usize = AXES;
 
-/// What is wrong with a formula.
+/// An error in a formula.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Fault {
     /// Name of the faulty definition; `None` for the formula itself.

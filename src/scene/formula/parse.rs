@@ -24,7 +24,7 @@ const DEEPEST: usize = 64;
 
 const NAMES: [&str; AXES] = ["x", "y", "z"];
 
-/// Where the values of definitions begin.
+/// First slot of the definitions' values.
 const DEFINED: usize = TIME + 1;
 
 type Result<T> = std::result::Result<T, Fault>;

@@ -228,7 +228,7 @@ impl<const N: usize> Cut<'_, N> {
 }
 
 impl Rows {
-    /// What is beyond the ends of lines of n values.
+    /// Applies the boundary conditions at the ends of lines of n values.
     fn close(&mut self, n: usize, ends: &[Edge; 2], adds: &[Wide; 2]) {
         for (at, link, end, add) in [(0, 0, &ends[0], &adds[0]), (n - 1, n, &ends[1], &adds[1])] {
             for l in 0..WIDTH {

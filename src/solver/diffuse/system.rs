@@ -87,13 +87,13 @@ impl System {
         }
     }
 
-    /// What is added at both ends, the same for all lines.
+    /// Value added at both ends, the same for all lines.
     pub fn adds(&self) -> [Wide; 2] {
         let wide = |edge: Edge| std::array::from_fn(|l| edge.add[l % LANES]);
         self.ends.map_or([[0.0; WIDTH]; 2], |ends| ends.map(wide))
     }
 
-    /// What is added at one end where the values beyond the `last` ones are `beyond`.
+    /// Value added at one end if the values beyond the `last` ones are `beyond`.
     pub fn add_of(&self, end: usize, beyond: &Wide, last: &Wide) -> Wide {
         let sign = self.ends.map_or([0.0; LANES], |ends| ends[end].sign);
         std::array::from_fn(|l| beyond[l] - sign[l % LANES] * last[l])

@@ -51,9 +51,9 @@ pub struct Solid {
     pub scale: f32,
     /// Instants \[s\], rising, and the positions \[m\] it passes through. Before the first and after the last it rests.
     pub keyframes: Vec<(f32, [f32; 3])>,
-    /// How it moves between them.
+    /// Motion between keyframes.
     pub motion: Motion,
-    /// How fast it turns around x, y and z through its origin \[rad/s\]: the angular velocity as a vector.
+    /// Angular velocity around x, y and z through its origin \[rad/s\].
     pub spin: [f32; 3],
     /// Velocity condition at its surface.
     pub slip: Slip,
@@ -187,7 +187,7 @@ impl Solid {
         [[0, 1, 2].map(|a| along(a, f32::min)), [0, 1, 2].map(|a| along(a, f32::max))]
     }
 
-    /// Whether it is the same body as `other`, wherever both are.
+    /// Whether it is the same body as `other`, in any position.
     pub fn is_body_of(&self, other: &Self) -> bool {
         let same = match (&self.shape, &other.shape) {
             (Shape::Mesh(a), Shape::Mesh(b)) if Arc::ptr_eq(a, b) => true,

@@ -1,4 +1,4 @@
-//! What solids gain from the air.
+//! Momentum that solids gain from the air.
 
 use super::SolidPose;
 use super::frame::Frame;
@@ -13,12 +13,12 @@ pub struct Momentum {
     pub angular: Vec<[f64; 3]>,
 }
 
-/// Where solids are, for the arms of what acts on them.
+/// Positions of solids, for the lever arms of forces on them.
 #[derive(Clone, Copy)]
 pub struct Arms<'a> {
     /// The box.
     pub frame: Frame,
-    /// How the solids stand.
+    /// Poses of the solids.
     pub poses: &'a [SolidPose],
 }
 

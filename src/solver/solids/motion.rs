@@ -1,6 +1,6 @@
 //! Motion between keyframes.
 
-/// How a solid moves from one keyframe to the next.
+/// Motion of a solid between keyframes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Motion {
     /// Straight on: the velocity jumps at the keyframes.

@@ -39,7 +39,7 @@ pub struct Obstacles {
     shifts: Vec<Shift>,
     /// Surface links of viscosity and diffusion; made on first use.
     drag: Option<Box<Drag>>,
-    /// What each has gained from the air since [`clear_momentum`](Self::clear_momentum).
+    /// Momentum that each has gained from the air since [`clear_momentum`](Self::clear_momentum).
     momentum: Momentum,
     /// The part of the pressure in them.
     pressure_forces: Vec<[f64; 3]>,
@@ -91,7 +91,7 @@ impl Obstacles {
         &self.solids
     }
 
-    /// Lets the same solids take other ways.
+    /// Gives the same solids other motions.
     pub fn guide(&mut self, solids: Vec<Solid>) {
         assert_eq!(self.solids.len(), solids.len(), "other solids");
         self.solids = solids;
@@ -161,7 +161,7 @@ impl Obstacles {
         }
     }
 
-    /// What viscosity and diffusion meet, and the momentum of each solid, to be added to, with its arms.
+    /// Returns the surface links, and the momentum of each solid with its lever arms, to be added to.
     pub fn drag(&mut self) -> (&mut Drag, Arms<'_>, &mut Momentum) {
         let Self { frame, poses, voxels, drag, momentum, ranges, .. } = self;
         let new = || {
@@ -172,7 +172,7 @@ impl Obstacles {
         (drag.get_or_insert_with(new), Arms { frame: *frame, poses }, momentum)
     }
 
-    /// What each solid has gained from the air.
+    /// Momentum that each solid has gained from the air.
     pub fn momentum(&self) -> &Momentum {
         &self.momentum
     }

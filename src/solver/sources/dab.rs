@@ -34,7 +34,7 @@ impl Ball {
     }
 }
 
-/// Takes `erase` times the dome from what is in each cell, then adds `amount` times it.
+/// Removes `erase` times the dome from each cell's values, then adds `amount` times it.
 fn add_scalars(
     layout: Layout,
     ball: &Ball,

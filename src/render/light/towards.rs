@@ -1,0 +1,144 @@
+//! The light volume as a march towards an eye reads it.
+
+use half::f16;
+use half::slice::HalfFloatSliceExt;
+use rayon::prelude::*;
+
+use super::{LightVolume, Mixture, Moments};
+use crate::render::exp::exp;
+use crate::render::medium::Medium;
+use crate::solver::simd::{dispatch, greatest};
+
+/// Points that are worked on at a time.
+const CHUNK: usize = 32;
+type Lane = [f32; CHUNK];
+
+/// What is interpolated from cubes to points: radiance of three colours, the sun's irradiance times the phase function of light
+/// from its peak, and the share of the sun's depth that counts for such light.
+const VALUES: usize = 9;
+type Values = [f32; VALUES];
+
+impl LightVolume {
+    /// What a march reads at each point for an eye at a place \[m\]: radiance scattered towards the eye for an albedo of 1,
+    /// without the sun's first scattering, and the depth towards the sun. Only points near smoke are filled.
+    pub(in crate::render) fn towards(&self, eye: [f32; 3], medium: &Medium, out: &mut Vec<[f16; 4]>) {
+        let points = self.points;
+        out.resize(points.cells(), [f16::ZERO; 4]);
+        let cubes = self.values_at_cubes(eye, medium);
+        let dims = self.mixture.dims;
+        let near = |a: usize, n: usize| {
+            let at = (n as f32 - 0.5) * self.spacing[a] / self.mixture.h - 0.5;
+            let at = at.clamp(0.0, (dims.array()[a] - 1) as f32);
+            let low = at as usize;
+            (low, (low + 1).min(dims.array()[a] - 1), at - low as f32)
+        };
+        let xs: Vec<_> = (0..points.nx).map(|i| near(0, i)).collect();
+        let planes = out.par_chunks_mut(points.nx * points.ny).enumerate();
+        planes.for_each_init(Vec::new, |row: &mut Vec<Values>, (k, out)| {
+            let (k0, k1, fz) = near(2, k);
+            for (j, out) in out.chunks_exact_mut(points.nx).enumerate() {
+                let span = self.spans[j + k * points.ny].clone();
+                out[..span.start].fill([f16::ZERO; 4]);
+                out[span.end..].fill([f16::ZERO; 4]);
+                if span.is_empty() {
+                    continue;
+                }
+                let (j0, j1, fy) = near(1, j);
+                let of = |j: usize, k: usize| &cubes[dims.index(0, j, k)..][..dims.nx];
+                let (a, b, c, d) = (of(j0, k0), of(j1, k0), of(j0, k1), of(j1, k1));
+                row.clear();
+                row.extend((0..dims.nx).map(|i| mix(&mix(&a[i], &b[i], fy), &mix(&c[i], &d[i], fy), fz)));
+                let depths = &self.depth[points.index(span.start, j, k)..][..span.len()];
+                let chunks = depths.chunks(CHUNK).zip(out[span.clone()].chunks_mut(CHUNK));
+                for (n, (depths, out)) in chunks.enumerate() {
+                    let mut strip = Strip::default();
+                    strip.depth[..depths.len()].copy_from_slice(depths);
+                    let first = points.index(span.start, j, k) + n * CHUNK;
+                    if let Some(shade) = self.shade.get(first..first + depths.len()) {
+                        strip.depth.iter_mut().zip(shade).for_each(|(depth, shade)| *depth += shade);
+                    }
+                    for i in 0..depths.len() {
+                        let (low, high, f) = xs[span.start + n * CHUNK + i];
+                        let values = mix(&row[low], &row[high], f);
+                        for c in 0..3 {
+                            strip.sent[c][i] = values[c];
+                            strip.peak[c][i] = values[3 + c];
+                            strip.scale[c][i] = values[6 + c];
+                        }
+                    }
+                    add_peak(&mut strip);
+                    let mut wide = [[0.0_f32; 4]; CHUNK];
+                    for (i, wide) in wide.iter_mut().enumerate() {
+                        *wide = [strip.sent[0][i], strip.sent[1][i], strip.sent[2][i], strip.depth[i]];
+                    }
+                    out.as_flattened_mut().convert_from_f32_slice(wide[..depths.len()].as_flattened());
+                }
+            }
+        });
+    }
+
+    /// The values of each cube, towards an eye. The radiance is φ + 3 g J·Ω.
+    fn values_at_cubes(&self, eye: [f32; 3], medium: &Medium) -> Vec<Values> {
+        let Mixture { dims, h, .. } = self.mixture;
+        let three_g = 3.0 * medium.mean_cosine();
+        let forward = if medium.scattering { medium.scaled_phase().forward } else { 0.0 };
+        let cube = |n: usize| {
+            let at = [n % dims.nx, n / dims.nx % dims.ny, n / (dims.nx * dims.ny)];
+            let way: [f32; 3] = std::array::from_fn(|a| eye[a] - (at[a] as f32 + 0.5) * h);
+            let away = way.iter().map(|x| x * x).sum::<f32>().sqrt().max(1e-6);
+            let cosine = (0..3).map(|a| -way[a] * medium.sun_direction[a]).sum::<f32>() / away;
+            let peak = if forward > 0.0 { medium.peak_phase(cosine) } else { 0.0 };
+            std::array::from_fn(|value| {
+                let c = value % 3;
+                match value / 3 {
+                    0 => {
+                        let Moments { mean, flux } = &self.moments[c];
+                        let along: f32 = (0..3).map(|a| way[a] * flux[a][n]).sum();
+                        (mean[n] + three_g * along / away).max(0.0)
+                    }
+                    1 => medium.sun[c] * peak,
+                    _ => 1.0 - self.cubes.albedo[c][n] * forward,
+                }
+            })
+        };
+        (0..dims.cells()).into_par_iter().with_min_len(2048).map(cube).collect()
+    }
+}
+
+fn mix(low: &Values, high: &Values, f: f32) -> Values {
+    std::array::from_fn(|n| low[n] + f * (high[n] - low[n]))
+}
+
+/// Points side by side along x.
+struct Strip {
+    sent: [Lane; 3],
+    peak: [Lane; 3],
+    scale: [Lane; 3],
+    depth: Lane,
+}
+
+impl Default for Strip {
+    fn default() -> Self {
+        let zeros = [[0.0; CHUNK]; 3];
+        Self { sent: zeros, peak: zeros, scale: zeros, depth: [0.0; CHUNK] }
+    }
+}
+
+dispatch! {
+    /// Adds the sun's light that was scattered forward before.
+    fn add_peak(strip: &mut Strip) = add_peak_kernel;
+}
+
+#[inline(always)]
+fn add_peak_kernel<const FMA: bool>(strip: &mut Strip) {
+    let mut clear = [0.0; CHUNK];
+    for i in 0..CHUNK {
+        clear[i] = exp(-strip.depth[i]);
+    }
+    for c in 0..3 {
+        for i in 0..CHUNK {
+            let more = exp(-strip.scale[c][i] * strip.depth[i]) - clear[i];
+            strip.sent[c][i] = greatest(strip.sent[c][i] + strip.peak[c][i] * more, 0.0);
+        }
+    }
+}

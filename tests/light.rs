@@ -1,0 +1,233 @@
+//! The marched light against traced light paths: thin to dense smoke, with and without forward scattering, dark and bright,
+//! under suns from side, back and front and under a sky alone, in three shapes. `docs/light.md` has the table.
+//!
+//! `cargo test --release --test light -- --ignored --nocapture` prints it. With `LIGHT_TRUTH` set to a folder, traced
+//! pictures are kept there and read again. `LIGHT_CASES` chooses cases by part of their names, as "ball back 25".
+
+use std::path::PathBuf;
+
+use updraft::grid::Dims;
+use updraft::look::{Camera, Look, Scattering};
+use updraft::render::procedural::{Tint, plume};
+use updraft::render::{CpuRenderer, Mode, View};
+use updraft::snapshot::Snapshot;
+
+const CELLS: usize = 64;
+const SIZE: u32 = 64;
+/// Edge of the blocks over which local errors are taken \[pixels\].
+const BLOCK: u32 = 4;
+/// Albedo of the smoke in red, green and blue: three cases in one picture. Blue absorbs nothing.
+const ALBEDO: [f32; 3] = [0.9, 0.99, 1.0];
+
+const SHAPES: [&str; 3] = ["ball", "plume", "slab"];
+const LIGHTS: [&str; 4] = ["side", "back", "front", "sky"];
+
+/// One picture.
+#[derive(Clone, Copy, Debug)]
+struct Case {
+    shape: &'static str,
+    light: &'static str,
+    extinction: f32,
+    g: f32,
+}
+
+/// Mean of a picture over that of the truth, and the RMS of the difference of blocks over the mean of the truth.
+#[derive(Clone, Copy, Debug)]
+struct Off {
+    mean: f32,
+    local: f32,
+}
+
+fn shape(name: &str) -> Snapshot {
+    let (dims, h) = (Dims::new([CELLS; 3]).unwrap(), 1.0 / CELLS as f32);
+    // Density falls to 0 over the width of a cell.
+    let inside = |distance: f32| (0.5 - distance / h).clamp(0.0, 1.0);
+    let solid = |distance: &(dyn Fn([f32; 3]) -> f32 + Sync)| {
+        Snapshot::from_fn(dims, h, |p| {
+            let density = inside(distance(p.map(|x| x - 0.5))) / 3.0;
+            [density, density, density, 0.0]
+        })
+    };
+    match name {
+        "ball" => solid(&|p| (p[0] * p[0] + p[1] * p[1] + p[2] * p[2]).sqrt() - 0.3),
+        "slab" => solid(&|p| (p[0].abs() - 0.35).max(p[1].abs() - 0.15).max(p[2].abs() - 0.25)),
+        _ => plume(dims, h, Tint::Even),
+    }
+}
+
+fn look(case: Case) -> Look {
+    let black = Look {
+        colors: [ALBEDO; 3],
+        extinction: case.extinction,
+        anisotropy: case.g,
+        fade: 0.0,
+        sun: [3.0; 3],
+        sky: [0.0; 3],
+        ground: [0.0; 3],
+        floor: None,
+        outline: false,
+        paths: 32,
+        ..Look::default()
+    };
+    match case.light {
+        "side" => Look { sun_direction: [0.9, 0.3, 0.3], ..black },
+        "back" => Look { sun_direction: [0.1, 0.2, -1.0], ..black },
+        "front" => Look { sun_direction: [0.2, 0.3, 1.0], ..black },
+        "sky" => Look { sun: [0.0; 3], sky: [1.0; 3], ground: [0.3; 3], ..black },
+        _ => Look { sun: [0.0; 3], sky: [1.0; 3], ground: [1.0; 3], ..black },
+    }
+}
+
+fn camera() -> Camera {
+    Camera { position: [0.5, 0.7, 3.5], target: [0.5, 0.5, 0.5], up: [0.0, 1.0, 0.0], fov: 17.0 }
+}
+
+/// Radiance of each pixel, and alpha.
+fn picture(renderer: &mut CpuRenderer, snapshot: &Snapshot, look: &Look) -> Vec<[f32; 4]> {
+    let camera = camera();
+    let view = View { look, camera: &camera, cursor: None, mode: Mode::Smoke };
+    renderer.render_linear(snapshot, &view, [SIZE; 2], &|_| ()).rgba
+}
+
+/// Two traced pictures of which the noise has nothing in common: the halves of twice as wide a one would share their
+/// seeds, so the second is a frame later.
+fn truth(snapshot: &Snapshot, case: Case, orders: u32, paths: u32) -> [Vec<[f32; 4]>; 2] {
+    let name = format!("{}-{}-{}-{}-{orders}-{paths}", case.shape, case.light, case.extinction, case.g);
+    let kept = std::env::var_os("LIGHT_TRUTH").map(|folder| PathBuf::from(folder).join(name));
+    if let Some(bytes) = kept.as_ref().and_then(|path| std::fs::read(path).ok()) {
+        let floats = bytes.chunks_exact(4).map(|four| f32::from_le_bytes(four.try_into().unwrap()));
+        let all: Vec<[f32; 4]> = floats.collect::<Vec<_>>().as_chunks::<4>().0.to_vec();
+        let (one, other) = all.split_at(all.len() / 2);
+        return [one.to_vec(), other.to_vec()];
+    }
+    let mut renderer = CpuRenderer::new();
+    renderer.set_orders(orders);
+    let traced = |paths| Look { scattering: Scattering::Traced, paths, ..look(case) };
+    // The first paths of 2 n are those of n.
+    let one = picture(&mut renderer, snapshot, &traced(paths));
+    let both = picture(&mut renderer, snapshot, &traced(2 * paths));
+    let other: Vec<[f32; 4]> =
+        one.iter().zip(&both).map(|(one, both)| std::array::from_fn(|c| 2.0 * both[c] - one[c])).collect();
+    if let Some(path) = kept {
+        let all = [one.as_slice(), &other].concat();
+        std::fs::write(path, bytemuck::cast_slice::<[f32; 4], u8>(&all)).unwrap();
+    }
+    [one, other]
+}
+
+/// Compares one channel of a picture with two independent estimates of the truth. The product of the two differences
+/// has no noise in the mean.
+fn off(marched: &[[f32; 4]], [one, other]: &[Vec<[f32; 4]>; 2], channel: usize) -> Off {
+    let blocks = |image: &[[f32; 4]]| -> Vec<f64> {
+        let across = SIZE / BLOCK;
+        let mut sums = vec![0.0; (across * across) as usize];
+        for (n, pixel) in image.iter().enumerate() {
+            let [x, y] = [n as u32 % SIZE / BLOCK, n as u32 / SIZE / BLOCK];
+            sums[(x + across * y) as usize] += f64::from(pixel[channel]);
+        }
+        sums
+    };
+    let covered = blocks_with_smoke(one);
+    let [marched, one, other] = [marched, one, other].map(blocks);
+    let (mut sum, mut true_sum, mut squares) = (0.0, 0.0, 0.0);
+    for n in covered.iter().copied() {
+        sum += marched[n];
+        true_sum += 0.5 * (one[n] + other[n]);
+        squares += (marched[n] - one[n]) * (marched[n] - other[n]);
+    }
+    let mean = true_sum / covered.len() as f64;
+    Off {
+        mean: (sum / true_sum) as f32,
+        local: ((squares / covered.len() as f64).max(0.0).sqrt() / mean) as f32,
+    }
+}
+
+fn blocks_with_smoke(image: &[[f32; 4]]) -> Vec<usize> {
+    let across = SIZE / BLOCK;
+    let shows = |n: &usize| {
+        let [x, y] = [*n as u32 % across, *n as u32 / across];
+        (0..BLOCK * BLOCK)
+            .any(|m| image[((y * BLOCK + m / BLOCK) * SIZE + x * BLOCK + m % BLOCK) as usize][3] > 0.0)
+    };
+    (0..(across * across) as usize).filter(shows).collect()
+}
+
+/// Smoke that absorbs nothing, in light that is the same from everywhere, sends as much as it hides.
+#[test]
+fn a_white_furnace_keeps_its_light() {
+    for (name, extinction, g) in ["ball", "plume"]
+        .into_iter()
+        .flat_map(|name| [(name, 6.0, 0.0), (name, 25.0, 0.6), (name, 100.0, 0.0)])
+    {
+        let case = Case { shape: name, light: "white", extinction, g };
+        let image = picture(&mut CpuRenderer::new(), &shape(name), &look(case));
+        let [sent, hidden] = [2, 3].map(|channel| image.iter().map(|pixel| pixel[channel]).sum::<f32>());
+        println!("{name}, {extinction} 1/m, g {g}: {:.3}", sent / hidden);
+        assert!((sent / hidden - 1.0).abs() < 0.03, "{case:?}: {}", sent / hidden);
+    }
+}
+
+/// A few cases of the table, with the bounds of all.
+#[test]
+fn smoke_is_as_bright_as_traced() {
+    for (light, g) in [("side", 0.0), ("front", 0.6), ("sky", 0.6)] {
+        let case = Case { shape: "plume", light, extinction: 25.0, g };
+        let (snapshot, mut renderer) = (shape(case.shape), CpuRenderer::new());
+        let many = picture(&mut renderer, &snapshot, &look(case));
+        let traced = truth(&snapshot, case, u32::MAX, 8);
+        for channel in [0, 1] {
+            let Off { mean, local } = off(&many, &traced, channel);
+            println!("{case:?}, albedo {}: {mean:.3}, {local:.3}", ALBEDO[channel]);
+            assert!((mean - 1.0).abs() < 0.05 && local < 0.12, "{case:?}: {mean}, {local}");
+        }
+    }
+}
+
+/// Light that is scattered once, against paths that end after one scattering.
+#[test]
+fn light_scattered_once_is_as_bright_as_traced() {
+    for (name, light, extinction) in [("plume", "side", 25.0), ("ball", "back", 6.0)] {
+        let case = Case { shape: name, light, extinction, g: 0.6 };
+        let (snapshot, mut renderer) = (shape(name), CpuRenderer::new());
+        let look = Look { scattering: Scattering::Single, ..look(case) };
+        let Off { mean, local } =
+            off(&picture(&mut renderer, &snapshot, &look), &truth(&snapshot, case, 1, 32), 2);
+        println!("{case:?}: {mean:.3}, {local:.3}");
+        assert!((mean - 1.0).abs() < 0.02 && local < 0.05, "{case:?}: {mean}, {local}");
+    }
+}
+
+/// The whole table: light scattered once, then all of it at three albedos.
+#[test]
+#[ignore = "minutes: a table, not a check"]
+fn table_of_all_cases() {
+    println!("| shape | light | 1/m | g | once | 0.9 | 0.99 | 1 |\n|---|---|---|---|---|---|---|---|");
+    let mut worst = [[0.0_f32; 2]; 4];
+    for name in SHAPES {
+        let snapshot = shape(name);
+        for (light, extinction, g) in LIGHTS.into_iter().flat_map(|light| {
+            [6.0, 25.0, 100.0].into_iter().flat_map(move |e| [0.0, 0.6, 0.8].map(|g| (light, e, g)))
+        }) {
+            let case = Case { shape: name, light, extinction, g };
+            let words = format!("{name} {light} {extinction} {g}");
+            if std::env::var("LIGHT_CASES").is_ok_and(|wanted| !words.contains(&wanted)) {
+                continue;
+            }
+            let mut renderer = CpuRenderer::new();
+            let single = Look { scattering: Scattering::Single, ..look(case) };
+            let once = picture(&mut renderer, &snapshot, &single);
+            let mut all = vec![off(&once, &truth(&snapshot, case, 1, 128), 2)];
+            let many = picture(&mut renderer, &snapshot, &look(case));
+            let traced = truth(&snapshot, case, u32::MAX, 32);
+            all.extend((0..3).map(|channel| off(&many, &traced, channel)));
+            let words: Vec<String> =
+                all.iter().map(|off| format!("{:.2} {:.0} %", off.mean, 100.0 * off.local)).collect();
+            println!("| {name} | {light} | {extinction} | {g} | {} |", words.join(" | "));
+            for (worst, off) in worst.iter_mut().zip(&all) {
+                worst[0] = worst[0].max((off.mean - 1.0).abs());
+                worst[1] = worst[1].max(off.local);
+            }
+        }
+    }
+    println!("worst: {worst:.2?}");
+}
