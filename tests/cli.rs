@@ -157,7 +157,7 @@ fn check_reports_the_consequences_of_choices() {
 #[test]
 fn check_reports_air_that_nothing_moves() {
     let dir = folder();
-    let idle = "nothing will happen";
+    let idle = "the air rests until someone paints";
     let check = |changes: &[&str]| {
         let changes: Vec<&str> = changes.iter().flat_map(|change| ["--set", *change]).collect();
         stdout(&updraft(dir.path(), &[&["check", "plume", "--set", "source=[]"][..], &changes].concat()))

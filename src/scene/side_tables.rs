@@ -108,7 +108,7 @@ pub fn check_values(
                 if let Some(at) = values.iter().position(|value| !range.contains(value)) {
                     let name = name(side.axis, side.end);
                     let message = format!(
-                        "domain.walls: {name}: the formula of {} gives {} at {:?} m and {time} s; it may be {} to {}",
+                        "domain.walls: {name}: the formula of {} gives {:?} at {:?} m and {time} s; it may be {} to {}",
                         NAMES[*quantity],
                         values[at],
                         points[at],
