@@ -73,10 +73,28 @@ impl Rig {
         self.xdo(&format!("key {key}"));
     }
 
+    /// Presses at one point, moves and releases at another. A hand takes several frames for that, also when they are slow.
     fn drag(&self, button: u8, [x0, y0]: [f64; 2], [x1, y1]: [f64; 2]) {
         let (xm, ym) = (0.5 * (x0 + x1), 0.5 * (y0 + y1));
-        self.xdo(&format!("mousemove {x0:.0} {y0:.0} mousedown {button} mousemove {xm:.0} {ym:.0}"));
-        self.xdo(&format!("mousemove {x1:.0} {y1:.0} mouseup {button}"));
+        for step in [
+            format!("mousemove {x0:.0} {y0:.0}"),
+            format!("mousedown {button}"),
+            format!("mousemove {xm:.0} {ym:.0}"),
+            format!("mousemove {x1:.0} {y1:.0}"),
+            format!("mouseup {button}"),
+        ] {
+            self.xdo(&step);
+            self.wait_for_a_frame();
+        }
+    }
+
+    /// Waits until a whole frame was drawn after now, or for half a second: a window at rest draws none.
+    fn wait_for_a_frame(&self) {
+        let frame = || self.state().map_or(0.0, |state| number(&state, "/frame"));
+        let (before, deadline) = (frame(), Instant::now() + Duration::from_millis(500));
+        while frame() < before + 2.0 && Instant::now() < deadline {
+            std::thread::sleep(Duration::from_millis(10));
+        }
     }
 
     fn state(&self) -> Option<Value> {
@@ -434,6 +452,8 @@ fn search(rig: &mut Rig, text: &str, place: &'static str) -> Value {
     rig.xdo(&format!("mousemove {x} {y} click 1"));
     rig.key("ctrl+a");
     rig.xdo(&format!("type {text}"));
+    // Rows move until the last letter has arrived.
+    (0..3).for_each(|_| rig.wait_for_a_frame());
     let height = rig.size[1] as f64;
     // The rows that do not fit are gone by then.
     rig.until(place, |s| {
@@ -444,7 +464,10 @@ fn search(rig: &mut Rig, text: &str, place: &'static str) -> Value {
 
 fn click(rig: &Rig, state: &Value, name: &str) {
     let (x, y) = middle(state, name);
-    rig.xdo(&format!("mousemove {x} {y} click 1"));
+    rig.xdo(&format!("mousemove {x} {y}"));
+    rig.wait_for_a_frame();
+    rig.xdo("click 1");
+    rig.wait_for_a_frame();
 }
 
 /// Mean and spread of the brightness in a part of the screen: left, top, right, bottom.
