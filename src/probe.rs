@@ -136,7 +136,7 @@ impl Probe {
         match self.every {
             _ if stats.step == 0 => true,
             Every::Frame => is_frame,
-            Every::Steps(count) => stats.step % u64::from(count.max(1)) == 0,
+            Every::Steps(count) => stats.step.is_multiple_of(u64::from(count.max(1))),
             Every::Seconds(span) => {
                 // Rounding must not put off what is due now.
                 let spans = |time: f64| (time / f64::from(span) + 1e-6).floor();

@@ -6,6 +6,9 @@ use crate::field::Field;
 use crate::npz::Array;
 use crate::solver::Solver;
 
+/// Arrays with the names of their fields.
+type NamedArrays = Vec<(&'static str, Array)>;
+
 /// The mean of some values over time.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Mean {
@@ -98,9 +101,8 @@ impl FieldMeans {
         &mut self.mean
     }
 
-    /// The instant from which on it counts, how long that is \[s\], and the fields by name; `None` before the first step that
-    /// counts.
-    pub fn arrays(&self, solver: &Solver) -> Option<([f64; 2], Vec<(&'static str, Array)>)> {
+    /// The start and the length of the mean \[s\], and the fields by name; `None` before the first step that counts.
+    pub fn arrays(&self, solver: &Solver) -> Option<([f64; 2], NamedArrays)> {
         let mut values = self.mean.values()?;
         let arrays = self.fields.iter().map(|field| {
             let shape = field.shape(solver.layout().dims);

@@ -90,16 +90,15 @@ impl Fields {
             .map(|(((before, corrected), now), stride)| {
                 let planes = before.par_chunks_mut(plane).zip(corrected.par_chunks_mut(plane));
                 let planes = planes.zip(now.par_chunks(plane)).enumerate();
-                let fastest =
-                    |(k, ((before, corrected), now)): (usize, ((&mut [f32], &mut [f32]), &[f32]))| {
-                        let mut fastest = 0.0;
-                        // Below the first plane, all of ghosts, there is nothing to differ from.
-                        let at = (k * plane).max(stride);
-                        let drop = [&pressure[at - stride..][..plane], &pressure[at..][..plane]];
-                        extrapolate_row([half, scale], now, drop, before, corrected, &mut fastest);
-                        fastest
-                    };
-                planes.map(fastest).reduce(|| 0.0, f32::max)
+                let fastest = planes.map(|(k, ((before, corrected), now))| {
+                    let mut fastest = 0.0;
+                    // The first plane consists of ghosts and has no plane below.
+                    let at = (k * plane).max(stride);
+                    let drop = [&pressure[at - stride..][..plane], &pressure[at..][..plane]];
+                    extrapolate_row([half, scale], now, drop, before, corrected, &mut fastest);
+                    fastest
+                });
+                fastest.reduce(|| 0.0, f32::max)
             })
             .fold(0.0, f32::max);
         if let Some(obstacles) = obstacles {
