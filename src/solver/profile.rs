@@ -25,7 +25,7 @@ const CHUNK: usize = 1024;
 
 /// A function of place and time for one side of the box.
 pub trait SideValues: Send + Sync + fmt::Debug {
-    /// Whether it gives this quantity, one of [`QUANTITIES`]. Others are those of the side's [`BoundaryCondition`].
+    /// Whether it gives this quantity, one of `QUANTITIES`. Others are those of the side's [`BoundaryCondition`].
     fn gives(&self, quantity: usize) -> bool;
 
     /// Puts the quantity at the instant `time` \[s\] and each point of `at` \[m\] into `out`.
