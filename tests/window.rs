@@ -313,7 +313,11 @@ fn undo_brings_a_clear_and_a_stroke_back(rig: &mut Rig) {
     rig.key("g");
     rig.until("green on the brush", |s| is(s, "/ink", "Green"));
     rig.drag(1, [330.0, 300.0], [350.0, 300.0]);
-    let painted = rig.until("green smoke", |s| number(s, "/mass/1") > 1e-5 && is(s, "/undoes", "stroke"));
+    let green = |s: &Value| number(s, "/mass/1") > 1e-5 && is(s, "/undoes", "stroke");
+    rig.until("green smoke", green);
+    // The last dab of the stroke may still be on its way.
+    (0..3).for_each(|_| rig.wait_for_a_frame());
+    let painted = rig.until("green smoke", green);
     rig.key("c");
     rig.until("an empty box", |s| number(s, "/mass/1") == 0.0 && is(s, "/undoes", "clear"));
     rig.key("ctrl+z");
@@ -452,6 +456,8 @@ fn search(rig: &mut Rig, text: &str, place: &'static str) -> Value {
     rig.xdo(&format!("mousemove {x} {y} click 1"));
     rig.key("ctrl+a");
     rig.xdo(&format!("type {text}"));
+    // Keys act on the window again once the field has given up the focus.
+    rig.key("Return");
     // Rows move until the last letter has arrived.
     (0..3).for_each(|_| rig.wait_for_a_frame());
     let height = rig.size[1] as f64;
@@ -552,7 +558,11 @@ fn leaves(rig: &mut Rig) {
     click(rig, &state, "timeline.present");
     rig.until("the present", |s| s["past"].is_null());
     rig.key("Escape");
-    let state = rig.until("the question", |s| is(s, "/dialog", "leave") && s["places"]["discard"].is_array());
+    let asks = |s: &Value| is(s, "/dialog", "leave") && s["places"]["discard"].is_array();
+    rig.until("the question", asks);
+    // A new dialog finds its place within a frame.
+    rig.wait_for_a_frame();
+    let state = rig.until("the question", asks);
     click(rig, &state, "discard");
     let deadline = Instant::now() + PATIENCE;
     while rig.program.try_wait().unwrap().is_none() {
