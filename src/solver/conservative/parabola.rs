@@ -113,14 +113,8 @@ impl Lines {
         let crossing = [&takes[first..end + 1], &share[first..end + 1]];
         if !way.deep {
             let around = &mut values[c][first - BEYOND..end + BEYOND];
-            let inside = &volume[first..end];
             let open = &open[first - BEYOND..end + 1 + BEYOND];
-            if way.walled {
-                stream_walled(around, open, crossing, inside, way, ends);
-            } else {
-                stream(around, open, crossing, inside, way, ends);
-            }
-            return;
+            return stream(around, open, crossing, &volume[first..end], way, ends);
         }
         let [low, high] = sides;
         fit(
@@ -277,12 +271,6 @@ each_level! {
     ) = stream_kernel;
 }
 
-each_level! {
-    fn stream_walled(
-        values: &mut [Eight], open: &[Eight], crossing: [&[Eight]; 2], volume: &[Eight], way: Way, ends: &mut [Eight; 2],
-    ) = stream_walled_kernel;
-}
-
 #[inline(always)]
 fn stream_kernel<S: Eights>(
     s: S,
@@ -293,27 +281,11 @@ fn stream_kernel<S: Eights>(
     way: Way,
     ends: &mut [Eight; 2],
 ) {
-    if way.decay.is_some() {
-        stream_along::<S, false, true>(s, values, open, crossing, volume, way, ends);
-    } else {
-        stream_along::<S, false, false>(s, values, open, crossing, volume, way, ends);
-    }
-}
-
-#[inline(always)]
-fn stream_walled_kernel<S: Eights>(
-    s: S,
-    values: &mut [Eight],
-    open: &[Eight],
-    crossing: [&[Eight]; 2],
-    volume: &[Eight],
-    way: Way,
-    ends: &mut [Eight; 2],
-) {
-    if way.decay.is_some() {
-        stream_along::<S, true, true>(s, values, open, crossing, volume, way, ends);
-    } else {
-        stream_along::<S, true, false>(s, values, open, crossing, volume, way, ends);
+    match (way.walled, way.decay.is_some()) {
+        (false, false) => stream_along::<S, false, false>(s, values, open, crossing, volume, way, ends),
+        (false, true) => stream_along::<S, false, true>(s, values, open, crossing, volume, way, ends),
+        (true, false) => stream_along::<S, true, false>(s, values, open, crossing, volume, way, ends),
+        (true, true) => stream_along::<S, true, true>(s, values, open, crossing, volume, way, ends),
     }
 }
 
