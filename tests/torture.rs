@@ -139,14 +139,7 @@ fn config(chance: &mut Chance, cells: usize) -> Config {
             _ => [side(chance, axis), side(chance, axis)],
         };
     }
-    config.advection = [
-        Advection::SemiLagrangian,
-        Advection::Monotone,
-        Advection::MacCormack,
-        Advection::Cubic,
-        Advection::Lagrange,
-        Advection::Conservative,
-    ][chance.below(6)];
+    config.advection = Advection::ALL[chance.below(6)];
     config.integrator =
         [Integrator::Projection, Integrator::Reflection, Integrator::Trapezoid][chance.below(3)];
     config.trace = [TraceOrder::Second, TraceOrder::Third][chance.below(2)];

@@ -214,14 +214,7 @@ mod tests {
 
     #[test]
     fn a_restored_state_has_the_same_future_with_every_advection() {
-        for advection in [
-            Advection::SemiLagrangian,
-            Advection::Monotone,
-            Advection::MacCormack,
-            Advection::Cubic,
-            Advection::Lagrange,
-            Advection::Conservative,
-        ] {
+        for advection in Advection::ALL {
             for solids in [vec![], solids()] {
                 let config = Config { advection, ..config() };
                 check_same_future(&config, &solids, &format!("{advection:?}, {} solids", solids.len()));

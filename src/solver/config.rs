@@ -57,6 +57,16 @@ pub enum Advection {
 }
 
 impl Advection {
+    /// All schemes.
+    pub const ALL: [Self; 6] = [
+        Self::SemiLagrangian,
+        Self::Monotone,
+        Self::MacCormack,
+        Self::Cubic,
+        Self::Lagrange,
+        Self::Conservative,
+    ];
+
     /// Whether the scheme needs forward traces besides backward ones.
     pub(super) fn looks_forward(self) -> bool {
         self == Self::MacCormack

@@ -7,14 +7,7 @@ use updraft::solver::{
 };
 
 /// All schemes.
-pub const SCHEMES: [Advection; 6] = [
-    Advection::SemiLagrangian,
-    Advection::Monotone,
-    Advection::MacCormack,
-    Advection::Cubic,
-    Advection::Lagrange,
-    Advection::Conservative,
-];
+pub const SCHEMES: [Advection; 6] = Advection::ALL;
 
 /// A box of `cells` with edge `h`, two threads.
 pub fn config(cells: [usize; 3], h: f32, sides: BoundaryConditions, advection: Advection) -> Config {
