@@ -40,7 +40,7 @@ pub enum NpzError {
         path: PathBuf,
         /// Name of the array.
         array: String,
-        /// What is wrong.
+        /// The fault, in words.
         what: String,
     },
 }

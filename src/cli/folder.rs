@@ -22,7 +22,7 @@ impl RunFolder {
         Self(path.to_owned())
     }
 
-    /// Path of the scene as it was run, overrides included.
+    /// Path of the scene with its overrides, as a file.
     pub fn scene(&self) -> PathBuf {
         self.0.join("scene.toml")
     }

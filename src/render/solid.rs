@@ -117,8 +117,8 @@ impl Solid {
         }
     }
 
-    /// How far a ray from `p` along a unit vector passes by the solid, less than 0 if it meets it; at most a bound where it
-    /// passes far away \[m\].
+    /// Least distance between the solid and a ray from `p` along a unit vector \[m\]: negative if they meet, a lower bound if the
+    /// ray passes outside the bounding ball.
     pub fn clearance(&self, p: [f32; 3], along: [f32; 3]) -> f32 {
         let (p, along) = (Vector3::from(p), Vector3::from(along));
         let to = Vector3::from(self.center) - p;

@@ -299,7 +299,7 @@ pub struct Camera {
     pub fov: Option<Number>,
 }
 
-/// What one side does: a word, or a table with what belongs to it, as `{ inflow = { velocity = [1, 0, 0] } }`. Velocities, smoke
+/// Condition of one side: a word, or a table with what belongs to it, as `{ inflow = { velocity = [1, 0, 0] } }`. Velocities, smoke
 /// and temperatures may be formulas in x, y, z and t.
 #[derive(Clone, Deserialize)]
 #[serde(rename_all = "kebab-case")]

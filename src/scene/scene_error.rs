@@ -96,7 +96,7 @@ impl InitialError {
 /// show the place.
 #[derive(Debug)]
 pub struct Problem {
-    /// What is wrong, and what to do.
+    /// The fault and its remedy, in words.
     pub message: String,
     /// The line, from 1.
     pub line: usize,

@@ -1,8 +1,8 @@
 //! The pressure over the density of air, p/ρ \[m²/s²\], as a field at cell centres.
 //!
-//! A projection solves for φ = (p/ρ) Δt/h and takes its differences from the velocity. What the air has felt over a step may be
-//! the sum of several: the reflection applies the first φ twice, the trapezoidal rule half of the step before. Each projection
-//! therefore adds its share to the field,
+//! A projection solves for φ = (p/ρ) Δt/h and subtracts its differences from the velocity. Several of them may act in one step: the
+//! reflection applies the first φ twice, the trapezoidal rule half of the pressure of the step before. Each projection therefore adds
+//! its share to the field,
 //!
 //! ```text
 //! p ← keep · p + add · φ
@@ -19,7 +19,7 @@ use crate::grid::{GHOST, Layout};
 pub struct Blend<'a> {
     /// p/ρ \[m²/s²\] in the layout of all fields.
     pub field: &'a mut [f32],
-    /// Factor on what is there.
+    /// Factor of the present field.
     pub keep: f32,
     /// h/Δt \[m/s\] times the share of φ.
     pub add: f32,
@@ -78,8 +78,8 @@ pub fn fill_ghosts(layout: Layout, ends: [AxisBoundary; 3], field: &mut [f32]) {
     }
 }
 
-/// What `field` falls by from the cell below a face to that above it; outside the box it is 0, but for periodic axes, whose
-/// last face counts for nothing: it is the first.
+/// The drop of `field` across a face: the cell below minus the cell above. Outside the box the field is 0. The last face of a periodic
+/// axis is the first one again and returns 0.
 pub fn drop_across(
     layout: Layout,
     ends: [AxisBoundary; 3],

@@ -1,9 +1,8 @@
-//! Sides whose velocity, smoke or heat varies in place and time.
+//! Sides whose velocity, smoke or heat varies in space and time.
 //!
-//! The rules of the sides make every ghost `sign · inside + add` (`sides.rs`). They keep their constant part; what a profile
-//! gives is added to the ghosts afterwards, from a table for each quantity and side that is brought up to date once a substep,
-//! for the instant at its end. Beside other sides it counts as a constant would, as the mean over the orders in which the rules
-//! can be applied.
+//! The rules of the sides make every ghost `sign · inside + add` (`sides.rs`), with the constant part of `add`. The values of a
+//! profile are added to the ghosts afterwards. They come from a table for each quantity and side, which is updated once a substep for
+//! the instant at its end. At edges of the box they count as constants do: as the mean over the orders of the rules.
 
 use std::fmt;
 use std::sync::Arc;
@@ -14,7 +13,7 @@ use super::sides::GhostRules;
 use super::{BoundaryCondition, BoundaryConditions};
 use crate::grid::{GHOST, Layout};
 
-/// What a side gives: u, v, w \[m/s\], red, green, blue \[-\] and temperature excess \[K\], as 0 to 6.
+/// Number of quantities that a side can give: u, v, w \[m/s\], red, green, blue \[-\] and temperature excess \[K\], as 0 to 6.
 pub const QUANTITIES: usize = 7;
 
 /// The first of the scalars among them.
@@ -33,7 +32,7 @@ pub trait SideValues: Send + Sync + fmt::Debug {
 }
 
 /// A side with values that vary: velocities of a no-slip wall or an inflow, the temperature of a wall that holds one, smoke and
-/// temperature of an inflow. What it gives must be 0 in the side's constants.
+/// temperature of an inflow. The side's constants of these quantities must be 0.
 #[derive(Clone, Debug)]
 pub struct Profile {
     /// 0, 1, 2 for x, y, z.
@@ -169,12 +168,12 @@ impl GhostRules {
         }
     }
 
-    /// Whether the side at this end of an axis gives red, green, blue or temperature (0 to 3) that varies.
+    /// Returns true if red, green, blue or temperature (0 to 3) varies on the side at this end of an axis.
     pub fn gives_scalar(&self, [axis, end]: [usize; 2], channel: usize) -> bool {
         self.tables().iter().any(|table| table.is_at(axis, end) && table.quantity == SCALARS + channel)
     }
 
-    /// What it gives of it before the cell at a position of the layout; 0 where it does not vary.
+    /// The varying part of a scalar on a side, at the cell with this index of the layout; 0 without a profile.
     pub fn varying_scalar(&self, [axis, end]: [usize; 2], channel: usize, cell: usize) -> f32 {
         let of = |table: &&Table| table.is_at(axis, end) && table.quantity == SCALARS + channel;
         self.tables().iter().find(of).map_or(0.0, |table| {

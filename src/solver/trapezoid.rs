@@ -2,22 +2,22 @@
 //!
 //! ```text
 //! u* = A(uⁿ + gⁿ) + Δt f        A: advection by u at n + ½, extrapolated from the last two steps
-//! uⁿ⁺¹ = P u* = u* − ∇φ         φ: what the projection finds
-//! pⁿ⁺¹ = ½ pⁿ + φ/Δt            the pressure that has acted in the step; gⁿ = −½ Δt ∇pⁿ is half of it
+//! uⁿ⁺¹ = P u* = u* − ∇φ         φ: the potential of the projection
+//! pⁿ⁺¹ = ½ pⁿ + φ/Δt            the pressure of the step; gⁿ = −½ Δt ∇pⁿ is half of its action
 //! ```
 //!
-//! A plain projection lets the pressure act at the end of the step only, and takes ½ |Δt ∇p|² of energy with every step: air that
-//! turns is first thrown off its circle. Here air feels half of the gradient where it comes from, and half where it arrives.
-//! With pⁿ⁺¹ = 2 φ/Δt the step would be the reflection of Zehnder, Narain & Thomaszewski (2018) about one projection, but then
-//! a pressure that jumps would swing for ever with the period of two steps. The mean damps that at once, and loses next to
-//! nothing: an advection that keeps the energy gives, with r = −∇φ and 2 gⁿ⁺¹ = gⁿ + r,
+//! A plain projection applies the pressure only at the end of the step, and removes ½ |Δt ∇p|² of energy with every step: rotating air
+//! first leaves its circle. Here half of the gradient acts at the departure point and half at the arrival. With pⁿ⁺¹ = 2 φ/Δt the step
+//! would be the reflection of Zehnder, Narain & Thomaszewski (2018) about one projection, but then a jump of the pressure would
+//! oscillate for ever with a period of two steps. The mean damps that at once and loses little: an advection that conserves energy
+//! gives, with r = −∇φ and 2 gⁿ⁺¹ = gⁿ + r,
 //!
 //! ```text
 //! |uⁿ⁺¹|² + 2 |gⁿ⁺¹|² = |uⁿ|² + 2 |gⁿ|² − 2 |gⁿ⁺¹ − gⁿ|²
 //! ```
 //!
-//! since r is orthogonal to uⁿ⁺¹ and g to uⁿ. So no step is too long, and what is lost is of the order of (Δt² ∂p/∂t)².
-//! What is remembered is the pressure alone, not its gradient: it also is what a researcher wants to see (`pressure.rs`).
+//! since r is orthogonal to uⁿ⁺¹ and g to uⁿ. So a step of any length is stable, and the loss is of the order of (Δt² ∂p/∂t)².
+//! Only the pressure is stored, not its gradient. It is also the field that probes and files show (`pressure.rs`).
 
 use rayon::prelude::*;
 

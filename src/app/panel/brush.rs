@@ -121,7 +121,7 @@ fn adds(ui: &mut Ui, model: &mut Model, out: &mut Out) {
     }
 }
 
-/// What the brush adds, or that it erases.
+/// The choice of smoke, heat or eraser for the brush.
 fn kinds(ui: &mut Ui, brush: &mut Brush, out: &mut Out) {
     ui.horizontal(|ui| {
         ui.add_space(10.0);

@@ -66,8 +66,8 @@ fn arrow(ui: &Ui, rect: Rect, openness: f32) {
     ui.painter().add(egui::Shape::convex_polygon(points, theme::QUIET, egui::Stroke::NONE));
 }
 
-/// Without a widget of its own: one that comes when the first value changes would shift the names of those after it, and the
-/// slider in the hand would be let go.
+/// Returns true if the button at the right of a header was clicked. It has an identity of its own: a widget that appears with the first
+/// changed value would shift the identities of those after it, and egui would drop the slider being dragged.
 fn reset(ui: &Ui, title: &str, rect: Rect) -> bool {
     let middle = pos2(rect.right() - 14.0, rect.center().y);
     let place = Rect::from_center_size(middle, vec2(22.0, HEIGHT - 4.0));

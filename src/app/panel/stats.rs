@@ -168,7 +168,7 @@ pub(super) fn median(mut values: Vec<f32>) -> f32 {
     values.get(values.len() / 2).copied().unwrap_or(0.0)
 }
 
-/// Where the time of the last steps went: a column for each, its stages upon each other.
+/// Plots the time of the last steps: a column for each, its stages stacked.
 fn stages(ui: &mut Ui, readout: &Readout) {
     let (rect, response) = ui.allocate_exact_size(vec2(ui.available_width(), 46.0), Sense::hover());
     let rect = under_names(rect);

@@ -6,10 +6,10 @@
 //! Ω·∇L = σ (S − L)        S = ω (∫ p(Ω·Ω′) L(Ω′) dΩ′ + E T p(Ω·Ω_sun)) + emission
 //! ```
 //!
-//! is kept in fourteen directions, to the six faces and the eight corners of a cell, with weights 1/15 and 3/40, which
+//! is solved in fourteen directions, to the six faces and the eight corners of a cell, with weights 1/15 and 3/40, which
 //! integrate polynomials up to the fifth degree exactly. A step along any of them ends in the middle of a cell, so nothing
 //! is interpolated. S is taken from the mean radiance φ and the net flux J, both over 4π, and is updated from sweep to
-//! sweep. What the phase function throws forward within a few degrees counts as not scattered (delta-Eddington: Joseph,
+//! sweep. Light scattered forward within a few degrees counts as not scattered (delta-Eddington: Joseph,
 //! Wiscombe and Weinman 1976): a share f, its second moment, is taken off the extinction.
 //!
 //! Smooth errors fade slowly from sweep to sweep, so a solution begins on coarse grids.

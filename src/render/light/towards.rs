@@ -13,14 +13,14 @@ use crate::solver::simd::{dispatch, greatest};
 const CHUNK: usize = 32;
 type Lane = [f32; CHUNK];
 
-/// What is interpolated from cubes to points: radiance of three colours, the sun's irradiance times the phase function of light
-/// from its peak, and the share of the sun's depth that counts for such light.
+/// Number of values interpolated from cubes to points: radiance of three colours, the sun's irradiance times the phase function of
+/// light from its peak, and the share of the sun's depth that counts for such light.
 const VALUES: usize = 9;
 type Values = [f32; VALUES];
 
 impl LightVolume {
-    /// What a march reads at each point for an eye at a place \[m\]: radiance scattered towards the eye for an albedo of 1,
-    /// without the sun's first scattering, and the depth towards the sun. Only points near smoke are filled.
+    /// Computes the light that a march reads, at each point, for an eye at a position \[m\]: radiance scattered towards the eye for
+    /// an albedo of 1, without the sun's first scattering, and the optical depth towards the sun. Only points near smoke are filled.
     pub(in crate::render) fn towards(&self, eye: [f32; 3], medium: &Medium, out: &mut Vec<[f16; 4]>) {
         let points = self.points;
         out.resize(points.cells(), [f16::ZERO; 4]);

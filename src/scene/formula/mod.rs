@@ -30,7 +30,7 @@ pub struct Fault {
     pub definition: Option<String>,
     /// Faulty bytes, in the text of the formula or of that definition.
     pub at: Range<usize>,
-    /// What is wrong, and what to do.
+    /// The fault and its remedy, in words.
     pub message: String,
 }
 
