@@ -127,4 +127,6 @@ fn missing(name: &str) -> SceneError {
 }
 
 #[cfg(test)]
+mod refusal_tests;
+#[cfg(test)]
 mod tests;
