@@ -1,0 +1,193 @@
+//! Conservation: the sweeps neither lose nor make smoke or heat.
+
+mod common;
+
+use common::{advance, all, cell, config, inert, noise};
+use updraft::solver::{
+    Advection, BoundaryCondition, Config, Inflow, Integrator, Params, Region, Shape, Smoke, Solid, Solver,
+    Source, TimeControl,
+};
+
+/// A noisy flow of some cells a step in a closed or periodic box, with smoke everywhere.
+fn stirred(sides: [[BoundaryCondition; 2]; 3], scheme: Advection, threads: usize) -> Solver {
+    let config = Config { threads, ..config([21, 18, 23], 0.05, sides, scheme) };
+    let mut solver = Solver::new(config, inert(), vec![]).unwrap();
+    solver.fill(|c, at| 2.0 * noise(c, at), |at| [0, 1, 2, 3].map(|c| noise(c, at).abs().powi(3)));
+    solver
+}
+
+#[test]
+fn conservative_advection_keeps_sums() {
+    let around =
+        [[BoundaryCondition::Periodic; 2], [BoundaryCondition::Closed; 2], [BoundaryCondition::Periodic; 2]];
+    for sides in [
+        all(BoundaryCondition::Closed),
+        all(BoundaryCondition::NoSlip([0.0; 3])),
+        all(BoundaryCondition::Periodic),
+        around,
+    ] {
+        // From a fraction of a cell to several cells a step.
+        for dt in [0.01, 0.1, 0.3] {
+            let mut solver = stirred(sides, Advection::Conservative, 2);
+            let before = (solver.stats().mass, solver.stats().heat);
+            advance(&mut solver, dt, 8);
+            let after = (solver.stats().mass, solver.stats().heat);
+            for c in 0..3 {
+                let change = after.0[c] / before.0[c] - 1.0;
+                assert!(change.abs() < 3e-6, "{sides:?} {dt}: colour {c} changed by {change:e}");
+            }
+            assert!((after.1 / before.1 - 1.0).abs() < 3e-6, "{sides:?} {dt}: heat");
+            let least = solver.scalars().iter().flatten().fold(f32::INFINITY, |a, &b| a.min(b));
+            assert!(least > -1e-6, "{sides:?} {dt}: {least}");
+        }
+    }
+}
+
+/// From a fraction of a cell to eight cells a step.
+#[test]
+fn a_uniform_field_stays_uniform_in_any_flow() {
+    let around =
+        [[BoundaryCondition::Periodic; 2], [BoundaryCondition::Closed; 2], [BoundaryCondition::Periodic; 2]];
+    for sides in [all(BoundaryCondition::Closed), all(BoundaryCondition::Periodic), around] {
+        for dt in [0.01, 0.1, 0.3] {
+            let config = config([21, 18, 23], 0.05, sides, Advection::Conservative);
+            let mut solver = Solver::new(config, inert(), vec![]).unwrap();
+            solver.fill(|c, at| 2.0 * noise(c, at), |_| [1.0, 0.5, 0.0, -20.0]);
+            advance(&mut solver, dt, 8);
+            for at in (0..21 * 18 * 23).map(|c| [c % 21, c / 21 % 18, c / (21 * 18)]) {
+                let off = [1.0, 0.5, 0.0, -20.0].iter().zip(cell(&solver, at)).map(|(a, b)| (a - b).abs());
+                let worst = off.fold(0.0, f32::max);
+                assert!(worst < 5e-4, "{sides:?} {dt} {at:?}: off by {worst}");
+            }
+        }
+    }
+}
+
+/// Contents of the box, plus outflow and decay, less emission, are the initial contents.
+#[test]
+fn the_budget_of_an_open_box_closes() {
+    let inflow =
+        BoundaryCondition::Inflow(Inflow { velocity: [0.4, 0.0, 0.0], scalars: [0.5, 0.0, 0.2, 9.0] });
+    let boxes = [
+        [
+            [BoundaryCondition::Open; 2],
+            [BoundaryCondition::Closed, BoundaryCondition::Open],
+            [BoundaryCondition::Open; 2],
+        ],
+        [[inflow, BoundaryCondition::Open], [BoundaryCondition::Closed; 2], [BoundaryCondition::Periodic; 2]],
+    ];
+    for (sides, integrator) in
+        boxes.into_iter().flat_map(|b| [Integrator::Projection, Integrator::Reflection].map(|i| (b, i)))
+    {
+        let source = Source {
+            stop: 0.6,
+            ..Source::new(Region::sphere([0.5, 0.2, 0.4], 0.12), [3.0, 0.0, 1.0, 300.0])
+        };
+        let smoke = Smoke { buoyancy: 0.0, dissipation: 0.3, diffusion: 0.0 };
+        let params = Params { heat_buoyancy: 0.1, cooling: 0.5, smoke: [smoke; 3], ..Params::default() };
+        let time = TimeControl::default();
+        let config =
+            Config { time, integrator, ..config([40, 32, 33], 0.025, sides, Advection::Conservative) };
+        let mut solver = Solver::new(config, params, vec![source]).unwrap();
+        solver.fill(|_, _| 0.0, |[x, ..]| [if x < 0.4 { 0.3 } else { 0.0 }, 0.0, 0.0, 0.0]);
+        let start = solver.stats().mass[0];
+        advance(&mut solver, 1.0 / 24.0, 72);
+        let stats = solver.stats();
+        let (left, faded) = (stats.left.unwrap(), stats.faded.unwrap());
+        let held = [stats.mass[0] - start, stats.mass[1], stats.mass[2], stats.heat];
+        assert!(left[0].abs() > 0.1 * start, "{left:?}: nothing crosses the sides");
+        for c in [0, 2, 3] {
+            let open = held[c] + left[c] + faded[c] - stats.emitted[c];
+            let whole = stats.emitted[c] + start;
+            assert!(
+                open.abs() < 2e-5 * whole,
+                "{sides:?} {integrator:?} {c}: {open:e} of {whole:e} is missing"
+            );
+        }
+    }
+}
+
+/// Cells and faces exchange x and z.
+#[test]
+fn a_turned_box_gives_turned_output_but_for_the_order_of_axes() {
+    let run = |turned: bool| {
+        let config = config([20, 24, 20], 0.05, all(BoundaryCondition::Closed), Advection::Conservative);
+        let mut solver = Solver::new(config, inert(), vec![]).unwrap();
+        let flip = move |[x, y, z]: [f32; 3]| if turned { [z, y, x] } else { [x, y, z] };
+        let wave = |[x, y, z]: [f32; 3]| [(3.0 * y).sin() * z, (2.0 * x).cos(), (4.0 * x + y).sin()];
+        solver.fill(
+            |c, at| wave(flip(at))[if turned { 2 - c } else { c }],
+            |at| [1.0 + wave(flip(at))[2], wave(flip(at))[0], 0.0, 0.0],
+        );
+        advance(&mut solver, 0.03, 20);
+        solver
+    };
+    let (plain, turned) = (run(false), run(true));
+    let (mut off, mut sum) = (0.0, 0.0);
+    for at in (0..20 * 24 * 20).map(|c| [c % 20, c / 20 % 24, c / 480]) {
+        let (a, b) = (cell(&plain, at)[0], cell(&turned, [at[2], at[1], at[0]])[0]);
+        off += f64::from((a - b).abs());
+        sum += f64::from(a.abs());
+    }
+    assert!(off < 5e-3 * sum, "off by {}", off / sum);
+}
+
+#[test]
+#[ignore = "slow: 2 minutes"]
+fn smoke_in_a_closed_box_is_the_same_after_2000_steps() {
+    for moving in [None, Some(false), Some(true)] {
+        let config = Config {
+            time: TimeControl::default(),
+            ..config([32, 40, 32], 0.025, all(BoundaryCondition::Closed), Advection::Conservative)
+        };
+        let params = Params { heat_buoyancy: 0.02, vorticity: 0.3, ..inert() };
+        let mut solver = Solver::new(config, params, vec![]).unwrap();
+        if let Some(moving) = moving {
+            let ball = Solid::new(Shape::Sphere { radius: 0.12 }, [0.4, 0.7, 0.4]);
+            let there = |n: u16| (f32::from(n), [0.4, if n.is_multiple_of(2) { 0.7 } else { 0.6 }, 0.4]);
+            let keyframes = if moving { (0..100).map(there).collect() } else { vec![] };
+            solver.set_solids(vec![Solid { keyframes, ..ball }]).unwrap();
+        }
+        let is_inside =
+            |[x, y, z]: [f32; 3]| (x - 0.4).powi(2) + (y - 0.3).powi(2) + (z - 0.42).powi(2) < 0.02;
+        solver.fill(|_, _| 0.0, |at| if is_inside(at) { [1.0, 0.0, 0.0, 30.0] } else { [0.0; 4] });
+        let before = [solver.stats().mass[0], solver.stats().heat];
+        advance(&mut solver, 1.0 / 24.0, 2000);
+        let after = [solver.stats().mass[0], solver.stats().heat];
+        for c in 0..2 {
+            let change = after[c] / before[c] - 1.0;
+            println!("solid that moves: {moving:?}: changed by {change:e}");
+            assert!(change.abs() < 1e-4, "solid that moves: {moving:?}: changed by {change:e}");
+        }
+        let most = solver.scalars().iter().map(|cell| cell[0]).fold(0.0, f32::max);
+        assert!(most < 1.01, "{moving:?}: a new extreme of {most}");
+    }
+}
+
+#[test]
+fn conservative_advection_keeps_sums_around_solids() {
+    for turn in [[0.0; 3], [20.0, 10.0, 5.0]] {
+        let mut solver = stirred(all(BoundaryCondition::Closed), Advection::Conservative, 2);
+        let plate = Solid::new(Shape::Box { size: [0.6, 0.02, 0.6] }, [0.51, 0.47, 0.53]);
+        let ball = Solid::new(Shape::Sphere { radius: 0.15 }, [0.6, 0.7, 0.5]);
+        solver.set_solids(vec![Solid { rotation: Solid::turn(turn), ..plate }, ball]).unwrap();
+        let before = (solver.stats().mass, solver.stats().heat);
+        advance(&mut solver, 0.05, 8);
+        let after = (solver.stats().mass, solver.stats().heat);
+        for c in 0..3 {
+            let change = after.0[c] / before.0[c] - 1.0;
+            assert!(change.abs() < 1e-5, "{turn:?}: colour {c} changed by {change:e}");
+        }
+        assert!((after.1 / before.1 - 1.0).abs() < 1e-5, "{turn:?}: heat");
+    }
+}
+
+#[test]
+fn conservative_advection_is_the_same_on_any_number_of_threads() {
+    let bits = |threads| {
+        let mut solver = stirred(all(BoundaryCondition::Closed), Advection::Conservative, threads);
+        advance(&mut solver, 0.2, 4);
+        solver.scalars().iter().flatten().map(|x| x.to_bits()).collect::<Vec<_>>()
+    };
+    assert_eq!(bits(1), bits(3));
+}
