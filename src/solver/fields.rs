@@ -307,6 +307,9 @@ impl Fields {
             && obstacles.advance(time, around)
         {
             self.projector.set_cuts(&obstacles.voxels.cuts);
+            if let (Some(pressure), Some(_)) = (&mut self.pressure, &self.past) {
+                obstacles.fill_uncovered(pressure);
+            }
         }
     }
 
