@@ -30,7 +30,7 @@ const ARROWS: [(&str, &[&str]); 21] = [
     (
         "cli",
         &[
-            "app", "field", "foreign", "look", "npz", "output", "probe", "render", "room", "scene",
+            "app", "field", "foreign", "grid", "look", "npz", "output", "probe", "render", "room", "scene",
             "snapshot", "solver", "spread", "volume",
         ],
     ),

@@ -53,7 +53,7 @@ pub fn run(args: &RenderArgs, common: &Common) -> Result<(), CliError> {
     let size = args.size.map(|Size([width, height])| format!("render.size=[{width}, {height}]"));
     let mut changes: Vec<String> = size.into_iter().collect();
     let Some(path) = &args.from else {
-        let scene = common.scene(args.scene.as_deref().unwrap_or("plume"), &changes)?;
+        let scene = common.scene(args.scene.as_deref().unwrap_or(common.default_scene()), &changes)?;
         let frames = args.frames.unwrap_or(FRAMES);
         return Job {
             frames,
@@ -122,7 +122,7 @@ impl Job {
         let stop = interrupt::catch();
         let mut feed = Feed::new(scene, supply, frames, stop)?;
         room::probe(memory::picture(scene.size), "a picture of this size")?;
-        let mut painter = Painter::new(scene, cpu, common.quiet)?;
+        let mut painter = Painter::new(scene, cpu || common.cpu, common.quiet)?;
         let mut sink = target.open(scene.size, scene.time.frame_rate, common.force || skip)?;
         let mut report = Report::new(feed.total(frames), frames.count(), common.quiet);
         let mut snapshot = Snapshot::empty(scene.config.dims, scene.config.h);
