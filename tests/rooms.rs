@@ -19,7 +19,7 @@ const ARROWS: [(&str, &[&str]); 21] = [
     ("snapshot", &["grid", "solver"]),
     ("render", &["grid", "look", "snapshot", "solver"]),
     ("output", &["foreign", "render"]),
-    ("volume", &["field", "grid", "npz", "output", "snapshot", "solver", "vdb"]),
+    ("volume", &["field", "grid", "look", "npz", "output", "snapshot", "solver", "vdb"]),
     ("parameter", &["grid", "look", "solver"]),
     ("scene", &["field", "foreign", "grid", "look", "npz", "parameter", "probe", "room", "solver", "volume"]),
     ("worker", &["grid", "packed", "parameter", "snapshot", "solver"]),

@@ -380,7 +380,7 @@ impl Job<'_> {
                 npz::write_with(file, &numbers, &field::about(fields), arrays)
             }
             Format::Vdb => {
-                let options = VdbOptions { up: *up, half: *precision == Precision::Half };
+                let options = VdbOptions::of(&self.scene.look, *up, *precision == Precision::Half);
                 volume::write_vdb(file, solver, fields, frame, options)
             }
             Format::Vti => volume::write_vti(file, solver, fields),
