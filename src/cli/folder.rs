@@ -62,6 +62,11 @@ impl RunFolder {
         self.0.join("fields.pvd")
     }
 
+    /// Path of the lock of a running simulation.
+    pub fn lock(&self) -> PathBuf {
+        self.0.join(".updraft.lock")
+    }
+
     /// Path of the checkpoint.
     pub fn checkpoint(&self) -> PathBuf {
         self.0.join("checkpoint")

@@ -123,10 +123,15 @@ impl Job {
         let mut feed = Feed::new(scene, supply, frames, stop)?;
         room::probe(memory::picture(scene.size), "a picture of this size")?;
         let mut painter = Painter::new(scene, cpu, common.quiet)?;
+        let _lock = target.lock(skip)?;
         let mut sink = target.open(scene.size, scene.time.frame_rate, common.force || skip)?;
         let mut report = Report::new(feed.total(frames), frames.count(), common.quiet);
         let mut snapshot = Snapshot::empty(scene.config.dims, scene.config.h);
         for frame in wanted {
+            // Another process may have written it since.
+            if skip && target.has(frame) {
+                continue;
+            }
             feed.load(frame, scene, &mut snapshot, &mut report)?;
             if stop.load(Ordering::Relaxed) {
                 return Err(report.stopped());
