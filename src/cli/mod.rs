@@ -179,6 +179,33 @@ fn say(text: &str) -> Result<(), CliError> {
     }
 }
 
+/// Writes a result to stdout as JSON.
+fn say_json(value: &serde_json::Value) -> Result<(), CliError> {
+    say(&json_text(value))
+}
+
+/// Formats JSON on several lines. Numbers that come from single precision get as many digits as they have there: 0.05, not
+/// 0.05000000074505806.
+fn json_text(value: &serde_json::Value) -> String {
+    format!("{:#}\n", tidy(value.clone()))
+}
+
+fn tidy(value: serde_json::Value) -> serde_json::Value {
+    use serde_json::Value;
+    match value {
+        Value::Array(list) => list.into_iter().map(tidy).collect(),
+        Value::Object(map) => map.into_iter().map(|(key, value)| (key, tidy(value))).collect(),
+        Value::Number(number) if number.is_f64() => {
+            let exact = number.as_f64().unwrap_or(f64::NAN);
+            let single = exact as f32;
+            let is_single = f64::from(single) == exact;
+            let short = if is_single { single.to_string().parse().unwrap_or(exact) } else { exact };
+            serde_json::Number::from_f64(short).map_or(Value::Null, Value::Number)
+        }
+        other => other,
+    }
+}
+
 impl Common {
     /// Loads the scene `name` with the overrides of the command line, then `more`.
     fn scene(&self, name: &str, more: &[String]) -> Result<Scene, CliError> {
@@ -203,5 +230,20 @@ fn suggest_command(error: crate::scene::SceneError, name: &str) -> CliError {
             CliError::Request(format!("`{name}` is neither a command nor a scene; did you mean `{command}`?"))
         }
         _ => error.into(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn numbers_of_single_precision_are_short() {
+        let value = json!({ "a": [0.05_f32, 24, 1e-4_f32], "b": 0.1_f64, "c": 1.0 / 3.0, "d": null });
+        let text = json_text(&value);
+        assert!(text.contains("0.05,") && text.contains("0.0001\n") && text.contains("0.1,"), "{text}");
+        assert!(text.contains("0.3333333333333333,") && text.contains("24,"), "{text}");
     }
 }
