@@ -18,7 +18,7 @@ const ARROWS: [(&str, &[&str]); 21] = [
     ("spread", &["solver"]),
     ("snapshot", &["grid", "solver"]),
     ("render", &["grid", "look", "snapshot", "solver"]),
-    ("output", &["foreign", "render"]),
+    ("output", &["foreign", "render", "room"]),
     ("volume", &["field", "grid", "look", "npz", "output", "snapshot", "solver", "vdb"]),
     ("parameter", &["grid", "look", "solver"]),
     ("scene", &["field", "foreign", "grid", "look", "npz", "parameter", "probe", "room", "solver", "volume"]),

@@ -111,6 +111,27 @@ impl RunFolder {
     }
 }
 
+impl RunFolder {
+    /// Loads the velocity of `frame`, at the centres, into a snapshot that holds its smoke.
+    pub fn load_velocity(&self, frame: u32, scene: &Scene, snapshot: &mut Snapshot) -> Result<(), NpzError> {
+        let dims = scene.config.dims;
+        let mut npz = Reader::open(&self.fields(frame))?;
+        snapshot.velocity.clear();
+        snapshot.velocity.resize(dims.cells(), [f16::ZERO; 4]);
+        for (axis, field) in [Field::U, Field::V, Field::W].into_iter().enumerate() {
+            let shape = field.shape(dims);
+            let faces = npz.array(field.name(), shape)?.values;
+            let ahead = shape[..axis].iter().product::<usize>();
+            for (n, cell) in snapshot.velocity.iter_mut().enumerate() {
+                let [i, j, k] = [n % dims.nx, n / dims.nx % dims.ny, n / (dims.nx * dims.ny)];
+                let face = i + shape[0] * (j + shape[1] * k);
+                cell[axis] = f16::from_f32(0.5 * (faces[face] + faces[face + ahead]));
+            }
+        }
+        Ok(())
+    }
+}
+
 /// Frame number of a file name: 12 of `fields.0012.npz`.
 fn frame_of(name: &str) -> Option<u32> {
     name.strip_prefix("fields.")?.strip_suffix(".npz")?.parse().ok()

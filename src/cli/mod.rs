@@ -17,6 +17,7 @@ mod check;
 mod checkpoint;
 mod cli_error;
 mod excerpt;
+mod flipbook;
 mod folder;
 mod frames;
 mod interrupt;
@@ -86,6 +87,8 @@ enum Command {
     View(view::ViewArgs),
     /// Render a scene to pictures
     Render(render::RenderArgs),
+    /// Render a scene to sheets of frames for games
+    Flipbook(flipbook::FlipbookArgs),
     /// Simulate a scene to numbers: statistics, probes, fields
     Simulate(simulate::SimulateArgs),
     /// Time the solver, stage by stage
@@ -109,6 +112,7 @@ pub fn run(args: &Args) -> Result<(), CliError> {
         None => view::run(&args.view, common),
         Some(Command::View(view)) => view::run(view, common),
         Some(Command::Render(render)) => render::run(render, common),
+        Some(Command::Flipbook(flipbook)) => flipbook::run(flipbook, common),
         Some(Command::Simulate(simulate)) => simulate::run(simulate, common),
         Some(Command::Bench(bench)) => bench::run(bench, common),
         Some(Command::Scenes(scenes)) => scenes::run(scenes),
@@ -224,7 +228,7 @@ impl Common {
 
 /// Suggests a command, because a misspelt one looks like the name of a scene.
 fn suggest_command(error: crate::scene::SceneError, name: &str) -> CliError {
-    let commands = ["view", "render", "simulate", "bench", "scenes", "check"];
+    let commands = ["view", "render", "flipbook", "simulate", "bench", "scenes", "check"];
     match (&error, crate::scene::closest(name, commands)) {
         (crate::scene::SceneError::Missing { hint, .. }, Some(command)) if hint.is_empty() => {
             CliError::Request(format!("`{name}` is neither a command nor a scene; did you mean `{command}`?"))

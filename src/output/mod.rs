@@ -11,6 +11,7 @@ mod film;
 pub mod lock;
 mod pattern;
 pub mod png;
+pub mod sheet;
 pub mod video;
 pub mod vti;
 pub mod whole;
