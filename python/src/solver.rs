@@ -70,8 +70,8 @@ impl Solver {
 impl Solver {
     #[new]
     #[pyo3(signature = (scene, threads=None))]
-    fn new(scene: Scene, threads: Option<usize>) -> PyResult<Self> {
-        Self::start(scene, threads)
+    fn new(scene: &Bound<'_, Scene>, threads: Option<usize>) -> PyResult<Self> {
+        Self::start(scene.get().clone(), threads)
     }
 
     /// The scene that it runs.
@@ -168,7 +168,9 @@ impl Solver {
     /// dab(center, radius, red=0, green=0, blue=0, temperature=0, push=(0, 0, 0), erase=0): one dab of the window's brush,
     /// a ball that fades to its edge [m]; `push` is a velocity [m/s], `erase` the share removed first.
     #[pyo3(signature = (center, radius, *, red=0.0, green=0.0, blue=0.0, temperature=0.0, push=[0.0; 3], erase=0.0))]
-    #[pyo3(text_signature = "(self, center, radius, *, red=0, green=0, blue=0, temperature=0, push=(0, 0, 0), erase=0)")]
+    #[pyo3(
+        text_signature = "(self, center, radius, *, red=0, green=0, blue=0, temperature=0, push=(0, 0, 0), erase=0)"
+    )]
     #[allow(clippy::too_many_arguments)]
     fn dab(
         &mut self,
@@ -256,16 +258,17 @@ impl Solver {
         &mut self,
         py: Python<'_>,
         fields: Option<&Bound<'_, PyDict>>,
-        change: impl Fn(&mut f32, f32) + Copy + Send,
+        change: impl Fn(&mut f32, f32) + Sync,
     ) -> PyResult<()> {
         let Some(fields) = fields else { return Ok(()) };
         let layout = self.inner.layout();
         let mut arrays = Vec::new();
         for (name, values) in fields {
             let name: String = name.extract()?;
-            let field = Field::STORED.into_iter().find(|field| field.name() == name).ok_or_else(|| {
-                PyTypeError::new_err(format!("no field `{name}`; there are {}", names()))
-            })?;
+            let field = Field::STORED
+                .into_iter()
+                .find(|field| field.name() == name)
+                .ok_or_else(|| PyTypeError::new_err(format!("no field `{name}`; there are {}", names())))?;
             arrays.push((field, dense(py, field, field.shape(layout.dims), &values)?));
         }
         let solver = self.exclusive()?;

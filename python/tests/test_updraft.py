@@ -24,7 +24,7 @@ class Scenes(unittest.TestCase):
         self.assertEqual((scene.cells, scene.size, scene.name), ((24, 36, 20), (64, 48), "plume"))
         self.assertAlmostEqual(scene.voxel, 0.04, places=6)
         self.assertIn("24 x 36 x 20", repr(scene))
-        self.assertEqual(scene.replace(domain={"cells": [8, 8, 8]}).cells, (8, 8, 8))
+        self.assertEqual(scene.replace(domain={"cells": [30, 40, 30]}).cells, (30, 40, 30))
         self.assertIn("plume", updraft.scenes())
 
     def test_a_wrong_key_is_a_value_error_with_a_suggestion(self):
