@@ -38,6 +38,7 @@ mod scene;
 mod slice;
 mod smooth_mesh;
 mod solid;
+pub mod sprite;
 mod tone;
 mod trilinear;
 
