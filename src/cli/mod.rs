@@ -20,6 +20,7 @@ mod cli_error;
 mod defaults;
 mod doctor;
 mod excerpt;
+mod flipbook;
 mod folder;
 mod frames;
 mod interrupt;
@@ -100,6 +101,8 @@ enum Command {
     View(view::ViewArgs),
     /// Render a scene to pictures
     Render(render::RenderArgs),
+    /// Render a scene to sheets of frames for games
+    Flipbook(flipbook::FlipbookArgs),
     /// Simulate a scene to numbers: statistics, probes, fields
     Simulate(simulate::SimulateArgs),
     /// Time the solver, stage by stage
@@ -137,6 +140,7 @@ pub fn run(args: &Args) -> Result<(), CliError> {
         None => view::run(&args.view, common),
         Some(Command::View(view)) => view::run(view, common),
         Some(Command::Render(render)) => render::run(render, common),
+        Some(Command::Flipbook(flipbook)) => flipbook::run(flipbook, common),
         Some(Command::Simulate(simulate)) => simulate::run(simulate, common),
         Some(Command::Bench(bench)) => bench::run(bench, common),
         Some(Command::Scenes(scenes)) => scenes::run(scenes),
@@ -226,6 +230,33 @@ fn say(text: &str) -> Result<(), CliError> {
     }
 }
 
+/// Writes a result to stdout as JSON.
+fn say_json(value: &serde_json::Value) -> Result<(), CliError> {
+    say(&json_text(value))
+}
+
+/// Formats JSON on several lines. Numbers that come from single precision get as many digits as they have there: 0.05, not
+/// 0.05000000074505806.
+fn json_text(value: &serde_json::Value) -> String {
+    format!("{:#}\n", tidy(value.clone()))
+}
+
+fn tidy(value: serde_json::Value) -> serde_json::Value {
+    use serde_json::Value;
+    match value {
+        Value::Array(list) => list.into_iter().map(tidy).collect(),
+        Value::Object(map) => map.into_iter().map(|(key, value)| (key, tidy(value))).collect(),
+        Value::Number(number) if number.is_f64() => {
+            let exact = number.as_f64().unwrap_or(f64::NAN);
+            let single = exact as f32;
+            let is_single = f64::from(single) == exact;
+            let short = if is_single { single.to_string().parse().unwrap_or(exact) } else { exact };
+            serde_json::Number::from_f64(short).map_or(Value::Null, Value::Number)
+        }
+        other => other,
+    }
+}
+
 impl Common {
     /// The scene that is used if none is named.
     fn default_scene(&self) -> &str {
@@ -249,11 +280,26 @@ impl Common {
 
 /// Suggests a command, because a misspelt one looks like the name of a scene.
 fn suggest_command(error: crate::scene::SceneError, name: &str) -> CliError {
-    let commands = ["view", "render", "simulate", "bench", "scenes", "check", "doctor"];
+    let commands = ["view", "render", "flipbook", "simulate", "bench", "scenes", "check", "doctor"];
     match (&error, crate::scene::closest(name, commands)) {
         (crate::scene::SceneError::Missing { hint, .. }, Some(command)) if hint.is_empty() => {
             CliError::Request(format!("`{name}` is neither a command nor a scene; did you mean `{command}`?"))
         }
         _ => error.into(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn numbers_of_single_precision_are_short() {
+        let value = json!({ "a": [0.05_f32, 24, 1e-4_f32], "b": 0.1_f64, "c": 1.0 / 3.0, "d": null });
+        let text = json_text(&value);
+        assert!(text.contains("0.05,") && text.contains("0.0001\n") && text.contains("0.1,"), "{text}");
+        assert!(text.contains("0.3333333333333333,") && text.contains("24,"), "{text}");
     }
 }

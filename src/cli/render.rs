@@ -123,11 +123,16 @@ impl Job {
         let mut feed = Feed::new(scene, supply, frames, stop)?;
         room::probe(memory::picture(scene.size), "a picture of this size")?;
         let mut painter = Painter::new(scene, cpu || common.cpu, common.quiet)?;
+        let _lock = target.lock(skip)?;
         let mut sink = target.open(scene.size, scene.time.frame_rate, common.force || skip)?;
         let mut report = Report::new(feed.total(frames), frames.count(), common.quiet);
         let mut snapshot = Snapshot::empty(scene.config.dims, scene.config.h);
         for frame in wanted {
-            feed.load(frame, scene, &mut snapshot, &mut report)?;
+            // Another process may have written it since.
+            if skip && target.has(frame) {
+                continue;
+            }
+            feed.load(frame, scene, &mut snapshot, false, &mut report)?;
             if stop.load(Ordering::Relaxed) {
                 return Err(report.stopped());
             }
@@ -142,13 +147,14 @@ impl Job {
 }
 
 /// Supplies one frame after the other.
-enum Feed {
+pub enum Feed {
     Live(Box<Run>),
     Stored(RunFolder),
 }
 
 impl Feed {
-    fn new(
+    /// Begins the simulation, or checks that the files of all `frames` exist.
+    pub fn new(
         scene: &Scene,
         supply: Supply,
         frames: Frames,
@@ -167,19 +173,20 @@ impl Feed {
     }
 
     /// Number of frames of work. A simulation begins at frame 0.
-    fn total(&self, frames: Frames) -> u32 {
+    pub fn total(&self, frames: Frames) -> u32 {
         match self {
             Self::Live(_) => frames.last,
             Self::Stored(_) => frames.count(),
         }
     }
 
-    /// Loads `frame` into `snapshot`.
-    fn load(
+    /// Loads `frame` into `snapshot`, with its velocity if that is wanted.
+    pub fn load(
         &mut self,
         frame: u32,
         scene: &Scene,
         snapshot: &mut Snapshot,
+        velocity: bool,
         report: &mut Report,
     ) -> Result<(), CliError> {
         match self {
@@ -188,10 +195,13 @@ impl Feed {
                     run.advance(run.frame() + 1, |_| Ok(())).map_err(|error| report.explain(error))?;
                     report.show(run.frame(), &format!("{:.0} ms/step", run.ms_per_step()));
                 }
-                snapshot.capture(run.solver(), false);
+                snapshot.capture(run.solver(), velocity);
             }
             Self::Stored(folder) => {
-                let loaded = folder.load(frame, scene, snapshot);
+                let loaded = folder.load(frame, scene, snapshot).and_then(|()| match velocity {
+                    true => folder.load_velocity(frame, scene, snapshot),
+                    false => Ok(()),
+                });
                 loaded.map_err(|error| CliError::Request(error.to_string()))?;
                 report.show(report.pictures, "");
             }
@@ -201,7 +211,7 @@ impl Feed {
 }
 
 /// Progress and speed of a rendering.
-struct Report {
+pub struct Report {
     progress: Progress,
     wanted: u32,
     pictures: u32,
@@ -209,7 +219,8 @@ struct Report {
 }
 
 impl Report {
-    fn new(total: u32, wanted: u32, quiet: bool) -> Self {
+    /// Starts the report of `wanted` pictures, which take `total` frames of work.
+    pub fn new(total: u32, wanted: u32, quiet: bool) -> Self {
         Self { progress: Progress::new(total, quiet), wanted, pictures: 0, spent: Duration::ZERO }
     }
 
@@ -225,7 +236,8 @@ impl Report {
         self.progress.update(done, &parts.join("  "));
     }
 
-    fn finished(&mut self, picture: Duration) {
+    /// Counts a picture.
+    pub fn finished(&mut self, picture: Duration) {
         self.pictures += 1;
         self.spent += picture;
     }
@@ -237,7 +249,8 @@ impl Report {
         }
     }
 
-    fn stopped(&self) -> CliError {
+    /// The error of a stopped rendering.
+    pub fn stopped(&self) -> CliError {
         CliError::Stopped(format!("{}, after {} of {} pictures", interrupt::by(), self.pictures, self.wanted))
     }
 }

@@ -407,6 +407,10 @@ fn shape() -> Vec<Parameter> {
         number("shape.image.width", "m", SIZE, Restarts).says("Width of the picture."),
         number("shape.image.depth", "m", SIZE, Restarts).says("Thickness of the card."),
         rotation("shape.image.rotation"),
+        text("shape.volume.file", Restarts).says(
+            "OpenVDB, relative to the scene file: its `density`, at most 1, scales emit. It stands where it does in the file, in metres.",
+        ),
+        center("shape.volume.center").says("Centre of the box that the file is read into; absent: that of the domain."),
     ]
 }
 

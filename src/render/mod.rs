@@ -37,6 +37,7 @@ mod sampled_volume;
 mod scene;
 mod slice;
 mod solid;
+pub mod sprite;
 mod tone;
 mod trilinear;
 

@@ -393,7 +393,7 @@ impl Fields {
             }
         }
         if let Some((drag, arms, momentum)) = &mut drag {
-            drag.collect(advected, *arms, momentum);
+            drag.collect(advected, number, *arms, momentum);
         }
         walls.fill_velocity(advected);
     }

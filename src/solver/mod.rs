@@ -53,6 +53,6 @@ pub use simd::LevelError;
 pub(crate) use simd::{check as check_level, instruction_sets, level_name};
 pub use solids::{Mesh, MeshError, Motion, Shape, Slip, Solid, SolidPose};
 pub use solver_error::{InvalidValue, SolverError};
-pub use sources::{Card, CardError, Fill, Form, Noise, Region, Source};
+pub use sources::{Card, CardError, Cloud, Fill, Form, Noise, Region, Source};
 pub use step::Solver;
 pub use step_stats::{Stage, StepStats};
