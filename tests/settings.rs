@@ -212,7 +212,7 @@ fn completions_and_manual_pages_name_every_command() {
     }
     let output = updraft(dir.path(), &["man", "pages"]);
     assert!(output.status.success(), "{}", stderr(&output));
-    for name in ["view", "render", "simulate", "bench", "scenes", "check", "doctor"] {
+    for name in ["view", "render", "flipbook", "simulate", "bench", "scenes", "check", "doctor"] {
         let path = dir.path().join(format!("pages/updraft-{name}.1"));
         let page = std::fs::read_to_string(&path).unwrap_or_else(|e| panic!("{}: {e}", path.display()));
         assert!(page.contains(&format!("updraft\\-{name}")), "{page}");
