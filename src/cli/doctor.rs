@@ -195,9 +195,10 @@ fn largest_cube(limit: u64, threads: usize) -> usize {
     low
 }
 
-/// OpenGL without a window, as `updraft render` uses it.
+/// OpenGL without a window, as `updraft render` uses it. Renderers have kernels too, which panic without a level.
 #[cfg(feature = "viewer")]
 fn offscreen() -> Result<crate::render::Offscreen, String> {
+    solver::check_level().map_err(|_| "not tried: the kernels cannot run".to_owned())?;
     crate::render::Offscreen::new(16, 16).map_err(|error| error.to_string())
 }
 
@@ -236,7 +237,7 @@ fn renderer() -> (&'static str, String) {
             ("opengl", "its driver has no graphics processor, so CPU threads march the rays".into())
         }
         Ok(_) => ("opengl", "a graphics processor is there".into()),
-        Err(_) => ("cpu", "there is no OpenGL without a window".into()),
+        Err(why) => ("cpu", why),
     }
 }
 
