@@ -38,6 +38,8 @@ pub struct Snapshot {
     pub solids: Vec<SolidPose>,
     /// Statistics of the last step.
     pub stats: StepStats,
+    /// The same instant of the simulation beside it, while two are compared.
+    pub beside: Option<Box<Snapshot>>,
 }
 
 /// Maxima of `smoke` over bricks of [`BRICK`]³ cells. Each is taken over the brick and one cell around it, so
@@ -104,6 +106,7 @@ impl Snapshot {
             bricks: Bricks::empty(dims),
             solids: Vec::new(),
             stats: StepStats::default(),
+            beside: None,
         }
     }
 

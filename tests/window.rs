@@ -496,6 +496,7 @@ fn a_first_session_works_on_three_screens() {
         opens_and_runs(&mut rig);
         fits(&mut rig);
         adds_a_ball_and_drags_it(&mut rig);
+        compares_two_settings(&mut rig);
         scrubs_and_exports(&mut rig);
         leaves(&mut rig);
     }
@@ -533,6 +534,54 @@ fn adds_a_ball_and_drags_it(rig: &mut Rig) {
     rig.until("an undo for it", |s| is(s, "/undoes", "solid 1"));
     rig.key("ctrl+z");
     rig.until("the ball back", |s| (number(s, "/solid_positions/0/0") - before).abs() < 1e-3);
+}
+
+/// Both halves show smoke at the same instant, differ once their settings do, and one of them is kept.
+fn compares_two_settings(rig: &mut Rig) {
+    let state = rig.until("the button", |s| s["places"]["compare"].is_array());
+    click(rig, &state, "compare");
+    let state = rig.until("two sides", |s| s["compared"].is_array() && s["loading"].is_null());
+    assert!(is(&state, "/side", "A"));
+    // Text fields have no focus any more, so a key acts.
+    rig.key("x");
+    rig.until("the other side", |s| is(s, "/side", "B"));
+    let state = search(rig, "red.buoyancy", "smoke.red.buoyancy");
+    let [left, top, right, bottom] = place(&state, "smoke.red.buoyancy");
+    let y = 0.5 * (top + bottom);
+    rig.drag(1, [0.5 * (left + right), y], [left + 6.0, y]);
+    let buoyancy = |s: &Value, side: usize| number(s, &format!("/compared/{side}/params/smoke.red.buoyancy"));
+    let differ = rig.until("two settings", |s| buoyancy(s, 1) < -4.0 && buoyancy(s, 0) == 0.0);
+    let step = number(&differ, "/compared/0/step");
+    let later = rig.until("a few more steps", |s| number(s, "/compared/0/step") > step + 5.0);
+    for what in ["step", "time"] {
+        let [a, b] = [0, 1].map(|side| number(&later, &format!("/compared/{side}/{what}")));
+        assert_eq!(a, b, "one clock: {what}");
+    }
+    rig.key("space");
+    rig.until("a pause", |s| is(s, "/state", "paused"));
+    (0..3).for_each(|_| rig.wait_for_a_frame());
+    let state = rig.state().unwrap();
+    for side in 0..2 {
+        let part = &state["compared"][side]["viewport"];
+        let [left, _, width, height]: [usize; 4] =
+            std::array::from_fn(|n| part[n].as_f64().unwrap() as usize);
+        let [mean, spread] = brightness(rig, [left + 8, 40, left + width - 8, height - 8]);
+        assert!(mean > 8.0 && spread > 8.0, "half {side} is blank: {mean} {spread}");
+    }
+    rig.key("k");
+    rig.until("one side", |s| s["compared"].is_null() && s["loading"].is_null());
+    rig.key("ctrl+z");
+    rig.until("both again", |s| s["compared"].is_array() && s["loading"].is_null());
+    rig.key("ctrl+z");
+    rig.until("the old buoyancy", |s| buoyancy(s, 1) == 0.0);
+    rig.key("ctrl+z");
+    rig.until("no comparison", |s| s["compared"].is_null() && s["loading"].is_null());
+    // Back to all rows.
+    let state = rig.until("the search", |s| s["places"]["search"].is_array());
+    click(rig, &state, "search");
+    rig.key("Escape");
+    rig.key("space");
+    rig.until("running smoke", |s| is(s, "/state", "running"));
 }
 
 fn scrubs_and_exports(rig: &mut Rig) {

@@ -1,7 +1,7 @@
 //! Actions of keys and buttons: one table for the keyboard, the labels beside the buttons and the help.
 
 use super::orbit::Standpoint;
-use super::settings::Ink;
+use super::settings::{Ink, Side};
 
 /// An action that one key or one click requests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -66,6 +66,16 @@ pub enum Action {
     HoldExport,
     /// Cancel the export.
     CancelExport,
+    /// Compare two settings side by side, or end the comparison and keep the edited side.
+    Compare,
+    /// Edit the other of two compared sides.
+    OtherSide,
+    /// Edit this one of two compared sides.
+    EditSide(Side),
+    /// Copy this side to the other one.
+    CopySide(Side),
+    /// End the comparison and keep this side.
+    KeepSide(Side),
     /// Choose a scene file and switch to it.
     OpenFile,
     /// Save the scene to its file; without one, choose a file.
@@ -98,7 +108,7 @@ const fn plain(key: &'static str, action: Action, help: &'static str) -> Binding
 }
 
 /// All keys, in the order the help shows them.
-pub const BINDINGS: [Binding; 30] = [
+pub const BINDINGS: [Binding; 32] = [
     plain("Space", Action::RunPause, "run, pause"),
     plain(".", Action::Step, "one step"),
     plain("Home", Action::Restart, "start over"),
@@ -117,6 +127,8 @@ pub const BINDINGS: [Binding; 30] = [
     plain("3", Action::Stand(Standpoint::Right), "right view"),
     plain("7", Action::Stand(Standpoint::Top), "top view"),
     plain("5", Action::Parallel, "parallel or perspective view"),
+    plain("K", Action::Compare, "compare two settings side by side, end"),
+    plain("X", Action::OtherSide, "edit the other of the two"),
     plain("Del", Action::Delete, "delete the selected object"),
     ctrl("D", false, Action::Duplicate, "copy the selected object"),
     ctrl("Z", false, Action::Undo, "undo"),
@@ -171,7 +183,12 @@ impl Action {
 
     /// Short description.
     pub fn help(self) -> &'static str {
-        BINDINGS.iter().find(|b| b.action == self).map_or("", |b| b.help)
+        let own = match self {
+            Self::CopySide(_) => "Copies settings and smoke. Undo brings the old ones back.",
+            Self::KeepSide(_) => "Ends the comparison with this side. Undo brings both back.",
+            _ => "",
+        };
+        BINDINGS.iter().find(|b| b.action == self).map_or(own, |b| b.help)
     }
 
     /// Name of its button in tests.
@@ -207,6 +224,11 @@ impl Action {
             Self::Export => "export",
             Self::HoldExport => "export.hold",
             Self::CancelExport => "export.cancel",
+            Self::Compare => "compare",
+            Self::OtherSide => "other-side",
+            Self::EditSide(side) => ["edit.a", "edit.b"][side as usize],
+            Self::CopySide(side) => ["copy.a", "copy.b"][side as usize],
+            Self::KeepSide(side) => ["keep.a", "keep.b"][side as usize],
             Self::OpenFile => "open",
             Self::Save => "save",
             Self::SaveAs => "save-as",

@@ -8,6 +8,8 @@ use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
+use super::session::compare::of_side;
+use super::settings::Side;
 use crate::look::{Camera, Look};
 use crate::output::video::{self, Clip, Ffmpeg};
 use crate::output::whole::{self, Existing};
@@ -98,8 +100,10 @@ pub struct Job {
     pub size: [u32; 2],
     /// Frames per second.
     pub rate: f32,
-    /// Light, medium and tone.
-    pub look: Look,
+    /// Light, medium and tone; during a comparison of both sides.
+    pub looks: Vec<Look>,
+    /// The side whose volumes are written.
+    pub side: Side,
     /// Camera.
     pub camera: Camera,
     /// Content of the pictures.
@@ -261,6 +265,7 @@ impl Sink {
                 if path.exists() {
                     return Err(format!("{} is there already", path.display()));
                 }
+                let snapshot = of_side(snapshot, job.side);
                 whole::write(&path, |file| volume::write_vdb_snapshot(file, snapshot, frame, options))
             }
             Self::Files(pattern) => {
@@ -291,10 +296,29 @@ fn said(error: &OutputError) -> String {
 }
 
 fn picture(job: &Job, renderer: &mut CpuRenderer, snapshot: &Snapshot, size: [u32; 2]) -> Image {
-    // Recorded frames have no velocity.
+    // A single picture may lack it.
     let mode = if job.mode.needs_velocity() && snapshot.velocity.is_empty() { Mode::Smoke } else { job.mode };
-    let view = View { look: &job.look, camera: &job.camera, cursor: None, mode };
-    renderer.render(snapshot, &view, size, &|_| ())
+    let mut of = |side: Side, look: &Look, size: [u32; 2]| {
+        let view = View { look, camera: &job.camera, cursor: None, mode };
+        renderer.render(of_side(snapshot, side), &view, size, &|_| ())
+    };
+    match job.looks.as_slice() {
+        [a, b] => {
+            let left = size[0] / 2;
+            let a = of(Side::A, a, [left, size[1]]);
+            beside_each_other(&a, &of(Side::B, b, [size[0] - left, size[1]]))
+        }
+        all => of(Side::A, all.first().unwrap_or(&Look::default()), size),
+    }
+}
+
+/// One picture of two equally high ones.
+pub(super) fn beside_each_other(a: &Image, b: &Image) -> Image {
+    let rows = |image: &Image| {
+        image.rgba.chunks_exact(4 * image.width.max(1) as usize).map(<[u8]>::to_vec).collect::<Vec<_>>()
+    };
+    let rgba = rows(a).into_iter().zip(rows(b)).flat_map(|(a, b)| a.into_iter().chain(b)).collect();
+    Image { width: a.width + b.width, height: a.height.min(b.height), rgba }
 }
 
 #[cfg(test)]
@@ -327,6 +351,33 @@ mod tests {
             session.follow_export(Instant::now());
             std::thread::sleep(Duration::from_millis(5));
         }
+    }
+
+    #[test]
+    fn a_compared_clip_shows_both_sides() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut s = recorded();
+        s.act(Action::Compare);
+        until(&mut s, |s| !s.is_loading());
+        s.model.settings.look.exposure = -8.0;
+        assert_eq!(s.model.settings.differences().len(), 1);
+        let path = folder.path().join("both.png").display().to_string();
+        s.model.export =
+            Form { format: Format::Picture, size: [65, 48], range: None, path: Some(path.clone()) };
+        s.act(Action::Export);
+        until(&mut s, |s| s.model.exporting.is_none());
+        let file = std::io::BufReader::new(std::fs::File::open(&path).unwrap());
+        let mut reader = ::png::Decoder::new(file).read_info().unwrap();
+        let mut rgb = vec![0; reader.output_buffer_size().unwrap()];
+        reader.next_frame(&mut rgb).unwrap();
+        assert_eq!(rgb.len(), 3 * 65 * 48);
+        let light = |columns: std::ops::Range<usize>| {
+            let row = |row: &[u8]| {
+                row[3 * columns.start..3 * columns.end].iter().map(|p| u64::from(*p)).sum::<u64>()
+            };
+            rgb.chunks_exact(3 * 65).map(row).sum::<u64>()
+        };
+        assert!(light(32..65) > light(0..32) + 10_000, "A is dark, B is not");
     }
 
     #[test]

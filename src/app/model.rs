@@ -72,6 +72,8 @@ pub struct Playback {
     pub dt: f32,
     /// Memory of the frames \[bytes\].
     pub bytes: usize,
+    /// First frame whose flow is recorded.
+    pub first_flow: Option<u64>,
     /// The shown frame, if the running simulation is not shown.
     pub at: Option<u64>,
     /// Whether frames advance by themselves.
@@ -84,7 +86,16 @@ pub struct Playback {
 
 impl Default for Playback {
     fn default() -> Self {
-        Self { range: [0; 2], dt: 0.04, bytes: 0, at: None, playing: false, speed: 1.0, looped: true }
+        Self {
+            range: [0; 2],
+            dt: 0.04,
+            bytes: 0,
+            first_flow: None,
+            at: None,
+            playing: false,
+            speed: 1.0,
+            looped: true,
+        }
     }
 }
 

@@ -7,6 +7,7 @@ use nalgebra::{Vector2, Vector3};
 use super::objects::{self, Selected};
 use super::panel::theme;
 use super::session::Session;
+use super::settings::Side;
 use crate::render::{Mode, Quantity, colormap};
 use crate::scene::edits::List;
 
@@ -23,12 +24,12 @@ const CROSS: f32 = 22.0;
 /// Points of a circle.
 const RING: usize = 48;
 
-/// Draws the overlay into the view at `rect`; the edges of the box only over a `stretched` picture. `range`
-/// is that of a quantity in the shown snapshot.
+/// Draws the overlay of a side into the view at `rect`; the edges of the box only over a `stretched` picture.
+/// `range` is that of a quantity in the shown snapshot.
 pub(super) fn show(
     painter: &Painter,
     rect: Rect,
-    session: &Session,
+    (session, side): (&Session, Side),
     stretched: bool,
     range: impl Fn(Quantity) -> [f32; 2],
 ) {
@@ -39,14 +40,20 @@ pub(super) fn show(
     if session.ball().is_some() {
         depth(painter, &view);
     }
-    if session.shows_handles() {
+    let edited = side == session.side();
+    if edited && session.shows_handles() {
         handles(painter, &view);
     }
-    if session.model.selected == Some(Selected::Sun) && session.shows_handles() {
+    if edited && session.model.selected == Some(Selected::Sun) && session.shows_handles() {
         sunbeam(painter, &view);
     }
     cross(painter, &view);
     title(painter, rect, session.mode(), range);
+    if session.mode() != session.model.view && session.model.playback.at.is_some() {
+        let at = rect.right_top() + vec2(-14.0, 14.0);
+        let text = "No velocity was recorded with this frame";
+        label(painter, at, Align2::RIGHT_TOP, text, theme::ALARM);
+    }
 }
 
 /// The view and its projection.
@@ -156,7 +163,7 @@ fn handles(painter: &Painter, view: &View) {
 fn follower(painter: &Painter, view: &View, n: usize, p: Vector3<f32>) {
     let session = view.session;
     let (Some(pose), Some(solid)) =
-        (session.shown().solids.get(n), session.model.settings.scene.solids.get(n))
+        (session.shown_of(session.side()).solids.get(n), session.model.settings.scene.solids.get(n))
     else {
         return;
     };

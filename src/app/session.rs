@@ -1,6 +1,7 @@
 //! A running scene: worker, settings, camera, cursor, and the effects of mouse and keys. Independent of
 //! window and OpenGL.
 
+pub mod compare;
 mod exporting;
 mod handles;
 mod playback;
@@ -19,12 +20,12 @@ use super::file::Home;
 use super::model::{Dialog, Model, PathForm, Purpose, Readout};
 use super::orbit::Orbit;
 use super::remember;
-use super::settings::{self, Settings};
+use super::settings::{self, Settings, Side};
 use crate::grid::Dims;
 use crate::render::Mode;
 use crate::scene::{Scene, SceneError};
 use crate::snapshot::Snapshot;
-use crate::worker::{Command, Simulation, State, Status, Worker};
+use crate::worker::{Command, State, Status, Worker};
 
 use pointer::Pointer;
 
@@ -55,6 +56,8 @@ pub struct Session {
     home: Option<Home>,
     /// Settings at the last save.
     saved: Settings,
+    /// Settings of compared sides that were saved.
+    saved_sides: Vec<Settings>,
     /// Number of the last stored state of the worker.
     kept: u64,
     /// Number of requested loads.
@@ -119,6 +122,7 @@ impl Session {
             worker: Worker::spawn(solver, 1.0 / model.settings.rate, move || woken()),
             sent: Sent { settings: model.settings.clone(), view: Mode::Smoke },
             saved: model.settings.clone(),
+            saved_sides: Vec::new(),
             model,
             pointer: Pointer::default(),
             view: Vector2::new(1.0, 1.0),
@@ -198,6 +202,11 @@ impl Session {
                 self.frame_box();
             }
             Action::Parallel => self.switch_lens(),
+            Action::Compare => self.compare_or_end(),
+            Action::OtherSide => self.edit_side(self.side().other()),
+            Action::EditSide(side) => self.edit_side(side),
+            Action::CopySide(from) => self.copy_side(from),
+            Action::KeepSide(side) => self.end_comparison(side),
             Action::Undo => self.go_back(true),
             Action::Redo => self.go_back(false),
             Action::TogglePanel => self.model.panel ^= true,
@@ -265,7 +274,9 @@ impl Session {
             return;
         };
         let mut said = format!("{word}: {}", step.what);
-        let other = settings::needs_load(&self.model.settings.scene, &step.value.scene);
+        let value = step.value.edited_on(self.side());
+        let other = settings::need_load(&self.model.settings, &value);
+        let came = if undo { Came::Undone } else { Came::Redone };
         let is_kept = |number: &u64| *number >= self.readout.status.first_stored;
         if step.restore.is_some_and(|number| !is_kept(&number)) {
             said += " (the smoke is no longer kept: too much memory)";
@@ -275,12 +286,16 @@ impl Session {
             self.keep();
         }
         if other {
-            self.begin_load(step.value, if undo { Came::Undone } else { Came::Redone });
-        } else {
-            if !Arc::ptr_eq(&step.value.opened, &self.model.settings.opened) {
-                self.model.defaults = Settings::of(step.value.opened.clone());
+            if self.only_compares(&value) {
+                self.exchange(value, came, false);
+            } else {
+                self.begin_load(value, came);
             }
-            self.model.settings = step.value;
+        } else {
+            if !Arc::ptr_eq(&value.opened, &self.model.settings.opened) {
+                self.model.defaults = Settings::of(value.opened.clone());
+            }
+            self.model.settings = value;
         }
         if let Some(number) = restore {
             self.worker.send(Command::Restore(number));
@@ -311,6 +326,9 @@ impl Session {
     /// Whether there are settings that the scene's file does not hold.
     pub fn is_unsaved(&self) -> bool {
         let Model { settings, defaults, .. } = &self.model;
+        if settings.is_compared() {
+            return Side::BOTH.into_iter().any(|side| self.side_is_unsaved(side));
+        }
         let saved = Arc::ptr_eq(&self.saved.opened, &settings.opened);
         !settings.saves_as(if saved { &self.saved } else { defaults })
     }
@@ -391,7 +409,7 @@ impl Session {
         if self.is_loading() {
             return;
         }
-        if self.is_unsaved() {
+        if self.is_unsaved() || self.is_comparing() {
             let text =
                 format!("{name} was changed by another program. Ctrl+O opens it anew, without your changes.");
             self.tell(text, now);
@@ -432,12 +450,14 @@ impl Session {
 
     /// Starts a load of `settings` in the worker; it is shown, whole, when it is ready.
     fn begin_load(&mut self, settings: Settings, came: Came) {
-        let scene = settings.as_scene();
-        self.model.loading = Some(scene.name.clone());
+        self.model.loading = Some(settings.scene.name.clone());
         self.model.playback.at = None;
-        let build = move || Ok(Box::new(scene.solver()?) as Box<dyn Simulation>);
         self.loads += 1;
-        self.worker.send(Command::Load(Box::new(build), 1.0 / settings.rate));
+        self.worker.send(Command::Load(compare::builder(&settings, Side::A), 1.0 / settings.rate));
+        if settings.is_compared() {
+            self.loads += 1;
+            self.worker.send(Command::Compare(Some(compare::builder(&settings, Side::B))));
+        }
         if self.readout.status.state != State::Paused {
             self.run();
         }
@@ -492,20 +512,8 @@ impl Session {
             return false;
         }
         let (new, old) = (&self.model.settings, &self.sent.settings);
-        if !Arc::ptr_eq(&new.scene, &old.scene) {
-            let (new, old) = (&new.scene, &old.scene);
-            if new.sources != old.sources {
-                self.worker.send(Command::SetSources(new.sources.clone()));
-            }
-            if new.forces != old.forces {
-                self.worker.send(Command::SetForces(new.forces.clone()));
-            }
-            if new.solids != old.solids {
-                self.worker.send(Command::SetSolids(new.solids.clone()));
-            }
-        }
-        if new.params != old.params {
-            self.worker.send(Command::SetParams(new.params.clone()));
+        for side in new.sides() {
+            self.send_changes(*side, old.of_side(*side), new.of_side(*side));
         }
         if new.rate != old.rate {
             self.worker.send(Command::SetStep(1.0 / new.rate));
@@ -526,7 +534,7 @@ impl Session {
         if self.pending.as_ref().is_some_and(|pending| pending.load == loaded) {
             self.end_load();
         }
-        let snapshot = self.worker.shown();
+        let snapshot = compare::of_side(self.worker.shown(), self.model.settings.side);
         let stepped = snapshot.stats.step != self.readout.stats.step;
         if self.past.1.is_none() {
             self.readout.stats.clone_from(&snapshot.stats);
@@ -537,7 +545,7 @@ impl Session {
             let ms = self.readout.status.step.as_secs_f32() * 1e3;
             self.readout.add_step(ms);
         }
-        Some(snapshot)
+        Some(self.worker.shown())
     }
 
     fn follow(&mut self, status: Status, now: Instant) {
@@ -587,6 +595,8 @@ impl Session {
     }
 }
 
+#[cfg(test)]
+mod compare_tests;
 #[cfg(test)]
 mod monkey;
 #[cfg(test)]

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use super::brush_cursor::Paint;
 use super::hue;
 use crate::look::{Camera, Look, Scattering};
+use crate::parameter::{Holder, Value};
 use crate::scene::{Scene, Time};
 use crate::solver::{Ambient, Params};
 
@@ -135,14 +136,46 @@ pub struct Settings {
     pub brush: Brush,
     /// Steps per simulated second, and per wall second while it keeps up \[1/s\].
     pub rate: f32,
+    /// During a comparison, the settings of the other side. Brush and rate are those here.
+    pub other: Option<Box<Settings>>,
+    /// Which side these are during a comparison.
+    pub side: Side,
+}
+
+/// One of two compared sides.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Side {
+    /// The left one. Without a comparison, the only one.
+    #[default]
+    A,
+    /// The right one.
+    B,
+}
+
+impl Side {
+    /// Both sides, from the left.
+    pub const BOTH: [Self; 2] = [Self::A, Self::B];
+
+    /// The other one.
+    pub fn other(self) -> Self {
+        match self {
+            Self::A => Self::B,
+            Self::B => Self::A,
+        }
+    }
+
+    /// Its letter in the window.
+    pub fn letter(self) -> &'static str {
+        ["A", "B"][self as usize]
+    }
 }
 
 impl PartialEq for Settings {
+    /// Which of two compared sides is edited makes no difference.
     fn eq(&self, other: &Self) -> bool {
-        let Self { opened, scene, params, look, brush, rate } = self;
-        (params, look, brush, rate) == (&other.params, &other.look, &other.brush, &other.rate)
-            && Arc::ptr_eq(opened, &other.opened)
-            && is_same(scene, &other.scene)
+        (&self.brush, self.rate) == (&other.brush, other.rate)
+            && self.is_compared() == other.is_compared()
+            && self.sides().iter().all(|side| self.of_side(*side).is_alike(other.of_side(*side)))
     }
 }
 
@@ -166,7 +199,97 @@ pub fn needs_load(old: &Arc<Scene>, new: &Arc<Scene>) -> bool {
             != (&new.name, &new.config, &new.initial, &new.fills)
 }
 
+/// Whether a change of settings needs other solvers than the running ones.
+pub fn need_load(old: &Settings, new: &Settings) -> bool {
+    old.is_compared() != new.is_compared()
+        || new.sides().iter().any(|side| needs_load(&old.of_side(*side).scene, &new.of_side(*side).scene))
+}
+
 impl Settings {
+    /// Whether these are those of one of two compared sides.
+    pub fn is_compared(&self) -> bool {
+        self.other.is_some()
+    }
+
+    /// The sides there are.
+    pub fn sides(&self) -> &'static [Side] {
+        if self.is_compared() { &Side::BOTH } else { &Side::BOTH[..1] }
+    }
+
+    /// The settings of a side; without a comparison, these.
+    pub fn of_side(&self, side: Side) -> &Self {
+        match &self.other {
+            Some(other) if side != self.side => other,
+            _ => self,
+        }
+    }
+
+    /// These settings with the given side edited. Brush and rate stay.
+    pub fn edited_on(mut self, side: Side) -> Self {
+        let Some(other) = self.other.take_if(|_| side != self.side) else { return self };
+        let (brush, rate) = (self.brush.clone(), self.rate);
+        Self { brush, rate, other: Some(Box::new(self)), side, ..*other }
+    }
+
+    /// These settings beside an equal copy, for the start of a comparison.
+    pub fn compared(&self) -> Self {
+        let copy = Self { other: None, side: Side::B, ..self.clone() };
+        Self { other: Some(Box::new(copy)), side: Side::A, ..self.clone() }
+    }
+
+    /// The settings of one side alone.
+    pub fn alone(&self, side: Side) -> Self {
+        Self { other: None, side: Side::A, ..self.clone().edited_on(side) }
+    }
+
+    /// Names and values of the settings in which two compared sides differ: of A and of B.
+    pub fn differences(&self) -> Vec<(String, String, String)> {
+        let [a, b] = Side::BOTH.map(|side| self.of_side(side));
+        let mut all = Vec::new();
+        let solver =
+            ["solver.advection", "solver.integrator", "solver.projection", "time.cfl", "solver.tolerance"];
+        for parameter in solver.map(crate::parameter::of) {
+            let [x, y] = [a, b].map(|side| side.scene.config.value_of(parameter).map(said));
+            if let (Some(x), Some(y)) = (x, y)
+                && x != y
+            {
+                all.push((parameter.key().replace('_', " "), x, y));
+            }
+        }
+        let [x, y] = [a, b].map(|side| side.scene.config.dims.array().map(|n| n.to_string()).join(" × "));
+        if x != y {
+            all.push(("cells".into(), x, y));
+        }
+        for (what, x, y) in [
+            ("sources", a.scene.sources.len(), b.scene.sources.len()),
+            ("solids", a.scene.solids.len(), b.scene.solids.len()),
+            ("forces", a.scene.forces.len(), b.scene.forces.len()),
+        ] {
+            if x != y {
+                all.push((what.into(), x.to_string(), y.to_string()));
+            }
+        }
+        let same_counts = all.is_empty();
+        let [x, y] = [a, b].map(|side| (&side.scene.sources, &side.scene.forces, &side.scene.solids));
+        if same_counts && x != y {
+            let what = scene_change(&a.scene, &b.scene).unwrap_or_default();
+            all.push((what, "one".into(), "another".into()));
+        }
+        let common = ["brush", "white mix", "eraser", "steps per second"];
+        let own = |name: &str| !common.iter().any(|start| name.starts_with(start));
+        let parts = a.parts().into_iter().zip(b.parts());
+        let differ = parts.filter(|((name, x), (_, y))| own(name) && x != y);
+        all.extend(differ.map(|((name, x), (_, y))| (name, numbers(&x), numbers(&y))));
+        all
+    }
+
+    /// Whether two sides have the same scene, parameters and look.
+    fn is_alike(&self, other: &Self) -> bool {
+        (&self.params, &self.look) == (&other.params, &other.look)
+            && Arc::ptr_eq(&self.opened, &other.opened)
+            && is_same(&self.scene, &other.scene)
+    }
+
     /// Settings of a scene without changes.
     pub fn of(scene: Arc<Scene>) -> Self {
         Self {
@@ -176,11 +299,27 @@ impl Settings {
             brush: Brush::for_box(scene.extent()),
             rate: Self::rate_of(&scene),
             scene,
+            other: None,
+            side: Side::A,
         }
     }
 
     /// Name of the difference between two settings.
     pub fn change(from: &Self, to: &Self) -> String {
+        if !to.is_compared() || from.is_compared() != to.is_compared() {
+            return Self::change_alone(from, to);
+        }
+        let changed = |side: &Side| !from.of_side(*side).is_alike(to.of_side(*side));
+        match Side::BOTH.into_iter().find(changed) {
+            Some(side) => {
+                let what = Self::change_alone(from.of_side(side), to.of_side(side));
+                format!("{what} of {}", side.letter())
+            }
+            None => Self::change_alone(&from.alone(Side::A), &to.alone(Side::A)),
+        }
+    }
+
+    fn change_alone(from: &Self, to: &Self) -> String {
         if let Some(what) = scene_change(&from.scene, &to.scene) {
             return what;
         }
@@ -198,7 +337,7 @@ impl Settings {
     }
 
     /// All separate settings with their names in the window, except the scene and the colours.
-    fn parts(&self) -> Vec<(String, Vec<f32>)> {
+    pub(super) fn parts(&self) -> Vec<(String, Vec<f32>)> {
         let Self { params: p, look, brush, rate, .. } = self;
         let flag = |on: bool| f32::from(u8::from(on));
         let mut parts: Vec<(String, Vec<f32>)> = [
@@ -250,7 +389,7 @@ impl Settings {
 
     /// Whether a scene file with `other` would hold these too: all settings except the brush.
     pub fn saves_as(&self, other: &Self) -> bool {
-        let Self { opened, scene, params, look, rate, brush: _ } = self;
+        let Self { opened, scene, params, look, rate, brush: _, other: _, side: _ } = self;
         (params, look, rate) == (&other.params, &other.look, &other.rate)
             && Arc::ptr_eq(opened, &other.opened)
             && reads_same(scene, &other.scene)
@@ -281,6 +420,25 @@ impl Settings {
     pub fn as_scene(&self) -> Scene {
         Scene { params: self.params.clone(), ..Scene::clone(&self.scene) }
     }
+}
+
+/// A value in words.
+fn said(value: Value) -> String {
+    match value {
+        Value::Number(x) => number(x),
+        Value::Whole(n) => n.to_string(),
+        Value::Flag(on) => on.to_string(),
+        Value::Word(word) => word.to_owned(),
+        other => format!("{other:?}"),
+    }
+}
+
+fn number(x: f32) -> String {
+    if x.is_infinite() { "mean".into() } else { format!("{}", (f64::from(x) * 1e4).round() / 1e4) }
+}
+
+fn numbers(all: &[f32]) -> String {
+    if all.is_empty() { "none".into() } else { all.iter().map(|x| number(*x)).collect::<Vec<_>>().join(", ") }
 }
 
 /// Short name of the objects that differ between two scenes; none if they are equal.

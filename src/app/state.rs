@@ -8,6 +8,7 @@ use serde::Serialize;
 
 use super::model::{Dialog, PathForm, Purpose};
 use super::session::Session;
+use super::settings::Side;
 use crate::parameter::{self, Holder, Parameter, Value};
 use crate::render::Mode;
 use crate::snapshot::Snapshot;
@@ -52,6 +53,10 @@ struct State<'a> {
     /// Frames written, and frames to write.
     exporting: Option<[u32; 2]>,
     params: BTreeMap<&'static str, f32>,
+    /// The two compared sides.
+    compared: Option<[Compared; 2]>,
+    /// The edited side.
+    side: &'a str,
     camera: Camera,
     cursor: Cursor,
     /// Integral of each density [m³].
@@ -75,6 +80,18 @@ struct Camera {
     target: [f32; 3],
 }
 
+/// One of two compared sides.
+#[derive(Serialize)]
+struct Compared {
+    step: u64,
+    time: f64,
+    params: BTreeMap<&'static str, f32>,
+    /// Integral of each density [m³].
+    mass: [f64; 3],
+    /// Left, bottom, width, height [px].
+    viewport: [u32; 4],
+}
+
 #[derive(Serialize)]
 struct Cursor {
     center: [f32; 3],
@@ -86,6 +103,8 @@ struct Cursor {
 pub(super) struct Seen {
     pub(super) frame: u64,
     pub(super) viewport: [u32; 4],
+    /// The parts of the view with a picture each.
+    pub(super) parts: Vec<[u32; 4]>,
     pub(super) divide: u32,
     pub(super) places: BTreeMap<&'static str, [f32; 4]>,
 }
@@ -159,6 +178,19 @@ fn state(session: &Session, seen: Seen) -> State<'_> {
         handles: session.seen_handles(),
         exporting: model.exporting.as_ref().map(|progress| [progress.done, progress.total]),
         params: params(&model.settings.params),
+        compared: session.is_comparing().then(|| {
+            Side::BOTH.map(|side| {
+                let snapshot = session.shown_of(side);
+                Compared {
+                    step: snapshot.stats.step,
+                    time: snapshot.time,
+                    params: params(&model.settings.of_side(side).params),
+                    mass: masses(snapshot).0,
+                    viewport: seen.parts.get(side as usize).copied().unwrap_or_default(),
+                }
+            })
+        }),
+        side: session.side().letter(),
         camera: Camera { position: camera.position, target: camera.target },
         cursor: Cursor {
             center: session.cursor.center.into(),

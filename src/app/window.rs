@@ -20,6 +20,7 @@ use winit::window::{Window, WindowId};
 
 use super::action::{self, Action};
 use super::canvas::Canvas;
+use super::export::beside_each_other;
 use super::file_chooser::{self, Answer};
 use super::gesture::{Button, Gesture, Held};
 use super::model::{Dialog, Purpose};
@@ -27,6 +28,7 @@ use super::pace::{Level, Pace};
 use super::panel::{self, theme};
 use super::remember::Remembered;
 use super::session::Session;
+use super::settings::Side;
 use super::state::{Seen, StateFile};
 use super::watch::Watch;
 use super::{AppError, Options, context, overlay, screenshot};
@@ -110,6 +112,8 @@ struct Screen {
     session: Session,
     egui: EguiGlium,
     renderer: Renderer,
+    /// Renders the right half during a comparison.
+    beside: Option<Renderer>,
     display: Display<WindowSurface>,
     window: Window,
     pace: Pace,
@@ -121,7 +125,9 @@ struct Screen {
     mouse: Vector2<f32>,
     /// Time of the last motion of the mouse over the view.
     hovered: Instant,
-    canvas: Canvas,
+    canvases: [Canvas; 2],
+    /// The half of the view under the mouse.
+    half: Side,
     frame: u64,
     level: Level,
     proxy: EventLoopProxy<Message>,
@@ -254,6 +260,7 @@ impl Screen {
             session,
             egui,
             renderer,
+            beside: None,
             display,
             window,
             pace: Pace::default(),
@@ -262,7 +269,8 @@ impl Screen {
             view: egui::Rect::ZERO,
             mouse: Vector2::zeros(),
             hovered: Instant::now(),
-            canvas: Canvas::default(),
+            canvases: Default::default(),
+            half: Side::A,
             frame: 0,
             level: Level { shrink: 1, divide: 1 },
             proxy: proxy.clone(),
@@ -385,6 +393,12 @@ impl Screen {
         if self.session.gesture().is_some() {
             self.pace.moves(now);
         }
+        if self.session.gesture().is_none() {
+            let halves = self.halves();
+            let in_right = halves.get(1).is_some_and(|right| right.left() <= self.mouse.x);
+            self.half = Side::BOTH[usize::from(in_right)];
+            self.session.point_to(self.half);
+        }
         if self.session.gesture().is_some() || self.over_view() {
             self.session.hover(self.in_view(), now);
             self.hovered = now;
@@ -413,17 +427,43 @@ impl Screen {
     }
 
     fn in_view(&self) -> Vector2<f32> {
-        self.mouse - Vector2::new(self.view.min.x, self.view.min.y)
+        let halves = self.halves();
+        let half = halves.get(self.half as usize).unwrap_or(&halves[0]);
+        self.mouse - Vector2::new(half.min.x, half.min.y)
+    }
+
+    /// The parts of the view with a picture each.
+    fn halves(&self) -> Vec<egui::Rect> {
+        panel::compare::halves(self.view, self.session.is_comparing())
+    }
+
+    /// Uploads what is shown to the renderer of each side; `news`: something else is shown.
+    fn upload(&mut self, news: bool) -> Result<(), RenderError> {
+        let mode = self.session.mode();
+        if news || self.renderer.needs_upload(mode) {
+            self.renderer.upload(self.session.shown_of(Side::A), mode)?;
+        }
+        if !self.session.is_comparing() {
+            self.beside = None;
+            return Ok(());
+        }
+        let is_new = self.beside.is_none();
+        let beside = match self.beside.take() {
+            Some(beside) => beside,
+            None => Renderer::new(self.display.get_context())?,
+        };
+        let beside = self.beside.insert(beside);
+        if news || is_new || beside.needs_upload(mode) {
+            beside.upload(self.session.shown_of(Side::B), mode)?;
+        }
+        Ok(())
     }
 
     fn redraw(&mut self) -> Result<Outcome, AppError> {
         let begin = Instant::now();
         self.session.paint(begin);
         let news = self.session.absorb(begin).is_some() | self.session.turn_pages(begin);
-        let mode = self.session.mode();
-        if news || self.renderer.needs_upload(mode) {
-            self.renderer.upload(self.session.shown(), mode)?;
-        }
+        self.upload(news)?;
         self.session.follow_export(begin);
         let asked = self.pass(begin);
         if self.session.gesture().is_some() || self.egui.egui_ctx().is_using_pointer() {
@@ -446,13 +486,20 @@ impl Screen {
         let mut out = panel::Out::default();
         let stretched = self.level.shrink > 1;
         let (session, view, renderer) = (&mut self.session, &mut self.view, &self.renderer);
+        let beside = self.beside.as_ref();
         self.egui.run(&self.window, |ctx| {
             out = panel::show(ctx, &mut session.model, &session.readout);
             *view = ctx.available_rect();
-            session.set_view(view.width(), view.height());
+            let halves = panel::compare::halves(*view, session.is_comparing());
+            session.set_view(halves[0].width(), halves[0].height());
             let layer = egui::LayerId::new(egui::Order::Background, egui::Id::new("over the smoke"));
-            let painter = ctx.layer_painter(layer).with_clip_rect(*view);
-            overlay::show(&painter, *view, session, stretched, |quantity| renderer.range(quantity));
+            for (side, half) in Side::BOTH.into_iter().zip(halves) {
+                let painter = ctx.layer_painter(layer).with_clip_rect(half);
+                let renderer = beside.filter(|_| side == Side::B).unwrap_or(renderer);
+                overlay::show(&painter, half, (&*session, side), stretched, |quantity| {
+                    renderer.range(quantity)
+                });
+            }
         });
         self.places = out.places;
         out.actions
@@ -461,8 +508,11 @@ impl Screen {
     fn draw(&mut self, now: Instant) -> Result<(), AppError> {
         let interval = self.session.interval();
         self.level = self.pace.level(now, interval);
-        self.renderer.set_quality(self.level.quality());
-        self.renderer.set_refine(interval.is_none() && !self.hovers_at(now));
+        let refine = interval.is_none() && !self.hovers_at(now);
+        for renderer in [&mut self.renderer].into_iter().chain(&mut self.beside) {
+            renderer.set_quality(self.level.quality());
+            renderer.set_refine(refine);
+        }
         let mut frame = self.display.draw();
         let [r, g, b, _] = egui::Rgba::from(theme::GROUND).to_array();
         frame.clear_color_srgb(r, g, b, 1.0);
@@ -474,19 +524,25 @@ impl Screen {
     }
 
     fn draw_smoke(&mut self, frame: &mut glium::Frame) -> Result<(), RenderError> {
-        let viewport = self.viewport();
-        if viewport[2] == 0 || viewport[3] == 0 {
-            return Ok(());
-        }
         let camera = self.session.orbit.camera();
-        // Stretched lines are thick: the overlay draws them instead.
-        let outline = self.session.model.settings.look.outline && self.level.shrink == 1;
-        let look = &Look { outline, ..self.session.model.settings.look.clone() };
-        let view = View { look, camera: &camera, cursor: self.session.ball(), mode: self.session.mode() };
-        match self.level.shrink {
-            1 => self.renderer.draw(frame, viewport, &view),
-            by => self.canvas.draw(&self.display, &mut self.renderer, frame, viewport, by, &view),
+        let parts = self.halves().into_iter().map(|half| self.pixels(half)).collect::<Vec<_>>();
+        let renderers = [&mut self.renderer].into_iter().chain(&mut self.beside);
+        for (((side, viewport), renderer), canvas) in
+            Side::BOTH.into_iter().zip(parts).zip(renderers).zip(&mut self.canvases)
+        {
+            if viewport[2] == 0 || viewport[3] == 0 {
+                continue;
+            }
+            let look = self.session.model.settings.of_side(side).look.clone();
+            // Stretched lines are thick: the overlay draws them instead.
+            let look = &Look { outline: look.outline && self.level.shrink == 1, ..look };
+            let view = View { look, camera: &camera, cursor: self.session.ball(), mode: self.session.mode() };
+            match self.level.shrink {
+                1 => renderer.draw(frame, viewport, &view)?,
+                by => canvas.draw(&self.display, renderer, frame, viewport, by, &view)?,
+            }
         }
+        Ok(())
     }
 
     /// Whether the ball moves: following it then has priority over refining the picture.
@@ -496,11 +552,16 @@ impl Screen {
 
     /// The view in pixels: left, bottom, width, height.
     fn viewport(&self) -> [u32; 4] {
+        self.pixels(self.view)
+    }
+
+    /// A part of the window in pixels: left, bottom, width, height.
+    fn pixels(&self, part: egui::Rect) -> [u32; 4] {
         let scale = self.egui.egui_ctx().pixels_per_point();
         let (width, height) = self.display.get_framebuffer_dimensions();
         let px = |pt: f32, most: u32| (pt.max(0.0) * scale).round().min(most as f32) as u32;
-        let (left, right) = (px(self.view.min.x, width), px(self.view.max.x, width));
-        let (top, bottom) = (px(self.view.min.y, height), px(self.view.max.y, height));
+        let (left, right) = (px(part.min.x, width), px(part.max.x, width));
+        let (top, bottom) = (px(part.min.y, height), px(part.max.y, height));
         [left, height - bottom, right.saturating_sub(left), bottom.saturating_sub(top)]
     }
 
@@ -515,6 +576,7 @@ impl Screen {
         let seen = Seen {
             frame: self.frame,
             viewport: self.viewport(),
+            parts: self.halves().into_iter().map(|half| self.pixels(half)).collect(),
             divide: self.level.shrink * self.level.divide,
             places: self.places_in_pixels(),
         };
@@ -543,7 +605,8 @@ impl Screen {
         if let Some(calm) = self.pace.calm_at() {
             return Outcome::DrawAgainBy(calm);
         }
-        if self.renderer.settled() || self.session.interval().is_some() {
+        let settled = self.renderer.settled() && self.beside.as_ref().is_none_or(Renderer::settled);
+        if settled || self.session.interval().is_some() {
             return Outcome::Nothing;
         }
         if self.hovers_at(now) {
@@ -585,15 +648,27 @@ impl Screen {
     }
 
     fn take_picture(&mut self, now: Instant) -> Outcome {
-        let [_, _, width, height] = self.viewport();
         let camera = self.session.orbit.camera();
-        let look = &self.session.model.settings.look;
-        let view = View { look, camera: &camera, cursor: None, mode: self.session.mode() };
-        self.renderer.set_quality(Quality::SMOOTH);
-        self.renderer.set_refine(true);
+        let sizes = self.halves().into_iter().map(|half| self.pixels(half)).collect::<Vec<_>>();
+        let renderers = [&mut self.renderer].into_iter().chain(&mut self.beside);
+        let images: Result<Vec<_>, _> = Side::BOTH
+            .into_iter()
+            .zip(sizes)
+            .zip(renderers)
+            .map(|((side, [_, _, width, height]), renderer)| {
+                let look = &self.session.model.settings.of_side(side).look;
+                let view = View { look, camera: &camera, cursor: None, mode: self.session.mode() };
+                renderer.set_quality(Quality::SMOOTH);
+                renderer.set_refine(true);
+                screenshot::take(renderer, &self.display, [width, height], &view)
+            })
+            .collect();
         let folder = PathBuf::from(".");
-        let saved = screenshot::take(&mut self.renderer, &self.display, [width, height], &view)
-            .and_then(|image| screenshot::save(&folder, &self.session.model.settings.scene.name, &image));
+        let saved = images.and_then(|images| {
+            let image = images.into_iter().reduce(|a, b| beside_each_other(&a, &b));
+            let image = image.ok_or(RenderError::Gl("a picture", "nothing is shown".into()))?;
+            screenshot::save(&folder, &self.session.model.settings.scene.name, &image)
+        });
         let text = match saved {
             Ok(path) => format!("Saved {}", std::path::absolute(&path).unwrap_or(path).display()),
             Err(error) => format!("No picture: {error}"),

@@ -49,6 +49,14 @@ pub enum Command {
     Restore(u64),
     /// Continue from a recorded frame, with the present parameters; later frames are dropped. Pauses.
     Live(u64),
+    /// Act on the simulation beside instead: for parameters, sources, forces and solids.
+    Beside(Box<Command>),
+    /// Set the simulation beside the present one, for comparison; none ends the comparison. It continues from
+    /// the present instant, and both take the same steps and dabs from then on. Without a simulation of the
+    /// same box and solver at its start, nothing changes, and the status has the reason.
+    Compare(Option<Builder>),
+    /// Exchange the simulation and the one beside it.
+    Swap,
     /// Replace the simulation, with the length of its steps \[s\]. If it cannot be built the old one stays,
     /// and the status has the reason.
     Load(Builder, f32),
@@ -71,7 +79,7 @@ impl Command {
     }
 }
 
-/// The merged commands of a burst, in the order of execution: store, load, restore, clear, set, dab, run. A
+/// The merged commands of a burst, in the order of execution: store, load, swap, compare, restore, clear, set, dab, run. A
 /// burst with a store or restore in between becomes several batches.
 #[derive(Default)]
 pub struct Batch {
@@ -79,6 +87,12 @@ pub struct Batch {
     pub store: Option<u64>,
     /// Recorded frame to continue from.
     pub live: Option<u64>,
+    /// Exchange the two simulations.
+    pub swap: bool,
+    /// The simulation beside, or none to end the comparison.
+    pub compare: Option<Option<Builder>>,
+    /// Edits of the simulation beside.
+    pub beside: Option<Box<Batch>>,
     /// Number of the state to restore.
     pub restore: Option<u64>,
     /// End the thread.
@@ -137,6 +151,12 @@ impl Batch {
                 self.pause();
                 (self.live, self.restore) = (Some(number), None);
             }
+            Command::Beside(command) => self.beside.get_or_insert_default().push(*command),
+            Command::Compare(builder) => {
+                self.beside = None;
+                self.compare = Some(builder);
+            }
+            Command::Swap => self.swap ^= true,
             Command::Quit => self.quit = true,
         }
     }
@@ -161,6 +181,7 @@ impl Batch {
         self.forces = None;
         self.solids = None;
         self.step = None;
+        (self.swap, self.compare, self.beside) = (false, None, None);
         (self.live, self.restore) = (None, None);
         self.load = Some((builder, dt));
     }
@@ -307,6 +328,16 @@ mod tests {
         let batch = merged(old.into_iter().chain([Command::Load(nothing(), 0.02), params(0.1)]));
         assert!(batch.load.is_some() && !batch.clear && batch.dabs.is_empty() && batch.step.is_none());
         assert_eq!(batch.params.unwrap().vorticity, 0.1, "sent after the load, meant for the new one");
+    }
+
+    #[test]
+    fn edits_beside_are_merged_apart_and_end_with_their_simulation() {
+        let beside = |command| Command::Beside(Box::new(command));
+        let batch = merged([params(0.7), beside(params(0.1)), beside(params(0.2)), Command::Swap]);
+        assert_eq!((batch.params.unwrap().vorticity, batch.swap), (0.7, true));
+        assert_eq!(batch.beside.unwrap().params.unwrap().vorticity, 0.2);
+        let batch = merged([beside(params(0.1)), Command::Compare(None)]);
+        assert!(batch.beside.is_none() && matches!(batch.compare, Some(None)));
     }
 
     #[test]

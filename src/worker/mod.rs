@@ -13,6 +13,7 @@
 
 mod clock;
 mod command;
+mod comparison;
 pub mod limits;
 mod simulation_trait;
 mod state_store;

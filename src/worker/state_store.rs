@@ -7,11 +7,14 @@ use crate::solver::State;
 /// Memory for the states of undo \[bytes\].
 pub const LIMIT: usize = 1 << 30;
 
+/// States of a simulation and, during a comparison, of the one beside it.
+pub(super) type States = (State, Option<State>);
+
 /// States by number. Numbers grow; the oldest states are dropped first.
 #[derive(Debug)]
 pub(super) struct StateStore {
     limit: usize,
-    states: VecDeque<(u64, State)>,
+    states: VecDeque<(u64, States)>,
     /// All states before this number were dropped.
     first: u64,
 }
@@ -23,7 +26,7 @@ impl StateStore {
     }
 
     /// Stores a state, and drops the oldest until all fit. A state that does not fit alone is dropped too.
-    pub fn store(&mut self, number: u64, state: State) {
+    pub fn store(&mut self, number: u64, state: States) {
         self.states.push_back((number, state));
         while self.bytes() > self.limit
             && let Some((oldest, _)) = self.states.pop_front()
@@ -33,7 +36,7 @@ impl StateStore {
     }
 
     /// Removes and returns a state, if it is still there.
-    pub fn take(&mut self, number: u64) -> Option<State> {
+    pub fn take(&mut self, number: u64) -> Option<States> {
         let at = self.states.iter().position(|(stored, _)| *stored == number)?;
         self.states.remove(at).map(|(_, state)| state)
     }
@@ -44,7 +47,8 @@ impl StateStore {
     }
 
     fn bytes(&self) -> usize {
-        self.states.iter().map(|(_, state)| state.bytes()).sum()
+        let bytes = |(one, beside): &States| one.bytes() + beside.as_ref().map_or(0, State::bytes);
+        self.states.iter().map(|(_, states)| bytes(states)).sum()
     }
 }
 
@@ -64,9 +68,9 @@ mod tests {
     #[test]
     fn the_oldest_states_are_dropped_and_the_store_says_so() {
         let mut stored = StateStore::within(state(1.0).bytes() * 5 / 2);
-        (0..2).for_each(|n| stored.store(n, state(1.0)));
+        (0..2).for_each(|n| stored.store(n, (state(1.0), None)));
         assert_eq!(stored.first(), 0);
-        (2..5).for_each(|n| stored.store(n, state(1.0)));
+        (2..5).for_each(|n| stored.store(n, (state(1.0), None)));
         assert_eq!(stored.first(), 3);
         assert!(stored.take(2).is_none() && stored.take(4).is_some() && stored.take(4).is_none());
         assert!(stored.take(3).is_some());
@@ -75,7 +79,7 @@ mod tests {
     #[test]
     fn a_state_larger_than_the_limit_is_not_stored() {
         let mut stored = StateStore::within(100);
-        stored.store(7, state(1.0));
+        stored.store(7, (state(1.0), None));
         assert!(stored.take(7).is_none());
         assert_eq!(stored.first(), 8);
     }

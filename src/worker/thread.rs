@@ -9,15 +9,20 @@ use std::time::{Duration, Instant};
 use triple_buffer::Input;
 
 use super::command::{Batch, Builder, Inbox, Patience};
+use super::comparison::{self, Comparison};
 use super::state_store::{self, StateStore};
-use super::timeline::{Edit, Replay, Timeline};
+use super::timeline::{Edit, Replay, Start, Timeline};
 use super::way::Way;
 use super::{Clock, Simulation, State, Status, limits};
 use crate::snapshot::Snapshot;
-use crate::solver::{Solid, SolverError};
+use crate::solver::{Force, Params, Solid, SolverError, Source};
 
 /// Edits made while running are shown with the next step, unless it is further away than this.
 const SOON: Duration = Duration::from_millis(60);
+
+/// Grids up to this many cells record their flow with every frame: it takes a few milliseconds. Larger ones do while a
+/// view of the flow is open.
+const SMALL: usize = 1 << 19;
 
 /// Receivers of the results.
 pub(super) struct Outputs {
@@ -38,10 +43,33 @@ enum Since {
     Jump,
 }
 
+/// One of two compared simulations.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Which {
+    /// The simulation itself.
+    Present,
+    /// The one beside.
+    Beside,
+}
+
+impl Which {
+    fn of(self, edit: Edit) -> Edit {
+        match self {
+            Self::Present => edit,
+            Self::Beside => Edit::Beside(Box::new(edit)),
+        }
+    }
+}
+
+/// Edits of one simulation in a batch.
+type Edits = (Option<Params>, Option<Vec<Source>>, Option<Vec<Force>>, Option<Vec<Solid>>);
+
 /// State of the thread.
 pub(super) struct Engine {
     /// `None` after it failed.
     simulation: Option<Box<dyn Simulation>>,
+    /// The simulation beside, and the end of a step that was cancelled.
+    comparison: Comparison,
     inbox: Inbox,
     outputs: Outputs,
     clock: Clock,
@@ -57,8 +85,8 @@ pub(super) struct Engine {
     /// Load that the newest snapshot came from.
     shown: u64,
     states: StateStore,
-    /// Target of the solids.
-    way: Option<Way>,
+    /// Targets of the solids, of the simulation and of the one beside.
+    ways: [Option<Way>; 2],
     /// Whether the fields differ from the last snapshot.
     dirty: bool,
     /// Events since the last snapshot, for the timeline.
@@ -72,6 +100,7 @@ impl Engine {
         let dt = limits::step(dt, 1.0 / 24.0);
         Self {
             simulation: Some(simulation),
+            comparison: Comparison::default(),
             inbox,
             outputs,
             clock: Clock::new(dt, Instant::now()),
@@ -84,7 +113,7 @@ impl Engine {
             load: 0,
             shown: 0,
             states: StateStore::within(state_store::LIMIT),
-            way: None,
+            ways: [None, None],
             dirty: true,
             since: Since::Jump,
             told: (State::Paused, None),
@@ -115,7 +144,7 @@ impl Engine {
         if self.shown != self.loads {
             self.status.failed_load = Some(self.loads);
         }
-        let broken = self.simulation.take();
+        let broken = (self.simulation.take(), std::mem::take(&mut self.comparison));
         if catch_unwind(AssertUnwindSafe(|| drop(broken))).is_err() {
             tracing::warn!("the simulation that broke down could not be taken apart");
         }
@@ -165,8 +194,12 @@ impl Engine {
         if let Some(number) = batch.store {
             self.store_state(number);
         }
-        if let Some((builder, dt)) = batch.load {
-            self.load(builder, dt);
+        let loaded = batch.load.is_none_or(|(builder, dt)| self.load(builder, dt));
+        if batch.swap {
+            self.swap();
+        }
+        if let Some(builder) = batch.compare {
+            self.compare(builder, loaded);
         }
         if let Some(number) = batch.restore {
             self.restore(number);
@@ -179,69 +212,89 @@ impl Engine {
         };
         if batch.clear {
             simulation.clear();
+            self.comparison.clear();
             lock(&self.outputs.timeline).cut(0);
             (self.since, self.steps) = (Since::Jump, 0);
             self.clock.reset(Instant::now());
             self.status.lag = 0.0;
             self.dirty = true;
         }
-        if let Some(params) = batch.params {
-            let safe = limits::params(&params, simulation.params());
-            simulation.set_params(safe.clone());
-            lock(&self.outputs.timeline).edit(Edit::Params(Box::new(safe)));
-        }
-        if let Some(sources) = batch.sources {
-            let safe = limits::sources(sources);
-            simulation.set_sources(safe.clone());
-            lock(&self.outputs.timeline).edit(Edit::Sources(safe));
-        }
-        if let Some(forces) = batch.forces {
-            let safe = limits::forces(forces);
-            simulation.set_forces(safe.clone());
-            lock(&self.outputs.timeline).edit(Edit::Forces(safe));
-        }
         for dab in &batch.dabs {
             simulation.dab(dab);
+            self.comparison.dab(dab);
             lock(&self.outputs.timeline).edit(Edit::Dab(*dab));
         }
         self.dirty |= !batch.dabs.is_empty();
         self.set_pace(batch.step, batch.run, batch.steps);
-        if let Some(solids) = batch.solids {
-            self.way = Some(Way::to(limits::solids(solids)));
+        let edits = |batch: Batch| (batch.params, batch.sources, batch.forces, batch.solids);
+        let (beside, edits) = (
+            batch.beside.map(|beside| edits(*beside)),
+            (batch.params, batch.sources, batch.forces, batch.solids),
+        );
+        self.make_edits(Which::Present, edits);
+        if let Some(edits) = beside {
+            self.make_edits(Which::Beside, edits);
+        }
+    }
+
+    /// The simulation, or the one beside it.
+    fn simulation(&mut self, which: Which) -> Option<&mut Box<dyn Simulation>> {
+        match which {
+            Which::Present => self.simulation.as_mut(),
+            Which::Beside => self.comparison.beside.as_mut(),
+        }
+    }
+
+    fn make_edits(&mut self, which: Which, (params, sources, forces, solids): Edits) {
+        let Some(simulation) = self.simulation(which) else {
+            return;
+        };
+        let mut edits = Vec::new();
+        if let Some(params) = params {
+            edits.push(Edit::Params(Box::new(limits::params(&params, simulation.params()))));
+        }
+        edits.extend(sources.map(|sources| Edit::Sources(limits::sources(sources))));
+        edits.extend(forces.map(|forces| Edit::Forces(limits::forces(forces))));
+        edits.iter().for_each(|edit| apply(&mut **simulation, edit));
+        let mut timeline = lock(&self.outputs.timeline);
+        edits.into_iter().for_each(|edit| timeline.edit(which.of(edit)));
+        drop(timeline);
+        if let Some(solids) = solids {
+            self.ways[which as usize] = Some(Way::to(limits::solids(solids)));
             if !self.running {
-                self.jump_solids();
+                self.jump_solids(which);
             }
         }
     }
 
     /// Moves the solids to their target at once.
-    fn jump_solids(&mut self) {
-        if let Some(way) = self.way.take() {
-            self.set_solids(way.solids);
+    fn jump_solids(&mut self, which: Which) {
+        if let Some(way) = self.ways[which as usize].take() {
+            self.set_solids(which, way.solids);
         }
     }
 
     /// Moves the solids towards their target in the next step.
-    fn guide_solids(&mut self) {
-        let (Some(simulation), Some(way)) = (&self.simulation, &self.way) else {
-            return;
-        };
+    fn guide_solids(&mut self, which: Which) {
+        let Some(way) = self.ways[which as usize].take() else { return };
+        let dt = self.clock.dt();
+        let Some(simulation) = self.simulation(which) else { return };
         let (time, h) = simulation.scale();
-        match way.next(simulation.solids(), time, self.clock.dt(), h) {
+        match way.next(simulation.solids(), time, dt, h) {
             Some((solids, arrived)) => {
-                self.set_solids(solids);
-                self.way = self.way.take().filter(|_| !arrived);
+                self.set_solids(which, solids);
+                self.ways[which as usize] = Some(way).filter(|_| !arrived);
             }
-            None => self.jump_solids(),
+            None => self.set_solids(which, way.solids),
         }
     }
 
-    fn set_solids(&mut self, solids: Vec<Solid>) {
-        let Some(simulation) = &mut self.simulation else {
+    fn set_solids(&mut self, which: Which, solids: Vec<Solid>) {
+        let Some(simulation) = self.simulation(which) else {
             return;
         };
         match simulation.set_solids(solids.clone()) {
-            Ok(()) => lock(&self.outputs.timeline).edit(Edit::Solids(solids)),
+            Ok(()) => lock(&self.outputs.timeline).edit(which.of(Edit::Solids(solids))),
             Err(error) => self.status.trouble = Some(format!("The solids stay as they are: {error}")),
         }
         self.dirty = true;
@@ -249,7 +302,7 @@ impl Engine {
 
     fn store_state(&mut self, number: u64) {
         if let Some(state) = self.simulation.as_ref().and_then(|simulation| simulation.state()) {
-            self.states.store(number, state);
+            self.states.store(number, (state, self.comparison.state()));
         }
         self.status.first_stored = self.states.first();
     }
@@ -259,7 +312,10 @@ impl Engine {
             return;
         };
         let restored = match self.states.take(number) {
-            Some(state) => simulation.restore(&state).map_err(|error| error.to_string()),
+            Some((state, beside)) => simulation
+                .restore(&state)
+                .and_then(|()| self.comparison.restore(beside.as_ref().unwrap_or(&state)))
+                .map_err(|error| error.to_string()),
             None => Err("it was dropped for lack of memory".into()),
         };
         if let Err(why) = restored {
@@ -274,7 +330,7 @@ impl Engine {
         self.status.lag = 0.0;
         self.dirty = true;
         (self.since, self.steps) = (Since::Jump, 0);
-        self.way = None;
+        self.ways = [None, None];
     }
 
     /// Recomputes a recorded frame and drops those after it.
@@ -287,7 +343,9 @@ impl Engine {
         let done = match replay {
             None => Err("no state before it is stored".to_owned()),
             Some(replay) => {
-                let done = recompute(&mut **simulation, &replay).map_err(|error| error.to_string());
+                let done = recompute(&mut **simulation, &replay, Which::Present)
+                    .and_then(|()| self.comparison.recompute(&replay))
+                    .map_err(|error| error.to_string());
                 simulation.set_params(present);
                 done
             }
@@ -298,21 +356,58 @@ impl Engine {
         self.jumped();
     }
 
-    fn load(&mut self, builder: Builder, dt: f32) {
+    /// Replaces the simulation. Returns whether it could be built.
+    fn load(&mut self, builder: Builder, dt: f32) -> bool {
         self.loads += 1;
-        match builder() {
+        let built = builder();
+        let is_built = built.is_ok();
+        match built {
             Ok(simulation) => {
                 self.load = self.loads;
                 self.simulation = Some(simulation);
+                self.comparison = Comparison::default();
+                lock(&self.outputs.timeline).begin_run(self.load);
                 self.clock = Clock::new(limits::step(dt, self.clock.dt()), Instant::now());
                 (self.since, self.steps) = (Since::Jump, 0);
-                (self.running, self.way) = (false, None);
+                (self.running, self.ways) = (false, [None, None]);
                 (self.status.lag, self.status.trouble) = (0.0, None);
                 self.dirty = true;
             }
             Err(error) => {
                 self.status.failed_load = Some(self.loads);
                 self.status.trouble = Some(format!("The scene could not be loaded: {error}"));
+            }
+        }
+        is_built
+    }
+
+    /// Exchanges the simulation and the one beside.
+    fn swap(&mut self) {
+        if let (Some(simulation), Some(beside)) = (&mut self.simulation, &mut self.comparison.beside) {
+            std::mem::swap(simulation, beside);
+            self.ways.swap(0, 1);
+            (self.since, self.dirty) = (Since::Jump, true);
+        }
+    }
+
+    /// Begins a comparison with a simulation at the present instant, or ends it. Counts as a load; it fails with the
+    /// load that it came with.
+    fn compare(&mut self, builder: Option<Builder>, loaded: bool) {
+        self.loads += 1;
+        let Some(simulation) = self.simulation.as_ref().filter(|_| loaded) else {
+            self.status.failed_load = Some(self.loads);
+            return;
+        };
+        match comparison::begin(&**simulation, builder) {
+            Ok(comparison) => {
+                self.load = self.loads;
+                self.comparison = comparison;
+                self.ways[1] = None;
+                (self.since, self.dirty) = (Since::Jump, true);
+            }
+            Err(error) => {
+                self.status.failed_load = Some(self.loads);
+                self.status.trouble = Some(format!("Nothing to compare with: {error}"));
             }
         }
     }
@@ -338,14 +433,15 @@ impl Engine {
     }
 
     fn step(&mut self) {
-        self.guide_solids();
+        self.guide_solids(Which::Present);
+        self.guide_solids(Which::Beside);
         let Some(simulation) = &mut self.simulation else {
             return;
         };
         self.status.stepping = true;
         self.outputs.status.write(self.status.clone());
         let begin = Instant::now();
-        let result = simulation.step(self.clock.dt(), self.inbox.cancelled());
+        let result = self.comparison.step(&mut **simulation, self.clock.dt(), self.inbox.cancelled());
         self.status.stepping = false;
         match result {
             Ok(()) => self.finish_step(begin),
@@ -377,14 +473,19 @@ impl Engine {
         };
         let begin = Instant::now();
         let slot = self.outputs.snapshots.input_buffer_mut();
-        simulation.capture(slot, self.with_velocity);
+        // The grid of the last snapshot in this slot; the first frames of a new one may differ.
+        let keeps_flow = self.with_velocity || slot.dims.cells() <= SMALL;
+        simulation.capture(slot, keeps_flow);
         self.serial += 1;
         slot.serial = self.serial;
         slot.load = self.load;
+        self.comparison.capture(slot, keeps_flow);
         self.shown = self.load;
         self.status.simulated = slot.time;
         let mut timeline = lock(&self.outputs.timeline);
-        let state = || simulation.state().map(|state| (state, simulation.params().clone()));
+        let start =
+            |state| Start { state, params: simulation.params().clone(), beside: self.comparison.start() };
+        let state = || simulation.state().map(start);
         match std::mem::replace(&mut self.since, Since::Nothing) {
             Since::Nothing => timeline.retouch(slot),
             Since::Jump => timeline.jump(slot, state()),
@@ -394,6 +495,11 @@ impl Engine {
             }
         }
         drop(timeline);
+        if !self.with_velocity {
+            // It was for the timeline only: the picture does not upload it.
+            slot.velocity.clear();
+            slot.beside.iter_mut().for_each(|beside| beside.velocity.clear());
+        }
         self.outputs.snapshots.publish();
         self.status.capture = begin.elapsed();
         self.dirty = false;
@@ -427,17 +533,37 @@ fn lock(timeline: &Mutex<Timeline>) -> MutexGuard<'_, Timeline> {
     timeline.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Recomputes a frame.
-fn recompute(simulation: &mut dyn Simulation, replay: &Replay) -> Result<(), SolverError> {
-    let (state, params) = &*replay.state;
+/// Recomputes a frame of the simulation or of the one beside, whose past is that of the simulation before the comparison
+/// began.
+pub(super) fn recompute(
+    simulation: &mut dyn Simulation,
+    replay: &Replay,
+    which: Which,
+) -> Result<(), SolverError> {
+    let Start { state, params, beside } = &*replay.state;
+    let shared = beside.is_none();
+    let (state, params) = match (which, beside) {
+        (Which::Beside, Some((state, params))) => (state, params),
+        _ => (state, params),
+    };
     simulation.restore(state)?;
     simulation.set_params(params.clone());
     let never = AtomicBool::new(false);
+    let redo = |edits: &[Edit], simulation: &mut dyn Simulation| {
+        for edit in edits {
+            match (which, edit) {
+                (Which::Beside, Edit::Beside(edit)) => apply(simulation, edit),
+                (Which::Present, Edit::Beside(_)) => {}
+                (Which::Beside, edit) if !shared && !matches!(edit, Edit::Dab(_)) => {}
+                (_, edit) => apply(simulation, edit),
+            }
+        }
+    };
     for (edits, dt) in &replay.steps {
-        edits.iter().for_each(|edit| apply(simulation, edit));
+        redo(edits, simulation);
         simulation.step(*dt, &never)?;
     }
-    replay.edits.iter().for_each(|edit| apply(simulation, edit));
+    redo(&replay.edits, simulation);
     Ok(())
 }
 
@@ -449,6 +575,7 @@ fn apply(simulation: &mut dyn Simulation, edit: &Edit) {
         Edit::Forces(forces) => simulation.set_forces(forces.clone()),
         // They were set once, so setting them again succeeds.
         Edit::Solids(solids) => drop(simulation.set_solids(solids.clone())),
+        Edit::Beside(_) => {}
     }
 }
 

@@ -6,7 +6,7 @@
 //! dropped when the memory is full.
 
 use std::collections::VecDeque;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use crate::grid::Dims;
@@ -16,6 +16,9 @@ use crate::solver::{Dab, Force, Params, Solid, Source, State, StepStats};
 
 /// Memory for frames \[bytes\].
 pub const LIMIT: usize = 1 << 30;
+
+/// Memory for the flow of the newest frames, beside that \[bytes\].
+pub const FLOW_LIMIT: usize = 256 << 20;
 
 /// Most frames between two states.
 const STRIDE: usize = 24;
@@ -35,8 +38,12 @@ pub struct Frame {
     h: f32,
     load: u64,
     smoke: Packed,
+    /// Velocity and vorticity, of the newest frames.
+    flow: Mutex<Option<Packed>>,
     solids: Vec<SolidPose>,
     stats: StepStats,
+    /// The frame of the simulation beside, during a comparison.
+    beside: Option<Box<Frame>>,
 }
 
 impl Frame {
@@ -48,8 +55,10 @@ impl Frame {
             h: snapshot.h,
             load: snapshot.load,
             smoke: Packed::of(&snapshot.smoke),
+            flow: Mutex::new((!snapshot.velocity.is_empty()).then(|| Packed::of(&snapshot.velocity))),
             solids: snapshot.solids.clone(),
             stats: snapshot.stats.clone(),
+            beside: snapshot.beside.as_deref().map(|beside| Box::new(Self::of(beside))),
         }
     }
 
@@ -63,9 +72,40 @@ impl Frame {
         into.smoke.resize(self.dims.cells(), Default::default());
         self.smoke.unpack(&mut into.smoke);
         into.velocity.clear();
+        if let Some(flow) = &*self.flow() {
+            into.velocity.resize(self.dims.cells(), Default::default());
+            flow.unpack(&mut into.velocity);
+        }
         into.bricks.update(self.dims, &into.smoke);
         into.solids.clone_from(&self.solids);
         into.stats.clone_from(&self.stats);
+        match &self.beside {
+            Some(frame) => {
+                let empty = || Box::new(Snapshot::empty(self.dims, self.h));
+                frame.show(into.beside.get_or_insert_with(empty));
+            }
+            None => into.beside = None,
+        }
+    }
+
+    fn flow(&self) -> MutexGuard<'_, Option<Packed>> {
+        self.flow.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Whether it holds the velocity too.
+    pub fn has_flow(&self) -> bool {
+        self.flow().is_some()
+    }
+
+    /// Memory of the flow \[bytes\].
+    fn flow_bytes(&self) -> usize {
+        let own = self.flow().as_ref().map_or(0, Packed::bytes);
+        own + self.beside.as_ref().map_or(0, |frame| frame.flow_bytes())
+    }
+
+    fn drop_flow(&self) {
+        *self.flow() = None;
+        self.beside.iter().for_each(|frame| frame.drop_flow());
     }
 
     /// Cells along each axis.
@@ -79,7 +119,8 @@ impl Frame {
     }
 
     fn bytes(&self) -> usize {
-        size_of::<Self>() + self.smoke.bytes() + self.solids.len() * size_of::<SolidPose>()
+        let beside = self.beside.as_ref().map_or(0, |frame| frame.bytes());
+        size_of::<Self>() + self.smoke.bytes() + self.solids.len() * size_of::<SolidPose>() + beside
     }
 }
 
@@ -91,6 +132,22 @@ pub(super) enum Edit {
     Sources(Vec<Source>),
     Forces(Vec<Force>),
     Solids(Vec<Solid>),
+    /// An edit of the simulation beside.
+    Beside(Box<Edit>),
+}
+
+/// All that a recomputation starts from: state and parameters, during a comparison of both simulations.
+#[derive(Debug)]
+pub(super) struct Start {
+    pub state: State,
+    pub params: Params,
+    pub beside: Option<(State, Params)>,
+}
+
+impl Start {
+    fn bytes(&self) -> usize {
+        self.state.bytes() + self.beside.as_ref().map_or(0, |(state, _)| state.bytes())
+    }
 }
 
 /// A frame and the events after it.
@@ -98,7 +155,7 @@ pub(super) enum Edit {
 struct Entry {
     frame: Arc<Frame>,
     /// State and parameters before `edits`.
-    state: Option<Arc<(State, Params)>>,
+    state: Option<Arc<Start>>,
     edits: Vec<Edit>,
     /// Length of the step to the next frame \[s\], and the wall time it took.
     step: (f32, Duration),
@@ -107,13 +164,13 @@ struct Entry {
 impl Entry {
     fn bytes(&self) -> usize {
         let edits = self.edits.len() * (size_of::<Edit>() + size_of::<Params>());
-        self.frame.bytes() + edits + self.state.as_ref().map_or(0, |kept| kept.0.bytes())
+        self.frame.bytes() + edits + self.state.as_ref().map_or(0, |start| start.bytes())
     }
 }
 
 /// Steps that recompute a frame.
 pub(super) struct Replay {
-    pub state: Arc<(State, Params)>,
+    pub state: Arc<Start>,
     /// Edits, then a step of this length \[s\].
     pub steps: Vec<(Vec<Edit>, f32)>,
     /// Edits of the frame itself.
@@ -126,12 +183,14 @@ pub struct Timeline {
     limit: usize,
     bytes: usize,
     entries: VecDeque<Entry>,
+    /// The load that the present run began with. Later ones continue it, as a comparison does.
+    run: u64,
 }
 
 impl Timeline {
     /// Makes an empty timeline of at most `limit` bytes.
     pub(super) fn within(limit: usize) -> Self {
-        Self { limit, bytes: 0, entries: VecDeque::new() }
+        Self { limit, bytes: 0, entries: VecDeque::new(), run: 0 }
     }
 
     /// Numbers of the first and the last frame.
@@ -142,6 +201,26 @@ impl Timeline {
     /// Size of all frames and states \[bytes\].
     pub fn bytes(&self) -> usize {
         self.bytes
+    }
+
+    /// Number of the first frame with its flow; all after it have theirs, or none has.
+    pub fn first_flow(&self) -> Option<u64> {
+        let with = self.entries.iter().rev().take_while(|entry| entry.frame.has_flow());
+        with.last().map(|entry| entry.frame.number)
+    }
+
+    /// Drops the flow of the oldest frames until the rest fits into its memory.
+    fn drop_old_flows(&mut self) {
+        let mut left = FLOW_LIMIT;
+        for entry in self.entries.iter().rev() {
+            match left.checked_sub(entry.frame.flow_bytes()) {
+                Some(rest) => left = rest,
+                None => {
+                    entry.frame.drop_flow();
+                    left = 0;
+                }
+            }
+        }
     }
 
     /// Returns a frame by its number.
@@ -177,8 +256,13 @@ impl Timeline {
         }
     }
 
+    /// Begins another run with the given load.
+    pub(super) fn begin_run(&mut self, load: u64) {
+        self.run = load;
+    }
+
     /// Adds the frame after a step. A frame that does not follow the last one restarts the recording.
-    pub(super) fn record(&mut self, snapshot: &Snapshot, state: Option<(State, Params)>) {
+    pub(super) fn record(&mut self, snapshot: &Snapshot, state: Option<Start>) {
         let follows = self.range().is_some_and(|[_, last]| last + 1 == snapshot.stats.step);
         if !follows {
             self.entries.clear();
@@ -189,14 +273,15 @@ impl Timeline {
         self.bytes += entry.bytes();
         self.entries.push_back(entry);
         self.drop_oldest();
+        self.drop_old_flows();
     }
 
     /// Records a jump to another instant: drops the frames from there on, or all if it is of another run.
-    pub(super) fn jump(&mut self, snapshot: &Snapshot, state: Option<(State, Params)>) {
+    pub(super) fn jump(&mut self, snapshot: &Snapshot, state: Option<Start>) {
         let number = snapshot.stats.step;
         let same = self
             .frame(number)
-            .is_some_and(|frame| (frame.time, frame.load) == (snapshot.time, snapshot.load));
+            .is_some_and(|frame| frame.time == snapshot.time && frame.load.min(snapshot.load) >= self.run);
         self.cut(if same { number } else { 0 });
         self.record(snapshot, state);
     }
@@ -271,6 +356,26 @@ mod tests {
     }
 
     #[test]
+    fn the_newest_frames_keep_their_flow_within_its_memory() {
+        let cells = 32 * 32 * 32;
+        let flowing = |step: u64| {
+            let mut snapshot = snapshot(step, 5);
+            snapshot.velocity = vec![[f16::from_f32(step as f32 + 1.0); 4]; cells];
+            snapshot
+        };
+        let mut timeline = Timeline::within(LIMIT);
+        let fit = (FLOW_LIMIT / (8 * cells)) as u64;
+        (0..fit + 20).for_each(|n| timeline.record(&flowing(n), None));
+        let first = timeline.first_flow().unwrap();
+        assert!((20..24).contains(&first), "{first} of {fit}");
+        let mut back = Snapshot::empty(Dims::new([1; 3]).unwrap(), 1.0);
+        timeline.frame(first).unwrap().show(&mut back);
+        assert_eq!(back.velocity, flowing(first).velocity);
+        timeline.frame(first - 1).unwrap().show(&mut back);
+        assert!(back.velocity.is_empty());
+    }
+
+    #[test]
     fn empty_space_costs_hardly_any_memory_and_the_oldest_frames_are_dropped() {
         let mut timeline = Timeline::within(LIMIT);
         timeline.record(&snapshot(0, 0), None);
@@ -290,7 +395,10 @@ mod tests {
         timeline.jump(&snapshot(3, 5), None);
         assert_eq!(timeline.range(), Some([0, 3]));
         timeline.jump(&Snapshot { load: 1, ..snapshot(2, 5) }, None);
-        assert_eq!(timeline.range(), Some([2, 2]));
+        assert_eq!(timeline.range(), Some([0, 2]), "a comparison continues the run");
+        timeline.begin_run(2);
+        timeline.jump(&Snapshot { load: 2, ..snapshot(1, 5) }, None);
+        assert_eq!(timeline.range(), Some([1, 1]));
     }
 
     #[test]
@@ -301,7 +409,10 @@ mod tests {
         let mut wanted = vec![];
         for n in 0..60 {
             let wants = timeline.wants_state();
-            timeline.record(&snapshot(n, 5), wants.then(|| (state.clone(), Params::default())));
+            timeline.record(
+                &snapshot(n, 5),
+                wants.then(|| Start { state: state.clone(), params: Params::default(), beside: None }),
+            );
             wanted.extend(wants.then_some(n));
         }
         assert_eq!(wanted, [0, 24, 48]);

@@ -126,12 +126,18 @@ fn buttons(ui: &mut Ui, model: &Model, readout: &Readout, out: &mut Out) {
     line(ui, |ui| {
         button(ui, view, Action::SwitchView, true, !smoke, out);
         button(ui, "Frame", Action::Frame, true, false, out);
-        button(ui, "Picture", Action::Picture, true, false, out);
+        button(ui, "Compare", Action::Compare, here, model.settings.is_compared(), out);
     });
     line(ui, |ui| {
-        button(ui, "Open", Action::OpenFile, true, false, out);
-        button(ui, "Save", Action::Save, true, false, out);
-        button(ui, "Help", Action::ToggleHelp, true, model.help, out);
+        ui.spacing_mut().button_padding.x = 5.0;
+        for (text, action, on) in [
+            ("Picture", Action::Picture, false),
+            ("Open", Action::OpenFile, false),
+            ("Save", Action::Save, false),
+            ("Help", Action::ToggleHelp, model.help),
+        ] {
+            wide(ui, text, action, 4.0, on, out);
+        }
     });
 }
 
@@ -145,6 +151,21 @@ fn line(ui: &mut Ui, contents: impl FnOnce(&mut Ui)) {
 /// Longest key label that fits beside a button.
 const LONGEST_KEY: usize = 8;
 
+/// A button with its key at its right end, of which `count` fill a line.
+fn wide(ui: &mut Ui, text: &str, action: Action, count: f32, on: bool, out: &mut Out) {
+    let help = action.help().to_owned();
+    button_of_width(
+        (theme::WIDTH - 2.0 * theme::MARGIN + 4.0) / count - 4.0,
+        ui,
+        text,
+        action,
+        help,
+        true,
+        on,
+        out,
+    );
+}
+
 /// A button with its key at its right end; three of them fill a line.
 fn button(ui: &mut Ui, text: &str, action: Action, enabled: bool, on: bool, out: &mut Out) {
     button_with_help(ui, text, action, action.help().to_owned(), enabled, on, out);
@@ -154,12 +175,26 @@ fn button_with_help(
     ui: &mut Ui,
     text: &str,
     action: Action,
-    mut help: String,
+    help: String,
     enabled: bool,
     on: bool,
     out: &mut Out,
 ) {
     let width = (theme::WIDTH - 2.0 * theme::MARGIN - 2.0 * 4.0) / 3.0;
+    button_of_width(width, ui, text, action, help, enabled, on, out);
+}
+
+#[expect(clippy::too_many_arguments, reason = "the words of one button")]
+fn button_of_width(
+    width: f32,
+    ui: &mut Ui,
+    text: &str,
+    action: Action,
+    mut help: String,
+    enabled: bool,
+    on: bool,
+    out: &mut Out,
+) {
     let color = if on { theme::ACCENT } else { theme::TEXT };
     let key = action.key();
     let mut button = Button::new(RichText::new(text).color(color)).min_size(vec2(width, 26.0));

@@ -4,6 +4,7 @@
 mod air;
 mod box_and_solver;
 mod brush;
+pub mod compare;
 mod dialog;
 mod export_form;
 mod head;
@@ -76,6 +77,7 @@ pub fn show(ctx: &Context, model: &mut Model, readout: &Readout) -> Out {
     if model.panel {
         timeline_strip::show(ctx, &mut model.playback, &mut out);
     }
+    compare::chips(ctx, model, &mut out);
     notice::show(ctx, model, readout);
     help::show(ctx, &mut model.help);
     dialog::show(ctx, model, &mut out);
@@ -97,6 +99,7 @@ fn contents(ui: &mut egui::Ui, model: &mut Model, readout: &Readout, out: &mut O
                 ui.disable();
             }
             search::show(ui, &mut model.search, out);
+            compare::show(ui, model, out);
             brush::show(ui, model, out);
             object_list::show(ui, model, readout, out);
             smokes::show(ui, model, out);

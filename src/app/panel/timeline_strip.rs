@@ -38,8 +38,12 @@ fn scrub(ui: &mut Ui, playback: &mut Playback, out: &mut Out) {
     ui.spacing_mut().slider_width = (ui.available_width() - NUMBERS - 60.0).max(60.0);
     let slider = Slider::new(&mut shown, first..=last).show_value(false);
     let mib = playback.bytes >> 20;
+    let flow = match playback.first_flow {
+        Some(n) => format!("Velocity is kept from frame {n} on: its newest 256 MiB."),
+        None => "Velocity is recorded while a view of it is open.".into(),
+    };
     let help = format!(
-        "Frames {first} to {last}, {mib} MiB. Drag to look back; the oldest go when 1024 MiB are used."
+        "Frames {first} to {last}, {mib} MiB. Drag to look back; the oldest go when 1024 MiB are used.\n{flow}"
     );
     let response = ui.add(slider).on_hover_text(help);
     out.places.insert("timeline", response.rect);

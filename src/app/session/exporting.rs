@@ -1,10 +1,12 @@
 //! Starting an export of the recorded frames, and following its progress.
 
+use std::sync::Arc;
 use std::time::Instant;
 
 use super::Session;
 use crate::app::export::{Export, Format, Job};
 use crate::render::Mode;
+use crate::worker::Frame;
 
 impl Session {
     /// Starts the export of the panel's form.
@@ -28,9 +30,10 @@ impl Session {
             path: form.place(&settings.scene.name),
             size: form.size,
             rate: settings.rate,
-            look: settings.look.clone(),
+            looks: settings.sides().iter().map(|side| settings.of_side(*side).look.clone()).collect(),
+            side: settings.side,
             camera: self.orbit.camera(),
-            mode: if is_picture { self.mode() } else { self.still_mode() },
+            mode: if is_picture { self.mode() } else { self.clip_mode(&frames) },
             now: is_picture.then(|| Box::new(self.shown().clone())),
             frames,
         };
@@ -39,9 +42,10 @@ impl Session {
         self.model.exporting = self.export.as_ref().map(Export::progress);
     }
 
-    /// Mode for recorded frames, which have no velocity.
-    fn still_mode(&self) -> Mode {
-        if self.model.view.needs_velocity() { Mode::Smoke } else { self.model.view }
+    /// Mode for recorded frames: that of the view, if all of them have what it shows.
+    fn clip_mode(&self, frames: &[Arc<Frame>]) -> Mode {
+        let all = !self.model.view.needs_velocity() || frames.iter().all(|frame| frame.has_flow());
+        if all { self.model.view } else { Mode::Smoke }
     }
 
     /// Updates the progress of the export, and reports its result once it has ended.

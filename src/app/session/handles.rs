@@ -61,7 +61,7 @@ impl Session {
 
     /// The handle at a point of the view, with the axis of an arrow.
     pub fn handle_at(&self, at: Vector2<f32>) -> Option<(List, usize, Option<usize>)> {
-        if !self.shows_handles() || self.model.playback.at.is_some() {
+        if !self.shows_handles() || self.model.playback.at.is_some() || self.pointer.side != self.side() {
             return None;
         }
         let near = |p: Vector3<f32>| {
@@ -238,7 +238,8 @@ impl Session {
     /// Lower and upper corner of the visible smoke \[m\].
     fn smoke_bounds(&self) -> Option<[Vector3<f32>; 2]> {
         const SEEN: f32 = 0.02;
-        let (snapshot, h) = (self.shown(), self.shown().h);
+        let snapshot = self.shown_of(self.side());
+        let h = snapshot.h;
         let [nx, ny, _] = snapshot.dims.array();
         let mut bounds: Option<[Vector3<f32>; 2]> = None;
         for (n, row) in snapshot.smoke.chunks_exact(nx).enumerate() {

@@ -21,6 +21,7 @@ impl Session {
         let playback = &mut self.model.playback;
         let timeline = self.worker.timeline();
         (playback.range, playback.bytes) = (timeline.range().unwrap_or_default(), timeline.bytes());
+        playback.first_flow = timeline.first_flow();
         playback.dt = 1.0 / self.model.settings.rate;
         let frame = playback.at.and_then(|number| timeline.frame(number));
         drop(timeline);
@@ -35,7 +36,7 @@ impl Session {
         }
         let changed = before != self.past.1;
         if changed {
-            let shown = self.shown();
+            let shown = self.shown_of(self.side());
             (self.readout.shown, self.readout.stats) = (shown.time, shown.stats.clone());
         }
         changed

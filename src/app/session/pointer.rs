@@ -7,6 +7,7 @@ use nalgebra::{Vector2, Vector3};
 use super::Session;
 use crate::app::gesture::{Button, Gesture, Held};
 use crate::app::model::Under;
+use crate::app::settings::Side;
 use crate::render;
 use crate::worker::Command;
 
@@ -25,6 +26,8 @@ pub(super) struct Pointer {
     /// Position from the top left of the view \[pt\]; `None` while elsewhere.
     pub(super) at: Option<Vector2<f32>>,
     pub(super) drag: Option<Drag>,
+    /// The half of the view that it is over, during a comparison.
+    pub(super) side: Side,
 }
 
 pub(super) struct Drag {
@@ -53,13 +56,18 @@ impl Session {
     /// Values of the cell at the centre of the ball.
     pub(super) fn under(&self) -> Option<Under> {
         self.pointer.at?;
-        let snapshot = self.shown();
+        let snapshot = self.shown_of(self.side());
         let at = self.cursor.center / snapshot.h;
         let dims = snapshot.dims.array();
         let inside = (0..3).all(|a| at[a] >= 0.0 && at[a] < dims[a] as f32);
         let cell = inside.then(|| snapshot.dims.index(at.x as usize, at.y as usize, at.z as usize))?;
         let values = |field: &[[half::f16; 4]]| field.get(cell).map(|values| values.map(f32::from));
         Some(Under { smoke: values(&snapshot.smoke)?, flow: values(&snapshot.velocity) })
+    }
+
+    /// Sets the half of the view that the mouse is over.
+    pub fn point_to(&mut self, side: Side) {
+        self.pointer.side = side;
     }
 
     /// The present drag.

@@ -6,7 +6,6 @@ use std::time::Instant;
 use super::Session;
 use crate::app::file::{self, Home};
 use crate::app::model::{Dialog, PathForm, Purpose};
-use crate::app::orbit::Orbit;
 use crate::app::remember;
 
 impl Session {
@@ -91,12 +90,13 @@ impl Session {
 
     pub(super) fn try_save(&mut self, path: &Path) -> Result<String, String> {
         let (running, opened) = (&self.model.settings.scene, &self.model.settings.opened);
-        let stays = self.orbit == self.opened || self.orbit == Orbit::of(&running.camera);
-        let camera = if stays { running.camera } else { self.orbit.camera() };
+        let camera = if self.stands_as_opened() { running.camera } else { self.orbit.camera() };
         let scene = self.model.settings.as_file(camera);
         self.home = Some(file::save(&scene, opened, path, self.home().as_ref())?);
         self.saved = self.model.settings.clone();
+        self.saved_sides.push(self.model.settings.alone(self.side()));
         remember::note(&mut self.model.recent, path);
-        Ok(format!("Saved {}", path.display()))
+        let side = if self.is_comparing() { format!("{} as ", self.side().letter()) } else { String::new() };
+        Ok(format!("Saved {side}{}", path.display()))
     }
 }

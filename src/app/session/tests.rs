@@ -363,3 +363,17 @@ fn the_box_is_seen_whole_in_a_view_of_any_shape_and_that_is_no_change_of_the_sce
         assert!(!std::fs::read_to_string(&path).unwrap().contains("camera"), "{view:?}");
     }
 }
+
+#[test]
+fn the_flow_is_seen_in_recorded_frames_too() {
+    let mut s = session();
+    (0..4).for_each(|_| step(&mut s));
+    s.turn_pages(Instant::now());
+    assert!(s.shown().velocity.is_empty(), "nobody looks at it");
+    s.model.playback.at = Some(2);
+    s.model.view = Mode::Velocity;
+    s.sync();
+    s.turn_pages(Instant::now());
+    assert_eq!((s.mode(), s.shown().stats.step), (Mode::Velocity, 2));
+    assert!(s.shown().velocity.iter().flatten().any(|v| v.to_f32() > 0.0));
+}
