@@ -43,33 +43,38 @@ pub struct Cursor {
     pub center: Vector3<f32>,
     /// Radius \[m\].
     pub radius: f32,
+    /// A point in the plane that the ball moves in \[m\]. The ball leaves this plane only where the box ends
+    /// before it.
+    pub plane: Vector3<f32>,
 }
 
 impl Cursor {
     /// Places a ball in the middle of a box.
     pub fn in_middle_of(extent: [f32; 3]) -> Self {
         let least = extent.into_iter().fold(f32::INFINITY, f32::min);
-        Self { center: Vector3::from(extent) * 0.5, radius: 0.08 * least.max(1e-6) }
+        let middle = Vector3::from(extent) * 0.5;
+        Self { center: middle, radius: 0.08 * least.max(1e-6), plane: middle }
     }
 
-    /// Moves under the mouse, at its present depth clamped to that of the box. `mouse` is in points from the
-    /// top left of a view of the given size.
+    /// Moves under the mouse, in its plane. Where the line of sight meets the box elsewhere, as at its corners,
+    /// the ball follows it into the box. `mouse` is in points from the top left of a view of the given size.
     pub fn point_at(&mut self, mouse: Vector2<f32>, view: Vector2<f32>, orbit: &Orbit, extent: [f32; 3]) {
-        let depth = self.depth(orbit).clamp_to(depths(orbit, extent));
-        self.center = eye(orbit) + orbit.ray(mouse, view) * depth;
+        let depth = depth_of(self.plane, orbit).clamp_to(depths(orbit, extent));
+        let ray = orbit.ray(mouse, view);
+        self.plane = eye(orbit) + ray * depth;
+        let seen = crossing(eye(orbit), ray, extent);
+        self.center = eye(orbit) + ray * seen.map_or(depth, |range| depth.clamp_to(range));
     }
 
     /// Moves away from the camera by this many notches of the wheel, along the ray under the mouse.
     pub fn push_away(&mut self, notches: f32, orbit: &Orbit, extent: [f32; 3]) {
         let (near, far) = depths(orbit, extent);
-        let old = self.depth(orbit);
-        let new = (old + notches * DEPTH_PER_NOTCH * (far - near)).clamp_to((near, far));
-        self.center = eye(orbit) + (self.center - eye(orbit)) * (new / old);
-    }
-
-    /// Distance of its plane from the eye \[m\].
-    fn depth(&self, orbit: &Orbit) -> f32 {
-        (self.center - eye(orbit)).dot(&orbit.axes().forward).max(1e-3 * orbit.distance)
+        let old = depth_of(self.center, orbit);
+        let ray = (self.center - eye(orbit)) / old;
+        let seen = crossing(eye(orbit), ray, extent).unwrap_or((near, far));
+        let new = (old + notches * DEPTH_PER_NOTCH * (far - near)).clamp_to(seen);
+        self.center = eye(orbit) + ray * new;
+        self.plane = self.center;
     }
 
     /// Dabs of a movement from `start` to the present position, which took `dt` seconds.
@@ -91,6 +96,22 @@ impl Cursor {
         };
         (0..count).map(dab).collect()
     }
+}
+
+/// Distance of a point from the eye along the view \[m\].
+fn depth_of(p: Vector3<f32>, orbit: &Orbit) -> f32 {
+    (p - eye(orbit)).dot(&orbit.axes().forward).max(1e-3 * orbit.distance)
+}
+
+/// Where the ray `start + t · ray` enters and leaves the box, in front of its start; none if it misses.
+fn crossing(start: Vector3<f32>, ray: Vector3<f32>, extent: [f32; 3]) -> Option<(f32, f32)> {
+    let (mut enters, mut leaves) = (0.0f32, f32::INFINITY);
+    for axis in 0..3 {
+        // A ray along a side yields ±∞, or NaN on the side itself, which `max` and `min` ignore.
+        let [a, b] = [0.0, extent[axis]].map(|side| (side - start[axis]) / ray[axis]);
+        (enters, leaves) = (enters.max(a.min(b)), leaves.min(a.max(b)));
+    }
+    (enters < leaves).then_some((enters, leaves))
 }
 
 fn eye(orbit: &Orbit) -> Vector3<f32> {
@@ -138,11 +159,11 @@ mod tests {
     #[test]
     fn the_ball_is_seen_under_the_mouse_and_keeps_its_depth() {
         let mut ball = Cursor::in_middle_of(EXTENT);
-        let depth = ball.depth(&orbit());
+        let depth = depth_of(ball.center, &orbit());
         for mouse in [Vector2::new(450.0, 300.0), Vector2::new(10.0, 590.0), Vector2::new(700.0, 50.0)] {
             ball.point_at(mouse, VIEW, &orbit(), EXTENT);
             assert!((seen(ball.center) - mouse).norm() < 0.05, "{mouse:?} {:?}", seen(ball.center));
-            assert!((ball.depth(&orbit()) - depth).abs() < 1e-4);
+            assert!((depth_of(ball.plane, &orbit()) - depth).abs() < 1e-4);
         }
     }
 
@@ -150,21 +171,41 @@ mod tests {
     fn the_wheel_moves_it_straight_away_and_stops_at_the_far_end() {
         let mut ball = Cursor::in_middle_of(EXTENT);
         ball.point_at(Vector2::new(500.0, 200.0), VIEW, &orbit(), EXTENT);
-        let depth = ball.depth(&orbit());
+        let depth = depth_of(ball.center, &orbit());
         ball.push_away(2.0, &orbit(), EXTENT);
-        assert!(ball.depth(&orbit()) > depth + 0.05);
+        assert!(depth_of(ball.center, &orbit()) > depth + 0.05);
         assert!((seen(ball.center) - Vector2::new(500.0, 200.0)).norm() < 0.05);
         ball.push_away(1e6, &orbit(), EXTENT);
-        let (_, far) = depths(&orbit(), EXTENT);
-        assert!((ball.depth(&orbit()) - far).abs() < 1e-3);
+        let ray = orbit().ray(Vector2::new(500.0, 200.0), VIEW);
+        let (_, far) = crossing(eye(&orbit()), ray, EXTENT).unwrap();
+        assert!((depth_of(ball.center, &orbit()) - far).abs() < 1e-3);
+    }
+
+    #[test]
+    fn over_a_corner_of_the_box_the_ball_is_in_the_box_and_returns_to_its_plane() {
+        let mut ball = Cursor::in_middle_of(EXTENT);
+        let depth = depth_of(ball.center, &orbit());
+        for corner in corners(EXTENT) {
+            let inside = corner + (Vector3::from(EXTENT) * 0.5 - corner) * 0.02;
+            ball.point_at(seen(inside), VIEW, &orbit(), EXTENT);
+            let within = (0..3).all(|a| (-1e-4..=EXTENT[a] + 1e-4).contains(&ball.center[a]));
+            assert!(within, "at {corner:?} the ball is at {:?}", ball.center);
+        }
+        ball.point_at(VIEW * 0.5, VIEW, &orbit(), EXTENT);
+        assert!((depth_of(ball.center, &orbit()) - depth).abs() < 1e-4);
     }
 
     #[test]
     fn a_ball_left_behind_the_box_comes_back_to_it() {
-        let mut ball = Cursor { center: Vector3::new(0.0, 0.0, -80.0), radius: 0.1 };
+        let away = Vector3::new(0.0, 0.0, -80.0);
+        let mut ball = Cursor { center: away, radius: 0.1, plane: away };
         ball.point_at(VIEW * 0.5, VIEW, &orbit(), EXTENT);
         let (near, far) = depths(&orbit(), EXTENT);
-        assert!((near..=far + 1e-3).contains(&ball.depth(&orbit())));
+        assert!((near..=far + 1e-3).contains(&depth_of(ball.center, &orbit())));
+    }
+
+    fn ball_at(center: Vector3<f32>, radius: f32) -> Cursor {
+        Cursor { center, radius, plane: center }
     }
 
     fn total(dabs: &[Dab]) -> [f32; 4] {
@@ -174,7 +215,7 @@ mod tests {
     #[test]
     fn a_stroke_adds_the_same_whole_or_in_pieces() {
         let start = Vector3::new(0.2, 0.3, 0.4);
-        let ball = Cursor { center: Vector3::new(0.8, 0.5, 0.4), radius: 0.1 };
+        let ball = ball_at(Vector3::new(0.8, 0.5, 0.4), 0.1);
         let whole = total(&ball.stroke(start, 0.01, &PAINT));
         let mut pieces = [0.0; 4];
         let mut from = start;
@@ -192,7 +233,7 @@ mod tests {
     #[test]
     fn a_stroke_has_no_gaps_and_ends_at_the_ball() {
         let start = Vector3::new(0.1, 0.3, 0.4);
-        let ball = Cursor { center: Vector3::new(0.9, 0.9, 0.4), radius: 0.05 };
+        let ball = ball_at(Vector3::new(0.9, 0.9, 0.4), 0.05);
         let dabs = ball.stroke(start, 0.016, &PAINT);
         let mut last = start;
         for dab in &dabs {
@@ -205,7 +246,7 @@ mod tests {
 
     #[test]
     fn held_still_it_goes_on_adding_smoke_but_does_not_push() {
-        let ball = Cursor { center: Vector3::new(0.5, 0.5, 0.5), radius: 0.1 };
+        let ball = ball_at(Vector3::new(0.5, 0.5, 0.5), 0.1);
         let dabs = ball.stroke(ball.center, 0.05, &PAINT);
         assert_eq!(dabs.len(), 1);
         assert!((dabs[0].add[0] - 0.5).abs() < 1e-5, "half the time of a dab, half a dab");
@@ -215,7 +256,7 @@ mod tests {
     #[test]
     fn the_push_is_the_way_moved_times_the_force() {
         let start = Vector3::new(0.2, 0.2, 0.2);
-        let ball = Cursor { center: Vector3::new(0.5, 0.2, 0.2), radius: 0.1 };
+        let ball = ball_at(Vector3::new(0.5, 0.2, 0.2), 0.1);
         let push: f32 = ball.stroke(start, 0.016, &PAINT).iter().map(|d| d.push[0]).sum();
         assert!((push - 0.9).abs() < 1e-4);
     }

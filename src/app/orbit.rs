@@ -132,6 +132,26 @@ impl Orbit {
         self.distance = MARGIN * needed.into_iter().fold(0.0, f32::max);
     }
 
+    /// Whether every corner of the box is in a view of the given size.
+    pub fn shows_all(&self, extent: [f32; 3], view: Vector2<f32>) -> bool {
+        let is_in = |p| {
+            self.seen(p, view)
+                .is_some_and(|(at, _)| at.x >= 0.0 && at.y >= 0.0 && at.x <= view.x && at.y <= view.y)
+        };
+        corners(extent).into_iter().all(is_in)
+    }
+
+    /// Moves back until every corner of the box is in a view of the given size.
+    pub fn back_away(&mut self, extent: [f32; 3], view: Vector2<f32>) {
+        // 1.02²⁵⁶ = 159.
+        for _ in 0..256 {
+            if self.shows_all(extent, view) {
+                return;
+            }
+            self.distance *= 1.02;
+        }
+    }
+
     /// Sets the field of view \[degrees\]; the target keeps its size in the picture.
     pub fn set_fov(&mut self, fov: f32) {
         let slope = |fov: f32| (fov.to_radians() * 0.5).tan();

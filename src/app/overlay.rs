@@ -8,6 +8,7 @@ use super::objects::{self, Selected};
 use super::panel::theme;
 use super::session::Session;
 use crate::render::{Mode, Quantity, colormap};
+use crate::scene::edits::List;
 
 /// Colours of the axes x, y and z, by convention.
 pub(super) const AXES: [Color32; 3] = [
@@ -133,6 +134,9 @@ fn handles(painter: &Painter, view: &View) {
         let over = hot.is_some_and(|(l, m, axis)| (l, m, axis) == (list, n, None));
         let color =
             if chosen { theme::ACCENT } else { Color32::from_white_alpha(if over { 255 } else { 150 }) };
+        if list == List::Solid {
+            follower(painter, view, n, p);
+        }
         if chosen {
             arrows(painter, view, p, hot.filter(|h| (h.0, h.1) == (list, n)).and_then(|h| h.2));
         }
@@ -145,6 +149,26 @@ fn handles(painter: &Painter, view: &View) {
             label(painter, at + vec2(13.0, -12.0), Align2::LEFT_CENTER, &name, color);
         }
     }
+}
+
+/// The outline of a solid at its handle, and a line from its present place, while it follows the hand: a solid
+/// moves through the smoke no faster than the solver can follow.
+fn follower(painter: &Painter, view: &View, n: usize, p: Vector3<f32>) {
+    let session = view.session;
+    let (Some(pose), Some(solid)) =
+        (session.shown().solids.get(n), session.model.settings.scene.solids.get(n))
+    else {
+        return;
+    };
+    let present = Vector3::from(pose.position);
+    let (Some(at), Some(from)) = (view.at(p), view.at(present)) else { return };
+    if (present - p).norm() < session.shown().h {
+        return;
+    }
+    let radius = session.points_per_metre(p) * solid.shape.bounding_radius();
+    let stroke = Stroke::new(1.5, theme::ACCENT.gamma_multiply(0.7));
+    painter.line_segment([from, at], Stroke::new(1.0, theme::ACCENT.gamma_multiply(0.5)));
+    painter.circle_stroke(at, radius, stroke);
 }
 
 /// Direction of the sunlight: a line to the middle of the box.

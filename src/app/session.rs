@@ -42,6 +42,8 @@ pub struct Session {
     pub readout: Readout,
     /// Camera.
     pub orbit: Orbit,
+    /// Camera of the scene, fitted to the view.
+    opened: Orbit,
     /// Cursor.
     pub cursor: Cursor,
     worker: Worker,
@@ -112,6 +114,7 @@ impl Session {
         Ok(Self {
             readout: Readout::new(scene.config.dims, scene.config.h),
             orbit: Orbit::of(&scene.camera),
+            opened: Orbit::of(&scene.camera),
             cursor: Cursor::in_middle_of(scene.extent()),
             worker: Worker::spawn(solver, 1.0 / model.settings.rate, move || woken()),
             sent: Sent { settings: model.settings.clone(), view: Mode::Smoke },
@@ -140,9 +143,30 @@ impl Session {
         self.model.settings.scene.extent()
     }
 
-    /// Sets the size of the view \[pt\].
+    /// Sets the size of the view \[pt\]. A box that was seen whole stays so.
     pub fn set_view(&mut self, width: f32, height: f32) {
-        self.view = Vector2::new(width.max(1.0), height.max(1.0));
+        let view = Vector2::new(width.max(1.0), height.max(1.0));
+        let before = std::mem::replace(&mut self.view, view);
+        if view == before {
+            return;
+        }
+        if self.orbit == self.opened {
+            self.stand_as_opened();
+        } else if self.orbit.shows_all(self.extent(), before) {
+            self.orbit.back_away(self.extent(), view);
+        }
+    }
+
+    /// Places the camera as the scene says, further back if the view is too narrow for a box that the scene's
+    /// own pictures show whole.
+    fn stand_as_opened(&mut self) {
+        let scene = self.model.settings.opened.clone();
+        let [width, height] = scene.size.map(|n| n as f32);
+        self.orbit = Orbit::of(&scene.camera);
+        if self.view.x > 1.0 && self.orbit.shows_all(scene.extent(), Vector2::new(width, height)) {
+            self.orbit.back_away(scene.extent(), self.view);
+        }
+        self.opened = self.orbit;
     }
 
     /// Executes the action of a key or a button, except those of the window.
@@ -394,6 +418,7 @@ impl Session {
         } else {
             if settings.scene.camera != self.model.settings.scene.camera {
                 self.orbit = Orbit::of(&settings.scene.camera);
+                self.opened = self.orbit;
             }
             let what = format!("{name} read again");
             let state = self.keep();
@@ -435,7 +460,7 @@ impl Session {
         self.readout.forget_steps();
         if other {
             let scene = self.model.settings.opened.clone();
-            self.orbit = Orbit::of(&scene.camera);
+            self.stand_as_opened();
             self.cursor = Cursor::in_middle_of(self.extent());
             self.model.defaults = Settings::of(scene);
             self.switched = true;

@@ -134,9 +134,9 @@ pub fn write_durably(
     sync_folder(path)
 }
 
-/// Waits until the file at `path` is on the disk.
+/// Waits until the file at `path` is on the disk. It is opened for writing: Windows flushes no other files.
 pub fn sync(path: &Path) -> io::Result<()> {
-    File::open(path)?.sync_all()
+    File::options().write(true).open(path)?.sync_all()
 }
 
 /// Waits until the name of `path` is on the disk.
@@ -144,7 +144,10 @@ fn sync_folder(path: &Path) -> Result<(), OutputError> {
     let folder = folder(path);
     // Systems other than Unix cannot open folders; there a rename is as durable as they make it.
     match cfg!(unix) {
-        true => sync(&folder).map_err(|source| OutputError::Write { path: folder, source }),
+        true => {
+            let synced = File::open(&folder).and_then(|folder| folder.sync_all());
+            synced.map_err(|source| OutputError::Write { path: folder, source })
+        }
         false => Ok(()),
     }
 }

@@ -64,6 +64,7 @@ impl Out {
 
 /// Shows everything over and beside the view.
 pub fn show(ctx: &Context, model: &mut Model, readout: &Readout) -> Out {
+    release_focus(ctx);
     let mut out =
         Out { search: model.search.trim().to_lowercase(), closed: model.closed.clone(), ..Out::default() };
     if model.panel {
@@ -108,6 +109,19 @@ fn contents(ui: &mut egui::Ui, model: &mut Model, readout: &Readout, out: &mut O
             search::nothing(ui, out);
         });
     });
+}
+
+/// Takes the keyboard from a text field when the mouse is pressed elsewhere, as in the view or on a slider: the
+/// keys then act on the smoke again.
+fn release_focus(ctx: &Context) {
+    let pressed =
+        ctx.input(|input| input.pointer.any_pressed().then(|| input.pointer.interact_pos()).flatten());
+    let (Some(at), Some(id)) = (pressed, ctx.memory(|memory| memory.focused())) else {
+        return;
+    };
+    if !ctx.read_response(id).is_some_and(|response| response.rect.contains(at)) {
+        ctx.memory_mut(|memory| memory.surrender_focus(id));
+    }
 }
 
 /// Records a change once the mouse is released and typing has ended.

@@ -458,3 +458,20 @@ fn nothing_is_clipped_at_the_smallest_size_and_at_4k() {
         }
     }
 }
+
+#[test]
+fn a_press_elsewhere_takes_the_keyboard_from_a_text_field() {
+    let mut rig = Rig::new();
+    let search = rig.place("search").center();
+    for elsewhere in [pos2(20.0, 20.0), rig.place("fluid.vorticity").center()] {
+        rig.click(search);
+        rig.show([Event::Text("v".into())]);
+        assert!(rig.ctx.wants_keyboard_input());
+        rig.click(search);
+        assert!(rig.ctx.wants_keyboard_input(), "a click into the field itself keeps it");
+        rig.model.search.clear();
+        rig.show([]);
+        rig.drag(elsewhere, elsewhere + vec2(30.0, 5.0));
+        assert!(!rig.ctx.wants_keyboard_input(), "at {elsewhere:?}");
+    }
+}

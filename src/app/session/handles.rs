@@ -91,6 +91,12 @@ impl Session {
         }
     }
 
+    /// Size of a metre at the depth of `p` in the view \[pt\].
+    pub fn points_per_metre(&self, p: Vector3<f32>) -> f32 {
+        let depth = (p - Vector3::from(self.orbit.camera().position)).dot(&self.orbit.axes().forward);
+        0.5 * self.view.y / (depth.max(1e-6) * (self.orbit.fov.to_radians() * 0.5).tan())
+    }
+
     /// Vector from the handle at `p` to the tip of its arrow along `axis` \[m\].
     pub fn arrow(&self, p: Vector3<f32>, axis: usize) -> Vector3<f32> {
         let depth = (p - Vector3::from(self.orbit.camera().position)).dot(&self.orbit.axes().forward);

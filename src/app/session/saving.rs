@@ -91,7 +91,7 @@ impl Session {
 
     pub(super) fn try_save(&mut self, path: &Path) -> Result<String, String> {
         let (running, opened) = (&self.model.settings.scene, &self.model.settings.opened);
-        let stays = self.orbit == Orbit::of(&running.camera);
+        let stays = self.orbit == self.opened || self.orbit == Orbit::of(&running.camera);
         let camera = if stays { running.camera } else { self.orbit.camera() };
         let scene = self.model.settings.as_file(camera);
         self.home = Some(file::save(&scene, opened, path, self.home().as_ref())?);

@@ -349,3 +349,17 @@ fn recorded_frames_play_at_a_speed_and_in_a_loop() {
     s.act(Action::Play);
     assert!(s.page_time().is_none());
 }
+
+#[test]
+fn the_box_is_seen_whole_in_a_view_of_any_shape_and_that_is_no_change_of_the_scene() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("plain.toml");
+    for view in [[460.0, 470.0], [940.0, 800.0], [200.0, 700.0], [1500.0, 300.0]] {
+        let mut s = Session::new(Scene::parse("plain", "").unwrap(), || ()).unwrap();
+        s.set_view(view[0], view[1]);
+        assert!(s.orbit.shows_all(s.extent(), Vector2::new(view[0], view[1])), "{view:?}");
+        let _ = std::fs::remove_file(&path);
+        s.save(&path, Instant::now());
+        assert!(!std::fs::read_to_string(&path).unwrap().contains("camera"), "{view:?}");
+    }
+}

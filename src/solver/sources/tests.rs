@@ -242,3 +242,15 @@ fn sources_of_the_same_region_reuse_their_cover() {
     assert!(sources.emitters[1].faces.is_some() && sources.emitters[0].faces.is_none());
     assert_eq!((sources.list()[1].clone(), sources.speed()), (driven, 1.0));
 }
+
+#[test]
+fn a_dab_smaller_than_a_cell_paints_wherever_it_is() {
+    use crate::solver::{Config, Dab, Params, Solver};
+    let config = Config { threads: 1, ..Config::new(crate::grid::Dims::new([6; 3]).unwrap(), 0.1) };
+    for center in [[0.3; 3], [0.25; 3], [0.3, 0.25, 0.3], [0.0; 3], [0.6, 0.0, 0.6]] {
+        let mut solver = Solver::new(config.clone(), Params::default(), vec![]).unwrap();
+        solver.dab(&Dab { center, radius: 0.01, add: [1.0; 4], push: [0.0; 3], erase: 0.0 });
+        let sum: f32 = solver.scalars().iter().map(|cell| cell[0]).sum();
+        assert!(sum > 0.01, "at {center:?}: {sum}");
+    }
+}
