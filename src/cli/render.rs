@@ -40,6 +40,13 @@ pub struct RenderArgs {
     /// Render on the CPU even if OpenGL is available
     #[arg(long)]
     cpu: bool,
+    /// Trace so many light paths for each pixel
+    #[arg(long, value_name = "PATHS")]
+    samples: Option<u32>,
+    /// Trace light paths until the standard error of a pixel is this share of its radiance, such as 0.02 [default limit of
+    /// the paths: 1024]
+    #[arg(long, value_name = "SHARE")]
+    noise: Option<f32>,
     /// Do not render pictures that exist already
     #[arg(long)]
     skip_existing: bool,
@@ -52,6 +59,12 @@ const FRAMES: Frames = Frames { first: 1, last: 120, step: 1 };
 pub fn run(args: &RenderArgs, common: &Common) -> Result<(), CliError> {
     let size = args.size.map(|Size([width, height])| format!("render.size=[{width}, {height}]"));
     let mut changes: Vec<String> = size.into_iter().collect();
+    if args.samples.is_some() || args.noise.is_some() {
+        let paths = args.samples.unwrap_or(1024);
+        changes
+            .extend(["render.medium.scattering=\"traced\"".into(), format!("render.medium.paths={paths}")]);
+        changes.extend(args.noise.map(|noise| format!("render.medium.noise={noise}")));
+    }
     let Some(path) = &args.from else {
         let scene = common.scene(args.scene.as_deref().unwrap_or(common.default_scene()), &changes)?;
         let frames = args.frames.unwrap_or(FRAMES);

@@ -259,7 +259,8 @@ impl Renderer {
             .vec3("background_top", view.look.background[0])
             .vec3("background_bottom", view.look.background[1])
             .vec2("corner", [left as f32, bottom as f32])
-            .float("exposure", view.look.exposure.exp2());
+            .float("exposure", view.look.exposure.exp2())
+            .with("tone_map", UniformValue::SignedInt(view.look.tone as i32));
         self.timers.screen_pass(target, &self.programs.present, &inputs, &parameters, "present")
     }
 
