@@ -88,8 +88,8 @@ fn is_whole(path: &Path) -> bool {
 
 /// Runs `args` on disks of growing size until it succeeds. Every run before that says one line and leaves whole files only.
 fn fills_disks(name: &str, args: &[&str]) {
-    let mut failed = 0;
-    for kib in [8, 16, 32, 64, 96, 160, 256, 400, 640, 1000, 1600, 2600, 4000, 10_000, 40_000, 100_000] {
+    let sizes = [8, 16, 32, 64, 96, 160, 256, 400, 640, 1000, 1600, 2600, 4000, 10_000, 40_000, 100_000];
+    for (failed, kib) in sizes.into_iter().enumerate() {
         let Some(disk) = SmallDisk::new(kib) else { return };
         let output = updraft(disk.path(), &[args, SMALL, &["--quiet"]].concat());
         let text = stderr(&output);
@@ -109,7 +109,6 @@ fn fills_disks(name: &str, args: &[&str]) {
         assert_eq!(text.lines().count(), 1, "{name} on {kib} KiB: {text}");
         let says = ["No space left", "cannot write", "ffmpeg failed"].iter().any(|what| text.contains(what));
         assert!(says, "{name} on {kib} KiB: {text}");
-        failed += 1;
     }
     panic!("{name} never succeeds");
 }
