@@ -81,6 +81,18 @@ fn a_ball_is_as_bright_as_traced() {
     assert!((dark - 1.0).abs() < 0.2 && (lit - 1.0).abs() < 0.08, "{dark} {lit}");
 }
 
+/// Glowing smoke lights the floor.
+#[test]
+fn glow_lights_the_floor_as_traced() {
+    let dark = Look { sun: [0.0; 3], sky: [0.0; 3], ground: [0.0; 3], ..look() };
+    let look = Look { glow: 4.0, glow_heat: 100.0, floor: Some([0.5; 3]), ..dark };
+    let [fast, traced] = both(&smoke(1.0, 100.0), &look);
+    let below = |_: u32, y: u32| y > 34;
+    let ratio = mean(&fast, below) / mean(&traced, below);
+    println!("floor {ratio:.3}");
+    assert!((0.5..1.15).contains(&ratio), "{ratio}");
+}
+
 /// A solid typed as `#8a4a3a` shows that colour where it faces the default sun.
 #[test]
 fn a_solid_shows_its_typed_colour() {

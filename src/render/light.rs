@@ -17,6 +17,7 @@ mod sun;
 mod surfaces;
 mod towards;
 
+use std::collections::BTreeMap;
 use std::ops::Range;
 
 use half::f16;
@@ -43,7 +44,7 @@ const CUBES: usize = 32;
 const POINTS: f32 = 64.0;
 /// The share of the sun that is left in the shadow of a solid; none would spread the shadow over the points around it.
 const DARK: f32 = 1e-3;
-/// Most cubes that light the floor by their glow.
+/// Most cubes, or blocks of cubes, that light the floor by their glow.
 const GLOWING: usize = 192;
 /// Distance from a surface at which its diffuse light is read \[cubes\].
 pub(super) const OFF: f32 = 1.2;
@@ -324,21 +325,29 @@ impl LightVolume {
         (self.mixture.dims, (0..mean.len()).map(texel).collect())
     }
 
-    /// Cubes that glow: their middle and the power they send through a square metre at a metre, for each colour.
+    /// Cubes that glow, or blocks of them: their middle and the power they send through a square metre at a metre, for each
+    /// colour.
     pub(super) fn glowing(&self) -> Vec<([f32; 3], [f32; 3])> {
         let Mixture { dims, h, .. } = self.mixture;
         let cubes = &self.cubes;
         let all = (0..dims.cells().min(cubes.extinction.len())).filter_map(|n| {
             let opaque = 1.0 - exp(-cubes.extinction[n] * h);
-            let power: [f32; 3] = std::array::from_fn(|c| cubes.emission[c][n] * opaque * h * h);
+            // What it sends itself, and what of it is scattered: in opaque smoke the sum of all orders, 1 / (1 − ω).
+            let power: [f32; 3] = std::array::from_fn(|c| {
+                let (own, albedo) = (cubes.emission[c][n], cubes.albedo[c][n].min(1.0));
+                let scattered = self.moments[c].mean[n].min(own / (1.0 - albedo).max(1e-3));
+                (own + albedo * scattered) * opaque * h * h
+            });
             let at = [n % dims.nx, n / dims.nx % dims.ny, n / (dims.nx * dims.ny)];
             let smoke = self.filled.get(n).is_none_or(|filled| *filled == 0.0);
             (smoke && power[0] > 0.0).then(|| (at.map(|i| (i as f32 + 0.5) * h), power))
         });
         let mut all: Vec<_> = all.collect();
-        // The brightest send nearly all of it.
-        all.sort_by(|a, b| b.1[0].total_cmp(&a.1[0]));
-        all.truncate(GLOWING);
+        let mut edge = h;
+        while all.len() > GLOWING {
+            edge *= 2.0;
+            all = together(&all, edge);
+        }
         all
     }
 
@@ -425,6 +434,17 @@ impl Mixture {
             (0..3).for_each(|c| out[c][at as usize] += weight * sent[c]);
         }
     }
+}
+
+/// Lights in the same block of an edge \[m\] as one, in the middle of their power.
+fn together(lights: &[([f32; 3], [f32; 3])], edge: f32) -> Vec<([f32; 3], [f32; 3])> {
+    let mut blocks: BTreeMap<[u32; 3], ([f32; 3], [f32; 3])> = BTreeMap::new();
+    for (middle, power) in lights {
+        let (places, sum) = blocks.entry(middle.map(|x| (x / edge) as u32)).or_default();
+        (0..3).for_each(|a| places[a] += power[0] * middle[a]);
+        (0..3).for_each(|c| sum[c] += power[c]);
+    }
+    blocks.into_values().map(|(places, power)| (places.map(|x| x / power[0]), power)).collect()
 }
 
 /// For each row of points the range that density may be interpolated from.

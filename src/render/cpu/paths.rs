@@ -1,7 +1,7 @@
 //! Light paths, the truth that all other modes approximate: delta tracking (Woodcock et al. 1965) through the smoke,
 //! each collision lit by the sun and followed on in a direction drawn from the phase function until the
 //! path leaves the box for the sky. Floor and solids are Lambertian surfaces of the same paths, lit by the sun directly.
-//! Glowing smoke is a light too ([`glow`]): each interaction samples a place of it.
+//! Glowing smoke is a light too ([`glow`]): paths turn towards it.
 //!
 //! Free flights are sampled brick by brick with the extinction of the brick's maximum, so thin parts are
 //! cheap. Shadows use ratio tracking (Novák, Selle and Jarosz 2014). Unbiased except for half-float smoke.
@@ -18,7 +18,7 @@ use crate::render::camera::{Ray, away_from_zero, box_span};
 use crate::render::scene::{FAR, floor_shown};
 use crate::render::solid::{self, Solid};
 use crate::snapshot::BRICK;
-use glow::GlowingCells;
+use glow::GlowingBricks;
 
 /// Number of collisions after which Russian roulette begins.
 const ROULETTE: u32 = 12;
@@ -29,7 +29,7 @@ pub(super) struct Tracer<'a> {
     look: &'a Look,
     /// Largest extinction in each brick \[1/m\].
     majorants: Vec<f32>,
-    glowing: Option<GlowingCells>,
+    glowing: Option<GlowingBricks>,
     extent: [f32; 3],
     /// Cosine of the sun's angular radius.
     sun_cosine: f32,
@@ -55,7 +55,6 @@ enum Event {
 struct Hit {
     place: [f32; 3],
     albedo: [f32; 3],
-    extinction: f32,
     /// Emission of the smoke there.
     glow: [f32; 3],
 }
@@ -76,8 +75,6 @@ struct Walk {
     weight: [f32; 3],
     /// Radiance found so far.
     sum: [f32; 3],
-    /// Probability density of the last direction \[1/sr\], if the glow was sampled there too.
-    density: Option<f32>,
 }
 
 impl<'a> Tracer<'a> {
@@ -94,7 +91,7 @@ impl<'a> Tracer<'a> {
             solids,
             look,
             majorants: bricks.iter().map(bound).collect(),
-            glowing: GlowingCells::of(smoke),
+            glowing: GlowingBricks::of(smoke),
             extent: smoke.snapshot.extent(),
             sun_cosine,
             orders,
@@ -131,13 +128,8 @@ impl<'a> Tracer<'a> {
     /// whole, also where it fades. Black without a surface.
     pub fn mean_of_surface(&self, [x, y]: [u32; 2], ray: &Ray, paths: Range<u32>) -> [f32; 3] {
         let Some((_, surface, _)) = self.surface(ray) else { return [0.0; 3] };
-        let walk = || Walk {
-            place: surface.place,
-            direction: ray.direction,
-            weight: [1.0; 3],
-            sum: [0.0; 3],
-            density: None,
-        };
+        let walk =
+            || Walk { place: surface.place, direction: ray.direction, weight: [1.0; 3], sum: [0.0; 3] };
         let [r, g, b, _] = self.average(paths, |n| {
             let random = &mut Random::new([x, y, n], Stream::Surfaces);
             let [r, g, b] = self.follow(walk(), Event::Surface(surface), random);
@@ -149,13 +141,7 @@ impl<'a> Tracer<'a> {
     /// Radiance of one path that begins in smoke, and 1 if it passed all smoke, otherwise 0.
     fn through_smoke(&self, ray: &Ray, reach: f32, random: &mut Random) -> [f32; 4] {
         let Some(first) = self.collide(ray, reach, random) else { return [0.0, 0.0, 0.0, 1.0] };
-        let walk = Walk {
-            place: first.place,
-            direction: ray.direction,
-            weight: [1.0; 3],
-            sum: [0.0; 3],
-            density: None,
-        };
+        let walk = Walk { place: first.place, direction: ray.direction, weight: [1.0; 3], sum: [0.0; 3] };
         let [r, g, b] = self.follow(walk, Event::Smoke(first), random);
         [r, g, b, 0.0]
     }
@@ -163,8 +149,10 @@ impl<'a> Tracer<'a> {
     /// Follows a path from an interaction on, and returns its radiance.
     fn follow(&self, mut walk: Walk, mut event: Event, random: &mut Random) -> [f32; 3] {
         for turn in 1.. {
-            self.turn(&event, &mut walk, random);
-            if turn > ROULETTE && !survives(&mut walk.weight, random) {
+            // Scattered again in dense smoke, paths stay in the glow by themselves.
+            let aim = turn == 1 || matches!(event, Event::Surface(_));
+            self.turn(&event, &mut walk, aim, random);
+            if walk.weight == [0.0; 3] || turn > ROULETTE && !survives(&mut walk.weight, random) {
                 return walk.sum;
             }
             match self.next_event(&Ray { origin: walk.place.into(), direction: walk.direction }, random) {
@@ -177,12 +165,12 @@ impl<'a> Tracer<'a> {
         std::array::from_fn(|c| walk.sum[c] + walk.weight[c] * sky[c])
     }
 
-    /// Adds the light that an interaction sends along the path: its emission, the sun and glowing smoke. Then turns the path.
-    fn turn(&self, event: &Event, walk: &mut Walk, random: &mut Random) {
+    /// Adds the light that an interaction sends along the path: its emission and the sun. Then turns the path; if `aim`, also
+    /// towards glowing smoke.
+    fn turn(&self, event: &Event, walk: &mut Walk, aim: bool, random: &mut Random) {
         let along = walk.direction;
         if let Event::Smoke(hit) = event {
-            let share = self.share_of_met_glow(hit, walk);
-            (0..3).for_each(|c| walk.sum[c] += walk.weight[c] * share * hit.glow[c]);
+            (0..3).for_each(|c| walk.sum[c] += walk.weight[c] * hit.glow[c]);
         }
         let sun = self.towards_sun(random);
         let (place, albedo, onward) = match event {
@@ -203,11 +191,11 @@ impl<'a> Tracer<'a> {
                 share * self.transmittance(&Ray { origin: place.into(), direction: sun }, FAR, random);
             (0..3).for_each(|c| walk.sum[c] += walk.weight[c] * self.smoke.medium.sun[c] * arrives);
         }
-        (walk.place, walk.direction, walk.density) = (place, onward, None);
-        if self.glowing.is_some() && self.orders > 1 {
-            let glow = self.sampled_glow(place, density, random);
-            (0..3).for_each(|c| walk.sum[c] += walk.weight[c] * glow[c]);
-            walk.density = Some(density(onward));
+        (walk.place, walk.direction) = (place, onward);
+        if aim && self.glowing.is_some() {
+            let factor;
+            (walk.direction, factor) = self.turned_to_glow(place, onward, density, random);
+            walk.weight = walk.weight.map(|weight| factor * weight);
         }
     }
 
@@ -282,7 +270,7 @@ impl<'a> Tracer<'a> {
                 let place: [f32; 3] = ray.at(t).coords.into();
                 let (extinction, albedo, emission) = self.medium_at(place);
                 if random.next() * majorant < extinction {
-                    hit = Some(Hit { place, albedo, extinction, glow: self.smoke.glow(emission) });
+                    hit = Some(Hit { place, albedo, glow: self.smoke.glow(emission) });
                     return false;
                 }
             }
@@ -318,8 +306,8 @@ impl<'a> Tracer<'a> {
         while t < end {
             // Slightly beyond the border, so that the brick is the one ahead.
             let ahead = t + 1e-4 * edge;
-            let (majorant, next) = self.brick(ray, ahead, edge);
-            let next = next.max(ahead).min(end);
+            let (brick, next) = self.brick(ray, ahead, edge);
+            let (majorant, next) = (self.majorants[brick], next.max(ahead).min(end));
             if majorant > 0.0 && !visit(t, next, majorant) {
                 return;
             }
@@ -327,8 +315,8 @@ impl<'a> Tracer<'a> {
         }
     }
 
-    /// Largest extinction of the brick at `t`, and the distance at which the ray leaves it.
-    fn brick(&self, ray: &Ray, t: f32, edge: f32) -> (f32, f32) {
+    /// Number of the brick at `t`, and the distance at which the ray leaves it.
+    fn brick(&self, ray: &Ray, t: f32, edge: f32) -> (usize, f32) {
         let dims = self.smoke.snapshot.bricks.dims;
         let place = ray.at(t);
         let at: [usize; 3] = std::array::from_fn(|a| ((place[a] / edge) as usize).min(dims.array()[a] - 1));
@@ -336,7 +324,7 @@ impl<'a> Tracer<'a> {
             let d = away_from_zero(ray.direction[a]);
             ((at[a] + usize::from(d > 0.0)) as f32 * edge - ray.origin[a]) / d
         };
-        (self.majorants[dims.index(at[0], at[1], at[2])], way(0).min(way(1)).min(way(2)))
+        (dims.index(at[0], at[1], at[2]), way(0).min(way(1)).min(way(2)))
     }
 
     /// Extinction, albedo, and emission per unit of density at a point.

@@ -1,109 +1,112 @@
-//! Glowing smoke as a light: a place of it is sampled in proportion to what its cells emit.
+//! Glowing smoke as a light: paths turn towards it, through places of bricks chosen by what they emit.
 //!
-//! A path finds the same light by meeting it. The balance heuristic (Veach and Guibas 1995) weights both by their densities
-//! over the volume: that of a sampled cell, p, and that of a path in direction Ω with density q(Ω) which collides at a
-//! distance r, q σ / r². Transmittance is left out of the second, so that both sides know it. What a sample adds is at most the
-//! glow times the extinction over that of its cell: near the glow there are no fireflies.
+//! Half of the directions are drawn from the phase function or the surface, with density f, half towards the glow, with the
+//! density g of all places along the ray: the integral of their density p over the volume, ∫ p r² dr. A path weighs
+//! f / ½ (f + g), at most 2 (one-sample balance heuristic, Veach and Guibas 1995). Dense smoke sends
+//! most of its glow only after scattering, so sampling its emission alone would miss it.
 
 use nalgebra::Vector3;
 
-use super::{Hit, Random, Tracer, Walk};
+use super::{Random, Tracer};
 use crate::grid::Dims;
-use crate::render::camera::Ray;
+use crate::render::camera::{Ray, box_span};
 use crate::render::cpu::reference::Smoke;
+use crate::snapshot::BRICK;
 
-/// Cells that glow, with their shares of all that is emitted.
-pub(super) struct GlowingCells {
-    dims: Dims,
-    /// Edge of a cell \[m\].
+/// Bricks that glow.
+pub(super) struct GlowingBricks {
+    /// Cells along each axis, and their edge \[m\].
+    cells: [usize; 3],
     h: f32,
-    /// Numbers of the cells, ascending, and the sum of the power of all up to each.
-    cells: Vec<u32>,
+    bricks: Dims,
+    /// Sum of the power of all bricks up to each.
     sums: Vec<f64>,
+    /// Probability density of a sampled place in each brick \[1/m³\].
+    density: Vec<f32>,
 }
 
-impl GlowingCells {
-    /// The cells of the smoke that glow; `None` if none does.
+impl GlowingBricks {
+    /// The bricks of the smoke; `None` if none glows.
     pub fn of(smoke: &Smoke) -> Option<Self> {
         if smoke.medium.glow[0] <= 0.0 {
             return None;
         }
-        let (dims, h) = (smoke.snapshot.dims, smoke.snapshot.h);
-        let mut all = Self { dims, h, cells: Vec::new(), sums: Vec::new() };
-        let mut sum = 0.0;
-        for n in 0..dims.cells() {
-            let middle = all.corner(n).map(|x| x + 0.5 * h);
-            if smoke.snapshot.smoke[n][3].to_f32() <= 0.0 {
-                continue;
-            }
-            let [r, g, b, emission] = smoke.sample(middle);
+        let (snapshot, bricks) = (smoke.snapshot, smoke.snapshot.bricks.dims);
+        let (dims, h) = (snapshot.dims, snapshot.h);
+        let mut power = vec![0.0_f64; bricks.cells()];
+        for n in (0..dims.cells()).filter(|&n| snapshot.smoke[n][3].to_f32() > 0.0) {
+            let at = [n % dims.nx, n / dims.nx % dims.ny, n / (dims.nx * dims.ny)];
+            let [r, g, b, emission] = smoke.sample(at.map(|i| (i as f32 + 0.5) * h));
             let density = r + g + b;
-            let power = density * smoke.glow(emission / density.max(1e-8)).into_iter().sum::<f32>();
-            if power > 0.0 {
-                sum += f64::from(power);
-                all.cells.push(n as u32);
-                all.sums.push(sum);
-            }
+            let sent = density * smoke.glow(emission / density.max(1e-8)).into_iter().sum::<f32>();
+            let [i, j, k] = at.map(|i| i / BRICK);
+            power[bricks.index(i, j, k)] += f64::from(sent);
         }
+        let mut all = Self { cells: dims.array(), h, bricks, sums: Vec::new(), density: Vec::new() };
+        let mut sum = 0.0;
+        for &power in &power {
+            sum += power;
+            all.sums.push(sum);
+        }
+        let density = |n: usize| (power[n] / sum) as f32 / all.span(n).1.into_iter().product::<f32>();
+        let densities = (0..bricks.cells()).map(density).collect();
+        all.density = densities;
         (sum > 0.0).then_some(all)
     }
 
-    /// The lower corner of a cell \[m\].
-    fn corner(&self, n: usize) -> [f32; 3] {
-        let Dims { nx, ny, .. } = self.dims;
-        [n % nx, n / nx % ny, n / (nx * ny)].map(|i| i as f32 * self.h)
+    /// Lower corner and size of a brick within the box \[m\].
+    fn span(&self, n: usize) -> ([f32; 3], [f32; 3]) {
+        let Dims { nx, ny, .. } = self.bricks;
+        let first = [n % nx, n / nx % ny, n / (nx * ny)].map(|i| i * BRICK);
+        let count: [usize; 3] = std::array::from_fn(|a| BRICK.min(self.cells[a] - first[a]));
+        (first.map(|i| i as f32 * self.h), count.map(|n| n as f32 * self.h))
     }
 
-    /// A place in a cell chosen by its power.
+    /// A place in a brick chosen by its power.
     fn sample(&self, random: &mut Random) -> [f32; 3] {
-        let all = self.sums.last().expect("at least one cell glows");
-        // 24 bits would leave out cells of large grids.
-        let at = (f64::from(random.next()) + f64::from(random.next()) / f64::from(1 << 24)) * all;
-        let n = self.sums.partition_point(|&sum| sum <= at).min(self.cells.len() - 1);
-        self.corner(self.cells[n] as usize).map(|x| x + random.next() * self.h)
-    }
-
-    /// Probability density of [`GlowingCells::sample`] at a place \[1/m³\].
-    fn density(&self, p: [f32; 3]) -> f32 {
-        let at: [usize; 3] =
-            std::array::from_fn(|a| ((p[a] / self.h) as usize).min(self.dims.array()[a] - 1));
-        let Ok(n) = self.cells.binary_search(&(self.dims.index(at[0], at[1], at[2]) as u32)) else {
-            return 0.0;
-        };
-        let power = self.sums[n] - if n > 0 { self.sums[n - 1] } else { 0.0 };
-        (power / self.sums[self.sums.len() - 1]) as f32 / self.h.powi(3)
+        let all = self.sums[self.sums.len() - 1];
+        let at = f64::from(random.next()) * all;
+        let n = self.sums.partition_point(|&sum| sum <= at).min(self.sums.len() - 1);
+        let (low, size) = self.span(n);
+        std::array::from_fn(|a| low[a] + size[a] * random.next())
     }
 }
 
 impl Tracer<'_> {
-    /// Share of the glow of a collision that the path itself stands for; samples stand for the rest.
-    pub(super) fn share_of_met_glow(&self, hit: &Hit, walk: &Walk) -> f32 {
-        let (Some(glowing), Some(density)) = (&self.glowing, walk.density) else { return 1.0 };
-        let square = (Vector3::from(hit.place) - Vector3::from(walk.place)).norm_squared();
-        let met = density * hit.extinction / square.max(1e-12);
-        met / (met + glowing.density(hit.place)).max(1e-30)
-    }
-
-    /// Light of a sampled place of glowing smoke that arrives at `place`, times the density of directions there: the part
-    /// that samples stand for.
-    pub(super) fn sampled_glow(
+    /// Turns a path that goes on in a direction with a `density` towards the glow, half of the time. Returns its direction and
+    /// the factor on its weight.
+    pub(super) fn turned_to_glow(
         &self,
         place: [f32; 3],
+        onward: Vector3<f32>,
         density: impl Fn(Vector3<f32>) -> f32,
         random: &mut Random,
-    ) -> [f32; 3] {
-        let Some(glowing) = &self.glowing else { return [0.0; 3] };
-        let from = glowing.sample(random);
-        let way = Vector3::from(from) - Vector3::from(place);
-        let square = way.norm_squared().max(1e-12);
-        let direction = way / square.sqrt();
-        let (share, (extinction, _, emission)) = (density(direction), self.medium_at(from));
-        let met = share * extinction / square;
-        if met <= 0.0 {
-            return [0.0; 3];
+    ) -> (Vector3<f32>, f32) {
+        let Some(glowing) = &self.glowing else { return (onward, 1.0) };
+        let direction = if random.next() < 0.5 {
+            let way = Vector3::from(glowing.sample(random)) - Vector3::from(place);
+            way.try_normalize(1e-9).unwrap_or(onward)
+        } else {
+            onward
+        };
+        let own = density(direction);
+        let towards = self.density_towards_glow(&Ray { origin: place.into(), direction });
+        (direction, own / (0.5 * (own + towards)).max(1e-30))
+    }
+
+    /// Probability density of the direction of a ray among those to sampled places \[1/sr\].
+    fn density_towards_glow(&self, ray: &Ray) -> f32 {
+        let Some(glowing) = &self.glowing else { return 0.0 };
+        let [enter, leave] = box_span(ray, [0.0; 3], self.extent);
+        let edge = BRICK as f32 * self.smoke.snapshot.h;
+        let (mut t, mut sum) = (enter.max(0.0), 0.0);
+        while t < leave {
+            let ahead = t + 1e-4 * edge;
+            let (brick, next) = self.brick(ray, ahead, edge);
+            let next = next.max(ahead).min(leave);
+            sum += glowing.density[brick] * (next.powi(3) - t.powi(3)) / 3.0;
+            t = next;
         }
-        let ray = Ray { origin: place.into(), direction };
-        let arrives = met / (met + glowing.density(from)) * self.transmittance(&ray, square.sqrt(), random);
-        self.smoke.glow(emission).map(|glow| glow * arrives)
+        sum
     }
 }
