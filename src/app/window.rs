@@ -434,7 +434,7 @@ impl Screen {
 
     /// The parts of the view with a picture each.
     fn halves(&self) -> Vec<egui::Rect> {
-        panel::compare::halves(self.view, self.session.is_comparing())
+        panel::comparison_view::halves(self.view, self.session.is_comparing())
     }
 
     /// Uploads what is shown to the renderer of each side; `news`: something else is shown.
@@ -490,7 +490,7 @@ impl Screen {
         self.egui.run(&self.window, |ctx| {
             out = panel::show(ctx, &mut session.model, &session.readout);
             *view = ctx.available_rect();
-            let halves = panel::compare::halves(*view, session.is_comparing());
+            let halves = panel::comparison_view::halves(*view, session.is_comparing());
             session.set_view(halves[0].width(), halves[0].height());
             let layer = egui::LayerId::new(egui::Order::Background, egui::Id::new("over the smoke"));
             for (side, half) in Side::BOTH.into_iter().zip(halves) {

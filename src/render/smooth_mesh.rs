@@ -170,7 +170,7 @@ mod tests {
             least.acos().to_degrees()
         };
         println!("{} m to {} m off, {}° to {}°", off(&coarse), off(&fine), bend(&coarse), bend(&fine));
-        assert!(off(&fine) < 0.15 * off(&coarse) && bend(&fine) < 0.3 * bend(&coarse));
+        assert!(off(&fine) < 0.2 * off(&coarse) && bend(&fine) < 0.3 * bend(&coarse));
     }
 
     #[test]

@@ -4,7 +4,7 @@
 mod air;
 mod box_and_solver;
 mod brush;
-pub mod compare;
+pub mod comparison_view;
 mod dialog;
 mod export_form;
 mod head;
@@ -77,7 +77,7 @@ pub fn show(ctx: &Context, model: &mut Model, readout: &Readout) -> Out {
     if model.panel {
         timeline_strip::show(ctx, &mut model.playback, &mut out);
     }
-    compare::chips(ctx, model, &mut out);
+    comparison_view::chips(ctx, model, &mut out);
     notice::show(ctx, model, readout);
     help::show(ctx, &mut model.help);
     dialog::show(ctx, model, &mut out);
@@ -99,7 +99,7 @@ fn contents(ui: &mut egui::Ui, model: &mut Model, readout: &Readout, out: &mut O
                 ui.disable();
             }
             search::show(ui, &mut model.search, out);
-            compare::show(ui, model, out);
+            comparison_view::show(ui, model, out);
             brush::show(ui, model, out);
             object_list::show(ui, model, readout, out);
             smokes::show(ui, model, out);
