@@ -43,23 +43,35 @@ float meet_cylinder(vec3 o, vec3 d, float radius, float half_height, out vec3 no
     return root > 0.0 && t < min(side.y, caps.y) ? t : -1.0;
 }
 
+// Normal and distance of a mesh at a point in its own frame.
+vec4 field_at(vec3 p, vec4 low, vec4 nodes) {
+    vec3 at = clamp((p - low.xyz) / low.w, vec3(0.0), nodes.xyz - 1.0);
+    return textureLod(distances, (at + vec3(0.5, 0.5, 0.5 + nodes.w)) / vec3(textureSize(distances, 0)), 0.0);
+}
+
 // Sphere tracing in the mesh's own frame. CPU twin: distance.rs.
 float meet_mesh(vec3 o, vec3 d, vec4 low, vec4 nodes, out vec3 normal) {
     const int STEPS = 160;
     const float NEAR = 0.02, STEP = 0.05; // spacings
-    vec3 size = vec3(textureSize(distances, 0));
     vec2 span = box_span(o, away_from_zero(d), low.xyz, low.xyz + low.w * (nodes.xyz - 1.0));
-    float t = max(span.x, 0.0);
-    normal = -d;
+    float t = max(span.x, 0.0), near = NEAR * low.w;
+    vec2 last = vec2(0.0);
+    bool away = false; // a ray that begins on the surface leaves it first
     for (int n = 0; n < STEPS && t < span.y; n++) {
-        vec3 at = clamp((o + d * t - low.xyz) / low.w, vec3(0.0), nodes.xyz - 1.0);
-        vec4 s = textureLod(distances, (at + vec3(0.5, 0.5, 0.5 + nodes.w)) / size, 0.0);
-        if (s.w < NEAR * low.w) {
-            normal = dot(s.xyz, s.xyz) > 1e-18 ? normalize(s.xyz) : -d;
+        float s = field_at(o + d * t, low, nodes).w;
+        away = away || s >= near;
+        if (s < (away ? near : -near)) {
+            // Steps have a least length: the surface lies between the last two.
+            float share = (last.y - 0.5 * near) / max(last.y - s, 1e-12);
+            t = away ? mix(last.x, t, clamp(share, 0.0, 1.0)) : t;
+            vec3 slope = field_at(o + d * t, low, nodes).xyz;
+            normal = dot(slope, slope) > 1e-18 ? normalize(slope) : -d;
             return t;
         }
-        t += max(s.w, STEP * low.w);
+        last = vec2(t, s);
+        t += max(s, STEP * low.w);
     }
+    normal = -d;
     return -1.0;
 }
 

@@ -19,7 +19,26 @@ vec3 sigmoid(vec3 x) {
     return (((high * x - 10.491944) * x + 1.5516805) * x - 0.040298995) * x + 3.8662586e-4;
 }
 
+uniform int tone_map;        // 0 AgX, 1 ACES, 2 none
+
+vec3 encoded(vec3 x) {
+    x = clamp(x, 0.0, 1.0);
+    return mix(12.92 * x, 1.055 * pow(x, vec3(1.0 / 2.4)) - 0.055, step(0.0031308, x));
+}
+
+// The film curve of ACES (Stephen Hill's fit, 2016), to linear light of the screen.
+vec3 film(vec3 x) {
+    const mat3 FILM = mat3(0.59719, 0.07600, 0.02840, 0.35458, 0.90834, 0.13383, 0.04823, 0.01566, 0.83777);
+    const mat3 SCREEN = mat3(1.60475, -0.10208, -0.00327, -0.53108, 1.10813, -0.07276, -0.07367, -0.00605, 1.07602);
+    x = FILM * (x / 0.6); // keeps middle grey where the other curves have it
+    return SCREEN * ((x * (x + 0.0245786) - 0.000090537) / (x * (0.983729 * x + 0.432951) + 0.238081));
+}
+
 vec3 tone(vec3 radiance) {
+    if (tone_map != 0) {
+        vec3 x = clamp(radiance, 0.0, 1e6);
+        return encoded(tone_map == 1 ? film(x) : x);
+    }
     vec3 stops = clamp(log2(max(INSET * max(radiance, 0.0), 1e-10)), STOP_LO, STOP_HI);
     vec3 x = sigmoid((stops - STOP_LO) / (STOP_HI - STOP_LO));
     x = mix(vec3(dot(x, vec3(0.2126, 0.7152, 0.0722))), x, SATURATION);

@@ -26,6 +26,18 @@ pub enum Scattering {
     Traced,
 }
 
+/// Curve from linear radiance to the picture.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum ToneMap {
+    /// AgX with a little contrast and saturation: bright colours turn pale.
+    #[default]
+    AgX,
+    /// The film curve of ACES in Stephen Hill's fit: more contrast.
+    Aces,
+    /// None: radiance above 1 is cut off.
+    Plain,
+}
+
 /// Look of a picture, apart from the smoke and the camera.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Look {
@@ -47,6 +59,8 @@ pub struct Look {
     pub scattering: Scattering,
     /// Light paths per pixel for [`Scattering::Traced`].
     pub paths: u32,
+    /// Standard error at which a traced pixel needs no more paths, as a share of its radiance; 0: it takes all.
+    pub noise: f32,
     /// Unit vector from the scene towards the sun.
     pub sun_direction: [f32; 3],
     /// Angular diameter of the sun \[degrees\]; below 1 its shadows are as sharp as the light volume.
@@ -63,6 +77,8 @@ pub struct Look {
     pub glow_heat: f32,
     /// Exposure in stops: radiance is multiplied by 2^exposure before the tone map.
     pub exposure: f32,
+    /// Tone map.
+    pub tone: ToneMap,
     /// Background: linear R, G, B at the top and at the bottom of the picture.
     pub background: [[f32; 3]; 2],
     /// Albedo of the floor at y = 0; `None`: no floor.
@@ -78,6 +94,16 @@ pub struct Look {
 impl Look {
     /// Default albedo of a solid: light clay.
     pub const SOLID: [f32; 3] = [0.46, 0.43, 0.40];
+
+    /// The albedo of a surface that shows this colour, linear R, G, B as on a screen, where it faces a white sun of the default
+    /// irradiance. The tone map compresses luminance about as Y / (1 + 0.95 Y).
+    pub fn albedo_shown(color: [f32; 3]) -> [f32; 3] {
+        const SUN: f32 = 9.7;
+        let [r, g, b] = color;
+        let luminance = 0.2126 * r + 0.7152 * g + 0.0722 * b;
+        let scale = std::f32::consts::PI / SUN / (1.0 - 0.95 * luminance.clamp(0.0, 1.0));
+        color.map(|x| (scale * x).clamp(0.0, 1.0))
+    }
 
     /// The albedo of the `n`th solid.
     pub fn solid(&self, n: usize) -> [f32; 3] {
@@ -96,6 +122,7 @@ impl Default for Look {
             second_lobe: [-0.3, 0.0],
             scattering: Scattering::Multiple,
             paths: 64,
+            noise: 0.0,
             sun_direction: [0.80, 0.58, 0.16],
             sun_size: 0.5,
             sun: [10.5, 9.7, 8.6],
@@ -104,6 +131,7 @@ impl Default for Look {
             glow: 0.0,
             glow_heat: 120.0,
             exposure: 0.0,
+            tone: ToneMap::AgX,
             background: [[0.012, 0.016, 0.023], [0.055, 0.062, 0.070]],
             floor: Some([0.075, 0.075, 0.078]),
             outline: true,

@@ -12,6 +12,10 @@ use std::path::{Path, PathBuf};
 
 use thiserror::Error;
 
+mod machine_memory;
+
+pub use machine_memory::{available, total as machine};
+
 /// A failed request for memory.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error("out of memory: {what} needs {}, which is not available", human(*.bytes))]
@@ -60,14 +64,6 @@ pub fn probe(bytes: u64, what: &str) -> Result<(), NoRoom> {
 /// group's and its address space's.
 pub fn limit() -> Option<u64> {
     [machine(), control_group(), address_space()].into_iter().flatten().min()
-}
-
-/// Memory of this machine \[bytes\], if the system tells.
-pub fn machine() -> Option<u64> {
-    let text = std::fs::read_to_string("/proc/meminfo").ok()?;
-    let line = text.lines().find_map(|line| line.strip_prefix("MemTotal:"))?;
-    let kib: u64 = line.trim().strip_suffix("kB")?.trim().parse().ok()?;
-    Some(kib << 10)
 }
 
 /// Limit of the address space (`ulimit -v`) \[bytes\], if there is one.

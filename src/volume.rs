@@ -7,6 +7,7 @@ use rayon::prelude::*;
 
 use crate::field::Field;
 use crate::grid::Dims;
+use crate::look::Look;
 use crate::npz::Array;
 use crate::output::vti;
 use crate::snapshot::Snapshot;
@@ -92,10 +93,20 @@ pub struct VdbOptions {
     pub up: Up,
     /// Half floats instead of single ones.
     pub half: bool,
+    /// Temperature excess at which smoke radiates like a black body of 2000 K \[K\], if it glows: then there is a grid
+    /// `flame`, which is 1 there.
+    pub flame: Option<f32>,
+}
+
+impl VdbOptions {
+    /// Options for smoke of this `look`.
+    pub fn of(look: &Look, up: Up, half: bool) -> Self {
+        Self { up, half, flame: (look.glow > 0.0).then_some(look.glow_heat) }
+    }
 }
 
 /// Writes `fields` as grids: `density` (the sum of the colours), `density_r`, `density_g`, `density_b`, `temperature` \[K\],
-/// `vel` \[m/s\] at the centres, `speed`, `vorticity` and `pressure`. All have the same active voxels: those with smoke or heat in one of
+/// `flame` if the smoke glows, `vel` \[m/s\] at the centres, `speed`, `vorticity` and `pressure`. All have the same active voxels: those with smoke or heat in one of
 /// `fields`, or all if none of them is of smoke or heat.
 pub fn write_vdb(
     file: impl Write,
@@ -124,6 +135,7 @@ pub fn write_vdb(
     let speed = |voxel: [i32; 3]| Field::Speed.at(solver, at(voxel));
     let vorticity = |voxel: [i32; 3]| Field::Vorticity.at(solver, at(voxel));
     let pressure = |voxel: [i32; 3]| Field::Pressure.at(solver, at(voxel));
+    let flame = |voxel: [i32; 3]| flame(temperature(voxel), options);
     let mut grids: Vec<(&str, Values)> = Vec::new();
     let has = |wanted: &[Field]| fields.iter().any(|field| wanted.contains(field));
     let mut add = |wanted: &[Field], name, values| {
@@ -136,6 +148,9 @@ pub fn write_vdb(
     add(&[Field::Green], "density_g", Values::Scalar(&green));
     add(&[Field::Blue], "density_b", Values::Scalar(&blue));
     add(&[Field::Temperature], "temperature", Values::Scalar(&temperature));
+    if options.flame.is_some() {
+        add(&[Field::Temperature], "flame", Values::Scalar(&flame));
+    }
     add(&[Field::U, Field::V, Field::W], "vel", Values::Vector(&velocity));
     add(&[Field::Speed], "speed", Values::Scalar(&speed));
     add(&[Field::Vorticity], "vorticity", Values::Scalar(&vorticity));
@@ -167,6 +182,7 @@ pub fn write_vdb_snapshot(
     let density = |voxel: [i32; 3]| snapshot.smoke[at(voxel)][..3].iter().map(|x| x.to_f32()).sum();
     let [red, green, blue, temperature] = [scalar(0), scalar(1), scalar(2), scalar(3)];
     let velocity = |voxel: [i32; 3]| up.turn([0, 1, 2].map(|c| snapshot.velocity[at(voxel)][c].to_f32()));
+    let flame = |voxel: [i32; 3]| flame(temperature(voxel), options);
     let mut grids: Vec<(&str, Values)> = vec![
         ("density", Values::Scalar(&density)),
         ("density_r", Values::Scalar(&red)),
@@ -174,10 +190,18 @@ pub fn write_vdb_snapshot(
         ("density_b", Values::Scalar(&blue)),
         ("temperature", Values::Scalar(&temperature)),
     ];
+    if options.flame.is_some() {
+        grids.push(("flame", Values::Scalar(&flame)));
+    }
     if !snapshot.velocity.is_empty() {
         grids.push(("vel", Values::Vector(&velocity)));
     }
     write_grids(file, &grids, &topology, snapshot.h, (frame, snapshot.time), options)
+}
+
+/// Value of `flame` for a temperature excess \[K\].
+fn flame(excess: f32, options: VdbOptions) -> f32 {
+    options.flame.map_or(0.0, |full| (excess / full.max(1e-3)).max(0.0))
 }
 
 /// Encodes grids of one topology and writes them with the metadata of the frame.
@@ -256,6 +280,25 @@ impl<'a> Volume<'a> {
         names.iter().copied().find(|name| self.reader.names().any(|held| held == *name))
     }
 
+    /// Interpolates the sum of the colours to a box of `dims` cells of `h` \[m\]; see [`array`](Self::array).
+    ///
+    /// # Errors
+    /// As for [`array`](Self::array), and a file without a density.
+    pub fn density(&self, dims: Dims, h: f32) -> Result<Vec<f32>, String> {
+        if self.reader.names().any(|name| name == "density") {
+            return self.interpolated("density", None, dims, h);
+        }
+        let mut sum: Option<Vec<f32>> = None;
+        for field in [Field::Red, Field::Green, Field::Blue].into_iter().filter(|field| self.holds(*field)) {
+            let values = self.array(field, dims, h)?.values;
+            match &mut sum {
+                Some(sum) => sum.iter_mut().zip(values).for_each(|(sum, value)| *sum += value),
+                None => sum = Some(values),
+            }
+        }
+        sum.ok_or_else(|| "it has no grid `density`".into())
+    }
+
     /// Interpolates the values of `field` to a box of `dims` cells of `h` \[m\], linear between voxels. The
     /// velocity on a face is the mean of the cells beside it. Outside the volume values are its background.
     ///
@@ -263,9 +306,14 @@ impl<'a> Volume<'a> {
     /// One line: the grid is damaged, of another kind, or far finer than the cells.
     pub fn array(&self, field: Field, dims: Dims, h: f32) -> Result<Array, String> {
         let Some(name) = self.grid(field) else { return Err(format!("it has no grid for `{field}`")) };
+        let values = self.interpolated(name, field.face_axis(), dims, h)?;
+        Ok(Array { shape: field.shape(dims), values })
+    }
+
+    /// Interpolates the grid `name` to the centres of a box, or to the faces across `axis`.
+    fn interpolated(&self, name: &str, axis: Option<usize>, dims: Dims, h: f32) -> Result<Vec<f32>, String> {
         let failed = |error: vdb::ReadError| error.to_string();
         let grid = self.reader.grid(name).map_err(failed)?;
-        let axis = field.face_axis();
         if grid.components() != if axis.is_some() { 3 } else { 1 } {
             return Err(format!("grid `{name}` has {} numbers in a voxel", grid.components()));
         }
@@ -298,7 +346,8 @@ impl<'a> Volume<'a> {
                 self.up.turn_back([0, 1, 2].map(|c| region.sample(c, p)))[axis]
             }
         };
-        let shape = field.shape(dims);
+        let mut shape = dims.array();
+        axis.into_iter().for_each(|axis| shape[axis] += 1);
         let mut array = vec![0.0; shape.iter().product()];
         array.par_chunks_mut(shape[0]).enumerate().for_each(|(row, out)| {
             for (i, out) in out.iter_mut().enumerate() {
@@ -314,7 +363,7 @@ impl<'a> Volume<'a> {
             }
         });
         match array.iter().all(|x| x.is_finite()) {
-            true => Ok(Array { shape, values: array }),
+            true => Ok(array),
             false => Err(format!("grid `{name}` has values that are not finite numbers")),
         }
     }

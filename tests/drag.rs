@@ -386,15 +386,14 @@ fn threads_change_no_bit_of_a_viscous_flow() {
     assert!(run(3) == one);
 }
 
-/// Taylor–Couette flow: what comes to the tube is 4π ν Ω R₁² R₂² / (R₂² − R₁²) on each metre of its length. Of the cylinder, which
-/// spins, a third is missing on this grid: what its surface gives to faces that lie partly inside it is not counted.
+/// Taylor–Couette flow: what the spinning cylinder loses comes to the tube, 4π ν Ω R₁² R₂² / (R₂² − R₁²) on each metre of its length.
 #[test]
-fn the_torque_on_a_tube_is_that_of_couette_flow() {
+fn the_torques_on_a_tube_and_a_spinning_cylinder_are_those_of_couette_flow() {
     let scene = Scene::load("validation/taylor-couette.toml", &[]).unwrap();
     let mut solver = scene.solver().unwrap();
     advance(&mut solver, 0.05, 80);
     let exact = 4.0 * std::f64::consts::PI * 0.1 * 0.25 / 0.75 * f64::from(scene.config.h);
     let torques = solver.solid_torques();
     assert!((torques[1][2] / exact - 1.0).abs() < 0.05, "on the tube: {torques:?} of {exact}");
-    assert!(torques[0][2] < 0.0 && torques[0][2] > -exact, "on the cylinder: {torques:?} of {exact}");
+    assert!((torques[0][2] / exact + 1.0).abs() < 0.06, "on the cylinder: {torques:?} of {exact}");
 }

@@ -12,9 +12,16 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
+#[path = "common/mutate.rs"]
+mod mutate;
+
+use mutate::{Chance, mutated};
+use updraft::field::Field;
+use updraft::grid::Dims;
 use updraft::npz::Reader;
 use updraft::scene::Scene;
 use updraft::solver::{Card, Mesh};
+use updraft::volume::Volume;
 
 /// Longest time for one input: long enough for a busy machine, shorter than a hang.
 const LONGEST: Duration = Duration::from_secs(20);
@@ -45,104 +52,6 @@ unsafe impl GlobalAlloc for Watched {
 #[global_allocator]
 static ALLOCATOR: Watched = Watched;
 
-/// Xorshift64*, good enough for choices.
-struct Chance(u64);
-
-impl Chance {
-    fn next(&mut self) -> u64 {
-        self.0 ^= self.0 >> 12;
-        self.0 ^= self.0 << 25;
-        self.0 ^= self.0 >> 27;
-        self.0.wrapping_mul(0x2545_f491_4f6c_dd1d)
-    }
-
-    /// A number below `n`.
-    fn below(&mut self, n: usize) -> usize {
-        (self.next() >> 16) as usize % n.max(1)
-    }
-
-    fn one<'t, T: ?Sized>(&mut self, of: &[&'t T]) -> &'t T {
-        of[self.below(of.len())]
-    }
-}
-
-/// Words that are likely to cause errors.
-const WORDS: &[&[u8]] = &[
-    b"nan",
-    b"inf",
-    b"-inf",
-    b"1e308",
-    b"-1e308",
-    b"1e-308",
-    b"-0.0",
-    b"0",
-    b"-1",
-    b"9223372036854775807",
-    b"-9223372036854775808",
-    b"18446744073709551616",
-    b"4294967295",
-    b"[",
-    b"]",
-    b"{",
-    b"}",
-    b"(",
-    b")",
-    b"\"",
-    b"'",
-    b"=",
-    b".",
-    b",",
-    b"\n",
-    b"\0",
-    b"\x1b[31m",
-    b"\xff\xff\xff\xff",
-    b"\0\0\0\0",
-    b"\xef\xbb\xbf",
-    b"\\u0007",
-    b"^",
-    b"if(",
-];
-
-/// Returns `seed` changed in one to eight places.
-fn mutated(seed: &[u8], others: &[Vec<u8>], chance: &mut Chance) -> Vec<u8> {
-    let mut bytes = seed.to_vec();
-    for _ in 0..=chance.below(8) {
-        let at = chance.below(bytes.len() + 1);
-        let end = (at + 1 + chance.below(16)).min(bytes.len());
-        match chance.below(9) {
-            0 if at < bytes.len() => bytes[at] ^= 1 << chance.below(8),
-            1 if at < bytes.len() => bytes[at] = chance.next() as u8,
-            2 => drop(bytes.splice(at..at, chance.one(WORDS).iter().copied())),
-            3 => drop(bytes.drain(at..end.max(at))),
-            4 => {
-                let part = bytes[at..end.max(at)].to_vec();
-                let times = 1 + chance.below(40);
-                drop(bytes.splice(at..at, part.repeat(times)));
-            }
-            5 => {
-                let other = &others[chance.below(others.len())];
-                let from = chance.below(other.len() + 1);
-                let to = (from + chance.below(64)).min(other.len());
-                drop(bytes.splice(at..at, other[from..to].iter().copied()));
-            }
-            6 => drop(bytes.splice(at..end.max(at), chance.one(WORDS).iter().copied())),
-            7 => bytes.truncate(at),
-            _ => {
-                // Replaces a number by another.
-                if let Some(digit) = bytes[at..].iter().position(u8::is_ascii_digit) {
-                    let from = at + digit;
-                    let length =
-                        bytes[from..].iter().take_while(|c| c.is_ascii_digit() || **c == b'.').count();
-                    drop(bytes.splice(from..from + length, chance.one(&WORDS[..13]).iter().copied()));
-                }
-            }
-        }
-        // Endless growth would only test patience.
-        bytes.truncate(200_000);
-    }
-    bytes
-}
-
 fn seeds(target: &str) -> Vec<Vec<u8>> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/seeds").join(target);
     let mut paths: Vec<PathBuf> =
@@ -157,7 +66,11 @@ fn number(name: &str, default: u64) -> u64 {
 
 /// Runs `eat` on the seeds of `target` and on their mutations.
 fn fuzz(target: &str, eat: impl Fn(&[u8])) {
-    let seeds = seeds(target);
+    fuzz_seeds(target, seeds(target), eat);
+}
+
+/// Runs `eat` on `seeds` and on their mutations.
+fn fuzz_seeds(target: &str, seeds: Vec<Vec<u8>>, eat: impl Fn(&[u8])) {
     assert!(!seeds.is_empty());
     let mut chance = Chance(number("UPDRAFT_FUZZ_SEED", 1).wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1);
     let until = Instant::now() + Duration::from_secs(number("UPDRAFT_FUZZ_SECONDS", 2));
@@ -240,6 +153,33 @@ fn npz_files_are_taken_or_refused() {
             let _ = npz.number(&name);
         }
     });
+}
+
+#[test]
+fn volumes_are_taken_or_refused() {
+    let dims = Dims::new([6, 8, 6]).expect("a box");
+    fuzz("vdb", |input| {
+        let Ok(volume) = Volume::read(input) else { return };
+        for field in Field::STORED.into_iter().filter(|field| volume.holds(*field)) {
+            if let Ok(array) = volume.array(field, dims, 0.125) {
+                assert!(array.values.iter().all(|x| x.is_finite()));
+            }
+        }
+    });
+}
+
+/// States of a solver, without the checksum around them in a checkpoint; `src/cli/checkpoint.rs` has whole checkpoints.
+#[test]
+fn states_are_taken_or_refused() {
+    let scene = "[domain]\ncells = [4, 4, 4]\nvoxel = 0.25\n[solver]\nthreads = 1\n[[solid]]\nposition = [0.5, 0.5, 0.5]\n\
+                 shape = { sphere = { radius = 0.2 } }\n";
+    let scene = Scene::parse("fuzz", scene).expect("a scene");
+    let mut first = scene.solver().expect("a solver");
+    first.step(0.04).expect("a step");
+    let mut state = Vec::new();
+    first.save(&mut state).expect("a state");
+    let solver = std::cell::RefCell::new(scene.solver().expect("a solver"));
+    fuzz_seeds("state", vec![state], |input| drop(solver.borrow_mut().load(input)));
 }
 
 #[test]

@@ -161,17 +161,17 @@ proptest! {
         axis in 0..3usize,
     ) {
         let off = scene.off(axis);
-        prop_assert!(off.iter().all(|&off| off < 1e-3), "smoke and heat are off by {off:?}");
+        prop_assert!(off.iter().all(|&off| off < 1e-4), "smoke and heat are off by {off:?}");
     }
 
-    /// Two bodies leave up to 0.2 %, more than rounding.
+    /// Of 300 other scenes about one in thirty is off by up to 0.6 %: where bodies overlap and a surface lies along the grid.
     #[test]
     fn bodies_that_move_through_each_other_have_a_mirror_image(
         scene in scene(prop::collection::vec(body(), 2)),
         axis in 0..3usize,
     ) {
         let off = scene.off(axis);
-        prop_assert!(off.iter().all(|&off| off < 5e-3), "smoke and heat are off by {off:?}");
+        prop_assert!(off.iter().all(|&off| off < 1e-4), "smoke and heat are off by {off:?}");
     }
 
     /// Also where solids meet each other and the walls, for any number of threads.

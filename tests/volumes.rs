@@ -142,7 +142,8 @@ fn openvdb_reads_the_plume_with_either_axis_up() {
     let [nx, ny, nz] = [20usize, 30, 16];
     for up in ["y", "z"] {
         let args = ["simulate", "colors", "--frames", "12", "--format", "npz,vdb", "--precision", "full"];
-        updraft(dir.path(), &[&args[..], &["--up", up, "--out", up]].concat());
+        let glow = ["--set", "render.medium.glow=3", "--set", "render.medium.glow_heat=50"];
+        updraft(dir.path(), &[&args[..], &["--up", up, "--out", up], &glow].concat());
         let mut fields = npz::Reader::open(&dir.path().join(up).join("fields.0012.npz")).expect("an npz");
         let mut scalar = |name| fields.array(name, [nx, ny, nz]).expect("an array").values;
         let (red, green, blue) = (scalar("red"), scalar("green"), scalar("blue"));
@@ -209,6 +210,7 @@ fn openvdb_reads_the_plume_with_either_axis_up() {
             ("density_g", turned(&green, 1.0)),
             ("density_b", turned(&blue, 1.0)),
             ("temperature", turned(&temperature, 1.0)),
+            ("flame", turned(&temperature.iter().map(|x| (x / 50.0).max(0.0)).collect::<Vec<_>>(), 1.0)),
             ("vel", vel.concat()),
         ];
         let grids: Vec<Value> = arrays
@@ -227,7 +229,7 @@ fn openvdb_reads_the_plume_with_either_axis_up() {
     }
     let manifest = dir.path().join("manifest.json");
     std::fs::write(&manifest, Value::from(cases).to_string()).expect("a file");
-    assert_eq!(python("vdb.py", &manifest).matches("voxels agree").count(), 12);
+    assert_eq!(python("vdb.py", &manifest).matches("voxels agree").count(), 14);
 }
 
 /// A run that starts from another program's OpenVDB file has its smoke, with either up axis.
@@ -256,6 +258,46 @@ fn a_run_starts_from_an_openvdb_file() {
         let is = mean(open(&out, "0000").array("v", [20, 31, 16]).expect("an array").values);
         assert!(is > 0.3 * was, "the smoke rises as it did: {is} of {was}");
     }
+}
+
+/// A file as the shape of a fill and of a source: its density, at most 1, scales what they give.
+#[test]
+fn a_volume_is_the_shape_of_smoke_and_of_a_source() {
+    let dir = tempfile::tempdir().expect("a folder");
+    let args =
+        ["simulate", "colors", "--frames", "8", "--format", "npz,vdb", "--precision", "full", "--out", "run"];
+    updraft(dir.path(), &args);
+    let open = |name: &str| npz::Reader::open(&dir.path().join(name)).expect("an npz");
+    let array = |name: &str, field: &str| open(name).array(field, [20, 30, 16]).expect("an array").values;
+    let colors = ["red", "green", "blue"].map(|name| array("run/fields.0008.npz", name));
+    let density: Vec<f32> = (0..colors[0].len())
+        .map(|n| colors.iter().map(|color| color[n]).sum::<f32>().clamp(0.0, 1.0))
+        .collect();
+    assert!(density.iter().any(|x| *x > 0.5), "there is smoke");
+    let shape = "shape={volume={file='run/fields.0008.vdb'}}";
+    let fill = format!("initial.smoke=[{{{shape}, red=2.0}}]");
+    let source = format!("source=[{{{shape}, emit={{green=3.0}}}}]");
+    let args = ["simulate", "colors", "--frames", "0-1", "--format", "npz", "--out", "again"];
+    let still = [
+        "--set",
+        "fluid.heat_buoyancy=0",
+        "--set",
+        "smoke.red.buoyancy=0",
+        "--set",
+        "smoke.green.buoyancy=0",
+    ];
+    updraft(
+        dir.path(),
+        &[&args[..], &["--set", &fill, "--set", &source, "--set", "solver.flow='frozen'"], &still].concat(),
+    );
+    let red = array("again/fields.0000.npz", "red");
+    let most = red.iter().zip(&density).map(|(is, share)| (is - 2.0 * share).abs()).fold(0.0, f32::max);
+    // Voxels below 1e-4 are not in the file.
+    assert!(most < 3e-4, "the fill differs by {most}");
+    let green = array("again/fields.0001.npz", "green");
+    let most =
+        green.iter().zip(&density).map(|(is, share)| (is - 3.0 / 24.0 * share).abs()).fold(0.0, f32::max);
+    assert!(most < 1e-3, "the source differs by {most}");
 }
 
 /// VTK reads the series: instants, cells, and in each array the numbers of the npz.

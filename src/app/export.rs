@@ -260,7 +260,7 @@ impl Sink {
             }
             Self::Files(pattern) if job.format == Format::Volumes => {
                 let frame = volume::Frame { number, rate: job.rate };
-                let options = VdbOptions { up: Up::Y, half: true };
+                let options = VdbOptions::of(&job.look, Up::Y, true);
                 let path = pattern.path(number);
                 if path.exists() {
                     return Err(format!("{} is there already", path.display()));

@@ -104,6 +104,7 @@ pub fn kind(scene: &Scene, list: List, index: usize) -> &'static str {
             Form::Body(Shape::Cylinder { .. }) => "disc",
             Form::Body(body) => shape(body),
             Form::Card(_) => "card",
+            Form::Cloud(_) => "volume",
         }),
         List::Solid => scene.solids.get(index).map_or("", |solid| shape(&solid.shape)),
         List::Force => scene.forces.get(index).map_or("", |force| match force.field {
@@ -174,6 +175,7 @@ pub fn move_changes(scene: &Scene, list: List, index: usize, by: [f32; 3]) -> Ve
                 set("shape.sphere.center".into(), Entry::of_all(place(now))),
                 set("shape.sphere.radius".into(), Entry::of(*radius)),
             ],
+            Form::Cloud(_) => vec![set("shape.volume.center".into(), Entry::of_all(place(now)))],
             _ => Vec::new(),
         },
         (None, _) => vec![set("position".into(), Entry::of_all(place(now)))],

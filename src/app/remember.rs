@@ -1,5 +1,6 @@
 //! State of the window that persists between runs: its size, the panel, the text scale and the recent scenes.
-//! It is stored in `$XDG_STATE_HOME/updraft/window.json`, by default in `~/.local/state`.
+//! It is stored in `$XDG_STATE_HOME/updraft/window.json`, by default in `~/.local/state`, on Windows in
+//! `%LOCALAPPDATA%`.
 
 use std::collections::BTreeSet;
 use std::io::Write;
@@ -76,7 +77,9 @@ pub fn note(recent: &mut Vec<PathBuf>, path: &Path) {
 /// Path of the file, if the system names a folder for it.
 pub fn place() -> Option<PathBuf> {
     let state = std::env::var_os("XDG_STATE_HOME").map(PathBuf::from).filter(|path| path.is_absolute());
-    let folder = state.or_else(|| std::env::home_dir().map(|home| home.join(".local/state")))?;
+    let local = std::env::var_os("LOCALAPPDATA").filter(|_| cfg!(windows)).map(PathBuf::from);
+    let home = || std::env::home_dir().map(|home| home.join(".local/state"));
+    let folder = state.or(local).or_else(home)?;
     Some(folder.join("updraft/window.json"))
 }
 

@@ -13,7 +13,7 @@ mod pictures;
 
 use super::frames::Size;
 use super::progress::Progress;
-use super::{CliError, Common, interrupt, machine, say, simulation, traffic};
+use super::{CliError, Common, interrupt, machine, say, say_json, simulation, traffic};
 use crate::foreign;
 use crate::output::whole::{self, Existing};
 use crate::scene::Scene;
@@ -45,7 +45,7 @@ pub struct BenchArgs {
     /// Size of the timed pictures, width and height [px]
     #[arg(long, value_name = "WxH", default_value = "640x480", requires = "render")]
     size: Size,
-    /// Write the results as JSON
+    /// Write the results as JSON; `-` prints them instead of the table
     #[arg(long, value_name = "FILE")]
     json: Option<PathBuf>,
     /// Show each time as a multiple of that in FILE, written by an earlier --json
@@ -55,7 +55,7 @@ pub struct BenchArgs {
 
 /// Runs the command.
 pub fn run(args: &BenchArgs, common: &Common) -> Result<(), CliError> {
-    if let Some(path) = &args.json {
+    if let Some(path) = args.json.as_ref().filter(|_| !args.prints_json()) {
         whole::prepare([path.as_path()], common.force).map_err(CliError::Target)?;
     }
     if args.render {
@@ -64,22 +64,34 @@ pub fn run(args: &BenchArgs, common: &Common) -> Result<(), CliError> {
     let baseline = args.compare.as_deref().map(Baseline::read).transpose()?;
     let cases = cases(args, common)?;
     let mut results = Vec::new();
-    say(&header(baseline.is_some()))?;
+    args.say(&header(baseline.is_some()))?;
     let mut progress = Progress::new(cases.len() as u32, common.quiet);
     for case in &cases {
         progress.update(results.len() as u32, &format!("{}^3 on {} threads", case.cells, case.threads));
         let result = case.measure(args, interrupt::catch())?;
-        say(&result.row(baseline.as_ref()))?;
+        args.say(&result.row(baseline.as_ref()))?;
         results.push(result);
     }
     drop(progress);
     if let Some(last) = results.last() {
-        say(&last.floor())?;
+        args.say(&last.floor())?;
     }
     warn_of_noise(&results);
     match &args.json {
         Some(path) => write_json(path, Existing::forced(common.force), args, &results),
         None => Ok(()),
+    }
+}
+
+impl BenchArgs {
+    /// Whether the JSON goes to standard output.
+    fn prints_json(&self) -> bool {
+        self.json.as_deref() == Some(Path::new("-"))
+    }
+
+    /// Prints a part of the table, unless JSON takes its place.
+    fn say(&self, text: &str) -> Result<(), CliError> {
+        if self.prints_json() { Ok(()) } else { say(text) }
     }
 }
 
@@ -360,7 +372,11 @@ fn write_json(
     )
 }
 
+/// Writes a report to the file at `path`, or to standard output if that is `-`.
 fn write_report(path: &Path, existing: Existing, report: &Value) -> Result<(), CliError> {
+    if path == Path::new("-") {
+        return say_json(report);
+    }
     let write = |file: &mut std::io::BufWriter<std::fs::File>| {
         serde_json::to_writer_pretty(&mut *file, report)?;
         std::io::Write::write_all(file, b"\n")

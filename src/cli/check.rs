@@ -1,10 +1,16 @@
 //! `updraft check`: whether a scene is valid, its cost, and the consequences of its choices.
 
-use super::{CliError, Common, machine, say};
-use crate::scene::{Scene, memory};
+use super::frames::Frames;
+use super::{CliError, Common, machine, say, say_json};
+use crate::scene::{Scene, SceneError, memory};
 use crate::solver::{
-    Advection, BoundaryCondition, BoundaryConditions, Force, ForceField, Integrator, Projection,
+    Advection, BoundaryCondition, BoundaryConditions, Force, ForceField, Integrator, Projection, Shape, Solid,
 };
+
+mod disk;
+mod report;
+
+use disk::{Disk, Memory};
 
 /// Check a scene.
 #[derive(Debug, clap::Args)]
@@ -12,16 +18,42 @@ pub struct CheckArgs {
     /// A built-in scene or a scene file
     #[arg(value_name = "SCENE")]
     scene: String,
+    /// Frames for which the space on the disk is estimated
+    #[arg(long, value_name = "A-B[:STEP]", default_value = "1-120", allow_hyphen_values = true)]
+    frames: Frames,
+    /// Print the report as JSON, with the value of every key; of an invalid scene the error and its place
+    #[arg(long)]
+    json: bool,
 }
 
 /// Runs the command.
 pub fn run(args: &CheckArgs, common: &Common) -> Result<(), CliError> {
-    let scene = common.scene(&args.scene, &[])?;
-    let lines = lines(&scene).map(|(what, value)| format!("{what:10} {value}\n"));
-    say(&lines.concat())
+    match scene(args, common) {
+        Ok(scene) if args.json => {
+            let about = lines(&scene, args.frames).map(|(what, value)| (what.to_owned(), value.into()));
+            say_json(&report::valid(&scene, args.frames, about.into_iter().collect()))
+        }
+        Ok(scene) => {
+            let lines = lines(&scene, args.frames).map(|(what, value)| format!("{what:10} {value}\n"));
+            say(&lines.concat())
+        }
+        Err(error) => {
+            if let (CliError::Scene(error), true) = (&error, args.json) {
+                say_json(&report::invalid(&args.scene, error))?;
+            }
+            Err(error)
+        }
+    }
 }
 
-fn lines(scene: &Scene) -> [(&'static str, String); 10] {
+/// Loads the scene, and reads the values of its initial fields once: a run would fail on a NaN among them.
+fn scene(args: &CheckArgs, common: &Common) -> Result<Scene, CliError> {
+    let scene = common.scene(&args.scene, &[])?;
+    scene.check_stored_fields().map_err(|error| CliError::Scene(SceneError::Initial(error)))?;
+    Ok(scene)
+}
+
+fn lines(scene: &Scene, frames: Frames) -> [(&'static str, String); 12] {
     [
         ("scene", format!("{}: valid", scene.name)),
         ("box", box_of(scene)),
@@ -30,8 +62,10 @@ fn lines(scene: &Scene) -> [(&'static str, String); 10] {
         ("advection", advection(scene)),
         ("projection", projection(scene)),
         ("sources", sources(scene)),
+        ("solids", solids(scene)),
         ("forces", forces(scene)),
-        ("picture", format!("{}x{} pixels", scene.size[0], scene.size[1])),
+        ("picture", picture(scene)),
+        ("disk", disk(scene, frames)),
         ("cost", cost(scene)),
     ]
 }
@@ -165,10 +199,7 @@ fn something_moves(scene: &Scene) -> bool {
         || !scene.side_formulas.is_empty()
         || scene.config.sides.as_flattened().iter().any(drives)
         || scene.config.held.as_flattened().iter().any(Option::is_some)
-        || scene
-            .solids
-            .iter()
-            .any(|solid| solid.temperature.is_some() || solid.keyframes.len() > 1 || solid.spin != [0.0; 3])
+        || scene.solids.iter().any(|solid| solid.temperature.is_some() || is_moving(solid))
 }
 
 fn sources(scene: &Scene) -> String {
@@ -178,6 +209,53 @@ fn sources(scene: &Scene) -> String {
         (n, 0) => n.to_string(),
         (n, fills) => format!("{n}, and {fills} filled at the start"),
     }
+}
+
+/// `2: ball at [0.5, 1, 0.5] m, moving; box …`.
+fn solids(scene: &Scene) -> String {
+    if scene.solids.is_empty() {
+        return "none".into();
+    }
+    let all: Vec<String> = scene.solids.iter().map(solid).collect();
+    format!("{}: {}", all.len(), all.join("; "))
+}
+
+fn solid(solid: &Solid) -> String {
+    let scale = solid.scale;
+    let shape = match &solid.shape {
+        Shape::Sphere { radius } => format!("ball of radius {} m", radius * scale),
+        Shape::Box { size } => format!("box of {:?} m", size.map(|edge| edge * scale)),
+        Shape::Cylinder { radius, height } => {
+            format!("cylinder of radius {} m and height {} m", radius * scale, height * scale)
+        }
+        Shape::Mesh(mesh) => format!("mesh of {} triangles", mesh.triangles().len()),
+    };
+    let moving = if is_moving(solid) { ", moving" } else { "" };
+    let warm = solid.temperature.map(|excess| format!(", held at {excess} K")).unwrap_or_default();
+    format!("{shape} at {:?} m{moving}{warm}", solid.position_at(0.0))
+}
+
+/// Whether a solid changes its position or its surface moves.
+fn is_moving(solid: &Solid) -> bool {
+    solid.keyframes.len() > 1 || solid.spin != [0.0; 3]
+}
+
+fn picture(scene: &Scene) -> String {
+    let [width, height] = scene.size;
+    let memory = memory::human(Memory::of(scene).picture);
+    format!("{width}x{height} pixels, {memory} of memory while it is rendered")
+}
+
+/// `120 frames about: png 35 MiB, …`.
+fn disk(scene: &Scene, frames: Frames) -> String {
+    let disk = Disk::of(scene);
+    let full = memory::human(disk.vdb_full * u64::from(frames.count()));
+    let files = disk.of_frames(frames).map(|(name, bytes)| match name {
+        "vdb" => format!("vdb {} (up to {full} where smoke fills the box)", memory::human(bytes)),
+        _ => format!("{name} {}", memory::human(bytes)),
+    });
+    let checkpoint = memory::human(disk.checkpoint);
+    format!("about, for {} frames: {}; a checkpoint {checkpoint}", frames.count(), files.join(", "))
 }
 
 fn forces(scene: &Scene) -> String {

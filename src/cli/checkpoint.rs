@@ -277,6 +277,10 @@ fn hash(value: &dyn Debug) -> String {
 }
 
 #[cfg(test)]
+#[path = "../../tests/common/mutate.rs"]
+mod mutate;
+
+#[cfg(test)]
 mod tests {
     use super::*;
 
@@ -326,6 +330,43 @@ mod tests {
         let head = Head { program: "0.0.9".into(), ..head };
         write(&path, &head, &mut plume.solver().unwrap(), &mut []).unwrap();
         assert!(message(Checkpoint::open(&path)).contains("written by updraft 0.0.9"));
+    }
+
+    /// Runs for `UPDRAFT_FUZZ_SECONDS` (1 by default). Every second input gets a valid checksum, so that what is
+    /// behind it is reached.
+    #[test]
+    fn mutated_checkpoints_are_taken_or_refused() {
+        use mutate::{Chance, mutated};
+        let number = |name: &str, usual: u64| {
+            std::env::var(name).ok().and_then(|text| text.parse().ok()).unwrap_or(usual)
+        };
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("checkpoint");
+        let tiny = scene(&["domain.cells=[4, 4, 4]", "domain.voxel=0.25", "source=[]", "solver.threads=1"]);
+        let mut solver = tiny.solver().unwrap();
+        write(&path, &Head::new(&tiny, 3, 0, BTreeMap::new()), &mut solver, &mut []).unwrap();
+        let seeds = vec![std::fs::read(&path).unwrap()];
+        let mut chance = Chance(number("UPDRAFT_FUZZ_SEED", 1).wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1);
+        let until =
+            std::time::Instant::now() + std::time::Duration::from_secs(number("UPDRAFT_FUZZ_SECONDS", 1));
+        let (mut count, mut opened) = (0, 0);
+        while std::time::Instant::now() < until {
+            let mut bytes = mutated(&seeds[0], &seeds, &mut chance);
+            if chance.below(2) == 0 && bytes.len() > 4 {
+                let end = bytes.len() - 4;
+                let sum = crc32fast::hash(&bytes[..end]);
+                bytes[end..].copy_from_slice(&sum.to_le_bytes());
+            }
+            std::fs::write(&path, &bytes).unwrap();
+            if let Ok(Some(mut read)) = Checkpoint::open(&path) {
+                opened += 1;
+                let _ = read.check(&tiny, true);
+                let _ = read.restore(&mut solver).and_then(|()| read.restore_means(&mut []));
+            }
+            count += 1;
+        }
+        eprintln!("checkpoint: {count} inputs, {opened} of them whole");
+        assert!(opened > 0);
     }
 
     #[test]

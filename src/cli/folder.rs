@@ -62,6 +62,11 @@ impl RunFolder {
         self.0.join("fields.pvd")
     }
 
+    /// Path of the lock of a running simulation.
+    pub fn lock(&self) -> PathBuf {
+        self.0.join(".updraft.lock")
+    }
+
     /// Path of the checkpoint.
     pub fn checkpoint(&self) -> PathBuf {
         self.0.join("checkpoint")
@@ -102,6 +107,27 @@ impl RunFolder {
         }
         snapshot.bricks.update(dims, &snapshot.smoke);
         snapshot.solids = scene.solids.iter().map(|solid| solid.pose(snapshot.time, 0.0)).collect();
+        Ok(())
+    }
+}
+
+impl RunFolder {
+    /// Loads the velocity of `frame`, at the centres, into a snapshot that holds its smoke.
+    pub fn load_velocity(&self, frame: u32, scene: &Scene, snapshot: &mut Snapshot) -> Result<(), NpzError> {
+        let dims = scene.config.dims;
+        let mut npz = Reader::open(&self.fields(frame))?;
+        snapshot.velocity.clear();
+        snapshot.velocity.resize(dims.cells(), [f16::ZERO; 4]);
+        for (axis, field) in [Field::U, Field::V, Field::W].into_iter().enumerate() {
+            let shape = field.shape(dims);
+            let faces = npz.array(field.name(), shape)?.values;
+            let ahead = shape[..axis].iter().product::<usize>();
+            for (n, cell) in snapshot.velocity.iter_mut().enumerate() {
+                let [i, j, k] = [n % dims.nx, n / dims.nx % dims.ny, n / (dims.nx * dims.ny)];
+                let face = i + shape[0] * (j + shape[1] * k);
+                cell[axis] = f16::from_f32(0.5 * (faces[face] + faces[face + ahead]));
+            }
+        }
         Ok(())
     }
 }

@@ -9,6 +9,7 @@ use clap::{Parser, Subcommand};
 use tracing_subscriber::filter::{LevelFilter, Targets};
 use tracing_subscriber::prelude::*;
 
+use crate::foreign;
 use crate::scene::{Scene, memory};
 use crate::solver::SolverError;
 
@@ -16,7 +17,10 @@ mod bench;
 mod check;
 mod checkpoint;
 mod cli_error;
+mod defaults;
+mod doctor;
 mod excerpt;
+mod flipbook;
 mod folder;
 mod frames;
 mod interrupt;
@@ -26,6 +30,7 @@ mod painter;
 mod progress;
 mod render;
 mod scenes;
+mod shell_files;
 mod simulate;
 mod simulation;
 mod sink;
@@ -57,10 +62,11 @@ Examples:
   updraft simulate plume --frames 1-120 --format npz --out run
   updraft scenes plume > mine.toml          a scene to start from
   updraft check mine.toml                   what it says, and what it will cost
-  updraft bench --cells 64,128 --threads 1,2";
+  updraft bench --cells 64,128 --threads 1,2
+  updraft doctor                            what this machine has, and what will be used";
 
-/// Arguments of every command.
-#[derive(Debug, clap::Args)]
+/// Arguments of every command, and the defaults of [`defaults::Defaults`] that are no arguments.
+#[derive(Clone, Debug, Default, clap::Args)]
 struct Common {
     /// Override a key of the scene, for example --set fluid.vorticity=0.5 or --set source.0.emit.red=8
     #[arg(long, global = true, value_name = "KEY=VALUE", help_heading = "Everywhere")]
@@ -78,6 +84,15 @@ struct Common {
     /// Print more; give it twice for details
     #[arg(short, long, global = true, action = clap::ArgAction::Count, help_heading = "Everywhere")]
     verbose: u8,
+    /// Scene of the window and of `render` if none is named.
+    #[arg(skip)]
+    scene: Option<String>,
+    /// Whether files are always rendered on the CPU.
+    #[arg(skip)]
+    cpu: bool,
+    /// Filter of log lines.
+    #[arg(skip)]
+    log: Option<String>,
 }
 
 #[derive(Debug, Subcommand)]
@@ -86,6 +101,8 @@ enum Command {
     View(view::ViewArgs),
     /// Render a scene to pictures
     Render(render::RenderArgs),
+    /// Render a scene to sheets of frames for games
+    Flipbook(flipbook::FlipbookArgs),
     /// Simulate a scene to numbers: statistics, probes, fields
     Simulate(simulate::SimulateArgs),
     /// Time the solver, stage by stage
@@ -94,25 +111,43 @@ enum Command {
     Scenes(scenes::ScenesArgs),
     /// Check a scene and report the consequences of its choices
     Check(check::CheckArgs),
+    /// Report what this machine and this build have, and what will be used
+    Doctor(doctor::DoctorArgs),
+    /// Print the completions of a shell
+    #[command(hide = true)]
+    Completions(shell_files::CompletionsArgs),
+    /// Print the manual page, or write those of all commands
+    #[command(hide = true)]
+    Man(shell_files::ManArgs),
 }
 
 /// Runs the command that `args` name.
 pub fn run(args: &Args) -> Result<(), CliError> {
-    crate::solver::check_level().map_err(|error| CliError::Request(error.to_string()))?;
-    let common = &args.common;
-    log_to_stderr(common);
-    use_threads(common)?;
     if args.command.is_some() {
         args.view.refuse()?;
     }
+    // The settings that this reports must not stop it.
+    if let Some(Command::Doctor(doctor)) = &args.command {
+        return doctor::run(doctor, &args.common);
+    }
+    crate::solver::check_level().map_err(|error| CliError::Request(error.to_string()))?;
+    let mut common = args.common.clone();
+    defaults::load()?.complete(&mut common);
+    let common = &common;
+    log_to_stderr(common)?;
+    use_threads(common)?;
     match &args.command {
         None => view::run(&args.view, common),
         Some(Command::View(view)) => view::run(view, common),
         Some(Command::Render(render)) => render::run(render, common),
+        Some(Command::Flipbook(flipbook)) => flipbook::run(flipbook, common),
         Some(Command::Simulate(simulate)) => simulate::run(simulate, common),
         Some(Command::Bench(bench)) => bench::run(bench, common),
         Some(Command::Scenes(scenes)) => scenes::run(scenes),
         Some(Command::Check(check)) => check::run(check, common),
+        Some(Command::Doctor(doctor)) => doctor::run(doctor, common),
+        Some(Command::Completions(shell)) => shell_files::completions(shell),
+        Some(Command::Man(man)) => shell_files::man(man, common),
     }
 }
 
@@ -150,7 +185,8 @@ fn is_coloured() -> bool {
     io::stderr().is_terminal() && !forbidden && !is_dumb
 }
 
-fn log_to_stderr(common: &Common) {
+/// Sends log lines to stderr: those that `-q` and `-v` choose, otherwise those of [`log_filter`].
+fn log_to_stderr(common: &Common) -> Result<(), CliError> {
     let level = match (common.quiet, common.verbose) {
         (true, _) => LevelFilter::ERROR,
         (_, 0) => LevelFilter::WARN,
@@ -160,14 +196,29 @@ fn log_to_stderr(common: &Common) {
     };
     // Other crates' warnings, for example about a bare X server without settings, are hidden by default.
     let of_others = if common.verbose > 0 { level } else { LevelFilter::ERROR };
-    let targets =
-        ["winit", "glutin", "glutin_winit"].map(|name| (name, of_others)).into_iter().collect::<Targets>();
+    let others = ["winit", "glutin", "glutin_winit"].map(|name| (name, of_others));
+    let usual = others.into_iter().collect::<Targets>().with_default(level);
+    let named = if common.quiet || common.verbose > 0 { None } else { log_filter(common)? };
     let lines = tracing_subscriber::fmt::layer().with_writer(io::stderr).with_target(false).without_time();
     // Otherwise a log line that cannot be written causes an error, and printing that a panic.
     let lines = lines.log_internal_errors(false);
-    let lines = lines.with_ansi(is_coloured()).with_filter(targets.with_default(level));
+    let lines = lines.with_ansi(is_coloured()).with_filter(named.unwrap_or(usual));
     // A second call, as in tests, keeps the first subscriber.
     let _ = tracing_subscriber::registry().with(lines).try_init();
+    Ok(())
+}
+
+/// Filter that a person named: `UPDRAFT_LOG`, else `RUST_LOG`, else the key `log` of the configuration. It is a
+/// list such as `updraft=debug,winit=warn`, or one level for all. Empty means none.
+fn log_filter(common: &Common) -> Result<Option<Targets>, CliError> {
+    let of = |name: &str| std::env::var(name).ok().filter(|text| !text.trim().is_empty());
+    let named = ["UPDRAFT_LOG", "RUST_LOG"].into_iter().find_map(|name| Some((name, of(name)?)));
+    let Some((name, text)) = named.or_else(|| Some(("`log`", common.log.clone()?))) else { return Ok(None) };
+    let filter = text.parse().map_err(|error| {
+        let text = foreign::visible(&foreign::shortened(&text, 80));
+        CliError::Request(format!("{name}: `{text}` is no filter such as `info` or `updraft=debug`: {error}"))
+    });
+    filter.map(Some)
 }
 
 /// Writes a result to stdout. A closed pipe (`| head`) is no error.
@@ -179,7 +230,39 @@ fn say(text: &str) -> Result<(), CliError> {
     }
 }
 
+/// Writes a result to stdout as JSON.
+fn say_json(value: &serde_json::Value) -> Result<(), CliError> {
+    say(&json_text(value))
+}
+
+/// Formats JSON on several lines. Numbers that come from single precision get as many digits as they have there: 0.05, not
+/// 0.05000000074505806.
+fn json_text(value: &serde_json::Value) -> String {
+    format!("{:#}\n", tidy(value.clone()))
+}
+
+fn tidy(value: serde_json::Value) -> serde_json::Value {
+    use serde_json::Value;
+    match value {
+        Value::Array(list) => list.into_iter().map(tidy).collect(),
+        Value::Object(map) => map.into_iter().map(|(key, value)| (key, tidy(value))).collect(),
+        Value::Number(number) if number.is_f64() => {
+            let exact = number.as_f64().unwrap_or(f64::NAN);
+            let single = exact as f32;
+            let is_single = f64::from(single) == exact;
+            let short = if is_single { single.to_string().parse().unwrap_or(exact) } else { exact };
+            serde_json::Number::from_f64(short).map_or(Value::Null, Value::Number)
+        }
+        other => other,
+    }
+}
+
 impl Common {
+    /// The scene that is used if none is named.
+    fn default_scene(&self) -> &str {
+        self.scene.as_deref().unwrap_or("plume")
+    }
+
     /// Loads the scene `name` with the overrides of the command line, then `more`.
     fn scene(&self, name: &str, more: &[String]) -> Result<Scene, CliError> {
         let mut overrides = self.set.clone();
@@ -197,11 +280,26 @@ impl Common {
 
 /// Suggests a command, because a misspelt one looks like the name of a scene.
 fn suggest_command(error: crate::scene::SceneError, name: &str) -> CliError {
-    let commands = ["view", "render", "simulate", "bench", "scenes", "check"];
+    let commands = ["view", "render", "flipbook", "simulate", "bench", "scenes", "check", "doctor"];
     match (&error, crate::scene::closest(name, commands)) {
         (crate::scene::SceneError::Missing { hint, .. }, Some(command)) if hint.is_empty() => {
             CliError::Request(format!("`{name}` is neither a command nor a scene; did you mean `{command}`?"))
         }
         _ => error.into(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn numbers_of_single_precision_are_short() {
+        let value = json!({ "a": [0.05_f32, 24, 1e-4_f32], "b": 0.1_f64, "c": 1.0 / 3.0, "d": null });
+        let text = json_text(&value);
+        assert!(text.contains("0.05,") && text.contains("0.0001\n") && text.contains("0.1,"), "{text}");
+        assert!(text.contains("0.3333333333333333,") && text.contains("24,"), "{text}");
     }
 }

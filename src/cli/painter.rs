@@ -79,9 +79,9 @@ impl Painter {
     }
 }
 
-/// Chooses the quality: smoke alone has no hard edges to smooth.
+/// Chooses the quality: smoke alone has few hard edges to smooth, those of the box.
 fn quality(snapshot: &Snapshot) -> Quality {
-    if snapshot.solids.is_empty() { Quality::FINAL } else { Quality::SMOOTH }
+    if snapshot.solids.is_empty() { Quality { passes: 4, ..Quality::SMOOTH } } else { Quality::SMOOTH }
 }
 
 fn view(scene: &Scene) -> View<'_> {

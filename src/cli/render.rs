@@ -40,6 +40,13 @@ pub struct RenderArgs {
     /// Render on the CPU even if OpenGL is available
     #[arg(long)]
     cpu: bool,
+    /// Trace so many light paths for each pixel
+    #[arg(long, value_name = "PATHS")]
+    samples: Option<u32>,
+    /// Trace light paths until the standard error of a pixel is this share of its radiance, such as 0.02 [default limit of
+    /// the paths: 1024]
+    #[arg(long, value_name = "SHARE")]
+    noise: Option<f32>,
     /// Do not render pictures that exist already
     #[arg(long)]
     skip_existing: bool,
@@ -52,8 +59,14 @@ const FRAMES: Frames = Frames { first: 1, last: 120, step: 1 };
 pub fn run(args: &RenderArgs, common: &Common) -> Result<(), CliError> {
     let size = args.size.map(|Size([width, height])| format!("render.size=[{width}, {height}]"));
     let mut changes: Vec<String> = size.into_iter().collect();
+    if args.samples.is_some() || args.noise.is_some() {
+        let paths = args.samples.unwrap_or(1024);
+        changes
+            .extend(["render.medium.scattering=\"traced\"".into(), format!("render.medium.paths={paths}")]);
+        changes.extend(args.noise.map(|noise| format!("render.medium.noise={noise}")));
+    }
     let Some(path) = &args.from else {
-        let scene = common.scene(args.scene.as_deref().unwrap_or("plume"), &changes)?;
+        let scene = common.scene(args.scene.as_deref().unwrap_or(common.default_scene()), &changes)?;
         let frames = args.frames.unwrap_or(FRAMES);
         return Job {
             frames,
@@ -122,12 +135,17 @@ impl Job {
         let stop = interrupt::catch();
         let mut feed = Feed::new(scene, supply, frames, stop)?;
         room::probe(memory::picture(scene.size), "a picture of this size")?;
-        let mut painter = Painter::new(scene, cpu, common.quiet)?;
+        let mut painter = Painter::new(scene, cpu || common.cpu, common.quiet)?;
+        let _lock = target.lock(skip)?;
         let mut sink = target.open(scene.size, scene.time.frame_rate, common.force || skip)?;
         let mut report = Report::new(feed.total(frames), frames.count(), common.quiet);
         let mut snapshot = Snapshot::empty(scene.config.dims, scene.config.h);
         for frame in wanted {
-            feed.load(frame, scene, &mut snapshot, &mut report)?;
+            // Another process may have written it since.
+            if skip && target.has(frame) {
+                continue;
+            }
+            feed.load(frame, scene, &mut snapshot, false, &mut report)?;
             if stop.load(Ordering::Relaxed) {
                 return Err(report.stopped());
             }
@@ -142,13 +160,14 @@ impl Job {
 }
 
 /// Supplies one frame after the other.
-enum Feed {
+pub enum Feed {
     Live(Box<Run>),
     Stored(RunFolder),
 }
 
 impl Feed {
-    fn new(
+    /// Begins the simulation, or checks that the files of all `frames` exist.
+    pub fn new(
         scene: &Scene,
         supply: Supply,
         frames: Frames,
@@ -167,19 +186,20 @@ impl Feed {
     }
 
     /// Number of frames of work. A simulation begins at frame 0.
-    fn total(&self, frames: Frames) -> u32 {
+    pub fn total(&self, frames: Frames) -> u32 {
         match self {
             Self::Live(_) => frames.last,
             Self::Stored(_) => frames.count(),
         }
     }
 
-    /// Loads `frame` into `snapshot`.
-    fn load(
+    /// Loads `frame` into `snapshot`, with its velocity if that is wanted.
+    pub fn load(
         &mut self,
         frame: u32,
         scene: &Scene,
         snapshot: &mut Snapshot,
+        velocity: bool,
         report: &mut Report,
     ) -> Result<(), CliError> {
         match self {
@@ -188,10 +208,13 @@ impl Feed {
                     run.advance(run.frame() + 1, |_| Ok(())).map_err(|error| report.explain(error))?;
                     report.show(run.frame(), &format!("{:.0} ms/step", run.ms_per_step()));
                 }
-                snapshot.capture(run.solver(), false);
+                snapshot.capture(run.solver(), velocity);
             }
             Self::Stored(folder) => {
-                let loaded = folder.load(frame, scene, snapshot);
+                let loaded = folder.load(frame, scene, snapshot).and_then(|()| match velocity {
+                    true => folder.load_velocity(frame, scene, snapshot),
+                    false => Ok(()),
+                });
                 loaded.map_err(|error| CliError::Request(error.to_string()))?;
                 report.show(report.pictures, "");
             }
@@ -201,7 +224,7 @@ impl Feed {
 }
 
 /// Progress and speed of a rendering.
-struct Report {
+pub struct Report {
     progress: Progress,
     wanted: u32,
     pictures: u32,
@@ -209,7 +232,8 @@ struct Report {
 }
 
 impl Report {
-    fn new(total: u32, wanted: u32, quiet: bool) -> Self {
+    /// Starts the report of `wanted` pictures, which take `total` frames of work.
+    pub fn new(total: u32, wanted: u32, quiet: bool) -> Self {
         Self { progress: Progress::new(total, quiet), wanted, pictures: 0, spent: Duration::ZERO }
     }
 
@@ -225,7 +249,8 @@ impl Report {
         self.progress.update(done, &parts.join("  "));
     }
 
-    fn finished(&mut self, picture: Duration) {
+    /// Counts a picture.
+    pub fn finished(&mut self, picture: Duration) {
         self.pictures += 1;
         self.spent += picture;
     }
@@ -237,7 +262,8 @@ impl Report {
         }
     }
 
-    fn stopped(&self) -> CliError {
+    /// The error of a stopped rendering.
+    pub fn stopped(&self) -> CliError {
         CliError::Stopped(format!("{}, after {} of {} pictures", interrupt::by(), self.pictures, self.wanted))
     }
 }

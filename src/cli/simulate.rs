@@ -16,6 +16,7 @@ use super::{CliError, Common, interrupt, say, tell};
 use crate::field::{self, Field};
 use crate::npz;
 use crate::output::csv::Csv;
+use crate::output::lock::{Lock, Share};
 use crate::output::whole::{self, Existing};
 use crate::output::{OutputError, vti};
 use crate::probe::{Place, Probe};
@@ -97,6 +98,7 @@ pub fn run(args: &SimulateArgs, common: &Common) -> Result<(), CliError> {
     let replaces = common.force || args.skip_existing || saved.is_some();
     let job = Job { args, scene: &scene, folder: &folder, existing: Existing::forced(replaces) };
     job.check()?;
+    let _lock = job.lock()?;
     let (mut run, mut tables) = match saved {
         Some(saved) => job.resume(saved, common)?,
         None => job.begin(common)?,
@@ -219,8 +221,6 @@ impl Job<'_> {
         let mut run = Run::new(scene, interrupt::catch())?;
         self.keep_pressure(&mut run);
         let (tables, fields) = (self.tables(), self.fields());
-        // Temporary files of a killed run have these names.
-        whole::clean_up(tables.iter().chain(&fields).map(PathBuf::as_path));
         whole::prepare(tables.iter().map(PathBuf::as_path), common.force || args.skip_existing)
             .and_then(|()| {
                 whole::prepare(fields.iter().map(PathBuf::as_path), common.force || args.skip_existing)
@@ -249,7 +249,6 @@ impl Job<'_> {
         self.keep_pressure(&mut run);
         let mut paths = self.tables();
         paths.extend(self.fields());
-        whole::clean_up(paths.iter().map(PathBuf::as_path));
         whole::prepare(paths.iter().map(PathBuf::as_path), true).map_err(CliError::Target)?;
         let mut tables = Tables::resume(scene, folder, &saved.head.tables)?;
         tables.means = self.args.mean_from.map(|from| FieldMeans::new(&self.args.fields, from, run.solver()));
@@ -266,6 +265,15 @@ impl Job<'_> {
             true => Err(CliError::Request("--fields pressure: a frozen flow has none".into())),
             false => Ok(()),
         }
+    }
+
+    /// Locks the folder and removes what a killed run left in it.
+    fn lock(&self) -> Result<Lock, CliError> {
+        let paths: Vec<PathBuf> = self.tables().into_iter().chain(self.fields()).collect();
+        let paths = || paths.iter().map(PathBuf::as_path);
+        whole::check_names(paths()).map_err(CliError::Target)?;
+        // Temporary files of a killed run have these names.
+        Lock::take(&self.folder.lock(), Share::Alone, || whole::clean_up(paths())).map_err(CliError::Target)
     }
 
     fn keep_pressure(&self, run: &mut Run) {
@@ -380,7 +388,7 @@ impl Job<'_> {
                 npz::write_with(file, &numbers, &field::about(fields), arrays)
             }
             Format::Vdb => {
-                let options = VdbOptions { up: *up, half: *precision == Precision::Half };
+                let options = VdbOptions::of(&self.scene.look, *up, *precision == Precision::Half);
                 volume::write_vdb(file, solver, fields, frame, options)
             }
             Format::Vti => volume::write_vti(file, solver, fields),

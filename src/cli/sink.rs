@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use super::frames::Frames;
 use super::painter::Painter;
 use super::{CliError, tell};
+use crate::output::lock::{Lock, Share};
 use crate::output::video::{self, Apng, Clip, Ffmpeg};
 use crate::output::whole::{self, Existing};
 use crate::output::{Pattern, exr, png};
@@ -86,10 +87,23 @@ impl Target {
         self.out.path(frame).exists()
     }
 
+    /// Locks the files of this name, and removes what killed processes left of them. Processes that skip existing
+    /// pictures may share the lock.
+    pub fn lock(&self, share: bool) -> Result<Lock, CliError> {
+        let paths = self.paths();
+        let paths = || paths.iter().map(PathBuf::as_path);
+        whole::check_names(paths()).map_err(CliError::Target)?;
+        let first = self.out.path(0);
+        let name = first.file_name().unwrap_or_default().to_string_lossy();
+        let is_film = matches!(self.format, Format::Apng | Format::Ffmpeg);
+        let share = if share && !is_film { Share::WithOthers } else { Share::Alone };
+        let lock = first.with_file_name(format!(".{name}.lock"));
+        Lock::take(&lock, share, || whole::clean_up(paths())).map_err(CliError::Target)
+    }
+
     /// Creates the folders, and opens files that stay open.
     pub fn open(&self, size: [u32; 2], frame_rate: f32, force: bool) -> Result<Sink, CliError> {
         let paths = self.paths();
-        whole::clean_up(paths.iter().map(PathBuf::as_path));
         whole::prepare(paths.iter().map(PathBuf::as_path), force).map_err(CliError::Target)?;
         let clip = Clip { size, frame_rate, frames: self.frames.count() };
         let existing = Existing::forced(force);

@@ -31,7 +31,7 @@ impl ViewArgs {
 
 /// Opens the window, or says why that is impossible and renders the scene.
 pub fn run(args: &ViewArgs, common: &Common) -> Result<(), CliError> {
-    let scene = common.scene(args.scene.as_deref().unwrap_or("plume"), &[])?;
+    let scene = common.scene(args.scene.as_deref().unwrap_or(common.default_scene()), &[])?;
     match window(&scene)? {
         None => Ok(()),
         Some(why) => without_window(&scene, &why, common),

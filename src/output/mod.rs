@@ -8,8 +8,10 @@ mod child;
 pub mod csv;
 pub mod exr;
 mod film;
+pub mod lock;
 mod pattern;
 pub mod png;
+pub mod sheet;
 pub mod video;
 pub mod vti;
 pub mod whole;
@@ -26,6 +28,18 @@ pub enum OutputError {
         path: PathBuf,
         /// The system's error.
         source: std::io::Error,
+    },
+    /// Another process is writing there.
+    #[error(
+        "{} is being written by another updraft{}; wait for it, or write elsewhere",
+        whole::folder(what).display(),
+        holder.map(|process| format!(" (process {process})")).unwrap_or_default()
+    )]
+    Busy {
+        /// The file that is locked.
+        what: PathBuf,
+        /// Number of the process.
+        holder: Option<u32>,
     },
     /// The file exists already.
     #[error("{} exists already; pass --force to overwrite it", .0.display())]

@@ -4,7 +4,7 @@ use std::ffi::OsString;
 use std::fs::File;
 use std::io::{self, BufWriter};
 use std::path::Path;
-use std::process::Command;
+use std::process::{Command, Stdio};
 use std::time::{Duration, UNIX_EPOCH};
 
 use super::child::{self, Guarded, Patience};
@@ -113,6 +113,23 @@ impl Ffmpeg {
         film::check(aside.meanwhile()).map_err(|error| aside.error(error))?;
         aside.keep(existing)
     }
+}
+
+/// Version of ffmpeg, as it names itself: `5.1.9-0+deb12u1`. `None` if it is not installed.
+///
+/// # Errors
+/// If it is installed but does not answer.
+pub fn ffmpeg_version() -> io::Result<Option<String>> {
+    if !ffmpeg_is_installed()? {
+        return Ok(None);
+    }
+    let mut command = Command::new("ffmpeg");
+    command.arg("-version").stdin(Stdio::null());
+    detach(&mut command);
+    let text = command.output()?.stdout;
+    let text = String::from_utf8_lossy(&text);
+    let words = text.strip_prefix("ffmpeg version ").unwrap_or(&text);
+    Ok(words.split_whitespace().next().map(str::to_owned))
 }
 
 fn failed(error: &io::Error) -> io::Error {

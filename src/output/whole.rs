@@ -134,9 +134,9 @@ pub fn write_durably(
     sync_folder(path)
 }
 
-/// Waits until the file at `path` is on the disk.
+/// Waits until the file at `path` is on the disk. It is opened for writing: Windows flushes no other files.
 pub fn sync(path: &Path) -> io::Result<()> {
-    File::open(path)?.sync_all()
+    File::options().write(true).open(path)?.sync_all()
 }
 
 /// Waits until the name of `path` is on the disk.
@@ -144,7 +144,10 @@ fn sync_folder(path: &Path) -> Result<(), OutputError> {
     let folder = folder(path);
     // Systems other than Unix cannot open folders; there a rename is as durable as they make it.
     match cfg!(unix) {
-        true => sync(&folder).map_err(|source| OutputError::Write { path: folder, source }),
+        true => {
+            let synced = File::open(&folder).and_then(|folder| folder.sync_all());
+            synced.map_err(|source| OutputError::Write { path: folder, source })
+        }
         false => Ok(()),
     }
 }
@@ -160,10 +163,35 @@ fn is_taken(path: &Path) -> bool {
     fs::symlink_metadata(path).is_ok()
 }
 
-/// Checks before any work that `paths` can be written: creates their folders, and checks that they take files
+/// Most bytes of a file name: file systems take 255, and the temporary name has a prefix.
+const LONGEST_NAME: usize = 230;
+
+/// Checks the length of the names of `paths`.
+///
+/// # Errors
+/// The first name that is too long.
+pub fn check_names<'a>(paths: impl IntoIterator<Item = &'a Path>) -> Result<(), OutputError> {
+    let length = |path: &Path| path.file_name().map_or(0, |name| name.len());
+    match paths.into_iter().find(|path| length(path) > LONGEST_NAME) {
+        None => Ok(()),
+        Some(path) => {
+            let name = path.to_string_lossy();
+            Err(OutputError::Write {
+                path: PathBuf::from(crate::foreign::shortened(&name, 100)),
+                source: io::Error::new(
+                    io::ErrorKind::InvalidFilename,
+                    format!("its name has {} bytes; at most {LONGEST_NAME} are possible", length(path)),
+                ),
+            })
+        }
+    }
+}
+
+/// Checks before any work that `paths` can be written: the length of their names; creates their folders, and checks that they take files
 /// and, unless `force`, that none of the paths exists.
 pub fn prepare<'a>(paths: impl IntoIterator<Item = &'a Path>, force: bool) -> Result<(), OutputError> {
     let paths: Vec<&Path> = paths.into_iter().collect();
+    check_names(paths.iter().copied())?;
     if let Some(taken) = paths.iter().find(|path| !force && is_taken(path)) {
         return Err(OutputError::Exists(taken.to_path_buf()));
     }
@@ -208,7 +236,8 @@ fn is_running(process: u32) -> bool {
         && (!Path::new("/proc/self").exists() || Path::new(&format!("/proc/{process}")).exists())
 }
 
-fn folder(path: &Path) -> PathBuf {
+/// Folder of the file at `path`.
+pub(super) fn folder(path: &Path) -> PathBuf {
     match path.parent() {
         Some(parent) if parent != Path::new("") => parent.to_owned(),
         _ => PathBuf::from("."),
@@ -270,6 +299,17 @@ mod tests {
         assert!(matches!(prepare([path.as_path()], false), Err(OutputError::Exists(_))));
         prepare([path.as_path()], true).unwrap();
         assert!(prepare([path.join("below a file").as_path()], true).is_err());
+    }
+
+    #[test]
+    fn a_name_too_long_for_a_file_is_refused_before_any_work() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("a".repeat(231) + "");
+        let message = prepare([path.as_path()], false).unwrap_err().to_string();
+        assert!(message.contains("231 bytes; at most 230") && message.len() < 250, "{message}");
+        let path = dir.path().join("a".repeat(230));
+        prepare([path.as_path()], false).unwrap();
+        write(&path, |f| f.write_all(b"it fits, with its temporary name too")).unwrap();
     }
 
     /// Another program creates the file between the check at the start and the end of the work.

@@ -258,6 +258,9 @@ fn render() -> Vec<Parameter> {
             .of(look!(l => l.exposure))
             .slider("Exposure", -4.0..=4.0)
             .says("Brightness in stops: each doubles it."),
+        word("render.tone_map", words::TONE_MAP, LookOnly)
+            .of(look!(l => l.tone))
+            .says("Curve from radiance to the bytes of a picture."),
         plain("render.outline", Kind::Flag, "", SHARE, LookOnly)
             .of(look!(l => l.outline))
             .labelled("Box edges")
@@ -319,7 +322,10 @@ fn medium() -> Vec<Parameter> {
             .says("Model of light scattered more than once, which makes smoke softer and brighter inside."),
         whole("render.medium.paths", 1.0..=1e6, LookOnly)
             .of(look!(l => l.paths))
-            .says("Light paths per pixel for \"traced\"."),
+            .says("Light paths per pixel for \"traced\"; with a noise goal, the most."),
+        number("render.medium.noise", "-", SHARE, LookOnly)
+            .of(look!(l => l.noise))
+            .says("Standard error at which a traced pixel is done, as a share of its radiance; 0: all paths."),
     ]
 }
 
@@ -407,6 +413,10 @@ fn shape() -> Vec<Parameter> {
         number("shape.image.width", "m", SIZE, Restarts).says("Width of the picture."),
         number("shape.image.depth", "m", SIZE, Restarts).says("Thickness of the card."),
         rotation("shape.image.rotation"),
+        text("shape.volume.file", Restarts).says(
+            "OpenVDB, relative to the scene file: its `density`, at most 1, scales emit. It stands where it does in the file, in metres.",
+        ),
+        center("shape.volume.center").says("Centre of the box that the file is read into; absent: that of the domain."),
     ]
 }
 

@@ -1,7 +1,7 @@
 //! The words that a key accepts, each with its meaning and value.
 
 use super::field_access::{Plain, Value};
-use crate::look::Scattering;
+use crate::look::{Scattering, ToneMap};
 use crate::solver::{Advection, Integrator, Projection};
 
 /// Words and their meanings.
@@ -70,6 +70,12 @@ words! {
         Self(false) = Self(false) => "solved": "the velocity follows the equations",
         Self(true) = Self(true) => "frozen":
             "the initial velocity remains and advects smoke and heat; no force, pressure or wall acts on it",
+    }
+    /// `render.tone_map`.
+    TONE_MAP: ToneMap {
+        Self::AgX = Self::AgX => "agx": "bright colours turn pale, as on film",
+        Self::Aces = Self::Aces => "aces": "the film curve of ACES: more contrast",
+        Self::Plain = Self::Plain => "plain": "none: radiance above 1 is cut off",
     }
     /// `render.medium.scattering`.
     SCATTERING: Scattering {

@@ -10,6 +10,7 @@ use nalgebra::{Point3, Vector3};
 use rayon::prelude::*;
 
 use super::camera::{Ray, box_span};
+use super::smooth_mesh;
 use super::trilinear::trilinear;
 use crate::grid::Dims;
 use crate::snapshot::Mesh;
@@ -41,8 +42,12 @@ pub struct DistanceField {
 }
 
 impl DistanceField {
-    /// Computes the distances of `mesh`.
+    /// Computes the distances of `mesh`, rounded between its vertices ([`super::smooth_mesh`]).
     pub fn of(mesh: &Mesh) -> Self {
+        let [low, high] = mesh.bounds();
+        let size = (0..3).map(|a| high[a] - low[a]).fold(1e-6, f32::max);
+        let smooth = smooth_mesh::rounded(mesh, size / ALONG as f32);
+        let mesh = smooth.as_ref().unwrap_or(mesh);
         let corner = |pick: fn(f32, f32) -> f32, start: f32| {
             mesh.vertices().iter().fold([start; 3], |a, v| std::array::from_fn(|n| pick(a[n], v[n])))
         };
@@ -90,20 +95,27 @@ impl DistanceField {
         (0..3).map(|a| self.low[a].abs().max(high[a].abs()).powi(2)).sum::<f32>().sqrt()
     }
 
-    /// First intersection of a ray in the mesh's frame with the surface: distance and normal. `meet_mesh` of
-    /// `shaders/solid.glsl` has the same formulas.
+    /// First intersection of a ray in the mesh's frame with the surface: distance and normal. A ray that begins on the surface
+    /// leaves it first. `meet_mesh` of `shaders/solid.glsl` has the same formulas.
     pub(super) fn meet(&self, origin: Vector3<f32>, direction: Vector3<f32>) -> Option<(f32, Vector3<f32>)> {
         let ray = Ray { origin: Point3::from(origin), direction };
         let [enter, leave] = box_span(&ray, self.low, self.high());
-        let mut t = enter.max(0.0);
+        let near = NEAR * self.spacing;
+        let (mut t, mut away, mut last) = (enter.max(0.0), false, (0.0, 0.0));
         for _ in 0..STEPS {
             if t >= leave {
                 return None;
             }
-            let [x, y, z, distance] = self.sample(ray.at(t).coords.into());
-            if distance < NEAR * self.spacing {
+            let distance = self.sample(ray.at(t).coords.into())[3];
+            away |= distance >= near;
+            if distance < if away { near } else { -near } {
+                // Steps have a least length: the surface lies between the last two.
+                let share = (last.1 - 0.5 * near) / (last.1 - distance).max(1e-12);
+                let t = if away { last.0 + (t - last.0) * share.clamp(0.0, 1.0) } else { t };
+                let [x, y, z, _] = self.sample(ray.at(t).coords.into());
                 return Some((t, Vector3::new(x, y, z).try_normalize(1e-9).unwrap_or(-direction)));
             }
+            last = (t, distance);
             t += distance.max(STEP * self.spacing);
         }
         None
@@ -204,6 +216,24 @@ mod tests {
             assert!(normal.dot(&p.normalize()) > 0.999, "{normal} at {p}");
         }
         assert_eq!(field.meet(Vector3::new(3.0, 0.6, 0.0), -Vector3::x()), None);
+    }
+
+    /// A ray from the surface outwards meets nothing, one inwards meets the surface at once: no false shadows.
+    #[test]
+    fn rays_leave_the_surface_they_begin_on() {
+        let field = ball();
+        for n in 0..300 {
+            let angle = n as f32 * 2.4;
+            let from = Vector3::new(2.0 * angle.cos(), n as f32 * 0.012 - 1.8, 2.0 * angle.sin());
+            let along = -from.normalize();
+            let (t, normal) = field.meet(from, along).expect("it aims at the ball");
+            let p = from + along * t;
+            for turn in 0..8 {
+                let aside = normal.cross(&Vector3::new(0.3, 0.5, turn as f32 - 3.5)).normalize();
+                assert_eq!(field.meet(p, (aside + normal * 0.1).normalize()), None, "{from} {turn}");
+                assert!(field.meet(p, (aside - normal * 0.3).normalize()).is_some(), "{from} {turn}");
+            }
+        }
     }
 
     #[test]

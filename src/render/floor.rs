@@ -162,7 +162,7 @@ impl Glow {
 }
 
 /// The radiance that a white floor sends of the light of an open sky.
-fn open_sky(medium: &Medium) -> [f32; 3] {
+pub(super) fn open_sky(medium: &Medium) -> [f32; 3] {
     std::array::from_fn(|c| medium.ground[c] + (medium.sky[c] - medium.ground[c]) * (5.0 / 6.0))
 }
 

@@ -14,6 +14,7 @@
 mod gather;
 mod ordinates;
 mod sun;
+mod surfaces;
 mod towards;
 
 use std::ops::Range;
@@ -72,6 +73,8 @@ pub struct LightVolume {
     /// The cubes, and the light in them.
     cubes: ordinates::Medium,
     moments: [Moments; 3],
+    /// Share of each cube that solids fill; empty without solids.
+    filled: Vec<f32>,
     scratch: Scratch,
 }
 
@@ -124,6 +127,7 @@ impl Default for LightVolume {
                 mean: vec![0.0],
                 flux: std::array::from_fn(|_| vec![0.0]),
             }),
+            filled: Vec::new(),
             scratch: Scratch::default(),
         }
     }
@@ -164,10 +168,16 @@ impl LightVolume {
         if single {
             phase = Phase { forward: 0.0, g: 0.0 };
         }
-        self.fill_cubes(&medium, phase, single);
-        let outside = Outside { sun: medium.sun_direction, sky: medium.sky, ground: medium.ground };
+        self.fill_cubes(&medium, phase, look);
+        let outside = Outside {
+            sun: medium.sun_direction,
+            sky: medium.sky,
+            ground: medium.ground,
+            floor: look.floor.map(|albedo| self.floor_below(&medium, albedo)),
+        };
         let sweeps: &[usize] = if single { &[1] } else { &SWEEPS };
         self.moments = ordinates::solve(&self.cubes, phase, &outside, sweeps);
+        self.extend_into_solids();
     }
 
     /// Makes points opaque towards the sun behind solids. Over a spacing on either side of the edge of a shadow light falls off
@@ -194,7 +204,8 @@ impl LightVolume {
     }
 
     /// Extinction, albedo and sources of the cubes. Light that is scattered once never meets an albedo.
-    fn fill_cubes(&mut self, medium: &Medium, phase: Phase, single: bool) {
+    fn fill_cubes(&mut self, medium: &Medium, phase: Phase, look: &Look) {
+        let single = look.scattering == Scattering::Single;
         let Mixture { dims, h, .. } = self.mixture;
         let cubes = &mut self.cubes;
         (cubes.dims, cubes.h) = (dims, h);
@@ -213,11 +224,9 @@ impl LightVolume {
         if medium.glow[0] > 0.0 {
             self.mixture.glow(medium, &mut cubes.emission);
         }
-        for solid in &self.solids {
-            stand(solid, cubes);
-        }
+        self.stand(medium, phase, look);
         if single {
-            cubes.sun.iter_mut().for_each(|sun| {
+            self.cubes.sun.iter_mut().for_each(|sun| {
                 sun.clear();
                 sun.resize(dims.cells(), 0.0);
             });
@@ -323,7 +332,8 @@ impl LightVolume {
             let opaque = 1.0 - exp(-cubes.extinction[n] * h);
             let power: [f32; 3] = std::array::from_fn(|c| cubes.emission[c][n] * opaque * h * h);
             let at = [n % dims.nx, n / dims.nx % dims.ny, n / (dims.nx * dims.ny)];
-            (power[0] > 0.0).then(|| (at.map(|i| (i as f32 + 0.5) * h), power))
+            let smoke = self.filled.get(n).is_none_or(|filled| *filled == 0.0);
+            (smoke && power[0] > 0.0).then(|| (at.map(|i| (i as f32 + 0.5) * h), power))
         });
         let mut all: Vec<_> = all.collect();
         // The brightest send nearly all of it.
@@ -431,28 +441,6 @@ fn spans(points: Dims, density: &[f32]) -> Vec<Range<usize>> {
         both.map_or(0..0, |[first, last]| first.saturating_sub(1)..(last + 2).min(points.nx))
     };
     (0..rows.len()).map(span).collect()
-}
-
-/// Makes cubes opaque and black as far as a solid fills them.
-fn stand(solid: &Solid, cubes: &mut ordinates::Medium) {
-    /// Optical depth of a cube full of a solid.
-    const DEPTH: f32 = 12.0;
-    let ordinates::Medium { dims, h, .. } = *cubes;
-    for n in 0..dims.cells() {
-        let at = [n % dims.nx, n / dims.nx % dims.ny, n / (dims.nx * dims.ny)];
-        let middle = at.map(|i| (i as f32 + 0.5) * h);
-        let away = (0..3).map(|a| (middle[a] - solid.center[a]).powi(2)).sum::<f32>().sqrt();
-        let filled = if away > solid.reach() + h { 0.0 } else { 0.5 - solid.distance(middle) / h };
-        if filled > 0.0 {
-            let more = DEPTH / h * filled.min(1.0);
-            let share = cubes.extinction[n] / (cubes.extinction[n] + more);
-            cubes.extinction[n] += more;
-            for c in 0..3 {
-                cubes.albedo[c][n] *= share;
-                cubes.emission[c][n] *= share;
-            }
-        }
-    }
 }
 
 /// Mean of e^−x over −h to h: what arrives in a layer whose middle is lit by 1.

@@ -15,7 +15,7 @@
 //! the step.
 //!
 //! [`CpuRenderer`] renders on the processor's threads, without OpenGL. With the feature `viewer`, [`Renderer`] and
-//! [`Offscreen`] do the same in OpenGL. Both give linear radiance, then a tone map (AgX).
+//! [`Offscreen`] do the same in OpenGL. Both give linear radiance, then a tone map.
 
 mod bricks;
 pub mod camera;
@@ -36,7 +36,9 @@ mod quantity;
 mod sampled_volume;
 mod scene;
 mod slice;
+mod smooth_mesh;
 mod solid;
+pub mod sprite;
 mod tone;
 mod trilinear;
 
@@ -170,7 +172,7 @@ pub struct Quality {
     pub cubic: bool,
     /// Number of frames with different offsets that are averaged.
     pub passes: u32,
-    /// Shift those frames within the pixel if there are solids, for smooth edges.
+    /// Shift those frames within the pixel, for smooth edges.
     pub edges: bool,
     /// Place at which the smoke is shaded.
     pub shading: Shading,

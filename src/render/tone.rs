@@ -5,6 +5,9 @@
 //! instead of clipping to a primary. Saturation and contrast after it restore some punch. `shaders/tone.glsl`
 //! has the same formulas.
 
+use std::sync::OnceLock;
+
+use crate::look::ToneMap;
 use crate::solver::simd::{dispatch, greatest, least};
 
 /// Darkest and brightest radiance that the curve resolves \[stops around 1\].
@@ -46,6 +49,8 @@ type Strip = [f32; CHUNK];
 
 /// Tone map of a row.
 pub(super) struct Tone<'a> {
+    /// The curve.
+    pub map: ToneMap,
     /// Background of the row.
     pub background: [f32; 3],
     /// Factor on the radiance.
@@ -57,6 +62,10 @@ pub(super) struct Tone<'a> {
 /// Computes the bytes of a row of pixels from radiance and the visible share of the background.
 pub(super) fn row(tone: &Tone, pixels: &[[f32; 4]], out: &mut [[u8; 4]]) {
     for (n, (pixels, out)) in pixels.chunks(CHUNK).zip(out.chunks_mut(CHUNK)).enumerate() {
+        if tone.map != ToneMap::AgX {
+            map_each(pixels, tone, &tone.noise[n * CHUNK % tone.noise.len()..], out);
+            continue;
+        }
         let noise = tone.noise[n * CHUNK % tone.noise.len()..].first_chunk().expect("whole strips of noise");
         match (pixels.first_chunk(), out.first_chunk_mut()) {
             (Some(pixels), Some(out)) => map(pixels, tone, noise, out),
@@ -121,6 +130,58 @@ fn map_kernel<const FMA: bool>(
     }
 }
 
+/// Radiance to the primaries of the film curve, and back (Stephen Hill, "ACES.hlsl", 2016).
+const FILM: [[f32; 3]; 3] =
+    [[0.59719, 0.35458, 0.04823], [0.07600, 0.90834, 0.01566], [0.02840, 0.13383, 0.83777]];
+const SCREEN: [[f32; 3]; 3] =
+    [[1.60475, -0.53108, -0.07367], [-0.10208, 1.10813, -0.00605], [-0.00327, -0.07276, 1.07602]];
+
+fn mixed(rows: &[[f32; 3]; 3], x: [f32; 3]) -> [f32; 3] {
+    rows.map(|row| row[0] * x[0] + row[1] * x[1] + row[2] * x[2])
+}
+
+/// The film curve of ACES, to linear light of the screen.
+fn film(radiance: [f32; 3]) -> [f32; 3] {
+    let curve =
+        |x: f32| (x * (x + 0.024_578_6) - 0.000_090_537) / (x * (0.983_729 * x + 0.432_951) + 0.238_081);
+    // The factor keeps middle grey where the other curves have it.
+    mixed(&SCREEN, mixed(&FILM, radiance.map(|x| x / 0.6)).map(curve))
+}
+
+/// A strip of [`row`] by the other curves, one pixel at a time.
+fn map_each(pixels: &[[f32; 4]], tone: &Tone, noise: &[f32], out: &mut [[u8; 4]]) {
+    let table = encoding();
+    for ((&[r, g, b, clear], out), noise) in pixels.iter().zip(out).zip(noise) {
+        let mut c = 0;
+        let radiance = [r, g, b].map(|x| {
+            c += 1;
+            // A bound, so that the curve stays finite.
+            ((x + clear * tone.background[c - 1]) * tone.exposure).clamp(0.0, 1e6)
+        });
+        let shown = if tone.map == ToneMap::Aces { film(radiance) } else { radiance };
+        let byte = |x: f32| {
+            let place = (x.clamp(0.0, 1.0).sqrt() * (TABLE - 1) as f32 + 0.5) as usize;
+            (table[place] + noise) as u8
+        };
+        let [r, g, b] = shown.map(byte);
+        *out = [r, g, b, 255];
+    }
+}
+
+/// Entries of [`encoding`].
+const TABLE: usize = 4096;
+
+/// The curve of sRGB times 255, at squares of equal distances from 0 to 1.
+fn encoding() -> &'static [f32; TABLE] {
+    static ENCODING: OnceLock<[f32; TABLE]> = OnceLock::new();
+    ENCODING.get_or_init(|| {
+        std::array::from_fn(|n| {
+            let x = (n as f32 / (TABLE - 1) as f32).powi(2);
+            255.0 * if x <= 0.003_130_8 { 12.92 * x } else { 1.055 * x.powf(1.0 / 2.4) - 0.055 }
+        })
+    })
+}
+
 /// Whole part of a number in 0..2²³. A conversion would check each number for its range; a whole number added
 /// to 2²³ stands in the last bits of the sum.
 #[inline(always)]
@@ -148,7 +209,7 @@ mod tests {
     fn map(radiance: [f32; 3], exposure: f32) -> [f64; 3] {
         let noise: [f32; 64] = std::array::from_fn(|n| (n as f32 + 0.5) / 64.0);
         let (mut out, [r, g, b]) = ([[0; 4]; 64], radiance);
-        let tone = Tone { background: [0.0; 3], exposure: exposure.exp2(), noise: &noise };
+        let tone = Tone { map: ToneMap::AgX, background: [0.0; 3], exposure: exposure.exp2(), noise: &noise };
         row(&tone, &[[r, g, b, 0.0]; 64], &mut out);
         std::array::from_fn(|c| out.iter().map(|pixel| f64::from(pixel[c])).sum::<f64>() / 64.0)
     }
@@ -198,6 +259,23 @@ mod tests {
         }
     }
 
+    /// Plain is the curve of sRGB; ACES is darker below and softer above, and both keep grey grey.
+    #[test]
+    fn other_curves_are_theirs() {
+        let shown = |tone: ToneMap, x: f32| {
+            let (mut out, noise) = ([[0; 4]], [0.5]);
+            let tone = Tone { map: tone, background: [0.0; 3], exposure: 1.0, noise: &noise };
+            row(&tone, &[[x, x, x, 0.0]], &mut out);
+            assert!(out[0][0].abs_diff(out[0][1]) <= 1 && out[0][1].abs_diff(out[0][2]) <= 1, "{out:?}");
+            out[0][1]
+        };
+        let plain = [0.0, 0.002, 0.2140, 0.5, 1.0, 5.0].map(|x| shown(ToneMap::Plain, x));
+        assert_eq!(plain, [0, 7, 127, 188, 255, 255]);
+        let aces = [0.0, 0.18, 1.0, 5.0, f32::MAX].map(|x| shown(ToneMap::Aces, x));
+        assert!(aces.is_sorted() && aces[0] == 0 && (115..140).contains(&aces[1]), "{aces:?}");
+        assert!((215..240).contains(&aces[2]) && aces[3] > 240 && aces[4] == 255, "{aces:?}");
+    }
+
     #[test]
     fn exposure_is_a_factor() {
         assert_eq!(map([0.1, 0.2, 0.3], 1.0), map([0.2, 0.4, 0.6], 0.0));
@@ -216,7 +294,8 @@ mod tests {
         let noise = [0.5; 64];
         for length in [1, 31, 32, 33, 100] {
             let (mut seen, mut put) = (vec![[0; 4]; length], vec![[0; 4]; length]);
-            let tone = Tone { background: [0.1, 0.2, 0.3], exposure: 1.0, noise: &noise };
+            let background = [0.1, 0.2, 0.3];
+            let tone = Tone { map: ToneMap::AgX, background, exposure: 1.0, noise: &noise };
             row(&tone, &vec![[0.3, 0.2, 0.1, 0.5]; length], &mut seen);
             row(&Tone { background: [0.0; 3], ..tone }, &vec![[0.35, 0.3, 0.25, 0.0]; length], &mut put);
             assert!(seen == put && seen[0] == seen[length - 1] && seen[0][3] == 255);

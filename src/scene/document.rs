@@ -13,7 +13,7 @@ use toml::Spanned;
 
 use super::force_tables::Force;
 use super::source_tables::{Fill, Source};
-use super::value::{Color, List, Number, Vector, Whole};
+use super::value::{List, Number, Surface, Vector, Whole};
 use crate::field::Field;
 use crate::probe;
 
@@ -76,7 +76,7 @@ pub struct Solid {
     pub spin: Option<Vector>,
     pub slip: Option<Slip>,
     pub temperature: Option<Spanned<Number>>,
-    pub color: Option<Color>,
+    pub color: Option<Surface>,
 }
 
 #[derive(Clone, Copy, Deserialize)]

@@ -250,36 +250,59 @@ fn mean_row(formula: &Formula, x: &[f64], [y, z]: [&[f64]; 2], scratch: &mut Scr
 
 /// Fills `solver` with the initial fields.
 pub fn fill(solver: &mut Solver, initial: &Initial) -> std::result::Result<(), InitialError> {
-    let file = initial.file.as_deref();
-    let mut npz = file.filter(|path| !is_vdb(path)).map(Reader::open).transpose()?;
-    let bytes = file.filter(|path| is_vdb(path)).map(|path| foreign::read(path, foreign::VOLUME)).transpose();
-    let bytes = bytes.map_err(|error| InitialError::Volume(error.to_string()))?;
-    let volume = bytes.as_deref().map(Volume::read).transpose().map_err(InitialError::Volume)?;
     let (dims, h) = (solver.config().dims, solver.config().h);
-    let mut read = |field: Field| {
-        if let Some((_, formula)) = initial.formulas.iter().find(|(of, _)| *of == field) {
-            return array(formula, field, dims, h).map(Some);
-        }
-        if let Some(volume) = volume.as_ref().filter(|volume| volume.holds(field)) {
-            let array = volume.array(field, dims, h).map_err(InitialError::Volume)?;
-            return within_limits(field, array).map(Some);
-        }
-        match &mut npz {
-            Some(npz) if npz.names().iter().any(|name| name == field.name()) => {
-                let array = npz.array(field.name(), field.shape(dims))?;
-                within_limits(field, array).map(Some)
-            }
-            _ => Ok(None),
-        }
-    };
-    let [u, v, w, temperature, red, green, blue] = Field::STORED;
-    let faces = [read(u)?, read(v)?, read(w)?];
-    let scalars = [read(red)?, read(green)?, read(blue)?, read(temperature)?];
+    let (faces, scalars) = with_file(initial, dims, h, |stored| {
+        let mut read = |field: Field| match initial.formulas.iter().find(|(of, _)| *of == field) {
+            Some((_, formula)) => array(formula, field, dims, h).map(Some),
+            None => stored(field),
+        };
+        let [u, v, w, temperature, red, green, blue] = Field::STORED;
+        Ok(([read(u)?, read(v)?, read(w)?], [read(red)?, read(green)?, read(blue)?, read(temperature)?]))
+    })?;
     solver.fill(
         |axis, p| value(&faces[axis], cell(p, h, Some(axis))),
         |p| [0, 1, 2, 3].map(|c| value(&scalars[c], cell(p, h, None))),
     );
     Ok(())
+}
+
+/// Reads the fields in the file of `initial` that no formula replaces, one after the other, and drops them.
+pub fn check_values(initial: &Initial, dims: Dims, h: f32) -> std::result::Result<(), InitialError> {
+    let is_read = |field: &Field| initial.formulas.iter().all(|(of, _)| of != field);
+    with_file(initial, dims, h, |stored| {
+        Field::STORED.into_iter().filter(is_read).try_for_each(|field| stored(field).map(drop))
+    })
+}
+
+/// Reads one field, if the file holds it.
+type Stored<'a> = dyn FnMut(Field) -> std::result::Result<Option<Array>, InitialError> + 'a;
+
+/// Opens the file of `initial`, if there is one, and calls `with` with a reader of its fields.
+fn with_file<T>(
+    initial: &Initial,
+    dims: Dims,
+    h: f32,
+    with: impl FnOnce(&mut Stored) -> std::result::Result<T, InitialError>,
+) -> std::result::Result<T, InitialError> {
+    let Some(path) = &initial.file else { return with(&mut |_| Ok(None)) };
+    if is_vdb(path) {
+        let bytes = foreign::read(path, foreign::VOLUME);
+        let bytes = bytes.map_err(|error| InitialError::Volume(error.to_string()))?;
+        let volume = Volume::read(&bytes).map_err(InitialError::Volume)?;
+        return with(&mut |field| match volume.holds(field) {
+            true => {
+                let array = volume.array(field, dims, h).map_err(InitialError::Volume)?;
+                within_limits(field, array).map(Some)
+            }
+            false => Ok(None),
+        });
+    }
+    let mut npz = Reader::open(path)?;
+    let names = npz.names();
+    with(&mut |field| match names.iter().any(|name| name == field.name()) {
+        true => within_limits(field, npz.array(field.name(), field.shape(dims))?).map(Some),
+        false => Ok(None),
+    })
 }
 
 /// Returns `array` if its values are in the range of the field.

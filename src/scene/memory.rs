@@ -3,7 +3,7 @@
 use half::f16;
 
 use crate::room;
-pub use crate::room::{human, machine};
+pub use crate::room::{available, human, machine};
 use crate::solver::{Config, Solver};
 
 /// Snapshots in flight between solver and renderer.
@@ -35,9 +35,18 @@ pub fn picture(size: [u32; 2]) -> u64 {
     PIXEL * u64::from(size[0]) * u64::from(size[1])
 }
 
+/// Limit of a scene where the system does not tell its memory \[bytes\].
+const UNKNOWN: u64 = 8 << 30;
+
 /// Default limit: three quarters of the memory that this process may use \[bytes\].
 pub fn default_limit() -> u64 {
-    room::limit().map_or(8 << 30, |bytes| bytes / 4 * 3)
+    room::limit().map_or_else(
+        || {
+            tracing::warn!("this system does not tell its memory; scenes are limited to {}", human(UNKNOWN));
+            UNKNOWN
+        },
+        |bytes| bytes / 4 * 3,
+    )
 }
 
 /// Checks that the stacks of `threads` threads fit where the address space is bounded.

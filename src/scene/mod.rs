@@ -89,6 +89,15 @@ impl Scene {
         Ok(solver)
     }
 
+    /// Reads the values of the initial fields that are in a file, and forgets them: [`solver`](Self::solver)
+    /// would fail in the same way.
+    ///
+    /// # Errors
+    /// A value that is not finite or out of range, and a file that cannot be read.
+    pub fn check_stored_fields(&self) -> Result<(), InitialError> {
+        initial::check_values(&self.initial, self.config.dims, self.config.h)
+    }
+
     /// Makes a solver for this scene whose fields come from elsewhere: air at rest around the solids.
     pub fn empty_solver(&self) -> Result<Solver, crate::solver::SolverError> {
         let mut solver = Solver::new(self.config.clone(), self.params.clone(), self.sources.clone())?;

@@ -42,12 +42,19 @@ pub fn resolve(
     Ok(probes)
 }
 
+/// Most characters of a name: file systems take 255, and a prefix and an extension are added.
+const LONGEST_NAME: usize = 100;
+
 /// A name becomes part of a file name.
 fn check_name(name: &str, taken: bool) -> Result<(), String> {
     let plain = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
     match name {
         _ if taken => Err(format!("name: another probe is called `{name}` already")),
         "" => Err("name: a probe needs a name".into()),
+        name if name.len() > LONGEST_NAME => Err(format!(
+            "name: it has {} characters and becomes part of a file name; at most {LONGEST_NAME} are allowed",
+            name.len()
+        )),
         name if name.chars().all(plain) => Ok(()),
         _ => Err(format!("name: `{name}` becomes part of a file name; use letters, digits, - and _")),
     }

@@ -10,7 +10,8 @@ use super::scene_error::Problem;
 use super::scene_text::Text;
 use super::value::{List, Number, Vector, Whole};
 use crate::foreign;
-use crate::solver::{self, Card, CardError, Config, Form, Mesh, Region, Solid};
+use crate::solver::{self, Card, CardError, Cloud, Config, Form, Mesh, Region, Solid};
+use crate::volume::Volume;
 
 type Result<T> = std::result::Result<T, Box<Problem>>;
 
@@ -23,6 +24,7 @@ pub enum Shape {
     Mesh(Body),
     Text(Letters),
     Image(Picture),
+    Volume(Grid),
 }
 
 #[derive(Deserialize)]
@@ -81,6 +83,13 @@ pub struct Picture {
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
+pub struct Grid {
+    file: Spanned<String>,
+    center: Option<Spanned<Vector>>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Noise {
     scale: Number,
     strength: Option<Number>,
@@ -113,19 +122,22 @@ pub struct Place<'a> {
 impl Place<'_> {
     /// Resolves the shape at `key` to a region, which must cover part of the box.
     pub fn region(&self, read: &Spanned<Shape>, key: &str) -> Result<Region> {
-        let (region, center, name) = match read.get_ref() {
+        let (region, span, name) = match read.get_ref() {
             Shape::Sphere(sphere) => {
                 let region = Region::sphere(sphere.center.get_ref().get(), sphere.radius.get());
-                (region, &sphere.center, "sphere.center")
+                (region, sphere.center.span(), "sphere.center")
             }
-            Shape::Box(block) => (self.block(block), &block.center, "box.center"),
-            Shape::Disc(disc) => (self.disc(disc, key)?, &disc.center, "disc.center"),
-            Shape::Mesh(body) => (self.mesh(body, key)?, &body.position, "mesh.position"),
-            Shape::Text(letters) => (self.letters(letters, key)?, &letters.center, "text.center"),
-            Shape::Image(picture) => (self.picture(picture, key)?, &picture.center, "image.center"),
+            Shape::Box(block) => (self.block(block), block.center.span(), "box.center"),
+            Shape::Disc(disc) => (self.disc(disc, key)?, disc.center.span(), "disc.center"),
+            Shape::Mesh(body) => (self.mesh(body, key)?, body.position.span(), "mesh.position"),
+            Shape::Text(letters) => (self.letters(letters, key)?, letters.center.span(), "text.center"),
+            Shape::Image(picture) => (self.picture(picture, key)?, picture.center.span(), "image.center"),
+            Shape::Volume(grid) => {
+                let span = grid.center.as_ref().map_or(grid.file.span(), Spanned::span);
+                (self.volume(grid, key)?, span, "volume.center")
+            }
         };
-        self.check(&region)
-            .map_err(|message| self.text.problem(center.span(), format!("{key}.{name}: {message}")))?;
+        self.check(&region).map_err(|message| self.text.problem(span, format!("{key}.{name}: {message}")))?;
         Ok(region)
     }
 
@@ -188,6 +200,23 @@ impl Place<'_> {
             let message = format!("{key}.text.font: cannot read {}: {error}", path.display());
             self.text.problem(file.span(), message)
         })
+    }
+
+    /// The density of an OpenVDB file, interpolated to the cells of the box.
+    fn volume(&self, read: &Grid, key: &str) -> Result<Region> {
+        let path = self.text.file(&read.file, self.folder);
+        let wrong = |what: String| {
+            let message = format!("{key}.volume.file: cannot read {}: {what}", path.display());
+            self.text.problem(read.file.span(), message)
+        };
+        let (dims, h) = (self.config.dims, self.config.h);
+        let bytes = foreign::read(&path, foreign::VOLUME).map_err(|error| wrong(error.to_string()))?;
+        let shares = Volume::read(&bytes).and_then(|volume| volume.density(dims, h)).map_err(wrong)?;
+        let cloud = Cloud::new(dims, h, shares);
+        let cloud = cloud.ok_or_else(|| wrong("its `density` is 0 in the whole box".into()))?;
+        let middle = cloud.size().map(|x| 0.5 * x);
+        let center = read.center.as_ref().map_or(middle, |center| center.get_ref().get());
+        Ok(Region::new(Form::Cloud(Arc::new(cloud)), center))
     }
 
     fn picture(&self, read: &Picture, key: &str) -> Result<Region> {

@@ -6,6 +6,8 @@ use std::marker::PhantomData;
 use serde::de::value::StrDeserializer;
 use serde::de::{Deserialize, Deserializer, Error, IgnoredAny, SeqAccess, Visitor};
 
+use crate::look::Look;
+
 /// A number.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Number(f32);
@@ -163,6 +165,34 @@ impl<'de> Deserialize<'de> for Color {
     }
 }
 
+/// Albedo of a surface: `[r, g, b]`, or `"#rrggbb"` for what it shows facing the default sun.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Surface(pub [f32; 3]);
+
+struct SurfaceVisitor;
+
+impl<'de> Visitor<'de> for SurfaceVisitor {
+    type Value = Surface;
+
+    fn expecting(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        ColorVisitor.expecting(f)
+    }
+
+    fn visit_str<E: Error>(self, text: &str) -> Result<Self::Value, E> {
+        Ok(Surface(Look::albedo_shown(ColorVisitor.visit_str(text)?.0)))
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, seq: A) -> Result<Self::Value, A::Error> {
+        Ok(Surface(ColorVisitor.visit_seq(seq)?.0))
+    }
+}
+
+impl<'de> Deserialize<'de> for Surface {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_any(SurfaceVisitor)
+    }
+}
+
 /// The floor at y = 0: a colour, or `false` for none.
 #[derive(Clone, Copy)]
 pub struct Floor(pub Option<[f32; 3]>);
@@ -184,7 +214,7 @@ impl<'de> Visitor<'de> for FloorVisitor {
     }
 
     fn visit_str<E: serde::de::Error>(self, text: &str) -> Result<Floor, E> {
-        Color::deserialize(StrDeserializer::new(text)).map(|c| Floor(Some(c.0)))
+        Surface::deserialize(StrDeserializer::new(text)).map(|c| Floor(Some(c.0)))
     }
 
     fn visit_seq<A: serde::de::SeqAccess<'de>>(self, seq: A) -> Result<Floor, A::Error> {

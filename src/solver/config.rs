@@ -77,7 +77,6 @@ impl Advection {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Integrator {
     /// Advection, forces, projection (Stam 1999): first order in time.
-    #[default]
     Projection,
     /// Two half steps with a reflection of the velocity about the divergence-free one between them, which
     /// restores the energy that a projection removes (Zehnder, Narain & Thomaszewski 2018). The first half
@@ -89,6 +88,7 @@ pub enum Integrator {
     /// advecting velocity is extrapolated to the middle of the step. Second order in time, and keeps the energy that
     /// [`Projection`](Self::Projection) loses, with one advection and one projection (`trapezoid.rs`). Memory for one more
     /// velocity and the pressure.
+    #[default]
     Trapezoid,
 }
 

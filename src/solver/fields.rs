@@ -307,6 +307,9 @@ impl Fields {
             && obstacles.advance(time, around)
         {
             self.projector.set_cuts(&obstacles.voxels.cuts);
+            if let (Some(pressure), Some(_)) = (&mut self.pressure, &self.past) {
+                obstacles.fill_uncovered(pressure);
+            }
         }
     }
 
@@ -390,7 +393,7 @@ impl Fields {
             }
         }
         if let Some((drag, arms, momentum)) = &mut drag {
-            drag.collect(advected, *arms, momentum);
+            drag.collect(advected, number, *arms, momentum);
         }
         walls.fill_velocity(advected);
     }

@@ -50,9 +50,9 @@ pub use external::{ActsOn, CustomField, Drive, Force, ForceField};
 pub use profile::{Profile, SideValues};
 pub use simd::LevelError;
 #[cfg(feature = "cli")]
-pub(crate) use simd::check as check_level;
+pub(crate) use simd::{check as check_level, instruction_sets, level_name};
 pub use solids::{Mesh, MeshError, Motion, Shape, Slip, Solid, SolidPose};
 pub use solver_error::{InvalidValue, SolverError};
-pub use sources::{Card, CardError, Fill, Form, Noise, Region, Source};
+pub use sources::{Card, CardError, Cloud, Fill, Form, Noise, Region, Source};
 pub use step::Solver;
 pub use step_stats::{Stage, StepStats};

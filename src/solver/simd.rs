@@ -57,10 +57,38 @@ fn chosen() -> Result<Level, LevelError> {
     }
 }
 
+/// Levels with their names.
+const NAMES: [(&str, Level); 3] =
+    [("baseline", Level::Baseline), ("avx2", Level::Avx2), ("avx512", Level::Avx512)];
+
+/// Name of the level that kernels run at.
+///
+/// # Errors
+/// As [`check`].
+#[cfg(feature = "cli")]
+pub fn level_name() -> Result<&'static str, LevelError> {
+    chosen().map(|level| NAMES[level as usize].0)
+}
+
+/// Instruction sets that kernels look for, with whether this machine has them.
+#[cfg(feature = "cli")]
+pub fn instruction_sets() -> Vec<(&'static str, bool)> {
+    #[cfg(target_arch = "x86_64")]
+    {
+        present_avx2().into_iter().chain(present_avx512().into_iter().take(4)).collect()
+    }
+    #[cfg(target_arch = "aarch64")]
+    {
+        vec![("neon", cfg!(target_feature = "neon"))]
+    }
+    #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
+    {
+        vec![]
+    }
+}
+
 /// Returns the level called `name` if it is at most `best`.
 fn of_name(name: &str, best: Level) -> Result<Level, LevelError> {
-    const NAMES: [(&str, Level); 3] =
-        [("baseline", Level::Baseline), ("avx2", Level::Avx2), ("avx512", Level::Avx512)];
     let (_, level) = NAMES
         .into_iter()
         .find(|(known, _)| *known == name)
@@ -74,7 +102,7 @@ fn of_name(name: &str, best: Level) -> Result<Level, LevelError> {
 /// Instruction sets of a level, and whether the machine has them all. Kernels may enable no others: a test
 /// reads the sources.
 macro_rules! instruction_sets {
-    ($(#[$meta:meta])* $sets:ident, $all_there:ident: $($set:tt),+) => {
+    ($(#[$meta:meta])* $sets:ident, $all_there:ident, $present:ident: $($set:tt),+) => {
         $(#[$meta])*
         #[cfg_attr(not(test), allow(dead_code))]
         pub const $sets: &[&str] = &[$($set),+];
@@ -83,16 +111,21 @@ macro_rules! instruction_sets {
         fn $all_there() -> bool {
             $(is_x86_feature_detected!($set))&&+
         }
+
+        #[cfg(all(target_arch = "x86_64", feature = "cli"))]
+        fn $present() -> Vec<(&'static str, bool)> {
+            vec![$(($set, is_x86_feature_detected!($set))),+]
+        }
     };
 }
 
 instruction_sets! {
     /// Instruction sets of [`Level::Avx2`].
-    AVX2, has_avx2: "avx2", "fma", "bmi2", "f16c"
+    AVX2, has_avx2, present_avx2: "avx2", "fma", "bmi2", "f16c"
 }
 instruction_sets! {
     /// Instruction sets of [`Level::Avx512`].
-    AVX512, has_avx512: "avx512f", "avx512vl", "avx512dq", "avx512bw", "avx2", "fma", "bmi2", "f16c"
+    AVX512, has_avx512, present_avx512: "avx512f", "avx512vl", "avx512dq", "avx512bw", "avx2", "fma", "bmi2", "f16c"
 }
 
 /// Returns all levels of this machine, the best first. Tests run each.

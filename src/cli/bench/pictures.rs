@@ -8,25 +8,25 @@ pub fn run(args: &BenchArgs, common: &Common) -> Result<(), CliError> {
     use serde_json::json;
 
     use super::write_report;
+    use crate::cli::machine;
     use crate::cli::progress::Progress;
-    use crate::cli::{machine, say};
     use crate::output::whole::Existing;
     use crate::render::Timing;
 
-    say(&header())?;
+    args.say(&header())?;
     let mut progress = Progress::new(args.cells.len() as u32, common.quiet);
     let (mut driver, mut all) = (String::new(), Vec::<Timing>::new());
     for (n, &cells) in args.cells.iter().enumerate() {
         progress.update(n as u32, &format!("{cells}^3"));
         let (name, timings) = crate::render::measure(cells as usize, args.size.0, args.steps)?;
         for timing in &timings {
-            say(&row(timing))?;
+            args.say(&row(timing))?;
         }
         driver = name;
         all.extend(timings);
     }
     drop(progress);
-    say(&format!("{driver}\n"))?;
+    args.say(&format!("{driver}\n"))?;
     match &args.json {
         Some(path) => write_report(
             path,

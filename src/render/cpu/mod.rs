@@ -166,12 +166,26 @@ impl CpuRenderer {
                     *out = smoke.march(&axes.ray_through_pixel(size, pixel), reach[x], offset);
                 }
             };
-            return picture.render(&contents, view, self.quality, size, Integrator::Rows(&rows));
+            let integrator = Integrator::Rows { march: &rows, surfaces: None };
+            return picture.render(&contents, view, self.quality, size, integrator);
         }
-        let tracer = paths::Tracer::new(&smoke, self.light.solids(), view.look, self.orders);
         let passes = self.quality.passes.max(1);
+        // The mean of several frames has less noise than each.
+        let noise = view.look.noise * (passes as f32).sqrt();
+        let tracer = paths::Tracer::new(&smoke, self.light.solids(), view.look, self.orders, noise);
         let paths = view.look.paths.div_ceil(passes).max(1);
         let done = AtomicU32::new(0);
+        let surfaces = |axes: &Axes, frame: u32, y: usize, pixels: &mut [[f32; 4]]| {
+            pixels.par_iter_mut().enumerate().with_min_len(16).for_each(|(x, pixel)| {
+                let shown = 1.0 - pixel[3];
+                if shown > 0.0 {
+                    let at = [x as u32, y as u32];
+                    let ray = axes.ray_through_pixel(size, at);
+                    let mean = tracer.mean_of_surface(at, &ray, paths * frame..paths * (frame + 1));
+                    (0..3).for_each(|c| pixel[c] = shown * mean[c]);
+                }
+            });
+        };
         let rows = |axes: &Axes, frame: u32, y: usize, reach: &[f32], out: &mut [[f32; 4]]| {
             out.par_iter_mut().enumerate().with_min_len(16).for_each(|(x, out)| {
                 let pixel = [x as u32, y as u32];
@@ -181,7 +195,8 @@ impl CpuRenderer {
             let rows = done.fetch_add(1, Ordering::Relaxed) + 1;
             progress(rows as f32 / (passes * size[1]) as f32);
         };
-        picture.render(&contents, view, self.quality, size, Integrator::Rows(&rows));
+        let integrator = Integrator::Rows { march: &rows, surfaces: Some(&surfaces) };
+        picture.render(&contents, view, self.quality, size, integrator);
     }
 }
 

@@ -1,9 +1,12 @@
 //! Light paths, the truth that all other modes approximate: delta tracking (Woodcock et al. 1965) through the smoke,
 //! each collision lit by the sun and followed on in a direction drawn from the phase function until the
-//! path leaves the box for the sky.
+//! path leaves the box for the sky. Floor and solids are Lambertian surfaces of the same paths, lit by the sun directly.
+//! Glowing smoke is a light too ([`glow`]): each interaction samples a place of it.
 //!
 //! Free flights are sampled brick by brick with the extinction of the brick's maximum, so thin parts are
 //! cheap. Shadows use ratio tracking (Novák, Selle and Jarosz 2014). Unbiased except for half-float smoke.
+
+mod glow;
 
 use std::ops::Range;
 
@@ -12,8 +15,10 @@ use nalgebra::Vector3;
 use super::reference::Smoke;
 use crate::look::Look;
 use crate::render::camera::{Ray, away_from_zero, box_span};
-use crate::render::solid::{self, Meeting, Solid};
+use crate::render::scene::{FAR, floor_shown};
+use crate::render::solid::{self, Solid};
 use crate::snapshot::BRICK;
+use glow::GlowingCells;
 
 /// Number of collisions after which Russian roulette begins.
 const ROULETTE: u32 = 12;
@@ -24,31 +29,60 @@ pub(super) struct Tracer<'a> {
     look: &'a Look,
     /// Largest extinction in each brick \[1/m\].
     majorants: Vec<f32>,
+    glowing: Option<GlowingCells>,
     extent: [f32; 3],
     /// Cosine of the sun's angular radius.
     sun_cosine: f32,
     /// Scatterings after which a path ends.
     orders: u32,
+    /// Standard error of a mean at which it is done, as a share of it; 0: none is.
+    noise: f32,
 }
+
+/// Paths after which a mean may be done, and radiance below which noise is not seen.
+const FEWEST: u32 = 16;
+const FAINT: f32 = 0.02;
 
 /// An interaction of a path.
 enum Event {
     /// In the smoke.
     Smoke(Hit),
-    /// With a solid, at a point slightly off its surface.
-    Solid([f32; 3], Meeting),
+    /// With the floor or a solid.
+    Surface(Surface),
 }
 
 /// A collision in the smoke.
 struct Hit {
     place: [f32; 3],
     albedo: [f32; 3],
+    extinction: f32,
     /// Emission of the smoke there.
     glow: [f32; 3],
 }
 
+/// A point of a Lambertian surface, slightly off it.
+#[derive(Clone, Copy)]
+struct Surface {
+    place: [f32; 3],
+    normal: Vector3<f32>,
+    albedo: [f32; 3],
+}
+
+/// The state of a path between two interactions.
+struct Walk {
+    place: [f32; 3],
+    direction: Vector3<f32>,
+    /// Share of the light found further on that reaches the eye.
+    weight: [f32; 3],
+    /// Radiance found so far.
+    sum: [f32; 3],
+    /// Probability density of the last direction \[1/sr\], if the glow was sampled there too.
+    density: Option<f32>,
+}
+
 impl<'a> Tracer<'a> {
-    pub fn new(smoke: &'a Smoke<'a>, solids: &'a [Solid], look: &'a Look, orders: u32) -> Self {
+    /// Makes a tracer whose means have so much `noise`, as a share of them, or as many paths as they may.
+    pub fn new(smoke: &'a Smoke<'a>, solids: &'a [Solid], look: &'a Look, orders: u32, noise: f32) -> Self {
         let sun_cosine = (0.5 * look.sun_size.clamp(0.0, 90.0)).to_radians().cos();
         let extinction = smoke.medium.extinction;
         let bricks = &smoke.snapshot.bricks.max;
@@ -60,89 +94,152 @@ impl<'a> Tracer<'a> {
             solids,
             look,
             majorants: bricks.iter().map(bound).collect(),
+            glowing: GlowingCells::of(smoke),
             extent: smoke.snapshot.extent(),
             sun_cosine,
             orders,
+            noise,
         }
     }
 
-    /// Mean radiance and transmittance along the ray of a pixel, over the paths with these numbers.
+    /// Mean radiance and transmittance of the smoke along the ray of a pixel, over the paths with these numbers.
     pub fn mean(&self, [x, y]: [u32; 2], ray: &Ray, reach: f32, paths: Range<u32>) -> [f32; 4] {
-        let weight = 1.0 / paths.len() as f32;
-        let mut mean = [0.0; 4];
-        for n in paths {
-            let path = self.sample(ray, reach, &mut Random::new([x, y, n]));
-            (0..4).for_each(|c| mean[c] += weight * path[c]);
-        }
-        mean
+        self.average(paths, |n| self.through_smoke(ray, reach, &mut Random::new([x, y, n], Stream::Smoke)))
     }
 
-    /// Radiance of one path, and 1 if it passed all smoke, otherwise 0.
-    fn sample(&self, ray: &Ray, reach: f32, random: &mut Random) -> [f32; 4] {
-        let mut out = [0.0; 4];
-        let Some(first) = self.collide(ray, reach, random) else { return [0.0, 0.0, 0.0, 1.0] };
-        let (mut event, mut weight, mut direction) = (Event::Smoke(first), [1.0; 3], ray.direction);
-        for turn in 1.. {
-            let place;
-            (place, direction) = self.turn(&event, direction, &mut weight, &mut out, random);
-            if turn > ROULETTE && !survives(&mut weight, random) {
-                return out;
+    /// The mean of paths, up to the noise goal.
+    fn average(&self, paths: Range<u32>, path: impl Fn(u32) -> [f32; 4]) -> [f32; 4] {
+        let (mut sum, mut count, mut total, mut squares) = ([0.0; 4], 0, 0.0_f64, 0.0_f64);
+        for n in paths {
+            let path = path(n);
+            (0..4).for_each(|c| sum[c] += path[c]);
+            count += 1;
+            let light = f64::from(0.25 * path[0] + 0.5 * path[1] + 0.25 * path[2] + 0.1 * path[3]);
+            (total, squares) = (total + light, squares + light * light);
+            if self.noise > 0.0 && count % FEWEST == 0 {
+                let (mean, many) = (total / f64::from(count), f64::from(count));
+                let variance = (squares / many - mean * mean).max(0.0) / many;
+                if variance.sqrt() < f64::from(self.noise) * (mean + f64::from(FAINT)) {
+                    break;
+                }
             }
-            match self.next_event(&Ray { origin: place.into(), direction }, random) {
-                Some(_) if turn >= self.orders => return out,
+        }
+        sum.map(|x| x / count as f32)
+    }
+
+    /// Mean radiance of the surface that the ray of a pixel meets first, without the smoke before it. The floor counts as
+    /// whole, also where it fades. Black without a surface.
+    pub fn mean_of_surface(&self, [x, y]: [u32; 2], ray: &Ray, paths: Range<u32>) -> [f32; 3] {
+        let Some((_, surface, _)) = self.surface(ray) else { return [0.0; 3] };
+        let walk = || Walk {
+            place: surface.place,
+            direction: ray.direction,
+            weight: [1.0; 3],
+            sum: [0.0; 3],
+            density: None,
+        };
+        let [r, g, b, _] = self.average(paths, |n| {
+            let random = &mut Random::new([x, y, n], Stream::Surfaces);
+            let [r, g, b] = self.follow(walk(), Event::Surface(surface), random);
+            [r, g, b, 0.0]
+        });
+        [r, g, b]
+    }
+
+    /// Radiance of one path that begins in smoke, and 1 if it passed all smoke, otherwise 0.
+    fn through_smoke(&self, ray: &Ray, reach: f32, random: &mut Random) -> [f32; 4] {
+        let Some(first) = self.collide(ray, reach, random) else { return [0.0, 0.0, 0.0, 1.0] };
+        let walk = Walk {
+            place: first.place,
+            direction: ray.direction,
+            weight: [1.0; 3],
+            sum: [0.0; 3],
+            density: None,
+        };
+        let [r, g, b] = self.follow(walk, Event::Smoke(first), random);
+        [r, g, b, 0.0]
+    }
+
+    /// Follows a path from an interaction on, and returns its radiance.
+    fn follow(&self, mut walk: Walk, mut event: Event, random: &mut Random) -> [f32; 3] {
+        for turn in 1.. {
+            self.turn(&event, &mut walk, random);
+            if turn > ROULETTE && !survives(&mut walk.weight, random) {
+                return walk.sum;
+            }
+            match self.next_event(&Ray { origin: walk.place.into(), direction: walk.direction }, random) {
+                Some(_) if turn >= self.orders => return walk.sum,
                 Some(next) => event = next,
                 None => break,
             }
         }
-        let sky = self.sky(direction);
-        (0..3).for_each(|c| out[c] += weight[c] * sky[c]);
-        out
+        let sky = self.sky(walk.direction);
+        std::array::from_fn(|c| walk.sum[c] + walk.weight[c] * sky[c])
     }
 
-    /// Light that an interaction adds to the path, by emission and from the sun. Returns the direction of the
-    /// path after it, and its weight.
-    fn turn(
-        &self,
-        event: &Event,
-        along: Vector3<f32>,
-        weight: &mut [f32; 3],
-        out: &mut [f32; 4],
-        random: &mut Random,
-    ) -> ([f32; 3], Vector3<f32>) {
+    /// Adds the light that an interaction sends along the path: its emission, the sun and glowing smoke. Then turns the path.
+    fn turn(&self, event: &Event, walk: &mut Walk, random: &mut Random) {
+        let along = walk.direction;
+        if let Event::Smoke(hit) = event {
+            let share = self.share_of_met_glow(hit, walk);
+            (0..3).for_each(|c| walk.sum[c] += walk.weight[c] * share * hit.glow[c]);
+        }
         let sun = self.towards_sun(random);
-        let (place, albedo, share, onward) = match event {
-            Event::Smoke(hit) => {
-                (0..3).for_each(|c| out[c] += weight[c] * hit.glow[c]);
-                let phase = self.smoke.medium.phase_function(1.0, along.dot(&sun));
-                (hit.place, hit.albedo, phase, self.scatter(along, random))
-            }
-            Event::Solid(place, meeting) => {
-                let normal = Vector3::from(meeting.normal);
-                let share = normal.dot(&sun).max(0.0) / std::f32::consts::PI;
-                // A cosine-weighted direction: the square root of a uniform number.
-                let onward = turned(normal, random.next().sqrt(), random.next());
-                (*place, self.look.solid(meeting.solid), share, onward)
+        let (place, albedo, onward) = match event {
+            Event::Smoke(hit) => (hit.place, hit.albedo, self.scatter(along, random)),
+            // A cosine-weighted direction: the square root of a uniform number.
+            Event::Surface(Surface { place, normal, albedo }) => {
+                (*place, *albedo, turned(*normal, random.next().sqrt(), random.next()))
             }
         };
-        *weight = std::array::from_fn(|c| weight[c] * albedo[c]);
+        let density = |towards: Vector3<f32>| match event {
+            Event::Smoke(_) => self.smoke.medium.phase_function(1.0, along.dot(&towards)),
+            Event::Surface(surface) => surface.normal.dot(&towards).max(0.0) / std::f32::consts::PI,
+        };
+        walk.weight = std::array::from_fn(|c| walk.weight[c] * albedo[c]);
+        let share = density(sun);
         if share > 0.0 {
-            let arrives = share * self.transmittance(&Ray { origin: place.into(), direction: sun }, random);
-            (0..3).for_each(|c| out[c] += weight[c] * self.smoke.medium.sun[c] * arrives);
+            let arrives =
+                share * self.transmittance(&Ray { origin: place.into(), direction: sun }, FAR, random);
+            (0..3).for_each(|c| walk.sum[c] += walk.weight[c] * self.smoke.medium.sun[c] * arrives);
         }
-        (place, onward)
+        (walk.place, walk.direction, walk.density) = (place, onward, None);
+        if self.glowing.is_some() && self.orders > 1 {
+            let glow = self.sampled_glow(place, density, random);
+            (0..3).for_each(|c| walk.sum[c] += walk.weight[c] * glow[c]);
+            walk.density = Some(density(onward));
+        }
     }
 
-    /// First interaction of the ray, with smoke or a solid; `None` if it leaves the box.
+    /// First interaction of the ray, with smoke or a surface; `None` if it leaves the box for the sky.
     fn next_event(&self, ray: &Ray, random: &mut Random) -> Option<Event> {
-        let solid = solid::nearest(self.solids, ray);
-        let reach = solid.map_or(f32::INFINITY, |meeting| meeting.t);
+        // Where the floor fades, as many paths pass as see the background.
+        let surface = self.surface(ray).filter(|(_, _, shown)| *shown >= 1.0 || random.next() < *shown);
+        let reach = surface.as_ref().map_or(f32::INFINITY, |(t, ..)| *t);
         if let Some(hit) = self.collide(ray, reach, random) {
             return Some(Event::Smoke(hit));
         }
-        solid.map(|meeting| {
-            let off = Vector3::from(meeting.normal) * (1e-3 * self.smoke.snapshot.h);
-            Event::Solid((ray.at(meeting.t) + off).coords.into(), meeting)
-        })
+        surface.map(|(_, surface, _)| Event::Surface(surface))
+    }
+
+    /// The first surface along a ray: its distance \[m\], a point of it, and its opacity. Below the horizon without a floor
+    /// there is none.
+    fn surface(&self, ray: &Ray) -> Option<(f32, Surface, f32)> {
+        let hair = 1e-3 * self.smoke.snapshot.h;
+        let off = |t: f32, normal: Vector3<f32>| -> [f32; 3] { (ray.at(t) + normal * hair).coords.into() };
+        let solid = solid::nearest(self.solids, ray).map(|meeting| {
+            let normal = Vector3::from(meeting.normal);
+            let albedo = self.look.solid(meeting.solid);
+            (meeting.t, Surface { place: off(meeting.t, normal), normal, albedo }, 1.0)
+        });
+        let t = -ray.origin.y / ray.direction.y;
+        let floor = self.look.floor.filter(|_| ray.origin.y > 0.0 && ray.direction.y < 0.0 && t < FAR);
+        let floor = floor.filter(|_| solid.as_ref().is_none_or(|(nearer, ..)| t < *nearer)).map(|albedo| {
+            let [x, _, z] = off(t, Vector3::y());
+            let shown = floor_shown([x, z], self.extent);
+            (t, Surface { place: [x, hair, z], normal: Vector3::y(), albedo }, shown)
+        });
+        floor.filter(|(_, _, shown)| *shown > 0.0).or(solid)
     }
 
     /// Radiance from outside the box: linear in the sine of elevation.
@@ -185,7 +282,7 @@ impl<'a> Tracer<'a> {
                 let place: [f32; 3] = ray.at(t).coords.into();
                 let (extinction, albedo, emission) = self.medium_at(place);
                 if random.next() * majorant < extinction {
-                    hit = Some(Hit { place, albedo, glow: self.smoke.glow(emission) });
+                    hit = Some(Hit { place, albedo, extinction, glow: self.smoke.glow(emission) });
                     return false;
                 }
             }
@@ -193,13 +290,13 @@ impl<'a> Tracer<'a> {
         hit
     }
 
-    /// Estimates the transmittance along the whole ray.
-    fn transmittance(&self, ray: &Ray, random: &mut Random) -> f32 {
-        if solid::nearest(self.solids, ray).is_some() {
+    /// Estimates the transmittance along the ray up to a distance.
+    fn transmittance(&self, ray: &Ray, reach: f32, random: &mut Random) -> f32 {
+        if solid::nearest(self.solids, ray).is_some_and(|meeting| meeting.t < reach) {
             return 0.0;
         }
         let mut passes = 1.0;
-        self.over_bricks(ray, f32::INFINITY, |from, to, majorant| {
+        self.over_bricks(ray, reach, |from, to, majorant| {
             let mut t = from;
             loop {
                 t -= (1.0 - random.next()).ln() / majorant;
@@ -271,12 +368,19 @@ fn survives(weight: &mut [f32; 3], random: &mut Random) -> bool {
     true
 }
 
+/// Purposes of random numbers: paths of different ones share none.
+#[derive(Clone, Copy)]
+enum Stream {
+    Smoke,
+    Surfaces,
+}
+
 /// A stream of random numbers for one path (PCG, O'Neill 2014), the same on every thread.
 struct Random(u64);
 
 impl Random {
-    fn new([x, y, n]: [u32; 3]) -> Self {
-        let seed = u64::from(x) << 40 ^ u64::from(y) << 20 ^ u64::from(n);
+    fn new([x, y, n]: [u32; 3], stream: Stream) -> Self {
+        let seed = (stream as u64) << 62 ^ u64::from(x) << 40 ^ u64::from(y) << 20 ^ u64::from(n);
         // SplitMix64's finaliser: neighbouring seeds give unrelated streams.
         let mut z = seed.wrapping_add(0x9E37_79B9_7F4A_7C15);
         z = (z ^ z >> 30).wrapping_mul(0xBF58_476D_1CE4_E5B9);

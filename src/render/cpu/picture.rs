@@ -62,13 +62,21 @@ pub(in crate::render) struct Frame {
 pub(in crate::render) enum Integrator<'a> {
     /// In packets, through the pre-shaded volume.
     Packets,
-    /// Row by row of the picture, by a function of the axes, the frame's number, the row from the bottom, the
-    /// length of each ray, and the radiance and transmittance to fill in.
-    Rows(&'a RowFn<'a>),
+    /// Row by row of the picture.
+    Rows {
+        march: &'a RowFn<'a>,
+        /// Replaces the radiance of floor and solids.
+        surfaces: Option<&'a SurfaceFn<'a>>,
+    },
 }
 
-/// See [`Integrator::Rows`].
+/// A function of the axes, the frame's number, the row from the bottom, the length of each ray, and the radiance and
+/// transmittance of the smoke to fill in.
 pub(in crate::render) type RowFn<'a> = dyn Fn(&Axes, u32, usize, &[f32], &mut [[f32; 4]]) + Sync + 'a;
+
+/// A function of the axes, the frame's number, the row from the bottom, and the radiance of its surfaces, with the share of the
+/// background beside them.
+pub(in crate::render) type SurfaceFn<'a> = dyn Fn(&Axes, u32, usize, &mut [[f32; 4]]) + Sync + 'a;
 
 /// The buffers of a picture, reused from one to the next.
 pub(in crate::render) struct Picture {
@@ -153,9 +161,8 @@ impl Picture {
         integrator: Integrator,
     ) {
         let passes = quality.passes.max(1);
-        let edges = quality.edges && !contents.light.solids().is_empty();
         for number in 0..passes {
-            let shift = if edges { noise::sub_pixel(number, passes) } else { [0.0; 2] };
+            let shift = if quality.edges { noise::sub_pixel(number, passes) } else { [0.0; 2] };
             let frame = Frame { number, weight: 1.0 / (number + 1) as f32, shift };
             self.render_frame(contents, view, quality, size, frame, integrator);
         }
@@ -185,7 +192,7 @@ impl Picture {
         self.size = size;
         let divide = if let Integrator::Packets = integrator { quality.divide.max(1) } else { 1 };
         let rays = size.map(|n| n.div_ceil(divide));
-        self.time("scene", |picture| picture.render_scenery(&pass));
+        self.time("scene", |picture| picture.render_scenery(&pass, frame.number, integrator));
         let window = self.time("march", |picture| picture.march(&pass, rays, frame.number, integrator));
         self.time("composite", |picture| {
             picture.composite(&pass, rays, window);
@@ -207,7 +214,7 @@ impl Picture {
     }
 
     /// Renders floor, solids and lines behind the smoke, and the length of each ray.
-    fn render_scenery(&mut self, pass: &Pass) {
+    fn render_scenery(&mut self, pass: &Pass, number: u32, integrator: Integrator) {
         let (light, look) = (pass.contents.light, pass.view.look);
         let scenery = (!light.solids().is_empty()).then(|| Scenery {
             light,
@@ -237,6 +244,9 @@ impl Picture {
             if let Some(scenery) = &scenery {
                 scenery.row_of_solids(&pass.axes, size, y as u32, pixels, reach);
             }
+            if let Integrator::Rows { surfaces: Some(trace), .. } = integrator {
+                trace(&pass.axes, number, y, pixels);
+            }
             behind.paint(y, pixels, reach);
         });
     }
@@ -261,10 +271,10 @@ impl Picture {
         let (reach, size) = (&self.reach, self.size);
         let solids = !contents.light.solids().is_empty();
         let rows = self.marched.par_chunks_mut(stride).zip(self.marched_reach.par_chunks_mut(stride));
-        if let (Integrator::Rows(integrate), true) = (integrator, smoke) {
+        if let (Integrator::Rows { march, .. }, true) = (integrator, smoke) {
             let width = size[0] as usize;
             rows.enumerate().for_each(|(y, (out, _))| {
-                integrate(&pass.axes, number, y, &reach[y * width..][..width], &mut out[..width]);
+                march(&pass.axes, number, y, &reach[y * width..][..width], &mut out[..width]);
             });
             return Some([[0.0; 2], [1.0; 2]]);
         }
@@ -377,7 +387,8 @@ impl Picture {
             let exposure = view.look.exposure.exp2();
             picture.rows_with_cursor(contents, view, quality, &mut bytes, |y, pixels, bytes| {
                 let background = background(view.look, (y as f32 + 0.5) / height as f32);
-                tone::row(&tone::Tone { background, exposure, noise: noise_row(y) }, pixels, bytes);
+                let tone = tone::Tone { map: view.look.tone, background, exposure, noise: noise_row(y) };
+                tone::row(&tone, pixels, bytes);
             });
             picture.bytes = bytes;
         });

@@ -66,12 +66,12 @@ impl Bake {
 fn lighting(look: &Look) -> Look {
     let plain = Look::default();
     Look {
-        solids: Vec::new(),
         fade: plain.fade,
         paths: plain.paths,
+        noise: plain.noise,
         exposure: plain.exposure,
+        tone: plain.tone,
         background: plain.background,
-        floor: plain.floor,
         outline: plain.outline,
         samples: plain.samples,
         light_scale: plain.light_scale,

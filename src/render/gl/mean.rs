@@ -11,14 +11,10 @@ use crate::render::{RenderError, View, noise};
 
 impl Renderer {
     /// Renders one more frame of an average that continues while nothing changes, and leaves the average in
-    /// the target of the scene. If there are solids, frames are shifted within the pixel.
+    /// the target of the scene. Frames are shifted within the pixel.
     pub(super) fn draw_linear(&mut self, size: [u32; 2], view: &View) -> Result<(), RenderError> {
         self.fit(size)?;
         let frame = self.passes.next(self.subject(size, view), self.refine);
-        if self.solids.is_empty() {
-            self.draw_picture(size, view, frame)?;
-            return self.draw_cursor(size, view);
-        }
         if let Some(Frame { number, weight }) = frame {
             let shift = if number == 0 { [0.0; 2] } else { noise::spread(number) };
             self.draw_shifted(size, view, number, shift, weight)?;
@@ -34,7 +30,7 @@ impl Renderer {
         }
         self.fit(size)?;
         let passes = self.quality.passes.max(1);
-        let edges = self.quality.edges && !self.solids.is_empty();
+        let edges = self.quality.edges;
         for number in 0..passes {
             let weight = 1.0 / (number + 1) as f32;
             if edges {

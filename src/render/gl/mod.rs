@@ -16,6 +16,8 @@ mod pass;
 mod programs;
 mod smoke_texture;
 mod solids;
+#[cfg(not(target_vendor = "apple"))]
+mod surfaceless;
 mod targets;
 mod threads;
 mod timing;
@@ -50,6 +52,20 @@ use grid::{Bake, Grid};
 use inputs::Inputs;
 use mesh::LineMesh;
 pub use offscreen::Offscreen;
+
+#[cfg(target_vendor = "apple")]
+mod surfaceless {
+    use std::rc::Rc;
+
+    use glium::backend::Context;
+
+    use crate::render::RenderError;
+
+    /// Apple's systems have no EGL: the error makes callers render on CPU threads.
+    pub fn surfaceless_context() -> Result<Rc<Context>, RenderError> {
+        Err(RenderError::NoGl("this system has no OpenGL without a window".into()))
+    }
+}
 use pass::{Timers, averaging, blend, paint, refused};
 use programs::Programs;
 use smoke_texture::Smoke;
@@ -243,7 +259,8 @@ impl Renderer {
             .vec3("background_top", view.look.background[0])
             .vec3("background_bottom", view.look.background[1])
             .vec2("corner", [left as f32, bottom as f32])
-            .float("exposure", view.look.exposure.exp2());
+            .float("exposure", view.look.exposure.exp2())
+            .with("tone_map", UniformValue::SignedInt(view.look.tone as i32));
         self.timers.screen_pass(target, &self.programs.present, &inputs, &parameters, "present")
     }
 

@@ -71,7 +71,7 @@ impl Renderer {
         self.bake(view.look);
         let next = self.passes.next(self.subject(size, view), self.refine);
         let Some(accumulation::Frame { number, weight }) = next else { return Ok(()) };
-        let shift = if number == 0 || self.solids.is_empty() { [0.0; 2] } else { noise::spread(number) };
+        let shift = if number == 0 { [0.0; 2] } else { noise::spread(number) };
         let (quality, frame) = (self.quality, Frame { number, weight, shift });
         self.with_picture(|picture, contents| {
             picture.render_frame(contents, view, quality, size, frame, Integrator::Packets);

@@ -62,13 +62,24 @@ impl Default for Medium {
 }
 
 /// Light from outside.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Outside {
     /// Unit vector towards the sun.
     pub sun: [f32; 3],
     /// Radiance of the sky straight up and of the ground straight down, linear in the sine of elevation between.
     pub sky: [f32; 3],
     pub ground: [f32; 3],
+    /// The floor below the box, if there is one.
+    pub floor: Option<FloorBelow>,
+}
+
+/// Radiance of a floor, the same in all directions.
+#[derive(Clone, Debug)]
+pub(super) struct FloorBelow {
+    /// Beside the box.
+    pub open: [f32; 3],
+    /// Below each column of cubes, x fastest.
+    pub columns: Vec<[f32; 3]>,
 }
 
 /// Moments of the radiance of one colour.
@@ -98,6 +109,9 @@ pub(super) fn solve(medium: &Medium, phase: Phase, outside: &Outside, sweeps: Sw
             let mut before: Option<(Dims, Moments)> = None;
             for (n, level) in levels.iter().enumerate().rev() {
                 let mut solver = Level::new(level, channel, phase, outside);
+                if let Some(floor) = &outside.floor {
+                    solver.floor = floor.rows(medium.dims, level.dims, n, channel);
+                }
                 let start = match before.take() {
                     Some((dims, coarse)) => refined(&coarse, dims, level.dims),
                     None => solver.open(outside, channel),
@@ -243,6 +257,21 @@ struct Level {
     /// Radiance that comes in, and the share of the sun scattered into each direction over an even one.
     inflow: [f32; DIRECTIONS],
     sun_phase: [f32; DIRECTIONS],
+    /// Radiance of the floor below each row along x, with a border as in [`Scratch`]; empty without a floor.
+    floor: Vec<f32>,
+}
+
+impl FloorBelow {
+    /// One colour below the cubes of level `n`, with a border.
+    fn rows(&self, fine: Dims, level: Dims, n: usize, channel: usize) -> Vec<f32> {
+        let near = |i: usize, count: usize| ((i << n) + (1 << n) / 2).min(count - 1);
+        let width = level.nx + 2;
+        let column = |at: usize| {
+            let (x, z) = (near((at % width).saturating_sub(1), fine.nx), near(at / width, fine.nz));
+            self.columns[x + z * fine.nx][channel]
+        };
+        (0..width * level.nz).map(column).collect()
+    }
 }
 
 /// Light scattered by a sweep, for each cell.
@@ -287,9 +316,13 @@ impl Level {
             inflow: std::array::from_fn(|n| {
                 // Light that goes down comes from above.
                 let up = 0.5 - 0.5 * unit(directions[n].0)[1];
+                if let Some(floor) = outside.floor.as_ref().filter(|_| directions[n].0[1] > 0) {
+                    return floor.open[channel];
+                }
                 outside.ground[channel] + (outside.sky[channel] - outside.ground[channel]) * up
             }),
             sun_phase: std::array::from_fn(|n| even(n) / total),
+            floor: Vec::new(),
         }
     }
 
@@ -400,12 +433,20 @@ fn sweep_kernel<const FMA: bool>(
             let k = if down { nz - 1 - step } else { step };
             for (n, way) in ways.iter().enumerate().filter(|(_, way)| (way.d[2] < 0) == down) {
                 let (before, after) = (&mut scratch.before[n], &mut scratch.after[n]);
+                let width = level.dims.nx + 2;
+                let floor = level.floor.get(k * width..(k + 1) * width).filter(|_| way.d[1] > 0);
                 if way.d[2] != 0 {
+                    if let Some(floor) = floor {
+                        before[..width].copy_from_slice(floor);
+                    }
                     plane::<FMA>(level, way, source, k, before, after, moments);
                     std::mem::swap(before, after);
                 } else if way.d[1] != 0 {
                     let rows = level.dims.ny;
                     before.fill(way.inflow);
+                    if let Some(floor) = floor {
+                        before[..width].copy_from_slice(floor);
+                    }
                     for step in 0..rows {
                         let j = if way.d[1] < 0 { rows - 1 - step } else { step };
                         row::<FMA>(level, way, source, [j, k], &before[1..], &mut after[1..], moments);

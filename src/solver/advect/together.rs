@@ -12,7 +12,9 @@ use super::{avx2, avx512};
 use crate::grid::{Faces, GHOST, Layout};
 use crate::solver::row_passes;
 use crate::solver::sides::SampleBounds;
-use crate::solver::simd::{Level, dispatch, level};
+#[cfg(any(target_arch = "x86_64", test))]
+use crate::solver::simd::Level;
+use crate::solver::simd::{dispatch, level};
 use crate::solver::trace::{RUN, mean_of_cells};
 
 /// Interleaves the components of the velocity, ghosts included.

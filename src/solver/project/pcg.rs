@@ -79,7 +79,7 @@ impl System {
     }
 
     /// Solves A φ = rhs until `done`, at most `most` iterations. The mean divergence of a closed region is
-    /// subtracted first: no pressure can remove it.
+    /// subtracted first: no pressure can remove it. The mean of φ there is zero.
     pub fn solve(&mut self, most: u32, done: impl Fn(Residual) -> bool) -> Solve {
         let mut solve = self.start();
         let mut last = f64::INFINITY;
@@ -91,6 +91,7 @@ impl System {
             solve.iterations += 1;
             last = rz;
         }
+        self.enclosed_regions.remove_means(self.grids.finest().board, &mut self.phi);
         solve
     }
 

@@ -7,6 +7,15 @@
 //!
 //! A partly open face whose middle lies inside a no-slip solid gets the solid's velocity before the air
 //! around it is diffused.
+//!
+//! Lines give a solid ν ∂u/∂n, while the stress on it is ν (∂u/∂n + ∇u·n). The second part has no resultant on a closed surface,
+//! and no torque where the surface is at rest. On one that turns with the angular velocity Ω it is −ν Ω × n, with the torque
+//!
+//! ```text
+//! −ν ∮ x × (Ω × n) dS = −2 ν V Ω
+//! ```
+//!
+//! in which V is the solid's volume: air in rigid rotation exerts none.
 
 use std::sync::{Mutex, PoisonError};
 
@@ -53,6 +62,8 @@ pub struct Drag {
     pub scalars: [Links<4>; 3],
     /// Partly open faces of each component.
     partial: [Vec<Partial>; 3],
+    /// For each no-slip solid, angular velocity times volume \[cells/s\].
+    turning: Vec<[f64; 3]>,
     /// Partly open cells whose middle lies inside a solid of this temperature.
     warm: Vec<(u32, f32)>,
     work: Work,
@@ -76,6 +87,7 @@ impl Drag {
             velocity: Default::default(),
             scalars: Default::default(),
             partial: Default::default(),
+            turning: vec![[0.0; 3]; solids],
             warm: vec![],
             work: Work { stops: Default::default(), touches: vec![], scratch },
         }
@@ -90,11 +102,14 @@ impl Drag {
         voxels: &Voxels,
         ranges: [[[isize; 2]; 3]; 3],
     ) {
-        let Self { velocity, scalars, partial, warm, work } = self;
+        let Self { velocity, scalars, partial, turning, warm, work } = self;
         let search = Search { scene: Scene { frame, poses }, voxels, ranges };
         for component in 0..3 {
             search.velocity(component, work, &mut velocity[component]);
             refill(&mut partial[component], search.partial(component));
+        }
+        for (solid, turning) in turning.iter_mut().enumerate() {
+            *turning = search.turning(solid);
         }
         search.scalars(work, scalars);
         search.warm(work, warm);
@@ -150,8 +165,12 @@ impl Drag {
     }
 
     /// After that: adds what the lines have given to each solid. They give as if all faces were wholly air; what the
-    /// closed part of a face has lost was never there.
-    pub fn collect(&self, velocity: &Faces, arms: Arms, momentum: &mut Momentum) {
+    /// closed part of a face has lost was never there. `number` is ν Δt/h².
+    pub fn collect(&self, velocity: &Faces, number: f32, arms: Arms, momentum: &mut Momentum) {
+        let area = f64::from(arms.frame.h).powi(2);
+        for (gained, turning) in momentum.angular.iter_mut().zip(&self.turning) {
+            (0..3).for_each(|a| gained[a] -= 2.0 * f64::from(number) * area * turning[a]);
+        }
         for (component, axes) in self.velocity.iter().enumerate() {
             for (owner, at, given) in axes.iter().flat_map(Links::wall_flux) {
                 momentum.add(arms, owner, component, at, given.into());
@@ -421,6 +440,26 @@ impl Search<'_> {
         let (distance, owner) = self.scene.inside_or_out(near, middle);
         let partly = distance <= 0.0 && self.voxels.flags[place] & SOLID == 0;
         partly.then(|| self.temperature(owner)).flatten().map(|held| (place as u32, held))
+    }
+
+    /// Angular velocity of the surface of a no-slip solid times its volume \[cells/s\]: the mean of the closed areas of its faces, summed
+    /// along the two axes across the largest component of the angular velocity. Along that one it may be as long as the box.
+    fn turning(&self, solid: usize) -> [f64; 3] {
+        let pose = &self.scene.poses[solid];
+        let rate = [0, 1, 2].map(|a| f64::from(pose.spin[a]) + f64::from(pose.surface_velocity[a]));
+        if rate == [0.0; 3] || !self.sticks(solid as u16) {
+            return [0.0; 3];
+        }
+        let closed = [0, 1, 2].map(|a| {
+            let faces = self.voxels.cuts.faces[a].iter().zip(&self.voxels.owners[a]);
+            faces
+                .filter(|(_, owner)| usize::from(**owner) == solid)
+                .map(|(cut, _)| f64::from(1.0 - cut.open))
+                .sum::<f64>()
+        });
+        let axis = (0..3).fold(0, |most, a| if rate[a].abs() > rate[most].abs() { a } else { most });
+        let volume = 0.5 * (closed[(axis + 1) % 3] + closed[(axis + 2) % 3]);
+        rate.map(|rate| rate * volume)
     }
 
     /// Yields the partly open faces of a component at no-slip solids.

@@ -14,6 +14,7 @@ mod near;
 mod obstacles;
 mod shape;
 mod triangle_mesh;
+mod uncovered;
 mod voxels;
 
 use std::sync::Arc;

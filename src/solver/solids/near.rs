@@ -350,7 +350,8 @@ fn walk(
 /// reached from the walk's last cell, or, near a moving solid, from the nearest cell on its `side`. None if
 /// all are inside a solid or on other sides.
 ///
-/// Equally near cells have the same claim. If the reachable cells weigh little, because the end lies deep
+/// Cells without weight are no way either: an end in the middle between two walls of cells would see those of one of them,
+/// and its mirror image those of the other. Equally near cells have the same claim. If the reachable cells weigh little, because the end lies deep
 /// among unreachable ones, [`wider`] surroundings join them. Otherwise a cell of negligible weight would
 /// decide.
 fn sample(
@@ -366,13 +367,14 @@ fn sample(
     let corner = [0, 1, 2].map(|a| base[a] + images[a]);
     let first = layout.at(base[0] as isize, base[1] as isize, base[2] as isize);
     let place = |c: usize| first + (0..3).map(|a| (c >> a & 1) * strides[a]).sum::<usize>();
-    let weight: [f32; 8] = std::array::from_fn(|c| {
-        (0..3).map(|a| if c >> a & 1 == 1 { x[a] - base[a] } else { 1.0 - (x[a] - base[a]) }).product::<f32>()
-    });
+    let along = |c: usize, a: usize| if c >> a & 1 == 1 { x[a] - base[a] } else { 1.0 - (x[a] - base[a]) };
+    let weight: [f32; 8] = std::array::from_fn(|c| (0..3).map(|a| along(c, a)).product::<f32>());
     let set = |has: &dyn Fn(usize) -> bool| (0..8).filter(|&c| has(c)).fold(0u8, |set, c| set | 1 << c);
     let closed = |c: usize, a: usize| flags[place(c | 1 << a)] & CLOSED << a != 0;
     let index = |c: usize| [0, 1, 2].map(|a| corner[a] + (c >> a & 1) as f32);
-    let free = set(&|c| flags[place(c)] & SOLID == 0 && is_own(bounds, index(c)));
+    let near = set(&|c| (0..3).all(|a| along(c, a) > TIE));
+    let closed = |c: usize, a: usize| closed(c, a) || near >> (c ^ 1 << a) & 1 == 0;
+    let free = near & set(&|c| flags[place(c)] & SOLID == 0 && is_own(bounds, index(c)));
     let ended = free & set(&|c| index(c) == cell.map(|x| x as f32));
     let is_there = |c: usize| side.is_none_or(|side| side.had(index(c)));
     let mut left = if side.is_none() && ended != 0 { ended } else { free };
@@ -381,7 +383,7 @@ fn sample(
         let most = (0..8).filter(|c| left >> c & 1 == 1).map(|c| weight[c]).fold(0.0, f32::max);
         let nearest = left & set(&|c| weight[c] >= most - TIE);
         let all = connected(nearest, closed);
-        let there = if all == u8::MAX { all } else { nearest & set(&is_there) };
+        let there = if all == near { all } else { nearest & set(&is_there) };
         (chosen, left) = (connected(there, closed), left & !all);
     }
     let (mut sum, mut total) = ([0.0f32; 4], 0.0);
@@ -413,12 +415,12 @@ fn wider(
     let first = layout.at(low[0] as isize, low[1] as isize, low[2] as isize);
     let index = |c: usize| [c % 3, c / 3 % 3, c / 9];
     let place = |c: usize| first + (0..3).map(|a| index(c)[a] * strides[a]).sum::<usize>();
-    let weight: [f32; 27] = std::array::from_fn(|c| {
-        (0..3).map(|a| (1.5 - (x[a] - low[a] - index(c)[a] as f32).abs()).max(0.0)).product::<f32>()
-    });
+    let along = |c: usize, a: usize| (1.5 - (x[a] - low[a] - index(c)[a] as f32).abs()).max(0.0);
+    let weight: [f32; 27] = std::array::from_fn(|c| (0..3).map(|a| along(c, a)).product::<f32>());
     let counts = |c: &usize| {
         let cell = [0, 1, 2].map(|a| low[a] + index(*c)[a] as f32 + images[a]);
-        is_own(input.bounds, cell)
+        (0..3).all(|a| along(*c, a) > TIE)
+            && is_own(input.bounds, cell)
             && input.before[place(*c)] & SOLID == 0
             && side.is_none_or(|side| side.had(cell))
     };

@@ -5,6 +5,7 @@ use super::faces::Scene;
 use super::frame::Frame;
 use super::momentum::{Arms, Momentum};
 use super::near::{Near, Shift, WalkInput};
+use super::uncovered::Uncovered;
 use super::voxels::{SOLID, Voxels};
 use super::{Solid, SolidPose};
 use crate::grid::Faces;
@@ -33,6 +34,7 @@ pub struct Obstacles {
     pub voxels: Voxels,
     /// Flags of the cells at the beginning of the step, if the solids have moved since.
     before: Vec<u8>,
+    uncovered: Uncovered,
     have_moved: bool,
     near: Near,
     /// Motion of each solid in this step.
@@ -77,6 +79,7 @@ impl Obstacles {
             poses,
             voxels,
             before: vec![0; layout.size()],
+            uncovered: Uncovered::default(),
             have_moved: false,
             near,
             shifts,
@@ -140,6 +143,7 @@ impl Obstacles {
         self.have_moved = moved;
         if moved {
             std::mem::swap(&mut self.before, &mut self.voxels.flags);
+            std::mem::swap(&mut self.uncovered.were_inside, &mut self.voxels.inside);
             self.voxels.update(self.frame, &self.poses);
             self.near.forget();
         } else {
@@ -239,6 +243,12 @@ impl Obstacles {
         self.have_moved
     }
 
+    /// After the solids have moved: gives the cells that they have left the mean of `field` around them.
+    pub fn fill_uncovered(&mut self, field: &mut [f32]) {
+        let Self { frame, voxels, before, uncovered, .. } = self;
+        uncovered.fill(frame, before, &voxels.flags, field);
+    }
+
     /// Advects the scalars of the cells near solids from `field`. Back-traces are `back`, at most `most`
     /// cells long.
     pub fn advect(&mut self, bounds: &SampleBounds, back: &[[f32; 4]], most: f32, field: &[[f32; 4]]) {
@@ -320,6 +330,7 @@ impl Saved for Obstacles {
             poses,
             voxels: _,
             before: _,
+            uncovered: _,
             have_moved: _,
             near: _,
             shifts: _,

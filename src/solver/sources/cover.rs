@@ -161,7 +161,7 @@ impl<'a> Stencil<'a> {
         let cubes = if is_mesh { CUBES_OF_MESH } else { CUBES };
         let mask = match &region.form {
             Form::Card(card) => Some(Mask::new(card, grid.h / (CUBES as f32 * region.scale))),
-            Form::Body(_) => None,
+            Form::Body(_) | Form::Cloud(_) => None,
         };
         let (axes, half) = (region.axes(), region.half());
         Self { grid, region, component, axes, half, mask, images: images(grid, region), cubes }
@@ -212,6 +212,10 @@ impl<'a> Stencil<'a> {
     /// Share of the cell around `p` \[m\], relative to the region's position, and the least number of
     /// following cells along x with the same share.
     fn cell(&self, p: [f32; 3]) -> ([f32; 4], usize) {
+        if let Form::Cloud(cloud) = &self.region.form {
+            let q = self.local(p).map(|x| x / self.region.scale);
+            return ([cloud.sample(q); 4], 1);
+        }
         let h = self.grid.h;
         // Half the diagonal of a cell, and a little.
         let near = 0.87 * h;
@@ -248,7 +252,7 @@ impl<'a> Stencil<'a> {
         let (p, scale) = (self.local(p), self.region.scale);
         match &self.region.form {
             Form::Body(shape) => scale * shape.distance(p.map(|x| x / scale)),
-            Form::Card(_) => {
+            Form::Card(_) | Form::Cloud(_) => {
                 // The last block of pixels may stick out by less than a cell.
                 let beyond = [0, 1, 2].map(|a| (p[a].abs() - self.half[a] - self.grid.h).max(0.0));
                 beyond.iter().map(|x| x * x).sum::<f32>().sqrt()

@@ -4,6 +4,7 @@
 //! [`cover`]); a step only adds along its rows.
 
 mod card;
+mod cloud;
 mod cover;
 mod dab;
 mod fill;
@@ -13,6 +14,7 @@ mod source_noise;
 mod text_card;
 
 pub use card::{Card, CardError};
+pub use cloud::Cloud;
 pub use cover::{Cover, Grid, Run};
 pub use dab::dab;
 pub use fill::{Fill, fill};

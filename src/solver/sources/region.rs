@@ -5,6 +5,7 @@ use std::sync::Arc;
 use nalgebra::{Quaternion, UnitQuaternion, Vector3};
 
 use super::card::Card;
+use super::cloud::Cloud;
 use crate::solver::Shape;
 use crate::solver::solver_error::InvalidValue;
 
@@ -15,6 +16,8 @@ pub enum Form {
     Body(Shape),
     /// A picture or a text in the plane z = 0, extruded along z.
     Card(Arc<Card>),
+    /// Densities on a grid.
+    Cloud(Arc<Cloud>),
 }
 
 /// A form with position, rotation and scale.
@@ -57,6 +60,7 @@ impl Region {
             Form::Body(Shape::Cylinder { radius, height }) => vec![*radius, *height],
             Form::Body(Shape::Mesh(_)) => vec![],
             Form::Card(card) => card.size().to_vec(),
+            Form::Cloud(cloud) => cloud.size().to_vec(),
         };
         let size = |x: f32| InvalidValue::unless_positive("region", "size", x, " m");
         sizes
@@ -81,6 +85,7 @@ impl Region {
             Form::Body(Shape::Cylinder { radius, height }) => [*radius, 0.5 * height, *radius],
             Form::Body(shape) => [shape.bounding_radius(); 3],
             Form::Card(card) => card.size().map(|x| 0.5 * x),
+            Form::Cloud(cloud) => cloud.size().map(|x| 0.5 * x),
         };
         half.map(|x| x * self.scale)
     }

@@ -1,0 +1,196 @@
+//! The report of `updraft check --json`. Keys are stable: new ones may come, none goes or changes its meaning.
+
+use serde_json::{Map, Value, json};
+
+use super::disk::{Disk, Memory};
+use crate::cli::frames::Frames;
+use crate::cli::machine;
+use crate::foreign::{shortened, visible};
+use crate::parameter::{self, Holder};
+use crate::probe::Place;
+use crate::scene::{Scene, SceneError};
+use crate::solver::{BoundaryCondition, Force, ForceField, Form, Region, Shape, Solid, Source};
+
+/// Describes a valid scene.
+pub fn valid(scene: &Scene, frames: Frames, about: Map<String, Value>) -> Value {
+    let disk = Disk::of(scene);
+    let memory = Memory::of(scene);
+    let (steps, dt) = scene.time.steps_per_frame();
+    json!({
+        "scene": scene.name,
+        "valid": true,
+        "box": {
+            "cells": scene.config.dims.array(),
+            "voxel": scene.config.h,
+            "extent": scene.extent(),
+        },
+        "sides": sides(scene),
+        "time": {
+            "frame_rate": scene.time.frame_rate,
+            "steps_per_frame": steps,
+            "step": dt,
+            "is_fixed": scene.time.step.is_some(),
+            "cfl": scene.config.time.cfl,
+            "max_substeps": scene.config.time.max_substeps,
+        },
+        "sources": scene.sources.iter().map(source).collect::<Vec<_>>(),
+        "fills": scene.fills.iter().map(|fill| region(&fill.region)).collect::<Vec<_>>(),
+        "solids": scene.solids.iter().map(solid).collect::<Vec<_>>(),
+        "forces": scene.forces.iter().map(force).collect::<Vec<_>>(),
+        "probes": scene.probes.iter().map(probe).collect::<Vec<_>>(),
+        "parameters": parameters(scene),
+        "picture": { "size": scene.size },
+        "frames": { "first": frames.first, "last": frames.last, "step": frames.step, "count": frames.count() },
+        "memory_bytes": {
+            "simulation": memory.simulation,
+            "picture": memory.picture,
+            "volume": memory.volume,
+            "available": memory.available,
+        },
+        "disk_bytes": {
+            "per_frame": table(disk.per_frame),
+            "all_frames": table(disk.of_frames(frames)),
+            "vdb_per_frame_when_full": disk.vdb_full,
+            "checkpoint": disk.checkpoint,
+        },
+        "threads": match scene.config.threads {
+            0 => machine::processors(),
+            n => n,
+        },
+        "said": about,
+    })
+}
+
+/// Describes an error of a scene, with its place if it has one.
+pub fn invalid(name: &str, error: &SceneError) -> Value {
+    let words = |text: &str| visible(&shortened(text, 1000));
+    let place = match error {
+        SceneError::At(problem) => json!({
+            "in": words(problem.name()),
+            "line": problem.line,
+            "column": problem.column,
+            "message": words(&problem.message),
+        }),
+        other => json!({ "in": null, "line": null, "column": null, "message": words(&other.to_string()) }),
+    };
+    json!({ "scene": words(name), "valid": false, "error": place })
+}
+
+fn table(rows: impl IntoIterator<Item = (&'static str, u64)>) -> Value {
+    rows.into_iter().map(|(name, bytes)| (name.to_owned(), json!(bytes))).collect::<Map<_, _>>().into()
+}
+
+/// Every key of the scene with the value that it has, whether the scene names it or not.
+fn parameters(scene: &Scene) -> Value {
+    let value = |parameter| {
+        let value = scene.params.value_of(parameter).or_else(|| scene.look.value_of(parameter));
+        let value = value.or_else(|| scene.config.value_of(parameter))?;
+        Some((parameter.path.clone(), number(value)))
+    };
+    parameter::all().filter_map(value).collect::<Map<_, _>>().into()
+}
+
+fn number(value: parameter::Value) -> Value {
+    match value {
+        parameter::Value::Number(x) => json!(x),
+        parameter::Value::Triple(v) => json!(v),
+        parameter::Value::Whole(n) => json!(n),
+        parameter::Value::Flag(flag) => json!(flag),
+        parameter::Value::Word(word) => json!(word),
+    }
+}
+
+fn sides(scene: &Scene) -> Value {
+    let names = [["x_min", "x_max"], ["y_min", "y_max"], ["z_min", "z_max"]];
+    let mut sides = Map::new();
+    for (axis, ends) in names.iter().enumerate() {
+        for (end, name) in ends.iter().enumerate() {
+            let (kind, velocity) = match scene.config.sides[axis][end] {
+                BoundaryCondition::Closed => ("closed", None),
+                BoundaryCondition::NoSlip(velocity) => ("no-slip", Some(velocity)),
+                BoundaryCondition::Open => ("open", None),
+                BoundaryCondition::Periodic => ("periodic", None),
+                BoundaryCondition::Inflow(inflow) => ("inflow", Some(inflow.velocity)),
+            };
+            let held = scene.config.held[axis][end];
+            sides.insert(
+                (*name).to_owned(),
+                json!({ "kind": kind, "velocity": velocity, "temperature": held }),
+            );
+        }
+    }
+    sides.into()
+}
+
+fn shape(shape: &Shape) -> Map<String, Value> {
+    let value = match shape {
+        Shape::Sphere { radius } => json!({ "shape": "sphere", "radius": radius }),
+        Shape::Box { size } => json!({ "shape": "box", "size": size }),
+        Shape::Cylinder { radius, height } => {
+            json!({ "shape": "cylinder", "radius": radius, "height": height })
+        }
+        Shape::Mesh(mesh) => json!({ "shape": "mesh", "triangles": mesh.triangles().len() }),
+    };
+    value.as_object().cloned().unwrap_or_default()
+}
+
+fn region(region: &Region) -> Value {
+    let mut about = match &region.form {
+        Form::Body(body) => shape(body),
+        Form::Card(card) => {
+            Map::from_iter([("shape".to_owned(), json!("card")), ("size".to_owned(), json!(card.size()))])
+        }
+        Form::Cloud(cloud) => {
+            Map::from_iter([("shape".to_owned(), json!("volume")), ("size".to_owned(), json!(cloud.size()))])
+        }
+    };
+    about.insert("position".into(), json!(region.position));
+    about.insert("scale".into(), json!(region.scale));
+    about.into()
+}
+
+fn source(source: &Source) -> Value {
+    let mut about = region(&source.region);
+    let [red, green, blue, heat] = source.rate;
+    about["emit"] = json!({ "red": red, "green": green, "blue": blue, "heat": heat });
+    about["velocity"] = json!(source.velocity);
+    about["start"] = json!(source.start);
+    about["stop"] = json!(source.stop.is_finite().then_some(source.stop));
+    about
+}
+
+fn solid(solid: &Solid) -> Value {
+    let mut about = shape(&solid.shape);
+    about.insert("position".into(), json!(solid.position_at(0.0)));
+    about.insert("scale".into(), json!(solid.scale));
+    about.insert("keyframes".into(), json!(solid.keyframes.len()));
+    about.insert("spin".into(), json!(solid.spin));
+    about.insert("is_moving".into(), json!(super::is_moving(solid)));
+    about.insert("temperature".into(), json!(solid.temperature));
+    about.into()
+}
+
+fn force(force: &Force) -> Value {
+    match &force.field {
+        ForceField::Wind(vector) => json!({ "kind": "wind", "vector": vector }),
+        ForceField::Custom(_) => json!({ "kind": "custom" }),
+        ForceField::Point { center, radius, strength, .. } => {
+            json!({ "kind": "point", "center": center, "radius": radius, "strength": strength })
+        }
+        ForceField::Vortex { center, axis, radius, strength } => {
+            json!({ "kind": "vortex", "center": center, "axis": axis, "radius": radius, "strength": strength })
+        }
+    }
+}
+
+fn probe(probe: &crate::probe::Probe) -> Value {
+    let place = match probe.place {
+        Place::Point(_) => "point",
+        Place::Line { .. } => "line",
+        Place::Plane { .. } => "plane",
+        Place::Box { .. } => "box",
+        Place::Side { .. } => "side",
+        Place::Solid(_) => "solid",
+    };
+    json!({ "name": probe.name, "place": place, "columns": probe.columns() })
+}

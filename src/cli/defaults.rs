@@ -1,0 +1,157 @@
+//! Defaults of a person or a machine: `updraft/config.toml` in the folder of configurations.
+//!
+//! The file is `$XDG_CONFIG_HOME/updraft/config.toml`, by default in `~/.config`, on Windows in `%APPDATA%`.
+//! `UPDRAFT_CONFIG` names another one; empty means none. The command line overrides it, and
+//! `docs/command.md` lists its keys.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+use serde::Deserialize;
+
+use super::{CliError, Common};
+use crate::foreign;
+use crate::scene::closest;
+
+/// Keys of the file. All are optional.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Defaults {
+    /// Scene of the window and of `render` if none is named.
+    pub scene: Option<String>,
+    /// Number of threads, as `--threads`.
+    pub threads: Option<u16>,
+    /// Whether files are always rendered on the CPU, as with `render --cpu`.
+    pub cpu: Option<bool>,
+    /// Filter of log lines, as `UPDRAFT_LOG`.
+    pub log: Option<String>,
+    /// Overrides of every scene, as `--set`; those of the command line come after them.
+    pub set: Option<Vec<String>>,
+}
+
+/// Names of the keys.
+const KEYS: [&str; 5] = ["scene", "threads", "cpu", "log", "set"];
+
+/// Largest number of threads, as that of `--threads`.
+const MOST_THREADS: u16 = 1024;
+
+impl Defaults {
+    /// Puts the defaults where the command line says nothing.
+    pub fn complete(self, common: &mut Common) {
+        if common.threads.is_empty() {
+            common.threads.extend(self.threads);
+        }
+        let given = std::mem::take(&mut common.set);
+        common.set = self.set.unwrap_or_default().into_iter().chain(given).collect();
+        common.scene = self.scene;
+        common.cpu = self.cpu.unwrap_or(false);
+        common.log = self.log;
+    }
+}
+
+/// Path of the file, if the system or `UPDRAFT_CONFIG` names one.
+pub fn path() -> Option<PathBuf> {
+    if let Some(named) = std::env::var_os("UPDRAFT_CONFIG") {
+        return Some(PathBuf::from(named)).filter(|path| !path.as_os_str().is_empty());
+    }
+    let folder = |name| std::env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
+    let of_windows = || folder("APPDATA").filter(|_| cfg!(windows));
+    let home = || std::env::home_dir().map(|home| home.join(".config"));
+    Some(folder("XDG_CONFIG_HOME").or_else(of_windows).or_else(home)?.join("updraft/config.toml"))
+}
+
+/// Reads the file. A missing file has no defaults, unless `UPDRAFT_CONFIG` names it.
+///
+/// # Errors
+/// One line with the place: a file that cannot be read, an unknown key, a wrong type.
+pub fn load() -> Result<Defaults, CliError> {
+    let Some(path) = path() else { return Ok(Defaults::default()) };
+    match foreign::text(&path, foreign::TEXT) {
+        Ok(text) => parse(&text, &path).map_err(CliError::Request),
+        Err(error)
+            if error.kind() == io::ErrorKind::NotFound && std::env::var_os("UPDRAFT_CONFIG").is_none() =>
+        {
+            Ok(Defaults::default())
+        }
+        Err(error) => Err(CliError::Request(format!("cannot read {}: {error}", path.display()))),
+    }
+}
+
+fn parse(text: &str, path: &Path) -> Result<Defaults, String> {
+    let at = |start: usize, message: &str| {
+        let before = &text[..start.min(text.len())];
+        let line = before.matches('\n').count() + 1;
+        let column = before.chars().rev().take_while(|c| *c != '\n').count() + 1;
+        format!("{}:{line}:{column}: {message}", path.display())
+    };
+    let defaults: Defaults = toml::from_str(text).map_err(|error| {
+        let place = error.span().map_or(0, |span| span.start);
+        at(place, &unknown_key(error.message()).unwrap_or_else(|| error.message().replace('\n', "; ")))
+    })?;
+    match defaults.threads {
+        Some(threads) if threads > MOST_THREADS => {
+            let place = text.find("threads").unwrap_or(0);
+            Err(at(place, &format!("`threads` is {threads}; at most {MOST_THREADS} are possible")))
+        }
+        _ => Ok(defaults),
+    }
+}
+
+/// Words the message of serde about an unknown key as those of scenes are.
+fn unknown_key(message: &str) -> Option<String> {
+    let key = message.strip_prefix("unknown field `")?.split('`').next()?;
+    let hint = match closest(key, KEYS) {
+        Some(meant) => format!("did you mean `{meant}`?"),
+        None => format!("there are {}", KEYS.join(", ")),
+    };
+    Some(format!("unknown key `{key}`; {hint}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn refusal(text: &str) -> String {
+        parse(text, Path::new("config.toml")).unwrap_err()
+    }
+
+    #[test]
+    fn a_wrong_key_of_the_configuration_is_one_line_with_its_place() {
+        assert_eq!(
+            refusal("cpu = true\nthread = 2\n"),
+            "config.toml:2:1: unknown key `thread`; did you mean `threads`?"
+        );
+        assert_eq!(
+            refusal("colour = 'never'"),
+            "config.toml:1:1: unknown key `colour`; there are scene, threads, cpu, log, set"
+        );
+        for text in ["threads = 'two'", "threads = 70000", "threads = 2000", "set = 3", "cpu", "[cpu]\n"] {
+            let line = refusal(text);
+            assert!(line.starts_with("config.toml:1:") && !line.contains('\n'), "{text}: {line:?}");
+        }
+    }
+
+    #[test]
+    fn the_command_line_overrides_the_configuration() {
+        let defaults =
+            parse("threads = 3\nset = ['fluid.vorticity=1']\nscene = 'fog'", Path::new("c")).unwrap();
+        let mut common = Common { set: vec!["fluid.vorticity=2".into()], ..Common::default() };
+        defaults.clone().complete(&mut common);
+        assert_eq!(common.threads, [3]);
+        assert_eq!(common.set, ["fluid.vorticity=1", "fluid.vorticity=2"]);
+        assert_eq!(common.scene.as_deref(), Some("fog"));
+        let mut common = Common { threads: vec![1], ..Common::default() };
+        defaults.complete(&mut common);
+        assert_eq!(common.threads, [1]);
+    }
+
+    #[test]
+    fn every_key_of_the_configuration_is_listed_and_documented() {
+        let page = include_str!("../../docs/command.md");
+        for key in KEYS {
+            let complaint = refusal(&format!("{key} = 1979-05-27T07:32:00Z"));
+            assert!(!complaint.contains("unknown key"), "{complaint}");
+            assert!(page.contains(&format!("| `{key}` |")), "docs/command.md lacks `{key}`");
+        }
+    }
+}

@@ -1,0 +1,136 @@
+//! Floor and solids among the cubes: they hide light, and reflect it as Lambertian surfaces.
+
+use super::LightVolume;
+use super::ordinates::{FloorBelow, Phase};
+use crate::grid::Dims;
+use crate::look::Look;
+use crate::render::camera::Ray;
+use crate::render::exp::exp;
+use crate::render::floor::open_sky;
+use crate::render::medium::Medium;
+use crate::render::solid::{self, Solid};
+
+/// Optical depth of a cube full of a solid.
+const DEPTH: f32 = 12.0;
+/// Cubes from the surface inwards to which light is extended: as far as interpolation reads.
+const LAYERS: usize = 2;
+
+impl LightVolume {
+    /// Makes cubes opaque as far as solids fill them. They scatter other light with the albedo of the solid, and send what it
+    /// reflects of the sun.
+    pub(super) fn stand(&mut self, medium: &Medium, phase: Phase, look: &Look) {
+        let (dims, h) = (self.mixture.dims, self.mixture.h);
+        self.filled.clear();
+        if !self.solids.is_empty() {
+            self.filled.resize(dims.cells(), 0.0);
+        }
+        for (number, solid) in self.solids.iter().enumerate() {
+            let albedo = look.solid(number);
+            for n in 0..dims.cells() {
+                let middle = place(dims, n).map(|i| (i as f32 + 0.5) * h);
+                let away = (0..3).map(|a| (middle[a] - solid.center[a]).powi(2)).sum::<f32>().sqrt();
+                if away > solid.reach() + h {
+                    continue;
+                }
+                let distance = solid.distance(middle);
+                let filled = (0.5 - distance / h).clamp(0.0, 1.0);
+                if filled == 0.0 {
+                    continue;
+                }
+                let sunny = self.sun_on(solid, middle, distance, medium);
+                self.filled[n] = self.filled[n].max(filled);
+                let (cubes, more) = (&mut self.cubes, DEPTH / h * filled);
+                let share = more / (cubes.extinction[n] + more);
+                cubes.extinction[n] += more;
+                for c in 0..3 {
+                    let (old, new) = (&mut cubes.albedo[c][n], albedo[c]);
+                    *old += share * (new - *old);
+                    let left = 1.0 - *old * phase.forward;
+                    let sent = left * new * medium.sun[c] * sunny / std::f32::consts::PI;
+                    let emission = &mut cubes.emission[c][n];
+                    *emission += share * (sent - *emission);
+                }
+            }
+        }
+    }
+
+    /// Share of the sun's irradiance that arrives at the surface of a solid next to the middle of a cube.
+    fn sun_on(&self, solid: &Solid, middle: [f32; 3], distance: f32, medium: &Medium) -> f32 {
+        let (h, sun) = (self.mixture.h, medium.sun_direction);
+        // Deep inside nothing arrives.
+        if distance < -1.5 * h {
+            return 0.0;
+        }
+        let step = 0.1 * h;
+        let slope: [f32; 3] = std::array::from_fn(|a| {
+            let at =
+                |by: f32| solid.distance(std::array::from_fn(|b| middle[b] + if a == b { by } else { 0.0 }));
+            at(step) - at(-step)
+        });
+        let normal = super::unit(slope);
+        let cosine = (0..3).map(|a| normal[a] * sun[a]).sum::<f32>();
+        if cosine <= 0.0 {
+            return 0.0;
+        }
+        let outside: [f32; 3] = std::array::from_fn(|a| middle[a] + normal[a] * (0.1 * h - distance));
+        let ray = Ray { origin: outside.into(), direction: sun.into() };
+        let hidden = solid::nearest(&self.solids, &ray).is_some();
+        if hidden { 0.0 } else { cosine * exp(-self.depth_to_sun(outside)) }
+    }
+
+    /// The floor below each column of cubes: the sun as far as neither solids nor smoke hide it, and an open sky.
+    pub(super) fn floor_below(&self, medium: &Medium, albedo: [f32; 3]) -> FloorBelow {
+        let (Dims { nx, nz, .. }, h) = (self.mixture.dims, self.mixture.h);
+        let (sky, sun) = (open_sky(medium), medium.sun_direction);
+        let sent = |sunny: f32| -> [f32; 3] {
+            let direct = sun[1].max(0.0) * sunny / std::f32::consts::PI;
+            std::array::from_fn(|c| albedo[c] * (medium.sun[c] * direct + sky[c]))
+        };
+        let column = |n: usize| {
+            let p = [(n % nx) as f32 + 0.5, 0.0, (n / nx) as f32 + 0.5].map(|x| x * h);
+            let ray = Ray { origin: p.into(), direction: sun.into() };
+            let hidden = solid::nearest(&self.solids, &ray).is_some();
+            sent(if hidden { 0.0 } else { exp(-self.depth_to_sun(p)) })
+        };
+        FloorBelow { open: sent(1.0), columns: (0..nx * nz).map(column).collect() }
+    }
+
+    /// Extends the light around solids into them, layer by layer: what is interpolated at a surface is the light before it, not
+    /// that within, which would leave rings of cubes on it.
+    pub(super) fn extend_into_solids(&mut self) {
+        if self.filled.iter().all(|&filled| filled == 0.0) {
+            return;
+        }
+        let dims = self.mixture.dims;
+        let size = dims.array();
+        let mut known: Vec<bool> = self.filled.iter().map(|&filled| filled == 0.0).collect();
+        for _ in 0..LAYERS {
+            let before = known.clone();
+            for n in (0..dims.cells()).filter(|&n| !before[n]) {
+                let at = place(dims, n);
+                let range = |a: usize| at[a].saturating_sub(1)..(at[a] + 2).min(size[a]);
+                let near =
+                    range(2).flat_map(|k| range(1).flat_map(move |j| range(0).map(move |i| [i, j, k])));
+                let near: Vec<usize> =
+                    near.map(|[i, j, k]| dims.index(i, j, k)).filter(|&m| before[m]).collect();
+                if near.is_empty() {
+                    continue;
+                }
+                known[n] = true;
+                let share = 1.0 / near.len() as f32;
+                for moments in &mut self.moments {
+                    let mean = |values: &[f32]| share * near.iter().map(|&m| values[m]).sum::<f32>();
+                    moments.mean[n] = mean(&moments.mean);
+                    for flux in &mut moments.flux {
+                        let value = mean(flux);
+                        flux[n] = value;
+                    }
+                }
+            }
+        }
+    }
+}
+
+fn place(dims: Dims, n: usize) -> [usize; 3] {
+    [n % dims.nx, n / dims.nx % dims.ny, n / (dims.nx * dims.ny)]
+}

@@ -1,0 +1,73 @@
+//! Clouds: densities on a regular grid as a form, for example from an OpenVDB file.
+
+use crate::grid::Dims;
+
+/// Shares from 0 to 1 at the centres of the cells of a box, which is centred at the origin. Outside they are 0.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Cloud {
+    dims: Dims,
+    /// Edge of a cell \[m\].
+    h: f32,
+    /// x fastest.
+    shares: Vec<f32>,
+}
+
+impl Cloud {
+    /// Makes a cloud of `shares` on `dims` cells of edge `h` \[m\], limited to 0..=1. None if all are 0.
+    ///
+    /// # Panics
+    /// If there is not one share for each cell.
+    pub fn new(dims: Dims, h: f32, shares: Vec<f32>) -> Option<Self> {
+        assert_eq!(shares.len(), dims.cells(), "a share for each cell");
+        let shares: Vec<f32> = shares.into_iter().map(|x| x.clamp(0.0, 1.0)).collect();
+        shares.iter().any(|&x| x > 0.0).then_some(Self { dims, h, shares })
+    }
+
+    /// Edges of its box \[m\].
+    pub fn size(&self) -> [f32; 3] {
+        self.dims.array().map(|n| n as f32 * self.h)
+    }
+
+    /// The share at a point \[m\], linear between centres.
+    pub(super) fn sample(&self, p: [f32; 3]) -> f32 {
+        let (n, size) = (self.dims.array(), self.size());
+        let at = [0, 1, 2].map(|a| (p[a] + 0.5 * size[a]) / self.h - 0.5);
+        // Rounding in the position must not blur a cloud that lies on the cells.
+        let at = at.map(|x| if (x - x.round()).abs() < 1e-3 { x.round() } else { x });
+        let first = at.map(f32::floor);
+        let mut sum = 0.0;
+        for corner in 0..8 {
+            let (mut weight, mut cell, mut is_inside) = (1.0, [0; 3], true);
+            for a in 0..3 {
+                let up = corner >> a & 1;
+                let part = at[a] - first[a];
+                weight *= if up == 1 { part } else { 1.0 - part };
+                let index = first[a] + up as f32;
+                is_inside &= index >= 0.0 && index < n[a] as f32;
+                cell[a] = index as usize;
+            }
+            if is_inside && weight > 0.0 {
+                sum += weight * self.shares[self.dims.index(cell[0], cell[1], cell[2])];
+            }
+        }
+        sum
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_cloud_is_exact_at_its_centres_and_linear_between_them() {
+        let dims = Dims::new([2, 3, 1]).unwrap();
+        let cloud = Cloud::new(dims, 0.5, vec![0.0, 1.0, 0.25, 0.5, 7.0, -1.0]).unwrap();
+        assert_eq!(cloud.size(), [1.0, 1.5, 0.5]);
+        assert_eq!(cloud.sample([0.25, -0.5, 0.0]), 1.0);
+        assert_eq!(cloud.sample([-0.25, 0.5, 0.0]), 1.0, "limited to 1");
+        assert_eq!(cloud.sample([0.0, -0.5, 0.0]), 0.5);
+        assert_eq!(cloud.sample([3.0, 0.0, 0.0]), 0.0);
+        assert_eq!(cloud.sample([-0.25, 0.0, 0.25]), 0.125, "half of the way out of the box");
+        assert!(Cloud::new(dims, 0.5, vec![0.0; 6]).is_none());
+    }
+}

@@ -1,0 +1,173 @@
+//! Runs side by side: locks, shared folders, and sweeps in any order.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::process::{Child, Command, Output, Stdio};
+use std::time::{Duration, Instant};
+
+const SMALL: &[&str] =
+    &["--set", "domain.cells=[16, 24, 16]", "--set", "domain.voxel=0.06", "--threads", "1"];
+
+fn command(folder: &Path, args: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_updraft"));
+    command.current_dir(folder).args(args);
+    command
+}
+
+fn updraft(folder: &Path, args: &[&str]) -> Output {
+    command(folder, args).output().expect("a run")
+}
+
+fn start(folder: &Path, args: &[&str]) -> Child {
+    command(folder, args).stdout(Stdio::null()).stderr(Stdio::piped()).spawn().expect("a start")
+}
+
+fn stderr(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stderr).into_owned()
+}
+
+/// All files of `folder`, hidden ones too. A checkpoint has the wall times of its run.
+fn files(folder: &Path) -> BTreeMap<String, Vec<u8>> {
+    let entries = std::fs::read_dir(folder).expect("a folder").map(|entry| entry.expect("an entry"));
+    entries
+        .filter(|entry| entry.file_name() != "checkpoint")
+        .map(|entry| {
+            let name = entry.file_name().to_string_lossy().into_owned();
+            let mut bytes = std::fs::read(entry.path()).expect("a file");
+            if name == "stats.csv" {
+                bytes = without_times(&String::from_utf8(bytes).expect("text")).into_bytes();
+            }
+            (name, bytes)
+        })
+        .collect()
+}
+
+/// A table without the wall times of the stages.
+fn without_times(table: &str) -> String {
+    let names: Vec<&str> = table.lines().next().unwrap_or("").split(',').collect();
+    let row = |line: &str| {
+        let cells = line.split(',').zip(&names).filter(|(_, name)| !name.starts_with("ms_"));
+        cells.map(|(cell, _)| cell).collect::<Vec<_>>().join(",")
+    };
+    table.lines().map(row).collect::<Vec<_>>().join("\n")
+}
+
+fn wait_for(what: &str, is_there: impl Fn() -> bool) {
+    let began = Instant::now();
+    while !is_there() {
+        assert!(began.elapsed() < Duration::from_secs(60), "{what} never came");
+        std::thread::sleep(Duration::from_millis(10));
+    }
+}
+
+/// A long run in `folder`/run that has begun.
+fn long_run(folder: &Path) -> Child {
+    let args = ["simulate", "plume", "--frames", "1-100000", "--format", "npz", "--out", "run", "--quiet"];
+    let child = start(folder, &[&args[..], SMALL].concat());
+    wait_for("its first frame", || folder.join("run/fields.0001.npz").exists());
+    child
+}
+
+#[test]
+fn a_second_run_into_a_folder_is_refused_and_a_killed_one_does_not_block_it() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut first = long_run(dir.path());
+    let again = ["simulate", "plume", "--frames", "2", "--out", "run", "--force", "--quiet"];
+    for more in [&[][..], &["--resume"], &["--skip-existing"]] {
+        let output = updraft(dir.path(), &[&again[..], SMALL, more].concat());
+        let text = stderr(&output);
+        let wanted = format!("run is being written by another updraft (process {})", first.id());
+        assert!(output.status.code() == Some(2) && text.contains(&wanted), "{more:?}: {text}");
+        assert_eq!(text.lines().count(), 1, "{text}");
+    }
+    // On Unix this is SIGKILL: nothing can be tidied.
+    first.kill().unwrap();
+    first.wait().unwrap();
+    assert!(dir.path().join("run/.updraft.lock").exists(), "the killed run leaves its file");
+    let output = updraft(dir.path(), &[&again[..], SMALL].concat());
+    assert!(output.status.success(), "{}", stderr(&output));
+    let hidden: Vec<String> =
+        files(&dir.path().join("run")).into_keys().filter(|name| name.starts_with('.')).collect();
+    assert!(hidden.is_empty(), "{hidden:?}");
+}
+
+#[test]
+fn workers_share_the_frames_of_a_finished_run() {
+    let dir = tempfile::tempdir().unwrap();
+    let simulate = ["simulate", "plume", "--frames", "1-8", "--format", "npz", "--out", "run", "--quiet"];
+    assert!(updraft(dir.path(), &[&simulate[..], SMALL].concat()).status.success());
+    let render = |frames: &str, out: &str| {
+        let args = ["render", "--from", "run", "--cpu", "--quiet", "--size", "48x64", "--skip-existing"];
+        let args = [&args[..], &["--threads", "1", "--frames", frames, "--out", out]].concat();
+        start(dir.path(), &args)
+    };
+    // Two ranges that overlap, at the same time.
+    let workers = [render("1-5", "two/a.####.png"), render("4-8", "two/a.####.png")];
+    for worker in workers {
+        let output = worker.wait_with_output().unwrap();
+        assert!(output.status.success(), "{}", stderr(&output));
+    }
+    assert!(render("1-8", "one/a.####.png").wait().unwrap().success());
+    assert_eq!(files(&dir.path().join("one")).len(), 8);
+    assert!(files(&dir.path().join("one")) == files(&dir.path().join("two")));
+}
+
+/// The four values of a sweep, two processes at a time, against the same runs one after the other.
+#[test]
+fn a_sweep_in_parallel_equals_the_serial_runs_byte_for_byte() {
+    let dir = tempfile::tempdir().unwrap();
+    let values = ["0", "0.5", "1", "2"];
+    let run = |value: &str, out: &str| {
+        let (set, out) = (format!("fluid.vorticity={value}"), format!("{out}-{value}"));
+        let args = ["simulate", "plume", "--frames", "1-6", "--format", "npz,vdb", "--quiet"];
+        start(dir.path(), &[&args[..], SMALL, &["--set", &set, "--out", &out]].concat())
+    };
+    for pair in values.chunks(2) {
+        let mut both: Vec<Child> = pair.iter().map(|value| run(value, "parallel")).collect();
+        assert!(both.iter_mut().all(|child| child.wait().unwrap().success()));
+    }
+    for value in values {
+        assert!(run(value, "serial").wait().unwrap().success());
+        let [parallel, serial] =
+            ["parallel", "serial"].map(|out| files(&dir.path().join(format!("{out}-{value}"))));
+        assert!(serial.len() == 14 && parallel == serial, "vorticity {value}");
+    }
+    let last = |value: &str| files(&dir.path().join(format!("serial-{value}"))).remove("fields.0006.npz");
+    assert!(last("0") != last("2"), "the value matters");
+}
+
+/// The same through GNU parallel, where it is installed, as docs/farms.md has it.
+#[test]
+fn gnu_parallel_runs_the_sweep_of_the_documentation() {
+    let installed = Command::new("parallel").arg("--version").output();
+    let is_gnu = installed.is_ok_and(|out| String::from_utf8_lossy(&out.stdout).contains("GNU parallel"));
+    if !is_gnu {
+        eprintln!("skipped: no GNU parallel here");
+        return;
+    }
+    let dir = tempfile::tempdir().unwrap();
+    let page = include_str!("../docs/farms.md");
+    let line = page.lines().find(|line| line.starts_with("parallel -j2 ")).expect("the sweep");
+    // GNU parallel hands its line to a shell again: no blanks within a value.
+    let small = " --set 'domain.cells=[16,24,16]' --set domain.voxel=0.06";
+    let line = line.replacen("updraft simulate plume", &format!("updraft simulate plume{small} --quiet"), 1);
+    let line = line.replace("1-120", "1-4");
+    let bin = Path::new(env!("CARGO_BIN_EXE_updraft")).parent().unwrap().to_owned();
+    let path = format!("{}:{}", bin.display(), std::env::var("PATH").unwrap_or_default());
+    let output = Command::new("sh")
+        .args(["-c", &line])
+        .env("PATH", path)
+        .env("HOME", dir.path())
+        .current_dir(dir.path())
+        .output()
+        .unwrap();
+    assert!(output.status.success(), "{line}\n{}", stderr(&output));
+    for value in ["0", "0.5", "1", "2"] {
+        let serial = format!("serial-{value}");
+        let args = ["simulate", "plume", "--frames", "1-4", "--format", "vdb", "--quiet", "--out", &serial];
+        let set = format!("fluid.vorticity={value}");
+        assert!(updraft(dir.path(), &[&args[..], SMALL, &["--set", &set]].concat()).status.success());
+        let parallel = files(&dir.path().join(format!("vorticity-{value}")));
+        assert!(parallel.len() == 6 && parallel == files(&dir.path().join(serial)), "{value}");
+    }
+}

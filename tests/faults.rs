@@ -1,0 +1,259 @@
+//! Full disks and sudden ends, for everything that writes files.
+//!
+//! The full disk is a small tmpfs: mounting one needs root on Linux, elsewhere those tests are skipped.
+#![cfg(unix)]
+
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Output, Stdio};
+use std::time::Duration;
+
+const SMALL: &[&str] =
+    &["--set", "domain.cells=[24, 36, 24]", "--set", "domain.voxel=0.04", "--threads", "1"];
+
+fn command(folder: &Path, args: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_updraft"));
+    command.current_dir(folder).args(args).env_remove("DISPLAY").env_remove("WAYLAND_DISPLAY");
+    command
+}
+
+fn updraft(folder: &Path, args: &[&str]) -> Output {
+    command(folder, args).output().expect("the command starts")
+}
+
+fn stderr(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stderr).into_owned()
+}
+
+/// All files in and below `folder`, hidden ones too.
+fn files(folder: &Path) -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    for entry in std::fs::read_dir(folder).expect("a folder") {
+        let path = entry.expect("an entry").path();
+        if path.is_dir() { found.extend(files(&path)) } else { found.push(path) }
+    }
+    found.sort();
+    found
+}
+
+/// A file system of a few pages.
+struct SmallDisk(tempfile::TempDir);
+
+impl SmallDisk {
+    fn new(kib: u32) -> Option<Self> {
+        let dir = tempfile::tempdir().expect("a folder");
+        let size = format!("size={kib}k");
+        let mounted =
+            Command::new("mount").args(["-t", "tmpfs", "-o", &size, "none"]).arg(dir.path()).output();
+        let is_mounted = mounted.is_ok_and(|output| output.status.success());
+        if !is_mounted {
+            eprintln!("skipped: no file system can be mounted here");
+        }
+        is_mounted.then(|| Self(dir))
+    }
+
+    fn path(&self) -> &Path {
+        self.0.path()
+    }
+}
+
+impl Drop for SmallDisk {
+    fn drop(&mut self) {
+        let _ = Command::new("umount").arg(self.path()).status();
+    }
+}
+
+/// Whether a file that has its final name is whole, as far as another program or our own reader can tell.
+fn is_whole(path: &Path) -> bool {
+    let bytes = std::fs::read(path).expect("a file");
+    let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+    let ends = |end: &[u8]| bytes.ends_with(end);
+    match path.extension().and_then(|extension| extension.to_str()).unwrap_or("") {
+        "png" | "apng" => ends(b"IEND\xaeB`\x82"),
+        "exr" => exr::prelude::read_first_flat_layer_from_file(path).is_ok(),
+        "npz" => updraft::npz::Reader::open(path).is_ok_and(|mut npz| npz.check("red", [24, 36, 24]).is_ok()),
+        "vdb" => updraft::vdb::Reader::new(&bytes).is_ok_and(|reader| reader.names().count() > 3),
+        "vti" => ends(b"</VTKFile>\n") || ends(b"</VTKFile>"),
+        "pvd" => ends(b"</VTKFile>\n") || ends(b"</VTKFile>"),
+        "csv" => bytes.is_empty() || ends(b"\n"),
+        "json" => serde_json::from_slice::<serde_json::Value>(&bytes).is_ok(),
+        "toml" => String::from_utf8(bytes).is_ok_and(|text| text.parse::<toml::Table>().is_ok()),
+        "gif" => ends(b";"),
+        "mp4" | "webm" => {
+            let probe = Command::new("ffprobe").args(["-v", "error"]).arg(path).output();
+            probe.is_ok_and(|output| output.status.success() && output.stderr.is_empty())
+        }
+        _ => name == "checkpoint",
+    }
+}
+
+/// Runs `args` on disks of growing size until it succeeds. Every run before that says one line and leaves whole files only.
+fn fills_disks(name: &str, args: &[&str]) {
+    let mut failed = 0;
+    for kib in [8, 16, 32, 64, 96, 160, 256, 400, 640, 1000, 1600, 2600, 4000, 10_000, 40_000, 100_000] {
+        let Some(disk) = SmallDisk::new(kib) else { return };
+        let output = updraft(disk.path(), &[args, SMALL, &["--quiet"]].concat());
+        let text = stderr(&output);
+        let left = files(disk.path());
+        let hidden =
+            |path: &&PathBuf| path.file_name().is_some_and(|name| name.as_encoded_bytes()[0] == b'.');
+        assert_eq!(left.iter().find(hidden), None, "{name} on {kib} KiB leaves a hidden file");
+        let broken = left.iter().find(|path| !is_whole(path));
+        assert_eq!(broken, None, "{name} on {kib} KiB leaves a broken file: {text}");
+        if output.status.success() {
+            assert!(failed > 0, "{name}: the smallest disk was not full");
+            eprintln!("{name}: {failed} full disks, {kib} KiB are enough");
+            return;
+        }
+        // 2: there was not even room for the first empty file.
+        assert!(matches!(output.status.code(), Some(1 | 2)), "{name} on {kib} KiB: {text}");
+        assert_eq!(text.lines().count(), 1, "{name} on {kib} KiB: {text}");
+        let says = ["No space left", "cannot write", "ffmpeg failed"].iter().any(|what| text.contains(what));
+        assert!(says, "{name} on {kib} KiB: {text}");
+        failed += 1;
+    }
+    panic!("{name} never succeeds");
+}
+
+#[test]
+fn a_full_disk_leaves_whole_tables_and_fields() {
+    for format in ["npz", "vdb", "vti"] {
+        let args = ["simulate", "plume", "--frames", "1-3", "--format", format, "--out", "run"];
+        fills_disks(format, &args);
+    }
+    let args = ["simulate", "plume", "--frames", "1-3", "--checkpoint-every", "1", "--out", "run"];
+    fills_disks("checkpoint", &args);
+}
+
+#[test]
+fn a_full_disk_leaves_whole_pictures() {
+    for name in ["a.####.png", "a.####.exr", "a.apng"] {
+        let args = ["render", "plume", "--frames", "1-4", "--size", "160x120", "--cpu", "--out", name];
+        fills_disks(name, &args);
+    }
+    let sheet = ["flipbook", "plume", "--grid", "2x2", "--sheet", "256x256", "--cpu", "--out", "a.png"];
+    fills_disks("flipbook", &[&sheet[..], &["--maps", "color,motion,six-way"]].concat());
+}
+
+#[test]
+fn a_full_disk_leaves_whole_films() {
+    if Command::new("ffmpeg").arg("-version").output().is_err() {
+        eprintln!("skipped: no ffmpeg here");
+        return;
+    }
+    for name in ["a.mp4", "a.webm", "a.gif"] {
+        let args = ["render", "plume", "--frames", "1-24", "--size", "480x360", "--cpu", "--out", name];
+        fills_disks(name, &args);
+    }
+}
+
+/// With `--force` the old film and the old picture stay if the new one does not fit.
+#[test]
+fn a_full_disk_keeps_the_old_file() {
+    let Some(disk) = SmallDisk::new(12) else { return };
+    for (name, frames) in [("a.mp4", "1-24"), ("a.png", "20"), ("a.apng", "20")] {
+        std::fs::write(disk.path().join(name), "old").unwrap();
+        let args =
+            ["render", "plume", "--frames", frames, "--size", "480x360", "--cpu", "--force", "--out", name];
+        let output = updraft(disk.path(), &[&args[..], SMALL, &["--quiet"]].concat());
+        assert_eq!(output.status.code(), Some(1), "{name}: {}", stderr(&output));
+        assert_eq!(std::fs::read(disk.path().join(name)).unwrap(), b"old", "{name}");
+    }
+    assert_eq!(files(disk.path()).len(), 3);
+}
+
+/// Starts `args` over and over and kills each at a random moment. Files with final names are whole at any moment, and the
+/// next start removes what was left aside.
+fn kills(name: &str, args: &[&str], count: u32) {
+    let dir = tempfile::tempdir().expect("a folder");
+    let args = [args, SMALL, &["--quiet", "--force"]].concat();
+    let start = || -> Child {
+        let mut command = command(dir.path(), &args);
+        command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("a start")
+    };
+    let began = std::time::Instant::now();
+    assert!(start().wait().expect("an end").success(), "{name}");
+    let whole = began.elapsed().as_micros() as u64;
+    let (mut killed, mut state) = (0, 99u64);
+    while killed < count {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        let mut child = start();
+        std::thread::sleep(Duration::from_micros((state >> 20) % whole));
+        killed += u32::from(child.try_wait().expect("a status").is_none());
+        child.kill().expect("a process");
+        child.wait().expect("an end");
+        for path in files(dir.path()) {
+            let is_aside = path.file_name().is_some_and(|name| name.as_encoded_bytes()[0] == b'.');
+            assert!(is_aside || is_whole(&path), "{name}: {} is broken", path.display());
+        }
+    }
+    // An encoder whose updraft was killed ends by itself, a moment later.
+    std::thread::sleep(Duration::from_millis(500));
+    assert!(start().wait().expect("an end").success(), "{name}");
+    let hidden = |path: &&PathBuf| path.file_name().is_some_and(|name| name.as_encoded_bytes()[0] == b'.');
+    assert_eq!(files(dir.path()).iter().find(hidden), None, "{name} leaves a hidden file");
+    eprintln!("{name}: {killed} killed");
+}
+
+fn kill_each(count: u32) {
+    let picture = ["--frames", "1-4", "--size", "96x96", "--cpu", "--out"];
+    kills("pictures", &[&["render", "plume"][..], &picture, &["a.####.png"]].concat(), count);
+    kills("apng", &[&["render", "plume"][..], &picture, &["a.apng"]].concat(), count);
+    if Command::new("ffmpeg").arg("-version").output().is_ok() {
+        kills("film", &[&["render", "plume"][..], &picture, &["a.mp4"]].concat(), count);
+    }
+    let sheet = ["flipbook", "plume", "--grid", "2x2", "--sheet", "128x128", "--cpu", "--out", "a.png"];
+    kills("flipbook", &sheet, count);
+}
+
+#[test]
+fn killed_renders_leave_whole_files() {
+    kill_each(5);
+}
+
+#[test]
+#[ignore = "takes minutes"]
+fn renders_killed_a_hundred_times_leave_whole_files() {
+    kill_each(100);
+}
+
+/// The process that the next test kills: it saves a scene over and over.
+#[test]
+#[ignore = "started by the test below"]
+fn saves_over_and_over() {
+    let Some(path) = std::env::var_os("UPDRAFT_TEST_SAVES") else { return };
+    let text = updraft::scene::Scene::load("fog", &[]).unwrap().text().unwrap();
+    loop {
+        let write = |file: &mut std::io::BufWriter<std::fs::File>| {
+            // In many parts, so that a kill lands between two.
+            text.bytes().try_for_each(|byte| {
+                std::io::Write::write_all(file, &[byte]).and_then(|()| std::io::Write::flush(file))
+            })
+        };
+        updraft::output::whole::write(Path::new(&path), write).unwrap();
+    }
+}
+
+#[test]
+fn a_save_killed_a_hundred_times_leaves_a_whole_scene() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("a.toml");
+    let wanted = updraft::scene::Scene::load("fog", &[]).unwrap().text().unwrap();
+    let mut state = 7u64;
+    for n in 0..100 {
+        let mut child = Command::new(std::env::current_exe().unwrap())
+            .args(["--exact", "saves_over_and_over", "--ignored"])
+            .env("UPDRAFT_TEST_SAVES", &path)
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn()
+            .unwrap();
+        while n == 0 && !path.exists() {
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+        std::thread::sleep(Duration::from_micros(5000 + (state >> 30) % 20_000));
+        child.kill().unwrap();
+        child.wait().unwrap();
+        assert_eq!(std::fs::read_to_string(&path).unwrap(), wanted, "kill {n}");
+    }
+}

@@ -1,0 +1,205 @@
+//! Sheets for games, and moving pictures, as other programs see them.
+
+use std::path::Path;
+use std::process::{Command, Output};
+
+const SMALL: &[&str] =
+    &["--set", "domain.cells=[24, 36, 24]", "--set", "domain.voxel=0.04", "--cpu", "--quiet"];
+
+fn updraft(folder: &Path, args: &[&str]) -> Output {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_updraft"));
+    command.current_dir(folder).args(args).output().expect("the command starts")
+}
+
+fn stderr(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stderr).into_owned()
+}
+
+/// A sheet: RGBA bytes, its size, and whether it is marked as sRGB.
+struct Sheet {
+    bytes: Vec<u8>,
+    size: [usize; 2],
+    is_srgb: bool,
+}
+
+impl Sheet {
+    fn read(path: &Path) -> Self {
+        let file = std::io::BufReader::new(std::fs::File::open(path).expect("a sheet"));
+        let mut reader = png::Decoder::new(file).read_info().expect("a PNG");
+        assert_eq!(reader.info().color_type, png::ColorType::Rgba);
+        let mut bytes = vec![0; reader.output_buffer_size().unwrap()];
+        reader.next_frame(&mut bytes).expect("its pixels");
+        let info = reader.info();
+        Self { bytes, size: [info.width as usize, info.height as usize], is_srgb: info.srgb.is_some() }
+    }
+
+    /// Pixels of frame `n` of a sheet of `columns`, each of `side` pixels square.
+    fn frame(&self, n: usize, columns: usize, side: usize) -> impl Iterator<Item = [f64; 4]> + '_ {
+        let corner = n / columns * side * self.size[0] + n % columns * side;
+        (0..side * side).map(move |at| {
+            let pixel = corner + at / side * self.size[0] + at % side;
+            [0, 1, 2, 3].map(|c| f64::from(self.bytes[4 * pixel + c]) / 255.0)
+        })
+    }
+}
+
+/// Mean of `channel`, weighted by the opacity in `weights`.
+fn mean(sheet: &Sheet, weights: &Sheet, n: usize, side: usize, channel: usize) -> f64 {
+    let pairs = || sheet.frame(n, 2, side).zip(weights.frame(n, 2, side));
+    let total: f64 = pairs().map(|(_, weight)| weight[3]).sum();
+    pairs().map(|(pixel, weight)| pixel[channel] * weight[3]).sum::<f64>() / total
+}
+
+#[test]
+fn a_flipbook_has_its_sheets_and_a_description() {
+    let dir = tempfile::tempdir().unwrap();
+    let args = ["flipbook", "plume", "--frames", "8-32:8", "--grid", "2x2", "--sheet", "128x128"];
+    let args = [&args[..], &["--maps", "color,motion,six-way", "--out", "smoke.png"], SMALL].concat();
+    let output = updraft(dir.path(), &args);
+    assert!(output.status.success(), "{}", stderr(&output));
+    let mut names: Vec<String> = std::fs::read_dir(dir.path())
+        .unwrap()
+        .map(|entry| entry.unwrap().file_name().to_string_lossy().into_owned())
+        .collect();
+    names.sort();
+    let wanted = ["smoke.json", "smoke.light-a.png", "smoke.light-b.png", "smoke.motion.png", "smoke.png"];
+    assert_eq!(names, wanted);
+    let about: serde_json::Value =
+        serde_json::from_slice(&std::fs::read(dir.path().join("smoke.json")).unwrap()).unwrap();
+    assert_eq!(about["frames"], serde_json::json!([8, 16, 24, 32]));
+    assert_eq!(
+        (&about["grid"], &about["frame_size"]),
+        (&serde_json::json!([2, 2]), &serde_json::json!([64, 64]))
+    );
+    assert_eq!(about["frames_per_second"], 3.0);
+    let [color, motion, a, b] = ["smoke.png", "smoke.motion.png", "smoke.light-a.png", "smoke.light-b.png"]
+        .map(|name| Sheet::read(&dir.path().join(name)));
+    for (sheet, is_srgb) in [(&color, true), (&motion, false), (&a, false), (&b, false)] {
+        assert_eq!((sheet.size, sheet.is_srgb), ([128, 128], is_srgb));
+    }
+    // Smoke is there, more of it later, and none at the upper edge of the first frame.
+    let cover = |n: usize| color.frame(n, 2, 64).map(|pixel| pixel[3]).sum::<f64>();
+    assert!(cover(0) > 20.0 && cover(3) > 1.5 * cover(0), "{} {}", cover(0), cover(3));
+    assert!(color.frame(0, 2, 64).take(64).all(|pixel| pixel[3] == 0.0));
+    // The alpha of both kinds of maps is the same.
+    let apart = color.frame(3, 2, 64).zip(a.frame(3, 2, 64)).map(|(x, y)| (x[3] - y[3]).abs());
+    assert!(apart.fold(0.0, f64::max) < 0.02);
+    // Pixels without smoke have the colour of smoke, not black: edges would turn dark.
+    let darkest = |with: bool| {
+        let pixels = color.frame(3, 2, 64).filter(|pixel| (pixel[3] > 0.5) == with);
+        pixels.map(|pixel| pixel[0]).fold(1.0, f64::min)
+    };
+    assert!(darkest(false) > 0.5 * darkest(true), "{} {}", darkest(false), darkest(true));
+    // The plume rises; sideways it does not move on the whole.
+    let scale = about["maps"]["motion"]["scale"].as_f64().unwrap();
+    let [x, y] = [0, 1].map(|c| (2.0 * mean(&motion, &color, 3, 64, c) - 1.0) * scale);
+    assert!(y > 0.02 && y < 1.0 && x.abs() < 0.6 * y, "{x} {y} with {scale}");
+    // A light is brighter on its own side of the smoke: right and left halves, top and bottom.
+    let side = |sheet: &Sheet, channel: usize, inside: &dyn Fn(usize) -> bool| {
+        let pixels = sheet.frame(3, 2, 64).zip(color.frame(3, 2, 64)).enumerate();
+        let kept = pixels.filter(|(at, _)| inside(*at));
+        kept.map(|(_, (pixel, weight))| pixel[channel] * weight[3]).sum::<f64>()
+    };
+    let right = |sheet: &Sheet, channel| {
+        side(sheet, channel, &|at| at % 64 >= 32) / side(sheet, channel, &|at| at % 64 < 32)
+    };
+    assert!(right(&a, 0) > 1.3 * right(&b, 0), "light from the right: {} {}", right(&a, 0), right(&b, 0));
+    let top = |sheet: &Sheet, channel| {
+        side(sheet, channel, &|at| at / 64 < 40) / side(sheet, channel, &|at| at / 64 >= 40)
+    };
+    assert!(top(&a, 1) > 1.3 * top(&b, 1), "light from the top: {} {}", top(&a, 1), top(&b, 1));
+    // Thick smoke is brighter with the light on the side of the camera than with the light behind it.
+    let middle = |sheet: &Sheet| side(sheet, 2, &|_| true);
+    assert!(middle(&b) > middle(&a), "front {} and back {}", middle(&b), middle(&a));
+}
+
+/// The next frame, moved back by the motion, resembles the frame better than it does unmoved. This checks the scale, both
+/// signs and the axes together.
+#[test]
+fn motion_leads_from_one_frame_to_the_next() {
+    let dir = tempfile::tempdir().unwrap();
+    let args =
+        ["flipbook", "plume", "--frames", "20-26:2", "--grid", "2x2", "--sheet", "256x256", "--out", "a.png"];
+    let output = updraft(dir.path(), &[&args[..], SMALL].concat());
+    assert!(output.status.success(), "{}", stderr(&output));
+    let about: serde_json::Value =
+        serde_json::from_slice(&std::fs::read(dir.path().join("a.json")).unwrap()).unwrap();
+    let scale = about["maps"]["motion"]["scale"].as_f64().unwrap();
+    let color = Sheet::read(&dir.path().join("a.png"));
+    let motion: Vec<[f64; 4]> = Sheet::read(&dir.path().join("a.motion.png")).frame(0, 2, 128).collect();
+    let [now, next] = [0, 1].map(|n| color.frame(n, 2, 128).collect::<Vec<_>>());
+    let error = |times: f64| {
+        let mut sum = 0.0;
+        for at in 0..128 * 128 {
+            let by = [0, 1].map(|c| (2.0 * motion[at][c] - 1.0) * scale * times * 128.0);
+            // Rows count downwards.
+            let x = (at % 128) as f64 + by[0];
+            let y = (at / 128) as f64 - by[1];
+            let place = |x: f64| (x.round().clamp(0.0, 127.0)) as usize;
+            sum += (next[place(y) * 128 + place(x)][3] - now[at][3]).powi(2);
+        }
+        sum
+    };
+    let [without, with, against] = [0.0, 1.0, -1.0].map(error);
+    assert!(with < 0.6 * without && without < against, "{with} with, {without} without, {against} against");
+}
+
+#[test]
+fn a_finished_run_gives_the_same_flipbook_as_a_live_one() {
+    let dir = tempfile::tempdir().unwrap();
+    let small = &SMALL[..4];
+    let args = ["simulate", "plume", "--frames", "1-8", "--format", "npz", "--out", "run", "--quiet"];
+    assert!(updraft(dir.path(), &[&args[..], small].concat()).status.success());
+    let sheet = ["--frames", "2-8:2", "--grid", "2x2", "--sheet", "64x64"];
+    let live = [&["flipbook", "plume", "--out", "live.png"][..], &sheet, SMALL].concat();
+    assert!(updraft(dir.path(), &live).status.success());
+    let stored =
+        [&["flipbook", "--from", "run", "--out", "stored.png", "--cpu", "--quiet"][..], &sheet].concat();
+    let output = updraft(dir.path(), &stored);
+    assert!(output.status.success(), "{}", stderr(&output));
+    for ending in ["png", "motion.png"] {
+        let [a, b] = ["live", "stored"].map(|name| Sheet::read(&dir.path().join(format!("{name}.{ending}"))));
+        let most = a.bytes.iter().zip(&b.bytes).map(|(a, b)| a.abs_diff(*b)).max();
+        assert!(most <= Some(2), "{ending}: {most:?}");
+    }
+}
+
+#[test]
+fn sheets_that_engines_cannot_use_are_refused() {
+    let dir = tempfile::tempdir().unwrap();
+    let refused = |args: &[&str], wanted: &str| {
+        let output = updraft(dir.path(), &[&["flipbook", "plume"], args].concat());
+        let text = stderr(&output);
+        assert!(output.status.code() == Some(2) && text.contains(wanted), "{wanted:?} is not in {text}");
+    };
+    refused(&["--sheet", "1000x1024"], "power of two");
+    refused(&["--sheet", "1024x1024", "--grid", "6x6"], "does not divide");
+    refused(&["--grid", "4x4", "--frames", "1-120"], "--frames 1-120:8");
+    refused(&["--out", "a.exr"], "sheets are written as .png");
+    std::fs::write(dir.path().join("a.json"), "mine").unwrap();
+    refused(&["--out", "a.png"], "a.json exists already");
+}
+
+/// ffprobe counts the frames and knows the codecs; without it the test is skipped.
+#[test]
+fn ffprobe_counts_the_frames_of_moving_pictures() {
+    if Command::new("ffprobe").arg("-version").output().is_err() {
+        eprintln!("skipped: no ffprobe here");
+        return;
+    }
+    let dir = tempfile::tempdir().unwrap();
+    for (name, codec) in [("a.apng", "apng"), ("a.gif", "gif"), ("a.mp4", "h264"), ("a.webm", "vp9")] {
+        let args = ["render", "plume", "--frames", "1-5", "--size", "64x48", "--out", name];
+        let output = updraft(dir.path(), &[&args[..], SMALL].concat());
+        assert!(output.status.success(), "{name}: {}", stderr(&output));
+        let args =
+            ["-v", "error", "-count_frames", "-select_streams", "v", "-of", "json", "-show_streams", name];
+        let probe = Command::new("ffprobe").args(args).current_dir(dir.path()).output().unwrap();
+        let report: serde_json::Value = serde_json::from_slice(&probe.stdout).unwrap();
+        let stream = &report["streams"][0];
+        let found = ["codec_name", "nb_read_frames", "width", "height"].map(|key| stream[key].clone());
+        let wanted = serde_json::json!([codec, "5", 64, 48]);
+        assert_eq!(serde_json::json!(found), wanted, "{name}: {stream}");
+        assert!(probe.stderr.is_empty(), "{}", stderr(&probe));
+    }
+}

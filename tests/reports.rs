@@ -1,0 +1,165 @@
+//! Reports for programs: `--json`, and what `check` refuses.
+
+use std::path::Path;
+use std::process::{Command, Output};
+
+fn updraft(folder: &Path, args: &[&str]) -> Output {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_updraft"));
+    command.current_dir(folder).args(args).env_remove("DISPLAY").env_remove("WAYLAND_DISPLAY");
+    command.output().expect("the command starts")
+}
+
+fn stdout(output: &Output) -> String {
+    String::from_utf8(output.stdout.clone()).expect("text")
+}
+
+fn stderr(output: &Output) -> String {
+    String::from_utf8(output.stderr.clone()).expect("text")
+}
+
+#[track_caller]
+fn refused(output: &Output, wanted: &str) {
+    let text = stderr(output);
+    assert_eq!(output.status.code(), Some(2), "{text}");
+    assert!(text.lines().next().is_some_and(|line| line.contains(wanted)), "{wanted:?} is not in {text}");
+}
+
+fn folder() -> tempfile::TempDir {
+    tempfile::tempdir().expect("a temporary folder")
+}
+
+fn json(output: &Output) -> serde_json::Value {
+    serde_json::from_slice(&output.stdout).unwrap_or_else(|error| panic!("{error}: {}", stdout(output)))
+}
+
+#[test]
+fn check_lists_solids_and_estimates_files() {
+    let dir = folder();
+    let text = stdout(&updraft(dir.path(), &["check", "sphere", "--frames", "1-10"]));
+    let line = |name: &str| text.lines().find(|line| line.starts_with(name)).unwrap_or_default().to_owned();
+    assert!(line("solids").contains("1: ball of radius"), "{text}");
+    assert!(line("disk").contains("for 10 frames: png "), "{text}");
+    assert!(line("picture").contains("MiB of memory"), "{text}");
+    let text = stdout(&updraft(dir.path(), &["check", "plume"]));
+    assert!(text.contains("solids     none\n") && text.contains("for 120 frames"), "{text}");
+}
+
+/// The keys are promised: a program may rely on each.
+#[test]
+fn check_prints_json_with_the_promised_keys() {
+    let dir = folder();
+    let args = ["check", "sphere", "--json", "--set", "fluid.vorticity=0.75", "--frames", "1-20:2"];
+    let report = json(&updraft(dir.path(), &args));
+    let keys: Vec<&str> = report.as_object().unwrap().keys().map(String::as_str).collect();
+    let promised = "box disk_bytes fills forces frames memory_bytes parameters picture probes said scene sides solids sources \
+                    threads time valid";
+    assert_eq!(keys.join(" "), promised);
+    assert_eq!((&report["scene"], &report["valid"]), (&"sphere".into(), &true.into()));
+    assert_eq!(report["parameters"]["fluid.vorticity"], 0.75);
+    assert_eq!(report["parameters"]["solver.advection"], "conservative");
+    assert_eq!(report["solids"][0]["shape"], "sphere");
+    assert!(report["solids"][0]["is_moving"].is_boolean());
+    assert_eq!(report["frames"]["count"], 10);
+    for format in ["png", "exr", "mp4", "npz", "vti", "vdb"] {
+        let [one, all] =
+            ["per_frame", "all_frames"].map(|of| report["disk_bytes"][of][format].as_u64().unwrap());
+        assert!(one > 0 && all == 10 * one, "{format}: {one}, {all}");
+    }
+    assert!(report["memory_bytes"]["simulation"].as_u64().unwrap() > 1 << 20);
+    assert!(report["sides"]["y_max"]["kind"].is_string() && report["time"]["frame_rate"].is_number());
+}
+
+/// Estimates are compared with files of a run that fills a good part of its box.
+#[test]
+fn estimates_of_files_are_of_the_right_size() {
+    let dir = folder();
+    let box_size = ["--set", "domain.cells=[32, 48, 32]", "--set", "domain.voxel=0.03"];
+    let args = ["simulate", "plume", "--frames", "24", "--format", "npz,vti,vdb", "--checkpoint-every", "24"];
+    let args = [&args[..], &["--out", "run", "--quiet"], &box_size].concat();
+    assert!(updraft(dir.path(), &args).status.success());
+    let report = json(&updraft(dir.path(), &[&["check", "plume", "--json"][..], &box_size].concat()));
+    let size = |name: &str| dir.path().join("run").join(name).metadata().unwrap().len() as f64;
+    let disk = &report["disk_bytes"];
+    for (estimate, file, least, most) in [
+        (&disk["per_frame"]["npz"], "fields.0024.npz", 0.25, 1.05),
+        (&disk["per_frame"]["vti"], "fields.0024.vti", 0.95, 1.05),
+        (&disk["vdb_per_frame_when_full"], "fields.0024.vdb", 0.05, 1.05),
+        (&disk["checkpoint"], "checkpoint", 0.95, 1.1),
+    ] {
+        let ratio = size(file) / estimate.as_f64().unwrap();
+        assert!((least..most).contains(&ratio), "{file}: {ratio} of the estimate");
+    }
+}
+
+#[test]
+fn an_invalid_scene_is_json_with_its_place() {
+    let dir = folder();
+    std::fs::write(dir.path().join("a.toml"), "[fluid]\nvorticty = 1\n").unwrap();
+    let output = updraft(dir.path(), &["check", "a.toml", "--json"]);
+    assert_eq!(output.status.code(), Some(2));
+    let report = json(&output);
+    assert_eq!((&report["valid"], &report["error"]["line"]), (&false.into(), &2.into()));
+    assert!(report["error"]["message"].as_str().unwrap().contains("vorticity"), "{report}");
+    assert!(stderr(&output).contains("a.toml:2:"), "{}", stderr(&output));
+    let report = json(&updraft(dir.path(), &["check", "plum", "--json"]));
+    assert!(report["valid"] == false && report["error"]["line"].is_null(), "{report}");
+}
+
+#[test]
+fn scenes_are_listed_as_json() {
+    let dir = folder();
+    let report = json(&updraft(dir.path(), &["scenes", "--json"]));
+    let scenes = report["scenes"].as_array().unwrap();
+    assert!(scenes.len() >= 12);
+    for scene in scenes {
+        let text = |key: &str| scene[key].as_str().unwrap_or_default().len();
+        assert!(text("name") > 2 && text("summary") > 10 && text("text") > 50, "{scene}");
+        assert!(scene["cells"].as_array().unwrap().len() == 3 && scene["memory_bytes"].is_u64(), "{scene}");
+    }
+    assert_eq!(json(&updraft(dir.path(), &["scenes", "fog", "--json"]))["name"], "fog");
+}
+
+/// What would end a run at its start, or after it, is said by `check`.
+#[test]
+fn check_refuses_what_a_run_would_fail_on() {
+    let dir = folder();
+    let write = |name: &str, value: f32, kind: &str| {
+        let header = format!("{{'descr': '{kind}', 'fortran_order': True, 'shape': (4, 4, 4), }}");
+        let mut npy = b"\x93NUMPY\x01\x00".to_vec();
+        npy.extend((header.len() as u16).to_le_bytes());
+        npy.extend(header.as_bytes());
+        (0..64).for_each(|n| npy.extend(if n == 40 { value } else { 0.5_f32 }.to_le_bytes()));
+        let mut zip = zip::ZipWriter::new(std::fs::File::create(dir.path().join(name)).unwrap());
+        zip.start_file("red.npy", zip::write::SimpleFileOptions::default()).unwrap();
+        std::io::Write::write_all(&mut zip, &npy).unwrap();
+        zip.finish().unwrap();
+    };
+    let check = |set: &str| {
+        let small = ["--set", "domain.cells=[4, 4, 4]", "--set", "domain.voxel=0.2", "--set", "source=[]"];
+        updraft(dir.path(), &[&["check", "plume", "--set", set][..], &small].concat())
+    };
+    write("good.npz", 0.5, "<f4");
+    assert!(check("initial.fields='good.npz'").status.success());
+    write("nan.npz", f32::NAN, "<f4");
+    refused(&check("initial.fields='nan.npz'"), "not finite");
+    write("vast.npz", 1e9, "<f4");
+    refused(&check("initial.fields='vast.npz'"), "must lie within");
+    write("type.npz", 0.5, "<c4");
+    refused(&check("initial.fields='type.npz'"), "type.npz");
+    let name = "a".repeat(101);
+    let probe = format!("probe=[{{name='{name}', at={{point=[0.1, 0.1, 0.1]}}, fields=['red']}}]");
+    refused(&check(&probe), "101 characters");
+    let out = format!("{}.####.png", "b".repeat(240));
+    refused(&updraft(dir.path(), &["render", "plume", "--frames", "1", "--out", &out]), "its name has");
+}
+
+#[test]
+fn bench_prints_json_instead_of_its_table() {
+    let dir = folder();
+    let args = ["bench", "--cells", "12", "--threads", "1", "--steps", "2", "--quiet", "--json", "-"];
+    let report = json(&updraft(dir.path(), &args));
+    let keys: Vec<&str> = report.as_object().unwrap().keys().map(String::as_str).collect();
+    assert_eq!(keys, ["build", "full", "machine", "runs", "scene"]);
+    assert_eq!((&report["runs"][0]["cells"], report["runs"].as_array().unwrap().len()), (&12.into(), 1));
+    assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 0, "no file");
+}

@@ -1,0 +1,222 @@
+//! What surrounds the command: `updraft doctor`, the configuration, log filters, colours, completions, manual pages.
+
+use std::path::Path;
+use std::process::{Command, Output};
+
+/// The command without a display and without the settings of whoever runs the tests.
+fn command(folder: &Path, args: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_updraft"));
+    command.current_dir(folder).args(args);
+    for name in [
+        "DISPLAY",
+        "WAYLAND_DISPLAY",
+        "UPDRAFT_LOG",
+        "RUST_LOG",
+        "UPDRAFT_CONFIG",
+        "NO_COLOR",
+        "UPDRAFT_SIMD",
+    ] {
+        command.env_remove(name);
+    }
+    command.env("XDG_CONFIG_HOME", folder);
+    command
+}
+
+fn updraft(folder: &Path, args: &[&str]) -> Output {
+    command(folder, args).output().expect("the command starts")
+}
+
+fn stdout(output: &Output) -> String {
+    String::from_utf8(output.stdout.clone()).expect("text")
+}
+
+fn stderr(output: &Output) -> String {
+    String::from_utf8(output.stderr.clone()).expect("text")
+}
+
+fn folder() -> tempfile::TempDir {
+    tempfile::tempdir().expect("a temporary folder")
+}
+
+/// Writes the configuration that `command` finds.
+fn configure(folder: &Path, text: &str) {
+    std::fs::create_dir_all(folder.join("updraft")).unwrap();
+    std::fs::write(folder.join("updraft/config.toml"), text).unwrap();
+}
+
+#[test]
+fn doctor_reports_what_will_be_used() {
+    let dir = folder();
+    let output = updraft(dir.path(), &["doctor"]);
+    assert!(output.status.success(), "{}", stderr(&output));
+    let text = stdout(&output);
+    let names: Vec<&str> = text.lines().map(|line| line.split_whitespace().next().unwrap()).collect();
+    assert_eq!(
+        names,
+        [
+            "updraft",
+            "processor",
+            "kernels",
+            "threads",
+            "memory",
+            "opengl",
+            "pictures",
+            "window",
+            "ffmpeg",
+            "config",
+            "scenes",
+            "log"
+        ]
+    );
+    assert!(
+        text.contains("config.toml does not exist") && text.contains("renders to files instead"),
+        "{text}"
+    );
+    let json: serde_json::Value =
+        serde_json::from_slice(&updraft(dir.path(), &["doctor", "--json"]).stdout).unwrap();
+    assert_eq!(json["updraft"]["version"], env!("CARGO_PKG_VERSION"));
+    assert_eq!(json["problems"], serde_json::json!([]));
+    assert!(json["memory"]["largest_cube"].as_u64().unwrap() > 50, "{json}");
+    assert!(["opengl", "cpu"].contains(&json["pictures"]["renderer"].as_str().unwrap()));
+}
+
+#[test]
+fn doctor_without_a_driver_names_the_cpu_and_succeeds() {
+    let dir = folder();
+    let output = command(dir.path(), &["doctor", "--json"])
+        .env("__EGL_VENDOR_LIBRARY_FILENAMES", "/nonexistent")
+        .env("PATH", "")
+        .output()
+        .unwrap();
+    assert!(output.status.success(), "{}", stderr(&output));
+    let json: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(json["pictures"]["renderer"], "cpu");
+    assert!(json["opengl"]["error"].is_string() && json["ffmpeg"].is_null(), "{json}");
+}
+
+#[test]
+fn doctor_exits_2_for_settings_that_cannot_work() {
+    let dir = folder();
+    configure(dir.path(), "thread = 2\n");
+    let output = command(dir.path(), &["doctor", "--json"])
+        .env("UPDRAFT_SIMD", "none")
+        .env("UPDRAFT_LOG", "updraft=loud")
+        .output()
+        .unwrap();
+    assert_eq!(output.status.code(), Some(2));
+    let json: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    let problems: Vec<&str> =
+        json["problems"].as_array().unwrap().iter().map(|problem| problem.as_str().unwrap()).collect();
+    for wanted in ["UPDRAFT_SIMD=none", "did you mean `threads`?", "UPDRAFT_LOG: `updraft=loud`"] {
+        assert!(problems.iter().any(|problem| problem.contains(wanted)), "{wanted}: {problems:?}");
+    }
+    assert_eq!(problems.len(), 3, "{problems:?}");
+}
+
+#[test]
+fn the_configuration_gives_defaults_and_a_wrong_one_stops_every_command() {
+    let dir = folder();
+    let cost = |args: &[&str]| stdout(&updraft(dir.path(), args)).lines().last().unwrap().to_owned();
+    configure(dir.path(), "threads = 3\nset = [\"domain.cells=[24, 36, 25]\", \"domain.voxel=0.04\"]\n");
+    assert!(cost(&["check", "plume"]).ends_with("3 threads"), "{}", cost(&["check", "plume"]));
+    assert!(cost(&["check", "plume", "--threads", "1"]).ends_with("1 threads"));
+    let text = stdout(&updraft(dir.path(), &["check", "plume"]));
+    assert!(text.contains("24 x 36 x 25 cells"), "{text}");
+    let text = stdout(&updraft(dir.path(), &["check", "plume", "--set", "domain.cells=[25, 36, 24]"]));
+    assert!(text.contains("25 x 36 x 24 cells"), "{text}");
+    configure(dir.path(), "set = [\n  1,\n]\n");
+    let output = updraft(dir.path(), &["check", "plume"]);
+    assert_eq!(output.status.code(), Some(2));
+    assert_eq!(stderr(&output).lines().count(), 1, "{}", stderr(&output));
+    assert!(stderr(&output).contains("config.toml:2:3: "), "{}", stderr(&output));
+    let output = command(dir.path(), &["check", "plume"]).env("UPDRAFT_CONFIG", "").output().unwrap();
+    assert!(output.status.success(), "an empty UPDRAFT_CONFIG means none: {}", stderr(&output));
+    let output = command(dir.path(), &["check", "plume"]).env("UPDRAFT_CONFIG", "no.toml").output().unwrap();
+    assert!(stderr(&output).starts_with("updraft: cannot read no.toml: "), "{}", stderr(&output));
+}
+
+#[test]
+fn log_lines_are_filtered_by_the_environment_and_arguments_win() {
+    let dir = folder();
+    let args = [
+        "render",
+        "plume",
+        "--frames",
+        "1",
+        "--size",
+        "16x12",
+        "--set",
+        "domain.cells=[24, 36, 24]",
+        "--set",
+        "domain.voxel=0.04",
+        "--force",
+    ];
+    let told = |name: &str, filter: &str, more: &[&str]| {
+        let output = command(dir.path(), &[&args[..], more].concat()).env(name, filter).output().unwrap();
+        assert!(output.status.success(), "{}", stderr(&output));
+        stderr(&output).contains("INFO") || stderr(&output).contains("DEBUG")
+    };
+    let is_gl = {
+        let output = updraft(dir.path(), &["doctor", "--json"]);
+        let json: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+        json["pictures"]["renderer"] == "opengl"
+    };
+    // The driver is told at the level `info`.
+    assert_eq!(told("UPDRAFT_LOG", "info", &[]), is_gl);
+    assert_eq!(told("RUST_LOG", "updraft=info", &[]), is_gl);
+    assert!(!told("UPDRAFT_LOG", "updraft=warn", &[]));
+    assert!(!told("UPDRAFT_LOG", "info", &["--quiet"]));
+    let output = command(dir.path(), &["check", "plume"]).env("RUST_LOG", "updraft=loud").output().unwrap();
+    assert_eq!(output.status.code(), Some(2));
+    assert!(stderr(&output).contains("RUST_LOG: `updraft=loud` is no filter"), "{}", stderr(&output));
+}
+
+/// `script` of bsdutils gives the command a terminal.
+#[cfg(target_os = "linux")]
+#[test]
+fn no_color_holds_on_a_terminal() {
+    let dir = folder();
+    std::fs::write(dir.path().join("s.toml"), "[fluid]\nvorticty = 0.5\n").unwrap();
+    let seen = |line: &str, no_color: &str| {
+        let mut command = Command::new("script");
+        let line = format!("'{}' {line}", env!("CARGO_BIN_EXE_updraft"));
+        command.args(["-qec", &line, "/dev/null"]).current_dir(dir.path());
+        let output =
+            command.env("NO_COLOR", no_color).env("TERM", "xterm").env("UPDRAFT_CONFIG", "").output();
+        String::from_utf8_lossy(&output.expect("`script`, which Debian always has").stdout).into_owned()
+    };
+    // Colours and attributes of text end with `m`; movements of the cursor do not.
+    let coloured = |text: &str| {
+        text.split("\u{1b}[")
+            .skip(1)
+            .any(|code| code.trim_start_matches(|c: char| c.is_ascii_digit() || c == ';').starts_with('m'))
+    };
+    let render = "render plume --frames 1-2 --size 16x12 --set 'domain.cells=[24, 36, 24]' --set domain.voxel=0.04 --force";
+    for line in ["check s.toml", "--help", "check", render, "doctor"] {
+        let text = seen(line, "1");
+        assert!(!text.is_empty() && !coloured(&text), "{line}: {text:?}");
+    }
+    assert!(coloured(&seen("check s.toml", "")), "an empty NO_COLOR forbids nothing");
+}
+
+#[test]
+fn completions_and_manual_pages_name_every_command() {
+    let dir = folder();
+    for shell in ["bash", "elvish", "fish", "powershell", "zsh"] {
+        let output = updraft(dir.path(), &["completions", shell]);
+        assert!(output.status.success(), "{}", stderr(&output));
+        for name in ["simulate", "--checkpoint-every", "doctor"] {
+            let wanted = if shell == "fish" { name.trim_start_matches('-') } else { name };
+            assert!(stdout(&output).contains(wanted), "{shell} lacks {name}");
+        }
+    }
+    let output = updraft(dir.path(), &["man", "pages"]);
+    assert!(output.status.success(), "{}", stderr(&output));
+    for name in ["view", "render", "flipbook", "simulate", "bench", "scenes", "check", "doctor"] {
+        let path = dir.path().join(format!("pages/updraft-{name}.1"));
+        let page = std::fs::read_to_string(&path).unwrap_or_else(|e| panic!("{}: {e}", path.display()));
+        assert!(page.contains(&format!("updraft\\-{name}")), "{page}");
+    }
+    assert!(std::fs::read_to_string(dir.path().join("pages/updraft.1")).unwrap().contains(".TH updraft 1"));
+    assert_eq!(updraft(dir.path(), &["man", "pages"]).status.code(), Some(2), "nothing is overwritten");
+}

@@ -1,0 +1,117 @@
+//! Floor and solids as light paths show them, and what the fast modes make of them.
+
+use updraft::grid::Dims;
+use updraft::look::{Camera, Look, Scattering};
+use updraft::render::{CpuRenderer, Mode, View};
+use updraft::snapshot::{Snapshot, SolidShape};
+use updraft::solver::Solid;
+
+const SIZE: [u32; 2] = [64, 48];
+
+/// A ball of smoke in a box of 1 m, of a density and a temperature excess \[K\].
+fn smoke(density: f32, heat: f32) -> Snapshot {
+    let (dims, h) = (Dims::new([32; 3]).unwrap(), 1.0 / 32.0);
+    Snapshot::from_fn(dims, h, |p| {
+        let away = p.iter().map(|x| (x - 0.5).powi(2)).sum::<f32>().sqrt();
+        let inside = (0.5 - (away - 0.2) / (2.0 * h)).clamp(0.0, 1.0);
+        [density * inside, 0.0, 0.0, heat * inside]
+    })
+}
+
+fn look() -> Look {
+    Look { colors: [[0.9; 3]; 3], fade: 0.0, outline: false, paths: 96, extinction: 10.0, ..Look::default() }
+}
+
+fn camera() -> Camera {
+    Camera { position: [0.5, 0.9, 4.0], target: [0.5, 0.3, 0.5], up: [0.0, 1.0, 0.0], fov: 26.0 }
+}
+
+fn picture(snapshot: &Snapshot, look: &Look) -> Vec<[f32; 4]> {
+    let camera = camera();
+    let view = View { look, camera: &camera, cursor: None, mode: Mode::Smoke };
+    CpuRenderer::new().render_linear(snapshot, &view, SIZE, &|_| ()).rgba
+}
+
+/// The same picture by light volume and by light paths.
+fn both(snapshot: &Snapshot, look: &Look) -> [Vec<[f32; 4]>; 2] {
+    [Scattering::Multiple, Scattering::Traced]
+        .map(|scattering| picture(snapshot, &Look { scattering, ..look.clone() }))
+}
+
+/// Mean of green over the pixels that `of` chooses by column and row.
+fn mean(picture: &[[f32; 4]], of: impl Fn(u32, u32) -> bool) -> f32 {
+    let chosen = (0..picture.len()).filter(|&n| of(n as u32 % SIZE[0], n as u32 / SIZE[0]));
+    let values: Vec<f32> = chosen.map(|n| picture[n][1]).collect();
+    values.iter().sum::<f32>() / values.len() as f32
+}
+
+/// A floor in the sun: its radiance is albedo × irradiance / π, within the noise of its paths.
+#[test]
+fn a_traced_floor_reflects_sun_and_sky() {
+    let look = Look { floor: Some([0.3; 3]), sun_size: 0.0, scattering: Scattering::Traced, ..look() };
+    let traced = picture(&Snapshot::empty(Dims::new([32; 3]).unwrap(), 1.0 / 32.0), &look);
+    let height = look.sun_direction[1] / look.sun_direction.iter().map(|x| x * x).sum::<f32>().sqrt();
+    let sky = look.ground[1] + (look.sky[1] - look.ground[1]) * 5.0 / 6.0;
+    let want = 0.3 * (look.sun[1] * height / std::f32::consts::PI + sky);
+    let got = mean(&traced, |x, y| y == SIZE[1] / 2 + 4 && (24..40).contains(&x));
+    assert!((got / want - 1.0).abs() < 0.01, "{got}, not {want}");
+}
+
+/// Smoke in the light of a bright floor, and the floor in its shadow.
+#[test]
+fn smoke_over_a_bright_floor_is_as_bright_as_traced() {
+    let [fast, traced] = both(&smoke(1.0, 0.0), &Look { floor: Some([0.6; 3]), ..look() });
+    let whole = mean(&fast, |_, _| true) / mean(&traced, |_, _| true);
+    let middle = |x: u32, y: u32| (26..38).contains(&x) && (14..26).contains(&y);
+    let smoke = mean(&fast, middle) / mean(&traced, middle);
+    println!("picture {whole:.3}, smoke {smoke:.3}");
+    assert!((whole - 1.0).abs() < 0.03 && (smoke - 1.0).abs() < 0.05, "{whole} {smoke}");
+}
+
+/// A solid beside smoke: both sides of it, lit and dark.
+#[test]
+fn a_ball_is_as_bright_as_traced() {
+    let mut snapshot = smoke(0.3, 0.0);
+    snapshot.solids = vec![Solid::new(SolidShape::Sphere { radius: 0.15 }, [0.5, 0.3, 0.8]).pose(0.0, 0.0)];
+    let [fast, traced] = both(&snapshot, &Look { solids: vec![[0.5; 3]], ..look() });
+    // The ball is in the middle; the sun is on its right.
+    let at = |from: u32, to: u32| move |x: u32, y: u32| (from..to).contains(&x) && (20..28).contains(&y);
+    let [dark, lit] = [at(27, 30), at(34, 37)].map(|of| mean(&fast, of) / mean(&traced, of));
+    println!("dark side {dark:.3}, lit side {lit:.3}");
+    assert!((dark - 1.0).abs() < 0.2 && (lit - 1.0).abs() < 0.08, "{dark} {lit}");
+}
+
+/// A solid typed as `#8a4a3a` shows that colour where it faces the default sun.
+#[test]
+fn a_solid_shows_its_typed_colour() {
+    let typed = [138, 74, 58];
+    let linear = typed.map(|byte| ((f32::from(byte) / 255.0 + 0.055) / 1.055).powf(2.4));
+    let look = Look { solids: vec![Look::albedo_shown(linear)], floor: None, ..look() };
+    let mut snapshot = smoke(0.0, 0.0);
+    snapshot.solids = vec![Solid::new(SolidShape::Sphere { radius: 0.2 }, [0.5; 3]).pose(0.0, 0.0)];
+    let position = [0, 1, 2].map(|a| 0.5 + 4.0 * look.sun_direction[a]);
+    let camera = Camera { position, target: [0.5; 3], up: [0.0, 1.0, 0.0], fov: 10.0 };
+    let view = View { look: &look, camera: &camera, cursor: None, mode: Mode::Smoke };
+    let shown = CpuRenderer::new().render(&snapshot, &view, SIZE, &|_| ()).rgba;
+    let middle = &shown[4 * (SIZE[1] / 2 * SIZE[0] + SIZE[0] / 2) as usize..][..3];
+    println!("{middle:?}");
+    for (shown, typed) in middle.iter().zip(typed) {
+        assert!(shown.abs_diff(typed) < 24, "{middle:?}");
+    }
+}
+
+/// With a noise goal, paths end where the picture is smooth already.
+#[test]
+fn a_noise_goal_bounds_the_error() {
+    let snapshot = smoke(1.0, 0.0);
+    let look = Look { scattering: Scattering::Traced, sun_size: 0.0, ..look() };
+    let truth = picture(&snapshot, &Look { paths: 768, ..look.clone() });
+    let error = |noise: f32| {
+        let got = picture(&snapshot, &Look { paths: 768, noise, ..look.clone() });
+        let off = |(got, truth): (&[f32; 4], &[f32; 4])| ((got[1] - truth[1]) / (truth[1] + 0.02)).powi(2);
+        (got.iter().zip(&truth).map(off).sum::<f32>() / got.len() as f32).sqrt()
+    };
+    let [coarse, fine] = [error(0.1), error(0.02)];
+    println!("{coarse} {fine}");
+    assert!(coarse < 0.1 && fine < 0.04 && coarse > 1.3 * fine, "{coarse} {fine}");
+}
