@@ -580,6 +580,8 @@ fn compares_two_settings(rig: &mut Rig) {
     let state = rig.until("the search", |s| s["places"]["search"].is_array());
     click(rig, &state, "search");
     rig.key("Escape");
+    // The field gives up the keyboard with the next picture.
+    (0..3).for_each(|_| rig.wait_for_a_frame());
     rig.key("space");
     rig.until("running smoke", |s| is(s, "/state", "running"));
 }

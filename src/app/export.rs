@@ -260,7 +260,9 @@ impl Sink {
             }
             Self::Files(pattern) if job.format == Format::Volumes => {
                 let frame = volume::Frame { number, rate: job.rate };
-                let options = VdbOptions::of(&job.look, Up::Y, true);
+                let plain = Look::default();
+                let look = job.looks.get(job.side as usize).unwrap_or(&plain);
+                let options = VdbOptions::of(look, Up::Y, true);
                 let path = pattern.path(number);
                 if path.exists() {
                     return Err(format!("{} is there already", path.display()));
