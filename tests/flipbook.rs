@@ -100,17 +100,31 @@ fn a_flipbook_has_its_sheets_and_a_description() {
         let kept = pixels.filter(|(at, _)| inside(*at));
         kept.map(|(_, (pixel, weight))| pixel[channel] * weight[3]).sum::<f64>()
     };
+    // Row and column of the middle of the smoke.
+    let mass: f64 = cover(3);
+    let middle = |of: &dyn Fn(usize) -> usize| {
+        let rows = color.frame(3, 2, 64).enumerate().map(|(at, pixel)| of(at) as f64 * pixel[3]);
+        (rows.sum::<f64>() / mass) as usize
+    };
+    let [row, column] = [middle(&|at| at / 64), middle(&|at| at % 64)];
     let right = |sheet: &Sheet, channel| {
-        side(sheet, channel, &|at| at % 64 >= 32) / side(sheet, channel, &|at| at % 64 < 32)
+        side(sheet, channel, &|at| at % 64 > column) / side(sheet, channel, &|at| at % 64 <= column)
     };
     assert!(right(&a, 0) > 1.3 * right(&b, 0), "light from the right: {} {}", right(&a, 0), right(&b, 0));
     let top = |sheet: &Sheet, channel| {
-        side(sheet, channel, &|at| at / 64 < 40) / side(sheet, channel, &|at| at / 64 >= 40)
+        side(sheet, channel, &|at| at / 64 <= row) / side(sheet, channel, &|at| at / 64 > row)
     };
     assert!(top(&a, 1) > 1.3 * top(&b, 1), "light from the top: {} {}", top(&a, 1), top(&b, 1));
-    // Thick smoke is brighter with the light on the side of the camera than with the light behind it.
-    let middle = |sheet: &Sheet| side(sheet, 2, &|_| true);
-    assert!(middle(&b) > middle(&a), "front {} and back {}", middle(&b), middle(&a));
+    // Light from behind shines through thin smoke, and less through thick.
+    let behind = |least: f64, most: f64| {
+        let pixels = || a.frame(3, 2, 64).zip(b.frame(3, 2, 64)).zip(color.frame(3, 2, 64));
+        let part = || pixels().filter(|(_, color)| (least..most).contains(&color[3]));
+        let [back, front] =
+            [0, 1].map(|which| part().map(|((a, b), color)| [a, b][which][2] * color[3]).sum::<f64>());
+        back / front
+    };
+    let [thin, thick] = [behind(0.02, 0.3), behind(0.8, 1.1)];
+    assert!(thin > 1.3 * thick, "light from behind: thin {thin}, thick {thick}");
 }
 
 /// The next frame, moved back by the motion, resembles the frame better than it does unmoved. This checks the scale, both

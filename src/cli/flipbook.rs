@@ -277,7 +277,7 @@ impl Flipbook<'_> {
         };
         let plain = Look { floor: None, outline: false, ..scene.look.clone() };
         if let Some(sheet) = &mut sheets.color {
-            let bytes = paint(plain.clone())?.sprite(scene.look.tone, scene.look.exposure);
+            let bytes = paint(plain.clone())?.sprite(&scene.look);
             sheet.put(n, bytes.into_iter().map(|pixel| pixel.map(|byte| f32::from(byte) / 255.0)));
         }
         if let Some(sheet) = &mut sheets.motion {

@@ -56,7 +56,7 @@ impl Lock {
             let is_alone = locked.is_ok() && is_at(&file, path);
             if is_alone {
                 // Only for the message to others.
-                let _ = file.set_len(0).and_then(|()| write!(file, "{}\n", std::process::id()));
+                let _ = file.set_len(0).and_then(|()| writeln!(file, "{}", std::process::id()));
                 if let Some(clean) = clean.take() {
                     clean();
                 }

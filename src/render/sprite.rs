@@ -10,7 +10,7 @@ use super::LinearImage;
 use super::camera::{Axes, box_span};
 use super::sampled_volume::Volume;
 use super::tone::{self, Tone};
-use crate::look::{Camera, Look, ToneMap};
+use crate::look::{Camera, Look};
 use crate::snapshot::Snapshot;
 
 /// Opacity from which a pixel's own colour counts alone.
@@ -62,13 +62,14 @@ impl LinearImage {
         straight(&radiance, &self.opacities(), [self.width, self.height])
     }
 
-    /// The picture after a tone map: sRGB bytes with straight alpha.
-    pub fn sprite(&self, map: ToneMap, exposure: f32) -> Vec<[u8; 4]> {
+    /// The picture after the exposure and tone map of a look: sRGB bytes with straight alpha.
+    pub fn sprite(&self, look: &Look) -> Vec<[u8; 4]> {
         let pixels: Vec<[f32; 4]> =
             self.straight_radiance().into_iter().map(|[r, g, b]| [r, g, b, 0.0]).collect();
         let mut bytes = vec![[0; 4]; pixels.len()];
         // Rounds to the nearest: a dither of each frame would flicker.
-        let tone = Tone { map, background: [0.0; 3], exposure: exposure.exp2(), noise: &[0.5; 64] };
+        let (map, exposure) = (look.tone, look.exposure.exp2());
+        let tone = Tone { map, background: [0.0; 3], exposure, noise: &[0.5; 64] };
         tone::row(&tone, &pixels, &mut bytes);
         for (pixel, alpha) in bytes.iter_mut().zip(self.opacities()) {
             pixel[3] = (alpha * 255.0).round() as u8;
@@ -154,7 +155,7 @@ mod tests {
         let pixel = |alpha: f32| [0.5 * alpha, 0.25 * alpha, 0.125 * alpha, alpha];
         let rgba = [1.0, 0.5, 0.1, 0.0].map(pixel).to_vec();
         let image = LinearImage { width: 4, height: 1, rgba, depth: vec![1e6; 4] };
-        let bytes = image.sprite(ToneMap::AgX, 0.0);
+        let bytes = image.sprite(&Look::default());
         assert_eq!(bytes.iter().map(|pixel| pixel[3]).collect::<Vec<_>>(), [255, 128, 26, 0]);
         assert!(bytes.iter().all(|pixel| pixel[..3] == bytes[0][..3]), "{bytes:?}");
     }

@@ -6,30 +6,32 @@ use crate::grid::Layout;
 use crate::scene::{Scene, memory};
 use crate::solver::{Integrator, Projection};
 
-/// Bytes per pixel of a PNG of smoke before the default background, as measured on the built-in scenes at
-/// 640x480 (0.26 to 1.2).
-const PNG: f64 = 1.0;
+// Measured at frame 24 of plume, colors, fog, text and sphere, with pictures of 640x480; rounded up.
 
-/// Bytes per pixel of an EXR: three half floats, alpha and depth, compressed (measured: 3 to 8).
-const EXR: f64 = 8.0;
+/// Bytes per pixel of a PNG (0.31 to 0.63).
+const PNG: f64 = 0.7;
 
-/// Bytes per pixel and frame of an MP4 of smoke (measured: 0.01 to 0.04).
-const MP4: f64 = 0.03;
+/// Bytes per pixel of an EXR: four half floats and depth, compressed (2.9 to 3.6).
+const EXR: f64 = 4.0;
 
-/// Share of the values' size that remains in an npz where the box is full of smoke (measured: 0.86 to 0.93).
-const NPZ: f64 = 0.93;
+/// Bytes per pixel and frame of an MP4 (0.0036 and 0.0047: plume and colors, 48 frames).
+const MP4: f64 = 0.006;
 
-/// Share of the box that smoke fills in a typical frame, for the lower estimate of a VDB file.
-const FILLED: f64 = 0.15;
+/// Share of the values' size that remains in an npz (0.47 to 0.63; the most where smoke fills the box).
+const NPZ: f64 = 0.65;
 
-/// Share of the half floats' size that remains in a VDB file (measured: 0.6 to 0.9).
+/// Share of the box that smoke fills, for the lower estimate of a VDB file: 1.4 bytes a cell (0.6 to 1.6; fog, which is
+/// full, has 11).
+const FILLED: f64 = 0.1;
+
+/// Share of the half floats' size that remains in a VDB file (0.76 in fog, 0.9 in text).
 const VDB: f64 = 0.9;
 
 /// Estimated bytes of a file of each kind, for one frame.
 pub struct Disk {
     /// Name of the format, as in `--format` or as an extension, and its bytes.
     pub per_frame: [(&'static str, u64); 6],
-    /// OpenVDB where smoke fills the whole box; `per_frame` counts 15 % of it.
+    /// OpenVDB where smoke fills the whole box; `per_frame` counts a tenth of it.
     pub vdb_full: u64,
     /// The checkpoint, of which there is one.
     pub checkpoint: u64,
