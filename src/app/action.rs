@@ -144,9 +144,10 @@ pub const BINDINGS: [Binding; 32] = [
 ];
 
 /// Effects of the mouse in the view, for the help.
-pub const MOUSE: [(&str, &str); 8] = [
+pub const MOUSE: [(&str, &str); 9] = [
     ("Left drag", "paint with the ball"),
     ("Left drag on a handle", "move an object"),
+    ("Left drag on the compass", "turn the sun"),
     ("Ctrl + wheel", "move the ball in depth"),
     ("Right or middle drag", "orbit"),
     ("Shift + right drag", "pan"),

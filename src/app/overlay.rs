@@ -48,6 +48,9 @@ pub(super) fn show(
         sunbeam(painter, &view);
     }
     cross(painter, &view);
+    if edited {
+        compass(painter, &view);
+    }
     title(painter, rect, session.mode(), range);
     if session.mode() != session.model.view && session.model.playback.at.is_some() {
         let at = rect.right_top() + vec2(-14.0, 14.0);
@@ -189,6 +192,24 @@ fn sunbeam(painter: &Painter, view: &View) {
         painter.circle_filled(at, 8.0, theme::ACCENT);
         label(painter, at + vec2(14.0, 0.0), Align2::LEFT_CENTER, "sun", theme::ACCENT);
     }
+}
+
+/// The compass of the sun: a sphere as the camera sees it, with the sun on it; hollow at its back.
+fn compass(painter: &Painter, view: &View) {
+    let session = view.session;
+    let Some((middle, radius)) = session.compass() else { return };
+    let (sun, near) = session.sun_on_compass();
+    let middle = view.rect.min + vec2(middle.x, middle.y);
+    let at = middle + vec2(sun.x, sun.y) * radius;
+    painter.circle_filled(middle, radius, Color32::from_black_alpha(90));
+    painter.circle_stroke(middle, radius, Stroke::new(1.0, Color32::from_white_alpha(90)));
+    painter.line_segment([middle, at], Stroke::new(1.0, theme::ACCENT.gamma_multiply(0.6)));
+    if near {
+        painter.circle_filled(at, 5.5, theme::ACCENT);
+    } else {
+        painter.circle_stroke(at, 5.0, Stroke::new(1.5, theme::ACCENT));
+    }
+    label(painter, middle + vec2(0.0, radius + 9.0), Align2::CENTER_CENTER, "sun", theme::QUIET);
 }
 
 fn arrows(painter: &Painter, view: &View, p: Vector3<f32>, hot: Option<usize>) {

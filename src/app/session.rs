@@ -7,6 +7,7 @@ mod handles;
 mod playback;
 mod pointer;
 mod saving;
+mod sun;
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -71,6 +72,8 @@ pub struct Session {
     export: Option<Export>,
     /// Called from other threads for each new snapshot or status.
     wake: Arc<dyn Fn() + Send + Sync>,
+    /// Whether the dragged sun stands on the side of the viewer; none while it is not dragged.
+    turning: Option<bool>,
     /// The dragged object.
     moving: Option<handles::Move>,
     /// Field of view of the last perspective view \[degrees\].
@@ -135,6 +138,7 @@ impl Session {
             turned: Instant::now(),
             export: None,
             wake,
+            turning: None,
             moving: None,
             lens: 0.0,
             switched: false,

@@ -325,7 +325,9 @@ impl Screen {
         if self.session.model.dialog.is_some() {
             return (action == Action::Exit && !key.repeat).then_some(action);
         }
-        if ctx.wants_keyboard_input() || action == Action::Exit && egui::Popup::is_any_open(ctx) {
+        // A function key types nothing.
+        let types = !matches!(action, Action::ToggleHelp | Action::Picture);
+        if types && ctx.wants_keyboard_input() || action == Action::Exit && egui::Popup::is_any_open(ctx) {
             return None;
         }
         let repeats = matches!(action, Action::Step | Action::Undo | Action::Redo | Action::Turn(_));

@@ -14,7 +14,7 @@ use crate::parameter::{self, Effect, Holder, Kind, Value};
 use crate::scene::Scene;
 use crate::scene::edits::Entry;
 use crate::scene::memory;
-use crate::solver::{BoundaryCondition, Config};
+use crate::solver::{BoundaryCondition, Config, Inflow};
 
 /// Solver settings of the section.
 const KEYS: [&str; 7] = [
@@ -97,6 +97,7 @@ fn sides(ui: &mut Ui, scene: &Scene, draft: &mut Draft) {
             let now = word(&scene.config.sides[axis][end]);
             let shown = match draft.get(&key) {
                 Some(Entry::Word(word)) => word.clone(),
+                Some(Entry::Other(_)) => "inflow".to_owned(),
                 _ => now.to_owned(),
             };
             line(ui, NAMES[axis][end], parameter::of("domain.walls").description, |ui| {
@@ -104,8 +105,50 @@ fn sides(ui: &mut Ui, scene: &Scene, draft: &mut Draft) {
                     set_side(draft, scene, axis, end, &chosen);
                 }
             });
+            if shown == "inflow" {
+                inflow(ui, scene, draft, axis, end);
+            }
         }
     }
+}
+
+/// Velocity, smoke and temperature of the air that enters through a side.
+fn inflow(ui: &mut Ui, scene: &Scene, draft: &mut Draft, axis: usize, end: usize) {
+    let key = format!("domain.walls.{}", SIDES[axis][end]);
+    let id = ui.id().with(("inflow", &key));
+    let set = matches!(draft.get(&key), Some(Entry::Other(_)));
+    let kept = ui.data(|data| data.get_temp::<[f32; 7]>(id)).filter(|_| set);
+    let mut values = kept.unwrap_or_else(|| match scene.config.sides[axis][end] {
+        BoundaryCondition::Inflow(Inflow { velocity: [u, v, w], scalars: [r, g, b, heat] }) => {
+            [u, v, w, r, g, b, heat]
+        }
+        _ => [0.0; 7],
+    });
+    let before = values;
+    line(ui, "Air [m/s]", parameter::of("side.inflow.velocity").description, |ui| {
+        for x in &mut values[..3] {
+            ui.add_sized([56.0, 20.0], DragValue::new(x).range(-100.0..=100.0).speed(0.01).max_decimals(3));
+        }
+    });
+    line(ui, "R, G, B, heat", "Smoke of the three colours in it, and its temperature excess [K].", |ui| {
+        for (c, x) in values[3..].iter_mut().enumerate() {
+            let most = if c < 3 { 100.0 } else { 1000.0 };
+            let least = if c < 3 { 0.0 } else { -most };
+            ui.add_sized([40.0, 20.0], DragValue::new(x).range(least..=most).speed(0.02).max_decimals(2));
+        }
+    });
+    if values != before {
+        ui.data_mut(|data| data.insert_temp(id, values));
+        draft.set(&key, Entry::Other(inflow_text(values)));
+    }
+}
+
+/// An inflow as a scene file has it.
+pub(in crate::app) fn inflow_text(values: [f32; 7]) -> String {
+    let [u, v, w, r, g, b, heat] = values.map(|x| (f64::from(x) * 1e4).round() / 1e4);
+    format!(
+        "{{ inflow = {{ velocity = [{u:?}, {v:?}, {w:?}], red = {r:?}, green = {g:?}, blue = {b:?}, temperature = {heat:?} }} }}"
+    )
 }
 
 /// Sets a side; a periodic one also sets the opposite side.

@@ -1,6 +1,8 @@
 //! Comparing two settings: which side is edited, how they differ, and copying one to the other.
 
-use egui::{Align2, Area, Button, Color32, Context, Grid, Id, Order, Rect, RichText, Ui, pos2, vec2};
+use egui::{
+    Align2, Area, Button, Color32, Context, Grid, Id, Order, Rect, RichText, TextWrapMode, Ui, pos2, vec2,
+};
 
 use super::section::{Head, section};
 use super::{Out, theme};
@@ -114,7 +116,11 @@ pub(super) fn chips(ctx: &Context, model: &Model, out: &mut Out) {
             .pivot(Align2::LEFT_TOP)
             .show(ctx, |ui| {
                 let fill = Color32::from_black_alpha(170);
-                ui.add(Button::new(RichText::new(text).size(14.0).color(color)).fill(fill))
+                ui.add(
+                    Button::new(RichText::new(text).size(14.0).color(color))
+                        .fill(fill)
+                        .wrap_mode(TextWrapMode::Extend),
+                )
             })
             .inner;
         out.places.insert(CHIPS[side as usize], chip.rect);

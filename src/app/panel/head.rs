@@ -2,7 +2,7 @@
 
 use egui::{Align, Button, Frame, Layout, Margin, RichText, Ui, vec2};
 
-use super::{Out, theme};
+use super::{Out, theme, thumbnails};
 use crate::app::action::Action;
 use crate::app::model::{Model, Readout};
 use crate::render::Mode;
@@ -29,6 +29,7 @@ fn title(ui: &mut Ui, model: &Model, readout: &Readout, out: &mut Out) {
                 .on_hover_text("Simulated time shown.");
             let (text, color) = match &model.loading {
                 Some(name) => (format!("loading {name}"), theme::ACCENT),
+                None if readout.pausing => ("pausing after this step".into(), theme::ACCENT),
                 None => state(&readout.status.state),
             };
             ui.label(RichText::new(text).size(12.0).color(color));
@@ -40,18 +41,38 @@ fn title(ui: &mut Ui, model: &Model, readout: &Readout, out: &mut Out) {
 fn scenes(ui: &mut Ui, model: &Model, out: &mut Out) {
     let title = RichText::new(format!("{} ⏷", model.settings.scene.name)).heading().color(theme::TEXT);
     let menu = ui.menu_button(title, |ui| {
-        for name in builtin::NAMES {
-            let entry = ui.button(*name).on_hover_text(builtin::summary(name).unwrap_or_default());
-            out.places.insert(*name, entry.rect);
-            if entry.clicked() {
-                out.actions.push(Action::Open(name));
-                ui.close();
-            }
+        for line in builtin::NAMES.chunks(3) {
+            ui.horizontal(|ui| line.iter().for_each(|name| scene(ui, name, out)));
         }
         recent(ui, model, out);
     });
     out.places.insert("scenes", menu.response.rect);
     menu.response.on_hover_text("Switch to another scene. Undo returns to this one.");
+}
+
+/// Size of a scene's picture in the menu \[pt\].
+const PICTURE: egui::Vec2 = vec2(88.0, 64.0);
+
+/// Picture and name of a built-in scene; a click opens it.
+fn scene(ui: &mut Ui, name: &'static str, out: &mut Out) {
+    let (rect, entry) = ui.allocate_exact_size(PICTURE + vec2(0.0, 18.0), egui::Sense::click());
+    let color = if entry.hovered() { egui::Color32::WHITE } else { theme::TEXT };
+    let place = egui::Rect::from_min_size(rect.min, PICTURE);
+    if let Some(picture) = thumbnails::of(ui.ctx(), name) {
+        let whole = egui::Rect::from_min_max(egui::pos2(0.0, 0.0), egui::pos2(1.0, 1.0));
+        ui.painter().image(picture.id(), place, whole, egui::Color32::WHITE);
+    }
+    if entry.hovered() {
+        let line = egui::Stroke::new(1.5, theme::ACCENT);
+        ui.painter().rect_stroke(place, 2.0, line, egui::StrokeKind::Inside);
+    }
+    let font = egui::FontId::proportional(12.0);
+    ui.painter().text(rect.center_bottom(), egui::Align2::CENTER_BOTTOM, name, font, color);
+    out.places.insert(name, rect);
+    if entry.on_hover_text(builtin::summary(name).unwrap_or_default()).clicked() {
+        out.actions.push(Action::Open(name));
+        ui.close();
+    }
 }
 
 /// The scene files opened or saved of late.

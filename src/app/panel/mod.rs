@@ -9,6 +9,7 @@ mod dialog;
 mod export_form;
 mod head;
 mod help;
+mod keyframes;
 mod light_and_tone;
 mod notice;
 mod object_list;
@@ -19,7 +20,11 @@ mod shown_field;
 mod smokes;
 mod stats;
 pub mod theme;
+mod thumbnails;
 mod timeline_strip;
+
+#[cfg(test)]
+pub(in crate::app) use box_and_solver::inflow_text;
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -65,7 +70,7 @@ impl Out {
 
 /// Shows everything over and beside the view.
 pub fn show(ctx: &Context, model: &mut Model, readout: &Readout) -> Out {
-    release_focus(ctx);
+    release_focus(ctx, model);
     let mut out =
         Out { search: model.search.trim().to_lowercase(), closed: model.closed.clone(), ..Out::default() };
     if model.panel {
@@ -114,9 +119,16 @@ fn contents(ui: &mut egui::Ui, model: &mut Model, readout: &Readout, out: &mut O
     });
 }
 
-/// Takes the keyboard from a text field when the mouse is pressed elsewhere, as in the view or on a slider: the
-/// keys then act on the smoke again.
-fn release_focus(ctx: &Context) {
+/// Takes the keyboard from a text field when the mouse is pressed elsewhere, or moves into the view: the keys then act
+/// on the smoke again.
+fn release_focus(ctx: &Context, model: &Model) {
+    let moved =
+        ctx.input(|input| (input.pointer.delta() != egui::Vec2::ZERO).then(|| input.pointer.latest_pos()));
+    let edge = ctx.content_rect().right() - theme::WIDTH;
+    let in_view = moved.flatten().is_some_and(|at| at.x < edge);
+    if in_view && model.dialog.is_none() && !egui::Popup::is_any_open(ctx) {
+        ctx.memory_mut(|memory| memory.stop_text_input());
+    }
     let pressed =
         ctx.input(|input| input.pointer.any_pressed().then(|| input.pointer.interact_pos()).flatten());
     let (Some(at), Some(id)) = (pressed, ctx.memory(|memory| memory.focused())) else {

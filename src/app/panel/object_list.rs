@@ -4,7 +4,7 @@ use egui::{Button, ComboBox, DragValue, RichText, TextEdit, Ui, vec2};
 
 use super::row::{fine, suffix};
 use super::section::{Head, section};
-use super::{Out, light_and_tone, theme};
+use super::{Out, keyframes, light_and_tone, theme};
 use crate::app::action::Action;
 use crate::app::model::{Model, Readout};
 use crate::app::objects::{self, Selected};
@@ -25,6 +25,9 @@ pub(super) fn show(ui: &mut Ui, model: &mut Model, readout: &Readout, out: &mut 
         match model.selected {
             Some(Selected::Object(list, n)) if n < objects::count(&model.settings.scene, list) => {
                 sheet(ui, model, list, n, out);
+                if list == List::Solid {
+                    keyframes::show(ui, model, n, readout, out);
+                }
             }
             Some(Selected::Camera) => camera(ui, model, readout, out),
             Some(Selected::Sun) => light_and_tone::sun(ui, model, out),
@@ -119,7 +122,8 @@ fn sheet(ui: &mut Ui, model: &mut Model, list: List, n: usize, out: &mut Out) {
     ui.add_space(4.0);
     let head = format!("{}.{n}.", list.key());
     for (key, entry) in &entries {
-        let Some(parameter) = declared(list, key) else { continue };
+        // Keyframes have lines of their own below.
+        let Some(parameter) = declared(list, key).filter(|p| p.key() != "keyframes") else { continue };
         if let Some(new) = control(ui, parameter, key, entry, out) {
             model.edits.push(Change::Set(format!("{head}{key}"), Some(new)));
         }

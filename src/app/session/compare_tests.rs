@@ -129,6 +129,29 @@ fn a_copy_makes_both_sides_equal_and_they_stay_so() {
 }
 
 #[test]
+fn recorded_frames_show_both_sides_and_lead_to_the_same_future() {
+    let mut s = compared();
+    s.act(Action::OtherSide);
+    set(&mut s, |settings| settings.params.smoke[0].buoyancy = -9.0);
+    step(&mut s, 4);
+    let last = Side::BOTH.map(|side| smoke(&s, side));
+    for frame in [5, 1] {
+        s.model.playback.at = Some(frame);
+        s.turn_pages(Instant::now());
+        assert_eq!(steps(&s), [frame, frame]);
+    }
+    assert!(smoke(&s, Side::A) == smoke(&s, Side::B), "a common past");
+    s.model.playback.at = Some(5);
+    s.turn_pages(Instant::now());
+    s.act(Action::Step);
+    until(&mut s, |s| s.worker.timeline().range().is_some_and(|[_, last]| last == 6));
+    s.turn_pages(Instant::now());
+    s.act(Action::Step);
+    until(&mut s, |s| s.shown().stats.step == 7);
+    assert!(Side::BOTH.map(|side| smoke(&s, side)) == last);
+}
+
+#[test]
 fn another_solver_is_compared_from_the_start_and_a_restart_starts_both_over() {
     let mut s = compared();
     s.act(Action::OtherSide);

@@ -215,3 +215,35 @@ fn a_file_that_another_program_writes_is_read_again_unless_that_loses_changes() 
     until_loaded(&mut s);
     assert_eq!(s.shown().dims.array(), [10, 10, 10]);
 }
+
+#[test]
+fn the_sun_is_turned_on_its_compass_and_that_is_undone() {
+    let mut s = session();
+    let (middle, radius) = s.compass().unwrap();
+    let before = s.model.settings.look.sun_direction;
+    let now = Instant::now();
+    s.press(Button::Left, Held::default(), middle, now);
+    let axes = s.orbit.axes();
+    let sun = |s: &Session| nalgebra::Vector3::from(s.model.settings.look.sun_direction);
+    assert!(sun(&s).dot(&axes.forward).abs() > 0.99, "in the middle it is before or behind the viewer");
+    s.hover(middle + Vector2::new(0.0, -0.99 * radius), now);
+    assert!(sun(&s).dot(&axes.up) > 0.95, "at the top it is above");
+    s.hover(middle + Vector2::new(1.5 * radius, 0.0), now);
+    assert!(sun(&s).dot(&axes.right) > 0.4, "beyond the rim it goes on at the back");
+    s.release(Button::Left, now);
+    note(&mut s);
+    assert_eq!(s.model.history.undoes(), Some("sun direction"));
+    s.act(Action::Undo);
+    assert_eq!(s.model.settings.look.sun_direction, before);
+    assert!(s.shown().smoke.iter().all(|cell| cell[0].to_f32() == 0.0), "nothing was painted");
+}
+
+#[test]
+fn an_inflow_of_the_panel_is_read_back() {
+    let text = "domain.walls.x_min";
+    let s = session();
+    let word = crate::app::panel::inflow_text([0.5, 0.0, 0.0, 2.0, 0.0, 0.0, 30.0]);
+    let scene = s.model.settings.scene.edited(&[Change::Set(text.into(), Some(Entry::Other(word)))]).unwrap();
+    let crate::solver::BoundaryCondition::Inflow(air) = scene.config.sides[0][0] else { panic!("no inflow") };
+    assert_eq!((air.velocity, air.scalars), ([0.5, 0.0, 0.0], [2.0, 0.0, 0.0, 30.0]));
+}

@@ -42,7 +42,9 @@ impl Session {
     /// The ball to render, while the mouse is over the view.
     pub fn ball(&self) -> Option<render::Cursor> {
         let painting = match self.gesture() {
-            None => self.hovered_handle().is_none(),
+            None => {
+                self.hovered_handle().is_none() && !self.pointer.at.is_some_and(|at| self.is_on_compass(at))
+            }
             Some(gesture) => gesture == Gesture::Paint,
         };
         let brush = &self.model.settings.brush;
@@ -82,7 +84,7 @@ impl Session {
         }
         self.hover(at, now);
         let gesture = match Gesture::of(button, held) {
-            Gesture::Paint if self.grab(at) => Gesture::Move,
+            Gesture::Paint if self.grab_sun(at) || self.grab(at) => Gesture::Move,
             gesture => gesture,
         };
         if gesture == Gesture::Paint {
@@ -101,6 +103,7 @@ impl Session {
         if self.pointer.drag.as_ref().is_some_and(|d| d.button == button) {
             self.paint(now);
             self.pointer.drag = None;
+            self.turning = None;
             self.drop_object();
         }
     }
@@ -110,6 +113,7 @@ impl Session {
         self.pointer.at = Some(at);
         let moved = self.pointer.drag.as_mut().map(|d| at - std::mem::replace(&mut d.last, at));
         match (self.gesture(), moved) {
+            (Some(Gesture::Move), _) if self.turning.is_some() => self.drag_sun(at),
             (Some(Gesture::Move), _) => self.drag_object(at),
             (Some(Gesture::Orbit), Some(by)) => self.orbit.turn(by),
             (Some(Gesture::Pan), Some(by)) => self.orbit.pan(by, self.view.y),

@@ -1,0 +1,83 @@
+//! The keyframes of a solid: instants and positions, one a line.
+
+use egui::{DragValue, Ui};
+
+use super::section::heading;
+use super::{Out, theme};
+use crate::app::model::{Model, Readout};
+use crate::scene::edits::{Change, Entry};
+
+/// Shortest time between two keyframes in the panel \[s\].
+const APART: f32 = 0.01;
+
+/// Position \[m\] at an instant \[s\].
+type Key = (f32, [f32; 3]);
+
+pub(super) fn show(ui: &mut Ui, model: &mut Model, n: usize, readout: &Readout, out: &mut Out) {
+    let Some(solid) = model.settings.scene.solids.get(n) else { return };
+    let (mut keys, time) = (solid.keyframes.clone(), readout.shown);
+    let before = keys.clone();
+    heading(ui, "Keyframes", "s, m");
+    let mut gone = None;
+    for at in 0..keys.len() {
+        let earliest = at.checked_sub(1).map_or(0.0, |before| keys[before].0 + APART);
+        let latest = keys.get(at + 1).map_or(f32::MAX, |after| after.0 - APART);
+        ui.horizontal(|ui| {
+            ui.add_space(10.0);
+            let (t, p) = &mut keys[at];
+            let number = |x| DragValue::new(x).speed(0.01).max_decimals(3);
+            ui.add_sized([56.0, 20.0], number(t).range(earliest..=latest.max(earliest)).suffix(" s"));
+            p.iter_mut().for_each(|x| drop(ui.add_sized([56.0, 20.0], number(x))));
+            if ui.small_button("×").on_hover_text("Remove this keyframe.").clicked() {
+                gone = Some(at);
+            }
+        });
+    }
+    if let Some(at) = gone {
+        keys.remove(at);
+    }
+    ui.horizontal(|ui| {
+        ui.add_space(10.0);
+        let help = "Adds a keyframe at the shown time, where the solid is then.";
+        let button = ui.button(egui::RichText::new(format!("Add at {time:.2} s")).color(theme::TEXT));
+        out.places.insert("solid.keyframe.add", button.rect);
+        if button.on_hover_text(help).clicked() {
+            insert(&mut keys, (time as f32, solid.position_at(time)));
+        }
+    });
+    if keys != before {
+        model.edits.push(change(n, &keys));
+    }
+}
+
+/// Adds a keyframe in its place, or replaces the one of that instant.
+fn insert(keys: &mut Vec<Key>, key: Key) {
+    keys.retain(|(t, _)| (t - key.0).abs() >= APART);
+    let at = keys.iter().position(|(t, _)| *t > key.0).unwrap_or(keys.len());
+    keys.insert(at, key);
+}
+
+fn change(n: usize, keys: &[Key]) -> Change {
+    let short = |x: f32| format!("{:?}", (f64::from(x) * 1e4).round() / 1e4);
+    let line = |(t, p): &Key| format!("[{}, [{}]]", short(*t), p.map(short).join(", "));
+    let text = format!("[{}]", keys.iter().map(line).collect::<Vec<_>>().join(", "));
+    Change::Set(format!("solid.{n}.keyframes"), (!keys.is_empty()).then_some(Entry::Other(text)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::scene::Scene;
+
+    #[test]
+    fn keyframes_are_added_in_order_and_removed() {
+        let mut keys = vec![(0.0, [0.0; 3]), (2.0, [1.0; 3])];
+        insert(&mut keys, (1.0, [0.5; 3]));
+        insert(&mut keys, (2.001, [0.9; 3]));
+        assert_eq!(keys, [(0.0, [0.0; 3]), (1.0, [0.5; 3]), (2.001, [0.9; 3])]);
+        let text = "[[solid]]\nshape = { sphere = { radius = 0.1 } }\nposition = [0.4, 0.4, 0.4]\n";
+        let scene = Scene::parse("s", text).unwrap().edited(&[change(0, &keys)]).unwrap();
+        assert_eq!(scene.solids[0].keyframes, keys);
+        assert_eq!(scene.edited(&[change(0, &[])]).unwrap().solids[0].keyframes, []);
+    }
+}
