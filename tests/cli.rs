@@ -406,7 +406,7 @@ fn a_stored_frame_starts_another_run() {
         let args = ["simulate", "plume", "--frames", frames, "--format", "npz", "--out", out];
         let still =
             ["--set=source.0.noise.speed=0", "--set=source.1.noise.speed=0", "--set=source.2.noise.speed=0"];
-        let output = updraft(dir.path(), &[&args, &still, SMALL, more].concat());
+        let output = updraft(dir.path(), &[&args[..], &still, SMALL, more].concat());
         assert!(output.status.success(), "{}", stderr(&output));
     };
     simulate("4-8", "whole", &[]);

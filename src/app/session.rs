@@ -7,7 +7,7 @@ mod handles;
 mod playback;
 mod pointer;
 mod saving;
-mod sun;
+mod sun_handle;
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
