@@ -1,29 +1,20 @@
 //! Runs side by side: locks, shared folders, and sweeps in any order.
 
+#[path = "common/command.rs"]
+mod command;
+
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::process::{Child, Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
+use command::{command, stderr, updraft};
+
 const SMALL: &[&str] =
     &["--set", "domain.cells=[16, 24, 16]", "--set", "domain.voxel=0.06", "--threads", "1"];
 
-fn command(folder: &Path, args: &[&str]) -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_updraft"));
-    command.current_dir(folder).args(args);
-    command
-}
-
-fn updraft(folder: &Path, args: &[&str]) -> Output {
-    command(folder, args).output().expect("a run")
-}
-
 fn start(folder: &Path, args: &[&str]) -> Child {
     command(folder, args).stdout(Stdio::null()).stderr(Stdio::piped()).spawn().expect("a start")
-}
-
-fn stderr(output: &Output) -> String {
-    String::from_utf8_lossy(&output.stderr).into_owned()
 }
 
 /// All files of `folder`, hidden ones too. A checkpoint has the wall times of its run.

@@ -3,26 +3,17 @@
 //! The full disk is a small tmpfs: mounting one needs root on Linux, elsewhere those tests are skipped.
 #![cfg(unix)]
 
+#[path = "common/command.rs"]
+mod command;
+
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Output, Stdio};
+use std::process::{Child, Command, Stdio};
 use std::time::Duration;
+
+use command::{command, stderr, updraft};
 
 const SMALL: &[&str] =
     &["--set", "domain.cells=[24, 36, 24]", "--set", "domain.voxel=0.04", "--threads", "1"];
-
-fn command(folder: &Path, args: &[&str]) -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_updraft"));
-    command.current_dir(folder).args(args).env_remove("DISPLAY").env_remove("WAYLAND_DISPLAY");
-    command
-}
-
-fn updraft(folder: &Path, args: &[&str]) -> Output {
-    command(folder, args).output().expect("the command starts")
-}
-
-fn stderr(output: &Output) -> String {
-    String::from_utf8_lossy(&output.stderr).into_owned()
-}
 
 /// All files in and below `folder`, hidden ones too.
 fn files(folder: &Path) -> Vec<PathBuf> {

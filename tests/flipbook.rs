@@ -1,19 +1,15 @@
 //! Sheets for games, and moving pictures, as other programs see them.
 
+#[path = "common/command.rs"]
+mod command;
+
 use std::path::Path;
-use std::process::{Command, Output};
+use std::process::Command;
+
+use command::{stderr, updraft};
 
 const SMALL: &[&str] =
     &["--set", "domain.cells=[24, 36, 24]", "--set", "domain.voxel=0.04", "--cpu", "--quiet"];
-
-fn updraft(folder: &Path, args: &[&str]) -> Output {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_updraft"));
-    command.current_dir(folder).args(args).output().expect("the command starts")
-}
-
-fn stderr(output: &Output) -> String {
-    String::from_utf8_lossy(&output.stderr).into_owned()
-}
 
 /// A sheet: RGBA bytes, its size, and whether it is marked as sRGB.
 struct Sheet {

@@ -4,6 +4,9 @@
 
 #![cfg(unix)]
 
+#[path = "common/command.rs"]
+mod command;
+
 use std::fs;
 use std::io::Write;
 use std::os::unix::fs::{PermissionsExt, symlink};
@@ -11,33 +14,17 @@ use std::path::Path;
 use std::process::{Child, Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
+use command::{command, folder, stderr, updraft};
+
 const SMALL: &[&str] = &["--set", "domain.cells=[12, 18, 12]", "--set", "domain.voxel=0.08"];
 
 const UPDRAFT: &str = env!("CARGO_BIN_EXE_updraft");
-
-fn command(folder: &Path, args: &[&str]) -> Command {
-    let mut command = Command::new(UPDRAFT);
-    command.current_dir(folder).args(args).env_remove("DISPLAY").env_remove("WAYLAND_DISPLAY");
-    command
-}
-
-fn updraft(folder: &Path, args: &[&str]) -> Output {
-    command(folder, args).output().expect("the command starts")
-}
 
 /// Runs `script` in a shell, where `$U` is the command.
 fn shell(folder: &Path, script: &str) -> Output {
     let mut command = Command::new("bash");
     command.current_dir(folder).args(["-c", script]).env("U", UPDRAFT);
     command.env_remove("DISPLAY").env_remove("WAYLAND_DISPLAY").output().expect("a shell")
-}
-
-fn stderr(output: &Output) -> String {
-    String::from_utf8_lossy(&output.stderr).into_owned()
-}
-
-fn folder() -> tempfile::TempDir {
-    tempfile::tempdir().expect("a temporary folder")
 }
 
 fn seed(name: &str) -> String {

@@ -1,32 +1,11 @@
 //! Reports for programs: `--json`, and what `check` refuses.
 
-use std::path::Path;
-use std::process::{Command, Output};
+#[path = "common/command.rs"]
+mod command;
 
-fn updraft(folder: &Path, args: &[&str]) -> Output {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_updraft"));
-    command.current_dir(folder).args(args).env_remove("DISPLAY").env_remove("WAYLAND_DISPLAY");
-    command.output().expect("the command starts")
-}
+use std::process::Output;
 
-fn stdout(output: &Output) -> String {
-    String::from_utf8(output.stdout.clone()).expect("text")
-}
-
-fn stderr(output: &Output) -> String {
-    String::from_utf8(output.stderr.clone()).expect("text")
-}
-
-#[track_caller]
-fn refused(output: &Output, wanted: &str) {
-    let text = stderr(output);
-    assert_eq!(output.status.code(), Some(2), "{text}");
-    assert!(text.lines().next().is_some_and(|line| line.contains(wanted)), "{wanted:?} is not in {text}");
-}
-
-fn folder() -> tempfile::TempDir {
-    tempfile::tempdir().expect("a temporary folder")
-}
+use command::{folder, refused, stderr, stdout, updraft};
 
 fn json(output: &Output) -> serde_json::Value {
     serde_json::from_slice(&output.stdout).unwrap_or_else(|error| panic!("{error}: {}", stdout(output)))
@@ -119,7 +98,7 @@ fn scenes_are_listed_as_json() {
     assert_eq!(json(&updraft(dir.path(), &["scenes", "fog", "--json"]))["name"], "fog");
 }
 
-/// What would end a run at its start, or after it, is said by `check`.
+/// `check` reports faults that would end a run at its start or later.
 #[test]
 fn check_refuses_what_a_run_would_fail_on() {
     let dir = folder();

@@ -1,42 +1,12 @@
-//! What surrounds the command: `updraft doctor`, the configuration, log filters, colours, completions, manual pages.
+//! Around the command: `updraft doctor`, the configuration, log filters, colours, completions, manual pages.
+
+#[path = "common/command.rs"]
+mod command;
 
 use std::path::Path;
-use std::process::{Command, Output};
+use std::process::Command;
 
-/// The command without a display and without the settings of whoever runs the tests.
-fn command(folder: &Path, args: &[&str]) -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_updraft"));
-    command.current_dir(folder).args(args);
-    for name in [
-        "DISPLAY",
-        "WAYLAND_DISPLAY",
-        "UPDRAFT_LOG",
-        "RUST_LOG",
-        "UPDRAFT_CONFIG",
-        "NO_COLOR",
-        "UPDRAFT_SIMD",
-    ] {
-        command.env_remove(name);
-    }
-    command.env("XDG_CONFIG_HOME", folder);
-    command
-}
-
-fn updraft(folder: &Path, args: &[&str]) -> Output {
-    command(folder, args).output().expect("the command starts")
-}
-
-fn stdout(output: &Output) -> String {
-    String::from_utf8(output.stdout.clone()).expect("text")
-}
-
-fn stderr(output: &Output) -> String {
-    String::from_utf8(output.stderr.clone()).expect("text")
-}
-
-fn folder() -> tempfile::TempDir {
-    tempfile::tempdir().expect("a temporary folder")
-}
+use command::{command, folder, stderr, stdout, updraft};
 
 /// Writes the configuration that `command` finds.
 fn configure(folder: &Path, text: &str) {
