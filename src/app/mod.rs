@@ -6,6 +6,7 @@
 //! No code here touches a field: edits go to the worker as commands.
 
 pub mod action;
+mod bare_window;
 pub mod brush_cursor;
 mod canvas;
 mod context;
@@ -14,6 +15,7 @@ mod file;
 mod file_chooser;
 pub mod gesture;
 pub mod hue;
+mod input_names;
 pub mod model;
 pub mod objects;
 pub mod orbit;

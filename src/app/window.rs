@@ -6,23 +6,23 @@ use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use egui_glium::EguiGlium;
-use egui_glium::egui_winit::egui::ViewportId;
 use glium::backend::Facade;
 use glium::{Display, Surface};
 use glutin::surface::WindowSurface;
 use nalgebra::Vector2;
 use winit::application::ApplicationHandler;
-use winit::dpi::{LogicalSize, PhysicalPosition};
-use winit::event::{ElementState, KeyEvent, MouseButton, MouseScrollDelta, StartCause, WindowEvent};
+use winit::dpi::PhysicalPosition;
+use winit::event::{ElementState, KeyEvent, StartCause, WindowEvent};
 use winit::event_loop::{ActiveEventLoop, ControlFlow, EventLoop, EventLoopProxy};
-use winit::keyboard::{Key, NamedKey};
 use winit::window::{Window, WindowId};
 
 use super::action::{self, Action};
+use super::bare_window::{bare_window, scale_for, title};
 use super::canvas::Canvas;
 use super::export::beside_each_other;
 use super::file_chooser::{self, Answer};
 use super::gesture::{Button, Gesture, Held};
+use super::input_names::{known, name, notches};
 use super::model::{Dialog, Purpose};
 use super::pace::{Level, Pace};
 use super::panel::{self, theme};
@@ -31,7 +31,7 @@ use super::session::Session;
 use super::settings::Side;
 use super::state::{Seen, StateFile};
 use super::watch::Watch;
-use super::{AppError, Options, context, overlay, screenshot};
+use super::{AppError, Options, overlay, screenshot};
 use crate::look::Look;
 use crate::render::{Quality, RenderError, Renderer, View};
 use crate::scene::Scene;
@@ -679,81 +679,10 @@ impl Screen {
     }
 }
 
-fn title(scene: &str) -> String {
-    format!("updraft — {scene}")
-}
-
-/// Opens a window for rendering, empty at first.
-fn bare_window(
-    event_loop: &ActiveEventLoop,
-    scene: &str,
-    remembered: &Remembered,
-) -> Result<(Window, Display<WindowSurface>, EguiGlium), String> {
-    let [width, height] = remembered.size.unwrap_or([1180.0, 760.0]);
-    let attributes = Window::default_attributes()
-        .with_title(title(scene))
-        .with_inner_size(fitting(event_loop, LogicalSize::new(width, height)))
-        .with_min_inner_size(LogicalSize::new(480.0, 320.0));
-    let (window, display) = context::open(event_loop, attributes)?;
-    let egui = EguiGlium::new(ViewportId::ROOT, &display, &window, event_loop);
-    Ok((window, display, egui))
-}
-
-/// Size of text on a screen whose own scaling leaves it too small to read, as on a large one without any.
-fn scale_for(window: &Window) -> f32 {
-    let Some(screen) = window.current_monitor() else { return 1.0 };
-    let height = f64::from(screen.size().height) / window.scale_factor();
-    ((height / 1080.0 * 4.0).floor() / 4.0).clamp(1.0, 2.0) as f32
-}
-
-/// `size`, or the size that fits the screen.
-fn fitting(event_loop: &ActiveEventLoop, size: LogicalSize<f64>) -> LogicalSize<f64> {
-    let screen = event_loop.primary_monitor().or_else(|| event_loop.available_monitors().next());
-    let Some(screen) = screen.filter(|screen| screen.size().width > 0) else {
-        return size;
-    };
-    let room: LogicalSize<f64> = screen.size().to_logical(screen.scale_factor());
-    LogicalSize::new(size.width.min(0.98 * room.width), size.height.min(0.96 * room.height))
-}
-
 /// Passes egui's repaint requests to the sleeping loop.
 fn repaint_through(ctx: &egui::Context, proxy: EventLoopProxy<Message>) {
     ctx.set_request_repaint_callback(move |info| {
         // The loop ends only after the window.
         let _ = proxy.send_event(Message::Repaint(info.delay));
     });
-}
-
-/// Name of a key in the table of bindings.
-fn name(key: &Key) -> Option<&str> {
-    Some(match key {
-        Key::Named(NamedKey::Space) => "Space",
-        Key::Named(NamedKey::Tab) => "Tab",
-        Key::Named(NamedKey::Escape) => "Esc",
-        Key::Named(NamedKey::ArrowLeft) => "←",
-        Key::Named(NamedKey::ArrowRight) => "→",
-        Key::Named(NamedKey::Home) => "Home",
-        Key::Named(NamedKey::Delete) => "Del",
-        Key::Named(NamedKey::F1) => "F1",
-        Key::Named(NamedKey::F12) => "F12",
-        Key::Character(text) => text,
-        _ => return None,
-    })
-}
-
-fn known(button: MouseButton) -> Option<Button> {
-    match button {
-        MouseButton::Left => Some(Button::Left),
-        MouseButton::Middle => Some(Button::Middle),
-        MouseButton::Right => Some(Button::Right),
-        _ => None,
-    }
-}
-
-/// Notches of the wheel; a touchpad counts its pixels.
-fn notches(delta: MouseScrollDelta) -> f32 {
-    match delta {
-        MouseScrollDelta::LineDelta(_, y) => y,
-        MouseScrollDelta::PixelDelta(by) => by.y as f32 / 50.0,
-    }
 }

@@ -1,0 +1,50 @@
+//! A window that fits its screen, with text large enough to read.
+
+use egui_glium::EguiGlium;
+use egui_glium::egui_winit::egui::ViewportId;
+use glium::Display;
+use glutin::surface::WindowSurface;
+use winit::dpi::LogicalSize;
+use winit::event_loop::ActiveEventLoop;
+use winit::window::Window;
+
+use super::context;
+use super::remember::Remembered;
+
+/// Title of the window.
+pub(super) fn title(scene: &str) -> String {
+    format!("updraft — {scene}")
+}
+
+/// Opens a window for rendering, empty at first.
+pub(super) fn bare_window(
+    event_loop: &ActiveEventLoop,
+    scene: &str,
+    remembered: &Remembered,
+) -> Result<(Window, Display<WindowSurface>, EguiGlium), String> {
+    let [width, height] = remembered.size.unwrap_or([1180.0, 760.0]);
+    let attributes = Window::default_attributes()
+        .with_title(title(scene))
+        .with_inner_size(fitting(event_loop, LogicalSize::new(width, height)))
+        .with_min_inner_size(LogicalSize::new(480.0, 320.0));
+    let (window, display) = context::open(event_loop, attributes)?;
+    let egui = EguiGlium::new(ViewportId::ROOT, &display, &window, event_loop);
+    Ok((window, display, egui))
+}
+
+/// Size of text on a screen whose own scaling leaves it too small to read, as on a large one without any.
+pub(super) fn scale_for(window: &Window) -> f32 {
+    let Some(screen) = window.current_monitor() else { return 1.0 };
+    let height = f64::from(screen.size().height) / window.scale_factor();
+    ((height / 1080.0 * 4.0).floor() / 4.0).clamp(1.0, 2.0) as f32
+}
+
+/// `size`, or the size that fits the screen.
+fn fitting(event_loop: &ActiveEventLoop, size: LogicalSize<f64>) -> LogicalSize<f64> {
+    let screen = event_loop.primary_monitor().or_else(|| event_loop.available_monitors().next());
+    let Some(screen) = screen.filter(|screen| screen.size().width > 0) else {
+        return size;
+    };
+    let room: LogicalSize<f64> = screen.size().to_logical(screen.scale_factor());
+    LogicalSize::new(size.width.min(0.98 * room.width), size.height.min(0.96 * room.height))
+}
