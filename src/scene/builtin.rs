@@ -1,5 +1,17 @@
 //! The built-in scenes, each a file of the folder `scenes`.
 
+/// Calls a macro with the names of the built-in scenes, for what each of them has.
+macro_rules! for_each_scene {
+    ($call:ident) => {
+        $call! {
+            "plume", "colors", "text", "sphere", "mesh", "fog", "wind-tunnel", "convection", "shear", "rings",
+            "taylor-green", "cavity"
+        }
+    };
+}
+#[cfg(feature = "viewer")]
+pub(crate) use for_each_scene;
+
 macro_rules! scenes {
     ($($name:literal),*) => {
         /// The names of the built-in scenes; the first is the default.
@@ -9,20 +21,7 @@ macro_rules! scenes {
     };
 }
 
-scenes!(
-    "plume",
-    "colors",
-    "text",
-    "sphere",
-    "mesh",
-    "fog",
-    "wind-tunnel",
-    "convection",
-    "shear",
-    "rings",
-    "taylor-green",
-    "cavity"
-);
+for_each_scene!(scenes);
 
 /// Names of the built-in meshes.
 pub const MESHES: &[&str] = &["knot"];

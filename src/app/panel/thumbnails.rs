@@ -2,27 +2,16 @@
 
 use egui::{ColorImage, Context, Id, TextureHandle, TextureOptions};
 
+use crate::scene::builtin::for_each_scene;
+
 macro_rules! pictures {
-    ($($name:literal),* $(,)?) => {
-        [$(($name, include_bytes!(concat!("thumbnails/", $name, ".png")).as_slice())),*]
+    ($($name:literal),*) => {
+        /// Names and files.
+        const PICTURES: &[(&str, &[u8])] = &[$(($name, include_bytes!(concat!("thumbnails/", $name, ".png")))),*];
     };
 }
 
-/// Names and files.
-const PICTURES: [(&str, &[u8]); 12] = pictures![
-    "plume",
-    "colors",
-    "text",
-    "sphere",
-    "mesh",
-    "fog",
-    "wind-tunnel",
-    "convection",
-    "shear",
-    "rings",
-    "taylor-green",
-    "cavity",
-];
+for_each_scene!(pictures);
 
 /// The picture of a built-in scene, decoded when it is first shown.
 pub(super) fn of(ctx: &Context, name: &str) -> Option<TextureHandle> {
