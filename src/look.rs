@@ -26,6 +26,9 @@ pub enum Scattering {
     Traced,
 }
 
+/// Default irradiance of the sun.
+const SUN: [f32; 3] = [10.5, 9.7, 8.6];
+
 /// Curve from linear radiance to the picture.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum ToneMap {
@@ -98,10 +101,9 @@ impl Look {
     /// The albedo of a surface that shows this colour, linear R, G, B as on a screen, where it faces a white sun of the default
     /// irradiance. The tone map compresses luminance about as Y / (1 + 0.95 Y).
     pub fn albedo_shown(color: [f32; 3]) -> [f32; 3] {
-        const SUN: f32 = 9.7;
         let [r, g, b] = color;
         let luminance = 0.2126 * r + 0.7152 * g + 0.0722 * b;
-        let scale = std::f32::consts::PI / SUN / (1.0 - 0.95 * luminance.clamp(0.0, 1.0));
+        let scale = std::f32::consts::PI / SUN[1] / (1.0 - 0.95 * luminance.clamp(0.0, 1.0));
         color.map(|x| (scale * x).clamp(0.0, 1.0))
     }
 
@@ -125,7 +127,7 @@ impl Default for Look {
             noise: 0.0,
             sun_direction: [0.80, 0.58, 0.16],
             sun_size: 0.5,
-            sun: [10.5, 9.7, 8.6],
+            sun: SUN,
             sky: [0.16, 0.22, 0.32],
             ground: [0.07, 0.06, 0.05],
             glow: 0.0,

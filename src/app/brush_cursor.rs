@@ -4,6 +4,7 @@
 use nalgebra::{Vector2, Vector3};
 
 use super::orbit::{Orbit, corners};
+use crate::render::camera::{Ray, box_span};
 use crate::solver::Dab;
 
 /// Distance between the dabs of a stroke, in radii: their falloffs blend into an even tube.
@@ -103,14 +104,10 @@ fn depth_of(p: Vector3<f32>, orbit: &Orbit) -> f32 {
     (p - eye(orbit)).dot(&orbit.axes().forward).max(1e-3 * orbit.distance)
 }
 
-/// Where the ray `start + t · ray` enters and leaves the box, in front of its start; none if it misses.
-fn crossing(start: Vector3<f32>, ray: Vector3<f32>, extent: [f32; 3]) -> Option<(f32, f32)> {
-    let (mut enters, mut leaves) = (0.0f32, f32::INFINITY);
-    for axis in 0..3 {
-        // A ray along a side yields ±∞, or NaN on the side itself, which `max` and `min` ignore.
-        let [a, b] = [0.0, extent[axis]].map(|side| (side - start[axis]) / ray[axis]);
-        (enters, leaves) = (enters.max(a.min(b)), leaves.min(a.max(b)));
-    }
+/// The range of t in which `start + t · direction` is in the box and in front of its start; none if it misses.
+fn crossing(start: Vector3<f32>, direction: Vector3<f32>, extent: [f32; 3]) -> Option<(f32, f32)> {
+    let [enters, leaves] = box_span(&Ray { origin: start.into(), direction }, [0.0; 3], extent);
+    let enters = enters.max(0.0);
     (enters < leaves).then_some((enters, leaves))
 }
 

@@ -5,13 +5,14 @@
 //! `docs/command.md` lists its keys.
 
 use std::io;
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
 
 use super::{CliError, Common};
 use crate::foreign;
-use crate::scene::closest;
+use crate::scene::{Problem, closest};
 
 /// Keys of the file. All are optional.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
@@ -78,20 +79,16 @@ pub fn load() -> Result<Defaults, CliError> {
 }
 
 fn parse(text: &str, path: &Path) -> Result<Defaults, String> {
-    let at = |start: usize, message: &str| {
-        let before = &text[..start.min(text.len())];
-        let line = before.matches('\n').count() + 1;
-        let column = before.chars().rev().take_while(|c| *c != '\n').count() + 1;
-        format!("{}:{line}:{column}: {message}", path.display())
-    };
+    let name = path.display().to_string();
+    let at = |place: Range<usize>, message: String| Problem::new(&name, text, place, message).to_string();
     let defaults: Defaults = toml::from_str(text).map_err(|error| {
-        let place = error.span().map_or(0, |span| span.start);
-        at(place, &unknown_key(error.message()).unwrap_or_else(|| error.message().replace('\n', "; ")))
+        let message = unknown_key(error.message()).unwrap_or_else(|| error.message().replace('\n', "; "));
+        at(error.span().unwrap_or(0..0), message)
     })?;
     match defaults.threads {
         Some(threads) if threads > MOST_THREADS => {
             let place = text.find("threads").unwrap_or(0);
-            Err(at(place, &format!("`threads` is {threads}; at most {MOST_THREADS} are possible")))
+            Err(at(place..place, format!("`threads` is {threads}; at most {MOST_THREADS} are possible")))
         }
         _ => Ok(defaults),
     }

@@ -6,7 +6,7 @@
 
 use serde_json::{Map, Value, json};
 
-use super::{CliError, Common, defaults, log_filter, machine, say};
+use super::{CliError, Common, defaults, json_text, log_filter, machine, say};
 use crate::grid::Dims;
 use crate::output::video;
 use crate::room;
@@ -46,14 +46,15 @@ impl Line {
 pub fn run(args: &DoctorArgs, common: &Common) -> Result<(), CliError> {
     let mut common = common.clone();
     let configuration = configuration(&mut common);
+    let gl = offscreen();
     let lines = [
         build(),
         processor(),
         instructions(),
         threads(&common),
         ram(&common),
-        opengl(),
-        pictures(&common),
+        opengl(&gl),
+        pictures(&common, &gl),
         window(),
         ffmpeg(),
         configuration,
@@ -61,7 +62,7 @@ pub fn run(args: &DoctorArgs, common: &Common) -> Result<(), CliError> {
         log(&common),
     ];
     let problems: Vec<&str> = lines.iter().filter_map(|line| line.problem.as_deref()).collect();
-    say(&if args.json { as_json(&lines, &problems)? } else { as_text(&lines) })?;
+    say(&if args.json { as_json(&lines, &problems) } else { as_text(&lines) })?;
     match problems.as_slice() {
         [] => Ok(()),
         problems => {
@@ -75,12 +76,11 @@ fn as_text(lines: &[Line]) -> String {
     lines.iter().map(|Line { name, words, .. }| format!("{name:width$}  {words}\n")).collect()
 }
 
-fn as_json(lines: &[Line], problems: &[&str]) -> Result<String, CliError> {
+fn as_json(lines: &[Line], problems: &[&str]) -> String {
     let mut report: Map<String, Value> =
         lines.iter().map(|line| (line.name.to_owned(), line.value.clone())).collect();
     report.insert("problems".into(), json!(problems));
-    let text = serde_json::to_string_pretty(&report).map_err(|error| CliError::Stdout(error.into()))?;
-    Ok(text + "\n")
+    json_text(&Value::Object(report))
 }
 
 fn build() -> Line {
@@ -195,58 +195,53 @@ fn largest_cube(limit: u64, threads: usize) -> usize {
     low
 }
 
-/// OpenGL without a window, as `updraft render` uses it. Renderers have kernels too, which panic without a level.
-#[cfg(feature = "viewer")]
-fn offscreen() -> Result<crate::render::Offscreen, String> {
-    solver::check_level().map_err(|_| "not tried: the kernels cannot run".to_owned())?;
-    crate::render::Offscreen::new(16, 16).map_err(|error| error.to_string())
+/// Properties of OpenGL.
+struct OpenGl {
+    driver: String,
+    vendor: String,
+    on_processor: bool,
 }
 
+/// OpenGL without a window, as `updraft render` uses it. Renderers have kernels too, which panic without a level.
 #[cfg(feature = "viewer")]
-fn opengl() -> Line {
-    match offscreen() {
-        Ok(gl) => Line::new(
+fn offscreen() -> Result<OpenGl, String> {
+    solver::check_level().map_err(|_| "not tried: the kernels cannot run".to_owned())?;
+    let gl = crate::render::Offscreen::new(16, 16).map_err(|error| error.to_string())?;
+    let (driver, vendor) = (gl.driver().to_string(), gl.vendor().to_string());
+    Ok(OpenGl { driver, vendor, on_processor: gl.draws_on_processor() })
+}
+
+#[cfg(not(feature = "viewer"))]
+fn offscreen() -> Result<OpenGl, String> {
+    Err("built without the feature `viewer`".into())
+}
+
+fn opengl(gl: &Result<OpenGl, String>) -> Line {
+    match gl {
+        Ok(OpenGl { driver, vendor, on_processor }) => Line::new(
             "opengl",
-            format!("{}, by {}", gl.driver(), gl.vendor()),
-            json!({
-                "driver": gl.driver(), "vendor": gl.vendor(), "on_processor": gl.draws_on_processor(),
-            }),
+            format!("{driver}, by {vendor}"),
+            json!({ "driver": driver, "vendor": vendor, "on_processor": on_processor }),
         ),
         Err(why) => Line::new("opengl", why.clone(), json!({ "error": why })),
     }
 }
 
-#[cfg(not(feature = "viewer"))]
-fn opengl() -> Line {
-    let why = "built without the feature `viewer`";
-    Line::new("opengl", why, json!({ "error": why }))
-}
-
 /// The renderer of files, and the reason for it.
-fn pictures(common: &Common) -> Line {
-    let (renderer, why) =
-        if common.cpu { ("cpu", "the configuration says `cpu = true`".to_owned()) } else { renderer() };
+fn pictures(common: &Common, gl: &Result<OpenGl, String>) -> Line {
+    let (renderer, why) = match gl {
+        _ if common.cpu => ("cpu", "the configuration says `cpu = true`"),
+        Ok(gl) if gl.on_processor => {
+            ("opengl", "its driver has no graphics processor, so CPU threads march the rays")
+        }
+        Ok(_) => ("opengl", "a graphics processor is there"),
+        Err(why) => ("cpu", why.as_str()),
+    };
     let what = if renderer == "cpu" { "on CPU threads" } else { "with OpenGL" };
     Line::new("pictures", format!("{what}: {why}"), json!({ "renderer": renderer, "why": why }))
 }
 
-#[cfg(feature = "viewer")]
-fn renderer() -> (&'static str, String) {
-    match offscreen() {
-        Ok(gl) if gl.draws_on_processor() => {
-            ("opengl", "its driver has no graphics processor, so CPU threads march the rays".into())
-        }
-        Ok(_) => ("opengl", "a graphics processor is there".into()),
-        Err(why) => ("cpu", why),
-    }
-}
-
-#[cfg(not(feature = "viewer"))]
-fn renderer() -> (&'static str, String) {
-    ("cpu", "OpenGL is not in this build".into())
-}
-
-/// Whether a window can open, as far as the environment tells.
+/// The display that a window would open on, as far as the environment tells.
 fn window() -> Line {
     let set = |name: &str| std::env::var(name).ok().filter(|value| !value.is_empty());
     let display = if cfg!(any(windows, target_vendor = "apple")) {

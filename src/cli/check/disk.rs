@@ -89,7 +89,7 @@ pub struct Memory {
     pub picture: u64,
     /// A volume being encoded for a VDB file, if smoke fills the whole box.
     pub volume: u64,
-    /// What this process may use, if the system tells.
+    /// Memory that this process may use, if the system tells.
     pub available: Option<u64>,
 }
 
