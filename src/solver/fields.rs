@@ -14,12 +14,12 @@ use super::pressure::{self, Blend};
 use super::project::{Cuts, Projector};
 use super::row_passes::{self, PerThread};
 use super::sides::GhostRules;
-use super::simd::dispatch;
 use super::solids::Obstacles;
 use super::sources::Sources;
 use super::trapezoid::Past;
 use super::{Advection, Ambient, Config, Integrator, Params, Solid, StepStats};
 use crate::grid::{Faces, GHOST, Layout};
+use crate::simd::dispatch;
 
 /// The fields of a solver. `transport.rs` advects them.
 pub struct Fields {

@@ -19,10 +19,11 @@ use super::substep::Substep;
 use super::trapezoid::Past;
 use super::{
     BoundaryCondition, Config, Dab, Integrator, Params, Projection, SCALAR_LIMIT, SPEED_LIMIT, Solid,
-    SolidPose, SolverError, Stage, StepStats, finite, measure, simd,
+    SolidPose, SolverError, Stage, StepStats, finite, measure,
 };
 use crate::grid::{Dims, Faces, Layout};
 use crate::room;
+use crate::simd;
 
 /// A box of air with heat and three colours of smoke.
 ///

@@ -35,10 +35,10 @@ use super::advect::scale_row;
 use super::config::SCALAR_LIMIT;
 use super::row_passes::{self, PerThread, Shared};
 use super::sides::GhostRules;
-use super::simd::{dispatch, greatest};
-use super::simd_eights::Eight;
 use super::solids::CLOSED;
 use crate::grid::{Faces, GHOST, Layout};
+use crate::simd::vectors::Eight;
+use crate::simd::{dispatch, greatest};
 
 mod interleave;
 mod parabola;
