@@ -82,8 +82,9 @@ fn check_file(path: &Path, config: &Config) -> std::result::Result<(), String> {
             Field::STORED.map(Field::name).join(", ")
         ));
     }
-    held.iter()
-        .try_for_each(|field| npz.check(field.name(), field.shape(field.grid(config).0)).map_err(|error| error.to_string()))
+    held.iter().try_for_each(|field| {
+        npz.check(field.name(), field.shape(field.grid(config).0)).map_err(|error| error.to_string())
+    })
 }
 
 /// Whether a file of fields is an OpenVDB file, by its extension.
@@ -109,7 +110,8 @@ fn formulas(read: &document::Initial, text: &Text, config: &Config) -> Result<Ve
             let (key, span) = place(&fault, field, written, read, text);
             wrong(span, format!("initial.{key}: {}", fault.message))
         })?;
-        attempt(&formula, field, field.grid(config)).map_err(|error| wrong(written.span(), error.to_string()))?;
+        attempt(&formula, field, field.grid(config))
+            .map_err(|error| wrong(written.span(), error.to_string()))?;
         formulas.push((field, formula));
     }
     Ok(formulas)
@@ -204,7 +206,11 @@ fn row(formula: &Formula, x: &[f64], [y, z]: [f64; 2], scratch: &mut Scratch) ->
 }
 
 /// Computes all values of a field from a formula: point values at faces, means over the cell at centres.
-fn array(formula: &Formula, field: Field, (dims, h): (Dims, f32)) -> std::result::Result<Array, InitialError> {
+fn array(
+    formula: &Formula,
+    field: Field,
+    (dims, h): (Dims, f32),
+) -> std::result::Result<Array, InitialError> {
     let shape = field.shape(dims);
     let parts = samples(formula, field, dims);
     let points: [Vec<f64>; 3] = std::array::from_fn(|axis| {

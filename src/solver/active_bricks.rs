@@ -4,8 +4,8 @@
 use std::ops::Range;
 
 use super::sides::GhostRules;
-use super::simd::dispatch;
 use crate::grid::Layout;
+use crate::simd::dispatch;
 
 /// Cells along an edge of a brick.
 pub const EDGE: usize = 8;

@@ -15,12 +15,12 @@ use super::pressure::{self, Blend};
 use super::project::{Cuts, Projector};
 use super::row_passes::{self, PerThread};
 use super::sides::GhostRules;
-use super::simd::dispatch;
 use super::solids::Obstacles;
 use super::sources::Sources;
 use super::trapezoid::Past;
 use super::{Advection, Ambient, Config, Integrator, Params, Solid, StepStats};
 use crate::grid::{Faces, GHOST, Layout};
+use crate::simd::dispatch;
 
 /// The fields of a solver. `transport.rs` advects them.
 pub struct Fields {
@@ -134,7 +134,8 @@ impl Fields {
             scalars_next: four(),
             back: Cells::new(layout.size().max(Projector::scratch_len(layout.dims).div_ceil(4))),
             forth: config.advection.looks_forward().then(correction),
-            sweeps: (config.advection == Advection::Conservative).then(|| Sweeps::new(smoke, config.detail, threads)),
+            sweeps: (config.advection == Advection::Conservative)
+                .then(|| Sweeps::new(smoke, config.detail, threads)),
             projector: Projector::choose(
                 config.projection,
                 false,
@@ -200,7 +201,8 @@ impl Fields {
 
     /// The scalars, and what advects them.
     pub fn smoke(&mut self) -> SmokeFields<'_> {
-        let Self { layout, walls, velocity, scalars, scalars_next, back, forth, sweeps, obstacles, .. } = self;
+        let Self { layout, walls, velocity, scalars, scalars_next, back, forth, sweeps, obstacles, .. } =
+            self;
         let Self { diffusion, sums, bricks, budget, detail, .. } = self;
         match detail.as_deref_mut() {
             None => SmokeFields {
@@ -219,22 +221,24 @@ impl Fields {
                 budget,
                 is_finer: false,
             },
-            Some(Detail { layout, walls, velocity, scalars_next, back, forth, obstacles, .. }) => SmokeFields {
-                layout: *layout,
-                walls,
-                velocity,
-                scalars,
-                scalars_next,
-                back,
-                forth,
-                sweeps,
-                obstacles,
-                diffusion,
-                sums,
-                bricks,
-                budget,
-                is_finer: true,
-            },
+            Some(Detail { layout, walls, velocity, scalars_next, back, forth, obstacles, .. }) => {
+                SmokeFields {
+                    layout: *layout,
+                    walls,
+                    velocity,
+                    scalars,
+                    scalars_next,
+                    back,
+                    forth,
+                    sweeps,
+                    obstacles,
+                    diffusion,
+                    sums,
+                    bricks,
+                    budget,
+                    is_finer: true,
+                }
+            }
         }
     }
 

@@ -19,7 +19,8 @@ pub fn is_finite(stats: &StepStats) -> bool {
 
 /// Finds the first value that is not finite in fields set from outside.
 pub fn find_initial(fields: &Fields) -> Option<SolverError> {
-    let found = velocity(fields.layout, &fields.velocity).or_else(|| scalars(fields.smoke_layout(), &fields.scalars));
+    let found =
+        velocity(fields.layout, &fields.velocity).or_else(|| scalars(fields.smoke_layout(), &fields.scalars));
     found.map(|(field, cell)| SolverError::NotFinite { field, cell, stage: "the start", step: 0 })
 }
 

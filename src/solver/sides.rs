@@ -5,9 +5,9 @@ use rayon::prelude::*;
 use super::diffuse;
 use super::profile::{Profile, Table};
 use super::project::{AxisBoundary, PressureBoundary};
-use super::simd::fetch_ahead;
 use super::{BoundaryCondition, BoundaryConditions};
 use crate::grid::{Dims, Faces, GHOST, Layout};
+use crate::simd::fetch_ahead;
 
 /// One ghost (or side face) along an axis: `sign · field[from] + add`.
 #[derive(Clone, Copy, Debug, PartialEq)]

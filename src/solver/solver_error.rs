@@ -2,9 +2,9 @@
 
 use thiserror::Error;
 
-use super::simd::LevelError;
 use crate::grid::GridError;
 use crate::room::NoRoom;
+use crate::simd::LevelError;
 
 /// Why a solver could not be built or a step not finished.
 #[derive(Clone, Debug, PartialEq, Error)]

@@ -19,11 +19,12 @@ use super::sources::{self, Fill, Grid, Source, Sources};
 use super::substep::Substep;
 use super::trapezoid::Past;
 use super::{
-    BoundaryCondition, Config, Dab, Integrator, MOST_DETAIL, Params, Projection, SCALAR_LIMIT, SPEED_LIMIT, Solid,
-    SolidPose, SolverError, Stage, StepStats, finite, measure, row_passes, simd,
+    BoundaryCondition, Config, Dab, Integrator, MOST_DETAIL, Params, Projection, SCALAR_LIMIT, SPEED_LIMIT,
+    Solid, SolidPose, SolverError, Stage, StepStats, finite, measure, row_passes,
 };
 use crate::grid::{Dims, Faces, GHOST, Layout};
 use crate::room;
+use crate::simd;
 
 /// A box of air with heat and three colours of smoke.
 ///

@@ -150,8 +150,20 @@ impl SmokeFields<'_> {
     /// The conservative scheme. Around solids that have moved, back-traces that do not pass through them
     /// correct it, and all scalars are scaled to keep their sums.
     fn sweep_scalars(&mut self, decay: &[f32; 4], steps: f32, crossed: f32) {
-        let Self { layout, walls, velocity, scalars, back, obstacles, bricks, sweeps, sums, budget, is_finer, .. } =
-            self;
+        let Self {
+            layout,
+            walls,
+            velocity,
+            scalars,
+            back,
+            obstacles,
+            bricks,
+            sweeps,
+            sums,
+            budget,
+            is_finer,
+            ..
+        } = self;
         let sweeps = sweeps.as_mut().expect("the conservative scheme has its memory");
         let have_moved = obstacles.as_ref().is_some_and(|obstacles| obstacles.have_moved());
         let held = budget.held.take().unwrap_or_else(|| measure::contents(*layout, scalars, sums));

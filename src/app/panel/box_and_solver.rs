@@ -36,9 +36,9 @@ const NAMES: [[&str; 2]; 3] = [["Left side", "Right side"], ["Floor", "Top"], ["
 pub(super) fn show(ui: &mut Ui, model: &mut Model, readout: &Readout, out: &mut Out) {
     let head = Head { title: "Box and solver", effect: Some(Effect::Restarts), changed: false };
     section(ui, head, out, |ui, out| {
-        if !out
-            .finds_words("box solver resolution cells voxel detail walls sides advection integrator projection cfl")
-        {
+        if !out.finds_words(
+            "box solver resolution cells voxel detail walls sides advection integrator projection cfl",
+        ) {
             return;
         }
         let scene = model.settings.scene.clone();

@@ -43,8 +43,10 @@ impl Disk {
         let (dims, smoke) = (scene.config.dims, scene.config.smoke_dims());
         let cells = smoke.cells() as f64;
         let pixels = scene.size.map(f64::from).iter().product::<f64>();
-        let values: usize =
-            Field::STORED.iter().map(|field| field.shape(field.grid(&scene.config).0).iter().product::<usize>()).sum();
+        let values: usize = Field::STORED
+            .iter()
+            .map(|field| field.shape(field.grid(&scene.config).0).iter().product::<usize>())
+            .sum();
         // Density, three colours, temperature, and three components of the velocity.
         let channels = 8.0;
         let vdb_full = cells * channels * 2.0 * VDB;
@@ -62,7 +64,8 @@ impl Disk {
         Self {
             per_frame: per_frame.map(|(name, bytes)| (name, bytes as u64)),
             vdb_full: vdb_full as u64,
-            checkpoint: ((Layout::new(dims).size() * fields + Layout::new(smoke).size() * 4) * size_of::<f32>()) as u64,
+            checkpoint: ((Layout::new(dims).size() * fields + Layout::new(smoke).size() * 4)
+                * size_of::<f32>()) as u64,
         }
     }
 

@@ -35,10 +35,10 @@ use super::advect::scale_row;
 use super::config::SCALAR_LIMIT;
 use super::row_passes::{self, PerThread, Shared};
 use super::sides::GhostRules;
-use super::simd::{dispatch, greatest};
-use super::simd_eights::Eight;
 use super::solids::CLOSED;
 use crate::grid::{Faces, GHOST, Layout};
+use crate::simd::vectors::Eight;
+use crate::simd::{dispatch, greatest};
 
 mod interleave;
 mod parabola;
@@ -126,7 +126,8 @@ impl Sweeps {
         // An upper bound for any strain: the strain counts only where scalars may arrive.
         bricks.dilate(flow.walls, farthest(crossed));
         let [strain, speed] = self.strain(flow, bricks);
-        let rounds = (strain / EMPTIEST).max(speed / (FURTHEST * self.finer as f32)).ceil().clamp(1.0, MOST_ROUNDS);
+        let rounds =
+            (strain / EMPTIEST).max(speed / (FURTHEST * self.finer as f32)).ceil().clamp(1.0, MOST_ROUNDS);
         // Cells that hold less air are crossed faster.
         let cells = speed / (1.0 - (strain / rounds).min(EMPTIEST));
         bricks.dilate(flow.walls, cells);

@@ -64,7 +64,8 @@ impl Place {
     /// Inner faces of a cell along each axis: for each the component and the finer cell above it, counted in the cell.
     fn inner(self) -> impl Iterator<Item = (usize, [usize; 3])> {
         let n = self.finer;
-        (0..3 * n * n * n).map(move |x| (x / (n * n * n), [x % n, x / n % n, x / (n * n) % n]))
+        (0..3 * n * n * n)
+            .map(move |x| (x / (n * n * n), [x % n, x / n % n, x / (n * n) % n]))
             .filter(|(axis, at)| at[*axis] > 0)
     }
 
@@ -130,7 +131,10 @@ impl CutCells {
         let fraction = |component: usize, at: usize| fine.cuts.open(component, at);
         for component in 0..3 {
             let (faces, shares) = (&faces[component], &mut shares[component]);
-            refill(shares, faces.iter().flat_map(|&at| place.parts(component, at)).map(|at| fraction(component, at)));
+            refill(
+                shares,
+                faces.iter().flat_map(|&at| place.parts(component, at)).map(|at| fraction(component, at)),
+            );
             for shares in shares.chunks_exact_mut(finer * finer) {
                 let sum: f32 = shares.iter().sum();
                 let scale = if sum > 0.0 { (finer * finer) as f32 / sum } else { 0.0 };
@@ -145,7 +149,9 @@ impl CutCells {
         refill(inner, open.iter().map(|_| 0.0));
         refill(parts, (0..count * cells.len()).map(|_| NONE));
         let of_cell = open.len() / cells.len().max(1);
-        for ((&cell, parts), open) in cells.iter().zip(parts.chunks_exact_mut(count)).zip(open.chunks_exact_mut(of_cell.max(1))) {
+        for ((&cell, parts), open) in
+            cells.iter().zip(parts.chunks_exact_mut(count)).zip(open.chunks_exact_mut(of_cell.max(1)))
+        {
             let is_solid = |index: usize| {
                 let by = [index % finer, index / finer % finer, index / (finer * finer)];
                 fine.flags[at(first(cell), by)] & SOLID != 0

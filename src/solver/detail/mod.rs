@@ -164,7 +164,9 @@ impl Detail {
         };
         for (q, r) in (0..n[c]).flat_map(|r| (0..n[b]).map(move |q| (q, r))) {
             let here = at(coarse, [index, q, r]);
-            let change = |axis: usize| [field[here - strides[axis]], field[here + strides[axis]]].map(|u| u - field[here]);
+            let change = |axis: usize| {
+                [field[here - strides[axis]], field[here + strides[axis]]].map(|u| u - field[here])
+            };
             let (along_b, along_c) = (change(b), change(c));
             for (x, y) in (0..finer).flat_map(|y| (0..finer).map(move |x| (x, y))) {
                 let more = parts[x][0] * along_b[0] + parts[x][1] * along_b[1];
@@ -195,7 +197,14 @@ impl Detail {
         out.resize(dims.cells(), [f16::ZERO; 4]);
         out.par_chunks_mut(dims.nx).enumerate().for_each(|(row, out)| {
             let at = [row % dims.ny, row / dims.ny];
-            restrict::interpolate_row(coarse, self.finer, &cells, at, |i, value| out[i] = value.map(f16::from_f32), dims.nx);
+            restrict::interpolate_row(
+                coarse,
+                self.finer,
+                &cells,
+                at,
+                |i, value| out[i] = value.map(f16::from_f32),
+                dims.nx,
+            );
         });
     }
 

@@ -21,9 +21,9 @@
 use rayon::prelude::*;
 
 use crate::grid::{Faces, GHOST, Layout};
+use crate::simd::dispatch;
 use crate::solver::active_bricks::Bricks;
 use crate::solver::row_passes::PerThread;
-use crate::solver::simd::dispatch;
 
 /// Weights of the neighbours below and above.
 pub type Pair = [f32; 2];
@@ -114,7 +114,8 @@ impl Prolong<'_> {
                 let at = |index: usize, part: usize| self.finer * index + part * (self.finer - 1);
                 let span = bricks.span(at(j, y), at(k, z));
                 if !span.is_empty() {
-                    range = [range[0].min(span.start / self.finer), range[1].max(span.end.div_ceil(self.finer))];
+                    range =
+                        [range[0].min(span.start / self.finer), range[1].max(span.end.div_ceil(self.finer))];
                 }
             }
         }
@@ -171,12 +172,24 @@ impl Prolong<'_> {
         let [u, v, w] = self.velocity;
         let [_, row, plane] = self.coarse.strides();
         let [x, y0, y1, y2, z0, z1, z2] = &mut scratch.sums;
-        add_differences([&v[at + row - 1..][..n + 2], &v[at - 1..][..n + 2]], [&w[at + plane - 1..][..n + 2], &w[at - 1..][..n + 2]], &mut x[..n + 2]);
+        add_differences(
+            [&v[at + row - 1..][..n + 2], &v[at - 1..][..n + 2]],
+            [&w[at + plane - 1..][..n + 2], &w[at - 1..][..n + 2]],
+            &mut x[..n + 2],
+        );
         for (out, at) in [(y0, at - row), (y1, at), (y2, at + row)] {
-            add_differences([&u[at + 1..][..n], &u[at..][..n]], [&w[at + plane..][..n], &w[at..][..n]], &mut out[..n]);
+            add_differences(
+                [&u[at + 1..][..n], &u[at..][..n]],
+                [&w[at + plane..][..n], &w[at..][..n]],
+                &mut out[..n],
+            );
         }
         for (out, at) in [(z0, at - plane), (z1, at), (z2, at + plane)] {
-            add_differences([&u[at + 1..][..n], &u[at..][..n]], [&v[at + row..][..n], &v[at..][..n]], &mut out[..n]);
+            add_differences(
+                [&u[at + 1..][..n], &u[at..][..n]],
+                [&v[at + row..][..n], &v[at..][..n]],
+                &mut out[..n],
+            );
         }
     }
 
@@ -200,7 +213,15 @@ impl Prolong<'_> {
             let sums = &sums[if axis == 1 { 1..4 } else { 4..7 }];
             let sums = [&sums[0][..n], &sums[1][..n], &sums[2][..n]];
             between(share, [low.0, high.0], row);
-            inside([share, part[0], part[1]], self.weights.inner[r], row, [low.0, high.0], [low.1, high.1], sums, base);
+            inside(
+                [share, part[0], part[1]],
+                self.weights.inner[r],
+                row,
+                [low.0, high.0],
+                [low.1, high.1],
+                sums,
+                base,
+            );
         }
         match self.finer {
             2 => spread_2(self.weights, row, base, out),
@@ -254,7 +275,12 @@ dispatch! { fn along_own_4(weights: &Weights, faces: &[f32], sums: &[f32], out: 
 
 /// Faces across x, N for each of `faces` but the last. `sums` begins one cell before the first.
 #[inline(always)]
-fn own_kernel<const FMA: bool, const N: usize>(weights: &Weights, faces: &[f32], sums: &[f32], out: &mut [f32]) {
+fn own_kernel<const FMA: bool, const N: usize>(
+    weights: &Weights,
+    faces: &[f32],
+    sums: &[f32],
+    out: &mut [f32],
+) {
     let n = faces.len() - 1;
     let (low, high, sums) = (&faces[..n], &faces[1..][..n], &sums[..n + 2]);
     let inner = &weights.inner;
@@ -328,7 +354,12 @@ dispatch! { fn spread_4(weights: &Weights, row: &[f32], base: &[f32], out: &mut 
 
 /// Parts along x of faces across another axis: `base` and the variation of `row`, which has one face more at each end.
 #[inline(always)]
-fn spread_kernel<const FMA: bool, const N: usize>(weights: &Weights, row: &[f32], base: &[f32], out: &mut [f32]) {
+fn spread_kernel<const FMA: bool, const N: usize>(
+    weights: &Weights,
+    row: &[f32],
+    base: &[f32],
+    out: &mut [f32],
+) {
     let n = base.len();
     let row = &row[..n + 2];
     let parts = &weights.parts;

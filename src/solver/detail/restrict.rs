@@ -1,9 +1,9 @@
 //! Between cells and their finer cells: means of scalars, and displacements in between.
 
 use crate::grid::{GHOST, Layout};
+use crate::simd::dispatch;
 use crate::solver::active_bricks::Bricks;
 use crate::solver::row_passes;
-use crate::solver::simd::dispatch;
 
 /// Writes the means of the `fine` scalars over each cell; those without any are 0. Ghosts are not filled.
 pub fn means(

@@ -31,11 +31,19 @@ fn each_finer_cell_has_its_share_of_the_divergence_and_each_face_its_flux() {
         let mut out = [0, 1, 2].map(|_| vec![f32::NAN; fine.size()]);
         let weights = Weights::new(finer);
         let prolong = Prolong { finer, weights: &weights, coarse, fine, velocity: &velocity };
-        prolong.reached(&Bricks::new(fine), &mut out, &PerThread::new(rayon::current_num_threads(), || Scratch::new(dims[0])));
-        let cells = |n: [usize; 3]| (0..n[0] * n[1] * n[2]).map(move |x| [x % n[0], x / n[0] % n[1], x / (n[0] * n[1])]);
+        prolong.reached(
+            &Bricks::new(fine),
+            &mut out,
+            &PerThread::new(rayon::current_num_threads(), || Scratch::new(dims[0])),
+        );
+        let cells = |n: [usize; 3]| {
+            (0..n[0] * n[1] * n[2]).map(move |x| [x % n[0], x / n[0] % n[1], x / (n[0] * n[1])])
+        };
         for at in cells(fine.dims.array()) {
-            let [got, want] =
-                [divergence(fine, &out, at), divergence(coarse, &velocity, at.map(|x| x / finer)) / finer as f64];
+            let [got, want] = [
+                divergence(fine, &out, at),
+                divergence(coarse, &velocity, at.map(|x| x / finer)) / finer as f64,
+            ];
             assert!((got - want).abs() < 2e-6, "{finer}: {at:?} has {got}, not {want}");
         }
         for component in 0..3 {
@@ -80,7 +88,8 @@ fn bits(solver: &Solver) -> Vec<u32> {
 fn uniform_smoke_stays_uniform_and_contents_are_kept() {
     for detail in [2, 3, 4] {
         let params = Params { cooling: 0.0, ..Params::default() };
-        let params = Params { smoke: params.smoke.map(|s| crate::solver::Smoke { dissipation: 0.0, ..s }), ..params };
+        let params =
+            Params { smoke: params.smoke.map(|s| crate::solver::Smoke { dissipation: 0.0, ..s }), ..params };
         let mut solver = Solver::new(Config { threads: 2, ..config(detail) }, params, vec![]).unwrap();
         let heat = |p: [f32; 3]| if (p[0] - 0.3).hypot(p[1] - 0.3) < 0.2 { 200.0 } else { 0.0 };
         solver.fill(|_, _| 0.0, |p| [1.0, p[0], 0.0, heat(p)]);
@@ -107,10 +116,14 @@ fn uniform_smoke_stays_uniform_and_contents_are_kept() {
 fn uniform_smoke_stays_uniform_around_a_solid() {
     for detail in [1, 2, 3] {
         let params = Params { cooling: 0.0, ..Params::default() };
-        let params = Params { smoke: params.smoke.map(|s| crate::solver::Smoke { dissipation: 0.0, ..s }), ..params };
+        let params =
+            Params { smoke: params.smoke.map(|s| crate::solver::Smoke { dissipation: 0.0, ..s }), ..params };
         let mut solver = Solver::new(Config { threads: 2, ..config(detail) }, params, vec![]).unwrap();
         let ball = Solid::new(Shape::Sphere { radius: 0.13 }, [0.41, 0.62, 0.36]);
-        let plank = Solid { rotation: Solid::turn([0.0, 0.0, 20.0]), ..Solid::new(Shape::Box { size: [0.4, 0.02, 0.4] }, [0.4, 0.9, 0.35]) };
+        let plank = Solid {
+            rotation: Solid::turn([0.0, 0.0, 20.0]),
+            ..Solid::new(Shape::Box { size: [0.4, 0.02, 0.4] }, [0.4, 0.9, 0.35])
+        };
         solver.set_solids(vec![ball, plank]).unwrap();
         let heat = |p: [f32; 3]| if (p[0] - 0.3).hypot(p[1] - 0.3) < 0.2 { 200.0 } else { 0.0 };
         solver.fill(|_, _| 0.0, |p| [1.0, p[0], 0.0, heat(p)]);

@@ -20,7 +20,13 @@ pub struct Fill {
 }
 
 /// Fills the region of `fill` on the grids of smoke and of air; cells at its surface get their share. No value exceeds `limit`.
-pub fn fill([smoke, air]: &[Grid; 2], fill: &Fill, limit: f32, scalars: &mut [[f32; 4]], velocity: &mut Faces) {
+pub fn fill(
+    [smoke, air]: &[Grid; 2],
+    fill: &Fill,
+    limit: f32,
+    scalars: &mut [[f32; 4]],
+    velocity: &mut Faces,
+) {
     let pattern = fill.noise.map(|noise| Pattern::new(noise, smoke));
     let noise = pattern.as_ref().map(|pattern| (pattern, 0.0));
     for_cells(smoke, &Cover::cells(smoke, &fill.region), noise, scalars, |cell, shares, factor| {
