@@ -11,6 +11,7 @@ mod captured_state;
 mod cells;
 mod config;
 mod conservative;
+mod detail;
 mod diffuse;
 mod edit;
 
@@ -37,8 +38,8 @@ mod trapezoid;
 pub use archive::StateError;
 pub use captured_state::State;
 pub use config::{
-    Advection, Ambient, BoundaryCondition, BoundaryConditions, Config, Dab, Inflow, Integrator, Params,
-    Projection, SCALAR_LIMIT, SPEED_LIMIT, Smoke, TOLERANCE, TimeControl, TraceOrder,
+    Advection, Ambient, BoundaryCondition, BoundaryConditions, Config, Dab, Inflow, Integrator, MOST_DETAIL,
+    Params, Projection, SCALAR_LIMIT, SPEED_LIMIT, Smoke, TOLERANCE, TimeControl, TraceOrder,
 };
 pub use external::{ActsOn, CustomField, Drive, Force, ForceField};
 pub use profile::{Profile, SideValues};

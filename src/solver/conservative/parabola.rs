@@ -10,7 +10,7 @@ use fearless_simd::prelude::*;
 use crate::simd::vectors::{EIGHT, Eight, Simd, any, by_sign, f32x8, flip};
 use crate::simd::{each_level, greatest};
 use crate::solver::advect::NEGLIGIBLE;
-use crate::solver::config::SCALAR_LIMIT;
+use crate::solver::config::{MOST_DETAIL, SCALAR_LIMIT};
 
 /// Number of interleaved lines: the edge of a brick.
 pub const ACROSS: usize = EIGHT;
@@ -18,8 +18,12 @@ pub const ACROSS: usize = EIGHT;
 /// Cells beyond each end of a line that an edge reads.
 pub const BEYOND: usize = 3;
 
-/// Ghost cells at each end of a line: more than the air crosses in one sweep.
-pub const HALO: usize = 12;
+/// Ghost cells at each end of a line that a sweep may read, for each finer cell along a cell of the velocity: more than the air
+/// crosses in one sweep.
+pub const REACH: usize = 12;
+
+/// Ghost cells at each end of a line.
+pub const HALO: usize = REACH * MOST_DETAIL;
 
 /// Added to a divisor that may be 0.
 const TINY: f32 = 1e-30;
@@ -61,6 +65,8 @@ pub struct Way {
     pub wraps: bool,
     /// True if some air crosses more than one cell.
     pub deep: bool,
+    /// Cells upstream from which air may come.
+    pub reach: usize,
     /// Decay factor in the last sweep of a step.
     pub decay: Option<f32>,
 }
@@ -126,7 +132,7 @@ impl Lines {
             [&mut low[first..end], &mut high[first..end]],
         );
         // Beyond both ends cells are uniform, or images of the other end.
-        for depth in 0..HALO {
+        for depth in 0..way.reach {
             let images = [end - 1 - depth % (end - first), first + depth % (end - first)];
             for (to, from) in [first - 1 - depth, end + depth].into_iter().zip(images) {
                 for side in [&mut *low, &mut *high] {
@@ -134,7 +140,7 @@ impl Lines {
                 }
             }
         }
-        cross([&values[c], low, high, volume], courant, crossing, [first, end + 1], flux);
+        cross([&values[c], low, high, volume], courant, crossing, [first, end + 1, way.reach], flux);
         if way.wraps {
             flux[end] = flux[first];
         }
@@ -411,18 +417,19 @@ fn fit_along<S: Simd, const WALLED: bool>(
 }
 
 each_level! {
-    fn cross(cells: [&[Eight]; 4], courant: &[Eight], crossing: [&[Eight]; 2], faces: [usize; 2], flux: &mut [Eight])
+    fn cross(cells: [&[Eight]; 4], courant: &[Eight], crossing: [&[Eight]; 2], faces: [usize; 3], flux: &mut [Eight])
         = cross_kernel;
 }
 
-/// Fluxes from as many cells upstream as needed; `cells` = values, deviations below and above, volumes.
+/// Fluxes through `faces` = first, end, from as many cells upstream as needed, up to the third of `faces`; `cells` = values, deviations
+/// below and above, volumes.
 #[inline(always)]
 fn cross_kernel<S: Simd>(
     s: S,
     [fields @ .., volume]: [&[Eight]; 4],
     courant: &[Eight],
     [takes, share]: [&[Eight]; 2],
-    faces: [usize; 2],
+    faces: [usize; 3],
     flux: &mut [Eight],
 ) {
     let (zero, least_volume) = (s.splat_f32x8(0.0), s.splat_f32x8(LEAST_VOLUME));
@@ -432,7 +439,7 @@ fn cross_kernel<S: Simd>(
         let mut sum = through(s, crossing, stored(s, fields, face - 1), stored(s, fields, face));
         let x = courant[face].load(s);
         let mut rest = x.abs() - crossing[0].abs();
-        for depth in 1..HALO {
+        for depth in 1..faces[2] {
             if !any(rest) {
                 break;
             }
