@@ -131,6 +131,26 @@ fn openvdb_reads_the_voxels_that_were_written() {
     assert_eq!(python("vdb.py", &manifest).matches("voxels agree").count(), 48);
 }
 
+#[test]
+fn files_that_openvdb_has_compressed_with_blosc_are_read() {
+    if !has_module(&["pyopenvdb", "openvdb"]) {
+        return;
+    }
+    let dir = tempfile::tempdir().expect("a folder");
+    assert!(python("vdb_blosc.py", dir.path()).contains("Blosc"));
+    let bytes = std::fs::read(dir.path().join("blosc.vdb")).expect("a file");
+    let file = vdb::Reader::new(&bytes).expect("a readable file");
+    for (name, components) in [("smooth", 1), ("half", 1), ("noise", 1), ("constant", 1), ("vector", 3)] {
+        let grid = file.grid(name).expect("a readable grid");
+        assert_eq!(grid.components(), components);
+        let read = grid.dense([-5, 3, 0], [40, 33, 21]).expect("readable values").concat();
+        let expected = std::fs::read(dir.path().join(format!("{name}.bin"))).expect("a file");
+        let expected: Vec<f32> = expected.as_chunks().0.iter().map(|&x| f32::from_le_bytes(x)).collect();
+        assert_eq!(read, expected, "{name}");
+        assert!(expected.iter().any(|&x| x != 0.0), "{name} is empty");
+    }
+}
+
 /// The output of `simulate` has the numbers of its npz, with y up and with z up.
 #[test]
 fn openvdb_reads_the_plume_with_either_axis_up() {

@@ -9,8 +9,8 @@ use rayon::prelude::*;
 
 use super::Mixture;
 use crate::grid::Dims;
+use crate::simd::{dispatch, greatest};
 use crate::snapshot::{BRICK, Snapshot};
-use crate::solver::simd::{dispatch, greatest};
 
 /// Which cells a point is the mean of, along one axis: the first and their weights.
 struct Share {

@@ -4,8 +4,8 @@ use super::sweep::Half;
 use super::{DIRECTIONS, Medium, Moments, Outside, Phase, directions, unit};
 use crate::grid::Dims;
 use crate::render::exp::exp;
-use crate::solver::simd::dispatch;
-use crate::solver::simd_eights::EIGHT;
+use crate::simd::dispatch;
+use crate::simd::vectors::EIGHT;
 
 /// A grid is coarsened while it is longer than this \[cubes\].
 const SHORT: usize = 8;
