@@ -6,6 +6,7 @@ use std::fmt;
 use flate2::{Decompress, FlushDecompress};
 use half::f16;
 
+use super::blosc;
 use super::topology::Leaf;
 use super::{LEAF, LOWER, MAGIC, Meta, UPPER, VERSION, flag};
 
@@ -131,13 +132,14 @@ impl Descriptor {
         }
         let mut input = Input { bytes, at: self.start };
         let flags = input.u32()?;
-        if flags & flag::BLOSC != 0 {
-            return wrong("it is compressed with Blosc; save it with ZIP or without compression");
-        }
         let metadata = input.metadata()?;
         let (scale, translation) = input.transform()?;
-        let coding =
-            Coding { components, half, zip: flags & flag::ZIP != 0, masked: flags & flag::ACTIVE_MASK != 0 };
+        let compression = match (flags & flag::BLOSC != 0, flags & flag::ZIP != 0) {
+            (true, _) => Compression::Blosc,
+            (false, true) => Compression::Zip,
+            _ => Compression::None,
+        };
+        let coding = Coding { components, half, compression, masked: flags & flag::ACTIVE_MASK != 0 };
         Ok(ReadGrid { metadata, scale, translation, coding, input })
     }
 }
@@ -197,8 +199,16 @@ impl ReadGrid<'_> {
 struct Coding {
     components: usize,
     half: bool,
-    zip: bool,
+    compression: Compression,
     masked: bool,
+}
+
+/// Compression of a block of values.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Compression {
+    None,
+    Zip,
+    Blosc,
 }
 
 /// Positions of the leaves' values, and values of tiles.
@@ -490,7 +500,7 @@ impl<'a> Input<'a> {
         if coding.half && count == 0 {
             return Ok(vec![]);
         }
-        if !coding.zip {
+        if coding.compression == Compression::None {
             return Ok(self.take(size)?.to_vec());
         }
         let zipped = self.u64()? as i64;
@@ -505,6 +515,9 @@ impl<'a> Input<'a> {
         let Ok(zipped) = usize::try_from(zipped) else { return wrong("the file ends too early") };
         let mut raw = Vec::with_capacity(size);
         let from = self.take(zipped)?;
+        if coding.compression == Compression::Blosc {
+            return blosc::decompress(from, size).or_else(wrong);
+        }
         let end = Decompress::new(true).decompress_vec(from, &mut raw, FlushDecompress::Finish);
         match end {
             Ok(flate2::Status::StreamEnd) if raw.len() == size => Ok(raw),
