@@ -14,7 +14,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let folder = std::env::temp_dir().join("updraft-frames");
     std::fs::create_dir_all(&folder)?;
     let mut solver = scene.solver()?;
-    let mut snapshot = Snapshot::empty(scene.config.dims, scene.config.h);
+    let mut snapshot = Snapshot::empty(scene.config.smoke_dims(), scene.config.smoke_h());
     let mut renderer = CpuRenderer::new();
     let (steps, dt) = scene.time.steps_per_frame();
     for frame in 1..=12 {

@@ -5,7 +5,7 @@ use std::fmt;
 use rayon::prelude::*;
 
 use crate::grid::{Dims, Layout};
-use crate::solver::{BoundaryCondition, Solver};
+use crate::solver::{BoundaryCondition, Config, Solver};
 
 /// Values on a box, x fastest.
 #[derive(Clone, Debug, PartialEq)]
@@ -112,7 +112,22 @@ impl Field {
         [Self::U, Self::V, Self::W].iter().position(|face| *face == self)
     }
 
-    /// Number of values along x, y, z: one more than cells across the faces of a velocity.
+    /// Whether it lies on the cells of smoke and heat, which may be finer than those of the velocity.
+    pub fn is_of_smoke(self) -> bool {
+        matches!(self, Self::Temperature | Self::Red | Self::Green | Self::Blue)
+    }
+
+    /// Shape and edge \[m\] of the cells that it lies on.
+    pub fn grid(self, config: &Config) -> (Dims, f32) {
+        if self.is_of_smoke() { (config.smoke_dims(), config.smoke_h()) } else { (config.dims, config.h) }
+    }
+
+    /// Memory layout of the values that [`at`](Self::at) reads.
+    pub fn layout(self, solver: &Solver) -> Layout {
+        if self.is_of_smoke() { solver.smoke_layout() } else { solver.layout() }
+    }
+
+    /// Number of values along x, y, z on a grid of `dims`: one more than cells across the faces of a velocity.
     pub fn shape(self, dims: Dims) -> [usize; 3] {
         let mut shape = dims.array();
         if let Some(axis) = self.face_axis() {
@@ -123,7 +138,7 @@ impl Field {
 
     /// Computes all values of this field.
     pub fn array(self, solver: &Solver) -> Array {
-        let layout = solver.layout();
+        let layout = self.layout(solver);
         let shape = self.shape(layout.dims);
         let mut values = Vec::with_capacity(shape.iter().product());
         for k in 0..shape[2] {
@@ -137,8 +152,7 @@ impl Field {
 
     /// Value at the point `p` \[m\] of the box, linearly interpolated.
     pub fn sample(self, solver: &Solver, p: [f32; 3]) -> f32 {
-        let layout = solver.layout();
-        let h = solver.config().h;
+        let (layout, (_, h)) = (self.layout(solver), self.grid(solver.config()));
         // In cells from value (0, 0, 0) of this field.
         let q: [f32; 3] = std::array::from_fn(|axis| {
             let offset = if self.face_axis() == Some(axis) { 0.0 } else { 0.5 };
@@ -170,7 +184,7 @@ impl Field {
         sum
     }
 
-    /// The value at position `at` of the layout.
+    /// The value at position `at` of its [`layout`](Self::layout).
     pub fn at(self, solver: &Solver, at: usize) -> f32 {
         match self {
             Self::U => solver.velocity()[0][at],
@@ -278,7 +292,7 @@ fn length(v: [f32; 3]) -> f32 {
 mod tests {
     use super::*;
     use crate::probe::{Place, Probe};
-    use crate::solver::{Config, Params};
+    use crate::solver::Params;
 
     const DIMS: [usize; 3] = [6, 7, 8];
     const H: f32 = 0.1;

@@ -92,6 +92,7 @@ pub mod render;
 pub mod room;
 #[cfg(feature = "scene")]
 pub mod scene;
+pub(crate) mod simd;
 pub mod snapshot;
 pub mod solver;
 #[cfg(feature = "cli")]

@@ -174,7 +174,7 @@ impl Probe {
                 vec![plane_mean(solver, fields, axis, at)]
             }
             (Quantity::Product(fields), Place::Box { low, high }, _) => {
-                vec![box_mean(solver, [low, high], |p| sample(fields, p))]
+                vec![box_mean(finest(solver, fields), [low, high], |p| sample(fields, p))]
             }
             (Quantity::Product(fields), Place::Side { axis, end }, _) => {
                 let at = [0.0, solver.config().dims.array()[axis] as f32 * solver.config().h][end];
@@ -222,12 +222,19 @@ pub struct Reading {
     pub values: Vec<f32>,
 }
 
+/// Numbers of cells and their edge \[m\] for means of `fields`: those of the smoke if one of them is of smoke.
+fn finest(solver: &Solver, fields: &[Field]) -> ([usize; 3], f32) {
+    let field = fields.iter().find(|field| field.is_of_smoke()).or(fields.first());
+    let (dims, h) = field.map_or((solver.config().dims, solver.config().h), |f| f.grid(solver.config()));
+    (dims.array(), h)
+}
+
 /// The mean of a product of `fields` over the cells' worth of points of a plane, in an order that never changes.
 ///
 /// A velocity across the plane counts as the mean over its faces, what solids take of them included, so that times the area it
 /// is what flows through.
 fn plane_mean(solver: &Solver, fields: &[Field], axis: usize, at: f32) -> f32 {
-    let (dims, h) = (solver.config().dims.array(), solver.config().h);
+    let (dims, h) = finest(solver, fields);
     let [a, b] = [(axis + 1) % 3, (axis + 2) % 3];
     let mut sum = 0.0_f64;
     for n in 0..dims[a] {
@@ -236,7 +243,8 @@ fn plane_mean(solver: &Solver, fields: &[Field], axis: usize, at: f32) -> f32 {
             p[a] = (n as f32 + 0.5) * h;
             p[b] = (m as f32 + 0.5) * h;
             let mut cell = [0; 3];
-            (cell[a], cell[b]) = (n, m);
+            let of_air = |n: usize| ((n as f32 + 0.5) * h / solver.config().h) as usize;
+            (cell[a], cell[b]) = (of_air(n), of_air(m));
             let value = |field: &Field| match field.face_axis() == Some(axis) {
                 true => through(solver, axis, cell, at),
                 false => field.sample(solver, p),
@@ -248,8 +256,11 @@ fn plane_mean(solver: &Solver, fields: &[Field], axis: usize, at: f32) -> f32 {
 }
 
 /// The mean over the cells with centres in a box, or over the one cell that holds its middle where there is none.
-fn box_mean(solver: &Solver, [low, high]: [[f32; 3]; 2], value: impl Fn([f32; 3]) -> f32) -> f32 {
-    let (dims, h) = (solver.config().dims.array(), solver.config().h);
+fn box_mean(
+    (dims, h): ([usize; 3], f32),
+    [low, high]: [[f32; 3]; 2],
+    value: impl Fn([f32; 3]) -> f32,
+) -> f32 {
     let range = [0, 1, 2].map(|axis| {
         let index = |x: f32| ((x / h - 0.5).ceil().max(0.0) as usize).min(dims[axis]);
         let (from, to) = (index(low[axis]), index(high[axis]));
@@ -270,7 +281,7 @@ fn box_mean(solver: &Solver, [low, high]: [[f32; 3]; 2], value: impl Fn([f32; 3]
 /// The mean over a side of ∂q/∂n, n into the box, of a field on the faces along the side or at centres, from the parabola
 /// through the value at the wall and the two before it; through the one before it where an axis has one cell.
 fn slope_at_side(solver: &Solver, field: Field, axis: usize, end: usize) -> f32 {
-    let (layout, h) = (solver.layout(), solver.config().h);
+    let (layout, (_, h)) = (field.layout(solver), field.grid(solver.config()));
     let dims = layout.dims.array().map(|n| n as isize);
     let [a, b] = [(axis + 1) % 3, (axis + 2) % 3];
     let value = |depth: isize, n: isize, m: isize| {

@@ -69,10 +69,25 @@ impl Bricks {
 
     /// Recomputes the maxima in place.
     pub fn update(&mut self, dims: Dims, smoke: &[[f16; 4]]) {
+        self.update_where(dims, smoke, |_| true);
+    }
+
+    /// As [`update`](Self::update), where only bricks for whose indices `holds` is true have smoke or heat.
+    pub fn update_where(
+        &mut self,
+        dims: Dims,
+        smoke: &[[f16; 4]],
+        holds: impl Fn([usize; 3]) -> bool + Sync,
+    ) {
         assert_eq!(smoke.len(), dims.cells(), "smoke does not fill the box");
         let per_brick = self.dims;
-        for (b, out) in self.max.iter_mut().enumerate() {
+        self.max.par_iter_mut().enumerate().for_each(|(b, out)| {
             let at = [b % per_brick.nx, b / per_brick.nx % per_brick.ny, b / (per_brick.nx * per_brick.ny)];
+            let near = |axis: usize| at[axis].saturating_sub(1)..(at[axis] + 2).min(per_brick.array()[axis]);
+            if !near(2).any(|k| near(1).any(|j| near(0).any(|i| holds([i, j, k])))) {
+                *out = [f16::ZERO; 4];
+                return;
+            }
             let range = |axis: usize| {
                 let lo = (at[axis] * BRICK).saturating_sub(1);
                 lo..((at[axis] + 1) * BRICK + 1).min(dims.array()[axis])
@@ -88,7 +103,7 @@ impl Bricks {
                 }
             }
             *out = max.map(f16::from_f32);
-        }
+        });
     }
 }
 
@@ -132,8 +147,8 @@ impl Snapshot {
     /// Captures this instant of `solver`, reusing the memory. The velocity is captured only on request,
     /// otherwise left empty.
     pub fn capture(&mut self, solver: &Solver, with_velocity: bool) {
-        self.dims = solver.config().dims;
-        self.h = solver.config().h;
+        self.dims = solver.config().smoke_dims();
+        self.h = solver.config().smoke_h();
         self.time = solver.stats().time;
         self.serial += 1;
         self.stats.clone_from(solver.stats());
@@ -147,6 +162,13 @@ impl Snapshot {
         if self.bricks.dims != Bricks::empty(self.dims).dims {
             self.bricks = Bricks::empty(self.dims);
         }
-        self.bricks.update(self.dims, &self.smoke);
+        let per_brick = self.bricks.dims;
+        match solver.occupied_bricks() {
+            Some(held) => {
+                let holds = |[i, j, k]: [usize; 3]| held[per_brick.index(i, j, k)] != 0;
+                self.bricks.update_where(self.dims, &self.smoke, holds);
+            }
+            None => self.bricks.update(self.dims, &self.smoke),
+        }
     }
 }

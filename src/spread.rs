@@ -18,7 +18,7 @@ pub struct Spread {
 
 /// Computes the spread of red, green and blue.
 pub fn spread(solver: &Solver) -> [Spread; 3] {
-    let (layout, h) = (solver.layout(), f64::from(solver.config().h));
+    let (layout, h) = (solver.smoke_layout(), f64::from(solver.config().smoke_h()));
     let [nx, ny, nz] = layout.dims.array();
     let row = |j: usize, k: usize| &solver.scalars()[layout.start(j, k)..][..nx];
     let planes: Vec<[(f32, [f64; 4]); 3]> = (0..nz)

@@ -107,7 +107,8 @@ impl VdbOptions {
 
 /// Writes `fields` as grids: `density` (the sum of the colours), `density_r`, `density_g`, `density_b`, `temperature` \[K\],
 /// `flame` if the smoke glows, `vel` \[m/s\] at the centres, `speed`, `vorticity` and `pressure`. All have the same active voxels: those with smoke or heat in one of
-/// `fields`, or all if none of them is of smoke or heat.
+/// `fields`, or all if none of them is of smoke or heat. Where the smoke is finer than the velocity, grids of the air have the larger
+/// voxels of the velocity, each active if one of the finer ones in it is.
 pub fn write_vdb(
     file: impl Write,
     solver: &Solver,
@@ -115,32 +116,46 @@ pub fn write_vdb(
     frame: Frame,
     options: VdbOptions,
 ) -> io::Result<()> {
-    let (layout, scalars, up) = (solver.layout(), solver.scalars(), options.up);
+    let (scalars, up, finer) = (solver.scalars(), options.up, solver.config().detail as isize);
+    let (layout, air) = (solver.smoke_layout(), solver.layout());
     let at = |voxel: [i32; 3]| {
         let [i, j, k] = up.cell(voxel);
         layout.at(i, j, k)
     };
+    let at_air = |voxel: [i32; 3]| {
+        let [i, j, k] = up.cell(voxel);
+        air.at(i, j, k)
+    };
     let scalar = |c: usize| move |voxel: [i32; 3]| scalars[at(voxel)][c];
     let channels: Vec<usize> = fields.iter().filter_map(|field| channel(*field)).collect();
     let (origin, size) = up.region(layout.dims);
-    let active = |n: [usize; 3]| {
-        let cell = scalars[at([0, 1, 2].map(|a| origin[a] + n[a] as i32))];
-        channels.is_empty()
-            || channels.iter().any(|&c| cell[c].abs() > if c == 3 { COOLEST } else { THINNEST })
+    let holds = |at: usize| {
+        let seen = |&c: &usize| scalars[at][c].abs() > if c == 3 { COOLEST } else { THINNEST };
+        channels.is_empty() || channels.iter().any(seen)
     };
+    let active = |n: [usize; 3]| holds(at([0, 1, 2].map(|a| origin[a] + n[a] as i32)));
     let topology = Topology::of_box(origin, size, active);
+    let (air_origin, air_size) = up.region(air.dims);
+    let has_active = |n: [usize; 3]| {
+        let [i, j, k] = up.cell([0, 1, 2].map(|a| air_origin[a] + n[a] as i32)).map(|x| finer * x);
+        let part = |n: isize| layout.at(i + n % finer, j + n / finer % finer, k + n / (finer * finer));
+        (0..finer.pow(3)).any(|n| holds(part(n)))
+    };
+    let of_air = (finer > 1).then(|| Topology::of_box(air_origin, air_size, has_active));
+    let smoke = Voxels { topology: &topology, h: solver.config().smoke_h() };
+    let air = Voxels { topology: of_air.as_ref().unwrap_or(&topology), h: solver.config().h };
     let density = |voxel: [i32; 3]| scalars[at(voxel)][..3].iter().sum();
     let [red, green, blue, temperature] = [scalar(0), scalar(1), scalar(2), scalar(3)];
-    let velocity = |voxel: [i32; 3]| up.turn([0, 1, 2].map(|c| solver.velocity_at_center(c, at(voxel))));
-    let speed = |voxel: [i32; 3]| Field::Speed.at(solver, at(voxel));
-    let vorticity = |voxel: [i32; 3]| Field::Vorticity.at(solver, at(voxel));
-    let pressure = |voxel: [i32; 3]| Field::Pressure.at(solver, at(voxel));
+    let velocity = |voxel: [i32; 3]| up.turn([0, 1, 2].map(|c| solver.velocity_at_center(c, at_air(voxel))));
+    let speed = |voxel: [i32; 3]| Field::Speed.at(solver, at_air(voxel));
+    let vorticity = |voxel: [i32; 3]| Field::Vorticity.at(solver, at_air(voxel));
+    let pressure = |voxel: [i32; 3]| Field::Pressure.at(solver, at_air(voxel));
     let flame = |voxel: [i32; 3]| flame(temperature(voxel), options);
-    let mut grids: Vec<(&str, Values)> = Vec::new();
+    let mut grids: Vec<(&str, Values, Voxels)> = Vec::new();
     let has = |wanted: &[Field]| fields.iter().any(|field| wanted.contains(field));
     let mut add = |wanted: &[Field], name, values| {
         if has(wanted) {
-            grids.push((name, values));
+            grids.push((name, values, if wanted[0].is_of_smoke() { smoke } else { air }));
         }
     };
     add(&[Field::Red, Field::Green, Field::Blue], "density", Values::Scalar(&density));
@@ -156,7 +171,7 @@ pub fn write_vdb(
     add(&[Field::Vorticity], "vorticity", Values::Scalar(&vorticity));
     add(&[Field::Pressure], "pressure", Values::Scalar(&pressure));
     let frame = (frame, solver.stats().time);
-    write_grids(file, &grids, &topology, solver.config().h, frame, options)
+    write_grids(file, &grids, frame, options)
 }
 
 /// Writes a snapshot as grids, as [`write_vdb`] does: `density`, one for each colour, `temperature` \[K\] and, if it carries the
@@ -183,20 +198,21 @@ pub fn write_vdb_snapshot(
     let [red, green, blue, temperature] = [scalar(0), scalar(1), scalar(2), scalar(3)];
     let velocity = |voxel: [i32; 3]| up.turn([0, 1, 2].map(|c| snapshot.velocity[at(voxel)][c].to_f32()));
     let flame = |voxel: [i32; 3]| flame(temperature(voxel), options);
-    let mut grids: Vec<(&str, Values)> = vec![
-        ("density", Values::Scalar(&density)),
-        ("density_r", Values::Scalar(&red)),
-        ("density_g", Values::Scalar(&green)),
-        ("density_b", Values::Scalar(&blue)),
-        ("temperature", Values::Scalar(&temperature)),
+    let voxels = Voxels { topology: &topology, h: snapshot.h };
+    let mut grids: Vec<(&str, Values, Voxels)> = vec![
+        ("density", Values::Scalar(&density), voxels),
+        ("density_r", Values::Scalar(&red), voxels),
+        ("density_g", Values::Scalar(&green), voxels),
+        ("density_b", Values::Scalar(&blue), voxels),
+        ("temperature", Values::Scalar(&temperature), voxels),
     ];
     if options.flame.is_some() {
-        grids.push(("flame", Values::Scalar(&flame)));
+        grids.push(("flame", Values::Scalar(&flame), voxels));
     }
     if !snapshot.velocity.is_empty() {
-        grids.push(("vel", Values::Vector(&velocity)));
+        grids.push(("vel", Values::Vector(&velocity), voxels));
     }
-    write_grids(file, &grids, &topology, snapshot.h, (frame, snapshot.time), options)
+    write_grids(file, &grids, (frame, snapshot.time), options)
 }
 
 /// Value of `flame` for a temperature excess \[K\].
@@ -204,17 +220,22 @@ fn flame(excess: f32, options: VdbOptions) -> f32 {
     options.flame.map_or(0.0, |full| (excess / full.max(1e-3)).max(0.0))
 }
 
-/// Encodes grids of one topology and writes them with the metadata of the frame.
+/// Active voxels, and their edge \[m\].
+#[derive(Clone, Copy)]
+struct Voxels<'a> {
+    topology: &'a Topology,
+    h: f32,
+}
+
+/// Encodes grids and writes them with the metadata of the frame.
 fn write_grids(
     file: impl Write,
-    grids: &[(&str, Values)],
-    topology: &Topology,
-    h: f32,
+    grids: &[(&str, Values, Voxels)],
     (frame, time): (Frame, f64),
     options: VdbOptions,
 ) -> io::Result<()> {
-    let encode = |(name, values): &(&str, Values)| {
-        vdb::Grid { half: options.half, ..vdb::Grid::new(name, f64::from(h), topology, *values) }.encode()
+    let encode = |(name, values, Voxels { topology, h }): &(&str, Values, Voxels)| {
+        vdb::Grid { half: options.half, ..vdb::Grid::new(name, f64::from(*h), topology, *values) }.encode()
     };
     let encoded: Vec<_> = grids.par_iter().map(encode).collect();
     let metadata: [(&str, Meta); 6] = [
@@ -398,17 +419,25 @@ impl Region<'_> {
 /// Writes `fields` as a VTK image for ParaView: cell data, with `density` (the sum of the colours) first and
 /// the velocity as one array of vectors at the centres.
 pub fn write_vti(file: impl Write, solver: &Solver, fields: &[Field]) -> io::Result<()> {
-    let (layout, scalars) = (solver.layout(), solver.scalars());
+    let (layout, air, scalars) = (solver.smoke_layout(), solver.layout(), solver.scalars());
+    let finer = solver.config().detail;
     let of_density = [Field::Red, Field::Green, Field::Blue];
-    let density = |at: usize| [scalars[at][..3].iter().sum(), 0.0, 0.0];
-    let velocity = |at: usize| [0, 1, 2].map(|c| solver.velocity_at_center(c, at));
-    type Value<'a> = Box<dyn Fn(usize) -> [f32; 3] + 'a>;
+    // An image has one lattice: finer cells repeat what the air has around them.
+    let at_smoke = move |cell: [usize; 3]| layout.start(cell[1], cell[2]) + cell[0];
+    let at_air = move |cell: [usize; 3]| {
+        let [i, j, k] = cell.map(|n| n / finer);
+        air.start(j, k) + i
+    };
+    let density = |cell| [scalars[at_smoke(cell)][..3].iter().sum(), 0.0, 0.0];
+    let velocity = |cell| [0, 1, 2].map(|c| solver.velocity_at_center(c, at_air(cell)));
+    type Value<'a> = Box<dyn Fn([usize; 3]) -> [f32; 3] + 'a>;
     let mut arrays: Vec<(&str, usize, Value)> = Vec::new();
     if fields.iter().any(|field| of_density.contains(field)) {
         arrays.push(("density", 1, Box::new(density)));
     }
     for &field in fields.iter().filter(|field| field.face_axis().is_none()) {
-        arrays.push((field.name(), 1, Box::new(move |at| [field.at(solver, at), 0.0, 0.0])));
+        let at = move |cell| if field.is_of_smoke() { at_smoke(cell) } else { at_air(cell) };
+        arrays.push((field.name(), 1, Box::new(move |cell| [field.at(solver, at(cell)), 0.0, 0.0])));
     }
     if fields.iter().any(|field| field.face_axis().is_some()) {
         arrays.push(("velocity", 3, Box::new(velocity)));
@@ -418,8 +447,9 @@ pub fn write_vti(file: impl Write, solver: &Solver, fields: &[Field]) -> io::Res
         .map(|(name, components, value)| vti::Array {
             name,
             components: *components,
-            value: Box::new(move |i, j, k| value(layout.start(j, k) + i)),
+            value: Box::new(move |i, j, k| value([i, j, k])),
         })
         .collect();
-    vti::write(file, layout.dims.array(), solver.config().h.into(), solver.stats().time, &arrays)
+    let h = solver.config().smoke_h().into();
+    vti::write(file, layout.dims.array(), h, solver.stats().time, &arrays)
 }

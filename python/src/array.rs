@@ -36,7 +36,7 @@ impl Array {
     /// `field` of `solver`, indexed `[x, y, z]`: a scalar at cell centres, or a component of the velocity on
     /// faces, which has one value more along its axis.
     pub fn of_field(solver: &Arc<updraft::Solver>, field: Field) -> Option<Self> {
-        let layout = solver.layout();
+        let layout = field.layout(solver);
         let (start, values) = match field {
             Field::Red => (0, 4),
             Field::Green => (1, 4),

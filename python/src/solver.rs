@@ -230,7 +230,7 @@ impl Solver {
         let renderer = self.renderer.get_or_insert_with(CpuRenderer::new);
         let (solver, scene) = (&self.inner, &scene.checked);
         let picture = py.detach(|| {
-            let mut snapshot = Snapshot::empty(scene.config.dims, scene.config.h);
+            let mut snapshot = Snapshot::empty(scene.config.smoke_dims(), scene.config.smoke_h());
             snapshot.capture(solver, false);
             let quality = if snapshot.solids.is_empty() { Quality::FINAL } else { Quality::SMOOTH };
             renderer.set_quality(quality);
@@ -261,7 +261,7 @@ impl Solver {
         change: impl Fn(&mut f32, f32) + Sync,
     ) -> PyResult<()> {
         let Some(fields) = fields else { return Ok(()) };
-        let layout = self.inner.layout();
+        let (layout, smoke) = (self.inner.layout(), self.inner.smoke_layout());
         let mut arrays = Vec::new();
         for (name, values) in fields {
             let name: String = name.extract()?;
@@ -269,7 +269,7 @@ impl Solver {
                 .into_iter()
                 .find(|field| field.name() == name)
                 .ok_or_else(|| PyTypeError::new_err(format!("no field `{name}`; there are {}", names())))?;
-            arrays.push((field, dense(py, field, field.shape(layout.dims), &values)?));
+            arrays.push((field, dense(py, field, field.shape(field.layout(&self.inner).dims), &values)?));
         }
         let solver = self.exclusive()?;
         let (faces, scalars): (Vec<_>, Vec<_>) =
@@ -284,8 +284,8 @@ impl Solver {
                             Field::Blue => 2,
                             _ => 3,
                         };
-                        each(field.shape(layout.dims), |n, i, j, k| {
-                            change(&mut cells[layout.at(i, j, k)][part], values[n]);
+                        each(field.shape(smoke.dims), |n, i, j, k| {
+                            change(&mut cells[smoke.at(i, j, k)][part], values[n]);
                         });
                     }
                 })?;

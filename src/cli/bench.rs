@@ -141,7 +141,8 @@ impl Case {
         }
         let bytes = Solver::memory(&self.scene.config, !self.scene.solids.is_empty());
         let bandwidth = traffic::copy_bandwidth(self.threads);
-        Ok(Measured { cells: self.cells, threads: self.threads, steps, bytes, bandwidth })
+        let detail = self.scene.config.detail;
+        Ok(Measured { cells: self.cells, detail, threads: self.threads, steps, bytes, bandwidth })
     }
 
     /// Takes one step as long as the CFL limit allows, or one frame if the air hardly moves.
@@ -163,6 +164,8 @@ fn fill(solver: &mut Solver, extent: [f32; 3]) {
 /// Results of one case.
 struct Measured {
     cells: u32,
+    /// Cells of smoke along each edge of a cell.
+    detail: usize,
     threads: usize,
     steps: Vec<StepStats>,
     /// Memory of the solver \[bytes\].
@@ -201,9 +204,14 @@ impl Spread {
 }
 
 impl Measured {
-    /// Nanoseconds per cell; `time` selects a time of a step \[s\].
+    /// Number of cells of smoke: of all cells, unless the smoke is finer than the velocity.
+    fn count(&self) -> f64 {
+        (f64::from(self.cells) * self.detail as f64).powi(3)
+    }
+
+    /// Nanoseconds per cell of smoke; `time` selects a time of a step \[s\].
     fn ns(&self, time: impl Fn(&StepStats) -> f64) -> Spread {
-        let cells = f64::from(self.cells).powi(3);
+        let cells = self.count();
         Spread::of(self.steps.iter().map(|step| time(step) * 1e9 / cells).collect())
     }
 
@@ -216,7 +224,7 @@ impl Measured {
     }
 
     fn bytes_per_cell(&self) -> f64 {
-        self.bytes as f64 / f64::from(self.cells).powi(3)
+        self.bytes as f64 / self.count()
     }
 
     /// Nanoseconds per cell that the memory traffic alone would take.
@@ -256,7 +264,7 @@ impl Measured {
     }
 
     fn ms_per_step(&self) -> f64 {
-        self.total().median * f64::from(self.cells).powi(3) / 1e6
+        self.total().median * self.count() / 1e6
     }
 
     fn row(&self, baseline: Option<&Baseline>) -> String {
@@ -289,6 +297,7 @@ impl Measured {
         let before = self.steps.iter().map(|step| f64::from(step.divergence_before)).fold(0.0, f64::max);
         json!({
             "cells": self.cells,
+            "detail": self.detail,
             "threads": self.threads,
             "steps": self.steps.len(),
             "ms_per_step": self.ms_per_step(),

@@ -11,7 +11,8 @@ use crate::grid::Dims;
 use crate::output::video;
 use crate::room;
 use crate::scene::{builtin, memory};
-use crate::solver::{self, Config};
+use crate::simd;
+use crate::solver::Config;
 
 /// Report what this machine and this build have.
 #[derive(Debug, clap::Args)]
@@ -115,11 +116,11 @@ fn processor() -> Line {
 
 /// The instruction sets that kernels look for, and the level that they run at.
 fn instructions() -> Line {
-    let level = match solver::level_name() {
+    let level = match simd::level_name() {
         Ok(level) => level,
         Err(error) => return Line::failed("kernels", error.to_string()),
     };
-    let sets = solver::instruction_sets();
+    let sets = simd::instruction_sets();
     let names = |wanted: bool| -> Vec<&str> {
         sets.iter().filter(|(_, is_there)| *is_there == wanted).map(|(name, _)| *name).collect()
     };
@@ -205,7 +206,7 @@ struct OpenGl {
 /// OpenGL without a window, as `updraft render` uses it. Renderers have kernels too, which panic without a level.
 #[cfg(feature = "viewer")]
 fn offscreen() -> Result<OpenGl, String> {
-    solver::check_level().map_err(|_| "not tried: the kernels cannot run".to_owned())?;
+    simd::check().map_err(|_| "not tried: the kernels cannot run".to_owned())?;
     let gl = crate::render::Offscreen::new(16, 16).map_err(|error| error.to_string())?;
     let (driver, vendor) = (gl.driver().to_string(), gl.vendor().to_string());
     Ok(OpenGl { driver, vendor, on_processor: gl.draws_on_processor() })

@@ -238,7 +238,7 @@ impl Flipbook<'_> {
         };
         let mut painter = Painter::new(scene, self.args.cpu || common.cpu, common.quiet)?;
         let mut report = Report::new(feed.total(*frames), frames.count(), common.quiet);
-        let mut snapshot = Snapshot::empty(scene.config.dims, scene.config.h);
+        let mut snapshot = Snapshot::empty(scene.config.smoke_dims(), scene.config.smoke_h());
         for (n, frame) in (0..).zip(frames.iter()) {
             feed.load(frame, scene, &mut snapshot, sheets.motion.is_some(), &mut report)?;
             if stop.load(Ordering::Relaxed) {

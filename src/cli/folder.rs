@@ -89,7 +89,6 @@ impl RunFolder {
 
     /// Loads the fields of `frame` of `scene` into `snapshot`.
     pub fn load(&self, frame: u32, scene: &Scene, snapshot: &mut Snapshot) -> Result<(), NpzError> {
-        let dims = scene.config.dims;
         let mut npz = Reader::open(&self.fields(frame))?;
         snapshot.time = npz.number("time").unwrap_or(0.0);
         snapshot.serial += 1;
@@ -100,12 +99,12 @@ impl RunFolder {
                 snapshot.smoke.iter_mut().for_each(|cell| cell[c] = f16::ZERO);
                 continue;
             }
-            let array = npz.array(field.name(), field.shape(dims))?;
+            let array = npz.array(field.name(), field.shape(field.grid(&scene.config).0))?;
             for (cell, value) in snapshot.smoke.iter_mut().zip(array.values) {
                 cell[c] = f16::from_f32(value);
             }
         }
-        snapshot.bricks.update(dims, &snapshot.smoke);
+        snapshot.bricks.update(scene.config.smoke_dims(), &snapshot.smoke);
         snapshot.solids = scene.solids.iter().map(|solid| solid.pose(snapshot.time, 0.0)).collect();
         Ok(())
     }
@@ -114,16 +113,17 @@ impl RunFolder {
 impl RunFolder {
     /// Loads the velocity of `frame`, at the centres, into a snapshot that holds its smoke.
     pub fn load_velocity(&self, frame: u32, scene: &Scene, snapshot: &mut Snapshot) -> Result<(), NpzError> {
-        let dims = scene.config.dims;
+        let (dims, finer) = (scene.config.smoke_dims(), scene.config.detail);
         let mut npz = Reader::open(&self.fields(frame))?;
         snapshot.velocity.clear();
         snapshot.velocity.resize(dims.cells(), [f16::ZERO; 4]);
         for (axis, field) in [Field::U, Field::V, Field::W].into_iter().enumerate() {
-            let shape = field.shape(dims);
+            let shape = field.shape(scene.config.dims);
             let faces = npz.array(field.name(), shape)?.values;
             let ahead = shape[..axis].iter().product::<usize>();
             for (n, cell) in snapshot.velocity.iter_mut().enumerate() {
-                let [i, j, k] = [n % dims.nx, n / dims.nx % dims.ny, n / (dims.nx * dims.ny)];
+                let [i, j, k] =
+                    [n % dims.nx, n / dims.nx % dims.ny, n / (dims.nx * dims.ny)].map(|n| n / finer);
                 let face = i + shape[0] * (j + shape[1] * k);
                 cell[axis] = f16::from_f32(0.5 * (faces[face] + faces[face + ahead]));
             }

@@ -48,10 +48,10 @@ impl Mean {
         if weight == 0.0 {
             return;
         }
-        let layout = solver.layout();
         let (time, mut sums) = self.sums.split_first_mut().expect("the time comes first");
         *time += weight;
         for &field in fields {
+            let layout = field.layout(solver);
             let shape = field.shape(layout.dims);
             let (of_field, rest) = sums.split_at_mut(shape.iter().product());
             of_field.par_chunks_mut(shape[0]).enumerate().for_each(|(row, sums)| {
@@ -86,7 +86,7 @@ impl FieldMeans {
     /// The means of `fields` of `solver` from the instant `from` \[s\] on.
     pub fn new(fields: &[Field], from: f64, solver: &Solver) -> Self {
         let names: Vec<&str> = fields.iter().map(|field| field.name()).collect();
-        let count = |field: &Field| field.shape(solver.layout().dims).iter().product::<usize>();
+        let count = |field: &Field| field.shape(field.layout(solver).dims).iter().product::<usize>();
         let name = format!("the mean of {} from {from} s on", names.join(", "));
         Self { fields: fields.to_vec(), mean: Mean::new(name, from, fields.iter().map(count).sum()) }
     }
@@ -105,7 +105,7 @@ impl FieldMeans {
     pub fn arrays(&self, solver: &Solver) -> Option<([f64; 2], NamedArrays)> {
         let mut values = self.mean.values()?;
         let arrays = self.fields.iter().map(|field| {
-            let shape = field.shape(solver.layout().dims);
+            let shape = field.shape(field.layout(solver).dims);
             (field.name(), Array { shape, values: values.by_ref().take(shape.iter().product()).collect() })
         });
         Some(([self.mean.from, self.mean.sums[0]], arrays.collect()))

@@ -132,7 +132,7 @@ pub fn run(args: &Args) -> Result<(), CliError> {
     if let Some(Command::Doctor(doctor)) = &args.command {
         return doctor::run(doctor, &args.common);
     }
-    crate::solver::check_level().map_err(|error| CliError::Request(error.to_string()))?;
+    crate::simd::check().map_err(|error| CliError::Request(error.to_string()))?;
     let mut common = args.common.clone();
     defaults::load()?.complete(&mut common);
     let common = &common;

@@ -139,7 +139,7 @@ impl Job {
         let _lock = target.lock(skip)?;
         let mut sink = target.open(scene.size, scene.time.frame_rate, common.force || skip)?;
         let mut report = Report::new(feed.total(frames), frames.count(), common.quiet);
-        let mut snapshot = Snapshot::empty(scene.config.dims, scene.config.h);
+        let mut snapshot = Snapshot::empty(scene.config.smoke_dims(), scene.config.smoke_h());
         for frame in wanted {
             // Another process may have written it since.
             if skip && target.has(frame) {

@@ -326,12 +326,13 @@ impl Job<'_> {
             tell("updraft: the run has ended before --mean-from; there is no mean.npz");
             return Ok(());
         };
-        let numbers = [
+        let mut numbers = vec![
             ("time", from + time),
             ("voxel", solver.config().h.into()),
             ("mean_from", from),
             ("mean_over", time),
         ];
+        numbers.extend(smoke_voxel(solver));
         whole::write_over(&self.folder.means(), self.existing, |file| {
             npz::write_with(file, &numbers, &field::about(means.fields()), arrays)
         })
@@ -378,12 +379,13 @@ impl Job<'_> {
         let frame = Frame { number: frame, rate: self.scene.time.frame_rate };
         whole::write_over(path, self.existing, |file| match format {
             Format::Npz => {
-                let numbers = [
+                let mut numbers = vec![
                     ("time", solver.stats().time),
                     ("voxel", solver.config().h.into()),
                     ("frame", frame.number.into()),
                     ("frame_rate", frame.rate.into()),
                 ];
+                numbers.extend(smoke_voxel(solver));
                 let arrays = fields.iter().map(|field| (field.name(), field.array(solver)));
                 npz::write_with(file, &numbers, &field::about(fields), arrays)
             }
@@ -394,6 +396,12 @@ impl Job<'_> {
             Format::Vti => volume::write_vti(file, solver, fields),
         })
     }
+}
+
+/// Edge of the cells of smoke \[m\], for a file, if they are finer than those of the velocity.
+fn smoke_voxel(solver: &Solver) -> Option<(&'static str, f64)> {
+    let config = solver.config();
+    (config.detail > 1).then(|| ("smoke_voxel", config.smoke_h().into()))
 }
 
 /// The tables of a run: a line a step, and lines of probes when they are due. And what it takes means of.

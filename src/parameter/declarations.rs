@@ -6,6 +6,7 @@ use super::Effect::{ActsNow, LookOnly, Restarts};
 use super::field_access::{Access, Field, Plain};
 use super::words::{self, Frozen, Words};
 use super::{Effect, Kind, Parameter, Scale};
+use crate::solver::MOST_DETAIL;
 
 /// The field of `Params` behind a parameter. In `params!(p, n => p.smoke[n].buoyancy)` n is the number of the
 /// smoke.
@@ -93,6 +94,10 @@ fn domain() -> Vec<Parameter> {
             .default("[96, 144, 96]")
             .says("Cells along x, y and z; an axis of one cell makes the run two-dimensional."),
         number("domain.voxel", "m", SIZE, Restarts).default("0.01").says("Edge of a cell."),
+        whole("domain.detail", 1.0..=MOST_DETAIL as f32, Restarts).of(config!(c => c.detail)).says(
+            "Cells of smoke and heat along each edge of a cell: 2 makes the smoke twice as fine as the velocity, at about a third of \
+             the time of twice as many cells. Files and pictures have the finer smoke; an axis of one cell is divided too.",
+        ),
         word("domain.walls", words::SIDES, Restarts)
             .default(r#"{ x = "closed", y_min = "closed", y_max = "open", z = "closed" }"#)
             .says(

@@ -8,7 +8,7 @@
 use std::sync::OnceLock;
 
 use crate::look::ToneMap;
-use crate::solver::simd::{dispatch, greatest, least};
+use crate::simd::{dispatch, greatest, least};
 
 /// Darkest and brightest radiance that the curve resolves \[stops around 1\].
 const STOPS: [f32; 2] = [-12.473_93, 4.026_069];

@@ -14,7 +14,7 @@ use crate::field::Field;
 use crate::foreign;
 use crate::grid::Dims;
 use crate::npz::{Array, Reader};
-use crate::solver::Solver;
+use crate::solver::{Config, Solver};
 use crate::volume::Volume;
 
 type Result<T> = std::result::Result<T, Box<Problem>>;
@@ -42,22 +42,22 @@ const SAMPLES: usize = 4;
 const TRIALS: usize = 32;
 
 /// Resolves `read`: checks names and shapes in the file, without reading values, and tries the formulas.
-pub fn resolve(read: &document::Initial, text: &Text, folder: &Path, dims: Dims, h: f32) -> Result<Initial> {
-    Ok(Initial { file: check(read, text, folder, dims)?, formulas: formulas(read, text, dims, h)? })
+pub fn resolve(read: &document::Initial, text: &Text, folder: &Path, config: &Config) -> Result<Initial> {
+    Ok(Initial { file: check(read, text, folder, config)?, formulas: formulas(read, text, config)? })
 }
 
-fn check(read: &document::Initial, text: &Text, folder: &Path, dims: Dims) -> Result<Option<PathBuf>> {
+fn check(read: &document::Initial, text: &Text, folder: &Path, config: &Config) -> Result<Option<PathBuf>> {
     let Some(file) = &read.fields else { return Ok(None) };
     let path = match text.is_override(&file.span()) {
         true => PathBuf::from(file.get_ref()),
         false => folder.join(file.get_ref()),
     };
-    check_file(&path, dims)
+    check_file(&path, config)
         .map_err(|message| text.problem(file.span(), format!("initial.fields: {message}")))?;
     Ok(Some(path))
 }
 
-fn check_file(path: &Path, dims: Dims) -> std::result::Result<(), String> {
+fn check_file(path: &Path, config: &Config) -> std::result::Result<(), String> {
     if is_vdb(path) {
         let bytes = foreign::read(path, foreign::VOLUME)
             .map_err(|error| format!("cannot read {}: {error}", path.display()))?;
@@ -82,8 +82,9 @@ fn check_file(path: &Path, dims: Dims) -> std::result::Result<(), String> {
             Field::STORED.map(Field::name).join(", ")
         ));
     }
-    held.iter()
-        .try_for_each(|field| npz.check(field.name(), field.shape(dims)).map_err(|error| error.to_string()))
+    held.iter().try_for_each(|field| {
+        npz.check(field.name(), field.shape(field.grid(config).0)).map_err(|error| error.to_string())
+    })
 }
 
 /// Whether a file of fields is an OpenVDB file, by its extension.
@@ -93,12 +94,12 @@ fn is_vdb(path: &Path) -> bool {
 
 /// Whether a run writes an array of this name.
 fn is_known(name: &str) -> bool {
-    ["time", "voxel", "frame", "frame_rate", "mean_from", "mean_over", "about"].contains(&name)
+    ["time", "voxel", "smoke_voxel", "frame", "frame_rate", "mean_from", "mean_over", "about"].contains(&name)
         || Field::ALL.iter().any(|field| field.name() == name)
 }
 
 /// Reads the formulas of `read`, each tried at a few points.
-fn formulas(read: &document::Initial, text: &Text, dims: Dims, h: f32) -> Result<Vec<(Field, Formula)>> {
+fn formulas(read: &document::Initial, text: &Text, config: &Config) -> Result<Vec<(Field, Formula)>> {
     let definitions = definitions(read, text)?;
     let written = [&read.u, &read.v, &read.w, &read.temperature, &read.red, &read.green, &read.blue];
     let mut formulas = Vec::new();
@@ -109,7 +110,8 @@ fn formulas(read: &document::Initial, text: &Text, dims: Dims, h: f32) -> Result
             let (key, span) = place(&fault, field, written, read, text);
             wrong(span, format!("initial.{key}: {}", fault.message))
         })?;
-        attempt(&formula, field, dims, h).map_err(|error| wrong(written.span(), error.to_string()))?;
+        attempt(&formula, field, field.grid(config))
+            .map_err(|error| wrong(written.span(), error.to_string()))?;
         formulas.push((field, formula));
     }
     Ok(formulas)
@@ -155,7 +157,7 @@ fn within(written: &Spanned<Expression>, at: &Range<usize>, text: &Text) -> Rang
 }
 
 /// Checks the range of a formula's values at a few points of the box.
-fn attempt(formula: &Formula, field: Field, dims: Dims, h: f32) -> std::result::Result<(), InitialError> {
+fn attempt(formula: &Formula, field: Field, (dims, h): (Dims, f32)) -> std::result::Result<(), InitialError> {
     let shape = field.shape(dims);
     let points: [Vec<f64>; 3] = std::array::from_fn(|axis| {
         let count = shape[axis].min(TRIALS);
@@ -204,7 +206,11 @@ fn row(formula: &Formula, x: &[f64], [y, z]: [f64; 2], scratch: &mut Scratch) ->
 }
 
 /// Computes all values of a field from a formula: point values at faces, means over the cell at centres.
-fn array(formula: &Formula, field: Field, dims: Dims, h: f32) -> std::result::Result<Array, InitialError> {
+fn array(
+    formula: &Formula,
+    field: Field,
+    (dims, h): (Dims, f32),
+) -> std::result::Result<Array, InitialError> {
     let shape = field.shape(dims);
     let parts = samples(formula, field, dims);
     let points: [Vec<f64>; 3] = std::array::from_fn(|axis| {
@@ -250,26 +256,26 @@ fn mean_row(formula: &Formula, x: &[f64], [y, z]: [&[f64]; 2], scratch: &mut Scr
 
 /// Fills `solver` with the initial fields.
 pub fn fill(solver: &mut Solver, initial: &Initial) -> std::result::Result<(), InitialError> {
-    let (dims, h) = (solver.config().dims, solver.config().h);
-    let (faces, scalars) = with_file(initial, dims, h, |stored| {
+    let config = solver.config().clone();
+    let (faces, scalars) = with_file(initial, &config, |stored| {
         let mut read = |field: Field| match initial.formulas.iter().find(|(of, _)| *of == field) {
-            Some((_, formula)) => array(formula, field, dims, h).map(Some),
+            Some((_, formula)) => array(formula, field, field.grid(&config)).map(Some),
             None => stored(field),
         };
         let [u, v, w, temperature, red, green, blue] = Field::STORED;
         Ok(([read(u)?, read(v)?, read(w)?], [read(red)?, read(green)?, read(blue)?, read(temperature)?]))
     })?;
     solver.fill(
-        |axis, p| value(&faces[axis], cell(p, h, Some(axis))),
-        |p| [0, 1, 2, 3].map(|c| value(&scalars[c], cell(p, h, None))),
+        |axis, p| value(&faces[axis], cell(p, config.h, Some(axis))),
+        |p| [0, 1, 2, 3].map(|c| value(&scalars[c], cell(p, config.smoke_h(), None))),
     );
     Ok(())
 }
 
 /// Reads the fields in the file of `initial` that no formula replaces, one after the other, and drops them.
-pub fn check_values(initial: &Initial, dims: Dims, h: f32) -> std::result::Result<(), InitialError> {
+pub fn check_values(initial: &Initial, config: &Config) -> std::result::Result<(), InitialError> {
     let is_read = |field: &Field| initial.formulas.iter().all(|(of, _)| of != field);
-    with_file(initial, dims, h, |stored| {
+    with_file(initial, config, |stored| {
         Field::STORED.into_iter().filter(is_read).try_for_each(|field| stored(field).map(drop))
     })
 }
@@ -280,8 +286,7 @@ type Stored<'a> = dyn FnMut(Field) -> std::result::Result<Option<Array>, Initial
 /// Opens the file of `initial`, if there is one, and calls `with` with a reader of its fields.
 fn with_file<T>(
     initial: &Initial,
-    dims: Dims,
-    h: f32,
+    config: &Config,
     with: impl FnOnce(&mut Stored) -> std::result::Result<T, InitialError>,
 ) -> std::result::Result<T, InitialError> {
     let Some(path) = &initial.file else { return with(&mut |_| Ok(None)) };
@@ -291,6 +296,7 @@ fn with_file<T>(
         let volume = Volume::read(&bytes).map_err(InitialError::Volume)?;
         return with(&mut |field| match volume.holds(field) {
             true => {
+                let (dims, h) = field.grid(config);
                 let array = volume.array(field, dims, h).map_err(InitialError::Volume)?;
                 within_limits(field, array).map(Some)
             }
@@ -300,7 +306,7 @@ fn with_file<T>(
     let mut npz = Reader::open(path)?;
     let names = npz.names();
     with(&mut |field| match names.iter().any(|name| name == field.name()) {
-        true => within_limits(field, npz.array(field.name(), field.shape(dims))?).map(Some),
+        true => within_limits(field, npz.array(field.name(), field.shape(field.grid(config).0))?).map(Some),
         false => Ok(None),
     })
 }

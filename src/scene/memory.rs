@@ -26,7 +26,7 @@ const SETS: u64 = 2;
 /// cell \[bytes\].
 pub fn estimate(config: &Config, solids: bool) -> u64 {
     Solver::memory(config, solids)
-        + SNAPSHOTS * 4 * size_of::<f16>() as u64 * config.dims.cells() as u64
+        + SNAPSHOTS * 4 * size_of::<f16>() as u64 * config.smoke_dims().cells() as u64
         + config.threads as u64 * THREAD
 }
 

@@ -95,7 +95,7 @@ impl Scene {
     /// # Errors
     /// A value that is not finite or out of range, and a file that cannot be read.
     pub fn check_stored_fields(&self) -> Result<(), InitialError> {
-        initial::check_values(&self.initial, self.config.dims, self.config.h)
+        initial::check_values(&self.initial, &self.config)
     }
 
     /// Makes a solver for this scene whose fields come from elsewhere: air at rest around the solids.

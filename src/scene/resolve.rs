@@ -57,7 +57,7 @@ pub fn scene(name: String, text: &Text, folder: &Path) -> Result<Scene> {
         look: look(&doc, &given),
         camera: camera(&doc.render.camera, text, extent, size)?,
         size,
-        initial: initial::resolve(&doc.initial, text, folder, config.dims, config.h)?,
+        initial: initial::resolve(&doc.initial, text, folder, &config)?,
         probes: probes::resolve(&doc.probe, text, &config, solids.len())?,
         side_formulas: sides.formulas,
         origin: Arc::new(text.origin(folder)),
@@ -84,6 +84,9 @@ fn config(doc: &Document, given: &Given, sides: &Sides, text: &Text) -> Result<C
         ..Config::new(dims, doc.domain.voxel.map_or(VOXEL, Number::get))
     };
     fill(&mut config, given);
+    Dims::new(dims.array().map(|n| n.saturating_mul(config.detail))).map_err(|e| {
+        text.problem(given.span("domain.detail").unwrap_or(0..0), format!("domain.detail: {e}"))
+    })?;
     if doc.time.step.is_some() {
         check_fixed_step(given, text)?;
         config.time = TimeControl { max_substeps: 1, ..TimeControl::default() };
@@ -103,9 +106,13 @@ fn check_memory(config: &Config, solids: bool, limit: u64) -> std::result::Resul
     }
     let (need, limit) = (memory::human(bytes), memory::human(limit));
     Err(format!(
-        "domain.cells: {:?} cells need about {need}, over the limit of {limit}; \
+        "domain.cells: {:?} cells{} need about {need}, over the limit of {limit}; \
          use fewer cells or raise solver.memory_limit",
-        config.dims.array()
+        config.dims.array(),
+        match config.detail {
+            1 => String::new(),
+            detail => format!(" with a detail of {detail}"),
+        }
     ))
 }
 

@@ -4,8 +4,8 @@
 use std::ops::Range;
 
 use super::sides::GhostRules;
-use super::simd::dispatch;
 use crate::grid::Layout;
+use crate::simd::dispatch;
 
 /// Cells along an edge of a brick.
 pub const EDGE: usize = 8;
@@ -41,6 +41,24 @@ impl Bricks {
     /// Bricks along x.
     pub fn in_row(&self) -> usize {
         self.count[0]
+    }
+
+    /// For each brick whether it holds anything, x fastest, if that is known.
+    pub fn occupied(&self) -> Option<Vec<u8>> {
+        self.known.then(|| {
+            let mut held = vec![0; self.reached.len()];
+            self.collect(&mut held);
+            held
+        })
+    }
+
+    /// Adds to each brick whether its planes hold anything.
+    fn collect(&self, bricks: &mut [u8]) {
+        let in_plane = self.in_plane();
+        for (k, plane) in self.planes.chunks_exact(in_plane).enumerate() {
+            let bricks = &mut bricks[k / EDGE * in_plane..][..in_plane];
+            bricks.iter_mut().zip(plane).for_each(|(brick, held)| *brick |= held);
+        }
     }
 
     /// Marks `planes` as up to date with the scalars.
@@ -97,12 +115,10 @@ impl Bricks {
             self.reached.fill(1);
             return;
         }
-        self.reached.fill(0);
-        let in_plane = self.in_plane();
-        for (k, plane) in self.planes.chunks_exact(in_plane).enumerate() {
-            let bricks = &mut self.reached[k / EDGE * in_plane..][..in_plane];
-            bricks.iter_mut().zip(plane).for_each(|(brick, held)| *brick |= held);
-        }
+        let mut reached = std::mem::take(&mut self.reached);
+        reached.fill(0);
+        self.collect(&mut reached);
+        self.reached = reached;
         self.let_in(walls);
         // The stencil of a departure point extends two cells further.
         let far = (cells.max(0.0).ceil().min(1e9) as usize + 2).div_ceil(EDGE);

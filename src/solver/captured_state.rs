@@ -26,6 +26,8 @@ pub struct State {
     pressure: Option<[Packed; 2]>,
     solids: Vec<Solid>,
     standing: Option<Standing>,
+    /// As `standing`, for the finer grid of the smoke.
+    fine_standing: Option<Standing>,
     /// State of the trapezoidal rule: the last velocity, the pressure, and the length of the last step.
     past: Option<([Packed; 4], f32)>,
     /// Largest component of the velocity before the last projection \[m/s\].
@@ -73,6 +75,7 @@ impl Solver {
                 .map(|halves| halves.each_ref().map(|half| Packed::of(half))),
             solids: self.solids().to_vec(),
             standing: fields.obstacles.as_ref().map(|obstacles| obstacles.standing()),
+            fine_standing: fields.detail.as_ref().and_then(|d| d.obstacles.as_ref()).map(|o| o.standing()),
             past: fields.past.as_ref().zip(fields.pressure.as_ref()).map(|(past, pressure)| {
                 let [u, v, w] = &past.velocity;
                 ([u, v, w, pressure].map(|field| Packed::of(field)), past.dt)
@@ -105,13 +108,16 @@ impl Solver {
             for (field, packed) in fields.velocity.iter_mut().zip(&state.velocity) {
                 packed.unpack(field.as_mut_slice());
             }
+            if let (Some(detail), Some(standing)) = (&mut fields.detail, &state.fine_standing) {
+                detail.stand(standing);
+            }
             state.scalars.unpack(fields.scalars.as_flattened_mut());
             let halves: Option<&mut Halves> = fields.projector.pressure_mut();
             for (half, packed) in halves.into_iter().flatten().zip(state.pressure.iter().flatten()) {
                 packed.unpack(half.as_mut_slice());
             }
             fields.bricks.forget();
-            fields.walls.set_time(state.stats.time);
+            fields.set_time(state.stats.time);
             fields.disturbed = state.disturbed;
             fields.forget_pressure();
             if let (Some(past), Some(pressure), Some((packed, dt))) =

@@ -1,5 +1,7 @@
 //! Configuration of a solver: what is fixed when it is built, and the parameters that may change.
 
+use crate::grid::Dims;
+
 /// Boundary condition of the flow on one of the six sides of the box.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub enum BoundaryCondition {
@@ -226,13 +228,18 @@ pub const SPEED_LIMIT: f32 = 1.0e6;
 /// Default tolerance of an iterative projection.
 pub const TOLERANCE: f32 = 1e-4;
 
+/// Greatest [`Config::detail`].
+pub const MOST_DETAIL: usize = 4;
+
 /// Everything that is fixed when a solver is built.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Config {
     /// Cells along x, y, z.
-    pub dims: crate::grid::Dims,
+    pub dims: Dims,
     /// Edge of a cell \[m\].
     pub h: f32,
+    /// Cells of smoke and heat along each edge of a cell, 1 to [`MOST_DETAIL`]. The velocity stays on the cells of `dims`.
+    pub detail: usize,
     /// Boundary conditions of the six sides.
     pub sides: BoundaryConditions,
     /// Fixed temperature excess \[K\] at each side, arranged as `sides`; `None` is insulated. Walls only.
@@ -258,10 +265,11 @@ pub struct Config {
 
 impl Config {
     /// Makes a closed box of `dims` cells with edge `h` \[m\]; all else by default.
-    pub fn new(dims: crate::grid::Dims, h: f32) -> Self {
+    pub fn new(dims: Dims, h: f32) -> Self {
         Self {
             dims,
             h,
+            detail: 1,
             sides: BoundaryConditions::default(),
             held: Default::default(),
             advection: Advection::default(),
@@ -273,5 +281,16 @@ impl Config {
             frozen: false,
             threads: 0,
         }
+    }
+
+    /// Shape of the grid of smoke and heat.
+    pub fn smoke_dims(&self) -> Dims {
+        let [nx, ny, nz] = self.dims.array().map(|n| n * self.detail);
+        Dims { nx, ny, nz }
+    }
+
+    /// Edge of a cell of smoke and heat \[m\].
+    pub fn smoke_h(&self) -> f32 {
+        self.h / self.detail as f32
     }
 }

@@ -7,6 +7,7 @@ use super::archive::{Archive, Saved, StateError};
 use super::cells::Cells;
 use super::config::SCALAR_LIMIT;
 use super::conservative::Sweeps;
+use super::detail::Detail;
 use super::diffuse;
 use super::forces::{self, Forces};
 use super::measure::{self, Flow};
@@ -14,12 +15,12 @@ use super::pressure::{self, Blend};
 use super::project::{Cuts, Projector};
 use super::row_passes::{self, PerThread};
 use super::sides::GhostRules;
-use super::simd::dispatch;
 use super::solids::Obstacles;
 use super::sources::Sources;
 use super::trapezoid::Past;
 use super::{Advection, Ambient, Config, Integrator, Params, Solid, StepStats};
 use crate::grid::{Faces, GHOST, Layout};
+use crate::simd::dispatch;
 
 /// The fields of a solver. `transport.rs` advects them.
 pub struct Fields {
@@ -36,10 +37,10 @@ pub struct Fields {
     /// p/ρ at cell centres in the last step \[m²/s²\], one layer of ghosts filled; only if someone asks for it or the
     /// integrator needs it.
     pub pressure: Option<Vec<f32>>,
-    /// Red, green, blue \[-\] and temperature excess \[K\] at cell centres, ghosts filled.
+    /// Red, green, blue \[-\] and temperature excess \[K\] at the centres of the cells of smoke, ghosts filled.
     pub scalars: Cells,
     /// Scalars during advection. Before that, the interleaved velocity: at cell centres for the traces, then
-    /// on the faces.
+    /// on the faces. On a finer grid of smoke, the means of the scalars for the forces.
     pub scalars_next: Cells,
     /// Back-trace of each cell along x, y, z \[cells\]; the fourth value is 0. After the last advection of a
     /// step it is scratch of the projection.
@@ -55,8 +56,10 @@ pub struct Fields {
     diffusion: diffuse::Diffusion,
     flow: Vec<Flow>,
     pub sums: Vec<[f64; 4]>,
-    /// Bricks with smoke or heat.
+    /// Bricks of cells of smoke with smoke or heat.
     pub bricks: Bricks,
+    /// The finer grid of smoke and heat, if it differs from that of the velocity.
+    pub detail: Option<Box<Detail>>,
     /// Smoke and heat gained and lost.
     pub budget: Budget,
     /// Largest component of the velocity before the last projection \[m/s\].
@@ -78,6 +81,26 @@ pub struct Budget {
     pub faded: [f64; 4],
 }
 
+/// The scalars, and what advects them, on their grid.
+pub struct SmokeFields<'a> {
+    pub layout: Layout,
+    pub walls: &'a GhostRules,
+    /// The advecting velocity; on a finer grid already the mean over each face, 0 where it is closed.
+    pub velocity: &'a mut Faces,
+    pub scalars: &'a mut Cells,
+    pub scalars_next: &'a mut Cells,
+    pub back: &'a mut Cells,
+    pub forth: &'a mut Option<Box<Correction>>,
+    pub sweeps: &'a mut Option<Sweeps>,
+    pub obstacles: &'a mut Option<Obstacles>,
+    pub diffusion: &'a mut diffuse::Diffusion,
+    pub sums: &'a mut Vec<[f64; 4]>,
+    pub bricks: &'a mut Bricks,
+    pub budget: &'a mut Budget,
+    /// Whether it is a finer grid than that of the velocity.
+    pub is_finer: bool,
+}
+
 /// Extra fields of schemes that look forward.
 pub struct Correction {
     pub forward: Cells,
@@ -93,8 +116,9 @@ impl Correction {
 impl Fields {
     pub fn new(config: &Config, threads: usize) -> Self {
         let layout = Layout::new(config.dims);
+        let smoke = Layout::new(config.smoke_dims());
         let walls = GhostRules::new(layout, config.sides, config.held);
-        let longest = config.dims.array().into_iter().max().unwrap_or(1);
+        let longest = smoke.dims.array().into_iter().max().unwrap_or(1);
         let field = || vec![0.0f32; layout.size()];
         let faces = || [field(), field(), field()];
         let four = || Cells::new(layout.size());
@@ -106,11 +130,12 @@ impl Fields {
             pressure: Past::is_kept(config).then(field),
             past: Past::new(config, layout),
             expected: (config.integrator == Integrator::Reflection && !config.frozen).then(faces),
-            scalars: four(),
+            scalars: Cells::new(smoke.size()),
             scalars_next: four(),
             back: Cells::new(layout.size().max(Projector::scratch_len(layout.dims).div_ceil(4))),
             forth: config.advection.looks_forward().then(correction),
-            sweeps: (config.advection == Advection::Conservative).then(|| Sweeps::new(layout, threads)),
+            sweeps: (config.advection == Advection::Conservative)
+                .then(|| Sweeps::new(smoke, config.detail, threads)),
             projector: Projector::choose(
                 config.projection,
                 false,
@@ -122,8 +147,9 @@ impl Fields {
             forces: PerThread::new(threads, || forces::Scratch::new(layout.dims)),
             diffusion: diffuse::Diffusion::new(threads, longest + 1),
             flow: vec![Flow::default(); layout.dims.nz],
-            sums: vec![[0.0; 4]; layout.dims.nz],
-            bricks: Bricks::new(layout),
+            sums: vec![[0.0; 4]; smoke.dims.nz],
+            bricks: Bricks::new(smoke),
+            detail: Detail::new(config, layout, threads),
             budget: Budget::default(),
             projected: 0.0,
             disturbed: false,
@@ -149,6 +175,8 @@ impl Fields {
                 }
             });
         }
+        let (layout, h) = (self.smoke_layout(), h / self.finer() as f32);
+        let [nx, ny, nz] = layout.dims.array().map(|n| n as isize);
         row_passes::rows(layout, &mut self.scalars, [[0, ny], [0, nz]], |j, k, row| {
             for i in 0..nx {
                 let at = [i as f32 + 0.5, j as f32 + 0.5, k as f32 + 0.5];
@@ -158,7 +186,77 @@ impl Fields {
         self.empty_solids();
         self.bricks.forget();
         self.walls.fill_velocity(&mut self.velocity);
-        self.walls.fill_scalars(&mut self.scalars, &self.velocity);
+        self.fill_scalars();
+    }
+
+    /// Layout of the scalars.
+    pub fn smoke_layout(&self) -> Layout {
+        self.detail.as_ref().map_or(self.layout, |detail| detail.layout)
+    }
+
+    /// Cells of smoke along each edge of a cell of the velocity.
+    pub fn finer(&self) -> usize {
+        self.detail.as_ref().map_or(1, |detail| detail.finer)
+    }
+
+    /// The scalars, and what advects them.
+    pub fn smoke(&mut self) -> SmokeFields<'_> {
+        let Self { layout, walls, velocity, scalars, scalars_next, back, forth, sweeps, obstacles, .. } =
+            self;
+        let Self { diffusion, sums, bricks, budget, detail, .. } = self;
+        match detail.as_deref_mut() {
+            None => SmokeFields {
+                layout: *layout,
+                walls,
+                velocity,
+                scalars,
+                scalars_next,
+                back,
+                forth,
+                sweeps,
+                obstacles,
+                diffusion,
+                sums,
+                bricks,
+                budget,
+                is_finer: false,
+            },
+            Some(Detail { layout, walls, velocity, scalars_next, back, forth, obstacles, .. }) => {
+                SmokeFields {
+                    layout: *layout,
+                    walls,
+                    velocity,
+                    scalars,
+                    scalars_next,
+                    back,
+                    forth,
+                    sweeps,
+                    obstacles,
+                    diffusion,
+                    sums,
+                    bricks,
+                    budget,
+                    is_finer: true,
+                }
+            }
+        }
+    }
+
+    /// Brings the sides to the instant `time` \[s\].
+    pub fn set_time(&mut self, time: f64) {
+        self.walls.set_time(time);
+        if let Some(detail) = &mut self.detail {
+            detail.walls.set_time(time);
+        }
+    }
+
+    /// Scalars on the cells of the velocity, with the bricks that hold any, for the forces.
+    fn scalars_of_air(&mut self) {
+        let Self { layout, walls, velocity, scalars, scalars_next, bricks, detail, .. } = self;
+        if let Some(detail) = detail {
+            detail.restrict(*layout, scalars, bricks, scalars_next);
+            walls.fill_scalars(scalars_next, velocity);
+        }
     }
 
     /// Makes the velocity free of divergence to a relative tolerance, and right at walls, in solids and in the ghosts. The
@@ -240,7 +338,11 @@ impl Fields {
 
     /// Fills the ghosts of the scalars.
     pub fn fill_scalars(&mut self) {
-        self.walls.fill_scalars(&mut self.scalars, &self.velocity);
+        if let Some(detail) = &mut self.detail {
+            detail.set_open_sides(self.layout, &self.velocity);
+        }
+        let SmokeFields { walls, scalars, velocity, .. } = self.smoke();
+        walls.fill_scalars(scalars, velocity);
     }
 
     /// Keeps the velocity as it is before a projection, in `advected`, for the reflection.
@@ -265,7 +367,10 @@ impl Fields {
 
     pub fn set_solids(&mut self, config: &Config, solids: Vec<Solid>, time: f64, dt: f32, threads: usize) {
         self.budget.held = None;
-        let Self { layout, walls, projector, obstacles, scalars, velocity, bricks, .. } = self;
+        let Self { layout, walls, projector, obstacles, detail, .. } = self;
+        if let Some(detail) = detail {
+            detail.set_solids(solids.clone(), [time, dt.into()]);
+        }
         if solids.is_empty() != obstacles.is_none() {
             *projector = Projector::choose(
                 config.projection,
@@ -277,32 +382,40 @@ impl Fields {
         }
         let new = (!solids.is_empty()).then(|| Obstacles::new(walls, config, solids, [time, dt.into()]));
         projector.set_cuts(new.as_ref().map_or(&Cuts::default(), |obstacles| &obstacles.voxels.cuts));
-        if let Some(obstacles) = &new {
+        *obstacles = new;
+        self.push_out();
+        self.disturbed = true;
+    }
+
+    /// Pushes smoke out of the solids.
+    fn push_out(&mut self) {
+        let SmokeFields { obstacles, scalars, bricks, .. } = self.smoke();
+        if let Some(obstacles) = obstacles {
             obstacles.push_out(scalars);
             bricks.forget();
-            walls.fill_scalars(scalars, velocity);
+            self.fill_scalars();
         }
-        *obstacles = new;
-        self.disturbed = true;
     }
 
     /// Gives the same solids other motions from `time` on, beginning with their first poses.
     pub fn guide_solids(&mut self, solids: Vec<Solid>, time: f64, dt: f32) {
         self.budget.held = None;
         let Some(obstacles) = &mut self.obstacles else { return };
+        if let Some(fine) = self.detail.as_mut().and_then(|detail| detail.obstacles.as_mut()) {
+            fine.guide(solids.clone());
+        }
         obstacles.guide(solids);
         self.move_solids(time, [0.0, dt]);
-        if let Some(obstacles) = &self.obstacles {
-            obstacles.push_out(&mut self.scalars);
-            self.bricks.forget();
-            self.walls.fill_scalars(&mut self.scalars, &self.velocity);
-        }
+        self.push_out();
         self.disturbed = true;
     }
 
     /// Moves the solids to their poses at `time`, with their mean velocity from `around[0]` before to
     /// `around[1]` after it \[s\].
     pub fn move_solids(&mut self, time: f64, around: [f32; 2]) {
+        if let Some(detail) = &mut self.detail {
+            detail.move_solids(time, around);
+        }
         if let Some(obstacles) = &mut self.obstacles
             && obstacles.advance(time, around)
         {
@@ -323,22 +436,28 @@ impl Fields {
             obstacles.restored();
             self.projector.set_cuts(&obstacles.voxels.cuts);
         }
+        if let Some(detail) = &mut self.detail {
+            detail.obstacles.iter_mut().for_each(Obstacles::restored);
+            detail.forget_cuts();
+        }
     }
 
     /// Clears the scalars inside solids.
     pub fn empty_solids(&mut self) {
         self.budget.held = None;
-        if let Some(obstacles) = &self.obstacles {
-            obstacles.empty(&mut self.scalars);
+        let SmokeFields { obstacles, scalars, .. } = self.smoke();
+        if let Some(obstacles) = obstacles {
+            obstacles.empty(scalars);
         }
     }
 
     /// Adds the emission of the sources between `time` and `time + dt`, outside solids.
     pub fn emit(&mut self, sources: &Sources, time: f64, dt: f32) {
-        let mut emitted = sources.emit(time, dt, SCALAR_LIMIT, &mut self.scalars, &mut self.bricks);
-        if let Some(obstacles) = &self.obstacles {
+        let SmokeFields { scalars, bricks, obstacles, .. } = self.smoke();
+        let mut emitted = sources.emit(time, dt, SCALAR_LIMIT, scalars, bricks);
+        if let Some(obstacles) = obstacles {
             for &at in &obstacles.voxels.inside {
-                (0..4).for_each(|c| emitted[c] -= f64::from(self.scalars[at as usize][c]));
+                (0..4).for_each(|c| emitted[c] -= f64::from(scalars[at as usize][c]));
             }
         }
         (0..4).for_each(|c| self.budget.emitted[c] += emitted[c]);
@@ -346,7 +465,9 @@ impl Fields {
         self.fill_scalars();
     }
 
+    /// Diffuses the scalars; `per_area` is Δt/h² of the velocity's cells.
     pub fn diffuse_scalars(&mut self, params: &Params, per_area: f32) {
+        let per_area = per_area * self.finer().pow(2) as f32;
         let [r, g, b] = params.smoke.map(|s| s.diffusion);
         let number = [r, g, b, params.conduction].map(|kappa| kappa * per_area);
         if number == [0.0; 4] {
@@ -354,7 +475,10 @@ impl Fields {
         }
         self.budget.held = None;
         self.bricks.forget();
-        let Self { layout, walls, velocity, scalars, diffusion, obstacles, .. } = self;
+        if let Some(detail) = &mut self.detail {
+            detail.set_open_sides(self.layout, &self.velocity);
+        }
+        let SmokeFields { layout, walls, velocity, scalars, diffusion, obstacles, .. } = self.smoke();
         let inside = layout.dims.array().map(|n| [0, n as isize]);
         let mut drag = obstacles.as_mut().map(|obstacles| obstacles.drag().0);
         if let Some(drag) = &drag {
@@ -366,7 +490,7 @@ impl Fields {
             if varies != [false; 2] {
                 walls.fill_scalars(scalars, velocity);
             }
-            diffusion.along(*layout, scalars, axis, inside, number, (&ends, varies), links);
+            diffusion.along(layout, scalars, axis, inside, number, (&ends, varies), links);
         }
     }
 
@@ -403,24 +527,35 @@ impl Fields {
         match params.ambient {
             Ambient::Fixed(excess) => excess,
             Ambient::Mean => {
-                let heat = measure::contents(self.layout, &self.scalars, &mut self.sums)[3];
-                (heat / self.layout.dims.cells() as f64) as f32
+                let SmokeFields { layout, scalars, sums, .. } = self.smoke();
+                let heat = measure::contents(layout, scalars, sums)[3];
+                (heat / layout.dims.cells() as f64) as f32
             }
         }
     }
 
     /// Computes `velocity` = `advected` + forces.
     pub fn add_forces(&mut self, forces: &Forces) {
-        let Self { layout, walls, advected, scalars, bricks, velocity, forces: scratch, .. } = self;
-        forces::apply(*layout, walls, forces, [advected, advected], (scalars, bricks), velocity, scratch);
+        self.scalars_of_air();
+        let Self { layout, walls, advected, velocity, forces: scratch, .. } = self;
+        let lifting = match &self.detail {
+            None => (&*self.scalars, &self.bricks),
+            Some(detail) => (&*self.scalars_next, &detail.coarse_bricks),
+        };
+        forces::apply(*layout, walls, forces, [advected, advected], lifting, velocity, scratch);
     }
 
     /// As [`add_forces`](Self::add_forces), with the vorticity of `velocity`, which must be free of divergence.
     pub fn add_forces_with_vorticity(&mut self, forces: &Forces) {
-        let Self { layout, walls, advected, scalars, bricks, velocity, expected, past, .. } = self;
+        self.scalars_of_air();
+        let Self { layout, walls, advected, velocity, expected, past, .. } = self;
+        let lifting = match &self.detail {
+            None => (&*self.scalars, &self.bricks),
+            Some(detail) => (&*self.scalars_next, &detail.coarse_bricks),
+        };
         let spare = past.as_mut().map(|past| &mut past.velocity).or(expected.as_mut());
         let spare = spare.expect("reflection and the trapezoidal rule keep a second velocity");
-        forces::apply(*layout, walls, forces, [advected, velocity], (scalars, bricks), spare, &self.forces);
+        forces::apply(*layout, walls, forces, [advected, velocity], lifting, spare, &self.forces);
         std::mem::swap(velocity, spare);
     }
 }
@@ -441,6 +576,7 @@ impl Saved for Fields {
             forth: _,
             projector,
             obstacles,
+            detail,
             forces: _,
             diffusion: _,
             flow: _,
@@ -464,6 +600,9 @@ impl Saved for Fields {
         }
         projector.state(archive)?;
         if let Some(obstacles) = obstacles {
+            obstacles.state(archive)?;
+        }
+        if let Some(obstacles) = detail.as_mut().and_then(|detail| detail.obstacles.as_mut()) {
             obstacles.state(archive)?;
         }
         if let Some(sweeps) = sweeps {

@@ -19,7 +19,8 @@ pub fn is_finite(stats: &StepStats) -> bool {
 
 /// Finds the first value that is not finite in fields set from outside.
 pub fn find_initial(fields: &Fields) -> Option<SolverError> {
-    let found = velocity(fields.layout, &fields.velocity).or_else(|| scalars(fields.layout, &fields.scalars));
+    let found =
+        velocity(fields.layout, &fields.velocity).or_else(|| scalars(fields.smoke_layout(), &fields.scalars));
     found.map(|(field, cell)| SolverError::NotFinite { field, cell, stage: "the start", step: 0 })
 }
 
@@ -28,7 +29,7 @@ pub fn find(fields: &Fields, step: u64) -> Option<SolverError> {
     let layout = fields.layout;
     let stages = [
         ("velocity advection", velocity(layout, &fields.advected)),
-        ("advection, diffusion or sources of scalars", scalars(layout, &fields.scalars)),
+        ("advection, diffusion or sources of scalars", scalars(fields.smoke_layout(), &fields.scalars)),
         ("forces or projection", velocity(layout, &fields.velocity)),
     ];
     let (stage, found) = stages.into_iter().find(|(_, found)| found.is_some())?;

@@ -11,8 +11,8 @@ use rayon::prelude::*;
 use super::active_bricks::Bricks;
 use super::row_passes::PerThread;
 use super::sides::GhostRules;
-use super::simd::{AHEAD, dispatch, fetch_ahead, greatest, least};
 use crate::grid::{Dims, Faces, GHOST, Layout};
+use crate::simd::{AHEAD, dispatch, fetch_ahead, greatest, least};
 
 /// Planes of one task. Three more planes of vorticity are computed at its ends.
 const SLAB: usize = 32;

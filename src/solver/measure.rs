@@ -4,8 +4,8 @@ use rayon::prelude::*;
 
 use super::active_bricks::{self, Bricks};
 use super::row_passes;
-use super::simd::{AHEAD, LANES, dispatch, fetch_ahead, greatest, rest, sixteen};
 use crate::grid::{Faces, Layout};
+use crate::simd::{AHEAD, LANES, dispatch, fetch_ahead, greatest, rest, sixteen};
 
 /// Measurements of the velocity.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]

@@ -6,13 +6,12 @@
 mod active_bricks;
 mod advect;
 mod archive;
-#[cfg(target_arch = "x86_64")]
-pub(crate) mod avx512;
 mod backflow;
 mod captured_state;
 mod cells;
 mod config;
 mod conservative;
+mod detail;
 mod diffuse;
 mod edit;
 
@@ -26,9 +25,6 @@ mod profile;
 mod project;
 mod row_passes;
 mod sides;
-pub(crate) mod simd;
-mod simd_eights;
-mod simd_lanes;
 mod solids;
 mod solver_error;
 mod sources;
@@ -37,20 +33,16 @@ mod step_stats;
 mod substep;
 mod trace;
 mod transport;
-mod transpose;
 mod trapezoid;
 
 pub use archive::StateError;
 pub use captured_state::State;
 pub use config::{
-    Advection, Ambient, BoundaryCondition, BoundaryConditions, Config, Dab, Inflow, Integrator, Params,
-    Projection, SCALAR_LIMIT, SPEED_LIMIT, Smoke, TOLERANCE, TimeControl, TraceOrder,
+    Advection, Ambient, BoundaryCondition, BoundaryConditions, Config, Dab, Inflow, Integrator, MOST_DETAIL,
+    Params, Projection, SCALAR_LIMIT, SPEED_LIMIT, Smoke, TOLERANCE, TimeControl, TraceOrder,
 };
 pub use external::{ActsOn, CustomField, Drive, Force, ForceField};
 pub use profile::{Profile, SideValues};
-pub use simd::LevelError;
-#[cfg(feature = "cli")]
-pub(crate) use simd::{check as check_level, instruction_sets, level_name};
 pub use solids::{Mesh, MeshError, Motion, Shape, Slip, Solid, SolidPose};
 pub use solver_error::{InvalidValue, SolverError};
 pub use sources::{Card, CardError, Cloud, Fill, Form, Noise, Region, Source};

@@ -12,8 +12,8 @@
 //! cell before a wall, opposite before an open side, so that p = 0 on it.
 
 use super::project::{AxisBoundary, PressureBoundary};
-use super::simd::dispatch;
 use crate::grid::{GHOST, Layout};
+use crate::simd::dispatch;
 
 /// Receiver of a projection's φ, which adds it to the pressure.
 pub struct Blend<'a> {

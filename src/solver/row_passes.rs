@@ -7,8 +7,8 @@ use std::sync::{Mutex, MutexGuard};
 
 use rayon::prelude::*;
 
-use super::simd::fence;
 use crate::grid::Layout;
+use crate::simd::fence;
 
 /// Rows in one unit of work.
 const ROWS: usize = 16;

@@ -5,9 +5,9 @@ use rayon::prelude::*;
 use super::diffuse;
 use super::profile::{Profile, Table};
 use super::project::{AxisBoundary, PressureBoundary};
-use super::simd::fetch_ahead;
 use super::{BoundaryCondition, BoundaryConditions};
 use crate::grid::{Dims, Faces, GHOST, Layout};
+use crate::simd::fetch_ahead;
 
 /// One ghost (or side face) along an axis: `sign · field[from] + add`.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -196,7 +196,12 @@ impl GhostRules {
 
     /// Repeats cell values one layer outwards, for means at faces on a side.
     pub fn extend(&self, cells: &mut [[f32; 4]]) {
-        let Layout { dims, row, plane } = self.layout;
+        self.extend_on(self.layout, cells);
+    }
+
+    /// As [`extend`](Self::extend), on another grid of the same box.
+    pub fn extend_on(&self, layout: Layout, cells: &mut [[f32; 4]]) {
+        let Layout { dims, row, plane } = layout;
         let [nx, ny, nz] = dims.array().map(|n| n as isize);
         let edges = |axis: usize, n: isize| match self.sides[axis][0] {
             BoundaryCondition::Periodic => [(-1, n - 1), (n, 0)],

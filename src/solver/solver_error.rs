@@ -2,8 +2,9 @@
 
 use thiserror::Error;
 
-use super::simd::LevelError;
+use crate::grid::GridError;
 use crate::room::NoRoom;
+use crate::simd::LevelError;
 
 /// Why a solver could not be built or a step not finished.
 #[derive(Clone, Debug, PartialEq, Error)]
@@ -12,6 +13,12 @@ pub enum SolverError {
     /// The edge of a cell \[m\] is not a positive number.
     #[error("a cell of {0} m is impossible; its edge must be positive")]
     CellSize(f32),
+    /// [`Config::detail`](super::Config::detail) is not within its range.
+    #[error("a detail of {0} is impossible; it must be 1 to {most}", most = super::MOST_DETAIL)]
+    Detail(usize),
+    /// The grid of the smoke is too large.
+    #[error("the smoke of this detail has too many cells: {0}")]
+    Smoke(#[from] GridError),
     /// Only one of the two sides of an axis (0, 1, 2 for x, y, z) is periodic.
     #[error("only one {} side is periodic; make both so", ["x", "y", "z"][*.axis % 3])]
     HalfPeriodic {

@@ -9,8 +9,9 @@ use half::slice::HalfFloatSliceExt;
 use rayon::prelude::*;
 
 use super::conservative::Sweeps;
+use super::detail::Detail;
 use super::external::{External, Force};
-use super::fields::{Budget, Correction, Fields};
+use super::fields::{Budget, Correction, Fields, SmokeFields};
 use super::profile::Profile;
 use super::project::Projector;
 use super::solids::Obstacles;
@@ -18,11 +19,12 @@ use super::sources::{self, Fill, Grid, Source, Sources};
 use super::substep::Substep;
 use super::trapezoid::Past;
 use super::{
-    BoundaryCondition, Config, Dab, Integrator, Params, Projection, SCALAR_LIMIT, SPEED_LIMIT, Solid,
-    SolidPose, SolverError, Stage, StepStats, finite, measure, simd,
+    BoundaryCondition, Config, Dab, Integrator, MOST_DETAIL, Params, Projection, SCALAR_LIMIT, SPEED_LIMIT,
+    Solid, SolidPose, SolverError, Stage, StepStats, finite, measure, row_passes,
 };
-use crate::grid::{Dims, Faces, Layout};
+use crate::grid::{Dims, Faces, GHOST, Layout};
 use crate::room;
+use crate::simd;
 
 /// A box of air with heat and three colours of smoke.
 ///
@@ -71,6 +73,10 @@ impl Solver {
         if !(config.h.is_finite() && config.h > 0.0) {
             return Err(SolverError::CellSize(config.h));
         }
+        if !(1..=MOST_DETAIL).contains(&config.detail) {
+            return Err(SolverError::Detail(config.detail));
+        }
+        Dims::new(config.dims.array().map(|n| n.saturating_mul(config.detail)))?;
         for (axis, [low, high]) in config.sides.into_iter().enumerate() {
             if (low == BoundaryCondition::Periodic) != (high == BoundaryCondition::Periodic) {
                 return Err(SolverError::HalfPeriodic { axis });
@@ -79,7 +85,7 @@ impl Solver {
         room::probe(Self::memory(&config, false), "the solver")?;
         let fields = Fields::new(&config, pool.current_num_threads());
         let grid = Grid::new(&config);
-        let sources = pool.install(|| Sources::new(grid, sources));
+        let sources = pool.install(|| Sources::new([Grid::of_smoke(&config), grid], sources));
         let stats = StepStats::default();
         Ok(Self {
             config,
@@ -104,7 +110,14 @@ impl Solver {
             Integrator::Trapezoid => Past::FLOATS,
         };
         let floats = 3 + 3 + 4 + 4 + 4 + correction + expected;
-        (layout.size() * floats * size_of::<f32>() + Projector::memory(config.projection, solids, config.dims)
+        let smoke = Layout::new(config.smoke_dims());
+        let of_detail = if config.detail == 1 {
+            0
+        } else {
+            smoke.size() * (4 * size_of::<f32>() + Detail::memory(config, solids))
+        };
+        let floats = if config.detail == 1 { floats } else { floats - 4 };
+        (layout.size() * floats * size_of::<f32>() + of_detail + Projector::memory(config.projection, solids, config.dims)
             // Cell flags at both ends of a step, and the nearest solid of each cell.
             + if solids { 4 * layout.size() } else { 0 }) as u64
     }
@@ -159,9 +172,13 @@ impl Solver {
     /// Lets sides vary in place and time from now on. Their constants must be 0 where a profile gives a value.
     pub fn set_profiles(&mut self, profiles: Vec<Profile>) {
         let (fields, h, time, pool) = (&mut self.fields, self.config.h, self.stats.time, self.pool.clone());
+        let smoke_h = self.config.smoke_h();
         pool.install(|| {
             fields.walls.set_profiles(h, &profiles);
-            fields.walls.set_time(time);
+            if let Some(detail) = &mut fields.detail {
+                detail.walls.set_profiles(smoke_h, &profiles);
+            }
+            fields.set_time(time);
             fields.walls.fill_velocity(&mut fields.velocity);
             fields.fill_scalars();
         });
@@ -184,9 +201,15 @@ impl Solver {
         &self.stats
     }
 
-    /// Memory layout of [`velocity`](Self::velocity) and [`scalars`](Self::scalars).
+    /// Memory layout of [`velocity`](Self::velocity) and [`pressure`](Self::pressure).
     pub fn layout(&self) -> Layout {
         self.fields.layout
+    }
+
+    /// Memory layout of [`scalars`](Self::scalars): that of [`layout`](Self::layout), with [`Config::detail`] times as many cells along
+    /// each axis.
+    pub fn smoke_layout(&self) -> Layout {
+        self.fields.smoke_layout()
     }
 
     /// u, v, w on the faces \[m/s\], in the layout of [`layout`](Self::layout).
@@ -194,7 +217,8 @@ impl Solver {
         &self.fields.velocity
     }
 
-    /// Red, green, blue \[-\] and temperature excess \[K\] at cell centres, in the layout of [`layout`](Self::layout).
+    /// Red, green, blue \[-\] and temperature excess \[K\] at cell centres, in the layout of
+    /// [`smoke_layout`](Self::smoke_layout).
     pub fn scalars(&self) -> &[[f32; 4]] {
         &self.fields.scalars
     }
@@ -238,11 +262,12 @@ impl Solver {
 
     /// Fills regions with smoke, heat and motion; no time passes. Later fills overwrite earlier ones.
     pub fn fill_regions(&mut self, fills: &[Fill]) {
-        let (fields, pool, grid) = (&mut self.fields, self.pool.clone(), Grid::new(&self.config));
+        let (fields, pool) = (&mut self.fields, self.pool.clone());
+        let grids = [Grid::of_smoke(&self.config), Grid::new(&self.config)];
         pool.install(|| {
             fields.bricks.forget();
             for fill in fills {
-                sources::fill(&grid, fill, SCALAR_LIMIT, &mut fields.scalars, &mut fields.velocity);
+                sources::fill(&grids, fill, SCALAR_LIMIT, &mut fields.scalars, &mut fields.velocity);
             }
             fields.empty_solids();
             fields.fill_scalars();
@@ -347,13 +372,15 @@ impl Solver {
         let push = if self.config.frozen { [0.0; 3] } else { dab.push };
         let dab = &Dab { push, ..*dab };
         let (fields, h, pool) = (&mut self.fields, self.config.h, self.pool.clone());
+        let smoke_h = self.config.smoke_h();
         pool.install(|| {
             let limits = [SCALAR_LIMIT, SPEED_LIMIT * h];
-            sources::dab(fields.layout, h, dab, limits, &mut fields.scalars, &mut fields.velocity);
+            let grids = [(fields.smoke_layout(), smoke_h), (fields.layout, h)];
+            sources::dab(grids, dab, limits, &mut fields.scalars, &mut fields.velocity);
             fields.bricks.forget();
             fields.disturbed |= dab.push != [0.0; 3];
             fields.empty_solids();
-            fields.walls.fill_scalars(&mut fields.scalars, &fields.velocity);
+            fields.fill_scalars();
         });
     }
 
@@ -372,7 +399,7 @@ impl Solver {
         self.mend();
         let pool = self.pool.clone();
         pool.install(|| {
-            self.fields.walls.set_time(0.0);
+            self.fields.set_time(0.0);
             self.fields.move_solids(0.0, [0.0; 2]);
         });
     }
@@ -483,7 +510,7 @@ impl Solver {
         let pool = self.pool.clone();
         pool.install(|| {
             let (stats, budget) = (self.stats.clone(), self.fields.budget);
-            self.fields.walls.set_time(stats.time);
+            self.fields.set_time(stats.time);
             self.fields.restored();
             // For the bricks only; the statistics remain those of the last step.
             self.measure();
@@ -494,13 +521,13 @@ impl Solver {
     pub(super) fn measure(&mut self) {
         let Self { config, fields, stats, .. } = self;
         let flow = fields.measure();
-        let Fields { layout, scalars, sums, bricks, budget, sweeps, .. } = fields;
-        let held = measure::contents_and_bricks(*layout, scalars, sums, bricks);
-        budget.held = Some(held);
-        let volume = f64::from(config.h).powi(3);
         stats.max_speed = flow.speed;
         stats.divergence_after = flow.divergence_beside(fields.projected);
-        stats.kinetic_energy = flow.energy * volume;
+        stats.kinetic_energy = flow.energy * f64::from(config.h).powi(3);
+        let SmokeFields { layout, scalars, sums, bricks, budget, sweeps, .. } = fields.smoke();
+        let held = measure::contents_and_bricks(layout, scalars, sums, bricks);
+        budget.held = Some(held);
+        let volume = f64::from(config.smoke_h()).powi(3);
         stats.mass = [held[0] * volume, held[1] * volume, held[2] * volume];
         stats.heat = held[3] * volume;
         stats.emitted = budget.emitted.map(|x| x * volume);
@@ -508,9 +535,14 @@ impl Solver {
         stats.faded = sweeps.as_ref().map(|_| budget.faded.map(|x| x * volume));
     }
 
-    /// Red, green, blue and temperature at cell centres as half floats, dense, x fastest.
+    /// For each brick of 8³ cells of smoke, x fastest, whether it holds smoke or heat; `None` while that is unknown.
+    pub(crate) fn occupied_bricks(&self) -> Option<Vec<u8>> {
+        self.fields.bricks.occupied()
+    }
+
+    /// Red, green, blue and temperature at cell centres as half floats, dense over the cells of smoke, x fastest.
     pub fn write_smoke(&self, out: &mut Vec<[f16; 4]>) {
-        let Fields { layout, scalars, .. } = &self.fields;
+        let (layout, scalars) = (self.smoke_layout(), self.scalars());
         out.resize(layout.dims.cells(), [f16::ZERO; 4]);
         self.pool.install(|| {
             out.par_chunks_mut(layout.dims.nx).enumerate().for_each(|(row, out)| {
@@ -521,9 +553,23 @@ impl Solver {
         });
     }
 
-    /// u, v, w \[m/s\] and |ω| \[1/s\] at cell centres as half floats, dense, x fastest.
+    /// u, v, w \[m/s\] and |ω| \[1/s\] at the centres of the cells of smoke as half floats, dense, x fastest; linear between the
+    /// centres of the velocity's cells.
     pub fn write_velocity(&self, out: &mut Vec<[f16; 4]>) {
         let layout = self.fields.layout;
+        if let Some(detail) = &self.fields.detail {
+            let mut cells = vec![[0.0; 4]; layout.size()];
+            self.pool.install(|| {
+                let inside = [[0, layout.dims.ny as isize], [0, layout.dims.nz as isize]];
+                row_passes::rows(layout, &mut cells, inside, |j, k, row| {
+                    for i in 0..layout.dims.nx {
+                        row[i + GHOST] = self.velocity_at(layout.at(i as isize, j, k));
+                    }
+                });
+                detail.write_cells(layout, cells, out);
+            });
+            return;
+        }
         let Dims { nx, ny, .. } = layout.dims;
         out.resize(layout.dims.cells(), [f16::ZERO; 4]);
         self.pool.install(|| {

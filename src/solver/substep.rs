@@ -32,7 +32,7 @@ impl Substep<'_> {
         cancel: &AtomicBool,
     ) -> Result<(), SolverError> {
         let mut clock = Clock { stats, cancel, began: Instant::now() };
-        fields.walls.set_time(self.time + f64::from(self.dt));
+        fields.set_time(self.time + f64::from(self.dt));
         match self.config.integrator {
             _ if self.config.frozen => self.advect_frozen(fields, &mut clock)?,
             Integrator::Projection => self.advance(fields, &mut clock)?,
@@ -177,7 +177,9 @@ impl Substep<'_> {
         let Self { config, params, .. } = *self;
         let ambient = fields.ambient(params);
         add(fields, &body_forces(params, ambient, dt, config.h));
-        self.external.apply(from, dt, SPEED_LIMIT * config.h, &fields.scalars, &mut fields.velocity);
+        let Fields { detail, scalars, scalars_next, velocity, .. } = &mut *fields;
+        let scalars = if detail.is_some() { &*scalars_next } else { &*scalars };
+        self.external.apply(from, dt, SPEED_LIMIT * config.h, scalars, velocity);
         self.sources.drive(self.time, &mut fields.velocity);
         clock.lap(Stage::Forces)
     }

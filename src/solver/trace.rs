@@ -8,11 +8,13 @@
 mod avx512;
 
 use super::sides::SampleBounds;
-#[cfg(target_arch = "x86_64")]
-use super::simd::Level;
-use super::simd::{dispatch, fma, greatest, least, level};
 use super::{TraceOrder, row_passes};
 use crate::grid::{Faces, GHOST, Layout};
+#[cfg(target_arch = "x86_64")]
+use crate::simd::Level;
+use crate::simd::{dispatch, fma, greatest, least, level};
+#[cfg(target_arch = "x86_64")]
+pub use avx512::locate as locate_sixteen;
 
 /// Cells handled together: first all offsets, then all samples, so that the first part vectorises.
 pub const RUN: usize = 64;
@@ -274,9 +276,9 @@ pub fn linear<const FMA: bool, const N: usize>(
 mod tests {
     use super::*;
     use crate::grid::Dims;
+    use crate::simd::Aligned;
     use crate::solver::BoundaryCondition;
     use crate::solver::sides::GhostRules;
-    use crate::solver::simd::Aligned;
 
     #[test]
     fn centers_in_wide_registers_have_the_bits_of_the_plain_code() {

@@ -6,7 +6,7 @@ use super::active_bricks::Bricks;
 use super::advect::{self, Curve, Interpolation, Row};
 use super::config::SCALAR_LIMIT;
 use super::conservative;
-use super::fields::{Correction, Fields};
+use super::fields::{Correction, Fields, SmokeFields};
 use super::measure;
 use super::row_passes;
 use super::{Advection, TraceOrder, trace};
@@ -110,29 +110,67 @@ impl Fields {
     ///
     /// `steps` is Δt/h, `crossed` the number of cells that the fastest air crosses.
     pub fn advect_scalars(&mut self, scheme: Advection, decay: &[f32; 4], steps: f32, crossed: f32) {
+        self.refine_flow(scheme, crossed);
+        let finer = self.finer() as f32;
+        self.smoke().advect(scheme, decay, finer * steps, finer * crossed);
+    }
+
+    /// Brings the flow to the finer grid of the scalars, if they have one. `crossed` counts the cells of the velocity.
+    fn refine_flow(&mut self, scheme: Advection, crossed: f32) {
+        let Self { layout, velocity, back, forth, obstacles, bricks, detail, .. } = self;
+        let Some(detail) = detail else { return };
+        let conserves = scheme == Advection::Conservative;
+        if conserves {
+            let cells = conservative::farthest(detail.finer as f32 * crossed);
+            detail.follow(*layout, velocity, obstacles.as_ref(), bricks, cells);
+        } else {
+            detail.set_open_sides(*layout, velocity);
+        }
+        let have_moved = obstacles.as_ref().is_some_and(|obstacles| obstacles.have_moved());
+        if !conserves || have_moved {
+            detail.trace(*layout, back, forth.as_ref().map(|forth| &*forth.forward));
+        }
+    }
+}
+
+impl SmokeFields<'_> {
+    /// Advects the scalars on their grid; see [`Fields::advect_scalars`].
+    fn advect(&mut self, scheme: Advection, decay: &[f32; 4], steps: f32, crossed: f32) {
         if scheme == Advection::Conservative {
             return self.sweep_scalars(decay, steps, crossed);
         }
         if let Some(obstacles) = &mut self.obstacles {
-            obstacles.advect(&self.walls.sample_bounds(None), &self.back, crossed, &self.scalars);
+            obstacles.advect(&self.walls.sample_bounds(None), self.back, crossed, self.scalars);
         }
         self.interpolate_scalars(scheme, decay, crossed);
         self.correct_near_solids(decay);
-        std::mem::swap(&mut self.scalars, &mut self.scalars_next);
+        std::mem::swap(self.scalars, self.scalars_next);
     }
 
     /// The conservative scheme. Around solids that have moved, back-traces that do not pass through them
     /// correct it, and all scalars are scaled to keep their sums.
     fn sweep_scalars(&mut self, decay: &[f32; 4], steps: f32, crossed: f32) {
-        let Self { layout, walls, velocity, scalars, back, obstacles, bricks, sweeps, sums, budget, .. } =
-            self;
+        let Self {
+            layout,
+            walls,
+            velocity,
+            scalars,
+            back,
+            obstacles,
+            bricks,
+            sweeps,
+            sums,
+            budget,
+            is_finer,
+            ..
+        } = self;
         let sweeps = sweeps.as_mut().expect("the conservative scheme has its memory");
         let have_moved = obstacles.as_ref().is_some_and(|obstacles| obstacles.have_moved());
         let held = budget.held.take().unwrap_or_else(|| measure::contents(*layout, scalars, sums));
         if let Some(obstacles) = obstacles.as_mut().filter(|_| have_moved) {
             obstacles.advect(&walls.sample_bounds(None), back, crossed, scalars);
         }
-        if let Some(obstacles) = obstacles {
+        if let (Some(obstacles), false) = (&mut *obstacles, *is_finer) {
             obstacles.voxels.cuts.stop(velocity);
         }
         let flags = obstacles.as_ref().map(|obstacles| &*obstacles.voxels.flags);
@@ -142,7 +180,7 @@ impl Fields {
             budget.left[c] += left[c];
             budget.faded[c] += (held[c] - left[c]) * (1.0 - f64::from(decay[c]));
         }
-        if let Some(obstacles) = obstacles {
+        if let (Some(obstacles), false) = (&mut *obstacles, *is_finer) {
             obstacles.voxels.cuts.restore(velocity);
         }
         if let Some(obstacles) = obstacles.as_mut().filter(|_| have_moved) {

@@ -23,9 +23,9 @@ use rayon::prelude::*;
 
 use super::archive::{Archive, Saved, StateError};
 use super::fields::Fields;
-use super::simd::{dispatch, greatest};
 use super::{Config, Integrator};
 use crate::grid::{Faces, Layout};
+use crate::simd::{dispatch, greatest};
 
 /// Limit of the extrapolation: a step longer than the last one by more than this factor extrapolates as if by
 /// this factor.

@@ -17,7 +17,8 @@ use crate::scene::memory;
 use crate::solver::{BoundaryCondition, Config, Inflow};
 
 /// Solver settings of the section.
-const KEYS: [&str; 7] = [
+const KEYS: [&str; 8] = [
+    "domain.detail",
     "solver.advection",
     "solver.integrator",
     "solver.projection",
@@ -35,9 +36,9 @@ const NAMES: [[&str; 2]; 3] = [["Left side", "Right side"], ["Floor", "Top"], ["
 pub(super) fn show(ui: &mut Ui, model: &mut Model, readout: &Readout, out: &mut Out) {
     let head = Head { title: "Box and solver", effect: Some(Effect::Restarts), changed: false };
     section(ui, head, out, |ui, out| {
-        if !out
-            .finds_words("box solver resolution cells voxel walls sides advection integrator projection cfl")
-        {
+        if !out.finds_words(
+            "box solver resolution cells voxel detail walls sides advection integrator projection cfl",
+        ) {
             return;
         }
         let scene = model.settings.scene.clone();
@@ -215,12 +216,17 @@ fn setting(ui: &mut Ui, scene: &Scene, draft: &mut Draft, key: &'static str, out
 fn estimate(ui: &mut Ui, scene: &Scene, draft: &Draft, readout: &Readout) {
     let (cells, h) = draft.cells(scene);
     let Ok(dims) = Dims::new(cells) else { return };
-    let config = Config { dims, h, ..scene.config.clone() };
+    let mut config = Config { dims, h, ..scene.config.clone() };
+    if let Some(detail) = draft.get("domain.detail").and_then(Entry::number) {
+        config.detail = detail as usize;
+    }
     let bytes = memory::estimate(&config, !scene.solids.is_empty());
     let limit = memory::default_limit();
     let now = readout.step_ms.iter().copied().collect::<Vec<_>>();
     let now = super::stats::median(now);
-    let ms = now * dims.cells() as f32 / scene.config.dims.cells() as f32;
+    // The velocity takes about three times as long as the smoke on as many cells.
+    let work = |config: &Config| (3 * config.dims.cells() + config.smoke_dims().cells()) as f32;
+    let ms = now * work(&config) / work(&scene.config);
     let time = if now > 0.0 { format!(", about {ms:.0} ms a step (now {now:.0})") } else { String::new() };
     let (text, color) = match bytes > limit {
         true => {

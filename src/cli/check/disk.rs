@@ -40,11 +40,13 @@ pub struct Disk {
 impl Disk {
     /// Estimates the files of `scene`, with the fields that a run writes by default.
     pub fn of(scene: &Scene) -> Self {
-        let dims = scene.config.dims;
-        let cells = dims.cells() as f64;
+        let (dims, smoke) = (scene.config.dims, scene.config.smoke_dims());
+        let cells = smoke.cells() as f64;
         let pixels = scene.size.map(f64::from).iter().product::<f64>();
-        let values: usize =
-            Field::STORED.iter().map(|field| field.shape(dims).iter().product::<usize>()).sum();
+        let values: usize = Field::STORED
+            .iter()
+            .map(|field| field.shape(field.grid(&scene.config).0).iter().product::<usize>())
+            .sum();
         // Density, three colours, temperature, and three components of the velocity.
         let channels = 8.0;
         let vdb_full = cells * channels * 2.0 * VDB;
@@ -58,11 +60,12 @@ impl Disk {
         ];
         // The velocity and the scalars, what the integrator keeps, and the pressure that a solve starts from.
         let fields =
-            7 + if scene.config.integrator == Integrator::Trapezoid { 4 } else { 0 } + pressure(scene);
+            3 + if scene.config.integrator == Integrator::Trapezoid { 4 } else { 0 } + pressure(scene);
         Self {
             per_frame: per_frame.map(|(name, bytes)| (name, bytes as u64)),
             vdb_full: vdb_full as u64,
-            checkpoint: (Layout::new(dims).size() * fields * size_of::<f32>()) as u64,
+            checkpoint: ((Layout::new(dims).size() * fields + Layout::new(smoke).size() * 4)
+                * size_of::<f32>()) as u64,
         }
     }
 

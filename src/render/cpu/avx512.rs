@@ -5,7 +5,7 @@ use std::arch::x86_64::*;
 use std::ops::{Add, Div, Mul, Sub};
 
 use super::lanes::{Lanes, Texels};
-use crate::solver::avx512::{quarters, squares, store_cells};
+use crate::simd::avx512::{quarters, squares, store_cells};
 
 /// Sixteen floats.
 #[derive(Clone, Copy)]

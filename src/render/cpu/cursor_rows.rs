@@ -7,7 +7,7 @@ use super::march::{PACKET, Row, Volume, march};
 use super::picture::in_rays;
 use crate::render::camera::Axes;
 use crate::render::{Cursor, cursor, noise};
-use crate::solver::simd::Level;
+use crate::simd::Level;
 
 /// The cursor in a picture.
 pub(super) struct CursorRows<'a> {

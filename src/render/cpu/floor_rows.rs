@@ -6,7 +6,7 @@ use crate::render::medium::Medium;
 use crate::render::scene::FAR;
 use crate::render::solid::Solid;
 use crate::render::tone::whole;
-use crate::solver::simd::{dispatch, greatest, least};
+use crate::simd::{dispatch, greatest, least};
 
 /// Pixels processed at a time.
 const CHUNK: usize = 32;

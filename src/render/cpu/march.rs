@@ -8,7 +8,7 @@ use super::portable::Portable;
 use crate::render::camera::Axes;
 use crate::render::colormap;
 use crate::render::noise;
-use crate::solver::simd::Level;
+use crate::simd::Level;
 
 /// Rays of the longest packet: rows are marched in whole ones.
 pub(super) const PACKET: usize = 16;

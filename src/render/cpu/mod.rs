@@ -41,8 +41,8 @@ use super::preshaded::Cells;
 use super::sampled_volume::Volume;
 use super::{Image, LinearImage, Mode, Quality, Ranges, Shading, View};
 use crate::look::Scattering;
+use crate::simd::{Level, level};
 use crate::snapshot::Snapshot;
-use crate::solver::simd::{Level, level};
 
 #[cfg(feature = "viewer")]
 pub(super) use picture::Frame;

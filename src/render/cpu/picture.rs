@@ -23,8 +23,8 @@ use crate::render::quantity::{Quantity, Ranges, THICKNESS};
 use crate::render::scene::{FAR, Scenery, background};
 use crate::render::slice::{self, Plane, Slice};
 use crate::render::{Mode, Quality, View, lines, medium, noise, tone};
+use crate::simd::Level;
 use crate::snapshot::Bricks;
-use crate::solver::simd::Level;
 
 /// Rows of pixels of one task.
 const BAND: usize = 8;

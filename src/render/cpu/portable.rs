@@ -11,7 +11,7 @@ use std::ops::{Add, Div, Mul, Sub};
 use half::f16;
 
 use super::lanes::{Lanes, Texels};
-use crate::solver::simd::{fma, greatest, least};
+use crate::simd::{fma, greatest, least};
 
 /// N floats.
 #[derive(Clone, Copy)]

@@ -12,9 +12,9 @@ use crate::render::preshaded::Written;
 use crate::render::procedural::{Tint, plume};
 use crate::render::quantity::{Quantity, THICKNESS};
 use crate::render::{Cursor, Mode, Slice};
+use crate::simd::levels;
 use crate::snapshot::SolidShape;
 use crate::solver::Solid;
-use crate::solver::simd::levels;
 
 const SIZE: [u32; 2] = [100, 75];
 

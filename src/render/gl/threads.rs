@@ -11,7 +11,7 @@ use glium::{BlitTarget, Rect, Surface};
 use super::{Renderer, accumulation, refused, targets};
 use crate::render::cpu::{Contents, Frame, Integrator, Picture};
 use crate::render::{RenderError, Shading, View, noise};
-use crate::solver::simd::level;
+use crate::simd::level;
 
 /// The picture, and the texture that uploads it.
 pub(super) struct Threads {

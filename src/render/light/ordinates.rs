@@ -18,7 +18,7 @@ use rayon::prelude::*;
 
 use crate::grid::Dims;
 use crate::render::exp::exp;
-use crate::solver::simd::{dispatch, fma, greatest};
+use crate::simd::{dispatch, fma, greatest};
 
 /// Directions: to the faces, then to the corners.
 const DIRECTIONS: usize = 14;

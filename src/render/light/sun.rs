@@ -7,7 +7,7 @@
 
 use super::Points;
 use crate::grid::Dims;
-use crate::solver::simd::dispatch;
+use crate::simd::dispatch;
 
 /// Optical depth from every point towards `s`, a unit vector.
 pub(super) fn sweep(field: Points, extinction: f32, s: [f32; 3], out: &mut Vec<f32>) {

@@ -7,7 +7,7 @@ use rayon::prelude::*;
 use super::{LightVolume, Mixture, Moments};
 use crate::render::exp::exp;
 use crate::render::medium::Medium;
-use crate::solver::simd::{dispatch, greatest};
+use crate::simd::{dispatch, greatest};
 
 /// Points that are worked on at a time.
 const CHUNK: usize = 32;

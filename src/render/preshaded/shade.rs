@@ -1,7 +1,7 @@
 //! A strip of cells, as loops that the compiler turns into vectors.
 
 use crate::render::medium::{MOST, Medium};
-use crate::solver::simd::{dispatch, greatest, least};
+use crate::simd::{dispatch, greatest, least};
 
 /// Cells of a strip.
 pub(super) const CHUNK: usize = 32;

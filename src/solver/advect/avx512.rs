@@ -17,12 +17,13 @@ use std::arch::x86_64::*;
 
 use super::staggered::Staggered;
 use super::{Curve, NEGLIGIBLE, Row};
-use crate::solver::avx512::{
-    following, load_cells, load_four, load_values, locate, number, over_run, places, quarters, side_by_side,
-    squares, squares_of_three, stream_cells, whole_lines, whole_runs,
+use crate::simd::LANES;
+use crate::simd::avx512::{
+    following, load_cells, load_four, load_values, number, over_run, places, quarters, side_by_side, squares,
+    squares_of_three, stream_cells, whole_lines, whole_runs,
 };
 use crate::solver::sides::SampleBounds;
-use crate::solver::simd::LANES;
+use crate::solver::trace::locate_sixteen;
 
 /// One register in memory.
 #[derive(Clone, Copy)]
@@ -305,7 +306,7 @@ unsafe fn find_departures<const AROUND: bool>(
             _mm512_fnmadd_ps(half, y, start[1]),
             _mm512_fnmadd_ps(half, z, start[2]),
         ];
-        (below[component], fractions[component]) = locate::<AROUND>(bounds, departure);
+        (below[component], fractions[component]) = locate_sixteen::<AROUND>(bounds, departure);
         _mm512_storeu_si512(departures.at[component].as_mut_ptr().cast(), below[component]);
     }
     let [of_u, of_v, of_w] = below;
@@ -394,8 +395,11 @@ unsafe fn scalar_block(
     let way = squares(load_cells(back));
     let x =
         [_mm512_sub_ps(start[0], way[0]), _mm512_sub_ps(start[1], way[1]), _mm512_sub_ps(start[2], way[2])];
-    let (below, fraction) =
-        if bounds.period == [0.0; 3] { locate::<false>(bounds, x) } else { locate::<true>(bounds, x) };
+    let (below, fraction) = if bounds.period == [0.0; 3] {
+        locate_sixteen::<false>(bounds, x)
+    } else {
+        locate_sixteen::<true>(bounds, x)
+    };
     let runs = whole_runs(following(below));
     let mut departures = CellDepartures { at: [0; LANES], of: [[EMPTY; 4]; 3] };
     _mm512_storeu_si512(departures.at.as_mut_ptr().cast(), below);

@@ -1,7 +1,7 @@
 //! Limited cubic interpolation along each axis, clamped to the eight values around the departure point.
 
+use crate::simd::{fma, greatest, least};
 use crate::solver::sides::SampleBounds;
-use crate::solver::simd::{fma, greatest, least};
 
 /// A cubic through the middle two of four values, exact for parabolas. With s = 1 − t the outer two have the
 /// weights t s (`level` + `slope` s) and t s (`level` + `slope` t).

@@ -25,10 +25,10 @@ use self::monotone::monotone;
 pub use self::staggered::Staggered;
 pub use self::together::{interleave, velocity};
 use super::sides::SampleBounds;
-#[cfg(target_arch = "x86_64")]
-use super::simd::{Level, level};
-use super::simd::{dispatch, greatest, least};
 use super::trace::{Departures, RUN, linear, locate};
+#[cfg(target_arch = "x86_64")]
+use crate::simd::{Level, level};
+use crate::simd::{dispatch, greatest, least};
 
 /// One row of values to be advected: its origin, and the displacement of each value.
 #[derive(Clone, Copy)]

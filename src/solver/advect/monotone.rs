@@ -1,8 +1,8 @@
 //! Monotone cubic interpolation (Fedkiw, Stam & Jensen 2001, appendix B): a Hermite curve between the two
 //! values around the departure point, along x, then y, then z.
 
+use crate::simd::fma;
 use crate::solver::sides::SampleBounds;
-use crate::solver::simd::fma;
 
 /// Returns the values at `fraction` above the position `at`, N interleaved values.
 #[inline(always)]

@@ -10,11 +10,11 @@ use super::{Curve, Interpolation, Row};
 #[cfg(target_arch = "x86_64")]
 use super::{avx2, avx512};
 use crate::grid::{Faces, GHOST, Layout};
+#[cfg(any(target_arch = "x86_64", test))]
+use crate::simd::Level;
+use crate::simd::{dispatch, level};
 use crate::solver::row_passes;
 use crate::solver::sides::SampleBounds;
-#[cfg(any(target_arch = "x86_64", test))]
-use crate::solver::simd::Level;
-use crate::solver::simd::{dispatch, level};
 use crate::solver::trace::{RUN, mean_of_cells};
 
 /// Interleaves the components of the velocity, ghosts included.
@@ -109,9 +109,9 @@ pub fn cubic_row(curve: Curve, row: Row, bounds: &SampleBounds, field: &[[f32; 4
 mod tests {
     use super::*;
     use crate::grid::Dims;
+    use crate::simd::Aligned;
     use crate::solver::BoundaryCondition;
     use crate::solver::sides::{GhostRules, SampleBounds};
-    use crate::solver::simd::Aligned;
 
     const CURVES: [Curve; 2] = [Curve::CATMULL_ROM, Curve::LAGRANGE];
 

@@ -2,9 +2,11 @@
 #![allow(unsafe_code)]
 
 use super::parabola::ACROSS;
+use fearless_simd::prelude::*;
+
+use crate::simd::vectors::{Eight, Simd, any, deinterleave, either, f32x8, interleave, transposed};
+use crate::simd::{each_level, fetch_ahead};
 use crate::solver::row_passes::Shared;
-use crate::solver::simd::{each_level, fetch_ahead};
-use crate::solver::simd_eights::{Eight, Eights};
 
 /// Location of the lines: cell i of line l is at `at` + l `across` + i `along`.
 #[derive(Clone, Copy)]
@@ -74,7 +76,7 @@ each_level! {
 }
 
 #[inline(always)]
-fn load_kernel<S: Eights>(
+fn load_kernel<S: Simd>(
     s: S,
     scalars: &Shared<'_, f32>,
     place: Place,
@@ -84,7 +86,7 @@ fn load_kernel<S: Eights>(
 ) {
     let n = range[1] - range[0];
     let (a, b, c, d) = (&mut a[..n], &mut b[..n], &mut c[..n], &mut d[..n]);
-    let zero = s.splat(0.0);
+    let zero = s.splat_f32x8(0.0);
     let (mut held, mut first, mut end) = ((zero, zero, zero, zero), n, 0);
     let mut nothing = [[0.0; 4]; ACROSS];
     for i in 0..n {
@@ -95,17 +97,17 @@ fn load_kernel<S: Eights>(
             fetch_ahead(cells[0], 4 * ACROSS);
             fetch_ahead(cells[0], 6 * ACROSS);
         }
-        let [p, q, r, t] = s.apart(cells.each_ref().map(|cell| &**cell));
-        s.store(p, &mut a[i].0);
-        s.store(q, &mut b[i].0);
-        s.store(r, &mut c[i].0);
-        s.store(t, &mut d[i].0);
-        held = (s.bits(held.0, p), s.bits(held.1, q), s.bits(held.2, r), s.bits(held.3, t));
-        if s.holds(s.bits(s.bits(p, q), s.bits(r, t))) {
+        let [p, q, r, t] = deinterleave(s, cells.each_ref().map(|cell| &**cell));
+        a[i].store(p);
+        b[i].store(q);
+        c[i].store(r);
+        d[i].store(t);
+        held = (either(held.0, p), either(held.1, q), either(held.2, r), either(held.3, t));
+        if any(either(either(p, q), either(r, t))) {
             (first, end) = (first.min(i), i + 1);
         }
     }
-    let holds = [s.holds(held.0), s.holds(held.1), s.holds(held.2), s.holds(held.3)];
+    let holds = [any(held.0), any(held.1), any(held.2), any(held.3)];
     *found = Found { range: [range[0] + first, range[0] + end], holds };
 }
 
@@ -115,7 +117,7 @@ each_level! {
 }
 
 #[inline(always)]
-fn store_kernel<S: Eights>(
+fn store_kernel<S: Simd>(
     s: S,
     scalars: &Shared<'_, f32>,
     place: Place,
@@ -128,7 +130,7 @@ fn store_kernel<S: Eights>(
     for i in 0..n {
         // SAFETY: as above.
         let cells = unsafe { place.cells(scalars, range[0] + i, &mut nowhere) };
-        s.together([s.load(&a[i].0), s.load(&b[i].0), s.load(&c[i].0), s.load(&d[i].0)], cells);
+        interleave(s, [a[i].load(s), b[i].load(s), c[i].load(s), d[i].load(s)], cells);
     }
 }
 
@@ -138,34 +140,31 @@ each_level! {
 }
 
 #[inline(always)]
-fn turn_kernel<S: Eights>(
-    s: S,
-    field: &[f32],
-    [at, pitch, count]: [usize; 3],
-    factor: f32,
-    out: &mut [Eight],
-) {
+fn turn_kernel<S: Simd>(s: S, field: &[f32], [at, pitch, count]: [usize; 3], factor: f32, out: &mut [Eight]) {
     const NONE: [f32; ACROSS] = [0.0; ACROSS];
     let n = out.len();
-    let by = s.splat(factor);
+    let by = s.splat_f32x8(factor);
     let full = n - n % ACROSS;
     for from in (0..full).step_by(ACROSS) {
         let mut rows = [&NONE; ACROSS];
         for (l, row) in rows.iter_mut().enumerate().take(count) {
             *row = field[at + l * pitch + from..].first_chunk().expect("inside the row");
         }
-        let turned = s.transpose([
-            s.load(rows[0]),
-            s.load(rows[1]),
-            s.load(rows[2]),
-            s.load(rows[3]),
-            s.load(rows[4]),
-            s.load(rows[5]),
-            s.load(rows[6]),
-            s.load(rows[7]),
-        ]);
+        let turned = transposed(
+            s,
+            [
+                f32x8::load_array_ref(s, rows[0]),
+                f32x8::load_array_ref(s, rows[1]),
+                f32x8::load_array_ref(s, rows[2]),
+                f32x8::load_array_ref(s, rows[3]),
+                f32x8::load_array_ref(s, rows[4]),
+                f32x8::load_array_ref(s, rows[5]),
+                f32x8::load_array_ref(s, rows[6]),
+                f32x8::load_array_ref(s, rows[7]),
+            ],
+        );
         for (out, values) in out[from..from + ACROSS].iter_mut().zip(turned) {
-            s.store(s.mul(by, values), &mut out.0);
+            out.store(by * values);
         }
     }
     for (i, out) in out.iter_mut().enumerate().skip(full) {
@@ -183,18 +182,18 @@ each_level! {
 }
 
 #[inline(always)]
-fn gather_kernel<S: Eights>(
+fn gather_kernel<S: Simd>(
     s: S,
     field: &[f32],
     [at, along, count]: [usize; 3],
     factor: f32,
     out: &mut [Eight],
 ) {
-    let by = s.splat(factor);
+    let by = s.splat_f32x8(factor);
     for (i, out) in out.iter_mut().enumerate() {
         let from = &field[at + i * along..][..count];
         if let Some(values) = from.first_chunk() {
-            s.store(s.mul(by, s.load(values)), &mut out.0);
+            out.store(by * f32x8::load_array_ref(s, values));
         } else {
             *out = Eight([0.0; ACROSS]);
             out.0[..count].iter_mut().zip(from).for_each(|(out, value)| *out = factor * value);
@@ -208,18 +207,18 @@ each_level! {
 }
 
 #[inline(always)]
-fn volumes_kernel<S: Eights>(
+fn volumes_kernel<S: Simd>(
     s: S,
     [low, high]: [&[f32]; 2],
     [at, along, count]: [usize; 3],
     factor: f32,
     out: &mut [Eight],
 ) {
-    let (one, by) = (s.splat(1.0), s.splat(factor));
+    let (one, by) = (s.splat_f32x8(1.0), s.splat_f32x8(factor));
     for (i, out) in out.iter_mut().enumerate() {
         let (low, high) = (&low[at + i * along..][..count], &high[at + i * along..][..count]);
         if let (Some(low), Some(high)) = (low.first_chunk(), high.first_chunk()) {
-            s.store(s.mul_add(by, s.sub(s.load(low), s.load(high)), one), &mut out.0);
+            out.store(by.mul_add(f32x8::load_array_ref(s, low) - f32x8::load_array_ref(s, high), one));
         } else {
             *out = Eight([1.0; ACROSS]);
             for (out, (low, high)) in out.0.iter_mut().zip(low.iter().zip(high)) {
@@ -235,9 +234,9 @@ each_level! {
 }
 
 #[inline(always)]
-fn before_kernel<S: Eights>(s: S, crossing: &[Eight], out: &mut [Eight]) {
-    let one = s.splat(1.0);
+fn before_kernel<S: Simd>(s: S, crossing: &[Eight], out: &mut [Eight]) {
+    let one = s.splat_f32x8(1.0);
     for ((low, high), out) in crossing.iter().zip(&crossing[1..]).zip(out) {
-        s.store(s.add(one, s.sub(s.load(&high.0), s.load(&low.0))), &mut out.0);
+        out.store(one + (high.load(s) - low.load(s)));
     }
 }

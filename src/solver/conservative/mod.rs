@@ -28,22 +28,23 @@
 use rayon::prelude::*;
 
 use self::interleave::{Found, Place};
-use self::parabola::{ACROSS, BEYOND, HALO, Lines, Way};
+use self::parabola::{ACROSS, BEYOND, HALO, Lines, REACH, Way};
 use super::BoundaryCondition;
 use super::active_bricks::Bricks;
 use super::advect::scale_row;
 use super::config::SCALAR_LIMIT;
 use super::row_passes::{self, PerThread, Shared};
 use super::sides::GhostRules;
-use super::simd::{dispatch, greatest};
-use super::simd_eights::Eight;
 use super::solids::CLOSED;
 use crate::grid::{Faces, GHOST, Layout};
+use crate::simd::vectors::Eight;
+use crate::simd::{dispatch, greatest};
 
 mod interleave;
 mod parabola;
 
-/// Limit of the number of cells that the flow crosses in one round.
+/// Limit of the number of cells of the velocity that the flow crosses in one round. Errors of the order of the axes depend on how
+/// far the flow moves compared with its own scale.
 const FURTHEST: f32 = 3.0;
 
 /// Limit of |V − 1| between two sweeps.
@@ -61,6 +62,8 @@ pub struct Sweeps {
     left: [Vec<[f64; 4]>; 2],
     /// Whether the next round ends with x.
     pub backwards: bool,
+    /// Cells along each edge of a cell of the velocity.
+    finer: usize,
 }
 
 /// The input of a step.
@@ -73,6 +76,11 @@ pub struct Flow<'a> {
     pub flags: Option<&'a [u8]>,
     /// Δt/h.
     pub steps: f32,
+}
+
+/// Upper bound of the number of cells that scalars cross when the fastest air crosses `crossed`.
+pub fn farthest(crossed: f32) -> f32 {
+    crossed / (1.0 - EMPTIEST)
 }
 
 impl Flow<'_> {
@@ -88,14 +96,15 @@ impl Flow<'_> {
 }
 
 impl Sweeps {
-    /// For fields of `layout`.
-    pub fn new(layout: Layout, threads: usize) -> Self {
+    /// For fields of `layout`, whose velocity is known on cells this many times as large.
+    pub fn new(layout: Layout, finer: usize, threads: usize) -> Self {
         let [nx, ny, nz] = layout.dims.array();
         Self {
             threads: PerThread::new(threads, || Lines::new(nx.max(ny).max(nz))),
             strain: vec![[0.0; 2]; nz],
             left: [vec![[0.0; 4]; nz], vec![[0.0; 4]; ny]],
             backwards: false,
+            finer,
         }
     }
 
@@ -115,9 +124,10 @@ impl Sweeps {
         crossed: f32,
     ) -> [f64; 4] {
         // An upper bound for any strain: the strain counts only where scalars may arrive.
-        bricks.dilate(flow.walls, crossed / (1.0 - EMPTIEST));
+        bricks.dilate(flow.walls, farthest(crossed));
         let [strain, speed] = self.strain(flow, bricks);
-        let rounds = (strain / EMPTIEST).max(speed / FURTHEST).ceil().clamp(1.0, MOST_ROUNDS);
+        let rounds =
+            (strain / EMPTIEST).max(speed / (FURTHEST * self.finer as f32)).ceil().clamp(1.0, MOST_ROUNDS);
         // Cells that hold less air are crossed faster.
         let cells = speed / (1.0 - (strain / rounds).min(EMPTIEST));
         bricks.dilate(flow.walls, cells);
@@ -165,7 +175,8 @@ impl Sweeps {
         };
         let ends = [first, order.next_back().unwrap_or(first)];
         let bounds = cells.ceil().min(1e9) as usize + 1;
-        let pass = Pass { flow, steps, bounds, decay, ends, bricks, backwards: self.backwards };
+        let reach = REACH * self.finer;
+        let pass = Pass { flow, steps, bounds, reach, decay, ends, bricks, backwards: self.backwards };
         let Self { threads, left: [of_planes, of_rows], .. } = self;
         if self.backwards {
             pass.along_z(threads, of_rows, scalars);
@@ -229,6 +240,8 @@ struct Pass<'a> {
     steps: f32,
     /// Cells that the air crosses at most.
     bounds: usize,
+    /// Cells upstream that a face may read.
+    reach: usize,
     decay: &'a [f32; 4],
     /// The first axis that is swept, and the last.
     ends: [usize; 2],
@@ -314,9 +327,9 @@ impl Pass<'_> {
             if !is_first {
                 lines.divide(c, cells);
             }
-            self.load_ghosts(lines, c, bundle, if deep { HALO } else { BEYOND });
+            self.load_ghosts(lines, c, bundle, if deep { self.reach } else { BEYOND });
             let decay = (self.ends[1] == axis).then_some(self.decay[c]);
-            lines.advance(c, Way { cells, walled, wraps, deep, decay });
+            lines.advance(c, Way { cells, walled, wraps, deep, reach: self.reach, decay });
             self.count_sides(lines, bundle, &mut left[c]);
         }
         let from = lines.values.each_ref().map(|values| &values[inside(range)]);
@@ -376,7 +389,7 @@ impl Pass<'_> {
             interleave::gather_volumes(fields, [from, along, count], self.steps, out);
         }
         let wraps = walls.periodic()[axis] && [first, end] == [0, n];
-        for depth in 0..HALO {
+        for depth in 0..self.reach {
             let images = [n - 1 - depth % n, depth % n];
             for (to, image) in [first + HALO - 1 - depth, end + HALO + depth].into_iter().zip(images) {
                 volume[to] = if wraps { volume[image + HALO] } else { Eight([1.0; ACROSS]) };

@@ -5,10 +5,12 @@
 //! the face between them, and two fluxes the new contents. Parabolas are stored only where air crosses more than one cell. Indices
 //! count from [`HALO`] cells before the first of a line.
 
+use fearless_simd::prelude::*;
+
+use crate::simd::vectors::{EIGHT, Eight, Simd, any, by_sign, f32x8, flip};
+use crate::simd::{each_level, greatest};
 use crate::solver::advect::NEGLIGIBLE;
-use crate::solver::config::SCALAR_LIMIT;
-use crate::solver::simd::{each_level, greatest};
-use crate::solver::simd_eights::{EIGHT, Eight, Eights};
+use crate::solver::config::{MOST_DETAIL, SCALAR_LIMIT};
 
 /// Number of interleaved lines: the edge of a brick.
 pub const ACROSS: usize = EIGHT;
@@ -16,8 +18,12 @@ pub const ACROSS: usize = EIGHT;
 /// Cells beyond each end of a line that an edge reads.
 pub const BEYOND: usize = 3;
 
-/// Ghost cells at each end of a line: more than the air crosses in one sweep.
-pub const HALO: usize = 12;
+/// Ghost cells at each end of a line that a sweep may read, for each finer cell along a cell of the velocity: more than the air
+/// crosses in one sweep.
+pub const REACH: usize = 12;
+
+/// Ghost cells at each end of a line.
+pub const HALO: usize = REACH * MOST_DETAIL;
 
 /// Added to a divisor that may be 0.
 const TINY: f32 = 1e-30;
@@ -59,6 +65,8 @@ pub struct Way {
     pub wraps: bool,
     /// True if some air crosses more than one cell.
     pub deep: bool,
+    /// Cells upstream from which air may come.
+    pub reach: usize,
     /// Decay factor in the last sweep of a step.
     pub decay: Option<f32>,
 }
@@ -124,7 +132,7 @@ impl Lines {
             [&mut low[first..end], &mut high[first..end]],
         );
         // Beyond both ends cells are uniform, or images of the other end.
-        for depth in 0..HALO {
+        for depth in 0..way.reach {
             let images = [end - 1 - depth % (end - first), first + depth % (end - first)];
             for (to, from) in [first - 1 - depth, end + depth].into_iter().zip(images) {
                 for side in [&mut *low, &mut *high] {
@@ -132,7 +140,7 @@ impl Lines {
                 }
             }
         }
-        cross([&values[c], low, high, volume], courant, crossing, [first, end + 1], flux);
+        cross([&values[c], low, high, volume], courant, crossing, [first, end + 1, way.reach], flux);
         if way.wraps {
             flux[end] = flux[first];
         }
@@ -147,7 +155,7 @@ each_level! {
 
 /// For each face the volume from the next cell upstream and its share of that cell; `further` is the greatest volume from beyond.
 #[inline(always)]
-fn shares_kernel<S: Eights>(
+fn shares_kernel<S: Simd>(
     s: S,
     courant: &[Eight],
     volume: &[Eight],
@@ -156,58 +164,59 @@ fn shares_kernel<S: Eights>(
 ) {
     let n = courant.len();
     let (volume, takes, share) = (&volume[..n + 1], &mut takes[..n], &mut share[..n]);
-    let (least_volume, mut most) = (s.splat(LEAST_VOLUME), s.load(&further.0));
-    let mut below = s.load(&volume[0].0);
+    let (least_volume, mut most) = (s.splat_f32x8(LEAST_VOLUME), further.load(s));
+    let mut below = volume[0].load(s);
     for i in 0..n {
-        let (x, above) = (s.load(&courant[i].0), s.load(&volume[i + 1].0));
-        let holds = s.greatest(s.by_sign(x, below, above), least_volume);
-        let size = s.abs(x);
-        let near = s.least(size, holds);
-        s.store(s.flip(near, x), &mut takes[i].0);
-        s.store(s.div(near, holds), &mut share[i].0);
-        most = s.greatest(s.sub(size, holds), most);
+        let (x, above) = (courant[i].load(s), volume[i + 1].load(s));
+        let holds = by_sign(x, below, above).max(least_volume);
+        let size = x.abs();
+        let near = size.min(holds);
+        takes[i].store(flip(near, x));
+        share[i].store(near / holds);
+        most = (size - holds).max(most);
         below = above;
     }
-    s.store(most, &mut further.0);
+    further.store(most);
 }
 
 each_level! { fn invert(volume: &[Eight], out: &mut [Eight]) = invert_kernel; }
 
 #[inline(always)]
-fn invert_kernel<S: Eights>(s: S, volume: &[Eight], out: &mut [Eight]) {
-    let (one, least_volume) = (s.splat(1.0), s.splat(LEAST_VOLUME));
+fn invert_kernel<S: Simd>(s: S, volume: &[Eight], out: &mut [Eight]) {
+    let (one, least_volume) = (s.splat_f32x8(1.0), s.splat_f32x8(LEAST_VOLUME));
     for (volume, out) in volume.iter().zip(out) {
-        s.store(s.div(one, s.greatest(s.load(&volume.0), least_volume)), &mut out.0);
+        out.store(one / volume.load(s).max(least_volume));
     }
 }
 
 each_level! { fn multiply(by: &[Eight], values: &mut [Eight]) = multiply_kernel; }
 
 #[inline(always)]
-fn multiply_kernel<S: Eights>(s: S, by: &[Eight], values: &mut [Eight]) {
+fn multiply_kernel<S: Simd>(s: S, by: &[Eight], values: &mut [Eight]) {
     for (by, values) in by.iter().zip(values) {
-        s.store(s.mul(s.load(&by.0), s.load(&values.0)), &mut values.0);
+        values.store(by.load(s) * values.load(s));
     }
 }
 
 /// The value at a face by the sixth-order polynomial through the means of six cells, clamped between its two neighbours.
 #[inline(always)]
-fn edge<S: Eights>(s: S, [a, b, c, d, e, f]: [S::Values; 6]) -> S::Values {
-    let (near, next, far) = (s.splat(37.0 / 60.0), s.splat(-8.0 / 60.0), s.splat(1.0 / 60.0));
-    let at = s.mul_add(near, s.add(c, d), s.mul_add(next, s.add(b, e), s.mul(far, s.add(a, f))));
-    s.least(s.greatest(at, s.least(c, d)), s.greatest(c, d))
+fn edge<S: Simd>(s: S, [a, b, c, d, e, f]: [f32x8<S>; 6]) -> f32x8<S> {
+    let (near, next, far) =
+        (s.splat_f32x8(37.0 / 60.0), s.splat_f32x8(-8.0 / 60.0), s.splat_f32x8(1.0 / 60.0));
+    let at = near.mul_add(c + d, next.mul_add(b + e, far * (a + f)));
+    at.max(c.min(d)).min(c.max(d))
 }
 
 /// As [`edge`], with the value before a closed face in place of the value beyond it. `open` begins with the face between the first two
 /// cells.
 #[inline(always)]
-fn walled_edge<S: Eights>(s: S, [a, b, c, d, e, f]: [S::Values; 6], open: &[Eight]) -> S::Values {
-    let (o0, o1) = (s.load(&open[0].0), s.load(&open[1].0));
-    let (o3, o4) = (s.load(&open[3].0), s.load(&open[4].0));
-    let b = s.by_sign(o1, b, c);
-    let a = s.by_sign(s.least(o0, o1), a, b);
-    let e = s.by_sign(o3, e, d);
-    let f = s.by_sign(s.least(o3, o4), f, e);
+fn walled_edge<S: Simd>(s: S, [a, b, c, d, e, f]: [f32x8<S>; 6], open: &[Eight]) -> f32x8<S> {
+    let (o0, o1) = (open[0].load(s), open[1].load(s));
+    let (o3, o4) = (open[3].load(s), open[4].load(s));
+    let b = by_sign(o1, b, c);
+    let a = by_sign(o0.min(o1), a, b);
+    let e = by_sign(o3, e, d);
+    let f = by_sign(o3.min(o4), f, e);
     edge(s, [a, b, c, d, e, f])
 }
 
@@ -216,53 +225,54 @@ fn walled_edge<S: Eights>(s: S, [a, b, c, d, e, f]: [S::Values; 6], open: &[Eigh
 ///
 /// With p and r the deviations of the edges, that of the extremum between them is −(p² + pr + r²)/(3(p + r)).
 #[inline(always)]
-fn parabola<S: Eights>(s: S, [a, c, b]: [S::Values; 3], [low, high]: [S::Values; 2]) -> [S::Values; 2] {
-    let (zero, one, three, tiny) = (s.splat(0.0), s.splat(1.0), s.splat(3.0), s.splat(TINY));
-    let (p, r) = (s.sub(low, c), s.sub(high, c));
-    let sum = s.add(p, r);
+fn parabola<S: Simd>(s: S, [a, c, b]: [f32x8<S>; 3], [low, high]: [f32x8<S>; 2]) -> [f32x8<S>; 2] {
+    let (zero, one, three, tiny) =
+        (s.splat_f32x8(0.0), s.splat_f32x8(1.0), s.splat_f32x8(3.0), s.splat_f32x8(TINY));
+    let (p, r) = (low - c, high - c);
+    let sum = p + r;
     // The extremum lies on the opposite side of the mean from the edges.
-    let room = s.least(s.least(s.flip(s.sub(a, c), sum), s.flip(s.sub(b, c), sum)), zero);
-    let reach = s.mul(three, s.abs(sum));
-    let square = s.add(s.mul_sub_from(p, r, s.mul(sum, sum)), tiny);
-    let factor = s.least(s.div(s.mul_sub_from(room, reach, zero), square), one);
-    let factor = s.if_less([s.abs(s.sub(r, p)), reach], factor, one);
-    [s.mul(factor, p), s.mul(factor, r)]
+    let room = flip(a - c, sum).min(flip(b - c, sum)).min(zero);
+    let reach = three * sum.abs();
+    let square = (-p).mul_add(r, sum * sum) + tiny;
+    let factor = ((-room).mul_add(reach, zero) / square).min(one);
+    let factor = (r - p).abs().simd_lt(reach).select(factor, one);
+    [factor * p, factor * r]
 }
 
 /// Flux through a face from the cell upstream: the volume times the mean of the parabola over its share of the cell (Colella & Woodward
 /// 1984, eq. 1.12). A cell is [mean, deviation below, deviation above].
 #[inline(always)]
-fn through<S: Eights>(
+fn through<S: Simd>(
     s: S,
-    [takes, share]: [S::Values; 2],
-    below: [S::Values; 3],
-    above: [S::Values; 3],
-) -> S::Values {
-    let mean = s.by_sign(takes, below[0], above[0]);
-    let near = s.by_sign(takes, below[2], above[1]);
-    let far = s.by_sign(takes, below[1], above[2]);
-    s.mul(takes, mean_over(s, share, [mean, near, far]))
+    [takes, share]: [f32x8<S>; 2],
+    below: [f32x8<S>; 3],
+    above: [f32x8<S>; 3],
+) -> f32x8<S> {
+    let mean = by_sign(takes, below[0], above[0]);
+    let near = by_sign(takes, below[2], above[1]);
+    let far = by_sign(takes, below[1], above[2]);
+    takes * mean_over(s, share, [mean, near, far])
 }
 
 /// The mean of a parabola over the share of its cell next to `near`: m + (1 − σ)((1 − σ) near − σ far).
 #[inline(always)]
-fn mean_over<S: Eights>(s: S, share: S::Values, [mean, near, far]: [S::Values; 3]) -> S::Values {
-    let rest = s.sub(s.splat(1.0), share);
-    s.mul_add(rest, s.mul_sub_from(share, far, s.mul(rest, near)), mean)
+fn mean_over<S: Simd>(s: S, share: f32x8<S>, [mean, near, far]: [f32x8<S>; 3]) -> f32x8<S> {
+    let rest = s.splat_f32x8(1.0) - share;
+    rest.mul_add((-share).mul_add(far, rest * near), mean)
 }
 
 /// The contents of a cell of value q after the fluxes through its faces.
 #[inline(always)]
-fn moved<S: Eights>(s: S, q: S::Values, volume: &Eight, [below, above]: [S::Values; 2]) -> S::Values {
-    s.mul_add(q, s.load(&volume.0), s.sub(below, above))
+fn moved<S: Simd>(s: S, q: f32x8<S>, volume: &Eight, [below, above]: [f32x8<S>; 2]) -> f32x8<S> {
+    q.mul_add(volume.load(s), below - above)
 }
 
 /// The value at the end of a step, clamped; negligible values become 0.
 #[inline(always)]
-fn decayed<S: Eights>(s: S, m: S::Values, decay: S::Values) -> S::Values {
-    let limit = s.splat(SCALAR_LIMIT);
-    let value = s.least(s.greatest(s.mul(m, decay), s.splat(-SCALAR_LIMIT)), limit);
-    s.if_less([s.abs(value), s.splat(NEGLIGIBLE)], s.splat(0.0), value)
+fn decayed<S: Simd>(s: S, m: f32x8<S>, decay: f32x8<S>) -> f32x8<S> {
+    let limit = s.splat_f32x8(SCALAR_LIMIT);
+    let value = (m * decay).max(s.splat_f32x8(-SCALAR_LIMIT)).min(limit);
+    value.abs().simd_lt(s.splat_f32x8(NEGLIGIBLE)).select(s.splat_f32x8(0.0), value)
 }
 
 each_level! {
@@ -272,7 +282,7 @@ each_level! {
 }
 
 #[inline(always)]
-fn stream_kernel<S: Eights>(
+fn stream_kernel<S: Simd>(
     s: S,
     values: &mut [Eight],
     open: &[Eight],
@@ -291,7 +301,7 @@ fn stream_kernel<S: Eights>(
 
 /// Advects cells where air crosses one cell at most. `values` and `open` begin and end [`BEYOND`] cells outside.
 #[inline(always)]
-fn stream_along<S: Eights, const WALLED: bool, const LAST: bool>(
+fn stream_along<S: Simd, const WALLED: bool, const LAST: bool>(
     s: S,
     values: &mut [Eight],
     open: &[Eight],
@@ -302,8 +312,8 @@ fn stream_along<S: Eights, const WALLED: bool, const LAST: bool>(
 ) {
     let n = volume.len();
     let (takes, share, values) = (&takes[..n + 1], &share[..n + 1], &mut values[..n + 2 * BEYOND]);
-    let (zero, decay) = (s.splat(0.0), s.splat(way.decay.unwrap_or(1.0)));
-    let mut before = [s.load(&values[BEYOND - 1].0), zero, zero];
+    let (zero, decay) = (s.splat_f32x8(0.0), s.splat_f32x8(way.decay.unwrap_or(1.0)));
+    let mut before = [values[BEYOND - 1].load(s), zero, zero];
     if way.wraps {
         let last = six(s, values, n);
         let edges =
@@ -314,63 +324,63 @@ fn stream_along<S: Eights, const WALLED: bool, const LAST: bool>(
     let mut low = face::<S, WALLED>(s, w, open, 0);
     let mut crossed = zero;
     for i in 0..n {
-        w = [w[1], w[2], w[3], w[4], w[5], s.load(&values[i + 2 * BEYOND].0)];
+        w = [w[1], w[2], w[3], w[4], w[5], values[i + 2 * BEYOND].load(s)];
         let high = face::<S, WALLED>(s, w, open, i + 1);
         let here = cell::<S, WALLED>(s, [w[1], w[2], w[3]], [low, high], open, i);
-        let flux = through(s, [s.load(&takes[i].0), s.load(&share[i].0)], before, here);
+        let flux = through(s, [takes[i].load(s), share[i].load(s)], before, here);
         if i == 0 {
-            s.store(flux, &mut ends[0].0);
+            ends[0].store(flux);
         } else {
             let m = moved(s, before[0], &volume[i - 1], [crossed, flux]);
             let m = if LAST { decayed(s, m, decay) } else { m };
-            s.store(m, &mut values[i + BEYOND - 1].0);
+            values[i + BEYOND - 1].store(m);
         }
         (before, low, crossed) = (here, high, flux);
     }
     let flux = if way.wraps {
-        s.load(&ends[0].0)
+        ends[0].load(s)
     } else {
-        let beyond = [s.load(&values[n + BEYOND].0), zero, zero];
-        through(s, [s.load(&takes[n].0), s.load(&share[n].0)], before, beyond)
+        let beyond = [values[n + BEYOND].load(s), zero, zero];
+        through(s, [takes[n].load(s), share[n].load(s)], before, beyond)
     };
-    s.store(flux, &mut ends[1].0);
+    ends[1].store(flux);
     let m = moved(s, before[0], &volume[n - 1], [crossed, flux]);
     let m = if LAST { decayed(s, m, decay) } else { m };
-    s.store(m, &mut values[n + BEYOND - 1].0);
+    values[n + BEYOND - 1].store(m);
 }
 
 #[inline(always)]
-fn six<S: Eights>(s: S, values: &[Eight], at: usize) -> [S::Values; 6] {
+fn six<S: Simd>(s: S, values: &[Eight], at: usize) -> [f32x8<S>; 6] {
     let values: &[Eight; 6] = values[at..].first_chunk().expect("cells beyond both ends");
     [
-        s.load(&values[0].0),
-        s.load(&values[1].0),
-        s.load(&values[2].0),
-        s.load(&values[3].0),
-        s.load(&values[4].0),
-        s.load(&values[5].0),
+        values[0].load(s),
+        values[1].load(s),
+        values[2].load(s),
+        values[3].load(s),
+        values[4].load(s),
+        values[5].load(s),
     ]
 }
 
 /// The edge at the face below cell i, from the values of cells i − 3 to i + 2.
 #[inline(always)]
-fn face<S: Eights, const WALLED: bool>(s: S, w: [S::Values; 6], open: &[Eight], i: usize) -> S::Values {
+fn face<S: Simd, const WALLED: bool>(s: S, w: [f32x8<S>; 6], open: &[Eight], i: usize) -> f32x8<S> {
     if WALLED { walled_edge(s, w, &open[i + 1..][..5]) } else { edge(s, w) }
 }
 
 /// Cell i of value c between neighbours a and b, as [`through`] takes it.
 #[inline(always)]
-fn cell<S: Eights, const WALLED: bool>(
+fn cell<S: Simd, const WALLED: bool>(
     s: S,
-    [mut a, c, mut b]: [S::Values; 3],
-    [mut low, mut high]: [S::Values; 2],
+    [mut a, c, mut b]: [f32x8<S>; 3],
+    [mut low, mut high]: [f32x8<S>; 2],
     open: &[Eight],
     i: usize,
-) -> [S::Values; 3] {
+) -> [f32x8<S>; 3] {
     if WALLED {
-        let (below, above) = (s.load(&open[i + BEYOND].0), s.load(&open[i + BEYOND + 1].0));
-        (a, low) = (s.by_sign(below, a, c), s.by_sign(below, low, c));
-        (b, high) = (s.by_sign(above, b, c), s.by_sign(above, high, c));
+        let (below, above) = (open[i + BEYOND].load(s), open[i + BEYOND + 1].load(s));
+        (a, low) = (by_sign(below, a, c), by_sign(below, low, c));
+        (b, high) = (by_sign(above, b, c), by_sign(above, high, c));
     }
     let [p, r] = parabola(s, [a, c, b], [low, high]);
     [c, p, r]
@@ -380,13 +390,7 @@ each_level! { fn fit(values: &[Eight], open: &[Eight], walled: bool, out: [&mut 
 
 /// Parabolas of cells; `values` and `open` begin and end [`BEYOND`] cells outside.
 #[inline(always)]
-fn fit_kernel<S: Eights>(
-    s: S,
-    values: &[Eight],
-    open: &[Eight],
-    walled: bool,
-    [low, high]: [&mut [Eight]; 2],
-) {
+fn fit_kernel<S: Simd>(s: S, values: &[Eight], open: &[Eight], walled: bool, [low, high]: [&mut [Eight]; 2]) {
     if walled {
         fit_along::<S, true>(s, values, open, [low, high]);
     } else {
@@ -395,7 +399,7 @@ fn fit_kernel<S: Eights>(
 }
 
 #[inline(always)]
-fn fit_along<S: Eights, const WALLED: bool>(
+fn fit_along<S: Simd, const WALLED: bool>(
     s: S,
     values: &[Eight],
     open: &[Eight],
@@ -406,67 +410,68 @@ fn fit_along<S: Eights, const WALLED: bool>(
         let w = six(s, values, i + 1);
         let above = face::<S, WALLED>(s, w, open, i + 1);
         let [_, p, r] = cell::<S, WALLED>(s, [w[1], w[2], w[3]], [below, above], open, i);
-        s.store(p, &mut low.0);
-        s.store(r, &mut high.0);
+        low.store(p);
+        high.store(r);
         below = above;
     }
 }
 
 each_level! {
-    fn cross(cells: [&[Eight]; 4], courant: &[Eight], crossing: [&[Eight]; 2], faces: [usize; 2], flux: &mut [Eight])
+    fn cross(cells: [&[Eight]; 4], courant: &[Eight], crossing: [&[Eight]; 2], faces: [usize; 3], flux: &mut [Eight])
         = cross_kernel;
 }
 
-/// Fluxes from as many cells upstream as needed; `cells` = values, deviations below and above, volumes.
+/// Fluxes through `faces` = first, end, from as many cells upstream as needed, up to the third of `faces`; `cells` = values, deviations
+/// below and above, volumes.
 #[inline(always)]
-fn cross_kernel<S: Eights>(
+fn cross_kernel<S: Simd>(
     s: S,
     [fields @ .., volume]: [&[Eight]; 4],
     courant: &[Eight],
     [takes, share]: [&[Eight]; 2],
-    faces: [usize; 2],
+    faces: [usize; 3],
     flux: &mut [Eight],
 ) {
-    let (zero, least_volume) = (s.splat(0.0), s.splat(LEAST_VOLUME));
+    let (zero, least_volume) = (s.splat_f32x8(0.0), s.splat_f32x8(LEAST_VOLUME));
     for face in faces[0]..faces[1] {
         let at = face - faces[0];
-        let crossing = [s.load(&takes[at].0), s.load(&share[at].0)];
+        let crossing = [takes[at].load(s), share[at].load(s)];
         let mut sum = through(s, crossing, stored(s, fields, face - 1), stored(s, fields, face));
-        let x = s.load(&courant[face].0);
-        let mut rest = s.sub(s.abs(x), s.abs(crossing[0]));
-        for depth in 1..HALO {
-            if !s.holds(rest) {
+        let x = courant[face].load(s);
+        let mut rest = x.abs() - crossing[0].abs();
+        for depth in 1..faces[2] {
+            if !any(rest) {
                 break;
             }
             let (below, above) = (face - 1 - depth, face + depth);
-            let holds = s.by_sign(x, s.load(&volume[below].0), s.load(&volume[above].0));
-            let holds = s.greatest(holds, least_volume);
-            let near = s.least(rest, holds);
-            let part = [s.flip(near, x), s.div(near, holds)];
-            sum = s.add(sum, through(s, part, stored(s, fields, below), stored(s, fields, above)));
-            rest = s.greatest(s.sub(rest, near), zero);
+            let holds = by_sign(x, volume[below].load(s), volume[above].load(s));
+            let holds = holds.max(least_volume);
+            let near = rest.min(holds);
+            let part = [flip(near, x), near / holds];
+            sum += through(s, part, stored(s, fields, below), stored(s, fields, above));
+            rest = (rest - near).max(zero);
         }
-        s.store(sum, &mut flux[face].0);
+        flux[face].store(sum);
     }
 }
 
 /// A cell as [`through`] takes it.
 #[inline(always)]
-fn stored<S: Eights>(s: S, [values, low, high]: [&[Eight]; 3], i: usize) -> [S::Values; 3] {
-    [s.load(&values[i].0), s.load(&low[i].0), s.load(&high[i].0)]
+fn stored<S: Simd>(s: S, [values, low, high]: [&[Eight]; 3], i: usize) -> [f32x8<S>; 3] {
+    [values[i].load(s), low[i].load(s), high[i].load(s)]
 }
 
 each_level! { fn update(flux: &[Eight], volume: &[Eight], way: Way, values: &mut [Eight]) = update_kernel; }
 
 #[inline(always)]
-fn update_kernel<S: Eights>(s: S, flux: &[Eight], volume: &[Eight], way: Way, values: &mut [Eight]) {
-    let decay = s.splat(way.decay.unwrap_or(1.0));
-    let mut below = s.load(&flux[0].0);
+fn update_kernel<S: Simd>(s: S, flux: &[Eight], volume: &[Eight], way: Way, values: &mut [Eight]) {
+    let decay = s.splat_f32x8(way.decay.unwrap_or(1.0));
+    let mut below = flux[0].load(s);
     for ((above, volume), value) in flux[1..].iter().zip(volume).zip(values) {
-        let above = s.load(&above.0);
-        let m = moved(s, s.load(&value.0), volume, [below, above]);
+        let above = above.load(s);
+        let m = moved(s, value.load(s), volume, [below, above]);
         let m = if way.decay.is_some() { decayed(s, m, decay) } else { m };
-        s.store(m, &mut value.0);
+        value.store(m);
         below = above;
     }
 }

@@ -16,9 +16,9 @@ use super::line_groups::Lines;
 use super::system::{Edge, System};
 use super::{STAGES, WIDTH, Wide};
 use crate::grid::Layout;
+use crate::simd::vectors::Lane;
+use crate::simd::{LANES, dispatch};
 use crate::solver::row_passes::{Shared, refill};
-use crate::solver::simd::{LANES, dispatch};
-use crate::solver::simd_lanes::Lane;
 
 /// A point of a line with a solid beside it.
 #[derive(Clone, Copy, Debug, PartialEq)]

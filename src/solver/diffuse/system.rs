@@ -8,8 +8,10 @@
 use bytemuck::{cast_slice, cast_slice_mut};
 
 use super::{End, GAMMA, LARGEST, LineBoundary, STAGES, WIDTH, Wide};
-use crate::solver::simd::{LANES, each_level};
-use crate::solver::simd_lanes::{Lane, Simd};
+use fearless_simd::prelude::*;
+
+use crate::simd::vectors::{Lane, Simd, load, store};
+use crate::simd::{LANES, each_level};
 
 /// Registers in a [`Wide`].
 const BLOCKS: usize = WIDTH / LANES;
@@ -198,17 +200,17 @@ fn forward_kernel<S: Simd>(
 ) {
     let n = values.len();
     let (ratios, change) = (&ratios[..n], &mut change[..n]);
-    let mut solved = [simd.splat(0.0); BLOCKS];
+    let mut solved = [simd.splat_f32x16(0.0); BLOCKS];
     for i in 0..n {
         let before = if i == 0 { &beyond[0] } else { &values[i - 1] };
         let after = if i + 1 == n { &beyond[1] } else { &values[i + 1] };
-        let ratio = simd.load(&ratios[i]);
+        let ratio = load(simd, &ratios[i]);
         for b in 0..BLOCKS {
-            let here = simd.load(&values[i][b]);
-            let (down, up) = (simd.load(&before[b]), simd.load(&after[b]));
-            let right = simd.add(simd.sub(down, here), simd.sub(up, here));
-            solved[b] = simd.mul_add(ratio, solved[b], simd.mul(ratio, right));
-            simd.store(solved[b], &mut change[i][b]);
+            let here = load(simd, &values[i][b]);
+            let (down, up) = (load(simd, &before[b]), load(simd, &after[b]));
+            let right = (down - here) + (up - here);
+            solved[b] = ratio.mul_add(solved[b], ratio * right);
+            store(solved[b], &mut change[i][b]);
         }
     }
 }
@@ -222,13 +224,13 @@ each_level! {
 fn backward_kernel<S: Simd>(simd: S, part: f32, ratios: &[Lane], change: &[Blocks], values: &mut [Blocks]) {
     let n = values.len();
     let (ratios, change) = (&ratios[..n], &change[..n]);
-    let (part, mut solved) = (simd.splat(part), [simd.splat(0.0); BLOCKS]);
+    let (part, mut solved) = (simd.splat_f32x16(part), [simd.splat_f32x16(0.0); BLOCKS]);
     for i in (0..n).rev() {
-        let ratio = simd.load(&ratios[i]);
+        let ratio = load(simd, &ratios[i]);
         for b in 0..BLOCKS {
-            solved[b] = simd.mul_add(ratio, solved[b], simd.load(&change[i][b]));
-            let value = simd.mul_add(part, solved[b], simd.load(&values[i][b]));
-            simd.store(value, &mut values[i][b]);
+            solved[b] = ratio.mul_add(solved[b], load(simd, &change[i][b]));
+            let value = part.mul_add(solved[b], load(simd, &values[i][b]));
+            store(value, &mut values[i][b]);
         }
     }
 }
@@ -240,12 +242,12 @@ each_level! { fn substitute(ratios: &[Lane], change: &mut [Blocks]) = substitute
 fn substitute_kernel<S: Simd>(simd: S, ratios: &[Lane], change: &mut [Blocks]) {
     let n = change.len();
     let ratios = &ratios[..n];
-    let mut solved = [simd.splat(0.0); BLOCKS];
+    let mut solved = [simd.splat_f32x16(0.0); BLOCKS];
     for i in (0..n).rev() {
-        let ratio = simd.load(&ratios[i]);
+        let ratio = load(simd, &ratios[i]);
         for b in 0..BLOCKS {
-            solved[b] = simd.mul_add(ratio, solved[b], simd.load(&change[i][b]));
-            simd.store(solved[b], &mut change[i][b]);
+            solved[b] = ratio.mul_add(solved[b], load(simd, &change[i][b]));
+            store(solved[b], &mut change[i][b]);
         }
     }
 }
@@ -266,14 +268,14 @@ fn add_ring_kernel<S: Simd>(
 ) {
     let n = values.len();
     let (corner, change) = (&corner[..n], &change[..n]);
-    let less = simd.splat(-part);
+    let less = simd.splat_f32x16(-part);
     for i in 0..n {
-        let corner = simd.load(&corner[i]);
+        let corner = load(simd, &corner[i]);
         for b in 0..BLOCKS {
-            let taken = simd.mul(simd.load(&taken[b]), corner);
-            let change = simd.sub(taken, simd.load(&change[i][b]));
-            let value = simd.mul_add(less, change, simd.load(&values[i][b]));
-            simd.store(value, &mut values[i][b]);
+            let taken = load(simd, &taken[b]) * corner;
+            let change = taken - load(simd, &change[i][b]);
+            let value = less.mul_add(change, load(simd, &values[i][b]));
+            store(value, &mut values[i][b]);
         }
     }
 }

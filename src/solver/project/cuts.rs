@@ -50,12 +50,25 @@ impl Cuts {
         self.faces.iter().all(Vec::is_empty)
     }
 
+    fn find(&self, component: usize, at: usize) -> Option<Cut> {
+        let faces = &self.faces[component];
+        faces.binary_search_by_key(&at, |cut| cut.at as usize).ok().map(|index| faces[index])
+    }
+
+    /// The open fraction of the face at a position.
+    pub fn open(&self, component: usize, at: usize) -> f32 {
+        self.find(component, at).map_or(1.0, |cut| cut.open)
+    }
+
+    /// As [`mean`](Self::mean), 0 where the face is closed.
+    pub fn stopped(&self, component: usize, at: u32, u: f32) -> f32 {
+        self.find(component, at as usize).map_or(u, |cut| if cut.open == 0.0 { 0.0 } else { cut.mean(u) })
+    }
+
     /// Returns the mean velocity over the whole face at a position when air moves with velocity `u` through
     /// its open part.
     pub fn mean(&self, component: usize, at: usize, u: f32) -> f32 {
-        let faces = &self.faces[component];
-        let cut = faces.binary_search_by_key(&at, |cut| cut.at as usize).map(|index| faces[index]);
-        cut.map_or(u, |cut| cut.mean(u))
+        self.find(component, at).map_or(u, |cut| cut.mean(u))
     }
 
     /// Replaces the velocity on cut faces by the mean over their whole area, open · u + (1 − open) · u_solid

@@ -17,8 +17,8 @@ use rayon::prelude::*;
 use super::boundary::PressureBoundary::Dirichlet;
 use super::level::{Level, fold};
 use super::red_black::{Board, Halves};
+use crate::simd::dispatch;
 use crate::solver::row_passes::{leave_room, refill};
-use crate::solver::simd::dispatch;
 
 /// A run of connected cells in one row.
 #[derive(Clone, Copy, Debug)]

@@ -6,9 +6,11 @@
 
 use std::f64::consts::TAU;
 
-use crate::solver::simd::each_level;
-pub use crate::solver::simd_lanes::Lane;
-use crate::solver::simd_lanes::Simd;
+use fearless_simd::prelude::*;
+
+use crate::simd::each_level;
+pub use crate::simd::vectors::Lane;
+use crate::simd::vectors::{self, Simd, f32x16};
 
 /// A complex value of each of the lines: real parts, imaginary parts.
 pub type Pair = [Lane; 2];
@@ -94,46 +96,46 @@ impl Fft {
 }
 
 /// A complex value of each line, in registers.
-type Complex<S> = (<S as Simd>::Values, <S as Simd>::Values);
+type Complex<S> = (f32x16<S>, f32x16<S>);
 
 #[inline(always)]
 fn load<S: Simd>(s: S, [re, im]: &Pair) -> Complex<S> {
-    (s.load(re), s.load(im))
+    (vectors::load(s, re), vectors::load(s, im))
 }
 
 #[inline(always)]
-fn store<S: Simd>(s: S, (re, im): Complex<S>, to: &mut Pair) {
-    s.store(re, &mut to[0]);
-    s.store(im, &mut to[1]);
+fn store<S: Simd>((re, im): Complex<S>, to: &mut Pair) {
+    vectors::store(re, &mut to[0]);
+    vectors::store(im, &mut to[1]);
 }
 
 #[inline(always)]
-fn plus<S: Simd>(s: S, a: Complex<S>, b: Complex<S>) -> Complex<S> {
-    (s.add(a.0, b.0), s.add(a.1, b.1))
+fn plus<S: Simd>(a: Complex<S>, b: Complex<S>) -> Complex<S> {
+    (a.0 + b.0, a.1 + b.1)
 }
 
 #[inline(always)]
-fn minus<S: Simd>(s: S, a: Complex<S>, b: Complex<S>) -> Complex<S> {
-    (s.sub(a.0, b.0), s.sub(a.1, b.1))
+fn minus<S: Simd>(a: Complex<S>, b: Complex<S>) -> Complex<S> {
+    (a.0 - b.0, a.1 - b.1)
 }
 
 /// a + i b.
 #[inline(always)]
-fn plus_i<S: Simd>(s: S, a: Complex<S>, b: Complex<S>) -> Complex<S> {
-    (s.sub(a.0, b.1), s.add(a.1, b.0))
+fn plus_i<S: Simd>(a: Complex<S>, b: Complex<S>) -> Complex<S> {
+    (a.0 - b.1, a.1 + b.0)
 }
 
 /// a − i b.
 #[inline(always)]
-fn minus_i<S: Simd>(s: S, a: Complex<S>, b: Complex<S>) -> Complex<S> {
-    (s.add(a.0, b.1), s.sub(a.1, b.0))
+fn minus_i<S: Simd>(a: Complex<S>, b: Complex<S>) -> Complex<S> {
+    (a.0 + b.1, a.1 - b.0)
 }
 
 /// x · w.
 #[inline(always)]
 fn turn<S: Simd>(s: S, (re, im): Complex<S>, [cos, sin]: [f32; 2]) -> Complex<S> {
-    let (cos, sin) = (s.splat(cos), s.splat(sin));
-    (s.mul_sub(re, cos, s.mul(im, sin)), s.mul_add(re, sin, s.mul(im, cos)))
+    let (cos, sin) = (s.splat_f32x16(cos), s.splat_f32x16(sin));
+    (re.mul_sub(cos, im * sin), re.mul_add(sin, im * cos))
 }
 
 each_level! { fn radix2(pass: &Pass, x: &[Pair], y: &mut [Pair]) = radix2_kernel; }
@@ -149,8 +151,8 @@ fn radix2_kernel<S: Simd>(simd: S, pass: &Pass, x: &[Pair], y: &mut [Pair]) {
         let (y0, y1) = y.split_at_mut(s);
         for q in 0..s {
             let (a, b) = (load(simd, &a[q]), load(simd, &b[q]));
-            store(simd, plus(simd, a, b), &mut y0[q]);
-            store(simd, turn(simd, minus(simd, a, b), w), &mut y1[q]);
+            store(plus(a, b), &mut y0[q]);
+            store(turn(simd, minus(a, b), w), &mut y1[q]);
         }
     }
 }
@@ -166,12 +168,12 @@ fn radix4_kernel<S: Simd>(simd: S, pass: &Pass, x: &[Pair], y: &mut [Pair]) {
         let ((y0, y1), (y2, y3)) = (y01.split_at_mut(s), y23.split_at_mut(s));
         for q in 0..s {
             let (a, b, c, d) = (load(simd, &a[q]), load(simd, &b[q]), load(simd, &c[q]), load(simd, &d[q]));
-            let (even, even_odd) = (plus(simd, a, c), minus(simd, a, c));
-            let (odd, odd_odd) = (plus(simd, b, d), minus(simd, b, d));
-            store(simd, plus(simd, even, odd), &mut y0[q]);
-            store(simd, turn(simd, minus_i(simd, even_odd, odd_odd), *w1), &mut y1[q]);
-            store(simd, turn(simd, minus(simd, even, odd), *w2), &mut y2[q]);
-            store(simd, turn(simd, plus_i(simd, even_odd, odd_odd), *w3), &mut y3[q]);
+            let (even, even_odd) = (plus(a, c), minus(a, c));
+            let (odd, odd_odd) = (plus(b, d), minus(b, d));
+            store(plus(even, odd), &mut y0[q]);
+            store(turn(simd, minus_i(even_odd, odd_odd), *w1), &mut y1[q]);
+            store(turn(simd, minus(even, odd), *w2), &mut y2[q]);
+            store(turn(simd, plus_i(even_odd, odd_odd), *w3), &mut y3[q]);
         }
     }
 }
@@ -182,12 +184,12 @@ fn any_radix_kernel<S: Simd>(simd: S, pass: &Pass, x: &[Pair], y: &mut [Pair]) {
     for p in 0..m {
         for out in 0..r {
             for q in 0..s {
-                let mut sum = (simd.splat(0.0), simd.splat(0.0));
+                let mut sum = (simd.splat_f32x16(0.0), simd.splat_f32x16(0.0));
                 for j in 0..r {
                     let x = load(simd, &x[s * (p + m * j) + q]);
-                    sum = plus(simd, sum, turn(simd, x, pass.roots[out * r + j]));
+                    sum = plus(sum, turn(simd, x, pass.roots[out * r + j]));
                 }
-                store(simd, turn(simd, sum, pass.twiddles[r * p + out]), &mut y[s * (r * p + out) + q]);
+                store(turn(simd, sum, pass.twiddles[r * p + out]), &mut y[s * (r * p + out) + q]);
             }
         }
     }

@@ -9,7 +9,7 @@ use super::enclosed_regions::EnclosedRegions;
 use super::level::{Level, dot_row, fold};
 use super::multigrid::Multigrid;
 use super::red_black::{Board, Halves};
-use crate::solver::simd::{dispatch, fma};
+use crate::simd::{dispatch, fma};
 
 /// Size of a residual.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]

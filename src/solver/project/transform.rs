@@ -19,8 +19,10 @@ use std::f64::consts::PI;
 use super::boundary::AxisBoundary;
 use super::boundary::PressureBoundary::{Dirichlet, Neumann, Periodic};
 use super::fft::{Fft, Lane, Pair};
-use crate::solver::simd::{LANES, each_level, fma, sixteen};
-use crate::solver::simd_lanes::Simd;
+use fearless_simd::prelude::*;
+
+use crate::simd::vectors::{Simd, f32x16, load, store};
+use crate::simd::{LANES, each_level, fma, sixteen};
 
 /// 2 − 2 cos θ_k for k < n, the eigenvalues of the negative second difference between `ends`.
 pub fn eigenvalues(ends: AxisBoundary, n: usize) -> Vec<f32> {
@@ -233,10 +235,10 @@ impl Rows {
     }
 
     #[inline(always)]
-    fn store<S: Simd>(self, s: S, all: &mut [f32], i: usize, re: S::Values, im: S::Values) {
+    fn store<S: Simd>(self, all: &mut [f32], i: usize, re: f32x16<S>, im: f32x16<S>) {
         let parts = self.row_mut(all, i).as_chunks_mut::<LANES>().0;
-        s.store(re, &mut parts[0]);
-        s.store(im, &mut parts[1]);
+        store(re, &mut parts[0]);
+        store(im, &mut parts[1]);
     }
 }
 
@@ -252,8 +254,8 @@ each_level! { fn take(rows: Rows, from: &[f32], data: &mut [Pair]) = take_kernel
 fn take_kernel<S: Simd>(s: S, rows: Rows, from: &[f32], data: &mut [Pair]) {
     for (i, to) in data.iter_mut().enumerate().take(rows.n) {
         let [re, im] = rows.row(from, i);
-        s.store(s.load(re), &mut to[0]);
-        s.store(s.load(im), &mut to[1]);
+        store(load(s, re), &mut to[0]);
+        store(load(s, im), &mut to[1]);
     }
 }
 
@@ -264,11 +266,11 @@ each_level! {
 
 #[inline(always)]
 fn take_in_order_kernel<S: Simd>(s: S, rows: Rows, alternate: bool, from: &[f32], data: &mut [Pair]) {
-    let signs = [s.splat(1.0), s.splat(if alternate { -1.0 } else { 1.0 })];
+    let signs = [s.splat_f32x16(1.0), s.splat_f32x16(if alternate { -1.0 } else { 1.0 })];
     for i in 0..rows.n {
         let ([re, im], to) = (rows.row(from, i), &mut data[makhoul(rows.n, i)]);
-        s.store(s.mul(s.load(re), signs[i % 2]), &mut to[0]);
-        s.store(s.mul(s.load(im), signs[i % 2]), &mut to[1]);
+        store(load(s, re) * signs[i % 2], &mut to[0]);
+        store(load(s, im) * signs[i % 2], &mut to[1]);
     }
 }
 
@@ -279,10 +281,10 @@ each_level! {
 
 #[inline(always)]
 fn put_in_order_kernel<S: Simd>(s: S, rows: Rows, alternate: bool, data: &[Pair], to: &mut [f32]) {
-    let signs = [s.splat(1.0), s.splat(if alternate { -1.0 } else { 1.0 })];
+    let signs = [s.splat_f32x16(1.0), s.splat_f32x16(if alternate { -1.0 } else { 1.0 })];
     for i in 0..rows.n {
         let [im, re] = &data[makhoul(rows.n, i)];
-        rows.store(s, to, i, s.mul(s.load(re), signs[i % 2]), s.mul(s.load(im), signs[i % 2]));
+        rows.store(to, i, load(s, re) * signs[i % 2], load(s, im) * signs[i % 2]);
     }
 }
 
@@ -296,11 +298,11 @@ fn dct2_rotate_kernel<S: Simd>(s: S, rows: Rows, twiddles: &[[f32; 2]], data: &[
     let data = &data[..rows.n];
     for (k, &[cos, sin]) in twiddles.iter().enumerate().take(rows.n) {
         let ([vr, vi], [mr, mi]) = (&data[k], &data[if k == 0 { 0 } else { rows.n - k }]);
-        let (vr, vi, mr, mi) = (s.load(vr), s.load(vi), s.load(mr), s.load(mi));
-        let (cos, sin, half) = (s.splat(cos), s.splat(sin), s.splat(0.5));
-        let x = s.mul_add(cos, s.add(vr, mr), s.mul(sin, s.sub(vi, mi)));
-        let y = s.mul_add(cos, s.add(vi, mi), s.mul(sin, s.sub(mr, vr)));
-        rows.store(s, to, k, s.mul(half, x), s.mul(half, y));
+        let (vr, vi, mr, mi) = (load(s, vr), load(s, vi), load(s, mr), load(s, mi));
+        let (cos, sin, half) = (s.splat_f32x16(cos), s.splat_f32x16(sin), s.splat_f32x16(0.5));
+        let x = cos.mul_add(vr + mr, sin * (vi - mi));
+        let y = cos.mul_add(vi + mi, sin * (mr - vr));
+        rows.store(to, k, half * x, half * y);
     }
 }
 
@@ -315,10 +317,10 @@ fn dct3_rotate_kernel<S: Simd>(s: S, rows: Rows, twiddles: &[[f32; 2]], from: &[
     data[0] = [*im, *re];
     for ((k, &[cos, sin]), to) in twiddles.iter().enumerate().zip(data).skip(1) {
         let ([cr, ci], [er, ei]) = (rows.row(from, k), rows.row(from, rows.n - k));
-        let (x, y) = (s.add(s.load(cr), s.load(ei)), s.sub(s.load(ci), s.load(er)));
-        let (cos, sin) = (s.splat(cos), s.splat(sin));
-        s.store(s.mul_sub(cos, x, s.mul(sin, y)), &mut to[1]);
-        s.store(s.mul_add(cos, y, s.mul(sin, x)), &mut to[0]);
+        let (x, y) = (load(s, cr) + load(s, ei), load(s, ci) - load(s, er));
+        let (cos, sin) = (s.splat_f32x16(cos), s.splat_f32x16(sin));
+        store(cos.mul_sub(x, sin * y), &mut to[1]);
+        store(cos.mul_add(y, sin * x), &mut to[0]);
     }
 }
 
@@ -331,10 +333,10 @@ each_level! {
 fn hartley_combine_kernel<S: Simd>(s: S, rows: Rows, data: &[Pair], to: &mut [f32]) {
     for k in 0..rows.n {
         let ([zr, zi], [mr, mi]) = (&data[k], &data[if k == 0 { 0 } else { rows.n - k }]);
-        let (zr, zi, mr, mi) = (s.load(zr), s.load(zi), s.load(mr), s.load(mi));
-        let (half, x) = (s.splat(0.5), s.add(s.add(zr, mr), s.sub(mi, zi)));
-        let y = s.add(s.add(zi, mi), s.sub(zr, mr));
-        rows.store(s, to, k, s.mul(half, x), s.mul(half, y));
+        let (zr, zi, mr, mi) = (load(s, zr), load(s, zi), load(s, mr), load(s, mi));
+        let (half, x) = (s.splat_f32x16(0.5), (zr + mr) + (mi - zi));
+        let y = (zi + mi) + (zr - mr);
+        rows.store(to, k, half * x, half * y);
     }
 }
 
@@ -348,11 +350,11 @@ fn dct4_pack_kernel<S: Simd>(s: S, rows: Rows, twiddles: &[[f32; 2]], from: &[f3
     let half = rows.n / 2;
     for (j, &[cos, sin]) in twiddles.iter().enumerate().take(half) {
         let (a, b) = (rows.row(from, 2 * j), rows.row(from, rows.n - 1 - 2 * j));
-        let (cos, sin) = (s.splat(cos), s.splat(sin));
+        let (cos, sin) = (s.splat_f32x16(cos), s.splat_f32x16(sin));
         for part in 0..2 {
-            let (a, b, to) = (s.load(a[part]), s.load(b[part]), &mut data[part * half + j]);
-            s.store(s.mul_add(a, cos, s.mul(b, sin)), &mut to[0]);
-            s.store(s.mul_sub(b, cos, s.mul(a, sin)), &mut to[1]);
+            let (a, b, to) = (load(s, a[part]), load(s, b[part]), &mut data[part * half + j]);
+            store(a.mul_add(cos, b * sin), &mut to[0]);
+            store(b.mul_sub(cos, a * sin), &mut to[1]);
         }
     }
 }
@@ -364,12 +366,12 @@ fn dct4_unpack_kernel<S: Simd>(s: S, rows: Rows, twiddles: &[[f32; 2]], data: &[
     let half = rows.n / 2;
     for (k, &[cos, sin]) in twiddles.iter().enumerate().take(half) {
         let ([ar, ai], [br, bi]) = (&data[k], &data[half + k]);
-        let (ar, ai, br, bi) = (s.load(ar), s.load(ai), s.load(br), s.load(bi));
-        let (cos, sin) = (s.splat(cos), s.splat(sin));
-        let (a, b) = (s.mul_add(ar, cos, s.mul(ai, sin)), s.mul_add(br, cos, s.mul(bi, sin)));
-        rows.store(s, to, 2 * k, a, b);
-        let (a, b) = (s.mul_sub(ar, sin, s.mul(ai, cos)), s.mul_sub(br, sin, s.mul(bi, cos)));
-        rows.store(s, to, rows.n - 1 - 2 * k, a, b);
+        let (ar, ai, br, bi) = (load(s, ar), load(s, ai), load(s, br), load(s, bi));
+        let (cos, sin) = (s.splat_f32x16(cos), s.splat_f32x16(sin));
+        let (a, b) = (ar.mul_add(cos, ai * sin), br.mul_add(cos, bi * sin));
+        rows.store(to, 2 * k, a, b);
+        let (a, b) = (ar.mul_sub(sin, ai * cos), br.mul_sub(sin, bi * cos));
+        rows.store(to, rows.n - 1 - 2 * k, a, b);
     }
 }
 

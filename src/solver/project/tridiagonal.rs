@@ -4,8 +4,8 @@
 //! diagonal at a wall (even), 1 more where p = 0 (odd), a corner entry where the axis is periodic.
 
 use super::boundary::{AxisBoundary, PressureBoundary, is_periodic};
+use crate::simd::{dispatch, greatest};
 use crate::solver::row_passes::Shared;
-use crate::solver::simd::{dispatch, greatest};
 
 /// Columns solved together: enough to hide the latency of the divisions.
 pub const WIDTH: usize = 64;

@@ -27,7 +27,7 @@ pub use motion::Motion;
 pub use obstacles::{Obstacles, Standing};
 pub use shape::Shape;
 pub use triangle_mesh::{Mesh, MeshError};
-pub use voxels::CLOSED;
+pub use voxels::{CLOSED, SOLID, Voxels};
 
 /// Boundary condition of the velocity along a solid.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -39,6 +39,11 @@ impl Grid {
         Self { layout: Layout::new(config.dims), h: config.h, periodic }
     }
 
+    /// Returns the grid of smoke and heat of `config`.
+    pub fn of_smoke(config: &Config) -> Self {
+        Self { layout: Layout::new(config.smoke_dims()), h: config.smoke_h(), ..Self::new(config) }
+    }
+
     fn lengths(&self) -> [f32; 3] {
         self.layout.dims.array().map(|n| n as f32 * self.h)
     }
@@ -306,8 +311,8 @@ fn images(grid: &Grid, region: &Region) -> Vec<[f32; 3]> {
 }
 
 impl Region {
-    /// Number of cells of the box of `config` that it covers, those at its surface in part.
+    /// Number of cells of smoke in the box of `config` that it covers, those at its surface in part.
     pub fn covered(&self, config: &Config) -> f64 {
-        Cover::cells(&Grid::new(config), self).total()
+        Cover::cells(&Grid::of_smoke(config), self).total()
     }
 }

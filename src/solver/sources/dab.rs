@@ -78,19 +78,18 @@ fn change_faces(
     }
 }
 
-/// Adds a dab of the cursor to the scalars and the velocity.
+/// Adds a dab of the cursor to the scalars and the velocity. Their grids are layouts with edges of cells \[m\].
 pub fn dab(
-    layout: Layout,
-    h: f32,
+    [smoke, air]: [(Layout, f32); 2],
     dab: &Dab,
     limits: [f32; 2],
     scalars: &mut [[f32; 4]],
     velocity: &mut Faces,
 ) {
-    let ball = Ball::new(dab.center, dab.radius, h);
-    add_scalars(layout, &ball, (dab.erase, dab.add), limits[0], scalars);
+    let ball = |h: f32| Ball::new(dab.center, dab.radius, h);
+    add_scalars(smoke.0, &ball(smoke.1), (dab.erase, dab.add), limits[0], scalars);
     if dab.push != [0.0; 3] {
         let push = |c: usize, w: f32, old: f32| (old + w * dab.push[c]).clamp(-limits[1], limits[1]);
-        change_faces(layout, &ball, push, velocity);
+        change_faces(air.0, &ball(air.1), push, velocity);
     }
 }

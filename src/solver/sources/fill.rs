@@ -19,11 +19,17 @@ pub struct Fill {
     pub noise: Option<Noise>,
 }
 
-/// Fills the region of `fill`; cells at its surface get their share. No value exceeds `limit`.
-pub fn fill(grid: &Grid, fill: &Fill, limit: f32, scalars: &mut [[f32; 4]], velocity: &mut Faces) {
-    let pattern = fill.noise.map(|noise| Pattern::new(noise, grid));
+/// Fills the region of `fill` on the grids of smoke and of air; cells at its surface get their share. No value exceeds `limit`.
+pub fn fill(
+    [smoke, air]: &[Grid; 2],
+    fill: &Fill,
+    limit: f32,
+    scalars: &mut [[f32; 4]],
+    velocity: &mut Faces,
+) {
+    let pattern = fill.noise.map(|noise| Pattern::new(noise, smoke));
     let noise = pattern.as_ref().map(|pattern| (pattern, 0.0));
-    for_cells(grid, &Cover::cells(grid, &fill.region), noise, scalars, |cell, shares, factor| {
+    for_cells(smoke, &Cover::cells(smoke, &fill.region), noise, scalars, |cell, shares, factor| {
         for c in 0..4 {
             if let Some(value) = fill.scalars[c] {
                 let kept = (1.0 - shares[3]) * cell[c];
@@ -32,6 +38,6 @@ pub fn fill(grid: &Grid, fill: &Fill, limit: f32, scalars: &mut [[f32; 4]], velo
         }
     });
     if let Some(target) = fill.velocity {
-        drive(grid, &Cover::faces(grid, &fill.region), target, velocity);
+        drive(air, &Cover::faces(air, &fill.region), target, velocity);
     }
 }

@@ -75,14 +75,14 @@ struct Emitter {
 }
 
 impl Emitter {
-    /// Prepares `source` on `grid`. Reuses the cover of an `old` one of the same region.
-    fn new(grid: &Grid, source: Source, old: Option<Self>) -> Self {
+    /// Prepares `source` on the grids of smoke and of air. Reuses the cover of an `old` one of the same region.
+    fn new([smoke, air]: &[Grid; 2], source: Source, old: Option<Self>) -> Self {
         let (cells, faces) = old.map_or((None, None), |old| (Some(old.cells), old.faces));
         let region = &source.region;
         Self {
-            cells: cells.unwrap_or_else(|| Cover::cells(grid, region)),
-            faces: source.velocity.map(|_| faces.unwrap_or_else(|| Cover::faces(grid, region))),
-            pattern: source.noise.map(|noise| Pattern::new(noise, grid)),
+            cells: cells.unwrap_or_else(|| Cover::cells(smoke, region)),
+            faces: source.velocity.map(|_| faces.unwrap_or_else(|| Cover::faces(air, region))),
+            pattern: source.noise.map(|noise| Pattern::new(noise, smoke)),
             source,
         }
     }
@@ -90,15 +90,16 @@ impl Emitter {
 
 /// All sources of a box.
 pub struct Sources {
-    grid: Grid,
+    /// Grids of smoke and of air.
+    grids: [Grid; 2],
     list: Vec<Source>,
     emitters: Vec<Emitter>,
 }
 
 impl Sources {
-    /// Makes the sources of `list` in the box of `grid`.
-    pub fn new(grid: Grid, list: Vec<Source>) -> Self {
-        let mut sources = Self { grid, list: vec![], emitters: vec![] };
+    /// Makes the sources of `list` on the grids of smoke and of air.
+    pub fn new(grids: [Grid; 2], list: Vec<Source>) -> Self {
+        let mut sources = Self { grids, list: vec![], emitters: vec![] };
         sources.set(list);
         sources
     }
@@ -114,7 +115,7 @@ impl Sources {
         for source in &list {
             let same = old.iter().position(|emitter| emitter.source.region == source.region);
             let same = same.map(|at| old.swap_remove(at));
-            self.emitters.push(Emitter::new(&self.grid, source.clone(), same));
+            self.emitters.push(Emitter::new(&self.grids, source.clone(), same));
         }
         self.list = list;
     }
@@ -134,19 +135,19 @@ impl Sources {
         scalars: &mut [[f32; 4]],
         bricks: &mut Bricks,
     ) -> [f64; 4] {
-        let mut emitted = [0.0; 4];
+        let (mut emitted, grid) = ([0.0; 4], &self.grids[0]);
         for Emitter { source, cells, pattern, .. } in &self.emitters {
             let (from, works) = working(source.start, source.stop, time, dt);
             if works > 0.0 && source.rate != [0.0; 4] {
                 let amount = source.rate.map(|rate| rate * works);
                 let noise = pattern.as_ref().map(|pattern| (pattern, from + 0.5 * f64::from(works)));
-                add_held(&self.grid, cells, -1.0, scalars, &mut emitted);
-                for_cells(&self.grid, cells, noise, scalars, |cell, shares, factor| {
+                add_held(grid, cells, -1.0, scalars, &mut emitted);
+                for_cells(grid, cells, noise, scalars, |cell, shares, factor| {
                     for c in 0..4 {
                         cell[c] = (cell[c] + factor * shares[c] * amount[c]).clamp(-limit, limit);
                     }
                 });
-                add_held(&self.grid, cells, 1.0, scalars, &mut emitted);
+                add_held(grid, cells, 1.0, scalars, &mut emitted);
                 cells.each_row(|xs, j, k| bricks.touch(xs, j, k));
             }
         }
@@ -158,7 +159,7 @@ impl Sources {
         for Emitter { source, faces, .. } in &self.emitters {
             let works = (f64::from(source.start)..f64::from(source.stop)).contains(&time);
             if let (Some(target), Some(faces), true) = (source.velocity, faces, works) {
-                drive(&self.grid, faces, target, velocity);
+                drive(&self.grids[1], faces, target, velocity);
             }
         }
     }

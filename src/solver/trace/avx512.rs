@@ -4,12 +4,36 @@
 use std::arch::x86_64::*;
 
 use super::{FacesOfRow, Row};
-use crate::solver::avx512::{
-    Cells, following, load_cells, load_values, locate, number, over_run, places, side_by_side, squares,
-    store_cells, stream_cells, whole_lines, whole_runs,
+use crate::grid::GHOST;
+use crate::simd::LANES;
+use crate::simd::avx512::{
+    Cells, following, load_cells, load_values, number, over_run, places, side_by_side, squares, store_cells,
+    stream_cells, whole_lines, whole_runs,
 };
 use crate::solver::sides::SampleBounds;
-use crate::solver::simd::LANES;
+
+/// Positions below the departure points at coordinates `x`, and the fractions above, as `trace::locate` finds
+/// them. Without `AROUND` no axis is periodic.
+#[inline(always)]
+pub unsafe fn locate<const AROUND: bool>(bounds: &SampleBounds, x: [__m512; 3]) -> (__m512i, [__m512; 3]) {
+    let strides = [1, bounds.row as i32, bounds.plane as i32];
+    let mut at = _mm512_set1_epi32(GHOST as i32 * strides.iter().sum::<i32>());
+    let mut fraction = x;
+    for axis in 0..3 {
+        let (low, mut x) = (number(bounds.low[axis]), x[axis]);
+        if AROUND {
+            let turns = _mm512_mul_ps(_mm512_sub_ps(x, low), number(bounds.per_period[axis]));
+            let turns = _mm512_roundscale_ps::<0x09>(turns);
+            x = _mm512_sub_ps(x, _mm512_mul_ps(number(bounds.period[axis]), turns));
+        }
+        let x = _mm512_min_ps(_mm512_max_ps(x, low), number(bounds.high[axis]));
+        let below = _mm512_cvt_roundps_epi32::<{ _MM_FROUND_TO_NEG_INF | _MM_FROUND_NO_EXC }>(x);
+        let below = _mm512_min_epi32(below, _mm512_set1_epi32(bounds.last[axis] as i32));
+        fraction[axis] = _mm512_sub_ps(x, _mm512_cvtepi32_ps(below));
+        at = _mm512_add_epi32(at, _mm512_mullo_epi32(below, _mm512_set1_epi32(strides[axis])));
+    }
+    (at, fraction)
+}
 
 /// See [`super::centers`].
 #[target_feature(enable = "avx512f,avx512vl,avx512dq,avx512bw,avx2,fma,bmi2")]

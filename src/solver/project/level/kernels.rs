@@ -3,8 +3,8 @@
 use rayon::prelude::*;
 
 use super::{Level, SERIAL};
+use crate::simd::{dispatch, fma};
 use crate::solver::project::red_black::{Board, Halves};
-use crate::solver::simd::{dispatch, fma};
 
 impl Level {
     /// Zeros the cells of a colour that are no unknowns.

@@ -5,8 +5,8 @@ use rayon::prelude::*;
 use super::isolated_cells::IsolatedCell;
 use super::kernels::{Row, apply_row};
 use super::{Level, children};
+use crate::simd::dispatch;
 use crate::solver::project::red_black::{Board, Halves};
-use crate::solver::simd::dispatch;
 
 impl Level {
     /// Restricts the residual: sums over 2³ cells of the red residuals. The black ones, relaxed last, are 0.

@@ -1,11 +1,8 @@
-//! One kernel, several instruction sets, chosen at run time.
-//!
-//! Kernels are plain loops, written once and generic over whether a multiply-add is fused. The compiler
-//! vectorises them for each set. Results have the same bits on every machine with fused multiply-add (AVX2,
-//! AVX-512, NEON); without it they differ in the last place.
+//! Which instruction set kernels use: the best of this machine, or the one that `UPDRAFT_SIMD` names.
 
 use std::sync::OnceLock;
 
+use fearless_simd::Level as Detected;
 use thiserror::Error;
 
 /// Instruction set that kernels use.
@@ -55,6 +52,51 @@ fn chosen() -> Result<Level, LevelError> {
         Some(name) => of_name(&name.to_string_lossy(), detect()),
         None => Ok(detect()),
     }
+}
+
+/// The token of an instruction set: proof that the machine has it, for [`each_level`](super::each_level).
+#[derive(Clone, Copy, Debug)]
+pub enum Token {
+    /// Of the compile target.
+    Baseline(Baseline),
+    /// x86-64 with AVX2.
+    #[cfg(target_arch = "x86_64")]
+    Avx2(fearless_simd::x86::Avx2),
+    /// x86-64 with the AVX-512 of Ice Lake.
+    #[cfg(target_arch = "x86_64")]
+    Avx512(fearless_simd::x86::Avx512),
+}
+
+#[cfg(target_arch = "x86_64")]
+type Baseline = fearless_simd::x86::Sse2;
+#[cfg(target_arch = "aarch64")]
+type Baseline = fearless_simd::aarch64::Neon;
+#[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
+type Baseline = fearless_simd::Fallback;
+
+/// Returns the token of [`level`]. AVX-512 before Ice Lake has none, and gets that of AVX2.
+pub fn token() -> Token {
+    static TOKEN: OnceLock<Token> = OnceLock::new();
+    *TOKEN.get_or_init(|| of_level(level()))
+}
+
+#[cfg(target_arch = "x86_64")]
+fn of_level(level: Level) -> Token {
+    let detected = Detected::new();
+    let avx512 = detected.as_avx512().filter(|_| level >= Level::Avx512).map(Token::Avx512);
+    let avx2 = detected.as_avx2().filter(|_| level >= Level::Avx2).map(Token::Avx2);
+    let baseline = detected.as_sse2().map(Token::Baseline);
+    avx512.or(avx2).or(baseline).expect("every x86-64 machine has SSE2")
+}
+
+#[cfg(target_arch = "aarch64")]
+fn of_level(_: Level) -> Token {
+    Token::Baseline(Detected::new().as_neon().expect("every 64-bit ARM machine has NEON"))
+}
+
+#[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
+fn of_level(_: Level) -> Token {
+    Token::Baseline(fearless_simd::Fallback::new())
 }
 
 /// Levels with their names.
@@ -148,142 +190,6 @@ fn detect() -> Level {
 fn detect() -> Level {
     Level::Baseline
 }
-
-/// a·b + c, fused if the kernel is compiled for it.
-#[inline(always)]
-pub fn fma<const FMA: bool>(a: f32, b: f32, c: f32) -> f32 {
-    if FMA || cfg!(target_arch = "aarch64") { a.mul_add(b, c) } else { a * b + c }
-}
-
-/// The lesser of two; `bound` if `x` is NaN. One instruction, where `f32::min` takes three.
-#[inline(always)]
-pub fn least(x: f32, bound: f32) -> f32 {
-    if x < bound { x } else { bound }
-}
-
-/// The greater of two; `bound` if `x` is NaN.
-#[inline(always)]
-pub fn greatest(x: f32, bound: f32) -> f32 {
-    if x > bound { x } else { bound }
-}
-
-/// Makes streaming stores of this thread visible to others. Call it at the end of a unit of work.
-#[inline(always)]
-#[allow(unsafe_code)]
-pub fn fence() {
-    #[cfg(target_arch = "x86_64")]
-    // SAFETY: a fence only orders writes.
-    unsafe {
-        std::arch::x86_64::_mm_sfence();
-    }
-}
-
-/// Distance of prefetching in cells of four values, for passes with little arithmetic: half a page.
-pub const AHEAD: usize = 128;
-
-/// Prefetches the value `ahead` places after the first of `values`, which may lie beyond the slice: rows
-/// continue, and hardware prefetching stops at the end of each page.
-#[inline(always)]
-#[allow(unsafe_code)]
-pub fn fetch_ahead<T>(values: &[T], ahead: usize) {
-    #[cfg(target_arch = "x86_64")]
-    // SAFETY: a hint, which may point anywhere.
-    unsafe {
-        use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
-        _mm_prefetch::<_MM_HINT_T0>(values.as_ptr().wrapping_add(ahead).cast());
-    }
-    #[cfg(not(target_arch = "x86_64"))]
-    let _ = (values, ahead);
-}
-
-/// Values handled together. The number is fixed, so results do not depend on the vector width of the machine,
-/// and loops over them vectorise for rows of any length.
-pub const LANES: usize = 16;
-
-/// The sixteen values of a row from `from` on.
-#[inline(always)]
-pub fn sixteen(row: &[f32], from: usize) -> &[f32; LANES] {
-    row[from..].first_chunk().expect("as many values as lanes")
-}
-
-/// The remaining values at the end of a row, padded with 0.
-#[inline(always)]
-pub fn rest(row: &[f32]) -> [f32; LANES] {
-    let (mut padded, rest) = ([0.0; LANES], row.chunks_exact(LANES).remainder());
-    padded[..rest.len()].copy_from_slice(rest);
-    padded
-}
-
-/// `dispatch!(fn name(args) = kernel);` defines `name`, which runs `kernel::<FMA>` compiled for the best
-/// instruction set of the machine. The kernel must be `#[inline(always)]`.
-macro_rules! dispatch {
-    ($(#[$meta:meta])* $vis:vis fn $name:ident($($arg:ident: $ty:ty),* $(,)?) = $kernel:ident $(, $n:literal)?;) => {
-        $(#[$meta])*
-        #[allow(unsafe_code, clippy::too_many_arguments)]
-        $vis fn $name($($arg: $ty),*) {
-            #[cfg(target_arch = "x86_64")]
-            {
-                #[target_feature(enable = "avx512f,avx512vl,avx512dq,avx512bw,avx2,fma,bmi2")]
-                fn avx512($($arg: $ty),*) {
-                    $kernel::<true $(, $n)?>($($arg),*)
-                }
-                #[target_feature(enable = "avx2,fma,bmi2")]
-                fn avx2($($arg: $ty),*) {
-                    $kernel::<true $(, $n)?>($($arg),*)
-                }
-                match $crate::solver::simd::level() {
-                    // SAFETY: `level` has found these instruction sets on this machine.
-                    $crate::solver::simd::Level::Avx512 => return unsafe { avx512($($arg),*) },
-                    // SAFETY: as above.
-                    $crate::solver::simd::Level::Avx2 => return unsafe { avx2($($arg),*) },
-                    $crate::solver::simd::Level::Baseline => {}
-                }
-            }
-            $kernel::<false $(, $n)?>($($arg),*)
-        }
-    };
-}
-pub(crate) use dispatch;
-
-/// `each_level!(fn name(args) = kernel;)` defines `name`, which runs `kernel(simd, args)`, compiled for the
-/// machine's best instruction set, with its token. The kernel must be `#[inline(always)]`, and so must all
-/// functions that it passes the token to.
-macro_rules! each_level {
-    ($(#[$meta:meta])* $vis:vis fn $name:ident($($arg:ident: $ty:ty),* $(,)?) = $kernel:ident;) => {
-        $(#[$meta])*
-        #[allow(unsafe_code)]
-        $vis fn $name($($arg: $ty),*) {
-            #[cfg(target_arch = "x86_64")]
-            {
-                #[target_feature(enable = "avx512f,avx512vl,avx512dq,avx512bw,avx2,fma,bmi2")]
-                fn avx512($($arg: $ty),*) {
-                    // SAFETY: called only where the machine has the instructions.
-                    $kernel(unsafe { $crate::solver::simd_lanes::Avx512::new() }, $($arg),*)
-                }
-                #[target_feature(enable = "avx2,fma,bmi2")]
-                fn avx2($($arg: $ty),*) {
-                    // SAFETY: as above.
-                    $kernel(unsafe { $crate::solver::simd_lanes::Avx2::new() }, $($arg),*)
-                }
-                match $crate::solver::simd::level() {
-                    // SAFETY: `level` has found these instruction sets on this machine.
-                    $crate::solver::simd::Level::Avx512 => return unsafe { avx512($($arg),*) },
-                    // SAFETY: as above.
-                    $crate::solver::simd::Level::Avx2 => return unsafe { avx2($($arg),*) },
-                    $crate::solver::simd::Level::Baseline => {}
-                }
-            }
-            $kernel($crate::solver::simd_lanes::Plain, $($arg),*)
-        }
-    };
-}
-pub(crate) use each_level;
-
-/// Cells of which the first begins a cache line.
-#[cfg(test)]
-#[derive(Clone)]
-#[repr(align(64))]
-pub struct Aligned<const N: usize>(pub [[f32; 4]; N]);
 
 #[cfg(test)]
 mod tests {

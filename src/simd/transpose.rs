@@ -1,8 +1,8 @@
 //! Transposition of sixteen rows to interleaved lanes, and back.
 
-use super::simd::LANES;
+use super::LANES;
 #[cfg(target_arch = "x86_64")]
-use super::simd::{Level, level};
+use super::{Level, level};
 
 /// Interleaves the first `n` values of sixteen rows, which are `pitch` apart: value i of row l goes to `next`
 /// i + l. Rows are as long as n, rounded up to sixteen.

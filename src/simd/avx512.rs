@@ -7,9 +7,7 @@
 
 use std::arch::x86_64::*;
 
-use super::sides::SampleBounds;
-use super::simd::LANES;
-use crate::grid::GHOST;
+use super::LANES;
 
 /// Sixteen cells of four values, four cells in a register.
 pub type Cells = [__m512; 4];
@@ -125,29 +123,6 @@ pub unsafe fn over_run(values: __m512, n: usize) -> __m512 {
     }
 }
 
-/// Positions below the departure points at coordinates `x`, and the fractions above, as `trace::locate` finds
-/// them. Without `AROUND` no axis is periodic.
-#[inline(always)]
-pub unsafe fn locate<const AROUND: bool>(bounds: &SampleBounds, x: [__m512; 3]) -> (__m512i, [__m512; 3]) {
-    let strides = [1, bounds.row as i32, bounds.plane as i32];
-    let mut at = _mm512_set1_epi32(GHOST as i32 * strides.iter().sum::<i32>());
-    let mut fraction = x;
-    for axis in 0..3 {
-        let (low, mut x) = (number(bounds.low[axis]), x[axis]);
-        if AROUND {
-            let turns = _mm512_mul_ps(_mm512_sub_ps(x, low), number(bounds.per_period[axis]));
-            let turns = _mm512_roundscale_ps::<0x09>(turns);
-            x = _mm512_sub_ps(x, _mm512_mul_ps(number(bounds.period[axis]), turns));
-        }
-        let x = _mm512_min_ps(_mm512_max_ps(x, low), number(bounds.high[axis]));
-        let below = _mm512_cvt_roundps_epi32::<{ _MM_FROUND_TO_NEG_INF | _MM_FROUND_NO_EXC }>(x);
-        let below = _mm512_min_epi32(below, _mm512_set1_epi32(bounds.last[axis] as i32));
-        fraction[axis] = _mm512_sub_ps(x, _mm512_cvtepi32_ps(below));
-        at = _mm512_add_epi32(at, _mm512_mullo_epi32(below, _mm512_set1_epi32(strides[axis])));
-    }
-    (at, fraction)
-}
-
 /// Loads sixteen consecutive values.
 #[inline(always)]
 pub unsafe fn load_values(values: &[f32], from: usize) -> __m512 {
@@ -164,7 +139,7 @@ pub fn whole_lines(cells: &[[f32; 4]]) -> (usize, usize) {
 }
 
 /// Stores sixteen cells with streaming stores if they begin at a cache line: the line is not read before it
-/// is overwritten. For cells that are next read after the whole pass and after [`fence`](super::simd::fence).
+/// is overwritten. For cells that are next read after the whole pass and after [`fence`](super::fence).
 #[inline(always)]
 pub unsafe fn stream_cells(out: &mut [[f32; 4]; LANES], cells: Cells) {
     if !out.as_ptr().addr().is_multiple_of(64) {

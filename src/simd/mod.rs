@@ -1,0 +1,139 @@
+//! One kernel, several instruction sets, chosen at run time.
+//!
+//! Most kernels are plain loops, generic over whether a multiply-add is fused, and [`dispatch`] lets the compiler vectorise them for
+//! each set. Where it would do so badly, a kernel works on [vectors] with a token, and [`each_level`] compiles it for each set.
+//! Results have the same bits on every machine with fused multiply-add (AVX2, AVX-512, NEON); without it they differ in the last place.
+
+#[cfg(target_arch = "x86_64")]
+pub mod avx512;
+mod level;
+pub mod transpose;
+pub mod vectors;
+
+#[cfg(test)]
+pub use level::levels;
+pub use level::{Level, LevelError, Token, check, level, token};
+#[cfg(feature = "cli")]
+pub use level::{instruction_sets, level_name};
+
+/// a·b + c, fused if the kernel is compiled for it.
+#[inline(always)]
+pub fn fma<const FMA: bool>(a: f32, b: f32, c: f32) -> f32 {
+    if FMA || cfg!(target_arch = "aarch64") { a.mul_add(b, c) } else { a * b + c }
+}
+
+/// The lesser of two; `bound` if `x` is NaN. One instruction, where `f32::min` takes three.
+#[inline(always)]
+pub fn least(x: f32, bound: f32) -> f32 {
+    if x < bound { x } else { bound }
+}
+
+/// The greater of two; `bound` if `x` is NaN.
+#[inline(always)]
+pub fn greatest(x: f32, bound: f32) -> f32 {
+    if x > bound { x } else { bound }
+}
+
+/// Makes streaming stores of this thread visible to others. Call it at the end of a unit of work.
+#[inline(always)]
+#[allow(unsafe_code)]
+pub fn fence() {
+    #[cfg(target_arch = "x86_64")]
+    // SAFETY: a fence only orders writes.
+    unsafe {
+        std::arch::x86_64::_mm_sfence();
+    }
+}
+
+/// Distance of prefetching in cells of four values, for passes with little arithmetic: half a page.
+pub const AHEAD: usize = 128;
+
+/// Prefetches the value `ahead` places after the first of `values`, which may lie beyond the slice: rows
+/// continue, and hardware prefetching stops at the end of each page.
+#[inline(always)]
+#[allow(unsafe_code)]
+pub fn fetch_ahead<T>(values: &[T], ahead: usize) {
+    #[cfg(target_arch = "x86_64")]
+    // SAFETY: a hint, which may point anywhere.
+    unsafe {
+        use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
+        _mm_prefetch::<_MM_HINT_T0>(values.as_ptr().wrapping_add(ahead).cast());
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    let _ = (values, ahead);
+}
+
+/// Values handled together. The number is fixed, so results do not depend on the vector width of the machine,
+/// and loops over them vectorise for rows of any length.
+pub const LANES: usize = 16;
+
+/// The sixteen values of a row from `from` on.
+#[inline(always)]
+pub fn sixteen(row: &[f32], from: usize) -> &[f32; LANES] {
+    row[from..].first_chunk().expect("as many values as lanes")
+}
+
+/// The remaining values at the end of a row, padded with 0.
+#[inline(always)]
+pub fn rest(row: &[f32]) -> [f32; LANES] {
+    let (mut padded, rest) = ([0.0; LANES], row.chunks_exact(LANES).remainder());
+    padded[..rest.len()].copy_from_slice(rest);
+    padded
+}
+
+/// `dispatch!(fn name(args) = kernel);` defines `name`, which runs `kernel::<FMA>` compiled for the best
+/// instruction set of the machine. The kernel must be `#[inline(always)]`.
+macro_rules! dispatch {
+    ($(#[$meta:meta])* $vis:vis fn $name:ident($($arg:ident: $ty:ty),* $(,)?) = $kernel:ident $(, $n:literal)?;) => {
+        $(#[$meta])*
+        #[allow(unsafe_code, clippy::too_many_arguments)]
+        $vis fn $name($($arg: $ty),*) {
+            #[cfg(target_arch = "x86_64")]
+            {
+                #[target_feature(enable = "avx512f,avx512vl,avx512dq,avx512bw,avx2,fma,bmi2")]
+                fn avx512($($arg: $ty),*) {
+                    $kernel::<true $(, $n)?>($($arg),*)
+                }
+                #[target_feature(enable = "avx2,fma,bmi2")]
+                fn avx2($($arg: $ty),*) {
+                    $kernel::<true $(, $n)?>($($arg),*)
+                }
+                match $crate::simd::level() {
+                    // SAFETY: `level` has found these instruction sets on this machine.
+                    $crate::simd::Level::Avx512 => return unsafe { avx512($($arg),*) },
+                    // SAFETY: as above.
+                    $crate::simd::Level::Avx2 => return unsafe { avx2($($arg),*) },
+                    $crate::simd::Level::Baseline => {}
+                }
+            }
+            $kernel::<false $(, $n)?>($($arg),*)
+        }
+    };
+}
+pub(crate) use dispatch;
+
+/// `each_level!(fn name(args) = kernel;)` defines `name`, which runs `kernel(token, args)`, compiled for the
+/// machine's best instruction set. The kernel must be `#[inline(always)]`, and so must all functions that it
+/// passes the token to.
+macro_rules! each_level {
+    ($(#[$meta:meta])* $vis:vis fn $name:ident($($arg:ident: $ty:ty),* $(,)?) = $kernel:ident;) => {
+        $(#[$meta])*
+        $vis fn $name($($arg: $ty),*) {
+            use fearless_simd::Simd as _;
+            match $crate::simd::token() {
+                #[cfg(target_arch = "x86_64")]
+                $crate::simd::Token::Avx512(token) => token.vectorize(#[inline(always)] || $kernel(token, $($arg),*)),
+                #[cfg(target_arch = "x86_64")]
+                $crate::simd::Token::Avx2(token) => token.vectorize(#[inline(always)] || $kernel(token, $($arg),*)),
+                $crate::simd::Token::Baseline(token) => token.vectorize(#[inline(always)] || $kernel(token, $($arg),*)),
+            }
+        }
+    };
+}
+pub(crate) use each_level;
+
+/// Cells of which the first begins a cache line.
+#[cfg(test)]
+#[derive(Clone)]
+#[repr(align(64))]
+pub struct Aligned<const N: usize>(pub [[f32; 4]; N]);

@@ -1,0 +1,278 @@
+//! Values in registers: what kernels need beyond the vectors of [`fearless_simd`].
+//!
+//! A kernel is generic over a token [`Simd`], the proof that the machine has an instruction set, and works on [`f32x8`] or
+//! [`f32x16`]. [`each_level`](super::each_level) compiles it for each instruction set. All levels round the same, except that the
+//! baseline of x86-64 has no fused multiply-add.
+
+use fearless_simd::prelude::*;
+use fearless_simd::{f32x4, mask32x8, u32x8};
+pub use fearless_simd::{f32x8, f32x16};
+
+use super::LANES;
+
+/// An instruction set's token, with the shuffles that kernels need.
+pub trait Simd: fearless_simd::Simd {
+    /// Transposes the 4×4 blocks in both halves.
+    fn transpose_blocks(self, rows: [f32x8<Self>; 4]) -> [f32x8<Self>; 4];
+}
+
+/// Transposes block by block.
+#[inline(always)]
+fn transpose_halves<S: Simd>(rows: [f32x8<S>; 4]) -> [f32x8<S>; 4] {
+    let [(a, e), (b, f), (c, g), (d, h)] = rows.map(|row| row.split());
+    let (low, high) = (transpose_block([a, b, c, d]), transpose_block([e, f, g, h]));
+    [low[0].combine(high[0]), low[1].combine(high[1]), low[2].combine(high[2]), low[3].combine(high[3])]
+}
+
+#[inline(always)]
+fn transpose_block<S: Simd>([a, b, c, d]: [f32x4<S>; 4]) -> [f32x4<S>; 4] {
+    let ((ac, ac_high), (bd, bd_high)) = (a.interleave(c), b.interleave(d));
+    let ((zero, one), (two, three)) = (ac.interleave(bd), ac_high.interleave(bd_high));
+    [zero, one, two, three]
+}
+
+#[cfg(target_arch = "x86_64")]
+mod x86 {
+    use std::arch::x86_64::*;
+
+    use fearless_simd::prelude::*;
+    use fearless_simd::x86::{Avx2, Avx512, Sse2};
+
+    use super::{Simd, f32x8, transpose_halves};
+
+    impl Simd for Sse2 {
+        #[inline(always)]
+        fn transpose_blocks(self, rows: [f32x8<Self>; 4]) -> [f32x8<Self>; 4] {
+            transpose_halves(rows)
+        }
+    }
+
+    /// Both halves at once: half as many shuffles as for each alone.
+    macro_rules! in_one_register {
+        ($token:ident, $kernel:ident) => {
+            fearless_simd::kernel!(
+                #[inline(always)]
+                fn $kernel(_token: $token, rows: [__m256; 4]) -> [__m256; 4] {
+                    let [a, b, c, d] = rows;
+                    let (p, q) = (_mm256_unpacklo_ps(a, b), _mm256_unpackhi_ps(a, b));
+                    let (r, t) = (_mm256_unpacklo_ps(c, d), _mm256_unpackhi_ps(c, d));
+                    // Each shuffle takes two values of either.
+                    [
+                        _mm256_shuffle_ps::<0x44>(p, r),
+                        _mm256_shuffle_ps::<0xEE>(p, r),
+                        _mm256_shuffle_ps::<0x44>(q, t),
+                        _mm256_shuffle_ps::<0xEE>(q, t),
+                    ]
+                }
+            );
+
+            impl Simd for $token {
+                #[inline(always)]
+                fn transpose_blocks(self, [a, b, c, d]: [f32x8<Self>; 4]) -> [f32x8<Self>; 4] {
+                    let [a, b, c, d] = $kernel(self, [a.into(), b.into(), c.into(), d.into()]);
+                    [a.simd_into(self), b.simd_into(self), c.simd_into(self), d.simd_into(self)]
+                }
+            }
+        };
+    }
+    in_one_register!(Avx2, transpose_avx2);
+    in_one_register!(Avx512, transpose_avx512);
+}
+
+#[cfg(target_arch = "aarch64")]
+impl Simd for fearless_simd::aarch64::Neon {
+    #[inline(always)]
+    fn transpose_blocks(self, rows: [f32x8<Self>; 4]) -> [f32x8<Self>; 4] {
+        transpose_halves(rows)
+    }
+}
+
+#[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
+impl Simd for fearless_simd::Fallback {
+    #[inline(always)]
+    fn transpose_blocks(self, rows: [f32x8<Self>; 4]) -> [f32x8<Self>; 4] {
+        transpose_halves(rows)
+    }
+}
+
+/// Number of values in an [`Eight`].
+pub const EIGHT: usize = 8;
+
+/// Eight values in memory, aligned for one register.
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[repr(align(32))]
+pub struct Eight(pub [f32; EIGHT]);
+
+impl Eight {
+    /// Loads into registers.
+    #[inline(always)]
+    pub fn load<S: Simd>(&self, s: S) -> f32x8<S> {
+        f32x8::load_array_ref(s, &self.0)
+    }
+
+    /// Stores from registers.
+    #[inline(always)]
+    pub fn store<S: Simd>(&mut self, values: f32x8<S>) {
+        values.store_array(&mut self.0);
+    }
+}
+
+/// Sixteen values in memory.
+pub type Lane = [f32; LANES];
+
+/// Loads sixteen values.
+#[inline(always)]
+pub fn load<S: Simd>(s: S, lane: &Lane) -> f32x16<S> {
+    f32x16::load_array_ref(s, lane)
+}
+
+/// Stores sixteen values.
+#[inline(always)]
+pub fn store<S: Simd>(values: f32x16<S>, lane: &mut Lane) {
+    values.store_array(lane);
+}
+
+#[inline(always)]
+fn bits<S: Simd>(a: f32x8<S>) -> u32x8<S> {
+    a.bitcast()
+}
+
+#[inline(always)]
+fn negative<S: Simd>(a: f32x8<S>) -> mask32x8<S> {
+    a.is_sign_negative()
+}
+
+/// `a`, negated where the sign bit of `by` is set.
+#[inline(always)]
+pub fn flip<S: Simd>(a: f32x8<S>, by: f32x8<S>) -> f32x8<S> {
+    (bits(a) ^ (bits(by) & 0x8000_0000)).bitcast()
+}
+
+/// `negative` where the sign bit of `by` is set, otherwise `positive`.
+#[inline(always)]
+pub fn by_sign<S: Simd>(by: f32x8<S>, positive: f32x8<S>, negated: f32x8<S>) -> f32x8<S> {
+    negative(by).select(negated, positive)
+}
+
+/// Bitwise or: not ±0 where any of the two is not.
+#[inline(always)]
+pub fn either<S: Simd>(a: f32x8<S>, b: f32x8<S>) -> f32x8<S> {
+    (bits(a) | bits(b)).bitcast()
+}
+
+/// Returns true if any value is not ±0.
+#[inline(always)]
+pub fn any<S: Simd>(a: f32x8<S>) -> bool {
+    !a.simd_eq(0.0).all_true()
+}
+
+/// De-interleaves eight cells of four values: one vector for each value.
+#[inline(always)]
+pub fn deinterleave<S: Simd>(s: S, cells: [&[f32; 4]; EIGHT]) -> [f32x8<S>; 4] {
+    let pair = |l: usize| f32x4::load_array_ref(s, cells[l]).combine(f32x4::load_array_ref(s, cells[l + 4]));
+    s.transpose_blocks([pair(0), pair(1), pair(2), pair(3)])
+}
+
+/// The inverse of [`deinterleave`].
+#[inline(always)]
+pub fn interleave<S: Simd>(s: S, values: [f32x8<S>; 4], cells: [&mut [f32; 4]; EIGHT]) {
+    let turned = s.transpose_blocks(values);
+    for l in 0..4 {
+        let (low, high) = turned[l].split();
+        low.store_array(&mut *cells[l]);
+        high.store_array(&mut *cells[l + 4]);
+    }
+}
+
+/// Transposes eight rows.
+#[inline(always)]
+pub fn transposed<S: Simd>(s: S, [a, b, c, d, e, f, g, h]: [f32x8<S>; EIGHT]) -> [f32x8<S>; EIGHT] {
+    let left = s.transpose_blocks([a, b, c, d]);
+    let right = s.transpose_blocks([e, f, g, h]);
+    let low = |n: usize| left[n].split().0.combine(right[n].split().0);
+    let high = |n: usize| left[n].split().1.combine(right[n].split().1);
+    [low(0), low(1), low(2), low(3), high(0), high(1), high(2), high(3)]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::simd::each_level;
+
+    const A: [f32; EIGHT] = [1.0, -2.0, 0.5, -0.0, 3.0, 0.125, -7.0, 1e-3];
+    const B: [f32; EIGHT] = [-1.0, 2.5, 0.25, 0.0, 3.0, 2.0, -8.0, -4.0];
+
+    each_level! { fn signs(out: &mut [Eight; 3]) = signs_kernel; }
+
+    #[inline(always)]
+    fn signs_kernel<S: Simd>(s: S, out: &mut [Eight; 3]) {
+        let (a, b) = (Eight(A).load(s), Eight(B).load(s));
+        out[0].store(flip(a, b));
+        out[1].store(by_sign(b, a, s.splat_f32x8(9.0)));
+        out[2].store(either(a, b));
+    }
+
+    #[test]
+    fn signs_choose_and_flip() {
+        let mut out = [Eight([0.0; EIGHT]); 3];
+        signs(&mut out);
+        for l in 0..EIGHT {
+            let minus = B[l].is_sign_negative();
+            assert_eq!(out[0].0[l].to_bits(), if minus { -A[l] } else { A[l] }.to_bits());
+            assert_eq!(out[1].0[l].to_bits(), if minus { 9.0 } else { A[l] }.to_bits());
+            assert_eq!(out[2].0[l].to_bits(), A[l].to_bits() | B[l].to_bits());
+        }
+    }
+
+    each_level! { fn found(out: &mut [bool; 4]) = found_kernel; }
+
+    #[inline(always)]
+    fn found_kernel<S: Simd>(s: S, out: &mut [bool; 4]) {
+        *out = [-0.0, 0.0, 1e-40, f32::NAN].map(|x| {
+            let mut values = Eight([-0.0; EIGHT]);
+            values.0[5] = x;
+            any(values.load(s))
+        });
+    }
+
+    #[test]
+    fn a_subnormal_value_and_nan_are_not_zero() {
+        let mut out = [false; 4];
+        found(&mut out);
+        assert_eq!(out, [false, false, true, true]);
+    }
+
+    each_level! { fn shuffles(cells: &mut [[f32; 4]; EIGHT], apart: &mut [Eight; 4], rows: &mut [Eight; EIGHT]) = shuffles_kernel; }
+
+    #[inline(always)]
+    fn shuffles_kernel<S: Simd>(
+        s: S,
+        cells: &mut [[f32; 4]; EIGHT],
+        apart: &mut [Eight; 4],
+        rows: &mut [Eight; EIGHT],
+    ) {
+        let values = deinterleave(s, cells.each_ref());
+        (0..4).for_each(|n| apart[n].store(values[n]));
+        interleave(s, [values[3], values[2], values[1], values[0]], cells.each_mut());
+        let loaded = rows.each_ref().map(|row| row.load(s));
+        rows.iter_mut().zip(transposed(s, loaded)).for_each(|(row, values)| row.store(values));
+    }
+
+    #[test]
+    fn cells_come_apart_and_squares_turn() {
+        let at = |l: usize, n: usize| (10 * l + n) as f32;
+        let mut cells: [[f32; 4]; EIGHT] = std::array::from_fn(|l| std::array::from_fn(|n| at(l, n)));
+        let mut apart = [Eight([0.0; EIGHT]); 4];
+        let mut rows: [Eight; EIGHT] = std::array::from_fn(|l| Eight(std::array::from_fn(|n| at(l, n))));
+        shuffles(&mut cells, &mut apart, &mut rows);
+        for l in 0..EIGHT {
+            for n in 0..4 {
+                assert_eq!(apart[n].0[l], at(l, n));
+                assert_eq!(cells[l][3 - n], at(l, n));
+            }
+            for n in 0..EIGHT {
+                assert_eq!(rows[n].0[l], at(l, n));
+            }
+        }
+    }
+}

@@ -1,0 +1,215 @@
+//! Smoke and heat on cells finer than those of the velocity.
+//!
+//! The velocity costs most of a step, and the eye reads the smoke. With [`Config::detail`] = N each cell holds N³ finer cells of
+//! smoke and heat. Each substep
+//!
+//! 1. takes the advecting velocity to the faces of the finer cells ([`prolong`]), where smoke may arrive, and past solids ([`cut`]),
+//! 2. advects, diffuses and emits the scalars there, with the code of the coarse grid,
+//! 3. returns the means over the cells to the forces ([`restrict`]).
+//!
+//! With N = 1 there is no `Detail`, and the scalars share the grid, the velocity and the scratch memory of the air.
+
+pub mod cut;
+mod prolong;
+mod restrict;
+#[cfg(test)]
+mod tests;
+
+use half::f16;
+use rayon::prelude::*;
+
+use self::cut::CutCells;
+use self::prolong::{Prolong, Scratch, Weights};
+use super::active_bricks::Bricks;
+use super::cells::Cells;
+use super::fields::Correction;
+use super::row_passes::PerThread;
+use super::sides::GhostRules;
+use super::solids::{Obstacles, Standing};
+use super::{Advection, BoundaryCondition, Config, Solid};
+use crate::grid::{Faces, Layout};
+
+/// What the finer grid has besides the scalars.
+pub struct Detail {
+    /// Finer cells along each edge of a cell.
+    pub finer: usize,
+    pub layout: Layout,
+    pub walls: GhostRules,
+    /// The advecting velocity on the faces of finer cells that smoke may reach \[m/s\]; written before it is read.
+    pub velocity: Faces,
+    pub obstacles: Option<Obstacles>,
+    /// Back-traces of the finer cells; empty until a scheme or a moving solid needs them.
+    pub back: Cells,
+    /// Scalars during advection by interpolation.
+    pub scalars_next: Cells,
+    /// Only for schemes that look forward.
+    pub forth: Option<Box<Correction>>,
+    /// Bricks of the cells of the velocity, which are never known.
+    pub coarse_bricks: Bricks,
+    config: Config,
+    weights: Weights,
+    scratch: PerThread<Scratch>,
+    cut: CutCells,
+}
+
+impl Detail {
+    /// Makes the finer grid of `config`; `None` if it is that of the velocity.
+    pub fn new(config: &Config, coarse: Layout, threads: usize) -> Option<Box<Self>> {
+        if config.detail == 1 {
+            return None;
+        }
+        let config = Self::fine(config);
+        let layout = Layout::new(config.dims);
+        let field = || vec![0.0f32; layout.size()];
+        let interpolates = config.advection != Advection::Conservative;
+        let four = |is_needed: bool| Cells::new(if is_needed { layout.size() } else { 0 });
+        let correction =
+            || Box::new(Correction { forward: four(true), component: vec![], scalars: four(true) });
+        Some(Box::new(Self {
+            finer: config.detail,
+            layout,
+            walls: GhostRules::new(layout, config.sides, config.held),
+            velocity: [field(), field(), field()],
+            obstacles: None,
+            back: four(interpolates),
+            scalars_next: four(interpolates),
+            forth: config.advection.looks_forward().then(correction),
+            coarse_bricks: Bricks::new(coarse),
+            weights: Weights::new(config.detail),
+            scratch: PerThread::new(threads, || Scratch::new(coarse.dims.nx)),
+            cut: CutCells::default(),
+            config,
+        }))
+    }
+
+    /// The box of `config` with finer cells.
+    fn fine(config: &Config) -> Config {
+        Config { dims: config.smoke_dims(), h: config.smoke_h(), ..config.clone() }
+    }
+
+    /// Bytes for each finer cell besides the scalars, with or without solids.
+    pub fn memory(config: &Config, solids: bool) -> usize {
+        let interpolated = if config.advection == Advection::Conservative { 0 } else { 4 + 4 };
+        let correction = if config.advection.looks_forward() { 4 + 4 } else { 0 };
+        (3 + interpolated + correction) * size_of::<f32>() + if solids { 4 } else { 0 }
+    }
+
+    /// Replaces the solids.
+    pub fn set_solids(&mut self, solids: Vec<Solid>, time: [f64; 2]) {
+        let Self { walls, config, obstacles, .. } = self;
+        *obstacles = (!solids.is_empty()).then(|| Obstacles::new(walls, config, solids, time));
+        self.cut.forget();
+    }
+
+    /// Moves the solids as [`Obstacles::advance`] does.
+    pub fn move_solids(&mut self, time: f64, around: [f32; 2]) {
+        if let Some(obstacles) = &mut self.obstacles
+            && obstacles.advance(time, around)
+        {
+            self.cut.forget();
+        }
+    }
+
+    /// Restores the same solids to these poses.
+    pub fn stand(&mut self, standing: &Standing) {
+        if let Some(obstacles) = &mut self.obstacles {
+            obstacles.stand(standing);
+            self.cut.forget();
+        }
+    }
+
+    /// Forgets what follows from the poses of the solids.
+    pub fn forget_cuts(&mut self) {
+        self.cut.forget();
+    }
+
+    /// Brings the advecting `velocity` to the finer cells that the flow may reach when it crosses up to `cells` of them.
+    pub fn follow(
+        &mut self,
+        coarse: Layout,
+        velocity: &Faces,
+        obstacles: Option<&Obstacles>,
+        bricks: &mut Bricks,
+        cells: f32,
+    ) {
+        bricks.dilate(&self.walls, cells);
+        let prolong =
+            Prolong { finer: self.finer, weights: &self.weights, coarse, fine: self.layout, velocity };
+        prolong.reached(bricks, &mut self.velocity, &self.scratch);
+        if let (Some(obstacles), Some(fine)) = (obstacles, &self.obstacles) {
+            let place = cut::Place { finer: self.finer, coarse, fine: self.layout };
+            self.cut.pass(place, velocity, [&obstacles.voxels, &fine.voxels], &mut self.velocity);
+        }
+    }
+
+    /// Sets the faces on open sides, which decide whether air enters there.
+    pub fn set_open_sides(&mut self, coarse: Layout, velocity: &Faces) {
+        let n = coarse.dims.array();
+        for (axis, ends) in self.config.sides.into_iter().enumerate() {
+            for (end, side) in ends.into_iter().enumerate() {
+                if side == BoundaryCondition::Open {
+                    self.set_side(coarse, &velocity[axis], axis, end * n[axis]);
+                }
+            }
+        }
+    }
+
+    fn set_side(&mut self, coarse: Layout, field: &[f32], axis: usize, index: usize) {
+        let (n, [b, c]) = (coarse.dims.array(), [(axis + 1) % 3, (axis + 2) % 3]);
+        let (strides, finer, parts) = (coarse.strides(), self.finer, &self.weights.parts);
+        let at = |layout: Layout, [p, q, r]: [usize; 3]| {
+            let mut place = [0; 3];
+            (place[axis], place[b], place[c]) = (p as isize, q as isize, r as isize);
+            layout.at(place[0], place[1], place[2])
+        };
+        for (q, r) in (0..n[c]).flat_map(|r| (0..n[b]).map(move |q| (q, r))) {
+            let here = at(coarse, [index, q, r]);
+            let change = |axis: usize| {
+                [field[here - strides[axis]], field[here + strides[axis]]].map(|u| u - field[here])
+            };
+            let (along_b, along_c) = (change(b), change(c));
+            for (x, y) in (0..finer).flat_map(|y| (0..finer).map(move |x| (x, y))) {
+                let more = parts[x][0] * along_b[0] + parts[x][1] * along_b[1];
+                let more = more + parts[y][0] * along_c[0] + parts[y][1] * along_c[1];
+                let to = at(self.layout, [finer * index, finer * q + x, finer * r + y]);
+                self.velocity[axis][to] = field[here] + more;
+            }
+        }
+    }
+
+    /// Interpolates the back-traces of cells, with one layer of ghosts, to the finer ones.
+    pub fn trace(&mut self, coarse: Layout, back: &[[f32; 4]], forward: Option<&[[f32; 4]]>) {
+        if self.back.is_empty() {
+            self.back = Cells::new(self.layout.size());
+        }
+        restrict::interpolate(coarse, self.layout, self.finer, back, &mut self.back);
+        self.walls.extend(&mut self.back);
+        if let (Some(forth), Some(forward)) = (&mut self.forth, forward) {
+            restrict::interpolate(coarse, self.layout, self.finer, forward, &mut forth.forward);
+            self.walls.extend(&mut forth.forward);
+        }
+    }
+
+    /// Interpolates values of cells to the finer ones, dense, as half floats. `cells` has the layout of the velocity.
+    pub fn write_cells(&self, coarse: Layout, mut cells: Vec<[f32; 4]>, out: &mut Vec<[f16; 4]>) {
+        self.walls.extend_on(coarse, &mut cells);
+        let dims = self.layout.dims;
+        out.resize(dims.cells(), [f16::ZERO; 4]);
+        out.par_chunks_mut(dims.nx).enumerate().for_each(|(row, out)| {
+            let at = [row % dims.ny, row / dims.ny];
+            restrict::interpolate_row(
+                coarse,
+                self.finer,
+                &cells,
+                at,
+                |i, value| out[i] = value.map(f16::from_f32),
+                dims.nx,
+            );
+        });
+    }
+
+    /// Writes the means of the finer `scalars` to those of the cells.
+    pub fn restrict(&self, coarse: Layout, scalars: &[[f32; 4]], bricks: &Bricks, out: &mut [[f32; 4]]) {
+        restrict::means(coarse, self.layout, self.finer, (scalars, bricks), out);
+    }
+}

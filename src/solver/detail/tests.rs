@@ -1,0 +1,231 @@
+//! Smoke finer than the velocity: what the prolonged velocity and the whole step keep.
+
+use super::prolong::{Prolong, Scratch, Weights};
+use crate::grid::{Dims, Faces, Layout};
+use crate::solver::active_bricks::Bricks;
+use crate::solver::row_passes::PerThread;
+use crate::solver::{
+    Advection, BoundaryCondition, Config, Integrator, Params, Region, Shape, Solid, Solver, Source,
+};
+
+/// Numbers that look like chance, from −1 to 1.
+fn noise(seed: &mut u32) -> f32 {
+    *seed = seed.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+    (*seed >> 8) as f32 / (1 << 23) as f32 - 1.0
+}
+
+fn divergence(layout: Layout, faces: &Faces, at: [usize; 3]) -> f64 {
+    let here = layout.at(at[0] as isize, at[1] as isize, at[2] as isize);
+    let strides = layout.strides();
+    (0..3).map(|a| f64::from(faces[a][here + strides[a]]) - f64::from(faces[a][here])).sum()
+}
+
+#[test]
+fn each_finer_cell_has_its_share_of_the_divergence_and_each_face_its_flux() {
+    for finer in [2, 3, 4] {
+        let dims = [7, 5, 6];
+        let coarse = Layout::new(Dims::new(dims).unwrap());
+        let fine = Layout::new(Dims::new(dims.map(|n| n * finer)).unwrap());
+        let mut seed = 5;
+        let velocity = [0, 1, 2].map(|_| (0..coarse.size()).map(|_| noise(&mut seed)).collect::<Vec<f32>>());
+        let mut out = [0, 1, 2].map(|_| vec![f32::NAN; fine.size()]);
+        let weights = Weights::new(finer);
+        let prolong = Prolong { finer, weights: &weights, coarse, fine, velocity: &velocity };
+        prolong.reached(
+            &Bricks::new(fine),
+            &mut out,
+            &PerThread::new(rayon::current_num_threads(), || Scratch::new(dims[0])),
+        );
+        let cells = |n: [usize; 3]| {
+            (0..n[0] * n[1] * n[2]).map(move |x| [x % n[0], x / n[0] % n[1], x / (n[0] * n[1])])
+        };
+        for at in cells(fine.dims.array()) {
+            let [got, want] = [
+                divergence(fine, &out, at),
+                divergence(coarse, &velocity, at.map(|x| x / finer)) / finer as f64,
+            ];
+            assert!((got - want).abs() < 2e-6, "{finer}: {at:?} has {got}, not {want}");
+        }
+        for component in 0..3 {
+            let mut shape = dims;
+            shape[component] += 1;
+            for at in cells(shape) {
+                let mut parts = [finer; 3];
+                parts[component] = 1;
+                let mean = cells(parts)
+                    .map(|by| {
+                        let [i, j, k] = [0, 1, 2].map(|a| (at[a] * finer + by[a]) as isize);
+                        f64::from(out[component][fine.at(i, j, k)])
+                    })
+                    .sum::<f64>()
+                    / (finer * finer) as f64;
+                let [i, j, k] = at.map(|x| x as isize);
+                let want = f64::from(velocity[component][coarse.at(i, j, k)]);
+                assert!((mean - want).abs() < 1e-6, "{finer}: {at:?} of {component}");
+            }
+        }
+    }
+}
+
+/// A box with a hot ball of smoke, finer smoke, and all that is usual.
+fn plume(config: Config) -> Solver {
+    let [x, y, z] = config.dims.array().map(|n| 0.5 * n as f32 * config.h);
+    let region = Region::sphere([x, 0.4 * y, z], 0.2);
+    let source = Source::new(region, [4.0, 0.0, 0.0, 600.0]);
+    Solver::new(Config { threads: 2, ..config }, Params::default(), vec![source]).unwrap()
+}
+
+fn config(detail: usize) -> Config {
+    Config { detail, ..Config::new(Dims::new([16, 24, 14]).unwrap(), 0.05) }
+}
+
+fn bits(solver: &Solver) -> Vec<u32> {
+    let fields = solver.velocity().iter().flatten().chain(solver.scalars().as_flattened());
+    fields.map(|x| x.to_bits()).collect()
+}
+
+#[test]
+fn uniform_smoke_stays_uniform_and_contents_are_kept() {
+    for detail in [2, 3, 4] {
+        let params = Params { cooling: 0.0, ..Params::default() };
+        let params =
+            Params { smoke: params.smoke.map(|s| crate::solver::Smoke { dissipation: 0.0, ..s }), ..params };
+        let mut solver = Solver::new(Config { threads: 2, ..config(detail) }, params, vec![]).unwrap();
+        let heat = |p: [f32; 3]| if (p[0] - 0.3).hypot(p[1] - 0.3) < 0.2 { 200.0 } else { 0.0 };
+        solver.fill(|_, _| 0.0, |p| [1.0, p[0], 0.0, heat(p)]);
+        let before = solver.stats().clone();
+        for _ in 0..20 {
+            solver.step(0.04).unwrap();
+        }
+        let stats = solver.stats();
+        assert!(stats.cfl > 0.5, "it moves: {}", stats.cfl);
+        let layout = solver.smoke_layout();
+        let [nx, ny, nz] = layout.dims.array();
+        for (j, k) in (0..nz).flat_map(|k| (0..ny).map(move |j| (j, k))) {
+            for cell in &solver.scalars()[layout.start(j, k)..][..nx] {
+                assert!((cell[0] - 1.0).abs() < 1e-4, "detail {detail}: {}", cell[0]);
+            }
+        }
+        for (now, then) in [(stats.mass[1], before.mass[1]), (stats.heat, before.heat)] {
+            assert!((now / then - 1.0).abs() < 1e-6, "detail {detail}: {now} of {then}");
+        }
+    }
+}
+
+#[test]
+fn uniform_smoke_stays_uniform_around_a_solid() {
+    for detail in [1, 2, 3] {
+        let params = Params { cooling: 0.0, ..Params::default() };
+        let params =
+            Params { smoke: params.smoke.map(|s| crate::solver::Smoke { dissipation: 0.0, ..s }), ..params };
+        let mut solver = Solver::new(Config { threads: 2, ..config(detail) }, params, vec![]).unwrap();
+        let ball = Solid::new(Shape::Sphere { radius: 0.13 }, [0.41, 0.62, 0.36]);
+        let plank = Solid {
+            rotation: Solid::turn([0.0, 0.0, 20.0]),
+            ..Solid::new(Shape::Box { size: [0.4, 0.02, 0.4] }, [0.4, 0.9, 0.35])
+        };
+        solver.set_solids(vec![ball, plank]).unwrap();
+        let heat = |p: [f32; 3]| if (p[0] - 0.3).hypot(p[1] - 0.3) < 0.2 { 200.0 } else { 0.0 };
+        solver.fill(|_, _| 0.0, |p| [1.0, p[0], 0.0, heat(p)]);
+        for _ in 0..15 {
+            solver.step(0.04).unwrap();
+        }
+        assert!(solver.stats().cfl > 0.5, "it moves");
+        let smoke = solver.scalars().iter().map(|cell| cell[0]).filter(|x| *x > 0.0);
+        let [low, high] = smoke.fold([f32::INFINITY, 0.0], |[a, b], x| [a.min(x), b.max(x)]);
+        println!("detail {detail}: {low} to {high}");
+        assert!(low > 0.99 && high < 1.01, "detail {detail}: {low} to {high}");
+    }
+}
+
+#[test]
+fn results_do_not_depend_on_the_number_of_threads() {
+    let run = |threads: usize| {
+        let mut solver = plume(Config { threads, ..config(2) });
+        let ball = Solid::new(Shape::Sphere { radius: 0.1 }, [0.4, 0.8, 0.35]);
+        solver.set_solids(vec![ball]).unwrap();
+        for _ in 0..6 {
+            solver.step(0.04).unwrap();
+        }
+        bits(&solver)
+    };
+    assert!(run(1) == run(3));
+}
+
+#[test]
+fn every_scheme_and_integrator_carries_fine_smoke_upwards() {
+    for advection in Advection::ALL {
+        for integrator in [Integrator::Projection, Integrator::Reflection, Integrator::Trapezoid] {
+            let mut config = Config { advection, integrator, ..config(2) };
+            config.sides[1][1] = BoundaryCondition::Open;
+            let mut solver = plume(config);
+            for _ in 0..12 {
+                solver.step(0.04).unwrap();
+            }
+            let spread = crate::spread::spread(&solver)[0];
+            let what = format!("{advection:?}, {integrator:?}: {spread:?}");
+            assert!(spread.centroid[1] > 0.28 && spread.top > 0.55, "{what}");
+            assert!((spread.centroid[0] - 0.4).abs() < 1e-3, "{what}");
+        }
+    }
+}
+
+#[test]
+fn nothing_of_fine_smoke_enters_a_solid_or_passes_a_plate() {
+    for detail in [2, 4] {
+        let mut solver = plume(config(detail));
+        let plate = Solid::new(Shape::Box { size: [2.0, 0.02, 2.0] }, [0.4, 0.81, 0.35]);
+        let ball = Solid::new(Shape::Sphere { radius: 0.12 }, [0.4, 0.66, 0.35]);
+        solver.set_solids(vec![plate, ball]).unwrap();
+        for _ in 0..20 {
+            solver.step(0.04).unwrap();
+        }
+        let (layout, h) = (solver.smoke_layout(), solver.config().smoke_h());
+        let [nx, ny, nz] = layout.dims.array();
+        let mut most = 0.0f32;
+        for (j, k) in (0..nz).flat_map(|k| (0..ny).map(move |j| (j, k))) {
+            for (i, cell) in solver.scalars()[layout.start(j, k)..][..nx].iter().enumerate() {
+                let p = [i, j, k].map(|x| (x as f32 + 0.5) * h);
+                let inside = (p[0] - 0.4).powi(2) + (p[1] - 0.66).powi(2) + (p[2] - 0.35).powi(2);
+                most = most.max(cell[0]);
+                if p[1] > 0.85 || inside.sqrt() < 0.12 - 1.5 * h {
+                    assert!(cell[0] == 0.0, "detail {detail}: {} at {p:?}", cell[0]);
+                }
+            }
+        }
+        assert!(most > 1.0);
+        let budget = solver.stats().emitted[0] - solver.stats().faded.unwrap()[0];
+        let held = solver.stats().mass[0];
+        assert!((held / budget - 1.0).abs() < 1e-5, "detail {detail}: {held} of {budget}");
+    }
+}
+
+#[test]
+fn a_restored_state_and_a_loaded_file_have_the_same_future() {
+    let keyframes = vec![(0.0, [0.2, 0.8, 0.35]), (2.0, [0.6, 0.8, 0.35])];
+    let ball = Solid { keyframes, ..Solid::new(Shape::Sphere { radius: 0.12 }, [0.0; 3]) };
+    for advection in [Advection::Conservative, Advection::MacCormack] {
+        for solids in [vec![], vec![ball.clone()]] {
+            let mut config = Config { advection, ..config(2) };
+            config.sides[1][1] = BoundaryCondition::Open;
+            let new = || {
+                let mut solver = plume(config.clone());
+                solver.set_solids(solids.clone()).unwrap();
+                solver
+            };
+            let mut unbroken = new();
+            let advance = |solver: &mut Solver| (0..4).for_each(|_| assert!(solver.step(0.04).is_ok()));
+            advance(&mut unbroken);
+            let (state, mut file) = (unbroken.capture(), vec![]);
+            unbroken.save(&mut file).unwrap();
+            advance(&mut unbroken);
+            let (mut restored, mut loaded) = (new(), new());
+            restored.restore(&state).unwrap();
+            loaded.load(&file[..]).unwrap();
+            for (solver, what) in [(&mut restored, "restored"), (&mut loaded, "loaded")] {
+                advance(solver);
+                assert!(bits(solver) == bits(&unbroken), "{what}, {advection:?}, {} solids", solids.len());
+            }
+        }
+    }
+}
