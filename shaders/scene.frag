@@ -54,7 +54,7 @@ float depth_at(vec3 p) {
 
 float diffuse(sampler3D moments, vec3 share, vec3 normal) {
     vec4 s = textureLod(moments, share, 0.0);
-    return max(s.x - 2.0 * dot(normal, s.yzw), 0.0);
+    return max(s.x - 2.0 * dot(normal, s.yzw), 0.25 * s.x);
 }
 
 // A solid's surface: the sun as far as neither solids nor smoke hide it, and all other light.

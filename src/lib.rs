@@ -95,7 +95,7 @@ pub mod scene;
 pub(crate) mod simd;
 pub mod snapshot;
 pub mod solver;
-#[cfg(feature = "cli")]
+#[cfg(any(feature = "cli", test))]
 mod spread;
 #[cfg(feature = "files")]
 pub mod vdb;

@@ -157,6 +157,106 @@ fn the_next_things_of_the_readme_run_as_written() {
     assert!(run_commands("README.md", "## Five things to do next") >= 1);
 }
 
+/// Edits of a chapter: for each ` ```diff ` block files after `+++`, and for each file hunks between `@@`, as the text before and
+/// after. A ` ```rust ` block that begins with the path of a file is that file.
+fn edits(page: &str) -> Vec<(String, String, String)> {
+    let mut edits: Vec<(String, String, String)> = Vec::new();
+    for (_, language, block) in blocks(page) {
+        if let (Some(path), true) = (block.strip_prefix("// src/"), language.starts_with("rust")) {
+            let (path, text) = path.split_once('\n').unwrap();
+            edits.push((format!("src/{path}"), String::new(), text.to_owned()));
+        }
+        for line in block.lines().filter(|_| language == "diff") {
+            match (line.strip_prefix("+++ "), line) {
+                (Some(path), _) => edits.push((path.to_owned(), String::new(), String::new())),
+                (_, "@@") => edits.push((edits.last().unwrap().0.clone(), String::new(), String::new())),
+                _ => {
+                    let (_, old, new) = edits.last_mut().unwrap();
+                    let (mark, text) = line.split_at(usize::from(!line.is_empty()));
+                    [old, new]
+                        .into_iter()
+                        .zip(["-", "+"])
+                        .filter(|(_, only)| mark == *only || !["-", "+"].contains(&mark))
+                        .for_each(|(side, _)| {
+                            side.push_str(text);
+                            side.push('\n');
+                        });
+                }
+            }
+        }
+    }
+    edits
+}
+
+/// Applies an edit to the text of its file. The last line of what it looks for may be the beginning of a line.
+fn apply(path: &str, text: &str, old: &str, new: &str) -> String {
+    let (old, new) = [old, new].map(|side| side.strip_suffix('\n').unwrap_or(side)).into();
+    assert_eq!(text.matches(old).count(), 1, "{path} does not have once:\n{old}");
+    text.replacen(old, new, 1)
+}
+
+#[test]
+fn the_chapter_on_schemes_fits_the_sources() {
+    let chapter = read(&root().join("docs/book/advection-scheme.md"));
+    let edits = edits(&chapter);
+    assert_eq!(edits.len(), 16);
+    for (path, old, new) in edits.iter().filter(|(_, old, _)| !old.is_empty()) {
+        apply(path, &read(&root().join(path)), old, new);
+    }
+}
+
+/// Does what the chapter says in a copy of the sources, and runs the tests that it names.
+#[ignore = "compiles the library twice: .ci/run runs it"]
+#[test]
+fn the_scheme_of_the_book_compiles_and_passes_its_tests() {
+    fn copy(from: &Path, to: &Path) {
+        std::fs::create_dir_all(to).unwrap();
+        for entry in std::fs::read_dir(from).unwrap().map(Result::unwrap) {
+            let target = to.join(entry.file_name());
+            match entry.path().is_dir() {
+                true => copy(&entry.path(), &target),
+                false => drop(std::fs::copy(entry.path(), target).unwrap()),
+            }
+        }
+    }
+    let dir = tempfile::tempdir().unwrap();
+    for folder in
+        ["src", "tests", "benches", "examples", "docs", "scenes", "shaders", "fonts", "validation", "gallery"]
+    {
+        copy(&root().join(folder), &dir.path().join(folder));
+    }
+    for entry in
+        std::fs::read_dir(root()).unwrap().map(|entry| entry.unwrap().path()).filter(|path| path.is_file())
+    {
+        std::fs::copy(&entry, dir.path().join(entry.file_name().unwrap())).unwrap();
+    }
+    for (path, old, new) in edits(&read(&root().join("docs/book/advection-scheme.md"))) {
+        let file = dir.path().join(&path);
+        let text = if old.is_empty() { new } else { apply(&path, &read(&file), &old, &new) };
+        std::fs::write(file, text).unwrap();
+    }
+    let target = Path::new(env!("CARGO_BIN_EXE_updraft")).ancestors().nth(2).unwrap();
+    for (words, update) in [
+        (&["--lib", "--", "reference"][..], true),
+        (&["--lib", "--", "advect", "reference"], false),
+        (&["--test", "physics", "--test", "conservation"], false),
+    ] {
+        let mut command = Command::new(std::env::var_os("CARGO").unwrap_or("cargo".into()));
+        command
+            .args(["test", "--release", "--offline", "--features", "scene", "--no-default-features"])
+            .args(words);
+        command.current_dir(&dir).env("CARGO_TARGET_DIR", target).env_remove("UPDATE_DOCS");
+        if update {
+            command.env("UPDATE_DOCS", "1");
+        }
+        let output = command.output().unwrap();
+        let [out, told] =
+            [output.stdout, output.stderr].map(|text| String::from_utf8_lossy(&text).into_owned());
+        assert!(output.status.success() && out.contains("test result: ok"), "{words:?}:\n{out}\n{told}");
+    }
+    assert!(read(&dir.path().join("docs/scene.md")).contains("trilinear with eased weights"));
+}
+
 /// The scene of the book is what it says.
 #[test]
 fn scenes_of_the_book_are_valid() {

@@ -183,3 +183,13 @@ fn a_file_name_tells_its_room() {
         assert!(paths.len() == 1 || shared.contains(&name.as_str()), "{paths:?} have the same name");
     }
 }
+
+/// A clock that jumps changes no wait and no animation: time is taken from `Instant`. Only the time of a file
+/// is one of the wall clock.
+#[test]
+fn no_interval_is_measured_with_the_wall_clock() {
+    for (_, path, code) in sources() {
+        assert!(!code.contains("SystemTime") || path.ends_with("app/watch.rs"), "{}", path.display());
+        assert!(!code.contains("SystemTime::now"), "{}", path.display());
+    }
+}

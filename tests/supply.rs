@@ -1,6 +1,7 @@
-//! Dependencies: licences, sources and duplicates against `deny.toml`, by `cargo metadata`.
+//! Dependencies: licences, sources and duplicates against `deny.toml`, by `cargo metadata`. And unsafe code, counted.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// All packages of the lock file with their licence and source. None where cargo cannot tell, for example offline.
@@ -114,4 +115,66 @@ fn licence_expressions_are_read_as_spdx_has_them() {
     for bad in ["", "GPL-3.0", "MIT AND GPL-3.0", "Apache-2.0", "(MIT OR Zlib) AND GPL-3.0"] {
         assert!(!is_allowed(bad, &allowed), "{bad}");
     }
+}
+
+/// All Rust files below `folder`.
+fn sources(folder: &Path) -> Vec<PathBuf> {
+    let entries = std::fs::read_dir(folder).expect("a folder").map(|entry| entry.expect("an entry").path());
+    let (folders, files): (Vec<_>, Vec<_>) = entries.partition(|path| path.is_dir());
+    let files = files.into_iter().filter(|path| path.extension().is_some_and(|ending| ending == "rs"));
+    files.chain(folders.iter().flat_map(|folder| sources(folder))).collect()
+}
+
+/// Unsafe blocks, functions and implementations in a text, without its comments.
+fn count_unsafe(text: &str) -> [usize; 3] {
+    let code: String = text.lines().map(|line| line.split("//").next().unwrap_or_default()).collect();
+    let mut counts = [0; 3];
+    for rest in code.split("unsafe ").skip(1) {
+        let kind = ["{", "fn ", "impl "].iter().position(|next| rest.starts_with(next));
+        let kind = kind.or_else(|| rest.starts_with("extern \"system\" fn ").then_some(1));
+        kind.into_iter().for_each(|kind| counts[kind] += 1);
+    }
+    counts
+}
+
+/// `UPDATE_DOCS=1` writes the counts.
+#[test]
+fn the_page_counts_the_unsafe_code() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let page = std::fs::read_to_string(root.join("docs/dependencies.md")).expect("a page");
+    let rows = || page.lines().filter_map(|line| line.strip_prefix("| `src/")?.split('`').next());
+    let mut counts: BTreeMap<String, [usize; 3]> = BTreeMap::new();
+    for file in sources(&root.join("src")) {
+        let found = count_unsafe(&std::fs::read_to_string(&file).expect("a source"));
+        let name =
+            file.strip_prefix(root.join("src")).expect("a file of src").to_string_lossy().replace('\\', "/");
+        let row = rows().filter(|row| name.starts_with(row)).max_by_key(|row| row.len());
+        assert!(row.is_some() || found == [0; 3], "docs/dependencies.md has no row for src/{name}");
+        for row in row.into_iter().chain(["all"]) {
+            let sum = counts.entry(row.to_owned()).or_default();
+            (0..3).for_each(|n| sum[n] += found[n]);
+        }
+    }
+    let counted = |line: &str| {
+        let cells: Vec<&str> = line.split('|').collect();
+        let row = cells.get(1)?.trim().trim_matches('`');
+        let [blocks, functions, implementations] = counts.get(row.strip_prefix("src/").unwrap_or(row))?;
+        let rest = cells.get(5..)?.join("|");
+        Some(format!("|{}| {blocks} | {functions} | {implementations} |{rest}", cells[1]))
+    };
+    let right: String =
+        page.lines().map(|line| counted(line).unwrap_or_else(|| line.to_owned()) + "\n").collect();
+    if std::env::var_os("UPDATE_DOCS").is_some() {
+        std::fs::write(root.join("docs/dependencies.md"), &right).expect("a page");
+    } else {
+        assert!(right == page, "other counts; write them with UPDATE_DOCS=1:\n{right}");
+    }
+    assert!(counts["all"][0] > 50, "{counts:?}");
+}
+
+#[test]
+fn unsafe_code_is_counted_by_its_kind() {
+    let text = "unsafe fn a() { unsafe { b() } } // unsafe {\nunsafe impl C for D {}\nunsafe extern \"C\" { fn e(); }\n\
+                #![deny(unsafe_code)] unsafe extern \"system\" fn f() {}";
+    assert_eq!(count_unsafe(text), [1, 2, 1]);
 }

@@ -131,6 +131,28 @@ fn openvdb_reads_the_voxels_that_were_written() {
     assert_eq!(python("vdb.py", &manifest).matches("voxels agree").count(), 48);
 }
 
+/// Files of OpenVDB's library, which compresses with Blosc: smooth, equal and random values, half floats, tiles, vectors.
+#[test]
+fn files_that_the_library_compressed_with_blosc_are_read() {
+    if !has_module(&["openvdb", "pyopenvdb"]) {
+        return;
+    }
+    let dir = tempfile::tempdir().expect("a folder");
+    python("write_vdb.py", dir.path());
+    let (origin, size) = ([-3, -5, -2], [20, 30, 16]);
+    let names = ["smooth", "steps", "noise", "half", "half-steps", "tiles", "vectors"];
+    for name in names {
+        let file = std::fs::read(dir.path().join(format!("{name}.vdb"))).expect("a file");
+        let reader = vdb::Reader::new(&file).expect("a header");
+        let grid = reader.grid(name).unwrap_or_else(|error| panic!("{error}"));
+        let values = grid.dense(origin, size).unwrap_or_else(|error| panic!("{name}: {error}")).concat();
+        let expected = std::fs::read(dir.path().join(format!("{name}.f32"))).expect("values");
+        let expected: Vec<f32> = bytemuck::pod_collect_to_vec(&expected);
+        assert!(values == expected, "{name} differs");
+        assert!(values.iter().any(|x| *x != values[0]), "{name} is uniform");
+    }
+}
+
 /// The output of `simulate` has the numbers of its npz, with y up and with z up.
 #[test]
 fn openvdb_reads_the_plume_with_either_axis_up() {

@@ -42,20 +42,31 @@ impl Rig {
         }
         let (server, display) = server(screen);
         let folder = tempfile::tempdir().unwrap();
-        let program = Command::new(env!("CARGO_BIN_EXE_updraft"))
+        let program = Self::program(&folder, &display, arguments);
+        Some(Self { server, program, display, folder, size: screen })
+    }
+
+    fn program(folder: &tempfile::TempDir, display: &str, arguments: &[&str]) -> Child {
+        let told = fs::File::create(folder.path().join("stderr")).unwrap();
+        Command::new(env!("CARGO_BIN_EXE_updraft"))
             .args(["view", "plume"])
             .args(arguments)
             .env("XDG_STATE_HOME", folder.path().join("state"))
-            .env("DISPLAY", &display)
+            .env("DISPLAY", display)
             .env_remove("WAYLAND_DISPLAY")
             .env("UPDRAFT_STATE_FILE", folder.path().join("state.json"))
             // No file chooser: neither a portal nor zenity.
             .env("DBUS_SESSION_BUS_ADDRESS", "unix:path=/nonexistent")
             .env("PATH", folder.path())
             .current_dir(folder.path())
+            .stderr(told)
             .spawn()
-            .unwrap();
-        Some(Self { server, program, display, folder, size: screen })
+            .unwrap()
+    }
+
+    /// What the program wrote to stderr.
+    fn told(&self) -> String {
+        fs::read_to_string(self.folder.path().join("stderr")).unwrap()
     }
 
     fn tool(&self, tool: &str, arguments: &[String]) -> Vec<u8> {
@@ -424,6 +435,48 @@ fn survives_any_size(rig: &mut Rig) {
             (f64::from(height) - 60.0..=f64::from(height)).contains(&number(s, "/viewport/3"))
         });
     }
+}
+
+/// The program ends with one line, and the next window has the changes.
+#[test]
+fn changes_survive_a_display_that_is_killed() {
+    let box_and_voxel = ["--set", "domain.cells=[24,36,24]", "--set", "domain.voxel=0.04"];
+    let Some(mut rig) = Rig::on([1280, 800], &box_and_voxel) else {
+        return;
+    };
+    opens_and_runs(&mut rig);
+    let state = rig.until("the panel", |s| s["places"]["smoke.red.buoyancy"].is_array());
+    let [left, top, right, bottom] = place(&state, "smoke.red.buoyancy");
+    let y = 0.5 * (top + bottom);
+    rig.drag(1, [0.5 * (left + right), y], [right - 6.0, y]);
+    rig.until("more buoyancy", |s| number(s, "/params/smoke.red.buoyancy") > 4.0);
+    let copy = rig.folder.path().join("state/updraft/unsaved-1.toml");
+    let deadline = Instant::now() + PATIENCE;
+    // That of the smoke, not of the heat.
+    let has_changes = |text: &str| text.replace("heat_buoyancy", "").contains("buoyancy = ");
+    while !fs::read_to_string(&copy).is_ok_and(|text| has_changes(&text)) {
+        assert!(Instant::now() < deadline, "the changes are not copied");
+        std::thread::sleep(Duration::from_millis(50));
+    }
+    rig.server.kill().unwrap();
+    rig.server.wait().unwrap();
+    let deadline = Instant::now() + PATIENCE;
+    let status = loop {
+        if let Some(status) = rig.program.try_wait().unwrap() {
+            break status;
+        }
+        assert!(Instant::now() < deadline, "the program goes on without a display");
+        std::thread::sleep(Duration::from_millis(50));
+    };
+    assert_eq!((status.code(), rig.told().lines().count()), (Some(1), 1), "{}", rig.told());
+    (rig.server, rig.display) = server([1280, 800]);
+    fs::remove_file(rig.folder.path().join("state.json")).unwrap();
+    rig.program = Rig::program(&rig.folder, &rig.display, &box_and_voxel);
+    rig.until("where the changes are", |s| {
+        s["notice"].as_str().is_some_and(|notice| notice.contains("recovered.toml"))
+    });
+    let recovered = fs::read_to_string(copy.with_file_name("recovered.toml")).unwrap();
+    assert!(has_changes(&recovered), "{recovered}");
 }
 
 /// With changes, Esc asks; another Esc cancels the question, and the answer counts.

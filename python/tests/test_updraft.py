@@ -1,7 +1,10 @@
 """The module as its users see it."""
 
+import contextlib
 import gc
 import inspect
+import io
+import json
 import pathlib
 import re
 import threading
@@ -169,6 +172,22 @@ class Pictures(unittest.TestCase):
 
 
 class Documentation(unittest.TestCase):
+    def test_the_notebook_prints_what_is_stored_in_it(self):
+        folder = pathlib.Path(__file__).parent.parent / "examples"
+        notebook = json.loads((folder / "validation.ipynb").read_text())
+        names, count = {}, 0
+        with contextlib.chdir(folder):
+            for cell in notebook["cells"]:
+                if cell["cell_type"] != "code":
+                    continue
+                printed = io.StringIO()
+                with contextlib.redirect_stdout(printed):
+                    exec("".join(cell["source"]), names)
+                stored = [text for output in cell["outputs"] for text in output.get("text", [])]
+                self.assertEqual(printed.getvalue(), "".join(stored))
+                count += bool(stored)
+        self.assertEqual(count, 2)
+
     def test_everything_public_has_a_docstring_and_a_stub(self):
         stub = (pathlib.Path(updraft.__file__).parent / "__init__.pyi").read_text()
         for name in ("Scene", "Solver"):

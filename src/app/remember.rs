@@ -80,7 +80,7 @@ pub fn place() -> Option<PathBuf> {
     let local = std::env::var_os("LOCALAPPDATA").filter(|_| cfg!(windows)).map(PathBuf::from);
     let home = || std::env::home_dir().map(|home| home.join(".local/state"));
     let folder = state.or(local).or_else(home)?;
-    Some(folder.join("updraft/window.json"))
+    Some(folder.join("updraft").join("window.json"))
 }
 
 #[cfg(test)]

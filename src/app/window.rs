@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use egui_glium::EguiGlium;
@@ -23,10 +23,12 @@ use super::export::beside_each_other;
 use super::file_chooser::{self, Answer};
 use super::gesture::{Button, Gesture, Held};
 use super::input_names::{known, name, notches};
+use super::lost_display::Sending;
 use super::model::{Dialog, Purpose};
 use super::pace::{Level, Pace};
 use super::panel::{self, theme};
 use super::remember::Remembered;
+use super::rescue::Rescue;
 use super::session::Session;
 use super::settings::Side;
 use super::state::{Seen, StateFile};
@@ -117,6 +119,9 @@ struct Screen {
     display: Display<WindowSurface>,
     window: Window,
     pace: Pace,
+    sending: Sending,
+    /// Copies of unsaved changes.
+    rescue: Rescue,
     state_file: Option<StateFile>,
     places: BTreeMap<&'static str, egui::Rect>,
     /// The part of the window with the smoke \[pt\].
@@ -193,7 +198,10 @@ impl ApplicationHandler<Message> for App {
         match outcome {
             Ok(Outcome::Nothing) => {}
             Ok(Outcome::DrawAgainBy(at)) => self.wake_by(at),
-            Ok(Outcome::Close) => self.end(event_loop, None),
+            Ok(Outcome::Close) => {
+                screen.rescue.close();
+                self.end(event_loop, None);
+            }
             Err(error) => self.end(event_loop, Some(error)),
         }
     }
@@ -253,6 +261,10 @@ impl Screen {
             session.run();
         }
         session.model.recall(&remembered);
+        let (rescue, found) = Rescue::new(options.remembered.as_deref().and_then(Path::parent));
+        if let Some(found) = found {
+            session.offer_recovered(&found, Instant::now());
+        }
         let changed = proxy.clone();
         let watch = Watch::new(move || drop(changed.send_event(Message::FileChanged)));
         window.request_redraw();
@@ -264,6 +276,8 @@ impl Screen {
             display,
             window,
             pace: Pace::default(),
+            sending: Sending::watched(),
+            rescue,
             state_file: options.state_file.clone().map(StateFile::new),
             places: BTreeMap::new(),
             view: egui::Rect::ZERO,
@@ -475,6 +489,7 @@ impl Screen {
             self.window.set_title(&title(&self.session.model.settings.scene.name));
         }
         self.watch.follow(self.session.file());
+        self.rescue.follow(begin, |folder| self.session.unsaved_text(folder));
         if self.session.model.recent != self.remembered.recent {
             self.remember();
         }
@@ -520,7 +535,7 @@ impl Screen {
         frame.clear_color_srgb(r, g, b, 1.0);
         let drawn = self.draw_smoke(&mut frame);
         self.egui.paint(&self.display, &mut frame);
-        let shown = frame.finish().map_err(|e| AppError::Lost(e.to_string()));
+        let shown = self.sending.while_sending(|| frame.finish()).map_err(|e| AppError::Lost(e.to_string()));
         drawn?;
         shown
     }

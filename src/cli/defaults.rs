@@ -58,7 +58,7 @@ pub fn path() -> Option<PathBuf> {
     let folder = |name| std::env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
     let of_windows = || folder("APPDATA").filter(|_| cfg!(windows));
     let home = || std::env::home_dir().map(|home| home.join(".config"));
-    Some(folder("XDG_CONFIG_HOME").or_else(of_windows).or_else(home)?.join("updraft/config.toml"))
+    Some(folder("XDG_CONFIG_HOME").or_else(of_windows).or_else(home)?.join("updraft").join("config.toml"))
 }
 
 /// Reads the file. A missing file has no defaults, unless `UPDRAFT_CONFIG` names it.

@@ -13,6 +13,8 @@ use crate::foreign;
 use crate::scene::{Scene, memory};
 use crate::solver::SolverError;
 
+#[cfg(test)]
+mod arguments_page;
 mod bench;
 mod check;
 mod checkpoint;

@@ -1,7 +1,8 @@
 //! Pictures without a window: by OpenGL if it is available, otherwise on the CPU.
 
-use crate::look::Scattering;
-use crate::render::CpuRenderer;
+use crate::look::{Look, Scattering};
+use crate::output::exr::Extra;
+use crate::render::{CpuRenderer, sprite};
 use crate::render::{Image, LinearImage, Mode, Quality, RenderError, View};
 use crate::scene::Scene;
 use crate::snapshot::Snapshot;
@@ -68,6 +69,38 @@ impl Painter {
         }
     }
 
+    /// Renders the layers of a picture: each light alone, the share of what is behind the smoke that is seen, and where the
+    /// snapshot has its velocity, the motion of the smoke to the right and up \[px\] from this frame to the next.
+    pub fn paint_layers(&mut self, snapshot: &Snapshot, scene: &Scene) -> Result<Vec<Extra>, RenderError> {
+        let mut layers = Vec::new();
+        let mut shown = scene.clone();
+        for (name, look) in lights(&scene.look) {
+            shown.look = look;
+            let image = self.paint_linear(snapshot, &shown)?;
+            let channel = |c: usize| image.rgba.iter().map(|pixel| pixel[c]).collect();
+            layers.push(Extra {
+                name,
+                channels: vec![("R", channel(0)), ("G", channel(1)), ("B", channel(2))],
+            });
+        }
+        // Without floor and solids, what is not opaque is clear.
+        let clear = Look { floor: None, outline: false, ..scene.look.clone() };
+        shown.look = clear;
+        let bare = Snapshot { solids: Vec::new(), ..snapshot.clone() };
+        let image = self.paint_linear(&bare, &shown)?;
+        let passes = image.rgba.iter().map(|pixel| 1.0 - pixel[3]).collect();
+        layers.push(Extra { name: "transmittance", channels: vec![("Y", passes)] });
+        if !snapshot.velocity.is_empty() {
+            let interval = 1.0 / scene.time.frame_rate;
+            let motion = sprite::motion(snapshot, &scene.look, &scene.camera, scene.size, interval);
+            let [width, height] = scene.size.map(|n| n as f32);
+            let across = motion.iter().map(|m| m[0] * width).collect();
+            let upwards = motion.iter().map(|m| m[1] * height).collect();
+            layers.push(Extra { name: "motion", channels: vec![("X", across), ("Y", upwards)] });
+        }
+        Ok(layers)
+    }
+
     /// Renders a picture before background and tone map.
     pub fn paint_linear(&mut self, snapshot: &Snapshot, scene: &Scene) -> Result<LinearImage, RenderError> {
         self.set_quality(quality(snapshot));
@@ -79,6 +112,20 @@ impl Painter {
     }
 }
 
+/// Looks with one of the lights each, by name; those of a picture add up to it.
+fn lights(look: &Look) -> Vec<(&'static str, Look)> {
+    let dark =
+        Look { sun: [0.0; 3], sky: [0.0; 3], ground: [0.0; 3], glow: 0.0, outline: false, ..look.clone() };
+    let mut lights = vec![
+        ("sun", Look { sun: look.sun, ..dark.clone() }),
+        ("sky", Look { sky: look.sky, ground: look.ground, ..dark.clone() }),
+    ];
+    if look.glow > 0.0 {
+        lights.push(("emission", Look { glow: look.glow, ..dark }));
+    }
+    lights
+}
+
 /// Chooses the quality: smoke alone has few hard edges to smooth, those of the box.
 fn quality(snapshot: &Snapshot) -> Quality {
     if snapshot.solids.is_empty() { Quality { passes: 4, ..Quality::SMOOTH } } else { Quality::SMOOTH }
@@ -86,4 +133,36 @@ fn quality(snapshot: &Snapshot) -> Quality {
 
 fn view(scene: &Scene) -> View<'_> {
     View { look: &scene.look, camera: &scene.camera, cursor: None, mode: Mode::Smoke }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::render::procedural::{Tint, plume};
+
+    /// Sun, sky and emission alone add up to the whole picture.
+    #[test]
+    fn lights_of_layers_add_up_to_the_picture() {
+        let medium = "medium = { glow = 2, glow_heat = 100 }";
+        let text = format!(
+            "domain = {{ cells = [24, 32, 24] }}\n[render]\nsize = [32, 24]\noutline = false\n{medium}"
+        );
+        let scene = Scene::parse("s", &text).unwrap();
+        let snapshot = plume(scene.config.dims, scene.config.h, Tint::Sectors);
+        let mut painter = Painter::on_cpu();
+        let whole = painter.paint_linear(&snapshot, &scene).unwrap();
+        let layers = painter.paint_layers(&snapshot, &scene).unwrap();
+        let names: Vec<&str> = layers.iter().map(|layer| layer.name).collect();
+        assert_eq!(names, ["sun", "sky", "emission", "transmittance", "motion"]);
+        let mut most = 0.0_f32;
+        for (n, pixel) in whole.rgba.iter().enumerate() {
+            for c in 0..3 {
+                let sum: f32 = layers[..3].iter().map(|layer| layer.channels[c].1[n]).sum();
+                assert!((sum - pixel[c]).abs() < 0.02 * pixel[c] + 1e-3, "{n}: {sum}, not {}", pixel[c]);
+                most = most.max(pixel[c]);
+            }
+        }
+        let passes = &layers[3].channels[0].1;
+        assert!(most > 0.1 && passes.iter().any(|&x| x > 0.99) && passes.iter().any(|&x| x < 0.7));
+    }
 }

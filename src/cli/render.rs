@@ -47,6 +47,9 @@ pub struct RenderArgs {
     /// the paths: 1024]
     #[arg(long, value_name = "SHARE")]
     noise: Option<f32>,
+    /// Write further layers to an .exr: sun, sky and emission alone, transmittance, motion of the smoke [px a frame]
+    #[arg(long)]
+    layers: bool,
     /// Do not render pictures that exist already
     #[arg(long)]
     skip_existing: bool,
@@ -74,6 +77,7 @@ pub fn run(args: &RenderArgs, common: &Common) -> Result<(), CliError> {
             supply: Supply::Live,
             cpu: args.cpu,
             skip: args.skip_existing,
+            layers: args.layers,
         }
         .run(&scene, common);
     };
@@ -84,7 +88,8 @@ pub fn run(args: &RenderArgs, common: &Common) -> Result<(), CliError> {
     let mut scene = common.scene(&folder.scene().display().to_string(), &changes)?;
     scene.name = path.file_name().map_or(scene.name, |name| name.to_string_lossy().into_owned());
     let (out, supply) = (args.out(&scene)?, Supply::Stored(folder));
-    Job { frames, out, supply, cpu: args.cpu, skip: args.skip_existing }.run(&scene, common)
+    let (cpu, skip, layers) = (args.cpu, args.skip_existing, args.layers);
+    Job { frames, out, supply, cpu, skip, layers }.run(&scene, common)
 }
 
 impl RenderArgs {
@@ -121,13 +126,15 @@ pub struct Job {
     pub cpu: bool,
     /// Whether to skip existing pictures.
     pub skip: bool,
+    /// Whether pictures have layers.
+    pub layers: bool,
 }
 
 impl Job {
     /// Renders `scene`. Errors that do not depend on the frames are reported before anything is written.
     pub fn run(self, scene: &Scene, common: &Common) -> Result<(), CliError> {
-        let Self { frames, out, supply, cpu, skip } = self;
-        let target = Target::new(&out, frames, common.quiet)?;
+        let Self { frames, out, supply, cpu, skip, layers } = self;
+        let target = Target::new(&out, frames, common.quiet)?.with_layers(layers)?;
         let wanted: Vec<u32> = frames.iter().filter(|&frame| !(skip && target.has(frame))).collect();
         if wanted.is_empty() {
             return say(&format!("{}\n", target.summary()));
@@ -140,17 +147,19 @@ impl Job {
         let mut sink = target.open(scene.size, scene.time.frame_rate, common.force || skip)?;
         let mut report = Report::new(feed.total(frames), frames.count(), common.quiet);
         let mut snapshot = Snapshot::empty(scene.config.smoke_dims(), scene.config.smoke_h());
+        let mut shown = scene.clone();
         for frame in wanted {
             // Another process may have written it since.
             if skip && target.has(frame) {
                 continue;
             }
-            feed.load(frame, scene, &mut snapshot, false, &mut report)?;
+            feed.load(frame, scene, &mut snapshot, layers, &mut report)?;
             if stop.load(Ordering::Relaxed) {
                 return Err(report.stopped());
             }
             let began = Instant::now();
-            sink.write(frame, &snapshot, scene, &mut painter)?;
+            shown.camera = scene.camera_at(frame as f32 / scene.time.frame_rate);
+            sink.write(frame, &snapshot, &shown, &mut painter)?;
             report.finished(began.elapsed());
         }
         sink.finish()?;

@@ -26,13 +26,15 @@ pub struct Target {
     out: Pattern,
     format: Format,
     frames: Frames,
+    /// Whether pictures have layers.
+    layers: bool,
 }
 
 impl Target {
     /// Makes the target for `frames` from `out`. If the format needs ffmpeg and there is none, it becomes
     /// PNGs of the same name.
     pub fn new(out: &Pattern, frames: Frames, quiet: bool) -> Result<Self, CliError> {
-        let mut target = Self { out: out.clone(), format: format(out)?, frames };
+        let mut target = Self { out: out.clone(), format: format(out)?, frames, layers: false };
         target.check_numbering()?;
         let installed = || {
             video::ffmpeg_is_installed().unwrap_or_else(|error| {
@@ -49,6 +51,15 @@ impl Target {
             target.format = Format::Png;
         }
         Ok(target)
+    }
+
+    /// Adds layers to the pictures, or not.
+    pub fn with_layers(self, layers: bool) -> Result<Self, CliError> {
+        if layers && self.format != Format::Exr {
+            let message = format!("{}: only .exr has layers; leave --layers out", self.name());
+            return Err(CliError::Request(message));
+        }
+        Ok(Self { layers, ..self })
     }
 
     fn check_numbering(&self) -> Result<(), CliError> {
@@ -109,7 +120,7 @@ impl Target {
         let existing = Existing::forced(force);
         Ok(match self.format {
             Format::Png => Sink::Pictures(self.out.clone(), existing),
-            Format::Exr => Sink::Linear(self.out.clone(), existing),
+            Format::Exr => Sink::Linear(self.out.clone(), existing, self.layers),
             Format::Apng => Sink::Apng(Apng::create(&paths[0], existing, clip)?),
             Format::Ffmpeg => Sink::Video(Ffmpeg::start(&paths[0], existing, clip)?),
         })
@@ -144,8 +155,8 @@ fn format(out: &Pattern) -> Result<Format, CliError> {
 pub enum Sink {
     /// One PNG each.
     Pictures(Pattern, Existing),
-    /// One EXR each.
-    Linear(Pattern, Existing),
+    /// One EXR each, with or without layers.
+    Linear(Pattern, Existing, bool),
     /// An animated PNG.
     Apng(Apng),
     /// A video that ffmpeg encodes.
@@ -165,8 +176,10 @@ impl Sink {
             Self::Pictures(out, existing) => {
                 png::write(&out.path(frame), *existing, &painter.paint(snapshot, scene)?)
             }
-            Self::Linear(out, existing) => {
-                exr::write(&out.path(frame), *existing, &painter.paint_linear(snapshot, scene)?)
+            Self::Linear(out, existing, layers) => {
+                let image = painter.paint_linear(snapshot, scene)?;
+                let extra = if *layers { painter.paint_layers(snapshot, scene)? } else { Vec::new() };
+                exr::write(&out.path(frame), *existing, &image, &extra)
             }
             Self::Apng(apng) => apng.picture(&painter.paint(snapshot, scene)?),
             Self::Video(video) => video.picture(&painter.paint(snapshot, scene)?),

@@ -82,7 +82,7 @@ fn without_window(scene: &Scene, why: &str, common: &Common) -> Result<(), CliEr
         super::tell(&format!("updraft: {why}; rendering {count} frames of {name} to {folder}"));
     }
     let out = render::in_folder(&folder, &scene.name)?;
-    render::Job { frames: FRAMES, out, supply: render::Supply::Live, cpu: false, skip: false }
+    render::Job { frames: FRAMES, out, supply: render::Supply::Live, cpu: false, skip: false, layers: false }
         .run(scene, common)
 }
 

@@ -12,16 +12,29 @@ use super::OutputError;
 use super::whole::{self, Existing};
 use crate::render::LinearImage;
 
-/// Writes `image` to `path`: channels R G B A as half floats, Z \[m\] as floats. Exposure and background are
-/// left to compositing.
-pub fn write(path: &Path, existing: Existing, image: &LinearImage) -> Result<(), OutputError> {
+/// Channels of a picture beside its own, with a name before each: `name.R` and so on.
+pub struct Extra {
+    /// Name of the layer.
+    pub name: &'static str,
+    /// Channels and their values, rows from the top.
+    pub channels: Vec<(&'static str, Vec<f32>)>,
+}
+
+/// Writes `image` to `path`: channels R G B A as half floats, Z \[m\] as floats, and further layers as half floats. Exposure
+/// and background are left to compositing.
+pub fn write(
+    path: &Path,
+    existing: Existing,
+    image: &LinearImage,
+    extra: &[Extra],
+) -> Result<(), OutputError> {
     whole::write_over(path, existing, |file| {
-        let encoded = Image::from_layer(layer(image));
+        let encoded = Image::from_layer(layer(image, extra));
         encoded.write().to_unbuffered(file).map_err(io::Error::other)
     })
 }
 
-fn layer(image: &LinearImage) -> Layer<AnyChannels<FlatSamples>> {
+fn layer(image: &LinearImage, extra: &[Extra]) -> Layer<AnyChannels<FlatSamples>> {
     let half = |c: usize| FlatSamples::F16(image.rgba.iter().map(|pixel| f16::from_f32(pixel[c])).collect());
     let mut channels: SmallVec<[AnyChannel<FlatSamples>; 4]> = ["R", "G", "B", "A"]
         .into_iter()
@@ -29,6 +42,12 @@ fn layer(image: &LinearImage) -> Layer<AnyChannels<FlatSamples>> {
         .map(|(c, name)| AnyChannel::new(name, half(c)))
         .collect();
     channels.push(AnyChannel::new("Z", FlatSamples::F32(image.depth.clone())));
+    for Extra { name, channels: own } in extra {
+        for (channel, values) in own {
+            let halves = FlatSamples::F16(values.iter().map(|&x| f16::from_f32(x)).collect());
+            channels.push(AnyChannel::new(format!("{name}.{channel}").as_str(), halves));
+        }
+    }
     let attributes = LayerAttributes { software_name: Some("updraft".into()), ..LayerAttributes::default() };
     let size = (image.width as usize, image.height as usize);
     Layer::new(size, attributes, Encoding::SMALL_LOSSLESS, AnyChannels::sort(channels))
@@ -45,17 +64,21 @@ mod tests {
         let rgba = (0..6).map(|n| [n as f32, 0.5 * n as f32, 20.0, n as f32 / 8.0]).collect();
         let depth: Vec<f32> = (0..6).map(|n| 1e6 - n as f32).collect();
         let image = LinearImage { width: 3, height: 2, rgba, depth };
-        write(&path, Existing::Replace, &image).unwrap();
+        let motion = Extra { name: "motion", channels: vec![("X", vec![0.5; 6]), ("Y", vec![-2.0; 6])] };
+        write(&path, Existing::Replace, &image, &[motion]).unwrap();
         let read = exr::prelude::read_first_flat_layer_from_file(&path).unwrap().layer_data;
         assert_eq!((read.size.x(), read.size.y()), (3, 2));
         for channel in &read.channel_data.list {
             let values: Vec<f32> = channel.sample_data.values_as_f32().collect();
-            let expected: Vec<f32> = match "RGBA".find(&channel.name.to_string()) {
-                Some(c) => image.rgba.iter().map(|pixel| pixel[c]).collect(),
-                None => image.depth.clone(),
+            let name = channel.name.to_string();
+            let expected: Vec<f32> = match ("RGBA".find(&name), name.as_str()) {
+                (Some(c), _) => image.rgba.iter().map(|pixel| pixel[c]).collect(),
+                (None, "motion.X") => vec![0.5; 6],
+                (None, "motion.Y") => vec![-2.0; 6],
+                _ => image.depth.clone(),
             };
             assert_eq!(values, expected, "{}", channel.name);
         }
-        assert_eq!(read.channel_data.list.len(), 5);
+        assert_eq!(read.channel_data.list.len(), 7);
     }
 }

@@ -5,7 +5,7 @@
 //! file systems the lock reaches as far as the file system's own locks do.
 
 use std::fs::{self, File, TryLockError};
-use std::io::{self, Read, Seek, Write};
+use std::io::{Read, Seek, Write};
 use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -113,7 +113,7 @@ fn holder(file: &mut File) -> Option<u32> {
 #[cfg(unix)]
 fn is_at(file: &File, path: &Path) -> bool {
     use std::os::unix::fs::MetadataExt;
-    let number = |about: io::Result<fs::Metadata>| about.ok().map(|about| (about.dev(), about.ino()));
+    let number = |about: std::io::Result<fs::Metadata>| about.ok().map(|about| (about.dev(), about.ino()));
     let own = number(file.metadata());
     own.is_some() && own == number(fs::metadata(path))
 }

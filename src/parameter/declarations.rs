@@ -368,6 +368,11 @@ fn camera() -> Vec<Parameter> {
         vector("render.camera.up", "-", ANY, LookOnly).says("Up direction of the picture; absent: y."),
         number("render.camera.fov", "degrees", 1.0..=170.0, LookOnly)
             .says("Vertical field of view; absent: 34."),
+        number("render.camera.keyframes.#.time", "s", ANY, LookOnly).says("Instant; times rise."),
+        vector("render.camera.keyframes.#.position", "m", ANY, LookOnly)
+            .says("Position then. The camera moves smoothly from one keyframe to the next that names it."),
+        vector("render.camera.keyframes.#.target", "m", ANY, LookOnly).says("Target then."),
+        number("render.camera.keyframes.#.fov", "degrees", 1.0..=170.0, LookOnly).says("Field of view then."),
     ]
 }
 

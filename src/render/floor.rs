@@ -5,7 +5,7 @@ use rayon::prelude::*;
 
 use super::camera::{Ray, box_span};
 use super::exp::exp;
-use super::light::LightVolume;
+use super::light::{GlowingBlock, LightVolume};
 use super::medium::Medium;
 use super::trilinear::trilinear;
 use crate::grid::Dims;
@@ -58,15 +58,19 @@ impl FloorLight {
         self.spacing = [0, 1].map(|a| (hi[a] - lo[a]) / steps[a]);
         self.texels.resize(self.size[0] * self.size[1], [1.0; 4]);
         let (lo, spacing, clouds) = (self.lo, self.spacing, clouds(light));
-        let glow = Glow::cast(light, lo, hi);
+        let (glow, near, open) = (Glow::cast(light, lo, hi), light.diffuse_on_floor(), open_sky(medium));
         self.texels.par_chunks_mut(self.size[0]).enumerate().for_each(|(k, row)| {
             for (i, texel) in row.iter_mut().enumerate() {
                 let p = [lo[0] + i as f32 * spacing[0], 0.0, lo[1] + k as f32 * spacing[1]];
-                *texel = arriving(light, medium, extent, clouds, p);
+                *texel = arriving(light, &near, medium, extent, clouds, p);
+                // The cubes' moments hold what glows and what solids reflect too, but in the shape of their directions, as
+                // patches: no more than the sky's is taken.
+                if glow.is_some() || !light.solids().is_empty() {
+                    (0..3).for_each(|c| texel[c + 1] = texel[c + 1].min(open[c]));
+                }
                 if let Some(glow) = &glow {
-                    // The cubes' moments hold the glow too, but in the shape of their directions: no more than the sky's is taken.
-                    let (open, own) = (open_sky(medium), glow.sample(p[0], p[2]));
-                    (0..3).for_each(|c| texel[c + 1] = texel[c + 1].min(open[c]) + own[c]);
+                    let own = glow.sample(p[0], p[2]);
+                    (0..3).for_each(|c| texel[c + 1] += own[c]);
                 }
             }
         });
@@ -125,10 +129,10 @@ impl Glow {
     /// Nodes along each axis.
     const NODES: usize = 48;
 
-    /// The sum over cubes that glow; `None` if none does.
+    /// The sum over blocks that glow; `None` if none does.
     fn cast(light: &LightVolume, lo: [f32; 2], hi: [f32; 2]) -> Option<Self> {
-        let cubes = light.glowing();
-        if cubes.is_empty() {
+        let blocks = light.glowing();
+        if blocks.is_empty() {
             return None;
         }
         let spacing = [0, 1].map(|a| (hi[a] - lo[a]) / (Self::NODES - 1) as f32);
@@ -139,13 +143,17 @@ impl Glow {
                 lo[1] + (n / Self::NODES) as f32 * spacing[1],
             ];
             let mut sum = [0.0; 3];
-            for (middle, power) in &cubes {
+            for GlowingBlock { middle, edge, power } in &blocks {
                 let way: [f32; 3] = std::array::from_fn(|a| middle[a] - p[a]);
                 let square = way.iter().map(|x| x * x).sum::<f32>();
                 let cosine = way[1] / square.sqrt();
-                // A cube is no point: next to it, it is seen as large as half the sky.
+                // Up to the side of the block, which has taken its own part.
+                let longest = way.iter().fold(1e-6_f32, |most, x| most.max(x.abs()));
+                let share = (1.0 - 0.5 * edge / longest).max(0.0);
+                let side: [f32; 3] = std::array::from_fn(|a| p[a] + share * way[a]);
+                // A block is no point: next to it, it is seen as large as half the sky.
                 let area = square.max(middle[1] * middle[1] * 2.0);
-                let share = cosine / area / std::f32::consts::PI * exp(-light.depth_between(p, *middle));
+                let share = cosine / area / std::f32::consts::PI * exp(-light.depth_between(p, side));
                 (0..3).for_each(|c| sum[c] += power[c] * share);
             }
             sum
@@ -170,6 +178,7 @@ pub(super) fn open_sky(medium: &Medium) -> [f32; 3] {
 /// box looks through it from where its ray to the sun enters; other light is changed only near the box.
 fn arriving(
     light: &LightVolume,
+    (columns, edge, sent): &(Dims, f32, Vec<[f32; 3]>),
     medium: &Medium,
     extent: [f32; 3],
     [lo, hi]: [[f32; 3]; 2],
@@ -182,8 +191,13 @@ fn arriving(
     let through = leave > enter.max(0.0) && far > near.max(0.0);
     let away = (0..3).map(|a| (p[a] - nearest[a]).powi(2)).sum::<f32>().sqrt() / extent[0].max(extent[2]);
     let changed = (1.0 - away / AROUND).max(0.0).powi(2);
-    let (open, near) = (open_sky(medium), light.diffuse(nearest, [0.0, 1.0, 0.0]));
-    let [r, g, b] = std::array::from_fn(|c| open[c] + (near[c] - open[c]) * changed);
+    let mut other = open_sky(medium);
+    if changed > 0.0 {
+        let at = [nearest[0] / edge - 0.5, 0.0, nearest[2] / edge - 0.5];
+        let near = trilinear(*columns, at, |n| sent[n]);
+        (0..3).for_each(|c| other[c] += (near[c] - other[c]) * changed);
+    }
+    let [r, g, b] = other;
     let sun =
         if through { exp(-light.depth_to_sun(towards_sun.at(enter.max(0.0)).coords.into())) } else { 1.0 };
     [sun, r, g, b]
@@ -210,7 +224,14 @@ mod tests {
             let (got, want) = (floor.sample(x, z), {
                 // Through the whole box, including empty parts.
                 let everything = [[0.0; 3], snapshot.extent()];
-                arriving(&light, &medium, snapshot.extent(), everything, [x, 0.0, z])
+                arriving(
+                    &light,
+                    &light.diffuse_on_floor(),
+                    &medium,
+                    snapshot.extent(),
+                    everything,
+                    [x, 0.0, z],
+                )
             });
             let off = (got[0] - want[0]).abs().max((got[1] - want[1]).abs());
             (darkest, worst, sum) = (darkest.min(want[0]), worst.max(off), sum + off);

@@ -21,7 +21,6 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 
 use half::f16;
-use half::slice::HalfFloatSliceExt;
 use rayon::prelude::*;
 
 use crate::grid::Dims;
@@ -32,9 +31,10 @@ use super::bricks;
 use super::distance::Fields;
 use super::exp::exp;
 use super::medium::Medium;
+use super::preshaded::Cells;
 use super::solid::Solid;
 use super::trilinear::trilinear;
-use gather::{filled, gather_density};
+use gather::gather;
 pub(super) use ordinates::Phase;
 use ordinates::{Moments, Outside};
 
@@ -49,7 +49,7 @@ const GLOWING: usize = 192;
 /// Distance from a surface at which its diffuse light is read \[cubes\].
 pub(super) const OFF: f32 = 1.2;
 /// Sweeps on the cubes, on cubes of twice the edge, and so on.
-const SWEEPS: [usize; 3] = [3, 8, 24];
+const SWEEPS: [usize; 3] = [4, 12, 40];
 
 /// The light in one snapshot under one look.
 #[derive(Debug)]
@@ -74,6 +74,7 @@ pub struct LightVolume {
     /// The cubes, and the light in them.
     cubes: ordinates::Medium,
     moments: [Moments; 3],
+    solver: ordinates::Solver,
     /// Share of each cube that solids fill; empty without solids.
     filled: Vec<f32>,
     scratch: Scratch,
@@ -95,8 +96,6 @@ struct Mixture {
     /// Edge of a cube \[m\].
     h: f32,
     smoke: Vec<[f32; 3]>,
-    /// Cube, density and temperature excess of each cell that may glow.
-    hot: Vec<Vec<(u32, [f16; 2])>>,
 }
 
 /// A scalar field on points.
@@ -122,12 +121,13 @@ impl Default for LightVolume {
             spans: vec![0..0; 9],
             depth: vec![0.0; 27],
             shade: Vec::new(),
-            mixture: Mixture { dims: one, edge: 1, h: 1.0, smoke: vec![[0.0; 3]], hot: Vec::new() },
+            mixture: Mixture { dims: one, edge: 1, h: 1.0, smoke: vec![[0.0; 3]] },
             cubes: ordinates::Medium::default(),
             moments: std::array::from_fn(|_| Moments {
                 mean: vec![0.0],
                 flux: std::array::from_fn(|_| vec![0.0]),
             }),
+            solver: ordinates::Solver::default(),
             filled: Vec::new(),
             scratch: Scratch::default(),
         }
@@ -138,8 +138,12 @@ impl LightVolume {
     /// Recomputes all light. Runs on the rayon pool of the caller; the same bits for any number of threads.
     pub fn bake(&mut self, snapshot: &Snapshot, look: &Look) {
         self.scale = look.light_scale;
+        let mut cells = Cells::default();
+        if look.glow > 0.0 {
+            cells.gather(snapshot);
+        }
         self.gather(snapshot);
-        self.cast(look);
+        self.cast(look, &cells);
     }
 
     /// The first half of [`LightVolume::bake`]: the smoke of a snapshot at points, as many as the last look asked for, and
@@ -153,13 +157,15 @@ impl LightVolume {
         self.spacing = std::array::from_fn(|a| self.extent[a] / cells[a] as f32);
         self.solids = Solid::all(&snapshot.solids, &mut self.fields);
         self.smoke = bricks::occupied(&snapshot.bricks, snapshot.h);
-        gather_density(snapshot, self.points, &mut self.scratch.planes, &mut self.density);
+        self.mixture.fit(snapshot);
+        let Self { points, scratch, mixture, density, .. } = self;
+        gather(snapshot, mixture, *points, &mut scratch.planes, density);
         self.spans = spans(self.points, &self.density);
-        self.mixture.gather(snapshot);
     }
 
-    /// The second half: the light under a look, in the smoke gathered last.
-    pub fn cast(&mut self, look: &Look) {
+    /// The second half: the light under a look, in the smoke gathered last. `cells` are those of the same snapshot; only
+    /// smoke that glows needs them.
+    pub(super) fn cast(&mut self, look: &Look, cells: &Cells) {
         let field = Points { dims: self.points, spacing: self.spacing, values: &self.density };
         gather_sun(field, look, &mut self.scratch.discs, &mut self.depth);
         self.shade_by_solids(unit(look.sun_direction));
@@ -169,7 +175,7 @@ impl LightVolume {
         if single {
             phase = Phase { forward: 0.0, g: 0.0 };
         }
-        self.fill_cubes(&medium, phase, look);
+        self.fill_cubes(&medium, phase, look, cells);
         let outside = Outside {
             sun: medium.sun_direction,
             sky: medium.sky,
@@ -177,7 +183,9 @@ impl LightVolume {
             floor: look.floor.map(|albedo| self.floor_below(&medium, albedo)),
         };
         let sweeps: &[usize] = if single { &[1] } else { &SWEEPS };
-        self.moments = ordinates::solve(&self.cubes, phase, &outside, sweeps);
+        let everywhere = !self.solids.is_empty();
+        let Self { solver, cubes, moments, .. } = self;
+        solver.solve(cubes, phase, &outside, sweeps, everywhere, moments);
         self.extend_into_solids();
     }
 
@@ -205,7 +213,7 @@ impl LightVolume {
     }
 
     /// Extinction, albedo and sources of the cubes. Light that is scattered once never meets an albedo.
-    fn fill_cubes(&mut self, medium: &Medium, phase: Phase, look: &Look) {
+    fn fill_cubes(&mut self, medium: &Medium, phase: Phase, look: &Look, cells: &Cells) {
         let single = look.scattering == Scattering::Single;
         let Mixture { dims, h, .. } = self.mixture;
         let cubes = &mut self.cubes;
@@ -215,15 +223,19 @@ impl LightVolume {
         cubes.extinction.extend(smoke.iter().map(|c| c.iter().sum::<f32>() * medium.extinction));
         // Empty cubes have the albedo of all smoke, for what is interpolated next to them.
         let all = smoke.iter().fold([0.0; 3], |all, c| std::array::from_fn(|n| all[n] + c[n]));
-        let albedo = |&s: &[f32; 3]| medium.albedo(if s == [0.0; 3] { all } else { s });
+        let of_all = if single { [0.0; 3] } else { medium.albedo(all) };
         for c in 0..3 {
             cubes.albedo[c].clear();
-            cubes.albedo[c].extend(smoke.iter().map(|s| if single { 0.0 } else { albedo(s)[c] }));
+            cubes.albedo[c].resize(dims.cells(), of_all[c]);
             cubes.emission[c].clear();
             cubes.emission[c].resize(dims.cells(), 0.0);
         }
+        for (n, smoke) in smoke.iter().enumerate().filter(|(_, smoke)| **smoke != [0.0; 3] && !single) {
+            let albedo = medium.albedo(*smoke);
+            (0..3).for_each(|c| cubes.albedo[c][n] = albedo[c]);
+        }
         if medium.glow[0] > 0.0 {
-            self.mixture.glow(medium, &mut cubes.emission);
+            self.mixture.glow(medium, cells, &mut cubes.emission);
         }
         self.stand(medium, phase, look);
         if single {
@@ -300,9 +312,20 @@ impl LightVolume {
             std::array::from_fn(|c| {
                 let Moments { mean, flux } = &self.moments[c];
                 let away: f32 = (0..3).map(|a| normal[a] * flux[a][n]).sum();
-                (mean[n] - 2.0 * away).max(0.0)
+                // What a surface beside this one sends weighs on the flux: some light arrives from everywhere.
+                (mean[n] - 2.0 * away).max(0.25 * mean[n])
             })
         })
+    }
+
+    /// [`LightVolume::diffuse`] at the floor, for each column of cubes: how many along x and z, their edge \[m\], and the
+    /// radiance in the middle of each.
+    pub(super) fn diffuse_on_floor(&self) -> (Dims, f32, Vec<[f32; 3]>) {
+        let Mixture { dims, h, .. } = self.mixture;
+        let up = [0.0, 1.0, 0.0];
+        let middle = |n: usize| [(n % dims.nx) as f32 + 0.5, 0.0, (n / dims.nx) as f32 + 0.5].map(|x| x * h);
+        let values = (0..dims.nx * dims.nz).map(|n| self.diffuse(middle(n), up)).collect();
+        (Dims { nx: dims.nx, ny: 1, nz: dims.nz }, h, values)
     }
 
     /// The depth of the smoke towards the sun at each point.
@@ -325,30 +348,38 @@ impl LightVolume {
         (self.mixture.dims, (0..mean.len()).map(texel).collect())
     }
 
-    /// Cubes that glow, or blocks of them: their middle and the power they send through a square metre at a metre, for each
-    /// colour.
-    pub(super) fn glowing(&self) -> Vec<([f32; 3], [f32; 3])> {
+    /// Smoke that glows, in cubes or in blocks of them if there are many.
+    pub(super) fn glowing(&self) -> Vec<GlowingBlock> {
         let Mixture { dims, h, .. } = self.mixture;
         let cubes = &self.cubes;
-        let all = (0..dims.cells().min(cubes.extinction.len())).filter_map(|n| {
-            let opaque = 1.0 - exp(-cubes.extinction[n] * h);
-            // What it sends itself, and what of it is scattered: in opaque smoke the sum of all orders, 1 / (1 − ω).
-            let power: [f32; 3] = std::array::from_fn(|c| {
-                let (own, albedo) = (cubes.emission[c][n], cubes.albedo[c][n].min(1.0));
-                let scattered = self.moments[c].mean[n].min(own / (1.0 - albedo).max(1e-3));
-                (own + albedo * scattered) * opaque * h * h
-            });
-            let at = [n % dims.nx, n / dims.nx % dims.ny, n / (dims.nx * dims.ny)];
-            let smoke = self.filled.get(n).is_none_or(|filled| *filled == 0.0);
-            (smoke && power[0] > 0.0).then(|| (at.map(|i| (i as f32 + 0.5) * h), power))
-        });
-        let mut all: Vec<_> = all.collect();
-        let mut edge = h;
-        while all.len() > GLOWING {
-            edge *= 2.0;
-            all = together(&all, edge);
+        // Extinction, and radiance sent for each unit of it: its own, and what of it is scattered, in opaque smoke the sum of
+        // all orders, 1 / (1 − ω).
+        let glows = |n: &usize| {
+            cubes.emission[0][*n] > 0.0 && self.filled.get(*n).is_none_or(|filled| *filled == 0.0)
+        };
+        let count = dims.cells().min(cubes.extinction.len());
+        let all: Vec<([usize; 3], f32, [f32; 3])> = (0..count)
+            .filter(glows)
+            .map(|n| {
+                let sent = std::array::from_fn(|c| {
+                    let (own, albedo) = (cubes.emission[c][n], cubes.albedo[c][n].min(1.0));
+                    own + albedo * self.moments[c].mean[n].min(own / (1.0 - albedo).max(1e-3))
+                });
+                let at = [n % dims.nx, n / dims.nx % dims.ny, n / (dims.nx * dims.ny)];
+                (at, cubes.extinction[n], sent)
+            })
+            .collect();
+        let mut edge = 1;
+        loop {
+            let mut blocks: BTreeMap<[usize; 3], BlockSums> = BTreeMap::new();
+            for &(at, extinction, sent) in &all {
+                blocks.entry(at.map(|i| i / edge)).or_default().add(at, extinction, sent);
+            }
+            if blocks.len() <= GLOWING {
+                return blocks.into_values().map(|sums| sums.block(edge, h)).collect();
+            }
+            edge *= 2;
         }
-        all
     }
 
     /// Optical depth of the smoke between two places \[m\], in as many steps as cubes it crosses.
@@ -387,64 +418,84 @@ impl LightVolume {
 }
 
 impl Mixture {
-    /// Means over cubes of the cells of a snapshot, and which of them may glow.
-    fn gather(&mut self, snapshot: &Snapshot) {
+    /// Makes room for the cubes of a snapshot.
+    fn fit(&mut self, snapshot: &Snapshot) {
         let size = snapshot.dims.array();
-        let edge = size.into_iter().max().unwrap_or(1).div_ceil(CUBES);
-        let [nx, ny, nz] = size.map(|n| n.div_ceil(edge));
-        let dims = Dims { nx, ny, nz };
-        (self.dims, self.edge, self.h) = (dims, edge, edge as f32 * snapshot.h);
+        self.edge = size.into_iter().max().unwrap_or(1).div_ceil(CUBES);
+        let [nx, ny, nz] = size.map(|n| n.div_ceil(self.edge));
+        self.dims = Dims { nx, ny, nz };
+        self.h = self.edge as f32 * snapshot.h;
         self.smoke.clear();
-        self.smoke.resize(dims.cells(), [0.0; 3]);
-        self.hot.resize(nz, Vec::new());
-        let share = 1.0 / (edge * edge * edge) as f32;
-        let cube_of: Vec<usize> = (0..size[0]).map(|i| i / edge).collect();
-        let slabs = self.smoke.par_chunks_mut(nx * ny).zip(&mut self.hot).enumerate();
-        slabs.for_each(|(slab, (cubes, hot))| {
-            hot.clear();
-            let mut floats = vec![0.0_f32; 4 * size[0]];
-            for k in slab * edge..((slab + 1) * edge).min(size[2]) {
-                for j in 0..size[1] {
-                    let Some(range) = filled(snapshot, j, k) else { continue };
-                    let cells = &snapshot.smoke[snapshot.dims.index(range.start, j, k)..][..range.len()];
-                    let floats = &mut floats[..4 * range.len()];
-                    cells.as_flattened().convert_to_f32_slice(floats);
-                    let row = &mut cubes[j / edge * nx..][..nx];
-                    for (i, cell) in range.zip(floats.as_chunks::<4>().0) {
-                        let cube = &mut row[cube_of[i]];
-                        (0..3).for_each(|c| cube[c] += share * cell[c].max(0.0));
-                        if cell[3] > 0.0 {
-                            let density = cell[..3].iter().map(|x| x.max(0.0)).sum::<f32>();
-                            let at = (slab * ny + j / edge) * nx + cube_of[i];
-                            hot.push((at as u32, [f16::from_f32(density), f16::from_f32(cell[3])]));
-                        }
-                    }
-                }
-            }
-        });
+        self.smoke.resize(self.dims.cells(), [0.0; 3]);
     }
 
     /// Radiance of opaque smoke in each cube, the mean over its cells weighted with their density.
-    fn glow(&self, medium: &Medium, out: &mut [Vec<f32>; 3]) {
+    fn glow(&self, medium: &Medium, cells: &Cells, out: &mut [Vec<f32>; 3]) {
         let share = 1.0 / (self.edge * self.edge * self.edge) as f32;
-        for &(at, [density, heat]) in self.hot.iter().flatten() {
-            let sent = medium.glowing(heat.to_f32());
-            let all: f32 = self.smoke[at as usize].iter().sum();
-            let weight = share * density.to_f32() / all.max(1e-20);
-            (0..3).for_each(|c| out[c][at as usize] += weight * sent[c]);
+        let Dims { nx, ny, nz } = self.dims;
+        let slab = |slab: usize| {
+            let mut sums = vec![[0.0_f32; 3]; nx * ny];
+            for k in slab * self.edge..(slab + 1) * self.edge {
+                cells.rows(k, |start, j, row| {
+                    for (i, cell) in row.iter().enumerate().filter(|(_, cell)| cell[3] > f16::ZERO) {
+                        let [r, g, b, heat] = cell.map(f32::from);
+                        let density = r.max(0.0) + g.max(0.0) + b.max(0.0);
+                        let sent = medium.glowing(heat);
+                        let sum = &mut sums[j / self.edge * nx + (start + i) / self.edge];
+                        (0..3).for_each(|c| sum[c] += share * density * sent[c]);
+                    }
+                });
+            }
+            sums
+        };
+        let sums: Vec<Vec<[f32; 3]>> = (0..nz).into_par_iter().map(slab).collect();
+        for (n, sum) in sums.iter().flatten().enumerate() {
+            let all: f32 = self.smoke[n].iter().sum();
+            (0..3).for_each(|c| out[c][n] = sum[c] / all.max(1e-20));
         }
     }
 }
 
-/// Lights in the same block of an edge \[m\] as one, in the middle of their power.
-fn together(lights: &[([f32; 3], [f32; 3])], edge: f32) -> Vec<([f32; 3], [f32; 3])> {
-    let mut blocks: BTreeMap<[u32; 3], ([f32; 3], [f32; 3])> = BTreeMap::new();
-    for (middle, power) in lights {
-        let (places, sum) = blocks.entry(middle.map(|x| (x / edge) as u32)).or_default();
-        (0..3).for_each(|a| places[a] += power[0] * middle[a]);
-        (0..3).for_each(|c| sum[c] += power[c]);
+/// A block of glowing smoke.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct GlowingBlock {
+    /// Middle of its power \[m\].
+    pub middle: [f32; 3],
+    /// Edge \[m\].
+    pub edge: f32,
+    /// Power that it sends through a square metre at a metre, for each colour.
+    pub power: [f32; 3],
+}
+
+/// Sums over the cubes of a block.
+#[derive(Default)]
+struct BlockSums {
+    extinction: f32,
+    sent: [f32; 3],
+    places: [f32; 3],
+}
+
+impl BlockSums {
+    fn add(&mut self, at: [usize; 3], extinction: f32, sent: [f32; 3]) {
+        self.extinction += extinction;
+        for n in 0..3 {
+            self.sent[n] += extinction * sent[n];
+            self.places[n] += extinction * sent[0] * (at[n] as f32 + 0.5);
+        }
     }
-    blocks.into_values().map(|(places, power)| (places.map(|x| x / power[0]), power)).collect()
+
+    /// The block, whose edge counts cubes of some edge \[m\]. It hides a part of itself: seen from outside, a row of blocks
+    /// is as bright as opaque smoke.
+    fn block(&self, edge: usize, h: f32) -> GlowingBlock {
+        let whole = edge as f32 * h;
+        let depth = self.extinction / (edge * edge * edge) as f32 * whole;
+        let area = (1.0 - exp(-depth)) * whole * whole;
+        GlowingBlock {
+            middle: self.places.map(|x| x * h / self.sent[0].max(1e-20)),
+            edge: whole,
+            power: self.sent.map(|sent| area * sent / self.extinction.max(1e-20)),
+        }
+    }
 }
 
 /// For each row of points the range that density may be interpolated from.

@@ -59,6 +59,7 @@ pub use slice::Slice;
 
 use thiserror::Error;
 
+use crate::grid::Dims;
 use crate::look::{Camera, Look};
 
 /// A finished picture, sRGB-encoded, with straight alpha.
@@ -191,10 +192,17 @@ pub enum Shading {
     Rays,
 }
 
+/// Least number of samples along the longest side.
+const FEWEST: f32 = 64.0;
+
 impl Quality {
-    /// Samples per cell edge for pictures of `look`.
-    fn samples(&self, look: &Look) -> f32 {
-        (look.samples * self.samples).clamp(0.05, 16.0)
+    /// Samples per cell edge for pictures of `look` on a grid. Fewer than asked for must still be enough along the longest
+    /// side: on a coarse grid steps of two cells are grains.
+    fn samples(&self, look: &Look, dims: Dims) -> f32 {
+        let longest = dims.array().into_iter().max().unwrap_or(1) as f32;
+        let factor =
+            if self.samples < 1.0 { self.samples.max(FEWEST / longest).min(2.0) } else { self.samples };
+        (look.samples * factor).clamp(0.05, 16.0)
     }
 
     /// For files with hard edges: the mean of nine frames.

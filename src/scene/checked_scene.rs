@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use super::camera_path::CameraPath;
 use super::initial::Initial;
 use super::origin::Origin;
 use super::side_tables::SideFormulas;
@@ -30,6 +31,8 @@ pub struct Scene {
     pub look: Look,
     /// Camera.
     pub camera: Camera,
+    /// Its way over time, if it moves; [`Scene::camera_at`].
+    pub camera_path: CameraPath,
     /// Width and height of pictures \[px\].
     pub size: [u32; 2],
     /// Initial fields, if the box does not start empty and at rest.
@@ -42,6 +45,13 @@ pub struct Scene {
     pub side_formulas: Vec<SideFormulas>,
     /// Text it was read from.
     pub origin: Arc<Origin>,
+}
+
+impl Scene {
+    /// The camera at an instant \[s\].
+    pub fn camera_at(&self, t: f32) -> Camera {
+        self.camera_path.at(t, &self.camera)
+    }
 }
 
 /// Division of time into frames, and of frames into steps.

@@ -297,6 +297,16 @@ pub struct Camera {
     pub target: Option<Spanned<Vector>>,
     pub up: Option<Spanned<Vector>>,
     pub fov: Option<Number>,
+    pub keyframes: Option<Spanned<Vec<CameraKeyframe>>>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct CameraKeyframe {
+    pub time: Number,
+    pub position: Option<Vector>,
+    pub target: Option<Vector>,
+    pub fov: Option<Number>,
 }
 
 /// Condition of one side: a word, or a table with what belongs to it, as `{ inflow = { velocity = [1, 0, 0] } }`. Velocities, smoke

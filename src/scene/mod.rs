@@ -8,6 +8,7 @@ use crate::foreign;
 use crate::solver::Solver;
 
 pub mod builtin;
+mod camera_path;
 mod checked_scene;
 mod document;
 pub mod edits;

@@ -50,6 +50,14 @@ fn invalid_scenes_are_refused_at_their_line() {
         ("[render]\ncamera = { fov = 0 }", "render.camera.fov: 0 is out of range: 1 to 170 [degrees]"),
         ("[render]\ncamera = { position = [1, 1, 1], target = [1, 1, 1] }", "are both"),
         ("[render]\ncamera = { position = [0, 0, 3], target = [0, 0, 0], up = [0, 0, 1] }", "along the view"),
+        (
+            "[render]\ncamera = { keyframes = [{ time = 1, fov = 30 }, { time = 1, fov = 40 }] }",
+            "s.toml:2:24: render.camera.keyframes: 1 s comes after 1 s; times must rise",
+        ),
+        (
+            "[render]\ncamera = { target = [1, 1, 1], keyframes = [{ time = 1, position = [1, 1, 1] }] }",
+            "render.camera.keyframes: at 1 s: position and target are both",
+        ),
         ("[render]\nlight = { direction = [0, 0, 0] }", "has no direction"),
         ("[render]\nsize = [0, 10]", "0 is out of range: 1 to 16384 [px]"),
         ("[render]\nfloor = true", "give the floor a colour"),

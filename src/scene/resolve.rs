@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use toml::Spanned;
 
+use super::camera_path;
 use super::checked_scene::{Scene, Time};
 use super::document::{self, Document};
 use super::given::Given;
@@ -46,6 +47,8 @@ pub fn scene(name: String, text: &Text, folder: &Path) -> Result<Scene> {
     check_picture(&doc, text, &config, size)?;
     let mut params = Params::default();
     fill(&mut params, &given);
+    let camera = camera(&doc.render.camera, text, extent, size)?;
+    let keyframes = doc.render.camera.keyframes.as_ref();
     let solids = solid_tables::resolve(&doc, &given, text, folder, &config, &params)?;
     Ok(Scene {
         name,
@@ -55,7 +58,8 @@ pub fn scene(name: String, text: &Text, folder: &Path) -> Result<Scene> {
         fills: source_tables::fills(&doc.initial.smoke, place)?,
         time: time(&doc.time, text)?,
         look: look(&doc, &given),
-        camera: camera(&doc.render.camera, text, extent, size)?,
+        camera,
+        camera_path: camera_path::resolve(keyframes, &camera, text, check_camera)?,
         size,
         initial: initial::resolve(&doc.initial, text, folder, &config)?,
         probes: probes::resolve(&doc.probe, text, &config, solids.len())?,

@@ -58,6 +58,18 @@ fn documented_options_act() {
 }
 
 /// Gives every table an unknown key, and checks the list of known keys in the error.
+/// The camera is at its keyframes when it should be.
+#[test]
+fn a_camera_follows_its_keyframes() {
+    let keys =
+        "keyframes = [{ time = 0, position = [0, 1, 4] }, { time = 2, position = [4, 1, 0], fov = 50 }]";
+    let scene = with(&format!("[render]\ncamera = {{ fov = 30, {keys} }}"), &[]);
+    assert_eq!(scene.camera_at(0.0).position, [0.0, 1.0, 4.0]);
+    assert_eq!(scene.camera_at(2.0).position, [4.0, 1.0, 0.0]);
+    assert_eq!((scene.camera_at(1.0).fov, scene.camera_at(1.0).target), (50.0, scene.camera.target));
+    assert!(with("", &[]).camera_path.is_empty());
+}
+
 #[test]
 fn every_key_is_declared() {
     use crate::parameter::{all, declared_path, find};

@@ -1,8 +1,8 @@
 //! OpenVDB files: sparse volumes for Blender, Houdini and other programs.
 //!
 //! Writes and reads `Tree_float_5_4_3` and `Tree_vec3s_5_4_3` grids, as single or half floats, with or without ZIP, in
-//! version 224 of the format (OpenVDB 10; later releases read it). The module needs `flate2` and `half` and is
-//! independent of the rest of this crate.
+//! version 224 of the format (OpenVDB 10; later releases read it). Blosc is read, not written. The module needs `flate2`,
+//! `lz4_flex` and `half` and is independent of the rest of this crate.
 //!
 //! ```
 //! use updraft::vdb::{Grid, Reader, Topology, Values, write};
@@ -32,6 +32,7 @@
 //! no bytes, one of single floats under ZIP writes a length of 0; and the background has four bytes even in a grid of half
 //! floats.
 
+mod blosc;
 mod metadata;
 mod read;
 #[cfg(test)]

@@ -6,6 +6,7 @@ use std::fmt;
 use flate2::{Decompress, FlushDecompress};
 use half::f16;
 
+use super::blosc;
 use super::topology::Leaf;
 use super::{LEAF, LOWER, MAGIC, Meta, UPPER, VERSION, flag};
 
@@ -26,10 +27,16 @@ impl fmt::Display for ReadError {
 
 impl std::error::Error for ReadError {}
 
-type Result<T> = std::result::Result<T, ReadError>;
+pub(super) type Result<T> = std::result::Result<T, ReadError>;
 
-fn wrong<T>(what: impl Into<String>) -> Result<T> {
-    Err(ReadError(what.into()))
+impl ReadError {
+    pub(super) fn new(what: impl Into<String>) -> Self {
+        Self(what.into())
+    }
+}
+
+pub(super) fn wrong<T>(what: impl Into<String>) -> Result<T> {
+    Err(ReadError::new(what))
 }
 
 /// A file being read.
@@ -131,13 +138,14 @@ impl Descriptor {
         }
         let mut input = Input { bytes, at: self.start };
         let flags = input.u32()?;
-        if flags & flag::BLOSC != 0 {
-            return wrong("it is compressed with Blosc; save it with ZIP or without compression");
-        }
         let metadata = input.metadata()?;
         let (scale, translation) = input.transform()?;
-        let coding =
-            Coding { components, half, zip: flags & flag::ZIP != 0, masked: flags & flag::ACTIVE_MASK != 0 };
+        let packing = match flags {
+            _ if flags & flag::BLOSC != 0 => Packing::Blosc,
+            _ if flags & flag::ZIP != 0 => Packing::Zip,
+            _ => Packing::None,
+        };
+        let coding = Coding { components, half, packing, masked: flags & flag::ACTIVE_MASK != 0 };
         Ok(ReadGrid { metadata, scale, translation, coding, input })
     }
 }
@@ -197,8 +205,16 @@ impl ReadGrid<'_> {
 struct Coding {
     components: usize,
     half: bool,
-    zip: bool,
+    packing: Packing,
     masked: bool,
+}
+
+/// Compression of the values.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Packing {
+    None,
+    Zip,
+    Blosc,
 }
 
 /// Positions of the leaves' values, and values of tiles.
@@ -490,21 +506,24 @@ impl<'a> Input<'a> {
         if coding.half && count == 0 {
             return Ok(vec![]);
         }
-        if !coding.zip {
+        if coding.packing == Packing::None {
             return Ok(self.take(size)?.to_vec());
         }
-        let zipped = self.u64()? as i64;
-        if zipped <= 0 {
-            let fits = zipped.unsigned_abs() == size as u64;
+        let packed = self.u64()? as i64;
+        if packed <= 0 {
+            let fits = packed.unsigned_abs() == size as u64;
             return if fits {
                 Ok(self.take(size)?.to_vec())
             } else {
                 wrong("a block of values has another size")
             };
         }
-        let Ok(zipped) = usize::try_from(zipped) else { return wrong("the file ends too early") };
+        let Ok(packed) = usize::try_from(packed) else { return wrong("the file ends too early") };
+        let from = self.take(packed)?;
+        if coding.packing == Packing::Blosc {
+            return blosc::unpack(from, size);
+        }
         let mut raw = Vec::with_capacity(size);
-        let from = self.take(zipped)?;
         let end = Decompress::new(true).decompress_vec(from, &mut raw, FlushDecompress::Finish);
         match end {
             Ok(flate2::Status::StreamEnd) if raw.len() == size => Ok(raw),

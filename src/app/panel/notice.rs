@@ -9,6 +9,10 @@ use crate::worker::State;
 
 /// Width beyond which lines are wrapped \[pt\].
 const WIDTH: f32 = 560.0;
+/// Width and height of the corner of the view that holds the axes and the compass of the sun \[pt\].
+const CORNER: [f32; 2] = [152.0, 92.0];
+/// Width of a view below which the line stands above that corner, not beside it \[pt\].
+const NARROW: f32 = 480.0;
 
 pub(super) fn show(ctx: &Context, model: &Model, readout: &Readout) {
     let Some((text, color)) = line(model, readout) else {
@@ -16,11 +20,18 @@ pub(super) fn show(ctx: &Context, model: &Model, readout: &Readout) {
     };
     // Above the timeline.
     let below = ctx.content_rect().bottom() - ctx.available_rect().bottom();
-    let anchor = egui::vec2(14.0, -14.0 - below);
+    let view = ctx.available_rect().size();
+    let [right, up] = match view {
+        // Too small for the axes.
+        _ if view.x < 200.0 || view.y < 160.0 => [14.0, 14.0],
+        _ if view.x < NARROW => [14.0, CORNER[1]],
+        _ => [CORNER[0], 14.0],
+    };
+    let anchor = egui::vec2(right, -up - below);
     Area::new(Id::new("notice")).anchor(Align2::LEFT_BOTTOM, anchor).interactable(false).show(ctx, |ui| {
         let frame = Frame::new().fill(Color32::from_black_alpha(150)).inner_margin(Margin::symmetric(10, 5));
         frame.corner_radius(5).show(ui, |ui| {
-            ui.set_max_width(WIDTH.min(ctx.available_rect().width() - 60.0));
+            ui.set_max_width(WIDTH.min(view.x - right - 46.0));
             ui.label(RichText::new(text).color(color));
         });
     });

@@ -88,6 +88,25 @@ impl Session {
         self.tell(text, now)
     }
 
+    /// What a file in `folder` would hold, if there are unsaved changes that can be saved.
+    pub fn unsaved_text(&self, folder: &Path) -> Option<String> {
+        let settings = &self.model.settings;
+        let camera = if self.stands_as_opened() { settings.scene.camera } else { self.orbit.camera() };
+        self.is_unsaved().then(|| settings.as_file(camera).write(folder).ok()).flatten()
+    }
+
+    /// Says that the unsaved changes of a window that ended are in the file `path`.
+    pub fn offer_recovered(&mut self, path: &Path, now: Instant) {
+        remember::note(&mut self.model.recent, path);
+        self.tell(
+            format!(
+                "An earlier window ended with unsaved changes. They are in {}, see Open.",
+                path.display()
+            ),
+            now,
+        );
+    }
+
     pub(super) fn try_save(&mut self, path: &Path) -> Result<String, String> {
         let (running, opened) = (&self.model.settings.scene, &self.model.settings.opened);
         let camera = if self.stands_as_opened() { running.camera } else { self.orbit.camera() };

@@ -68,6 +68,8 @@ pub(super) struct Lit<'a> {
     /// A place counted in cells from the middle of the first, counted in texels: factor and sum.
     pub scale: [f32; 3],
     pub first: [f32; 3],
+    /// Whether its points lie at least two steps apart: pairs of steps share the light between them.
+    pub coarse: bool,
     /// ρ times the radiance of opaque smoke at the cells, if it glows.
     pub glow: Option<Texels<'a>>,
     pub sun: [f32; 3],
@@ -167,6 +169,23 @@ trait Step {
     unsafe fn of_ray<L: Lanes>(&self, direction: [L; 3]) -> L;
     /// A step of some length around a place in cells from the first's middle; `out` is radiance and transmittance.
     unsafe fn take<L: Lanes>(&self, texels: &Texels, at: [L; 3], length: L, of_ray: L, out: &mut [L; 4]);
+
+    /// Two steps, one after the other.
+    #[inline(always)]
+    unsafe fn take_two<L: Lanes>(
+        &self,
+        texels: &Texels,
+        at: [[L; 3]; 2],
+        length: [L; 2],
+        of_ray: L,
+        out: &mut [L; 4],
+    ) {
+        // SAFETY: the caller has enabled the instructions.
+        unsafe {
+            self.take(texels, at[0], length[0], of_ray, out);
+            self.take(texels, at[1], length[1], of_ray, out);
+        }
+    }
 }
 
 /// Smoke with its extinction for each unit of density, cubic or not.
@@ -194,25 +213,92 @@ impl<const CUBIC: bool> Step for Smoke<'_, CUBIC> {
     unsafe fn take<L: Lanes>(&self, texels: &Texels, at: [L; 3], length: L, phase: L, out: &mut [L; 4]) {
         // SAFETY: the caller has enabled the instructions.
         unsafe {
-            let [red, green, blue, density] =
-                if CUBIC { L::read_cubic(texels, at) } else { L::read(texels, at) };
-            if !L::any(L::all(0.0).less(density * length)) {
+            let smoke = self.smoke(texels, at);
+            if L::any(L::all(0.0).less(smoke[3] * length)) {
+                self.add(smoke, self.arriving(at, phase), at, length, out);
+            }
+        }
+    }
+
+    #[inline(always)]
+    unsafe fn take_two<L: Lanes>(
+        &self,
+        texels: &Texels,
+        at: [[L; 3]; 2],
+        length: [L; 2],
+        phase: L,
+        out: &mut [L; 4],
+    ) {
+        // SAFETY: the caller has enabled the instructions.
+        unsafe {
+            if !self.light.coarse {
+                self.take(texels, at[0], length[0], phase, out);
+                self.take(texels, at[1], length[1], phase, out);
                 return;
             }
+            let (first, second) = (self.smoke(texels, at[0]), self.smoke(texels, at[1]));
+            if !L::any(L::all(0.0).less(first[3].times(length[0], second[3] * length[1]))) {
+                return;
+            }
+            let mut middle = at[0];
+            for a in 0..3 {
+                middle[a] = L::all(0.5) * (at[0][a] + at[1][a]);
+            }
+            let arriving = self.arriving(middle, phase);
+            self.add(first, arriving, at[0], length[0], out);
+            self.add(second, arriving, at[1], length[1], out);
+        }
+    }
+}
+
+#[allow(unsafe_code)]
+impl<const CUBIC: bool> Smoke<'_, CUBIC> {
+    /// ρ ω and ρ.
+    #[inline(always)]
+    unsafe fn smoke<L: Lanes>(&self, texels: &Texels, at: [L; 3]) -> [L; 4] {
+        // SAFETY: the caller has enabled the instructions.
+        unsafe { if CUBIC { L::read_cubic(texels, at) } else { L::read(texels, at) } }
+    }
+
+    /// Radiance scattered towards the eye for an albedo of 1.
+    #[inline(always)]
+    unsafe fn arriving<L: Lanes>(&self, at: [L; 3], phase: L) -> [L; 3] {
+        // SAFETY: the caller has enabled the instructions.
+        unsafe {
             let light = &self.light;
             let mut at_light = at;
             for a in 0..3 {
                 at_light[a] = at[a].times(L::all(light.scale[a]), L::all(light.first[a]));
             }
-            let [sent_red, sent_green, sent_blue, depth] = L::read(&light.texels, at_light);
+            let [red, green, blue, depth] = L::read(&light.texels, at_light);
             let direct = phase * (L::all(0.0) - depth.greatest(L::all(0.0))).exp();
+            let [sun_red, sun_green, sun_blue] = light.sun;
+            [
+                direct.times(L::all(sun_red), red),
+                direct.times(L::all(sun_green), green),
+                direct.times(L::all(sun_blue), blue),
+            ]
+        }
+    }
+
+    /// Adds a step through smoke in some light.
+    #[inline(always)]
+    unsafe fn add<L: Lanes>(
+        &self,
+        [red, green, blue, density]: [L; 4],
+        arriving: [L; 3],
+        at: [L; 3],
+        length: L,
+        out: &mut [L; 4],
+    ) {
+        // SAFETY: the caller has enabled the instructions.
+        unsafe {
             let passes = (density * length * L::all(-self.extinction)).exp();
             let share = out[3] * (L::all(1.0) - passes) / density.greatest(L::all(1e-8));
-            let [sun_red, sun_green, sun_blue] = light.sun;
-            out[0] = (share * red).times(direct.times(L::all(sun_red), sent_red), out[0]);
-            out[1] = (share * green).times(direct.times(L::all(sun_green), sent_green), out[1]);
-            out[2] = (share * blue).times(direct.times(L::all(sun_blue), sent_blue), out[2]);
-            if let Some(glow) = &light.glow {
+            out[0] = (share * red).times(arriving[0], out[0]);
+            out[1] = (share * green).times(arriving[1], out[1]);
+            out[2] = (share * blue).times(arriving[2], out[2]);
+            if let Some(glow) = &self.light.glow {
                 let [red, green, blue, _] = if CUBIC { L::read_cubic(glow, at) } else { L::read(glow, at) };
                 out[0] = share.times(red, out[0]);
                 out[1] = share.times(green, out[1]);
@@ -328,13 +414,15 @@ impl<L: Lanes> Packet<L> {
                     n = L::select(empty, until, n);
                     continue;
                 }
-                self.take(volume, medium, [a, L::select(active, b, a)], of_ray, &mut out);
-                n = n + one;
                 // A second step, maybe into the next brick.
-                let active = L::both(n.less(self.last), least.less(out[3]));
-                let [a, b] = self.step(volume, n);
-                self.take(volume, medium, [a, L::select(active, b, a)], of_ray, &mut out);
-                n = n + one;
+                let [c, d] = self.step(volume, n + one);
+                let also = L::both(active, (n + one).less(self.last));
+                let (b, d) = (L::select(active, b, a), L::select(also, d, c));
+                let at = [self.at(volume, a, b), self.at(volume, c, d)];
+                // A ray that misses the box has a span that ends before it starts.
+                let length = [(b - a).greatest(L::all(0.0)), (d - c).greatest(L::all(0.0))];
+                medium.take_two(&volume.texels, at, length, of_ray, &mut out);
+                n = n + one + one;
             }
         }
     }
@@ -372,9 +460,9 @@ impl<L: Lanes> Packet<L> {
         }
     }
 
-    /// Takes a step from a to b.
+    /// The middle of a step from a to b, in cells from the middle of the first.
     #[inline(always)]
-    unsafe fn take<S: Step>(&self, volume: &Volume, medium: &S, [a, b]: [L; 2], of_ray: L, out: &mut [L; 4]) {
+    unsafe fn at(&self, volume: &Volume, a: L, b: L) -> [L; 3] {
         // SAFETY: the caller has enabled the instructions.
         unsafe {
             let (t, per_cell) = (L::all(0.5) * (a + b), 1.0 / volume.h);
@@ -382,8 +470,7 @@ impl<L: Lanes> Packet<L> {
             for c in 0..3 {
                 at[c] = (t * L::all(per_cell)).times(self.direction[c], L::all(self.eye_cells[c]));
             }
-            // A ray that misses the box has a span that ends before it starts.
-            medium.take(&volume.texels, at, (b - a).greatest(L::all(0.0)), of_ray, out);
+            at
         }
     }
 }

@@ -138,8 +138,10 @@ impl CpuRenderer {
         size: [u32; 2],
         progress: &(impl Fn(f32) + Sync),
     ) {
-        self.light.bake(snapshot, view.look);
         self.cells.gather(snapshot);
+        self.light.set_scale(view.look.light_scale);
+        self.light.gather(snapshot);
+        self.light.cast(view.look, &self.cells);
         self.picture.forget();
         if view.mode != Mode::Smoke {
             self.ranges = Ranges::of(snapshot);

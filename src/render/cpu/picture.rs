@@ -278,7 +278,7 @@ impl Picture {
             });
             return Some([[0.0; 2], [1.0; 2]]);
         }
-        let dt = contents.h / pass.quality.samples(view.look);
+        let dt = contents.h / pass.quality.samples(view.look, contents.dims);
         let (mut padding, one) = (<[Vec<_>; 2]>::default(), OccupiedBricks::one(contents));
         let volume = match view.mode.glowing() {
             Some(quantity) => {
@@ -432,7 +432,8 @@ impl Picture {
         }
         let (width, size, mut padding) = (self.size[0] as usize, self.size, <[Vec<_>; 2]>::default());
         let axes = Axes::of(view.camera, width as f32 / size[1] as f32);
-        let (extinction, dt) = (view.look.extinction.max(0.0), contents.h / quality.samples(view.look));
+        let (extinction, dt) =
+            (view.look.extinction.max(0.0), contents.h / quality.samples(view.look, contents.dims));
         let cursor = view.cursor.map(|cursor| CursorRows {
             cursor,
             axes: &axes,

@@ -77,7 +77,7 @@ impl<'a> Smoke<'a> {
             Volume::at_centres(snapshot, &snapshot.smoke)
         };
         let wide = |bricks| if quality.cubic { bricks::widened(bricks) } else { bricks.clone() };
-        let samples = quality.samples(view.look);
+        let samples = quality.samples(view.look, snapshot.dims);
         Self {
             snapshot,
             values,

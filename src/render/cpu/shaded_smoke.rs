@@ -94,6 +94,7 @@ impl ShadedSmoke {
             texels: Texels::new(contents.light.points.array(), &self.light),
             scale,
             first: scale.map(|scale| 0.5 * scale + 0.5),
+            coarse: contents.light.spacing.iter().all(|&spacing| spacing > 1.99 * dt.max(contents.h)),
             glow: (!self.glow.is_empty()).then(|| at_least_two(contents.dims, &self.glow, glow_padding)),
             sun: of_look.sun,
             sun_direction: of_look.sun_direction,

@@ -85,7 +85,7 @@ fn packets_march_through_shaded_smoke_as_single_rays_do() {
         let towards = Volume::of_light(&light, &towards);
         for (cubic, bricks, samples) in [(false, true, 1.0), (false, false, 2.0), (true, true, 0.7)] {
             let quality = Quality { cubic, bricks, samples, ..Quality::FINAL };
-            let dt = snapshot.h / quality.samples(&look);
+            let dt = snapshot.h / quality.samples(&look, snapshot.dims);
             let want = ray_by_ray(&camera, |ray, offset| {
                 let lattice = Lattice::new(ray, snapshot.extent(), f32::MAX, offset, dt);
                 plain::through_shaded([&shaded, &glow, &towards], cubic, &lattice, ray, &medium)
@@ -97,6 +97,31 @@ fn packets_march_through_shaded_smoke_as_single_rays_do() {
     }
 }
 
+/// Where the light is coarse, pairs of steps share it: the picture hardly changes.
+#[test]
+fn packets_that_share_light_match_single_rays() {
+    let snapshot = plume(Dims::new([24, 128, 24]).unwrap(), 0.01, Tint::Sectors);
+    let (look, camera) = (bare(), Camera::framing(snapshot.extent()));
+    let (mut light, mut cells) = (LightVolume::default(), Cells::default());
+    light.bake(&snapshot, &look);
+    cells.gather(&snapshot);
+    let (mut texels, mut towards) = (vec![[f16::ZERO; 4]; snapshot.dims.cells()], Vec::new());
+    let medium = Medium::of(&look, snapshot.extent());
+    cells.shade(&medium, &mut texels, &mut [], &mut Written::default());
+    light.towards(camera.position, &medium, &mut towards);
+    let glow = vec![[f16::ZERO; 4]; snapshot.dims.cells()];
+    let [shaded, glow] = [&texels, &glow].map(|texels| Volume::at_centres(&snapshot, texels));
+    let towards = Volume::of_light(&light, &towards);
+    let dt = snapshot.h / Quality::FINAL.samples(&look, snapshot.dims);
+    assert!(light.spacing[1] > 1.99 * dt, "light is coarse");
+    let want = ray_by_ray(&camera, |ray, offset| {
+        let lattice = Lattice::new(ray, snapshot.extent(), f32::MAX, offset, dt);
+        plain::through_shaded([&shaded, &glow, &towards], false, &lattice, ray, &medium)
+    });
+    let view = view(&look, &camera, Mode::Smoke);
+    each_level("shared light", &snapshot, &view, Quality::FINAL, &want, [3e-2, 1e-3]);
+}
+
 #[test]
 fn packets_march_through_a_flow_as_single_rays_do() {
     let snapshot = plume(Dims::new([40, 56, 36]).unwrap(), 0.02, Tint::Even);
@@ -105,7 +130,7 @@ fn packets_march_through_a_flow_as_single_rays_do() {
     let longest = snapshot.extent().into_iter().fold(0.0, f32::max);
     for (mode, quantity) in [(Mode::Speed, Quantity::Speed), (Mode::Vorticity, Quantity::Vorticity)] {
         let [_, top] = Ranges::of(&snapshot).range(quantity);
-        let dt = snapshot.h / Quality::FINAL.samples(&look);
+        let dt = snapshot.h / Quality::FINAL.samples(&look, snapshot.dims);
         let want = ray_by_ray(&camera, |ray, offset| {
             let lattice = Lattice::new(ray, snapshot.extent(), f32::MAX, offset, dt);
             plain::through_flow(&flow, mode == Mode::Vorticity, top, THICKNESS / longest, &lattice, ray)

@@ -4,6 +4,7 @@ use crate::grid::Dims;
 use crate::look::Look;
 use crate::render::Ranges;
 use crate::render::light::LightVolume;
+use crate::render::preshaded::Cells;
 use crate::snapshot::Snapshot;
 
 /// The uploaded snapshot.
@@ -51,12 +52,12 @@ impl Bake {
     }
 
     /// Updates the light. Returns whether anything changed.
-    pub fn bring_up_to_date(&mut self, look: &Look) -> bool {
+    pub fn bring_up_to_date(&mut self, look: &Look, cells: &Cells) -> bool {
         let key = lighting(look);
         if self.for_look.as_ref() == Some(&key) {
             return false;
         }
-        self.light.cast(look);
+        self.light.cast(look, cells);
         self.for_look = Some(key);
         true
     }

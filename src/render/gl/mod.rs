@@ -356,7 +356,7 @@ impl Renderer {
     /// Updates the light volume.
     fn bake(&mut self, look: &Look) {
         self.set_light_scale(look.light_scale);
-        if self.baked.bring_up_to_date(look) {
+        if self.baked.bring_up_to_date(look, self.smoke.cells()) {
             self.light_for = None;
             self.threads.picture.forget_light();
             self.floor.cast(&self.baked.light, &Medium::of(look, self.grid.extent()));
@@ -405,7 +405,7 @@ impl Renderer {
             .vec3("lobes", [medium.lobes[0], medium.lobes[1], medium.second_share])
             .float("glow", medium.glow[0])
             .float("fade", medium.fade)
-            .float("dt", grid.h / self.quality.samples(view.look))
+            .float("dt", grid.h / self.quality.samples(view.look, self.grid.dims))
             .vec4("cursor", cursor)
             .vec3("cursor_color", view.cursor.map_or([0.0; 3], |c| c.color))
             .vec3("floor_albedo", view.look.floor.unwrap_or([-1.0; 3]))
@@ -447,7 +447,7 @@ impl Renderer {
             .float("noise_shift", noise::frame_shift(frame.number));
         let (program, inputs) = match view.mode {
             mode if mode.shows_smoke() => {
-                let halves = halves(self.quality.samples(view.look));
+                let halves = halves(self.quality.samples(view.look, self.grid.dims));
                 let variant = [view.look.glow > 0.0, self.quality.cubic, halves];
                 (self.programs.march(&self.gl, variant)?, self.march_inputs(inputs, view))
             }

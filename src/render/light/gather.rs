@@ -1,4 +1,5 @@
-//! Densities at the points of the light volume: means over as much of the snapshot's cells as a point stands for.
+//! Densities at the points of the light volume, means over as much of the snapshot's cells as a point stands for, and
+//! the smoke in its cubes.
 
 use std::ops::Range;
 
@@ -6,7 +7,9 @@ use half::f16;
 use half::slice::HalfFloatSliceExt;
 use rayon::prelude::*;
 
+use super::Mixture;
 use crate::grid::Dims;
+use crate::simd::{dispatch, greatest};
 use crate::snapshot::{BRICK, Snapshot};
 
 /// Which cells a point is the mean of, along one axis: the first and their weights.
@@ -30,26 +33,40 @@ fn shares(count: usize, cells: usize) -> Vec<Share> {
     (0..count + 2).map(share).collect()
 }
 
-/// The sum of the three colours at the points. `planes` holds, for each layer of cells in z, the points of its x and y.
-pub(super) fn gather_density(snapshot: &Snapshot, points: Dims, planes: &mut Vec<f32>, out: &mut Vec<f32>) {
+/// The sum of the three colours at the points, and the colours in the cubes of `mixture`. `planes` holds, for each layer of
+/// cells in z, the points of its x and y.
+pub(super) fn gather(
+    snapshot: &Snapshot,
+    mixture: &mut Mixture,
+    points: Dims,
+    planes: &mut Vec<f32>,
+    out: &mut Vec<f32>,
+) {
     let cells = snapshot.dims;
     let plane = points.nx * points.ny;
     let (in_x, in_y) = (shares(points.nx - 2, cells.nx), shares(points.ny - 2, cells.ny));
     planes.clear();
     planes.resize(plane * cells.nz, 0.0);
-    planes.par_chunks_mut(plane).enumerate().for_each(|(k, plane)| {
-        let (mut rows, mut narrowed) = (RowSums::new(cells.nx), Vec::new());
-        for j in 0..cells.ny {
-            let Some((filled, row)) = rows.of(snapshot, j, k) else { continue };
-            let reached = reached(&in_x, &filled);
-            narrowed.clear();
-            narrowed.extend(in_x[reached.clone()].iter().map(|share| share.mean(row)));
-            for (point_j, share) in in_y.iter().enumerate() {
-                let Some(weight) = j.checked_sub(share.first).and_then(|n| share.weights.get(n)) else {
-                    continue;
-                };
-                let out = &mut plane[point_j * points.nx..][reached.clone()];
-                out.iter_mut().zip(&narrowed).for_each(|(out, x)| *out += weight * x);
+    let edge = mixture.edge;
+    let slabs = planes.par_chunks_mut(plane * edge);
+    let cubes = mixture.smoke.par_chunks_mut(mixture.dims.nx * mixture.dims.ny);
+    slabs.zip(cubes).enumerate().for_each(|(slab, (planes, cubes))| {
+        let (mut rows, mut narrowed) = (Rows::new(cells.nx), Vec::new());
+        for (k, plane) in (slab * edge..).zip(planes.chunks_mut(plane)) {
+            for j in 0..cells.ny {
+                let Some(filled) = rows.load(snapshot, j, k) else { continue };
+                rows.add_to_cubes(&filled, edge, &mut cubes[j / edge * mixture.dims.nx..][..mixture.dims.nx]);
+                let row = rows.sums(&filled);
+                let reached = reached(&in_x, &filled);
+                narrowed.clear();
+                narrowed.extend(in_x[reached.clone()].iter().map(|share| share.mean(row)));
+                for (point_j, share) in in_y.iter().enumerate() {
+                    let Some(weight) = j.checked_sub(share.first).and_then(|n| share.weights.get(n)) else {
+                        continue;
+                    };
+                    let out = &mut plane[point_j * points.nx..][reached.clone()];
+                    out.iter_mut().zip(&narrowed).for_each(|(out, x)| *out += weight * x);
+                }
             }
         }
     });
@@ -81,33 +98,64 @@ impl Share {
     }
 }
 
-/// Turns rows of half floats into rows of total density.
-struct RowSums {
-    floats: Vec<f32>,
+/// A row of cells as floats.
+struct Rows {
+    cells: Vec<[f32; 4]>,
     sums: Vec<f32>,
 }
 
-impl RowSums {
+impl Rows {
     fn new(nx: usize) -> Self {
-        Self { floats: vec![0.0; 4 * nx], sums: vec![0.0; nx] }
+        Self { cells: vec![[0.0; 4]; nx], sums: vec![0.0; nx] }
     }
 
-    /// The row and the cells of it that may hold something; `None` where the bricks say that none does.
-    fn of(&mut self, snapshot: &Snapshot, j: usize, k: usize) -> Option<(Range<usize>, &[f32])> {
+    /// Loads the cells of a row that may hold something, and returns which; `None` where the bricks say that none does.
+    fn load(&mut self, snapshot: &Snapshot, j: usize, k: usize) -> Option<Range<usize>> {
         let filled = filled(snapshot, j, k)?;
         let cells = &snapshot.smoke[snapshot.dims.index(0, j, k)..][filled.clone()];
-        let floats = &mut self.floats[..4 * filled.len()];
-        cells.as_flattened().convert_to_f32_slice(floats);
-        self.sums.fill(0.0);
-        for (sum, cell) in self.sums[filled.clone()].iter_mut().zip(floats.chunks_exact(4)) {
-            *sum = (cell[0] + cell[1] + cell[2]).max(0.0);
+        cells.as_flattened().convert_to_f32_slice(self.cells[..filled.len()].as_flattened_mut());
+        Some(filled)
+    }
+
+    /// Adds their colours to cubes of some edge.
+    fn add_to_cubes(&self, filled: &Range<usize>, edge: usize, cubes: &mut [[f32; 3]]) {
+        let share = 1.0 / (edge * edge * edge) as f32;
+        let mut start = filled.start;
+        while start < filled.end {
+            let end = ((start / edge + 1) * edge).min(filled.end);
+            let mut sum = [0.0_f32; 4];
+            for cell in &self.cells[start - filled.start..end - filled.start] {
+                (0..4).for_each(|c| sum[c] += cell[c].max(0.0));
+            }
+            let cube = &mut cubes[start / edge];
+            (0..3).for_each(|c| cube[c] += share * sum[c]);
+            start = end;
         }
-        Some((filled, &self.sums))
+    }
+
+    /// The sum of the colours in all cells of the row.
+    fn sums(&mut self, filled: &Range<usize>) -> &[f32] {
+        self.sums[..filled.start].fill(0.0);
+        self.sums[filled.end..].fill(0.0);
+        add_colors(&self.cells[..filled.len()], &mut self.sums[filled.clone()]);
+        &self.sums
+    }
+}
+
+dispatch! {
+    /// The sum of three colours, not below 0.
+    fn add_colors(cells: &[[f32; 4]], out: &mut [f32]) = add_colors_kernel;
+}
+
+#[inline(always)]
+fn add_colors_kernel<const FMA: bool>(cells: &[[f32; 4]], out: &mut [f32]) {
+    for (cell, out) in cells.iter().zip(out) {
+        *out = greatest(cell[0] + cell[1] + cell[2], 0.0);
     }
 }
 
 /// The cells of a row that may hold something; `None` where the bricks say that none does.
-pub(super) fn filled(snapshot: &Snapshot, j: usize, k: usize) -> Option<Range<usize>> {
+fn filled(snapshot: &Snapshot, j: usize, k: usize) -> Option<Range<usize>> {
     let bricks = &snapshot.bricks;
     let first = bricks.dims.index(0, j / BRICK, k / BRICK);
     let full = |max: &[f16; 4]| max[..3].iter().any(|&x| x > f16::ZERO);

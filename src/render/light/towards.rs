@@ -83,6 +83,9 @@ impl LightVolume {
         let three_g = 3.0 * medium.mean_cosine();
         let forward = if medium.scattering { medium.scaled_phase().forward } else { 0.0 };
         let cube = |n: usize| {
+            if !self.solver.wanted(n, dims) {
+                return [0.0; VALUES];
+            }
             let at = [n % dims.nx, n / dims.nx % dims.ny, n / (dims.nx * dims.ny)];
             let way: [f32; 3] = std::array::from_fn(|a| eye[a] - (at[a] as f32 + 0.5) * h);
             let away = way.iter().map(|x| x * x).sum::<f32>().sqrt().max(1e-6);

@@ -60,6 +60,18 @@ impl Cells {
         self.layers.par_iter_mut().enumerate().for_each(|(k, layer)| layer.gather(snapshot, k));
     }
 
+    /// Calls `visit` with the rows of cells of a plane that may hold smoke: index along x of the first, index along y, cells.
+    pub fn rows(&self, k: usize, mut visit: impl FnMut(usize, usize, &[[f16; 4]])) {
+        let Some(Layer { runs, cells }) = self.layers.get(k / BRICK).filter(|_| k < self.dims.nz) else {
+            return;
+        };
+        for run in runs {
+            let first = run.start + k % BRICK * run.y.len() * run.x.len();
+            let rows = cells[first..].chunks_exact(run.x.len());
+            run.y.clone().zip(rows).for_each(|(j, row)| visit(run.x.start, j, row));
+        }
+    }
+
     /// Fills `texels`, those of the whole grid, with the densities and [`Medium::emission`].
     pub fn write_emission(&self, medium: &Medium, texels: &mut [[f16; 4]]) {
         self.texel_layers(texels).zip(&self.layers).for_each(|(texels, layer)| {

@@ -19,7 +19,7 @@ const FASTEST: f32 = 8.0;
 /// Depth of the surroundings of solids \[cells\] for traces over at most `most` cells: interpolation reads up
 /// to two cells beyond a departure point.
 fn depth(most: f32) -> u32 {
-    most.ceil() as u32 + 2
+    (most.ceil() as u32).saturating_add(2)
 }
 
 /// Solids at the present instant and at the beginning of the step.

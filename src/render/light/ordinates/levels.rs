@@ -1,0 +1,361 @@
+//! Grids of cubes from fine to coarse, and the medium and the light of one colour on them.
+
+use super::sweep::Half;
+use super::{DIRECTIONS, Medium, Moments, Outside, Phase, directions, unit};
+use crate::grid::Dims;
+use crate::render::exp::exp;
+use crate::simd::dispatch;
+use crate::simd::vectors::EIGHT;
+
+/// A grid is coarsened while it is longer than this \[cubes\].
+const SHORT: usize = 8;
+/// Cubes around the medium whose light is read: by interpolation, and by surfaces beside it.
+const AROUND: usize = 3;
+
+/// What all colours of a level have in common. Rows are padded to whole strips of eight cubes; those behind are empty.
+#[derive(Clone, Debug)]
+pub(super) struct Grid {
+    pub dims: Dims,
+    h: f32,
+    /// Cubes along x that are not padding.
+    nx: usize,
+    extinction: Vec<f32>,
+    /// Whether strips of cubes hold any medium, and whether their light is read.
+    pub filled: Vec<bool>,
+    pub wanted: Vec<bool>,
+}
+
+/// One colour on one grid.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Color {
+    /// Albedo, the sun's irradiance and emission of the medium.
+    medium: [Vec<f32>; 3],
+    /// Transmittance of half a step to a face and to a corner.
+    pub passes: [Vec<f32>; 2],
+    /// ω′, the sun's source for an even phase function, and emission; 0 where there is no medium.
+    albedo: Vec<f32>,
+    pub sun: Vec<f32>,
+    emission: Vec<f32>,
+    g: f32,
+    /// Radiance that comes in, and the share of the sun scattered into each direction over an even one.
+    pub inflow: [f32; DIRECTIONS],
+    pub sun_phase: [f32; DIRECTIONS],
+    /// Radiance of the floor below each row along x, with a cube more at either end; empty without a floor.
+    pub floor: Vec<f32>,
+    /// Light scattered by a sweep: the part that is the same in all directions, and what is added along each axis.
+    pub even: Vec<f32>,
+    pub along: [Vec<f32>; 3],
+    /// Directions up along z and down.
+    pub halves: [Half; 2],
+}
+
+/// Makes the grids of a medium, and returns how many.
+pub(super) fn resize(grids: &mut Vec<Grid>, medium: &Medium, everywhere: bool) -> usize {
+    let mut count = 0;
+    loop {
+        if grids.len() == count {
+            grids.push(Grid::empty());
+        }
+        let (finer, grid) = grids.split_at_mut(count);
+        match finer.last() {
+            Some(fine) => grid[0].coarsen(fine),
+            None => grid[0].load(medium),
+        }
+        grid[0].mark(everywhere);
+        count += 1;
+        let Dims { ny, nz, .. } = grid[0].dims;
+        if grid[0].nx.max(ny).max(nz) <= SHORT {
+            return count;
+        }
+    }
+}
+
+impl Grid {
+    fn empty() -> Self {
+        Self {
+            dims: Dims { nx: EIGHT, ny: 1, nz: 1 },
+            h: 1.0,
+            nx: 1,
+            extinction: Vec::new(),
+            filled: Vec::new(),
+            wanted: Vec::new(),
+        }
+    }
+
+    /// Whether the light of a cube is read, the i-th of a row.
+    pub fn wants(&self, i: usize, row: usize) -> bool {
+        self.wanted[(row * self.dims.nx + i) / EIGHT]
+    }
+
+    fn load(&mut self, medium: &Medium) {
+        let Dims { nx, ny, nz } = medium.dims;
+        // A coarser grid has half as many, in whole strips too.
+        (self.dims, self.nx, self.h) = (Dims { nx: nx.next_multiple_of(2 * EIGHT), ny, nz }, nx, medium.h);
+        pad(&medium.extinction, nx, self.dims, &mut self.extinction);
+    }
+
+    fn coarsen(&mut self, fine: &Self) {
+        let [nx, ny, nz] = [fine.nx, fine.dims.ny, fine.dims.nz].map(|n| n.div_ceil(2));
+        (self.nx, self.h) = (nx, 2.0 * fine.h);
+        self.dims = Dims { nx: (fine.dims.nx / 2).next_multiple_of(EIGHT), ny, nz };
+        zeros(&mut self.extinction, self.dims);
+        for strip in (0..fine.filled.len()).filter(|&strip| fine.filled[strip]) {
+            let to = self.below(fine, strip);
+            for i in 0..EIGHT {
+                self.extinction[to + i / 2] += 0.125 * fine.extinction[strip * EIGHT + i];
+            }
+        }
+    }
+
+    /// First of the four cubes that a strip of a finer grid is part of.
+    fn below(&self, fine: &Self, strip: usize) -> usize {
+        let n = strip * EIGHT;
+        let [nx, ny, _] = fine.dims.array();
+        self.dims.index(n % nx / 2, n / nx % ny / 2, n / (nx * ny) / 2)
+    }
+
+    /// Marks the strips that hold medium, and those whose light is read.
+    fn mark(&mut self, everywhere: bool) {
+        let Dims { nx, ny, nz } = self.dims;
+        self.filled.clear();
+        self.filled.extend(self.extinction.chunks_exact(EIGHT).map(|strip| strip.iter().any(|&x| x > 0.0)));
+        self.wanted.clear();
+        self.wanted.resize(self.filled.len(), everywhere);
+        if everywhere {
+            return;
+        }
+        // First and last cube of the medium in each row, and in those around it.
+        let reach = |row: &[f32]| {
+            let first = row.iter().position(|&x| x > 0.0)?;
+            Some([first, row.iter().rposition(|&x| x > 0.0)?])
+        };
+        let rows: Vec<Option<[usize; 2]>> = self.extinction.chunks_exact(nx).map(reach).collect();
+        let around = |n: usize, count: usize| n.saturating_sub(AROUND)..(n + AROUND + 1).min(count);
+        let both = |a: [usize; 2], b: [usize; 2]| [a[0].min(b[0]), a[1].max(b[1])];
+        let beside: Vec<Option<[usize; 2]>> = (0..rows.len())
+            .map(|row| around(row % ny, ny).filter_map(|j| rows[row / ny * ny + j]).reduce(both))
+            .collect();
+        let strips = nx / EIGHT;
+        for row in 0..rows.len() {
+            let wanted = &mut self.wanted[row * strips..][..strips];
+            if row % ny < AROUND {
+                // The light on the floor is read wherever the box is.
+                wanted.fill(true);
+            } else if let Some([first, last]) =
+                around(row / ny, nz).filter_map(|k| beside[k * ny + row % ny]).reduce(both)
+            {
+                let range = first.saturating_sub(AROUND) / EIGHT..=(last + AROUND).min(nx - 1) / EIGHT;
+                wanted[range].fill(true);
+            }
+        }
+    }
+}
+
+impl Color {
+    /// Takes over a channel of the medium.
+    pub fn load(&mut self, medium: &Medium, channel: usize, grid: &Grid) {
+        let Medium { albedo, sun, emission, .. } = medium;
+        for (from, to) in [albedo, sun, emission].into_iter().zip(&mut self.medium) {
+            pad(&from[channel], medium.dims.nx, grid.dims, to);
+        }
+    }
+
+    /// Means of a finer level, weighted with the extinction.
+    pub fn coarsen(&mut self, fine: &Self, from: &Grid, grid: &Grid) {
+        for (fine, coarse) in fine.medium.iter().zip(&mut self.medium) {
+            zeros(coarse, grid.dims);
+            for strip in (0..from.filled.len()).filter(|&strip| from.filled[strip]) {
+                let to = grid.below(from, strip);
+                for i in 0..EIGHT {
+                    let n = strip * EIGHT + i;
+                    coarse[to + i / 2] += 0.125 * from.extinction[n] * fine[n];
+                }
+            }
+            let sums = coarse.iter_mut().zip(&grid.extinction).filter(|(_, extinction)| **extinction > 0.0);
+            sums.for_each(|(sum, extinction)| *sum /= extinction.max(1e-12));
+        }
+    }
+
+    /// Makes ready to sweep.
+    pub fn prepare(&mut self, grid: &Grid, phase: Phase, outside: &Outside, channel: usize) {
+        let cells = grid.dims.cells();
+        let own = [&mut self.albedo, &mut self.sun, &mut self.emission, &mut self.even];
+        own.into_iter().chain(&mut self.passes).chain(&mut self.along).for_each(|values| {
+            values.resize(cells, 0.0);
+        });
+        self.halves.iter_mut().for_each(|half| half.fit(grid.dims));
+        self.g = phase.g;
+        prepare_strips(self, grid, phase.forward);
+        let directions = directions();
+        let even = |n: usize| {
+            let cosine: f32 = (0..3).map(|a| -outside.sun[a] * unit(directions[n].0)[a]).sum();
+            let g = phase.g;
+            (1.0 - g * g) / (1.0 + g * g - 2.0 * g * cosine).powf(1.5)
+        };
+        let total: f32 = (0..DIRECTIONS).map(|n| directions[n].1 * even(n)).sum();
+        self.sun_phase = std::array::from_fn(|n| even(n) / total);
+        self.inflow = std::array::from_fn(|n| {
+            // Light that goes down comes from above.
+            let up = 0.5 - 0.5 * unit(directions[n].0)[1];
+            if let Some(floor) = outside.floor.as_ref().filter(|_| directions[n].0[1] > 0) {
+                return floor.open[channel];
+            }
+            outside.ground[channel] + (outside.sky[channel] - outside.ground[channel]) * up
+        });
+    }
+
+    /// Begins with light from outside that nothing takes.
+    pub fn open(&mut self, outside: &Outside, channel: usize) {
+        let (mean, flux) = clear(outside, channel);
+        let [up, down] = &mut self.halves;
+        down.clear();
+        up.moments.mean.fill(mean);
+        up.moments.flux.iter_mut().zip(flux).for_each(|(values, x)| values.fill(x));
+    }
+
+    /// Adds the second half of the directions to the first.
+    pub fn gather_halves(&mut self) {
+        let [up, down] = &mut self.halves;
+        for (up, down) in up.moments.all_mut().into_iter().zip(down.moments.all_mut()) {
+            up.iter_mut().zip(down.iter()).for_each(|(up, down)| *up += down);
+        }
+    }
+
+    /// Begins with a solution on cubes of twice the edge, interpolated.
+    pub fn refine(&mut self, coarse: &Self, from: &Grid, to: &Grid) {
+        let [up, down] = &mut self.halves;
+        down.clear();
+        let coarse = &coarse.halves[0].moments;
+        refined(&coarse.mean, from.dims, &mut up.moments.mean, to);
+        for (coarse, fine) in coarse.flux.iter().zip(&mut up.moments.flux) {
+            refined(coarse, from.dims, fine, to);
+        }
+    }
+
+    /// The moments without padding; those of a clear sky where they are not wanted.
+    pub fn store(&self, grid: &Grid, dims: Dims, outside: &Outside, channel: usize, out: &mut Moments) {
+        let (mean, flux) = clear(outside, channel);
+        let [up, down] = self.halves.each_ref().map(|half| half.moments.all());
+        let strips = grid.dims.nx / EIGHT;
+        for (n, (out, open)) in out.all_mut().into_iter().zip([mean, flux[0], flux[1], flux[2]]).enumerate() {
+            out.resize(dims.cells(), 0.0);
+            for (row, out) in out.chunks_exact_mut(dims.nx).enumerate() {
+                for (strip, out) in out.chunks_mut(EIGHT).enumerate() {
+                    if !grid.wanted[row * strips + strip] {
+                        out.fill(open);
+                        continue;
+                    }
+                    let first = (row * strips + strip) * EIGHT;
+                    let (up, down) = (&up[n][first..], &down[n][first..]);
+                    out.iter_mut().zip(up.iter().zip(down)).for_each(|(out, (up, down))| *out = up + down);
+                }
+            }
+        }
+    }
+}
+
+/// φ and J of light from outside that nothing takes.
+fn clear(outside: &Outside, channel: usize) -> (f32, [f32; 3]) {
+    let (sky, ground) = (outside.sky[channel], outside.ground[channel]);
+    (0.5 * (sky + ground), [0.0, (ground - sky) / 6.0, 0.0])
+}
+
+fn zeros(values: &mut Vec<f32>, dims: Dims) {
+    values.clear();
+    values.resize(dims.cells(), 0.0);
+}
+
+/// Copies rows of `nx` into longer ones, with zeros at their ends.
+fn pad(from: &[f32], nx: usize, dims: Dims, to: &mut Vec<f32>) {
+    zeros(to, dims);
+    for (from, to) in from.chunks_exact(nx).zip(to.chunks_exact_mut(dims.nx)) {
+        to[..nx].copy_from_slice(from);
+    }
+}
+
+dispatch! {
+    /// Transmittance and sources of all strips.
+    fn prepare_strips(color: &mut Color, grid: &Grid, forward: f32) = prepare_kernel;
+}
+
+#[inline(always)]
+fn prepare_kernel<const FMA: bool>(color: &mut Color, grid: &Grid, forward: f32) {
+    let Color { medium, passes, albedo, sun, emission, .. } = color;
+    let [near, far] = passes;
+    let fields = [near, far, albedo, sun, emission].map(|values| values.as_chunks_mut::<EIGHT>().0);
+    let [near, far, albedo, sun, emission] = fields;
+    let [omega, irradiance, sent] = medium.each_ref().map(|values| values.as_chunks::<EIGHT>().0);
+    let extinction = grid.extinction.as_chunks::<EIGHT>().0;
+    for strip in 0..grid.filled.len() {
+        (near[strip], far[strip]) = ([1.0; EIGHT], [1.0; EIGHT]);
+        (albedo[strip], sun[strip], emission[strip]) = ([0.0; EIGHT], [0.0; EIGHT], [0.0; EIGHT]);
+        if !grid.filled[strip] {
+            continue;
+        }
+        for i in 0..EIGHT {
+            let omega = omega[strip][i].min(1.0);
+            let left = 1.0 - omega * forward;
+            let depth = 0.5 * grid.h * extinction[strip][i] * left;
+            let (scaled, inverse) = (omega * (1.0 - forward) / left, 1.0 / left);
+            let filled = depth > 0.0;
+            near[strip][i] = if filled { exp(-depth) } else { 1.0 };
+            far[strip][i] = if filled { exp(-1.732_050_8 * depth) } else { 1.0 };
+            albedo[strip][i] = if filled { scaled } else { 0.0 };
+            let even = scaled * irradiance[strip][i] * (0.25 * std::f32::consts::FRAC_1_PI);
+            sun[strip][i] = if filled { even } else { 0.0 };
+            emission[strip][i] = if filled { sent[strip][i] * inverse } else { 0.0 };
+        }
+    }
+}
+
+dispatch! {
+    /// The source of the next sweep.
+    pub(super) fn scatter(color: &mut Color, grid: &Grid) = scatter_kernel;
+}
+
+#[inline(always)]
+fn scatter_kernel<const FMA: bool>(color: &mut Color, grid: &Grid) {
+    let three_g = 3.0 * color.g;
+    let Color { albedo, emission, even, along, halves, .. } = color;
+    let [up, down] = halves.each_ref().map(|half| half.moments.all().map(|x| x.as_chunks::<EIGHT>().0));
+    let (albedo, emission) = (albedo.as_chunks::<EIGHT>().0, emission.as_chunks::<EIGHT>().0);
+    let even = even.as_chunks_mut::<EIGHT>().0;
+    let [x, y, z] = along.each_mut().map(|values| values.as_chunks_mut::<EIGHT>().0);
+    for strip in (0..grid.filled.len()).filter(|&strip| grid.filled[strip]) {
+        let sum = |moment: usize, i: usize| up[moment][strip][i] + down[moment][strip][i];
+        for i in 0..EIGHT {
+            let albedo = albedo[strip][i];
+            even[strip][i] = albedo * sum(0, i) + emission[strip][i];
+            x[strip][i] = three_g * albedo * sum(1, i);
+            y[strip][i] = three_g * albedo * sum(2, i);
+            z[strip][i] = three_g * albedo * sum(3, i);
+        }
+    }
+}
+
+/// Interpolates to cubes of half the edge, in strips with medium.
+fn refined(coarse: &[f32], from: Dims, out: &mut [f32], grid: &Grid) {
+    let to = grid.dims;
+    let near = |n: usize, count: usize| {
+        let other = if n.is_multiple_of(2) { (n / 2).saturating_sub(1) } else { (n / 2 + 1).min(count - 1) };
+        [n / 2, other]
+    };
+    let strips = to.nx / EIGHT;
+    let mut blended = vec![0.0; from.nx];
+    for (row, out) in out.chunks_exact_mut(to.nx).enumerate() {
+        if !grid.filled[row * strips..][..strips].iter().any(|&filled| filled) {
+            continue;
+        }
+        let ([j, j2], [k, k2]) = (near(row % to.ny, from.ny), near(row / to.ny, from.nz));
+        let of = |j: usize, k: usize| &coarse[from.index(0, j, k)..][..from.nx];
+        let (a, b, c, d) = (of(j, k), of(j2, k), of(j, k2), of(j2, k2));
+        for (i, x) in blended.iter_mut().enumerate() {
+            *x = 0.75 * (0.75 * a[i] + 0.25 * b[i]) + 0.25 * (0.75 * c[i] + 0.25 * d[i]);
+        }
+        for (i, pair) in out.chunks_exact_mut(2).enumerate() {
+            let (below, above) = (blended[i.saturating_sub(1)], blended[(i + 1).min(from.nx - 1)]);
+            pair[0] = 0.75 * blended[i] + 0.25 * below;
+            pair[1] = 0.75 * blended[i] + 0.25 * above;
+        }
+    }
+}

@@ -1,0 +1,267 @@
+//! A sweep: the radiance of all cubes along half of the directions, summed to their moments.
+//!
+//! Both halves run side by side. One moves plane after plane along z and row after row along y, the other back. The four
+//! directions to corners, one to a face and one along y of a strip of eight cubes are worked on together: they share the
+//! medium, and their sums stay in registers. Directions along x take blocks of eight rows, transposed.
+
+use fearless_simd::prelude::*;
+
+use super::levels::{Color, Grid};
+use super::{CORNER, FACE, Moments};
+use crate::grid::Dims;
+use crate::simd::each_level;
+use crate::simd::vectors::{EIGHT, Simd, f32x8, transposed};
+
+/// Directions of a half that end in corners.
+const CORNERS: usize = 4;
+/// Share of a step to a corner along each axis.
+const DIAGONAL: f32 = 0.577_350_26;
+
+/// Half of the directions: their moments, and the radiance on its way.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Half {
+    pub moments: Moments,
+    /// Radiance that leaves the cubes of a plane towards corners, and of the plane before it, with a border of a cube.
+    after: [Vec<f32>; CORNERS],
+    before: [Vec<f32>; CORNERS],
+    /// Radiance that leaves the cubes of a plane along z, and of a row along y.
+    along_z: Vec<f32>,
+    along_y: Vec<f32>,
+}
+
+impl Half {
+    /// Makes room for a grid.
+    pub fn fit(&mut self, dims: Dims) {
+        self.moments.all_mut().into_iter().for_each(|values| values.resize(dims.cells(), 0.0));
+        let plane = (dims.nx + 2) * (dims.ny + 2);
+        self.after.iter_mut().chain(&mut self.before).for_each(|values| values.resize(plane, 0.0));
+        self.along_z.resize(dims.nx * dims.ny, 0.0);
+        self.along_y.resize(dims.nx, 0.0);
+    }
+
+    /// Takes all light out.
+    pub fn clear(&mut self) {
+        self.moments.all_mut().into_iter().for_each(|values| values.fill(0.0));
+    }
+}
+
+each_level! {
+    /// Replaces the moments of one half of the directions, those that move up along z or down: where there is medium, and
+    /// in the last sweep where they are wanted.
+    pub(super) fn sweep_half(color: &Color, grid: &Grid, half: &mut Half, up: bool, last: bool) = sweep_kernel;
+}
+
+#[inline(always)]
+fn sweep_kernel<S: Simd>(s: S, color: &Color, grid: &Grid, half: &mut Half, up: bool, last: bool) {
+    let Dims { nx, ny, nz } = grid.dims;
+    let width = nx + 2;
+    let way = Way::new(s, color, up);
+    for n in 0..CORNERS {
+        half.before[n].fill(way.inflow_corner[n]);
+        half.after[n].fill(way.inflow_corner[n]);
+    }
+    half.along_z.fill(way.inflow_z);
+    for step in 0..nz {
+        let k = if up { step } else { nz - 1 - step };
+        half.along_y.fill(way.inflow_y);
+        if let Some(floor) = color.floor.get(k * width..(k + 1) * width) {
+            // The first two corners lie up along y.
+            half.before[0][..width].copy_from_slice(floor);
+            half.before[1][..width].copy_from_slice(floor);
+            if up {
+                half.along_y.copy_from_slice(&floor[1..=nx]);
+            }
+        }
+        for step in 0..ny {
+            let j = if up { step } else { ny - 1 - step };
+            row(s, color, grid, &way, half, [j, k], last);
+        }
+        std::mem::swap(&mut half.before, &mut half.after);
+        // Either half takes the rows of half the planes.
+        if up == (2 * k < nz) {
+            along_x(s, color, grid, &mut half.moments, k, last);
+        }
+    }
+}
+
+/// What the directions of a half have for all cubes.
+#[derive(Clone, Copy)]
+struct Way<S: Simd> {
+    /// Radiance that comes in.
+    inflow_corner: [f32; CORNERS],
+    inflow_y: f32,
+    inflow_z: f32,
+    /// Share of the sun scattered into each.
+    sun_corner: [f32x8<S>; CORNERS],
+    sun_y: f32x8<S>,
+    sun_z: f32x8<S>,
+    /// 1 if they move up, −1 if down.
+    sign: f32x8<S>,
+}
+
+impl<S: Simd> Way<S> {
+    #[inline(always)]
+    fn new(s: S, color: &Color, up: bool) -> Self {
+        let (y, z, corner, sign) = if up { (2, 4, 6, 1.0) } else { (3, 5, 10, -1.0) };
+        let (inflow, sun) = (&color.inflow, &color.sun_phase);
+        Self {
+            inflow_corner: [inflow[corner], inflow[corner + 1], inflow[corner + 2], inflow[corner + 3]],
+            inflow_y: inflow[y],
+            inflow_z: inflow[z],
+            sun_corner: [
+                s.splat_f32x8(sun[corner]),
+                s.splat_f32x8(sun[corner + 1]),
+                s.splat_f32x8(sun[corner + 2]),
+                s.splat_f32x8(sun[corner + 3]),
+            ],
+            sun_y: s.splat_f32x8(sun[y]),
+            sun_z: s.splat_f32x8(sun[z]),
+            sign: s.splat_f32x8(sign),
+        }
+    }
+}
+
+#[inline(always)]
+fn load<S: Simd>(s: S, values: &[f32], at: usize) -> f32x8<S> {
+    f32x8::load_array_ref(s, values[at..].first_chunk().expect("rows of whole strips"))
+}
+
+#[inline(always)]
+fn store<S: Simd>(x: f32x8<S>, values: &mut [f32], at: usize) {
+    x.store_array(values[at..].first_chunk_mut().expect("rows of whole strips"));
+}
+
+/// Adds to a strip.
+#[inline(always)]
+fn add<S: Simd>(s: S, x: f32x8<S>, values: &mut [f32], at: usize) {
+    store(load(s, values, at) + x, values, at);
+}
+
+/// Radiance sent into a direction: `scattered`, not below 0, and a share of the sun.
+#[inline(always)]
+fn sent<S: Simd>(s: S, scattered: f32x8<S>, share: f32x8<S>, sun: f32x8<S>) -> f32x8<S> {
+    share.mul_add(sun, scattered.max(s.splat_f32x8(0.0)))
+}
+
+/// Half a step through a cube: towards the source by what the medium takes.
+#[inline(always)]
+fn half_step<S: Simd>(radiance: f32x8<S>, passes: f32x8<S>, source: f32x8<S>) -> f32x8<S> {
+    passes.mul_add(radiance - source, source)
+}
+
+/// A row of cubes, in all directions but those along x.
+#[inline(always)]
+fn row<S: Simd>(
+    s: S,
+    color: &Color,
+    grid: &Grid,
+    way: &Way<S>,
+    half: &mut Half,
+    [j, k]: [usize; 2],
+    last: bool,
+) {
+    let Dims { nx, ny, .. } = grid.dims;
+    let width = nx + 2;
+    // A corner's step along x and y, as an offset in a plane with a border.
+    let back = [j * width, j * width + 2, (j + 2) * width, (j + 2) * width + 2];
+    let here = (j + 1) * width + 1;
+    let (corner, face, diagonal) = (s.splat_f32x8(CORNER), s.splat_f32x8(FACE), s.splat_f32x8(DIAGONAL));
+    for i in (0..nx).step_by(EIGHT) {
+        let at = (k * ny + j) * nx + i;
+        let strip = at / EIGHT;
+        let mut corners = [s.splat_f32x8(0.0); CORNERS];
+        for n in 0..CORNERS {
+            corners[n] = load(s, &half.before[n], back[n] + i);
+        }
+        let mut along_z = load(s, &half.along_z, j * nx + i);
+        let mut along_y = load(s, &half.along_y, i);
+        if grid.filled[strip] {
+            let (sun, even) = (load(s, &color.sun, at), load(s, &color.even, at));
+            let x = diagonal * load(s, &color.along[0], at);
+            let y = load(s, &color.along[1], at);
+            let (y_signed, z_signed) = (way.sign * y, way.sign * load(s, &color.along[2], at));
+            let middle = diagonal.mul_add(z_signed, even);
+            let (front, behind) = (diagonal.mul_add(y, middle), middle - diagonal * y);
+            let scattered = [front + x, front - x, behind + x, behind - x];
+            let far = load(s, &color.passes[1], at);
+            for n in 0..CORNERS {
+                let source = sent(s, scattered[n], way.sun_corner[n], sun);
+                corners[n] = half_step(corners[n], far, source);
+                store(half_step(corners[n], far, source), &mut half.after[n], here + i);
+            }
+            let near = load(s, &color.passes[0], at);
+            let source = sent(s, even + z_signed, way.sun_z, sun);
+            along_z = half_step(along_z, near, source);
+            store(half_step(along_z, near, source), &mut half.along_z, j * nx + i);
+            let source = sent(s, even + y_signed, way.sun_y, sun);
+            along_y = half_step(along_y, near, source);
+            store(half_step(along_y, near, source), &mut half.along_y, i);
+        } else {
+            for n in 0..CORNERS {
+                store(corners[n], &mut half.after[n], here + i);
+            }
+            if !(last && grid.wanted[strip]) {
+                continue;
+            }
+        }
+        let (front, behind) = (corners[0] + corners[1], corners[2] + corners[3]);
+        let (ahead, back) = (corners[0] + corners[2], corners[1] + corners[3]);
+        let (all, aside) = (corner * (front + behind), corner * diagonal);
+        let Moments { mean, flux: [x, y, z] } = &mut half.moments;
+        store(face.mul_add(along_z + along_y, all), mean, at);
+        store(aside * (ahead - back), x, at);
+        store(aside.mul_add(front - behind, way.sign * face * along_y), y, at);
+        store(way.sign * diagonal.mul_add(all, face * along_z), z, at);
+    }
+}
+
+/// All rows of a plane along themselves, in both directions, added to the moments.
+#[inline(always)]
+fn along_x<S: Simd>(s: S, color: &Color, grid: &Grid, moments: &mut Moments, k: usize, last: bool) {
+    let Dims { nx, ny, .. } = grid.dims;
+    let face = s.splat_f32x8(FACE);
+    for first in (0..ny).step_by(EIGHT) {
+        let mut rows = [0; EIGHT];
+        for n in 0..EIGHT {
+            rows[n] = (k * ny + (first + n).min(ny - 1)) * nx;
+        }
+        for (direction, sign) in [(0, 1.0), (1, -1.0)] {
+            let mut radiance = s.splat_f32x8(color.inflow[direction]);
+            let (share, sign) = (s.splat_f32x8(color.sun_phase[direction]), s.splat_f32x8(sign));
+            for step in (0..nx).step_by(EIGHT) {
+                let i = if direction == 0 { step } else { nx - EIGHT - step };
+                let mut counts = [false; EIGHT];
+                for n in 0..EIGHT {
+                    let strip = (rows[n] + i) / EIGHT;
+                    counts[n] = grid.filled[strip] || last && grid.wanted[strip];
+                }
+                if counts == [false; EIGHT] {
+                    continue;
+                }
+                let (mut passes, mut sources) = ([s.splat_f32x8(1.0); EIGHT], [s.splat_f32x8(0.0); EIGHT]);
+                for n in 0..EIGHT {
+                    let at = rows[n] + i;
+                    if grid.filled[at / EIGHT] {
+                        let scattered = sign.mul_add(load(s, &color.along[0], at), load(s, &color.even, at));
+                        sources[n] = sent(s, scattered, share, load(s, &color.sun, at));
+                        passes[n] = load(s, &color.passes[0], at);
+                    }
+                }
+                let (passes, sources) = (transposed(s, passes), transposed(s, sources));
+                let mut middles = [s.splat_f32x8(0.0); EIGHT];
+                for step in 0..EIGHT {
+                    let i = if direction == 0 { step } else { EIGHT - 1 - step };
+                    middles[i] = half_step(radiance, passes[i], sources[i]);
+                    let both = passes[i] * passes[i];
+                    radiance = both.mul_add(radiance, sources[i] - both * sources[i]);
+                }
+                let middles = transposed(s, middles);
+                for n in (0..EIGHT.min(ny - first)).filter(|&n| counts[n]) {
+                    let weighted = face * middles[n];
+                    add(s, weighted, &mut moments.mean, rows[n] + i);
+                    add(s, sign * weighted, &mut moments.flux[0], rows[n] + i);
+                }
+            }
+        }
+    }
+}
