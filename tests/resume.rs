@@ -106,6 +106,14 @@ fn every_projection_and_side_goes_on_with_the_same_bits() {
             goes_on(scene("cubic", integrator, "", more), &format!("{more:?}, {integrator}"));
         }
     }
+    for (advection, solids) in
+        [("conservative", SOLIDS[1]), ("conservative", SOLIDS[0]), ("maccormack", SOLIDS[1])]
+    {
+        goes_on(
+            scene(advection, "trapezoid", solids, &["domain.detail=2"]),
+            &format!("detail 2, {advection}"),
+        );
+    }
     // Sealed around a moving body: its losses are made up for.
     let more = ["domain.walls=closed", "fluid.viscosity=0"];
     goes_on(scene("conservative", "projection", SOLIDS[1], &more), "sealed");

@@ -282,6 +282,62 @@ fn a_run_starts_from_an_openvdb_file() {
     }
 }
 
+/// Smoke twice as fine as the velocity: each array has its own shape, each grid its own voxels, an image those of the smoke, a
+/// resumed run the bytes of an unbroken one, and a run starts from either kind of file.
+#[test]
+fn finer_smoke_goes_to_files_at_its_own_voxels_and_back() {
+    let dir = tempfile::tempdir().expect("a folder");
+    let detail = ["--set", "domain.detail=2"];
+    for (frames, out, more) in [("0-6", "run", &[][..]), ("0-3", "rest", &[]), ("0-6", "rest", &["--resume"])]
+    {
+        let args = [
+            "simulate",
+            "colors",
+            "--frames",
+            frames,
+            "--out",
+            out,
+            "--format",
+            "npz,vdb,vti",
+            "--precision",
+            "full",
+        ];
+        updraft(dir.path(), &[&args[..], &detail, more].concat());
+    }
+    let path = |run: &str, name: &str| dir.path().join(run).join(name);
+    for name in ["fields.0006.npz", "fields.0006.vdb", "fields.0006.vti"] {
+        let [whole, rest] = ["run", "rest"].map(|run| std::fs::read(path(run, name)).expect("a file"));
+        assert!(whole == rest, "{name} differs");
+    }
+    let open = |run: &str, name: &str| npz::Reader::open(&path(run, name)).expect("an npz");
+    let mut npz = open("run", "fields.0006.npz");
+    let (voxel, smoke_voxel) = (npz.number("voxel"), npz.number("smoke_voxel"));
+    assert!((voxel.expect("a number") / smoke_voxel.expect("a number") - 2.0).abs() < 1e-6);
+    let red = npz.array("red", [40, 60, 32]).expect("an array").values;
+    let v = npz.array("v", [20, 31, 16]).expect("an array").values;
+    let bytes = std::fs::read(path("run", "fields.0006.vdb")).expect("a file");
+    let reader = vdb::Reader::new(&bytes).expect("a volume");
+    let at = |i: usize, j: usize, k: usize| i + 40 * (j + 60 * k);
+    let dense = reader.grid("density_r").and_then(|grid| grid.dense([0; 3], [40, 60, 32])).expect("voxels");
+    let apart = red.iter().zip(&dense[0]).map(|(a, b)| (a - b).abs()).fold(0.0, f32::max);
+    assert!(apart < 2e-3 && red[at(20, 6, 16)] != red[at(21, 6, 16)], "{apart}");
+    let vel = reader.grid("vel").and_then(|grid| grid.dense([0; 3], [20, 30, 16])).expect("voxels");
+    let (place, want) =
+        (10 + 20 * (3 + 30 * 8), 0.5 * (v[10 + 20 * (3 + 31 * 8)] + v[10 + 20 * (4 + 31 * 8)]));
+    assert!((vel[1][place] - want).abs() < 1e-5 && want != 0.0, "{} is not {want}", vel[1][place]);
+    let image = std::fs::read(path("run", "fields.0006.vti")).expect("a file");
+    let head = String::from_utf8_lossy(&image[..400]).into_owned();
+    assert!(head.contains("WholeExtent=\"0 40 0 60 0 32\"") && head.contains("Spacing=\"0.025"), "{head}");
+    for name in ["fields.0006.npz", "fields.0006.vdb"] {
+        let start = format!("initial.fields=run/{name}");
+        let args = ["simulate", "colors", "--frames", "0", "--out", "on", "--set", &start, "--force"];
+        updraft(dir.path(), &[&args[..], &detail].concat());
+        let is = open("on", "fields.0000.npz").array("red", [40, 60, 32]).expect("an array").values;
+        let most = red.iter().zip(&is).map(|(a, b)| (a - b).abs()).fold(0.0, f32::max);
+        assert!(most <= 1e-2, "{name}: red differs by {most}");
+    }
+}
+
 /// A file as the shape of a fill and of a source: its density, at most 1, scales what they give.
 #[test]
 fn a_volume_is_the_shape_of_smoke_and_of_a_source() {

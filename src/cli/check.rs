@@ -74,7 +74,14 @@ fn box_of(scene: &Scene) -> String {
     let [nx, ny, nz] = scene.config.dims.array();
     // Rounded to the digits that f32 keeps of a product.
     let [x, y, z] = scene.extent().map(|e| (e * 1e4).round() / 1e4);
-    format!("{nx} x {ny} x {nz} cells of {} m: {x} x {y} x {z} m", scene.config.h)
+    let smoke = match scene.config.detail {
+        1 => String::new(),
+        _ => {
+            let ([nx, ny, nz], h) = (scene.config.smoke_dims().array(), scene.config.smoke_h());
+            format!("; smoke on {nx} x {ny} x {nz} cells of {h} m")
+        }
+    };
+    format!("{nx} x {ny} x {nz} cells of {} m: {x} x {y} x {z} m{smoke}", scene.config.h)
 }
 
 /// `closed: x, y_min, z; open: y_max`.

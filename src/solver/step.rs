@@ -546,9 +546,13 @@ impl Solver {
         out.resize(layout.dims.cells(), [f16::ZERO; 4]);
         self.pool.install(|| {
             out.par_chunks_mut(layout.dims.nx).enumerate().for_each(|(row, out)| {
-                let at = layout.start(row % layout.dims.ny, row / layout.dims.ny);
-                let cells = scalars[at..][..layout.dims.nx].as_flattened();
-                out.as_flattened_mut().convert_from_f32_slice(cells);
+                let [j, k] = [row % layout.dims.ny, row / layout.dims.ny];
+                // Outside of it all cells are empty.
+                let span = self.fields.bricks.span(j, k);
+                let cells = scalars[layout.start(j, k)..][span.clone()].as_flattened();
+                out[..span.start].fill([f16::ZERO; 4]);
+                out[span.end..].fill([f16::ZERO; 4]);
+                out[span].as_flattened_mut().convert_from_f32_slice(cells);
             });
         });
     }

@@ -22,6 +22,7 @@ pub fn valid(scene: &Scene, frames: Frames, about: Map<String, Value>) -> Value 
         "box": {
             "cells": scene.config.dims.array(),
             "voxel": scene.config.h,
+            "detail": scene.config.detail,
             "extent": scene.extent(),
         },
         "sides": sides(scene),

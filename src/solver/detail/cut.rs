@@ -2,20 +2,24 @@
 //!
 //! Solids close and narrow the faces of finer cells by their own shape. The flux through a cell's face is divided among its finer
 //! faces in proportion to what of them is open. Fluxes inside the cell follow a potential between the finer cells that are not solid,
-//! so that each has the same divergence; parts of a cell that a thin solid keeps apart are balanced each by itself.
+//! so that each has the same divergence. Where a thin solid keeps parts of a cell apart, the flow passes the part with the widest
+//! openings, as the cell as a whole lies on one side of the solid; the other parts rest.
 
 use rayon::prelude::*;
 
 use crate::grid::{Faces, Layout};
-use crate::solver::project::{Cuts, cell_of};
+use crate::solver::project::cell_of;
 use crate::solver::row_passes::{leave_room, refill};
-use crate::solver::solids::{SOLID, Voxels};
+use crate::solver::solids::{CLOSED, SOLID, Voxels};
 
 /// Marks a finer cell inside a solid.
 const NONE: u8 = u8::MAX;
 
 /// Most finer cells of a cell.
 const MOST: usize = 64;
+
+/// Weight of openings into parts of a cell that its flow does not pass: they count only where there are no others.
+const ELSEWHERE: f32 = 1e-6;
 
 /// Share of the largest imbalance that may remain.
 const TOLERANCE: f64 = 1e-7;
@@ -40,6 +44,8 @@ pub struct CutCells {
     cells: Vec<u32>,
     /// For each cell, the connected part that each of its N³ finer cells belongs to, or [`NONE`].
     parts: Vec<u8>,
+    /// For each cell, the part with the most open area towards the cells around it.
+    main: Vec<u8>,
     /// For each cell, the open fractions of its inner faces, and their velocities \[m/s\].
     open: Vec<f32>,
     inner: Vec<f32>,
@@ -83,7 +89,7 @@ impl CutCells {
     /// Replaces the velocity on the finer faces of cut cells in `out`, from the `velocity` of their faces.
     pub fn pass(&mut self, place: Place, velocity: &Faces, [coarse, fine]: [&Voxels; 2], out: &mut Faces) {
         if !self.known {
-            self.find(place, &coarse.cuts, fine);
+            self.find(place, coarse, fine);
             self.known = true;
         }
         for component in 0..3 {
@@ -98,15 +104,15 @@ impl CutCells {
         self.balance(place, out);
     }
 
-    fn find(&mut self, place: Place, coarse: &Cuts, fine: &Voxels) {
+    fn find(&mut self, place: Place, coarse: &Voxels, fine: &Voxels) {
         let Place { finer, coarse: layout, fine: fine_layout } = place;
         let (strides, n) = (layout.strides(), layout.dims.array());
-        let Self { faces, shares, cells, parts, open, inner, .. } = self;
+        let Self { faces, shares, cells, parts, main, open, inner, .. } = self;
         let position = |at: [usize; 3]| layout.at(at[0] as isize, at[1] as isize, at[2] as isize) as u32;
         cells.clear();
         for (component, faces) in faces.iter_mut().enumerate() {
             faces.clear();
-            faces.extend(coarse.faces[component].iter().map(|cut| cut.at));
+            faces.extend(coarse.cuts.faces[component].iter().map(|cut| cut.at));
             for cut in &fine.cuts.faces[component] {
                 let at = cell_of(fine_layout, cut.at);
                 let cell = at.map(|x| x / finer);
@@ -129,18 +135,6 @@ impl CutCells {
         cells.sort_unstable();
         cells.dedup();
         let fraction = |component: usize, at: usize| fine.cuts.open(component, at);
-        for component in 0..3 {
-            let (faces, shares) = (&faces[component], &mut shares[component]);
-            refill(
-                shares,
-                faces.iter().flat_map(|&at| place.parts(component, at)).map(|at| fraction(component, at)),
-            );
-            for shares in shares.chunks_exact_mut(finer * finer) {
-                let sum: f32 = shares.iter().sum();
-                let scale = if sum > 0.0 { (finer * finer) as f32 / sum } else { 0.0 };
-                shares.iter_mut().for_each(|share| *share *= scale);
-            }
-        }
         let count = finer.pow(3);
         let first = |cell: u32| cell_of(layout, cell).map(|x| x * finer);
         let at = |first: [usize; 3], by: [usize; 3]| place.fine_at([0, 1, 2].map(|a| first[a] + by[a]));
@@ -169,6 +163,54 @@ impl CutCells {
                 if *open > 0.0 && ends[0] != ends[1] {
                     parts.iter_mut().filter(|part| **part == ends[1]).for_each(|part| *part = ends[0]);
                 }
+            }
+        }
+        refill(
+            main,
+            cells.iter().zip(parts.chunks_exact(count)).map(|(&cell, parts)| {
+                let mut open = [0.0f32; MOST];
+                for (axis, side) in (0..3).flat_map(|axis| [(axis, 0), (axis, 1)]) {
+                    if coarse.flags[cell as usize + side * strides[axis]] & CLOSED << axis != 0 {
+                        continue;
+                    }
+                    let (b, c) = ((axis + 1) % 3, (axis + 2) % 3);
+                    for part in 0..finer * finer {
+                        let mut by = [0; 3];
+                        (by[axis], by[b], by[c]) = (side * (finer - 1), part % finer, part / finer);
+                        let of = parts[place.index(by)];
+                        if of != NONE {
+                            let face = at(first(cell), by) + side * fine_layout.strides()[axis];
+                            open[usize::from(of)] += fraction(axis, face);
+                        }
+                    }
+                }
+                (0..MOST).fold(0, |best, part| if open[part] > open[best] { part } else { best }) as u8
+            }),
+        );
+        // Whether the flow of a cell goes through one of its finer cells.
+        let carries = |at: usize| {
+            let fine_cell = cell_of(fine_layout, at as u32);
+            let own = cells.binary_search(&position(fine_cell.map(|x| x / finer)));
+            let index = place.index(fine_cell.map(|x| x % finer));
+            own.map_or(true, |cell| parts[cell * count + index] == main[cell])
+        };
+        for component in 0..3 {
+            let (faces, shares) = (&faces[component], &mut shares[component]);
+            let stride = fine_layout.strides()[component];
+            let share = |at: usize, [below, above]: [bool; 2]| {
+                let joins = (!above || carries(at)) && (!below || carries(at - stride));
+                fraction(component, at) * if joins { 1.0 } else { ELSEWHERE }
+            };
+            let beside = |at: u32| {
+                let index = cell_of(layout, at)[component];
+                [index > 0, index < n[component]]
+            };
+            let of_face = |&at: &u32| place.parts(component, at).map(move |part| (part, beside(at)));
+            refill(shares, faces.iter().flat_map(of_face).map(|(at, beside)| share(at, beside)));
+            for shares in shares.chunks_exact_mut(finer * finer) {
+                let sum: f32 = shares.iter().sum();
+                let scale = if sum > 0.0 { (finer * finer) as f32 / sum } else { 0.0 };
+                shares.iter_mut().for_each(|share| *share *= scale);
             }
         }
     }

@@ -17,11 +17,13 @@ pub fn means(
     row_passes::rows(coarse, out, [[0, ny as isize], [0, nz as isize]], |j, k, row| {
         let row = &mut row[GHOST..GHOST + nx];
         row.fill([0.0; 4]);
+        let mut held = [nx, 0];
         let (j, k) = (j as usize * finer, k as usize * finer);
         for (j, k) in (k..k + finer).flat_map(|k| (j..j + finer).map(move |j| (j, k))) {
             let span = bricks.span(j, k);
             let (first, end) = (span.start / finer, span.end.div_ceil(finer));
             if first < end {
+                held = [held[0].min(first), held[1].max(end)];
                 let from = &scalars[fine.start(j, k) + finer * first..][..finer * (end - first)];
                 match finer {
                     2 => add_2(from, &mut row[first..end]),
@@ -31,7 +33,9 @@ pub fn means(
             }
         }
         let share = 1.0 / finer.pow(3) as f32;
-        row.as_flattened_mut().iter_mut().for_each(|value| *value *= share);
+        if held[0] < held[1] {
+            row[held[0]..held[1]].as_flattened_mut().iter_mut().for_each(|value| *value *= share);
+        }
     });
 }
 
