@@ -437,7 +437,7 @@ fn survives_any_size(rig: &mut Rig) {
     }
 }
 
-/// The program ends with one line, and the next window has the changes.
+/// The program ends with one message, and the next window has the changes.
 #[test]
 fn changes_survive_a_display_that_is_killed() {
     let box_and_voxel = ["--set", "domain.cells=[24,36,24]", "--set", "domain.voxel=0.04"];
@@ -468,7 +468,9 @@ fn changes_survive_a_display_that_is_killed() {
         assert!(Instant::now() < deadline, "the program goes on without a display");
         std::thread::sleep(Duration::from_millis(50));
     };
-    assert_eq!((status.code(), rig.told().lines().count()), (Some(1), 1), "{}", rig.told());
+    // One message: ours has a line, that of the X library two.
+    let told = rig.told();
+    assert!(status.code() == Some(1) && (1..=2).contains(&told.lines().count()), "{status}: {told}");
     (rig.server, rig.display) = server([1280, 800]);
     fs::remove_file(rig.folder.path().join("state.json")).unwrap();
     rig.program = Rig::program(&rig.folder, &rig.display, &box_and_voxel);
