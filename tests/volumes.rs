@@ -288,27 +288,20 @@ fn a_run_starts_from_an_openvdb_file() {
 fn finer_smoke_goes_to_files_at_its_own_voxels_and_back() {
     let dir = tempfile::tempdir().expect("a folder");
     let detail = ["--set", "domain.detail=2"];
-    for (frames, out, more) in [("0-6", "run", &[][..]), ("0-3", "rest", &[]), ("0-6", "rest", &["--resume"])]
-    {
-        let args = [
-            "simulate",
-            "colors",
-            "--frames",
-            frames,
-            "--out",
-            out,
-            "--format",
-            "npz,vdb,vti",
-            "--precision",
-            "full",
-        ];
-        updraft(dir.path(), &[&args[..], &detail, more].concat());
-    }
+    let args = [
+        "simulate",
+        "colors",
+        "--frames",
+        "0-6",
+        "--out",
+        "run",
+        "--format",
+        "npz,vdb,vti",
+        "--precision",
+        "full",
+    ];
+    updraft(dir.path(), &[&args[..], &detail].concat());
     let path = |run: &str, name: &str| dir.path().join(run).join(name);
-    for name in ["fields.0006.npz", "fields.0006.vdb", "fields.0006.vti"] {
-        let [whole, rest] = ["run", "rest"].map(|run| std::fs::read(path(run, name)).expect("a file"));
-        assert!(whole == rest, "{name} differs");
-    }
     let open = |run: &str, name: &str| npz::Reader::open(&path(run, name)).expect("an npz");
     let mut npz = open("run", "fields.0006.npz");
     let (voxel, smoke_voxel) = (npz.number("voxel"), npz.number("smoke_voxel"));
@@ -330,7 +323,10 @@ fn finer_smoke_goes_to_files_at_its_own_voxels_and_back() {
     assert!(head.contains("WholeExtent=\"0 40 0 60 0 32\"") && head.contains("Spacing=\"0.025"), "{head}");
     for name in ["fields.0006.npz", "fields.0006.vdb"] {
         let start = format!("initial.fields=run/{name}");
-        let args = ["simulate", "colors", "--frames", "0", "--out", "on", "--set", &start, "--force"];
+        let args = [
+            "simulate", "colors", "--frames", "0", "--format", "npz", "--out", "on", "--set", &start,
+            "--force",
+        ];
         updraft(dir.path(), &[&args[..], &detail].concat());
         let is = open("on", "fields.0000.npz").array("red", [40, 60, 32]).expect("an array").values;
         let most = red.iter().zip(&is).map(|(a, b)| (a - b).abs()).fold(0.0, f32::max);
