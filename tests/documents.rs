@@ -208,7 +208,7 @@ fn the_chapter_on_schemes_fits_the_sources() {
 /// Does what the chapter says in a copy of the sources, and runs the tests that it names.
 #[ignore = "compiles the library twice: .ci/run runs it"]
 #[test]
-fn the_scheme_of_the_book_compiles_and_passes_its_tests() {
+fn the_scheme_of_the_book_compiles_and_fails_the_tests_it_says() {
     fn copy(from: &Path, to: &Path) {
         std::fs::create_dir_all(to).unwrap();
         for entry in std::fs::read_dir(from).unwrap().map(Result::unwrap) {
@@ -239,7 +239,8 @@ fn the_scheme_of_the_book_compiles_and_passes_its_tests() {
     for (words, update) in [
         (&["--lib", "--", "reference"][..], true),
         (&["--lib", "--", "advect", "reference"], false),
-        (&["--test", "physics", "--test", "conservation"], false),
+        (&["--test", "conservation"], false),
+        (&["--test", "physics"], false),
     ] {
         let mut command = Command::new(std::env::var_os("CARGO").unwrap_or("cargo".into()));
         command
@@ -252,7 +253,13 @@ fn the_scheme_of_the_book_compiles_and_passes_its_tests() {
         let output = command.output().unwrap();
         let [out, told] =
             [output.stdout, output.stderr].map(|text| String::from_utf8_lossy(&text).into_owned());
-        assert!(output.status.success() && out.contains("test result: ok"), "{words:?}:\n{out}\n{told}");
+        if words.contains(&"physics") {
+            let failed = ["linear_fields_are_advected_exactly", "advection_has_its_designed_order"];
+            let all = failed.iter().all(|name| out.contains(&format!("test {name} ... FAILED")));
+            assert!(all && out.contains(" 2 failed"), "{words:?}:\n{out}\n{told}");
+        } else {
+            assert!(output.status.success() && out.contains("test result: ok"), "{words:?}:\n{out}\n{told}");
+        }
     }
     assert!(read(&dir.path().join("docs/scene.md")).contains("trilinear with eased weights"));
 }
