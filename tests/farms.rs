@@ -75,6 +75,10 @@ fn a_second_run_into_a_folder_is_refused_and_a_killed_one_does_not_block_it() {
     first.kill().unwrap();
     first.wait().unwrap();
     assert!(dir.path().join("run/.updraft.lock").exists(), "the killed run leaves its file");
+    // Half of a frame in each format, whose process, the greatest possible, runs nowhere.
+    for end in ["npz", "vdb", "vti"] {
+        std::fs::write(dir.path().join(format!("run/.4294967295.part.fields.0021.{end}")), "half").unwrap();
+    }
     let output = updraft(dir.path(), &[&again[..], SMALL].concat());
     assert!(output.status.success(), "{}", stderr(&output));
     let hidden: Vec<String> =

@@ -269,11 +269,13 @@ impl Job<'_> {
 
     /// Locks the folder and removes what a killed run left in it.
     fn lock(&self) -> Result<Lock, CliError> {
-        let paths: Vec<PathBuf> = self.tables().into_iter().chain(self.fields()).collect();
-        let paths = || paths.iter().map(PathBuf::as_path);
-        whole::check_names(paths()).map_err(CliError::Target)?;
-        // Temporary files of a killed run have these names.
-        Lock::take(&self.folder.lock(), Share::Alone, || whole::clean_up(paths())).map_err(CliError::Target)
+        let mut paths: Vec<PathBuf> = self.tables().into_iter().chain(self.fields()).collect();
+        whole::check_names(paths.iter().map(PathBuf::as_path)).map_err(CliError::Target)?;
+        // The killed run may have written other files than this one will.
+        paths.extend(Format::value_variants().iter().map(|&format| self.file(format, 1)));
+        paths.extend([self.folder.series(), self.folder.means()]);
+        let clean = || whole::clean_up(paths.iter().map(PathBuf::as_path));
+        Lock::take(&self.folder.lock(), Share::Alone, clean).map_err(CliError::Target)
     }
 
     fn keep_pressure(&self, run: &mut Run) {

@@ -4,6 +4,7 @@
 //! [`Existing`]. A file that replaces another takes over its mode. A symbolic link is replaced, never written
 //! through.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, File};
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
@@ -202,26 +203,39 @@ pub fn prepare<'a>(paths: impl IntoIterator<Item = &'a Path>, force: bool) -> Re
     })
 }
 
-/// Removes temporary files of `paths` that killed processes of this machine left. Best effort: leftovers do
-/// no harm.
+/// Removes temporary files that killed processes of this machine left: those of `paths`, and of other frames of
+/// the same series. Best effort: leftovers do no harm.
 pub fn clean_up<'a>(paths: impl IntoIterator<Item = &'a Path>) {
-    let mut names: std::collections::BTreeMap<PathBuf, Vec<String>> = Default::default();
+    let mut names: BTreeMap<PathBuf, BTreeSet<String>> = Default::default();
     for path in paths {
         let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
-        names.entry(folder(path)).or_default().push(name);
+        names.entry(folder(path)).or_default().insert(numberless(&name));
     }
     for (folder, names) in names {
         let Ok(entries) = fs::read_dir(&folder) else { continue };
         for entry in entries.filter_map(Result::ok) {
             let file = entry.file_name().to_string_lossy().into_owned();
             let left = part_of(&file).is_some_and(|(process, name)| {
-                !is_running(process) && (name == "probe" || names.iter().any(|known| known == name))
+                !is_running(process) && (name == "probe" || names.contains(&numberless(name)))
             });
             if left {
                 let _ = fs::remove_file(entry.path());
             }
         }
     }
+}
+
+/// `name` with each of its numbers as `#`: all frames of a series have one such name.
+fn numberless(name: &str) -> String {
+    let mut out = String::new();
+    for c in name.chars() {
+        match c.is_ascii_digit() {
+            true if out.ends_with('#') => {}
+            true => out.push('#'),
+            false => out.push(c),
+        }
+    }
+    out
 }
 
 /// Splits a temporary name of [`Aside::of`] into the process and the name.
@@ -278,10 +292,13 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let running = format!(".{}.part.a.npz", std::os::unix::process::parent_id());
         // No process has the greatest possible number.
-        for name in [".4294967295.part.a.npz", ".4294967295.part.probe", ".4294967295.part.mine", &running] {
+        // A run of frames 1 to 2 after one that was killed at frame 12,345 leaves nothing of it either.
+        let left = ["a.npz", "a.0001.npz", "a.12345.npz", "probe", "mine"];
+        for name in left.map(|name| format!(".4294967295.part.{name}")).iter().chain([&running]) {
             fs::write(dir.path().join(name), "half of it").unwrap();
         }
-        clean_up([dir.path().join("a.npz").as_path()]);
+        let paths = ["a.npz", "a.0001.npz", "a.0002.npz"].map(|name| dir.path().join(name));
+        clean_up(paths.iter().map(PathBuf::as_path));
         let mut left = names(dir.path());
         left.sort();
         let mut expected = [running, ".4294967295.part.mine".to_owned()];
