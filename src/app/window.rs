@@ -1,5 +1,7 @@
 //! The event loop: connects session, panel and renderer in a window. Renders on demand and sleeps otherwise.
 
+mod mouse_events;
+
 use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
@@ -11,7 +13,6 @@ use glium::{Display, Surface};
 use glutin::surface::WindowSurface;
 use nalgebra::Vector2;
 use winit::application::ApplicationHandler;
-use winit::dpi::PhysicalPosition;
 use winit::event::{ElementState, KeyEvent, StartCause, WindowEvent};
 use winit::event_loop::{ActiveEventLoop, ControlFlow, EventLoop, EventLoopProxy};
 use winit::window::{Window, WindowId};
@@ -21,8 +22,8 @@ use super::bare_window::{bare_window, scale_for, title};
 use super::canvas::Canvas;
 use super::export::beside_each_other;
 use super::file_chooser::{self, Answer};
-use super::gesture::{Button, Gesture, Held};
-use super::input_names::{known, name, notches};
+use super::gesture::{Gesture, Held};
+use super::input_names::name;
 use super::lost_display::Sending;
 use super::model::{Dialog, Purpose};
 use super::pace::{Level, Pace};
@@ -378,74 +379,6 @@ impl Screen {
             now.write(place);
             self.remembered = now;
         }
-    }
-
-    fn mouse(&mut self, event: &WindowEvent, held: Held, now: Instant) {
-        match event {
-            WindowEvent::CursorMoved { position, .. } => self.moved(*position, now),
-            WindowEvent::CursorLeft { .. } => self.session.leave(),
-            WindowEvent::MouseInput { state, button, .. } => {
-                let Some(button) = known(*button) else {
-                    return;
-                };
-                match state {
-                    ElementState::Pressed => self.pressed(button, held, now),
-                    ElementState::Released => self.session.release(button, now),
-                }
-            }
-            WindowEvent::MouseWheel { delta, .. } if self.over_view() => {
-                self.session.wheel(notches(*delta), held, now);
-                self.pace.moves(now);
-            }
-            WindowEvent::Focused(false) => self.let_go(now),
-            _ => return,
-        }
-        self.window.request_redraw();
-    }
-
-    fn moved(&mut self, at: PhysicalPosition<f64>, now: Instant) {
-        let scale = self.egui.egui_ctx().pixels_per_point();
-        self.mouse = Vector2::new(at.x as f32 / scale, at.y as f32 / scale);
-        if self.session.gesture().is_some() {
-            self.pace.moves(now);
-        }
-        if self.session.gesture().is_none() {
-            let halves = self.halves();
-            let in_right = halves.get(1).is_some_and(|right| right.left() <= self.mouse.x);
-            self.half = Side::BOTH[usize::from(in_right)];
-            self.session.point_to(self.half);
-        }
-        if self.session.gesture().is_some() || self.over_view() {
-            self.session.hover(self.in_view(), now);
-            self.hovered = now;
-        } else {
-            self.session.leave();
-        }
-    }
-
-    fn pressed(&mut self, button: Button, held: Held, now: Instant) {
-        if self.over_view() {
-            self.session.press(button, held, self.in_view(), now);
-            self.pace.moves(now);
-        }
-    }
-
-    fn let_go(&mut self, now: Instant) {
-        for button in [Button::Left, Button::Middle, Button::Right] {
-            self.session.release(button, now);
-        }
-    }
-
-    /// Whether the mouse is over the smoke, not over the panel, the help or a popup.
-    fn over_view(&self) -> bool {
-        let at = egui::pos2(self.mouse.x, self.mouse.y);
-        self.view.contains(at) && !self.egui.egui_ctx().wants_pointer_input()
-    }
-
-    fn in_view(&self) -> Vector2<f32> {
-        let halves = self.halves();
-        let half = halves.get(self.half as usize).unwrap_or(&halves[0]);
-        self.mouse - Vector2::new(half.min.x, half.min.y)
     }
 
     /// The parts of the view with a picture each.

@@ -88,7 +88,7 @@ impl Session {
         self.tell(text, now)
     }
 
-    /// What a file in `folder` would hold, if there are unsaved changes that can be saved.
+    /// The text of a scene file in `folder` with the unsaved changes; none if there are none, or they cannot be saved.
     pub fn unsaved_text(&self, folder: &Path) -> Option<String> {
         let settings = &self.model.settings;
         let camera = if self.stands_as_opened() { settings.scene.camera } else { self.orbit.camera() };
