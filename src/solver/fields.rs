@@ -201,44 +201,30 @@ impl Fields {
 
     /// The scalars, and what advects them.
     pub fn smoke(&mut self) -> SmokeFields<'_> {
-        let Self { layout, walls, velocity, scalars, scalars_next, back, forth, sweeps, obstacles, .. } =
-            self;
-        let Self { diffusion, sums, bricks, budget, detail, .. } = self;
-        match detail.as_deref_mut() {
-            None => SmokeFields {
-                layout: *layout,
-                walls,
-                velocity,
-                scalars,
-                scalars_next,
-                back,
-                forth,
-                sweeps,
-                obstacles,
-                diffusion,
-                sums,
-                bricks,
-                budget,
-                is_finer: false,
-            },
+        let Self { layout, walls, velocity, scalars_next, back, forth, obstacles, .. } = self;
+        let Self { scalars, sweeps, diffusion, sums, bricks, budget, detail, .. } = self;
+        let is_finer = detail.is_some();
+        let (layout, walls, velocity, scalars_next, back, forth, obstacles) = match detail.as_deref_mut() {
+            None => (*layout, &*walls, velocity, scalars_next, back, forth, obstacles),
             Some(Detail { layout, walls, velocity, scalars_next, back, forth, obstacles, .. }) => {
-                SmokeFields {
-                    layout: *layout,
-                    walls,
-                    velocity,
-                    scalars,
-                    scalars_next,
-                    back,
-                    forth,
-                    sweeps,
-                    obstacles,
-                    diffusion,
-                    sums,
-                    bricks,
-                    budget,
-                    is_finer: true,
-                }
+                (*layout, &*walls, velocity, scalars_next, back, forth, obstacles)
             }
+        };
+        SmokeFields {
+            layout,
+            walls,
+            velocity,
+            scalars,
+            scalars_next,
+            back,
+            forth,
+            sweeps,
+            obstacles,
+            diffusion,
+            sums,
+            bricks,
+            budget,
+            is_finer,
         }
     }
 
@@ -538,10 +524,7 @@ impl Fields {
     pub fn add_forces(&mut self, forces: &Forces) {
         self.scalars_of_air();
         let Self { layout, walls, advected, velocity, forces: scratch, .. } = self;
-        let lifting = match &self.detail {
-            None => (&*self.scalars, &self.bricks),
-            Some(detail) => (&*self.scalars_next, &detail.coarse_bricks),
-        };
+        let lifting = lifting(&self.detail, [&self.scalars, &self.scalars_next], &self.bricks);
         forces::apply(*layout, walls, forces, [advected, advected], lifting, velocity, scratch);
     }
 
@@ -549,14 +532,23 @@ impl Fields {
     pub fn add_forces_with_vorticity(&mut self, forces: &Forces) {
         self.scalars_of_air();
         let Self { layout, walls, advected, velocity, expected, past, .. } = self;
-        let lifting = match &self.detail {
-            None => (&*self.scalars, &self.bricks),
-            Some(detail) => (&*self.scalars_next, &detail.coarse_bricks),
-        };
+        let lifting = lifting(&self.detail, [&self.scalars, &self.scalars_next], &self.bricks);
         let spare = past.as_mut().map(|past| &mut past.velocity).or(expected.as_mut());
         let spare = spare.expect("reflection and the trapezoidal rule keep a second velocity");
         forces::apply(*layout, walls, forces, [advected, velocity], lifting, spare, &self.forces);
         std::mem::swap(velocity, spare);
+    }
+}
+
+/// The scalars on the cells of the velocity, with their bricks: `scalars` itself, or the means that [`Fields::scalars_of_air`] makes.
+pub fn lifting<'a>(
+    detail: &'a Option<Box<Detail>>,
+    [scalars, means]: [&'a Cells; 2],
+    bricks: &'a Bricks,
+) -> (&'a [[f32; 4]], &'a Bricks) {
+    match detail {
+        None => (scalars, bricks),
+        Some(detail) => (means, &detail.coarse_bricks),
     }
 }
 

@@ -5,7 +5,7 @@ use std::time::Instant;
 
 use super::config::{Advection, Config, Integrator, Params, SPEED_LIMIT};
 use super::external::External;
-use super::fields::Fields;
+use super::fields::{Fields, lifting};
 use super::forces::Forces;
 use super::solver_error::SolverError;
 use super::sources::Sources;
@@ -177,8 +177,8 @@ impl Substep<'_> {
         let Self { config, params, .. } = *self;
         let ambient = fields.ambient(params);
         add(fields, &body_forces(params, ambient, dt, config.h));
-        let Fields { detail, scalars, scalars_next, velocity, .. } = &mut *fields;
-        let scalars = if detail.is_some() { &*scalars_next } else { &*scalars };
+        let Fields { detail, scalars, scalars_next, bricks, velocity, .. } = &mut *fields;
+        let (scalars, _) = lifting(detail, [scalars, scalars_next], bricks);
         self.external.apply(from, dt, SPEED_LIMIT * config.h, scalars, velocity);
         self.sources.drive(self.time, &mut fields.velocity);
         clock.lap(Stage::Forces)

@@ -170,9 +170,23 @@ trait Step {
     /// A step of some length around a place in cells from the first's middle; `out` is radiance and transmittance.
     unsafe fn take<L: Lanes>(&self, texels: &Texels, at: [L; 3], length: L, of_ray: L, out: &mut [L; 4]);
 
-    /// Two steps, one after the other.
+    /// Two steps, which may share what lies between them.
     #[inline(always)]
     unsafe fn take_two<L: Lanes>(
+        &self,
+        texels: &Texels,
+        at: [[L; 3]; 2],
+        length: [L; 2],
+        of_ray: L,
+        out: &mut [L; 4],
+    ) {
+        // SAFETY: the caller has enabled the instructions.
+        unsafe { self.take_each(texels, at, length, of_ray, out) }
+    }
+
+    /// Two steps, one after the other.
+    #[inline(always)]
+    unsafe fn take_each<L: Lanes>(
         &self,
         texels: &Texels,
         at: [[L; 3]; 2],
@@ -232,9 +246,7 @@ impl<const CUBIC: bool> Step for Smoke<'_, CUBIC> {
         // SAFETY: the caller has enabled the instructions.
         unsafe {
             if !self.light.coarse {
-                self.take(texels, at[0], length[0], phase, out);
-                self.take(texels, at[1], length[1], phase, out);
-                return;
+                return self.take_each(texels, at, length, phase, out);
             }
             let (first, second) = (self.smoke(texels, at[0]), self.smoke(texels, at[1]));
             if !L::any(L::all(0.0).less(first[3].times(length[0], second[3] * length[1]))) {

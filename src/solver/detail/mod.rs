@@ -29,7 +29,7 @@ use super::solids::{Obstacles, Standing};
 use super::{Advection, BoundaryCondition, Config, Solid};
 use crate::grid::{Faces, Layout};
 
-/// What the finer grid has besides the scalars.
+/// The finer grid, without its scalars.
 pub struct Detail {
     /// Finer cells along each edge of a cell.
     pub finer: usize,
