@@ -312,7 +312,7 @@ impl LightVolume {
             std::array::from_fn(|c| {
                 let Moments { mean, flux } = &self.moments[c];
                 let away: f32 = (0..3).map(|a| normal[a] * flux[a][n]).sum();
-                // What a surface beside this one sends weighs on the flux: some light arrives from everywhere.
+                // The flux includes the light of surfaces close by: some light arrives from everywhere.
                 (mean[n] - 2.0 * away).max(0.25 * mean[n])
             })
         })

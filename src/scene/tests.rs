@@ -57,7 +57,6 @@ fn documented_options_act() {
     assert_eq!(Scene::parse("s", documented()[3]).unwrap().side_formulas.len(), 2);
 }
 
-/// Gives every table an unknown key, and checks the list of known keys in the error.
 /// The camera is at its keyframes when it should be.
 #[test]
 fn a_camera_follows_its_keyframes() {
@@ -70,6 +69,7 @@ fn a_camera_follows_its_keyframes() {
     assert!(with("", &[]).camera_path.is_empty());
 }
 
+/// Gives every table an unknown key, and checks the list of known keys in the error.
 #[test]
 fn every_key_is_declared() {
     use crate::parameter::{all, declared_path, find};

@@ -19,7 +19,7 @@ const MOST_STREAMS: usize = 16;
 /// Fewest values of a block that is split.
 const FEWEST_TO_SPLIT: usize = 128;
 
-/// How streams are compressed.
+/// Compression of the streams.
 #[derive(Clone, Copy)]
 enum Codec {
     Lz4,

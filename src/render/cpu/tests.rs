@@ -97,7 +97,7 @@ fn packets_march_through_shaded_smoke_as_single_rays_do() {
     }
 }
 
-/// Where the light is coarse, pairs of steps share it: the picture hardly changes.
+/// Pairs of steps share coarse light, and the picture hardly changes.
 #[test]
 fn packets_that_share_light_match_single_rays() {
     let snapshot = plume(Dims::new([24, 128, 24]).unwrap(), 0.01, Tint::Sectors);

@@ -12,7 +12,7 @@ const SHORT: usize = 8;
 /// Cubes around the medium whose light is read: by interpolation, and by surfaces beside it.
 const AROUND: usize = 3;
 
-/// What all colours of a level have in common. Rows are padded to whole strips of eight cubes; those behind are empty.
+/// The cubes of a level, for all colours. Rows are padded to whole strips of eight cubes; those behind are empty.
 #[derive(Clone, Debug)]
 pub(super) struct Grid {
     pub dims: Dims,

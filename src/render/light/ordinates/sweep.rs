@@ -84,7 +84,7 @@ fn sweep_kernel<S: Simd>(s: S, color: &Color, grid: &Grid, half: &mut Half, up: 
     }
 }
 
-/// What the directions of a half have for all cubes.
+/// Coefficients of the directions of a half, the same for all cubes.
 #[derive(Clone, Copy)]
 struct Way<S: Simd> {
     /// Radiance that comes in.
