@@ -20,6 +20,7 @@ use super::export::Export;
 use super::file::Home;
 use super::model::{Dialog, Model, PathForm, Purpose, Readout};
 use super::orbit::Orbit;
+use super::priority::standing_back;
 use super::remember;
 use super::settings::{self, Settings, Side};
 use crate::grid::Dims;
@@ -65,7 +66,7 @@ pub struct Session {
     loads: u64,
     pending: Option<Pending>,
     /// The shown recorded frame, and its number.
-    past: (Snapshot, Option<u64>),
+    past: (Arc<Snapshot>, Option<u64>),
     /// Time at which playback reached the shown frame.
     turned: Instant,
     /// The running export.
@@ -114,15 +115,19 @@ impl Session {
     pub fn new(scene: Scene, wake: impl Fn() + Send + Sync + 'static) -> Result<Self, SceneError> {
         let wake: Arc<dyn Fn() + Send + Sync> = Arc::new(wake);
         let woken = wake.clone();
-        let solver = scene.solver()?;
         let model = Model::new(Arc::new(scene));
+        let dt = 1.0 / model.settings.rate;
+        let worker = standing_back(|| {
+            let solver = model.settings.scene.solver()?;
+            Ok::<_, SceneError>(Worker::spawn(solver, dt, move || woken()))
+        })?;
         let scene = &model.settings.scene;
         Ok(Self {
             readout: Readout::new(scene.config.dims, scene.config.h),
             orbit: Orbit::of(&scene.camera),
             opened: Orbit::of(&scene.camera),
             cursor: Cursor::in_middle_of(scene.extent()),
-            worker: Worker::spawn(solver, 1.0 / model.settings.rate, move || woken()),
+            worker,
             sent: Sent { settings: model.settings.clone(), view: Mode::Smoke },
             saved: model.settings.clone(),
             saved_sides: Vec::new(),
@@ -134,7 +139,7 @@ impl Session {
             kept: 0,
             loads: 0,
             pending: None,
-            past: (Snapshot::empty(NOTHING, 1.0), None),
+            past: (Arc::new(Snapshot::empty(NOTHING, 1.0)), None),
             turned: Instant::now(),
             export: None,
             wake,
@@ -352,6 +357,7 @@ impl Session {
             (true, true) => self.worker.send(Command::Cancel),
             (false, _) => self.worker.send(Command::Run),
         }
+        self.readout.cancelling = running && self.readout.pausing;
         self.readout.pausing = running;
     }
 
@@ -556,6 +562,7 @@ impl Session {
         self.readout.under = self.under();
         self.readout.camera = self.orbit.camera();
         self.readout.pausing &= status.state == State::Running;
+        self.readout.cancelling &= self.readout.pausing;
         self.readout.status = status;
         let failed = self.readout.status.failed_load.unwrap_or(0);
         if self.pending.as_ref().is_some_and(|pending| failed >= pending.load) {

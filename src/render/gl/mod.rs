@@ -13,6 +13,7 @@ mod mean;
 mod mesh;
 mod offscreen;
 mod pass;
+mod picture_thread;
 mod programs;
 mod smoke_texture;
 mod solids;
@@ -67,6 +68,7 @@ mod surfaceless {
     }
 }
 use pass::{Timers, averaging, blend, paint, refused};
+pub use picture_thread::{FinishedPicture, PictureRequest, PictureThread};
 use programs::Programs;
 use smoke_texture::Smoke;
 use solids::Solids;
@@ -117,7 +119,7 @@ impl Renderer {
             gl: gl.clone(),
             programs: Programs::new(gl)?,
             noise: noise_texture(gl)?,
-            threads: Threads::new(smoke_texture::draws_on_processor(gl.get_opengl_renderer_string())),
+            threads: Threads::new(Self::prefers_threads(gl)),
             smoke: Smoke::new(gl)?,
             floor: Floor::new(gl)?,
             light: volume()?,
@@ -172,6 +174,11 @@ impl Renderer {
     /// a cursor that moves over still smoke costs no march.
     pub fn set_refine(&mut self, refine: bool) {
         self.refine = refine;
+    }
+
+    /// Whether the driver of a context has no graphics processor: CPU threads then render faster than it.
+    pub fn prefers_threads(gl: &Context) -> bool {
+        smoke_texture::draws_on_processor(gl.get_opengl_renderer_string())
     }
 
     /// Whether rendering the same view again would not improve the picture.
