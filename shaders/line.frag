@@ -7,12 +7,13 @@ uniform vec2 edge;           // how far right and up reach at distance 1; 0: not
 
 in float across;
 in vec4 color;
+in float depth;
 layout(location = 0) out vec4 radiance;
 
 void main() {
     if (edge.x > 0.0) {
         vec2 aside = (2.0 * gl_FragCoord.xy / viewport - 1.0) * edge;
-        float away = sqrt(1.0 + dot(aside, aside)) / gl_FragCoord.w;
+        float away = sqrt(1.0 + dot(aside, aside)) * depth;
         // Lines that lie on the floor are seen, whatever rounding says.
         if (0.998 * away >= texelFetch(reaches, ivec2(gl_FragCoord.xy), 0).r) discard;
     }

@@ -77,8 +77,6 @@ pub struct Session {
     turning: Option<bool>,
     /// The dragged object.
     moving: Option<handles::Move>,
-    /// Field of view of the last perspective view \[degrees\].
-    lens: f32,
     /// Whether another scene is shown since the last [`sync`](Self::sync).
     switched: bool,
     /// Whether the window must close.
@@ -145,7 +143,6 @@ impl Session {
             wake,
             turning: None,
             moving: None,
-            lens: 0.0,
             switched: false,
             leaving: false,
         })
@@ -171,13 +168,18 @@ impl Session {
     }
 
     /// Places the camera as the scene says, further back if the view is too narrow for a box that the scene's
-    /// own pictures show whole.
+    /// own pictures show whole, or for what they show across.
     fn stand_as_opened(&mut self) {
         let scene = self.model.settings.opened.clone();
         let [width, height] = scene.size.map(|n| n as f32);
         self.orbit = Orbit::of(&scene.camera);
-        if self.view.x > 1.0 && self.orbit.shows_all(scene.extent(), Vector2::new(width, height)) {
-            self.orbit.back_away(scene.extent(), self.view);
+        if self.view.x > 1.0 {
+            if self.orbit.shows_all(scene.extent(), Vector2::new(width, height)) {
+                self.orbit.back_away(scene.extent(), self.view);
+            } else {
+                let narrower = width / height * self.view.y / self.view.x;
+                self.orbit.distance *= narrower.max(1.0);
+            }
         }
         self.opened = self.orbit;
     }
@@ -210,7 +212,7 @@ impl Session {
                 self.orbit.stand(at);
                 self.frame_box();
             }
-            Action::Parallel => self.switch_lens(),
+            Action::Parallel => self.orbit.parallel ^= true,
             Action::Compare => self.compare_or_end(),
             Action::OtherSide => self.edit_side(self.side().other()),
             Action::EditSide(side) => self.edit_side(side),

@@ -29,8 +29,7 @@ impl Tint {
 
 /// Width of a pixel at the distance of the ball \[radii\].
 pub(super) fn softness(cursor: &Cursor, axes: &Axes, size: [u32; 2]) -> f32 {
-    let away = (Point3::from(cursor.center) - axes.eye).norm();
-    2.0 * axes.up.norm() * away / (size[1] as f32 * cursor.radius)
+    2.0 * axes.half_height_at(cursor.center.into()) / (size[1] as f32 * cursor.radius)
 }
 
 /// The ball along a ray that is free up to `reach`. Its rim is `soft` radii wide.
@@ -52,14 +51,14 @@ pub(super) fn ball(cursor: &Cursor, ray: &Ray, soft: f32, reach: f32) -> Option<
     Some(Tint { color, alpha: (0.07 + 0.75 * rim + 0.35 * sheen) * inside, least: 0.25, away })
 }
 
-/// The ring on the floor of a box of `extent` \[m\], along a ray that is free up to `reach`.
-pub(super) fn ring(cursor: &Cursor, ray: &Ray, reach: f32, extent: [f32; 3]) -> Option<Tint> {
+/// The ring on the floor of a box of `extent` \[m\], along a ray of a view that is free up to `reach`.
+pub(super) fn ring(cursor: &Cursor, axes: &Axes, ray: &Ray, reach: f32, extent: [f32; 3]) -> Option<Tint> {
     let away = -ray.origin.y / away_from_zero(ray.direction.y);
     if ray.origin.y <= 0.0 || away <= 0.0 || away > reach * (1.0 + 1e-4) {
         return None;
     }
     let p = ray.at(away);
-    let width = 0.003 * away;
+    let width = if axes.parallel { 0.01 * axes.up.norm() } else { 0.003 * away };
     let off = ((p.x - cursor.center[0]).hypot(p.z - cursor.center[2]) - cursor.radius).abs();
     let alpha = 0.6 * (1.0 - smoothstep(width * 0.5, width, off)) * floor_shown([p.x, p.z], extent);
     (alpha > 0.0).then_some(Tint { color: cursor.color, alpha, least: 0.0, away })

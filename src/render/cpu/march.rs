@@ -369,8 +369,8 @@ impl Step for Flow<'_> {
 /// Neighbouring rays of a row.
 struct Packet<L: Lanes> {
     direction: [L; 3],
-    /// Position of the eye in cells, from the centre of the first.
-    eye_cells: [f32; 3],
+    /// Origins in cells, from the centre of the first.
+    eye_cells: [L; 3],
     /// Distances at which each ray enters and leaves the box.
     span: [L; 2],
     /// Start of the lattice of steps; the first step that may be occupied, and the one after the last.
@@ -385,8 +385,7 @@ impl<L: Lanes> Packet<L> {
     unsafe fn new(volume: &Volume, row: &Row, x: u32, reach: &[f32]) -> Self {
         // SAFETY: the caller has enabled the instructions.
         unsafe {
-            let eye: [f32; 3] = row.axes.eye.into();
-            let direction = directions::<L>(row, x);
+            let (eye, direction) = rays::<L>(row, x);
             let [enter, leave] = box_span(eye, direction, [[0.0; 3], volume.extent]);
             let span = [enter.greatest(L::all(0.0)), leave.least(L::load(reach))];
             let [near, far] = box_span(eye, direction, volume.bounds);
@@ -396,7 +395,7 @@ impl<L: Lanes> Packet<L> {
             let t0 = span[0] - (L::all(1.0) - offset) * dt;
             Self {
                 direction,
-                eye_cells: eye.map(|x| x / volume.h - 0.5),
+                eye_cells: eye.map(|x| x.times(L::all(1.0 / volume.h), L::all(-0.5))),
                 span,
                 t0,
                 first: ((near - t0) * per_dt).floor().greatest(L::all(0.0)),
@@ -460,12 +459,12 @@ impl<L: Lanes> Packet<L> {
             let per_brick = 1.0 / volume.brick;
             for a in [2, 1, 0] {
                 let d = self.direction[a];
-                let eye = (self.eye_cells[a] + 0.5) * volume.h * per_brick;
-                let inside = (t * d).times(L::all(per_brick), L::all(eye)).floor();
+                let eye = (self.eye_cells[a] + L::all(0.5)) * L::all(volume.h * per_brick);
+                let inside = (t * d).times(L::all(per_brick), eye).floor();
                 let inside = inside.least(L::all((volume.bricks[a] - 1) as f32)).greatest(L::all(0.0));
                 at = at.times(L::all(volume.bricks[a] as f32), inside);
                 let ahead = L::select(L::all(0.0).less(d), L::all(1.0), L::all(0.0));
-                leave = leave.least((inside + ahead - L::all(eye)) * L::all(volume.brick) / d);
+                leave = leave.least((inside + ahead - eye) * L::all(volume.brick) / d);
             }
             let until = ((leave - self.t0) * L::all(1.0 / volume.dt)).floor();
             (L::look_up(volume.occupied, at), until.greatest(n + L::all(1.0)))
@@ -480,27 +479,32 @@ impl<L: Lanes> Packet<L> {
             let (t, per_cell) = (L::all(0.5) * (a + b), 1.0 / volume.h);
             let mut at = [t; 3];
             for c in 0..3 {
-                at[c] = (t * L::all(per_cell)).times(self.direction[c], L::all(self.eye_cells[c]));
+                at[c] = (t * L::all(per_cell)).times(self.direction[c], self.eye_cells[c]);
             }
             at
         }
     }
 }
 
-/// Unit vectors along a packet of rays.
+/// Origins of a packet of rays \[m\], and unit vectors along them.
 #[allow(unsafe_code)]
 #[inline(always)]
-unsafe fn directions<L: Lanes>(row: &Row, x: u32) -> [L; 3] {
+unsafe fn rays<L: Lanes>(row: &Row, x: u32) -> ([L; 3], [L; 3]) {
     const ACROSS: [f32; PACKET] =
         [0.5, 1.5, 2.5, 3.5, 4.5, 5.5, 6.5, 7.5, 8.5, 9.5, 10.5, 11.5, 12.5, 13.5, 14.5, 15.5];
     let v = 2.0 * (row.y as f32 + 0.5) / row.size[1] as f32 - 1.0;
     // SAFETY: the caller has enabled the instructions.
     unsafe {
         let u = (L::load(&ACROSS) + L::all(x as f32)) * L::all(2.0 / row.size[0] as f32) - L::all(1.0);
-        let mut d = [u; 3];
+        let Axes { forward, right, up, parallel, .. } = row.axes;
+        let (mut d, mut eye) = ([u; 3], [u; 3]);
         for a in 0..3 {
-            let middle = row.axes.forward[a] + row.axes.up[a] * v;
-            d[a] = u.times(L::all(row.axes.right[a]), L::all(middle));
+            let (origin, ahead) = (row.axes.eye[a], forward[a]);
+            let aside = |from: f32| u.times(L::all(right[a]), L::all(from + up[a] * v));
+            (eye[a], d[a]) = match parallel {
+                true => (aside(origin), L::all(ahead)),
+                false => (L::all(origin), aside(ahead)),
+            };
         }
         let norm = d[0].times(d[0], d[1].times(d[1], d[2] * d[2])).root();
         for x in &mut d {
@@ -508,19 +512,19 @@ unsafe fn directions<L: Lanes>(row: &Row, x: u32) -> [L; 3] {
             let unit = *x / norm;
             *x = L::select(unit.magnitude().less(L::all(1e-7)), L::all(1e-7), unit);
         }
-        d
+        (eye, d)
     }
 }
 
-/// Distances at which rays from `eye` enter and leave a box.
+/// Distances at which rays with their origins in `eye` enter and leave a box.
 #[allow(unsafe_code)]
 #[inline(always)]
-unsafe fn box_span<L: Lanes>(eye: [f32; 3], d: [L; 3], [lo, hi]: [[f32; 3]; 2]) -> [L; 2] {
+unsafe fn box_span<L: Lanes>(eye: [L; 3], d: [L; 3], [lo, hi]: [[f32; 3]; 2]) -> [L; 2] {
     // SAFETY: the caller has enabled the instructions.
     unsafe {
         let mut span = [L::all(f32::MIN), L::all(f32::MAX)];
         for a in 0..3 {
-            let (near, far) = (L::all(lo[a] - eye[a]) / d[a], L::all(hi[a] - eye[a]) / d[a]);
+            let (near, far) = ((L::all(lo[a]) - eye[a]) / d[a], (L::all(hi[a]) - eye[a]) / d[a]);
             span = [span[0].greatest(near.least(far)), span[1].least(near.greatest(far))];
         }
         span
