@@ -5,11 +5,14 @@
 //! solver it was captured from; the tests below check every scheme. Scratch memory is not part of the state.
 //! The pressure is, if the projection iterates, because the next solve starts from it.
 
+use std::io::{Read, Write};
+
 use super::fields::Budget;
-use super::project::Halves;
-use super::solids::Standing;
-use super::{Config, Solid, Solver, SolverError, StepStats};
 use crate::packed::Packed;
+use crate::solver::project::Halves;
+use crate::solver::solids::Standing;
+use crate::solver::storage::archive::{Archive, Loader, Saved, Saver, StateError};
+use crate::solver::{Config, Solid, Solver, SolverError, StepStats};
 
 /// State that a [`Solver`] carries from one step to the next, apart from its inputs.
 #[derive(Clone, Debug)]
@@ -60,6 +63,33 @@ impl State {
 }
 
 impl Solver {
+    /// Writes the state that the next steps depend on. Call it only between steps: a cancelled step leaves no
+    /// state to continue from.
+    ///
+    /// # Errors
+    /// Those of `file`.
+    pub fn save(&mut self, file: impl Write) -> Result<(), StateError> {
+        self.state(&mut Saver(file))
+    }
+
+    /// Loads a state that [`save`](Self::save) wrote. The following steps have the same bits as those of an
+    /// unbroken run. The solver must have been built from the same configuration, with the same constants,
+    /// sources, forces and solids; the number of threads may differ.
+    ///
+    /// # Errors
+    /// Those of `file`, and a state of another kind of solver. The fields are unusable then.
+    pub fn load(&mut self, file: impl Read) -> Result<(), StateError> {
+        self.state(&mut Loader(file))?;
+        self.restored();
+        self.not_finite = None;
+        Ok(())
+    }
+
+    fn state(&mut self, archive: &mut dyn Archive) -> Result<(), StateError> {
+        self.fields.state(archive)?;
+        self.stats.state(archive)
+    }
+
     /// Captures the state at this instant.
     pub fn capture(&self) -> State {
         let fields = self.fields();
