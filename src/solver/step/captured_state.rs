@@ -7,7 +7,7 @@
 
 use std::io::{Read, Write};
 
-use super::fields::Budget;
+use super::fields::{Budget, Fields};
 use crate::packed::Packed;
 use crate::solver::project::Halves;
 use crate::solver::solids::Standing;
@@ -90,29 +90,50 @@ impl Solver {
         self.stats.state(archive)
     }
 
-    /// Captures the state at this instant.
+    /// Captures the state at this instant. Destructures the fields as [`Saved::state`] does: a forgotten one is a compile error.
     pub fn capture(&self) -> State {
-        let fields = self.fields();
+        let Fields {
+            layout: _,
+            walls: _,
+            velocity,
+            advected: _,
+            expected: _,
+            scalars,
+            scalars_next: _,
+            back: _,
+            forth: _,
+            projector,
+            obstacles,
+            detail,
+            forces: _,
+            diffusion: _,
+            flow: _,
+            sums: _,
+            bricks: _,
+            disturbed,
+            budget,
+            sweeps,
+            past,
+            pressure,
+            projected,
+        } = self.fields();
         self.pool().install(|| State {
             config: self.config().clone(),
             stats: self.stats().clone(),
-            disturbed: fields.disturbed,
-            velocity: fields.velocity.each_ref().map(|field| Packed::of(field)),
-            scalars: Packed::of(fields.scalars.as_flattened()),
-            pressure: fields
-                .projector
-                .pressure()
-                .map(|halves| halves.each_ref().map(|half| Packed::of(half))),
+            disturbed: *disturbed,
+            velocity: velocity.each_ref().map(|field| Packed::of(field)),
+            scalars: Packed::of(scalars.as_flattened()),
+            pressure: projector.pressure().map(|halves| halves.each_ref().map(|half| Packed::of(half))),
             solids: self.solids().to_vec(),
-            standing: fields.obstacles.as_ref().map(|obstacles| obstacles.standing()),
-            fine_standing: fields.detail.as_ref().and_then(|d| d.obstacles.as_ref()).map(|o| o.standing()),
-            past: fields.past.as_ref().zip(fields.pressure.as_ref()).map(|(past, pressure)| {
+            standing: obstacles.as_ref().map(|obstacles| obstacles.standing()),
+            fine_standing: detail.as_ref().and_then(|d| d.obstacles.as_ref()).map(|o| o.standing()),
+            past: past.as_ref().zip(pressure.as_ref()).map(|(past, pressure)| {
                 let [u, v, w] = &past.velocity;
                 ([u, v, w, pressure].map(|field| Packed::of(field)), past.dt)
             }),
-            projected: fields.projected,
-            budget: fields.budget,
-            backwards: fields.sweeps.as_ref().is_some_and(|sweeps| sweeps.backwards),
+            projected: *projected,
+            budget: *budget,
+            backwards: sweeps.as_ref().is_some_and(|sweeps| sweeps.backwards),
             not_finite: self.not_finite.clone(),
         })
     }
@@ -171,7 +192,6 @@ impl Solver {
 
 #[cfg(test)]
 mod tests {
-
     use super::*;
     use crate::grid::Dims;
     use crate::solver::{Advection, BoundaryCondition, Dab, Integrator, Params, Projection, Shape, Slip};

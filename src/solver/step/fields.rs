@@ -53,9 +53,9 @@ pub struct Fields {
     pub projector: Projector,
     /// Solids, if there are any.
     pub obstacles: Option<Obstacles>,
-    forces: PerThread<forces::Scratch>,
-    diffusion: diffuse::Diffusion,
-    flow: Vec<Flow>,
+    pub forces: PerThread<forces::Scratch>,
+    pub diffusion: diffuse::Diffusion,
+    pub flow: Vec<Flow>,
     pub sums: Vec<[f64; 4]>,
     /// Bricks of cells of smoke with smoke or heat.
     pub bricks: Bricks,
