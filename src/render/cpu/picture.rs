@@ -23,7 +23,7 @@ use crate::render::quantity::{Quantity, Ranges, THICKNESS};
 use crate::render::scene::{FAR, Scenery, background};
 use crate::render::slice::{self, Plane, Slice};
 use crate::render::{Mode, Quality, View, lines, medium, noise, tone};
-use crate::simd::Level;
+use crate::simd::Token;
 use crate::snapshot::Bricks;
 
 /// Rows of pixels of one task.
@@ -80,7 +80,7 @@ pub(in crate::render) type SurfaceFn<'a> = dyn Fn(&Axes, u32, usize, &mut [[f32;
 
 /// The buffers of a picture, reused from one to the next.
 pub(in crate::render) struct Picture {
-    level: Level,
+    token: Token,
     smoke: ShadedSmoke,
     outline: Outline,
     size: [u32; 2],
@@ -123,10 +123,10 @@ impl Contents<'_> {
 }
 
 impl Picture {
-    /// Makes the buffers; rays march with the instructions of `level`, which this machine must have.
-    pub fn new(level: Level) -> Self {
+    /// Makes the buffers; rays march with the instructions of `token`.
+    pub fn new(token: Token) -> Self {
         Self {
-            level,
+            token,
             smoke: ShadedSmoke::default(),
             outline: Outline::default(),
             size: [0; 2],
@@ -300,7 +300,7 @@ impl Picture {
         }
         let window = pass.axes.window(volume.bounds[0], volume.bounds[1])?;
         let [lo, hi] = in_rays(window, rays);
-        let (level, shift) = (self.level, noise::frame_shift(number));
+        let (token, shift) = (self.token, noise::frame_shift(number));
         rows.enumerate().with_min_len(2).for_each(|(y, (out, free))| {
             if solids {
                 copy_reach(reach, size, rays, y, free);
@@ -321,7 +321,7 @@ impl Picture {
                 shift,
                 reach: &free[lo[0]..],
             };
-            march(level, &volume, &row, &mut out[lo[0]..]);
+            march(token, &volume, &row, &mut out[lo[0]..]);
         });
         Some(window)
     }
@@ -440,7 +440,7 @@ impl Picture {
             size,
             smoke: self.smoke.volume(contents, extinction, dt, &mut padding),
             floor: view.look.floor.is_some(),
-            level: self.level,
+            token: self.token,
         });
         let rows = out.par_chunks_mut(width).zip(self.accumulated.par_chunks(width));
         rows.zip(self.reach.par_chunks(width)).enumerate().with_min_len(BAND).for_each(
