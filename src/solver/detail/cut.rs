@@ -9,8 +9,8 @@ use rayon::prelude::*;
 
 use crate::grid::{Faces, Layout};
 use crate::solver::project::cell_of;
-use crate::solver::row_passes::{leave_room, refill};
 use crate::solver::solids::{CLOSED, SOLID, Voxels};
+use crate::solver::storage::row_passes::{leave_room, refill};
 
 /// Marks a finer cell inside a solid.
 const NONE: u8 = u8::MAX;

@@ -20,12 +20,12 @@ use rayon::prelude::*;
 
 use self::cut::CutCells;
 use self::prolong::{Prolong, Scratch, Weights};
-use super::active_bricks::Bricks;
-use super::cells::Cells;
-use super::fields::Correction;
-use super::row_passes::PerThread;
+use super::advect::Correction;
 use super::sides::GhostRules;
 use super::solids::{Obstacles, Standing};
+use super::storage::active_bricks::Bricks;
+use super::storage::cells::Cells;
+use super::storage::row_passes::PerThread;
 use super::{Advection, BoundaryCondition, Config, Solid};
 use crate::grid::{Faces, Layout};
 
@@ -132,7 +132,7 @@ impl Detail {
         bricks: &mut Bricks,
         cells: f32,
     ) {
-        bricks.dilate(&self.walls, cells);
+        bricks.dilate(self.walls.surroundings(), cells);
         let prolong =
             Prolong { finer: self.finer, weights: &self.weights, coarse, fine: self.layout, velocity };
         prolong.reached(bricks, &mut self.velocity, &self.scratch);

@@ -2,8 +2,8 @@
 
 use super::prolong::{Prolong, Scratch, Weights};
 use crate::grid::{Dims, Faces, Layout};
-use crate::solver::active_bricks::Bricks;
-use crate::solver::row_passes::PerThread;
+use crate::solver::storage::active_bricks::Bricks;
+use crate::solver::storage::row_passes::PerThread;
 use crate::solver::{
     Advection, BoundaryCondition, Config, Integrator, Params, Region, Shape, Solid, Solver, Source,
 };

@@ -1,7 +1,7 @@
 //! Faces that solids close or narrow.
 
 use crate::grid::{Dims, Faces, GHOST, Layout};
-use crate::solver::row_passes::refill;
+use crate::solver::storage::row_passes::refill;
 
 /// One face that is not wholly open.
 #[derive(Clone, Copy, Debug, PartialEq)]

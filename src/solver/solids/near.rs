@@ -30,8 +30,8 @@ use super::faces::Scene;
 use super::voxels::{CLOSED, Frame, SOLID, Voxels};
 use crate::grid::{GHOST, Layout};
 use crate::solver::SCALAR_LIMIT;
-use crate::solver::row_passes::{leave_room, refill};
 use crate::solver::sides::SampleBounds;
+use crate::solver::storage::row_passes::{leave_room, refill};
 
 /// Cells of one task.
 const RUN: usize = 256;

@@ -10,8 +10,8 @@ use super::voxels::{SOLID, Voxels};
 use super::{Solid, SolidPose};
 use crate::grid::Faces;
 use crate::solver::Config;
-use crate::solver::archive::{Archive, Saved, StateError};
 use crate::solver::sides::{GhostRules, SampleBounds};
+use crate::solver::storage::archive::{Archive, Saved, StateError};
 
 /// Memory for surroundings is prepared for air that crosses up to this many cells in a substep.
 const FASTEST: f32 = 8.0;

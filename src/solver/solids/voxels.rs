@@ -9,7 +9,7 @@ pub use super::frame::Frame;
 use super::{Slip, SolidPose};
 use crate::grid::{Faces, GHOST, Layout};
 use crate::solver::project::Cuts;
-use crate::solver::row_passes::{PerThread, leave_room, refill};
+use crate::solver::storage::row_passes::{PerThread, leave_room, refill};
 
 /// Layers of faces inside a free-slip solid that repeat the flow outside, for interpolation along its
 /// surface.

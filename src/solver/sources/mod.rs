@@ -21,9 +21,9 @@ pub use fill::{Fill, fill};
 pub use region::{Form, Region};
 pub use source_noise::{Noise, Pattern};
 
-use super::active_bricks::Bricks;
-use super::row_passes;
 use super::solver_error::InvalidValue;
+use super::storage::active_bricks::Bricks;
+use super::storage::row_passes;
 use crate::grid::{Faces, GHOST};
 
 /// Cells of one batch, whose noise is computed first.

@@ -3,13 +3,13 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
-use super::config::{Advection, Config, Integrator, Params, SPEED_LIMIT};
-use super::external::External;
 use super::fields::{Fields, lifting};
-use super::forces::Forces;
-use super::solver_error::SolverError;
-use super::sources::Sources;
-use super::step_stats::{Stage, StepStats};
+use crate::solver::config::{Advection, Config, Integrator, Params, SPEED_LIMIT};
+use crate::solver::forces::Forces;
+use crate::solver::forces::external::External;
+use crate::solver::solver_error::SolverError;
+use crate::solver::sources::Sources;
+use crate::solver::step_stats::{Stage, StepStats};
 
 /// Inputs of a substep.
 pub struct Substep<'a> {
