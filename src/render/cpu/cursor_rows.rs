@@ -3,8 +3,7 @@
 use nalgebra::Vector3;
 
 use super::line_pixels::paint;
-use super::march::{PACKET, Row, Volume, march};
-use super::picture::in_rays;
+use super::march::{PACKET, Row, Volume, in_rays, march};
 use crate::render::camera::Axes;
 use crate::render::{Cursor, cursor, noise};
 use crate::simd::Token;

@@ -95,6 +95,14 @@ pub(super) struct Row<'a> {
     pub reach: &'a [f32],
 }
 
+/// The part of a picture of this many rays in a window: its lower left, at a whole packet, and its upper
+/// right.
+pub(super) fn in_rays([lo, hi]: [[f32; 2]; 2], rays: [u32; 2]) -> [[usize; 2]; 2] {
+    let down = |a: usize| ((lo[a] * rays[a] as f32) as usize).saturating_sub(2);
+    let up = |a: usize| ((hi[a] * rays[a] as f32).ceil() as usize + 2).min(rays[a] as usize);
+    [[down(0) / PACKET * PACKET, down(1)], [up(0), up(1)]]
+}
+
 /// Computes radiance and transmittance along the rays, with the instructions of `token`. `out` holds whole packets.
 pub(super) fn march(token: Token, volume: &Volume, row: &Row, out: &mut [[f32; 4]]) {
     vectorize!(token, march_row(volume, row, out));

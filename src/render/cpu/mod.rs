@@ -15,6 +15,7 @@ mod avx2;
 #[cfg(target_arch = "x86_64")]
 mod avx512;
 mod composite;
+mod contents;
 mod cursor_rows;
 mod floor_rows;
 mod line_pixels;
@@ -45,9 +46,10 @@ use crate::look::Scattering;
 use crate::simd::{Token, token};
 use crate::snapshot::Snapshot;
 
+pub(super) use contents::Contents;
 #[cfg(feature = "viewer")]
 pub(super) use picture::Frame;
-pub(super) use picture::{Contents, Integrator, Picture};
+pub(super) use picture::{Integrator, Picture};
 use reference::Smoke;
 #[cfg(feature = "viewer")]
 pub(super) use reference::halves;

@@ -2,8 +2,8 @@
 
 use half::f16;
 
+use super::contents::Contents;
 use super::march::{Lit, Medium, Volume};
-use super::picture::Contents;
 use super::texels::Texels;
 use crate::grid::Dims;
 use crate::look::Look;
