@@ -15,7 +15,7 @@ use crate::simd::{Token, vectorize};
 /// Rays of the longest packet: rows are marched in whole ones.
 pub(super) const PACKET: usize = 16;
 /// Transmittance below which a ray ends.
-pub(super) const LEAST: f32 = 1.0 / 512.0;
+pub(in crate::render) const LEAST: f32 = 1.0 / 512.0;
 
 /// A volume on the cells of a grid, with bricks of 8³ cells; empty ones are skipped.
 pub(super) struct Volume<'a> {

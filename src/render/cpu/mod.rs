@@ -46,7 +46,11 @@ use crate::look::Scattering;
 use crate::simd::{Token, token};
 use crate::snapshot::Snapshot;
 
+#[cfg(feature = "viewer")]
+pub(super) use composite::FEW_WEIGHTS;
 pub(super) use contents::Contents;
+#[cfg(feature = "viewer")]
+pub(super) use march::LEAST;
 #[cfg(feature = "viewer")]
 pub(super) use picture::Frame;
 pub(super) use picture::{Integrator, Picture};
