@@ -7,6 +7,7 @@ use super::camera::{Ray, box_span};
 use super::exp::exp;
 use super::light::{GlowingBlock, LightVolume};
 use super::medium::Medium;
+use super::scene::FLOOR_ENDS;
 use super::trilinear::trilinear;
 use crate::grid::Dims;
 
@@ -27,9 +28,7 @@ pub(super) struct FloorLight {
 
 /// Most nodes along an axis.
 const MOST: usize = 320;
-/// End of the floor from its middle, and width of the dimmed sky around the box, in units of the longer
-/// horizontal side of the box.
-const END: f32 = 3.0;
+/// Width of the dimmed sky around the box, in units of the longer horizontal side of the box.
 const AROUND: f32 = 0.6;
 
 impl Default for FloorLight {
@@ -104,7 +103,8 @@ fn shaded(light: &LightVolume, s: [f32; 3], extent: [f32; 3]) -> [[f32; 2]; 2] {
         let meets = corner[2 * a] - s[2 * a] * corner[1] / s[1];
         // The light volume blurs shadows by a node or two.
         let (blur, middle) = (3.0 * light.spacing[2 * a], 0.5 * extent[2 * a]);
-        let kept = |x: f32| x.clamp(middle - END * side, middle + END * side);
+        let [_, end] = FLOOR_ENDS;
+        let kept = |x: f32| x.clamp(middle - end * side, middle + end * side);
         rect[0][a] = rect[0][a].min(kept(meets - blur));
         rect[1][a] = rect[1][a].max(kept(meets + blur));
     }

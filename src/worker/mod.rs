@@ -16,11 +16,11 @@ mod command;
 mod comparison;
 pub mod limits;
 mod simulation_trait;
+mod solid_drag;
 mod state_store;
 mod status;
 mod thread;
 pub mod timeline;
-mod way;
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;

@@ -179,7 +179,7 @@ impl Session {
         self.keep_selection(changes);
         let settings = Settings { scene, ..self.model.settings.clone() };
         if settings::needs_load(&self.model.settings.scene, &settings.scene) {
-            let state = self.keep();
+            let state = self.store();
             self.begin_load(settings, Came::Opened(state, "box and solver".into()));
         } else {
             self.model.settings = settings;

@@ -3,7 +3,7 @@
 use crate::render::camera::{Axes, Ray};
 use crate::render::floor::FloorLight;
 use crate::render::medium::Medium;
-use crate::render::scene::FAR;
+use crate::render::scene::{FAR, FLOOR_ENDS};
 use crate::render::solid::Solid;
 use crate::render::tone::whole;
 use crate::simd::{dispatch, greatest, least};
@@ -148,7 +148,8 @@ fn see_kernel<const FMA: bool>(along: &Along, floor: &Floor, x: f32, seen: &mut 
         let (px, pz) = (eye[0] + d[0] * t, eye[2] + d[2] * t);
         let (off_x, off_z) = ((px - floor.middle[0]) * per_side, (pz - floor.middle[1]) * per_side);
         let away = (off_x * off_x + off_z * off_z).sqrt();
-        let share = least(greatest((away - 0.8) / (3.0 - 0.8), 0.0), 1.0);
+        let [start, end] = FLOOR_ENDS;
+        let share = least(greatest((away - start) / (end - start), 0.0), 1.0);
         let below = d[1] < 0.0 && eye[1] > 0.0;
         seen.shown[i] = if below { 1.0 - share * share * (3.0 - 2.0 * share) } else { 0.0 };
         let length = (d[0] * d[0] + d[1] * d[1] + d[2] * d[2]).sqrt();

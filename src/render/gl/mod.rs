@@ -6,6 +6,7 @@
 //! the driver's colour space of the window.
 
 mod accumulation;
+mod constants;
 mod floor_texture;
 mod grid;
 mod inputs;
