@@ -17,13 +17,12 @@ out float depth;             // along the view, metres
 
 // The end of the line that lies behind the eye is pulled to just before it.
 vec4 in_front(vec4 a, vec4 b) {
-    const float NEAR = 1e-3;
-    return a.w >= NEAR ? a : mix(a, b, (NEAR - a.w) / (b.w - a.w));
+    return a.w >= LINE_NEAR ? a : mix(a, b, (LINE_NEAR - a.w) / (b.w - a.w));
 }
 
 void main() {
     vec4 a = clip_from_world * vec4(position, 1.0), b = clip_from_world * vec4(other, 1.0);
-    if (max(a.w, b.w) < 1e-3) {
+    if (max(a.w, b.w) < LINE_NEAR) {
         depth = 0.0;
         gl_Position = vec4(2.0, 2.0, 2.0, 1.0);
         return;

@@ -1,6 +1,10 @@
 //! Camera, light, medium and tone of a picture, as plain data. A scene file sets them, a renderer reads them.
 //! Light is linear; lengths are in metres.
 
+mod light;
+
+pub use light::{Emitter, Light};
+
 /// Kind of a camera's projection.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Projection {
@@ -87,6 +91,8 @@ pub struct Look {
     pub sky: [f32; 3],
     /// Radiance from below the horizon, linear R, G, B.
     pub ground: [f32; 3],
+    /// Further lights, at most [`Light::MOST`]; more are left out.
+    pub lights: Vec<Light>,
     /// Luminance at 2000 K of opaque hot smoke, which radiates as a black body; 0: no emission.
     pub glow: f32,
     /// Temperature excess that radiates like 2000 K \[K\]; colour and brightness follow from it.
@@ -143,6 +149,7 @@ impl Default for Look {
             sun: SUN,
             sky: [0.16, 0.22, 0.32],
             ground: [0.07, 0.06, 0.05],
+            lights: Vec::new(),
             glow: 0.0,
             glow_heat: 120.0,
             exposure: 0.0,

@@ -61,7 +61,7 @@ pub struct Session {
     /// Settings of compared sides that were saved.
     saved_sides: Vec<Settings>,
     /// Number of the last stored state of the worker.
-    kept: u64,
+    stored: u64,
     /// Number of requested loads.
     loads: u64,
     pending: Option<Pending>,
@@ -134,7 +134,7 @@ impl Session {
             view: Vector2::new(1.0, 1.0),
             notice_until: None,
             home: None,
-            kept: 0,
+            stored: 0,
             loads: 0,
             pending: None,
             past: (Arc::new(Snapshot::empty(NOTHING, 1.0)), None),
@@ -247,15 +247,15 @@ impl Session {
     }
 
     /// Stores the present state in the worker. Returns its number.
-    fn keep(&mut self) -> u64 {
-        self.kept += 1;
-        self.worker.send(Command::Store(self.kept));
-        self.kept
+    fn store(&mut self) -> u64 {
+        self.stored += 1;
+        self.worker.send(Command::Store(self.stored));
+        self.stored
     }
 
     /// Records the state before a change to the smoke, for undo.
     fn before(&mut self, what: &str) {
-        let state = self.keep();
+        let state = self.store();
         self.model.history.act(&self.model.settings, what, state);
     }
 
@@ -279,7 +279,7 @@ impl Session {
         }
         self.model.playback.at = None;
         let history = &mut self.model.history;
-        let step = if undo { history.undo(self.kept + 1) } else { history.redo(self.kept + 1) };
+        let step = if undo { history.undo(self.stored + 1) } else { history.redo(self.stored + 1) };
         let Some(step) = step else {
             self.say(format!("Nothing to {}", word.to_lowercase()));
             return;
@@ -294,7 +294,7 @@ impl Session {
         }
         let restore = step.restore.filter(is_kept);
         if step.restore.is_some() {
-            self.keep();
+            self.store();
         }
         if other {
             if self.only_compares(&value) {
@@ -400,7 +400,7 @@ impl Session {
         if let Some((path, _)) = &settings.scene.origin.file {
             remember::note(&mut self.model.recent, path);
         }
-        let state = self.keep();
+        let state = self.store();
         let what = format!("scene {}", settings.scene.name);
         self.begin_load(settings, Came::Opened(state, what));
         Ok(())
@@ -443,7 +443,7 @@ impl Session {
         let name = scene.name.clone();
         let settings = Settings { brush, ..Settings::of(scene) };
         if settings::needs_load(&self.model.settings.scene, &settings.scene) {
-            let state = self.keep();
+            let state = self.store();
             self.begin_load(settings, Came::Opened(state, format!("{name} read again")));
         } else {
             if settings.scene.camera != self.model.settings.scene.camera {
@@ -451,7 +451,7 @@ impl Session {
                 self.opened = self.orbit;
             }
             let what = format!("{name} read again");
-            let state = self.keep();
+            let state = self.store();
             self.model.defaults = Settings { brush: self.model.defaults.brush.clone(), ..settings.clone() };
             self.model.history.act(&settings, &what, state);
             self.model.settings = settings;
@@ -504,8 +504,8 @@ impl Session {
         let came = self.pending.take().map(|pending| pending.came);
         self.model.loading = None;
         match came {
-            Some(Came::Undone) => drop(self.model.history.redo(self.kept)),
-            Some(Came::Redone) => drop(self.model.history.undo(self.kept)),
+            Some(Came::Undone) => drop(self.model.history.redo(self.stored)),
+            Some(Came::Redone) => drop(self.model.history.undo(self.stored)),
             Some(Came::Opened(..) | Came::Restarted) | None => {}
         }
     }

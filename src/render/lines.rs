@@ -5,7 +5,10 @@ use nalgebra::{Matrix4, Point3, Vector4};
 /// Width of a line \[pixels\]; its soft edge adds half a pixel on either side.
 pub(super) const WIDTH: f32 = 1.2;
 /// Distance below which parts of a line are not rendered \[m\].
-const NEAR: f32 = 1e-3;
+pub(super) const NEAR: f32 = 1e-3;
+/// Factor on the distance of a line where it is compared with a surface: lines on the floor are visible, regardless of
+/// rounding.
+pub(super) const AHEAD: f32 = 1.0 - 2e-3;
 
 /// A straight line between two points, in a linear colour with alpha at each end.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -85,10 +88,9 @@ pub(super) fn smoothstep(lo: f32, hi: f32, x: f32) -> f32 {
     t * t * (3.0 - 2.0 * t)
 }
 
-/// Whether a part of a line at a distance is visible along a ray that is free up to `reach` \[m\]. Lines on
-/// the floor are, regardless of rounding.
+/// Whether a part of a line at a distance is visible along a ray that is free up to `reach` \[m\].
 pub(super) fn seen(away: f32, reach: f32) -> bool {
-    away * (1.0 - 2e-3) < reach
+    away * AHEAD < reach
 }
 
 /// Colour and alpha of the domain's edges.

@@ -16,12 +16,12 @@ mod command;
 mod comparison;
 pub mod limits;
 mod simulation_trait;
+mod solid_drag;
 mod spare_snapshots;
 mod state_store;
 mod status;
 mod thread;
 pub mod timeline;
-mod way;
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;

@@ -58,7 +58,7 @@ fn each_level(
     let seen = want.iter().filter(|pixel| pixel[3] > 0.1).count();
     assert!(seen > SIZE[0] as usize * SIZE[1] as usize / 20, "{what}: only {seen} pixels show anything");
     for level in levels() {
-        let mut cpu = CpuRenderer::with_level(level);
+        let mut cpu = CpuRenderer::with_token(level.token());
         cpu.set_quality(quality);
         let got = cpu.render_linear(snapshot, view, SIZE, &|_| ());
         let [worst, mean] = difference(&got.rgba, want);
@@ -147,7 +147,7 @@ fn packets_march_through_a_flow_as_single_rays_do() {
         assert!(want.iter().any(|pixel| pixel[3] > 0.3), "{mode:?} is seen");
         for level in levels() {
             let view = view(&look, &camera, mode);
-            let got = CpuRenderer::with_level(level).render_linear(&snapshot, &view, SIZE, &|_| ());
+            let got = CpuRenderer::with_token(level.token()).render_linear(&snapshot, &view, SIZE, &|_| ());
             // The legend lies over a sixth of so small a picture.
             let off = got.rgba.iter().zip(&want).map(|(a, b)| difference(&[*a], &[*b])[0]);
             let many = off.filter(|off| *off < 3e-3).count();
@@ -180,7 +180,7 @@ fn all_levels_render_the_same() {
         ] {
             let view = View { cursor: Some(cursor), ..view(&look, &camera, mode) };
             let images = levels().into_iter().map(|level| {
-                let mut cpu = CpuRenderer::with_level(level);
+                let mut cpu = CpuRenderer::with_token(level.token());
                 cpu.set_quality(quality);
                 cpu.render(&snapshot, &view, SIZE, &|_| ())
             });

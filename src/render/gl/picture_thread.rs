@@ -13,7 +13,7 @@ use crate::render::floor::FloorLight;
 use crate::render::medium::Medium;
 use crate::render::preshaded::Cells;
 use crate::render::{Cursor, Mode, Quality, Ranges, RenderError, View, noise};
-use crate::simd::level;
+use crate::simd::token;
 use crate::snapshot::Snapshot;
 
 /// Smoke, camera and everything else that a picture shows.
@@ -231,7 +231,7 @@ impl Default for Painter {
             baked: Bake::default(),
             floor: FloorLight::default(),
             ranges: Ranges::default(),
-            picture: Picture::new(level()),
+            picture: Picture::new(token()),
             passes: Accumulation::default(),
         }
     }

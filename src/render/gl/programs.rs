@@ -7,12 +7,14 @@ use glium::Program;
 use glium::backend::Context;
 use glium::program::ProgramCreationInput;
 
+use super::constants;
 use crate::render::RenderError;
 
 /// Files that passes include, by name.
-const INCLUDES: [(&str, &str); 7] = [
+const INCLUDES: [(&str, &str); 8] = [
     ("common.glsl", include_str!("../../../shaders/common.glsl")),
     ("colormap.glsl", include_str!("../../../shaders/colormap.glsl")),
+    ("lamp.glsl", include_str!("../../../shaders/lamp.glsl")),
     ("light.glsl", include_str!("../../../shaders/light.glsl")),
     ("medium.glsl", include_str!("../../../shaders/medium.glsl")),
     ("reach.glsl", include_str!("../../../shaders/reach.glsl")),
@@ -25,7 +27,7 @@ const SCREEN: &str = include_str!("../../../shaders/screen.vert");
 
 /// One program per pass, in the order of execution.
 pub(super) struct Programs {
-    scene: [OnceCell<Program>; 2],
+    scene: [OnceCell<Program>; 4],
     pub line: Program,
     march: [OnceCell<Program>; 8],
     pub field: Program,
@@ -62,10 +64,10 @@ impl Programs {
 }
 
 impl Programs {
-    /// The scene pass, with or without solids: on a CPU driver even an empty loop over solids takes time.
-    pub fn scene(&self, gl: &Rc<Context>, solids: bool) -> Result<&Program, RenderError> {
+    /// The scene pass, with or without solids and further lights: on a CPU driver even an empty loop takes time.
+    pub fn scene(&self, gl: &Rc<Context>, [solids, lamps]: [bool; 2]) -> Result<&Program, RenderError> {
         let source = include_str!("../../../shaders/scene.frag");
-        variant(gl, &self.scene, ("scene", source), &[("SOLIDS", solids)])
+        variant(gl, &self.scene, ("scene", source), &[("SOLIDS", solids), ("LAMPS", lamps)])
     }
 
     /// The march, with emission, with cubic interpolation, with light shared by halves of a step.
@@ -114,12 +116,13 @@ fn link(
     Program::new(gl, source).map_err(|e| RenderError::Gl(name, e.to_string()))
 }
 
-/// Replaces each line `#include "name"` by that file, and defines names after the version line.
+/// Replaces each line `#include "name"` by that file, and declares names and [constants] after the version line.
 fn expand(source: &str, defines: &[&str]) -> String {
     let mut out = String::with_capacity(source.len());
     for (n, line) in source.lines().enumerate() {
         if n == 1 {
             defines.iter().for_each(|name| out.push_str(&format!("#define {name}\n")));
+            out.push_str(&constants::declarations());
         }
         match line.strip_prefix("#include \"").and_then(|rest| rest.strip_suffix('"')) {
             Some(name) => out.push_str(included(name)),
@@ -143,7 +146,7 @@ mod tests {
     fn includes_are_put_in_place() {
         let text = expand("#version 330\n#include \"tone.glsl\"\nvoid main() {}", &["GLOW"]);
         assert!(
-            text.starts_with("#version 330\n#define GLOW\n//")
+            text.starts_with("#version 330\n#define GLOW\nconst ")
                 && text.contains("vec3 tone(")
                 && text.ends_with("{}\n")
         );
