@@ -15,6 +15,7 @@ use crate::output::video::{self, Clip, Ffmpeg};
 use crate::output::whole::{self, Existing};
 use crate::output::{OutputError, Pattern, png};
 use crate::render::{CpuRenderer, Image, Mode, Quality, View};
+use crate::scene::CameraPath;
 use crate::snapshot::Snapshot;
 use crate::volume::{self, Up, VdbOptions};
 use crate::worker::Frame;
@@ -106,6 +107,8 @@ pub struct Job {
     pub side: Side,
     /// Camera.
     pub camera: Camera,
+    /// Its way over the frames, if they show it on its way.
+    pub camera_path: CameraPath,
     /// Content of the pictures.
     pub mode: Mode,
     /// The shown snapshot, for a single picture.
@@ -300,8 +303,12 @@ fn said(error: &OutputError) -> String {
 fn picture(job: &Job, renderer: &mut CpuRenderer, snapshot: &Snapshot, size: [u32; 2]) -> Image {
     // A single picture may lack it.
     let mode = if job.mode.needs_velocity() && snapshot.velocity.is_empty() { Mode::Smoke } else { job.mode };
+    let camera = match job.camera_path.is_empty() {
+        true => job.camera,
+        false => job.camera_path.at(snapshot.time as f32, &job.camera),
+    };
     let mut of = |side: Side, look: &Look, size: [u32; 2]| {
-        let view = View { look, camera: &job.camera, cursor: None, mode };
+        let view = View { look, camera: &camera, cursor: None, mode };
         renderer.render(of_side(snapshot, side), &view, size, &|_| ())
     };
     match job.looks.as_slice() {

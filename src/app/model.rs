@@ -82,6 +82,8 @@ pub struct Playback {
     pub speed: f32,
     /// Whether the first frame follows the last.
     pub looped: bool,
+    /// Whether recorded frames are shown by the scene's moving camera.
+    pub follows: bool,
 }
 
 impl Default for Playback {
@@ -95,6 +97,7 @@ impl Default for Playback {
             playing: false,
             speed: 1.0,
             looped: true,
+            follows: true,
         }
     }
 }

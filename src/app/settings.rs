@@ -468,6 +468,7 @@ fn scene_change(from: &Arc<Scene>, to: &Arc<Scene>) -> Option<String> {
         .or_else(|| of("solid", [from.solids.len(), to.solids.len()], solids))
         .or_else(|| of("force", [from.forces.len(), to.forces.len()], forces))
         .or_else(|| of("light", [from.look.lights.len(), to.look.lights.len()], lights))
+        .or_else(|| (from.camera_path != to.camera_path).then(|| "camera keyframes".into()))
         .or_else(|| Some("box and solver".into()))
 }
 

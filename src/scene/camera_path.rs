@@ -20,6 +20,19 @@ pub struct CameraPath {
     fov: Track<1>,
 }
 
+/// A keyframe; none for what it does not name.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct CameraKey {
+    /// Instant \[s\].
+    pub time: f32,
+    /// Position of the eye \[m\].
+    pub position: Option<[f32; 3]>,
+    /// Point in the middle of the picture \[m\].
+    pub target: Option<[f32; 3]>,
+    /// Vertical field of view \[degrees\].
+    pub fov: Option<f32>,
+}
+
 /// Instants \[s\], which rise, with values.
 #[derive(Clone, Debug, Default, PartialEq)]
 struct Track<const N: usize>(Vec<(f32, [f32; N])>);
@@ -28,6 +41,21 @@ impl CameraPath {
     /// Whether the camera stands still.
     pub fn is_empty(&self) -> bool {
         self.position.0.is_empty() && self.target.0.is_empty() && self.fov.0.is_empty()
+    }
+
+    /// Its keyframes in the order of time.
+    pub fn keys(&self) -> Vec<CameraKey> {
+        let Self { position, target, fov } = self;
+        let mut times: Vec<f32> = [position.times(), target.times(), fov.times()].concat();
+        times.sort_by(f32::total_cmp);
+        times.dedup();
+        let key = |time| CameraKey {
+            time,
+            position: position.key(time),
+            target: target.key(time),
+            fov: fov.key(time).map(|[fov]| fov),
+        };
+        times.into_iter().map(key).collect()
     }
 
     /// The camera at an instant \[s\]; what no keyframe names is that of `camera`.
@@ -44,6 +72,15 @@ impl CameraPath {
 }
 
 impl<const N: usize> Track<N> {
+    fn times(&self) -> Vec<f32> {
+        self.0.iter().map(|(time, _)| *time).collect()
+    }
+
+    /// Value of the key at exactly this instant.
+    fn key(&self, time: f32) -> Option<[f32; N]> {
+        self.0.iter().find(|(of, _)| *of == time).map(|(_, value)| *value)
+    }
+
     fn at(&self, t: f32) -> Option<[f32; N]> {
         let keys = &self.0;
         let (first, last) = (keys.first()?, keys.last()?);

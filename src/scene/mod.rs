@@ -32,6 +32,7 @@ mod solid_tables;
 mod source_tables;
 mod value;
 
+pub use camera_path::{CameraKey, CameraPath};
 pub use checked_scene::{Scene, Time};
 pub use initial::Initial;
 pub use origin::Origin;

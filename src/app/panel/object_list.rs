@@ -32,7 +32,10 @@ pub(super) fn show(ui: &mut Ui, model: &mut Model, readout: &Readout, out: &mut 
                     keyframes::show(ui, model, n, readout, out);
                 }
             }
-            Some(Selected::Camera) => camera(ui, model, readout, out),
+            Some(Selected::Camera) => {
+                camera(ui, model, readout, out);
+                keyframes::show_camera(ui, model, readout, out);
+            }
             Some(Selected::Sun) => light_and_tone::sun(ui, model, out),
             _ => hint(ui),
         }

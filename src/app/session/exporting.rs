@@ -6,6 +6,7 @@ use std::time::Instant;
 use super::Session;
 use crate::app::export::{Export, Format, Job};
 use crate::render::Mode;
+use crate::scene::CameraPath;
 use crate::worker::Frame;
 
 impl Session {
@@ -33,6 +34,7 @@ impl Session {
             looks: settings.sides().iter().map(|side| settings.of_side(*side).look.clone()).collect(),
             side: settings.side,
             camera: self.orbit.camera(),
+            camera_path: if is_picture { CameraPath::default() } else { self.followed_path() },
             mode: if is_picture { self.mode() } else { self.clip_mode(&frames) },
             now: is_picture.then(|| self.shown().clone()),
             frames,

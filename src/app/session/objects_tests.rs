@@ -271,3 +271,26 @@ fn a_narrow_view_shows_as_much_across_as_the_pictures_of_the_scene() {
     s.set_view(900.0, 480.0);
     assert!(across(&s) > 1.2 * own, "a wide one keeps the height");
 }
+
+#[test]
+fn recorded_frames_follow_the_keyframes_of_the_camera_unless_told_not_to() {
+    let text = "[domain]\ncells = [8, 8, 8]\nvoxel = 0.1\n[render.camera]\nkeyframes = [\
+                { time = 0, position = [0.4, 0.4, 2] }, { time = 0.1, position = [2, 0.4, 0.4] }]\n";
+    let mut s = Session::new(Scene::parse("moving", text).unwrap(), || ()).unwrap();
+    (0..3).for_each(|_| s.act(Action::Step));
+    until(&mut s, |s| s.readout.stats.step == 3);
+    let eye = |s: &Session| s.orbit.camera().position;
+    let own = eye(&s);
+    assert!((own[0] - 0.4).abs() > 0.01, "the running simulation keeps the view: {own:?}");
+    let show = |s: &mut Session, at| {
+        s.model.playback.at = at;
+        s.turn_pages(Instant::now());
+    };
+    show(&mut s, Some(0));
+    assert!((eye(&s)[0] - 0.4).abs() < 1e-3 && (eye(&s)[2] - 2.0).abs() < 1e-3, "{:?}", eye(&s));
+    show(&mut s, Some(3));
+    assert!((eye(&s)[0] - 2.0).abs() < 1e-3, "{:?}", eye(&s));
+    s.model.playback.follows = false;
+    show(&mut s, Some(0));
+    assert!((eye(&s)[0] - 2.0).abs() < 1e-3, "{:?}", eye(&s));
+}

@@ -5,6 +5,8 @@ use std::time::{Duration, Instant};
 
 use super::{NOTHING, Session};
 use crate::app::model::Playback;
+use crate::app::orbit::Orbit;
+use crate::scene::CameraPath;
 use crate::snapshot::Snapshot;
 use crate::worker::Command;
 
@@ -39,8 +41,19 @@ impl Session {
         if changed {
             let shown = self.shown_of(self.side());
             (self.readout.shown, self.readout.stats) = (shown.time, shown.stats.clone());
+            let path = self.followed_path();
+            if self.past.1.is_some() && !path.is_empty() {
+                self.orbit =
+                    Orbit::of(&path.at(self.readout.shown as f32, &self.model.settings.scene.camera));
+            }
         }
         changed
+    }
+
+    /// The way of the scene's camera, if recorded frames show it; otherwise none.
+    pub(super) fn followed_path(&self) -> CameraPath {
+        let path = &self.model.settings.scene.camera_path;
+        if self.model.playback.follows { path.clone() } else { CameraPath::default() }
     }
 
     /// Time between frames during playback.
