@@ -19,7 +19,6 @@ vec4 weighed(vec2 pixel, float share, float reach, inout float weights) {
 }
 
 void main() {
-    const float FEW = 1.0; // a ray that reaches as far weighs a thousand times its share
     float reach = texture(reaches, uv).r;
     vec2 at = uv * marched_size - 0.5;
     vec2 base = floor(at), f = at - base;
@@ -32,7 +31,7 @@ void main() {
     }
     // Just beside an edge none of the four may: look one further. A loop, because that is left out where no lane
     // wants it, which an if is not.
-    for (bool lost = weights < FEW; lost; lost = false) {
+    for (bool lost = weights < FEW_WEIGHTS; lost; lost = false) {
         for (int n = 0; n < 16; n++) {
             vec2 corner = vec2(n & 3, n >> 2) - 1.0;
             vec2 share = max(2.0 - abs(corner - f), 0.0);

@@ -35,22 +35,22 @@ vec4 ball(vec3 d, float reach) {
     float soft = fwidth(miss);
     if (miss > 1.0 + soft || along <= 0.0 || front < 0.0 || front > reach) return vec4(0.0);
     float inside = 1.0 - smoothstep(1.0 - soft, 1.0 + soft, miss);
-    float rim = pow(min(miss, 1.0), 6.0);
+    float rim = pow(min(miss, 1.0), BALL_POWERS.x);
     vec3 normal = normalize(-to + front * d);
-    float sheen = pow(max(dot(normal, normalize(vec3(-0.4, 0.8, 0.45))), 0.0), 24.0);
-    float alpha = (0.07 + 0.75 * rim + 0.35 * sheen) * inside;
+    float sheen = pow(max(dot(normal, normalize(BALL_GLINT)), 0.0), BALL_POWERS.y);
+    float alpha = dot(BALL_ALPHA, vec3(1.0, rim, sheen)) * inside;
     // Deep in smoke a trace of it stays: nobody should have to look for it.
-    return vec4(mix(cursor_color, vec3(1.0), sheen), alpha * mix(0.25, 1.0, transmittance(d, front)));
+    return vec4(mix(cursor_color, vec3(1.0), sheen), alpha * mix(BALL_LEAST, 1.0, transmittance(d, front)));
 }
 
 // A thin ring on the floor below it.
 vec4 ring(vec3 d, float reach) {
     float t = -eye.y / d.y;
-    if (floor_albedo.r < 0.0 || eye.y <= 0.0 || t <= 0.0 || t > reach * 1.0001) return vec4(0.0);
+    if (floor_albedo.r < 0.0 || eye.y <= 0.0 || t <= 0.0 || t > reach * RING_BEHIND) return vec4(0.0);
     vec3 p = eye + d * t;
-    float width = 0.003 * t, off = abs(length(p.xz - cursor.xz) - cursor.w);
+    float width = mix(RING_WIDTH * t, RING_PARALLEL * length(up), parallel), off = abs(length(p.xz - cursor.xz) - cursor.w);
     vec2 out_of_middle = (p.xz - 0.5 * extent.xz) / max(extent.x, extent.z);
-    float alpha = 0.6 * (1.0 - smoothstep(width * 0.5, width, off)) * (1.0 - smoothstep(0.8, 3.0, length(out_of_middle)));
+    float alpha = RING_ALPHA * (1.0 - smoothstep(width * 0.5, width, off)) * (1.0 - smoothstep(FLOOR_ENDS.x, FLOOR_ENDS.y, length(out_of_middle)));
     return alpha > 0.0 ? vec4(cursor_color, alpha * transmittance(d, t)) : vec4(0.0);
 }
 

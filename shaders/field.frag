@@ -21,10 +21,10 @@ void main() {
     vec2 span = box_span(eye, d, vec3(0.0), extent);
     span.x = max(span.x, 0.0);
     span.y = min(span.y, reach_of(floor(gl_FragCoord.xy)));
-    float offset = fract(texelFetch(noise, ivec2(gl_FragCoord.xy) & 63, 0).r + noise_shift);
+    float offset = fract(texelFetch(noise, ivec2(gl_FragCoord.xy) & NOISE_MASK, 0).r + noise_shift);
     float t0 = span.x - (1.0 - offset) * dt, n = 0.0, through = 1.0;
     vec3 sum = vec3(0.0);
-    while (t0 + n * dt < span.y && through > 1.0 / 1024.0) {
+    while (t0 + n * dt < span.y && through > LEAST) {
         float a = max(t0 + n * dt, span.x), b = min(t0 + (n + 1.0) * dt, span.y);
         vec4 v = texture(velocity, (eye + d * (0.5 * (a + b))) / extent);
         float x = mix(length(v.xyz), v.w, vorticity) / top;

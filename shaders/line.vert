@@ -13,16 +13,17 @@ in vec4 tint;                // linear, premultiplied by nothing
 
 out float across;            // -1..1 over the line and its soft edge
 out vec4 color;
+out float depth;             // along the view, metres
 
 // The end of the line that lies behind the eye is pulled to just before it.
 vec4 in_front(vec4 a, vec4 b) {
-    const float NEAR = 1e-3;
-    return a.w >= NEAR ? a : mix(a, b, (NEAR - a.w) / (b.w - a.w));
+    return a.w >= LINE_NEAR ? a : mix(a, b, (LINE_NEAR - a.w) / (b.w - a.w));
 }
 
 void main() {
     vec4 a = clip_from_world * vec4(position, 1.0), b = clip_from_world * vec4(other, 1.0);
-    if (max(a.w, b.w) < 1e-3) {
+    if (max(a.w, b.w) < LINE_NEAR) {
+        depth = 0.0;
         gl_Position = vec4(2.0, 2.0, 2.0, 1.0);
         return;
     }
@@ -33,6 +34,7 @@ void main() {
     vec2 normal = vec2(-unit.y, unit.x) * side;
     across = edge;
     color = tint;
+    depth = a.z;
     a.xy += normal * (width + 1.0) / viewport * a.w;
     gl_Position = vec4(a.xy, 0.0, a.w);
 }

@@ -25,8 +25,6 @@ uniform float march_extinction; // 1/m for each unit of density along the ray
 in vec2 uv;
 layout(location = 0) out vec4 radiance;
 
-const float LEAST = 1.0 / 512.0; // less light than this is not followed
-
 // Smoke between the cell centres, at a share of the way through the box.
 #ifdef CUBIC
 // The cubic B-spline as eight trilinear reads (Sigg and Hadwiger, GPU Gems 2, 2005).
@@ -51,9 +49,9 @@ vec4 smoke_at(vec3 share) { return textureLod(smoke, share, 0.0); }
 float total(vec4 s) { return s.r + s.g + s.b; }
 
 #ifdef HALVES
-const float PARTS = 2.0;
+#define PARTS 2.0
 #else
-const float PARTS = 1.0;
+#define PARTS 1.0
 #endif
 
 // What a ray has gathered so far.
@@ -99,7 +97,7 @@ void main() {
     span.x = max(span.x, 0.0);
     span.y = min(span.y, reach_of(floor(gl_FragCoord.xy)));
     vec2 tight = box_span(eye, d, bounds_lo, bounds_hi);
-    float offset = fract(texelFetch(noise, ivec2(gl_FragCoord.xy) & 63, 0).r + noise_shift);
+    float offset = fract(texelFetch(noise, ivec2(gl_FragCoord.xy) & NOISE_MASK, 0).r + noise_shift);
     float t0 = span.x - (1.0 - offset) * stride;
     float n = max(floor((tight.x - t0) * per_stride), 0.0);
     float last = ceil((min(span.y, tight.y) - t0) * per_stride);

@@ -27,7 +27,6 @@ float phase_of(float cosine) {
 // Radiance of opaque smoke from its emission, the green radiance as a share of that at 2000 K: Wien's law, luminance 1
 // at 2000 K.
 vec3 glowing(float emission) {
-    const vec3 WIEN = vec3(23587.0, 26160.0, 30942.0), AT_2000_K = vec3(1.815, 0.840, 0.178);
     return glow * AT_2000_K * pow(vec3(emission), WIEN / WIEN.g);
 }
 

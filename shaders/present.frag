@@ -17,6 +17,6 @@ void main() {
     vec4 s = texelFetch(scene, pixel, 0);
     vec3 x = tone((s.rgb + s.a * mix(background_bottom, background_top, uv.y)) * exposure);
     // The target rounds to the nearest byte: half a byte either way.
-    float dither = texelFetch(noise, pixel & 63, 0).r - 0.5;
+    float dither = texelFetch(noise, pixel & NOISE_MASK, 0).r - 0.5;
     color = vec4(x + dither / 255.0, 1.0);
 }

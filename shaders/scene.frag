@@ -28,8 +28,6 @@ in vec2 uv;
 layout(location = 0) out vec4 radiance;
 layout(location = 1) out float reach;
 
-const float FAR = 1e6;
-
 // Share of the way across the picture of the floor's light.
 vec2 on_floor(vec3 p) {
     return ((p.xz - floor_lo) / floor_spacing + 0.5) / vec2(textureSize(floor_light, 0));
@@ -89,7 +87,7 @@ void main() {
     vec3 p = vec3(eye.x + d.x * t, 0.0, eye.z + d.z * t);
     // The floor ends softly: there is no horizon.
     vec2 out_of_middle = (p.xz - 0.5 * extent.xz) / max(extent.x, extent.z);
-    float shown = below ? 1.0 - smoothstep(0.8, 3.0, length(out_of_middle)) : 0.0;
+    float shown = below ? 1.0 - smoothstep(FLOOR_ENDS.x, FLOOR_ENDS.y, length(out_of_middle)) : 0.0;
     reach = below ? t : FAR;
     if (shown > 0.0) radiance = vec4(floor_radiance(p) * shown, 1.0 - shown);
 #ifdef SOLIDS

@@ -27,6 +27,6 @@ void main() {
     float value = dot(textureLod(smoke, p / extent, 0.0), of_smoke) + dot(v, of_flow) + of_speed * length(v.xyz);
     // Half as much where there is nothing, so that the plane is not a black wall.
     float strength = abs(value) / max(max(abs(range.x), abs(range.y)), 1e-20);
-    float cover = 0.5 + 0.5 * smoothstep(0.0, 0.15, strength);
+    float cover = mix(SLICE_COVER.x, 1.0, smoothstep(0.0, SLICE_COVER.y, strength));
     radiance = vec4(colormap((value - range.x) / (range.y - range.x)), (1.0 - clear) * cover);
 }

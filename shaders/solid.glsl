@@ -51,13 +51,11 @@ vec4 field_at(vec3 p, vec4 low, vec4 nodes) {
 
 // Sphere tracing in the mesh's own frame. CPU twin: distance.rs.
 float meet_mesh(vec3 o, vec3 d, vec4 low, vec4 nodes, out vec3 normal) {
-    const int STEPS = 160;
-    const float NEAR = 0.02, STEP = 0.05; // spacings
     vec2 span = box_span(o, away_from_zero(d), low.xyz, low.xyz + low.w * (nodes.xyz - 1.0));
-    float t = max(span.x, 0.0), near = NEAR * low.w;
+    float t = max(span.x, 0.0), near = MESH_NEAR * low.w;
     vec2 last = vec2(0.0);
     bool away = false; // a ray that begins on the surface leaves it first
-    for (int n = 0; n < STEPS && t < span.y; n++) {
+    for (int n = 0; n < MESH_STEPS && t < span.y; n++) {
         float s = field_at(o + d * t, low, nodes).w;
         away = away || s >= near;
         if (s < (away ? near : -near)) {
@@ -69,7 +67,7 @@ float meet_mesh(vec3 o, vec3 d, vec4 low, vec4 nodes, out vec3 normal) {
             return t;
         }
         last = vec2(t, s);
-        t += max(s, STEP * low.w);
+        t += max(s, MESH_STEP * low.w);
     }
     normal = -d;
     return -1.0;

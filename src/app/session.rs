@@ -20,6 +20,7 @@ use super::export::Export;
 use super::file::Home;
 use super::model::{Dialog, Model, PathForm, Purpose, Readout};
 use super::orbit::Orbit;
+use super::priority::standing_back;
 use super::remember;
 use super::settings::{self, Settings, Side};
 use crate::grid::Dims;
@@ -60,12 +61,12 @@ pub struct Session {
     /// Settings of compared sides that were saved.
     saved_sides: Vec<Settings>,
     /// Number of the last stored state of the worker.
-    kept: u64,
+    stored: u64,
     /// Number of requested loads.
     loads: u64,
     pending: Option<Pending>,
     /// The shown recorded frame, and its number.
-    past: (Snapshot, Option<u64>),
+    past: (Arc<Snapshot>, Option<u64>),
     /// Time at which playback reached the shown frame.
     turned: Instant,
     /// The running export.
@@ -76,8 +77,6 @@ pub struct Session {
     turning: Option<bool>,
     /// The dragged object.
     moving: Option<handles::Move>,
-    /// Field of view of the last perspective view \[degrees\].
-    lens: f32,
     /// Whether another scene is shown since the last [`sync`](Self::sync).
     switched: bool,
     /// Whether the window must close.
@@ -114,15 +113,19 @@ impl Session {
     pub fn new(scene: Scene, wake: impl Fn() + Send + Sync + 'static) -> Result<Self, SceneError> {
         let wake: Arc<dyn Fn() + Send + Sync> = Arc::new(wake);
         let woken = wake.clone();
-        let solver = scene.solver()?;
         let model = Model::new(Arc::new(scene));
+        let dt = 1.0 / model.settings.rate;
+        let worker = standing_back(|| {
+            let solver = model.settings.scene.solver()?;
+            Ok::<_, SceneError>(Worker::spawn(solver, dt, move || woken()))
+        })?;
         let scene = &model.settings.scene;
         Ok(Self {
             readout: Readout::new(scene.config.dims, scene.config.h),
             orbit: Orbit::of(&scene.camera),
             opened: Orbit::of(&scene.camera),
             cursor: Cursor::in_middle_of(scene.extent()),
-            worker: Worker::spawn(solver, 1.0 / model.settings.rate, move || woken()),
+            worker,
             sent: Sent { settings: model.settings.clone(), view: Mode::Smoke },
             saved: model.settings.clone(),
             saved_sides: Vec::new(),
@@ -131,16 +134,15 @@ impl Session {
             view: Vector2::new(1.0, 1.0),
             notice_until: None,
             home: None,
-            kept: 0,
+            stored: 0,
             loads: 0,
             pending: None,
-            past: (Snapshot::empty(NOTHING, 1.0), None),
+            past: (Arc::new(Snapshot::empty(NOTHING, 1.0)), None),
             turned: Instant::now(),
             export: None,
             wake,
             turning: None,
             moving: None,
-            lens: 0.0,
             switched: false,
             leaving: false,
         })
@@ -166,13 +168,18 @@ impl Session {
     }
 
     /// Places the camera as the scene says, further back if the view is too narrow for a box that the scene's
-    /// own pictures show whole.
+    /// own pictures show whole, or for what they show across.
     fn stand_as_opened(&mut self) {
         let scene = self.model.settings.opened.clone();
         let [width, height] = scene.size.map(|n| n as f32);
         self.orbit = Orbit::of(&scene.camera);
-        if self.view.x > 1.0 && self.orbit.shows_all(scene.extent(), Vector2::new(width, height)) {
-            self.orbit.back_away(scene.extent(), self.view);
+        if self.view.x > 1.0 {
+            if self.orbit.shows_all(scene.extent(), Vector2::new(width, height)) {
+                self.orbit.back_away(scene.extent(), self.view);
+            } else {
+                let narrower = width / height * self.view.y / self.view.x;
+                self.orbit.distance *= narrower.max(1.0);
+            }
         }
         self.opened = self.orbit;
     }
@@ -205,7 +212,7 @@ impl Session {
                 self.orbit.stand(at);
                 self.frame_box();
             }
-            Action::Parallel => self.switch_lens(),
+            Action::Parallel => self.orbit.parallel ^= true,
             Action::Compare => self.compare_or_end(),
             Action::OtherSide => self.edit_side(self.side().other()),
             Action::EditSide(side) => self.edit_side(side),
@@ -240,15 +247,15 @@ impl Session {
     }
 
     /// Stores the present state in the worker. Returns its number.
-    fn keep(&mut self) -> u64 {
-        self.kept += 1;
-        self.worker.send(Command::Store(self.kept));
-        self.kept
+    fn store(&mut self) -> u64 {
+        self.stored += 1;
+        self.worker.send(Command::Store(self.stored));
+        self.stored
     }
 
     /// Records the state before a change to the smoke, for undo.
     fn before(&mut self, what: &str) {
-        let state = self.keep();
+        let state = self.store();
         self.model.history.act(&self.model.settings, what, state);
     }
 
@@ -272,7 +279,7 @@ impl Session {
         }
         self.model.playback.at = None;
         let history = &mut self.model.history;
-        let step = if undo { history.undo(self.kept + 1) } else { history.redo(self.kept + 1) };
+        let step = if undo { history.undo(self.stored + 1) } else { history.redo(self.stored + 1) };
         let Some(step) = step else {
             self.say(format!("Nothing to {}", word.to_lowercase()));
             return;
@@ -287,7 +294,7 @@ impl Session {
         }
         let restore = step.restore.filter(is_kept);
         if step.restore.is_some() {
-            self.keep();
+            self.store();
         }
         if other {
             if self.only_compares(&value) {
@@ -352,6 +359,7 @@ impl Session {
             (true, true) => self.worker.send(Command::Cancel),
             (false, _) => self.worker.send(Command::Run),
         }
+        self.readout.cancelling = running && self.readout.pausing;
         self.readout.pausing = running;
     }
 
@@ -392,7 +400,7 @@ impl Session {
         if let Some((path, _)) = &settings.scene.origin.file {
             remember::note(&mut self.model.recent, path);
         }
-        let state = self.keep();
+        let state = self.store();
         let what = format!("scene {}", settings.scene.name);
         self.begin_load(settings, Came::Opened(state, what));
         Ok(())
@@ -435,7 +443,7 @@ impl Session {
         let name = scene.name.clone();
         let settings = Settings { brush, ..Settings::of(scene) };
         if settings::needs_load(&self.model.settings.scene, &settings.scene) {
-            let state = self.keep();
+            let state = self.store();
             self.begin_load(settings, Came::Opened(state, format!("{name} read again")));
         } else {
             if settings.scene.camera != self.model.settings.scene.camera {
@@ -443,7 +451,7 @@ impl Session {
                 self.opened = self.orbit;
             }
             let what = format!("{name} read again");
-            let state = self.keep();
+            let state = self.store();
             self.model.defaults = Settings { brush: self.model.defaults.brush.clone(), ..settings.clone() };
             self.model.history.act(&settings, &what, state);
             self.model.settings = settings;
@@ -496,8 +504,8 @@ impl Session {
         let came = self.pending.take().map(|pending| pending.came);
         self.model.loading = None;
         match came {
-            Some(Came::Undone) => drop(self.model.history.redo(self.kept)),
-            Some(Came::Redone) => drop(self.model.history.undo(self.kept)),
+            Some(Came::Undone) => drop(self.model.history.redo(self.stored)),
+            Some(Came::Redone) => drop(self.model.history.undo(self.stored)),
             Some(Came::Opened(..) | Came::Restarted) | None => {}
         }
     }
@@ -556,6 +564,7 @@ impl Session {
         self.readout.under = self.under();
         self.readout.camera = self.orbit.camera();
         self.readout.pausing &= status.state == State::Running;
+        self.readout.cancelling &= self.readout.pausing;
         self.readout.status = status;
         let failed = self.readout.status.failed_load.unwrap_or(0);
         if self.pending.as_ref().is_some_and(|pending| failed >= pending.load) {

@@ -8,7 +8,7 @@ const MOST: usize = 256;
 #[derive(Clone, Debug)]
 pub struct History<T> {
     past: Vec<Entry<T>>,
-    settled: T,
+    present: T,
     future: Vec<Entry<T>>,
 }
 
@@ -36,14 +36,14 @@ pub struct Step<T> {
 impl<T: Clone + PartialEq> History<T> {
     /// Makes a history that begins with `value`.
     pub fn new(value: T) -> Self {
-        Self { past: Vec::new(), settled: value, future: Vec::new() }
+        Self { past: Vec::new(), present: value, future: Vec::new() }
     }
 
-    /// Records the present value; `what` names a change from one value to another. While `settled` is false
+    /// Records the present value; `what` names a change from one value to another. While `committed` is false
     /// (a slider is held, a number is being typed) nothing is recorded.
-    pub fn note(&mut self, value: &T, settled: bool, what: impl FnOnce(&T, &T) -> String) {
-        if settled && *value != self.settled {
-            let what = what(&self.settled, value);
+    pub fn note(&mut self, value: &T, committed: bool, what: impl FnOnce(&T, &T) -> String) {
+        if committed && *value != self.present {
+            let what = what(&self.present, value);
             self.push(value.clone(), what, None);
         }
     }
@@ -55,7 +55,7 @@ impl<T: Clone + PartialEq> History<T> {
     }
 
     fn push(&mut self, value: T, what: String, state: Option<u64>) {
-        let value = std::mem::replace(&mut self.settled, value);
+        let value = std::mem::replace(&mut self.present, value);
         self.past.push(Entry { value, what, state });
         self.future.clear();
         if self.past.len() > MOST {
@@ -63,20 +63,25 @@ impl<T: Clone + PartialEq> History<T> {
         }
     }
 
-    /// Undoes the last change, if there is one; `keep` is the number for the present state.
-    pub fn undo(&mut self, keep: u64) -> Option<Step<T>> {
-        Self::step(&mut self.past, &mut self.settled, &mut self.future, keep)
+    /// Undoes the last change, if there is one; `stored` is the number of the present state.
+    pub fn undo(&mut self, stored: u64) -> Option<Step<T>> {
+        Self::step(&mut self.past, &mut self.present, &mut self.future, stored)
     }
 
     /// Redoes the last undone change, if nothing was changed since.
-    pub fn redo(&mut self, keep: u64) -> Option<Step<T>> {
-        Self::step(&mut self.future, &mut self.settled, &mut self.past, keep)
+    pub fn redo(&mut self, stored: u64) -> Option<Step<T>> {
+        Self::step(&mut self.future, &mut self.present, &mut self.past, stored)
     }
 
-    fn step(from: &mut Vec<Entry<T>>, settled: &mut T, to: &mut Vec<Entry<T>>, keep: u64) -> Option<Step<T>> {
+    fn step(
+        from: &mut Vec<Entry<T>>,
+        present: &mut T,
+        to: &mut Vec<Entry<T>>,
+        stored: u64,
+    ) -> Option<Step<T>> {
         let Entry { value, what, state } = from.pop()?;
-        let other = std::mem::replace(settled, value.clone());
-        to.push(Entry { value: other, what: what.clone(), state: state.map(|_| keep) });
+        let other = std::mem::replace(present, value.clone());
+        to.push(Entry { value: other, what: what.clone(), state: state.map(|_| stored) });
         Some(Step { value, what, restore: state })
     }
 

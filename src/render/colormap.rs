@@ -1,5 +1,5 @@
 //! Inferno (Nathaniel Smith and Stéfan van der Walt, matplotlib): dark to bright, evenly in lightness.
-//! A polynomial by Matt Zucker, public domain. `shaders/colormap.glsl` is the same.
+//! A polynomial by Matt Zucker, public domain. `shaders/colormap.glsl` has the same formula.
 
 use std::sync::OnceLock;
 
@@ -11,7 +11,7 @@ pub fn display(x: f32) -> [f32; 3] {
 
 /// Linear colour of `x` in 0..1.
 pub fn linear(x: f32) -> [f32; 3] {
-    display(x).map(|c| c.powf(2.2))
+    display(x).map(|c| c.powf(GAMMA))
 }
 
 /// Entries of [`table`].
@@ -25,8 +25,12 @@ pub(super) fn table() -> &'static [[f32; ENTRIES]; 3] {
     })
 }
 
+/// Exponent from display-referred to linear.
+pub(super) const GAMMA: f32 = 2.2;
+
+/// Coefficients of red, green and blue, lowest order first.
 #[rustfmt::skip]
-const COEFFICIENTS: [[f32; 7]; 3] = [
+pub(super) const COEFFICIENTS: [[f32; 7]; 3] = [
     [0.000_218_940_37, 0.106_513_42, 11.602_493, -41.703_995, 77.162_94, -71.319_43, 25.131_126],
     [0.001_651_004_6, 0.563_956_44, -3.972_854, 17.436_398, -33.402_36, 32.626_064, -12.242_669],
     [-0.019_480_899, 3.932_712_3, -15.942_394, 44.354_145, -81.807_31, 73.209_52, -23.070_325],

@@ -8,6 +8,23 @@ use super::camera::{Axes, Ray, away_from_zero};
 use super::lines::smoothstep;
 use super::scene::floor_shown;
 
+/// Alpha of the ball: all over, at its rim, and in its sheen.
+pub(super) const BALL_ALPHA: [f32; 3] = [0.07, 0.75, 0.35];
+/// Powers that narrow the rim and the sheen.
+pub(super) const BALL_POWERS: [i32; 2] = [6, 24];
+/// Direction of the normal in the middle of the sheen.
+pub(super) const BALL_GLINT: [f32; 3] = [-0.4, 0.8, 0.45];
+/// Share of the ball that stays visible deep in smoke.
+pub(super) const BALL_LEAST: f32 = 0.25;
+/// Width of the ring in units of its distance.
+pub(super) const RING_WIDTH: f32 = 0.003;
+/// Its width where rays are parallel, in units of half the height of the view.
+pub(super) const RING_PARALLEL: f32 = 0.01;
+/// Its alpha.
+pub(super) const RING_ALPHA: f32 = 0.6;
+/// Factor on the free length of a ray that leaves the ring before the floor, regardless of rounding.
+pub(super) const RING_BEHIND: f32 = 1.0 + 1e-4;
+
 /// A part of the cursor over a pixel.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Tint {
@@ -29,8 +46,7 @@ impl Tint {
 
 /// Width of a pixel at the distance of the ball \[radii\].
 pub(super) fn softness(cursor: &Cursor, axes: &Axes, size: [u32; 2]) -> f32 {
-    let away = (Point3::from(cursor.center) - axes.eye).norm();
-    2.0 * axes.up.norm() * away / (size[1] as f32 * cursor.radius)
+    2.0 * axes.half_height_at(cursor.center.into()) / (size[1] as f32 * cursor.radius)
 }
 
 /// The ball along a ray that is free up to `reach`. Its rim is `soft` radii wide.
@@ -43,24 +59,24 @@ pub(super) fn ball(cursor: &Cursor, ray: &Ray, soft: f32, reach: f32) -> Option<
         return None;
     }
     let inside = 1.0 - smoothstep(1.0 - soft, 1.0 + soft, miss);
-    let rim = miss.min(1.0).powi(6);
+    let rim = miss.min(1.0).powi(BALL_POWERS[0]);
     let normal = (ray.direction * away - to).normalize();
-    let glint = Vector3::new(-0.4, 0.8, 0.45).normalize();
-    let sheen = normal.dot(&glint).max(0.0).powi(24);
+    let glint = Vector3::from(BALL_GLINT).normalize();
+    let sheen = normal.dot(&glint).max(0.0).powi(BALL_POWERS[1]);
     let color = cursor.color.map(|x| x + (1.0 - x) * sheen);
-    // Deep in smoke a trace of it stays visible.
-    Some(Tint { color, alpha: (0.07 + 0.75 * rim + 0.35 * sheen) * inside, least: 0.25, away })
+    let [all, at_rim, at_sheen] = BALL_ALPHA;
+    Some(Tint { color, alpha: (all + at_rim * rim + at_sheen * sheen) * inside, least: BALL_LEAST, away })
 }
 
-/// The ring on the floor of a box of `extent` \[m\], along a ray that is free up to `reach`.
-pub(super) fn ring(cursor: &Cursor, ray: &Ray, reach: f32, extent: [f32; 3]) -> Option<Tint> {
+/// The ring on the floor of a box of `extent` \[m\], along a ray of a view that is free up to `reach`.
+pub(super) fn ring(cursor: &Cursor, axes: &Axes, ray: &Ray, reach: f32, extent: [f32; 3]) -> Option<Tint> {
     let away = -ray.origin.y / away_from_zero(ray.direction.y);
-    if ray.origin.y <= 0.0 || away <= 0.0 || away > reach * (1.0 + 1e-4) {
+    if ray.origin.y <= 0.0 || away <= 0.0 || away > reach * RING_BEHIND {
         return None;
     }
     let p = ray.at(away);
-    let width = 0.003 * away;
+    let width = if axes.parallel { RING_PARALLEL * axes.up.norm() } else { RING_WIDTH * away };
     let off = ((p.x - cursor.center[0]).hypot(p.z - cursor.center[2]) - cursor.radius).abs();
-    let alpha = 0.6 * (1.0 - smoothstep(width * 0.5, width, off)) * floor_shown([p.x, p.z], extent);
+    let alpha = RING_ALPHA * (1.0 - smoothstep(width * 0.5, width, off)) * floor_shown([p.x, p.z], extent);
     (alpha > 0.0).then_some(Tint { color: cursor.color, alpha, least: 0.0, away })
 }

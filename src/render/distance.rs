@@ -22,11 +22,11 @@ const AROUND: usize = 3;
 /// Fine nodes between the coarse ones that locate the surface.
 const COARSE: usize = 4;
 /// Distance at which a ray has met the surface \[spacings\].
-const NEAR: f32 = 0.02;
+pub(super) const NEAR: f32 = 0.02;
 /// Least step of a ray \[spacings\].
-const STEP: f32 = 0.05;
+pub(super) const STEP: f32 = 0.05;
 /// Most steps of a ray.
-const STEPS: usize = 160;
+pub(super) const STEPS: usize = 160;
 
 /// Distances from the surface of a mesh, in its own frame.
 #[derive(Debug)]

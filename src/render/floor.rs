@@ -8,6 +8,7 @@ use super::exp::exp;
 use super::lamp::Arriving;
 use super::light::{GlowingBlock, LightVolume, Lit};
 use super::medium::Medium;
+use super::scene::FLOOR_ENDS;
 use super::trilinear::trilinear;
 use crate::grid::Dims;
 
@@ -30,9 +31,7 @@ pub(super) struct FloorLight {
 
 /// Most nodes along an axis.
 const MOST: usize = 320;
-/// End of the floor from its middle, and width of the dimmed sky around the box, in units of the longer
-/// horizontal side of the box.
-const END: f32 = 3.0;
+/// Width of the dimmed sky around the box, in units of the longer horizontal side of the box.
 const AROUND: f32 = 0.6;
 
 impl Default for FloorLight {
@@ -134,7 +133,8 @@ fn shaded(light: &LightVolume, s: [f32; 3], extent: [f32; 3]) -> [[f32; 2]; 2] {
         let meets = corner[2 * a] - s[2 * a] * corner[1] / s[1];
         // The light volume blurs shadows by a node or two.
         let (blur, middle) = (3.0 * light.spacing[2 * a], 0.5 * extent[2 * a]);
-        let kept = |x: f32| x.clamp(middle - END * side, middle + END * side);
+        let [_, end] = FLOOR_ENDS;
+        let kept = |x: f32| x.clamp(middle - end * side, middle + end * side);
         rect[0][a] = rect[0][a].min(kept(meets - blur));
         rect[1][a] = rect[1][a].max(kept(meets + blur));
     }
@@ -154,9 +154,9 @@ fn widen(rect: &mut [[f32; 2]; 2], light: &LightVolume, lit: &Lit, extent: [f32;
         let meets = if up * distance > 0.02 * side {
             corner[2 * a] - along * corner[1] / up
         } else {
-            middle - along.signum() * END * side
+            middle - along.signum() * FLOOR_ENDS[1] * side
         };
-        let meets = meets.clamp(middle - END * side, middle + END * side);
+        let meets = meets.clamp(middle - FLOOR_ENDS[1] * side, middle + FLOOR_ENDS[1] * side);
         rect[0][a] = rect[0][a].min(meets);
         rect[1][a] = rect[1][a].max(meets);
     }

@@ -13,9 +13,9 @@ use super::lines::smoothstep;
 use crate::look::{Look, Scattering};
 
 /// h c / (λ k) \[K\] at the wavelengths of red, green and blue.
-const WIEN: [f32; 3] = [23_587.0, 26_160.0, 30_942.0];
+pub(super) const WIEN: [f32; 3] = [23_587.0, 26_160.0, 30_942.0];
 /// Radiance of a black body of 2000 K at those wavelengths, with luminance 1.
-const AT_2000_K: [f32; 3] = [1.815, 0.840, 0.178];
+pub(super) const AT_2000_K: [f32; 3] = [1.815, 0.840, 0.178];
 /// Limit of radiance, just below that of half floats.
 pub(super) const MOST: f32 = 60_000.0;
 /// The constants of a look as a march needs them.

@@ -21,6 +21,9 @@ pub(super) struct Scenery<'a> {
 
 /// Distance used where nothing is hit \[m\].
 pub(super) const FAR: f32 = 1e6;
+/// Distances from the middle at which the floor begins to fade and at which it ends, in units of the longer horizontal side
+/// of the box.
+pub(super) const FLOOR_ENDS: [f32; 2] = [0.8, 3.0];
 
 /// Background at a height of 0..1 in the picture.
 pub(super) fn background(look: &Look, v: f32) -> [f32; 3] {
@@ -82,5 +85,5 @@ impl Scenery<'_> {
 pub(super) fn floor_shown(p: [f32; 2], extent: [f32; 3]) -> f32 {
     let side = extent[0].max(extent[2]);
     let out = [(p[0] - 0.5 * extent[0]) / side, (p[1] - 0.5 * extent[2]) / side];
-    1.0 - smoothstep(0.8, 3.0, out[0].hypot(out[1]))
+    1.0 - smoothstep(FLOOR_ENDS[0], FLOOR_ENDS[1], out[0].hypot(out[1]))
 }

@@ -33,10 +33,14 @@ impl Default for Slice {
 /// Transmittance of a slice for the background.
 pub(super) const CLEAR: f32 = 0.06;
 
-/// Opacity of a slice: halved where the value is 0, so that empty parts are no black wall.
+/// Opacity of a slice where the value is 0, so that empty parts are no black wall, and the share of the range at which it is
+/// 1.
+pub(super) const COVER: [f32; 2] = [0.5, 0.15];
+
+/// Opacity of a slice.
 fn cover(value: f32, range: [f32; 2]) -> f32 {
     let strength = value.abs() / range[0].abs().max(range[1].abs()).max(1e-20);
-    0.5 + 0.5 * smoothstep(0.0, 0.15, strength)
+    COVER[0] + (1.0 - COVER[0]) * smoothstep(0.0, COVER[1], strength)
 }
 
 /// A slice ready to be rendered on the CPU.

@@ -10,15 +10,19 @@ use std::sync::OnceLock;
 use crate::look::ToneMap;
 use crate::simd::{dispatch, greatest, least};
 
+/// Weights of linear red, green and blue in luminance (Rec. 709).
+pub(super) const LUMINANCE: [f32; 3] = [0.2126, 0.7152, 0.0722];
+/// Greatest radiance that the other curves get, so that they stay finite.
+pub(super) const MOST_RADIANCE: f32 = 1e6;
 /// Darkest and brightest radiance that the curve resolves \[stops around 1\].
-const STOPS: [f32; 2] = [-12.473_93, 4.026_069];
+pub(super) const STOPS: [f32; 2] = [-12.473_93, 4.026_069];
 /// Contrast and saturation after the curve; 1 and 1 are plain AgX. These lie between that and AgX's own
 /// "punchy" look (1.35, 1.4). The contrast is part of the curve.
 #[cfg(test)]
 const CONTRAST: f32 = 1.18;
-const SATURATION: f32 = 1.25;
+pub(super) const SATURATION: f32 = 1.25;
 /// The curve with the contrast, highest order first.
-const CURVE: [f32; 8] = [
+pub(super) const CURVE: [f32; 8] = [
     7.804_280_3,
     -5.778_77,
     -22.702_112,
@@ -30,14 +34,14 @@ const CURVE: [f32; 8] = [
 ];
 
 #[rustfmt::skip]
-const INSET: [[f32; 3]; 3] = [
+pub(super) const INSET: [[f32; 3]; 3] = [
     [0.842_479_06, 0.078_433_6, 0.079_223_75],
     [0.042_328_24, 0.878_468_64, 0.079_166_13],
     [0.042_375_65, 0.078_433_6, 0.879_143],
 ];
 
 #[rustfmt::skip]
-const OUTSET: [[f32; 3]; 3] = [
+pub(super) const OUTSET: [[f32; 3]; 3] = [
     [1.196_879, -0.098_020_88, -0.099_029_74],
     [-0.052_896_85, 1.151_903_1, -0.098_961_18],
     [-0.052_971_64, -0.098_043_45, 1.151_073_7],
@@ -113,7 +117,8 @@ fn map_kernel<const FMA: bool>(
     }
     let mut bytes = [[0_u32; CHUNK]; 3];
     for i in 0..CHUNK {
-        let luma = 0.2126 * curve[0][i] + 0.7152 * curve[1][i] + 0.0722 * curve[2][i];
+        let [red, green, blue] = LUMINANCE;
+        let luma = red * curve[0][i] + green * curve[1][i] + blue * curve[2][i];
         let [r, g, b] = [
             luma + SATURATION * (curve[0][i] - luma),
             luma + SATURATION * (curve[1][i] - luma),
@@ -131,10 +136,15 @@ fn map_kernel<const FMA: bool>(
 }
 
 /// Radiance to the primaries of the film curve, and back (Stephen Hill, "ACES.hlsl", 2016).
-const FILM: [[f32; 3]; 3] =
+pub(super) const FILM: [[f32; 3]; 3] =
     [[0.59719, 0.35458, 0.04823], [0.07600, 0.90834, 0.01566], [0.02840, 0.13383, 0.83777]];
-const SCREEN: [[f32; 3]; 3] =
+pub(super) const SCREEN: [[f32; 3]; 3] =
     [[1.60475, -0.53108, -0.07367], [-0.10208, 1.10813, -0.00605], [-0.00327, -0.07276, 1.07602]];
+/// The film curve: coefficients over and under the fraction, highest order first; over it the first is 1.
+pub(super) const FILM_OVER: [f32; 2] = [0.024_578_6, -0.000_090_537];
+pub(super) const FILM_UNDER: [f32; 3] = [0.983_729, 0.432_951, 0.238_081];
+/// Radiance is divided by it, so that middle grey is where the other curves have it.
+pub(super) const FILM_SCALE: f32 = 0.6;
 
 fn mixed(rows: &[[f32; 3]; 3], x: [f32; 3]) -> [f32; 3] {
     rows.map(|row| row[0] * x[0] + row[1] * x[1] + row[2] * x[2])
@@ -142,10 +152,9 @@ fn mixed(rows: &[[f32; 3]; 3], x: [f32; 3]) -> [f32; 3] {
 
 /// The film curve of ACES, to linear light of the screen.
 fn film(radiance: [f32; 3]) -> [f32; 3] {
-    let curve =
-        |x: f32| (x * (x + 0.024_578_6) - 0.000_090_537) / (x * (0.983_729 * x + 0.432_951) + 0.238_081);
-    // The factor keeps middle grey where the other curves have it.
-    mixed(&SCREEN, mixed(&FILM, radiance.map(|x| x / 0.6)).map(curve))
+    let ([a, b], [c, d, e]) = (FILM_OVER, FILM_UNDER);
+    let curve = |x: f32| (x * (x + a) + b) / (x * (c * x + d) + e);
+    mixed(&SCREEN, mixed(&FILM, radiance.map(|x| x / FILM_SCALE)).map(curve))
 }
 
 /// A strip of [`row`] by the other curves, one pixel at a time.
@@ -155,8 +164,7 @@ fn map_each(pixels: &[[f32; 4]], tone: &Tone, noise: &[f32], out: &mut [[u8; 4]]
         let mut c = 0;
         let radiance = [r, g, b].map(|x| {
             c += 1;
-            // A bound, so that the curve stays finite.
-            ((x + clear * tone.background[c - 1]) * tone.exposure).clamp(0.0, 1e6)
+            ((x + clear * tone.background[c - 1]) * tone.exposure).clamp(0.0, MOST_RADIANCE)
         });
         let shown = if tone.map == ToneMap::Aces { film(radiance) } else { radiance };
         let byte = |x: f32| {

@@ -67,17 +67,28 @@ pub enum Token {
     Avx512(fearless_simd::x86::Avx512),
 }
 
+/// Token of the compile target.
 #[cfg(target_arch = "x86_64")]
-type Baseline = fearless_simd::x86::Sse2;
+pub type Baseline = fearless_simd::x86::Sse2;
+/// Token of the compile target.
 #[cfg(target_arch = "aarch64")]
-type Baseline = fearless_simd::aarch64::Neon;
+pub type Baseline = fearless_simd::aarch64::Neon;
+/// Token of the compile target.
 #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
-type Baseline = fearless_simd::Fallback;
+pub type Baseline = fearless_simd::Fallback;
 
-/// Returns the token of [`level`]. AVX-512 before Ice Lake has none, and gets that of AVX2.
+/// Returns the token of [`level`].
 pub fn token() -> Token {
     static TOKEN: OnceLock<Token> = OnceLock::new();
-    *TOKEN.get_or_init(|| of_level(level()))
+    *TOKEN.get_or_init(|| level().token())
+}
+
+impl Level {
+    /// Returns the token of this level, or of the best below it that this machine has. AVX-512 before Ice Lake has none, and
+    /// gets that of AVX2.
+    pub fn token(self) -> Token {
+        of_level(self)
+    }
 }
 
 #[cfg(target_arch = "x86_64")]

@@ -12,7 +12,7 @@ pub mod vectors;
 
 #[cfg(test)]
 pub use level::levels;
-pub use level::{Level, LevelError, Token, check, level, token};
+pub use level::{Baseline, Level, LevelError, Token, check, level, token};
 #[cfg(feature = "cli")]
 pub use level::{instruction_sets, level_name};
 
@@ -119,18 +119,27 @@ macro_rules! each_level {
     ($(#[$meta:meta])* $vis:vis fn $name:ident($($arg:ident: $ty:ty),* $(,)?) = $kernel:ident;) => {
         $(#[$meta])*
         $vis fn $name($($arg: $ty),*) {
-            use fearless_simd::Simd as _;
-            match $crate::simd::token() {
-                #[cfg(target_arch = "x86_64")]
-                $crate::simd::Token::Avx512(token) => token.vectorize(#[inline(always)] || $kernel(token, $($arg),*)),
-                #[cfg(target_arch = "x86_64")]
-                $crate::simd::Token::Avx2(token) => token.vectorize(#[inline(always)] || $kernel(token, $($arg),*)),
-                $crate::simd::Token::Baseline(token) => token.vectorize(#[inline(always)] || $kernel(token, $($arg),*)),
-            }
+            $crate::simd::vectorize!($crate::simd::token(), $kernel($($arg),*))
         }
     };
 }
 pub(crate) use each_level;
+
+/// `vectorize!(token, kernel(args))` runs `kernel(token, args)` compiled for the instruction set of a
+/// [`Token`]. The kernel is as for [`each_level`].
+macro_rules! vectorize {
+    ($token:expr, $kernel:ident($($arg:expr),* $(,)?)) => {{
+        use fearless_simd::Simd as _;
+        match $token {
+            #[cfg(target_arch = "x86_64")]
+            $crate::simd::Token::Avx512(token) => token.vectorize(#[inline(always)] || $kernel(token, $($arg),*)),
+            #[cfg(target_arch = "x86_64")]
+            $crate::simd::Token::Avx2(token) => token.vectorize(#[inline(always)] || $kernel(token, $($arg),*)),
+            $crate::simd::Token::Baseline(token) => token.vectorize(#[inline(always)] || $kernel(token, $($arg),*)),
+        }
+    }};
+}
+pub(crate) use vectorize;
 
 /// Cells of which the first begins a cache line.
 #[cfg(test)]

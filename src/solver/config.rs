@@ -88,7 +88,7 @@ pub enum Integrator {
     Reflection,
     /// One step with the trapezoidal rule for the pressure: half of its gradient acts before the advection, half after, and the
     /// advecting velocity is extrapolated to the middle of the step. Second order in time, and keeps the energy that
-    /// [`Projection`](Self::Projection) loses, with one advection and one projection (`trapezoid.rs`). Memory for one more
+    /// [`Projection`](Self::Projection) loses, with one advection and one projection (`step/trapezoid.rs`). Memory for one more
     /// velocity and the pressure.
     #[default]
     Trapezoid,

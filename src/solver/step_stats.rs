@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::archive::{Archive, Saved, StateError};
+use crate::solver::storage::archive::{Archive, Saved, StateError};
 
 /// The stages of a step, in the order they run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -83,7 +83,7 @@ pub struct StepStats {
     pub heat: f64,
     /// Red, green and blue \[m³\] and heat \[K m³\] that sources have emitted since the start.
     pub emitted: [f64; 4],
-    /// Net outflow through the sides since the start. Only [`Conservative`](super::Advection) advection
+    /// Net outflow through the sides since the start. Only [`Conservative`](crate::solver::Advection) advection
     /// measures it.
     pub left: Option<[f64; 4]>,
     /// Loss by dissipation and cooling since the start; measured as `left` is.

@@ -10,9 +10,10 @@ use triple_buffer::Input;
 
 use super::command::{Batch, Builder, Inbox, Patience};
 use super::comparison::{self, Comparison};
+use super::solid_drag::Drag;
+use super::spare_snapshots::SpareSnapshots;
 use super::state_store::{self, StateStore};
-use super::timeline::{Edit, Replay, Start, Timeline};
-use super::way::Way;
+use super::timeline::{Edit, Frame, Replay, Start, Timeline};
 use super::{Clock, Simulation, State, Status, limits};
 use crate::snapshot::Snapshot;
 use crate::solver::{Force, Params, Solid, SolverError, Source};
@@ -26,7 +27,7 @@ const SMALL: usize = 1 << 19;
 
 /// Receivers of the results.
 pub(super) struct Outputs {
-    pub(super) snapshots: Input<Snapshot>,
+    pub(super) snapshots: Input<Arc<Snapshot>>,
     pub(super) status: Input<Status>,
     pub(super) timeline: Arc<Mutex<Timeline>>,
     pub(super) wake: Box<dyn Fn() + Send>,
@@ -85,8 +86,9 @@ pub(super) struct Engine {
     /// Load that the newest snapshot came from.
     shown: u64,
     states: StateStore,
+    spares: SpareSnapshots,
     /// Targets of the solids, of the simulation and of the one beside.
-    ways: [Option<Way>; 2],
+    drags: [Option<Drag>; 2],
     /// Whether the fields differ from the last snapshot.
     dirty: bool,
     /// Events since the last snapshot, for the timeline.
@@ -113,7 +115,8 @@ impl Engine {
             load: 0,
             shown: 0,
             states: StateStore::within(state_store::LIMIT),
-            ways: [None, None],
+            spares: SpareSnapshots::default(),
+            drags: [None, None],
             dirty: true,
             since: Since::Jump,
             told: (State::Paused, None),
@@ -260,7 +263,7 @@ impl Engine {
         edits.into_iter().for_each(|edit| timeline.edit(which.of(edit)));
         drop(timeline);
         if let Some(solids) = solids {
-            self.ways[which as usize] = Some(Way::to(limits::solids(solids)));
+            self.drags[which as usize] = Some(Drag::to(limits::solids(solids)));
             if !self.running {
                 self.jump_solids(which);
             }
@@ -269,23 +272,23 @@ impl Engine {
 
     /// Moves the solids to their target at once.
     fn jump_solids(&mut self, which: Which) {
-        if let Some(way) = self.ways[which as usize].take() {
-            self.set_solids(which, way.solids);
+        if let Some(drag) = self.drags[which as usize].take() {
+            self.set_solids(which, drag.solids);
         }
     }
 
     /// Moves the solids towards their target in the next step.
     fn guide_solids(&mut self, which: Which) {
-        let Some(way) = self.ways[which as usize].take() else { return };
+        let Some(drag) = self.drags[which as usize].take() else { return };
         let dt = self.clock.dt();
         let Some(simulation) = self.simulation(which) else { return };
         let (time, h) = simulation.scale();
-        match way.next(simulation.solids(), time, dt, h) {
+        match drag.next(simulation.solids(), time, dt, h) {
             Some((solids, arrived)) => {
                 self.set_solids(which, solids);
-                self.ways[which as usize] = Some(way).filter(|_| !arrived);
+                self.drags[which as usize] = Some(drag).filter(|_| !arrived);
             }
-            None => self.set_solids(which, way.solids),
+            None => self.set_solids(which, drag.solids),
         }
     }
 
@@ -330,7 +333,7 @@ impl Engine {
         self.status.lag = 0.0;
         self.dirty = true;
         (self.since, self.steps) = (Since::Jump, 0);
-        self.ways = [None, None];
+        self.drags = [None, None];
     }
 
     /// Recomputes a recorded frame and drops those after it.
@@ -369,7 +372,7 @@ impl Engine {
                 lock(&self.outputs.timeline).begin_run(self.load);
                 self.clock = Clock::new(limits::step(dt, self.clock.dt()), Instant::now());
                 (self.since, self.steps) = (Since::Jump, 0);
-                (self.running, self.ways) = (false, [None, None]);
+                (self.running, self.drags) = (false, [None, None]);
                 (self.status.lag, self.status.trouble) = (0.0, None);
                 self.dirty = true;
             }
@@ -385,7 +388,7 @@ impl Engine {
     fn swap(&mut self) {
         if let (Some(simulation), Some(beside)) = (&mut self.simulation, &mut self.comparison.beside) {
             std::mem::swap(simulation, beside);
-            self.ways.swap(0, 1);
+            self.drags.swap(0, 1);
             (self.since, self.dirty) = (Since::Jump, true);
         }
     }
@@ -402,7 +405,7 @@ impl Engine {
             Ok(comparison) => {
                 self.load = self.loads;
                 self.comparison = comparison;
-                self.ways[1] = None;
+                self.drags[1] = None;
                 (self.since, self.dirty) = (Since::Jump, true);
             }
             Err(error) => {
@@ -472,7 +475,7 @@ impl Engine {
             return self.report();
         };
         let begin = Instant::now();
-        let slot = self.outputs.snapshots.input_buffer_mut();
+        let slot = self.spares.writable(self.outputs.snapshots.input_buffer_mut());
         // The grid of the last snapshot in this slot; the first frames of a new one may differ.
         let keeps_flow = self.with_velocity || slot.dims.cells() <= SMALL;
         simulation.capture(slot, keeps_flow);
@@ -482,17 +485,22 @@ impl Engine {
         self.comparison.capture(slot, keeps_flow);
         self.shown = self.load;
         self.status.simulated = slot.time;
-        let mut timeline = lock(&self.outputs.timeline);
         let start =
             |state| Start { state, params: simulation.params().clone(), beside: self.comparison.start() };
-        let state = || simulation.state().map(start);
-        match std::mem::replace(&mut self.since, Since::Nothing) {
-            Since::Nothing => timeline.retouch(slot),
-            Since::Jump => timeline.jump(slot, state()),
-            Since::Step => {
-                let state = timeline.wants_state().then(state).flatten();
-                timeline.record(slot, state);
-            }
+        let since = std::mem::replace(&mut self.since, Since::Nothing);
+        // Packing takes long in a large box; whoever shows the timeline does not wait for it.
+        let wants_state = match since {
+            Since::Nothing => false,
+            Since::Jump => true,
+            Since::Step => lock(&self.outputs.timeline).wants_state(),
+        };
+        let state = wants_state.then(|| simulation.state().map(start)).flatten();
+        let frame = Frame::of(slot);
+        let mut timeline = lock(&self.outputs.timeline);
+        match since {
+            Since::Nothing => timeline.retouch(frame),
+            Since::Jump => timeline.jump(frame, state),
+            Since::Step => timeline.record(frame, state),
         }
         drop(timeline);
         if !self.with_velocity {

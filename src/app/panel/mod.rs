@@ -141,8 +141,8 @@ fn release_focus(ctx: &Context, model: &Model) {
 
 /// Records a change once the mouse is released and typing has ended.
 fn note_history(ctx: &Context, model: &mut Model) {
-    let settled = !ctx.input(|i| i.pointer.any_down()) && !ctx.wants_keyboard_input();
-    model.history.note(&model.settings, settled && model.loading.is_none(), Settings::change);
+    let committed = !ctx.input(|i| i.pointer.any_down()) && !ctx.wants_keyboard_input();
+    model.history.note(&model.settings, committed && model.loading.is_none(), Settings::change);
 }
 
 #[cfg(test)]

@@ -91,7 +91,7 @@ impl Session {
             return;
         }
         self.go_on_from_here();
-        let state = self.keep();
+        let state = self.store();
         if swap {
             self.worker.send(Command::Swap);
         }

@@ -1,182 +1,166 @@
-//! Sixteen rays in AVX-512.
-#![allow(unsafe_code, unsafe_op_in_unsafe_fn)]
+//! Ray packets in AVX-512: sixteen rays. Intrinsics for what the common vectors lack: half floats, gathers, and shuffles of
+//! whole registers.
 
 use std::arch::x86_64::*;
-use std::ops::{Add, Div, Mul, Sub};
 
-use super::lanes::{Lanes, Texels};
-use crate::simd::avx512::{quarters, squares, store_cells};
+use fearless_simd::prelude::*;
+use fearless_simd::x86::Avx512;
+use fearless_simd::{f32x16, i32x16, u16x8, u32x16};
+use half::f16;
 
-/// Sixteen floats.
-#[derive(Clone, Copy)]
-pub(super) struct Sixteen(__m512);
+use super::packets::{Packets, store_sixteen};
+use super::texels::{Corners, Texels};
+use crate::simd::avx512::squares;
 
-macro_rules! operator {
-    ($trait:ident, $name:ident, $of:ident) => {
-        impl $trait for Sixteen {
-            type Output = Self;
-            #[inline(always)]
-            fn $name(self, other: Self) -> Self {
-                // SAFETY: a vector exists only where the machine has the instructions.
-                Self(unsafe { $of(self.0, other.0) })
-            }
-        }
-    };
-}
-operator!(Add, add, _mm512_add_ps);
-operator!(Sub, sub, _mm512_sub_ps);
-operator!(Mul, mul, _mm512_mul_ps);
-operator!(Div, div, _mm512_div_ps);
-
-impl Lanes for Sixteen {
-    const COUNT: usize = 16;
-    type Mask = __mmask16;
+impl Packets for Avx512 {
+    type Rays = f32x16<Self>;
 
     #[inline(always)]
-    unsafe fn all(x: f32) -> Self {
-        Self(_mm512_set1_ps(x))
+    fn store(self, values: [f32x16<Self>; 4], to: &mut [[f32; 4]]) {
+        store_sixteen(self, values, to);
     }
 
     #[inline(always)]
-    unsafe fn load(from: &[f32]) -> Self {
-        let from: &[f32; 16] = from.first_chunk().expect("a number for each ray");
-        Self(_mm512_loadu_ps(from.as_ptr()))
+    fn look_up(self, table: &[f32], at: f32x16<Self>) -> f32x16<Self> {
+        gather(self, table, at.to_int::<i32x16<Self>>().into()).simd_into(self)
     }
 
     #[inline(always)]
-    unsafe fn store(values: [Self; 4], to: &mut [[f32; 4]]) {
-        let to: &mut [[f32; 4]; 16] = to.first_chunk_mut().expect("a place for each ray");
-        store_cells(to, quarters(squares(values.map(|x| x.0))));
-    }
-
-    #[inline(always)]
-    unsafe fn times(self, b: Self, c: Self) -> Self {
-        Self(_mm512_fmadd_ps(self.0, b.0, c.0))
-    }
-
-    #[inline(always)]
-    unsafe fn least(self, other: Self) -> Self {
-        Self(_mm512_min_ps(self.0, other.0))
-    }
-
-    #[inline(always)]
-    unsafe fn greatest(self, other: Self) -> Self {
-        Self(_mm512_max_ps(self.0, other.0))
-    }
-
-    #[inline(always)]
-    unsafe fn root(self) -> Self {
-        Self(_mm512_sqrt_ps(self.0))
-    }
-
-    #[inline(always)]
-    unsafe fn floor(self) -> Self {
-        Self(_mm512_roundscale_ps::<0x09>(self.0))
-    }
-
-    #[inline(always)]
-    unsafe fn power(self) -> Self {
-        Self(_mm512_scalef_ps(_mm512_set1_ps(1.0), self.0))
-    }
-
-    #[inline(always)]
-    unsafe fn less(self, than: Self) -> __mmask16 {
-        _mm512_cmp_ps_mask::<_CMP_LT_OQ>(self.0, than.0)
-    }
-
-    #[inline(always)]
-    unsafe fn both(a: __mmask16, b: __mmask16) -> __mmask16 {
-        a & b
-    }
-
-    #[inline(always)]
-    unsafe fn any(mask: __mmask16) -> bool {
-        mask != 0
-    }
-
-    #[inline(always)]
-    unsafe fn select(mask: __mmask16, yes: Self, no: Self) -> Self {
-        Self(_mm512_mask_blend_ps(mask, no.0, yes.0))
-    }
-
-    #[inline(always)]
-    unsafe fn look_up(table: &[f32], at: Self) -> Self {
-        let last = i32::try_from(table.len()).expect("a table of that size") - 1;
-        let at = _mm512_max_epi32(_mm512_cvttps_epi32(at.0), _mm512_setzero_si512());
-        let at = _mm512_min_epi32(at, _mm512_set1_epi32(last));
-        Self(_mm512_i32gather_ps::<4>(at, table.as_ptr()))
-    }
-
-    #[inline(always)]
-    unsafe fn read(volume: &Texels, at: [Self; 3]) -> [Self; 4] {
-        let strides = volume.strides();
-        let (mut first, mut f) = (_mm512_setzero_si512(), at.map(|x| x.0));
+    fn sample(self, volume: &Texels, at: [f32x16<Self>; 3]) -> [f32x16<Self>; 4] {
+        let (mut first, mut f) = (u32x16::splat(self, 0), at);
         for a in 0..3 {
             let last = volume.last(a);
-            let x = _mm512_max_ps(_mm512_min_ps(f[a], _mm512_set1_ps(last + 1.0)), _mm512_setzero_ps());
-            let low = _mm512_min_ps(_mm512_roundscale_ps::<0x09>(x), _mm512_set1_ps(last));
-            let steps = _mm512_mullo_epi32(_mm512_cvttps_epi32(low), _mm512_set1_epi32(strides[a] as i32));
-            (first, f[a]) = (_mm512_add_epi32(first, steps), _mm512_sub_ps(x, low));
+            let x = at[a].min(last + 1.0).max(0.0);
+            let low = x.floor().min(last);
+            let whole: u32x16<Self> = low.to_int::<i32x16<Self>>().bitcast();
+            first = first + whole * volume.strides()[a] as u32;
+            f[a] = x - low;
         }
-        let (mut places, mut z) = ([0_u32; 16], [0.0_f32; 16]);
-        _mm512_storeu_si512(places.as_mut_ptr().cast(), first);
-        _mm512_storeu_ps(z.as_mut_ptr(), f[2]);
-        let rays = Rays { volume, places: &places, f: &f, z: &z };
-        squares([rays.four::<0x00>(0), rays.four::<0x55>(1), rays.four::<0xAA>(2), rays.four::<0xFF>(3)])
-            .map(Self)
+        let points = Points { s: self, corners: Corners::new(*volume, first), f };
+        let [a, b, c, d] = spread(self, f[0].into());
+        let values =
+            transpose(self, [points.four(0, a), points.four(1, b), points.four(2, c), points.four(3, d)]);
+        let [a, b, c, d] = values;
+        [a.simd_into(self), b.simd_into(self), c.simd_into(self), d.simd_into(self)]
     }
 }
 
 /// Sample points of sixteen rays.
-struct Rays<'a> {
-    volume: &'a Texels<'a>,
-    /// The first of the eight texels around each.
-    places: &'a [u32; 16],
-    /// Fractions from that texel.
-    f: &'a [__m512; 3],
-    z: &'a [f32; 16],
+struct Points<'a> {
+    s: Avx512,
+    corners: Corners<'a, u32x16<Avx512>>,
+    /// Fractions from the first texel around each.
+    f: [f32x16<Avx512>; 3],
 }
 
-impl Rays<'_> {
-    /// Loads the texels of rays n, n + 4, n + 8 and n + 12; `SAME` spreads the nth of each quarter over it.
+impl Points<'_> {
+    /// Interpolates between the texels of points n, n + 4, n + 8 and n + 12, at `x`.
     #[inline(always)]
-    unsafe fn four<const SAME: i32>(&self, n: usize) -> __m512 {
-        let near = self.two(n);
-        let far = self.two(n + 8);
-        let low = _mm512_shuffle_f32x4::<0b10_00_10_00>(near, far);
-        let high = _mm512_shuffle_f32x4::<0b11_01_11_01>(near, far);
-        lerp(_mm512_permute_ps::<SAME>(self.f[0]), low, high)
+    fn four(&self, n: usize, x: __m512) -> __m512 {
+        let [low, high] = of_four(self.s, self.two(n), self.two(n + 8));
+        lerp(self.s, x, low, high)
     }
 
-    /// Loads the two ends along x for rays n and n + 4.
+    /// Interpolates along y and z: the two ends along x of points n and n + 4.
     #[inline(always)]
-    unsafe fn two(&self, n: usize) -> __m512 {
-        let (a, b) = (self.one(n), self.one(n + 4));
-        let (m, n) = (n as i32, n as i32 + 4);
-        let of_both = _mm512_setr_epi32(m, m, m, m, m, m, m, m, n, n, n, n, n, n, n, n);
-        let y = _mm512_permutexvar_ps(of_both, self.f[1]);
-        lerp(y, _mm512_shuffle_f32x4::<0x44>(a, b), _mm512_shuffle_f32x4::<0xEE>(a, b))
+    fn two(&self, n: usize) -> __m512 {
+        let [near, far] = of_two(self.s, self.one(n), self.one(n + 4));
+        lerp(self.s, over_two(self.s, self.f[1].into(), n as i32), near, far)
     }
 
-    /// Loads the four ends along x and y for a ray.
+    /// Interpolates along z: the four ends along x and y of a point.
     #[inline(always)]
-    unsafe fn one(&self, n: usize) -> __m512 {
-        let [_, row, plane] = self.volume.strides();
-        // With at least two texels along each axis, the first is never the last: `Lanes::read` has clamped
-        // it.
-        let first = self.volume.values().as_ptr().add(self.places[n] as usize);
-        lerp(_mm512_set1_ps(self.z[n]), rows(first, row), rows(first.add(plane), row))
+    fn one(&self, n: usize) -> __m512 {
+        let z = f32x16::splat(self.s, self.f[2][n]);
+        lerp(self.s, z.into(), self.rows(n, false), self.rows(n, true))
+    }
+
+    /// Converts two texels of a row and of the next row.
+    #[inline(always)]
+    fn rows(&self, n: usize, far_plane: bool) -> __m512 {
+        let [near, far] = [false, true].map(
+            #[inline(always)]
+            |far_row| self.halves(self.corners.pair(n, far_row, far_plane)),
+        );
+        widen(self.s, near, far)
+    }
+
+    #[inline(always)]
+    fn halves(&self, texels: &[[f16; 4]; 2]) -> __m128i {
+        u16x8::load_array_ref(self.s, bytemuck::cast_ref(texels)).into()
     }
 }
 
-/// Loads two texels of a row and of the next row as floats.
-#[inline(always)]
-unsafe fn rows(first: *const [half::f16; 4], row: usize) -> __m512 {
-    let near = _mm256_castsi128_si256(_mm_loadu_si128(first.cast()));
-    _mm512_cvtph_ps(_mm256_inserti128_si256::<1>(near, _mm_loadu_si128(first.add(row).cast())))
-}
+fearless_simd::kernel!(
+    #[inline(always)]
+    fn widen(_token: Avx512, near: __m128i, far: __m128i) -> __m512 {
+        _mm512_cvtph_ps(_mm256_inserti128_si256::<1>(_mm256_castsi128_si256(near), far))
+    }
+);
 
-#[inline(always)]
-unsafe fn lerp(t: __m512, low: __m512, high: __m512) -> __m512 {
-    _mm512_fmadd_ps(t, _mm512_sub_ps(high, low), low)
-}
+fearless_simd::kernel!(
+    #[inline(always)]
+    fn lerp(_token: Avx512, t: __m512, low: __m512, high: __m512) -> __m512 {
+        _mm512_fmadd_ps(t, _mm512_sub_ps(high, low), low)
+    }
+);
+
+fearless_simd::kernel!(
+    /// Of two points' near and far rows: the near rows, and the far rows.
+    #[inline(always)]
+    fn of_two(_token: Avx512, a: __m512, b: __m512) -> [__m512; 2] {
+        [_mm512_shuffle_f32x4::<0x44>(a, b), _mm512_shuffle_f32x4::<0xEE>(a, b)]
+    }
+);
+
+fearless_simd::kernel!(
+    /// Spreads the values of points n and n + 4, each over a half.
+    #[inline(always)]
+    fn over_two(_token: Avx512, values: __m512, n: i32) -> __m512 {
+        let m = n + 4;
+        _mm512_permutexvar_ps(_mm512_setr_epi32(n, n, n, n, n, n, n, n, m, m, m, m, m, m, m, m), values)
+    }
+);
+
+fearless_simd::kernel!(
+    /// Of twice two points' lower and upper texels: the lower ones, and the upper ones.
+    #[inline(always)]
+    fn of_four(_token: Avx512, near: __m512, far: __m512) -> [__m512; 2] {
+        [_mm512_shuffle_f32x4::<0b10_00_10_00>(near, far), _mm512_shuffle_f32x4::<0b11_01_11_01>(near, far)]
+    }
+);
+
+fearless_simd::kernel!(
+    /// Spreads the nth value of each quarter over it, for each n.
+    #[inline(always)]
+    fn spread(_token: Avx512, x: __m512) -> [__m512; 4] {
+        [
+            _mm512_permute_ps::<0x00>(x),
+            _mm512_permute_ps::<0x55>(x),
+            _mm512_permute_ps::<0xAA>(x),
+            _mm512_permute_ps::<0xFF>(x),
+        ]
+    }
+);
+
+fearless_simd::kernel!(
+    #[inline(always)]
+    #[allow(unsafe_code)]
+    fn transpose(_token: Avx512, rows: [__m512; 4]) -> [__m512; 4] {
+        // SAFETY: the token proves the instructions.
+        unsafe { squares(rows) }
+    }
+);
+
+fearless_simd::kernel!(
+    /// Entries of a table, clamped to its ends.
+    #[inline(always)]
+    #[allow(unsafe_code)]
+    fn gather(_token: Avx512, table: &[f32], at: __m512i) -> __m512 {
+        let last = i32::try_from(table.len()).expect("a table of that size") - 1;
+        assert!(last >= 0, "an empty table");
+        let at = _mm512_min_epi32(_mm512_max_epi32(at, _mm512_setzero_si512()), _mm512_set1_epi32(last));
+        // SAFETY: all indices are from 0 to the last.
+        unsafe { _mm512_i32gather_ps::<4>(at, table.as_ptr()) }
+    }
+);

@@ -1,6 +1,9 @@
 //! Composite of the marched smoke over the background. `shaders/composite.frag`, `smooth.frag` and
 //! `overlay.frag` have the same formulas.
 
+/// Sum of weights without a ray of similar length, which weighs a thousand times its share.
+pub(in crate::render) const FEW_WEIGHTS: f32 = 1.0;
+
 /// A march at full size or a fraction of it.
 pub(super) struct Marched<'a> {
     /// Rays across and up.
@@ -58,8 +61,6 @@ impl Marched<'_> {
 
     /// Mean of the neighbouring rays of similar length.
     fn beside_an_edge(&self, base: [usize; 2], f: [f32; 2], reaches: &[f32], reach: f32) -> [f32; 4] {
-        // Sum of weights without a ray of similar length, which weighs a thousand times its share.
-        const FEW: f32 = 1.0;
         let mut mean = Mean::default();
         let share = |n: usize, f: f32| if n == 0 { 1.0 - f } else { f };
         for n in 0..4 {
@@ -67,7 +68,7 @@ impl Marched<'_> {
             mean.add(self.rays[at], share(n % 2, f[0]) * share(n / 2, f[1]), reaches[at], reach);
         }
         // None of the four has a similar length: look one ray further.
-        if mean.weights < FEW {
+        if mean.weights < FEW_WEIGHTS {
             for n in 0..16 {
                 let (i, j) = (n % 4, n / 4);
                 let near = |n: usize, f: f32| (2.0 - (n as f32 - 1.0 - f).abs()).max(0.0);

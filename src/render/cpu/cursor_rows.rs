@@ -3,11 +3,10 @@
 use nalgebra::Vector3;
 
 use super::line_pixels::paint;
-use super::march::{PACKET, Row, Volume, march};
-use super::picture::in_rays;
+use super::march::{PACKET, Row, Volume, in_rays, march};
 use crate::render::camera::Axes;
 use crate::render::{Cursor, cursor, noise};
-use crate::simd::Level;
+use crate::simd::Token;
 
 /// The cursor in a picture.
 pub(super) struct CursorRows<'a> {
@@ -17,7 +16,7 @@ pub(super) struct CursorRows<'a> {
     pub smoke: Volume<'a>,
     /// Whether there is a floor.
     pub floor: bool,
-    pub level: Level,
+    pub token: Token,
 }
 
 /// A part of the cursor.
@@ -40,7 +39,9 @@ impl CursorRows<'_> {
                 let ray = self.axes.ray_through_pixel(self.size, [x as u32, y]);
                 tints[x] = match part {
                     Part::Ball => cursor::ball(&self.cursor, &ray, soft, reach[x]),
-                    Part::Ring if self.floor => cursor::ring(&self.cursor, &ray, reach[x], self.smoke.extent),
+                    Part::Ring if self.floor => {
+                        cursor::ring(&self.cursor, self.axes, &ray, reach[x], self.smoke.extent)
+                    }
                     Part::Ring => None,
                 };
                 fronts[x] = tints[x].map_or(0.0, |tint: cursor::Tint| tint.away);
@@ -89,7 +90,7 @@ impl CursorRows<'_> {
             shift: 0.0,
             reach: &fronts[start..],
         };
-        march(self.level, &self.smoke, &row, &mut out[start..]);
+        march(self.token, &self.smoke, &row, &mut out[start..]);
         out
     }
 }

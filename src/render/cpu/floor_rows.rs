@@ -5,7 +5,7 @@ use crate::render::floor::FloorLight;
 use crate::render::light::Lit;
 use crate::render::medium::Medium;
 use crate::render::noise;
-use crate::render::scene::FAR;
+use crate::render::scene::{FAR, FLOOR_ENDS};
 use crate::render::solid::Solid;
 use crate::render::tone::whole;
 use crate::simd::{dispatch, greatest, least};
@@ -125,9 +125,10 @@ impl Floor<'_> {
     }
 }
 
-/// The rays of a row: one through its left edge, and from one pixel to the next.
+/// The rays of a row: origin and direction of the one through its left edge, and from one pixel to the next.
 struct Along {
     eye: [f32; 3],
+    eye_step: [f32; 3],
     first: [f32; 3],
     step: [f32; 3],
 }
@@ -135,8 +136,22 @@ struct Along {
 impl Along {
     fn new(axes: &Axes, [width, height]: [u32; 2], y: u32) -> Self {
         let v = 2.0 * (y as f32 + 0.5) / height as f32 - 1.0;
-        let first = axes.forward + axes.up * v - axes.right;
-        Self { eye: axes.eye.into(), first: first.into(), step: (axes.right * (2.0 / width as f32)).into() }
+        let (left, step) = (axes.up * v - axes.right, axes.right * (2.0 / width as f32));
+        let still = [0.0; 3];
+        match axes.parallel {
+            true => Self {
+                eye: (axes.eye + left).into(),
+                eye_step: step.into(),
+                first: axes.forward.into(),
+                step: still,
+            },
+            false => Self {
+                eye: axes.eye.into(),
+                eye_step: still,
+                first: (axes.forward + left).into(),
+                step: step.into(),
+            },
+        }
     }
 }
 
@@ -166,19 +181,21 @@ dispatch! {
 
 #[inline(always)]
 fn see_kernel<const FMA: bool>(along: &Along, floor: &Floor, x: f32, seen: &mut Seen) {
-    let Along { eye, first, step } = along;
+    let Along { eye, eye_step, first, step } = along;
     let (lo, spacing) = (floor.light.lo, floor.light.spacing);
     let [across, deep] = [1.0 / spacing[0], 1.0 / spacing[1]];
     let per_side = 1.0 / floor.side;
     for i in 0..CHUNK {
         let at = x + i as f32 + 0.5;
         let d = [first[0] + step[0] * at, first[1] + step[1] * at, first[2] + step[2] * at];
+        let eye = [eye[0] + eye_step[0] * at, eye[1] + eye_step[1] * at, eye[2] + eye_step[2] * at];
         let down = least(d[1], -1e-9);
         let t = -eye[1] / down;
         let (px, pz) = (eye[0] + d[0] * t, eye[2] + d[2] * t);
         let (off_x, off_z) = ((px - floor.middle[0]) * per_side, (pz - floor.middle[1]) * per_side);
         let away = (off_x * off_x + off_z * off_z).sqrt();
-        let share = least(greatest((away - 0.8) / (3.0 - 0.8), 0.0), 1.0);
+        let [start, end] = FLOOR_ENDS;
+        let share = least(greatest((away - start) / (end - start), 0.0), 1.0);
         let below = d[1] < 0.0 && eye[1] > 0.0;
         seen.shown[i] = if below { 1.0 - share * share * (3.0 - 2.0 * share) } else { 0.0 };
         let length = (d[0] * d[0] + d[1] * d[1] + d[2] * d[2]).sqrt();

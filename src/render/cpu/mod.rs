@@ -1,7 +1,7 @@
 //! The renderer on the processor's threads, without OpenGL: the same model and the same steps as the shaders.
 //!
-//! Rays march in **packets**, one float of a vector for each ray: sixteen with AVX-512, eight with AVX2 and in plain arrays
-//! on every other processor ([`march`], written once over the trait [`lanes::Lanes`]). They read the smoke at its cells and the
+//! Rays march in **packets**, one float of a vector for each ray: sixteen with AVX-512, eight with AVX2 and on every other
+//! processor ([`march`], written once over the trait [`packets::Packets`]). They read the smoke at its cells and the
 //! light volume towards the eye ([`crate::render::preshaded`], [`crate::render::light`]). Two other integrators share
 //! everything else of a picture with them: a scalar march ([`Shading::Rays`]), and a path tracer, the truth that the light
 //! volume approximates ([`Scattering::Traced`]).
@@ -15,11 +15,12 @@ mod avx2;
 #[cfg(target_arch = "x86_64")]
 mod avx512;
 mod composite;
+mod contents;
 mod cursor_rows;
 mod floor_rows;
-mod lanes;
 mod line_pixels;
 mod march;
+mod packets;
 mod paths;
 mod picture;
 mod portable;
@@ -27,6 +28,7 @@ mod reference;
 mod shaded_smoke;
 #[cfg(test)]
 mod tests;
+mod texels;
 
 use std::sync::atomic::{AtomicU32, Ordering};
 
@@ -41,12 +43,17 @@ use super::preshaded::Cells;
 use super::sampled_volume::Volume;
 use super::{Image, LinearImage, Mode, Quality, Ranges, Shading, View};
 use crate::look::Scattering;
-use crate::simd::{Level, level};
+use crate::simd::{Token, token};
 use crate::snapshot::Snapshot;
 
 #[cfg(feature = "viewer")]
+pub(super) use composite::FEW_WEIGHTS;
+pub(super) use contents::Contents;
+#[cfg(feature = "viewer")]
+pub(super) use march::LEAST;
+#[cfg(feature = "viewer")]
 pub(super) use picture::Frame;
-pub(super) use picture::{Contents, Integrator, Picture};
+pub(super) use picture::{Integrator, Picture};
 use reference::Smoke;
 #[cfg(feature = "viewer")]
 pub(super) use reference::halves;
@@ -65,7 +72,7 @@ pub struct CpuRenderer {
 
 impl Default for CpuRenderer {
     fn default() -> Self {
-        Self::with_level(level())
+        Self::with_token(token())
     }
 }
 
@@ -75,14 +82,14 @@ impl CpuRenderer {
         Self::default()
     }
 
-    /// As [`CpuRenderer::new`], with the instructions of `level`, which this machine must have.
-    fn with_level(level: Level) -> Self {
+    /// As [`CpuRenderer::new`], with the instructions of `token`.
+    fn with_token(token: Token) -> Self {
         Self {
             light: LightVolume::default(),
             floor: FloorLight::default(),
             cells: Cells::default(),
             ranges: Ranges::default(),
-            picture: Picture::new(level),
+            picture: Picture::new(token),
             quality: Quality::FINAL,
             orders: u32::MAX,
         }
@@ -156,7 +163,7 @@ impl CpuRenderer {
         }
         let mut texels = Vec::new();
         let medium = Medium::of(view.look, snapshot.extent());
-        self.light.towards(view.camera.position, &medium, &mut texels);
+        self.light.towards(Axes::of(view.camera, 1.0).eye.into(), &medium, &mut texels);
         let volume = Volume::of_light(&self.light, &texels);
         let smoke = Smoke::new(snapshot, &self.cells, &volume, view, &self.quality);
         let picture = &mut self.picture;

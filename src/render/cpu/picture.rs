@@ -4,47 +4,26 @@
 
 use std::time::Instant;
 
-use half::f16;
 use rayon::prelude::*;
 
 use super::composite::{Marched, Places};
+use super::contents::Contents;
 use super::cursor_rows::CursorRows;
 use super::floor_rows::Floor;
 use super::line_pixels::{LinePixels, paint};
-use super::march::{Medium, PACKET, Row, march};
+use super::march::{Medium, PACKET, Row, in_rays, march};
 use super::shaded_smoke::{OccupiedBricks, ShadedSmoke, at_least_two};
-use crate::grid::Dims;
 use crate::render::camera::Axes;
 use crate::render::floor::FloorLight;
 use crate::render::flow::{self, Flow};
-use crate::render::light::LightVolume;
-use crate::render::preshaded::Cells;
-use crate::render::quantity::{Quantity, Ranges, THICKNESS};
+use crate::render::quantity::{Quantity, THICKNESS};
 use crate::render::scene::{FAR, Scenery, background};
 use crate::render::slice::{self, Plane, Slice};
 use crate::render::{Mode, Quality, View, lines, medium, noise, tone};
-use crate::simd::Level;
-use crate::snapshot::Bricks;
+use crate::simd::Token;
 
 /// Rows of pixels of one task.
 const BAND: usize = 8;
-
-/// A snapshot and its light.
-#[derive(Clone, Copy)]
-pub(in crate::render) struct Contents<'a> {
-    pub dims: Dims,
-    /// Edge of a cell \[m\].
-    pub h: f32,
-    pub bricks: &'a Bricks,
-    pub cells: &'a Cells,
-    /// Densities and temperature of each cell, for slices.
-    pub smoke: &'a [[f16; 4]],
-    /// u, v, w and |ω| of each cell; empty if the snapshot has no velocity.
-    pub velocity: &'a [[f16; 4]],
-    pub ranges: Ranges,
-    pub light: &'a LightVolume,
-    pub floor: &'a FloorLight,
-}
 
 /// One of several frames of the same view.
 #[derive(Clone, Copy)]
@@ -80,7 +59,7 @@ pub(in crate::render) type SurfaceFn<'a> = dyn Fn(&Axes, u32, usize, &mut [[f32;
 
 /// The buffers of a picture, reused from one to the next.
 pub(in crate::render) struct Picture {
-    level: Level,
+    token: Token,
     smoke: ShadedSmoke,
     outline: Outline,
     size: [u32; 2],
@@ -115,18 +94,11 @@ struct Pass<'a> {
     axes: Axes,
 }
 
-impl Contents<'_> {
-    /// Size of the box \[m\].
-    pub fn extent(&self) -> [f32; 3] {
-        self.dims.array().map(|n| n as f32 * self.h)
-    }
-}
-
 impl Picture {
-    /// Makes the buffers; rays march with the instructions of `level`, which this machine must have.
-    pub fn new(level: Level) -> Self {
+    /// Makes the buffers; rays march with the instructions of `token`.
+    pub fn new(token: Token) -> Self {
         Self {
-            level,
+            token,
             smoke: ShadedSmoke::default(),
             outline: Outline::default(),
             size: [0; 2],
@@ -292,7 +264,7 @@ impl Picture {
                 one.volume(contents, texels, medium, dt)
             }
             None => {
-                self.smoke.shade(contents, view.look, view.camera.position, pass.quality);
+                self.smoke.shade(contents, view.look, pass.steady.eye.into(), pass.quality);
                 let extinction = view.mode.smoke_share() * pass.medium.extinction;
                 self.smoke.volume(contents, extinction, dt, &mut padding)
             }
@@ -302,7 +274,7 @@ impl Picture {
         }
         let window = pass.axes.window(volume.bounds[0], volume.bounds[1])?;
         let [lo, hi] = in_rays(window, rays);
-        let (level, shift) = (self.level, noise::frame_shift(number));
+        let (token, shift) = (self.token, noise::frame_shift(number));
         rows.enumerate().with_min_len(2).for_each(|(y, (out, free))| {
             if solids {
                 copy_reach(reach, size, rays, y, free);
@@ -323,7 +295,7 @@ impl Picture {
                 shift,
                 reach: &free[lo[0]..],
             };
-            march(level, &volume, &row, &mut out[lo[0]..]);
+            march(token, &volume, &row, &mut out[lo[0]..]);
         });
         Some(window)
     }
@@ -416,7 +388,10 @@ impl Picture {
             }
         });
         let from_top = pixels.chunks_exact(width).rev().flatten().copied();
-        (from_top.collect(), self.reach.chunks_exact(width).rev().flatten().copied().collect())
+        // Parallel rays start behind the camera.
+        let back = Axes::of(view.camera, 1.0).back;
+        let depth = |&reach: &f32| if reach < FAR { reach - back } else { FAR };
+        (from_top.collect(), self.reach.chunks_exact(width).rev().flatten().map(depth).collect())
     }
 
     /// Calls `finish` with each row of the accumulation buffer, with the cursor over it, and its part of
@@ -429,11 +404,11 @@ impl Picture {
         out: &mut [T],
         finish: impl Fn(usize, &[[f32; 4]], &mut [T]) + Sync,
     ) {
-        if view.cursor.is_some() {
-            self.smoke.shade(contents, view.look, view.camera.position, quality);
-        }
         let (width, size, mut padding) = (self.size[0] as usize, self.size, <[Vec<_>; 2]>::default());
         let axes = Axes::of(view.camera, width as f32 / size[1] as f32);
+        if view.cursor.is_some() {
+            self.smoke.shade(contents, view.look, axes.eye.into(), quality);
+        }
         let (extinction, dt) =
             (view.look.extinction.max(0.0), contents.h / quality.samples(view.look, contents.dims));
         let cursor = view.cursor.map(|cursor| CursorRows {
@@ -442,7 +417,7 @@ impl Picture {
             size,
             smoke: self.smoke.volume(contents, extinction, dt, &mut padding),
             floor: view.look.floor.is_some(),
-            level: self.level,
+            token: self.token,
         });
         let rows = out.par_chunks_mut(width).zip(self.accumulated.par_chunks(width));
         rows.zip(self.reach.par_chunks(width)).enumerate().with_min_len(BAND).for_each(
@@ -503,14 +478,6 @@ impl Outline {
             self.of = Some(key);
         }
     }
-}
-
-/// The part of a picture of this many rays in a window: its lower left, at a whole packet, and its upper
-/// right.
-pub(super) fn in_rays([lo, hi]: [[f32; 2]; 2], rays: [u32; 2]) -> [[usize; 2]; 2] {
-    let down = |a: usize| ((lo[a] * rays[a] as f32) as usize).saturating_sub(2);
-    let up = |a: usize| ((hi[a] * rays[a] as f32).ceil() as usize + 2).min(rays[a] as usize);
-    [[down(0) / PACKET * PACKET, down(1)], [up(0), up(1)]]
 }
 
 /// Row of the tile of noise for a row of rays.

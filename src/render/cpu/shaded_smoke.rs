@@ -2,9 +2,9 @@
 
 use half::f16;
 
-use super::lanes::Texels;
+use super::contents::Contents;
 use super::march::{Lit, Medium, Volume};
-use super::picture::Contents;
+use super::texels::Texels;
 use crate::grid::Dims;
 use crate::look::Look;
 use crate::render::preshaded::Written;

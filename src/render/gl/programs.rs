@@ -7,6 +7,7 @@ use glium::Program;
 use glium::backend::Context;
 use glium::program::ProgramCreationInput;
 
+use super::constants;
 use crate::render::RenderError;
 
 /// Files that passes include, by name.
@@ -115,12 +116,13 @@ fn link(
     Program::new(gl, source).map_err(|e| RenderError::Gl(name, e.to_string()))
 }
 
-/// Replaces each line `#include "name"` by that file, and defines names after the version line.
+/// Replaces each line `#include "name"` by that file, and declares names and [constants] after the version line.
 fn expand(source: &str, defines: &[&str]) -> String {
     let mut out = String::with_capacity(source.len());
     for (n, line) in source.lines().enumerate() {
         if n == 1 {
             defines.iter().for_each(|name| out.push_str(&format!("#define {name}\n")));
+            out.push_str(&constants::declarations());
         }
         match line.strip_prefix("#include \"").and_then(|rest| rest.strip_suffix('"')) {
             Some(name) => out.push_str(included(name)),
@@ -144,7 +146,7 @@ mod tests {
     fn includes_are_put_in_place() {
         let text = expand("#version 330\n#include \"tone.glsl\"\nvoid main() {}", &["GLOW"]);
         assert!(
-            text.starts_with("#version 330\n#define GLOW\n//")
+            text.starts_with("#version 330\n#define GLOW\nconst ")
                 && text.contains("vec3 tone(")
                 && text.ends_with("{}\n")
         );

@@ -11,7 +11,7 @@ use glium::{BlitTarget, Rect, Surface};
 use super::{Renderer, accumulation, refused, targets};
 use crate::render::cpu::{Contents, Frame, Integrator, Picture};
 use crate::render::{RenderError, Shading, View, noise};
-use crate::simd::level;
+use crate::simd::token;
 
 /// The picture, and the texture that uploads it.
 pub(super) struct Threads {
@@ -24,7 +24,7 @@ pub(super) struct Threads {
 impl Threads {
     /// Makes it; `fastest` says that the driver has no graphics processor.
     pub fn new(fastest: bool) -> Self {
-        Self { picture: Picture::new(level()), fastest, texture: None }
+        Self { picture: Picture::new(token()), fastest, texture: None }
     }
 
     /// Returns a texture of the size of the picture.

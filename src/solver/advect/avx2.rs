@@ -5,8 +5,8 @@ use std::arch::x86_64::*;
 
 use super::staggered::Staggered;
 use super::{Curve, Row};
+use crate::solver::advect::trace::{Departures, RUN, locate, mean_of_cells};
 use crate::solver::sides::SampleBounds;
-use crate::solver::trace::{Departures, RUN, locate, mean_of_cells};
 
 /// [`Curve::weights`] of each lane.
 #[target_feature(enable = "avx2,fma")]

@@ -22,8 +22,8 @@ use crate::simd::avx512::{
     following, load_cells, load_four, load_values, number, over_run, places, quarters, side_by_side, squares,
     squares_of_three, stream_cells, whole_lines, whole_runs,
 };
+use crate::solver::advect::trace::locate_sixteen;
 use crate::solver::sides::SampleBounds;
-use crate::solver::trace::locate_sixteen;
 
 /// One register in memory.
 #[derive(Clone, Copy)]

@@ -1,4 +1,4 @@
-//! Advection of values along the back-traces of [`super::trace`].
+//! Advection of values along the back-traces of [`trace`].
 //!
 //! - Semi-Lagrangian (Stam 1999): the trilinear value at the departure point.
 //! - MacCormack (Selle, Fedkiw, Kim, Liu & Rossignac 2008, eq. 3–5): that value plus half the error of a
@@ -14,18 +14,21 @@
 mod avx2;
 #[cfg(target_arch = "x86_64")]
 mod avx512;
+pub mod conservative;
 mod cubic;
 mod monotone;
 mod staggered;
 mod together;
+pub mod trace;
 
 pub use self::cubic::Curve;
 use self::cubic::cubic;
 use self::monotone::monotone;
 pub use self::staggered::Staggered;
 pub use self::together::{interleave, velocity};
+use self::trace::{Departures, RUN, linear, locate};
 use super::sides::SampleBounds;
-use super::trace::{Departures, RUN, linear, locate};
+use super::storage::cells::Cells;
 #[cfg(target_arch = "x86_64")]
 use crate::simd::{Level, level};
 use crate::simd::{dispatch, greatest, least};
@@ -48,6 +51,18 @@ pub enum Interpolation {
     Cubic(Curve),
     /// Hermite along each axis, with slopes that do not overshoot.
     Monotone,
+}
+
+/// Extra fields of schemes that look forward.
+pub struct Correction {
+    pub forward: Cells,
+    pub component: Vec<f32>,
+    pub scalars: Cells,
+}
+
+impl Correction {
+    /// Floats for each value of the layout.
+    pub const FLOATS: usize = 4 + 1 + 4;
 }
 
 /// Advects one row of scalars: `out` is the value of `field` at the departure point of each cell.

@@ -13,9 +13,9 @@ use crate::grid::{Faces, GHOST, Layout};
 #[cfg(any(target_arch = "x86_64", test))]
 use crate::simd::Level;
 use crate::simd::{dispatch, level};
-use crate::solver::row_passes;
+use crate::solver::advect::trace::{RUN, mean_of_cells};
 use crate::solver::sides::SampleBounds;
-use crate::solver::trace::{RUN, mean_of_cells};
+use crate::solver::storage::row_passes;
 
 /// Interleaves the components of the velocity, ghosts included.
 pub fn interleave(layout: Layout, [u, v, w]: &Faces, out: &mut [[f32; 4]]) {

@@ -22,8 +22,8 @@ use rayon::prelude::*;
 
 use crate::grid::{Faces, GHOST, Layout};
 use crate::simd::dispatch;
-use crate::solver::active_bricks::Bricks;
-use crate::solver::row_passes::PerThread;
+use crate::solver::storage::active_bricks::Bricks;
+use crate::solver::storage::row_passes::PerThread;
 
 /// Weights of the neighbours below and above.
 pub type Pair = [f32; 2];

@@ -2,8 +2,8 @@
 
 use crate::grid::{GHOST, Layout};
 use crate::simd::dispatch;
-use crate::solver::active_bricks::Bricks;
-use crate::solver::row_passes;
+use crate::solver::storage::active_bricks::Bricks;
+use crate::solver::storage::row_passes;
 
 /// Writes the means of the `fine` scalars over each cell; those without any are 0. Ghosts are not filled.
 pub fn means(

@@ -4,7 +4,7 @@ use super::{WIDTH, Wide};
 use crate::grid::Layout;
 use crate::simd::LANES;
 use crate::simd::transpose::transpose;
-use crate::solver::row_passes::Shared;
+use crate::solver::storage::row_passes::Shared;
 
 /// The lines of a field along one axis, in groups of [`WIDTH`] interleaved floats.
 pub struct Lines<const N: usize> {

@@ -18,7 +18,7 @@ use super::{STAGES, WIDTH, Wide};
 use crate::grid::Layout;
 use crate::simd::vectors::Lane;
 use crate::simd::{LANES, dispatch};
-use crate::solver::row_passes::{Shared, refill};
+use crate::solver::storage::row_passes::{Shared, refill};
 
 /// A point of a line with a solid beside it.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -12,7 +12,7 @@
 
 use rayon::prelude::*;
 
-use super::row_passes::{PerThread, Shared};
+use super::storage::row_passes::{PerThread, Shared};
 use crate::grid::Layout;
 
 mod line_groups;

@@ -18,7 +18,7 @@ use super::boundary::PressureBoundary::Dirichlet;
 use super::level::{Level, fold};
 use super::red_black::{Board, Halves};
 use crate::simd::dispatch;
-use crate::solver::row_passes::{leave_room, refill};
+use crate::solver::storage::row_passes::{leave_room, refill};
 
 /// A run of connected cells in one row.
 #[derive(Clone, Copy, Debug)]

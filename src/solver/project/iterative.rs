@@ -10,9 +10,9 @@ use super::pcg::{Residual, Solve, System};
 use super::red_black::Halves;
 use super::spectral::{divergence, gradient_xy, gradient_z, padded};
 use crate::grid::{Dims, Faces, GHOST, Layout};
-use crate::solver::archive::{Archive, Saved, StateError};
-use crate::solver::pressure::{Blend, blend_plane};
-use crate::solver::row_passes::PerThread;
+use crate::solver::project::pressure::{Blend, blend_plane};
+use crate::solver::storage::archive::{Archive, Saved, StateError};
+use crate::solver::storage::row_passes::PerThread;
 
 impl Saved for Iterative {
     fn state(&mut self, archive: &mut dyn Archive) -> Result<(), StateError> {

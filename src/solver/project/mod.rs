@@ -4,10 +4,12 @@
 //! tenth. Boxes with solids get multigrid-preconditioned conjugate gradients. Relaxation runs only when asked
 //! for.
 
-use super::archive::{Archive, Saved, StateError};
-use super::pressure::Blend;
+pub mod pressure;
+
+use super::storage::archive::{Archive, Saved, StateError};
 use super::{Projection, StepStats};
 use crate::grid::{Faces, Layout};
+use pressure::Blend;
 
 pub mod boundary;
 mod cuts;

@@ -18,8 +18,8 @@ use super::tridiagonal::{self, Columns};
 use crate::grid::{Dims, Faces, GHOST, Layout};
 use crate::simd::transpose::{lanes_of_rows, rows_of_lanes};
 use crate::simd::{LANES, dispatch, greatest, rest, sixteen};
-use crate::solver::pressure::{Blend, blend_plane};
-use crate::solver::row_passes::PerThread;
+use crate::solver::project::pressure::{Blend, blend_plane};
+use crate::solver::storage::row_passes::PerThread;
 
 /// Planes whose gradient one task subtracts. Each task recomputes one plane of pressure, so more is cheaper;
 /// fewer keep more threads busy.

@@ -5,7 +5,7 @@
 
 use super::boundary::{AxisBoundary, PressureBoundary, is_periodic};
 use crate::simd::{dispatch, greatest};
-use crate::solver::row_passes::Shared;
+use crate::solver::storage::row_passes::Shared;
 
 /// Columns solved together: enough to hide the latency of the divisions.
 pub const WIDTH: usize = 64;

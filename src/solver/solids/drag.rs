@@ -27,7 +27,7 @@ use super::{Slip, SolidPose};
 use crate::grid::Faces;
 use crate::solver::diffuse::{Link, Links};
 use crate::solver::project::{Cut, cell_of};
-use crate::solver::row_passes::{PerThread, leave_room, refill};
+use crate::solver::storage::row_passes::{PerThread, leave_room, refill};
 
 /// A point whose line a surface cuts: its index, the side of the cut (above it 1, below 0), and, where the
 /// surface holds the air, its distance \[cells\] and solid.

@@ -14,7 +14,7 @@
 use super::frame::Frame;
 use super::voxels::{CLOSED, SOLID};
 use crate::grid::GHOST;
-use crate::solver::row_passes::leave_room;
+use crate::solver::storage::row_passes::leave_room;
 
 /// Mark in the flags of the step's beginning: the cell was solid and has a value now.
 const FILLED: u8 = 1 << 7;

@@ -1,7 +1,8 @@
 //! Dabs of the cursor: balls that fade towards their rim, added at once.
 
 use crate::grid::{Faces, GHOST, Layout};
-use crate::solver::{Dab, row_passes};
+use crate::solver::Dab;
+use crate::solver::storage::row_passes;
 
 /// A ball in index coordinates of cell centres.
 struct Ball {

@@ -17,7 +17,7 @@ const CORNERS: usize = 4;
 /// Share of a step to a corner along each axis.
 const DIAGONAL: f32 = 0.577_350_26;
 
-/// Half of the directions: their moments, and the radiance on its way.
+/// Half of the directions: their moments, and the radiance on its directions.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Half {
     pub moments: Moments,
@@ -55,15 +55,15 @@ each_level! {
 fn sweep_kernel<S: Simd>(s: S, color: &Color, grid: &Grid, half: &mut Half, up: bool, last: bool) {
     let Dims { nx, ny, nz } = grid.dims;
     let width = nx + 2;
-    let way = Way::new(s, color, up);
+    let directions = Directions::new(s, color, up);
     for n in 0..CORNERS {
-        half.before[n].fill(way.inflow_corner[n]);
-        half.after[n].fill(way.inflow_corner[n]);
+        half.before[n].fill(directions.inflow_corner[n]);
+        half.after[n].fill(directions.inflow_corner[n]);
     }
-    half.along_z.fill(way.inflow_z);
+    half.along_z.fill(directions.inflow_z);
     for step in 0..nz {
         let k = if up { step } else { nz - 1 - step };
-        half.along_y.fill(way.inflow_y);
+        half.along_y.fill(directions.inflow_y);
         if let Some(floor) = color.floor.get(k * width..(k + 1) * width) {
             // The first two corners lie up along y.
             half.before[0][..width].copy_from_slice(floor);
@@ -74,7 +74,7 @@ fn sweep_kernel<S: Simd>(s: S, color: &Color, grid: &Grid, half: &mut Half, up: 
         }
         for step in 0..ny {
             let j = if up { step } else { ny - 1 - step };
-            row(s, color, grid, &way, half, [j, k], last);
+            row(s, color, grid, &directions, half, [j, k], last);
         }
         std::mem::swap(&mut half.before, &mut half.after);
         // Either half takes the rows of half the planes.
@@ -86,7 +86,7 @@ fn sweep_kernel<S: Simd>(s: S, color: &Color, grid: &Grid, half: &mut Half, up: 
 
 /// Coefficients of the directions of a half, the same for all cubes.
 #[derive(Clone, Copy)]
-struct Way<S: Simd> {
+struct Directions<S: Simd> {
     /// Radiance that comes in.
     inflow_corner: [f32; CORNERS],
     inflow_y: f32,
@@ -99,7 +99,7 @@ struct Way<S: Simd> {
     sign: f32x8<S>,
 }
 
-impl<S: Simd> Way<S> {
+impl<S: Simd> Directions<S> {
     #[inline(always)]
     fn new(s: S, color: &Color, up: bool) -> Self {
         let (y, z, corner, sign) = if up { (2, 4, 6, 1.0) } else { (3, 5, 10, -1.0) };
@@ -155,7 +155,7 @@ fn row<S: Simd>(
     s: S,
     color: &Color,
     grid: &Grid,
-    way: &Way<S>,
+    directions: &Directions<S>,
     half: &mut Half,
     [j, k]: [usize; 2],
     last: bool,
@@ -179,21 +179,21 @@ fn row<S: Simd>(
             let (sun, even) = (load(s, &color.sun, at), load(s, &color.even, at));
             let x = diagonal * load(s, &color.along[0], at);
             let y = load(s, &color.along[1], at);
-            let (y_signed, z_signed) = (way.sign * y, way.sign * load(s, &color.along[2], at));
+            let (y_signed, z_signed) = (directions.sign * y, directions.sign * load(s, &color.along[2], at));
             let middle = diagonal.mul_add(z_signed, even);
             let (front, behind) = (diagonal.mul_add(y, middle), middle - diagonal * y);
             let scattered = [front + x, front - x, behind + x, behind - x];
             let far = load(s, &color.passes[1], at);
             for n in 0..CORNERS {
-                let source = sent(s, scattered[n], way.sun_corner[n], sun);
+                let source = sent(s, scattered[n], directions.sun_corner[n], sun);
                 corners[n] = half_step(corners[n], far, source);
                 store(half_step(corners[n], far, source), &mut half.after[n], here + i);
             }
             let near = load(s, &color.passes[0], at);
-            let source = sent(s, even + z_signed, way.sun_z, sun);
+            let source = sent(s, even + z_signed, directions.sun_z, sun);
             along_z = half_step(along_z, near, source);
             store(half_step(along_z, near, source), &mut half.along_z, j * nx + i);
-            let source = sent(s, even + y_signed, way.sun_y, sun);
+            let source = sent(s, even + y_signed, directions.sun_y, sun);
             along_y = half_step(along_y, near, source);
             store(half_step(along_y, near, source), &mut half.along_y, i);
         } else {
@@ -210,8 +210,8 @@ fn row<S: Simd>(
         let Moments { mean, flux: [x, y, z] } = &mut half.moments;
         store(face.mul_add(along_z + along_y, all), mean, at);
         store(aside * (ahead - back), x, at);
-        store(aside.mul_add(front - behind, way.sign * face * along_y), y, at);
-        store(way.sign * diagonal.mul_add(all, face * along_z), z, at);
+        store(aside.mul_add(front - behind, directions.sign * face * along_y), y, at);
+        store(directions.sign * diagonal.mul_add(all, face * along_z), z, at);
     }
 }
 

@@ -17,7 +17,7 @@ use super::children;
 use super::coarsen::distance;
 use super::kernels::Row;
 use crate::solver::project::red_black::Halves;
-use crate::solver::row_passes::{leave_room, refill};
+use crate::solver::storage::row_passes::{leave_room, refill};
 
 /// The isolated cells of a grid: they share a coarse cell with others but have no path to them inside it.
 /// Each belongs to a neighbouring coarse cell instead.

@@ -12,7 +12,7 @@ use rayon::prelude::*;
 use super::boundary::AxisBoundary;
 use super::boundary::PressureBoundary::{self, Dirichlet, Neumann, Periodic};
 use super::red_black::{Board, Halves};
-use crate::solver::row_passes::PerThread;
+use crate::solver::storage::row_passes::PerThread;
 
 mod coarsen;
 mod isolated_cells;

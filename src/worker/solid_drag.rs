@@ -7,12 +7,12 @@ use crate::solver::Solid;
 const FASTEST: f32 = 8.0;
 
 /// Target poses of the solids.
-pub(super) struct Way {
+pub(super) struct Drag {
     pub solids: Vec<Solid>,
 }
 
-impl Way {
-    /// Makes a motion to the poses of `solids`.
+impl Drag {
+    /// Makes a drag to the poses of `solids`.
     pub fn to(solids: Vec<Solid>) -> Self {
         Self { solids }
     }
@@ -54,21 +54,21 @@ mod tests {
 
     #[test]
     fn a_short_way_is_gone_in_one_step_and_a_long_one_at_the_greatest_speed() {
-        let (solids, arrived) = Way::to(vec![ball(0.52)]).next(&[ball(0.5)], 2.0, 0.04, 0.01).unwrap();
+        let (solids, arrived) = Drag::to(vec![ball(0.52)]).next(&[ball(0.5)], 2.0, 0.04, 0.01).unwrap();
         assert!(arrived);
         assert_eq!(solids[0].position_at(2.04), [0.52, 0.5, 0.5]);
         assert!((solids[0].velocity_at(2.0, 0.04)[0] - 0.5).abs() < 1e-2);
-        let (solids, arrived) = Way::to(vec![ball(0.9)]).next(&[ball(0.5)], 2.0, 0.04, 0.01).unwrap();
+        let (solids, arrived) = Drag::to(vec![ball(0.9)]).next(&[ball(0.5)], 2.0, 0.04, 0.01).unwrap();
         assert!(!arrived && (solids[0].position[0] - 0.58).abs() < 1e-6);
     }
 
     #[test]
     fn other_bodies_and_those_with_a_way_of_their_own_are_not_guided() {
         let other = Solid::new(Shape::Sphere { radius: 0.2 }, [0.5; 3]);
-        assert!(Way::to(vec![other]).next(&[ball(0.5)], 0.0, 0.04, 0.01).is_none());
+        assert!(Drag::to(vec![other]).next(&[ball(0.5)], 0.0, 0.04, 0.01).is_none());
         let mut own = ball(0.5);
         own.keyframes = vec![(0.0, [0.5; 3]), (1.0, [0.6; 3])];
-        assert!(Way::to(vec![own]).next(&[ball(0.5)], 0.0, 0.04, 0.01).is_none());
-        assert!(Way::to(vec![]).next(&[ball(0.5)], 0.0, 0.04, 0.01).is_none());
+        assert!(Drag::to(vec![own]).next(&[ball(0.5)], 0.0, 0.04, 0.01).is_none());
+        assert!(Drag::to(vec![]).next(&[ball(0.5)], 0.0, 0.04, 0.01).is_none());
     }
 }

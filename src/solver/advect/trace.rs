@@ -7,12 +7,13 @@
 #[cfg(target_arch = "x86_64")]
 mod avx512;
 
-use super::sides::SampleBounds;
-use super::{TraceOrder, row_passes};
 use crate::grid::{Faces, GHOST, Layout};
 #[cfg(target_arch = "x86_64")]
 use crate::simd::Level;
 use crate::simd::{dispatch, fma, greatest, least, level};
+use crate::solver::TraceOrder;
+use crate::solver::sides::SampleBounds;
+use crate::solver::storage::row_passes;
 #[cfg(target_arch = "x86_64")]
 pub use avx512::locate as locate_sixteen;
 

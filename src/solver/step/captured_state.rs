@@ -5,11 +5,14 @@
 //! solver it was captured from; the tests below check every scheme. Scratch memory is not part of the state.
 //! The pressure is, if the projection iterates, because the next solve starts from it.
 
-use super::fields::Budget;
-use super::project::Halves;
-use super::solids::Standing;
-use super::{Config, Solid, Solver, SolverError, StepStats};
+use std::io::{Read, Write};
+
+use super::fields::{Budget, Fields};
 use crate::packed::Packed;
+use crate::solver::project::Halves;
+use crate::solver::solids::Standing;
+use crate::solver::storage::archive::{Archive, Loader, Saved, Saver, StateError};
+use crate::solver::{Config, Solid, Solver, SolverError, StepStats};
 
 /// State that a [`Solver`] carries from one step to the next, apart from its inputs.
 #[derive(Clone, Debug)]
@@ -60,29 +63,77 @@ impl State {
 }
 
 impl Solver {
-    /// Captures the state at this instant.
+    /// Writes the state that the next steps depend on. Call it only between steps: a cancelled step leaves no
+    /// state to continue from.
+    ///
+    /// # Errors
+    /// Those of `file`.
+    pub fn save(&mut self, file: impl Write) -> Result<(), StateError> {
+        self.state(&mut Saver(file))
+    }
+
+    /// Loads a state that [`save`](Self::save) wrote. The following steps have the same bits as those of an
+    /// unbroken run. The solver must have been built from the same configuration, with the same constants,
+    /// sources, forces and solids; the number of threads may differ.
+    ///
+    /// # Errors
+    /// Those of `file`, and a state of another kind of solver. The fields are unusable then.
+    pub fn load(&mut self, file: impl Read) -> Result<(), StateError> {
+        self.state(&mut Loader(file))?;
+        self.restored();
+        self.not_finite = None;
+        Ok(())
+    }
+
+    fn state(&mut self, archive: &mut dyn Archive) -> Result<(), StateError> {
+        self.fields.state(archive)?;
+        self.stats.state(archive)
+    }
+
+    /// Captures the state at this instant. Destructures the fields as [`Saved::state`] does: a forgotten one is a compile error.
     pub fn capture(&self) -> State {
-        let fields = self.fields();
+        let Fields {
+            layout: _,
+            walls: _,
+            velocity,
+            advected: _,
+            expected: _,
+            scalars,
+            scalars_next: _,
+            back: _,
+            forth: _,
+            projector,
+            obstacles,
+            detail,
+            forces: _,
+            diffusion: _,
+            flow: _,
+            sums: _,
+            bricks: _,
+            disturbed,
+            budget,
+            sweeps,
+            past,
+            pressure,
+            projected,
+        } = self.fields();
         self.pool().install(|| State {
             config: self.config().clone(),
             stats: self.stats().clone(),
-            disturbed: fields.disturbed,
-            velocity: fields.velocity.each_ref().map(|field| Packed::of(field)),
-            scalars: Packed::of(fields.scalars.as_flattened()),
-            pressure: fields
-                .projector
-                .pressure()
-                .map(|halves| halves.each_ref().map(|half| Packed::of(half))),
+            disturbed: *disturbed,
+            velocity: velocity.each_ref().map(|field| Packed::of(field)),
+            scalars: Packed::of(scalars.as_flattened()),
+            pressure: projector.pressure().map(|halves| halves.each_ref().map(|half| Packed::of(half))),
             solids: self.solids().to_vec(),
-            standing: fields.obstacles.as_ref().map(|obstacles| obstacles.standing()),
-            fine_standing: fields.detail.as_ref().and_then(|d| d.obstacles.as_ref()).map(|o| o.standing()),
-            past: fields.past.as_ref().zip(fields.pressure.as_ref()).map(|(past, pressure)| {
+            standing: obstacles.as_ref().map(|obstacles| obstacles.standing()),
+            fine_standing: detail.as_ref().and_then(|d| d.obstacles.as_ref()).map(|o| o.standing()),
+            past: past.as_ref().zip(pressure.as_ref()).map(|(past, pressure)| {
                 let [u, v, w] = &past.velocity;
                 ([u, v, w, pressure].map(|field| Packed::of(field)), past.dt)
             }),
-            projected: fields.projected,
-            budget: fields.budget,
-            backwards: fields.sweeps.as_ref().is_some_and(|sweeps| sweeps.backwards),
+            projected: *projected,
+            budget: *budget,
+            backwards: sweeps.as_ref().is_some_and(|sweeps| sweeps.backwards),
             not_finite: self.not_finite.clone(),
         })
     }
@@ -101,15 +152,17 @@ impl Solver {
         let pool = self.pool().clone();
         pool.install(|| {
             let fields = self.fields_mut();
-            if let (Some(obstacles), Some(standing)) = (&mut fields.obstacles, &state.standing) {
-                obstacles.stand(standing);
-                fields.projector.set_cuts(&obstacles.voxels.cuts);
+            let Fields { layout, detail, obstacles, projector, .. } = fields;
+            let known = detail.as_mut().zip(state.fine_standing.as_ref()).and_then(|(detail, standing)| {
+                detail.stand(standing);
+                detail.cut_faces(*layout)
+            });
+            if let (Some(obstacles), Some(standing)) = (obstacles, &state.standing) {
+                obstacles.stand(standing, known);
+                projector.set_cuts(&obstacles.voxels.cuts);
             }
             for (field, packed) in fields.velocity.iter_mut().zip(&state.velocity) {
                 packed.unpack(field.as_mut_slice());
-            }
-            if let (Some(detail), Some(standing)) = (&mut fields.detail, &state.fine_standing) {
-                detail.stand(standing);
             }
             state.scalars.unpack(fields.scalars.as_flattened_mut());
             let halves: Option<&mut Halves> = fields.projector.pressure_mut();
@@ -141,7 +194,6 @@ impl Solver {
 
 #[cfg(test)]
 mod tests {
-
     use super::*;
     use crate::grid::Dims;
     use crate::solver::{Advection, BoundaryCondition, Dab, Integrator, Params, Projection, Shape, Slip};

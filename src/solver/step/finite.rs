@@ -5,8 +5,8 @@
 //! velocity after the projection, which spreads a NaN over the whole box.
 
 use super::fields::Fields;
-use super::{SolverError, StepStats};
 use crate::grid::Layout;
+use crate::solver::{SolverError, StepStats};
 
 /// Names of the velocity components.
 const VELOCITY: [&str; 3] = ["u", "v", "w"];

@@ -1,6 +1,6 @@
 //! Sides whose velocity, smoke or heat varies in space and time.
 //!
-//! The rules of the sides make every ghost `sign · inside + add` (`sides.rs`), with the constant part of `add`. The values of a
+//! The rules of the sides make every ghost `sign · inside + add` (`sides/mod.rs`), with the constant part of `add`. The values of a
 //! profile are added to the ghosts afterwards. They come from a table for each quantity and side, which is updated once a substep for
 //! the instant at its end. At edges of the box they count as constants do: as the mean over the orders of the rules.
 
@@ -9,9 +9,9 @@ use std::sync::Arc;
 
 use rayon::prelude::*;
 
-use super::sides::GhostRules;
-use super::{BoundaryCondition, BoundaryConditions};
+use super::GhostRules;
 use crate::grid::{GHOST, Layout};
+use crate::solver::{BoundaryCondition, BoundaryConditions};
 
 /// Number of quantities that a side can give: u, v, w \[m/s\], red, green, blue \[-\] and temperature excess \[K\], as 0 to 6.
 pub const QUANTITIES: usize = 7;

@@ -6,7 +6,7 @@ use fearless_simd::prelude::*;
 
 use crate::simd::vectors::{Eight, Simd, any, deinterleave, either, f32x8, interleave, transposed};
 use crate::simd::{each_level, fetch_ahead};
-use crate::solver::row_passes::Shared;
+use crate::solver::storage::row_passes::Shared;
 
 /// Location of the lines: cell i of line l is at `at` + l `across` + i `along`.
 #[derive(Clone, Copy)]

@@ -1,20 +1,24 @@
 //! Boundary conditions of velocity and scalars on the six sides: ghosts, and the faces that lie on a side.
 
+pub mod backflow;
+pub mod profile;
+
 use rayon::prelude::*;
 
 use super::diffuse;
-use super::profile::{Profile, Table};
 use super::project::{AxisBoundary, PressureBoundary};
+use super::storage::active_bricks::Surroundings;
 use super::{BoundaryCondition, BoundaryConditions};
 use crate::grid::{Dims, Faces, GHOST, Layout};
 use crate::simd::fetch_ahead;
+use profile::{Profile, Table};
 
 /// One ghost (or side face) along an axis: `sign · field[from] + add`.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Ghost {
-    pub(super) at: isize,
+pub(in crate::solver) struct Ghost {
+    pub(in crate::solver) at: isize,
     from: isize,
-    pub(super) sign: f32,
+    pub(in crate::solver) sign: f32,
     add: f32,
 }
 
@@ -73,12 +77,12 @@ impl GhostRules {
     }
 
     /// Values that vary over the sides.
-    pub(super) fn tables(&self) -> &[Table] {
+    pub(in crate::solver) fn tables(&self) -> &[Table] {
         &self.tables
     }
 
     /// The ghosts of `component` along each axis.
-    pub(super) fn rules(&self, component: usize) -> &[Vec<Ghost>; 3] {
+    pub(in crate::solver) fn rules(&self, component: usize) -> &[Vec<Ghost>; 3] {
         &self.faces[component]
     }
 
@@ -130,6 +134,11 @@ impl GhostRules {
             let varies = self.varies(None, axis);
             [0, 1].map(|end| varies[end] || feeds(self.sides[axis][end], self.held[axis][end]))
         })
+    }
+
+    /// The sides through which smoke comes in.
+    pub fn surroundings(&self) -> Surroundings {
+        Surroundings { feeding: self.feeding(), periodic: self.periodic() }
     }
 
     /// Sides that are walls.

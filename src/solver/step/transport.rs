@@ -2,15 +2,14 @@
 
 use rayon::prelude::*;
 
-use super::active_bricks::Bricks;
-use super::advect::{self, Curve, Interpolation, Row};
-use super::config::SCALAR_LIMIT;
-use super::conservative;
-use super::fields::{Correction, Fields, SmokeFields};
+use super::fields::{Fields, SmokeFields};
 use super::measure;
-use super::row_passes;
-use super::{Advection, TraceOrder, trace};
 use crate::grid::{GHOST, Layout};
+use crate::solver::advect::{self, Correction, Curve, Interpolation, Row, conservative, trace};
+use crate::solver::config::SCALAR_LIMIT;
+use crate::solver::storage::active_bricks::Bricks;
+use crate::solver::storage::row_passes;
+use crate::solver::{Advection, TraceOrder};
 
 impl Fields {
     /// Back-traces over `steps` = Δt/h, and forward traces if the scheme needs them.
@@ -196,7 +195,7 @@ impl SmokeFields<'_> {
     fn interpolate_scalars(&mut self, scheme: Advection, decay: &[f32; 4], crossed: f32) {
         let Self { layout, walls, velocity, scalars, scalars_next, back, forth, obstacles, bricks, .. } =
             self;
-        bricks.dilate(walls, crossed);
+        bricks.dilate(walls.surroundings(), crossed);
         let kind = interpolation(scheme);
         let bounds = walls.sample_bounds(None);
         let correct = scheme == Advection::MacCormack;

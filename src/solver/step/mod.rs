@@ -1,5 +1,14 @@
 //! The solver: its fields, and the step that advances them.
 
+pub mod captured_state;
+mod edit;
+mod fields;
+mod finite;
+mod measure;
+mod substep;
+mod transport;
+mod trapezoid;
+
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Instant;
@@ -8,38 +17,40 @@ use half::f16;
 use half::slice::HalfFloatSliceExt;
 use rayon::prelude::*;
 
-use super::conservative::Sweeps;
+use super::advect::Correction;
+use super::advect::conservative::Sweeps;
 use super::detail::Detail;
-use super::external::{External, Force};
-use super::fields::{Budget, Correction, Fields, SmokeFields};
-use super::profile::Profile;
+use super::forces::external::{External, Force};
 use super::project::Projector;
+use super::sides::profile::Profile;
 use super::solids::Obstacles;
 use super::sources::{self, Fill, Grid, Source, Sources};
-use super::substep::Substep;
-use super::trapezoid::Past;
+use super::storage::row_passes;
 use super::{
     BoundaryCondition, Config, Dab, Integrator, MOST_DETAIL, Params, Projection, SCALAR_LIMIT, SPEED_LIMIT,
-    Solid, SolidPose, SolverError, Stage, StepStats, finite, measure, row_passes,
+    Solid, SolidPose, SolverError, Stage, StepStats,
 };
 use crate::grid::{Dims, Faces, GHOST, Layout};
 use crate::room;
 use crate::simd;
+use fields::{Budget, Fields, SmokeFields};
+use substep::Substep;
+use trapezoid::Past;
 
 /// A box of air with heat and three colours of smoke.
 ///
 /// It has its own threads or uses given ones. All buffers are allocated at construction or first use. Later
 /// steps allocate nothing, unless a moving solid cuts half as many faces again as at first.
 pub struct Solver {
-    pub(super) config: Config,
+    pub(in crate::solver) config: Config,
     params: Params,
     sources: Sources,
     external: External,
-    pub(super) pool: Arc<rayon::ThreadPool>,
-    pub(super) fields: Fields,
-    pub(super) stats: StepStats,
+    pub(in crate::solver) pool: Arc<rayon::ThreadPool>,
+    pub(in crate::solver) fields: Fields,
+    pub(in crate::solver) stats: StepStats,
     /// The first value that is not finite, once there is one.
-    pub(super) not_finite: Option<SolverError>,
+    pub(in crate::solver) not_finite: Option<SolverError>,
 }
 
 impl Solver {
@@ -122,19 +133,19 @@ impl Solver {
             + if solids { 4 * layout.size() } else { 0 }) as u64
     }
 
-    pub(super) fn pool(&self) -> &Arc<rayon::ThreadPool> {
+    pub(in crate::solver) fn pool(&self) -> &Arc<rayon::ThreadPool> {
         &self.pool
     }
 
-    pub(super) fn fields(&self) -> &Fields {
+    pub(in crate::solver) fn fields(&self) -> &Fields {
         &self.fields
     }
 
-    pub(super) fn fields_mut(&mut self) -> &mut Fields {
+    pub(in crate::solver) fn fields_mut(&mut self) -> &mut Fields {
         &mut self.fields
     }
 
-    pub(super) fn set_stats(&mut self, stats: StepStats) {
+    pub(in crate::solver) fn set_stats(&mut self, stats: StepStats) {
         self.stats = stats;
     }
 
@@ -405,7 +416,7 @@ impl Solver {
     }
 
     /// Removes the divergence of a velocity that was changed from outside.
-    pub(super) fn project(&mut self) {
+    pub(in crate::solver) fn project(&mut self) {
         let Self { config, fields, stats, pool, .. } = self;
         fields.forget_past();
         pool.clone().install(|| {
@@ -506,7 +517,7 @@ impl Solver {
     }
 
     /// After its state was replaced: recomputes derived values.
-    pub(super) fn restored(&mut self) {
+    pub(in crate::solver) fn restored(&mut self) {
         let pool = self.pool.clone();
         pool.install(|| {
             let (stats, budget) = (self.stats.clone(), self.fields.budget);
@@ -518,7 +529,7 @@ impl Solver {
         });
     }
 
-    pub(super) fn measure(&mut self) {
+    pub(in crate::solver) fn measure(&mut self) {
         let Self { config, fields, stats, .. } = self;
         let flow = fields.measure();
         stats.max_speed = flow.speed;

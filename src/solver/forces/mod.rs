@@ -6,11 +6,13 @@
 //! A task walks upwards through a slab of planes. It keeps the last three planes of vorticity and two of
 //! force in a ring, so that they stay in the processor's cache.
 
+pub mod external;
+
 use rayon::prelude::*;
 
-use super::active_bricks::Bricks;
-use super::row_passes::PerThread;
 use super::sides::GhostRules;
+use super::storage::active_bricks::Bricks;
+use super::storage::row_passes::PerThread;
 use crate::grid::{Dims, Faces, GHOST, Layout};
 use crate::simd::{AHEAD, dispatch, fetch_ahead, greatest, least};
 

@@ -8,15 +8,15 @@ use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 
 use rayon::prelude::*;
 
-use super::config::{SCALAR_LIMIT, SPEED_LIMIT};
-use super::solver_error::SolverError;
-use super::step::Solver;
+use super::Solver;
+use crate::solver::config::{SCALAR_LIMIT, SPEED_LIMIT};
+use crate::solver::solver_error::SolverError;
 
 impl Solver {
     /// Changes red, green, blue \[-\] and temperature excess \[K\] in place; cell (i, j, k) is at
     /// [`layout().at(i, j, k)`](crate::grid::Layout::at). No time passes.
     ///
-    /// Afterwards values are clamped to ±[`SCALAR_LIMIT`](super::SCALAR_LIMIT), solids are emptied and ghosts
+    /// Afterwards values are clamped to ±[`SCALAR_LIMIT`](crate::solver::SCALAR_LIMIT), solids are emptied and ghosts
     /// filled. Values written to ghosts are lost.
     ///
     /// # Errors
@@ -39,7 +39,7 @@ impl Solver {
     /// Changes u, v, w \[m/s\] in place; face (i, j, k), below cell (i, j, k) along the axis of the
     /// component, is at [`layout().at(i, j, k)`](crate::grid::Layout::at). No time passes.
     ///
-    /// Afterwards values are clamped to ±[`SPEED_LIMIT`](super::SPEED_LIMIT) cells per second and ghosts
+    /// Afterwards values are clamped to ±[`SPEED_LIMIT`](crate::solver::SPEED_LIMIT) cells per second and ghosts
     /// filled. Unless the flow is frozen the velocity is projected: it is then free of divergence, and right
     /// at sides and solids. Values written to ghosts are lost.
     ///
@@ -88,9 +88,9 @@ fn finished<T>(done: std::thread::Result<T>, values: usize) -> Result<T, SolverE
 
 #[cfg(test)]
 mod tests {
-    use super::super::{Config, Params, Shape, Solid};
     use super::*;
     use crate::grid::Dims;
+    use crate::solver::{Config, Params, Shape, Solid};
 
     fn solver() -> Solver {
         let config = Config { threads: 2, ..Config::new(Dims::new([16, 12, 8]).unwrap(), 0.1) };

@@ -29,16 +29,16 @@ use rayon::prelude::*;
 
 use self::interleave::{Found, Place};
 use self::parabola::{ACROSS, BEYOND, HALO, Lines, REACH, Way};
-use super::BoundaryCondition;
-use super::active_bricks::Bricks;
-use super::advect::scale_row;
-use super::config::SCALAR_LIMIT;
-use super::row_passes::{self, PerThread, Shared};
-use super::sides::GhostRules;
-use super::solids::CLOSED;
+use super::scale_row;
 use crate::grid::{Faces, GHOST, Layout};
 use crate::simd::vectors::Eight;
 use crate::simd::{dispatch, greatest};
+use crate::solver::BoundaryCondition;
+use crate::solver::config::SCALAR_LIMIT;
+use crate::solver::sides::GhostRules;
+use crate::solver::solids::CLOSED;
+use crate::solver::storage::active_bricks::Bricks;
+use crate::solver::storage::row_passes::{self, PerThread, Shared};
 
 mod interleave;
 mod parabola;
@@ -124,13 +124,13 @@ impl Sweeps {
         crossed: f32,
     ) -> [f64; 4] {
         // An upper bound for any strain: the strain counts only where scalars may arrive.
-        bricks.dilate(flow.walls, farthest(crossed));
+        bricks.dilate(flow.walls.surroundings(), farthest(crossed));
         let [strain, speed] = self.strain(flow, bricks);
         let rounds =
             (strain / EMPTIEST).max(speed / (FURTHEST * self.finer as f32)).ceil().clamp(1.0, MOST_ROUNDS);
         // Cells that hold less air are crossed faster.
         let cells = speed / (1.0 - (strain / rounds).min(EMPTIEST));
-        bricks.dilate(flow.walls, cells);
+        bricks.dilate(flow.walls.surroundings(), cells);
         self.left.iter_mut().flatten().for_each(|left| *left = [0.0; 4]);
         for round in 1..=rounds as u32 {
             let decay = if round == rounds as u32 { *decay } else { [1.0; 4] };

@@ -11,7 +11,8 @@
 //! plane by plane as it computes φ. One layer of ghosts makes differences at the sides the same code as inside: equal to the
 //! cell before a wall, opposite before an open side, so that p = 0 on it.
 
-use super::project::{AxisBoundary, PressureBoundary};
+use super::boundary::{AxisBoundary, PressureBoundary};
+use super::cuts::cell_of;
 use crate::grid::{GHOST, Layout};
 use crate::simd::dispatch;
 
@@ -87,7 +88,7 @@ pub fn drop_across(
     component: usize,
     face: u32,
 ) -> f32 {
-    let above = super::project::cell_of(layout, face)[component];
+    let above = cell_of(layout, face)[component];
     let n = layout.dims.array()[component];
     let is_periodic = ends[component][0] == PressureBoundary::Periodic;
     if is_periodic && above == n {

@@ -2,10 +2,10 @@
 
 use rayon::prelude::*;
 
-use super::active_bricks::{self, Bricks};
-use super::row_passes;
 use crate::grid::{Faces, Layout};
 use crate::simd::{AHEAD, LANES, dispatch, fetch_ahead, greatest, rest, sixteen};
+use crate::solver::storage::active_bricks::{self, Bricks};
+use crate::solver::storage::row_passes;
 
 /// Measurements of the velocity.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]

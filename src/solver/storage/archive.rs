@@ -10,8 +10,6 @@ use std::io::{self, Read, Write};
 use bytemuck::Pod;
 use thiserror::Error;
 
-use super::Solver;
-
 /// Why a state could not be written or read.
 #[derive(Debug, Error)]
 pub enum StateError {
@@ -29,7 +27,7 @@ pub enum StateError {
 }
 
 /// Writes values, or reads and replaces them.
-pub(super) trait Archive {
+pub trait Archive {
     /// Writes the `bytes` called `name`, or replaces them.
     fn bytes(&mut self, name: &'static str, bytes: &mut [u8]) -> Result<(), StateError>;
 }
@@ -65,42 +63,13 @@ impl dyn Archive + '_ {
 }
 
 /// A part of the solver with state from one step to the next.
-pub(super) trait Saved {
+pub trait Saved {
     /// Passes all of its state to `archive`, always in the same order.
     fn state(&mut self, archive: &mut dyn Archive) -> Result<(), StateError>;
 }
 
-impl Solver {
-    /// Writes the state that the next steps depend on. Call it only between steps: a cancelled step leaves no
-    /// state to continue from.
-    ///
-    /// # Errors
-    /// Those of `file`.
-    pub fn save(&mut self, file: impl Write) -> Result<(), StateError> {
-        self.state(&mut Saver(file))
-    }
-
-    /// Loads a state that [`save`](Self::save) wrote. The following steps have the same bits as those of an
-    /// unbroken run. The solver must have been built from the same configuration, with the same constants,
-    /// sources, forces and solids; the number of threads may differ.
-    ///
-    /// # Errors
-    /// Those of `file`, and a state of another kind of solver. The fields are unusable then.
-    pub fn load(&mut self, file: impl Read) -> Result<(), StateError> {
-        self.state(&mut Loader(file))?;
-        self.restored();
-        self.not_finite = None;
-        Ok(())
-    }
-
-    fn state(&mut self, archive: &mut dyn Archive) -> Result<(), StateError> {
-        self.fields.state(archive)?;
-        self.stats.state(archive)
-    }
-}
-
 /// Writes each value after its name and its number of bytes.
-struct Saver<W>(W);
+pub struct Saver<W>(pub W);
 
 impl<W: Write> Archive for Saver<W> {
     fn bytes(&mut self, name: &'static str, bytes: &mut [u8]) -> Result<(), StateError> {
@@ -110,7 +79,7 @@ impl<W: Write> Archive for Saver<W> {
 }
 
 /// Reads values in the same order.
-struct Loader<R>(R);
+pub struct Loader<R>(pub R);
 
 impl<R: Read> Archive for Loader<R> {
     fn bytes(&mut self, name: &'static str, bytes: &mut [u8]) -> Result<(), StateError> {

@@ -12,7 +12,7 @@ use std::slice::IterMut;
 
 use rayon::prelude::*;
 
-use super::sides::GhostRules;
+use super::GhostRules;
 use crate::grid::{Faces, GHOST, Layout};
 
 /// One open side.

@@ -2,25 +2,26 @@
 
 use rayon::prelude::*;
 
-use super::active_bricks::Bricks;
-use super::archive::{Archive, Saved, StateError};
-use super::cells::Cells;
-use super::config::SCALAR_LIMIT;
-use super::conservative::Sweeps;
-use super::detail::Detail;
-use super::diffuse;
-use super::forces::{self, Forces};
 use super::measure::{self, Flow};
-use super::pressure::{self, Blend};
-use super::project::{Cuts, Projector};
-use super::row_passes::{self, PerThread};
-use super::sides::GhostRules;
-use super::solids::Obstacles;
-use super::sources::Sources;
 use super::trapezoid::Past;
-use super::{Advection, Ambient, Config, Integrator, Params, Solid, StepStats};
 use crate::grid::{Faces, GHOST, Layout};
 use crate::simd::dispatch;
+use crate::solver::advect::Correction;
+use crate::solver::advect::conservative::Sweeps;
+use crate::solver::config::SCALAR_LIMIT;
+use crate::solver::detail::Detail;
+use crate::solver::diffuse;
+use crate::solver::forces::{self, Forces};
+use crate::solver::project::pressure::{self, Blend};
+use crate::solver::project::{Cuts, Projector};
+use crate::solver::sides::GhostRules;
+use crate::solver::solids::Obstacles;
+use crate::solver::sources::Sources;
+use crate::solver::storage::active_bricks::Bricks;
+use crate::solver::storage::archive::{Archive, Saved, StateError};
+use crate::solver::storage::cells::Cells;
+use crate::solver::storage::row_passes::{self, PerThread};
+use crate::solver::{Advection, Ambient, Config, Integrator, Params, Solid, StepStats};
 
 /// The fields of a solver. `transport.rs` advects them.
 pub struct Fields {
@@ -52,9 +53,9 @@ pub struct Fields {
     pub projector: Projector,
     /// Solids, if there are any.
     pub obstacles: Option<Obstacles>,
-    forces: PerThread<forces::Scratch>,
-    diffusion: diffuse::Diffusion,
-    flow: Vec<Flow>,
+    pub forces: PerThread<forces::Scratch>,
+    pub diffusion: diffuse::Diffusion,
+    pub flow: Vec<Flow>,
     pub sums: Vec<[f64; 4]>,
     /// Bricks of cells of smoke with smoke or heat.
     pub bricks: Bricks,
@@ -99,18 +100,6 @@ pub struct SmokeFields<'a> {
     pub budget: &'a mut Budget,
     /// Whether it is a finer grid than that of the velocity.
     pub is_finer: bool,
-}
-
-/// Extra fields of schemes that look forward.
-pub struct Correction {
-    pub forward: Cells,
-    pub component: Vec<f32>,
-    pub scalars: Cells,
-}
-
-impl Correction {
-    /// Floats for each value of the layout.
-    pub const FLOATS: usize = 4 + 1 + 4;
 }
 
 impl Fields {
@@ -366,7 +355,9 @@ impl Fields {
                 threads,
             );
         }
-        let new = (!solids.is_empty()).then(|| Obstacles::new(walls, config, solids, [time, dt.into()]));
+        let known = detail.as_mut().and_then(|detail| detail.cut_faces(*layout));
+        let new =
+            (!solids.is_empty()).then(|| Obstacles::new(walls, config, solids, [time, dt.into()], known));
         projector.set_cuts(new.as_ref().map_or(&Cuts::default(), |obstacles| &obstacles.voxels.cuts));
         *obstacles = new;
         self.push_out();
@@ -399,11 +390,13 @@ impl Fields {
     /// Moves the solids to their poses at `time`, with their mean velocity from `around[0]` before to
     /// `around[1]` after it \[s\].
     pub fn move_solids(&mut self, time: f64, around: [f32; 2]) {
-        if let Some(detail) = &mut self.detail {
+        let Self { layout, detail, obstacles, .. } = self;
+        let known = detail.as_mut().and_then(|detail| {
             detail.move_solids(time, around);
-        }
-        if let Some(obstacles) = &mut self.obstacles
-            && obstacles.advance(time, around)
+            detail.cut_faces(*layout)
+        });
+        if let Some(obstacles) = obstacles
+            && obstacles.advance(time, around, known)
         {
             self.projector.set_cuts(&obstacles.voxels.cuts);
             if let (Some(pressure), Some(_)) = (&mut self.pressure, &self.past) {
@@ -418,13 +411,14 @@ impl Fields {
         if self.past.is_none() {
             self.forget_pressure();
         }
-        if let Some(obstacles) = &mut self.obstacles {
-            obstacles.restored();
-            self.projector.set_cuts(&obstacles.voxels.cuts);
-        }
-        if let Some(detail) = &mut self.detail {
-            detail.obstacles.iter_mut().for_each(Obstacles::restored);
-            detail.forget_cuts();
+        let Self { layout, detail, obstacles, projector, .. } = self;
+        let known = detail.as_mut().and_then(|detail| {
+            detail.restored();
+            detail.cut_faces(*layout)
+        });
+        if let Some(obstacles) = obstacles {
+            obstacles.restored(known);
+            projector.set_cuts(&obstacles.voxels.cuts);
         }
     }
 

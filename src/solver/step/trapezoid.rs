@@ -17,15 +17,15 @@
 //! ```
 //!
 //! since r is orthogonal to uⁿ⁺¹ and g to uⁿ. So a step of any length is stable, and the loss is of the order of (Δt² ∂p/∂t)².
-//! Only the pressure is stored, not its gradient. It is also the field that probes and files show (`pressure.rs`).
+//! Only the pressure is stored, not its gradient. It is also the field that probes and files show (`project/pressure.rs`).
 
 use rayon::prelude::*;
 
-use super::archive::{Archive, Saved, StateError};
 use super::fields::Fields;
-use super::{Config, Integrator};
 use crate::grid::{Faces, Layout};
 use crate::simd::{dispatch, greatest};
+use crate::solver::storage::archive::{Archive, Saved, StateError};
+use crate::solver::{Config, Integrator};
 
 /// Limit of the extrapolation: a step longer than the last one by more than this factor extrapolates as if by
 /// this factor.

@@ -3,13 +3,13 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
-use super::config::{Advection, Config, Integrator, Params, SPEED_LIMIT};
-use super::external::External;
 use super::fields::{Fields, lifting};
-use super::forces::Forces;
-use super::solver_error::SolverError;
-use super::sources::Sources;
-use super::step_stats::{Stage, StepStats};
+use crate::solver::config::{Advection, Config, Integrator, Params, SPEED_LIMIT};
+use crate::solver::forces::Forces;
+use crate::solver::forces::external::External;
+use crate::solver::solver_error::SolverError;
+use crate::solver::sources::Sources;
+use crate::solver::step_stats::{Stage, StepStats};
 
 /// Inputs of a substep.
 pub struct Substep<'a> {
@@ -179,8 +179,9 @@ impl Substep<'_> {
         add(fields, &body_forces(params, ambient, dt, config.h));
         let Fields { detail, scalars, scalars_next, bricks, velocity, .. } = &mut *fields;
         let (scalars, _) = lifting(detail, [scalars, scalars_next], bricks);
-        self.external.apply(from, dt, SPEED_LIMIT * config.h, scalars, velocity);
-        self.sources.drive(self.time, &mut fields.velocity);
+        let limit = SPEED_LIMIT * config.h;
+        self.external.apply(from, dt, limit, scalars, velocity);
+        self.sources.drive(self.time, limit, &mut fields.velocity);
         clock.lap(Stage::Forces)
     }
 

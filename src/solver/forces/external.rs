@@ -7,10 +7,10 @@
 use std::fmt;
 use std::sync::Arc;
 
-use super::row_passes;
-use super::solver_error::InvalidValue;
-use super::sources::{Cover, Grid, Region, Run, working};
 use crate::grid::{Faces, GHOST};
+use crate::solver::solver_error::InvalidValue;
+use crate::solver::sources::{Cover, Grid, Region, Run, working};
+use crate::solver::storage::row_passes;
 
 /// Vectors of a force as a function of the position \[m\] and the time \[s\], computed by a program.
 ///

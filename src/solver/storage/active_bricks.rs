@@ -3,7 +3,6 @@
 
 use std::ops::Range;
 
-use super::sides::GhostRules;
 use crate::grid::Layout;
 use crate::simd::dispatch;
 
@@ -22,6 +21,15 @@ pub struct Bricks {
     /// For each brick: whether it may be occupied now, or after the step.
     reached: Vec<u8>,
     other: Vec<u8>,
+}
+
+/// The sides of the box, as far as smoke comes in through them.
+#[derive(Clone, Copy, Debug)]
+pub struct Surroundings {
+    /// Sides that give smoke or heat to the neighbouring air, lower and upper of each axis.
+    pub feeding: [[bool; 2]; 3],
+    /// Axes whose two sides are one.
+    pub periodic: [bool; 3],
 }
 
 impl Bricks {
@@ -110,7 +118,7 @@ impl Bricks {
     }
 
     /// Finds the bricks that may be occupied after the flow has moved by up to `cells`.
-    pub fn dilate(&mut self, walls: &GhostRules, cells: f32) {
+    pub fn dilate(&mut self, Surroundings { feeding, periodic }: Surroundings, cells: f32) {
         if !self.known {
             self.reached.fill(1);
             return;
@@ -119,10 +127,9 @@ impl Bricks {
         reached.fill(0);
         self.collect(&mut reached);
         self.reached = reached;
-        self.let_in(walls);
+        self.let_in(feeding);
         // The stencil of a departure point extends two cells further.
         let far = (cells.max(0.0).ceil().min(1e9) as usize + 2).div_ceil(EDGE);
-        let periodic = walls.periodic();
         for axis in 0..3 {
             spread(&self.reached, &mut self.other, self.count, axis, far, periodic[axis]);
             std::mem::swap(&mut self.reached, &mut self.other);
@@ -130,10 +137,9 @@ impl Bricks {
     }
 
     /// Marks the bricks beside sides through which smoke may enter at any time.
-    fn let_in(&mut self, walls: &GhostRules) {
+    fn let_in(&mut self, feeding: [[bool; 2]; 3]) {
         let [nx, ny, _] = self.count;
         let count = self.count;
-        let feeding = walls.feeding();
         for (at, brick) in self.reached.iter_mut().enumerate() {
             let index = [at % nx, at / nx % ny, at / (nx * ny)];
             let fed =
@@ -197,35 +203,32 @@ fn held_row_kernel<const FMA: bool>(row: &[[f32; 4]], held: &mut [u8]) {
 mod tests {
     use super::*;
     use crate::grid::Dims;
-    use crate::solver::BoundaryCondition;
 
-    fn reached(side: BoundaryCondition, smoke: [usize; 3], cells: f32) -> Vec<[usize; 3]> {
+    fn reached(is_periodic: bool, smoke: [usize; 3], cells: f32) -> Vec<[usize; 3]> {
         let layout = Layout::new(Dims::new([40, 17, 24]).unwrap());
-        let walls = GhostRules::new(
-            layout,
-            [[side; 2], [BoundaryCondition::Closed; 2], [BoundaryCondition::Closed; 2]],
-            Default::default(),
-        );
         let mut bricks = Bricks::new(layout);
         bricks.planes.fill(0);
         let [x, y, z] = smoke;
         let at = z * bricks.in_plane() + y / EDGE * bricks.in_row() + x / EDGE;
         bricks.planes[at] = 1;
         bricks.learn();
-        bricks.dilate(&walls, cells);
+        bricks.dilate(
+            Surroundings { feeding: Default::default(), periodic: [is_periodic, false, false] },
+            cells,
+        );
         let on = bricks.reached.iter().enumerate().filter(|(_, on)| **on != 0);
         on.map(|(at, _)| [at % 5, at / 5 % 3, at / 15]).collect()
     }
 
     #[test]
     fn smoke_reaches_the_bricks_around_it() {
-        assert_eq!(reached(BoundaryCondition::Closed, [20, 9, 20], 1.0).len(), 3 * 3 * 2);
-        assert_eq!(reached(BoundaryCondition::Closed, [0, 0, 0], 6.0).len(), 2 * 2 * 2);
-        assert_eq!(reached(BoundaryCondition::Closed, [0, 0, 0], 6.5).len(), 3 * 3 * 3);
-        let around = reached(BoundaryCondition::Periodic, [0, 0, 0], 1.0);
+        assert_eq!(reached(false, [20, 9, 20], 1.0).len(), 3 * 3 * 2);
+        assert_eq!(reached(false, [0, 0, 0], 6.0).len(), 2 * 2 * 2);
+        assert_eq!(reached(false, [0, 0, 0], 6.5).len(), 3 * 3 * 3);
+        let around = reached(true, [0, 0, 0], 1.0);
         assert_eq!(around.len(), 3 * 2 * 2);
         assert!(around.contains(&[4, 1, 1]) && around.contains(&[1, 0, 0]) && !around.contains(&[2, 0, 0]));
-        assert_eq!(reached(BoundaryCondition::Periodic, [20, 0, 0], 1e30).len(), 45);
+        assert_eq!(reached(true, [20, 0, 0], 1e30).len(), 45);
     }
 
     #[test]

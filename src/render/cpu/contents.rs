@@ -1,0 +1,34 @@
+//! The data of a snapshot that a picture shows.
+
+use half::f16;
+
+use crate::grid::Dims;
+use crate::render::floor::FloorLight;
+use crate::render::light::LightVolume;
+use crate::render::preshaded::Cells;
+use crate::render::quantity::Ranges;
+use crate::snapshot::Bricks;
+
+/// A snapshot and its light.
+#[derive(Clone, Copy)]
+pub(in crate::render) struct Contents<'a> {
+    pub dims: Dims,
+    /// Edge of a cell \[m\].
+    pub h: f32,
+    pub bricks: &'a Bricks,
+    pub cells: &'a Cells,
+    /// Densities and temperature of each cell, for slices.
+    pub smoke: &'a [[f16; 4]],
+    /// u, v, w and |ω| of each cell; empty if the snapshot has no velocity.
+    pub velocity: &'a [[f16; 4]],
+    pub ranges: Ranges,
+    pub light: &'a LightVolume,
+    pub floor: &'a FloorLight,
+}
+
+impl Contents<'_> {
+    /// Size of the box \[m\].
+    pub fn extent(&self) -> [f32; 3] {
+        self.dims.array().map(|n| n as f32 * self.h)
+    }
+}
