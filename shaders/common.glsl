@@ -1,14 +1,19 @@
 // Shared by all passes: the camera's rays and the medium.
 // World space, metres. Linear light.
 
-uniform vec3 eye;
-uniform vec3 forward;        // unit; right and up reach to the picture's edges at distance 1
+uniform vec3 camera;         // the eye, or the origin of the middle one of parallel rays
+uniform float parallel;      // 1: right and up move the origin of a ray; 0: they turn it
+uniform vec3 forward;        // unit; right and up reach to the picture's edges, at distance 1 unless rays are parallel
 uniform vec3 right;
 uniform vec3 up;
 uniform vec3 extent;         // the box spans from the origin to here
 
+vec3 eye;                    // origin of the ray; ray_direction sets it
+
 vec3 ray_direction(vec2 uv) {
-    vec3 d = normalize(forward + right * (2.0 * uv.x - 1.0) + up * (2.0 * uv.y - 1.0));
+    vec3 aside = right * (2.0 * uv.x - 1.0) + up * (2.0 * uv.y - 1.0);
+    eye = camera + parallel * aside;
+    vec3 d = normalize(forward + (1.0 - parallel) * aside);
     // No component may be so small that dividing by it gives infinities to multiply with zero.
     return mix(d, vec3(1e-7), lessThan(abs(d), vec3(1e-7)));
 }

@@ -13,6 +13,7 @@ in vec4 tint;                // linear, premultiplied by nothing
 
 out float across;            // -1..1 over the line and its soft edge
 out vec4 color;
+out float depth;             // along the view, metres
 
 // The end of the line that lies behind the eye is pulled to just before it.
 vec4 in_front(vec4 a, vec4 b) {
@@ -22,6 +23,7 @@ vec4 in_front(vec4 a, vec4 b) {
 void main() {
     vec4 a = clip_from_world * vec4(position, 1.0), b = clip_from_world * vec4(other, 1.0);
     if (max(a.w, b.w) < LINE_NEAR) {
+        depth = 0.0;
         gl_Position = vec4(2.0, 2.0, 2.0, 1.0);
         return;
     }
@@ -32,6 +34,7 @@ void main() {
     vec2 normal = vec2(-unit.y, unit.x) * side;
     across = edge;
     color = tint;
+    depth = a.z;
     a.xy += normal * (width + 1.0) / viewport * a.w;
     gl_Position = vec4(a.xy, 0.0, a.w);
 }

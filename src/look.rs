@@ -1,7 +1,18 @@
 //! Camera, light, medium and tone of a picture, as plain data. A scene file sets them, a renderer reads them.
 //! Light is linear; lengths are in metres.
 
-/// A pinhole camera.
+/// Kind of a camera's projection.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Projection {
+    /// Rays from the eye: what is farther is smaller.
+    #[default]
+    Perspective,
+    /// Parallel rays: what is farther has the same size, and parallel edges stay parallel. The picture is as high as
+    /// a perspective one of the same field of view at the target. Nothing before the eye is cut off.
+    Orthographic,
+}
+
+/// A camera.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Camera {
     /// Position of the eye \[m\].
@@ -12,6 +23,8 @@ pub struct Camera {
     pub up: [f32; 3],
     /// Vertical field of view \[degrees\].
     pub fov: f32,
+    /// Perspective or orthographic.
+    pub projection: Projection,
 }
 
 /// Model of light that is scattered more than once.

@@ -7,7 +7,7 @@
 use std::path::PathBuf;
 
 use updraft::grid::Dims;
-use updraft::look::{Camera, Look, Scattering};
+use updraft::look::{Camera, Look, Projection, Scattering};
 use updraft::render::procedural::{Tint, plume};
 use updraft::render::{CpuRenderer, Mode, View};
 use updraft::snapshot::Snapshot;
@@ -79,7 +79,13 @@ fn look(case: Case) -> Look {
 }
 
 fn camera() -> Camera {
-    Camera { position: [0.5, 0.7, 3.5], target: [0.5, 0.5, 0.5], up: [0.0, 1.0, 0.0], fov: 17.0 }
+    Camera {
+        position: [0.5, 0.7, 3.5],
+        target: [0.5, 0.5, 0.5],
+        up: [0.0, 1.0, 0.0],
+        fov: 17.0,
+        projection: Projection::Perspective,
+    }
 }
 
 /// Radiance of each pixel, and alpha.

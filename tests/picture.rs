@@ -5,7 +5,7 @@
 use std::sync::Arc;
 
 use updraft::grid::Dims;
-use updraft::look::{Camera, Look, Scattering};
+use updraft::look::{Camera, Look, Projection, Scattering};
 use updraft::render::CpuRenderer;
 use updraft::render::procedural::{Tint, plume, uniform};
 use updraft::render::{Image, LinearImage, Mode, Quality, Shading, View};
@@ -32,7 +32,13 @@ fn bare() -> Look {
 
 /// A camera so far away that its rays are parallel, looking along −z at the middle of a box of 1 m.
 fn far_camera() -> Camera {
-    Camera { position: [0.5, 0.5, 100.0], target: [0.5, 0.5, 0.5], up: [0.0, 1.0, 0.0], fov: 4.0 / 7.0 }
+    Camera {
+        position: [0.5, 0.5, 100.0],
+        target: [0.5, 0.5, 0.5],
+        up: [0.0, 1.0, 0.0],
+        fov: 4.0 / 7.0,
+        projection: Projection::Perspective,
+    }
 }
 
 fn view<'a>(look: &'a Look, camera: &'a Camera) -> View<'a> {
@@ -86,6 +92,35 @@ fn inside(image: &LinearImage, mut check: impl FnMut([f32; 4], [f32; 2])) {
         }
     }
     assert!(checked > 1000, "only {checked} rays meet the box");
+}
+
+/// Parallel rays show what a camera far away shows, from wherever they start, with solids, floor, edges and cursor.
+#[test]
+fn an_orthographic_picture_is_that_of_a_far_camera() {
+    let mut snapshot = plume(Dims::new([24, 36, 20]).unwrap(), 0.04, Tint::Sectors);
+    let ball = Solid::new(SolidShape::Sphere { radius: 0.1 }, [0.7, 0.3, 0.5]);
+    snapshot.solids = vec![ball.pose(0.0, 0.0)];
+    let (look, target) = (Look::default(), [0.48, 0.7, 0.4]);
+    let at = |distance: f32| [0.48, 0.36, 0.8].map(|x| x * distance);
+    let position = |distance: f32| std::array::from_fn(|a| target[a] + at(distance)[a]);
+    let fov = |distance: f32| 2.0 * (0.9 / distance).atan().to_degrees();
+    let far = Camera { position: position(400.0), target, fov: fov(400.0), ..far_camera() };
+    // This one is inside the box.
+    let near = Camera { position: position(0.3), fov: fov(0.3), ..far };
+    let flat = Camera { projection: Projection::Orthographic, ..near };
+    let perspective = on_cpu(&snapshot, &look, &near);
+    let all = by_all(&snapshot, &look, &far).into_iter().zip(by_all(&snapshot, &look, &flat));
+    for ((name, far), (_, flat)) in all {
+        let off = |other: &LinearImage| {
+            let pairs = other.rgba.as_flattened().iter().zip(far.rgba.as_flattened());
+            pairs.map(|(a, b)| (a - b).abs()).sum::<f32>() / far.rgba.len() as f32
+        };
+        assert!(off(&flat) < 0.01, "{name}: {}", off(&flat));
+        assert!(off(&perspective) > 0.1, "the near camera sees something else: {}", off(&perspective));
+        // Depth counts from the camera, not from where its rays start.
+        let middle = flat.depth[flat.depth.len() / 2 + flat.width as usize / 2];
+        assert!(middle < 3.0, "{name}: {middle} m");
+    }
 }
 
 fn cube(cells: usize) -> Snapshot {

@@ -2,211 +2,16 @@
 //! follow. Skipped, with a message, where there is no virtual X server or no tool to drive it.
 #![cfg(feature = "viewer")]
 
+mod rig;
+
 use std::fs;
-use std::io::{BufRead, BufReader};
 use std::path::PathBuf;
-use std::process::{Child, Command, Stdio};
+use std::process::Command;
 use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
-const SCREEN: [usize; 2] = [1280, 800];
-/// Size of the view on the screen.
-const VIEW: [usize; 2] = [830, 720];
-const PATIENCE: Duration = Duration::from_secs(30);
-
-/// A virtual screen with the program on it.
-struct Rig {
-    server: Child,
-    program: Child,
-    display: String,
-    folder: tempfile::TempDir,
-    size: [usize; 2],
-}
-
-impl Rig {
-    /// Starts the rig. `None`, and the reason on stderr, where this machine lacks a tool.
-    fn start() -> Option<Self> {
-        Self::on([1280, 800], &["--set", "domain.cells=[48,72,48]", "--set", "domain.voxel=0.02"])
-    }
-
-    /// The same on a screen of a size, with more arguments.
-    fn on(screen: [usize; 2], arguments: &[&str]) -> Option<Self> {
-        for (tool, ask) in [("Xvfb", "-help"), ("xdotool", "version"), ("import", "-version")] {
-            if let Err(error) =
-                Command::new(tool).arg(ask).stdout(Stdio::null()).stderr(Stdio::null()).status()
-            {
-                eprintln!("SKIPPED: the window is not tested, as {tool} does not run here: {error}");
-                return None;
-            }
-        }
-        let (server, display) = server(screen);
-        let folder = tempfile::tempdir().unwrap();
-        let program = Self::program(&folder, &display, arguments);
-        Some(Self { server, program, display, folder, size: screen })
-    }
-
-    fn program(folder: &tempfile::TempDir, display: &str, arguments: &[&str]) -> Child {
-        let told = fs::File::create(folder.path().join("stderr")).unwrap();
-        Command::new(env!("CARGO_BIN_EXE_updraft"))
-            .args(["view", "plume"])
-            .args(arguments)
-            .env("XDG_STATE_HOME", folder.path().join("state"))
-            .env("DISPLAY", display)
-            .env_remove("WAYLAND_DISPLAY")
-            .env("UPDRAFT_STATE_FILE", folder.path().join("state.json"))
-            // No file chooser: neither a portal nor zenity.
-            .env("DBUS_SESSION_BUS_ADDRESS", "unix:path=/nonexistent")
-            .env("PATH", folder.path())
-            .current_dir(folder.path())
-            .stderr(told)
-            .spawn()
-            .unwrap()
-    }
-
-    /// What the program wrote to stderr.
-    fn told(&self) -> String {
-        fs::read_to_string(self.folder.path().join("stderr")).unwrap()
-    }
-
-    fn tool(&self, tool: &str, arguments: &[String]) -> Vec<u8> {
-        let out = Command::new(tool).args(arguments).env("DISPLAY", &self.display).output().unwrap();
-        assert!(out.status.success(), "{tool} {arguments:?}: {}", String::from_utf8_lossy(&out.stderr));
-        out.stdout
-    }
-
-    fn xdo(&self, line: &str) -> String {
-        let arguments: Vec<String> = line.split_whitespace().map(str::to_owned).collect();
-        String::from_utf8(self.tool("xdotool", &arguments)).unwrap()
-    }
-
-    fn key(&self, key: &str) {
-        self.xdo(&format!("key {key}"));
-    }
-
-    /// Presses at one point, moves and releases at another. A hand takes several frames for that, also when they are slow.
-    fn drag(&self, button: u8, [x0, y0]: [f64; 2], [x1, y1]: [f64; 2]) {
-        let (xm, ym) = (0.5 * (x0 + x1), 0.5 * (y0 + y1));
-        for step in [
-            format!("mousemove {x0:.0} {y0:.0}"),
-            format!("mousedown {button}"),
-            format!("mousemove {xm:.0} {ym:.0}"),
-            format!("mousemove {x1:.0} {y1:.0}"),
-            format!("mouseup {button}"),
-        ] {
-            self.xdo(&step);
-            self.wait_for_a_frame();
-        }
-    }
-
-    /// Waits until a whole frame was drawn after now, or for half a second: a window at rest draws none.
-    fn wait_for_a_frame(&self) {
-        let frame = || self.state().map_or(0.0, |state| number(&state, "/frame"));
-        let (before, deadline) = (frame(), Instant::now() + Duration::from_millis(500));
-        while frame() < before + 2.0 && Instant::now() < deadline {
-            std::thread::sleep(Duration::from_millis(10));
-        }
-    }
-
-    fn state(&self) -> Option<Value> {
-        let text = fs::read_to_string(self.folder.path().join("state.json")).ok()?;
-        Some(serde_json::from_str(&text).expect("the state file is always whole"))
-    }
-
-    /// Waits until the reported state satisfies `holds`, and returns it.
-    fn until(&mut self, what: &str, holds: impl Fn(&Value) -> bool) -> Value {
-        let deadline = Instant::now() + PATIENCE;
-        loop {
-            let state = self.state();
-            if let Some(state) = state.as_ref().filter(|s| holds(s)) {
-                return state.clone();
-            }
-            assert!(self.program.try_wait().unwrap().is_none(), "the program ended before: {what}");
-            assert!(Instant::now() < deadline, "never happened: {what}; last state: {state:?}");
-            std::thread::sleep(Duration::from_millis(20));
-        }
-    }
-
-    /// Captures the screen: red, green, blue of each pixel, rows from the top.
-    fn screen(&self) -> Vec<u8> {
-        let arguments = ["-window", "root", "-depth", "8", "rgb:-"].map(str::to_owned);
-        let pixels = self.tool("import", &arguments);
-        assert_eq!(pixels.len(), 3 * self.size[0] * self.size[1]);
-        pixels
-    }
-
-    /// Waits until some part of the view differs from `before`.
-    fn until_seen(&self, what: &str, before: &[u8]) {
-        let deadline = Instant::now() + PATIENCE;
-        loop {
-            if difference(before, &self.screen()) > 4.0 {
-                return;
-            }
-            assert!(Instant::now() < deadline, "not seen on the screen: {what}");
-            std::thread::sleep(Duration::from_millis(50));
-        }
-    }
-}
-
-impl Drop for Rig {
-    fn drop(&mut self) {
-        for child in [&mut self.program, &mut self.server] {
-            // It may have ended by itself.
-            let _ = child.kill();
-            let _ = child.wait();
-        }
-    }
-}
-
-/// Starts a virtual X server, which chooses its display number.
-fn server(screen: [usize; 2]) -> (Child, String) {
-    let size = format!("{}x{}x24", screen[0], screen[1]);
-    let mut server = Command::new("Xvfb")
-        .args(["-displayfd", "1", "-screen", "0", &size, "-nolisten", "tcp"])
-        .stdout(Stdio::piped())
-        .stderr(Stdio::null())
-        .spawn()
-        .unwrap();
-    let mut number = String::new();
-    BufReader::new(server.stdout.take().unwrap()).read_line(&mut number).unwrap();
-    assert!(!number.trim().is_empty(), "the X server did not start");
-    (server, format!(":{}", number.trim()))
-}
-
-/// Edge of the squares in which screens are compared.
-const TILE: usize = 64;
-
-/// Mean difference of two screens over the square of the view where they differ most.
-fn difference(a: &[u8], b: &[u8]) -> f64 {
-    let tiles = (0..VIEW[1] / TILE).flat_map(|j| (0..VIEW[0] / TILE).map(move |i| [i, j]));
-    tiles.map(|tile| tile_difference(a, b, tile)).fold(0.0, f64::max)
-}
-
-fn tile_difference(a: &[u8], b: &[u8], [i, j]: [usize; 2]) -> f64 {
-    let row = |screen: &[u8], y: usize| screen[3 * (SCREEN[0] * y + i * TILE)..][..3 * TILE].to_vec();
-    let of_row = |y| row(a, y).iter().zip(&row(b, y)).map(|(&p, &q)| f64::from(p.abs_diff(q))).sum::<f64>();
-    (j * TILE..(j + 1) * TILE).map(of_row).sum::<f64>() / (3 * TILE * TILE) as f64
-}
-
-fn number(state: &Value, path: &str) -> f64 {
-    state.pointer(path).and_then(Value::as_f64).unwrap_or_else(|| panic!("no number at {path}"))
-}
-
-fn is(state: &Value, path: &str, text: &str) -> bool {
-    state.pointer(path).and_then(Value::as_str) == Some(text)
-}
-
-/// Left, top, right, bottom of a control.
-fn place(state: &Value, name: &str) -> [f64; 4] {
-    let place = &state["places"][name];
-    std::array::from_fn(|n| place[n].as_f64().unwrap_or_else(|| panic!("no control is called {name}")))
-}
-
-/// The middle of a control \[px\].
-fn middle(state: &Value, name: &str) -> (f64, f64) {
-    let [left, top, right, bottom] = place(state, name);
-    ((0.5 * (left + right)).round(), (0.5 * (top + bottom)).round())
-}
+use rig::{PATIENCE, Rig, is, middle, number, place, server};
 
 #[test]
 fn a_person_can_use_the_window() {
@@ -481,6 +286,22 @@ fn changes_survive_a_display_that_is_killed() {
     assert!(has_changes(&recovered), "{recovered}");
 }
 
+/// The window waits for a display that stands still, longer than the watch over it has patience; the simulation goes on.
+#[test]
+fn a_frozen_display_ends_nothing() {
+    let Some(mut rig) = Rig::start() else { return };
+    let step = number(&rig.until("a running plume", |s| number(s, "/step") >= 3.0), "/step");
+    let server = |signal: &str| {
+        let id = rig.server.id().to_string();
+        assert!(Command::new("kill").args([signal, &id]).status().unwrap().success());
+    };
+    server("-STOP");
+    std::thread::sleep(Duration::from_secs(8));
+    server("-CONT");
+    rig.until("later steps", |s| is(s, "/state", "running") && number(s, "/step") > step + 4.0);
+    assert_eq!(rig.told(), "");
+}
+
 /// With changes, Esc asks; another Esc cancels the question, and the answer counts.
 fn closes(rig: &mut Rig) {
     let unsaved = |s: &Value| s["unsaved"].as_bool() == Some(true);
@@ -567,8 +388,16 @@ fn fits(rig: &mut Rig) {
     }
     let view: [usize; 4] = std::array::from_fn(|n| state["viewport"][n].as_f64().unwrap() as usize);
     assert!(view[2] > 200 && view[3] > 200, "{view:?} on {width} x {height}");
-    let [mean, spread] = brightness(rig, [0, 0, view[2], view[3]]);
-    assert!(mean > 10.0 && spread > 15.0, "the view is blank: {mean} {spread}");
+    // The first picture comes after the first frame of the window.
+    let deadline = Instant::now() + PATIENCE;
+    loop {
+        let [mean, spread] = brightness(rig, [0, 0, view[2], view[3]]);
+        if mean > 10.0 && spread > 15.0 {
+            break;
+        }
+        assert!(Instant::now() < deadline, "the view is blank: {mean} {spread}");
+        std::thread::sleep(Duration::from_millis(50));
+    }
     let [left, ..] = place(&state, "run");
     let [mean, spread] = brightness(rig, [left as usize, 0, left as usize + 300, 170]);
     assert!(mean < 120.0 && spread > 10.0, "the panel is blank: {mean} {spread}");

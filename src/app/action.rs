@@ -126,7 +126,7 @@ pub const BINDINGS: [Binding; 32] = [
     plain("1", Action::Stand(Standpoint::Front), "front view"),
     plain("3", Action::Stand(Standpoint::Right), "right view"),
     plain("7", Action::Stand(Standpoint::Top), "top view"),
-    plain("5", Action::Parallel, "parallel or perspective view"),
+    plain("5", Action::Parallel, "orthographic or perspective view"),
     plain("K", Action::Compare, "compare two settings side by side, end"),
     plain("X", Action::OtherSide, "edit the other of the two"),
     plain("Del", Action::Delete, "delete the selected object"),

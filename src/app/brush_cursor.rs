@@ -61,20 +61,20 @@ impl Cursor {
     /// the ball follows it into the box. `mouse` is in points from the top left of a view of the given size.
     pub fn point_at(&mut self, mouse: Vector2<f32>, view: Vector2<f32>, orbit: &Orbit, extent: [f32; 3]) {
         let depth = depth_of(self.plane, orbit).clamp_to(depths(orbit, extent));
-        let ray = orbit.ray(mouse, view);
-        self.plane = eye(orbit) + ray * depth;
-        let seen = crossing(eye(orbit), ray, extent);
-        self.center = eye(orbit) + ray * seen.map_or(depth, |range| depth.clamp_to(range));
+        let [start, ray] = orbit.sight(mouse, view);
+        self.plane = start + ray * depth;
+        let seen = crossing(start, ray, extent);
+        self.center = start + ray * seen.map_or(depth, |range| depth.clamp_to(range));
     }
 
     /// Moves away from the camera by this many notches of the wheel, along the ray under the mouse.
     pub fn push_away(&mut self, notches: f32, orbit: &Orbit, extent: [f32; 3]) {
         let (near, far) = depths(orbit, extent);
         let old = depth_of(self.center, orbit);
-        let ray = (self.center - eye(orbit)) / old;
-        let seen = crossing(eye(orbit), ray, extent).unwrap_or((near, far));
+        let [start, ray] = orbit.sight_of(self.center);
+        let seen = crossing(start, ray, extent).unwrap_or((near, far));
         let new = (old + notches * DEPTH_PER_NOTCH * (far - near)).clamp_to(seen);
-        self.center = eye(orbit) + ray * new;
+        self.center = start + ray * new;
         self.plane = self.center;
     }
 
@@ -101,7 +101,7 @@ impl Cursor {
 
 /// Distance of a point from the eye along the view \[m\].
 fn depth_of(p: Vector3<f32>, orbit: &Orbit) -> f32 {
-    (p - eye(orbit)).dot(&orbit.axes().forward).max(1e-3 * orbit.distance)
+    (p - orbit.eye()).dot(&orbit.axes().forward).max(1e-3 * orbit.distance)
 }
 
 /// The range of t in which `start + t · direction` is in the box and in front of its start; none if it misses.
@@ -111,14 +111,10 @@ fn crossing(start: Vector3<f32>, direction: Vector3<f32>, extent: [f32; 3]) -> O
     (enters < leaves).then_some((enters, leaves))
 }
 
-fn eye(orbit: &Orbit) -> Vector3<f32> {
-    orbit.camera().position.into()
-}
-
 /// Least and greatest distance of the box from the eye along the view, in front of it \[m\].
 fn depths(orbit: &Orbit, extent: [f32; 3]) -> (f32, f32) {
     let forward = orbit.axes().forward;
-    let all = corners(extent).map(|corner| (corner - eye(orbit)).dot(&forward));
+    let all = corners(extent).map(|corner| (corner - orbit.eye()).dot(&forward));
     let near = all.into_iter().fold(f32::INFINITY, f32::min).max(1e-3 * orbit.distance);
     (near, all.into_iter().fold(near, f32::max))
 }
@@ -139,16 +135,38 @@ mod tests {
 
     const EXTENT: [f32; 3] = [1.0, 1.5, 1.0];
     const VIEW: Vector2<f32> = Vector2::new(900.0, 600.0);
+    #[test]
+    fn the_ball_is_under_the_mouse_also_where_lines_of_sight_are_parallel() {
+        // Nearer than the box is deep.
+        let flat = Orbit { parallel: true, distance: 0.4, ..orbit() };
+        for mouse in [Vector2::new(450.0, 300.0), Vector2::new(300.0, 350.0), Vector2::new(700.0, 111.0)] {
+            let mut ball = Cursor::in_middle_of(EXTENT);
+            ball.point_at(mouse, VIEW, &flat, EXTENT);
+            let at = |ball: &Cursor| flat.seen(ball.center, VIEW).unwrap().0;
+            assert!((at(&ball) - mouse).norm() < 0.1, "{mouse:?} {:?}", at(&ball));
+            let before = ball.center;
+            ball.push_away(2.0, &flat, EXTENT);
+            assert!((at(&ball) - mouse).norm() < 0.1 && (ball.center - before).norm() > 0.01);
+        }
+    }
+
     const PAINT: Paint = Paint { add: [1.0, 0.0, 0.5, 40.0], force: 3.0, erase: 0.0 };
 
     fn orbit() -> Orbit {
-        Orbit { target: Vector3::from(EXTENT) * 0.5, distance: 4.0, yaw: 0.4, pitch: 0.3, fov: 40.0 }
+        Orbit {
+            target: Vector3::from(EXTENT) * 0.5,
+            distance: 4.0,
+            yaw: 0.4,
+            pitch: 0.3,
+            fov: 40.0,
+            parallel: false,
+        }
     }
 
     /// Position of a point in the view, in points from the top left: the inverse of `ray`.
     fn seen(p: Vector3<f32>) -> Vector2<f32> {
         let axes = orbit().axes();
-        let from_eye = p - eye(&orbit());
+        let from_eye = p - orbit().eye();
         let scale = 0.5 * VIEW.y / (20.0f32.to_radians().tan() * from_eye.dot(&axes.forward));
         VIEW * 0.5 + Vector2::new(from_eye.dot(&axes.right), -from_eye.dot(&axes.up)) * scale
     }
@@ -173,8 +191,8 @@ mod tests {
         assert!(depth_of(ball.center, &orbit()) > depth + 0.05);
         assert!((seen(ball.center) - Vector2::new(500.0, 200.0)).norm() < 0.05);
         ball.push_away(1e6, &orbit(), EXTENT);
-        let ray = orbit().ray(Vector2::new(500.0, 200.0), VIEW);
-        let (_, far) = crossing(eye(&orbit()), ray, EXTENT).unwrap();
+        let [eye, ray] = orbit().sight(Vector2::new(500.0, 200.0), VIEW);
+        let (_, far) = crossing(eye, ray, EXTENT).unwrap();
         assert!((depth_of(ball.center, &orbit()) - far).abs() < 1e-3);
     }
 

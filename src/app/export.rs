@@ -109,7 +109,7 @@ pub struct Job {
     /// Content of the pictures.
     pub mode: Mode,
     /// The shown snapshot, for a single picture.
-    pub now: Option<Box<Snapshot>>,
+    pub now: Option<Arc<Snapshot>>,
     /// The recorded frames.
     pub frames: Vec<Arc<Frame>>,
 }

@@ -23,6 +23,8 @@ pub mod orbit;
 mod overlay;
 pub mod pace;
 pub mod panel;
+mod pictures;
+mod priority;
 pub mod remember;
 mod rescue;
 mod screenshot;

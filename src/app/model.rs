@@ -226,6 +226,8 @@ pub struct Readout {
     pub under: Option<Under>,
     /// Whether a pause waits for the present step to end.
     pub pausing: bool,
+    /// Whether a second pause has asked to cancel the present step.
+    pub cancelling: bool,
     /// A short notice, such as the path of a saved picture.
     pub notice: Option<String>,
 }
@@ -251,6 +253,7 @@ impl Readout {
             camera: Camera::framing([1.0; 3]),
             under: None,
             pausing: false,
+            cancelling: false,
             notice: None,
         }
     }

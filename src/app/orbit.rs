@@ -3,7 +3,7 @@
 
 use nalgebra::{Vector2, Vector3};
 
-use crate::look::Camera;
+use crate::look::{Camera, Projection};
 
 /// Greatest pitch, so that "up" stays defined \[rad\].
 const STEEPEST: f32 = 89.9 * std::f32::consts::PI / 180.0;
@@ -30,6 +30,8 @@ pub struct Orbit {
     pub pitch: f32,
     /// Vertical field of view \[degrees\].
     pub fov: f32,
+    /// Whether lines of sight are parallel; the picture is then as high as at the target.
+    pub parallel: bool,
 }
 
 /// The axes of the picture in the world, each of length one.
@@ -61,13 +63,33 @@ impl Orbit {
         let out = Vector3::from(camera.position) - target;
         let distance = out.norm().max(1e-4);
         let pitch = (out.y / distance).clamp(-1.0, 1.0).asin().clamp(-STEEPEST, STEEPEST);
-        Self { target, distance, yaw: out.x.atan2(out.z), pitch, fov: camera.fov }
+        Self {
+            target,
+            distance,
+            yaw: out.x.atan2(out.z),
+            pitch,
+            fov: camera.fov,
+            parallel: camera.projection == Projection::Orthographic,
+        }
     }
 
     /// The camera of this orbit.
     pub fn camera(&self) -> Camera {
         let eye = self.target - self.axes().forward * self.distance;
-        Camera { position: eye.into(), target: self.target.into(), up: [0.0, 1.0, 0.0], fov: self.fov }
+        let projection = if self.parallel { Projection::Orthographic } else { Projection::Perspective };
+        Camera {
+            position: eye.into(),
+            target: self.target.into(),
+            up: [0.0, 1.0, 0.0],
+            fov: self.fov,
+            projection,
+        }
+    }
+
+    /// The eye \[m\]; of parallel lines of sight a place so far behind the target that the box is before it.
+    pub fn eye(&self) -> Vector3<f32> {
+        let back = if self.parallel { 100.0 * self.height_at_target() } else { 0.0 };
+        self.target - self.axes().forward * (self.distance + back)
     }
 
     /// The axes of the picture.
@@ -127,7 +149,7 @@ impl Orbit {
         let needed = corners(extent).map(|corner| {
             let p = low + corner - self.target;
             let (x, y, z) = (p.dot(&axes.right).abs(), p.dot(&axes.up).abs(), p.dot(&axes.forward));
-            (x / slope_x).max(y / slope_y) - z
+            (x / slope_x).max(y / slope_y) - if self.parallel { 0.0 } else { z }
         });
         self.distance = MARGIN * needed.into_iter().fold(0.0, f32::max);
     }
@@ -152,33 +174,48 @@ impl Orbit {
         }
     }
 
-    /// Sets the field of view \[degrees\]; the target keeps its size in the picture.
-    pub fn set_fov(&mut self, fov: f32) {
-        let slope = |fov: f32| (fov.to_radians() * 0.5).tan();
-        self.distance *= slope(self.fov) / slope(fov);
-        self.fov = fov;
-    }
-
     /// Position of a point in a view of the given size, from its top left \[pt\], and its depth \[m\]; none behind the eye.
     pub fn seen(&self, p: Vector3<f32>, view: Vector2<f32>) -> Option<(Vector2<f32>, f32)> {
         let axes = self.axes();
-        let from_eye = p - Vector3::from(self.camera().position);
+        let from_eye = p - self.eye();
         let ahead = from_eye.dot(&axes.forward);
         if ahead <= 1e-4 * self.distance {
             return None;
         }
-        let scale = 0.5 * view.y / ((self.fov.to_radians() * 0.5).tan() * ahead);
+        let scale = view.y / self.height_at(p);
         let at = Vector2::new(from_eye.dot(&axes.right), -from_eye.dot(&axes.up)) * scale;
         Some((view * 0.5 + at, ahead))
     }
 
-    /// The ray through a point of a view of the given size, of length one along the view's axis; points from the top left.
-    pub fn ray(&self, at: Vector2<f32>, view: Vector2<f32>) -> Vector3<f32> {
+    /// The line of sight through a point of a view of the given size, from the top left: its start \[m\], and a vector along
+    /// it, of length one along the view's axis.
+    pub fn sight(&self, at: Vector2<f32>, view: Vector2<f32>) -> [Vector3<f32>; 2] {
         let axes = self.axes();
-        let slope = (self.fov.to_radians() * 0.5).tan();
-        let x = (2.0 * at.x - view.x) / view.y.max(1.0) * slope;
-        let y = (view.y - 2.0 * at.y) / view.y.max(1.0) * slope;
-        axes.forward + axes.right * x + axes.up * y
+        let share = Vector2::new(2.0 * at.x - view.x, view.y - 2.0 * at.y) / view.y.max(1.0);
+        let aside = axes.right * share.x + axes.up * share.y;
+        match self.parallel {
+            true => [self.eye() + aside * (0.5 * self.height_at_target()), axes.forward],
+            false => [self.eye(), axes.forward + aside * (self.fov.to_radians() * 0.5).tan()],
+        }
+    }
+
+    /// The line of sight through a point in front of the eye, as [`sight`](Self::sight).
+    pub fn sight_of(&self, p: Vector3<f32>) -> [Vector3<f32>; 2] {
+        let (eye, forward) = (self.eye(), self.axes().forward);
+        let depth = (p - eye).dot(&forward);
+        match self.parallel {
+            true => [p - forward * depth, forward],
+            false => [eye, (p - eye) / depth.max(1e-3 * self.distance)],
+        }
+    }
+
+    /// Height of the picture in the plane through a point \[m\]; none behind the eye.
+    pub fn height_at(&self, p: Vector3<f32>) -> f32 {
+        if self.parallel {
+            return self.height_at_target();
+        }
+        let depth = (p - self.eye()).dot(&self.axes().forward);
+        2.0 * depth.max(1e-6) * (self.fov.to_radians() * 0.5).tan()
     }
 
     /// Height of the picture in the plane through the target \[m\].
@@ -208,8 +245,13 @@ mod tests {
     const EXTENT: [f32; 3] = [0.96, 1.44, 0.96];
 
     fn orbit() -> Orbit {
-        let camera =
-            Camera { position: [2.0, 1.5, 3.0], target: [0.5, 0.7, 0.5], up: [0.0, 1.0, 0.0], fov: 40.0 };
+        let camera = Camera {
+            position: [2.0, 1.5, 3.0],
+            target: [0.5, 0.7, 0.5],
+            up: [0.0, 1.0, 0.0],
+            fov: 40.0,
+            projection: Projection::Perspective,
+        };
         Orbit::of(&camera)
     }
 

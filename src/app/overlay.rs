@@ -82,7 +82,7 @@ impl View<'_> {
 /// Edges of the box; those behind the smoke are fainter.
 fn edges(painter: &Painter, view: &View) {
     let extent = view.session.extent();
-    let eye = Vector3::from(view.session.orbit.camera().position);
+    let eye = view.session.orbit.eye();
     for axis in 0..3 {
         for n in (0..8).filter(|n| n >> axis & 1 == 0) {
             let corner = |n: usize| Vector3::from_fn(|a, _| if n >> a & 1 == 1 { extent[a] } else { 0.0 });
@@ -104,7 +104,7 @@ fn depth(painter: &Painter, view: &View) {
     if !inside {
         return;
     }
-    let eye = Vector3::from(view.session.orbit.camera().position);
+    let eye = view.session.orbit.eye();
     let faint = Stroke::new(1.0, Color32::from_white_alpha(60));
     let floor = Vector3::new(ball.center.x, 0.0, ball.center.z);
     if let Some(disc) = ring(view, floor, 1, ball.radius) {
@@ -242,8 +242,8 @@ fn cross(painter: &Painter, view: &View) {
         }
     }
     if view.session.is_parallel() {
-        let at = middle + vec2(CROSS + 14.0, 12.0);
-        label(painter, at, Align2::LEFT_CENTER, "parallel", theme::QUIET);
+        let at = middle + vec2(-28.0, 27.0);
+        label(painter, at, Align2::LEFT_CENTER, "orthographic", theme::QUIET);
     }
 }
 

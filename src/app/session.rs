@@ -20,6 +20,7 @@ use super::export::Export;
 use super::file::Home;
 use super::model::{Dialog, Model, PathForm, Purpose, Readout};
 use super::orbit::Orbit;
+use super::priority::standing_back;
 use super::remember;
 use super::settings::{self, Settings, Side};
 use crate::grid::Dims;
@@ -65,7 +66,7 @@ pub struct Session {
     loads: u64,
     pending: Option<Pending>,
     /// The shown recorded frame, and its number.
-    past: (Snapshot, Option<u64>),
+    past: (Arc<Snapshot>, Option<u64>),
     /// Time at which playback reached the shown frame.
     turned: Instant,
     /// The running export.
@@ -76,8 +77,6 @@ pub struct Session {
     turning: Option<bool>,
     /// The dragged object.
     moving: Option<handles::Move>,
-    /// Field of view of the last perspective view \[degrees\].
-    lens: f32,
     /// Whether another scene is shown since the last [`sync`](Self::sync).
     switched: bool,
     /// Whether the window must close.
@@ -114,15 +113,19 @@ impl Session {
     pub fn new(scene: Scene, wake: impl Fn() + Send + Sync + 'static) -> Result<Self, SceneError> {
         let wake: Arc<dyn Fn() + Send + Sync> = Arc::new(wake);
         let woken = wake.clone();
-        let solver = scene.solver()?;
         let model = Model::new(Arc::new(scene));
+        let dt = 1.0 / model.settings.rate;
+        let worker = standing_back(|| {
+            let solver = model.settings.scene.solver()?;
+            Ok::<_, SceneError>(Worker::spawn(solver, dt, move || woken()))
+        })?;
         let scene = &model.settings.scene;
         Ok(Self {
             readout: Readout::new(scene.config.dims, scene.config.h),
             orbit: Orbit::of(&scene.camera),
             opened: Orbit::of(&scene.camera),
             cursor: Cursor::in_middle_of(scene.extent()),
-            worker: Worker::spawn(solver, 1.0 / model.settings.rate, move || woken()),
+            worker,
             sent: Sent { settings: model.settings.clone(), view: Mode::Smoke },
             saved: model.settings.clone(),
             saved_sides: Vec::new(),
@@ -134,13 +137,12 @@ impl Session {
             stored: 0,
             loads: 0,
             pending: None,
-            past: (Snapshot::empty(NOTHING, 1.0), None),
+            past: (Arc::new(Snapshot::empty(NOTHING, 1.0)), None),
             turned: Instant::now(),
             export: None,
             wake,
             turning: None,
             moving: None,
-            lens: 0.0,
             switched: false,
             leaving: false,
         })
@@ -166,13 +168,18 @@ impl Session {
     }
 
     /// Places the camera as the scene says, further back if the view is too narrow for a box that the scene's
-    /// own pictures show whole.
+    /// own pictures show whole, or for what they show across.
     fn stand_as_opened(&mut self) {
         let scene = self.model.settings.opened.clone();
         let [width, height] = scene.size.map(|n| n as f32);
         self.orbit = Orbit::of(&scene.camera);
-        if self.view.x > 1.0 && self.orbit.shows_all(scene.extent(), Vector2::new(width, height)) {
-            self.orbit.back_away(scene.extent(), self.view);
+        if self.view.x > 1.0 {
+            if self.orbit.shows_all(scene.extent(), Vector2::new(width, height)) {
+                self.orbit.back_away(scene.extent(), self.view);
+            } else {
+                let narrower = width / height * self.view.y / self.view.x;
+                self.orbit.distance *= narrower.max(1.0);
+            }
         }
         self.opened = self.orbit;
     }
@@ -205,7 +212,7 @@ impl Session {
                 self.orbit.stand(at);
                 self.frame_box();
             }
-            Action::Parallel => self.switch_lens(),
+            Action::Parallel => self.orbit.parallel ^= true,
             Action::Compare => self.compare_or_end(),
             Action::OtherSide => self.edit_side(self.side().other()),
             Action::EditSide(side) => self.edit_side(side),
@@ -352,6 +359,7 @@ impl Session {
             (true, true) => self.worker.send(Command::Cancel),
             (false, _) => self.worker.send(Command::Run),
         }
+        self.readout.cancelling = running && self.readout.pausing;
         self.readout.pausing = running;
     }
 
@@ -556,6 +564,7 @@ impl Session {
         self.readout.under = self.under();
         self.readout.camera = self.orbit.camera();
         self.readout.pausing &= status.state == State::Running;
+        self.readout.cancelling &= self.readout.pausing;
         self.readout.status = status;
         let failed = self.readout.status.failed_load.unwrap_or(0);
         if self.pending.as_ref().is_some_and(|pending| failed >= pending.load) {

@@ -11,13 +11,21 @@ use super::session::Session;
 use super::settings::Side;
 use crate::parameter::{self, Holder, Parameter, Value};
 use crate::render::Mode;
-use crate::snapshot::Snapshot;
+use crate::snapshot::{BRICK, Snapshot};
 
 /// Writes the state whenever it has changed.
 pub(super) struct StateFile {
     path: PathBuf,
     last: String,
+    /// Masses and heights of the last snapshot: their sum over a large box takes longer than a picture.
+    masses: Option<(Instant, Masses)>,
 }
+
+/// Serial and simulated time of a snapshot.
+type Instant = (u64, f64);
+
+/// Mass of each density [m³] and the height of its middle [m].
+type Masses = ([f64; 3], [f64; 3]);
 
 #[derive(Serialize)]
 struct State<'a> {
@@ -26,6 +34,7 @@ struct State<'a> {
     time: f64,
     step: u64,
     state: &'a str,
+    pausing: bool,
     view: &'a str,
     notice: Option<&'a str>,
     scene: &'a str,
@@ -111,12 +120,19 @@ pub(super) struct Seen {
 
 impl StateFile {
     pub(super) fn new(path: PathBuf) -> Self {
-        Self { path, last: String::new() }
+        Self { path, last: String::new(), masses: None }
     }
 
     /// Writes the state if it differs from the file. The file is always whole.
     pub(super) fn write(&mut self, session: &Session, seen: Seen) {
-        let text = serde_json::to_string(&state(session, seen)).expect("plain numbers and names");
+        let snapshot = session.shown();
+        let instant = (snapshot.serial, snapshot.time);
+        let masses = match self.masses {
+            Some((of, masses)) if of == instant => masses,
+            _ => self.masses.insert((instant, masses(snapshot))).1,
+        };
+        let state = state(session, seen, masses);
+        let text = serde_json::to_string(&state).expect("plain numbers and names");
         if text == self.last {
             return;
         }
@@ -129,10 +145,9 @@ impl StateFile {
     }
 }
 
-fn state(session: &Session, seen: Seen) -> State<'_> {
+fn state(session: &Session, seen: Seen, (mass, height): Masses) -> State<'_> {
     let (model, readout, snapshot) = (&session.model, &session.readout, session.shown());
     let camera = session.orbit.camera();
-    let (mass, height) = masses(snapshot);
     State {
         frame: seen.frame,
         serial: snapshot.serial,
@@ -143,6 +158,7 @@ fn state(session: &Session, seen: Seen) -> State<'_> {
             crate::worker::State::Paused => "paused",
             crate::worker::State::Failed(_) => "failed",
         },
+        pausing: readout.pausing,
         view: match session.mode() {
             Mode::Smoke => "smoke",
             Mode::Velocity => "velocity",
@@ -218,16 +234,19 @@ fn params(params: &crate::solver::Params) -> BTreeMap<&'static str, f32> {
     parameter::all().filter_map(number).collect()
 }
 
-/// Mass of each density [m³] and the height of its middle [m].
-fn masses(snapshot: &Snapshot) -> ([f64; 3], [f64; 3]) {
-    let (dims, h) = (snapshot.dims, f64::from(snapshot.h));
+fn masses(snapshot: &Snapshot) -> Masses {
+    let (dims, h, bricks) = (snapshot.dims, f64::from(snapshot.h), snapshot.bricks.dims);
     let (mut mass, mut moment) = ([0.0; 3], [0.0; 3]);
     for (row, cells) in snapshot.smoke.chunks(dims.nx).enumerate() {
-        let y = ((row % dims.ny) as f64 + 0.5) * h;
-        for c in 0..3 {
-            let m = cells.iter().map(|cell| f64::from(cell[c].to_f32())).sum::<f64>() * h.powi(3);
-            mass[c] += m;
-            moment[c] += m * y;
+        let (j, k) = (row % dims.ny, row / dims.ny);
+        let y = (j as f64 + 0.5) * h;
+        for (i, cells) in cells.chunks(BRICK).enumerate() {
+            let max = snapshot.bricks.max[bricks.index(i, j / BRICK, k / BRICK)];
+            for c in (0..3).filter(|&c| max[c].to_f32() != 0.0) {
+                let m = cells.iter().map(|cell| f64::from(cell[c].to_f32())).sum::<f64>() * h.powi(3);
+                mass[c] += m;
+                moment[c] += m * y;
+            }
         }
     }
     (mass, std::array::from_fn(|c| if mass[c] > 0.0 { moment[c] / mass[c] } else { 0.0 }))
@@ -245,6 +264,7 @@ mod tests {
         let mut snapshot = Snapshot::empty(Dims::new([3, 4, 5]).unwrap(), 0.5);
         let at = snapshot.dims.index(1, 2, 3);
         snapshot.smoke[at][1] = f16::from_f32(2.0);
+        snapshot.bricks.update(snapshot.dims, &snapshot.smoke);
         let (mass, height) = masses(&snapshot);
         assert_eq!(mass, [0.0, 0.25, 0.0]);
         assert_eq!(height, [0.0, 1.25, 0.0]);

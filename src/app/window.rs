@@ -8,7 +8,6 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use egui_glium::EguiGlium;
-use glium::backend::Facade;
 use glium::{Display, Surface};
 use glutin::surface::WindowSurface;
 use nalgebra::Vector2;
@@ -19,7 +18,6 @@ use winit::window::{Window, WindowId};
 
 use super::action::{self, Action};
 use super::bare_window::{bare_window, scale_for, title};
-use super::canvas::Canvas;
 use super::export::beside_each_other;
 use super::file_chooser::{self, Answer};
 use super::gesture::{Gesture, Held};
@@ -28,15 +26,17 @@ use super::lost_display::Sending;
 use super::model::{Dialog, Purpose};
 use super::pace::{Level, Pace};
 use super::panel::{self, theme};
+use super::pictures::{Drawn, Pictures, Subject};
 use super::remember::Remembered;
 use super::rescue::Rescue;
+use super::screenshot::{self, PictureError};
 use super::session::Session;
+use super::session::compare::of_side;
 use super::settings::Side;
 use super::state::{Seen, StateFile};
 use super::watch::Watch;
-use super::{AppError, Options, overlay, screenshot};
-use crate::look::Look;
-use crate::render::{Quality, RenderError, Renderer, View};
+use super::{AppError, Options, overlay};
+use crate::render::{CpuRenderer, Image, Quality, RenderError, View};
 use crate::scene::Scene;
 
 /// Interval of the dabs of a still ball.
@@ -57,6 +57,8 @@ enum Message {
     Answered(Purpose, Answer),
     /// Another program changed the scene's file.
     FileChanged,
+    /// Notice of a saved picture.
+    Pictured(String),
 }
 
 /// Opens the window and runs until it is closed.
@@ -109,14 +111,14 @@ enum Stage {
     Over(Option<AppError>),
 }
 
-/// An open window. Its fields are dropped in this order: renderers before the context, the context before the
+/// An open window. Its fields are dropped in this order: pictures before the context, the context before the
 /// window.
 struct Screen {
     session: Session,
     egui: EguiGlium,
-    renderer: Renderer,
-    /// Renders the right half during a comparison.
-    beside: Option<Renderer>,
+    pictures: Pictures,
+    /// Pictures of the right half during a comparison.
+    beside: Option<Pictures>,
     display: Display<WindowSurface>,
     window: Window,
     pace: Pace,
@@ -131,11 +133,12 @@ struct Screen {
     mouse: Vector2<f32>,
     /// Time of the last motion of the mouse over the view.
     hovered: Instant,
-    canvases: [Canvas; 2],
     /// The half of the view under the mouse.
     half: Side,
     frame: u64,
     level: Level,
+    /// The picture that was finished for this frame.
+    drawn: Option<Drawn>,
     proxy: EventLoopProxy<Message>,
     /// Whether a file chooser is open.
     asking: bool,
@@ -163,6 +166,11 @@ impl ApplicationHandler<Message> for App {
         match message {
             Message::News => screen.window.request_redraw(),
             Message::Answered(purpose, answer) => screen.answered(purpose, answer),
+            Message::Pictured(notice) => {
+                let until = screen.session.tell(notice, Instant::now());
+                screen.window.request_redraw();
+                self.wake_by(until);
+            }
             Message::FileChanged => {
                 screen.session.file_changed(Instant::now());
                 screen.window.request_redraw();
@@ -254,10 +262,8 @@ impl Screen {
         theme::apply(egui.egui_ctx());
         egui.egui_ctx().set_zoom_factor(remembered.scale.unwrap_or_else(|| scale_for(&window)));
         repaint_through(egui.egui_ctx(), proxy.clone());
-        let renderer = Renderer::new(display.get_context())?;
-        let news = proxy.clone();
-        // The loop ends only after the window.
-        let mut session = Session::new(scene, move || drop(news.send_event(Message::News)))?;
+        let pictures = Pictures::new(&display, news(proxy))?;
+        let mut session = Session::new(scene, news(proxy))?;
         if options.run {
             session.run();
         }
@@ -272,7 +278,7 @@ impl Screen {
         Ok(Self {
             session,
             egui,
-            renderer,
+            pictures,
             beside: None,
             display,
             window,
@@ -284,10 +290,10 @@ impl Screen {
             view: egui::Rect::ZERO,
             mouse: Vector2::zeros(),
             hovered: Instant::now(),
-            canvases: Default::default(),
             half: Side::A,
             frame: 0,
             level: Level { shrink: 1, divide: 1 },
+            drawn: None,
             proxy: proxy.clone(),
             asking: false,
             watch,
@@ -386,12 +392,10 @@ impl Screen {
         panel::comparison_view::halves(self.view, self.session.is_comparing())
     }
 
-    /// Uploads what is shown to the renderer of each side; `news`: something else is shown.
+    /// Hands what is shown to the pictures of each side; `news`: something else is shown.
     fn upload(&mut self, news: bool) -> Result<(), RenderError> {
         let mode = self.session.mode();
-        if news || self.renderer.needs_upload(mode) {
-            self.renderer.upload(self.session.shown_of(Side::A), mode)?;
-        }
+        self.pictures.upload(self.session.shown_of(Side::A), mode, news)?;
         if !self.session.is_comparing() {
             self.beside = None;
             return Ok(());
@@ -399,13 +403,9 @@ impl Screen {
         let is_new = self.beside.is_none();
         let beside = match self.beside.take() {
             Some(beside) => beside,
-            None => Renderer::new(self.display.get_context())?,
+            None => Pictures::new(&self.display, self::news(&self.proxy))?,
         };
-        let beside = self.beside.insert(beside);
-        if news || is_new || beside.needs_upload(mode) {
-            beside.upload(self.session.shown_of(Side::B), mode)?;
-        }
-        Ok(())
+        self.beside.insert(beside).upload(self.session.shown_of(Side::B), mode, news || is_new)
     }
 
     fn redraw(&mut self) -> Result<Outcome, AppError> {
@@ -434,8 +434,8 @@ impl Screen {
     /// Lays out the panel; the view gets the rest.
     fn show_panel(&mut self) -> Vec<Action> {
         let mut out = panel::Out::default();
-        let stretched = self.level.shrink > 1;
-        let (session, view, renderer) = (&mut self.session, &mut self.view, &self.renderer);
+        let stretched = self.pictures.level().unwrap_or(self.level).shrink > 1;
+        let (session, view, pictures) = (&mut self.session, &mut self.view, &self.pictures);
         let beside = self.beside.as_ref();
         self.egui.run(&self.window, |ctx| {
             out = panel::show(ctx, &mut session.model, &session.readout);
@@ -445,9 +445,9 @@ impl Screen {
             let layer = egui::LayerId::new(egui::Order::Background, egui::Id::new("over the smoke"));
             for (side, half) in Side::BOTH.into_iter().zip(halves) {
                 let painter = ctx.layer_painter(layer).with_clip_rect(half);
-                let renderer = beside.filter(|_| side == Side::B).unwrap_or(renderer);
+                let pictures = beside.filter(|_| side == Side::B).unwrap_or(pictures);
                 overlay::show(&painter, half, (&*session, side), stretched, |quantity| {
-                    renderer.range(quantity)
+                    pictures.range(quantity)
                 });
             }
         });
@@ -459,40 +459,40 @@ impl Screen {
         let interval = self.session.interval();
         self.level = self.pace.level(now, interval);
         let refine = interval.is_none() && !self.hovers_at(now);
-        for renderer in [&mut self.renderer].into_iter().chain(&mut self.beside) {
-            renderer.set_quality(self.level.quality());
-            renderer.set_refine(refine);
-        }
         let mut frame = self.display.draw();
         let [r, g, b, _] = egui::Rgba::from(theme::GROUND).to_array();
         frame.clear_color_srgb(r, g, b, 1.0);
-        let drawn = self.draw_smoke(&mut frame);
+        let drawn = self.draw_smoke(&mut frame, refine);
         self.egui.paint(&self.display, &mut frame);
         let shown = self.sending.while_sending(|| frame.finish()).map_err(|e| AppError::Lost(e.to_string()));
-        drawn?;
+        self.drawn = drawn?;
         shown
     }
 
-    fn draw_smoke(&mut self, frame: &mut glium::Frame) -> Result<(), RenderError> {
-        let camera = self.session.orbit.camera();
+    /// Puts the pictures into the frame. Returns the one of the left side, if it is new.
+    fn draw_smoke(&mut self, frame: &mut glium::Frame, refine: bool) -> Result<Option<Drawn>, RenderError> {
         let parts = self.halves().into_iter().map(|half| self.pixels(half)).collect::<Vec<_>>();
-        let renderers = [&mut self.renderer].into_iter().chain(&mut self.beside);
-        for (((side, viewport), renderer), canvas) in
-            Side::BOTH.into_iter().zip(parts).zip(renderers).zip(&mut self.canvases)
-        {
+        let session = &self.session;
+        let mut first = None;
+        let pictures = [&mut self.pictures].into_iter().chain(&mut self.beside);
+        for ((side, viewport), pictures) in Side::BOTH.into_iter().zip(parts).zip(pictures) {
             if viewport[2] == 0 || viewport[3] == 0 {
                 continue;
             }
-            let look = self.session.model.settings.of_side(side).look.clone();
-            // Stretched lines are thick: the overlay draws them instead.
-            let look = &Look { outline: look.outline && self.level.shrink == 1, ..look };
-            let view = View { look, camera: &camera, cursor: self.session.ball(), mode: self.session.mode() };
-            match self.level.shrink {
-                1 => renderer.draw(frame, viewport, &view)?,
-                by => canvas.draw(&self.display, renderer, frame, viewport, by, &view)?,
-            }
+            let subject = Subject {
+                snapshot: session.shown(),
+                side,
+                look: &session.model.settings.of_side(side).look,
+                camera: session.orbit.camera(),
+                cursor: session.ball(),
+                mode: session.mode(),
+                level: self.level,
+                refine,
+            };
+            let drawn = pictures.draw(&self.display, frame, viewport, &subject)?;
+            first = first.or(drawn.filter(|_| side == Side::A));
         }
-        Ok(())
+        Ok(first)
     }
 
     /// Whether the ball moves: following it then has priority over refining the picture.
@@ -518,10 +518,12 @@ impl Screen {
     /// Records the time of the picture and writes the state.
     fn note(&mut self, begin: Instant) {
         let end = Instant::now();
-        let ms = (end - begin).as_secs_f32() * 1e3;
         self.frame += 1;
-        self.pace.drew(self.level, ms, end);
-        self.session.readout.add_picture(ms);
+        if let Some(Drawn { level, ms }) = self.drawn.take() {
+            let ms = ms.unwrap_or((end - begin).as_secs_f32() * 1e3);
+            self.pace.drew(level, ms, end);
+            self.session.readout.add_picture(ms);
+        }
         self.session.readout.fps = self.pace.fps();
         let seen = Seen {
             frame: self.frame,
@@ -555,7 +557,7 @@ impl Screen {
         if let Some(calm) = self.pace.calm_at() {
             return Outcome::DrawAgainBy(calm);
         }
-        let settled = self.renderer.settled() && self.beside.as_ref().is_none_or(Renderer::settled);
+        let settled = self.pictures.is_settled() && self.beside.as_ref().is_none_or(Pictures::is_settled);
         if settled || self.session.interval().is_some() {
             return Outcome::Nothing;
         }
@@ -597,34 +599,61 @@ impl Screen {
         }
     }
 
+    /// Saves a picture of the view, rendered again finely and without the panel.
     fn take_picture(&mut self, now: Instant) -> Outcome {
-        let camera = self.session.orbit.camera();
-        let sizes = self.halves().into_iter().map(|half| self.pixels(half)).collect::<Vec<_>>();
-        let renderers = [&mut self.renderer].into_iter().chain(&mut self.beside);
-        let images: Result<Vec<_>, _> = Side::BOTH
-            .into_iter()
-            .zip(sizes)
-            .zip(renderers)
-            .map(|((side, [_, _, width, height]), renderer)| {
-                let look = &self.session.model.settings.of_side(side).look;
-                let view = View { look, camera: &camera, cursor: None, mode: self.session.mode() };
-                renderer.set_quality(Quality::SMOOTH);
-                renderer.set_refine(true);
-                screenshot::take(renderer, &self.display, [width, height], &view)
-            })
-            .collect();
-        let folder = PathBuf::from(".");
-        let saved = images.and_then(|images| {
-            let image = images.into_iter().reduce(|a, b| beside_each_other(&a, &b));
-            let image = image.ok_or(RenderError::Gl("a picture", "nothing is shown".into()))?;
-            screenshot::save(&folder, &self.session.model.settings.scene.name, &image)
+        let (camera, mode) = (self.session.orbit.camera(), self.session.mode());
+        let settings = &self.session.model.settings;
+        let name = settings.scene.name.clone();
+        let parts = self.halves().into_iter().map(|half| self.pixels(half)).zip(Side::BOTH);
+        let parts = parts.map(|([_, _, width, height], side)| (side, [width, height])).collect::<Vec<_>>();
+        if self.pictures.driver().is_none() {
+            let snapshot = self.session.shown().clone();
+            let sides =
+                parts.into_iter().map(|(side, size)| (side, size, settings.of_side(side).look.clone()));
+            let sides = sides.collect::<Vec<_>>();
+            let proxy = self.proxy.clone();
+            // The loop ends only after the window.
+            std::thread::spawn(move || {
+                let images = sides.iter().map(|(side, size, look)| {
+                    let mut renderer = CpuRenderer::new();
+                    renderer.set_quality(Quality::SMOOTH);
+                    let view = View { look, camera: &camera, cursor: None, mode };
+                    Ok(renderer.render(of_side(&snapshot, *side), &view, *size, &|_| ()))
+                });
+                drop(proxy.send_event(Message::Pictured(save_picture(&name, images))));
+            });
+            return Outcome::Nothing;
+        }
+        let renderers = [&mut self.pictures].into_iter().chain(&mut self.beside).filter_map(Pictures::driver);
+        let images = parts.into_iter().zip(renderers).map(|((side, size), renderer)| {
+            let view = View { look: &settings.of_side(side).look, camera: &camera, cursor: None, mode };
+            renderer.set_quality(Quality::SMOOTH);
+            renderer.set_refine(true);
+            screenshot::take(renderer, &self.display, size, &view)
         });
-        let text = match saved {
-            Ok(path) => format!("Saved {}", std::path::absolute(&path).unwrap_or(path).display()),
-            Err(error) => format!("No picture: {error}"),
-        };
-        Outcome::DrawAgainBy(self.session.tell(text, now))
+        let told = save_picture(&name, images);
+        Outcome::DrawAgainBy(self.session.tell(told, now))
     }
+}
+
+/// Saves the pictures of all sides beside each other. Returns the notice.
+fn save_picture(scene: &str, images: impl Iterator<Item = Result<Image, PictureError>>) -> String {
+    let saved = images.collect::<Result<Vec<_>, _>>().and_then(|images| {
+        let image = images.into_iter().reduce(|a, b| beside_each_other(&a, &b));
+        let image = image.ok_or(RenderError::Gl("a picture", "nothing is shown".into()))?;
+        screenshot::save(Path::new("."), scene, &image)
+    });
+    match saved {
+        Ok(path) => format!("Saved {}", std::path::absolute(&path).unwrap_or(path).display()),
+        Err(error) => format!("No picture: {error}"),
+    }
+}
+
+/// Tells the event loop from another thread that there is something new to show.
+fn news(proxy: &EventLoopProxy<Message>) -> impl Fn() + Send + Sync + 'static {
+    let proxy = proxy.clone();
+    // The loop ends only after the window.
+    move || drop(proxy.send_event(Message::News))
 }
 
 /// Passes egui's repaint requests to the sleeping loop.

@@ -12,7 +12,7 @@ use super::frames::{Frames, Size};
 use super::painter::Painter;
 use super::render::{Feed, Report, Supply};
 use super::{CliError, Common, interrupt, json_text, say};
-use crate::look::{Camera, Look};
+use crate::look::{Camera, Look, Projection};
 use crate::output::lock::{Lock, Share};
 use crate::output::sheet::{Grid, Sheet};
 use crate::output::whole::{self, Existing};
@@ -160,7 +160,13 @@ fn front(scene: &Scene) -> Camera {
     let extent = scene.extent();
     // `frame` fits a square picture; a wider one takes a wider box.
     let seen = [extent[0] * height / width, extent[1], extent[2]];
-    let mut camera = Camera { position: [0.0, 0.0, 1.0], target: [0.0; 3], up: [0.0, 1.0, 0.0], fov: NARROW };
+    let mut camera = Camera {
+        position: [0.0, 0.0, 1.0],
+        target: [0.0; 3],
+        up: [0.0, 1.0, 0.0],
+        fov: NARROW,
+        projection: Projection::Perspective,
+    };
     camera.frame(seen);
     let shift = 0.5 * (extent[0] - seen[0]);
     camera.position[0] += shift;
@@ -374,6 +380,7 @@ impl Flipbook<'_> {
         let [width, height] = self.grid.cell.map(|n| n as f32);
         let axes = Axes::of(camera, width / height);
         let distance = (0..3).map(|a| (camera.target[a] - camera.position[a]).powi(2)).sum::<f32>().sqrt();
+        let distance = if axes.parallel { 1.0 } else { distance };
         [axes.right, axes.up].map(|axis| 2.0 * axis.norm() * distance)
     }
 }

@@ -368,6 +368,9 @@ fn camera() -> Vec<Parameter> {
         vector("render.camera.up", "-", ANY, LookOnly).says("Up direction of the picture; absent: y."),
         number("render.camera.fov", "degrees", 1.0..=170.0, LookOnly)
             .says("Vertical field of view; absent: 34."),
+        word("render.camera.projection", words::CAMERA_PROJECTION, LookOnly)
+            .default("\"perspective\"")
+            .says("Perspective or parallel rays."),
         number("render.camera.keyframes.#.time", "s", ANY, LookOnly).says("Instant; times rise."),
         vector("render.camera.keyframes.#.position", "m", ANY, LookOnly)
             .says("Position then. The camera moves smoothly from one keyframe to the next that names it."),

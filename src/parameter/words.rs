@@ -85,6 +85,16 @@ words! {
     }
 }
 
+/// `render.camera.projection`.
+pub(super) const CAMERA_PROJECTION: Words = &[
+    ("perspective", "what is farther is smaller"),
+    (
+        "orthographic",
+        "what is farther has the same size, and parallel edges stay parallel; as high as a perspective picture of the \
+         same field of view at the target",
+    ),
+];
+
 /// `force.#.acts_on`.
 pub(super) const ACTS_ON: Words = &[
     ("air", "all air alike, the default of wind and vortex"),

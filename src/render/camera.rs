@@ -1,12 +1,12 @@
 //! Rays from pixels, and screen positions from points.
 //!
 //! A pixel's ray is `forward + x · right + y · up` with x and y in −1..1 over the picture; `right` and `up`
-//! are scaled by the field of view. The shaders get the same three vectors, so both renderers use the same
-//! rays.
+//! are scaled by the field of view. In an orthographic picture `x · right + y · up` moves the origin of the ray instead.
+//! The shaders get the same vectors, so both renderers use the same rays.
 
 use nalgebra::{Matrix4, Point3, Vector3};
 
-use crate::look::Camera;
+use crate::look::{Camera, Projection};
 
 /// A half line.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -24,11 +24,15 @@ impl Ray {
     }
 }
 
-/// The camera's axes in the world. `right` and `up` extend from the middle of the picture to its edge at
-/// distance 1 along `forward`.
+/// Heights of an orthographic picture from the camera's position back to where its rays start: nothing shown is behind
+/// them, however near the camera is, and f32 still resolves a hundredth of a cell there.
+const BACK: f32 = 100.0;
+
+/// The camera's axes in the world. `right` and `up` extend from the middle of the picture to its edge: at distance 1 along
+/// `forward`, or anywhere if the rays are parallel.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Axes {
-    /// The eye \[m\].
+    /// The eye \[m\]; of parallel rays the start of the middle one, far behind the camera.
     pub eye: Point3<f32>,
     /// Unit vector into the picture.
     pub forward: Vector3<f32>,
@@ -36,6 +40,10 @@ pub struct Axes {
     pub right: Vector3<f32>,
     /// To the upper edge.
     pub up: Vector3<f32>,
+    /// Whether the rays are parallel.
+    pub parallel: bool,
+    /// Distance of the eye behind the camera's position \[m\]: 0, unless the rays are parallel.
+    pub back: f32,
 }
 
 impl Axes {
@@ -50,20 +58,43 @@ impl Axes {
             .find_map(|up| forward.cross(&up).try_normalize(1e-6))
             .unwrap_or_else(Vector3::x);
         let half_height = (camera.fov.clamp(0.1, 170.0).to_radians() * 0.5).tan();
-        Self { eye, forward, right: side * (half_height * aspect), up: side.cross(&forward) * half_height }
+        let parallel = camera.projection == Projection::Orthographic;
+        let distance = (Point3::from(camera.target) - eye).norm().max(1e-6);
+        let half_height = if parallel { half_height * distance } else { half_height };
+        let back = if parallel { 2.0 * BACK * half_height } else { 0.0 };
+        Self {
+            eye: eye - forward * back,
+            forward,
+            right: side * (half_height * aspect),
+            up: side.cross(&forward) * half_height,
+            parallel,
+            back,
+        }
     }
 
     /// Axes shifted right and up by `shift` pixels of a picture of `size`. Forward is then not quite a unit
     /// vector.
     pub fn shifted(&self, shift: [f32; 2], size: [u32; 2]) -> Self {
         let by = |a: usize| 2.0 * shift[a] / size[a] as f32;
-        Self { forward: self.forward + self.right * by(0) + self.up * by(1), ..*self }
+        let aside = self.right * by(0) + self.up * by(1);
+        match self.parallel {
+            true => Self { eye: self.eye + aside, ..*self },
+            false => Self { forward: self.forward + aside, ..*self },
+        }
     }
 
     /// The ray through `uv`, 0..1 across and 0..1 **up** the picture.
     pub fn ray(&self, uv: [f32; 2]) -> Ray {
-        let along = self.forward + self.right * (2.0 * uv[0] - 1.0) + self.up * (2.0 * uv[1] - 1.0);
-        Ray { origin: self.eye, direction: along.normalize() }
+        let aside = self.right * (2.0 * uv[0] - 1.0) + self.up * (2.0 * uv[1] - 1.0);
+        match self.parallel {
+            true => Ray { origin: self.eye + aside, direction: self.forward },
+            false => Ray { origin: self.eye, direction: (self.forward + aside).normalize() },
+        }
+    }
+
+    /// Half the height of the picture at a point \[m\].
+    pub fn half_height_at(&self, p: Point3<f32>) -> f32 {
+        self.up.norm() * if self.parallel { 1.0 } else { (p - self.eye).norm() }
     }
 
     /// The ray through the middle of a pixel of a picture of `size`, counted from the lower left.
@@ -73,6 +104,9 @@ impl Axes {
 
     /// Length of the ray to `uv` for each metre into the picture.
     pub fn slant(&self, uv: [f32; 2]) -> f32 {
+        if self.parallel {
+            return 1.0;
+        }
         let [x, y] = uv.map(|c| 2.0 * c - 1.0);
         (1.0 + x * x * self.right.norm_squared() + y * y * self.up.norm_squared()).sqrt()
     }
@@ -85,7 +119,7 @@ impl Axes {
         for n in 0..8 {
             let corner = std::array::from_fn(|a| if n >> a & 1 == 1 { hi[a] } else { lo[a] });
             let to = Point3::<f32>::from(corner) - self.eye;
-            let depth = to.dot(&self.forward);
+            let depth = if self.parallel { 1.0 } else { to.dot(&self.forward) };
             if depth < 1e-3 {
                 return Some([[0.0; 2], [1.0; 2]]);
             }
@@ -99,17 +133,18 @@ impl Axes {
         seen.then(|| window.map(|corner| corner.map(|x| x.clamp(0.0, 1.0))))
     }
 
-    /// Matrix from world to clip space, for lines and meshes. Depth covers everything from `near` on.
-    pub fn clip_from_world(&self, near: f32) -> Matrix4<f32> {
+    /// Matrix from world to clip space, for lines. z is the distance along `forward` \[m\]; so is w, unless the rays are
+    /// parallel.
+    pub fn clip_from_world(&self) -> Matrix4<f32> {
         let (half_width, half_height) = (self.right.norm(), self.up.norm());
         let eye_from_world = Matrix4::look_at_rh(&self.eye, &(self.eye + self.forward), &self.up);
-        // The far plane at infinity: z_ndc = 1 − 2 near / distance.
+        let [w_of_z, w] = if self.parallel { [0.0, 1.0] } else { [-1.0, 0.0] };
         #[rustfmt::skip]
         let clip_from_eye = Matrix4::new(
             1.0 / half_width, 0.0, 0.0, 0.0,
             0.0, 1.0 / half_height, 0.0, 0.0,
-            0.0, 0.0, -1.0, -2.0 * near,
             0.0, 0.0, -1.0, 0.0,
+            0.0, 0.0, w_of_z, w,
         );
         clip_from_eye * eye_from_world
     }
@@ -142,8 +177,13 @@ pub(super) fn away_from_zero(x: f32) -> f32 {
 impl Camera {
     /// Frames a box of `extent` metres from slightly above and to the side.
     pub fn framing(extent: [f32; 3]) -> Self {
-        let mut camera =
-            Self { position: [0.42, 0.20, 1.0], target: [0.0; 3], up: [0.0, 1.0, 0.0], fov: 34.0 };
+        let mut camera = Self {
+            position: [0.42, 0.20, 1.0],
+            target: [0.0; 3],
+            up: [0.0, 1.0, 0.0],
+            fov: 34.0,
+            projection: Projection::Perspective,
+        };
         camera.frame(extent);
         camera
     }
@@ -152,7 +192,7 @@ impl Camera {
     pub fn frame(&mut self, extent: [f32; 3]) {
         let size = Vector3::from(extent);
         let middle = Point3::from(size * 0.5);
-        let axes = Axes::of(self, 1.0);
+        let axes = Axes::of(&Self { projection: Projection::Perspective, ..*self }, 1.0);
         let half_height = axes.up.norm();
         let up = axes.up / half_height;
         let side = axes.right.normalize();
@@ -179,7 +219,7 @@ mod tests {
         for extent in [[1.0, 1.0, 1.0], [0.96, 1.44, 0.96], [4.0, 0.5, 1.0], [0.1, 9.0, 0.1]] {
             let axes = Axes::of(&Camera::framing(extent), 4.0 / 3.0);
             for corner in corners(extent) {
-                let clip = axes.clip_from_world(0.01) * corner.to_homogeneous();
+                let clip = axes.clip_from_world() * corner.to_homogeneous();
                 let [x, y] = [clip.x / clip.w, clip.y / clip.w];
                 assert!(clip.w > 0.0 && x.abs() < 1.0 && y.abs() < 1.0, "{extent:?}: {corner} at {x}, {y}");
             }
@@ -188,10 +228,15 @@ mod tests {
 
     #[test]
     fn rays_and_matrix_agree() {
-        let camera =
-            Camera { position: [1.0, 2.0, 3.0], target: [0.2, 0.1, -0.5], up: [0.1, 1.0, 0.0], fov: 50.0 };
+        let camera = Camera {
+            position: [1.0, 2.0, 3.0],
+            target: [0.2, 0.1, -0.5],
+            up: [0.1, 1.0, 0.0],
+            fov: 50.0,
+            projection: Projection::Perspective,
+        };
         let ray = ray_through(&camera, [200, 100], [150.0, 20.0]);
-        let clip = Axes::of(&camera, 2.0).clip_from_world(0.01) * ray.at(2.5).to_homogeneous();
+        let clip = Axes::of(&camera, 2.0).clip_from_world() * ray.at(2.5).to_homogeneous();
         assert!((clip.x / clip.w - 0.5).abs() < 1e-4, "{}", clip.x / clip.w);
         assert!((clip.y / clip.w - 0.6).abs() < 1e-4, "{}", clip.y / clip.w);
     }
@@ -207,8 +252,37 @@ mod tests {
     #[test]
     fn degenerate_cameras_are_usable() {
         for target in [[0.0; 3], [0.0, -5.0, 0.0]] {
-            let axes = Axes::of(&Camera { position: [0.0; 3], target, up: [0.0, 1.0, 0.0], fov: 40.0 }, 1.0);
+            let axes = Axes::of(&Camera { position: [0.0; 3], target, ..Camera::framing([1.0; 3]) }, 1.0);
             assert!(axes.right.norm() > 0.1 && axes.up.norm() > 0.1);
         }
+    }
+
+    #[test]
+    fn orthographic_rays_are_parallel_and_as_high_as_the_perspective_at_the_target() {
+        let near = Camera::framing([1.0, 2.0, 3.0]);
+        let flat = Camera { projection: Projection::Orthographic, ..near };
+        let (size, target) = ([200, 100], Point3::from(near.target));
+        let corners = [[0.0, 0.0], [200.0, 0.0], [200.0, 100.0], [77.0, 31.0]];
+        let rays = corners.map(|pixel| ray_through(&flat, size, pixel));
+        assert!(rays.iter().all(|ray| ray.direction == rays[0].direction));
+        for (ray, pixel) in rays.iter().zip(corners) {
+            let other = ray_through(&near, size, pixel);
+            let meets = |ray: &Ray| {
+                ray.at((target - ray.origin).dot(&rays[0].direction) / ray.direction.dot(&rays[0].direction))
+            };
+            assert!((meets(ray) - meets(&other)).norm() < 1e-3, "{pixel:?}");
+        }
+    }
+
+    #[test]
+    fn orthographic_rays_matrix_and_window_agree() {
+        let flat = Camera { projection: Projection::Orthographic, ..Camera::framing([1.0; 3]) };
+        let axes = Axes::of(&flat, 2.0);
+        let p = axes.ray([0.7, 0.2]).at(axes.back + 0.4);
+        let clip = axes.clip_from_world() * p.to_homogeneous();
+        assert!((clip.x - 0.4).abs() < 1e-3 && (clip.y + 0.6).abs() < 1e-3 && clip.w == 1.0, "{clip}");
+        assert!((clip.z - axes.back - 0.4).abs() < 1e-3, "{clip}");
+        let [lo, hi] = axes.window(p.coords.into(), p.coords.into()).unwrap();
+        assert!((lo[0] - 0.7).abs() < 1e-3 && (hi[1] - 0.2).abs() < 1e-3, "{lo:?}");
     }
 }

@@ -16,8 +16,10 @@ pub(super) const BALL_POWERS: [i32; 2] = [6, 24];
 pub(super) const BALL_GLINT: [f32; 3] = [-0.4, 0.8, 0.45];
 /// Share of the ball that stays visible deep in smoke.
 pub(super) const BALL_LEAST: f32 = 0.25;
-/// Width of the ring in units of its distance, and its alpha.
+/// Width of the ring in units of its distance; of parallel rays in units of half the height of the picture.
 pub(super) const RING_WIDTH: f32 = 0.003;
+pub(super) const RING_WIDTH_PARALLEL: f32 = 0.01;
+/// Alpha of the ring.
 pub(super) const RING_ALPHA: f32 = 0.6;
 /// Factor on the free length of a ray that leaves the ring before the floor, regardless of rounding.
 pub(super) const RING_BEHIND: f32 = 1.0 + 1e-4;
@@ -43,8 +45,7 @@ impl Tint {
 
 /// Width of a pixel at the distance of the ball \[radii\].
 pub(super) fn softness(cursor: &Cursor, axes: &Axes, size: [u32; 2]) -> f32 {
-    let away = (Point3::from(cursor.center) - axes.eye).norm();
-    2.0 * axes.up.norm() * away / (size[1] as f32 * cursor.radius)
+    2.0 * axes.half_height_at(cursor.center.into()) / (size[1] as f32 * cursor.radius)
 }
 
 /// The ball along a ray that is free up to `reach`. Its rim is `soft` radii wide.
@@ -66,14 +67,14 @@ pub(super) fn ball(cursor: &Cursor, ray: &Ray, soft: f32, reach: f32) -> Option<
     Some(Tint { color, alpha: (all + at_rim * rim + at_sheen * sheen) * inside, least: BALL_LEAST, away })
 }
 
-/// The ring on the floor of a box of `extent` \[m\], along a ray that is free up to `reach`.
-pub(super) fn ring(cursor: &Cursor, ray: &Ray, reach: f32, extent: [f32; 3]) -> Option<Tint> {
+/// The ring on the floor of a box of `extent` \[m\], along a ray of a view that is free up to `reach`.
+pub(super) fn ring(cursor: &Cursor, axes: &Axes, ray: &Ray, reach: f32, extent: [f32; 3]) -> Option<Tint> {
     let away = -ray.origin.y / away_from_zero(ray.direction.y);
     if ray.origin.y <= 0.0 || away <= 0.0 || away > reach * RING_BEHIND {
         return None;
     }
     let p = ray.at(away);
-    let width = RING_WIDTH * away;
+    let width = if axes.parallel { RING_WIDTH_PARALLEL * axes.up.norm() } else { RING_WIDTH * away };
     let off = ((p.x - cursor.center[0]).hypot(p.z - cursor.center[2]) - cursor.radius).abs();
     let alpha = RING_ALPHA * (1.0 - smoothstep(width * 0.5, width, off)) * floor_shown([p.x, p.z], extent);
     (alpha > 0.0).then_some(Tint { color: cursor.color, alpha, least: 0.0, away })

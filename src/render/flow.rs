@@ -86,8 +86,8 @@ impl<'a> Flow<'a> {
 
     fn arrow_spacing(&self, axes: &Axes, size: [u32; 2]) -> f32 {
         let middle = Vector3::from(self.extent) * 0.5;
-        let away = (middle - axes.eye.coords).norm().max(0.2 * middle.norm());
-        let on_screen = ARROW_PIXELS * 2.0 * axes.up.norm() * away / size[1] as f32;
+        let least = if axes.parallel { 0.0 } else { 0.2 * middle.norm() * axes.up.norm() };
+        let on_screen = ARROW_PIXELS * 2.0 * axes.half_height_at(middle.into()).max(least) / size[1] as f32;
         let volume: f32 = self.extent.iter().product();
         on_screen.max((volume / MOST_ARROWS).cbrt())
     }

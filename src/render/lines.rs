@@ -22,13 +22,13 @@ impl Line {
         Self { ends: [a, b], tints: [tint; 2] }
     }
 
-    /// The ends on a screen of `size` pixels, x to the right and y up, with their depths. `None` if the whole
+    /// The ends on a screen of `size` pixels, x to the right and y up, with their depth / w and 1 / w, which are linear on the screen. `None` if the whole
     /// line is behind the eye.
-    fn on_screen(&self, clip_from_world: &Matrix4<f32>, size: [f32; 2]) -> Option<[[f32; 3]; 2]> {
+    fn on_screen(&self, clip_from_world: &Matrix4<f32>, size: [f32; 2]) -> Option<[[f32; 4]; 2]> {
         let clip = self.ends.map(|end| clip_from_world * Point3::from(end).to_homogeneous());
         let [a, b] = [in_front(clip[0], clip[1])?, in_front(clip[1], clip[0])?];
         let at = |p: &Vector4<f32>, axis: usize| (p[axis] / p.w * 0.5 + 0.5) * size[axis];
-        Some([a, b].map(|p| [at(&p, 0), at(&p, 1), p.w]))
+        Some([a, b].map(|p| [at(&p, 0), at(&p, 1), p.z / p.w, 1.0 / p.w]))
     }
 
     /// Calls `paint` with each pixel of the line, rows counted from the bottom, its colour with alpha scaled
@@ -66,7 +66,8 @@ impl Line {
                         self.tints[0][c] + (self.tints[1][c] - self.tints[0][c]) * share
                     });
                     let edge = 1.0 - smoothstep((width - 1.0) / (width + 1.0), 1.0, off);
-                    let depth = 1.0 / (1.0 / a[2] + (1.0 / b[2] - 1.0 / a[2]) * share);
+                    let [depth, per_w] = [2, 3].map(|n| a[n] + (b[n] - a[n]) * share);
+                    let depth = depth / per_w;
                     paint([x, y], [tint[0], tint[1], tint[2], tint[3] * edge], depth);
                 }
             }

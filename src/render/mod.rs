@@ -51,7 +51,7 @@ mod gl;
 pub use glium;
 
 #[cfg(feature = "viewer")]
-pub use gl::{Offscreen, Renderer, Timing, measure};
+pub use gl::{FinishedPicture, Offscreen, PictureRequest, PictureThread, Renderer, Timing, measure};
 
 pub use cpu::CpuRenderer;
 pub use quantity::{Quantity, Ranges};

@@ -115,7 +115,10 @@ pub fn motion(snapshot: &Snapshot, look: &Look, camera: &Camera, size: [u32; 2],
                     let seen = visible * (1.0 - (-look.extinction * density * step).exp());
                     visible -= seen;
                     let to = p - axes.eye;
-                    let depth = to.dot(&axes.forward).max(1e-3);
+                    let (depth, into) = match axes.parallel {
+                        true => (1.0, 0.0),
+                        false => (to.dot(&axes.forward).max(1e-3), into),
+                    };
                     let [x, y] = [across, upwards].map(|axis| to.dot(&axis) / depth);
                     // Derivatives of x and y, which are -1..1 over the picture.
                     sum[0] += seen / density * (right - x * into) / depth;
@@ -168,7 +171,13 @@ mod tests {
             if (0..3).all(|a| (p[a] - 0.5).abs() < 0.25) { [1.0, 0.0, 0.0, 0.0] } else { [0.0; 4] }
         });
         snapshot.velocity = vec![[0.2, -0.4, 3.0, 0.0].map(f16::from_f32); snapshot.smoke.len()];
-        let camera = Camera { position: [0.5, 0.5, 200.0], target: [0.5; 3], up: [0.0, 1.0, 0.0], fov: 0.5 };
+        let camera = Camera {
+            position: [0.5, 0.5, 200.0],
+            target: [0.5; 3],
+            up: [0.0, 1.0, 0.0],
+            fov: 0.5,
+            projection: crate::look::Projection::Perspective,
+        };
         let height = 2.0 * 199.5 * 0.25_f32.to_radians().tan();
         let motion = motion(&snapshot, &Look::default(), &camera, [32, 16], 0.1);
         let [x, y] = motion[8 * 32 + 16];

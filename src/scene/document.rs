@@ -297,7 +297,15 @@ pub struct Camera {
     pub target: Option<Spanned<Vector>>,
     pub up: Option<Spanned<Vector>>,
     pub fov: Option<Number>,
+    pub projection: Option<CameraProjection>,
     pub keyframes: Option<Spanned<Vec<CameraKeyframe>>>,
+}
+
+#[derive(Clone, Copy, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum CameraProjection {
+    Perspective,
+    Orthographic,
 }
 
 #[derive(Deserialize)]

@@ -18,7 +18,7 @@ use super::side_tables::{self, Sides};
 use super::value::{Number, Vector};
 use super::{force_tables, initial, probes, read_document, solid_tables, source_tables};
 use crate::grid::Dims;
-use crate::look::{Camera, Look};
+use crate::look::{Camera, Look, Projection};
 use crate::parameter::{Holder, normalized};
 use crate::solver::{Config, Params, TimeControl};
 
@@ -184,6 +184,10 @@ fn camera(read: &document::Camera, text: &Text, extent: [f32; 3], size: [u32; 2]
     camera.position = or(&read.position, camera.position);
     camera.target = or(&read.target, camera.target);
     camera.up = or(&read.up, camera.up);
+    camera.projection = match read.projection {
+        Some(document::CameraProjection::Orthographic) => Projection::Orthographic,
+        Some(document::CameraProjection::Perspective) | None => Projection::Perspective,
+    };
     let span = |value: &Option<Spanned<Vector>>| value.as_ref().map(Spanned::span);
     let spans = [span(&read.position), span(&read.target), span(&read.up)];
     check_camera(&camera).map_err(|message| {

@@ -14,6 +14,7 @@ use super::file_names::{FILES, absolute};
 use super::origin::Origin;
 use super::scene_error::SceneError;
 use super::{resolve, scene_text};
+use crate::look::Projection;
 use crate::parameter::{self, Field, Holder};
 
 impl Scene {
@@ -141,6 +142,11 @@ fn changes(old: &Scene, new: &Scene) -> Vec<(String, Option<Value>)> {
         change(format!("{CAMERA}target"), Some(list(&camera.target)));
         change(format!("{CAMERA}up"), Some(list(&camera.up)));
         change(format!("{CAMERA}fov"), Some(number(camera.fov).into()));
+        let flat = camera.projection == Projection::Orthographic;
+        if flat || old.camera.projection != camera.projection {
+            let word = if flat { "orthographic" } else { "perspective" };
+            change(format!("{CAMERA}projection"), Some(word.into()));
+        }
     }
     changes
 }

@@ -4,7 +4,7 @@
 //! - [`Command`]s go through a channel and merge on arrival: the newest parameters win, dabs of the cursor
 //!   accumulate without loss, a clear drops earlier dabs.
 //! - [`Snapshot`]s and the [`Status`] come back through triple buffers, so neither side blocks. The three
-//!   snapshots are reused: a step allocates nothing.
+//!   snapshots are reused, unless others still read them: a step allocates nothing.
 //! - `wake` is called after each of them, from the worker's thread.
 //!
 //! Three clocks: *wall*, *simulated* (`Snapshot::time` of the solver) and *shown* (`Snapshot::time` on the
@@ -17,6 +17,7 @@ mod comparison;
 pub mod limits;
 mod simulation_trait;
 mod solid_drag;
+mod spare_snapshots;
 mod state_store;
 mod status;
 mod thread;
@@ -42,7 +43,7 @@ pub use timeline::{Frame, Timeline};
 /// Dropping it cancels the present step and waits for the thread.
 pub struct Worker {
     commands: command::Sender,
-    snapshots: Output<Snapshot>,
+    snapshots: Output<Arc<Snapshot>>,
     status: Output<Status>,
     timeline: Arc<Mutex<Timeline>>,
     thread: Option<JoinHandle<()>>,
@@ -55,7 +56,8 @@ impl Worker {
     /// worker's thread whenever a newer snapshot or status can be read.
     pub fn spawn(simulation: impl Simulation + 'static, dt: f32, wake: impl Fn() + Send + 'static) -> Self {
         let (sender, inbox) = command::channel();
-        let (snapshot_in, snapshots) = triple_buffer::triple_buffer(&Snapshot::empty(EMPTY_BOX, 1.0));
+        let (snapshot_in, snapshots) =
+            triple_buffer::triple_buffer(&Arc::new(Snapshot::empty(EMPTY_BOX, 1.0)));
         let (status_in, status) = triple_buffer::triple_buffer(&Status::default());
         let timeline = Arc::new(Mutex::new(Timeline::within(timeline::LIMIT)));
         let outputs = thread::Outputs {
@@ -79,12 +81,12 @@ impl Worker {
     }
 
     /// The newest snapshot, if it is newer than at the last call.
-    pub fn latest(&mut self) -> Option<&Snapshot> {
+    pub fn latest(&mut self) -> Option<&Arc<Snapshot>> {
         self.snapshots.update().then_some(self.snapshots.output_buffer())
     }
 
     /// The snapshot that [`Self::latest`] returned last; an empty box of one cell before the first.
-    pub fn shown(&self) -> &Snapshot {
+    pub fn shown(&self) -> &Arc<Snapshot> {
         self.snapshots.output_buffer()
     }
 

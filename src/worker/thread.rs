@@ -11,8 +11,9 @@ use triple_buffer::Input;
 use super::command::{Batch, Builder, Inbox, Patience};
 use super::comparison::{self, Comparison};
 use super::solid_drag::Drag;
+use super::spare_snapshots::SpareSnapshots;
 use super::state_store::{self, StateStore};
-use super::timeline::{Edit, Replay, Start, Timeline};
+use super::timeline::{Edit, Frame, Replay, Start, Timeline};
 use super::{Clock, Simulation, State, Status, limits};
 use crate::snapshot::Snapshot;
 use crate::solver::{Force, Params, Solid, SolverError, Source};
@@ -26,7 +27,7 @@ const SMALL: usize = 1 << 19;
 
 /// Receivers of the results.
 pub(super) struct Outputs {
-    pub(super) snapshots: Input<Snapshot>,
+    pub(super) snapshots: Input<Arc<Snapshot>>,
     pub(super) status: Input<Status>,
     pub(super) timeline: Arc<Mutex<Timeline>>,
     pub(super) wake: Box<dyn Fn() + Send>,
@@ -85,6 +86,7 @@ pub(super) struct Engine {
     /// Load that the newest snapshot came from.
     shown: u64,
     states: StateStore,
+    spares: SpareSnapshots,
     /// Targets of the solids, of the simulation and of the one beside.
     drags: [Option<Drag>; 2],
     /// Whether the fields differ from the last snapshot.
@@ -113,6 +115,7 @@ impl Engine {
             load: 0,
             shown: 0,
             states: StateStore::within(state_store::LIMIT),
+            spares: SpareSnapshots::default(),
             drags: [None, None],
             dirty: true,
             since: Since::Jump,
@@ -472,7 +475,7 @@ impl Engine {
             return self.report();
         };
         let begin = Instant::now();
-        let slot = self.outputs.snapshots.input_buffer_mut();
+        let slot = self.spares.writable(self.outputs.snapshots.input_buffer_mut());
         // The grid of the last snapshot in this slot; the first frames of a new one may differ.
         let keeps_flow = self.with_velocity || slot.dims.cells() <= SMALL;
         simulation.capture(slot, keeps_flow);
@@ -482,17 +485,22 @@ impl Engine {
         self.comparison.capture(slot, keeps_flow);
         self.shown = self.load;
         self.status.simulated = slot.time;
-        let mut timeline = lock(&self.outputs.timeline);
         let start =
             |state| Start { state, params: simulation.params().clone(), beside: self.comparison.start() };
-        let state = || simulation.state().map(start);
-        match std::mem::replace(&mut self.since, Since::Nothing) {
-            Since::Nothing => timeline.retouch(slot),
-            Since::Jump => timeline.jump(slot, state()),
-            Since::Step => {
-                let state = timeline.wants_state().then(state).flatten();
-                timeline.record(slot, state);
-            }
+        let since = std::mem::replace(&mut self.since, Since::Nothing);
+        // Packing takes long in a large box; whoever shows the timeline does not wait for it.
+        let wants_state = match since {
+            Since::Nothing => false,
+            Since::Jump => true,
+            Since::Step => lock(&self.outputs.timeline).wants_state(),
+        };
+        let state = wants_state.then(|| simulation.state().map(start)).flatten();
+        let frame = Frame::of(slot);
+        let mut timeline = lock(&self.outputs.timeline);
+        match since {
+            Since::Nothing => timeline.retouch(frame),
+            Since::Jump => timeline.jump(frame, state),
+            Since::Step => timeline.record(frame, state),
         }
         drop(timeline);
         if !self.with_velocity {

@@ -47,7 +47,8 @@ pub struct Frame {
 }
 
 impl Frame {
-    fn of(snapshot: &Snapshot) -> Self {
+    /// Packs a snapshot. A large one takes a while: do it before the timeline is locked.
+    pub(super) fn of(snapshot: &Snapshot) -> Self {
         Self {
             number: snapshot.stats.step,
             time: snapshot.time,
@@ -262,13 +263,13 @@ impl Timeline {
     }
 
     /// Adds the frame after a step. A frame that does not follow the last one restarts the recording.
-    pub(super) fn record(&mut self, snapshot: &Snapshot, state: Option<Start>) {
-        let follows = self.range().is_some_and(|[_, last]| last + 1 == snapshot.stats.step);
+    pub(super) fn record(&mut self, frame: Frame, state: Option<Start>) {
+        let follows = self.range().is_some_and(|[_, last]| last + 1 == frame.number);
         if !follows {
             self.entries.clear();
             self.bytes = 0;
         }
-        let (frame, state) = (Arc::new(Frame::of(snapshot)), state.map(Arc::new));
+        let (frame, state) = (Arc::new(frame), state.map(Arc::new));
         let entry = Entry { frame, state, edits: vec![], step: (0.0, Duration::ZERO) };
         self.bytes += entry.bytes();
         self.entries.push_back(entry);
@@ -277,20 +278,20 @@ impl Timeline {
     }
 
     /// Records a jump to another instant: drops the frames from there on, or all if it is of another run.
-    pub(super) fn jump(&mut self, snapshot: &Snapshot, state: Option<Start>) {
-        let number = snapshot.stats.step;
+    pub(super) fn jump(&mut self, frame: Frame, state: Option<Start>) {
+        let number = frame.number;
         let same = self
             .frame(number)
-            .is_some_and(|frame| frame.time == snapshot.time && frame.load.min(snapshot.load) >= self.run);
+            .is_some_and(|old| old.time == frame.time && old.load.min(frame.load) >= self.run);
         self.cut(if same { number } else { 0 });
-        self.record(snapshot, state);
+        self.record(frame, state);
     }
 
     /// Replaces the last frame, because edits changed it.
-    pub(super) fn retouch(&mut self, snapshot: &Snapshot) {
+    pub(super) fn retouch(&mut self, frame: Frame) {
         if let Some(last) = self.entries.back_mut() {
             self.bytes -= last.bytes();
-            last.frame = Arc::new(Frame::of(snapshot));
+            last.frame = Arc::new(frame);
             self.bytes += last.bytes();
         }
     }
@@ -347,7 +348,7 @@ mod tests {
     #[test]
     fn a_frame_comes_back_as_it_was_shown() {
         let mut timeline = Timeline::within(LIMIT);
-        timeline.record(&snapshot(7, 777), None);
+        timeline.record(Frame::of(&snapshot(7, 777)), None);
         let mut back = Snapshot::empty(Dims::new([1; 3]).unwrap(), 1.0);
         timeline.frame(7).unwrap().show(&mut back);
         let shown = snapshot(7, 777);
@@ -365,7 +366,7 @@ mod tests {
         };
         let mut timeline = Timeline::within(LIMIT);
         let fit = (FLOW_LIMIT / (8 * cells)) as u64;
-        (0..fit + 20).for_each(|n| timeline.record(&flowing(n), None));
+        (0..fit + 20).for_each(|n| timeline.record(Frame::of(&flowing(n)), None));
         let first = timeline.first_flow().unwrap();
         assert!((20..24).contains(&first), "{first} of {fit}");
         let mut back = Snapshot::empty(Dims::new([1; 3]).unwrap(), 1.0);
@@ -378,11 +379,11 @@ mod tests {
     #[test]
     fn empty_space_costs_hardly_any_memory_and_the_oldest_frames_are_dropped() {
         let mut timeline = Timeline::within(LIMIT);
-        timeline.record(&snapshot(0, 0), None);
+        timeline.record(Frame::of(&snapshot(0, 0)), None);
         assert!(timeline.bytes() < 4000, "{} for 32³ empty cells", timeline.bytes());
         let full = Frame::of(&snapshot(0, 32 * 32 * 32)).bytes();
         let mut timeline = Timeline::within(5 * full / 2);
-        (3..9).for_each(|n| timeline.record(&snapshot(n, 32 * 32 * 32), None));
+        (3..9).for_each(|n| timeline.record(Frame::of(&snapshot(n, 32 * 32 * 32)), None));
         assert!(timeline.bytes() <= 5 * full / 2);
         assert_eq!(timeline.range().unwrap()[1], 8);
         assert!(timeline.frame(3).is_none() && timeline.frame(8).is_some());
@@ -391,13 +392,13 @@ mod tests {
     #[test]
     fn a_jump_back_drops_later_frames_and_another_run_drops_all() {
         let mut timeline = Timeline::within(LIMIT);
-        (0..6).for_each(|n| timeline.record(&snapshot(n, 5), None));
-        timeline.jump(&snapshot(3, 5), None);
+        (0..6).for_each(|n| timeline.record(Frame::of(&snapshot(n, 5)), None));
+        timeline.jump(Frame::of(&snapshot(3, 5)), None);
         assert_eq!(timeline.range(), Some([0, 3]));
-        timeline.jump(&Snapshot { load: 1, ..snapshot(2, 5) }, None);
+        timeline.jump(Frame::of(&Snapshot { load: 1, ..snapshot(2, 5) }), None);
         assert_eq!(timeline.range(), Some([0, 2]), "a comparison continues the run");
         timeline.begin_run(2);
-        timeline.jump(&Snapshot { load: 2, ..snapshot(1, 5) }, None);
+        timeline.jump(Frame::of(&Snapshot { load: 2, ..snapshot(1, 5) }), None);
         assert_eq!(timeline.range(), Some([1, 1]));
     }
 
@@ -410,7 +411,7 @@ mod tests {
         for n in 0..60 {
             let wants = timeline.wants_state();
             timeline.record(
-                &snapshot(n, 5),
+                Frame::of(&snapshot(n, 5)),
                 wants.then(|| Start { state: state.clone(), params: Params::default(), beside: None }),
             );
             wanted.extend(wants.then_some(n));

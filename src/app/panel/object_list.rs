@@ -8,6 +8,7 @@ use super::{Out, keyframes, light_and_tone, theme};
 use crate::app::action::Action;
 use crate::app::model::{Model, Readout};
 use crate::app::objects::{self, Selected};
+use crate::look::Projection;
 use crate::parameter::{self, Effect, Kind, Parameter, Words};
 use crate::scene::Scene;
 use crate::scene::edits::{Change, Entry, List};
@@ -84,6 +85,15 @@ fn camera(ui: &mut Ui, model: &mut Model, readout: &Readout, out: &mut Out) {
     let lens = parameter::of("render.camera.fov");
     if let Some(entry) = control(ui, lens, "field of view", &Entry::of(new.fov), out) {
         new.fov = entry.number().map_or(new.fov, |x| x as f32);
+    }
+    let flat = new.projection == Projection::Orthographic;
+    let word = Entry::Word(if flat { "orthographic" } else { "perspective" }.into());
+    let projection = parameter::of("render.camera.projection");
+    if let Some(Entry::Word(word)) = control(ui, projection, "projection", &word, out) {
+        new.projection = match word.as_str() {
+            "orthographic" => Projection::Orthographic,
+            _ => Projection::Perspective,
+        };
     }
     let apart = (0..3).any(|a| (new.position[a] - new.target[a]).abs() > 1e-4);
     if new != readout.camera && apart {

@@ -34,7 +34,7 @@ impl Session {
             side: settings.side,
             camera: self.orbit.camera(),
             mode: if is_picture { self.mode() } else { self.clip_mode(&frames) },
-            now: is_picture.then(|| Box::new(self.shown().clone())),
+            now: is_picture.then(|| self.shown().clone()),
             frames,
         };
         let wake = self.wake.clone();

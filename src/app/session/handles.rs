@@ -16,12 +16,6 @@ const GRAB: f32 = 13.0;
 /// Length of the arrows of a selected object, relative to the height of the view.
 pub const ARROW: f32 = 0.11;
 
-/// Field of view of a parallel view, from far away \[degrees\].
-pub const PARALLEL: f32 = 1.5;
-
-/// Field of view of a scene that was opened with a parallel view \[degrees\].
-const LENS: f32 = 34.0;
-
 /// An object during a drag.
 pub(super) struct Move {
     list: List,
@@ -93,15 +87,12 @@ impl Session {
 
     /// Size of a metre at the depth of `p` in the view \[pt\].
     pub fn points_per_metre(&self, p: Vector3<f32>) -> f32 {
-        let depth = (p - Vector3::from(self.orbit.camera().position)).dot(&self.orbit.axes().forward);
-        0.5 * self.view.y / (depth.max(1e-6) * (self.orbit.fov.to_radians() * 0.5).tan())
+        self.view.y / self.orbit.height_at(p)
     }
 
     /// Vector from the handle at `p` to the tip of its arrow along `axis` \[m\].
     pub fn arrow(&self, p: Vector3<f32>, axis: usize) -> Vector3<f32> {
-        let depth = (p - Vector3::from(self.orbit.camera().position)).dot(&self.orbit.axes().forward);
-        let height = 2.0 * depth.max(0.0) * (self.orbit.fov.to_radians() * 0.5).tan();
-        Vector3::ith(axis, ARROW * height)
+        Vector3::ith(axis, ARROW * self.orbit.height_at(p))
     }
 
     /// Grabs the handle at a point of the view, if there is one.
@@ -118,8 +109,7 @@ impl Session {
 
     /// The point under the mouse at the depth of `p`, or the point on its axis nearest to the mouse \[m\].
     fn reached(&self, at: Vector2<f32>, p: Vector3<f32>, axis: Option<usize>) -> Vector3<f32> {
-        let eye = Vector3::from(self.orbit.camera().position);
-        let ray = self.orbit.ray(at, self.view);
+        let [eye, ray] = self.orbit.sight(at, self.view);
         let depth = (p - eye).dot(&self.orbit.axes().forward);
         let flat = eye + ray * depth;
         let Some(axis) = axis else { return flat };
@@ -254,19 +244,8 @@ impl Session {
         bounds
     }
 
-    /// Switches between perspective and parallel view; the target keeps its size.
-    pub(super) fn switch_lens(&mut self) {
-        if self.orbit.fov > PARALLEL {
-            self.lens = self.orbit.fov;
-            self.orbit.set_fov(PARALLEL);
-        } else {
-            let lens = if self.lens > PARALLEL { self.lens } else { LENS };
-            self.orbit.set_fov(lens);
-        }
-    }
-
-    /// Whether the view is parallel.
+    /// Whether the view is orthographic.
     pub fn is_parallel(&self) -> bool {
-        self.orbit.fov <= PARALLEL
+        self.orbit.parallel
     }
 }

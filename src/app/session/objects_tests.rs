@@ -179,7 +179,17 @@ fn frame_shows_the_smoke_first_and_then_the_box_and_views_refit() {
     assert!(s.is_parallel() && s.orbit.target == target);
     let corners =
         [0.0, s.extent()[2]].map(|z| s.orbit.seen(nalgebra::Vector3::new(0.0, 0.0, z), s.view).unwrap().0);
-    assert!((corners[0] - corners[1]).norm() < 12.0, "near and far edges fall together: {corners:?}");
+    assert!((corners[0] - corners[1]).norm() < 0.01, "near and far edges fall together: {corners:?}");
+    // Edges along one axis stay parallel from any side, and framing shows the whole box.
+    s.orbit.turn(Vector2::new(70.0, 55.0));
+    s.frame_box();
+    let corners =
+        crate::app::orbit::corners(s.extent()).map(|corner| s.orbit.seen(corner, s.view).unwrap().0);
+    let edge = corners[1] - corners[0];
+    for n in [2, 4, 6] {
+        assert!((corners[n + 1] - corners[n] - edge).norm() < 0.05, "{corners:?}");
+    }
+    assert!(s.orbit.shows_all(s.extent(), s.view));
     s.act(Action::Parallel);
     assert!(!s.is_parallel());
 }
@@ -246,4 +256,18 @@ fn an_inflow_of_the_panel_is_read_back() {
     let scene = s.model.settings.scene.edited(&[Change::Set(text.into(), Some(Entry::Other(word)))]).unwrap();
     let crate::solver::BoundaryCondition::Inflow(air) = scene.config.sides[0][0] else { panic!("no inflow") };
     assert_eq!((air.velocity, air.scalars), ([0.5, 0.0, 0.0], [2.0, 0.0, 0.0, 30.0]));
+}
+
+#[test]
+fn a_narrow_view_shows_as_much_across_as_the_pictures_of_the_scene() {
+    let text = "[domain]\ncells = [8, 8, 8]\nvoxel = 0.1\n[render]\nsize = [640, 480]\n\
+                camera = { position = [0.4, 0.4, 1.2], target = [0.4, 0.4, 0.4] }\n";
+    let mut s = Session::new(Scene::parse("close", text).unwrap(), || ()).unwrap();
+    let across = |s: &Session| s.orbit.height_at(s.orbit.target) * s.view.x / s.view.y;
+    s.set_view(640.0, 480.0);
+    let own = across(&s);
+    s.set_view(300.0, 480.0);
+    assert!((across(&s) / own - 1.0).abs() < 1e-3, "{} {own}", across(&s));
+    s.set_view(900.0, 480.0);
+    assert!(across(&s) > 1.2 * own, "a wide one keeps the height");
 }

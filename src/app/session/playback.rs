@@ -1,15 +1,16 @@
 //! The recorded frames: scrubbing, playback, and continuing from one of them.
 
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use super::Session;
+use super::{NOTHING, Session};
 use crate::app::model::Playback;
 use crate::snapshot::Snapshot;
 use crate::worker::Command;
 
 impl Session {
     /// The snapshot on the screen: the present, or a recorded frame.
-    pub fn shown(&self) -> &Snapshot {
+    pub fn shown(&self) -> &Arc<Snapshot> {
         if self.past.1.is_some() { &self.past.0 } else { self.worker.shown() }
     }
 
@@ -32,7 +33,7 @@ impl Session {
             if before.is_none() {
                 self.worker.send(Command::Pause);
             }
-            frame.show(&mut self.past.0);
+            frame.show(unshared(&mut self.past.0));
         }
         let changed = before != self.past.1;
         if changed {
@@ -97,4 +98,13 @@ impl Session {
             self.worker.send(Command::Live(number));
         }
     }
+}
+
+/// The snapshot for the next recorded frame: another one if the last is still being rendered.
+fn unshared(snapshot: &mut Arc<Snapshot>) -> &mut Snapshot {
+    if Arc::get_mut(snapshot).is_none() {
+        let serial = snapshot.serial;
+        *snapshot = Arc::new(Snapshot { serial, ..Snapshot::empty(NOTHING, 1.0) });
+    }
+    Arc::get_mut(snapshot).expect("just made")
 }

@@ -39,7 +39,9 @@ impl CursorRows<'_> {
                 let ray = self.axes.ray_through_pixel(self.size, [x as u32, y]);
                 tints[x] = match part {
                     Part::Ball => cursor::ball(&self.cursor, &ray, soft, reach[x]),
-                    Part::Ring if self.floor => cursor::ring(&self.cursor, &ray, reach[x], self.smoke.extent),
+                    Part::Ring if self.floor => {
+                        cursor::ring(&self.cursor, self.axes, &ray, reach[x], self.smoke.extent)
+                    }
                     Part::Ring => None,
                 };
                 fronts[x] = tints[x].map_or(0.0, |tint: cursor::Tint| tint.away);

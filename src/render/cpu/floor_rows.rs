@@ -95,9 +95,10 @@ impl Floor<'_> {
     }
 }
 
-/// The rays of a row: one through its left edge, and from one pixel to the next.
+/// The rays of a row: origin and direction of the one through its left edge, and from one pixel to the next.
 struct Along {
     eye: [f32; 3],
+    eye_step: [f32; 3],
     first: [f32; 3],
     step: [f32; 3],
 }
@@ -105,8 +106,22 @@ struct Along {
 impl Along {
     fn new(axes: &Axes, [width, height]: [u32; 2], y: u32) -> Self {
         let v = 2.0 * (y as f32 + 0.5) / height as f32 - 1.0;
-        let first = axes.forward + axes.up * v - axes.right;
-        Self { eye: axes.eye.into(), first: first.into(), step: (axes.right * (2.0 / width as f32)).into() }
+        let (left, step) = (axes.up * v - axes.right, axes.right * (2.0 / width as f32));
+        let still = [0.0; 3];
+        match axes.parallel {
+            true => Self {
+                eye: (axes.eye + left).into(),
+                eye_step: step.into(),
+                first: axes.forward.into(),
+                step: still,
+            },
+            false => Self {
+                eye: axes.eye.into(),
+                eye_step: still,
+                first: (axes.forward + left).into(),
+                step: step.into(),
+            },
+        }
     }
 }
 
@@ -136,13 +151,14 @@ dispatch! {
 
 #[inline(always)]
 fn see_kernel<const FMA: bool>(along: &Along, floor: &Floor, x: f32, seen: &mut Seen) {
-    let Along { eye, first, step } = along;
+    let Along { eye, eye_step, first, step } = along;
     let (lo, spacing) = (floor.light.lo, floor.light.spacing);
     let [across, deep] = [1.0 / spacing[0], 1.0 / spacing[1]];
     let per_side = 1.0 / floor.side;
     for i in 0..CHUNK {
         let at = x + i as f32 + 0.5;
         let d = [first[0] + step[0] * at, first[1] + step[1] * at, first[2] + step[2] * at];
+        let eye = [eye[0] + eye_step[0] * at, eye[1] + eye_step[1] * at, eye[2] + eye_step[2] * at];
         let down = least(d[1], -1e-9);
         let t = -eye[1] / down;
         let (px, pz) = (eye[0] + d[0] * t, eye[2] + d[2] * t);

@@ -34,7 +34,7 @@ impl LinePixels {
                 });
             }
         }
-        let clip = axes.clip_from_world(1e-3);
+        let clip = axes.clip_from_world();
         for line in world {
             line.trace(&clip, lines::WIDTH, size, |at, tint, depth| {
                 let uv = [0, 1].map(|a| (at[a] as f32 + 0.5) / size[a] as f32);

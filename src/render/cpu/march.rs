@@ -336,8 +336,8 @@ impl Step for Flow<'_> {
 struct Packet<S: Packets> {
     s: S,
     direction: [S::Rays; 3],
-    /// Position of the eye in cells, from the centre of the first.
-    eye_cells: [f32; 3],
+    /// Origins in cells, from the centre of the first.
+    eye_cells: [S::Rays; 3],
     /// Distances at which each ray enters and leaves the box.
     span: [S::Rays; 2],
     /// Start of the lattice of steps; the first step that may be occupied, and the one after the last.
@@ -349,8 +349,7 @@ struct Packet<S: Packets> {
 impl<S: Packets> Packet<S> {
     #[inline(always)]
     fn new(s: S, volume: &Volume, row: &Row, x: u32, reach: &[f32]) -> Self {
-        let eye: [f32; 3] = row.axes.eye.into();
-        let direction = directions(s, row, x);
+        let (eye, direction) = rays(s, row, x);
         let [enter, leave] = box_span(s, eye, direction, [[0.0; 3], volume.extent]);
         let span = [enter.max(0.0), leave.min(s.load(reach))];
         let [near, far] = box_span(s, eye, direction, volume.bounds);
@@ -361,7 +360,7 @@ impl<S: Packets> Packet<S> {
         Self {
             s,
             direction,
-            eye_cells: eye.map(|x| x / volume.h - 0.5),
+            eye_cells: eye.map(|x| x.mul_add(1.0 / volume.h, -0.5)),
             span,
             t0,
             first: s.floor((near - t0) * per_dt).max(0.0),
@@ -415,7 +414,7 @@ impl<S: Packets> Packet<S> {
         let per_brick = 1.0 / volume.brick;
         for a in [2, 1, 0] {
             let d = self.direction[a];
-            let eye = (self.eye_cells[a] + 0.5) * volume.h * per_brick;
+            let eye = (self.eye_cells[a] + 0.5) * (volume.h * per_brick);
             let inside = s.floor((t * d).mul_add(per_brick, eye));
             let inside = inside.min((volume.bricks[a] - 1) as f32).max(0.0);
             at = at.mul_add(volume.bricks[a] as f32, inside);
@@ -438,16 +437,20 @@ impl<S: Packets> Packet<S> {
     }
 }
 
-/// Unit vectors along a packet of rays.
+/// Origins of a packet of rays \[m\], and unit vectors along them.
 #[inline(always)]
-fn directions<S: Packets>(s: S, row: &Row, x: u32) -> [S::Rays; 3] {
+fn rays<S: Packets>(s: S, row: &Row, x: u32) -> ([S::Rays; 3], [S::Rays; 3]) {
     const ACROSS: [f32; PACKET] =
         [0.5, 1.5, 2.5, 3.5, 4.5, 5.5, 6.5, 7.5, 8.5, 9.5, 10.5, 11.5, 12.5, 13.5, 14.5, 15.5];
     let v = 2.0 * (row.y as f32 + 0.5) / row.size[1] as f32 - 1.0;
     let u = (s.load(&ACROSS) + x as f32) * (2.0 / row.size[0] as f32) - 1.0;
-    let mut d = [u; 3];
+    let Axes { forward, right, up, parallel, .. } = row.axes;
+    let (mut d, mut eye) = ([u; 3], [u; 3]);
     for a in 0..3 {
-        d[a] = u.mul_add(row.axes.right[a], row.axes.forward[a] + row.axes.up[a] * v);
+        let (origin, ahead) = (row.axes.eye[a], forward[a]);
+        let from = if *parallel { origin } else { ahead };
+        let aside = u.mul_add(right[a], from + up[a] * v);
+        (eye[a], d[a]) = if *parallel { (aside, s.splat(ahead)) } else { (s.splat(origin), aside) };
     }
     let norm = d[0].mul_add(d[0], d[1].mul_add(d[1], d[2] * d[2])).sqrt();
     for x in &mut d {
@@ -455,15 +458,15 @@ fn directions<S: Packets>(s: S, row: &Row, x: u32) -> [S::Rays; 3] {
         let unit = *x / norm;
         *x = unit.abs().simd_lt(1e-7).select(s.splat(1e-7), unit);
     }
-    d
+    (eye, d)
 }
 
-/// Distances at which rays from `eye` enter and leave a box.
+/// Distances at which rays with their origins in `eye` enter and leave a box.
 #[inline(always)]
-fn box_span<S: Packets>(s: S, eye: [f32; 3], d: [S::Rays; 3], [lo, hi]: [[f32; 3]; 2]) -> [S::Rays; 2] {
+fn box_span<S: Packets>(s: S, eye: [S::Rays; 3], d: [S::Rays; 3], [lo, hi]: [[f32; 3]; 2]) -> [S::Rays; 2] {
     let mut span = [s.splat(f32::MIN), s.splat(f32::MAX)];
     for a in 0..3 {
-        let (near, far) = (s.splat(lo[a] - eye[a]) / d[a], s.splat(hi[a] - eye[a]) / d[a]);
+        let (near, far) = ((s.splat(lo[a]) - eye[a]) / d[a], (s.splat(hi[a]) - eye[a]) / d[a]);
         span = [span[0].max(near.min(far)), span[1].min(near.max(far))];
     }
     span

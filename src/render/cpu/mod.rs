@@ -163,7 +163,7 @@ impl CpuRenderer {
         }
         let mut texels = Vec::new();
         let medium = Medium::of(view.look, snapshot.extent());
-        self.light.towards(view.camera.position, &medium, &mut texels);
+        self.light.towards(Axes::of(view.camera, 1.0).eye.into(), &medium, &mut texels);
         let volume = Volume::of_light(&self.light, &texels);
         let smoke = Smoke::new(snapshot, &self.cells, &volume, view, &self.quality);
         let picture = &mut self.picture;

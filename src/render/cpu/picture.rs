@@ -262,7 +262,7 @@ impl Picture {
                 one.volume(contents, texels, medium, dt)
             }
             None => {
-                self.smoke.shade(contents, view.look, view.camera.position, pass.quality);
+                self.smoke.shade(contents, view.look, pass.steady.eye.into(), pass.quality);
                 let extinction = view.mode.smoke_share() * pass.medium.extinction;
                 self.smoke.volume(contents, extinction, dt, &mut padding)
             }
@@ -386,7 +386,10 @@ impl Picture {
             }
         });
         let from_top = pixels.chunks_exact(width).rev().flatten().copied();
-        (from_top.collect(), self.reach.chunks_exact(width).rev().flatten().copied().collect())
+        // Parallel rays start behind the camera.
+        let back = Axes::of(view.camera, 1.0).back;
+        let depth = |&reach: &f32| if reach < FAR { reach - back } else { FAR };
+        (from_top.collect(), self.reach.chunks_exact(width).rev().flatten().map(depth).collect())
     }
 
     /// Calls `finish` with each row of the accumulation buffer, with the cursor over it, and its part of
@@ -399,11 +402,11 @@ impl Picture {
         out: &mut [T],
         finish: impl Fn(usize, &[[f32; 4]], &mut [T]) + Sync,
     ) {
-        if view.cursor.is_some() {
-            self.smoke.shade(contents, view.look, view.camera.position, quality);
-        }
         let (width, size, mut padding) = (self.size[0] as usize, self.size, <[Vec<_>; 2]>::default());
         let axes = Axes::of(view.camera, width as f32 / size[1] as f32);
+        if view.cursor.is_some() {
+            self.smoke.shade(contents, view.look, axes.eye.into(), quality);
+        }
         let (extinction, dt) =
             (view.look.extinction.max(0.0), contents.h / quality.samples(view.look, contents.dims));
         let cursor = view.cursor.map(|cursor| CursorRows {

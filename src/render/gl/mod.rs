@@ -14,6 +14,7 @@ mod mean;
 mod mesh;
 mod offscreen;
 mod pass;
+mod picture_thread;
 mod programs;
 mod smoke_texture;
 mod solids;
@@ -41,6 +42,7 @@ use super::flow::{self, Flow};
 use super::lines::{self, Line};
 use super::medium::Medium;
 use super::quantity::{Quantity, THICKNESS};
+use super::scene::FAR;
 use super::slice::{self, Slice};
 use super::{Mode, Quality, RenderError, View, noise};
 use crate::grid::Dims;
@@ -68,6 +70,7 @@ mod surfaceless {
     }
 }
 use pass::{Timers, averaging, blend, paint, refused};
+pub use picture_thread::{FinishedPicture, PictureRequest, PictureThread};
 use programs::Programs;
 use smoke_texture::Smoke;
 use solids::Solids;
@@ -118,7 +121,7 @@ impl Renderer {
             gl: gl.clone(),
             programs: Programs::new(gl)?,
             noise: noise_texture(gl)?,
-            threads: Threads::new(smoke_texture::draws_on_processor(gl.get_opengl_renderer_string())),
+            threads: Threads::new(Self::prefers_threads(gl)),
             smoke: Smoke::new(gl)?,
             floor: Floor::new(gl)?,
             light: volume()?,
@@ -173,6 +176,11 @@ impl Renderer {
     /// a cursor that moves over still smoke costs no march.
     pub fn set_refine(&mut self, refine: bool) {
         self.refine = refine;
+    }
+
+    /// Whether the driver of a context has no graphics processor: CPU threads then render faster than it.
+    pub fn prefers_threads(gl: &Context) -> bool {
+        smoke_texture::draws_on_processor(gl.get_opengl_renderer_string())
     }
 
     /// Whether rendering the same view again would not improve the picture.
@@ -280,8 +288,10 @@ impl Renderer {
         let targets = self.targets.as_ref().expect("made by fit");
         let [behind, before] = self.lines(view, &axes);
         self.draw_scene(targets, &inputs, view)?;
-        let space =
-            Space { clip: axes.clip_from_world(1e-3).into(), edge: [axes.right.norm(), axes.up.norm()] };
+        let space = Space {
+            clip: axes.clip_from_world().into(),
+            edge: if axes.parallel { [1e-6; 2] } else { [axes.right.norm(), axes.up.norm()] },
+        };
         self.draw_lines(targets, space, lines::WIDTH, &behind)?;
         if let Some(window) = window {
             if let Some(frame) = frame {
@@ -309,7 +319,10 @@ impl Renderer {
         }
         let targets = self.targets.as_ref().expect("something was drawn");
         let pixels = read_floats(&targets.scene).map(|[r, g, b, clear]| [r, g, b, 1.0 - clear]);
-        let reaches = read_floats(&targets.reaches).map(|[reach, ..]| reach);
+        // Parallel rays start behind the camera.
+        let back = Axes::of(view.camera, 1.0).back;
+        let depth = |reach: f32| if reach < FAR { reach - back } else { FAR };
+        let reaches = read_floats(&targets.reaches).map(|[reach, ..]| depth(reach));
         (pixels.collect(), reaches.collect())
     }
 
@@ -366,7 +379,7 @@ impl Renderer {
 
     /// Brings it to the driver, towards the eye of a view.
     fn upload_light(&mut self, view: &View) -> Result<(), RenderError> {
-        let eye = view.camera.position;
+        let eye = Axes::of(view.camera, 1.0).eye.into();
         if self.light_for == Some(eye) {
             return Ok(());
         }
@@ -391,7 +404,8 @@ impl Renderer {
         let medium = Medium::of(view.look, grid.extent());
         let cursor = view.cursor.map_or([0.0; 4], |c| [c.center[0], c.center[1], c.center[2], c.radius]);
         Inputs::default()
-            .vec3("eye", axes.eye.into())
+            .vec3("camera", axes.eye.into())
+            .float("parallel", f32::from(u8::from(axes.parallel)))
             .vec3("forward", axes.forward.into())
             .vec3("right", axes.right.into())
             .vec3("up", axes.up.into())
@@ -622,7 +636,8 @@ impl Renderer {
 struct Space {
     /// Matrix to clip space.
     clip: [[f32; 4]; 4],
-    /// Extent of the picture to the right and up at distance 1; zeros if nothing hides the lines.
+    /// Extent of the picture to the right and up at distance 1, hardly any if its rays are parallel; zeros if nothing hides
+    /// the lines.
     edge: [f32; 2],
 }
 

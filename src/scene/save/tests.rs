@@ -3,7 +3,7 @@
 use proptest::prelude::*;
 
 use super::*;
-use crate::look::{Scattering, ToneMap};
+use crate::look::{Projection, Scattering, ToneMap};
 use crate::scene::builtin;
 use crate::solver::Ambient;
 
@@ -139,7 +139,7 @@ fn scenes_that_would_not_read_back_are_not_saved() {
 /// A change of a scene, given numbers between 0 and 1.
 type Change = fn(&mut Scene, &[f32]);
 
-const CHANGES: [Change; 36] = [
+const CHANGES: [Change; 37] = [
     |s, x| s.time.frame_rate = 1.0 + x[0],
     |s, x| s.time.step = s.time.step.map(|_| 0.01 + 0.1 * x[1]),
     |s, x| s.params.heat_buoyancy = -x[2],
@@ -176,6 +176,7 @@ const CHANGES: [Change; 36] = [
     |s, x| s.camera.position = [5.0 + x[11], x[12], -x[13]],
     |s, x| (s.camera.target, s.camera.up) = (three(x, 14), [0.1 * x[15], 1.0, 0.0]),
     |s, x| s.camera.fov = 1.0 + 169.0 * x[16],
+    |s, x| s.camera.projection = [Projection::Perspective, Projection::Orthographic][usize::from(x[3] > 0.5)],
 ];
 
 fn three(x: &[f32], from: usize) -> [f32; 3] {

@@ -1,0 +1,240 @@
+//! The pictures of one side of the view: by the driver, or by a thread of their own where the driver has no graphics
+//! processor. The window never waits long for a picture of that thread: it shows the last one meanwhile.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use glium::backend::Facade;
+use glium::framebuffer::SimpleFrameBuffer;
+use glium::texture::{ClientFormat, MipmapsOption, RawImage2d, Texture2d, UncompressedFloatFormat};
+use glium::uniforms::MagnifySamplerFilter;
+use glium::{BlitTarget, Display, Frame, Rect, Surface};
+use glutin::surface::WindowSurface;
+
+use super::canvas::Canvas;
+use super::pace::Level;
+use super::priority::standing_back;
+use super::settings::Side;
+use crate::look::{Camera, Look};
+use crate::render::{
+    Cursor, FinishedPicture, Mode, PictureRequest, PictureThread, Quantity, Ranges, RenderError, Renderer,
+    View,
+};
+use crate::snapshot::Snapshot;
+
+/// Longest wait for a picture: a quick one is on the screen together with its handles.
+const BRIEF: Duration = Duration::from_millis(25);
+
+/// What to render.
+pub(super) struct Subject<'a> {
+    pub snapshot: &'a Arc<Snapshot>,
+    pub side: Side,
+    pub look: &'a Look,
+    pub camera: Camera,
+    pub cursor: Option<Cursor>,
+    pub mode: Mode,
+    pub level: Level,
+    /// Whether the picture improves while nothing changes.
+    pub refine: bool,
+}
+
+/// The pictures of one side.
+pub(super) struct Pictures {
+    by: By,
+    canvas: Canvas,
+}
+
+enum By {
+    Driver(Box<Renderer>),
+    Thread(Thread),
+}
+
+struct Thread {
+    thread: PictureThread,
+    /// The picture in `texture`, without its bytes.
+    last: Option<FinishedPicture>,
+    texture: Option<Texture2d>,
+}
+
+/// A picture that was finished for this frame of the window.
+pub(super) struct Drawn {
+    pub level: Level,
+    /// Wall time it took \[ms\], if it is known before the frame is sent.
+    pub ms: Option<f32>,
+}
+
+impl Pictures {
+    /// Makes them. `wake` is called from another thread when the window can show a new one.
+    pub fn new(
+        display: &Display<WindowSurface>,
+        wake: impl Fn() + Send + 'static,
+    ) -> Result<Self, RenderError> {
+        let gl = display.get_context();
+        let by = match Renderer::prefers_threads(gl) {
+            true => By::Thread(Thread {
+                thread: standing_back(|| PictureThread::start(wake))?,
+                last: None,
+                texture: None,
+            }),
+            false => By::Driver(Box::new(Renderer::new(gl)?)),
+        };
+        Ok(Self { by, canvas: Canvas::default() })
+    }
+
+    /// The driver's renderer, if it has a graphics processor.
+    pub fn driver(&mut self) -> Option<&mut Renderer> {
+        match &mut self.by {
+            By::Driver(renderer) => Some(renderer),
+            By::Thread(_) => None,
+        }
+    }
+
+    /// Hands a snapshot to the driver; `news`: it is another one than at the last call.
+    pub fn upload(&mut self, snapshot: &Snapshot, mode: Mode, news: bool) -> Result<(), RenderError> {
+        match &mut self.by {
+            By::Driver(renderer) if news || renderer.needs_upload(mode) => renderer.upload(snapshot, mode),
+            _ => Ok(()),
+        }
+    }
+
+    /// Level of the picture on the screen.
+    pub fn level(&self) -> Option<Level> {
+        match &self.by {
+            By::Driver(_) => None,
+            By::Thread(thread) => thread.last.as_ref().map(level_of),
+        }
+    }
+
+    /// Ends of a colour scale for the shown snapshot.
+    pub fn range(&self, quantity: Quantity) -> [f32; 2] {
+        match &self.by {
+            By::Driver(renderer) => renderer.range(quantity),
+            By::Thread(thread) => thread.ranges().range(quantity),
+        }
+    }
+
+    /// Whether no better picture will come without a request.
+    pub fn is_settled(&self) -> bool {
+        match &self.by {
+            By::Driver(renderer) => renderer.settled(),
+            // It improves by itself, and wakes the window.
+            By::Thread(_) => true,
+        }
+    }
+
+    /// Puts the newest picture into a part of the window: left, bottom, width and height in pixels. `None` if it is the
+    /// one that was shown before.
+    pub fn draw(
+        &mut self,
+        display: &Display<WindowSurface>,
+        frame: &mut Frame,
+        viewport: [u32; 4],
+        subject: &Subject,
+    ) -> Result<Option<Drawn>, RenderError> {
+        let level = subject.level;
+        // Stretched lines are thick: the overlay draws them instead.
+        let look = Look { outline: subject.look.outline && level.shrink == 1, ..subject.look.clone() };
+        match &mut self.by {
+            By::Driver(renderer) => {
+                renderer.set_quality(level.quality());
+                renderer.set_refine(subject.refine);
+                let Subject { camera, cursor, mode, .. } = subject;
+                let view = View { look: &look, camera, cursor: *cursor, mode: *mode };
+                match level.shrink {
+                    1 => renderer.draw(frame, viewport, &view)?,
+                    by => self.canvas.draw(display, renderer, frame, viewport, by, &view)?,
+                }
+                Ok(Some(Drawn { level, ms: None }))
+            }
+            By::Thread(thread) => thread.draw(display, frame, viewport, look, subject),
+        }
+    }
+}
+
+impl Thread {
+    fn ranges(&self) -> Ranges {
+        self.last.as_ref().map_or_else(Ranges::default, |picture| picture.ranges)
+    }
+
+    fn draw(
+        &mut self,
+        display: &Display<WindowSurface>,
+        frame: &mut Frame,
+        viewport: [u32; 4],
+        look: Look,
+        subject: &Subject,
+    ) -> Result<Option<Drawn>, RenderError> {
+        let [_, _, width, height] = viewport;
+        let is_new = self.thread.request(PictureRequest {
+            snapshot: subject.snapshot.clone(),
+            beside: subject.side == Side::B,
+            look,
+            camera: subject.camera,
+            cursor: subject.cursor,
+            mode: subject.mode,
+            quality: subject.level.quality(),
+            size: [width, height].map(|n| n.div_ceil(subject.level.shrink)),
+            refine: subject.refine,
+            tag: [subject.level.shrink, subject.level.divide],
+        });
+        if is_new {
+            self.thread.wait(BRIEF);
+        }
+        let picture = self.thread.take()?;
+        let drawn = picture.as_ref().map(|picture| Drawn { level: level_of(picture), ms: Some(picture.ms) });
+        if let Some(picture) = picture {
+            self.upload(display, picture)?;
+        }
+        self.blit(display, frame, viewport)?;
+        Ok(drawn)
+    }
+
+    fn upload(
+        &mut self,
+        display: &Display<WindowSurface>,
+        picture: FinishedPicture,
+    ) -> Result<(), RenderError> {
+        let [width, height] = picture.size;
+        let fits = |texture: &Texture2d| texture.dimensions() == (width, height);
+        let texture = match self.texture.take().filter(fits) {
+            Some(texture) => texture,
+            None => {
+                let (format, mipmaps) = (UncompressedFloatFormat::U8U8U8U8, MipmapsOption::NoMipmap);
+                Texture2d::empty_with_format(display, format, mipmaps, width, height)
+                    .map_err(|e| RenderError::Gl("a texture for the picture", e.to_string()))?
+            }
+        };
+        let texture = self.texture.insert(texture);
+        let data = picture.bytes.as_flattened().into();
+        let whole = Rect { left: 0, bottom: 0, width, height };
+        texture.write(whole, RawImage2d { data, width, height, format: ClientFormat::U8U8U8U8 });
+        self.last = Some(FinishedPicture { bytes: Vec::new(), ..picture });
+        Ok(())
+    }
+
+    /// Copies the last picture to the window, stretched if it has another size.
+    fn blit(
+        &self,
+        display: &Display<WindowSurface>,
+        frame: &mut Frame,
+        [left, bottom, width, height]: [u32; 4],
+    ) -> Result<(), RenderError> {
+        let Some(texture) = &self.texture else { return Ok(()) };
+        let surface = SimpleFrameBuffer::new(display, texture)
+            .map_err(|e| RenderError::Gl("the picture", e.to_string()))?;
+        let (from_width, from_height) = texture.dimensions();
+        let whole = Rect { left: 0, bottom: 0, width: from_width, height: from_height };
+        let target = BlitTarget { left, bottom, width: width as i32, height: height as i32 };
+        let filter = match (from_width, from_height) == (width, height) {
+            true => MagnifySamplerFilter::Nearest,
+            false => MagnifySamplerFilter::Linear,
+        };
+        frame.blit_from_simple_framebuffer(&surface, &whole, &target, filter);
+        Ok(())
+    }
+}
+
+fn level_of(picture: &FinishedPicture) -> Level {
+    let [shrink, divide] = picture.tag;
+    Level { shrink, divide }
+}

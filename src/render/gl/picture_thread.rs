@@ -1,0 +1,357 @@
+//! Pictures on a thread of their own, for windows whose driver has no graphics processor: a window that asks for one
+//! goes on, and shows the last one until the next is ready.
+
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+use super::accumulation::{Accumulation, Frame, MOST_PASSES, Subject};
+use super::grid::{Bake, Grid};
+use crate::look::{Camera, Look};
+use crate::render::cpu::{self, Contents, Integrator, Picture};
+use crate::render::floor::FloorLight;
+use crate::render::medium::Medium;
+use crate::render::preshaded::Cells;
+use crate::render::{Cursor, Mode, Quality, Ranges, RenderError, View, noise};
+use crate::simd::token;
+use crate::snapshot::Snapshot;
+
+/// Smoke, camera and everything else that a picture shows.
+#[derive(Clone, Debug)]
+pub struct PictureRequest {
+    /// The smoke.
+    pub snapshot: Arc<Snapshot>,
+    /// Whether the simulation beside it is shown instead.
+    pub beside: bool,
+    /// Light, medium and tone.
+    pub look: Look,
+    /// Camera.
+    pub camera: Camera,
+    /// The 3D cursor, if it is shown.
+    pub cursor: Option<Cursor>,
+    /// Content of the picture.
+    pub mode: Mode,
+    /// Effort.
+    pub quality: Quality,
+    /// Width and height \[px\].
+    pub size: [u32; 2],
+    /// Whether the picture improves while it is not replaced.
+    pub refine: bool,
+    /// Comes back with the picture.
+    pub tag: [u32; 2],
+}
+
+impl PictureRequest {
+    fn snapshot(&self) -> &Snapshot {
+        match &self.snapshot.beside {
+            Some(beside) if self.beside => beside,
+            _ => &self.snapshot,
+        }
+    }
+
+    /// Whether both show the same instant of the same simulation.
+    fn shows_same_smoke(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.snapshot, &other.snapshot)
+            && self.snapshot.serial == other.snapshot.serial
+            && self.beside == other.beside
+    }
+
+    fn is_same(&self, other: &Self) -> bool {
+        self.shows_same_smoke(other)
+            && (self.mode, self.quality, self.size) == (other.mode, other.quality, other.size)
+            && (self.camera, self.cursor, self.refine, self.tag)
+                == (other.camera, other.cursor, other.refine, other.tag)
+            && self.look == other.look
+    }
+}
+
+/// A finished picture.
+#[derive(Clone, Debug)]
+pub struct FinishedPicture {
+    /// Red, green, blue and alpha of each pixel, sRGB-encoded, rows from the bottom.
+    pub bytes: Vec<[u8; 4]>,
+    /// Width and height \[px\].
+    pub size: [u32; 2],
+    /// Tag of its request.
+    pub tag: [u32; 2],
+    /// Ranges of the snapshot's quantities.
+    pub ranges: Ranges,
+    /// Wall time it took \[ms\].
+    pub ms: f32,
+}
+
+/// Renders requests on a thread, the newest first, and improves the last one while there is no other. Dropping it
+/// waits for the picture under way.
+pub struct PictureThread {
+    shared: Arc<Shared>,
+    thread: Option<JoinHandle<()>>,
+}
+
+#[derive(Default)]
+struct Shared {
+    desk: Mutex<Desk>,
+    /// Signals a change of the desk.
+    changed: Condvar,
+}
+
+#[derive(Default)]
+struct Desk {
+    request: Option<PictureRequest>,
+    /// Number of the request.
+    number: u64,
+    finished: Option<FinishedPicture>,
+    /// Number of the newest finished request.
+    reached: u64,
+    ended: bool,
+}
+
+impl Shared {
+    fn desk(&self) -> MutexGuard<'_, Desk> {
+        self.desk.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl PictureThread {
+    /// Starts the thread and its helpers. It calls `wake` after each picture.
+    ///
+    /// # Errors
+    /// If the system has no thread left.
+    pub fn start(wake: impl Fn() + Send + 'static) -> Result<Self, RenderError> {
+        let shared = Arc::<Shared>::default();
+        let theirs = shared.clone();
+        let lacks =
+            |error: &dyn std::fmt::Display| RenderError::Gl("a thread for pictures", error.to_string());
+        let helpers = rayon::ThreadPoolBuilder::new().thread_name(|n| format!("picture {n}"));
+        let pool =
+            helpers.num_threads(rayon::current_num_threads()).build().map_err(|error| lacks(&error))?;
+        let work = move || {
+            let mut painter = Painter::default();
+            while let Some((request, number)) = next(&theirs, painter.is_settled()) {
+                let began = Instant::now();
+                pool.install(|| painter.render(&request));
+                let mut desk = theirs.desk();
+                desk.reached = number;
+                let mut bytes = desk.finished.take().map(|old| old.bytes).unwrap_or_default();
+                painter.picture.bytes().clone_into(&mut bytes);
+                desk.finished = Some(FinishedPicture {
+                    bytes,
+                    size: request.size,
+                    tag: request.tag,
+                    ranges: painter.ranges,
+                    ms: began.elapsed().as_secs_f32() * 1e3,
+                });
+                drop(desk);
+                theirs.changed.notify_all();
+                wake();
+            }
+        };
+        let thread =
+            std::thread::Builder::new().name("pictures".into()).spawn(work).map_err(|error| lacks(&error))?;
+        Ok(Self { shared, thread: Some(thread) })
+    }
+
+    /// Requests a picture in place of the last one. Returns whether it differs from that.
+    pub fn request(&self, request: PictureRequest) -> bool {
+        let mut desk = self.shared.desk();
+        if desk.request.as_ref().is_some_and(|last| last.is_same(&request)) {
+            return false;
+        }
+        desk.number += 1;
+        desk.request = Some(request);
+        drop(desk);
+        self.shared.changed.notify_all();
+        true
+    }
+
+    /// Waits at most so long for a picture of the newest request.
+    pub fn wait(&self, most: Duration) {
+        let begin = Instant::now();
+        let mut desk = self.shared.desk();
+        while desk.reached < desk.number {
+            let Some(rest) = most.checked_sub(begin.elapsed()).filter(|rest| !rest.is_zero()) else { return };
+            desk = self.shared.changed.wait_timeout(desk, rest).unwrap_or_else(PoisonError::into_inner).0;
+        }
+    }
+
+    /// The newest picture, if there is one since the last call.
+    ///
+    /// # Errors
+    /// If the thread has ended.
+    pub fn take(&self) -> Result<Option<FinishedPicture>, RenderError> {
+        if self.thread.as_ref().is_none_or(JoinHandle::is_finished) {
+            return Err(RenderError::Gl("a picture", "its thread has ended".into()));
+        }
+        Ok(self.shared.desk().finished.take())
+    }
+}
+
+impl Drop for PictureThread {
+    fn drop(&mut self) {
+        self.shared.desk().ended = true;
+        self.shared.changed.notify_all();
+        if let Some(thread) = self.thread.take()
+            && thread.join().is_err()
+        {
+            tracing::error!("the thread of the pictures ended in a panic");
+        }
+    }
+}
+
+/// Waits for a picture to render: a new one, or a better one of the last request. `None` at the end.
+fn next(shared: &Shared, settled: bool) -> Option<(PictureRequest, u64)> {
+    let mut desk = shared.desk();
+    loop {
+        if desk.ended {
+            return None;
+        }
+        let is_new = desk.reached < desk.number;
+        if let Some(request) = desk.request.as_ref().filter(|request| is_new || request.refine && !settled) {
+            return Some((request.clone(), desk.number));
+        }
+        desk = shared.changed.wait(desk).unwrap_or_else(PoisonError::into_inner);
+    }
+}
+
+/// The state of the thread.
+struct Painter {
+    last: Option<PictureRequest>,
+    cells: Cells,
+    baked: Bake,
+    floor: FloorLight,
+    ranges: Ranges,
+    picture: Picture,
+    passes: Accumulation,
+}
+
+impl Default for Painter {
+    fn default() -> Self {
+        Self {
+            last: None,
+            cells: Cells::default(),
+            baked: Bake::default(),
+            floor: FloorLight::default(),
+            ranges: Ranges::default(),
+            picture: Picture::new(token()),
+            passes: Accumulation::default(),
+        }
+    }
+}
+
+impl Painter {
+    fn is_settled(&self) -> bool {
+        self.passes.count >= MOST_PASSES
+    }
+
+    /// Renders the next frame of the request's average, and its bytes.
+    fn render(&mut self, request: &PictureRequest) {
+        let snapshot = request.snapshot();
+        if !self.last.as_ref().is_some_and(|last| last.shows_same_smoke(request)) {
+            self.cells.gather(snapshot);
+            self.baked.gather(snapshot);
+            self.ranges = Grid::of(snapshot).ranges;
+            self.picture.forget();
+            self.passes.of = None;
+        }
+        self.last = Some(request.clone());
+        let look = &request.look;
+        self.baked.light.set_scale(look.light_scale);
+        if self.baked.bring_up_to_date(look, &self.cells) {
+            self.picture.forget_light();
+            self.floor.cast(&self.baked.light, &Medium::of(look, snapshot.extent()));
+        }
+        let subject = Subject {
+            look: look.clone(),
+            camera: request.camera,
+            mode: request.mode,
+            serial: snapshot.serial,
+            size: request.size,
+            quality: request.quality,
+        };
+        let contents = Contents {
+            dims: snapshot.dims,
+            h: snapshot.h,
+            bricks: &snapshot.bricks,
+            cells: &self.cells,
+            smoke: &snapshot.smoke,
+            velocity: &snapshot.velocity,
+            ranges: self.ranges,
+            light: &self.baked.light,
+            floor: &self.floor,
+        };
+        let view = View { look, camera: &request.camera, cursor: request.cursor, mode: request.mode };
+        if let Some(Frame { number, weight }) = self.passes.next(subject, request.refine) {
+            let shift = if number == 0 { [0.0; 2] } else { noise::spread(number) };
+            let frame = cpu::Frame { number, weight, shift };
+            let (size, quality) = (request.size, request.quality);
+            self.picture.render_frame(&contents, &view, quality, size, frame, Integrator::Packets);
+        }
+        self.picture.present(&contents, &view, request.quality);
+        self.picture.times();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::grid::Dims;
+    use crate::render::CpuRenderer;
+
+    fn request(density: f32) -> PictureRequest {
+        let dims = Dims::new([16; 3]).unwrap();
+        let mut snapshot = Snapshot::empty(dims, 0.1);
+        snapshot.smoke.fill([density; 4].map(half::f16::from_f32));
+        snapshot.bricks.update(dims, &snapshot.smoke);
+        PictureRequest {
+            snapshot: Arc::new(snapshot),
+            beside: false,
+            look: Look::default(),
+            camera: Camera::framing([1.6; 3]),
+            cursor: None,
+            mode: Mode::Smoke,
+            quality: Quality::FINAL,
+            size: [40, 30],
+            refine: false,
+            tag: [3, 4],
+        }
+    }
+
+    fn picture(thread: &PictureThread) -> FinishedPicture {
+        thread.wait(Duration::from_secs(20));
+        thread.take().unwrap().expect("a picture in time")
+    }
+
+    #[test]
+    fn the_picture_is_that_of_the_renderer_without_a_window() {
+        let thread = PictureThread::start(|| ()).unwrap();
+        let request = request(3.0);
+        assert!(thread.request(request.clone()));
+        let shown = picture(&thread);
+        assert_eq!((shown.tag, shown.size), ([3, 4], [40, 30]));
+        let mut renderer = CpuRenderer::new();
+        let PictureRequest { look, camera, mode, .. } = &request;
+        let view = View { look, camera, cursor: None, mode: *mode };
+        let image = renderer.render(&request.snapshot, &view, [40, 30], &|_| ());
+        let rows = shown.bytes.chunks(40).rev().flatten().flatten().copied().collect::<Vec<_>>();
+        assert_eq!(rows, image.rgba);
+    }
+
+    #[test]
+    fn the_same_request_is_rendered_once_and_a_new_one_replaces_it() {
+        let thread = PictureThread::start(|| ()).unwrap();
+        let first = request(3.0);
+        assert!(thread.request(first.clone()));
+        let shown = picture(&thread);
+        assert!(!thread.request(first) && thread.request(request(0.0)));
+        assert_ne!(picture(&thread).bytes, shown.bytes);
+    }
+
+    #[test]
+    fn a_picture_improves_by_itself_so_many_times() {
+        let (sender, receiver) = std::sync::mpsc::channel();
+        let thread = PictureThread::start(move || _ = sender.send(())).unwrap();
+        thread.request(PictureRequest { refine: true, ..request(3.0) });
+        let wakes = (0..MOST_PASSES).filter(|_| receiver.recv_timeout(Duration::from_secs(20)).is_ok());
+        assert_eq!(wakes.count(), MOST_PASSES as usize);
+        assert!(receiver.recv_timeout(Duration::from_millis(200)).is_err());
+    }
+}
