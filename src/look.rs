@@ -1,6 +1,13 @@
 //! Camera, light, medium and tone of a picture, as plain data. A scene file sets them, a renderer reads them.
 //! Light is linear; lengths are in metres.
 
+mod framing;
+
+#[cfg(any(test, feature = "viewer"))]
+pub(crate) use framing::corners;
+#[cfg(feature = "viewer")]
+pub(crate) use framing::tight_distance;
+
 /// Kind of a camera's projection.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Projection {
