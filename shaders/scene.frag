@@ -6,6 +6,9 @@
 #ifdef SOLIDS
 #include "solid.glsl"
 #endif
+#ifdef LAMPS
+#include "lamp.glsl"
+#endif
 
 uniform sampler2D floor_light; // share of the sun that arrives, and what a white floor sends of all other light
 uniform vec2 floor_lo;       // x and z of its first node, m
@@ -25,8 +28,9 @@ in vec2 uv;
 layout(location = 0) out vec4 radiance;
 layout(location = 1) out float reach;
 
-vec4 light_on_floor(vec3 p) {
-    return textureLod(floor_light, ((p.xz - floor_lo) / floor_spacing + 0.5) / vec2(textureSize(floor_light, 0)), 0.0);
+// Share of the way across the picture of the floor's light.
+vec2 on_floor(vec3 p) {
+    return ((p.xz - floor_lo) / floor_spacing + 0.5) / vec2(textureSize(floor_light, 0));
 }
 
 // Whether solids leave the sun to a point.
@@ -40,15 +44,19 @@ float sunny(vec3 p) {
 }
 
 vec3 floor_radiance(vec3 p) {
-    vec4 arrives = light_on_floor(p);
+    vec4 arrives = textureLod(floor_light, on_floor(p), 0.0);
     float direct = sunny(p) * max(sun_direction.y, 0.0) * arrives.r / 3.14159265;
-    return floor_albedo * (sun * direct + arrives.gba);
+    vec3 lit = sun * direct + arrives.gba;
+#ifdef LAMPS
+    lit += lamps_on_floor(p, on_floor(p)) / 3.14159265;
+#endif
+    return floor_albedo * lit;
 }
 
 #ifdef SOLIDS
-float depth_at(vec3 p) {
-    return textureLod(depths, (p / extent * (light_nodes - 2.0) + 1.0) / light_nodes, 0.0).r;
-}
+vec3 in_points(vec3 p) { return (p / extent * (light_nodes - 2.0) + 1.0) / light_nodes; }
+
+float depth_at(vec3 p) { return textureLod(depths, in_points(p), 0.0).r; }
 
 float diffuse(sampler3D moments, vec3 share, vec3 normal) {
     vec4 s = textureLod(moments, share, 0.0);
@@ -57,14 +65,17 @@ float diffuse(sampler3D moments, vec3 share, vec3 normal) {
 
 // A solid's surface: the sun as far as neither solids nor smoke hide it, and all other light.
 vec3 solid_radiance(vec3 p, vec3 normal, vec3 albedo) {
-    float cosine = dot(normal, sun_direction), direct = 0.0;
+    float cosine = dot(normal, sun_direction), direct = 0.0, hair = 1e-3 * extent.x / (light_nodes.x - 2.0);
     if (cosine > 0.0) {
-        float hair = 1e-3 * extent.x / (light_nodes.x - 2.0);
         direct = sunny(p + hair * normal) * cosine * exp(-depth_at(clamp(p, vec3(0.0), extent))) / 3.14159265;
     }
     vec3 share = (p + diffuse_off * normal) / diffuse_size;
-    return albedo * (sun * direct
-        + vec3(diffuse(diffuse_red, share, normal), diffuse(diffuse_green, share, normal), diffuse(diffuse_blue, share, normal)));
+    vec3 lit = sun * direct
+        + vec3(diffuse(diffuse_red, share, normal), diffuse(diffuse_green, share, normal), diffuse(diffuse_blue, share, normal));
+#ifdef LAMPS
+    lit += lamps_on_solid(p + hair * normal, normal, in_points(clamp(p, vec3(0.0), extent))) / 3.14159265;
+#endif
+    return albedo * lit;
 }
 #endif
 

@@ -2,11 +2,13 @@
 //! Light is linear; lengths are in metres.
 
 mod framing;
+mod light;
 
 #[cfg(any(test, feature = "viewer"))]
 pub(crate) use framing::corners;
 #[cfg(feature = "viewer")]
 pub(crate) use framing::tight_distance;
+pub use light::{Emitter, Light};
 
 /// Kind of a camera's projection.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -94,6 +96,8 @@ pub struct Look {
     pub sky: [f32; 3],
     /// Radiance from below the horizon, linear R, G, B.
     pub ground: [f32; 3],
+    /// Further lights, at most [`Light::MOST`]; more are left out.
+    pub lights: Vec<Light>,
     /// Luminance at 2000 K of opaque hot smoke, which radiates as a black body; 0: no emission.
     pub glow: f32,
     /// Temperature excess that radiates like 2000 K \[K\]; colour and brightness follow from it.
@@ -150,6 +154,7 @@ impl Default for Look {
             sun: SUN,
             sky: [0.16, 0.22, 0.32],
             ground: [0.07, 0.06, 0.05],
+            lights: Vec::new(),
             glow: 0.0,
             glow_heat: 120.0,
             exposure: 0.0,

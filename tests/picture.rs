@@ -5,7 +5,7 @@
 use std::sync::Arc;
 
 use updraft::grid::Dims;
-use updraft::look::{Camera, Look, Projection, Scattering};
+use updraft::look::{Camera, Emitter, Light, Look, Projection, Scattering};
 use updraft::render::CpuRenderer;
 use updraft::render::procedural::{Tint, plume, uniform};
 use updraft::render::{Image, LinearImage, Mode, Quality, Shading, View};
@@ -465,12 +465,25 @@ mod gl {
             colors: [[0.3; 3]; 3],
             ..Look::default()
         };
+        let target = [0.4, 0.4, 0.4];
+        let spot =
+            Emitter::Spot { position: [1.2, 1.3, 1.0], target, angle: 30.0, softness: 0.3, radius: 0.03 };
+        let lights = [
+            Emitter::Sun { direction: [-0.7, 0.5, -0.5], size: 6.0 },
+            Emitter::Point { position: [0.1, 0.4, 0.9], radius: 0.02 },
+            spot,
+            Emitter::Area { position: [0.4, 1.3, 0.4], target, size: [0.4, 0.2] },
+            Emitter::Point { position: [0.5, 0.5, 0.4], radius: 0.05 },
+        ];
+        let light = |emitter| Light { emitter, color: [1.0, 0.8, 0.4], strength: 1.5 };
+        let lit = Look { sun: [1.0; 3], lights: lights.map(light).to_vec(), ..Look::default() };
         let slice = Slice { axis: 2, position: 0.5, quantity: Quantity::VelocityX, range: None };
         let ball = Cursor { center: [0.5, 0.6, 0.5], radius: 0.15, color: [0.9, 0.4, 0.1] };
         vec![
             ("colours", tinted, Look::default(), None, Mode::Smoke),
             ("against the light", even.clone(), against, None, Mode::Smoke),
             ("single, fine, no floor", even.clone(), Look { floor: None, ..fine }, None, Mode::Smoke),
+            ("further lights", even.clone(), lit, None, Mode::Smoke),
             ("glow, two lobes, a large sun", even.clone(), hot, None, Mode::Smoke),
             ("cursor", even.clone(), Look::default(), Some(ball), Mode::Smoke),
             ("speed", even.clone(), Look::default(), None, Mode::Speed),
@@ -515,8 +528,11 @@ mod gl {
         let size = [160, 120];
         let Some(mut gl) = offscreen(size) else { return };
         let mut snapshot = plume(Dims::new([40, 56, 36]).unwrap(), 0.02, Tint::Even);
-        let (look, camera) =
-            (Look { solids: vec![[0.6, 0.3, 0.2]], ..Look::default() }, Camera::framing(snapshot.extent()));
+        let lights = scenes().into_iter().find(|scene| scene.0 == "further lights").unwrap().2.lights;
+        let (look, camera) = (
+            Look { solids: vec![[0.6, 0.3, 0.2]], lights, ..Look::default() },
+            Camera::framing(snapshot.extent()),
+        );
         let view = view(&look, &camera);
         let empty = snapshot.clone();
         let shapes = [

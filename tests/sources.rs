@@ -8,7 +8,7 @@ use std::sync::Arc;
 use common::{advance, all, cell, config, inert, noise};
 use updraft::solver::{
     ActsOn, Advection, BoundaryCondition, BoundaryConditions, Card, Config, Drive, Fill, Force, ForceField,
-    Form, Noise, Params, Region, SCALAR_LIMIT, Shape, Solid, Solver, Source, TimeControl,
+    Form, Noise, Params, Region, SCALAR_LIMIT, SPEED_LIMIT, Shape, Solid, Solver, Source, TimeControl,
 };
 
 const H: f32 = 0.05;
@@ -199,6 +199,22 @@ fn the_wildest_forces_stay_finite() {
         assert!(solver.velocity().iter().flatten().all(|x| x.is_finite()), "{force:?}");
         assert!(solver.scalars().as_flattened().iter().all(|x| x.abs() <= 1.001 * SCALAR_LIMIT), "{force:?}");
     }
+}
+
+/// A limit in cells per second: in fine grids it lies below the velocity that a scene may ask for.
+#[test]
+fn no_source_drives_air_beyond_the_limit_of_speed() {
+    let config = config([8; 3], 1e-3, all(BoundaryCondition::Periodic), Advection::Cubic);
+    let everywhere = Region::new(Form::Body(Shape::Box { size: [1.0; 3] }), [0.0; 3]);
+    let mut source = Source::new(everywhere, [0.0; 4]);
+    source.velocity = Some([1e4, 0.0, -10.0]);
+    let mut solver = Solver::new(config, inert(), vec![source]).unwrap();
+    advance(&mut solver, 1e-6, 2);
+    let limit = SPEED_LIMIT * 1e-3;
+    let fastest =
+        |component: usize| solver.velocity()[component].iter().fold(0.0f32, |most, u| most.max(u.abs()));
+    assert!((fastest(0) / limit - 1.0).abs() < 1e-3, "{}", fastest(0));
+    assert!((fastest(2) / 10.0 - 1.0).abs() < 1e-3, "{}", fastest(2));
 }
 
 fn letters() -> Region {

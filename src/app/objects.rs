@@ -1,6 +1,7 @@
 //! The objects of a scene in the window: their names, handles, and keys in the scene's text. Plain data, no
 //! window.
 
+use crate::look::Emitter;
 use crate::scene::Scene;
 use crate::scene::edits::{Change, Entry, List};
 use crate::solver::{ForceField, Form, Shape};
@@ -88,6 +89,7 @@ pub fn count(scene: &Scene, list: List) -> usize {
         List::Source => scene.sources.len(),
         List::Solid => scene.solids.len(),
         List::Force => scene.forces.len(),
+        List::Light => scene.look.lights.len(),
     }
 }
 
@@ -113,6 +115,12 @@ pub fn kind(scene: &Scene, list: List, index: usize) -> &'static str {
             ForceField::Vortex { .. } => "vortex",
             ForceField::Custom(_) => "custom",
         }),
+        List::Light => scene.look.lights.get(index).map_or("", |light| match light.emitter {
+            Emitter::Sun { .. } => "sun",
+            Emitter::Point { .. } => "point",
+            Emitter::Spot { .. } => "spot",
+            Emitter::Area { .. } => "area",
+        }),
     }
 }
 
@@ -125,6 +133,7 @@ pub fn anchor(scene: &Scene, list: List, index: usize, time: f64) -> Option<[f32
             ForceField::Point { center, .. } | ForceField::Vortex { center, .. } => Some(center),
             _ => None,
         },
+        List::Light => scene.look.lights.get(index)?.position(),
     }
 }
 
@@ -144,6 +153,17 @@ pub fn moved(scene: &Scene, list: List, index: usize, by: [f32; 3]) -> Scene {
             let field = scene.forces.get_mut(index).map(|force| &mut force.field);
             if let Some(ForceField::Point { center, .. } | ForceField::Vortex { center, .. }) = field {
                 shift(center);
+            }
+        }
+        List::Light => {
+            let emitter = scene.look.lights.get_mut(index).map(|light| &mut light.emitter);
+            if let Some(
+                Emitter::Point { position, .. }
+                | Emitter::Spot { position, .. }
+                | Emitter::Area { position, .. },
+            ) = emitter
+            {
+                shift(position);
             }
         }
     }
@@ -190,6 +210,8 @@ pub fn template(scene: &Scene, kind: &str) -> String {
     let middle = extent.map(|x| tidy(0.5 * x, 0.5 * h));
     let (x, y, z) = (middle[0], middle[1], middle[2]);
     let r = size(0.1);
+    // As bright as a sun at the distance of the box.
+    let reach = tidy(5.0 * (0.5 * least).powi(2), 0.01 * least * least);
     match kind {
         "source.ball" => format!(
             "shape = {{ sphere = {{ center = [{x:?}, {y:?}, {z:?}], radius = {r:?} }} }}\nemit = {{ green = 3.0, heat = 30.0 }}\n"
@@ -219,12 +241,29 @@ pub fn template(scene: &Scene, kind: &str) -> String {
         "force.vortex" => {
             format!("vortex = {{ center = [{x:?}, {y:?}, {z:?}], radius = {:?}, speed = 1.0 }}\n", size(0.2))
         }
+        "light.sun" => "sun = { direction = [-1.0, 0.4, -0.6] }\nstrength = 5.0\n".into(),
+        "light.point" => {
+            let at = [tidy(0.9 * extent[0], h), tidy(0.7 * extent[1], h), tidy(0.8 * extent[2], h)];
+            format!("point = {{ position = {at:?}, radius = {:?} }}\nstrength = {:?}\n", size(0.03), reach)
+        }
+        "light.spot" => {
+            let at = [tidy(-0.2 * extent[0], h), extent[1], tidy(1.2 * extent[2], h)];
+            let target = [x, y, z];
+            format!("spot = {{ position = {at:?}, target = {target:?} }}\nstrength = {:?}\n", 2.0 * reach)
+        }
+        "light.area" => {
+            let at = [x, tidy(1.2 * extent[1], h), z];
+            let (target, edge) = ([x, y, z], size(0.5));
+            format!(
+                "area = {{ position = {at:?}, target = {target:?}, size = [{edge:?}, {edge:?}] }}\nstrength = {reach:?}\n"
+            )
+        }
         _ => "wind = { velocity = [0.5, 0.0, 0.0], rate = 1.0 }\n".into(),
     }
 }
 
 /// Objects that can be added: the name for [`template`], its list, and its label in the menu.
-pub const KINDS: [(&str, List, &str); 8] = [
+pub const KINDS: [(&str, List, &str); 12] = [
     ("source.ball", List::Source, "Source: ball"),
     ("source.box", List::Source, "Source: box"),
     ("solid.ball", List::Solid, "Solid: ball"),
@@ -233,6 +272,10 @@ pub const KINDS: [(&str, List, &str); 8] = [
     ("force.wind", List::Force, "Force: wind"),
     ("force.point", List::Force, "Force: attraction"),
     ("force.vortex", List::Force, "Force: vortex"),
+    ("light.sun", List::Light, "Light: sun"),
+    ("light.point", List::Light, "Light: point"),
+    ("light.spot", List::Light, "Light: spot"),
+    ("light.area", List::Light, "Light: area"),
 ];
 
 #[cfg(test)]

@@ -182,7 +182,9 @@ impl PartialEq for Settings {
 /// Whether two scenes are the same, including dragged objects.
 fn is_same(a: &Arc<Scene>, b: &Arc<Scene>) -> bool {
     Arc::ptr_eq(a, b)
-        || reads_same(a, b) && (&a.sources, &a.forces, &a.solids) == (&b.sources, &b.forces, &b.solids)
+        || reads_same(a, b)
+            && (&a.sources, &a.forces, &a.solids) == (&b.sources, &b.forces, &b.solids)
+            && a.look.lights == b.look.lights
 }
 
 /// Whether two scenes come from the same text.
@@ -264,6 +266,7 @@ impl Settings {
             ("sources", a.scene.sources.len(), b.scene.sources.len()),
             ("solids", a.scene.solids.len(), b.scene.solids.len()),
             ("forces", a.scene.forces.len(), b.scene.forces.len()),
+            ("lights", a.look.lights.len(), b.look.lights.len()),
         ] {
             if x != y {
                 all.push((what.into(), x.to_string(), y.to_string()));
@@ -288,6 +291,12 @@ impl Settings {
         (&self.params, &self.look) == (&other.params, &other.look)
             && Arc::ptr_eq(&self.opened, &other.opened)
             && is_same(&self.scene, &other.scene)
+    }
+
+    /// Takes over from the scene the parts of the look that its objects have: lights, and the colours of solids.
+    pub fn take_objects_of_look(&mut self) {
+        self.look.lights.clone_from(&self.scene.look.lights);
+        self.look.solids.clone_from(&self.scene.look.solids);
     }
 
     /// Settings of a scene without changes.
@@ -454,9 +463,11 @@ fn scene_change(from: &Arc<Scene>, to: &Arc<Scene>) -> Option<String> {
     let sources = from.sources.iter().zip(&to.sources).position(|(a, b)| a != b);
     let solids = from.solids.iter().zip(&to.solids).position(|(a, b)| a != b);
     let forces = from.forces.iter().zip(&to.forces).position(|(a, b)| a != b);
+    let lights = from.look.lights.iter().zip(&to.look.lights).position(|(a, b)| a != b);
     of("source", [from.sources.len(), to.sources.len()], sources)
         .or_else(|| of("solid", [from.solids.len(), to.solids.len()], solids))
         .or_else(|| of("force", [from.forces.len(), to.forces.len()], forces))
+        .or_else(|| of("light", [from.look.lights.len(), to.look.lights.len()], lights))
         .or_else(|| Some("box and solver".into()))
 }
 

@@ -387,7 +387,8 @@ impl Flipbook<'_> {
 
 /// `look` without any light.
 fn dark(look: &Look) -> Look {
-    Look { sun: [0.0; 3], sky: [0.0; 3], ground: [0.0; 3], glow: 0.0, ..look.clone() }
+    let lights = Vec::new();
+    Look { sun: [0.0; 3], sky: [0.0; 3], ground: [0.0; 3], glow: 0.0, lights, ..look.clone() }
 }
 
 /// `look` with one distant light from the direction `from`, and grey smoke as bright as the brightest channel of its

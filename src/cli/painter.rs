@@ -1,6 +1,6 @@
 //! Pictures without a window: by OpenGL if it is available, otherwise on the CPU.
 
-use crate::look::{Look, Scattering};
+use crate::look::{Light, Look, Scattering};
 use crate::output::exr::Extra;
 use crate::render::{CpuRenderer, sprite};
 use crate::render::{Image, LinearImage, Mode, Quality, RenderError, View};
@@ -114,14 +114,26 @@ impl Painter {
 
 /// Looks with one of the lights each, by name; those of a picture add up to it.
 fn lights(look: &Look) -> Vec<(&'static str, Look)> {
-    let dark =
-        Look { sun: [0.0; 3], sky: [0.0; 3], ground: [0.0; 3], glow: 0.0, outline: false, ..look.clone() };
+    let dark = Look {
+        sun: [0.0; 3],
+        sky: [0.0; 3],
+        ground: [0.0; 3],
+        glow: 0.0,
+        lights: Vec::new(),
+        outline: false,
+        ..look.clone()
+    };
     let mut lights = vec![
         ("sun", Look { sun: look.sun, ..dark.clone() }),
         ("sky", Look { sky: look.sky, ground: look.ground, ..dark.clone() }),
     ];
     if look.glow > 0.0 {
-        lights.push(("emission", Look { glow: look.glow, ..dark }));
+        lights.push(("emission", Look { glow: look.glow, ..dark.clone() }));
+    }
+    const NAMES: [&str; Light::MOST] =
+        ["light1", "light2", "light3", "light4", "light5", "light6", "light7", "light8"];
+    for (name, light) in NAMES.into_iter().zip(&look.lights) {
+        lights.push((name, Look { lights: vec![*light], ..dark.clone() }));
     }
     lights
 }
@@ -140,29 +152,30 @@ mod tests {
     use super::*;
     use crate::render::procedural::{Tint, plume};
 
-    /// Sun, sky and emission alone add up to the whole picture.
+    /// Sun, sky, emission and further lights alone add up to the whole picture.
     #[test]
     fn lights_of_layers_add_up_to_the_picture() {
         let medium = "medium = { glow = 2, glow_heat = 100 }";
         let text = format!(
             "domain = {{ cells = [24, 32, 24] }}\n[render]\nsize = [32, 24]\noutline = false\n{medium}"
         );
+        let text = format!("{text}\n[[light]]\npoint = {{ position = [1.0, 0.6, 1.2] }}\nstrength = 1\n");
         let scene = Scene::parse("s", &text).unwrap();
         let snapshot = plume(scene.config.dims, scene.config.h, Tint::Sectors);
         let mut painter = Painter::on_cpu();
         let whole = painter.paint_linear(&snapshot, &scene).unwrap();
         let layers = painter.paint_layers(&snapshot, &scene).unwrap();
         let names: Vec<&str> = layers.iter().map(|layer| layer.name).collect();
-        assert_eq!(names, ["sun", "sky", "emission", "transmittance", "motion"]);
+        assert_eq!(names, ["sun", "sky", "emission", "light1", "transmittance", "motion"]);
         let mut most = 0.0_f32;
         for (n, pixel) in whole.rgba.iter().enumerate() {
             for c in 0..3 {
-                let sum: f32 = layers[..3].iter().map(|layer| layer.channels[c].1[n]).sum();
+                let sum: f32 = layers[..4].iter().map(|layer| layer.channels[c].1[n]).sum();
                 assert!((sum - pixel[c]).abs() < 0.02 * pixel[c] + 1e-3, "{n}: {sum}, not {}", pixel[c]);
                 most = most.max(pixel[c]);
             }
         }
-        let passes = &layers[3].channels[0].1;
+        let passes = &layers[4].channels[0].1;
         assert!(most > 0.1 && passes.iter().any(|&x| x > 0.99) && passes.iter().any(|&x| x < 0.7));
     }
 }

@@ -83,7 +83,7 @@ pub(super) fn all() -> Vec<Parameter> {
         camera(),
     ]
     .into_iter()
-    .chain([source(), shape(), noise(), force(), initial(), solid(), probe(), window()])
+    .chain([source(), shape(), noise(), force(), initial(), solid(), light_list(), probe(), window()])
     .flatten()
     .collect()
 }
@@ -356,6 +356,43 @@ fn light() -> Vec<Parameter> {
         number("render.light.resolution", "-", SHARE, LookOnly)
             .of(look!(l => l.light_scale))
             .says("Cells of the light volume per cell of the grid and axis."),
+    ]
+}
+
+/// `[[light]]`.
+fn light_list() -> Vec<Parameter> {
+    let position = |path| vector(path, "m", ANY, LookOnly).says("Its middle.");
+    let target = |path| vector(path, "m", ANY, LookOnly).says("A point straight ahead of it.");
+    let radius = |path| {
+        number(path, "m", 0.0..=1e6, LookOnly)
+            .default("0.02")
+            .says("Radius of the light: the larger, the softer its shadows.")
+    };
+    vec![
+        color("light.#.color", "-", LIGHT, LookOnly).default("[1.0, 1.0, 1.0]").says("Colour of the light."),
+        number("light.#.strength", "irradiance", LIGHT, LookOnly).default("5.0").says(
+            "Irradiance on a surface that faces it: of a sun everywhere, of others 1 m straight ahead.",
+        ),
+        plain("light.#.sun.direction", Kind::Direction, "-", ANY, LookOnly)
+            .says("Direction to a further sun."),
+        number("light.#.sun.size", "degrees", 0.0..=90.0, LookOnly)
+            .default("0.5")
+            .says("Its angular diameter: the larger, the softer its shadows."),
+        position("light.#.point.position"),
+        radius("light.#.point.radius"),
+        position("light.#.spot.position"),
+        target("light.#.spot.target"),
+        number("light.#.spot.angle", "degrees", 0.1..=179.0, LookOnly)
+            .default("40.0")
+            .says("Full angle of its cone."),
+        number("light.#.spot.softness", "-", SHARE, LookOnly)
+            .default("0.2")
+            .says("Share of the half angle over which light falls off at the edge of the cone."),
+        radius("light.#.spot.radius"),
+        position("light.#.area.position"),
+        target("light.#.area.target"),
+        plain("light.#.area.size", Kind::Pair, "m", SIZE, LookOnly)
+            .says("Width and height of the rectangle; the width lies level."),
     ]
 }
 

@@ -40,6 +40,8 @@ pub enum Kind {
     Whole,
     /// A list of this many whole numbers.
     Wholes(usize),
+    /// Two numbers.
+    Pair,
     /// Three numbers.
     Vector,
     /// Three numbers, not all 0; only their direction matters.

@@ -48,6 +48,7 @@ fn range(parameter: &Parameter) -> String {
         Kind::NumberOr(word) => format!("{numbers}, or `\"{word}\"`"),
         Kind::Whole => format!("{}, whole", parameter.range()),
         Kind::Wholes(count) => format!("{count} whole numbers, {numbers}"),
+        Kind::Pair => format!("`[x, y]`, {numbers}"),
         Kind::Vector => format!("`[x, y, z]`, {numbers}"),
         Kind::Direction => "`[x, y, z]`, a direction".into(),
         Kind::Color => format!("colour, {numbers}"),

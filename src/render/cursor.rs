@@ -16,10 +16,11 @@ pub(super) const BALL_POWERS: [i32; 2] = [6, 24];
 pub(super) const BALL_GLINT: [f32; 3] = [-0.4, 0.8, 0.45];
 /// Share of the ball that stays visible deep in smoke.
 pub(super) const BALL_LEAST: f32 = 0.25;
-/// Width of the ring in units of its distance; of parallel rays in units of half the height of the picture.
+/// Width of the ring in units of its distance.
 pub(super) const RING_WIDTH: f32 = 0.003;
-pub(super) const RING_WIDTH_PARALLEL: f32 = 0.01;
-/// Alpha of the ring.
+/// Its width where rays are parallel, in units of half the height of the view.
+pub(super) const RING_PARALLEL: f32 = 0.01;
+/// Its alpha.
 pub(super) const RING_ALPHA: f32 = 0.6;
 /// Factor on the free length of a ray that leaves the ring before the floor, regardless of rounding.
 pub(super) const RING_BEHIND: f32 = 1.0 + 1e-4;
@@ -74,7 +75,7 @@ pub(super) fn ring(cursor: &Cursor, axes: &Axes, ray: &Ray, reach: f32, extent: 
         return None;
     }
     let p = ray.at(away);
-    let width = if axes.parallel { RING_WIDTH_PARALLEL * axes.up.norm() } else { RING_WIDTH * away };
+    let width = if axes.parallel { RING_PARALLEL * axes.up.norm() } else { RING_WIDTH * away };
     let off = ((p.x - cursor.center[0]).hypot(p.z - cursor.center[2]) - cursor.radius).abs();
     let alpha = RING_ALPHA * (1.0 - smoothstep(width * 0.5, width, off)) * floor_shown([p.x, p.z], extent);
     (alpha > 0.0).then_some(Tint { color: cursor.color, alpha, least: 0.0, away })

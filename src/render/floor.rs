@@ -5,7 +5,8 @@ use rayon::prelude::*;
 
 use super::camera::{Ray, box_span};
 use super::exp::exp;
-use super::light::{GlowingBlock, LightVolume};
+use super::lamp::Arriving;
+use super::light::{GlowingBlock, LightVolume, Lit};
 use super::medium::Medium;
 use super::scene::FLOOR_ENDS;
 use super::trilinear::trilinear;
@@ -24,6 +25,8 @@ pub(super) struct FloorLight {
     /// At each node, x fastest: the share of the sun that arrives, and the radiance that a white floor sends of all other
     /// light.
     pub texels: Vec<[f32; 4]>,
+    /// Share of each further light that smoke lets through at each node; empty where nothing takes any.
+    pub lamps: Vec<Vec<f32>>,
 }
 
 /// Most nodes along an axis.
@@ -33,7 +36,13 @@ const AROUND: f32 = 0.6;
 
 impl Default for FloorLight {
     fn default() -> Self {
-        Self { lo: [0.0; 2], spacing: [1.0; 2], size: [1; 2], texels: vec![[1.0, 0.0, 0.0, 0.0]] }
+        Self {
+            lo: [0.0; 2],
+            spacing: [1.0; 2],
+            size: [1; 2],
+            texels: vec![[1.0, 0.0, 0.0, 0.0]],
+            lamps: Vec::new(),
+        }
     }
 }
 
@@ -49,7 +58,9 @@ impl FloorLight {
     pub fn cast(&mut self, light: &LightVolume, medium: &Medium) {
         let sun_direction = medium.sun_direction;
         let extent = light.extent();
-        let [lo, hi] = shaded(light, sun_direction, extent);
+        let mut rect = shaded(light, sun_direction, extent);
+        light.lamps().iter().for_each(|lit| widen(&mut rect, light, lit, extent));
+        let [lo, hi] = rect;
         self.lo = lo;
         let steps =
             [0, 1].map(|a| ((hi[a] - lo[a]) / light.spacing[2 * a]).ceil().clamp(1.0, (MOST - 1) as f32));
@@ -73,6 +84,25 @@ impl FloorLight {
                 }
             }
         });
+        let width = self.size[0];
+        let through = |lit: &Lit| -> Vec<f32> {
+            let count = lit.lamp.depths(light.spacing[0]);
+            let node = |n: usize| {
+                let p =
+                    [lo[0] + (n % width) as f32 * spacing[0], 0.0, lo[1] + (n / width) as f32 * spacing[1]];
+                exp(-light.depth_between_lamp(p, &lit.lamp, count, medium))
+            };
+            (0..width * self.size[1]).into_par_iter().with_min_len(width).map(node).collect()
+        };
+        self.lamps = light.lamps().iter().map(through).collect();
+    }
+
+    /// Share of a further light that smoke lets through to a place of the floor, in nodes.
+    pub fn of_lamp(&self, lamp: usize, x: f32, z: f32) -> f32 {
+        let Some(values) = self.lamps.get(lamp) else { return 1.0 };
+        let dims = Dims { nx: self.size[0], ny: self.size[1], nz: 1 };
+        let [share] = trilinear(dims, [x, z, 0.0], |n| [values[n]]);
+        share
     }
 
     /// The light at a place of the floor \[m\].
@@ -109,6 +139,27 @@ fn shaded(light: &LightVolume, s: [f32; 3], extent: [f32; 3]) -> [[f32; 2]; 2] {
         rect[1][a] = rect[1][a].max(kept(meets + blur));
     }
     rect
+}
+
+/// Widens a part of the floor by that where smoke may hide a light from it.
+fn widen(rect: &mut [[f32; 2]; 2], light: &LightVolume, lit: &Lit, extent: [f32; 3]) {
+    let Some(smoke) = light.smoke() else { return };
+    let side = extent[0].max(extent[2]);
+    for (n, a) in (0..8).flat_map(|n| [(n, 0), (n, 1)]) {
+        let corner: [f32; 3] = std::array::from_fn(|a| smoke[n >> a & 1][a]);
+        let Arriving { direction, distance, .. } = lit.lamp.arriving(0, corner);
+        let (up, along) = (direction[1], direction[2 * a]);
+        let middle = 0.5 * extent[2 * a];
+        // A light below the corner throws its shadow to the end of the floor.
+        let meets = if up * distance > 0.02 * side {
+            corner[2 * a] - along * corner[1] / up
+        } else {
+            middle - along.signum() * FLOOR_ENDS[1] * side
+        };
+        let meets = meets.clamp(middle - FLOOR_ENDS[1] * side, middle + FLOOR_ENDS[1] * side);
+        rect[0][a] = rect[0][a].min(meets);
+        rect[1][a] = rect[1][a].max(meets);
+    }
 }
 
 /// Bounding box of everything that may cast a shadow \[m\]. The light volume blurs shadows by a node or two.

@@ -9,9 +9,12 @@
 //! - **Cubes**, at most 32 along an axis, hold the mean radiance φ and the net flux J of all other light
 //!   (`light/ordinates.rs`).
 //!
+//! Further lights have depths of their own, and a direction of their own in each cube (`light/lamps.rs`).
+//!
 //! `LightVolume::towards` makes of both what a march reads: for an eye, the scattered light and the depth at each point.
 
 mod gather;
+mod lamps;
 mod ordinates;
 mod sun;
 mod surfaces;
@@ -35,6 +38,7 @@ use super::preshaded::Cells;
 use super::solid::Solid;
 use super::trilinear::trilinear;
 use gather::gather;
+pub(super) use lamps::Lit;
 pub(super) use ordinates::Phase;
 use ordinates::{Moments, Outside};
 
@@ -70,6 +74,8 @@ pub struct LightVolume {
     /// Depth of the smoke towards the sun at each point, and what solids hide adds to it; empty without solids.
     depth: Vec<f32>,
     shade: Vec<f32>,
+    /// Further lights.
+    lamps: Vec<Lit>,
     mixture: Mixture,
     /// The cubes, and the light in them.
     cubes: ordinates::Medium,
@@ -121,6 +127,7 @@ impl Default for LightVolume {
             spans: vec![0..0; 9],
             depth: vec![0.0; 27],
             shade: Vec::new(),
+            lamps: Vec::new(),
             mixture: Mixture { dims: one, edge: 1, h: 1.0, smoke: vec![[0.0; 3]] },
             cubes: ordinates::Medium::default(),
             moments: std::array::from_fn(|_| Moments {
@@ -170,6 +177,7 @@ impl LightVolume {
         gather_sun(field, look, &mut self.scratch.discs, &mut self.depth);
         self.shade_by_solids(unit(look.sun_direction));
         let medium = Medium::of(look, self.extent);
+        self.gather_lamps(look, &medium);
         let single = look.scattering == Scattering::Single;
         let mut phase = medium.scaled_phase();
         if single {
@@ -203,7 +211,7 @@ impl LightVolume {
                 let place = |i: usize, a: usize| (i as f32 - 0.5) * spacing[a];
                 let (y, z) = (place(row % points.ny, 1), place(row / points.ny, 2));
                 for (i, depth) in depths.iter_mut().enumerate() {
-                    let clear = 0.5 + solid.clearance([place(i, 0), y, z], sun) / edge;
+                    let clear = 0.5 + solid.clearance([place(i, 0), y, z], sun, f32::INFINITY) / edge;
                     if clear < 1.0 {
                         *depth = (*depth - clear.max(DARK).ln()).min(-DARK.ln());
                     }
@@ -238,6 +246,7 @@ impl LightVolume {
             self.mixture.glow(medium, cells, &mut cubes.emission);
         }
         self.stand(medium, phase, look);
+        self.cubes.lamps = None;
         if single {
             self.cubes.sun.iter_mut().for_each(|sun| {
                 sun.clear();
@@ -246,6 +255,9 @@ impl LightVolume {
             return;
         }
         self.light_cubes(medium, phase);
+        if !self.lamps.is_empty() {
+            self.light_cubes_by_lamps(medium, phase);
+        }
     }
 
     /// The sun in each cube: the mean over its points, weighted with their density, of what arrives.
@@ -298,8 +310,12 @@ impl LightVolume {
 
     /// Optical depth of the smoke from a place in the box \[m\] to the sun; beyond the box, that of the nearest place.
     pub fn depth_to_sun(&self, p: [f32; 3]) -> f32 {
+        self.depth_at(&self.depth, p)
+    }
+
+    fn depth_at(&self, depth: &[f32], p: [f32; 3]) -> f32 {
         let at = std::array::from_fn(|a| p[a].clamp(0.0, self.extent[a]) / self.spacing[a] + 0.5);
-        let [depth] = trilinear(self.points, at, |n| [self.depth[n]]);
+        let [depth] = trilinear(self.points, at, |n| [depth[n]]);
         depth
     }
 
@@ -403,6 +419,11 @@ impl LightVolume {
         if !self.solids.is_empty() {
             return Some([[0.0; 3], self.extent()]);
         }
+        self.smoke()
+    }
+
+    /// Bounding box of the smoke \[m\]; `None` without any.
+    pub(super) fn smoke(&self) -> Option<[[f32; 3]; 2]> {
         (self.smoke[0][0] < self.smoke[1][0]).then_some(self.smoke)
     }
 

@@ -26,6 +26,7 @@ mod distance;
 mod exp;
 mod floor;
 mod flow;
+mod lamp;
 pub mod light;
 mod lines;
 pub mod medium;

@@ -5,6 +5,7 @@ use super::camera::{Axes, Ray};
 use super::light::LightVolume;
 use super::lines::smoothstep;
 use super::medium::Medium;
+use super::noise;
 use super::solid::{self, Meeting, Solid};
 use crate::look::Look;
 
@@ -14,6 +15,8 @@ pub(super) struct Scenery<'a> {
     pub medium: &'a Medium,
     pub look: &'a Look,
     pub solids: &'a [Solid],
+    /// The frame whose offsets turn the points of wide lights.
+    pub frame: u32,
 }
 
 /// Distance used where nothing is hit \[m\].
@@ -30,7 +33,7 @@ pub(super) fn background(look: &Look, v: f32) -> [f32; 3] {
 
 impl Scenery<'_> {
     /// A solid's surface: the sun as far as neither solids nor smoke hide it, and all other light, read just outside.
-    fn solid(&self, ray: &Ray, meeting: &Meeting) -> [f32; 3] {
+    fn solid(&self, ray: &Ray, meeting: &Meeting, turn: f32) -> [f32; 3] {
         let (m, n) = (self.medium, meeting.normal);
         let p: [f32; 3] = ray.at(meeting.t).coords.into();
         let out = |by: f32| -> [f32; 3] { std::array::from_fn(|a| p[a] + by * n[a]) };
@@ -44,8 +47,10 @@ impl Scenery<'_> {
             0.0
         };
         let other = self.light.diffuse(p, n);
+        let lamps = self.light.lamps_on(out(1e-3 * self.light.spacing[0]), n, turn);
         let albedo = self.look.solid(meeting.solid);
-        std::array::from_fn(|c| albedo[c] * (m.sun[c] * direct + other[c]))
+        let lamps = lamps.map(|x| x / std::f32::consts::PI);
+        std::array::from_fn(|c| albedo[c] * (m.sun[c] * direct + lamps[c] + other[c]))
     }
 
     /// Renders the solids over a row of pixels, of a picture of `size`.
@@ -68,7 +73,7 @@ impl Scenery<'_> {
             for x in first.max(0.0) as usize..end.min(pixels.len()) {
                 let ray = axes.ray_through_pixel(size, [x as u32, y]);
                 if let Some(meeting) = solid.meet(&ray, n).filter(|meeting| meeting.t < reach[x]) {
-                    let [r, g, b] = self.solid(&ray, &meeting);
+                    let [r, g, b] = self.solid(&ray, &meeting, noise::offset(x as u32, y, self.frame));
                     (pixels[x], reach[x]) = ([r, g, b, 0.0], meeting.t);
                 }
             }

@@ -117,12 +117,12 @@ impl Solid {
         }
     }
 
-    /// Least distance between the solid and a ray from `p` along a unit vector \[m\]: negative if they meet, a lower bound if the
-    /// ray passes outside the bounding ball.
-    pub fn clearance(&self, p: [f32; 3], along: [f32; 3]) -> f32 {
+    /// Least distance between the solid and a ray from `p` along a unit vector, `far` long \[m\]: negative if they meet, a lower
+    /// bound if the ray passes outside the bounding ball.
+    pub fn clearance(&self, p: [f32; 3], along: [f32; 3], far: f32) -> f32 {
         let (p, along) = (Vector3::from(p), Vector3::from(along));
         let to = Vector3::from(self.center) - p;
-        let nearest = to.dot(&along).max(0.0);
+        let nearest = to.dot(&along).clamp(0.0, far);
         let (reach, by) = (self.reach(), (to - along * nearest).norm());
         if by > reach {
             return by - reach;
@@ -132,7 +132,7 @@ impl Solid {
         }
         // The least distance on the part of the ray within the ball that holds the solid.
         let half = (reach * reach - by * by).sqrt();
-        let (mut t, end) = ((nearest - half).max(0.0), nearest + half);
+        let (mut t, end) = ((nearest - half).max(0.0), (nearest + half).min(far));
         let mut least = f32::INFINITY;
         while t < end {
             let distance = self.distance((p + along * t).into());

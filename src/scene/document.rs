@@ -12,6 +12,7 @@ use serde::de::{Deserializer, IntoDeserializer, MapAccess, Visitor};
 use toml::Spanned;
 
 use super::force_tables::Force;
+use super::light_tables::Light;
 use super::source_tables::{Fill, Source};
 use super::value::{List, Number, Surface, Vector, Whole};
 use crate::field::Field;
@@ -27,6 +28,7 @@ pub struct Document {
     pub source: Option<Vec<Source>>,
     pub force: Vec<Spanned<Force>>,
     pub solid: Vec<Solid>,
+    pub light: Vec<Spanned<Light>>,
     pub solver: SolverTable,
     pub initial: Initial,
     pub probe: Vec<Probe>,

@@ -23,15 +23,17 @@ pub enum List {
     Solid,
     /// `[[force]]`.
     Force,
+    /// `[[light]]`.
+    Light,
 }
 
 impl List {
     /// All lists in the order of the panel.
-    pub const ALL: [Self; 3] = [Self::Source, Self::Solid, Self::Force];
+    pub const ALL: [Self; 4] = [Self::Source, Self::Solid, Self::Force, Self::Light];
 
     /// Its key, which is also the name of one object.
     pub fn key(self) -> &'static str {
-        ["source", "solid", "force"][self as usize]
+        ["source", "solid", "force", "light"][self as usize]
     }
 }
 

@@ -17,6 +17,7 @@ mod force_tables;
 mod formula;
 mod given;
 mod initial;
+mod light_tables;
 pub mod memory;
 mod origin;
 mod probes;

@@ -58,6 +58,27 @@ fn invalid_scenes_are_refused_at_their_line() {
             "[render]\ncamera = { target = [1, 1, 1], keyframes = [{ time = 1, position = [1, 1, 1] }] }",
             "render.camera.keyframes: at 1 s: position and target are both",
         ),
+        ("[[light]]\nstrength = 1", "s.toml:1:1: light: it is one of sun = { … }, point = { … }, spot"),
+        ("[[light]]\nlamp = {}", "s.toml:2:1: unknown key `lamp`; known here: sun, point, spot, area"),
+        (
+            "[[light]]\nstrength = -1\npoint = { position = [0, 0, 0] }",
+            "s.toml:2:12: light.0.strength: -1 is out of range: 0 to 1e6 [irradiance]",
+        ),
+        ("[[light]]\npoint = { position = [0, nan, 0] }", "light.0.point.position: NaN is out of range"),
+        (
+            "[[light]]\nspot = { position = [1, 1, 1], target = [1, 1, 1] }",
+            "light.spot.target: it is at the position",
+        ),
+        (
+            "[[light]]\nsun = { direction = [0, 0, 0] }",
+            "s.toml:2:21: light.sun.direction: [0, 0, 0] has no direction",
+        ),
+        (
+            "light = [{sun={direction=[1,0,0]}},{sun={direction=[1,0,0]}},{sun={direction=[1,0,0]}},\
+             {sun={direction=[1,0,0]}},{sun={direction=[1,0,0]}},{sun={direction=[1,0,0]}},\
+             {sun={direction=[1,0,0]}},{sun={direction=[1,0,0]}},{sun={direction=[1,0,0]}}]",
+            "light: there are 9, and 8 is the most",
+        ),
         ("[render]\nlight = { direction = [0, 0, 0] }", "has no direction"),
         ("[render]\nsize = [0, 10]", "0 is out of range: 1 to 16384 [px]"),
         ("[render]\nfloor = true", "give the floor a colour"),

@@ -16,7 +16,7 @@ use super::scene_text::Text;
 use super::shapes::Place;
 use super::side_tables::{self, Sides};
 use super::value::{Number, Vector};
-use super::{force_tables, initial, probes, read_document, solid_tables, source_tables};
+use super::{force_tables, initial, light_tables, probes, read_document, solid_tables, source_tables};
 use crate::grid::Dims;
 use crate::look::{Camera, Look, Projection};
 use crate::parameter::{Holder, normalized};
@@ -57,7 +57,7 @@ pub fn scene(name: String, text: &Text, folder: &Path) -> Result<Scene> {
         forces: force_tables::resolve(&doc.force, place)?,
         fills: source_tables::fills(&doc.initial.smoke, place)?,
         time: time(&doc.time, text)?,
-        look: look(&doc, &given),
+        look: look(&doc, &given, text)?,
         camera,
         camera_path: camera_path::resolve(keyframes, &camera, text, check_camera)?,
         size,
@@ -168,13 +168,14 @@ fn time(time: &document::Time, text: &Text) -> Result<Time> {
     Ok(Time { frame_rate, step: step.map(|(step, _)| step) })
 }
 
-fn look(doc: &Document, given: &Given) -> Look {
+fn look(doc: &Document, given: &Given, text: &Text) -> Result<Look> {
     let mut look = Look::default();
     fill(&mut look, given);
     look.solids = doc.solid.iter().map(|solid| solid.color.map_or(Look::SOLID, |c| c.0)).collect();
     // The default direction is not a unit vector.
     look.sun_direction = normalized(look.sun_direction).unwrap_or(look.sun_direction);
-    look
+    look.lights = light_tables::resolve(&doc.light, text)?;
+    Ok(look)
 }
 
 fn camera(read: &document::Camera, text: &Text, extent: [f32; 3], size: [u32; 2]) -> Result<Camera> {

@@ -18,7 +18,9 @@ const LABEL: f32 = 118.0;
 pub(super) fn show(ui: &mut Ui, model: &mut Model, readout: &Readout, out: &mut Out) {
     let head = Head { title: "Objects", effect: Some(Effect::ActsNow), changed: false };
     section(ui, head, out, |ui, out| {
-        if !out.finds_words("objects source solid force wind vortex ball box camera add delete copy") {
+        if !out.finds_words(
+            "objects source solid force light lamp spot area wind vortex ball box camera add delete copy",
+        ) {
             return;
         }
         list(ui, model, out);
@@ -51,8 +53,10 @@ fn list(ui: &mut Ui, model: &mut Model, out: &mut Out) {
             ui.horizontal(|ui| {
                 let entry = ui.selectable_label(model.selected == this, name);
                 if n == 0 {
-                    out.places
-                        .insert(["object.source", "object.solid", "object.force"][list as usize], entry.rect);
+                    out.places.insert(
+                        ["object.source", "object.solid", "object.force", "object.light"][list as usize],
+                        entry.rect,
+                    );
                 }
                 ui.label(RichText::new(objects::kind(&scene, list, n)).color(theme::QUIET));
                 if entry.clicked() {
@@ -170,12 +174,16 @@ fn absent(ui: &mut Ui, model: &mut Model, list: List, head: &str, entries: &[(St
 fn belongs(list: List, key: &str, entries: &[(String, Entry)]) -> bool {
     let kinds: &[&str] = match list {
         List::Force => &["wind.", "point.", "vortex."],
+        List::Light => &["sun.", "point.", "spot.", "area."],
         _ => &["shape."],
     };
     !kinds.iter().any(|kind| key.starts_with(kind))
         || entries.iter().any(|(k, _)| {
             let group = |key: &str| key.rsplit_once('.').map(|(head, _)| head.to_owned());
-            list == List::Force && group(k) == group(key) && key.ends_with(".rate") && k.ends_with("velocity")
+            match list {
+                List::Force => group(k) == group(key) && key.ends_with(".rate") && k.ends_with("velocity"),
+                _ => list == List::Light && group(k) == group(key),
+            }
         })
 }
 
@@ -183,6 +191,7 @@ fn belongs(list: List, key: &str, entries: &[(String, Entry)]) -> bool {
 fn first_value(parameter: &Parameter) -> Entry {
     match parameter.kind {
         Kind::Vector => Entry::of_all([0.0; 3]),
+        Kind::Color if parameter.path.starts_with("light.") => Entry::of_all([1.0; 3]),
         Kind::Color => Entry::of_all([0.46, 0.43, 0.4]),
         Kind::Word(words) => Entry::Word(words.first().map_or("", |word| word.0).to_owned()),
         _ if parameter.hard.contains(&1.0) => Entry::Number(1.0),

@@ -128,17 +128,21 @@ impl Session {
         let (from, grip, axis) = (moving.from, moving.grip, moving.axis);
         let to = self.reached(at, from, axis) - grip;
         let extent = self.extent();
-        let by = [0, 1, 2].map(|a| to[a].clamp(0.0, extent[a]) - from[a]);
+        // Lights may stand outside of the box.
+        let margin = if moving.list == List::Light { 4.0 } else { 0.0 };
+        let by = [0, 1, 2].map(|a| to[a].clamp(-margin * extent[a], (1.0 + margin) * extent[a]) - from[a]);
         let Some(moving) = &mut self.moving else { return };
         moving.by = by;
         let scene = objects::moved(&moving.before, moving.list, moving.index, by);
         self.model.settings.scene = Arc::new(scene);
+        self.model.settings.take_objects_of_look();
     }
 
     /// Ends the drag and writes the object's position into the scene's text.
     pub(super) fn drop_object(&mut self) {
         let Some(Move { list, index, before, by, .. }) = self.moving.take() else { return };
         self.model.settings.scene = before.clone();
+        self.model.settings.take_objects_of_look();
         if by == [0.0; 3] {
             return;
         }
@@ -167,7 +171,8 @@ impl Session {
             }
         };
         self.keep_selection(changes);
-        let settings = Settings { scene, ..self.model.settings.clone() };
+        let mut settings = Settings { scene, ..self.model.settings.clone() };
+        settings.take_objects_of_look();
         if settings::needs_load(&self.model.settings.scene, &settings.scene) {
             let state = self.store();
             self.begin_load(settings, Came::Opened(state, "box and solver".into()));

@@ -2,7 +2,9 @@
 
 use crate::render::camera::{Axes, Ray};
 use crate::render::floor::FloorLight;
+use crate::render::light::Lit;
 use crate::render::medium::Medium;
+use crate::render::noise;
 use crate::render::scene::{FAR, FLOOR_ENDS};
 use crate::render::solid::Solid;
 use crate::render::tone::whole;
@@ -21,6 +23,9 @@ pub(super) struct Floor<'a> {
     /// Solids that cast shadows, and the way to the sun.
     solids: &'a [Solid],
     sun_direction: [f32; 3],
+    /// Further lights, and the frame whose offsets turn the points of wide ones.
+    lamps: &'a [Lit],
+    frame: u32,
     /// Its middle and the longer of its sides \[m\].
     middle: [f32; 2],
     side: f32,
@@ -33,6 +38,7 @@ impl<'a> Floor<'a> {
         albedo: [f32; 3],
         extent: [f32; 3],
         solids: &'a [Solid],
+        (lamps, frame): (&'a [Lit], u32),
     ) -> Self {
         let cosine = medium.sun_direction[1].max(0.0);
         Self {
@@ -41,6 +47,8 @@ impl<'a> Floor<'a> {
             direct: medium.sun.map(|x| x * cosine / std::f32::consts::PI),
             solids,
             sun_direction: medium.sun_direction,
+            lamps,
+            frame,
             middle: [0.5 * extent[0], 0.5 * extent[2]],
             side: extent[0].max(extent[2]),
         }
@@ -61,6 +69,9 @@ impl<'a> Floor<'a> {
                     self.shadow(&mut seen);
                 }
                 light_up(self, &seen, &mut pixels);
+                if !self.lamps.is_empty() {
+                    self.light_by_lamps(&seen, [n * CHUNK, y as usize], &mut pixels);
+                }
                 out.copy_from_slice(&pixels[..out.len()]);
             }
         }
@@ -89,6 +100,25 @@ impl Floor<'_> {
                     if solid.meet(&ray, 0).is_some() {
                         seen.sunny[i] = 0.0;
                     }
+                }
+            }
+        }
+    }
+}
+
+impl Floor<'_> {
+    /// Adds the light of further lights. `first` is the first pixel of the strip.
+    fn light_by_lamps(&self, seen: &Seen, [first, y]: [usize; 2], out: &mut [[f32; 4]; CHUNK]) {
+        let (lo, spacing) = (self.light.lo, self.light.spacing);
+        for i in (0..CHUNK).filter(|&i| seen.shown[i] > 0.0) {
+            let p = [lo[0] + seen.x[i] * spacing[0], 0.0, lo[1] + seen.z[i] * spacing[1]];
+            for (n, Lit { lamp, .. }) in self.lamps.iter().enumerate() {
+                let turn = noise::offset((first + i) as u32, y as u32, self.frame);
+                let direct = lamp.at_surface(p, [0.0, 1.0, 0.0], self.solids, turn);
+                if direct > 0.0 {
+                    let passes = self.light.of_lamp(n, seen.x[i], seen.z[i]);
+                    let share = seen.shown[i] * direct * passes / std::f32::consts::PI;
+                    (0..3).for_each(|c| out[i][c] += share * self.albedo[c] * lamp.color[c]);
                 }
             }
         }
@@ -232,7 +262,7 @@ mod tests {
         light.bake(&snapshot, &look);
         floor_light.cast(&light, &medium);
         let axes = Axes::of(&Camera::framing(extent), 1.5);
-        let floor = Floor::new(&floor_light, &medium, [0.3, 0.2, 0.1], extent, &[]);
+        let floor = Floor::new(&floor_light, &medium, [0.3, 0.2, 0.1], extent, &[], (&[], 0));
         let (mut met, mut missed) = (0, 0);
         for y in 0..size[1] {
             let (mut pixels, mut reach) = ([[0.0; 4]; 75], [0.0; 75]);

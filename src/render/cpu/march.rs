@@ -349,7 +349,7 @@ struct Packet<S: Packets> {
 impl<S: Packets> Packet<S> {
     #[inline(always)]
     fn new(s: S, volume: &Volume, row: &Row, x: u32, reach: &[f32]) -> Self {
-        let (eye, direction) = rays(s, row, x);
+        let [eye, direction] = rays(s, row, x);
         let [enter, leave] = box_span(s, eye, direction, [[0.0; 3], volume.extent]);
         let span = [enter.max(0.0), leave.min(s.load(reach))];
         let [near, far] = box_span(s, eye, direction, volume.bounds);
@@ -360,7 +360,7 @@ impl<S: Packets> Packet<S> {
         Self {
             s,
             direction,
-            eye_cells: eye.map(|x| x.mul_add(1.0 / volume.h, -0.5)),
+            eye_cells: eye.map(|x| x.mul_add(s.splat(1.0 / volume.h), s.splat(-0.5))),
             span,
             t0,
             first: s.floor((near - t0) * per_dt).max(0.0),
@@ -439,7 +439,7 @@ impl<S: Packets> Packet<S> {
 
 /// Origins of a packet of rays \[m\], and unit vectors along them.
 #[inline(always)]
-fn rays<S: Packets>(s: S, row: &Row, x: u32) -> ([S::Rays; 3], [S::Rays; 3]) {
+fn rays<S: Packets>(s: S, row: &Row, x: u32) -> [[S::Rays; 3]; 2] {
     const ACROSS: [f32; PACKET] =
         [0.5, 1.5, 2.5, 3.5, 4.5, 5.5, 6.5, 7.5, 8.5, 9.5, 10.5, 11.5, 12.5, 13.5, 14.5, 15.5];
     let v = 2.0 * (row.y as f32 + 0.5) / row.size[1] as f32 - 1.0;
@@ -448,9 +448,10 @@ fn rays<S: Packets>(s: S, row: &Row, x: u32) -> ([S::Rays; 3], [S::Rays; 3]) {
     let (mut d, mut eye) = ([u; 3], [u; 3]);
     for a in 0..3 {
         let (origin, ahead) = (row.axes.eye[a], forward[a]);
-        let from = if *parallel { origin } else { ahead };
-        let aside = u.mul_add(right[a], from + up[a] * v);
-        (eye[a], d[a]) = if *parallel { (aside, s.splat(ahead)) } else { (s.splat(origin), aside) };
+        (eye[a], d[a]) = match parallel {
+            true => (u.mul_add(right[a], origin + up[a] * v), s.splat(ahead)),
+            false => (s.splat(origin), u.mul_add(right[a], ahead + up[a] * v)),
+        };
     }
     let norm = d[0].mul_add(d[0], d[1].mul_add(d[1], d[2] * d[2])).sqrt();
     for x in &mut d {
@@ -458,7 +459,7 @@ fn rays<S: Packets>(s: S, row: &Row, x: u32) -> ([S::Rays; 3], [S::Rays; 3]) {
         let unit = *x / norm;
         *x = unit.abs().simd_lt(1e-7).select(s.splat(1e-7), unit);
     }
-    (eye, d)
+    [eye, d]
 }
 
 /// Distances at which rays with their origins in `eye` enter and leave a box.

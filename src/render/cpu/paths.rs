@@ -1,12 +1,13 @@
 //! Light paths, the truth that all other modes approximate: delta tracking (Woodcock et al. 1965) through the smoke,
 //! each collision lit by the sun and followed on in a direction drawn from the phase function until the
 //! path leaves the box for the sky. Floor and solids are Lambertian surfaces of the same paths, lit by the sun directly.
-//! Glowing smoke is a light too ([`glow`]): paths turn towards it.
+//! Glowing smoke is a light too ([`glow`]): paths turn towards it. Of further lights each interaction sees one ([`lamps`]).
 //!
 //! Free flights are sampled brick by brick with the extinction of the brick's maximum, so thin parts are
 //! cheap. Shadows use ratio tracking (Novák, Selle and Jarosz 2014). Unbiased except for half-float smoke.
 
 mod glow;
+mod lamps;
 
 use std::ops::Range;
 
@@ -15,6 +16,7 @@ use nalgebra::Vector3;
 use super::reference::Smoke;
 use crate::look::Look;
 use crate::render::camera::{Ray, away_from_zero, box_span};
+use crate::render::lamp::Lamp;
 use crate::render::scene::{FAR, floor_shown};
 use crate::render::solid::{self, Solid};
 use crate::snapshot::BRICK;
@@ -30,6 +32,8 @@ pub(super) struct Tracer<'a> {
     /// Largest extinction in each brick \[1/m\].
     majorants: Vec<f32>,
     glowing: Option<GlowingBricks>,
+    /// Further lights.
+    lamps: Vec<Lamp>,
     extent: [f32; 3],
     /// Cosine of the sun's angular radius.
     sun_cosine: f32,
@@ -92,6 +96,7 @@ impl<'a> Tracer<'a> {
             look,
             majorants: bricks.iter().map(bound).collect(),
             glowing: GlowingBricks::of(smoke),
+            lamps: Lamp::all(look),
             extent: smoke.snapshot.extent(),
             sun_cosine,
             orders,
@@ -191,6 +196,7 @@ impl<'a> Tracer<'a> {
                 share * self.transmittance(&Ray { origin: place.into(), direction: sun }, FAR, random);
             (0..3).for_each(|c| walk.sum[c] += walk.weight[c] * self.smoke.medium.sun[c] * arrives);
         }
+        self.light_by_lamps(place, density, walk, random);
         (walk.place, walk.direction) = (place, onward);
         if aim && self.glowing.is_some() {
             let factor;

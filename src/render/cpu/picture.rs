@@ -193,12 +193,14 @@ impl Picture {
             medium: &pass.medium,
             look,
             solids: light.solids(),
+            frame: number,
         });
         // Smoke that is not shown casts no shadow.
         let open = FloorLight::open(&pass.medium);
         let floor_light = if pass.view.mode.shows_smoke() { pass.contents.floor } else { &open };
         let floor = look.floor.map(|albedo| {
-            Floor::new(floor_light, &pass.medium, albedo, pass.contents.extent(), light.solids())
+            let lamps = (light.lamps(), number);
+            Floor::new(floor_light, &pass.medium, albedo, pass.contents.extent(), light.solids(), lamps)
         });
         let (size, width) = (self.size, self.size[0] as usize);
         self.frame.resize(width * size[1] as usize, [0.0; 4]);

@@ -28,7 +28,7 @@ pub(super) fn declarations() -> String {
     all.vector("BALL_POWERS", cursor::BALL_POWERS.map(|n| n as f32));
     all.number("BALL_LEAST", cursor::BALL_LEAST);
     all.number("RING_WIDTH", cursor::RING_WIDTH);
-    all.number("RING_WIDTH_PARALLEL", cursor::RING_WIDTH_PARALLEL);
+    all.number("RING_PARALLEL", cursor::RING_PARALLEL);
     all.number("RING_ALPHA", cursor::RING_ALPHA);
     all.number("RING_BEHIND", cursor::RING_BEHIND);
     all.vector("LUMINANCE", tone::LUMINANCE);

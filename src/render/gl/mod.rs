@@ -10,6 +10,7 @@ mod constants;
 mod floor_texture;
 mod grid;
 mod inputs;
+mod lamps;
 mod mean;
 mod mesh;
 mod offscreen;
@@ -53,6 +54,7 @@ use accumulation::{Accumulation, Frame, MOST_PASSES, Subject};
 use floor_texture::Floor;
 use grid::{Bake, Grid};
 use inputs::Inputs;
+use lamps::Lamps;
 use mesh::LineMesh;
 pub use offscreen::Offscreen;
 
@@ -96,6 +98,7 @@ pub struct Renderer {
     diffuse: [Volume; 3],
     /// Depth of the smoke towards the sun, for solids.
     depths: Volume,
+    lamps: Lamps,
     velocity: Volume,
     /// Whether `velocity` is that of this snapshot.
     has_velocity: bool,
@@ -129,6 +132,7 @@ impl Renderer {
             light_texels: Vec::new(),
             diffuse: [volume()?, volume()?, volume()?],
             depths: volume()?,
+            lamps: Lamps::new(gl)?,
             velocity: volume()?,
             has_velocity: false,
             velocity_values: Vec::new(),
@@ -394,6 +398,7 @@ impl Renderer {
             }
         }
         self.floor.upload()?;
+        self.lamps.upload(light, self.floor.light(), !self.solids.is_empty())?;
         self.light_for = Some(eye);
         Ok(())
     }
@@ -441,7 +446,9 @@ impl Renderer {
             .float("diffuse_off", edge * super::light::OFF)
             .vec3("diffuse_size", cubes.array().map(|n| n as f32 * edge));
         let inputs = self.floor.inputs(self.solids.inputs(inputs, view.look), view.mode.shows_smoke());
-        let program = self.programs.scene(&self.gl, !self.solids.is_empty())?;
+        let inputs = self.lamps.inputs(inputs, view.mode.shows_smoke()).picture("noise", &self.noise);
+        let variant = [!self.solids.is_empty(), !self.lamps.is_empty()];
+        let program = self.programs.scene(&self.gl, variant)?;
         self.timers.screen_pass(&mut surface, program, &inputs, &DrawParameters::default(), "scene")
     }
 

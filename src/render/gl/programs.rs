@@ -11,9 +11,10 @@ use super::constants;
 use crate::render::RenderError;
 
 /// Files that passes include, by name.
-const INCLUDES: [(&str, &str); 7] = [
+const INCLUDES: [(&str, &str); 8] = [
     ("common.glsl", include_str!("../../../shaders/common.glsl")),
     ("colormap.glsl", include_str!("../../../shaders/colormap.glsl")),
+    ("lamp.glsl", include_str!("../../../shaders/lamp.glsl")),
     ("light.glsl", include_str!("../../../shaders/light.glsl")),
     ("medium.glsl", include_str!("../../../shaders/medium.glsl")),
     ("reach.glsl", include_str!("../../../shaders/reach.glsl")),
@@ -26,7 +27,7 @@ const SCREEN: &str = include_str!("../../../shaders/screen.vert");
 
 /// One program per pass, in the order of execution.
 pub(super) struct Programs {
-    scene: [OnceCell<Program>; 2],
+    scene: [OnceCell<Program>; 4],
     pub line: Program,
     march: [OnceCell<Program>; 8],
     pub field: Program,
@@ -63,10 +64,10 @@ impl Programs {
 }
 
 impl Programs {
-    /// The scene pass, with or without solids: on a CPU driver even an empty loop over solids takes time.
-    pub fn scene(&self, gl: &Rc<Context>, solids: bool) -> Result<&Program, RenderError> {
+    /// The scene pass, with or without solids and further lights: on a CPU driver even an empty loop takes time.
+    pub fn scene(&self, gl: &Rc<Context>, [solids, lamps]: [bool; 2]) -> Result<&Program, RenderError> {
         let source = include_str!("../../../shaders/scene.frag");
-        variant(gl, &self.scene, ("scene", source), &[("SOLIDS", solids)])
+        variant(gl, &self.scene, ("scene", source), &[("SOLIDS", solids), ("LAMPS", lamps)])
     }
 
     /// The march, with emission, with cubic interpolation, with light shared by halves of a step.

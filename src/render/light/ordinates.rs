@@ -53,6 +53,9 @@ pub(super) struct Medium {
     pub sun: [Vec<f32>; 3],
     /// Radiance of opaque medium by itself.
     pub emission: [Vec<f32>; 3],
+    /// Irradiance of further lights that arrives in red, green and blue, and its sums times the three components of the direction
+    /// it goes in.
+    pub lamps: Option<[[Vec<f32>; 4]; 3]>,
 }
 
 impl Default for Medium {
@@ -64,6 +67,7 @@ impl Default for Medium {
             albedo: Default::default(),
             sun: Default::default(),
             emission: Default::default(),
+            lamps: None,
         }
     }
 }
@@ -146,6 +150,9 @@ impl Solver {
                     None => level[0].load(medium, channel, grid),
                 }
                 level[0].prepare(grid, phase, outside, channel);
+                if n == 0 {
+                    level[0].scatter_lamps();
+                }
                 level[0].floor.clear();
                 if let Some(floor) = &outside.floor {
                     level[0].floor.extend(floor.rows(medium.dims, grid.dims, n, channel));
@@ -243,6 +250,7 @@ mod tests {
             albedo: three(albedo),
             sun: three(0.0),
             emission: three(0.0),
+            lamps: None,
         };
         let outside = Outside { sun: [0.0, 1.0, 0.0], sky: [1.0; 3], ground: [1.0; 3], floor: None };
         let phase = Phase { forward: 0.0, g: 0.5 };

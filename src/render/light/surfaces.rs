@@ -37,7 +37,7 @@ impl LightVolume {
                 if filled == 0.0 {
                     continue;
                 }
-                let sunny = self.sun_on(solid, middle, distance, medium);
+                let direct = self.direct_on(solid, middle, distance, medium);
                 self.filled[n] = self.filled[n].max(filled);
                 let (cubes, more) = (&mut self.cubes, DEPTH / h * filled);
                 let share = more / (cubes.extinction[n] + more);
@@ -46,7 +46,7 @@ impl LightVolume {
                     let (old, new) = (&mut cubes.albedo[c][n], albedo[c]);
                     *old += share * (new - *old);
                     let left = 1.0 - *old * phase.forward;
-                    let sent = left * new * medium.sun[c] * sunny / std::f32::consts::PI;
+                    let sent = left * new * direct[c] / std::f32::consts::PI;
                     let emission = &mut cubes.emission[c][n];
                     *emission += share * (sent - *emission);
                 }
@@ -54,12 +54,12 @@ impl LightVolume {
         }
     }
 
-    /// Share of the sun's irradiance that arrives at the surface of a solid next to the middle of a cube.
-    fn sun_on(&self, solid: &Solid, middle: [f32; 3], distance: f32, medium: &Medium) -> f32 {
+    /// Irradiance of the sun and further lights at the surface of a solid next to the middle of a cube.
+    fn direct_on(&self, solid: &Solid, middle: [f32; 3], distance: f32, medium: &Medium) -> [f32; 3] {
         let (h, sun) = (self.mixture.h, medium.sun_direction);
         // Deep inside nothing arrives.
         if distance < -1.5 * h {
-            return 0.0;
+            return [0.0; 3];
         }
         let step = 0.1 * h;
         let slope: [f32; 3] = std::array::from_fn(|a| {
@@ -69,30 +69,35 @@ impl LightVolume {
         });
         let normal = super::unit(slope);
         let cosine = (0..3).map(|a| normal[a] * sun[a]).sum::<f32>();
-        if cosine <= 0.0 {
-            return 0.0;
-        }
         let outside: [f32; 3] = std::array::from_fn(|a| middle[a] + normal[a] * (0.1 * h - distance));
+        let lamps = self.lamps_on(outside, normal, 0.0);
+        if cosine <= 0.0 {
+            return lamps;
+        }
         let ray = Ray { origin: outside.into(), direction: sun.into() };
         let hidden = solid::nearest(&self.solids, &ray).is_some();
-        if hidden { 0.0 } else { cosine * exp(-self.depth_to_sun(outside)) }
+        let sunny = if hidden { 0.0 } else { cosine * exp(-self.depth_to_sun(outside)) };
+        std::array::from_fn(|c| medium.sun[c] * sunny + lamps[c])
     }
 
     /// The floor below each column of cubes: the sun as far as neither solids nor smoke hide it, and an open sky.
     pub(super) fn floor_below(&self, medium: &Medium, albedo: [f32; 3]) -> FloorBelow {
         let (Dims { nx, nz, .. }, h) = (self.mixture.dims, self.mixture.h);
         let (sky, sun) = (open_sky(medium), medium.sun_direction);
-        let sent = |sunny: f32| -> [f32; 3] {
+        let sent = |sunny: f32, lamps: [f32; 3]| -> [f32; 3] {
             let direct = sun[1].max(0.0) * sunny / std::f32::consts::PI;
-            std::array::from_fn(|c| albedo[c] * (medium.sun[c] * direct + sky[c]))
+            std::array::from_fn(|c| {
+                albedo[c] * (medium.sun[c] * direct + lamps[c] / std::f32::consts::PI + sky[c])
+            })
         };
         let column = |n: usize| {
             let p = [(n % nx) as f32 + 0.5, 0.0, (n / nx) as f32 + 0.5].map(|x| x * h);
             let ray = Ray { origin: p.into(), direction: sun.into() };
             let hidden = solid::nearest(&self.solids, &ray).is_some();
-            sent(if hidden { 0.0 } else { exp(-self.depth_to_sun(p)) })
+            let sunny = if hidden { 0.0 } else { exp(-self.depth_to_sun(p)) };
+            sent(sunny, self.lamps_on(p, [0.0, 1.0, 0.0], 0.0))
         };
-        FloorBelow { open: sent(1.0), columns: (0..nx * nz).map(column).collect() }
+        FloorBelow { open: sent(1.0, self.suns_on_floor()), columns: (0..nx * nz).map(column).collect() }
     }
 
     /// Extends the light around solids into them, layer by layer: what is interpolated at a surface is the light before it, not

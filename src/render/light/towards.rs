@@ -10,7 +10,7 @@ use crate::render::medium::Medium;
 use crate::simd::{dispatch, greatest};
 
 /// Points that are worked on at a time.
-const CHUNK: usize = 32;
+pub(super) const CHUNK: usize = 32;
 type Lane = [f32; CHUNK];
 
 /// Number of values interpolated from cubes to points: radiance of three colours, the sun's irradiance times the phase function of
@@ -67,6 +67,10 @@ impl LightVolume {
                         }
                     }
                     add_peak(&mut strip);
+                    if !self.lamps.is_empty() {
+                        let at = [span.start + n * CHUNK, j, k];
+                        self.add_lamps(at, eye, medium, &strip.scale, &mut strip.sent, depths.len());
+                    }
                     let mut wide = [[0.0_f32; 4]; CHUNK];
                     for (i, wide) in wide.iter_mut().enumerate() {
                         *wide = [strip.sent[0][i], strip.sent[1][i], strip.sent[2][i], strip.depth[i]];

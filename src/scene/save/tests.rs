@@ -25,6 +25,17 @@ fn an_unchanged_scene_is_its_own_text() {
 }
 
 #[test]
+fn lights_stay_when_something_else_changes() {
+    let text = "[[light]] # rim\nspot = { position = [1, 2, 3], target = [0.5, 0.5, 0.5], angle = 30 }\n\
+                color = \"#4080ff\"\nstrength = 3 # like noon\n";
+    let mut scene = read(text);
+    assert_eq!(scene.look.lights.len(), 1);
+    scene.look.exposure = 0.5;
+    assert_eq!(again(&scene), scene);
+    assert!(scene.write(Path::new("")).unwrap().starts_with(text));
+}
+
+#[test]
 fn comments_and_order_stay() {
     let text =
         "# A plume.\n\n[render]\nexposure = 0.5   # stops\noutline = false\n\n[fluid]\nvorticity = 0.3 # -\n";

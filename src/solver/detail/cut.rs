@@ -1,15 +1,17 @@
 //! The prolonged velocity beside solids.
 //!
-//! Solids close and narrow the faces of finer cells by their own shape. The flux through a cell's face is divided among its finer
-//! faces in proportion to what of them is open. Fluxes inside the cell follow a potential between the finer cells that are not solid,
-//! so that each has the same divergence. Where a thin solid keeps parts of a cell apart, the flow passes the part with the widest
-//! openings, as the cell as a whole lies on one side of the solid; the other parts rest.
+//! The finer cells see the shape of a solid, so they decide what of it the air sees: a face of a cell is as open as its finer faces are
+//! together ([`CutCells::faces`]), and the projection works with that. Its flux is divided among them in proportion to what of each is
+//! open. Fluxes inside the cell follow a potential between the finer cells that are not solid, so that each has the same divergence.
+//!
+//! Where a thin solid keeps parts of a cell apart, the flow passes the part with the widest openings, as the cell as a whole lies on one
+//! side of the solid. The other parts rest: finer faces towards them count as closed.
 
 use rayon::prelude::*;
 
 use crate::grid::{Faces, Layout};
-use crate::solver::project::cell_of;
-use crate::solver::solids::{CLOSED, SOLID, Voxels};
+use crate::solver::project::{Cut, Cuts, cell_of};
+use crate::solver::solids::{CLOSED, CutFaces, Found, SOLID, SolidPose, Voxels};
 use crate::solver::storage::row_passes::{leave_room, refill};
 
 /// Marks a finer cell inside a solid.
@@ -18,8 +20,8 @@ const NONE: u8 = u8::MAX;
 /// Most finer cells of a cell.
 const MOST: usize = 64;
 
-/// Weight of openings into parts of a cell that its flow does not pass: they count only where there are no others.
-const ELSEWHERE: f32 = 1e-6;
+/// Faces of which less is open are closed: hardly any flow would be squeezed through them at any speed.
+const LEAST: f32 = 0.02;
 
 /// Share of the largest imbalance that may remain.
 const TOLERANCE: f64 = 1e-7;
@@ -30,18 +32,22 @@ pub struct Place {
     pub finer: usize,
     pub coarse: Layout,
     pub fine: Layout,
+    /// Axes whose two sides are one.
+    pub periodic: [bool; 3],
+    /// Sides that are walls, lower and upper of each axis.
+    pub walls: [[bool; 2]; 3],
 }
 
 /// Cells and faces beside solids.
 #[derive(Default)]
 pub struct CutCells {
     known: bool,
-    /// Positions of the faces that are divided by what is open, for each component, ascending.
-    faces: [Vec<u32>; 3],
-    /// Open fractions of the N² parts of each, times N² over their sum.
+    /// The faces of cells that are not wholly open.
+    faces: CutFaces,
+    /// Velocities on the N² parts of each, for a mean of 1.
     shares: [Vec<f32>; 3],
-    /// Positions of the cells beside these faces or with closed faces inside, ascending.
-    cells: Vec<u32>,
+    /// Positions of the cells with or beside faces that are not wholly open, ascending, each with a solid there.
+    cells: Vec<(u32, u16)>,
     /// For each cell, the connected part that each of its N³ finer cells belongs to, or [`NONE`].
     parts: Vec<u8>,
     /// For each cell, the part with the most open area towards the cells around it.
@@ -49,11 +55,19 @@ pub struct CutCells {
     /// For each cell, the open fractions of its inner faces, and their velocities \[m/s\].
     open: Vec<f32>,
     inner: Vec<f32>,
+    /// Cells wholly inside solids, as `cells`.
+    filled: Vec<(u32, u16)>,
+    /// Faces of the cells and of the filled ones, each with a solid.
+    candidates: Vec<(u32, u16)>,
 }
 
 impl Place {
     fn fine_at(&self, at: [usize; 3]) -> usize {
         self.fine.at(at[0] as isize, at[1] as isize, at[2] as isize)
+    }
+
+    fn coarse_at(&self, at: [usize; 3]) -> usize {
+        self.coarse.at(at[0] as isize, at[1] as isize, at[2] as isize)
     }
 
     /// Positions of the finer faces of the face of `component` below the cell at `at`.
@@ -78,6 +92,33 @@ impl Place {
     fn index(&self, at: [usize; 3]) -> usize {
         at[0] + self.finer * (at[1] + self.finer * at[2])
     }
+
+    /// The first finer cell of a cell.
+    fn first(&self, cell: u32) -> [usize; 3] {
+        cell_of(self.coarse, cell).map(|x| x * self.finer)
+    }
+
+    /// The finer cell that [`index`](Self::index) counts, of the cell with this `first` one.
+    fn within(&self, first: [usize; 3], index: usize) -> [usize; 3] {
+        let by = [index % self.finer, index / self.finer % self.finer, index / (self.finer * self.finer)];
+        [0, 1, 2].map(|a| first[a] + by[a])
+    }
+
+    /// The cells below and above a face of `layout`, as far as they are in the box.
+    fn beside(&self, layout: Layout, component: usize, face: [usize; 3]) -> [Option<[usize; 3]>; 2] {
+        let (n, is_ring) = (layout.dims.array()[component], self.periodic[component]);
+        let of = |index: Option<usize>| {
+            index.map(|index| {
+                let mut cell = face;
+                cell[component] = index;
+                cell
+            })
+        };
+        let index = face[component];
+        let below = index.checked_sub(1).or(is_ring.then_some(n - 1));
+        let above = if index < n { Some(index) } else { is_ring.then_some(0) };
+        [of(below), of(above)]
+    }
 }
 
 impl CutCells {
@@ -86,17 +127,28 @@ impl CutCells {
         self.known = false;
     }
 
-    /// Replaces the velocity on the finer faces of cut cells in `out`, from the `velocity` of their faces.
-    pub fn pass(&mut self, place: Place, velocity: &Faces, [coarse, fine]: [&Voxels; 2], out: &mut Faces) {
+    /// The faces of cells that are not wholly open, beside the solids of the `fine` grid at `poses`.
+    pub fn faces(&mut self, place: Place, fine: &Voxels, poses: &[SolidPose]) -> &CutFaces {
         if !self.known {
-            self.find(place, coarse, fine);
+            self.find_cells(place, fine);
+            self.find_parts(place, fine);
+            for component in 0..3 {
+                self.find_faces(place, fine, poses, component);
+            }
+            self.add_neighbors(place);
+            self.find_parts(place, fine);
             self.known = true;
         }
+        &self.faces
+    }
+
+    /// Replaces the velocity on the finer faces of cut cells in `out`, from the `velocity` of their faces, whose `cuts` are [`faces`](Self::faces).
+    pub fn pass(&mut self, place: Place, velocity: &Faces, cuts: &Cuts, out: &mut Faces) {
         for component in 0..3 {
             let shares = self.shares[component].chunks_exact(place.finer * place.finer);
-            for (&at, shares) in self.faces[component].iter().zip(shares) {
-                let mean = coarse.cuts.stopped(component, at, velocity[component][at as usize]);
-                for (to, share) in place.parts(component, at).zip(shares) {
+            for (cut, shares) in cuts.faces[component].iter().zip(shares) {
+                let mean = cut.stopped(velocity[component][cut.at as usize]);
+                for (to, share) in place.parts(component, cut.at).zip(shares) {
                     out[component][to] = mean * share;
                 }
             }
@@ -104,115 +156,170 @@ impl CutCells {
         self.balance(place, out);
     }
 
-    fn find(&mut self, place: Place, coarse: &Voxels, fine: &Voxels) {
-        let Place { finer, coarse: layout, fine: fine_layout } = place;
-        let (strides, n) = (layout.strides(), layout.dims.array());
-        let Self { faces, shares, cells, parts, main, open, inner, .. } = self;
-        let position = |at: [usize; 3]| layout.at(at[0] as isize, at[1] as isize, at[2] as isize) as u32;
+    /// Finds the cells with cut faces, and those wholly inside solids.
+    fn find_cells(&mut self, place: Place, fine: &Voxels) {
+        let Self { cells, filled, .. } = self;
         cells.clear();
-        for (component, faces) in faces.iter_mut().enumerate() {
-            faces.clear();
-            faces.extend(coarse.cuts.faces[component].iter().map(|cut| cut.at));
-            for cut in &fine.cuts.faces[component] {
-                let at = cell_of(fine_layout, cut.at);
-                let cell = at.map(|x| x / finer);
-                match at[component] % finer {
-                    0 => faces.push(position(cell)),
-                    _ => cells.push(position(cell)),
+        for component in 0..3 {
+            let beside =
+                fine.cuts.faces[component].iter().zip(&fine.owners[component]).flat_map(|(cut, &owner)| {
+                    let at = cell_of(place.fine, cut.at);
+                    let [below, above] = place.beside(place.fine, component, at);
+                    let cell =
+                        move |at: [usize; 3]| (place.coarse_at(at.map(|x| x / place.finer)) as u32, owner);
+                    let within = at[component] % place.finer != 0;
+                    [below.filter(|_| !within), above].into_iter().flatten().map(cell)
+                });
+            cells.extend(beside);
+            leave_room(cells);
+            cells.sort_unstable();
+            cells.dedup_by_key(|(at, _)| *at);
+        }
+        let is_filled = |(cell, _): &(u32, u16)| {
+            let first = place.first(*cell);
+            (0..place.finer.pow(3))
+                .all(|index| fine.flags[place.fine_at(place.within(first, index))] & SOLID != 0)
+        };
+        refill(filled, cells.iter().filter(|cell| is_filled(cell)).copied());
+        cells.retain(|cell| !is_filled(cell));
+    }
+
+    /// Adds the cells without solids beside faces that are not wholly open: what crosses them is divided otherwise too.
+    fn add_neighbors(&mut self, place: Place) {
+        let Self { faces, cells, filled, .. } = self;
+        let known = cells.len();
+        for (component, faces) in faces.iter().enumerate() {
+            for Found { cut, owner } in faces {
+                let beside = place.beside(place.coarse, component, cell_of(place.coarse, cut.at));
+                for cell in beside.into_iter().flatten().map(|at| place.coarse_at(at) as u32) {
+                    let is_known =
+                        |list: &[(u32, u16)]| list.binary_search_by_key(&cell, |(at, _)| *at).is_ok();
+                    if !is_known(&cells[..known]) && !is_known(filled) {
+                        cells.push((cell, *owner));
+                    }
                 }
-            }
-            leave_room(faces);
-            faces.sort_unstable();
-            faces.dedup();
-            for &at in &*faces {
-                let cell = cell_of(layout, at);
-                let has = [cell[component] > 0, cell[component] < n[component]];
-                cells.extend(has[0].then(|| at - strides[component] as u32));
-                cells.extend(has[1].then_some(at));
             }
         }
         leave_room(cells);
         cells.sort_unstable();
-        cells.dedup();
-        let fraction = |component: usize, at: usize| fine.cuts.open(component, at);
-        let count = finer.pow(3);
-        let first = |cell: u32| cell_of(layout, cell).map(|x| x * finer);
-        let at = |first: [usize; 3], by: [usize; 3]| place.fine_at([0, 1, 2].map(|a| first[a] + by[a]));
-        let inner_faces = cells.iter().flat_map(|&cell| place.inner().map(move |face| (cell, face)));
-        refill(open, inner_faces.map(|(cell, (axis, by))| fraction(axis, at(first(cell), by))));
+        cells.dedup_by_key(|(at, _)| *at);
+    }
+
+    /// Finds the connected parts of the cells, and the one that the flow passes.
+    fn find_parts(&mut self, place: Place, fine: &Voxels) {
+        let Self { cells, parts, main, open, inner, .. } = self;
+        let finer = place.finer;
+        let (count, of_cell) = (finer.pow(3), 3 * finer * finer * (finer - 1));
+        refill(open, (0..of_cell * cells.len()).map(|_| 0.0));
         refill(inner, open.iter().map(|_| 0.0));
         refill(parts, (0..count * cells.len()).map(|_| NONE));
-        let of_cell = open.len() / cells.len().max(1);
-        for ((&cell, parts), open) in
-            cells.iter().zip(parts.chunks_exact_mut(count)).zip(open.chunks_exact_mut(of_cell.max(1)))
-        {
-            let is_solid = |index: usize| {
-                let by = [index % finer, index / finer % finer, index / (finer * finer)];
-                fine.flags[at(first(cell), by)] & SOLID != 0
-            };
+        refill(main, cells.iter().map(|_| NONE));
+        let tasks = cells.par_iter().zip(parts.par_chunks_exact_mut(count)).zip(main.par_iter_mut());
+        tasks.zip(open.par_chunks_exact_mut(of_cell)).for_each(|(((&(cell, _), parts), main), open)| {
+            let first = place.first(cell);
+            let at = |by: [usize; 3]| place.fine_at([0, 1, 2].map(|a| first[a] + by[a]));
             for (index, part) in parts.iter_mut().enumerate() {
-                *part = if is_solid(index) { NONE } else { index as u8 };
+                let is_solid = fine.flags[place.fine_at(place.within(first, index))] & SOLID != 0;
+                *part = if is_solid { NONE } else { index as u8 };
             }
             for ((axis, by), open) in place.inner().zip(open.iter_mut()) {
                 let mut below = by;
                 below[axis] -= 1;
                 let ends = [parts[place.index(below)], parts[place.index(by)]];
-                if ends.contains(&NONE) {
-                    *open = 0.0;
-                }
+                *open = if ends.contains(&NONE) { 0.0 } else { fine.cuts.open(axis, at(by)) };
                 if *open > 0.0 && ends[0] != ends[1] {
                     parts.iter_mut().filter(|part| **part == ends[1]).for_each(|part| *part = ends[0]);
                 }
             }
-        }
-        refill(
-            main,
-            cells.iter().zip(parts.chunks_exact(count)).map(|(&cell, parts)| {
-                let mut open = [0.0f32; MOST];
-                for (axis, side) in (0..3).flat_map(|axis| [(axis, 0), (axis, 1)]) {
-                    if coarse.flags[cell as usize + side * strides[axis]] & CLOSED << axis != 0 {
-                        continue;
-                    }
-                    let (b, c) = ((axis + 1) % 3, (axis + 2) % 3);
-                    for part in 0..finer * finer {
-                        let mut by = [0; 3];
-                        (by[axis], by[b], by[c]) = (side * (finer - 1), part % finer, part / finer);
-                        let of = parts[place.index(by)];
-                        if of != NONE {
-                            let face = at(first(cell), by) + side * fine_layout.strides()[axis];
-                            open[usize::from(of)] += fraction(axis, face);
-                        }
+            let mut wide = [0.0f32; MOST];
+            for (axis, side) in (0..3).flat_map(|axis| [(axis, 0), (axis, 1)]) {
+                let (b, c) = ((axis + 1) % 3, (axis + 2) % 3);
+                for part in 0..finer * finer {
+                    let mut by = [0; 3];
+                    (by[axis], by[b], by[c]) = (side * (finer - 1), part % finer, part / finer);
+                    let face = at(by) + side * place.fine.strides()[axis];
+                    let of = parts[place.index(by)];
+                    if of != NONE && fine.flags[face] & CLOSED << axis == 0 {
+                        wide[usize::from(of)] += fine.cuts.open(axis, face);
                     }
                 }
-                (0..MOST).fold(0, |best, part| if open[part] > open[best] { part } else { best }) as u8
-            }),
-        );
-        // Whether the flow of a cell goes through one of its finer cells.
-        let carries = |at: usize| {
-            let fine_cell = cell_of(fine_layout, at as u32);
-            let own = cells.binary_search(&position(fine_cell.map(|x| x / finer)));
-            let index = place.index(fine_cell.map(|x| x % finer));
-            own.map_or(true, |cell| parts[cell * count + index] == main[cell])
-        };
-        for component in 0..3 {
-            let (faces, shares) = (&faces[component], &mut shares[component]);
-            let stride = fine_layout.strides()[component];
-            let share = |at: usize, [below, above]: [bool; 2]| {
-                let joins = (!above || carries(at)) && (!below || carries(at - stride));
-                fraction(component, at) * if joins { 1.0 } else { ELSEWHERE }
+            }
+            let best = (0..MOST).fold(0, |best, part| if wide[part] > wide[best] { part } else { best });
+            *main = if wide[best] > 0.0 { best as u8 } else { NONE };
+        });
+    }
+
+    /// Finds how much of each face of a component is open, and how its flux is divided.
+    fn find_faces(&mut self, place: Place, fine: &Voxels, poses: &[SolidPose], component: usize) {
+        let Self { faces, shares, cells, filled, parts, main, candidates, .. } = self;
+        let (finer, stride) = (place.finer, place.coarse.strides()[component]);
+        let (count, of_face) = (finer.pow(3), finer * finer);
+        candidates.clear();
+        for &(cell, owner) in cells.iter().chain(&*filled) {
+            let index = cell_of(place.coarse, cell)[component];
+            let last = place.coarse.dims.array()[component];
+            let mut add = |index: usize, at: usize| {
+                let [low, high] = place.walls[component];
+                if !(index == 0 && low || index == last && high) {
+                    candidates.push((at as u32, owner));
+                }
             };
-            let beside = |at: u32| {
-                let index = cell_of(layout, at)[component];
-                [index > 0, index < n[component]]
-            };
-            let of_face = |&at: &u32| place.parts(component, at).map(move |part| (part, beside(at)));
-            refill(shares, faces.iter().flat_map(of_face).map(|(at, beside)| share(at, beside)));
-            for shares in shares.chunks_exact_mut(finer * finer) {
-                let sum: f32 = shares.iter().sum();
-                let scale = if sum > 0.0 { (finer * finer) as f32 / sum } else { 0.0 };
-                shares.iter_mut().for_each(|share| *share *= scale);
+            add(index, cell as usize);
+            add(index + 1, cell as usize + stride);
+            // Both sides of a periodic box are one.
+            if place.periodic[component] && index == 0 {
+                add(last, cell as usize + last * stride);
+            }
+            if place.periodic[component] && index + 1 == last {
+                add(0, cell as usize + stride - last * stride);
             }
         }
+        leave_room(candidates);
+        candidates.sort_unstable();
+        candidates.dedup_by_key(|(at, _)| *at);
+        // Whether the flow of a cell goes through one of its finer cells.
+        let carries = |at: [usize; 3]| {
+            let cell = place.coarse_at(at.map(|x| x / finer)) as u32;
+            let index = place.index(at.map(|x| x % finer));
+            fine.flags[place.fine_at(at)] & SOLID == 0
+                && cells
+                    .binary_search_by_key(&cell, |(at, _)| *at)
+                    .map_or(true, |own| main[own] != NONE && parts[own * count + index] == main[own])
+        };
+        let (list, shares) = (&mut faces[component], &mut shares[component]);
+        let closed = |&(at, owner): &(u32, u16)| Found { cut: Cut { at, open: 0.0, velocity: 0.0 }, owner };
+        refill(list, candidates.iter().map(closed));
+        refill(shares, (0..of_face * list.len()).map(|_| 0.0));
+        list.par_iter_mut().zip(shares.par_chunks_exact_mut(of_face)).for_each(|(found, shares)| {
+            let (mut push, mut shut) = (0.0, 0.0);
+            for (at, share) in place.parts(component, found.cut.at).zip(&mut *shares) {
+                let [below, above] = place.beside(place.fine, component, cell_of(place.fine, at as u32));
+                let joins = [below, above].into_iter().flatten().all(carries);
+                let cut = fine.cuts.find(component, at);
+                let open = if joins { cut.map_or(1.0, |cut| cut.open) } else { 0.0 };
+                let velocity =
+                    cut.map_or(poses[usize::from(found.owner)].velocity[component], |cut| cut.velocity);
+                *share = open;
+                push += (1.0 - open) * velocity;
+                shut += 1.0 - open;
+            }
+            let sum: f32 = shares.iter().sum();
+            let cut = &mut found.cut;
+            cut.open = if sum < LEAST * of_face as f32 { 0.0 } else { sum / of_face as f32 };
+            cut.velocity = if shut > 0.0 { push / shut } else { 0.0 };
+            let scale = if cut.open > 0.0 { 1.0 / cut.open } else { 0.0 };
+            shares.iter_mut().for_each(|share| *share *= scale);
+        });
+        let mut kept = 0;
+        for n in 0..list.len() {
+            if list[n].cut.open < 1.0 {
+                list[kept] = list[n];
+                shares.copy_within(n * of_face..(n + 1) * of_face, kept * of_face);
+                kept += 1;
+            }
+        }
+        list.truncate(kept);
+        shares.truncate(kept * of_face);
     }
 
     /// Sets the velocities on the inner faces of the cells.
@@ -225,7 +332,7 @@ impl CutCells {
         let fields = &*out;
         let tasks = inner.par_chunks_exact_mut(of_cell).zip(open.par_chunks_exact(of_cell));
         let tasks = tasks.zip(parts.par_chunks_exact(finer.pow(3))).zip(&*cells);
-        tasks.for_each(|(((inner, open), parts), &cell)| {
+        tasks.for_each(|(((inner, open), parts), &(cell, _))| {
             let first = cell_of(place.coarse, cell).map(|x| x * finer);
             let mut gains = [0.0f64; MOST];
             for axis in 0..3 {
@@ -243,7 +350,7 @@ impl CutCells {
             balance_cell(place, parts, open, &mut gains, inner);
         });
         let strides = place.fine.strides();
-        for (inner, &cell) in inner.chunks_exact(of_cell).zip(&*cells) {
+        for (inner, &(cell, _)) in inner.chunks_exact(of_cell).zip(&*cells) {
             let first = place.fine_at(cell_of(place.coarse, cell).map(|x| x * finer));
             for ((axis, by), value) in place.inner().zip(inner) {
                 out[axis][first + (0..3).map(|a| by[a] * strides[a]).sum::<usize>()] = *value;
@@ -304,7 +411,7 @@ mod tests {
     #[test]
     fn parts_of_a_cut_cell_are_balanced_each_by_itself() {
         let [coarse, fine] = [[1; 3], [2; 3]].map(|n| Layout::new(Dims::new(n).unwrap()));
-        let place = Place { finer: 2, coarse, fine };
+        let place = Place { finer: 2, coarse, fine, periodic: [false; 3], walls: [[true; 2]; 3] };
         // No way between the left half and the right one; what both gain together differs.
         let open: Vec<f32> = place.inner().map(|(axis, _)| if axis == 0 { 0.0 } else { 1.0 }).collect();
         let parts: Vec<u8> = (0..8).map(|n| n % 2).collect();

@@ -9,7 +9,7 @@
 //!
 //! With N = 1 there is no `Detail`, and the scalars share the grid, the velocity and the scratch memory of the air.
 
-pub mod cut;
+mod cut;
 mod prolong;
 mod restrict;
 #[cfg(test)]
@@ -18,11 +18,11 @@ mod tests;
 use half::f16;
 use rayon::prelude::*;
 
-use self::cut::CutCells;
+use self::cut::{CutCells, Place};
 use self::prolong::{Prolong, Scratch, Weights};
 use super::advect::Correction;
 use super::sides::GhostRules;
-use super::solids::{Obstacles, Standing};
+use super::solids::{CutFaces, Obstacles, Standing};
 use super::storage::active_bricks::Bricks;
 use super::storage::cells::Cells;
 use super::storage::row_passes::PerThread;
@@ -97,14 +97,14 @@ impl Detail {
     /// Replaces the solids.
     pub fn set_solids(&mut self, solids: Vec<Solid>, time: [f64; 2]) {
         let Self { walls, config, obstacles, .. } = self;
-        *obstacles = (!solids.is_empty()).then(|| Obstacles::new(walls, config, solids, time));
+        *obstacles = (!solids.is_empty()).then(|| Obstacles::new(walls, config, solids, time, None));
         self.cut.forget();
     }
 
     /// Moves the solids as [`Obstacles::advance`] does.
     pub fn move_solids(&mut self, time: f64, around: [f32; 2]) {
         if let Some(obstacles) = &mut self.obstacles
-            && obstacles.advance(time, around)
+            && obstacles.advance(time, around, None)
         {
             self.cut.forget();
         }
@@ -113,14 +113,27 @@ impl Detail {
     /// Restores the same solids to these poses.
     pub fn stand(&mut self, standing: &Standing) {
         if let Some(obstacles) = &mut self.obstacles {
-            obstacles.stand(standing);
+            obstacles.stand(standing, None);
             self.cut.forget();
         }
     }
 
-    /// Forgets what follows from the poses of the solids.
-    pub fn forget_cuts(&mut self) {
+    /// After the state was replaced: recomputes what follows from the poses of the solids.
+    pub fn restored(&mut self) {
+        self.obstacles.iter_mut().for_each(|obstacles| obstacles.restored(None));
         self.cut.forget();
+    }
+
+    /// The faces of the cells of the `coarse` grid that solids close or narrow; `None` without solids.
+    pub fn cut_faces(&mut self, coarse: Layout) -> Option<&CutFaces> {
+        let place = self.place(coarse);
+        let Obstacles { voxels, poses, .. } = self.obstacles.as_ref()?;
+        Some(self.cut.faces(place, voxels, poses))
+    }
+
+    fn place(&self, coarse: Layout) -> Place {
+        let (periodic, walls) = (self.walls.periodic(), self.walls.solid_sides());
+        Place { finer: self.finer, coarse, fine: self.layout, periodic, walls }
     }
 
     /// Brings the advecting `velocity` to the finer cells that the flow may reach when it crosses up to `cells` of them.
@@ -136,9 +149,10 @@ impl Detail {
         let prolong =
             Prolong { finer: self.finer, weights: &self.weights, coarse, fine: self.layout, velocity };
         prolong.reached(bricks, &mut self.velocity, &self.scratch);
+        let place = self.place(coarse);
         if let (Some(obstacles), Some(fine)) = (obstacles, &self.obstacles) {
-            let place = cut::Place { finer: self.finer, coarse, fine: self.layout };
-            self.cut.pass(place, velocity, [&obstacles.voxels, &fine.voxels], &mut self.velocity);
+            self.cut.faces(place, &fine.voxels, &fine.poses);
+            self.cut.pass(place, velocity, &obstacles.voxels.cuts, &mut self.velocity);
         }
     }
 

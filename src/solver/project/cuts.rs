@@ -19,6 +19,11 @@ impl Cut {
     fn mean(&self, u: f32) -> f32 {
         self.open * u + (1.0 - self.open) * self.velocity
     }
+
+    /// As [`mean`](Self::mean), 0 where the face is closed.
+    pub fn stopped(&self, u: f32) -> f32 {
+        if self.open == 0.0 { 0.0 } else { self.mean(u) }
+    }
 }
 
 /// The faces of each component that are not wholly open, in the order of their positions.
@@ -50,7 +55,8 @@ impl Cuts {
         self.faces.iter().all(Vec::is_empty)
     }
 
-    fn find(&self, component: usize, at: usize) -> Option<Cut> {
+    /// The cut at a position, if the face there is not wholly open.
+    pub fn find(&self, component: usize, at: usize) -> Option<Cut> {
         let faces = &self.faces[component];
         faces.binary_search_by_key(&at, |cut| cut.at as usize).ok().map(|index| faces[index])
     }
@@ -58,11 +64,6 @@ impl Cuts {
     /// The open fraction of the face at a position.
     pub fn open(&self, component: usize, at: usize) -> f32 {
         self.find(component, at).map_or(1.0, |cut| cut.open)
-    }
-
-    /// As [`mean`](Self::mean), 0 where the face is closed.
-    pub fn stopped(&self, component: usize, at: u32, u: f32) -> f32 {
-        self.find(component, at as usize).map_or(u, |cut| if cut.open == 0.0 { 0.0 } else { cut.mean(u) })
     }
 
     /// Returns the mean velocity over the whole face at a position when air moves with velocity `u` through

@@ -35,7 +35,7 @@ const TIE: f32 = 1e-4;
 pub const BLOCK: usize = 8;
 
 /// A cut face and the solid that cuts it.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Debug)]
 pub struct Found {
     /// The face.
     pub cut: Cut,

@@ -23,11 +23,12 @@ use nalgebra::{Quaternion, UnitQuaternion, Vector3};
 
 use super::solver_error::InvalidValue;
 
+pub use faces::Found;
 pub use motion::Motion;
 pub use obstacles::{Obstacles, Standing};
 pub use shape::Shape;
 pub use triangle_mesh::{Mesh, MeshError};
-pub use voxels::{CLOSED, SOLID, Voxels};
+pub use voxels::{CLOSED, CutFaces, SOLID, Voxels};
 
 /// Boundary condition of the velocity along a solid.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -513,7 +513,7 @@ mod tests {
         let frame = Frame { layout, h: 0.125, periodic: [false; 3], walls: [[true; 2]; 3] };
         let plate = Solid::new(Shape::Box { size: [0.5, 0.01, 0.5] }, [0.5; 3]);
         let poses = [plate.pose(0.0, 0.04)];
-        let voxels = Voxels::new(frame, &poses);
+        let voxels = Voxels::new(frame, &poses, None);
         let scene = Scene { frame, poses: &poses };
         let mut near = Near::new(layout);
         let began = std::time::Instant::now();

@@ -6,7 +6,7 @@ use super::frame::Frame;
 use super::momentum::{Arms, Momentum};
 use super::near::{Near, Shift, WalkInput};
 use super::uncovered::Uncovered;
-use super::voxels::{SOLID, Voxels};
+use super::voxels::{CutFaces, SOLID, Voxels};
 use super::{Solid, SolidPose};
 use crate::grid::Faces;
 use crate::solver::Config;
@@ -59,12 +59,18 @@ pub struct Standing {
 
 impl Obstacles {
     /// Makes the `solids` of the box of `config` with their poses at `time` and their motion in the `dt`
-    /// after it.
-    pub fn new(walls: &GhostRules, config: &Config, solids: Vec<Solid>, [time, dt]: [f64; 2]) -> Self {
+    /// after it. `known` are their cut faces, if a finer grid decides on them.
+    pub fn new(
+        walls: &GhostRules,
+        config: &Config,
+        solids: Vec<Solid>,
+        [time, dt]: [f64; 2],
+        known: Option<&CutFaces>,
+    ) -> Self {
         let (layout, h) = (walls.layout(), config.h);
         let frame = Frame { layout, h, periodic: walls.periodic(), walls: walls.solid_sides() };
         let poses: Vec<SolidPose> = solids.iter().map(|solid| solid.pose(time, dt as f32)).collect();
-        let voxels = Voxels::new(frame, &poses);
+        let voxels = Voxels::new(frame, &poses, known);
         let ranges = [0, 1, 2].map(|component| walls.face_ranges(component));
         let shifts = vec![Shift::default(); poses.len()];
         let momentum = Momentum::new(poses.len());
@@ -108,12 +114,12 @@ impl Obstacles {
     }
 
     /// Restores the same solids to these poses.
-    pub fn stand(&mut self, standing: &Standing) {
+    pub fn stand(&mut self, standing: &Standing, known: Option<&CutFaces>) {
         self.poses.clone_from(&standing.poses);
         self.momentum.clone_from(&standing.momentum);
         self.pressure_forces.clone_from(&standing.pressure_forces);
         self.have_moved = false;
-        self.voxels.update(self.frame, &self.poses);
+        self.voxels.update(self.frame, &self.poses, known);
         self.near.forget();
         self.drag = None;
         if standing.dragged {
@@ -129,7 +135,7 @@ impl Obstacles {
     /// Moves the solids to their poses at `time`, with their mean velocity from `before` to `after` it \[s\].
     /// With `before` and `after` symmetric that is the velocity at `time`, to second order. Returns whether
     /// the closed faces have changed.
-    pub fn advance(&mut self, time: f64, [before, after]: [f32; 2]) -> bool {
+    pub fn advance(&mut self, time: f64, [before, after]: [f32; 2], known: Option<&CutFaces>) -> bool {
         let (mut moved, mut turned) = (false, false);
         for ((solid, pose), shift) in self.solids.iter().zip(&mut self.poses).zip(&mut self.shifts) {
             let now = solid.stand(pose, time, [before, after]);
@@ -144,7 +150,7 @@ impl Obstacles {
         if moved {
             std::mem::swap(&mut self.before, &mut self.voxels.flags);
             std::mem::swap(&mut self.uncovered.were_inside, &mut self.voxels.inside);
-            self.voxels.update(self.frame, &self.poses);
+            self.voxels.update(self.frame, &self.poses, known);
             self.near.forget();
         } else {
             self.voxels.set_velocities(&self.poses);
@@ -156,9 +162,9 @@ impl Obstacles {
     }
 
     /// After the state was replaced: recomputes what follows from the poses.
-    pub fn restored(&mut self) {
+    pub fn restored(&mut self, known: Option<&CutFaces>) {
         let Self { frame, poses, voxels, near, drag, ranges, .. } = self;
-        voxels.update(*frame, poses);
+        voxels.update(*frame, poses, known);
         near.forget();
         if let Some(drag) = drag {
             drag.update(*frame, poses, voxels, *ranges);

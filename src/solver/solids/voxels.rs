@@ -28,6 +28,9 @@ struct Repeat {
     from: u8,
 }
 
+/// Faces that are not wholly open, for each component in the order of their positions.
+pub type CutFaces = [Vec<Found>; 3];
+
 /// Effect of solids on the grid.
 pub struct Voxels {
     /// Faces that are not wholly open.
@@ -63,8 +66,8 @@ struct Glide {
 }
 
 impl Voxels {
-    /// Finds the voxels of `poses`.
-    pub fn new(frame: Frame, poses: &[SolidPose]) -> Self {
+    /// Finds the voxels of `poses`, with their cut faces if those are known.
+    pub fn new(frame: Frame, poses: &[SolidPose], known: Option<&CutFaces>) -> Self {
         let scratch = PerThread::new(rayon::current_num_threads(), || Scratch::new(poses.len()));
         let mut voxels = Self {
             cuts: Cuts::default(),
@@ -75,14 +78,17 @@ impl Voxels {
             surface_velocities: Default::default(),
             work: Work { found: Default::default(), scratch, glide: Glide::default() },
         };
-        voxels.update(frame, poses);
+        voxels.update(frame, poses, known);
         voxels
     }
 
     /// Finds the voxels of the same number of `poses` again, in the memory already allocated.
-    pub fn update(&mut self, frame: Frame, poses: &[SolidPose]) {
+    pub fn update(&mut self, frame: Frame, poses: &[SolidPose], known: Option<&CutFaces>) {
         let scene = Scene { frame, poses };
-        self.find_cuts(&scene);
+        match known {
+            Some(known) => self.take_cuts(known),
+            None => self.find_cuts(&scene),
+        }
         self.find_surface_velocities(&scene);
         self.set_flags(&frame);
         for component in 0..3 {
@@ -104,6 +110,13 @@ impl Voxels {
             let list = list.get_mut().unwrap_or_else(PoisonError::into_inner);
             leave_room(list);
             list.sort_unstable_by_key(|found| found.cut.at);
+            refill(&mut self.owners[component], list.iter().map(|found| found.owner));
+            self.cuts.refill(component, list.iter().map(|found| found.cut));
+        }
+    }
+
+    fn take_cuts(&mut self, known: &CutFaces) {
+        for (component, list) in known.iter().enumerate() {
             refill(&mut self.owners[component], list.iter().map(|found| found.owner));
             self.cuts.refill(component, list.iter().map(|found| found.cut));
         }
@@ -295,7 +308,7 @@ mod tests {
     fn a_ball_closes_its_cross_section() {
         let radius = 0.63;
         let poses = [Solid::new(Shape::Sphere { radius }, [1.03, 0.97, 1.01]).pose(0.0, 0.0)];
-        let voxels = Voxels::new(frame([20, 20, 20]), &poses);
+        let voxels = Voxels::new(frame([20, 20, 20]), &poses, None);
         for component in 0..3 {
             // A disc is missing from the faces of the plane through the middle.
             let closed: f32 = voxels.cuts.faces[component]
@@ -353,7 +366,7 @@ mod tests {
                 let solid =
                     Solid { rotation: Solid::turn(turn), ..Solid::new(plate, [0.8, 0.8 + shift, 0.8]) };
                 let pose = solid.pose(0.0, 0.0);
-                let voxels = Voxels::new(frame, std::slice::from_ref(&pose));
+                let voxels = Voxels::new(frame, std::slice::from_ref(&pose), None);
                 let seen = connected(&frame, &voxels);
                 let side = |at: [isize; 3]| {
                     let p = at.map(|x| (x as f32 + 0.5) * 0.1);

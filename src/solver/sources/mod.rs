@@ -154,12 +154,12 @@ impl Sources {
         emitted
     }
 
-    /// Gives the air inside the sources that work at `time` their velocities.
-    pub fn drive(&self, time: f64, velocity: &mut Faces) {
+    /// Gives the air inside the sources that work at `time` their velocities, of at most `limit` \[m/s\] along each axis.
+    pub fn drive(&self, time: f64, limit: f32, velocity: &mut Faces) {
         for Emitter { source, faces, .. } in &self.emitters {
             let works = (f64::from(source.start)..f64::from(source.stop)).contains(&time);
             if let (Some(target), Some(faces), true) = (source.velocity, faces, works) {
-                drive(&self.grids[1], faces, target, velocity);
+                drive(&self.grids[1], faces, target.map(|x| x.clamp(-limit, limit)), velocity);
             }
         }
     }

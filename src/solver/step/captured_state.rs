@@ -152,15 +152,17 @@ impl Solver {
         let pool = self.pool().clone();
         pool.install(|| {
             let fields = self.fields_mut();
-            if let (Some(obstacles), Some(standing)) = (&mut fields.obstacles, &state.standing) {
-                obstacles.stand(standing);
-                fields.projector.set_cuts(&obstacles.voxels.cuts);
+            let Fields { layout, detail, obstacles, projector, .. } = fields;
+            let known = detail.as_mut().zip(state.fine_standing.as_ref()).and_then(|(detail, standing)| {
+                detail.stand(standing);
+                detail.cut_faces(*layout)
+            });
+            if let (Some(obstacles), Some(standing)) = (obstacles, &state.standing) {
+                obstacles.stand(standing, known);
+                projector.set_cuts(&obstacles.voxels.cuts);
             }
             for (field, packed) in fields.velocity.iter_mut().zip(&state.velocity) {
                 packed.unpack(field.as_mut_slice());
-            }
-            if let (Some(detail), Some(standing)) = (&mut fields.detail, &state.fine_standing) {
-                detail.stand(standing);
             }
             state.scalars.unpack(fields.scalars.as_flattened_mut());
             let halves: Option<&mut Halves> = fields.projector.pressure_mut();

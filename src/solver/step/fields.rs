@@ -355,7 +355,9 @@ impl Fields {
                 threads,
             );
         }
-        let new = (!solids.is_empty()).then(|| Obstacles::new(walls, config, solids, [time, dt.into()]));
+        let known = detail.as_mut().and_then(|detail| detail.cut_faces(*layout));
+        let new =
+            (!solids.is_empty()).then(|| Obstacles::new(walls, config, solids, [time, dt.into()], known));
         projector.set_cuts(new.as_ref().map_or(&Cuts::default(), |obstacles| &obstacles.voxels.cuts));
         *obstacles = new;
         self.push_out();
@@ -388,11 +390,13 @@ impl Fields {
     /// Moves the solids to their poses at `time`, with their mean velocity from `around[0]` before to
     /// `around[1]` after it \[s\].
     pub fn move_solids(&mut self, time: f64, around: [f32; 2]) {
-        if let Some(detail) = &mut self.detail {
+        let Self { layout, detail, obstacles, .. } = self;
+        let known = detail.as_mut().and_then(|detail| {
             detail.move_solids(time, around);
-        }
-        if let Some(obstacles) = &mut self.obstacles
-            && obstacles.advance(time, around)
+            detail.cut_faces(*layout)
+        });
+        if let Some(obstacles) = obstacles
+            && obstacles.advance(time, around, known)
         {
             self.projector.set_cuts(&obstacles.voxels.cuts);
             if let (Some(pressure), Some(_)) = (&mut self.pressure, &self.past) {
@@ -407,13 +411,14 @@ impl Fields {
         if self.past.is_none() {
             self.forget_pressure();
         }
-        if let Some(obstacles) = &mut self.obstacles {
-            obstacles.restored();
-            self.projector.set_cuts(&obstacles.voxels.cuts);
-        }
-        if let Some(detail) = &mut self.detail {
-            detail.obstacles.iter_mut().for_each(Obstacles::restored);
-            detail.forget_cuts();
+        let Self { layout, detail, obstacles, projector, .. } = self;
+        let known = detail.as_mut().and_then(|detail| {
+            detail.restored();
+            detail.cut_faces(*layout)
+        });
+        if let Some(obstacles) = obstacles {
+            obstacles.restored(known);
+            projector.set_cuts(&obstacles.voxels.cuts);
         }
     }
 

@@ -179,8 +179,9 @@ impl Substep<'_> {
         add(fields, &body_forces(params, ambient, dt, config.h));
         let Fields { detail, scalars, scalars_next, bricks, velocity, .. } = &mut *fields;
         let (scalars, _) = lifting(detail, [scalars, scalars_next], bricks);
-        self.external.apply(from, dt, SPEED_LIMIT * config.h, scalars, velocity);
-        self.sources.drive(self.time, &mut fields.velocity);
+        let limit = SPEED_LIMIT * config.h;
+        self.external.apply(from, dt, limit, scalars, velocity);
+        self.sources.drive(self.time, limit, &mut fields.velocity);
         clock.lap(Stage::Forces)
     }
 

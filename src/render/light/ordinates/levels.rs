@@ -30,6 +30,8 @@ pub(super) struct Grid {
 pub(super) struct Color {
     /// Albedo, the sun's irradiance and emission of the medium.
     medium: [Vec<f32>; 3],
+    /// What is scattered of further lights: its even part, and its flux for a mean cosine of 1; empty without any.
+    lamps: [Vec<f32>; 4],
     /// Transmittance of half a step to a face and to a corner.
     pub passes: [Vec<f32>; 2],
     /// ω′, the sun's source for an even phase function, and emission; 0 where there is no medium.
@@ -158,11 +160,22 @@ impl Color {
         for (from, to) in [albedo, sun, emission].into_iter().zip(&mut self.medium) {
             pad(&from[channel], medium.dims.nx, grid.dims, to);
         }
+        for (moment, to) in self.lamps.iter_mut().enumerate() {
+            match &medium.lamps {
+                Some(lamps) => pad(&lamps[channel][moment], medium.dims.nx, grid.dims, to),
+                None => to.clear(),
+            }
+        }
     }
 
     /// Means of a finer level, weighted with the extinction.
     pub fn coarsen(&mut self, fine: &Self, from: &Grid, grid: &Grid) {
-        for (fine, coarse) in fine.medium.iter().zip(&mut self.medium) {
+        let all = fine.medium.iter().zip(&mut self.medium).chain(fine.lamps.iter().zip(&mut self.lamps));
+        for (fine, coarse) in all {
+            if fine.is_empty() {
+                coarse.clear();
+                continue;
+            }
             zeros(coarse, grid.dims);
             for strip in (0..from.filled.len()).filter(|&strip| from.filled[strip]) {
                 let to = grid.below(from, strip);
@@ -202,6 +215,15 @@ impl Color {
             }
             outside.ground[channel] + (outside.sky[channel] - outside.ground[channel]) * up
         });
+    }
+
+    /// Turns the light of lamps on the finest level into what is scattered of it.
+    pub fn scatter_lamps(&mut self) {
+        let Self { lamps, albedo, .. } = self;
+        for values in lamps {
+            let scattered = values.iter_mut().zip(albedo.iter());
+            scattered.for_each(|(value, albedo)| *value *= 0.25 * std::f32::consts::FRAC_1_PI * albedo);
+        }
     }
 
     /// Begins with light from outside that nothing takes.
@@ -316,7 +338,7 @@ dispatch! {
 #[inline(always)]
 fn scatter_kernel<const FMA: bool>(color: &mut Color, grid: &Grid) {
     let three_g = 3.0 * color.g;
-    let Color { albedo, emission, even, along, halves, .. } = color;
+    let Color { albedo, emission, even, along, halves, lamps, .. } = color;
     let [up, down] = halves.each_ref().map(|half| half.moments.all().map(|x| x.as_chunks::<EIGHT>().0));
     let (albedo, emission) = (albedo.as_chunks::<EIGHT>().0, emission.as_chunks::<EIGHT>().0);
     let even = even.as_chunks_mut::<EIGHT>().0;
@@ -329,6 +351,15 @@ fn scatter_kernel<const FMA: bool>(color: &mut Color, grid: &Grid) {
             x[strip][i] = three_g * albedo * sum(1, i);
             y[strip][i] = three_g * albedo * sum(2, i);
             z[strip][i] = three_g * albedo * sum(3, i);
+        }
+    }
+    let lamps = lamps.each_ref().map(|values| values.as_chunks::<EIGHT>().0);
+    for strip in (0..lamps[0].len()).filter(|&strip| grid.filled[strip]) {
+        for i in 0..EIGHT {
+            even[strip][i] += lamps[0][strip][i];
+            x[strip][i] += three_g * lamps[1][strip][i];
+            y[strip][i] += three_g * lamps[2][strip][i];
+            z[strip][i] += three_g * lamps[3][strip][i];
         }
     }
 }

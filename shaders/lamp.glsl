@@ -1,0 +1,120 @@
+// Further lights. CPU twin: lamp.rs.
+
+uniform int lamps;
+// A row for each light: middle (or the direction to a sun) and kind (0 sun, 1 ball, 2 rectangle); axis and half of the extent (or
+// the tangent of a sun's angular radius); cosines of a cone's edge and of its full light; half edges of a rectangle; colour.
+uniform sampler2D lamp_table;
+uniform sampler2D lamp_floor;   // share that smoke lets through to the floor, four lights to a texel, block over block
+uniform sampler3D lamp_depths;  // optical depth of the smoke between light and point, in the same way along z
+uniform sampler2D noise;
+
+const int SHADOWS = 16;
+const float SUN_AWAY = 1e6;
+const vec3 GAUSS = vec3(0.11270167, 0.5, 0.88729835), GAUSS_WEIGHT = vec3(5.0, 8.0, 5.0) / 18.0;
+
+struct Lamp { vec4 middle, axis, cosines, across, along; vec3 color; };
+struct Arriving { vec3 direction; float away, share; };
+
+Lamp lamp_row(int n) {
+    vec4 t[6];
+    for (int i = 0; i < 6; i++) t[i] = texelFetch(lamp_table, ivec2(i, n), 0);
+    return Lamp(t[0], t[1], t[2], t[3], t[4], t[5].rgb);
+}
+
+vec3 on_disc(vec3 axis, vec2 u) {
+    vec3 a = normalize(cross(axis, abs(axis.x) < 0.7 ? vec3(1, 0, 0) : vec3(0, 1, 0)));
+    float around = u.y * 6.2831853;
+    return (a * cos(around) + cross(axis, a) * sin(around)) * sqrt(u.x);
+}
+
+// The light of a point of the lamp, as if all came from there.
+Arriving drawn(Lamp lamp, vec3 p, vec2 u) {
+    if (lamp.middle.w < 0.5) return Arriving(normalize(lamp.middle.xyz + on_disc(lamp.middle.xyz, u) * lamp.axis.w), SUN_AWAY, 1.0);
+    vec3 to = lamp.middle.xyz - p;
+    if (lamp.middle.w < 1.5) {
+        float away = length(to);
+        vec3 towards = away > 1e-9 ? to / away : vec3(0, 1, 0);
+        float cone = smoothstep(lamp.cosines.x, lamp.cosines.y, -dot(towards, lamp.axis.xyz));
+        to += on_disc(towards, u) * lamp.axis.w;
+        float radius = lamp.axis.w, square = max(max(away * away, radius * radius), 1e-12);
+        return Arriving(to / max(length(to), 1e-9), max(length(to) - radius, 0.0), cone / square);
+    }
+    to += lamp.across.xyz * (2.0 * u.x - 1.0) + lamp.along.xyz * (2.0 * u.y - 1.0);
+    float away = max(length(to), 1e-6);
+    return Arriving(to / away, away, max(-dot(to / away, lamp.axis.xyz), 0.0) / (away * away));
+}
+
+bool is_area(Lamp lamp) { return lamp.middle.w > 1.5; }
+
+// Irradiance on a surface with a normal, for a colour of 1, without what hides it.
+float lamp_on(Lamp lamp, vec3 p, vec3 normal) {
+    if (!is_area(lamp)) {
+        Arriving a = drawn(lamp, p, vec2(0.0));
+        return a.share * max(dot(a.direction, normal), 0.0);
+    }
+    float near = 0.25 * length(lamp.across.xyz) * length(lamp.along.xyz), sum = 0.0;
+    for (int n = 0; n < 9; n++) {
+        Arriving a = drawn(lamp, p, vec2(GAUSS[n % 3], GAUSS[n / 3]));
+        float square = a.away * a.away, weight = GAUSS_WEIGHT[n % 3] * GAUSS_WEIGHT[n / 3];
+        sum += weight * a.share * square / max(max(square, near), 1e-12) * max(dot(a.direction, normal), 0.0);
+    }
+    return sum;
+}
+
+// Share of a light that solids leave to a point.
+float lamp_seen(Lamp lamp, vec3 p) {
+#ifdef SOLIDS
+    bool wide = is_area(lamp) || lamp.axis.w > 1e-3;
+    int count = wide ? SHADOWS : 1, open = 0;
+    float turn = texelFetch(noise, ivec2(gl_FragCoord.xy) & 63, 0).r;
+    for (int n = 0; n < count; n++) {
+        vec2 u = wide ? vec2((float(n) + 0.5) / float(count), fract(float(n) * 0.618034 + turn)) : vec2(0.0);
+        Arriving a = drawn(lamp, p, u);
+        vec3 normal, albedo;
+        float t = meet_solids(p, a.direction, normal, albedo);
+        open += t > 0.0 && t < a.away ? 0 : 1;
+    }
+    return float(open) / float(count);
+#else
+    return 1.0;
+#endif
+}
+
+// Block n of several, one over the other: the coordinate of a place in it along the stacked axis, for a texture of so many
+// texels in all.
+float stacked(float share, int block, int blocks, float texels) {
+    float size = texels / float(blocks);
+    return (float(block) * size + clamp(share * size, 0.5, size - 0.5)) / texels;
+}
+
+// Irradiance of all further lights on the floor, at a share of the way across its picture.
+vec3 lamps_on_floor(vec3 p, vec2 share) {
+    vec3 sum = vec3(0.0);
+    int blocks = (lamps + 3) / 4;
+    for (int n = 0; n < lamps; n++) {
+        Lamp lamp = lamp_row(n);
+        float direct = lamp_on(lamp, p, vec3(0, 1, 0));
+        if (direct > 0.0) {
+            float y = stacked(share.y, n / 4, blocks, float(textureSize(lamp_floor, 0).y));
+            float passes = textureLod(lamp_floor, vec2(share.x, y), 0.0)[n % 4];
+            sum += lamp.color * (direct * passes * lamp_seen(lamp, p));
+        }
+    }
+    return sum;
+}
+
+// The same on a solid, at a share of the way through the points of the light volume.
+vec3 lamps_on_solid(vec3 p, vec3 normal, vec3 share) {
+    vec3 sum = vec3(0.0);
+    int blocks = (lamps + 3) / 4;
+    for (int n = 0; n < lamps; n++) {
+        Lamp lamp = lamp_row(n);
+        float direct = lamp_on(lamp, p, normal);
+        if (direct > 0.0) {
+            float z = stacked(share.z, n / 4, blocks, float(textureSize(lamp_depths, 0).z));
+            float depth = textureLod(lamp_depths, vec3(share.xy, z), 0.0)[n % 4];
+            sum += lamp.color * (direct * exp(-depth) * lamp_seen(lamp, p));
+        }
+    }
+    return sum;
+}

@@ -1,0 +1,331 @@
+//! Further lights as rendering needs them: what arrives from them at a point, and from where. `shaders/lamp.glsl` has the
+//! same formulas.
+//!
+//! A ball of radius R and irradiance E at 1 m gives E / max(r², R²) at a distance r, and nothing within it takes any; a rectangle E cos θ / r² of each of its parts.
+//! No light is seen itself.
+
+use nalgebra::Vector3;
+
+use super::camera::Ray;
+use super::lines::smoothstep;
+use super::scene::FAR;
+use super::solid::Solid;
+use crate::look::{Emitter, Light, Look};
+
+/// Points of a wide light that solids may hide from a surface.
+const SHADOWS: usize = 16;
+/// Points of a wide light towards which the depth of smoke is taken.
+const DEPTHS: usize = 4;
+/// The three Gauss points of an interval, as shares of its length, and their weights.
+const GAUSS: [(f32, f32); 3] = [(0.112_701_67, 5.0 / 18.0), (0.5, 4.0 / 9.0), (0.887_298_35, 5.0 / 18.0)];
+/// The golden ratio's part: multiples of it spread evenly over 0..1.
+const GOLDEN: f32 = 0.618_034;
+
+/// A light.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Lamp {
+    /// Colour times strength.
+    pub color: [f32; 3],
+    kind: Kind,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+enum Kind {
+    /// Towards it, and the tangent of its angular radius.
+    Sun { direction: Vector3<f32>, slope: f32 },
+    /// A ball with a cone around an axis: the cosines of its edge and of its full light.
+    Ball { middle: Vector3<f32>, radius: f32, axis: Vector3<f32>, cosines: [f32; 2] },
+    /// A rectangle with its normal and half of its edges.
+    Area { middle: Vector3<f32>, normal: Vector3<f32>, edges: [Vector3<f32>; 2] },
+}
+
+/// Light on its way to a point.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Arriving {
+    /// Unit vector towards the light.
+    pub direction: [f32; 3],
+    /// Distance of the light \[m\].
+    pub distance: f32,
+    /// Irradiance on a surface that faces it, for a colour of 1.
+    pub share: f32,
+    /// Mean cosine between the direction and those to all points of the light: less than 1 close to a ball.
+    pub parallel: f32,
+}
+
+impl Lamp {
+    /// The lights of a look.
+    pub fn all(look: &Look) -> Vec<Self> {
+        look.lights.iter().take(Light::MOST).map(Self::of).collect()
+    }
+
+    fn of(light: &Light) -> Self {
+        let color = light.color.map(|x| x * light.strength);
+        let kind = match light.emitter {
+            Emitter::Sun { direction, size } => Kind::Sun {
+                direction: unit(direction),
+                slope: (0.5 * size.clamp(0.0, 90.0)).to_radians().tan(),
+            },
+            Emitter::Point { position, radius } => {
+                Kind::Ball { middle: position.into(), radius, axis: Vector3::y(), cosines: [-3.0, -2.0] }
+            }
+            Emitter::Spot { position, target, angle, softness, radius } => {
+                let half = (0.5 * angle).clamp(0.05, 179.0).to_radians();
+                let inner = half * (1.0 - softness.clamp(0.0, 1.0));
+                let [outer, inner] = [half, inner].map(f32::cos);
+                let axis = unit(std::array::from_fn(|a| target[a] - position[a]));
+                Kind::Ball {
+                    middle: position.into(),
+                    radius,
+                    axis,
+                    cosines: [outer, inner.max(outer + 1e-5)],
+                }
+            }
+            Emitter::Area { position, target, size } => {
+                let normal = unit(std::array::from_fn(|a| target[a] - position[a]));
+                let up = if normal.y.abs() < 0.999 { Vector3::y() } else { Vector3::z() };
+                let across = up.cross(&normal).normalize();
+                let edges = [across * (0.5 * size[0]), normal.cross(&across) * (0.5 * size[1])];
+                Kind::Area { middle: position.into(), normal, edges }
+            }
+        };
+        Self { color, kind }
+    }
+
+    /// Directions in which light arrives at a point: Gauss points of a rectangle, otherwise the middle.
+    pub fn parts(&self) -> usize {
+        if matches!(self.kind, Kind::Area { .. }) { GAUSS.len() * GAUSS.len() } else { 1 }
+    }
+
+    /// The light of one of [`Lamp::parts`] at a point.
+    pub fn arriving(&self, part: usize, p: [f32; 3]) -> Arriving {
+        let Kind::Area { edges, .. } = &self.kind else { return self.drawn(p, [0.0; 2]) };
+        let ((u, by), (v, across)) = (GAUSS[part % GAUSS.len()], GAUSS[part / GAUSS.len()]);
+        let all = self.drawn(p, [u, v]);
+        // Closer than the distance between Gauss points they are no rectangle.
+        let near = 0.25 * edges[0].norm() * edges[1].norm();
+        let square = all.distance * all.distance;
+        Arriving { share: by * across * all.share * square / square.max(near).max(1e-12), ..all }
+    }
+
+    /// The light of a point of the lamp chosen by two numbers in 0..1, as if all came from there. Uniform numbers give points
+    /// spread evenly over a sun's disc, the disc of a ball that faces `p`, or a rectangle; 0 gives the middle of a disc.
+    pub fn drawn(&self, p: [f32; 3], u: [f32; 2]) -> Arriving {
+        let p = Vector3::from(p);
+        let on_disc = |axis: &Vector3<f32>| {
+            let (sin, cos) = (u[1] * std::f32::consts::TAU).sin_cos();
+            let [a, b] = across(axis);
+            (a * cos + b * sin) * u[0].sqrt()
+        };
+        match &self.kind {
+            Kind::Sun { direction, slope } => {
+                let aside = if *slope > 0.0 { on_disc(direction) * *slope } else { Vector3::zeros() };
+                Arriving {
+                    direction: (direction + aside).normalize().into(),
+                    distance: FAR,
+                    share: 1.0,
+                    parallel: 1.0,
+                }
+            }
+            Kind::Ball { middle, radius, axis, cosines: [outer, inner] } => {
+                let way = middle - p;
+                let away = way.norm();
+                let towards = if away > 1e-9 { way / away } else { Vector3::y() };
+                let cone = smoothstep(0.0, 1.0, (-towards.dot(axis) - outer) / (inner - outer));
+                let to = way + if u[0] > 0.0 { on_disc(&towards) * *radius } else { Vector3::zeros() };
+                let length = to.norm();
+                let direction = if length > 1e-9 { to / length } else { towards };
+                // Nothing within the ball takes its light.
+                let distance = (length - radius).max(0.0);
+                let share = cone / (away * away).max(radius * radius).max(1e-12);
+                let parallel = if u[0] > 0.0 { 1.0 } else { mean_cosine(away, *radius) };
+                Arriving { direction: direction.into(), distance, share, parallel }
+            }
+            Kind::Area { middle, normal, edges } => {
+                let to = middle + edges[0] * (2.0 * u[0] - 1.0) + edges[1] * (2.0 * u[1] - 1.0) - p;
+                let distance = to.norm().max(1e-6);
+                let direction = to / distance;
+                let cosine = (-direction.dot(normal)).max(0.0);
+                let share = cosine / (distance * distance);
+                Arriving { direction: direction.into(), distance, share, parallel: 1.0 }
+            }
+        }
+    }
+
+    /// Data for the shader, as `lamp.glsl` describes it.
+    #[cfg(feature = "viewer")]
+    pub fn packed(&self) -> [[f32; 4]; 6] {
+        let four = |v: &Vector3<f32>, w: f32| [v.x, v.y, v.z, w];
+        let [r, g, b] = self.color;
+        let (middle, axis, cosines, edges) = match &self.kind {
+            Kind::Sun { direction, slope } => (four(direction, 0.0), [0.0, 0.0, 0.0, *slope], [0.0; 2], None),
+            Kind::Ball { middle, radius, axis, cosines } => {
+                (four(middle, 1.0), four(axis, *radius), *cosines, None)
+            }
+            Kind::Area { middle, normal, edges } => {
+                (four(middle, 2.0), four(normal, 1.0), [0.0; 2], Some(edges))
+            }
+        };
+        let [across, along] =
+            edges.map_or([[0.0; 4]; 2], |edges| edges.each_ref().map(|edge| four(edge, 0.0)));
+        [middle, axis, [cosines[0], cosines[1], 0.0, 0.0], across, along, [r, g, b, 0.0]]
+    }
+
+    /// Number of points of the light that count for the depth of smoke, whose detail is `spacing` \[m\].
+    pub fn depths(&self, spacing: f32) -> usize {
+        let wide = match &self.kind {
+            Kind::Sun { slope, .. } => *slope > 0.5_f32.to_radians(),
+            Kind::Ball { radius, .. } => *radius > spacing,
+            Kind::Area { .. } => true,
+        };
+        if wide { DEPTHS } else { 1 }
+    }
+
+    /// One of `count` points of the light, as numbers for [`Lamp::drawn`].
+    pub fn spread(n: usize, count: usize, turn: f32) -> [f32; 2] {
+        if count == 1 {
+            return [0.0; 2];
+        }
+        [(n as f32 + 0.5) / count as f32, (n as f32 * GOLDEN + turn).fract()]
+    }
+
+    /// Half of its extent \[m\], seen from a distance of `away`.
+    fn half_extent(&self, away: f32) -> f32 {
+        match &self.kind {
+            Kind::Sun { slope, .. } => slope * away,
+            Kind::Ball { radius, .. } => *radius,
+            Kind::Area { edges, .. } => edges[0].norm().hypot(edges[1].norm()),
+        }
+    }
+
+    /// Share of the light of a solid's shadow at a point: 0 deep within, 1 outside, over the penumbra or `edge` \[m\], whichever
+    /// is wider, in between.
+    pub fn clear_of(&self, solid: &Solid, p: [f32; 3], edge: f32) -> f32 {
+        let middle = if self.parts() > 1 { [0.5; 2] } else { [0.0; 2] };
+        let Arriving { direction, distance, .. } = self.drawn(p, middle);
+        let to = Vector3::from(solid.center) - Vector3::from(p);
+        let along = to.dot(&Vector3::from(direction)).clamp(0.0, distance);
+        let penumbra = match &self.kind {
+            Kind::Sun { slope, .. } => 2.0 * slope * along,
+            _ => 2.0 * self.half_extent(distance) * along / distance.max(1e-6),
+        };
+        (0.5 + solid.clearance(p, direction, distance) / edge.max(penumbra)).clamp(0.0, 1.0)
+    }
+
+    /// Irradiance on a surface with a normal, for a colour of 1, as far as solids leave it. `turn` in 0..1 turns the points of a
+    /// wide light, so that shadows end in grain rather than in steps.
+    pub fn at_surface(&self, p: [f32; 3], normal: [f32; 3], solids: &[Solid], turn: f32) -> f32 {
+        let lit = |part: usize| {
+            let Arriving { direction, share, .. } = self.arriving(part, p);
+            share * (0..3).map(|a| direction[a] * normal[a]).sum::<f32>().max(0.0)
+        };
+        let all = (0..self.parts()).map(lit).sum::<f32>();
+        if all <= 0.0 || solids.is_empty() { all } else { all * self.seen(p, solids, turn) }
+    }
+
+    /// Share of the light that solids leave to a point.
+    fn seen(&self, p: [f32; 3], solids: &[Solid], turn: f32) -> f32 {
+        let middle = if self.parts() > 1 { [0.5; 2] } else { [0.0; 2] };
+        let Arriving { direction, distance, .. } = self.drawn(p, middle);
+        let axis = Vector3::from(direction);
+        let near = |solid: &&Solid| {
+            let to = Vector3::from(solid.center) - Vector3::from(p);
+            let along = to.dot(&axis).clamp(0.0, distance);
+            (to - axis * along).norm() < solid.reach() + self.half_extent(to.norm())
+        };
+        if !solids.iter().any(|solid| near(&solid)) {
+            return 1.0;
+        }
+        let count = if self.half_extent(1.0) > 1e-3 { SHADOWS } else { 1 };
+        let open = |n: &usize| {
+            let Arriving { direction, distance, .. } = self.drawn(p, Self::spread(*n, count, turn));
+            let ray = Ray { origin: p.into(), direction: direction.into() };
+            let hides = |solid: &Solid| solid.meet(&ray, 0).is_some_and(|meeting| meeting.t < distance);
+            !solids.iter().filter(near).any(hides)
+        };
+        (0..count).filter(open).count() as f32 / count as f32
+    }
+}
+
+/// Mean cosine between the axis of a disc of some radius, seen from a point of it at a distance, and the points of the disc.
+fn mean_cosine(away: f32, radius: f32) -> f32 {
+    let square = (radius / away.max(1e-9)).powi(2);
+    if square < 1e-3 { 1.0 } else { 2.0 * ((1.0 + square).sqrt() - 1.0) / square }
+}
+
+/// Two unit vectors at right angles to an axis and to each other.
+fn across(axis: &Vector3<f32>) -> [Vector3<f32>; 2] {
+    let aside = if axis.x.abs() < 0.7 { Vector3::x() } else { Vector3::y() };
+    let a = axis.cross(&aside).normalize();
+    [a, axis.cross(&a)]
+}
+
+fn unit(v: [f32; 3]) -> Vector3<f32> {
+    super::light::unit(v).into()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn lamp(emitter: Emitter) -> Lamp {
+        Lamp::of(&Light { emitter, color: [1.0; 3], strength: 1.0 })
+    }
+
+    /// Points of a lamp, and the mean of their light at `p` over many of them.
+    fn mean(lamp: &Lamp, p: [f32; 3], normal: [f32; 3]) -> f32 {
+        let side = 200;
+        let one = |n: usize| {
+            let u = [n % side, n / side].map(|n| (n as f32 + 0.5) / side as f32);
+            let Arriving { direction, share, .. } = lamp.drawn(p, u);
+            share * (0..3).map(|a| direction[a] * normal[a]).sum::<f32>().max(0.0)
+        };
+        (0..side * side).map(one).sum::<f32>() / (side * side) as f32
+    }
+
+    #[test]
+    fn the_strength_is_the_irradiance_at_a_metre_straight_ahead() {
+        let (position, target) = ([0.3, 2.0, 0.1], [0.3, 1.0, 0.1]);
+        for emitter in [
+            Emitter::Sun { direction: [0.0, 1.0, 0.0], size: 0.0 },
+            Emitter::Point { position, radius: 0.01 },
+            Emitter::Spot { position, target, angle: 40.0, softness: 0.3, radius: 0.01 },
+            Emitter::Area { position, target, size: [0.02, 0.02] },
+        ] {
+            let got = lamp(emitter).at_surface(target, [0.0, 1.0, 0.0], &[], 0.0);
+            assert!((got - 1.0).abs() < 1e-3, "{emitter:?}: {got}");
+        }
+    }
+
+    #[test]
+    fn the_parts_light_as_the_whole_rectangle() {
+        let area = lamp(Emitter::Area { position: [0.0, 1.0, 0.0], target: [0.0; 3], size: [0.8, 0.4] });
+        for p in [[0.0, 0.0, 0.0], [0.5, 0.6, 0.2], [1.5, 0.2, -0.4]] {
+            let got = area.at_surface(p, [0.0, 1.0, 0.0], &[], 0.0);
+            let want = mean(&area, p, [0.0, 1.0, 0.0]);
+            assert!((got / want - 1.0).abs() < 0.02, "{p:?}: {got}, not {want}");
+        }
+    }
+
+    #[test]
+    fn a_spot_is_dark_beside_its_cone_and_soft_at_its_edge() {
+        let (position, target) = ([0.0, 1.0, 0.0], [0.0; 3]);
+        let spot = lamp(Emitter::Spot { position, target, angle: 90.0, softness: 0.5, radius: 0.0 });
+        let at = |x: f32| spot.at_surface([x, 0.0, 0.0], [0.0, 1.0, 0.0], &[], 0.0) * (1.0 + x * x).powf(1.5);
+        assert!((at(0.3) - 1.0).abs() < 1e-3 && at(1.01) == 0.0);
+        assert!((0.1..0.9).contains(&at(0.7)), "{}", at(0.7));
+    }
+
+    #[test]
+    fn a_solid_hides_half_of_a_lamp_that_it_covers_by_half() {
+        use crate::render::solid::Shape;
+        let block = |x: f32| Solid {
+            rotation: [0.0, 0.0, 0.0, 1.0],
+            shape: Shape::Box { half: [1.0, 0.1, 1.0] },
+            center: [x, 0.5, 0.0],
+        };
+        let ball = lamp(Emitter::Point { position: [0.0, 1.0, 0.0], radius: 0.1 });
+        let at = |x: f32| ball.at_surface([0.0; 3], [0.0, 1.0, 0.0], &[block(x)], 0.0);
+        assert_eq!([at(0.5), at(-1.2)], [0.0, 1.0]);
+        assert!((at(-1.0) - 0.5).abs() < 0.13, "{}", at(-1.0));
+    }
+}

@@ -1,0 +1,301 @@
+//! Further lights in the light volume.
+//!
+//! For each of them the depth of the smoke between it and every point, along straight rays. Its light that is scattered once is
+//! added to what a march reads, with the phase function at each point instead of each ray; from then on it is scattered by the
+//! ordinates as that of the sun, but from a direction of its own in each cube.
+
+use rayon::prelude::*;
+
+use super::{LightVolume, Points, spread, sun};
+use crate::grid::Dims;
+use crate::look::Look;
+use crate::render::camera::{Ray, box_span};
+use crate::render::exp::exp;
+use crate::render::lamp::{Arriving, Lamp};
+use crate::render::medium::Medium;
+use crate::render::scene::FAR;
+use crate::render::trilinear::trilinear;
+
+use super::ordinates::Phase;
+
+/// A light, and what lies between it and each point.
+#[derive(Clone, Debug)]
+pub(in crate::render) struct Lit {
+    pub lamp: Lamp,
+    /// Depth of the smoke, and what solids hide adds to it; empty without solids.
+    depth: Vec<f32>,
+    shade: Vec<f32>,
+}
+
+impl LightVolume {
+    /// Takes over the lights of a look.
+    pub(super) fn gather_lamps(&mut self, look: &Look, medium: &Medium) {
+        let lit = Lamp::all(look).into_iter().map(|lamp| {
+            let depth = self.depth_to(&lamp, medium);
+            let shade = self.shade_of(&lamp);
+            Lit { lamp, depth, shade }
+        });
+        self.lamps = lit.collect();
+    }
+
+    /// Further lights.
+    pub(in crate::render) fn lamps(&self) -> &[Lit] {
+        &self.lamps
+    }
+
+    /// Depth of the smoke towards a light at each point whose light is read.
+    fn depth_to(&self, lamp: &Lamp, medium: &Medium) -> Vec<f32> {
+        let (points, spacing) = (self.points, self.spacing);
+        let count = lamp.depths(spacing[0]);
+        let toward = |n: usize, p: [f32; 3]| lamp.drawn(p, Lamp::spread(n, count, 0.0));
+        let mut depth = vec![0.0; points.cells()];
+        if toward(0, [0.0; 3]).distance == FAR {
+            let field = Points { dims: points, spacing, values: &self.density };
+            let sweep = |n: usize| {
+                let mut depth = Vec::new();
+                sun::sweep(field, medium.extinction, toward(n, [0.0; 3]).direction, &mut depth);
+                depth
+            };
+            let all: Vec<Vec<f32>> = (0..count).into_par_iter().map(sweep).collect();
+            depth.par_iter_mut().enumerate().for_each(|(n, depth)| {
+                let clear = all.iter().map(|all| exp(-all[n])).sum::<f32>() / count as f32;
+                *depth = if count == 1 { all[0][n] } else { -clear.max(1e-30).ln() };
+            });
+            return depth;
+        }
+        // Surfaces read the light everywhere.
+        let everywhere = !self.solids.is_empty();
+        depth.par_chunks_mut(points.nx).enumerate().with_min_len(8).for_each(|(row, depths)| {
+            let span = if everywhere { 0..points.nx } else { self.spans[row].clone() };
+            let place = |i: usize, a: usize| (i as f32 - 0.5) * spacing[a];
+            let (y, z) = (place(row % points.ny, 1), place(row / points.ny, 2));
+            for i in span {
+                depths[i] = self.depth_between_lamp([place(i, 0), y, z], lamp, count, medium);
+            }
+        });
+        depth
+    }
+
+    /// Depth of the smoke between a point and a light, the effective one over `count` points of the light.
+    pub(in crate::render) fn depth_between_lamp(
+        &self,
+        p: [f32; 3],
+        lamp: &Lamp,
+        count: usize,
+        medium: &Medium,
+    ) -> f32 {
+        let (mut all, mut passes, mut depth) = (0.0, 0.0, 0.0);
+        for n in 0..count {
+            let Arriving { direction, distance, share, .. } = lamp.drawn(p, Lamp::spread(n, count, 0.0));
+            if share > 0.0 {
+                let ray = Ray { origin: p.into(), direction: direction.into() };
+                depth = medium.extinction * self.density_along(&ray, distance);
+                (all, passes) = (all + share, passes + share * exp(-depth));
+            }
+        }
+        if count == 1 || all == 0.0 { depth } else { -(passes / all).max(1e-30).ln() }
+    }
+
+    /// The integral of the density along a ray up to a distance \[m\], by the midpoint rule with steps of about a spacing.
+    fn density_along(&self, ray: &Ray, far: f32) -> f32 {
+        let (points, spacing) = (self.points, self.spacing);
+        let around = |by: f32| -> [f32; 3] {
+            let [lo, hi] = self.smoke;
+            std::array::from_fn(|a| {
+                let side = if by < 0.0 { lo[a] } else { hi[a] };
+                (side + by * spacing[a]).clamp(0.0, self.extent[a])
+            })
+        };
+        if self.smoke[0][0] > self.smoke[1][0] {
+            return 0.0;
+        }
+        let [enter, leave] = box_span(ray, around(-1.0), around(1.0));
+        let (enter, leave) = (enter.max(0.0), leave.min(far));
+        if leave <= enter {
+            return 0.0;
+        }
+        let step = spacing.iter().fold(f32::INFINITY, |least, &x| least.min(x));
+        let steps = ((leave - enter) / step).ceil().clamp(1.0, 512.0);
+        let step = (leave - enter) / steps;
+        let (mut at, mut by) = ([0.0; 3], [0.0; 3]);
+        for a in 0..3 {
+            let first = ray.origin[a] + ray.direction[a] * (enter + 0.5 * step);
+            at[a] = first / spacing[a] + 0.5;
+            by[a] = ray.direction[a] * step / spacing[a];
+        }
+        let mut sum = 0.0;
+        for n in 0..steps as usize {
+            let here = std::array::from_fn(|a| at[a] + n as f32 * by[a]);
+            let [density] = trilinear(points, here, |n| [self.density[n]]);
+            sum += density;
+        }
+        sum * step
+    }
+
+    /// What solids hide of a light at each point, as depth.
+    fn shade_of(&self, lamp: &Lamp) -> Vec<f32> {
+        let (points, spacing) = (self.points, self.spacing);
+        if self.solids.is_empty() {
+            return Vec::new();
+        }
+        let edge = spacing.iter().sum::<f32>() / 3.0;
+        let mut shade = vec![0.0_f32; points.cells()];
+        shade.par_chunks_mut(points.nx).enumerate().with_min_len(64).for_each(|(row, depths)| {
+            let place = |i: usize, a: usize| (i as f32 - 0.5) * spacing[a];
+            let (y, z) = (place(row % points.ny, 1), place(row / points.ny, 2));
+            for (i, depth) in depths.iter_mut().enumerate() {
+                for solid in &self.solids {
+                    let clear = lamp.clear_of(solid, [place(i, 0), y, z], edge);
+                    if clear < 1.0 {
+                        *depth = (*depth - clear.max(super::DARK).ln()).min(-super::DARK.ln());
+                    }
+                }
+            }
+        });
+        shade
+    }
+
+    /// Irradiance of all further lights on a surface, as far as neither solids nor smoke hide it. `turn` as for
+    /// [`Lamp::at_surface`].
+    pub(in crate::render) fn lamps_on(&self, p: [f32; 3], normal: [f32; 3], turn: f32) -> [f32; 3] {
+        let mut sum = [0.0; 3];
+        for lit in &self.lamps {
+            let direct = lit.lamp.at_surface(p, normal, &self.solids, turn);
+            if direct > 0.0 {
+                let arrives = direct * exp(-self.depth_at(&lit.depth, p));
+                (0..3).for_each(|c| sum[c] += lit.lamp.color[c] * arrives);
+            }
+        }
+        sum
+    }
+
+    /// Irradiance of further suns on a floor that nothing hides.
+    pub(super) fn suns_on_floor(&self) -> [f32; 3] {
+        let mut sum = [0.0; 3];
+        for lit in &self.lamps {
+            let Arriving { direction, distance, share, .. } = lit.lamp.arriving(0, [0.0; 3]);
+            if distance == FAR {
+                (0..3).for_each(|c| sum[c] += lit.lamp.color[c] * share * direction[1].max(0.0));
+            }
+        }
+        sum
+    }
+
+    /// The light in each cube that further lights send directly: its sum, and the sum of each times the direction it goes in; the
+    /// means over points, weighted with their density.
+    pub(super) fn light_cubes_by_lamps(&mut self, medium: &Medium, phase: Phase) {
+        let (points, spacing, h) = (self.points, self.spacing, self.mixture.h);
+        let dims = self.mixture.dims;
+        let cube =
+            |a: usize, n: usize| (((n as f32 - 0.5) * spacing[a] / h) as usize).min(dims.array()[a] - 1);
+        let half = 0.5 * medium.extinction * spacing.iter().sum::<f32>() / 3.0;
+        let plane = dims.nx * dims.ny;
+        let mut sums = vec![Direct::default(); dims.cells()];
+        let (density, albedo, lamps) = (&self.density, &self.cubes.albedo, &self.lamps);
+        sums.par_chunks_mut(plane).enumerate().for_each(|(slab, sums)| {
+            for k in (1..points.nz - 1).filter(|&k| cube(2, k) == slab) {
+                for j in 1..points.ny - 1 {
+                    let row = points.index(0, j, k);
+                    let span = self.spans[j + k * points.ny].clone();
+                    let inner = span.start.max(1)..span.end.min(points.nx - 1);
+                    for i in inner.filter(|&i| density[row + i] > 0.0) {
+                        let at = cube(1, j) * dims.nx + cube(0, i);
+                        let p = [i, j, k];
+                        let p = std::array::from_fn(|a| (p[a] as f32 - 0.5) * spacing[a]);
+                        let here = density[row + i];
+                        sums[at].density += here;
+                        for lit in lamps {
+                            let scale: [f32; 3] =
+                                std::array::from_fn(|c| 1.0 - albedo[c][slab * plane + at] * phase.forward);
+                            let hidden = lit.shade.get(row + i).map_or(1.0, |shade| exp(-shade));
+                            let arrives: [f32; 3] = std::array::from_fn(|c| {
+                                let passes =
+                                    exp(-scale[c] * lit.depth[row + i]) * spread(half * scale[c] * here);
+                                here * hidden * lit.lamp.color[c] * passes
+                            });
+                            for part in 0..lit.lamp.parts() {
+                                sums[at].add(&lit.lamp.arriving(part, p), arrives);
+                            }
+                        }
+                    }
+                }
+            }
+        });
+        let cell = |c: usize, moment: usize| -> Vec<f32> {
+            sums.iter().map(|sum| sum.sent[c][moment] / sum.density.max(1e-20)).collect()
+        };
+        self.cubes.lamps = Some(std::array::from_fn(|c| std::array::from_fn(|moment| cell(c, moment))));
+    }
+
+    /// Adds the light of further lights that is scattered once, or forward before, to a run of points from `first` on.
+    pub(super) fn add_lamps(
+        &self,
+        [first, j, k]: [usize; 3],
+        eye: [f32; 3],
+        medium: &Medium,
+        scale: &[[f32; super::towards::CHUNK]; 3],
+        sent: &mut [[f32; super::towards::CHUNK]; 3],
+        count: usize,
+    ) {
+        let spacing = self.spacing;
+        let peak = medium.scattering && medium.scaled_phase().forward > 0.0;
+        for i in 0..count {
+            let at = [first + i, j, k];
+            let p: [f32; 3] = std::array::from_fn(|a| (at[a] as f32 - 0.5) * spacing[a]);
+            let n = self.points.index(first + i, j, k);
+            let way: [f32; 3] = std::array::from_fn(|a| eye[a] - p[a]);
+            let away = way.iter().map(|x| x * x).sum::<f32>().sqrt().max(1e-6);
+            for lit in &self.lamps {
+                let (mut once, mut forward) = (0.0, 0.0);
+                for part in 0..lit.lamp.parts() {
+                    let Arriving { direction, share, parallel, .. } = lit.lamp.arriving(part, p);
+                    if share > 0.0 {
+                        let cosine = (0..3).map(|a| -way[a] * direction[a]).sum::<f32>() / away;
+                        once += share * medium.phase_function(parallel, cosine);
+                        forward += if peak { share * medium.peak_phase(parallel * cosine) } else { 0.0 };
+                    }
+                }
+                if once > 0.0 {
+                    let depth = lit.depth[n] + lit.shade.get(n).copied().unwrap_or(0.0);
+                    let clear = exp(-depth);
+                    for c in 0..3 {
+                        let more = if peak { exp(-scale[c][i] * depth) - clear } else { 0.0 };
+                        sent[c][i] += lit.lamp.color[c] * (once * clear + forward * more).max(0.0);
+                    }
+                }
+            }
+        }
+    }
+
+    /// Depths of the smoke towards further lights at each point, four lights to a texel, one block of planes behind the other;
+    /// and the blocks.
+    #[cfg(feature = "viewer")]
+    pub(in crate::render) fn lamp_depths(&self) -> (Dims, Vec<[half::f16; 4]>) {
+        let blocks = self.lamps.len().div_ceil(4).max(1);
+        let cells = self.points.cells();
+        let value = |block: usize, n: usize, of: usize| {
+            self.lamps.get(4 * block + of).map_or(0.0, |lit| lit.depth[n])
+        };
+        let texel =
+            |at: usize| std::array::from_fn(|of| half::f16::from_f32(value(at / cells, at % cells, of)));
+        let dims = Dims { nz: blocks * self.points.nz, ..self.points };
+        (dims, (0..blocks * cells).map(texel).collect())
+    }
+}
+
+/// Direct light in a cube: for each colour the sum, and the sum times its direction.
+#[derive(Clone, Copy, Default)]
+struct Direct {
+    density: f32,
+    sent: [[f32; 4]; 3],
+}
+
+impl Direct {
+    fn add(&mut self, from: &Arriving, arrives: [f32; 3]) {
+        for c in 0..3 {
+            let light = from.share * arrives[c];
+            self.sent[c][0] += light;
+            (0..3).for_each(|a| self.sent[c][a + 1] -= light * from.parallel * from.direction[a]);
+        }
+    }
+}
