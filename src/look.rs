@@ -1,8 +1,13 @@
 //! Camera, light, medium and tone of a picture, as plain data. A scene file sets them, a renderer reads them.
 //! Light is linear; lengths are in metres.
 
+mod framing;
 mod light;
 
+#[cfg(any(test, feature = "viewer"))]
+pub(crate) use framing::corners;
+#[cfg(feature = "viewer")]
+pub(crate) use framing::tight_distance;
 pub use light::{Emitter, Light};
 
 /// Kind of a camera's projection.

@@ -3,7 +3,8 @@
 
 use nalgebra::{Vector2, Vector3};
 
-use super::orbit::{Orbit, corners};
+use super::orbit::Orbit;
+use crate::look::corners;
 use crate::render::camera::{Ray, box_span};
 use crate::solver::Dab;
 

@@ -3,7 +3,8 @@
 
 use nalgebra::{Vector2, Vector3};
 
-use crate::look::{Camera, Projection};
+use crate::look::{Camera, Projection, corners, tight_distance};
+use crate::render::camera;
 
 /// Greatest pitch, so that "up" stays defined \[rad\].
 const STEEPEST: f32 = 89.9 * std::f32::consts::PI / 180.0;
@@ -13,9 +14,6 @@ const TURN_PER_POINT: f32 = 0.008;
 
 /// Factor on the distance for one notch of the wheel.
 const ZOOM_PER_NOTCH: f32 = 0.88;
-
-/// Margin around a framed domain.
-const MARGIN: f32 = 1.08;
 
 /// A camera as an artist uses it: target, distance and angles.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -88,8 +86,7 @@ impl Orbit {
 
     /// The eye \[m\]; of parallel lines of sight a place so far behind the target that the box is before it.
     pub fn eye(&self) -> Vector3<f32> {
-        let back = if self.parallel { 100.0 * self.height_at_target() } else { 0.0 };
-        self.target - self.axes().forward * (self.distance + back)
+        camera::Axes::of(&self.camera(), 1.0).eye.coords
     }
 
     /// The axes of the picture.
@@ -143,15 +140,9 @@ impl Orbit {
     pub fn frame_bounds(&mut self, [low, high]: [Vector3<f32>; 2], aspect: f32) {
         let extent: [f32; 3] = (high - low).into();
         self.target = (low + high) * 0.5;
-        let axes = self.axes();
-        let slope_y = (self.fov.to_radians() * 0.5).tan();
-        let slope_x = slope_y * aspect.max(0.01);
-        let needed = corners(extent).map(|corner| {
-            let p = low + corner - self.target;
-            let (x, y, z) = (p.dot(&axes.right).abs(), p.dot(&axes.up).abs(), p.dot(&axes.forward));
-            (x / slope_x).max(y / slope_y) - if self.parallel { 0.0 } else { z }
-        });
-        self.distance = MARGIN * needed.into_iter().fold(0.0, f32::max);
+        let (Axes { right, up, forward }, slope) = (self.axes(), (self.fov.to_radians() * 0.5).tan());
+        let slopes = [slope * aspect.max(0.01), slope];
+        self.distance = tight_distance(extent, [right, up, forward], slopes, self.parallel);
     }
 
     /// Whether every corner of the box is in a view of the given size.
@@ -222,14 +213,6 @@ impl Orbit {
     fn height_at_target(&self) -> f32 {
         2.0 * self.distance * (self.fov.to_radians() * 0.5).tan()
     }
-}
-
-/// The eight corners of the box from the origin to `extent`.
-pub fn corners(extent: [f32; 3]) -> [Vector3<f32>; 8] {
-    std::array::from_fn(|i| {
-        let bit = |axis: usize| if i >> axis & 1 == 1 { extent[axis] } else { 0.0 };
-        Vector3::new(bit(0), bit(1), bit(2))
-    })
 }
 
 /// Wraps an angle to ±π.

@@ -9,7 +9,7 @@ use std::sync::atomic::AtomicBool;
 
 use serde_json::{Value, json};
 
-mod pictures;
+mod picture_times;
 
 use super::frames::Size;
 use super::progress::Progress;
@@ -59,7 +59,7 @@ pub fn run(args: &BenchArgs, common: &Common) -> Result<(), CliError> {
         whole::prepare([path.as_path()], common.force).map_err(CliError::Target)?;
     }
     if args.render {
-        return pictures::run(args, common);
+        return picture_times::run(args, common);
     }
     let baseline = args.compare.as_deref().map(Baseline::read).transpose()?;
     let cases = cases(args, common)?;

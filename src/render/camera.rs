@@ -51,13 +51,7 @@ impl Axes {
     /// −z; an `up` along the view is replaced.
     pub fn of(camera: &Camera, aspect: f32) -> Self {
         let eye = Point3::from(camera.position);
-        let forward =
-            (Point3::from(camera.target) - eye).try_normalize(1e-9).unwrap_or_else(|| -Vector3::z());
-        let side = [camera.up.into(), Vector3::y(), Vector3::z()]
-            .into_iter()
-            .find_map(|up| forward.cross(&up).try_normalize(1e-6))
-            .unwrap_or_else(Vector3::x);
-        let half_height = (camera.fov.clamp(0.1, 170.0).to_radians() * 0.5).tan();
+        let ([side, up, forward], half_height) = (camera.directions(), camera.slope());
         let parallel = camera.projection == Projection::Orthographic;
         let distance = (Point3::from(camera.target) - eye).norm().max(1e-6);
         let half_height = if parallel { half_height * distance } else { half_height };
@@ -66,7 +60,7 @@ impl Axes {
             eye: eye - forward * back,
             forward,
             right: side * (half_height * aspect),
-            up: side.cross(&forward) * half_height,
+            up: up * half_height,
             parallel,
             back,
         }
@@ -174,52 +168,17 @@ pub(super) fn away_from_zero(x: f32) -> f32 {
     if x.abs() < 1e-7 { 1e-7_f32.copysign(x) } else { x }
 }
 
-impl Camera {
-    /// Frames a box of `extent` metres from slightly above and to the side.
-    pub fn framing(extent: [f32; 3]) -> Self {
-        let mut camera = Self {
-            position: [0.42, 0.20, 1.0],
-            target: [0.0; 3],
-            up: [0.0, 1.0, 0.0],
-            fov: 34.0,
-            projection: Projection::Perspective,
-        };
-        camera.frame(extent);
-        camera
-    }
-
-    /// Moves along the present direction of view until the box of `extent` metres fills the picture.
-    pub fn frame(&mut self, extent: [f32; 3]) {
-        let size = Vector3::from(extent);
-        let middle = Point3::from(size * 0.5);
-        let axes = Axes::of(&Self { projection: Projection::Perspective, ..*self }, 1.0);
-        let half_height = axes.up.norm();
-        let up = axes.up / half_height;
-        let side = axes.right.normalize();
-        let reach = |along: Vector3<f32>| (size * 0.5).dot(&along.abs());
-        // The near half of the box is closer by `reach(forward)`: it must fit as well.
-        let distance = reach(up).max(reach(side)) / half_height * 1.02 + reach(axes.forward);
-        self.target = middle.coords.into();
-        self.position = (middle - axes.forward * distance).coords.into();
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    fn corners(extent: [f32; 3]) -> impl Iterator<Item = Point3<f32>> {
-        (0..8).map(move |n| {
-            Point3::from(std::array::from_fn::<f32, 3, _>(|a| if n >> a & 1 == 1 { extent[a] } else { 0.0 }))
-        })
-    }
+    use crate::look::corners;
 
     #[test]
     fn framing_shows_every_corner() {
         for extent in [[1.0, 1.0, 1.0], [0.96, 1.44, 0.96], [4.0, 0.5, 1.0], [0.1, 9.0, 0.1]] {
             let axes = Axes::of(&Camera::framing(extent), 4.0 / 3.0);
             for corner in corners(extent) {
-                let clip = axes.clip_from_world() * corner.to_homogeneous();
+                let clip = axes.clip_from_world() * Point3::from(corner).to_homogeneous();
                 let [x, y] = [clip.x / clip.w, clip.y / clip.w];
                 assert!(clip.w > 0.0 && x.abs() < 1.0 && y.abs() < 1.0, "{extent:?}: {corner} at {x}, {y}");
             }

@@ -180,7 +180,7 @@ fn look(doc: &Document, given: &Given, text: &Text) -> Result<Look> {
 
 fn camera(read: &document::Camera, text: &Text, extent: [f32; 3], size: [u32; 2]) -> Result<Camera> {
     let fov = read.fov.map_or(FOV, Number::get);
-    let mut camera = framing(extent, fov, size[0] as f32 / size[1] as f32);
+    let mut camera = Camera::framing_in(extent, fov, size[0] as f32 / size[1] as f32);
     let or = |value: &Option<Spanned<Vector>>, framed| value.as_ref().map_or(framed, |v| v.get_ref().get());
     camera.position = or(&read.position, camera.position);
     camera.target = or(&read.target, camera.target);
@@ -208,15 +208,4 @@ fn check_camera(camera: &Camera) -> std::result::Result<(), String> {
         Some(cosine) if cosine.abs() < 0.9999 => Ok(()),
         _ => Err(format!("up {:?} must not point along the view; turn it", camera.up)),
     }
-}
-
-/// Returns a camera a little above and to the side that has the whole box in the picture.
-fn framing(extent: [f32; 3], fov: f32, aspect: f32) -> Camera {
-    let mut camera = Camera { fov, ..Camera::framing(extent) };
-    camera.frame(extent);
-    // `frame` fits a square; an upright picture needs more distance.
-    let back = (1.0 / aspect).max(1.0);
-    camera.position =
-        std::array::from_fn(|a| camera.target[a] + back * (camera.position[a] - camera.target[a]));
-    camera
 }

@@ -183,8 +183,7 @@ fn frame_shows_the_smoke_first_and_then_the_box_and_views_refit() {
     // Edges along one axis stay parallel from any side, and framing shows the whole box.
     s.orbit.turn(Vector2::new(70.0, 55.0));
     s.frame_box();
-    let corners =
-        crate::app::orbit::corners(s.extent()).map(|corner| s.orbit.seen(corner, s.view).unwrap().0);
+    let corners = crate::look::corners(s.extent()).map(|corner| s.orbit.seen(corner, s.view).unwrap().0);
     let edge = corners[1] - corners[0];
     for n in [2, 4, 6] {
         assert!((corners[n + 1] - corners[n] - edge).norm() < 0.05, "{corners:?}");

@@ -414,7 +414,7 @@ impl<S: Packets> Packet<S> {
         let per_brick = 1.0 / volume.brick;
         for a in [2, 1, 0] {
             let d = self.direction[a];
-            let eye = (self.eye_cells[a] + 0.5) * volume.h * per_brick;
+            let eye = (self.eye_cells[a] + 0.5) * (volume.h * per_brick);
             let inside = s.floor((t * d).mul_add(per_brick, eye));
             let inside = inside.min((volume.bricks[a] - 1) as f32).max(0.0);
             at = at.mul_add(volume.bricks[a] as f32, inside);
