@@ -23,7 +23,6 @@ pub mod orbit;
 mod overlay;
 pub mod pace;
 pub mod panel;
-mod pictures;
 mod priority;
 pub mod remember;
 mod rescue;
@@ -32,6 +31,7 @@ pub mod session;
 pub mod settings;
 mod state;
 pub mod undo;
+mod view_pictures;
 mod watch;
 mod window;
 

@@ -26,7 +26,6 @@ use super::lost_display::Sending;
 use super::model::{Dialog, Purpose};
 use super::pace::{Level, Pace};
 use super::panel::{self, theme};
-use super::pictures::{Drawn, Pictures, Subject};
 use super::remember::Remembered;
 use super::rescue::Rescue;
 use super::screenshot::{self, PictureError};
@@ -34,6 +33,7 @@ use super::session::Session;
 use super::session::compare::of_side;
 use super::settings::Side;
 use super::state::{Seen, StateFile};
+use super::view_pictures::{Drawn, Pictures, Subject};
 use super::watch::Watch;
 use super::{AppError, Options, overlay};
 use crate::render::{CpuRenderer, Image, Quality, RenderError, View};
@@ -347,7 +347,11 @@ impl Screen {
             return (action == Action::Exit && !key.repeat).then_some(action);
         }
         // A function key types nothing.
-        let types = !matches!(action, Action::ToggleHelp | Action::Picture);
+        let mut types = !matches!(action, Action::ToggleHelp | Action::Picture);
+        // Nobody searches for a space.
+        types &= !(action == Action::RunPause
+            && self.session.model.search.is_empty()
+            && panel::search::has_keyboard(ctx));
         if types && ctx.wants_keyboard_input() || action == Action::Exit && egui::Popup::is_any_open(ctx) {
             return None;
         }

@@ -14,7 +14,7 @@ mod light_and_tone;
 mod notice;
 mod object_list;
 mod row;
-mod search;
+pub(super) mod search;
 mod section;
 mod shown_field;
 mod smokes;

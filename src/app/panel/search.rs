@@ -4,6 +4,14 @@ use egui::{Align, Button, Layout, RichText, TextEdit, Ui, vec2};
 
 use super::{Out, theme};
 
+/// Identity of the field.
+const FIELD: &str = "search of the panel";
+
+/// Whether the search field has the keyboard.
+pub(in crate::app) fn has_keyboard(ctx: &egui::Context) -> bool {
+    ctx.memory(|memory| memory.has_focus(egui::Id::new(FIELD)))
+}
+
 pub(super) fn show(ui: &mut Ui, text: &mut String, out: &mut Out) {
     let size = vec2(ui.available_width(), 22.0);
     // The field has an identity of its own: the button that comes with the first letter would take the focus from it.
@@ -14,7 +22,7 @@ pub(super) fn show(ui: &mut Ui, text: &mut String, out: &mut Out) {
             text.clear();
         }
         let field = TextEdit::singleline(text)
-            .id(egui::Id::new("search of the panel"))
+            .id(egui::Id::new(FIELD))
             .hint_text("Find a setting")
             .desired_width(f32::INFINITY);
         let response = ui.add(field);

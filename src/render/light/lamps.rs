@@ -7,6 +7,7 @@
 use rayon::prelude::*;
 
 use super::{LightVolume, Points, spread, sun};
+#[cfg(feature = "viewer")]
 use crate::grid::Dims;
 use crate::look::Look;
 use crate::render::camera::{Ray, box_span};
