@@ -33,7 +33,7 @@ impl Packets for Avx512 {
             let x = at[a].min(last + 1.0).max(0.0);
             let low = x.floor().min(last);
             let whole: u32x16<Self> = low.to_int::<i32x16<Self>>().bitcast();
-            first = first + whole * volume.strides()[a] as u32;
+            first += whole * volume.strides()[a] as u32;
             f[a] = x - low;
         }
         let points = Points { s: self, corners: Corners::new(*volume, first), f };

@@ -284,7 +284,7 @@ impl<const CUBIC: bool> Smoke<'_, CUBIC> {
             out[1] = share.mul_add(green, out[1]);
             out[2] = share.mul_add(blue, out[2]);
         }
-        out[3] = out[3] * passes;
+        out[3] *= passes;
     }
 }
 
@@ -328,7 +328,7 @@ impl Step for Flow<'_> {
         for (out, color) in out.iter_mut().zip(self.colors) {
             *out = share.mul_add(s.look_up(color, entry), *out);
         }
-        out[3] = out[3] * passes;
+        out[3] *= passes;
     }
 }
 

@@ -1,7 +1,7 @@
 //! The vector of a ray packet: one float for each ray, on the tokens of [`crate::simd`].
 
 use fearless_simd::prelude::*;
-use fearless_simd::{f32x4, f32x8, f32x16, u32x8};
+use fearless_simd::{f32x4, f32x8, f32x16, i32x8, u32x8};
 use half::f16;
 
 use super::texels::{Corners, Texels};
@@ -88,7 +88,7 @@ pub(super) trait Packets: Simd {
             for a in 0..3 {
                 let [high, ..] = axes[a];
                 let upper = n >> a & 1 == 1;
-                weight = weight * if upper { high } else { one - high };
+                weight *= if upper { high } else { one - high };
                 place[a] = if upper { axes[a][2] } else { axes[a][1] };
             }
             let sample = self.sample(volume, place);
@@ -133,8 +133,8 @@ pub(super) fn sample_eight<S: Eights>(s: S, volume: &Texels, at: [f32x8<S>; 3]) 
         let last = volume.last(a);
         let x = at[a].min(last + 1.0).max(0.0);
         let low = s.floor(x).min(last);
-        first = first
-            + low.to_int::<fearless_simd::i32x8<S>>().bitcast::<u32x8<S>>() * volume.strides()[a] as u32;
+        let whole: u32x8<S> = low.to_int::<i32x8<S>>().bitcast();
+        first += whole * volume.strides()[a] as u32;
         f[a] = x - low;
     }
     let points = Points { s, corners: Corners::new(*volume, first), f };
