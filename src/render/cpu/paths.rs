@@ -7,7 +7,7 @@
 //! cheap. Shadows use ratio tracking (Novák, Selle and Jarosz 2014). Unbiased except for half-float smoke.
 
 mod glow;
-mod lamps;
+mod lamp_sampling;
 
 use std::ops::Range;
 

@@ -10,7 +10,7 @@ mod constants;
 mod floor_texture;
 mod grid;
 mod inputs;
-mod lamps;
+mod lamp_textures;
 mod mean;
 mod mesh;
 mod offscreen;
@@ -54,7 +54,7 @@ use accumulation::{Accumulation, Frame, MOST_PASSES, Subject};
 use floor_texture::Floor;
 use grid::{Bake, Grid};
 use inputs::Inputs;
-use lamps::Lamps;
+use lamp_textures::Lamps;
 use mesh::LineMesh;
 pub use offscreen::Offscreen;
 
