@@ -167,7 +167,7 @@ impl CutCells {
                     let [below, above] = place.beside(place.fine, component, at);
                     let cell =
                         move |at: [usize; 3]| (place.coarse_at(at.map(|x| x / place.finer)) as u32, owner);
-                    let within = at[component] % place.finer != 0;
+                    let within = !at[component].is_multiple_of(place.finer);
                     [below.filter(|_| !within), above].into_iter().flatten().map(cell)
                 });
             cells.extend(beside);
