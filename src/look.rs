@@ -1,9 +1,11 @@
 //! Camera, light, medium and tone of a picture, as plain data. A scene file sets them, a renderer reads them.
 //! Light is linear; lengths are in metres.
 
+mod environment;
 mod framing;
 mod light;
 
+pub use environment::{Environment, Moments, Sphere};
 #[cfg(any(test, feature = "viewer"))]
 pub(crate) use framing::corners;
 #[cfg(feature = "viewer")]
@@ -96,6 +98,8 @@ pub struct Look {
     pub sky: [f32; 3],
     /// Radiance from below the horizon, linear R, G, B.
     pub ground: [f32; 3],
+    /// Light from all around in place of sky and ground, if it has a picture.
+    pub environment: Environment,
     /// Further lights, at most [`Light::MOST`]; more are left out.
     pub lights: Vec<Light>,
     /// Luminance at 2000 K of opaque hot smoke, which radiates as a black body; 0: no emission.
@@ -154,6 +158,7 @@ impl Default for Look {
             sun: SUN,
             sky: [0.16, 0.22, 0.32],
             ground: [0.07, 0.06, 0.05],
+            environment: Environment::default(),
             lights: Vec::new(),
             glow: 0.0,
             glow_heat: 120.0,

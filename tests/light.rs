@@ -7,7 +7,7 @@
 use std::path::PathBuf;
 
 use updraft::grid::Dims;
-use updraft::look::{Camera, Emitter, Light, Look, Projection, Scattering};
+use updraft::look::{Camera, Emitter, Environment, Light, Look, Projection, Scattering, Sphere};
 use updraft::render::procedural::{Tint, plume};
 use updraft::render::{CpuRenderer, Mode, View};
 use updraft::snapshot::Snapshot;
@@ -211,6 +211,43 @@ fn light_scattered_once_is_as_bright_as_traced() {
         println!("{case:?}: {mean:.3}, {local:.3}");
         assert!((mean - 1.0).abs() < 0.02 && local < 0.05, "{case:?}: {mean}, {local}");
     }
+}
+
+/// The ball in the light of a picture of the whole sphere.
+fn in_environment(extinction: f32, of: impl Fn([f32; 3]) -> f32) -> Look {
+    let (width, height) = (64, 32);
+    let plain = Sphere::new(width, height, vec![[0.0; 3]; width * height]).unwrap();
+    let texels = (0..width * height).map(|n| [of(plain.direction(n % width, n / width)); 3]).collect();
+    let sphere = Sphere::new(width, height, texels).map(std::sync::Arc::new);
+    let environment = Environment { sphere, rotation: 30.0, shown: false, ..Environment::default() };
+    let case = Case { shape: "ball", light: "none", extinction, g: 0.3 };
+    Look { sun: [0.0; 3], environment, ..look(case) }
+}
+
+/// A white environment is a white furnace, marched and traced.
+#[test]
+fn a_white_environment_keeps_its_light() {
+    let snapshot = shape("ball");
+    let white = in_environment(25.0, |_| 1.0);
+    for scattering in [Scattering::Multiple, Scattering::Traced] {
+        let image =
+            picture(&mut CpuRenderer::new(), &snapshot, &Look { scattering, paths: 16, ..white.clone() });
+        let [sent, hidden] = [2, 3].map(|channel| image.iter().map(|pixel| pixel[channel]).sum::<f32>());
+        println!("{scattering:?}: {:.3}", sent / hidden);
+        assert!((sent / hidden - 1.0).abs() < 0.02, "{scattering:?}: {}", sent / hidden);
+    }
+}
+
+/// A wide bright part of an environment on one side: the mean within 8 % of traced.
+#[test]
+fn an_environment_lights_smoke_as_traced() {
+    let snapshot = shape("ball");
+    let bright = in_environment(25.0, |d| if d[0] > 0.5 { 4.0 } else { 0.2 });
+    let mut renderer = CpuRenderer::new();
+    let marched = picture(&mut renderer, &snapshot, &bright);
+    let Off { mean, local } = off(&marched, &two_traced(&mut renderer, &snapshot, &bright, 16), 1);
+    println!("{mean:.3}, {local:.3}");
+    assert!((mean - 1.0).abs() < 0.08 && local < 0.2, "{mean}, {local}");
 }
 
 /// Lights around a ball of smoke, by name.

@@ -5,7 +5,9 @@
 use std::sync::Arc;
 
 use updraft::grid::Dims;
-use updraft::look::{Camera, Emitter, Light, Look, Projection, Scattering};
+use updraft::look::{Camera, Look, Projection, Scattering};
+#[cfg(feature = "viewer")]
+use updraft::look::{Emitter, Light};
 use updraft::render::CpuRenderer;
 use updraft::render::procedural::{Tint, plume, uniform};
 use updraft::render::{Image, LinearImage, Mode, Quality, Shading, View};

@@ -12,7 +12,7 @@ use super::frames::{Frames, Size};
 use super::painter::Painter;
 use super::render::{Feed, Report, Supply};
 use super::{CliError, Common, interrupt, json_text, say};
-use crate::look::{Camera, Look, Projection};
+use crate::look::{Camera, Environment, Look, Projection};
 use crate::output::lock::{Lock, Share};
 use crate::output::sheet::{Grid, Sheet};
 use crate::output::whole::{self, Existing};
@@ -387,8 +387,8 @@ impl Flipbook<'_> {
 
 /// `look` without any light.
 fn dark(look: &Look) -> Look {
-    let lights = Vec::new();
-    Look { sun: [0.0; 3], sky: [0.0; 3], ground: [0.0; 3], glow: 0.0, lights, ..look.clone() }
+    let (lights, environment) = (Vec::new(), Environment::default());
+    Look { sun: [0.0; 3], sky: [0.0; 3], ground: [0.0; 3], glow: 0.0, lights, environment, ..look.clone() }
 }
 
 /// `look` with one distant light from the direction `from`, and grey smoke as bright as the brightest channel of its

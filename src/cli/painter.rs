@@ -1,6 +1,6 @@
 //! Pictures without a window: by OpenGL if it is available, otherwise on the CPU.
 
-use crate::look::{Light, Look, Scattering};
+use crate::look::{Environment, Light, Look, Scattering};
 use crate::output::exr::Extra;
 use crate::render::{CpuRenderer, sprite};
 use crate::render::{Image, LinearImage, Mode, Quality, RenderError, View};
@@ -120,12 +120,21 @@ fn lights(look: &Look) -> Vec<(&'static str, Look)> {
         ground: [0.0; 3],
         glow: 0.0,
         lights: Vec::new(),
+        environment: Environment::default(),
         outline: false,
         ..look.clone()
     };
     let mut lights = vec![
         ("sun", Look { sun: look.sun, ..dark.clone() }),
-        ("sky", Look { sky: look.sky, ground: look.ground, ..dark.clone() }),
+        (
+            "sky",
+            Look {
+                sky: look.sky,
+                ground: look.ground,
+                environment: look.environment.clone(),
+                ..dark.clone()
+            },
+        ),
     ];
     if look.glow > 0.0 {
         lights.push(("emission", Look { glow: look.glow, ..dark.clone() }));

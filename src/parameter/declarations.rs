@@ -80,6 +80,7 @@ pub(super) fn all() -> Vec<Parameter> {
         background(),
         medium(),
         light(),
+        environment(),
         camera(),
     ]
     .into_iter()
@@ -356,6 +357,23 @@ fn light() -> Vec<Parameter> {
         number("render.light.resolution", "-", SHARE, LookOnly)
             .of(look!(l => l.light_scale))
             .says("Cells of the light volume per cell of the grid and axis."),
+    ]
+}
+
+fn environment() -> Vec<Parameter> {
+    vec![
+        text("render.environment.file", LookOnly).says(
+            "A picture of the whole sphere, Radiance HDR or OpenEXR, relative to the scene file: light in place of sky and ground.",
+        ),
+        number("render.environment.rotation", "degrees", -360.0..=360.0, LookOnly)
+            .of(look!(l => l.environment.rotation))
+            .says("Turn around the vertical, seen from above counter-clockwise; at 0 its middle is seen along -z."),
+        number("render.environment.strength", "-", LIGHT, LookOnly)
+            .of(look!(l => l.environment.strength))
+            .says("Factor on its radiance."),
+        plain("render.environment.shown", Kind::Flag, "", SHARE, LookOnly)
+            .of(look!(l => l.environment.shown))
+            .says("Whether it is seen as the background."),
     ]
 }
 

@@ -68,7 +68,13 @@ impl FloorLight {
         self.spacing = [0, 1].map(|a| (hi[a] - lo[a]) / steps[a]);
         self.texels.resize(self.size[0] * self.size[1], [1.0; 4]);
         let (lo, spacing, clouds) = (self.lo, self.spacing, clouds(light));
-        let (glow, near, open) = (Glow::cast(light, lo, hi), light.diffuse_on_floor(), open_sky(medium));
+        let (glow, mut near, open) = (Glow::cast(light, lo, hi), light.diffuse_on_floor(), open_sky(medium));
+        if let Some(around) = &medium.around {
+            // Mean and flux alone say too little of a sky with a bright part.
+            let by_flux = |c: usize| around.moments(c).0 - 2.0 * around.moments(c).1[1];
+            let scale: [f32; 3] = std::array::from_fn(|c| open[c] / by_flux(c).max(1e-6));
+            near.2.iter_mut().for_each(|sent| (0..3).for_each(|c| sent[c] *= scale[c]));
+        }
         self.texels.par_chunks_mut(self.size[0]).enumerate().for_each(|(k, row)| {
             for (i, texel) in row.iter_mut().enumerate() {
                 let p = [lo[0] + i as f32 * spacing[0], 0.0, lo[1] + k as f32 * spacing[1]];
@@ -222,6 +228,9 @@ impl Glow {
 
 /// The radiance that a white floor sends of the light of an open sky.
 pub(super) fn open_sky(medium: &Medium) -> [f32; 3] {
+    if let Some(around) = &medium.around {
+        return around.on_white([0.0, 1.0, 0.0]);
+    }
     std::array::from_fn(|c| medium.ground[c] + (medium.sky[c] - medium.ground[c]) * (5.0 / 6.0))
 }
 

@@ -187,6 +187,7 @@ impl LightVolume {
         let outside = Outside {
             sun: medium.sun_direction,
             sky: medium.sky,
+            around: medium.around.clone(),
             ground: medium.ground,
             floor: look.floor.map(|albedo| self.floor_below(&medium, albedo)),
         };

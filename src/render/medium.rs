@@ -10,6 +10,7 @@
 use super::exp::exp;
 use super::light::Phase;
 use super::lines::smoothstep;
+use super::surround::Surround;
 use crate::look::{Look, Scattering};
 
 /// h c / (λ k) \[K\] at the wavelengths of red, green and blue.
@@ -41,6 +42,8 @@ pub struct Medium {
     pub sky: [f32; 3],
     /// Radiance straight down.
     pub ground: [f32; 3],
+    /// Light from all around in place of sky and ground.
+    pub around: Option<Surround>,
     /// Luminance of opaque smoke at 2000 K, and the temperature excess of 2000 K \[K\].
     pub glow: [f32; 2],
 }
@@ -60,6 +63,7 @@ impl Medium {
             sun: look.sun,
             sky: look.sky,
             ground: look.ground,
+            around: Surround::of(&look.environment),
             glow: [look.glow.max(0.0), look.glow_heat.max(1e-3)],
         }
     }

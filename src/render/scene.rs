@@ -25,6 +25,11 @@ pub(super) const FAR: f32 = 1e6;
 /// of the box.
 pub(super) const FLOOR_ENDS: [f32; 2] = [0.8, 3.0];
 
+/// Whether an environment is the background.
+pub(super) fn shows_environment(look: &Look) -> bool {
+    look.environment.shown && look.environment.sphere.is_some()
+}
+
 /// Background at a height of 0..1 in the picture.
 pub(super) fn background(look: &Look, v: f32) -> [f32; 3] {
     let [top, bottom] = look.background;

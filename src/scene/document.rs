@@ -271,6 +271,7 @@ pub struct Render {
     background: Background,
     medium: Medium,
     light: Lights,
+    pub environment: Environment,
     pub camera: Camera,
 }
 
@@ -291,6 +292,12 @@ pub struct Lobe {}
 #[derive(Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Lights {}
+
+#[derive(Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Environment {
+    pub file: Option<Spanned<String>>,
+}
 
 #[derive(Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]

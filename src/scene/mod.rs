@@ -12,6 +12,7 @@ mod camera_path;
 mod checked_scene;
 mod document;
 pub mod edits;
+mod environment_file;
 mod file_names;
 mod force_tables;
 mod formula;

@@ -58,6 +58,11 @@ fn invalid_scenes_are_refused_at_their_line() {
             "[render]\ncamera = { target = [1, 1, 1], keyframes = [{ time = 1, position = [1, 1, 1] }] }",
             "render.camera.keyframes: at 1 s: position and target are both",
         ),
+        (
+            "[render.environment]\nfile = \"none.hdr\"",
+            "s.toml:2:8: render.environment.file: cannot read none.hdr",
+        ),
+        ("[render.environment]\nstrength = -1", "render.environment.strength: -1 is out of range"),
         ("[[light]]\nstrength = 1", "s.toml:1:1: light: it is one of sun = { … }, point = { … }, spot"),
         ("[[light]]\nlamp = {}", "s.toml:2:1: unknown key `lamp`; known here: sun, point, spot, area"),
         (

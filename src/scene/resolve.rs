@@ -16,9 +16,11 @@ use super::scene_text::Text;
 use super::shapes::Place;
 use super::side_tables::{self, Sides};
 use super::value::{Number, Vector};
-use super::{force_tables, initial, light_tables, probes, read_document, solid_tables, source_tables};
+use super::{
+    environment_file, force_tables, initial, light_tables, probes, read_document, solid_tables, source_tables,
+};
 use crate::grid::Dims;
-use crate::look::{Camera, Look, Projection};
+use crate::look::{Camera, Look, Projection, Sphere};
 use crate::parameter::{Holder, normalized};
 use crate::solver::{Config, Params, TimeControl};
 
@@ -57,7 +59,7 @@ pub fn scene(name: String, text: &Text, folder: &Path) -> Result<Scene> {
         forces: force_tables::resolve(&doc.force, place)?,
         fills: source_tables::fills(&doc.initial.smoke, place)?,
         time: time(&doc.time, text)?,
-        look: look(&doc, &given, text)?,
+        look: look(&doc, &given, text, folder)?,
         camera,
         camera_path: camera_path::resolve(keyframes, &camera, text, check_camera)?,
         size,
@@ -168,14 +170,26 @@ fn time(time: &document::Time, text: &Text) -> Result<Time> {
     Ok(Time { frame_rate, step: step.map(|(step, _)| step) })
 }
 
-fn look(doc: &Document, given: &Given, text: &Text) -> Result<Look> {
+fn look(doc: &Document, given: &Given, text: &Text, folder: &Path) -> Result<Look> {
     let mut look = Look::default();
     fill(&mut look, given);
     look.solids = doc.solid.iter().map(|solid| solid.color.map_or(Look::SOLID, |c| c.0)).collect();
     // The default direction is not a unit vector.
     look.sun_direction = normalized(look.sun_direction).unwrap_or(look.sun_direction);
+    look.environment.sphere = environment(&doc.render.environment, text, folder)?;
     look.lights = light_tables::resolve(&doc.light, text)?;
     Ok(look)
+}
+
+/// Reads the picture of an environment, if there is one.
+fn environment(read: &document::Environment, text: &Text, folder: &Path) -> Result<Option<Arc<Sphere>>> {
+    let Some(file) = &read.file else { return Ok(None) };
+    let name = Path::new(file.get_ref());
+    let path = if text.is_override(&file.span()) { name.to_owned() } else { folder.join(name) };
+    let sphere = environment_file::read(&path).map_err(|error| {
+        text.problem(file.span(), format!("render.environment.file: cannot read {}: {error}", name.display()))
+    })?;
+    Ok(Some(Arc::new(sphere)))
 }
 
 fn camera(read: &document::Camera, text: &Text, extent: [f32; 3], size: [u32; 2]) -> Result<Camera> {

@@ -6,6 +6,7 @@
 //! Free flights are sampled brick by brick with the extinction of the brick's maximum, so thin parts are
 //! cheap. Shadows use ratio tracking (Novák, Selle and Jarosz 2014). Unbiased except for half-float smoke.
 
+mod environment;
 mod glow;
 mod lamp_sampling;
 
@@ -79,6 +80,8 @@ struct Walk {
     weight: [f32; 3],
     /// Radiance found so far.
     sum: [f32; 3],
+    /// Probability density of the direction \[1/sr\].
+    density: f32,
 }
 
 impl<'a> Tracer<'a> {
@@ -133,8 +136,13 @@ impl<'a> Tracer<'a> {
     /// whole, also where it fades. Black without a surface.
     pub fn mean_of_surface(&self, [x, y]: [u32; 2], ray: &Ray, paths: Range<u32>) -> [f32; 3] {
         let Some((_, surface, _)) = self.surface(ray) else { return [0.0; 3] };
-        let walk =
-            || Walk { place: surface.place, direction: ray.direction, weight: [1.0; 3], sum: [0.0; 3] };
+        let walk = || Walk {
+            place: surface.place,
+            direction: ray.direction,
+            weight: [1.0; 3],
+            sum: [0.0; 3],
+            density: 0.0,
+        };
         let [r, g, b, _] = self.average(paths, |n| {
             let random = &mut Random::new([x, y, n], Stream::Surfaces);
             let [r, g, b] = self.follow(walk(), Event::Surface(surface), random);
@@ -146,7 +154,13 @@ impl<'a> Tracer<'a> {
     /// Radiance of one path that begins in smoke, and 1 if it passed all smoke, otherwise 0.
     fn through_smoke(&self, ray: &Ray, reach: f32, random: &mut Random) -> [f32; 4] {
         let Some(first) = self.collide(ray, reach, random) else { return [0.0, 0.0, 0.0, 1.0] };
-        let walk = Walk { place: first.place, direction: ray.direction, weight: [1.0; 3], sum: [0.0; 3] };
+        let walk = Walk {
+            place: first.place,
+            direction: ray.direction,
+            weight: [1.0; 3],
+            sum: [0.0; 3],
+            density: 0.0,
+        };
         let [r, g, b] = self.follow(walk, Event::Smoke(first), random);
         [r, g, b, 0.0]
     }
@@ -166,7 +180,7 @@ impl<'a> Tracer<'a> {
                 None => break,
             }
         }
-        let sky = self.sky(walk.direction);
+        let sky = self.sky_at_end(&walk);
         std::array::from_fn(|c| walk.sum[c] + walk.weight[c] * sky[c])
     }
 
@@ -197,12 +211,15 @@ impl<'a> Tracer<'a> {
             (0..3).for_each(|c| walk.sum[c] += walk.weight[c] * self.smoke.medium.sun[c] * arrives);
         }
         self.light_by_lamps(place, density, walk, random);
+        let aim = aim && self.glowing.is_some();
+        self.light_by_environment(place, density, aim, walk, random);
         (walk.place, walk.direction) = (place, onward);
-        if aim && self.glowing.is_some() {
+        if aim {
             let factor;
             (walk.direction, factor) = self.turned_to_glow(place, onward, density, random);
             walk.weight = walk.weight.map(|weight| factor * weight);
         }
+        walk.density = self.density_of_turn(place, walk.direction, density, aim);
     }
 
     /// First interaction of the ray, with smoke or a surface; `None` if it leaves the box for the sky.
@@ -239,6 +256,9 @@ impl<'a> Tracer<'a> {
     /// Radiance from outside the box: linear in the sine of elevation.
     fn sky(&self, direction: Vector3<f32>) -> [f32; 3] {
         let medium = &self.smoke.medium;
+        if let Some(around) = &medium.around {
+            return around.radiance(direction.into());
+        }
         let up = 0.5 + 0.5 * direction.y;
         std::array::from_fn(|c| medium.ground[c] + (medium.sky[c] - medium.ground[c]) * up)
     }

@@ -17,8 +17,9 @@ use crate::render::camera::Axes;
 use crate::render::floor::FloorLight;
 use crate::render::flow::{self, Flow};
 use crate::render::quantity::{Quantity, THICKNESS};
-use crate::render::scene::{FAR, Scenery, background};
+use crate::render::scene::{FAR, Scenery, background, shows_environment};
 use crate::render::slice::{self, Plane, Slice};
+use crate::render::surround::Surround;
 use crate::render::{Mode, Quality, View, lines, medium, noise, tone};
 use crate::simd::Token;
 
@@ -359,8 +360,25 @@ impl Picture {
             let mut bytes = std::mem::take(&mut picture.bytes);
             bytes.resize(picture.accumulated.len(), [0; 4]);
             let exposure = view.look.exposure.exp2();
+            let size = picture.size;
+            let axes = Axes::of(view.camera, size[0] as f32 / size[1] as f32);
+            let surround =
+                if shows_environment(view.look) { Surround::of(&view.look.environment) } else { None };
             picture.rows_with_cursor(contents, view, quality, &mut bytes, |y, pixels, bytes| {
-                let background = background(view.look, (y as f32 + 0.5) / height as f32);
+                let mut background = background(view.look, (y as f32 + 0.5) / height as f32);
+                let mut behind = Vec::new();
+                let pixels = match &surround {
+                    Some(surround) => {
+                        background = [0.0; 3];
+                        behind.extend(pixels.iter().enumerate().map(|(x, &[r, g, b, clear])| {
+                            let ray = axes.ray_through_pixel(size, [x as u32, y as u32]);
+                            let [p, q, s] = surround.radiance(ray.direction.into());
+                            [r + clear * p, g + clear * q, b + clear * s, 0.0]
+                        }));
+                        &behind
+                    }
+                    None => pixels,
+                };
                 let tone = tone::Tone { map: view.look.tone, background, exposure, noise: noise_row(y) };
                 tone::row(&tone, pixels, bytes);
             });

@@ -7,6 +7,7 @@
 
 mod accumulation;
 mod constants;
+mod environment_texture;
 mod floor_texture;
 mod grid;
 mod inputs;
@@ -51,6 +52,7 @@ use crate::look::Look;
 use crate::snapshot::{BRICK, Snapshot};
 
 use accumulation::{Accumulation, Frame, MOST_PASSES, Subject};
+use environment_texture::EnvironmentTexture;
 use floor_texture::Floor;
 use grid::{Bake, Grid};
 use inputs::Inputs;
@@ -99,6 +101,7 @@ pub struct Renderer {
     /// Depth of the smoke towards the sun, for solids.
     depths: Volume,
     lamps: Lamps,
+    environment: EnvironmentTexture,
     velocity: Volume,
     /// Whether `velocity` is that of this snapshot.
     has_velocity: bool,
@@ -133,6 +136,7 @@ impl Renderer {
             diffuse: [volume()?, volume()?, volume()?],
             depths: volume()?,
             lamps: Lamps::new(gl)?,
+            environment: EnvironmentTexture::new(gl)?,
             velocity: volume()?,
             has_velocity: false,
             velocity_values: Vec::new(),
@@ -274,6 +278,7 @@ impl Renderer {
             .vec2("corner", [left as f32, bottom as f32])
             .float("exposure", view.look.exposure.exp2())
             .with("tone_map", UniformValue::SignedInt(view.look.tone as i32));
+        let inputs = self.environment.inputs(inputs, view, targets.size);
         self.timers.screen_pass(target, &self.programs.present, &inputs, &parameters, "present")
     }
 
@@ -283,6 +288,7 @@ impl Renderer {
         self.smoke.upload_bricks(self.quality)?;
         self.bake(view.look);
         self.upload_light(view)?;
+        self.environment.upload(view.look)?;
         if view.mode.shows_smoke() {
             self.smoke.upload_emission(view.look)?;
         }

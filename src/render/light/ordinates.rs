@@ -21,6 +21,7 @@ mod sweep;
 use rayon::prelude::*;
 
 use crate::grid::Dims;
+use crate::render::surround::Surround;
 use levels::{Color, Grid};
 use sweep::sweep_half;
 
@@ -80,6 +81,8 @@ pub(super) struct Outside {
     /// Radiance of the sky straight up and of the ground straight down, linear in the sine of elevation between.
     pub sky: [f32; 3],
     pub ground: [f32; 3],
+    /// Light from all around in place of both.
+    pub around: Option<Surround>,
     /// The floor below the box, if there is one.
     pub floor: Option<FloorBelow>,
 }
@@ -252,7 +255,8 @@ mod tests {
             emission: three(0.0),
             lamps: None,
         };
-        let outside = Outside { sun: [0.0, 1.0, 0.0], sky: [1.0; 3], ground: [1.0; 3], floor: None };
+        let outside =
+            Outside { sun: [0.0, 1.0, 0.0], sky: [1.0; 3], ground: [1.0; 3], around: None, floor: None };
         let phase = Phase { forward: 0.0, g: 0.5 };
         let mut out = <[Moments; 3]>::default();
         Solver::default().solve(&medium, phase, &outside, &[4, 12, 40], everywhere, &mut out);

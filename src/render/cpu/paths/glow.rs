@@ -95,7 +95,7 @@ impl Tracer<'_> {
     }
 
     /// Probability density of the direction of a ray among those to sampled places \[1/sr\].
-    fn density_towards_glow(&self, ray: &Ray) -> f32 {
+    pub(super) fn density_towards_glow(&self, ray: &Ray) -> f32 {
         let Some(glowing) = &self.glowing else { return 0.0 };
         let [enter, leave] = box_span(ray, [0.0; 3], self.extent);
         let edge = BRICK as f32 * self.smoke.snapshot.h;

@@ -213,6 +213,9 @@ impl Color {
             if let Some(floor) = outside.floor.as_ref().filter(|_| directions[n].0[1] > 0) {
                 return floor.open[channel];
             }
+            if let Some(around) = &outside.around {
+                return around.smooth(channel, unit(directions[n].0).map(|x| -x));
+            }
             outside.ground[channel] + (outside.sky[channel] - outside.ground[channel]) * up
         });
     }
@@ -278,6 +281,9 @@ impl Color {
 
 /// φ and J of light from outside that nothing takes.
 fn clear(outside: &Outside, channel: usize) -> (f32, [f32; 3]) {
+    if let Some(around) = &outside.around {
+        return around.moments(channel);
+    }
     let (sky, ground) = (outside.sky[channel], outside.ground[channel]);
     (0.5 * (sky + ground), [0.0, (ground - sky) / 6.0, 0.0])
 }

@@ -1,0 +1,158 @@
+//! The light of an environment: its low harmonics for smoke and floor, its picture for paths and the background.
+//!
+//! Means over the sphere of L, of L Ω and of L Ω Ωᵀ hold all harmonics up to the second degree: the radiance without finer detail is
+//!
+//! ```text
+//! L₂(Ω) = M₀ + 3 M₁·Ω + ½ (15 Ω·M₂Ω − 5 M₀)
+//! ```
+//!
+//! and what a white Lambertian surface with the normal n sends is M₀ + 2 M₁·n + ⅛ (15 n·M₂n − 5 M₀) (Ramamoorthi and Hanrahan 2001).
+
+use std::sync::Arc;
+
+use crate::look::{Environment, Moments, Sphere};
+
+/// An environment, turned.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Surround {
+    sphere: Arc<Sphere>,
+    strength: f32,
+    /// Sine and cosine of the turn.
+    turn: [f32; 2],
+    moments: [Moments; 3],
+}
+
+impl Surround {
+    /// Of an environment, if there is one.
+    pub fn of(environment: &Environment) -> Option<Self> {
+        let sphere = environment.sphere.clone()?;
+        let (sin, cos) = environment.rotation.to_radians().sin_cos();
+        let strength = environment.strength.max(0.0);
+        let mut own = Self { strength, turn: [sin, cos], moments: *sphere.moments(), sphere };
+        own.moments = own.moments.map(|moments| own.turned(&moments));
+        Some(own)
+    }
+
+    fn turned(&self, Moments { mean, first, second }: &Moments) -> Moments {
+        let [xx, yy, zz, xy, xz, yz] = *second;
+        // Columns, then rows.
+        let columns = [[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]].map(|column| self.to_world(column));
+        let row = |a: usize| self.to_world(columns.map(|column| column[a]));
+        let [x, y, z] = [row(0), row(1), row(2)];
+        let scaled = |x: f32| self.strength * x;
+        Moments {
+            mean: scaled(*mean),
+            first: self.to_world(*first).map(scaled),
+            second: [x[0], y[1], z[2], x[1], x[2], y[2]].map(scaled),
+        }
+    }
+
+    fn to_world(&self, [x, y, z]: [f32; 3]) -> [f32; 3] {
+        let [sin, cos] = self.turn;
+        [cos * x + sin * z, y, cos * z - sin * x]
+    }
+
+    /// The direction in the picture's own frame.
+    pub fn to_picture(&self, [x, y, z]: [f32; 3]) -> [f32; 3] {
+        let [sin, cos] = self.turn;
+        [cos * x - sin * z, y, cos * z + sin * x]
+    }
+
+    /// Radiance from a direction.
+    pub fn radiance(&self, from: [f32; 3]) -> [f32; 3] {
+        self.sphere.radiance(self.to_picture(from)).map(|x| self.strength * x)
+    }
+
+    /// Radiance from a direction without detail, one colour.
+    pub fn smooth(&self, c: usize, from: [f32; 3]) -> f32 {
+        self.degrees(c, from, [1.0, 1.0]).max(0.0)
+    }
+
+    /// Radiance that a white surface with a normal sends.
+    pub fn on_white(&self, normal: [f32; 3]) -> [f32; 3] {
+        std::array::from_fn(|c| self.degrees(c, normal, [2.0 / 3.0, 0.25]).max(0.0))
+    }
+
+    /// The sum of the harmonics, of the first and second degree only shares.
+    fn degrees(&self, c: usize, d: [f32; 3], [once, twice]: [f32; 2]) -> f32 {
+        let Moments { mean, first, second: [xx, yy, zz, xy, xz, yz] } = self.moments[c];
+        let along: f32 = (0..3).map(|a| first[a] * d[a]).sum();
+        let square = xx * d[0] * d[0]
+            + yy * d[1] * d[1]
+            + zz * d[2] * d[2]
+            + 2.0 * (xy * d[0] * d[1] + xz * d[0] * d[2] + yz * d[1] * d[2]);
+        mean + once * 3.0 * along + twice * (7.5 * square - 2.5 * mean)
+    }
+
+    /// The mean radiance of one colour, and the mean of radiance times the direction that light goes.
+    pub fn moments(&self, c: usize) -> (f32, [f32; 3]) {
+        (self.moments[c].mean, self.moments[c].first.map(|x| -x))
+    }
+
+    /// A direction to the environment chosen by its radiance, by three uniform numbers.
+    pub fn sample(&self, u: [f32; 3]) -> [f32; 3] {
+        self.to_world(self.sphere.sample(u))
+    }
+
+    /// Probability density of a direction from [`Surround::sample`] \[1/sr\].
+    pub fn density(&self, from: [f32; 3]) -> f32 {
+        self.sphere.density(self.to_picture(from))
+    }
+
+    /// The factor on its radiance.
+    #[cfg(feature = "viewer")]
+    pub fn strength(&self) -> f32 {
+        self.strength
+    }
+
+    /// Sine and cosine of its turn.
+    #[cfg(feature = "viewer")]
+    pub fn turn(&self) -> [f32; 2] {
+        self.turn
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn surround(rotation: f32, of: impl Fn([f32; 3]) -> f32) -> Surround {
+        let (width, height) = (64, 32);
+        let plain = Sphere::new(width, height, vec![[0.0; 3]; width * height]).unwrap();
+        let texels = (0..width * height).map(|n| [of(plain.direction(n % width, n / width)); 3]).collect();
+        let sphere = Sphere::new(width, height, texels).map(Arc::new);
+        Surround::of(&Environment { sphere, rotation, strength: 2.0, shown: false }).unwrap()
+    }
+
+    #[test]
+    fn an_even_environment_is_even_in_all_respects() {
+        let all = surround(40.0, |_| 0.5);
+        for d in [[0.0, 1.0, 0.0], [0.6, -0.8, 0.0], [0.48, 0.6, 0.64]] {
+            assert!((all.smooth(0, d) - 1.0).abs() < 1e-4 && (all.on_white(d)[1] - 1.0).abs() < 1e-4);
+            assert!((all.density(d) * 4.0 * std::f32::consts::PI - 1.0).abs() < 0.01, "{}", all.density(d));
+        }
+    }
+
+    /// Radiance 1 + y: a white floor sends 1 + 2/3.
+    #[test]
+    fn a_linear_sky_is_what_its_harmonics_say() {
+        let sky = surround(0.0, |d| 0.5 + 0.5 * d[1]);
+        assert!((sky.smooth(0, [0.0, 1.0, 0.0]) - 2.0).abs() < 0.01);
+        assert!((sky.on_white([0.0, 1.0, 0.0])[0] - 5.0 / 3.0).abs() < 0.01);
+        assert!((sky.moments(0).1[1] + 1.0 / 3.0).abs() < 0.01, "light goes down");
+    }
+
+    #[test]
+    fn the_turn_moves_what_is_bright() {
+        let bright = |d: [f32; 3]| if d[2] < -0.95 { 1.0 } else { 0.0 };
+        // A quarter turn counter-clockwise, seen from above: from −z to −x.
+        let turned = surround(90.0, bright);
+        assert!(turned.radiance([-1.0, 0.0, 0.0])[0] > 1.9 && turned.radiance([0.0, 0.0, -1.0])[0] == 0.0);
+        assert!(turned.moments(0).1[0] > 0.0, "light goes to +x");
+        for n in 0..50 {
+            let u = [0.37, 0.61, 0.83].map(|x| (x * (n + 1) as f32).fract());
+            let d = turned.sample(u);
+            assert!(turned.density(d) > 0.0 && d[0] < -0.9, "{d:?}");
+        }
+    }
+}

@@ -1,0 +1,195 @@
+//! Pictures of the whole sphere: Radiance HDR (RGBE) and OpenEXR.
+
+use std::io::Cursor;
+use std::path::Path;
+
+use crate::foreign;
+use crate::look::Sphere;
+
+/// Most texels of a picture.
+const MOST: usize = 1 << 27;
+
+/// Reads the picture at `path`.
+///
+/// # Errors
+/// In words: the file cannot be read, is too large, or is neither of the two.
+pub fn read(path: &Path) -> Result<Sphere, String> {
+    let bytes = foreign::read(path, foreign::PICTURE).map_err(|error| error.to_string())?;
+    let (width, height, texels) = if bytes.starts_with(b"#?") {
+        radiance(&bytes)?
+    } else if bytes.starts_with(&[0x76, 0x2f, 0x31, 0x01]) {
+        exr(&bytes)?
+    } else {
+        return Err("it is neither a Radiance HDR nor an OpenEXR picture".into());
+    };
+    Sphere::new(width, height, texels).ok_or_else(|| "it has no pixels".into())
+}
+
+type Picture = (usize, usize, Vec<[f32; 3]>);
+
+fn check_size(width: usize, height: usize) -> Result<(), String> {
+    match width.checked_mul(height) {
+        Some(0) => Err("it has no pixels".into()),
+        Some(count) if count <= MOST => Ok(()),
+        _ => Err(format!("{width} x {height} pixels are too many; {MOST} are the most")),
+    }
+}
+
+/// Walter Bruce and Ward's format (Graphics Gems II, 1991): lines of text, then rows of shared exponents, run-length coded.
+fn radiance(bytes: &[u8]) -> Result<Picture, String> {
+    let mut at = 0;
+    let mut line = || -> Result<&str, String> {
+        let end = bytes[at..].iter().take(4096).position(|&b| b == b'\n').ok_or("its head does not end")?;
+        let text = std::str::from_utf8(&bytes[at..at + end]).map_err(|_| "its head is no text")?;
+        at += end + 1;
+        Ok(text.trim_end_matches('\r'))
+    };
+    for _ in 0..256 {
+        match line()? {
+            "" => break,
+            text if text.starts_with("FORMAT=") && text != "FORMAT=32-bit_rle_rgbe" => {
+                return Err(format!("`{}` is not read, only 32-bit_rle_rgbe", foreign::shortened(text, 40)));
+            }
+            _ => {}
+        }
+    }
+    let size = line()?;
+    let words: Vec<&str> = size.split_whitespace().collect();
+    let number = |text: &str| text.parse::<usize>().map_err(|_| "its size is no number".to_owned());
+    let ["-Y", height, "+X", width] = words.as_slice() else {
+        return Err(format!("its size `{}` is not as `-Y 512 +X 1024`", foreign::shortened(size, 40)));
+    };
+    let (width, height) = (number(width)?, number(height)?);
+    check_size(width, height)?;
+    // A pixel takes four bytes, or a share of a run of at most 127.
+    if bytes.len() - at < width.div_ceil(127) * height {
+        return Err("it ends early".into());
+    }
+    let mut rest = &bytes[at..];
+    let mut texels = Vec::new();
+    let mut row = vec![[0_u8; 4]; width];
+    for _ in 0..height {
+        read_row(&mut rest, &mut row)?;
+        texels.extend(row.iter().map(|&[r, g, b, e]| {
+            let scale = if e == 0 { 0.0 } else { (f32::from(e) - 136.0).exp2() };
+            [r, g, b].map(|x| scale * f32::from(x))
+        }));
+    }
+    Ok((width, height, texels))
+}
+
+/// Takes `count` bytes off the front.
+fn taken<'b>(rest: &mut &'b [u8], count: usize) -> Result<&'b [u8], String> {
+    let (front, back) = rest.split_at_checked(count).ok_or("it ends early")?;
+    *rest = back;
+    Ok(front)
+}
+
+fn read_row(rest: &mut &[u8], row: &mut [[u8; 4]]) -> Result<(), String> {
+    let width = row.len();
+    let coded = (8..0x8000).contains(&width)
+        && rest.first_chunk().is_some_and(|&[a, b, c, d]| {
+            (a, b) == (2, 2) && c < 128 && usize::from(u16::from_be_bytes([c, d])) == width
+        });
+    if !coded {
+        let plain = taken(rest, 4 * width)?;
+        row.iter_mut().zip(plain.as_chunks::<4>().0).for_each(|(to, from)| *to = *from);
+        return Ok(());
+    }
+    taken(rest, 4)?;
+    for channel in 0..4 {
+        let mut x = 0;
+        while x < width {
+            let code = usize::from(taken(rest, 1)?[0]);
+            let (count, run) = if code > 128 { (code - 128, true) } else { (code, false) };
+            if count == 0 || x + count > width {
+                return Err("a row of it is longer than its width".into());
+            }
+            let values = taken(rest, if run { 1 } else { count })?;
+            for n in 0..count {
+                row[x + n][channel] = values[if run { 0 } else { n }];
+            }
+            x += count;
+        }
+    }
+    Ok(())
+}
+
+fn exr(bytes: &[u8]) -> Result<Picture, String> {
+    use exr::prelude::{MetaData, ReadChannels, ReadLayers, read};
+    let wrong = |error: exr::error::Error| format!("it is no picture that is read: {error}");
+    let meta = MetaData::read_from_buffered(Cursor::new(bytes), false).map_err(wrong)?;
+    let size = meta.headers.first().ok_or("it has no pixels")?.layer_size;
+    check_size(size.width(), size.height())?;
+    let image = read()
+        .no_deep_data()
+        .largest_resolution_level()
+        .rgb_channels(
+            |size, _| (size.width(), vec![[0.0_f32; 3]; size.width() * size.height()]),
+            |(width, texels), at, (r, g, b): (f32, f32, f32)| texels[at.y() * *width + at.x()] = [r, g, b],
+        )
+        .first_valid_layer()
+        .all_attributes()
+        .from_buffered(Cursor::new(bytes))
+        .map_err(wrong)?;
+    let size = image.layer_data.size;
+    check_size(size.width(), size.height())?;
+    Ok((size.width(), size.height(), image.layer_data.channel_data.pixels.1))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn hdr(rows: &[u8], size: &str) -> Vec<u8> {
+        [b"#?RADIANCE\nFORMAT=32-bit_rle_rgbe\n\n".as_slice(), size.as_bytes(), b"\n", rows].concat()
+    }
+
+    /// Two rows of eight: a run of one value, and plain bytes.
+    fn coded() -> Vec<u8> {
+        let run = |value: u8| [128 + 8, value];
+        let row =
+            |r: u8| [&[2, 2, 0, 8][..], &run(r), &run(64), &[8, 0, 1, 2, 3, 4, 5, 6, 7], &run(129)].concat();
+        [row(128), row(255)].concat()
+    }
+
+    #[test]
+    fn shared_exponents_are_read() {
+        let (width, height, texels) = radiance(&hdr(&coded(), "-Y 2 +X 8")).unwrap();
+        assert_eq!((width, height), (8, 2));
+        assert_eq!(texels[3], [1.0, 0.5, 3.0 / 128.0]);
+        assert_eq!(texels[8][0], 255.0 / 128.0);
+        let plain = hdr(&[128, 64, 32, 129].repeat(6), "-Y 2 +X 3");
+        assert_eq!(radiance(&plain).unwrap().2, vec![[1.0, 0.5, 0.25]; 6]);
+    }
+
+    #[test]
+    fn bad_pictures_are_refused_in_a_line() {
+        let dir = tempfile::tempdir().unwrap();
+        let refused = |bytes: &[u8]| {
+            let path = dir.path().join("a.hdr");
+            std::fs::write(&path, bytes).unwrap();
+            let message = read(&path).unwrap_err();
+            assert!(!message.contains('\n'), "{message}");
+            message
+        };
+        assert!(refused(b"PNG").contains("neither a Radiance HDR nor an OpenEXR"));
+        assert!(refused(b"#?RADIANCE\n").contains("head does not end"));
+        assert!(refused(&hdr(&coded()[..20], "-Y 2 +X 8")).contains("ends early"));
+        assert!(refused(&hdr(b"", "-Y 99999999 +X 99999999")).contains("too many"));
+        assert!(refused(&hdr(b"", "-Y 10000 +X 10000")).contains("ends early"));
+        assert!(refused(&hdr(b"", "+Y 2 +X 8")).contains("not as `-Y"));
+        assert!(refused(&hdr(&[2, 2, 0, 8, 128 + 9, 1], "-Y 1 +X 8")).contains("longer than its width"));
+        assert!(refused(&hdr(&[2, 2, 0, 8, 0, 1], "-Y 1 +X 8")).contains("longer than its width"));
+        assert!(refused(&[0x76, 0x2f, 0x31, 0x01, 2, 0, 0, 0]).contains("no picture that is read"));
+    }
+
+    #[test]
+    fn open_exr_is_read() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("a.exr");
+        exr::prelude::write_rgb_file(&path, 4, 2, |x, y| (x as f32, y as f32, 0.25)).unwrap();
+        let sphere = read(&path).unwrap();
+        assert_eq!((sphere.size(), sphere.texels()[6]), ([4, 2], [2.0, 1.0, 0.25]));
+    }
+}
