@@ -9,7 +9,6 @@ uniform sampler3D lamp_depths;  // optical depth of the smoke between light and 
 uniform sampler2D noise;
 
 const int SHADOWS = 16;
-const float SUN_AWAY = 1e6;
 const vec3 GAUSS = vec3(0.11270167, 0.5, 0.88729835), GAUSS_WEIGHT = vec3(5.0, 8.0, 5.0) / 18.0;
 
 struct Lamp { vec4 middle, axis, cosines, across, along; vec3 color; };
@@ -29,7 +28,7 @@ vec3 on_disc(vec3 axis, vec2 u) {
 
 // The light of a point of the lamp, as if all came from there.
 Arriving drawn(Lamp lamp, vec3 p, vec2 u) {
-    if (lamp.middle.w < 0.5) return Arriving(normalize(lamp.middle.xyz + on_disc(lamp.middle.xyz, u) * lamp.axis.w), SUN_AWAY, 1.0);
+    if (lamp.middle.w < 0.5) return Arriving(normalize(lamp.middle.xyz + on_disc(lamp.middle.xyz, u) * lamp.axis.w), FAR, 1.0);
     vec3 to = lamp.middle.xyz - p;
     if (lamp.middle.w < 1.5) {
         float away = length(to);

@@ -16,7 +16,7 @@ float shown(vec3 p) {
 
 float henyey_greenstein(float g, float cosine) {
     float d = 1.0 + g * g - 2.0 * g * cosine;
-    return (1.0 - g * g) / (4.0 * 3.14159265 * d * sqrt(d));
+    return (1.0 - g * g) / (4.0 * PI * d * sqrt(d));
 }
 
 // The phase function for one angle to the sun.

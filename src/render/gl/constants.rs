@@ -11,6 +11,7 @@ pub(super) fn declarations() -> String {
     all.number("LEAST", LEAST);
     all.number("FEW_WEIGHTS", FEW_WEIGHTS);
     all.whole("NOISE_MASK", noise::TILE - 1);
+    all.number("PI", std::f32::consts::PI);
     all.number("FAR", scene::FAR);
     all.vector("FLOOR_ENDS", scene::FLOOR_ENDS);
     all.vectors("COLORMAP", &transposed(&colormap::COEFFICIENTS));
