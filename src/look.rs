@@ -1,16 +1,16 @@
 //! Camera, light, medium and tone of a picture, as plain data. A scene file sets them, a renderer reads them.
 //! Light is linear; lengths are in metres.
 
+mod emitters;
 mod environment;
 mod framing;
-mod light;
 
+pub use emitters::{Emitter, Light};
 pub use environment::{Environment, Moments, Sphere};
 #[cfg(any(test, feature = "viewer"))]
 pub(crate) use framing::corners;
 #[cfg(feature = "viewer")]
 pub(crate) use framing::tight_distance;
-pub use light::{Emitter, Light};
 
 /// Kind of a camera's projection.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
