@@ -51,7 +51,7 @@ impl Camera {
     }
 
     /// Moves along the present direction of view until the box of `extent` metres fills a square picture. The nearest point of
-    /// the box is taken for the widest one, so that the picture is a little looser than [`tight_distance`].
+    /// the box is taken for the widest one, so that the picture is a little looser than `tight_distance`.
     pub fn frame(&mut self, extent: [f32; 3]) {
         let half = Vector3::from(extent) * 0.5;
         let [side, up, forward] = self.directions();

@@ -90,7 +90,7 @@ impl Solver {
         self.stats.state(archive)
     }
 
-    /// Captures the state at this instant. Destructures the fields as [`Saved::state`] does: a forgotten one is a compile error.
+    /// Captures the state at this instant. Destructures the fields as `Saved::state` does: a forgotten one is a compile error.
     pub fn capture(&self) -> State {
         let Fields {
             layout: _,
