@@ -3,9 +3,10 @@
 use std::ops::RangeInclusive;
 
 use super::Effect::{ActsNow, LookOnly, Restarts};
+use super::constructors::{color, number, plain, text, vector, whole, word};
 use super::field_access::{Access, Field, Plain};
-use super::words::{self, Frozen, Words};
-use super::{Effect, Kind, Parameter, Scale};
+use super::words::{self, Frozen};
+use super::{Kind, Parameter};
 use crate::solver::MOST_DETAIL;
 
 /// The field of `Params` behind a parameter. In `params!(p, n => p.smoke[n].buoyancy)` n is the number of the
@@ -653,84 +654,4 @@ fn window() -> Vec<Parameter> {
             .slider("Slice position", SHARE)
             .says("Position of the plane along its axis."),
     ]
-}
-
-fn plain(path: &str, kind: Kind, unit: &'static str, hard: RangeInclusive<f32>, effect: Effect) -> Parameter {
-    Parameter {
-        path: path.to_owned(),
-        label: "",
-        unit,
-        kind,
-        soft: hard.clone(),
-        hard,
-        scale: Scale::Linear,
-        effect,
-        description: "",
-        literal: "",
-        field: None,
-    }
-}
-
-fn number(path: &str, unit: &'static str, hard: RangeInclusive<f32>, effect: Effect) -> Parameter {
-    plain(path, Kind::Number, unit, hard, effect)
-}
-
-fn vector(path: &str, unit: &'static str, hard: RangeInclusive<f32>, effect: Effect) -> Parameter {
-    plain(path, Kind::Vector, unit, hard, effect)
-}
-
-fn color(path: &str, unit: &'static str, hard: RangeInclusive<f32>, effect: Effect) -> Parameter {
-    plain(path, Kind::Color, unit, hard, effect)
-}
-
-fn whole(path: &str, hard: RangeInclusive<f32>, effect: Effect) -> Parameter {
-    plain(path, Kind::Whole, "-", hard, effect)
-}
-
-fn word(path: &str, words: Words, effect: Effect) -> Parameter {
-    plain(path, Kind::Word(words), "", 0.0..=1.0, effect)
-}
-
-fn text(path: &str, effect: Effect) -> Parameter {
-    plain(path, Kind::Text, "", 0.0..=1.0, effect)
-}
-
-impl Parameter {
-    /// Sets the field of the parameter.
-    fn of(self, field: Field) -> Self {
-        Self { field: Some(field), ..self }
-    }
-
-    /// Sets the field of the parameter for the `n`th smoke.
-    fn at(self, n: usize) -> Self {
-        let field = self.field.map(|field| match field {
-            Field::Params(access, _) => Field::Params(access, n),
-            Field::Look(access, _) => Field::Look(access, n),
-            Field::Config(access, _) => Field::Config(access, n),
-        });
-        Self { field, ..self }
-    }
-
-    /// Adds a row in the panel, with a slider over `soft`.
-    fn slider(self, label: &'static str, soft: RangeInclusive<f32>) -> Self {
-        Self { label, soft, ..self }
-    }
-
-    /// Adds a switch in the panel.
-    fn labelled(self, label: &'static str) -> Self {
-        Self { label, ..self }
-    }
-
-    fn logarithmic(self) -> Self {
-        Self { scale: Scale::Logarithmic, ..self }
-    }
-
-    /// Sets the default of a key without a field, as TOML.
-    fn default(self, literal: &'static str) -> Self {
-        Self { literal, ..self }
-    }
-
-    fn says(self, description: &'static str) -> Self {
-        Self { description, ..self }
-    }
 }

@@ -20,6 +20,7 @@ use std::collections::BTreeMap;
 use std::ops::RangeInclusive;
 use std::sync::LazyLock;
 
+mod constructors;
 mod declarations;
 mod field_access;
 #[cfg(test)]
