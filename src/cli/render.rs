@@ -47,7 +47,7 @@ pub struct RenderArgs {
     /// the paths: 1024]
     #[arg(long, value_name = "SHARE")]
     noise: Option<f32>,
-    /// Write further layers to an .exr: sun, sky and emission alone, transmittance, motion of the smoke [px a frame]
+    /// Write further layers to an .exr: sun, sky, emission and each further light alone, transmittance, motion of the smoke [px a frame]
     #[arg(long)]
     layers: bool,
     /// Do not render pictures that exist already
