@@ -25,7 +25,7 @@ use crate::snapshot::Snapshot;
 /// Longest wait for a picture: a quick one is on the screen together with its handles.
 const BRIEF: Duration = Duration::from_millis(25);
 
-/// What to render.
+/// The input of a picture.
 pub(super) struct Subject<'a> {
     pub snapshot: &'a Arc<Snapshot>,
     pub side: Side,

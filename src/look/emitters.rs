@@ -57,7 +57,7 @@ impl Light {
     /// Most lights of a look.
     pub const MOST: usize = 8;
 
-    /// Where it stands \[m\]; `None` for a sun.
+    /// Position \[m\]; `None` for a sun.
     pub fn position(&self) -> Option<[f32; 3]> {
         match self.emitter {
             Emitter::Sun { .. } => None,

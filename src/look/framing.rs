@@ -1,4 +1,4 @@
-//! Where a camera stands so that a box fills its picture.
+//! Positions of a camera from which a box fills its picture.
 
 use nalgebra::Vector3;
 

@@ -133,7 +133,7 @@ impl LightVolume {
         sum * step
     }
 
-    /// What solids hide of a light at each point, as depth.
+    /// Optical depth of the shadow of solids at each point.
     fn shade_of(&self, lamp: &Lamp) -> Vec<f32> {
         let (points, spacing) = (self.points, self.spacing);
         if self.solids.is_empty() {

@@ -4,8 +4,8 @@
 //! together ([`CutCells::faces`]), and the projection works with that. Its flux is divided among them in proportion to what of each is
 //! open. Fluxes inside the cell follow a potential between the finer cells that are not solid, so that each has the same divergence.
 //!
-//! Where a thin solid keeps parts of a cell apart, the flow passes the part with the widest openings, as the cell as a whole lies on one
-//! side of the solid. The other parts rest: finer faces towards them count as closed.
+//! A thin solid may keep parts of a cell apart. As the cell as a whole lies on one side of the solid, the flow passes the part with the
+//! widest openings. The other parts rest: finer faces towards them count as closed.
 
 use rayon::prelude::*;
 

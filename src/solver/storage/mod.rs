@@ -1,4 +1,4 @@
-//! How values lie in memory: interleaved scalars, passes over rows, bricks without smoke, and the list of what a state keeps.
+//! The layout of values in memory: interleaved scalars, passes over rows, bricks without smoke, and the list of what a state keeps.
 
 pub mod active_bricks;
 pub mod archive;

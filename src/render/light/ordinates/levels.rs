@@ -30,7 +30,7 @@ pub(super) struct Grid {
 pub(super) struct Color {
     /// Albedo, the sun's irradiance and emission of the medium.
     medium: [Vec<f32>; 3],
-    /// What is scattered of further lights: its even part, and its flux for a mean cosine of 1; empty without any.
+    /// Light of further lights that is scattered: its even part, and its flux for a mean cosine of 1. Empty without such lights.
     lamps: [Vec<f32>; 4],
     /// Transmittance of half a step to a face and to a corner.
     pub passes: [Vec<f32>; 2],
