@@ -5,7 +5,7 @@
 #include "common.glsl"
 
 uniform sampler3D smoke;
-uniform sampler2D reaches;
+uniform sampler2D t_maxima;
 uniform float extinction;
 uniform float dt;
 uniform vec4 cursor;         // middle and radius
@@ -26,14 +26,14 @@ float transmittance(vec3 d, float end) {
 }
 
 // Colour and alpha of the ball.
-vec4 ball(vec3 d, float reach) {
+vec4 ball(vec3 d, float t_max) {
     vec3 to = cursor.xyz - eye;
     float along = dot(to, d), miss = length(to - along * d) / cursor.w;
     float half_chord = cursor.w * sqrt(max(1.0 - miss * miss, 0.0));
     float front = along - half_chord;
     // A pixel's width of softness at the rim.
     float soft = fwidth(miss);
-    if (miss > 1.0 + soft || along <= 0.0 || front < 0.0 || front > reach) return vec4(0.0);
+    if (miss > 1.0 + soft || along <= 0.0 || front < 0.0 || front > t_max) return vec4(0.0);
     float inside = 1.0 - smoothstep(1.0 - soft, 1.0 + soft, miss);
     float rim = pow(min(miss, 1.0), BALL_POWERS.x);
     vec3 normal = normalize(-to + front * d);
@@ -44,9 +44,9 @@ vec4 ball(vec3 d, float reach) {
 }
 
 // A thin ring on the floor below it.
-vec4 ring(vec3 d, float reach) {
+vec4 ring(vec3 d, float t_max) {
     float t = -eye.y / d.y;
-    if (floor_albedo.r < 0.0 || eye.y <= 0.0 || t <= 0.0 || t > reach * RING_BEHIND) return vec4(0.0);
+    if (floor_albedo.r < 0.0 || eye.y <= 0.0 || t <= 0.0 || t > t_max * RING_BEHIND) return vec4(0.0);
     vec3 p = eye + d * t;
     float width = mix(RING_WIDTH * t, RING_PARALLEL * length(up), parallel), off = abs(length(p.xz - cursor.xz) - cursor.w);
     vec2 out_of_middle = (p.xz - 0.5 * extent.xz) / max(extent.x, extent.z);
@@ -56,8 +56,8 @@ vec4 ring(vec3 d, float reach) {
 
 void main() {
     vec3 d = ray_direction(uv);
-    float reach = texture(reaches, uv).r;
-    vec4 below = ring(d, reach), over = ball(d, reach);
+    float t_max = texture(t_maxima, uv).r;
+    vec4 below = ring(d, t_max), over = ball(d, t_max);
     float alpha = over.a + (1.0 - over.a) * below.a;
     if (alpha <= 0.0) discard;
     radiance = vec4((over.rgb * over.a + below.rgb * (below.a - over.a * below.a)) / alpha, alpha);

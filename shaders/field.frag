@@ -3,7 +3,7 @@
 // Reads the velocity volume and the distance the volume is seen to; writes like march.frag.
 #include "common.glsl"
 #include "colormap.glsl"
-#include "reach.glsl"
+#include "t_max.glsl"
 
 uniform sampler3D velocity;  // u, v, w, |ω| at cell centres
 uniform sampler2D noise;
@@ -20,7 +20,7 @@ void main() {
     vec3 d = ray_direction(uv);
     vec2 span = box_span(eye, d, vec3(0.0), extent);
     span.x = max(span.x, 0.0);
-    span.y = min(span.y, reach_of(floor(gl_FragCoord.xy)));
+    span.y = min(span.y, t_max_of(floor(gl_FragCoord.xy)));
     float offset = fract(texelFetch(noise, ivec2(gl_FragCoord.xy) & NOISE_MASK, 0).r + noise_shift);
     float t0 = span.x - (1.0 - offset) * dt, n = 0.0, through = 1.0;
     vec3 sum = vec3(0.0);

@@ -7,7 +7,7 @@
 // The light is worked out at each step; with HALVES, a step is two readings of the smoke that share the light in their
 // middle. CPU twins: cpu/reference.rs for one ray, cpu/march.rs for packets through smoke shaded at its cells.
 #include "common.glsl"
-#include "reach.glsl"
+#include "t_max.glsl"
 #include "light.glsl"
 #include "medium.glsl"
 
@@ -95,7 +95,7 @@ void main() {
     vec3 d = ray_direction(uv);
     vec2 span = box_span(eye, d, vec3(0.0), extent);
     span.x = max(span.x, 0.0);
-    span.y = min(span.y, reach_of(floor(gl_FragCoord.xy)));
+    span.y = min(span.y, t_max_of(floor(gl_FragCoord.xy)));
     vec2 tight = box_span(eye, d, bounds_lo, bounds_hi);
     float offset = fract(texelFetch(noise, ivec2(gl_FragCoord.xy) & NOISE_MASK, 0).r + noise_shift);
     float t0 = span.x - (1.0 - offset) * stride;

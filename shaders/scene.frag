@@ -26,7 +26,7 @@ uniform sampler3D depths;    // optical depth of the smoke to the sun
 
 in vec2 uv;
 layout(location = 0) out vec4 radiance;
-layout(location = 1) out float reach;
+layout(location = 1) out float t_max;
 
 // Share of the way across the picture of the floor's light.
 vec2 on_floor(vec3 p) {
@@ -88,14 +88,14 @@ void main() {
     // The floor ends softly: there is no horizon.
     vec2 out_of_middle = (p.xz - 0.5 * extent.xz) / max(extent.x, extent.z);
     float shown = below ? 1.0 - smoothstep(FLOOR_ENDS.x, FLOOR_ENDS.y, length(out_of_middle)) : 0.0;
-    reach = below ? t : FAR;
+    t_max = below ? t : FAR;
     if (shown > 0.0) radiance = vec4(floor_radiance(p) * shown, 1.0 - shown);
 #ifdef SOLIDS
     vec3 normal, albedo;
     float solid = meet_solids(eye, d, normal, albedo);
-    if (solid > 0.0 && solid < reach) {
+    if (solid > 0.0 && solid < t_max) {
         radiance = vec4(solid_radiance(eye + d * solid, normal, albedo), 0.0);
-        reach = solid;
+        t_max = solid;
     }
 #endif
 }

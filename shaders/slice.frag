@@ -5,7 +5,7 @@
 
 uniform sampler3D smoke;
 uniform sampler3D velocity;
-uniform sampler2D reaches;
+uniform sampler2D t_maxima;
 uniform vec4 of_smoke;       // factors of what the quantity is made of
 uniform vec4 of_flow;
 uniform float of_speed;
@@ -22,7 +22,7 @@ void main() {
     float t = (place - eye[axis]) / d[axis];
     vec3 p = eye + d * t;
     p[axis] = place;
-    if (t <= 0.0 || t > texture(reaches, uv).r || any(lessThan(p, vec3(0.0))) || any(greaterThan(p, extent))) discard;
+    if (t <= 0.0 || t > texture(t_maxima, uv).r || any(lessThan(p, vec3(0.0))) || any(greaterThan(p, extent))) discard;
     vec4 v = textureLod(velocity, p / extent, 0.0);
     float value = dot(textureLod(smoke, p / extent, 0.0), of_smoke) + dot(v, of_flow) + of_speed * length(v.xyz);
     // Half as much where there is nothing, so that the plane is not a black wall.

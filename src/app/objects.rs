@@ -211,7 +211,7 @@ pub fn template(scene: &Scene, kind: &str) -> String {
     let (x, y, z) = (middle[0], middle[1], middle[2]);
     let r = size(0.1);
     // As bright as a sun at the distance of the box.
-    let reach = tidy(5.0 * (0.5 * least).powi(2), 0.01 * least * least);
+    let intensity = tidy(5.0 * (0.5 * least).powi(2), 0.01 * least * least);
     match kind {
         "source.ball" => format!(
             "shape = {{ sphere = {{ center = [{x:?}, {y:?}, {z:?}], radius = {r:?} }} }}\nemit = {{ green = 3.0, heat = 30.0 }}\n"
@@ -244,18 +244,22 @@ pub fn template(scene: &Scene, kind: &str) -> String {
         "light.sun" => "sun = { direction = [-1.0, 0.4, -0.6] }\nstrength = 5.0\n".into(),
         "light.point" => {
             let at = [tidy(0.9 * extent[0], h), tidy(0.7 * extent[1], h), tidy(0.8 * extent[2], h)];
-            format!("point = {{ position = {at:?}, radius = {:?} }}\nstrength = {:?}\n", size(0.03), reach)
+            format!(
+                "point = {{ position = {at:?}, radius = {:?} }}\nstrength = {:?}\n",
+                size(0.03),
+                intensity
+            )
         }
         "light.spot" => {
             let at = [tidy(-0.2 * extent[0], h), extent[1], tidy(1.2 * extent[2], h)];
             let target = [x, y, z];
-            format!("spot = {{ position = {at:?}, target = {target:?} }}\nstrength = {:?}\n", 2.0 * reach)
+            format!("spot = {{ position = {at:?}, target = {target:?} }}\nstrength = {:?}\n", 2.0 * intensity)
         }
         "light.area" => {
             let at = [x, tidy(1.2 * extent[1], h), z];
             let (target, edge) = ([x, y, z], size(0.5));
             format!(
-                "area = {{ position = {at:?}, target = {target:?}, size = [{edge:?}, {edge:?}] }}\nstrength = {reach:?}\n"
+                "area = {{ position = {at:?}, target = {target:?}, size = [{edge:?}, {edge:?}] }}\nstrength = {intensity:?}\n"
             )
         }
         _ => "wind = { velocity = [0.5, 0.0, 0.0], rate = 1.0 }\n".into(),

@@ -315,8 +315,8 @@ mod tests {
         for aspect in [0.4, 1.0, 2.5] {
             let mut o = orbit();
             o.frame(EXTENT, aspect);
-            let reach = corners(EXTENT).map(|c| seen(&o, c)).map(|p| (p.x / aspect).abs().max(p.y.abs()));
-            let widest = reach.into_iter().fold(0.0, f32::max);
+            let sideways = corners(EXTENT).map(|c| seen(&o, c)).map(|p| (p.x / aspect).abs().max(p.y.abs()));
+            let widest = sideways.into_iter().fold(0.0, f32::max);
             assert!(widest < 1.0 && widest > 0.8, "aspect {aspect}: the widest corner is at {widest}");
         }
     }

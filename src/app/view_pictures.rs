@@ -116,7 +116,7 @@ impl Pictures {
     /// Whether no better picture will come without a request.
     pub fn is_settled(&self) -> bool {
         match &self.by {
-            By::Driver(renderer) => renderer.settled(),
+            By::Driver(renderer) => renderer.is_settled(),
             // It improves by itself, and wakes the window.
             By::Thread(_) => true,
         }

@@ -49,13 +49,13 @@ pub(super) fn softness(cursor: &Cursor, axes: &Axes, size: [u32; 2]) -> f32 {
     2.0 * axes.half_height_at(cursor.center.into()) / (size[1] as f32 * cursor.radius)
 }
 
-/// The ball along a ray that is free up to `reach`. Its rim is `soft` radii wide.
-pub(super) fn ball(cursor: &Cursor, ray: &Ray, soft: f32, reach: f32) -> Option<Tint> {
+/// The ball along a ray that is free up to `t_max`. Its rim is `soft` radii wide.
+pub(super) fn ball(cursor: &Cursor, ray: &Ray, soft: f32, t_max: f32) -> Option<Tint> {
     let to = Point3::from(cursor.center) - ray.origin;
     let along = to.dot(&ray.direction);
     let miss = (to - ray.direction * along).norm() / cursor.radius;
     let away = along - cursor.radius * (1.0 - miss * miss).max(0.0).sqrt();
-    if miss > 1.0 + soft || along <= 0.0 || away < 0.0 || away > reach {
+    if miss > 1.0 + soft || along <= 0.0 || away < 0.0 || away > t_max {
         return None;
     }
     let inside = 1.0 - smoothstep(1.0 - soft, 1.0 + soft, miss);
@@ -68,10 +68,10 @@ pub(super) fn ball(cursor: &Cursor, ray: &Ray, soft: f32, reach: f32) -> Option<
     Some(Tint { color, alpha: (all + at_rim * rim + at_sheen * sheen) * inside, least: BALL_LEAST, away })
 }
 
-/// The ring on the floor of a box of `extent` \[m\], along a ray of a view that is free up to `reach`.
-pub(super) fn ring(cursor: &Cursor, axes: &Axes, ray: &Ray, reach: f32, extent: [f32; 3]) -> Option<Tint> {
+/// The ring on the floor of a box of `extent` \[m\], along a ray of a view that is free up to `t_max`.
+pub(super) fn ring(cursor: &Cursor, axes: &Axes, ray: &Ray, t_max: f32, extent: [f32; 3]) -> Option<Tint> {
     let away = -ray.origin.y / away_from_zero(ray.direction.y);
-    if ray.origin.y <= 0.0 || away <= 0.0 || away > reach * RING_BEHIND {
+    if ray.origin.y <= 0.0 || away <= 0.0 || away > t_max * RING_BEHIND {
         return None;
     }
     let p = ray.at(away);

@@ -90,7 +90,7 @@ impl DistanceField {
     }
 
     /// Radius of the bounding ball of all nodes around the mesh's origin \[m\].
-    pub(super) fn reach(&self) -> f32 {
+    pub(super) fn bounding_radius(&self) -> f32 {
         let high = self.high();
         (0..3).map(|a| self.low[a].abs().max(high[a].abs()).powi(2)).sum::<f32>().sqrt()
     }
@@ -241,6 +241,6 @@ mod tests {
         let field = ball();
         assert!((field.distance([2.0, 0.0, 0.0]) - 1.5).abs() < 0.02);
         assert!((field.distance([0.1, 0.0, 0.0]) + 0.4).abs() < 0.02);
-        assert!(field.reach() > 0.86);
+        assert!(field.bounding_radius() > 0.86);
     }
 }

@@ -230,7 +230,7 @@ impl Lamp {
         let near = |solid: &&Solid| {
             let to = Vector3::from(solid.center) - Vector3::from(p);
             let along = to.dot(&axis).clamp(0.0, distance);
-            (to - axis * along).norm() < solid.reach() + self.half_extent(to.norm())
+            (to - axis * along).norm() < solid.bounding_radius() + self.half_extent(to.norm())
         };
         if !solids.iter().any(|solid| near(&solid)) {
             return 1.0;

@@ -41,16 +41,16 @@ impl Line {
         mut paint: impl FnMut([u32; 2], [f32; 4], f32),
     ) {
         let Some([a, b]) = self.on_screen(clip_from_world, size.map(|n| n as f32)) else { return };
-        let reach = 0.5 * (width + 1.0);
+        let half_width = 0.5 * (width + 1.0);
         let along = [b[0] - a[0], b[1] - a[1]];
         let squared = (along[0] * along[0] + along[1] * along[1]).max(1e-12);
         let range = |axis: usize| {
-            let (lo, hi) = (a[axis].min(b[axis]) - reach, a[axis].max(b[axis]) + reach);
+            let (lo, hi) = (a[axis].min(b[axis]) - half_width, a[axis].max(b[axis]) + half_width);
             lo.clamp(0.0, size[axis] as f32) as u32..hi.ceil().clamp(0.0, size[axis] as f32) as u32
         };
-        // A row's pixels lie near the crossing of the line: to either side by the reach over the sine of its
+        // A row's pixels lie near the crossing of the line: to either side by the half width over the sine of its
         // slope.
-        let aside = reach * squared.sqrt() / along[1].abs().max(1e-6) + 1.0;
+        let aside = half_width * squared.sqrt() / along[1].abs().max(1e-6) + 1.0;
         let columns = range(0);
         for y in range(1) {
             let crossing =
@@ -60,7 +60,7 @@ impl Line {
             for x in first..end {
                 let to = [x as f32 + 0.5 - a[0], y as f32 + 0.5 - a[1]];
                 let share = (to[0] * along[0] + to[1] * along[1]) / squared;
-                let off = (to[0] * along[1] - to[1] * along[0]).abs() / squared.sqrt() / reach;
+                let off = (to[0] * along[1] - to[1] * along[0]).abs() / squared.sqrt() / half_width;
                 if (0.0..1.0).contains(&share) && off < 1.0 {
                     let tint: [f32; 4] = std::array::from_fn(|c| {
                         self.tints[0][c] + (self.tints[1][c] - self.tints[0][c]) * share
@@ -88,9 +88,9 @@ pub(super) fn smoothstep(lo: f32, hi: f32, x: f32) -> f32 {
     t * t * (3.0 - 2.0 * t)
 }
 
-/// Whether a part of a line at a distance is visible along a ray that is free up to `reach` \[m\].
-pub(super) fn seen(away: f32, reach: f32) -> bool {
-    away * AHEAD < reach
+/// Whether a part of a line at a distance is visible along a ray that is free up to `t_max` \[m\].
+pub(super) fn seen(away: f32, t_max: f32) -> bool {
+    away * AHEAD < t_max
 }
 
 /// Colour and alpha of the domain's edges.

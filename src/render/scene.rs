@@ -65,11 +65,14 @@ impl Scenery<'_> {
         size: [u32; 2],
         y: u32,
         pixels: &mut [[f32; 4]],
-        reach: &mut [f32],
+        t_max: &mut [f32],
     ) {
         let v = (y as f32 + 0.5) / size[1] as f32;
         for (n, solid) in self.solids.iter().enumerate() {
-            let (lo, hi) = (solid.center.map(|x| x - solid.reach()), solid.center.map(|x| x + solid.reach()));
+            let (lo, hi) = (
+                solid.center.map(|x| x - solid.bounding_radius()),
+                solid.center.map(|x| x + solid.bounding_radius()),
+            );
             let Some([lo, hi]) = axes.window(lo, hi).filter(|[lo, hi]| lo[1] - 0.01 < v && v < hi[1] + 0.01)
             else {
                 continue;
@@ -77,9 +80,9 @@ impl Scenery<'_> {
             let (first, end) = (lo[0] * size[0] as f32 - 1.0, (hi[0] * size[0] as f32 + 1.0) as usize);
             for x in first.max(0.0) as usize..end.min(pixels.len()) {
                 let ray = axes.ray_through_pixel(size, [x as u32, y]);
-                if let Some(meeting) = solid.meet(&ray, n).filter(|meeting| meeting.t < reach[x]) {
+                if let Some(meeting) = solid.meet(&ray, n).filter(|meeting| meeting.t < t_max[x]) {
                     let [r, g, b] = self.solid(&ray, &meeting, noise::offset(x as u32, y, self.frame));
-                    (pixels[x], reach[x]) = ([r, g, b, 0.0], meeting.t);
+                    (pixels[x], t_max[x]) = ([r, g, b, 0.0], meeting.t);
                 }
             }
         }

@@ -57,15 +57,15 @@ pub(super) struct Plane<'a> {
 }
 
 impl Plane<'_> {
-    /// Colour and alpha along a ray that is free up to `reach`.
-    pub fn tint(&self, ray: &Ray, reach: f32) -> Option<[f32; 4]> {
+    /// Colour and alpha along a ray that is free up to `t_max`.
+    pub fn tint(&self, ray: &Ray, t_max: f32) -> Option<[f32; 4]> {
         let axis = self.slice.axis.min(2);
         let extent = self.dims.array().map(|n| n as f32 * self.h);
         let at = self.slice.position.clamp(0.0, 1.0) * extent[axis];
         let t = (at - ray.origin[axis]) / away_from_zero(ray.direction[axis]);
         let p: [f32; 3] = ray.at(t).coords.into();
         let outside = (0..3).any(|a| a != axis && (p[a] < 0.0 || p[a] > extent[a]));
-        if t <= 0.0 || t > reach || outside {
+        if t <= 0.0 || t > t_max || outside {
             return None;
         }
         let dot = |a: [f32; 4], b: [f32; 4]| a.iter().zip(b).map(|(a, b)| a * b).sum::<f32>();

@@ -123,32 +123,32 @@ impl Solid {
         let (p, along) = (Vector3::from(p), Vector3::from(along));
         let to = Vector3::from(self.center) - p;
         let nearest = to.dot(&along).clamp(0.0, far);
-        let (reach, by) = (self.reach(), (to - along * nearest).norm());
-        if by > reach {
-            return by - reach;
+        let (radius, by) = (self.bounding_radius(), (to - along * nearest).norm());
+        if by > radius {
+            return by - radius;
         }
         if let Shape::Sphere { radius } = &self.shape {
             return by - radius;
         }
         // The least distance on the part of the ray within the ball that holds the solid.
-        let half = (reach * reach - by * by).sqrt();
+        let half = (radius * radius - by * by).sqrt();
         let (mut t, end) = ((nearest - half).max(0.0), (nearest + half).min(far));
         let mut least = f32::INFINITY;
         while t < end {
             let distance = self.distance((p + along * t).into());
             least = least.min(distance);
-            t += distance.abs().max(0.02 * reach);
+            t += distance.abs().max(0.02 * radius);
         }
         least
     }
 
     /// Radius of a ball around its origin that holds it \[m\].
-    pub fn reach(&self) -> f32 {
+    pub fn bounding_radius(&self) -> f32 {
         match &self.shape {
             Shape::Sphere { radius } => *radius,
             Shape::Box { half } => Vector3::from(*half).norm(),
             Shape::Cylinder { radius, half_height } => radius.hypot(*half_height),
-            Shape::Mesh { field, scale } => scale * field.reach(),
+            Shape::Mesh { field, scale } => scale * field.bounding_radius(),
         }
     }
 

@@ -136,7 +136,7 @@ fn point(read: &Spanned<Point>, place: Place) -> Result<Kind> {
     let point = read.get_ref();
     let (center, radius) = (point.center.get_ref().get(), point.radius.get());
     place.check(&Region::sphere(center, radius)).map_err(|message| {
-        let message = message.replace("the shape", "its reach");
+        let message = message.replace("the shape", "its sphere");
         place.text.problem(point.center.span(), format!("force.point.center: {message}"))
     })?;
     let falloff = point.falloff.map_or(1, |n| n.get() as u32);

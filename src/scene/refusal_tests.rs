@@ -338,7 +338,7 @@ fn invalid_shapes_and_forces_are_refused_at_their_line() {
         ),
         (
             force("point = { center = [9, 9, 9], radius = 1, acceleration = 1 }"),
-            "force.point.center: its reach lies outside the box",
+            "force.point.center: its sphere lies outside the box",
         ),
         (
             force("wind = { velocity = [1, 0, 0] }\nstart = 2\nstop = 1"),

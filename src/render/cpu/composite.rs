@@ -13,7 +13,7 @@ pub(super) struct Marched<'a> {
     /// Radiance and transmittance.
     pub rays: &'a [[f32; 4]],
     /// Free length of each ray \[m\], if anything inside the box ends one.
-    pub reach: Option<&'a [f32]>,
+    pub t_max: Option<&'a [f32]>,
 }
 
 /// Positions of the pixels of one axis between rays.
@@ -32,8 +32,8 @@ impl Places {
 }
 
 impl Marched<'_> {
-    /// Composites the smoke over the pixels of row `y` from `x` on; `reach` is their free length.
-    pub fn over(&self, places: &[Places; 2], [x, y]: [usize; 2], pixels: &mut [[f32; 4]], reach: &[f32]) {
+    /// Composites the smoke over the pixels of row `y` from `x` on; `t_max` is their free length.
+    pub fn over(&self, places: &[Places; 2], [x, y]: [usize; 2], pixels: &mut [[f32; 4]], t_max: &[f32]) {
         if places[0].0.len() == self.size[0] {
             let rays = &self.rays[y * self.stride + x..];
             pixels.iter_mut().zip(rays).for_each(|(pixel, ray)| put_over(pixel, ray));
@@ -46,9 +46,9 @@ impl Marched<'_> {
             let columns = [base, base + 1].map(|n| n.saturating_sub(1).min(self.size[0] - 1));
             let corners =
                 [rows[0] + columns[0], rows[0] + columns[1], rows[1] + columns[0], rows[1] + columns[1]];
-            let ray = match self.reach {
-                Some(reaches) if corners.iter().any(|&at| differs(reaches[at], reach[n])) => {
-                    self.beside_an_edge([base, base_y], [f, f_y], reaches, reach[n])
+            let ray = match self.t_max {
+                Some(t_maxima) if corners.iter().any(|&at| differs(t_maxima[at], t_max[n])) => {
+                    self.beside_an_edge([base, base_y], [f, f_y], t_maxima, t_max[n])
                 }
                 _ => {
                     let rays = corners.map(|at| self.rays[at]);
@@ -60,12 +60,12 @@ impl Marched<'_> {
     }
 
     /// Mean of the neighbouring rays of similar length.
-    fn beside_an_edge(&self, base: [usize; 2], f: [f32; 2], reaches: &[f32], reach: f32) -> [f32; 4] {
+    fn beside_an_edge(&self, base: [usize; 2], f: [f32; 2], t_maxima: &[f32], t_max: f32) -> [f32; 4] {
         let mut mean = Mean::default();
         let share = |n: usize, f: f32| if n == 0 { 1.0 - f } else { f };
         for n in 0..4 {
             let at = self.ray_at(base, [n % 2, n / 2]);
-            mean.add(self.rays[at], share(n % 2, f[0]) * share(n / 2, f[1]), reaches[at], reach);
+            mean.add(self.rays[at], share(n % 2, f[0]) * share(n / 2, f[1]), t_maxima[at], t_max);
         }
         // None of the four has a similar length: look one ray further.
         if mean.weights < FEW_WEIGHTS {
@@ -73,7 +73,7 @@ impl Marched<'_> {
                 let (i, j) = (n % 4, n / 4);
                 let near = |n: usize, f: f32| (2.0 - (n as f32 - 1.0 - f).abs()).max(0.0);
                 let at = self.ray_at([base[0].max(1) - 1, base[1].max(1) - 1], [i, j]);
-                mean.add(self.rays[at], near(i, f[0]) * near(j, f[1]), reaches[at], reach);
+                mean.add(self.rays[at], near(i, f[0]) * near(j, f[1]), t_maxima[at], t_max);
             }
         }
         mean.sum.map(|x| x / mean.weights)
@@ -94,8 +94,8 @@ struct Mean {
 
 impl Mean {
     /// Adds a ray, with less weight the more its length differs.
-    fn add(&mut self, ray: [f32; 4], share: f32, other: f32, reach: f32) {
-        let weight = share / (1e-3 + (other - reach).abs() / other.min(reach)) + 1e-6;
+    fn add(&mut self, ray: [f32; 4], share: f32, other: f32, t_max: f32) {
+        let weight = share / (1e-3 + (other - t_max).abs() / other.min(t_max)) + 1e-6;
         self.weights += weight;
         (0..4).for_each(|c| self.sum[c] += weight * ray[c]);
     }

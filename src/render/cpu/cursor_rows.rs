@@ -28,7 +28,7 @@ enum Part {
 
 impl CursorRows<'_> {
     /// A row of pixels with the cursor over it, if it touches the row: first its ring, then the ball.
-    pub fn over(&self, y: u32, pixels: &[[f32; 4]], reach: &[f32]) -> Option<Vec<[f32; 4]>> {
+    pub fn over(&self, y: u32, pixels: &[[f32; 4]], t_max: &[f32]) -> Option<Vec<[f32; 4]>> {
         let window = self.columns(y)?;
         let soft = cursor::softness(&self.cursor, self.axes, self.size);
         let mut painted = pixels.to_vec();
@@ -38,9 +38,9 @@ impl CursorRows<'_> {
             for x in window.clone() {
                 let ray = self.axes.ray_through_pixel(self.size, [x as u32, y]);
                 tints[x] = match part {
-                    Part::Ball => cursor::ball(&self.cursor, &ray, soft, reach[x]),
+                    Part::Ball => cursor::ball(&self.cursor, &ray, soft, t_max[x]),
                     Part::Ring if self.floor => {
-                        cursor::ring(&self.cursor, self.axes, &ray, reach[x], self.smoke.extent)
+                        cursor::ring(&self.cursor, self.axes, &ray, t_max[x], self.smoke.extent)
                     }
                     Part::Ring => None,
                 };
@@ -88,7 +88,7 @@ impl CursorRows<'_> {
             x: start as u32..window.end as u32,
             noise: &EVEN,
             shift: 0.0,
-            reach: &fronts[start..],
+            t_max: &fronts[start..],
         };
         march(self.token, &self.smoke, &row, &mut out[start..]);
         out

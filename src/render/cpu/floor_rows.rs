@@ -56,12 +56,12 @@ impl<'a> Floor<'a> {
 
     /// Computes radiance and visible share of the background for the pixels of row `y`, and the free lengths
     /// of their rays \[m\].
-    pub fn row(&self, axes: &Axes, size: [u32; 2], y: u32, out: &mut [[f32; 4]], reach: &mut [f32]) {
+    pub fn row(&self, axes: &Axes, size: [u32; 2], y: u32, out: &mut [[f32; 4]], t_max: &mut [f32]) {
         let along = Along::new(axes, size, y);
         let (mut seen, mut pixels) = (Seen::default(), [[0.0; 4]; CHUNK]);
-        for (n, (out, reach)) in out.chunks_mut(CHUNK).zip(reach.chunks_mut(CHUNK)).enumerate() {
+        for (n, (out, t_max)) in out.chunks_mut(CHUNK).zip(t_max.chunks_mut(CHUNK)).enumerate() {
             see(&along, self, (n * CHUNK) as f32, &mut seen);
-            reach.copy_from_slice(&seen.reach[..reach.len()]);
+            t_max.copy_from_slice(&seen.t_max[..t_max.len()]);
             if seen.shown == [0.0; CHUNK] {
                 out.fill([0.0, 0.0, 0.0, 1.0]);
             } else {
@@ -88,9 +88,9 @@ impl Floor<'_> {
         }
         let (lo, spacing) = (self.light.lo, self.light.spacing);
         for solid in self.solids {
-            let (reach, [x, y, z]) = (solid.reach(), solid.center);
-            // A ball's shadow is an ellipse around this place, no longer than reach over the sine of the sun's height.
-            let (x, z, long) = (x - sx * y / sy, z - sz * y / sy, reach / sy);
+            let (radius, [x, y, z]) = (solid.bounding_radius(), solid.center);
+            // A ball's shadow is an ellipse around this place, no longer than radius over the sine of the sun's height.
+            let (x, z, long) = (x - sx * y / sy, z - sz * y / sy, radius / sy);
             for i in 0..CHUNK {
                 let at = [lo[0] + seen.x[i] * spacing[0], lo[1] + seen.z[i] * spacing[1]];
                 let near = (at[0] - x).powi(2) + (at[1] - z).powi(2) < long * long;
@@ -162,7 +162,7 @@ struct Seen {
     /// Position in nodes of the floor's light.
     x: Strip,
     z: Strip,
-    reach: Strip,
+    t_max: Strip,
     /// 0 where a solid hides the sun, else 1.
     sunny: Strip,
 }
@@ -170,7 +170,7 @@ struct Seen {
 impl Default for Seen {
     fn default() -> Self {
         let zeros = [0.0; CHUNK];
-        Self { shown: zeros, x: zeros, z: zeros, reach: zeros, sunny: [1.0; CHUNK] }
+        Self { shown: zeros, x: zeros, z: zeros, t_max: zeros, sunny: [1.0; CHUNK] }
     }
 }
 
@@ -199,7 +199,7 @@ fn see_kernel<const FMA: bool>(along: &Along, floor: &Floor, x: f32, seen: &mut 
         let below = d[1] < 0.0 && eye[1] > 0.0;
         seen.shown[i] = if below { 1.0 - share * share * (3.0 - 2.0 * share) } else { 0.0 };
         let length = (d[0] * d[0] + d[1] * d[1] + d[2] * d[2]).sqrt();
-        seen.reach[i] = if below { least(t * length, FAR) } else { FAR };
+        seen.t_max[i] = if below { least(t * length, FAR) } else { FAR };
         seen.x[i] = (px - lo[0]) * across;
         seen.z[i] = (pz - lo[1]) * deep;
     }
@@ -265,13 +265,13 @@ mod tests {
         let floor = Floor::new(&floor_light, &medium, [0.3, 0.2, 0.1], extent, &[], (&[], 0));
         let (mut met, mut missed) = (0, 0);
         for y in 0..size[1] {
-            let (mut pixels, mut reach) = ([[0.0; 4]; 75], [0.0; 75]);
-            floor.row(&axes, size, y, &mut pixels, &mut reach);
+            let (mut pixels, mut t_max) = ([[0.0; 4]; 75], [0.0; 75]);
+            floor.row(&axes, size, y, &mut pixels, &mut t_max);
             for x in 0..75 {
                 let ray = axes.ray_through_pixel(size, [x as u32, y]);
                 let t = -ray.origin.y / away_from_zero(ray.direction.y);
                 if t <= 0.0 {
-                    assert!(pixels[x] == [0.0, 0.0, 0.0, 1.0] && reach[x] == FAR);
+                    assert!(pixels[x] == [0.0, 0.0, 0.0, 1.0] && t_max[x] == FAR);
                     missed += 1;
                     continue;
                 }
@@ -279,7 +279,7 @@ mod tests {
                 let [direct, other @ ..] = floor_light.sample(p.x, p.z);
                 let shown = floor_shown([p.x, p.z], extent);
                 met += i32::from(shown > 0.0);
-                assert!((reach[x] - t).abs() < 1e-3 * t && (pixels[x][3] - (1.0 - shown)).abs() < 1e-3);
+                assert!((t_max[x] - t).abs() < 1e-3 * t && (pixels[x][3] - (1.0 - shown)).abs() < 1e-3);
                 for c in 0..3 {
                     let sun = medium.sun[c] * medium.sun_direction[1] / std::f32::consts::PI;
                     let want = shown * [0.3, 0.2, 0.1][c] * (sun * direct + other[c]);

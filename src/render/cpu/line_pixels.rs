@@ -48,11 +48,11 @@ impl LinePixels {
     }
 
     /// Paints the marks of row `y`, unless something nearer hides them.
-    pub fn paint(&self, y: usize, pixels: &mut [[f32; 4]], reach: &[f32]) {
+    pub fn paint(&self, y: usize, pixels: &mut [[f32; 4]], t_max: &[f32]) {
         let Some(&[start, end]) = self.rows.get(y..y + 2) else { return };
         for mark in &self.marks[start..end] {
             let x = mark.at[0] as usize;
-            if lines::seen(mark.away, reach[x]) {
+            if lines::seen(mark.away, t_max[x]) {
                 paint(&mut pixels[x], mark.tint);
             }
         }

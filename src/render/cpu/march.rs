@@ -92,7 +92,7 @@ pub(super) struct Row<'a> {
     /// Shift of the frame.
     pub shift: f32,
     /// Free length of each ray \[m\]; whole packets of them.
-    pub reach: &'a [f32],
+    pub t_max: &'a [f32],
 }
 
 /// The part of a picture of this many rays in a window: its lower left, at a whole packet, and its upper
@@ -126,13 +126,13 @@ fn march_row<S: Packets>(s: S, volume: &Volume, row: &Row, out: &mut [[f32; 4]])
 
 #[inline(always)]
 fn march_through<S: Packets, M: Step>(s: S, volume: &Volume, medium: &M, row: &Row, out: &mut [[f32; 4]]) {
-    let packets = out.chunks_exact_mut(S::COUNT).zip(row.reach.chunks_exact(S::COUNT));
-    for (n, (out, reach)) in packets.enumerate() {
+    let packets = out.chunks_exact_mut(S::COUNT).zip(row.t_max.chunks_exact(S::COUNT));
+    for (n, (out, t_max)) in packets.enumerate() {
         let x = row.x.start + (n * S::COUNT) as u32;
         if x >= row.x.end {
             return;
         }
-        s.store(Packet::new(s, volume, row, x, reach).march(volume, medium), out);
+        s.store(Packet::new(s, volume, row, x, t_max).march(volume, medium), out);
     }
 }
 
@@ -348,10 +348,10 @@ struct Packet<S: Packets> {
 
 impl<S: Packets> Packet<S> {
     #[inline(always)]
-    fn new(s: S, volume: &Volume, row: &Row, x: u32, reach: &[f32]) -> Self {
+    fn new(s: S, volume: &Volume, row: &Row, x: u32, t_max: &[f32]) -> Self {
         let [eye, direction] = rays(s, row, x);
         let [enter, leave] = box_span(s, eye, direction, [[0.0; 3], volume.extent]);
-        let span = [enter.max(0.0), leave.min(s.load(reach))];
+        let span = [enter.max(0.0), leave.min(s.load(t_max))];
         let [near, far] = box_span(s, eye, direction, volume.bounds);
         let noise = s.load(&row.noise[x as usize % noise::TILE..]) + row.shift;
         let offset = noise - s.floor(noise);

@@ -168,11 +168,11 @@ impl CpuRenderer {
         let smoke = Smoke::new(snapshot, &self.cells, &volume, view, &self.quality);
         let picture = &mut self.picture;
         if !traced {
-            let rows = |axes: &Axes, frame: u32, y: usize, reach: &[f32], out: &mut [[f32; 4]]| {
+            let rows = |axes: &Axes, frame: u32, y: usize, t_max: &[f32], out: &mut [[f32; 4]]| {
                 for (x, out) in out.iter_mut().enumerate() {
                     let pixel = [x as u32, y as u32];
                     let offset = noise::offset(pixel[0], pixel[1], frame);
-                    *out = smoke.march(&axes.ray_through_pixel(size, pixel), reach[x], offset);
+                    *out = smoke.march(&axes.ray_through_pixel(size, pixel), t_max[x], offset);
                 }
             };
             let integrator = Integrator::Rows { march: &rows, surfaces: None };
@@ -195,11 +195,11 @@ impl CpuRenderer {
                 }
             });
         };
-        let rows = |axes: &Axes, frame: u32, y: usize, reach: &[f32], out: &mut [[f32; 4]]| {
+        let rows = |axes: &Axes, frame: u32, y: usize, t_max: &[f32], out: &mut [[f32; 4]]| {
             out.par_iter_mut().enumerate().with_min_len(16).for_each(|(x, out)| {
                 let pixel = [x as u32, y as u32];
                 let ray = axes.ray_through_pixel(size, pixel);
-                *out = tracer.mean(pixel, &ray, reach[x], paths * frame..paths * (frame + 1));
+                *out = tracer.mean(pixel, &ray, t_max[x], paths * frame..paths * (frame + 1));
             });
             let rows = done.fetch_add(1, Ordering::Relaxed) + 1;
             progress(rows as f32 / (passes * size[1]) as f32);

@@ -108,8 +108,8 @@ impl<'a> Tracer<'a> {
     }
 
     /// Mean radiance and transmittance of the smoke along the ray of a pixel, over the paths with these numbers.
-    pub fn mean(&self, [x, y]: [u32; 2], ray: &Ray, reach: f32, paths: Range<u32>) -> [f32; 4] {
-        self.average(paths, |n| self.through_smoke(ray, reach, &mut Random::new([x, y, n], Stream::Smoke)))
+    pub fn mean(&self, [x, y]: [u32; 2], ray: &Ray, t_max: f32, paths: Range<u32>) -> [f32; 4] {
+        self.average(paths, |n| self.through_smoke(ray, t_max, &mut Random::new([x, y, n], Stream::Smoke)))
     }
 
     /// The mean of paths, up to the noise goal.
@@ -152,8 +152,8 @@ impl<'a> Tracer<'a> {
     }
 
     /// Radiance of one path that begins in smoke, and 1 if it passed all smoke, otherwise 0.
-    fn through_smoke(&self, ray: &Ray, reach: f32, random: &mut Random) -> [f32; 4] {
-        let Some(first) = self.collide(ray, reach, random) else { return [0.0, 0.0, 0.0, 1.0] };
+    fn through_smoke(&self, ray: &Ray, t_max: f32, random: &mut Random) -> [f32; 4] {
+        let Some(first) = self.collide(ray, t_max, random) else { return [0.0, 0.0, 0.0, 1.0] };
         let walk = Walk {
             place: first.place,
             direction: ray.direction,
@@ -226,8 +226,8 @@ impl<'a> Tracer<'a> {
     fn next_event(&self, ray: &Ray, random: &mut Random) -> Option<Event> {
         // Where the floor fades, as many paths pass as see the background.
         let surface = self.surface(ray).filter(|(_, _, shown)| *shown >= 1.0 || random.next() < *shown);
-        let reach = surface.as_ref().map_or(f32::INFINITY, |(t, ..)| *t);
-        if let Some(hit) = self.collide(ray, reach, random) {
+        let t_max = surface.as_ref().map_or(f32::INFINITY, |(t, ..)| *t);
+        if let Some(hit) = self.collide(ray, t_max, random) {
             return Some(Event::Smoke(hit));
         }
         surface.map(|(_, surface, _)| Event::Surface(surface))
@@ -283,10 +283,10 @@ impl<'a> Tracer<'a> {
         turned(self.smoke.medium.sun_direction.into(), least + (1.0 - least) * random.next(), random.next())
     }
 
-    /// Next collision of the ray with smoke before `reach`.
-    fn collide(&self, ray: &Ray, reach: f32, random: &mut Random) -> Option<Hit> {
+    /// Next collision of the ray with smoke before `t_max`.
+    fn collide(&self, ray: &Ray, t_max: f32, random: &mut Random) -> Option<Hit> {
         let mut hit = None;
-        self.over_bricks(ray, reach, |from, to, majorant| {
+        self.over_bricks(ray, t_max, |from, to, majorant| {
             let mut t = from;
             loop {
                 t -= (1.0 - random.next()).ln() / majorant;
@@ -305,12 +305,12 @@ impl<'a> Tracer<'a> {
     }
 
     /// Estimates the transmittance along the ray up to a distance.
-    fn transmittance(&self, ray: &Ray, reach: f32, random: &mut Random) -> f32 {
-        if solid::nearest(self.solids, ray).is_some_and(|meeting| meeting.t < reach) {
+    fn transmittance(&self, ray: &Ray, t_max: f32, random: &mut Random) -> f32 {
+        if solid::nearest(self.solids, ray).is_some_and(|meeting| meeting.t < t_max) {
             return 0.0;
         }
         let mut passes = 1.0;
-        self.over_bricks(ray, reach, |from, to, majorant| {
+        self.over_bricks(ray, t_max, |from, to, majorant| {
             let mut t = from;
             loop {
                 t -= (1.0 - random.next()).ln() / majorant;
@@ -325,9 +325,9 @@ impl<'a> Tracer<'a> {
 
     /// Calls `visit` with the start, end and largest extinction of each occupied segment, until it returns
     /// false.
-    fn over_bricks(&self, ray: &Ray, reach: f32, mut visit: impl FnMut(f32, f32, f32) -> bool) {
+    fn over_bricks(&self, ray: &Ray, t_max: f32, mut visit: impl FnMut(f32, f32, f32) -> bool) {
         let [enter, leave] = box_span(ray, [0.0; 3], self.extent);
-        let (mut t, end) = (enter.max(0.0), leave.min(reach));
+        let (mut t, end) = (enter.max(0.0), leave.min(t_max));
         let edge = BRICK as f32 * self.smoke.snapshot.h;
         while t < end {
             // Slightly beyond the border, so that the brick is the one ahead.

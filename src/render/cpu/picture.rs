@@ -69,9 +69,9 @@ pub(in crate::render) struct Picture {
     /// The accumulation buffer: the mean of the last frames of the same view.
     accumulated: Vec<[f32; 4]>,
     /// Length of each pixel's ray \[m\].
-    reach: Vec<f32>,
+    t_max: Vec<f32>,
     marched: Vec<[f32; 4]>,
-    marched_reach: Vec<f32>,
+    marched_t_max: Vec<f32>,
     bytes: Vec<[u8; 4]>,
     /// Passes since [`Picture::times`] was called, and their times \[ms\].
     times: Vec<(&'static str, f64)>,
@@ -105,9 +105,9 @@ impl Picture {
             size: [0; 2],
             frame: Vec::new(),
             accumulated: Vec::new(),
-            reach: Vec::new(),
+            t_max: Vec::new(),
             marched: Vec::new(),
-            marched_reach: Vec::new(),
+            marched_t_max: Vec::new(),
             bytes: Vec::new(),
             times: Vec::new(),
         }
@@ -205,24 +205,24 @@ impl Picture {
         });
         let (size, width) = (self.size, self.size[0] as usize);
         self.frame.resize(width * size[1] as usize, [0.0; 4]);
-        self.reach.resize(width * size[1] as usize, FAR);
+        self.t_max.resize(width * size[1] as usize, FAR);
         let [behind, _] = &self.outline.sides;
-        let rows = self.frame.par_chunks_mut(width).zip(self.reach.par_chunks_mut(width));
-        rows.enumerate().with_min_len(BAND).for_each(|(y, (pixels, reach))| {
+        let rows = self.frame.par_chunks_mut(width).zip(self.t_max.par_chunks_mut(width));
+        rows.enumerate().with_min_len(BAND).for_each(|(y, (pixels, t_max))| {
             match &floor {
-                Some(floor) => floor.row(&pass.axes, size, y as u32, pixels, reach),
+                Some(floor) => floor.row(&pass.axes, size, y as u32, pixels, t_max),
                 None => {
                     pixels.fill([0.0, 0.0, 0.0, 1.0]);
-                    reach.fill(FAR);
+                    t_max.fill(FAR);
                 }
             }
             if let Some(scenery) = &scenery {
-                scenery.row_of_solids(&pass.axes, size, y as u32, pixels, reach);
+                scenery.row_of_solids(&pass.axes, size, y as u32, pixels, t_max);
             }
             if let Integrator::Rows { surfaces: Some(trace), .. } = integrator {
                 trace(&pass.axes, number, y, pixels);
             }
-            behind.paint(y, pixels, reach);
+            behind.paint(y, pixels, t_max);
         });
     }
 
@@ -242,14 +242,14 @@ impl Picture {
         }
         let stride = (rays[0] as usize).next_multiple_of(PACKET);
         self.marched.resize(stride * rays[1] as usize, [0.0; 4]);
-        self.marched_reach.resize(stride * rays[1] as usize, FAR);
-        let (reach, size) = (&self.reach, self.size);
+        self.marched_t_max.resize(stride * rays[1] as usize, FAR);
+        let (t_max, size) = (&self.t_max, self.size);
         let solids = !contents.light.solids().is_empty();
-        let rows = self.marched.par_chunks_mut(stride).zip(self.marched_reach.par_chunks_mut(stride));
+        let rows = self.marched.par_chunks_mut(stride).zip(self.marched_t_max.par_chunks_mut(stride));
         if let (Integrator::Rows { march, .. }, true) = (integrator, smoke) {
             let width = size[0] as usize;
             rows.enumerate().for_each(|(y, (out, _))| {
-                march(&pass.axes, number, y, &reach[y * width..][..width], &mut out[..width]);
+                march(&pass.axes, number, y, &t_max[y * width..][..width], &mut out[..width]);
             });
             return Some([[0.0; 2], [1.0; 2]]);
         }
@@ -278,7 +278,7 @@ impl Picture {
         let (token, shift) = (self.token, noise::frame_shift(number));
         rows.enumerate().with_min_len(2).for_each(|(y, (out, free))| {
             if solids {
-                copy_reach(reach, size, rays, y, free);
+                copy_t_max(t_max, size, rays, y, free);
             } else {
                 // The floor is a side of the box: it ends no ray inside.
                 free.fill(FAR);
@@ -294,7 +294,7 @@ impl Picture {
                 x: lo[0] as u32..hi[0] as u32,
                 noise: noise_row(y),
                 shift,
-                reach: &free[lo[0]..],
+                t_max: &free[lo[0]..],
             };
             march(token, &volume, &row, &mut out[lo[0]..]);
         });
@@ -309,7 +309,7 @@ impl Picture {
             size: rays.map(|n| n as usize),
             stride: (rays[0] as usize).next_multiple_of(PACKET),
             rays: &self.marched,
-            reach: solids.then_some(&*self.marched_reach),
+            t_max: solids.then_some(&*self.marched_t_max),
         };
         let places = [0, 1].map(|a| Places::new(size[a] as usize, rays[a] as usize));
         let [lo, hi] = window.map_or([[0; 2]; 2], |window| {
@@ -321,23 +321,23 @@ impl Picture {
         let slice = pass.slice();
         let lines = pass.lines(size);
         let [_, before] = &self.outline.sides;
-        let rows = self.frame.par_chunks_mut(width).zip(self.reach.par_chunks(width));
-        rows.enumerate().with_min_len(BAND).for_each(|(y, (pixels, reach))| {
+        let rows = self.frame.par_chunks_mut(width).zip(self.t_max.par_chunks(width));
+        rows.enumerate().with_min_len(BAND).for_each(|(y, (pixels, t_max))| {
             if (lo[1]..hi[1]).contains(&y) {
-                marched.over(&places, [lo[0], y], &mut pixels[lo[0]..hi[0]], &reach[lo[0]..hi[0]]);
+                marched.over(&places, [lo[0], y], &mut pixels[lo[0]..hi[0]], &t_max[lo[0]..hi[0]]);
             }
             if let Some(plane) = &slice {
                 for (x, pixel) in pixels.iter_mut().enumerate() {
                     let ray = pass.axes.ray_through_pixel(size, [x as u32, y as u32]);
-                    if let Some(tint) = plane.tint(&ray, reach[x]) {
+                    if let Some(tint) = plane.tint(&ray, t_max[x]) {
                         paint(pixel, tint);
                     }
                 }
             }
             if let Some(lines) = &lines {
-                lines.paint(y, pixels, reach);
+                lines.paint(y, pixels, t_max);
             }
-            before.paint(y, pixels, reach);
+            before.paint(y, pixels, t_max);
         });
     }
 
@@ -408,8 +408,8 @@ impl Picture {
         let from_top = pixels.chunks_exact(width).rev().flatten().copied();
         // Parallel rays start behind the camera.
         let back = Axes::of(view.camera, 1.0).back;
-        let depth = |&reach: &f32| if reach < FAR { reach - back } else { FAR };
-        (from_top.collect(), self.reach.chunks_exact(width).rev().flatten().map(depth).collect())
+        let depth = |&t_max: &f32| if t_max < FAR { t_max - back } else { FAR };
+        (from_top.collect(), self.t_max.chunks_exact(width).rev().flatten().map(depth).collect())
     }
 
     /// Calls `finish` with each row of the accumulation buffer, with the cursor over it, and its part of
@@ -438,9 +438,9 @@ impl Picture {
             token: self.token,
         });
         let rows = out.par_chunks_mut(width).zip(self.accumulated.par_chunks(width));
-        rows.zip(self.reach.par_chunks(width)).enumerate().with_min_len(BAND).for_each(
-            |(y, ((out, pixels), reach))| {
-                let painted = cursor.as_ref().and_then(|cursor| cursor.over(y as u32, pixels, reach));
+        rows.zip(self.t_max.par_chunks(width)).enumerate().with_min_len(BAND).for_each(
+            |(y, ((out, pixels), t_max))| {
+                let painted = cursor.as_ref().and_then(|cursor| cursor.over(y as u32, pixels, t_max));
                 finish(y, painted.as_deref().unwrap_or(pixels), out);
             },
         );
@@ -504,12 +504,12 @@ fn noise_row(y: usize) -> &'static [f32; noise::TILE] {
 }
 
 /// Copies the ray lengths of row `y` of a march from the pixels it passes through, as in
-/// `shaders/reach.glsl`.
-fn copy_reach(reach: &[f32], size: [u32; 2], rays: [u32; 2], y: usize, out: &mut [f32]) {
+/// `shaders/t_max.glsl`.
+fn copy_t_max(t_max: &[f32], size: [u32; 2], rays: [u32; 2], y: usize, out: &mut [f32]) {
     let pixel = |n: usize, a: usize| {
         let at = (n as f32 + 0.5) * size[a] as f32 / rays[a] as f32;
         at.min(size[a] as f32 - 1.0) as usize
     };
-    let row = &reach[pixel(y, 1) * size[0] as usize..][..size[0] as usize];
+    let row = &t_max[pixel(y, 1) * size[0] as usize..][..size[0] as usize];
     out.iter_mut().enumerate().for_each(|(x, out)| *out = row[pixel(x, 0)]);
 }

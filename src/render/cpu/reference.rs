@@ -44,10 +44,10 @@ pub(super) struct Lattice {
 }
 
 impl Lattice {
-    /// Steps over the part of `ray` in the box, up to `reach`; the first is `offset` of a step long.
-    pub fn new(ray: &Ray, extent: [f32; 3], reach: f32, offset: f32, dt: f32) -> Self {
+    /// Steps over the part of `ray` in the box, up to `t_max`; the first is `offset` of a step long.
+    pub fn new(ray: &Ray, extent: [f32; 3], t_max: f32, offset: f32, dt: f32) -> Self {
         let [enter, leave] = box_span(ray, [0.0; 3], extent);
-        let span = [enter.max(0.0), leave.min(reach)];
+        let span = [enter.max(0.0), leave.min(t_max)];
         Self { t0: span[0] - (1.0 - offset) * dt, span, dt }
     }
 
@@ -92,9 +92,9 @@ impl<'a> Smoke<'a> {
     }
 
     /// Radiance and transmittance along a ray.
-    pub fn march(&self, ray: &Ray, reach: f32, offset: f32) -> [f32; 4] {
+    pub fn march(&self, ray: &Ray, t_max: f32, offset: f32) -> [f32; 4] {
         let stride = if self.halves { 2.0 * self.dt } else { self.dt };
-        let lattice = Lattice::new(ray, self.snapshot.extent(), reach, offset, stride);
+        let lattice = Lattice::new(ray, self.snapshot.extent(), t_max, offset, stride);
         let cosine = ray.direction.dot(&Vector3::from(self.medium.sun_direction));
         let phase = self.medium.phase_function(1.0, cosine);
         let mut out = [0.0, 0.0, 0.0, 1.0];

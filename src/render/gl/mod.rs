@@ -192,7 +192,7 @@ impl Renderer {
     }
 
     /// Whether rendering the same view again would not improve the picture.
-    pub fn settled(&self) -> bool {
+    pub fn is_settled(&self) -> bool {
         self.passes.count >= MOST_PASSES
     }
 
@@ -331,9 +331,9 @@ impl Renderer {
         let pixels = read_floats(&targets.scene).map(|[r, g, b, clear]| [r, g, b, 1.0 - clear]);
         // Parallel rays start behind the camera.
         let back = Axes::of(view.camera, 1.0).back;
-        let depth = |reach: f32| if reach < FAR { reach - back } else { FAR };
-        let reaches = read_floats(&targets.reaches).map(|[reach, ..]| depth(reach));
-        (pixels.collect(), reaches.collect())
+        let depth = |t_max: f32| if t_max < FAR { t_max - back } else { FAR };
+        let t_maxima = read_floats(&targets.t_maxima).map(|[t_max, ..]| depth(t_max));
+        (pixels.collect(), t_maxima.collect())
     }
 
     fn subject(&self, size: [u32; 2], view: &View) -> Subject {
@@ -438,7 +438,7 @@ impl Renderer {
     }
 
     fn draw_scene(&self, targets: &Targets, inputs: &Inputs, view: &View) -> Result<(), RenderError> {
-        let outputs = [("radiance", &targets.scene), ("reach", &targets.reaches)];
+        let outputs = [("radiance", &targets.scene), ("t_max", &targets.t_maxima)];
         let mut surface =
             MultiOutputFrameBuffer::new(&self.gl, outputs).map_err(|e| refused("the scene's target", e))?;
         let (cubes, edge) = self.baked.light.cubes();
@@ -469,7 +469,7 @@ impl Renderer {
     ) -> Result<(), RenderError> {
         let inputs = inputs
             .clone()
-            .picture("reaches", &targets.reaches)
+            .picture("t_maxima", &targets.t_maxima)
             .vec2("marched_size", targets.marched_size())
             .picture("noise", &self.noise)
             .float("noise_shift", noise::frame_shift(frame.number));
@@ -532,7 +532,7 @@ impl Renderer {
         // The floor is a side of the box: it ends no ray inside.
         let smooth = self.solids.is_empty();
         let inputs = Inputs::default()
-            .picture("reaches", &targets.reaches)
+            .picture("t_maxima", &targets.t_maxima)
             .vec2("marched_size", targets.marched_size());
         let inputs = match smooth {
             true => inputs.smooth_picture("marched", &targets.marched),
@@ -569,7 +569,7 @@ impl Renderer {
             .clone()
             .volume("smoke", self.smoke.texture().texture())
             .volume("velocity", self.velocity.texture())
-            .picture("reaches", &targets.reaches)
+            .picture("t_maxima", &targets.t_maxima)
             .vec4("of_smoke", quantity.of_smoke())
             .vec4("of_flow", quantity.of_flow())
             .float("of_speed", f32::from(u8::from(quantity == Quantity::Speed)))
@@ -607,7 +607,7 @@ impl Renderer {
             .vec2("viewport", targets.size.map(|n| n as f32))
             .float("width", width)
             .vec2("edge", space.edge)
-            .picture("reaches", &targets.reaches);
+            .picture("t_maxima", &targets.t_maxima);
         let parameters = DrawParameters { blend: paint(), ..DrawParameters::default() };
         let mut surface = self.surface(&targets.scene)?;
         surface
@@ -625,7 +625,7 @@ impl Renderer {
         let inputs = inputs
             .clone()
             .volume("smoke", self.smoke.texture().texture())
-            .picture("reaches", &targets.reaches);
+            .picture("t_maxima", &targets.t_maxima);
         let parameters = DrawParameters { blend: paint(), ..DrawParameters::default() };
         let mut surface = self.surface(&targets.scene)?;
         self.timers.screen_pass(&mut surface, &self.programs.cursor, &inputs, &parameters, "cursor")

@@ -17,7 +17,7 @@ const INCLUDES: [(&str, &str); 8] = [
     ("lamp.glsl", include_str!("../../../shaders/lamp.glsl")),
     ("light.glsl", include_str!("../../../shaders/light.glsl")),
     ("medium.glsl", include_str!("../../../shaders/medium.glsl")),
-    ("reach.glsl", include_str!("../../../shaders/reach.glsl")),
+    ("t_max.glsl", include_str!("../../../shaders/t_max.glsl")),
     ("solid.glsl", include_str!("../../../shaders/solid.glsl")),
     ("tone.glsl", include_str!("../../../shaders/tone.glsl")),
 ];

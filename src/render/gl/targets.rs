@@ -18,7 +18,7 @@ pub(super) struct Targets {
     /// The mean of several frames, RGBA32F; made on first use.
     pub mean: OnceCell<Texture2d>,
     /// Free length of each ray \[m\], R32F.
-    pub reaches: Texture2d,
+    pub t_maxima: Texture2d,
     /// Radiance and transmittance of the smoke, at the divided size, RGBA16F.
     pub marched: Texture2d,
 }
@@ -37,7 +37,7 @@ impl Targets {
             divide,
             scene: texture(UncompressedFloatFormat::F16F16F16F16, size)?,
             mean: OnceCell::new(),
-            reaches: texture(UncompressedFloatFormat::F32, size)?,
+            t_maxima: texture(UncompressedFloatFormat::F32, size)?,
             marched: texture(UncompressedFloatFormat::F16F16F16F16, size.map(|n| n.div_ceil(divide)))?,
         })
     }

@@ -29,7 +29,7 @@ impl LightVolume {
             for n in 0..dims.cells() {
                 let middle = place(dims, n).map(|i| (i as f32 + 0.5) * h);
                 let away = (0..3).map(|a| (middle[a] - solid.center[a]).powi(2)).sum::<f32>().sqrt();
-                if away > solid.reach() + h {
+                if away > solid.bounding_radius() + h {
                     continue;
                 }
                 let distance = solid.distance(middle);

@@ -127,11 +127,11 @@ impl Grid {
             return;
         }
         // First and last cube of the medium in each row, and in those around it.
-        let reach = |row: &[f32]| {
+        let nonempty = |row: &[f32]| {
             let first = row.iter().position(|&x| x > 0.0)?;
             Some([first, row.iter().rposition(|&x| x > 0.0)?])
         };
-        let rows: Vec<Option<[usize; 2]>> = self.extinction.chunks_exact(nx).map(reach).collect();
+        let rows: Vec<Option<[usize; 2]>> = self.extinction.chunks_exact(nx).map(nonempty).collect();
         let around = |n: usize, count: usize| n.saturating_sub(AROUND)..(n + AROUND + 1).min(count);
         let both = |a: [usize; 2], b: [usize; 2]| [a[0].min(b[0]), a[1].max(b[1])];
         let beside: Vec<Option<[usize; 2]>> = (0..rows.len())
