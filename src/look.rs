@@ -4,6 +4,7 @@
 mod emitters;
 mod environment;
 mod framing;
+pub(crate) mod srgb;
 
 pub use emitters::{Emitter, Light};
 pub use environment::{Environment, Moments, Sphere};
@@ -129,9 +130,7 @@ impl Look {
     /// The albedo of a surface that shows this colour, linear R, G, B as on a screen, where it faces a white sun of the default
     /// irradiance. The tone map compresses luminance about as Y / (1 + 0.95 Y).
     pub fn albedo_shown(color: [f32; 3]) -> [f32; 3] {
-        let [r, g, b] = color;
-        let luminance = 0.2126 * r + 0.7152 * g + 0.0722 * b;
-        let scale = std::f32::consts::PI / SUN[1] / (1.0 - 0.95 * luminance.clamp(0.0, 1.0));
+        let scale = std::f32::consts::PI / SUN[1] / (1.0 - 0.95 * srgb::luminance(color).clamp(0.0, 1.0));
         color.map(|x| (scale * x).clamp(0.0, 1.0))
     }
 

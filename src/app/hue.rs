@@ -1,9 +1,10 @@
 //! Names of colours: a smoke is named after its visible colour, not after its channel.
 
+use crate::look::srgb;
+
 /// Everyday name of a colour in linear light.
 pub fn name(color: [f32; 3]) -> &'static str {
-    let [r, g, b] =
-        color.map(|x| if x <= 0.003_130_8 { 12.92 * x } else { 1.055 * x.powf(1.0 / 2.4) - 0.055 });
+    let [r, g, b] = color.map(srgb::encode);
     let (most, least) = (r.max(g).max(b), r.min(g).min(b));
     let (range, saturation) = (most - least, (most - least) / most.max(1e-6));
     if !range.is_finite() || most < 0.15 {

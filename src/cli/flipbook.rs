@@ -12,6 +12,7 @@ use super::frames::{Frames, Size};
 use super::painter::Painter;
 use super::render::{Feed, Report, Supply};
 use super::{CliError, Common, interrupt, json_text, say};
+use crate::look::srgb::luminance;
 use crate::look::{Camera, Environment, Look, Projection};
 use crate::output::lock::{Lock, Share};
 use crate::output::sheet::{Grid, Sheet};
@@ -400,7 +401,6 @@ fn lit_from(look: &Look, from: [f32; 3]) -> Look {
 
 /// Luminance of each pixel, in straight alpha.
 fn brightness(image: &LinearImage) -> Vec<f32> {
-    let luminance = |[r, g, b]: [f32; 3]| 0.2126 * r + 0.7152 * g + 0.0722 * b;
     image.straight_radiance().into_iter().map(luminance).collect()
 }
 

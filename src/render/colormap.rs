@@ -39,13 +39,11 @@ pub(super) const COEFFICIENTS: [[f32; 7]; 3] = [
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::look::srgb::luminance;
 
     #[test]
     fn gets_brighter_all_the_way() {
-        let luma = |x: f32| {
-            let [r, g, b] = linear(x);
-            0.2126 * r + 0.7152 * g + 0.0722 * b
-        };
+        let luma = |x: f32| luminance(linear(x));
         assert!((1..=50).all(|n| luma(n as f32 / 50.0) > luma((n - 1) as f32 / 50.0)));
         assert!(luma(0.0) < 0.01 && luma(1.0) > 0.9);
     }

@@ -8,10 +8,9 @@
 use std::sync::OnceLock;
 
 use crate::look::ToneMap;
+use crate::look::srgb::{self, LUMINANCE};
 use crate::simd::{dispatch, greatest, least};
 
-/// Weights of linear red, green and blue in luminance (Rec. 709).
-pub(super) const LUMINANCE: [f32; 3] = [0.2126, 0.7152, 0.0722];
 /// Greatest radiance that the other curves get, so that they stay finite.
 pub(super) const MOST_RADIANCE: f32 = 1e6;
 /// Darkest and brightest radiance that the curve resolves \[stops around 1\].
@@ -183,10 +182,7 @@ const TABLE: usize = 4096;
 fn encoding() -> &'static [f32; TABLE] {
     static ENCODING: OnceLock<[f32; TABLE]> = OnceLock::new();
     ENCODING.get_or_init(|| {
-        std::array::from_fn(|n| {
-            let x = (n as f32 / (TABLE - 1) as f32).powi(2);
-            255.0 * if x <= 0.003_130_8 { 12.92 * x } else { 1.055 * x.powf(1.0 / 2.4) - 0.055 }
-        })
+        std::array::from_fn(|n| 255.0 * srgb::encode((n as f32 / (TABLE - 1) as f32).powi(2)))
     })
 }
 

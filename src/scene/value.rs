@@ -6,7 +6,7 @@ use std::marker::PhantomData;
 use serde::de::value::StrDeserializer;
 use serde::de::{Deserialize, Deserializer, Error, IgnoredAny, SeqAccess, Visitor};
 
-use crate::look::Look;
+use crate::look::{Look, srgb};
 
 /// A number.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -233,13 +233,7 @@ impl<'de> Deserialize<'de> for Floor {
 fn from_hex(text: &str) -> Option<[f32; 3]> {
     let digits = text.strip_prefix('#').filter(|d| d.len() == 6 && d.is_ascii())?;
     let byte = |at: usize| u8::from_str_radix(&digits[at..at + 2], 16).ok();
-    Some([byte(0)?, byte(2)?, byte(4)?].map(linear_from_srgb))
-}
-
-/// The decoding curve of sRGB (IEC 61966-2-1).
-fn linear_from_srgb(byte: u8) -> f32 {
-    let s = f32::from(byte) / 255.0;
-    if s <= 0.04045 { s / 12.92 } else { ((s + 0.055) / 1.055).powf(2.4) }
+    Some([byte(0)?, byte(2)?, byte(4)?].map(|byte| srgb::decode(f32::from(byte) / 255.0)))
 }
 
 #[cfg(test)]

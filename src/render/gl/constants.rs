@@ -2,6 +2,7 @@
 
 use std::fmt::Write;
 
+use crate::look::srgb;
 use crate::render::cpu::{FEW_WEIGHTS, LEAST};
 use crate::render::{colormap, cursor, distance, lines, medium, noise, scene, slice, tone};
 
@@ -32,7 +33,7 @@ pub(super) fn declarations() -> String {
     all.number("RING_PARALLEL", cursor::RING_PARALLEL);
     all.number("RING_ALPHA", cursor::RING_ALPHA);
     all.number("RING_BEHIND", cursor::RING_BEHIND);
-    all.vector("LUMINANCE", tone::LUMINANCE);
+    all.vector("LUMINANCE", srgb::LUMINANCE);
     all.vector("STOPS", tone::STOPS);
     all.number("SATURATION", tone::SATURATION);
     all.numbers("CURVE", &tone::CURVE);
