@@ -11,7 +11,7 @@ pub const TILE: usize = 64;
 const CELLS: usize = TILE * TILE;
 /// Width of the Gaussian that measures crowding \[pixels\]; 1.5 is Ulichney's choice.
 const SIGMA: f32 = 1.5;
-const REACH: isize = 6;
+const KERNEL_RADIUS: isize = 6;
 
 /// The tile: values in 0..1, each of the 4096 levels once, rows of [`TILE`].
 pub fn tile() -> &'static [f32; CELLS] {
@@ -60,7 +60,7 @@ struct Pattern {
 
 impl Pattern {
     fn new() -> Self {
-        let span = -REACH..=REACH;
+        let span = -KERNEL_RADIUS..=KERNEL_RADIUS;
         let kernel = span.clone().flat_map(|dy| span.clone().map(move |dx| (dx, dy)));
         let weigh = |(dx, dy): (isize, isize)| {
             (dx, dy, (-((dx * dx + dy * dy) as f32) / (2.0 * SIGMA * SIGMA)).exp())

@@ -28,7 +28,7 @@
 use rayon::prelude::*;
 
 use self::interleave::{Found, Place};
-use self::parabola::{ACROSS, BEYOND, HALO, Lines, REACH, Way};
+use self::parabola::{ACROSS, BEYOND, HALO, LineSweep, Lines, MOST_UPSTREAM};
 use super::scale_row;
 use crate::grid::{Faces, GHOST, Layout};
 use crate::simd::vectors::Eight;
@@ -175,8 +175,8 @@ impl Sweeps {
         };
         let ends = [first, order.next_back().unwrap_or(first)];
         let bounds = cells.ceil().min(1e9) as usize + 1;
-        let reach = REACH * self.finer;
-        let pass = Pass { flow, steps, bounds, reach, decay, ends, bricks, backwards: self.backwards };
+        let upstream = MOST_UPSTREAM * self.finer;
+        let pass = Pass { flow, steps, bounds, upstream, decay, ends, bricks, backwards: self.backwards };
         let Self { threads, left: [of_planes, of_rows], .. } = self;
         if self.backwards {
             pass.along_z(threads, of_rows, scalars);
@@ -241,7 +241,7 @@ struct Pass<'a> {
     /// Cells that the air crosses at most.
     bounds: usize,
     /// Cells upstream that a face may read.
-    reach: usize,
+    upstream: usize,
     decay: &'a [f32; 4],
     /// The first axis that is swept, and the last.
     ends: [usize; 2],
@@ -327,9 +327,9 @@ impl Pass<'_> {
             if !is_first {
                 lines.divide(c, cells);
             }
-            self.load_ghosts(lines, c, bundle, if deep { self.reach } else { BEYOND });
+            self.load_ghosts(lines, c, bundle, if deep { self.upstream } else { BEYOND });
             let decay = (self.ends[1] == axis).then_some(self.decay[c]);
-            lines.advance(c, Way { cells, walled, wraps, deep, reach: self.reach, decay });
+            lines.advance(c, LineSweep { cells, walled, wraps, deep, upstream: self.upstream, decay });
             self.count_sides(lines, bundle, &mut left[c]);
         }
         let from = lines.values.each_ref().map(|values| &values[inside(range)]);
@@ -389,7 +389,7 @@ impl Pass<'_> {
             interleave::gather_volumes(fields, [from, along, count], self.steps, out);
         }
         let wraps = walls.periodic()[axis] && [first, end] == [0, n];
-        for depth in 0..self.reach {
+        for depth in 0..self.upstream {
             let images = [n - 1 - depth % n, depth % n];
             for (to, image) in [first + HALO - 1 - depth, end + HALO + depth].into_iter().zip(images) {
                 volume[to] = if wraps { volume[image + HALO] } else { Eight([1.0; ACROSS]) };

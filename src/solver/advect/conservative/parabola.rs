@@ -20,10 +20,10 @@ pub const BEYOND: usize = 3;
 
 /// Ghost cells at each end of a line that a sweep may read, for each finer cell along a cell of the velocity: more than the air
 /// crosses in one sweep.
-pub const REACH: usize = 12;
+pub const MOST_UPSTREAM: usize = 12;
 
 /// Ghost cells at each end of a line.
-pub const HALO: usize = REACH * MOST_DETAIL;
+pub const HALO: usize = MOST_UPSTREAM * MOST_DETAIL;
 
 /// Added to a divisor that may be 0.
 const TINY: f32 = 1e-30;
@@ -56,7 +56,7 @@ pub struct Lines {
 
 /// Conditions of a sweep.
 #[derive(Clone, Copy)]
-pub struct Way {
+pub struct LineSweep {
     /// Range of cells, counted from the first ghost.
     pub cells: [usize; 2],
     /// True if some faces are closed.
@@ -66,7 +66,7 @@ pub struct Way {
     /// True if some air crosses more than one cell.
     pub deep: bool,
     /// Cells upstream from which air may come.
-    pub reach: usize,
+    pub upstream: usize,
     /// Decay factor in the last sweep of a step.
     pub decay: Option<f32>,
 }
@@ -115,37 +115,37 @@ impl Lines {
     }
 
     /// Advects scalar `c`: values become contents.
-    pub fn advance(&mut self, c: usize, way: Way) {
-        let [first, end] = way.cells;
+    pub fn advance(&mut self, c: usize, sweep: LineSweep) {
+        let [first, end] = sweep.cells;
         let Self { values, volume, courant, open, ends, takes, share, sides, flux, .. } = self;
         let crossing = [&takes[first..end + 1], &share[first..end + 1]];
-        if !way.deep {
+        if !sweep.deep {
             let around = &mut values[c][first - BEYOND..end + BEYOND];
             let open = &open[first - BEYOND..end + 1 + BEYOND];
-            return stream(around, open, crossing, &volume[first..end], way, ends);
+            return stream(around, open, crossing, &volume[first..end], sweep, ends);
         }
         let [low, high] = sides;
         fit(
             &values[c][first - BEYOND..end + BEYOND],
             &open[first - BEYOND..end + 1 + BEYOND],
-            way.walled,
+            sweep.walled,
             [&mut low[first..end], &mut high[first..end]],
         );
         // Beyond both ends cells are uniform, or images of the other end.
-        for depth in 0..way.reach {
+        for depth in 0..sweep.upstream {
             let images = [end - 1 - depth % (end - first), first + depth % (end - first)];
             for (to, from) in [first - 1 - depth, end + depth].into_iter().zip(images) {
                 for side in [&mut *low, &mut *high] {
-                    side[to] = if way.wraps { side[from] } else { Eight([0.0; ACROSS]) };
+                    side[to] = if sweep.wraps { side[from] } else { Eight([0.0; ACROSS]) };
                 }
             }
         }
-        cross([&values[c], low, high, volume], courant, crossing, [first, end + 1, way.reach], flux);
-        if way.wraps {
+        cross([&values[c], low, high, volume], courant, crossing, [first, end + 1, sweep.upstream], flux);
+        if sweep.wraps {
             flux[end] = flux[first];
         }
         *ends = [flux[first], flux[end]];
-        update(&flux[first..end + 1], &volume[first..end], way, &mut values[c][first..end]);
+        update(&flux[first..end + 1], &volume[first..end], sweep, &mut values[c][first..end]);
     }
 }
 
@@ -232,10 +232,10 @@ fn parabola<S: Simd>(s: S, [a, c, b]: [f32x8<S>; 3], [low, high]: [f32x8<S>; 2])
     let sum = p + r;
     // The extremum lies on the opposite side of the mean from the edges.
     let room = flip(a - c, sum).min(flip(b - c, sum)).min(zero);
-    let reach = three * sum.abs();
+    let most = three * sum.abs();
     let square = (-p).mul_add(r, sum * sum) + tiny;
-    let factor = ((-room).mul_add(reach, zero) / square).min(one);
-    let factor = (r - p).abs().simd_lt(reach).select(factor, one);
+    let factor = ((-room).mul_add(most, zero) / square).min(one);
+    let factor = (r - p).abs().simd_lt(most).select(factor, one);
     [factor * p, factor * r]
 }
 
@@ -277,7 +277,7 @@ fn decayed<S: Simd>(s: S, m: f32x8<S>, decay: f32x8<S>) -> f32x8<S> {
 
 each_level! {
     fn stream(
-        values: &mut [Eight], open: &[Eight], crossing: [&[Eight]; 2], volume: &[Eight], way: Way, ends: &mut [Eight; 2],
+        values: &mut [Eight], open: &[Eight], crossing: [&[Eight]; 2], volume: &[Eight], sweep: LineSweep, ends: &mut [Eight; 2],
     ) = stream_kernel;
 }
 
@@ -288,14 +288,14 @@ fn stream_kernel<S: Simd>(
     open: &[Eight],
     crossing: [&[Eight]; 2],
     volume: &[Eight],
-    way: Way,
+    sweep: LineSweep,
     ends: &mut [Eight; 2],
 ) {
-    match (way.walled, way.decay.is_some()) {
-        (false, false) => stream_along::<S, false, false>(s, values, open, crossing, volume, way, ends),
-        (false, true) => stream_along::<S, false, true>(s, values, open, crossing, volume, way, ends),
-        (true, false) => stream_along::<S, true, false>(s, values, open, crossing, volume, way, ends),
-        (true, true) => stream_along::<S, true, true>(s, values, open, crossing, volume, way, ends),
+    match (sweep.walled, sweep.decay.is_some()) {
+        (false, false) => stream_along::<S, false, false>(s, values, open, crossing, volume, sweep, ends),
+        (false, true) => stream_along::<S, false, true>(s, values, open, crossing, volume, sweep, ends),
+        (true, false) => stream_along::<S, true, false>(s, values, open, crossing, volume, sweep, ends),
+        (true, true) => stream_along::<S, true, true>(s, values, open, crossing, volume, sweep, ends),
     }
 }
 
@@ -307,14 +307,14 @@ fn stream_along<S: Simd, const WALLED: bool, const LAST: bool>(
     open: &[Eight],
     [takes, share]: [&[Eight]; 2],
     volume: &[Eight],
-    way: Way,
+    sweep: LineSweep,
     ends: &mut [Eight; 2],
 ) {
     let n = volume.len();
     let (takes, share, values) = (&takes[..n + 1], &share[..n + 1], &mut values[..n + 2 * BEYOND]);
-    let (zero, decay) = (s.splat_f32x8(0.0), s.splat_f32x8(way.decay.unwrap_or(1.0)));
+    let (zero, decay) = (s.splat_f32x8(0.0), s.splat_f32x8(sweep.decay.unwrap_or(1.0)));
     let mut before = [values[BEYOND - 1].load(s), zero, zero];
-    if way.wraps {
+    if sweep.wraps {
         let last = six(s, values, n);
         let edges =
             [face::<S, WALLED>(s, six(s, values, n - 1), open, n - 1), face::<S, WALLED>(s, last, open, n)];
@@ -337,7 +337,7 @@ fn stream_along<S: Simd, const WALLED: bool, const LAST: bool>(
         }
         (before, low, crossed) = (here, high, flux);
     }
-    let flux = if way.wraps {
+    let flux = if sweep.wraps {
         ends[0].load(s)
     } else {
         let beyond = [values[n + BEYOND].load(s), zero, zero];
@@ -461,16 +461,16 @@ fn stored<S: Simd>(s: S, [values, low, high]: [&[Eight]; 3], i: usize) -> [f32x8
     [values[i].load(s), low[i].load(s), high[i].load(s)]
 }
 
-each_level! { fn update(flux: &[Eight], volume: &[Eight], way: Way, values: &mut [Eight]) = update_kernel; }
+each_level! { fn update(flux: &[Eight], volume: &[Eight], sweep: LineSweep, values: &mut [Eight]) = update_kernel; }
 
 #[inline(always)]
-fn update_kernel<S: Simd>(s: S, flux: &[Eight], volume: &[Eight], way: Way, values: &mut [Eight]) {
-    let decay = s.splat_f32x8(way.decay.unwrap_or(1.0));
+fn update_kernel<S: Simd>(s: S, flux: &[Eight], volume: &[Eight], sweep: LineSweep, values: &mut [Eight]) {
+    let decay = s.splat_f32x8(sweep.decay.unwrap_or(1.0));
     let mut below = flux[0].load(s);
     for ((above, volume), value) in flux[1..].iter().zip(volume).zip(values) {
         let above = above.load(s);
         let m = moved(s, value.load(s), volume, [below, above]);
-        let m = if way.decay.is_some() { decayed(s, m, decay) } else { m };
+        let m = if sweep.decay.is_some() { decayed(s, m, decay) } else { m };
         value.store(m);
         below = above;
     }
