@@ -261,6 +261,7 @@ impl Solver {
         scalars: impl Fn([f32; 3]) -> [f32; 4] + Send + Sync,
     ) {
         let (fields, h, pool) = (&mut self.fields, self.config.h, self.pool.clone());
+        fields.forget_swirls();
         pool.install(|| {
             fields.fill(h, velocity, scalars);
         });
@@ -404,6 +405,7 @@ impl Solver {
         fields.disturbed = false;
         fields.budget = Budget::default();
         fields.sweeps.as_mut().into_iter().for_each(Sweeps::restart);
+        fields.forget_swirls();
         fields.forget_past();
         fields.forget_pressure();
         self.stats = StepStats::default();

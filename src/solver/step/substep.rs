@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
 use super::fields::{Fields, lifting};
-use crate::solver::config::{Advection, Config, Integrator, Params, SPEED_LIMIT};
+use crate::solver::config::{Config, Integrator, Params, SPEED_LIMIT};
 use crate::solver::forces::Forces;
 use crate::solver::forces::external::External;
 use crate::solver::solver_error::SolverError;
@@ -33,6 +33,7 @@ impl Substep<'_> {
     ) -> Result<(), SolverError> {
         let mut clock = Clock { stats, cancel, began: Instant::now() };
         fields.set_time(self.time + f64::from(self.dt));
+        fields.set_turbulence(self.params.turbulence);
         match self.config.integrator {
             _ if self.config.frozen => self.advect_frozen(fields, &mut clock)?,
             Integrator::Projection => self.advance(fields, &mut clock)?,
@@ -94,7 +95,7 @@ impl Substep<'_> {
         let Self { config, params, dt, .. } = *self;
         let steps = dt / config.h;
         let crossed = clock.crosses(steps * clock.stats.max_speed);
-        if config.advection != Advection::Conservative {
+        if fields.needs_trace(config.advection) {
             fields.trace(steps, config.trace);
         }
         fields.advect_scalars(config.advection, &decay(params, dt), steps, crossed);
@@ -134,7 +135,7 @@ impl Substep<'_> {
         clock.lap(Stage::Diffuse)?;
         let crossed = clock.crosses(steps * fields.measure().speed);
         let have_moved = fields.obstacles.as_ref().is_some_and(|obstacles| obstacles.have_moved());
-        if have_moved || config.advection != Advection::Conservative {
+        if have_moved || fields.needs_trace(config.advection) {
             fields.trace(steps, config.trace);
         }
         fields.advect_scalars(config.advection, &decay(params, dt), steps, crossed);
