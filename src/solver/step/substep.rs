@@ -21,6 +21,8 @@ pub struct Substep<'a> {
     pub time: f64,
     /// Length \[s\].
     pub dt: f32,
+    /// Whether the flow is given, so that only smoke and heat move.
+    pub is_given: bool,
 }
 
 impl Substep<'_> {
@@ -35,7 +37,7 @@ impl Substep<'_> {
         fields.set_time(self.time + f64::from(self.dt));
         fields.set_turbulence(self.params.turbulence);
         match self.config.integrator {
-            _ if self.config.frozen => self.advect_frozen(fields, &mut clock)?,
+            _ if self.config.frozen || self.is_given => self.advect_given(fields, &mut clock)?,
             Integrator::Projection => self.advance(fields, &mut clock)?,
             Integrator::Reflection => self.reflect(fields, &mut clock)?,
             Integrator::Trapezoid => self.trapezoid(fields, &mut clock)?,
@@ -90,13 +92,17 @@ impl Substep<'_> {
         self.project(fields, share, clock)
     }
 
-    /// Advances a frozen flow: the scalars alone.
-    fn advect_frozen(&self, fields: &mut Fields, clock: &mut Clock) -> Result<(), SolverError> {
-        let Self { config, params, dt, .. } = *self;
+    /// Advances the scalars alone, in a frozen flow or one that is given.
+    fn advect_given(&self, fields: &mut Fields, clock: &mut Clock) -> Result<(), SolverError> {
+        let Self { config, params, time, dt, .. } = *self;
         let steps = dt / config.h;
         let crossed = clock.crosses(steps * clock.stats.max_speed);
-        if fields.needs_trace(config.advection) {
+        let has_solids = fields.obstacles.is_some();
+        if has_solids || fields.needs_trace(config.advection) {
             fields.trace(steps, config.trace);
+        }
+        if has_solids {
+            fields.move_solids(time + f64::from(dt), [dt; 2]);
         }
         fields.advect_scalars(config.advection, &decay(params, dt), steps, crossed);
         clock.lap(Stage::AdvectScalars)?;
