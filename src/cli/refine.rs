@@ -13,7 +13,7 @@ use crate::volume::Up;
 /// Strength of the turbulence where the run has none: enough for the eye, and the shapes stay those of the run.
 const USUAL: f32 = 0.5;
 
-/// Move finer smoke through the flow of a finished run, with turbulence, and write its frames
+/// Move finer smoke through the flow of a finished run, with turbulence, and write its frames.
 ///
 /// Reads DIR/scene.toml and the velocity in the frames of DIR, npz or vdb, and simulates the smoke alone: sources, solids,
 /// decay and diffusion as the scene says, on finer cells. --set changes what does not change the air, such as turbulence.seed.
