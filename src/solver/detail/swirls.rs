@@ -144,6 +144,11 @@ impl Swirls {
         }
     }
 
+    /// Memory for velocities of `layout`, without the scratch of threads \[bytes\].
+    pub fn memory(layout: Layout) -> usize {
+        (2 * GENERATIONS * layout.size() + (TILE + 1).pow(3)) * size_of::<[f32; 4]>()
+    }
+
     /// Changes the parameters.
     pub fn set(&mut self, params: Turbulence) {
         self.params = params;
