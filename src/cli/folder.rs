@@ -172,7 +172,10 @@ impl FlowFrames {
         let is_gap = |pair: &&[u32]| pair[1] - pair[0] > step;
         if let Some(pair) = self.list.windows(2).find(is_gap) {
             let missing = pair[0] + step;
-            return Err(CliError::Request(format!("the run has no frame {missing} between {} and {}", pair[0], pair[1])));
+            return Err(CliError::Request(format!(
+                "the run has no frame {missing} between {} and {}",
+                pair[0], pair[1]
+            )));
         }
         match (self.list.first(), self.list.last()) {
             (Some(&first), Some(&last)) => Ok(Frames { first, last: last - (last - first) % step, step }),

@@ -33,7 +33,10 @@ impl RunFlow {
             ));
         }
         if last > range.last {
-            return wrong(format!("--frames: frame {last} is after the last frame of the run, {}", range.last));
+            return wrong(format!(
+                "--frames: frame {last} is after the last frame of the run, {}",
+                range.last
+            ));
         }
         Ok(Self { folder, frames, known: vec![] })
     }
@@ -73,7 +76,8 @@ impl RunFlow {
             return Ok(low.clone());
         }
         let share = ((instant - f64::from(below)) / f64::from(above - below)) as f32;
-        let between = |low: &[f32], high: &[f32]| low.iter().zip(high).map(|(a, b)| a + share * (b - a)).collect();
+        let between =
+            |low: &[f32], high: &[f32]| low.iter().zip(high).map(|(a, b)| a + share * (b - a)).collect();
         Ok(std::array::from_fn(|axis| between(&low[axis], &high[axis])))
     }
 
@@ -90,7 +94,8 @@ impl RunFlow {
         };
         let wrong = |what: String| CliError::Request(what);
         if self.frames.format == Format::Npz {
-            let mut npz = Reader::open(&self.folder.fields(frame)).map_err(|error| wrong(error.to_string()))?;
+            let mut npz =
+                Reader::open(&self.folder.fields(frame)).map_err(|error| wrong(error.to_string()))?;
             for (axis, field) in fields.into_iter().enumerate() {
                 let array = npz.array(field.name(), field.shape(config.dims));
                 let array = array.map_err(|error| wrong(error.to_string()))?;
