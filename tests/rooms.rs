@@ -23,7 +23,22 @@ const ARROWS: [(&str, &[&str]); 23] = [
     ("output", &["foreign", "render", "room"]),
     ("volume", &["field", "grid", "look", "npz", "output", "snapshot", "solver", "vdb"]),
     ("parameter", &["grid", "look", "solver"]),
-    ("scene", &["field", "foreign", "grid", "look", "npz", "parameter", "probe", "room", "solver", "volume"]),
+    (
+        "scene",
+        &[
+            "comm",
+            "field",
+            "foreign",
+            "grid",
+            "look",
+            "npz",
+            "parameter",
+            "probe",
+            "room",
+            "solver",
+            "volume",
+        ],
+    ),
     ("worker", &["grid", "packed", "parameter", "snapshot", "solver"]),
     (
         "app",
@@ -33,6 +48,7 @@ const ARROWS: [(&str, &[&str]); 23] = [
         "cli",
         &[
             "app",
+            "comm",
             "field",
             "foreign",
             "grid",

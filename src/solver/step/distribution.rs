@@ -3,37 +3,76 @@
 use std::io::{Read, Write};
 use std::sync::Arc;
 
+use super::Solver;
 use crate::comm::Comm;
 use crate::grid::{GHOST, Layout};
 use crate::solver::storage::archive::{Archive, Loader, Saver, StateError};
 use crate::solver::storage::ranks::{FEWEST_PLANES, Ranks};
-use crate::solver::{Config, Projection, SolverError};
+use crate::solver::{BoundaryCondition, Config, Projection, SolverError};
+
+/// Fails if a box of `config`, with or without solids, cannot be shared by so many ranks.
+///
+/// # Errors
+/// [`SolverError::Ranks`] with what works on one rank only, or how many ranks there may be.
+pub fn refuse_on_ranks(config: &Config, solids: bool, ranks: usize) -> Result<(), SolverError> {
+    let nz = config.dims.nz;
+    if ranks <= 1 {
+        return Ok(());
+    }
+    if solids {
+        Err(one_rank_only("a scene with solids"))
+    } else if config.detail > 1 {
+        Err(one_rank_only("solver.detail above 1"))
+    } else if !matches!(config.projection, Projection::Auto | Projection::Direct) {
+        Err(one_rank_only("a solver.projection other than auto or direct"))
+    } else if nz / ranks < FEWEST_PLANES {
+        Err(SolverError::Ranks(format!(
+            "{ranks} ranks are too many for {nz} cells along z: each needs {FEWEST_PLANES}, so {} at most",
+            (nz / FEWEST_PLANES).max(1)
+        )))
+    } else {
+        Ok(())
+    }
+}
 
 /// The ranks of `comm`, each with a slab of a box of `config`.
 pub fn ranks(config: &Config, comm: Arc<dyn Comm>) -> Result<Ranks, SolverError> {
-    let (size, nz) = (comm.size(), config.dims.nz);
-    if size == 1 {
-        return Ok(Ranks::default());
-    }
-    let refused = if config.detail > 1 {
-        "solver.detail above 1"
-    } else if !matches!(config.projection, Projection::Auto | Projection::Direct) {
-        "a projection other than auto or direct"
-    } else {
-        let periodic = config.sides[2][0] == crate::solver::BoundaryCondition::Periodic;
-        return Ranks::new(comm, nz, periodic).ok_or_else(|| {
-            SolverError::Ranks(format!(
-                "{size} ranks are too many for {nz} cells along z: each needs {FEWEST_PLANES}, so {} at most",
-                nz / FEWEST_PLANES
-            ))
-        });
-    };
-    Err(one_rank_only(refused))
+    refuse_on_ranks(config, false, comm.size())?;
+    Ok(Ranks::new(comm, config.dims.nz, config.sides[2][0] == BoundaryCondition::Periodic))
 }
 
 /// The refusal of something that works on one rank only.
 pub fn one_rank_only(what: &str) -> SolverError {
     SolverError::Ranks(format!("{what} works on one rank only; run this scene without mpirun"))
+}
+
+impl Solver {
+    /// The ranks that share the box.
+    pub(crate) fn ranks(&self) -> &Ranks {
+        self.fields.walls.ranks()
+    }
+
+    /// Whether `mine` is true on any rank.
+    pub fn any_rank(&self, mine: bool) -> bool {
+        self.ranks().any(mine)
+    }
+
+    /// Whether this rank is the first, or the only one.
+    pub fn is_first_rank(&self) -> bool {
+        self.fields.layout.planes()[0] < 0
+    }
+
+    /// Brings all fields of the planes `ks`, −GHOST ≤ k < nz + GHOST, to the first rank. It then has the memory of these planes too.
+    pub fn bring(&mut self, ks: [isize; 2]) {
+        let Self { fields, .. } = self;
+        let layout = fields.layout;
+        let ranks = fields.walls.ranks().clone();
+        let pressure = fields.pressure.as_mut();
+        for field in fields.velocity.iter_mut().chain(pressure) {
+            ranks.bring(layout, field, ks);
+        }
+        ranks.bring(layout, &mut fields.scalars, ks);
+    }
 }
 
 /// Writes the values of all ranks, in the format and with the bytes of [`Saver`]; only the first rank's go to its file. Fields pass

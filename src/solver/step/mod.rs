@@ -1,7 +1,7 @@
 //! The solver: its fields, and the step that advances them.
 
 pub mod captured_state;
-mod distribution;
+pub mod distribution;
 mod edit;
 mod fields;
 mod finite;
@@ -63,12 +63,7 @@ impl Solver {
     /// If the edge of a cell is not a positive number, if one side of an axis is periodic and the other is
     /// not, or if the threads cannot be started.
     pub fn new(config: Config, params: Params, sources: Vec<Source>) -> Result<Self, SolverError> {
-        let pool = rayon::ThreadPoolBuilder::new()
-            .num_threads(config.threads)
-            .thread_name(|i| format!("solver {i}"))
-            .build()
-            .map_err(|e| SolverError::Threads(e.to_string()))?;
-        Self::with_pool(config, params, sources, Arc::new(pool))
+        Self::on_ranks(config, params, sources, None)
     }
 
     /// Makes a box of air at rest that runs on the threads of `pool`, which other work may share;
@@ -83,17 +78,32 @@ impl Solver {
         sources: Vec<Source>,
         pool: Arc<rayon::ThreadPool>,
     ) -> Result<Self, SolverError> {
-        Self::on_ranks(config, params, sources, pool, None)
+        Self::build(config, params, sources, pool, None)
     }
 
-    /// Makes a box that the ranks of `comm` share, each with a slab of planes along z. Every rank calls the same functions in the same
-    /// order, and each must have a pool of its own. The result has the same bits with any number of ranks; statistics are those of the
+    /// Makes a box that the ranks of `comm` share, each with a slab of planes along z and its own threads. Every rank calls the same
+    /// functions in the same order. The result has the same bits with any number of ranks; statistics are those of the
     /// whole box on every rank. Fields have the layout of the whole box, but only the planes of the slab
-    /// ([`Layout::cell_planes`]) and [`GHOST`] planes beside it hold values, unless [`gather`](Self::gather) brings the others.
+    /// ([`Layout::cell_planes`]) and, of the velocity, [`GHOST`] planes beside it hold values. [`bring`](Self::bring) brings others to
+    /// the first rank.
     ///
     /// # Errors
-    /// As of [`with_pool`](Self::with_pool), and [`SolverError::Ranks`] for what works on one rank only.
+    /// As of [`new`](Self::new), and [`SolverError::Ranks`] for what works on one rank only.
     pub fn on_ranks(
+        config: Config,
+        params: Params,
+        sources: Vec<Source>,
+        comm: Option<Arc<dyn Comm>>,
+    ) -> Result<Self, SolverError> {
+        let pool = rayon::ThreadPoolBuilder::new()
+            .num_threads(config.threads)
+            .thread_name(|i| format!("solver {i}"))
+            .build()
+            .map_err(|e| SolverError::Threads(e.to_string()))?;
+        Self::build(config, params, sources, Arc::new(pool), comm)
+    }
+
+    fn build(
         config: Config,
         params: Params,
         sources: Vec<Source>,

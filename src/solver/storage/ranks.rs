@@ -137,15 +137,16 @@ fn cut<T>(mut values: &mut [T], parts: impl Iterator<Item = Range<usize>>) -> Ve
 }
 
 impl Ranks {
-    /// Divides `nz` planes among the ranks of `comm` into slabs of equal thickness, as far as that goes. `None` if a slab would have
-    /// fewer than [`FEWEST_PLANES`].
-    pub fn new(comm: Arc<dyn Comm>, nz: usize, periodic: bool) -> Option<Self> {
+    /// Divides `nz` planes among the ranks of `comm` into slabs of equal thickness, as far as that goes. Each must have at least
+    /// [`FEWEST_PLANES`].
+    pub fn new(comm: Arc<dyn Comm>, nz: usize, periodic: bool) -> Self {
         let size = comm.size();
         if size == 1 {
-            return Some(Self(None));
+            return Self(None);
         }
         let bounds = (0..=size).map(|rank| nz * rank / size).collect();
-        (nz / size >= FEWEST_PLANES).then(|| Self(Some(Arc::new(Team { comm, bounds, periodic }))))
+        assert!(nz / size >= FEWEST_PLANES, "{nz} planes for {size} ranks");
+        Self(Some(Arc::new(Team { comm, bounds, periodic })))
     }
 
     /// Whether there is one rank only.
@@ -237,6 +238,52 @@ impl Ranks {
         }
         let sends: Vec<_> = team.others().map(|rank| (rank, mine)).collect();
         team.comm.transfer(&sends, &mut receives);
+    }
+
+    /// Brings the planes `ks` of a field to the first rank.
+    pub fn bring<T: Pod>(&self, layout: Layout, field: &mut [T], ks: [isize; 2]) {
+        let Some(team) = &self.0 else { return };
+        let part = |rank: usize| common(team.planes(rank), ks).map(|planes| layout.span(planes));
+        match team.rank() {
+            0 => {
+                let ranks: Vec<_> = team.others().filter_map(|rank| Some((rank, part(rank)?))).collect();
+                let pieces = cut(field, ranks.iter().map(|(_, part)| part.clone()));
+                let mut receives: Vec<_> = (ranks.iter().zip(pieces))
+                    .map(|((rank, _), piece)| (*rank, cast_slice_mut(piece)))
+                    .collect();
+                team.comm.transfer(&[], &mut receives);
+            }
+            me => {
+                let sends: Vec<_> = part(me).map(|part| (0, cast_slice(&field[part]))).into_iter().collect();
+                team.comm.transfer(&sends, &mut []);
+            }
+        }
+    }
+
+    /// Calls `take` on the first rank with the values that the owner of plane `k` has made.
+    pub fn take_plane<T: Pod, R>(
+        &self,
+        k: isize,
+        values: &mut [T],
+        make: impl FnOnce(&mut [T]),
+        take: impl FnOnce(&[T]) -> R,
+    ) -> Option<R> {
+        let Some(team) = &self.0 else {
+            make(values);
+            return Some(take(values));
+        };
+        let owner =
+            (0..team.size()).find(|&rank| (team.planes(rank)[0]..team.planes(rank)[1]).contains(&k))?;
+        if team.rank() == owner {
+            make(values);
+        }
+        match (team.rank(), owner) {
+            (0, 0) => {}
+            (0, _) => team.comm.transfer(&[], &mut [(owner, cast_slice_mut(values))]),
+            (me, _) if me == owner => team.comm.transfer(&[(0, cast_slice(values))], &mut []),
+            _ => {}
+        }
+        (team.rank() == 0).then(|| take(values))
     }
 
     /// Brings the planes of a field, ghosts included, one after another to the first rank, which calls `take` with each. `values` are the
@@ -397,7 +444,7 @@ mod tests {
         std::thread::scope(|scope| {
             for (rank, comm) in ThreadRanks::new(size).into_iter().enumerate() {
                 let test = &test;
-                scope.spawn(move || test(rank, Ranks::new(Arc::new(comm), nz, periodic).unwrap()));
+                scope.spawn(move || test(rank, Ranks::new(Arc::new(comm), nz, periodic)));
             }
         });
     }

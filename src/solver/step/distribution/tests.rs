@@ -32,7 +32,7 @@ fn run(
     prepare: &(impl Fn(&mut Solver) + Sync),
 ) -> Vec<(Vec<f32>, StepStats)> {
     let solve = |comm: Option<Arc<dyn Comm>>, threads: usize| {
-        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+        let config = Config { threads, ..config.clone() };
         let length = |axis: usize| 0.1 * config.dims.array()[axis] as f32;
         let middle = [0.5 * length(0), 0.2 * length(1), 0.45 * length(2)];
         let ball = Region::new(Form::Body(Shape::Sphere { radius: 0.3 * length(2).min(length(0)) }), middle);
@@ -41,8 +41,7 @@ fn run(
             Source::new(ball, [3.0, 0.0, 1.0, 400.0]),
             Source { velocity: Some([1.0, 0.5, 2.0]), ..Source::new(other, [0.0, 2.0, 0.0, -50.0]) },
         ];
-        let mut solver =
-            Solver::on_ranks(config.clone(), params.clone(), sources, Arc::new(pool), comm).unwrap();
+        let mut solver = Solver::on_ranks(config, params.clone(), sources, comm).unwrap();
         prepare(&mut solver);
         for _ in 0..steps {
             solver.step(0.08).unwrap();
@@ -191,10 +190,10 @@ fn fast_air_and_thin_slabs_have_the_bytes_of_one_process() {
 fn a_run_resumes_on_another_number_of_ranks() {
     let config = scene([12, 13, 17], [OPEN, CLOSED, PERIODIC]);
     let saved = |comm: Option<Arc<dyn Comm>>, from: Option<&[u8]>| {
-        let pool = rayon::ThreadPoolBuilder::new().num_threads(1).build().unwrap();
+        let config = Config { threads: 1, ..config.clone() };
         let source = Region::new(Form::Body(Shape::Sphere { radius: 0.3 }), [0.6, 0.3, 0.9]);
         let sources = vec![Source::new(source, [3.0, 0.0, 1.0, 400.0])];
-        let mut solver = Solver::on_ranks(config.clone(), params(), sources, Arc::new(pool), comm).unwrap();
+        let mut solver = Solver::on_ranks(config, params(), sources, comm).unwrap();
         if let Some(from) = from {
             solver.load(from).unwrap();
         }
@@ -221,9 +220,8 @@ fn a_run_resumes_on_another_number_of_ranks() {
 #[test]
 fn what_works_on_one_rank_only_is_refused_by_name() {
     let comms = || ThreadRanks::new(2).swap_remove(0);
-    let pool = || Arc::new(rayon::ThreadPoolBuilder::new().num_threads(1).build().unwrap());
     let refusal = |config: Config| {
-        let built = Solver::on_ranks(config, params(), vec![], pool(), Some(Arc::new(comms())));
+        let built = Solver::on_ranks(config, params(), vec![], Some(Arc::new(comms())));
         built.map(|_| ()).unwrap_err().to_string()
     };
     let config = scene([8, 8, 8], [CLOSED; 3]);
@@ -231,7 +229,7 @@ fn what_works_on_one_rank_only_is_refused_by_name() {
     assert!(refusal(Config { projection: Projection::Multigrid, ..config.clone() }).contains("projection"));
     let thin = refusal(scene([8, 8, 7], [CLOSED; 3]));
     assert!(thin.contains("7 cells along z") && thin.contains("1 at most"), "{thin}");
-    let mut solver = Solver::on_ranks(config, params(), vec![], pool(), Some(Arc::new(comms()))).unwrap();
+    let mut solver = Solver::on_ranks(config, params(), vec![], Some(Arc::new(comms()))).unwrap();
     let ball = crate::solver::Solid::new(Shape::Sphere { radius: 0.1 }, [0.4; 3]);
     assert!(solver.set_solids(vec![ball]).unwrap_err().to_string().contains("solids"));
 }
