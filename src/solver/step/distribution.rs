@@ -22,7 +22,7 @@ pub fn refuse_on_ranks(config: &Config, solids: bool, ranks: usize) -> Result<()
     if solids {
         Err(one_rank_only("a scene with solids"))
     } else if config.detail > 1 {
-        Err(one_rank_only("solver.detail above 1"))
+        Err(one_rank_only("domain.detail above 1"))
     } else if !matches!(config.projection, Projection::Auto | Projection::Direct) {
         Err(one_rank_only("a solver.projection other than auto or direct"))
     } else if nz / ranks < FEWEST_PLANES {

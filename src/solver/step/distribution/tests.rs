@@ -225,7 +225,7 @@ fn what_works_on_one_rank_only_is_refused_by_name() {
         built.map(|_| ()).unwrap_err().to_string()
     };
     let config = scene([8, 8, 8], [CLOSED; 3]);
-    assert!(refusal(Config { detail: 2, ..config.clone() }).contains("solver.detail"));
+    assert!(refusal(Config { detail: 2, ..config.clone() }).contains("domain.detail"));
     assert!(refusal(Config { projection: Projection::Multigrid, ..config.clone() }).contains("projection"));
     let thin = refusal(scene([8, 8, 7], [CLOSED; 3]));
     assert!(thin.contains("7 cells along z") && thin.contains("1 at most"), "{thin}");
