@@ -28,6 +28,15 @@ fn invalid_scenes_are_refused_at_their_line() {
         ("[domain]\nwalls = \"opn\"", "unknown value `opn`; did you mean `open`?"),
         ("[domain]\ncells = [65536, 65536, 65536]", "s.toml:2:9: domain.cells: "),
         ("[domain]\ncells = [512, 512, 512]\n[solver]\nmemory_limit = 0.5", "over the limit of 512 MiB"),
+        (
+            "[turbulence]\nstrength = 1",
+            "s.toml:2:12: turbulence.strength: turbulence needs smoke on finer cells than the velocity's; set domain.detail",
+        ),
+        (
+            "[domain]\ndetail = 2\n[solver]\nadvection = \"cubic\"\n[turbulence]\nstrength = 1",
+            "s.toml:6:12: turbulence.strength: turbulence needs conservative advection",
+        ),
+        ("[turbulence]\nstretch = 1", "turbulence.stretch: 1 is out of range"),
         ("[time]\nmax_substeps = 0", "s.toml:2:16: time.max_substeps: 0 is out of range: 1 to 1000"),
         ("[time]\nframe_rate = 0", "time.frame_rate: 0 is out of range"),
         ("[time]\nstep = 1.0", "s.toml:2:8: time.step: 1 s is longer than a frame"),

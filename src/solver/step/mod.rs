@@ -5,6 +5,7 @@ pub mod distribution;
 mod edit;
 mod fields;
 mod finite;
+mod given_flow;
 mod measure;
 mod substep;
 mod transport;
@@ -298,6 +299,7 @@ impl Solver {
         scalars: impl Fn([f32; 3]) -> [f32; 4] + Send + Sync,
     ) {
         let (fields, h, pool) = (&mut self.fields, self.config.h, self.pool.clone());
+        fields.forget_swirls();
         pool.install(|| {
             fields.fill(h, velocity, scalars);
         });
@@ -446,6 +448,7 @@ impl Solver {
         fields.disturbed = false;
         fields.budget = Budget::default();
         fields.sweeps.as_mut().into_iter().for_each(Sweeps::restart);
+        fields.forget_swirls();
         fields.forget_past();
         fields.forget_pressure();
         self.stats = StepStats::default();
@@ -485,6 +488,15 @@ impl Solver {
     /// # Errors
     /// [`SolverError::Cancelled`] if `cancel` was raised; otherwise as for [`step`](Self::step).
     pub fn step_cancellable(&mut self, dt: f32, cancel: &AtomicBool) -> Result<&StepStats, SolverError> {
+        self.step_by(dt, |solver| solver.substeps(dt, cancel))
+    }
+
+    /// A step of `dt` that `run` takes.
+    fn step_by(
+        &mut self,
+        dt: f32,
+        run: impl FnOnce(&mut Self) -> Result<(), SolverError> + Send,
+    ) -> Result<&StepStats, SolverError> {
         if !(dt.is_finite() && dt > 0.0) {
             return Err(SolverError::StepLength(dt));
         }
@@ -497,7 +509,7 @@ impl Solver {
         self.stats.cfl = 0.0;
         self.stats.substeps_missing = 0;
         // A cancelled step leaves no past to extrapolate from.
-        pool.install(|| self.substeps(dt, cancel)).inspect_err(|_| self.fields.forget_past())?;
+        pool.install(|| run(self)).inspect_err(|_| self.fields.forget_past())?;
         self.stats.step += 1;
         self.stats.dt = dt;
         Ok(&self.stats)
@@ -525,15 +537,15 @@ impl Solver {
             let parts = wanted.clamp(1, most);
             self.stats.substeps_missing = self.stats.substeps_missing.max(wanted.saturating_sub(most));
             let part = left / parts as f32;
-            self.substep(part, cancel)?;
+            self.substep(part, false, cancel)?;
             left = if parts == 1 { 0.0 } else { left - part };
         }
         Ok(())
     }
 
-    fn substep(&mut self, dt: f32, cancel: &AtomicBool) -> Result<(), SolverError> {
+    fn substep(&mut self, dt: f32, is_given: bool, cancel: &AtomicBool) -> Result<(), SolverError> {
         let Self { config, params, sources, external, fields, stats, .. } = self;
-        let substep = Substep { config, params, sources, external, time: stats.time, dt };
+        let substep = Substep { config, params, sources, external, time: stats.time, dt, is_given };
         substep.run(fields, stats, cancel)?;
         let began = Instant::now();
         self.measure();
