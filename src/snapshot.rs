@@ -153,7 +153,7 @@ impl Snapshot {
         self.serial += 1;
         self.stats.clone_from(solver.stats());
         self.solids.clear();
-        self.solids.extend_from_slice(solver.poses());
+        self.solids.extend(solver.poses());
         solver.write_smoke(&mut self.smoke);
         self.velocity.clear();
         if with_velocity {

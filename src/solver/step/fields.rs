@@ -15,6 +15,7 @@ use crate::solver::forces::{self, Forces};
 use crate::solver::project::pressure::{self, Blend};
 use crate::solver::project::{Cuts, Projector};
 use crate::solver::sides::GhostRules;
+use crate::solver::sides::profile::Profile;
 use crate::solver::solids::Obstacles;
 use crate::solver::sources::Sources;
 use crate::solver::storage::active_bricks::Bricks;
@@ -214,6 +215,15 @@ impl Fields {
             bricks,
             budget,
             is_finer,
+        }
+    }
+
+    /// Lets the sides of the box of `config` vary as `profiles` say.
+    pub fn set_profiles(&mut self, config: &Config, profiles: &[Profile]) {
+        let corner = config.corner();
+        self.walls.set_profiles((config.h, corner), profiles);
+        if let Some(detail) = &mut self.detail {
+            detail.walls.set_profiles((config.smoke_h(), corner), profiles);
         }
     }
 

@@ -4,7 +4,9 @@ pub mod captured_state;
 mod edit;
 mod fields;
 mod finite;
+mod follow;
 mod measure;
+mod move_box;
 mod substep;
 mod transport;
 mod trapezoid;
@@ -34,6 +36,7 @@ use crate::grid::{Dims, Faces, GHOST, Layout};
 use crate::room;
 use crate::simd;
 use fields::{Budget, Fields, SmokeFields};
+use follow::Following;
 use substep::Substep;
 use trapezoid::Past;
 
@@ -46,6 +49,10 @@ pub struct Solver {
     params: Params,
     sources: Sources,
     external: External,
+    /// Solids and varying sides as they were given, in the coordinates of the scene.
+    solids: Vec<Solid>,
+    profiles: Vec<Profile>,
+    following: Following,
     pub(in crate::solver) pool: Arc<rayon::ThreadPool>,
     pub(in crate::solver) fields: Fields,
     pub(in crate::solver) stats: StepStats,
@@ -93,16 +100,20 @@ impl Solver {
                 return Err(SolverError::HalfPeriodic { axis });
             }
         }
+        follow::check(&config)?;
         room::probe(Self::memory(&config, false), "the solver")?;
         let fields = Fields::new(&config, pool.current_num_threads());
         let grid = Grid::new(&config);
         let sources = pool.install(|| Sources::new([Grid::of_smoke(&config), grid], sources));
         let stats = StepStats::default();
         Ok(Self {
+            following: Following::new(&config),
             config,
             params,
             sources,
             external: External::new(grid),
+            solids: vec![],
+            profiles: vec![],
             pool,
             fields,
             stats,
@@ -149,7 +160,7 @@ impl Solver {
         self.stats = stats;
     }
 
-    /// Configuration it was built from.
+    /// Configuration it was built from. In a box that follows its smoke `dims` and `origin` are those of the present box.
     pub fn config(&self) -> &Config {
         &self.config
     }
@@ -182,18 +193,15 @@ impl Solver {
 
     /// Lets sides vary in place and time from now on. Their constants must be 0 where a profile gives a value.
     pub fn set_profiles(&mut self, profiles: Vec<Profile>) {
-        let (fields, h, time, pool) = (&mut self.fields, self.config.h, self.stats.time, self.pool.clone());
-        let smoke_h = self.config.smoke_h();
+        let (fields, time, pool) = (&mut self.fields, self.stats.time, self.pool.clone());
         pool.install(|| {
-            fields.walls.set_profiles(h, &profiles);
-            if let Some(detail) = &mut fields.detail {
-                detail.walls.set_profiles(smoke_h, &profiles);
-            }
+            fields.set_profiles(&self.config, &profiles);
             fields.set_time(time);
             fields.walls.fill_velocity(&mut fields.velocity);
             fields.fill_scalars();
         });
         fields.disturbed = true;
+        self.profiles = profiles;
     }
 
     /// The external forces.
@@ -261,8 +269,10 @@ impl Solver {
         scalars: impl Fn([f32; 3]) -> [f32; 4] + Send + Sync,
     ) {
         let (fields, h, pool) = (&mut self.fields, self.config.h, self.pool.clone());
+        let corner = self.config.corner();
+        let at = move |p: [f32; 3]| [0, 1, 2].map(|a| p[a] + corner[a]);
         pool.install(|| {
-            fields.fill(h, velocity, scalars);
+            fields.fill(h, |component, p| velocity(component, at(p)), |p| scalars(at(p)));
         });
         self.mend();
         // Checked before the projection spreads it.
@@ -273,8 +283,8 @@ impl Solver {
 
     /// Fills regions with smoke, heat and motion; no time passes. Later fills overwrite earlier ones.
     pub fn fill_regions(&mut self, fills: &[Fill]) {
-        let (fields, pool) = (&mut self.fields, self.pool.clone());
-        let grids = [Grid::of_smoke(&self.config), Grid::new(&self.config)];
+        let (grids, pool) = (self.grids(), self.pool.clone());
+        let fields = &mut self.fields;
         pool.install(|| {
             fields.bricks.forget();
             for fill in fills {
@@ -291,12 +301,14 @@ impl Solver {
 
     /// The solids.
     pub fn solids(&self) -> &[Solid] {
-        self.fields.obstacles.as_ref().map_or(&[], |obstacles| obstacles.solids())
+        &self.solids
     }
 
     /// Present poses of the solids.
-    pub fn poses(&self) -> &[SolidPose] {
-        self.fields.obstacles.as_ref().map_or(&[], |obstacles| &obstacles.poses)
+    pub fn poses(&self) -> Vec<SolidPose> {
+        let (poses, corner) = (self.fields.obstacles.iter().flat_map(|o| &o.poses), self.config.corner());
+        let shown = |pose: &SolidPose| SolidPose { position: apart(pose.position, corner, 1.0), ..pose.clone() };
+        poses.map(shown).collect()
     }
 
     /// Force on each solid \[m⁴/s²\], per unit of the air's density: the mean momentum per second that
@@ -354,9 +366,8 @@ impl Solver {
             Config { projection: Projection::Direct, .. } => return Err(SolverError::DirectAroundSolids),
             _ => {}
         }
-        let Self { config, fields, pool, stats, .. } = self;
-        let (pool, time, dt) = (pool.clone(), stats.time, stats.dt);
-        pool.install(|| fields.set_solids(config, solids, time, dt, pool.current_num_threads()));
+        self.solids = solids;
+        self.place_solids();
         Ok(())
     }
 
@@ -372,16 +383,18 @@ impl Solver {
         if !alike || solids.is_empty() || solids.iter().any(|solid| solid.problem().is_some()) {
             return self.set_solids(solids);
         }
+        self.solids = solids;
+        let placed = self.placed_solids();
         let Self { fields, pool, stats, .. } = self;
         let (pool, time, dt) = (pool.clone(), stats.time, stats.dt);
-        pool.install(|| fields.guide_solids(solids, time, dt));
+        pool.install(|| fields.guide_solids(placed, time, dt));
         Ok(())
     }
 
     /// Adds one dab of the cursor; no time passes. A frozen flow gets no velocity from it.
     pub fn dab(&mut self, dab: &Dab) {
         let push = if self.config.frozen { [0.0; 3] } else { dab.push };
-        let dab = &Dab { push, ..*dab };
+        let dab = &Dab { push, center: apart(dab.center, self.config.corner(), -1.0), ..*dab };
         let (fields, h, pool) = (&mut self.fields, self.config.h, self.pool.clone());
         let smoke_h = self.config.smoke_h();
         pool.install(|| {
@@ -397,6 +410,7 @@ impl Solver {
 
     /// Resets to air at rest without smoke, at time zero.
     pub fn clear(&mut self) {
+        self.return_to_start();
         let fields = &mut self.fields;
         fields.velocity.iter_mut().for_each(|f| f.fill(0.0));
         fields.scalars.fill([0.0; 4]);
@@ -450,6 +464,7 @@ impl Solver {
             return Err(not_finite.clone());
         }
         let pool = self.pool.clone();
+        self.follow(dt);
         self.stats.stages = Default::default();
         self.stats.substeps = 0;
         self.stats.cfl = 0.0;
@@ -612,6 +627,11 @@ impl Solver {
         let size = curl.iter().map(|x| x * x).sum::<f32>().sqrt();
         [center(0, at), center(1, at), center(2, at), size]
     }
+}
+
+/// `p` + `sign` · `corner`.
+fn apart(p: [f32; 3], corner: [f32; 3], sign: f32) -> [f32; 3] {
+    [0, 1, 2].map(|a| p[a] + sign * corner[a])
 }
 
 #[cfg(test)]
