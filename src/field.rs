@@ -150,14 +150,15 @@ impl Field {
         Array { shape, values }
     }
 
-    /// Value at the point `p` \[m\] of the box, linearly interpolated.
+    /// Value at the point `p` \[m\], linearly interpolated; beyond the box that at its side.
     pub fn sample(self, solver: &Solver, p: [f32; 3]) -> f32 {
+        let corner = solver.config().corner();
         let (layout, (_, h)) = (self.layout(solver), self.grid(solver.config()));
         // In cells from value (0, 0, 0) of this field.
         let q: [f32; 3] = std::array::from_fn(|axis| {
             let offset = if self.face_axis() == Some(axis) { 0.0 } else { 0.5 };
             let across = layout.dims.array()[axis] as f32;
-            let q = (p[axis] / h).clamp(0.0, across) - offset;
+            let q = ((p[axis] - corner[axis]) / h).clamp(0.0, across) - offset;
             // These differ over neighbours that the ghosts do not have.
             let differs = matches!(self, Self::Speed | Self::Vorticity);
             if differs { q.clamp(0.0, across - 1.0) } else { q }

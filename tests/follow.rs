@@ -2,8 +2,8 @@
 
 use updraft::grid::Dims;
 use updraft::solver::{
-    Advection, BoundaryCondition, Config, Dab, Follow, Integrator, Params, Region, Shape, Slip, Solid, Solver, SolverError,
-    Source,
+    Advection, BoundaryCondition, Config, Dab, Follow, Integrator, Params, Region, Shape, Slip, Solid,
+    Solver, SolverError, Source,
 };
 
 const H: f32 = 1.0 / 20.0;
@@ -59,7 +59,8 @@ fn red(solver: &Solver) -> Spread {
     let (mut sums, mut top) = ([0.0; 5], 0.0f64);
     for (j, k) in (0..nz).flat_map(|k| (0..ny).map(move |j| (j, k))) {
         for (i, cell) in solver.scalars()[layout.start(j, k)..][..nx].iter().enumerate() {
-            let place: [f64; 3] = std::array::from_fn(|a| f64::from(corner[a]) + h * ([i, j, k][a] as f64 + 0.5));
+            let place: [f64; 3] =
+                std::array::from_fn(|a| f64::from(corner[a]) + h * ([i, j, k][a] as f64 + 0.5));
             let red = f64::from(cell[0]);
             let terms = [1.0, place[0], place[1], place[2], place[0] * place[0]];
             sums.iter_mut().zip(terms).for_each(|(sum, term)| *sum += red * term);
@@ -75,7 +76,8 @@ fn red(solver: &Solver) -> Spread {
 
 #[test]
 fn a_box_that_needs_not_move_has_the_bits_of_one_that_cannot() {
-    let [mut still, mut follows] = [false, true].map(|on| solver(config([72, 56, 72], [-20, 0, -20], on), 9.0));
+    let [mut still, mut follows] =
+        [false, true].map(|on| solver(config([72, 56, 72], [-20, 0, -20], on), 9.0));
     [&mut still, &mut follows].into_iter().for_each(|solver| advance(solver, 12));
     assert_eq!(follows.config().dims.array(), [72, 56, 72], "it has moved");
     assert!(bits(&still) == bits(&follows));
@@ -117,7 +119,9 @@ fn a_plume_rises_as_in_a_large_box() {
     let [a, b] = [red(&large), red(&follows)];
     assert!((2..12).contains(&moved), "{moved} moves");
     assert!(follows.config().dims.cells() < large.config().dims.cells(), "{:?}", follows.config().dims);
-    for (name, a, b) in [("top", a.top, b.top), ("y", a.centroid[1], b.centroid[1]), ("width", a.width, b.width)] {
+    for (name, a, b) in
+        [("top", a.top, b.top), ("y", a.centroid[1], b.centroid[1]), ("width", a.width, b.width)]
+    {
         assert!((a - b).abs() < 0.03 * a, "{name}: {a} in the large box, {b} in the other");
     }
     let [a, b] = [&large, &follows].map(|solver| (solver.stats().mass[0], solver.stats().kinetic_energy));
@@ -141,7 +145,9 @@ fn the_smoke_is_accounted_for_in_every_move() {
                 let rest = stats.emitted[c] - left[c] - faded[c];
                 assert!(
                     (stats.mass[c] - rest).abs() < 1e-6 * stats.emitted[c],
-                    "detail {detail}, {} solids, step {step}: {} of {rest}", solids.len(), stats.mass[c]
+                    "detail {detail}, {} solids, step {step}: {} of {rest}",
+                    solids.len(),
+                    stats.mass[c]
                 );
                 assert!(left[c] < 1e-3 * stats.emitted[c], "{} has left", left[c]);
             }
@@ -180,7 +186,10 @@ fn a_resumed_run_and_a_restored_state_go_on_across_moves_with_the_same_bits() {
             advance(&mut unbroken, 1);
             places.push((unbroken.config().origin, unbroken.config().dims));
         }
-        assert!(places[9..].windows(2).any(|pair| pair[0] != pair[1]), "it does not move after it is saved: {places:?}");
+        assert!(
+            places[9..].windows(2).any(|pair| pair[0] != pair[1]),
+            "it does not move after it is saved: {places:?}"
+        );
         let end = bits(&unbroken);
         let ended = unbroken.stats().clone();
         for (step, file) in saved {

@@ -27,8 +27,8 @@ mod step_stats;
 mod storage;
 
 pub use config::{
-    Advection, Ambient, BoundaryCondition, BoundaryConditions, Config, Dab, Follow, Inflow, Integrator, MOST_DETAIL,
-    Params, Projection, SCALAR_LIMIT, SPEED_LIMIT, Smoke, TOLERANCE, TimeControl, TraceOrder,
+    Advection, Ambient, BoundaryCondition, BoundaryConditions, Config, Dab, Follow, Inflow, Integrator,
+    MOST_DETAIL, Params, Projection, SCALAR_LIMIT, SPEED_LIMIT, Smoke, TOLERANCE, TimeControl, TraceOrder,
 };
 pub use forces::external::{ActsOn, CustomField, Drive, Force, ForceField};
 pub use sides::profile::{Profile, SideValues};

@@ -347,7 +347,8 @@ impl Pass<'_> {
         let corner = self.grid.corner();
         for (n, out) in out.iter_mut().enumerate() {
             let face = [at[0] + n, at[1], at[2]];
-            let position = [0, 1, 2].map(|axis| (face[axis] as f32 + offset[axis]) * self.grid.h + corner[axis]);
+            let position =
+                [0, 1, 2].map(|axis| (face[axis] as f32 + offset[axis]) * self.grid.h + corner[axis]);
             let component = vectors(position, self.time)[self.component];
             *out = if component.is_finite() { component } else { 0.0 };
         }

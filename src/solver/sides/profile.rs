@@ -84,7 +84,12 @@ impl Table {
     }
 
     /// All that `profiles` give in a box of `sides`.
-    pub fn all(layout: Layout, place: (f32, [f32; 3]), sides: BoundaryConditions, profiles: &[Profile]) -> Vec<Self> {
+    pub fn all(
+        layout: Layout,
+        place: (f32, [f32; 3]),
+        sides: BoundaryConditions,
+        profiles: &[Profile],
+    ) -> Vec<Self> {
         let given =
             |profile: &Profile| (0..QUANTITIES).filter(|&of| profile.values.gives(of)).collect::<Vec<_>>();
         let of_side =

@@ -101,7 +101,8 @@ struct Line {
 impl Line {
     fn new(pattern: &Pattern, octave: u32, first: [isize; 3], t: f64) -> Self {
         let finer = (1 << octave) as f32;
-        let at = [0, 1, 2].map(|a| ((first[a] + pattern.origin[a] as isize) as f32 + 0.5) * pattern.step[a] * finer);
+        let at = [0, 1, 2]
+            .map(|a| ((first[a] + pattern.origin[a] as isize) as f32 + 0.5) * pattern.step[a] * finer);
         let period = pattern.period.map(|period| period << octave);
         let t_low = t.floor();
         let (y, z, t) = (split(at[1]), split(at[2]), (t_low as i64 as i32, (t - t_low) as f32));

@@ -247,7 +247,10 @@ impl Solver {
             [0, 1, 2].map(|a| {
                 let low = brick[a] as i32 * BRICK;
                 let high = (low + BRICK).min(layout.dims.array()[a] as i32);
-                [config.origin[a] + low.div_euclid(finer), config.origin[a] + (high + finer - 1).div_euclid(finer)]
+                [
+                    config.origin[a] + low.div_euclid(finer),
+                    config.origin[a] + (high + finer - 1).div_euclid(finer),
+                ]
             })
         })
         .reduce(around)

@@ -307,7 +307,8 @@ impl Solver {
     /// Present poses of the solids.
     pub fn poses(&self) -> Vec<SolidPose> {
         let (poses, corner) = (self.fields.obstacles.iter().flat_map(|o| &o.poses), self.config.corner());
-        let shown = |pose: &SolidPose| SolidPose { position: apart(pose.position, corner, 1.0), ..pose.clone() };
+        let shown =
+            |pose: &SolidPose| SolidPose { position: apart(pose.position, corner, 1.0), ..pose.clone() };
         poses.map(shown).collect()
     }
 

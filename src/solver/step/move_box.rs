@@ -56,10 +56,8 @@ impl Shift {
             let at = (index + by[a]).clamp(0, count(old, a) - 1);
             (at, (index + by[a] - at).unsigned_abs())
         };
-        let columns: Vec<(usize, usize)> = (0..count(new, 0))
-            .map(|i| near(0, i))
-            .map(|(at, distance)| (at as usize, distance))
-            .collect();
+        let columns: Vec<(usize, usize)> =
+            (0..count(new, 0)).map(|i| near(0, i)).map(|(at, distance)| (at as usize, distance)).collect();
         row_passes::rows(new, to, [[0, count(new, 1)], [0, count(new, 2)]], |j, k, row| {
             let ((j, off_j), (k, off_k)) = (near(1, j), near(2, k));
             let start = old.at(0, j, k);
@@ -75,9 +73,8 @@ impl Shift {
     fn lost(&self, from: &[[f32; 4]]) -> [f64; 4] {
         let Self { from: old, to: new, by } = *self;
         let [nx, ny, nz] = old.dims.array();
-        let is_in = |a: usize, index: usize| {
-            (0..new.dims.array()[a] as isize).contains(&(index as isize - by[a]))
-        };
+        let is_in =
+            |a: usize, index: usize| (0..new.dims.array()[a] as isize).contains(&(index as isize - by[a]));
         let planes: Vec<[f64; 4]> = (0..nz)
             .into_par_iter()
             .map(|k| {
@@ -167,7 +164,10 @@ impl Solver {
         let old_origin = self.config.origin;
         // Only what a step remembers stays in memory beside the new fields.
         let Fields { velocity, scalars, past, pressure, disturbed, budget, sweeps, projected, .. } =
-            std::mem::replace(&mut self.fields, Fields::new(&Config { dims: Dims { nx: 1, ny: 1, nz: 1 }, ..config }, 1));
+            std::mem::replace(
+                &mut self.fields,
+                Fields::new(&Config { dims: Dims { nx: 1, ny: 1, nz: 1 }, ..config }, 1),
+            );
         let backwards = sweeps.is_some_and(|sweeps| sweeps.backwards);
         let keeps_pressure = pressure.is_some();
         self.remake(sides);
