@@ -203,8 +203,8 @@ impl Field {
 }
 
 #[cfg(feature = "cli")]
-/// Describes `fields` as JSON for their file: axes, units, and the position of each first value.
-pub fn about(fields: &[Field]) -> String {
+/// Describes `fields` of a box with its lower corner at `corner` \[m\] as JSON for their file: axes, units, and the position of each first value.
+pub fn about(fields: &[Field], corner: [f32; 3]) -> String {
     let of_field = |field: &Field| {
         let place = match field.face_axis() {
             Some(axis) => format!("{} faces", ["x", "y", "z"][axis]),
@@ -218,7 +218,7 @@ pub fn about(fields: &[Field]) -> String {
         "program": concat!("updraft ", env!("CARGO_PKG_VERSION")),
         "format": 1,
         "axes": "array[x, y, z], y up",
-        "origin": [0.0, 0.0, 0.0],
+        "origin": corner,
         "units": { "voxel": "m", "time": "s" },
         "fields": fields.iter().map(of_field).collect::<serde_json::Map<_, _>>(),
     })

@@ -232,3 +232,39 @@ impl Snapshot {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::solver::{BoundaryCondition, Params, Shape, Solid};
+
+    /// A solver of a box that has left the ground, and one of the same box with air down to the ground.
+    fn solvers(detail: usize) -> [Solver; 2] {
+        [16, 0].map(|low| {
+            let mut config = Config::new(Dims::new([8, 40 - low, 8]).unwrap(), 0.1);
+            config.sides = [[BoundaryCondition::Open; 2]; 3];
+            (config.origin, config.detail, config.threads) = ([-8, low as i32, 16], detail, 1);
+            let mut solver = Solver::new(config, Params::default(), vec![]).unwrap();
+            solver.set_solids(vec![Solid::new(Shape::Sphere { radius: 0.2 }, [-0.4, 3.0, 2.0])]).unwrap();
+            solver.fill(|_, _| 0.0, |p| if p[1] > 1.6 { [p[0].abs(), p[1], p[2], 0.0] } else { [0.0; 4] });
+            solver
+        })
+    }
+
+    #[test]
+    fn a_box_above_the_ground_is_shown_with_empty_cells_below() {
+        for detail in [1, 2] {
+            let [high, whole] = solvers(detail).map(|solver| {
+                let mut snapshot = Snapshot::empty(Dims::new([1; 3]).unwrap(), 1.0);
+                snapshot.capture(&solver, false);
+                snapshot
+            });
+            assert_eq!((high.dims, high.origin), (whole.dims, whole.origin));
+            assert_eq!(high.origin[1], 0);
+            assert!(high.smoke == whole.smoke && high.bricks.max == whole.bricks.max);
+            let [a, b] = [&high, &whole].map(|snapshot| snapshot.solids[0].position);
+            assert!((0..3).all(|n| (a[n] - b[n]).abs() < 1e-5), "{a:?} {b:?}");
+            assert!((high.start[0][1] - 1.6).abs() < 1e-5 && whole.is_at_start(), "{:?}", high.start);
+        }
+    }
+}

@@ -261,9 +261,15 @@ impl Job<'_> {
 
     /// Refuses what the scene cannot give.
     fn check(&self) -> Result<(), CliError> {
-        match self.scene.config.frozen && self.args.fields.contains(&Field::Pressure) {
-            true => Err(CliError::Request("--fields pressure: a frozen flow has none".into())),
-            false => Ok(()),
+        let (config, args) = (&self.scene.config, self.args);
+        match () {
+            () if config.frozen && args.fields.contains(&Field::Pressure) => {
+                Err(CliError::Request("--fields pressure: a frozen flow has none".into()))
+            }
+            () if config.follow.on && args.mean_from.is_some() => Err(CliError::Request(
+                "--mean-from: the fields of a box that follows its smoke (domain.follow) have no mean over time".into(),
+            )),
+            () => Ok(()),
         }
     }
 
@@ -336,7 +342,7 @@ impl Job<'_> {
         ];
         numbers.extend(smoke_voxel(solver));
         whole::write_over(&self.folder.means(), self.existing, |file| {
-            npz::write_with(file, &numbers, &field::about(means.fields()), arrays)
+            npz::write_with(file, &numbers, &field::about(means.fields(), solver.config().corner()), arrays)
         })
     }
 
@@ -388,8 +394,9 @@ impl Job<'_> {
                     ("frame_rate", frame.rate.into()),
                 ];
                 numbers.extend(smoke_voxel(solver));
+                numbers.extend(moved_box(solver));
                 let arrays = fields.iter().map(|field| (field.name(), field.array(solver)));
-                npz::write_with(file, &numbers, &field::about(fields), arrays)
+                npz::write_with(file, &numbers, &field::about(fields, solver.config().corner()), arrays)
             }
             Format::Vdb => {
                 let options = VdbOptions::of(&self.scene.look, *up, *precision == Precision::Half);
@@ -405,6 +412,17 @@ fn smoke_voxel(solver: &Solver) -> Option<(&'static str, f64)> {
     let config = solver.config();
     (config.detail > 1).then(|| ("smoke_voxel", config.smoke_h().into()))
 }
+
+/// Cells of the velocity along each axis and the first of them, for a file, of a box that follows its smoke.
+fn moved_box(solver: &Solver) -> impl Iterator<Item = (&'static str, f64)> {
+    let (config, n) = (solver.config(), solver.config().dims.array().map(|n| n as f64));
+    let first = config.origin.map(f64::from);
+    let values = [n, first].concat();
+    BOX.into_iter().zip(values).filter(|_| config.follow.on)
+}
+
+/// Names of the numbers of [`moved_box`].
+const BOX: [&str; 6] = ["cells_x", "cells_y", "cells_z", "first_x", "first_y", "first_z"];
 
 /// The tables of a run: a line a step, and lines of probes when they are due. And what it takes means of.
 struct Tables {
@@ -476,7 +494,11 @@ impl Tables {
     ) -> Result<Self, OutputError> {
         let probe =
             |probe: &Probe| Ok(Series::new(probe, open(&folder.probe(&probe.name), &probe.columns())?));
-        let stats = open(&folder.stats(), &columns())?;
+        let mut names = columns();
+        if scene.config.follow.on {
+            names.extend(BOX.into_iter().chain(["box_full"]).map(str::to_owned));
+        }
+        let stats = open(&folder.stats(), &names)?;
         let probes = scene.probes.iter().map(probe).collect::<Result<_, OutputError>>()?;
         Ok(Self { stats, probes, means: None })
     }
@@ -500,7 +522,12 @@ impl Tables {
             means.add(solver);
         }
         self.probes.iter_mut().try_for_each(|series| series.step(solver, is_frame))?;
-        self.stats.row(row(solver.stats(), field::enstrophy(solver), &spread(solver)))
+        let mut cells = row(solver.stats(), field::enstrophy(solver), &spread(solver));
+        cells.extend(moved_box(solver).map(|(_, x)| x.to_string()));
+        if solver.config().follow.on {
+            cells.push(u8::from(solver.is_full()).to_string());
+        }
+        self.stats.row(cells)
     }
 
     /// Flushes the table so that it can be read.

@@ -25,6 +25,8 @@ pub struct Run {
     cancel: &'static AtomicBool,
     /// CFL number of the next warning.
     alarm: f32,
+    /// Whether it was said that the box grows no more.
+    was_full: bool,
 }
 
 /// Time spent in steps.
@@ -60,6 +62,7 @@ impl Run {
             missing: Missing::default(),
             cancel,
             alarm: 0.0,
+            was_full: false,
         })
     }
 
@@ -97,6 +100,14 @@ impl Run {
             tracing::warn!("step {}: {warning}", stats.step);
             self.alarm = 10.0 * stats.cfl;
         }
+        if self.solver.is_full() && !std::mem::replace(&mut self.was_full, true) {
+            tracing::warn!(
+                "step {}: the box of {:?} cells has no memory to follow the smoke further; smoke leaves through its open sides; \
+                 raise domain.follow_limit",
+                stats.step,
+                self.solver.config().dims.array()
+            );
+        }
     }
 
     /// Warns on stderr if time.max_substeps was less than time.cfl requires.
@@ -132,6 +143,7 @@ impl Run {
             missing: Missing::default(),
             cancel,
             alarm: 0.0,
+            was_full: false,
         })
     }
 

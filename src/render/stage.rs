@@ -97,3 +97,52 @@ impl Stage {
         Slice { position: (at / self.extent[axis]).clamp(0.0, 1.0), ..slice }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::grid::Dims;
+    use crate::look::Light;
+    use crate::render::CpuRenderer;
+    use crate::render::procedural::{Tint, plume};
+
+    #[test]
+    fn a_box_elsewhere_is_shown_as_at_the_origin() {
+        let mut snapshot = plume(Dims::new([24, 32, 24]).unwrap(), 0.0625, Tint::Even);
+        let (mut look, mut camera) = (Look::default(), Camera::framing(snapshot.extent()));
+        let lamp = |position| Light {
+            emitter: Emitter::Point { position, radius: 0.05 },
+            color: [1.0, 0.5, 0.2],
+            strength: 4.0,
+        };
+        look.lights = vec![lamp([1.8, 1.0, 0.3])];
+        let cursor = Some(Cursor { center: [0.5, 0.5, 0.5], radius: 0.1, color: [1.0, 0.8, 0.2] });
+        let render = |snapshot: &Snapshot, look: &Look, camera: &Camera, cursor, mode| {
+            let view = View { look, camera, cursor, mode };
+            CpuRenderer::new().render(snapshot, &view, [60, 50], &|_| ()).rgba
+        };
+        let slice = Mode::Slice(Slice { position: 0.3, ..Slice::default() });
+        let first = [Mode::Smoke, slice].map(|mode| render(&snapshot, &look, &camera, cursor, mode));
+        // The box of the start has become a larger one, with its smoke at the same place of the scene.
+        snapshot.origin = [16, 0, -8];
+        let by = snapshot.corner();
+        let moved = |p: [f32; 3]| [0, 1, 2].map(|a| p[a] + by[a]);
+        (camera.position, camera.target) = (moved(camera.position), moved(camera.target));
+        look.lights = vec![lamp(moved([1.8, 1.0, 0.3]))];
+        let cursor = cursor.map(|cursor| Cursor { center: moved(cursor.center), ..cursor });
+        for (mode, first) in [Mode::Smoke, slice].into_iter().zip(first) {
+            let then = render(&snapshot, &look, &camera, cursor, mode);
+            let apart = then.iter().zip(&first).map(|(a, b)| a.abs_diff(*b)).max().unwrap();
+            assert!(apart <= 2, "{mode:?}: {apart} levels apart");
+        }
+    }
+
+    #[test]
+    fn floor_and_slices_keep_to_the_box_at_the_start() {
+        let stage =
+            Stage { corner: [-1.0, 0.0, 2.0], extent: [4.0; 3], start: [[1.0, 0.0, -2.0], [3.0, 2.0, 1.0]] };
+        assert_eq!((stage.middle(), stage.side()), ([2.0, -0.5], 3.0));
+        let slice = stage.slice(Slice { axis: 0, position: 0.5, ..Slice::default() });
+        assert!((slice.position - 0.5).abs() < 1e-6);
+    }
+}

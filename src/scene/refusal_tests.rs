@@ -28,6 +28,15 @@ fn invalid_scenes_are_refused_at_their_line() {
         ("[domain]\nwalls = \"opn\"", "unknown value `opn`; did you mean `open`?"),
         ("[domain]\ncells = [65536, 65536, 65536]", "s.toml:2:9: domain.cells: "),
         ("[domain]\ncells = [512, 512, 512]\n[solver]\nmemory_limit = 0.5", "over the limit of 512 MiB"),
+        (
+            "[domain]\nfollow = true\nwalls = 'closed'",
+            "s.toml:2:10: domain.follow: no side is open, so none can follow",
+        ),
+        (
+            "[domain]\nfollow = true\nfollow_limit = 9",
+            "s.toml:3:16: domain.follow_limit: the box at the start needs",
+        ),
+        ("[domain]\nfollow_margin = 3", "domain.follow_margin: 3 is out of range: 4 to 512"),
         ("[time]\nmax_substeps = 0", "s.toml:2:16: time.max_substeps: 0 is out of range: 1 to 1000"),
         ("[time]\nframe_rate = 0", "time.frame_rate: 0 is out of range"),
         ("[time]\nstep = 1.0", "s.toml:2:8: time.step: 1 s is longer than a frame"),

@@ -238,13 +238,15 @@ pub struct Follow {
     pub on: bool,
     /// Least distance of smoke, heat and working sources from a side that moves \[cells\].
     pub margin: usize,
+    /// Share of the greatest density in the box below which smoke counts as none \[-\]. It is lost where a side passes it.
+    pub threshold: f32,
     /// Memory of the solver beyond which the box grows no more \[MiB\].
     pub limit: f32,
 }
 
 impl Default for Follow {
     fn default() -> Self {
-        Self { on: false, margin: 16, limit: 4096.0 }
+        Self { on: false, margin: 16, threshold: 1e-3, limit: 4096.0 }
     }
 }
 

@@ -15,10 +15,8 @@ use crate::solver::sources::Grid;
 use crate::solver::storage::active_bricks::EDGE;
 use crate::solver::{BoundaryCondition, Config, Follow, SolverError};
 
-/// A brick with less than this share of the greatest density in the box counts as empty.
-const THINNEST: f32 = 1e-3;
-/// As [`THINNEST`], for the temperature excess.
-const COOLEST: f32 = 1e-2;
+/// Share of the greatest temperature excess below which heat counts as none, as a factor on [`Follow::threshold`].
+const COOLEST: f32 = 10.0;
 
 /// Cells of a brick, by which sides move.
 const BRICK: i32 = EDGE as i32;
@@ -237,7 +235,8 @@ impl Solver {
             }
         });
         let most = following.greatest.iter().fold([0.0f32; 2], |a, b| [a[0].max(b[0]), a[1].max(b[1])]);
-        let least = [THINNEST * most[0], COOLEST * most[1]];
+        let least = config.follow.threshold.max(0.0);
+        let least = [least * most[0], COOLEST * least * most[1]];
         let held = following.greatest.iter().enumerate().filter(|(_, [smoke, heat])| {
             *smoke > least[0].max(f32::MIN_POSITIVE) || *heat > least[1].max(f32::MIN_POSITIVE)
         });
