@@ -112,6 +112,10 @@ fn domain() -> Vec<Parameter> {
             "Share of the greatest density in the box below which smoke counts as none, and may be left behind; of the temperature ten \
              times as much.",
         ),
+        plain("domain.follow_free", Kind::Flag, "", SHARE, Restarts).of(config!(c => c.follow.free)).says(
+            "Whether open sides hold the pressure that endless air around the box would have, instead of 0, which pulls at smoke near \
+             them. It needs an open side on each axis and has no effect beside solids.",
+        ),
         number("domain.follow_limit", "MiB", 1.0..=1e8, Restarts).of(config!(c => c.follow.limit)).says(
             "Memory of the solver beyond which a box that follows grows no more; smoke then leaves through its open sides.",
         ),

@@ -238,6 +238,9 @@ pub struct Follow {
     pub on: bool,
     /// Least distance of smoke, heat and working sources from a side that moves \[cells\].
     pub margin: usize,
+    /// Whether open sides hold the pressure that endless air around the box would have, instead of 0. It has no effect beside solids, and
+    /// needs an open side on each axis.
+    pub free: bool,
     /// Share of the greatest density in the box below which smoke counts as none \[-\]. It is lost where a side passes it.
     pub threshold: f32,
     /// Memory of the solver beyond which the box grows no more \[MiB\].
@@ -246,7 +249,7 @@ pub struct Follow {
 
 impl Default for Follow {
     fn default() -> Self {
-        Self { on: false, margin: 16, threshold: 1e-3, limit: 4096.0 }
+        Self { on: false, margin: 16, free: true, threshold: 1e-3, limit: 4096.0 }
     }
 }
 

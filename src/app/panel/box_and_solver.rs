@@ -17,10 +17,11 @@ use crate::scene::memory;
 use crate::solver::{BoundaryCondition, Config, Inflow};
 
 /// Solver settings of the section.
-const KEYS: [&str; 12] = [
+const KEYS: [&str; 13] = [
     "domain.detail",
     "domain.follow",
     "domain.follow_margin",
+    "domain.follow_free",
     "domain.follow_threshold",
     "domain.follow_limit",
     "solver.advection",

@@ -148,7 +148,8 @@ fn a_box_that_follows_its_smoke_is_shown_where_it_is_and_comes_back_by_undo() {
     let text = "[domain]\ncells = [16, 24, 16]\nvoxel = 0.1\nfollow = true\nwalls = 'open'";
     let mut s = Session::new(Scene::parse("open", text).unwrap(), || ()).unwrap();
     s.set_view(800.0, 600.0);
-    let (start, camera) = (s.box_shown(), s.orbit);
+    let (start, camera) = ([[0.0; 3], s.extent()], s.orbit);
+    until(&mut s, |s| s.box_shown() == start);
     (0..3).for_each(|_| step(&mut s));
     let (before, moved) = (smoke(&s), s.box_shown());
     assert!(moved[0][0] < start[0][0] && moved[1][0] > start[1][0], "{moved:?}");

@@ -129,6 +129,7 @@ impl Solver {
             back: _,
             forth: _,
             projector,
+            free_sides: _,
             obstacles,
             detail,
             forces: _,

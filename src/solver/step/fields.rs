@@ -12,6 +12,7 @@ use crate::solver::config::SCALAR_LIMIT;
 use crate::solver::detail::Detail;
 use crate::solver::diffuse;
 use crate::solver::forces::{self, Forces};
+use crate::solver::project::free_sides::FreeSides;
 use crate::solver::project::pressure::{self, Blend};
 use crate::solver::project::{Cuts, Projector};
 use crate::solver::sides::GhostRules;
@@ -52,6 +53,8 @@ pub struct Fields {
     /// Scratch of the conservative scheme.
     pub sweeps: Option<Sweeps>,
     pub projector: Projector,
+    /// Open sides in endless air, if the box has them.
+    pub free_sides: Option<Box<FreeSides>>,
     /// Solids, if there are any.
     pub obstacles: Option<Obstacles>,
     pub forces: PerThread<forces::Scratch>,
@@ -133,6 +136,7 @@ impl Fields {
                 walls.pressure_boundaries(),
                 threads,
             ),
+            free_sides: FreeSides::new(config, layout),
             obstacles: None,
             forces: PerThread::new(threads, || forces::Scratch::new(layout.dims)),
             diffusion: diffuse::Diffusion::new(threads, longest + 1),
@@ -253,19 +257,27 @@ impl Fields {
             stats.divergence_before = before.relative_divergence();
             speed = before.speed;
         }
-        let Self { layout, walls, velocity, projector, obstacles, back, pressure, past, .. } = self;
+        let Self { layout, walls, velocity, projector, free_sides, obstacles, back, pressure, past, .. } =
+            self;
         walls.set_sides(velocity);
+        let mut free = free_sides.as_mut().filter(|_| obstacles.is_none());
+        if let Some(free) = &mut free {
+            free.hold(velocity, pressure.as_deref());
+        }
         let mut none = Cuts::default();
         let cuts = obstacles.as_mut().map_or(&mut none, |obstacles| &mut obstacles.voxels.cuts);
         let blend = pressure.as_mut().zip(share).map(|(field, [keep, add])| Blend { field, keep, add });
         self.projected =
             projector.project(velocity, cuts, [tolerance, speed], back.as_flattened_mut(), blend, stats);
         walls.fill_velocity(velocity);
-        if let (Some(pressure), Some(_)) = (&mut *pressure, share) {
+        if let (Some(pressure), Some(share)) = (&mut *pressure, share) {
             if let Some(obstacles) = obstacles {
                 obstacles.voxels.inside.iter().for_each(|&at| pressure[at as usize] = 0.0);
             }
             pressure::fill_ghosts(*layout, walls.pressure_boundaries(), pressure);
+            if let Some(free) = free {
+                free.fill_ghosts(share, pressure);
+            }
         }
         if let Some(obstacles) = obstacles {
             match (&*pressure, past, share) {
@@ -571,6 +583,7 @@ impl Saved for Fields {
             back: _,
             forth: _,
             projector,
+            free_sides: _,
             obstacles,
             detail,
             forces: _,
