@@ -179,14 +179,15 @@ impl Field {
         result
     }
 
-    /// Value at the point `p` \[m\] of the box, linearly interpolated.
+    /// Value at the point `p` \[m\], linearly interpolated; beyond the box that at its side.
     pub fn sample(self, solver: &Solver, p: [f32; 3]) -> f32 {
+        let corner = solver.config().corner();
         let (layout, (_, h)) = (self.layout(solver), self.grid(solver.config()));
         // In cells from value (0, 0, 0) of this field.
         let q: [f32; 3] = std::array::from_fn(|axis| {
             let offset = if self.face_axis() == Some(axis) { 0.0 } else { 0.5 };
             let across = layout.dims.array()[axis] as f32;
-            let q = (p[axis] / h).clamp(0.0, across) - offset;
+            let q = ((p[axis] - corner[axis]) / h).clamp(0.0, across) - offset;
             // These differ over neighbours that the ghosts do not have.
             let differs = matches!(self, Self::Speed | Self::Vorticity);
             if differs { q.clamp(0.0, across - 1.0) } else { q }
@@ -231,8 +232,8 @@ impl Field {
 }
 
 #[cfg(feature = "cli")]
-/// Describes `fields` as JSON for their file: axes, units, and the position of each first value.
-pub fn about(fields: &[Field]) -> String {
+/// Describes `fields` of a box with its lower corner at `corner` \[m\] as JSON for their file: axes, units, and the position of each first value.
+pub fn about(fields: &[Field], corner: [f32; 3]) -> String {
     let of_field = |field: &Field| {
         let place = match field.face_axis() {
             Some(axis) => format!("{} faces", ["x", "y", "z"][axis]),
@@ -246,7 +247,7 @@ pub fn about(fields: &[Field]) -> String {
         "program": concat!("updraft ", env!("CARGO_PKG_VERSION")),
         "format": 1,
         "axes": "array[x, y, z], y up",
-        "origin": [0.0, 0.0, 0.0],
+        "origin": corner,
         "units": { "voxel": "m", "time": "s" },
         "fields": fields.iter().map(of_field).collect::<serde_json::Map<_, _>>(),
     })

@@ -19,6 +19,7 @@ pub struct Spread {
 /// Computes the spread of red, green and blue.
 pub fn spread(solver: &Solver) -> [Spread; 3] {
     let (layout, h) = (solver.smoke_layout(), f64::from(solver.config().smoke_h()));
+    let corner = solver.config().corner().map(f64::from);
     let [nx, ny, nz] = layout.dims.array();
     let row = |j: usize, k: usize| &solver.scalars()[layout.start(j, k)..][..nx];
     let [from, to] = layout.cell_planes();
@@ -46,7 +47,8 @@ pub fn spread(solver: &Solver) -> [Spread; 3] {
         let holds = |j: &usize| (from..to).any(|k| row(*j, k).iter().any(|cell| cell[c] >= EDGE * most));
         let top = (0..ny).rev().find(holds).map_or(0, |j| j + 1);
         let top = solver.ranks().most(top as f32);
-        Spread { centroid: [0, 1, 2].map(|n| h * sum(n) / sum(3)), top: h * f64::from(top) }
+        let centroid = [0, 1, 2].map(|n| corner[n] + h * sum(n) / sum(3));
+        Spread { centroid, top: corner[1] + h * f64::from(top) }
     })
 }
 

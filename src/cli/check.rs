@@ -4,7 +4,8 @@ use super::frames::Frames;
 use super::{CliError, Common, machine, say, say_json};
 use crate::scene::{Scene, SceneError, memory};
 use crate::solver::{
-    Advection, BoundaryCondition, BoundaryConditions, Force, ForceField, Integrator, Projection, Shape, Solid,
+    Advection, BoundaryCondition, BoundaryConditions, Force, ForceField, Integrator, Projection, Shape,
+    Solid, Solver,
 };
 
 mod disk;
@@ -67,10 +68,11 @@ fn scene(args: &CheckArgs, common: &Common) -> Result<Scene, CliError> {
     Ok(scene)
 }
 
-fn lines(scene: &Scene, frames: Frames) -> [(&'static str, String); 12] {
+fn lines(scene: &Scene, frames: Frames) -> [(&'static str, String); 13] {
     [
         ("scene", format!("{}: valid", scene.name)),
         ("box", box_of(scene)),
+        ("follow", follow(scene)),
         ("sides", sides(scene)),
         ("time", time(scene)),
         ("advection", advection(scene)),
@@ -96,6 +98,17 @@ fn box_of(scene: &Scene) -> String {
         }
     };
     format!("{nx} x {ny} x {nz} cells of {} m: {x} x {y} x {z} m{smoke}", scene.config.h)
+}
+
+/// How the box follows its smoke, with the memory of the solver at the start and at most.
+fn follow(scene: &Scene) -> String {
+    let (config, follow) = (&scene.config, scene.config.follow);
+    if !follow.on {
+        return "no: the box stays".into();
+    }
+    let start = memory::human(Solver::memory(config, !scene.solids.is_empty()));
+    let most = memory::human((f64::from(follow.limit) * f64::from(1 << 20)) as u64);
+    format!("open sides, {} cells from the smoke; {start} at the start, at most {most}", follow.margin)
 }
 
 /// `closed: x, y_min, z; open: y_max`.

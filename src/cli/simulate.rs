@@ -313,14 +313,20 @@ impl Job<'_> {
 
     /// Refuses what the scene cannot give.
     fn check(&self) -> Result<(), CliError> {
+        let (config, args) = (&self.scene.config, self.args);
         let ranks = self.comm.as_ref().map_or(1, |comm| comm.size());
-        if ranks > 1 && self.args.mean_from.is_some() {
-            let text = "--mean-from works on one rank only; run this without mpirun, or take means of probes";
-            return Err(CliError::Request(text.into()));
-        }
-        match self.scene.config.frozen && self.args.fields.contains(&Field::Pressure) {
-            true => Err(CliError::Request("--fields pressure: a frozen flow has none".into())),
-            false => Ok(()),
+        match () {
+            () if ranks > 1 && args.mean_from.is_some() => {
+                let text = "--mean-from works on one rank only; run this without mpirun, or take means of probes";
+                Err(CliError::Request(text.into()))
+            }
+            () if config.frozen && args.fields.contains(&Field::Pressure) => {
+                Err(CliError::Request("--fields pressure: a frozen flow has none".into()))
+            }
+            () if config.follow.on && args.mean_from.is_some() => Err(CliError::Request(
+                "--mean-from: the fields of a box that follows its smoke (domain.follow) have no mean over time".into(),
+            )),
+            () => Ok(()),
         }
     }
 
@@ -396,7 +402,7 @@ impl Job<'_> {
         ];
         numbers.extend(smoke_voxel(solver));
         whole::write_over(&self.folder.means(), self.existing, |file| {
-            npz::write_with(file, &numbers, &field::about(means.fields()), arrays)
+            npz::write_with(file, &numbers, &field::about(means.fields(), solver.config().corner()), arrays)
         })
     }
 
@@ -459,10 +465,12 @@ impl Job<'_> {
                     ("frame_rate", frame.rate.into()),
                 ];
                 numbers.extend(smoke_voxel(solver));
+                numbers.extend(moved_box(solver));
                 let shape = |field: &Field| (field.name(), field.shape(field.layout(solver).dims));
                 let arrays: Vec<_> = fields.iter().map(shape).collect();
                 let mut next = fields.iter();
-                npz::write_pieces(file, &numbers, &field::about(fields), &arrays, |put| {
+                let about = field::about(fields, solver.config().corner());
+                npz::write_pieces(file, &numbers, &about, &arrays, |put| {
                     next.next().map_or(Ok(()), |field| field.planes(solver, |plane| put(plane)))
                 })
             }
@@ -480,6 +488,17 @@ fn smoke_voxel(solver: &Solver) -> Option<(&'static str, f64)> {
     let config = solver.config();
     (config.detail > 1).then(|| ("smoke_voxel", config.smoke_h().into()))
 }
+
+/// Cells of the velocity along each axis and the first of them, for a file, of a box that follows its smoke.
+fn moved_box(solver: &Solver) -> impl Iterator<Item = (&'static str, f64)> {
+    let (config, n) = (solver.config(), solver.config().dims.array().map(|n| n as f64));
+    let first = config.origin.map(f64::from);
+    let values = [n, first].concat();
+    BOX.into_iter().zip(values).filter(|_| config.follow.on)
+}
+
+/// Names of the numbers of [`moved_box`].
+const BOX: [&str; 6] = ["cells_x", "cells_y", "cells_z", "first_x", "first_y", "first_z"];
 
 /// The tables of a run: a line a step, and lines of probes when they are due. And what it takes means of.
 struct Tables {
@@ -575,7 +594,11 @@ impl Tables {
     ) -> Result<Self, OutputError> {
         let probe =
             |probe: &Probe| Ok(Series::new(probe, Some(open(&folder.probe(&probe.name), &probe.columns())?)));
-        let stats = Some(open(&folder.stats(), &columns())?);
+        let mut names = columns();
+        if scene.config.follow.on {
+            names.extend(BOX.into_iter().chain(["box_full"]).map(str::to_owned));
+        }
+        let stats = Some(open(&folder.stats(), &names)?);
         let probes = scene.probes.iter().map(probe).collect::<Result<_, OutputError>>()?;
         Ok(Self { stats, probes, means: None })
     }
@@ -600,8 +623,12 @@ impl Tables {
         if let Some(means) = self.means.as_mut().filter(|_| solver.stats().step > 0) {
             means.add(solver);
         }
-        let row = row(solver.stats(), field::enstrophy(solver), &spread(solver));
-        self.stats.as_mut().map_or(Ok(()), |stats| stats.row(row))
+        let mut cells = row(solver.stats(), field::enstrophy(solver), &spread(solver));
+        cells.extend(moved_box(solver).map(|(_, x)| x.to_string()));
+        if solver.config().follow.on {
+            cells.push(u8::from(solver.is_full()).to_string());
+        }
+        self.stats.as_mut().map_or(Ok(()), |stats| stats.row(cells))
     }
 
     /// Flushes the table so that it can be read.

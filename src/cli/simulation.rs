@@ -30,6 +30,8 @@ pub struct Run {
     alarm: f32,
     /// The flow, if it is given.
     flow: Option<RunFlow>,
+    /// Whether it was said that the box grows no more.
+    was_full: bool,
 }
 
 /// Time spent in steps.
@@ -70,6 +72,7 @@ impl Run {
             cancel,
             alarm: 0.0,
             flow: None,
+            was_full: false,
         })
     }
 
@@ -106,6 +109,14 @@ impl Run {
         if let (true, Some(warning)) = (stats.cfl >= self.alarm, stats.warning()) {
             tracing::warn!("step {}: {warning}", stats.step);
             self.alarm = 10.0 * stats.cfl;
+        }
+        if self.solver.is_full() && !std::mem::replace(&mut self.was_full, true) {
+            tracing::warn!(
+                "step {}: the box of {:?} cells has no memory to follow the smoke further; smoke leaves through its open sides; \
+                 raise domain.follow_limit",
+                stats.step,
+                self.solver.config().dims.array()
+            );
         }
     }
 
@@ -144,6 +155,7 @@ impl Run {
             cancel,
             alarm: 0.0,
             flow: None,
+            was_full: false,
         })
     }
 

@@ -27,8 +27,9 @@ mod step_stats;
 mod storage;
 
 pub use config::{
-    Advection, Ambient, BoundaryCondition, BoundaryConditions, Config, Dab, Inflow, Integrator, MOST_DETAIL,
-    Params, Projection, SCALAR_LIMIT, SPEED_LIMIT, Smoke, TOLERANCE, TimeControl, TraceOrder, Turbulence,
+    Advection, Ambient, BoundaryCondition, BoundaryConditions, Config, Dab, Follow, Inflow, Integrator,
+    MOST_DETAIL, Params, Projection, SCALAR_LIMIT, SPEED_LIMIT, Smoke, TOLERANCE, TimeControl, TraceOrder,
+    Turbulence,
 };
 pub use forces::external::{ActsOn, CustomField, Drive, Force, ForceField};
 pub use sides::profile::{Profile, SideValues};

@@ -25,6 +25,9 @@ pub enum SolverError {
         /// The axis.
         axis: usize,
     },
+    /// No side of a box that [follows](super::Config::follow) its smoke is open.
+    #[error("no side is open, so none can follow the smoke; open one, or set follow to false")]
+    NoSideFollows,
     /// The system refused to start threads, for this reason.
     #[error("cannot start the solver's threads: {0}")]
     Threads(String),

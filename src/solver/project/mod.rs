@@ -4,6 +4,7 @@
 //! tenth. Boxes with solids get multigrid-preconditioned conjugate gradients. Relaxation runs only when asked
 //! for.
 
+pub mod free_sides;
 pub mod pressure;
 
 use super::storage::archive::{Archive, Saved, StateError};

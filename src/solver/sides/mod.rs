@@ -86,9 +86,10 @@ impl GhostRules {
         }
     }
 
-    /// Lets sides vary as `profiles` say, in a box with cells of edge `h` \[m\].
-    pub fn set_profiles(&mut self, h: f32, profiles: &[Profile]) {
-        self.tables = Table::all(self.layout, h, self.sides, profiles);
+    /// Lets sides vary as `profiles` say, in a box with cells of this edge and its lower corner at this place
+    /// \[m\].
+    pub fn set_profiles(&mut self, place: (f32, [f32; 3]), profiles: &[Profile]) {
+        self.tables = Table::all(self.layout, place, self.sides, profiles);
     }
 
     /// Brings what varies to the instant `time` \[s\].

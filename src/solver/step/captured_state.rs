@@ -9,7 +9,10 @@ use std::io::{Read, Write};
 
 use super::distribution::{GatheringSaver, PartLoader};
 use super::fields::{Budget, Fields};
+use super::follow;
+use crate::grid::Dims;
 use crate::packed::Packed;
+use crate::room;
 use crate::solver::detail::swirls::GENERATIONS;
 use crate::solver::project::Halves;
 use crate::solver::solids::Standing;
@@ -20,6 +23,9 @@ use crate::solver::{Config, Solid, Solver, SolverError, StepStats};
 #[derive(Clone, Debug)]
 pub struct State {
     config: Config,
+    /// The box at the start, and whether it was full, if it follows its smoke.
+    start: ([i32; 3], Dims),
+    full: bool,
     stats: StepStats,
     /// Whether the velocity was changed from outside and is projected before the next step.
     disturbed: bool,
@@ -103,8 +109,28 @@ impl Solver {
     }
 
     fn state(&mut self, archive: &mut dyn Archive) -> Result<(), StateError> {
+        if self.config().follow.on {
+            self.box_state(archive)?;
+        }
         self.fields.state(archive)?;
         self.stats.state(archive)
+    }
+
+    /// Passes the sides of a box that follows its smoke to `archive`, and makes the fields for them.
+    fn box_state(&mut self, archive: &mut dyn Archive) -> Result<(), StateError> {
+        let before = follow::sides(self.config());
+        let (mut sides, mut full) = (before, self.is_full());
+        archive.value("box", &mut sides)?;
+        archive.flag("full", &mut full)?;
+        if sides != before {
+            let dims = Dims::new(follow::lengths(sides)).ok();
+            let config = dims.map(|dims| Config { dims, ..self.config().clone() });
+            let bytes = config.map_or(u64::MAX, |config| Self::memory(&config, !self.solids().is_empty()));
+            room::probe(bytes, "the solver").map_err(|error| StateError::Io(std::io::Error::other(error)))?;
+            self.remake(sides);
+        }
+        self.set_full(full);
+        Ok(())
     }
 
     /// Captures the state at this instant. Destructures the fields as `Saved::state` does: a forgotten one is a compile error.
@@ -120,6 +146,7 @@ impl Solver {
             back: _,
             forth: _,
             projector,
+            free_sides: _,
             obstacles,
             detail,
             forces: _,
@@ -137,6 +164,8 @@ impl Solver {
         } = self.fields();
         self.pool().install(|| State {
             config: self.config().clone(),
+            start: self.start(),
+            full: self.is_full(),
             stats: self.stats().clone(),
             disturbed: *disturbed,
             velocity: velocity.each_ref().map(|field| Packed::of(field)),
@@ -164,9 +193,19 @@ impl Solver {
     /// # Errors
     /// If the state belongs to another [`Config`]; threads do not matter. Nothing is changed then.
     pub fn restore(&mut self, state: &State) -> Result<(), SolverError> {
-        if (Config { threads: self.config().threads, ..state.config.clone() }) != *self.config() {
+        let Config { threads, dims, origin, .. } = *self.config();
+        let same = match state.config.follow.on {
+            true => Config { threads, dims, origin, ..state.config.clone() },
+            false => Config { threads, ..state.config.clone() },
+        };
+        if same != *self.config() || state.start != self.start() {
             return Err(SolverError::OtherConfig);
         }
+        if (state.config.dims, state.config.origin) != (dims, origin) {
+            room::probe(Self::memory(&state.config, !state.solids.is_empty()), "the solver")?;
+            self.remake(follow::sides(&state.config));
+        }
+        self.set_full(state.full);
         if self.solids() != state.solids {
             self.set_solids(state.solids.clone())?;
         }
@@ -225,7 +264,6 @@ impl Solver {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::grid::Dims;
     use crate::solver::{Advection, BoundaryCondition, Dab, Integrator, Params, Projection, Shape, Slip};
 
     fn config() -> Config {

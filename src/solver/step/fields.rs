@@ -12,9 +12,11 @@ use crate::solver::config::SCALAR_LIMIT;
 use crate::solver::detail::Detail;
 use crate::solver::diffuse;
 use crate::solver::forces::{self, Forces};
+use crate::solver::project::free_sides::FreeSides;
 use crate::solver::project::pressure::{self, Blend};
 use crate::solver::project::{Cuts, Projector};
 use crate::solver::sides::GhostRules;
+use crate::solver::sides::profile::Profile;
 use crate::solver::solids::Obstacles;
 use crate::solver::sources::Sources;
 use crate::solver::storage::active_bricks::Bricks;
@@ -52,6 +54,8 @@ pub struct Fields {
     /// Scratch of the conservative scheme.
     pub sweeps: Option<Sweeps>,
     pub projector: Projector,
+    /// Open sides in endless air, if the box has them.
+    pub free_sides: Option<Box<FreeSides>>,
     /// Solids, if there are any.
     pub obstacles: Option<Obstacles>,
     pub forces: PerThread<forces::Scratch>,
@@ -137,6 +141,7 @@ impl Fields {
                 threads,
             )
             .on(ranks),
+            free_sides: FreeSides::new(config, layout),
             obstacles: None,
             forces: PerThread::new(threads, || forces::Scratch::new(layout.dims)),
             diffusion: diffuse::Diffusion::new(threads, longest + 1),
@@ -241,6 +246,15 @@ impl Fields {
         scheme != Advection::Conservative || has_swirls
     }
 
+    /// Lets the sides of the box of `config` vary as `profiles` say.
+    pub fn set_profiles(&mut self, config: &Config, profiles: &[Profile]) {
+        let corner = config.corner();
+        self.walls.set_profiles((config.h, corner), profiles);
+        if let Some(detail) = &mut self.detail {
+            detail.walls.set_profiles((config.smoke_h(), corner), profiles);
+        }
+    }
+
     /// Brings the sides to the instant `time` \[s\].
     pub fn set_time(&mut self, time: f64) {
         self.walls.set_time(time);
@@ -267,19 +281,27 @@ impl Fields {
             stats.divergence_before = before.relative_divergence();
             speed = before.speed;
         }
-        let Self { layout, walls, velocity, projector, obstacles, back, pressure, past, .. } = self;
+        let Self { layout, walls, velocity, projector, free_sides, obstacles, back, pressure, past, .. } =
+            self;
         walls.set_sides(velocity);
+        let mut free = free_sides.as_mut().filter(|_| obstacles.is_none());
+        if let Some(free) = &mut free {
+            free.hold(velocity, pressure.as_deref());
+        }
         let mut none = Cuts::default();
         let cuts = obstacles.as_mut().map_or(&mut none, |obstacles| &mut obstacles.voxels.cuts);
         let blend = pressure.as_mut().zip(share).map(|(field, [keep, add])| Blend { field, keep, add });
         self.projected =
             projector.project(velocity, cuts, [tolerance, speed], back.as_flattened_mut(), blend, stats);
         walls.fill_velocity(velocity);
-        if let (Some(pressure), Some(_)) = (&mut *pressure, share) {
+        if let (Some(pressure), Some(share)) = (&mut *pressure, share) {
             if let Some(obstacles) = obstacles {
                 obstacles.voxels.inside.iter().for_each(|&at| pressure[at as usize] = 0.0);
             }
             pressure::fill_ghosts(*layout, walls.ranks(), walls.pressure_boundaries(), pressure);
+            if let Some(free) = free {
+                free.fill_ghosts(share, pressure);
+            }
         }
         if let Some(obstacles) = obstacles {
             match (&*pressure, past, share) {
@@ -605,6 +627,7 @@ impl Saved for Fields {
             back: _,
             forth: _,
             projector,
+            free_sides: _,
             obstacles,
             detail,
             forces: _,

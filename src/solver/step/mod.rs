@@ -5,8 +5,10 @@ pub mod distribution;
 mod edit;
 mod fields;
 mod finite;
+mod follow;
 mod given_flow;
 mod measure;
+mod move_box;
 mod substep;
 mod transport;
 mod trapezoid;
@@ -39,6 +41,7 @@ use crate::grid::{Dims, Faces, GHOST, Layout};
 use crate::room;
 use crate::simd;
 use fields::{Budget, Fields, SmokeFields};
+use follow::Following;
 use substep::Substep;
 use trapezoid::Past;
 
@@ -51,6 +54,10 @@ pub struct Solver {
     params: Params,
     sources: Sources,
     external: External,
+    /// Solids and varying sides as they were given, in the coordinates of the scene.
+    solids: Vec<Solid>,
+    profiles: Vec<Profile>,
+    following: Following,
     pub(in crate::solver) pool: Arc<rayon::ThreadPool>,
     pub(in crate::solver) fields: Fields,
     pub(in crate::solver) stats: StepStats,
@@ -125,6 +132,7 @@ impl Solver {
                 return Err(SolverError::HalfPeriodic { axis });
             }
         }
+        follow::check(&config)?;
         let ranks = comm.map_or(Ok(Ranks::default()), |comm| distribution::ranks(&config, comm))?;
         room::probe(Self::memory(&config, false) / ranks.size() as u64, "the solver")?;
         let fields = Fields::new(&config, pool.current_num_threads(), &ranks);
@@ -132,10 +140,13 @@ impl Solver {
         let sources = pool.install(|| Sources::new(grids, sources));
         let stats = StepStats::default();
         Ok(Self {
+            following: Following::new(&config),
             config,
             params,
             sources,
             external: External::new(grids[1]),
+            solids: vec![],
+            profiles: vec![],
             pool,
             fields,
             stats,
@@ -173,7 +184,7 @@ impl Solver {
     }
 
     /// The grids of smoke and of air, on the slab of this rank.
-    fn grids(config: &Config, ranks: &Ranks) -> [Grid; 2] {
+    pub(super) fn grids(config: &Config, ranks: &Ranks) -> [Grid; 2] {
         [Grid::of_smoke(config), Grid::new(config)]
             .map(|grid| Grid { layout: ranks.restrict(grid.layout), ..grid })
     }
@@ -194,7 +205,7 @@ impl Solver {
         self.stats = stats;
     }
 
-    /// Configuration it was built from.
+    /// Configuration it was built from. In a box that follows its smoke `dims` and `origin` are those of the present box.
     pub fn config(&self) -> &Config {
         &self.config
     }
@@ -227,18 +238,15 @@ impl Solver {
 
     /// Lets sides vary in place and time from now on. Their constants must be 0 where a profile gives a value.
     pub fn set_profiles(&mut self, profiles: Vec<Profile>) {
-        let (fields, h, time, pool) = (&mut self.fields, self.config.h, self.stats.time, self.pool.clone());
-        let smoke_h = self.config.smoke_h();
+        let (fields, time, pool) = (&mut self.fields, self.stats.time, self.pool.clone());
         pool.install(|| {
-            fields.walls.set_profiles(h, &profiles);
-            if let Some(detail) = &mut fields.detail {
-                detail.walls.set_profiles(smoke_h, &profiles);
-            }
+            fields.set_profiles(&self.config, &profiles);
             fields.set_time(time);
             fields.walls.fill_velocity(&mut fields.velocity);
             fields.fill_scalars();
         });
         fields.disturbed = true;
+        self.profiles = profiles;
     }
 
     /// The external forces.
@@ -306,9 +314,11 @@ impl Solver {
         scalars: impl Fn([f32; 3]) -> [f32; 4] + Send + Sync,
     ) {
         let (fields, h, pool) = (&mut self.fields, self.config.h, self.pool.clone());
+        let corner = self.config.corner();
+        let at = move |p: [f32; 3]| [0, 1, 2].map(|a| p[a] + corner[a]);
         fields.forget_swirls();
         pool.install(|| {
-            fields.fill(h, velocity, scalars);
+            fields.fill(h, |component, p| velocity(component, at(p)), |p| scalars(at(p)));
         });
         self.mend();
         // Checked before the projection spreads it.
@@ -337,12 +347,15 @@ impl Solver {
 
     /// The solids.
     pub fn solids(&self) -> &[Solid] {
-        self.fields.obstacles.as_ref().map_or(&[], |obstacles| obstacles.solids())
+        &self.solids
     }
 
     /// Present poses of the solids.
-    pub fn poses(&self) -> &[SolidPose] {
-        self.fields.obstacles.as_ref().map_or(&[], |obstacles| &obstacles.poses)
+    pub fn poses(&self) -> Vec<SolidPose> {
+        let (poses, corner) = (self.fields.obstacles.iter().flat_map(|o| &o.poses), self.config.corner());
+        let shown =
+            |pose: &SolidPose| SolidPose { position: apart(pose.position, corner, 1.0), ..pose.clone() };
+        poses.map(shown).collect()
     }
 
     /// Force on each solid \[m⁴/s²\], per unit of the air's density: the mean momentum per second that
@@ -403,9 +416,8 @@ impl Solver {
             Config { projection: Projection::Direct, .. } => return Err(SolverError::DirectAroundSolids),
             _ => {}
         }
-        let Self { config, fields, pool, stats, .. } = self;
-        let (pool, time, dt) = (pool.clone(), stats.time, stats.dt);
-        pool.install(|| fields.set_solids(config, solids, time, dt, pool.current_num_threads()));
+        self.solids = solids;
+        self.place_solids();
         Ok(())
     }
 
@@ -421,16 +433,18 @@ impl Solver {
         if !alike || solids.is_empty() || solids.iter().any(|solid| solid.problem().is_some()) {
             return self.set_solids(solids);
         }
+        self.solids = solids;
+        let placed = self.placed_solids();
         let Self { fields, pool, stats, .. } = self;
         let (pool, time, dt) = (pool.clone(), stats.time, stats.dt);
-        pool.install(|| fields.guide_solids(solids, time, dt));
+        pool.install(|| fields.guide_solids(placed, time, dt));
         Ok(())
     }
 
     /// Adds one dab of the cursor; no time passes. A frozen flow gets no velocity from it.
     pub fn dab(&mut self, dab: &Dab) {
         let push = if self.config.frozen { [0.0; 3] } else { dab.push };
-        let dab = &Dab { push, ..*dab };
+        let dab = &Dab { push, center: apart(dab.center, self.config.corner(), -1.0), ..*dab };
         let (fields, h, pool) = (&mut self.fields, self.config.h, self.pool.clone());
         let smoke_h = self.config.smoke_h();
         pool.install(|| {
@@ -446,6 +460,7 @@ impl Solver {
 
     /// Resets to air at rest without smoke, at time zero.
     pub fn clear(&mut self) {
+        self.return_to_start();
         let fields = &mut self.fields;
         let own = fields.layout.own();
         fields.velocity.iter_mut().for_each(|f| f[own.clone()].fill(0.0));
@@ -511,6 +526,7 @@ impl Solver {
             return Err(not_finite.clone());
         }
         let pool = self.pool.clone();
+        self.follow(dt);
         self.stats.stages = Default::default();
         self.stats.substeps = 0;
         self.stats.cfl = 0.0;
@@ -673,6 +689,11 @@ impl Solver {
         let size = curl.iter().map(|x| x * x).sum::<f32>().sqrt();
         [center(0, at), center(1, at), center(2, at), size]
     }
+}
+
+/// `p` + `sign` · `corner`.
+fn apart(p: [f32; 3], corner: [f32; 3], sign: f32) -> [f32; 3] {
+    [0, 1, 2].map(|a| p[a] + sign * corner[a])
 }
 
 #[cfg(test)]
