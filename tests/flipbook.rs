@@ -213,3 +213,43 @@ fn ffprobe_counts_the_frames_of_moving_pictures() {
         assert!(probe.stderr.is_empty(), "{}", stderr(&probe));
     }
 }
+
+/// ffmpeg finds the radiance and the opacity that the writer's library reads; without it the test is skipped.
+#[test]
+fn ffmpeg_reads_the_radiance_of_an_exr() {
+    if Command::new("ffmpeg").arg("-version").output().is_err() {
+        eprintln!("skipped: no ffmpeg here");
+        return;
+    }
+    let dir = tempfile::tempdir().unwrap();
+    let args = ["render", "plume", "--frames", "20", "--size", "64x48", "--out", "a.exr"];
+    let output = updraft(dir.path(), &[&args[..], SMALL].concat());
+    assert!(output.status.success(), "{}", stderr(&output));
+    let layer =
+        exr::prelude::read_first_flat_layer_from_file(dir.path().join("a.exr")).expect("an EXR").layer_data;
+    let args = [
+        "-v",
+        "error",
+        "-apply_trc",
+        "linear",
+        "-i",
+        "a.exr",
+        "-f",
+        "rawvideo",
+        "-pix_fmt",
+        "gbrapf32le",
+        "-",
+    ];
+    let read = Command::new("ffmpeg").args(args).current_dir(dir.path()).output().unwrap();
+    assert!(read.status.success(), "{}", stderr(&read));
+    let floats: Vec<f32> =
+        read.stdout.as_chunks().0.iter().map(|bytes: &[u8; 4]| f32::from_le_bytes(*bytes)).collect();
+    for (name, plane) in ["G", "B", "R", "A"].into_iter().zip(floats.chunks_exact(64 * 48)) {
+        let channel =
+            layer.channel_data.list.iter().find(|channel| channel.name.eq(name)).expect("a channel");
+        let wanted: Vec<f32> = channel.sample_data.values_as_f32().collect();
+        assert!(wanted.iter().any(|&x| x > 0.05), "{name} is dark");
+        assert!(plane.iter().zip(&wanted).all(|(a, b)| (a - b).abs() <= 1e-3 * b.abs()), "{name}");
+    }
+    assert_eq!(floats.len(), 4 * 64 * 48);
+}

@@ -34,8 +34,10 @@ fn python(script: &str, argument: &Path) -> String {
 fn updraft(folder: &Path, args: &[&str]) {
     let output = Command::new(env!("CARGO_BIN_EXE_updraft"))
         .current_dir(folder)
-        .args(args)
+        .args(&args[..1])
         .args(["--quiet", "--set", "domain.cells=[20, 30, 16]", "--set", "domain.voxel=0.05"])
+        .args(["--set", "domain.detail=1"])
+        .args(&args[1..])
         .output()
         .expect("the command starts");
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));

@@ -357,6 +357,10 @@ impl Settings {
             ("viscosity", vec![p.viscosity]),
             ("friction", vec![p.friction]),
             (
+                "turbulence",
+                vec![p.turbulence.strength, p.turbulence.size, p.turbulence.spectrum, p.turbulence.stretch],
+            ),
+            (
                 "ambient temperature",
                 vec![match p.ambient {
                     Ambient::Mean => f32::INFINITY,

@@ -46,6 +46,8 @@ struct State<'a> {
     frames: [u64; 2],
     /// The shown recorded frame.
     past: Option<u64>,
+    /// Memory of the recorded frames and of the states for undo [bytes].
+    bytes: [usize; 2],
     unsaved: bool,
     panel: bool,
     help: bool,
@@ -182,6 +184,7 @@ fn state(session: &Session, seen: Seen, (mass, height): Masses) -> State<'_> {
         undoes: model.history.undoes(),
         frames: model.playback.range,
         past: model.playback.at,
+        bytes: [model.playback.bytes, readout.status.stored_bytes],
         unsaved: session.is_unsaved(),
         panel: model.panel,
         help: model.help,

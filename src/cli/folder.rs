@@ -6,6 +6,7 @@ use half::f16;
 
 use super::CliError;
 use super::frames::Frames;
+use super::simulate::Format;
 use crate::field::Field;
 use crate::grid::Dims;
 use crate::npz::{NpzError, Reader};
@@ -79,7 +80,7 @@ impl RunFolder {
         let wrong = |what: String| CliError::Request(format!("{}: {what}", self.0.display()));
         let entries = std::fs::read_dir(&self.0).map_err(|e| wrong(format!("cannot be read: {e}")))?;
         let names = entries.filter_map(|entry| entry.ok()?.file_name().into_string().ok());
-        let mut frames: Vec<u32> = names.filter_map(|name| frame_of(&name)).collect();
+        let mut frames: Vec<u32> = names.filter_map(|name| frame_of(&name, "npz")).collect();
         frames.sort_unstable();
         // As far apart as the nearest two; a missing frame is reported when it is read.
         let step = frames.windows(2).map(|pair| pair[1] - pair[0]).min().unwrap_or(1);
@@ -87,6 +88,22 @@ impl RunFolder {
             (Some(&first), Some(&last)) => Ok(Frames { first, last, step }),
             _ => Err(wrong("holds no fields.NNNN.npz; simulate with --format npz".into())),
         }
+    }
+
+    /// The frames in the folder that hold a velocity: npz, or vdb if there are none.
+    pub fn frames_of_flow(&self) -> Result<FlowFrames, CliError> {
+        let wrong = |what: String| CliError::Request(format!("{}: {what}", self.0.display()));
+        let entries = std::fs::read_dir(&self.0).map_err(|e| wrong(format!("cannot be read: {e}")))?;
+        let names: Vec<String> =
+            entries.filter_map(|entry| entry.ok()?.file_name().into_string().ok()).collect();
+        for (format, extension) in [(Format::Npz, "npz"), (Format::Vdb, "vdb")] {
+            let mut list: Vec<u32> = names.iter().filter_map(|name| frame_of(name, extension)).collect();
+            list.sort_unstable();
+            if !list.is_empty() {
+                return Ok(FlowFrames { format, list });
+            }
+        }
+        Err(wrong("holds no fields.NNNN.npz or .vdb; simulate with --format npz".into()))
     }
 
     /// Loads the fields of `frame` of `scene` into `snapshot`.
@@ -167,6 +184,36 @@ fn place(npz: &mut Reader, scene: &Scene) -> Config {
 }
 
 /// Frame number of a file name: 12 of `fields.0012.npz`.
-fn frame_of(name: &str) -> Option<u32> {
-    name.strip_prefix("fields.")?.strip_suffix(".npz")?.parse().ok()
+fn frame_of(name: &str, extension: &str) -> Option<u32> {
+    name.strip_prefix("fields.")?.strip_suffix(extension)?.strip_suffix('.')?.parse().ok()
+}
+
+/// The frames of a run that hold its velocity.
+pub struct FlowFrames {
+    /// npz or vdb.
+    pub format: Format,
+    /// Ascending, at least one.
+    pub list: Vec<u32>,
+}
+
+impl FlowFrames {
+    /// From the first to the last, as far apart as the first two.
+    ///
+    /// # Errors
+    /// If the list is empty, or if frames are missing. A run that became steady may end early.
+    pub fn range(&self) -> Result<Frames, CliError> {
+        let step = self.list.windows(2).map(|pair| pair[1] - pair[0]).next().unwrap_or(1);
+        let is_gap = |pair: &&[u32]| pair[1] - pair[0] > step;
+        if let Some(pair) = self.list.windows(2).find(is_gap) {
+            let missing = pair[0] + step;
+            return Err(CliError::Request(format!(
+                "the run has no frame {missing} between {} and {}",
+                pair[0], pair[1]
+            )));
+        }
+        match (self.list.first(), self.list.last()) {
+            (Some(&first), Some(&last)) => Ok(Frames { first, last: last - (last - first) % step, step }),
+            _ => Err(CliError::Request("the run has no frames".into())),
+        }
+    }
 }

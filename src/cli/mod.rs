@@ -30,7 +30,9 @@ mod machine;
 mod means;
 mod painter;
 mod progress;
+mod refine;
 mod render;
+mod run_flow;
 mod scenes;
 mod shell_files;
 mod simulate;
@@ -107,6 +109,8 @@ enum Command {
     Flipbook(flipbook::FlipbookArgs),
     /// Simulate a scene to numbers: statistics, probes, fields
     Simulate(simulate::SimulateArgs),
+    /// Move finer smoke through the flow of a finished run, with turbulence
+    Detail(refine::DetailArgs),
     /// Time the solver, stage by stage
     Bench(bench::BenchArgs),
     /// List the built-in scenes, or print one
@@ -144,6 +148,7 @@ pub fn run(args: &Args) -> Result<(), CliError> {
         Some(Command::Render(render)) => render::run(render, common),
         Some(Command::Flipbook(flipbook)) => flipbook::run(flipbook, common),
         Some(Command::Simulate(simulate)) => simulate::run(simulate, common),
+        Some(Command::Detail(detail)) => refine::run(detail, common),
         Some(Command::Bench(bench)) => bench::run(bench, common),
         Some(Command::Scenes(scenes)) => scenes::run(scenes),
         Some(Command::Check(check)) => check::run(check, common),
@@ -282,7 +287,7 @@ impl Common {
 
 /// Suggests a command, because a misspelt one looks like the name of a scene.
 fn suggest_command(error: crate::scene::SceneError, name: &str) -> CliError {
-    let commands = ["view", "render", "flipbook", "simulate", "bench", "scenes", "check", "doctor"];
+    let commands = ["view", "render", "flipbook", "simulate", "detail", "bench", "scenes", "check", "doctor"];
     match (&error, crate::scene::closest(name, commands)) {
         (crate::scene::SceneError::Missing { hint, .. }, Some(command)) if hint.is_empty() => {
             CliError::Request(format!("`{name}` is neither a command nor a scene; did you mean `{command}`?"))

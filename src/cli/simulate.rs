@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use clap::ValueEnum;
 
@@ -11,6 +11,7 @@ use super::folder::RunFolder;
 use super::frames::Frames;
 use super::means::{FieldMeans, Mean};
 use super::progress::Progress;
+use super::run_flow::RunFlow;
 use super::simulation::Run;
 use super::{CliError, Common, interrupt, say, tell};
 use crate::field::{self, Field};
@@ -30,48 +31,48 @@ use crate::volume::{self, Frame, Up, VdbOptions};
 pub struct SimulateArgs {
     /// A built-in scene or a scene file [default: plume, or with --resume that of the run]
     #[arg(value_name = "SCENE")]
-    scene: Option<String>,
+    pub(super) scene: Option<String>,
     /// Frames whose fields are written: a range, every STEPth of a range, or one; the run ends with the last.
     /// Frame 0 is the start
     #[arg(long, value_name = "A-B[:STEP]", default_value = "1-120", allow_hyphen_values = true)]
-    frames: Frames,
+    pub(super) frames: Frames,
     /// Folder for stats.csv, probes and fields
     #[arg(long, value_name = "DIR", default_value = "updraft-run")]
-    out: PathBuf,
+    pub(super) out: PathBuf,
     /// End when the kinetic energy has changed by less than this share per second for a whole second, with
     /// the fields of that frame. --resume starts the second anew
     #[arg(long, value_name = "SHARE")]
-    steady: Option<f64>,
+    pub(super) steady: Option<f64>,
     /// Formats of the fields; none: statistics and probes only
     #[arg(long, value_name = "FORMAT", value_delimiter = ',')]
-    format: Vec<Format>,
+    pub(super) format: Vec<Format>,
     /// Fields to write [default: those that a run can start from]
     #[arg(long, value_name = "NAME", value_delimiter = ',', requires = "format")]
     #[arg(default_values_t = Field::STORED, hide_default_value = true)]
-    fields: Vec<Field>,
+    pub(super) fields: Vec<Field>,
     /// Write DIR/mean.npz at the end: the means of these fields over time, from this instant on
     #[arg(long, value_name = "SECONDS", requires = "format")]
-    mean_from: Option<f64>,
+    pub(super) mean_from: Option<f64>,
     /// The axis that points up in vdb files
     #[arg(long, value_name = "AXIS", default_value = "y")]
-    up: Up,
+    pub(super) up: Up,
     /// Precision of the values in vdb files
     #[arg(long, value_name = "PRECISION", default_value = "half")]
-    precision: Precision,
+    pub(super) precision: Precision,
     /// Write DIR/checkpoint at the start, after every N frames and at the end; --resume continues from it
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
-    checkpoint_every: Option<u32>,
+    pub(super) checkpoint_every: Option<u32>,
     /// Continue from DIR/checkpoint, which Ctrl-C writes too; without one, start a run
     #[arg(long)]
-    resume: bool,
+    pub(super) resume: bool,
     /// Keep existing files of frames; tables are written anew
     #[arg(long)]
-    skip_existing: bool,
+    pub(super) skip_existing: bool,
 }
 
 /// A format for fields.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum Format {
+pub(super) enum Format {
     /// NumPy arrays
     Npz,
     /// OpenVDB for Blender, Houdini and others
@@ -82,7 +83,7 @@ enum Format {
 
 /// Precision of a number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum Precision {
+pub(super) enum Precision {
     /// 16
     Half,
     /// 32
@@ -99,48 +100,29 @@ pub fn run(args: &SimulateArgs, common: &Common) -> Result<(), CliError> {
     let job = Job { args, scene: &scene, folder: &folder, existing: Existing::forced(replaces) };
     job.check()?;
     let _lock = job.lock()?;
-    let (mut run, mut tables) = match saved {
+    let (run, tables) = match saved {
         Some(saved) => job.resume(saved, common)?,
-        None => job.begin(common)?,
+        None => job.begin(common, None)?,
     };
-    let mut progress = Progress::new(args.frames.last, common.quiet);
-    // Files that must be on the disk before the next checkpoint.
-    let mut written = Vec::new();
-    let mut steady = args.steady.map(Steady::new);
-    let mut is_steady =
-        |run: &Run| steady.as_mut().is_some_and(|steady| steady.reached(run.solver().stats()));
-    let mut ends = is_steady(&run);
-    while run.frame() < args.frames.last && !ends {
-        let finished = run.step()?;
-        tables.step(run.solver(), finished)?;
-        let frame = run.frame();
-        if finished {
-            ends = is_steady(&run);
-            tables.flush()?;
-            written.extend(job.write_frame(frame, ends, run.solver())?);
-            progress.update(frame, &format!("{:.0} ms/step", run.ms_per_step()));
-        }
-        let stopped = stop.load(Ordering::Relaxed) && frame < args.frames.last && !ends;
-        let due = |every: u32| frame % every == 0 || frame == args.frames.last || ends;
-        if stopped || finished && args.checkpoint_every.is_some_and(due) {
-            job.save(&mut run, &mut tables, &mut written)?;
-        }
-        if stopped {
-            return Err(CliError::Stopped(format!(
-                "{}; {} has the run up to frame {frame}, continue with --resume",
-                interrupt::by(),
-                args.out.display()
-            )));
-        }
+    job.advance(run, tables, common, stop)
+}
+
+/// Simulates the smoke of `scene` alone, through a flow that is given.
+pub(super) fn through(
+    args: &SimulateArgs,
+    common: &Common,
+    scene: &Scene,
+    flow: RunFlow,
+) -> Result<(), CliError> {
+    let (folder, stop) = (RunFolder::at(&args.out), interrupt::catch());
+    let existing = Existing::forced(common.force || args.skip_existing);
+    let job = Job { args, scene, folder: &folder, existing };
+    if args.fields.contains(&Field::Pressure) {
+        return Err(CliError::Request("--fields pressure: a flow that is given has none".into()));
     }
-    job.write_means(&tables, run.solver())?;
-    if args.checkpoint_every.is_none() {
-        // It is outdated now.
-        remove(&folder.checkpoint())?;
-    }
-    drop(progress);
-    run.warn(common.quiet);
-    say(&format!("{}\n", args.out.display()))
+    let _lock = job.lock()?;
+    let (run, tables) = job.begin(common, Some(flow))?;
+    job.advance(run, tables, common, stop)
 }
 
 /// Detects a steady flow.
@@ -215,10 +197,59 @@ struct Job<'a> {
 }
 
 impl Job<'_> {
+    /// Advances a run to its last frame.
+    fn advance(
+        &self,
+        mut run: Run,
+        mut tables: Tables,
+        common: &Common,
+        stop: &AtomicBool,
+    ) -> Result<(), CliError> {
+        let mut progress = Progress::new(self.args.frames.last, common.quiet);
+        // Files that must be on the disk before the next checkpoint.
+        let mut written = Vec::new();
+        let mut steady = self.args.steady.map(Steady::new);
+        let mut is_steady =
+            |run: &Run| steady.as_mut().is_some_and(|steady| steady.reached(run.solver().stats()));
+        let mut ends = is_steady(&run);
+        while run.frame() < self.args.frames.last && !ends {
+            let finished = run.step()?;
+            tables.step(run.solver(), finished)?;
+            let frame = run.frame();
+            if finished {
+                ends = is_steady(&run);
+                tables.flush()?;
+                written.extend(self.write_frame(frame, ends, run.solver())?);
+                progress.update(frame, &format!("{:.0} ms/step", run.ms_per_step()));
+            }
+            let stopped = stop.load(Ordering::Relaxed) && frame < self.args.frames.last && !ends;
+            let due = |every: u32| frame % every == 0 || frame == self.args.frames.last || ends;
+            if stopped || finished && self.args.checkpoint_every.is_some_and(due) {
+                self.save(&mut run, &mut tables, &mut written)?;
+            }
+            if stopped {
+                return Err(CliError::Stopped(format!(
+                    "{}; {} has the run up to frame {frame}, continue with --resume",
+                    interrupt::by(),
+                    self.args.out.display()
+                )));
+            }
+        }
+        self.write_means(&tables, run.solver())?;
+        if self.args.checkpoint_every.is_none() {
+            // It is outdated now.
+            remove(&self.folder.checkpoint())?;
+        }
+        drop(progress);
+        run.warn(common.quiet);
+        say(&format!("{}\n", self.args.out.display()))
+    }
+
     /// Begins a run and its files.
-    fn begin(&self, common: &Common) -> Result<(Run, Tables), CliError> {
+    fn begin(&self, common: &Common, flow: Option<RunFlow>) -> Result<(Run, Tables), CliError> {
         let Self { args, scene, folder, existing } = *self;
         let mut run = Run::new(scene, interrupt::catch())?;
+        flow.into_iter().for_each(|flow| run.follow(flow));
         self.keep_pressure(&mut run);
         let (tables, fields) = (self.tables(), self.fields());
         whole::prepare(tables.iter().map(PathBuf::as_path), common.force || args.skip_existing)

@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 
 use super::checkpoint::{self, Checkpoint, Head};
 use super::means::Mean;
+use super::run_flow::RunFlow;
 use super::{CliError, tell};
 use crate::output::OutputError;
 use crate::scene::{Scene, SceneError};
@@ -27,6 +28,8 @@ pub struct Run {
     alarm: f32,
     /// Whether it was said that the box grows no more.
     was_full: bool,
+    /// The flow, if it is given.
+    flow: Option<RunFlow>,
 }
 
 /// Time spent in steps.
@@ -63,6 +66,7 @@ impl Run {
             cancel,
             alarm: 0.0,
             was_full: false,
+            flow: None,
         })
     }
 
@@ -144,13 +148,14 @@ impl Run {
             cancel,
             alarm: 0.0,
             was_full: false,
+            flow: None,
         })
     }
 
     /// Takes one whole step. Returns true if it finishes a frame.
     pub fn step(&mut self) -> Result<bool, CliError> {
         let began = Instant::now();
-        self.solver.step(self.dt).map_err(stopped)?;
+        self.step_solver()?;
         self.count(began);
         self.step += 1;
         let finished = self.step == self.steps;
@@ -158,6 +163,20 @@ impl Run {
             (self.step, self.frame) = (0, self.frame + 1);
         }
         Ok(finished)
+    }
+
+    fn step_solver(&mut self) -> Result<(), CliError> {
+        let Self { solver, steps, dt, frame, step, cancel, flow, .. } = self;
+        let Some(flow) = flow else { return solver.step(*dt).map(drop).map_err(stopped) };
+        let instant = |step: u32| f64::from(*frame) + f64::from(step) / f64::from(*steps);
+        let ends = [flow.at(instant(*step), solver.config())?, flow.at(instant(*step + 1), solver.config())?];
+        solver.step_along(*dt, ends.each_ref(), cancel).map(drop).map_err(stopped)
+    }
+
+    /// Lets smoke and heat follow a given flow from the start.
+    pub fn follow(&mut self, mut flow: RunFlow) {
+        flow.begin(self.solver.velocity());
+        self.flow = Some(flow);
     }
 
     /// Writes a checkpoint of a run of `scene` to `path`, with the lengths of its tables and its means over time.

@@ -14,6 +14,7 @@ pub fn encode(x: f32) -> f32 {
 }
 
 /// A value of a screen, from 0 to 1, as linear light, from 0 to 1.
+#[cfg(any(test, feature = "scene"))]
 pub fn decode(s: f32) -> f32 {
     if s <= 0.04045 { s / 12.92 } else { ((s + 0.055) / 1.055).powf(2.4) }
 }

@@ -76,6 +76,7 @@ pub(super) fn all() -> Vec<Parameter> {
         time(),
         fluid(),
         smoke(),
+        turbulence(),
         solver(),
         render(),
         background(),
@@ -232,6 +233,35 @@ fn smoke() -> Vec<Parameter> {
         .map(|parameter| parameter.at(n))
     };
     [of(0, "red", "Red"), of(1, "green", "Green"), of(2, "blue", "Blue")].into_iter().flatten().collect()
+}
+
+fn turbulence() -> Vec<Parameter> {
+    vec![
+        number("turbulence.strength", "-", 0.0..=100.0, ActsNow)
+            .of(params!(p => p.turbulence.strength))
+            .slider("Turbulence", 0.0..=4.0)
+            .says(
+                "Swirls that the velocity's cells are too coarse for, which move finer smoke: 1 continues the spectrum of the velocity, 0 is \
+                 none, at no cost. It needs a `domain.detail` of 2 or more and conservative advection.",
+            ),
+        number("turbulence.size", "cells", 2.0..=16.0, ActsNow)
+            .of(params!(p => p.turbulence.size))
+            .slider("Swirl size", 2.0..=12.0)
+            .says("Wavelength of the largest swirls, in cells of the velocity."),
+        whole("turbulence.octaves", 1.0..=6.0, ActsNow)
+            .of(params!(p => p.turbulence.octaves))
+            .says("Number of bands of swirls, each half as large as the one before; those too fine for the cells of smoke are left out."),
+        number("turbulence.spectrum", "-", -2.0..=6.0, ActsNow)
+            .of(params!(p => p.turbulence.spectrum))
+            .slider("Spectrum exponent", 0.0..=4.0)
+            .says("Exponent p of the energy spectrum k^-p: 1.67 is Kolmogorov's, less makes small swirls stronger."),
+        number("turbulence.stretch", "-", 1.2..=20.0, ActsNow)
+            .of(params!(p => p.turbulence.stretch))
+            .says("How far the flow may stretch swirls before they are replaced by new ones, which fade in."),
+        whole("turbulence.seed", 0.0..=1e6, ActsNow)
+            .of(params!(p => p.turbulence.seed))
+            .says("Another seed gives other swirls."),
+    ]
 }
 
 fn solver() -> Vec<Parameter> {

@@ -76,7 +76,7 @@ fn defaults() -> String {
     let mut out = "\n```toml\n".to_owned();
     let mut head = String::new();
     for parameter in all() {
-        let in_scene = ["domain", "time", "fluid", "smoke", "solver", "render"];
+        let in_scene = ["domain", "time", "fluid", "smoke", "turbulence", "solver", "render"];
         let top = parameter.path.split('.').next().unwrap_or("");
         let Some(value) = parameter.default_toml().filter(|_| in_scene.contains(&top)) else { continue };
         // A table within one of two parts is written with dotted keys.

@@ -25,6 +25,7 @@ pub struct Document {
     pub time: Time,
     fluid: Fluid,
     smoke: Smokes,
+    turbulence: Turbulence,
     pub source: Option<Vec<Source>>,
     pub force: Vec<Spanned<Force>>,
     pub solid: Vec<Solid>,
@@ -53,6 +54,10 @@ pub struct Time {
 #[derive(Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Fluid {}
+
+#[derive(Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+struct Turbulence {}
 
 #[derive(Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]

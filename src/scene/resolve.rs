@@ -22,7 +22,7 @@ use super::{
 use crate::grid::Dims;
 use crate::look::{Camera, Look, Projection, Sphere};
 use crate::parameter::{Holder, normalized};
-use crate::solver::{BoundaryCondition, Config, Params, Solver, TimeControl};
+use crate::solver::{Advection, BoundaryCondition, Config, Params, Solver, TimeControl};
 
 type Result<T> = std::result::Result<T, Box<Problem>>;
 
@@ -49,6 +49,7 @@ pub fn scene(name: String, text: &Text, folder: &Path) -> Result<Scene> {
     check_picture(&doc, text, &config, size)?;
     let mut params = Params::default();
     fill(&mut params, &given);
+    check_turbulence(&params, &config, &given, text)?;
     let camera = camera(&doc.render.camera, text, extent, size)?;
     let keyframes = doc.render.camera.keyframes.as_ref();
     let solids = solid_tables::resolve(&doc, &given, text, folder, &config, &params)?;
@@ -165,6 +166,24 @@ fn check_picture(doc: &Document, text: &Text, config: &Config, size: [u32; 2]) -
         memory::human(limit)
     );
     Err(text.problem(span, message))
+}
+
+/// Refuses turbulence where the scheme or the grid of the smoke has no place for it.
+fn check_turbulence(params: &Params, config: &Config, given: &Given, text: &Text) -> Result<()> {
+    if params.turbulence.strength != 0.0 && config.follow.on {
+        let message = "domain.follow: turbulence cannot move with the box; set turbulence.strength to 0, or follow to false";
+        return Err(text.problem(given.span("domain.follow").unwrap_or(0..0), message.to_owned()));
+    }
+    let missing = match config {
+        _ if params.turbulence.strength == 0.0 => return Ok(()),
+        Config { detail: 1, .. } => {
+            "smoke on finer cells than the velocity's; set domain.detail to 2 or more"
+        }
+        Config { advection: Advection::Conservative, .. } => return Ok(()),
+        _ => "conservative advection; remove solver.advection",
+    };
+    let span = given.span("turbulence.strength").unwrap_or(0..0);
+    Err(text.problem(span, format!("turbulence.strength: turbulence needs {missing}")))
 }
 
 fn gigabytes(gib: f32) -> u64 {

@@ -132,6 +132,29 @@ pub struct Smoke {
     pub diffusion: f32,
 }
 
+/// Turbulence that the velocity's cells are too coarse for (Kim et al. 2008). It moves finer smoke and heat, not the air.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Turbulence {
+    /// Speed relative to what the spectrum predicts from the smallest scales of the velocity; 0: none, at no cost.
+    pub strength: f32,
+    /// Wavelength of the largest swirls \[cells of the velocity\].
+    pub size: f32,
+    /// Number of bands, each of half the wavelength; those too fine for the cells are left out.
+    pub octaves: u32,
+    /// Exponent p of the energy spectrum E(k) ∝ k^−p.
+    pub spectrum: f32,
+    /// How far texture coordinates may stretch before they begin anew \[-\].
+    pub stretch: f32,
+    /// Seed of the noise.
+    pub seed: u32,
+}
+
+impl Default for Turbulence {
+    fn default() -> Self {
+        Self { strength: 0.0, size: 4.0, octaves: 2, spectrum: 5.0 / 3.0, stretch: 3.0, seed: 0 }
+    }
+}
+
 /// Reference of the temperature excess for buoyancy.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Ambient {
@@ -169,6 +192,8 @@ pub struct Params {
     pub ambient: Ambient,
     /// The three colours: red, green, blue.
     pub smoke: [Smoke; 3],
+    /// Swirls on the cells of finer smoke; without [`Config::detail`] above 1 and the conservative scheme there are none.
+    pub turbulence: Turbulence,
 }
 
 impl Default for Params {
@@ -184,6 +209,7 @@ impl Default for Params {
             conduction: 0.0,
             ambient: Ambient::default(),
             smoke: [smoke; 3],
+            turbulence: Turbulence::default(),
         }
     }
 }

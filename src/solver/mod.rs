@@ -29,6 +29,7 @@ mod storage;
 pub use config::{
     Advection, Ambient, BoundaryCondition, BoundaryConditions, Config, Dab, Follow, Inflow, Integrator,
     MOST_DETAIL, Params, Projection, SCALAR_LIMIT, SPEED_LIMIT, Smoke, TOLERANCE, TimeControl, TraceOrder,
+    Turbulence,
 };
 pub use forces::external::{ActsOn, CustomField, Drive, Force, ForceField};
 pub use sides::profile::{Profile, SideValues};

@@ -46,7 +46,8 @@ impl StateStore {
         self.first
     }
 
-    fn bytes(&self) -> usize {
+    /// Memory of all states \[bytes\].
+    pub fn bytes(&self) -> usize {
         let bytes = |(one, beside): &States| one.bytes() + beside.as_ref().map_or(0, State::bytes);
         self.states.iter().map(|(_, states)| bytes(states)).sum()
     }

@@ -35,6 +35,8 @@ pub struct Status {
     pub failed_load: Option<u64>,
     /// States stored under smaller numbers were dropped for lack of memory.
     pub first_stored: u64,
+    /// Memory of the states stored for undo \[bytes\].
+    pub stored_bytes: usize,
     /// The last error that stopped nothing, such as a simulation that could not be built.
     pub trouble: Option<String>,
 }

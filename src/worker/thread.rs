@@ -307,7 +307,7 @@ impl Engine {
         if let Some(state) = self.simulation.as_ref().and_then(|simulation| simulation.state()) {
             self.states.store(number, (state, self.comparison.state()));
         }
-        self.status.first_stored = self.states.first();
+        (self.status.first_stored, self.status.stored_bytes) = (self.states.first(), self.states.bytes());
     }
 
     fn restore(&mut self, number: u64) {
@@ -321,6 +321,7 @@ impl Engine {
                 .map_err(|error| error.to_string()),
             None => Err("it was dropped for lack of memory".into()),
         };
+        self.status.stored_bytes = self.states.bytes();
         if let Err(why) = restored {
             self.status.trouble = Some(format!("The smoke could not be brought back: {why}."));
         }

@@ -1,4 +1,4 @@
-//! The air: heat, swirl, drag and pace.
+//! The air: heat, swirl, drag, turbulence and pace.
 
 use egui::Ui;
 
@@ -7,7 +7,7 @@ use super::row::{Row, switch};
 use super::section::{Head, section};
 use crate::app::model::Model;
 use crate::parameter::{self, Effect, Kind, Parameter};
-use crate::solver::{Ambient, Params};
+use crate::solver::{Advection, Ambient, Config, Params};
 
 pub(super) fn show(ui: &mut Ui, model: &mut Model, out: &mut Out) {
     let default = &model.defaults;
@@ -25,6 +25,13 @@ pub(super) fn show(ui: &mut Ui, model: &mut Model, out: &mut Out) {
                 }
             }
         }
+        // Other smoke has no cells for it.
+        let has_turbulence = is_turbulent(&model.settings.scene.config);
+        let turbulence = |p: &&Parameter| p.table() == "turbulence" && !p.label.is_empty() && has_turbulence;
+        for parameter in parameter::all().filter(turbulence) {
+            let (params, default) = (&mut model.settings.params, &model.defaults.params);
+            Row::of(parameter).show_in(ui, params, default, out);
+        }
         let default = model.defaults.rate;
         Row::of(parameter::of("time.frame_rate")).show(ui, &mut model.settings.rate, default, out);
     });
@@ -33,6 +40,11 @@ pub(super) fn show(ui: &mut Ui, model: &mut Model, out: &mut Out) {
         model.settings.params = Params { smoke, ..model.defaults.params.clone() };
         model.settings.rate = model.defaults.rate;
     }
+}
+
+/// Whether turbulence acts on the smoke of a box.
+fn is_turbulent(config: &Config) -> bool {
+    config.detail > 1 && config.advection == Advection::Conservative
 }
 
 /// Buoyancy relative to the mean over the box, or to the air outside.

@@ -116,9 +116,12 @@ fn under(ui: &mut Ui, model: &Model, readout: &Readout) {
 
 fn size(ui: &mut Ui, model: &Model, readout: &Readout) {
     let fields = memory::human(model.settings.scene.memory());
-    let recorded = memory::human(model.playback.bytes as u64);
-    let text = format!("{fields} + {recorded}");
-    line(ui, "Memory", &text, "The simulation with its pictures, about, and the recorded frames.");
+    let [recorded, undo] =
+        [model.playback.bytes, readout.status.stored_bytes].map(|bytes| memory::human(bytes as u64));
+    let text = format!("{fields} + {recorded} + {undo}");
+    let help = "The simulation with its pictures, about; the recorded frames; the states kept for undo. The last two \
+                are limited to 1 GiB each.";
+    line(ui, "Memory", &text, help);
     let [x, y, z] = readout.dims.array();
     line(ui, "Cells", &format!("{x}×{y}×{z}"), "Cells along x, y (up) and z.");
     let [lx, ly, lz] = readout.dims.array().map(|n| n as f32 * readout.h);

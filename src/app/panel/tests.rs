@@ -25,7 +25,7 @@ struct Rig {
 
 impl Rig {
     fn new() -> Self {
-        let scene = Scene::parse("plume", "").unwrap();
+        let scene = Scene::parse("plume", "domain.detail = 2\n").unwrap();
         let ctx = Context::default();
         theme::apply(&ctx);
         let mut rig = Self {

@@ -227,7 +227,7 @@ fn a_scene_is_shown_whole_or_not_at_all() {
     assert_eq!(s.model.history.undoes(), None, "edits wait for the scene");
     until_loaded(&mut s);
     assert_eq!(s.model.settings.scene.name, "colors");
-    assert_eq!(s.shown().dims, s.model.settings.scene.config.dims);
+    assert_eq!(s.shown().dims, s.model.settings.scene.config.smoke_dims());
     assert_ne!(s.orbit, camera);
     assert_eq!(s.model.settings.brush.ink, Ink::Green);
     assert_eq!(s.model.defaults.params, s.model.settings.params);

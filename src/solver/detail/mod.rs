@@ -7,26 +7,36 @@
 //! 2. advects, diffuses and emits the scalars there, with the code of the coarse grid,
 //! 3. returns the means over the cells to the forces ([`restrict`]).
 //!
+//! With [`Params::turbulence`](super::Params::turbulence) the finer cells also get swirls that the velocity's cells are too coarse for
+//! ([`swirls`], [`potential`]).
+//!
 //! With N = 1 there is no `Detail`, and the scalars share the grid, the velocity and the scratch memory of the air.
 
 mod cut;
+mod potential;
 mod prolong;
 mod restrict;
+pub mod swirls;
 #[cfg(test)]
 mod tests;
+mod wavelet_noise;
 
 use half::f16;
 use rayon::prelude::*;
 
 use self::cut::{CutCells, Place};
+use self::potential::Curl;
 use self::prolong::{Prolong, Scratch, Weights};
+use self::swirls::{Air, Swirls};
 use super::advect::Correction;
+use super::advect::conservative;
 use super::sides::GhostRules;
 use super::solids::{CutFaces, Obstacles, Standing};
 use super::storage::active_bricks::Bricks;
+use super::storage::archive::{Archive, Saved, StateError};
 use super::storage::cells::Cells;
 use super::storage::row_passes::PerThread;
-use super::{Advection, BoundaryCondition, Config, Solid};
+use super::{Advection, BoundaryCondition, Config, Solid, Turbulence};
 use crate::grid::{Faces, Layout};
 
 /// The finer grid, without its scalars.
@@ -46,6 +56,11 @@ pub struct Detail {
     pub forth: Option<Box<Correction>>,
     /// Bricks of the cells of the velocity, which are never known.
     pub coarse_bricks: Bricks,
+    /// Turbulence, while its strength is not 0.
+    pub swirls: Option<Box<Swirls>>,
+    /// Scratch of its curl; empty until there is any.
+    curl: Option<potential::Memory>,
+    threads: usize,
     config: Config,
     weights: Weights,
     scratch: PerThread<Scratch>,
@@ -78,6 +93,9 @@ impl Detail {
             weights: Weights::new(config.detail),
             scratch: PerThread::new(threads, || Scratch::new(coarse.dims.nx)),
             cut: CutCells::default(),
+            swirls: None,
+            curl: None,
+            threads,
             config,
         }))
     }
@@ -124,6 +142,32 @@ impl Detail {
         self.cut.forget();
     }
 
+    /// Writes or reads the state of the finer grid, besides the scalars.
+    pub fn state(
+        &mut self,
+        archive: &mut dyn Archive,
+        coarse: Layout,
+        walls: &GhostRules,
+    ) -> Result<(), StateError> {
+        if let Some(obstacles) = &mut self.obstacles {
+            obstacles.state(archive)?;
+        }
+        let mut has_swirls = self.swirls.is_some();
+        archive.flag("turbulence", &mut has_swirls)?;
+        self.keep_swirls(has_swirls, coarse, walls);
+        self.swirls.iter_mut().try_for_each(|swirls| swirls.state(archive))
+    }
+
+    /// Makes turbulence, whose parameters the next step sets, or removes it.
+    pub fn keep_swirls(&mut self, are_kept: bool, coarse: Layout, walls: &GhostRules) {
+        if are_kept && self.swirls.is_none() {
+            let default = Turbulence::default();
+            self.swirls = Some(Box::new(Swirls::new(default, coarse, walls, self.finer)));
+        } else if !are_kept {
+            self.swirls = None;
+        }
+    }
+
     /// The faces of the cells of the `coarse` grid that solids close or narrow; `None` without solids.
     pub fn cut_faces(&mut self, coarse: Layout) -> Option<&CutFaces> {
         let place = self.place(coarse);
@@ -136,23 +180,45 @@ impl Detail {
         Place { finer: self.finer, coarse, fine: self.layout, periodic, walls }
     }
 
-    /// Brings the advecting `velocity` to the finer cells that the flow may reach when it crosses up to `cells` of them.
-    pub fn follow(
-        &mut self,
-        coarse: Layout,
-        velocity: &Faces,
-        obstacles: Option<&Obstacles>,
-        bricks: &mut Bricks,
-        cells: f32,
-    ) {
-        bricks.dilate(self.walls.surroundings(), cells);
-        let prolong =
-            Prolong { finer: self.finer, weights: &self.weights, coarse, fine: self.layout, velocity };
-        prolong.reached(bricks, &mut self.velocity, &self.scratch);
-        let place = self.place(coarse);
-        if let (Some(obstacles), Some(fine)) = (obstacles, &self.obstacles) {
-            self.cut.faces(place, &fine.voxels, &fine.poses);
-            self.cut.pass(place, velocity, &obstacles.voxels.cuts, &mut self.velocity);
+    /// Sets the turbulence of the next steps. `walls` are those of the velocity.
+    pub fn set_turbulence(&mut self, turbulence: Turbulence, coarse: Layout, walls: &GhostRules) {
+        let Self { swirls, config, finer, .. } = self;
+        let acts = turbulence.strength > 0.0 && config.advection == Advection::Conservative;
+        match swirls {
+            Some(swirls) if acts => swirls.set(turbulence),
+            None if acts => *swirls = Some(Box::new(Swirls::new(turbulence, coarse, walls, *finer))),
+            _ => *swirls = None,
+        }
+    }
+
+    /// Brings the advecting velocity to the finer cells that the flow may reach, and adds the turbulence. The fastest air crosses
+    /// `crossed` finer cells without it; returns how many it crosses.
+    pub fn follow(&mut self, air: Air, bricks: &mut Bricks, crossed: f32) -> f32 {
+        let Air { layout: coarse, velocity, obstacles, .. } = air;
+        let steps = air.steps * self.finer as f32;
+        if let Some(swirls) = &mut self.swirls {
+            swirls.advance(air);
+        }
+        let mut expected = crossed + self.swirls.as_ref().map_or(0.0, |swirls| steps * swirls.speed());
+        loop {
+            bricks.dilate(self.walls.surroundings(), conservative::farthest(expected));
+            let prolong =
+                Prolong { finer: self.finer, weights: &self.weights, coarse, fine: self.layout, velocity };
+            prolong.reached(bricks, &mut self.velocity, &self.scratch);
+            let place = self.place(coarse);
+            if let (Some(obstacles), Some(fine)) = (obstacles, &self.obstacles) {
+                self.cut.faces(place, &fine.voxels, &fine.poses);
+                self.cut.pass(place, velocity, &obstacles.voxels.cuts, &mut self.velocity);
+            }
+            let Some(swirls) = &self.swirls else { return crossed };
+            let memory =
+                self.curl.get_or_insert_with(|| potential::Memory::new(coarse, self.layout, self.threads));
+            let curl = Curl { swirls, prolong, walls: &self.walls };
+            let found = steps * curl.add(bricks, &mut self.velocity, memory);
+            if found <= expected {
+                return found;
+            }
+            expected = 1.1 * found;
         }
     }
 

@@ -101,7 +101,7 @@ impl Prolong<'_> {
     }
 
     /// The cells of row (j, k) with faces around reached finer cells.
-    fn range(&self, bricks: &Bricks, j: usize, k: usize) -> [usize; 2] {
+    pub fn range(&self, bricks: &Bricks, j: usize, k: usize) -> [usize; 2] {
         let mut range = [usize::MAX, 0];
         let [_, ny, nz] = self.coarse.dims.array();
         for (j, k) in [(Some(j), Some(k)), (j.checked_sub(1), Some(k)), (Some(j), k.checked_sub(1))] {

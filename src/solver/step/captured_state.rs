@@ -12,6 +12,7 @@ use super::follow;
 use crate::grid::Dims;
 use crate::packed::Packed;
 use crate::room;
+use crate::solver::detail::swirls::GENERATIONS;
 use crate::solver::project::Halves;
 use crate::solver::solids::Standing;
 use crate::solver::storage::archive::{Archive, Loader, Saved, Saver, StateError};
@@ -45,6 +46,8 @@ pub struct State {
     budget: Budget,
     /// Whether the next conservative sweeps end with x.
     backwards: bool,
+    /// Phase and coordinates of the turbulence.
+    swirls: Option<(f64, [Packed; GENERATIONS])>,
     /// A value that is not finite.
     not_finite: Option<SolverError>,
 }
@@ -64,6 +67,7 @@ impl State {
     pub fn bytes(&self) -> usize {
         let fields = self.velocity.iter().chain([&self.scalars]).chain(self.pressure.iter().flatten());
         let past = self.past.iter().flat_map(|(fields, _)| fields);
+        let past = past.chain(self.swirls.iter().flat_map(|(_, moved)| moved));
         size_of::<Self>() + fields.chain(past).map(Packed::bytes).sum::<usize>()
     }
 }
@@ -162,6 +166,9 @@ impl Solver {
             }),
             projected: *projected,
             budget: *budget,
+            swirls: detail.as_ref().and_then(|detail| detail.swirls.as_ref()).map(|swirls| {
+                (swirls.phase, swirls.moved.each_ref().map(|moved| Packed::of(moved.as_flattened())))
+            }),
             backwards: sweeps.as_ref().is_some_and(|sweeps| sweeps.backwards),
             not_finite: self.not_finite.clone(),
         })
@@ -221,6 +228,15 @@ impl Solver {
             }
             fields.projected = state.projected;
             fields.budget = state.budget;
+            let Fields { layout, walls, detail, .. } = fields;
+            if let Some(detail) = detail {
+                detail.keep_swirls(state.swirls.is_some(), *layout, walls);
+                if let (Some(swirls), Some((phase, moved))) = (&mut detail.swirls, &state.swirls) {
+                    swirls.phase = *phase;
+                    let fields = swirls.moved.iter_mut().zip(moved);
+                    fields.for_each(|(field, packed)| packed.unpack(field.as_flattened_mut()));
+                }
+            }
             if let Some(sweeps) = &mut fields.sweeps {
                 sweeps.backwards = state.backwards;
             }

@@ -23,7 +23,7 @@ use crate::solver::storage::active_bricks::Bricks;
 use crate::solver::storage::archive::{Archive, Saved, StateError};
 use crate::solver::storage::cells::Cells;
 use crate::solver::storage::row_passes::{self, PerThread};
-use crate::solver::{Advection, Ambient, Config, Integrator, Params, Solid, StepStats};
+use crate::solver::{Advection, Ambient, Config, Integrator, Params, Solid, StepStats, Turbulence};
 
 /// The fields of a solver. `transport.rs` advects them.
 pub struct Fields {
@@ -229,6 +229,24 @@ impl Fields {
         if let Some(detail) = &mut self.detail {
             detail.walls.set_profiles((config.smoke_h(), corner), profiles);
         }
+    }
+
+    /// Sets the turbulence of finer smoke.
+    pub fn set_turbulence(&mut self, turbulence: Turbulence) {
+        if let Some(detail) = &mut self.detail {
+            detail.set_turbulence(turbulence, self.layout, &self.walls);
+        }
+    }
+
+    /// Lets the turbulence begin anew: the flow was replaced.
+    pub fn forget_swirls(&mut self) {
+        self.detail.iter_mut().for_each(|detail| detail.swirls = None);
+    }
+
+    /// Whether scalars are moved with the help of back-traces.
+    pub fn needs_trace(&self, scheme: Advection) -> bool {
+        let has_swirls = self.detail.as_ref().is_some_and(|detail| detail.swirls.is_some());
+        scheme != Advection::Conservative || has_swirls
     }
 
     /// Brings the sides to the instant `time` \[s\].
@@ -573,8 +591,8 @@ impl Saved for Fields {
         // Left out: values that each step writes before it reads them, or that are the same for every solver
         // of a configuration.
         let Self {
-            layout: _,
-            walls: _,
+            layout,
+            walls,
             velocity,
             advected: _,
             expected: _,
@@ -611,8 +629,8 @@ impl Saved for Fields {
         if let Some(obstacles) = obstacles {
             obstacles.state(archive)?;
         }
-        if let Some(obstacles) = detail.as_mut().and_then(|detail| detail.obstacles.as_mut()) {
-            obstacles.state(archive)?;
+        if let Some(detail) = detail {
+            detail.state(archive, *layout, walls)?;
         }
         if let Some(sweeps) = sweeps {
             archive.flag("backwards", &mut sweeps.backwards)?;

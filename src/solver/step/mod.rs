@@ -5,6 +5,8 @@ mod edit;
 mod fields;
 mod finite;
 mod follow;
+mod given_flow;
+mod half_floats;
 mod measure;
 mod move_box;
 mod substep;
@@ -15,9 +17,6 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Instant;
 
-use half::f16;
-use half::slice::HalfFloatSliceExt;
-use rayon::prelude::*;
 
 use super::advect::Correction;
 use super::advect::conservative::Sweeps;
@@ -27,12 +26,11 @@ use super::project::Projector;
 use super::sides::profile::Profile;
 use super::solids::Obstacles;
 use super::sources::{self, Fill, Grid, Source, Sources};
-use super::storage::row_passes;
 use super::{
     BoundaryCondition, Config, Dab, Integrator, MOST_DETAIL, Params, Projection, SCALAR_LIMIT, SPEED_LIMIT,
     Solid, SolidPose, SolverError, Stage, StepStats,
 };
-use crate::grid::{Dims, Faces, GHOST, Layout};
+use crate::grid::{Dims, Faces, Layout};
 use crate::room;
 use crate::simd;
 use fields::{Budget, Fields, SmokeFields};
@@ -271,6 +269,7 @@ impl Solver {
         let (fields, h, pool) = (&mut self.fields, self.config.h, self.pool.clone());
         let corner = self.config.corner();
         let at = move |p: [f32; 3]| [0, 1, 2].map(|a| p[a] + corner[a]);
+        fields.forget_swirls();
         pool.install(|| {
             fields.fill(h, |component, p| velocity(component, at(p)), |p| scalars(at(p)));
         });
@@ -419,6 +418,7 @@ impl Solver {
         fields.disturbed = false;
         fields.budget = Budget::default();
         fields.sweeps.as_mut().into_iter().for_each(Sweeps::restart);
+        fields.forget_swirls();
         fields.forget_past();
         fields.forget_pressure();
         self.stats = StepStats::default();
@@ -458,6 +458,18 @@ impl Solver {
     /// # Errors
     /// [`SolverError::Cancelled`] if `cancel` was raised; otherwise as for [`step`](Self::step).
     pub fn step_cancellable(&mut self, dt: f32, cancel: &AtomicBool) -> Result<&StepStats, SolverError> {
+        self.step_by(dt, |solver| {
+            solver.follow(dt);
+            solver.substeps(dt, cancel)
+        })
+    }
+
+    /// A step of `dt` that `run` takes.
+    fn step_by(
+        &mut self,
+        dt: f32,
+        run: impl FnOnce(&mut Self) -> Result<(), SolverError> + Send,
+    ) -> Result<&StepStats, SolverError> {
         if !(dt.is_finite() && dt > 0.0) {
             return Err(SolverError::StepLength(dt));
         }
@@ -465,13 +477,12 @@ impl Solver {
             return Err(not_finite.clone());
         }
         let pool = self.pool.clone();
-        self.follow(dt);
         self.stats.stages = Default::default();
         self.stats.substeps = 0;
         self.stats.cfl = 0.0;
         self.stats.substeps_missing = 0;
         // A cancelled step leaves no past to extrapolate from.
-        pool.install(|| self.substeps(dt, cancel)).inspect_err(|_| self.fields.forget_past())?;
+        pool.install(|| run(self)).inspect_err(|_| self.fields.forget_past())?;
         self.stats.step += 1;
         self.stats.dt = dt;
         Ok(&self.stats)
@@ -499,15 +510,15 @@ impl Solver {
             let parts = wanted.clamp(1, most);
             self.stats.substeps_missing = self.stats.substeps_missing.max(wanted.saturating_sub(most));
             let part = left / parts as f32;
-            self.substep(part, cancel)?;
+            self.substep(part, false, cancel)?;
             left = if parts == 1 { 0.0 } else { left - part };
         }
         Ok(())
     }
 
-    fn substep(&mut self, dt: f32, cancel: &AtomicBool) -> Result<(), SolverError> {
+    fn substep(&mut self, dt: f32, is_given: bool, cancel: &AtomicBool) -> Result<(), SolverError> {
         let Self { config, params, sources, external, fields, stats, .. } = self;
-        let substep = Substep { config, params, sources, external, time: stats.time, dt };
+        let substep = Substep { config, params, sources, external, time: stats.time, dt, is_given };
         substep.run(fields, stats, cancel)?;
         let began = Instant::now();
         self.measure();
@@ -560,73 +571,6 @@ impl Solver {
         stats.emitted = budget.emitted.map(|x| x * volume);
         stats.left = sweeps.as_ref().map(|_| budget.left.map(|x| x * volume));
         stats.faded = sweeps.as_ref().map(|_| budget.faded.map(|x| x * volume));
-    }
-
-    /// For each brick of 8³ cells of smoke, x fastest, whether it holds smoke or heat; `None` while that is unknown.
-    pub(crate) fn occupied_bricks(&self) -> Option<Vec<u8>> {
-        self.fields.bricks.occupied()
-    }
-
-    /// Red, green, blue and temperature at cell centres as half floats, dense over the cells of smoke, x fastest.
-    pub fn write_smoke(&self, out: &mut Vec<[f16; 4]>) {
-        let (layout, scalars) = (self.smoke_layout(), self.scalars());
-        out.resize(layout.dims.cells(), [f16::ZERO; 4]);
-        self.pool.install(|| {
-            out.par_chunks_mut(layout.dims.nx).enumerate().for_each(|(row, out)| {
-                let [j, k] = [row % layout.dims.ny, row / layout.dims.ny];
-                // Outside of it all cells are empty.
-                let span = self.fields.bricks.span(j, k);
-                let cells = scalars[layout.start(j, k)..][span.clone()].as_flattened();
-                out[..span.start].fill([f16::ZERO; 4]);
-                out[span.end..].fill([f16::ZERO; 4]);
-                out[span].as_flattened_mut().convert_from_f32_slice(cells);
-            });
-        });
-    }
-
-    /// u, v, w \[m/s\] and |ω| \[1/s\] at the centres of the cells of smoke as half floats, dense, x fastest; linear between the
-    /// centres of the velocity's cells.
-    pub fn write_velocity(&self, out: &mut Vec<[f16; 4]>) {
-        let layout = self.fields.layout;
-        if let Some(detail) = &self.fields.detail {
-            let mut cells = vec![[0.0; 4]; layout.size()];
-            self.pool.install(|| {
-                let inside = [[0, layout.dims.ny as isize], [0, layout.dims.nz as isize]];
-                row_passes::rows(layout, &mut cells, inside, |j, k, row| {
-                    for i in 0..layout.dims.nx {
-                        row[i + GHOST] = self.velocity_at(layout.at(i as isize, j, k));
-                    }
-                });
-                detail.write_cells(layout, cells, out);
-            });
-            return;
-        }
-        let Dims { nx, ny, .. } = layout.dims;
-        out.resize(layout.dims.cells(), [f16::ZERO; 4]);
-        self.pool.install(|| {
-            out.par_chunks_mut(nx).enumerate().for_each(|(row, out)| {
-                let at = layout.start(row % ny, row / ny);
-                for (i, out) in out.iter_mut().enumerate() {
-                    *out = self.velocity_at(at + i).map(f16::from_f32);
-                }
-            });
-        });
-    }
-
-    /// u, v, w and |ω| at the cell at position `at`.
-    fn velocity_at(&self, at: usize) -> [f32; 4] {
-        let strides = self.fields.layout.strides();
-        let center = |c: usize, at: usize| {
-            let f = &self.fields.velocity[c];
-            0.5 * (f[at] + f[at + strides[c]])
-        };
-        // ∂u_c/∂x_a by central differences.
-        let slope = |c: usize, a: usize| {
-            (center(c, at + strides[a]) - center(c, at - strides[a])) / (2.0 * self.config.h)
-        };
-        let curl = [slope(2, 1) - slope(1, 2), slope(0, 2) - slope(2, 0), slope(1, 0) - slope(0, 1)];
-        let size = curl.iter().map(|x| x * x).sum::<f32>().sqrt();
-        [center(0, at), center(1, at), center(2, at), size]
     }
 }
 

@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
 use super::fields::{Fields, lifting};
-use crate::solver::config::{Advection, Config, Integrator, Params, SPEED_LIMIT};
+use crate::solver::config::{Config, Integrator, Params, SPEED_LIMIT};
 use crate::solver::forces::Forces;
 use crate::solver::forces::external::External;
 use crate::solver::solver_error::SolverError;
@@ -21,6 +21,8 @@ pub struct Substep<'a> {
     pub time: f64,
     /// Length \[s\].
     pub dt: f32,
+    /// Whether the flow is given, so that only smoke and heat move.
+    pub is_given: bool,
 }
 
 impl Substep<'_> {
@@ -33,8 +35,9 @@ impl Substep<'_> {
     ) -> Result<(), SolverError> {
         let mut clock = Clock { stats, cancel, began: Instant::now() };
         fields.set_time(self.time + f64::from(self.dt));
+        fields.set_turbulence(self.params.turbulence);
         match self.config.integrator {
-            _ if self.config.frozen => self.advect_frozen(fields, &mut clock)?,
+            _ if self.config.frozen || self.is_given => self.advect_given(fields, &mut clock)?,
             Integrator::Projection => self.advance(fields, &mut clock)?,
             Integrator::Reflection => self.reflect(fields, &mut clock)?,
             Integrator::Trapezoid => self.trapezoid(fields, &mut clock)?,
@@ -89,13 +92,17 @@ impl Substep<'_> {
         self.project(fields, share, clock)
     }
 
-    /// Advances a frozen flow: the scalars alone.
-    fn advect_frozen(&self, fields: &mut Fields, clock: &mut Clock) -> Result<(), SolverError> {
-        let Self { config, params, dt, .. } = *self;
+    /// Advances the scalars alone, in a frozen flow or one that is given.
+    fn advect_given(&self, fields: &mut Fields, clock: &mut Clock) -> Result<(), SolverError> {
+        let Self { config, params, time, dt, .. } = *self;
         let steps = dt / config.h;
         let crossed = clock.crosses(steps * clock.stats.max_speed);
-        if config.advection != Advection::Conservative {
+        let has_solids = fields.obstacles.is_some();
+        if has_solids || fields.needs_trace(config.advection) {
             fields.trace(steps, config.trace);
+        }
+        if has_solids {
+            fields.move_solids(time + f64::from(dt), [dt; 2]);
         }
         fields.advect_scalars(config.advection, &decay(params, dt), steps, crossed);
         clock.lap(Stage::AdvectScalars)?;
@@ -134,7 +141,7 @@ impl Substep<'_> {
         clock.lap(Stage::Diffuse)?;
         let crossed = clock.crosses(steps * fields.measure().speed);
         let have_moved = fields.obstacles.as_ref().is_some_and(|obstacles| obstacles.have_moved());
-        if have_moved || config.advection != Advection::Conservative {
+        if have_moved || fields.needs_trace(config.advection) {
             fields.trace(steps, config.trace);
         }
         fields.advect_scalars(config.advection, &decay(params, dt), steps, crossed);

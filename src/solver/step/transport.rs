@@ -7,6 +7,7 @@ use super::measure;
 use crate::grid::{GHOST, Layout};
 use crate::solver::advect::{self, Correction, Curve, Interpolation, Row, conservative, trace};
 use crate::solver::config::SCALAR_LIMIT;
+use crate::solver::detail::swirls::Air;
 use crate::solver::storage::active_bricks::Bricks;
 use crate::solver::storage::row_passes;
 use crate::solver::{Advection, TraceOrder};
@@ -109,26 +110,31 @@ impl Fields {
     ///
     /// `steps` is Δt/h, `crossed` the number of cells that the fastest air crosses.
     pub fn advect_scalars(&mut self, scheme: Advection, decay: &[f32; 4], steps: f32, crossed: f32) {
-        self.refine_flow(scheme, crossed);
+        let crossed = self.refine_flow(scheme, steps, crossed);
         let finer = self.finer() as f32;
-        self.smoke().advect(scheme, decay, finer * steps, finer * crossed);
+        self.smoke().advect(scheme, decay, finer * steps, crossed);
     }
 
-    /// Brings the flow to the finer grid of the scalars, if they have one. `crossed` counts the cells of the velocity.
-    fn refine_flow(&mut self, scheme: Advection, crossed: f32) {
-        let Self { layout, velocity, back, forth, obstacles, bricks, detail, .. } = self;
-        let Some(detail) = detail else { return };
+    /// Brings the flow to the finer grid of the scalars, if they have one. `crossed` counts the cells of the velocity that the fastest
+    /// air crosses; returns the count of those of the scalars.
+    fn refine_flow(&mut self, scheme: Advection, steps: f32, mut crossed: f32) -> f32 {
+        let Self { layout, velocity, back, forth, obstacles, bricks, detail, scalars_next, .. } = self;
+        let Some(detail) = detail else { return crossed };
+        let fine = detail.finer as f32 * crossed;
         let conserves = scheme == Advection::Conservative;
         if conserves {
-            let cells = conservative::farthest(detail.finer as f32 * crossed);
-            detail.follow(*layout, velocity, obstacles.as_ref(), bricks, cells);
+            let obstacles = obstacles.as_ref();
+            let air = Air { layout: *layout, velocity, obstacles, back, spare: scalars_next, steps, crossed };
+            crossed = detail.follow(air, bricks, fine);
         } else {
             detail.set_open_sides(*layout, velocity);
+            crossed = fine;
         }
         let have_moved = obstacles.as_ref().is_some_and(|obstacles| obstacles.have_moved());
         if !conserves || have_moved {
             detail.trace(*layout, back, forth.as_ref().map(|forth| &*forth.forward));
         }
+        crossed
     }
 }
 

@@ -1,0 +1,116 @@
+//! The velocity of a finished run between its frames.
+
+use super::CliError;
+use super::folder::{FlowFrames, RunFolder};
+use super::simulate::Format;
+use crate::field::Field;
+use crate::foreign;
+use crate::grid::{Faces, Layout};
+use crate::npz::Reader;
+use crate::solver::Config;
+use crate::volume::Volume;
+
+/// Velocities in the frames of a folder, read as they are needed.
+pub struct RunFlow {
+    folder: RunFolder,
+    frames: FlowFrames,
+    /// The frames around the last instant.
+    known: Vec<(u32, Faces)>,
+}
+
+impl RunFlow {
+    /// Of the run in `folder`, up to frame `last`.
+    ///
+    /// # Errors
+    /// If the run has no frame near the start, or none as late as `last`.
+    pub fn new(folder: RunFolder, frames: FlowFrames, last: u32) -> Result<Self, CliError> {
+        let range = frames.range()?;
+        let wrong = |what: String| Err(CliError::Request(what));
+        if range.first > range.step {
+            return wrong(format!(
+                "the frames of the run begin with {}; smoke must be followed from the start, so simulate with --frames 0-{}",
+                range.first, range.last
+            ));
+        }
+        if last > range.last {
+            return wrong(format!(
+                "--frames: frame {last} is after the last frame of the run, {}",
+                range.last
+            ));
+        }
+        Ok(Self { folder, frames, known: vec![] })
+    }
+
+    /// Format of the frames.
+    pub fn format(&self) -> Format {
+        self.frames.format
+    }
+
+    /// Gives the velocity at the start, which a run need not have written.
+    pub fn begin(&mut self, velocity: &Faces) {
+        if self.frames.list.first() != Some(&0) {
+            self.known = vec![(0, velocity.clone())];
+        }
+    }
+
+    /// The velocity at an instant, in frames.
+    ///
+    /// # Errors
+    /// If a frame cannot be read or is of another box.
+    pub fn at(&mut self, instant: f64, config: &Config) -> Result<Faces, CliError> {
+        let list = &self.frames.list;
+        let above = list.partition_point(|&frame| f64::from(frame) <= instant);
+        // Before the first frame in the folder is the start.
+        let below = above.checked_sub(1).map_or(0, |n| list[n]);
+        let above = list.get(above).copied().unwrap_or(below);
+        self.known.retain(|(frame, _)| [below, above].contains(frame));
+        for frame in [below, above] {
+            if !self.known.iter().any(|(known, _)| *known == frame) {
+                let faces = self.read(frame, config)?;
+                self.known.push((frame, faces));
+            }
+        }
+        let of = |frame: u32| self.known.iter().find(|(known, _)| *known == frame).map(|(_, faces)| faces);
+        let (Some(low), Some(high)) = (of(below), of(above)) else { unreachable!("both are read above") };
+        if above == below {
+            return Ok(low.clone());
+        }
+        let share = ((instant - f64::from(below)) / f64::from(above - below)) as f32;
+        let between =
+            |low: &[f32], high: &[f32]| low.iter().zip(high).map(|(a, b)| a + share * (b - a)).collect();
+        Ok(std::array::from_fn(|axis| between(&low[axis], &high[axis])))
+    }
+
+    /// Reads the velocity of a frame.
+    fn read(&self, frame: u32, config: &Config) -> Result<Faces, CliError> {
+        let layout = Layout::new(config.dims);
+        let mut faces: Faces = [0, 1, 2].map(|_| vec![0.0; layout.size()]);
+        let fields = [Field::U, Field::V, Field::W];
+        let mut fill = |axis: usize, shape: [usize; 3], values: &[f32]| {
+            for (row, values) in values.chunks_exact(shape[0]).enumerate() {
+                let at = layout.start(row % shape[1], row / shape[1]);
+                faces[axis][at..at + shape[0]].copy_from_slice(values);
+            }
+        };
+        let wrong = |what: String| CliError::Request(what);
+        if self.frames.format == Format::Npz {
+            let mut npz =
+                Reader::open(&self.folder.fields(frame)).map_err(|error| wrong(error.to_string()))?;
+            for (axis, field) in fields.into_iter().enumerate() {
+                let array = npz.array(field.name(), field.shape(config.dims));
+                let array = array.map_err(|error| wrong(error.to_string()))?;
+                fill(axis, array.shape, &array.values);
+            }
+        } else {
+            let path = self.folder.vdb(frame);
+            let failed = |what: String| wrong(format!("cannot read {}: {what}", path.display()));
+            let bytes = foreign::read(&path, foreign::VOLUME).map_err(|error| failed(error.to_string()))?;
+            let volume = Volume::read(&bytes).map_err(failed)?;
+            for (axis, field) in fields.into_iter().enumerate() {
+                let array = volume.array(field, config.dims, config.h).map_err(failed)?;
+                fill(axis, array.shape, &array.values);
+            }
+        }
+        Ok(faces)
+    }
+}

@@ -1,0 +1,502 @@
+//! Swirls that the velocity's cells are too coarse for: wavelet turbulence (Kim, Thürey, James & Gross, "Wavelet Turbulence for Fluid
+//! Simulation", SIGGRAPH 2008) on the cells of finer smoke.
+//!
+//! The added velocity is the curl of a potential ([`potential`](super::potential)),
+//!
+//! ```text
+//!     u' = ∇ × Σ_g w_g W(R_g X_g),      w_g = strength · a · |sin π(φ + g/2)| · fade(s_g)
+//! ```
+//!
+//! - **W** is a tile of wavelet noise ([`wavelet_noise`](super::wavelet_noise)).
+//! - **a** \[m/s\] is the speed that the velocity's cells hold at their smallest scales: the velocity at centres minus its mean
+//!   over 3³ cells with binomial weights, as a root mean square over the same neighbourhood.
+//! - **X** are texture coordinates that the flow carries along, so the swirls move with the smoke and do not swim through it.
+//! - **g** counts two generations of coordinates. The squares of their weights add up to 1. Each begins anew, as X = x with another
+//!   rotation R of the tile, when its weight is 0: nothing pops, and the tile is not seen to repeat. The phase φ advances by the
+//!   root mean square of the strain, weighted by a², over [`Turbulence::stretch`], so a life is as long as typical coordinates
+//!   take to stretch that far.
+//! - **s** is the stretch of the coordinates, (‖∇X‖² − 2)^½, which is 1 for none and the greatest singular value of a simple shear. Where
+//!   it nears the bound earlier than elsewhere, `fade` removes the generation.
+//!
+//! Weights are 0 in the cells around solids, and odd across walls, so the potential is 0 on both.
+
+use rayon::prelude::*;
+
+use super::wavelet_noise::{Recipe, Tile, mixed};
+use crate::grid::{Faces, GHOST, Layout};
+use crate::simd::{dispatch, fma};
+use crate::solver::advect::trace;
+use crate::solver::advect::{self, Interpolation};
+use crate::solver::sides::GhostRules;
+use crate::solver::solids::{Obstacles, SOLID};
+use crate::solver::storage::archive::{Archive, Saved, StateError};
+use crate::solver::storage::cells::Cells;
+use crate::solver::storage::row_passes;
+use crate::solver::{BoundaryCondition, Turbulence};
+
+/// Generations of coordinates.
+pub const GENERATIONS: usize = 2;
+
+/// Cells of the tile along an axis whose sides are not periodic.
+const TILE: usize = 64;
+
+/// Share of the bound of the stretch from which a generation fades.
+const FADES_FROM: f32 = 0.6;
+
+/// Most of a life that may pass in one substep.
+const LONGEST: f64 = 0.125;
+
+/// Cells after which coordinates begin anew at the latest, for precision.
+const FARTHEST: f32 = 1024.0;
+
+/// Share of the fastest air's speed below which `a` counts as 0: rounding and the errors of the projection are no turbulence.
+const LEAST: f32 = 1e-3;
+
+/// What a cell knows of a generation: the place in the tile of its centre, and the weight \[m/s\].
+pub type Packed = [f32; 4];
+
+/// Turbulence of finer smoke.
+pub struct Swirls {
+    /// Lives of the first generation so far; the second is half a life ahead.
+    pub phase: f64,
+    /// X − x of each generation at the centres of the velocity's cells \[cells\].
+    pub moved: [Cells; GENERATIONS],
+    /// One layer of ghosts filled.
+    packed: [Cells; GENERATIONS],
+    tile: Tile,
+    params: Turbulence,
+    finer: usize,
+    walls: GhostRules,
+    /// Cells of the tile in a finer cell along each axis; 0 along an axis of one cell, where nothing may vary.
+    scale: [f32; 3],
+    /// Of each plane: the sums of a² and a² S², and the greatest a².
+    sums: Vec<[f64; 3]>,
+    /// Greatest weight \[m/s\].
+    strongest: f32,
+}
+
+/// What drives the swirls in a substep.
+pub struct Air<'a> {
+    pub layout: Layout,
+    pub velocity: &'a Faces,
+    pub obstacles: Option<&'a Obstacles>,
+    /// Back-traces of the cells.
+    pub back: &'a [[f32; 4]],
+    /// Scratch, as large as `back`.
+    pub spare: &'a mut Cells,
+    /// Δt/h.
+    pub steps: f32,
+    /// Cells that the fastest air crosses.
+    pub crossed: f32,
+}
+
+impl Swirls {
+    /// For velocities of `layout` with cells of smoke `finer` times as fine. Coordinates begin where they are.
+    pub fn new(params: Turbulence, layout: Layout, walls: &GhostRules, finer: usize) -> Self {
+        let cells = || [Cells::new(layout.size()), Cells::new(layout.size())];
+        let n = layout.dims.array();
+        let is_flat = [0, 1, 2].map(|a| n[a] == 1 && walls.is_shut(a));
+        let (mut scale, mut tile) = ([1.0; 3], [TILE; 3]);
+        for axis in 0..3 {
+            if is_flat[axis] {
+                (scale[axis], tile[axis]) = (0.0, TILE / 4);
+            } else if walls.periodic()[axis] {
+                // A whole number of tiles fits into the box.
+                let cells = n[axis] * finer;
+                tile[axis] = match cells {
+                    ..24 => TILE / 4,
+                    24..48 => TILE / 2,
+                    _ => TILE,
+                };
+                let count = (cells as f32 / tile[axis] as f32).round().max(1.0);
+                scale[axis] = count * tile[axis] as f32 / cells as f32;
+            }
+        }
+        Self {
+            phase: 0.5,
+            moved: cells(),
+            packed: cells(),
+            tile: Tile::new(recipe(&params, tile, is_flat, finer)),
+            params,
+            finer,
+            walls: walls.clone(),
+            scale,
+            sums: vec![[0.0; 3]; n[2]],
+            strongest: 0.0,
+        }
+    }
+
+    /// Changes the parameters.
+    pub fn set(&mut self, params: Turbulence) {
+        self.params = params;
+        let is_flat = self.scale.map(|scale| scale == 0.0);
+        let recipe = recipe(&params, self.tile.recipe.cells, is_flat, self.finer);
+        if recipe != self.tile.recipe {
+            self.tile = Tile::new(recipe);
+        }
+    }
+
+    /// The tile of the potential.
+    pub fn tile(&self) -> &Tile {
+        &self.tile
+    }
+
+    /// Whether the box has one cell along an axis, along which nothing may vary.
+    pub fn is_flat(&self, axis: usize) -> bool {
+        self.scale[axis] == 0.0
+    }
+
+    /// Places and weights of the generations, one layer of ghosts filled.
+    pub fn packed(&self) -> [&[Packed]; GENERATIONS] {
+        self.packed.each_ref().map(|cells| &**cells)
+    }
+
+    /// Moves the coordinates by a substep, and finds the weights.
+    pub fn advance(&mut self, air: Air) {
+        let Air { layout, velocity, obstacles, back, spare, steps, crossed } = air;
+        let Self { moved, packed, walls, sums, params, .. } = self;
+        let bounds = walls.sample_bounds(None);
+        let inside = [[0, layout.dims.ny as isize], [0, layout.dims.nz as isize]];
+        let nx = layout.dims.nx;
+        for moved in &mut *moved {
+            row_passes::rows(layout, spare, inside, |j, k, row| {
+                let (at, row) = (layout.at(0, j, k), &mut row[GHOST..GHOST + nx]);
+                let back = &back[at..][..nx];
+                let origin = [0.0, j as f32, k as f32];
+                advect::scalars(Interpolation::Linear, advect::Row { origin, back }, &bounds, moved, row);
+                subtract(back, row);
+            });
+            std::mem::swap(moved, spare);
+            walls.extend(moved);
+        }
+        // The energy and the strain of each cell in `packed[0]`, their means in `spare`.
+        trace::centers(layout, velocity, spare);
+        let raw = &mut packed[0];
+        row_passes::rows(layout, raw, inside, |j, k, row| {
+            measure(layout, spare, layout.at(0, j, k), &mut row[GHOST..GHOST + nx]);
+        });
+        if let Some(obstacles) = obstacles {
+            mark(layout, obstacles, raw);
+        }
+        walls.extend(raw);
+        row_passes::rows(layout, spare, inside, |j, k, row| {
+            smooth(layout, raw, layout.at(0, j, k), &mut row[GHOST..GHOST + nx]);
+        });
+        row_passes::reduce(layout, sums, |sum, j, k| {
+            for cell in &spare[layout.start(j, k)..][..nx] {
+                let [energy, strain] = [f64::from(cell[0]), f64::from(cell[1])];
+                *sum = [sum[0] + energy, sum[1] + energy * strain, sum[2].max(energy)];
+            }
+        });
+        let [energy, strained, most] =
+            self.sums.iter().fold([0.0; 3], |a, b| [a[0] + b[0], a[1] + b[1], a[2].max(b[2])]);
+        let strain = if energy > 0.0 { (strained / energy).sqrt() } else { 0.0 };
+        let life = f64::from(steps) * strain / f64::from(params.stretch);
+        self.strongest = params.strength * (most as f32).sqrt();
+        self.age(life + f64::from(crossed / FARTHEST));
+        let least = if steps > 0.0 { LEAST * crossed / steps } else { 0.0 };
+        for generation in 0..GENERATIONS {
+            self.pack(layout, spare, generation, least);
+        }
+    }
+
+    /// Upper bound of the weights times the peak of the tile \[m/s\]: hardly any finer face gets more.
+    pub fn speed(&self) -> f32 {
+        self.strongest * self.tile.peak
+    }
+
+    /// Passes `lives`; a generation whose life ends begins anew.
+    fn age(&mut self, lives: f64) {
+        let before = self.phase;
+        self.phase += if lives.is_finite() { lives.min(LONGEST) } else { LONGEST };
+        for (generation, moved) in self.moved.iter_mut().enumerate() {
+            if births(self.phase, generation) != births(before, generation) {
+                moved.fill([0.0; 4]);
+            }
+        }
+    }
+
+    /// Rotation and scale from cells of the velocity to those of the tile, by columns, and the place of the origin.
+    fn frame(&self, generation: usize) -> ([[f32; 3]; 3], [f32; 3]) {
+        let births = births(self.phase, generation) as u64;
+        let mut state = u64::from(self.params.seed) << 32 ^ (2 * births + generation as u64);
+        let mut chance = || (mixed(&mut state) >> 40) as f32 / (1 << 24) as f32;
+        let origin = self.tile.recipe.cells.map(|n| n as f32 * chance());
+        let mut rotation = [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]];
+        if !self.walls.periodic().contains(&true) && !self.scale.contains(&0.0) {
+            let q = loop {
+                let q: [f32; 4] = std::array::from_fn(|_| 2.0 * chance() - 1.0);
+                let size = q.iter().map(|x| x * x).sum::<f32>().sqrt();
+                if (0.1..1.0).contains(&size) {
+                    break q.map(|x| x / size);
+                }
+            };
+            rotation = turned(q);
+        }
+        let finer = self.finer as f32;
+        let columns = [0, 1, 2].map(|a| rotation[a].map(|x| x * self.scale[a] * finer));
+        (columns, origin)
+    }
+
+    /// Finds places and weights of a generation. `means` has a², the strain and whether a solid is near.
+    fn pack(&mut self, layout: Layout, means: &[[f32; 4]], generation: usize, least: f32) {
+        let (columns, origin) = self.frame(generation);
+        let age = (self.phase + 0.5 * generation as f64).fract();
+        let strength = self.params.strength * (std::f64::consts::PI * age).sin() as f32;
+        let Self { moved, packed, params, walls, .. } = self;
+        let (moved, packed) = (&*moved[generation], &mut packed[generation]);
+        let inside = [[0, layout.dims.ny as isize], [0, layout.dims.nz as isize]];
+        let nx = layout.dims.nx;
+        row_passes::rows(layout, packed, inside, |j, k, row| {
+            let at = layout.at(0, j, k);
+            let place = Placed { columns, origin, jk: [j as f32, k as f32] };
+            let weigh = Weighed { strength, least, stretch: params.stretch };
+            pack_row(layout, [moved, means], at, place, weigh, &mut row[GHOST..GHOST + nx]);
+        });
+        fill_ghosts(layout, walls, columns, packed);
+    }
+}
+
+impl Saved for Swirls {
+    fn state(&mut self, archive: &mut dyn Archive) -> Result<(), StateError> {
+        let Self {
+            phase,
+            moved,
+            packed: _,
+            tile: _,
+            params: _,
+            finer: _,
+            walls: _,
+            scale: _,
+            sums: _,
+            strongest: _,
+        } = self;
+        archive.value("swirls", phase)?;
+        moved.iter_mut().try_for_each(|moved| archive.values("moved", moved))
+    }
+}
+
+/// How often a generation has begun.
+fn births(phase: f64, generation: usize) -> i64 {
+    (phase + 0.5 * generation as f64).floor() as i64
+}
+
+fn recipe(params: &Turbulence, cells: [usize; 3], is_flat: [bool; 3], finer: usize) -> Recipe {
+    let flat = is_flat.iter().filter(|flat| **flat).count();
+    let components = [0, 1, 2].map(|c| flat == 0 || flat == 1 && is_flat[c]);
+    let spacing = 0.25 * params.size * finer as f32;
+    Recipe {
+        cells,
+        spacing,
+        octaves: params.octaves,
+        exponent: params.spectrum,
+        seed: params.seed,
+        components,
+    }
+}
+
+/// The matrix of a unit quaternion.
+fn turned([w, x, y, z]: [f32; 4]) -> [[f32; 3]; 3] {
+    [
+        [1.0 - 2.0 * (y * y + z * z), 2.0 * (x * y + w * z), 2.0 * (x * z - w * y)],
+        [2.0 * (x * y - w * z), 1.0 - 2.0 * (x * x + z * z), 2.0 * (y * z + w * x)],
+        [2.0 * (x * z + w * y), 2.0 * (y * z - w * x), 1.0 - 2.0 * (x * x + y * y)],
+    ]
+}
+
+dispatch! { fn subtract(back: &[[f32; 4]], out: &mut [[f32; 4]]) = subtract_kernel; }
+
+#[inline(always)]
+fn subtract_kernel<const FMA: bool>(back: &[[f32; 4]], out: &mut [[f32; 4]]) {
+    for (back, out) in back.iter().zip(out) {
+        for c in 0..4 {
+            out[c] -= back[c];
+        }
+    }
+}
+
+dispatch! { fn measure(layout: Layout, centers: &[[f32; 4]], at: usize, out: &mut [[f32; 4]]) = measure_kernel; }
+
+/// For each cell of a row: the squared speed of what a mean over 3³ cells removes, and the squared strain 2 S:S, per cell.
+#[inline(always)]
+fn measure_kernel<const FMA: bool>(layout: Layout, centers: &[[f32; 4]], at: usize, out: &mut [[f32; 4]]) {
+    let n = out.len();
+    let rows = neighbors(layout, centers, at, n);
+    let column = |i: usize| weighted_sum::<FMA>(&rows, i);
+    let mut columns = [column(0), column(1), column(2)];
+    for i in 0..n {
+        let here = rows[4][i + 1];
+        let mut sharp = [0.0f32; 4];
+        for c in 0..4 {
+            sharp[c] = here[c] - 0.25 * (columns[0][c] + columns[2][c]) - 0.5 * columns[1][c];
+        }
+        let change = |high: [f32; 4], low: [f32; 4]| [0, 1, 2].map(|c| 0.5 * (high[c] - low[c]));
+        let x = change(rows[4][i + 2], rows[4][i]);
+        let y = change(rows[5][i + 1], rows[3][i + 1]);
+        let z = change(rows[7][i + 1], rows[1][i + 1]);
+        let shear = [x[1] + y[0], x[2] + z[0], y[2] + z[1]];
+        let along = [x[0], y[1], z[2]];
+        let square = |v: [f32; 3]| v[0] * v[0] + v[1] * v[1] + v[2] * v[2];
+        let energy = sharp[0] * sharp[0] + sharp[1] * sharp[1] + sharp[2] * sharp[2];
+        out[i] = [energy, 2.0 * square(along) + square(shear), 0.0, 0.0];
+        if i + 1 < n {
+            columns = [columns[1], columns[2], column(i + 3)];
+        }
+    }
+}
+
+/// The nine rows around that at `at`, each with one cell more at both ends.
+#[inline(always)]
+fn neighbors(layout: Layout, cells: &[[f32; 4]], at: usize, n: usize) -> [&[[f32; 4]]; 9] {
+    std::array::from_fn(|r| {
+        let first = at + (r % 3) * layout.row + (r / 3) * layout.plane - layout.row - layout.plane - 1;
+        &cells[first..][..n + 2]
+    })
+}
+
+/// Binomial mean over nine rows.
+#[inline(always)]
+fn weighted_sum<const FMA: bool>(rows: &[&[[f32; 4]]; 9], i: usize) -> [f32; 4] {
+    const SHARES: [f32; 3] = [0.25, 0.5, 0.25];
+    let mut sum = [0.0f32; 4];
+    for (r, row) in rows.iter().enumerate() {
+        let share = SHARES[r % 3] * SHARES[r / 3];
+        for c in 0..4 {
+            sum[c] = fma::<FMA>(share, row[i][c], sum[c]);
+        }
+    }
+    sum
+}
+
+dispatch! { fn smooth(layout: Layout, cells: &[[f32; 4]], at: usize, out: &mut [[f32; 4]]) = smooth_kernel; }
+
+#[inline(always)]
+fn smooth_kernel<const FMA: bool>(layout: Layout, cells: &[[f32; 4]], at: usize, out: &mut [[f32; 4]]) {
+    let n = out.len();
+    let rows = neighbors(layout, cells, at, n);
+    let column = |i: usize| weighted_sum::<FMA>(&rows, i);
+    let mut columns = [column(0), column(1), column(2)];
+    for i in 0..n {
+        for c in 0..4 {
+            out[i][c] = 0.25 * (columns[0][c] + columns[2][c]) + 0.5 * columns[1][c];
+        }
+        if i + 1 < n {
+            columns = [columns[1], columns[2], column(i + 3)];
+        }
+    }
+}
+
+/// Marks the cells of solids, and those beside faces that are not wholly open.
+fn mark(layout: Layout, obstacles: &Obstacles, cells: &mut [[f32; 4]]) {
+    let voxels = &obstacles.voxels;
+    let flags = &voxels.flags;
+    cells
+        .par_iter_mut()
+        .zip(flags)
+        .filter(|(_, flags)| **flags & SOLID != 0)
+        .for_each(|(cell, _)| cell[2] = 1.0);
+    for (cuts, stride) in voxels.cuts.faces.iter().zip(layout.strides()) {
+        for cut in cuts {
+            let at = cut.at as usize;
+            cells[at][2] = 1.0;
+            cells[at - stride][2] = 1.0;
+        }
+    }
+}
+
+/// From cells of the velocity to those of the tile.
+#[derive(Clone, Copy)]
+struct Placed {
+    columns: [[f32; 3]; 3],
+    origin: [f32; 3],
+    /// Index of the row.
+    jk: [f32; 2],
+}
+
+/// What makes up a weight.
+#[derive(Clone, Copy)]
+struct Weighed {
+    strength: f32,
+    /// Speed that counts as 0 \[m/s\].
+    least: f32,
+    /// Bound of the stretch.
+    stretch: f32,
+}
+
+dispatch! {
+    fn pack_row(
+        layout: Layout, fields: [&[[f32; 4]]; 2], at: usize, place: Placed, weigh: Weighed, out: &mut [[f32; 4]],
+    ) = pack_kernel;
+}
+
+#[inline(always)]
+fn pack_kernel<const FMA: bool>(
+    layout: Layout,
+    [moved, means]: [&[[f32; 4]]; 2],
+    at: usize,
+    Placed { columns, origin, jk }: Placed,
+    Weighed { strength, least, stretch }: Weighed,
+    out: &mut [[f32; 4]],
+) {
+    let n = out.len();
+    let [row, plane] = [layout.row, layout.plane];
+    let along = |from: usize| &moved[from..][..n];
+    let (here, means) = (along(at), &means[at..][..n]);
+    let beside = [
+        [along(at - 1), along(at + 1)],
+        [along(at - row), along(at + row)],
+        [along(at - plane), along(at + plane)],
+    ];
+    let (bound, from) = (stretch * stretch, FADES_FROM * FADES_FROM * stretch * stretch);
+    for i in 0..n {
+        let mut size = 0.0f32;
+        for (a, [low, high]) in beside.iter().enumerate() {
+            for c in 0..3 {
+                let slope = 0.5 * (high[i][c] - low[i][c]) + if a == c { 1.0 } else { 0.0 };
+                size = fma::<FMA>(slope, slope, size);
+            }
+        }
+        let fade = ((bound - (size - 2.0)) / (bound - from)).clamp(0.0, 1.0);
+        let speed = (means[i][0].max(0.0).sqrt() - least).max(0.0);
+        let is_free = means[i][2] == 0.0;
+        let weight = if is_free { strength * speed * fade } else { 0.0 };
+        let x = [i as f32 + 0.5 + here[i][0], jk[0] + 0.5 + here[i][1], jk[1] + 0.5 + here[i][2]];
+        let place = |c: usize| {
+            let sum = fma::<FMA>(columns[0][c], x[0], origin[c]);
+            fma::<FMA>(columns[2][c], x[2], fma::<FMA>(columns[1][c], x[1], sum))
+        };
+        out[i] = [place(0), place(1), place(2), weight];
+    }
+}
+
+/// Fills one layer of ghosts: places go on as inside, weights are odd across walls and inflows.
+fn fill_ghosts(layout: Layout, walls: &GhostRules, columns: [[f32; 3]; 3], cells: &mut [Packed]) {
+    let n = layout.dims.array().map(|n| n as isize);
+    let strides = layout.strides();
+    for axis in 0..3 {
+        let is_flat = columns[axis] == [0.0; 3];
+        let (b, c) = ((axis + 1) % 3, (axis + 2) % 3);
+        for (to, side) in [(-1, 0), (n[axis], 1)] {
+            let (from, sign) = match walls.sides()[axis][side] {
+                BoundaryCondition::Periodic => ((to + n[axis]) % n[axis], 1.0),
+                BoundaryCondition::Open => (to.clamp(0, n[axis] - 1), 1.0),
+                _ => (to.clamp(0, n[axis] - 1), if is_flat { 1.0 } else { -1.0 }),
+            };
+            let by = columns[axis].map(|x| x * (to - from) as f32);
+            // Later axes fill the edges, with the ghosts of earlier ones.
+            let range = |other: usize| if other < axis { -1..n[other] + 1 } else { 0..n[other] };
+            for r in range(c) {
+                for q in range(b) {
+                    let mut place = [0; 3];
+                    (place[axis], place[b], place[c]) = (to, q, r);
+                    let at = layout.at(place[0], place[1], place[2]);
+                    let cell = cells[at.wrapping_add_signed((from - to) * strides[axis] as isize)];
+                    cells[at] = [cell[0] + by[0], cell[1] + by[1], cell[2] + by[2], sign * cell[3]];
+                }
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;
