@@ -58,6 +58,10 @@ pub fn run(args: &DetailArgs, common: &Common) -> Result<(), CliError> {
     let frames = folder.frames_of_flow()?;
     let coarse = scene(args, common, &folder, &[])?;
     let scene = scene(args, common, &folder, &changes(args, &coarse)?)?;
+    if scene.config.follow.on {
+        let why = "the run's box followed its smoke (domain.follow); its flow cannot move finer smoke";
+        return Err(CliError::Request(why.into()));
+    }
     let out = match &args.out {
         Some(out) => out.clone(),
         None => {

@@ -1,0 +1,78 @@
+//! The fields of a solver as half floats, for snapshots.
+
+use half::f16;
+use half::slice::HalfFloatSliceExt;
+use rayon::prelude::*;
+
+use crate::grid::{Dims, GHOST};
+use crate::solver::Solver;
+use crate::solver::storage::row_passes;
+
+impl Solver {
+    /// For each brick of 8³ cells of smoke, x fastest, whether it holds smoke or heat; `None` while that is unknown.
+    pub(crate) fn occupied_bricks(&self) -> Option<Vec<u8>> {
+        self.fields.bricks.occupied()
+    }
+
+    /// Red, green, blue and temperature at cell centres as half floats, dense over the cells of smoke, x fastest.
+    pub fn write_smoke(&self, out: &mut Vec<[f16; 4]>) {
+        let (layout, scalars) = (self.smoke_layout(), self.scalars());
+        out.resize(layout.dims.cells(), [f16::ZERO; 4]);
+        self.pool.install(|| {
+            out.par_chunks_mut(layout.dims.nx).enumerate().for_each(|(row, out)| {
+                let [j, k] = [row % layout.dims.ny, row / layout.dims.ny];
+                // Outside of it all cells are empty.
+                let span = self.fields.bricks.span(j, k);
+                let cells = scalars[layout.start(j, k)..][span.clone()].as_flattened();
+                out[..span.start].fill([f16::ZERO; 4]);
+                out[span.end..].fill([f16::ZERO; 4]);
+                out[span].as_flattened_mut().convert_from_f32_slice(cells);
+            });
+        });
+    }
+
+    /// u, v, w \[m/s\] and |ω| \[1/s\] at the centres of the cells of smoke as half floats, dense, x fastest; linear between the
+    /// centres of the velocity's cells.
+    pub fn write_velocity(&self, out: &mut Vec<[f16; 4]>) {
+        let layout = self.fields.layout;
+        if let Some(detail) = &self.fields.detail {
+            let mut cells = vec![[0.0; 4]; layout.size()];
+            self.pool.install(|| {
+                let inside = [[0, layout.dims.ny as isize], [0, layout.dims.nz as isize]];
+                row_passes::rows(layout, &mut cells, inside, |j, k, row| {
+                    for i in 0..layout.dims.nx {
+                        row[i + GHOST] = self.velocity_at(layout.at(i as isize, j, k));
+                    }
+                });
+                detail.write_cells(layout, cells, out);
+            });
+            return;
+        }
+        let Dims { nx, ny, .. } = layout.dims;
+        out.resize(layout.dims.cells(), [f16::ZERO; 4]);
+        self.pool.install(|| {
+            out.par_chunks_mut(nx).enumerate().for_each(|(row, out)| {
+                let at = layout.start(row % ny, row / ny);
+                for (i, out) in out.iter_mut().enumerate() {
+                    *out = self.velocity_at(at + i).map(f16::from_f32);
+                }
+            });
+        });
+    }
+
+    /// u, v, w and |ω| at the cell at position `at`.
+    fn velocity_at(&self, at: usize) -> [f32; 4] {
+        let strides = self.fields.layout.strides();
+        let center = |c: usize, at: usize| {
+            let f = &self.fields.velocity[c];
+            0.5 * (f[at] + f[at + strides[c]])
+        };
+        // ∂u_c/∂x_a by central differences.
+        let slope = |c: usize, a: usize| {
+            (center(c, at + strides[a]) - center(c, at - strides[a])) / (2.0 * self.config.h)
+        };
+        let curl = [slope(2, 1) - slope(1, 2), slope(0, 2) - slope(2, 0), slope(1, 0) - slope(0, 1)];
+        let size = curl.iter().map(|x| x * x).sum::<f32>().sqrt();
+        [center(0, at), center(1, at), center(2, at), size]
+    }
+}
