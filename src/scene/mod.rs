@@ -1,3 +1,5 @@
+//! Scenes: TOML in, a checked [`Scene`] out, a solver from that.
+//!
 #![doc = include_str!("../../docs/scene.md")]
 
 use std::path::Path;

@@ -53,6 +53,7 @@ impl Rig {
         let mut out = Out::default();
         let full = self.ctx.run(input, |ctx| out = show(ctx, &mut self.model, &self.readout));
         self.texts.clear();
+        full.shapes.iter().for_each(|s| check_glyphs(&self.ctx, &s.shape));
         full.shapes.iter().for_each(|s| gather(&s.shape, &mut self.texts));
         out
     }
@@ -119,6 +120,22 @@ fn gather(shape: &Shape, texts: &mut Vec<(String, Rect)>) {
             texts.push((text.galley.text().to_owned(), text.galley.rect.translate(text.pos.to_vec2())));
         }
         Shape::Vec(shapes) => shapes.iter().for_each(|s| gather(s, texts)),
+        _ => {}
+    }
+}
+
+/// A character that no font has would be shown as an empty box.
+fn check_glyphs(ctx: &Context, shape: &Shape) {
+    match shape {
+        Shape::Text(text) => {
+            for section in &text.galley.job.sections {
+                let part = &text.galley.job.text[section.byte_range.clone()];
+                let visible: String = part.chars().filter(|c| !c.is_whitespace()).collect();
+                let all = ctx.fonts_mut(|fonts| fonts.has_glyphs(&section.format.font_id, &visible));
+                assert!(all, "a character of {part:?} is in no font");
+            }
+        }
+        Shape::Vec(shapes) => shapes.iter().for_each(|shape| check_glyphs(ctx, shape)),
         _ => {}
     }
 }
