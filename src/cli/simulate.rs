@@ -223,7 +223,7 @@ impl Job<'_> {
                 progress.update(frame, &format!("{:.0} ms/step", run.ms_per_step()));
             }
             let stopped = stop.load(Ordering::Relaxed) && frame < self.args.frames.last && !ends;
-            let due = |every: u32| frame % every == 0 || frame == self.args.frames.last || ends;
+            let due = |every: u32| frame.is_multiple_of(every) || frame == self.args.frames.last || ends;
             if stopped || finished && self.args.checkpoint_every.is_some_and(due) {
                 self.save(&mut run, &mut tables, &mut written)?;
             }
