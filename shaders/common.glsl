@@ -7,6 +7,7 @@ uniform vec3 forward;        // unit; right and up reach to the picture's edges,
 uniform vec3 right;
 uniform vec3 up;
 uniform vec3 extent;         // the box spans from the origin to here
+uniform vec3 stage;          // x and z of the middle of the box at the start, and its longer horizontal side
 
 vec3 eye;                    // origin of the ray; ray_direction sets it
 

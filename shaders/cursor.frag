@@ -49,7 +49,7 @@ vec4 ring(vec3 d, float t_max) {
     if (floor_albedo.r < 0.0 || eye.y <= 0.0 || t <= 0.0 || t > t_max * RING_BEHIND) return vec4(0.0);
     vec3 p = eye + d * t;
     float width = mix(RING_WIDTH * t, RING_PARALLEL * length(up), parallel), off = abs(length(p.xz - cursor.xz) - cursor.w);
-    vec2 out_of_middle = (p.xz - 0.5 * extent.xz) / max(extent.x, extent.z);
+    vec2 out_of_middle = (p.xz - stage.xy) / stage.z;
     float alpha = RING_ALPHA * (1.0 - smoothstep(width * 0.5, width, off)) * (1.0 - smoothstep(FLOOR_ENDS.x, FLOOR_ENDS.y, length(out_of_middle)));
     return alpha > 0.0 ? vec4(cursor_color, alpha * transmittance(d, t)) : vec4(0.0);
 }

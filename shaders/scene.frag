@@ -86,7 +86,7 @@ void main() {
     bool below = floor_albedo.r >= 0.0 && t > 0.0 && eye.y > 0.0;
     vec3 p = vec3(eye.x + d.x * t, 0.0, eye.z + d.z * t);
     // The floor ends softly: there is no horizon.
-    vec2 out_of_middle = (p.xz - 0.5 * extent.xz) / max(extent.x, extent.z);
+    vec2 out_of_middle = (p.xz - stage.xy) / stage.z;
     float shown = below ? 1.0 - smoothstep(FLOOR_ENDS.x, FLOOR_ENDS.y, length(out_of_middle)) : 0.0;
     t_max = below ? t : FAR;
     if (shown > 0.0) radiance = vec4(floor_radiance(p) * shown, 1.0 - shown);

@@ -138,26 +138,56 @@ impl Field {
 
     /// Computes all values of this field.
     pub fn array(self, solver: &Solver) -> Array {
-        let layout = self.layout(solver);
-        let shape = self.shape(layout.dims);
-        let mut values = Vec::with_capacity(shape.iter().product());
-        for k in 0..shape[2] {
-            for j in 0..shape[1] {
-                let start = layout.start(j, k);
-                values.extend((start..start + shape[0]).map(|at| self.at(solver, at)));
-            }
+        let shape = self.shape(self.layout(solver).dims);
+        let mut values = vec![0.0; shape.iter().product()];
+        for (k, plane) in values.chunks_exact_mut(shape[0] * shape[1]).enumerate() {
+            self.fill_plane(solver, k, plane);
         }
         Array { shape, values }
     }
 
-    /// Value at the point `p` \[m\] of the box, linearly interpolated.
+    /// Computes the values of plane `k`, x fastest.
+    fn fill_plane(self, solver: &Solver, k: usize, out: &mut [f32]) {
+        let layout = self.layout(solver);
+        let [nx, ..] = self.shape(layout.dims);
+        for (j, row) in out.chunks_exact_mut(nx).enumerate() {
+            let start = layout.start(j, k);
+            row.iter_mut().zip(start..).for_each(|(out, at)| *out = self.at(solver, at));
+        }
+    }
+
+    /// Calls `take` with the values of one plane after another, x fastest. With several ranks each computes its own, and the first takes
+    /// those of all.
+    ///
+    /// # Errors
+    /// The first error of `take`; later planes are not taken.
+    pub fn planes<E>(self, solver: &Solver, mut take: impl FnMut(&[f32]) -> Result<(), E>) -> Result<(), E> {
+        let [nx, ny, nz] = self.shape(self.layout(solver).dims);
+        let mut plane = vec![0.0; nx * ny];
+        let mut result = Ok(());
+        for k in 0..nz {
+            let make = |plane: &mut [f32]| self.fill_plane(solver, k, plane);
+            // Other ranks send what a file no longer takes: the first has yet to tell them.
+            let taken = solver.ranks().take_plane(k as isize, &mut plane, make, |plane| match &result {
+                Ok(()) => take(plane),
+                Err(_) => Ok(()),
+            });
+            if let Some(Err(error)) = taken {
+                result = Err(error);
+            }
+        }
+        result
+    }
+
+    /// Value at the point `p` \[m\], linearly interpolated; beyond the box that at its side.
     pub fn sample(self, solver: &Solver, p: [f32; 3]) -> f32 {
+        let corner = solver.config().corner();
         let (layout, (_, h)) = (self.layout(solver), self.grid(solver.config()));
         // In cells from value (0, 0, 0) of this field.
         let q: [f32; 3] = std::array::from_fn(|axis| {
             let offset = if self.face_axis() == Some(axis) { 0.0 } else { 0.5 };
             let across = layout.dims.array()[axis] as f32;
-            let q = (p[axis] / h).clamp(0.0, across) - offset;
+            let q = ((p[axis] - corner[axis]) / h).clamp(0.0, across) - offset;
             // These differ over neighbours that the ghosts do not have.
             let differs = matches!(self, Self::Speed | Self::Vorticity);
             if differs { q.clamp(0.0, across - 1.0) } else { q }
@@ -202,8 +232,8 @@ impl Field {
 }
 
 #[cfg(feature = "cli")]
-/// Describes `fields` as JSON for their file: axes, units, and the position of each first value.
-pub fn about(fields: &[Field]) -> String {
+/// Describes `fields` of a box with its lower corner at `corner` \[m\] as JSON for their file: axes, units, and the position of each first value.
+pub fn about(fields: &[Field], corner: [f32; 3]) -> String {
     let of_field = |field: &Field| {
         let place = match field.face_axis() {
             Some(axis) => format!("{} faces", ["x", "y", "z"][axis]),
@@ -217,7 +247,7 @@ pub fn about(fields: &[Field]) -> String {
         "program": concat!("updraft ", env!("CARGO_PKG_VERSION")),
         "format": 1,
         "axes": "array[x, y, z], y up",
-        "origin": [0.0, 0.0, 0.0],
+        "origin": corner,
         "units": { "voxel": "m", "time": "s" },
         "fields": fields.iter().map(of_field).collect::<serde_json::Map<_, _>>(),
     })
@@ -236,7 +266,10 @@ pub fn enstrophy(solver: &Solver) -> f64 {
     let last = solver.layout().dims.nz;
     // Summed by planes: the result does not depend on the number of threads.
     let plane = |k: usize| (0..3).map(|axis| swirl(solver, axis, k)).sum::<f64>();
-    let planes: Vec<f64> = (0..=last).into_par_iter().map(plane).collect();
+    let mut planes = vec![0.0; last + 1];
+    let [from, to] = solver.layout().within([0, last as isize + 1]).map(|k| k as usize);
+    planes[from..to].par_iter_mut().zip(from..to).for_each(|(sum, k)| *sum = plane(k));
+    solver.ranks().gather(&mut planes, 1);
     0.5 * planes.iter().sum::<f64>() * f64::from(solver.config().h)
 }
 

@@ -145,6 +145,18 @@ impl Probe {
         }
     }
 
+    /// The span along z in which it reads fields \[m\]; `None` where it reads none or all of the box.
+    pub fn depth(&self, solver: &Solver) -> Option<[f32; 2]> {
+        let length = solver.config().dims.nz as f32 * solver.config().h;
+        match self.place {
+            Place::Point([_, _, z]) | Place::Plane { axis: 2, at: z } => Some([z, z]),
+            Place::Line { from, to, .. } => Some([from[2].min(to[2]), from[2].max(to[2])]),
+            Place::Box { low, high } => Some([low[2], high[2]]),
+            Place::Side { axis: 2, end } => Some([[0.0, length][end]; 2]),
+            _ => None,
+        }
+    }
+
     /// Measures now: one reading, or one for each point of a line.
     pub fn measure(&self, solver: &Solver) -> Vec<Reading> {
         let read = |at: Option<[f32; 3]>| {
@@ -174,10 +186,14 @@ impl Probe {
                 vec![plane_mean(solver, fields, axis, at)]
             }
             (Quantity::Product(fields), Place::Box { low, high }, _) => {
-                vec![box_mean(finest(solver, fields), [low, high], |p| sample(fields, p))]
+                let corner = solver.config().corner();
+                let local = |p: [f32; 3]| [0, 1, 2].map(|a| p[a] - corner[a]);
+                let value = |p: [f32; 3]| sample(fields, [0, 1, 2].map(|a| p[a] + corner[a]));
+                vec![box_mean(finest(solver, fields), [local(low), local(high)], value)]
             }
             (Quantity::Product(fields), Place::Side { axis, end }, _) => {
-                let at = [0.0, solver.config().dims.array()[axis] as f32 * solver.config().h][end];
+                let length = solver.config().dims.array()[axis] as f32 * solver.config().h;
+                let at = solver.config().corner()[axis] + [0.0, length][end];
                 vec![plane_mean(solver, fields, axis, at)]
             }
             (Quantity::Flow, Place::Plane { axis, at }, _) => {
@@ -234,14 +250,14 @@ fn finest(solver: &Solver, fields: &[Field]) -> ([usize; 3], f32) {
 /// A velocity across the plane counts as the mean over its faces, what solids take of them included, so that times the area it
 /// is what flows through.
 fn plane_mean(solver: &Solver, fields: &[Field], axis: usize, at: f32) -> f32 {
-    let (dims, h) = finest(solver, fields);
+    let ((dims, h), corner) = (finest(solver, fields), solver.config().corner());
     let [a, b] = [(axis + 1) % 3, (axis + 2) % 3];
     let mut sum = 0.0_f64;
     for n in 0..dims[a] {
         for m in 0..dims[b] {
             let mut p = [at; 3];
-            p[a] = (n as f32 + 0.5) * h;
-            p[b] = (m as f32 + 0.5) * h;
+            p[a] = (n as f32 + 0.5) * h + corner[a];
+            p[b] = (m as f32 + 0.5) * h + corner[b];
             let mut cell = [0; 3];
             let of_air = |n: usize| ((n as f32 + 0.5) * h / solver.config().h) as usize;
             (cell[a], cell[b]) = (of_air(n), of_air(m));
@@ -311,7 +327,7 @@ fn slope_at_side(solver: &Solver, field: Field, axis: usize, end: usize) -> f32 
 /// left out of account.
 fn through(solver: &Solver, axis: usize, column: [usize; 3], at: f32) -> f32 {
     let cells = solver.config().dims.array()[axis];
-    let q = (at / solver.config().h).clamp(0.0, cells as f32);
+    let q = ((at - solver.config().corner()[axis]) / solver.config().h).clamp(0.0, cells as f32);
     let below = (q as usize).min(cells - 1);
     let part = q - below as f32;
     let face = |index: usize| {

@@ -5,7 +5,7 @@ use half::f16;
 use rayon::prelude::*;
 
 use crate::grid::Dims;
-use crate::solver::{Solver, StepStats};
+use crate::solver::{Config, Solver, StepStats};
 
 pub use crate::solver::{Mesh, Shape as SolidShape, SolidPose};
 
@@ -14,14 +14,19 @@ pub const BRICK: usize = 8;
 
 /// One instant of the simulation.
 ///
-/// The box spans from the origin to `h · dims` in metres, y up. All arrays are dense over the cells,
-/// x fastest, then y, then z.
+/// The box spans from its [corner](Snapshot::corner) over `h · dims` in metres, y up. All arrays are dense over the cells, x fastest,
+/// then y, then z. Solids and the box at the start are in coordinates from the corner.
 #[derive(Clone, Debug)]
 pub struct Snapshot {
     /// Shape of the box.
     pub dims: Dims,
     /// Edge of a cell \[m\].
     pub h: f32,
+    /// First cell, counted from the origin of the scene's coordinates. A box that has moved up begins at y = 0 here, where the floor
+    /// is.
+    pub origin: [i32; 3],
+    /// Lower and upper corner of the box at the start \[m\].
+    pub start: [[f32; 3]; 2],
     /// Simulated time \[s\].
     pub time: f64,
     /// Number that grows with each new snapshot, also after edits while paused.
@@ -113,6 +118,8 @@ impl Snapshot {
         Self {
             dims,
             h,
+            origin: [0; 3],
+            start: [[0.0; 3], dims.array().map(|n| n as f32 * h)],
             time: 0.0,
             serial: 0,
             load: 0,
@@ -141,34 +148,123 @@ impl Snapshot {
     pub fn extent(&self) -> [f32; 3] {
         self.dims.array().map(|n| n as f32 * self.h)
     }
+
+    /// Position of the lower corner of the box in the scene's coordinates \[m\].
+    pub fn corner(&self) -> [f32; 3] {
+        self.origin.map(|cells| cells as f32 * self.h)
+    }
+
+    /// Whether the box is that of the start.
+    pub fn is_at_start(&self) -> bool {
+        self.start == [[0.0; 3], self.extent()]
+    }
+
+    /// Sets cells and place of the box, without its contents: the present box of `config`, which was `start` (first cell and cells of
+    /// the velocity) at the start.
+    pub fn place(&mut self, config: &Config, (first, cells): ([i32; 3], Dims)) {
+        (self.dims, self.h) = (config.smoke_dims(), config.smoke_h());
+        self.origin = config.origin.map(|cell| cell * config.detail as i32);
+        let cells = cells.array();
+        self.start = [0, 1].map(|end| {
+            [0, 1, 2].map(|a| (first[a] + [0, cells[a] as i32][end] - config.origin[a]) as f32 * config.h)
+        });
+    }
+
+    /// Adds empty cells below, down to y = 0, where pictures have their floor. Returns their number along y.
+    pub fn stand_on_ground(&mut self) -> usize {
+        let below = self.origin[1].max(0) as usize;
+        if below == 0 {
+            return 0;
+        }
+        let dims = self.dims;
+        self.dims.ny += below;
+        self.origin[1] = 0;
+        let up = below as f32 * self.h;
+        self.start.iter_mut().chain(self.solids.iter_mut().map(|s| &mut s.position)).for_each(|p| p[1] += up);
+        for cells in [&mut self.smoke, &mut self.velocity].into_iter().filter(|cells| !cells.is_empty()) {
+            cells.resize(self.dims.cells(), [f16::ZERO; 4]);
+            let plane = dims.nx * dims.ny;
+            // From the last plane on, so that none is overwritten before it is moved.
+            for k in (0..dims.nz).rev() {
+                let to = self.dims.index(0, below, k);
+                cells.copy_within(k * plane..(k + 1) * plane, to);
+                cells[to - below * dims.nx..to].fill([f16::ZERO; 4]);
+            }
+        }
+        below
+    }
 }
 
 impl Snapshot {
     /// Captures this instant of `solver`, reusing the memory. The velocity is captured only on request,
     /// otherwise left empty.
     pub fn capture(&mut self, solver: &Solver, with_velocity: bool) {
-        self.dims = solver.config().smoke_dims();
-        self.h = solver.config().smoke_h();
+        self.place(solver.config(), solver.start());
         self.time = solver.stats().time;
         self.serial += 1;
         self.stats.clone_from(solver.stats());
         self.solids.clear();
-        self.solids.extend_from_slice(solver.poses());
+        let corner = self.corner();
+        self.solids.extend(
+            solver
+                .poses()
+                .into_iter()
+                .map(|pose| SolidPose { position: [0, 1, 2].map(|a| pose.position[a] - corner[a]), ..pose }),
+        );
         solver.write_smoke(&mut self.smoke);
         self.velocity.clear();
         if with_velocity {
             solver.write_velocity(&mut self.velocity);
         }
+        let held_dims = Bricks::empty(self.dims).dims;
+        let below = self.stand_on_ground();
         if self.bricks.dims != Bricks::empty(self.dims).dims {
             self.bricks = Bricks::empty(self.dims);
         }
-        let per_brick = self.bricks.dims;
-        match solver.occupied_bricks() {
+        match solver.occupied_bricks().filter(|_| below.is_multiple_of(BRICK)) {
             Some(held) => {
-                let holds = |[i, j, k]: [usize; 3]| held[per_brick.index(i, j, k)] != 0;
+                let holds = |[i, j, k]: [usize; 3]| {
+                    j.checked_sub(below / BRICK).is_some_and(|j| held[held_dims.index(i, j, k)] != 0)
+                };
                 self.bricks.update_where(self.dims, &self.smoke, holds);
             }
             None => self.bricks.update(self.dims, &self.smoke),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::solver::{BoundaryCondition, Params, Shape, Solid};
+
+    /// A solver of a box that has left the ground, and one of the same box with air down to the ground.
+    fn solvers(detail: usize) -> [Solver; 2] {
+        [16, 0].map(|low| {
+            let mut config = Config::new(Dims::new([8, 40 - low, 8]).unwrap(), 0.1);
+            config.sides = [[BoundaryCondition::Open; 2]; 3];
+            (config.origin, config.detail, config.threads) = ([-8, low as i32, 16], detail, 1);
+            let mut solver = Solver::new(config, Params::default(), vec![]).unwrap();
+            solver.set_solids(vec![Solid::new(Shape::Sphere { radius: 0.2 }, [-0.4, 3.0, 2.0])]).unwrap();
+            solver.fill(|_, _| 0.0, |p| if p[1] > 1.6 { [p[0].abs(), p[1], p[2], 0.0] } else { [0.0; 4] });
+            solver
+        })
+    }
+
+    #[test]
+    fn a_box_above_the_ground_is_shown_with_empty_cells_below() {
+        for detail in [1, 2] {
+            let [high, whole] = solvers(detail).map(|solver| {
+                let mut snapshot = Snapshot::empty(Dims::new([1; 3]).unwrap(), 1.0);
+                snapshot.capture(&solver, false);
+                snapshot
+            });
+            assert_eq!((high.dims, high.origin), (whole.dims, whole.origin));
+            assert_eq!(high.origin[1], 0);
+            assert!(high.smoke == whole.smoke && high.bricks.max == whole.bricks.max);
+            let [a, b] = [&high, &whole].map(|snapshot| snapshot.solids[0].position);
+            assert!((0..3).all(|n| (a[n] - b[n]).abs() < 1e-5), "{a:?} {b:?}");
+            assert!((high.start[0][1] - 1.6).abs() < 1e-5 && whole.is_at_start(), "{:?}", high.start);
         }
     }
 }

@@ -67,22 +67,22 @@ impl Up {
         }
     }
 
-    /// First voxel of a box of `dims`, and number of voxels along each axis.
-    fn region(self, dims: Dims) -> ([i32; 3], [usize; 3]) {
+    /// First voxel of a box of `dims` whose first cell is `origin`, and number of voxels along each axis.
+    fn region(self, dims: Dims, [x, y, z]: [i32; 3]) -> ([i32; 3], [usize; 3]) {
         let [nx, ny, nz] = dims.array();
         match self {
-            Self::Y => ([0; 3], [nx, ny, nz]),
-            Self::Z => ([0, -(nz as i32), 0], [nx, nz, ny]),
+            Self::Y => ([x, y, z], [nx, ny, nz]),
+            Self::Z => ([x, -(z + nz as i32), y], [nx, nz, ny]),
         }
     }
 
-    /// Cell of a voxel.
-    fn cell(self, [x, y, z]: [i32; 3]) -> [isize; 3] {
+    /// Cell of a voxel, counted from the cell `origin`.
+    fn cell(self, [x, y, z]: [i32; 3], origin: [i32; 3]) -> [isize; 3] {
         let cell = match self {
             Self::Y => [x, y, z],
             Self::Z => [x, z, -1 - y],
         };
-        cell.map(|n| n as isize)
+        [0, 1, 2].map(|a| (cell[a] - origin[a]) as isize)
     }
 }
 
@@ -118,26 +118,29 @@ pub fn write_vdb(
 ) -> io::Result<()> {
     let (scalars, up, finer) = (solver.scalars(), options.up, solver.config().detail as isize);
     let (layout, air) = (solver.smoke_layout(), solver.layout());
+    let first_of_air = solver.config().origin;
+    let first = first_of_air.map(|cell| cell * finer as i32);
     let at = |voxel: [i32; 3]| {
-        let [i, j, k] = up.cell(voxel);
+        let [i, j, k] = up.cell(voxel, first);
         layout.at(i, j, k)
     };
     let at_air = |voxel: [i32; 3]| {
-        let [i, j, k] = up.cell(voxel);
+        let [i, j, k] = up.cell(voxel, first_of_air);
         air.at(i, j, k)
     };
     let scalar = |c: usize| move |voxel: [i32; 3]| scalars[at(voxel)][c];
     let channels: Vec<usize> = fields.iter().filter_map(|field| channel(*field)).collect();
-    let (origin, size) = up.region(layout.dims);
+    let (origin, size) = up.region(layout.dims, first);
     let holds = |at: usize| {
         let seen = |&c: &usize| scalars[at][c].abs() > if c == 3 { COOLEST } else { THINNEST };
         channels.is_empty() || channels.iter().any(seen)
     };
     let active = |n: [usize; 3]| holds(at([0, 1, 2].map(|a| origin[a] + n[a] as i32)));
     let topology = Topology::of_box(origin, size, active);
-    let (air_origin, air_size) = up.region(air.dims);
+    let (air_origin, air_size) = up.region(air.dims, first_of_air);
     let has_active = |n: [usize; 3]| {
-        let [i, j, k] = up.cell([0, 1, 2].map(|a| air_origin[a] + n[a] as i32)).map(|x| finer * x);
+        let voxel = [0, 1, 2].map(|a| air_origin[a] + n[a] as i32);
+        let [i, j, k] = up.cell(voxel, first_of_air).map(|x| finer * x);
         let part = |n: isize| layout.at(i + n % finer, j + n / finer % finer, k + n / (finer * finer));
         (0..finer.pow(3)).any(|n| holds(part(n)))
     };
@@ -184,10 +187,10 @@ pub fn write_vdb_snapshot(
 ) -> io::Result<()> {
     let (dims, up) = (snapshot.dims, options.up);
     let at = |voxel: [i32; 3]| {
-        let [i, j, k] = up.cell(voxel).map(|n| n as usize);
+        let [i, j, k] = up.cell(voxel, snapshot.origin).map(|n| n as usize);
         dims.index(i, j, k)
     };
-    let (origin, size) = up.region(dims);
+    let (origin, size) = up.region(dims, snapshot.origin);
     let active = |n: [usize; 3]| {
         let cell = snapshot.smoke[at([0, 1, 2].map(|a| origin[a] + n[a] as i32))].map(|x| x.to_f32());
         cell[..3].iter().any(|rho| rho.abs() > THINNEST) || cell[3].abs() > COOLEST
@@ -451,5 +454,6 @@ pub fn write_vti(file: impl Write, solver: &Solver, fields: &[Field]) -> io::Res
         })
         .collect();
     let h = solver.config().smoke_h().into();
-    vti::write(file, layout.dims.array(), h, solver.stats().time, &arrays)
+    let corner = solver.config().corner().map(f64::from);
+    vti::write(file, (layout.dims.array(), h, corner), solver.stats().time, &arrays)
 }

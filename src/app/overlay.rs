@@ -81,14 +81,14 @@ impl View<'_> {
 
 /// Edges of the box; those behind the smoke are fainter.
 fn edges(painter: &Painter, view: &View) {
-    let extent = view.session.extent();
+    let [low, high] = view.session.box_shown();
     let eye = view.session.orbit.eye();
     for axis in 0..3 {
         for n in (0..8).filter(|n| n >> axis & 1 == 0) {
-            let corner = |n: usize| Vector3::from_fn(|a, _| if n >> a & 1 == 1 { extent[a] } else { 0.0 });
+            let corner = |n: usize| Vector3::from_fn(|a, _| if n >> a & 1 == 1 { high[a] } else { low[a] });
             let before = (0..3)
                 .filter(|&a| a != axis)
-                .any(|a| if n >> a & 1 == 1 { eye[a] > extent[a] } else { eye[a] < 0.0 });
+                .any(|a| if n >> a & 1 == 1 { eye[a] > high[a] } else { eye[a] < low[a] });
             let alpha = if before { 90 } else { 35 };
             let stroke = Stroke::new(1.0, Color32::from_rgba_unmultiplied(191, 204, 224, alpha));
             view.line(painter, [corner(n), corner(n | 1 << axis)], stroke);
@@ -170,7 +170,7 @@ fn follower(painter: &Painter, view: &View, n: usize, p: Vector3<f32>) {
     else {
         return;
     };
-    let present = Vector3::from(pose.position);
+    let present = Vector3::from(pose.position) + Vector3::from(session.shown_of(session.side()).corner());
     let (Some(at), Some(from)) = (view.at(p), view.at(present)) else { return };
     if (present - p).norm() < session.shown().h {
         return;

@@ -153,6 +153,15 @@ impl Session {
         self.model.settings.scene.extent()
     }
 
+    /// Lower and upper corner of the box \[m\]: that of the scene, or where one that follows its smoke is now, down to the ground.
+    pub fn box_shown(&self) -> [[f32; 3]; 2] {
+        if !self.model.settings.scene.config.follow.on {
+            return [[0.0; 3], self.extent()];
+        }
+        let (corner, size) = (self.shown().corner(), self.shown().extent());
+        [corner, [0, 1, 2].map(|a| corner[a] + size[a])]
+    }
+
     /// Sets the size of the view \[pt\]. A box that was seen whole stays so.
     pub fn set_view(&mut self, width: f32, height: f32) {
         let view = Vector2::new(width.max(1.0), height.max(1.0));

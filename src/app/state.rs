@@ -193,7 +193,7 @@ fn state(session: &Session, seen: Seen, (mass, height): Masses) -> State<'_> {
         parallel: session.is_parallel(),
         sources: model.settings.scene.sources.len(),
         solids: model.settings.scene.solids.len(),
-        solid_positions: snapshot.solids.iter().map(|solid| solid.position).collect(),
+        solid_positions: snapshot.solids.iter().map(|solid| place(snapshot, solid.position)).collect(),
         handles: session.seen_handles(),
         exporting: model.exporting.as_ref().map(|progress| [progress.done, progress.total]),
         params: params(&model.settings.params),
@@ -235,6 +235,12 @@ fn params(params: &crate::solver::Params) -> BTreeMap<&'static str, f32> {
         _ => None,
     };
     parameter::all().filter_map(number).collect()
+}
+
+/// A place in coordinates from the corner of the box, in those of the scene \[m\].
+fn place(snapshot: &Snapshot, p: [f32; 3]) -> [f32; 3] {
+    let corner = snapshot.corner();
+    [0, 1, 2].map(|a| p[a] + corner[a])
 }
 
 fn masses(snapshot: &Snapshot) -> Masses {

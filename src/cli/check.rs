@@ -4,13 +4,16 @@ use super::frames::Frames;
 use super::{CliError, Common, machine, say, say_json};
 use crate::scene::{Scene, SceneError, memory};
 use crate::solver::{
-    Advection, BoundaryCondition, BoundaryConditions, Force, ForceField, Integrator, Projection, Shape, Solid,
+    Advection, BoundaryCondition, BoundaryConditions, Force, ForceField, Integrator, Projection, Shape,
+    Solid, Solver,
 };
 
 mod disk;
 mod report;
+mod slabs;
 
 use disk::{Disk, Memory};
+use slabs::Slabs;
 
 /// Check a scene.
 #[derive(Debug, clap::Args)]
@@ -21,6 +24,9 @@ pub struct CheckArgs {
     /// Frames for which the space on the disk is estimated
     #[arg(long, value_name = "A-B[:STEP]", default_value = "1-120", allow_hyphen_values = true)]
     frames: Frames,
+    /// Estimate the memory of each of N ranks, and what they send
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
+    ranks: Option<u16>,
     /// Print the report as JSON, with the value of every key; of an invalid scene the error and its place
     #[arg(long)]
     json: bool,
@@ -29,13 +35,22 @@ pub struct CheckArgs {
 /// Runs the command.
 pub fn run(args: &CheckArgs, common: &Common) -> Result<(), CliError> {
     match scene(args, common) {
-        Ok(scene) if args.json => {
-            let about = lines(&scene, args.frames).map(|(what, value)| (what.to_owned(), value.into()));
-            say_json(&report::valid(&scene, args.frames, about.into_iter().collect()))
-        }
         Ok(scene) => {
-            let lines = lines(&scene, args.frames).map(|(what, value)| format!("{what:10} {value}\n"));
-            say(&lines.concat())
+            let slabs = args.ranks.map(|ranks| Slabs::of(&scene, ranks)).transpose();
+            let slabs = slabs.map_err(|what| CliError::Request(format!("--ranks: {what}")))?;
+            let mut lines = lines(&scene, args.frames).to_vec();
+            lines.extend(slabs.as_ref().map(|slabs| ("ranks", slabs.line())));
+            if !args.json {
+                let lines: Vec<_> =
+                    lines.iter().map(|(what, value)| format!("{what:10} {value}\n")).collect();
+                return say(&lines.concat());
+            }
+            let about = lines.into_iter().map(|(what, value)| (what.to_owned(), value.into()));
+            let mut report = report::valid(&scene, args.frames, about.collect());
+            if let Some(slabs) = slabs {
+                report["ranks"] = slabs.json();
+            }
+            say_json(&report)
         }
         Err(error) => {
             if let (CliError::Scene(error), true) = (&error, args.json) {
@@ -53,10 +68,11 @@ fn scene(args: &CheckArgs, common: &Common) -> Result<Scene, CliError> {
     Ok(scene)
 }
 
-fn lines(scene: &Scene, frames: Frames) -> [(&'static str, String); 12] {
+fn lines(scene: &Scene, frames: Frames) -> [(&'static str, String); 13] {
     [
         ("scene", format!("{}: valid", scene.name)),
         ("box", box_of(scene)),
+        ("follow", follow(scene)),
         ("sides", sides(scene)),
         ("time", time(scene)),
         ("advection", advection(scene)),
@@ -82,6 +98,17 @@ fn box_of(scene: &Scene) -> String {
         }
     };
     format!("{nx} x {ny} x {nz} cells of {} m: {x} x {y} x {z} m{smoke}", scene.config.h)
+}
+
+/// How the box follows its smoke, with the memory of the solver at the start and at most.
+fn follow(scene: &Scene) -> String {
+    let (config, follow) = (&scene.config, scene.config.follow);
+    if !follow.on {
+        return "no: the box stays".into();
+    }
+    let start = memory::human(Solver::memory(config, !scene.solids.is_empty()));
+    let most = memory::human((f64::from(follow.limit) * f64::from(1 << 20)) as u64);
+    format!("open sides, {} cells from the smoke; {start} at the start, at most {most}", follow.margin)
 }
 
 /// `closed: x, y_min, z; open: y_max`.

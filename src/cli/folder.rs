@@ -8,9 +8,11 @@ use super::CliError;
 use super::frames::Frames;
 use super::simulate::Format;
 use crate::field::Field;
+use crate::grid::Dims;
 use crate::npz::{NpzError, Reader};
 use crate::scene::Scene;
-use crate::snapshot::Snapshot;
+use crate::snapshot::{Bricks, Snapshot, SolidPose};
+use crate::solver::Config;
 
 /// A folder with `scene.toml`, `stats.csv`, a `probe-NAME.csv` for each probe, for each frame `fields.NNNN.npz`, `.vdb` or
 /// `.vti`, `mean.npz`, and `checkpoint`.
@@ -109,20 +111,32 @@ impl RunFolder {
         let mut npz = Reader::open(&self.fields(frame))?;
         snapshot.time = npz.number("time").unwrap_or(0.0);
         snapshot.serial += 1;
+        let config = place(&mut npz, scene);
+        snapshot.place(&config, (scene.config.origin, scene.config.dims));
+        snapshot.velocity.clear();
         let names = npz.names();
+        // Before memory is allocated for a shape that a file names.
+        for field in Field::STORED.into_iter().filter(|field| names.iter().any(|name| name == field.name())) {
+            npz.check(field.name(), field.shape(field.grid(&config).0))?;
+        }
+        snapshot.smoke.resize(snapshot.dims.cells(), [f16::ZERO; 4]);
         let order = [Field::Red, Field::Green, Field::Blue, Field::Temperature];
         for (c, field) in order.into_iter().enumerate() {
             if !names.iter().any(|name| name == field.name()) {
                 snapshot.smoke.iter_mut().for_each(|cell| cell[c] = f16::ZERO);
                 continue;
             }
-            let array = npz.array(field.name(), field.shape(field.grid(&scene.config).0))?;
+            let array = npz.array(field.name(), field.shape(field.grid(&config).0))?;
             for (cell, value) in snapshot.smoke.iter_mut().zip(array.values) {
                 cell[c] = f16::from_f32(value);
             }
         }
-        snapshot.bricks.update(scene.config.smoke_dims(), &snapshot.smoke);
-        snapshot.solids = scene.solids.iter().map(|solid| solid.pose(snapshot.time, 0.0)).collect();
+        let corner = snapshot.corner();
+        let placed =
+            |pose: SolidPose| SolidPose { position: [0, 1, 2].map(|a| pose.position[a] - corner[a]), ..pose };
+        snapshot.solids = scene.solids.iter().map(|solid| placed(solid.pose(snapshot.time, 0.0))).collect();
+        snapshot.stand_on_ground();
+        snapshot.bricks = Bricks::of(snapshot.dims, &snapshot.smoke);
         Ok(())
     }
 }
@@ -130,23 +144,43 @@ impl RunFolder {
 impl RunFolder {
     /// Loads the velocity of `frame`, at the centres, into a snapshot that holds its smoke.
     pub fn load_velocity(&self, frame: u32, scene: &Scene, snapshot: &mut Snapshot) -> Result<(), NpzError> {
-        let (dims, finer) = (scene.config.smoke_dims(), scene.config.detail);
         let mut npz = Reader::open(&self.fields(frame))?;
+        let config = place(&mut npz, scene);
+        let (dims, finer) = (config.smoke_dims(), config.detail);
+        // The snapshot may have empty cells below the box.
+        let below = snapshot.dims.ny.saturating_sub(dims.ny);
         snapshot.velocity.clear();
-        snapshot.velocity.resize(dims.cells(), [f16::ZERO; 4]);
+        snapshot.velocity.resize(snapshot.dims.cells(), [f16::ZERO; 4]);
         for (axis, field) in [Field::U, Field::V, Field::W].into_iter().enumerate() {
-            let shape = field.shape(scene.config.dims);
+            let shape = field.shape(config.dims);
             let faces = npz.array(field.name(), shape)?.values;
             let ahead = shape[..axis].iter().product::<usize>();
-            for (n, cell) in snapshot.velocity.iter_mut().enumerate() {
-                let [i, j, k] =
-                    [n % dims.nx, n / dims.nx % dims.ny, n / (dims.nx * dims.ny)].map(|n| n / finer);
+            for n in 0..dims.cells() {
+                let cell = [n % dims.nx, n / dims.nx % dims.ny, n / (dims.nx * dims.ny)];
+                let [i, j, k] = cell.map(|n| n / finer);
                 let face = i + shape[0] * (j + shape[1] * k);
-                cell[axis] = f16::from_f32(0.5 * (faces[face] + faces[face + ahead]));
+                let at = snapshot.dims.index(cell[0], cell[1] + below, cell[2]);
+                snapshot.velocity[at][axis] = f16::from_f32(0.5 * (faces[face] + faces[face + ahead]));
             }
         }
         Ok(())
     }
+}
+
+/// The configuration of a frame: that of the scene, with the cells and the place of a box that follows its smoke.
+fn place(npz: &mut Reader, scene: &Scene) -> Config {
+    let mut config = scene.config.clone();
+    let mut numbers = |names: [&str; 3]| -> Option<[f64; 3]> {
+        let [x, y, z] = names.map(|name| npz.number(name).filter(|x| x.abs() < 1e6));
+        Some([x?, y?, z?])
+    };
+    let cells = numbers(["cells_x", "cells_y", "cells_z"]).map(|n| n.map(|n| n as usize));
+    let first = numbers(["first_x", "first_y", "first_z"]).map(|n| n.map(|n| n as i32));
+    if let (true, Some(dims), Some(first)) = (config.follow.on, cells.and_then(|n| Dims::new(n).ok()), first)
+    {
+        (config.dims, config.origin) = (dims, first);
+    }
+    config
 }
 
 /// Frame number of a file name: 12 of `fields.0012.npz`.

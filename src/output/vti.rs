@@ -12,10 +12,15 @@ pub struct Array<'a> {
     pub value: Box<dyn Fn(usize, usize, usize) -> [f32; 3] + 'a>,
 }
 
-/// Writes an image of `cells` of width `h` with its corner at the origin, at the instant `time` \[s\]. Single
+/// Writes an image of `cells` of width `h` with its lower corner at `corner`, at the instant `time` \[s\]. Single
 /// floats follow the XML as raw bytes.
-pub fn write(mut file: impl Write, cells: [usize; 3], h: f64, time: f64, arrays: &[Array]) -> io::Result<()> {
-    let [nx, ny, nz] = cells;
+pub fn write(
+    mut file: impl Write,
+    (cells, h, corner): ([usize; 3], f64, [f64; 3]),
+    time: f64,
+    arrays: &[Array],
+) -> io::Result<()> {
+    let ([nx, ny, nz], [x, y, z]) = (cells, corner);
     let extent = format!("0 {nx} 0 {ny} 0 {nz}");
     let first = |components: usize| arrays.iter().find(|array| array.components == components);
     let attribute = |what: &str, components: usize| {
@@ -26,7 +31,7 @@ pub fn write(mut file: impl Write, cells: [usize; 3], h: f64, time: f64, arrays:
         file,
         "<VTKFile type=\"ImageData\" version=\"1.0\" byte_order=\"LittleEndian\" header_type=\"UInt64\">"
     )?;
-    writeln!(file, "<ImageData WholeExtent=\"{extent}\" Origin=\"0 0 0\" Spacing=\"{h} {h} {h}\">")?;
+    writeln!(file, "<ImageData WholeExtent=\"{extent}\" Origin=\"{x} {y} {z}\" Spacing=\"{h} {h} {h}\">")?;
     writeln!(
         file,
         "<FieldData><DataArray type=\"Float64\" Name=\"TimeValue\" NumberOfTuples=\"1\" format=\"ascii\">{time:?}\

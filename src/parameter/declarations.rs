@@ -101,6 +101,25 @@ fn domain() -> Vec<Parameter> {
             "Cells of smoke and heat along each edge of a cell: 2 makes the smoke twice as fine as the velocity, at about a third of \
              the time of twice as many cells. Files and pictures have the finer smoke; an axis of one cell is divided too.",
         ),
+        plain("domain.follow", Kind::Flag, "", SHARE, Restarts).of(config!(c => c.follow.on)).says(
+            "Whether open sides move with the smoke: the box grows, shrinks and moves by bricks of 8 cells around smoke, heat, sources at \
+             work and moving solids, and `cells` is the box at the start. Other sides stay, and none sinks below y = 0.",
+        ),
+        whole("domain.follow_margin", 4.0..=512.0, Restarts).of(config!(c => c.follow.margin)).says(
+            "Least number of cells between smoke or heat and a side that moves. More cells let the flow differ less from that in a \
+             large box.",
+        ),
+        number("domain.follow_threshold", "-", 0.0..=0.1, Restarts).of(config!(c => c.follow.threshold)).says(
+            "Share of the greatest density in the box below which smoke counts as none, and may be left behind; of the temperature ten \
+             times as much.",
+        ),
+        plain("domain.follow_free", Kind::Flag, "", SHARE, Restarts).of(config!(c => c.follow.free)).says(
+            "Whether open sides hold the pressure that endless air around the box would have, instead of 0, which pulls at smoke near \
+             them. It needs an open side on each axis and has no effect beside solids.",
+        ),
+        number("domain.follow_limit", "MiB", 1.0..=1e8, Restarts).of(config!(c => c.follow.limit)).says(
+            "Memory of the solver beyond which a box that follows grows no more; smoke then leaves through its open sides.",
+        ),
         word("domain.walls", words::SIDES, Restarts)
             .default(r#"{ x = "closed", y_min = "closed", y_max = "open", z = "closed" }"#)
             .says(

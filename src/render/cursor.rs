@@ -7,6 +7,7 @@ use super::Cursor;
 use super::camera::{Axes, Ray, away_from_zero};
 use super::lines::smoothstep;
 use super::scene::floor_shown;
+use super::stage::Stage;
 
 /// Alpha of the ball: all over, at its rim, and in its sheen.
 pub(super) const BALL_ALPHA: [f32; 3] = [0.07, 0.75, 0.35];
@@ -68,8 +69,8 @@ pub(super) fn ball(cursor: &Cursor, ray: &Ray, soft: f32, t_max: f32) -> Option<
     Some(Tint { color, alpha: (all + at_rim * rim + at_sheen * sheen) * inside, least: BALL_LEAST, away })
 }
 
-/// The ring on the floor of a box of `extent` \[m\], along a ray of a view that is free up to `t_max`.
-pub(super) fn ring(cursor: &Cursor, axes: &Axes, ray: &Ray, t_max: f32, extent: [f32; 3]) -> Option<Tint> {
+/// The ring on the floor, along a ray of a view that is free up to `t_max`.
+pub(super) fn ring(cursor: &Cursor, axes: &Axes, ray: &Ray, t_max: f32, stage: &Stage) -> Option<Tint> {
     let away = -ray.origin.y / away_from_zero(ray.direction.y);
     if ray.origin.y <= 0.0 || away <= 0.0 || away > t_max * RING_BEHIND {
         return None;
@@ -77,6 +78,6 @@ pub(super) fn ring(cursor: &Cursor, axes: &Axes, ray: &Ray, t_max: f32, extent: 
     let p = ray.at(away);
     let width = if axes.parallel { RING_PARALLEL * axes.up.norm() } else { RING_WIDTH * away };
     let off = ((p.x - cursor.center[0]).hypot(p.z - cursor.center[2]) - cursor.radius).abs();
-    let alpha = RING_ALPHA * (1.0 - smoothstep(width * 0.5, width, off)) * floor_shown([p.x, p.z], extent);
+    let alpha = RING_ALPHA * (1.0 - smoothstep(width * 0.5, width, off)) * floor_shown([p.x, p.z], stage);
     (alpha > 0.0).then_some(Tint { color: cursor.color, alpha, least: 0.0, away })
 }

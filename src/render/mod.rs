@@ -40,6 +40,7 @@ mod slice;
 mod smooth_mesh;
 mod solid;
 pub mod sprite;
+mod stage;
 mod surround;
 mod tone;
 mod trilinear;

@@ -7,6 +7,7 @@ use super::lines::smoothstep;
 use super::medium::Medium;
 use super::noise;
 use super::solid::{self, Meeting, Solid};
+use super::stage::Stage;
 use crate::look::Look;
 
 /// The lit solids of a box.
@@ -22,7 +23,7 @@ pub(super) struct Scenery<'a> {
 /// Distance used where nothing is hit \[m\].
 pub(super) const FAR: f32 = 1e6;
 /// Distances from the middle at which the floor begins to fade and at which it ends, in units of the longer horizontal side
-/// of the box.
+/// of the box at the start.
 pub(super) const FLOOR_ENDS: [f32; 2] = [0.8, 3.0];
 
 /// Whether an environment is the background.
@@ -90,8 +91,8 @@ impl Scenery<'_> {
 }
 
 /// Opacity of the floor at x and z: it fades out, without a horizon.
-pub(super) fn floor_shown(p: [f32; 2], extent: [f32; 3]) -> f32 {
-    let side = extent[0].max(extent[2]);
-    let out = [(p[0] - 0.5 * extent[0]) / side, (p[1] - 0.5 * extent[2]) / side];
+pub(super) fn floor_shown(p: [f32; 2], stage: &Stage) -> f32 {
+    let ([x, z], side) = (stage.middle(), stage.side());
+    let out = [(p[0] - x) / side, (p[1] - z) / side];
     1.0 - smoothstep(FLOOR_ENDS[0], FLOOR_ENDS[1], out[0].hypot(out[1]))
 }

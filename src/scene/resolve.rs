@@ -22,7 +22,7 @@ use super::{
 use crate::grid::Dims;
 use crate::look::{Camera, Look, Projection, Sphere};
 use crate::parameter::{Holder, normalized};
-use crate::solver::{Advection, Config, Params, Solver, TimeControl};
+use crate::solver::{Advection, BoundaryCondition, Config, Params, Solver, TimeControl};
 
 type Result<T> = std::result::Result<T, Box<Problem>>;
 
@@ -94,6 +94,7 @@ fn config(doc: &Document, given: &Given, sides: &Sides, text: &Text) -> Result<C
     Dims::new(dims.array().map(|n| n.saturating_mul(config.detail))).map_err(|e| {
         text.problem(given.span("domain.detail").unwrap_or(0..0), format!("domain.detail: {e}"))
     })?;
+    check_follow(&config, !doc.solid.is_empty(), given, text)?;
     if doc.time.step.is_some() {
         check_fixed_step(given, text)?;
         config.time = TimeControl { max_substeps: 1, ..TimeControl::default() };
@@ -124,6 +125,31 @@ fn check_memory(config: &Config, bytes: u64, limit: u64) -> std::result::Result<
             detail => format!(" with a detail of {detail}"),
         }
     ))
+}
+
+/// Checks that a box that follows its smoke can, and begins within its limit.
+fn check_follow(config: &Config, solids: bool, given: &Given, text: &Text) -> Result<()> {
+    let is_open = |side: &BoundaryCondition| *side == BoundaryCondition::Open;
+    let problem = |key: &str, message: String| text.problem(given.span(key).unwrap_or(0..0), message);
+    if !config.follow.on {
+        return Ok(());
+    }
+    if !config.sides.as_flattened().iter().any(is_open) {
+        let message =
+            "domain.follow: no side is open, so none can follow the smoke; open one in domain.walls";
+        return Err(problem("domain.follow", message.into()));
+    }
+    let (bytes, limit) =
+        (Solver::memory(config, solids), f64::from(config.follow.limit) * f64::from(1 << 20));
+    if bytes as f64 > limit {
+        let message = format!(
+            "domain.follow_limit: the box at the start needs {}, over the limit of {}; raise it or use fewer cells",
+            memory::human(bytes),
+            memory::human(limit as u64)
+        );
+        return Err(problem("domain.follow_limit", message));
+    }
+    Ok(())
 }
 
 /// Checks that a picture of `size` fits into memory beside the fields.

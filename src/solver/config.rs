@@ -257,11 +257,39 @@ pub const TOLERANCE: f32 = 1e-4;
 /// Greatest [`Config::detail`].
 pub const MOST_DETAIL: usize = 4;
 
-/// Everything that is fixed when a solver is built.
+/// How the box follows what is in it; see [`Config::follow`].
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Follow {
+    /// Whether the open sides move with the smoke and the heat.
+    pub on: bool,
+    /// Least distance of smoke, heat and working sources from a side that moves \[cells\].
+    pub margin: usize,
+    /// Whether open sides hold the pressure that endless air around the box would have, instead of 0. It has no effect beside solids, and
+    /// needs an open side on each axis.
+    pub free: bool,
+    /// Share of the greatest density in the box below which smoke counts as none \[-\]. It is lost where a side passes it.
+    pub threshold: f32,
+    /// Memory of the solver beyond which the box grows no more \[MiB\].
+    pub limit: f32,
+}
+
+impl Default for Follow {
+    fn default() -> Self {
+        Self { on: false, margin: 16, free: true, threshold: 1e-3, limit: 4096.0 }
+    }
+}
+
+/// Everything that is fixed when a solver is built, except that a box that [follows](Self::follow) its smoke changes `dims` and
+/// `origin` itself.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Config {
     /// Cells along x, y, z.
     pub dims: Dims,
+    /// First cell of the box along each axis, counted from the origin of the coordinates. All positions of sources, forces, solids and
+    /// profiles are in these coordinates. 0 on a periodic axis.
+    pub origin: [i32; 3],
+    /// Whether and how open sides move with the smoke. The others stay. `dims` and `origin` are the box at the start.
+    pub follow: Follow,
     /// Edge of a cell \[m\].
     pub h: f32,
     /// Cells of smoke and heat along each edge of a cell, 1 to [`MOST_DETAIL`]. The velocity stays on the cells of `dims`.
@@ -294,6 +322,8 @@ impl Config {
     pub fn new(dims: Dims, h: f32) -> Self {
         Self {
             dims,
+            origin: [0; 3],
+            follow: Follow::default(),
             h,
             detail: 1,
             sides: BoundaryConditions::default(),
@@ -313,6 +343,11 @@ impl Config {
     pub fn smoke_dims(&self) -> Dims {
         let [nx, ny, nz] = self.dims.array().map(|n| n * self.detail);
         Dims { nx, ny, nz }
+    }
+
+    /// Position of the lower corner of the box \[m\].
+    pub fn corner(&self) -> [f32; 3] {
+        self.origin.map(|cells| cells as f32 * self.h)
     }
 
     /// Edge of a cell of smoke and heat \[m\].

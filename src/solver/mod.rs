@@ -27,8 +27,9 @@ mod step_stats;
 mod storage;
 
 pub use config::{
-    Advection, Ambient, BoundaryCondition, BoundaryConditions, Config, Dab, Inflow, Integrator, MOST_DETAIL,
-    Params, Projection, SCALAR_LIMIT, SPEED_LIMIT, Smoke, TOLERANCE, TimeControl, TraceOrder, Turbulence,
+    Advection, Ambient, BoundaryCondition, BoundaryConditions, Config, Dab, Follow, Inflow, Integrator,
+    MOST_DETAIL, Params, Projection, SCALAR_LIMIT, SPEED_LIMIT, Smoke, TOLERANCE, TimeControl, TraceOrder,
+    Turbulence,
 };
 pub use forces::external::{ActsOn, CustomField, Drive, Force, ForceField};
 pub use sides::profile::{Profile, SideValues};
@@ -37,5 +38,6 @@ pub use solver_error::{InvalidValue, SolverError};
 pub use sources::{Card, CardError, Cloud, Fill, Form, Noise, Region, Source};
 pub use step::Solver;
 pub use step::captured_state::State;
+pub use step::distribution::refuse_on_ranks;
 pub use step_stats::{Stage, StepStats};
 pub use storage::archive::StateError;

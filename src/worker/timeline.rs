@@ -36,6 +36,8 @@ pub struct Frame {
     pub time: f64,
     dims: Dims,
     h: f32,
+    origin: [i32; 3],
+    start: [[f32; 3]; 2],
     load: u64,
     smoke: Packed,
     /// Velocity and vorticity, of the newest frames.
@@ -54,6 +56,8 @@ impl Frame {
             time: snapshot.time,
             dims: snapshot.dims,
             h: snapshot.h,
+            origin: snapshot.origin,
+            start: snapshot.start,
             load: snapshot.load,
             smoke: Packed::of(&snapshot.smoke),
             flow: Mutex::new((!snapshot.velocity.is_empty()).then(|| Packed::of(&snapshot.velocity))),
@@ -69,6 +73,7 @@ impl Frame {
             into.bricks = Bricks::empty(self.dims);
         }
         (into.dims, into.h, into.time, into.load) = (self.dims, self.h, self.time, self.load);
+        (into.origin, into.start) = (self.origin, self.start);
         into.serial += 1;
         into.smoke.resize(self.dims.cells(), Default::default());
         self.smoke.unpack(&mut into.smoke);

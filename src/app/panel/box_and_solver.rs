@@ -17,8 +17,13 @@ use crate::scene::memory;
 use crate::solver::{BoundaryCondition, Config, Inflow};
 
 /// Solver settings of the section.
-const KEYS: [&str; 8] = [
+const KEYS: [&str; 13] = [
     "domain.detail",
+    "domain.follow",
+    "domain.follow_margin",
+    "domain.follow_free",
+    "domain.follow_threshold",
+    "domain.follow_limit",
     "solver.advection",
     "solver.integrator",
     "solver.projection",
@@ -37,7 +42,7 @@ pub(super) fn show(ui: &mut Ui, model: &mut Model, readout: &Readout, out: &mut 
     let head = Head { title: "Box and solver", effect: Some(Effect::Restarts), changed: false };
     section(ui, head, out, |ui, out| {
         if !out.finds_words(
-            "box solver resolution cells voxel detail walls sides advection integrator projection cfl",
+            "box solver resolution cells voxel detail follow margin limit walls sides advection integrator projection cfl",
         ) {
             return;
         }
@@ -199,6 +204,17 @@ fn setting(ui: &mut Ui, scene: &Scene, draft: &mut Draft, key: &'static str, out
             out.places.insert(key, response.rect);
             if response.changed() {
                 draft.set(key, Entry::of(x as f32));
+            }
+        }
+        (_, Value::Flag(now)) => {
+            let mut on = match draft.get(key) {
+                Some(Entry::Flag(on)) => *on,
+                _ => now,
+            };
+            let response = ui.checkbox(&mut on, "");
+            out.places.insert(key, response.rect);
+            if response.changed() {
+                draft.set(key, Entry::Flag(on));
             }
         }
         (_, Value::Whole(now)) => {

@@ -141,6 +141,13 @@ fn check_glyphs(ctx: &Context, shape: &Shape) {
 }
 
 #[test]
+fn a_character_of_no_font_is_found() {
+    let rig = Rig::new();
+    let shows = |text: &str| rig.ctx.fonts_mut(|fonts| fonts.has_glyphs(&egui::FontId::default(), text));
+    assert!(shows("⬅➡▶") && !shows("←"));
+}
+
+#[test]
 fn buttons_send_their_action() {
     let mut rig = Rig::new();
     for (name, action) in [
@@ -364,7 +371,7 @@ fn sections_name_the_effect_of_a_change() {
 #[test]
 fn the_search_finds_rows_by_name_key_and_description_and_says_when_there_are_none() {
     let mut rig = Rig::new();
-    for text in ["vortic", "fluid.vorticity", "small SWIRLS"] {
+    for text in ["vortic", "fluid.vorticity", "feeds the small SWIRLS"] {
         let sliders: Vec<&str> = rig.search(text).places.into_keys().filter(|n| is_slider(n)).collect();
         assert_eq!(sliders, ["fluid.vorticity"], "{text}");
     }

@@ -246,7 +246,8 @@ impl Session {
             let high = Vector3::new(last as f32 + 1.0, j + 1.0, k + 1.0) * h;
             bounds = Some(bounds.map_or([low, high], |[a, b]| [a.inf(&low), b.sup(&high)]));
         }
-        bounds
+        let corner = Vector3::from(snapshot.corner());
+        bounds.map(|ends| ends.map(|end| end + corner))
     }
 
     /// Whether the view is orthographic.

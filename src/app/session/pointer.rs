@@ -59,7 +59,7 @@ impl Session {
     pub(super) fn under(&self) -> Option<Under> {
         self.pointer.at?;
         let snapshot = self.shown_of(self.side());
-        let at = self.cursor.center / snapshot.h;
+        let at = (self.cursor.center - Vector3::from(snapshot.corner())) / snapshot.h;
         let dims = snapshot.dims.array();
         let inside = (0..3).all(|a| at[a] >= 0.0 && at[a] < dims[a] as f32);
         let cell = inside.then(|| snapshot.dims.index(at.x as usize, at.y as usize, at.z as usize))?;

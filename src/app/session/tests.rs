@@ -144,6 +144,29 @@ fn undo_of_a_clear_brings_the_smoke_and_the_time_back() {
 }
 
 #[test]
+fn a_box_that_follows_its_smoke_is_shown_where_it_is_and_comes_back_by_undo() {
+    let text = "[domain]\ncells = [16, 24, 16]\nvoxel = 0.1\nfollow = true\nwalls = 'open'";
+    let mut s = Session::new(Scene::parse("open", text).unwrap(), || ()).unwrap();
+    s.set_view(800.0, 600.0);
+    let (start, camera) = ([[0.0; 3], s.extent()], s.orbit);
+    until(&mut s, |s| s.box_shown() == start);
+    (0..3).for_each(|_| step(&mut s));
+    let (before, moved) = (smoke(&s), s.box_shown());
+    assert!(moved[0][0] < start[0][0] && moved[1][0] > start[1][0], "{moved:?}");
+    assert_eq!((moved[0][1], s.orbit), (0.0, camera), "the floor and the camera stay");
+    s.act(Action::Clear);
+    until(&mut s, |s| s.box_shown() == start);
+    s.act(Action::Undo);
+    until(&mut s, |s| s.box_shown() == moved);
+    assert!(smoke(&s) == before);
+    // The timeline has frames of both sizes.
+    s.act(Action::Clear);
+    until(&mut s, |s| s.box_shown() == start);
+    (0..3).for_each(|_| step(&mut s));
+    assert!(smoke(&s) == before && s.box_shown() == moved);
+}
+
+#[test]
 fn a_clear_during_a_slow_step_keeps_a_whole_instant() {
     let text = "[domain]\ncells = [64, 64, 64]\nvoxel = 0.02";
     let mut s = Session::new(Scene::parse("large", text).unwrap(), || ()).unwrap();

@@ -24,6 +24,7 @@ pub fn valid(scene: &Scene, frames: Frames, about: Map<String, Value>) -> Value 
             "voxel": scene.config.h,
             "detail": scene.config.detail,
             "extent": scene.extent(),
+            "follow": scene.config.follow.on,
         },
         "sides": sides(scene),
         "time": {

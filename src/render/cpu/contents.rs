@@ -7,11 +7,13 @@ use crate::render::floor::FloorLight;
 use crate::render::light::LightVolume;
 use crate::render::preshaded::Cells;
 use crate::render::quantity::Ranges;
+use crate::render::stage::Stage;
 use crate::snapshot::Bricks;
 
 /// A snapshot and its light.
 #[derive(Clone, Copy)]
 pub(in crate::render) struct Contents<'a> {
+    pub stage: Stage,
     pub dims: Dims,
     /// Edge of a cell \[m\].
     pub h: f32,

@@ -5,6 +5,7 @@ use nalgebra::Vector3;
 use super::line_pixels::paint;
 use super::march::{PACKET, Row, Volume, in_rays, march};
 use crate::render::camera::Axes;
+use crate::render::stage::Stage;
 use crate::render::{Cursor, cursor, noise};
 use crate::simd::Token;
 
@@ -14,6 +15,7 @@ pub(super) struct CursorRows<'a> {
     pub axes: &'a Axes,
     pub size: [u32; 2],
     pub smoke: Volume<'a>,
+    pub stage: &'a Stage,
     /// Whether there is a floor.
     pub floor: bool,
     pub token: Token,
@@ -40,7 +42,7 @@ impl CursorRows<'_> {
                 tints[x] = match part {
                     Part::Ball => cursor::ball(&self.cursor, &ray, soft, t_max[x]),
                     Part::Ring if self.floor => {
-                        cursor::ring(&self.cursor, self.axes, &ray, t_max[x], self.smoke.extent)
+                        cursor::ring(&self.cursor, self.axes, &ray, t_max[x], self.stage)
                     }
                     Part::Ring => None,
                 };

@@ -7,6 +7,7 @@ use crate::render::medium::Medium;
 use crate::render::noise;
 use crate::render::scene::{FAR, FLOOR_ENDS};
 use crate::render::solid::Solid;
+use crate::render::stage::Stage;
 use crate::render::tone::whole;
 use crate::simd::{dispatch, greatest, least};
 
@@ -26,7 +27,7 @@ pub(super) struct Floor<'a> {
     /// Further lights, and the frame whose offsets turn the points of wide ones.
     lamps: &'a [Lit],
     frame: u32,
-    /// Its middle and the longer of its sides \[m\].
+    /// Its middle, and the longer of the sides of the box at the start \[m\].
     middle: [f32; 2],
     side: f32,
 }
@@ -36,7 +37,7 @@ impl<'a> Floor<'a> {
         light: &'a FloorLight,
         medium: &Medium,
         albedo: [f32; 3],
-        extent: [f32; 3],
+        stage: &Stage,
         solids: &'a [Solid],
         (lamps, frame): (&'a [Lit], u32),
     ) -> Self {
@@ -49,8 +50,8 @@ impl<'a> Floor<'a> {
             sun_direction: medium.sun_direction,
             lamps,
             frame,
-            middle: [0.5 * extent[0], 0.5 * extent[2]],
-            side: extent[0].max(extent[2]),
+            middle: stage.middle(),
+            side: stage.side(),
         }
     }
 
@@ -262,7 +263,8 @@ mod tests {
         light.bake(&snapshot, &look);
         floor_light.cast(&light, &medium);
         let axes = Axes::of(&Camera::framing(extent), 1.5);
-        let floor = Floor::new(&floor_light, &medium, [0.3, 0.2, 0.1], extent, &[], (&[], 0));
+        let stage = Stage::of(&snapshot);
+        let floor = Floor::new(&floor_light, &medium, [0.3, 0.2, 0.1], &stage, &[], (&[], 0));
         let (mut met, mut missed) = (0, 0);
         for y in 0..size[1] {
             let (mut pixels, mut t_max) = ([[0.0; 4]; 75], [0.0; 75]);
@@ -277,7 +279,7 @@ mod tests {
                 }
                 let p = ray.at(t);
                 let [direct, other @ ..] = floor_light.sample(p.x, p.z);
-                let shown = floor_shown([p.x, p.z], extent);
+                let shown = floor_shown([p.x, p.z], &stage);
                 met += i32::from(shown > 0.0);
                 assert!((t_max[x] - t).abs() < 1e-3 * t && (pixels[x][3] - (1.0 - shown)).abs() < 1e-3);
                 for c in 0..3 {

@@ -41,6 +41,7 @@ use super::medium::Medium;
 use super::noise;
 use super::preshaded::Cells;
 use super::sampled_volume::Volume;
+use super::stage::{LocalView, Stage};
 use super::{Image, LinearImage, Mode, Quality, Ranges, Shading, View};
 use crate::look::Scattering;
 use crate::simd::{Token, token};
@@ -114,6 +115,8 @@ impl CpuRenderer {
         size: [u32; 2],
         progress: &(impl Fn(f32) + Sync),
     ) -> Image {
+        let local = Stage::of(snapshot).local(view);
+        let view = &local.as_ref().map_or(*view, LocalView::view);
         self.accumulate(snapshot, view, size, progress);
         let contents = contents(snapshot, &self.cells, (&self.light, &self.floor), self.ranges);
         self.picture.present(&contents, view, self.quality);
@@ -131,6 +134,8 @@ impl CpuRenderer {
         size: [u32; 2],
         progress: &(impl Fn(f32) + Sync),
     ) -> LinearImage {
+        let local = Stage::of(snapshot).local(view);
+        let view = &local.as_ref().map_or(*view, LocalView::view);
         self.accumulate(snapshot, view, size, progress);
         let contents = contents(snapshot, &self.cells, (&self.light, &self.floor), self.ranges);
         let (rgba, depth) = self.picture.linear(&contents, view, self.quality);
@@ -216,6 +221,7 @@ fn contents<'a>(
     ranges: Ranges,
 ) -> Contents<'a> {
     Contents {
+        stage: Stage::of(snapshot),
         dims: snapshot.dims,
         h: snapshot.h,
         bricks: &snapshot.bricks,

@@ -20,6 +20,7 @@ use crate::render::camera::{Ray, away_from_zero, box_span};
 use crate::render::lamp::Lamp;
 use crate::render::scene::{FAR, floor_shown};
 use crate::render::solid::{self, Solid};
+use crate::render::stage::Stage;
 use crate::snapshot::BRICK;
 use glow::GlowingBricks;
 
@@ -36,6 +37,7 @@ pub(super) struct Tracer<'a> {
     /// Further lights.
     lamps: Vec<Lamp>,
     extent: [f32; 3],
+    stage: Stage,
     /// Cosine of the sun's angular radius.
     sun_cosine: f32,
     /// Scatterings after which a path ends.
@@ -101,6 +103,7 @@ impl<'a> Tracer<'a> {
             glowing: GlowingBricks::of(smoke),
             lamps: Lamp::all(look),
             extent: smoke.snapshot.extent(),
+            stage: Stage::of(smoke.snapshot),
             sun_cosine,
             orders,
             noise,
@@ -247,7 +250,7 @@ impl<'a> Tracer<'a> {
         let floor = self.look.floor.filter(|_| ray.origin.y > 0.0 && ray.direction.y < 0.0 && t < FAR);
         let floor = floor.filter(|_| solid.as_ref().is_none_or(|(nearer, ..)| t < *nearer)).map(|albedo| {
             let [x, _, z] = off(t, Vector3::y());
-            let shown = floor_shown([x, z], self.extent);
+            let shown = floor_shown([x, z], &self.stage);
             (t, Surface { place: [x, hair, z], normal: Vector3::y(), albedo }, shown)
         });
         floor.filter(|(_, _, shown)| *shown > 0.0).or(solid)

@@ -201,7 +201,7 @@ impl Picture {
         let floor_light = if pass.view.mode.shows_smoke() { pass.contents.floor } else { &open };
         let floor = look.floor.map(|albedo| {
             let lamps = (light.lamps(), number);
-            Floor::new(floor_light, &pass.medium, albedo, pass.contents.extent(), light.solids(), lamps)
+            Floor::new(floor_light, &pass.medium, albedo, &pass.contents.stage, light.solids(), lamps)
         });
         let (size, width) = (self.size, self.size[0] as usize);
         self.frame.resize(width * size[1] as usize, [0.0; 4]);
@@ -434,6 +434,7 @@ impl Picture {
             axes: &axes,
             size,
             smoke: self.smoke.volume(contents, extinction, dt, &mut padding),
+            stage: &contents.stage,
             floor: view.look.floor.is_some(),
             token: self.token,
         });

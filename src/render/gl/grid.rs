@@ -5,6 +5,7 @@ use crate::look::Look;
 use crate::render::Ranges;
 use crate::render::light::LightVolume;
 use crate::render::preshaded::Cells;
+use crate::render::stage::Stage;
 use crate::snapshot::Snapshot;
 
 /// The uploaded snapshot.
@@ -12,6 +13,7 @@ use crate::snapshot::Snapshot;
 pub(super) struct Grid {
     pub dims: Dims,
     pub h: f32,
+    pub stage: Stage,
     pub serial: u64,
     pub has_velocity: bool,
     pub ranges: Ranges,
@@ -34,6 +36,7 @@ impl Grid {
         Self {
             dims: snapshot.dims,
             h: snapshot.h,
+            stage: Stage::of(snapshot),
             serial: snapshot.serial,
             has_velocity: !snapshot.velocity.is_empty(),
             ranges: Ranges::of(snapshot),

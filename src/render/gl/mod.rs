@@ -46,6 +46,7 @@ use super::medium::Medium;
 use super::quantity::{Quantity, THICKNESS};
 use super::scene::FAR;
 use super::slice::{self, Slice};
+use super::stage::LocalView;
 use super::{Mode, Quality, RenderError, View, noise};
 use crate::grid::Dims;
 use crate::look::Look;
@@ -241,6 +242,8 @@ impl Renderer {
         viewport: [u32; 4],
         view: &View,
     ) -> Result<(), RenderError> {
+        let local = self.grid.stage.local(view);
+        let view = &local.as_ref().map_or(*view, LocalView::view);
         if self.by_threads() {
             self.draw_by_threads([viewport[2], viewport[3]], view)?;
             return self.present_by_threads(target, viewport, view);
@@ -256,6 +259,8 @@ impl Renderer {
         viewport: [u32; 4],
         view: &View,
     ) -> Result<(), RenderError> {
+        let local = self.grid.stage.local(view);
+        let view = &local.as_ref().map_or(*view, LocalView::view);
         self.draw_mean([viewport[2], viewport[3]], view)?;
         if self.by_threads() {
             return self.present_by_threads(target, viewport, view);
@@ -421,6 +426,7 @@ impl Renderer {
             .vec3("right", axes.right.into())
             .vec3("up", axes.up.into())
             .vec3("extent", grid.extent())
+            .vec3("stage", [grid.stage.middle()[0], grid.stage.middle()[1], grid.stage.side()])
             .vec3("light_nodes", self.light.dims().array().map(|n| n as f32))
             .vec3("sun_direction", medium.sun_direction)
             .vec3("sun", medium.sun)

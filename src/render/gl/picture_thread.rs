@@ -12,6 +12,7 @@ use crate::render::cpu::{self, Contents, Integrator, Picture};
 use crate::render::floor::FloorLight;
 use crate::render::medium::Medium;
 use crate::render::preshaded::Cells;
+use crate::render::stage::{LocalView, Stage};
 use crate::render::{Cursor, Mode, Quality, Ranges, RenderError, View, noise};
 use crate::simd::token;
 use crate::snapshot::Snapshot;
@@ -253,7 +254,12 @@ impl Painter {
             self.passes.of = None;
         }
         self.last = Some(request.clone());
-        let look = &request.look;
+        let stage = Stage::of(snapshot);
+        let PictureRequest { look, camera, cursor, mode, .. } = request;
+        let view = View { look, camera, cursor: *cursor, mode: *mode };
+        let local = stage.local(&view);
+        let view = local.as_ref().map_or(view, LocalView::view);
+        let look = view.look;
         self.baked.light.set_scale(look.light_scale);
         if self.baked.bring_up_to_date(look, &self.cells) {
             self.picture.forget_light();
@@ -261,13 +267,14 @@ impl Painter {
         }
         let subject = Subject {
             look: look.clone(),
-            camera: request.camera,
-            mode: request.mode,
+            camera: *view.camera,
+            mode: view.mode,
             serial: snapshot.serial,
             size: request.size,
             quality: request.quality,
         };
         let contents = Contents {
+            stage,
             dims: snapshot.dims,
             h: snapshot.h,
             bricks: &snapshot.bricks,
@@ -278,7 +285,6 @@ impl Painter {
             light: &self.baked.light,
             floor: &self.floor,
         };
-        let view = View { look, camera: &request.camera, cursor: request.cursor, mode: request.mode };
         if let Some(Frame { number, weight }) = self.passes.next(subject, request.refine) {
             let shift = if number == 0 { [0.0; 2] } else { noise::spread(number) };
             let frame = cpu::Frame { number, weight, shift };

@@ -50,6 +50,7 @@ impl Renderer {
     /// Calls `run` with the picture and its contents.
     fn with_picture<T>(&mut self, run: impl FnOnce(&mut Picture, &Contents) -> T) -> T {
         let contents = Contents {
+            stage: self.grid.stage,
             dims: self.grid.dims,
             h: self.grid.h,
             bricks: self.smoke.maxima(),

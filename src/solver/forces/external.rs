@@ -230,10 +230,10 @@ impl Placed {
             ForceField::Wind(_) | ForceField::Custom(_) => [0.0; 3],
             ForceField::Point { center, .. } | ForceField::Vortex { center, .. } => center,
         };
-        let n = grid.layout.dims.array();
+        let (n, corner) = (grid.layout.dims.array(), grid.corner());
         let table = |a: usize, offset: f32, count: usize| -> Vec<f32> {
             let length = n[a] as f32 * grid.h;
-            let apart = (0..count).map(|i| (i as f32 + offset) * grid.h - center[a]);
+            let apart = (0..count).map(|i| (i as f32 + offset) * grid.h - (center[a] - corner[a]));
             match grid.periodic[a] {
                 true => apart.map(|d| d - length * (d / length).round()).collect(),
                 false => apart.collect(),
@@ -344,9 +344,11 @@ impl Pass<'_> {
 
     fn custom(&self, at: [usize; 3], vectors: &VectorField, out: &mut [f32]) {
         let offset = [0, 1, 2].map(|axis| if axis == self.component { 0.0 } else { 0.5 });
+        let corner = self.grid.corner();
         for (n, out) in out.iter_mut().enumerate() {
             let face = [at[0] + n, at[1], at[2]];
-            let position = [0, 1, 2].map(|axis| (face[axis] as f32 + offset[axis]) * self.grid.h);
+            let position =
+                [0, 1, 2].map(|axis| (face[axis] as f32 + offset[axis]) * self.grid.h + corner[axis]);
             let component = vectors(position, self.time)[self.component];
             *out = if component.is_finite() { component } else { 0.0 };
         }

@@ -55,7 +55,13 @@ pub struct Table {
 }
 
 impl Table {
-    fn new(layout: Layout, h: f32, sides: BoundaryConditions, profile: &Profile, quantity: usize) -> Self {
+    fn new(
+        layout: Layout,
+        (h, corner): (f32, [f32; 3]),
+        sides: BoundaryConditions,
+        profile: &Profile,
+        quantity: usize,
+    ) -> Self {
         let (axis, n) = (profile.axis, layout.dims.array());
         let [b, c] = others(axis);
         let shape = [b, c].map(|other| n[other] + 2 * GHOST);
@@ -71,18 +77,23 @@ impl Table {
             .map(|[p, q]| {
                 let mut at = [profile.end as f32 * n[axis] as f32 * h; 3];
                 (at[b], at[c]) = (coordinate(b, p), coordinate(c, q));
-                at
+                [0, 1, 2].map(|a| at[a] + corner[a])
             })
             .collect();
         Self { profile: profile.clone(), quantity, shape, values: vec![0.0; points.len()], points }
     }
 
     /// All that `profiles` give in a box of `sides`.
-    pub fn all(layout: Layout, h: f32, sides: BoundaryConditions, profiles: &[Profile]) -> Vec<Self> {
+    pub fn all(
+        layout: Layout,
+        place: (f32, [f32; 3]),
+        sides: BoundaryConditions,
+        profiles: &[Profile],
+    ) -> Vec<Self> {
         let given =
             |profile: &Profile| (0..QUANTITIES).filter(|&of| profile.values.gives(of)).collect::<Vec<_>>();
         let of_side =
-            |profile| given(profile).into_iter().map(move |of| Self::new(layout, h, sides, profile, of));
+            |profile| given(profile).into_iter().map(move |of| Self::new(layout, place, sides, profile, of));
         profiles.iter().flat_map(of_side).collect()
     }
 
@@ -143,7 +154,11 @@ impl GhostRules {
             for ghost in of_end.filter(|ghost| !faces_alone || on_side(ghost.at)) {
                 // Mirrored at the wall, or the value itself.
                 let factor = if ghost.sign < 0.0 { 2.0 } else { 1.0 };
-                table.each(layout, ghost.at, sign, |at, value| field[at] += factor * value);
+                table.each(layout, ghost.at, sign, |at, value| {
+                    if layout.own().contains(&at) {
+                        field[at] += factor * value;
+                    }
+                });
             }
         }
     }
@@ -163,7 +178,11 @@ impl GhostRules {
             let factor = if is_inflow { 1.0 } else { 2.0 };
             for index in [[-1, -2], [n[axis], n[axis] + 1]][end] {
                 let channel = table.quantity - SCALARS;
-                table.each(layout, index, sign, |at, value| scalars[at][channel] += factor * value);
+                table.each(layout, index, sign, |at, value| {
+                    if layout.own().contains(&at) {
+                        scalars[at][channel] += factor * value;
+                    }
+                });
             }
         }
     }

@@ -95,11 +95,6 @@ impl Obstacles {
         }
     }
 
-    /// The solids.
-    pub fn solids(&self) -> &[Solid] {
-        &self.solids
-    }
-
     /// Gives the same solids other motions.
     pub fn guide(&mut self, solids: Vec<Solid>) {
         assert_eq!(self.solids.len(), solids.len(), "other solids");

@@ -26,6 +26,8 @@ const MOST_IMAGES: i32 = 4;
 pub struct Grid {
     /// Positions of values in memory.
     pub layout: Layout,
+    /// First cell, counted from the origin of the coordinates.
+    pub origin: [i32; 3],
     /// Edge of a cell \[m\].
     pub h: f32,
     /// Periodic axes: a region that leaves the box on one side appears on the other.
@@ -36,12 +38,18 @@ impl Grid {
     /// Returns the grid of `config`.
     pub fn new(config: &Config) -> Self {
         let periodic = config.sides.map(|[low, _]| low == BoundaryCondition::Periodic);
-        Self { layout: Layout::new(config.dims), h: config.h, periodic }
+        Self { layout: Layout::new(config.dims), origin: config.origin, h: config.h, periodic }
     }
 
     /// Returns the grid of smoke and heat of `config`.
     pub fn of_smoke(config: &Config) -> Self {
-        Self { layout: Layout::new(config.smoke_dims()), h: config.smoke_h(), ..Self::new(config) }
+        let origin = config.origin.map(|cells| cells * config.detail as i32);
+        Self { layout: Layout::new(config.smoke_dims()), origin, h: config.smoke_h(), ..Self::new(config) }
+    }
+
+    /// Position of its lower corner \[m\].
+    pub fn corner(&self) -> [f32; 3] {
+        self.origin.map(|cells| cells as f32 * self.h)
     }
 
     fn lengths(&self) -> [f32; 3] {
@@ -150,6 +158,8 @@ impl Cover {
 struct Stencil<'a> {
     grid: &'a Grid,
     region: &'a Region,
+    /// Position of the region from the corner of the grid \[m\].
+    position: [f32; 3],
     component: Option<usize>,
     /// Axes of the region.
     axes: [[f32; 3]; 3],
@@ -169,17 +179,19 @@ impl<'a> Stencil<'a> {
             Form::Body(_) | Form::Cloud(_) => None,
         };
         let (axes, half) = (region.axes(), region.half());
-        Self { grid, region, component, axes, half, mask, images: images(grid, region), cubes }
+        let corner = grid.corner();
+        let position = [0, 1, 2].map(|a| region.position[a] - corner[a]);
+        Self { grid, region, position, component, axes, half, mask, images: images(grid, region), cubes }
     }
 
     /// Ranges of indices along each axis that may be covered.
     fn ranges(&self) -> [[isize; 2]; 3] {
-        let Self { grid, region, .. } = self;
+        let Self { grid, region, position, .. } = self;
         let (h, n, half) = (grid.h, grid.layout.dims.array(), region.half_extent());
         [0, 1, 2].map(|a| {
             let n = (n[a] + usize::from(self.component == Some(a))) as f32;
             let bound = |x: f32| (x / h).max(0.0).min(n) as isize;
-            let ends = self.images.iter().map(|image| region.position[a] + image[a]);
+            let ends = self.images.iter().map(|image| position[a] + image[a]);
             let low = ends.clone().map(|x| bound(x - half[a] - 2.0 * h)).min().unwrap_or(0);
             let high = ends.map(|x| bound(x + half[a] + 3.0 * h)).max().unwrap_or(0);
             [low, high.max(low)]
@@ -195,7 +207,7 @@ impl<'a> Stencil<'a> {
             let mut n = 0;
             while n < shares.len() {
                 let p = at(xs[0] + n as isize);
-                let p = [0, 1, 2].map(|a| p[a] - image[a] - self.region.position[a]);
+                let p = [0, 1, 2].map(|a| p[a] - image[a] - self.position[a]);
                 let (share, same) = self.cell(p);
                 if share != [0.0; 4] {
                     let end = (n + same).min(shares.len());

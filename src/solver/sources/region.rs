@@ -91,7 +91,7 @@ impl Region {
     }
 
     /// Half the edges of its bounding box along the world's axes \[m\].
-    pub(super) fn half_extent(&self) -> [f32; 3] {
+    pub(in crate::solver) fn half_extent(&self) -> [f32; 3] {
         let (axes, half) = (self.axes(), self.half());
         [0, 1, 2].map(|a| (0..3).map(|own| axes[own][a].abs() * half[own]).sum())
     }

@@ -43,6 +43,8 @@ pub struct Pattern {
     noise: Noise,
     /// Edge of a cell in units of the lattice, along each axis.
     step: [f32; 3],
+    /// First cell, counted from the origin of the coordinates.
+    origin: [i32; 3],
     /// Columns of the lattice after which it repeats; 0: never.
     period: [i32; 3],
 }
@@ -56,6 +58,7 @@ impl Pattern {
         let wraps = |a: usize| grid.periodic[a];
         Self {
             noise,
+            origin: grid.origin,
             step: [0, 1, 2].map(|a| if wraps(a) { columns[a] / n[a] as f32 } else { grid.h / noise.scale }),
             period: [0, 1, 2].map(|a| if wraps(a) { columns[a] as i32 } else { 0 }),
         }
@@ -98,7 +101,8 @@ struct Line {
 impl Line {
     fn new(pattern: &Pattern, octave: u32, first: [isize; 3], t: f64) -> Self {
         let finer = (1 << octave) as f32;
-        let at = [0, 1, 2].map(|a| (first[a] as f32 + 0.5) * pattern.step[a] * finer);
+        let at = [0, 1, 2]
+            .map(|a| ((first[a] + pattern.origin[a] as isize) as f32 + 0.5) * pattern.step[a] * finer);
         let period = pattern.period.map(|period| period << octave);
         let t_low = t.floor();
         let (y, z, t) = (split(at[1]), split(at[2]), (t_low as i64 as i32, (t - t_low) as f32));

@@ -10,7 +10,7 @@ use crate::solver::{Mesh, Shape, Solid};
 const H: f32 = 0.1;
 
 fn grid(periodic: [bool; 3]) -> Grid {
-    Grid { layout: Layout::new(Dims::new([40, 36, 44]).unwrap()), h: H, periodic }
+    Grid { layout: Layout::new(Dims::new([40, 36, 44]).unwrap()), origin: [0; 3], h: H, periodic }
 }
 
 /// Volume that a region covers \[m³\].
@@ -164,8 +164,12 @@ fn runs_cover_the_cells_of_the_shape() {
 #[test]
 fn noise_keeps_the_mean_and_varies_with_its_strength() {
     let n = 96;
-    let grid =
-        Grid { layout: Layout::new(Dims::new([n; 3]).unwrap()), h: 1.0 / n as f32, periodic: [false; 3] };
+    let grid = Grid {
+        layout: Layout::new(Dims::new([n; 3]).unwrap()),
+        origin: [0; 3],
+        h: 1.0 / n as f32,
+        periodic: [false; 3],
+    };
     for (strength, seed) in [(1.0, 0), (0.5, 7), (1.0, 99)] {
         let pattern = Pattern::new(Noise { strength, scale: 0.06, speed: 2.0, seed }, &grid);
         let (mut sum, mut square, mut least, mut most) = (0.0f64, 0.0f64, f32::INFINITY, 0.0f32);

@@ -7,8 +7,12 @@
 
 use std::io::{Read, Write};
 
+use super::distribution::{GatheringSaver, PartLoader};
 use super::fields::{Budget, Fields};
+use super::follow;
+use crate::grid::Dims;
 use crate::packed::Packed;
+use crate::room;
 use crate::solver::detail::swirls::GENERATIONS;
 use crate::solver::project::Halves;
 use crate::solver::solids::Standing;
@@ -19,6 +23,9 @@ use crate::solver::{Config, Solid, Solver, SolverError, StepStats};
 #[derive(Clone, Debug)]
 pub struct State {
     config: Config,
+    /// The box at the start, and whether it was full, if it follows its smoke.
+    start: ([i32; 3], Dims),
+    full: bool,
     stats: StepStats,
     /// Whether the velocity was changed from outside and is projected before the next step.
     disturbed: bool,
@@ -67,31 +74,63 @@ impl State {
 }
 
 impl Solver {
-    /// Writes the state that the next steps depend on. Call it only between steps: a cancelled step leaves no
+    /// Writes the state that the next steps depend on. Of several ranks the first writes it, with the bytes of one; the files of the
+    /// others get nothing of use. Call it only between steps: a cancelled step leaves no
     /// state to continue from.
     ///
     /// # Errors
     /// Those of `file`.
     pub fn save(&mut self, file: impl Write) -> Result<(), StateError> {
-        self.state(&mut Saver(file))
+        let Fields { layout, walls, .. } = &self.fields;
+        if walls.ranks().is_alone() {
+            return self.state(&mut Saver(file));
+        }
+        let (ranks, layout) = (walls.ranks().clone(), *layout);
+        self.state(&mut GatheringSaver { saver: Saver(file), ranks: &ranks, layout })
     }
 
     /// Loads a state that [`save`](Self::save) wrote. The following steps have the same bits as those of an
     /// unbroken run. The solver must have been built from the same configuration, with the same constants,
-    /// sources, forces and solids; the number of threads may differ.
+    /// sources, forces and solids; the numbers of threads and ranks may differ. Every rank reads the whole file.
     ///
     /// # Errors
     /// Those of `file`, and a state of another kind of solver. The fields are unusable then.
     pub fn load(&mut self, file: impl Read) -> Result<(), StateError> {
-        self.state(&mut Loader(file))?;
+        let loader = Loader(file);
+        if self.fields.walls.ranks().is_alone() {
+            self.state(&mut { loader })?;
+        } else {
+            let layout = self.fields.layout;
+            self.state(&mut PartLoader { loader, layout })?;
+        }
         self.restored();
         self.not_finite = None;
         Ok(())
     }
 
     fn state(&mut self, archive: &mut dyn Archive) -> Result<(), StateError> {
+        if self.config().follow.on {
+            self.box_state(archive)?;
+        }
         self.fields.state(archive)?;
         self.stats.state(archive)
+    }
+
+    /// Passes the sides of a box that follows its smoke to `archive`, and makes the fields for them.
+    fn box_state(&mut self, archive: &mut dyn Archive) -> Result<(), StateError> {
+        let before = follow::sides(self.config());
+        let (mut sides, mut full) = (before, self.is_full());
+        archive.value("box", &mut sides)?;
+        archive.flag("full", &mut full)?;
+        if sides != before {
+            let dims = Dims::new(follow::lengths(sides)).ok();
+            let config = dims.map(|dims| Config { dims, ..self.config().clone() });
+            let bytes = config.map_or(u64::MAX, |config| Self::memory(&config, !self.solids().is_empty()));
+            room::probe(bytes, "the solver").map_err(|error| StateError::Io(std::io::Error::other(error)))?;
+            self.remake(sides);
+        }
+        self.set_full(full);
+        Ok(())
     }
 
     /// Captures the state at this instant. Destructures the fields as `Saved::state` does: a forgotten one is a compile error.
@@ -107,6 +146,7 @@ impl Solver {
             back: _,
             forth: _,
             projector,
+            free_sides: _,
             obstacles,
             detail,
             forces: _,
@@ -120,9 +160,12 @@ impl Solver {
             past,
             pressure,
             projected,
+            planes_crossed: _,
         } = self.fields();
         self.pool().install(|| State {
             config: self.config().clone(),
+            start: self.start(),
+            full: self.is_full(),
             stats: self.stats().clone(),
             disturbed: *disturbed,
             velocity: velocity.each_ref().map(|field| Packed::of(field)),
@@ -150,9 +193,19 @@ impl Solver {
     /// # Errors
     /// If the state belongs to another [`Config`]; threads do not matter. Nothing is changed then.
     pub fn restore(&mut self, state: &State) -> Result<(), SolverError> {
-        if (Config { threads: self.config().threads, ..state.config.clone() }) != *self.config() {
+        let Config { threads, dims, origin, .. } = *self.config();
+        let same = match state.config.follow.on {
+            true => Config { threads, dims, origin, ..state.config.clone() },
+            false => Config { threads, ..state.config.clone() },
+        };
+        if same != *self.config() || state.start != self.start() {
             return Err(SolverError::OtherConfig);
         }
+        if (state.config.dims, state.config.origin) != (dims, origin) {
+            room::probe(Self::memory(&state.config, !state.solids.is_empty()), "the solver")?;
+            self.remake(follow::sides(&state.config));
+        }
+        self.set_full(state.full);
         if self.solids() != state.solids {
             self.set_solids(state.solids.clone())?;
         }
@@ -211,7 +264,6 @@ impl Solver {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::grid::Dims;
     use crate::solver::{Advection, BoundaryCondition, Dab, Integrator, Params, Projection, Shape, Slip};
 
     fn config() -> Config {

@@ -4,6 +4,7 @@ use std::sync::atomic::AtomicBool;
 
 use rayon::prelude::*;
 
+use super::distribution::one_rank_only;
 use crate::grid::Faces;
 use crate::solver::{Solver, SolverError, StepStats};
 
@@ -24,6 +25,9 @@ impl Solver {
         ends: [&Faces; 2],
         cancel: &AtomicBool,
     ) -> Result<&StepStats, SolverError> {
+        if !self.ranks().is_alone() {
+            return Err(one_rank_only("a flow that is given"));
+        }
         self.step_by(dt, |solver| solver.substeps_along(dt, ends, cancel))
     }
 

@@ -1,11 +1,14 @@
 //! The solver: its fields, and the step that advances them.
 
 pub mod captured_state;
+pub mod distribution;
 mod edit;
 mod fields;
 mod finite;
+mod follow;
 mod given_flow;
 mod measure;
+mod move_box;
 mod substep;
 mod transport;
 mod trapezoid;
@@ -27,15 +30,18 @@ use super::project::Projector;
 use super::sides::profile::Profile;
 use super::solids::Obstacles;
 use super::sources::{self, Fill, Grid, Source, Sources};
+use super::storage::ranks::Ranks;
 use super::storage::row_passes;
 use super::{
     BoundaryCondition, Config, Dab, Integrator, MOST_DETAIL, Params, Projection, SCALAR_LIMIT, SPEED_LIMIT,
     Solid, SolidPose, SolverError, Stage, StepStats, Turbulence,
 };
+use crate::comm::Comm;
 use crate::grid::{Dims, Faces, GHOST, Layout};
 use crate::room;
 use crate::simd;
 use fields::{Budget, Fields, SmokeFields};
+use follow::Following;
 use substep::Substep;
 use trapezoid::Past;
 
@@ -48,6 +54,10 @@ pub struct Solver {
     params: Params,
     sources: Sources,
     external: External,
+    /// Solids and varying sides as they were given, in the coordinates of the scene.
+    solids: Vec<Solid>,
+    profiles: Vec<Profile>,
+    following: Following,
     pub(in crate::solver) pool: Arc<rayon::ThreadPool>,
     pub(in crate::solver) fields: Fields,
     pub(in crate::solver) stats: StepStats,
@@ -62,12 +72,7 @@ impl Solver {
     /// If the edge of a cell is not a positive number, if one side of an axis is periodic and the other is
     /// not, or if the threads cannot be started.
     pub fn new(config: Config, params: Params, sources: Vec<Source>) -> Result<Self, SolverError> {
-        let pool = rayon::ThreadPoolBuilder::new()
-            .num_threads(config.threads)
-            .thread_name(|i| format!("solver {i}"))
-            .build()
-            .map_err(|e| SolverError::Threads(e.to_string()))?;
-        Self::with_pool(config, params, sources, Arc::new(pool))
+        Self::on_ranks(config, params, sources, None)
     }
 
     /// Makes a box of air at rest that runs on the threads of `pool`, which other work may share;
@@ -82,6 +87,38 @@ impl Solver {
         sources: Vec<Source>,
         pool: Arc<rayon::ThreadPool>,
     ) -> Result<Self, SolverError> {
+        Self::build(config, params, sources, pool, None)
+    }
+
+    /// Makes a box that the ranks of `comm` share, each with a slab of planes along z and its own threads. Every rank calls the same
+    /// functions in the same order. The result has the same bits with any number of ranks; statistics are those of the
+    /// whole box on every rank. Fields have the layout of the whole box, but only the planes of the slab
+    /// ([`Layout::cell_planes`]) and, of the velocity, [`GHOST`] planes beside it hold values. [`bring`](Self::bring) brings others to
+    /// the first rank.
+    ///
+    /// # Errors
+    /// As of [`new`](Self::new), and [`SolverError::Ranks`] for what works on one rank only.
+    pub fn on_ranks(
+        config: Config,
+        params: Params,
+        sources: Vec<Source>,
+        comm: Option<Arc<dyn Comm>>,
+    ) -> Result<Self, SolverError> {
+        let pool = rayon::ThreadPoolBuilder::new()
+            .num_threads(config.threads)
+            .thread_name(|i| format!("solver {i}"))
+            .build()
+            .map_err(|e| SolverError::Threads(e.to_string()))?;
+        Self::build(config, params, sources, Arc::new(pool), comm)
+    }
+
+    fn build(
+        config: Config,
+        params: Params,
+        sources: Vec<Source>,
+        pool: Arc<rayon::ThreadPool>,
+        comm: Option<Arc<dyn Comm>>,
+    ) -> Result<Self, SolverError> {
         simd::check()?;
         if !(config.h.is_finite() && config.h > 0.0) {
             return Err(SolverError::CellSize(config.h));
@@ -95,16 +132,21 @@ impl Solver {
                 return Err(SolverError::HalfPeriodic { axis });
             }
         }
-        room::probe(Self::memory(&config, false), "the solver")?;
-        let fields = Fields::new(&config, pool.current_num_threads());
-        let grid = Grid::new(&config);
-        let sources = pool.install(|| Sources::new([Grid::of_smoke(&config), grid], sources));
+        follow::check(&config)?;
+        let ranks = comm.map_or(Ok(Ranks::default()), |comm| distribution::ranks(&config, comm))?;
+        room::probe(Self::memory(&config, false) / ranks.size() as u64, "the solver")?;
+        let fields = Fields::new(&config, pool.current_num_threads(), &ranks);
+        let grids = Self::grids(&config, &ranks);
+        let sources = pool.install(|| Sources::new(grids, sources));
         let stats = StepStats::default();
         Ok(Self {
+            following: Following::new(&config),
             config,
             params,
             sources,
-            external: External::new(grid),
+            external: External::new(grids[1]),
+            solids: vec![],
+            profiles: vec![],
             pool,
             fields,
             stats,
@@ -141,6 +183,12 @@ impl Solver {
         if acts { Swirls::memory(Layout::new(config.dims)) as u64 } else { 0 }
     }
 
+    /// The grids of smoke and of air, on the slab of this rank.
+    pub(super) fn grids(config: &Config, ranks: &Ranks) -> [Grid; 2] {
+        [Grid::of_smoke(config), Grid::new(config)]
+            .map(|grid| Grid { layout: ranks.restrict(grid.layout), ..grid })
+    }
+
     pub(in crate::solver) fn pool(&self) -> &Arc<rayon::ThreadPool> {
         &self.pool
     }
@@ -157,7 +205,7 @@ impl Solver {
         self.stats = stats;
     }
 
-    /// Configuration it was built from.
+    /// Configuration it was built from. In a box that follows its smoke `dims` and `origin` are those of the present box.
     pub fn config(&self) -> &Config {
         &self.config
     }
@@ -190,18 +238,15 @@ impl Solver {
 
     /// Lets sides vary in place and time from now on. Their constants must be 0 where a profile gives a value.
     pub fn set_profiles(&mut self, profiles: Vec<Profile>) {
-        let (fields, h, time, pool) = (&mut self.fields, self.config.h, self.stats.time, self.pool.clone());
-        let smoke_h = self.config.smoke_h();
+        let (fields, time, pool) = (&mut self.fields, self.stats.time, self.pool.clone());
         pool.install(|| {
-            fields.walls.set_profiles(h, &profiles);
-            if let Some(detail) = &mut fields.detail {
-                detail.walls.set_profiles(smoke_h, &profiles);
-            }
+            fields.set_profiles(&self.config, &profiles);
             fields.set_time(time);
             fields.walls.fill_velocity(&mut fields.velocity);
             fields.fill_scalars();
         });
         fields.disturbed = true;
+        self.profiles = profiles;
     }
 
     /// The external forces.
@@ -269,9 +314,11 @@ impl Solver {
         scalars: impl Fn([f32; 3]) -> [f32; 4] + Send + Sync,
     ) {
         let (fields, h, pool) = (&mut self.fields, self.config.h, self.pool.clone());
+        let corner = self.config.corner();
+        let at = move |p: [f32; 3]| [0, 1, 2].map(|a| p[a] + corner[a]);
         fields.forget_swirls();
         pool.install(|| {
-            fields.fill(h, velocity, scalars);
+            fields.fill(h, |component, p| velocity(component, at(p)), |p| scalars(at(p)));
         });
         self.mend();
         // Checked before the projection spreads it.
@@ -283,7 +330,7 @@ impl Solver {
     /// Fills regions with smoke, heat and motion; no time passes. Later fills overwrite earlier ones.
     pub fn fill_regions(&mut self, fills: &[Fill]) {
         let (fields, pool) = (&mut self.fields, self.pool.clone());
-        let grids = [Grid::of_smoke(&self.config), Grid::new(&self.config)];
+        let grids = Self::grids(&self.config, fields.walls.ranks());
         pool.install(|| {
             fields.bricks.forget();
             for fill in fills {
@@ -300,12 +347,15 @@ impl Solver {
 
     /// The solids.
     pub fn solids(&self) -> &[Solid] {
-        self.fields.obstacles.as_ref().map_or(&[], |obstacles| obstacles.solids())
+        &self.solids
     }
 
     /// Present poses of the solids.
-    pub fn poses(&self) -> &[SolidPose] {
-        self.fields.obstacles.as_ref().map_or(&[], |obstacles| &obstacles.poses)
+    pub fn poses(&self) -> Vec<SolidPose> {
+        let (poses, corner) = (self.fields.obstacles.iter().flat_map(|o| &o.poses), self.config.corner());
+        let shown =
+            |pose: &SolidPose| SolidPose { position: apart(pose.position, corner, 1.0), ..pose.clone() };
+        poses.map(shown).collect()
     }
 
     /// Force on each solid \[m⁴/s²\], per unit of the air's density: the mean momentum per second that
@@ -359,13 +409,15 @@ impl Solver {
         }
         match self.config {
             _ if solids.is_empty() => {}
+            _ if !self.fields.walls.ranks().is_alone() => {
+                return Err(distribution::one_rank_only("a scene with solids"));
+            }
             Config { frozen: true, .. } => return Err(SolverError::FrozenAroundSolids),
             Config { projection: Projection::Direct, .. } => return Err(SolverError::DirectAroundSolids),
             _ => {}
         }
-        let Self { config, fields, pool, stats, .. } = self;
-        let (pool, time, dt) = (pool.clone(), stats.time, stats.dt);
-        pool.install(|| fields.set_solids(config, solids, time, dt, pool.current_num_threads()));
+        self.solids = solids;
+        self.place_solids();
         Ok(())
     }
 
@@ -381,16 +433,18 @@ impl Solver {
         if !alike || solids.is_empty() || solids.iter().any(|solid| solid.problem().is_some()) {
             return self.set_solids(solids);
         }
+        self.solids = solids;
+        let placed = self.placed_solids();
         let Self { fields, pool, stats, .. } = self;
         let (pool, time, dt) = (pool.clone(), stats.time, stats.dt);
-        pool.install(|| fields.guide_solids(solids, time, dt));
+        pool.install(|| fields.guide_solids(placed, time, dt));
         Ok(())
     }
 
     /// Adds one dab of the cursor; no time passes. A frozen flow gets no velocity from it.
     pub fn dab(&mut self, dab: &Dab) {
         let push = if self.config.frozen { [0.0; 3] } else { dab.push };
-        let dab = &Dab { push, ..*dab };
+        let dab = &Dab { push, center: apart(dab.center, self.config.corner(), -1.0), ..*dab };
         let (fields, h, pool) = (&mut self.fields, self.config.h, self.pool.clone());
         let smoke_h = self.config.smoke_h();
         pool.install(|| {
@@ -406,9 +460,12 @@ impl Solver {
 
     /// Resets to air at rest without smoke, at time zero.
     pub fn clear(&mut self) {
+        self.return_to_start();
         let fields = &mut self.fields;
-        fields.velocity.iter_mut().for_each(|f| f.fill(0.0));
-        fields.scalars.fill([0.0; 4]);
+        let own = fields.layout.own();
+        fields.velocity.iter_mut().for_each(|f| f[own.clone()].fill(0.0));
+        let own = fields.smoke_layout().own();
+        fields.scalars[own].fill([0.0; 4]);
         fields.bricks.forget();
         fields.disturbed = false;
         fields.budget = Budget::default();
@@ -469,6 +526,7 @@ impl Solver {
             return Err(not_finite.clone());
         }
         let pool = self.pool.clone();
+        self.follow(dt);
         self.stats.stages = Default::default();
         self.stats.substeps = 0;
         self.stats.cfl = 0.0;
@@ -554,8 +612,8 @@ impl Solver {
         stats.max_speed = flow.speed;
         stats.divergence_after = flow.divergence_beside(fields.projected);
         stats.kinetic_energy = flow.energy * f64::from(config.h).powi(3);
-        let SmokeFields { layout, scalars, sums, bricks, budget, sweeps, .. } = fields.smoke();
-        let held = measure::contents_and_bricks(layout, scalars, sums, bricks);
+        let SmokeFields { layout, walls, scalars, sums, bricks, budget, sweeps, .. } = fields.smoke();
+        let held = measure::contents_and_bricks(layout, walls.ranks(), scalars, sums, bricks);
         budget.held = Some(held);
         let volume = f64::from(config.smoke_h()).powi(3);
         stats.mass = [held[0] * volume, held[1] * volume, held[2] * volume];
@@ -631,6 +689,11 @@ impl Solver {
         let size = curl.iter().map(|x| x * x).sum::<f32>().sqrt();
         [center(0, at), center(1, at), center(2, at), size]
     }
+}
+
+/// `p` + `sign` · `corner`.
+fn apart(p: [f32; 3], corner: [f32; 3], sign: f32) -> [f32; 3] {
+    [0, 1, 2].map(|a| p[a] + sign * corner[a])
 }
 
 #[cfg(test)]

@@ -1,0 +1,320 @@
+//! A box whose open sides follow the smoke.
+//!
+//! Before each step the box is compared with what it must hold: smoke and heat, the sources at work and the solids that move, with
+//! [`Follow::margin`] cells of air around them. If something sticks out, or a third of the box is empty, its open sides move to whole
+//! bricks around the contents, with a reserve, so that the next move is some steps away (`move_box.rs`). Walls, inflows and
+//! periodic sides stay. No side sinks below y = 0, where pictures have their floor.
+
+use rayon::prelude::*;
+
+use super::Solver;
+use crate::grid::Dims;
+use crate::room;
+use crate::simd::{dispatch, greatest};
+use crate::solver::storage::active_bricks::EDGE;
+use crate::solver::{BoundaryCondition, Config, Follow, SolverError};
+
+/// Share of the greatest temperature excess below which heat counts as none, as a factor on [`Follow::threshold`].
+const COOLEST: f32 = 10.0;
+
+/// Cells of a brick, by which sides move.
+const BRICK: i32 = EDGE as i32;
+
+/// State of a box that follows its smoke.
+pub struct Following {
+    /// The box at the start: its first cell, and its cells along each axis.
+    start: ([i32; 3], Dims),
+    /// Whether the box needed more memory than it may have before the last step.
+    full: bool,
+    /// Greatest density and temperature excess of each brick; scratch.
+    greatest: Vec<[f32; 2]>,
+}
+
+impl Following {
+    /// Of the box of `config`.
+    pub fn new(config: &Config) -> Self {
+        Self { start: (config.origin, config.dims), full: false, greatest: vec![] }
+    }
+}
+
+/// Refuses a configuration whose box cannot follow.
+pub fn check(config: &Config) -> Result<(), SolverError> {
+    let is_open = |side: &BoundaryCondition| *side == BoundaryCondition::Open;
+    if config.follow.on && !config.sides.as_flattened().iter().any(is_open) {
+        return Err(SolverError::NoSideFollows);
+    }
+    Ok(())
+}
+
+/// First cell along each axis, and the one after the last, counted from the origin of the coordinates.
+pub type Sides = [[i32; 2]; 3];
+
+/// Sides of the box of `config`.
+pub fn sides(config: &Config) -> Sides {
+    let n = config.dims.array();
+    [0, 1, 2].map(|a| [config.origin[a], config.origin[a] + n[a] as i32])
+}
+
+/// Number of cells between `sides` along each axis.
+pub fn lengths(sides: Sides) -> [usize; 3] {
+    sides.map(|[low, high]| (i64::from(high) - i64::from(low)).max(0) as usize)
+}
+
+fn volume(sides: Sides) -> f64 {
+    lengths(sides).iter().map(|n| *n as f64).product()
+}
+
+/// The smallest sides around both.
+fn around(a: Sides, b: Sides) -> Sides {
+    [0, 1, 2].map(|axis| [a[axis][0].min(b[axis][0]), a[axis][1].max(b[axis][1])])
+}
+
+/// What happens to the box before a step.
+#[derive(Debug, PartialEq)]
+enum Next {
+    /// It stays.
+    Stay,
+    /// It moves to these sides.
+    Move(Sides),
+    /// It should move, but has no memory for it.
+    Full,
+}
+
+/// Where sides move.
+struct Rule {
+    /// Whether the low and the high side of each axis moves.
+    moves: [[bool; 2]; 3],
+    /// Cells around the contents.
+    margin: i32,
+}
+
+impl Rule {
+    fn new(config: &Config) -> Self {
+        let moves = config.sides.map(|pair| pair.map(|side| side == BoundaryCondition::Open));
+        Self { moves, margin: config.follow.margin as i32 }
+    }
+
+    /// Where the box goes that is `now` and must hold what is `wanted`. `fits` says whether there is memory for a box.
+    fn next(&self, now: Sides, wanted: Sides, fits: impl Fn(Sides) -> bool) -> Next {
+        let (mut tight, mut roomy, mut sticks_out) = (now, now, false);
+        for (axis, end) in (0..3).flat_map(|axis| [(axis, 0), (axis, 1)]).filter(|&(a, e)| self.moves[a][e]) {
+            let outwards = [-1, 1][end];
+            let edge = wanted[axis][end] + outwards * self.margin;
+            let brick = if end == 0 { edge.div_euclid(BRICK) } else { -(-edge).div_euclid(BRICK) };
+            let above_ground = |cell: i32| if (axis, end) == (1, 0) { cell.max(0) } else { cell };
+            tight[axis][end] = above_ground(BRICK * brick);
+            roomy[axis][end] = above_ground(BRICK * brick + outwards * reserve(lengths(now)[axis]));
+            sticks_out |= outwards * (tight[axis][end] - now[axis][end]) > 0;
+        }
+        (0..3).for_each(|axis| roomy[axis] = widened(roomy[axis], self.moves[axis]));
+        if !sticks_out && volume(roomy) > 0.67 * volume(now) {
+            return Next::Stay;
+        }
+        match [roomy, tight].into_iter().find(|sides| fits(*sides)) {
+            Some(sides) if sides != now => Next::Move(sides),
+            Some(_) => Next::Stay,
+            None => Next::Full,
+        }
+    }
+}
+
+/// Cells between the margin and a side that has just moved.
+fn reserve(length: usize) -> i32 {
+    (length as i32 / (8 * BRICK)).max(2) * BRICK
+}
+
+/// Widens an axis to a length with small factors, for the transforms of the projection.
+fn widened([low, high]: [i32; 2], moves: [bool; 2]) -> [i32; 2] {
+    let bricks = (high - low) / BRICK;
+    if moves == [false; 2] || (high - low) % BRICK != 0 || bricks <= 0 {
+        return [low, high];
+    }
+    let is_smooth = |mut n: i32| {
+        [2, 3, 5, 7].into_iter().for_each(|factor| {
+            while n % factor == 0 {
+                n /= factor;
+            }
+        });
+        n == 1
+    };
+    let more = BRICK * ((bricks..).find(|&n| is_smooth(n)).unwrap_or(bricks) - bricks);
+    if moves[1] { [low, high + more] } else { [low - more, high] }
+}
+
+impl Solver {
+    /// Whether the box should have grown before the last step, but would need more memory than [`Follow::limit`] or than there is.
+    /// Its sides stay then, and smoke leaves through them.
+    pub fn is_full(&self) -> bool {
+        self.following.full
+    }
+
+    /// Cells of the box at the start, and its first cell; see [`Config::follow`].
+    pub fn start(&self) -> ([i32; 3], Dims) {
+        self.following.start
+    }
+
+    /// Sets whether the box is [full](Self::is_full).
+    pub(super) fn set_full(&mut self, full: bool) {
+        self.following.full = full;
+    }
+
+    /// Lets the box follow what it must hold in a step of `dt`.
+    pub(super) fn follow(&mut self, dt: f32) {
+        if !self.config.follow.on {
+            return;
+        }
+        let pool = self.pool.clone();
+        let Some(wanted) = pool.install(|| self.wanted(dt)) else { return };
+        let next = Rule::new(&self.config).next(sides(&self.config), wanted, |sides| self.fits(sides));
+        self.following.full = match next {
+            Next::Stay => false,
+            Next::Full => true,
+            Next::Move(to) => self.move_box(to).is_err(),
+        };
+    }
+
+    /// Brings the box back to where it was at the start, empty.
+    pub(super) fn return_to_start(&mut self) {
+        let (origin, dims) = self.following.start;
+        self.following.full = false;
+        if self.config.follow.on && (origin, dims) != (self.config.origin, self.config.dims) {
+            let n = dims.array();
+            self.remake([0, 1, 2].map(|a| [origin[a], origin[a] + n[a] as i32]));
+        }
+    }
+
+    /// Whether there is memory for a box between `sides`.
+    fn fits(&self, sides: Sides) -> bool {
+        let Ok(dims) = Dims::new(lengths(sides)) else { return false };
+        let Follow { limit, .. } = self.config.follow;
+        let bytes = Self::memory(&Config { dims, ..self.config.clone() }, !self.solids.is_empty());
+        let grows = dims.cells() > self.config.dims.cells();
+        bytes as f64 <= f64::from(limit) * f64::from(1 << 20)
+            && (!grows || room::probe(bytes, "the solver").is_ok())
+    }
+
+    /// Sides of what the box must hold in a step of `dt`: smoke and heat, sources at work, solids that move. `None` if there is
+    /// nothing.
+    fn wanted(&mut self, dt: f32) -> Option<Sides> {
+        let (time, h) = (self.stats.time, self.config.h);
+        let of_ball = |position: [f32; 3], low: [f32; 3], high: [f32; 3]| -> Sides {
+            [0, 1, 2].map(|a| {
+                let cell = |x: f32| (x / h).clamp(-1e6, 1e6);
+                [cell(position[a] + low[a]).floor() as i32, cell(position[a] + high[a]).ceil() as i32]
+            })
+        };
+        let works = |start: f32, stop: f32| f64::from(start) < time + f64::from(dt) && f64::from(stop) > time;
+        let sources = self.sources().iter().filter(|source| works(source.start, source.stop)).map(|source| {
+            let half = source.region.half_extent();
+            of_ball(source.region.position, half.map(|x| -x), half)
+        });
+        let moving = self.solids.iter().filter(|solid| solid.fastest(time, dt) > 0.0).map(|solid| {
+            let [low, high] = solid.extent();
+            of_ball(solid.position_at(time), low, high)
+        });
+        let outside = sources.chain(moving).reduce(around);
+        [self.contents(), outside].into_iter().flatten().reduce(around)
+    }
+
+    /// Sides of the bricks with smoke or heat.
+    fn contents(&mut self) -> Option<Sides> {
+        let Self { fields, following, config, .. } = self;
+        let layout = fields.smoke_layout();
+        let count = layout.dims.array().map(|n| n.div_ceil(EDGE));
+        following.greatest.clear();
+        following.greatest.resize(count.iter().product(), [0.0; 2]);
+        let (bricks, scalars) = (&fields.bricks, &fields.scalars);
+        following.greatest.par_chunks_mut(count[0] * count[1]).enumerate().for_each(|(layer, greatest)| {
+            for k in layer * EDGE..((layer + 1) * EDGE).min(layout.dims.nz) {
+                for j in 0..layout.dims.ny {
+                    let span = bricks.span(j, k);
+                    let cells = &scalars[layout.start(j, k) + span.start..][..span.len()];
+                    greatest_row(cells, &mut greatest[j / EDGE * count[0] + span.start / EDGE..]);
+                }
+            }
+        });
+        let most = following.greatest.iter().fold([0.0f32; 2], |a, b| [a[0].max(b[0]), a[1].max(b[1])]);
+        let least = config.follow.threshold.max(0.0);
+        let least = [least * most[0], COOLEST * least * most[1]];
+        let held = following.greatest.iter().enumerate().filter(|(_, [smoke, heat])| {
+            *smoke > least[0].max(f32::MIN_POSITIVE) || *heat > least[1].max(f32::MIN_POSITIVE)
+        });
+        let finer = config.detail as i32;
+        held.map(|(n, _)| {
+            let brick = [n % count[0], n / count[0] % count[1], n / (count[0] * count[1])];
+            [0, 1, 2].map(|a| {
+                let low = brick[a] as i32 * BRICK;
+                let high = (low + BRICK).min(layout.dims.array()[a] as i32);
+                [
+                    config.origin[a] + low.div_euclid(finer),
+                    config.origin[a] + (high + finer - 1).div_euclid(finer),
+                ]
+            })
+        })
+        .reduce(around)
+    }
+}
+
+dispatch! {
+    /// Raises, for each brick of a row of cells, its greatest density and temperature excess.
+    fn greatest_row(row: &[[f32; 4]], bricks: &mut [[f32; 2]]) = greatest_row_kernel;
+}
+
+#[inline(always)]
+fn greatest_row_kernel<const FMA: bool>(row: &[[f32; 4]], bricks: &mut [[f32; 2]]) {
+    for (cells, brick) in row.chunks(EDGE).zip(bricks) {
+        let mut most = [0.0f32; 4];
+        for cell in cells {
+            for c in 0..4 {
+                most[c] = greatest(cell[c].abs(), most[c]);
+            }
+        }
+        let [r, g, b, heat] = most;
+        *brick = [greatest(greatest(r, g), greatest(b, brick[0])), greatest(heat, brick[1])];
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const ALL: [[bool; 2]; 3] = [[true; 2]; 3];
+
+    fn next(now: Sides, wanted: Sides, moves: [[bool; 2]; 3]) -> Next {
+        Rule { moves, margin: 8 }.next(now, wanted, |_| true)
+    }
+
+    #[test]
+    fn sides_move_by_bricks_to_where_smoke_needs_air() {
+        let now = [[0, 64]; 3];
+        assert_eq!(next(now, [[20, 40], [12, 50], [8, 56]], ALL), Next::Stay);
+        let Next::Move(to) = next(now, [[20, 40], [12, 57], [20, 40]], ALL) else { panic!("it sticks out") };
+        assert!(to[1][1] >= 57 + 8 + 16 && to.as_flattened().iter().all(|x| x % BRICK == 0), "{to:?}");
+        assert_eq!(next(to, [[20, 40], [12, 60], [20, 40]], ALL), Next::Stay);
+        // Walls stay, and no side sinks below the ground.
+        let floor = [[false; 2], [false, true], [true, false]];
+        let Next::Move(to) = next(now, [[0, 64], [0, 64], [-9, 40]], floor) else { panic!("it sticks out") };
+        assert_eq!((to[0], to[1][0], to[2][1]), ([0, 64], 0, 64));
+        assert!(to[1][1] >= 88 && to[2][0] <= -32, "{to:?}");
+        assert_eq!(next(now, [[20, 40], [-9, 40], [20, 40]], ALL), Next::Stay);
+        let Next::Move(to) = next(now, [[20, 60], [-9, 40], [20, 40]], ALL) else { panic!("it sticks out") };
+        assert_eq!(to[1][0], 0);
+    }
+
+    #[test]
+    fn a_box_that_is_mostly_empty_shrinks_once() {
+        let Next::Move(to) = next([[0, 128]; 3], [[40, 60]; 3], ALL) else { panic!("it is mostly empty") };
+        assert!(lengths(to).iter().all(|n| *n < 90), "{to:?}");
+        assert_eq!(next(to, [[40, 60]; 3], ALL), Next::Stay);
+    }
+
+    #[test]
+    fn a_box_without_memory_to_grow_stays() {
+        let rule = Rule { moves: ALL, margin: 8 };
+        let at_most = |cells: f64| move |sides| volume(sides) <= cells;
+        let (now, wanted) = ([[0, 64]; 3], [[20, 40], [20, 60], [20, 40]]);
+        assert_eq!(rule.next(now, wanted, at_most(1e4)), Next::Full);
+        let Next::Move(tight) = rule.next(now, wanted, at_most(1.1e5)) else { panic!("it fits tightly") };
+        assert_eq!(tight, [[8, 48], [8, 72], [8, 48]]);
+    }
+}

@@ -1,0 +1,262 @@
+//! The box moved: the fields of a solver on other cells of the same lattice.
+//!
+//! Smoke, heat, velocity and pressure keep their values where both boxes have cells. New cells hold air without smoke; its velocity is
+//! that of the nearest old face, which fades with the distance unless wind enters through a side, and is made free of divergence. What
+//! lay in cells that are no longer in the box counts as having left through the sides.
+
+use rayon::prelude::*;
+
+use super::Solver;
+use super::fields::{Budget, Fields};
+use super::follow::{Sides, lengths};
+use super::trapezoid::Past;
+use crate::grid::{Dims, GHOST, Layout};
+use crate::room;
+use crate::solver::detail::swirls::Swirls;
+use crate::solver::forces::external::External;
+use crate::solver::project::pressure;
+use crate::solver::sources::{Grid, Sources};
+use crate::solver::storage::ranks::Ranks;
+use crate::solver::storage::row_passes;
+use crate::solver::{BoundaryCondition, Config, Solid, SolverError};
+
+/// Places of values in two boxes.
+#[derive(Clone, Copy)]
+struct Shift {
+    from: Layout,
+    to: Layout,
+    /// Index in `from` minus index in `to`.
+    by: [isize; 3],
+}
+
+impl Shift {
+    /// Copies the values of cells. Others keep their value.
+    fn copy<T: Copy + Send + Sync>(&self, from: &[T], to: &mut [T]) {
+        let Self { from: old, to: new, by } = *self;
+        // Indices in `to` of the cells that are in both.
+        let both = [0, 1, 2].map(|a| {
+            let [m, n] = [old, new].map(|layout| layout.dims.array()[a] as isize);
+            [(-by[a]).clamp(0, n), (m - by[a]).clamp(0, n)]
+        });
+        let [xs, js, ks] = both;
+        if xs[0] >= xs[1] {
+            return;
+        }
+        row_passes::rows(new, to, [js, ks], |j, k, row| {
+            let at = old.at(xs[0] + by[0], j + by[1], k + by[2]);
+            let count = (xs[1] - xs[0]) as usize;
+            row[GHOST + xs[0] as usize..][..count].copy_from_slice(&from[at..][..count]);
+        });
+    }
+
+    /// Copies a component of the velocity, and extends it to all other faces: as e^(−d/`fade`) of the nearest, at a distance of d
+    /// cells along each axis.
+    fn extend(&self, component: usize, fade: f32, from: &[f32], to: &mut [f32]) {
+        let Self { from: old, to: new, by } = *self;
+        let count = |layout: Layout, a: usize| layout.dims.array()[a] as isize + isize::from(a == component);
+        let near = |a: usize, index: isize| {
+            let at = (index + by[a]).clamp(0, count(old, a) - 1);
+            (at, (index + by[a] - at).unsigned_abs())
+        };
+        let columns: Vec<(usize, usize)> =
+            (0..count(new, 0)).map(|i| near(0, i)).map(|(at, distance)| (at as usize, distance)).collect();
+        row_passes::rows(new, to, [[0, count(new, 1)], [0, count(new, 2)]], |j, k, row| {
+            let ((j, off_j), (k, off_k)) = (near(1, j), near(2, k));
+            let start = old.at(0, j, k);
+            for (out, &(i, off)) in row[GHOST..].iter_mut().zip(&columns) {
+                let distance = off + off_j + off_k;
+                let value = from[start + i];
+                *out = if distance == 0 { value } else { value * (-(distance as f32) / fade).exp() };
+            }
+        });
+    }
+
+    /// Copies distances \[cells\] from a cell to something that stays: as they were, plus the way of the box, in new cells those of the
+    /// nearest old one.
+    fn nearest(&self, from: &[[f32; 4]], to: &mut [[f32; 4]]) {
+        let Self { from: old, to: new, by } = *self;
+        let near = |a: usize, index: isize| (index + by[a]).clamp(0, old.dims.array()[a] as isize - 1);
+        let [nx, ny, nz] = new.dims.array().map(|n| n as isize);
+        row_passes::rows(new, to, [[0, ny], [0, nz]], |j, k, row| {
+            for (i, out) in (0..nx).zip(&mut row[GHOST..]) {
+                let [x, y, z, rest] = from[old.at(near(0, i), near(1, j), near(2, k))];
+                *out = [x + by[0] as f32, y + by[1] as f32, z + by[2] as f32, rest];
+            }
+        });
+    }
+
+    /// Sums over the cells of `from` that are not in `to`.
+    fn lost(&self, from: &[[f32; 4]]) -> [f64; 4] {
+        let Self { from: old, to: new, by } = *self;
+        let [nx, ny, nz] = old.dims.array();
+        let is_in =
+            |a: usize, index: usize| (0..new.dims.array()[a] as isize).contains(&(index as isize - by[a]));
+        let planes: Vec<[f64; 4]> = (0..nz)
+            .into_par_iter()
+            .map(|k| {
+                let mut sum = [0.0; 4];
+                for j in 0..ny {
+                    let row = &from[old.start(j, k)..][..nx];
+                    let is_row_in = is_in(1, j) && is_in(2, k);
+                    for (_, cell) in row.iter().enumerate().filter(|&(i, _)| !(is_row_in && is_in(0, i))) {
+                        (0..4).for_each(|c| sum[c] += f64::from(cell[c]));
+                    }
+                }
+                sum
+            })
+            .collect();
+        planes.iter().fold([0.0; 4], |sum, plane| std::array::from_fn(|c| sum[c] + plane[c]))
+    }
+}
+
+/// Distance over which the velocity of new cells fades \[cells\]: half the shortest edge of the old box, and no fading where wind
+/// blows through the box.
+fn fade(config: &Config) -> f32 {
+    let is_wind = |side: &BoundaryCondition| matches!(side, BoundaryCondition::Inflow(_));
+    if config.sides.as_flattened().iter().any(is_wind) {
+        return f32::INFINITY;
+    }
+    let across = config.dims.array().into_iter().filter(|n| *n > 1);
+    0.5 * across.min().unwrap_or(1) as f32
+}
+
+impl Solver {
+    /// The solids in the coordinates of the box.
+    pub(super) fn placed_solids(&self) -> Vec<Solid> {
+        let corner = self.config.corner();
+        let placed = |p: [f32; 3]| [0, 1, 2].map(|a| p[a] - corner[a]);
+        let moved = |solid: &Solid| Solid {
+            position: placed(solid.position),
+            keyframes: solid.keyframes.iter().map(|(t, p)| (*t, placed(*p))).collect(),
+            ..solid.clone()
+        };
+        self.solids.iter().map(moved).collect()
+    }
+
+    /// Puts the solids into the fields, as they are now.
+    pub(super) fn place_solids(&mut self) {
+        let solids = self.placed_solids();
+        let Self { config, fields, pool, stats, .. } = self;
+        let (pool, time, dt) = (pool.clone(), stats.time, stats.dt);
+        pool.install(|| fields.set_solids(config, solids, time, dt, pool.current_num_threads()));
+    }
+
+    /// Makes new fields for a box between `sides`, empty and at rest, with all that was set: sources, forces, varying sides and
+    /// solids. Returns the old fields without their scratch memory.
+    pub(super) fn remake(&mut self, sides: Sides) {
+        let pool = self.pool.clone();
+        let [nx, ny, nz] = lengths(sides);
+        (self.config.dims, self.config.origin) = (Dims { nx, ny, nz }, sides.map(|[low, _]| low));
+        let keeps_pressure = self.fields.pressure.is_some();
+        // Frees the old fields first.
+        let alone = Ranks::default();
+        let smallest = Config { dims: Dims { nx: 1, ny: 1, nz: 1 }, ..self.config.clone() };
+        self.fields = Fields::new(&smallest, 1, &alone);
+        pool.install(|| {
+            self.fields = Fields::new(&self.config, pool.current_num_threads(), &alone);
+            if keeps_pressure {
+                self.keep_pressure();
+            }
+            let (sources, forces) = (self.sources().to_vec(), self.forces().to_vec());
+            self.sources = Sources::new(Self::grids(&self.config, &alone), sources);
+            self.external = External::new(Grid::new(&self.config));
+            self.external.set(forces);
+            self.fields.set_profiles(&self.config, &self.profiles);
+            self.fields.set_time(self.stats.time);
+        });
+        if !self.solids.is_empty() {
+            self.place_solids();
+        }
+    }
+
+    /// Moves the box to `sides`, whole bricks away from where they are, with all that is in it.
+    ///
+    /// # Errors
+    /// If there is no memory for it. The box stays then.
+    pub(super) fn move_box(&mut self, sides: Sides) -> Result<(), SolverError> {
+        let dims = Dims::new(lengths(sides))?;
+        let config = Config { dims, ..self.config.clone() };
+        room::probe(Self::memory(&config, !self.solids.is_empty()), "the solver")?;
+        let fade = fade(&self.config);
+        let [old_layout, old_smoke] = [self.fields.layout, self.fields.smoke_layout()];
+        let old_origin = self.config.origin;
+        // Only what a step remembers stays in memory beside the new fields.
+        let Fields {
+            velocity, scalars, past, pressure, disturbed, budget, sweeps, projected, detail, ..
+        } = std::mem::replace(
+            &mut self.fields,
+            Fields::new(&Config { dims: Dims { nx: 1, ny: 1, nz: 1 }, ..config }, 1, &Ranks::default()),
+        );
+        let backwards = sweeps.is_some_and(|sweeps| sweeps.backwards);
+        let keeps_pressure = pressure.is_some();
+        let swirls = detail.and_then(|detail| detail.swirls);
+        self.remake(sides);
+        if keeps_pressure {
+            self.keep_pressure();
+        }
+        let by = [0, 1, 2].map(|a| (sides[a][0] - old_origin[a]) as isize);
+        let air = Shift { from: old_layout, to: self.fields.layout, by };
+        let finer = self.config.detail as isize;
+        let smoke = Shift { from: old_smoke, to: self.fields.smoke_layout(), by: by.map(|n| n * finer) };
+        let Self { config, fields, stats, pool, .. } = self;
+        pool.clone().install(|| {
+            let lost = smoke.lost(&scalars);
+            smoke.copy(&scalars, &mut fields.scalars);
+            drop(scalars);
+            for (component, (from, to)) in velocity.iter().zip(&mut fields.velocity).enumerate() {
+                air.extend(component, fade, from, to);
+            }
+            drop(velocity);
+            if let (Some(from), Some(to)) = (&pressure, &mut fields.pressure) {
+                air.copy(from, to);
+                pressure::fill_ghosts(air.to, fields.walls.ranks(), fields.walls.pressure_boundaries(), to);
+            }
+            if let (Some(old), Some(detail)) = (&swirls, &mut fields.detail) {
+                detail.keep_swirls(true, air.to, &fields.walls);
+                detail.swirls.iter_mut().for_each(|swirls| carry_swirls(swirls, &air, old));
+            }
+            drop(swirls);
+            fields.bricks.forget();
+            fields.sweeps.iter_mut().for_each(|sweeps| sweeps.backwards = backwards);
+            fields.empty_solids();
+            fields.walls.fill_velocity(&mut fields.velocity);
+            fields.fill_scalars();
+            if let (Some(old), Some(_)) = (past, &fields.past) {
+                extend_past(fields, &air, fade, &old);
+                if old.dt > 0.0 {
+                    fields.swap_past();
+                    fields.walls.fill_velocity(&mut fields.velocity);
+                    fields.project(config.tolerance, None, stats);
+                    fields.swap_past();
+                }
+            }
+            if !config.frozen {
+                fields.move_solids(stats.time, [0.0, stats.dt]);
+                fields.project(config.tolerance, None, stats);
+            }
+            (fields.disturbed, fields.projected) = (disturbed, projected);
+            fields.budget = Budget { held: None, ..budget };
+            (0..4).for_each(|c| fields.budget.left[c] += lost[c]);
+        });
+        self.measure();
+        Ok(())
+    }
+}
+
+/// Takes over the texture coordinates X of the turbulence. They count from the first cell of the box, so the distance to X grows by as
+/// many cells as that cell moves.
+fn carry_swirls(swirls: &mut Swirls, air: &Shift, old: &Swirls) {
+    swirls.phase = old.phase;
+    for (from, to) in old.moved.iter().zip(&mut swirls.moved) {
+        air.nearest(from, to);
+    }
+}
+
+/// Takes over what the trapezoidal rule remembers.
+fn extend_past(fields: &mut Fields, air: &Shift, fade: f32, old: &Past) {
+    let Some(past) = &mut fields.past else { return };
+    past.dt = old.dt;
+    for (component, (from, to)) in old.velocity.iter().zip(&mut past.velocity).enumerate() {
+        air.extend(component, fade, from, to);
+    }
+}

@@ -1,0 +1,251 @@
+//! A box that follows its smoke, beside one that is large from the start.
+
+use updraft::grid::Dims;
+use updraft::solver::{
+    Advection, BoundaryCondition, Config, Dab, Follow, Integrator, Params, Region, Shape, Slip, Solid,
+    Solver, SolverError, Source,
+};
+
+const H: f32 = 1.0 / 20.0;
+
+/// A box of `cells` over a floor, open at all other sides.
+fn config(cells: [usize; 3], origin: [i32; 3], follow: bool) -> Config {
+    let mut config = Config::new(Dims::new(cells).unwrap(), H);
+    config.sides = [[BoundaryCondition::Open; 2]; 3];
+    config.sides[1][0] = BoundaryCondition::Closed;
+    config.origin = origin;
+    config.threads = 2;
+    config.follow = Follow { on: follow, ..Follow::default() };
+    config
+}
+
+/// Hot smoke from a disc above the middle of the floor of the first 32 cells, until `stop`.
+fn source(stop: f32) -> Source {
+    let region = Region::disc([16.0 * H, 0.2, 16.0 * H], 0.2, [0.0, 1.0, 0.0], 0.1);
+    Source { stop, ..Source::new(region, [3.0, 1.0, 0.0, 400.0]) }
+}
+
+fn params() -> Params {
+    let mut params = Params { cooling: 0.1, vorticity: 0.2, ..Params::default() };
+    params.smoke.iter_mut().for_each(|smoke| smoke.dissipation = 0.0);
+    params
+}
+
+fn solver(config: Config, stop: f32) -> Solver {
+    Solver::new(config, params(), vec![source(stop)]).unwrap()
+}
+
+fn advance(solver: &mut Solver, steps: usize) {
+    (0..steps).for_each(|_| solver.step(0.04).map(drop).unwrap());
+}
+
+/// All values inside the box as bits.
+fn bits(solver: &Solver) -> Vec<u32> {
+    let fields = solver.velocity().iter().flatten().chain(solver.scalars().as_flattened());
+    fields.map(|x| x.to_bits()).collect()
+}
+
+/// Centroid, upper edge and standard deviation along x of the red smoke \[m\].
+#[derive(Debug)]
+struct Spread {
+    centroid: [f64; 3],
+    top: f64,
+    width: f64,
+}
+
+fn red(solver: &Solver) -> Spread {
+    let (layout, corner, h) = (solver.layout(), solver.config().corner(), f64::from(H));
+    let [nx, ny, nz] = layout.dims.array();
+    let (mut sums, mut top) = ([0.0; 5], 0.0f64);
+    for (j, k) in (0..nz).flat_map(|k| (0..ny).map(move |j| (j, k))) {
+        for (i, cell) in solver.scalars()[layout.start(j, k)..][..nx].iter().enumerate() {
+            let place: [f64; 3] =
+                std::array::from_fn(|a| f64::from(corner[a]) + h * ([i, j, k][a] as f64 + 0.5));
+            let red = f64::from(cell[0]);
+            let terms = [1.0, place[0], place[1], place[2], place[0] * place[0]];
+            sums.iter_mut().zip(terms).for_each(|(sum, term)| *sum += red * term);
+            if red > 0.02 {
+                top = top.max(place[1] + 0.5 * h);
+            }
+        }
+    }
+    let [mass, x, y, z, xx] = sums;
+    let centroid = [x / mass, y / mass, z / mass];
+    Spread { centroid, top, width: (xx / mass - centroid[0] * centroid[0]).sqrt() }
+}
+
+#[test]
+fn a_box_that_needs_not_move_has_the_bits_of_one_that_cannot() {
+    let [mut still, mut follows] =
+        [false, true].map(|on| solver(config([72, 56, 72], [-20, 0, -20], on), 9.0));
+    [&mut still, &mut follows].into_iter().for_each(|solver| advance(solver, 12));
+    assert_eq!(follows.config().dims.array(), [72, 56, 72], "it has moved");
+    assert!(bits(&still) == bits(&follows));
+}
+
+/// A box around the source, as large as its margins ask for at first.
+fn small(follow: bool) -> Config {
+    config([40, 24, 40], [-4, 0, -4], follow)
+}
+
+/// As [`small`], with little air around the smoke.
+fn tight() -> Config {
+    let mut config = config([32, 16, 32], [0; 3], true);
+    config.follow.margin = 6;
+    config
+}
+
+/// A ball that the plume meets, and one that flies past it.
+fn solids() -> Vec<Solid> {
+    let still = Solid { slip: Slip::None, ..Solid::new(Shape::Sphere { radius: 0.2 }, [0.8, 1.1, 0.9]) };
+    let keyframes = vec![(0.0, [0.3, 0.4, 0.2]), (1.0, [0.3, 2.4, 0.2])];
+    vec![still, Solid { keyframes, ..Solid::new(Shape::Sphere { radius: 0.15 }, [0.0; 3]) }]
+}
+
+/// Whether a step has moved the box.
+fn moves(solver: &mut Solver) -> bool {
+    let place = |solver: &Solver| (solver.config().dims, solver.config().origin);
+    let before = place(solver);
+    advance(solver, 1);
+    place(solver) != before
+}
+
+#[test]
+fn a_plume_rises_as_in_a_large_box() {
+    let mut large = solver(config([80, 100, 80], [-24, 0, -24], false), 1.0);
+    let mut follows = solver(small(true), 1.0);
+    advance(&mut large, 70);
+    let moved = (0..70).filter(|_| moves(&mut follows)).count();
+    let [a, b] = [red(&large), red(&follows)];
+    assert!((2..12).contains(&moved), "{moved} moves");
+    assert!(follows.config().dims.cells() < large.config().dims.cells(), "{:?}", follows.config().dims);
+    for (name, a, b) in
+        [("top", a.top, b.top), ("y", a.centroid[1], b.centroid[1]), ("width", a.width, b.width)]
+    {
+        assert!((a - b).abs() < 0.03 * a, "{name}: {a} in the large box, {b} in the other");
+    }
+    let [a, b] = [&large, &follows].map(|solver| (solver.stats().mass[0], solver.stats().kinetic_energy));
+    assert!((a.0 - b.0).abs() < 1e-5 * a.0 && (a.1 - b.1).abs() < 0.06 * a.1, "{a:?}, {b:?}");
+}
+
+/// With heat on its side, all sides move, and a box that has been left behind by its smoke shrinks.
+#[test]
+fn the_smoke_is_accounted_for_in_every_move() {
+    let quick = Params { heat_buoyancy: 0.1, cooling: 0.5, ..params() };
+    for (detail, solids) in [(1, vec![]), (2, vec![]), (1, solids())] {
+        let config = Config { detail, advection: Advection::Conservative, ..tight() };
+        let mut solver = Solver::new(config, quick.clone(), vec![source(0.8)]).unwrap();
+        solver.set_solids(solids.clone()).unwrap();
+        let mut moved = 0;
+        for step in 0..40 {
+            moved += u32::from(moves(&mut solver));
+            let stats = solver.stats();
+            let (left, faded) = (stats.left.unwrap(), stats.faded.unwrap());
+            for c in 0..2 {
+                let rest = stats.emitted[c] - left[c] - faded[c];
+                assert!(
+                    (stats.mass[c] - rest).abs() < 1e-6 * stats.emitted[c],
+                    "detail {detail}, {} solids, step {step}: {} of {rest}",
+                    solids.len(),
+                    stats.mass[c]
+                );
+                assert!(left[c] < 1e-3 * stats.emitted[c], "{} has left", left[c]);
+            }
+            assert!(stats.divergence_after < 2e-4, "{}", stats.divergence_after);
+        }
+        assert!(moved >= 2, "{moved} moves");
+    }
+}
+
+#[test]
+fn a_resumed_run_and_a_restored_state_go_on_across_moves_with_the_same_bits() {
+    for (detail, integrator, solids) in [
+        (1, Integrator::Trapezoid, solids()),
+        (2, Integrator::Trapezoid, vec![]),
+        (1, Integrator::Reflection, vec![]),
+        (1, Integrator::Projection, vec![]),
+    ] {
+        let make = |threads: usize| {
+            let config = Config { detail, integrator, threads, ..tight() };
+            let mut solver = solver(config, 1.0);
+            solver.set_params(Params { heat_buoyancy: 0.1, ..params() });
+            solver.set_solids(solids.clone()).unwrap();
+            solver
+        };
+        let (mut unbroken, mut saved, mut states) = (make(2), vec![], vec![]);
+        let mut places = vec![];
+        for step in 0..24 {
+            if step == 10 {
+                let mut file = vec![];
+                unbroken.save(&mut file).unwrap();
+                saved.push((step, file));
+            }
+            if step == 8 {
+                states.push((step, unbroken.capture()));
+            }
+            advance(&mut unbroken, 1);
+            places.push((unbroken.config().origin, unbroken.config().dims));
+        }
+        assert!(
+            places[9..].windows(2).any(|pair| pair[0] != pair[1]),
+            "it does not move after it is saved: {places:?}"
+        );
+        let end = bits(&unbroken);
+        let ended = unbroken.stats().clone();
+        for (step, file) in saved {
+            // Threads do not matter, nor where the box is that takes the state.
+            let mut resumed = make(1);
+            resumed.load(&file[..]).unwrap();
+            advance(&mut resumed, 24 - step);
+            assert!(bits(&resumed) == end, "{integrator:?}, detail {detail}, resumed at step {step}");
+            assert_eq!((resumed.stats().mass, resumed.stats().left), (ended.mass, ended.left));
+        }
+        for (step, state) in states {
+            unbroken.restore(&state).unwrap();
+            advance(&mut unbroken, 24 - step);
+            assert!(bits(&unbroken) == end, "{integrator:?}, detail {detail}, restored at step {step}");
+        }
+        if !solids.is_empty() {
+            continue;
+        }
+        unbroken.clear();
+        assert_eq!((unbroken.config().origin, unbroken.config().dims), (tight().origin, tight().dims));
+        advance(&mut unbroken, 14);
+        let mut fresh = make(2);
+        advance(&mut fresh, 14);
+        let end = bits(&fresh);
+        assert!(bits(&unbroken) == end, "{integrator:?}, detail {detail}, cleared");
+    }
+}
+
+#[test]
+fn a_box_at_its_limit_says_so_and_lets_smoke_leave() {
+    let mut config = tight();
+    let mib = Solver::memory(&config, false) as f32 / f32::from(1024_u16).powi(2);
+    config.follow.limit = 1.01 * mib;
+    let mut solver = solver(config.clone(), 9.0);
+    advance(&mut solver, 40);
+    assert!(solver.is_full());
+    assert_eq!(solver.config().dims, config.dims);
+    assert!(solver.stats().left.unwrap()[0] > 0.0);
+    config.sides = Default::default();
+    assert_eq!(Solver::new(config, params(), vec![]).map(drop), Err(SolverError::NoSideFollows));
+}
+
+#[test]
+fn dabs_and_fills_lie_where_the_scene_has_them() {
+    let mut config = config([24, 32, 24], [40, 0, -24], false);
+    config.h = 0.1;
+    let mut solver = Solver::new(config, params(), vec![]).unwrap();
+    let center = [5.15, 1.25, -1.15];
+    let dab = Dab { center, radius: 0.3, add: [1.0, 0.0, 0.0, 0.0], push: [0.0; 3], erase: 0.0 };
+    solver.dab(&dab);
+    let at = solver.layout().at(11, 12, 12);
+    assert!(solver.scalars()[at][0] > 0.9, "{:?}", solver.scalars()[at]);
+    solver.fill(|_, _| 0.0, |p| [p[0], p[1], p[2], 0.0]);
+    let [x, y, z, _] = solver.scalars()[at];
+    assert!((0..3).all(|a| ([x, y, z][a] - center[a]).abs() < 1e-5), "{x} {y} {z}");
+    solver.set_solids(vec![Solid::new(Shape::Sphere { radius: 0.4 }, center)]).unwrap();
+    assert_eq!(solver.poses()[0].position, center);
+    assert_eq!(solver.scalars()[at], [0.0; 4], "the solid is there");
+}
