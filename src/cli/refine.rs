@@ -57,6 +57,12 @@ pub fn run(args: &DetailArgs, common: &Common) -> Result<(), CliError> {
     let folder = RunFolder::at(&args.dir);
     let frames = folder.frames_of_flow()?;
     let coarse = scene(args, common, &folder, &[])?;
+    if coarse.config.follow.on {
+        return Err(CliError::Request(format!(
+            "{}: its box followed the smoke (domain.follow), so its frames are of several boxes; simulate it in one box",
+            args.dir.display()
+        )));
+    }
     let scene = scene(args, common, &folder, &changes(args, &coarse)?)?;
     let out = match &args.out {
         Some(out) => out.clone(),
