@@ -637,7 +637,7 @@ fn finer_smoke_follows_a_finished_run() {
         ["fields.0002.npz", "fields.0004.npz", "fields.0006.npz", "scene.toml", "stats.csv"]
     );
     let scene = std::fs::read_to_string(finer.join("scene.toml")).unwrap();
-    assert!(scene.contains("detail = 3") && scene.contains("strength = 0.5"), "{scene}");
+    assert!(scene.contains("detail = 3") && scene.contains("strength = 1.0"), "{scene}");
     let mut npz = zip::ZipArchive::new(std::fs::File::open(finer.join("fields.0006.npz")).unwrap()).unwrap();
     let size = npz.by_name("red.npy").unwrap().size();
     assert!((27 * 4 * 12 * 18 * 12..).contains(&size), "{size} bytes of red smoke");

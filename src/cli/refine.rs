@@ -10,8 +10,8 @@ use crate::parameter;
 use crate::scene::Scene;
 use crate::volume::Up;
 
-/// Strength of the turbulence where the run has none: enough for the eye, and the shapes stay those of the run.
-const USUAL: f32 = 0.5;
+/// Strength of the turbulence where the run has none: what continues the spectrum of the velocity.
+const USUAL: f32 = 1.0;
 
 /// Move finer smoke through the flow of a finished run, with turbulence, and write its frames.
 ///
@@ -25,7 +25,7 @@ pub struct DetailArgs {
     /// How many times finer the smoke becomes along each axis
     #[arg(long, value_name = "N", default_value = "2", value_parser = clap::value_parser!(u8).range(1..=4))]
     up: u8,
-    /// Strength of the turbulence [default: that of the scene, or 0.5 if it has none]
+    /// Strength of the turbulence [default: that of the scene, or 1 if it has none]
     #[arg(long, value_name = "STRENGTH")]
     strength: Option<f32>,
     /// Frames to write [default: those of the run]
@@ -57,6 +57,12 @@ pub fn run(args: &DetailArgs, common: &Common) -> Result<(), CliError> {
     let folder = RunFolder::at(&args.dir);
     let frames = folder.frames_of_flow()?;
     let coarse = scene(args, common, &folder, &[])?;
+    if coarse.config.follow.on {
+        return Err(CliError::Request(format!(
+            "{}: its box followed the smoke (domain.follow), so its frames are of several boxes; simulate it in one box",
+            args.dir.display()
+        )));
+    }
     let scene = scene(args, common, &folder, &changes(args, &coarse)?)?;
     if scene.config.follow.on {
         let why = "the run's box followed its smoke (domain.follow); its flow cannot move finer smoke";
