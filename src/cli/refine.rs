@@ -10,7 +10,10 @@ use crate::parameter;
 use crate::scene::Scene;
 use crate::volume::Up;
 
-/// Move finer smoke through the flow of a finished run, with turbulence, and write its frames
+/// Strength of the turbulence where the run has none: enough for the eye, and the shapes stay those of the run.
+const USUAL: f32 = 0.5;
+
+/// Move finer smoke through the flow of a finished run, with turbulence, and write its frames.
 ///
 /// Reads DIR/scene.toml and the velocity in the frames of DIR, npz or vdb, and simulates the smoke alone: sources, solids,
 /// decay and diffusion as the scene says, on finer cells. --set changes what does not change the air, such as turbulence.seed.
@@ -22,7 +25,7 @@ pub struct DetailArgs {
     /// How many times finer the smoke becomes along each axis
     #[arg(long, value_name = "N", default_value = "2", value_parser = clap::value_parser!(u8).range(1..=4))]
     up: u8,
-    /// Strength of the turbulence [default: that of the scene, or 1 if it has none]
+    /// Strength of the turbulence [default: that of the scene, or 0.5 if it has none]
     #[arg(long, value_name = "STRENGTH")]
     strength: Option<f32>,
     /// Frames to write [default: those of the run]
@@ -113,7 +116,7 @@ fn changes(args: &DetailArgs, coarse: &Scene) -> Result<Vec<String>, CliError> {
     }
     let mut changes = vec![format!("domain.detail={detail}")];
     let none = coarse.params.turbulence.strength == 0.0 && detail > 1;
-    if let Some(strength) = args.strength.or(none.then_some(1.0)) {
+    if let Some(strength) = args.strength.or(none.then_some(USUAL)) {
         changes.push(format!("turbulence.strength={strength:?}"));
     }
     Ok(changes)

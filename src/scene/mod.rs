@@ -1,3 +1,5 @@
+//! Scenes: TOML in, a checked [`Scene`] out, a solver from that.
+//!
 #![doc = include_str!("../../docs/scene.md")]
 
 use std::path::Path;
@@ -70,7 +72,9 @@ impl Scene {
 
     /// Estimated memory of a run \[bytes\].
     pub fn memory(&self) -> u64 {
-        memory::estimate(&self.config, !self.solids.is_empty()) + memory::picture(self.size)
+        memory::estimate(&self.config, !self.solids.is_empty())
+            + Solver::turbulence_memory(&self.config, &self.params.turbulence)
+            + memory::picture(self.size)
     }
 
     /// Size of the box \[m\].

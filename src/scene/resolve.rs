@@ -22,7 +22,7 @@ use super::{
 use crate::grid::Dims;
 use crate::look::{Camera, Look, Projection, Sphere};
 use crate::parameter::{Holder, normalized};
-use crate::solver::{Advection, Config, Params, TimeControl};
+use crate::solver::{Advection, Config, Params, Solver, TimeControl};
 
 type Result<T> = std::result::Result<T, Box<Problem>>;
 
@@ -99,15 +99,18 @@ fn config(doc: &Document, given: &Given, sides: &Sides, text: &Text) -> Result<C
         config.time = TimeControl { max_substeps: 1, ..TimeControl::default() };
     }
     let limit = doc.solver.memory_limit.map_or_else(memory::default_limit, |gib| gigabytes(gib.get()));
-    check_memory(&config, !doc.solid.is_empty(), limit).map_err(|message| text.problem(span, message))?;
+    let mut params = Params::default();
+    fill(&mut params, given);
+    let more = Solver::turbulence_memory(&config, &params.turbulence);
+    let bytes = memory::estimate(&config, !doc.solid.is_empty()) + more;
+    check_memory(&config, bytes, limit).map_err(|message| text.problem(span, message))?;
     memory::check_threads(config.threads).map_err(|message| {
         text.problem(given.span("solver.threads").unwrap_or(0..0), format!("solver.threads: {message}"))
     })?;
     Ok(config)
 }
 
-fn check_memory(config: &Config, solids: bool, limit: u64) -> std::result::Result<(), String> {
-    let bytes = memory::estimate(config, solids);
+fn check_memory(config: &Config, bytes: u64, limit: u64) -> std::result::Result<(), String> {
     if bytes <= limit {
         return Ok(());
     }

@@ -22,6 +22,7 @@ use rayon::prelude::*;
 use super::advect::Correction;
 use super::advect::conservative::Sweeps;
 use super::detail::Detail;
+use super::detail::swirls::Swirls;
 use super::forces::external::{External, Force};
 use super::project::Projector;
 use super::sides::profile::Profile;
@@ -31,7 +32,7 @@ use super::storage::ranks::Ranks;
 use super::storage::row_passes;
 use super::{
     BoundaryCondition, Config, Dab, Integrator, MOST_DETAIL, Params, Projection, SCALAR_LIMIT, SPEED_LIMIT,
-    Solid, SolidPose, SolverError, Stage, StepStats,
+    Solid, SolidPose, SolverError, Stage, StepStats, Turbulence,
 };
 use crate::comm::Comm;
 use crate::grid::{Dims, Faces, GHOST, Layout};
@@ -163,6 +164,12 @@ impl Solver {
         (layout.size() * floats * size_of::<f32>() + of_detail + Projector::memory(config.projection, solids, config.dims)
             // Cell flags at both ends of a step, and the nearest solid of each cell.
             + if solids { 4 * layout.size() } else { 0 }) as u64
+    }
+
+    /// Memory that turbulence takes besides [`memory`](Self::memory) \[bytes\].
+    pub fn turbulence_memory(config: &Config, turbulence: &Turbulence) -> u64 {
+        let acts = config.detail > 1 && turbulence.strength > 0.0;
+        if acts { Swirls::memory(Layout::new(config.dims)) as u64 } else { 0 }
     }
 
     /// The grids of smoke and of air, on the slab of this rank.
