@@ -235,7 +235,7 @@ impl Job<'_> {
             }
             let stopped = run.solver().any_rank(stop.load(Ordering::Relaxed));
             let stopped = stopped && frame < self.args.frames.last && !ends;
-            let due = |every: u32| frame % every == 0 || frame == self.args.frames.last || ends;
+            let due = |every: u32| frame.is_multiple_of(every) || frame == self.args.frames.last || ends;
             if stopped || finished && self.args.checkpoint_every.is_some_and(due) {
                 self.save(&mut run, &mut tables, &mut written)?;
             }
