@@ -151,14 +151,16 @@ pub fn run(args: &Args) -> Result<(), CliError> {
     let mut common = args.common.clone();
     common.comm = launch.comm();
     common.threads_of_rank = launch.threads();
-    launch.end(run_command(args, common))
+    let result = run_command(args, common, &launch);
+    launch.end(result)
 }
 
 /// Runs the command with the arguments of every command.
-fn run_command(args: &Args, mut common: Common) -> Result<(), CliError> {
+fn run_command(args: &Args, mut common: Common, launch: &mpirun::Launch) -> Result<(), CliError> {
     defaults::load()?.complete(&mut common);
     let common = &common;
     log_to_stderr(common)?;
+    launch.tell_places();
     use_threads(common)?;
     match &args.command {
         None => view::run(&args.view, common),

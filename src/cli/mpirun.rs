@@ -27,6 +27,7 @@ const LAUNCHERS: [[&str; 2]; 3] = [
 pub struct Launch {
     comm: Option<Arc<dyn Comm>>,
     threads: Option<usize>,
+    machines: Vec<String>,
     #[cfg(feature = "mpi")]
     _session: Option<crate::comm::Session>,
 }
@@ -62,8 +63,8 @@ fn start(_: usize) -> Result<Launch, CliError> {
     SILENT.store(ranks.rank() > 0, Ordering::Relaxed);
     let processors = std::thread::available_parallelism().map_or(1, usize::from);
     let threads = Some((processors / ranks.sharing()).max(1));
-    tracing::debug!("rank {} of {} on {}", ranks.rank(), ranks.size(), crate::comm::MpiRanks::machine());
-    Ok(Launch { comm: Some(Arc::new(ranks)), threads, _session: Some(session) })
+    let machines = ranks.machines().to_vec();
+    Ok(Launch { comm: Some(Arc::new(ranks)), threads, machines, _session: Some(session) })
 }
 
 #[cfg(not(feature = "mpi"))]
@@ -85,6 +86,13 @@ impl Launch {
     /// Threads of this rank if nothing says how many: its share of the processors that it may use.
     pub fn threads(&self) -> Option<usize> {
         self.threads
+    }
+
+    /// Says where the ranks are, with `-v`.
+    pub fn tell_places(&self) {
+        for (rank, machine) in self.machines.iter().enumerate() {
+            tracing::info!("rank {rank} of {} on {machine}", self.machines.len());
+        }
     }
 
     /// Ends the command with `result`. An error ends all ranks, with one report: other ranks may wait for a message of this one.

@@ -262,6 +262,11 @@ impl Job<'_> {
         let Self { args, scene, .. } = *self;
         let mut run = Run::new(scene, self.comm.clone(), interrupt::catch())?;
         flow.into_iter().for_each(|flow| run.follow(flow));
+        if let Some(comm) = self.comm.as_ref().filter(|comm| comm.size() > 1) {
+            let [thin, thick] =
+                [scene.config.dims.nz / comm.size(), scene.config.dims.nz.div_ceil(comm.size())];
+            tracing::info!("{thin} to {thick} planes and {} threads on each rank", run.solver().threads());
+        }
         self.keep_pressure(&mut run);
         let mut tables = if self.is_first() { self.begin_files(common)? } else { Tables::none(scene) };
         tables.means = args.mean_from.map(|from| FieldMeans::new(&args.fields, from, run.solver()));

@@ -11,6 +11,9 @@ use super::Comm;
 /// Longest message; longer ones are divided. MPI counts in 32 bits.
 const LONGEST: usize = 1 << 30;
 
+/// Bytes of the name of a machine.
+const NAME: usize = 64;
+
 /// This process among those of MPI.
 #[derive(Debug)]
 pub struct MpiRanks {
@@ -18,6 +21,8 @@ pub struct MpiRanks {
     size: usize,
     /// Ranks on this machine that may use the same processors.
     sharing: usize,
+    /// Machine of each rank.
+    machines: Vec<String>,
 }
 
 /// MPI as long as it lives; it ends MPI when it is dropped.
@@ -55,7 +60,14 @@ impl MpiRanks {
         beside.all_gather_into(&mine, &mut theirs[..]);
         let sharing = theirs.iter().filter(|of| **of == mine).count();
         let [rank, size] = [world.rank(), world.size()].map(|n| n as usize);
-        Ok((Self { rank, size, sharing }, Session { _universe: universe }))
+        let mut name = [0; NAME];
+        let machine = mpi::environment::processor_name().unwrap_or_default();
+        name.iter_mut().zip(machine.bytes()).for_each(|(to, byte)| *to = byte);
+        let mut names = vec![0; NAME * size];
+        world.all_gather_into(&name[..], &mut names[..]);
+        let text = |name: &[u8]| String::from_utf8_lossy(name).trim_end_matches('\0').to_owned();
+        let machines = names.chunks(NAME).map(text).collect();
+        Ok((Self { rank, size, sharing, machines }, Session { _universe: universe }))
     }
 
     /// Number of ranks on this machine, this one included, that may use the same processors.
@@ -63,9 +75,9 @@ impl MpiRanks {
         self.sharing
     }
 
-    /// Name of this machine.
-    pub fn machine() -> String {
-        mpi::environment::processor_name().unwrap_or_default()
+    /// The machine of each rank.
+    pub fn machines(&self) -> &[String] {
+        &self.machines
     }
 }
 

@@ -2,8 +2,9 @@
 
 use serde_json::{Value, json};
 
+use crate::grid::GHOST;
 use crate::scene::{Scene, memory};
-use crate::solver::{Advection, Integrator, TraceOrder};
+use crate::solver::{Advection, BoundaryCondition, Integrator, TraceOrder};
 
 /// A run on several ranks.
 pub struct Slabs {
@@ -26,9 +27,9 @@ impl Slabs {
         let [nx, ny, nz] = scene.config.dims.array();
         let count = usize::from(ranks);
         let planes = [nz / count, nz.div_ceil(count)];
-        let (area, alone) = ((nx * ny) as u64, ranks == 1);
-        let beside = if alone { 0 } else { area * bytes_beside(scene) };
-        let slab = area * planes[1] as u64;
+        let whole = ((nx + 2 * GHOST) * (ny + 2 * GHOST)) as u64;
+        let beside = if ranks == 1 { 0 } else { whole * bytes_beside(scene) };
+        let slab = (nx * ny * planes[1]) as u64;
         let part = |bytes: u64| (bytes as f64 * planes[1] as f64 / nz as f64) as u64;
         Ok(Self {
             ranks,
@@ -82,6 +83,9 @@ fn bytes_beside(scene: &Scene) -> u64 {
     let forces = scalars + if scene.params.vorticity == 0.0 { 0 } else { 5 * velocity };
     let pressure = if config.integrator == Integrator::Trapezoid { one } else { 0 };
     let twice = if config.integrator == Integrator::Reflection { 2 } else { 1 };
-    let last = 4 * velocity + one;
+    // Three times a substep the air that enters through open sides is found.
+    let is_open = config.sides[..2].as_flattened().contains(&BoundaryCondition::Open);
+    let open = if is_open { 3 * 2 * one } else { 0 };
+    let last = 4 * velocity + one + open;
     twice * (trace + interpolation + forces) + smoke + pressure + last
 }
