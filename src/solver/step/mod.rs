@@ -17,7 +17,6 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Instant;
 
-
 use super::advect::Correction;
 use super::advect::conservative::Sweeps;
 use super::detail::Detail;
