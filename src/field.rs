@@ -138,16 +138,45 @@ impl Field {
 
     /// Computes all values of this field.
     pub fn array(self, solver: &Solver) -> Array {
-        let layout = self.layout(solver);
-        let shape = self.shape(layout.dims);
-        let mut values = Vec::with_capacity(shape.iter().product());
-        for k in 0..shape[2] {
-            for j in 0..shape[1] {
-                let start = layout.start(j, k);
-                values.extend((start..start + shape[0]).map(|at| self.at(solver, at)));
-            }
+        let shape = self.shape(self.layout(solver).dims);
+        let mut values = vec![0.0; shape.iter().product()];
+        for (k, plane) in values.chunks_exact_mut(shape[0] * shape[1]).enumerate() {
+            self.fill_plane(solver, k, plane);
         }
         Array { shape, values }
+    }
+
+    /// Computes the values of plane `k`, x fastest.
+    fn fill_plane(self, solver: &Solver, k: usize, out: &mut [f32]) {
+        let layout = self.layout(solver);
+        let [nx, ..] = self.shape(layout.dims);
+        for (j, row) in out.chunks_exact_mut(nx).enumerate() {
+            let start = layout.start(j, k);
+            row.iter_mut().zip(start..).for_each(|(out, at)| *out = self.at(solver, at));
+        }
+    }
+
+    /// Calls `take` with the values of one plane after another, x fastest. With several ranks each computes its own, and the first takes
+    /// those of all.
+    ///
+    /// # Errors
+    /// The first error of `take`; later planes are not taken.
+    pub fn planes<E>(self, solver: &Solver, mut take: impl FnMut(&[f32]) -> Result<(), E>) -> Result<(), E> {
+        let [nx, ny, nz] = self.shape(self.layout(solver).dims);
+        let mut plane = vec![0.0; nx * ny];
+        let mut result = Ok(());
+        for k in 0..nz {
+            let make = |plane: &mut [f32]| self.fill_plane(solver, k, plane);
+            // Other ranks send what a file no longer takes: the first has yet to tell them.
+            let taken = solver.ranks().take_plane(k as isize, &mut plane, make, |plane| match &result {
+                Ok(()) => take(plane),
+                Err(_) => Ok(()),
+            });
+            if let Some(Err(error)) = taken {
+                result = Err(error);
+            }
+        }
+        result
     }
 
     /// Value at the point `p` \[m\], linearly interpolated; beyond the box that at its side.
@@ -237,7 +266,10 @@ pub fn enstrophy(solver: &Solver) -> f64 {
     let last = solver.layout().dims.nz;
     // Summed by planes: the result does not depend on the number of threads.
     let plane = |k: usize| (0..3).map(|axis| swirl(solver, axis, k)).sum::<f64>();
-    let planes: Vec<f64> = (0..=last).into_par_iter().map(plane).collect();
+    let mut planes = vec![0.0; last + 1];
+    let [from, to] = solver.layout().within([0, last as isize + 1]).map(|k| k as usize);
+    planes[from..to].par_iter_mut().zip(from..to).for_each(|(sum, k)| *sum = plane(k));
+    solver.ranks().gather(&mut planes, 1);
     0.5 * planes.iter().sum::<f64>() * f64::from(solver.config().h)
 }
 

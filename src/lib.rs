@@ -74,6 +74,7 @@ pub mod app;
 #[cfg(feature = "cli")]
 #[doc(hidden)]
 pub mod cli;
+pub mod comm;
 pub mod field;
 #[cfg(feature = "files")]
 #[doc(hidden)]

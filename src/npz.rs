@@ -61,6 +61,17 @@ pub fn write_with(
     about: &str,
     arrays: impl IntoIterator<Item = (&'static str, Array)>,
 ) -> io::Result<()> {
+    let mut zip = begin(file, numbers, about)?;
+    for (name, array) in arrays {
+        let write = |put: &mut dyn FnMut(&[f32]) -> io::Result<()>| put(&array.values);
+        write_array(&mut zip, name, array.shape, write)?;
+    }
+    zip.finish()?;
+    Ok(())
+}
+
+/// Begins a file with the text `about`, unless it is empty, and `numbers`.
+fn begin<W: Write + Seek>(file: W, numbers: &[(&str, f64)], about: &str) -> io::Result<ZipWriter<Once<W>>> {
     let mut zip = ZipWriter::new(Once::new(file));
     if !about.is_empty() {
         start(&mut zip, "about")?;
@@ -71,25 +82,52 @@ pub fn write_with(
         Header { kind: "<f8".into(), fortran_order: false, shape: vec![] }.write(&mut zip)?;
         zip.write_all(&number.to_le_bytes())?;
     }
-    for (name, array) in arrays {
-        start(&mut zip, name)?;
-        let shape = array.shape.map(|n| n as u64).to_vec();
-        Header { kind: "<f4".into(), fortran_order: true, shape }.write(&mut zip)?;
-        write_values(&mut zip, &array.values)?;
+    Ok(zip)
+}
+
+/// As [`write_with`], with `arrays` whose values come piece by piece: `values(put)`, called for one array after another, calls
+/// `put` with its values, x fastest.
+pub fn write_pieces(
+    file: impl Write + Seek,
+    numbers: &[(&str, f64)],
+    about: &str,
+    arrays: &[(&'static str, [usize; 3])],
+    mut values: impl FnMut(&mut dyn FnMut(&[f32]) -> io::Result<()>) -> io::Result<()>,
+) -> io::Result<()> {
+    let mut zip = begin(file, numbers, about)?;
+    for &(name, shape) in arrays {
+        write_array(&mut zip, name, shape, &mut values)?;
     }
     zip.finish()?;
     Ok(())
 }
 
-/// Writes `values` in little-endian order.
-fn write_values(to: &mut impl Write, values: &[f32]) -> io::Result<()> {
+/// Writes an array of `shape`, whose `values` call their argument with one piece after another.
+fn write_array<W: Write + Seek>(
+    zip: &mut ZipWriter<W>,
+    name: &str,
+    shape: [usize; 3],
+    values: impl FnOnce(&mut dyn FnMut(&[f32]) -> io::Result<()>) -> io::Result<()>,
+) -> io::Result<()> {
+    start(zip, name)?;
+    let shape = shape.map(|n| n as u64).to_vec();
+    Header { kind: "<f4".into(), fortran_order: true, shape }.write(zip)?;
+    // Pieces are written in chunks of one size, because the compression may depend on it.
     let mut bytes = Vec::with_capacity(CHUNK);
-    for chunk in values.chunks(CHUNK / size_of::<f32>()) {
-        bytes.clear();
-        bytes.extend(chunk.iter().flat_map(|value| value.to_le_bytes()));
-        to.write_all(&bytes)?;
-    }
-    Ok(())
+    values(&mut |piece| {
+        let mut rest = piece;
+        while !rest.is_empty() {
+            let (now, later) = rest.split_at(rest.len().min((CHUNK - bytes.len()) / size_of::<f32>()));
+            bytes.extend(now.iter().flat_map(|value| value.to_le_bytes()));
+            if bytes.len() == CHUNK {
+                zip.write_all(&bytes)?;
+                bytes.clear();
+            }
+            rest = later;
+        }
+        Ok(())
+    })?;
+    zip.write_all(&bytes)
 }
 
 /// Bytes encoded or decoded together.
@@ -358,7 +396,7 @@ mod tests {
         let stored = SimpleFileOptions::default().compression_method(CompressionMethod::Stored);
         zip.start_file("u.npy", stored).unwrap();
         Header { kind: "<f4".into(), fortran_order: true, shape: vec![4; 3] }.write(&mut zip).unwrap();
-        write_values(&mut zip, &counting([4; 3]).values).unwrap();
+        counting([4; 3]).values.iter().for_each(|value| zip.write_all(&value.to_le_bytes()).unwrap());
         zip.finish().unwrap();
         let mut bytes = std::fs::read(&path).unwrap();
         bytes[300] ^= 1;

@@ -22,33 +22,33 @@ pub fn spread(solver: &Solver) -> [Spread; 3] {
     let corner = solver.config().corner().map(f64::from);
     let [nx, ny, nz] = layout.dims.array();
     let row = |j: usize, k: usize| &solver.scalars()[layout.start(j, k)..][..nx];
-    let planes: Vec<[(f32, [f64; 4]); 3]> = (0..nz)
-        .into_par_iter()
-        .map(|k| {
-            let mut sums = [(0.0f32, [0.0f64; 4]); 3];
-            for j in 0..ny {
-                for (i, cell) in row(j, k).iter().enumerate() {
-                    for (c, (most, sum)) in sums.iter_mut().enumerate() {
-                        let density = f64::from(cell[c].max(0.0));
-                        *most = most.max(cell[c]);
-                        let weights = [i as f64 + 0.5, j as f64 + 0.5, k as f64 + 0.5, 1.0];
-                        sum.iter_mut().zip(weights).for_each(|(sum, weight)| *sum += density * weight);
-                    }
+    let [from, to] = layout.cell_planes();
+    // For each plane and colour the greatest density, and sums of x, y, z and 1 weighted by density.
+    let mut planes = vec![[[0.0f64; 5]; 3]; nz];
+    planes[from..to].par_iter_mut().zip(from..to).for_each(|(sums, k)| {
+        for j in 0..ny {
+            for (i, cell) in row(j, k).iter().enumerate() {
+                for (c, [most, sum @ ..]) in sums.iter_mut().enumerate() {
+                    let density = f64::from(cell[c].max(0.0));
+                    *most = most.max(f64::from(cell[c]));
+                    let weights = [i as f64 + 0.5, j as f64 + 0.5, k as f64 + 0.5, 1.0];
+                    sum.iter_mut().zip(weights).for_each(|(sum, weight)| *sum += density * weight);
                 }
             }
-            sums
-        })
-        .collect();
+        }
+    });
+    solver.ranks().gather(&mut planes, 1);
     [0, 1, 2].map(|c| {
-        let most = planes.iter().map(|plane| plane[c].0).fold(0.0, f32::max);
+        let most = planes.iter().map(|plane| plane[c][0]).fold(0.0, f64::max) as f32;
         if most <= 0.0 {
             return Spread { centroid: [f64::NAN; 3], top: f64::NAN };
         }
-        let sum = |n: usize| planes.iter().map(|plane| plane[c].1[n]).sum::<f64>();
-        let holds = |j: &usize| (0..nz).any(|k| row(*j, k).iter().any(|cell| cell[c] >= EDGE * most));
+        let sum = |n: usize| planes.iter().map(|plane| plane[c][1 + n]).sum::<f64>();
+        let holds = |j: &usize| (from..to).any(|k| row(*j, k).iter().any(|cell| cell[c] >= EDGE * most));
         let top = (0..ny).rev().find(holds).map_or(0, |j| j + 1);
+        let top = solver.ranks().most(top as f32);
         let centroid = [0, 1, 2].map(|n| corner[n] + h * sum(n) / sum(3));
-        Spread { centroid, top: corner[1] + h * top as f64 }
+        Spread { centroid, top: corner[1] + h * f64::from(top) }
     })
 }
 

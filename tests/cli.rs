@@ -620,3 +620,48 @@ fn a_closed_pipe_is_no_error() {
     let output = child.wait_with_output().expect("the command ends");
     assert!(output.status.success() && output.stderr.is_empty(), "{}", stderr(&output));
 }
+
+/// A run of 12 × 18 × 12 cells, and finer smoke in its flow.
+#[test]
+fn finer_smoke_follows_a_finished_run() {
+    let dir = folder();
+    let tiny = ["--set", "domain.cells=[12, 18, 12]", "--set", "domain.voxel=0.08", "-q"];
+    let simulate = ["simulate", "plume", "--frames", "0-6", "--format", "npz,vdb", "--out", "run"];
+    assert!(updraft(dir.path(), &[&simulate[..], &tiny].concat()).status.success());
+    let detail = |more: &[&str]| updraft(dir.path(), &[&["detail", "run", "-q"], more].concat());
+    let output = detail(&["--up", "3", "--frames", "2-6:2", "--fields", "red"]);
+    assert!(output.status.success(), "{}", stderr(&output));
+    let finer = dir.path().join("run-detail");
+    assert_eq!(
+        files(&finer),
+        ["fields.0002.npz", "fields.0004.npz", "fields.0006.npz", "scene.toml", "stats.csv"]
+    );
+    let scene = std::fs::read_to_string(finer.join("scene.toml")).unwrap();
+    assert!(scene.contains("detail = 3") && scene.contains("strength = 1.0"), "{scene}");
+    let mut npz = zip::ZipArchive::new(std::fs::File::open(finer.join("fields.0006.npz")).unwrap()).unwrap();
+    let size = npz.by_name("red.npy").unwrap().size();
+    assert!((27 * 4 * 12 * 18 * 12..).contains(&size), "{size} bytes of red smoke");
+    assert!(npz.by_name("u.npy").is_err());
+    refused(&detail(&[]), "run-detail");
+    let before = std::fs::read(finer.join("fields.0002.npz")).unwrap();
+    assert!(
+        detail(&["--up", "3", "--frames", "2-6:2", "--fields", "red", "--skip-existing"]).status.success()
+    );
+    assert!(detail(&["--up", "3", "--frames", "2-2", "--fields", "red", "--force"]).status.success());
+    assert!(std::fs::read(finer.join("fields.0002.npz")).unwrap() == before, "the same bytes again");
+    refused(&detail(&["--frames", "2-9", "--force"]), "frame 9 is after the last frame of the run, 6");
+    refused(&detail(&["--set", "domain.detail=3", "--up", "2"]), "--up 2: the run has a domain.detail of 3");
+    std::fs::remove_file(dir.path().join("run/fields.0003.npz")).unwrap();
+    refused(&detail(&["--force"]), "the run has no frame 3 between 2 and 4");
+    for frame in 0..7 {
+        let _ = std::fs::remove_file(dir.path().join(format!("run/fields.{frame:04}.npz")));
+    }
+    let output = detail(&["--out", "of-vdb", "--frames", "3-3"]);
+    assert!(output.status.success(), "{}", stderr(&output));
+    assert_eq!(files(&dir.path().join("of-vdb")), ["fields.0003.vdb", "scene.toml", "stats.csv"]);
+    refused(
+        &detail(&["--set", "solver.advection=cubic", "--force"]),
+        "turbulence needs conservative advection",
+    );
+    refused(&updraft(dir.path(), &["detail", "nowhere"]), "nowhere");
+}

@@ -4,15 +4,16 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 /// Each module with the modules that it uses, ordered so that every one comes after those it uses.
-const ARROWS: [(&str, &[&str]); 22] = [
+const ARROWS: [(&str, &[&str]); 23] = [
     ("room", &[]),
     ("foreign", &["room"]),
     ("packed", &[]),
     ("vdb", &[]),
+    ("comm", &[]),
     ("grid", &[]),
     ("look", &[]),
     ("simd", &[]),
-    ("solver", &["foreign", "grid", "packed", "room", "simd"]),
+    ("solver", &["comm", "foreign", "grid", "packed", "room", "simd"]),
     ("field", &["grid", "solver"]),
     ("npz", &["field", "foreign", "room"]),
     ("probe", &["field", "solver"]),
@@ -22,7 +23,22 @@ const ARROWS: [(&str, &[&str]); 22] = [
     ("output", &["foreign", "render", "room"]),
     ("volume", &["field", "grid", "look", "npz", "output", "snapshot", "solver", "vdb"]),
     ("parameter", &["grid", "look", "solver"]),
-    ("scene", &["field", "foreign", "grid", "look", "npz", "parameter", "probe", "room", "solver", "volume"]),
+    (
+        "scene",
+        &[
+            "comm",
+            "field",
+            "foreign",
+            "grid",
+            "look",
+            "npz",
+            "parameter",
+            "probe",
+            "room",
+            "solver",
+            "volume",
+        ],
+    ),
     ("worker", &["grid", "packed", "parameter", "snapshot", "solver"]),
     (
         "app",
@@ -32,6 +48,7 @@ const ARROWS: [(&str, &[&str]); 22] = [
         "cli",
         &[
             "app",
+            "comm",
             "field",
             "foreign",
             "grid",

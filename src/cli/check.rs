@@ -10,8 +10,10 @@ use crate::solver::{
 
 mod disk;
 mod report;
+mod slabs;
 
 use disk::{Disk, Memory};
+use slabs::Slabs;
 
 /// Check a scene.
 #[derive(Debug, clap::Args)]
@@ -22,6 +24,9 @@ pub struct CheckArgs {
     /// Frames for which the space on the disk is estimated
     #[arg(long, value_name = "A-B[:STEP]", default_value = "1-120", allow_hyphen_values = true)]
     frames: Frames,
+    /// Estimate the memory of each of N ranks, and what they send
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
+    ranks: Option<u16>,
     /// Print the report as JSON, with the value of every key; of an invalid scene the error and its place
     #[arg(long)]
     json: bool,
@@ -30,13 +35,22 @@ pub struct CheckArgs {
 /// Runs the command.
 pub fn run(args: &CheckArgs, common: &Common) -> Result<(), CliError> {
     match scene(args, common) {
-        Ok(scene) if args.json => {
-            let about = lines(&scene, args.frames).map(|(what, value)| (what.to_owned(), value.into()));
-            say_json(&report::valid(&scene, args.frames, about.into_iter().collect()))
-        }
         Ok(scene) => {
-            let lines = lines(&scene, args.frames).map(|(what, value)| format!("{what:10} {value}\n"));
-            say(&lines.concat())
+            let slabs = args.ranks.map(|ranks| Slabs::of(&scene, ranks)).transpose();
+            let slabs = slabs.map_err(|what| CliError::Request(format!("--ranks: {what}")))?;
+            let mut lines = lines(&scene, args.frames).to_vec();
+            lines.extend(slabs.as_ref().map(|slabs| ("ranks", slabs.line())));
+            if !args.json {
+                let lines: Vec<_> =
+                    lines.iter().map(|(what, value)| format!("{what:10} {value}\n")).collect();
+                return say(&lines.concat());
+            }
+            let about = lines.into_iter().map(|(what, value)| (what.to_owned(), value.into()));
+            let mut report = report::valid(&scene, args.frames, about.collect());
+            if let Some(slabs) = slabs {
+                report["ranks"] = slabs.json();
+            }
+            say_json(&report)
         }
         Err(error) => {
             if let (CliError::Scene(error), true) = (&error, args.json) {

@@ -54,9 +54,14 @@ pub enum CliError {
 impl CliError {
     /// 2 if the request was wrong, 1 if the run failed.
     pub fn exit_code(&self) -> ExitCode {
+        ExitCode::from(self.code())
+    }
+
+    /// As [`exit_code`](Self::exit_code), as a number.
+    pub(super) fn code(&self) -> u8 {
         match self {
-            Self::Scene(_) | Self::Request(_) | Self::Target(_) => ExitCode::from(2),
-            _ => ExitCode::from(1),
+            Self::Scene(_) | Self::Request(_) | Self::Target(_) => 2,
+            _ => 1,
         }
     }
 

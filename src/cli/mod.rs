@@ -4,11 +4,13 @@
 //! request was wrong.
 
 use std::io::{self, IsTerminal, Write};
+use std::sync::Arc;
 
 use clap::{Parser, Subcommand};
 use tracing_subscriber::filter::{LevelFilter, Targets};
 use tracing_subscriber::prelude::*;
 
+use crate::comm::Comm;
 use crate::foreign;
 use crate::scene::{Scene, memory};
 use crate::solver::SolverError;
@@ -28,6 +30,7 @@ mod frames;
 mod interrupt;
 mod machine;
 mod means;
+mod mpirun;
 mod painter;
 mod progress;
 mod refine;
@@ -97,6 +100,12 @@ struct Common {
     /// Filter of log lines.
     #[arg(skip)]
     log: Option<String>,
+    /// The ranks that share the run.
+    #[arg(skip)]
+    comm: Option<Arc<dyn Comm>>,
+    /// Threads of each rank, unless the scene or `--threads` says how many.
+    #[arg(skip)]
+    threads_of_rank: Option<usize>,
 }
 
 #[derive(Debug, Subcommand)]
@@ -137,7 +146,16 @@ pub fn run(args: &Args) -> Result<(), CliError> {
         return doctor::run(doctor, &args.common);
     }
     crate::simd::check().map_err(|error| CliError::Request(error.to_string()))?;
+    let shares = matches!(args.command, Some(Command::Simulate(_)));
+    let launch = mpirun::join(shares)?;
     let mut common = args.common.clone();
+    common.comm = launch.comm();
+    common.threads_of_rank = launch.threads();
+    launch.end(run_command(args, common))
+}
+
+/// Runs the command with the arguments of every command.
+fn run_command(args: &Args, mut common: Common) -> Result<(), CliError> {
     defaults::load()?.complete(&mut common);
     let common = &common;
     log_to_stderr(common)?;
@@ -182,6 +200,9 @@ pub fn report(error: &CliError) {
 /// Writes `text` and a line end to stderr. Errors are ignored: a full disk or a closed pipe there must not
 /// end a run.
 fn tell(text: &str) {
+    if mpirun::is_silent() {
+        return;
+    }
     let _ = io::stderr().write_all(format!("{text}\n").as_bytes());
 }
 
@@ -195,6 +216,7 @@ fn is_coloured() -> bool {
 /// Sends log lines to stderr: those that `-q` and `-v` choose, otherwise those of [`log_filter`].
 fn log_to_stderr(common: &Common) -> Result<(), CliError> {
     let level = match (common.quiet, common.verbose) {
+        _ if mpirun::is_silent() => LevelFilter::OFF,
         (true, _) => LevelFilter::ERROR,
         (_, 0) => LevelFilter::WARN,
         (_, 1) => LevelFilter::INFO,
@@ -205,7 +227,8 @@ fn log_to_stderr(common: &Common) -> Result<(), CliError> {
     let of_others = if common.verbose > 0 { level } else { LevelFilter::ERROR };
     let others = ["winit", "glutin", "glutin_winit"].map(|name| (name, of_others));
     let usual = others.into_iter().collect::<Targets>().with_default(level);
-    let named = if common.quiet || common.verbose > 0 { None } else { log_filter(common)? };
+    let named =
+        if common.quiet || common.verbose > 0 || mpirun::is_silent() { None } else { log_filter(common)? };
     let lines = tracing_subscriber::fmt::layer().with_writer(io::stderr).with_target(false).without_time();
     // Otherwise a log line that cannot be written causes an error, and printing that a panic.
     let lines = lines.log_internal_errors(false);
@@ -230,6 +253,9 @@ fn log_filter(common: &Common) -> Result<Option<Targets>, CliError> {
 
 /// Writes a result to stdout. A closed pipe (`| head`) is no error.
 fn say(text: &str) -> Result<(), CliError> {
+    if mpirun::is_silent() {
+        return Ok(());
+    }
     let mut stdout = io::stdout().lock();
     match stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush()) {
         Err(e) if e.kind() != io::ErrorKind::BrokenPipe => Err(CliError::Stdout(e)),
@@ -281,7 +307,11 @@ impl Common {
             }
         }
         overrides.extend_from_slice(more);
-        Scene::load(name, &overrides).map_err(|error| suggest_command(error, name))
+        let mut scene = Scene::load(name, &overrides).map_err(|error| suggest_command(error, name))?;
+        if let (0, Some(threads)) = (scene.config.threads, self.threads_of_rank) {
+            scene.config.threads = threads;
+        }
+        Ok(scene)
     }
 }
 

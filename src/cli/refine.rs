@@ -10,7 +10,10 @@ use crate::parameter;
 use crate::scene::Scene;
 use crate::volume::Up;
 
-/// Move finer smoke through the flow of a finished run, with turbulence, and write its frames
+/// Strength of the turbulence where the run has none: what continues the spectrum of the velocity.
+const USUAL: f32 = 1.0;
+
+/// Move finer smoke through the flow of a finished run, with turbulence, and write its frames.
 ///
 /// Reads DIR/scene.toml and the velocity in the frames of DIR, npz or vdb, and simulates the smoke alone: sources, solids,
 /// decay and diffusion as the scene says, on finer cells. --set changes what does not change the air, such as turbulence.seed.
@@ -54,6 +57,12 @@ pub fn run(args: &DetailArgs, common: &Common) -> Result<(), CliError> {
     let folder = RunFolder::at(&args.dir);
     let frames = folder.frames_of_flow()?;
     let coarse = scene(args, common, &folder, &[])?;
+    if coarse.config.follow.on {
+        return Err(CliError::Request(format!(
+            "{}: its box followed the smoke (domain.follow), so its frames are of several boxes; simulate it in one box",
+            args.dir.display()
+        )));
+    }
     let scene = scene(args, common, &folder, &changes(args, &coarse)?)?;
     if scene.config.follow.on {
         let why = "the run's box followed its smoke (domain.follow); its flow cannot move finer smoke";
@@ -117,7 +126,7 @@ fn changes(args: &DetailArgs, coarse: &Scene) -> Result<Vec<String>, CliError> {
     }
     let mut changes = vec![format!("domain.detail={detail}")];
     let none = coarse.params.turbulence.strength == 0.0 && detail > 1;
-    if let Some(strength) = args.strength.or(none.then_some(1.0)) {
+    if let Some(strength) = args.strength.or(none.then_some(USUAL)) {
         changes.push(format!("turbulence.strength={strength:?}"));
     }
     Ok(changes)

@@ -183,7 +183,7 @@ impl Feed {
         stop: &'static AtomicBool,
     ) -> Result<Self, CliError> {
         match supply {
-            Supply::Live => Ok(Self::Live(Box::new(Run::new(scene, stop)?))),
+            Supply::Live => Ok(Self::Live(Box::new(Run::new(scene, None, stop)?))),
             Supply::Stored(folder) => {
                 let missing = frames.iter().map(|frame| folder.fields(frame)).find(|path| !path.exists());
                 match missing {

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use clap::ValueEnum;
@@ -14,7 +15,9 @@ use super::progress::Progress;
 use super::run_flow::RunFlow;
 use super::simulation::Run;
 use super::{CliError, Common, interrupt, say, tell};
+use crate::comm::Comm;
 use crate::field::{self, Field};
+use crate::grid::GHOST;
 use crate::npz;
 use crate::output::csv::Csv;
 use crate::output::lock::{Lock, Share};
@@ -97,9 +100,10 @@ pub fn run(args: &SimulateArgs, common: &Common) -> Result<(), CliError> {
     let saved = if args.resume { Checkpoint::open(&folder.checkpoint())? } else { None };
     let scene = scene(args, common, &folder, saved.as_ref())?;
     let replaces = common.force || args.skip_existing || saved.is_some();
-    let job = Job { args, scene: &scene, folder: &folder, existing: Existing::forced(replaces) };
+    let existing = Existing::forced(replaces);
+    let job = Job { args, scene: &scene, folder: &folder, existing, comm: common.comm.clone() };
     job.check()?;
-    let _lock = job.lock()?;
+    let _lock = if job.is_first() { Some(job.lock()?) } else { None };
     let (run, tables) = match saved {
         Some(saved) => job.resume(saved, common)?,
         None => job.begin(common, None)?,
@@ -116,7 +120,7 @@ pub(super) fn through(
 ) -> Result<(), CliError> {
     let (folder, stop) = (RunFolder::at(&args.out), interrupt::catch());
     let existing = Existing::forced(common.force || args.skip_existing);
-    let job = Job { args, scene, folder: &folder, existing };
+    let job = Job { args, scene, folder: &folder, existing, comm: None };
     if args.fields.contains(&Field::Pressure) {
         return Err(CliError::Request("--fields pressure: a flow that is given has none".into()));
     }
@@ -194,9 +198,16 @@ struct Job<'a> {
     folder: &'a RunFolder,
     /// Treatment of existing files.
     existing: Existing,
+    /// The ranks that share the run. The first writes all files.
+    comm: Option<Arc<dyn Comm>>,
 }
 
 impl Job<'_> {
+    /// Whether this rank writes files.
+    fn is_first(&self) -> bool {
+        self.comm.as_ref().is_none_or(|comm| comm.rank() == 0)
+    }
+
     /// Advances a run to its last frame.
     fn advance(
         &self,
@@ -205,7 +216,7 @@ impl Job<'_> {
         common: &Common,
         stop: &AtomicBool,
     ) -> Result<(), CliError> {
-        let mut progress = Progress::new(self.args.frames.last, common.quiet);
+        let mut progress = Progress::new(self.args.frames.last, common.quiet || !self.is_first());
         // Files that must be on the disk before the next checkpoint.
         let mut written = Vec::new();
         let mut steady = self.args.steady.map(Steady::new);
@@ -214,16 +225,17 @@ impl Job<'_> {
         let mut ends = is_steady(&run);
         while run.frame() < self.args.frames.last && !ends {
             let finished = run.step()?;
-            tables.step(run.solver(), finished)?;
+            tables.step(&mut run, finished)?;
             let frame = run.frame();
             if finished {
                 ends = is_steady(&run);
                 tables.flush()?;
-                written.extend(self.write_frame(frame, ends, run.solver())?);
+                written.extend(self.write_frame(frame, ends, &mut run)?);
                 progress.update(frame, &format!("{:.0} ms/step", run.ms_per_step()));
             }
-            let stopped = stop.load(Ordering::Relaxed) && frame < self.args.frames.last && !ends;
-            let due = |every: u32| frame % every == 0 || frame == self.args.frames.last || ends;
+            let stopped = run.solver().any_rank(stop.load(Ordering::Relaxed));
+            let stopped = stopped && frame < self.args.frames.last && !ends;
+            let due = |every: u32| frame.is_multiple_of(every) || frame == self.args.frames.last || ends;
             if stopped || finished && self.args.checkpoint_every.is_some_and(due) {
                 self.save(&mut run, &mut tables, &mut written)?;
             }
@@ -236,7 +248,7 @@ impl Job<'_> {
             }
         }
         self.write_means(&tables, run.solver())?;
-        if self.args.checkpoint_every.is_none() {
+        if self.args.checkpoint_every.is_none() && self.is_first() {
             // It is outdated now.
             remove(&self.folder.checkpoint())?;
         }
@@ -247,10 +259,24 @@ impl Job<'_> {
 
     /// Begins a run and its files.
     fn begin(&self, common: &Common, flow: Option<RunFlow>) -> Result<(Run, Tables), CliError> {
-        let Self { args, scene, folder, existing } = *self;
-        let mut run = Run::new(scene, interrupt::catch())?;
+        let Self { args, scene, .. } = *self;
+        let mut run = Run::new(scene, self.comm.clone(), interrupt::catch())?;
         flow.into_iter().for_each(|flow| run.follow(flow));
         self.keep_pressure(&mut run);
+        let mut tables = if self.is_first() { self.begin_files(common)? } else { Tables::none(scene) };
+        tables.means = args.mean_from.map(|from| FieldMeans::new(&args.fields, from, run.solver()));
+        tables.step(&mut run, true)?;
+        tables.flush()?;
+        let mut written = self.write_frame(0, false, &mut run)?;
+        if args.checkpoint_every.is_some() {
+            self.save(&mut run, &mut tables, &mut written)?;
+        }
+        Ok((run, tables))
+    }
+
+    /// Makes the files that a run begins with.
+    fn begin_files(&self, common: &Common) -> Result<Tables, CliError> {
+        let Self { args, scene, folder, existing, .. } = *self;
         let (tables, fields) = (self.tables(), self.fields());
         whole::prepare(tables.iter().map(PathBuf::as_path), common.force || args.skip_existing)
             .and_then(|()| {
@@ -262,26 +288,21 @@ impl Job<'_> {
         whole::write_over(&folder.scene(), existing, |file| {
             std::io::Write::write_all(file, text.as_bytes())
         })?;
-        let mut tables = Tables::create(scene, folder, existing)?;
-        tables.means = args.mean_from.map(|from| FieldMeans::new(&args.fields, from, run.solver()));
-        tables.step(run.solver(), true)?;
-        tables.flush()?;
-        let mut written = self.write_frame(0, false, run.solver())?;
-        if args.checkpoint_every.is_some() {
-            self.save(&mut run, &mut tables, &mut written)?;
-        }
-        Ok((run, tables))
+        Ok(Tables::create(scene, folder, existing)?)
     }
 
     /// Resumes a saved run. Everything it wrote after the checkpoint is written again.
     fn resume(&self, mut saved: Checkpoint, common: &Common) -> Result<(Run, Tables), CliError> {
         let Self { scene, folder, .. } = self;
-        let mut run = Run::resume(scene, &mut saved, interrupt::catch())?;
+        let mut run = Run::resume(scene, self.comm.clone(), &mut saved, interrupt::catch())?;
         self.keep_pressure(&mut run);
-        let mut paths = self.tables();
-        paths.extend(self.fields());
-        whole::prepare(paths.iter().map(PathBuf::as_path), true).map_err(CliError::Target)?;
-        let mut tables = Tables::resume(scene, folder, &saved.head.tables)?;
+        let mut tables = Tables::none(scene);
+        if self.is_first() {
+            let mut paths = self.tables();
+            paths.extend(self.fields());
+            whole::prepare(paths.iter().map(PathBuf::as_path), true).map_err(CliError::Target)?;
+            tables = Tables::resume(scene, folder, &saved.head.tables)?;
+        }
         tables.means = self.args.mean_from.map(|from| FieldMeans::new(&self.args.fields, from, run.solver()));
         saved.restore_means(&mut tables.means())?;
         if !common.quiet {
@@ -293,7 +314,12 @@ impl Job<'_> {
     /// Refuses what the scene cannot give.
     fn check(&self) -> Result<(), CliError> {
         let (config, args) = (&self.scene.config, self.args);
+        let ranks = self.comm.as_ref().map_or(1, |comm| comm.size());
         match () {
+            () if ranks > 1 && args.mean_from.is_some() => {
+                let text = "--mean-from works on one rank only; run this without mpirun, or take means of probes";
+                Err(CliError::Request(text.into()))
+            }
             () if config.frozen && args.fields.contains(&Field::Pressure) => {
                 Err(CliError::Request("--fields pressure: a frozen flow has none".into()))
             }
@@ -323,6 +349,9 @@ impl Job<'_> {
 
     /// Writes a checkpoint, when all that it counts on is on the disk.
     fn save(&self, run: &mut Run, tables: &mut Tables, written: &mut Vec<PathBuf>) -> Result<(), CliError> {
+        if !self.is_first() {
+            return Ok(run.save(&self.folder.checkpoint(), self.scene, BTreeMap::new(), &mut [])?);
+        }
         for path in written.drain(..) {
             whole::sync(&path).map_err(|source| OutputError::Write { path, source })?;
         }
@@ -379,7 +408,7 @@ impl Job<'_> {
 
     /// Writes the fields of a frame, if it is one of those that are wanted or the last of a run that `ends` early. Returns
     /// the files that it wrote.
-    fn write_frame(&self, frame: u32, ends: bool, solver: &Solver) -> Result<Vec<PathBuf>, OutputError> {
+    fn write_frame(&self, frame: u32, ends: bool, run: &mut Run) -> Result<Vec<PathBuf>, OutputError> {
         let Self { args, folder, .. } = self;
         if !(args.frames.contains(frame) || ends) {
             return Ok(vec![]);
@@ -387,12 +416,23 @@ impl Job<'_> {
         let mut written = Vec::new();
         for &format in &args.format {
             let path = self.file(format, frame);
-            if !(args.skip_existing && path.exists()) {
-                self.write_fields(format, &path, frame, solver)?;
+            // The first rank sees which files exist.
+            let is_wanted = self.is_first() && !(args.skip_existing && path.exists());
+            if !run.solver().any_rank(is_wanted) {
+                continue;
+            }
+            if format != Format::Npz {
+                // These formats read their fields here and there.
+                run.bring([-(GHOST as isize), run.solver().layout().dims.nz as isize + GHOST as isize]);
+            }
+            if self.is_first() {
+                self.write_fields(format, &path, frame, run.solver())?;
                 written.push(path);
+            } else if format == Format::Npz {
+                args.fields.iter().try_for_each(|field| field.planes(run.solver(), |_| Ok(())))?;
             }
         }
-        if args.format.contains(&Format::Vti) {
+        if args.format.contains(&Format::Vti) && self.is_first() {
             whole::write(&folder.series(), |file| {
                 let rate = f64::from(self.scene.time.frame_rate);
                 let name = |frame: u32| {
@@ -426,8 +466,13 @@ impl Job<'_> {
                 ];
                 numbers.extend(smoke_voxel(solver));
                 numbers.extend(moved_box(solver));
-                let arrays = fields.iter().map(|field| (field.name(), field.array(solver)));
-                npz::write_with(file, &numbers, &field::about(fields, solver.config().corner()), arrays)
+                let shape = |field: &Field| (field.name(), field.shape(field.layout(solver).dims));
+                let arrays: Vec<_> = fields.iter().map(shape).collect();
+                let mut next = fields.iter();
+                let about = field::about(fields, solver.config().corner());
+                npz::write_pieces(file, &numbers, &about, &arrays, |put| {
+                    next.next().map_or(Ok(()), |field| field.planes(solver, |plane| put(plane)))
+                })
             }
             Format::Vdb => {
                 let options = VdbOptions::of(&self.scene.look, *up, *precision == Precision::Half);
@@ -457,7 +502,8 @@ const BOX: [&str; 6] = ["cells_x", "cells_y", "cells_z", "first_x", "first_y", "
 
 /// The tables of a run: a line a step, and lines of probes when they are due. And what it takes means of.
 struct Tables {
-    stats: Csv,
+    /// None on a rank that writes no files.
+    stats: Option<Csv>,
     probes: Vec<Series>,
     means: Option<FieldMeans>,
 }
@@ -465,13 +511,13 @@ struct Tables {
 /// Table of a probe's readings.
 struct Series {
     probe: Probe,
-    csv: Csv,
+    csv: Option<Csv>,
     /// Of a probe that measures means over time.
     mean: Option<Mean>,
 }
 
 impl Series {
-    fn new(probe: &Probe, csv: Csv) -> Self {
+    fn new(probe: &Probe, csv: Option<Csv>) -> Self {
         let points = if let Place::Line { points, .. } = probe.place { points as usize } else { 1 };
         let count = points * (probe.columns().len() - if probe.is_line() { 4 } else { 1 });
         let mean = |from: f32| Mean::new(format!("that of probe {}", probe.name), from.into(), count);
@@ -479,12 +525,17 @@ impl Series {
     }
 
     /// Measures after a step, with which a frame may have come to its end.
-    fn step(&mut self, solver: &Solver, is_frame: bool) -> Result<(), OutputError> {
+    fn step(&mut self, run: &mut Run, is_frame: bool) -> Result<(), OutputError> {
         let Self { probe, csv, mean } = self;
+        let due = probe.is_due(run.solver(), is_frame);
+        if due || mean.is_some() {
+            bring(run, probe);
+        }
+        let (Some(csv), solver) = (csv, run.solver()) else { return Ok(()) };
         if let Some(mean) = mean.as_mut().filter(|_| solver.stats().step > 0) {
             mean.add(solver, || probe.measure(solver).into_iter().flat_map(|reading| reading.values));
         }
-        if !probe.is_due(solver, is_frame) {
+        if !due {
             return Ok(());
         }
         let mut readings = probe.measure(solver);
@@ -504,7 +555,25 @@ impl Series {
     }
 }
 
+/// Brings what `probe` reads to the first rank.
+fn bring(run: &mut Run, probe: &Probe) {
+    let (solver, all) = (run.solver(), GHOST as isize);
+    let (h, nz) = (solver.config().h, solver.layout().dims.nz as isize);
+    // Derived fields and means over cells read beyond the span.
+    const MARGIN: f32 = 4.0;
+    let planes = probe.depth(solver).map_or([-all, nz + all], |[low, high]| {
+        [(low / h - MARGIN) as isize, (high / h + MARGIN) as isize].map(|k| k.clamp(-all, nz + all))
+    });
+    run.bring(planes);
+}
+
 impl Tables {
+    /// The tables of a rank that writes none.
+    fn none(scene: &Scene) -> Self {
+        let probes = scene.probes.iter().map(|probe| Series::new(probe, None)).collect();
+        Self { stats: None, probes, means: None }
+    }
+
     fn create(scene: &Scene, folder: &RunFolder, existing: Existing) -> Result<Self, OutputError> {
         Self::open(scene, folder, |path, columns| Csv::create(path, existing, columns))
     }
@@ -524,12 +593,12 @@ impl Tables {
         open: impl Fn(&Path, &[String]) -> Result<Csv, OutputError>,
     ) -> Result<Self, OutputError> {
         let probe =
-            |probe: &Probe| Ok(Series::new(probe, open(&folder.probe(&probe.name), &probe.columns())?));
+            |probe: &Probe| Ok(Series::new(probe, Some(open(&folder.probe(&probe.name), &probe.columns())?)));
         let mut names = columns();
         if scene.config.follow.on {
             names.extend(BOX.into_iter().chain(["box_full"]).map(str::to_owned));
         }
-        let stats = open(&folder.stats(), &names)?;
+        let stats = Some(open(&folder.stats(), &names)?);
         let probes = scene.probes.iter().map(probe).collect::<Result<_, OutputError>>()?;
         Ok(Self { stats, probes, means: None })
     }
@@ -537,7 +606,7 @@ impl Tables {
     /// Waits until all lines are on the disk. Returns the length of each table.
     fn sync(&mut self) -> Result<BTreeMap<String, u64>, OutputError> {
         let tables =
-            std::iter::once(&mut self.stats).chain(self.probes.iter_mut().map(|series| &mut series.csv));
+            self.stats.iter_mut().chain(self.probes.iter_mut().filter_map(|series| series.csv.as_mut()));
         tables.map(|csv| Ok((name(csv.path()), csv.sync()?))).collect()
     }
 
@@ -548,23 +617,24 @@ impl Tables {
     }
 
     /// The numbers of a step, with which a frame may have come to its end.
-    fn step(&mut self, solver: &Solver, is_frame: bool) -> Result<(), OutputError> {
+    fn step(&mut self, run: &mut Run, is_frame: bool) -> Result<(), OutputError> {
+        self.probes.iter_mut().try_for_each(|series| series.step(run, is_frame))?;
+        let solver = run.solver();
         if let Some(means) = self.means.as_mut().filter(|_| solver.stats().step > 0) {
             means.add(solver);
         }
-        self.probes.iter_mut().try_for_each(|series| series.step(solver, is_frame))?;
         let mut cells = row(solver.stats(), field::enstrophy(solver), &spread(solver));
         cells.extend(moved_box(solver).map(|(_, x)| x.to_string()));
         if solver.config().follow.on {
             cells.push(u8::from(solver.is_full()).to_string());
         }
-        self.stats.row(cells)
+        self.stats.as_mut().map_or(Ok(()), |stats| stats.row(cells))
     }
 
     /// Flushes the table so that it can be read.
     fn flush(&mut self) -> Result<(), OutputError> {
-        self.probes.iter_mut().try_for_each(|series| series.csv.flush())?;
-        self.stats.flush()
+        let csvs = self.probes.iter_mut().filter_map(|series| series.csv.as_mut());
+        csvs.chain(&mut self.stats).try_for_each(Csv::flush)
     }
 }
 

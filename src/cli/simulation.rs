@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::path::Path;
+use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
@@ -9,6 +10,7 @@ use super::checkpoint::{self, Checkpoint, Head};
 use super::means::Mean;
 use super::run_flow::RunFlow;
 use super::{CliError, tell};
+use crate::comm::Comm;
 use crate::output::OutputError;
 use crate::scene::{Scene, SceneError};
 use crate::solver::{Solver, SolverError};
@@ -26,10 +28,10 @@ pub struct Run {
     cancel: &'static AtomicBool,
     /// CFL number of the next warning.
     alarm: f32,
-    /// Whether it was said that the box grows no more.
-    was_full: bool,
     /// The flow, if it is given.
     flow: Option<RunFlow>,
+    /// Whether it was said that the box grows no more.
+    was_full: bool,
 }
 
 /// Time spent in steps.
@@ -49,9 +51,13 @@ struct Missing {
 
 impl Run {
     /// Starts a run of `scene`. A step ends early when `cancel` is set.
-    pub fn new(scene: &Scene, cancel: &'static AtomicBool) -> Result<Self, CliError> {
+    pub fn new(
+        scene: &Scene,
+        comm: Option<Arc<dyn Comm>>,
+        cancel: &'static AtomicBool,
+    ) -> Result<Self, CliError> {
         let (steps, dt) = scene.time.steps_per_frame();
-        let solver = scene.solver().map_err(|error| match error {
+        let solver = scene.solver_on(comm).map_err(|error| match error {
             SceneError::Solver(error @ SolverError::NoRoom(_)) => CliError::Solver(error),
             other => CliError::Request(other.to_string()),
         })?;
@@ -65,8 +71,8 @@ impl Run {
             missing: Missing::default(),
             cancel,
             alarm: 0.0,
-            was_full: false,
             flow: None,
+            was_full: false,
         })
     }
 
@@ -130,11 +136,12 @@ impl Run {
     /// Resumes a run from a checkpoint of `scene`.
     pub fn resume(
         scene: &Scene,
+        comm: Option<Arc<dyn Comm>>,
         checkpoint: &mut Checkpoint,
         cancel: &'static AtomicBool,
     ) -> Result<Self, CliError> {
         let (steps, dt) = scene.time.steps_per_frame();
-        let mut solver = scene.empty_solver().map_err(|error| CliError::Request(error.to_string()))?;
+        let mut solver = scene.empty_solver_on(comm).map_err(|error| CliError::Request(error.to_string()))?;
         checkpoint.restore(&mut solver)?;
         let Head { frame, step, .. } = checkpoint.head;
         Ok(Self {
@@ -147,8 +154,8 @@ impl Run {
             missing: Missing::default(),
             cancel,
             alarm: 0.0,
-            was_full: false,
             flow: None,
+            was_full: false,
         })
     }
 
@@ -187,12 +194,24 @@ impl Run {
         tables: BTreeMap<String, u64>,
         means: &mut [&mut Mean],
     ) -> Result<(), OutputError> {
+        if !self.solver.is_first_rank() {
+            // The others send it what they have.
+            let sent = self.solver.save(std::io::sink());
+            let failed =
+                |error| OutputError::Write { path: path.to_owned(), source: std::io::Error::other(error) };
+            return sent.map_err(failed);
+        }
         checkpoint::write(path, &Head::new(scene, self.frame, self.step, tables), &mut self.solver, means)
     }
 
     /// Keeps the pressure of each step, to be written with other fields.
     pub fn keep_pressure(&mut self) {
         self.solver.keep_pressure();
+    }
+
+    /// Brings all fields between two planes along z to the first rank.
+    pub fn bring(&mut self, ks: [isize; 2]) {
+        self.solver.bring(ks);
     }
 
     /// Last finished frame.

@@ -26,13 +26,57 @@ pub struct Layout {
     pub row: usize,
     /// Distance from (i, j, k) to (i, j, k+1).
     pub plane: usize,
+    /// The planes along z that passes compute, ghosts included, as a half-open range.
+    planes: [isize; 2],
 }
 
 impl Layout {
     /// The layout of fields over `dims`.
     pub fn new(dims: Dims) -> Self {
-        let row = dims.nx + 2 * GHOST;
-        Self { dims, row, plane: row * (dims.ny + 2 * GHOST) }
+        let (row, g) = (dims.nx + 2 * GHOST, GHOST as isize);
+        Self { dims, row, plane: row * (dims.ny + 2 * GHOST), planes: [-g, dims.nz as isize + g] }
+    }
+
+    /// The same layout, of which passes compute the planes of cells `from..to` alone. The first slab of a box has the ghosts below
+    /// it too, the last slab those above.
+    pub fn slab(self, [from, to]: [usize; 2]) -> Self {
+        let (g, nz) = (GHOST as isize, self.dims.nz);
+        assert!(from < to && to <= nz, "no slab {from}..{to} of {nz} planes");
+        let low = if from == 0 { -g } else { from as isize };
+        let high = if to == nz { nz as isize + g } else { to as isize };
+        Self { planes: [low, high], ..self }
+    }
+
+    /// The same layout, of which passes compute these planes, counted from −GHOST.
+    pub fn on_planes(self, planes: [isize; 2]) -> Self {
+        Self { planes, ..self }
+    }
+
+    /// The planes that passes compute, −GHOST ≤ k < nz + GHOST, as a half-open range.
+    pub fn planes(self) -> [isize; 2] {
+        self.planes
+    }
+
+    /// The planes of cells among [`planes`](Self::planes).
+    pub fn cell_planes(self) -> [usize; 2] {
+        self.planes.map(|k| k.clamp(0, self.dims.nz as isize) as usize)
+    }
+
+    /// The part of the planes `ks` that passes compute, as a half-open range that may be empty.
+    pub fn within(self, [from, to]: [isize; 2]) -> [isize; 2] {
+        let from = from.max(self.planes[0]);
+        [from, to.min(self.planes[1]).max(from)]
+    }
+
+    /// Positions of all values in the planes `ks`.
+    pub fn span(self, [from, to]: [isize; 2]) -> std::ops::Range<usize> {
+        let first = |k: isize| (k + GHOST as isize) as usize * self.plane;
+        first(from)..first(to)
+    }
+
+    /// Positions of all values that passes compute.
+    pub fn own(self) -> std::ops::Range<usize> {
+        self.span(self.planes)
     }
 
     /// Number of values, ghosts included.
@@ -84,5 +128,17 @@ mod tests {
             let [j, k] = layout.row_at(row);
             assert_eq!(layout.at(-2, j, k), row * layout.row);
         }
+        assert_eq!(layout.own(), 0..layout.size());
+    }
+
+    #[test]
+    fn slabs_share_the_planes_of_a_box() {
+        let layout = Layout::new(Dims::new([3, 4, 5]).unwrap());
+        let slabs = [[0, 2], [2, 3], [3, 5]].map(|planes| layout.slab(planes));
+        assert_eq!(slabs.map(Layout::planes), [[-2, 2], [2, 3], [3, 7]]);
+        assert_eq!(slabs.map(Layout::cell_planes), [[0, 2], [2, 3], [3, 5]]);
+        assert_eq!(slabs[1].within([-1, 6]), [2, 3]);
+        assert_eq!(slabs[0].within([4, 6]), [4, 4]);
+        assert_eq!(slabs[2].own().end, layout.size());
     }
 }

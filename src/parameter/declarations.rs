@@ -254,7 +254,7 @@ fn turbulence() -> Vec<Parameter> {
         number("turbulence.spectrum", "-", -2.0..=6.0, ActsNow)
             .of(params!(p => p.turbulence.spectrum))
             .slider("Spectrum exponent", 0.0..=4.0)
-            .says("Exponent p of the energy spectrum k^-p: 1.67 is Kolmogorov's, less makes small swirls stronger."),
+            .says("Exponent p of the energy spectrum k^-p: 1.67 is Kolmogorov's, less makes the smallest ones stronger."),
         number("turbulence.stretch", "-", 1.2..=20.0, ActsNow)
             .of(params!(p => p.turbulence.stretch))
             .says("How far the flow may stretch swirls before they are replaced by new ones, which fade in."),

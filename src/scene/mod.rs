@@ -1,8 +1,11 @@
+//! Scenes: TOML in, a checked [`Scene`] out, a solver from that.
+//!
 #![doc = include_str!("../../docs/scene.md")]
 
 use std::path::Path;
 use std::sync::Arc;
 
+use crate::comm::Comm;
 use crate::field::Field;
 use crate::foreign;
 use crate::solver::Solver;
@@ -69,7 +72,9 @@ impl Scene {
 
     /// Estimated memory of a run \[bytes\].
     pub fn memory(&self) -> u64 {
-        memory::estimate(&self.config, !self.solids.is_empty()) + memory::picture(self.size)
+        memory::estimate(&self.config, !self.solids.is_empty())
+            + Solver::turbulence_memory(&self.config, &self.params.turbulence)
+            + memory::picture(self.size)
     }
 
     /// Size of the box \[m\].
@@ -83,7 +88,15 @@ impl Scene {
     /// [`SceneError::Solver`] if the solver refuses the scene, [`SceneError::Initial`] if its fields cannot
     /// be read or are out of range.
     pub fn solver(&self) -> Result<Solver, SceneError> {
-        let mut solver = self.empty_solver()?;
+        self.solver_on(None)
+    }
+
+    /// As [`solver`](Self::solver), shared by the ranks of `comm` if there are any.
+    ///
+    /// # Errors
+    /// As of [`solver`](Self::solver), and what works on one rank only.
+    pub fn solver_on(&self, comm: Option<Arc<dyn Comm>>) -> Result<Solver, SceneError> {
+        let mut solver = self.empty_solver_on(comm)?;
         if !self.initial.is_empty() {
             initial::fill(&mut solver, &self.initial)?;
         }
@@ -91,6 +104,14 @@ impl Scene {
             solver.fill_regions(&self.fills);
         }
         Ok(solver)
+    }
+
+    /// Fails if this scene cannot be run on so many ranks.
+    ///
+    /// # Errors
+    /// The reason, as of [`solver_on`](Self::solver_on).
+    pub fn refuse_on_ranks(&self, ranks: usize) -> Result<(), crate::solver::SolverError> {
+        crate::solver::refuse_on_ranks(&self.config, !self.solids.is_empty(), ranks)
     }
 
     /// Reads the values of the initial fields that are in a file, and forgets them: [`solver`](Self::solver)
@@ -104,7 +125,13 @@ impl Scene {
 
     /// Makes a solver for this scene whose fields come from elsewhere: air at rest around the solids.
     pub fn empty_solver(&self) -> Result<Solver, crate::solver::SolverError> {
-        let mut solver = Solver::new(self.config.clone(), self.params.clone(), self.sources.clone())?;
+        self.empty_solver_on(None)
+    }
+
+    /// As [`empty_solver`](Self::empty_solver), shared by the ranks of `comm` if there are any.
+    pub fn empty_solver_on(&self, comm: Option<Arc<dyn Comm>>) -> Result<Solver, crate::solver::SolverError> {
+        let mut solver =
+            Solver::on_ranks(self.config.clone(), self.params.clone(), self.sources.clone(), comm)?;
         if !self.side_formulas.is_empty() {
             solver.set_profiles(self.side_formulas.iter().map(SideFormulas::profile).collect());
         }

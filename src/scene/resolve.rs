@@ -100,15 +100,18 @@ fn config(doc: &Document, given: &Given, sides: &Sides, text: &Text) -> Result<C
         config.time = TimeControl { max_substeps: 1, ..TimeControl::default() };
     }
     let limit = doc.solver.memory_limit.map_or_else(memory::default_limit, |gib| gigabytes(gib.get()));
-    check_memory(&config, !doc.solid.is_empty(), limit).map_err(|message| text.problem(span, message))?;
+    let mut params = Params::default();
+    fill(&mut params, given);
+    let more = Solver::turbulence_memory(&config, &params.turbulence);
+    let bytes = memory::estimate(&config, !doc.solid.is_empty()) + more;
+    check_memory(&config, bytes, limit).map_err(|message| text.problem(span, message))?;
     memory::check_threads(config.threads).map_err(|message| {
         text.problem(given.span("solver.threads").unwrap_or(0..0), format!("solver.threads: {message}"))
     })?;
     Ok(config)
 }
 
-fn check_memory(config: &Config, solids: bool, limit: u64) -> std::result::Result<(), String> {
-    let bytes = memory::estimate(config, solids);
+fn check_memory(config: &Config, bytes: u64, limit: u64) -> std::result::Result<(), String> {
     if bytes <= limit {
         return Ok(());
     }
@@ -170,10 +173,6 @@ fn check_picture(doc: &Document, text: &Text, config: &Config, size: [u32; 2]) -
 
 /// Refuses turbulence where the scheme or the grid of the smoke has no place for it.
 fn check_turbulence(params: &Params, config: &Config, given: &Given, text: &Text) -> Result<()> {
-    if params.turbulence.strength != 0.0 && config.follow.on {
-        let message = "domain.follow: turbulence cannot move with the box; set turbulence.strength to 0, or follow to false";
-        return Err(text.problem(given.span("domain.follow").unwrap_or(0..0), message.to_owned()));
-    }
     let missing = match config {
         _ if params.turbulence.strength == 0.0 => return Ok(()),
         Config { detail: 1, .. } => {

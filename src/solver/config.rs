@@ -151,7 +151,7 @@ pub struct Turbulence {
 
 impl Default for Turbulence {
     fn default() -> Self {
-        Self { strength: 0.0, size: 4.0, octaves: 2, spectrum: 5.0 / 3.0, stretch: 3.0, seed: 0 }
+        Self { strength: 0.0, size: 6.0, octaves: 3, spectrum: 1.67, stretch: 3.0, seed: 0 }
     }
 }
 

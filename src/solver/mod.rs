@@ -38,5 +38,6 @@ pub use solver_error::{InvalidValue, SolverError};
 pub use sources::{Card, CardError, Cloud, Fill, Form, Noise, Region, Source};
 pub use step::Solver;
 pub use step::captured_state::State;
+pub use step::distribution::refuse_on_ranks;
 pub use step_stats::{Stage, StepStats};
 pub use storage::archive::StateError;

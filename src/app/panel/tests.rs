@@ -53,6 +53,7 @@ impl Rig {
         let mut out = Out::default();
         let full = self.ctx.run(input, |ctx| out = show(ctx, &mut self.model, &self.readout));
         self.texts.clear();
+        full.shapes.iter().for_each(|s| check_glyphs(&self.ctx, &s.shape));
         full.shapes.iter().for_each(|s| gather(&s.shape, &mut self.texts));
         out
     }
@@ -121,6 +122,29 @@ fn gather(shape: &Shape, texts: &mut Vec<(String, Rect)>) {
         Shape::Vec(shapes) => shapes.iter().for_each(|s| gather(s, texts)),
         _ => {}
     }
+}
+
+/// A character that no font has would be shown as an empty box.
+fn check_glyphs(ctx: &Context, shape: &Shape) {
+    match shape {
+        Shape::Text(text) => {
+            for section in &text.galley.job.sections {
+                let part = &text.galley.job.text[section.byte_range.clone()];
+                let visible: String = part.chars().filter(|c| !c.is_whitespace()).collect();
+                let all = ctx.fonts_mut(|fonts| fonts.has_glyphs(&section.format.font_id, &visible));
+                assert!(all, "a character of {part:?} is in no font");
+            }
+        }
+        Shape::Vec(shapes) => shapes.iter().for_each(|shape| check_glyphs(ctx, shape)),
+        _ => {}
+    }
+}
+
+#[test]
+fn a_character_of_no_font_is_found() {
+    let rig = Rig::new();
+    let shows = |text: &str| rig.ctx.fonts_mut(|fonts| fonts.has_glyphs(&egui::FontId::default(), text));
+    assert!(shows("⬅➡▶") && !shows("←"));
 }
 
 #[test]
@@ -347,7 +371,7 @@ fn sections_name_the_effect_of_a_change() {
 #[test]
 fn the_search_finds_rows_by_name_key_and_description_and_says_when_there_are_none() {
     let mut rig = Rig::new();
-    for text in ["vortic", "fluid.vorticity", "small SWIRLS"] {
+    for text in ["vortic", "fluid.vorticity", "feeds the small SWIRLS"] {
         let sliders: Vec<&str> = rig.search(text).places.into_keys().filter(|n| is_slider(n)).collect();
         assert_eq!(sliders, ["fluid.vorticity"], "{text}");
     }

@@ -197,9 +197,10 @@ impl Detail {
         let Air { layout: coarse, velocity, obstacles, .. } = air;
         let steps = air.steps * self.finer as f32;
         if let Some(swirls) = &mut self.swirls {
-            swirls.advance(air);
+            bricks.dilate(self.walls.surroundings(), conservative::farthest(crossed));
+            swirls.advance(air, bricks);
         }
-        let mut expected = crossed + self.swirls.as_ref().map_or(0.0, |swirls| steps * swirls.speed());
+        let mut expected = crossed + self.swirls.as_ref().map_or(0.0, |swirls| 0.5 * steps * swirls.speed());
         loop {
             bricks.dilate(self.walls.surroundings(), conservative::farthest(expected));
             let prolong =

@@ -13,22 +13,25 @@
 //! - **X** are texture coordinates that the flow carries along, so the swirls move with the smoke and do not swim through it.
 //! - **g** counts two generations of coordinates. The squares of their weights add up to 1. Each begins anew, as X = x with another
 //!   rotation R of the tile, when its weight is 0: nothing pops, and the tile is not seen to repeat. The phase φ advances by the
-//!   root mean square of the strain, weighted by a², over [`Turbulence::stretch`], so a life is as long as typical coordinates
-//!   take to stretch that far.
+//!   root mean square of the velocity's gradient, weighted by a², over [`Turbulence::stretch`], so a life is as long as typical
+//!   coordinates take to stretch that far.
 //! - **s** is the stretch of the coordinates, (‖∇X‖² − 2)^½, which is 1 for none and the greatest singular value of a simple shear. Where
 //!   it nears the bound earlier than elsewhere, `fade` removes the generation.
 //!
-//! Weights are 0 in the cells around solids, and odd across walls, so the potential is 0 on both.
+//! Weights are 0 in the cells around solids, and odd across walls, so the potential is 0 on both. They are capped where swirls would
+//! turn too far in one substep ([`STRAINED`]): the sweeps would divide it, and the eye could not follow. They are computed only where
+//! smoke may arrive; coordinates move everywhere.
 
 use rayon::prelude::*;
 
 use super::wavelet_noise::{Recipe, Tile, mixed};
 use crate::grid::{Faces, GHOST, Layout};
-use crate::simd::{dispatch, fma};
+use crate::simd::{dispatch, fma, greatest};
 use crate::solver::advect::trace;
 use crate::solver::advect::{self, Interpolation};
 use crate::solver::sides::GhostRules;
 use crate::solver::solids::{Obstacles, SOLID};
+use crate::solver::storage::active_bricks::Bricks;
 use crate::solver::storage::archive::{Archive, Saved, StateError};
 use crate::solver::storage::cells::Cells;
 use crate::solver::storage::row_passes;
@@ -39,6 +42,10 @@ pub const GENERATIONS: usize = 2;
 
 /// Cells of the tile along an axis whose sides are not periodic.
 const TILE: usize = 64;
+
+/// Speed of the swirls of two to four cells, as a share of a, that continues the spectrum of the velocity
+/// (`a_strength_of_one_continues_the_spectrum`).
+const GAIN: f32 = 2.7;
 
 /// Share of the bound of the stretch from which a generation fades.
 const FADES_FROM: f32 = 0.6;
@@ -51,6 +58,12 @@ const FARTHEST: f32 = 1024.0;
 
 /// Share of the fastest air's speed below which `a` counts as 0: rounding and the errors of the projection are no turbulence.
 const LEAST: f32 = 1e-3;
+
+/// Most strain of the swirls alone in one substep, which a cap of the weights keeps: changes of velocity from face to face, times Δt/h.
+const STRAINED: f32 = 0.8;
+
+/// Lanes of sums over a row.
+const LANES: usize = 8;
 
 /// What a cell knows of a generation: the place in the tile of its centre, and the weight \[m/s\].
 pub type Packed = [f32; 4];
@@ -69,8 +82,11 @@ pub struct Swirls {
     walls: GhostRules,
     /// Cells of the tile in a finer cell along each axis; 0 along an axis of one cell, where nothing may vary.
     scale: [f32; 3],
-    /// Of each plane: the sums of a² and a² S², and the greatest a².
+    /// Of each plane: the sums of a² and of a² times the squared gradient, and the greatest a².
     sums: Vec<[f64; 3]>,
+    /// For each row, the cells that smoke may reach, and those around them in any direction.
+    reached: Vec<[usize; 2]>,
+    around: Vec<[usize; 2]>,
     /// Greatest weight \[m/s\].
     strongest: f32,
 }
@@ -122,8 +138,15 @@ impl Swirls {
             walls: walls.clone(),
             scale,
             sums: vec![[0.0; 3]; n[2]],
+            reached: vec![[0; 2]; n[1] * n[2]],
+            around: vec![[0; 2]; n[1] * n[2]],
             strongest: 0.0,
         }
+    }
+
+    /// Memory for velocities of `layout`, without the scratch of threads \[bytes\].
+    pub fn memory(layout: Layout) -> usize {
+        (2 * GENERATIONS * layout.size() + (TILE + 1).pow(3)) * size_of::<[f32; 4]>()
     }
 
     /// Changes the parameters.
@@ -151,10 +174,11 @@ impl Swirls {
         self.packed.each_ref().map(|cells| &**cells)
     }
 
-    /// Moves the coordinates by a substep, and finds the weights.
-    pub fn advance(&mut self, air: Air) {
+    /// Moves the coordinates by a substep, and finds the weights where smoke may arrive.
+    pub fn advance(&mut self, air: Air, bricks: &Bricks) {
         let Air { layout, velocity, obstacles, back, spare, steps, crossed } = air;
-        let Self { moved, packed, walls, sums, params, .. } = self;
+        self.find_ranges(layout, bricks);
+        let Self { moved, packed, walls, sums, reached, around, params, .. } = self;
         let bounds = walls.sample_bounds(None);
         let inside = [[0, layout.dims.ny as isize], [0, layout.dims.nz as isize]];
         let nx = layout.dims.nx;
@@ -169,38 +193,88 @@ impl Swirls {
             std::mem::swap(moved, spare);
             walls.extend(moved);
         }
-        // The energy and the strain of each cell in `packed[0]`, their means in `spare`.
+        // The energy and the gradient of each cell in `packed[0]`, their means in `spare`.
         trace::centers(layout, velocity, spare);
         let raw = &mut packed[0];
+        let range =
+            |ranges: &[[usize; 2]], j: isize, k: isize| ranges[k as usize * layout.dims.ny + j as usize];
         row_passes::rows(layout, raw, inside, |j, k, row| {
-            measure(layout, spare, layout.at(0, j, k), &mut row[GHOST..GHOST + nx]);
+            let [from, to] = range(around, j, k);
+            if from < to {
+                measure(layout, spare, layout.at(from as isize, j, k), &mut row[GHOST + from..GHOST + to]);
+            }
         });
         if let Some(obstacles) = obstacles {
             mark(layout, obstacles, raw);
         }
         walls.extend(raw);
         row_passes::rows(layout, spare, inside, |j, k, row| {
-            smooth(layout, raw, layout.at(0, j, k), &mut row[GHOST..GHOST + nx]);
+            let [from, to] = range(reached, j, k);
+            let row = &mut row[GHOST..GHOST + nx];
+            if from >= to {
+                return row.fill([0.0; 4]);
+            }
+            row[..from].fill([0.0; 4]);
+            row[to..].fill([0.0; 4]);
+            smooth(layout, raw, layout.at(from as isize, j, k), &mut row[from..to]);
         });
         row_passes::reduce(layout, sums, |sum, j, k| {
-            for cell in &spare[layout.start(j, k)..][..nx] {
-                let [energy, strain] = [f64::from(cell[0]), f64::from(cell[1])];
-                *sum = [sum[0] + energy, sum[1] + energy * strain, sum[2].max(energy)];
+            let [from, to] = range(reached, j as isize, k as isize);
+            if from < to {
+                add_up(&spare[layout.start(j, k) + from..][..to - from], sum);
             }
         });
         let [energy, strained, most] =
             self.sums.iter().fold([0.0; 3], |a, b| [a[0] + b[0], a[1] + b[1], a[2].max(b[2])]);
-        let strain = if energy > 0.0 { (strained / energy).sqrt() } else { 0.0 };
-        let life = f64::from(steps) * strain / f64::from(params.stretch);
-        self.strongest = params.strength * (most as f32).sqrt();
+        let gradient = if energy > 0.0 { (strained / energy).sqrt() } else { 0.0 };
+        let life = f64::from(steps) * gradient / f64::from(params.stretch);
+        let strain = self.finer as f32 * steps * self.tile.strain;
+        let cap = if strain > 0.0 { STRAINED / strain } else { f32::INFINITY };
+        self.strongest = (params.strength * (most as f32).sqrt()).min(cap);
         self.age(life + f64::from(crossed / FARTHEST));
         let least = if steps > 0.0 { LEAST * crossed / steps } else { 0.0 };
         for generation in 0..GENERATIONS {
-            self.pack(layout, spare, generation, least);
+            self.pack(layout, spare, generation, [least, cap]);
         }
     }
 
-    /// Upper bound of the weights times the peak of the tile \[m/s\]: hardly any finer face gets more.
+    /// Finds the cells of each row that `bricks` reach, and those around them.
+    fn find_ranges(&mut self, layout: Layout, bricks: &Bricks) {
+        let Self { reached, around, finer, walls, .. } = self;
+        let [nx, ny, nz] = layout.dims.array();
+        let (finer, periodic) = (*finer, walls.periodic());
+        reached.par_chunks_exact_mut(ny).enumerate().for_each(|(k, reached)| {
+            for (j, reached) in reached.iter_mut().enumerate() {
+                // Finer rows of one cell lie in two bricks at most along each axis.
+                let at = |index: usize, part: usize| finer * index + part * (finer - 1);
+                let spans = [(0, 0), (1, 0), (0, 1), (1, 1)].map(|(y, z)| bricks.span(at(j, y), at(k, z)));
+                *reached = hull(spans.into_iter().map(|span| [span.start / finer, span.end.div_ceil(finer)]));
+            }
+        });
+        let reached = &*reached;
+        around.par_chunks_exact_mut(ny).enumerate().for_each(|(k, around)| {
+            for (j, around) in around.iter_mut().enumerate() {
+                let beside = |axis: usize, index: usize, n: usize| {
+                    let wrapped = if periodic[axis] { [n - 1, 0] } else { [0, n - 1] };
+                    [
+                        index.checked_sub(1).unwrap_or(wrapped[0]),
+                        index,
+                        [index + 1, wrapped[1]][usize::from(index + 1 == n)],
+                    ]
+                };
+                let rows = beside(2, k, nz).into_iter();
+                let rows = rows.flat_map(|k| beside(1, j, ny).map(|j| reached[k * ny + j]));
+                *around = match hull(rows) {
+                    [from, to] if from >= to => [0; 2],
+                    // The cells at the other side are beside these.
+                    [from, to] if periodic[0] && (from == 0 || to == nx) => [0, nx],
+                    [from, to] => [from.saturating_sub(1), (to + 1).min(nx)],
+                };
+            }
+        });
+    }
+
+    /// Greatest weight times the peak of the tile \[m/s\]: hardly any finer face gets more than half of it.
     pub fn speed(&self) -> f32 {
         self.strongest * self.tile.peak
     }
@@ -239,19 +313,32 @@ impl Swirls {
     }
 
     /// Finds places and weights of a generation. `means` has a², the strain and whether a solid is near.
-    fn pack(&mut self, layout: Layout, means: &[[f32; 4]], generation: usize, least: f32) {
+    fn pack(&mut self, layout: Layout, means: &[[f32; 4]], generation: usize, limits: [f32; 2]) {
         let (columns, origin) = self.frame(generation);
         let age = (self.phase + 0.5 * generation as f64).fract();
         let strength = self.params.strength * (std::f64::consts::PI * age).sin() as f32;
-        let Self { moved, packed, params, walls, .. } = self;
+        let Self { moved, packed, params, walls, around, .. } = self;
         let (moved, packed) = (&*moved[generation], &mut packed[generation]);
         let inside = [[0, layout.dims.ny as isize], [0, layout.dims.nz as isize]];
         let nx = layout.dims.nx;
         row_passes::rows(layout, packed, inside, |j, k, row| {
-            let at = layout.at(0, j, k);
-            let place = Placed { columns, origin, jk: [j as f32, k as f32] };
-            let weigh = Weighed { strength, least, stretch: params.stretch };
-            pack_row(layout, [moved, means], at, place, weigh, &mut row[GHOST..GHOST + nx]);
+            let [from, to] = around[k as usize * layout.dims.ny + j as usize];
+            let row = &mut row[GHOST..GHOST + nx];
+            row[..from].fill([0.0; 4]);
+            row[to..].fill([0.0; 4]);
+            let at = layout.at(from as isize, j, k);
+            let place = Placed {
+                columns: columns.map(widened),
+                origin: widened(origin),
+                first: [from, j as usize, k as usize],
+            };
+            let weigh = Weighed {
+                strength,
+                cap: strength / params.strength * limits[1],
+                least: limits[0],
+                stretch: params.stretch,
+            };
+            pack_row(layout, [moved, means], at, place, weigh, &mut row[from..to]);
         });
         fill_ghosts(layout, walls, columns, packed);
     }
@@ -269,6 +356,8 @@ impl Saved for Swirls {
             walls: _,
             scale: _,
             sums: _,
+            reached: _,
+            around: _,
             strongest: _,
         } = self;
         archive.value("swirls", phase)?;
@@ -284,11 +373,12 @@ fn births(phase: f64, generation: usize) -> i64 {
 fn recipe(params: &Turbulence, cells: [usize; 3], is_flat: [bool; 3], finer: usize) -> Recipe {
     let flat = is_flat.iter().filter(|flat| **flat).count();
     let components = [0, 1, 2].map(|c| flat == 0 || flat == 1 && is_flat[c]);
-    let spacing = 0.25 * params.size * finer as f32;
+    let spacing = 0.25 * params.size;
     Recipe {
         cells,
-        spacing,
+        spacing: spacing * finer as f32,
         octaves: params.octaves,
+        speed: GAIN * spacing.powf(0.5 * (params.spectrum - 1.0)),
         exponent: params.spectrum,
         seed: params.seed,
         components,
@@ -317,7 +407,8 @@ fn subtract_kernel<const FMA: bool>(back: &[[f32; 4]], out: &mut [[f32; 4]]) {
 
 dispatch! { fn measure(layout: Layout, centers: &[[f32; 4]], at: usize, out: &mut [[f32; 4]]) = measure_kernel; }
 
-/// For each cell of a row: the squared speed of what a mean over 3³ cells removes, and the squared strain 2 S:S, per cell.
+/// For each cell of a row: the squared speed of what a mean over 3³ cells removes, and the squared gradient of the velocity, per cell. Over
+/// a flow without divergence its mean is that of the squared strain 2 S:S.
 #[inline(always)]
 fn measure_kernel<const FMA: bool>(layout: Layout, centers: &[[f32; 4]], at: usize, out: &mut [[f32; 4]]) {
     let n = out.len();
@@ -326,19 +417,21 @@ fn measure_kernel<const FMA: bool>(layout: Layout, centers: &[[f32; 4]], at: usi
     let mut columns = [column(0), column(1), column(2)];
     for i in 0..n {
         let here = rows[4][i + 1];
-        let mut sharp = [0.0f32; 4];
+        let ends = [
+            [rows[4][i], rows[4][i + 2]],
+            [rows[3][i + 1], rows[5][i + 1]],
+            [rows[1][i + 1], rows[7][i + 1]],
+        ];
+        let (mut sharp, mut slopes) = ([0.0f32; 4], [0.0f32; 4]);
         for c in 0..4 {
-            sharp[c] = here[c] - 0.25 * (columns[0][c] + columns[2][c]) - 0.5 * columns[1][c];
+            let removed = here[c] - 0.25 * (columns[0][c] + columns[2][c]) - 0.5 * columns[1][c];
+            sharp[c] = removed * removed;
+            for [low, high] in &ends {
+                let slope = 0.5 * (high[c] - low[c]);
+                slopes[c] = fma::<FMA>(slope, slope, slopes[c]);
+            }
         }
-        let change = |high: [f32; 4], low: [f32; 4]| [0, 1, 2].map(|c| 0.5 * (high[c] - low[c]));
-        let x = change(rows[4][i + 2], rows[4][i]);
-        let y = change(rows[5][i + 1], rows[3][i + 1]);
-        let z = change(rows[7][i + 1], rows[1][i + 1]);
-        let shear = [x[1] + y[0], x[2] + z[0], y[2] + z[1]];
-        let along = [x[0], y[1], z[2]];
-        let square = |v: [f32; 3]| v[0] * v[0] + v[1] * v[1] + v[2] * v[2];
-        let energy = sharp[0] * sharp[0] + sharp[1] * sharp[1] + sharp[2] * sharp[2];
-        out[i] = [energy, 2.0 * square(along) + square(shear), 0.0, 0.0];
+        out[i] = [sharp[0] + sharp[1] + sharp[2], slopes[0] + slopes[1] + slopes[2], 0.0, 0.0];
         if i + 1 < n {
             columns = [columns[1], columns[2], column(i + 3)];
         }
@@ -407,20 +500,51 @@ fn mark(layout: Layout, obstacles: &Obstacles, cells: &mut [[f32; 4]]) {
 /// From cells of the velocity to those of the tile.
 #[derive(Clone, Copy)]
 struct Placed {
-    columns: [[f32; 3]; 3],
-    origin: [f32; 3],
-    /// Index of the row.
-    jk: [f32; 2],
+    columns: [[f32; 4]; 3],
+    origin: [f32; 4],
+    /// Index of the first cell.
+    first: [usize; 3],
 }
 
 /// What makes up a weight.
 #[derive(Clone, Copy)]
 struct Weighed {
     strength: f32,
+    /// Greatest weight \[m/s\].
+    cap: f32,
     /// Speed that counts as 0 \[m/s\].
     least: f32,
     /// Bound of the stretch.
     stretch: f32,
+}
+
+fn widened([x, y, z]: [f32; 3]) -> [f32; 4] {
+    [x, y, z, 0.0]
+}
+
+/// The least range that holds all that are not empty.
+fn hull(ranges: impl Iterator<Item = [usize; 2]>) -> [usize; 2] {
+    let full = ranges.filter(|[from, to]| from < to);
+    let all = full.fold([usize::MAX, 0], |sum, range| [sum[0].min(range[0]), sum[1].max(range[1])]);
+    if all[0] < all[1] { all } else { [0; 2] }
+}
+
+dispatch! { fn add_up(cells: &[[f32; 4]], sum: &mut [f64; 3]) = add_up_kernel; }
+
+/// Adds the energies of cells, and these times the squared gradients; keeps the greatest energy.
+#[inline(always)]
+fn add_up_kernel<const FMA: bool>(cells: &[[f32; 4]], sum: &mut [f64; 3]) {
+    let (mut energy, mut strained, mut most) = ([0.0f32; LANES], [0.0f32; LANES], [0.0f32; LANES]);
+    for chunk in cells.chunks(LANES) {
+        for (l, cell) in chunk.iter().enumerate() {
+            energy[l] += cell[0];
+            strained[l] = fma::<FMA>(cell[0], cell[1], strained[l]);
+            most[l] = greatest(cell[0], most[l]);
+        }
+    }
+    let add = |lanes: [f32; LANES]| lanes.iter().map(|&x| f64::from(x)).sum::<f64>();
+    let most = most.into_iter().fold(0.0, f32::max);
+    *sum = [sum[0] + add(energy), sum[1] + add(strained), sum[2].max(most.into())];
 }
 
 dispatch! {
@@ -434,8 +558,8 @@ fn pack_kernel<const FMA: bool>(
     layout: Layout,
     [moved, means]: [&[[f32; 4]]; 2],
     at: usize,
-    Placed { columns, origin, jk }: Placed,
-    Weighed { strength, least, stretch }: Weighed,
+    Placed { columns, origin, first }: Placed,
+    Weighed { strength, cap, least, stretch }: Weighed,
     out: &mut [[f32; 4]],
 ) {
     let n = out.len();
@@ -447,25 +571,31 @@ fn pack_kernel<const FMA: bool>(
         [along(at - row), along(at + row)],
         [along(at - plane), along(at + plane)],
     ];
-    let (bound, from) = (stretch * stretch, FADES_FROM * FADES_FROM * stretch * stretch);
+    const UNIT: [[f32; 4]; 3] = [[1.0, 0.0, 0.0, 0.0], [0.0, 1.0, 0.0, 0.0], [0.0, 0.0, 1.0, 0.0]];
+    let bound = stretch * stretch;
+    let per_fade = 1.0 / (bound * (1.0 - FADES_FROM * FADES_FROM));
+    let [from_x, y, z] = first.map(|x| x as f32 + 0.5);
     for i in 0..n {
-        let mut size = 0.0f32;
-        for (a, [low, high]) in beside.iter().enumerate() {
-            for c in 0..3 {
-                let slope = 0.5 * (high[i][c] - low[i][c]) + if a == c { 1.0 } else { 0.0 };
-                size = fma::<FMA>(slope, slope, size);
+        let mut squares = [0.0f32; 4];
+        for (unit, [low, high]) in UNIT.iter().zip(&beside) {
+            for c in 0..4 {
+                let slope = fma::<FMA>(0.5, high[i][c] - low[i][c], unit[c]);
+                squares[c] = fma::<FMA>(slope, slope, squares[c]);
             }
         }
-        let fade = ((bound - (size - 2.0)) / (bound - from)).clamp(0.0, 1.0);
-        let speed = (means[i][0].max(0.0).sqrt() - least).max(0.0);
-        let is_free = means[i][2] == 0.0;
-        let weight = if is_free { strength * speed * fade } else { 0.0 };
-        let x = [i as f32 + 0.5 + here[i][0], jk[0] + 0.5 + here[i][1], jk[1] + 0.5 + here[i][2]];
-        let place = |c: usize| {
-            let sum = fma::<FMA>(columns[0][c], x[0], origin[c]);
-            fma::<FMA>(columns[2][c], x[2], fma::<FMA>(columns[1][c], x[1], sum))
-        };
-        out[i] = [place(0), place(1), place(2), weight];
+        let size = squares[0] + squares[1] + squares[2];
+        let fade = ((bound - (size - 2.0)) * per_fade).clamp(0.0, 1.0);
+        let speed = means[i][0].max(0.0).sqrt() - least;
+        let weight = fade * (strength * speed.max(0.0)).min(cap);
+        let x = [from_x + i as f32 + here[i][0], y + here[i][1], z + here[i][2]];
+        let mut place = origin;
+        for (column, x) in columns.iter().zip(x) {
+            for c in 0..4 {
+                place[c] = fma::<FMA>(column[c], x, place[c]);
+            }
+        }
+        place[3] = if means[i][2] == 0.0 { weight } else { 0.0 };
+        out[i] = place;
     }
 }
 

@@ -34,6 +34,8 @@ pub struct Recipe {
     pub spacing: f32,
     /// Number of bands; those whose lattice would be finer than the cells are left out.
     pub octaves: u32,
+    /// Root mean square of the speed of the first band.
+    pub speed: f32,
     /// Exponent p of the energy spectrum.
     pub exponent: f32,
     pub seed: u32,
@@ -48,8 +50,10 @@ pub struct Tile {
     values: Vec<[f32; 4]>,
     strides: [usize; 2],
     masks: [i32; 3],
-    /// Largest component of the curl, for a speed of 1 before the first band.
+    /// Largest component of the curl.
     pub peak: f32,
+    /// Most by which a component of the curl changes from face to face along its axis, or two of them together.
+    pub strain: f32,
 }
 
 impl Tile {
@@ -68,14 +72,14 @@ impl Tile {
             });
             let mut band = band.map(|(_, values)| values);
             band.iter_mut().filter(|values| values.is_empty()).for_each(|v| v.resize(sum[0].len(), 0.0));
-            let [speed, _] = curl(cells, &band);
-            let wanted = 2.0f32.powf(0.5 * (1.0 - recipe.exponent) * (octave + 1) as f32);
+            let [speed, ..] = curl(cells, &band);
+            let wanted = recipe.speed * 2.0f32.powf(0.5 * (1.0 - recipe.exponent) * octave as f32);
             let scale = if speed > 0.0 { wanted / speed } else { 0.0 };
             for (sum, band) in sum.iter_mut().zip(&band) {
                 sum.iter_mut().zip(band).for_each(|(sum, band)| *sum += scale * band);
             }
         }
-        let [_, peak] = curl(cells, &sum);
+        let [_, peak, strain] = curl(cells, &sum);
         let strides = [cells[0] + 1, (cells[0] + 1) * (cells[1] + 1)];
         let values = (0..strides[1] * (cells[2] + 1))
             .map(|at| {
@@ -84,7 +88,7 @@ impl Tile {
                 [sum[0][from], sum[1][from], sum[2][from], 0.0]
             })
             .collect();
-        Self { recipe, values, strides, masks: cells.map(|n| n as i32 - 1), peak }
+        Self { recipe, values, strides, masks: cells.map(|n| n as i32 - 1), peak, strain }
     }
 
     /// The trilinear value at `p` \[cells\]; the fourth number is not read.
@@ -191,25 +195,30 @@ fn spline(line: &[f32], out: &mut [f32]) {
     }
 }
 
-/// Root mean square of the length, and largest component, of the curl of a periodic potential on edges.
-fn curl(cells: [usize; 3], potential: &[Vec<f32>; 3]) -> [f32; 2] {
+/// Of the curl of a periodic potential on edges: root mean square of its length, its largest component, and its largest strain.
+fn curl(cells: [usize; 3], potential: &[Vec<f32>; 3]) -> [f32; 3] {
     let place = |at: usize| [at % cells[0], at / cells[0] % cells[1], at / (cells[0] * cells[1])];
-    let index = |[i, j, k]: [usize; 3]| i + cells[0] * (j + cells[1] * k);
-    let (mut sum, mut most) = (0.0f64, 0.0f32);
-    for at in 0..potential[0].len() {
-        let change = |component: usize, axis: usize| {
-            let mut next = place(at);
-            next[axis] = (next[axis] + 1) % cells[axis];
-            potential[component][index(next)] - potential[component][at]
+    let next = |at: usize, axis: usize| {
+        let mut place = place(at);
+        place[axis] = (place[axis] + 1) % cells[axis];
+        place[0] + cells[0] * (place[1] + cells[1] * place[2])
+    };
+    let speeds = [0, 1, 2].map(|axis| {
+        let (b, c) = ((axis + 1) % 3, (axis + 2) % 3);
+        let change = |component: usize, axis: usize, at: usize| {
+            potential[component][next(at, axis)] - potential[component][at]
         };
-        for axis in 0..3 {
-            let (b, c) = ((axis + 1) % 3, (axis + 2) % 3);
-            let speed = change(c, b) - change(b, c);
-            sum += f64::from(speed * speed);
-            most = most.max(speed.abs());
-        }
+        (0..potential[0].len()).map(|at| change(c, b, at) - change(b, c, at)).collect::<Vec<f32>>()
+    });
+    let (mut sum, mut most, mut strain) = (0.0f64, 0.0f32, 0.0f32);
+    for at in 0..potential[0].len() {
+        let own = [0, 1, 2].map(|axis| speeds[axis][at]);
+        sum += own.iter().map(|&speed| f64::from(speed * speed)).sum::<f64>();
+        most = own.iter().fold(most, |most, speed| most.max(speed.abs()));
+        // Two together are the third, as their sum is 0.
+        strain = (0..3).fold(strain, |most, axis| most.max((speeds[axis][next(at, axis)] - own[axis]).abs()));
     }
-    [(sum / potential[0].len() as f64).sqrt() as f32, most]
+    [(sum / potential[0].len() as f64).sqrt() as f32, most, strain]
 }
 
 #[cfg(test)]
@@ -218,7 +227,7 @@ mod tests {
 
     fn recipe() -> Recipe {
         let cells = [32, 16, 32];
-        Recipe { cells, spacing: 2.0, octaves: 1, exponent: 1.0, seed: 3, components: [true; 3] }
+        Recipe { cells, spacing: 2.0, octaves: 1, speed: 1.0, exponent: 1.0, seed: 3, components: [true; 3] }
     }
 
     #[test]
@@ -234,7 +243,7 @@ mod tests {
             let at = |n: usize| [n % 32, n / 32 % 16, n / 512, 0].map(|x| x as f32);
             (0..32 * 16 * 32).map(|n| tile.sample::<true>(at(n))[c]).collect()
         });
-        let [speed, peak] = curl([32, 16, 32], &potential);
+        let [speed, peak, _] = curl([32, 16, 32], &potential);
         assert!((speed - 1.0).abs() < 1e-3 && (2.0..6.0).contains(&peak), "{speed} {peak}");
     }
 

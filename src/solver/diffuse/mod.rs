@@ -12,8 +12,9 @@
 
 use rayon::prelude::*;
 
+use super::storage::ranks::{Ranks, Stack};
 use super::storage::row_passes::{PerThread, Shared};
-use crate::grid::Layout;
+use crate::grid::{GHOST, Layout};
 
 mod line_groups;
 mod links;
@@ -86,12 +87,44 @@ impl Diffusion {
         Self { threads: PerThread::new(threads, || Scratch::new(n)), system: System::new(n) }
     }
 
-    /// Diffuses `field` along `axis` within `range` (half-open, along x, y, z). `number` is κ Δt/h² of each value. At an end that
+    /// Diffuses `field` of all `ranks` along `axis` within `range` (half-open, along x, y, z). `number` is κ Δt/h² of each value. At an end that
     /// varies from line to line, the values beyond are those in the field, and what is added follows from them. `links` says
     /// where solids cut the lines, of this range and axis.
     #[allow(clippy::too_many_arguments)]
     pub fn along<const N: usize>(
         &mut self,
+        layout: Layout,
+        ranks: &Ranks,
+        field: &mut [[f32; N]],
+        axis: usize,
+        mut range: [[isize; 2]; 3],
+        number: [f32; N],
+        (ends, varies): (&LineBoundary<N>, [bool; 2]),
+        links: Option<&mut Links<N>>,
+    ) {
+        let Self { threads, system } = self;
+        // Lines along z cross all slabs: each rank takes some rows of all planes.
+        let (width, unit) = (layout.plane * N, layout.row * N);
+        let stack = Stack { plane: width, width, unit, ghosts: GHOST };
+        if axis == 2 {
+            ranks.to_columns(field.as_flattened_mut(), stack);
+            let rows = ranks.columns(layout.plane / layout.row);
+            let [first, end] = [rows.start, rows.end].map(|row| row as isize - GHOST as isize);
+            range[1] = [range[1][0].max(first), range[1][1].min(end)];
+        } else {
+            range[2] = layout.within(range[2]);
+        }
+        Self::solve(threads, system, layout, field, axis, range, number, (ends, varies), links);
+        if axis == 2 {
+            ranks.to_planes(field.as_flattened_mut(), stack, false);
+        }
+    }
+
+    /// Diffuses the lines within `range`.
+    #[allow(clippy::too_many_arguments)]
+    fn solve<const N: usize>(
+        threads: &PerThread<Scratch>,
+        system: &mut System,
         layout: Layout,
         field: &mut [[f32; N]],
         axis: usize,
@@ -100,7 +133,6 @@ impl Diffusion {
         (ends, varies): (&LineBoundary<N>, [bool; 2]),
         links: Option<&mut Links<N>>,
     ) {
-        let Self { threads, system } = self;
         let lines = Lines::<N>::new(layout, axis, range);
         if lines.length == 0 {
             return;
@@ -167,7 +199,16 @@ mod tests {
         let range = [[0, 3], [0, n as isize], [0, 2]];
         alone(|| {
             for _ in 0..steps {
-                diffusion.along(layout, &mut field, 1, range, [number], (&ends, [false; 2]), None);
+                diffusion.along(
+                    layout,
+                    &Ranks::default(),
+                    &mut field,
+                    1,
+                    range,
+                    [number],
+                    (&ends, [false; 2]),
+                    None,
+                );
             }
         });
         (0..n).map(|j| field[layout.at(1, j as isize, 1)][0]).collect()
@@ -237,7 +278,18 @@ mod tests {
         }
         let range = dims.map(|n| [0, n as isize]);
         let mut diffusion = Diffusion::new(1, n[0]);
-        alone(|| diffusion.along(layout, &mut field, axis, range, [0.7; N], (ends, [false; 2]), None));
+        alone(|| {
+            diffusion.along(
+                layout,
+                &Ranks::default(),
+                &mut field,
+                axis,
+                range,
+                [0.7; N],
+                (ends, [false; 2]),
+                None,
+            )
+        });
         let beside = field.iter().filter(|values| **values == [-1.0; N]).count();
         assert_eq!(
             beside,

@@ -63,6 +63,9 @@ impl Scratch {
     }
 }
 
+/// Planes below and above a slab whose velocity decides the confinement in it.
+pub const CONFINEMENT_REACH: [usize; 2] = [3, 2];
+
 /// Computes `to` = `from` + forces. The ghosts of `from` and `scalars` must be filled; those of `to` are not.
 ///
 /// Confinement acts on the swirls of `flow`, a velocity without divergence and with filled ghosts. A velocity
@@ -80,7 +83,8 @@ pub fn apply(
     let around = walls.periodic();
     let pass = Pass { layout, walls, forces, from, flow, scalars, bricks, around };
     let nz = layout.dims.nz as isize;
-    let inside = GHOST * layout.plane..(GHOST + layout.dims.nz + 1) * layout.plane;
+    let [low, high] = layout.within([0, nz + 1]);
+    let inside = layout.span([low, high]);
     let [u, v, w] = to;
     let chunk = SLAB * layout.plane;
     let tasks = u[inside.clone()]
@@ -90,7 +94,7 @@ pub fn apply(
     tasks.enumerate().for_each(|(task, ((u, v), w))| {
         let mut mine = scratch.mine();
         let Scratch { vorticity, force } = &mut *mine;
-        let k0 = (task * SLAB) as isize;
+        let k0 = low + (task * SLAB) as isize;
         let planes =
             u.chunks_mut(layout.plane).zip(v.chunks_mut(layout.plane)).zip(w.chunks_mut(layout.plane));
         let something_below = k0 > 0 || pass.around[2];
@@ -166,7 +170,7 @@ impl Pass<'_> {
         if self.forces.vorticity == 0.0 {
             return;
         }
-        let Layout { dims: Dims { nx, ny, .. }, row, plane } = self.layout;
+        let Layout { dims: Dims { nx, ny, .. }, row, plane, .. } = self.layout;
         let [x, y, z, size] = &mut rings[ring(k, 3)];
         let (pitch, [u, v, w]) = (self.pitch(), self.flow);
         for j in 0..ny {

@@ -8,6 +8,7 @@ pub mod free_sides;
 pub mod pressure;
 
 use super::storage::archive::{Archive, Saved, StateError};
+use super::storage::ranks::Ranks;
 use super::{Projection, StepStats};
 use crate::grid::{Faces, Layout};
 use pressure::Blend;
@@ -65,6 +66,14 @@ impl Projector {
             Projection::Direct => Self::Direct(Box::new(Spectral::new(layout, ends, threads))),
             Projection::Auto | Projection::Multigrid => Self::Multigrid(iterative()),
             Projection::GaussSeidel { sweeps } => Self::Relaxation(iterative(), sweeps),
+        }
+    }
+
+    /// The same projection on the slab of one of several ranks.
+    pub fn on(self, ranks: &Ranks) -> Self {
+        match self {
+            Self::Direct(spectral) if !ranks.is_alone() => Self::Direct(Box::new(spectral.on(ranks.clone()))),
+            other => other,
         }
     }
 

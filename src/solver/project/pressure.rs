@@ -15,6 +15,7 @@ use super::boundary::{AxisBoundary, PressureBoundary};
 use super::cuts::cell_of;
 use crate::grid::{GHOST, Layout};
 use crate::simd::dispatch;
+use crate::solver::storage::ranks::Ranks;
 
 /// Receiver of a projection's φ, which adds it to the pressure.
 pub struct Blend<'a> {
@@ -50,19 +51,25 @@ fn blend_row_kernel<const FMA: bool>(keep: f32, add: f32, potential: &[f32], pre
 }
 
 /// Fills the layer of ghosts around the box, edges and corners included.
-pub fn fill_ghosts(layout: Layout, ends: [AxisBoundary; 3], field: &mut [f32]) {
+pub fn fill_ghosts(layout: Layout, ranks: &Ranks, ends: [AxisBoundary; 3], field: &mut [f32]) {
     let (n, strides) = (layout.dims.array(), layout.strides());
     for axis in 0..3 {
         let [b, c] = [(axis + 1) % 3, (axis + 2) % 3];
+        if axis == 2 && ends[2][0] == PressureBoundary::Periodic {
+            ranks.exchange(layout, [field], [1; 2]);
+        }
         // Ghosts of the axes before this one lie in the layer too.
+        let own = layout.planes().map(|k| (k + GHOST as isize) as usize);
         let range = |other: usize| {
             let ghosts = usize::from(other < axis);
-            GHOST - ghosts..GHOST + n[other] + ghosts
+            let [from, to] = [GHOST - ghosts, GHOST + n[other] + ghosts];
+            if other == 2 { from.max(own[0])..to.min(own[1]) } else { from..to }
         };
         for (end, [ghost, edge, twin]) in
             [[GHOST - 1, GHOST, GHOST + n[axis] - 1], [GHOST + n[axis], GHOST + n[axis] - 1, GHOST]]
                 .into_iter()
                 .enumerate()
+                .filter(|(_, [ghost, ..])| axis < 2 || (own[0]..own[1]).contains(ghost))
         {
             let (from, sign) = match ends[axis][end] {
                 PressureBoundary::Neumann => (edge, 1.0),
@@ -117,7 +124,7 @@ mod tests {
             [PressureBoundary::Periodic; 2],
             [PressureBoundary::Neumann; 2],
         ];
-        fill_ghosts(layout, ends, &mut field);
+        fill_ghosts(layout, &Ranks::default(), ends, &mut field);
         let at = |i, j, k| field[layout.at(i, j, k)];
         assert_eq!(at(-1, 1, 1), at(0, 1, 1), "before a wall");
         assert_eq!(at(3, 1, 1), -at(2, 1, 1), "before an open side");

@@ -19,6 +19,7 @@ use crate::grid::{Dims, Faces, GHOST, Layout};
 use crate::simd::transpose::{lanes_of_rows, rows_of_lanes};
 use crate::simd::{LANES, dispatch, greatest, rest, sixteen};
 use crate::solver::project::pressure::{Blend, blend_plane};
+use crate::solver::storage::ranks::{Ranks, Stack};
 use crate::solver::storage::row_passes::PerThread;
 
 /// Planes whose gradient one task subtracts. Each task recomputes one plane of pressure, so more is cheaper;
@@ -38,6 +39,7 @@ pub struct Spectral {
     /// Before the projection, for each plane: largest divergence, largest component of the velocity.
     before: Vec<[f32; 2]>,
     scratch: PerThread<Scratch>,
+    ranks: Ranks,
 }
 
 struct Scratch {
@@ -85,7 +87,12 @@ impl Spectral {
             }
         }
         let (before, scratch) = (vec![[0.0; 2]; nz], PerThread::new(threads, scratch));
-        Self { layout, x, y, ends, lambda, plane, before, scratch }
+        Self { layout, x, y, ends, lambda, plane, before, scratch, ranks: Ranks::default() }
+    }
+
+    /// The same solver on the slab of one of several ranks.
+    pub fn on(self, ranks: Ranks) -> Self {
+        Self { layout: ranks.restrict(self.layout), ranks, ..self }
     }
 
     /// Number of values of the spectrum, which the caller lends.
@@ -100,8 +107,14 @@ impl Spectral {
     /// divergence and the largest component of the velocity as it was.
     pub fn project(&mut self, velocity: &mut Faces, spectrum: &mut [f32], blend: Option<Blend>) -> [f32; 2] {
         let spectrum = &mut spectrum[..Self::spectrum_size(self.layout.dims)];
+        self.ranks.exchange(self.layout, [&mut velocity[2]], [0, 1]);
         self.analyse(velocity, spectrum);
+        // Each rank solves its share of the columns in all planes.
+        let stack =
+            Stack { plane: self.plane, width: self.lambda.len(), unit: tridiagonal::WIDTH, ghosts: 0 };
+        self.ranks.to_columns(spectrum, stack);
         self.solve(spectrum);
+        self.ranks.to_planes(spectrum, stack, true);
         self.subtract_gradient(velocity, spectrum, blend);
         self.before.iter().fold([0.0; 2], |most, plane| [0, 1].map(|c| greatest(plane[c], most[c])))
     }
@@ -110,8 +123,10 @@ impl Spectral {
     fn analyse(&mut self, velocity: &Faces, spectrum: &mut [f32]) {
         let Self { layout, x, y, plane, scratch, before, .. } = self;
         let scale = (x.scale() * y.scale()) as f32;
-        let planes = spectrum.par_chunks_mut(*plane).zip(before.par_iter_mut());
-        planes.enumerate().for_each(|(k, (out, before))| {
+        let [from, to] = layout.cell_planes();
+        let planes = spectrum[from * *plane..to * *plane].par_chunks_mut(*plane);
+        planes.zip(before[from..to].par_iter_mut()).enumerate().for_each(|(k, (out, before))| {
+            let k = from + k;
             let mut mine = scratch.mine();
             let Scratch { values, lines, work, .. } = &mut *mine;
             *before = divergence(*layout, velocity, k, -scale, values);
@@ -123,15 +138,16 @@ impl Spectral {
             }
             transform_x(*layout, x, values, out, (lines, work));
         });
+        self.ranks.gather(before, 1);
     }
 
     /// Solves the tridiagonal systems along z.
     fn solve(&self, spectrum: &mut [f32]) {
-        let Self { layout, ends, lambda, plane, scratch, .. } = self;
+        let Self { layout, ends, lambda, plane, scratch, ranks, .. } = self;
         let width = lambda.len();
         let columns = Columns::new(spectrum, *plane, layout.dims.nz);
         let has_null = ends.iter().copied().all(has_null_space);
-        (0..width.div_ceil(tridiagonal::WIDTH)).into_par_iter().for_each(|chunk| {
+        ranks.columns(width.div_ceil(tridiagonal::WIDTH)).into_par_iter().for_each(|chunk| {
             let at = chunk * tridiagonal::WIDTH;
             let lambda = &lambda[at..width.min(at + tridiagonal::WIDTH)];
             let mut mine = scratch.mine();
@@ -147,10 +163,10 @@ impl Spectral {
     fn subtract_gradient(&self, velocity: &mut Faces, spectrum: &[f32], blend: Option<Blend>) {
         let Self { layout, x, y, ends, plane, scratch, .. } = self;
         let (layout, nz) = (*layout, layout.dims.nz);
-        let first = GHOST * layout.plane;
+        let [low, high] = layout.within([0, nz as isize + 1]);
         let [u, v, w] = velocity;
         let chunk = SLAB * layout.plane;
-        let inside = first..first + (nz + 1) * layout.plane;
+        let inside = layout.span([low, high]);
         let (u, v, w) = (&mut u[inside.clone()], &mut v[inside.clone()], &mut w[inside.clone()]);
         let tasks = u.par_chunks_mut(chunk).zip(v.par_chunks_mut(chunk)).zip(w.par_chunks_mut(chunk));
         type Planes<'a> = ((&'a mut [f32], &'a mut [f32]), &'a mut [f32]);
@@ -168,7 +184,7 @@ impl Spectral {
                     y.write_values(work, columns, pitch);
                 }
             };
-            let k0 = task * SLAB;
+            let k0 = low as usize + task * SLAB;
             let planes =
                 u.chunks_mut(layout.plane).zip(v.chunks_mut(layout.plane)).zip(w.chunks_mut(layout.plane));
             if k0 > 0 {

@@ -30,6 +30,11 @@ impl GhostRules {
     /// Fills the ghosts of the velocity along open sides with outside air where air enters.
     pub fn let_in(&self, velocity: &mut Faces) {
         let layout = self.layout();
+        if self.open_sides()[..2].as_flattened().contains(&true) {
+            // A face across z lies between the air that crosses an open side in its plane and in the one below.
+            let [u, v, _] = &mut *velocity;
+            self.ranks().exchange(layout, [u, v], [1, 0]);
+        }
         for opening in self.openings() {
             for component in (0..3).filter(|&c| c != opening.axis) {
                 let mean = self.mean(&opening, velocity, component);
@@ -87,12 +92,18 @@ impl GhostRules {
         })
     }
 
-    /// Mean of a component over a side.
+    /// Mean of a component over a side. On a side across z it is known to the rank beside it only.
     fn mean(&self, opening: &Opening, velocity: &Faces, component: usize) -> f32 {
         let at = if component == opening.axis { opening.face } else { opening.inside };
         let layer = Layer { layout: self.layout(), axis: opening.axis, at };
         let [a, b] = layer.size(Some(component).filter(|&c| c != opening.axis));
         let field = &velocity[component];
+        if !self.ranks().is_alone() && opening.axis < 2 {
+            return self.mean_over_ranks(layer, [a, b], field);
+        }
+        if !layer.is_own() {
+            return 0.0;
+        }
         // The parts are fixed by the grid: the sum is the same for any number of threads.
         let mut parts = [0.0; PARTS];
         parts.par_iter_mut().enumerate().for_each(|(part, sum)| {
@@ -102,6 +113,23 @@ impl GhostRules {
             }
         });
         (parts.iter().sum::<f64>() / (a * b) as f64) as f32
+    }
+}
+
+impl GhostRules {
+    /// As [`mean`](Self::mean), over lines of all ranks, added in the same order.
+    fn mean_over_ranks(&self, layer: Layer, [a, b]: [usize; 2], field: &[f32]) -> f32 {
+        let mut lines = vec![0.0f64; b];
+        let [from, to] = layer.lines(b);
+        for (j, sum) in (from..to).zip(&mut lines[from..to]) {
+            let line = field[layer.line(j)..].iter().step_by(layer.stride()).take(a);
+            *sum = line.map(|value| f64::from(*value)).sum::<f64>();
+        }
+        self.ranks().gather(&mut lines, 1);
+        let part = |part: usize| {
+            lines[b * part / PARTS..b * (part + 1) / PARTS].iter().fold(0.0, |sum, line| sum + line)
+        };
+        ((0..PARTS).map(part).sum::<f64>() / (a * b) as f64) as f32
     }
 }
 
@@ -121,6 +149,19 @@ impl Layer {
     fn size(self, component: Option<usize>) -> [usize; 2] {
         let n = self.layout.dims.array();
         others(self.axis).map(|along| n[along] + usize::from(component == Some(along)))
+    }
+
+    /// The lines that this rank computes, of `count` in all: those of its planes, or all of one of them.
+    fn lines(self, count: usize) -> [usize; 2] {
+        match self.axis {
+            2 => [0, if self.is_own() { count } else { 0 }],
+            _ => self.layout.within([0, count as isize]).map(|j| j as usize),
+        }
+    }
+
+    /// Whether this rank computes points of the layer.
+    fn is_own(self) -> bool {
+        self.axis < 2 || super::owns(self.layout, self.at)
     }
 
     /// Distance between the points of a line.
@@ -152,9 +193,11 @@ impl Layer {
             _ => (&mut field[at * plane..][..plane], row, GHOST),
         };
         let stride = self.stride();
+        let [from, to] = self.lines(b);
         // Sliced beforehand: `skip` of rayon allocates.
-        field[GHOST * chunk..][..b * chunk].par_chunks_mut(chunk).enumerate().for_each(|(j, chunk)| {
-            f(j, chunk[first..][..(a - 1) * stride + 1].iter_mut().step_by(stride));
+        let lines = &mut field[(GHOST + from) * chunk..(GHOST + to) * chunk];
+        lines.par_chunks_mut(chunk).enumerate().for_each(|(j, chunk)| {
+            f(from + j, chunk[first..][..(a - 1) * stride + 1].iter_mut().step_by(stride));
         });
     }
 }

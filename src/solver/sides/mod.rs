@@ -8,6 +8,7 @@ use rayon::prelude::*;
 use super::diffuse;
 use super::project::{AxisBoundary, PressureBoundary};
 use super::storage::active_bricks::Surroundings;
+use super::storage::ranks::Ranks;
 use super::{BoundaryCondition, BoundaryConditions};
 use crate::grid::{Dims, Faces, GHOST, Layout};
 use crate::simd::fetch_ahead;
@@ -47,6 +48,8 @@ pub struct GhostRules {
     faces: [[Vec<Ghost>; 3]; 3],
     /// Values that vary over the sides.
     tables: Vec<Table>,
+    /// The ranks that share the box.
+    ranks: Ranks,
 }
 
 impl GhostRules {
@@ -63,7 +66,24 @@ impl GhostRules {
         let periodic = |side: BoundaryCondition| side == BoundaryCondition::Periodic;
         debug_assert!(sides.iter().all(|[a, b]| periodic(*a) == periodic(*b)), "half a periodic axis");
         let faces = [0, 1, 2].map(|component| [0, 1, 2].map(|axis| along(component, axis)));
-        Self { layout, sides, held, faces, tables: vec![] }
+        Self { layout, sides, held, faces, tables: vec![], ranks: Ranks::default() }
+    }
+
+    /// The same rules on the slab of one of several ranks.
+    pub fn on(self, ranks: Ranks) -> Self {
+        Self { layout: ranks.restrict(self.layout), ranks, ..self }
+    }
+
+    /// The ranks that share the box.
+    pub fn ranks(&self) -> &Ranks {
+        &self.ranks
+    }
+
+    /// Brings the planes at one end of a periodic z axis to the other, before ghosts are made of them.
+    fn exchange_ends<T: bytemuck::Pod>(&self, field: &mut [T]) {
+        if self.periodic()[2] {
+            self.ranks.exchange(self.layout, [field], [GHOST; 2]);
+        }
     }
 
     /// Lets sides vary as `profiles` say, in a box with cells of this edge and its lower corner at this place
@@ -176,16 +196,19 @@ impl GhostRules {
     /// Sets the faces on walls and inflows, and on periodic axes the last face to the first. Ghosts are not
     /// filled.
     pub fn set_sides(&self, velocity: &mut Faces) {
-        let Layout { dims, row, plane } = self.layout;
+        let Layout { dims, row, plane, .. } = self.layout;
         let n = dims.array().map(|n| n as isize);
+        self.exchange_ends(&mut velocity[2]);
         for (axis, field) in velocity.iter_mut().enumerate() {
             for g in self.faces[axis][axis].iter().filter(|g| (0..=n[axis]).contains(&g.at)) {
+                let own = self.layout.own();
                 match axis {
-                    0 => field
+                    0 => field[own]
                         .par_chunks_exact_mut(plane)
                         .for_each(|plane| plane.chunks_exact_mut(row).for_each(|row| layer(row, 1, g))),
-                    1 => field.par_chunks_exact_mut(plane).for_each(|plane| layer(plane, row, g)),
-                    _ => layer(field, plane, g),
+                    1 => field[own].par_chunks_exact_mut(plane).for_each(|plane| layer(plane, row, g)),
+                    _ if owns(self.layout, g.at) => layer(field, plane, g),
+                    _ => {}
                 }
             }
             self.add_profiles(axis, field, true);
@@ -211,13 +234,13 @@ impl GhostRules {
 
     /// As [`extend`](Self::extend), on another grid of the same box.
     pub fn extend_on(&self, layout: Layout, cells: &mut [[f32; 4]]) {
-        let Layout { dims, row, plane } = layout;
+        let Layout { dims, row, plane, .. } = layout;
         let [nx, ny, nz] = dims.array().map(|n| n as isize);
         let edges = |axis: usize, n: isize| match self.sides[axis][0] {
             BoundaryCondition::Periodic => [(-1, n - 1), (n, 0)],
             _ => [(-1, 0), (n, n - 1)],
         };
-        let inner = GHOST * plane..(dims.nz + GHOST) * plane;
+        let inner = layout.span(layout.within([0, nz]));
         cells[inner].par_chunks_mut(plane).for_each(|plane| {
             for line in plane.chunks_exact_mut(row) {
                 fetch_ends(line);
@@ -227,7 +250,8 @@ impl GhostRules {
                 plane.copy_within(shift(from) * row..(shift(from) + 1) * row, shift(to) * row);
             }
         });
-        for (to, from) in edges(2, nz) {
+        self.exchange_ends(cells);
+        for (to, from) in edges(2, nz).into_iter().filter(|&(to, _)| owns(layout, to)) {
             cells.copy_within(shift(from) * plane..(shift(from) + 1) * plane, shift(to) * plane);
         }
     }
@@ -267,8 +291,8 @@ impl GhostRules {
     }
 
     fn fill(&self, field: &mut [f32], rules: &[Vec<Ghost>; 3]) {
-        let Layout { dims, row, plane } = self.layout;
-        let inner = GHOST * plane..(dims.nz + GHOST + 1) * plane;
+        let Layout { dims, row, plane, .. } = self.layout;
+        let inner = self.layout.span(self.layout.within([0, dims.nz as isize + 1]));
         field[inner].par_chunks_mut(plane).for_each(|plane| {
             for line in plane.chunks_exact_mut(row) {
                 fetch_ends(line);
@@ -280,7 +304,8 @@ impl GhostRules {
                 layer(plane, row, g);
             }
         });
-        for g in &rules[2] {
+        self.exchange_ends(field);
+        for g in rules[2].iter().filter(|g| owns(self.layout, g.at)) {
             layer(field, plane, g);
         }
         self.fill_edges(field, rules);
@@ -295,15 +320,21 @@ impl GhostRules {
                 let at = |p: isize, q: isize| shift(p) * strides[a] + shift(q) * strides[b];
                 let (to, from) = (at(p.at, q.at), at(p.from, q.from));
                 let add = 0.5 * ((1.0 + q.sign) * p.add + (1.0 + p.sign) * q.add);
-                for i in GHOST..=n[c] + GHOST {
-                    let i = i * strides[c];
+                let last = n[c] as isize + 1;
+                let [first, end] = match c {
+                    2 => self.layout.within([0, last]),
+                    _ if owns(self.layout, q.at) => [0, last],
+                    _ => continue,
+                };
+                for i in first..end {
+                    let i = shift(i) * strides[c];
                     field[to + i] = p.sign * q.sign * field[from + i] + add;
                 }
             }
         }
         let at = |i: [isize; 3]| (0..3).map(|a| shift(i[a]) * strides[a]).sum::<usize>();
         for (p, q) in pairs(&rules[0], &rules[1]) {
-            for r in &rules[2] {
+            for r in rules[2].iter().filter(|r| owns(self.layout, r.at)) {
                 if commute(p, q) && commute(q, r) && commute(p, r) {
                     continue;
                 }
@@ -321,12 +352,13 @@ impl GhostRules {
     /// Fills the ghosts of the scalars. Air that enters through an open side is clean and at ambient
     /// temperature. Where air leaves, the inner values continue outside.
     pub fn fill_scalars(&self, scalars: &mut [[f32; 4]], velocity: &Faces) {
-        let Layout { dims, row, plane } = self.layout;
+        let Layout { dims, row, plane, .. } = self.layout;
         let [nx, ny, nz] = dims.array().map(|n| n as isize);
         let mixed = self.differ();
-        let inner = GHOST * plane..(dims.nz + GHOST) * plane;
+        let inner = self.layout.span(self.layout.within([0, nz]));
+        let first = inner.start / plane;
         scalars[inner].par_chunks_mut(plane).enumerate().for_each(|(k, cells)| {
-            let base = (k + GHOST) * plane;
+            let base = (first + k) * plane;
             for j in 0..dims.ny {
                 let at = shift(j as isize) * row;
                 fetch_ends(&cells[at..at + row]);
@@ -350,7 +382,22 @@ impl GhostRules {
                 }
             }
         });
-        // The last axis: whole planes, of which each thread takes some rows.
+        self.exchange_ends(scalars);
+        if owns(self.layout, -1) || owns(self.layout, nz) {
+            self.fill_scalars_along_z(scalars, velocity);
+        }
+        if mixed[2] && (mixed[0] || mixed[1]) {
+            self.blend_edges_along_z(scalars, velocity);
+        }
+        self.add_scalar_profiles(scalars);
+    }
+
+    /// Fills the ghost planes of the scalars below and above the box. With several ranks those of the other end come out wrong; nothing
+    /// reads them.
+    fn fill_scalars_along_z(&self, scalars: &mut [[f32; 4]], velocity: &Faces) {
+        let Layout { dims, row, plane, .. } = self.layout;
+        let nz = dims.nz as isize;
+        // Each thread takes some rows of all planes.
         let (below, rest) = scalars.split_at_mut(GHOST * plane);
         let (inside, above) = rest.split_at_mut(dims.nz * plane);
         let (second_below, first_below) = below[(GHOST - 2) * plane..].split_at_mut(plane);
@@ -372,10 +419,6 @@ impl GhostRules {
                 }
             }
         });
-        if mixed[2] && (mixed[0] || mixed[1]) {
-            self.blend_edges_along_z(scalars, velocity);
-        }
-        self.add_scalar_profiles(scalars);
     }
 
     /// Axes whose ghosts of scalars differ from the cells beside them. An edge between two of these depends
@@ -392,9 +435,9 @@ impl GhostRules {
     /// Fills the edges beside the ghost planes below and above the box: the mean over the orders in which the
     /// rules of the axes can be applied.
     fn blend_edges_along_z(&self, scalars: &mut [[f32; 4]], velocity: &Faces) {
-        let Layout { dims, row, plane } = self.layout;
+        let Layout { dims, row, plane, .. } = self.layout;
         let [nx, ny, nz] = dims.array().map(|n| n as isize);
-        for k in [-2, -1, nz, nz + 1] {
+        for k in [-2, -1, nz, nz + 1].into_iter().filter(|&k| owns(self.layout, k)) {
             let base = shift(k) * plane;
             let cells = &mut scalars[base..base + plane];
             for j in 0..ny {
@@ -474,6 +517,12 @@ impl GhostRules {
             line[shift(at) * stride] = value;
         }
     }
+}
+
+/// Whether passes on `layout` compute plane k, ghosts included.
+fn owns(layout: Layout, k: isize) -> bool {
+    let [from, to] = layout.planes();
+    (from..to).contains(&k)
 }
 
 /// Mean of some values. For equal values it has their bits.

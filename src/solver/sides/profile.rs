@@ -154,7 +154,11 @@ impl GhostRules {
             for ghost in of_end.filter(|ghost| !faces_alone || on_side(ghost.at)) {
                 // Mirrored at the wall, or the value itself.
                 let factor = if ghost.sign < 0.0 { 2.0 } else { 1.0 };
-                table.each(layout, ghost.at, sign, |at, value| field[at] += factor * value);
+                table.each(layout, ghost.at, sign, |at, value| {
+                    if layout.own().contains(&at) {
+                        field[at] += factor * value;
+                    }
+                });
             }
         }
     }
@@ -174,7 +178,11 @@ impl GhostRules {
             let factor = if is_inflow { 1.0 } else { 2.0 };
             for index in [[-1, -2], [n[axis], n[axis] + 1]][end] {
                 let channel = table.quantity - SCALARS;
-                table.each(layout, index, sign, |at, value| scalars[at][channel] += factor * value);
+                table.each(layout, index, sign, |at, value| {
+                    if layout.own().contains(&at) {
+                        scalars[at][channel] += factor * value;
+                    }
+                });
             }
         }
     }

@@ -23,6 +23,7 @@ pub use source_noise::{Noise, Pattern};
 
 use super::solver_error::InvalidValue;
 use super::storage::active_bricks::Bricks;
+use super::storage::ranks::Ranks;
 use super::storage::row_passes;
 use crate::grid::{Faces, GHOST};
 
@@ -133,7 +134,7 @@ impl Sources {
         dt: f32,
         limit: f32,
         scalars: &mut [[f32; 4]],
-        bricks: &mut Bricks,
+        (bricks, ranks): (&mut Bricks, &Ranks),
     ) -> [f64; 4] {
         let (mut emitted, grid) = ([0.0; 4], &self.grids[0]);
         for Emitter { source, cells, pattern, .. } in &self.emitters {
@@ -141,13 +142,13 @@ impl Sources {
             if works > 0.0 && source.rate != [0.0; 4] {
                 let amount = source.rate.map(|rate| rate * works);
                 let noise = pattern.as_ref().map(|pattern| (pattern, from + 0.5 * f64::from(works)));
-                add_held(grid, cells, -1.0, scalars, &mut emitted);
+                add_held(grid, ranks, cells, -1.0, scalars, &mut emitted);
                 for_cells(grid, cells, noise, scalars, |cell, shares, factor| {
                     for c in 0..4 {
                         cell[c] = (cell[c] + factor * shares[c] * amount[c]).clamp(-limit, limit);
                     }
                 });
-                add_held(grid, cells, 1.0, scalars, &mut emitted);
+                add_held(grid, ranks, cells, 1.0, scalars, &mut emitted);
                 cells.each_row(|xs, j, k| bricks.touch(xs, j, k));
             }
         }
@@ -165,12 +166,17 @@ impl Sources {
     }
 }
 
-/// Adds `sign` times the contents of the covered cells to `sum`.
-fn add_held(grid: &Grid, cover: &Cover, sign: f64, scalars: &[[f32; 4]], sum: &mut [f64; 4]) {
-    cover.each_row(|xs, j, k| {
-        for cell in &scalars[grid.layout.start(j, k)..][xs] {
-            (0..4).for_each(|c| sum[c] += sign * f64::from(cell[c]));
-        }
+/// Adds `sign` times the contents of the covered cells to `sum`, plane after plane through all ranks.
+fn add_held(grid: &Grid, ranks: &Ranks, cover: &Cover, sign: f64, scalars: &[[f32; 4]], sum: &mut [f64; 4]) {
+    let [low, high] = grid.layout.cell_planes();
+    ranks.in_turn(sum, |sum| {
+        cover.each_row(|xs, j, k| {
+            if (low..high).contains(&k) {
+                for cell in &scalars[grid.layout.start(j, k)..][xs] {
+                    (0..4).for_each(|c| sum[c] += sign * f64::from(cell[c]));
+                }
+            }
+        });
     });
 }
 

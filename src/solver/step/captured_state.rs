@@ -7,6 +7,7 @@
 
 use std::io::{Read, Write};
 
+use super::distribution::{GatheringSaver, PartLoader};
 use super::fields::{Budget, Fields};
 use super::follow;
 use crate::grid::Dims;
@@ -73,23 +74,35 @@ impl State {
 }
 
 impl Solver {
-    /// Writes the state that the next steps depend on. Call it only between steps: a cancelled step leaves no
+    /// Writes the state that the next steps depend on. Of several ranks the first writes it, with the bytes of one; the files of the
+    /// others get nothing of use. Call it only between steps: a cancelled step leaves no
     /// state to continue from.
     ///
     /// # Errors
     /// Those of `file`.
     pub fn save(&mut self, file: impl Write) -> Result<(), StateError> {
-        self.state(&mut Saver(file))
+        let Fields { layout, walls, .. } = &self.fields;
+        if walls.ranks().is_alone() {
+            return self.state(&mut Saver(file));
+        }
+        let (ranks, layout) = (walls.ranks().clone(), *layout);
+        self.state(&mut GatheringSaver { saver: Saver(file), ranks: &ranks, layout })
     }
 
     /// Loads a state that [`save`](Self::save) wrote. The following steps have the same bits as those of an
     /// unbroken run. The solver must have been built from the same configuration, with the same constants,
-    /// sources, forces and solids; the number of threads may differ.
+    /// sources, forces and solids; the numbers of threads and ranks may differ. Every rank reads the whole file.
     ///
     /// # Errors
     /// Those of `file`, and a state of another kind of solver. The fields are unusable then.
     pub fn load(&mut self, file: impl Read) -> Result<(), StateError> {
-        self.state(&mut Loader(file))?;
+        let loader = Loader(file);
+        if self.fields.walls.ranks().is_alone() {
+            self.state(&mut { loader })?;
+        } else {
+            let layout = self.fields.layout;
+            self.state(&mut PartLoader { loader, layout })?;
+        }
         self.restored();
         self.not_finite = None;
         Ok(())
@@ -147,6 +160,7 @@ impl Solver {
             past,
             pressure,
             projected,
+            planes_crossed: _,
         } = self.fields();
         self.pool().install(|| State {
             config: self.config().clone(),

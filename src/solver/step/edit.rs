@@ -26,7 +26,9 @@ impl Solver {
         let fields = &mut self.fields;
         let done = catch_unwind(AssertUnwindSafe(|| change(&mut fields.scalars)));
         let repaired = self.pool.clone().install(|| {
-            let repaired = hold_within(SCALAR_LIMIT, fields.scalars.as_flattened_mut());
+            let own = fields.smoke_layout().own();
+            let repaired = hold_within(SCALAR_LIMIT, fields.scalars[own].as_flattened_mut());
+            let repaired = fields.walls.ranks().sum(repaired);
             fields.bricks.forget();
             fields.empty_solids();
             fields.fill_scalars();
@@ -52,7 +54,10 @@ impl Solver {
         let done = catch_unwind(AssertUnwindSafe(|| change([u, v, w])));
         let limit = SPEED_LIMIT * self.config.h;
         let repaired = self.pool.clone().install(|| {
-            let repaired = fields.velocity.iter_mut().map(|field| hold_within(limit, field)).sum();
+            let own = fields.layout.own();
+            let repaired =
+                fields.velocity.iter_mut().map(|field| hold_within(limit, &mut field[own.clone()])).sum();
+            let repaired = fields.walls.ranks().sum(repaired);
             fields.walls.fill_velocity(&mut fields.velocity);
             fields.fill_scalars();
             repaired

@@ -22,6 +22,7 @@ use crate::solver::sources::Sources;
 use crate::solver::storage::active_bricks::Bricks;
 use crate::solver::storage::archive::{Archive, Saved, StateError};
 use crate::solver::storage::cells::Cells;
+use crate::solver::storage::ranks::Ranks;
 use crate::solver::storage::row_passes::{self, PerThread};
 use crate::solver::{Advection, Ambient, Config, Integrator, Params, Solid, StepStats, Turbulence};
 
@@ -71,6 +72,8 @@ pub struct Fields {
     pub projected: f32,
     /// Whether the velocity was changed from outside and must be projected before it advects anything.
     pub disturbed: bool,
+    /// With several ranks, an upper bound of the number of planes that the last back-traces cross.
+    pub planes_crossed: f32,
 }
 
 /// Sums over the cells of red, green, blue and temperature, gained and lost since the start.
@@ -107,10 +110,11 @@ pub struct SmokeFields<'a> {
 }
 
 impl Fields {
-    pub fn new(config: &Config, threads: usize) -> Self {
-        let layout = Layout::new(config.dims);
-        let smoke = Layout::new(config.smoke_dims());
-        let walls = GhostRules::new(layout, config.sides, config.held);
+    pub fn new(config: &Config, threads: usize, ranks: &Ranks) -> Self {
+        let layout = ranks.restrict(Layout::new(config.dims));
+        // Finer smoke has one rank.
+        let smoke = if config.detail == 1 { layout } else { Layout::new(config.smoke_dims()) };
+        let walls = GhostRules::new(layout, config.sides, config.held).on(ranks.clone());
         let longest = smoke.dims.array().into_iter().max().unwrap_or(1);
         let field = || vec![0.0f32; layout.size()];
         let faces = || [field(), field(), field()];
@@ -135,7 +139,8 @@ impl Fields {
                 layout,
                 walls.pressure_boundaries(),
                 threads,
-            ),
+            )
+            .on(ranks),
             free_sides: FreeSides::new(config, layout),
             obstacles: None,
             forces: PerThread::new(threads, || forces::Scratch::new(layout.dims)),
@@ -147,6 +152,7 @@ impl Fields {
             budget: Budget::default(),
             projected: 0.0,
             disturbed: false,
+            planes_crossed: 0.0,
             walls,
         }
     }
@@ -222,15 +228,6 @@ impl Fields {
         }
     }
 
-    /// Lets the sides of the box of `config` vary as `profiles` say.
-    pub fn set_profiles(&mut self, config: &Config, profiles: &[Profile]) {
-        let corner = config.corner();
-        self.walls.set_profiles((config.h, corner), profiles);
-        if let Some(detail) = &mut self.detail {
-            detail.walls.set_profiles((config.smoke_h(), corner), profiles);
-        }
-    }
-
     /// Sets the turbulence of finer smoke.
     pub fn set_turbulence(&mut self, turbulence: Turbulence) {
         if let Some(detail) = &mut self.detail {
@@ -247,6 +244,15 @@ impl Fields {
     pub fn needs_trace(&self, scheme: Advection) -> bool {
         let has_swirls = self.detail.as_ref().is_some_and(|detail| detail.swirls.is_some());
         scheme != Advection::Conservative || has_swirls
+    }
+
+    /// Lets the sides of the box of `config` vary as `profiles` say.
+    pub fn set_profiles(&mut self, config: &Config, profiles: &[Profile]) {
+        let corner = config.corner();
+        self.walls.set_profiles((config.h, corner), profiles);
+        if let Some(detail) = &mut self.detail {
+            detail.walls.set_profiles((config.smoke_h(), corner), profiles);
+        }
     }
 
     /// Brings the sides to the instant `time` \[s\].
@@ -292,7 +298,7 @@ impl Fields {
             if let Some(obstacles) = obstacles {
                 obstacles.voxels.inside.iter().for_each(|&at| pressure[at as usize] = 0.0);
             }
-            pressure::fill_ghosts(*layout, walls.pressure_boundaries(), pressure);
+            pressure::fill_ghosts(*layout, walls.ranks(), walls.pressure_boundaries(), pressure);
             if let Some(free) = free {
                 free.fill_ghosts(share, pressure);
             }
@@ -316,7 +322,8 @@ impl Fields {
 
     /// Sets the pressure to 0, if it is kept.
     pub fn forget_pressure(&mut self) {
-        self.pressure.iter_mut().for_each(|pressure| pressure.fill(0.0));
+        let own = self.layout.own();
+        self.pressure.iter_mut().for_each(|pressure| pressure[own.clone()].fill(0.0));
     }
 
     /// Keeps the velocity at the beginning of a step, before forces turn `advected` into the next one.
@@ -329,12 +336,12 @@ impl Fields {
     /// beginning.
     pub fn extrapolate_reflected(&mut self) {
         let expected = self.expected.as_mut().expect("reflection keeps it");
-        mirror(self.layout.plane, &self.velocity, expected);
+        mirror(self.layout, &self.velocity, expected);
     }
 
     /// Reflects the velocity, just projected: writes 2u − `advected` to `advected`.
     pub fn reflect(&mut self) {
-        mirror(self.layout.plane, &self.velocity, &mut self.advected);
+        mirror(self.layout, &self.velocity, &mut self.advected);
         let Self { projector, obstacles, advected, velocity, .. } = self;
         if let Some(obstacles) = obstacles {
             // The reflected velocity has felt the pressure twice.
@@ -363,19 +370,22 @@ impl Fields {
     /// Keeps the velocity as it is before a projection, in `advected`, for the reflection.
     pub fn store_advected(&mut self) {
         self.walls.fill_velocity(&mut self.velocity);
+        let own = self.layout.own();
         for (advected, velocity) in self.advected.iter_mut().zip(&self.velocity) {
-            advected.copy_from_slice(velocity);
+            advected[own.clone()].copy_from_slice(&velocity[own.clone()]);
         }
     }
 
-    /// Measures the velocity; on faces that solids narrow, its mean over the whole face.
+    /// Measures the velocity, and brings [`GHOST`] planes of it from the neighbouring slabs; on faces that solids narrow, its mean over the whole face.
     pub fn measure(&mut self) -> Flow {
-        let Self { layout, velocity, obstacles, flow, .. } = self;
+        let Self { layout, walls, velocity, obstacles, flow, .. } = self;
+        let [u, v, w] = &mut *velocity;
+        walls.ranks().exchange(*layout, [u, v, w], [GHOST; 2]);
         let Some(Obstacles { voxels, .. }) = obstacles else {
-            return measure::flow(*layout, velocity, flow);
+            return measure::flow(*layout, walls.ranks(), velocity, flow);
         };
         voxels.cuts.exchange(velocity);
-        let measured = measure::flow(*layout, velocity, flow);
+        let measured = measure::flow(*layout, walls.ranks(), velocity, flow);
         voxels.cuts.restore(velocity);
         measured
     }
@@ -473,8 +483,8 @@ impl Fields {
 
     /// Adds the emission of the sources between `time` and `time + dt`, outside solids.
     pub fn emit(&mut self, sources: &Sources, time: f64, dt: f32) {
-        let SmokeFields { scalars, bricks, obstacles, .. } = self.smoke();
-        let mut emitted = sources.emit(time, dt, SCALAR_LIMIT, scalars, bricks);
+        let SmokeFields { walls, scalars, bricks, obstacles, .. } = self.smoke();
+        let mut emitted = sources.emit(time, dt, SCALAR_LIMIT, scalars, (bricks, walls.ranks()));
         if let Some(obstacles) = obstacles {
             for &at in &obstacles.voxels.inside {
                 (0..4).for_each(|c| emitted[c] -= f64::from(scalars[at as usize][c]));
@@ -510,7 +520,7 @@ impl Fields {
             if varies != [false; 2] {
                 walls.fill_scalars(scalars, velocity);
             }
-            diffusion.along(layout, scalars, axis, inside, number, (&ends, varies), links);
+            diffusion.along(layout, walls.ranks(), scalars, axis, inside, number, (&ends, varies), links);
         }
     }
 
@@ -533,7 +543,9 @@ impl Fields {
                     walls.fill_component(component, field);
                 }
                 let field = bytemuck::cast_slice_mut(field);
-                diffusion.along(*layout, field, axis, ranges[component], [number], (&ends, varies), links);
+                let range = ranges[component];
+                let ends = (&ends, varies);
+                diffusion.along(*layout, walls.ranks(), field, axis, range, [number], ends, links);
             }
         }
         if let Some((drag, arms, momentum)) = &mut drag {
@@ -547,16 +559,29 @@ impl Fields {
         match params.ambient {
             Ambient::Fixed(excess) => excess,
             Ambient::Mean => {
-                let SmokeFields { layout, scalars, sums, .. } = self.smoke();
-                let heat = measure::contents(layout, scalars, sums)[3];
+                let SmokeFields { layout, walls, scalars, sums, .. } = self.smoke();
+                let heat = measure::contents(layout, walls.ranks(), scalars, sums)[3];
                 (heat / layout.dims.cells() as f64) as f32
             }
+        }
+    }
+
+    /// Brings from the neighbouring slabs what the forces read: the scalars, and the velocity whose vorticity is confined, which is
+    /// `velocity` or `advected`.
+    fn neighbours_of_forces(&mut self, forces: &Forces, of_velocity: bool) {
+        let Self { layout, walls, advected, velocity, scalars, .. } = self;
+        let ranks = walls.ranks();
+        ranks.exchange(*layout, [scalars], [1, 0]);
+        if forces.vorticity != 0.0 {
+            let [u, v, w] = if of_velocity { velocity } else { advected };
+            ranks.exchange(*layout, [u, v, w], forces::CONFINEMENT_REACH);
         }
     }
 
     /// Computes `velocity` = `advected` + forces.
     pub fn add_forces(&mut self, forces: &Forces) {
         self.scalars_of_air();
+        self.neighbours_of_forces(forces, false);
         let Self { layout, walls, advected, velocity, forces: scratch, .. } = self;
         let lifting = lifting(&self.detail, [&self.scalars, &self.scalars_next], &self.bricks);
         forces::apply(*layout, walls, forces, [advected, advected], lifting, velocity, scratch);
@@ -565,6 +590,7 @@ impl Fields {
     /// As [`add_forces`](Self::add_forces), with the vorticity of `velocity`, which must be free of divergence.
     pub fn add_forces_with_vorticity(&mut self, forces: &Forces) {
         self.scalars_of_air();
+        self.neighbours_of_forces(forces, true);
         let Self { layout, walls, advected, velocity, expected, past, .. } = self;
         let lifting = lifting(&self.detail, [&self.scalars, &self.scalars_next], &self.bricks);
         let spare = past.as_mut().map(|past| &mut past.velocity).or(expected.as_mut());
@@ -610,6 +636,7 @@ impl Saved for Fields {
             sums: _,
             bricks: _,
             disturbed,
+            planes_crossed: _,
             budget,
             sweeps,
             past,
@@ -644,10 +671,11 @@ impl Saved for Fields {
     }
 }
 
-/// `field` = 2 `at` − `field`, by planes of this size.
-fn mirror(plane: usize, at: &Faces, field: &mut Faces) {
+/// `field` = 2 `at` − `field`, plane by plane.
+fn mirror(layout: Layout, at: &Faces, field: &mut Faces) {
+    let (own, plane) = (layout.own(), layout.plane);
     for (field, at) in field.iter_mut().zip(at) {
-        let planes = field.par_chunks_mut(plane).zip(at.par_chunks(plane));
+        let planes = field[own.clone()].par_chunks_mut(plane).zip(at[own.clone()].par_chunks(plane));
         planes.for_each(|(field, at)| reflect_row(at, field));
     }
 }

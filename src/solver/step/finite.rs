@@ -8,9 +8,10 @@ use super::fields::Fields;
 use crate::grid::Layout;
 use crate::solver::{SolverError, StepStats};
 
-/// Names of the velocity components.
-const VELOCITY: [&str; 3] = ["u", "v", "w"];
-const SCALARS: [&str; 4] = ["red", "green", "blue", "temperature"];
+/// Names of the components of the velocity, then of the scalars.
+const NAMES: [&str; 7] = ["u", "v", "w", "red", "green", "blue", "temperature"];
+/// Position of the first scalar in [`NAMES`].
+const SCALARS: usize = 3;
 
 /// Whether the sums of a step are finite.
 pub fn is_finite(stats: &StepStats) -> bool {
@@ -21,7 +22,8 @@ pub fn is_finite(stats: &StepStats) -> bool {
 pub fn find_initial(fields: &Fields) -> Option<SolverError> {
     let found =
         velocity(fields.layout, &fields.velocity).or_else(|| scalars(fields.smoke_layout(), &fields.scalars));
-    found.map(|(field, cell)| SolverError::NotFinite { field, cell, stage: "the start", step: 0 })
+    let ([field, _], cell) = first_of_ranks(fields, found.map(|(field, cell)| ([field, 0], cell)))?;
+    Some(SolverError::NotFinite { field: NAMES[field], cell, stage: "the start", step: 0 })
 }
 
 /// Finds the first value that is not finite after a substep, by the order of the stages in step `step`.
@@ -32,18 +34,34 @@ pub fn find(fields: &Fields, step: u64) -> Option<SolverError> {
         ("advection, diffusion or sources of scalars", scalars(fields.smoke_layout(), &fields.scalars)),
         ("forces or projection", velocity(layout, &fields.velocity)),
     ];
-    let (stage, found) = stages.into_iter().find(|(_, found)| found.is_some())?;
-    found.map(|(field, cell)| SolverError::NotFinite { field, cell, stage, step })
+    let names = stages.map(|(name, _)| name);
+    let found = stages.into_iter().enumerate().find_map(|(n, (_, found))| Some((n, found?)));
+    let found = found.map(|(stage, (field, cell))| ([field, stage], cell));
+    let ([field, stage], cell) = first_of_ranks(fields, found)?;
+    Some(SolverError::NotFinite { field: NAMES[field], cell, stage: names[stage], step })
 }
 
-type Place = (&'static str, [usize; 3]);
+/// Position of a field in [`NAMES`], and a cell of it.
+type Place = (usize, [usize; 3]);
+
+/// The first of what the ranks have found: by stage, field and cell.
+fn first_of_ranks(
+    fields: &Fields,
+    found: Option<([usize; 2], [usize; 3])>,
+) -> Option<([usize; 2], [usize; 3])> {
+    const NONE: u64 = u64::MAX;
+    let key =
+        found.map_or([NONE; 5], |([field, stage], [i, j, k])| [stage, field, k, j, i].map(|n| n as u64));
+    let first = fields.walls.ranks().all(key).into_iter().min().filter(|first| first[0] != NONE)?;
+    let [stage, field, k, j, i] = first.map(|n| n as usize);
+    Some(([field, stage], [i, j, k]))
+}
 
 fn velocity(layout: Layout, faces: &[Vec<f32>; 3]) -> Option<Place> {
-    let components = VELOCITY.into_iter().zip(faces).enumerate();
-    components.into_iter().find_map(|(axis, (name, field))| {
+    faces.iter().enumerate().find_map(|(axis, field)| {
         let mut shape = layout.dims.array();
         shape[axis] += 1;
-        first(layout, shape, |at| !field[at].is_finite()).map(|cell| (name, cell))
+        first(layout, shape, |at| !field[at].is_finite()).map(|cell| (axis, cell))
     })
 }
 
@@ -52,12 +70,13 @@ fn scalars(layout: Layout, values: &[[f32; 4]]) -> Option<Place> {
     let cell = first(layout, shape, |at| values[at].iter().any(|x| !x.is_finite()))?;
     let at = layout.start(cell[1], cell[2]) + cell[0];
     let c = values[at].iter().position(|x| !x.is_finite())?;
-    Some((SCALARS[c], cell))
+    Some((SCALARS + c, cell))
 }
 
 /// The first cell of `shape` for which `is_bad` holds.
 fn first(layout: Layout, [nx, ny, nz]: [usize; 3], is_bad: impl Fn(usize) -> bool) -> Option<[usize; 3]> {
-    let rows = (0..nz).flat_map(|k| (0..ny).map(move |j| (j, k)));
+    let [from, to] = layout.within([0, nz as isize]).map(|k| k as usize);
+    let rows = (from..to).flat_map(|k| (0..ny).map(move |j| (j, k)));
     rows.into_iter().find_map(|(j, k)| {
         let start = layout.start(j, k);
         (0..nx).find(|i| is_bad(start + i)).map(|i| [i, j, k])

@@ -11,7 +11,6 @@ use super::Solver;
 use crate::grid::Dims;
 use crate::room;
 use crate::simd::{dispatch, greatest};
-use crate::solver::sources::Grid;
 use crate::solver::storage::active_bricks::EDGE;
 use crate::solver::{BoundaryCondition, Config, Follow, SolverError};
 
@@ -253,11 +252,6 @@ impl Solver {
             })
         })
         .reduce(around)
-    }
-
-    /// The grids of smoke and of air.
-    pub(super) fn grids(&self) -> [Grid; 2] {
-        [Grid::of_smoke(&self.config), Grid::new(&self.config)]
     }
 }
 

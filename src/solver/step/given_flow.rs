@@ -4,6 +4,7 @@ use std::sync::atomic::AtomicBool;
 
 use rayon::prelude::*;
 
+use super::distribution::one_rank_only;
 use crate::grid::Faces;
 use crate::solver::{Solver, SolverError, StepStats};
 
@@ -24,6 +25,9 @@ impl Solver {
         ends: [&Faces; 2],
         cancel: &AtomicBool,
     ) -> Result<&StepStats, SolverError> {
+        if !self.ranks().is_alone() {
+            return Err(one_rank_only("a flow that is given"));
+        }
         self.step_by(dt, |solver| solver.substeps_along(dt, ends, cancel))
     }
 
@@ -61,4 +65,101 @@ impl Solver {
 /// The greatest absolute value.
 fn greatest(field: &[f32]) -> f32 {
     field.par_iter().map(|x| x.abs()).reduce(|| 0.0, f32::max)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::grid::Dims;
+    use crate::solver::{BoundaryCondition, Config, Params, Region, Shape, Smoke, Solid, Source};
+
+    const STEP: f32 = 0.04;
+
+    fn solver(detail: usize, uniform: bool) -> Solver {
+        let mut config = Config::new(Dims::new([16, 24, 14]).unwrap(), 0.05);
+        (config.detail, config.threads) = (detail, 2);
+        config.sides[1][1] = BoundaryCondition::Open;
+        let dissipation = if uniform { 0.0 } else { 0.05 };
+        let smoke = Smoke { dissipation, ..Params::default().smoke[0] };
+        let region = Region::sphere([0.4, 0.3, 0.35], 0.2);
+        let source = Source::new(region, [if uniform { 0.0 } else { 4.0 }, 0.0, 0.0, 600.0]);
+        let mut solver =
+            Solver::new(config, Params { smoke: [smoke; 3], ..Params::default() }, vec![source]).unwrap();
+        let keyframes = vec![(0.0, [0.3, 0.8, 0.35]), (1.0, [0.5, 0.8, 0.35])];
+        let ball = Solid { keyframes, ..Solid::new(Shape::Sphere { radius: 0.12 }, [0.0; 3]) };
+        solver.set_solids(vec![ball]).unwrap();
+        if uniform {
+            solver.fill(|_, _| 0.0, |_| [1.0, 0.0, 0.0, 0.0]);
+        }
+        solver
+    }
+
+    /// The velocities of a run at the ends of its steps.
+    fn run(solver: &mut Solver, steps: usize) -> Vec<Faces> {
+        let mut all = vec![solver.velocity().clone()];
+        for _ in 0..steps {
+            solver.step(STEP).unwrap();
+            all.push(solver.velocity().clone());
+        }
+        all
+    }
+
+    fn follow(solver: &mut Solver, flow: &[Faces]) {
+        for ends in flow.windows(2) {
+            solver.step_along(STEP, [&ends[0], &ends[1]], &AtomicBool::new(false)).unwrap();
+        }
+    }
+
+    /// Height of the smoke's centroid in the box, as a share of it.
+    fn height(solver: &Solver) -> f64 {
+        let (layout, dims) = (solver.smoke_layout(), solver.smoke_layout().dims);
+        let (mut sum, mut moment) = (0.0, 0.0);
+        for (j, k) in (0..dims.nz).flat_map(|k| (0..dims.ny).map(move |j| (j, k))) {
+            for cell in &solver.scalars()[layout.start(j, k)..][..dims.nx] {
+                sum += f64::from(cell[0]);
+                moment += f64::from(cell[0]) * (j as f64 + 0.5) / dims.ny as f64;
+            }
+        }
+        moment / sum
+    }
+
+    #[test]
+    fn smoke_follows_a_given_flow_as_it_follows_its_own() {
+        let mut own = solver(1, false);
+        let flow = run(&mut own, 14);
+        for detail in [1, 2] {
+            let mut given = solver(detail, false);
+            follow(&mut given, &flow);
+            assert!(
+                (height(&given) / height(&own) - 1.0).abs() < 0.02,
+                "{} {}",
+                height(&given),
+                height(&own)
+            );
+            let [now, then] = [&given, &own].map(|solver| solver.stats().mass[0]);
+            assert!((now / then - 1.0).abs() < 0.02, "detail {detail}: {now} {then}");
+            let stats = given.stats();
+            let budget = stats.emitted[0] - stats.left.unwrap()[0] - stats.faded.unwrap()[0];
+            assert!((stats.mass[0] / budget - 1.0).abs() < 1e-5);
+            assert!((stats.time - own.stats().time).abs() < 1e-6);
+        }
+    }
+
+    #[test]
+    fn uniform_smoke_stays_uniform_in_a_given_flow_around_a_moving_solid() {
+        let flow = run(&mut solver(1, true), 10);
+        let mut given = solver(2, true);
+        follow(&mut given, &flow);
+        assert!(given.stats().max_speed > 0.2, "it moves");
+        let flags = &given.fields().detail.as_ref().unwrap().obstacles.as_ref().unwrap().voxels.flags;
+        let (layout, dims) = (given.smoke_layout(), given.smoke_layout().dims);
+        let mut uneven = 0;
+        for (j, k) in (0..dims.ny * 3 / 4).flat_map(|j| (0..dims.nz).map(move |k| (j, k))) {
+            let at = layout.start(j, k);
+            let cells = given.scalars()[at..][..dims.nx].iter().zip(&flags[at..]);
+            uneven += cells.filter(|(cell, flags)| **flags & 8 == 0 && (cell[0] - 1.0).abs() > 0.1).count();
+        }
+        // A moving solid pushes smoke out of the cells that it enters.
+        assert!(uneven < dims.cells() / 200, "{uneven} of {}", dims.cells());
+    }
 }

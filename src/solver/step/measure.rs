@@ -1,14 +1,17 @@
 //! Measurements of the whole box: largest speed, divergence, energy, and contents.
 
+use bytemuck::{Pod, Zeroable};
 use rayon::prelude::*;
 
 use crate::grid::{Faces, Layout};
 use crate::simd::{AHEAD, LANES, dispatch, fetch_ahead, greatest, rest, sixteen};
 use crate::solver::storage::active_bricks::{self, Bricks};
+use crate::solver::storage::ranks::Ranks;
 use crate::solver::storage::row_passes;
 
 /// Measurements of the velocity.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Pod, Zeroable)]
+#[repr(C)]
 pub struct Flow {
     /// Largest component \[m/s\].
     pub speed: f32,
@@ -31,8 +34,8 @@ impl Flow {
     }
 }
 
-/// Measures the velocity. `partials` holds one partial result for each of the nz planes.
-pub fn flow(layout: Layout, [u, v, w]: &Faces, partials: &mut [Flow]) -> Flow {
+/// Measures the velocity, which is known in the plane above the slab too. `partials` holds one partial result for each of the nz planes.
+pub fn flow(layout: Layout, ranks: &Ranks, [u, v, w]: &Faces, partials: &mut [Flow]) -> Flow {
     let nx = layout.dims.nx;
     row_passes::reduce(layout, partials, |sum, j, k| {
         let at = layout.start(j, k);
@@ -47,6 +50,7 @@ pub fn flow(layout: Layout, [u, v, w]: &Faces, partials: &mut [Flow]) -> Flow {
         sum.divergence = sum.divergence.max(row[1]);
         sum.energy += f64::from(row[2]);
     });
+    ranks.gather(partials, 1);
     partials.iter().fold(Flow::default(), |a, b| Flow {
         speed: a.speed.max(b.speed),
         divergence: a.divergence.max(b.divergence),
@@ -110,14 +114,17 @@ type Pair<'a> = [&'a [f32; LANES]; 2];
 /// As [`contents`], and records which bricks are occupied.
 pub fn contents_and_bricks(
     layout: Layout,
+    ranks: &Ranks,
     scalars: &[[f32; 4]],
     partials: &mut [[f64; 4]],
     bricks: &mut Bricks,
 ) -> [f64; 4] {
     let (in_plane, in_row) = (bricks.in_plane(), bricks.in_row());
     let mut flags = std::mem::take(&mut bricks.planes);
-    let planes = partials.par_iter_mut().zip(flags.par_chunks_exact_mut(in_plane));
-    planes.enumerate().for_each(|(k, (sum, held))| {
+    let [from, to] = layout.cell_planes();
+    let planes = flags[from * in_plane..to * in_plane].par_chunks_exact_mut(in_plane);
+    partials[from..to].par_iter_mut().zip(planes).enumerate().for_each(|(k, (sum, held))| {
+        let k = from + k;
         *sum = [0.0; 4];
         held.fill(0);
         for j in 0..layout.dims.ny {
@@ -129,6 +136,8 @@ pub fn contents_and_bricks(
             active_bricks::held_row(row, &mut held[first..][..span.len().div_ceil(active_bricks::EDGE)]);
         }
     });
+    ranks.gather(partials, 1);
+    ranks.gather(&mut flags, in_plane);
     bricks.planes = flags;
     bricks.learn();
     total(partials)
@@ -147,10 +156,11 @@ fn total(partials: &[[f64; 4]]) -> [f64; 4] {
 }
 
 /// Σ over cells of red, green, blue and temperature.
-pub fn contents(layout: Layout, scalars: &[[f32; 4]], partials: &mut [[f64; 4]]) -> [f64; 4] {
+pub fn contents(layout: Layout, ranks: &Ranks, scalars: &[[f32; 4]], partials: &mut [[f64; 4]]) -> [f64; 4] {
     row_passes::reduce(layout, partials, |sum, j, k| {
         add_row(&scalars[layout.start(j, k)..][..layout.dims.nx], sum);
     });
+    ranks.gather(partials, 1);
     total(partials)
 }
 

@@ -1,6 +1,7 @@
 //! The solver: its fields, and the step that advances them.
 
 pub mod captured_state;
+pub mod distribution;
 mod edit;
 mod fields;
 mod finite;
@@ -20,15 +21,18 @@ use std::time::Instant;
 use super::advect::Correction;
 use super::advect::conservative::Sweeps;
 use super::detail::Detail;
+use super::detail::swirls::Swirls;
 use super::forces::external::{External, Force};
 use super::project::Projector;
 use super::sides::profile::Profile;
 use super::solids::Obstacles;
 use super::sources::{self, Fill, Grid, Source, Sources};
+use super::storage::ranks::Ranks;
 use super::{
     BoundaryCondition, Config, Dab, Integrator, MOST_DETAIL, Params, Projection, SCALAR_LIMIT, SPEED_LIMIT,
-    Solid, SolidPose, SolverError, Stage, StepStats,
+    Solid, SolidPose, SolverError, Stage, StepStats, Turbulence,
 };
+use crate::comm::Comm;
 use crate::grid::{Dims, Faces, Layout};
 use crate::room;
 use crate::simd;
@@ -64,12 +68,7 @@ impl Solver {
     /// If the edge of a cell is not a positive number, if one side of an axis is periodic and the other is
     /// not, or if the threads cannot be started.
     pub fn new(config: Config, params: Params, sources: Vec<Source>) -> Result<Self, SolverError> {
-        let pool = rayon::ThreadPoolBuilder::new()
-            .num_threads(config.threads)
-            .thread_name(|i| format!("solver {i}"))
-            .build()
-            .map_err(|e| SolverError::Threads(e.to_string()))?;
-        Self::with_pool(config, params, sources, Arc::new(pool))
+        Self::on_ranks(config, params, sources, None)
     }
 
     /// Makes a box of air at rest that runs on the threads of `pool`, which other work may share;
@@ -83,6 +82,38 @@ impl Solver {
         params: Params,
         sources: Vec<Source>,
         pool: Arc<rayon::ThreadPool>,
+    ) -> Result<Self, SolverError> {
+        Self::build(config, params, sources, pool, None)
+    }
+
+    /// Makes a box that the ranks of `comm` share, each with a slab of planes along z and its own threads. Every rank calls the same
+    /// functions in the same order. The result has the same bits with any number of ranks; statistics are those of the
+    /// whole box on every rank. Fields have the layout of the whole box, but only the planes of the slab
+    /// ([`Layout::cell_planes`]) and, of the velocity, [`GHOST`] planes beside it hold values. [`bring`](Self::bring) brings others to
+    /// the first rank.
+    ///
+    /// # Errors
+    /// As of [`new`](Self::new), and [`SolverError::Ranks`] for what works on one rank only.
+    pub fn on_ranks(
+        config: Config,
+        params: Params,
+        sources: Vec<Source>,
+        comm: Option<Arc<dyn Comm>>,
+    ) -> Result<Self, SolverError> {
+        let pool = rayon::ThreadPoolBuilder::new()
+            .num_threads(config.threads)
+            .thread_name(|i| format!("solver {i}"))
+            .build()
+            .map_err(|e| SolverError::Threads(e.to_string()))?;
+        Self::build(config, params, sources, Arc::new(pool), comm)
+    }
+
+    fn build(
+        config: Config,
+        params: Params,
+        sources: Vec<Source>,
+        pool: Arc<rayon::ThreadPool>,
+        comm: Option<Arc<dyn Comm>>,
     ) -> Result<Self, SolverError> {
         simd::check()?;
         if !(config.h.is_finite() && config.h > 0.0) {
@@ -98,17 +129,18 @@ impl Solver {
             }
         }
         follow::check(&config)?;
-        room::probe(Self::memory(&config, false), "the solver")?;
-        let fields = Fields::new(&config, pool.current_num_threads());
-        let grid = Grid::new(&config);
-        let sources = pool.install(|| Sources::new([Grid::of_smoke(&config), grid], sources));
+        let ranks = comm.map_or(Ok(Ranks::default()), |comm| distribution::ranks(&config, comm))?;
+        room::probe(Self::memory(&config, false) / ranks.size() as u64, "the solver")?;
+        let fields = Fields::new(&config, pool.current_num_threads(), &ranks);
+        let grids = Self::grids(&config, &ranks);
+        let sources = pool.install(|| Sources::new(grids, sources));
         let stats = StepStats::default();
         Ok(Self {
             following: Following::new(&config),
             config,
             params,
             sources,
-            external: External::new(grid),
+            external: External::new(grids[1]),
             solids: vec![],
             profiles: vec![],
             pool,
@@ -139,6 +171,18 @@ impl Solver {
         (layout.size() * floats * size_of::<f32>() + of_detail + Projector::memory(config.projection, solids, config.dims)
             // Cell flags at both ends of a step, and the nearest solid of each cell.
             + if solids { 4 * layout.size() } else { 0 }) as u64
+    }
+
+    /// Memory that turbulence takes besides [`memory`](Self::memory) \[bytes\].
+    pub fn turbulence_memory(config: &Config, turbulence: &Turbulence) -> u64 {
+        let acts = config.detail > 1 && turbulence.strength > 0.0;
+        if acts { Swirls::memory(Layout::new(config.dims)) as u64 } else { 0 }
+    }
+
+    /// The grids of smoke and of air, on the slab of this rank.
+    pub(super) fn grids(config: &Config, ranks: &Ranks) -> [Grid; 2] {
+        [Grid::of_smoke(config), Grid::new(config)]
+            .map(|grid| Grid { layout: ranks.restrict(grid.layout), ..grid })
     }
 
     pub(in crate::solver) fn pool(&self) -> &Arc<rayon::ThreadPool> {
@@ -281,8 +325,8 @@ impl Solver {
 
     /// Fills regions with smoke, heat and motion; no time passes. Later fills overwrite earlier ones.
     pub fn fill_regions(&mut self, fills: &[Fill]) {
-        let (grids, pool) = (self.grids(), self.pool.clone());
-        let fields = &mut self.fields;
+        let (fields, pool) = (&mut self.fields, self.pool.clone());
+        let grids = Self::grids(&self.config, fields.walls.ranks());
         pool.install(|| {
             fields.bricks.forget();
             for fill in fills {
@@ -361,6 +405,9 @@ impl Solver {
         }
         match self.config {
             _ if solids.is_empty() => {}
+            _ if !self.fields.walls.ranks().is_alone() => {
+                return Err(distribution::one_rank_only("a scene with solids"));
+            }
             Config { frozen: true, .. } => return Err(SolverError::FrozenAroundSolids),
             Config { projection: Projection::Direct, .. } => return Err(SolverError::DirectAroundSolids),
             _ => {}
@@ -411,8 +458,10 @@ impl Solver {
     pub fn clear(&mut self) {
         self.return_to_start();
         let fields = &mut self.fields;
-        fields.velocity.iter_mut().for_each(|f| f.fill(0.0));
-        fields.scalars.fill([0.0; 4]);
+        let own = fields.layout.own();
+        fields.velocity.iter_mut().for_each(|f| f[own.clone()].fill(0.0));
+        let own = fields.smoke_layout().own();
+        fields.scalars[own].fill([0.0; 4]);
         fields.bricks.forget();
         fields.disturbed = false;
         fields.budget = Budget::default();
@@ -561,8 +610,8 @@ impl Solver {
         stats.max_speed = flow.speed;
         stats.divergence_after = flow.divergence_beside(fields.projected);
         stats.kinetic_energy = flow.energy * f64::from(config.h).powi(3);
-        let SmokeFields { layout, scalars, sums, bricks, budget, sweeps, .. } = fields.smoke();
-        let held = measure::contents_and_bricks(layout, scalars, sums, bricks);
+        let SmokeFields { layout, walls, scalars, sums, bricks, budget, sweeps, .. } = fields.smoke();
+        let held = measure::contents_and_bricks(layout, walls.ranks(), scalars, sums, bricks);
         budget.held = Some(held);
         let volume = f64::from(config.smoke_h()).powi(3);
         stats.mass = [held[0] * volume, held[1] * volume, held[2] * volume];

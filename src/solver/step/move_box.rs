@@ -12,9 +12,11 @@ use super::follow::{Sides, lengths};
 use super::trapezoid::Past;
 use crate::grid::{Dims, GHOST, Layout};
 use crate::room;
+use crate::solver::detail::swirls::Swirls;
 use crate::solver::forces::external::External;
 use crate::solver::project::pressure;
 use crate::solver::sources::{Grid, Sources};
+use crate::solver::storage::ranks::Ranks;
 use crate::solver::storage::row_passes;
 use crate::solver::{BoundaryCondition, Config, Solid, SolverError};
 
@@ -65,6 +67,20 @@ impl Shift {
                 let distance = off + off_j + off_k;
                 let value = from[start + i];
                 *out = if distance == 0 { value } else { value * (-(distance as f32) / fade).exp() };
+            }
+        });
+    }
+
+    /// Copies distances \[cells\] from a cell to something that stays: as they were, plus the way of the box, in new cells those of the
+    /// nearest old one.
+    fn nearest(&self, from: &[[f32; 4]], to: &mut [[f32; 4]]) {
+        let Self { from: old, to: new, by } = *self;
+        let near = |a: usize, index: isize| (index + by[a]).clamp(0, old.dims.array()[a] as isize - 1);
+        let [nx, ny, nz] = new.dims.array().map(|n| n as isize);
+        row_passes::rows(new, to, [[0, ny], [0, nz]], |j, k, row| {
+            for (i, out) in (0..nx).zip(&mut row[GHOST..]) {
+                let [x, y, z, rest] = from[old.at(near(0, i), near(1, j), near(2, k))];
+                *out = [x + by[0] as f32, y + by[1] as f32, z + by[2] as f32, rest];
             }
         });
     }
@@ -133,14 +149,16 @@ impl Solver {
         (self.config.dims, self.config.origin) = (Dims { nx, ny, nz }, sides.map(|[low, _]| low));
         let keeps_pressure = self.fields.pressure.is_some();
         // Frees the old fields first.
-        self.fields = Fields::new(&Config { dims: Dims { nx: 1, ny: 1, nz: 1 }, ..self.config.clone() }, 1);
+        let alone = Ranks::default();
+        let smallest = Config { dims: Dims { nx: 1, ny: 1, nz: 1 }, ..self.config.clone() };
+        self.fields = Fields::new(&smallest, 1, &alone);
         pool.install(|| {
-            self.fields = Fields::new(&self.config, pool.current_num_threads());
+            self.fields = Fields::new(&self.config, pool.current_num_threads(), &alone);
             if keeps_pressure {
                 self.keep_pressure();
             }
             let (sources, forces) = (self.sources().to_vec(), self.forces().to_vec());
-            self.sources = Sources::new(self.grids(), sources);
+            self.sources = Sources::new(Self::grids(&self.config, &alone), sources);
             self.external = External::new(Grid::new(&self.config));
             self.external.set(forces);
             self.fields.set_profiles(&self.config, &self.profiles);
@@ -163,13 +181,15 @@ impl Solver {
         let [old_layout, old_smoke] = [self.fields.layout, self.fields.smoke_layout()];
         let old_origin = self.config.origin;
         // Only what a step remembers stays in memory beside the new fields.
-        let Fields { velocity, scalars, past, pressure, disturbed, budget, sweeps, projected, .. } =
-            std::mem::replace(
-                &mut self.fields,
-                Fields::new(&Config { dims: Dims { nx: 1, ny: 1, nz: 1 }, ..config }, 1),
-            );
+        let Fields {
+            velocity, scalars, past, pressure, disturbed, budget, sweeps, projected, detail, ..
+        } = std::mem::replace(
+            &mut self.fields,
+            Fields::new(&Config { dims: Dims { nx: 1, ny: 1, nz: 1 }, ..config }, 1, &Ranks::default()),
+        );
         let backwards = sweeps.is_some_and(|sweeps| sweeps.backwards);
         let keeps_pressure = pressure.is_some();
+        let swirls = detail.and_then(|detail| detail.swirls);
         self.remake(sides);
         if keeps_pressure {
             self.keep_pressure();
@@ -189,8 +209,13 @@ impl Solver {
             drop(velocity);
             if let (Some(from), Some(to)) = (&pressure, &mut fields.pressure) {
                 air.copy(from, to);
-                pressure::fill_ghosts(air.to, fields.walls.pressure_boundaries(), to);
+                pressure::fill_ghosts(air.to, fields.walls.ranks(), fields.walls.pressure_boundaries(), to);
             }
+            if let (Some(old), Some(detail)) = (&swirls, &mut fields.detail) {
+                detail.keep_swirls(true, air.to, &fields.walls);
+                detail.swirls.iter_mut().for_each(|swirls| carry_swirls(swirls, &air, old));
+            }
+            drop(swirls);
             fields.bricks.forget();
             fields.sweeps.iter_mut().for_each(|sweeps| sweeps.backwards = backwards);
             fields.empty_solids();
@@ -215,6 +240,15 @@ impl Solver {
         });
         self.measure();
         Ok(())
+    }
+}
+
+/// Takes over the texture coordinates X of the turbulence. They count from the first cell of the box, so the distance to X grows by as
+/// many cells as that cell moves.
+fn carry_swirls(swirls: &mut Swirls, air: &Shift, old: &Swirls) {
+    swirls.phase = old.phase;
+    for (from, to) in old.moved.iter().zip(&mut swirls.moved) {
+        air.nearest(from, to);
     }
 }
 

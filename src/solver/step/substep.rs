@@ -10,6 +10,7 @@ use crate::solver::forces::external::External;
 use crate::solver::solver_error::SolverError;
 use crate::solver::sources::Sources;
 use crate::solver::step_stats::{Stage, StepStats};
+use crate::solver::storage::ranks::Ranks;
 
 /// Inputs of a substep.
 pub struct Substep<'a> {
@@ -33,7 +34,8 @@ impl Substep<'_> {
         stats: &mut StepStats,
         cancel: &AtomicBool,
     ) -> Result<(), SolverError> {
-        let mut clock = Clock { stats, cancel, began: Instant::now() };
+        let ranks = fields.walls.ranks().clone();
+        let mut clock = Clock { stats, cancel, began: Instant::now(), ranks };
         fields.set_time(self.time + f64::from(self.dt));
         fields.set_turbulence(self.params.turbulence);
         match self.config.integrator {
@@ -204,6 +206,7 @@ struct Clock<'a> {
     stats: &'a mut StepStats,
     cancel: &'a AtomicBool,
     began: Instant,
+    ranks: Ranks,
 }
 
 impl Clock<'_> {
@@ -217,7 +220,8 @@ impl Clock<'_> {
         let now = Instant::now();
         self.stats.stages[stage as usize] += now - self.began;
         self.began = now;
-        if self.cancel.load(Ordering::Relaxed) { Err(SolverError::Cancelled) } else { Ok(()) }
+        // All ranks stop, or none.
+        if self.ranks.any(self.cancel.load(Ordering::Relaxed)) { Err(SolverError::Cancelled) } else { Ok(()) }
     }
 }
 

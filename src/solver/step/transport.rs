@@ -4,10 +4,11 @@ use rayon::prelude::*;
 
 use super::fields::{Fields, SmokeFields};
 use super::measure;
-use crate::grid::{GHOST, Layout};
+use crate::grid::{Faces, GHOST, Layout};
 use crate::solver::advect::{self, Correction, Curve, Interpolation, Row, conservative, trace};
 use crate::solver::config::SCALAR_LIMIT;
 use crate::solver::detail::swirls::Air;
+use crate::solver::sides::GhostRules;
 use crate::solver::storage::active_bricks::Bricks;
 use crate::solver::storage::row_passes;
 use crate::solver::{Advection, TraceOrder};
@@ -15,23 +16,26 @@ use crate::solver::{Advection, TraceOrder};
 impl Fields {
     /// Back-traces over `steps` = Δt/h, and forward traces if the scheme needs them.
     pub fn trace(&mut self, steps: f32, order: TraceOrder) {
-        trace::centers(self.layout, &self.velocity, &mut self.scalars_next);
+        let Self { layout, walls, velocity, scalars_next, planes_crossed, .. } = self;
+        *planes_crossed = centers(*layout, walls, velocity, scalars_next, steps, order);
         self.trace_centers(steps, order);
     }
 
     /// As [`trace`](Self::trace), through the velocity [extrapolated](Self::extrapolate_reflected) for
     /// reflection.
     pub fn trace_extrapolated(&mut self, steps: f32, order: TraceOrder) {
-        let expected = self.expected.as_ref().expect("reflection keeps it");
-        trace::centers(self.layout, expected, &mut self.scalars_next);
+        let Self { layout, walls, expected, scalars_next, planes_crossed, .. } = self;
+        let expected = expected.as_mut().expect("reflection keeps it");
+        *planes_crossed = centers(*layout, walls, expected, scalars_next, steps, order);
         self.trace_centers(steps, order);
     }
 
     /// As [`trace`](Self::trace), through the velocity [extrapolated](Self::extrapolate) for the trapezoidal
     /// rule.
     pub fn trace_past(&mut self, steps: f32, order: TraceOrder) {
-        let past = self.past.as_ref().expect("the trapezoidal rule keeps it");
-        trace::centers(self.layout, &past.velocity, &mut self.scalars_next);
+        let Self { layout, walls, past, scalars_next, planes_crossed, .. } = self;
+        let past = past.as_mut().expect("the trapezoidal rule keeps it");
+        *planes_crossed = centers(*layout, walls, &mut past.velocity, scalars_next, steps, order);
         self.trace_centers(steps, order);
     }
 
@@ -40,14 +44,20 @@ impl Fields {
         let bounds = walls.sample_bounds(None);
         trace::displacements(*layout, centers, &bounds, steps, order, back);
         walls.extend(back);
+        // A face takes the mean displacement of the two cells beside it.
+        walls.ranks().exchange(*layout, [back], [1, 0]);
         if let Some(forth) = forth {
             trace::displacements(*layout, centers, &bounds, -steps, order, &mut forth.forward);
             walls.extend(&mut forth.forward);
+            walls.ranks().exchange(*layout, [&mut forth.forward], [1, 0]);
         }
     }
 
     /// Advects each component of the velocity: from `velocity` to `advected`, ghosts filled. `steps` is Δt/h.
     pub fn advect_velocity(&mut self, scheme: Advection, steps: f32) {
+        let reach = self.stencil_reach();
+        let [u, v, w] = &mut self.velocity;
+        self.walls.ranks().exchange(self.layout, [u, v, w], reach);
         match scheme {
             Advection::MacCormack => self.advect_components(Interpolation::Linear, true),
             Advection::SemiLagrangian => self.advect_components(Interpolation::Linear, false),
@@ -62,8 +72,15 @@ impl Fields {
         self.walls.fill_velocity(&mut self.advected);
     }
 
+    /// Planes beside a slab that an interpolation at departure points reads. The stencil of a cubic extends two planes beyond such a
+    /// point, and rounding may add one.
+    fn stencil_reach(&self) -> [usize; 2] {
+        [planes(self.planes_crossed, self.layout) + 3; 2]
+    }
+
     /// Advects one component after the other.
     fn advect_components(&mut self, kind: Interpolation, correct: bool) {
+        let reach = self.stencil_reach();
         let Self { layout, walls, velocity, advected, back, forth, .. } = self;
         for component in 0..3 {
             let bounds = walls.sample_bounds(Some(component));
@@ -78,6 +95,7 @@ impl Fields {
             };
             walls.fill_component(component, &mut advected[component]);
             std::mem::swap(once, &mut advected[component]);
+            walls.ranks().exchange(*layout, [once], reach);
             for_faces(*layout, component, range, back, &mut advected[component], |row, at, out| {
                 let forth = trace::mean_of_cells(forward, at, layout.strides()[component], out.len());
                 advect::correct_component(row, &forth[..out.len()], &bounds, [from, once], at, out);
@@ -88,8 +106,11 @@ impl Fields {
     /// Advects all components at once, by limited cubic interpolation. `scalars_next` holds the interleaved
     /// velocity.
     fn advect_together(&mut self, curve: Curve) {
+        let reach = self.stencil_reach();
         let Self { layout, walls, velocity, advected, back, scalars_next: interleaved, .. } = self;
-        advect::interleave(*layout, velocity, interleaved);
+        walls
+            .ranks()
+            .with_neighbours(*layout, reach, |layout| advect::interleave(layout, velocity, interleaved));
         let bounds = [0, 1, 2].map(|component| walls.sample_bounds(Some(component)));
         let field = advect::Staggered { interleaved, faces: velocity, back, curve };
         // Only as far as the flow decides; the sides mostly set the faces at the far ends.
@@ -111,8 +132,12 @@ impl Fields {
     /// `steps` is Δt/h, `crossed` the number of cells that the fastest air crosses.
     pub fn advect_scalars(&mut self, scheme: Advection, decay: &[f32; 4], steps: f32, crossed: f32) {
         let crossed = self.refine_flow(scheme, steps, crossed);
-        let finer = self.finer() as f32;
-        self.smoke().advect(scheme, decay, finer * steps, crossed);
+        let (finer, reach) = (self.finer() as f32, self.stencil_reach());
+        let mut smoke = self.smoke();
+        if scheme != Advection::Conservative {
+            smoke.walls.ranks().exchange(smoke.layout, [smoke.scalars], reach);
+        }
+        smoke.advect(scheme, decay, finer * steps, crossed, reach);
     }
 
     /// Brings the flow to the finer grid of the scalars, if they have one. `crossed` counts the cells of the velocity that the fastest
@@ -139,15 +164,15 @@ impl Fields {
 }
 
 impl SmokeFields<'_> {
-    /// Advects the scalars on their grid; see [`Fields::advect_scalars`].
-    fn advect(&mut self, scheme: Advection, decay: &[f32; 4], steps: f32, crossed: f32) {
+    /// Advects the scalars on their grid; see [`Fields::advect_scalars`]. An interpolation reads `reach` planes beside the slab.
+    fn advect(&mut self, scheme: Advection, decay: &[f32; 4], steps: f32, crossed: f32, reach: [usize; 2]) {
         if scheme == Advection::Conservative {
             return self.sweep_scalars(decay, steps, crossed);
         }
         if let Some(obstacles) = &mut self.obstacles {
             obstacles.advect(&self.walls.sample_bounds(None), self.back, crossed, self.scalars);
         }
-        self.interpolate_scalars(scheme, decay, crossed);
+        self.interpolate_scalars(scheme, decay, crossed, reach);
         self.correct_near_solids(decay);
         std::mem::swap(self.scalars, self.scalars_next);
     }
@@ -171,13 +196,15 @@ impl SmokeFields<'_> {
         } = self;
         let sweeps = sweeps.as_mut().expect("the conservative scheme has its memory");
         let have_moved = obstacles.as_ref().is_some_and(|obstacles| obstacles.have_moved());
-        let held = budget.held.take().unwrap_or_else(|| measure::contents(*layout, scalars, sums));
+        let held =
+            budget.held.take().unwrap_or_else(|| measure::contents(*layout, walls.ranks(), scalars, sums));
         if let Some(obstacles) = obstacles.as_mut().filter(|_| have_moved) {
             obstacles.advect(&walls.sample_bounds(None), back, crossed, scalars);
         }
         if let (Some(obstacles), false) = (&mut *obstacles, *is_finer) {
             obstacles.voxels.cuts.stop(velocity);
         }
+        walls.ranks().exchange(*layout, [&mut velocity[2]], [conservative::reach(crossed) + 1; 2]);
         let flags = obstacles.as_ref().map(|obstacles| &*obstacles.voxels.flags);
         let flow = conservative::Flow { layout: *layout, walls, velocity, flags, steps };
         let left = sweeps.advance(&flow, decay, scalars, bricks, crossed);
@@ -191,14 +218,14 @@ impl SmokeFields<'_> {
         if let Some(obstacles) = obstacles.as_mut().filter(|_| have_moved) {
             obstacles.put(decay, scalars);
             bricks.forget();
-            let kept = measure::contents(*layout, scalars, sums);
+            let kept = measure::contents(*layout, walls.ranks(), scalars, sums);
             let should = [0, 1, 2, 3].map(|c| (held[c] - left[c]) * f64::from(decay[c]));
             balance(*layout, should, kept, scalars, sums);
         }
     }
 
     /// Interpolates the scalars, except in bricks that are empty and stay empty.
-    fn interpolate_scalars(&mut self, scheme: Advection, decay: &[f32; 4], crossed: f32) {
+    fn interpolate_scalars(&mut self, scheme: Advection, decay: &[f32; 4], crossed: f32, reach: [usize; 2]) {
         let Self { layout, walls, velocity, scalars, scalars_next, back, forth, obstacles, bricks, .. } =
             self;
         bricks.dilate(walls.surroundings(), crossed);
@@ -220,6 +247,7 @@ impl SmokeFields<'_> {
         }
         walls.fill_scalars(scalars_next, velocity);
         std::mem::swap(once, scalars_next);
+        walls.ranks().exchange(*layout, [once], reach);
         for_reached(*layout, bricks, scalars_next, |origin, at, out| {
             let row = Row { origin, back: &back[at..][..out.len()] };
             let forward = &forward[at..][..out.len()];
@@ -236,12 +264,46 @@ impl SmokeFields<'_> {
         obstacles.put(decay, scalars_next);
         bricks.forget();
         if obstacles.have_moved() && walls.are_sealed() {
-            let held = measure::contents(*layout, scalars, sums);
-            let kept = measure::contents(*layout, scalars_next, sums);
+            let held = measure::contents(*layout, walls.ranks(), scalars, sums);
+            let kept = measure::contents(*layout, walls.ranks(), scalars_next, sums);
             let should = [0, 1, 2, 3].map(|c| held[c] * f64::from(decay[c]));
             balance(*layout, should, kept, scalars_next, sums);
         }
     }
+}
+
+/// Interpolates the velocity to cell centres, as far beside the slab as back-traces over `steps` = Δt/h read it. With several ranks it
+/// returns an upper bound of the number of planes that such a trace crosses, otherwise 0.
+fn centers(
+    layout: Layout,
+    walls: &GhostRules,
+    velocity: &mut Faces,
+    out: &mut [[f32; 4]],
+    steps: f32,
+    order: TraceOrder,
+) -> f32 {
+    let ranks = walls.ranks();
+    let crossed =
+        if ranks.is_alone() { 0.0 } else { steps.abs() * ranks.most(fastest(layout, &velocity[2])) };
+    // The midpoint rule samples half a step away, Ralston's rule three quarters. A sample lies between two planes, and rounding may
+    // add one.
+    let share = if order == TraceOrder::Third { 0.75 } else { 0.5 };
+    let far = planes(share * crossed, layout) + 1;
+    let [u, v, w] = &mut *velocity;
+    ranks.exchange(layout, [u, v, w], [far, far + 1]);
+    ranks.with_neighbours(layout, [far; 2], |layout| trace::centers(layout, velocity, out));
+    crossed
+}
+
+/// Whole planes within a distance of so many cells, at most those of the box.
+fn planes(cells: f32, layout: Layout) -> usize {
+    (cells.ceil() as usize).min(layout.dims.nz)
+}
+
+/// The largest absolute value in the planes of a slab, ghosts included.
+fn fastest(layout: Layout, field: &[f32]) -> f32 {
+    let planes = field[layout.own()].par_chunks(layout.plane);
+    planes.map(|plane| plane.iter().fold(0.0, |most: f32, x| most.max(x.abs()))).reduce(|| 0.0, f32::max)
 }
 
 /// The most by which [`balance`] scales a scalar in one step. A solid that fills the width of the smoke and

@@ -79,21 +79,25 @@ impl Fields {
     /// Puts into `past.velocity` what is expected in the middle of a step of `dt`, and u + g into `advected`. Returns the
     /// largest component expected \[m/s\].
     pub fn extrapolate(&mut self, dt: f32, h: f32) -> f32 {
-        let Self { layout, velocity, advected, obstacles, past, pressure, .. } = self;
+        let Self { layout, walls, velocity, advected, obstacles, past, pressure, .. } = self;
         let past = past.as_mut().expect("the trapezoidal rule keeps it");
-        let pressure = &*pressure.as_mut().expect("as above");
+        let pressure = pressure.as_mut().expect("as above");
+        walls.ranks().exchange(*layout, [pressure], [1, 0]);
+        let (pressure, own) = (&*pressure, layout.own());
+        let first = own.start / layout.plane;
         let ratio = if past.dt > 0.0 { (dt / past.dt).min(LONGEST) } else { 0.0 };
         past.ahead = 0.5 * ratio * past.dt;
         let (half, scale, plane) = (0.5 * ratio, past.ahead / h, layout.plane);
         let fields = past.velocity.iter_mut().zip(advected.iter_mut()).zip(&*velocity).zip(layout.strides());
         let fastest = fields
             .map(|(((before, corrected), now), stride)| {
-                let planes = before.par_chunks_mut(plane).zip(corrected.par_chunks_mut(plane));
-                let planes = planes.zip(now.par_chunks(plane)).enumerate();
+                let planes = before[own.clone()].par_chunks_mut(plane);
+                let planes = planes.zip(corrected[own.clone()].par_chunks_mut(plane));
+                let planes = planes.zip(now[own.clone()].par_chunks(plane)).enumerate();
                 let fastest = planes.map(|(k, ((before, corrected), now))| {
                     let mut fastest = 0.0;
                     // The first plane consists of ghosts and has no plane below.
-                    let at = (k * plane).max(stride);
+                    let at = ((first + k) * plane).max(stride);
                     let drop = [&pressure[at - stride..][..plane], &pressure[at..][..plane]];
                     extrapolate_row([half, scale], now, drop, before, corrected, &mut fastest);
                     fastest
@@ -101,6 +105,7 @@ impl Fields {
                 fastest.reduce(|| 0.0, f32::max)
             })
             .fold(0.0, f32::max);
+        let fastest = walls.ranks().most(fastest);
         if let Some(obstacles) = obstacles {
             obstacles.voxels.cuts.close(advected);
             // Faces inside solids rest when they are advected: what the pressure has given them is the solids'.

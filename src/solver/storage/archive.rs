@@ -73,7 +73,19 @@ pub struct Saver<W>(pub W);
 
 impl<W: Write> Archive for Saver<W> {
     fn bytes(&mut self, name: &'static str, bytes: &mut [u8]) -> Result<(), StateError> {
-        self.0.write_all(&header(name, bytes.len()))?;
+        self.header(name, bytes.len())?;
+        self.raw(bytes)
+    }
+}
+
+impl<W: Write> Saver<W> {
+    /// Writes what stands before `count` bytes.
+    pub fn header(&mut self, name: &'static str, count: usize) -> Result<(), StateError> {
+        Ok(self.0.write_all(&header(name, count))?)
+    }
+
+    /// Writes some of the bytes after a header.
+    pub fn raw(&mut self, bytes: &[u8]) -> Result<(), StateError> {
         Ok(self.0.write_all(bytes)?)
     }
 }
@@ -83,6 +95,14 @@ pub struct Loader<R>(pub R);
 
 impl<R: Read> Archive for Loader<R> {
     fn bytes(&mut self, name: &'static str, bytes: &mut [u8]) -> Result<(), StateError> {
+        self.header(name, bytes.len())?;
+        self.raw(bytes)
+    }
+}
+
+impl<R: Read> Loader<R> {
+    /// Reads what stands before `wanted` bytes.
+    pub fn header(&mut self, name: &'static str, wanted: usize) -> Result<(), StateError> {
         let mut length = [0];
         self.0.read_exact(&mut length)?;
         let mut rest = vec![0; usize::from(length[0]) + 8];
@@ -90,13 +110,15 @@ impl<R: Read> Archive for Loader<R> {
         let (found, count) = rest.split_at(usize::from(length[0]));
         let count = u64::from_le_bytes(std::array::from_fn(|n| count[n]));
         let found = String::from_utf8_lossy(found);
-        if found != name || count != bytes.len() as u64 {
+        if found != name || count != wanted as u64 {
             let say = |name: &str, count: u64| format!("`{name}` of {count} bytes");
-            return Err(StateError::Other {
-                found: say(&found, count),
-                wanted: say(name, bytes.len() as u64),
-            });
+            return Err(StateError::Other { found: say(&found, count), wanted: say(name, wanted as u64) });
         }
+        Ok(())
+    }
+
+    /// Reads some of the bytes after a header.
+    pub fn raw(&mut self, bytes: &mut [u8]) -> Result<(), StateError> {
         Ok(self.0.read_exact(bytes)?)
     }
 }

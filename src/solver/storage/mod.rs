@@ -1,6 +1,7 @@
-//! The layout of values in memory: interleaved scalars, passes over rows, bricks without smoke, and the list of what a state keeps.
+//! The layout of values in memory: interleaved scalars, passes over rows, bricks without smoke, slabs of several ranks, and the list of what a state keeps.
 
 pub mod active_bricks;
 pub mod archive;
 pub mod cells;
+pub mod ranks;
 pub mod row_passes;

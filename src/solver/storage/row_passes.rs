@@ -3,27 +3,37 @@
 //! Units of work are fixed by the grid, never by the number of threads, and sums are added in the order of
 //! the units. So results have the same bits for any number of threads.
 
+use std::ops::Range;
 use std::sync::{Mutex, MutexGuard};
 
 use rayon::prelude::*;
 
-use crate::grid::Layout;
+use crate::grid::{GHOST, Layout};
 use crate::simd::fence;
 
 /// Rows in one unit of work.
 const ROWS: usize = 16;
 
-/// Calls `f(j, k, row)` for each row of `out` with j and k in the given half-open ranges. The row includes
-/// its ghosts.
+/// The units of work that hold rows of the planes `ks`: the first, and the positions of their values.
+fn units(layout: Layout, ks: [isize; 2]) -> (usize, Range<usize>) {
+    let first = |k: isize| (k + GHOST as isize) as usize * (layout.plane / layout.row);
+    let (from, to) = (first(ks[0]) / ROWS, first(ks[1]).div_ceil(ROWS));
+    (from, layout.row * ROWS * from..(layout.row * ROWS * to).min(layout.size()))
+}
+
+/// Calls `f(j, k, row)` for each row of `out` with j and k in the given half-open ranges, of the planes that `layout` computes. The row
+/// includes its ghosts.
 pub fn rows<T: Send>(
     layout: Layout,
     out: &mut [T],
     [js, ks]: [[isize; 2]; 2],
     f: impl Fn(isize, isize, &mut [T]) + Sync,
 ) {
-    out.par_chunks_mut(layout.row * ROWS).enumerate().for_each(|(unit, chunk)| {
+    let ks = layout.within(ks);
+    let (first, part) = units(layout, layout.planes());
+    out[part].par_chunks_mut(layout.row * ROWS).enumerate().for_each(|(unit, chunk)| {
         for (r, row) in chunk.chunks_exact_mut(layout.row).enumerate() {
-            let [j, k] = layout.row_at(unit * ROWS + r);
+            let [j, k] = layout.row_at((first + unit) * ROWS + r);
             if (js[0]..js[1]).contains(&j) && (ks[0]..ks[1]).contains(&k) {
                 f(j, k, row);
             }
@@ -41,14 +51,17 @@ pub fn rows3<T: Send>(
     f: impl Fn(isize, isize, [&mut [T]; 3]) + Sync,
 ) {
     let size = layout.row * ROWS;
-    let chunks = a.par_chunks_mut(size).zip(b.par_chunks_mut(size)).zip(c.par_chunks_mut(size));
+    let ks = layout.within(ks);
+    let (first, part) = units(layout, layout.planes());
+    let [a, b, c] = [a, b, c].map(|field| field[part.clone()].par_chunks_mut(size));
+    let chunks = a.zip(b).zip(c);
     chunks.enumerate().for_each(|(unit, ((a, b), c))| {
         let of_three = a
             .chunks_exact_mut(layout.row)
             .zip(b.chunks_exact_mut(layout.row))
             .zip(c.chunks_exact_mut(layout.row));
         for (r, ((a, b), c)) in of_three.enumerate() {
-            let [j, k] = layout.row_at(unit * ROWS + r);
+            let [j, k] = layout.row_at((first + unit) * ROWS + r);
             if (js[0]..js[1]).contains(&j) && (ks[0]..ks[1]).contains(&k) {
                 f(j, k, [a, b, c]);
             }
@@ -57,13 +70,15 @@ pub fn rows3<T: Send>(
 }
 
 /// Calls `f(partial, j, k)` for each row inside, with one partial result for each plane, in parallel over
-/// planes.
+/// the planes that `layout` computes. [`Ranks::gather`](super::ranks::Ranks::gather) brings those of the others.
 pub fn reduce<R: Send + Default>(
     layout: Layout,
     partials: &mut [R],
     f: impl Fn(&mut R, usize, usize) + Sync,
 ) {
-    partials.par_iter_mut().enumerate().for_each(|(k, partial)| {
+    let [from, to] = layout.cell_planes();
+    partials[from..to].par_iter_mut().enumerate().for_each(|(k, partial)| {
+        let k = from + k;
         *partial = R::default();
         for j in 0..layout.dims.ny {
             f(partial, j, k);

@@ -60,6 +60,8 @@ pub struct Sweeps {
     strain: Vec<[f32; 2]>,
     /// Net outflow through the sides \[cells\]: of each plane for the sweeps along x and y, of each row for those along z.
     left: [Vec<[f64; 4]>; 2],
+    /// With several ranks the outflow through the lower and the upper z side \[cells\], of each bundle of lines along z.
+    through_ends: [Vec<[f64; 4]>; 2],
     /// Whether the next round ends with x.
     pub backwards: bool,
     /// Cells along each edge of a cell of the velocity.
@@ -83,6 +85,14 @@ pub fn farthest(crossed: f32) -> f32 {
     crossed / (1.0 - EMPTIEST)
 }
 
+/// Planes beside a slab that a sweep along z reads when the fastest air crosses `crossed` cells.
+///
+/// The volumes of n cells upstream of a face hold n less what crosses the face behind them, so n = `crossed` cells hold what crosses the
+/// face; rounding may ask for one more. The parabola of the last reads [`BEYOND`] cells.
+pub fn reach(crossed: f32) -> usize {
+    (crossed.ceil().min(MOST_UPSTREAM as f32) as usize) + 2 + BEYOND
+}
+
 impl Flow<'_> {
     /// Returns true if the box has one cell along this axis between walls.
     fn is_still(&self, axis: usize) -> bool {
@@ -103,6 +113,7 @@ impl Sweeps {
             threads: PerThread::new(threads, || Lines::new(nx.max(ny).max(nz))),
             strain: vec![[0.0; 2]; nz],
             left: [vec![[0.0; 4]; nz], vec![[0.0; 4]; ny]],
+            through_ends: [Vec::new(), Vec::new()],
             backwards: false,
             finer,
         }
@@ -134,8 +145,11 @@ impl Sweeps {
         self.left.iter_mut().flatten().for_each(|left| *left = [0.0; 4]);
         for round in 1..=rounds as u32 {
             let decay = if round == rounds as u32 { *decay } else { [1.0; 4] };
-            self.round(flow, [flow.steps / rounds, cells / rounds], &decay, scalars, bricks);
+            let [steps, cells, crossed] = [flow.steps, cells, crossed].map(|all| all / rounds);
+            self.round(flow, [steps, cells, crossed], &decay, scalars, bricks);
         }
+        flow.walls.ranks().gather(&mut self.left[0], 1);
+        flow.walls.ranks().last_to_all(&mut self.left[1]);
         self.left.iter().flatten().fold([0.0; 4], |sum, left| [0, 1, 2, 3].map(|c| sum[c] + left[c]))
     }
 
@@ -154,14 +168,15 @@ impl Sweeps {
                 }
             });
         });
+        flow.walls.ranks().gather(&mut self.strain, 1);
         self.strain.iter().fold([0.0; 2], |a, b| [0, 1].map(|i| a[i].max(b[i])))
     }
 
-    /// Sweeps once along each axis over `steps` = Δt/h, in which the air crosses up to `cells`.
+    /// Sweeps once along each axis over `steps` = Δt/h, in which scalars cross up to `cells` and the fastest air of the box `crossed`.
     fn round(
         &mut self,
         flow: &Flow,
-        [steps, cells]: [f32; 2],
+        [steps, cells, crossed]: [f32; 3],
         decay: &[f32; 4],
         scalars: &mut [[f32; 4]],
         bricks: &Bricks,
@@ -177,13 +192,20 @@ impl Sweeps {
         let bounds = cells.ceil().min(1e9) as usize + 1;
         let upstream = MOST_UPSTREAM * self.finer;
         let pass = Pass { flow, steps, bounds, upstream, decay, ends, bricks, backwards: self.backwards };
-        let Self { threads, left: [of_planes, of_rows], .. } = self;
+        let Self { threads, left: [of_planes, of_rows], through_ends, .. } = self;
+        let mut along_z = |scalars: &mut [[f32; 4]]| {
+            if flow.walls.ranks().is_alone() {
+                pass.along_z(threads, of_rows, scalars);
+            } else if !flow.is_still(2) {
+                pass.along_z_in_slab(threads, of_rows, through_ends, scalars, reach(crossed));
+            }
+        };
         if self.backwards {
-            pass.along_z(threads, of_rows, scalars);
+            along_z(scalars);
             pass.in_planes(threads, of_planes, scalars);
         } else {
             pass.in_planes(threads, of_planes, scalars);
-            pass.along_z(threads, of_rows, scalars);
+            along_z(scalars);
         }
         self.backwards = !self.backwards;
     }
@@ -262,8 +284,9 @@ impl Pass<'_> {
     fn in_planes(&self, threads: &PerThread<Lines>, left: &mut [[f64; 4]], scalars: &mut [[f32; 4]]) {
         let layout = self.flow.layout;
         let scalars = Shared::new(scalars.as_flattened_mut());
-        left.par_iter_mut().enumerate().for_each(|(k, left)| {
-            let lines = &mut *threads.mine();
+        let [low, high] = layout.cell_planes();
+        left[low..high].par_iter_mut().enumerate().for_each(|(k, left)| {
+            let (k, lines) = (low + k, &mut *threads.mine());
             for axis in if self.backwards { [1, 0] } else { [0, 1] } {
                 let (across, end) =
                     if axis == 0 { (layout.row, layout.dims.ny) } else { (1, layout.dims.nx) };
@@ -296,6 +319,51 @@ impl Pass<'_> {
                 self.sweep(lines, Bundle { axis: 2, place, range: [range.start, range.end] }, &scalars, left);
             }
         });
+    }
+
+    /// As [`along_z`](Self::along_z), in a slab and `reach` planes beside it, of which the slab is kept. The last rank adds the outflow
+    /// of all bundles to `left`, in the order of one rank.
+    fn along_z_in_slab(
+        &self,
+        threads: &PerThread<Lines>,
+        left: &mut [[f64; 4]],
+        through_ends: &mut [Vec<[f64; 4]>; 2],
+        scalars: &mut [[f32; 4]],
+        reach: usize,
+    ) {
+        let (layout, walls) = (self.flow.layout, self.flow.walls);
+        let (ranks, nx, nz) = (walls.ranks(), layout.dims.nx, layout.dims.nz);
+        ranks.exchange(layout, [scalars], [reach; 2]);
+        let [low, high] = layout.cell_planes();
+        let around = walls.periodic()[2] && (low < reach || high + reach > nz);
+        // Lines around a periodic axis are swept whole; cells out of reach may hold anything.
+        let window = if around { [0, nz] } else { [low.saturating_sub(reach), (high + reach).min(nz)] };
+        let bundles = nx.div_ceil(ACROSS);
+        let mine = &mut through_ends[usize::from(low > 0)];
+        mine.resize(layout.dims.ny * bundles, [0.0; 4]);
+        let scalars = Shared::new(scalars.as_flattened_mut());
+        mine.par_chunks_mut(bundles).enumerate().for_each(|(j, row)| {
+            let lines = &mut *threads.mine();
+            for (from, through) in (0..nx).step_by(ACROSS).zip(row) {
+                *through = [0.0; 4];
+                let count = ACROSS.min(nx - from);
+                let span = self.bricks.span_along(2, [from, from + count], j);
+                let range = [span.start.max(window[0]), span.end.min(window[1])];
+                let place = Place { at: layout.start(j, 0) + from, across: 1, along: layout.plane, count };
+                self.sweep(lines, Bundle { axis: 2, place, range }, &scalars, through);
+            }
+        });
+        let [below, above] = through_ends;
+        below.resize(layout.dims.ny * bundles, [0.0; 4]);
+        ranks.first_to_last(below);
+        if high == nz {
+            let rows = below.chunks(bundles).zip(above.chunks(bundles));
+            for (left, (below, above)) in left.iter_mut().zip(rows) {
+                for through in below.iter().zip(above).flat_map(|(below, above)| [below, above]) {
+                    (0..4).for_each(|c| left[c] += through[c]);
+                }
+            }
+        }
     }
 
     /// Sweeps one bundle of lines; no other thread may access them.
@@ -332,8 +400,12 @@ impl Pass<'_> {
             lines.advance(c, LineSweep { cells, walled, wraps, deep, upstream: self.upstream, decay });
             self.count_sides(lines, bundle, &mut left[c]);
         }
-        let from = lines.values.each_ref().map(|values| &values[inside(range)]);
-        interleave::store(scalars, place, range, from);
+        let [low, high] = self.flow.layout.cell_planes();
+        let range = if axis == 2 { [range[0].max(low), range[1].min(high)] } else { range };
+        if range[0] < range[1] {
+            let from = lines.values.each_ref().map(|values| &values[inside(range)]);
+            interleave::store(scalars, place, range, from);
+        }
     }
 
     /// Returns the range of cells that are occupied after the sweep, and the scalars that are present.
@@ -474,7 +546,9 @@ impl Pass<'_> {
     fn count_sides(&self, lines: &Lines, Bundle { axis, range, .. }: Bundle, left: &mut f64) {
         let n = self.flow.layout.dims.array()[axis];
         for (is_high, side) in self.flow.walls.sides()[axis].into_iter().enumerate() {
-            let is_beyond = range[is_high] == [0, n][is_high];
+            // The rank beside a side across z counts it.
+            let is_beyond = range[is_high] == [0, n][is_high]
+                && (axis < 2 || self.flow.layout.cell_planes()[is_high] == range[is_high]);
             if is_beyond && matches!(side, BoundaryCondition::Open | BoundaryCondition::Inflow(_)) {
                 let sum: f64 = lines.ends[is_high].0.iter().map(|&x| f64::from(x)).sum();
                 *left += [-sum, sum][is_high];

@@ -245,3 +245,52 @@ fn coordinates_begin_anew_before_they_stretch_beyond_the_bound() {
     }
     assert!(births >= 3, "{births} lives");
 }
+
+/// Waves of 4 to 16 cells with E(k) ∝ k^(−5/3). Swirls of 2 to 4 cells have the energy that the same spectrum has there.
+#[test]
+fn a_strength_of_one_continues_the_spectrum() {
+    let (dims, h) = (Dims::new([32, 32, 32]).unwrap(), 0.05f32);
+    let mut state = 11;
+    let mut chance = || (mixed(&mut state) >> 40) as f32 / (1 << 24) as f32;
+    let waves: Vec<([f32; 3], [f32; 3], f32)> = (0..120)
+        .map(|_| {
+            let mut direction = || loop {
+                let v: [f32; 3] = std::array::from_fn(|_| 2.0 * chance() - 1.0);
+                let size = v.iter().map(|x| x * x).sum::<f32>();
+                if (0.01..1.0).contains(&size) {
+                    return v.map(|x| x / size.sqrt());
+                }
+            };
+            let (k, v) = (direction(), direction());
+            let size = std::f32::consts::TAU / h / 4.0f32.powf(1.0 + chance());
+            let along: f32 = (0..3).map(|a| k[a] * v[a]).sum();
+            let across = std::array::from_fn(|a| (v[a] - along * k[a]) * size.powf(-1.0 / 3.0));
+            (k.map(|x| x * size), across, std::f32::consts::TAU * chance())
+        })
+        .collect();
+    let velocity = |c: usize, p: [f32; 3]| {
+        let of = |(k, v, phase): &([f32; 3], [f32; 3], f32)| {
+            v[c] * (k[0] * p[0] + k[1] * p[1] + k[2] * p[2] + phase).cos()
+        };
+        waves.iter().map(of).sum::<f32>()
+    };
+    let sides = [[OPEN; 2]; 3];
+    let config = Config { frozen: true, sides, detail: 2, threads: 2, ..Config::new(dims, h) };
+    let one_band = Turbulence { strength: 1.0, size: 4.0, octaves: 1, ..Turbulence::default() };
+    let mut solver =
+        Solver::new(config, Params { turbulence: one_band, ..Params::default() }, vec![]).unwrap();
+    solver.fill(velocity, |_| [1.0, 0.0, 0.0, 0.0]);
+    solver.step(1e-4).unwrap();
+    let energy = |layout: Layout, faces: &Faces| {
+        let sum = |field: &Vec<f32>| {
+            cells(layout).map(|cell| f64::from(field[at(layout, cell)]).powi(2)).sum::<f64>()
+        };
+        faces.iter().map(sum).sum::<f64>() / layout.dims.cells() as f64
+    };
+    let held = energy(solver.layout(), solver.velocity());
+    let (layout, out) = turbulence(&solver);
+    // ∫ k^(−5/3) over an octave, and over the two before it.
+    let share = (1.0 - 2.0f64.powf(-2.0 / 3.0)) / (4.0f64.powf(2.0 / 3.0) - 1.0);
+    let found = energy(layout, &out) / held / share;
+    assert!((0.8..1.25).contains(&found), "{found} of what the spectrum predicts");
+}

@@ -1,0 +1,87 @@
+//! What a run costs each of several ranks: memory, and what it sends and receives.
+
+use serde_json::{Value, json};
+
+use crate::scene::{Scene, memory};
+use crate::solver::{Advection, Integrator, TraceOrder};
+
+/// A run on several ranks.
+pub struct Slabs {
+    /// Number of ranks.
+    ranks: u16,
+    /// Planes of the thinnest and the thickest slab.
+    planes: [usize; 2],
+    /// Memory of the thickest \[bytes\].
+    memory: u64,
+    /// What a rank between two others sends in a substep, and receives, \[bytes\]: all planes to columns and back, and planes beside
+    /// the slab.
+    columns: u64,
+    beside: u64,
+}
+
+impl Slabs {
+    /// Estimates `scene` on `ranks`. In words, why it cannot be run so.
+    pub fn of(scene: &Scene, ranks: u16) -> Result<Self, String> {
+        scene.refuse_on_ranks(usize::from(ranks)).map_err(|error| error.to_string())?;
+        let [nx, ny, nz] = scene.config.dims.array();
+        let count = usize::from(ranks);
+        let planes = [nz / count, nz.div_ceil(count)];
+        let (area, alone) = ((nx * ny) as u64, ranks == 1);
+        let beside = if alone { 0 } else { area * bytes_beside(scene) };
+        let slab = area * planes[1] as u64;
+        let part = |bytes: u64| (bytes as f64 * planes[1] as f64 / nz as f64) as u64;
+        Ok(Self {
+            ranks,
+            planes,
+            memory: part(scene.memory()) + 2 * beside / 3,
+            // 4 bytes for each cell, there and back, without the share that stays.
+            columns: 8 * slab * (u64::from(ranks) - 1) / u64::from(ranks),
+            beside,
+        })
+    }
+
+    /// One line.
+    pub fn line(&self) -> String {
+        let Self { ranks, planes: [thin, thick], memory, columns, beside } = self;
+        let planes = if thin == thick { thin.to_string() } else { format!("{thin} or {thick}") };
+        let all = memory::human(columns + beside);
+        let human = memory::human;
+        format!(
+            "{ranks} with {planes} planes: about {} each; a substep sends {all}, {} for columns and {} beside the slab",
+            human(*memory),
+            human(*columns),
+            human(*beside)
+        )
+    }
+
+    /// The same for programs.
+    pub fn json(&self) -> Value {
+        json!({
+            "count": self.ranks,
+            "planes": { "least": self.planes[0], "most": self.planes[1] },
+            "memory_bytes": self.memory,
+            "sent_bytes_per_substep": { "columns": self.columns, "beside": self.beside },
+        })
+    }
+}
+
+/// Bytes that a rank sends in a substep for each cell of a plane, in the order of the passes that read them.
+fn bytes_beside(scene: &Scene) -> u64 {
+    let config = &scene.config;
+    // Cells that the air crosses in a substep.
+    let crossed = config.time.cfl.min(config.dims.nz as f32);
+    let share = if config.trace == TraceOrder::Third { 0.75 } else { 0.5 };
+    let [far, cells] = [share * crossed, crossed].map(|cells| cells.ceil() as u64);
+    let (one, velocity, scalars) = (4, 12, 16);
+    let trace = (2 * (far + 1) + 1) * velocity + scalars;
+    let smoke = match config.advection {
+        Advection::Conservative => 2 * (cells + 6) * one + 2 * (cells + 5) * scalars,
+        _ => 2 * (cells + 3) * scalars,
+    };
+    let interpolation = 2 * (cells + 3) * velocity;
+    let forces = scalars + if scene.params.vorticity == 0.0 { 0 } else { 5 * velocity };
+    let pressure = if config.integrator == Integrator::Trapezoid { one } else { 0 };
+    let twice = if config.integrator == Integrator::Reflection { 2 } else { 1 };
+    let last = 4 * velocity + one;
+    twice * (trace + interpolation + forces) + smoke + pressure + last
+}

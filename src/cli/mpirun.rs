@@ -1,0 +1,106 @@
+//! Ranks of a command: the processes that a launcher of MPI has started.
+//!
+//! One of them, the first, speaks for all: the others write no line and no file.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use super::CliError;
+use crate::comm::Comm;
+
+/// Whether this process is not the first of its ranks.
+static SILENT: AtomicBool = AtomicBool::new(false);
+
+/// Time in which the first rank reports an error that all have, before another one does \[s\].
+const PATIENCE: u64 = 3;
+
+/// Variables in which launchers tell the number of processes, and that of this one: Open MPI, MPICH and those made of it, Slurm.
+const LAUNCHERS: [[&str; 2]; 3] = [
+    ["OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_RANK"],
+    ["PMI_SIZE", "PMI_RANK"],
+    ["SLURM_STEP_NUM_TASKS", "PMIX_RANK"],
+];
+
+/// MPI, if a launcher has started this process.
+#[derive(Default)]
+pub struct Launch {
+    comm: Option<Arc<dyn Comm>>,
+    threads: Option<usize>,
+    #[cfg(feature = "mpi")]
+    _session: Option<crate::comm::Session>,
+}
+
+/// Number of processes and number of this one, as a launcher tells them.
+fn launched() -> Option<[usize; 2]> {
+    let of = |name: &str| std::env::var(name).ok()?.parse().ok();
+    LAUNCHERS.iter().find_map(|[size, rank]| Some([of(size)?, of(rank)?]))
+}
+
+/// Whether this process leaves all lines to another.
+pub fn is_silent() -> bool {
+    SILENT.load(Ordering::Relaxed)
+}
+
+/// Joins the other processes of a launcher, if there is one; `shares` says whether the command can share its work.
+///
+/// # Errors
+/// If there are several and the command or this program cannot share the work: each would do all of it.
+pub fn join(shares: bool) -> Result<Launch, CliError> {
+    let Some([size, rank]) = launched() else { return Ok(Launch::default()) };
+    SILENT.store(rank > 0, Ordering::Relaxed);
+    if size > 1 && !shares {
+        let text = format!("{size} processes were started, and only `simulate` shares its work among them");
+        return Err(CliError::Request(text));
+    }
+    if shares { start(size) } else { Ok(Launch::default()) }
+}
+
+#[cfg(feature = "mpi")]
+fn start(_: usize) -> Result<Launch, CliError> {
+    let (ranks, session) = crate::comm::MpiRanks::start().map_err(CliError::Request)?;
+    SILENT.store(ranks.rank() > 0, Ordering::Relaxed);
+    let processors = std::thread::available_parallelism().map_or(1, usize::from);
+    let threads = Some((processors / ranks.sharing()).max(1));
+    tracing::debug!("rank {} of {} on {}", ranks.rank(), ranks.size(), crate::comm::MpiRanks::machine());
+    Ok(Launch { comm: Some(Arc::new(ranks)), threads, _session: Some(session) })
+}
+
+#[cfg(not(feature = "mpi"))]
+fn start(size: usize) -> Result<Launch, CliError> {
+    if size == 1 {
+        return Ok(Launch::default());
+    }
+    Err(CliError::Request(format!(
+        "{size} processes were started, and this program cannot share a run: build it with --features mpi"
+    )))
+}
+
+impl Launch {
+    /// The ranks.
+    pub fn comm(&self) -> Option<Arc<dyn Comm>> {
+        self.comm.clone()
+    }
+
+    /// Threads of this rank if nothing says how many: its share of the processors that it may use.
+    pub fn threads(&self) -> Option<usize> {
+        self.threads
+    }
+
+    /// Ends the command with `result`. An error ends all ranks, with one report: other ranks may wait for a message of this one.
+    pub fn end(self, result: Result<(), CliError>) -> Result<(), CliError> {
+        match (result, &self.comm) {
+            // All ranks have agreed to stop.
+            (Err(error), Some(comm)) if comm.size() > 1 && !matches!(error, CliError::Stopped(_)) => {
+                if comm.rank() > 0 {
+                    std::thread::sleep(Duration::from_secs(PATIENCE));
+                    SILENT.store(false, Ordering::Relaxed);
+                    super::tell(&format!("updraft: on rank {}:", comm.rank()));
+                }
+                super::report(&error);
+                comm.abort(error.code().into())
+            }
+            (result, _) => result,
+        }
+    }
+}

@@ -1,0 +1,34 @@
+//! Ranks: the processes that share one simulation, and the bytes they send each other.
+//!
+//! Every rank runs the same program on its own part of the box. [`Comm`] is all that the solver needs of them, a single kind of
+//! transfer; exchanges of planes, sums and transpositions are made of it (`solver/storage/ranks.rs`). [`ThreadRanks`] are threads of one
+//! process, for tests and trials. With the feature `mpi`, `MpiRanks` are the processes that `mpirun` starts.
+
+#[cfg(feature = "mpi")]
+mod mpi_ranks;
+mod thread_ranks;
+
+use std::fmt::Debug;
+
+#[cfg(feature = "mpi")]
+pub use mpi_ranks::{MpiRanks, Session};
+pub use thread_ranks::ThreadRanks;
+
+/// What a rank knows of the others.
+///
+/// All ranks make the same calls in the same order. A rank that ends before the others ends them too: a transfer with it never
+/// returns.
+pub trait Comm: Debug + Send + Sync {
+    /// Number of this rank, from 0.
+    fn rank(&self) -> usize;
+
+    /// Number of ranks.
+    fn size(&self) -> usize;
+
+    /// Sends and receives messages, each with the rank at its other end, and returns when all have arrived. Between two ranks the
+    /// messages arrive in the order of their list, and both name the same number of bytes. No rank sends to itself.
+    fn transfer(&self, sends: &[(usize, &[u8])], receives: &mut [(usize, &mut [u8])]);
+
+    /// Ends all ranks at once, with this exit code.
+    fn abort(&self, code: i32) -> !;
+}

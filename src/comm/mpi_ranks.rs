@@ -1,0 +1,113 @@
+//! Ranks as the processes that a launcher of MPI has started.
+
+use mpi::Threading;
+use mpi::environment::Universe;
+use mpi::request::scope;
+use mpi::topology::SimpleCommunicator;
+use mpi::traits::{Communicator, CommunicatorCollectives, Destination, Source};
+
+use super::Comm;
+
+/// Longest message; longer ones are divided. MPI counts in 32 bits.
+const LONGEST: usize = 1 << 30;
+
+/// This process among those of MPI.
+#[derive(Debug)]
+pub struct MpiRanks {
+    rank: usize,
+    size: usize,
+    /// Ranks on this machine that may use the same processors.
+    sharing: usize,
+}
+
+/// MPI as long as it lives; it ends MPI when it is dropped.
+pub struct Session {
+    _universe: Universe,
+}
+
+impl Drop for Session {
+    fn drop(&mut self) {
+        // MPI ends when all ranks end it. After a panic the others may wait for a message that never comes.
+        if std::thread::panicking() {
+            SimpleCommunicator::world().abort(PANICKED);
+        }
+    }
+}
+
+/// Exit code of a program that panics.
+const PANICKED: i32 = 101;
+
+impl MpiRanks {
+    /// Starts MPI. Call it once, on the main thread.
+    ///
+    /// # Errors
+    /// In words, if MPI was started before or allows no calls from threads.
+    pub fn start() -> Result<(Self, Session), String> {
+        let (universe, threading) = mpi::initialize_with_threading(Threading::Serialized)
+            .ok_or("MPI was started twice in one process")?;
+        if threading < Threading::Serialized {
+            return Err(format!("this MPI allows calls from one thread only ({threading:?})"));
+        }
+        let world = universe.world();
+        let beside = world.split_shared(world.rank());
+        let mine = processors();
+        let mut theirs = vec![0; beside.size() as usize];
+        beside.all_gather_into(&mine, &mut theirs[..]);
+        let sharing = theirs.iter().filter(|of| **of == mine).count();
+        let [rank, size] = [world.rank(), world.size()].map(|n| n as usize);
+        Ok((Self { rank, size, sharing }, Session { _universe: universe }))
+    }
+
+    /// Number of ranks on this machine, this one included, that may use the same processors.
+    pub fn sharing(&self) -> usize {
+        self.sharing
+    }
+
+    /// Name of this machine.
+    pub fn machine() -> String {
+        mpi::environment::processor_name().unwrap_or_default()
+    }
+}
+
+/// A number for the processors that this process may use; where the system does not say, the same for all.
+fn processors() -> u64 {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let allowed = status.lines().find(|line| line.starts_with("Cpus_allowed:")).unwrap_or_default();
+    // FNV-1a.
+    allowed
+        .bytes()
+        .fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x100_0000_01b3))
+}
+
+impl Comm for MpiRanks {
+    fn rank(&self) -> usize {
+        self.rank
+    }
+
+    fn size(&self) -> usize {
+        self.size
+    }
+
+    fn transfer(&self, sends: &[(usize, &[u8])], receives: &mut [(usize, &mut [u8])]) {
+        let world = SimpleCommunicator::world();
+        scope(|scope| {
+            // First all receives, so that messages go directly to their place.
+            let receives: Vec<_> = receives
+                .iter_mut()
+                .flat_map(|(rank, bytes)| bytes.chunks_mut(LONGEST).map(|part| (*rank, part)))
+                .map(|(rank, part)| world.process_at_rank(rank as i32).immediate_receive_into(scope, part))
+                .collect();
+            let sends: Vec<_> = sends
+                .iter()
+                .flat_map(|(rank, bytes)| bytes.chunks(LONGEST).map(|part| (*rank, part)))
+                .map(|(rank, part)| world.process_at_rank(rank as i32).immediate_send(scope, part))
+                .collect();
+            receives.into_iter().for_each(|receive| receive.wait_without_status());
+            sends.into_iter().for_each(|send| send.wait_without_status());
+        });
+    }
+
+    fn abort(&self, code: i32) -> ! {
+        SimpleCommunicator::world().abort(code)
+    }
+}

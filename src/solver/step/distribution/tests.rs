@@ -1,0 +1,235 @@
+use super::*;
+use crate::comm::ThreadRanks;
+use crate::grid::Dims;
+use crate::solver::{
+    ActsOn, Advection, Ambient, BoundaryCondition, Force, ForceField, Form, Inflow, Integrator, Params,
+    Region, Shape, Solver, Source, StepStats, TimeControl, TraceOrder,
+};
+
+const CLOSED: [BoundaryCondition; 2] = [BoundaryCondition::Closed; 2];
+const OPEN: [BoundaryCondition; 2] = [BoundaryCondition::Open; 2];
+const PERIODIC: [BoundaryCondition; 2] = [BoundaryCondition::Periodic; 2];
+
+fn inflow(velocity: [f32; 3]) -> BoundaryCondition {
+    BoundaryCondition::Inflow(Inflow { velocity, scalars: [0.2, 0.0, 0.1, 5.0] })
+}
+
+fn params() -> Params {
+    Params { vorticity: 2.0, friction: 0.1, ..Params::default() }
+}
+
+/// A box with a source across several slabs, and stirred air.
+fn scene(cells: [usize; 3], sides: [[BoundaryCondition; 2]; 3]) -> Config {
+    Config { sides, ..Config::new(Dims::new(cells).unwrap(), 0.1) }
+}
+
+/// Runs `steps` steps on `size` ranks. Returns the planes of each field that each rank has computed, in order, and its statistics.
+fn run(
+    config: &Config,
+    params: &Params,
+    size: usize,
+    steps: usize,
+    prepare: &(impl Fn(&mut Solver) + Sync),
+) -> Vec<(Vec<f32>, StepStats)> {
+    let solve = |comm: Option<Arc<dyn Comm>>, threads: usize| {
+        let config = Config { threads, ..config.clone() };
+        let length = |axis: usize| 0.1 * config.dims.array()[axis] as f32;
+        let middle = [0.5 * length(0), 0.2 * length(1), 0.45 * length(2)];
+        let ball = Region::new(Form::Body(Shape::Sphere { radius: 0.3 * length(2).min(length(0)) }), middle);
+        let other = Region::new(Form::Body(Shape::Sphere { radius: 0.25 }), [0.3, 0.5 * length(1), 0.15]);
+        let sources = vec![
+            Source::new(ball, [3.0, 0.0, 1.0, 400.0]),
+            Source { velocity: Some([1.0, 0.5, 2.0]), ..Source::new(other, [0.0, 2.0, 0.0, -50.0]) },
+        ];
+        let mut solver = Solver::on_ranks(config, params.clone(), sources, comm).unwrap();
+        prepare(&mut solver);
+        for _ in 0..steps {
+            solver.step(0.08).unwrap();
+        }
+        let own = solver.layout().own();
+        let mut fields: Vec<f32> = Vec::new();
+        for field in solver.velocity().iter().map(Vec::as_slice).chain(solver.pressure()) {
+            fields.extend(&field[own.clone()]);
+        }
+        fields.extend(solver.scalars()[own].as_flattened());
+        (fields, StepStats { stages: Default::default(), ..solver.stats().clone() })
+    };
+    if size == 1 {
+        return vec![solve(None, 2)];
+    }
+    std::thread::scope(|scope| {
+        let solve = &solve;
+        let ranks: Vec<_> = ThreadRanks::new(size)
+            .into_iter()
+            .map(|comm| scope.spawn(move || solve(Some(Arc::new(comm)), 1)))
+            .collect();
+        ranks.into_iter().map(|rank| rank.join().unwrap()).collect()
+    })
+}
+
+/// Asserts that ranks of any number have the bytes of one.
+fn check(name: &str, config: &Config, params: &Params, prepare: impl Fn(&mut Solver) + Sync) {
+    let whole = &run(config, params, 1, 4, &prepare)[0];
+    assert!(whole.1.max_speed > 0.1 && whole.1.mass[0] > 0.0, "{name}: nothing happens");
+    let layout = crate::grid::Layout::new(config.dims);
+    let count = whole.0.len() / layout.size();
+    for size in [2, 3, 4] {
+        for (rank, (fields, stats)) in run(config, params, size, 4, &prepare).into_iter().enumerate() {
+            let ranks = [config.dims.nz * rank / size, config.dims.nz * (rank + 1) / size];
+            let own = layout.slab(ranks).own();
+            // Each field of one value, then the scalars of four.
+            let mut at = 0;
+            for field in 0..count - 4 + 1 {
+                let values = if field < count - 4 { 1 } else { 4 };
+                let want = &whole.0[field * layout.size() + values * own.start..][..values * own.len()];
+                let found = &fields[at..][..values * own.len()];
+                let differs = found.iter().zip(want).position(|(a, b)| a.to_bits() != b.to_bits());
+                if let Some(n) = differs {
+                    let place = own.start + n / values;
+                    let [x, y, z] =
+                        [place % layout.row, place % layout.plane / layout.row, place / layout.plane]
+                            .map(|i| i as isize - 2);
+                    panic!(
+                        "{name}: field {field} of rank {rank} of {size} ({ranks:?}) at {:?}: {} instead of {}",
+                        [x, y, z],
+                        found[n],
+                        want[n]
+                    );
+                }
+                at += values * own.len();
+            }
+            assert_eq!(stats, whole.1, "{name}, rank {rank} of {size}");
+        }
+    }
+}
+
+fn stirred(solver: &mut Solver) {
+    solver.fill(
+        |c, [x, y, z]| [(3.0 * y + 5.0 * z).sin(), (4.0 * z - x).cos(), 1.5 * (2.0 * x + 3.0 * y).sin()][c],
+        |[x, y, z]| [0.3 * (x * y).sin().max(0.0), 0.0, (z - 1.0).max(0.0), 20.0 * x],
+    );
+}
+
+#[test]
+fn ranks_have_the_bytes_of_one_process_between_walls() {
+    check("walls", &scene([21, 26, 19], [CLOSED; 3]), &params(), stirred);
+    check("still", &scene([16, 24, 33], [CLOSED; 3]), &params(), |_| ());
+}
+
+#[test]
+fn ranks_have_the_bytes_of_one_process_between_open_and_periodic_sides() {
+    check("open", &scene([20, 18, 22], [OPEN; 3]), &params(), stirred);
+    check("periodic", &scene([20, 18, 23], [PERIODIC; 3]), &params(), stirred);
+    let lid = BoundaryCondition::NoSlip([0.7, 0.0, -0.4]);
+    let mixed =
+        [[inflow([1.0, 0.0, 0.3]), BoundaryCondition::Open], [lid, BoundaryCondition::Open], PERIODIC];
+    check("mixed", &scene([20, 18, 21], mixed), &params(), stirred);
+    let across = [[BoundaryCondition::Open, lid], OPEN, [BoundaryCondition::Open, inflow([0.0, 0.2, -0.8])]];
+    check("across", &scene([20, 18, 21], across), &params(), stirred);
+}
+
+#[test]
+fn every_scheme_and_integrator_has_the_bytes_of_one_process() {
+    let sides =
+        [[CLOSED, OPEN, PERIODIC], [OPEN, CLOSED, [BoundaryCondition::Open, BoundaryCondition::Closed]]];
+    for (n, advection) in Advection::ALL.into_iter().enumerate() {
+        for integrator in [Integrator::Projection, Integrator::Reflection, Integrator::Trapezoid] {
+            let trace = if n % 2 == 0 { TraceOrder::Third } else { TraceOrder::Second };
+            let config = Config { advection, integrator, trace, ..scene([14, 13, 18], sides[n % 2]) };
+            check(&format!("{advection:?} {integrator:?}"), &config, &params(), stirred);
+        }
+    }
+    for advection in [Advection::Conservative, Advection::MacCormack] {
+        let config = Config { advection, frozen: true, ..scene([14, 13, 18], [CLOSED; 3]) };
+        check(&format!("frozen, {advection:?}"), &config, &params(), stirred);
+    }
+}
+
+#[test]
+fn diffusion_forces_and_profiles_have_the_bytes_of_one_process() {
+    let thick = Params {
+        viscosity: 0.02,
+        conduction: 0.01,
+        smoke: params().smoke.map(|smoke| crate::solver::Smoke { diffusion: 0.005, buoyancy: 0.3, ..smoke }),
+        ambient: Ambient::Mean,
+        ..params()
+    };
+    let lid = BoundaryCondition::NoSlip([0.7, 0.0, -0.4]);
+    for sides in [[CLOSED, OPEN, PERIODIC], [[lid; 2], CLOSED, [lid, BoundaryCondition::Open]]] {
+        let config = Config { held: [[None; 2], [Some(3.0), None], [None; 2]], ..scene([14, 13, 18], sides) };
+        check("thick", &config, &thick, |solver| {
+            stirred(solver);
+            let force = |field| Force::new(field);
+            solver.set_forces(vec![
+                Force { acts_on: ActsOn::Smoke, ..force(ForceField::Wind([1.0, 0.0, 2.0])) },
+                force(ForceField::Vortex {
+                    center: [0.5, 0.5, 0.9],
+                    axis: [0.0, 0.0, 1.0],
+                    radius: 0.4,
+                    strength: 2.0,
+                }),
+            ]);
+        });
+    }
+}
+
+#[test]
+fn fast_air_and_thin_slabs_have_the_bytes_of_one_process() {
+    for sides in [[CLOSED; 3], [CLOSED, OPEN, PERIODIC]] {
+        let mut config = scene([11, 12, 16], sides);
+        config.time = TimeControl { cfl: 40.0, max_substeps: 1 };
+        check("fast", &config, &params(), |solver| {
+            let wild =
+                |c, [x, y, z]: [f32; 3]| [20.0 * y.sin(), 9.0 * (4.0 * z).cos(), 25.0 * (x + y).sin()][c];
+            solver.fill(wild, |[_, y, z]| [y * z, 0.0, 0.0, 0.0]);
+        });
+    }
+}
+
+#[test]
+fn a_run_resumes_on_another_number_of_ranks() {
+    let config = scene([12, 13, 17], [OPEN, CLOSED, PERIODIC]);
+    let saved = |comm: Option<Arc<dyn Comm>>, from: Option<&[u8]>| {
+        let config = Config { threads: 1, ..config.clone() };
+        let source = Region::new(Form::Body(Shape::Sphere { radius: 0.3 }), [0.6, 0.3, 0.9]);
+        let sources = vec![Source::new(source, [3.0, 0.0, 1.0, 400.0])];
+        let mut solver = Solver::on_ranks(config, params(), sources, comm).unwrap();
+        if let Some(from) = from {
+            solver.load(from).unwrap();
+        }
+        for _ in 0..3 {
+            solver.step(0.06).unwrap();
+        }
+        let mut file = Vec::new();
+        solver.save(&mut file).unwrap();
+        file
+    };
+    let on = |size: usize, from: Option<&[u8]>| {
+        std::thread::scope(|scope| {
+            let ranks = ThreadRanks::new(size).into_iter();
+            let ranks: Vec<_> = ranks.map(|comm| scope.spawn(|| saved(Some(Arc::new(comm)), from))).collect();
+            ranks.into_iter().map(|rank| rank.join().unwrap()).collect::<Vec<_>>().swap_remove(0)
+        })
+    };
+    let one = saved(None, None);
+    let two = on(2, None);
+    assert!(one == two, "a state saved by two ranks differs from that of one");
+    assert!(saved(None, Some(&two)) == on(3, Some(&one)), "three ranks go on in another way");
+}
+
+#[test]
+fn what_works_on_one_rank_only_is_refused_by_name() {
+    let comms = || ThreadRanks::new(2).swap_remove(0);
+    let refusal = |config: Config| {
+        let built = Solver::on_ranks(config, params(), vec![], Some(Arc::new(comms())));
+        built.map(|_| ()).unwrap_err().to_string()
+    };
+    let config = scene([8, 8, 8], [CLOSED; 3]);
+    assert!(refusal(Config { detail: 2, ..config.clone() }).contains("domain.detail"));
+    assert!(refusal(Config { projection: Projection::Multigrid, ..config.clone() }).contains("projection"));
+    let thin = refusal(scene([8, 8, 7], [CLOSED; 3]));
+    assert!(thin.contains("7 cells along z") && thin.contains("1 at most"), "{thin}");
+    let mut solver = Solver::on_ranks(config, params(), vec![], Some(Arc::new(comms()))).unwrap();
+    let ball = crate::solver::Solid::new(Shape::Sphere { radius: 0.1 }, [0.4; 3]);
+    assert!(solver.set_solids(vec![ball]).unwrap_err().to_string().contains("solids"));
+}

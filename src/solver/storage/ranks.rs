@@ -1,0 +1,528 @@
+//! One box on several ranks: each computes a slab of planes along z.
+//!
+//! Every rank has the fields of the whole box and the indices of the whole box. It computes the planes of its slab alone
+//! ([`Layout::slab`]), with the ghosts of the box below the first slab and above the last. Other planes are never touched, and memory
+//! that is never touched costs nothing, except the planes that a pass reads beside the slab: [`Ranks::exchange`] brings them from their
+//! owners before the pass.
+//!
+//! Results have the bytes of one process: a plane is computed in the same way wherever it lies, and sums are added in the order of
+//! planes, after [`Ranks::gather`] has brought the partial sums of all planes to all ranks.
+//!
+//! With one rank nothing here does anything.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use bytemuck::{Pod, cast_slice, cast_slice_mut};
+
+use crate::comm::Comm;
+use crate::grid::{GHOST, Layout};
+
+/// Fewest planes of a slab: ghosts of the box are then made from planes of the same slab.
+pub const FEWEST_PLANES: usize = 4;
+
+/// The ranks of a box, seen from one of them.
+#[derive(Clone, Debug, Default)]
+pub struct Ranks(Option<Arc<Team>>);
+
+#[derive(Debug)]
+struct Team {
+    comm: Arc<dyn Comm>,
+    /// First plane of each slab, and the end of the last.
+    bounds: Vec<usize>,
+    /// Whether the last plane is the first one's neighbour.
+    periodic: bool,
+}
+
+impl Team {
+    fn rank(&self) -> usize {
+        self.comm.rank()
+    }
+
+    fn size(&self) -> usize {
+        self.bounds.len() - 1
+    }
+
+    fn others(&self) -> impl Iterator<Item = usize> {
+        let me = self.rank();
+        (0..self.size()).filter(move |&rank| rank != me)
+    }
+
+    fn nz(&self) -> isize {
+        self.bounds[self.size()] as isize
+    }
+
+    /// Planes of cells of a slab.
+    fn slab(&self, rank: usize) -> [isize; 2] {
+        [self.bounds[rank] as isize, self.bounds[rank + 1] as isize]
+    }
+
+    /// Planes of a slab with the ghosts of the box.
+    fn planes(&self, rank: usize) -> [isize; 2] {
+        let (g, [low, high]) = (GHOST as isize, self.slab(rank));
+        [if low == 0 { -g } else { low }, if high == self.nz() { high + g } else { high }]
+    }
+
+    /// The planes that a pass on `rank` reads if it reads so many below and above its slab, ascending, its own included. On a periodic
+    /// axis these are all images within the box and its ghosts.
+    fn reads(&self, rank: usize, [below, above]: [usize; 2]) -> Vec<[isize; 2]> {
+        let ([low, high], g, nz) = (self.slab(rank), GHOST as isize, self.nz());
+        let [low, high] = [low - below as isize, high + above as isize];
+        let images = if self.periodic { -1..=1 } else { 0..=0 };
+        let mut parts: Vec<[isize; 2]> = Vec::new();
+        for image in images {
+            let [from, to] = [(low + image * nz).max(-g), (high + image * nz).min(nz + g)];
+            match parts.last_mut() {
+                Some(last) if from <= last[1] => last[1] = last[1].max(to),
+                _ if from < to => parts.push([from, to]),
+                _ => {}
+            }
+        }
+        parts
+    }
+
+    /// The share of a rank when `count` things are divided.
+    fn share(&self, rank: usize, count: usize) -> Range<usize> {
+        count * rank / self.size()..count * (rank + 1) / self.size()
+    }
+
+    /// The columns of a rank.
+    fn columns(&self, rank: usize, stack: Stack) -> Range<usize> {
+        let share = self.share(rank, stack.width.div_ceil(stack.unit));
+        (share.start * stack.unit).min(stack.width)..(share.end * stack.unit).min(stack.width)
+    }
+
+    /// The planes of a rank, counted from the first of a stack with this many ghost planes at each end.
+    fn stacked(&self, rank: usize, ghosts: usize) -> Range<usize> {
+        let low = if rank == 0 { 0 } else { self.bounds[rank] + ghosts };
+        let high = self.bounds[rank + 1] + ghosts;
+        low..if rank + 1 == self.size() { high + ghosts } else { high }
+    }
+
+    /// The planes that `to` reads of those that `from` computes.
+    fn flow(&self, from: usize, to: usize, reach: [usize; 2]) -> Vec<[isize; 2]> {
+        self.reads(to, reach).into_iter().filter_map(|part| common(part, self.planes(from))).collect()
+    }
+}
+
+/// Planes on top of each other, and how their columns are divided.
+#[derive(Clone, Copy, Debug)]
+pub struct Stack {
+    /// Distance between planes.
+    pub plane: usize,
+    /// Columns in a plane.
+    pub width: usize,
+    /// Columns that stay together.
+    pub unit: usize,
+    /// Planes below and above those of the cells.
+    pub ghosts: usize,
+}
+
+/// The common part of two half-open ranges.
+fn common(a: [isize; 2], b: [isize; 2]) -> Option<[isize; 2]> {
+    let both = [a[0].max(b[0]), a[1].min(b[1])];
+    (both[0] < both[1]).then_some(both)
+}
+
+/// Cuts disjoint ascending parts out of `values`.
+fn cut<T>(mut values: &mut [T], parts: impl Iterator<Item = Range<usize>>) -> Vec<&mut [T]> {
+    let (mut at, mut found) = (0, Vec::new());
+    for part in parts {
+        let (_, rest) = values.split_at_mut(part.start - at);
+        let (piece, rest) = rest.split_at_mut(part.len());
+        found.push(piece);
+        (values, at) = (rest, part.end);
+    }
+    found
+}
+
+impl Ranks {
+    /// Divides `nz` planes among the ranks of `comm` into slabs of equal thickness, as far as that goes. Each must have at least
+    /// [`FEWEST_PLANES`].
+    pub fn new(comm: Arc<dyn Comm>, nz: usize, periodic: bool) -> Self {
+        let size = comm.size();
+        if size == 1 {
+            return Self(None);
+        }
+        let bounds = (0..=size).map(|rank| nz * rank / size).collect();
+        assert!(nz / size >= FEWEST_PLANES, "{nz} planes for {size} ranks");
+        Self(Some(Arc::new(Team { comm, bounds, periodic })))
+    }
+
+    /// Whether there is one rank only.
+    pub fn is_alone(&self) -> bool {
+        self.0.is_none()
+    }
+
+    /// Number of ranks.
+    pub fn size(&self) -> usize {
+        self.0.as_ref().map_or(1, |team| team.size())
+    }
+
+    /// Restricts a layout to the slab of this rank.
+    pub fn restrict(&self, layout: Layout) -> Layout {
+        self.0.as_ref().map_or(layout, |team| {
+            let rank = team.rank();
+            layout.slab([team.bounds[rank], team.bounds[rank + 1]])
+        })
+    }
+
+    /// Brings the planes of `fields` that a pass reads from `reach[0]` planes below this slab to `reach[1]` planes above it. Planes
+    /// beyond the box are its ghosts, or with a periodic axis their images too.
+    pub fn exchange<T: Pod, const N: usize>(&self, layout: Layout, fields: [&mut [T]; N], reach: [usize; 2]) {
+        let Some(team) = &self.0 else { return };
+        let me = team.rank();
+        let own = layout.span(team.planes(me));
+        let reads: Vec<(usize, Range<usize>)> = (team.reads(me, reach).into_iter())
+            .flat_map(|part| {
+                let owners = team.others();
+                owners.filter_map(move |owner| Some((owner, layout.span(common(part, team.planes(owner))?))))
+            })
+            .collect();
+        let (mut sends, mut receives) = (Vec::new(), Vec::new());
+        for field in fields {
+            let (below, rest) = field.split_at_mut(own.start);
+            let (mine, above) = rest.split_at_mut(own.len());
+            let mine = &*mine;
+            for to in team.others() {
+                sends.extend(team.flow(me, to, reach).into_iter().map(|planes| {
+                    let part = layout.span(planes);
+                    (to, cast_slice(&mine[part.start - own.start..part.end - own.start]))
+                }));
+            }
+            let (low, high): (Vec<_>, Vec<_>) =
+                reads.iter().cloned().partition(|(_, part)| part.end <= own.start);
+            let low =
+                low.iter().map(|(from, _)| *from).zip(cut(below, low.iter().map(|(_, part)| part.clone())));
+            receives.extend(low.map(|(from, piece)| (from, cast_slice_mut(piece))));
+            let shifted = high.iter().map(|(_, part)| part.start - own.end..part.end - own.end);
+            let high = high.iter().map(|(from, _)| *from).zip(cut(above, shifted));
+            receives.extend(high.map(|(from, piece)| (from, cast_slice_mut(piece))));
+        }
+        team.comm.transfer(&sends, &mut receives);
+    }
+
+    /// Calls `pass` with the layout of this slab and, with several ranks, of the planes that [`exchange`](Self::exchange) brings.
+    pub fn with_neighbours(&self, layout: Layout, reach: [usize; 2], mut pass: impl FnMut(Layout)) {
+        let Some(team) = &self.0 else { return pass(layout) };
+        let reads = team.reads(team.rank(), reach);
+        // The slab with its ghosts is among them, except for ghosts that nothing reads.
+        let own = layout.planes();
+        let mut parts: Vec<[isize; 2]> = Vec::new();
+        for part in reads {
+            match common(part, own) {
+                Some(_) => parts.push([part[0].min(own[0]), part[1].max(own[1])]),
+                None => parts.push(part),
+            }
+        }
+        parts.into_iter().for_each(|planes| pass(layout.on_planes(planes)));
+    }
+
+    /// Brings to all ranks the `each` values of every plane of cells, computed by its owner; those after the last plane are the last
+    /// rank's.
+    pub fn gather<T: Pod>(&self, values: &mut [T], each: usize) {
+        let Some(team) = &self.0 else { return };
+        let end = values.len();
+        let part = |rank: usize| {
+            let last = rank + 1 == team.size();
+            each * team.bounds[rank]..if last { end } else { each * team.bounds[rank + 1] }
+        };
+        let mut mine: &[u8] = &[];
+        let mut receives = Vec::new();
+        for (rank, piece) in cut(values, (0..team.size()).map(part)).into_iter().enumerate() {
+            if rank == team.rank() {
+                mine = cast_slice(piece);
+            } else {
+                receives.push((rank, cast_slice_mut(piece)));
+            }
+        }
+        let sends: Vec<_> = team.others().map(|rank| (rank, mine)).collect();
+        team.comm.transfer(&sends, &mut receives);
+    }
+
+    /// Brings the planes `ks` of a field to the first rank.
+    pub fn bring<T: Pod>(&self, layout: Layout, field: &mut [T], ks: [isize; 2]) {
+        let Some(team) = &self.0 else { return };
+        let part = |rank: usize| common(team.planes(rank), ks).map(|planes| layout.span(planes));
+        match team.rank() {
+            0 => {
+                let ranks: Vec<_> = team.others().filter_map(|rank| Some((rank, part(rank)?))).collect();
+                let pieces = cut(field, ranks.iter().map(|(_, part)| part.clone()));
+                let mut receives: Vec<_> = (ranks.iter().zip(pieces))
+                    .map(|((rank, _), piece)| (*rank, cast_slice_mut(piece)))
+                    .collect();
+                team.comm.transfer(&[], &mut receives);
+            }
+            me => {
+                let sends: Vec<_> = part(me).map(|part| (0, cast_slice(&field[part]))).into_iter().collect();
+                team.comm.transfer(&sends, &mut []);
+            }
+        }
+    }
+
+    /// Calls `take` on the first rank with the values that the owner of plane `k` has made.
+    pub fn take_plane<T: Pod, R>(
+        &self,
+        k: isize,
+        values: &mut [T],
+        make: impl FnOnce(&mut [T]),
+        take: impl FnOnce(&[T]) -> R,
+    ) -> Option<R> {
+        let Some(team) = &self.0 else {
+            make(values);
+            return Some(take(values));
+        };
+        let owner =
+            (0..team.size()).find(|&rank| (team.planes(rank)[0]..team.planes(rank)[1]).contains(&k))?;
+        if team.rank() == owner {
+            make(values);
+        }
+        match (team.rank(), owner) {
+            (0, 0) => {}
+            (0, _) => team.comm.transfer(&[], &mut [(owner, cast_slice_mut(values))]),
+            (me, _) if me == owner => team.comm.transfer(&[(0, cast_slice(values))], &mut []),
+            _ => {}
+        }
+        (team.rank() == 0).then(|| take(values))
+    }
+
+    /// Brings the planes of a field, ghosts included, one after another to the first rank, which calls `take` with each. `values` are the
+    /// bytes of the field, `plane` those of a plane.
+    pub fn planes_to_first(&self, values: &[u8], plane: usize, mut take: impl FnMut(&[u8])) {
+        let Some(team) = &self.0 else { return values.chunks(plane).for_each(take) };
+        let mut buffer = vec![0; if team.rank() == 0 { plane } else { 0 }];
+        for rank in 0..team.size() {
+            for k in team.stacked(rank, GHOST) {
+                match (team.rank(), rank) {
+                    (0, 0) => take(&values[k * plane..][..plane]),
+                    (0, _) => {
+                        team.comm.transfer(&[], &mut [(rank, &mut buffer)]);
+                        take(&buffer);
+                    }
+                    (me, _) if me == rank => {
+                        team.comm.transfer(&[(0, &values[k * plane..][..plane])], &mut []);
+                    }
+                    _ => {}
+                }
+            }
+        }
+    }
+
+    /// Brings the values of the last rank to all.
+    pub fn last_to_all<T: Pod>(&self, values: &mut [T]) {
+        let Some(team) = &self.0 else { return };
+        let last = team.size() - 1;
+        if team.rank() == last {
+            let sends: Vec<_> = team.others().map(|rank| (rank, cast_slice(values))).collect();
+            team.comm.transfer(&sends, &mut []);
+        } else {
+            team.comm.transfer(&[], &mut [(last, cast_slice_mut(values))]);
+        }
+    }
+
+    /// Brings the values of the first rank to the last. Both must have as many.
+    pub fn first_to_last<T: Pod>(&self, values: &mut [T]) {
+        let Some(team) = &self.0 else { return };
+        let last = team.size() - 1;
+        match team.rank() {
+            0 => team.comm.transfer(&[(last, cast_slice(values))], &mut []),
+            rank if rank == last => team.comm.transfer(&[], &mut [(0, cast_slice_mut(values))]),
+            _ => {}
+        }
+    }
+
+    /// Lets one rank after another, upwards, change `value`, of which all get the last state.
+    pub fn in_turn<T: Pod>(&self, value: &mut T, change: impl FnOnce(&mut T)) {
+        let Some(team) = &self.0 else { return change(value) };
+        let (me, last) = (team.rank(), team.size() - 1);
+        let value = std::slice::from_mut(value);
+        if me > 0 {
+            team.comm.transfer(&[], &mut [(me - 1, cast_slice_mut(value))]);
+        }
+        change(&mut value[0]);
+        if me < last {
+            team.comm.transfer(&[(me + 1, cast_slice(value))], &mut []);
+        }
+        self.last_to_all(value);
+    }
+
+    /// A value of each rank.
+    pub fn all<T: Pod>(&self, mine: T) -> Vec<T> {
+        let Some(team) = &self.0 else { return vec![mine] };
+        let mut found = vec![mine; team.size()];
+        let own = [mine];
+        let sends: Vec<_> = team.others().map(|rank| (rank, cast_slice(&own))).collect();
+        let pieces = found.iter_mut().enumerate().filter(|(rank, _)| *rank != team.rank());
+        let mut receives: Vec<_> =
+            pieces.map(|(rank, piece)| (rank, cast_slice_mut(std::slice::from_mut(piece)))).collect();
+        team.comm.transfer(&sends, &mut receives);
+        drop(receives);
+        found
+    }
+
+    /// The greatest value of all ranks.
+    pub fn most(&self, mine: f32) -> f32 {
+        if self.is_alone() { mine } else { self.all(mine).into_iter().fold(mine, f32::max) }
+    }
+
+    /// The sum of what the ranks count.
+    pub fn sum(&self, mine: usize) -> usize {
+        if self.is_alone() { mine } else { self.all(mine).into_iter().sum() }
+    }
+
+    /// Whether `mine` is true on any rank.
+    pub fn any(&self, mine: bool) -> bool {
+        if self.is_alone() { mine } else { self.all(u8::from(mine)).contains(&1) }
+    }
+
+    /// The units of columns, of `count` in all, that this rank has between [`to_columns`](Self::to_columns) and
+    /// [`to_planes`](Self::to_planes).
+    pub fn columns(&self, count: usize) -> Range<usize> {
+        self.0.as_ref().map_or(0..count, |team| team.share(team.rank(), count))
+    }
+
+    /// From planes to columns: each rank gets its share of the columns in all planes.
+    pub fn to_columns(&self, values: &mut [f32], stack: Stack) {
+        let Some(team) = &self.0 else { return };
+        let me = team.rank();
+        let (mut sends, mut receives) = (Vec::new(), Vec::new());
+        let slabs = (0..team.size()).map(|rank| {
+            let planes = team.stacked(rank, stack.ghosts);
+            planes.start * stack.plane..planes.end * stack.plane
+        });
+        for (owner, slab) in cut(values, slabs).into_iter().enumerate() {
+            for values in slab.chunks_mut(stack.plane) {
+                if owner == me {
+                    let values = &*values;
+                    let columns = |rank| &values[team.columns(rank, stack)];
+                    sends.extend(team.others().map(|rank| (rank, cast_slice(columns(rank)))));
+                } else {
+                    receives.push((owner, cast_slice_mut(&mut values[team.columns(me, stack)])));
+                }
+            }
+        }
+        team.comm.transfer(&sends, &mut receives);
+    }
+
+    /// The inverse of [`to_columns`](Self::to_columns). With `and_below` each rank gets the plane below its slab too, on a periodic axis
+    /// around it.
+    pub fn to_planes(&self, values: &mut [f32], stack: Stack, and_below: bool) {
+        let Some(team) = &self.0 else { return };
+        let (me, size) = (team.rank(), team.size());
+        let reads = |rank: usize, k: usize| {
+            let own = team.stacked(rank, stack.ghosts);
+            let around = team.periodic.then(|| team.stacked(size - 1, stack.ghosts).end - 1);
+            let below = if own.start > 0 { Some(own.start - 1) } else { around };
+            own.contains(&k) || and_below && below == Some(k)
+        };
+        let (mut sends, mut receives) = (Vec::new(), Vec::new());
+        let count = team.stacked(size - 1, stack.ghosts).end;
+        for (k, values) in values.chunks_mut(stack.plane).take(count).enumerate() {
+            let shares = (0..size).map(|rank| team.columns(rank, stack));
+            for (owner, piece) in cut(values, shares).into_iter().enumerate() {
+                if owner == me {
+                    let piece = &*piece;
+                    let readers = team.others().filter(|&rank| reads(rank, k));
+                    sends.extend(readers.map(|rank| (rank, cast_slice(piece))));
+                } else if reads(me, k) {
+                    receives.push((owner, cast_slice_mut(piece)));
+                }
+            }
+        }
+        team.comm.transfer(&sends, &mut receives);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::comm::ThreadRanks;
+    use crate::grid::Dims;
+
+    /// Calls `test` on each of `size` ranks of a box of `nz` planes.
+    fn on_ranks(size: usize, nz: usize, periodic: bool, test: impl Fn(usize, Ranks) + Sync) {
+        std::thread::scope(|scope| {
+            for (rank, comm) in ThreadRanks::new(size).into_iter().enumerate() {
+                let test = &test;
+                scope.spawn(move || test(rank, Ranks::new(Arc::new(comm), nz, periodic)));
+            }
+        });
+    }
+
+    #[test]
+    fn an_exchange_brings_the_planes_within_reach_and_no_others() {
+        let layout = Layout::new(Dims::new([2, 1, 13]).unwrap());
+        for (periodic, size, reach) in [
+            (false, 3, [1, 2]),
+            (false, 2, [9, 9]),
+            (true, 3, [2, 2]),
+            (true, 3, [7, 5]),
+            (true, 2, [20, 20]),
+        ] {
+            on_ranks(size, 13, periodic, |rank, ranks| {
+                let own = ranks.restrict(layout).planes();
+                let mut field = vec![-100.0f32; layout.size()];
+                for k in own[0]..own[1] {
+                    field[layout.span([k, k + 1])].fill(k as f32);
+                }
+                ranks.exchange(layout, [&mut field], reach);
+                let [low, high] = ranks.restrict(layout).cell_planes().map(|k| k as isize);
+                for k in -2..15 {
+                    let near = |k: isize| (low - reach[0] as isize..high + reach[1] as isize).contains(&k);
+                    let images = if periodic { -1..=1 } else { 0..=0 };
+                    let reads = (own[0]..own[1]).contains(&k) || images.into_iter().any(|n| near(k + 13 * n));
+                    let want = if reads { k as f32 } else { -100.0 };
+                    let found = &field[layout.span([k, k + 1])];
+                    assert!(found.iter().all(|x| *x == want), "rank {rank} of {size}, plane {k}: {found:?}");
+                }
+            });
+        }
+    }
+
+    #[test]
+    fn columns_and_planes_come_back() {
+        let (nz, plane, width) = (11, 50, 47);
+        let stack = Stack { plane, width, unit: 10, ghosts: 0 };
+        for (size, periodic) in [(2, true), (2, false)] {
+            on_ranks(size, nz, periodic, |rank, ranks| {
+                let layout = ranks.restrict(Layout::new(Dims::new([1, 1, nz]).unwrap()));
+                let [low, high] = layout.cell_planes();
+                let value = |k: usize, at: usize| (100 * k + at) as f32;
+                let mut values = vec![-1.0; nz * plane];
+                for k in low..high {
+                    (0..width).for_each(|at| values[k * plane + at] = value(k, at));
+                }
+                ranks.to_columns(&mut values, stack);
+                let share = ranks.columns(5);
+                for (k, at) in (0..nz)
+                    .flat_map(|k| (share.start * 10..(share.end * 10).min(width)).map(move |at| (k, at)))
+                {
+                    assert_eq!(values[k * plane + at], value(k, at), "rank {rank}, plane {k}");
+                    values[k * plane + at] += 0.5;
+                }
+                ranks.to_planes(&mut values, stack, true);
+                let below = if low > 0 { Some(low - 1) } else { periodic.then_some(nz - 1) };
+                for k in below.into_iter().chain(low..high) {
+                    (0..width)
+                        .for_each(|at| assert_eq!(values[k * plane + at], value(k, at) + 0.5, "rank {rank}"));
+                }
+            });
+        }
+    }
+
+    #[test]
+    fn sums_pass_through_the_ranks_in_their_order() {
+        on_ranks(3, 12, false, |rank, ranks| {
+            let mut sum = 1.0f64;
+            ranks.in_turn(&mut sum, |sum| *sum = 10.0 * *sum + rank as f64);
+            assert_eq!(sum, 1012.0);
+            let mut planes: Vec<u32> = vec![0; 13];
+            let [low, high] = ranks.restrict(Layout::new(Dims::new([1, 1, 12]).unwrap())).cell_planes();
+            (low..if high == 12 { 13 } else { high }).for_each(|k| planes[k] = k as u32);
+            ranks.gather(&mut planes, 1);
+            assert_eq!(planes, (0..13).collect::<Vec<_>>());
+            assert_eq!(ranks.most(rank as f32), 2.0);
+            assert!(ranks.any(rank == 1) && !ranks.any(false));
+        });
+    }
+}
