@@ -226,6 +226,9 @@ fn what_works_on_one_rank_only_is_refused_by_name() {
     };
     let config = scene([8, 8, 8], [CLOSED; 3]);
     assert!(refusal(Config { detail: 2, ..config.clone() }).contains("domain.detail"));
+    let follow = crate::solver::Follow { on: true, ..Default::default() };
+    let open = Config { follow, ..scene([8, 8, 8], [OPEN; 3]) };
+    assert!(refusal(open).contains("domain.follow"));
     assert!(refusal(Config { projection: Projection::Multigrid, ..config.clone() }).contains("projection"));
     let thin = refusal(scene([8, 8, 7], [CLOSED; 3]));
     assert!(thin.contains("7 cells along z") && thin.contains("1 at most"), "{thin}");
