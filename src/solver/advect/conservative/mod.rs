@@ -366,7 +366,8 @@ impl Pass<'_> {
         }
     }
 
-    /// Sweeps one bundle of lines; no other thread may access them.
+    /// Sweeps one bundle of lines; no other thread may access them. Out of line: it has three callers, and copies of it are slower.
+    #[inline(never)]
     fn sweep(&self, lines: &mut Lines, bundle: Bundle, scalars: &Shared<f32>, left: &mut [f64; 4]) {
         let Bundle { axis, place, range: [first, end] } = bundle;
         let walls = self.flow.walls;
