@@ -28,6 +28,7 @@ fn limited(parameter: &Parameter, new: Value, old: Value) -> Value {
         (Value::Triple(new), Value::Triple(old)) => {
             Value::Triple(std::array::from_fn(|axis| parameter.limit(new[axis], old[axis])))
         }
+        (Value::Whole(new), _) => Value::Whole(parameter.limit(new as f32, 0.0) as u32),
         (new, _) => new,
     }
 }
@@ -92,10 +93,12 @@ mod tests {
         let old = Params { cooling: 0.4, ..Params::default() };
         let mut new = Params { cooling: f32::NAN, vorticity: f32::INFINITY, ..Params::default() };
         new.smoke[1].buoyancy = f32::NEG_INFINITY;
+        new.turbulence.octaves = 1000;
         let safe = params(&new, &old);
         assert_eq!(safe.cooling, 0.4);
         assert_eq!(safe.vorticity, *parameter::of("fluid.vorticity").hard.end());
         assert_eq!(safe.smoke[1].buoyancy, *parameter::of("smoke.green.buoyancy").hard.start());
+        assert_eq!(safe.turbulence.octaves, 6);
     }
 
     /// Both ends of every range: a value valid in a scene is valid in the window.
@@ -111,10 +114,11 @@ mod tests {
                     Some(Value::Triple(_)) => {
                         (format!("[{end:?}, {end:?}, {end:?}]"), Value::Triple([end; 3]))
                     }
+                    Some(Value::Whole(_)) => (format!("{end}"), Value::Whole(end as u32)),
                     _ => (format!("{end:?}"), Value::Number(end)),
                 };
                 let set = format!("{}={text}", parameter.path);
-                let scene = Scene::parse_with("s", "", &[set]).unwrap();
+                let scene = Scene::parse_with("s", "domain.detail = 2", &[set]).unwrap();
                 assert_eq!(scene.params.value_of(parameter), Some(value), "{}", parameter.path);
                 assert_eq!(params(&scene.params, &Params::default()), scene.params, "{}", parameter.path);
                 checked += 1;

@@ -23,8 +23,6 @@ pub fn refuse_on_ranks(config: &Config, solids: bool, ranks: usize) -> Result<()
         Err(one_rank_only("a scene with solids"))
     } else if config.follow.on {
         Err(one_rank_only("domain.follow"))
-    } else if config.follow.on {
-        Err(one_rank_only("domain.follow"))
     } else if config.detail > 1 {
         Err(one_rank_only("domain.detail above 1"))
     } else if !matches!(config.projection, Projection::Auto | Projection::Direct) {

@@ -89,7 +89,7 @@ impl Solver {
     /// Makes a box that the ranks of `comm` share, each with a slab of planes along z and its own threads. Every rank calls the same
     /// functions in the same order. The result has the same bits with any number of ranks; statistics are those of the
     /// whole box on every rank. Fields have the layout of the whole box, but only the planes of the slab
-    /// ([`Layout::cell_planes`]) and, of the velocity, [`GHOST`] planes beside it hold values. [`bring`](Self::bring) brings others to
+    /// ([`Layout::cell_planes`]) and, of the velocity, two planes beside it hold values. [`bring`](Self::bring) brings others to
     /// the first rank.
     ///
     /// # Errors
