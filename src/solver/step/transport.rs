@@ -55,9 +55,9 @@ impl Fields {
 
     /// Advects each component of the velocity: from `velocity` to `advected`, ghosts filled. `steps` is Δt/h.
     pub fn advect_velocity(&mut self, scheme: Advection, steps: f32) {
-        let reach = self.stencil_reach();
+        let halo = self.stencil_halo();
         let [u, v, w] = &mut self.velocity;
-        self.walls.ranks().exchange(self.layout, [u, v, w], reach);
+        self.walls.ranks().exchange(self.layout, [u, v, w], halo);
         match scheme {
             Advection::MacCormack => self.advect_components(Interpolation::Linear, true),
             Advection::SemiLagrangian => self.advect_components(Interpolation::Linear, false),
@@ -74,13 +74,13 @@ impl Fields {
 
     /// Planes beside a slab that an interpolation at departure points reads. The stencil of a cubic extends two planes beyond such a
     /// point, and rounding may add one.
-    fn stencil_reach(&self) -> [usize; 2] {
+    fn stencil_halo(&self) -> [usize; 2] {
         [planes(self.planes_crossed, self.layout) + 3; 2]
     }
 
     /// Advects one component after the other.
     fn advect_components(&mut self, kind: Interpolation, correct: bool) {
-        let reach = self.stencil_reach();
+        let halo = self.stencil_halo();
         let Self { layout, walls, velocity, advected, back, forth, .. } = self;
         for component in 0..3 {
             let bounds = walls.sample_bounds(Some(component));
@@ -95,7 +95,7 @@ impl Fields {
             };
             walls.fill_component(component, &mut advected[component]);
             std::mem::swap(once, &mut advected[component]);
-            walls.ranks().exchange(*layout, [once], reach);
+            walls.ranks().exchange(*layout, [once], halo);
             for_faces(*layout, component, range, back, &mut advected[component], |row, at, out| {
                 let forth = trace::mean_of_cells(forward, at, layout.strides()[component], out.len());
                 advect::correct_component(row, &forth[..out.len()], &bounds, [from, once], at, out);
@@ -106,11 +106,11 @@ impl Fields {
     /// Advects all components at once, by limited cubic interpolation. `scalars_next` holds the interleaved
     /// velocity.
     fn advect_together(&mut self, curve: Curve) {
-        let reach = self.stencil_reach();
+        let halo = self.stencil_halo();
         let Self { layout, walls, velocity, advected, back, scalars_next: interleaved, .. } = self;
         walls
             .ranks()
-            .with_neighbours(*layout, reach, |layout| advect::interleave(layout, velocity, interleaved));
+            .with_neighbours(*layout, halo, |layout| advect::interleave(layout, velocity, interleaved));
         let bounds = [0, 1, 2].map(|component| walls.sample_bounds(Some(component)));
         let field = advect::Staggered { interleaved, faces: velocity, back, curve };
         // Only as far as the flow decides; the sides mostly set the faces at the far ends.
@@ -132,12 +132,12 @@ impl Fields {
     /// `steps` is Δt/h, `crossed` the number of cells that the fastest air crosses.
     pub fn advect_scalars(&mut self, scheme: Advection, decay: &[f32; 4], steps: f32, crossed: f32) {
         let crossed = self.refine_flow(scheme, steps, crossed);
-        let (finer, reach) = (self.finer() as f32, self.stencil_reach());
+        let (finer, halo) = (self.finer() as f32, self.stencil_halo());
         let mut smoke = self.smoke();
         if scheme != Advection::Conservative {
-            smoke.walls.ranks().exchange(smoke.layout, [smoke.scalars], reach);
+            smoke.walls.ranks().exchange(smoke.layout, [smoke.scalars], halo);
         }
-        smoke.advect(scheme, decay, finer * steps, crossed, reach);
+        smoke.advect(scheme, decay, finer * steps, crossed, halo);
     }
 
     /// Brings the flow to the finer grid of the scalars, if they have one. `crossed` counts the cells of the velocity that the fastest
@@ -164,15 +164,15 @@ impl Fields {
 }
 
 impl SmokeFields<'_> {
-    /// Advects the scalars on their grid; see [`Fields::advect_scalars`]. An interpolation reads `reach` planes beside the slab.
-    fn advect(&mut self, scheme: Advection, decay: &[f32; 4], steps: f32, crossed: f32, reach: [usize; 2]) {
+    /// Advects the scalars on their grid; see [`Fields::advect_scalars`]. An interpolation reads `halo` planes beside the slab.
+    fn advect(&mut self, scheme: Advection, decay: &[f32; 4], steps: f32, crossed: f32, halo: [usize; 2]) {
         if scheme == Advection::Conservative {
             return self.sweep_scalars(decay, steps, crossed);
         }
         if let Some(obstacles) = &mut self.obstacles {
             obstacles.advect(&self.walls.sample_bounds(None), self.back, crossed, self.scalars);
         }
-        self.interpolate_scalars(scheme, decay, crossed, reach);
+        self.interpolate_scalars(scheme, decay, crossed, halo);
         self.correct_near_solids(decay);
         std::mem::swap(self.scalars, self.scalars_next);
     }
@@ -204,7 +204,7 @@ impl SmokeFields<'_> {
         if let (Some(obstacles), false) = (&mut *obstacles, *is_finer) {
             obstacles.voxels.cuts.stop(velocity);
         }
-        walls.ranks().exchange(*layout, [&mut velocity[2]], [conservative::reach(crossed) + 1; 2]);
+        walls.ranks().exchange(*layout, [&mut velocity[2]], [conservative::halo(crossed) + 1; 2]);
         let flags = obstacles.as_ref().map(|obstacles| &*obstacles.voxels.flags);
         let flow = conservative::Flow { layout: *layout, walls, velocity, flags, steps };
         let left = sweeps.advance(&flow, decay, scalars, bricks, crossed);
@@ -225,7 +225,7 @@ impl SmokeFields<'_> {
     }
 
     /// Interpolates the scalars, except in bricks that are empty and stay empty.
-    fn interpolate_scalars(&mut self, scheme: Advection, decay: &[f32; 4], crossed: f32, reach: [usize; 2]) {
+    fn interpolate_scalars(&mut self, scheme: Advection, decay: &[f32; 4], crossed: f32, halo: [usize; 2]) {
         let Self { layout, walls, velocity, scalars, scalars_next, back, forth, obstacles, bricks, .. } =
             self;
         bricks.dilate(walls.surroundings(), crossed);
@@ -247,7 +247,7 @@ impl SmokeFields<'_> {
         }
         walls.fill_scalars(scalars_next, velocity);
         std::mem::swap(once, scalars_next);
-        walls.ranks().exchange(*layout, [once], reach);
+        walls.ranks().exchange(*layout, [once], halo);
         for_reached(*layout, bricks, scalars_next, |origin, at, out| {
             let row = Row { origin, back: &back[at..][..out.len()] };
             let forward = &forward[at..][..out.len()];

@@ -100,8 +100,8 @@ impl Team {
     }
 
     /// The planes that `to` reads of those that `from` computes.
-    fn flow(&self, from: usize, to: usize, reach: [usize; 2]) -> Vec<[isize; 2]> {
-        self.reads(to, reach).into_iter().filter_map(|part| common(part, self.planes(from))).collect()
+    fn flow(&self, from: usize, to: usize, halo: [usize; 2]) -> Vec<[isize; 2]> {
+        self.reads(to, halo).into_iter().filter_map(|part| common(part, self.planes(from))).collect()
     }
 }
 
@@ -167,13 +167,13 @@ impl Ranks {
         })
     }
 
-    /// Brings the planes of `fields` that a pass reads from `reach[0]` planes below this slab to `reach[1]` planes above it. Planes
+    /// Brings the planes of `fields` that a pass reads from `halo[0]` planes below this slab to `halo[1]` planes above it. Planes
     /// beyond the box are its ghosts, or with a periodic axis their images too.
-    pub fn exchange<T: Pod, const N: usize>(&self, layout: Layout, fields: [&mut [T]; N], reach: [usize; 2]) {
+    pub fn exchange<T: Pod, const N: usize>(&self, layout: Layout, fields: [&mut [T]; N], halo: [usize; 2]) {
         let Some(team) = &self.0 else { return };
         let me = team.rank();
         let own = layout.span(team.planes(me));
-        let reads: Vec<(usize, Range<usize>)> = (team.reads(me, reach).into_iter())
+        let reads: Vec<(usize, Range<usize>)> = (team.reads(me, halo).into_iter())
             .flat_map(|part| {
                 let owners = team.others();
                 owners.filter_map(move |owner| Some((owner, layout.span(common(part, team.planes(owner))?))))
@@ -185,7 +185,7 @@ impl Ranks {
             let (mine, above) = rest.split_at_mut(own.len());
             let mine = &*mine;
             for to in team.others() {
-                sends.extend(team.flow(me, to, reach).into_iter().map(|planes| {
+                sends.extend(team.flow(me, to, halo).into_iter().map(|planes| {
                     let part = layout.span(planes);
                     (to, cast_slice(&mine[part.start - own.start..part.end - own.start]))
                 }));
@@ -203,9 +203,9 @@ impl Ranks {
     }
 
     /// Calls `pass` with the layout of this slab and, with several ranks, of the planes that [`exchange`](Self::exchange) brings.
-    pub fn with_neighbours(&self, layout: Layout, reach: [usize; 2], mut pass: impl FnMut(Layout)) {
+    pub fn with_neighbours(&self, layout: Layout, halo: [usize; 2], mut pass: impl FnMut(Layout)) {
         let Some(team) = &self.0 else { return pass(layout) };
-        let reads = team.reads(team.rank(), reach);
+        let reads = team.reads(team.rank(), halo);
         // The slab with its ghosts is among them, except for ghosts that nothing reads.
         let own = layout.planes();
         let mut parts: Vec<[isize; 2]> = Vec::new();
@@ -452,7 +452,7 @@ mod tests {
     #[test]
     fn an_exchange_brings_the_planes_within_reach_and_no_others() {
         let layout = Layout::new(Dims::new([2, 1, 13]).unwrap());
-        for (periodic, size, reach) in [
+        for (periodic, size, halo) in [
             (false, 3, [1, 2]),
             (false, 2, [9, 9]),
             (true, 3, [2, 2]),
@@ -465,10 +465,10 @@ mod tests {
                 for k in own[0]..own[1] {
                     field[layout.span([k, k + 1])].fill(k as f32);
                 }
-                ranks.exchange(layout, [&mut field], reach);
+                ranks.exchange(layout, [&mut field], halo);
                 let [low, high] = ranks.restrict(layout).cell_planes().map(|k| k as isize);
                 for k in -2..15 {
-                    let near = |k: isize| (low - reach[0] as isize..high + reach[1] as isize).contains(&k);
+                    let near = |k: isize| (low - halo[0] as isize..high + halo[1] as isize).contains(&k);
                     let images = if periodic { -1..=1 } else { 0..=0 };
                     let reads = (own[0]..own[1]).contains(&k) || images.into_iter().any(|n| near(k + 13 * n));
                     let want = if reads { k as f32 } else { -100.0 };

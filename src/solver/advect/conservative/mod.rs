@@ -89,7 +89,7 @@ pub fn farthest(crossed: f32) -> f32 {
 ///
 /// The volumes of n cells upstream of a face hold n less what crosses the face behind them, so n = `crossed` cells hold what crosses the
 /// face; rounding may ask for one more. The parabola of the last reads [`BEYOND`] cells.
-pub fn reach(crossed: f32) -> usize {
+pub fn halo(crossed: f32) -> usize {
     (crossed.ceil().min(MOST_UPSTREAM as f32) as usize) + 2 + BEYOND
 }
 
@@ -197,7 +197,7 @@ impl Sweeps {
             if flow.walls.ranks().is_alone() {
                 pass.along_z(threads, of_rows, scalars);
             } else if !flow.is_still(2) {
-                pass.along_z_in_slab(threads, of_rows, through_ends, scalars, reach(crossed));
+                pass.along_z_in_slab(threads, of_rows, through_ends, scalars, halo(crossed));
             }
         };
         if self.backwards {
@@ -321,7 +321,7 @@ impl Pass<'_> {
         });
     }
 
-    /// As [`along_z`](Self::along_z), in a slab and `reach` planes beside it, of which the slab is kept. The last rank adds the outflow
+    /// As [`along_z`](Self::along_z), in a slab and `halo` planes beside it, of which the slab is kept. The last rank adds the outflow
     /// of all bundles to `left`, in the order of one rank.
     fn along_z_in_slab(
         &self,
@@ -329,15 +329,15 @@ impl Pass<'_> {
         left: &mut [[f64; 4]],
         through_ends: &mut [Vec<[f64; 4]>; 2],
         scalars: &mut [[f32; 4]],
-        reach: usize,
+        halo: usize,
     ) {
         let (layout, walls) = (self.flow.layout, self.flow.walls);
         let (ranks, nx, nz) = (walls.ranks(), layout.dims.nx, layout.dims.nz);
-        ranks.exchange(layout, [scalars], [reach; 2]);
+        ranks.exchange(layout, [scalars], [halo; 2]);
         let [low, high] = layout.cell_planes();
-        let around = walls.periodic()[2] && (low < reach || high + reach > nz);
-        // Lines around a periodic axis are swept whole; cells out of reach may hold anything.
-        let window = if around { [0, nz] } else { [low.saturating_sub(reach), (high + reach).min(nz)] };
+        let around = walls.periodic()[2] && (low < halo || high + halo > nz);
+        // Lines around a periodic axis are swept whole; cells beyond the window may hold anything.
+        let window = if around { [0, nz] } else { [low.saturating_sub(halo), (high + halo).min(nz)] };
         let bundles = nx.div_ceil(ACROSS);
         let mine = &mut through_ends[usize::from(low > 0)];
         mine.resize(layout.dims.ny * bundles, [0.0; 4]);
