@@ -65,7 +65,7 @@ const STRAINED: f32 = 0.8;
 /// Lanes of sums over a row.
 const LANES: usize = 8;
 
-/// What a cell knows of a generation: the place in the tile of its centre, and the weight \[m/s\].
+/// A generation at a cell: the place in the tile of its centre, and the weight \[m/s\].
 pub type Packed = [f32; 4];
 
 /// Turbulence of finer smoke.
@@ -91,7 +91,7 @@ pub struct Swirls {
     strongest: f32,
 }
 
-/// What drives the swirls in a substep.
+/// The air that drives the swirls in a substep.
 pub struct Air<'a> {
     pub layout: Layout,
     pub velocity: &'a Faces,
@@ -365,7 +365,7 @@ impl Saved for Swirls {
     }
 }
 
-/// How often a generation has begun.
+/// Number of times that a generation has begun.
 fn births(phase: f64, generation: usize) -> i64 {
     (phase + 0.5 * generation as f64).floor() as i64
 }
@@ -411,11 +411,8 @@ dispatch! { fn measure(layout: Layout, centers: &[[f32; 4]], at: usize, out: &mu
 /// a flow without divergence its mean is that of the squared strain 2 S:S.
 #[inline(always)]
 fn measure_kernel<const FMA: bool>(layout: Layout, centers: &[[f32; 4]], at: usize, out: &mut [[f32; 4]]) {
-    let n = out.len();
-    let rows = neighbors(layout, centers, at, n);
-    let column = |i: usize| weighted_sum::<FMA>(&rows, i);
-    let mut columns = [column(0), column(1), column(2)];
-    for i in 0..n {
+    let rows = neighbors(layout, centers, at, out.len());
+    binomial_means::<FMA>(&rows, out.len(), |i, mean| {
         let here = rows[4][i + 1];
         let ends = [
             [rows[4][i], rows[4][i + 2]],
@@ -424,7 +421,7 @@ fn measure_kernel<const FMA: bool>(layout: Layout, centers: &[[f32; 4]], at: usi
         ];
         let (mut sharp, mut slopes) = ([0.0f32; 4], [0.0f32; 4]);
         for c in 0..4 {
-            let removed = here[c] - 0.25 * (columns[0][c] + columns[2][c]) - 0.5 * columns[1][c];
+            let removed = here[c] - mean[c];
             sharp[c] = removed * removed;
             for [low, high] in &ends {
                 let slope = 0.5 * (high[c] - low[c]);
@@ -432,10 +429,7 @@ fn measure_kernel<const FMA: bool>(layout: Layout, centers: &[[f32; 4]], at: usi
             }
         }
         out[i] = [sharp[0] + sharp[1] + sharp[2], slopes[0] + slopes[1] + slopes[2], 0.0, 0.0];
-        if i + 1 < n {
-            columns = [columns[1], columns[2], column(i + 3)];
-        }
-    }
+    });
 }
 
 /// The nine rows around that at `at`, each with one cell more at both ends.
@@ -461,22 +455,26 @@ fn weighted_sum<const FMA: bool>(rows: &[&[[f32; 4]]; 9], i: usize) -> [f32; 4] 
     sum
 }
 
+/// Passes the binomial mean over 3³ cells around each of `n` cells of a row to `take`. Sums of columns serve three cells each.
+#[inline(always)]
+fn binomial_means<const FMA: bool>(rows: &[&[[f32; 4]]; 9], n: usize, mut take: impl FnMut(usize, [f32; 4])) {
+    let column = |i: usize| weighted_sum::<FMA>(rows, i);
+    let mut columns = [column(0), column(1), column(2)];
+    for i in 0..n {
+        let [low, middle, high] = columns;
+        take(i, std::array::from_fn(|c| 0.25 * (low[c] + high[c]) + 0.5 * middle[c]));
+        if i + 1 < n {
+            columns = [middle, high, column(i + 3)];
+        }
+    }
+}
+
 dispatch! { fn smooth(layout: Layout, cells: &[[f32; 4]], at: usize, out: &mut [[f32; 4]]) = smooth_kernel; }
 
 #[inline(always)]
 fn smooth_kernel<const FMA: bool>(layout: Layout, cells: &[[f32; 4]], at: usize, out: &mut [[f32; 4]]) {
-    let n = out.len();
-    let rows = neighbors(layout, cells, at, n);
-    let column = |i: usize| weighted_sum::<FMA>(&rows, i);
-    let mut columns = [column(0), column(1), column(2)];
-    for i in 0..n {
-        for c in 0..4 {
-            out[i][c] = 0.25 * (columns[0][c] + columns[2][c]) + 0.5 * columns[1][c];
-        }
-        if i + 1 < n {
-            columns = [columns[1], columns[2], column(i + 3)];
-        }
-    }
+    let rows = neighbors(layout, cells, at, out.len());
+    binomial_means::<FMA>(&rows, out.len(), |i, mean| out[i] = mean);
 }
 
 /// Marks the cells of solids, and those beside faces that are not wholly open.
@@ -506,7 +504,7 @@ struct Placed {
     first: [usize; 3],
 }
 
-/// What makes up a weight.
+/// The factors of a weight.
 #[derive(Clone, Copy)]
 struct Weighed {
     strength: f32,
