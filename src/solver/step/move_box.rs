@@ -141,17 +141,21 @@ impl Solver {
         pool.install(|| fields.set_solids(config, solids, time, dt, pool.current_num_threads()));
     }
 
+    /// Leaves fields of one cell in place of these, so that the old and the new ones need not be in memory together.
+    fn take_fields(&mut self) -> Fields {
+        let smallest = Config { dims: Dims { nx: 1, ny: 1, nz: 1 }, ..self.config.clone() };
+        std::mem::replace(&mut self.fields, Fields::new(&smallest, 1, &Ranks::default()))
+    }
+
     /// Makes new fields for a box between `sides`, empty and at rest, with all that was set: sources, forces, varying sides and
-    /// solids. Returns the old fields without their scratch memory.
+    /// solids.
     pub(super) fn remake(&mut self, sides: Sides) {
         let pool = self.pool.clone();
         let [nx, ny, nz] = lengths(sides);
         (self.config.dims, self.config.origin) = (Dims { nx, ny, nz }, sides.map(|[low, _]| low));
         let keeps_pressure = self.fields.pressure.is_some();
-        // Frees the old fields first.
+        drop(self.take_fields());
         let alone = Ranks::default();
-        let smallest = Config { dims: Dims { nx: 1, ny: 1, nz: 1 }, ..self.config.clone() };
-        self.fields = Fields::new(&smallest, 1, &alone);
         pool.install(|| {
             self.fields = Fields::new(&self.config, pool.current_num_threads(), &alone);
             if keeps_pressure {
@@ -183,10 +187,7 @@ impl Solver {
         // Only what a step remembers stays in memory beside the new fields.
         let Fields {
             velocity, scalars, past, pressure, disturbed, budget, sweeps, projected, detail, ..
-        } = std::mem::replace(
-            &mut self.fields,
-            Fields::new(&Config { dims: Dims { nx: 1, ny: 1, nz: 1 }, ..config }, 1, &Ranks::default()),
-        );
+        } = self.take_fields();
         let backwards = sweeps.is_some_and(|sweeps| sweeps.backwards);
         let keeps_pressure = pressure.is_some();
         let swirls = detail.and_then(|detail| detail.swirls);
