@@ -36,6 +36,7 @@ mod progress;
 mod refine;
 mod render;
 mod run_flow;
+mod run_tables;
 mod scenes;
 mod shell_files;
 mod simulate;
