@@ -77,33 +77,38 @@ impl RunFolder {
 
     /// The frames in the folder, from the first to the last.
     pub fn frames(&self) -> Result<Frames, CliError> {
-        let wrong = |what: String| CliError::Request(format!("{}: {what}", self.0.display()));
-        let entries = std::fs::read_dir(&self.0).map_err(|e| wrong(format!("cannot be read: {e}")))?;
-        let names = entries.filter_map(|entry| entry.ok()?.file_name().into_string().ok());
-        let mut frames: Vec<u32> = names.filter_map(|name| frame_of(&name, "npz")).collect();
-        frames.sort_unstable();
+        let frames = self.numbers("npz")?;
         // As far apart as the nearest two; a missing frame is reported when it is read.
         let step = frames.windows(2).map(|pair| pair[1] - pair[0]).min().unwrap_or(1);
         match (frames.first(), frames.last()) {
             (Some(&first), Some(&last)) => Ok(Frames { first, last, step }),
-            _ => Err(wrong("holds no fields.NNNN.npz; simulate with --format npz".into())),
+            _ => Err(self.wrong("holds no fields.NNNN.npz; simulate with --format npz")),
         }
+    }
+
+    /// Numbers of the frames with this ending, ascending.
+    fn numbers(&self, extension: &str) -> Result<Vec<u32>, CliError> {
+        let entries =
+            std::fs::read_dir(&self.0).map_err(|error| self.wrong(&format!("cannot be read: {error}")))?;
+        let names = entries.filter_map(|entry| entry.ok()?.file_name().into_string().ok());
+        let mut numbers: Vec<u32> = names.filter_map(|name| frame_of(&name, extension)).collect();
+        numbers.sort_unstable();
+        Ok(numbers)
+    }
+
+    fn wrong(&self, what: &str) -> CliError {
+        CliError::Request(format!("{}: {what}", self.0.display()))
     }
 
     /// The frames in the folder that hold a velocity: npz, or vdb if there are none.
     pub fn frames_of_flow(&self) -> Result<FlowFrames, CliError> {
-        let wrong = |what: String| CliError::Request(format!("{}: {what}", self.0.display()));
-        let entries = std::fs::read_dir(&self.0).map_err(|e| wrong(format!("cannot be read: {e}")))?;
-        let names: Vec<String> =
-            entries.filter_map(|entry| entry.ok()?.file_name().into_string().ok()).collect();
         for (format, extension) in [(Format::Npz, "npz"), (Format::Vdb, "vdb")] {
-            let mut list: Vec<u32> = names.iter().filter_map(|name| frame_of(name, extension)).collect();
-            list.sort_unstable();
+            let list = self.numbers(extension)?;
             if !list.is_empty() {
                 return Ok(FlowFrames { format, list });
             }
         }
-        Err(wrong("holds no fields.NNNN.npz or .vdb; simulate with --format npz".into()))
+        Err(self.wrong("holds no fields.NNNN.npz or .vdb; simulate with --format npz"))
     }
 
     /// Loads the fields of `frame` of `scene` into `snapshot`.

@@ -10,7 +10,7 @@ use crate::parameter;
 use crate::scene::Scene;
 use crate::volume::Up;
 
-/// Strength of the turbulence where the run has none: what continues the spectrum of the velocity.
+/// Strength of the turbulence where the run has none. It continues the spectrum of the velocity.
 const USUAL: f32 = 1.0;
 
 /// Move finer smoke through the flow of a finished run, with turbulence, and write its frames.
@@ -22,7 +22,7 @@ pub struct DetailArgs {
     /// Folder of a run of `simulate`, with the velocity in its frames
     #[arg(value_name = "DIR")]
     dir: PathBuf,
-    /// How many times finer the smoke becomes along each axis
+    /// Cells of smoke along each cell of the run
     #[arg(long, value_name = "N", default_value = "2", value_parser = clap::value_parser!(u8).range(1..=4))]
     up: u8,
     /// Strength of the turbulence [default: that of the scene, or 1 if it has none]
@@ -64,10 +64,6 @@ pub fn run(args: &DetailArgs, common: &Common) -> Result<(), CliError> {
         )));
     }
     let scene = scene(args, common, &folder, &changes(args, &coarse)?)?;
-    if scene.config.follow.on {
-        let why = "the run's box followed its smoke (domain.follow); its flow cannot move finer smoke";
-        return Err(CliError::Request(why.into()));
-    }
     let out = match &args.out {
         Some(out) => out.clone(),
         None => {
@@ -114,7 +110,7 @@ fn scene(
     common.scene(&path.display().to_string(), changes)
 }
 
-/// What the finer run changes of the scene.
+/// Changes of the scene for the finer run.
 fn changes(args: &DetailArgs, coarse: &Scene) -> Result<Vec<String>, CliError> {
     let detail = coarse.config.detail * usize::from(args.up);
     let most = parameter::of("domain.detail").hard.end();
