@@ -100,7 +100,7 @@ fn box_of(scene: &Scene) -> String {
     format!("{nx} x {ny} x {nz} cells of {} m: {x} x {y} x {z} m{smoke}", scene.config.h)
 }
 
-/// How the box follows its smoke, with the memory of the solver at the start and at most.
+/// The rule of a box that follows its smoke, with the memory of the solver at the start and at most.
 fn follow(scene: &Scene) -> String {
     let (config, follow) = (&scene.config, scene.config.follow);
     if !follow.on {

@@ -14,7 +14,7 @@ use std::fmt::Debug;
 pub use mpi_ranks::{MpiRanks, Session};
 pub use thread_ranks::ThreadRanks;
 
-/// What a rank knows of the others.
+/// The messages between a rank and the others.
 ///
 /// All ranks make the same calls in the same order. A rank that ends before the others ends them too: a transfer with it never
 /// returns.

@@ -1,4 +1,4 @@
-//! What a run costs each of several ranks: memory, and what it sends and receives.
+//! Costs of a run for each of several ranks: memory, and bytes sent and received.
 
 use serde_json::{Value, json};
 
@@ -14,8 +14,8 @@ pub struct Slabs {
     planes: [usize; 2],
     /// Memory of the thickest \[bytes\].
     memory: u64,
-    /// What a rank between two others sends in a substep, and receives, \[bytes\]: all planes to columns and back, and planes beside
-    /// the slab.
+    /// Bytes that a rank between two others sends in a substep, and as many it receives: for the transposition of all planes to
+    /// columns and back, and for planes beside the slab.
     columns: u64,
     beside: u64,
 }

@@ -25,7 +25,7 @@ const DOWN: [f32; 32] = [
 /// Least number of lattice points along an axis.
 const FEWEST: usize = 4;
 
-/// What decides the values of a tile.
+/// The parameters of a tile.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Recipe {
     /// Cells along each axis, powers of two.
@@ -166,7 +166,7 @@ fn along(from: &[f32], shape: [usize; 3], axis: usize, count: usize, f: fn(&[f32
     to
 }
 
-/// What a lattice half as fine holds of a periodic line.
+/// The part of a periodic line that a lattice half as fine holds.
 fn smoothed(line: &[f32], out: &mut [f32]) {
     let n = line.len();
     let wrapped = |at: isize| line[at.rem_euclid(n as isize) as usize];
