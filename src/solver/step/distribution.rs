@@ -8,7 +8,7 @@ use crate::comm::Comm;
 use crate::grid::{GHOST, Layout};
 use crate::solver::storage::archive::{Archive, Loader, Saver, StateError};
 use crate::solver::storage::ranks::{FEWEST_PLANES, Ranks};
-use crate::solver::{BoundaryCondition, Config, Projection, SolverError};
+use crate::solver::{BoundaryCondition, Config, SolverError};
 
 /// Fails if a box of `config`, with or without solids, cannot be shared by so many ranks.
 ///
@@ -25,8 +25,6 @@ pub fn refuse_on_ranks(config: &Config, solids: bool, ranks: usize) -> Result<()
         Err(one_rank_only("domain.follow"))
     } else if config.detail > 1 {
         Err(one_rank_only("domain.detail above 1"))
-    } else if !matches!(config.projection, Projection::Auto | Projection::Direct) {
-        Err(one_rank_only("a solver.projection other than auto or direct"))
     } else if nz / ranks < FEWEST_PLANES {
         Err(SolverError::Ranks(format!(
             "{ranks} ranks are too many for {nz} cells along z: each needs {FEWEST_PLANES}, so {} at most",

@@ -139,8 +139,8 @@ impl Fields {
                 layout,
                 walls.pressure_boundaries(),
                 threads,
-            )
-            .on(ranks),
+                ranks,
+            ),
             free_sides: FreeSides::new(config, layout),
             obstacles: None,
             forces: PerThread::new(threads, || forces::Scratch::new(layout.dims)),
@@ -403,6 +403,7 @@ impl Fields {
                 *layout,
                 walls.pressure_boundaries(),
                 threads,
+                walls.ranks(),
             );
         }
         let known = detail.as_mut().and_then(|detail| detail.cut_faces(*layout));
