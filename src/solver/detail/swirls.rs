@@ -346,6 +346,7 @@ impl Swirls {
 
 impl Saved for Swirls {
     fn state(&mut self, archive: &mut dyn Archive) -> Result<(), StateError> {
+        let coarse = self.walls.layout();
         let Self {
             phase,
             moved,
@@ -361,7 +362,7 @@ impl Saved for Swirls {
             strongest: _,
         } = self;
         archive.value("swirls", phase)?;
-        moved.iter_mut().try_for_each(|moved| archive.values("moved", moved))
+        moved.iter_mut().try_for_each(|moved| archive.field("moved", moved, coarse))
     }
 }
 

@@ -18,9 +18,9 @@ use crate::solver::storage::row_passes::PerThread;
 impl Saved for Iterative {
     fn state(&mut self, archive: &mut dyn Archive) -> Result<(), StateError> {
         // The weights follow from the solids. Each solve starts from the last pressure.
-        let Self { layout: _, ends: _, system, planes: _, ranks: _ } = self;
+        let Self { layout, ends: _, system, planes: _, ranks: _ } = self;
         for (name, half) in ["red pressure", "black pressure"].into_iter().zip(&mut system.phi) {
-            archive.values(name, half)?;
+            archive.planes(name, bytemuck::cast_slice_mut(half), [layout.dims.nz, 1])?;
         }
         Ok(())
     }

@@ -304,6 +304,9 @@ impl Fields {
             }
         }
         if let Some(obstacles) = obstacles {
+            if let Some(pressure) = pressure {
+                walls.ranks().exchange(*layout, [pressure], [1, 0]);
+            }
             match (&*pressure, past, share) {
                 // Half of what acts in the step was known before the projection.
                 (Some(pressure), Some(_), Some([_, add])) => {
@@ -484,12 +487,15 @@ impl Fields {
 
     /// Adds the emission of the sources between `time` and `time + dt`, outside solids.
     pub fn emit(&mut self, sources: &Sources, time: f64, dt: f32) {
-        let SmokeFields { walls, scalars, bricks, obstacles, .. } = self.smoke();
+        let SmokeFields { layout, walls, scalars, bricks, obstacles, .. } = self.smoke();
+        let own = layout.own();
         let mut emitted = sources.emit(time, dt, SCALAR_LIMIT, scalars, (bricks, walls.ranks()));
         if let Some(obstacles) = obstacles {
-            for &at in &obstacles.voxels.inside {
-                (0..4).for_each(|c| emitted[c] -= f64::from(scalars[at as usize][c]));
-            }
+            walls.ranks().in_turn(&mut emitted, |emitted| {
+                for &at in obstacles.voxels.inside.iter().filter(|&&at| own.contains(&(at as usize))) {
+                    (0..4).for_each(|c| emitted[c] -= f64::from(scalars[at as usize][c]));
+                }
+            });
         }
         (0..4).for_each(|c| self.budget.emitted[c] += emitted[c]);
         self.empty_solids();
@@ -645,13 +651,13 @@ impl Saved for Fields {
             projected,
         } = self;
         for (name, field) in ["u", "v", "w"].into_iter().zip(velocity) {
-            archive.values(name, field)?;
+            archive.field(name, field, *layout)?;
         }
-        archive.values("scalars", scalars)?;
+        archive.field("scalars", scalars, detail.as_ref().map_or(*layout, |detail| detail.layout))?;
         archive.value("projected", projected)?;
         if let (Some(past), Some(pressure)) = (past, pressure) {
-            past.state(archive)?;
-            archive.values("pressure", pressure)?;
+            past.state(archive, *layout)?;
+            archive.field("pressure", pressure, *layout)?;
         }
         projector.state(archive)?;
         if let Some(obstacles) = obstacles {

@@ -405,9 +405,6 @@ impl Solver {
         }
         match self.config {
             _ if solids.is_empty() => {}
-            _ if !self.fields.walls.ranks().is_alone() => {
-                return Err(distribution::one_rank_only("a scene with solids"));
-            }
             Config { frozen: true, .. } => return Err(SolverError::FrozenAroundSolids),
             Config { projection: Projection::Direct, .. } => return Err(SolverError::DirectAroundSolids),
             _ => {}

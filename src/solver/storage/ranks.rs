@@ -178,6 +178,11 @@ impl Ranks {
         self.0.is_none()
     }
 
+    /// Whether this rank is the first, or the only one.
+    pub fn is_first(&self) -> bool {
+        self.0.as_ref().is_none_or(|team| team.rank() == 0)
+    }
+
     /// Number of ranks.
     pub fn size(&self) -> usize {
         self.0.as_ref().map_or(1, |team| team.size())
@@ -398,13 +403,14 @@ impl Ranks {
         (team.rank() == 0).then(|| take(values))
     }
 
-    /// Brings the planes of a field, ghosts included, one after another to the first rank, which calls `take` with each. `values` are the
-    /// bytes of the field, `plane` those of a plane.
-    pub fn planes_to_first(&self, values: &[u8], plane: usize, mut take: impl FnMut(&[u8])) {
+    /// Brings the planes of a field one after another to the first rank, which calls `take` with each. `values` are the bytes of the
+    /// field, `planes` their number in each plane and the planes of ghosts beyond each end.
+    pub fn planes_to_first(&self, values: &[u8], planes: Planes, mut take: impl FnMut(&[u8])) {
+        let Planes { plane, ghosts } = planes;
         let Some(team) = &self.0 else { return values.chunks(plane).for_each(take) };
         let mut buffer = vec![0; if team.rank() == 0 { plane } else { 0 }];
         for rank in 0..team.size() {
-            for k in team.stacked(rank, GHOST) {
+            for k in team.stacked(rank, ghosts) {
                 match (team.rank(), rank) {
                     (0, 0) => take(&values[k * plane..][..plane]),
                     (0, _) => {
@@ -418,6 +424,11 @@ impl Ranks {
                 }
             }
         }
+    }
+
+    /// The planes of this rank in a field of `nz` planes of cells, counted from the first of `ghosts` planes beyond the lower end.
+    pub fn stacked(&self, nz: usize, ghosts: usize) -> Range<usize> {
+        self.0.as_ref().map_or(0..nz + 2 * ghosts, |team| team.stacked(team.rank(), ghosts))
     }
 
     /// Brings the values of the last rank to all.
@@ -495,6 +506,14 @@ impl Ranks {
     /// [`to_planes`](Self::to_planes).
     pub fn columns(&self, count: usize) -> Range<usize> {
         self.0.as_ref().map_or(0..count, |team| team.share(team.rank(), count))
+    }
+
+    /// The rank that has a unit of columns, of `count` in all.
+    pub fn owner_of_column(&self, unit: usize, count: usize) -> usize {
+        let team = self.0.as_ref();
+        team.map_or(0, |team| {
+            (0..team.size()).find(|&rank| team.share(rank, count).contains(&unit)).unwrap_or(0)
+        })
     }
 
     /// From planes to columns: each rank gets its share of the columns in all planes.
