@@ -10,6 +10,7 @@ use super::voxels::{CutFaces, SOLID, Voxels};
 use super::{Solid, SolidPose};
 use crate::grid::Faces;
 use crate::solver::Config;
+use crate::solver::project::{Cut, Cuts};
 use crate::solver::sides::GhostRules;
 use crate::solver::storage::archive::{Archive, Saved, StateError};
 use crate::solver::storage::ranks::Ranks;
@@ -33,6 +34,8 @@ pub struct Obstacles {
     /// The ranks that share the box. Each finds the solids in its slab and up to `window` planes beside it.
     ranks: Ranks,
     window: usize,
+    /// Cut faces of other ranks, on the first one.
+    brought: Cuts,
     /// The faces of each component that the flow decides.
     ranges: [[[isize; 2]; 3]; 3],
     /// Present poses.
@@ -66,16 +69,18 @@ pub struct Standing {
 
 impl Obstacles {
     /// Makes the `solids` of the box of `config` with their poses at `time` and their motion in the `dt`
-    /// after it. `known` are their cut faces, if a finer grid decides on them.
+    /// after it. `known` are their cut faces, if a finer grid decides on them. With several ranks a grid `finer` times as fine as that of
+    /// the velocity looks as far beside the slab as that one reads its cut faces.
     pub fn new(
         walls: &GhostRules,
         config: &Config,
         solids: Vec<Solid>,
         [time, dt]: [f64; 2],
-        known: Option<&CutFaces>,
+        (known, finer): (Option<&CutFaces>, usize),
     ) -> Self {
         let deepest = depth(config.time.cfl.min(FASTEST));
-        let window = deepest as usize + BESIDE;
+        let more = if finer > 1 { BESIDE } else { 0 };
+        let window = finer * (deepest as usize + BESIDE + more);
         let frame = Frame::new(walls, config.h, window);
         let layout = frame.layout;
         let poses: Vec<SolidPose> = solids.iter().map(|solid| solid.pose(time, dt as f32)).collect();
@@ -92,6 +97,7 @@ impl Obstacles {
             frame,
             ranks: walls.ranks().clone(),
             window,
+            brought: Cuts::default(),
             ranges,
             poses,
             voxels,
@@ -186,6 +192,32 @@ impl Obstacles {
             drag
         };
         (drag.get_or_insert_with(new), Arms { frame: *frame, ranks, poses }, momentum)
+    }
+
+    /// Brings the cut faces of the planes `ks` of all ranks to the first.
+    pub fn bring_cuts(&mut self, ks: [isize; 2]) {
+        if self.ranks.is_alone() {
+            return;
+        }
+        let planes = self.frame.layout.span(ks);
+        for component in 0..3 {
+            let own = self.voxels.cuts.faces[component].iter();
+            let own = own.filter(|cut| self.frame.is_own(cut.at) && planes.contains(&(cut.at as usize)));
+            let mine: Vec<_> = own.map(|cut| [cut.at, cut.open.to_bits(), cut.velocity.to_bits()]).collect();
+            let all = self.ranks.deal(|rank| if rank == 0 { &mine } else { &[] });
+            let cut = |[at, open, velocity]: [u32; 3]| Cut {
+                at,
+                open: f32::from_bits(open),
+                velocity: f32::from_bits(velocity),
+            };
+            self.brought.refill(component, all.into_iter().map(cut));
+        }
+    }
+
+    /// The cut faces of plane `k`: those of this rank, or what [`bring_cuts`](Self::bring_cuts) has brought.
+    pub fn cuts_at(&self, k: isize) -> &Cuts {
+        let cell = k.clamp(0, self.frame.layout.dims.nz as isize - 1) as usize;
+        if self.frame.reaches([cell, cell + 1]) { &self.voxels.cuts } else { &self.brought }
     }
 
     /// Momentum that each solid has gained from the air.
@@ -399,6 +431,7 @@ impl Saved for Obstacles {
             frame: _,
             ranks: _,
             window: _,
+            brought: _,
             ranges: _,
             poses,
             voxels: _,

@@ -20,8 +20,6 @@ pub fn refuse_on_ranks(config: &Config, ranks: usize) -> Result<(), SolverError>
     }
     if config.follow.on {
         Err(one_rank_only("domain.follow"))
-    } else if config.detail > 1 {
-        Err(one_rank_only("domain.detail above 1"))
     } else if nz / ranks < FEWEST_PLANES {
         Err(SolverError::Ranks(format!(
             "{ranks} ranks are too many for {nz} cells along z: each needs {FEWEST_PLANES}, so {} at most",
@@ -49,6 +47,11 @@ impl Solver {
         self.fields.walls.ranks()
     }
 
+    /// The ranks that share the cells of smoke.
+    pub(crate) fn smoke_ranks(&self) -> &Ranks {
+        self.fields.detail.as_ref().map_or(self.ranks(), |detail| detail.walls.ranks())
+    }
+
     /// Whether `mine` is true on any rank.
     pub fn any_rank(&self, mine: bool) -> bool {
         self.ranks().any(mine)
@@ -61,14 +64,20 @@ impl Solver {
 
     /// Brings all fields of the planes `ks`, −GHOST ≤ k < nz + GHOST, to the first rank. It then has the memory of these planes too.
     pub fn bring(&mut self, ks: [isize; 2]) {
+        let smoke = (self.smoke_layout(), self.smoke_ranks().clone());
         let Self { fields, .. } = self;
         let layout = fields.layout;
         let ranks = fields.walls.ranks().clone();
+        if let Some(obstacles) = &mut fields.obstacles {
+            obstacles.bring_cuts(ks);
+        }
         let pressure = fields.pressure.as_mut();
         for field in fields.velocity.iter_mut().chain(pressure) {
             ranks.bring(layout, field, ks);
         }
-        ranks.bring(layout, &mut fields.scalars, ks);
+        let (nz, finer) = (layout.dims.nz as isize, fields.finer() as isize);
+        let ks = ks.map(|k| finer * k.clamp(0, nz) + k.min(0) + (k - nz).max(0));
+        smoke.1.bring(smoke.0, &mut fields.scalars, ks);
     }
 }
 

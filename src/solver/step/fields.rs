@@ -112,8 +112,7 @@ pub struct SmokeFields<'a> {
 impl Fields {
     pub fn new(config: &Config, threads: usize, ranks: &Ranks) -> Self {
         let layout = ranks.restrict(Layout::new(config.dims));
-        // Finer smoke has one rank.
-        let smoke = if config.detail == 1 { layout } else { Layout::new(config.smoke_dims()) };
+        let smoke = ranks.finer(config.detail).restrict(Layout::new(config.smoke_dims()));
         let walls = GhostRules::new(layout, config.sides, config.held).on(ranks.clone());
         let longest = smoke.dims.array().into_iter().max().unwrap_or(1);
         let field = || vec![0.0f32; layout.size()];
@@ -148,7 +147,7 @@ impl Fields {
             flow: vec![Flow::default(); layout.dims.nz],
             sums: vec![[0.0; 4]; smoke.dims.nz],
             bricks: Bricks::new(smoke),
-            detail: Detail::new(config, layout, threads),
+            detail: Detail::new(config, layout, threads, ranks),
             budget: Budget::default(),
             projected: 0.0,
             disturbed: false,
@@ -364,7 +363,7 @@ impl Fields {
     /// Fills the ghosts of the scalars.
     pub fn fill_scalars(&mut self) {
         if let Some(detail) = &mut self.detail {
-            detail.set_open_sides(self.layout, &self.velocity);
+            detail.set_open_sides(self.layout, &self.walls, &mut self.velocity);
         }
         let SmokeFields { walls, scalars, velocity, .. } = self.smoke();
         walls.fill_scalars(scalars, velocity);
@@ -410,8 +409,8 @@ impl Fields {
             );
         }
         let known = detail.as_mut().and_then(|detail| detail.cut_faces(*layout));
-        let new =
-            (!solids.is_empty()).then(|| Obstacles::new(walls, config, solids, [time, dt.into()], known));
+        let new = (!solids.is_empty())
+            .then(|| Obstacles::new(walls, config, solids, [time, dt.into()], (known, 1)));
         projector.set_cuts(new.as_ref().map_or(&Cuts::default(), |obstacles| &obstacles.voxels.cuts));
         *obstacles = new;
         self.push_out();
@@ -513,7 +512,7 @@ impl Fields {
         self.budget.held = None;
         self.bricks.forget();
         if let Some(detail) = &mut self.detail {
-            detail.set_open_sides(self.layout, &self.velocity);
+            detail.set_open_sides(self.layout, &self.walls, &mut self.velocity);
         }
         let SmokeFields { layout, walls, velocity, scalars, diffusion, obstacles, .. } = self.smoke();
         let inside = layout.dims.array().map(|n| [0, n as isize]);
@@ -576,9 +575,10 @@ impl Fields {
     /// Brings from the neighbouring slabs what the forces read: the scalars, and the velocity whose vorticity is confined, which is
     /// `velocity` or `advected`.
     fn neighbours_of_forces(&mut self, forces: &Forces, of_velocity: bool) {
-        let Self { layout, walls, advected, velocity, scalars, .. } = self;
+        let Self { layout, walls, advected, velocity, scalars, scalars_next, detail, .. } = self;
         let ranks = walls.ranks();
-        ranks.exchange(*layout, [scalars], [1, 0]);
+        let lifting = if detail.is_some() { scalars_next } else { scalars };
+        ranks.exchange(*layout, [lifting], [1, 0]);
         if forces.vorticity != 0.0 {
             let [u, v, w] = if of_velocity { velocity } else { advected };
             ranks.exchange(*layout, [u, v, w], forces::CONFINEMENT_REACH);

@@ -79,6 +79,11 @@ impl Fields {
         [planes(self.planes_crossed, self.layout) + 3; 2]
     }
 
+    /// As [`stencil_halo`](Self::stencil_halo), of the cells of smoke.
+    fn smoke_halo(&self) -> [usize; 2] {
+        [planes(self.finer() as f32 * self.planes_crossed, self.smoke_layout()) + 3; 2]
+    }
+
     /// Advects one component after the other.
     fn advect_components(&mut self, kind: Interpolation, correct: bool) {
         let halo = self.stencil_halo();
@@ -133,7 +138,7 @@ impl Fields {
     /// `steps` is Δt/h, `crossed` the number of cells that the fastest air crosses.
     pub fn advect_scalars(&mut self, scheme: Advection, decay: &[f32; 4], steps: f32, crossed: f32) {
         let crossed = self.refine_flow(scheme, steps, crossed);
-        let (finer, halo) = (self.finer() as f32, self.stencil_halo());
+        let (finer, halo) = (self.finer() as f32, self.smoke_halo());
         let mut smoke = self.smoke();
         if scheme != Advection::Conservative {
             smoke.walls.ranks().exchange(smoke.layout, [smoke.scalars], halo);
@@ -144,8 +149,10 @@ impl Fields {
     /// Brings the flow to the finer grid of the scalars, if they have one. `crossed` counts the cells of the velocity that the fastest
     /// air crosses; returns the count of those of the scalars.
     fn refine_flow(&mut self, scheme: Advection, steps: f32, mut crossed: f32) -> f32 {
-        let Self { layout, velocity, back, forth, obstacles, bricks, detail, scalars_next, .. } = self;
+        let Self { layout, walls, velocity, back, forth, obstacles, bricks, detail, scalars_next, .. } = self;
         let Some(detail) = detail else { return crossed };
+        let [u, v, w] = &mut *velocity;
+        walls.ranks().exchange(*layout, [u, v, w], [GHOST; 2]);
         let fine = detail.finer as f32 * crossed;
         let conserves = scheme == Advection::Conservative;
         if conserves {
@@ -153,12 +160,13 @@ impl Fields {
             let air = Air { layout: *layout, velocity, obstacles, back, spare: scalars_next, steps, crossed };
             crossed = detail.follow(air, bricks, fine);
         } else {
-            detail.set_open_sides(*layout, velocity);
+            detail.set_open_sides(*layout, walls, velocity);
             crossed = fine;
         }
         let have_moved = obstacles.as_ref().is_some_and(|obstacles| obstacles.have_moved());
         if !conserves || have_moved {
-            detail.trace(*layout, back, forth.as_ref().map(|forth| &*forth.forward));
+            let forward = forth.as_mut().map(|forth| &mut forth.forward[..]);
+            detail.trace(*layout, walls.ranks(), back, forward);
         }
         crossed
     }

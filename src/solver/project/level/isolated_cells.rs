@@ -51,6 +51,11 @@ impl IsolatedCells {
         Self { bits, rows: Vec::with_capacity(n[1] * n[2] + 1), ..Self::default() }
     }
 
+    /// Whether there are none on any rank.
+    pub fn is_empty(&self) -> bool {
+        self.bits.is_empty()
+    }
+
     fn contains(&self, cell: usize) -> bool {
         !self.bits.is_empty() && self.bits[cell / 64] >> (cell % 64) & 1 == 1
     }

@@ -8,8 +8,10 @@ use super::{Level, children};
 use crate::simd::dispatch;
 use crate::solver::project::red_black::{Board, Halves};
 
-/// Planes beside a slab whose residual a coarse cell of the slab may take: those of its own cells, and of isolated ones beside it.
-const RESTRICTED: [usize; 2] = [3, 4];
+/// Planes beside a slab that the residual of the cells of a coarse one reads.
+const RESTRICTED: [usize; 2] = [1, 2];
+/// The same, if isolated cells may belong to it.
+const RESTRICTED_ISOLATED: [usize; 2] = [3, 4];
 
 /// Coarse planes beside a slab to which a cell of the slab may belong.
 const PROLONGED: [usize; 2] = [2; 2];
@@ -18,9 +20,9 @@ impl Level {
     /// Restricts the residual: sums over 2³ cells of the red residuals. The black ones, relaxed last, are 0.
     pub fn restrict_red(&self, rhs: &Halves, phi: &mut Halves, coarse: &Self, out: &mut Halves) {
         if !self.halos.is_alone() {
-            self.surround(0, phi, RESTRICTED);
+            self.surround(0, phi, self.restricted());
         }
-        self.surround(1, phi, RESTRICTED);
+        self.surround(1, phi, self.restricted());
         let phi = &*phi;
         let to = coarse.board;
         let part = coarse.part();
@@ -44,7 +46,12 @@ impl Level {
     /// Brings the right-hand side beside the slab, of which the residual is restricted there.
     pub fn share_right_hand_side(&self, rhs: &mut Halves) {
         let [red, black] = rhs;
-        self.halos.exchange(self.board.planes(), [red, black], RESTRICTED);
+        self.halos.exchange(self.board.planes(), [red, black], self.restricted());
+    }
+
+    /// Planes beside the slab that the residual reads.
+    fn restricted(&self) -> [usize; 2] {
+        if self.isolated_cells.is_empty() { RESTRICTED } else { RESTRICTED_ISOLATED }
     }
 
     /// Prolongs the coarse solution to the red cells. The black ones are relaxed next, which overwrites them.

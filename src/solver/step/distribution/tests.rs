@@ -1,9 +1,9 @@
 use super::*;
 use crate::comm::ThreadRanks;
-use crate::grid::Dims;
+use crate::grid::{Dims, Layout};
 use crate::solver::{
     ActsOn, Advection, Ambient, BoundaryCondition, Force, ForceField, Form, Inflow, Integrator, Params,
-    Projection, Region, Shape, Slip, Solid, Solver, Source, StepStats, TimeControl, TraceOrder,
+    Projection, Region, Shape, Slip, Solid, Solver, Source, StepStats, TimeControl, TraceOrder, Turbulence,
 };
 
 const CLOSED: [BoundaryCondition; 2] = [BoundaryCondition::Closed; 2];
@@ -54,7 +54,7 @@ fn run(
         for field in solver.velocity().iter().map(Vec::as_slice).chain(solver.pressure()) {
             fields.extend(&field[own.clone()]);
         }
-        fields.extend(solver.scalars()[own].as_flattened());
+        fields.extend(solver.scalars()[solver.smoke_layout().own()].as_flattened());
         let forces = [solver.solid_forces(), solver.solid_torques(), solver.solid_pressures()];
         (fields, (StepStats { stages: Default::default(), ..solver.stats().clone() }, forces))
     };
@@ -76,17 +76,18 @@ fn check(name: &str, config: &Config, params: &Params, prepare: impl Fn(&mut Sol
     let whole = &run(config, params, 1, 4, &prepare)[0];
     let stats = &whole.1.0;
     assert!(stats.max_speed > 0.1 && stats.mass[0] > 0.0, "{name}: nothing happens");
-    let layout = crate::grid::Layout::new(config.dims);
-    let count = whole.0.len() / layout.size();
+    let (air, smoke) = (Layout::new(config.dims), Layout::new(config.smoke_dims()));
+    let of_air = (whole.0.len() - 4 * smoke.size()) / air.size();
     for size in [2, 3, 4] {
         for (rank, (fields, known)) in run(config, params, size, 4, &prepare).into_iter().enumerate() {
-            let ranks = [config.dims.nz * rank / size, config.dims.nz * (rank + 1) / size];
-            let own = layout.slab(ranks).own();
+            let bounds = [config.dims.nz * rank / size, config.dims.nz * (rank + 1) / size];
             // Each field of one value, then the scalars of four.
-            let mut at = 0;
-            for field in 0..count - 4 + 1 {
-                let values = if field < count - 4 { 1 } else { 4 };
-                let want = &whole.0[field * layout.size() + values * own.start..][..values * own.len()];
+            let (mut from, mut at) = (0, 0);
+            for field in 0..=of_air {
+                let (layout, values, finer) =
+                    if field < of_air { (air, 1, 1) } else { (smoke, 4, config.detail) };
+                let own = layout.slab(bounds.map(|k| k * finer)).own();
+                let want = &whole.0[from + values * own.start..][..values * own.len()];
                 let found = &fields[at..][..values * own.len()];
                 let differs = found.iter().zip(want).position(|(a, b)| a.to_bits() != b.to_bits());
                 if let Some(n) = differs {
@@ -95,12 +96,13 @@ fn check(name: &str, config: &Config, params: &Params, prepare: impl Fn(&mut Sol
                         [place % layout.row, place % layout.plane / layout.row, place / layout.plane]
                             .map(|i| i as isize - 2);
                     panic!(
-                        "{name}: field {field} of rank {rank} of {size} ({ranks:?}) at {:?}: {} instead of {}",
+                        "{name}: field {field} of rank {rank} of {size} ({bounds:?}) at {:?}: {} instead of {}",
                         [x, y, z],
                         found[n],
                         want[n]
                     );
                 }
+                from += values * layout.size();
                 at += values * own.len();
             }
             assert_eq!(known, whole.1, "{name}, rank {rank} of {size}");
@@ -303,6 +305,36 @@ fn fast_air_among_solids_has_the_bytes_of_one_process() {
     }
 }
 
+fn turbulent() -> Params {
+    Params { turbulence: Turbulence { strength: 1.0, ..Turbulence::default() }, ..params() }
+}
+
+#[test]
+fn finer_smoke_has_the_bytes_of_one_process() {
+    let sides = [CLOSED, [BoundaryCondition::Closed, BoundaryCondition::Open], PERIODIC];
+    let config = Config { detail: 2, ..scene([13, 16, 17], sides) };
+    check("turbulence", &config, &turbulent(), stirred);
+    check("turbulence among solids", &config, &turbulent(), among(moving_solids()));
+}
+
+#[test]
+#[ignore = "a minute"]
+fn finer_smoke_between_all_sides_has_the_bytes_of_one_process() {
+    let thick = Params { viscosity: 0.01, conduction: 0.01, ..turbulent() };
+    let mixed = [OPEN, [BoundaryCondition::Closed, BoundaryCondition::Open], CLOSED];
+    for (n, sides) in [[CLOSED; 3], mixed, [CLOSED, OPEN, PERIODIC], [PERIODIC; 3]].into_iter().enumerate() {
+        let config = Config { detail: 2 + n % 3, ..scene([13, 16, 16 + n], sides) };
+        check(&format!("finer, {n}"), &config, &turbulent(), stirred);
+        let config = Config { detail: 2 + n % 2, ..config };
+        check(&format!("finer among solids, {n}"), &config, &thick, among(still_solids()));
+        let integrator = [Integrator::Trapezoid, Integrator::Reflection][n % 2];
+        let config = Config { integrator, detail: 2, ..config };
+        check(&format!("finer among moving solids, {n}"), &config, &turbulent(), among(moving_solids()));
+        let config = Config { advection: Advection::ALL[n], ..config };
+        check(&format!("interpolated among moving solids, {n}"), &config, &params(), among(moving_solids()));
+    }
+}
+
 #[test]
 fn a_run_resumes_on_another_number_of_ranks() {
     for integrator in [Integrator::Projection, Integrator::Trapezoid] {
@@ -310,6 +342,7 @@ fn a_run_resumes_on_another_number_of_ranks() {
         resumes(&config, &[]);
         let walls = Config { sides: [OPEN, CLOSED, CLOSED], ..config };
         resumes(&walls, &moving_solids());
+        resumes(&Config { detail: 2, ..walls }, &moving_solids());
     }
 }
 
@@ -319,7 +352,7 @@ fn resumes(config: &Config, solids: &[Solid]) {
         let config = Config { threads: 1, ..config.clone() };
         let source = Region::new(Form::Body(Shape::Sphere { radius: 0.3 }), [0.6, 0.3, 0.9]);
         let sources = vec![Source::new(source, [3.0, 0.0, 1.0, 400.0])];
-        let params = Params { viscosity: 0.01, ..params() };
+        let params = Params { viscosity: 0.01, ..turbulent() };
         let mut solver = Solver::on_ranks(config, params, sources, comm).unwrap();
         solver.set_solids(solids.to_vec()).unwrap();
         if let Some(from) = from {
@@ -352,8 +385,6 @@ fn what_works_on_one_rank_only_is_refused_by_name() {
         let built = Solver::on_ranks(config, params(), vec![], Some(Arc::new(comms())));
         built.map(|_| ()).unwrap_err().to_string()
     };
-    let config = scene([8, 8, 8], [CLOSED; 3]);
-    assert!(refusal(Config { detail: 2, ..config.clone() }).contains("domain.detail"));
     let follow = crate::solver::Follow { on: true, ..Default::default() };
     let open = Config { follow, ..scene([8, 8, 8], [OPEN; 3]) };
     assert!(refusal(open).contains("domain.follow"));
