@@ -148,11 +148,12 @@ fn lights(look: &Look) -> Vec<(&'static str, Look)> {
 }
 
 /// Chooses the quality: smoke alone has few hard edges to smooth, those of the box.
-fn quality(snapshot: &Snapshot) -> Quality {
+pub fn quality(snapshot: &Snapshot) -> Quality {
     if snapshot.solids.is_empty() { Quality { passes: 4, ..Quality::SMOOTH } } else { Quality::SMOOTH }
 }
 
-fn view(scene: &Scene) -> View<'_> {
+/// The view of the smoke by the camera of `scene`.
+pub fn view(scene: &Scene) -> View<'_> {
     View { look: &scene.look, camera: &scene.camera, cursor: None, mode: Mode::Smoke }
 }
 

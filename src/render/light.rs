@@ -170,7 +170,7 @@ impl LightVolume {
             Some(_) => scale_on_ranks(self.scale, snapshot.dims),
             None => scale_of_points(self.scale, snapshot.dims),
         };
-        let cells = snapshot.dims.array().map(|n| ((n as f32 * scale).round() as usize).clamp(1, n));
+        let cells = points(snapshot.dims, scale);
         self.points = Dims { nx: cells[0] + 2, ny: cells[1] + 2, nz: cells[2] + 2 };
         self.spacing = std::array::from_fn(|a| self.extent[a] / cells[a] as f32);
         self.solids = Solid::all(&snapshot.solids, &mut self.fields);
@@ -184,6 +184,13 @@ impl LightVolume {
     /// Planes of cells above a slab of `dims` that [`LightVolume::gather_part`] reads.
     pub(super) fn cells_above(&self, dims: Dims) -> usize {
         (1.0 / scale_on_ranks(self.scale, dims)).ceil() as usize + 2
+    }
+
+    /// Points of a box on several ranks, if they are fewer than in one process.
+    pub(super) fn fewer_points_on_ranks(&self, dims: Dims) -> Option<[usize; 3]> {
+        let [shared, alone] =
+            [scale_on_ranks, scale_of_points].map(|scale| points(dims, scale(self.scale, dims)));
+        (shared != alone).then_some(shared)
     }
 
     /// The second half: the light under a look, in the smoke gathered last. `cells` are those of the same snapshot; only
@@ -527,6 +534,11 @@ fn add_planes(edge: usize, in_plane: usize, planes: &[[f32; 3]], cubes: &mut [[f
             (0..3).for_each(|c| cube[c] += sum[c]);
         }
     }
+}
+
+/// Points in the box along each axis, for so many per cell.
+fn points(dims: Dims, scale: f32) -> [usize; 3] {
+    dims.array().map(|n| ((n as f32 * scale).round() as usize).clamp(1, n))
 }
 
 /// Points per cell along an axis of a grid, of those that a look asks for.

@@ -151,6 +151,12 @@ impl CpuRenderer {
         [far, far.max(self.light.cells_above(dims))]
     }
 
+    /// Points of the light volume of a box that several ranks share, if they are fewer than those of one process.
+    pub fn fewer_points_on_ranks(&mut self, look: &Look, dims: Dims) -> Option<[usize; 3]> {
+        self.light.set_scale(look.light_scale);
+        self.light.fewer_points_on_ranks(dims)
+    }
+
     /// Renders the smoke of several ranks, each of which calls this with its slab, captured with the planes that [`CpuRenderer::beside`]
     /// says. The first rank gets the picture, with the bytes of one process; a light volume of more than 2²⁵ points is coarser here.
     ///
@@ -194,7 +200,10 @@ impl CpuRenderer {
         self.light.gather_part(&part);
         self.light.cast_part(view.look, &self.cells, |sums, each| part.gather(sums, |k| k * each));
         self.picture.forget();
-        self.floor.cast(&self.light, &Medium::of(view.look, slab.whole().extent()));
+        // Surfaces end the rays of all ranks; without any, only the first renders what lies behind the smoke.
+        if slab.comm().rank() == 0 || !self.light.solids().is_empty() {
+            self.floor.cast(&self.light, &Medium::of(view.look, slab.whole().extent()));
+        }
         let contents = contents(&part, &self.cells, (&self.light, &self.floor), self.ranges);
         self.picture.render(&contents, view, self.quality, size, Integrator::Slabs(slab));
     }
