@@ -22,9 +22,9 @@ use crate::solver::{Stage, StepStats};
 const FEWEST_PLANES: usize = 4;
 /// Numbers of ranks of the projection.
 const PROJECTED: [usize; 7] = [64, 128, 256, 512, 1024, 2048, 4096];
-/// Cells along each edge of the box of the projection, or along two edges where it grows with the ranks, by so many planes for each.
-const LARGE: usize = 1024;
-const PLANES: usize = 32;
+/// Boxes of the projection: their cells, along z for all ranks or, where the box grows with them, for each.
+const BOXES: [(bool, [usize; 3]); 3] =
+    [(false, [1024; 3]), (false, [256, 256, 1 << 15]), (true, [256, 256, 8])];
 
 /// The mean of a step's time and traffic on one rank; times in seconds.
 #[derive(Clone, Copy, Debug, Default)]
@@ -370,7 +370,7 @@ impl Shared {
 /// Strong and weak scaling.
 fn table(found: &[Shared], threads: usize) -> String {
     let mut text = format!(
-        "boxes full of smoke, {threads} threads on each rank; traffic of the rank that sends most\n\
+        "boxes full of smoke, threads of each rank: {threads}; traffic of the rank that sends most\n\
          {:<14}  {:>6}  {:>5}  {:>8}  {:>7}  {:>10}  {:>6}  {:>8}  {:>9}  {:>8}\n",
         "cells",
         "",
@@ -434,19 +434,18 @@ impl Projected {
     }
 }
 
-/// The model for many ranks, where their slabs are thick enough.
+/// The model for many ranks, where their slabs are thick enough and there is such a box.
 fn projected(scene: &Scene, costs: &Costs, messages: &Messages) -> Vec<Projected> {
     let mut rows = Vec::new();
-    for growing in [false, true] {
+    for (growing, [nx, ny, nz]) in BOXES {
         for ranks in PROJECTED {
-            let nz = if growing { PLANES * ranks } else { LARGE };
-            if nz / ranks < FEWEST_PLANES {
-                continue;
-            }
-            let dims = Dims { nx: LARGE, ny: LARGE, nz };
+            let nz = if growing { nz * ranks } else { nz };
             let planes = nz / ranks;
+            let Some(dims) = Dims::new([nx, ny, nz]).ok().filter(|_| planes >= FEWEST_PLANES) else {
+                continue;
+            };
             let bytes = slabs::sent(scene, dims, ranks).iter().sum::<u64>() as f64;
-            let cells = (LARGE * LARGE * planes) as f64;
+            let cells = (nx * ny * planes) as f64;
             let times = costs.step(cells, messages.count(ranks as f64, planes as f64), bytes);
             rows.push(Projected { growing, ranks, dims, times, bytes });
         }
@@ -493,8 +492,5 @@ fn projection(scene: &Scene, costs: &Costs, messages: &Messages, found: &[Shared
             1e-6 * row.bytes,
         );
     }
-    text + &format!(
-        "{LARGE}^3 has slabs of {FEWEST_PLANES} planes on {} ranks and no more\n",
-        LARGE / FEWEST_PLANES
-    )
+    text + &format!("a slab has at least {FEWEST_PLANES} planes, and a box at most 2^31 cells\n")
 }
