@@ -156,7 +156,8 @@ impl Job {
             if skip && target.has(frame) {
                 continue;
             }
-            feed.load(frame, scene, &mut snapshot, layers, &mut report)?;
+            let velocity = layers || scene.camera.lens.shutter > 0.0;
+            feed.load(frame, scene, &mut snapshot, velocity, &mut report)?;
             if stop.load(Ordering::Relaxed) {
                 return Err(report.stopped());
             }

@@ -66,7 +66,7 @@ pub fn run(job: Job, scene: &Scene, common: &Common, comm: &Arc<dyn Comm>) -> Re
         let began = Instant::now();
         let beside = renderer.beside(&scene.look, dims);
         slab.capture(run.solver(), beside);
-        renderer.set_quality(quality(slab.whole()));
+        renderer.set_quality(quality(slab.whole(), scene));
         shown.camera = scene.camera_at(frame as f32 / scene.time.frame_rate);
         if target.is_linear() {
             let image = renderer.render_slabs_linear(&slab, &view(&shown), scene.size);
@@ -94,6 +94,7 @@ fn refuse(job: &Job, scene: &Scene) -> Result<(), CliError> {
         Job { supply: Supply::Stored(_), .. } => "--from",
         Job { layers: true, .. } => "--layers",
         _ if scene.look.scattering == Scattering::Traced => "path tracing",
+        _ if scene.camera.lens.shutter > 0.0 => "render.camera.shutter",
         _ if scene.config.follow.on => "domain.follow",
         _ => return Ok(()),
     };

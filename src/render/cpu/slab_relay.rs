@@ -11,8 +11,8 @@ use bytemuck::{cast_slice, cast_slice_mut};
 use rayon::prelude::*;
 
 use super::march::{AT_START, Leg, PACKET, Row, Underway, Volume, march_on};
-use super::picture::noise_row;
 use crate::render::camera::Axes;
+use crate::render::noise;
 use crate::simd::Token;
 use crate::snapshot::SnapshotSlab;
 
@@ -132,7 +132,7 @@ impl Relay<'_> {
                     size: self.rays,
                     y: y as u32,
                     x: start as u32..hi[0].min(start + TASK * PACKET) as u32,
-                    noise: noise_row(y),
+                    noise: noise::row(y),
                     shift: self.shift,
                     t_max: &free[y * stride + start..(y + 1) * stride],
                 };
