@@ -20,7 +20,7 @@ pub const BEYOND: usize = 3;
 
 /// Ghost cells at each end of a line that a sweep may read, for each finer cell along a cell of the velocity: more than the air
 /// crosses in one sweep.
-pub const MOST_UPSTREAM: usize = 12;
+pub const MOST_UPSTREAM: usize = 16;
 
 /// Ghost cells at each end of a line.
 pub const HALO: usize = MOST_UPSTREAM * MOST_DETAIL;
