@@ -25,14 +25,15 @@
 //! Each thread interleaves [`ACROSS`] lines in scratch memory, so one kernel serves all axes. Empty lines are skipped, and scalars that
 //! are 0 along all of them.
 
+use fearless_simd::prelude::*;
 use rayon::prelude::*;
 
 use self::interleave::{Found, Place};
 use self::parabola::{ACROSS, BEYOND, HALO, LineSweep, Lines, MOST_UPSTREAM};
 use super::scale_row;
 use crate::grid::{Faces, GHOST, Layout};
-use crate::simd::vectors::Eight;
-use crate::simd::{dispatch, greatest};
+use crate::simd::vectors::{Eight, Simd, f32x8};
+use crate::simd::{each_level, greatest};
 use crate::solver::BoundaryCondition;
 use crate::solver::config::SCALAR_LIMIT;
 use crate::solver::sides::GhostRules;
@@ -214,15 +215,21 @@ impl Sweeps {
     fn strain(&mut self, flow: &Flow, bricks: &Bricks) -> Strain {
         let Layout { row, plane, .. } = flow.layout;
         let [u, v, w] = flow.velocity;
-        row_passes::reduce(flow.layout, &mut self.strain, |most, j, k| {
-            bricks.runs(j, k, |run, reached| {
-                if reached {
-                    let (at, n) = (flow.layout.start(j, k) + run.start, run.len());
-                    let [v, w] =
-                        [[&v[at..][..n], &v[at + row..][..n]], [&w[at..][..n], &w[at + plane..][..n]]];
-                    strain_row(flow.steps, &u[at..][..n + 1], v, w, most);
-                }
-            });
+        let [low, high] = flow.layout.cell_planes();
+        self.strain[low..high].par_iter_mut().enumerate().for_each(|(k, most)| {
+            let (k, mut found) = (low + k, [Eight([0.0; ACROSS]); 7]);
+            for j in 0..flow.layout.dims.ny {
+                bricks.runs(j, k, |run, reached| {
+                    if reached {
+                        let (at, n) = (flow.layout.start(j, k) + run.start, run.len());
+                        let pair = |field, stride| faces(field, at, n, stride);
+                        strain_row(pair(u, 1), pair(v, row), pair(w, plane), &mut found);
+                    }
+                });
+            }
+            let [a, b, c, d, all, speed, middle] =
+                found.map(|eight| flow.steps * eight.0.into_iter().fold(0.0, greatest));
+            *most = Strain { forwards: [a, b], backwards: [c, d], all, speed, middle };
         });
         flow.walls.ranks().gather(&mut self.strain, 1);
         self.strain.iter().copied().fold(Strain::default(), Strain::most)
@@ -269,46 +276,51 @@ impl Sweeps {
     }
 }
 
-dispatch! { fn strain_row(steps: f32, u: &[f32], v: [&[f32]; 2], w: [&[f32]; 2], most: &mut Strain) = strain_kernel; }
-
-#[inline(always)]
-fn strain_kernel<const FMA: bool>(
-    steps: f32,
-    u: &[f32],
-    [v0, v1]: [&[f32]; 2],
-    [w0, w1]: [&[f32]; 2],
-    most: &mut Strain,
-) {
-    const LANES: usize = 8;
-    let n = u.len() - 1;
-    let mut found = [[0.0f32; LANES]; 7];
-    let (u0, u1) = (&u[..n], &u[1..]);
-    let (v0, v1, w0, w1) = (&v0[..n], &v1[..n], &w0[..n], &w1[..n]);
-    let full = n - n % LANES;
-    for from in (0..full).step_by(LANES) {
-        for l in 0..LANES {
-            let i = from + l;
-            let here = strain_of([u0[i], u1[i]], [v0[i], v1[i]], [w0[i], w1[i]]);
-            (0..7).for_each(|m| found[m][l] = greatest(here[m], found[m][l]));
-        }
-    }
-    for i in full..n {
-        let here = strain_of([u0[i], u1[i]], [v0[i], v1[i]], [w0[i], w1[i]]);
-        (0..7).for_each(|m| found[m][0] = greatest(here[m], found[m][0]));
-    }
-    let [a, b, c, d, all, speed, middle] = found.map(|found| steps * found.into_iter().fold(0.0, f32::max));
-    *most = most.most(Strain { forwards: [a, b], backwards: [c, d], all, speed, middle });
+/// The faces below n cells from `at` on, and those above them.
+fn faces(field: &[f32], at: usize, n: usize, stride: usize) -> [&[f32]; 2] {
+    [&field[at..][..n], &field[at + stride..][..n]]
 }
 
-/// The values of a [`Strain`] of one cell \[m/s\].
+each_level! {
+    fn strain_row(u: [&[f32]; 2], v: [&[f32]; 2], w: [&[f32]; 2], most: &mut [Eight; 7]) = strain_kernel;
+}
+
+/// Raises `most` to the values of a [`Strain`] \[m/s\] of cells between pairs of faces.
 #[inline(always)]
-fn strain_of(u: [f32; 2], v: [f32; 2], w: [f32; 2]) -> [f32; 7] {
-    let (x, y, z) = (u[1] - u[0], v[1] - v[0], w[1] - w[0]);
-    let (xy, yz) = (x + y, y + z);
-    let middle = greatest(v[0].abs(), v[1].abs());
-    let (along_x, along_z) = (greatest(u[0].abs(), u[1].abs()), greatest(w[0].abs(), w[1].abs()));
-    let speed = greatest(greatest(along_x, along_z), middle);
-    [x, greatest(xy, -z), z, greatest(yz, -x), (xy + z).abs(), speed, middle]
+fn strain_kernel<S: Simd>(s: S, u: [&[f32]; 2], v: [&[f32]; 2], w: [&[f32]; 2], most: &mut [Eight; 7]) {
+    let n = u[0].len();
+    let zero = s.splat_f32x8(0.0);
+    let mut found = [zero; 7];
+    for (found, most) in found.iter_mut().zip(&*most) {
+        *found = most.load(s);
+    }
+    let mut rest = [[0.0; ACROSS]; 6];
+    for from in (0..n).step_by(ACROSS) {
+        let mut eight = [zero; 6];
+        for ((eight, rest), faces) in
+            eight.iter_mut().zip(&mut rest).zip([u[0], u[1], v[0], v[1], w[0], w[1]])
+        {
+            *eight = match faces[from..].first_chunk() {
+                Some(faces) => f32x8::load_array_ref(s, faces),
+                None => {
+                    rest[..n - from].copy_from_slice(&faces[from..n]);
+                    f32x8::load_array_ref(s, rest)
+                }
+            };
+        }
+        let [u0, u1, v0, v1, w0, w1] = eight;
+        let (x, y, z) = (u1 - u0, v1 - v0, w1 - w0);
+        let (xy, yz) = (x + y, y + z);
+        let middle = v0.abs().max(v1.abs());
+        let speed = u0.abs().max(u1.abs()).max(w0.abs().max(w1.abs())).max(middle);
+        let here = [x, xy.max(-z), z, yz.max(-x), (xy + z).abs(), speed, middle];
+        for (found, here) in found.iter_mut().zip(here) {
+            *found = here.max(*found);
+        }
+    }
+    for (most, found) in most.iter_mut().zip(found) {
+        most.store(found);
+    }
 }
 
 /// One round.
@@ -505,7 +517,9 @@ impl Pass<'_> {
         let Place { at, across, along, count } = place;
         let n = layout.dims.array()[axis];
         let from = at + first * along;
-        let Lines { volume, courant, .. } = lines;
+        let is_first = axis == self.ends[0];
+        let Lines { volume, courant, whole, .. } = lines;
+        *whole = is_first;
         let crossing = &mut courant[first + HALO..end + HALO + 1];
         if axis == 0 {
             interleave::turn(&velocity[0], [from, across, count], self.steps, crossing);
@@ -517,10 +531,11 @@ impl Pass<'_> {
                 crossing[face - first] = Eight([0.0; ACROSS]);
             }
         }
+        if is_first {
+            return;
+        }
         let out = &mut volume[first + HALO..end + HALO];
-        if axis == self.ends[0] {
-            out.fill(Eight([1.0; ACROSS]));
-        } else if axis == self.ends[1] {
+        if axis == self.ends[1] {
             // Without divergence the last sweep makes V 1.
             interleave::volumes_before(crossing, out);
         } else {
