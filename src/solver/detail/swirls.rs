@@ -186,7 +186,10 @@ impl Swirls {
         let Self { moved, packed, walls, sums, reached, around, params, .. } = self;
         let bounds = walls.sample_bounds(None);
         let inside = [[0, layout.dims.ny as isize], [0, layout.dims.nz as isize]];
-        let nx = layout.dims.nx;
+        let (nx, ranks) = (layout.dims.nx, walls.ranks());
+        // A back-trace ends between two planes, and rounding may add one.
+        let far = (crossed.ceil().min(layout.dims.nz as f32) as usize) + 2;
+        moved.iter_mut().for_each(|moved| ranks.exchange(layout, [&mut moved[..]], [far; 2]));
         // Weights and places are not needed any more.
         let [one, other] = packed.each_mut().map(|cells| &mut cells[..]);
         row_passes::rows2(layout, [one, other], inside, |j, k, rows| {
@@ -207,7 +210,7 @@ impl Swirls {
             walls.extend(moved);
         }
         // The energy and the gradient of each cell in `packed[0]`, their means in `spare`.
-        trace::centers(layout, velocity, spare);
+        ranks.with_neighbours(layout, [1; 2], |layout| trace::centers(layout, velocity, spare));
         let raw = &mut packed[0];
         let range =
             |ranges: &[[usize; 2]], j: isize, k: isize| ranges[k as usize * layout.dims.ny + j as usize];
@@ -221,6 +224,7 @@ impl Swirls {
             mark(layout, obstacles, raw);
         }
         walls.extend(raw);
+        ranks.exchange(layout, [&mut raw[..]], [1; 2]);
         row_passes::rows(layout, spare, inside, |j, k, row| {
             let [from, to] = range(reached, j, k);
             let row = &mut row[GHOST..GHOST + nx];
@@ -237,6 +241,7 @@ impl Swirls {
                 add_up(&spare[layout.start(j, k) + from..][..to - from], sum);
             }
         });
+        ranks.gather(sums, 1);
         let [energy, strained, most] =
             self.sums.iter().fold([0.0; 3], |a, b| [a[0] + b[0], a[1] + b[1], a[2].max(b[2])]);
         let gradient = if energy > 0.0 { (strained / energy).sqrt() } else { 0.0 };
@@ -246,6 +251,9 @@ impl Swirls {
         self.wanted = params.strength * (most as f32).sqrt();
         self.strongest = self.wanted.min(cap);
         self.age(life + f64::from(crossed / FARTHEST));
+        for moved in &mut self.moved {
+            self.walls.ranks().exchange(layout, [&mut moved[..]], [1; 2]);
+        }
         let least = if steps > 0.0 { LEAST * crossed / steps } else { 0.0 };
         for generation in 0..GENERATIONS {
             self.pack(layout, spare, generation, [least, cap]);
@@ -302,9 +310,10 @@ impl Swirls {
     fn age(&mut self, lives: f64) {
         let before = self.phase;
         self.phase += if lives.is_finite() { lives.min(LONGEST) } else { LONGEST };
+        let own = self.walls.layout().own();
         for (generation, moved) in self.moved.iter_mut().enumerate() {
             if births(self.phase, generation) != births(before, generation) {
-                moved.fill([0.0; 4]);
+                moved[own.clone()].fill([0.0; 4]);
             }
         }
     }
@@ -365,6 +374,7 @@ impl Swirls {
 
 impl Saved for Swirls {
     fn state(&mut self, archive: &mut dyn Archive) -> Result<(), StateError> {
+        let coarse = self.walls.layout();
         let Self {
             phase,
             moved,
@@ -381,7 +391,7 @@ impl Saved for Swirls {
             wanted: _,
         } = self;
         archive.value("swirls", phase)?;
-        moved.iter_mut().try_for_each(|moved| archive.values("moved", moved))
+        moved.iter_mut().try_for_each(|moved| archive.field("moved", moved, coarse))
     }
 }
 
@@ -506,10 +516,10 @@ fn smooth_kernel<S: Simd>(s: S, layout: Layout, cells: &[[f32; 4]], at: usize, o
 /// Marks the cells of solids, and those beside faces that are not wholly open.
 fn mark(layout: Layout, obstacles: &Obstacles, cells: &mut [[f32; 4]]) {
     let voxels = &obstacles.voxels;
-    let flags = &voxels.flags;
-    cells
+    let (own, flags) = (layout.own(), &voxels.flags);
+    cells[own.clone()]
         .par_iter_mut()
-        .zip(flags)
+        .zip(&flags[own])
         .filter(|(_, flags)| **flags & SOLID != 0)
         .for_each(|(cell, _)| cell[2] = 1.0);
     for (cuts, stride) in voxels.cuts.faces.iter().zip(layout.strides()) {
@@ -623,7 +633,11 @@ fn pack_kernel<S: Simd>(
 fn fill_ghosts(layout: Layout, walls: &GhostRules, columns: [[f32; 3]; 3], cells: &mut [Packed]) {
     let n = layout.dims.array().map(|n| n as isize);
     let strides = layout.strides();
+    let own = layout.planes();
     for axis in 0..3 {
+        if axis == 2 && walls.periodic()[2] {
+            walls.ranks().exchange(layout, [&mut *cells], [1; 2]);
+        }
         let is_flat = columns[axis] == [0.0; 3];
         let (b, c) = ((axis + 1) % 3, (axis + 2) % 3);
         for (to, side) in [(-1, 0), (n[axis], 1)] {
@@ -639,6 +653,9 @@ fn fill_ghosts(layout: Layout, walls: &GhostRules, columns: [[f32; 3]; 3], cells
                 for q in range(b) {
                     let mut place = [0; 3];
                     (place[axis], place[b], place[c]) = (to, q, r);
+                    if !(own[0]..own[1]).contains(&place[2]) {
+                        continue;
+                    }
                     let at = layout.at(place[0], place[1], place[2]);
                     let cell = cells[at.wrapping_add_signed((from - to) * strides[axis] as isize)];
                     cells[at] = [cell[0] + by[0], cell[1] + by[1], cell[2] + by[2], sign * cell[3]];
@@ -646,6 +663,7 @@ fn fill_ghosts(layout: Layout, walls: &GhostRules, columns: [[f32; 3]; 3], cells
             }
         }
     }
+    walls.ranks().exchange(layout, [cells], [1; 2]);
 }
 
 #[cfg(test)]
