@@ -175,13 +175,14 @@ fn lights(look: &Look) -> Vec<(&'static str, Look)> {
 }
 
 /// Chooses the quality: smoke alone has few hard edges to smooth, those of the box.
-fn quality(snapshot: &Snapshot, scene: &Scene) -> Quality {
+pub fn quality(snapshot: &Snapshot, scene: &Scene) -> Quality {
     let quality = Quality::of_file(&scene.camera);
     let few = snapshot.solids.is_empty() && quality == Quality::SMOOTH;
     if few { Quality { passes: 4, ..quality } } else { quality }
 }
 
-fn view(scene: &Scene) -> View<'_> {
+/// The view of the smoke by the camera of `scene`.
+pub fn view(scene: &Scene) -> View<'_> {
     View { look: &scene.look, camera: &scene.camera, cursor: None, mode: Mode::Smoke }
 }
 

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::grid::GHOST;
+use crate::grid::{Dims, GHOST};
 use crate::scene::{Scene, memory};
 use crate::solver::{Advection, BoundaryCondition, Integrator, Projection, TraceOrder};
 
@@ -24,21 +24,12 @@ impl Slabs {
     /// Estimates `scene` on `ranks`. In words, why it cannot be run so.
     pub fn of(scene: &Scene, ranks: u16) -> Result<Self, String> {
         scene.refuse_on_ranks(usize::from(ranks)).map_err(|error| error.to_string())?;
-        let [nx, ny, nz] = scene.config.dims.array();
+        let nz = scene.config.dims.nz;
         let count = usize::from(ranks);
         let planes = [nz / count, nz.div_ceil(count)];
-        let whole = ((nx + 2 * GHOST) * (ny + 2 * GHOST)) as u64;
-        let beside = if ranks == 1 { 0 } else { whole * bytes_beside(scene) };
-        let slab = (nx * ny * planes[1]) as u64;
+        let [columns, beside, _] = sent(scene, scene.config.dims, count);
         let part = |bytes: u64| (bytes as f64 * planes[1] as f64 / nz as f64) as u64;
-        Ok(Self {
-            ranks,
-            planes,
-            memory: part(scene.memory()) + 2 * beside / 3,
-            // 4 bytes for each cell, there and back, without the share that stays.
-            columns: 8 * slab * (u64::from(ranks) - 1) / u64::from(ranks),
-            beside,
-        })
+        Ok(Self { ranks, planes, memory: part(scene.memory()) + 2 * beside / 3, columns, beside })
     }
 
     /// One line.
@@ -76,6 +67,20 @@ fn iterates(scene: &Scene) -> bool {
         Projection::Auto => !scene.solids.is_empty(),
         other => other != Projection::Direct,
     }
+}
+
+/// Bytes that a rank between two others sends in a substep of `scene` in a box of `dims`: for the transposition, for planes beside its
+/// slab, and for what all ranks get, sums of planes and active bricks.
+pub fn sent(scene: &Scene, dims: Dims, ranks: usize) -> [u64; 3] {
+    if ranks == 1 {
+        return [0; 3];
+    }
+    let (planes, others) = (dims.nz.div_ceil(ranks), ranks as u64 - 1);
+    let slab = (dims.nx * dims.ny * planes) as u64;
+    let whole = ((dims.nx + 2 * GHOST) * (dims.ny + 2 * GHOST)) as u64;
+    // 4 bytes for each cell, there and back, without the share that stays.
+    let columns = 8 * slab * others / ranks as u64;
+    [columns, whole * bytes_beside(scene), others * (48 * planes as u64 + slab / 64)]
 }
 
 /// Bytes that a rank sends in a substep for each cell of a plane, in the order of the passes that read them.

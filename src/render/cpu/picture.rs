@@ -13,6 +13,7 @@ use super::floor_rows::Floor;
 use super::line_pixels::{LinePixels, paint};
 use super::march::{Medium, PACKET, Row, in_rays, march};
 use super::shaded_smoke::{OccupiedBricks, ShadedSmoke, at_least_two};
+use super::slab_relay::Relay;
 use crate::render::background::Background;
 use crate::render::camera::Axes;
 use crate::render::floor::FloorLight;
@@ -22,6 +23,7 @@ use crate::render::scene::{FAR, Scenery};
 use crate::render::slice::{self, Plane, Slice};
 use crate::render::{Mode, Quality, View, lines, medium, noise};
 use crate::simd::Token;
+use crate::snapshot::SnapshotSlab;
 
 /// Rows of pixels of one task.
 const BAND: usize = 8;
@@ -42,6 +44,8 @@ pub(in crate::render) struct Frame {
 pub(in crate::render) enum Integrator<'a> {
     /// In packets, through the pre-shaded volume.
     Packets,
+    /// The same on several ranks, of which this one has a slab. The first gets the picture.
+    Slabs(&'a SnapshotSlab),
     /// Row by row of the picture.
     Rows {
         march: &'a RowFn<'a>,
@@ -93,6 +97,12 @@ struct Pass<'a> {
     /// Axes of the camera, and of this frame's shifted rays.
     steady: Axes,
     axes: Axes,
+}
+
+impl Integrator<'_> {
+    fn slab(&self) -> Option<&SnapshotSlab> {
+        if let Self::Slabs(slab) = self { Some(slab) } else { None }
+    }
 }
 
 impl Picture {
@@ -163,12 +173,19 @@ impl Picture {
             steady,
             axes: lens.shifted(frame.shift, size),
         };
-        self.outline.update(&lens, view.look.outline, extent, size);
         self.size = size;
-        let divide = if let Integrator::Packets = integrator { quality.divide.max(1) } else { 1 };
+        let is_first = integrator.slab().is_none_or(|slab| slab.comm().rank() == 0);
+        self.outline.update(&lens, view.look.outline && is_first, extent, size);
+        let divide = if let Integrator::Rows { .. } = integrator { 1 } else { quality.divide.max(1) };
         let rays = size.map(|n| n.div_ceil(divide));
-        self.time("scene", |picture| picture.render_scenery(&pass, frame.number, integrator));
+        // Surfaces end the rays of all ranks.
+        if is_first || !contents.light.solids().is_empty() {
+            self.time("scene", |picture| picture.render_scenery(&pass, frame.number, integrator));
+        }
         let window = self.time("march", |picture| picture.march(&pass, rays, frame.number, integrator));
+        if !is_first {
+            return;
+        }
         self.time("composite", |picture| {
             picture.composite(&pass, rays, window);
             picture.accumulate(frame.weight);
@@ -278,6 +295,18 @@ impl Picture {
         let window = pass.axes.window(volume.bounds[0], volume.bounds[1])?;
         let [lo, hi] = in_rays(window, rays);
         let (token, shift) = (self.token, noise::frame_shift(number));
+        if let Integrator::Slabs(slab) = integrator {
+            let free = |y: usize, free: &mut [f32]| match solids {
+                true => copy_t_max(t_max, size, rays, y, free),
+                false => free.fill(FAR),
+            };
+            let relay = Relay { slab, axes: &pass.axes, rays, window: [lo, hi], shift, token };
+            self.marched.fill([0.0, 0.0, 0.0, 1.0]);
+            let free_rows = self.marched_t_max.par_chunks_mut(stride).enumerate();
+            free_rows.for_each(|(y, row)| free(y, row));
+            relay.march(&volume, &self.marched_t_max, stride, &mut self.marched);
+            return Some(window);
+        }
         rows.enumerate().with_min_len(2).for_each(|(y, (out, free))| {
             if solids {
                 copy_t_max(t_max, size, rays, y, free);

@@ -276,6 +276,7 @@ impl Painter {
         let contents = Contents {
             stage,
             dims: snapshot.dims,
+            planes: [0, snapshot.dims.nz],
             h: snapshot.h,
             bricks: &snapshot.bricks,
             cells: &self.cells,

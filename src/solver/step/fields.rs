@@ -263,7 +263,7 @@ impl Fields {
     }
 
     /// Scalars on the cells of the velocity, with the bricks that hold any, for the forces.
-    fn scalars_of_air(&mut self) {
+    pub(super) fn scalars_of_air(&mut self) {
         let Self { layout, walls, velocity, scalars, scalars_next, bricks, detail, .. } = self;
         if let Some(detail) = detail {
             detail.restrict(*layout, scalars, bricks, scalars_next);

@@ -568,6 +568,7 @@ impl Solver {
         let began = Instant::now();
         self.measure();
         self.stats.stages[Stage::Measure as usize] += began.elapsed();
+        self.ranks().end_stage(Stage::Measure as usize);
         self.check()
     }
 

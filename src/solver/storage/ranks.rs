@@ -497,6 +497,13 @@ impl Ranks {
         if self.is_alone() { mine } else { self.all(mine).into_iter().sum() }
     }
 
+    /// Ends a stage of a step, for those that count transfers.
+    pub fn end_stage(&self, stage: usize) {
+        if let Some(team) = &self.0 {
+            team.comm.end_stage(stage);
+        }
+    }
+
     /// Whether `mine` is true on any rank.
     pub fn any(&self, mine: bool) -> bool {
         if self.is_alone() { mine } else { self.all(u8::from(mine)).contains(&1) }
