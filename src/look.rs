@@ -37,6 +37,20 @@ pub struct Camera {
     pub fov: f32,
     /// Perspective or orthographic.
     pub projection: Projection,
+    /// What its lens and its shutter blur.
+    pub lens: Lens,
+}
+
+/// Blur by a lens of finite size, and by an exposure of finite time.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Lens {
+    /// Diameter of the lens \[m\]: what is not at the distance of focus is blurred over a disc. 0: everything is sharp.
+    pub aperture: f32,
+    /// Distance at which the picture is sharp \[m\]; 0: that of the target.
+    pub focus: f32,
+    /// Share of a frame's time during which the picture is exposed, its frame in the middle. 0: an instant. Only pictures of
+    /// files are exposed; a window shows an instant.
+    pub shutter: f32,
 }
 
 /// Model of light that is scattered more than once.

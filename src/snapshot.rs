@@ -1,11 +1,15 @@
 //! Output of the solver: one instant of the smoke as half floats at cell centres, small enough to copy every
 //! step and ready to be a texture.
 
+mod snapshot_slab;
+
 use half::f16;
 use rayon::prelude::*;
 
 use crate::grid::Dims;
 use crate::solver::{Config, Solver, StepStats};
+
+pub use snapshot_slab::{Part, SnapshotSlab};
 
 pub use crate::solver::{Mesh, Shape as SolidShape, SolidPose};
 
@@ -85,6 +89,18 @@ impl Bricks {
         holds: impl Fn([usize; 3]) -> bool + Sync,
     ) {
         assert_eq!(smoke.len(), dims.cells(), "smoke does not fill the box");
+        self.update_planes(dims, [0, dims.nz], smoke, holds);
+    }
+
+    /// As [`update_where`](Self::update_where), of the smoke in the planes `own` alone. Bricks that reach none of them have the least
+    /// half float.
+    fn update_planes(
+        &mut self,
+        dims: Dims,
+        own: [usize; 2],
+        smoke: &[[f16; 4]],
+        holds: impl Fn([usize; 3]) -> bool + Sync,
+    ) {
         let per_brick = self.dims;
         self.max.par_iter_mut().enumerate().for_each(|(b, out)| {
             let at = [b % per_brick.nx, b / per_brick.nx % per_brick.ny, b / (per_brick.nx * per_brick.ny)];
@@ -98,9 +114,9 @@ impl Bricks {
                 lo..((at[axis] + 1) * BRICK + 1).min(dims.array()[axis])
             };
             let mut max = [f32::NEG_INFINITY; 4];
-            for k in range(2) {
+            for k in range(2).start.max(own[0])..range(2).end.min(own[1]) {
                 for j in range(1) {
-                    for cell in &smoke[dims.index(range(0).start, j, k)..][..range(0).len()] {
+                    for cell in &smoke[dims.index(range(0).start, j, k - own[0])..][..range(0).len()] {
                         for c in 0..4 {
                             max[c] = max[c].max(cell[c].to_f32());
                         }
@@ -199,18 +215,7 @@ impl Snapshot {
     /// Captures this instant of `solver`, reusing the memory. The velocity is captured only on request,
     /// otherwise left empty.
     pub fn capture(&mut self, solver: &Solver, with_velocity: bool) {
-        self.place(solver.config(), solver.start());
-        self.time = solver.stats().time;
-        self.serial += 1;
-        self.stats.clone_from(solver.stats());
-        self.solids.clear();
-        let corner = self.corner();
-        self.solids.extend(
-            solver
-                .poses()
-                .into_iter()
-                .map(|pose| SolidPose { position: [0, 1, 2].map(|a| pose.position[a] - corner[a]), ..pose }),
-        );
+        self.note(solver);
         solver.write_smoke(&mut self.smoke);
         self.velocity.clear();
         if with_velocity {
@@ -230,6 +235,22 @@ impl Snapshot {
             }
             None => self.bricks.update(self.dims, &self.smoke),
         }
+    }
+
+    /// Takes over all of `solver` but its fields.
+    fn note(&mut self, solver: &Solver) {
+        self.place(solver.config(), solver.start());
+        self.time = solver.stats().time;
+        self.serial += 1;
+        self.stats.clone_from(solver.stats());
+        self.solids.clear();
+        let corner = self.corner();
+        self.solids.extend(
+            solver
+                .poses()
+                .into_iter()
+                .map(|pose| SolidPose { position: [0, 1, 2].map(|a| pose.position[a] - corner[a]), ..pose }),
+        );
     }
 }
 

@@ -7,7 +7,7 @@
 use std::path::PathBuf;
 
 use updraft::grid::Dims;
-use updraft::look::{Camera, Emitter, Environment, Light, Look, Projection, Scattering, Sphere};
+use updraft::look::{Camera, Emitter, Environment, Lens, Light, Look, Projection, Scattering, Sphere};
 use updraft::render::procedural::{Tint, plume};
 use updraft::render::{CpuRenderer, Mode, View};
 use updraft::snapshot::Snapshot;
@@ -85,6 +85,7 @@ fn camera() -> Camera {
         up: [0.0, 1.0, 0.0],
         fov: 17.0,
         projection: Projection::Perspective,
+        lens: Lens::default(),
     }
 }
 

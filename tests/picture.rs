@@ -5,7 +5,7 @@
 use std::sync::Arc;
 
 use updraft::grid::Dims;
-use updraft::look::{Camera, Look, Projection, Scattering};
+use updraft::look::{Camera, Lens, Look, Projection, Scattering};
 #[cfg(feature = "viewer")]
 use updraft::look::{Emitter, Light};
 use updraft::render::CpuRenderer;
@@ -40,6 +40,7 @@ fn far_camera() -> Camera {
         up: [0.0, 1.0, 0.0],
         fov: 4.0 / 7.0,
         projection: Projection::Perspective,
+        lens: Lens::default(),
     }
 }
 

@@ -1,7 +1,7 @@
 //! Floor and solids as light paths show them, and what the fast modes make of them.
 
 use updraft::grid::Dims;
-use updraft::look::{Camera, Look, Projection, Scattering};
+use updraft::look::{Camera, Lens, Look, Projection, Scattering};
 use updraft::render::{CpuRenderer, Mode, View};
 use updraft::snapshot::{Snapshot, SolidShape};
 use updraft::solver::Solid;
@@ -29,6 +29,7 @@ fn camera() -> Camera {
         up: [0.0, 1.0, 0.0],
         fov: 26.0,
         projection: Projection::Perspective,
+        lens: Lens::default(),
     }
 }
 
@@ -114,6 +115,7 @@ fn a_solid_shows_its_typed_colour() {
         up: [0.0, 1.0, 0.0],
         fov: 10.0,
         projection: Projection::Perspective,
+        lens: Lens::default(),
     };
     let view = View { look: &look, camera: &camera, cursor: None, mode: Mode::Smoke };
     let shown = CpuRenderer::new().render(&snapshot, &view, SIZE, &|_| ()).rgba;

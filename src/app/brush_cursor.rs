@@ -133,6 +133,7 @@ impl ClampTo for f32 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::look::Lens;
 
     const EXTENT: [f32; 3] = [1.0, 1.5, 1.0];
     const VIEW: Vector2<f32> = Vector2::new(900.0, 600.0);
@@ -161,6 +162,7 @@ mod tests {
             pitch: 0.3,
             fov: 40.0,
             parallel: false,
+            lens: Lens::default(),
         }
     }
 

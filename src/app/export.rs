@@ -195,7 +195,6 @@ impl Drop for Export {
 fn write(job: &Job, shared: &Shared, wake: &impl Fn()) -> Result<String, String> {
     let mut sink = Sink::open(job)?;
     let mut renderer = CpuRenderer::new();
-    renderer.set_quality(Quality::SMOOTH);
     if let Some(now) = &job.now {
         sink.write(job, &mut renderer, now, 0)?;
         shared.done.store(1, Ordering::Relaxed);
@@ -307,6 +306,7 @@ fn picture(job: &Job, renderer: &mut CpuRenderer, snapshot: &Snapshot, size: [u3
         true => job.camera,
         false => job.camera_path.at(snapshot.time as f32, &job.camera),
     };
+    renderer.set_quality(Quality::of_file(&camera));
     let mut of = |side: Side, look: &Look, size: [u32; 2]| {
         let view = View { look, camera: &camera, cursor: None, mode };
         renderer.render(of_side(snapshot, side), &view, size, &|_| ())

@@ -3,7 +3,7 @@
 
 use nalgebra::{Vector2, Vector3};
 
-use crate::look::{Camera, Projection, corners, tight_distance};
+use crate::look::{Camera, Lens, Projection, corners, tight_distance};
 use crate::render::camera;
 
 /// Greatest pitch, so that "up" stays defined \[rad\].
@@ -30,6 +30,8 @@ pub struct Orbit {
     pub fov: f32,
     /// Whether lines of sight are parallel; the picture is then as high as at the target.
     pub parallel: bool,
+    /// What the lens and the shutter blur.
+    pub lens: Lens,
 }
 
 /// The axes of the picture in the world, each of length one.
@@ -68,6 +70,7 @@ impl Orbit {
             pitch,
             fov: camera.fov,
             parallel: camera.projection == Projection::Orthographic,
+            lens: camera.lens,
         }
     }
 
@@ -81,6 +84,7 @@ impl Orbit {
             up: [0.0, 1.0, 0.0],
             fov: self.fov,
             projection,
+            lens: self.lens,
         }
     }
 
@@ -234,6 +238,7 @@ mod tests {
             up: [0.0, 1.0, 0.0],
             fov: 40.0,
             projection: Projection::Perspective,
+            lens: Lens::default(),
         };
         Orbit::of(&camera)
     }

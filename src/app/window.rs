@@ -620,7 +620,7 @@ impl Screen {
             std::thread::spawn(move || {
                 let images = sides.iter().map(|(side, size, look)| {
                     let mut renderer = CpuRenderer::new();
-                    renderer.set_quality(Quality::SMOOTH);
+                    renderer.set_quality(Quality::of_file(&camera));
                     let view = View { look, camera: &camera, cursor: None, mode };
                     Ok(renderer.render(of_side(&snapshot, *side), &view, *size, &|_| ()))
                 });
@@ -631,7 +631,7 @@ impl Screen {
         let renderers = [&mut self.pictures].into_iter().chain(&mut self.beside).filter_map(Pictures::driver);
         let images = parts.into_iter().zip(renderers).map(|((side, size), renderer)| {
             let view = View { look: &settings.of_side(side).look, camera: &camera, cursor: None, mode };
-            renderer.set_quality(Quality::SMOOTH);
+            renderer.set_quality(Quality::of_file(&camera));
             renderer.set_refine(true);
             screenshot::take(renderer, &self.display, size, &view)
         });

@@ -3,13 +3,17 @@
 //! The box of the scene becomes a cube of each size in turn, as wide as the scene's smallest extent, and runs
 //! until the smoke has spread. Then each step is as long as the CFL limit allows for one substep, so the work
 //! per cell is the same for every size.
+//!
+//! On several ranks (`bench/rank_times.rs`) each box is full of smoke and is shared by one rank, two, four and so on up to all.
 
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 
 use serde_json::{Value, json};
 
+mod cost_model;
 mod picture_times;
+mod rank_times;
 
 use super::frames::Size;
 use super::progress::Progress;
@@ -55,8 +59,12 @@ pub struct BenchArgs {
 
 /// Runs the command.
 pub fn run(args: &BenchArgs, common: &Common) -> Result<(), CliError> {
-    if let Some(path) = args.json.as_ref().filter(|_| !args.prints_json()) {
+    let is_first = common.comm.as_ref().is_none_or(|comm| comm.rank() == 0);
+    if let Some(path) = args.json.as_ref().filter(|_| !args.prints_json() && is_first) {
         whole::prepare([path.as_path()], common.force).map_err(CliError::Target)?;
+    }
+    if let Some(comm) = common.comm.as_ref().filter(|comm| comm.size() > 1) {
+        return rank_times::run(args, common, comm);
     }
     if args.render {
         return picture_times::run(args, common);

@@ -10,7 +10,7 @@ use crate::solver::{
 
 mod disk;
 mod report;
-mod slabs;
+pub mod slabs;
 
 use disk::{Disk, Memory};
 use slabs::Slabs;

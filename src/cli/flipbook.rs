@@ -13,7 +13,7 @@ use super::painter::Painter;
 use super::render::{Feed, Report, Supply};
 use super::{CliError, Common, interrupt, json_text, say};
 use crate::look::srgb::luminance;
-use crate::look::{Camera, Environment, Look, Projection};
+use crate::look::{Camera, Environment, Lens, Look, Projection};
 use crate::output::lock::{Lock, Share};
 use crate::output::sheet::{Grid, Sheet};
 use crate::output::whole::{self, Existing};
@@ -167,6 +167,7 @@ fn front(scene: &Scene) -> Camera {
         up: [0.0, 1.0, 0.0],
         fov: NARROW,
         projection: Projection::Perspective,
+        lens: Lens::default(),
     };
     camera.frame(seen);
     let shift = 0.5 * (extent[0] - seen[0]);

@@ -35,6 +35,7 @@ mod painter;
 mod progress;
 mod refine;
 mod render;
+mod render_ranks;
 mod run_flow;
 mod run_tables;
 mod scenes;
@@ -147,7 +148,7 @@ pub fn run(args: &Args) -> Result<(), CliError> {
         return doctor::run(doctor, &args.common);
     }
     crate::simd::check().map_err(|error| CliError::Request(error.to_string()))?;
-    let shares = matches!(args.command, Some(Command::Simulate(_)));
+    let shares = matches!(args.command, Some(Command::Simulate(_) | Command::Render(_) | Command::Bench(_)));
     let launch = mpirun::join(shares)?;
     let mut common = args.common.clone();
     common.comm = launch.comm();
@@ -182,8 +183,8 @@ fn run_command(args: &Args, mut common: Common, launch: &mpirun::Launch) -> Resu
 /// Applies `--threads` to rendering and measuring outside the solver.
 fn use_threads(common: &Common) -> Result<(), CliError> {
     let threads = match common.threads.as_slice() {
-        [threads] => usize::from(*threads),
-        _ => 0,
+        [threads] if *threads > 0 => usize::from(*threads),
+        _ => common.threads_of_rank.unwrap_or(0),
     };
     memory::check_threads(threads).map_err(|message| CliError::Request(format!("--threads: {message}")))?;
     match rayon::ThreadPoolBuilder::new().num_threads(threads).build_global() {

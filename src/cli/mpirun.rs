@@ -22,6 +22,18 @@ const LAUNCHERS: [[&str; 2]; 3] = [
     ["SLURM_STEP_NUM_TASKS", "PMIX_RANK"],
 ];
 
+/// Whether something holds on the first of the ranks.
+pub fn holds_on_first(comm: &dyn Comm, holds: bool) -> bool {
+    let mut byte = [u8::from(holds)];
+    if comm.rank() > 0 {
+        comm.transfer(&[], &mut [(0, &mut byte)]);
+    } else {
+        let sends: Vec<_> = (1..comm.size()).map(|rank| (rank, &byte[..])).collect();
+        comm.transfer(&sends, &mut []);
+    }
+    byte == [1]
+}
+
 /// MPI, if a launcher has started this process.
 #[derive(Default)]
 pub struct Launch {
@@ -51,7 +63,9 @@ pub fn join(shares: bool) -> Result<Launch, CliError> {
     let Some([size, rank]) = launched() else { return Ok(Launch::default()) };
     SILENT.store(rank > 0, Ordering::Relaxed);
     if size > 1 && !shares {
-        let text = format!("{size} processes were started, and only `simulate` shares its work among them");
+        let text = format!(
+            "{size} processes were started, and only `simulate`, `render` and `bench` share their work among them"
+        );
         return Err(CliError::Request(text));
     }
     if shares { start(size) } else { Ok(Launch::default()) }

@@ -2,7 +2,7 @@
 
 use crate::look::{Environment, Light, Look, Scattering};
 use crate::output::exr::Extra;
-use crate::render::{CpuRenderer, sprite};
+use crate::render::{CpuRenderer, exposure, sprite};
 use crate::render::{Image, LinearImage, Mode, Quality, RenderError, View};
 use crate::scene::Scene;
 use crate::snapshot::Snapshot;
@@ -59,9 +59,12 @@ impl Painter {
         }
     }
 
-    /// Renders `snapshot` with the look and camera of `scene`.
+    /// Renders `snapshot` with the look and camera of `scene`, exposed as long as its shutter is open.
     pub fn paint(&mut self, snapshot: &Snapshot, scene: &Scene) -> Result<Image, RenderError> {
-        self.set_quality(quality(snapshot));
+        if scene.camera.lens.shutter > 0.0 {
+            return Ok(self.paint_linear(snapshot, scene)?.present(&view(scene)));
+        }
+        self.set_quality(quality(snapshot, scene));
         match self {
             #[cfg(feature = "viewer")]
             Self::Gl(offscreen) => offscreen.render(snapshot, &view(scene)),
@@ -101,9 +104,33 @@ impl Painter {
         Ok(layers)
     }
 
-    /// Renders a picture before background and tone map.
+    /// Renders a picture before background and tone map, exposed as long as its shutter is open.
     pub fn paint_linear(&mut self, snapshot: &Snapshot, scene: &Scene) -> Result<LinearImage, RenderError> {
-        self.set_quality(quality(snapshot));
+        let quality = quality(snapshot, scene);
+        let exposure = scene.camera.lens.shutter / scene.time.frame_rate;
+        if exposure <= 0.0 {
+            return self.paint_instant(snapshot, scene, quality);
+        }
+        let time = snapshot.time as f32;
+        let moves = scene.camera_at(time - 0.5 * exposure) != scene.camera_at(time + 0.5 * exposure);
+        let instants = exposure::instants(snapshot, exposure, moves);
+        // The offsets of the frames go on from instant to instant.
+        let passes = quality.passes.div_ceil(instants.len() as u32);
+        let pictures = instants.iter().enumerate().map(|(n, &later)| {
+            let shown = Scene { camera: scene.camera_at(time + later), ..scene.clone() };
+            let quality = Quality { passes, first: n as u32 * passes, ..quality };
+            self.paint_instant(&exposure::moved(snapshot, later), &shown, quality)
+        });
+        LinearImage::mean(pictures)
+    }
+
+    fn paint_instant(
+        &mut self,
+        snapshot: &Snapshot,
+        scene: &Scene,
+        quality: Quality,
+    ) -> Result<LinearImage, RenderError> {
+        self.set_quality(quality);
         match self {
             #[cfg(feature = "viewer")]
             Self::Gl(offscreen) => offscreen.render_linear(snapshot, &view(scene)),
@@ -148,11 +175,14 @@ fn lights(look: &Look) -> Vec<(&'static str, Look)> {
 }
 
 /// Chooses the quality: smoke alone has few hard edges to smooth, those of the box.
-fn quality(snapshot: &Snapshot) -> Quality {
-    if snapshot.solids.is_empty() { Quality { passes: 4, ..Quality::SMOOTH } } else { Quality::SMOOTH }
+pub fn quality(snapshot: &Snapshot, scene: &Scene) -> Quality {
+    let quality = Quality::of_file(&scene.camera);
+    let few = snapshot.solids.is_empty() && quality == Quality::SMOOTH;
+    if few { Quality { passes: 4, ..quality } } else { quality }
 }
 
-fn view(scene: &Scene) -> View<'_> {
+/// The view of the smoke by the camera of `scene`.
+pub fn view(scene: &Scene) -> View<'_> {
     View { look: &scene.look, camera: &scene.camera, cursor: None, mode: Mode::Smoke }
 }
 
@@ -197,5 +227,32 @@ mod tests {
         }
         let passes = &layers[3].channels[0].1;
         assert!(most > 0.1 && passes.iter().any(|&x| x > 0.99) && passes.iter().any(|&x| x < 0.7));
+    }
+
+    /// A picture of what stands still is the same with an open shutter, and with a lens that has all in focus.
+    #[test]
+    fn a_still_picture_has_no_motion_blur() {
+        let text = "domain = { cells = [24, 32, 24] }\n[render]\nsize = [48, 36]\n";
+        let scene = Scene::parse("s", text).unwrap();
+        let mut snapshot = plume(scene.config.dims, scene.config.h, Tint::Sectors);
+        let mut painter = Painter::on_cpu();
+        let sharp = painter.paint(&snapshot, &scene).unwrap();
+        let mut exposed = scene.clone();
+        exposed.camera.lens.shutter = 0.5;
+        let difference = |a: &Image, b: &Image| {
+            let squares = a.rgba.iter().zip(&b.rgba).map(|(a, b)| (f64::from(*a) - f64::from(*b)).powi(2));
+            (squares.sum::<f64>() / a.rgba.len() as f64).sqrt()
+        };
+        snapshot.velocity = vec![[half::f16::ZERO; 4]; snapshot.smoke.len()];
+        let still = difference(&painter.paint(&snapshot, &exposed).unwrap(), &sharp);
+        assert!(still < 0.5, "{still} levels");
+        let fast = [0.0, 40.0 * snapshot.h * scene.time.frame_rate, 0.0, 0.0].map(half::f16::from_f32);
+        snapshot.velocity.fill(fast);
+        let blurred = difference(&painter.paint(&snapshot, &exposed).unwrap(), &sharp);
+        assert!(blurred > 4.0, "{blurred} levels");
+        let mut far = scene.clone();
+        far.camera.lens.aperture = 0.4;
+        let soft = difference(&painter.paint(&snapshot, &far).unwrap(), &sharp);
+        assert!(soft > 4.0, "{soft} levels");
     }
 }

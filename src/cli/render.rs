@@ -133,6 +133,9 @@ pub struct Job {
 impl Job {
     /// Renders `scene`. Errors that do not depend on the frames are reported before anything is written.
     pub fn run(self, scene: &Scene, common: &Common) -> Result<(), CliError> {
+        if let Some(comm) = common.comm.as_ref().filter(|comm| comm.size() > 1) {
+            return super::render_ranks::run(self, scene, common, comm);
+        }
         let Self { frames, out, supply, cpu, skip, layers } = self;
         let target = Target::new(&out, frames, common.quiet)?.with_layers(layers)?;
         let wanted: Vec<u32> = frames.iter().filter(|&frame| !(skip && target.has(frame))).collect();
@@ -153,7 +156,8 @@ impl Job {
             if skip && target.has(frame) {
                 continue;
             }
-            feed.load(frame, scene, &mut snapshot, layers, &mut report)?;
+            let velocity = layers || scene.camera.lens.shutter > 0.0;
+            feed.load(frame, scene, &mut snapshot, velocity, &mut report)?;
             if stop.load(Ordering::Relaxed) {
                 return Err(report.stopped());
             }
@@ -247,7 +251,7 @@ impl Report {
     }
 
     /// Shows `done` frames of work, with the speed in `detail`.
-    fn show(&mut self, done: u32, detail: &str) {
+    pub fn show(&mut self, done: u32, detail: &str) {
         let per_picture = self.spent.as_secs_f64() * 1e3 / f64::from(self.pictures.max(1));
         let picture = (self.pictures > 0).then(|| format!("{per_picture:.0} ms/picture"));
         let parts: Vec<&str> = [Some(detail), picture.as_deref()]

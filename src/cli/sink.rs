@@ -5,10 +5,12 @@ use std::path::PathBuf;
 use super::frames::Frames;
 use super::painter::Painter;
 use super::{CliError, tell};
+use crate::output::exr::{self, Extra};
 use crate::output::lock::{Lock, Share};
 use crate::output::video::{self, Apng, Clip, Ffmpeg};
 use crate::output::whole::{self, Existing};
-use crate::output::{Pattern, exr, png};
+use crate::output::{Pattern, png};
+use crate::render::{Image, LinearImage};
 use crate::scene::Scene;
 use crate::snapshot::Snapshot;
 
@@ -83,6 +85,11 @@ impl Target {
 
     fn stem(&self) -> String {
         self.out.path(0).with_extension("").display().to_string()
+    }
+
+    /// Whether pictures are linear, before background and tone map.
+    pub fn is_linear(&self) -> bool {
+        self.format == Format::Exr
     }
 
     /// Paths that will be written.
@@ -172,18 +179,30 @@ impl Sink {
         scene: &Scene,
         painter: &mut Painter,
     ) -> Result<(), CliError> {
+        if let Self::Linear(_, _, layers) = self {
+            let image = painter.paint_linear(snapshot, scene)?;
+            let extra = if *layers { painter.paint_layers(snapshot, scene)? } else { Vec::new() };
+            return self.put_linear(frame, &image, &extra);
+        }
+        self.put(frame, &painter.paint(snapshot, scene)?)
+    }
+
+    /// Writes a finished picture of `frame`.
+    pub fn put(&mut self, frame: u32, image: &Image) -> Result<(), CliError> {
         Ok(match self {
-            Self::Pictures(out, existing) => {
-                png::write(&out.path(frame), *existing, &painter.paint(snapshot, scene)?)
-            }
-            Self::Linear(out, existing, layers) => {
-                let image = painter.paint_linear(snapshot, scene)?;
-                let extra = if *layers { painter.paint_layers(snapshot, scene)? } else { Vec::new() };
-                exr::write(&out.path(frame), *existing, &image, &extra)
-            }
-            Self::Apng(apng) => apng.picture(&painter.paint(snapshot, scene)?),
-            Self::Video(video) => video.picture(&painter.paint(snapshot, scene)?),
+            Self::Pictures(out, existing) => png::write(&out.path(frame), *existing, image),
+            Self::Apng(apng) => apng.picture(image),
+            Self::Video(video) => video.picture(image),
+            Self::Linear(..) => unreachable!("linear pictures go to `put_linear`"),
         }?)
+    }
+
+    /// Writes a linear picture of `frame`, and further layers.
+    pub fn put_linear(&mut self, frame: u32, image: &LinearImage, extra: &[Extra]) -> Result<(), CliError> {
+        match self {
+            Self::Linear(out, existing, _) => Ok(exr::write(&out.path(frame), *existing, image, extra)?),
+            _ => unreachable!("finished pictures go to `put`"),
+        }
     }
 
     /// Closes open files; a video gets its name only now.

@@ -2,14 +2,16 @@
 //!
 //! Every rank runs the same program on its own part of the box. [`Comm`] is all that the solver needs of them, a single kind of
 //! transfer; exchanges of planes, sums and transpositions are made of it (`solver/storage/ranks.rs`). [`ThreadRanks`] are threads of one
-//! process, for tests and trials. With the feature `mpi`, `MpiRanks` are the processes that `mpirun` starts.
+//! process, for tests and trials; [`Metered`] counts and times the transfers of others. With the feature `mpi`, `MpiRanks` are the processes that `mpirun` starts.
 
+mod metered;
 #[cfg(feature = "mpi")]
 mod mpi_ranks;
 mod thread_ranks;
 
 use std::fmt::Debug;
 
+pub use metered::{Metered, Transfers};
 #[cfg(feature = "mpi")]
 pub use mpi_ranks::{MpiRanks, Session};
 pub use thread_ranks::ThreadRanks;
@@ -28,6 +30,9 @@ pub trait Comm: Debug + Send + Sync {
     /// Sends and receives messages, each with the rank at its other end, and returns when all have arrived. Between two ranks the
     /// messages arrive in the order of their list, and both name the same number of bytes. No rank sends to itself.
     fn transfer(&self, sends: &[(usize, &[u8])], receives: &mut [(usize, &mut [u8])]);
+
+    /// Told by the solver at the end of each stage of a step: the transfers since the last such call belong to it.
+    fn end_stage(&self, _stage: usize) {}
 
     /// Ends all ranks at once, with this exit code.
     fn abort(&self, code: i32) -> !;

@@ -2,7 +2,7 @@
 
 use nalgebra::Vector3;
 
-use super::{Camera, Projection};
+use super::{Camera, Lens, Projection};
 
 /// Margin around the default framing of a scene, and around a box that the window frames.
 const MARGINS: [f32; 2] = [1.02, 1.08];
@@ -33,6 +33,7 @@ impl Camera {
             up: [0.0, 1.0, 0.0],
             fov: 34.0,
             projection: Projection::Perspective,
+            lens: Lens::default(),
         };
         camera.frame(extent);
         camera

@@ -476,6 +476,15 @@ fn camera() -> Vec<Parameter> {
         word("render.camera.projection", words::CAMERA_PROJECTION, LookOnly)
             .default("\"perspective\"")
             .says("Perspective or parallel rays."),
+        number("render.camera.aperture", "m", 0.0..=100.0, LookOnly)
+            .default("0")
+            .says("Diameter of the lens: what is nearer or farther than the focus is blurred. 0: all is sharp."),
+        number("render.camera.focus", "m", 0.0..=1e6, LookOnly)
+            .default("0")
+            .says("Distance at which the picture is sharp; 0: that of the target."),
+        number("render.camera.shutter", "-", SHARE, LookOnly)
+            .default("0")
+            .says("Share of a frame's time that a picture of a file is exposed for: smoke, solids and camera blur as they move. 0: an instant."),
         number("render.camera.keyframes.#.time", "s", ANY, LookOnly).says("Instant; times rise."),
         vector("render.camera.keyframes.#.position", "m", ANY, LookOnly)
             .says("Position then. The camera moves smoothly from one keyframe to the next that names it."),

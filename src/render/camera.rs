@@ -6,7 +6,8 @@
 
 use nalgebra::{Matrix4, Point3, Vector3};
 
-use crate::look::{Camera, Projection};
+use crate::look::{Camera, Lens, Projection};
+use crate::render::noise;
 
 /// A half line.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -77,6 +78,29 @@ impl Axes {
         }
     }
 
+    /// Axes of the `number`th of several frames whose mean is the picture of a lens: seen from another point of it, with the plane
+    /// of focus in place. The first is seen from the middle. Forward is then askew.
+    pub fn through_lens(&self, camera: &Camera, number: u32) -> Self {
+        let Lens { aperture, focus, .. } = camera.lens;
+        if aperture <= 0.0 || number == 0 {
+            return *self;
+        }
+        let [x, y] = noise::in_disc(number).map(|x| 0.5 * aperture * x);
+        let aside = self.right.normalize() * x + self.up.normalize() * y;
+        let target = (Point3::from(camera.target) - Point3::from(camera.position)).norm();
+        let focus = self.back + if focus > 0.0 { focus } else { target }.max(1e-6);
+        let forward = self.forward - aside / focus;
+        let forward = if self.parallel { forward.normalize() } else { forward };
+        Self { eye: self.eye + aside, forward, ..*self }
+    }
+
+    /// Unit vector into the picture, upright on it, and how far `forward` leads to the right and up at distance 1 along it: none,
+    /// unless it is askew.
+    fn upright(&self) -> (Vector3<f32>, [f32; 2]) {
+        let inwards = self.up.cross(&self.right).normalize();
+        (inwards, [self.right, self.up].map(|axis| self.forward.dot(&axis) / axis.norm_squared()))
+    }
+
     /// The ray through `uv`, 0..1 across and 0..1 **up** the picture.
     pub fn ray(&self, uv: [f32; 2]) -> Ray {
         let aside = self.right * (2.0 * uv[0] - 1.0) + self.up * (2.0 * uv[1] - 1.0);
@@ -102,22 +126,25 @@ impl Axes {
             return 1.0;
         }
         let [x, y] = uv.map(|c| 2.0 * c - 1.0);
-        (1.0 + x * x * self.right.norm_squared() + y * y * self.up.norm_squared()).sqrt()
+        (self.forward + self.right * x + self.up * y).norm()
     }
 
     /// The part of the picture that a box covers, as lower left and upper right in 0..1. The whole picture if
     /// the box extends behind the eye, `None` if it is out of sight.
     pub fn window(&self, lo: [f32; 3], hi: [f32; 3]) -> Option<[[f32; 2]; 2]> {
         let (width, height) = (self.right.norm_squared(), self.up.norm_squared());
+        let (inwards, askew) = self.upright();
         let mut window = [[f32::MAX; 2], [f32::MIN; 2]];
         for n in 0..8 {
             let corner = std::array::from_fn(|a| if n >> a & 1 == 1 { hi[a] } else { lo[a] });
             let to = Point3::<f32>::from(corner) - self.eye;
-            let depth = if self.parallel { 1.0 } else { to.dot(&self.forward) };
+            let into = to.dot(&inwards);
+            let depth = if self.parallel { 1.0 } else { into };
             if depth < 1e-3 {
                 return Some([[0.0; 2], [1.0; 2]]);
             }
-            let at = [to.dot(&self.right) / (width * depth), to.dot(&self.up) / (height * depth)];
+            let [x, y] = [to.dot(&self.right) / width, to.dot(&self.up) / height];
+            let at = [(x - into * askew[0]) / depth, (y - into * askew[1]) / depth];
             for a in 0..2 {
                 window[0][a] = window[0][a].min(at[a] * 0.5 + 0.5);
                 window[1][a] = window[1][a].max(at[a] * 0.5 + 0.5);
@@ -127,20 +154,15 @@ impl Axes {
         seen.then(|| window.map(|corner| corner.map(|x| x.clamp(0.0, 1.0))))
     }
 
-    /// Matrix from world to clip space, for lines. z is the distance along `forward` \[m\]; so is w, unless the rays are
+    /// Matrix from world to clip space, for lines. z is the distance into the picture \[m\]; so is w, unless the rays are
     /// parallel.
     pub fn clip_from_world(&self) -> Matrix4<f32> {
-        let (half_width, half_height) = (self.right.norm(), self.up.norm());
-        let eye_from_world = Matrix4::look_at_rh(&self.eye, &(self.eye + self.forward), &self.up);
-        let [w_of_z, w] = if self.parallel { [0.0, 1.0] } else { [-1.0, 0.0] };
-        #[rustfmt::skip]
-        let clip_from_eye = Matrix4::new(
-            1.0 / half_width, 0.0, 0.0, 0.0,
-            0.0, 1.0 / half_height, 0.0, 0.0,
-            0.0, 0.0, -1.0, 0.0,
-            0.0, 0.0, w_of_z, w,
-        );
-        clip_from_eye * eye_from_world
+        let (inwards, askew) = self.upright();
+        let across = self.right / self.right.norm_squared() - inwards * askew[0];
+        let upwards = self.up / self.up.norm_squared() - inwards * askew[1];
+        let row = |axis: Vector3<f32>| [axis.x, axis.y, axis.z, -axis.dot(&self.eye.coords)];
+        let w = if self.parallel { [0.0, 0.0, 0.0, 1.0] } else { row(inwards) };
+        Matrix4::from_fn(|i, j| [row(across), row(upwards), row(inwards), w][i][j])
     }
 }
 
@@ -185,6 +207,46 @@ mod tests {
         }
     }
 
+    /// Points of the plane of focus stay where they are, others move the more the farther they are from it; rays, matrix and the
+    /// window of a box agree.
+    #[test]
+    fn a_lens_leaves_the_plane_of_focus_in_place() {
+        for projection in [Projection::Perspective, Projection::Orthographic] {
+            let mut camera = Camera { projection, ..Camera::framing([1.0; 3]) };
+            let distance = (Point3::from(camera.target) - Point3::from(camera.position)).norm();
+            camera.lens = Lens { aperture: 0.2, focus: distance - 0.3, shutter: 0.0 };
+            let steady = Axes::of(&camera, 1.5);
+            let seen = |axes: &Axes, p: Point3<f32>| {
+                let clip = axes.clip_from_world() * p.to_homogeneous();
+                [clip.x / clip.w, clip.y / clip.w]
+            };
+            let at = |depth: f32| {
+                steady.eye + steady.forward * (steady.back + depth) + 0.3 * steady.right + 0.2 * steady.up
+            };
+            let is_off_the_middle = |n: &u32| noise::in_disc(*n).iter().map(|x| x * x).sum::<f32>() > 0.25;
+            for number in (1..20).filter(is_off_the_middle) {
+                let axes = steady.through_lens(&camera, number);
+                let shift = |depth: f32| {
+                    let [a, b] = [&axes, &steady].map(|axes| seen(axes, at(depth)));
+                    (a[0] - b[0]).hypot(a[1] - b[1])
+                };
+                let sharp = shift(camera.lens.focus);
+                assert!(sharp < 1e-3, "{projection:?}: focus moves by {sharp}");
+                let [near, far] = [shift(distance - 0.6), shift(distance + 0.6)];
+                assert!(near > 3e-3 && far > 3e-3, "{projection:?}, {number}: {near} {far}");
+                let [x, y] = seen(&axes, at(2.0));
+                let ray = axes.ray([0.5 * x + 0.5, 0.5 * y + 0.5]);
+                let off = (at(2.0) - ray.origin).cross(&ray.direction).norm();
+                assert!(off < 2e-3, "{projection:?}: the ray misses its point by {off}");
+                let [lo, hi] = axes.window([0.0; 3], [1.0; 3]).unwrap();
+                for corner in corners([1.0; 3]) {
+                    let [x, y] = seen(&axes, corner.into()).map(|x| (0.5 * x + 0.5).clamp(0.0, 1.0));
+                    assert!(x > lo[0] - 1e-3 && x < hi[0] + 1e-3 && y > lo[1] - 1e-3 && y < hi[1] + 1e-3);
+                }
+            }
+        }
+    }
+
     #[test]
     fn rays_and_matrix_agree() {
         let camera = Camera {
@@ -193,6 +255,7 @@ mod tests {
             up: [0.1, 1.0, 0.0],
             fov: 50.0,
             projection: Projection::Perspective,
+            lens: Lens::default(),
         };
         let ray = ray_through(&camera, [200, 100], [150.0, 20.0]);
         let clip = Axes::of(&camera, 2.0).clip_from_world() * ray.at(2.5).to_homogeneous();

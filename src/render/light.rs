@@ -28,7 +28,7 @@ use rayon::prelude::*;
 
 use crate::grid::Dims;
 use crate::look::{Look, Scattering};
-use crate::snapshot::Snapshot;
+use crate::snapshot::{Part, Snapshot};
 
 use super::bricks;
 use super::distance::Fields;
@@ -46,6 +46,8 @@ use ordinates::{Moments, Outside};
 const CUBES: usize = 32;
 /// A light volume has as many points along its longest axis, if the grid has as many cells.
 const POINTS: f32 = 64.0;
+/// Most points of a light volume that several ranks share: each has all of them, 16 bytes for each.
+const MOST_POINTS: f64 = (1_u32 << 25) as f64;
 /// The share of the sun that is left in the shadow of a solid; none would spread the shadow over the points around it.
 const DARK: f32 = 1e-3;
 /// Most cubes, or blocks of cubes, that light the floor by their glow.
@@ -156,23 +158,50 @@ impl LightVolume {
     /// The first half of [`LightVolume::bake`]: the smoke of a snapshot at points, as many as the last look asked for, and
     /// in cubes.
     pub fn gather(&mut self, snapshot: &Snapshot) {
+        self.gather_part(&Part::of(snapshot));
+    }
+
+    /// As [`LightVolume::gather`], of a part of a snapshot. Each of several ranks gets the densities of all points, so these are at most
+    /// [`MOST_POINTS`]; a slab needs [`LightVolume::cells_above`] it.
+    pub(super) fn gather_part(&mut self, part: &Part) {
+        let snapshot = part.whole;
         self.extent = snapshot.extent();
-        let longest = snapshot.dims.array().into_iter().max().unwrap_or(1) as f32;
-        let scale = self.scale.clamp(1.0 / 16.0, 1.0).max((POINTS / longest).min(1.0));
-        let cells = snapshot.dims.array().map(|n| ((n as f32 * scale).round() as usize).clamp(1, n));
+        let scale = match part.slab() {
+            Some(_) => scale_on_ranks(self.scale, snapshot.dims),
+            None => scale_of_points(self.scale, snapshot.dims),
+        };
+        let cells = points(snapshot.dims, scale);
         self.points = Dims { nx: cells[0] + 2, ny: cells[1] + 2, nz: cells[2] + 2 };
         self.spacing = std::array::from_fn(|a| self.extent[a] / cells[a] as f32);
         self.solids = Solid::all(&snapshot.solids, &mut self.fields);
         self.smoke = bricks::occupied(&snapshot.bricks, snapshot.h);
         self.mixture.fit(snapshot);
         let Self { points, scratch, mixture, density, .. } = self;
-        gather(snapshot, mixture, *points, &mut scratch.planes, density);
+        gather(part, mixture, *points, &mut scratch.planes, density);
         self.spans = spans(self.points, &self.density);
+    }
+
+    /// Planes of cells above a slab of `dims` that [`LightVolume::gather_part`] reads.
+    pub(super) fn cells_above(&self, dims: Dims) -> usize {
+        (1.0 / scale_on_ranks(self.scale, dims)).ceil() as usize + 2
+    }
+
+    /// Points of a box on several ranks, if they are fewer than in one process.
+    pub(super) fn fewer_points_on_ranks(&self, dims: Dims) -> Option<[usize; 3]> {
+        let [shared, alone] =
+            [scale_on_ranks, scale_of_points].map(|scale| points(dims, scale(self.scale, dims)));
+        (shared != alone).then_some(shared)
     }
 
     /// The second half: the light under a look, in the smoke gathered last. `cells` are those of the same snapshot; only
     /// smoke that glows needs them.
     pub(super) fn cast(&mut self, look: &Look, cells: &Cells) {
+        self.cast_part(look, cells, |_, _| ());
+    }
+
+    /// As [`LightVolume::cast`], where `gather` brings to all ranks the values that each has computed for its planes of cells, as many
+    /// for each as it is told.
+    pub(super) fn cast_part(&mut self, look: &Look, cells: &Cells, gather: impl Fn(&mut [[f32; 3]], usize)) {
         let field = Points { dims: self.points, spacing: self.spacing, values: &self.density };
         gather_sun(field, look, &mut self.scratch.discs, &mut self.depth);
         self.shade_by_solids(unit(look.sun_direction));
@@ -183,7 +212,9 @@ impl LightVolume {
         if single {
             phase = Phase { forward: 0.0, g: 0.0 };
         }
-        self.fill_cubes(&medium, phase, look, cells);
+        self.fill_cubes(&medium, phase, look, |mixture, emission| {
+            mixture.glow(&medium, cells, emission, gather);
+        });
         let outside = Outside {
             sun: medium.sun_direction,
             sky: medium.sky,
@@ -222,7 +253,13 @@ impl LightVolume {
     }
 
     /// Extinction, albedo and sources of the cubes. Light that is scattered once never meets an albedo.
-    fn fill_cubes(&mut self, medium: &Medium, phase: Phase, look: &Look, cells: &Cells) {
+    fn fill_cubes(
+        &mut self,
+        medium: &Medium,
+        phase: Phase,
+        look: &Look,
+        glow: impl FnOnce(&Mixture, &mut [Vec<f32>; 3]),
+    ) {
         let single = look.scattering == Scattering::Single;
         let Mixture { dims, h, .. } = self.mixture;
         let cubes = &mut self.cubes;
@@ -244,7 +281,7 @@ impl LightVolume {
             (0..3).for_each(|c| cubes.albedo[c][n] = albedo[c]);
         }
         if medium.glow[0] > 0.0 {
-            self.mixture.glow(medium, cells, &mut cubes.emission);
+            glow(&self.mixture, &mut cubes.emission);
         }
         self.stand(medium, phase, look);
         self.cubes.lamps = None;
@@ -451,31 +488,69 @@ impl Mixture {
         self.smoke.resize(self.dims.cells(), [0.0; 3]);
     }
 
+    /// Adds the sums over the cells of each plane, of all ranks, to the smoke of the cubes, plane after plane.
+    fn add_planes(&mut self, part: &Part, sums: &mut [[f32; 3]]) {
+        let in_plane = self.dims.nx * self.dims.ny;
+        part.gather(sums, |k| k * in_plane);
+        add_planes(self.edge, in_plane, sums, &mut self.smoke);
+    }
+
     /// Radiance of opaque smoke in each cube, the mean over its cells weighted with their density.
-    fn glow(&self, medium: &Medium, cells: &Cells, out: &mut [Vec<f32>; 3]) {
+    fn glow(
+        &self,
+        medium: &Medium,
+        cells: &Cells,
+        out: &mut [Vec<f32>; 3],
+        gather: impl Fn(&mut [[f32; 3]], usize),
+    ) {
         let share = 1.0 / (self.edge * self.edge * self.edge) as f32;
-        let Dims { nx, ny, nz } = self.dims;
-        let slab = |slab: usize| {
-            let mut sums = vec![[0.0_f32; 3]; nx * ny];
-            for k in slab * self.edge..(slab + 1) * self.edge {
-                cells.rows(k, |start, j, row| {
-                    for (i, cell) in row.iter().enumerate().filter(|(_, cell)| cell[3] > f16::ZERO) {
-                        let [r, g, b, heat] = cell.map(f32::from);
-                        let density = r.max(0.0) + g.max(0.0) + b.max(0.0);
-                        let sent = medium.glowing(heat);
-                        let sum = &mut sums[j / self.edge * nx + (start + i) / self.edge];
-                        (0..3).for_each(|c| sum[c] += share * density * sent[c]);
-                    }
-                });
-            }
-            sums
-        };
-        let sums: Vec<Vec<[f32; 3]>> = (0..nz).into_par_iter().map(slab).collect();
-        for (n, sum) in sums.iter().flatten().enumerate() {
+        let Dims { nx, ny, .. } = self.dims;
+        let mut planes = vec![[0.0_f32; 3]; nx * ny * cells.planes_of_box()];
+        planes.par_chunks_mut(nx * ny).enumerate().for_each(|(k, sums)| {
+            cells.rows(k, |start, j, row| {
+                for (i, cell) in row.iter().enumerate().filter(|(_, cell)| cell[3] > f16::ZERO) {
+                    let [r, g, b, heat] = cell.map(f32::from);
+                    let density = r.max(0.0) + g.max(0.0) + b.max(0.0);
+                    let sent = medium.glowing(heat);
+                    let sum = &mut sums[j / self.edge * nx + (start + i) / self.edge];
+                    (0..3).for_each(|c| sum[c] += share * density * sent[c]);
+                }
+            });
+        });
+        gather(&mut planes, nx * ny);
+        let mut sums = vec![[0.0_f32; 3]; self.dims.cells()];
+        add_planes(self.edge, nx * ny, &planes, &mut sums);
+        for (n, sum) in sums.iter().enumerate() {
             let all: f32 = self.smoke[n].iter().sum();
             (0..3).for_each(|c| out[c][n] = sum[c] / all.max(1e-20));
         }
     }
+}
+
+/// Adds sums over planes of cells to those over cubes of some edge, in the order of planes, however they are shared.
+fn add_planes(edge: usize, in_plane: usize, planes: &[[f32; 3]], cubes: &mut [[f32; 3]]) {
+    for (k, plane) in planes.chunks_exact(in_plane).enumerate() {
+        for (cube, sum) in cubes[k / edge * in_plane..][..in_plane].iter_mut().zip(plane) {
+            (0..3).for_each(|c| cube[c] += sum[c]);
+        }
+    }
+}
+
+/// Points in the box along each axis, for so many per cell.
+fn points(dims: Dims, scale: f32) -> [usize; 3] {
+    dims.array().map(|n| ((n as f32 * scale).round() as usize).clamp(1, n))
+}
+
+/// Points per cell along an axis of a grid, of those that a look asks for.
+fn scale_of_points(asked: f32, dims: Dims) -> f32 {
+    let longest = dims.array().into_iter().max().unwrap_or(1) as f32;
+    asked.clamp(1.0 / 16.0, 1.0).max((POINTS / longest).min(1.0))
+}
+
+/// As [`scale_of_points`], where each rank has all points.
+fn scale_on_ranks(asked: f32, dims: Dims) -> f32 {
+    let cells: f64 = dims.array().iter().map(|&n| n as f64).product();
+    scale_of_points(asked, dims).min((MOST_POINTS / cells).cbrt() as f32)
 }
 
 /// A block of glowing smoke.

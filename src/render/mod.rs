@@ -17,6 +17,7 @@
 //! [`CpuRenderer`] renders on the processor's threads, without OpenGL. With the feature `viewer`, [`Renderer`] and
 //! [`Offscreen`] do the same in OpenGL. Both give linear radiance, then a tone map.
 
+mod background;
 mod bricks;
 pub mod camera;
 pub mod colormap;
@@ -24,6 +25,7 @@ mod cpu;
 mod cursor;
 mod distance;
 mod exp;
+pub mod exposure;
 mod floor;
 mod flow;
 mod lamp;
@@ -176,6 +178,8 @@ pub struct Quality {
     pub cubic: bool,
     /// Number of frames with different offsets that are averaged.
     pub passes: u32,
+    /// Number of the first of these frames: a picture that is put together from several takes other offsets in each.
+    pub first: u32,
     /// Shift those frames within the pixel, for smooth edges.
     pub edges: bool,
     /// Place at which the smoke is shaded.
@@ -208,6 +212,15 @@ impl Quality {
         (look.samples * factor).clamp(0.05, 16.0)
     }
 
+    /// For a picture of a file by `camera`: that of a lens needs many frames.
+    pub fn of_file(camera: &Camera) -> Self {
+        if camera.lens.aperture > 0.0 {
+            Self { passes: Self::LENS_PASSES, ..Self::SMOOTH }
+        } else {
+            Self::SMOOTH
+        }
+    }
+
     /// For files with hard edges: the mean of nine frames.
     pub const SMOOTH: Self = Self { passes: 9, edges: true, ..Self::FINAL };
     /// Full size.
@@ -217,9 +230,12 @@ impl Quality {
         bricks: true,
         cubic: false,
         passes: 1,
+        first: 0,
         edges: false,
         shading: Shading::Fastest,
     };
+    /// Frames whose mean is the picture of a lens. Fewer show as copies of what is far out of focus.
+    pub const LENS_PASSES: u32 = 96;
     /// For a moving picture in a window: half size.
     pub const INTERACTIVE: Self = Self { divide: 2, samples: 0.5, ..Self::FINAL };
 }

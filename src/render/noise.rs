@@ -19,6 +19,11 @@ pub fn tile() -> &'static [f32; CELLS] {
     NOISE.get_or_init(void_and_cluster)
 }
 
+/// Row of the tile for row `y` of a picture.
+pub(super) fn row(y: usize) -> &'static [f32; TILE] {
+    tile()[y % TILE * TILE..].first_chunk().expect("a row of the tile")
+}
+
 /// Offset of a ray in units of a step, for pixel (`x`, `y`) counted from the lower left. From frame to frame
 /// it moves by the golden ratio, so a pixel's offsets fill 0..1 evenly.
 pub fn offset(x: u32, y: u32, frame: u32) -> f32 {
@@ -49,6 +54,15 @@ pub fn spread(n: u32) -> [f32; 2] {
         }
         x - 0.5
     })
+}
+
+/// A point of the unit disc for the `n`th of endless frames, spread evenly (Roberts' R2 sequence); the first is the middle.
+pub fn in_disc(n: u32) -> [f32; 2] {
+    // In f64: a window left open for a week still gets new points.
+    let [radius, turn] = [0.754_877_666_246_692_8, 0.569_840_290_998_053_2]
+        .map(|step: f64| (f64::from(n) * step).fract() as f32);
+    let (sin, cos) = (std::f32::consts::TAU * turn).sin_cos();
+    [cos, sin].map(|x| x * radius.sqrt())
 }
 
 /// Cells that are set, and the crowding of each cell by them.

@@ -177,6 +177,7 @@ mod tests {
             up: [0.0, 1.0, 0.0],
             fov: 0.5,
             projection: crate::look::Projection::Perspective,
+            lens: crate::look::Lens::default(),
         };
         let height = 2.0 * 199.5 * 0.25_f32.to_radians().tan();
         let motion = motion(&snapshot, &Look::default(), &camera, [32, 16], 0.1);

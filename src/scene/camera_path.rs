@@ -9,7 +9,7 @@ use super::scene_error::Problem;
 use super::scene_text::Text;
 use crate::look::Camera;
 #[cfg(test)]
-use crate::look::Projection;
+use crate::look::{Lens, Projection};
 
 /// Keyframes of the camera. Position, target and field of view each follow those that name them, along a cubic through all of
 /// them whose slope never jumps (Catmull and Rom 1974); before the first and after the last the camera rests.
@@ -67,6 +67,7 @@ impl CameraPath {
             up: camera.up,
             fov: fov.clamp(1.0, 170.0),
             projection: camera.projection,
+            lens: camera.lens,
         }
     }
 }
@@ -158,6 +159,7 @@ mod tests {
         up: [0.0, 1.0, 0.0],
         fov: 30.0,
         projection: Projection::Perspective,
+        lens: Lens { aperture: 0.0, focus: 0.0, shutter: 0.0 },
     };
 
     fn path(keys: &[(f32, f32)]) -> CameraPath {

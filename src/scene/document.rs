@@ -312,6 +312,9 @@ pub struct Camera {
     pub up: Option<Spanned<Vector>>,
     pub fov: Option<Number>,
     pub projection: Option<CameraProjection>,
+    pub aperture: Option<Number>,
+    pub focus: Option<Number>,
+    pub shutter: Option<Number>,
     pub keyframes: Option<Spanned<Vec<CameraKeyframe>>>,
 }
 

@@ -20,7 +20,7 @@ use super::{
     environment_file, force_tables, initial, light_tables, probes, read_document, solid_tables, source_tables,
 };
 use crate::grid::Dims;
-use crate::look::{Camera, Look, Projection, Sphere};
+use crate::look::{Camera, Lens, Look, Projection, Sphere};
 use crate::parameter::{Holder, normalized};
 use crate::solver::{Advection, BoundaryCondition, Config, Params, Solver, TimeControl};
 
@@ -247,6 +247,9 @@ fn camera(read: &document::Camera, text: &Text, extent: [f32; 3], size: [u32; 2]
         Some(document::CameraProjection::Orthographic) => Projection::Orthographic,
         Some(document::CameraProjection::Perspective) | None => Projection::Perspective,
     };
+    let number = |value: Option<Number>| value.map_or(0.0, Number::get);
+    camera.lens =
+        Lens { aperture: number(read.aperture), focus: number(read.focus), shutter: number(read.shutter) };
     let span = |value: &Option<Spanned<Vector>>| value.as_ref().map(Spanned::span);
     let spans = [span(&read.position), span(&read.target), span(&read.up)];
     check_camera(&camera).map_err(|message| {

@@ -14,7 +14,7 @@ use super::file_names::{FILES, absolute};
 use super::origin::Origin;
 use super::scene_error::SceneError;
 use super::{resolve, scene_text};
-use crate::look::Projection;
+use crate::look::{Lens, Projection};
 use crate::parameter::{self, Field, Holder};
 
 impl Scene {
@@ -146,6 +146,16 @@ fn changes(old: &Scene, new: &Scene) -> Vec<(String, Option<Value>)> {
         if flat || old.camera.projection != camera.projection {
             let word = if flat { "orthographic" } else { "perspective" };
             change(format!("{CAMERA}projection"), Some(word.into()));
+        }
+        let Lens { aperture, focus, shutter } = camera.lens;
+        let was = old.camera.lens;
+        let blur = [
+            ("aperture", aperture, was.aperture),
+            ("focus", focus, was.focus),
+            ("shutter", shutter, was.shutter),
+        ];
+        for (key, value, _) in blur.into_iter().filter(|(_, value, was)| value != was) {
+            change(format!("{CAMERA}{key}"), Some(number(value).into()));
         }
     }
     changes

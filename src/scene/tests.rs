@@ -217,6 +217,9 @@ fn every_number_acts() {
         "render.camera.target=[0, 0, 0]",
         "render.camera.up=[1, 0, 0]",
         "render.camera.fov=50",
+        "render.camera.aperture=0.05",
+        "render.camera.focus=2",
+        "render.camera.shutter=0.5",
     ];
     for change in changes {
         assert_ne!(with("source = [{}]", &[change]), base, "{change} does nothing");

@@ -93,6 +93,15 @@ fn camera(ui: &mut Ui, model: &mut Model, readout: &Readout, out: &mut Out) {
     if let Some(entry) = control(ui, lens, "field of view", &Entry::of(new.fov), out) {
         new.fov = entry.number().map_or(new.fov, |x| x as f32);
     }
+    let lens = &mut new.lens;
+    for (key, value) in
+        [("aperture", &mut lens.aperture), ("focus", &mut lens.focus), ("shutter", &mut lens.shutter)]
+    {
+        let parameter = parameter::of(&format!("render.camera.{key}"));
+        if let Some(entry) = control(ui, parameter, key, &Entry::of(*value), out) {
+            *value = entry.number().map_or(*value, |x| x as f32);
+        }
+    }
     let flat = new.projection == Projection::Orthographic;
     let word = Entry::Word(if flat { "orthographic" } else { "perspective" }.into());
     let projection = parameter::of("render.camera.projection");

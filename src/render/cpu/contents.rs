@@ -15,6 +15,8 @@ use crate::snapshot::Bricks;
 pub(in crate::render) struct Contents<'a> {
     pub stage: Stage,
     pub dims: Dims,
+    /// The planes along z whose cells are at hand: the first, and their number.
+    pub planes: [usize; 2],
     /// Edge of a cell \[m\].
     pub h: f32,
     pub bricks: &'a Bricks,
@@ -29,6 +31,11 @@ pub(in crate::render) struct Contents<'a> {
 }
 
 impl Contents<'_> {
+    /// Cells at hand.
+    pub fn dims_at_hand(&self) -> Dims {
+        Dims { nz: self.planes[1], ..self.dims }
+    }
+
     /// Size of the box \[m\].
     pub fn extent(&self) -> [f32; 3] {
         self.dims.array().map(|n| n as f32 * self.h)

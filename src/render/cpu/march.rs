@@ -20,6 +20,8 @@ pub(in crate::render) const LEAST: f32 = 1.0 / 512.0;
 /// A volume on the cells of a grid, with bricks of 8³ cells; empty ones are skipped.
 pub(super) struct Volume<'a> {
     pub texels: Texels<'a>,
+    /// Plane of cells of the first texels.
+    pub first: f32,
     pub medium: Medium<'a>,
     /// 1 for each brick that is occupied, else 0.
     pub occupied: &'a [f32],
@@ -112,10 +114,10 @@ pub(super) fn march(token: Token, volume: &Volume, row: &Row, out: &mut [[f32; 4
 fn march_row<S: Packets>(s: S, volume: &Volume, row: &Row, out: &mut [[f32; 4]]) {
     match volume.medium {
         Medium::Smoke { extinction, cubic: false, light } => {
-            march_through(s, volume, &Smoke::<false> { extinction, light }, row, out);
+            march_through(s, volume, &Smoke::<false> { extinction, first: volume.first, light }, row, out);
         }
         Medium::Smoke { extinction, cubic: true, light } => {
-            march_through(s, volume, &Smoke::<true> { extinction, light }, row, out);
+            march_through(s, volume, &Smoke::<true> { extinction, first: volume.first, light }, row, out);
         }
         Medium::Flow { vorticity, top, thickness } => {
             let flow = Flow { vorticity, top, thickness, colors: colormap::table() };
@@ -133,6 +135,50 @@ fn march_through<S: Packets, M: Step>(s: S, volume: &Volume, medium: &M, row: &R
             return;
         }
         s.store(Packet::new(s, volume, row, x, t_max).march(volume, medium), out);
+    }
+}
+
+/// The part of their way that one rank marches of rays towards greater or smaller z.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Leg {
+    pub upwards: bool,
+    /// Planes of cells: the first, and the end.
+    pub planes: [f32; 2],
+}
+
+/// Rays on their way through slabs, as many as the longest packet has: red, green, blue, transmittance, and the next step.
+pub(super) type Underway = [[f32; PACKET]; 5];
+
+/// Rays before their first step.
+pub(super) const AT_START: Underway =
+    [[0.0; PACKET], [0.0; PACKET], [0.0; PACKET], [1.0; PACKET], [0.0; PACKET]];
+
+/// Marches the rays of a part of a row a leg further through smoke, with the instructions of `token`. They take the steps of [`march`].
+pub(super) fn march_on(token: Token, volume: &Volume, row: &Row, leg: &Leg, rays: &mut [Underway]) {
+    vectorize!(token, march_row_on(volume, row, leg, rays));
+}
+
+#[inline(always)]
+fn march_row_on<S: Packets>(s: S, volume: &Volume, row: &Row, leg: &Leg, rays: &mut [Underway]) {
+    let Medium::Smoke { extinction, cubic: false, light } = volume.medium else {
+        unreachable!("slabs of smoke, between whose cells all is linear");
+    };
+    let medium = Smoke::<false> { extinction, first: volume.first, light };
+    for (n, rays) in rays.iter_mut().enumerate() {
+        for start in (0..PACKET).step_by(S::COUNT) {
+            let x = row.x.start + (n * PACKET + start) as u32;
+            if x >= row.x.end {
+                return;
+            }
+            let packet = Packet::new(s, volume, row, x, &row.t_max[n * PACKET + start..]);
+            let mut out = [0, 1, 2, 3].map(|c| s.load(&rays[c][start..]));
+            let mut next = s.load(&rays[4][start..]).max(packet.first);
+            packet.walk::<_, true>(volume, &medium, leg, &mut next, &mut out);
+            let [red, green, blue, clear] = out;
+            for (to, values) in rays.iter_mut().zip([red, green, blue, clear, next]) {
+                to[start..start + S::COUNT].copy_from_slice(values.as_slice());
+            }
+        }
     }
 }
 
@@ -184,6 +230,8 @@ trait Step {
 /// Smoke with its extinction for each unit of density, cubic or not.
 struct Smoke<'a, const CUBIC: bool> {
     extinction: f32,
+    /// Plane of cells of the first texels.
+    first: f32,
     light: Lit<'a>,
 }
 
@@ -244,7 +292,9 @@ impl<const CUBIC: bool> Step for Smoke<'_, CUBIC> {
 impl<const CUBIC: bool> Smoke<'_, CUBIC> {
     /// ρ ω and ρ.
     #[inline(always)]
-    fn smoke<S: Packets>(&self, s: S, texels: &Texels, at: [S::Rays; 3]) -> [S::Rays; 4] {
+    fn smoke<S: Packets>(&self, s: S, texels: &Texels, [x, y, z]: [S::Rays; 3]) -> [S::Rays; 4] {
+        // Exact: the sample lies above the first plane, or beyond a side of the box.
+        let at = [x, y, z - self.first];
         if CUBIC { s.sample_cubic(texels, at) } else { s.sample(texels, at) }
     }
 
@@ -373,30 +423,59 @@ impl<S: Packets> Packet<S> {
     fn march<M: Step>(&self, volume: &Volume, medium: &M) -> [S::Rays; 4] {
         let s = self.s;
         let mut out = [s.splat(0.0), s.splat(0.0), s.splat(0.0), s.splat(1.0)];
-        let of_ray = medium.of_ray(s, self.direction);
         let mut n = self.first;
+        self.walk::<M, false>(volume, medium, &Leg::default(), &mut n, &mut out);
+        out
+    }
+
+    /// Marches on from the step `n`, with `PART` only the rays of a leg, as far as their steps begin in its planes.
+    #[inline(always)]
+    fn walk<M: Step, const PART: bool>(
+        &self,
+        volume: &Volume,
+        medium: &M,
+        leg: &Leg,
+        n: &mut S::Rays,
+        out: &mut [S::Rays; 4],
+    ) {
+        let of_ray = medium.of_ray(self.s, self.direction);
         loop {
-            let active = n.simd_lt(self.last) & out[3].simd_gt(LEAST);
+            let mut active = n.simd_lt(self.last) & out[3].simd_gt(LEAST);
             if !active.any_true() {
-                return out;
+                return;
             }
-            let [a, b] = self.step(volume, n);
-            let (occupied, until) = self.brick(volume, (a + b) * 0.5, n);
+            let [a, b] = self.step(volume, *n);
+            if PART {
+                active = active & self.is_within(volume, leg, (a + b) * 0.5);
+                if !active.any_true() {
+                    return;
+                }
+            }
+            let (occupied, until) = self.brick(volume, (a + b) * 0.5, *n);
             let empty = active & occupied.simd_lt(0.5);
             if empty.any_true() {
-                n = empty.select(until, n);
+                *n = empty.select(until, *n);
                 continue;
             }
             // A second step, maybe into the next brick.
-            let [c, d] = self.step(volume, n + 1.0);
-            let also = active & (n + 1.0).simd_lt(self.last);
+            let [c, d] = self.step(volume, *n + 1.0);
+            let also = active & (*n + 1.0).simd_lt(self.last);
             let (b, d) = (active.select(b, a), also.select(d, c));
             let at = [self.at(volume, a, b), self.at(volume, c, d)];
             // A ray that misses the box has a span that ends before it starts.
             let length = [(b - a).max(0.0), (d - c).max(0.0)];
-            medium.take_two(s, &volume.texels, at, length, of_ray, &mut out);
-            n = n + 1.0 + 1.0;
+            medium.take_two(self.s, &volume.texels, at, length, of_ray, out);
+            let next = *n + 1.0 + 1.0;
+            *n = if PART { active.select(next, *n) } else { next };
         }
+    }
+
+    /// Whether rays of a leg are in its planes at `t`.
+    #[inline(always)]
+    fn is_within(&self, volume: &Volume, leg: &Leg, t: S::Rays) -> <S::Rays as SimdBase<S>>::Mask {
+        let z = self.at(volume, t, t)[2];
+        let goes = if leg.upwards { self.direction[2].simd_gt(0.0) } else { self.direction[2].simd_lt(0.0) };
+        goes & z.simd_ge(leg.planes[0] - 0.5) & z.simd_lt(leg.planes[1] - 0.5)
     }
 
     /// Start and end of the `n`th step.

@@ -26,6 +26,9 @@ mod picture;
 mod portable;
 mod reference;
 mod shaded_smoke;
+mod slab_relay;
+#[cfg(test)]
+mod slab_tests;
 #[cfg(test)]
 mod tests;
 mod texels;
@@ -43,9 +46,10 @@ use super::preshaded::Cells;
 use super::sampled_volume::Volume;
 use super::stage::{LocalView, Stage};
 use super::{Image, LinearImage, Mode, Quality, Ranges, Shading, View};
-use crate::look::Scattering;
+use crate::grid::Dims;
+use crate::look::{Look, Scattering};
 use crate::simd::{Token, token};
-use crate::snapshot::Snapshot;
+use crate::snapshot::{Part, Snapshot, SnapshotSlab};
 
 #[cfg(feature = "viewer")]
 pub(super) use composite::FEW_WEIGHTS;
@@ -118,12 +122,9 @@ impl CpuRenderer {
         let local = Stage::of(snapshot).local(view);
         let view = &local.as_ref().map_or(*view, LocalView::view);
         self.accumulate(snapshot, view, size, progress);
-        let contents = contents(snapshot, &self.cells, (&self.light, &self.floor), self.ranges);
+        let contents = contents(&Part::of(snapshot), &self.cells, (&self.light, &self.floor), self.ranges);
         self.picture.present(&contents, view, self.quality);
-        let [width, height] = size;
-        let rgba =
-            self.picture.bytes().chunks_exact(width as usize).rev().flatten().flatten().copied().collect();
-        Image { width, height, rgba }
+        image(&self.picture, size)
     }
 
     /// As [`CpuRenderer::render`], before background and tone map.
@@ -137,9 +138,74 @@ impl CpuRenderer {
         let local = Stage::of(snapshot).local(view);
         let view = &local.as_ref().map_or(*view, LocalView::view);
         self.accumulate(snapshot, view, size, progress);
-        let contents = contents(snapshot, &self.cells, (&self.light, &self.floor), self.ranges);
+        let contents = contents(&Part::of(snapshot), &self.cells, (&self.light, &self.floor), self.ranges);
         let (rgba, depth) = self.picture.linear(&contents, view, self.quality);
         LinearImage { width: size[0], height: size[1], rgba, depth }
+    }
+
+    /// Planes of cells below and above the slab of a rank that its part of a picture reads, for a box of so many cells of smoke.
+    pub fn beside(&mut self, look: &Look, dims: Dims) -> [usize; 2] {
+        // A pair of steps begins in the slab, and cells on either side of a sample are read.
+        let far = (1.0 / self.quality.samples(look, dims)).ceil() as usize + 2;
+        self.light.set_scale(look.light_scale);
+        [far, far.max(self.light.cells_above(dims))]
+    }
+
+    /// Points of the light volume of a box that several ranks share, if they are fewer than those of one process.
+    pub fn fewer_points_on_ranks(&mut self, look: &Look, dims: Dims) -> Option<[usize; 3]> {
+        self.light.set_scale(look.light_scale);
+        self.light.fewer_points_on_ranks(dims)
+    }
+
+    /// Renders the smoke of several ranks, each of which calls this with its slab, captured with the planes that [`CpuRenderer::beside`]
+    /// says. The first rank gets the picture, with the bytes of one process; a light volume of more than 2²⁵ points is coarser here.
+    ///
+    /// # Panics
+    /// Where the look asks for path tracing, or the quality for cubic interpolation.
+    pub fn render_slabs(&mut self, slab: &SnapshotSlab, view: &View, size: [u32; 2]) -> Option<Image> {
+        let local = Stage::of(slab.whole()).local(view);
+        let view = &local.as_ref().map_or(*view, LocalView::view);
+        self.accumulate_slabs(slab, view, size);
+        let contents = contents(&slab.part(), &self.cells, (&self.light, &self.floor), self.ranges);
+        (slab.comm().rank() == 0).then(|| {
+            self.picture.present(&contents, view, self.quality);
+            image(&self.picture, size)
+        })
+    }
+
+    /// As [`CpuRenderer::render_slabs`], before background and tone map.
+    pub fn render_slabs_linear(
+        &mut self,
+        slab: &SnapshotSlab,
+        view: &View,
+        size: [u32; 2],
+    ) -> Option<LinearImage> {
+        let local = Stage::of(slab.whole()).local(view);
+        let view = &local.as_ref().map_or(*view, LocalView::view);
+        self.accumulate_slabs(slab, view, size);
+        let contents = contents(&slab.part(), &self.cells, (&self.light, &self.floor), self.ranges);
+        (slab.comm().rank() == 0).then(|| {
+            let (rgba, depth) = self.picture.linear(&contents, view, self.quality);
+            LinearImage { width: size[0], height: size[1], rgba, depth }
+        })
+    }
+
+    /// Renders the part of this rank of all frames of a picture, of which the first rank gets the whole.
+    fn accumulate_slabs(&mut self, slab: &SnapshotSlab, view: &View, size: [u32; 2]) {
+        let is_shown = view.mode == Mode::Smoke && view.cursor.is_none() && !self.quality.cubic;
+        assert!(is_shown && view.look.scattering != Scattering::Traced, "no picture of slabs");
+        let part = slab.part();
+        self.cells.gather_part(&part);
+        self.light.set_scale(view.look.light_scale);
+        self.light.gather_part(&part);
+        self.light.cast_part(view.look, &self.cells, |sums, each| part.gather(sums, |k| k * each));
+        self.picture.forget();
+        // Surfaces end the rays of all ranks; without any, only the first renders what lies behind the smoke.
+        if slab.comm().rank() == 0 || !self.light.solids().is_empty() {
+            self.floor.cast(&self.light, &Medium::of(view.look, slab.whole().extent()));
+        }
+        let contents = contents(&part, &self.cells, (&self.light, &self.floor), self.ranges);
+        self.picture.render(&contents, view, self.quality, size, Integrator::Slabs(slab));
     }
 
     /// Renders all frames of a picture into its accumulation buffer.
@@ -161,7 +227,7 @@ impl CpuRenderer {
         if view.mode.shows_smoke() {
             self.floor.cast(&self.light, &Medium::of(view.look, snapshot.extent()));
         }
-        let contents = contents(snapshot, &self.cells, (&self.light, &self.floor), self.ranges);
+        let contents = contents(&Part::of(snapshot), &self.cells, (&self.light, &self.floor), self.ranges);
         let traced = view.look.scattering == Scattering::Traced;
         if !view.mode.shows_smoke() || !traced && self.quality.shading != Shading::Rays {
             return self.picture.render(&contents, view, self.quality, size, Integrator::Packets);
@@ -214,15 +280,23 @@ impl CpuRenderer {
     }
 }
 
+/// The bytes of a picture, rows from the top.
+fn image(picture: &Picture, [width, height]: [u32; 2]) -> Image {
+    let rgba = picture.bytes().chunks_exact(width as usize).rev().flatten().flatten().copied().collect();
+    Image { width, height, rgba }
+}
+
 fn contents<'a>(
-    snapshot: &'a Snapshot,
+    part: &Part<'a>,
     cells: &'a Cells,
     (light, floor): (&'a LightVolume, &'a FloorLight),
     ranges: Ranges,
 ) -> Contents<'a> {
+    let snapshot = part.whole;
     Contents {
         stage: Stage::of(snapshot),
         dims: snapshot.dims,
+        planes: [part.first, part.planes.dims.nz],
         h: snapshot.h,
         bricks: &snapshot.bricks,
         cells,

@@ -13,15 +13,17 @@ use super::floor_rows::Floor;
 use super::line_pixels::{LinePixels, paint};
 use super::march::{Medium, PACKET, Row, in_rays, march};
 use super::shaded_smoke::{OccupiedBricks, ShadedSmoke, at_least_two};
+use super::slab_relay::Relay;
+use crate::render::background::Background;
 use crate::render::camera::Axes;
 use crate::render::floor::FloorLight;
 use crate::render::flow::{self, Flow};
 use crate::render::quantity::{Quantity, THICKNESS};
-use crate::render::scene::{FAR, Scenery, background, shows_environment};
+use crate::render::scene::{FAR, Scenery};
 use crate::render::slice::{self, Plane, Slice};
-use crate::render::surround::Surround;
-use crate::render::{Mode, Quality, View, lines, medium, noise, tone};
+use crate::render::{Mode, Quality, View, lines, medium, noise};
 use crate::simd::Token;
+use crate::snapshot::SnapshotSlab;
 
 /// Rows of pixels of one task.
 const BAND: usize = 8;
@@ -42,6 +44,8 @@ pub(in crate::render) struct Frame {
 pub(in crate::render) enum Integrator<'a> {
     /// In packets, through the pre-shaded volume.
     Packets,
+    /// The same on several ranks, of which this one has a slab. The first gets the picture.
+    Slabs(&'a SnapshotSlab),
     /// Row by row of the picture.
     Rows {
         march: &'a RowFn<'a>,
@@ -95,6 +99,12 @@ struct Pass<'a> {
     axes: Axes,
 }
 
+impl Integrator<'_> {
+    fn slab(&self) -> Option<&SnapshotSlab> {
+        if let Self::Slabs(slab) = self { Some(slab) } else { None }
+    }
+}
+
 impl Picture {
     /// Makes the buffers; rays march with the instructions of `token`.
     pub fn new(token: Token) -> Self {
@@ -134,9 +144,10 @@ impl Picture {
         integrator: Integrator,
     ) {
         let passes = quality.passes.max(1);
-        for number in 0..passes {
+        for n in 0..passes {
+            let number = quality.first + n;
             let shift = if quality.edges { noise::sub_pixel(number, passes) } else { [0.0; 2] };
-            let frame = Frame { number, weight: 1.0 / (number + 1) as f32, shift };
+            let frame = Frame { number, weight: 1.0 / (n + 1) as f32, shift };
             self.render_frame(contents, view, quality, size, frame, integrator);
         }
     }
@@ -153,20 +164,28 @@ impl Picture {
     ) {
         let extent = contents.extent();
         let steady = Axes::of(view.camera, size[0] as f32 / size[1] as f32);
+        let lens = steady.through_lens(view.camera, frame.number);
         let pass = Pass {
             contents,
             view,
             quality,
             medium: medium::Medium::of(view.look, extent),
             steady,
-            axes: steady.shifted(frame.shift, size),
+            axes: lens.shifted(frame.shift, size),
         };
-        self.outline.update(&steady, view.look.outline, extent, size);
         self.size = size;
-        let divide = if let Integrator::Packets = integrator { quality.divide.max(1) } else { 1 };
+        let is_first = integrator.slab().is_none_or(|slab| slab.comm().rank() == 0);
+        self.outline.update(&lens, view.look.outline && is_first, extent, size);
+        let divide = if let Integrator::Rows { .. } = integrator { 1 } else { quality.divide.max(1) };
         let rays = size.map(|n| n.div_ceil(divide));
-        self.time("scene", |picture| picture.render_scenery(&pass, frame.number, integrator));
+        // Surfaces end the rays of all ranks.
+        if is_first || !contents.light.solids().is_empty() {
+            self.time("scene", |picture| picture.render_scenery(&pass, frame.number, integrator));
+        }
         let window = self.time("march", |picture| picture.march(&pass, rays, frame.number, integrator));
+        if !is_first {
+            return;
+        }
         self.time("composite", |picture| {
             picture.composite(&pass, rays, window);
             picture.accumulate(frame.weight);
@@ -276,6 +295,18 @@ impl Picture {
         let window = pass.axes.window(volume.bounds[0], volume.bounds[1])?;
         let [lo, hi] = in_rays(window, rays);
         let (token, shift) = (self.token, noise::frame_shift(number));
+        if let Integrator::Slabs(slab) = integrator {
+            let free = |y: usize, free: &mut [f32]| match solids {
+                true => copy_t_max(t_max, size, rays, y, free),
+                false => free.fill(FAR),
+            };
+            let relay = Relay { slab, axes: &pass.axes, rays, window: [lo, hi], shift, token };
+            self.marched.fill([0.0, 0.0, 0.0, 1.0]);
+            let free_rows = self.marched_t_max.par_chunks_mut(stride).enumerate();
+            free_rows.for_each(|(y, row)| free(y, row));
+            relay.march(&volume, &self.marched_t_max, stride, &mut self.marched);
+            return Some(window);
+        }
         rows.enumerate().with_min_len(2).for_each(|(y, (out, free))| {
             if solids {
                 copy_t_max(t_max, size, rays, y, free);
@@ -292,7 +323,7 @@ impl Picture {
                 size: rays,
                 y: y as u32,
                 x: lo[0] as u32..hi[0] as u32,
-                noise: noise_row(y),
+                noise: noise::row(y),
                 shift,
                 t_max: &free[lo[0]..],
             };
@@ -356,31 +387,11 @@ impl Picture {
     /// Converts the accumulation buffer with cursor and background to bytes.
     pub fn present(&mut self, contents: &Contents, view: &View, quality: Quality) {
         self.time("present", |picture| {
-            let height = picture.size[1];
             let mut bytes = std::mem::take(&mut picture.bytes);
             bytes.resize(picture.accumulated.len(), [0; 4]);
-            let exposure = view.look.exposure.exp2();
-            let size = picture.size;
-            let axes = Axes::of(view.camera, size[0] as f32 / size[1] as f32);
-            let surround =
-                if shows_environment(view.look) { Surround::of(&view.look.environment) } else { None };
+            let background = Background::new(view, picture.size);
             picture.rows_with_cursor(contents, view, quality, &mut bytes, |y, pixels, bytes| {
-                let mut background = background(view.look, (y as f32 + 0.5) / height as f32);
-                let mut behind = Vec::new();
-                let pixels = match &surround {
-                    Some(surround) => {
-                        background = [0.0; 3];
-                        behind.extend(pixels.iter().enumerate().map(|(x, &[r, g, b, clear])| {
-                            let ray = axes.ray_through_pixel(size, [x as u32, y as u32]);
-                            let [p, q, s] = surround.radiance(ray.direction.into());
-                            [r + clear * p, g + clear * q, b + clear * s, 0.0]
-                        }));
-                        &behind
-                    }
-                    None => pixels,
-                };
-                let tone = tone::Tone { map: view.look.tone, background, exposure, noise: noise_row(y) };
-                tone::row(&tone, pixels, bytes);
+                background.row(y, pixels, bytes);
             });
             picture.bytes = bytes;
         });
@@ -497,11 +508,6 @@ impl Outline {
             self.of = Some(key);
         }
     }
-}
-
-/// Row of the tile of noise for a row of rays.
-fn noise_row(y: usize) -> &'static [f32; noise::TILE] {
-    noise::tile()[y % noise::TILE * noise::TILE..].first_chunk().expect("a row of the tile")
 }
 
 /// Copies the ray lengths of row `y` of a march from the pixels it passes through, as in

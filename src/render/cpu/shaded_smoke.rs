@@ -53,10 +53,11 @@ impl ShadedSmoke {
 
     /// Brings smoke and light up to date for a look and an eye.
     pub fn shade(&mut self, contents: &Contents, look: &Look, eye: [f32; 3], quality: Quality) {
-        if self.dims != Some(contents.dims) {
-            self.texels = vec![[f16::ZERO; 4]; contents.dims.cells()];
+        let dims = contents.dims_at_hand();
+        if self.dims != Some(dims) {
+            self.texels = vec![[f16::ZERO; 4]; dims.cells()];
             self.written = Written::default();
-            self.dims = Some(contents.dims);
+            self.dims = Some(dims);
             self.forget();
         }
         let kind = [quality.bricks, quality.cubic];
@@ -65,7 +66,7 @@ impl ShadedSmoke {
         }
         let medium = medium::Medium::of(look, contents.extent());
         if self.shaded_for.as_ref() != Some(look) {
-            let glowing = if medium.glow[0] > 0.0 { contents.dims.cells() } else { 0 };
+            let glowing = if medium.glow[0] > 0.0 { dims.cells() } else { 0 };
             self.glow.resize(glowing, [f16::ZERO; 4]);
             contents.cells.shade(&medium, &mut self.texels, &mut self.glow, &mut self.written);
             self.shaded_for = Some(look.clone());
@@ -88,21 +89,21 @@ impl ShadedSmoke {
         let bricks = self.bricks.as_ref().expect("shaded before");
         let (look, _) = self.lit_for.as_ref().expect("shaded before");
         let of_look = medium::Medium::of(look, contents.extent());
-        let [padding, glow_padding] = padding;
+        let ([padding, glow_padding], dims) = (padding, contents.dims_at_hand());
         let scale = contents.light.spacing.map(|spacing| contents.h / spacing);
         let light = Lit {
             texels: Texels::new(contents.light.points.array(), &self.light),
             scale,
             first: scale.map(|scale| 0.5 * scale + 0.5),
             coarse: contents.light.spacing.iter().all(|&spacing| spacing > 1.99 * dt.max(contents.h)),
-            glow: (!self.glow.is_empty()).then(|| at_least_two(contents.dims, &self.glow, glow_padding)),
+            glow: (!self.glow.is_empty()).then(|| at_least_two(dims, &self.glow, glow_padding)),
             sun: of_look.sun,
             sun_direction: of_look.sun_direction,
             lobes: of_look.lobes,
             second_share: of_look.second_share,
         };
         let medium = Medium::Smoke { extinction, cubic: bricks.kind[1], light };
-        bricks.volume(contents, at_least_two(contents.dims, &self.texels, padding), medium, dt)
+        bricks.volume(contents, at_least_two(dims, &self.texels, padding), medium, dt)
     }
 }
 
@@ -140,6 +141,7 @@ impl OccupiedBricks {
     ) -> Volume<'a> {
         Volume {
             texels,
+            first: contents.planes[0] as f32,
             medium,
             occupied: &self.occupied,
             bricks: self.dims,

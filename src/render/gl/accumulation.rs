@@ -3,8 +3,10 @@
 use crate::look::{Camera, Look};
 use crate::render::{Mode, Quality};
 
-/// Most frames that are averaged while nothing moves.
-pub(super) const MOST_PASSES: u32 = 32;
+/// Most frames of `camera` that are averaged while nothing moves.
+pub(super) fn most_passes(camera: &Camera) -> u32 {
+    if camera.lens.aperture > 0.0 { Quality::LENS_PASSES } else { 32 }
+}
 
 /// Number of frames of the same view in the accumulation buffer.
 #[derive(Default)]
@@ -32,10 +34,15 @@ pub(super) struct Frame {
 }
 
 impl Accumulation {
+    /// Whether the average is good enough.
+    pub fn is_settled(&self) -> bool {
+        self.of.as_ref().is_some_and(|subject| self.count >= most_passes(&subject.camera))
+    }
+
     /// The next frame of `subject`, or `None` when the average is good enough.
     pub fn next(&mut self, subject: Subject, refine: bool) -> Option<Frame> {
         if self.of.as_ref() == Some(&subject) {
-            if self.count >= MOST_PASSES || !refine {
+            if self.is_settled() || !refine {
                 return None;
             }
             self.count += 1;

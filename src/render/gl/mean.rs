@@ -31,8 +31,8 @@ impl Renderer {
         self.fit(size)?;
         let passes = self.quality.passes.max(1);
         let edges = self.quality.edges;
-        for number in 0..passes {
-            let weight = 1.0 / (number + 1) as f32;
+        for n in 0..passes {
+            let (number, weight) = (self.quality.first + n, 1.0 / (n + 1) as f32);
             if edges {
                 self.draw_shifted(size, view, number, noise::sub_pixel(number, passes), weight)?;
             } else {

@@ -52,7 +52,7 @@ use crate::grid::Dims;
 use crate::look::Look;
 use crate::snapshot::{BRICK, Snapshot};
 
-use accumulation::{Accumulation, Frame, MOST_PASSES, Subject};
+use accumulation::{Accumulation, Frame, Subject};
 use environment_texture::EnvironmentTexture;
 use floor_texture::Floor;
 use grid::{Bake, Grid};
@@ -194,7 +194,7 @@ impl Renderer {
 
     /// Whether rendering the same view again would not improve the picture.
     pub fn is_settled(&self) -> bool {
-        self.passes.count >= MOST_PASSES
+        self.passes.is_settled()
     }
 
     /// Sets the nodes of the light volume per cell and axis, from the next upload on. [`Renderer::draw`] sets
@@ -297,7 +297,8 @@ impl Renderer {
         if view.mode.shows_smoke() {
             self.smoke.upload_emission(view.look)?;
         }
-        let axes = Axes::of(view.camera, size[0] as f32 / size[1] as f32);
+        let axes = Axes::of(view.camera, size[0] as f32 / size[1] as f32)
+            .through_lens(view.camera, frame.map_or(0, |frame| frame.number));
         let inputs = self.shared_inputs(view, &axes.shifted(self.shift, size));
         let window = self.window(view.mode, &axes, size);
         let targets = self.targets.as_ref().expect("made by fit");

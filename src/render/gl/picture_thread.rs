@@ -5,7 +5,7 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-use super::accumulation::{Accumulation, Frame, MOST_PASSES, Subject};
+use super::accumulation::{Accumulation, Frame, Subject};
 use super::grid::{Bake, Grid};
 use crate::look::{Camera, Look};
 use crate::render::cpu::{self, Contents, Integrator, Picture};
@@ -240,7 +240,7 @@ impl Default for Painter {
 
 impl Painter {
     fn is_settled(&self) -> bool {
-        self.passes.count >= MOST_PASSES
+        self.passes.is_settled()
     }
 
     /// Renders the next frame of the request's average, and its bytes.
@@ -276,6 +276,7 @@ impl Painter {
         let contents = Contents {
             stage,
             dims: snapshot.dims,
+            planes: [0, snapshot.dims.nz],
             h: snapshot.h,
             bricks: &snapshot.bricks,
             cells: &self.cells,
@@ -301,6 +302,7 @@ mod tests {
     use super::*;
     use crate::grid::Dims;
     use crate::render::CpuRenderer;
+    use crate::render::gl::accumulation::most_passes;
 
     fn request(density: f32) -> PictureRequest {
         let dims = Dims::new([16; 3]).unwrap();
@@ -356,8 +358,9 @@ mod tests {
         let (sender, receiver) = std::sync::mpsc::channel();
         let thread = PictureThread::start(move || _ = sender.send(())).unwrap();
         thread.request(PictureRequest { refine: true, ..request(3.0) });
-        let wakes = (0..MOST_PASSES).filter(|_| receiver.recv_timeout(Duration::from_secs(20)).is_ok());
-        assert_eq!(wakes.count(), MOST_PASSES as usize);
+        let most = most_passes(&request(3.0).camera);
+        let wakes = (0..most).filter(|_| receiver.recv_timeout(Duration::from_secs(20)).is_ok());
+        assert_eq!(wakes.count(), most as usize);
         assert!(receiver.recv_timeout(Duration::from_millis(200)).is_err());
     }
 }

@@ -52,6 +52,7 @@ impl Renderer {
         let contents = Contents {
             stage: self.grid.stage,
             dims: self.grid.dims,
+            planes: [0, self.grid.dims.nz],
             h: self.grid.h,
             bricks: self.smoke.maxima(),
             cells: self.smoke.cells(),

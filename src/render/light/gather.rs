@@ -10,7 +10,7 @@ use rayon::prelude::*;
 use super::Mixture;
 use crate::grid::Dims;
 use crate::simd::{dispatch, greatest};
-use crate::snapshot::{BRICK, Snapshot};
+use crate::snapshot::{BRICK, Part, Snapshot};
 
 /// Which cells a point is the mean of, along one axis: the first and their weights.
 struct Share {
@@ -34,28 +34,38 @@ fn shares(count: usize, cells: usize) -> Vec<Share> {
 }
 
 /// The sum of the three colours at the points, and the colours in the cubes of `mixture`. `planes` holds, for each layer of
-/// cells in z, the points of its x and y.
+/// cells in z that is at hand, the points of its x and y.
 pub(super) fn gather(
-    snapshot: &Snapshot,
+    part: &Part,
     mixture: &mut Mixture,
     points: Dims,
     planes: &mut Vec<f32>,
     out: &mut Vec<f32>,
 ) {
-    let cells = snapshot.dims;
+    let (cells, snapshot) = (part.whole.dims, part.planes);
     let plane = points.nx * points.ny;
     let (in_x, in_y) = (shares(points.nx - 2, cells.nx), shares(points.ny - 2, cells.ny));
+    let in_z = shares(points.nz - 2, cells.nz);
+    // A layer of points belongs to the rank that has the first plane of its cells.
+    let layer = |k: usize| if k == 0 { 0 } else { in_z.partition_point(|share| share.first < k) };
+    let own = part.own();
+    let layers = layer(own[0])..if own[1] == cells.nz { in_z.len() } else { layer(own[1]) };
+    let read = in_z[layers.clone()].iter().map(|share| share.first + share.weights.len()).max();
+    let wanted = own[0]..own[1].max(read.unwrap_or(0));
     planes.clear();
-    planes.resize(plane * cells.nz, 0.0);
-    let edge = mixture.edge;
-    let slabs = planes.par_chunks_mut(plane * edge);
-    let cubes = mixture.smoke.par_chunks_mut(mixture.dims.nx * mixture.dims.ny);
-    slabs.zip(cubes).enumerate().for_each(|(slab, (planes, cubes))| {
-        let (mut rows, mut narrowed) = (Rows::new(cells.nx), Vec::new());
-        for (k, plane) in (slab * edge..).zip(planes.chunks_mut(plane)) {
+    planes.resize(plane * snapshot.dims.nz, 0.0);
+    let (edge, cubes) = (mixture.edge, mixture.dims);
+    let mut sums = vec![[0.0_f32; 3]; cubes.nx * cubes.ny * cells.nz];
+    let first = part.first;
+    let sums_at_hand = &mut sums[cubes.nx * cubes.ny * first..][..cubes.nx * cubes.ny * snapshot.dims.nz];
+    let pairs = planes.par_chunks_mut(plane).zip(sums_at_hand.par_chunks_mut(cubes.nx * cubes.ny));
+    let pairs = pairs.enumerate().filter(|(k, _)| wanted.contains(&(first + k)));
+    pairs.for_each_init(
+        || (Rows::new(cells.nx), Vec::new()),
+        |(rows, narrowed), (k, (plane, sums))| {
             for j in 0..cells.ny {
                 let Some(filled) = rows.load(snapshot, j, k) else { continue };
-                rows.add_to_cubes(&filled, edge, &mut cubes[j / edge * mixture.dims.nx..][..mixture.dims.nx]);
+                rows.add_to_cubes(&filled, edge, &mut sums[j / edge * cubes.nx..][..cubes.nx]);
                 let row = rows.sums(&filled);
                 let reached = reached(&in_x, &filled);
                 narrowed.clear();
@@ -65,17 +75,19 @@ pub(super) fn gather(
                         continue;
                     };
                     let out = &mut plane[point_j * points.nx..][reached.clone()];
-                    out.iter_mut().zip(&narrowed).for_each(|(out, x)| *out += weight * x);
+                    out.iter_mut().zip(&*narrowed).for_each(|(out, x)| *out += weight * x);
                 }
             }
-        }
-    });
-    let in_z = shares(points.nz - 2, cells.nz);
+        },
+    );
+    mixture.add_planes(part, &mut sums);
     out.clear();
     out.resize(points.cells(), 0.0);
-    out.par_chunks_mut(plane).zip(&in_z).for_each(|(out, share)| {
-        share.mean_of_rows(planes, out);
+    let of_rank = &mut out[layers.start * plane..layers.end * plane];
+    of_rank.par_chunks_mut(plane).zip(&in_z[layers]).for_each(|(out, share)| {
+        share.mean_of_rows(first, planes, out);
     });
+    part.gather(out, |k| layer(k) * plane);
 }
 
 impl Share {
@@ -89,10 +101,10 @@ impl Share {
         self.weights.iter().zip(&row[self.first..]).map(|(w, x)| w * x).sum()
     }
 
-    /// The mean of whole rows, as long as `out`, of `rows`.
-    fn mean_of_rows(&self, rows: &[f32], out: &mut [f32]) {
+    /// The mean of whole rows, as long as `out`, of `rows`, which begin with row `start`.
+    fn mean_of_rows(&self, start: usize, rows: &[f32], out: &mut [f32]) {
         for (n, weight) in self.weights.iter().enumerate() {
-            let row = &rows[(self.first + n) * out.len()..][..out.len()];
+            let row = &rows[(self.first + n - start) * out.len()..][..out.len()];
             out.iter_mut().zip(row).for_each(|(out, x)| *out += weight * x);
         }
     }

@@ -14,14 +14,17 @@ use rayon::prelude::*;
 use super::bricks;
 use super::medium::Medium;
 use crate::grid::Dims;
-use crate::snapshot::{BRICK, Snapshot};
+use crate::snapshot::{BRICK, Part, Snapshot};
 
 use shade::{CHUNK, Lane, Strip};
 
 /// Cells of the occupied bricks of a snapshot.
 #[derive(Clone, Debug)]
 pub(super) struct Cells {
+    /// Cells of the planes at hand, the first of these planes, and the planes of the box.
     dims: Dims,
+    first: usize,
+    of_box: usize,
     h: f32,
     layers: Vec<Layer>,
 }
@@ -48,23 +51,34 @@ pub(super) struct Written(Vec<Vec<Run>>);
 
 impl Default for Cells {
     fn default() -> Self {
-        Self { dims: Dims { nx: 1, ny: 1, nz: 1 }, h: 1.0, layers: Vec::new() }
+        Self { dims: Dims { nx: 1, ny: 1, nz: 1 }, first: 0, of_box: 1, h: 1.0, layers: Vec::new() }
     }
 }
 
 impl Cells {
     /// Takes over the cells of `snapshot`.
     pub fn gather(&mut self, snapshot: &Snapshot) {
+        self.gather_part(&Part::of(snapshot));
+    }
+
+    /// Takes over the cells of a part of a snapshot.
+    pub fn gather_part(&mut self, part: &Part) {
+        let snapshot = part.planes;
         (self.dims, self.h) = (snapshot.dims, snapshot.h);
+        (self.first, self.of_box) = (part.first, part.whole.dims.nz);
         self.layers.resize_with(snapshot.bricks.dims.nz, Layer::default);
         self.layers.par_iter_mut().enumerate().for_each(|(k, layer)| layer.gather(snapshot, k));
     }
 
-    /// Calls `visit` with the rows of cells of a plane that may hold smoke: index along x of the first, index along y, cells.
+    /// Planes along z of the whole box.
+    pub fn planes_of_box(&self) -> usize {
+        self.of_box
+    }
+
+    /// Calls `visit` with the rows of cells of a plane of the box that may hold smoke: index along x of the first, index along y, cells.
     pub fn rows(&self, k: usize, mut visit: impl FnMut(usize, usize, &[[f16; 4]])) {
-        let Some(Layer { runs, cells }) = self.layers.get(k / BRICK).filter(|_| k < self.dims.nz) else {
-            return;
-        };
+        let Some(k) = k.checked_sub(self.first).filter(|&k| k < self.dims.nz) else { return };
+        let Some(Layer { runs, cells }) = self.layers.get(k / BRICK) else { return };
         for run in runs {
             let first = run.start + k % BRICK * run.y.len() * run.x.len();
             let rows = cells[first..].chunks_exact(run.x.len());
@@ -188,9 +202,11 @@ struct Sides<'a> {
 impl<'a> Sides<'a> {
     fn new(cells: &Cells, medium: &'a Medium) -> Self {
         let (dims, h) = (cells.dims.array(), cells.h);
-        let extent = dims.map(|n| n as f32 * h);
+        let extent = [dims[0], dims[1], cells.of_box].map(|n| n as f32 * h);
+        let first = [0, 0, cells.first];
         let shown = std::array::from_fn(|a| {
-            (0..dims[a]).map(|n| medium.shown_along(a, (n as f32 + 0.5) * h, extent[a])).collect()
+            let place = |n: usize| ((first[a] + n) as f32 + 0.5) * h;
+            (0..dims[a]).map(|n| medium.shown_along(a, place(n), extent[a])).collect()
         });
         Self { dims: cells.dims, medium, shown }
     }

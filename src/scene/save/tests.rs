@@ -3,7 +3,7 @@
 use proptest::prelude::*;
 
 use super::*;
-use crate::look::{Projection, Scattering, ToneMap};
+use crate::look::{Lens, Projection, Scattering, ToneMap};
 use crate::scene::builtin;
 use crate::solver::Ambient;
 
@@ -150,7 +150,7 @@ fn scenes_that_would_not_read_back_are_not_saved() {
 /// A change of a scene, given numbers between 0 and 1.
 type Change = fn(&mut Scene, &[f32]);
 
-const CHANGES: [Change; 37] = [
+const CHANGES: [Change; 38] = [
     |s, x| s.time.frame_rate = 1.0 + x[0],
     |s, x| s.time.step = s.time.step.map(|_| 0.01 + 0.1 * x[1]),
     |s, x| s.params.heat_buoyancy = -x[2],
@@ -187,6 +187,7 @@ const CHANGES: [Change; 37] = [
     |s, x| s.camera.position = [5.0 + x[11], x[12], -x[13]],
     |s, x| (s.camera.target, s.camera.up) = (three(x, 14), [0.1 * x[15], 1.0, 0.0]),
     |s, x| s.camera.fov = 1.0 + 169.0 * x[16],
+    |s, x| s.camera.lens = Lens { aperture: x[4], focus: 5.0 * x[5], shutter: x[6] },
     |s, x| s.camera.projection = [Projection::Perspective, Projection::Orthographic][usize::from(x[3] > 0.5)],
 ];
 

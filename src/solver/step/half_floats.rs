@@ -16,11 +16,18 @@ impl Solver {
 
     /// Red, green, blue and temperature at cell centres as half floats, dense over the cells of smoke, x fastest.
     pub fn write_smoke(&self, out: &mut Vec<[f16; 4]>) {
+        let dims = self.smoke_layout().dims;
+        out.resize(dims.cells(), [f16::ZERO; 4]);
+        self.write_smoke_planes([0, dims.nz], out);
+    }
+
+    /// As [`write_smoke`](Self::write_smoke), of the planes from..to, which `out` has room for.
+    pub(crate) fn write_smoke_planes(&self, [from, to]: [usize; 2], out: &mut [[f16; 4]]) {
         let (layout, scalars) = (self.smoke_layout(), self.scalars());
-        out.resize(layout.dims.cells(), [f16::ZERO; 4]);
+        assert_eq!(out.len(), layout.dims.nx * layout.dims.ny * (to - from), "no room for these planes");
         self.pool.install(|| {
             out.par_chunks_mut(layout.dims.nx).enumerate().for_each(|(row, out)| {
-                let [j, k] = [row % layout.dims.ny, row / layout.dims.ny];
+                let [j, k] = [row % layout.dims.ny, from + row / layout.dims.ny];
                 // Outside of it all cells are empty.
                 let span = self.fields.bricks.span(j, k);
                 let cells = scalars[layout.start(j, k)..][span.clone()].as_flattened();

@@ -222,11 +222,13 @@ impl Clock<'_> {
     }
 
     fn lap(&mut self, stage: Stage) -> Result<(), SolverError> {
+        // All ranks stop, or none.
+        let stops = self.ranks.any(self.cancel.load(Ordering::Relaxed));
         let now = Instant::now();
         self.stats.stages[stage as usize] += now - self.began;
         self.began = now;
-        // All ranks stop, or none.
-        if self.ranks.any(self.cancel.load(Ordering::Relaxed)) { Err(SolverError::Cancelled) } else { Ok(()) }
+        self.ranks.end_stage(stage as usize);
+        if stops { Err(SolverError::Cancelled) } else { Ok(()) }
     }
 }
 

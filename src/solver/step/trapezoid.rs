@@ -30,7 +30,7 @@ use super::fields::{Fields, lifting};
 use crate::grid::{Faces, Layout};
 use crate::simd::{dispatch, greatest};
 use crate::solver::forces::{self, Forces};
-use crate::solver::storage::archive::{Archive, Saved, StateError};
+use crate::solver::storage::archive::{Archive, StateError};
 use crate::solver::{Config, Integrator};
 
 /// Limit of the extrapolation: a step longer than the last one by more than this factor extrapolates as if by
@@ -63,12 +63,13 @@ impl Past {
     }
 }
 
-impl Saved for Past {
-    fn state(&mut self, archive: &mut dyn Archive) -> Result<(), StateError> {
+impl Past {
+    /// Passes its state to `archive`; see [`Saved`](crate::solver::storage::archive::Saved).
+    pub fn state(&mut self, archive: &mut dyn Archive, layout: Layout) -> Result<(), StateError> {
         // The time ahead is set anew by each step.
         let Self { velocity, dt, ahead: _ } = self;
         for field in velocity {
-            archive.values("past", field)?;
+            archive.field("past", field, layout)?;
         }
         archive.value("past_dt", dt)
     }

@@ -1,0 +1,496 @@
+//! `updraft bench` on several ranks: the time of a step by stage with what is waited for, how it falls with the number of ranks, and a
+//! projection to more of them.
+
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+use bytemuck::{cast_slice, cast_slice_mut};
+use serde_json::{Value, json};
+
+use super::cost_model::{Costs, Messages, Sample};
+use super::{BenchArgs, Case, Spread, WARM_UP, fill, machine, write_report};
+use crate::cli::check::slabs;
+use crate::cli::progress::Progress;
+use crate::cli::{CliError, Common, interrupt};
+use crate::comm::{Comm, Metered, ThreadRanks};
+use crate::grid::Dims;
+use crate::output::whole::Existing;
+use crate::scene::Scene;
+use crate::solver::{Stage, StepStats};
+
+/// Fewest planes of a slab.
+const FEWEST_PLANES: usize = 4;
+/// Numbers of ranks of the projection.
+const PROJECTED: [usize; 7] = [64, 128, 256, 512, 1024, 2048, 4096];
+/// Boxes of the projection: their cells, along z for all ranks or, where the box grows with them, for each.
+const BOXES: [(bool, [usize; 3]); 3] =
+    [(false, [1024; 3]), (false, [256, 256, 1 << 15]), (true, [256, 256, 8])];
+
+/// The mean of a step's time and traffic on one rank; times in seconds.
+#[derive(Clone, Copy, Debug, Default)]
+struct Mine {
+    /// Whole step.
+    wall: f64,
+    /// Computing and waiting of each stage.
+    work: [f64; Stage::ALL.len()],
+    wait: [f64; Stage::ALL.len()],
+    bytes: f64,
+    messages: f64,
+}
+
+/// Values of [`Mine`] as sent.
+const VALUES: usize = 3 + 2 * Stage::ALL.len();
+
+/// A box on a number of ranks.
+struct Shared {
+    growing: bool,
+    dims: Dims,
+    of: Vec<Mine>,
+}
+
+/// Runs the command on all ranks; the first reports.
+pub fn run(args: &BenchArgs, common: &Common, comm: &Arc<dyn Comm>) -> Result<(), CliError> {
+    let refused = if args.render { Some("--render") } else { args.compare.as_ref().map(|_| "--compare") };
+    if let Some(what) = refused {
+        return Err(CliError::Request(format!(
+            "bench {what} works on one rank only; run this without mpirun"
+        )));
+    }
+    let threads = match common.threads.as_slice() {
+        [] => common.threads_of_rank.unwrap_or(1),
+        [threads @ (1..=u16::MAX)] => usize::from(*threads),
+        _ => return Err(CliError::Request("--threads takes one number above 0 on several ranks".into())),
+    };
+    let cases = cases(args, common, threads, comm.size())?;
+    let mut progress = Progress::new(cases.len() as u32, common.quiet || comm.rank() > 0);
+    let mut found = Vec::new();
+    for (n, (growing, size, case)) in cases.iter().enumerate() {
+        let dims = case.scene.config.dims;
+        progress.update(n as u32, &format!("{} on {size} ranks", named(dims)));
+        if let Some(of) = measure(case, *size, args.steps, comm, interrupt::catch())? {
+            found.push(Shared { growing: *growing, dims, of });
+        }
+    }
+    drop(progress);
+    if comm.rank() > 0 {
+        return Ok(());
+    }
+    let messages = count_messages(&cases[0].2.scene)?;
+    let costs = Costs::fit(&found.iter().map(Shared::sample).collect::<Vec<_>>());
+    let scene = &cases[0].2.scene;
+    args.say(&table(&found, threads))?;
+    if let Some(shared) = found.iter().rfind(|shared| !shared.growing && shared.of.len() > 1) {
+        args.say(&shared.stages())?;
+    }
+    if let Some(costs) = &costs {
+        args.say(&projection(scene, costs, &messages, &found))?;
+    }
+    let Some(path) = &args.json else { return Ok(()) };
+    let report = json!({
+        "build": machine::build(),
+        "machine": machine::machine(),
+        "scene": args.scene,
+        "ranks": comm.size(),
+        "threads_of_rank": threads,
+        "runs": found.iter().map(Shared::json).collect::<Vec<_>>(),
+        "messages_per_step": messages.json(),
+        "model": costs.map(|costs| costs.json()),
+        "projection": costs.map(|costs| {
+            let rows = projected(scene, &costs, &messages);
+            rows.iter().map(Projected::json).collect::<Vec<_>>()
+        }),
+    });
+    write_report(path, Existing::forced(common.force), &report)
+}
+
+/// Every size of the box on one, two, four and so on up to all ranks: a cube, and one that grows along z with the ranks.
+fn cases(
+    args: &BenchArgs,
+    common: &Common,
+    threads: usize,
+    ranks: usize,
+) -> Result<Vec<(bool, usize, Case)>, CliError> {
+    let mut sizes: Vec<usize> =
+        std::iter::successors(Some(1), |n| Some(2 * n)).take_while(|&n| n < ranks).collect();
+    sizes.push(ranks);
+    let base = Scene::load(&args.scene, &common.set)?;
+    let width = base.extent().into_iter().fold(f32::INFINITY, f32::min);
+    let mut cases = Vec::new();
+    for &cells in &args.cells {
+        for growing in [false, true] {
+            for &size in &sizes {
+                let nz = if growing { cells as usize * size } else { cells as usize };
+                // On one rank both are the same.
+                if nz / size < FEWEST_PLANES || growing && size == 1 {
+                    continue;
+                }
+                let mut overrides = common.set.clone();
+                overrides.push(format!("domain.cells=[{cells}, {cells}, {nz}]"));
+                overrides.push(format!("domain.voxel={}", width / cells as f32));
+                let mut scene = Scene::load(&args.scene, &overrides)?;
+                scene.config.time.max_substeps = 1;
+                scene.config.threads = threads;
+                scene.refuse_on_ranks(size).map_err(|error| CliError::Request(error.to_string()))?;
+                cases.push((growing, size, Case { cells, threads, scene }));
+            }
+        }
+    }
+    match cases.is_empty() {
+        true => Err(CliError::Request(format!("--cells: a slab has at least {FEWEST_PLANES} planes"))),
+        false => Ok(cases),
+    }
+}
+
+/// Times the steps of a box full of smoke on the first `size` ranks. The first rank gets those of all.
+fn measure(
+    case: &Case,
+    size: usize,
+    steps: u32,
+    comm: &Arc<dyn Comm>,
+    cancel: &AtomicBool,
+) -> Result<Option<Vec<Mine>>, CliError> {
+    if comm.rank() >= size {
+        return Ok(None);
+    }
+    let ranks = Arc::new(Metered::new(comm.clone(), size));
+    let steps = timed_steps(case, &ranks, WARM_UP, steps, cancel)?;
+    let mut all = vec![[0.0; VALUES]; size];
+    all[comm.rank()] = Mine::of(&steps).values();
+    if comm.rank() > 0 {
+        comm.transfer(&[(0, cast_slice(&all[comm.rank()]))], &mut []);
+        return Ok(None);
+    }
+    let mut receives: Vec<_> = all
+        .iter_mut()
+        .enumerate()
+        .skip(1)
+        .map(|(rank, values)| (rank, cast_slice_mut(&mut values[..])))
+        .collect();
+    comm.transfer(&[], &mut receives);
+    drop(receives);
+    Ok(Some(all.iter().map(Mine::from_values).collect()))
+}
+
+/// The statistics and transfers of each of some steps, after others.
+fn timed_steps(
+    case: &Case,
+    ranks: &Arc<Metered>,
+    before: u32,
+    steps: u32,
+    cancel: &AtomicBool,
+) -> Result<Vec<(StepStats, Vec<crate::comm::Transfers>)>, CliError> {
+    let solver = case.scene.solver_on(Some(ranks.clone() as Arc<dyn Comm>));
+    let mut solver = solver.map_err(|error| CliError::Request(error.to_string()))?;
+    fill(&mut solver, case.scene.extent());
+    let mut found = Vec::new();
+    for n in 0..before + steps {
+        ranks.take();
+        let stats = case.step(&mut solver, cancel)?;
+        if n >= before {
+            found.push((stats, ranks.take()));
+        }
+    }
+    Ok(found)
+}
+
+/// Messages of the scheme of `scene`, counted on ranks within this process.
+fn count_messages(scene: &Scene) -> Result<Messages, CliError> {
+    let count = |ranks: usize, planes: usize| -> Result<(f64, f64, f64), CliError> {
+        let mut scene = scene.clone();
+        scene.config.dims = Dims { nx: 16, ny: 16, nz: ranks * planes };
+        scene.config.threads = 1;
+        let case = Case { cells: 16, threads: 1, scene };
+        let cancel = &AtomicBool::new(false);
+        let case = &case;
+        let messages = std::thread::scope(|scope| {
+            let running: Vec<_> = ThreadRanks::new(ranks)
+                .into_iter()
+                .map(|comm| {
+                    scope.spawn(move || {
+                        let ranks = Arc::new(Metered::new(Arc::new(comm), ranks));
+                        timed_steps(case, &ranks, 2, 1, cancel).map(|steps| Mine::of(&steps).messages)
+                    })
+                })
+                .collect();
+            let mut all = running.into_iter().map(|rank| rank.join().expect("no rank panics"));
+            // The second has neighbours on both sides.
+            all.nth(1).expect("several ranks")
+        })?;
+        Ok((ranks as f64, planes as f64, messages))
+    };
+    Ok(Messages::of([count(3, 8)?, count(5, 8)?, count(3, 16)?]))
+}
+
+impl Mine {
+    /// The median of the times, and the mean of the traffic.
+    fn of(steps: &[(StepStats, Vec<crate::comm::Transfers>)]) -> Self {
+        let median = |time: &dyn Fn(&(StepStats, Vec<crate::comm::Transfers>)) -> f64| {
+            Spread::of(steps.iter().map(time).collect()).median
+        };
+        let waits = |step: &(StepStats, Vec<crate::comm::Transfers>), stage: usize| {
+            step.1.get(stage).map_or(0.0, |transfers| transfers.time.as_secs_f64())
+        };
+        let mean = |count: &dyn Fn(&crate::comm::Transfers) -> u64| {
+            steps.iter().flat_map(|step| &step.1).map(count).sum::<u64>() as f64 / steps.len().max(1) as f64
+        };
+        Self {
+            wall: median(&|step| step.0.wall().as_secs_f64()),
+            work: std::array::from_fn(|n| median(&|step| step.0.stages[n].as_secs_f64() - waits(step, n))),
+            wait: std::array::from_fn(|n| median(&|step| waits(step, n))),
+            bytes: mean(&|transfers| transfers.bytes),
+            messages: mean(&|transfers| transfers.messages),
+        }
+    }
+
+    fn values(&self) -> [f64; VALUES] {
+        let mut values = [0.0; VALUES];
+        values[..3].copy_from_slice(&[self.wall, self.bytes, self.messages]);
+        values[3..3 + self.work.len()].copy_from_slice(&self.work);
+        values[3 + self.work.len()..].copy_from_slice(&self.wait);
+        values
+    }
+
+    fn from_values(values: &[f64; VALUES]) -> Self {
+        let stage = |n: usize| values[3 + n];
+        Self {
+            wall: values[0],
+            bytes: values[1],
+            messages: values[2],
+            work: std::array::from_fn(stage),
+            wait: std::array::from_fn(|n| stage(Stage::ALL.len() + n)),
+        }
+    }
+
+    fn worked(&self) -> f64 {
+        self.work.iter().sum()
+    }
+
+    fn waited(&self) -> f64 {
+        self.wait.iter().sum()
+    }
+}
+
+/// Mean and greatest of a number of each rank.
+fn mean_and_most(of: &[Mine], value: impl Fn(&Mine) -> f64) -> [f64; 2] {
+    let sum: f64 = of.iter().map(&value).sum();
+    [sum / of.len() as f64, of.iter().map(value).fold(0.0, f64::max)]
+}
+
+/// One number in relation to another that may be 0.
+fn ratio(a: f64, b: f64) -> f64 {
+    if b > 0.0 { a / b } else { 1.0 }
+}
+
+fn named(dims: Dims) -> String {
+    format!("{}x{}x{}", dims.nx, dims.ny, dims.nz)
+}
+
+impl Shared {
+    /// Time of a step, that of the slowest rank \[s\].
+    fn wall(&self) -> f64 {
+        mean_and_most(&self.of, |of| of.wall)[1]
+    }
+
+    /// Computing of the slowest rank over the mean, and the share of the time that is waited.
+    fn imbalance(&self) -> [f64; 2] {
+        let [mean, most] = mean_and_most(&self.of, Mine::worked);
+        let [waited, _] = mean_and_most(&self.of, Mine::waited);
+        [ratio(most, mean), waited / mean_and_most(&self.of, |of| of.wall)[0].max(1e-12)]
+    }
+
+    /// Traffic of the rank that sends most.
+    fn sent(&self) -> [f64; 2] {
+        [mean_and_most(&self.of, |of| of.bytes)[1], mean_and_most(&self.of, |of| of.messages)[1]]
+    }
+
+    /// For the fit: what one rank computes, and the rest of the slowest rank's time.
+    fn sample(&self) -> Sample {
+        let [bytes, messages] = self.sent();
+        let cells = self.dims.cells() as f64 / self.of.len() as f64;
+        let [work, _] = mean_and_most(&self.of, Mine::worked);
+        Sample { cells, messages, bytes, work, wait: (self.wall() - work).max(0.0) }
+    }
+
+    /// Time by stage.
+    fn stages(&self) -> String {
+        let mut text = format!(
+            "\n{} on {} ranks\n{:<16}  {:>9}  {:>8}  {:>10}  {:>8}\n",
+            named(self.dims),
+            self.of.len(),
+            "stage",
+            "work [ms]",
+            "max/mean",
+            "waits [ms]",
+            "max/mean"
+        );
+        for stage in Stage::ALL {
+            let [work, most] = mean_and_most(&self.of, |of| of.work[stage as usize]);
+            let [wait, longest] = mean_and_most(&self.of, |of| of.wait[stage as usize]);
+            text += &format!(
+                "{:<16}  {:>9.2}  {:>8.2}  {:>10.2}  {:>8.2}\n",
+                stage.name(),
+                1e3 * work,
+                ratio(most, work),
+                1e3 * wait,
+                ratio(longest, wait)
+            );
+        }
+        text
+    }
+
+    fn json(&self) -> Value {
+        let [imbalance, waited] = self.imbalance();
+        let [bytes, messages] = self.sent();
+        let stages: serde_json::Map<String, Value> = Stage::ALL
+            .iter()
+            .map(|&stage| {
+                let [work, most_work] = mean_and_most(&self.of, |of| of.work[stage as usize]);
+                let [wait, most_wait] = mean_and_most(&self.of, |of| of.wait[stage as usize]);
+                let times = json!({
+                    "work_ms": { "mean": 1e3 * work, "most": 1e3 * most_work },
+                    "wait_ms": { "mean": 1e3 * wait, "most": 1e3 * most_wait },
+                });
+                (stage.name().to_owned(), times)
+            })
+            .collect();
+        json!({
+            "ranks": self.of.len(),
+            "cells": self.dims.array(),
+            "scaling": if self.growing { "weak" } else { "strong" },
+            "ms_per_step": 1e3 * self.wall(),
+            "share_waited": waited,
+            "work_most_over_mean": imbalance,
+            "bytes_sent": bytes,
+            "messages_sent": messages,
+            "stages": stages,
+        })
+    }
+}
+
+/// Strong and weak scaling.
+fn table(found: &[Shared], threads: usize) -> String {
+    let mut text = format!(
+        "boxes full of smoke, threads of each rank: {threads}; traffic of the rank that sends most\n\
+         {:<14}  {:>6}  {:>5}  {:>8}  {:>7}  {:>10}  {:>6}  {:>8}  {:>9}  {:>8}\n",
+        "cells",
+        "",
+        "ranks",
+        "ms/step",
+        "speedup",
+        "efficiency",
+        "waits",
+        "max/mean",
+        "sent [MB]",
+        "messages"
+    );
+    let mut alone = None;
+    for shared in found {
+        if shared.of.len() == 1 {
+            alone = Some(shared.wall());
+        }
+        let (ranks, wall) = (shared.of.len() as f64, shared.wall());
+        let efficiency = alone.map(|alone| if shared.growing { alone / wall } else { alone / wall / ranks });
+        let speedup = efficiency.map_or_else(|| "-".into(), |share| format!("{:.2}", share * ranks));
+        let [imbalance, waited] = shared.imbalance();
+        let [bytes, messages] = shared.sent();
+        text += &format!(
+            "{:<14}  {:>6}  {:>5}  {:>8.1}  {speedup:>7}  {:>10}  {:>5.1}%  {imbalance:>8.2}  {:>9.2}  {messages:>8.0}\n",
+            named(shared.dims),
+            if shared.growing { "weak" } else { "strong" },
+            shared.of.len(),
+            1e3 * wall,
+            efficiency.map_or_else(|| "-".into(), |share| format!("{:.0} %", 100.0 * share)),
+            100.0 * waited,
+            1e-6 * bytes,
+        );
+    }
+    text
+}
+
+/// A step of the model.
+struct Projected {
+    growing: bool,
+    ranks: usize,
+    dims: Dims,
+    /// Computing and transfers \[s\].
+    times: [f64; 2],
+    bytes: f64,
+}
+
+impl Projected {
+    fn efficiency(&self) -> f64 {
+        self.times[0] / (self.times[0] + self.times[1])
+    }
+
+    fn json(&self) -> Value {
+        json!({
+            "ranks": self.ranks,
+            "cells": self.dims.array(),
+            "scaling": if self.growing { "weak" } else { "strong" },
+            "ms_per_step": 1e3 * (self.times[0] + self.times[1]),
+            "share_waited": 1.0 - self.efficiency(),
+            "bytes_sent": self.bytes,
+        })
+    }
+}
+
+/// The model for many ranks, where their slabs are thick enough and there is such a box.
+fn projected(scene: &Scene, costs: &Costs, messages: &Messages) -> Vec<Projected> {
+    let mut rows = Vec::new();
+    for (growing, [nx, ny, nz]) in BOXES {
+        for ranks in PROJECTED {
+            let nz = if growing { nz * ranks } else { nz };
+            let planes = nz / ranks;
+            let Some(dims) = Dims::new([nx, ny, nz]).ok().filter(|_| planes >= FEWEST_PLANES) else {
+                continue;
+            };
+            let bytes = slabs::sent(scene, dims, ranks).iter().sum::<u64>() as f64;
+            let cells = (nx * ny * planes) as f64;
+            let times = costs.step(cells, messages.count(ranks as f64, planes as f64), bytes);
+            rows.push(Projected { growing, ranks, dims, times, bytes });
+        }
+    }
+    rows
+}
+
+/// The model and what it says about many ranks.
+fn projection(scene: &Scene, costs: &Costs, messages: &Messages, found: &[Shared]) -> String {
+    let error = |shared: &Shared| {
+        let Sample { cells, messages, bytes, .. } = shared.sample();
+        let [work, wait] = costs.step(cells, messages, bytes);
+        ((work + wait) / shared.wall() - 1.0).abs()
+    };
+    let worst = found.iter().map(error).fold(0.0, f64::max);
+    let bandwidth =
+        if costs.byte > 0.0 { format!("{:.2} GB/s", 1e-9 / costs.byte) } else { "no limit found".into() };
+    let mut text = format!(
+        "\nmodel: {:.1} ns a cell, {:.1} us a message, {bandwidth} from a rank; off by {:.0} % at most above\n\
+         messages of a step: {:.0} to neighbours, {:.1} to each rank and {:.1} to each rank for each plane\n\
+         \nPROJECTION of this model, not measured: latency and bandwidth are those of the ranks above, not of another network\n\
+         {:<16}  {:>6}  {:>5}  {:>10}  {:>10}  {:>9}\n",
+        1e9 * costs.cell,
+        1e6 * costs.message,
+        100.0 * worst,
+        messages.beside,
+        messages.each,
+        messages.planes,
+        "cells",
+        "",
+        "ranks",
+        "ms/step",
+        "computing",
+        "sent [MB]",
+    );
+    for row in projected(scene, costs, messages) {
+        text += &format!(
+            "{:<16}  {:>6}  {:>5}  {:>10.0}  {:>9.0}%  {:>9.1}\n",
+            named(row.dims),
+            if row.growing { "weak" } else { "strong" },
+            row.ranks,
+            1e3 * (row.times[0] + row.times[1]),
+            100.0 * row.efficiency(),
+            1e-6 * row.bytes,
+        );
+    }
+    text + &format!("a slab has at least {FEWEST_PLANES} planes, and a box at most 2^31 cells\n")
+}

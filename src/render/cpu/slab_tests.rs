@@ -1,0 +1,123 @@
+//! Pictures of several ranks against those of one process.
+
+use std::sync::Arc;
+
+use super::*;
+use crate::comm::{Comm, ThreadRanks};
+use crate::look::{Camera, Emitter, Light, Projection};
+use crate::render::procedural::{Tint, plume};
+use crate::snapshot::SolidShape;
+use crate::solver::Solid;
+
+const SIZE: [u32; 2] = [100, 75];
+
+/// The picture of one process, and those of `size` ranks with a thread or two each.
+fn pictures(snapshot: &Snapshot, view: &View, quality: Quality, size: usize) -> [LinearImage; 2] {
+    let renderer = || {
+        let mut cpu = CpuRenderer::new();
+        cpu.set_quality(quality);
+        cpu
+    };
+    let whole = renderer().render_linear(snapshot, view, SIZE, &|_| ());
+    let slab = |comm: ThreadRanks| {
+        let (nz, rank) = (snapshot.dims.nz, comm.rank());
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(1 + rank % 2).build().unwrap();
+        let mut cpu = renderer();
+        let beside = cpu.beside(view.look, snapshot.dims);
+        let own = [nz * rank / size, nz * (rank + 1) / size];
+        pool.install(|| {
+            let slab = SnapshotSlab::cut(Arc::new(comm), snapshot, own, beside);
+            cpu.render_slabs_linear(&slab, view, SIZE)
+        })
+    };
+    std::thread::scope(|scope| {
+        let slab = &slab;
+        let ranks: Vec<_> =
+            ThreadRanks::new(size).into_iter().map(|comm| scope.spawn(move || slab(comm))).collect();
+        let mut found: Vec<_> = ranks.into_iter().filter_map(|rank| rank.join().unwrap()).collect();
+        assert_eq!(found.len(), 1, "the first rank has the picture");
+        [whole, found.remove(0)]
+    })
+}
+
+/// Asserts that pictures of two, three and five ranks have the bytes of one process.
+fn check(what: &str, snapshot: &Snapshot, look: &Look, camera: &Camera, quality: Quality) {
+    let view = View { look, camera, cursor: None, mode: Mode::Smoke };
+    for size in [2, 3, 5] {
+        let [whole, shared] = pictures(snapshot, &view, quality, size);
+        let seen = whole.rgba.iter().filter(|pixel| pixel[3] > 0.1).count();
+        assert!(seen > 100, "{what}: {seen} pixels of smoke");
+        let differs =
+            whole.rgba.iter().zip(&shared.rgba).position(|(a, b)| a.map(f32::to_bits) != b.map(f32::to_bits));
+        if let Some(n) = differs {
+            let count = whole.rgba.iter().zip(&shared.rgba).filter(|(a, b)| a != b).count();
+            let at = [n % SIZE[0] as usize, n / SIZE[0] as usize];
+            panic!(
+                "{what}, {size} ranks: {count} pixels, the first at {at:?}: {:?}, not {:?}",
+                shared.rgba[n], whole.rgba[n]
+            );
+        }
+        assert!(whole.depth == shared.depth, "{what}, {size} ranks: another depth");
+    }
+}
+
+fn smoke() -> Snapshot {
+    plume(Dims::new([40, 56, 37]).unwrap(), 0.02, Tint::Sectors)
+}
+
+#[test]
+fn eyes_at_all_sides_of_the_slabs_see_the_bytes_of_one_process() {
+    let (snapshot, look) = (smoke(), Look::default());
+    let [x, y, z] = snapshot.extent();
+    let framing = Camera::framing(snapshot.extent());
+    let eyes = [
+        ("before the first slab", [0.3 * x, 0.6 * y, -1.2], [0.5 * x, 0.5 * y, 0.5 * z]),
+        ("behind the last slab", [1.4 * x, 0.4 * y, z + 0.9], [0.5 * x, 0.5 * y, 0.5 * z]),
+        ("beside all slabs", [x + 0.8, 0.5 * y, 0.47 * z], [0.5 * x, 0.5 * y, 0.5 * z]),
+        ("in a slab", [0.15 * x, 0.3 * y, 0.52 * z], [0.7 * x, 0.5 * y, 0.45 * z]),
+    ];
+    for (what, position, target) in eyes {
+        let camera = Camera { position, target, ..framing };
+        check(what, &snapshot, &look, &camera, Quality { passes: 2, ..Quality::SMOOTH });
+    }
+    for (position, target) in [
+        ([0.5 * x, 0.5 * y, -2.0], [0.5 * x, 0.5 * y, 0.0]),
+        ([x + 2.0, 0.5 * y, 0.5 * z], [0.5 * x, 0.5 * y, 0.5 * z]),
+    ] {
+        let camera = Camera { position, target, projection: Projection::Orthographic, ..framing };
+        check("parallel rays", &snapshot, &look, &camera, Quality::FINAL);
+    }
+}
+
+#[test]
+fn solids_lights_and_glow_across_slabs_are_those_of_one_process() {
+    let mut snapshot = smoke();
+    let [x, y, z] = snapshot.extent();
+    snapshot.solids =
+        vec![Solid::new(SolidShape::Sphere { radius: 0.12 }, [0.6 * x, 0.5 * y, 0.5 * z]).pose(0.0, 0.0)];
+    let emitter = Emitter::Point { position: [1.2 * x, 0.8 * y, 0.2 * z], radius: 0.05 };
+    let lights = vec![Light { emitter, color: [1.0, 0.5, 0.2], strength: 4.0 }];
+    let look = Look { glow: 2.0, lights, outline: true, ..Look::default() };
+    let camera = Camera::framing(snapshot.extent());
+    check("everything", &snapshot, &look, &camera, Quality { passes: 2, ..Quality::SMOOTH });
+}
+
+#[test]
+fn coarse_steps_and_coarse_light_reach_beyond_thin_slabs() {
+    let snapshot = smoke();
+    let camera = Camera::framing(snapshot.extent());
+    let look = Look { light_scale: 0.15, samples: 0.3, ..Look::default() };
+    check("coarse", &snapshot, &look, &camera, Quality { divide: 2, ..Quality::FINAL });
+    let fine = Look { light_scale: 1.0, samples: 2.0, ..Look::default() };
+    check("fine", &snapshot, &fine, &camera, Quality::FINAL);
+}
+
+#[test]
+fn a_box_without_smoke_is_shown_too() {
+    let dims = Dims::new([16, 16, 16]).unwrap();
+    let snapshot = Snapshot::empty(dims, 0.1);
+    let (look, camera) = (Look::default(), Camera::framing(snapshot.extent()));
+    let view = View { look: &look, camera: &camera, cursor: None, mode: Mode::Smoke };
+    let [whole, shared] = pictures(&snapshot, &view, Quality::FINAL, 3);
+    assert!(whole == shared);
+}

@@ -1,0 +1,163 @@
+//! Motion blur: a picture is the mean of several instants while the shutter is open. Between frames the smoke is carried along
+//! by its velocity, as the solver would carry it, and solids go on as they move.
+
+use half::f16;
+use nalgebra::{Quaternion, UnitQuaternion, Vector3};
+use rayon::prelude::*;
+
+use super::background::Background;
+use super::sampled_volume::Volume;
+use super::{Image, LinearImage, View};
+use crate::snapshot::{Bricks, Snapshot};
+
+/// Most instants of a picture.
+const MOST: usize = 32;
+
+/// Instants of a picture whose camera moves: with fewer, edges show as copies.
+const OF_MOVING_CAMERA: usize = 24;
+
+/// Instants whose mean is a picture of `snapshot`, from its own time \[s\], exposed for `exposure` seconds around it: so many
+/// that nothing moves by much more than a cell from one to the next.
+pub fn instants(snapshot: &Snapshot, exposure: f32, camera_moves: bool) -> Vec<f32> {
+    let fastest = snapshot.velocity.par_iter().map(|v| speed(v)).reduce(|| 0.0, f32::max);
+    let solids = snapshot.solids.iter().map(|solid| {
+        let [along, around] = [solid.velocity, solid.spin].map(|v| Vector3::from(v).norm());
+        along + around * solid.scale * solid.shape.bounding_radius()
+    });
+    let crossed = solids.fold(fastest, f32::max) * exposure / snapshot.h;
+    let least = if camera_moves { OF_MOVING_CAMERA } else { 1 };
+    let count = (crossed.ceil() as usize).clamp(least, MOST);
+    (0..count).map(|n| ((n as f32 + 0.5) / count as f32 - 0.5) * exposure).collect()
+}
+
+fn speed(velocity: &[f16; 4]) -> f32 {
+    Vector3::from([0, 1, 2].map(|a| velocity[a].to_f32())).norm()
+}
+
+/// The smoke and the solids of `snapshot` so many seconds later: each cell has what was upstream along a straight line. The
+/// smoke stays where it is if there is no velocity.
+pub fn moved(snapshot: &Snapshot, seconds: f32) -> Snapshot {
+    let mut later = Snapshot { beside: None, ..snapshot.clone() };
+    later.time += f64::from(seconds);
+    for solid in &mut later.solids {
+        let turn = UnitQuaternion::from_scaled_axis(Vector3::from(solid.spin) * seconds);
+        let [x, y, z, w] = solid.rotation;
+        let turned = turn * UnitQuaternion::from_quaternion(Quaternion::new(w, x, y, z));
+        solid.rotation = turned.coords.into();
+        solid.position = [0, 1, 2].map(|a| solid.position[a] + seconds * solid.velocity[a]);
+    }
+    if snapshot.velocity.is_empty() || seconds == 0.0 {
+        return later;
+    }
+    let smoke = Volume::at_centres(snapshot, &snapshot.smoke);
+    let dims = snapshot.dims;
+    later.smoke.par_iter_mut().zip(&snapshot.velocity).enumerate().for_each(|(n, (cell, velocity))| {
+        let at = [n % dims.nx, n / dims.nx % dims.ny, n / (dims.nx * dims.ny)];
+        let from = [0, 1, 2].map(|a| (at[a] as f32 + 0.5) * snapshot.h - seconds * velocity[a].to_f32());
+        *cell = smoke.sample(from).map(f16::from_f32);
+    });
+    later.bricks = Bricks::of(dims, &later.smoke);
+    later
+}
+
+impl LinearImage {
+    /// Mean of pictures of one size, or the first error. Depth is that of the middle one.
+    ///
+    /// # Panics
+    /// If there is none.
+    pub fn mean<E>(pictures: impl ExactSizeIterator<Item = Result<Self, E>>) -> Result<Self, E> {
+        let count = pictures.len();
+        let mut mean: Option<Self> = None;
+        for (n, picture) in pictures.enumerate() {
+            let picture = picture?;
+            let Some(mean) = &mut mean else {
+                mean = Some(picture);
+                continue;
+            };
+            let weight = 1.0 / (n + 1) as f32;
+            let pixels = mean.rgba.as_flattened_mut().par_iter_mut().zip(picture.rgba.as_flattened());
+            pixels.for_each(|(mean, x)| *mean += weight * (x - *mean));
+            if n == count / 2 {
+                mean.depth = picture.depth;
+            }
+        }
+        Ok(mean.expect("at least one picture"))
+    }
+
+    /// Converts it to bytes, before the background of a view.
+    pub fn present(&self, view: &View) -> Image {
+        let size = [self.width, self.height];
+        let (width, background) = (self.width as usize, Background::new(view, size));
+        let mut bytes = vec![[0; 4]; self.rgba.len()];
+        let rows = bytes.par_chunks_mut(width).rev().zip(self.rgba.par_chunks(width).rev());
+        rows.enumerate().for_each(|(y, (bytes, pixels))| {
+            let pixels: Vec<[f32; 4]> =
+                pixels.iter().map(|&[r, g, b, alpha]| [r, g, b, 1.0 - alpha]).collect();
+            background.row(y, &pixels, bytes);
+        });
+        Image { width: self.width, height: self.height, rgba: bytes.into_flattened() }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::grid::Dims;
+    use crate::solver::{Shape, Solid};
+
+    /// A block of smoke that moves to the right.
+    fn block(speed: f32) -> Snapshot {
+        let mut snapshot = Snapshot::from_fn(Dims::new([32, 16, 16]).unwrap(), 0.1, |[x, y, z]| {
+            let inside = (0.8..1.6).contains(&x) && (y - 0.8).abs() < 0.4 && (z - 0.8).abs() < 0.4;
+            if inside { [2.0, 0.0, 0.0, 50.0] } else { [0.0; 4] }
+        });
+        snapshot.velocity = vec![[speed, 0.0, 0.0, 0.0].map(f16::from_f32); snapshot.smoke.len()];
+        snapshot
+    }
+
+    /// Distance of the smoke's centroid from the left side \[m\].
+    fn centroid(snapshot: &Snapshot) -> f32 {
+        let mut sums = [0.0; 2];
+        for (n, cell) in snapshot.smoke.iter().enumerate() {
+            let density = cell[0].to_f32();
+            sums[0] += density;
+            sums[1] += density * ((n % snapshot.dims.nx) as f32 + 0.5) * snapshot.h;
+        }
+        sums[1] / sums[0]
+    }
+
+    #[test]
+    fn smoke_and_solids_are_where_they_will_be() {
+        let mut snapshot = block(3.0);
+        let mut solid = Solid::new(Shape::Box { size: [0.2, 0.1, 0.1] }, [1.0, 0.5, 0.5]).pose(0.0, 0.01);
+        solid.velocity = [0.0, 2.0, 0.0];
+        solid.spin = [0.0, 0.0, std::f32::consts::PI];
+        snapshot.solids = vec![solid];
+        let later = moved(&snapshot, 0.25);
+        assert!((centroid(&later) - centroid(&snapshot) - 0.75).abs() < 1e-3, "{}", centroid(&later));
+        assert_eq!(later.bricks.max, Bricks::of(later.dims, &later.smoke).max);
+        let earlier = moved(&snapshot, -0.25);
+        assert!((centroid(&earlier) - centroid(&snapshot) + 0.75).abs() < 1e-3);
+        let [before, after] = [&snapshot, &later].map(|snapshot| &snapshot.solids[0]);
+        assert_eq!(after.position, [1.0, 1.0, 0.5]);
+        // An eighth of a turn, so that the long half of the box points up and to the right.
+        let tip = |solid: &crate::snapshot::SolidPose, direction: [f32; 2]| {
+            solid.distance(
+                [0, 1, 2].map(|a| solid.position[a] + if a < 2 { 0.095 * direction[a] } else { 0.0 }),
+            )
+        };
+        let half = std::f32::consts::FRAC_1_SQRT_2;
+        assert!(tip(before, [1.0, 0.0]) < 0.0 && tip(before, [half, half]) > 0.0);
+        assert!(tip(after, [half, half]) < 0.0 && tip(after, [1.0, 0.0]) > 0.0);
+    }
+
+    #[test]
+    fn instants_lie_evenly_around_the_frame_and_are_a_cell_apart() {
+        let all = instants(&block(3.0), 0.2, false);
+        assert_eq!(all.len(), 6);
+        assert!((all.iter().sum::<f32>()).abs() < 1e-6 && all.windows(2).all(|w| w[1] - w[0] < 0.0334));
+        assert_eq!(instants(&block(0.0), 0.2, false), [0.0]);
+        assert_eq!(instants(&block(0.0), 0.2, true).len(), OF_MOVING_CAMERA);
+        assert_eq!(instants(&block(1e3), 0.2, false).len(), MOST);
+    }
+}

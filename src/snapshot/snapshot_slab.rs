@@ -1,0 +1,311 @@
+//! A snapshot on several ranks: each has the smoke of its slab along z, and the planes beside it that a picture reads.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use bytemuck::{Pod, cast_slice, cast_slice_mut};
+use half::f16;
+
+use super::{BRICK, Bricks, Snapshot};
+use crate::comm::Comm;
+use crate::grid::Dims;
+use crate::solver::Solver;
+
+/// The slab of one rank.
+#[derive(Debug)]
+pub struct SnapshotSlab {
+    comm: Arc<dyn Comm>,
+    /// The box with its solids and the maxima of all its bricks, without its smoke.
+    whole: Snapshot,
+    /// Whole layers of bricks around the slab. Planes that no picture reads may be outdated.
+    part: Snapshot,
+    /// First plane of `part`.
+    first: usize,
+    /// First plane of each rank's slab, and the end of the last.
+    bounds: Vec<usize>,
+}
+
+/// The smoke that a process has: a whole snapshot, or a slab of one.
+#[derive(Clone, Copy, Debug)]
+pub struct Part<'a> {
+    /// The box; only that of a whole snapshot has its smoke.
+    pub whole: &'a Snapshot,
+    /// The planes at hand, with their own bricks.
+    pub planes: &'a Snapshot,
+    /// First of these planes.
+    pub first: usize,
+    slab: Option<&'a SnapshotSlab>,
+}
+
+impl SnapshotSlab {
+    /// Makes an empty slab of an empty box.
+    pub fn new(comm: Arc<dyn Comm>) -> Self {
+        let empty = || Snapshot::empty(Dims { nx: 1, ny: 1, nz: 1 }, 1.0);
+        Self { comm, whole: empty(), part: empty(), first: 0, bounds: Vec::new() }
+    }
+
+    /// Captures this instant of `solver`, with so many planes below and above the slab. All ranks call it at the same instant.
+    pub fn capture(&mut self, solver: &Solver, beside: [usize; 2]) {
+        let Snapshot { smoke, velocity, .. } = &mut self.whole;
+        (*smoke, *velocity) = (Vec::new(), Vec::new());
+        self.whole.note(solver);
+        let held = solver.occupied_bricks();
+        let count = Bricks::empty(self.whole.dims).dims;
+        let holds = |[i, j, k]: [usize; 3]| held.as_ref().is_none_or(|held| held[count.index(i, j, k)] != 0);
+        let own = solver.smoke_layout().cell_planes();
+        self.fill(own, beside, holds, |own, smoke| solver.write_smoke_planes(own, smoke));
+    }
+
+    /// The slab between the planes `own` of a whole snapshot.
+    #[cfg(test)]
+    pub(crate) fn cut(comm: Arc<dyn Comm>, snapshot: &Snapshot, own: [usize; 2], beside: [usize; 2]) -> Self {
+        let mut slab = Self::new(comm);
+        slab.whole = Snapshot { smoke: Vec::new(), ..snapshot.clone() };
+        let plane = snapshot.dims.nx * snapshot.dims.ny;
+        slab.fill(
+            own,
+            beside,
+            |_| true,
+            |[from, to], smoke| {
+                smoke.copy_from_slice(&snapshot.smoke[from * plane..to * plane]);
+            },
+        );
+        slab
+    }
+
+    /// Fills the slab of the planes `own` by `write`, and gets what lies beside it and the maxima of all bricks. Only bricks next to
+    /// those for whose indices `holds` is true have smoke or heat.
+    fn fill(
+        &mut self,
+        own: [usize; 2],
+        beside: [usize; 2],
+        holds: impl Fn([usize; 3]) -> bool + Sync,
+        write: impl FnOnce([usize; 2], &mut [[f16; 4]]),
+    ) {
+        let Dims { nx, ny, nz } = self.whole.dims;
+        let (plane, me, size) = (nx * ny, self.comm.rank(), self.comm.size());
+        let mut starts = vec![0u64; size];
+        starts[me] = own[0] as u64;
+        all_gather(&*self.comm, &mut starts, |rank| rank);
+        self.bounds = starts.iter().map(|&start| start as usize).chain([nz]).collect();
+        assert_eq!([self.bounds[me], self.bounds[me + 1]], own, "slabs that do not share the box");
+
+        let reads = |rank: usize| {
+            self.bounds[rank].saturating_sub(beside[0])..(self.bounds[rank + 1] + beside[1]).min(nz)
+        };
+        let mine = reads(me);
+        let first = mine.start / BRICK * BRICK;
+        let dims = Dims { nx, ny, nz: mine.end.next_multiple_of(BRICK).min(nz) - first };
+        (self.part.h, self.part.origin) = (self.whole.h, self.whole.origin);
+        if (self.part.dims, self.first) != (dims, first) {
+            (self.part.dims, self.first) = (dims, first);
+            self.part.smoke.clear();
+        }
+        self.part.smoke.resize(dims.cells(), [f16::ZERO; 4]);
+
+        let (below, rest) = self.part.smoke.split_at_mut((own[0] - first) * plane);
+        let (smoke, above) = rest.split_at_mut((own[1] - own[0]) * plane);
+        write(own, smoke);
+        let smoke = &*smoke;
+        let common = |a: Range<usize>, b: Range<usize>| a.start.max(b.start)..a.end.min(b.end);
+        let slab = |rank: usize| self.bounds[rank]..self.bounds[rank + 1];
+        let others = || (0..size).filter(|&rank| rank != me);
+        let mut sends: Vec<(usize, &[u8])> = Vec::new();
+        for to in others() {
+            let planes = common(reads(to), slab(me));
+            if !planes.is_empty() {
+                let cells = &smoke[(planes.start - own[0]) * plane..(planes.end - own[0]) * plane];
+                sends.push((to, cast_slice(cells)));
+            }
+        }
+        let mut receives: Vec<(usize, &mut [u8])> = Vec::new();
+        for (mut rest, mut at) in [(below, first), (above, own[1])] {
+            for from in others() {
+                let planes = common(mine.clone(), slab(from));
+                if planes.is_empty() || planes.start < at || (planes.end - at) * plane > rest.len() {
+                    continue;
+                }
+                let (_, tail) = rest.split_at_mut((planes.start - at) * plane);
+                let (cells, tail) = tail.split_at_mut(planes.len() * plane);
+                receives.push((from, cast_slice_mut(cells)));
+                (rest, at) = (tail, planes.end);
+            }
+        }
+        self.comm.transfer(&sends, &mut receives);
+        drop(receives);
+        self.gather_bricks(own, holds);
+    }
+
+    /// Brings the maxima of all bricks to all ranks. A brick between slabs has the greatest of theirs.
+    fn gather_bricks(&mut self, own: [usize; 2], holds: impl Fn([usize; 3]) -> bool + Sync) {
+        let (dims, me) = (self.whole.dims, self.comm.rank());
+        let plane = dims.nx * dims.ny;
+        let smoke = &self.part.smoke[(own[0] - self.first) * plane..(own[1] - self.first) * plane];
+        let bricks = &mut self.whole.bricks;
+        if bricks.dims != Bricks::empty(dims).dims {
+            *bricks = Bricks::empty(dims);
+        }
+        bricks.update_planes(dims, own, smoke, holds);
+        let per_layer = bricks.dims.nx * bricks.dims.ny;
+        // Layers of bricks whose maxima read any plane of a slab.
+        let layers = |rank: usize| {
+            let [from, to] = [self.bounds[rank], self.bounds[rank + 1]];
+            let first = from.saturating_sub(BRICK) / BRICK;
+            first * per_layer..(to / BRICK + 1).min(bricks.dims.nz) * per_layer
+        };
+        let mine = bricks.max[layers(me)].to_vec();
+        let others = || (0..self.comm.size()).filter(|&rank| rank != me);
+        let sends: Vec<_> = others().map(|rank| (rank, cast_slice(&mine))).collect();
+        let mut theirs: Vec<_> =
+            others().map(|rank| (rank, vec![[f16::ZERO; 4]; layers(rank).len()])).collect();
+        let mut receives: Vec<_> =
+            theirs.iter_mut().map(|(rank, max)| (*rank, cast_slice_mut(max))).collect();
+        self.comm.transfer(&sends, &mut receives);
+        drop(receives);
+        for (rank, max) in theirs {
+            for (all, max) in bricks.max[layers(rank)].iter_mut().zip(max) {
+                *all = std::array::from_fn(|c| all[c].max(max[c]));
+            }
+        }
+        let first = self.first / BRICK * per_layer;
+        let count = Bricks::empty(self.part.dims).dims;
+        self.part.bricks = Bricks { dims: count, max: bricks.max[first..first + count.cells()].to_vec() };
+    }
+
+    /// The messages between the ranks.
+    pub fn comm(&self) -> &dyn Comm {
+        &*self.comm
+    }
+
+    /// First plane of each rank's slab, and the end of the last.
+    pub fn bounds(&self) -> &[usize] {
+        &self.bounds
+    }
+
+    /// The planes of this rank's slab.
+    pub fn own(&self) -> [usize; 2] {
+        let me = self.comm.rank();
+        [self.bounds[me], self.bounds[me + 1]]
+    }
+
+    /// The box with its solids and the maxima of all its bricks, without its smoke.
+    pub fn whole(&self) -> &Snapshot {
+        &self.whole
+    }
+
+    /// The smoke at hand.
+    pub fn part(&self) -> Part<'_> {
+        Part { whole: &self.whole, planes: &self.part, first: self.first, slab: Some(self) }
+    }
+}
+
+impl<'a> Part<'a> {
+    /// A whole snapshot.
+    pub fn of(snapshot: &'a Snapshot) -> Self {
+        Self { whole: snapshot, planes: snapshot, first: 0, slab: None }
+    }
+
+    /// The slab, if this is one.
+    pub fn slab(&self) -> Option<&'a SnapshotSlab> {
+        self.slab
+    }
+
+    /// The planes of cells that no other rank has as its own.
+    pub fn own(&self) -> [usize; 2] {
+        self.slab.map_or([0, self.whole.dims.nz], SnapshotSlab::own)
+    }
+
+    /// Brings to all ranks the values that each has computed: those from `start(from)` to `start(to)` for a slab of the planes from..to.
+    pub fn gather<T: Pod>(&self, values: &mut [T], start: impl Fn(usize) -> usize) {
+        if let Some(slab) = self.slab {
+            all_gather(&*slab.comm, values, |rank| start(slab.bounds[rank]));
+        }
+    }
+}
+
+/// Brings to all ranks the values from `start(rank)` to `start(rank + 1)` of each; the last has those up to the end.
+fn all_gather<T: Pod>(comm: &dyn Comm, values: &mut [T], start: impl Fn(usize) -> usize) {
+    let (me, size, count) = (comm.rank(), comm.size(), values.len());
+    let end = |rank: usize| if rank + 1 == size { count } else { start(rank + 1) };
+    let mine = values[start(me)..end(me)].to_vec();
+    let (mut rest, mut at, mut receives) = (values, 0, Vec::new());
+    for rank in 0..size {
+        let (_, tail) = rest.split_at_mut(start(rank) - at);
+        let (theirs, tail) = tail.split_at_mut(end(rank) - start(rank));
+        (rest, at) = (tail, end(rank));
+        if rank != me {
+            receives.push((rank, cast_slice_mut(theirs)));
+        }
+    }
+    let others = (0..size).filter(|&rank| rank != me);
+    let sends: Vec<_> = others.map(|rank| (rank, cast_slice(&mine))).collect();
+    comm.transfer(&sends, &mut receives);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::comm::ThreadRanks;
+
+    /// Smoke in a few places, and heat below zero.
+    fn snapshot(cells: [usize; 3]) -> Snapshot {
+        Snapshot::from_fn(Dims::new(cells).unwrap(), 0.1, |[x, y, z]| {
+            let ball = |c: [f32; 3]| {
+                (0.3 - ((x - c[0]).powi(2) + (y - c[1]).powi(2) + (z - c[2]).powi(2)).sqrt()).max(0.0)
+            };
+            [ball([0.5, 0.6, 0.4]), ball([1.2, 0.3, 2.0]), 0.0, -40.0 * ball([0.4, 0.4, 1.3])]
+        })
+    }
+
+    fn on_ranks<T: Send>(size: usize, work: impl Fn(Arc<dyn Comm>) -> T + Sync) -> Vec<T> {
+        std::thread::scope(|scope| {
+            let work = &work;
+            let ranks: Vec<_> = ThreadRanks::new(size)
+                .into_iter()
+                .map(|comm| scope.spawn(move || work(Arc::new(comm))))
+                .collect();
+            ranks.into_iter().map(|rank| rank.join().unwrap()).collect()
+        })
+    }
+
+    #[test]
+    fn a_slab_has_the_planes_beside_it_and_all_bricks() {
+        // Planes beside a slab come from more than one neighbour.
+        for (cells, size, beside) in
+            [([20, 9, 29], 3, [2, 3]), ([12, 12, 21], 5, [7, 6]), ([9, 9, 16], 2, [1, 40])]
+        {
+            let whole = snapshot(cells);
+            let [nx, ny, nz] = cells;
+            on_ranks(size, |comm| {
+                let own = [nz * comm.rank() / size, nz * (comm.rank() + 1) / size];
+                let slab = SnapshotSlab::cut(comm, &whole, own, beside);
+                assert_eq!(slab.own(), own);
+                assert!(slab.whole.smoke.is_empty() && slab.whole.bricks.max == whole.bricks.max);
+                let Part { planes, first, .. } = slab.part();
+                for k in own[0].saturating_sub(beside[0])..(own[1] + beside[1]).min(nz) {
+                    let at = (k - first) * nx * ny;
+                    assert!(
+                        planes.smoke[at..at + nx * ny] == whole.smoke[k * nx * ny..(k + 1) * nx * ny],
+                        "plane {k}"
+                    );
+                }
+                let layer = planes.bricks.dims.nx * planes.bricks.dims.ny;
+                let bricks = &whole.bricks.max[first / BRICK * layer..][..planes.bricks.max.len()];
+                assert!(planes.bricks.max == bricks);
+            });
+        }
+    }
+
+    #[test]
+    fn values_of_all_slabs_are_gathered() {
+        let whole = snapshot([8, 8, 13]);
+        on_ranks(3, |comm| {
+            let own = [13 * comm.rank() / 3, 13 * (comm.rank() + 1) / 3];
+            let slab = SnapshotSlab::cut(comm, &whole, own, [1, 1]);
+            let mut values: Vec<u32> =
+                (0..26).map(|n| if (2 * own[0]..2 * own[1]).contains(&n) { n as u32 } else { 0 }).collect();
+            slab.part().gather(&mut values, |plane| 2 * plane);
+            assert!(values.iter().enumerate().all(|(n, &x)| x as usize == n), "{values:?}");
+        });
+    }
+}
