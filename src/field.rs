@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use bytemuck::Pod;
 use rayon::prelude::*;
 
 use crate::grid::{Dims, Layout};
@@ -127,6 +128,19 @@ impl Field {
         if self.is_of_smoke() { solver.smoke_layout() } else { solver.layout() }
     }
 
+    /// Calls `take` on the first rank with the values of plane `k` of this field that its owner has made.
+    pub(crate) fn take_plane<T: Pod, R>(
+        self,
+        solver: &Solver,
+        k: usize,
+        values: &mut [T],
+        make: impl FnOnce(&mut [T]),
+        take: impl FnOnce(&[T]) -> R,
+    ) -> Option<R> {
+        let ranks = if self.is_of_smoke() { solver.smoke_ranks() } else { solver.ranks() };
+        ranks.take_plane(k as isize, values, make, take)
+    }
+
     /// Number of values along x, y, z on a grid of `dims`: one more than cells across the faces of a velocity.
     pub fn shape(self, dims: Dims) -> [usize; 3] {
         let mut shape = dims.array();
@@ -168,7 +182,7 @@ impl Field {
         for k in 0..nz {
             let make = |plane: &mut [f32]| self.fill_plane(solver, k, plane);
             // Other ranks send what a file no longer takes: the first has yet to tell them.
-            let taken = solver.ranks().take_plane(k as isize, &mut plane, make, |plane| match &result {
+            let taken = self.take_plane(solver, k, &mut plane, make, |plane| match &result {
                 Ok(()) => take(plane),
                 Err(_) => Ok(()),
             });

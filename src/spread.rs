@@ -37,7 +37,7 @@ pub fn spread(solver: &Solver) -> [Spread; 3] {
             }
         }
     });
-    solver.ranks().gather(&mut planes, 1);
+    solver.smoke_ranks().gather(&mut planes, 1);
     [0, 1, 2].map(|c| {
         let most = planes.iter().map(|plane| plane[c][0]).fold(0.0, f64::max) as f32;
         if most <= 0.0 {

@@ -42,7 +42,7 @@ impl Mean {
         }
     }
 
-    /// Adds `fields` one after the other.
+    /// Adds the planes of this rank of `fields`, one field after the other.
     fn add_fields(&mut self, solver: &Solver, fields: &[Field]) {
         let weight = self.weight(solver);
         if weight == 0.0 {
@@ -54,12 +54,28 @@ impl Mean {
             let layout = field.layout(solver);
             let shape = field.shape(layout.dims);
             let (of_field, rest) = sums.split_at_mut(shape.iter().product());
-            of_field.par_chunks_mut(shape[0]).enumerate().for_each(|(row, sums)| {
+            let [from, to] = layout.within([0, shape[2] as isize]).map(|k| k as usize * shape[1]);
+            let rows = of_field[from * shape[0]..to * shape[0]].par_chunks_mut(shape[0]);
+            rows.enumerate().for_each(|(row, sums)| {
+                let row = from + row;
                 let start = layout.start(row % shape[1], row / shape[1]);
                 for (i, sum) in sums.iter_mut().enumerate() {
                     *sum += weight * f64::from(field.at(solver, start + i));
                 }
             });
+            sums = rest;
+        }
+    }
+
+    /// Brings the sums of `fields` of all ranks to the first.
+    fn bring_fields(&mut self, solver: &Solver, fields: &[Field]) {
+        let mut sums = &mut self.sums[1..];
+        for &field in fields {
+            let [nx, ny, nz] = field.shape(field.layout(solver).dims);
+            let (of_field, rest) = std::mem::take(&mut sums).split_at_mut(nx * ny * nz);
+            for (k, plane) in of_field.chunks_exact_mut(nx * ny).enumerate() {
+                field.take_plane(solver, k, plane, |_| (), |_| ());
+            }
             sums = rest;
         }
     }
@@ -94,6 +110,11 @@ impl FieldMeans {
     /// Adds the fields after a step.
     pub fn add(&mut self, solver: &Solver) {
         self.mean.add_fields(solver, &self.fields);
+    }
+
+    /// Brings the sums of all ranks to the first, before they are written.
+    pub fn bring(&mut self, solver: &Solver) {
+        self.mean.bring_fields(solver, &self.fields);
     }
 
     /// The sums, for a checkpoint.

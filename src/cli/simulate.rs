@@ -245,7 +245,10 @@ impl Job<'_> {
                 )));
             }
         }
-        self.write_means(&tables, run.solver())?;
+        tables.means.iter_mut().for_each(|means| means.bring(run.solver()));
+        if self.is_first() {
+            self.write_means(&tables, run.solver())?;
+        }
         if self.args.checkpoint_every.is_none() && self.is_first() {
             // It is outdated now.
             remove(&self.folder.checkpoint())?;
@@ -317,12 +320,7 @@ impl Job<'_> {
     /// Refuses what the scene cannot give.
     fn check(&self) -> Result<(), CliError> {
         let (config, args) = (&self.scene.config, self.args);
-        let ranks = self.comm.as_ref().map_or(1, |comm| comm.size());
         match () {
-            () if ranks > 1 && args.mean_from.is_some() => {
-                let text = "--mean-from works on one rank only; run this without mpirun, or take means of probes";
-                Err(CliError::Request(text.into()))
-            }
             () if config.frozen && args.fields.contains(&Field::Pressure) => {
                 Err(CliError::Request("--fields pressure: a frozen flow has none".into()))
             }
@@ -352,6 +350,7 @@ impl Job<'_> {
 
     /// Writes a checkpoint, when all that it counts on is on the disk.
     fn save(&self, run: &mut Run, tables: &mut Tables, written: &mut Vec<PathBuf>) -> Result<(), CliError> {
+        tables.means.iter_mut().for_each(|means| means.bring(run.solver()));
         if !self.is_first() {
             return Ok(run.save(&self.folder.checkpoint(), self.scene, BTreeMap::new(), &mut [])?);
         }

@@ -111,7 +111,7 @@ impl Scene {
     /// # Errors
     /// The reason, as of [`solver_on`](Self::solver_on).
     pub fn refuse_on_ranks(&self, ranks: usize) -> Result<(), crate::solver::SolverError> {
-        crate::solver::refuse_on_ranks(&self.config, !self.solids.is_empty(), ranks)
+        crate::solver::refuse_on_ranks(&self.config, ranks)
     }
 
     /// Reads the values of the initial fields that are in a file, and forgets them: [`solver`](Self::solver)

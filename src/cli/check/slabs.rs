@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use crate::grid::{Dims, GHOST};
 use crate::scene::{Scene, memory};
-use crate::solver::{Advection, BoundaryCondition, Integrator, TraceOrder};
+use crate::solver::{Advection, BoundaryCondition, Integrator, Projection, TraceOrder};
 
 /// A run on several ranks.
 pub struct Slabs {
@@ -57,6 +57,18 @@ impl Slabs {
     }
 }
 
+/// Bytes of an iteration of the pressure for each cell of a plane, and iterations of a substep beside solids.
+const ITERATION: u64 = 80;
+const ITERATIONS: u64 = 6;
+
+/// Whether the projection iterates.
+fn iterates(scene: &Scene) -> bool {
+    match scene.config.projection {
+        Projection::Auto => !scene.solids.is_empty(),
+        other => other != Projection::Direct,
+    }
+}
+
 /// Bytes that a rank between two others sends in a substep of `scene` in a box of `dims`: for the transposition, for planes beside its
 /// slab, and for what all ranks get, sums of planes and active bricks.
 pub fn sent(scene: &Scene, dims: Dims, ranks: usize) -> [u64; 3] {
@@ -80,10 +92,14 @@ fn bytes_beside(scene: &Scene) -> u64 {
     let [far, cells] = [share * crossed, crossed].map(|cells| cells.ceil() as u64);
     let (one, velocity, scalars) = (4, 12, 16);
     let trace = (2 * (far + 1) + 1) * velocity + scalars;
+    // Planes of finer cells of smoke have more cells, and the air crosses more of them.
+    let finer = config.detail as u64;
+    let fine = finer * cells;
     let smoke = match config.advection {
-        Advection::Conservative => 2 * (cells + 6) * one + 2 * (cells + 5) * scalars,
-        _ => 2 * (cells + 3) * scalars,
+        Advection::Conservative => 2 * (fine + 6) * one + 2 * (fine + 5) * scalars,
+        _ => 2 * (fine + 3) * scalars,
     };
+    let smoke = finer * finer * smoke + if finer > 1 { 2 * 2 * velocity } else { 0 };
     let interpolation = 2 * (cells + 3) * velocity;
     let forces = scalars + if scene.params.vorticity == 0.0 { 0 } else { 5 * velocity };
     let pressure = if config.integrator == Integrator::Trapezoid { one } else { 0 };
@@ -92,5 +108,6 @@ fn bytes_beside(scene: &Scene) -> u64 {
     let is_open = config.sides[..2].as_flattened().contains(&BoundaryCondition::Open);
     let open = if is_open { 3 * 2 * one } else { 0 };
     let last = 4 * velocity + one + open;
-    twice * (trace + interpolation + forces) + smoke + pressure + last
+    let projection = if iterates(scene) { ITERATIONS * ITERATION } else { 0 };
+    twice * (trace + interpolation + forces + projection) + smoke + pressure + last
 }

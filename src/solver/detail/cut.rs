@@ -332,6 +332,9 @@ impl CutCells {
         let fields = &*out;
         let tasks = inner.par_chunks_exact_mut(of_cell).zip(open.par_chunks_exact(of_cell));
         let tasks = tasks.zip(parts.par_chunks_exact(finer.pow(3))).zip(&*cells);
+        // Those beside a slab are balanced by their owners.
+        let own = place.coarse.own();
+        let tasks = tasks.filter(|(_, (cell, _))| own.contains(&(*cell as usize)));
         tasks.for_each(|(((inner, open), parts), &(cell, _))| {
             let first = cell_of(place.coarse, cell).map(|x| x * finer);
             let mut gains = [0.0f64; MOST];
@@ -350,7 +353,8 @@ impl CutCells {
             balance_cell(place, parts, open, &mut gains, inner);
         });
         let strides = place.fine.strides();
-        for (inner, &(cell, _)) in inner.chunks_exact(of_cell).zip(&*cells) {
+        let cells = inner.chunks_exact(of_cell).zip(&*cells);
+        for (inner, &(cell, _)) in cells.filter(|(_, (cell, _))| own.contains(&(*cell as usize))) {
             let first = place.fine_at(cell_of(place.coarse, cell).map(|x| x * finer));
             for ((axis, by), value) in place.inner().zip(inner) {
                 out[axis][first + (0..3).map(|a| by[a] * strides[a]).sum::<usize>()] = *value;

@@ -35,6 +35,7 @@ use super::solids::{CutFaces, Obstacles, Standing};
 use super::storage::active_bricks::Bricks;
 use super::storage::archive::{Archive, Saved, StateError};
 use super::storage::cells::Cells;
+use super::storage::ranks::Ranks;
 use super::storage::row_passes::PerThread;
 use super::{Advection, BoundaryCondition, Config, Solid, Turbulence};
 use crate::grid::{Faces, Layout};
@@ -68,13 +69,14 @@ pub struct Detail {
 }
 
 impl Detail {
-    /// Makes the finer grid of `config`; `None` if it is that of the velocity.
-    pub fn new(config: &Config, coarse: Layout, threads: usize) -> Option<Box<Self>> {
+    /// Makes the finer grid of `config`, shared by the `ranks` of the velocity; `None` if it is that of the velocity.
+    pub fn new(config: &Config, coarse: Layout, threads: usize, ranks: &Ranks) -> Option<Box<Self>> {
         if config.detail == 1 {
             return None;
         }
         let config = Self::fine(config);
-        let layout = Layout::new(config.dims);
+        let ranks = ranks.finer(config.detail);
+        let layout = ranks.restrict(Layout::new(config.dims));
         let field = || vec![0.0f32; layout.size()];
         let interpolates = config.advection != Advection::Conservative;
         let four = |is_needed: bool| Cells::new(if is_needed { layout.size() } else { 0 });
@@ -83,7 +85,7 @@ impl Detail {
         Some(Box::new(Self {
             finer: config.detail,
             layout,
-            walls: GhostRules::new(layout, config.sides, config.held),
+            walls: GhostRules::new(layout, config.sides, config.held).on(ranks),
             velocity: [field(), field(), field()],
             obstacles: None,
             back: four(interpolates),
@@ -115,7 +117,8 @@ impl Detail {
     /// Replaces the solids.
     pub fn set_solids(&mut self, solids: Vec<Solid>, time: [f64; 2]) {
         let Self { walls, config, obstacles, .. } = self;
-        *obstacles = (!solids.is_empty()).then(|| Obstacles::new(walls, config, solids, time, None));
+        *obstacles =
+            (!solids.is_empty()).then(|| Obstacles::new(walls, config, solids, time, (None, config.detail)));
         self.cut.forget();
     }
 
@@ -208,6 +211,8 @@ impl Detail {
             prolong.reached(bricks, &mut self.velocity, &self.scratch);
             let place = self.place(coarse);
             if let (Some(obstacles), Some(fine)) = (obstacles, &self.obstacles) {
+                // Cut cells balance their flow through all their faces.
+                self.walls.ranks().exchange(self.layout, [&mut self.velocity[2]], [0, 1]);
                 self.cut.faces(place, &fine.voxels, &fine.poses);
                 self.cut.pass(place, velocity, &obstacles.voxels.cuts, &mut self.velocity);
             }
@@ -223,9 +228,13 @@ impl Detail {
         }
     }
 
-    /// Sets the faces on open sides, which decide whether air enters there.
-    pub fn set_open_sides(&mut self, coarse: Layout, velocity: &Faces) {
+    /// Sets the faces on open sides, which decide whether air enters there. Planes of the `velocity` beside the slab are brought.
+    pub fn set_open_sides(&mut self, coarse: Layout, walls: &GhostRules, velocity: &mut Faces) {
         let n = coarse.dims.array();
+        if walls.open_sides().as_flattened().contains(&true) {
+            let [u, v, w] = &mut *velocity;
+            walls.ranks().exchange(coarse, [u, v, w], [1; 2]);
+        }
         for (axis, ends) in self.config.sides.into_iter().enumerate() {
             for (end, side) in ends.into_iter().enumerate() {
                 if side == BoundaryCondition::Open {
@@ -243,7 +252,12 @@ impl Detail {
             (place[axis], place[b], place[c]) = (p as isize, q as isize, r as isize);
             layout.at(place[0], place[1], place[2])
         };
-        for (q, r) in (0..n[c]).flat_map(|r| (0..n[b]).map(move |q| (q, r))) {
+        let (own, [low, high]) = (coarse.planes(), coarse.cell_planes());
+        let range = |other: usize| if other == 2 { low..high } else { 0..n[other] };
+        if axis == 2 && !(own[0]..own[1]).contains(&(index as isize)) {
+            return;
+        }
+        for (q, r) in range(c).flat_map(|r| range(b).map(move |q| (q, r))) {
             let here = at(coarse, [index, q, r]);
             let change = |axis: usize| {
                 [field[here - strides[axis]], field[here + strides[axis]]].map(|u| u - field[here])
@@ -259,13 +273,21 @@ impl Detail {
     }
 
     /// Interpolates the back-traces of cells, with one layer of ghosts, to the finer ones.
-    pub fn trace(&mut self, coarse: Layout, back: &[[f32; 4]], forward: Option<&[[f32; 4]]>) {
+    pub fn trace(
+        &mut self,
+        coarse: Layout,
+        ranks: &Ranks,
+        back: &mut [[f32; 4]],
+        forward: Option<&mut [[f32; 4]]>,
+    ) {
+        ranks.exchange(coarse, [&mut *back], [1; 2]);
         if self.back.is_empty() {
             self.back = Cells::new(self.layout.size());
         }
         restrict::interpolate(coarse, self.layout, self.finer, back, &mut self.back);
         self.walls.extend(&mut self.back);
         if let (Some(forth), Some(forward)) = (&mut self.forth, forward) {
+            ranks.exchange(coarse, [&mut *forward], [1; 2]);
             restrict::interpolate(coarse, self.layout, self.finer, forward, &mut forth.forward);
             self.walls.extend(&mut forth.forward);
         }

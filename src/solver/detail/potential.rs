@@ -110,7 +110,7 @@ impl Curl<'_> {
         tasks.enumerate().for_each(|(n, (((u, v), w), speed))| {
             *speed = self.slab(n * SLAB * finer, [u, v, w], ranges, &mut threads.mine());
         });
-        speeds.iter().copied().fold(0.0, f32::max)
+        self.walls.ranks().most(speeds.iter().copied().fold(0.0, f32::max))
     }
 
     /// Adds to the planes of faces of one unit of work, from plane `first` on.
@@ -120,8 +120,14 @@ impl Curl<'_> {
         let wide = nx + 1;
         let mut most = [0.0f32; LANES];
         let Scratch { planes: [low, high], rows } = scratch;
-        self.corners(first, ranges, low, rows);
-        for k in first..(first + SLAB * finer).min(nz + 1) {
+        let [own, end] = fine.cell_planes();
+        let end = if end == nz { nz + 1 } else { end };
+        let planes = first.max(own)..(first + SLAB * finer).min(end);
+        if planes.is_empty() {
+            return 0.0;
+        }
+        self.corners(planes.start, ranges, low, rows);
+        for k in planes {
             let is_inside = k < nz;
             if is_inside {
                 self.corners(k + 1, ranges, high, rows);

@@ -85,11 +85,14 @@ impl Prolong<'_> {
     /// Fills `out` around the finer cells that `bricks` say may hold anything, with all their faces. Other values stay.
     pub fn reached(&self, bricks: &Bricks, out: &mut Faces, scratch: &PerThread<Scratch>) {
         let [u, v, w] = out;
-        let nz = self.coarse.dims.nz;
-        let (from, chunk) = (GHOST * self.fine.plane, self.finer * self.fine.plane);
+        let [low, high] = self.coarse.cell_planes();
+        // The last slab has the faces on the upper side too.
+        let count = high - low + usize::from(high == self.coarse.dims.nz);
+        let (from, chunk) = ((GHOST + low * self.finer) * self.fine.plane, self.finer * self.fine.plane);
         let tasks = u[from..].par_chunks_mut(chunk).zip(v[from..].par_chunks_mut(chunk));
-        let tasks = tasks.zip(w[from..].par_chunks_mut(chunk)).take(nz + 1);
+        let tasks = tasks.zip(w[from..].par_chunks_mut(chunk)).take(count);
         tasks.enumerate().for_each(|(k, ((u, v), w))| {
+            let k = low + k;
             let scratch = &mut *scratch.mine();
             for j in 0..=self.coarse.dims.ny {
                 let cells = self.range(bricks, j, k);

@@ -181,8 +181,11 @@ impl Swirls {
         let Self { moved, packed, walls, sums, reached, around, params, .. } = self;
         let bounds = walls.sample_bounds(None);
         let inside = [[0, layout.dims.ny as isize], [0, layout.dims.nz as isize]];
-        let nx = layout.dims.nx;
+        let (nx, ranks) = (layout.dims.nx, walls.ranks());
+        // A back-trace ends between two planes, and rounding may add one.
+        let far = (crossed.ceil().min(layout.dims.nz as f32) as usize) + 2;
         for moved in &mut *moved {
+            ranks.exchange(layout, [&mut moved[..]], [far; 2]);
             row_passes::rows(layout, spare, inside, |j, k, row| {
                 let (at, row) = (layout.at(0, j, k), &mut row[GHOST..GHOST + nx]);
                 let back = &back[at..][..nx];
@@ -194,7 +197,7 @@ impl Swirls {
             walls.extend(moved);
         }
         // The energy and the gradient of each cell in `packed[0]`, their means in `spare`.
-        trace::centers(layout, velocity, spare);
+        ranks.with_neighbours(layout, [1; 2], |layout| trace::centers(layout, velocity, spare));
         let raw = &mut packed[0];
         let range =
             |ranges: &[[usize; 2]], j: isize, k: isize| ranges[k as usize * layout.dims.ny + j as usize];
@@ -208,6 +211,7 @@ impl Swirls {
             mark(layout, obstacles, raw);
         }
         walls.extend(raw);
+        ranks.exchange(layout, [&mut raw[..]], [1; 2]);
         row_passes::rows(layout, spare, inside, |j, k, row| {
             let [from, to] = range(reached, j, k);
             let row = &mut row[GHOST..GHOST + nx];
@@ -224,6 +228,7 @@ impl Swirls {
                 add_up(&spare[layout.start(j, k) + from..][..to - from], sum);
             }
         });
+        ranks.gather(sums, 1);
         let [energy, strained, most] =
             self.sums.iter().fold([0.0; 3], |a, b| [a[0] + b[0], a[1] + b[1], a[2].max(b[2])]);
         let gradient = if energy > 0.0 { (strained / energy).sqrt() } else { 0.0 };
@@ -232,6 +237,9 @@ impl Swirls {
         let cap = if strain > 0.0 { STRAINED / strain } else { f32::INFINITY };
         self.strongest = (params.strength * (most as f32).sqrt()).min(cap);
         self.age(life + f64::from(crossed / FARTHEST));
+        for moved in &mut self.moved {
+            self.walls.ranks().exchange(layout, [&mut moved[..]], [1; 2]);
+        }
         let least = if steps > 0.0 { LEAST * crossed / steps } else { 0.0 };
         for generation in 0..GENERATIONS {
             self.pack(layout, spare, generation, [least, cap]);
@@ -283,9 +291,10 @@ impl Swirls {
     fn age(&mut self, lives: f64) {
         let before = self.phase;
         self.phase += if lives.is_finite() { lives.min(LONGEST) } else { LONGEST };
+        let own = self.walls.layout().own();
         for (generation, moved) in self.moved.iter_mut().enumerate() {
             if births(self.phase, generation) != births(before, generation) {
-                moved.fill([0.0; 4]);
+                moved[own.clone()].fill([0.0; 4]);
             }
         }
     }
@@ -346,6 +355,7 @@ impl Swirls {
 
 impl Saved for Swirls {
     fn state(&mut self, archive: &mut dyn Archive) -> Result<(), StateError> {
+        let coarse = self.walls.layout();
         let Self {
             phase,
             moved,
@@ -361,7 +371,7 @@ impl Saved for Swirls {
             strongest: _,
         } = self;
         archive.value("swirls", phase)?;
-        moved.iter_mut().try_for_each(|moved| archive.values("moved", moved))
+        moved.iter_mut().try_for_each(|moved| archive.field("moved", moved, coarse))
     }
 }
 
@@ -480,10 +490,10 @@ fn smooth_kernel<const FMA: bool>(layout: Layout, cells: &[[f32; 4]], at: usize,
 /// Marks the cells of solids, and those beside faces that are not wholly open.
 fn mark(layout: Layout, obstacles: &Obstacles, cells: &mut [[f32; 4]]) {
     let voxels = &obstacles.voxels;
-    let flags = &voxels.flags;
-    cells
+    let (own, flags) = (layout.own(), &voxels.flags);
+    cells[own.clone()]
         .par_iter_mut()
-        .zip(flags)
+        .zip(&flags[own])
         .filter(|(_, flags)| **flags & SOLID != 0)
         .for_each(|(cell, _)| cell[2] = 1.0);
     for (cuts, stride) in voxels.cuts.faces.iter().zip(layout.strides()) {
@@ -601,7 +611,11 @@ fn pack_kernel<const FMA: bool>(
 fn fill_ghosts(layout: Layout, walls: &GhostRules, columns: [[f32; 3]; 3], cells: &mut [Packed]) {
     let n = layout.dims.array().map(|n| n as isize);
     let strides = layout.strides();
+    let own = layout.planes();
     for axis in 0..3 {
+        if axis == 2 && walls.periodic()[2] {
+            walls.ranks().exchange(layout, [&mut *cells], [1; 2]);
+        }
         let is_flat = columns[axis] == [0.0; 3];
         let (b, c) = ((axis + 1) % 3, (axis + 2) % 3);
         for (to, side) in [(-1, 0), (n[axis], 1)] {
@@ -617,6 +631,9 @@ fn fill_ghosts(layout: Layout, walls: &GhostRules, columns: [[f32; 3]; 3], cells
                 for q in range(b) {
                     let mut place = [0; 3];
                     (place[axis], place[b], place[c]) = (to, q, r);
+                    if !(own[0]..own[1]).contains(&place[2]) {
+                        continue;
+                    }
                     let at = layout.at(place[0], place[1], place[2]);
                     let cell = cells[at.wrapping_add_signed((from - to) * strides[axis] as isize)];
                     cells[at] = [cell[0] + by[0], cell[1] + by[1], cell[2] + by[2], sign * cell[3]];
@@ -624,6 +641,7 @@ fn fill_ghosts(layout: Layout, walls: &GhostRules, columns: [[f32; 3]; 3], cells
             }
         }
     }
+    walls.ranks().exchange(layout, [cells], [1; 2]);
 }
 
 #[cfg(test)]

@@ -14,10 +14,11 @@
 
 use super::line_groups::Lines;
 use super::system::{Edge, System};
-use super::{STAGES, WIDTH, Wide};
-use crate::grid::Layout;
+use super::{STAGES, WIDTH, Wide, own_range};
+use crate::grid::{GHOST, Layout};
 use crate::simd::vectors::Lane;
 use crate::simd::{LANES, dispatch};
+use crate::solver::storage::ranks::Ranks;
 use crate::solver::storage::row_passes::{Shared, refill};
 
 /// A point of a line with a solid beside it.
@@ -73,8 +74,26 @@ impl<const N: usize> Default for Links<N> {
 }
 
 impl<const N: usize> Links<N> {
-    /// Takes over points within `range`, each given once.
+    /// Takes over points within `range`, each given once. Of several ranks each gives those of its planes, and gets those of the lines
+    /// that it solves.
     pub fn set(
+        &mut self,
+        layout: Layout,
+        ranks: &Ranks,
+        axis: usize,
+        range: [[isize; 2]; 3],
+        points: impl Iterator<Item = ([isize; 3], Link<N>)>,
+    ) {
+        let range = own_range(layout, ranks, axis, range);
+        if axis == 2 && !ranks.is_alone() {
+            let [from, to] = layout.planes();
+            let points = points.filter(|(at, _)| (from..to).contains(&at[2]));
+            return self.place(layout, axis, range, deal(layout, ranks, points).into_iter());
+        }
+        self.place(layout, axis, range, points);
+    }
+
+    fn place(
         &mut self,
         layout: Layout,
         axis: usize,
@@ -108,6 +127,34 @@ impl<const N: usize> Links<N> {
             wall_flux: Shared::new(&mut self.wall_flux),
         }
     }
+}
+
+/// Brings points of lines along z to the ranks that solve these lines.
+fn deal<const N: usize>(
+    layout: Layout,
+    ranks: &Ranks,
+    points: impl Iterator<Item = ([isize; 3], Link<N>)>,
+) -> Vec<([isize; 3], Link<N>)> {
+    let g = GHOST as isize;
+    let mut lists = vec![Vec::new(); ranks.size()];
+    for (at, link) in points {
+        let list: &mut Vec<u32> =
+            &mut lists[ranks.owner_of_column((at[1] + g) as usize, layout.plane / layout.row)];
+        list.extend(at.map(|x| (x + g) as u32));
+        list.push(link.owner.into());
+        let Link { strength: [below, above], wall, value, deficit, owner: _ } = link;
+        let all = [below, above, wall, value, deficit];
+        list.extend(all.iter().flatten().map(|x| x.to_bits()));
+    }
+    let dealt = ranks.deal(|rank| &lists[rank]);
+    let point = |words: &[u32]| {
+        let at = [0, 1, 2].map(|a| words[a] as isize - g);
+        let [below, above, wall, value, deficit] =
+            std::array::from_fn(|part| std::array::from_fn(|c| f32::from_bits(words[4 + part * N + c])));
+        let owner = words[3] as u16;
+        (at, Link { strength: [below, above], wall, value, deficit, owner })
+    };
+    dealt.chunks_exact(4 + 5 * N).map(point).collect()
 }
 
 /// [`Links`] while a pass runs.

@@ -97,7 +97,7 @@ impl Diffusion {
         ranks: &Ranks,
         field: &mut [[f32; N]],
         axis: usize,
-        mut range: [[isize; 2]; 3],
+        range: [[isize; 2]; 3],
         number: [f32; N],
         (ends, varies): (&LineBoundary<N>, [bool; 2]),
         links: Option<&mut Links<N>>,
@@ -108,12 +108,8 @@ impl Diffusion {
         let stack = Stack { plane: width, width, unit, ghosts: GHOST };
         if axis == 2 {
             ranks.to_columns(field.as_flattened_mut(), stack);
-            let rows = ranks.columns(layout.plane / layout.row);
-            let [first, end] = [rows.start, rows.end].map(|row| row as isize - GHOST as isize);
-            range[1] = [range[1][0].max(first), range[1][1].min(end)];
-        } else {
-            range[2] = layout.within(range[2]);
         }
+        let range = own_range(layout, ranks, axis, range);
         Self::solve(threads, system, layout, field, axis, range, number, (ends, varies), links);
         if axis == 2 {
             ranks.to_planes(field.as_flattened_mut(), stack, false);
@@ -172,6 +168,18 @@ impl Diffusion {
             }
         });
     }
+}
+
+/// The part of `range` whose lines along `axis` this rank solves: those of its planes, or along z those of some rows of all planes.
+fn own_range(layout: Layout, ranks: &Ranks, axis: usize, mut range: [[isize; 2]; 3]) -> [[isize; 2]; 3] {
+    if axis == 2 {
+        let rows = ranks.columns(layout.plane / layout.row);
+        let [first, end] = [rows.start, rows.end].map(|row| row as isize - GHOST as isize);
+        range[1] = [range[1][0].max(first), range[1][1].min(end)];
+    } else {
+        range[2] = layout.within(range[2]);
+    }
+    range
 }
 
 #[cfg(test)]

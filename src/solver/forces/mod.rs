@@ -120,6 +120,110 @@ pub fn apply(
     });
 }
 
+/// Adds buoyancy over `forces.dt` to the velocity `to`, in place. Reads the cells of `scalars`, not their ghosts.
+pub fn lift(
+    layout: Layout,
+    walls: &GhostRules,
+    forces: &Forces,
+    (scalars, bricks): (&[[f32; 4]], &Bricks),
+    to: &mut Faces,
+    scratch: &PerThread<Scratch>,
+) {
+    let [low, high] = layout.within([0, layout.dims.nz as isize + 1]);
+    for (axis, field) in to.iter_mut().enumerate().filter(|&(axis, _)| forces.up[axis] != 0.0) {
+        let lift = Lift { layout, walls, forces, scalars, bricks, axis };
+        let planes = field[layout.span([low, high])].par_chunks_mut(layout.plane);
+        planes.zip(low..high).for_each(|(plane, k)| {
+            let mut mine = scratch.mine();
+            let [below, here, _] = &mut mine.force[0];
+            lift.add(k, [below, here], plane);
+        });
+    }
+}
+
+/// Buoyancy along one axis.
+struct Lift<'a> {
+    layout: Layout,
+    walls: &'a GhostRules,
+    forces: &'a Forces,
+    scalars: &'a [[f32; 4]],
+    bricks: &'a Bricks,
+    axis: usize,
+}
+
+impl Lift<'_> {
+    /// Adds the buoyancy of the faces of plane `k`: the mean over the two cells of each. The buffers hold rows of cells.
+    fn add(&self, k: isize, [below, here]: [&mut Vec<f32>; 2], plane: &mut [f32]) {
+        let Layout { dims: Dims { nx, ny, nz }, row, .. } = self.layout;
+        let is_periodic = self.walls.periodic()[self.axis];
+        let mut along = [[0, nx as isize], [0, ny as isize]];
+        let free = self.walls.free_faces(self.axis);
+        let ks = if self.axis == 2 { free } else { [0, nz as isize] };
+        if !(ks[0]..ks[1]).contains(&k) {
+            return;
+        }
+        if self.axis < 2 {
+            along[self.axis] = free;
+        }
+        let n = self.layout.dims.array()[self.axis] as isize;
+        let cell = |i: isize| if is_periodic { i.rem_euclid(n) } else { i.clamp(0, n - 1) };
+        let [xs, ys] = along;
+        let count = (xs[1] - xs[0]) as usize;
+        for j in ys[0]..ys[1] {
+            let out = &mut plane[(j + GHOST as isize) as usize * row + (xs[0] + GHOST as isize) as usize..]
+                [..count];
+            let rows = match self.axis {
+                0 => {
+                    let cells = &mut here[..nx + 2];
+                    self.row(j, k, &mut cells[1..=nx]);
+                    (cells[0], cells[nx + 1]) =
+                        if is_periodic { (cells[nx], cells[1]) } else { (cells[1], cells[nx]) };
+                    let first = xs[0] as usize;
+                    [&here[first..][..count], &here[first + 1..][..count]]
+                }
+                1 => {
+                    if j == ys[0] {
+                        self.row(cell(j - 1), k, &mut below[..nx]);
+                    } else {
+                        std::mem::swap(below, here);
+                    }
+                    self.row(cell(j), k, &mut here[..nx]);
+                    [&below[..nx], &here[..nx]]
+                }
+                _ => {
+                    self.row(j, cell(k - 1), &mut below[..nx]);
+                    self.row(j, cell(k), &mut here[..nx]);
+                    [&below[..nx], &here[..nx]]
+                }
+            };
+            push_row([0.5 * self.forces.dt, self.forces.limit], rows, out);
+        }
+    }
+
+    /// Computes the buoyancy of the cells of row (j, k).
+    fn row(&self, j: isize, k: isize, out: &mut [f32]) {
+        out.fill(0.0);
+        lift_row(self.forces, self.layout, self.scalars, self.bricks, self.axis, [j, k], out);
+    }
+}
+
+/// Adds the buoyancy along `axis` of row [j, k].
+fn lift_row(
+    forces: &Forces,
+    layout: Layout,
+    scalars: &[[f32; 4]],
+    bricks: &Bricks,
+    axis: usize,
+    [j, k]: [isize; 2],
+    out: &mut [f32],
+) {
+    let Forces { buoyancy, ambient, .. } = *forces;
+    // Air without smoke or heat has buoyancy too if the reference is not 0.
+    let span = if buoyancy[3] * ambient == 0.0 { bricks.span(j as usize, k as usize) } else { 0..out.len() };
+    let scalars = &scalars[layout.at(0, j, k)..][span.clone()];
+    buoyancy_row(&buoyancy.map(|b| forces.up[axis] * b), ambient, scalars, &mut out[span]);
+}
+
 fn ring(k: isize, slots: isize) -> usize {
     k.rem_euclid(slots) as usize
 }
@@ -240,9 +344,11 @@ impl Pass<'_> {
                     [&mut x[1..=nx], &mut y[1..=nx], &mut z[1..=nx]],
                 );
             }
-            for (f, up) in [&mut *x, &mut *y, &mut *z].into_iter().zip(self.forces.up) {
-                if up != 0.0 {
-                    self.lift(up, j, self.inside(k), &mut f[1..=nx]);
+            let Self { forces, layout, scalars, bricks, .. } = *self;
+            let row = [j as isize, self.inside(k)];
+            for (axis, f) in [&mut *x, &mut *y, &mut *z].into_iter().enumerate() {
+                if forces.up[axis] != 0.0 {
+                    lift_row(forces, layout, scalars, bricks, axis, row, &mut f[1..=nx]);
                 }
             }
             for f in [x, y, z] {
@@ -250,15 +356,6 @@ impl Pass<'_> {
             }
         }
         out.iter_mut().for_each(|f| self.close_plane(f));
-    }
-
-    /// Adds the buoyancy of row (j, k) along one axis; `up` is that component of the direction.
-    fn lift(&self, up: f32, j: usize, k: isize, out: &mut [f32]) {
-        let Forces { buoyancy, ambient, .. } = self.forces;
-        // Air without smoke or heat has buoyancy too if the reference is not 0.
-        let span = if buoyancy[3] * ambient == 0.0 { self.bricks.span(j, k as usize) } else { 0..out.len() };
-        let scalars = &self.scalars[self.layout.at(0, j as isize, k)..][span.clone()];
-        buoyancy_row(&buoyancy.map(|b| up * b), *ambient, scalars, &mut out[span]);
     }
 
     /// Adds the force to the faces across x and y of plane `k`.
@@ -393,5 +490,17 @@ fn add_force_row_kernel<const FMA: bool>(
     let (a, b, old) = (&a[..n], &b[..n], &old[..n]);
     for i in 0..n {
         new[i] = least(greatest(decay * old[i] + half_dt * (a[i] + b[i]), -limit), limit);
+    }
+}
+
+dispatch! { fn push_row(k: [f32; 2], rows: [&[f32]; 2], out: &mut [f32]) = push_row_kernel; }
+
+/// Adds ½Δt (a + b), within ± limit; k = [½Δt, limit].
+#[inline(always)]
+fn push_row_kernel<const FMA: bool>([half_dt, limit]: [f32; 2], [a, b]: [&[f32]; 2], out: &mut [f32]) {
+    let n = out.len();
+    let (a, b) = (&a[..n], &b[..n]);
+    for i in 0..n {
+        out[i] = least(greatest(out[i] + half_dt * (a[i] + b[i]), -limit), limit);
     }
 }

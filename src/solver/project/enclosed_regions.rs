@@ -10,8 +10,10 @@
 //!
 //! In a closed region the pressure is known up to a constant, so A is singular there. The system has a solution only
 //! if the right-hand side has no mean in each of them; [`EnclosedRegions::remove_means`] subtracts it. The search joins
-//! runs of connected cells along x with those of the neighbouring rows (union–find).
+//! runs of connected cells along x with those of the neighbouring rows (union–find). With several ranks each finds the runs of
+//! its slab, and all join the runs of the whole box: these are about as many as its rows.
 
+use bytemuck::{Pod, Zeroable};
 use rayon::prelude::*;
 
 use super::boundary::PressureBoundary::Dirichlet;
@@ -21,12 +23,15 @@ use crate::simd::dispatch;
 use crate::solver::storage::row_passes::{leave_room, refill};
 
 /// A run of connected cells in one row.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Pod, Zeroable)]
+#[repr(C)]
 struct Run {
     row: [u32; 2],
     from: u32,
     to: u32,
     region: u32,
+    /// 1 if a cell of it lies at an open side.
+    open: u32,
 }
 
 /// All closed regions of air.
@@ -49,6 +54,8 @@ struct Work {
     runs: Vec<Run>,
     /// Index of the first run of each row, j fastest, and the number of runs at the end.
     rows: Vec<usize>,
+    /// Pairs of runs in neighbouring rows that share an open face.
+    pairs: Vec<[u32; 2]>,
     /// Union–find: the parent of each run, and whether its region leads outside.
     parent: Vec<u32>,
     open: Vec<bool>,
@@ -61,7 +68,8 @@ impl EnclosedRegions {
     pub fn find(&mut self, level: &Level) {
         let mut search = Search { level, work: &mut self.work };
         search.find_runs();
-        search.join_rows();
+        search.find_pairs();
+        search.join_pairs();
         self.number(level);
     }
 
@@ -106,23 +114,28 @@ impl EnclosedRegions {
     }
 
     /// Subtracts from each closed region its mean.
-    pub fn remove_means(&mut self, board: Board, field: &mut Halves) {
+    pub fn remove_means(&mut self, level: &Level, field: &mut Halves) {
         if self.cells.is_empty() {
             return;
         }
         let Self { runs, planes, cells, sums, means, .. } = self;
+        let (board, ranks, [low, high]) = (level.board, level.ranks(), level.own());
+        let own = planes[low]..planes[high];
         let halves = [field[0].as_slice(), field[1].as_slice()];
-        sums.par_chunks_mut(256).zip(runs.par_chunks(256)).for_each(|(sums, runs)| {
+        let of_slab = sums[own.clone()].par_chunks_mut(256).zip(runs[own].par_chunks(256));
+        of_slab.for_each(|(sums, runs)| {
             for (sum, run) in sums.iter_mut().zip(runs) {
                 *sum = [0, 1].map(|color| sum_of(&halves[color][run.slots(board, color)])).iter().sum();
             }
         });
+        ranks.gather_from(sums, |plane| planes[plane]);
         means.fill(0.0);
         runs.iter().zip(&*sums).for_each(|(run, sum)| means[run.region as usize] += sum);
         means.iter_mut().zip(cells).for_each(|(mean, cells)| *mean /= *cells as f64);
-        let inside = board.plane..(board.n[2] + 1) * board.plane;
+        let inside = board.inside([low, high]);
         for (color, half) in field.iter_mut().enumerate() {
             half[inside.clone()].par_chunks_mut(board.plane).enumerate().for_each(|(k, plane)| {
+                let k = low + k;
                 for run in &runs[planes[k]..planes[k + 1]] {
                     let slots = run.slots(board, color);
                     let slots = slots.start - (k + 1) * board.plane..slots.end - (k + 1) * board.plane;
@@ -175,18 +188,23 @@ impl Search<'_> {
     fn find_runs(&mut self) {
         let Work { runs, rows, parent, open, .. } = &mut *self.work;
         let [_, ny, nz] = self.level.board.n;
+        let [low, high] = self.level.own();
         runs.clear();
-        rows.clear();
-        rows.push(0);
-        for k in 0..nz {
-            for j in 0..ny {
-                runs_of_row(self.level, [j, k], runs);
-                rows.push(runs.len());
-            }
+        for (k, j) in (low..high).flat_map(|k| (0..ny).map(move |j| (k, j))) {
+            runs_of_row(self.level, [j, k], runs);
         }
+        runs.iter_mut().for_each(|run| run.open = leads_outside(self.level, run).into());
+        self.level.ranks().join_lists(runs);
         leave_room(runs);
+        // First run of each row.
+        rows.clear();
+        for (at, run) in runs.iter().enumerate() {
+            let [j, k] = run.row.map(|x| x as usize);
+            rows.resize((j + ny * k + 1).max(rows.len()), at);
+        }
+        rows.resize(ny * nz + 1, runs.len());
         refill(parent, 0..runs.len() as u32);
-        refill(open, runs.iter().map(|run| leads_outside(self.level, run)));
+        refill(open, runs.iter().map(|run| run.open != 0));
     }
 
     fn root(&mut self, run: usize) -> usize {
@@ -206,30 +224,41 @@ impl Search<'_> {
         self.work.open[low] |= self.work.open[high];
     }
 
-    fn join_rows(&mut self) {
+    /// Joins what open faces connect.
+    fn join_pairs(&mut self) {
+        let mut pairs = std::mem::take(&mut self.work.pairs);
+        self.level.ranks().join_lists(&mut pairs);
+        leave_room(&mut pairs);
+        pairs.iter().for_each(|pair| self.join(pair[0] as usize, pair[1] as usize));
+        self.work.pairs = pairs;
+    }
+
+    fn find_pairs(&mut self) {
         let [nx, ny, nz] = self.level.board.n;
-        for k in 0..nz {
+        let [low, high] = self.level.own();
+        self.work.pairs.clear();
+        for k in low..high {
             for j in 0..ny {
                 if j > 0 || self.level.is_periodic(1) {
-                    self.join_neighbours(1, [j, k], [if j > 0 { j - 1 } else { ny - 1 }, k]);
+                    self.find_neighbours(1, [j, k], [if j > 0 { j - 1 } else { ny - 1 }, k]);
                 }
                 if k > 0 || self.level.is_periodic(2) {
-                    self.join_neighbours(2, [j, k], [j, if k > 0 { k - 1 } else { nz - 1 }]);
+                    self.find_neighbours(2, [j, k], [j, if k > 0 { k - 1 } else { nz - 1 }]);
                 }
                 let runs = self.work.rows[j + ny * k]..self.work.rows[j + ny * k + 1];
                 if self.level.is_periodic(0) && !runs.is_empty() {
                     let (first, last) = (runs.start, runs.end - 1);
                     let touch = self.work.runs[first].from == 0 && self.work.runs[last].to == nx as u32;
                     if touch && self.level.weight(0, [0, j, k]) > 0.0 {
-                        self.join(first, last);
+                        self.work.pairs.push([first as u32, last as u32]);
                     }
                 }
             }
         }
     }
 
-    /// Joins the runs of row `here` with those of the row below it along `axis`.
-    fn join_neighbours(&mut self, axis: usize, here: [usize; 2], below: [usize; 2]) {
+    /// Finds the runs of row `here` that open faces join with those of the row below it along `axis`.
+    fn find_neighbours(&mut self, axis: usize, here: [usize; 2], below: [usize; 2]) {
         let ny = self.level.board.n[1];
         let range = |row: [usize; 2]| {
             [self.work.rows[row[0] + ny * row[1]], self.work.rows[row[0] + ny * row[1] + 1]]
@@ -242,7 +271,7 @@ impl Search<'_> {
             );
             let open = |i: u32| self.level.weight(axis, [i as usize, here[0], here[1]]) > 0.0;
             if from < to && (from..to).any(open) {
-                self.join(a, b);
+                self.work.pairs.push([a as u32, b as u32]);
             }
             if self.work.runs[a].to < self.work.runs[b].to { a += 1 } else { b += 1 }
         }
@@ -251,7 +280,7 @@ impl Search<'_> {
 
 fn runs_of_row(level: &Level, [j, k]: [usize; 2], runs: &mut Vec<Run>) {
     let nx = level.board.n[0] as u32;
-    let run = |from: u32, to: u32| Run { row: [j as u32, k as u32], from, to, region: 0 };
+    let run = |from: u32, to: u32| Run { row: [j as u32, k as u32], from, to, region: 0, open: 0 };
     if level.is_usual_row([j, k]) {
         runs.push(run(0, nx));
         return;

@@ -9,17 +9,18 @@ use super::multigrid::Multigrid;
 use super::pcg::{Residual, Solve, System};
 use super::red_black::Halves;
 use super::spectral::{divergence, gradient_xy, gradient_z, padded};
-use crate::grid::{Dims, Faces, GHOST, Layout};
+use crate::grid::{Dims, Faces, Layout};
 use crate::solver::project::pressure::{Blend, blend_plane};
 use crate::solver::storage::archive::{Archive, Saved, StateError};
+use crate::solver::storage::ranks::Ranks;
 use crate::solver::storage::row_passes::PerThread;
 
 impl Saved for Iterative {
     fn state(&mut self, archive: &mut dyn Archive) -> Result<(), StateError> {
         // The weights follow from the solids. Each solve starts from the last pressure.
-        let Self { layout: _, ends: _, system, planes: _ } = self;
+        let Self { layout, ends: _, system, planes: _, ranks: _ } = self;
         for (name, half) in ["red pressure", "black pressure"].into_iter().zip(&mut system.phi) {
-            archive.values(name, half)?;
+            archive.planes(name, bytemuck::cast_slice_mut(half), [layout.dims.nz, 1])?;
         }
         Ok(())
     }
@@ -35,14 +36,16 @@ pub struct Iterative {
     system: System,
     /// Scratch for each thread: two dense planes.
     planes: PerThread<[Vec<f32>; 2]>,
+    ranks: Ranks,
 }
 
 impl Iterative {
-    /// Makes the system for fields of `layout` without solids, for a pool of `threads`.
-    pub fn new(layout: Layout, ends: [AxisBoundary; 3], threads: usize) -> Self {
-        let system = System::new(Multigrid::new(layout.dims.array(), ends, threads));
+    /// Makes the system for fields of `layout` without solids, for a pool of `threads` on each of the `ranks`.
+    pub fn new(layout: Layout, ends: [AxisBoundary; 3], threads: usize, ranks: &Ranks) -> Self {
+        let system = System::new(Multigrid::new(layout.dims.array(), ends, threads, ranks));
         let plane = || vec![0.0; padded(layout.dims.nx) * layout.dims.ny];
-        Self { layout, ends, system, planes: PerThread::new(threads, || [plane(), plane()]) }
+        let planes = PerThread::new(threads, || [plane(), plane()]);
+        Self { layout, ends, system, planes, ranks: ranks.clone() }
     }
 
     /// Starts the next solve from zero pressure.
@@ -94,9 +97,7 @@ impl Iterative {
         most: u32,
         done: impl Fn(Residual) -> bool,
     ) -> Solve {
-        cuts.exchange(velocity);
-        self.load(velocity);
-        cuts.restore(velocity);
+        self.load(velocity, cuts);
         let solve = self.system.solve(most, done);
         self.subtract_gradient(velocity);
         blend.into_iter().for_each(|blend| self.keep(blend));
@@ -112,9 +113,7 @@ impl Iterative {
         blend: Option<Blend>,
         sweeps: u32,
     ) -> Solve {
-        cuts.exchange(velocity);
-        self.load(velocity);
-        cuts.restore(velocity);
+        self.load(velocity, cuts);
         let solve = self.system.relax(sweeps);
         self.subtract_gradient(velocity);
         blend.into_iter().for_each(|blend| self.keep(blend));
@@ -122,26 +121,31 @@ impl Iterative {
         solve
     }
 
-    /// Loads the right-hand side: minus the undivided divergence.
-    fn load(&mut self, velocity: &Faces) {
-        let Self { layout, system, planes, .. } = self;
+    /// Loads the right-hand side: minus the undivided divergence of the mean velocities over whole faces.
+    fn load(&mut self, velocity: &mut Faces, cuts: &mut Cuts) {
+        let Self { layout, system, planes, ranks, .. } = self;
+        ranks.exchange(*layout, [&mut velocity[2]], [0, 1]);
+        cuts.exchange(velocity);
         let board = system.board();
         let pitch = padded(layout.dims.nx);
-        let inside = board.plane..(board.n[2] + 1) * board.plane;
+        let [low, high] = layout.cell_planes();
+        let inside = board.inside([low, high]);
+        let mean = &*velocity;
         let [red, black] = &mut system.rhs;
         let halves = red[inside.clone()]
             .par_chunks_mut(board.plane)
             .zip(black[inside].par_chunks_mut(board.plane))
             .enumerate();
         halves.for_each(|(k, (red, black))| {
-            let mut mine = planes.mine();
-            divergence(*layout, velocity, k, -1.0, &mut mine[0]);
+            let (k, mut mine) = (low + k, planes.mine());
+            divergence(*layout, mean, k, -1.0, &mut mine[0]);
             for (j, row) in mine[0].chunks_exact(pitch).enumerate() {
                 let at = board.row(j as isize, -1);
                 let colors = [&mut red[at..][..board.slots], &mut black[at..][..board.slots]];
                 board.split(row, j as isize, k as isize, colors);
             }
         });
+        cuts.restore(velocity);
     }
 
     /// Writes plane k of the pressure as dense rows.
@@ -181,25 +185,30 @@ impl Iterative {
 
     /// Adds the pressure of all cells to where it is kept.
     fn keep(&self, Blend { field, keep, add }: Blend) {
-        let (layout, first) = (self.layout, GHOST * self.layout.plane);
-        let inside = &mut field[first..][..layout.dims.nz * layout.plane];
+        let layout = self.layout;
+        let [low, high] = layout.cell_planes();
+        let inside = &mut field[layout.span([low as isize, high as isize])];
         inside.par_chunks_mut(layout.plane).enumerate().for_each(|(k, kept)| {
-            let mut mine = self.planes.mine();
+            let (k, mut mine) = (low + k, self.planes.mine());
             self.pressure(k, &mut mine[0]);
             blend_plane(layout, &mine[0], padded(layout.dims.nx), [keep, add], kept);
         });
     }
 
     fn subtract_gradient(&mut self, velocity: &mut Faces) {
+        let [red, black] = &mut self.system.phi;
+        self.ranks.exchange(self.system.grids.finest().board.planes(), [red, black], [1, 0]);
         let (layout, ends, nz) = (self.layout, &self.ends, self.layout.dims.nz);
-        let inside = GHOST * layout.plane..(GHOST + nz + 1) * layout.plane;
+        let [low, high] = layout.cell_planes();
+        // The last slab has the faces on the upper side too.
+        let inside = layout.span([low as isize, (if high == nz { nz + 1 } else { high }) as isize]);
         let [u, v, w] = velocity.each_mut().map(|field| &mut field[inside.clone()]);
         let chunk = SLAB * layout.plane;
         let tasks = u.par_chunks_mut(chunk).zip(v.par_chunks_mut(chunk)).zip(w.par_chunks_mut(chunk));
         tasks.enumerate().for_each(|(task, ((u, v), w))| {
             let mut mine = self.planes.mine();
             let [values, below] = &mut *mine;
-            let k0 = task * SLAB;
+            let k0 = low + task * SLAB;
             if k0 > 0 {
                 self.pressure(k0 - 1, below);
             } else if is_periodic(ends[2]) {

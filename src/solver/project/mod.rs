@@ -52,28 +52,22 @@ pub enum Projector {
 }
 
 impl Projector {
-    /// Chooses the projection for fields of `layout` between `ends`, for a pool of `threads`.
+    /// Chooses the projection for fields of `layout` between `ends`, for a pool of `threads` on each of the `ranks`.
     pub fn choose(
         method: Projection,
         solids: bool,
         layout: Layout,
         ends: [AxisBoundary; 3],
         threads: usize,
+        ranks: &Ranks,
     ) -> Self {
-        let iterative = || Box::new(Iterative::new(layout, ends, threads));
+        let iterative = || Box::new(Iterative::new(layout, ends, threads, ranks));
+        let direct = || Box::new(Spectral::new(layout, ends, threads).on(ranks.clone()));
         match method {
-            Projection::Auto if !solids => Self::Direct(Box::new(Spectral::new(layout, ends, threads))),
-            Projection::Direct => Self::Direct(Box::new(Spectral::new(layout, ends, threads))),
+            Projection::Auto if !solids => Self::Direct(direct()),
+            Projection::Direct => Self::Direct(direct()),
             Projection::Auto | Projection::Multigrid => Self::Multigrid(iterative()),
             Projection::GaussSeidel { sweeps } => Self::Relaxation(iterative(), sweeps),
-        }
-    }
-
-    /// The same projection on the slab of one of several ranks.
-    pub fn on(self, ranks: &Ranks) -> Self {
-        match self {
-            Self::Direct(spectral) if !ranks.is_alone() => Self::Direct(Box::new(spectral.on(ranks.clone()))),
-            other => other,
         }
     }
 

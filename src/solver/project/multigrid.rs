@@ -11,6 +11,7 @@
 use super::boundary::AxisBoundary;
 use super::level::Level;
 use super::red_black::Halves;
+use crate::solver::storage::ranks::Ranks;
 
 /// Red-black sweeps before and after the coarse correction. 1: nearly twice the iterations, 1.6× slower in
 /// all.
@@ -24,9 +25,9 @@ pub struct Multigrid {
 }
 
 impl Multigrid {
-    /// Makes the grids for a box of `n` cells without solids, for a pool of `threads`.
-    pub fn new(n: [usize; 3], beyond: [AxisBoundary; 3], threads: usize) -> Self {
-        let mut levels = vec![Level::finest(n, beyond, threads)];
+    /// Makes the grids for a box of `n` cells without solids, for a pool of `threads` on each of the `ranks`.
+    pub fn new(n: [usize; 3], beyond: [AxisBoundary; 3], threads: usize, ranks: &Ranks) -> Self {
+        let mut levels = vec![Level::finest(n, beyond, threads, ranks)];
         while let Some(last) = levels.last().filter(|level| level.board.n != [1; 3]) {
             let coarser = last.coarser();
             levels.push(coarser);
@@ -46,6 +47,7 @@ impl Multigrid {
     pub fn rebuild(&mut self, change: impl FnOnce(&mut Level)) {
         self.levels[0].open();
         change(&mut self.levels[0]);
+        self.levels[0].share_weights();
         self.levels[0].finish();
         self.coarsen();
     }
@@ -60,14 +62,16 @@ impl Multigrid {
         self.levels.iter_mut().for_each(Level::forget_changes);
     }
 
-    /// Computes `phi` ≈ A⁻¹ `rhs` by one V-cycle from zero. The ghosts of `rhs` must be 0.
-    pub fn cycle(&mut self, rhs: &Halves, phi: &mut Halves) {
+    /// Computes `phi` ≈ A⁻¹ `rhs` by one V-cycle from zero. The ghosts of `rhs` must be 0; planes beside the slab are brought.
+    pub fn cycle(&mut self, rhs: &mut Halves, phi: &mut Halves) {
         descend(&self.levels, &mut self.coarse, rhs, phi);
     }
 }
 
-fn descend(levels: &[Level], coarse: &mut [[Halves; 2]], rhs: &Halves, phi: &mut Halves) {
+fn descend(levels: &[Level], coarse: &mut [[Halves; 2]], rhs: &mut Halves, phi: &mut Halves) {
     let level = &levels[0];
+    level.share_right_hand_side(rhs);
+    let rhs = &*rhs;
     relax_from_zero(level, rhs, phi);
     if let Some(([coarse_rhs, coarse_phi], deeper)) = coarse.split_first_mut() {
         level.restrict_red(rhs, phi, &levels[1], coarse_rhs);
@@ -85,7 +89,7 @@ fn descend(levels: &[Level], coarse: &mut [[Halves; 2]], rhs: &Halves, phi: &mut
 /// Sweeps from φ = 0.
 fn relax_from_zero(level: &Level, rhs: &Halves, phi: &mut Halves) {
     if level.meets_itself() {
-        phi[1].fill(0.0);
+        phi[1][level.board.span(level.own())].fill(0.0);
     }
     level.relax_red_from_zero(rhs, phi);
     level.relax_periodic_seams(0, false, rhs, phi);

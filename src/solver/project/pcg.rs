@@ -3,6 +3,8 @@
 //! The residual is the divergence left in each cell, so its largest value decides when to stop. Sums are
 //! taken plane by plane in double precision and added in order: same bits for any number of threads.
 
+use std::ops::Range;
+
 use rayon::prelude::*;
 
 use super::enclosed_regions::EnclosedRegions;
@@ -50,7 +52,8 @@ pub struct System {
     /// The preconditioned residual; A times the direction.
     other: Halves,
     partials: Vec<f64>,
-    residuals: Vec<Residual>,
+    /// Of each plane: the largest magnitude, and the sum of squares.
+    residuals: Vec<[f64; 2]>,
 }
 
 impl System {
@@ -67,7 +70,7 @@ impl System {
             direction: board.field(),
             other: board.field(),
             partials: vec![0.0; planes],
-            residuals: vec![Residual::default(); planes],
+            residuals: vec![[0.0; 2]; planes],
             grids,
         }
     }
@@ -86,12 +89,12 @@ impl System {
         while !done(solve.residual) && solve.iterations < most {
             let rz = self.precondition();
             let Some(shrink) = self.descend(rz, last) else { break };
-            self.enclosed_regions.remove_means(self.grids.finest().board, &mut self.rhs);
+            self.enclosed_regions.remove_means(self.grids.finest(), &mut self.rhs);
             solve.residual = shrink;
             solve.iterations += 1;
             last = rz;
         }
-        self.enclosed_regions.remove_means(self.grids.finest().board, &mut self.phi);
+        self.enclosed_regions.remove_means(self.grids.finest(), &mut self.phi);
         solve
     }
 
@@ -103,18 +106,18 @@ impl System {
     /// Subtracts from the right-hand side what no pressure can remove. Returns its size.
     pub fn prepare(&mut self) -> Residual {
         self.clear_unknowns();
-        let board = self.board();
-        self.enclosed_regions.remove_means(board, &mut self.rhs);
-        self.direction.iter_mut().for_each(|half| half.fill(0.0));
+        self.enclosed_regions.remove_means(self.grids.finest(), &mut self.rhs);
+        let span = self.span();
+        self.direction.iter_mut().for_each(|half| half[span.clone()].fill(0.0));
         self.advance(0.0, 0.0)
     }
 
     /// Replaces the right-hand side by the residual of the pressure. Returns its size.
     pub fn residual(&mut self) -> Residual {
-        let board = self.board();
-        board.clear_ghosts(&mut self.other);
+        let (board, own) = (self.board(), self.grids.finest().own());
+        board.clear_ghosts(&mut self.other, own);
         self.grids.finest().apply(&mut self.phi, &mut self.other, &mut self.partials);
-        board.clear_ghosts(&mut self.phi);
+        board.clear_ghosts(&mut self.phi, own);
         self.advance(0.0, 1.0)
     }
 
@@ -127,8 +130,19 @@ impl System {
         }
         // Undo the subtraction of `residual`.
         self.advance(0.0, -1.0);
-        self.phi.iter_mut().for_each(|half| half.fill(0.0));
+        self.clear_pressure();
         Solve { iterations: 0, rhs, residual: rhs }
+    }
+
+    /// Starts from zero pressure.
+    pub fn clear_pressure(&mut self) {
+        let span = self.span();
+        self.phi.iter_mut().for_each(|half| half[span.clone()].fill(0.0));
+    }
+
+    /// Positions of the planes of this rank, ghosts included.
+    fn span(&self) -> Range<usize> {
+        self.board().span(self.grids.finest().own())
     }
 
     /// Zeros cells without an open face: they are no unknowns, and their divergence stays.
@@ -142,28 +156,32 @@ impl System {
 
     /// Computes z = M⁻¹ r into `other`. Returns r·z.
     fn precondition(&mut self) -> f64 {
-        self.grids.cycle(&self.rhs, &mut self.other);
-        let board = self.grids.finest().board;
+        self.grids.cycle(&mut self.rhs, &mut self.other);
+        let (board, own) = (self.board(), self.grids.finest().own());
         if self.grids.finest().is_periodic_at_all() {
-            board.clear_ghosts(&mut self.other);
+            board.clear_ghosts(&mut self.other, own);
         }
-        let Self { rhs, other, partials, .. } = self;
-        partials.par_iter_mut().enumerate().for_each(|(k, partial)| {
+        let Self { rhs, other, partials, grids, .. } = self;
+        let [low, high] = own;
+        partials[low..high].par_iter_mut().enumerate().for_each(|(k, partial)| {
+            let k = low + k;
             *partial = 0.0;
             for color in [0, 1] {
                 dot_plane(board, plane(board, k, &rhs[color]), plane(board, k, &other[color]), partial);
             }
         });
+        grids.finest().ranks().gather(partials, 1);
         partials.iter().sum()
     }
 
     /// Takes one step along the new direction. Returns None when rounding stops the descent.
     fn descend(&mut self, rz: f64, last: f64) -> Option<Residual> {
         let beta = (rz / last) as f32;
-        let board = self.grids.finest().board;
+        let (board, own, span) = (self.board(), self.grids.finest().own(), self.span());
         let Self { direction, other, .. } = self;
         for (p, z) in direction.iter_mut().zip(&*other) {
-            let planes = p.par_chunks_mut(board.plane).zip(z.par_chunks(board.plane));
+            let planes =
+                p[span.clone()].par_chunks_mut(board.plane).zip(z[span.clone()].par_chunks(board.plane));
             planes.for_each(|(p, z)| follow_plane(beta, z, p));
         }
         let pap = self.grids.finest().apply(&mut self.direction, &mut self.other, &mut self.partials);
@@ -172,7 +190,7 @@ impl System {
             return None;
         }
         if self.grids.finest().is_periodic_at_all() {
-            board.clear_ghosts(&mut self.direction);
+            board.clear_ghosts(&mut self.direction, own);
         }
         Some(self.advance(alpha, alpha))
     }
@@ -180,28 +198,28 @@ impl System {
     /// φ += α p, r −= α' A p. Returns the size of r.
     fn advance(&mut self, alpha: f32, residual: f32) -> Residual {
         let Self { phi, rhs, direction, other, residuals, grids, .. } = self;
-        let board = grids.finest().board;
-        let inside = board.plane..(board.n[2] + 1) * board.plane;
-        residuals.fill(Residual::default());
+        let (board, [low, high]) = (grids.finest().board, grids.finest().own());
+        let inside = board.inside([low, high]);
+        residuals.fill([0.0; 2]);
         for color in [0, 1] {
             let planes = phi[color][inside.clone()]
                 .par_chunks_mut(board.plane)
                 .zip(rhs[color][inside.clone()].par_chunks_mut(board.plane))
-                .zip(residuals.par_iter_mut());
+                .zip(residuals[low..high].par_iter_mut());
             planes.enumerate().for_each(|(k, ((phi, rhs), sum))| {
+                let k = low + k;
                 let (p, ap) = (plane(board, k, &direction[color]), plane(board, k, &other[color]));
                 advance_plane([alpha, residual], p, ap, phi, rhs, sum);
             });
         }
+        grids.finest().ranks().gather(residuals, 1);
         total(residuals)
     }
 }
 
-fn total(residuals: &[Residual]) -> Residual {
-    let sum = residuals
-        .iter()
-        .fold(Residual::default(), |a, b| Residual { max: a.max.max(b.max), norm: a.norm + b.norm });
-    Residual { max: sum.max, norm: sum.norm.sqrt() }
+fn total(residuals: &[[f64; 2]]) -> Residual {
+    let [max, squares] = residuals.iter().fold([0.0f64; 2], |a, b| [a[0].max(b[0]), a[1] + b[1]]);
+    Residual { max: max as f32, norm: squares.sqrt() }
 }
 
 /// Plane k of one colour, with the ghosts beside it.
@@ -230,7 +248,7 @@ fn follow_plane_kernel<const FMA: bool>(beta: f32, z: &[f32], p: &mut [f32]) {
 
 dispatch! {
     fn advance_plane(
-        step: [f32; 2], p: &[f32], ap: &[f32], phi: &mut [f32], rhs: &mut [f32], sum: &mut Residual,
+        step: [f32; 2], p: &[f32], ap: &[f32], phi: &mut [f32], rhs: &mut [f32], sum: &mut [f64; 2],
     ) = advance_plane_kernel;
 }
 
@@ -244,7 +262,7 @@ fn advance_plane_kernel<const FMA: bool>(
     ap: &[f32],
     phi: &mut [f32],
     rhs: &mut [f32],
-    sum: &mut Residual,
+    sum: &mut [f64; 2],
 ) {
     let runs = phi.chunks_mut(RUN).zip(rhs.chunks_mut(RUN)).zip(p.chunks(RUN).zip(ap.chunks(RUN)));
     for ((phi, rhs), (p, ap)) in runs {
@@ -255,8 +273,8 @@ fn advance_plane_kernel<const FMA: bool>(
             *r = fma::<FMA>(-residual, *ap, *r);
         }
         let (max, squares) = size_of_run::<FMA>(rhs);
-        sum.max = sum.max.max(max);
-        sum.norm += f64::from(squares);
+        sum[0] = sum[0].max(f64::from(max));
+        sum[1] += f64::from(squares);
     }
 }
 

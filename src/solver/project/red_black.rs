@@ -10,6 +10,10 @@
 //!
 //! Both cells of slot m lie in cell m of the grid half as fine. One layer of ghosts surrounds the box.
 
+use std::ops::Range;
+
+use crate::solver::storage::ranks::Planes;
+
 /// The two colours of a field: red, black.
 pub type Halves = [Vec<f32>; 2];
 
@@ -82,49 +86,74 @@ impl Board {
         }
     }
 
-    /// Fills the ghosts of `color` beyond the ends of periodic axes from the opposite end. Around an odd
-    /// number of cells a colour meets itself.
-    pub fn wrap(self, periodic: [bool; 3], color: usize, field: &mut Halves) {
-        let n = self.n.map(|n| n as isize);
-        for axis in (0..3).filter(|&axis| periodic[axis]) {
-            for [ghost, from] in [[-1, n[axis] - 1], [n[axis], 0]] {
-                match axis {
-                    0 => self.wrap_x(ghost, from, color, field),
-                    _ => self.wrap_rows(axis, ghost, from, color, field),
+    /// The planes of one colour.
+    pub fn planes(self) -> Planes {
+        Planes { plane: self.plane, ghosts: 1 }
+    }
+
+    /// Positions of the planes of cells `from..to`.
+    pub fn inside(self, [from, to]: [usize; 2]) -> Range<usize> {
+        (from + 1) * self.plane..(to + 1) * self.plane
+    }
+
+    /// Positions of the planes of cells `from..to`; the ghosts before the first and after the last plane of the box belong to them.
+    pub fn span(self, [from, to]: [usize; 2]) -> Range<usize> {
+        let low = if from == 0 { 0 } else { from + 1 };
+        let high = if to == self.n[2] { to + 2 } else { to + 1 };
+        low * self.plane..high * self.plane
+    }
+
+    /// Fills the ghosts of `color` beyond the ends of periodic axes from the opposite end, those across x and y in the planes `ks`. Around
+    /// an odd number of cells a colour meets itself.
+    pub fn wrap(self, periodic: [bool; 3], color: usize, field: &mut Halves, ks: [usize; 2]) {
+        for axis in (0..2).filter(|&axis| periodic[axis]) {
+            let n = self.n[axis] as isize;
+            for [ghost, from] in [[-1, n - 1], [n, 0]] {
+                for k in ks[0] as isize..ks[1] as isize {
+                    if axis == 0 {
+                        self.wrap_x(ghost, from, k, color, field);
+                    } else {
+                        self.wrap_row([ghost, k], [from, k], color, field);
+                    }
                 }
+            }
+        }
+        let n = self.n[2] as isize;
+        for (at_end, [ghost, from]) in [(ks[0] == 0, [-1, n - 1]), (ks[1] == self.n[2], [n, 0])] {
+            for j in (0..self.n[1] as isize).filter(|_| periodic[2] && at_end) {
+                self.wrap_row([j, ghost], [j, from], color, field);
             }
         }
     }
 
-    fn wrap_x(self, ghost: isize, from: isize, color: usize, field: &mut Halves) {
-        for k in 0..self.n[2] as isize {
-            for j in 0..self.n[1] as isize {
-                let (of, to) = self.at(ghost, j, k);
-                if of == color {
-                    let (source, at) = self.at(from, j, k);
-                    field[of][to] = field[source][at];
-                }
+    fn wrap_x(self, ghost: isize, from: isize, k: isize, color: usize, field: &mut Halves) {
+        for j in 0..self.n[1] as isize {
+            let (of, to) = self.at(ghost, j, k);
+            if of == color {
+                let (source, at) = self.at(from, j, k);
+                field[of][to] = field[source][at];
             }
         }
     }
 
-    fn wrap_rows(self, axis: usize, ghost: isize, from: isize, color: usize, field: &mut Halves) {
+    /// Fills a row of ghosts from the row of cells at the opposite end.
+    fn wrap_row(self, ghost: [isize; 2], from: [isize; 2], color: usize, field: &mut Halves) {
         // Rows an odd number of cells apart have their colours exchanged.
-        let source = color ^ ((from - ghost) & 1) as usize;
-        let others = if axis == 1 { self.n[2] } else { self.n[1] } as isize;
-        for other in 0..others {
-            let at = |along: isize| if axis == 1 { self.row(along, other) } else { self.row(other, along) };
-            for slot in 0..self.slots {
-                field[color][at(ghost) + slot] = field[source][at(from) + slot];
-            }
+        let apart = (from[0] + from[1]) - (ghost[0] + ghost[1]);
+        let source = color ^ (apart & 1) as usize;
+        let [to, at] = [ghost, from].map(|[j, k]| self.row(j, k));
+        for slot in 0..self.slots {
+            field[color][to + slot] = field[source][at + slot];
         }
     }
 
-    /// Zeros all ghosts.
-    pub fn clear_ghosts(self, field: &mut Halves) {
+    /// Zeros all ghosts of the planes `ks`, and those beyond the ends of the box beside them.
+    pub fn clear_ghosts(self, field: &mut Halves, ks: [usize; 2]) {
         let n = self.n.map(|n| n as isize);
+        let low = if ks[0] == 0 { -1 } else { ks[0] as isize };
+        let high = if ks[1] == self.n[2] { n[2] + 1 } else { ks[1] as isize };
         for half in field {
-            for k in -1..=n[2] {
+            for k in low..high {
                 for j in -1..=n[1] {
                     let row = &mut half[self.row(j, k) - 1..][..self.pitch];
                     let outside = j < 0 || k < 0 || j == n[1] || k == n[2];

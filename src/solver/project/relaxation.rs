@@ -8,7 +8,7 @@ impl System {
     /// Runs `sweeps` over both colours from zero pressure.
     pub fn relax(&mut self, sweeps: u32) -> Solve {
         let rhs = self.prepare();
-        self.phi.iter_mut().for_each(|half| half.fill(0.0));
+        self.clear_pressure();
         for _ in 0..sweeps {
             for color in [0, 1] {
                 self.grids.finest().relax(color, &self.rhs, &mut self.phi);

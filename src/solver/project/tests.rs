@@ -143,9 +143,13 @@ fn without_solids_multigrid_agrees_with_the_direct_solve() {
         let mut spectrum = vec![0.0; Spectral::spectrum_size(layout.dims)];
         Spectral::new(layout, ends, 16).project(&mut direct, &mut spectrum, None);
         repeat(layout, ends, &mut direct);
-        let solve =
-            Iterative::new(layout, ends, 16)
-                .project(&mut iterated, &mut Cuts::default(), None, 60, |r| r.max < 1e-6);
+        let solve = Iterative::new(layout, ends, 16, &Ranks::default()).project(
+            &mut iterated,
+            &mut Cuts::default(),
+            None,
+            60,
+            |r| r.max < 1e-6,
+        );
         repeat(layout, ends, &mut iterated);
         let mut worst = 0.0f32;
         for_faces(layout, |c, _, at| worst = worst.max((direct[c][at] - iterated[c][at]).abs()));
@@ -161,7 +165,7 @@ fn iterations(
     let mut velocity = flow(layout, ends);
     let mut cuts = cuts(layout, [0.3, -0.2, 0.1], open);
     cuts.close(&mut velocity);
-    let mut solver = Iterative::new(layout, ends, 16);
+    let mut solver = Iterative::new(layout, ends, 16, &Ranks::default());
     solver.set_cuts(&cuts);
     let norm = solver.project(&mut velocity.clone(), &mut cuts, None, 0, |_| false).rhs.norm;
     let solve = solver.project(&mut velocity, &mut cuts, None, 30, to(1e-5 * norm));
@@ -210,7 +214,7 @@ fn the_operator_and_a_sweep_follow_their_formulas() {
     use super::level::Level;
     for n in [[4, 4, 4], [7, 5, 3], [18, 2, 3], [37, 3, 2]] {
         for beyond in [[[Neumann; 2]; 3], [[Dirichlet; 2]; 3], [[Periodic; 2]; 3]] {
-            let mut level = Level::finest(n, beyond, 16);
+            let mut level = Level::finest(n, beyond, 16, &Ranks::default());
             level.set(1, [n[0] / 2, 1, 1], 0.3);
             level.set(0, [n[0] / 2, 1, 1], 0.0);
             level.finish();
@@ -300,11 +304,11 @@ fn solids_that_have_moved_leave_no_trace() {
         let solve = solver.project(&mut velocity, &mut cuts, None, 7, |_| false);
         (solve.residual.norm.to_bits(), velocity)
     };
-    let mut moved = Iterative::new(layout, ends, 16);
+    let mut moved = Iterative::new(layout, ends, 16, &Ranks::default());
     for height in [3, 4, 9, 16] {
         moved.set_cuts(&cuts(layout, [0.0; 3], ball(layout)));
         moved.set_cuts(&cuts(layout, [0.0; 3], plate(height + 1)));
-        let fresh = solve(&mut Iterative::new(layout, ends, 16), height);
+        let fresh = solve(&mut Iterative::new(layout, ends, 16, &Ranks::default()), height);
         moved.forget();
         assert!(solve(&mut moved, height) == fresh, "height {height}");
     }
@@ -326,7 +330,7 @@ fn closed_regions_are_counted() {
         }
     };
     let count = |beyond, change: &dyn Fn(&mut Level)| {
-        let mut level = Level::finest(n, beyond, 16);
+        let mut level = Level::finest(n, beyond, 16, &Ranks::default());
         change(&mut level);
         level.finish();
         let mut enclosed_regions = EnclosedRegions::default();

@@ -27,6 +27,7 @@ use super::{Slip, SolidPose};
 use crate::grid::Faces;
 use crate::solver::diffuse::{Link, Links};
 use crate::solver::project::{Cut, cell_of};
+use crate::solver::storage::ranks::Ranks;
 use crate::solver::storage::row_passes::{PerThread, leave_room, refill};
 
 /// A point whose line a surface cuts: its index, the side of the cut (above it 1, below 0), and, where the
@@ -98,19 +99,18 @@ impl Drag {
     pub fn update(
         &mut self,
         frame: Frame,
+        ranks: &Ranks,
         poses: &[SolidPose],
         voxels: &Voxels,
         ranges: [[[isize; 2]; 3]; 3],
     ) {
         let Self { velocity, scalars, partial, turning, warm, work } = self;
-        let search = Search { scene: Scene { frame, poses }, voxels, ranges };
+        let search = Search { scene: Scene { frame, poses }, ranks, voxels, ranges };
         for component in 0..3 {
             search.velocity(component, work, &mut velocity[component]);
             refill(&mut partial[component], search.partial(component));
         }
-        for (solid, turning) in turning.iter_mut().enumerate() {
-            *turning = search.turning(solid);
-        }
+        search.turning(turning);
         search.scalars(work, scalars);
         search.warm(work, warm);
     }
@@ -129,24 +129,27 @@ impl Drag {
     /// Adds to `momentum`, for each solid, what partly open faces inside it have gained since they moved with it, each as much
     /// as the air in the open part of a cell \[m/s\].
     pub fn count(&self, velocity: &Faces, arms: Arms, momentum: &mut Momentum) {
-        self.each_inside(|component, face| {
-            let gained = face.open * (velocity[component][face.at as usize] - face.velocity);
-            momentum.add(arms, face.owner, component, face.at, gained.into());
+        self.each_inside(arms, momentum, |component, face| {
+            face.open * (velocity[component][face.at as usize] - face.velocity)
         });
     }
 
     /// Adds what a reflection of `velocity` gives to partly open faces inside solids.
     pub fn count_reflected(&self, velocity: &Faces, reflected: &Faces, arms: Arms, momentum: &mut Momentum) {
-        self.each_inside(|component, face| {
+        self.each_inside(arms, momentum, |component, face| {
             let at = face.at as usize;
-            let gained = face.open * (reflected[component][at] - velocity[component][at]);
-            momentum.add(arms, face.owner, component, face.at, gained.into());
+            face.open * (reflected[component][at] - velocity[component][at])
         });
     }
 
-    fn each_inside(&self, mut f: impl FnMut(usize, &Partial)) {
+    /// Adds to `momentum` what faces inside solids have gained.
+    fn each_inside(&self, arms: Arms, momentum: &mut Momentum, gained: impl Fn(usize, &Partial) -> f32) {
         for (component, partial) in self.partial.iter().enumerate() {
-            partial.iter().filter(|face| face.inside).for_each(|face| f(component, face));
+            momentum.add_in_turn(arms.ranks, None, |momentum, _| {
+                for face in partial.iter().filter(|face| face.inside && arms.frame.is_own(face.at)) {
+                    momentum.add(arms, face.owner, component, face.at, gained(component, face).into());
+                }
+            });
         }
     }
 
@@ -172,15 +175,21 @@ impl Drag {
             (0..3).for_each(|a| gained[a] -= 2.0 * f64::from(number) * area * turning[a]);
         }
         for (component, axes) in self.velocity.iter().enumerate() {
-            for (owner, at, given) in axes.iter().flat_map(Links::wall_flux) {
-                momentum.add(arms, owner, component, at, given.into());
+            for links in axes {
+                momentum.add_in_turn(arms.ranks, None, |momentum, _| {
+                    for (owner, at, given) in links.wall_flux() {
+                        momentum.add(arms, owner, component, at, given.into());
+                    }
+                });
             }
         }
         for (component, partial) in self.partial.iter().enumerate() {
-            for face in partial.iter().filter(|face| !face.inside) {
-                let lost = face.before - velocity[component][face.at as usize];
-                momentum.add(arms, face.owner, component, face.at, -f64::from((1.0 - face.open) * lost));
-            }
+            momentum.add_in_turn(arms.ranks, None, |momentum, _| {
+                for face in partial.iter().filter(|face| !face.inside && arms.frame.is_own(face.at)) {
+                    let lost = face.before - velocity[component][face.at as usize];
+                    momentum.add(arms, face.owner, component, face.at, -f64::from((1.0 - face.open) * lost));
+                }
+            });
         }
     }
 }
@@ -194,6 +203,7 @@ struct Crossing {
 
 struct Search<'a> {
     scene: Scene<'a>,
+    ranks: &'a Ranks,
     voxels: &'a Voxels,
     ranges: [[[isize; 2]; 3]; 3],
 }
@@ -205,7 +215,7 @@ impl Search<'_> {
         for (axis, links) in links.iter_mut().enumerate() {
             let whole = own(&mut work.stops[axis]).chunk_by(|a, b| a.0 == b.0);
             let whole = whole.map(|sides| (sides[0].0, self.link(component, axis, sides)));
-            links.set(self.scene.frame.layout, axis, self.ranges[component], whole);
+            links.set(self.scene.frame.layout, self.ranks, axis, self.ranges[component], whole);
         }
     }
 
@@ -374,7 +384,7 @@ impl Search<'_> {
             touches.sort_unstable_by_key(|touch| (in_order(&touch.at, touch.side), touch.order));
             let whole = touches.chunk_by(|a, b| a.at == b.at);
             let whole = whole.map(|sides| (sides[0].at, self.warm_link(sides)));
-            links.set(self.scene.frame.layout, axis, self.range(None), whole);
+            links.set(self.scene.frame.layout, self.ranks, axis, self.range(None), whole);
         }
     }
 
@@ -442,24 +452,36 @@ impl Search<'_> {
         partly.then(|| self.temperature(owner)).flatten().map(|held| (place as u32, held))
     }
 
-    /// Angular velocity of the surface of a no-slip solid times its volume \[cells/s\]: the mean of the closed areas of its faces, summed
-    /// along the two axes across the largest component of the angular velocity. Along that one it may be as long as the box.
-    fn turning(&self, solid: usize) -> [f64; 3] {
-        let pose = &self.scene.poses[solid];
-        let rate = [0, 1, 2].map(|a| f64::from(pose.spin[a]) + f64::from(pose.surface_velocity[a]));
-        if rate == [0.0; 3] || !self.sticks(solid as u16) {
-            return [0.0; 3];
+    /// For each solid, angular velocity of its surface times its volume \[cells/s\] if it is no-slip: the mean of the closed areas of its
+    /// faces, summed along the two axes across the largest component of the angular velocity. Along that one it may be as long as the
+    /// box.
+    fn turning(&self, turning: &mut [[f64; 3]]) {
+        let rates = |solid: usize| {
+            let pose = &self.scene.poses[solid];
+            let rate = [0, 1, 2].map(|a| f64::from(pose.spin[a]) + f64::from(pose.surface_velocity[a]));
+            (rate != [0.0; 3] && self.sticks(solid as u16)).then_some(rate)
+        };
+        // First the closed areas, then the result.
+        turning.fill([0.0; 3]);
+        let any_turns = (0..turning.len()).any(|solid| rates(solid).is_some());
+        for a in (0..3).filter(|_| any_turns) {
+            self.ranks.each_in_turn(turning, |closed| {
+                for (cut, owner) in self.voxels.cuts.faces[a].iter().zip(&self.voxels.owners[a]) {
+                    if self.scene.frame.is_own(cut.at) {
+                        closed[usize::from(*owner)][a] += f64::from(1.0 - cut.open);
+                    }
+                }
+            });
         }
-        let closed = [0, 1, 2].map(|a| {
-            let faces = self.voxels.cuts.faces[a].iter().zip(&self.voxels.owners[a]);
-            faces
-                .filter(|(_, owner)| usize::from(**owner) == solid)
-                .map(|(cut, _)| f64::from(1.0 - cut.open))
-                .sum::<f64>()
-        });
-        let axis = (0..3).fold(0, |most, a| if rate[a].abs() > rate[most].abs() { a } else { most });
-        let volume = 0.5 * (closed[(axis + 1) % 3] + closed[(axis + 2) % 3]);
-        rate.map(|rate| rate * volume)
+        for (solid, turning) in turning.iter_mut().enumerate() {
+            let Some(rate) = rates(solid) else {
+                *turning = [0.0; 3];
+                continue;
+            };
+            let axis = (0..3).fold(0, |most, a| if rate[a].abs() > rate[most].abs() { a } else { most });
+            let volume = 0.5 * (turning[(axis + 1) % 3] + turning[(axis + 2) % 3]);
+            *turning = rate.map(|rate| rate * volume);
+        }
     }
 
     /// Yields the partly open faces of a component at no-slip solids.

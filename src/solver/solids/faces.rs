@@ -142,11 +142,13 @@ impl Scene<'_> {
         out.extend((0..self.poses.len() as u16).filter(|&of| is_near(&self.poses[of as usize])));
     }
 
-    /// Calls `f` for each block of the grid, in parallel.
+    /// Calls `f` for each block of the grid in which solids are looked for, in parallel.
     pub fn each_block(&self, f: impl Fn([usize; 3]) + Sync) {
         let n = self.frame.layout.dims.array().map(|n| n.div_ceil(BLOCK));
         let place = |b: usize| [b % n[0], b / n[0] % n[1], b / (n[0] * n[1])];
-        (0..n.iter().product()).into_par_iter().for_each(|b| f(place(b)));
+        let is_near = |k: usize| self.frame.reaches([k * BLOCK, (k + 1) * BLOCK]);
+        let blocks = (0..n.iter().product()).into_par_iter().map(place);
+        blocks.filter(|block| is_near(block[2])).for_each(&f);
     }
 
     /// Returns the part of `range` that lies in a block. Indices beyond the last cell belong to the last

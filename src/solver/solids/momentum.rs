@@ -3,6 +3,7 @@
 use super::SolidPose;
 use super::frame::Frame;
 use crate::solver::project::cell_of;
+use crate::solver::storage::ranks::Ranks;
 
 /// Momentum and angular momentum that solids have gained, as if the air of one cell had brought it.
 #[derive(Clone, Debug, PartialEq)]
@@ -18,6 +19,8 @@ pub struct Momentum {
 pub struct Arms<'a> {
     /// The box.
     pub frame: Frame,
+    /// The ranks that share it.
+    pub ranks: &'a Ranks,
     /// Poses of the solids.
     pub poses: &'a [SolidPose],
 }
@@ -32,6 +35,40 @@ impl Momentum {
     pub fn clear(&mut self) {
         self.linear.fill([0.0; 3]);
         self.angular.fill([0.0; 3]);
+    }
+
+    /// Lets one rank after another add to the momentum, and to `forces` if given: sums are added in the order of planes.
+    pub fn add_in_turn(
+        &mut self,
+        ranks: &Ranks,
+        forces: Option<&mut [[f64; 3]]>,
+        add: impl FnOnce(&mut Self, &mut [[f64; 3]]),
+    ) {
+        let forces = forces.unwrap_or_default();
+        if ranks.is_alone() {
+            return add(self, forces);
+        }
+        let mut all = self.with(forces);
+        ranks.each_in_turn(&mut all, |all| {
+            self.take(all, forces);
+            add(self, forces);
+            all.copy_from_slice(&self.with(forces));
+        });
+        self.take(&all, forces);
+    }
+
+    /// All sums in one list.
+    fn with(&self, forces: &[[f64; 3]]) -> Vec<[f64; 3]> {
+        [&self.linear[..], &self.angular, forces].concat()
+    }
+
+    /// Takes over the sums of such a list.
+    fn take(&mut self, all: &[[f64; 3]], forces: &mut [[f64; 3]]) {
+        let (linear, rest) = all.split_at(self.linear.len());
+        let (angular, others) = rest.split_at(self.angular.len());
+        self.linear.copy_from_slice(linear);
+        self.angular.copy_from_slice(angular);
+        forces.copy_from_slice(others);
     }
 
     /// Adds to `solid` what it gains along `component` at the face at a position \[m/s\].

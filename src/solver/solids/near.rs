@@ -36,8 +36,8 @@ use crate::solver::storage::row_passes::{leave_room, refill};
 /// Cells of one task.
 const RUN: usize = 256;
 
-/// Owner of a cell without a solid near it.
-const NO_SOLID: u16 = u16::MAX;
+/// Owner of a cell without a solid near it; that of others is the number of the solid plus 1.
+const NO_SOLID: u16 = 0;
 
 /// Flag in the owner of a cell that belongs to the layer being searched.
 const THIS_LAYER: u16 = 1 << 15;
@@ -100,6 +100,12 @@ impl Shift {
         Self { along, back: now.turned_since(before.rotation).map(|turn| (turn, center)) }
     }
 
+    /// Upper bound of the displacement of a point that moves with the solid, at most `far` cells from its position \[cells\].
+    pub fn most(&self, far: f32) -> f32 {
+        let turned = self.back.map_or(0.0, |(turn, _)| turn.angle() * far);
+        self.along.iter().map(|along| along.abs()).fold(0.0, f32::max) + turned
+    }
+
     /// Whether it has moved.
     pub fn is_some(&self) -> bool {
         self.along != [0.0; 3] || self.back.is_some()
@@ -146,8 +152,9 @@ impl Near {
         let Self { cells, values, found, owner, .. } = self;
         found.sort_unstable();
         leave_room(found);
-        refill(cells, found.iter().map(|&at| (at, owner[at as usize])));
-        refill(values, std::iter::repeat_n([0.0; 4], found.len()));
+        let own = found.iter().filter(|&&at| scene.frame.is_own(at));
+        refill(cells, own.map(|&at| (at, owner[at as usize] - 1)));
+        refill(values, std::iter::repeat_n([0.0; 4], cells.len()));
         found.iter().for_each(|&at| owner[at as usize] = NO_SOLID);
         self.depth = depth;
     }
@@ -161,7 +168,7 @@ impl Near {
             for (cut, by) in faces.iter().zip(owners).filter(|(cut, _)| cut.open == 0.0) {
                 for at in [cut.at as usize, cut.at as usize - strides[axis]] {
                     if frame.holds(at) && voxels.flags[at] & SOLID == 0 {
-                        self.visit(scene, at, *by);
+                        self.visit(scene, at, *by + 1);
                     }
                 }
             }
@@ -184,7 +191,7 @@ impl Near {
         self.end_layer(end);
     }
 
-    /// Records that a cell is near a solid, unless an earlier layer has found it. If two solids are equally
+    /// Records that a cell is near the solid of owner `by`, unless an earlier layer has found it. If two solids are equally
     /// many layers away, the nearer one counts, whichever was found first.
     fn visit(&mut self, scene: &Scene, at: usize, by: u16) {
         let owner = &mut self.owner[at];
@@ -194,7 +201,8 @@ impl Near {
         } else if *owner & THIS_LAYER != 0 && *owner != by | THIS_LAYER {
             let other = *owner & !THIS_LAYER;
             let middle = index_of(scene.frame.layout, at).map(|x| (x as f32 + 0.5) * scene.frame.h);
-            *owner = scene.nearest(&[by.min(other), by.max(other)], middle).1 | THIS_LAYER;
+            let both = [by.min(other) - 1, by.max(other) - 1];
+            *owner = (scene.nearest(&both, middle).1 + 1) | THIS_LAYER;
         }
     }
 
@@ -510,7 +518,8 @@ mod tests {
     #[test]
     fn surroundings_deeper_than_the_box_are_found_at_once() {
         let layout = Layout::new(Dims::new([8, 8, 8]).unwrap());
-        let frame = Frame { layout, h: 0.125, periodic: [false; 3], walls: [[true; 2]; 3] };
+        let parts = [[0, 8], [0; 2], [0; 2]];
+        let frame = Frame { layout, h: 0.125, periodic: [false; 3], walls: [[true; 2]; 3], parts };
         let plate = Solid::new(Shape::Box { size: [0.5, 0.01, 0.5] }, [0.5; 3]);
         let poses = [plate.pose(0.0, 0.04)];
         let voxels = Voxels::new(frame, &poses, None);

@@ -10,8 +10,13 @@ use super::voxels::{CutFaces, SOLID, Voxels};
 use super::{Solid, SolidPose};
 use crate::grid::Faces;
 use crate::solver::Config;
-use crate::solver::sides::{GhostRules, SampleBounds};
+use crate::solver::project::{Cut, Cuts};
+use crate::solver::sides::GhostRules;
 use crate::solver::storage::archive::{Archive, Saved, StateError};
+use crate::solver::storage::ranks::Ranks;
+
+/// Planes beside the least window that the search for surroundings reads: their flags follow from the faces around them.
+const BESIDE: usize = 2;
 
 /// Memory for surroundings is prepared for air that crosses up to this many cells in a substep.
 const FASTEST: f32 = 8.0;
@@ -26,6 +31,11 @@ fn depth(most: f32) -> u32 {
 pub struct Obstacles {
     solids: Vec<Solid>,
     frame: Frame,
+    /// The ranks that share the box. Each finds the solids in its slab and up to `window` planes beside it.
+    ranks: Ranks,
+    window: usize,
+    /// Cut faces of other ranks, on the first one.
+    brought: Cuts,
     /// The faces of each component that the flow decides.
     ranges: [[[isize; 2]; 3]; 3],
     /// Present poses.
@@ -59,16 +69,20 @@ pub struct Standing {
 
 impl Obstacles {
     /// Makes the `solids` of the box of `config` with their poses at `time` and their motion in the `dt`
-    /// after it. `known` are their cut faces, if a finer grid decides on them.
+    /// after it. `known` are their cut faces, if a finer grid decides on them. With several ranks a grid `finer` times as fine as that of
+    /// the velocity looks as far beside the slab as that one reads its cut faces.
     pub fn new(
         walls: &GhostRules,
         config: &Config,
         solids: Vec<Solid>,
         [time, dt]: [f64; 2],
-        known: Option<&CutFaces>,
+        (known, finer): (Option<&CutFaces>, usize),
     ) -> Self {
-        let (layout, h) = (walls.layout(), config.h);
-        let frame = Frame { layout, h, periodic: walls.periodic(), walls: walls.solid_sides() };
+        let deepest = depth(config.time.cfl.min(FASTEST));
+        let more = if finer > 1 { BESIDE } else { 0 };
+        let window = finer * (deepest as usize + BESIDE + more);
+        let frame = Frame::new(walls, config.h, window);
+        let layout = frame.layout;
         let poses: Vec<SolidPose> = solids.iter().map(|solid| solid.pose(time, dt as f32)).collect();
         let voxels = Voxels::new(frame, &poses, known);
         let ranges = [0, 1, 2].map(|component| walls.face_ranges(component));
@@ -76,11 +90,14 @@ impl Obstacles {
         let momentum = Momentum::new(poses.len());
         // Once as deep as ever, so that there is room when the air is as fast.
         let mut near = Near::new(layout);
-        near.find(&Scene { frame, poses: &poses }, &voxels, depth(config.time.cfl.min(FASTEST)));
+        near.find(&Scene { frame, poses: &poses }, &voxels, deepest);
         near.forget();
         Self {
             solids,
             frame,
+            ranks: walls.ranks().clone(),
+            window,
+            brought: Cuts::default(),
             ranges,
             poses,
             voxels,
@@ -151,30 +168,56 @@ impl Obstacles {
             self.voxels.set_velocities(&self.poses);
         }
         if let Some(drag) = self.drag.as_mut().filter(|_| moved || turned) {
-            drag.update(self.frame, &self.poses, &self.voxels, self.ranges);
+            drag.update(self.frame, &self.ranks, &self.poses, &self.voxels, self.ranges);
         }
         moved
     }
 
     /// After the state was replaced: recomputes what follows from the poses.
     pub fn restored(&mut self, known: Option<&CutFaces>) {
-        let Self { frame, poses, voxels, near, drag, ranges, .. } = self;
+        let Self { frame, ranks, poses, voxels, near, drag, ranges, .. } = self;
         voxels.update(*frame, poses, known);
         near.forget();
         if let Some(drag) = drag {
-            drag.update(*frame, poses, voxels, *ranges);
+            drag.update(*frame, ranks, poses, voxels, *ranges);
         }
     }
 
     /// Returns the surface links, and the momentum of each solid with its lever arms, to be added to.
     pub fn drag(&mut self) -> (&mut Drag, Arms<'_>, &mut Momentum) {
-        let Self { frame, poses, voxels, drag, momentum, ranges, .. } = self;
+        let Self { frame, ranks, poses, voxels, drag, momentum, ranges, .. } = self;
         let new = || {
             let mut drag = Box::new(Drag::new(poses.len()));
-            drag.update(*frame, poses, voxels, *ranges);
+            drag.update(*frame, ranks, poses, voxels, *ranges);
             drag
         };
-        (drag.get_or_insert_with(new), Arms { frame: *frame, poses }, momentum)
+        (drag.get_or_insert_with(new), Arms { frame: *frame, ranks, poses }, momentum)
+    }
+
+    /// Brings the cut faces of the planes `ks` of all ranks to the first.
+    pub fn bring_cuts(&mut self, ks: [isize; 2]) {
+        if self.ranks.is_alone() {
+            return;
+        }
+        let planes = self.frame.layout.span(ks);
+        for component in 0..3 {
+            let own = self.voxels.cuts.faces[component].iter();
+            let own = own.filter(|cut| self.frame.is_own(cut.at) && planes.contains(&(cut.at as usize)));
+            let mine: Vec<_> = own.map(|cut| [cut.at, cut.open.to_bits(), cut.velocity.to_bits()]).collect();
+            let all = self.ranks.deal(|rank| if rank == 0 { &mine } else { &[] });
+            let cut = |[at, open, velocity]: [u32; 3]| Cut {
+                at,
+                open: f32::from_bits(open),
+                velocity: f32::from_bits(velocity),
+            };
+            self.brought.refill(component, all.into_iter().map(cut));
+        }
+    }
+
+    /// The cut faces of plane `k`: those of this rank, or what [`bring_cuts`](Self::bring_cuts) has brought.
+    pub fn cuts_at(&self, k: isize) -> &Cuts {
+        let cell = k.clamp(0, self.frame.layout.dims.nz as isize - 1) as usize;
+        if self.frame.reaches([cell, cell + 1]) { &self.voxels.cuts } else { &self.brought }
     }
 
     /// Momentum that each solid has gained from the air.
@@ -190,24 +233,26 @@ impl Obstacles {
     /// Adds the pressure force on each solid. `difference(component, face)` is the undivided difference of
     /// pressure times Δt/h across a face, below minus above \[m/s\].
     pub fn add_pressure_forces(&mut self, difference: impl Fn(usize, u32) -> f32) {
-        let Self { frame, poses, voxels, momentum, pressure_forces, .. } = self;
-        let arms = Arms { frame: *frame, poses };
+        let Self { frame, ranks, poses, voxels, momentum, pressure_forces, .. } = self;
+        let arms = Arms { frame: *frame, ranks, poses };
         for (component, (faces, owners)) in voxels.cuts.faces.iter().zip(&voxels.owners).enumerate() {
-            for (cut, owner) in faces.iter().zip(owners) {
-                let closed = 1.0 - f64::from(cut.open);
-                let force = closed * f64::from(difference(component, cut.at));
-                momentum.add(arms, *owner, component, cut.at, force);
-                pressure_forces[usize::from(*owner)][component] += force;
-            }
+            momentum.add_in_turn(ranks, Some(&mut pressure_forces[..]), |momentum, forces| {
+                for (cut, owner) in faces.iter().zip(owners).filter(|(cut, _)| frame.is_own(cut.at)) {
+                    let closed = 1.0 - f64::from(cut.open);
+                    let force = closed * f64::from(difference(component, cut.at));
+                    momentum.add(arms, *owner, component, cut.at, force);
+                    forces[usize::from(*owner)][component] += force;
+                }
+            });
         }
     }
 
     /// Adds the momentum that forces and pressure have given to faces held by solids, in a `velocity` just
     /// resolved.
     pub fn count(&mut self, velocity: &Faces) {
-        let Self { frame, poses, drag, momentum, .. } = self;
+        let Self { frame, ranks, poses, drag, momentum, .. } = self;
         if let Some(drag) = drag {
-            drag.count(velocity, Arms { frame: *frame, poses }, momentum);
+            drag.count(velocity, Arms { frame: *frame, ranks, poses }, momentum);
         }
     }
 
@@ -220,9 +265,9 @@ impl Obstacles {
 
     /// As [`count`](Self::count), for a change of the velocity from `before` to `after`.
     pub fn count_change(&mut self, before: &Faces, after: &Faces) {
-        let Self { frame, poses, drag, momentum, .. } = self;
+        let Self { frame, ranks, poses, drag, momentum, .. } = self;
         if let Some(drag) = drag {
-            drag.count_reflected(before, after, Arms { frame: *frame, poses }, momentum);
+            drag.count_reflected(before, after, Arms { frame: *frame, ranks, poses }, momentum);
         }
     }
 
@@ -246,17 +291,27 @@ impl Obstacles {
 
     /// After the solids have moved: gives the cells that they have left the mean of `field` around them.
     pub fn fill_uncovered(&mut self, field: &mut [f32]) {
-        let Self { frame, voxels, before, uncovered, .. } = self;
-        uncovered.fill(frame, before, &voxels.flags, field);
+        let Self { frame, ranks, voxels, before, uncovered, .. } = self;
+        uncovered.fill(frame, ranks, before, &mut voxels.flags, field);
     }
 
-    /// Advects the scalars of the cells near solids from `field`. Back-traces are `back`, at most `most`
-    /// cells long.
-    pub fn advect(&mut self, bounds: &SampleBounds, back: &[[f32; 4]], most: f32, field: &[[f32; 4]]) {
+    /// Advects the scalars of the cells near solids of the box of `walls` from `field`. Back-traces are `back`, at most `most` cells long
+    /// along each axis. `known` are the cut faces, if a finer grid decides on them.
+    pub fn advect(
+        &mut self,
+        walls: &GhostRules,
+        back: &[[f32; 4]],
+        most: f32,
+        field: &mut [[f32; 4]],
+        known: Option<&CutFaces>,
+    ) {
         let depth = depth(most);
         if self.near.depth() < depth {
+            self.widen(walls, depth, known);
             self.near.find(&Scene { frame: self.frame, poses: &self.poses }, &self.voxels, depth);
         }
+        self.exchange_for_walks(depth, field);
+        let bounds = &walls.sample_bounds(None);
         let after = &self.voxels.flags;
         let before = if self.have_moved { &self.before } else { after };
         let input = WalkInput {
@@ -269,6 +324,40 @@ impl Obstacles {
             back,
         };
         self.near.advect(self.frame.layout, &input, field);
+    }
+
+    /// Looks for solids farther beside the slab, so that surroundings of this depth are found.
+    fn widen(&mut self, walls: &GhostRules, depth: u32, known: Option<&CutFaces>) {
+        let window = (depth as usize).min(self.frame.layout.dims.nz) + BESIDE;
+        if window <= self.window || self.ranks.is_alone() {
+            return;
+        }
+        self.window = window;
+        self.frame = Frame::new(walls, self.frame.h, window);
+        self.voxels.update(self.frame, &self.poses, known);
+    }
+
+    /// Brings the planes of `field` and of the flags that walks from cells of the slab reach. A walk is as long as its back-trace and the
+    /// motion of the solid relative to it, and is looked up as far away as the solid has moved. Interpolation reads up to two cells
+    /// beyond.
+    fn exchange_for_walks(&mut self, depth: u32, field: &mut [[f32; 4]]) {
+        let Self { frame, ranks, poses, voxels, before, have_moved, shifts, .. } = self;
+        if ranks.is_alone() {
+            return;
+        }
+        let far = |pose: &SolidPose| pose.bounding_radius() / frame.h + 4.0 * depth as f32;
+        let moved = poses.iter().zip(&*shifts).map(|(pose, shift)| shift.most(far(pose))).fold(0.0, f32::max);
+        let halo = [(depth as f32 + 2.0 * moved).ceil().min(frame.layout.dims.nz as f32) as usize + 2; 2];
+        ranks.exchange(frame.layout, [field], halo);
+        ranks.exchange(frame.layout, [&mut voxels.flags], halo);
+        if *have_moved {
+            ranks.exchange(frame.layout, [before], halo);
+        }
+    }
+
+    /// Brings the flags of the planes beside the slab.
+    pub fn exchange_flags(&mut self, halo: [usize; 2]) {
+        self.ranks.exchange(self.frame.layout, [&mut self.voxels.flags], halo);
     }
 
     /// Writes the result of [`advect`](Self::advect) into `field`, times `decay`. Clears cells inside solids.
@@ -284,13 +373,21 @@ impl Obstacles {
 
     /// Moves the contents of cells inside solids to the nearest cells outside. Nothing is lost if there is a
     /// cell outside.
-    pub fn push_out(&self, field: &mut [[f32; 4]]) {
-        let strides = self.frame.layout.strides();
-        let flags = &self.voxels.flags;
+    ///
+    /// Layer by layer each cell finds a neighbour nearer to the outside. With several ranks each moves the contents of the planes
+    /// beside its slab too, as far as they arrive in it, and all take part in every layer.
+    pub fn push_out(&mut self, field: &mut [[f32; 4]]) {
+        let Self { frame, ranks, voxels, .. } = self;
+        let (layout, strides) = (frame.layout, frame.layout.strides());
+        let flags = &voxels.flags;
+        let own = layout.own();
+        let beside = own.start.saturating_sub(layout.plane)..own.end + layout.plane;
         let mut moves: Vec<(u32, u32)> = Vec::new();
-        let mut left: Vec<u32> = self.voxels.inside.clone();
-        let mut resolved = vec![false; field.len()];
-        while !left.is_empty() {
+        let mut layers = vec![0];
+        let mut left: Vec<u32> =
+            voxels.inside.iter().copied().filter(|&at| beside.contains(&(at as usize))).collect();
+        let mut resolved = vec![0u8; field.len()];
+        while ranks.any(!left.is_empty()) {
             let found = moves.len();
             left.retain(|&at| {
                 let neighbours = (0..6).map(|side| {
@@ -298,26 +395,31 @@ impl Obstacles {
                     if side % 2 == 0 { at as usize - stride } else { at as usize + stride }
                 });
                 let out = neighbours
-                    .filter(|&to| self.frame.holds(to))
-                    .find(|&to| flags[to] & SOLID == 0 || resolved[to]);
+                    .filter(|&to| frame.holds(to))
+                    .find(|&to| flags[to] & SOLID == 0 || resolved[to] != 0);
                 moves.extend(out.map(|to| (at, to as u32)));
                 out.is_none()
             });
-            if moves.len() == found {
+            if !ranks.any(moves.len() > found) {
                 break;
             }
-            moves[found..].iter().for_each(|&(at, _)| resolved[at as usize] = true);
+            moves[found..].iter().for_each(|&(at, _)| resolved[at as usize] = 1);
+            ranks.exchange(layout, [&mut resolved], [2; 2]);
+            layers.push(moves.len());
         }
-        for &(from, to) in moves.iter().rev() {
-            let moved = std::mem::take(&mut field[from as usize]);
-            (0..4).for_each(|c| field[to as usize][c] += moved[c]);
+        for layer in layers.windows(2).rev() {
+            ranks.exchange(layout, [&mut *field], [1; 2]);
+            for &(from, to) in moves[layer[0]..layer[1]].iter().rev() {
+                let moved = std::mem::take(&mut field[from as usize]);
+                (0..4).for_each(|c| field[to as usize][c] += moved[c]);
+            }
         }
         self.empty(field);
     }
 
     /// Extends the flow along solids to the faces inside them.
     pub fn extend(&self, velocity: &mut Faces) {
-        self.voxels.extend(self.frame.layout, velocity);
+        self.voxels.extend(self.frame.layout, &self.ranks, velocity);
     }
 }
 
@@ -327,6 +429,9 @@ impl Saved for Obstacles {
         let Self {
             solids: _,
             frame: _,
+            ranks: _,
+            window: _,
+            brought: _,
             ranges: _,
             poses,
             voxels: _,

@@ -14,6 +14,7 @@
 use super::frame::Frame;
 use super::voxels::{CLOSED, SOLID};
 use crate::grid::GHOST;
+use crate::solver::storage::ranks::Ranks;
 use crate::solver::storage::row_passes::leave_room;
 
 /// Mark in the flags of the step's beginning: the cell was solid and has a value now.
@@ -33,12 +34,23 @@ pub struct Uncovered {
 impl Uncovered {
     /// Fills `field` in all cells that `before` has as solid and `after` has not. `before` is marked. Cells without a way
     /// to known ones through open faces become 0.
-    pub fn fill(&mut self, frame: &Frame, before: &mut [u8], after: &[u8], field: &mut [f32]) {
+    pub fn fill(
+        &mut self,
+        frame: &Frame,
+        ranks: &Ranks,
+        before: &mut [u8],
+        after: &mut [u8],
+        field: &mut [f32],
+    ) {
         let Self { were_inside, waiting, found } = self;
         waiting.clear();
-        waiting.extend(were_inside.iter().filter(|&&at| after[at as usize] & SOLID == 0));
+        let own = were_inside.iter().filter(|&&at| frame.is_own(at));
+        waiting.extend(own.filter(|&&at| after[at as usize] & SOLID == 0));
         leave_room(waiting);
-        while !waiting.is_empty() {
+        ranks.exchange(frame.layout, [after], [0, 1]);
+        while ranks.any(!waiting.is_empty()) {
+            ranks.exchange(frame.layout, [before], [1; 2]);
+            ranks.exchange(frame.layout, [field], [1; 2]);
             found.clear();
             for &at in &*waiting {
                 if let Some(mean) = mean_around(frame, before, after, field, at as usize) {
@@ -46,7 +58,7 @@ impl Uncovered {
                 }
             }
             leave_room(found);
-            if found.is_empty() {
+            if !ranks.any(!found.is_empty()) {
                 waiting.iter().for_each(|&at| field[at as usize] = 0.0);
                 return;
             }

@@ -9,6 +9,7 @@ pub use super::frame::Frame;
 use super::{Slip, SolidPose};
 use crate::grid::{Faces, GHOST, Layout};
 use crate::solver::project::Cuts;
+use crate::solver::storage::ranks::Ranks;
 use crate::solver::storage::row_passes::{PerThread, leave_room, refill};
 
 /// Layers of faces inside a free-slip solid that repeat the flow outside, for interpolation along its
@@ -140,7 +141,7 @@ impl Voxels {
     /// Sets the flags of all cells, ghosts included, and finds the cells inside solids.
     fn set_flags(&mut self, frame: &Frame) {
         let Self { cuts, flags, inside, .. } = self;
-        flags.fill(0);
+        frame.planes().for_each(|planes| flags[frame.layout.span(planes)].fill(0));
         close_walls(frame, flags);
         for (axis, faces) in cuts.faces.iter().enumerate() {
             for cut in faces.iter().filter(|cut| cut.open == 0.0) {
@@ -185,7 +186,10 @@ impl Voxels {
 
     /// Extends the flow to faces inside solids: free-slip faces repeat the flow outside, no-slip faces turn
     /// with the surface.
-    pub fn extend(&self, layout: Layout, velocity: &mut Faces) {
+    pub fn extend(&self, layout: Layout, ranks: &Ranks, velocity: &mut Faces) {
+        let [u, v, w] = &mut *velocity;
+        // A face of the last layer repeats others up to as many planes away.
+        ranks.exchange(layout, [u, v, w], [LAYERS; 2]);
         let strides = layout.strides();
         for (surface_velocity, field) in self.surface_velocities.iter().zip(velocity.iter_mut()) {
             surface_velocity.iter().for_each(|&(at, turning)| field[at as usize] = turning);
@@ -261,6 +265,10 @@ fn close_walls(frame: &Frame, flags: &mut [u8]) {
             for (x, y) in (0..n[b]).flat_map(|x| (0..n[c]).map(move |y| (x, y))).filter(|_| wall) {
                 let mut at = [0; 3];
                 (at[axis], at[b], at[c]) = (if high == 1 { n[axis] } else { 0 }, x, y);
+                let cell = at[2].min(n[2] - 1) as usize;
+                if !frame.reaches([cell, cell + 1]) {
+                    continue;
+                }
                 flags[frame.layout.at(at[0], at[1], at[2])] |= CLOSED << axis;
             }
         }
@@ -277,9 +285,10 @@ fn fill_ghosts(frame: &Frame, flags: &mut [u8]) {
         let n = n as isize;
         let place = |i: isize| (i + GHOST as isize) as usize * stride;
         let across = (SOLID | CLOSED | CLOSED << 1 | CLOSED << 2) & !(CLOSED << axis);
-        for line in flags.chunks_mut(width) {
+        let fill = |line: &mut [u8], ghosts: [bool; 2]| {
             let length = line.len();
-            for ghost in [-2, -1, n, n + 1].into_iter().filter(|&i| place(i) + stride <= length) {
+            let all = [(-2, 0), (-1, 0), (n, 1), (n + 1, 1)].into_iter();
+            for (ghost, _) in all.filter(|&(i, high)| ghosts[high] && place(i) + stride <= length) {
                 let to = place(ghost);
                 if frame.periodic[axis] {
                     let from = place(ghost.rem_euclid(n));
@@ -288,6 +297,13 @@ fn fill_ghosts(frame: &Frame, flags: &mut [u8]) {
                     let from = place(ghost.clamp(0, n - 1));
                     (0..stride).for_each(|at| line[to + at] |= line[from + at] & across);
                 }
+            }
+        };
+        if axis == 2 {
+            fill(flags, [frame.reaches([0, 1]), frame.reaches([n as usize - 1, n as usize])]);
+        } else {
+            for planes in frame.planes() {
+                flags[frame.layout.span(planes)].chunks_mut(width).for_each(|line| fill(line, [true; 2]));
             }
         }
     }
@@ -301,7 +317,8 @@ mod tests {
 
     fn frame(n: [usize; 3]) -> Frame {
         let layout = Layout::new(Dims::new(n).unwrap());
-        Frame { layout, h: 0.1, periodic: [false; 3], walls: [[true; 2]; 3] }
+        let parts = [[0, n[2]], [0; 2], [0; 2]];
+        Frame { layout, h: 0.1, periodic: [false; 3], walls: [[true; 2]; 3], parts }
     }
 
     #[test]

@@ -85,8 +85,8 @@ impl Solver {
         if walls.ranks().is_alone() {
             return self.state(&mut Saver(file));
         }
-        let (ranks, layout) = (walls.ranks().clone(), *layout);
-        self.state(&mut GatheringSaver { saver: Saver(file), ranks: &ranks, layout })
+        let (ranks, nz) = (walls.ranks().clone(), layout.dims.nz);
+        self.state(&mut GatheringSaver { saver: Saver(file), ranks: &ranks, nz })
     }
 
     /// Loads a state that [`save`](Self::save) wrote. The following steps have the same bits as those of an
@@ -100,8 +100,8 @@ impl Solver {
         if self.fields.walls.ranks().is_alone() {
             self.state(&mut { loader })?;
         } else {
-            let layout = self.fields.layout;
-            self.state(&mut PartLoader { loader, layout })?;
+            let (ranks, nz) = (self.ranks().clone(), self.fields.layout.dims.nz);
+            self.state(&mut PartLoader { loader, ranks: &ranks, nz })?;
         }
         self.restored();
         self.not_finite = None;

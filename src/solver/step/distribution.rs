@@ -5,28 +5,21 @@ use std::sync::Arc;
 
 use super::Solver;
 use crate::comm::Comm;
-use crate::grid::{GHOST, Layout};
 use crate::solver::storage::archive::{Archive, Loader, Saver, StateError};
-use crate::solver::storage::ranks::{FEWEST_PLANES, Ranks};
-use crate::solver::{BoundaryCondition, Config, Projection, SolverError};
+use crate::solver::storage::ranks::{FEWEST_PLANES, Planes, Ranks};
+use crate::solver::{BoundaryCondition, Config, SolverError};
 
-/// Fails if a box of `config`, with or without solids, cannot be shared by so many ranks.
+/// Fails if a box of `config` cannot be shared by so many ranks.
 ///
 /// # Errors
 /// [`SolverError::Ranks`] with what works on one rank only, or how many ranks there may be.
-pub fn refuse_on_ranks(config: &Config, solids: bool, ranks: usize) -> Result<(), SolverError> {
+pub fn refuse_on_ranks(config: &Config, ranks: usize) -> Result<(), SolverError> {
     let nz = config.dims.nz;
     if ranks <= 1 {
         return Ok(());
     }
-    if solids {
-        Err(one_rank_only("a scene with solids"))
-    } else if config.follow.on {
+    if config.follow.on {
         Err(one_rank_only("domain.follow"))
-    } else if config.detail > 1 {
-        Err(one_rank_only("domain.detail above 1"))
-    } else if !matches!(config.projection, Projection::Auto | Projection::Direct) {
-        Err(one_rank_only("a solver.projection other than auto or direct"))
     } else if nz / ranks < FEWEST_PLANES {
         Err(SolverError::Ranks(format!(
             "{ranks} ranks are too many for {nz} cells along z: each needs {FEWEST_PLANES}, so {} at most",
@@ -39,7 +32,7 @@ pub fn refuse_on_ranks(config: &Config, solids: bool, ranks: usize) -> Result<()
 
 /// The ranks of `comm`, each with a slab of a box of `config`.
 pub fn ranks(config: &Config, comm: Arc<dyn Comm>) -> Result<Ranks, SolverError> {
-    refuse_on_ranks(config, false, comm.size())?;
+    refuse_on_ranks(config, comm.size())?;
     Ok(Ranks::new(comm, config.dims.nz, config.sides[2][0] == BoundaryCondition::Periodic))
 }
 
@@ -54,6 +47,11 @@ impl Solver {
         self.fields.walls.ranks()
     }
 
+    /// The ranks that share the cells of smoke.
+    pub(crate) fn smoke_ranks(&self) -> &Ranks {
+        self.fields.detail.as_ref().map_or(self.ranks(), |detail| detail.walls.ranks())
+    }
+
     /// Whether `mine` is true on any rank.
     pub fn any_rank(&self, mine: bool) -> bool {
         self.ranks().any(mine)
@@ -66,14 +64,20 @@ impl Solver {
 
     /// Brings all fields of the planes `ks`, −GHOST ≤ k < nz + GHOST, to the first rank. It then has the memory of these planes too.
     pub fn bring(&mut self, ks: [isize; 2]) {
+        let smoke = (self.smoke_layout(), self.smoke_ranks().clone());
         let Self { fields, .. } = self;
         let layout = fields.layout;
         let ranks = fields.walls.ranks().clone();
+        if let Some(obstacles) = &mut fields.obstacles {
+            obstacles.bring_cuts(ks);
+        }
         let pressure = fields.pressure.as_mut();
         for field in fields.velocity.iter_mut().chain(pressure) {
             ranks.bring(layout, field, ks);
         }
-        ranks.bring(layout, &mut fields.scalars, ks);
+        let (nz, finer) = (layout.dims.nz as isize, fields.finer() as isize);
+        let ks = ks.map(|k| finer * k.clamp(0, nz) + k.min(0) + (k - nz).max(0));
+        smoke.1.bring(smoke.0, &mut fields.scalars, ks);
     }
 }
 
@@ -82,20 +86,29 @@ impl Solver {
 pub struct GatheringSaver<'a, W> {
     pub saver: Saver<W>,
     pub ranks: &'a Ranks,
-    pub layout: Layout,
+    /// Planes of cells of the velocity.
+    pub nz: usize,
 }
 
 impl<W: Write> Archive for GatheringSaver<'_, W> {
     fn bytes(&mut self, name: &'static str, bytes: &mut [u8]) -> Result<(), StateError> {
-        let Self { saver, ranks, layout } = self;
-        let Some(plane) = plane_of(*layout, bytes) else { return saver.bytes(name, bytes) };
-        let is_first = layout.planes()[0] < 0;
+        self.saver.bytes(name, bytes)
+    }
+
+    fn planes(
+        &mut self,
+        name: &'static str,
+        bytes: &mut [u8],
+        [nz, ghosts]: [usize; 2],
+    ) -> Result<(), StateError> {
+        let Self { saver, ranks, nz: coarse } = self;
         // A file that fails must not leave the other ranks waiting.
         let mut result = Ok(());
-        if is_first {
+        if ranks.is_first() {
             result = saver.header(name, bytes.len());
         }
-        ranks.planes_to_first(bytes, plane, |plane| {
+        let planes = Planes { plane: bytes.len() / (nz + 2 * ghosts), ghosts };
+        ranks.finer(nz / *coarse).planes_to_first(bytes, planes, |plane| {
             if result.is_ok() {
                 result = saver.raw(plane);
             }
@@ -105,30 +118,34 @@ impl<W: Write> Archive for GatheringSaver<'_, W> {
 }
 
 /// Reads what [`Saver`] wrote. Of fields it keeps the planes of this rank.
-pub struct PartLoader<R> {
+pub struct PartLoader<'a, R> {
     pub loader: Loader<R>,
-    pub layout: Layout,
+    pub ranks: &'a Ranks,
+    /// Planes of cells of the velocity.
+    pub nz: usize,
 }
 
-impl<R: Read> Archive for PartLoader<R> {
+impl<R: Read> Archive for PartLoader<'_, R> {
     fn bytes(&mut self, name: &'static str, bytes: &mut [u8]) -> Result<(), StateError> {
-        let Self { loader, layout } = self;
-        let Some(plane) = plane_of(*layout, bytes) else { return loader.bytes(name, bytes) };
+        self.loader.bytes(name, bytes)
+    }
+
+    fn planes(
+        &mut self,
+        name: &'static str,
+        bytes: &mut [u8],
+        [nz, ghosts]: [usize; 2],
+    ) -> Result<(), StateError> {
+        let Self { loader, ranks, nz: coarse } = self;
         loader.header(name, bytes.len())?;
-        let [from, to] = layout.planes().map(|k| (k + GHOST as isize) as usize);
+        let plane = bytes.len() / (nz + 2 * ghosts);
+        let own = ranks.finer(nz / *coarse).stacked(nz, ghosts);
         let mut other = vec![0; plane];
         for (k, plane) in bytes.chunks_mut(plane).enumerate() {
-            let mine = (from..to).contains(&k);
-            loader.raw(if mine { plane } else { &mut other })?;
+            loader.raw(if own.contains(&k) { plane } else { &mut other })?;
         }
         Ok(())
     }
-}
-
-/// The size of a plane if `bytes` are a field of `layout`, of any number of values in each cell.
-fn plane_of(layout: Layout, bytes: &[u8]) -> Option<usize> {
-    let planes = layout.dims.nz + 2 * GHOST;
-    (bytes.len() >= layout.size() && bytes.len().is_multiple_of(layout.size())).then(|| bytes.len() / planes)
 }
 
 #[cfg(test)]

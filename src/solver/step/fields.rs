@@ -112,8 +112,7 @@ pub struct SmokeFields<'a> {
 impl Fields {
     pub fn new(config: &Config, threads: usize, ranks: &Ranks) -> Self {
         let layout = ranks.restrict(Layout::new(config.dims));
-        // Finer smoke has one rank.
-        let smoke = if config.detail == 1 { layout } else { Layout::new(config.smoke_dims()) };
+        let smoke = ranks.finer(config.detail).restrict(Layout::new(config.smoke_dims()));
         let walls = GhostRules::new(layout, config.sides, config.held).on(ranks.clone());
         let longest = smoke.dims.array().into_iter().max().unwrap_or(1);
         let field = || vec![0.0f32; layout.size()];
@@ -139,8 +138,8 @@ impl Fields {
                 layout,
                 walls.pressure_boundaries(),
                 threads,
-            )
-            .on(ranks),
+                ranks,
+            ),
             free_sides: FreeSides::new(config, layout),
             obstacles: None,
             forces: PerThread::new(threads, || forces::Scratch::new(layout.dims)),
@@ -148,7 +147,7 @@ impl Fields {
             flow: vec![Flow::default(); layout.dims.nz],
             sums: vec![[0.0; 4]; smoke.dims.nz],
             bricks: Bricks::new(smoke),
-            detail: Detail::new(config, layout, threads),
+            detail: Detail::new(config, layout, threads, ranks),
             budget: Budget::default(),
             projected: 0.0,
             disturbed: false,
@@ -264,7 +263,7 @@ impl Fields {
     }
 
     /// Scalars on the cells of the velocity, with the bricks that hold any, for the forces.
-    fn scalars_of_air(&mut self) {
+    pub(super) fn scalars_of_air(&mut self) {
         let Self { layout, walls, velocity, scalars, scalars_next, bricks, detail, .. } = self;
         if let Some(detail) = detail {
             detail.restrict(*layout, scalars, bricks, scalars_next);
@@ -304,6 +303,9 @@ impl Fields {
             }
         }
         if let Some(obstacles) = obstacles {
+            if let Some(pressure) = pressure {
+                walls.ranks().exchange(*layout, [pressure], [1, 0]);
+            }
             match (&*pressure, past, share) {
                 // Half of what acts in the step was known before the projection.
                 (Some(pressure), Some(_), Some([_, add])) => {
@@ -361,7 +363,7 @@ impl Fields {
     /// Fills the ghosts of the scalars.
     pub fn fill_scalars(&mut self) {
         if let Some(detail) = &mut self.detail {
-            detail.set_open_sides(self.layout, &self.velocity);
+            detail.set_open_sides(self.layout, &self.walls, &mut self.velocity);
         }
         let SmokeFields { walls, scalars, velocity, .. } = self.smoke();
         walls.fill_scalars(scalars, velocity);
@@ -403,11 +405,12 @@ impl Fields {
                 *layout,
                 walls.pressure_boundaries(),
                 threads,
+                walls.ranks(),
             );
         }
         let known = detail.as_mut().and_then(|detail| detail.cut_faces(*layout));
-        let new =
-            (!solids.is_empty()).then(|| Obstacles::new(walls, config, solids, [time, dt.into()], known));
+        let new = (!solids.is_empty())
+            .then(|| Obstacles::new(walls, config, solids, [time, dt.into()], (known, 1)));
         projector.set_cuts(new.as_ref().map_or(&Cuts::default(), |obstacles| &obstacles.voxels.cuts));
         *obstacles = new;
         self.push_out();
@@ -483,12 +486,15 @@ impl Fields {
 
     /// Adds the emission of the sources between `time` and `time + dt`, outside solids.
     pub fn emit(&mut self, sources: &Sources, time: f64, dt: f32) {
-        let SmokeFields { walls, scalars, bricks, obstacles, .. } = self.smoke();
+        let SmokeFields { layout, walls, scalars, bricks, obstacles, .. } = self.smoke();
+        let own = layout.own();
         let mut emitted = sources.emit(time, dt, SCALAR_LIMIT, scalars, (bricks, walls.ranks()));
         if let Some(obstacles) = obstacles {
-            for &at in &obstacles.voxels.inside {
-                (0..4).for_each(|c| emitted[c] -= f64::from(scalars[at as usize][c]));
-            }
+            walls.ranks().in_turn(&mut emitted, |emitted| {
+                for &at in obstacles.voxels.inside.iter().filter(|&&at| own.contains(&(at as usize))) {
+                    (0..4).for_each(|c| emitted[c] -= f64::from(scalars[at as usize][c]));
+                }
+            });
         }
         (0..4).for_each(|c| self.budget.emitted[c] += emitted[c]);
         self.empty_solids();
@@ -506,7 +512,7 @@ impl Fields {
         self.budget.held = None;
         self.bricks.forget();
         if let Some(detail) = &mut self.detail {
-            detail.set_open_sides(self.layout, &self.velocity);
+            detail.set_open_sides(self.layout, &self.walls, &mut self.velocity);
         }
         let SmokeFields { layout, walls, velocity, scalars, diffusion, obstacles, .. } = self.smoke();
         let inside = layout.dims.array().map(|n| [0, n as isize]);
@@ -569,9 +575,10 @@ impl Fields {
     /// Brings from the neighbouring slabs what the forces read: the scalars, and the velocity whose vorticity is confined, which is
     /// `velocity` or `advected`.
     fn neighbours_of_forces(&mut self, forces: &Forces, of_velocity: bool) {
-        let Self { layout, walls, advected, velocity, scalars, .. } = self;
+        let Self { layout, walls, advected, velocity, scalars, scalars_next, detail, .. } = self;
         let ranks = walls.ranks();
-        ranks.exchange(*layout, [scalars], [1, 0]);
+        let lifting = if detail.is_some() { scalars_next } else { scalars };
+        ranks.exchange(*layout, [lifting], [1, 0]);
         if forces.vorticity != 0.0 {
             let [u, v, w] = if of_velocity { velocity } else { advected };
             ranks.exchange(*layout, [u, v, w], forces::CONFINEMENT_REACH);
@@ -644,13 +651,13 @@ impl Saved for Fields {
             projected,
         } = self;
         for (name, field) in ["u", "v", "w"].into_iter().zip(velocity) {
-            archive.values(name, field)?;
+            archive.field(name, field, *layout)?;
         }
-        archive.values("scalars", scalars)?;
+        archive.field("scalars", scalars, detail.as_ref().map_or(*layout, |detail| detail.layout))?;
         archive.value("projected", projected)?;
         if let (Some(past), Some(pressure)) = (past, pressure) {
-            past.state(archive)?;
-            archive.values("pressure", pressure)?;
+            past.state(archive, *layout)?;
+            archive.field("pressure", pressure, *layout)?;
         }
         projector.state(archive)?;
         if let Some(obstacles) = obstacles {

@@ -181,8 +181,8 @@ impl Solver {
 
     /// The grids of smoke and of air, on the slab of this rank.
     pub(super) fn grids(config: &Config, ranks: &Ranks) -> [Grid; 2] {
-        [Grid::of_smoke(config), Grid::new(config)]
-            .map(|grid| Grid { layout: ranks.restrict(grid.layout), ..grid })
+        let on = |grid: Grid, finer: usize| Grid { layout: ranks.finer(finer).restrict(grid.layout), ..grid };
+        [on(Grid::of_smoke(config), config.detail), on(Grid::new(config), 1)]
     }
 
     pub(in crate::solver) fn pool(&self) -> &Arc<rayon::ThreadPool> {
@@ -382,7 +382,7 @@ impl Solver {
         let [i, j, k] = face;
         let at = self.fields.layout.at(i, j, k);
         let value = self.fields.velocity[component][at];
-        let mean = |obstacles: &Obstacles| obstacles.voxels.cuts.mean(component, at, value);
+        let mean = |obstacles: &Obstacles| obstacles.cuts_at(face[2]).mean(component, at, value);
         self.fields.obstacles.as_ref().map_or(value, mean)
     }
 
@@ -405,9 +405,6 @@ impl Solver {
         }
         match self.config {
             _ if solids.is_empty() => {}
-            _ if !self.fields.walls.ranks().is_alone() => {
-                return Err(distribution::one_rank_only("a scene with solids"));
-            }
             Config { frozen: true, .. } => return Err(SolverError::FrozenAroundSolids),
             Config { projection: Projection::Direct, .. } => return Err(SolverError::DirectAroundSolids),
             _ => {}

@@ -64,7 +64,7 @@ impl Substep<'_> {
         fields.diffuse_velocity(params.viscosity * dt / area);
         clock.lap(Stage::Diffuse)?;
         self.emit(fields, clock)?;
-        self.force(fields, time, dt, Fields::add_forces, clock)?;
+        self.force(fields, time, dt, 0.0, Fields::add_forces, clock)?;
         self.project(fields, [0.0, config.h / dt], clock)
     }
 
@@ -74,6 +74,8 @@ impl Substep<'_> {
         let Self { config, params, time, dt, .. } = *self;
         let (steps, area) = (dt / config.h, config.h * config.h);
         let crossed = clock.crosses(steps * fields.extrapolate(dt, config.h));
+        let ambient = fields.ambient(params);
+        let ahead = fields.lift_ahead(&body_forces(params, ambient, dt, config.h));
         fields.trace_past(steps, config.trace);
         fields.move_solids(time + f64::from(dt), [dt; 2]);
         clock.lap(Stage::AdvectVelocity)?;
@@ -89,7 +91,7 @@ impl Substep<'_> {
         fields.diffuse_velocity(params.viscosity * dt / area);
         clock.lap(Stage::Diffuse)?;
         self.emit(fields, clock)?;
-        self.force(fields, time, dt, Fields::add_forces_with_vorticity, clock)?;
+        self.force(fields, time, dt, ahead, Fields::add_forces_with_vorticity, clock)?;
         let share = fields.pressure_share(dt, config.h);
         self.project(fields, share, clock)
     }
@@ -132,7 +134,7 @@ impl Substep<'_> {
         fields.diffuse_velocity(params.viscosity * half / area);
         clock.lap(Stage::Diffuse)?;
         fields.store_previous_velocity();
-        self.force(fields, time, half, Fields::add_forces, clock)?;
+        self.force(fields, time, half, 0.0, Fields::add_forces, clock)?;
         fields.store_advected();
         // The reflection applies this pressure once more.
         self.project(fields, [0.0, 2.0 * config.h / dt], clock)?;
@@ -157,7 +159,7 @@ impl Substep<'_> {
         clock.lap(Stage::AdvectVelocity)?;
         // The reflected velocity is not free of divergence: the vorticity is that of the velocity in the
         // middle.
-        self.force(fields, time + f64::from(half), half, Fields::add_forces_with_vorticity, clock)?;
+        self.force(fields, time + f64::from(half), half, 0.0, Fields::add_forces_with_vorticity, clock)?;
         fields.swap_velocity();
         fields.diffuse_velocity(params.viscosity * half / area);
         clock.lap(Stage::Diffuse)?;
@@ -173,19 +175,22 @@ impl Substep<'_> {
         clock.lap(Stage::Sources)
     }
 
-    /// Applies all forces of `dt` from the instant `from` on: from the advected velocity to the velocity
+    /// Applies all forces of `dt` from the instant `from` on, but the share `ahead` of buoyancy: from the advected velocity to the velocity
     /// before projection.
     fn force(
         &self,
         fields: &mut Fields,
         from: f64,
         dt: f32,
+        ahead: f32,
         add: impl Fn(&mut Fields, &Forces),
         clock: &mut Clock,
     ) -> Result<(), SolverError> {
         let Self { config, params, .. } = *self;
         let ambient = fields.ambient(params);
-        add(fields, &body_forces(params, ambient, dt, config.h));
+        let forces = body_forces(params, ambient, dt, config.h);
+        let buoyancy = forces.buoyancy.map(|b| (1.0 - ahead) * b);
+        add(fields, &Forces { buoyancy, ..forces });
         let Fields { detail, scalars, scalars_next, bricks, velocity, .. } = &mut *fields;
         let (scalars, _) = lifting(detail, [scalars, scalars_next], bricks);
         let limit = SPEED_LIMIT * config.h;

@@ -10,6 +10,7 @@ use crate::solver::config::SCALAR_LIMIT;
 use crate::solver::detail::swirls::Air;
 use crate::solver::sides::GhostRules;
 use crate::solver::storage::active_bricks::Bricks;
+use crate::solver::storage::ranks::Ranks;
 use crate::solver::storage::row_passes;
 use crate::solver::{Advection, TraceOrder};
 
@@ -78,6 +79,11 @@ impl Fields {
         [planes(self.planes_crossed, self.layout) + 3; 2]
     }
 
+    /// As [`stencil_halo`](Self::stencil_halo), of the cells of smoke.
+    fn smoke_halo(&self) -> [usize; 2] {
+        [planes(self.finer() as f32 * self.planes_crossed, self.smoke_layout()) + 3; 2]
+    }
+
     /// Advects one component after the other.
     fn advect_components(&mut self, kind: Interpolation, correct: bool) {
         let halo = self.stencil_halo();
@@ -132,7 +138,7 @@ impl Fields {
     /// `steps` is Δt/h, `crossed` the number of cells that the fastest air crosses.
     pub fn advect_scalars(&mut self, scheme: Advection, decay: &[f32; 4], steps: f32, crossed: f32) {
         let crossed = self.refine_flow(scheme, steps, crossed);
-        let (finer, halo) = (self.finer() as f32, self.stencil_halo());
+        let (finer, halo) = (self.finer() as f32, self.smoke_halo());
         let mut smoke = self.smoke();
         if scheme != Advection::Conservative {
             smoke.walls.ranks().exchange(smoke.layout, [smoke.scalars], halo);
@@ -143,8 +149,10 @@ impl Fields {
     /// Brings the flow to the finer grid of the scalars, if they have one. `crossed` counts the cells of the velocity that the fastest
     /// air crosses; returns the count of those of the scalars.
     fn refine_flow(&mut self, scheme: Advection, steps: f32, mut crossed: f32) -> f32 {
-        let Self { layout, velocity, back, forth, obstacles, bricks, detail, scalars_next, .. } = self;
+        let Self { layout, walls, velocity, back, forth, obstacles, bricks, detail, scalars_next, .. } = self;
         let Some(detail) = detail else { return crossed };
+        let [u, v, w] = &mut *velocity;
+        walls.ranks().exchange(*layout, [u, v, w], [GHOST; 2]);
         let fine = detail.finer as f32 * crossed;
         let conserves = scheme == Advection::Conservative;
         if conserves {
@@ -152,12 +160,13 @@ impl Fields {
             let air = Air { layout: *layout, velocity, obstacles, back, spare: scalars_next, steps, crossed };
             crossed = detail.follow(air, bricks, fine);
         } else {
-            detail.set_open_sides(*layout, velocity);
+            detail.set_open_sides(*layout, walls, velocity);
             crossed = fine;
         }
         let have_moved = obstacles.as_ref().is_some_and(|obstacles| obstacles.have_moved());
         if !conserves || have_moved {
-            detail.trace(*layout, back, forth.as_ref().map(|forth| &*forth.forward));
+            let forward = forth.as_mut().map(|forth| &mut forth.forward[..]);
+            detail.trace(*layout, walls.ranks(), back, forward);
         }
         crossed
     }
@@ -170,7 +179,7 @@ impl SmokeFields<'_> {
             return self.sweep_scalars(decay, steps, crossed);
         }
         if let Some(obstacles) = &mut self.obstacles {
-            obstacles.advect(&self.walls.sample_bounds(None), self.back, crossed, self.scalars);
+            obstacles.advect(self.walls, self.back, crossed, self.scalars, None);
         }
         self.interpolate_scalars(scheme, decay, crossed, halo);
         self.correct_near_solids(decay);
@@ -199,12 +208,14 @@ impl SmokeFields<'_> {
         let held =
             budget.held.take().unwrap_or_else(|| measure::contents(*layout, walls.ranks(), scalars, sums));
         if let Some(obstacles) = obstacles.as_mut().filter(|_| have_moved) {
-            obstacles.advect(&walls.sample_bounds(None), back, crossed, scalars);
+            obstacles.advect(walls, back, crossed, scalars, None);
         }
         if let (Some(obstacles), false) = (&mut *obstacles, *is_finer) {
             obstacles.voxels.cuts.stop(velocity);
         }
-        walls.ranks().exchange(*layout, [&mut velocity[2]], [conservative::halo(crossed) + 1; 2]);
+        let halo = [conservative::halo(crossed) + 1; 2];
+        walls.ranks().exchange(*layout, [&mut velocity[2]], halo);
+        obstacles.iter_mut().for_each(|obstacles| obstacles.exchange_flags(halo));
         let flags = obstacles.as_ref().map(|obstacles| &*obstacles.voxels.flags);
         let flow = conservative::Flow { layout: *layout, walls, velocity, flags, steps };
         let left = sweeps.advance(&flow, decay, scalars, bricks, crossed);
@@ -220,7 +231,7 @@ impl SmokeFields<'_> {
             bricks.forget();
             let kept = measure::contents(*layout, walls.ranks(), scalars, sums);
             let should = [0, 1, 2, 3].map(|c| (held[c] - left[c]) * f64::from(decay[c]));
-            balance(*layout, should, kept, scalars, sums);
+            balance(*layout, walls.ranks(), should, kept, scalars, sums);
         }
     }
 
@@ -267,7 +278,7 @@ impl SmokeFields<'_> {
             let held = measure::contents(*layout, walls.ranks(), scalars, sums);
             let kept = measure::contents(*layout, walls.ranks(), scalars_next, sums);
             let should = [0, 1, 2, 3].map(|c| held[c] * f64::from(decay[c]));
-            balance(*layout, should, kept, scalars_next, sums);
+            balance(*layout, walls.ranks(), should, kept, scalars_next, sums);
         }
     }
 }
@@ -316,6 +327,7 @@ const MOST_OF_BOTH_SIGNS: f64 = 1.05;
 /// accounting of West 2007, for the whole box at once).
 fn balance(
     layout: Layout,
+    ranks: &Ranks,
     should: [f64; 4],
     holds: [f64; 4],
     scalars: &mut [[f32; 4]],
@@ -324,24 +336,25 @@ fn balance(
     let ratio = [0, 1, 2, 3].map(|c| should[c] / holds[c]);
     let within = |ratio: f64, most: f64| (1.0 / most..=most).contains(&ratio);
     let mut factor = ratio.map(|ratio| if ratio > 0.0 { ratio.clamp(1.0 / MOST, MOST) as f32 } else { 1.0 });
-    if !within(ratio[3], MOST_OF_BOTH_SIGNS) && !has_one_sign(layout, scalars, partials) {
+    if !within(ratio[3], MOST_OF_BOTH_SIGNS) && !has_one_sign(layout, ranks, scalars, partials) {
         factor[3] = 1.0;
     }
     if factor != [1.0; 4] {
-        scalars
+        scalars[layout.own()]
             .par_chunks_mut(layout.plane)
             .for_each(|plane| advect::scale_row(&factor, SCALAR_LIMIT, plane));
     }
 }
 
 /// Whether hardly any temperature in the box differs in sign from the rest.
-fn has_one_sign(layout: Layout, scalars: &[[f32; 4]], partials: &mut [[f64; 4]]) -> bool {
+fn has_one_sign(layout: Layout, ranks: &Ranks, scalars: &[[f32; 4]], partials: &mut [[f64; 4]]) -> bool {
     row_passes::reduce(layout, partials, |sum, j, k| {
         for cell in &scalars[layout.start(j, k)..][..layout.dims.nx] {
             sum[0] += f64::from(cell[3].max(0.0));
             sum[1] += f64::from(cell[3].min(0.0).abs());
         }
     });
+    ranks.gather(partials, 1);
     let [hot, cold] = [0, 1].map(|sign| partials.iter().map(|plane| plane[sign]).sum::<f64>());
     hot.min(cold) <= 0.01 * hot.max(cold)
 }

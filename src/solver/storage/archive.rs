@@ -10,6 +10,8 @@ use std::io::{self, Read, Write};
 use bytemuck::Pod;
 use thiserror::Error;
 
+use crate::grid::{GHOST, Layout};
+
 /// Why a state could not be written or read.
 #[derive(Debug, Error)]
 pub enum StateError {
@@ -30,12 +32,29 @@ pub enum StateError {
 pub trait Archive {
     /// Writes the `bytes` called `name`, or replaces them.
     fn bytes(&mut self, name: &'static str, bytes: &mut [u8]) -> Result<(), StateError>;
+
+    /// As [`bytes`](Self::bytes), of a field with `planes[0]` planes of cells along z and `planes[1]` planes of ghosts beyond each end. Of
+    /// several ranks each has its own.
+    fn planes(&mut self, name: &'static str, bytes: &mut [u8], planes: [usize; 2]) -> Result<(), StateError> {
+        let _ = planes;
+        self.bytes(name, bytes)
+    }
 }
 
 impl dyn Archive + '_ {
     /// Writes or replaces numbers.
     pub fn values<T: Pod>(&mut self, name: &'static str, values: &mut [T]) -> Result<(), StateError> {
         self.bytes(name, bytemuck::cast_slice_mut(values))
+    }
+
+    /// Writes or replaces a field of this layout.
+    pub fn field<T: Pod>(
+        &mut self,
+        name: &'static str,
+        values: &mut [T],
+        layout: Layout,
+    ) -> Result<(), StateError> {
+        self.planes(name, bytemuck::cast_slice_mut(values), [layout.dims.nz, GHOST])
     }
 
     /// Writes or replaces one number.

@@ -57,16 +57,16 @@ impl Team {
         [self.bounds[rank] as isize, self.bounds[rank + 1] as isize]
     }
 
-    /// Planes of a slab with the ghosts of the box.
-    fn planes(&self, rank: usize) -> [isize; 2] {
-        let (g, [low, high]) = (GHOST as isize, self.slab(rank));
-        [if low == 0 { -g } else { low }, if high == self.nz() { high + g } else { high }]
+    /// Planes of a slab with the `ghosts` planes beyond each end of the box.
+    fn planes(&self, rank: usize, ghosts: usize) -> [isize; 2] {
+        let (g, [low, high]) = (ghosts as isize, self.slab(rank));
+        [if rank == 0 { -g } else { low }, if rank + 1 == self.size() { high + g } else { high }]
     }
 
     /// The planes that a pass on `rank` reads if it reads so many below and above its slab, ascending, its own included. On a periodic
     /// axis these are all images within the box and its ghosts.
-    fn reads(&self, rank: usize, [below, above]: [usize; 2]) -> Vec<[isize; 2]> {
-        let ([low, high], g, nz) = (self.slab(rank), GHOST as isize, self.nz());
+    fn reads(&self, rank: usize, [below, above]: [usize; 2], ghosts: usize) -> Vec<[isize; 2]> {
+        let ([low, high], g, nz) = (self.slab(rank), ghosts as isize, self.nz());
         let [low, high] = [low - below as isize, high + above as isize];
         let images = if self.periodic { -1..=1 } else { 0..=0 };
         let mut parts: Vec<[isize; 2]> = Vec::new();
@@ -100,8 +100,32 @@ impl Team {
     }
 
     /// The planes that `to` reads of those that `from` computes.
-    fn flow(&self, from: usize, to: usize, halo: [usize; 2]) -> Vec<[isize; 2]> {
-        self.reads(to, halo).into_iter().filter_map(|part| common(part, self.planes(from))).collect()
+    fn flow(&self, from: usize, to: usize, halo: [usize; 2], ghosts: usize) -> Vec<[isize; 2]> {
+        let parts = self.reads(to, halo, ghosts).into_iter();
+        parts.filter_map(|part| common(part, self.planes(from, ghosts))).collect()
+    }
+}
+
+/// Planes of a field on top of each other.
+#[derive(Clone, Copy, Debug)]
+pub struct Planes {
+    /// Distance between planes.
+    pub plane: usize,
+    /// Planes below and above those of the cells.
+    pub ghosts: usize,
+}
+
+impl Planes {
+    /// Positions of all values in the planes `ks` of cells and ghosts.
+    pub fn span(self, ks: [isize; 2]) -> Range<usize> {
+        let [from, to] = ks.map(|k| (k + self.ghosts as isize) as usize * self.plane);
+        from..to
+    }
+}
+
+impl From<Layout> for Planes {
+    fn from(layout: Layout) -> Self {
+        Self { plane: layout.plane, ghosts: GHOST }
     }
 }
 
@@ -154,9 +178,55 @@ impl Ranks {
         self.0.is_none()
     }
 
+    /// Whether this rank is the first, or the only one.
+    pub fn is_first(&self) -> bool {
+        self.0.as_ref().is_none_or(|team| team.rank() == 0)
+    }
+
     /// Number of ranks.
     pub fn size(&self) -> usize {
         self.0.as_ref().map_or(1, |team| team.size())
+    }
+
+    /// The same ranks of a grid `finer` times as fine along z.
+    pub fn finer(&self, finer: usize) -> Self {
+        self.with_bounds(|plane| plane * finer)
+    }
+
+    /// The same ranks of a grid half as fine. The owner of a plane of cells has the coarse plane that begins with it; thin slabs may
+    /// have none.
+    pub fn coarser(&self) -> Self {
+        self.with_bounds(|plane| plane.div_ceil(2))
+    }
+
+    fn with_bounds(&self, bound: impl Fn(usize) -> usize) -> Self {
+        Self(self.0.as_ref().map(|team| {
+            let bounds = team.bounds.iter().map(|&plane| bound(plane)).collect();
+            Arc::new(Team { comm: team.comm.clone(), bounds, periodic: team.periodic })
+        }))
+    }
+
+    /// Fewest planes of a slab, of `nz` in all.
+    pub fn thinnest(&self, nz: usize) -> usize {
+        let team = self.0.as_ref();
+        team.map_or(nz, |team| team.bounds.windows(2).map(|slab| slab[1] - slab[0]).min().unwrap_or(0))
+    }
+
+    /// The planes of cells of this rank, of `nz` in all.
+    pub fn slab(&self, nz: usize) -> [usize; 2] {
+        self.0.as_ref().map_or([0, nz], |team| team.slab(team.rank()).map(|k| k as usize))
+    }
+
+    /// The planes of cells, of `nz` in all, that this rank knows after an [`exchange`](Self::exchange), ascending.
+    pub fn known(&self, nz: usize, halo: [usize; 2]) -> impl Iterator<Item = [usize; 2]> {
+        let alone = self.is_alone().then_some([0, nz]);
+        let parts = self.0.as_ref().map_or(Vec::new(), |team| team.reads(team.rank(), halo, 0));
+        alone.into_iter().chain(parts.into_iter().map(|part| part.map(|k| k as usize)))
+    }
+
+    /// Whether plane `k` of cells, of `nz` in all, is one of the [`known`](Self::known).
+    pub fn knows(&self, k: usize, nz: usize, halo: [usize; 2]) -> bool {
+        self.is_alone() || self.known(nz, halo).any(|[from, to]| (from..to).contains(&k))
     }
 
     /// Restricts a layout to the slab of this rank.
@@ -169,14 +239,20 @@ impl Ranks {
 
     /// Brings the planes of `fields` that a pass reads from `halo[0]` planes below this slab to `halo[1]` planes above it. Planes
     /// beyond the box are its ghosts, or with a periodic axis their images too.
-    pub fn exchange<T: Pod, const N: usize>(&self, layout: Layout, fields: [&mut [T]; N], halo: [usize; 2]) {
+    pub fn exchange<T: Pod, const N: usize>(
+        &self,
+        planes: impl Into<Planes>,
+        fields: [&mut [T]; N],
+        halo: [usize; 2],
+    ) {
         let Some(team) = &self.0 else { return };
-        let me = team.rank();
-        let own = layout.span(team.planes(me));
-        let reads: Vec<(usize, Range<usize>)> = (team.reads(me, halo).into_iter())
+        let (me, stack) = (team.rank(), planes.into());
+        let (g, span) = (stack.ghosts, |ks| stack.span(ks));
+        let own = span(team.planes(me, g));
+        let reads: Vec<(usize, Range<usize>)> = (team.reads(me, halo, g).into_iter())
             .flat_map(|part| {
                 let owners = team.others();
-                owners.filter_map(move |owner| Some((owner, layout.span(common(part, team.planes(owner))?))))
+                owners.filter_map(move |owner| Some((owner, span(common(part, team.planes(owner, g))?))))
             })
             .collect();
         let (mut sends, mut receives) = (Vec::new(), Vec::new());
@@ -185,8 +261,8 @@ impl Ranks {
             let (mine, above) = rest.split_at_mut(own.len());
             let mine = &*mine;
             for to in team.others() {
-                sends.extend(team.flow(me, to, halo).into_iter().map(|planes| {
-                    let part = layout.span(planes);
+                sends.extend(team.flow(me, to, halo, g).into_iter().map(|planes| {
+                    let part = span(planes);
                     (to, cast_slice(&mine[part.start - own.start..part.end - own.start]))
                 }));
             }
@@ -205,7 +281,7 @@ impl Ranks {
     /// Calls `pass` with the layout of this slab and, with several ranks, of the planes that [`exchange`](Self::exchange) brings.
     pub fn with_neighbours(&self, layout: Layout, halo: [usize; 2], mut pass: impl FnMut(Layout)) {
         let Some(team) = &self.0 else { return pass(layout) };
-        let reads = team.reads(team.rank(), halo);
+        let reads = team.reads(team.rank(), halo, GHOST);
         // The slab with its ghosts is among them, except for ghosts that nothing reads.
         let own = layout.planes();
         let mut parts: Vec<[isize; 2]> = Vec::new();
@@ -221,11 +297,16 @@ impl Ranks {
     /// Brings to all ranks the `each` values of every plane of cells, computed by its owner; those after the last plane are the last
     /// rank's.
     pub fn gather<T: Pod>(&self, values: &mut [T], each: usize) {
+        self.gather_from(values, |plane| each * plane);
+    }
+
+    /// As [`gather`](Self::gather), where the values of a plane begin at `first(plane)`.
+    pub fn gather_from<T: Pod>(&self, values: &mut [T], first: impl Fn(usize) -> usize) {
         let Some(team) = &self.0 else { return };
         let end = values.len();
         let part = |rank: usize| {
             let last = rank + 1 == team.size();
-            each * team.bounds[rank]..if last { end } else { each * team.bounds[rank + 1] }
+            first(team.bounds[rank])..if last { end } else { first(team.bounds[rank + 1]) }
         };
         let mut mine: &[u8] = &[];
         let mut receives = Vec::new();
@@ -240,10 +321,46 @@ impl Ranks {
         team.comm.transfer(&sends, &mut receives);
     }
 
+    /// Makes the lists of all ranks one, in the order of the ranks.
+    pub fn join_lists<T: Pod>(&self, list: &mut Vec<T>) {
+        if !self.is_alone() {
+            *list = self.deal(|_| list);
+        }
+    }
+
+    /// Gives each rank the list that is meant for it. Returns the lists for this rank as one, in the order of the ranks.
+    pub fn deal<'a, T: Pod>(&self, list_for: impl Fn(usize) -> &'a [T]) -> Vec<T> {
+        let Some(team) = &self.0 else { return list_for(0).to_vec() };
+        let me = team.rank();
+        let counts: Vec<u64> = (0..team.size()).map(|rank| list_for(rank).len() as u64).collect();
+        let mut arriving = counts.clone();
+        let sends: Vec<_> = team.others().map(|rank| (rank, cast_slice(&counts[rank..rank + 1]))).collect();
+        let mut receives: Vec<_> = (arriving.iter_mut().enumerate().filter(|(rank, _)| *rank != me))
+            .map(|(rank, count)| (rank, cast_slice_mut(std::slice::from_mut(count))))
+            .collect();
+        team.comm.transfer(&sends, &mut receives);
+        drop(receives);
+        let mut all = vec![T::zeroed(); arriving.iter().sum::<u64>() as usize];
+        let (mut receives, mut rest) = (Vec::new(), &mut all[..]);
+        for (rank, count) in arriving.iter().enumerate() {
+            let (piece, others) = rest.split_at_mut(*count as usize);
+            rest = others;
+            if rank == me {
+                piece.copy_from_slice(list_for(me));
+            } else {
+                receives.push((rank, cast_slice_mut(piece)));
+            }
+        }
+        let sends: Vec<_> = team.others().map(|rank| (rank, cast_slice(list_for(rank)))).collect();
+        team.comm.transfer(&sends, &mut receives);
+        drop(receives);
+        all
+    }
+
     /// Brings the planes `ks` of a field to the first rank.
     pub fn bring<T: Pod>(&self, layout: Layout, field: &mut [T], ks: [isize; 2]) {
         let Some(team) = &self.0 else { return };
-        let part = |rank: usize| common(team.planes(rank), ks).map(|planes| layout.span(planes));
+        let part = |rank: usize| common(team.planes(rank, GHOST), ks).map(|planes| layout.span(planes));
         match team.rank() {
             0 => {
                 let ranks: Vec<_> = team.others().filter_map(|rank| Some((rank, part(rank)?))).collect();
@@ -272,8 +389,8 @@ impl Ranks {
             make(values);
             return Some(take(values));
         };
-        let owner =
-            (0..team.size()).find(|&rank| (team.planes(rank)[0]..team.planes(rank)[1]).contains(&k))?;
+        let owner = (0..team.size())
+            .find(|&rank| (team.planes(rank, GHOST)[0]..team.planes(rank, GHOST)[1]).contains(&k))?;
         if team.rank() == owner {
             make(values);
         }
@@ -286,13 +403,14 @@ impl Ranks {
         (team.rank() == 0).then(|| take(values))
     }
 
-    /// Brings the planes of a field, ghosts included, one after another to the first rank, which calls `take` with each. `values` are the
-    /// bytes of the field, `plane` those of a plane.
-    pub fn planes_to_first(&self, values: &[u8], plane: usize, mut take: impl FnMut(&[u8])) {
+    /// Brings the planes of a field one after another to the first rank, which calls `take` with each. `values` are the bytes of the
+    /// field, `planes` their number in each plane and the planes of ghosts beyond each end.
+    pub fn planes_to_first(&self, values: &[u8], planes: Planes, mut take: impl FnMut(&[u8])) {
+        let Planes { plane, ghosts } = planes;
         let Some(team) = &self.0 else { return values.chunks(plane).for_each(take) };
         let mut buffer = vec![0; if team.rank() == 0 { plane } else { 0 }];
         for rank in 0..team.size() {
-            for k in team.stacked(rank, GHOST) {
+            for k in team.stacked(rank, ghosts) {
                 match (team.rank(), rank) {
                     (0, 0) => take(&values[k * plane..][..plane]),
                     (0, _) => {
@@ -306,6 +424,11 @@ impl Ranks {
                 }
             }
         }
+    }
+
+    /// The planes of this rank in a field of `nz` planes of cells, counted from the first of `ghosts` planes beyond the lower end.
+    pub fn stacked(&self, nz: usize, ghosts: usize) -> Range<usize> {
+        self.0.as_ref().map_or(0..nz + 2 * ghosts, |team| team.stacked(team.rank(), ghosts))
     }
 
     /// Brings the values of the last rank to all.
@@ -333,17 +456,21 @@ impl Ranks {
 
     /// Lets one rank after another, upwards, change `value`, of which all get the last state.
     pub fn in_turn<T: Pod>(&self, value: &mut T, change: impl FnOnce(&mut T)) {
-        let Some(team) = &self.0 else { return change(value) };
+        self.each_in_turn(std::slice::from_mut(value), |values| change(&mut values[0]));
+    }
+
+    /// As [`in_turn`](Self::in_turn), for several values.
+    pub fn each_in_turn<T: Pod>(&self, values: &mut [T], change: impl FnOnce(&mut [T])) {
+        let Some(team) = &self.0 else { return change(values) };
         let (me, last) = (team.rank(), team.size() - 1);
-        let value = std::slice::from_mut(value);
         if me > 0 {
-            team.comm.transfer(&[], &mut [(me - 1, cast_slice_mut(value))]);
+            team.comm.transfer(&[], &mut [(me - 1, cast_slice_mut(values))]);
         }
-        change(&mut value[0]);
+        change(values);
         if me < last {
-            team.comm.transfer(&[(me + 1, cast_slice(value))], &mut []);
+            team.comm.transfer(&[(me + 1, cast_slice(values))], &mut []);
         }
-        self.last_to_all(value);
+        self.last_to_all(values);
     }
 
     /// A value of each rank.
@@ -386,6 +513,14 @@ impl Ranks {
     /// [`to_planes`](Self::to_planes).
     pub fn columns(&self, count: usize) -> Range<usize> {
         self.0.as_ref().map_or(0..count, |team| team.share(team.rank(), count))
+    }
+
+    /// The rank that has a unit of columns, of `count` in all.
+    pub fn owner_of_column(&self, unit: usize, count: usize) -> usize {
+        let team = self.0.as_ref();
+        team.map_or(0, |team| {
+            (0..team.size()).find(|&rank| team.share(rank, count).contains(&unit)).unwrap_or(0)
+        })
     }
 
     /// From planes to columns: each rank gets its share of the columns in all planes.

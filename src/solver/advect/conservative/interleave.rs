@@ -18,6 +18,9 @@ pub struct Place {
     pub count: usize,
 }
 
+/// Values of a velocity in a line of the cache: what the next lines of cells read is prefetched.
+const LINE: usize = 16;
+
 /// Occupancy found by [`load`].
 #[derive(Clone, Copy)]
 pub struct Found {
@@ -87,7 +90,7 @@ fn load_kernel<S: Simd>(
     let n = range[1] - range[0];
     let (a, b, c, d) = (&mut a[..n], &mut b[..n], &mut c[..n], &mut d[..n]);
     let zero = s.splat_f32x8(0.0);
-    let (mut held, mut first, mut end) = ((zero, zero, zero, zero), n, 0);
+    let mut held = (zero, zero, zero, zero);
     let mut nothing = [[0.0; 4]; ACROSS];
     for i in 0..n {
         // SAFETY: a line belongs to one task of a pass, which holds one cell of it at a time.
@@ -103,12 +106,25 @@ fn load_kernel<S: Simd>(
         c[i].store(r);
         d[i].store(t);
         held = (either(held.0, p), either(held.1, q), either(held.2, r), either(held.3, t));
-        if any(either(either(p, q), either(r, t))) {
-            (first, end) = (first.min(i), i + 1);
-        }
     }
     let holds = [any(held.0), any(held.1), any(held.2), any(held.3)];
+    let (mut first, mut end) = (n, 0);
+    if holds != [false; 4] {
+        // Found at once where all cells are held.
+        (first, end) = (0, n);
+        while !holds_any(s, [&a[first], &b[first], &c[first], &d[first]]) {
+            first += 1;
+        }
+        while !holds_any(s, [&a[end - 1], &b[end - 1], &c[end - 1], &d[end - 1]]) {
+            end -= 1;
+        }
+    }
     *found = Found { range: [range[0] + first, range[0] + end], holds };
+}
+
+#[inline(always)]
+fn holds_any<S: Simd>(s: S, [a, b, c, d]: [&Eight; 4]) -> bool {
+    any(either(either(a.load(s), b.load(s)), either(c.load(s), d.load(s))))
 }
 
 each_level! {
@@ -192,6 +208,7 @@ fn gather_kernel<S: Simd>(
     let by = s.splat_f32x8(factor);
     for (i, out) in out.iter_mut().enumerate() {
         let from = &field[at + i * along..][..count];
+        fetch_ahead(from, LINE);
         if let Some(values) = from.first_chunk() {
             out.store(by * f32x8::load_array_ref(s, values));
         } else {
@@ -217,6 +234,7 @@ fn volumes_kernel<S: Simd>(
     let (one, by) = (s.splat_f32x8(1.0), s.splat_f32x8(factor));
     for (i, out) in out.iter_mut().enumerate() {
         let (low, high) = (&low[at + i * along..][..count], &high[at + i * along..][..count]);
+        fetch_ahead(low, LINE);
         if let (Some(low), Some(high)) = (low.first_chunk(), high.first_chunk()) {
             out.store(by.mul_add(f32x8::load_array_ref(s, low) - f32x8::load_array_ref(s, high), one));
         } else {

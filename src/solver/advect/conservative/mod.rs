@@ -25,14 +25,15 @@
 //! Each thread interleaves [`ACROSS`] lines in scratch memory, so one kernel serves all axes. Empty lines are skipped, and scalars that
 //! are 0 along all of them.
 
+use fearless_simd::prelude::*;
 use rayon::prelude::*;
 
 use self::interleave::{Found, Place};
 use self::parabola::{ACROSS, BEYOND, HALO, LineSweep, Lines, MOST_UPSTREAM};
 use super::scale_row;
 use crate::grid::{Faces, GHOST, Layout};
-use crate::simd::vectors::Eight;
-use crate::simd::{dispatch, greatest};
+use crate::simd::vectors::{Eight, Simd, f32x8};
+use crate::simd::{each_level, greatest};
 use crate::solver::BoundaryCondition;
 use crate::solver::config::SCALAR_LIMIT;
 use crate::solver::sides::GhostRules;
@@ -45,10 +46,13 @@ mod parabola;
 
 /// Limit of the number of cells of the velocity that the flow crosses in one round. Errors of the order of the axes depend on how
 /// far the flow moves compared with its own scale.
-const FURTHEST: f32 = 3.0;
+const FURTHEST: f32 = 4.0;
 
-/// Limit of |V − 1| between two sweeps.
+/// Limit of |V − 1| between two sweeps where a step takes several rounds.
 const EMPTIEST: f32 = 0.7;
+
+/// Limit of 1 − V between two sweeps where a step takes one round.
+const EMPTIEST_ALONE: f32 = 0.85;
 
 /// Limit of the number of rounds of a step.
 const MOST_ROUNDS: f32 = 1e3;
@@ -56,8 +60,8 @@ const MOST_ROUNDS: f32 = 1e3;
 /// Memory of the scheme.
 pub struct Sweeps {
     threads: PerThread<Lines>,
-    /// Strain and speed of each plane: see [`strain`](Self::strain).
-    strain: Vec<[f32; 2]>,
+    /// Strain and speed of each plane.
+    strain: Vec<Strain>,
     /// Net outflow through the sides \[cells\]: of each plane for the sweeps along x and y, of each row for those along z.
     left: [Vec<[f64; 4]>; 2],
     /// With several ranks the outflow through the lower and the upper z side \[cells\], of each bundle of lines along z.
@@ -66,6 +70,63 @@ pub struct Sweeps {
     pub backwards: bool,
     /// Cells along each edge of a cell of the velocity.
     finer: usize,
+}
+
+/// The greatest volumes that leave a cell in a step of one round, and speeds, over the bricks that scalars may reach \[cells\].
+#[derive(Clone, Copy, Debug, Default, PartialEq, bytemuck::Pod, bytemuck::Zeroable)]
+#[repr(C)]
+struct Strain {
+    /// By the first sweep, and by the first two, of the order x, y, z: 1 − V before the next sweep.
+    forwards: [f32; 2],
+    /// The same of the order z, y, x.
+    backwards: [f32; 2],
+    /// |V − 1| after all sweeps.
+    all: f32,
+    speed: f32,
+    /// Speed along y, the axis in the middle.
+    middle: f32,
+}
+
+/// Number of rounds of a step, and the distances that scalars cross in all of them \[cells\].
+struct Rounds {
+    count: f32,
+    /// In the first and the last sweep of each round.
+    ends: f32,
+    /// In the sweep between them.
+    middle: f32,
+}
+
+impl Strain {
+    fn most(self, other: Self) -> Self {
+        let pair = |a: [f32; 2], b: [f32; 2]| [0, 1].map(|i| a[i].max(b[i]));
+        Self {
+            forwards: pair(self.forwards, other.forwards),
+            backwards: pair(self.backwards, other.backwards),
+            all: self.all.max(other.all),
+            speed: self.speed.max(other.speed),
+            middle: self.middle.max(other.middle),
+        }
+    }
+
+    /// Divides a step into rounds, the first in the order z, y, x if `backwards`; scalars stay within `farthest` cells.
+    ///
+    /// A sweep along y draws air from cells that hold at least V₁ and hold at least V₂ after it. Of n cells upstream it takes at most
+    /// their air less n V₂, and what comes in behind them is less than the speed: n < speed/V₂, and n < speed/V₁. The sweeps at the ends
+    /// take no more cells than the air crosses, see [`halo`].
+    fn rounds(self, backwards: bool, finer: usize, farthest: f32) -> Rounds {
+        let most_speed = FURTHEST * finer as f32;
+        let [first, second] = if backwards { self.backwards } else { self.forwards };
+        let middle = self.middle / (1.0 - first.min(second));
+        let empties = first.max(second).max(self.all);
+        if empties <= EMPTIEST_ALONE && self.speed <= most_speed && middle <= farthest {
+            return Rounds { count: 1.0, ends: self.speed, middle };
+        }
+        let empties = self.forwards.into_iter().chain(self.backwards).fold(self.all, f32::max);
+        let count = (empties / EMPTIEST).max(self.speed / most_speed).ceil().clamp(2.0, MOST_ROUNDS);
+        // Cells that hold less air are crossed faster.
+        let middle = self.speed / (1.0 - (empties / count).min(EMPTIEST));
+        Rounds { count, ends: self.speed, middle }
+    }
 }
 
 /// The input of a step.
@@ -111,7 +172,7 @@ impl Sweeps {
         let [nx, ny, nz] = layout.dims.array();
         Self {
             threads: PerThread::new(threads, || Lines::new(nx.max(ny).max(nz))),
-            strain: vec![[0.0; 2]; nz],
+            strain: vec![Strain::default(); nz],
             left: [vec![[0.0; 4]; nz], vec![[0.0; 4]; ny]],
             through_ends: [Vec::new(), Vec::new()],
             backwards: false,
@@ -134,49 +195,53 @@ impl Sweeps {
         bricks: &mut Bricks,
         crossed: f32,
     ) -> [f64; 4] {
-        // An upper bound for any strain: the strain counts only where scalars may arrive.
+        // The strain counts only where scalars may arrive.
         bricks.dilate(flow.walls.surroundings(), farthest(crossed));
-        let [strain, speed] = self.strain(flow, bricks);
-        let rounds =
-            (strain / EMPTIEST).max(speed / (FURTHEST * self.finer as f32)).ceil().clamp(1.0, MOST_ROUNDS);
-        // Cells that hold less air are crossed faster.
-        let cells = speed / (1.0 - (strain / rounds).min(EMPTIEST));
-        bricks.dilate(flow.walls.surroundings(), cells);
+        let Rounds { count, ends, middle } =
+            self.strain(flow, bricks).rounds(self.backwards, self.finer, farthest(crossed));
+        bricks.dilate(flow.walls.surroundings(), ends.max(middle));
         self.left.iter_mut().flatten().for_each(|left| *left = [0.0; 4]);
-        for round in 1..=rounds as u32 {
-            let decay = if round == rounds as u32 { *decay } else { [1.0; 4] };
-            let [steps, cells, crossed] = [flow.steps, cells, crossed].map(|all| all / rounds);
-            self.round(flow, [steps, cells, crossed], &decay, scalars, bricks);
+        for round in 1..=count as u32 {
+            let decay = if round == count as u32 { *decay } else { [1.0; 4] };
+            let bounds = [ends, middle].map(|cells| (cells / count).ceil().min(1e9) as usize + 1);
+            self.round(flow, [flow.steps / count, crossed / count], bounds, &decay, scalars, bricks);
         }
         flow.walls.ranks().gather(&mut self.left[0], 1);
         flow.walls.ranks().last_to_all(&mut self.left[1]);
         self.left.iter().flatten().fold([0.0; 4], |sum, left| [0, 1, 2, 3].map(|c| sum[c] + left[c]))
     }
 
-    /// Returns the greatest |V − 1| between sweeps and the number of cells that the flow crosses, for a step of one round, over the
-    /// bricks that scalars may reach.
-    fn strain(&mut self, flow: &Flow, bricks: &Bricks) -> [f32; 2] {
+    /// Returns the strain of a step of one round.
+    fn strain(&mut self, flow: &Flow, bricks: &Bricks) -> Strain {
         let Layout { row, plane, .. } = flow.layout;
         let [u, v, w] = flow.velocity;
-        row_passes::reduce(flow.layout, &mut self.strain, |most, j, k| {
-            bricks.runs(j, k, |run, reached| {
-                if reached {
-                    let (at, n) = (flow.layout.start(j, k) + run.start, run.len());
-                    let [v, w] =
-                        [[&v[at..][..n], &v[at + row..][..n]], [&w[at..][..n], &w[at + plane..][..n]]];
-                    strain_row(flow.steps, &u[at..][..n + 1], v, w, most);
-                }
-            });
+        let [low, high] = flow.layout.cell_planes();
+        self.strain[low..high].par_iter_mut().enumerate().for_each(|(k, most)| {
+            let (k, mut found) = (low + k, [Eight([0.0; ACROSS]); 7]);
+            for j in 0..flow.layout.dims.ny {
+                bricks.runs(j, k, |run, reached| {
+                    if reached {
+                        let (at, n) = (flow.layout.start(j, k) + run.start, run.len());
+                        let pair = |field, stride| faces(field, at, n, stride);
+                        strain_row(pair(u, 1), pair(v, row), pair(w, plane), &mut found);
+                    }
+                });
+            }
+            let [a, b, c, d, all, speed, middle] =
+                found.map(|eight| flow.steps * eight.0.into_iter().fold(0.0, greatest));
+            *most = Strain { forwards: [a, b], backwards: [c, d], all, speed, middle };
         });
         flow.walls.ranks().gather(&mut self.strain, 1);
-        self.strain.iter().fold([0.0; 2], |a, b| [0, 1].map(|i| a[i].max(b[i])))
+        self.strain.iter().copied().fold(Strain::default(), Strain::most)
     }
 
-    /// Sweeps once along each axis over `steps` = Δt/h, in which scalars cross up to `cells` and the fastest air of the box `crossed`.
+    /// Sweeps once along each axis over `steps` = Δt/h, in which the fastest air of the box crosses `crossed` cells, and scalars fewer than
+    /// `bounds` in the sweeps at the ends and in the one between them.
     fn round(
         &mut self,
         flow: &Flow,
-        [steps, cells, crossed]: [f32; 3],
+        [steps, crossed]: [f32; 2],
+        bounds: [usize; 2],
         decay: &[f32; 4],
         scalars: &mut [[f32; 4]],
         bricks: &Bricks,
@@ -189,9 +254,9 @@ impl Sweeps {
             });
         };
         let ends = [first, order.next_back().unwrap_or(first)];
-        let bounds = cells.ceil().min(1e9) as usize + 1;
-        let upstream = MOST_UPSTREAM * self.finer;
-        let pass = Pass { flow, steps, bounds, upstream, decay, ends, bricks, backwards: self.backwards };
+        let most_upstream = MOST_UPSTREAM * self.finer;
+        let pass =
+            Pass { flow, steps, bounds, most_upstream, decay, ends, bricks, backwards: self.backwards };
         let Self { threads, left: [of_planes, of_rows], through_ends, .. } = self;
         let mut along_z = |scalars: &mut [[f32; 4]]| {
             if flow.walls.ranks().is_alone() {
@@ -211,48 +276,51 @@ impl Sweeps {
     }
 }
 
-dispatch! { fn strain_row(steps: f32, u: &[f32], v: [&[f32]; 2], w: [&[f32]; 2], most: &mut [f32; 2]) = strain_kernel; }
-
-#[inline(always)]
-fn strain_kernel<const FMA: bool>(
-    steps: f32,
-    u: &[f32],
-    v: [&[f32]; 2],
-    w: [&[f32]; 2],
-    most: &mut [f32; 2],
-) {
-    const LANES: usize = 8;
-    let n = u.len() - 1;
-    let (mut strain, mut speed) = ([0.0f32; LANES], [0.0f32; LANES]);
-    let (u0, u1) = (&u[..n], &u[1..]);
-    let ([v0, v1], [w0, w1]) = (v.map(|v| &v[..n]), w.map(|w| &w[..n]));
-    let full = n - n % LANES;
-    for from in (0..full).step_by(LANES) {
-        for l in 0..LANES {
-            let i = from + l;
-            let found = strain_of(steps, [u0[i], u1[i]], [v0[i], v1[i]], [w0[i], w1[i]]);
-            strain[l] = greatest(found[0], strain[l]);
-            speed[l] = greatest(found[1], speed[l]);
-        }
-    }
-    for i in full..n {
-        let found = strain_of(steps, [u0[i], u1[i]], [v0[i], v1[i]], [w0[i], w1[i]]);
-        strain[0] = greatest(found[0], strain[0]);
-        speed[0] = greatest(found[1], speed[0]);
-    }
-    most[0] = strain.into_iter().fold(most[0], f32::max);
-    most[1] = speed.into_iter().fold(most[1], f32::max);
+/// The faces below n cells from `at` on, and those above them.
+fn faces(field: &[f32], at: usize, n: usize, stride: usize) -> [&[f32]; 2] {
+    [&field[at..][..n], &field[at + stride..][..n]]
 }
 
-/// Strain and speed of one cell for [`Sweeps::strain`], for either order of the axes.
+each_level! {
+    fn strain_row(u: [&[f32]; 2], v: [&[f32]; 2], w: [&[f32]; 2], most: &mut [Eight; 7]) = strain_kernel;
+}
+
+/// Raises `most` to the values of a [`Strain`] \[m/s\] of cells between pairs of faces.
 #[inline(always)]
-fn strain_of(steps: f32, u: [f32; 2], v: [f32; 2], w: [f32; 2]) -> [f32; 2] {
-    let (x, y, z) = (steps * (u[1] - u[0]), steps * (v[1] - v[0]), steps * (w[1] - w[0]));
-    let two = greatest((x + y).abs(), (y + z).abs());
-    let strain = greatest(greatest(x.abs(), z.abs()), greatest(two, (x + y + z).abs()));
-    let (x, y) = (greatest(u[0].abs(), u[1].abs()), greatest(v[0].abs(), v[1].abs()));
-    let speed = steps * greatest(greatest(x, y), greatest(w[0].abs(), w[1].abs()));
-    [strain, speed]
+fn strain_kernel<S: Simd>(s: S, u: [&[f32]; 2], v: [&[f32]; 2], w: [&[f32]; 2], most: &mut [Eight; 7]) {
+    let n = u[0].len();
+    let zero = s.splat_f32x8(0.0);
+    let mut found = [zero; 7];
+    for (found, most) in found.iter_mut().zip(&*most) {
+        *found = most.load(s);
+    }
+    let mut rest = [[0.0; ACROSS]; 6];
+    for from in (0..n).step_by(ACROSS) {
+        let mut eight = [zero; 6];
+        for ((eight, rest), faces) in
+            eight.iter_mut().zip(&mut rest).zip([u[0], u[1], v[0], v[1], w[0], w[1]])
+        {
+            *eight = match faces[from..].first_chunk() {
+                Some(faces) => f32x8::load_array_ref(s, faces),
+                None => {
+                    rest[..n - from].copy_from_slice(&faces[from..n]);
+                    f32x8::load_array_ref(s, rest)
+                }
+            };
+        }
+        let [u0, u1, v0, v1, w0, w1] = eight;
+        let (x, y, z) = (u1 - u0, v1 - v0, w1 - w0);
+        let (xy, yz) = (x + y, y + z);
+        let middle = v0.abs().max(v1.abs());
+        let speed = u0.abs().max(u1.abs()).max(w0.abs().max(w1.abs())).max(middle);
+        let here = [x, xy.max(-z), z, yz.max(-x), (xy + z).abs(), speed, middle];
+        for (found, here) in found.iter_mut().zip(here) {
+            *found = here.max(*found);
+        }
+    }
+    for (most, found) in most.iter_mut().zip(found) {
+        most.store(found);
+    }
 }
 
 /// One round.
@@ -260,10 +328,10 @@ struct Pass<'a> {
     flow: &'a Flow<'a>,
     /// Δt/h of the round.
     steps: f32,
-    /// Cells that the air crosses at most.
-    bounds: usize,
-    /// Cells upstream that a face may read.
-    upstream: usize,
+    /// Cells that the air crosses at most in the sweeps at the ends, and in the one between them.
+    bounds: [usize; 2],
+    /// Limit of the number of cells upstream that a face reads.
+    most_upstream: usize,
     decay: &'a [f32; 4],
     /// The first axis that is swept, and the last.
     ends: [usize; 2],
@@ -280,6 +348,16 @@ struct Bundle {
 }
 
 impl Pass<'_> {
+    /// Cells that the air crosses at most in the sweep along `axis`.
+    fn bound(&self, axis: usize) -> usize {
+        self.bounds[usize::from(!self.ends.contains(&axis))]
+    }
+
+    /// Cells upstream that a face may read in the sweep along `axis`.
+    fn upstream(&self, axis: usize) -> usize {
+        self.bound(axis).clamp(BEYOND, self.most_upstream)
+    }
+
     /// Sweeps along x and y, or y and x, plane by plane.
     fn in_planes(&self, threads: &PerThread<Lines>, left: &mut [[f64; 4]], scalars: &mut [[f32; 4]]) {
         let layout = self.flow.layout;
@@ -388,7 +466,7 @@ impl Pass<'_> {
         let cells = [range[0] + HALO, range[1] + HALO];
         let deep = lines.weigh(cells);
         let wraps = walls.periodic()[axis] && range == [0, self.flow.layout.dims.array()[axis]];
-        let is_first = self.ends[0] == axis;
+        let (is_first, upstream) = (self.ends[0] == axis, self.upstream(axis));
         if !is_first {
             lines.invert(cells);
         }
@@ -396,9 +474,9 @@ impl Pass<'_> {
             if !is_first {
                 lines.divide(c, cells);
             }
-            self.load_ghosts(lines, c, bundle, if deep { self.upstream } else { BEYOND });
+            self.load_ghosts(lines, c, bundle, if deep { upstream } else { BEYOND });
             let decay = (self.ends[1] == axis).then_some(self.decay[c]);
-            lines.advance(c, LineSweep { cells, walled, wraps, deep, upstream: self.upstream, decay });
+            lines.advance(c, LineSweep { cells, walled, wraps, deep, upstream, decay });
             self.count_sides(lines, bundle, &mut left[c]);
         }
         let [low, high] = self.flow.layout.cell_planes();
@@ -429,7 +507,8 @@ impl Pass<'_> {
         if first >= end {
             return ([0; 2], holds);
         }
-        ([first.saturating_sub(self.bounds).max(range[0]), (end + self.bounds).min(range[1])], holds)
+        let bound = self.bound(axis);
+        ([first.saturating_sub(bound).max(range[0]), (end + bound).min(range[1])], holds)
     }
 
     /// Computes the volumes that cross the faces and those of the cells before the sweep.
@@ -438,7 +517,9 @@ impl Pass<'_> {
         let Place { at, across, along, count } = place;
         let n = layout.dims.array()[axis];
         let from = at + first * along;
-        let Lines { volume, courant, .. } = lines;
+        let is_first = axis == self.ends[0];
+        let Lines { volume, courant, whole, .. } = lines;
+        *whole = is_first;
         let crossing = &mut courant[first + HALO..end + HALO + 1];
         if axis == 0 {
             interleave::turn(&velocity[0], [from, across, count], self.steps, crossing);
@@ -450,10 +531,11 @@ impl Pass<'_> {
                 crossing[face - first] = Eight([0.0; ACROSS]);
             }
         }
+        if is_first {
+            return;
+        }
         let out = &mut volume[first + HALO..end + HALO];
-        if axis == self.ends[0] {
-            out.fill(Eight([1.0; ACROSS]));
-        } else if axis == self.ends[1] {
+        if axis == self.ends[1] {
             // Without divergence the last sweep makes V 1.
             interleave::volumes_before(crossing, out);
         } else {
@@ -462,7 +544,7 @@ impl Pass<'_> {
             interleave::gather_volumes(fields, [from, along, count], self.steps, out);
         }
         let wraps = walls.periodic()[axis] && [first, end] == [0, n];
-        for depth in 0..self.upstream {
+        for depth in 0..self.upstream(axis) {
             let images = [n - 1 - depth % n, depth % n];
             for (to, image) in [first + HALO - 1 - depth, end + HALO + depth].into_iter().zip(images) {
                 volume[to] = if wraps { volume[image + HALO] } else { Eight([1.0; ACROSS]) };

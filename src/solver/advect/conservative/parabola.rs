@@ -20,7 +20,7 @@ pub const BEYOND: usize = 3;
 
 /// Ghost cells at each end of a line that a sweep may read, for each finer cell along a cell of the velocity: more than the air
 /// crosses in one sweep.
-pub const MOST_UPSTREAM: usize = 12;
+pub const MOST_UPSTREAM: usize = 16;
 
 /// Ghost cells at each end of a line.
 pub const HALO: usize = MOST_UPSTREAM * MOST_DETAIL;
@@ -35,8 +35,11 @@ const LEAST_VOLUME: f32 = 1e-3;
 pub struct Lines {
     /// Scalars of the cells: contents m before [`divide`](Self::divide) and after the sweep, values q = m/V in between.
     pub values: [Vec<Eight>; 4],
-    /// Volume of air in each cell before the sweep, in cells.
+    /// Volume of air in each cell before the sweep, in cells, unless `whole`.
     pub volume: Vec<Eight>,
+    /// Whether all volumes are 1.
+    pub whole: bool,
+    ones: Vec<Eight>,
     /// Volume of air that crosses the face below each cell, in cells.
     pub courant: Vec<Eight>,
     /// 1 at open faces below cells, −1 at closed ones.
@@ -78,6 +81,8 @@ impl Lines {
         Self {
             values: [new(), new(), new(), new()],
             volume: new(),
+            whole: false,
+            ones: vec![Eight([1.0; ACROSS]); n + 2 * HALO + 1],
             courant: new(),
             open: new(),
             ends: [Eight([0.0; ACROSS]); 2],
@@ -92,7 +97,8 @@ impl Lines {
     /// Computes the shares of volumes that cross the faces of cells `first..end`, for all scalars. Returns true if any air crosses more
     /// than one cell.
     pub fn weigh(&mut self, [first, end]: [usize; 2]) -> bool {
-        let Self { volume, courant, takes, share, .. } = self;
+        let Self { volume, whole, ones, courant, takes, share, .. } = self;
+        let volume = if *whole { ones } else { volume };
         let faces = first..end + 1;
         let mut most = Eight([0.0; ACROSS]);
         find_shares(
@@ -117,7 +123,8 @@ impl Lines {
     /// Advects scalar `c`: values become contents.
     pub fn advance(&mut self, c: usize, sweep: LineSweep) {
         let [first, end] = sweep.cells;
-        let Self { values, volume, courant, open, ends, takes, share, sides, flux, .. } = self;
+        let Self { values, volume, whole, ones, courant, open, ends, takes, share, sides, flux, .. } = self;
+        let volume = if *whole { ones } else { volume };
         let crossing = [&takes[first..end + 1], &share[first..end + 1]];
         if !sweep.deep {
             let around = &mut values[c][first - BEYOND..end + BEYOND];

@@ -1,6 +1,7 @@
 //! Weights of a coarse grid, from the grid twice as fine.
 
-use super::Level;
+use super::{Level, WHOLE};
+use crate::solver::storage::ranks::Ranks;
 
 impl Level {
     /// Makes the grid half as fine, without weights. An axis of one cell keeps its length.
@@ -13,7 +14,13 @@ impl Level {
         });
         let inner = [0, 1, 2].map(|axis| self.inner[axis] * scale[axis]);
         let side = [0, 1, 2].map(|axis| self.side[axis].map(|w| w * scale[axis]));
-        Self::empty(n.map(|n| n.div_ceil(2)), self.beyond, inner, side, self.threads)
+        let coarse = n.map(|n| n.div_ceil(2));
+        let split = self.split.coarser();
+        let few = coarse.iter().product::<usize>() <= WHOLE || split.thinnest(coarse[2]) == 0;
+        let halos = if few || self.halos.is_alone() { Ranks::default() } else { split.clone() };
+        // Once every rank has all planes, each makes the coarser grids from them.
+        let split = if self.halos.is_alone() { Ranks::default() } else { split };
+        Self::empty(coarse, self.beyond, inner, side, self.threads, [split, halos])
     }
 
     /// Computes the weights from a grid twice as fine: half the sum of the four fine faces of each coarse
@@ -64,6 +71,7 @@ impl Level {
         }
         self.dirty = rows;
         self.join_isolated_cells(fine);
+        self.share_weights();
     }
 }
 

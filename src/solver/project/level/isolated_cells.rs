@@ -11,11 +11,12 @@
 //!
 //! For the coarse grid the plate stands one fine cell aside, between A and B, but does not leak. Without this a plate
 //! between the two cells of a pair doubles the iterations.
+//!
+//! Several ranks search in their planes and bring what they find to all: isolated cells are as few as the cells of thin solids.
 
-use super::Level;
-use super::children;
 use super::coarsen::distance;
 use super::kernels::Row;
+use super::{Level, WEIGHTS, children};
 use crate::solver::project::red_black::Halves;
 use crate::solver::storage::row_passes::{leave_room, refill};
 
@@ -48,6 +49,11 @@ impl IsolatedCells {
     pub fn new(n: [usize; 3]) -> Self {
         let bits = Vec::with_capacity(n.iter().product::<usize>().div_ceil(64));
         Self { bits, rows: Vec::with_capacity(n[1] * n[2] + 1), ..Self::default() }
+    }
+
+    /// Whether there are none on any rank.
+    pub fn is_empty(&self) -> bool {
+        self.bits.is_empty()
     }
 
     fn contains(&self, cell: usize) -> bool {
@@ -84,13 +90,15 @@ impl Level {
         let n = self.board.n;
         let mut cells = std::mem::take(&mut self.isolated_cells.cells);
         cells.clear();
-        for k in 0..coarse.board.n[2] {
+        let [low, high] = coarse.part();
+        for k in low..high {
             for j in 0..coarse.board.n[1] {
                 for i in self.unusual(j, k).into_iter().flatten() {
                     self.cut_off([i, j, k], &mut cells);
                 }
             }
         }
+        coarse.split.join_lists(&mut cells);
         leave_room(&mut cells);
         let index = |[i, j, k]: [usize; 3]| i + n[0] * (j + n[1] * k);
         cells.sort_unstable_by_key(|&at| index(at));
@@ -117,7 +125,18 @@ impl Level {
         let n = self.board.n;
         let mut parents = std::mem::take(&mut self.isolated_cells.parents);
         let parent = |&[i, j, k]: &[usize; 3]| (i + n[0] * (j + n[1] * k), self.nearest_parent([i, j, k]));
-        refill(&mut parents, cells.iter().map(parent));
+        let [low, high] = self.own();
+        let own = cells.iter().filter(|cell| (low..high).contains(&cell[2]));
+        refill(&mut parents, own.map(parent));
+        if !self.halos.is_alone() {
+            const NONE: usize = usize::MAX;
+            let mut list: Vec<[usize; 4]> = (parents.iter())
+                .map(|&(cell, parent)| parent.map_or([cell, NONE, 0, 0], |[i, j, k]| [cell, i, j, k]))
+                .collect();
+            self.halos.join_lists(&mut list);
+            let parent = |[cell, i, j, k]: [usize; 4]| (cell, (i != NONE).then_some([i, j, k]));
+            refill(&mut parents, list.into_iter().map(parent));
+        }
         self.isolated_cells.parents = parents;
     }
 
@@ -220,15 +239,20 @@ impl Level {
     /// Adds the faces of isolated cells to the weights between the coarse cells they belong to.
     pub(super) fn join_isolated_cells(&mut self, fine: &Self) {
         let (n, coarse) = (fine.board.n, self.board.n);
+        let [low, high] = self.part();
         for &(cell, parent) in &fine.isolated_cells.parents {
             let Some(parent) = parent else { continue };
             let at = [cell % n[0], cell / n[0] % n[1], cell / (n[0] * n[1])];
+            // Cells farther away have no coarse face of this rank.
+            if !fine.halos.knows(at[2], n[2], [WEIGHTS[0], WEIGHTS[1] - 1]) {
+                continue;
+            }
             for (_, next, weight) in fine.neighbours(at) {
                 let beyond = next[0] + n[0] * (next[1] + n[1] * next[2]);
                 let seen = fine.isolated_cells.contains(beyond) && beyond < cell;
                 let Some(other) = fine.isolated_cells.parent(n, next).filter(|_| !seen) else { continue };
                 let Some((axis, face)) = face_between(coarse, parent, other) else { continue };
-                if face[axis] > 0 {
+                if face[axis] > 0 && (low..high).contains(&face[2]) {
                     let old = self.weight(axis, face);
                     self.set(axis, face, old + weight / distance(n[axis], face[axis], n[axis] > 1, false));
                 }
@@ -236,15 +260,17 @@ impl Level {
         }
     }
 
-    /// Adds the residual of isolated cells to the coarse cells they belong to.
-    pub(super) fn assign_isolated_cells(&self, rhs: &[f32], phi: &Halves, out: &mut Halves) {
+    /// Adds the residual of isolated cells to the coarse cells they belong to, in this rank's planes of the `coarse` grid.
+    pub(super) fn assign_isolated_cells(&self, rhs: &[f32], phi: &Halves, coarse: &Self, out: &mut Halves) {
         if self.isolated_cells.red.is_empty() {
             return;
         }
-        let ny = self.board.n[1];
+        let (ny, own) = (self.board.n[1], coarse.board.inside(coarse.part()));
         for row in 0..ny * self.board.n[2] {
             for isolated_cell in self.isolated_cells.of_row(row) {
-                let Some((color, to)) = isolated_cell.parent else { continue };
+                let Some((color, to)) = isolated_cell.parent.filter(|(_, to)| own.contains(to)) else {
+                    continue;
+                };
                 out[color][to] +=
                     self.left_in(0, [row % ny, row / ny], isolated_cell.slot as usize, rhs, phi);
             }

@@ -27,20 +27,32 @@ impl Level {
         self.board.n.iter().product::<usize>() > SERIAL
     }
 
-    /// Calls `f(k, plane)` for each plane inside of one colour.
+    /// Calls `f(k, plane)` for each plane of cells of one colour that this rank relaxes.
     pub(super) fn planes(&self, half: &mut [f32], f: impl Fn(usize, &mut [f32]) + Sync) {
-        let Board { plane, n, .. } = self.board;
-        let inside = &mut half[plane..(n[2] + 1) * plane];
+        let (plane, [low, high]) = (self.board.plane, self.own());
+        let inside = &mut half[(low + 1) * plane..(high + 1) * plane];
         if self.in_parallel() {
-            inside.par_chunks_mut(plane).enumerate().for_each(|(k, plane)| f(k, plane));
+            inside.par_chunks_mut(plane).enumerate().for_each(|(k, plane)| f(low + k, plane));
         } else {
-            inside.chunks_mut(plane).enumerate().for_each(|(k, plane)| f(k, plane));
+            inside.chunks_mut(plane).enumerate().for_each(|(k, plane)| f(low + k, plane));
+        }
+    }
+
+    /// Brings one colour from the planes beside the slab, and fills its ghosts beyond periodic ends.
+    pub(super) fn surround(&self, color: usize, field: &mut Halves, halo: [usize; 2]) {
+        self.exchange(&mut field[color], halo);
+        if self.meets_itself() {
+            self.exchange(&mut field[1 - color], halo);
+        }
+        // The planes brought here come without the ghosts across x and y.
+        for ks in self.halos.known(self.board.n[2], halo) {
+            self.board.wrap(self.periodic(), color, field, ks);
         }
     }
 
     /// Relaxes one colour: φ = (rhs + Σ w φ_neighbour) / Σ w.
     pub fn relax(&self, color: usize, rhs: &Halves, phi: &mut Halves) {
-        self.board.wrap(self.periodic(), 1 - color, phi);
+        self.surround(1 - color, phi, [1; 2]);
         let [red, black] = phi;
         let (own, other) = if color == 0 { (red, &*black) } else { (black, &*red) };
         self.planes(own, |k, out| relax_plane(self, color, k, &rhs[color], other, out));
@@ -58,21 +70,22 @@ impl Level {
     /// Computes `out` = A φ. Returns Σ φ A φ. The ghosts of `out` are not written.
     pub fn apply(&self, phi: &mut Halves, out: &mut Halves, partials: &mut [f64]) -> f64 {
         for color in [0, 1] {
-            self.board.wrap(self.periodic(), color, phi);
+            self.surround(color, phi, [1; 2]);
         }
         let [red, black] = phi.each_ref().map(|half| half.as_slice());
-        let Board { plane, n, .. } = self.board;
-        let inside = plane..(n[2] + 1) * plane;
+        let (plane, [low, high]) = (self.board.plane, self.own());
+        let inside = (low + 1) * plane..(high + 1) * plane;
         let [out_red, out_black] = out;
         let planes = out_red[inside.clone()]
             .par_chunks_mut(plane)
             .zip(out_black[inside].par_chunks_mut(plane))
-            .zip(partials.par_iter_mut());
+            .zip(partials[low..high].par_iter_mut());
         planes.enumerate().for_each(|(k, ((out_red, out_black), partial))| {
             *partial = 0.0;
-            apply_plane(self, 0, k, red, black, out_red, partial);
-            apply_plane(self, 1, k, black, red, out_black, partial);
+            apply_plane(self, 0, low + k, red, black, out_red, partial);
+            apply_plane(self, 1, low + k, black, red, out_black, partial);
         });
+        self.halos.gather(partials, 1);
         partials.iter().sum()
     }
 }

@@ -6,12 +6,16 @@
 //!
 //! Away from solids all faces along an axis have the same, usual weight. Each row stores the span of slots
 //! with other weights, so most of the grid is relaxed without reading any weights.
+//!
+//! With several ranks each relaxes its slab and brings a plane of the other colour from its neighbours before every half sweep. Coarse
+//! grids of few cells are whole: every rank has and relaxes all planes, with the same bytes, and none waits for another.
 
 use rayon::prelude::*;
 
 use super::boundary::AxisBoundary;
 use super::boundary::PressureBoundary::{self, Dirichlet, Neumann, Periodic};
 use super::red_black::{Board, Halves};
+use crate::solver::storage::ranks::Ranks;
 use crate::solver::storage::row_passes::PerThread;
 
 mod coarsen;
@@ -27,6 +31,17 @@ use rows::Rows;
 
 /// Number of cells below which a pass is not worth splitting over threads.
 const SERIAL: usize = 20_000;
+
+/// Number of cells up to which every rank has a coarse grid whole: exchanges would take longer than the cells.
+const WHOLE: usize = 2048;
+
+/// Planes beside a slab whose weights are known. An isolated cell may belong to the coarse cell above or below, and so may the cells
+/// beside it: its faces count for coarse faces up to two coarse planes away.
+const WEIGHTS: [usize; 2] = [4, 8];
+
+/// Planes beside a slab whose diagonals and spans are known: the residual of all cells of a coarse plane, and of isolated cells that
+/// belong to it, is restricted by its owner.
+const DIAGONALS: [usize; 2] = [2, 3];
 
 /// Weights, their diagonal, and the spans of unusual weights.
 pub struct Level {
@@ -53,20 +68,26 @@ pub struct Level {
     /// Two rows of slots for each thread.
     rows: PerThread<[Vec<f32>; 2]>,
     threads: usize,
+    /// The ranks that compute the weights and the right-hand side, each of its planes.
+    split: Ranks,
+    /// The ranks that relax it; alone if it is whole.
+    halos: Ranks,
 }
 
 impl Level {
-    /// Makes the finest grid, without solids, for a pool of `threads`.
-    pub fn finest(n: [usize; 3], beyond: [AxisBoundary; 3], threads: usize) -> Self {
+    /// Makes the finest grid, without solids, for a pool of `threads` on each of the `ranks`.
+    pub fn finest(n: [usize; 3], beyond: [AxisBoundary; 3], threads: usize, ranks: &Ranks) -> Self {
         let weight = |b: PressureBoundary| match b {
             Neumann => 0.0,
             Dirichlet => 2.0,
             Periodic => 1.0,
         };
-        let mut level = Self::empty(n, beyond, [1.0; 3], beyond.map(|ends| ends.map(weight)), threads);
+        let side = beyond.map(|ends| ends.map(weight));
+        let mut level = Self::empty(n, beyond, [1.0; 3], side, threads, [ranks.clone(), ranks.clone()]);
         for axis in 0..3 {
             level.fill(axis, |_| true, |level, at| level.usual(axis, at));
         }
+        level.share_weights();
         level.finish();
         level
     }
@@ -77,6 +98,7 @@ impl Level {
         mut inner: [f32; 3],
         mut side: [[f32; 2]; 3],
         threads: usize,
+        [split, halos]: [Ranks; 2],
     ) -> Self {
         let board = Board::new(n);
         for axis in (0..3).filter(|&axis| n[axis] == 1) {
@@ -95,6 +117,8 @@ impl Level {
             dirty: Rows::new(n, false),
             isolated_cells: IsolatedCells::new(n),
             threads,
+            split,
+            halos,
             board,
             beyond,
             inner,
@@ -103,6 +127,46 @@ impl Level {
             inverse: board.field(),
             spans: vec![[0; 2]; n[1] * n[2]],
         }
+    }
+
+    /// The planes of cells that this rank relaxes.
+    pub fn own(&self) -> [usize; 2] {
+        self.halos.slab(self.board.n[2])
+    }
+
+    /// The planes of cells whose weights and right-hand side this rank computes.
+    fn part(&self) -> [usize; 2] {
+        self.split.slab(self.board.n[2])
+    }
+
+    /// The ranks that relax it.
+    pub fn ranks(&self) -> &Ranks {
+        &self.halos
+    }
+
+    /// Brings the planes of one colour that a pass reads beside this slab.
+    fn exchange(&self, half: &mut [f32], halo: [usize; 2]) {
+        self.halos.exchange(self.board.planes(), [half], halo);
+    }
+
+    /// Brings to this rank what others have computed of `field`: the planes within `halo`, or all if the grid is whole.
+    fn share(&self, field: &mut Halves, halo: [usize; 2]) {
+        let nz = self.board.n[2];
+        let halo = if self.halos.is_alone() { [nz; 2] } else { halo };
+        let [red, black] = field;
+        self.split.exchange(self.board.planes(), [red, black], halo);
+    }
+
+    /// Brings the weights beside the slab, and the record of changed rows.
+    pub fn share_weights(&mut self) {
+        if self.split.is_alone() {
+            return;
+        }
+        let mut weights = std::mem::take(&mut self.weights);
+        weights.iter_mut().for_each(|weights| self.share(weights, WEIGHTS));
+        self.weights = weights;
+        self.special.gather(&self.split);
+        self.changed.gather(&self.split);
     }
 
     fn periodic(&self) -> [bool; 3] {
@@ -139,7 +203,7 @@ impl Level {
         }
     }
 
-    /// Sets the weights of an axis in the chosen rows of faces.
+    /// Sets the weights of an axis in the chosen rows of faces of this rank's planes.
     fn fill(
         &mut self,
         axis: usize,
@@ -150,10 +214,14 @@ impl Level {
         let mut halves = std::mem::take(&mut self.weights[axis]);
         let [red, black] = &mut halves;
         let most = [0, 1, 2].map(|a| board.n[a] + usize::from(a == axis));
-        let planes = red[board.plane..].par_chunks_mut(board.plane);
-        let planes = planes.zip(black[board.plane..].par_chunks_mut(board.plane)).take(most[2]);
+        let [low, high] = self.part();
+        let high = if high == board.n[2] { most[2] } else { high };
+        let part = (low + 1) * board.plane..(high + 1) * board.plane;
+        let planes = red[part.clone()].par_chunks_mut(board.plane);
+        let planes = planes.zip(black[part].par_chunks_mut(board.plane));
         let level = &*self;
         planes.enumerate().for_each(|(k, (red, black))| {
+            let k = low + k;
             for j in (0..most[1]).filter(|&j| chosen([j, k])) {
                 let row = board.row(j as isize, -1);
                 for i in 0..most[0] {
@@ -220,24 +288,27 @@ impl Level {
 
     /// Computes the diagonal and the spans from the weights.
     pub fn finish(&mut self) {
-        let Self { board, inner, side, weights, inverse, spans, changed, .. } = self;
+        let Self { board, inner, side, weights, inverse, spans, changed, halos, .. } = self;
         let board = *board;
         let view = Weights { board, inner, side, weights };
-        let [red, black] = inverse;
-        let inside = board.plane..(board.n[2] + 1) * board.plane;
-        let planes = red[inside.clone()]
-            .par_chunks_mut(board.plane)
-            .zip(black[inside].par_chunks_mut(board.plane))
-            .zip(spans.par_chunks_mut(board.n[1]));
-        planes.enumerate().for_each(|(k, ((red, black), spans))| {
-            let is_changed =
-                |j: usize| [[j, k], [j + 1, k], [j, k + 1]].iter().any(|row| changed.contains(*row));
-            for (j, span) in spans.iter_mut().enumerate().filter(|(j, _)| is_changed(*j)) {
-                let at = board.row(j as isize, -1);
-                let [red, black] = [&mut red[at..][..board.slots], &mut black[at..][..board.slots]];
-                *span = view.finish_row([j, k], [red, black]);
-            }
-        });
+        for [low, high] in halos.known(board.n[2], DIAGONALS) {
+            let [red, black] = &mut *inverse;
+            let part = (low + 1) * board.plane..(high + 1) * board.plane;
+            let planes = red[part.clone()]
+                .par_chunks_mut(board.plane)
+                .zip(black[part].par_chunks_mut(board.plane))
+                .zip(spans[low * board.n[1]..high * board.n[1]].par_chunks_mut(board.n[1]));
+            planes.enumerate().for_each(|(k, ((red, black), spans))| {
+                let k = low + k;
+                let is_changed =
+                    |j: usize| [[j, k], [j + 1, k], [j, k + 1]].iter().any(|row| changed.contains(*row));
+                for (j, span) in spans.iter_mut().enumerate().filter(|(j, _)| is_changed(*j)) {
+                    let at = board.row(j as isize, -1);
+                    let [red, black] = [&mut red[at..][..board.slots], &mut black[at..][..board.slots]];
+                    *span = view.finish_row([j, k], [red, black]);
+                }
+            });
+        }
     }
 }
 

@@ -13,7 +13,7 @@
 //! - Transfer: elsewhere only red cells take part ([`transfer`](super::transfer)). In the two layers of a seam the black
 //!   cells do too.
 
-use super::Level;
+use super::{DIAGONALS, Level};
 use crate::solver::project::red_black::Halves;
 
 impl Level {
@@ -36,7 +36,11 @@ impl Level {
         coarse: &Self,
         out: &mut Halves,
     ) {
-        self.each_black(coarse, |at, (color, parent)| {
+        let part = coarse.board.inside(coarse.part());
+        self.each_black(coarse, DIAGONALS, |at, (color, parent)| {
+            if !part.contains(&parent) {
+                return;
+            }
             let (own, here) = self.place(at);
             out[color][parent] +=
                 rhs[own][here] + self.around(at, phi) - phi[own][here] / self.inverse[own][here];
@@ -45,15 +49,19 @@ impl Level {
 
     /// Adds the coarse solution to the black cells of the first and last layers.
     pub(super) fn prolong_periodic_seams(&self, coarse: &Self, correction: &Halves, phi: &mut Halves) {
-        self.each_black(coarse, |at, (color, parent)| {
+        self.each_black(coarse, [0; 2], |at, (color, parent)| {
             let (own, here) = self.place(at);
             phi[own][here] += correction[color][parent];
         });
     }
 
-    /// Calls `f` once for each black unknown of the layers, with colour and position of its coarse cell.
-    fn each_black(&self, coarse: &Self, mut f: impl FnMut([usize; 3], (usize, usize))) {
+    /// Calls `f` once for each black unknown of the layers in the slab and the planes beside it, with colour and position of its
+    /// coarse cell.
+    fn each_black(&self, coarse: &Self, halo: [usize; 2], mut f: impl FnMut([usize; 3], (usize, usize))) {
         let n = self.board.n;
+        let alone = self.halos.is_alone();
+        let known: Vec<_> = self.halos.known(n[2], halo).filter(|_| !alone).collect();
+        let is_known = |k: usize| alone || known.iter().any(|&[low, high]| (low..high).contains(&k));
         let lies_in = |at: [usize; 3], axis: usize| {
             self.is_periodic_seam(axis) && (at[axis] == 0 || at[axis] == n[axis] - 1)
         };
@@ -63,7 +71,11 @@ impl Level {
                 let mut at = [place % 2 * (n[axis] - 1); 3];
                 (at[b], at[c]) = (place / 2 % n[b], place / 2 / n[b]);
                 let is_black = at.iter().sum::<usize>() & 1 == 1;
-                if !is_black || !self.is_unknown(at) || (0..axis).any(|axis| lies_in(at, axis)) {
+                if !is_black
+                    || !is_known(at[2])
+                    || !self.is_unknown(at)
+                    || (0..axis).any(|axis| lies_in(at, axis))
+                {
                     continue;
                 }
                 if let Some(parent) = self.isolated_cells.parent(n, at) {
@@ -94,7 +106,27 @@ impl Level {
         self.is_periodic(axis) && n > 1 && !n.is_multiple_of(2)
     }
 
+    /// Cells of one layer are neighbours around another odd axis only, and the later one of two reads the earlier. So the last
+    /// plane, the first one's neighbour, comes after all others, or before them.
     fn relax_last_layer(&self, axis: usize, color: usize, backwards: bool, rhs: &Halves, phi: &mut Halves) {
+        let (n, [low, high]) = (self.board.n, self.own());
+        let parts = [[low, high.min(n[2] - 1)], [low.max(n[2] - 1), high]];
+        for part in if backwards { [parts[1], parts[0]] } else { parts } {
+            let [red, black] = &mut *phi;
+            self.halos.exchange(self.board.planes(), [red, black], [1; 2]);
+            self.relax_planes(axis, color, backwards, part, rhs, phi);
+        }
+    }
+
+    fn relax_planes(
+        &self,
+        axis: usize,
+        color: usize,
+        backwards: bool,
+        [low, high]: [usize; 2],
+        rhs: &Halves,
+        phi: &mut Halves,
+    ) {
         let n = self.board.n;
         let [b, c] = [(axis + 1) % 3, (axis + 2) % 3];
         let count = n[b] * n[c];
@@ -102,7 +134,7 @@ impl Level {
             let place = if backwards { count - 1 - step } else { step };
             let mut at = [n[axis] - 1; 3];
             (at[b], at[c]) = (place % n[b], place / n[b]);
-            if at.iter().sum::<usize>() & 1 == color {
+            if at.iter().sum::<usize>() & 1 == color && (low..high).contains(&at[2]) {
                 self.relax_cell(at, rhs, phi);
             }
         }

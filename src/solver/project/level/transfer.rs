@@ -8,30 +8,57 @@ use super::{Level, children};
 use crate::simd::dispatch;
 use crate::solver::project::red_black::{Board, Halves};
 
+/// Planes beside a slab that the residual of the cells of a coarse one reads.
+const RESTRICTED: [usize; 2] = [1, 2];
+/// The same, if isolated cells may belong to it.
+const RESTRICTED_ISOLATED: [usize; 2] = [3, 4];
+
+/// Coarse planes beside a slab to which a cell of the slab may belong.
+const PROLONGED: [usize; 2] = [2; 2];
+
 impl Level {
     /// Restricts the residual: sums over 2³ cells of the red residuals. The black ones, relaxed last, are 0.
     pub fn restrict_red(&self, rhs: &Halves, phi: &mut Halves, coarse: &Self, out: &mut Halves) {
-        self.board.wrap(self.periodic(), 1, phi);
+        if !self.halos.is_alone() {
+            self.surround(0, phi, self.restricted());
+        }
+        self.surround(1, phi, self.restricted());
         let phi = &*phi;
         let to = coarse.board;
-        let [red, black] = out;
-        let inside = to.plane..(to.n[2] + 1) * to.plane;
-        let (red, black) = (&mut red[inside.clone()], &mut black[inside]);
+        let part = coarse.part();
+        let [red, black] = &mut *out;
+        let (red, black) = (&mut red[to.inside(part)], &mut black[to.inside(part)]);
         let each = |(k, (red, black)): (usize, (&mut [f32], &mut [f32]))| {
-            restrict_plane(self, to, k, &rhs[0], [&phi[0], &phi[1]], red, black);
+            restrict_plane(self, to, part[0] + k, &rhs[0], [&phi[0], &phi[1]], red, black);
         };
         if self.in_parallel() {
             red.par_chunks_mut(to.plane).zip(black.par_chunks_mut(to.plane)).enumerate().for_each(each);
         } else {
             red.chunks_mut(to.plane).zip(black.chunks_mut(to.plane)).enumerate().for_each(each);
         }
-        self.assign_isolated_cells(&rhs[0], phi, out);
+        self.assign_isolated_cells(&rhs[0], phi, coarse, out);
         self.restrict_periodic_seams(rhs, phi, coarse, out);
+        if coarse.halos.is_alone() {
+            coarse.share(out, [0; 2]);
+        }
+    }
+
+    /// Brings the right-hand side beside the slab, of which the residual is restricted there.
+    pub fn share_right_hand_side(&self, rhs: &mut Halves) {
+        let [red, black] = rhs;
+        self.halos.exchange(self.board.planes(), [red, black], self.restricted());
+    }
+
+    /// Planes beside the slab that the residual reads.
+    fn restricted(&self) -> [usize; 2] {
+        if self.isolated_cells.is_empty() { RESTRICTED } else { RESTRICTED_ISOLATED }
     }
 
     /// Prolongs the coarse solution to the red cells. The black ones are relaxed next, which overwrites them.
-    pub fn prolong_to_red(&self, coarse: &Self, correction: &Halves, phi: &mut Halves) {
+    pub fn prolong_to_red(&self, coarse: &Self, correction: &mut Halves, phi: &mut Halves) {
         let from = coarse.board;
+        let [red, black] = &mut *correction;
+        coarse.halos.exchange(from.planes(), [red, black], PROLONGED);
         self.planes(&mut phi[0], |k, out| {
             prolong_plane(self, from, k, [&correction[0], &correction[1]], out);
         });

@@ -1,9 +1,9 @@
 use super::*;
 use crate::comm::ThreadRanks;
-use crate::grid::Dims;
+use crate::grid::{Dims, Layout};
 use crate::solver::{
     ActsOn, Advection, Ambient, BoundaryCondition, Force, ForceField, Form, Inflow, Integrator, Params,
-    Region, Shape, Solver, Source, StepStats, TimeControl, TraceOrder,
+    Projection, Region, Shape, Slip, Solid, Solver, Source, StepStats, TimeControl, TraceOrder, Turbulence,
 };
 
 const CLOSED: [BoundaryCondition; 2] = [BoundaryCondition::Closed; 2];
@@ -23,14 +23,17 @@ fn scene(cells: [usize; 3], sides: [[BoundaryCondition; 2]; 3]) -> Config {
     Config { sides, ..Config::new(Dims::new(cells).unwrap(), 0.1) }
 }
 
-/// Runs `steps` steps on `size` ranks. Returns the planes of each field that each rank has computed, in order, and its statistics.
+/// What all ranks know alike: statistics, and the forces and torques on solids.
+type Known = (StepStats, [Vec<[f64; 3]>; 3]);
+
+/// Runs `steps` steps on `size` ranks. Returns the planes of each field that each rank has computed, in order, and what it knows.
 fn run(
     config: &Config,
     params: &Params,
     size: usize,
     steps: usize,
     prepare: &(impl Fn(&mut Solver) + Sync),
-) -> Vec<(Vec<f32>, StepStats)> {
+) -> Vec<(Vec<f32>, Known)> {
     let solve = |comm: Option<Arc<dyn Comm>>, threads: usize| {
         let config = Config { threads, ..config.clone() };
         let length = |axis: usize| 0.1 * config.dims.array()[axis] as f32;
@@ -51,8 +54,9 @@ fn run(
         for field in solver.velocity().iter().map(Vec::as_slice).chain(solver.pressure()) {
             fields.extend(&field[own.clone()]);
         }
-        fields.extend(solver.scalars()[own].as_flattened());
-        (fields, StepStats { stages: Default::default(), ..solver.stats().clone() })
+        fields.extend(solver.scalars()[solver.smoke_layout().own()].as_flattened());
+        let forces = [solver.solid_forces(), solver.solid_torques(), solver.solid_pressures()];
+        (fields, (StepStats { stages: Default::default(), ..solver.stats().clone() }, forces))
     };
     if size == 1 {
         return vec![solve(None, 2)];
@@ -70,18 +74,20 @@ fn run(
 /// Asserts that ranks of any number have the bytes of one.
 fn check(name: &str, config: &Config, params: &Params, prepare: impl Fn(&mut Solver) + Sync) {
     let whole = &run(config, params, 1, 4, &prepare)[0];
-    assert!(whole.1.max_speed > 0.1 && whole.1.mass[0] > 0.0, "{name}: nothing happens");
-    let layout = crate::grid::Layout::new(config.dims);
-    let count = whole.0.len() / layout.size();
+    let stats = &whole.1.0;
+    assert!(stats.max_speed > 0.1 && stats.mass[0] > 0.0, "{name}: nothing happens");
+    let (air, smoke) = (Layout::new(config.dims), Layout::new(config.smoke_dims()));
+    let of_air = (whole.0.len() - 4 * smoke.size()) / air.size();
     for size in [2, 3, 4] {
-        for (rank, (fields, stats)) in run(config, params, size, 4, &prepare).into_iter().enumerate() {
-            let ranks = [config.dims.nz * rank / size, config.dims.nz * (rank + 1) / size];
-            let own = layout.slab(ranks).own();
+        for (rank, (fields, known)) in run(config, params, size, 4, &prepare).into_iter().enumerate() {
+            let bounds = [config.dims.nz * rank / size, config.dims.nz * (rank + 1) / size];
             // Each field of one value, then the scalars of four.
-            let mut at = 0;
-            for field in 0..count - 4 + 1 {
-                let values = if field < count - 4 { 1 } else { 4 };
-                let want = &whole.0[field * layout.size() + values * own.start..][..values * own.len()];
+            let (mut from, mut at) = (0, 0);
+            for field in 0..=of_air {
+                let (layout, values, finer) =
+                    if field < of_air { (air, 1, 1) } else { (smoke, 4, config.detail) };
+                let own = layout.slab(bounds.map(|k| k * finer)).own();
+                let want = &whole.0[from + values * own.start..][..values * own.len()];
                 let found = &fields[at..][..values * own.len()];
                 let differs = found.iter().zip(want).position(|(a, b)| a.to_bits() != b.to_bits());
                 if let Some(n) = differs {
@@ -90,15 +96,16 @@ fn check(name: &str, config: &Config, params: &Params, prepare: impl Fn(&mut Sol
                         [place % layout.row, place % layout.plane / layout.row, place / layout.plane]
                             .map(|i| i as isize - 2);
                     panic!(
-                        "{name}: field {field} of rank {rank} of {size} ({ranks:?}) at {:?}: {} instead of {}",
+                        "{name}: field {field} of rank {rank} of {size} ({bounds:?}) at {:?}: {} instead of {}",
                         [x, y, z],
                         found[n],
                         want[n]
                     );
                 }
+                from += values * layout.size();
                 at += values * own.len();
             }
-            assert_eq!(stats, whole.1, "{name}, rank {rank} of {size}");
+            assert_eq!(known, whole.1, "{name}, rank {rank} of {size}");
         }
     }
 }
@@ -187,13 +194,167 @@ fn fast_air_and_thin_slabs_have_the_bytes_of_one_process() {
 }
 
 #[test]
+fn iterative_projections_have_the_bytes_of_one_process() {
+    let mixed = [CLOSED, OPEN, [BoundaryCondition::Open, BoundaryCondition::Closed]];
+    for (n, sides) in [mixed, [CLOSED, OPEN, PERIODIC], [PERIODIC; 3]].into_iter().enumerate() {
+        // Coarse grids of several sizes; odd numbers of cells around periodic axes have seams.
+        for cells in [[15, 13, 17], [32, 30, 41 - n]] {
+            let config = Config { projection: Projection::Multigrid, ..scene(cells, sides) };
+            check(&format!("multigrid {cells:?} {n}"), &config, &params(), stirred);
+        }
+        let config =
+            Config { projection: Projection::GaussSeidel { sweeps: 7 }, ..scene([15, 13, 17], sides) };
+        check(&format!("sweeps {n}"), &config, &params(), stirred);
+    }
+}
+
+/// A ball, a thin plate at an angle, a warm no-slip box across several slabs, and a spinning no-slip disc.
+fn still_solids() -> Vec<Solid> {
+    let ball = Solid::new(Shape::Sphere { radius: 0.31 }, [0.52, 0.9, 0.8]);
+    let plate = Solid {
+        rotation: Solid::turn([20.0, 0.0, 15.0]),
+        ..Solid::new(Shape::Box { size: [1.1, 0.03, 1.3] }, [0.9, 1.35, 0.9])
+    };
+    let bar = Solid {
+        slip: Slip::None,
+        temperature: Some(40.0),
+        ..Solid::new(Shape::Box { size: [0.23, 0.37, 1.21] }, [1.2, 0.5, 1.0])
+    };
+    let disc = Solid {
+        spin: [0.0, 0.0, 3.0],
+        slip: Slip::None,
+        ..Solid::new(Shape::Sphere { radius: 0.22 }, [0.35, 0.35, 1.3])
+    };
+    vec![ball, plate, bar, disc]
+}
+
+/// A ball that crosses slabs, a spinning no-slip plank, and a turning mesh.
+fn moving_solids() -> Vec<Solid> {
+    let keyframes = vec![(0.0, [0.5, 0.9, 0.5]), (0.3, [0.8, 1.0, 1.2])];
+    let ball = Solid { keyframes, ..Solid::new(Shape::Sphere { radius: 0.27 }, [0.0; 3]) };
+    let plank = Solid {
+        spin: [2.0, 1.0, 0.0],
+        slip: Slip::None,
+        temperature: Some(-20.0),
+        ..Solid::new(Shape::Box { size: [0.2, 0.15, 0.9] }, [1.2, 0.5, 0.8])
+    };
+    let corners = vec![[0.0, 0.0, 0.0], [0.5, 0.0, 0.1], [0.1, 0.6, 0.0], [0.1, 0.1, 0.7]];
+    let faces = vec![[0, 2, 1], [0, 1, 3], [0, 3, 2], [1, 2, 3]];
+    let mesh = Shape::Mesh(crate::solver::Mesh::new(corners, faces).unwrap().into());
+    let mesh = Solid { spin: [0.0, 3.0, 0.0], ..Solid::new(mesh, [0.4, 1.4, 1.0]) };
+    vec![ball, plank, mesh]
+}
+
+fn among(solids: Vec<Solid>) -> impl Fn(&mut Solver) + Sync {
+    move |solver| {
+        stirred(solver);
+        solver.set_solids(solids.clone()).unwrap();
+    }
+}
+
+#[test]
+fn solids_have_the_bytes_of_one_process() {
+    let thick = Params { viscosity: 0.01, conduction: 0.01, ..params() };
+    let sides = [CLOSED, [BoundaryCondition::Closed, BoundaryCondition::Open], PERIODIC];
+    let config = scene([16, 19, 19], sides);
+    check("thick air among solids", &config, &thick, among(still_solids()));
+    check("thin air among moving solids", &config, &params(), among(moving_solids()));
+}
+
+#[test]
+#[ignore = "a minute"]
+fn still_solids_between_all_sides_have_the_bytes_of_one_process() {
+    let thick = Params { viscosity: 0.01, conduction: 0.01, ..params() };
+    let mixed = [CLOSED, [BoundaryCondition::Closed, BoundaryCondition::Open], OPEN];
+    for (n, sides) in [[CLOSED; 3], mixed, [CLOSED, OPEN, PERIODIC], [PERIODIC; 3]].into_iter().enumerate() {
+        let config = scene([16, 19, 18 + n], sides);
+        check(&format!("thin air among solids, {n}"), &config, &params(), among(still_solids()));
+        let config = Config { advection: Advection::MacCormack, ..config };
+        check(&format!("thick air among solids, {n}"), &config, &thick, among(still_solids()));
+    }
+}
+
+#[test]
+#[ignore = "a minute"]
+fn moving_solids_between_all_sides_have_the_bytes_of_one_process() {
+    let thick = Params { viscosity: 0.01, conduction: 0.01, ..params() };
+    let mixed = [OPEN, [BoundaryCondition::Closed, BoundaryCondition::Open], CLOSED];
+    for (n, sides) in [[CLOSED; 3], mixed, [CLOSED, OPEN, PERIODIC], [PERIODIC; 3]].into_iter().enumerate() {
+        let config = scene([16, 19, 18 + n], sides);
+        check(&format!("thin air among moving solids, {n}"), &config, &params(), among(moving_solids()));
+        let integrator = [Integrator::Trapezoid, Integrator::Reflection][n % 2];
+        let config = Config { advection: Advection::ALL[n], integrator, ..config };
+        check(&format!("thick air among moving solids, {n}"), &config, &thick, among(moving_solids()));
+    }
+}
+
+#[test]
+#[ignore = "a minute"]
+fn fast_air_among_solids_has_the_bytes_of_one_process() {
+    let mut config = scene([16, 19, 24], [CLOSED, OPEN, PERIODIC]);
+    config.time = TimeControl { cfl: 40.0, max_substeps: 1 };
+    for advection in [Advection::Conservative, Advection::Cubic] {
+        for solids in [still_solids(), moving_solids()] {
+            check("fast", &Config { advection, ..config.clone() }, &params(), |solver| {
+                let wild =
+                    |c, [x, y, z]: [f32; 3]| [12.0 * y.sin(), 9.0 * (4.0 * z).cos(), 15.0 * (x + y).sin()][c];
+                solver.fill(wild, |[_, y, z]| [y * z, 0.0, 0.0, 0.0]);
+                solver.set_solids(solids.clone()).unwrap();
+            });
+        }
+    }
+}
+
+fn turbulent() -> Params {
+    Params { turbulence: Turbulence { strength: 1.0, ..Turbulence::default() }, ..params() }
+}
+
+#[test]
+fn finer_smoke_has_the_bytes_of_one_process() {
+    let sides = [CLOSED, [BoundaryCondition::Closed, BoundaryCondition::Open], PERIODIC];
+    let config = Config { detail: 2, ..scene([13, 16, 17], sides) };
+    check("turbulence", &config, &turbulent(), stirred);
+    check("turbulence among solids", &config, &turbulent(), among(moving_solids()));
+}
+
+#[test]
+#[ignore = "a minute"]
+fn finer_smoke_between_all_sides_has_the_bytes_of_one_process() {
+    let thick = Params { viscosity: 0.01, conduction: 0.01, ..turbulent() };
+    let mixed = [OPEN, [BoundaryCondition::Closed, BoundaryCondition::Open], CLOSED];
+    for (n, sides) in [[CLOSED; 3], mixed, [CLOSED, OPEN, PERIODIC], [PERIODIC; 3]].into_iter().enumerate() {
+        let config = Config { detail: 2 + n % 3, ..scene([13, 16, 16 + n], sides) };
+        check(&format!("finer, {n}"), &config, &turbulent(), stirred);
+        let config = Config { detail: 2 + n % 2, ..config };
+        check(&format!("finer among solids, {n}"), &config, &thick, among(still_solids()));
+        let integrator = [Integrator::Trapezoid, Integrator::Reflection][n % 2];
+        let config = Config { integrator, detail: 2, ..config };
+        check(&format!("finer among moving solids, {n}"), &config, &turbulent(), among(moving_solids()));
+        let config = Config { advection: Advection::ALL[n], ..config };
+        check(&format!("interpolated among moving solids, {n}"), &config, &params(), among(moving_solids()));
+    }
+}
+
+#[test]
 fn a_run_resumes_on_another_number_of_ranks() {
-    let config = scene([12, 13, 17], [OPEN, CLOSED, PERIODIC]);
+    for integrator in [Integrator::Projection, Integrator::Trapezoid] {
+        let config = Config { integrator, ..scene([12, 13, 17], [OPEN, CLOSED, PERIODIC]) };
+        resumes(&config, &[]);
+        let walls = Config { sides: [OPEN, CLOSED, CLOSED], ..config };
+        resumes(&walls, &moving_solids());
+        resumes(&Config { detail: 2, ..walls }, &moving_solids());
+    }
+}
+
+/// Asserts that a run of one rank goes on with three, and a run of two with one.
+fn resumes(config: &Config, solids: &[Solid]) {
     let saved = |comm: Option<Arc<dyn Comm>>, from: Option<&[u8]>| {
         let config = Config { threads: 1, ..config.clone() };
         let source = Region::new(Form::Body(Shape::Sphere { radius: 0.3 }), [0.6, 0.3, 0.9]);
         let sources = vec![Source::new(source, [3.0, 0.0, 1.0, 400.0])];
-        let mut solver = Solver::on_ranks(config, params(), sources, comm).unwrap();
+        let params = Params { viscosity: 0.01, ..turbulent() };
+        let mut solver = Solver::on_ranks(config, params, sources, comm).unwrap();
+        solver.set_solids(solids.to_vec()).unwrap();
         if let Some(from) = from {
             solver.load(from).unwrap();
         }
@@ -224,15 +385,9 @@ fn what_works_on_one_rank_only_is_refused_by_name() {
         let built = Solver::on_ranks(config, params(), vec![], Some(Arc::new(comms())));
         built.map(|_| ()).unwrap_err().to_string()
     };
-    let config = scene([8, 8, 8], [CLOSED; 3]);
-    assert!(refusal(Config { detail: 2, ..config.clone() }).contains("domain.detail"));
     let follow = crate::solver::Follow { on: true, ..Default::default() };
     let open = Config { follow, ..scene([8, 8, 8], [OPEN; 3]) };
     assert!(refusal(open).contains("domain.follow"));
-    assert!(refusal(Config { projection: Projection::Multigrid, ..config.clone() }).contains("projection"));
     let thin = refusal(scene([8, 8, 7], [CLOSED; 3]));
     assert!(thin.contains("7 cells along z") && thin.contains("1 at most"), "{thin}");
-    let mut solver = Solver::on_ranks(config, params(), vec![], Some(Arc::new(comms()))).unwrap();
-    let ball = crate::solver::Solid::new(Shape::Sphere { radius: 0.1 }, [0.4; 3]);
-    assert!(solver.set_solids(vec![ball]).unwrap_err().to_string().contains("solids"));
 }
