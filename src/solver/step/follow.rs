@@ -96,7 +96,7 @@ impl Rule {
 
     /// Where the box goes that is `now` and must hold what is `wanted`. `fits` says whether there is memory for a box.
     fn next(&self, now: Sides, wanted: Sides, fits: impl Fn(Sides) -> bool) -> Next {
-        let (mut tight, mut roomy, mut sticks_out) = (now, now, false);
+        let (mut tight, mut roomy, mut wide, mut sticks_out) = (now, now, now, false);
         for (axis, end) in (0..3).flat_map(|axis| [(axis, 0), (axis, 1)]).filter(|&(a, e)| self.moves[a][e]) {
             let outwards = [-1, 1][end];
             let edge = wanted[axis][end] + outwards * self.margin;
@@ -104,12 +104,15 @@ impl Rule {
             let above_ground = |cell: i32| if (axis, end) == (1, 0) { cell.max(0) } else { cell };
             tight[axis][end] = above_ground(BRICK * brick);
             let grows = outwards * (tight[axis][end] - now[axis][end]) > 0;
-            let spare = if grows { reserve(lengths(now)[axis]) } else { BRICK };
+            let reserve = reserve(lengths(now)[axis]);
+            let spare = if grows { reserve } else { BRICK };
             roomy[axis][end] = above_ground(BRICK * brick + outwards * spare);
+            wide[axis][end] = above_ground(BRICK * brick + outwards * reserve);
             sticks_out |= grows;
         }
         (0..3).for_each(|axis| roomy[axis] = widened(roomy[axis], self.moves[axis]));
-        if !sticks_out && volume(roomy) > 0.75 * volume(now) {
+        // With a reserve at all sides, or a box that has just grown would shrink again.
+        if !sticks_out && volume(wide) > 0.75 * volume(now) {
             return Next::Stay;
         }
         match [roomy, tight].into_iter().find(|sides| fits(*sides)) {
@@ -308,6 +311,13 @@ mod tests {
         let Next::Move(to) = next([[0, 128]; 3], [[40, 60]; 3], ALL) else { panic!("it is mostly empty") };
         assert!(lengths(to).iter().all(|n| *n < 90), "{to:?}");
         assert_eq!(next(to, [[40, 60]; 3], ALL), Next::Stay);
+    }
+
+    #[test]
+    fn a_box_that_has_just_grown_stays() {
+        let wanted = [[4, 28]; 3];
+        let Next::Move(to) = next([[0, 32]; 3], wanted, ALL) else { panic!("it sticks out") };
+        assert_eq!(next(to, wanted, ALL), Next::Stay);
     }
 
     #[test]
