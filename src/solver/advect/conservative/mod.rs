@@ -639,3 +639,27 @@ impl Pass<'_> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_step_takes_one_round_while_some_air_is_left_in_its_order_of_axes() {
+        let strain = Strain {
+            forwards: [0.8, 0.5],
+            backwards: [0.2, 0.9],
+            speed: 3.4,
+            middle: 2.0,
+            ..Strain::default()
+        };
+        let rounds = |strain: Strain, backwards| strain.rounds(backwards, 1, 11.0).count;
+        assert_eq!(rounds(strain, false), 1.0);
+        assert_eq!(rounds(strain, true), 2.0, "0.1 is left");
+        assert_eq!(rounds(Strain { speed: 4.1, ..strain }, false), 2.0, "too fast");
+        assert_eq!(rounds(Strain { all: 2.5, ..strain }, false), 4.0, "divergent");
+        let drained = Strain { forwards: [0.84, 0.84], ..strain };
+        assert_eq!(rounds(drained, false), 2.0, "smoke may cross 12.5 cells along y");
+        assert_eq!(rounds(Strain { middle: 1.0, ..drained }, false), 1.0);
+    }
+}
