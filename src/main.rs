@@ -9,6 +9,7 @@ use updraft::cli::{self, Args};
 static ALLOCATOR: updraft::room::Allocator = updraft::room::Allocator;
 
 fn main() -> ExitCode {
+    updraft::room::large_blocks::return_at_once();
     match cli::run(&Args::parse()) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {

@@ -12,6 +12,7 @@ use std::path::{Path, PathBuf};
 
 use thiserror::Error;
 
+pub mod large_blocks;
 mod machine_memory;
 
 pub use machine_memory::{available, total as machine};

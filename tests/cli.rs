@@ -621,6 +621,56 @@ fn a_closed_pipe_is_no_error() {
     assert!(output.status.success() && output.stderr.is_empty(), "{}", stderr(&output));
 }
 
+/// Finer smoke through the flow in `dir`/run, in one go and in two, from frames that begin with 0 and with 1.
+fn resumed_finer_smoke_has_the_bytes_of_an_unbroken_run(dir: &Path) {
+    let detail = |more: &[&str]| updraft(dir, &[&["detail", "run", "-q", "--frames"], more].concat());
+    assert!(detail(&["1-6", "--out", "whole"]).status.success());
+    assert!(detail(&["1-4", "--out", "parts", "--checkpoint-every", "2"]).status.success());
+    refused(
+        &updraft(dir, &["simulate", "--resume", "--frames", "1-6", "--out", "parts", "-q"]),
+        "continue with `updraft detail RUN --resume`",
+    );
+    refused(&detail(&["1-6", "--out", "parts", "--resume", "--strength", "2"]), "differs in fluid and smoke");
+    let output = detail(&["1-6", "--out", "parts", "--resume"]);
+    assert!(output.status.success(), "{}", stderr(&output));
+    for frame in 1..7 {
+        let [whole, parts] =
+            ["whole", "parts"].map(|out| std::fs::read(dir.join(out).join(format!("fields.{frame:04}.npz"))));
+        assert!(whole.unwrap() == parts.unwrap(), "frame {frame}");
+    }
+    let lines = |out: &str| std::fs::read_to_string(dir.join(out).join("stats.csv")).unwrap().lines().count();
+    assert_eq!(lines("whole"), lines("parts"));
+    // From the start, whose velocity is in no frame.
+    std::fs::remove_file(dir.join("run/fields.0000.npz")).unwrap();
+    assert!(detail(&["0-0", "--out", "start", "--checkpoint-every", "1"]).status.success());
+    assert!(detail(&["6-6", "--out", "start", "--resume"]).status.success());
+    let [whole, parts] = ["whole", "start"].map(|out| std::fs::read(dir.join(out).join("fields.0006.npz")));
+    assert!(whole.unwrap() == parts.unwrap(), "resumed from the start");
+    let simulate = ["simulate", "plume", "--frames", "1-2", "--checkpoint-every", "1", "--out", "own", "-q"];
+    let tiny = ["--set", "domain.cells=[8, 8, 8]", "--set", "domain.voxel=0.12"];
+    assert!(updraft(dir, &[&simulate[..], &tiny].concat()).status.success());
+    refused(&detail(&["1-6", "--out", "own", "--resume"]), "continue with `updraft simulate --resume`");
+}
+
+/// A box that moves leaves frames of several boxes.
+#[test]
+fn finer_smoke_in_a_run_whose_box_followed_it_is_refused() {
+    let dir = folder();
+    let tiny = [
+        "--set",
+        "domain.cells=[16, 16, 16]",
+        "--set",
+        "domain.voxel=0.06",
+        "--set",
+        "domain.follow=true",
+        "-q",
+    ];
+    let simulate = ["simulate", "plume", "--frames", "0-1", "--format", "npz", "--out", "run"];
+    assert!(updraft(dir.path(), &[&simulate[..], &tiny].concat()).status.success());
+    refused(&updraft(dir.path(), &["detail", "run", "-q"]), "its box followed the smoke");
+    assert!(!dir.path().join("run-detail").exists());
+}
+
 /// A run of 12 × 18 × 12 cells, and finer smoke in its flow.
 #[test]
 fn finer_smoke_follows_a_finished_run() {
@@ -651,6 +701,7 @@ fn finer_smoke_follows_a_finished_run() {
     assert!(std::fs::read(finer.join("fields.0002.npz")).unwrap() == before, "the same bytes again");
     refused(&detail(&["--frames", "2-9", "--force"]), "frame 9 is after the last frame of the run, 6");
     refused(&detail(&["--set", "domain.detail=3", "--up", "2"]), "--up 2: the run has a domain.detail of 3");
+    resumed_finer_smoke_has_the_bytes_of_an_unbroken_run(dir.path());
     std::fs::remove_file(dir.path().join("run/fields.0003.npz")).unwrap();
     refused(&detail(&["--force"]), "the run has no frame 3 between 2 and 4");
     for frame in 0..7 {

@@ -40,6 +40,9 @@ pub struct Head {
     pub frame: u32,
     /// Steps after that frame.
     pub step: u32,
+    /// Whether smoke moved through the flow of another run, as `updraft detail` lets it.
+    #[serde(default)]
+    pub has_given_flow: bool,
     /// Length of each table \[bytes\].
     pub tables: BTreeMap<String, u64>,
     /// Means over time, and the number of sums of each.
@@ -59,7 +62,7 @@ impl Head {
     /// Of a run of `scene` that takes no means yet.
     pub fn new(scene: &Scene, frame: u32, step: u32, tables: BTreeMap<String, u64>) -> Self {
         let program = env!("CARGO_PKG_VERSION").into();
-        Self { program, scene: hashes(scene), frame, step, tables, means: vec![] }
+        Self { program, scene: hashes(scene), frame, step, has_given_flow: false, tables, means: vec![] }
     }
 }
 

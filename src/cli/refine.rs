@@ -47,6 +47,12 @@ pub struct DetailArgs {
     /// Precision of the values in vdb files
     #[arg(long, value_name = "PRECISION", default_value = "half")]
     precision: Precision,
+    /// Write OUT/checkpoint at the start, after every N frames and at the end; --resume continues from it
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    checkpoint_every: Option<u32>,
+    /// Continue from OUT/checkpoint, which Ctrl-C writes too; without one, start anew
+    #[arg(long)]
+    resume: bool,
     /// Keep existing files of frames; tables are written anew
     #[arg(long)]
     skip_existing: bool,
@@ -86,8 +92,8 @@ pub fn run(args: &DetailArgs, common: &Common) -> Result<(), CliError> {
         mean_from: None,
         up: args.up_axis,
         precision: args.precision,
-        checkpoint_every: None,
-        resume: false,
+        checkpoint_every: args.checkpoint_every,
+        resume: args.resume,
         skip_existing: args.skip_existing,
     };
     simulate::through(&simulate, common, &scene, flow)

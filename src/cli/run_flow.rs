@@ -53,6 +53,11 @@ impl RunFlow {
         }
     }
 
+    /// Whether the velocity after `frame` depends on that at the start, which the run has not written.
+    pub fn needs_start(&self, frame: u32) -> bool {
+        self.frames.list.first().is_some_and(|&first| frame < first)
+    }
+
     /// The velocity at an instant, in frames.
     ///
     /// # Errors

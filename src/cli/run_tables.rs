@@ -24,6 +24,9 @@ pub fn moved_box(solver: &Solver) -> impl Iterator<Item = (&'static str, f64)> {
     BOX.into_iter().zip(values).filter(|_| config.follow.on)
 }
 
+/// Names of the numbers of [`Solver::swirl_speeds`].
+const SWIRLS: [&str; 2] = ["swirl_speed", "swirl_speed_uncapped"];
+
 /// Names of the numbers of [`moved_box`].
 const BOX: [&str; 6] = ["cells_x", "cells_y", "cells_z", "first_x", "first_y", "first_z"];
 
@@ -125,6 +128,9 @@ impl Tables {
         if scene.config.follow.on {
             names.extend(BOX.into_iter().chain(["box_full"]).map(str::to_owned));
         }
+        if scene.params.turbulence.strength > 0.0 {
+            names.extend(SWIRLS.map(str::to_owned));
+        }
         let stats = Some(open(&folder.stats(), &names)?);
         let probes = scene.probes.iter().map(probe).collect::<Result<_, OutputError>>()?;
         Ok(Self { stats, probes, means: None })
@@ -154,6 +160,9 @@ impl Tables {
         cells.extend(moved_box(solver).map(|(_, x)| x.to_string()));
         if solver.config().follow.on {
             cells.push(u8::from(solver.is_full()).to_string());
+        }
+        if solver.params().turbulence.strength > 0.0 {
+            cells.extend(solver.swirl_speeds().map(|speed| format!("{speed:?}")));
         }
         self.stats.as_mut().map_or(Ok(()), |stats| stats.row(cells))
     }

@@ -96,6 +96,12 @@ pub fn run(args: &SimulateArgs, common: &Common) -> Result<(), CliError> {
     let folder = RunFolder::at(&args.out);
     let stop = interrupt::catch();
     let saved = if args.resume { Checkpoint::open(&folder.checkpoint())? } else { None };
+    if saved.as_ref().is_some_and(|saved| saved.head.has_given_flow) {
+        return Err(CliError::Request(format!(
+            "{}: its smoke moves through the flow of another run; continue with `updraft detail RUN --resume`",
+            args.out.display()
+        )));
+    }
     let scene = scene(args, common, &folder, saved.as_ref())?;
     let replaces = common.force || args.skip_existing || saved.is_some();
     let existing = Existing::forced(replaces);
@@ -103,7 +109,7 @@ pub fn run(args: &SimulateArgs, common: &Common) -> Result<(), CliError> {
     job.check()?;
     let _lock = if job.is_first() { Some(job.lock()?) } else { None };
     let (run, tables) = match saved {
-        Some(saved) => job.resume(saved, common)?,
+        Some(saved) => job.resume(saved, common, None)?,
         None => job.begin(common, None)?,
     };
     job.advance(run, tables, common, stop)
@@ -117,13 +123,24 @@ pub(super) fn through(
     flow: RunFlow,
 ) -> Result<(), CliError> {
     let (folder, stop) = (RunFolder::at(&args.out), interrupt::catch());
-    let existing = Existing::forced(common.force || args.skip_existing);
+    let saved = if args.resume { Checkpoint::open(&folder.checkpoint())? } else { None };
+    if let Some(saved) = &saved {
+        if !saved.head.has_given_flow {
+            let text = "its run computed its own flow; continue with `updraft simulate --resume`";
+            return Err(CliError::Request(format!("{}: {text}", args.out.display())));
+        }
+        saved.check(scene, true)?;
+    }
+    let existing = Existing::forced(common.force || args.skip_existing || saved.is_some());
     let job = Job { args, scene, folder: &folder, existing, comm: None };
     if args.fields.contains(&Field::Pressure) {
         return Err(CliError::Request("--fields pressure: a flow that is given has none".into()));
     }
     let _lock = job.lock()?;
-    let (run, tables) = job.begin(common, Some(flow))?;
+    let (run, tables) = match saved {
+        Some(saved) => job.resume(saved, common, Some(flow))?,
+        None => job.begin(common, Some(flow))?,
+    };
     job.advance(run, tables, common, stop)
 }
 
@@ -298,9 +315,15 @@ impl Job<'_> {
     }
 
     /// Resumes a saved run. Everything it wrote after the checkpoint is written again.
-    fn resume(&self, mut saved: Checkpoint, common: &Common) -> Result<(Run, Tables), CliError> {
+    fn resume(
+        &self,
+        mut saved: Checkpoint,
+        common: &Common,
+        flow: Option<RunFlow>,
+    ) -> Result<(Run, Tables), CliError> {
         let Self { scene, folder, .. } = self;
         let mut run = Run::resume(scene, self.comm.clone(), &mut saved, interrupt::catch())?;
+        flow.map_or(Ok(()), |flow| run.follow_on(flow, scene))?;
         self.keep_pressure(&mut run);
         let mut tables = Tables::none(scene);
         if self.is_first() {

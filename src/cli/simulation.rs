@@ -173,17 +173,28 @@ impl Run {
     }
 
     fn step_solver(&mut self) -> Result<(), CliError> {
-        let Self { solver, steps, dt, frame, step, cancel, flow, .. } = self;
+        let Self { solver, steps, dt, frame, step, flow, .. } = self;
+        // A step that is cut short could not be saved.
+        static NEVER: AtomicBool = AtomicBool::new(false);
         let Some(flow) = flow else { return solver.step(*dt).map(drop).map_err(stopped) };
         let instant = |step: u32| f64::from(*frame) + f64::from(step) / f64::from(*steps);
         let ends = [flow.at(instant(*step), solver.config())?, flow.at(instant(*step + 1), solver.config())?];
-        solver.step_along(*dt, ends.each_ref(), cancel).map(drop).map_err(stopped)
+        solver.step_along(*dt, ends.each_ref(), &NEVER).map(drop).map_err(stopped)
     }
 
     /// Lets smoke and heat follow a given flow from the start.
     pub fn follow(&mut self, mut flow: RunFlow) {
         flow.begin(self.solver.velocity());
         self.flow = Some(flow);
+    }
+
+    /// Lets smoke and heat of a resumed run of `scene` follow the flow that they followed before.
+    pub fn follow_on(&mut self, mut flow: RunFlow, scene: &Scene) -> Result<(), CliError> {
+        if flow.needs_start(self.frame) {
+            flow.begin(Self::new(scene, None, self.cancel)?.solver.velocity());
+        }
+        self.flow = Some(flow);
+        Ok(())
     }
 
     /// Writes a checkpoint of a run of `scene` to `path`, with the lengths of its tables and its means over time.
@@ -201,7 +212,9 @@ impl Run {
                 |error| OutputError::Write { path: path.to_owned(), source: std::io::Error::other(error) };
             return sent.map_err(failed);
         }
-        checkpoint::write(path, &Head::new(scene, self.frame, self.step, tables), &mut self.solver, means)
+        let head = Head::new(scene, self.frame, self.step, tables);
+        let head = Head { has_given_flow: self.flow.is_some(), ..head };
+        checkpoint::write(path, &head, &mut self.solver, means)
     }
 
     /// Keeps the pressure of each step, to be written with other fields.

@@ -79,7 +79,7 @@ pub fn sent(scene: &Scene, dims: Dims, ranks: usize) -> [u64; 3] {
     let slab = (dims.nx * dims.ny * planes) as u64;
     let whole = ((dims.nx + 2 * GHOST) * (dims.ny + 2 * GHOST)) as u64;
     // 4 bytes for each cell, there and back, without the share that stays.
-    let columns = 8 * slab * others / ranks as u64;
+    let columns = if iterates(scene) { 0 } else { 8 * slab * others / ranks as u64 };
     [columns, whole * bytes_beside(scene), others * (48 * planes as u64 + slab / 64)]
 }
 

@@ -6,14 +6,18 @@
 //!
 //! On walls and inflows the potential is 0, so nothing crosses them. Both sides of a periodic axis have the same bits.
 
+use fearless_simd::f32x4;
+use fearless_simd::prelude::*;
 use rayon::prelude::*;
 
 use super::prolong::Prolong;
 use super::swirls::{GENERATIONS, Packed, Swirls};
 use super::wavelet_noise::Tile;
 use crate::grid::{Faces, GHOST, Layout};
-use crate::simd::{dispatch, fma, greatest};
+use crate::simd::vectors::Simd;
+use crate::simd::{dispatch, each_level, fma, greatest};
 use crate::solver::BoundaryCondition;
+use crate::solver::config::MOST_DETAIL;
 use crate::solver::sides::GhostRules;
 use crate::solver::storage::active_bricks::Bricks;
 use crate::solver::storage::row_passes::PerThread;
@@ -283,47 +287,48 @@ fn blend_kernel<const FMA: bool>(rows: [&[Packed]; 4], [y, z]: [f32; 2], out: &m
     }
 }
 
-/// Samples a row of potentials, `finer` for each interval between the centres that `rows` begin and end with.
-fn sample(finer: usize, tile: &Tile, rows: [&[Packed]; GENERATIONS], out: [&mut [f32]; 3]) {
-    match finer {
-        2 => sample_2(tile, rows, out),
-        3 => sample_3(tile, rows, out),
-        _ => sample_4(tile, rows, out),
-    }
+each_level! {
+    /// Samples a row of potentials, `finer` for each interval between the centres that `rows` begin and end with.
+    fn sample(finer: usize, tile: &Tile, rows: [&[Packed]; GENERATIONS], out: [&mut [f32]; 3]) = sample_kernel;
 }
 
-dispatch! { fn sample_2(tile: &Tile, rows: [&[Packed]; GENERATIONS], out: [&mut [f32]; 3]) = sample_kernel, 2; }
-dispatch! { fn sample_3(tile: &Tile, rows: [&[Packed]; GENERATIONS], out: [&mut [f32]; 3]) = sample_kernel, 3; }
-dispatch! { fn sample_4(tile: &Tile, rows: [&[Packed]; GENERATIONS], out: [&mut [f32]; 3]) = sample_kernel, 4; }
-
 #[inline(always)]
-fn sample_kernel<const FMA: bool, const N: usize>(
+fn sample_kernel<S: Simd>(
+    s: S,
+    finer: usize,
     tile: &Tile,
     rows: [&[Packed]; GENERATIONS],
     [x, y, z]: [&mut [f32]; 3],
 ) {
     let n = rows[0].len() - 2;
-    let rows = rows.map(|row| &row[..n + 2]);
-    let count = N * n + 1;
+    let rows = rows.map(
+        #[inline(always)]
+        |row| &row[..n + 2],
+    );
+    let count = finer * n + 1;
     let (x, y, z) = (&mut x[..count], &mut y[..count], &mut z[..count]);
+    // The cell before each corner, counted from that of the interval, and the share of the next.
+    let mut shares = [(0, 0.0); MOST_DETAIL];
+    for (part, share) in shares[..finer].iter_mut().enumerate() {
+        let twice = 2 * part + finer;
+        *share = (twice / (2 * finer), (twice % (2 * finer)) as f32 / (2 * finer) as f32);
+    }
     for cell in 0..=n {
-        for part in 0..if cell == n { 1 } else { N } {
-            let twice = 2 * part + N;
-            let (at, share) = (cell + twice / (2 * N), (twice % (2 * N)) as f32 / (2 * N) as f32);
-            let mut sum = [0.0f32; 4];
+        for (part, &(before, share)) in shares[..if cell == n { 1 } else { finer }].iter().enumerate() {
+            let at = cell + before;
+            let mut sum = f32x4::splat(s, 0.0);
             for row in rows {
-                let (low, high) = (row[at], row[(at + 1).min(n + 1)]);
+                let (low, high) = (&row[at], &row[(at + 1).min(n + 1)]);
                 if low[3] == 0.0 && high[3] == 0.0 {
                     continue;
                 }
-                let place: Packed = std::array::from_fn(|c| fma::<FMA>(share, high[c] - low[c], low[c]));
-                let value = tile.sample::<FMA>(place);
-                for c in 0..4 {
-                    sum[c] = fma::<FMA>(place[3], value[c], sum[c]);
-                }
+                let (low, high) = (f32x4::load_array_ref(s, low), f32x4::load_array_ref(s, high));
+                let place = f32x4::splat(s, share).mul_add(high - low, low);
+                let [.., weight]: [f32; 4] = place.into();
+                sum = f32x4::splat(s, weight).mul_add(tile.sample(s, place), sum);
             }
-            let to = N * cell + part;
-            (x[to], y[to], z[to]) = (sum[0], sum[1], sum[2]);
+            let to = finer * cell + part;
+            [x[to], y[to], z[to], _] = sum.into();
         }
     }
 }

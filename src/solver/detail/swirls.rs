@@ -22,13 +22,16 @@
 //! turn too far in one substep ([`STRAINED`]): the sweeps would divide it, and the eye could not follow. They are computed only where
 //! smoke may arrive; coordinates move everywhere.
 
+use fearless_simd::f32x4;
+use fearless_simd::prelude::*;
 use rayon::prelude::*;
 
 use super::wavelet_noise::{Recipe, Tile, mixed};
 use crate::grid::{Faces, GHOST, Layout};
-use crate::simd::{dispatch, fma, greatest};
+use crate::simd::vectors::Simd;
+use crate::simd::{dispatch, each_level, fma, greatest};
+use crate::solver::advect;
 use crate::solver::advect::trace;
-use crate::solver::advect::{self, Interpolation};
 use crate::solver::sides::GhostRules;
 use crate::solver::solids::{Obstacles, SOLID};
 use crate::solver::storage::active_bricks::Bricks;
@@ -87,8 +90,9 @@ pub struct Swirls {
     /// For each row, the cells that smoke may reach, and those around them in any direction.
     reached: Vec<[usize; 2]>,
     around: Vec<[usize; 2]>,
-    /// Greatest weight \[m/s\].
+    /// Greatest weight \[m/s\], and what it would be in shorter substeps.
     strongest: f32,
+    wanted: f32,
 }
 
 /// The air that drives the swirls in a substep.
@@ -141,6 +145,7 @@ impl Swirls {
             reached: vec![[0; 2]; n[1] * n[2]],
             around: vec![[0; 2]; n[1] * n[2]],
             strongest: 0.0,
+            wanted: 0.0,
         }
     }
 
@@ -184,16 +189,24 @@ impl Swirls {
         let (nx, ranks) = (layout.dims.nx, walls.ranks());
         // A back-trace ends between two planes, and rounding may add one.
         let far = (crossed.ceil().min(layout.dims.nz as f32) as usize) + 2;
-        for moved in &mut *moved {
-            ranks.exchange(layout, [&mut moved[..]], [far; 2]);
-            row_passes::rows(layout, spare, inside, |j, k, row| {
-                let (at, row) = (layout.at(0, j, k), &mut row[GHOST..GHOST + nx]);
-                let back = &back[at..][..nx];
-                let origin = [0.0, j as f32, k as f32];
-                advect::scalars(Interpolation::Linear, advect::Row { origin, back }, &bounds, moved, row);
-                subtract(back, row);
-            });
-            std::mem::swap(moved, spare);
+        moved.iter_mut().for_each(|moved| ranks.exchange(layout, [&mut moved[..]], [far; 2]));
+        // Weights and places are not needed any more.
+        let [one, other] = packed.each_mut().map(|cells| &mut cells[..]);
+        row_passes::rows2(layout, [one, other], inside, |j, k, rows| {
+            let back = &back[layout.at(0, j, k)..][..nx];
+            let [one, other] = rows.map(|row| &mut row[GHOST..GHOST + nx]);
+            let row = advect::Row { origin: [0.0, j as f32, k as f32], back };
+            advect::linear_pair(
+                row,
+                &bounds,
+                moved.each_ref().map(|cells| &cells[..]),
+                [&mut *one, &mut *other],
+            );
+            subtract(back, one);
+            subtract(back, other);
+        });
+        for (moved, packed) in moved.iter_mut().zip(&mut *packed) {
+            std::mem::swap(moved, packed);
             walls.extend(moved);
         }
         // The energy and the gradient of each cell in `packed[0]`, their means in `spare`.
@@ -235,7 +248,8 @@ impl Swirls {
         let life = f64::from(steps) * gradient / f64::from(params.stretch);
         let strain = self.finer as f32 * steps * self.tile.strain;
         let cap = if strain > 0.0 { STRAINED / strain } else { f32::INFINITY };
-        self.strongest = (params.strength * (most as f32).sqrt()).min(cap);
+        self.wanted = params.strength * (most as f32).sqrt();
+        self.strongest = self.wanted.min(cap);
         self.age(life + f64::from(crossed / FARTHEST));
         for moved in &mut self.moved {
             self.walls.ranks().exchange(layout, [&mut moved[..]], [1; 2]);
@@ -285,6 +299,11 @@ impl Swirls {
     /// Greatest weight times the peak of the tile \[m/s\]: hardly any finer face gets more than half of it.
     pub fn speed(&self) -> f32 {
         self.strongest * self.tile.peak
+    }
+
+    /// As [`speed`](Self::speed), if the substep were so short that nothing is capped.
+    pub fn wanted_speed(&self) -> f32 {
+        self.wanted * self.tile.peak
     }
 
     /// Passes `lives`; a generation whose life ends begins anew.
@@ -369,6 +388,7 @@ impl Saved for Swirls {
             reached: _,
             around: _,
             strongest: _,
+            wanted: _,
         } = self;
         archive.value("swirls", phase)?;
         moved.iter_mut().try_for_each(|moved| archive.field("moved", moved, coarse))
@@ -415,76 +435,82 @@ fn subtract_kernel<const FMA: bool>(back: &[[f32; 4]], out: &mut [[f32; 4]]) {
     }
 }
 
-dispatch! { fn measure(layout: Layout, centers: &[[f32; 4]], at: usize, out: &mut [[f32; 4]]) = measure_kernel; }
+each_level! { fn measure(layout: Layout, centers: &[[f32; 4]], at: usize, out: &mut [[f32; 4]]) = measure_kernel; }
 
 /// For each cell of a row: the squared speed of what a mean over 3³ cells removes, and the squared gradient of the velocity, per cell. Over
 /// a flow without divergence its mean is that of the squared strain 2 S:S.
 #[inline(always)]
-fn measure_kernel<const FMA: bool>(layout: Layout, centers: &[[f32; 4]], at: usize, out: &mut [[f32; 4]]) {
+fn measure_kernel<S: Simd>(s: S, layout: Layout, centers: &[[f32; 4]], at: usize, out: &mut [[f32; 4]]) {
     let rows = neighbors(layout, centers, at, out.len());
-    binomial_means::<FMA>(&rows, out.len(), |i, mean| {
-        let here = rows[4][i + 1];
+    let half = f32x4::splat(s, 0.5);
+    let mut columns = [weighted_sum(s, &rows, 0), weighted_sum(s, &rows, 1)];
+    for (i, out) in out.iter_mut().enumerate() {
+        let [low, middle] = columns;
+        let high = weighted_sum(s, &rows, i + 2);
+        let removed = load(s, &rows[4][i + 1]) - binomial_mean(s, [low, middle, high]);
+        columns = [middle, high];
         let ends = [
-            [rows[4][i], rows[4][i + 2]],
-            [rows[3][i + 1], rows[5][i + 1]],
-            [rows[1][i + 1], rows[7][i + 1]],
+            [&rows[4][i], &rows[4][i + 2]],
+            [&rows[3][i + 1], &rows[5][i + 1]],
+            [&rows[1][i + 1], &rows[7][i + 1]],
         ];
-        let (mut sharp, mut slopes) = ([0.0f32; 4], [0.0f32; 4]);
-        for c in 0..4 {
-            let removed = here[c] - mean[c];
-            sharp[c] = removed * removed;
-            for [low, high] in &ends {
-                let slope = 0.5 * (high[c] - low[c]);
-                slopes[c] = fma::<FMA>(slope, slope, slopes[c]);
-            }
+        let mut slopes = f32x4::splat(s, 0.0);
+        for [low, high] in ends {
+            let slope = half * (load(s, high) - load(s, low));
+            slopes = slope.mul_add(slope, slopes);
         }
-        out[i] = [sharp[0] + sharp[1] + sharp[2], slopes[0] + slopes[1] + slopes[2], 0.0, 0.0];
-    });
+        let (sharp, slopes): ([f32; 4], [f32; 4]) = ((removed * removed).into(), slopes.into());
+        *out = [sharp[0] + sharp[1] + sharp[2], slopes[0] + slopes[1] + slopes[2], 0.0, 0.0];
+    }
+}
+
+#[inline(always)]
+fn load<S: Simd>(s: S, cell: &[f32; 4]) -> f32x4<S> {
+    f32x4::load_array_ref(s, cell)
 }
 
 /// The nine rows around that at `at`, each with one cell more at both ends.
 #[inline(always)]
 fn neighbors(layout: Layout, cells: &[[f32; 4]], at: usize, n: usize) -> [&[[f32; 4]]; 9] {
-    std::array::from_fn(|r| {
-        let first = at + (r % 3) * layout.row + (r / 3) * layout.plane - layout.row - layout.plane - 1;
-        &cells[first..][..n + 2]
-    })
+    std::array::from_fn(
+        #[inline(always)]
+        |r| {
+            let first = at + (r % 3) * layout.row + (r / 3) * layout.plane - layout.row - layout.plane - 1;
+            &cells[first..][..n + 2]
+        },
+    )
 }
 
 /// Binomial mean over nine rows.
 #[inline(always)]
-fn weighted_sum<const FMA: bool>(rows: &[&[[f32; 4]]; 9], i: usize) -> [f32; 4] {
+fn weighted_sum<S: Simd>(s: S, rows: &[&[[f32; 4]]; 9], i: usize) -> f32x4<S> {
     const SHARES: [f32; 3] = [0.25, 0.5, 0.25];
-    let mut sum = [0.0f32; 4];
+    let mut sum = f32x4::splat(s, 0.0);
     for (r, row) in rows.iter().enumerate() {
-        let share = SHARES[r % 3] * SHARES[r / 3];
-        for c in 0..4 {
-            sum[c] = fma::<FMA>(share, row[i][c], sum[c]);
-        }
+        sum = f32x4::splat(s, SHARES[r % 3] * SHARES[r / 3]).mul_add(load(s, &row[i]), sum);
     }
     sum
 }
 
-/// Passes the binomial mean over 3³ cells around each of `n` cells of a row to `take`. Sums of columns serve three cells each.
+/// Binomial mean over 3³ cells from three of nine rows each.
 #[inline(always)]
-fn binomial_means<const FMA: bool>(rows: &[&[[f32; 4]]; 9], n: usize, mut take: impl FnMut(usize, [f32; 4])) {
-    let column = |i: usize| weighted_sum::<FMA>(rows, i);
-    let mut columns = [column(0), column(1), column(2)];
-    for i in 0..n {
-        let [low, middle, high] = columns;
-        take(i, std::array::from_fn(|c| 0.25 * (low[c] + high[c]) + 0.5 * middle[c]));
-        if i + 1 < n {
-            columns = [middle, high, column(i + 3)];
-        }
-    }
+fn binomial_mean<S: Simd>(s: S, [low, middle, high]: [f32x4<S>; 3]) -> f32x4<S> {
+    f32x4::splat(s, 0.25) * (low + high) + f32x4::splat(s, 0.5) * middle
 }
 
-dispatch! { fn smooth(layout: Layout, cells: &[[f32; 4]], at: usize, out: &mut [[f32; 4]]) = smooth_kernel; }
+each_level! { fn smooth(layout: Layout, cells: &[[f32; 4]], at: usize, out: &mut [[f32; 4]]) = smooth_kernel; }
 
+/// Writes the binomial mean over 3³ cells around each cell of a row. Sums of columns serve three cells each.
 #[inline(always)]
-fn smooth_kernel<const FMA: bool>(layout: Layout, cells: &[[f32; 4]], at: usize, out: &mut [[f32; 4]]) {
+fn smooth_kernel<S: Simd>(s: S, layout: Layout, cells: &[[f32; 4]], at: usize, out: &mut [[f32; 4]]) {
     let rows = neighbors(layout, cells, at, out.len());
-    binomial_means::<FMA>(&rows, out.len(), |i, mean| out[i] = mean);
+    let mut columns = [weighted_sum(s, &rows, 0), weighted_sum(s, &rows, 1)];
+    for (i, out) in out.iter_mut().enumerate() {
+        let [low, middle] = columns;
+        let high = weighted_sum(s, &rows, i + 2);
+        binomial_mean(s, [low, middle, high]).store_array(out);
+        columns = [middle, high];
+    }
 }
 
 /// Marks the cells of solids, and those beside faces that are not wholly open.
@@ -555,14 +581,15 @@ fn add_up_kernel<const FMA: bool>(cells: &[[f32; 4]], sum: &mut [f64; 3]) {
     *sum = [sum[0] + add(energy), sum[1] + add(strained), sum[2].max(most.into())];
 }
 
-dispatch! {
+each_level! {
     fn pack_row(
         layout: Layout, fields: [&[[f32; 4]]; 2], at: usize, place: Placed, weigh: Weighed, out: &mut [[f32; 4]],
     ) = pack_kernel;
 }
 
 #[inline(always)]
-fn pack_kernel<const FMA: bool>(
+fn pack_kernel<S: Simd>(
+    s: S,
     layout: Layout,
     [moved, means]: [&[[f32; 4]]; 2],
     at: usize,
@@ -572,38 +599,33 @@ fn pack_kernel<const FMA: bool>(
 ) {
     let n = out.len();
     let [row, plane] = [layout.row, layout.plane];
-    let along = |from: usize| &moved[from..][..n];
-    let (here, means) = (along(at), &means[at..][..n]);
-    let beside = [
-        [along(at - 1), along(at + 1)],
-        [along(at - row), along(at + row)],
-        [along(at - plane), along(at + plane)],
-    ];
+    let (here, means) = (&moved[at..][..n], &means[at..][..n]);
+    let beside = [1, row, plane].map(
+        #[inline(always)]
+        |stride| [&moved[at - stride..][..n], &moved[at + stride..][..n]],
+    );
     const UNIT: [[f32; 4]; 3] = [[1.0, 0.0, 0.0, 0.0], [0.0, 1.0, 0.0, 0.0], [0.0, 0.0, 1.0, 0.0]];
     let bound = stretch * stretch;
     let per_fade = 1.0 / (bound * (1.0 - FADES_FROM * FADES_FROM));
-    let [from_x, y, z] = first.map(|x| x as f32 + 0.5);
+    let (half, origin) = (f32x4::splat(s, 0.5), load(s, &origin));
     for i in 0..n {
-        let mut squares = [0.0f32; 4];
+        let mut squares = f32x4::splat(s, 0.0);
         for (unit, [low, high]) in UNIT.iter().zip(&beside) {
-            for c in 0..4 {
-                let slope = fma::<FMA>(0.5, high[i][c] - low[i][c], unit[c]);
-                squares[c] = fma::<FMA>(slope, slope, squares[c]);
-            }
+            let slope = half.mul_add(load(s, &high[i]) - load(s, &low[i]), load(s, unit));
+            squares = slope.mul_add(slope, squares);
         }
+        let squares: [f32; 4] = squares.into();
         let size = squares[0] + squares[1] + squares[2];
         let fade = ((bound - (size - 2.0)) * per_fade).clamp(0.0, 1.0);
         let speed = means[i][0].max(0.0).sqrt() - least;
         let weight = fade * (strength * speed.max(0.0)).min(cap);
-        let x = [from_x + i as f32 + here[i][0], y + here[i][1], z + here[i][2]];
         let mut place = origin;
-        for (column, x) in columns.iter().zip(x) {
-            for c in 0..4 {
-                place[c] = fma::<FMA>(column[c], x, place[c]);
-            }
+        for (a, column) in columns.iter().enumerate() {
+            let x = (first[a] + if a == 0 { i } else { 0 }) as f32 + 0.5 + here[i][a];
+            place = load(s, column).mul_add(f32x4::splat(s, x), place);
         }
-        place[3] = if means[i][2] == 0.0 { weight } else { 0.0 };
-        out[i] = place;
+        let [x, y, z, _]: [f32; 4] = place.into();
+        out[i] = [x, y, z, if means[i][2] == 0.0 { weight } else { 0.0 }];
     }
 }
 

@@ -1,7 +1,7 @@
 //! Viscosity and diffusion, stable for any coefficient and any step.
 //!
 //! ∂q/∂t = κ ∇²q is solved one axis after the other (locally one-dimensional splitting: in a box the axes'
-//! operators commute, so the splitting costs no accuracy). Each axis uses the two-stage, second-order,
+//! operators commute, so the splitting costs no accuracy, and the values at sides are added evenly, see `axis_order.rs`). Each axis uses the two-stage, second-order,
 //! L-stable SDIRK method with γ = 1 − 1/√2 (Alexander 1977): stiff modes decay at once instead of ringing. A
 //! stage is one tridiagonal system for each line, solved by Thomas' algorithm on 64 lines at once. Its
 //! unknowns are the changes of the values: the rounding of a pivot is the same at each step, and must scale
@@ -16,10 +16,12 @@ use super::storage::ranks::{Ranks, Stack};
 use super::storage::row_passes::{PerThread, Shared};
 use crate::grid::{GHOST, Layout};
 
+mod axis_order;
 mod line_groups;
 mod links;
 mod system;
 
+use axis_order::Response;
 use line_groups::Lines;
 pub use links::{Link, Links};
 use system::System;
@@ -79,12 +81,17 @@ impl Scratch {
 pub struct Diffusion {
     threads: PerThread<Scratch>,
     system: System,
+    responses: [Response; 3],
 }
 
 impl Diffusion {
     /// Makes scratch for this many threads, and lines of at most `n` values.
     pub fn new(threads: usize, n: usize) -> Self {
-        Self { threads: PerThread::new(threads, || Scratch::new(n)), system: System::new(n) }
+        Self {
+            threads: PerThread::new(threads, || Scratch::new(n)),
+            system: System::new(n),
+            responses: [0; 3].map(|_| Response::new(n)),
+        }
     }
 
     /// Diffuses `field` of all `ranks` along `axis` within `range` (half-open, along x, y, z). `number` is κ Δt/h² of each value. At an end that
@@ -102,7 +109,7 @@ impl Diffusion {
         (ends, varies): (&LineBoundary<N>, [bool; 2]),
         links: Option<&mut Links<N>>,
     ) {
-        let Self { threads, system } = self;
+        let Self { threads, system, .. } = self;
         // Lines along z cross all slabs: each rank takes some rows of all planes.
         let (width, unit) = (layout.plane * N, layout.row * N);
         let stack = Stack { plane: width, width, unit, ghosts: GHOST };

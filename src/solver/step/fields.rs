@@ -528,6 +528,10 @@ impl Fields {
             }
             diffusion.along(layout, walls.ranks(), scalars, axis, inside, number, (&ends, varies), links);
         }
+        if drag.is_none() && (0..3).all(|axis| walls.varies(None, axis) == [false; 2]) {
+            let ends = [0, 1, 2].map(|axis| walls.scalar_ends(axis));
+            diffusion.average_orders(layout, scalars, inside, number, &ends);
+        }
     }
 
     pub fn diffuse_velocity(&mut self, number: f32) {
@@ -552,6 +556,11 @@ impl Fields {
                 let range = ranges[component];
                 let ends = (&ends, varies);
                 diffusion.along(*layout, walls.ranks(), field, axis, range, [number], ends, links);
+            }
+            if drag.is_none() && (0..3).all(|axis| walls.varies(Some(component), axis) == [false; 2]) {
+                let ends = [0, 1, 2].map(|axis| walls.component_ends(component, axis));
+                let field = bytemuck::cast_slice_mut(field);
+                diffusion.average_orders(*layout, field, ranges[component], [number], &ends);
             }
         }
         if let Some((drag, arms, momentum)) = &mut drag {

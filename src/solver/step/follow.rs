@@ -1,9 +1,9 @@
 //! A box whose open sides follow the smoke.
 //!
 //! Before each step the box is compared with what it must hold: smoke and heat, the sources at work and the solids that move, with
-//! [`Follow::margin`] cells of air around them. If something sticks out, or a third of the box is empty, its open sides move to whole
-//! bricks around the contents, with a reserve, so that the next move is some steps away (`move_box.rs`). Walls, inflows and
-//! periodic sides stay. No side sinks below y = 0, where pictures have their floor.
+//! [`Follow::margin`] cells of air around them. If something sticks out, or a quarter of the box is empty, its open sides move to whole
+//! bricks around the contents, with a reserve where something sticks out, so that the next move is some steps away (`move_box.rs`).
+//! Walls, inflows and periodic sides stay. No side sinks below y = 0, where pictures have their floor.
 
 use rayon::prelude::*;
 
@@ -103,11 +103,13 @@ impl Rule {
             let brick = if end == 0 { edge.div_euclid(BRICK) } else { -(-edge).div_euclid(BRICK) };
             let above_ground = |cell: i32| if (axis, end) == (1, 0) { cell.max(0) } else { cell };
             tight[axis][end] = above_ground(BRICK * brick);
-            roomy[axis][end] = above_ground(BRICK * brick + outwards * reserve(lengths(now)[axis]));
-            sticks_out |= outwards * (tight[axis][end] - now[axis][end]) > 0;
+            let grows = outwards * (tight[axis][end] - now[axis][end]) > 0;
+            let spare = if grows { reserve(lengths(now)[axis]) } else { BRICK };
+            roomy[axis][end] = above_ground(BRICK * brick + outwards * spare);
+            sticks_out |= grows;
         }
         (0..3).for_each(|axis| roomy[axis] = widened(roomy[axis], self.moves[axis]));
-        if !sticks_out && volume(roomy) > 0.67 * volume(now) {
+        if !sticks_out && volume(roomy) > 0.75 * volume(now) {
             return Next::Stay;
         }
         match [roomy, tight].into_iter().find(|sides| fits(*sides)) {
@@ -118,7 +120,7 @@ impl Rule {
     }
 }
 
-/// Cells between the margin and a side that has just moved.
+/// Cells between the margin and a side that smoke has moved outwards.
 fn reserve(length: usize) -> i32 {
     (length as i32 / (8 * BRICK)).max(2) * BRICK
 }
@@ -296,7 +298,7 @@ mod tests {
         let Next::Move(to) = next(now, [[0, 64], [0, 64], [-9, 40]], floor) else { panic!("it sticks out") };
         assert_eq!((to[0], to[1][0], to[2][1]), ([0, 64], 0, 64));
         assert!(to[1][1] >= 88 && to[2][0] <= -32, "{to:?}");
-        assert_eq!(next(now, [[20, 40], [-9, 40], [20, 40]], ALL), Next::Stay);
+        assert_eq!(next(now, [[20, 44], [-9, 44], [20, 44]], ALL), Next::Stay);
         let Next::Move(to) = next(now, [[20, 60], [-9, 40], [20, 40]], ALL) else { panic!("it sticks out") };
         assert_eq!(to[1][0], 0);
     }

@@ -475,6 +475,13 @@ impl Solver {
         });
     }
 
+    /// Upper bounds of the speed that turbulence added in the last substep, and of what it would add in shorter ones \[m/s\]; 0 without
+    /// turbulence.
+    pub fn swirl_speeds(&self) -> [f32; 2] {
+        let swirls = self.fields.detail.as_ref().and_then(|detail| detail.swirls.as_ref());
+        swirls.map_or([0.0; 2], |swirls| [swirls.speed(), swirls.wanted_speed()])
+    }
+
     /// Removes the divergence of a velocity that was changed from outside.
     pub(in crate::solver) fn project(&mut self) {
         let Self { config, fields, stats, pool, .. } = self;

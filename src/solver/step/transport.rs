@@ -149,8 +149,13 @@ impl Fields {
     /// Brings the flow to the finer grid of the scalars, if they have one. `crossed` counts the cells of the velocity that the fastest
     /// air crosses; returns the count of those of the scalars.
     fn refine_flow(&mut self, scheme: Advection, steps: f32, mut crossed: f32) -> f32 {
-        let Self { layout, walls, velocity, back, forth, obstacles, bricks, detail, scalars_next, .. } = self;
+        let Self { layout, walls, velocity, back, forth, obstacles, bricks, .. } = self;
+        let Self { detail, scalars, scalars_next, sums, .. } = self;
         let Some(detail) = detail else { return crossed };
+        if detail.swirls.is_some() && !bricks.are_known() {
+            // Swirls live as long as the air in these bricks lets them, whoever has looked for smoke before: a resumed run too.
+            measure::contents_and_bricks(detail.layout, detail.walls.ranks(), scalars, sums, bricks);
+        }
         let [u, v, w] = &mut *velocity;
         walls.ranks().exchange(*layout, [u, v, w], [GHOST; 2]);
         let fine = detail.finer as f32 * crossed;

@@ -60,6 +60,11 @@ impl Bricks {
         })
     }
 
+    /// Whether it is known which bricks hold anything.
+    pub fn are_known(&self) -> bool {
+        self.known
+    }
+
     /// Adds to each brick whether its planes hold anything.
     fn collect(&self, bricks: &mut [u8]) {
         let in_plane = self.in_plane();

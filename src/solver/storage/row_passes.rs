@@ -43,6 +43,28 @@ pub fn rows<T: Send>(
     });
 }
 
+/// As [`rows`], over two fields at once.
+pub fn rows2<T: Send>(
+    layout: Layout,
+    [a, b]: [&mut [T]; 2],
+    [js, ks]: [[isize; 2]; 2],
+    f: impl Fn(isize, isize, [&mut [T]; 2]) + Sync,
+) {
+    let size = layout.row * ROWS;
+    let ks = layout.within(ks);
+    let (first, part) = units(layout, layout.planes());
+    let [a, b] = [a, b].map(|field| field[part.clone()].par_chunks_mut(size));
+    a.zip(b).enumerate().for_each(|(unit, (a, b))| {
+        let of_two = a.chunks_exact_mut(layout.row).zip(b.chunks_exact_mut(layout.row));
+        for (r, (a, b)) in of_two.enumerate() {
+            let [j, k] = layout.row_at((first + unit) * ROWS + r);
+            if (js[0]..js[1]).contains(&j) && (ks[0]..ks[1]).contains(&k) {
+                f(j, k, [a, b]);
+            }
+        }
+    });
+}
+
 /// As [`rows`], over three fields at once.
 pub fn rows3<T: Send>(
     layout: Layout,

@@ -99,6 +99,11 @@ fn load_kernel<S: Simd>(
             // Prefetches the next lines: the hardware's prefetcher stops at the end of each page.
             fetch_ahead(cells[0], 4 * ACROSS);
             fetch_ahead(cells[0], 6 * ACROSS);
+        } else {
+            // Two of the next eight lines at a time: each of their cache lines once.
+            let (next, l) = (4 * ACROSS * place.across, i % 4 * 2);
+            fetch_ahead(cells[l], next);
+            fetch_ahead(cells[l + 1], next);
         }
         let [p, q, r, t] = deinterleave(s, cells.each_ref().map(|cell| &**cell));
         a[i].store(p);
