@@ -19,7 +19,7 @@ const OF_MOVING_CAMERA: usize = 24;
 /// Instants whose mean is a picture of `snapshot`, from its own time \[s\], exposed for `exposure` seconds around it: so many
 /// that nothing moves by much more than a cell from one to the next.
 pub fn instants(snapshot: &Snapshot, exposure: f32, camera_moves: bool) -> Vec<f32> {
-    let fastest = snapshot.velocity.par_iter().map(|v| speed(v)).reduce(|| 0.0, f32::max);
+    let fastest = snapshot.velocity.par_iter().map(speed).reduce(|| 0.0, f32::max);
     let solids = snapshot.solids.iter().map(|solid| {
         let [along, around] = [solid.velocity, solid.spin].map(|v| Vector3::from(v).norm());
         along + around * solid.scale * solid.shape.bounding_radius()

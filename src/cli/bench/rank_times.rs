@@ -12,7 +12,7 @@ use super::{BenchArgs, Case, Spread, WARM_UP, fill, machine, write_report};
 use crate::cli::check::slabs;
 use crate::cli::progress::Progress;
 use crate::cli::{CliError, Common, interrupt};
-use crate::comm::{Comm, Metered, ThreadRanks};
+use crate::comm::{Comm, Metered, ThreadRanks, Transfers};
 use crate::grid::Dims;
 use crate::output::whole::Existing;
 use crate::scene::Scene;
@@ -37,6 +37,9 @@ struct Mine {
     bytes: f64,
     messages: f64,
 }
+
+/// A step, with the transfers of each stage.
+type Timed = (StepStats, Vec<Transfers>);
 
 /// Values of [`Mine`] as sent.
 const VALUES: usize = 3 + 2 * Stage::ALL.len();
@@ -178,7 +181,7 @@ fn timed_steps(
     before: u32,
     steps: u32,
     cancel: &AtomicBool,
-) -> Result<Vec<(StepStats, Vec<crate::comm::Transfers>)>, CliError> {
+) -> Result<Vec<Timed>, CliError> {
     let solver = case.scene.solver_on(Some(ranks.clone() as Arc<dyn Comm>));
     let mut solver = solver.map_err(|error| CliError::Request(error.to_string()))?;
     fill(&mut solver, case.scene.extent());
@@ -223,14 +226,12 @@ fn count_messages(scene: &Scene) -> Result<Messages, CliError> {
 
 impl Mine {
     /// The median of the times, and the mean of the traffic.
-    fn of(steps: &[(StepStats, Vec<crate::comm::Transfers>)]) -> Self {
-        let median = |time: &dyn Fn(&(StepStats, Vec<crate::comm::Transfers>)) -> f64| {
-            Spread::of(steps.iter().map(time).collect()).median
-        };
-        let waits = |step: &(StepStats, Vec<crate::comm::Transfers>), stage: usize| {
+    fn of(steps: &[Timed]) -> Self {
+        let median = |time: &dyn Fn(&Timed) -> f64| Spread::of(steps.iter().map(time).collect()).median;
+        let waits = |step: &Timed, stage: usize| {
             step.1.get(stage).map_or(0.0, |transfers| transfers.time.as_secs_f64())
         };
-        let mean = |count: &dyn Fn(&crate::comm::Transfers) -> u64| {
+        let mean = |count: &dyn Fn(&Transfers) -> u64| {
             steps.iter().flat_map(|step| &step.1).map(count).sum::<u64>() as f64 / steps.len().max(1) as f64
         };
         Self {

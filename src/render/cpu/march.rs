@@ -446,7 +446,7 @@ impl<S: Packets> Packet<S> {
             }
             let [a, b] = self.step(volume, *n);
             if PART {
-                active = active & self.is_within(volume, leg, (a + b) * 0.5);
+                active &= self.is_within(volume, leg, (a + b) * 0.5);
                 if !active.any_true() {
                     return;
                 }

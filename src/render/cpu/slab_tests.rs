@@ -7,7 +7,7 @@ use crate::comm::{Comm, ThreadRanks};
 use crate::look::{Camera, Emitter, Light, Projection};
 use crate::render::procedural::{Tint, plume};
 use crate::snapshot::SolidShape;
-use crate::solver::Solid;
+use crate::solver::{Config, Form, Params, Region, Solid, Solver, Source};
 
 const SIZE: [u32; 2] = [100, 75];
 
@@ -120,4 +120,43 @@ fn a_box_without_smoke_is_shown_too() {
     let view = View { look: &look, camera: &camera, cursor: None, mode: Mode::Smoke };
     let [whole, shared] = pictures(&snapshot, &view, Quality::FINAL, 3);
     assert!(whole == shared);
+}
+
+/// A ball in finer smoke, simulated and rendered by ranks.
+#[test]
+fn the_picture_of_a_shared_run_is_that_of_one_process() {
+    let solve = |comm: Option<Arc<dyn Comm>>| {
+        let mut config = Config::new(Dims::new([14, 18, 17]).unwrap(), 0.05);
+        (config.threads, config.detail) = (1, 2);
+        let ball = Region::new(Form::Body(SolidShape::Sphere { radius: 0.2 }), [0.35, 0.25, 0.4]);
+        let sources = vec![Source::new(ball, [6.0, 2.0, 0.0, 300.0])];
+        let mut solver = Solver::on_ranks(config, Params::default(), sources, comm).unwrap();
+        let obstacle = Solid::new(SolidShape::Sphere { radius: 0.1 }, [0.35, 0.6, 0.45]);
+        solver.set_solids(vec![obstacle]).unwrap();
+        for _ in 0..4 {
+            solver.step(0.05).unwrap();
+        }
+        solver
+    };
+    let mut snapshot = Snapshot::empty(Dims::new([1; 3]).unwrap(), 1.0);
+    snapshot.capture(&solve(None), false);
+    let (look, camera) = (Look::default(), Camera::framing(snapshot.extent()));
+    let view = View { look: &look, camera: &camera, cursor: None, mode: Mode::Smoke };
+    let whole = CpuRenderer::new().render(&snapshot, &view, SIZE, &|_| ());
+    std::thread::scope(|scope| {
+        for comm in ThreadRanks::new(3) {
+            let (solve, view, whole, snapshot) = (&solve, &view, &whole, &snapshot);
+            scope.spawn(move || {
+                let comm: Arc<dyn Comm> = Arc::new(comm);
+                let solver = solve(Some(comm.clone()));
+                let (mut cpu, mut slab) = (CpuRenderer::new(), SnapshotSlab::new(comm.clone()));
+                let beside = cpu.beside(view.look, snapshot.dims);
+                slab.capture(&solver, beside);
+                assert!(slab.whole().bricks.max == snapshot.bricks.max);
+                let image = cpu.render_slabs(&slab, view, SIZE);
+                assert_eq!(image.is_some(), comm.rank() == 0);
+                assert!(image.is_none_or(|image| image == *whole), "other bytes");
+            });
+        }
+    });
 }
