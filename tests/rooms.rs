@@ -79,7 +79,9 @@ fn sources() -> Vec<(String, PathBuf, String)> {
             let path = entry.unwrap().path();
             if path.is_dir() {
                 folders.push(path);
-            } else if path.extension().is_some_and(|ending| ending == "rs") && !path.ends_with("tests.rs") {
+            } else if path.extension().is_some_and(|ending| ending == "rs")
+                && !path.file_stem().is_some_and(|stem| stem.to_string_lossy().ends_with("tests"))
+            {
                 let within = path.strip_prefix(&src).unwrap();
                 let top = Path::new(within.iter().next().unwrap()).file_stem().unwrap();
                 let text = std::fs::read_to_string(&path).unwrap();

@@ -88,17 +88,20 @@ impl Axes {
         let [x, y] = noise::in_disc(number).map(|x| 0.5 * aperture * x);
         let aside = self.right.normalize() * x + self.up.normalize() * y;
         let target = (Point3::from(camera.target) - Point3::from(camera.position)).norm();
-        let focus = self.back + if focus > 0.0 { focus } else { target }.max(1e-6);
+        let focus = if focus > 0.0 { focus } else { target }.max(1e-6);
         let forward = self.forward - aside / focus;
+        // Parallel rays start behind the camera, and meet at the focus from there.
+        let eye = self.eye + aside * ((self.back + focus) / focus);
         let forward = if self.parallel { forward.normalize() } else { forward };
-        Self { eye: self.eye + aside, forward, ..*self }
+        Self { eye, forward, ..*self }
     }
 
     /// Unit vector into the picture, upright on it, and how far `forward` leads to the right and up at distance 1 along it: none,
     /// unless it is askew.
     fn upright(&self) -> (Vector3<f32>, [f32; 2]) {
         let inwards = self.up.cross(&self.right).normalize();
-        (inwards, [self.right, self.up].map(|axis| self.forward.dot(&axis) / axis.norm_squared()))
+        let depth = self.forward.dot(&inwards);
+        (inwards, [self.right, self.up].map(|axis| self.forward.dot(&axis) / (axis.norm_squared() * depth)))
     }
 
     /// The ray through `uv`, 0..1 across and 0..1 **up** the picture.

