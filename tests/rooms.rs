@@ -19,7 +19,7 @@ const ARROWS: [(&str, &[&str]); 23] = [
     ("probe", &["field", "solver"]),
     ("spread", &["solver"]),
     ("snapshot", &["comm", "grid", "solver"]),
-    ("render", &["comm", "grid", "look", "simd", "snapshot"]),
+    ("render", &["grid", "look", "simd", "snapshot"]),
     ("output", &["foreign", "render", "room"]),
     ("volume", &["field", "grid", "look", "npz", "output", "snapshot", "solver", "vdb"]),
     ("parameter", &["grid", "look", "solver"]),
