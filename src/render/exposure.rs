@@ -8,7 +8,7 @@ use rayon::prelude::*;
 use super::background::Background;
 use super::sampled_volume::Volume;
 use super::{Image, LinearImage, View};
-use crate::snapshot::{Bricks, Snapshot};
+use crate::snapshot::{Bricks, Snapshot, SolidPose};
 
 /// Most instants of a picture.
 const MOST: usize = 32;
@@ -34,30 +34,41 @@ fn speed(velocity: &[f16; 4]) -> f32 {
     Vector3::from([0, 1, 2].map(|a| velocity[a].to_f32())).norm()
 }
 
-/// The smoke and the solids of `snapshot` so many seconds later: each cell has what was upstream along a straight line. The
-/// smoke stays where it is if there is no velocity.
+/// The smoke and the solids of `snapshot` so many seconds later, without its velocity: each cell has the smoke from upstream along a
+/// straight line. The smoke stays where it is if there is no velocity.
 pub fn moved(snapshot: &Snapshot, seconds: f32) -> Snapshot {
-    let mut later = Snapshot { beside: None, ..snapshot.clone() };
-    later.time += f64::from(seconds);
-    for solid in &mut later.solids {
+    let smoke = match snapshot.velocity.as_slice() {
+        [] => snapshot.smoke.clone(),
+        velocity => upstream(snapshot, velocity, seconds),
+    };
+    let turned = |solid: &SolidPose| {
         let turn = UnitQuaternion::from_scaled_axis(Vector3::from(solid.spin) * seconds);
         let [x, y, z, w] = solid.rotation;
         let turned = turn * UnitQuaternion::from_quaternion(Quaternion::new(w, x, y, z));
-        solid.rotation = turned.coords.into();
-        solid.position = [0, 1, 2].map(|a| solid.position[a] + seconds * solid.velocity[a]);
+        let position = [0, 1, 2].map(|a| solid.position[a] + seconds * solid.velocity[a]);
+        SolidPose { position, rotation: turned.coords.into(), ..solid.clone() }
+    };
+    Snapshot {
+        time: snapshot.time + f64::from(seconds),
+        bricks: Bricks::of(snapshot.dims, &smoke),
+        smoke,
+        velocity: Vec::new(),
+        solids: snapshot.solids.iter().map(turned).collect(),
+        stats: snapshot.stats.clone(),
+        beside: None,
+        ..*snapshot
     }
-    if snapshot.velocity.is_empty() || seconds == 0.0 {
-        return later;
-    }
-    let smoke = Volume::at_centres(snapshot, &snapshot.smoke);
-    let dims = snapshot.dims;
-    later.smoke.par_iter_mut().zip(&snapshot.velocity).enumerate().for_each(|(n, (cell, velocity))| {
+}
+
+/// The smoke of each cell from where the `velocity` has carried it in so many seconds.
+fn upstream(snapshot: &Snapshot, velocity: &[[f16; 4]], seconds: f32) -> Vec<[f16; 4]> {
+    let (smoke, dims) = (Volume::at_centres(snapshot, &snapshot.smoke), snapshot.dims);
+    let cells = velocity.par_iter().enumerate().map(|(n, velocity)| {
         let at = [n % dims.nx, n / dims.nx % dims.ny, n / (dims.nx * dims.ny)];
         let from = [0, 1, 2].map(|a| (at[a] as f32 + 0.5) * snapshot.h - seconds * velocity[a].to_f32());
-        *cell = smoke.sample(from).map(f16::from_f32);
+        smoke.sample(from).map(f16::from_f32)
     });
-    later.bricks = Bricks::of(dims, &later.smoke);
-    later
+    cells.collect()
 }
 
 impl LinearImage {
@@ -141,7 +152,7 @@ mod tests {
         let [before, after] = [&snapshot, &later].map(|snapshot| &snapshot.solids[0]);
         assert_eq!(after.position, [1.0, 1.0, 0.5]);
         // An eighth of a turn, so that the long half of the box points up and to the right.
-        let tip = |solid: &crate::snapshot::SolidPose, direction: [f32; 2]| {
+        let tip = |solid: &SolidPose, direction: [f32; 2]| {
             solid.distance(
                 [0, 1, 2].map(|a| solid.position[a] + if a < 2 { 0.095 * direction[a] } else { 0.0 }),
             )
