@@ -37,7 +37,7 @@ pub struct Camera {
     pub fov: f32,
     /// Perspective or orthographic.
     pub projection: Projection,
-    /// What its lens and its shutter blur.
+    /// Blur by its lens and its shutter.
     pub lens: Lens,
 }
 
@@ -48,8 +48,8 @@ pub struct Lens {
     pub aperture: f32,
     /// Distance at which the picture is sharp \[m\]; 0: that of the target.
     pub focus: f32,
-    /// Share of a frame's time during which the picture is exposed, its frame in the middle. 0: an instant. Only pictures of
-    /// files are exposed; a window shows an instant.
+    /// Share of a frame's time during which the picture is exposed, its frame in the middle. 0: an instant. Only `updraft render`
+    /// exposes; the window and its exports show an instant.
     pub shutter: f32,
 }
 

@@ -30,7 +30,7 @@ pub struct Orbit {
     pub fov: f32,
     /// Whether lines of sight are parallel; the picture is then as high as at the target.
     pub parallel: bool,
-    /// What the lens and the shutter blur.
+    /// Blur by the lens and the shutter.
     pub lens: Lens,
 }
 

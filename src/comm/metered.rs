@@ -14,7 +14,7 @@ pub struct Metered {
     meter: Mutex<Meter>,
 }
 
-/// What a rank has sent, and the time of its transfers.
+/// Bytes and messages that a rank has sent, and the time of its transfers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Transfers {
     /// Time from the start to the end of all transfers: what others are waited for, and what the messages take.

@@ -1,4 +1,4 @@
-//! What is behind a picture, and its conversion to bytes.
+//! The background of a picture, and its conversion to bytes.
 
 use super::camera::Axes;
 use super::scene::{background, shows_environment};

@@ -161,7 +161,7 @@ impl CpuRenderer {
     /// says. The first rank gets the picture, with the bytes of one process; a light volume of more than 2²⁵ points is coarser here.
     ///
     /// # Panics
-    /// Where the look asks for path tracing, or the quality for cubic interpolation.
+    /// If the look asks for path tracing, or the quality for cubic interpolation.
     pub fn render_slabs(&mut self, slab: &SnapshotSlab, view: &View, size: [u32; 2]) -> Option<Image> {
         let local = Stage::of(slab.whole()).local(view);
         let view = &local.as_ref().map_or(*view, LocalView::view);

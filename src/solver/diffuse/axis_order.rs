@@ -16,12 +16,12 @@ use rayon::prelude::*;
 use super::{Diffusion, LineBoundary, Scratch, WIDTH};
 use crate::grid::{GHOST, Layout};
 
-/// What lines along an axis make of a field of 0 and of one of 1, by index along the lines, for up to four values.
+/// Results of lines along an axis for a field of 0 and for one of 1, by index along the lines, for up to four values.
 #[derive(Default)]
 pub(super) struct Response {
-    /// p: what the ends add to 0.
+    /// p: the addition of the ends to 0.
     added: Vec<[f32; 4]>,
-    /// e: what remains of 1, without what the ends add.
+    /// e: the rest of 1, without the addition of the ends.
     kept: Vec<[f32; 4]>,
 }
 
