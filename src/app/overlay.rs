@@ -209,7 +209,7 @@ fn compass(painter: &Painter, view: &View) {
     } else {
         painter.circle_stroke(at, 5.0, Stroke::new(1.5, theme::ACCENT));
     }
-    label(painter, middle + vec2(0.0, radius + 9.0), Align2::CENTER_CENTER, "sun", theme::QUIET);
+    label(painter, middle + vec2(0.0, radius + 9.0), Align2::CENTER_CENTER, "sun", theme::TEXT);
 }
 
 fn arrows(painter: &Painter, view: &View, p: Vector3<f32>, hot: Option<usize>) {
