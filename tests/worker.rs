@@ -8,7 +8,7 @@ use half::f16;
 use updraft::grid::Dims;
 use updraft::snapshot::Snapshot;
 use updraft::solver::{Dab, Force, ForceField, Params, Region, SolverError, Source};
-use updraft::worker::{Command, Simulation, State, Worker};
+use updraft::worker::{Command, Recording, Simulation, Spill, State, Worker};
 
 const DT: f32 = 0.01;
 const PATIENCE: Duration = Duration::from_secs(20);
@@ -282,4 +282,46 @@ fn wait_for(mut holds: impl FnMut() -> bool) {
         assert!(Instant::now() < deadline, "never happened");
         std::thread::sleep(Duration::from_millis(2));
     }
+}
+
+#[test]
+fn recorded_frames_go_to_the_disk_and_a_disk_that_fails_ends_nothing() {
+    let record = |limit: u64, fails_after: usize| {
+        let mut files = 0;
+        let new_file = Box::new(move || {
+            files += 1;
+            if files > fails_after {
+                Err(std::io::Error::other("the disk is full"))
+            } else {
+                tempfile::tempfile()
+            }
+        });
+        let recording = Recording { memory: 1, disk: Some(Spill::new(limit, new_file)) };
+        let (wake, woken) = mpsc::channel();
+        let wake = move || wake.send(()).unwrap_or_default();
+        let mut rig = Rig { worker: Worker::recording(Counter::default(), DT, recording, wake), woken };
+        for n in 1..=5 {
+            rig.send([Command::Step]);
+            rig.until("a step", |worker| cell(worker)[1] == n as f32);
+        }
+        rig
+    };
+
+    let mut rig = record(1 << 20, 1);
+    rig.send([dab()]);
+    rig.until("the last frame", |worker| worker.timeline().range() == Some([0, 5]));
+    rig.until("frames on the disk", |worker| worker.timeline().disk().is_some_and(|[used, _]| used > 0));
+    let oldest = rig.worker.timeline().frame(0).unwrap();
+    let mut shown = Snapshot::empty(Dims::new([1; 3]).unwrap(), 1.0);
+    oldest.show(&mut shown).unwrap();
+    assert_eq!(shown.smoke[0].map(f16::to_f32)[1], 0.0);
+
+    let mut rig = record(1 << 20, 0);
+    let trouble = "Recorded frames no longer go to the disk: the disk is full";
+    rig.send([dab()]);
+    rig.until("the fault is told", |worker| worker.status().trouble.as_deref() == Some(trouble));
+    assert_eq!(rig.worker.timeline().range(), Some([5, 5]), "the memory holds a single frame");
+    assert_eq!(rig.worker.timeline().disk(), None);
+    rig.send([Command::Step]);
+    rig.until("another step", |worker| cell(worker)[1] == 6.0);
 }

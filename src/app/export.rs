@@ -211,7 +211,8 @@ fn write(job: &Job, shared: &Shared, wake: &impl Fn()) -> Result<String, String>
         if shared.cancel.load(Ordering::Relaxed) {
             return Err(format!("cancelled after {} frames", shared.done.load(Ordering::Relaxed)));
         }
-        frame.show(&mut snapshot);
+        let unreadable = |error| format!("frame {} cannot be read from the disk: {error}", frame.number);
+        frame.show(&mut snapshot).map_err(unreadable)?;
         sink.write(job, &mut renderer, &snapshot, frame.number as u32)?;
         shared.done.fetch_add(1, Ordering::Relaxed);
         wake();

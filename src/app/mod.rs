@@ -41,6 +41,7 @@ use thiserror::Error;
 
 use crate::render::RenderError;
 use crate::scene::{Scene, SceneError};
+use crate::worker::{Recording, Spill};
 
 /// Options of the window that are not part of the scene.
 #[derive(Clone, Debug, PartialEq)]
@@ -51,13 +52,31 @@ pub struct Options {
     pub state_file: Option<PathBuf>,
     /// The file that remembers size and panel from one run to the next, if one is to.
     pub remembered: Option<PathBuf>,
+    /// Memory for recorded frames \[bytes\]; if none is given, an eighth of the machine's.
+    pub record_memory: Option<u64>,
+    /// Room on the disk for the recorded frames that do not fit into memory \[bytes\].
+    pub record_disk: Option<u64>,
 }
 
 impl Default for Options {
     /// Runs at once; `UPDRAFT_STATE_FILE` in the environment names the file for tests.
     fn default() -> Self {
         let state_file = std::env::var_os("UPDRAFT_STATE_FILE").map(PathBuf::from);
-        Self { run: true, state_file, remembered: remember::place() }
+        Self { run: true, state_file, remembered: remember::place(), record_memory: None, record_disk: None }
+    }
+}
+
+impl Options {
+    /// Where frames are recorded. On the disk they are in the folder for caches of programs, in files without names that vanish
+    /// with the window.
+    fn recording(&self) -> Recording {
+        let new_file = || {
+            let folder = remember::cache_folder();
+            std::fs::create_dir_all(&folder)?;
+            tempfile::tempfile_in(folder)
+        };
+        let memory = self.record_memory.map_or(Recording::default().memory, |bytes| bytes as usize);
+        Recording { memory, disk: self.record_disk.map(|limit| Spill::new(limit, Box::new(new_file))) }
     }
 }
 

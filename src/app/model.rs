@@ -72,6 +72,10 @@ pub struct Playback {
     pub dt: f32,
     /// Memory of the frames \[bytes\].
     pub bytes: usize,
+    /// Most of it \[bytes\].
+    pub limit: usize,
+    /// Bytes of frames on the disk and the most of them, if frames may go there.
+    pub disk: Option<[u64; 2]>,
     /// First frame whose flow is recorded.
     pub first_flow: Option<u64>,
     /// The shown frame, if the running simulation is not shown.
@@ -92,6 +96,8 @@ impl Default for Playback {
             range: [0; 2],
             dt: 0.04,
             bytes: 0,
+            limit: 0,
+            disk: None,
             first_flow: None,
             at: None,
             playing: false,

@@ -83,6 +83,14 @@ pub fn place() -> Option<PathBuf> {
     Some(folder.join("updraft").join("window.json"))
 }
 
+/// Folder for files that no one misses: `updraft` in `$XDG_CACHE_HOME`, by default in `~/.cache`; on Windows in `%LOCALAPPDATA%`.
+pub fn cache_folder() -> PathBuf {
+    let cache = std::env::var_os("XDG_CACHE_HOME").map(PathBuf::from).filter(|path| path.is_absolute());
+    let local = std::env::var_os("LOCALAPPDATA").filter(|_| cfg!(windows)).map(PathBuf::from);
+    let home = || std::env::home_dir().map(|home| home.join(".cache"));
+    cache.or(local).or_else(home).unwrap_or_else(std::env::temp_dir).join("updraft")
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -27,7 +27,7 @@ use crate::grid::Dims;
 use crate::render::Mode;
 use crate::scene::{Scene, SceneError};
 use crate::snapshot::Snapshot;
-use crate::worker::{Command, State, Status, Worker};
+use crate::worker::{Command, Recording, State, Status, Worker};
 
 use pointer::Pointer;
 
@@ -111,13 +111,22 @@ struct Sent {
 impl Session {
     /// Builds the solver and starts its thread, paused. `wake` is called for each new snapshot or status.
     pub fn new(scene: Scene, wake: impl Fn() + Send + Sync + 'static) -> Result<Self, SceneError> {
+        Self::recording(scene, Recording::default(), wake)
+    }
+
+    /// As [`new`](Self::new), with a place for the recorded frames.
+    pub fn recording(
+        scene: Scene,
+        recording: Recording,
+        wake: impl Fn() + Send + Sync + 'static,
+    ) -> Result<Self, SceneError> {
         let wake: Arc<dyn Fn() + Send + Sync> = Arc::new(wake);
         let woken = wake.clone();
         let model = Model::new(Arc::new(scene));
         let dt = 1.0 / model.settings.rate;
         let worker = standing_back(|| {
             let solver = model.settings.scene.solver()?;
-            Ok::<_, SceneError>(Worker::spawn(solver, dt, move || woken()))
+            Ok::<_, SceneError>(Worker::recording(solver, dt, recording, move || woken()))
         })?;
         let scene = &model.settings.scene;
         Ok(Self {

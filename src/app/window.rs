@@ -263,7 +263,7 @@ impl Screen {
         egui.egui_ctx().set_zoom_factor(remembered.scale.unwrap_or_else(|| scale_for(&window)));
         repaint_through(egui.egui_ctx(), proxy.clone());
         let pictures = Pictures::new(&display, news(proxy))?;
-        let mut session = Session::new(scene, news(proxy))?;
+        let mut session = Session::recording(scene, options.recording(), news(proxy))?;
         if options.run {
             session.run();
         }

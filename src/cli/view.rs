@@ -17,14 +17,35 @@ pub struct ViewArgs {
     /// A built-in scene or a scene file [default: plume]
     #[arg(value_name = "SCENE")]
     scene: Option<String>,
+    /// Memory for the recorded frames of the window, such as 4GiB [default: an eighth of the machine's, 8GiB at most]
+    #[arg(long, value_name = "SIZE", value_parser = size)]
+    record_memory: Option<u64>,
+    /// Room on the disk for the recorded frames that no longer fit into memory, such as 50GiB [default: none]
+    #[arg(long, value_name = "SIZE", value_parser = size)]
+    record_disk: Option<u64>,
+}
+
+/// Units of sizes; all are powers of 1024.
+const UNITS: [(&str, u32); 6] = [("MiB", 20), ("GiB", 30), ("TiB", 40), ("M", 20), ("G", 30), ("T", 40)];
+
+/// Reads a size in bytes.
+fn size(text: &str) -> Result<u64, String> {
+    let bytes = UNITS.iter().find_map(|(unit, power)| {
+        let number: f64 = text.strip_suffix(unit)?.trim_end().parse().ok()?;
+        (1.0..1e6).contains(&number).then(|| (number * f64::from(*power).exp2()) as u64)
+    });
+    bytes.ok_or_else(|| "a size is a number from 1 on and a unit, MiB, GiB or TiB: 4GiB".into())
 }
 
 impl ViewArgs {
     /// Refuses a scene before the name of another command: it is a mistake.
     pub fn refuse(&self) -> Result<(), CliError> {
-        match &self.scene {
-            Some(scene) => Err(CliError::Request(format!("write `{scene}` after the command"))),
-            None => Ok(()),
+        match (&self.scene, self.record_memory.or(self.record_disk)) {
+            (Some(scene), _) => Err(CliError::Request(format!("write `{scene}` after the command"))),
+            (None, Some(_)) => {
+                Err(CliError::Request("only the window records: `--record-…` serves no other command".into()))
+            }
+            (None, None) => Ok(()),
         }
     }
 }
@@ -32,7 +53,7 @@ impl ViewArgs {
 /// Opens the window, or says why that is impossible and renders the scene.
 pub fn run(args: &ViewArgs, common: &Common) -> Result<(), CliError> {
     let scene = common.scene(args.scene.as_deref().unwrap_or(common.default_scene()), &[])?;
-    match window(&scene)? {
+    match window(&scene, args)? {
         None => Ok(()),
         Some(why) => without_window(&scene, &why, common),
     }
@@ -40,12 +61,17 @@ pub fn run(args: &ViewArgs, common: &Common) -> Result<(), CliError> {
 
 /// Shows the window until it is closed. Returns the reason if it cannot be opened.
 #[cfg(feature = "viewer")]
-fn window(scene: &Scene) -> Result<Option<String>, CliError> {
+fn window(scene: &Scene, args: &ViewArgs) -> Result<Option<String>, CliError> {
     use crate::app::{self, AppError};
     // Window systems panic when their display disappears. All panics are caught here and replaced by one line
     // of ours.
     std::panic::set_hook(Box::new(|info| tracing::debug!("{info}")));
-    let ended = catch_unwind(AssertUnwindSafe(|| app::run(scene.clone(), app::Options::default())));
+    let options = app::Options {
+        record_memory: args.record_memory,
+        record_disk: args.record_disk,
+        ..app::Options::default()
+    };
+    let ended = catch_unwind(AssertUnwindSafe(|| app::run(scene.clone(), options)));
     drop(std::panic::take_hook());
     match ended {
         Ok(Ok(())) => Ok(None),
@@ -71,7 +97,7 @@ fn without_place(why: &str) -> &str {
 
 /// Says why there is no window in this build.
 #[cfg(not(feature = "viewer"))]
-fn window(_scene: &Scene) -> Result<Option<String>, CliError> {
+fn window(_scene: &Scene, _args: &ViewArgs) -> Result<Option<String>, CliError> {
     Ok(Some("no window here (built without the feature `viewer`)".into()))
 }
 
@@ -94,4 +120,19 @@ fn free_folder(name: &str, force: bool) -> String {
         folder = numbered.next().expect("an endless list");
     }
     folder
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sizes_have_a_unit() {
+        assert_eq!(size("4GiB"), Ok(4 << 30));
+        assert_eq!(size("1.5 TiB"), Ok(3 << 39));
+        assert_eq!(size("300M"), Ok(300 << 20));
+        for wrong in ["", "4", "GiB", "0.5GiB", "-1GiB", "NaNGiB", "infGiB", "4 PiB", "9999999TiB"] {
+            assert!(size(wrong).is_err_and(|why| why.contains("4GiB")), "{wrong}");
+        }
+    }
 }

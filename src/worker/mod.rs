@@ -9,15 +9,18 @@
 //!
 //! Three clocks: *wall*, *simulated* (`Snapshot::time` of the solver) and *shown* (`Snapshot::time` on the
 //! screen). While it runs, the worker paces the simulated clock to the wall clock, see [`Clock`]. It does not
-//! depend on OpenGL, windows or files.
+//! depend on OpenGL or windows, and gets the files that it writes from outside ([`NewFile`]).
 
 mod clock;
 mod command;
 mod comparison;
 pub mod limits;
+mod packed_cells;
+mod recorded_frame;
 mod simulation_trait;
 mod solid_drag;
 mod spare_snapshots;
+mod spill;
 mod state_store;
 mod status;
 mod thread;
@@ -33,10 +36,12 @@ use crate::snapshot::Snapshot;
 
 pub use clock::Clock;
 pub use command::{Batch, Builder, Command};
+pub use recorded_frame::Frame;
 pub use simulation_trait::Simulation;
+pub use spill::{NewFile, Spill};
 pub use state_store::LIMIT as UNDO_MEMORY;
 pub use status::{State, Status};
-pub use timeline::{Frame, Timeline};
+pub use timeline::{Recording, Timeline};
 
 /// Handle of the thread that owns a running simulation.
 ///
@@ -55,18 +60,28 @@ impl Worker {
     /// `dt` is the length of a step \[s\], and also its wall time while running. `wake` is called from the
     /// worker's thread whenever a newer snapshot or status can be read.
     pub fn spawn(simulation: impl Simulation + 'static, dt: f32, wake: impl Fn() + Send + 'static) -> Self {
+        Self::recording(simulation, dt, Recording::default(), wake)
+    }
+
+    /// As [`spawn`](Self::spawn), with a place for the recorded frames.
+    pub fn recording(
+        simulation: impl Simulation + 'static,
+        dt: f32,
+        recording: Recording,
+        wake: impl Fn() + Send + 'static,
+    ) -> Self {
         let (sender, inbox) = command::channel();
         let (snapshot_in, snapshots) =
             triple_buffer::triple_buffer(&Arc::new(Snapshot::empty(EMPTY_BOX, 1.0)));
         let (status_in, status) = triple_buffer::triple_buffer(&Status::default());
-        let timeline = Arc::new(Mutex::new(Timeline::within(timeline::LIMIT)));
+        let timeline = Arc::new(Mutex::new(Timeline::within(recording.memory)));
         let outputs = thread::Outputs {
             timeline: timeline.clone(),
             snapshots: snapshot_in,
             status: status_in,
             wake: Box::new(wake),
         };
-        let engine = thread::Engine::new(Box::new(simulation), dt, inbox, outputs);
+        let engine = thread::Engine::new(Box::new(simulation), dt, inbox, outputs, recording.disk);
         let thread = std::thread::Builder::new()
             .name("solver".into())
             .spawn(move || engine.run())

@@ -21,6 +21,8 @@ pub struct Status {
     pub state: State,
     /// Whether a step is running.
     pub stepping: bool,
+    /// The recorded frame that is being recomputed, so that the run can go on from it.
+    pub returning: Option<u64>,
     /// Wall time of the last step.
     pub step: Duration,
     /// Wall time of the last capture of a snapshot.

@@ -10,10 +10,12 @@ use triple_buffer::Input;
 
 use super::command::{Batch, Builder, Inbox, Patience};
 use super::comparison::{self, Comparison};
+use super::recorded_frame::Frame;
 use super::solid_drag::Drag;
 use super::spare_snapshots::SpareSnapshots;
+use super::spill::Spill;
 use super::state_store::{self, StateStore};
-use super::timeline::{Edit, Frame, Replay, Start, Timeline};
+use super::timeline::{Edit, Replay, Start, Timeline};
 use super::{Clock, Simulation, State, Status, limits};
 use crate::snapshot::Snapshot;
 use crate::solver::{Force, Params, Solid, SolverError, Source};
@@ -87,6 +89,8 @@ pub(super) struct Engine {
     shown: u64,
     states: StateStore,
     spares: SpareSnapshots,
+    /// For the frames that do not fit into memory.
+    disk: Option<Spill>,
     /// Targets of the solids, of the simulation and of the one beside.
     drags: [Option<Drag>; 2],
     /// Whether the fields differ from the last snapshot.
@@ -98,8 +102,15 @@ pub(super) struct Engine {
 }
 
 impl Engine {
-    pub(super) fn new(simulation: Box<dyn Simulation>, dt: f32, inbox: Inbox, outputs: Outputs) -> Self {
+    pub(super) fn new(
+        simulation: Box<dyn Simulation>,
+        dt: f32,
+        inbox: Inbox,
+        outputs: Outputs,
+        disk: Option<Spill>,
+    ) -> Self {
         let dt = limits::step(dt, 1.0 / 24.0);
+        lock(&outputs.timeline).set_disk(disk.as_ref().map(|disk| [disk.used(), disk.limit()]));
         Self {
             simulation: Some(simulation),
             comparison: Comparison::default(),
@@ -116,6 +127,7 @@ impl Engine {
             shown: 0,
             states: StateStore::within(state_store::LIMIT),
             spares: SpareSnapshots::default(),
+            disk,
             drags: [None, None],
             dirty: true,
             since: Since::Jump,
@@ -343,6 +355,9 @@ impl Engine {
             return;
         };
         let replay = lock(&self.outputs.timeline).replay(number);
+        self.status.returning = Some(number);
+        self.outputs.status.write(self.status.clone());
+        (self.outputs.wake)();
         let present = simulation.params().clone();
         let done = match replay {
             None => Err("no state before it is stored".to_owned()),
@@ -357,6 +372,7 @@ impl Engine {
         if let Err(why) = done {
             self.status.trouble = Some(format!("The run cannot continue from frame {number}: {why}."));
         }
+        self.status.returning = None;
         self.jumped();
     }
 
@@ -514,6 +530,28 @@ impl Engine {
         self.dirty = false;
         self.write_status();
         (self.outputs.wake)();
+        self.spill();
+    }
+
+    /// Moves the oldest frames to the disk while the memory is full. Nobody who shows the timeline waits for the disk.
+    fn spill(&mut self) {
+        let Some(disk) = &mut self.disk else { return };
+        loop {
+            let Some(frame) = lock(&self.outputs.timeline).to_spill() else { break };
+            let bytes = frame.bytes();
+            match frame.spill(disk) {
+                Ok(true) => lock(&self.outputs.timeline).spilled(&frame, bytes),
+                Ok(false) => drop(lock(&self.outputs.timeline).drop_oldest()),
+                Err(error) => {
+                    self.status.trouble = Some(format!("Recorded frames no longer go to the disk: {error}"));
+                    lock(&self.outputs.timeline).set_disk(None);
+                    self.disk = None;
+                    return self.report();
+                }
+            }
+        }
+        let room = [disk.used(), disk.limit()];
+        lock(&self.outputs.timeline).set_disk(Some(room));
     }
 
     /// Publishes the status; wakes the receiver if it has changed.

@@ -29,6 +29,9 @@ fn title(ui: &mut Ui, model: &Model, readout: &Readout, out: &mut Out) {
                 .on_hover_text("Simulated time shown.");
             let (text, color) = match &model.loading {
                 Some(name) => (format!("loading {name}"), theme::ACCENT),
+                None if let Some(frame) = readout.status.returning => {
+                    (format!("computing frame {frame}"), theme::ACCENT)
+                }
                 None if readout.cancelling => ("cancelling the step".into(), theme::ACCENT),
                 None if readout.pausing => ("pausing after this step".into(), theme::ACCENT),
                 None => state(&readout.status.state),

@@ -119,9 +119,12 @@ fn size(ui: &mut Ui, model: &Model, readout: &Readout) {
     let [recorded, undo] =
         [model.playback.bytes, readout.status.stored_bytes].map(|bytes| memory::human(bytes as u64));
     let text = format!("{fields} + {recorded} + {undo}");
-    let help = "The simulation with its pictures, about; the recorded frames; the states kept for undo. The last two \
-                are limited to 1 GiB each.";
-    line(ui, "Memory", &text, help);
+    let most = memory::human(model.playback.limit as u64);
+    let help = format!(
+        "The simulation with its pictures, about; the recorded frames, at most {most}; the states kept for undo, at \
+         most 1 GiB."
+    );
+    line(ui, "Memory", &text, &help);
     let [x, y, z] = readout.dims.array();
     line(ui, "Cells", &format!("{x}×{y}×{z}"), "Cells along x, y (up) and z.");
     let [lx, ly, lz] = readout.dims.array().map(|n| n as f32 * readout.h);

@@ -5,6 +5,7 @@ use egui::{Button, Context, DragValue, Frame, Margin, RichText, Slider, TopBotto
 use super::{Out, theme};
 use crate::app::action::Action;
 use crate::app::model::Playback;
+use crate::room;
 
 /// Width of the numbers at the right of the slider \[pt\].
 const NUMBERS: f32 = 96.0;
@@ -37,13 +38,21 @@ fn scrub(ui: &mut Ui, playback: &mut Playback, out: &mut Out) {
     let mut shown = playback.at.unwrap_or(last);
     ui.spacing_mut().slider_width = (ui.available_width() - NUMBERS - 60.0).max(60.0);
     let slider = Slider::new(&mut shown, first..=last).show_value(false);
-    let mib = playback.bytes >> 20;
+    let memory = room::human(playback.bytes as u64);
+    let most = room::human(playback.limit as u64);
+    let place = match playback.disk {
+        Some([used, limit]) => {
+            let [used, limit] = [used, limit].map(room::human);
+            format!("{memory} of {most} in memory, {used} of {limit} on the disk")
+        }
+        None => format!("{memory} of {most}"),
+    };
     let flow = match playback.first_flow {
         Some(n) => format!("Velocity is kept from frame {n} on: its newest 256 MiB."),
         None => "Velocity is recorded while a view of it is open.".into(),
     };
     let help = format!(
-        "Frames {first} to {last}, {mib} MiB. Drag to look back; the oldest go when 1024 MiB are used.\n{flow}"
+        "Frames {first} to {last}: {place}. Drag to look back; when it is full, the oldest go.\n{flow}"
     );
     let response = ui.add(slider).on_hover_text(help);
     out.places.insert("timeline", response.rect);

@@ -24,6 +24,7 @@ impl Session {
         let playback = &mut self.model.playback;
         let timeline = self.worker.timeline();
         (playback.range, playback.bytes) = (timeline.range().unwrap_or_default(), timeline.bytes());
+        (playback.limit, playback.disk) = (timeline.limit(), timeline.disk());
         playback.first_flow = timeline.first_flow();
         playback.dt = 1.0 / self.model.settings.rate;
         let frame = playback.at.and_then(|number| timeline.frame(number));
@@ -35,7 +36,10 @@ impl Session {
             if before.is_none() {
                 self.worker.send(Command::Pause);
             }
-            frame.show(unshared(&mut self.past.0));
+            if let Err(error) = frame.show(unshared(&mut self.past.0)) {
+                let number = frame.number;
+                self.say(format!("Frame {number} cannot be read from the disk: {error}"));
+            }
         }
         let changed = before != self.past.1;
         if changed {
