@@ -149,4 +149,6 @@ impl<R: Read> Archive for PartLoader<'_, R> {
 }
 
 #[cfg(test)]
+mod tall_tests;
+#[cfg(test)]
 mod tests;
