@@ -227,6 +227,11 @@ impl Run {
         self.solver.bring(ks);
     }
 
+    /// Brings to each rank the planes that leaves of a volume read beside its slab.
+    pub fn exchange_leaves(&mut self) {
+        self.solver.exchange_leaves();
+    }
+
     /// Last finished frame.
     pub fn frame(&self) -> u32 {
         self.frame

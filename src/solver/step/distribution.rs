@@ -4,7 +4,10 @@ use std::io::{Read, Write};
 use std::sync::Arc;
 
 use super::Solver;
+use super::fields::Fields;
 use crate::comm::Comm;
+use crate::grid::GHOST;
+use crate::solver::storage::active_bricks::EDGE;
 use crate::solver::storage::archive::{Archive, Loader, Saver, StateError};
 use crate::solver::storage::ranks::{FEWEST_PLANES, Planes, Ranks};
 use crate::solver::{BoundaryCondition, Config, SolverError};
@@ -60,6 +63,52 @@ impl Solver {
     /// Whether this rank is the first, or the only one.
     pub fn is_first_rank(&self) -> bool {
         self.fields.layout.planes()[0] < 0
+    }
+
+    /// Whether there is one rank only.
+    pub(crate) fn is_alone(&self) -> bool {
+        self.ranks().is_alone()
+    }
+
+    /// Number of this rank.
+    pub(crate) fn rank(&self) -> usize {
+        self.ranks().owner(self.fields.layout.cell_planes()[0])
+    }
+
+    /// The rank whose slab has plane `k` of the cells of smoke, or of the velocity.
+    pub(crate) fn owner_of_plane(&self, is_of_smoke: bool, k: usize) -> usize {
+        if is_of_smoke { self.smoke_ranks().owner(k) } else { self.ranks().owner(k) }
+    }
+
+    /// The lists of all ranks, in their order, on the first; others get an empty one.
+    pub(crate) fn lists_to_first<T: bytemuck::Pod>(&self, list: &[T]) -> Vec<T> {
+        self.ranks().deal(|rank| if rank == 0 { list } else { &[] })
+    }
+
+    /// Sends bytes to the first rank.
+    pub(crate) fn send_to_first(&self, bytes: &[u8]) {
+        self.ranks().send_to_first(bytes);
+    }
+
+    /// Receives on the first rank as many bytes as `rank` sends.
+    pub(crate) fn receive(&self, rank: usize, bytes: &mut [u8]) {
+        self.ranks().receive(rank, bytes);
+    }
+
+    /// Brings to each rank the planes that leaves of a volume read beside its slab: a leaf of 8 planes may begin in one slab and end in
+    /// the next.
+    pub fn exchange_leaves(&mut self) {
+        const BESIDE: usize = EDGE - 1;
+        let (smoke, finer) = (self.smoke_layout(), self.fields.finer());
+        let ranks = [self.ranks().clone(), self.smoke_ranks().clone()];
+        let Fields { layout, velocity, scalars, pressure, .. } = &mut self.fields;
+        ranks[1].exchange(smoke, [scalars], [0, finer * BESIDE]);
+        let [u, v, w] = velocity;
+        // Vorticity reads the faces around a cell and its neighbours.
+        ranks[0].exchange(*layout, [u, v, w], [GHOST, BESIDE + GHOST]);
+        if let Some(pressure) = pressure {
+            ranks[0].exchange(*layout, [pressure], [0, BESIDE]);
+        }
     }
 
     /// Brings all fields of the planes `ks`, −GHOST ≤ k < nz + GHOST, to the first rank. It then has the memory of these planes too.
