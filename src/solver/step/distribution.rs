@@ -15,15 +15,10 @@ use crate::solver::{BoundaryCondition, Config, SolverError};
 /// Fails if a box of `config` cannot be shared by so many ranks.
 ///
 /// # Errors
-/// [`SolverError::Ranks`] with what works on one rank only, or how many ranks there may be.
+/// [`SolverError::Ranks`] with how many ranks there may be.
 pub fn refuse_on_ranks(config: &Config, ranks: usize) -> Result<(), SolverError> {
     let nz = config.dims.nz;
-    if ranks <= 1 {
-        return Ok(());
-    }
-    if config.follow.on {
-        Err(one_rank_only("domain.follow"))
-    } else if nz / ranks < FEWEST_PLANES {
+    if ranks > 1 && nz / ranks < FEWEST_PLANES {
         Err(SolverError::Ranks(format!(
             "{ranks} ranks are too many for {nz} cells along z: each needs {FEWEST_PLANES}, so {} at most",
             (nz / FEWEST_PLANES).max(1)
@@ -31,6 +26,20 @@ pub fn refuse_on_ranks(config: &Config, ranks: usize) -> Result<(), SolverError>
     } else {
         Ok(())
     }
+}
+
+/// Fails if a box that follows its smoke has too few planes now for so many ranks.
+///
+/// # Errors
+/// [`SolverError::Ranks`] with how many ranks there may be.
+pub fn refuse_thin_box(nz: usize, ranks: usize) -> Result<(), SolverError> {
+    if ranks <= 1 || nz / ranks >= FEWEST_PLANES {
+        return Ok(());
+    }
+    Err(SolverError::Ranks(format!(
+        "domain.follow: the box becomes {nz} cells deep along z, too few for {ranks} ranks; continue on {} at most",
+        (nz / FEWEST_PLANES).max(1)
+    )))
 }
 
 /// The ranks of `comm`, each with a slab of a box of `config`.
@@ -197,6 +206,8 @@ impl<R: Read> Archive for PartLoader<'_, R> {
     }
 }
 
+#[cfg(test)]
+mod follow_tests;
 #[cfg(test)]
 mod tall_tests;
 #[cfg(test)]

@@ -379,15 +379,12 @@ fn resumes(config: &Config, solids: &[Solid]) {
 }
 
 #[test]
-fn what_works_on_one_rank_only_is_refused_by_name() {
+fn a_box_too_thin_for_its_ranks_is_refused() {
     let comms = || ThreadRanks::new(2).swap_remove(0);
     let refusal = |config: Config| {
         let built = Solver::on_ranks(config, params(), vec![], Some(Arc::new(comms())));
         built.map(|_| ()).unwrap_err().to_string()
     };
-    let follow = crate::solver::Follow { on: true, ..Default::default() };
-    let open = Config { follow, ..scene([8, 8, 8], [OPEN; 3]) };
-    assert!(refusal(open).contains("domain.follow"));
     let thin = refusal(scene([8, 8, 7], [CLOSED; 3]));
     assert!(thin.contains("7 cells along z") && thin.contains("1 at most"), "{thin}");
 }
