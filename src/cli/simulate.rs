@@ -132,11 +132,11 @@ pub(super) fn through(
         saved.check(scene, true)?;
     }
     let existing = Existing::forced(common.force || args.skip_existing || saved.is_some());
-    let job = Job { args, scene, folder: &folder, existing, comm: None };
+    let job = Job { args, scene, folder: &folder, existing, comm: common.comm.clone() };
     if args.fields.contains(&Field::Pressure) {
         return Err(CliError::Request("--fields pressure: a flow that is given has none".into()));
     }
-    let _lock = job.lock()?;
+    let _lock = if job.is_first() { Some(job.lock()?) } else { None };
     let (run, tables) = match saved {
         Some(saved) => job.resume(saved, common, Some(flow))?,
         None => job.begin(common, Some(flow))?,
@@ -323,7 +323,7 @@ impl Job<'_> {
     ) -> Result<(Run, Tables), CliError> {
         let Self { scene, folder, .. } = self;
         let mut run = Run::resume(scene, self.comm.clone(), &mut saved, interrupt::catch())?;
-        flow.map_or(Ok(()), |flow| run.follow_on(flow, scene))?;
+        flow.map_or(Ok(()), |flow| run.follow_on(flow, scene, self.comm.clone()))?;
         self.keep_pressure(&mut run);
         let mut tables = Tables::none(scene);
         if self.is_first() {

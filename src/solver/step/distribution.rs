@@ -48,11 +48,6 @@ pub fn ranks(config: &Config, comm: Arc<dyn Comm>) -> Result<Ranks, SolverError>
     Ok(Ranks::new(comm, config.dims.nz, config.sides[2][0] == BoundaryCondition::Periodic))
 }
 
-/// The refusal of something that works on one rank only.
-pub fn one_rank_only(what: &str) -> SolverError {
-    SolverError::Ranks(format!("{what} works on one rank only; run this scene without mpirun"))
-}
-
 impl Solver {
     /// The ranks that share the box.
     pub(crate) fn ranks(&self) -> &Ranks {
