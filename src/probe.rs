@@ -147,12 +147,13 @@ impl Probe {
 
     /// The span along z in which it reads fields \[m\]; `None` where it reads none or all of the box.
     pub fn depth(&self, solver: &Solver) -> Option<[f32; 2]> {
-        let length = solver.config().dims.nz as f32 * solver.config().h;
+        let low = solver.config().corner()[2];
+        let high = low + solver.config().dims.nz as f32 * solver.config().h;
         match self.place {
             Place::Point([_, _, z]) | Place::Plane { axis: 2, at: z } => Some([z, z]),
             Place::Line { from, to, .. } => Some([from[2].min(to[2]), from[2].max(to[2])]),
             Place::Box { low, high } => Some([low[2], high[2]]),
-            Place::Side { axis: 2, end } => Some([[0.0, length][end]; 2]),
+            Place::Side { axis: 2, end } => Some([[low, high][end]; 2]),
             _ => None,
         }
     }

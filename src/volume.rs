@@ -1,7 +1,9 @@
 //! Fields of a solver as volumes for other programs: OpenVDB files (writing and reading) and VTK images
 //! (writing).
 
-use std::io::{self, Write};
+mod leaves;
+
+use std::io::{self, Seek, Write};
 
 use rayon::prelude::*;
 
@@ -13,6 +15,7 @@ use crate::output::vti;
 use crate::snapshot::Snapshot;
 use crate::solver::Solver;
 use crate::vdb::{self, Meta, Reader, Topology, Values};
+use leaves::Lattice;
 
 /// A voxel with a density above this is active \[-\].
 const THINNEST: f32 = 1e-4;
@@ -21,6 +24,9 @@ const COOLEST: f32 = 1e-2;
 
 /// Most voxels per cell of a file, in the part that the box covers.
 const FINEST: usize = 64;
+
+/// Voxels along an edge of a leaf.
+const LEAF: i32 = 8;
 
 /// Frame of a volume.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -84,6 +90,14 @@ impl Up {
         };
         [0, 1, 2].map(|a| (cell[a] - origin[a]) as isize)
     }
+
+    /// Lowest of updraft's planes along z in the leaf with this first voxel.
+    fn lowest_plane(self, [_, y, z]: [i32; 3]) -> i32 {
+        match self {
+            Self::Y => z,
+            Self::Z => -1 - (y + LEAF - 1),
+        }
+    }
 }
 
 /// Options of an OpenVDB file.
@@ -109,8 +123,14 @@ impl VdbOptions {
 /// `flame` if the smoke glows, `vel` \[m/s\] at the centres, `speed`, `vorticity` and `pressure`. All have the same active voxels: those with smoke or heat in one of
 /// `fields`, or all if none of them is of smoke or heat. Where the smoke is finer than the velocity, grids of the air have the larger
 /// voxels of the velocity, each active if one of the finer ones in it is.
+///
+/// With several ranks all call it, after [`Solver::exchange_leaves`]; the first writes the file, and those of the others get nothing of
+/// use. The first has at most 25 MB of values of other ranks at a time, and the masks of their leaves.
+///
+/// # Errors
+/// Those of `file`.
 pub fn write_vdb(
-    file: impl Write,
+    file: impl Write + Seek,
     solver: &Solver,
     fields: &[Field],
     frame: Frame,
@@ -130,23 +150,18 @@ pub fn write_vdb(
     };
     let scalar = |c: usize| move |voxel: [i32; 3]| scalars[at(voxel)][c];
     let channels: Vec<usize> = fields.iter().filter_map(|field| channel(*field)).collect();
-    let (origin, size) = up.region(layout.dims, first);
     let holds = |at: usize| {
         let seen = |&c: &usize| scalars[at][c].abs() > if c == 3 { COOLEST } else { THINNEST };
         channels.is_empty() || channels.iter().any(seen)
     };
-    let active = |n: [usize; 3]| holds(at([0, 1, 2].map(|a| origin[a] + n[a] as i32)));
-    let topology = Topology::of_box(origin, size, active);
-    let (air_origin, air_size) = up.region(air.dims, first_of_air);
-    let has_active = |n: [usize; 3]| {
-        let voxel = [0, 1, 2].map(|a| air_origin[a] + n[a] as i32);
-        let [i, j, k] = up.cell(voxel, first_of_air).map(|x| finer * x);
+    let smoke = Lattice::new(solver, true, up, |[i, j, k]| holds(layout.at(i, j, k)));
+    let has_active = |cell: [isize; 3]| {
+        let [i, j, k] = cell.map(|x| finer * x);
         let part = |n: isize| layout.at(i + n % finer, j + n / finer % finer, k + n / (finer * finer));
         (0..finer.pow(3)).any(|n| holds(part(n)))
     };
-    let of_air = (finer > 1).then(|| Topology::of_box(air_origin, air_size, has_active));
-    let smoke = Voxels { topology: &topology, h: solver.config().smoke_h() };
-    let air = Voxels { topology: of_air.as_ref().unwrap_or(&topology), h: solver.config().h };
+    let of_air = (finer > 1).then(|| Lattice::new(solver, false, up, has_active));
+    let air = of_air.as_ref().unwrap_or(&smoke);
     let density = |voxel: [i32; 3]| scalars[at(voxel)][..3].iter().sum();
     let [red, green, blue, temperature] = [scalar(0), scalar(1), scalar(2), scalar(3)];
     let velocity = |voxel: [i32; 3]| up.turn([0, 1, 2].map(|c| solver.velocity_at_center(c, at_air(voxel))));
@@ -154,11 +169,13 @@ pub fn write_vdb(
     let vorticity = |voxel: [i32; 3]| Field::Vorticity.at(solver, at_air(voxel));
     let pressure = |voxel: [i32; 3]| Field::Pressure.at(solver, at_air(voxel));
     let flame = |voxel: [i32; 3]| flame(temperature(voxel), options);
-    let mut grids: Vec<(&str, Values, Voxels)> = Vec::new();
+    let mut grids: Vec<(vdb::Grid, &Lattice)> = Vec::new();
     let has = |wanted: &[Field]| fields.iter().any(|field| wanted.contains(field));
     let mut add = |wanted: &[Field], name, values| {
         if has(wanted) {
-            grids.push((name, values, if wanted[0].is_of_smoke() { smoke } else { air }));
+            let lattice = if wanted[0].is_of_smoke() { &smoke } else { air };
+            let grid = vdb::Grid::new(name, f64::from(lattice.h), lattice.topology(), values);
+            grids.push((vdb::Grid { half: options.half, ..grid }, lattice));
         }
     };
     add(&[Field::Red, Field::Green, Field::Blue], "density", Values::Scalar(&density));
@@ -173,8 +190,7 @@ pub fn write_vdb(
     add(&[Field::Speed], "speed", Values::Scalar(&speed));
     add(&[Field::Vorticity], "vorticity", Values::Scalar(&vorticity));
     add(&[Field::Pressure], "pressure", Values::Scalar(&pressure));
-    let frame = (frame, solver.stats().time);
-    write_grids(file, &grids, frame, options)
+    leaves::write(file, &about(frame, solver.stats().time, options), &grids)
 }
 
 /// Writes a snapshot as grids, as [`write_vdb`] does: `density`, one for each colour, `temperature` \[K\] and, if it carries the
@@ -241,15 +257,19 @@ fn write_grids(
         vdb::Grid { half: options.half, ..vdb::Grid::new(name, f64::from(*h), topology, *values) }.encode()
     };
     let encoded: Vec<_> = grids.par_iter().map(encode).collect();
-    let metadata: [(&str, Meta); 6] = [
+    vdb::write(file, &about(frame, time, options), &encoded)
+}
+
+/// Metadata of the file of a frame.
+fn about(frame: Frame, time: f64, options: VdbOptions) -> [(&'static str, Meta); 6] {
+    [
         ("creator", concat!("updraft ", env!("CARGO_PKG_VERSION")).into()),
         ("frame", Meta::Int(frame.number as i32)),
         ("fps", Meta::Float(frame.rate)),
         ("time", Meta::Double(time)),
         ("unit", "m".into()),
         ("up_axis", options.up.name().into()),
-    ];
-    vdb::write(file, &metadata, &encoded)
+    ]
 }
 
 /// Index of `field` among the scalars of a cell.
@@ -421,6 +441,11 @@ impl Region<'_> {
 
 /// Writes `fields` as a VTK image for ParaView: cell data, with `density` (the sum of the colours) first and
 /// the velocity as one array of vectors at the centres.
+///
+/// With several ranks all call it. The first writes the file, through which the planes of the others pass one after another.
+///
+/// # Errors
+/// Those of `file`.
 pub fn write_vti(file: impl Write, solver: &Solver, fields: &[Field]) -> io::Result<()> {
     let (layout, air, scalars) = (solver.smoke_layout(), solver.layout(), solver.scalars());
     let finer = solver.config().detail;
@@ -445,15 +470,31 @@ pub fn write_vti(file: impl Write, solver: &Solver, fields: &[Field]) -> io::Res
     if fields.iter().any(|field| field.face_axis().is_some()) {
         arrays.push(("velocity", 3, Box::new(velocity)));
     }
-    let arrays: Vec<_> = arrays
-        .iter()
-        .map(|(name, components, value)| vti::Array {
-            name,
-            components: *components,
-            value: Box::new(move |i, j, k| value([i, j, k])),
-        })
-        .collect();
+    let heads: Vec<_> =
+        arrays.iter().map(|(name, components, _)| vti::Array { name, components: *components }).collect();
     let h = solver.config().smoke_h().into();
     let corner = solver.config().corner().map(f64::from);
-    vti::write(file, (layout.dims.array(), h, corner), solver.stats().time, &arrays)
+    let [nx, ny, nz] = layout.dims.array();
+    vti::write(file, ([nx, ny, nz], h, corner), solver.stats().time, &heads, |array, put| {
+        let (_, components, value) = &arrays[array];
+        let mut plane = vec![0.0; nx * ny * components];
+        // A file that fails must not leave the other ranks waiting.
+        let mut result = Ok(());
+        for k in 0..nz {
+            let make = |plane: &mut [f32]| {
+                for (cell, out) in plane.chunks_exact_mut(*components).enumerate() {
+                    out.copy_from_slice(&value([cell % nx, cell / nx, k])[..*components]);
+                }
+            };
+            Field::Red.take_plane(solver, k, &mut plane, make, |plane| {
+                if result.is_ok() {
+                    result = put(plane);
+                }
+            });
+        }
+        result
+    })
 }
+
+#[cfg(test)]
+mod rank_tests;

@@ -148,7 +148,10 @@ pub fn run(args: &Args) -> Result<(), CliError> {
         return doctor::run(doctor, &args.common);
     }
     crate::simd::check().map_err(|error| CliError::Request(error.to_string()))?;
-    let shares = matches!(args.command, Some(Command::Simulate(_) | Command::Render(_) | Command::Bench(_)));
+    let shares = matches!(
+        args.command,
+        Some(Command::Simulate(_) | Command::Detail(_) | Command::Render(_) | Command::Bench(_))
+    );
     let launch = mpirun::join(shares)?;
     let mut common = args.common.clone();
     common.comm = launch.comm();

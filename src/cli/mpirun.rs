@@ -64,7 +64,7 @@ pub fn join(shares: bool) -> Result<Launch, CliError> {
     SILENT.store(rank > 0, Ordering::Relaxed);
     if size > 1 && !shares {
         let text = format!(
-            "{size} processes were started, and only `simulate`, `render` and `bench` share their work among them"
+            "{size} processes were started, and only `simulate`, `detail`, `render` and `bench` share their work among them"
         );
         return Err(CliError::Request(text));
     }

@@ -64,7 +64,7 @@ pub fn run(job: Job, scene: &Scene, common: &Common, comm: &Arc<dyn Comm>) -> Re
             }
         }
         let began = Instant::now();
-        let beside = renderer.beside(&scene.look, dims);
+        let beside = renderer.beside(&scene.look, run.solver().config().smoke_dims());
         slab.capture(run.solver(), beside);
         renderer.set_quality(quality(slab.whole(), scene));
         shown.camera = scene.camera_at(frame as f32 / scene.time.frame_rate);
@@ -95,7 +95,6 @@ fn refuse(job: &Job, scene: &Scene) -> Result<(), CliError> {
         Job { layers: true, .. } => "--layers",
         _ if scene.look.scattering == Scattering::Traced => "path tracing",
         _ if scene.camera.lens.shutter > 0.0 => "render.camera.shutter",
-        _ if scene.config.follow.on => "domain.follow",
         _ => return Ok(()),
     };
     Err(CliError::Request(format!("{what} works on one rank only; run this without mpirun")))

@@ -7,10 +7,10 @@ use crate::field::Field;
 use crate::foreign;
 use crate::grid::{Faces, Layout};
 use crate::npz::Reader;
-use crate::solver::Config;
+use crate::solver::Solver;
 use crate::volume::Volume;
 
-/// Velocities in the frames of a folder, read as they are needed.
+/// Velocities in the frames of a folder, read as they are needed. Of several ranks each keeps the planes of its slab.
 pub struct RunFlow {
     folder: RunFolder,
     frames: FlowFrames,
@@ -46,10 +46,10 @@ impl RunFlow {
         self.frames.format
     }
 
-    /// Gives the velocity at the start, which a run need not have written.
-    pub fn begin(&mut self, velocity: &Faces) {
+    /// Gives the velocity at the start, which a run need not have written: that of `solver`.
+    pub fn begin(&mut self, solver: &Solver) {
         if self.frames.list.first() != Some(&0) {
-            self.known = vec![(0, velocity.clone())];
+            self.known = vec![(0, own(solver.layout(), solver.velocity()))];
         }
     }
 
@@ -58,11 +58,11 @@ impl RunFlow {
         self.frames.list.first().is_some_and(|&first| frame < first)
     }
 
-    /// The velocity at an instant, in frames.
+    /// The velocity at an instant, in frames, for a step of `solver`.
     ///
     /// # Errors
     /// If a frame cannot be read or is of another box.
-    pub fn at(&mut self, instant: f64, config: &Config) -> Result<Faces, CliError> {
+    pub fn at(&mut self, instant: f64, solver: &Solver) -> Result<Faces, CliError> {
         let list = &self.frames.list;
         let above = list.partition_point(|&frame| f64::from(frame) <= instant);
         // Before the first frame in the folder is the start.
@@ -71,30 +71,37 @@ impl RunFlow {
         self.known.retain(|(frame, _)| [below, above].contains(frame));
         for frame in [below, above] {
             if !self.known.iter().any(|(known, _)| *known == frame) {
-                let faces = self.read(frame, config)?;
+                let faces = self.read(frame, solver)?;
                 self.known.push((frame, faces));
             }
         }
         let of = |frame: u32| self.known.iter().find(|(known, _)| *known == frame).map(|(_, faces)| faces);
         let (Some(low), Some(high)) = (of(below), of(above)) else { unreachable!("both are read above") };
-        if above == below {
-            return Ok(low.clone());
+        let mut between = own(solver.layout(), low);
+        if above > below {
+            let share = ((instant - f64::from(below)) / f64::from(above - below)) as f32;
+            let own = solver.layout().own();
+            for (low, high) in between.iter_mut().zip(high) {
+                let faces = low[own.clone()].iter_mut().zip(&high[own.clone()]);
+                faces.for_each(|(low, high)| *low += share * (high - *low));
+            }
         }
-        let share = ((instant - f64::from(below)) / f64::from(above - below)) as f32;
-        let between =
-            |low: &[f32], high: &[f32]| low.iter().zip(high).map(|(a, b)| a + share * (b - a)).collect();
-        Ok(std::array::from_fn(|axis| between(&low[axis], &high[axis])))
+        Ok(between)
     }
 
-    /// Reads the velocity of a frame.
-    fn read(&self, frame: u32, config: &Config) -> Result<Faces, CliError> {
-        let layout = Layout::new(config.dims);
+    /// Reads the velocity of a frame, one component after another.
+    fn read(&self, frame: u32, solver: &Solver) -> Result<Faces, CliError> {
+        let (layout, config) = (solver.layout(), solver.config());
+        let [low, high] = layout.planes();
         let mut faces: Faces = [0, 1, 2].map(|_| vec![0.0; layout.size()]);
         let fields = [Field::U, Field::V, Field::W];
         let mut fill = |axis: usize, shape: [usize; 3], values: &[f32]| {
             for (row, values) in values.chunks_exact(shape[0]).enumerate() {
-                let at = layout.start(row % shape[1], row / shape[1]);
-                faces[axis][at..at + shape[0]].copy_from_slice(values);
+                let [j, k] = [row % shape[1], row / shape[1]];
+                if (low..high).contains(&(k as isize)) {
+                    let at = layout.start(j, k);
+                    faces[axis][at..at + shape[0]].copy_from_slice(values);
+                }
             }
         };
         let wrong = |what: String| CliError::Request(what);
@@ -118,4 +125,14 @@ impl RunFlow {
         }
         Ok(faces)
     }
+}
+
+/// The planes of the slab of `layout`, with the rest of the box untouched.
+fn own(layout: Layout, faces: &Faces) -> Faces {
+    let own = layout.own();
+    faces.each_ref().map(|from| {
+        let mut to = vec![0.0; from.len()];
+        to[own.clone()].copy_from_slice(&from[own.clone()]);
+        to
+    })
 }

@@ -89,10 +89,12 @@ impl Series {
 fn bring(run: &mut Run, probe: &Probe) {
     let (solver, all) = (run.solver(), GHOST as isize);
     let (h, nz) = (solver.config().h, solver.layout().dims.nz as isize);
+    let corner = solver.config().corner()[2];
     // Derived fields and means over cells read beyond the span.
     const MARGIN: f32 = 4.0;
     let planes = probe.depth(solver).map_or([-all, nz + all], |[low, high]| {
-        [(low / h - MARGIN) as isize, (high / h + MARGIN) as isize].map(|k| k.clamp(-all, nz + all))
+        let [low, high] = [low, high].map(|z| (z - corner) / h);
+        [(low - MARGIN).floor() as isize, (high + MARGIN).ceil() as isize].map(|k| k.clamp(-all, nz + all))
     });
     run.bring(planes);
 }

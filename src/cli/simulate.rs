@@ -1,6 +1,7 @@
 //! `updraft simulate`: simulates a scene and writes numbers.
 
 use std::collections::BTreeMap;
+use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -18,7 +19,6 @@ use super::simulation::Run;
 use super::{CliError, Common, interrupt, say, tell};
 use crate::comm::Comm;
 use crate::field::{self, Field};
-use crate::grid::GHOST;
 use crate::npz;
 use crate::output::lock::{Lock, Share};
 use crate::output::whole::{self, Existing};
@@ -132,11 +132,11 @@ pub(super) fn through(
         saved.check(scene, true)?;
     }
     let existing = Existing::forced(common.force || args.skip_existing || saved.is_some());
-    let job = Job { args, scene, folder: &folder, existing, comm: None };
+    let job = Job { args, scene, folder: &folder, existing, comm: common.comm.clone() };
     if args.fields.contains(&Field::Pressure) {
         return Err(CliError::Request("--fields pressure: a flow that is given has none".into()));
     }
-    let _lock = job.lock()?;
+    let _lock = if job.is_first() { Some(job.lock()?) } else { None };
     let (run, tables) = match saved {
         Some(saved) => job.resume(saved, common, Some(flow))?,
         None => job.begin(common, Some(flow))?,
@@ -323,7 +323,7 @@ impl Job<'_> {
     ) -> Result<(Run, Tables), CliError> {
         let Self { scene, folder, .. } = self;
         let mut run = Run::resume(scene, self.comm.clone(), &mut saved, interrupt::catch())?;
-        flow.map_or(Ok(()), |flow| run.follow_on(flow, scene))?;
+        flow.map_or(Ok(()), |flow| run.follow_on(flow, scene, self.comm.clone()))?;
         self.keep_pressure(&mut run);
         let mut tables = Tables::none(scene);
         if self.is_first() {
@@ -446,15 +446,18 @@ impl Job<'_> {
             if !run.solver().any_rank(is_wanted) {
                 continue;
             }
-            if format != Format::Npz {
-                // These formats read their fields here and there.
-                run.bring([-(GHOST as isize), run.solver().layout().dims.nz as isize + GHOST as isize]);
+            if format == Format::Vdb {
+                run.exchange_leaves();
             }
             if self.is_first() {
-                self.write_fields(format, &path, frame, run.solver())?;
+                whole::write_over(&path, self.existing, |file| {
+                    self.write_fields(format, file, frame, run.solver())
+                })?;
                 written.push(path);
-            } else if format == Format::Npz {
-                args.fields.iter().try_for_each(|field| field.planes(run.solver(), |_| Ok(())))?;
+            } else {
+                // It passes its planes to the first.
+                let passed = self.write_fields(format, io::empty(), frame, run.solver());
+                passed.map_err(|source| OutputError::Write { path, source })?;
             }
         }
         if args.format.contains(&Format::Vti) && self.is_first() {
@@ -475,14 +478,17 @@ impl Job<'_> {
     fn write_fields(
         &self,
         format: Format,
-        path: &Path,
+        file: impl io::Write + io::Seek,
         frame: u32,
         solver: &Solver,
-    ) -> Result<(), OutputError> {
+    ) -> io::Result<()> {
         let SimulateArgs { fields, up, precision, .. } = self.args;
         let frame = Frame { number: frame, rate: self.scene.time.frame_rate };
-        whole::write_over(path, self.existing, |file| match format {
+        match format {
             Format::Npz => {
+                if !self.is_first() {
+                    return fields.iter().try_for_each(|field| field.planes(solver, |_| Ok(())));
+                }
                 let mut numbers = vec![
                     ("time", solver.stats().time),
                     ("voxel", solver.config().h.into()),
@@ -504,7 +510,7 @@ impl Job<'_> {
                 volume::write_vdb(file, solver, fields, frame, options)
             }
             Format::Vti => volume::write_vti(file, solver, fields),
-        })
+        }
     }
 }
 

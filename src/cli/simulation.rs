@@ -178,20 +178,25 @@ impl Run {
         static NEVER: AtomicBool = AtomicBool::new(false);
         let Some(flow) = flow else { return solver.step(*dt).map(drop).map_err(stopped) };
         let instant = |step: u32| f64::from(*frame) + f64::from(step) / f64::from(*steps);
-        let ends = [flow.at(instant(*step), solver.config())?, flow.at(instant(*step + 1), solver.config())?];
+        let ends = [flow.at(instant(*step), solver)?, flow.at(instant(*step + 1), solver)?];
         solver.step_along(*dt, ends.each_ref(), &NEVER).map(drop).map_err(stopped)
     }
 
     /// Lets smoke and heat follow a given flow from the start.
     pub fn follow(&mut self, mut flow: RunFlow) {
-        flow.begin(self.solver.velocity());
+        flow.begin(&self.solver);
         self.flow = Some(flow);
     }
 
     /// Lets smoke and heat of a resumed run of `scene` follow the flow that they followed before.
-    pub fn follow_on(&mut self, mut flow: RunFlow, scene: &Scene) -> Result<(), CliError> {
+    pub fn follow_on(
+        &mut self,
+        mut flow: RunFlow,
+        scene: &Scene,
+        comm: Option<Arc<dyn Comm>>,
+    ) -> Result<(), CliError> {
         if flow.needs_start(self.frame) {
-            flow.begin(Self::new(scene, None, self.cancel)?.solver.velocity());
+            flow.begin(&Self::new(scene, comm, self.cancel)?.solver);
         }
         self.flow = Some(flow);
         Ok(())
@@ -225,6 +230,11 @@ impl Run {
     /// Brings all fields between two planes along z to the first rank.
     pub fn bring(&mut self, ks: [isize; 2]) {
         self.solver.bring(ks);
+    }
+
+    /// Brings to each rank the planes that leaves of a volume read beside its slab.
+    pub fn exchange_leaves(&mut self) {
+        self.solver.exchange_leaves();
     }
 
     /// Last finished frame.

@@ -8,17 +8,19 @@ pub struct Array<'a> {
     pub name: &'a str,
     /// Components: 1, or 3 for a vector.
     pub components: usize,
-    /// Value of cell (i, j, k).
-    pub value: Box<dyn Fn(usize, usize, usize) -> [f32; 3] + 'a>,
 }
 
 /// Writes an image of `cells` of width `h` with its lower corner at `corner`, at the instant `time` \[s\]. Single
-/// floats follow the XML as raw bytes.
+/// floats follow the XML as raw bytes: `fill` passes on the values of the array with a number, x fastest, in pieces of any length.
+///
+/// # Errors
+/// Those of `file` and of `fill`.
 pub fn write(
     mut file: impl Write,
     (cells, h, corner): ([usize; 3], f64, [f64; 3]),
     time: f64,
     arrays: &[Array],
+    mut fill: impl FnMut(usize, &mut dyn FnMut(&[f32]) -> io::Result<()>) -> io::Result<()>,
 ) -> io::Result<()> {
     let ([nx, ny, nz], [x, y, z]) = (cells, corner);
     let extent = format!("0 {nx} 0 {ny} 0 {nz}");
@@ -50,17 +52,14 @@ pub fn write(
         offset += bytes(array) + size_of::<u64>() as u64;
     }
     write!(file, "</CellData>\n</Piece>\n</ImageData>\n<AppendedData encoding=\"raw\">\n_")?;
-    let mut row = Vec::with_capacity(nx * 3 * size_of::<f32>());
-    for array in arrays {
+    let mut raw = Vec::new();
+    for (n, array) in arrays.iter().enumerate() {
         file.write_all(&bytes(array).to_le_bytes())?;
-        for (k, j) in (0..nz).flat_map(|k| (0..ny).map(move |j| (k, j))) {
-            row.clear();
-            for i in 0..nx {
-                let value = (array.value)(i, j, k);
-                value[..array.components].iter().for_each(|x| row.extend(x.to_le_bytes()));
-            }
-            file.write_all(&row)?;
-        }
+        fill(n, &mut |values| {
+            raw.clear();
+            raw.extend(values.iter().flat_map(|x| x.to_le_bytes()));
+            file.write_all(&raw)
+        })?;
     }
     writeln!(file, "\n</AppendedData>\n</VTKFile>")
 }

@@ -94,7 +94,7 @@ impl Scene {
     /// As [`solver`](Self::solver), shared by the ranks of `comm` if there are any.
     ///
     /// # Errors
-    /// As of [`solver`](Self::solver), and what works on one rank only.
+    /// As of [`solver`](Self::solver), and a box that is too thin for so many ranks.
     pub fn solver_on(&self, comm: Option<Arc<dyn Comm>>) -> Result<Solver, SceneError> {
         let mut solver = self.empty_solver_on(comm)?;
         if !self.initial.is_empty() {

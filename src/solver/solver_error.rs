@@ -76,7 +76,7 @@ pub enum SolverError {
     /// A state to restore, in a simulation that never captures one.
     #[error("this simulation cannot capture its state")]
     NoState,
-    /// Something that works on one rank only, or does not fit on so many ranks.
+    /// A box that does not fit on so many ranks.
     #[error("{0}")]
     Ranks(String),
     /// The step was cancelled. The fields are finite but between two instants: clear or replace the solver,

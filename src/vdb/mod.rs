@@ -35,6 +35,7 @@
 mod blosc;
 mod metadata;
 mod read;
+mod stream;
 #[cfg(test)]
 mod tests;
 mod topology;
@@ -42,8 +43,9 @@ mod write;
 
 pub use metadata::Meta;
 pub use read::{ReadError, ReadGrid, Reader};
+pub use stream::Stream;
 pub use topology::{Leaf, Topology};
-pub use write::{Encoded, Grid, Values, write};
+pub use write::{Blocks, Encoded, Grid, Values, write};
 
 /// First bytes of a file: " BDV" and four zeros.
 const MAGIC: u64 = 0x5644_4220;

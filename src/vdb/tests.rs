@@ -99,3 +99,42 @@ fn damaged_files_are_refused_and_nothing_panics() {
     old[8] = 200;
     assert!(read(&old).unwrap_err().to_string().contains("version 200"));
 }
+
+#[test]
+fn a_file_written_in_pieces_has_the_bytes_of_one_written_at_once() {
+    for (seed, (origin, size, share)) in
+        [([-9, 120, 3], [20, 19, 30], 20), ([0; 3], [3, 4, 5], 0), ([-4099; 3], [12; 3], 100)]
+            .into_iter()
+            .enumerate()
+    {
+        let (values, topology) = random(seed as u32, origin, size, share);
+        let at = |p: [i32; 3]| {
+            let [i, j, k] = [0, 1, 2].map(|a| (p[a] - origin[a]) as usize);
+            values[i + size[0] * (j + size[1] * k)]
+        };
+        let vector = |p: [i32; 3]| [at(p), -at(p), 0.5];
+        for (half, zip) in [(false, false), (false, true), (true, true)] {
+            let one = Grid { half, zip, ..Grid::new("density", 0.1, &topology, Values::Scalar(&at)) };
+            let three = Grid { half, zip, ..Grid::new("vel", 0.1, &topology, Values::Vector(&vector)) };
+            let metadata = [("creator", "me".into()), ("frame", Meta::Int(seed as i32))];
+            let mut whole = Vec::new();
+            write(&mut whole, &metadata, &[one.encode(), three.encode()]).unwrap();
+            // Behind other bytes, and in pieces of uneven length.
+            let mut file = std::io::Cursor::new(b"before".to_vec());
+            file.set_position(6);
+            let mut stream = Stream::begin(&mut file, &metadata, 2).unwrap();
+            for grid in [&one, &three] {
+                let fill = |put: &mut dyn FnMut(&[u8]) -> std::io::Result<()>| {
+                    topology.nodes().try_for_each(|leaves| {
+                        let blocks = grid.blocks(leaves);
+                        assert_eq!(blocks.lengths.len(), leaves.len());
+                        blocks.bytes.chunks(13).try_for_each(&mut *put)
+                    })
+                };
+                stream.grid(grid, fill).unwrap();
+            }
+            stream.end().unwrap();
+            assert!(file.into_inner()[6..] == whole, "seed {seed}, half {half}, zip {zip}");
+        }
+    }
+}

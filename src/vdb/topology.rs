@@ -50,12 +50,25 @@ impl Topology {
     /// Collects the `active` voxels of a box; `active` gets the index in the box. `origin` is the first
     /// voxel, `size` the number of voxels along each axis.
     pub fn of_box(origin: [i32; 3], size: [usize; 3], active: impl Fn([usize; 3]) -> bool) -> Self {
+        Self::of_part(origin, size, |_| true, active)
+    }
+
+    /// As [`of_box`](Self::of_box), of the leaves whose first voxel `wanted` accepts.
+    pub fn of_part(
+        origin: [i32; 3],
+        size: [usize; 3],
+        wanted: impl Fn([i32; 3]) -> bool,
+        active: impl Fn([usize; 3]) -> bool,
+    ) -> Self {
         let mut leaves = Vec::new();
         let end = [0, 1, 2].map(|a| origin[a] + size[a] as i32);
         let starts = |a: usize| ((origin[a] & !7)..end[a]).step_by(8);
         for x in starts(0) {
             for y in starts(1) {
                 for z in starts(2) {
+                    if !wanted([x, y, z]) {
+                        continue;
+                    }
                     let mut leaf = Leaf { origin: [x, y, z], mask: [0; 8] };
                     let low = [0, 1, 2].map(|a| leaf.origin[a].max(origin[a]));
                     let high = [0, 1, 2].map(|a| (leaf.origin[a] + 8).min(end[a]));
@@ -74,8 +87,19 @@ impl Topology {
                 }
             }
         }
+        Self::of_leaves(leaves)
+    }
+
+    /// The voxels of `leaves`, in any order, no two of which have the same place.
+    pub fn of_leaves(mut leaves: Vec<Leaf>) -> Self {
         leaves.sort_by_key(Leaf::place);
         Self { leaves }
+    }
+
+    /// The leaves of one lower node after another, in the order of the file.
+    pub fn nodes(&self) -> impl Iterator<Item = &[Leaf]> {
+        let node = |leaf: &Leaf| (leaf.place().0, leaf.place().1);
+        self.leaves.chunk_by(move |a, b| node(a) == node(b))
     }
 
     /// Leaves in the order of the file.

@@ -38,6 +38,15 @@ pub struct Grid<'a> {
     pub values: Values<'a>,
 }
 
+/// Encoded values of some leaves.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Blocks {
+    /// The bytes of one leaf after another.
+    pub bytes: Vec<u8>,
+    /// Number of bytes of each leaf.
+    pub lengths: Vec<u32>,
+}
+
 /// An encoded grid.
 pub struct Encoded {
     name: String,
@@ -52,22 +61,13 @@ pub struct Encoded {
 /// # Errors
 /// Those of `file`.
 pub fn write(mut file: impl Write, metadata: &[(&str, Meta)], grids: &[Encoded]) -> io::Result<()> {
-    let mut head = Vec::new();
-    head.extend(MAGIC.to_le_bytes());
-    head.extend(VERSION.to_le_bytes());
-    LIBRARY.iter().for_each(|n| head.extend(n.to_le_bytes()));
-    head.push(1);
-    head.extend(uuid(metadata, grids).as_bytes());
-    put_metadata(&mut head, metadata);
-    head.extend((grids.len() as u32).to_le_bytes());
+    let mut hash = ContentHash::of(metadata);
+    grids.iter().for_each(|grid| hash.add_grid(&grid.bytes));
+    let head = head(&hash.uuid(), metadata, grids.len());
     file.write_all(&head)?;
     let mut at = head.len();
     for grid in grids {
-        let mut descriptor = Vec::new();
-        put_string(&mut descriptor, &grid.name);
-        put_string(&mut descriptor, &grid.kind);
-        // An instance would name its parent grid here.
-        put_string(&mut descriptor, "");
+        let mut descriptor = descriptor(&grid.name, &grid.kind);
         let begin = at + descriptor.len() + 3 * size_of::<i64>();
         at = begin + grid.bytes.len();
         [begin, begin + grid.values, at].iter().for_each(|n| descriptor.extend((*n as i64).to_le_bytes()));
@@ -75,6 +75,33 @@ pub fn write(mut file: impl Write, metadata: &[(&str, Meta)], grids: &[Encoded])
         file.write_all(&grid.bytes)?;
     }
     Ok(())
+}
+
+/// The head of a file of so many grids.
+pub(super) fn head(uuid: &str, metadata: &[(&str, Meta)], grids: usize) -> Vec<u8> {
+    let mut head = Vec::new();
+    head.extend(MAGIC.to_le_bytes());
+    head.extend(VERSION.to_le_bytes());
+    LIBRARY.iter().for_each(|n| head.extend(n.to_le_bytes()));
+    head.push(1);
+    debug_assert_eq!(head.len(), UUID_AT);
+    head.extend(uuid.as_bytes());
+    put_metadata(&mut head, metadata);
+    head.extend((grids as u32).to_le_bytes());
+    head
+}
+
+/// Position of the UUID in a file.
+pub(super) const UUID_AT: usize = 21;
+
+/// Name, type and parent of a grid. Three offsets follow.
+pub(super) fn descriptor(name: &str, kind: &str) -> Vec<u8> {
+    let mut descriptor = Vec::new();
+    put_string(&mut descriptor, name);
+    put_string(&mut descriptor, kind);
+    // An instance would name its parent grid here.
+    put_string(&mut descriptor, "");
+    descriptor
 }
 
 impl<'a> Grid<'a> {
@@ -88,17 +115,35 @@ impl<'a> Grid<'a> {
 
     /// Encodes the grid; several may be encoded in parallel.
     pub fn encode(&self) -> Encoded {
+        let mut bytes = self.without_values();
+        let values = bytes.len();
+        bytes.extend(self.blocks(self.topology.leaves()).bytes);
+        Encoded { name: self.name.clone(), kind: self.kind(), bytes, values }
+    }
+
+    /// Encodes the values of `leaves`.
+    pub fn blocks(&self, leaves: &[Leaf]) -> Blocks {
+        let mut blocks = Blocks::default();
+        self.put_values(leaves, &mut blocks);
+        blocks
+    }
+
+    /// Type of the tree in the format.
+    pub(super) fn kind(&self) -> String {
+        let half = if self.half { "_HalfFloat" } else { "" };
+        let value = if self.components() == 3 { "vec3s" } else { "float" };
+        format!("Tree_{value}_5_4_3{half}")
+    }
+
+    /// Encodes all of the grid that stands before the values.
+    pub(super) fn without_values(&self) -> Vec<u8> {
         let mut bytes = Vec::new();
         let zip = if self.zip { flag::ZIP } else { 0 };
         bytes.extend((flag::ACTIVE_MASK | zip).to_le_bytes());
         put_metadata(&mut bytes, &self.all_metadata());
         self.put_transform(&mut bytes);
         self.put_topology(&mut bytes);
-        let values = bytes.len();
-        self.put_values(&mut bytes);
-        let half = if self.half { "_HalfFloat" } else { "" };
-        let value = if self.components() == 3 { "vec3s" } else { "float" };
-        Encoded { name: self.name.clone(), kind: format!("Tree_{value}_5_4_3{half}"), bytes, values }
+        bytes
     }
 
     fn components(&self) -> usize {
@@ -166,10 +211,11 @@ impl<'a> Grid<'a> {
         }
     }
 
-    fn put_values(&self, bytes: &mut Vec<u8>) {
+    fn put_values(&self, leaves: &[Leaf], Blocks { bytes, lengths }: &mut Blocks) {
         let mut zlib = self.zip.then(|| Compress::new(Compression::new(LEVEL), true));
         let (mut raw, mut small) = (Vec::new(), Vec::new());
-        for leaf in self.topology.leaves() {
+        for leaf in leaves {
+            let before = bytes.len();
             put_mask(bytes, leaf);
             bytes.push(0);
             raw.clear();
@@ -185,6 +231,7 @@ impl<'a> Grid<'a> {
                 Some(zlib) => put_block(bytes, &raw, zlib, &mut small),
                 None => bytes.extend(&raw),
             }
+            lengths.push((bytes.len() - before) as u32);
         }
     }
 
@@ -237,25 +284,69 @@ fn put_metadata(bytes: &mut Vec<u8>, all: &[(&str, Meta)]) {
     }
 }
 
-/// A UUID of version 8 from two hashes (FNV-1a) of the content.
-fn uuid(metadata: &[(&str, Meta)], grids: &[Encoded]) -> String {
-    let mut text = Vec::new();
-    put_metadata(&mut text, metadata);
-    let hash = |seed: u64| {
-        let parts = std::iter::once(text.as_slice()).chain(grids.iter().map(|grid| grid.bytes.as_slice()));
-        parts.flat_map(|part| part.chunks(8)).fold(seed, |hash, chunk| {
-            let mut word = [0; 8];
-            word[..chunk.len()].copy_from_slice(chunk);
-            (hash ^ u64::from_le_bytes(word)).wrapping_mul(0x0000_0100_0000_01b3).rotate_left(23)
-        })
-    };
-    let (a, b) = (hash(0xcbf2_9ce4_8422_2325), hash(0x8422_2325_cbf2_9ce4));
-    format!(
-        "{:08x}-{:04x}-8{:03x}-{:04x}-{:012x}",
-        a >> 32,
-        a >> 16 & 0xffff,
-        a & 0xfff,
-        b >> 48 & 0x3fff | 0x8000,
-        b & 0xffff_ffff_ffff
-    )
+/// Hash of the content of a file, for its UUID.
+pub(super) struct ContentHash {
+    hashes: [u64; 2],
+    /// Bytes of the word that is not yet full.
+    word: [u8; 8],
+    count: usize,
+}
+
+impl ContentHash {
+    /// Of a file with this metadata and no grids.
+    pub(super) fn of(metadata: &[(&str, Meta)]) -> Self {
+        let hashes = [0xcbf2_9ce4_8422_2325, 0x8422_2325_cbf2_9ce4];
+        let mut hash = Self { hashes, word: [0; 8], count: 0 };
+        let mut text = Vec::new();
+        put_metadata(&mut text, metadata);
+        hash.add_grid(&text);
+        hash
+    }
+
+    /// Adds a whole grid, or the rest of one.
+    pub(super) fn add_grid(&mut self, bytes: &[u8]) {
+        self.add(bytes);
+        if self.count > 0 {
+            self.word[self.count..].fill(0);
+            self.mix(u64::from_le_bytes(self.word));
+            self.count = 0;
+        }
+    }
+
+    /// Adds a piece of a grid.
+    pub(super) fn add(&mut self, bytes: &[u8]) {
+        let first = bytes.len().min((8 - self.count) % 8);
+        self.word[self.count..self.count + first].copy_from_slice(&bytes[..first]);
+        if self.count > 0 {
+            self.count += first;
+            if self.count < 8 {
+                return;
+            }
+            self.mix(u64::from_le_bytes(self.word));
+        }
+        let (words, rest) = bytes[first..].as_chunks();
+        words.iter().for_each(|word| self.mix(u64::from_le_bytes(*word)));
+        self.word[..rest.len()].copy_from_slice(rest);
+        self.count = rest.len();
+    }
+
+    /// FNV-1a of words, rotated.
+    fn mix(&mut self, word: u64) {
+        for hash in &mut self.hashes {
+            *hash = (*hash ^ word).wrapping_mul(0x0000_0100_0000_01b3).rotate_left(23);
+        }
+    }
+
+    /// A UUID of version 8.
+    pub(super) fn uuid(&self) -> String {
+        let [a, b] = self.hashes;
+        format!(
+            "{:08x}-{:04x}-8{:03x}-{:04x}-{:012x}",
+            a >> 32,
+            a >> 16 & 0xffff,
+            a & 0xfff,
+            b >> 48 & 0x3fff | 0x8000,
+            b & 0xffff_ffff_ffff
+        )
+    }
 }

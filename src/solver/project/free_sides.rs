@@ -13,11 +13,14 @@
 //! for φ = 0 on open sides. A value f on a side adds 2 f to the drop across the half cell before it, so this much is taken from
 //! the velocity on the side beforehand. James ("The solution of Poisson's equation for isolated source distributions", 1977) corrects the
 //! sides in the same way, by charges on the surface.
+//!
+//! With several ranks each sums the bricks of its slab, all get the moments of all, and each finds φ beside its slab.
 
 use rayon::prelude::*;
 
 use crate::grid::{Faces, GHOST, Layout};
 use crate::simd::dispatch;
+use crate::solver::storage::ranks::Ranks;
 use crate::solver::{BoundaryCondition, Config};
 
 /// Cells along an edge of a brick, and between points of a side.
@@ -35,6 +38,7 @@ type Sources = [[f32; LANES]; 7];
 /// The open sides of a box.
 pub struct FreeSides {
     layout: Layout,
+    ranks: Ranks,
     /// Whether the low and the high side of each axis is a wall, which mirrors.
     walls: [[bool; 2]; 3],
     sides: Vec<Side>,
@@ -56,7 +60,7 @@ struct Side {
 impl FreeSides {
     /// The sides of the box of `config`; `None` if they hold p = 0. Every axis needs an open side, because the images between two walls
     /// have no end.
-    pub fn new(config: &Config, layout: Layout) -> Option<Box<Self>> {
+    pub fn new(config: &Config, layout: Layout, ranks: &Ranks) -> Option<Box<Self>> {
         let is_open = config.sides.map(|pair| pair.map(|side| side == BoundaryCondition::Open));
         let applies = config.follow.on && config.follow.free && !config.frozen;
         if !applies || is_open.iter().any(|pair| !pair.contains(&true)) || layout.dims.array().contains(&1) {
@@ -72,6 +76,7 @@ impl FreeSides {
         let bricks = n.map(|n| n.div_ceil(BRICK)).iter().product();
         Some(Box::new(Self {
             layout,
+            ranks: ranks.clone(),
             walls: is_open.map(|pair| pair.map(|open| !open)),
             sides: places.map(side).collect(),
             moments: vec![[0.0; 4]; bricks],
@@ -89,16 +94,21 @@ impl FreeSides {
             let [b, c] = others(side.axis);
             let count = points_along(n[b]);
             let at_side = side.end as f32 * n[side.axis] as f32;
+            let part = side.part(*layout);
+            let near = part.map(|[from, to]| from / BRICK..to.div_ceil(BRICK) + 1);
             side.points.par_iter_mut().enumerate().for_each(|(point, value)| {
-                let mut at = [at_side; 3];
-                at[b] = place(point % count, n[b]);
-                at[c] = place(point / count, n[c]);
-                *value = potential(at, sources);
+                let [p, q] = [point % count, point / count];
+                if near[0].contains(&p) && near[1].contains(&q) {
+                    let mut at = [at_side; 3];
+                    at[b] = place(p, n[b]);
+                    at[c] = place(q, n[c]);
+                    *value = potential(at, sources);
+                }
             });
             let (low, inside) = side.positions(*layout);
             let field = &mut velocity[side.axis];
-            for (face, value) in side.values.iter_mut().enumerate() {
-                let [p, q] = [face % n[b], face / n[b]];
+            for [p, q] in faces(part) {
+                let value = &mut side.values[p + q * n[b]];
                 let at = p * strides[b] + q * strides[c];
                 value[0] = between(&side.points, count, [(p, n[b]), (q, n[c])]);
                 value[1] = pressure.map_or(0.0, |field| 0.5 * (field[low.0 + at] + field[inside + at]));
@@ -113,17 +123,20 @@ impl FreeSides {
         for side in &self.sides {
             let [b, c] = others(side.axis);
             let ((ghost, _), inside) = side.positions(self.layout);
-            for (face, [value, before]) in side.values.iter().enumerate() {
-                let at = face % n[b] * strides[b] + face / n[b] * strides[c];
+            for [p, q] in faces(side.part(self.layout)) {
+                let [value, before] = side.values[p + q * n[b]];
+                let at = p * strides[b] + q * strides[c];
                 pressure[ghost + at] = 2.0 * (keep * before + add * value) - pressure[inside + at];
             }
         }
     }
 
     /// Computes the moments of the bricks and lists them with their images.
-    fn gather(&mut self, [u, v, w]: &Faces) {
-        let Self { layout, walls, moments, sources, .. } = self;
+    fn gather(&mut self, [u, v, w]: &mut Faces) {
+        let Self { layout, ranks, walls, moments, sources, .. } = self;
         let (layout, n) = (*layout, layout.dims.array());
+        ranks.exchange(layout, [&mut *w], [0, 1]);
+        let (u, v, w) = (&*u, &*v, &*w);
         let count = n.map(|n| n.div_ceil(BRICK));
         let range = |a: usize, brick: usize| brick * BRICK..((brick + 1) * BRICK).min(n[a]);
         let index =
@@ -135,10 +148,11 @@ impl FreeSides {
                 0.5 * (range.start + range.end) as f32
             })
         };
-        moments.par_iter_mut().enumerate().for_each(|(brick, moment)| {
+        let [low, high] = layout.cell_planes();
+        let add = |brick: usize, sum: &mut [f32; 4]| {
             let (index, middle) = (index(brick), middle(brick));
-            let mut sum = [0.0f32; 4];
-            for k in range(2, index[2]) {
+            let planes = range(2, index[2]);
+            for k in planes.start.max(low)..planes.end.min(high) {
                 for j in range(1, index[1]) {
                     let (xs, at) = (range(0, index[0]), layout.start(j, k));
                     for i in xs {
@@ -151,7 +165,16 @@ impl FreeSides {
                     }
                 }
             }
-            *moment = sum;
+        };
+        moments.fill([0.0; 4]);
+        let in_layer = count[0] * count[1];
+        ranks.add_layers(moments, [n[2], BRICK], |layers, moments| {
+            let first = layers.start * in_layer;
+            moments.par_iter_mut().enumerate().for_each(|(brick, moment)| {
+                let mut sum = *moment;
+                add(first + brick, &mut sum);
+                *moment = sum;
+            });
         });
         let size = |m: &[f32; 4]| m[3].abs() + (m[0].abs() + m[1].abs() + m[2].abs()) / BRICK as f32;
         let least = LEAST * moments.iter().map(size).fold(0.0, f32::max);
@@ -185,6 +208,15 @@ impl FreeSides {
 }
 
 impl Side {
+    /// The faces on it that this rank has, along both other axes.
+    fn part(&self, layout: Layout) -> [[usize; 2]; 2] {
+        let (n, [low, high]) = (layout.dims.array(), layout.cell_planes());
+        if self.axis == 2 && [low != 0, high != n[2]][self.end] {
+            return [[0; 2]; 2];
+        }
+        others(self.axis).map(|a| if a == 2 { [low, high] } else { [0, n[a]] })
+    }
+
     /// Positions of the first ghost, of the first face on the side and of the first cell inside.
     fn positions(&self, layout: Layout) -> ((usize, usize), usize) {
         let (n, strides) = (layout.dims.array()[self.axis], layout.strides());
@@ -195,6 +227,11 @@ impl Side {
             _ => ((layer(GHOST + n), layer(GHOST + n)), layer(GHOST + n - 1)),
         }
     }
+}
+
+/// The faces in a part of a side, the first axis fastest.
+fn faces([ps, qs]: [[usize; 2]; 2]) -> impl Iterator<Item = [usize; 2]> {
+    (qs[0]..qs[1]).flat_map(move |q| (ps[0]..ps[1]).map(move |p| [p, q]))
 }
 
 fn others(axis: usize) -> [usize; 2] {

@@ -7,7 +7,7 @@
 
 use std::io::{Read, Write};
 
-use super::distribution::{GatheringSaver, PartLoader};
+use super::distribution::{GatheringSaver, PartLoader, refuse_thin_box};
 use super::fields::{Budget, Fields};
 use super::follow;
 use crate::grid::Dims;
@@ -96,12 +96,14 @@ impl Solver {
     /// # Errors
     /// Those of `file`, and a state of another kind of solver. The fields are unusable then.
     pub fn load(&mut self, file: impl Read) -> Result<(), StateError> {
-        let loader = Loader(file);
-        if self.fields.walls.ranks().is_alone() {
-            self.state(&mut { loader })?;
+        let mut loader = Loader(file);
+        // The slabs are those of the box that is loaded.
+        self.box_state(&mut loader)?;
+        if self.ranks().is_alone() {
+            self.rest_of_state(&mut loader)?;
         } else {
             let (ranks, nz) = (self.ranks().clone(), self.fields.layout.dims.nz);
-            self.state(&mut PartLoader { loader, ranks: &ranks, nz })?;
+            self.rest_of_state(&mut PartLoader { loader, ranks: &ranks, nz })?;
         }
         self.restored();
         self.not_finite = None;
@@ -109,15 +111,20 @@ impl Solver {
     }
 
     fn state(&mut self, archive: &mut dyn Archive) -> Result<(), StateError> {
-        if self.config().follow.on {
-            self.box_state(archive)?;
-        }
+        self.box_state(archive)?;
+        self.rest_of_state(archive)
+    }
+
+    fn rest_of_state(&mut self, archive: &mut dyn Archive) -> Result<(), StateError> {
         self.fields.state(archive)?;
         self.stats.state(archive)
     }
 
     /// Passes the sides of a box that follows its smoke to `archive`, and makes the fields for them.
     fn box_state(&mut self, archive: &mut dyn Archive) -> Result<(), StateError> {
+        if !self.config().follow.on {
+            return Ok(());
+        }
         let before = follow::sides(self.config());
         let (mut sides, mut full) = (before, self.is_full());
         archive.value("box", &mut sides)?;
@@ -126,7 +133,10 @@ impl Solver {
             let dims = Dims::new(follow::lengths(sides)).ok();
             let config = dims.map(|dims| Config { dims, ..self.config().clone() });
             let bytes = config.map_or(u64::MAX, |config| Self::memory(&config, !self.solids().is_empty()));
-            room::probe(bytes, "the solver").map_err(|error| StateError::Io(std::io::Error::other(error)))?;
+            let ranks = self.ranks().size();
+            let other = |error: SolverError| StateError::Io(std::io::Error::other(error));
+            refuse_thin_box(follow::lengths(sides)[2], ranks).map_err(other)?;
+            room::probe(bytes / ranks as u64, "the solver").map_err(|error| other(error.into()))?;
             self.remake(sides);
         }
         self.set_full(full);

@@ -4,7 +4,10 @@ use std::io::{Read, Write};
 use std::sync::Arc;
 
 use super::Solver;
+use super::fields::Fields;
 use crate::comm::Comm;
+use crate::grid::GHOST;
+use crate::solver::storage::active_bricks::EDGE;
 use crate::solver::storage::archive::{Archive, Loader, Saver, StateError};
 use crate::solver::storage::ranks::{FEWEST_PLANES, Planes, Ranks};
 use crate::solver::{BoundaryCondition, Config, SolverError};
@@ -12,15 +15,10 @@ use crate::solver::{BoundaryCondition, Config, SolverError};
 /// Fails if a box of `config` cannot be shared by so many ranks.
 ///
 /// # Errors
-/// [`SolverError::Ranks`] with what works on one rank only, or how many ranks there may be.
+/// [`SolverError::Ranks`] with how many ranks there may be.
 pub fn refuse_on_ranks(config: &Config, ranks: usize) -> Result<(), SolverError> {
     let nz = config.dims.nz;
-    if ranks <= 1 {
-        return Ok(());
-    }
-    if config.follow.on {
-        Err(one_rank_only("domain.follow"))
-    } else if nz / ranks < FEWEST_PLANES {
+    if ranks > 1 && nz / ranks < FEWEST_PLANES {
         Err(SolverError::Ranks(format!(
             "{ranks} ranks are too many for {nz} cells along z: each needs {FEWEST_PLANES}, so {} at most",
             (nz / FEWEST_PLANES).max(1)
@@ -30,15 +28,24 @@ pub fn refuse_on_ranks(config: &Config, ranks: usize) -> Result<(), SolverError>
     }
 }
 
+/// Fails if a box that follows its smoke has too few planes now for so many ranks.
+///
+/// # Errors
+/// [`SolverError::Ranks`] with how many ranks there may be.
+pub fn refuse_thin_box(nz: usize, ranks: usize) -> Result<(), SolverError> {
+    if ranks <= 1 || nz / ranks >= FEWEST_PLANES {
+        return Ok(());
+    }
+    Err(SolverError::Ranks(format!(
+        "domain.follow: the box becomes {nz} cells deep along z, too few for {ranks} ranks; continue on {} at most",
+        (nz / FEWEST_PLANES).max(1)
+    )))
+}
+
 /// The ranks of `comm`, each with a slab of a box of `config`.
 pub fn ranks(config: &Config, comm: Arc<dyn Comm>) -> Result<Ranks, SolverError> {
     refuse_on_ranks(config, comm.size())?;
     Ok(Ranks::new(comm, config.dims.nz, config.sides[2][0] == BoundaryCondition::Periodic))
-}
-
-/// The refusal of something that works on one rank only.
-pub fn one_rank_only(what: &str) -> SolverError {
-    SolverError::Ranks(format!("{what} works on one rank only; run this scene without mpirun"))
 }
 
 impl Solver {
@@ -60,6 +67,52 @@ impl Solver {
     /// Whether this rank is the first, or the only one.
     pub fn is_first_rank(&self) -> bool {
         self.fields.layout.planes()[0] < 0
+    }
+
+    /// Whether there is one rank only.
+    pub(crate) fn is_alone(&self) -> bool {
+        self.ranks().is_alone()
+    }
+
+    /// Number of this rank.
+    pub(crate) fn rank(&self) -> usize {
+        self.ranks().owner(self.fields.layout.cell_planes()[0])
+    }
+
+    /// The rank whose slab has plane `k` of the cells of smoke, or of the velocity.
+    pub(crate) fn owner_of_plane(&self, is_of_smoke: bool, k: usize) -> usize {
+        if is_of_smoke { self.smoke_ranks().owner(k) } else { self.ranks().owner(k) }
+    }
+
+    /// The lists of all ranks, in their order, on the first; others get an empty one.
+    pub(crate) fn lists_to_first<T: bytemuck::Pod>(&self, list: &[T]) -> Vec<T> {
+        self.ranks().deal(|rank| if rank == 0 { list } else { &[] })
+    }
+
+    /// Sends bytes to the first rank.
+    pub(crate) fn send_to_first(&self, bytes: &[u8]) {
+        self.ranks().send_to_first(bytes);
+    }
+
+    /// Receives on the first rank as many bytes as `rank` sends.
+    pub(crate) fn receive(&self, rank: usize, bytes: &mut [u8]) {
+        self.ranks().receive(rank, bytes);
+    }
+
+    /// Brings to each rank the planes that leaves of a volume read beside its slab: a leaf of 8 planes may begin in one slab and end in
+    /// the next.
+    pub fn exchange_leaves(&mut self) {
+        const BESIDE: usize = EDGE - 1;
+        let (smoke, finer) = (self.smoke_layout(), self.fields.finer());
+        let ranks = [self.ranks().clone(), self.smoke_ranks().clone()];
+        let Fields { layout, velocity, scalars, pressure, .. } = &mut self.fields;
+        ranks[1].exchange(smoke, [scalars], [0, finer * BESIDE]);
+        let [u, v, w] = velocity;
+        // Vorticity reads the faces around a cell and its neighbours.
+        ranks[0].exchange(*layout, [u, v, w], [GHOST, BESIDE + GHOST]);
+        if let Some(pressure) = pressure {
+            ranks[0].exchange(*layout, [pressure], [0, BESIDE]);
+        }
     }
 
     /// Brings all fields of the planes `ks`, −GHOST ≤ k < nz + GHOST, to the first rank. It then has the memory of these planes too.
@@ -148,5 +201,9 @@ impl<R: Read> Archive for PartLoader<'_, R> {
     }
 }
 
+#[cfg(test)]
+mod follow_tests;
+#[cfg(test)]
+mod tall_tests;
 #[cfg(test)]
 mod tests;

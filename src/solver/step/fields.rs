@@ -140,7 +140,7 @@ impl Fields {
                 threads,
                 ranks,
             ),
-            free_sides: FreeSides::new(config, layout),
+            free_sides: FreeSides::new(config, layout, ranks),
             obstacles: None,
             forces: PerThread::new(threads, || forces::Scratch::new(layout.dims)),
             diffusion: diffuse::Diffusion::new(threads, longest + 1),

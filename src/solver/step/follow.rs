@@ -4,10 +4,13 @@
 //! [`Follow::margin`] cells of air around them. If something sticks out, or a quarter of the box is empty, its open sides move to whole
 //! bricks around the contents, with a reserve where something sticks out, so that the next move is some steps away (`move_box.rs`).
 //! Walls, inflows and periodic sides stay. No side sinks below y = 0, where pictures have their floor.
+//!
+//! With several ranks each looks at its slab, and all decide by what all have found. A box that would become too thin for them ends the run.
 
 use rayon::prelude::*;
 
 use super::Solver;
+use super::distribution::refuse_thin_box;
 use crate::grid::Dims;
 use crate::room;
 use crate::simd::{dispatch, greatest};
@@ -164,18 +167,25 @@ impl Solver {
     }
 
     /// Lets the box follow what it must hold in a step of `dt`.
-    pub(super) fn follow(&mut self, dt: f32) {
+    ///
+    /// # Errors
+    /// If it becomes too thin for the ranks that share it.
+    pub(super) fn follow(&mut self, dt: f32) -> Result<(), SolverError> {
         if !self.config.follow.on {
-            return;
+            return Ok(());
         }
         let pool = self.pool.clone();
-        let Some(wanted) = pool.install(|| self.wanted(dt)) else { return };
+        let Some(wanted) = pool.install(|| self.wanted(dt)) else { return Ok(()) };
         let next = Rule::new(&self.config).next(sides(&self.config), wanted, |sides| self.fits(sides));
         self.following.full = match next {
             Next::Stay => false,
             Next::Full => true,
-            Next::Move(to) => self.move_box(to).is_err(),
+            Next::Move(to) => {
+                refuse_thin_box(lengths(to)[2], self.ranks().size())?;
+                self.move_box(to).is_err()
+            }
         };
+        Ok(())
     }
 
     /// Brings the box back to where it was at the start, empty.
@@ -194,8 +204,13 @@ impl Solver {
         let Follow { limit, .. } = self.config.follow;
         let bytes = Self::memory(&Config { dims, ..self.config.clone() }, !self.solids.is_empty());
         let grows = dims.cells() > self.config.dims.cells();
-        bytes as f64 <= f64::from(limit) * f64::from(1 << 20)
-            && (!grows || room::probe(bytes, "the solver").is_ok())
+        bytes as f64 <= f64::from(limit) * f64::from(1 << 20) && (!grows || self.has_room(bytes))
+    }
+
+    /// Whether the ranks have room for a box of so many bytes, each for its share.
+    pub(super) fn has_room(&self, bytes: u64) -> bool {
+        let ranks = self.ranks();
+        !ranks.any(room::probe(bytes / ranks.size() as u64, "the solver").is_err())
     }
 
     /// Sides of what the box must hold in a step of `dt`: smoke and heat, sources at work, solids that move. `None` if there is
@@ -223,14 +238,16 @@ impl Solver {
 
     /// Sides of the bricks with smoke or heat.
     fn contents(&mut self) -> Option<Sides> {
+        let ranks = self.ranks().clone();
         let Self { fields, following, config, .. } = self;
         let layout = fields.smoke_layout();
+        let [low, high] = layout.cell_planes();
         let count = layout.dims.array().map(|n| n.div_ceil(EDGE));
         following.greatest.clear();
         following.greatest.resize(count.iter().product(), [0.0; 2]);
         let (bricks, scalars) = (&fields.bricks, &fields.scalars);
         following.greatest.par_chunks_mut(count[0] * count[1]).enumerate().for_each(|(layer, greatest)| {
-            for k in layer * EDGE..((layer + 1) * EDGE).min(layout.dims.nz) {
+            for k in (layer * EDGE).max(low)..((layer + 1) * EDGE).min(high) {
                 for j in 0..layout.dims.ny {
                     let span = bricks.span(j, k);
                     let cells = &scalars[layout.start(j, k) + span.start..][..span.len()];
@@ -239,13 +256,15 @@ impl Solver {
             }
         });
         let most = following.greatest.iter().fold([0.0f32; 2], |a, b| [a[0].max(b[0]), a[1].max(b[1])]);
+        let most = most.map(|most| ranks.most(most));
         let least = config.follow.threshold.max(0.0);
         let least = [least * most[0], COOLEST * least * most[1]];
         let held = following.greatest.iter().enumerate().filter(|(_, [smoke, heat])| {
             *smoke > least[0].max(f32::MIN_POSITIVE) || *heat > least[1].max(f32::MIN_POSITIVE)
         });
         let finer = config.detail as i32;
-        held.map(|(n, _)| {
+        // A brick between two slabs holds something if either part of it does.
+        let sides = held.map(|(n, _)| {
             let brick = [n % count[0], n / count[0] % count[1], n / (count[0] * count[1])];
             [0, 1, 2].map(|a| {
                 let low = brick[a] as i32 * BRICK;
@@ -255,8 +274,8 @@ impl Solver {
                     config.origin[a] + (high + finer - 1).div_euclid(finer),
                 ]
             })
-        })
-        .reduce(around)
+        });
+        ranks.around(sides.reduce(around))
     }
 }
 

@@ -4,7 +4,6 @@ use std::sync::atomic::AtomicBool;
 
 use rayon::prelude::*;
 
-use super::distribution::one_rank_only;
 use crate::grid::Faces;
 use crate::solver::{Solver, SolverError, StepStats};
 
@@ -12,7 +11,8 @@ impl Solver {
     /// Advances smoke and heat by `dt` seconds through a flow that turns linearly from `ends[0]` to `ends[1]`, in as many substeps
     /// as it needs. Velocities \[m/s\] have the layout of [`layout`](Self::layout). A projection
     /// removes what divergence they have beside the solids of the moment, unless the flow is frozen; no force acts. At the end
-    /// [`velocity`](Self::velocity) is `ends[1]`.
+    /// [`velocity`](Self::velocity) is `ends[1]`. With several ranks only the planes of this rank's slab are read
+    /// ([`Layout::own`](crate::grid::Layout::own)).
     ///
     /// # Errors
     /// Those of [`step_cancellable`](Self::step_cancellable).
@@ -25,9 +25,6 @@ impl Solver {
         ends: [&Faces; 2],
         cancel: &AtomicBool,
     ) -> Result<&StepStats, SolverError> {
-        if !self.ranks().is_alone() {
-            return Err(one_rank_only("a flow that is given"));
-        }
         self.step_by(dt, |solver| solver.substeps_along(dt, ends, cancel))
     }
 
@@ -35,7 +32,9 @@ impl Solver {
         if let Some(obstacles) = &mut self.fields.obstacles {
             obstacles.clear_momentum();
         }
-        let speed = ends.iter().copied().flatten().map(|field| greatest(field)).fold(0.0, f32::max);
+        let own = self.fields.layout.own();
+        let speeds = ends.iter().copied().flatten().map(|field| greatest(&field[own.clone()]));
+        let speed = self.ranks().most(speeds.fold(0.0, f32::max));
         let time = self.config.time;
         let solids = self.fields.obstacles.as_ref().map_or(0.0, |o| o.speed(self.stats.time, dt));
         let wanted = (dt * speed.max(solids) / self.config.h / time.cfl - 1e-4).ceil() as u32;
@@ -52,9 +51,11 @@ impl Solver {
     /// Replaces the velocity by that between two others.
     fn set_flow(&mut self, [from, to]: [&Faces; 2], share: f32) {
         let fields = &mut self.fields;
+        let own = fields.layout.own();
         for (field, (from, to)) in fields.velocity.iter_mut().zip(from.iter().zip(to)) {
             assert!(field.len() == from.len() && field.len() == to.len(), "velocities of another box");
-            let values = field.par_iter_mut().zip(from).zip(to);
+            let [from, to] = [from, to].map(|values| &values[own.clone()]);
+            let values = field[own.clone()].par_iter_mut().zip(from).zip(to);
             values.for_each(|((value, from), to)| *value = from + share * (to - from));
         }
         fields.walls.fill_velocity(&mut fields.velocity);
@@ -69,13 +70,20 @@ fn greatest(field: &[f32]) -> f32 {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
     use super::*;
+    use crate::comm::{Comm, ThreadRanks};
     use crate::grid::Dims;
     use crate::solver::{BoundaryCondition, Config, Params, Region, Shape, Smoke, Solid, Source};
 
     const STEP: f32 = 0.04;
 
     fn solver(detail: usize, uniform: bool) -> Solver {
+        solver_on(detail, uniform, None)
+    }
+
+    fn solver_on(detail: usize, uniform: bool, comm: Option<Arc<dyn Comm>>) -> Solver {
         let mut config = Config::new(Dims::new([16, 24, 14]).unwrap(), 0.05);
         (config.detail, config.threads) = (detail, 2);
         config.sides[1][1] = BoundaryCondition::Open;
@@ -83,8 +91,8 @@ mod tests {
         let smoke = Smoke { dissipation, ..Params::default().smoke[0] };
         let region = Region::sphere([0.4, 0.3, 0.35], 0.2);
         let source = Source::new(region, [if uniform { 0.0 } else { 4.0 }, 0.0, 0.0, 600.0]);
-        let mut solver =
-            Solver::new(config, Params { smoke: [smoke; 3], ..Params::default() }, vec![source]).unwrap();
+        let params = Params { smoke: [smoke; 3], ..Params::default() };
+        let mut solver = Solver::on_ranks(config, params, vec![source], comm).unwrap();
         let keyframes = vec![(0.0, [0.3, 0.8, 0.35]), (1.0, [0.5, 0.8, 0.35])];
         let ball = Solid { keyframes, ..Solid::new(Shape::Sphere { radius: 0.12 }, [0.0; 3]) };
         solver.set_solids(vec![ball]).unwrap();
@@ -121,6 +129,37 @@ mod tests {
             }
         }
         moment / sum
+    }
+
+    #[test]
+    fn smoke_in_a_given_flow_has_the_bytes_of_one_process_on_several_ranks() {
+        let flow = run(&mut solver(1, false), 6);
+        for detail in [1, 2] {
+            let followed = |comm: Option<Arc<dyn Comm>>| {
+                let mut given = solver_on(detail, false, comm);
+                // Planes of other slabs are of no use.
+                let own = given.layout().own();
+                let mut flow = flow.clone();
+                for field in flow.iter_mut().flatten() {
+                    field[..own.start].fill(f32::NAN);
+                    field[own.end..].fill(f32::NAN);
+                }
+                follow(&mut given, &flow);
+                let mut state = Vec::new();
+                given.save(&mut state).unwrap();
+                state
+            };
+            let whole = followed(None);
+            for size in [2, 3] {
+                let found = std::thread::scope(|scope| {
+                    let ranks = ThreadRanks::new(size).into_iter();
+                    let ranks: Vec<_> =
+                        ranks.map(|comm| scope.spawn(|| followed(Some(Arc::new(comm))))).collect();
+                    ranks.into_iter().map(|rank| rank.join().unwrap()).collect::<Vec<_>>().swap_remove(0)
+                });
+                assert!(found == whole, "detail {detail}, {size} ranks");
+            }
+        }
     }
 
     #[test]

@@ -93,7 +93,7 @@ impl Solver {
     /// the first rank.
     ///
     /// # Errors
-    /// As of [`new`](Self::new), and [`SolverError::Ranks`] for what works on one rank only.
+    /// As of [`new`](Self::new), and [`SolverError::Ranks`] if the box is too thin for so many ranks.
     pub fn on_ranks(
         config: Config,
         params: Params,
@@ -511,7 +511,7 @@ impl Solver {
     /// [`SolverError::Cancelled`] if `cancel` was raised; otherwise as for [`step`](Self::step).
     pub fn step_cancellable(&mut self, dt: f32, cancel: &AtomicBool) -> Result<&StepStats, SolverError> {
         self.step_by(dt, |solver| {
-            solver.follow(dt);
+            solver.follow(dt)?;
             solver.substeps(dt, cancel)
         })
     }

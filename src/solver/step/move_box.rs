@@ -3,7 +3,10 @@
 //! Smoke, heat, velocity and pressure keep their values where both boxes have cells. New cells hold air without smoke; its velocity is
 //! that of the nearest old face, which fades with the distance unless wind enters through a side, and is made free of divergence. What
 //! lay in cells that are no longer in the box counts as having left through the sides.
+//!
+//! With several ranks the new box has slabs of its own. Each rank gets the old planes that its new ones are made of.
 
+use bytemuck::Pod;
 use rayon::prelude::*;
 
 use super::Solver;
@@ -11,28 +14,40 @@ use super::fields::{Budget, Fields};
 use super::follow::{Sides, lengths};
 use super::trapezoid::Past;
 use crate::grid::{Dims, GHOST, Layout};
-use crate::room;
+use crate::room::NoRoom;
 use crate::solver::detail::swirls::Swirls;
 use crate::solver::forces::external::External;
 use crate::solver::project::pressure;
-use crate::solver::sources::{Grid, Sources};
+use crate::solver::sources::Sources;
 use crate::solver::storage::ranks::Ranks;
 use crate::solver::storage::row_passes;
 use crate::solver::{BoundaryCondition, Config, Solid, SolverError};
 
 /// Places of values in two boxes.
-#[derive(Clone, Copy)]
 struct Shift {
     from: Layout,
     to: Layout,
     /// Index in `from` minus index in `to`.
     by: [isize; 3],
+    /// The ranks that share the old box, and those of the new one.
+    ranks: [Ranks; 2],
 }
 
 impl Shift {
+    /// Brings to this rank the planes of `field` in the old box that those of its new slab, and the faces above them, are made of.
+    fn bring<T: Pod>(&self, field: &mut [T]) {
+        let [old, new] = [self.from, self.to].map(|layout| layout.dims.nz);
+        let wanted = |rank: usize| {
+            let [low, high] = self.ranks[1].slab_of(rank, new).map(|k| k as isize + self.by[2]);
+            let last = old as isize;
+            [low.clamp(0, last - 1), high.clamp(0, last) + 1]
+        };
+        self.ranks[0].hand_over(self.from, field, wanted);
+    }
+
     /// Copies the values of cells. Others keep their value.
     fn copy<T: Copy + Send + Sync>(&self, from: &[T], to: &mut [T]) {
-        let Self { from: old, to: new, by } = *self;
+        let Self { from: old, to: new, by, .. } = *self;
         // Indices in `to` of the cells that are in both.
         let both = [0, 1, 2].map(|a| {
             let [m, n] = [old, new].map(|layout| layout.dims.array()[a] as isize);
@@ -52,7 +67,7 @@ impl Shift {
     /// Copies a component of the velocity, and extends it to all other faces: as e^(−d/`fade`) of the nearest, at a distance of d
     /// cells along each axis.
     fn extend(&self, component: usize, fade: f32, from: &[f32], to: &mut [f32]) {
-        let Self { from: old, to: new, by } = *self;
+        let Self { from: old, to: new, by, .. } = *self;
         let count = |layout: Layout, a: usize| layout.dims.array()[a] as isize + isize::from(a == component);
         let near = |a: usize, index: isize| {
             let at = (index + by[a]).clamp(0, count(old, a) - 1);
@@ -74,7 +89,7 @@ impl Shift {
     /// Copies distances \[cells\] from a cell to something that stays: as they were, plus the way of the box, in new cells those of the
     /// nearest old one.
     fn nearest(&self, from: &[[f32; 4]], to: &mut [[f32; 4]]) {
-        let Self { from: old, to: new, by } = *self;
+        let Self { from: old, to: new, by, .. } = *self;
         let near = |a: usize, index: isize| (index + by[a]).clamp(0, old.dims.array()[a] as isize - 1);
         let [nx, ny, nz] = new.dims.array().map(|n| n as isize);
         row_passes::rows(new, to, [[0, ny], [0, nz]], |j, k, row| {
@@ -87,24 +102,22 @@ impl Shift {
 
     /// Sums over the cells of `from` that are not in `to`.
     fn lost(&self, from: &[[f32; 4]]) -> [f64; 4] {
-        let Self { from: old, to: new, by } = *self;
+        let Self { from: old, to: new, by, .. } = *self;
         let [nx, ny, nz] = old.dims.array();
         let is_in =
             |a: usize, index: usize| (0..new.dims.array()[a] as isize).contains(&(index as isize - by[a]));
-        let planes: Vec<[f64; 4]> = (0..nz)
-            .into_par_iter()
-            .map(|k| {
-                let mut sum = [0.0; 4];
-                for j in 0..ny {
-                    let row = &from[old.start(j, k)..][..nx];
-                    let is_row_in = is_in(1, j) && is_in(2, k);
-                    for (_, cell) in row.iter().enumerate().filter(|&(i, _)| !(is_row_in && is_in(0, i))) {
-                        (0..4).for_each(|c| sum[c] += f64::from(cell[c]));
-                    }
+        let mut planes = vec![[0.0; 4]; nz];
+        let [low, high] = old.cell_planes();
+        planes[low..high].par_iter_mut().zip(low..high).for_each(|(sum, k)| {
+            for j in 0..ny {
+                let row = &from[old.start(j, k)..][..nx];
+                let is_row_in = is_in(1, j) && is_in(2, k);
+                for (_, cell) in row.iter().enumerate().filter(|&(i, _)| !(is_row_in && is_in(0, i))) {
+                    (0..4).for_each(|c| sum[c] += f64::from(cell[c]));
                 }
-                sum
-            })
-            .collect();
+            }
+        });
+        self.ranks[0].gather(&mut planes, 1);
         planes.iter().fold([0.0; 4], |sum, plane| std::array::from_fn(|c| sum[c] + plane[c]))
     }
 }
@@ -150,20 +163,25 @@ impl Solver {
     /// Makes new fields for a box between `sides`, empty and at rest, with all that was set: sources, forces, varying sides and
     /// solids.
     pub(super) fn remake(&mut self, sides: Sides) {
+        let ranks = self.ranks().resized(lengths(sides)[2]);
+        self.remake_on(sides, &ranks);
+    }
+
+    fn remake_on(&mut self, sides: Sides, ranks: &Ranks) {
         let pool = self.pool.clone();
         let [nx, ny, nz] = lengths(sides);
         (self.config.dims, self.config.origin) = (Dims { nx, ny, nz }, sides.map(|[low, _]| low));
         let keeps_pressure = self.fields.pressure.is_some();
         drop(self.take_fields());
-        let alone = Ranks::default();
         pool.install(|| {
-            self.fields = Fields::new(&self.config, pool.current_num_threads(), &alone);
+            self.fields = Fields::new(&self.config, pool.current_num_threads(), ranks);
             if keeps_pressure {
                 self.keep_pressure();
             }
             let (sources, forces) = (self.sources().to_vec(), self.forces().to_vec());
-            self.sources = Sources::new(Self::grids(&self.config, &alone), sources);
-            self.external = External::new(Grid::new(&self.config));
+            let grids = Self::grids(&self.config, ranks);
+            self.sources = Sources::new(grids, sources);
+            self.external = External::new(grids[1]);
             self.external.set(forces);
             self.fields.set_profiles(&self.config, &self.profiles);
             self.fields.set_time(self.stats.time);
@@ -180,39 +198,60 @@ impl Solver {
     pub(super) fn move_box(&mut self, sides: Sides) -> Result<(), SolverError> {
         let dims = Dims::new(lengths(sides))?;
         let config = Config { dims, ..self.config.clone() };
-        room::probe(Self::memory(&config, !self.solids.is_empty()), "the solver")?;
+        let bytes = Self::memory(&config, !self.solids.is_empty());
+        if !self.has_room(bytes) {
+            return Err(SolverError::NoRoom(NoRoom { what: "the solver".into(), bytes }));
+        }
         let fade = fade(&self.config);
         let [old_layout, old_smoke] = [self.fields.layout, self.fields.smoke_layout()];
         let old_origin = self.config.origin;
+        let ranks = [self.ranks().clone(), self.ranks().resized(dims.nz)];
         // Only what a step remembers stays in memory beside the new fields.
         let Fields {
-            velocity, scalars, past, pressure, disturbed, budget, sweeps, projected, detail, ..
+            mut velocity,
+            mut scalars,
+            mut past,
+            mut pressure,
+            disturbed,
+            budget,
+            sweeps,
+            projected,
+            detail,
+            ..
         } = self.take_fields();
         let backwards = sweeps.is_some_and(|sweeps| sweeps.backwards);
         let keeps_pressure = pressure.is_some();
-        let swirls = detail.and_then(|detail| detail.swirls);
-        self.remake(sides);
+        let mut swirls = detail.and_then(|detail| detail.swirls);
+        self.remake_on(sides, &ranks[1]);
         if keeps_pressure {
             self.keep_pressure();
         }
         let by = [0, 1, 2].map(|a| (sides[a][0] - old_origin[a]) as isize);
-        let air = Shift { from: old_layout, to: self.fields.layout, by };
-        let finer = self.config.detail as isize;
-        let smoke = Shift { from: old_smoke, to: self.fields.smoke_layout(), by: by.map(|n| n * finer) };
+        let (detail, finer) = (self.config.detail, self.config.detail as isize);
+        let smoke = Shift {
+            from: old_smoke,
+            to: self.fields.smoke_layout(),
+            by: by.map(|n| n * finer),
+            ranks: ranks.each_ref().map(|ranks| ranks.finer(detail)),
+        };
+        let air = Shift { from: old_layout, to: self.fields.layout, by, ranks };
         let Self { config, fields, stats, pool, .. } = self;
         pool.clone().install(|| {
             let lost = smoke.lost(&scalars);
+            smoke.bring(&mut scalars);
             smoke.copy(&scalars, &mut fields.scalars);
             drop(scalars);
-            for (component, (from, to)) in velocity.iter().zip(&mut fields.velocity).enumerate() {
+            for (component, (from, to)) in velocity.iter_mut().zip(&mut fields.velocity).enumerate() {
+                air.bring(from);
                 air.extend(component, fade, from, to);
             }
             drop(velocity);
-            if let (Some(from), Some(to)) = (&pressure, &mut fields.pressure) {
+            if let (Some(from), Some(to)) = (&mut pressure, &mut fields.pressure) {
+                air.bring(from);
                 air.copy(from, to);
                 pressure::fill_ghosts(air.to, fields.walls.ranks(), fields.walls.pressure_boundaries(), to);
             }
-            if let (Some(old), Some(detail)) = (&swirls, &mut fields.detail) {
+            if let (Some(old), Some(detail)) = (&mut swirls, &mut fields.detail) {
                 detail.keep_swirls(true, air.to, &fields.walls);
                 detail.swirls.iter_mut().for_each(|swirls| carry_swirls(swirls, &air, old));
             }
@@ -222,8 +261,8 @@ impl Solver {
             fields.empty_solids();
             fields.walls.fill_velocity(&mut fields.velocity);
             fields.fill_scalars();
-            if let (Some(old), Some(_)) = (past, &fields.past) {
-                extend_past(fields, &air, fade, &old);
+            if let (Some(old), Some(_)) = (&mut past, &fields.past) {
+                extend_past(fields, &air, fade, old);
                 if old.dt > 0.0 {
                     fields.swap_past();
                     fields.walls.fill_velocity(&mut fields.velocity);
@@ -246,18 +285,20 @@ impl Solver {
 
 /// Takes over the texture coordinates X of the turbulence. They count from the first cell of the box, so the distance to X grows by as
 /// many cells as that cell moves.
-fn carry_swirls(swirls: &mut Swirls, air: &Shift, old: &Swirls) {
+fn carry_swirls(swirls: &mut Swirls, air: &Shift, old: &mut Swirls) {
     swirls.phase = old.phase;
-    for (from, to) in old.moved.iter().zip(&mut swirls.moved) {
+    for (from, to) in old.moved.iter_mut().zip(&mut swirls.moved) {
+        air.bring(from);
         air.nearest(from, to);
     }
 }
 
 /// Takes over what the trapezoidal rule remembers.
-fn extend_past(fields: &mut Fields, air: &Shift, fade: f32, old: &Past) {
+fn extend_past(fields: &mut Fields, air: &Shift, fade: f32, old: &mut Past) {
     let Some(past) = &mut fields.past else { return };
     past.dt = old.dt;
-    for (component, (from, to)) in old.velocity.iter().zip(&mut past.velocity).enumerate() {
+    for (component, (from, to)) in old.velocity.iter_mut().zip(&mut past.velocity).enumerate() {
+        air.bring(from);
         air.extend(component, fade, from, to);
     }
 }

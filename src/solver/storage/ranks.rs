@@ -10,6 +10,8 @@
 //!
 //! With one rank nothing here does anything.
 
+mod handover;
+
 use std::ops::Range;
 use std::sync::Arc;
 
