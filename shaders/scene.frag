@@ -2,6 +2,9 @@
 // What stands in, behind and beneath the smoke: solids and the floor, with the smoke's shadow on them. CPU twin: scene.rs.
 // Writes linear radiance, the share of the background seen past it (a), and the distance along the ray at which the smoke ends.
 #include "common.glsl"
+#ifdef CUBIC
+#include "spline.glsl"
+#endif
 #include "light.glsl"
 #ifdef SOLIDS
 #include "solid.glsl"
@@ -59,7 +62,11 @@ vec3 in_points(vec3 p) { return (p / extent * (light_nodes - 2.0) + 1.0) / light
 float depth_at(vec3 p) { return textureLod(depths, in_points(p), 0.0).r; }
 
 float diffuse(sampler3D moments, vec3 share, vec3 normal) {
+#ifdef CUBIC
+    vec4 s = spline(moments, share);
+#else
     vec4 s = textureLod(moments, share, 0.0);
+#endif
     return max(s.x - 2.0 * dot(normal, s.yzw), 0.25 * s.x);
 }
 

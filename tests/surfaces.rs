@@ -2,7 +2,7 @@
 
 use updraft::grid::Dims;
 use updraft::look::{Camera, Lens, Look, Projection, Scattering};
-use updraft::render::{CpuRenderer, Mode, View};
+use updraft::render::{CpuRenderer, Mode, Quality, View};
 use updraft::snapshot::{Snapshot, SolidShape};
 use updraft::solver::Solid;
 
@@ -124,6 +124,31 @@ fn a_solid_shows_its_typed_colour() {
     for (shown, typed) in middle.iter().zip(typed) {
         assert!(shown.abs_diff(typed) < 24, "{middle:?}");
     }
+}
+
+/// Traced smoke is the spline that rays march through, which is smoother than what is interpolated linearly.
+#[test]
+fn traced_and_marched_splines_are_as_clear() {
+    let (dims, h) = (Dims::new([8; 3]).unwrap(), 1.0 / 8.0);
+    let snapshot = Snapshot::from_fn(dims, h, |p| {
+        [if p.iter().all(|x| (x - 0.5).abs() < 0.2) { 1.0 } else { 0.0 }, 0.0, 0.0, 0.0]
+    });
+    let clear = |scattering: Scattering, cubic: bool| {
+        let look = Look { scattering, paths: 512, floor: None, ..look() };
+        let camera = camera();
+        let mut renderer = CpuRenderer::new();
+        renderer.set_quality(Quality { cubic, ..Quality::FINAL });
+        let view = View { look: &look, camera: &camera, cursor: None, mode: Mode::Smoke };
+        let rgba = renderer.render_linear(&snapshot, &view, SIZE, &|_| ()).rgba;
+        rgba.iter().map(|pixel| 1.0 - pixel[3]).collect::<Vec<_>>()
+    };
+    let error = |a: &[f32], b: &[f32]| {
+        (a.iter().zip(b).map(|(a, b)| (a - b).powi(2)).sum::<f32>() / a.len() as f32).sqrt()
+    };
+    let traced = clear(Scattering::Traced, true);
+    let [spline, linear] = [true, false].map(|cubic| error(&traced, &clear(Scattering::Multiple, cubic)));
+    println!("off by {spline:.4} from the spline, {linear:.4} from the linear one");
+    assert!(spline < 0.012 && linear > 2.5 * spline, "{spline} {linear}");
 }
 
 /// With a noise goal, paths end where the picture is smooth already.

@@ -18,6 +18,8 @@ pub(super) struct Scenery<'a> {
     pub solids: &'a [Solid],
     /// The frame whose offsets turn the points of wide lights.
     pub frame: u32,
+    /// Whether light is interpolated by splines.
+    pub cubic: bool,
 }
 
 /// Distance used where nothing is hit \[m\].
@@ -52,7 +54,7 @@ impl Scenery<'_> {
         } else {
             0.0
         };
-        let other = self.light.diffuse(p, n);
+        let other = self.light.diffuse(p, n, self.cubic);
         let lamps = self.light.lamps_on(out(1e-3 * self.light.spacing[0]), n, turn);
         let albedo = self.look.solid(meeting.solid);
         let lamps = lamps.map(|x| x / std::f32::consts::PI);

@@ -16,6 +16,7 @@ use nalgebra::Vector3;
 
 use super::reference::Smoke;
 use crate::look::Look;
+use crate::render::bricks;
 use crate::render::camera::{Ray, away_from_zero, box_span};
 use crate::render::lamp::Lamp;
 use crate::render::scene::{FAR, floor_shown};
@@ -91,7 +92,8 @@ impl<'a> Tracer<'a> {
     pub fn new(smoke: &'a Smoke<'a>, solids: &'a [Solid], look: &'a Look, orders: u32, noise: f32) -> Self {
         let sun_cosine = (0.5 * look.sun_size.clamp(0.0, 90.0)).to_radians().cos();
         let extinction = smoke.medium.extinction;
-        let bricks = &smoke.snapshot.bricks.max;
+        let wide = smoke.cubic.then(|| bricks::widened(&smoke.snapshot.bricks));
+        let bricks = &wide.as_ref().unwrap_or(&smoke.snapshot.bricks).max;
         // The maxima of the colours may lie apart; their sum bounds the sum.
         let bound =
             |max: &[half::f16; 4]| extinction * max[..3].iter().map(|x| x.to_f32().max(0.0)).sum::<f32>();
@@ -297,7 +299,7 @@ impl<'a> Tracer<'a> {
                     return true;
                 }
                 let place: [f32; 3] = ray.at(t).coords.into();
-                let (extinction, albedo, emission) = self.medium_at(place);
+                let (extinction, albedo, emission) = self.medium_at(place, random);
                 if random.next() * majorant < extinction {
                     hit = Some(Hit { place, albedo, glow: self.smoke.glow(emission) });
                     return false;
@@ -320,7 +322,8 @@ impl<'a> Tracer<'a> {
                 if t >= to {
                     return passes > 1e-6;
                 }
-                passes *= 1.0 - self.medium_at(ray.at(t).coords.into()).0 / majorant;
+                let (extinction, ..) = self.medium_at(ray.at(t).coords.into(), random);
+                passes *= 1.0 - extinction / majorant;
             }
         });
         passes
@@ -356,9 +359,15 @@ impl<'a> Tracer<'a> {
         (dims.index(at[0], at[1], at[2]), way(0).min(way(1)).min(way(2)))
     }
 
-    /// Extinction, albedo, and emission per unit of density at a point.
-    fn medium_at(&self, p: [f32; 3]) -> (f32, [f32; 3], f32) {
-        let [r, g, b, emission] = self.smoke.sample(p);
+    /// Extinction, albedo, and emission per unit of density at a point. With splines they are those of a random sample, whose mean
+    /// is the spline: the cubic B-spline is the trilinear one, smoothed along each axis by the sum of two uniform numbers.
+    fn medium_at(&self, p: [f32; 3], random: &mut Random) -> (f32, [f32; 3], f32) {
+        let [r, g, b, emission] = if self.smoke.cubic {
+            self.smoke
+                .sample_linear(p.map(|x| x + (random.next() + random.next() - 1.0) * self.smoke.snapshot.h))
+        } else {
+            self.smoke.sample_linear(p)
+        };
         let (density, medium) = (r + g + b, &self.smoke.medium);
         (medium.extinction * density, medium.albedo([r, g, b]), emission / density.max(1e-8))
     }

@@ -214,6 +214,7 @@ impl Picture {
             look,
             solids: light.solids(),
             frame: number,
+            cubic: pass.quality.cubic,
         });
         // Smoke that is not shown casts no shadow.
         let open = FloorLight::open(&pass.medium);
