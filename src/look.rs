@@ -87,6 +87,8 @@ pub struct Look {
     pub colors: [[f32; 3]; 3],
     /// Albedo of each solid, linear R, G, B; solids beyond the list have [`Look::SOLID`].
     pub solids: Vec<[f32; 3]>,
+    /// Roughness of each solid, 0..1: below 1 it has a glossy coat. Solids beyond the list are matte, 1.
+    pub roughness: Vec<f32>,
     /// Extinction per unit of density \[1/m\].
     pub extinction: f32,
     /// Width over which smoke fades out towards the sides of the box, except the floor, as a share of the
@@ -152,6 +154,11 @@ impl Look {
     pub fn solid(&self, n: usize) -> [f32; 3] {
         self.solids.get(n).copied().unwrap_or(Self::SOLID)
     }
+
+    /// The roughness of the `n`th solid.
+    pub fn roughness(&self, n: usize) -> f32 {
+        self.roughness.get(n).copied().unwrap_or(1.0)
+    }
 }
 
 impl Default for Look {
@@ -159,6 +166,7 @@ impl Default for Look {
         Self {
             colors: [[0.92, 0.22, 0.14], [0.22, 0.78, 0.30], [0.20, 0.36, 0.92]],
             solids: Vec::new(),
+            roughness: Vec::new(),
             extinction: 40.0,
             fade: 0.05,
             anisotropy: 0.3,

@@ -1,7 +1,7 @@
 //! Floor and solids as light paths show them, and what the fast modes make of them.
 
 use updraft::grid::Dims;
-use updraft::look::{Camera, Lens, Look, Projection, Scattering};
+use updraft::look::{Camera, Emitter, Lens, Light, Look, Projection, Scattering};
 use updraft::render::{CpuRenderer, Mode, Quality, View};
 use updraft::snapshot::{Snapshot, SolidShape};
 use updraft::solver::Solid;
@@ -86,6 +86,25 @@ fn a_ball_is_as_bright_as_traced() {
     let [dark, lit] = [at(27, 30), at(34, 37)].map(|of| mean(&fast, of) / mean(&traced, of));
     println!("dark side {dark:.3}, lit side {lit:.3}");
     assert!((dark - 1.0).abs() < 0.2 && (lit - 1.0).abs() < 0.08, "{dark} {lit}");
+}
+
+/// What a coat adds: highlights of the sun and of a lamp, and the surroundings mirrored.
+#[test]
+fn a_coat_is_as_bright_as_traced() {
+    let mut snapshot = smoke(0.3, 0.0);
+    snapshot.solids = vec![Solid::new(SolidShape::Sphere { radius: 0.2 }, [0.5, 0.3, 0.8]).pose(0.0, 0.0)];
+    let emitter = Emitter::Point { position: [-0.6, 1.2, 2.0], radius: 0.1 };
+    let lights = vec![Light { emitter, color: [1.0; 3], strength: 20.0 }];
+    let look = Look { solids: vec![[0.1; 3]], lights, paths: 256, ..look() };
+    let of = |roughness: f32| both(&snapshot, &Look { roughness: vec![roughness], ..look.clone() });
+    let matte = of(1.0);
+    for roughness in [0.2, 0.5] {
+        let coated = of(roughness);
+        let all = |_: u32, _: u32| true;
+        let [fast, traced] = [0, 1].map(|n| mean(&coated[n], all) - mean(&matte[n], all));
+        println!("roughness {roughness}: {fast:.5}, traced {traced:.5}");
+        assert!(traced > 0.0 && (fast / traced - 1.0).abs() < 0.12, "{roughness}: {fast}, not {traced}");
+    }
 }
 
 /// Glowing smoke lights the floor.

@@ -361,14 +361,31 @@ impl LightVolume {
     /// Radiance that a white surface with a normal sends by all light but the sun's own, read a cube off the surface: within
     /// a solid it is dark. With `cubic`, a spline between the cubes.
     pub(super) fn diffuse(&self, p: [f32; 3], normal: [f32; 3], cubic: bool) -> [f32; 3] {
+        self.around(p, normal, normal.map(|x| 2.0 * x), cubic)
+    }
+
+    /// Radiance that arrives at a surface around a direction, with a mean cosine to it; otherwise as [`LightVolume::diffuse`].
+    pub(super) fn mirrored(
+        &self,
+        p: [f32; 3],
+        normal: [f32; 3],
+        from: [f32; 3],
+        focus: f32,
+        cubic: bool,
+    ) -> [f32; 3] {
+        self.around(p, normal, from.map(|x| 3.0 * focus * x), cubic)
+    }
+
+    /// φ − J·along, a cube off a surface.
+    fn around(&self, p: [f32; 3], normal: [f32; 3], along: [f32; 3], cubic: bool) -> [f32; 3] {
         let Mixture { dims, h, .. } = self.mixture;
         let at = std::array::from_fn(|a| p[a] / h - 0.5 + OFF * normal[a]);
         let sent = |n: usize| {
             std::array::from_fn(|c| {
                 let Moments { mean, flux } = &self.moments[c];
-                let away: f32 = (0..3).map(|a| normal[a] * flux[a][n]).sum();
+                let away: f32 = (0..3).map(|a| along[a] * flux[a][n]).sum();
                 // The flux includes the light of surfaces close by: some light arrives from everywhere.
-                (mean[n] - 2.0 * away).max(0.25 * mean[n])
+                (mean[n] - away).max(0.25 * mean[n])
             })
         };
         if cubic { spline(dims, at, sent) } else { trilinear(dims, at, sent) }

@@ -28,6 +28,7 @@ mod exp;
 pub mod exposure;
 mod floor;
 mod flow;
+mod glossy;
 mod lamp;
 pub mod light;
 mod lines;

@@ -457,6 +457,7 @@ impl Renderer {
             .volume("diffuse_blue", self.diffuse[2].texture())
             .volume("depths", self.depths.texture())
             .float("diffuse_off", edge * super::light::OFF)
+            .float("sun_radius", (0.5 * view.look.sun_size.clamp(0.0, 90.0)).to_radians())
             .vec3("diffuse_size", cubes.array().map(|n| n as f32 * edge));
         let inputs = self.floor.inputs(self.solids.inputs(inputs, view.look), view.mode.shows_smoke());
         let inputs = self.lamps.inputs(inputs, view.mode.shows_smoke()).picture("noise", &self.noise);
