@@ -48,8 +48,8 @@ pub struct Lens {
     pub aperture: f32,
     /// Distance at which the picture is sharp \[m\]; 0: that of the target.
     pub focus: f32,
-    /// Share of a frame's time during which the picture is exposed, its frame in the middle. 0: an instant. Only `updraft render`
-    /// exposes; the window and its exports show an instant.
+    /// Share of a frame's time during which a picture of a file is exposed, its frame in the middle. 0: an instant. The window shows
+    /// an instant.
     pub shutter: f32,
 }
 

@@ -189,7 +189,7 @@ pub(super) fn camera() -> Vec<Parameter> {
             .says("Distance at which the picture is sharp; 0: that of the target."),
         number("render.camera.shutter", "-", SHARE, LookOnly)
             .default("0")
-            .says("Share of a frame's time that pictures of `updraft render` are exposed for: smoke, solids and camera blur as they move. 0, and in the window: an instant."),
+            .says("Share of a frame's time that files are exposed for: smoke, solids and camera blur as they move. 0, and in the window: an instant."),
         number("render.camera.keyframes.#.time", "s", ANY, LookOnly).says("Instant; times rise."),
         vector("render.camera.keyframes.#.position", "m", ANY, LookOnly)
             .says("Position then. The camera moves smoothly from one keyframe to the next that names it."),
