@@ -105,6 +105,8 @@ pub struct Look {
     pub paths: u32,
     /// Standard error at which a traced pixel needs no more paths, as a share of its radiance; 0: it takes all.
     pub noise: f32,
+    /// Smooths the noise of a traced picture.
+    pub denoise: bool,
     /// Unit vector from the scene towards the sun.
     pub sun_direction: [f32; 3],
     /// Angular diameter of the sun \[degrees\]; below 1 its shadows are as sharp as the light volume.
@@ -174,6 +176,7 @@ impl Default for Look {
             scattering: Scattering::Multiple,
             paths: 64,
             noise: 0.0,
+            denoise: false,
             sun_direction: [0.80, 0.58, 0.16],
             sun_size: 0.5,
             sun: SUN,

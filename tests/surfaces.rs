@@ -170,6 +170,30 @@ fn traced_and_marched_splines_are_as_clear() {
     assert!(spline < 0.012 && linear > 2.5 * spline, "{spline} {linear}");
 }
 
+/// A picture of few paths without its noise is close to one of many.
+#[test]
+fn a_denoised_picture_is_closer_to_the_truth() {
+    let mut snapshot = smoke(1.0, 0.0);
+    snapshot.solids = vec![Solid::new(SolidShape::Sphere { radius: 0.1 }, [0.8, 0.2, 0.7]).pose(0.0, 0.0)];
+    let look = Look { scattering: Scattering::Traced, floor: Some([0.4; 3]), ..look() };
+    let picture = |look: &Look| {
+        let camera = camera();
+        let view = View { look, camera: &camera, cursor: None, mode: Mode::Smoke };
+        CpuRenderer::new().render_linear(&snapshot, &view, [192, 144], &|_| ()).rgba
+    };
+    let truth = picture(&Look { paths: 768, ..look.clone() });
+    let error = |got: &[[f32; 4]]| {
+        let off = |(got, truth): (&[f32; 4], &[f32; 4])| ((got[1] - truth[1]) / (truth[1] + 0.02)).powi(2);
+        (got.iter().zip(&truth).map(off).sum::<f32>() / got.len() as f32).sqrt()
+    };
+    let few = Look { paths: 32, ..look.clone() };
+    let noisy = error(&picture(&few));
+    let denoised = error(&picture(&Look { denoise: true, ..few }));
+    let biased = error(&picture(&Look { scattering: Scattering::Multiple, ..look }));
+    println!("32 paths {noisy:.4}, without noise {denoised:.4}, the light volume alone {biased:.4}");
+    assert!(denoised < 0.4 * noisy && denoised < biased, "{denoised} of {noisy}, {biased}");
+}
+
 /// With a noise goal, paths end where the picture is smooth already.
 #[test]
 fn a_noise_goal_bounds_the_error() {

@@ -23,6 +23,7 @@ pub mod camera;
 pub mod colormap;
 mod cpu;
 mod cursor;
+mod denoise;
 mod distance;
 mod exp;
 pub mod exposure;

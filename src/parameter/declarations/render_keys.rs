@@ -87,6 +87,9 @@ pub(super) fn medium() -> Vec<Parameter> {
         number("render.medium.noise", "-", SHARE, LookOnly)
             .of(look!(l => l.noise))
             .says("Standard error at which a traced pixel is done, as a share of its radiance; 0: all paths."),
+        plain("render.medium.denoise", Kind::Flag, "", SHARE, LookOnly)
+            .of(look!(l => l.denoise))
+            .says("Smooth the noise of a traced picture: only its difference from \"multiple\" is smoothed, and the opacity is that of \"multiple\"."),
     ]
 }
 

@@ -250,7 +250,10 @@ impl CpuRenderer {
             let integrator = Integrator::Rows { march: &rows, surfaces: None };
             return picture.render(&contents, view, self.quality, size, integrator);
         }
-        let passes = self.quality.passes.max(1);
+        let denoise = view.look.denoise;
+        // The noise follows from the differences of several frames.
+        let passes = self.quality.passes.max(if denoise { 4 } else { 1 });
+        let quality = Quality { passes, ..self.quality };
         // The mean of several frames has less noise than each.
         let noise = view.look.noise * (passes as f32).sqrt();
         let tracer = paths::Tracer::new(&smoke, self.light.solids(), view.look, self.orders, noise);
@@ -277,7 +280,10 @@ impl CpuRenderer {
             progress(rows as f32 / (passes * size[1]) as f32);
         };
         let integrator = Integrator::Rows { march: &rows, surfaces: Some(&surfaces) };
-        picture.render(&contents, view, self.quality, size, integrator);
+        if denoise {
+            return picture.render_denoised(&contents, view, quality, size, integrator);
+        }
+        picture.render(&contents, view, quality, size, integrator);
     }
 }
 

@@ -151,7 +151,7 @@ fn scenes_that_would_not_read_back_are_not_saved() {
 /// A change of a scene, given numbers between 0 and 1.
 type Change = fn(&mut Scene, &[f32]);
 
-const CHANGES: [Change; 39] = [
+const CHANGES: [Change; 40] = [
     |s, x| s.time.frame_rate = 1.0 + x[0],
     |s, x| s.time.step = s.time.step.map(|_| 0.01 + 0.1 * x[1]),
     |s, x| s.params.heat_buoyancy = -x[2],
@@ -177,6 +177,7 @@ const CHANGES: [Change; 39] = [
     |s, x| s.look.scattering = [Scattering::Single, Scattering::Traced][usize::from(x[17] > 0.5)],
     |s, x| s.look.paths = 1 + (1e5 * x[18]) as u32,
     |s, x| s.look.noise = x[18],
+    |s, _| s.look.denoise ^= true,
     |s, x| s.look.tone = [ToneMap::Aces, ToneMap::Plain][usize::from(x[2] > 0.5)],
     |s, x| (s.look.glow, s.look.glow_heat) = (x[0], 1.0 + x[1]),
     |s, x| s.look.fade = 0.5 * x[2],
