@@ -69,8 +69,9 @@ float lamp_seen(Lamp lamp, vec3 p) {
     for (int n = 0; n < count; n++) {
         vec2 u = wide ? vec2((float(n) + 0.5) / float(count), fract(float(n) * 0.618034 + turn)) : vec2(0.0);
         Arriving a = drawn(lamp, p, u);
-        vec3 normal, albedo;
-        float t = meet_solids(p, a.direction, normal, albedo);
+        vec3 normal;
+        vec4 surface;
+        float t = meet_solids(p, a.direction, normal, surface);
         open += t > 0.0 && t < a.away ? 0 : 1;
     }
     return float(open) / float(count);
@@ -102,18 +103,40 @@ vec3 lamps_on_floor(vec3 p, vec2 share) {
     return sum;
 }
 
-// The same on a solid, at a share of the way through the points of the light volume.
-vec3 lamps_on_solid(vec3 p, vec3 normal, vec3 share) {
+#ifdef SOLIDS
+// Radiance that the coat of a surface sends to the eye, for a colour of 1, without what hides the light.
+float lamp_glossy(Lamp lamp, vec3 p, Facet facet) {
+    if (lamp.middle.w < 0.5) return glossy(facet, normalize(lamp.middle.xyz), lamp.axis.w);
+    if (!is_area(lamp)) {
+        Arriving a = drawn(lamp, p, vec2(0.0));
+        return a.share * glossy(facet, a.direction, lamp.axis.w / max(a.away + lamp.axis.w, 1e-6));
+    }
+    float near = 0.25 * length(lamp.across.xyz) * length(lamp.along.xyz), sum = 0.0;
+    float size = 0.3 * max(length(lamp.across.xyz), length(lamp.along.xyz));
+    for (int n = 0; n < 9; n++) {
+        Arriving a = drawn(lamp, p, vec2(GAUSS[n % 3], GAUSS[n / 3]));
+        float square = a.away * a.away, weight = GAUSS_WEIGHT[n % 3] * GAUSS_WEIGHT[n / 3];
+        sum += weight * a.share * square / max(max(square, near), 1e-12) * glossy(facet, a.direction, size / a.away);
+    }
+    return sum;
+}
+
+// The irradiance on a solid, at a share of the way through the points of the light volume, and what its coat sends to the eye.
+vec3 lamps_on_solid(vec3 p, Facet facet, vec3 share, out vec3 coat) {
     vec3 sum = vec3(0.0);
+    coat = vec3(0.0);
     int blocks = (lamps + 3) / 4;
     for (int n = 0; n < lamps; n++) {
         Lamp lamp = lamp_row(n);
-        float direct = lamp_on(lamp, p, normal);
+        float direct = lamp_on(lamp, p, facet.normal);
         if (direct > 0.0) {
             float z = stacked(share.z, n / 4, blocks, float(textureSize(lamp_depths, 0).z));
             float depth = textureLod(lamp_depths, vec3(share.xy, z), 0.0)[n % 4];
-            sum += lamp.color * (direct * exp(-depth) * lamp_seen(lamp, p));
+            vec3 arrives = lamp.color * (exp(-depth) * lamp_seen(lamp, p));
+            sum += arrives * direct;
+            coat += arrives * lamp_glossy(lamp, p, facet);
         }
     }
     return sum;
 }
+#endif

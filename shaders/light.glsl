@@ -6,5 +6,10 @@ uniform vec3 sun_direction;  // unit, towards the sun
 uniform vec3 sun;            // irradiance
 
 vec4 light_at(vec3 p) {
-    return textureLod(light, (p / extent * (light_nodes - 2.0) + 1.0) / light_nodes, 0.0);
+    vec3 share = (p / extent * (light_nodes - 2.0) + 1.0) / light_nodes;
+#ifdef CUBIC
+    return spline(light, share);
+#else
+    return textureLod(light, share, 0.0);
+#endif
 }

@@ -2,9 +2,13 @@
 // What stands in, behind and beneath the smoke: solids and the floor, with the smoke's shadow on them. CPU twin: scene.rs.
 // Writes linear radiance, the share of the background seen past it (a), and the distance along the ray at which the smoke ends.
 #include "common.glsl"
+#ifdef CUBIC
+#include "spline.glsl"
+#endif
 #include "light.glsl"
 #ifdef SOLIDS
 #include "solid.glsl"
+#include "glossy.glsl"
 #endif
 #ifdef LAMPS
 #include "lamp.glsl"
@@ -21,6 +25,7 @@ uniform sampler3D diffuse_green;
 uniform sampler3D diffuse_blue;
 uniform vec3 diffuse_size;   // of the cubes that hold it, m
 uniform float diffuse_off;   // how far off a surface it is read, m
+uniform float sun_radius;    // angular radius of the sun, rad
 uniform sampler3D depths;    // optical depth of the smoke to the sun
 #endif
 
@@ -36,8 +41,9 @@ vec2 on_floor(vec3 p) {
 // Whether solids leave the sun to a point.
 float sunny(vec3 p) {
 #ifdef SOLIDS
-    vec3 normal, albedo;
-    return meet_solids(p, sun_direction, normal, albedo) > 0.0 ? 0.0 : 1.0;
+    vec3 normal;
+    vec4 surface;
+    return meet_solids(p, sun_direction, normal, surface) > 0.0 ? 0.0 : 1.0;
 #else
     return 1.0;
 #endif
@@ -58,24 +64,35 @@ vec3 in_points(vec3 p) { return (p / extent * (light_nodes - 2.0) + 1.0) / light
 
 float depth_at(vec3 p) { return textureLod(depths, in_points(p), 0.0).r; }
 
-float diffuse(sampler3D moments, vec3 share, vec3 normal) {
+// φ − J·along of one colour.
+float around(sampler3D moments, vec3 share, vec3 along) {
+#ifdef CUBIC
+    vec4 s = spline(moments, share);
+#else
     vec4 s = textureLod(moments, share, 0.0);
-    return max(s.x - 2.0 * dot(normal, s.yzw), 0.25 * s.x);
+#endif
+    return max(s.x - dot(along, s.yzw), 0.25 * s.x);
+}
+
+vec3 around(vec3 share, vec3 along) {
+    return vec3(around(diffuse_red, share, along), around(diffuse_green, share, along), around(diffuse_blue, share, along));
 }
 
 // A solid's surface: the sun as far as neither solids nor smoke hide it, and all other light.
-vec3 solid_radiance(vec3 p, vec3 normal, vec3 albedo) {
-    float cosine = dot(normal, sun_direction), direct = 0.0, hair = 1e-3 * extent.x / (light_nodes.x - 2.0);
-    if (cosine > 0.0) {
-        direct = sunny(p + hair * normal) * cosine * exp(-depth_at(clamp(p, vec3(0.0), extent))) / PI;
-    }
+vec3 solid_radiance(vec3 p, vec3 d, vec3 normal, vec4 surface) {
+    Facet facet = facet_of(normal, -d, surface.a);
+    float cosine = dot(normal, sun_direction), sunlit = 0.0, hair = 1e-3 * extent.x / (light_nodes.x - 2.0);
+    if (cosine > 0.0) sunlit = sunny(p + hair * normal) * exp(-depth_at(clamp(p, vec3(0.0), extent)));
     vec3 share = (p + diffuse_off * normal) / diffuse_size;
-    vec3 lit = sun * direct
-        + vec3(diffuse(diffuse_red, share, normal), diffuse(diffuse_green, share, normal), diffuse(diffuse_blue, share, normal));
+    vec3 lit = sun * (sunlit * max(cosine, 0.0) / PI) + around(share, 2.0 * normal), coat = vec3(0.0);
 #ifdef LAMPS
-    lit += lamps_on_solid(p + hair * normal, normal, in_points(clamp(p, vec3(0.0), extent))) / PI;
+    lit += lamps_on_solid(p + hair * normal, facet, in_points(clamp(p, vec3(0.0), extent)), coat) / PI;
 #endif
-    return albedo * lit;
+    if (facet.share <= 0.0) return surface.rgb * lit;
+    float reflected = reflectance(facet), focus = 1.0 - facet.roughness * facet.roughness / 3.0;
+    coat += sun * (sunlit * glossy(facet, sun_direction, sun_radius));
+    coat += reflected * around(share, 3.0 * focus * reflect(d, normal));
+    return (1.0 - reflected) * surface.rgb * lit + coat;
 }
 #endif
 
@@ -91,10 +108,11 @@ void main() {
     t_max = below ? t : FAR;
     if (shown > 0.0) radiance = vec4(floor_radiance(p) * shown, 1.0 - shown);
 #ifdef SOLIDS
-    vec3 normal, albedo;
-    float solid = meet_solids(eye, d, normal, albedo);
+    vec3 normal;
+    vec4 surface;
+    float solid = meet_solids(eye, d, normal, surface);
     if (solid > 0.0 && solid < t_max) {
-        radiance = vec4(solid_radiance(eye + d * solid, normal, albedo), 0.0);
+        radiance = vec4(solid_radiance(eye + d * solid, d, normal, surface), 0.0);
         t_max = solid;
     }
 #endif

@@ -2,7 +2,7 @@
 
 uniform int solids;
 // A row for each solid: middle and kind (0 sphere, 1 box, 2 cylinder, 3 mesh); radius, half size or scale; rotation,
-// a unit quaternion; of a mesh the first node and the spacing; its nodes and its first layer; albedo.
+// a unit quaternion; of a mesh the first node and the spacing; its nodes and its first layer; albedo and roughness.
 uniform sampler2D solid_table;
 uniform sampler3D distances; // of all meshes, one behind the other: normal and distance
 
@@ -73,8 +73,8 @@ float meet_mesh(vec3 o, vec3 d, vec4 low, vec4 nodes, out vec3 normal) {
     return -1.0;
 }
 
-// The nearest solid along the ray: distance (or less than 0), normal and albedo.
-float meet_solids(vec3 origin, vec3 d, out vec3 normal, out vec3 albedo) {
+// The nearest solid along the ray: distance (or less than 0), normal, albedo and roughness.
+float meet_solids(vec3 origin, vec3 d, out vec3 normal, out vec4 surface) {
     float nearest = -1.0;
     for (int n = 0; n < solids; n++) {
         vec4 place = texelFetch(solid_table, ivec2(0, n), 0), size = texelFetch(solid_table, ivec2(1, n), 0);
@@ -92,7 +92,7 @@ float meet_solids(vec3 origin, vec3 d, out vec3 normal, out vec3 albedo) {
         if (t > 0.0 && (nearest < 0.0 || t < nearest)) {
             nearest = t;
             normal = turned(rotation, local);
-            albedo = texelFetch(solid_table, ivec2(5, n), 0).rgb;
+            surface = texelFetch(solid_table, ivec2(5, n), 0);
         }
     }
     return nearest;

@@ -48,8 +48,8 @@ pub struct Lens {
     pub aperture: f32,
     /// Distance at which the picture is sharp \[m\]; 0: that of the target.
     pub focus: f32,
-    /// Share of a frame's time during which the picture is exposed, its frame in the middle. 0: an instant. Only `updraft render`
-    /// exposes; the window and its exports show an instant.
+    /// Share of a frame's time during which a picture of a file is exposed, its frame in the middle. 0: an instant. The window shows
+    /// an instant.
     pub shutter: f32,
 }
 
@@ -87,6 +87,8 @@ pub struct Look {
     pub colors: [[f32; 3]; 3],
     /// Albedo of each solid, linear R, G, B; solids beyond the list have [`Look::SOLID`].
     pub solids: Vec<[f32; 3]>,
+    /// Roughness of each solid, 0..1: below 1 it has a glossy coat. Solids beyond the list are matte, 1.
+    pub roughness: Vec<f32>,
     /// Extinction per unit of density \[1/m\].
     pub extinction: f32,
     /// Width over which smoke fades out towards the sides of the box, except the floor, as a share of the
@@ -103,6 +105,8 @@ pub struct Look {
     pub paths: u32,
     /// Standard error at which a traced pixel needs no more paths, as a share of its radiance; 0: it takes all.
     pub noise: f32,
+    /// Smooths the noise of a traced picture.
+    pub denoise: bool,
     /// Unit vector from the scene towards the sun.
     pub sun_direction: [f32; 3],
     /// Angular diameter of the sun \[degrees\]; below 1 its shadows are as sharp as the light volume.
@@ -152,6 +156,11 @@ impl Look {
     pub fn solid(&self, n: usize) -> [f32; 3] {
         self.solids.get(n).copied().unwrap_or(Self::SOLID)
     }
+
+    /// The roughness of the `n`th solid.
+    pub fn roughness(&self, n: usize) -> f32 {
+        self.roughness.get(n).copied().unwrap_or(1.0)
+    }
 }
 
 impl Default for Look {
@@ -159,6 +168,7 @@ impl Default for Look {
         Self {
             colors: [[0.92, 0.22, 0.14], [0.22, 0.78, 0.30], [0.20, 0.36, 0.92]],
             solids: Vec::new(),
+            roughness: Vec::new(),
             extinction: 40.0,
             fade: 0.05,
             anisotropy: 0.3,
@@ -166,6 +176,7 @@ impl Default for Look {
             scattering: Scattering::Multiple,
             paths: 64,
             noise: 0.0,
+            denoise: false,
             sun_direction: [0.80, 0.58, 0.16],
             sun_size: 0.5,
             sun: SUN,

@@ -533,7 +533,12 @@ mod gl {
         let mut snapshot = plume(Dims::new([40, 56, 36]).unwrap(), 0.02, Tint::Even);
         let lights = scenes().into_iter().find(|scene| scene.0 == "further lights").unwrap().2.lights;
         let (look, camera) = (
-            Look { solids: vec![[0.6, 0.3, 0.2]], lights, ..Look::default() },
+            Look {
+                solids: vec![[0.6, 0.3, 0.2]],
+                roughness: vec![0.2, 1.0, 0.4, 0.3, 0.9],
+                lights,
+                ..Look::default()
+            },
             Camera::framing(snapshot.extent()),
         );
         let view = view(&look, &camera);

@@ -1,8 +1,8 @@
 //! Floor and solids as light paths show them, and what the fast modes make of them.
 
 use updraft::grid::Dims;
-use updraft::look::{Camera, Lens, Look, Projection, Scattering};
-use updraft::render::{CpuRenderer, Mode, View};
+use updraft::look::{Camera, Emitter, Lens, Light, Look, Projection, Scattering};
+use updraft::render::{CpuRenderer, Mode, Quality, View};
 use updraft::snapshot::{Snapshot, SolidShape};
 use updraft::solver::Solid;
 
@@ -88,6 +88,25 @@ fn a_ball_is_as_bright_as_traced() {
     assert!((dark - 1.0).abs() < 0.2 && (lit - 1.0).abs() < 0.08, "{dark} {lit}");
 }
 
+/// What a coat adds: highlights of the sun and of a lamp, and the surroundings mirrored.
+#[test]
+fn a_coat_is_as_bright_as_traced() {
+    let mut snapshot = smoke(0.3, 0.0);
+    snapshot.solids = vec![Solid::new(SolidShape::Sphere { radius: 0.2 }, [0.5, 0.3, 0.8]).pose(0.0, 0.0)];
+    let emitter = Emitter::Point { position: [-0.6, 1.2, 2.0], radius: 0.1 };
+    let lights = vec![Light { emitter, color: [1.0; 3], strength: 20.0 }];
+    let look = Look { solids: vec![[0.1; 3]], lights, paths: 256, ..look() };
+    let of = |roughness: f32| both(&snapshot, &Look { roughness: vec![roughness], ..look.clone() });
+    let matte = of(1.0);
+    for roughness in [0.2, 0.5] {
+        let coated = of(roughness);
+        let all = |_: u32, _: u32| true;
+        let [fast, traced] = [0, 1].map(|n| mean(&coated[n], all) - mean(&matte[n], all));
+        println!("roughness {roughness}: {fast:.5}, traced {traced:.5}");
+        assert!(traced > 0.0 && (fast / traced - 1.0).abs() < 0.12, "{roughness}: {fast}, not {traced}");
+    }
+}
+
 /// Glowing smoke lights the floor.
 #[test]
 fn glow_lights_the_floor_as_traced() {
@@ -124,6 +143,55 @@ fn a_solid_shows_its_typed_colour() {
     for (shown, typed) in middle.iter().zip(typed) {
         assert!(shown.abs_diff(typed) < 24, "{middle:?}");
     }
+}
+
+/// Traced smoke is the spline that rays march through, which is smoother than what is interpolated linearly.
+#[test]
+fn traced_and_marched_splines_are_as_clear() {
+    let (dims, h) = (Dims::new([8; 3]).unwrap(), 1.0 / 8.0);
+    let snapshot = Snapshot::from_fn(dims, h, |p| {
+        [if p.iter().all(|x| (x - 0.5).abs() < 0.2) { 1.0 } else { 0.0 }, 0.0, 0.0, 0.0]
+    });
+    let clear = |scattering: Scattering, cubic: bool| {
+        let look = Look { scattering, paths: 512, floor: None, ..look() };
+        let camera = camera();
+        let mut renderer = CpuRenderer::new();
+        renderer.set_quality(Quality { cubic, ..Quality::FINAL });
+        let view = View { look: &look, camera: &camera, cursor: None, mode: Mode::Smoke };
+        let rgba = renderer.render_linear(&snapshot, &view, SIZE, &|_| ()).rgba;
+        rgba.iter().map(|pixel| 1.0 - pixel[3]).collect::<Vec<_>>()
+    };
+    let error = |a: &[f32], b: &[f32]| {
+        (a.iter().zip(b).map(|(a, b)| (a - b).powi(2)).sum::<f32>() / a.len() as f32).sqrt()
+    };
+    let traced = clear(Scattering::Traced, true);
+    let [spline, linear] = [true, false].map(|cubic| error(&traced, &clear(Scattering::Multiple, cubic)));
+    println!("off by {spline:.4} from the spline, {linear:.4} from the linear one");
+    assert!(spline < 0.012 && linear > 2.5 * spline, "{spline} {linear}");
+}
+
+/// A picture of few paths without its noise is close to one of many.
+#[test]
+fn a_denoised_picture_is_closer_to_the_truth() {
+    let mut snapshot = smoke(1.0, 0.0);
+    snapshot.solids = vec![Solid::new(SolidShape::Sphere { radius: 0.1 }, [0.8, 0.2, 0.7]).pose(0.0, 0.0)];
+    let look = Look { scattering: Scattering::Traced, floor: Some([0.4; 3]), ..look() };
+    let picture = |look: &Look| {
+        let camera = camera();
+        let view = View { look, camera: &camera, cursor: None, mode: Mode::Smoke };
+        CpuRenderer::new().render_linear(&snapshot, &view, [192, 144], &|_| ()).rgba
+    };
+    let truth = picture(&Look { paths: 768, ..look.clone() });
+    let error = |got: &[[f32; 4]]| {
+        let off = |(got, truth): (&[f32; 4], &[f32; 4])| ((got[1] - truth[1]) / (truth[1] + 0.02)).powi(2);
+        (got.iter().zip(&truth).map(off).sum::<f32>() / got.len() as f32).sqrt()
+    };
+    let few = Look { paths: 32, ..look.clone() };
+    let noisy = error(&picture(&few));
+    let denoised = error(&picture(&Look { denoise: true, ..few }));
+    let biased = error(&picture(&Look { scattering: Scattering::Multiple, ..look }));
+    println!("32 paths {noisy:.4}, without noise {denoised:.4}, the light volume alone {biased:.4}");
+    assert!(denoised < 0.4 * noisy && denoised < biased, "{denoised} of {noisy}, {biased}");
 }
 
 /// With a noise goal, paths end where the picture is smooth already.

@@ -2,6 +2,7 @@
 //! window shows its progress, and can pause or cancel it. Nothing is simulated again: the exported frames are
 //! those that were shown.
 
+use std::convert::Infallible;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
@@ -14,6 +15,7 @@ use crate::look::{Camera, Look};
 use crate::output::video::{self, Clip, Ffmpeg};
 use crate::output::whole::{self, Existing};
 use crate::output::{OutputError, Pattern, png};
+use crate::render::exposure::exposed;
 use crate::render::{CpuRenderer, Image, Mode, Quality, View};
 use crate::scene::CameraPath;
 use crate::snapshot::Snapshot;
@@ -307,10 +309,25 @@ fn picture(job: &Job, renderer: &mut CpuRenderer, snapshot: &Snapshot, size: [u3
         true => job.camera,
         false => job.camera_path.at(snapshot.time as f32, &job.camera),
     };
-    renderer.set_quality(Quality::of_file(&camera));
+    let quality = Quality::of_file(&camera);
+    let exposure = if mode == Mode::Smoke { camera.lens.shutter / job.rate } else { 0.0 };
     let mut of = |side: Side, look: &Look, size: [u32; 2]| {
         let view = View { look, camera: &camera, cursor: None, mode };
-        renderer.render(of_side(snapshot, side), &view, size, &|_| ())
+        if exposure <= 0.0 {
+            renderer.set_quality(quality);
+            return renderer.render(of_side(snapshot, side), &view, size, &|_| ());
+        }
+        let camera_at = |time: f32| match job.camera_path.is_empty() {
+            true => job.camera,
+            false => job.camera_path.at(time, &job.camera),
+        };
+        let exposed =
+            exposed(of_side(snapshot, side), exposure, quality, camera_at, |instant, camera, quality| {
+                renderer.set_quality(quality);
+                Ok::<_, Infallible>(renderer.render_linear(instant, &View { camera, ..view }, size, &|_| ()))
+            });
+        let Ok(exposed) = exposed;
+        exposed.present(&view)
     };
     match job.looks.as_slice() {
         [a, b] => {

@@ -29,13 +29,18 @@ pub struct Level {
     pub shrink: u32,
     /// Further divisor of the size for the march through the smoke.
     pub divide: u32,
+    /// Smoke and light by splines, as in files.
+    pub cubic: bool,
 }
 
 impl Level {
+    /// Full size.
+    pub const FINEST: Self = Self { shrink: 1, divide: 1, cubic: false };
+
     /// Settings of the renderer.
     pub fn quality(self) -> Quality {
         match self {
-            FINEST => Quality::FINAL,
+            Self { divide: 1, cubic, .. } => Quality { cubic, ..Quality::FINAL },
             // Strongly stretched grain is visible: fewer rays, but finer steps.
             Self { divide: 4, .. } => Quality { divide: 4, ..Quality::FINAL },
             Self { divide, .. } => Quality { divide, ..Quality::INTERACTIVE },
@@ -43,11 +48,17 @@ impl Level {
     }
 }
 
-/// Coarsest to finest. Still pictures use the last one only.
-const LEVELS: [Level; 4] =
-    [Level { shrink: 2, divide: 2 }, Level { shrink: 1, divide: 4 }, Level { shrink: 1, divide: 2 }, FINEST];
+/// Coarsest to finest. Still pictures use the last one, or [`SPLINES`].
+const LEVELS: [Level; 4] = [
+    Level { shrink: 2, divide: 2, cubic: false },
+    Level { shrink: 1, divide: 4, cubic: false },
+    Level { shrink: 1, divide: 2, cubic: false },
+    Level::FINEST,
+];
 
-const FINEST: Level = Level { shrink: 1, divide: 1 };
+const FINEST: Level = Level::FINEST;
+/// For still pictures on a machine that renders the finest level quickly.
+const SPLINES: Level = Level { cubic: true, ..FINEST };
 
 /// Chooses the quality from the times of the last pictures.
 #[derive(Clone, Debug)]
@@ -87,7 +98,11 @@ impl Pace {
         let needed = if self.fine { SCANT } else { AMPLE };
         let ample = interval.is_none_or(|i| i.as_secs_f32() * 1e3 > needed * self.finest_ms);
         self.fine = ample && interval.is_some();
-        if self.moved.is_none() && ample { FINEST } else { LEVELS[self.level] }
+        match (self.moved, interval) {
+            (None, None) if self.finest_ms <= QUICK => SPLINES,
+            (None, _) if ample => FINEST,
+            _ => LEVELS[self.level],
+        }
     }
 
     /// Records a picture at `level` that took `ms`.
@@ -95,6 +110,11 @@ impl Pace {
         self.drawn.push_back(now);
         while self.drawn.front().is_some_and(|&t| now - t > Duration::from_secs(1)) {
             self.drawn.pop_front();
+        }
+        if level == SPLINES {
+            // Splines cost up to eight times as much.
+            self.finest_ms = self.finest_ms.min(ms).max(ms / 8.0);
+            return;
         }
         if level == FINEST {
             self.finest_ms += 0.5 * (ms - self.finest_ms);
@@ -141,6 +161,22 @@ mod tests {
     }
 
     #[test]
+    fn still_pictures_of_a_quick_machine_are_by_splines() {
+        let (mut pace, now) = (Pace::default(), Instant::now());
+        draws(&mut pace, 9, 80.0, now, None);
+        assert_eq!(pace.level(now, None), FINEST, "splines would take long");
+        draws(&mut pace, 9, 10.0, now, None);
+        assert_eq!(pace.level(now, None), SPLINES);
+        draws(&mut pace, 9, 60.0, now, None);
+        assert_eq!(pace.level(now, None), SPLINES, "the time of splines says nothing of the others");
+        assert_eq!(pace.level(now, Some(Duration::from_secs(1))), FINEST);
+        draws(&mut pace, 1, 400.0, now, None);
+        assert_eq!(pace.level(now, None), FINEST, "splines take too long after all");
+        pace.moves(now);
+        assert!(!pace.level(now, None).cubic);
+    }
+
+    #[test]
     fn a_slow_machine_gets_coarser_pictures_and_a_quick_one_finer() {
         let (mut pace, now) = (Pace::default(), Instant::now());
         pace.moves(now);
@@ -149,7 +185,7 @@ mod tests {
         draws(&mut pace, 9, 20.0, now, None);
         assert_eq!(pace.level(now, None), LEVELS[0], "a finer one would take 50 ms");
         draws(&mut pace, 9, 1.5, now, None);
-        assert_eq!(pace.level(now, None), FINEST);
+        assert_eq!(pace.level(now, None), FINEST, "the hand moves");
     }
 
     #[test]
@@ -160,7 +196,10 @@ mod tests {
         assert_eq!(pace.level(now, Some(Duration::from_secs(1))), FINEST, "the solver is slow anyway");
         draws(&mut pace, 20, 5.0, now, None);
         assert_eq!(pace.level(now, frame), FINEST, "a quick machine");
-        draws(&mut pace, 20, 200.0, now, None);
+        for _ in 0..20 {
+            pace.level(now, None);
+            pace.drew(FINEST, 200.0, now);
+        }
         let levels: Vec<_> = (0..20).map(|_| pace.level(now, Some(Duration::from_millis(300)))).collect();
         assert!(levels.iter().all(|l| *l != FINEST), "and no change from picture to picture");
     }

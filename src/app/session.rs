@@ -105,7 +105,7 @@ enum Came {
 /// Last values sent to the worker.
 struct Sent {
     settings: Settings,
-    view: Mode,
+    velocity: bool,
 }
 
 impl Session {
@@ -135,7 +135,7 @@ impl Session {
             opened: Orbit::of(&scene.camera),
             cursor: Cursor::in_middle_of(scene.extent()),
             worker,
-            sent: Sent { settings: model.settings.clone(), view: Mode::Smoke },
+            sent: Sent { settings: model.settings.clone(), velocity: false },
             saved: model.settings.clone(),
             saved_sides: Vec::new(),
             model,
@@ -548,11 +548,13 @@ impl Session {
         if new.rate != old.rate {
             self.worker.send(Command::SetStep(1.0 / new.rate));
         }
-        if self.model.view != self.sent.view {
-            self.worker.send(Command::Velocity(self.model.view.needs_velocity()));
+        // A recorded frame is exposed by its velocity.
+        let velocity = self.model.view.needs_velocity() || self.orbit.camera().lens.shutter > 0.0;
+        if velocity != self.sent.velocity {
+            self.worker.send(Command::Velocity(velocity));
         }
         self.cursor.radius = new.brush.radius;
-        self.sent = Sent { settings: new.clone(), view: self.model.view };
+        self.sent = Sent { settings: new.clone(), velocity };
         std::mem::take(&mut self.switched)
     }
 

@@ -293,10 +293,11 @@ impl Settings {
             && is_same(&self.scene, &other.scene)
     }
 
-    /// Takes over from the scene the parts of the look that its objects have: lights, and the colours of solids.
+    /// Takes over from the scene the parts of the look that its objects have: lights, and the surfaces of solids.
     pub fn take_objects_of_look(&mut self) {
         self.look.lights.clone_from(&self.scene.look.lights);
         self.look.solids.clone_from(&self.scene.look.solids);
+        self.look.roughness.clone_from(&self.scene.look.roughness);
     }
 
     /// Settings of a scene without changes.

@@ -292,7 +292,7 @@ impl Screen {
             hovered: Instant::now(),
             half: Side::A,
             frame: 0,
-            level: Level { shrink: 1, divide: 1 },
+            level: Level::FINEST,
             drawn: None,
             proxy: proxy.clone(),
             asking: false,

@@ -111,17 +111,10 @@ impl Painter {
         if exposure <= 0.0 {
             return self.paint_instant(snapshot, scene, quality);
         }
-        let time = snapshot.time as f32;
-        let moves = scene.camera_at(time - 0.5 * exposure) != scene.camera_at(time + 0.5 * exposure);
-        let instants = exposure::instants(snapshot, exposure, moves);
-        // The offsets of the frames go on from instant to instant.
-        let passes = quality.passes.div_ceil(instants.len() as u32);
-        let pictures = instants.iter().enumerate().map(|(n, &later)| {
-            let shown = Scene { camera: scene.camera_at(time + later), ..scene.clone() };
-            let quality = Quality { passes, first: n as u32 * passes, ..quality };
-            self.paint_instant(&exposure::moved(snapshot, later), &shown, quality)
-        });
-        LinearImage::mean(pictures)
+        let camera_at = |time: f32| scene.camera_at(time);
+        exposure::exposed(snapshot, exposure, quality, camera_at, |snapshot, camera, quality| {
+            self.paint_instant(snapshot, &Scene { camera: *camera, ..scene.clone() }, quality)
+        })
     }
 
     fn paint_instant(

@@ -47,6 +47,9 @@ pub struct RenderArgs {
     /// the paths: 1024]
     #[arg(long, value_name = "SHARE")]
     noise: Option<f32>,
+    /// Smooth the noise that traced light paths leave
+    #[arg(long)]
+    denoise: bool,
     /// Write further layers to an .exr: sun, sky, emission and each further light alone, transmittance, motion of the smoke [px a frame]
     #[arg(long)]
     layers: bool,
@@ -67,6 +70,9 @@ pub fn run(args: &RenderArgs, common: &Common) -> Result<(), CliError> {
         changes
             .extend(["render.medium.scattering=\"traced\"".into(), format!("render.medium.paths={paths}")]);
         changes.extend(args.noise.map(|noise| format!("render.medium.noise={noise}")));
+    }
+    if args.denoise {
+        changes.push("render.medium.denoise=true".into());
     }
     let Some(path) = &args.from else {
         let scene = common.scene(args.scene.as_deref().unwrap_or(common.default_scene()), &changes)?;

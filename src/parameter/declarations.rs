@@ -454,6 +454,9 @@ fn solid() -> Vec<Parameter> {
         number("solid.#.temperature", "K", HEAT, Restarts)
             .says("Temperature excess at the surface, which conduction brings to the air; absent: insulated."),
         color("solid.#.color", "-", SHARE, LookOnly).default("[0.46, 0.43, 0.4]").says("Albedo."),
+        number("solid.#.roughness", "-", 0.05..=1.0, LookOnly)
+            .default("1")
+            .says("Roughness of the surface: lights and surroundings are reflected, the sharper the smaller it is. 1: matte."),
     ]
 }
 

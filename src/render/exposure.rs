@@ -7,7 +7,8 @@ use rayon::prelude::*;
 
 use super::background::Background;
 use super::sampled_volume::Volume;
-use super::{Image, LinearImage, View};
+use super::{Image, LinearImage, Quality, View};
+use crate::look::Camera;
 use crate::snapshot::{Bricks, Snapshot, SolidPose};
 
 /// Most instants of a picture.
@@ -28,6 +29,27 @@ pub fn instants(snapshot: &Snapshot, exposure: f32, camera_moves: bool) -> Vec<f
     let least = if camera_moves { OF_MOVING_CAMERA } else { 1 };
     let count = (crossed.ceil() as usize).clamp(least, MOST);
     (0..count).map(|n| ((n as f32 + 0.5) / count as f32 - 0.5) * exposure).collect()
+}
+
+/// A picture of `snapshot` exposed for `exposure` seconds around its time: the mean of those of several instants, which `paint` renders
+/// by the camera of each. Fails with its first error.
+pub fn exposed<E>(
+    snapshot: &Snapshot,
+    exposure: f32,
+    quality: Quality,
+    camera_at: impl Fn(f32) -> Camera,
+    mut paint: impl FnMut(&Snapshot, &Camera, Quality) -> Result<LinearImage, E>,
+) -> Result<LinearImage, E> {
+    let time = snapshot.time as f32;
+    let moves = camera_at(time - 0.5 * exposure) != camera_at(time + 0.5 * exposure);
+    let instants = instants(snapshot, exposure, moves);
+    // The offsets of the frames go on from instant to instant.
+    let passes = quality.passes.div_ceil(instants.len() as u32);
+    let pictures = instants.iter().enumerate().map(|(n, &later)| {
+        let quality = Quality { passes, first: n as u32 * passes, ..quality };
+        paint(&moved(snapshot, later), &camera_at(time + later), quality)
+    });
+    LinearImage::mean(pictures)
 }
 
 fn speed(velocity: &[f16; 4]) -> f32 {

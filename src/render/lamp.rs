@@ -7,6 +7,7 @@
 use nalgebra::Vector3;
 
 use super::camera::Ray;
+use super::glossy::Facet;
 use super::lines::smoothstep;
 use super::scene::FAR;
 use super::solid::Solid;
@@ -214,12 +215,32 @@ impl Lamp {
     /// Irradiance on a surface with a normal, for a colour of 1, as far as solids leave it. `turn` in 0..1 turns the points of a
     /// wide light, so that shadows end in grain rather than in steps.
     pub fn at_surface(&self, p: [f32; 3], normal: [f32; 3], solids: &[Solid], turn: f32) -> f32 {
-        let lit = |part: usize| {
-            let Arriving { direction, share, .. } = self.arriving(part, p);
-            share * (0..3).map(|a| direction[a] * normal[a]).sum::<f32>().max(0.0)
-        };
-        let all = (0..self.parts()).map(lit).sum::<f32>();
-        if all <= 0.0 || solids.is_empty() { all } else { all * self.seen(p, solids, turn) }
+        self.at_facet(p, &Facet::matte(normal), solids, turn)[0]
+    }
+
+    /// As [`Lamp::at_surface`], and the radiance that the coat of the surface sends to the eye.
+    pub fn at_facet(&self, p: [f32; 3], facet: &Facet, solids: &[Solid], turn: f32) -> [f32; 2] {
+        let (mut all, mut glossy) = (0.0, 0.0);
+        for part in 0..self.parts() {
+            let Arriving { direction, distance, share, .. } = self.arriving(part, p);
+            let towards = Vector3::from(direction);
+            all += share * facet.normal.dot(&towards).max(0.0);
+            glossy += share * facet.glossy(towards, self.angular_radius(distance));
+        }
+        if all <= 0.0 {
+            return [0.0; 2];
+        }
+        let seen = if solids.is_empty() { 1.0 } else { self.seen(p, solids, turn) };
+        [seen * all, seen * glossy]
+    }
+
+    /// Angular radius of one of [`Lamp::parts`] from a distance \[rad\].
+    fn angular_radius(&self, distance: f32) -> f32 {
+        match &self.kind {
+            Kind::Sun { slope, .. } => *slope,
+            Kind::Ball { radius, .. } => radius / (distance + radius).max(1e-6),
+            Kind::Area { edges, .. } => 0.3 * edges[0].norm().max(edges[1].norm()) / distance,
+        }
     }
 
     /// Share of the light that solids leave to a point.

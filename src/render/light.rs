@@ -36,7 +36,7 @@ use super::exp::exp;
 use super::medium::Medium;
 use super::preshaded::Cells;
 use super::solid::Solid;
-use super::trilinear::trilinear;
+use super::trilinear::{spline, trilinear};
 use gather::gather;
 pub(super) use lamps::Lit;
 pub(super) use ordinates::Phase;
@@ -71,7 +71,8 @@ pub struct LightVolume {
     smoke: [[f32; 3]; 2],
     extent: [f32; 3],
     density: Vec<f32>,
-    /// For each row of points those that smoke may be read from: all between its first and last, and the ones around.
+    /// For each row of points those that smoke may be read from: all between its first and last, and the ones around, as far as
+    /// a cubic spline reads.
     spans: Vec<Range<usize>>,
     /// Depth of the smoke towards the sun at each point, and what solids hide adds to it; empty without solids.
     depth: Vec<f32>,
@@ -358,18 +359,36 @@ impl LightVolume {
     }
 
     /// Radiance that a white surface with a normal sends by all light but the sun's own, read a cube off the surface: within
-    /// a solid it is dark.
-    pub(super) fn diffuse(&self, p: [f32; 3], normal: [f32; 3]) -> [f32; 3] {
+    /// a solid it is dark. With `cubic`, a spline between the cubes.
+    pub(super) fn diffuse(&self, p: [f32; 3], normal: [f32; 3], cubic: bool) -> [f32; 3] {
+        self.around(p, normal, normal.map(|x| 2.0 * x), cubic)
+    }
+
+    /// Radiance that arrives at a surface around a direction, with a mean cosine to it; otherwise as [`LightVolume::diffuse`].
+    pub(super) fn mirrored(
+        &self,
+        p: [f32; 3],
+        normal: [f32; 3],
+        from: [f32; 3],
+        focus: f32,
+        cubic: bool,
+    ) -> [f32; 3] {
+        self.around(p, normal, from.map(|x| 3.0 * focus * x), cubic)
+    }
+
+    /// φ − J·along, a cube off a surface.
+    fn around(&self, p: [f32; 3], normal: [f32; 3], along: [f32; 3], cubic: bool) -> [f32; 3] {
         let Mixture { dims, h, .. } = self.mixture;
         let at = std::array::from_fn(|a| p[a] / h - 0.5 + OFF * normal[a]);
-        trilinear(dims, at, |n| {
+        let sent = |n: usize| {
             std::array::from_fn(|c| {
                 let Moments { mean, flux } = &self.moments[c];
-                let away: f32 = (0..3).map(|a| normal[a] * flux[a][n]).sum();
+                let away: f32 = (0..3).map(|a| along[a] * flux[a][n]).sum();
                 // The flux includes the light of surfaces close by: some light arrives from everywhere.
-                (mean[n] - 2.0 * away).max(0.25 * mean[n])
+                (mean[n] - away).max(0.25 * mean[n])
             })
-        })
+        };
+        if cubic { spline(dims, at, sent) } else { trilinear(dims, at, sent) }
     }
 
     /// [`LightVolume::diffuse`] at the floor, for each column of cubes: how many along x and z, their edge \[m\], and the
@@ -378,7 +397,7 @@ impl LightVolume {
         let Mixture { dims, h, .. } = self.mixture;
         let up = [0.0, 1.0, 0.0];
         let middle = |n: usize| [(n % dims.nx) as f32 + 0.5, 0.0, (n / dims.nx) as f32 + 0.5].map(|x| x * h);
-        let values = (0..dims.nx * dims.nz).map(|n| self.diffuse(middle(n), up)).collect();
+        let values = (0..dims.nx * dims.nz).map(|n| self.diffuse(middle(n), up, false)).collect();
         (Dims { nx: dims.nx, ny: 1, nz: dims.nz }, h, values)
     }
 
@@ -601,12 +620,12 @@ fn spans(points: Dims, density: &[f32]) -> Vec<Range<usize>> {
         .par_chunks(points.nx)
         .map(|row| Some([row.iter().position(|&x| x > 0.0)?, row.iter().rposition(|&x| x > 0.0)?]))
         .collect();
-    let around = |n: usize, count: usize| n.saturating_sub(1)..(n + 2).min(count);
+    let around = |n: usize, count: usize| n.saturating_sub(2)..(n + 3).min(count);
     let span = |row: usize| {
         let (j, k) = (row % points.ny, row / points.ny);
         let near = around(k, points.nz).flat_map(|k| around(j, points.ny).map(move |j| j + k * points.ny));
         let both = near.filter_map(|row| rows[row]).reduce(|a, b| [a[0].min(b[0]), a[1].max(b[1])]);
-        both.map_or(0..0, |[first, last]| first.saturating_sub(1)..(last + 2).min(points.nx))
+        both.map_or(0..0, |[first, last]| first.saturating_sub(2)..(last + 3).min(points.nx))
     };
     (0..rows.len()).map(span).collect()
 }

@@ -23,11 +23,13 @@ pub mod camera;
 pub mod colormap;
 mod cpu;
 mod cursor;
+mod denoise;
 mod distance;
 mod exp;
 pub mod exposure;
 mod floor;
 mod flow;
+mod glossy;
 mod lamp;
 pub mod light;
 mod lines;
@@ -173,8 +175,8 @@ pub struct Quality {
     pub samples: f32,
     /// Skip empty bricks.
     pub bricks: bool,
-    /// Cubic B-spline between cells instead of trilinear interpolation: no creases in thin smoke, at two to
-    /// three times the cost.
+    /// Cubic B-splines of smoke and light instead of trilinear interpolation: no creases and no steps of cells, at several times the
+    /// cost.
     pub cubic: bool,
     /// Number of frames with different offsets that are averaged.
     pub passes: u32,
@@ -221,8 +223,8 @@ impl Quality {
         }
     }
 
-    /// For files with hard edges: the mean of nine frames.
-    pub const SMOOTH: Self = Self { passes: 9, edges: true, ..Self::FINAL };
+    /// For files with hard edges: splines, and the mean of nine frames.
+    pub const SMOOTH: Self = Self { cubic: true, passes: 9, edges: true, ..Self::FINAL };
     /// Full size.
     pub const FINAL: Self = Self {
         divide: 1,

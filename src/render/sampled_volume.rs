@@ -5,6 +5,7 @@ use half::slice::HalfFloatSliceExt;
 use rayon::prelude::*;
 
 use super::light::LightVolume;
+use super::trilinear::spline;
 use crate::grid::Dims;
 use crate::snapshot::Snapshot;
 
@@ -54,29 +55,9 @@ impl Volume {
 impl Volume {
     /// Cubic B-spline sample: smoother, and slightly blurred.
     pub fn sample_cubic(&self, p: [f32; 3]) -> [f32; 4] {
-        let size = self.dims.array();
-        let at: [f32; 3] = std::array::from_fn(|a| p[a] * self.scale[a] - self.first);
-        let weights = at.map(|x| b_spline(x - x.floor()));
-        let cell = |a: usize, n: usize| {
-            (at[a].floor() as isize + n as isize - 1).clamp(0, size[a] as isize - 1) as usize
-        };
-        let mut sum = [0.0; 4];
-        for n in 0..64 {
-            let [i, j, k] = [n % 4, n / 4 % 4, n / 16];
-            let weight = weights[0][i] * weights[1][j] * weights[2][k];
-            let value = &self.values[self.dims.index(cell(0, i), cell(1, j), cell(2, k))];
-            (0..4).for_each(|c| sum[c] += weight * value[c]);
-        }
-        sum
+        let at = std::array::from_fn(|a| p[a] * self.scale[a] - self.first);
+        spline(self.dims, at, |n| self.values[n])
     }
-}
-
-/// Weights of the four points around a sample at `f` between the middle two.
-fn b_spline(f: f32) -> [f32; 4] {
-    let g = 1.0 - f;
-    let (first, last) = (g * g * g / 6.0, f * f * f / 6.0);
-    let second = 2.0 / 3.0 - 0.5 * f * f * (2.0 - f);
-    [first, second, 1.0 - first - second - last, last]
 }
 
 fn lerp(a: &[f32; 4], b: &[f32; 4], t: f32) -> [f32; 4] {

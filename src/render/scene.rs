@@ -2,6 +2,7 @@
 //! has the same formulas.
 
 use super::camera::{Axes, Ray};
+use super::glossy::Facet;
 use super::light::LightVolume;
 use super::lines::smoothstep;
 use super::medium::Medium;
@@ -18,6 +19,8 @@ pub(super) struct Scenery<'a> {
     pub solids: &'a [Solid],
     /// The frame whose offsets turn the points of wide lights.
     pub frame: u32,
+    /// Whether light is interpolated by splines.
+    pub cubic: bool,
 }
 
 /// Distance used where nothing is hit \[m\].
@@ -41,22 +44,30 @@ impl Scenery<'_> {
     /// A solid's surface: the sun as far as neither solids nor smoke hide it, and all other light, read just outside.
     fn solid(&self, ray: &Ray, meeting: &Meeting, turn: f32) -> [f32; 3] {
         let (m, n) = (self.medium, meeting.normal);
+        let facet = Facet::new(ray, n, self.look.roughness(meeting.solid));
         let p: [f32; 3] = ray.at(meeting.t).coords.into();
         let out = |by: f32| -> [f32; 3] { std::array::from_fn(|a| p[a] + by * n[a]) };
         let cosine = (0..3).map(|a| n[a] * m.sun_direction[a]).sum::<f32>();
-        let direct = if cosine > 0.0 {
+        let sunny = if cosine > 0.0 {
             let hair = 1e-3 * self.light.spacing[0];
             let towards = Ray { origin: out(hair).into(), direction: m.sun_direction.into() };
             let clear = solid::nearest(self.solids, &towards).is_none();
-            if clear { cosine * (-self.light.depth_to_sun(p)).exp() / std::f32::consts::PI } else { 0.0 }
+            if clear { (-self.light.depth_to_sun(p)).exp() } else { 0.0 }
         } else {
             0.0
         };
-        let other = self.light.diffuse(p, n);
-        let lamps = self.light.lamps_on(out(1e-3 * self.light.spacing[0]), n, turn);
-        let albedo = self.look.solid(meeting.solid);
-        let lamps = lamps.map(|x| x / std::f32::consts::PI);
-        std::array::from_fn(|c| albedo[c] * (m.sun[c] * direct + lamps[c] + other[c]))
+        let other = self.light.diffuse(p, n, self.cubic);
+        let [lamps, glossy] = self.light.lamps_on_facet(out(1e-3 * self.light.spacing[0]), &facet, turn);
+        let (albedo, base) = (self.look.solid(meeting.solid), facet.base());
+        let direct = sunny * cosine;
+        let matte: [f32; 3] = std::array::from_fn(|c| {
+            base * albedo[c] * ((m.sun[c] * direct + lamps[c]) / std::f32::consts::PI + other[c])
+        });
+        let Some(coat) = facet.coat else { return matte };
+        let radius = (0.5 * self.look.sun_size.clamp(0.0, 90.0)).to_radians();
+        let sun = sunny * facet.glossy(m.sun_direction.into(), radius);
+        let mirrored = self.light.mirrored(p, n, facet.mirrored().into(), coat.focus(), self.cubic);
+        std::array::from_fn(|c| matte[c] + m.sun[c] * sun + glossy[c] + (1.0 - base) * mirrored[c])
     }
 
     /// Renders the solids over a row of pixels, of a picture of `size`.

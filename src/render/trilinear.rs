@@ -1,4 +1,4 @@
-//! Trilinear interpolation on a regular grid.
+//! Interpolation on a regular grid: trilinear, and by the cubic B-spline, which is smoother.
 
 use crate::grid::Dims;
 
@@ -18,6 +18,31 @@ pub fn trilinear<const N: usize>(dims: Dims, at: [f32; 3], value: impl Fn(usize)
     };
     let plane = |k: usize| lerp(row(lo[1], k), row(hi[1], k), f[1]);
     lerp(plane(lo[2]), plane(hi[2]), f[2])
+}
+
+/// The cubic B-spline through the values, as [`trilinear`]. It blurs by about a spacing.
+pub fn spline<const N: usize>(dims: Dims, at: [f32; 3], value: impl Fn(usize) -> [f32; N]) -> [f32; N] {
+    let size = dims.array();
+    let weights = at.map(|x| spline_weights(x - x.floor()));
+    let near = |a: usize, n: usize| {
+        (at[a].floor() as isize + n as isize - 1).clamp(0, size[a] as isize - 1) as usize
+    };
+    let mut sum = [0.0; N];
+    for n in 0..64 {
+        let [i, j, k] = [n % 4, n / 4 % 4, n / 16];
+        let weight = weights[0][i] * weights[1][j] * weights[2][k];
+        let value = value(dims.index(near(0, i), near(1, j), near(2, k)));
+        (0..N).for_each(|c| sum[c] += weight * value[c]);
+    }
+    sum
+}
+
+/// Weights of the four values around a sample at `f` between the middle two.
+fn spline_weights(f: f32) -> [f32; 4] {
+    let g = 1.0 - f;
+    let (first, last) = (g * g * g / 6.0, f * f * f / 6.0);
+    let second = 2.0 / 3.0 - 0.5 * f * f * (2.0 - f);
+    [first, second, 1.0 - first - second - last, last]
 }
 
 fn lerp<const N: usize>(a: [f32; N], b: [f32; N], t: f32) -> [f32; N] {

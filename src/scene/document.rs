@@ -84,6 +84,7 @@ pub struct Solid {
     pub slip: Option<Slip>,
     pub temperature: Option<Spanned<Number>>,
     pub color: Option<Surface>,
+    pub roughness: Option<Number>,
 }
 
 #[derive(Clone, Copy, Deserialize)]

@@ -218,6 +218,7 @@ fn look(doc: &Document, given: &Given, text: &Text, folder: &Path) -> Result<Loo
     let mut look = Look::default();
     fill(&mut look, given);
     look.solids = doc.solid.iter().map(|solid| solid.color.map_or(Look::SOLID, |c| c.0)).collect();
+    look.roughness = doc.solid.iter().map(|solid| solid.roughness.map_or(1.0, Number::get)).collect();
     // The default direction is not a unit vector.
     look.sun_direction = normalized(look.sun_direction).unwrap_or(look.sun_direction);
     look.environment.sphere = environment(&doc.render.environment, text, folder)?;

@@ -135,6 +135,9 @@ fn changes(old: &Scene, new: &Scene) -> Vec<(String, Option<Value>)> {
     for n in (0..new.solids.len()).filter(|&n| old.look.solid(n) != new.look.solid(n)) {
         change(format!("solid.{n}.color"), Some(list(&new.look.solid(n))));
     }
+    for n in (0..new.solids.len()).filter(|&n| old.look.roughness(n) != new.look.roughness(n)) {
+        change(format!("solid.{n}.roughness"), Some(number(new.look.roughness(n)).into()));
+    }
     // A partly given camera frames the box, which depends on its angle and on the picture's aspect.
     if old.camera != new.camera || old.size != new.size {
         let camera = &new.camera;
@@ -172,7 +175,10 @@ fn copy_values(keys: &[&str], from: &Scene, mut to: Scene) -> Scene {
             "time.step" => (to.time.step, to.config.time) = (from.time.step, from.config.time),
             "render.size" => to.size = from.size,
             key if key.starts_with(CAMERA) => to.camera = from.camera,
-            key if key.starts_with("solid.") => to.look.solids.clone_from(&from.look.solids),
+            key if key.starts_with("solid.") => {
+                to.look.solids.clone_from(&from.look.solids);
+                to.look.roughness.clone_from(&from.look.roughness);
+            }
             key => {
                 let field = parameter::of(key).field().expect("a change is of a field or one of the above");
                 let value = value(from, field);

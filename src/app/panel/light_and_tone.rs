@@ -15,8 +15,13 @@ const FLOOR: [f32; 3] = [0.35, 0.34, 0.33];
 pub(super) fn show(ui: &mut Ui, model: &mut Model, out: &mut Out) {
     let (look, default) = (&mut model.settings.look, &model.defaults.look);
     let colors = look.colors;
-    // Lights and the colours of solids belong to the objects.
-    let of_objects = Look { lights: look.lights.clone(), solids: look.solids.clone(), ..default.clone() };
+    // Lights and the surfaces of solids belong to the objects.
+    let of_objects = Look {
+        lights: look.lights.clone(),
+        solids: look.solids.clone(),
+        roughness: look.roughness.clone(),
+        ..default.clone()
+    };
     let changed = Look { colors: default.colors, ..look.clone() } != of_objects;
     let head = Head { title: "Look", effect: Some(Effect::LookOnly), changed };
     let reset = section(ui, head, out, |ui, out| {

@@ -87,6 +87,9 @@ pub(super) fn medium() -> Vec<Parameter> {
         number("render.medium.noise", "-", SHARE, LookOnly)
             .of(look!(l => l.noise))
             .says("Standard error at which a traced pixel is done, as a share of its radiance; 0: all paths."),
+        plain("render.medium.denoise", Kind::Flag, "", SHARE, LookOnly)
+            .of(look!(l => l.denoise))
+            .says("Smooth the noise of a traced picture: only its difference from \"multiple\" is smoothed, and the opacity is that of \"multiple\"."),
     ]
 }
 
@@ -189,7 +192,7 @@ pub(super) fn camera() -> Vec<Parameter> {
             .says("Distance at which the picture is sharp; 0: that of the target."),
         number("render.camera.shutter", "-", SHARE, LookOnly)
             .default("0")
-            .says("Share of a frame's time that pictures of `updraft render` are exposed for: smoke, solids and camera blur as they move. 0, and in the window: an instant."),
+            .says("Share of a frame's time that files are exposed for: smoke, solids and camera blur as they move. 0, and in the window: an instant."),
         number("render.camera.keyframes.#.time", "s", ANY, LookOnly).says("Instant; times rise."),
         vector("render.camera.keyframes.#.position", "m", ANY, LookOnly)
             .says("Position then. The camera moves smoothly from one keyframe to the next that names it."),

@@ -46,7 +46,7 @@ pub(super) enum Medium<'a> {
     Smoke {
         /// Extinction per unit of density \[1/m\].
         extinction: f32,
-        /// The cubic B-spline between cells instead of trilinear interpolation.
+        /// Cubic B-splines of smoke and light instead of trilinear interpolation.
         cubic: bool,
         /// The light in it.
         light: Lit<'a>,
@@ -160,10 +160,28 @@ pub(super) fn march_on(token: Token, volume: &Volume, row: &Row, leg: &Leg, rays
 
 #[inline(always)]
 fn march_row_on<S: Packets>(s: S, volume: &Volume, row: &Row, leg: &Leg, rays: &mut [Underway]) {
-    let Medium::Smoke { extinction, cubic: false, light } = volume.medium else {
-        unreachable!("slabs of smoke, between whose cells all is linear");
-    };
-    let medium = Smoke::<false> { extinction, first: volume.first, light };
+    match volume.medium {
+        Medium::Smoke { extinction, cubic: false, light } => {
+            let medium = Smoke::<false> { extinction, first: volume.first, light };
+            march_rays_on(s, volume, &medium, row, leg, rays);
+        }
+        Medium::Smoke { extinction, cubic: true, light } => {
+            let medium = Smoke::<true> { extinction, first: volume.first, light };
+            march_rays_on(s, volume, &medium, row, leg, rays);
+        }
+        Medium::Flow { .. } => unreachable!("slabs of smoke"),
+    }
+}
+
+#[inline(always)]
+fn march_rays_on<S: Packets, M: Step>(
+    s: S,
+    volume: &Volume,
+    medium: &M,
+    row: &Row,
+    leg: &Leg,
+    rays: &mut [Underway],
+) {
     for (n, rays) in rays.iter_mut().enumerate() {
         for start in (0..PACKET).step_by(S::COUNT) {
             let x = row.x.start + (n * PACKET + start) as u32;
@@ -173,7 +191,7 @@ fn march_row_on<S: Packets>(s: S, volume: &Volume, row: &Row, leg: &Leg, rays: &
             let packet = Packet::new(s, volume, row, x, &row.t_max[n * PACKET + start..]);
             let mut out = [0, 1, 2, 3].map(|c| s.load(&rays[c][start..]));
             let mut next = s.load(&rays[4][start..]).max(packet.first);
-            packet.walk::<_, true>(volume, &medium, leg, &mut next, &mut out);
+            packet.walk::<_, true>(volume, medium, leg, &mut next, &mut out);
             let [red, green, blue, clear] = out;
             for (to, values) in rays.iter_mut().zip([red, green, blue, clear, next]) {
                 to[start..start + S::COUNT].copy_from_slice(values.as_slice());
@@ -293,9 +311,11 @@ impl<const CUBIC: bool> Smoke<'_, CUBIC> {
     /// ρ ω and ρ.
     #[inline(always)]
     fn smoke<S: Packets>(&self, s: S, texels: &Texels, [x, y, z]: [S::Rays; 3]) -> [S::Rays; 4] {
+        if CUBIC {
+            return s.sample_cubic(texels, [x, y, z], self.first);
+        }
         // Exact: the sample lies above the first plane, or beyond a side of the box.
-        let at = [x, y, z - self.first];
-        if CUBIC { s.sample_cubic(texels, at) } else { s.sample(texels, at) }
+        s.sample(texels, [x, y, z - self.first])
     }
 
     /// Radiance scattered towards the eye for an albedo of 1.
@@ -306,7 +326,11 @@ impl<const CUBIC: bool> Smoke<'_, CUBIC> {
         for a in 0..3 {
             at_light[a] = at[a].mul_add(light.scale[a], light.first[a]);
         }
-        let [red, green, blue, depth] = s.sample(&light.texels, at_light);
+        let [red, green, blue, depth] = if CUBIC {
+            s.sample_cubic(&light.texels, at_light, 0.0)
+        } else {
+            s.sample(&light.texels, at_light)
+        };
         let direct = phase * s.exp(-depth.max(0.0));
         let [sun_red, sun_green, sun_blue] = light.sun;
         [direct.mul_add(sun_red, red), direct.mul_add(sun_green, green), direct.mul_add(sun_blue, blue)]

@@ -146,7 +146,8 @@ impl CpuRenderer {
     /// Planes of cells below and above the slab of a rank that its part of a picture reads, for a box of so many cells of smoke.
     pub fn beside(&mut self, look: &Look, dims: Dims) -> [usize; 2] {
         // A pair of steps begins in the slab, and cells on either side of a sample are read.
-        let far = (1.0 / self.quality.samples(look, dims)).ceil() as usize + 2;
+        let near = if self.quality.cubic { 3 } else { 2 };
+        let far = (1.0 / self.quality.samples(look, dims)).ceil() as usize + near;
         self.light.set_scale(look.light_scale);
         [far, far.max(self.light.cells_above(dims))]
     }
@@ -161,7 +162,7 @@ impl CpuRenderer {
     /// says. The first rank gets the picture, with the bytes of one process; a light volume of more than 2²⁵ points is coarser here.
     ///
     /// # Panics
-    /// If the look asks for path tracing, or the quality for cubic interpolation.
+    /// If the look asks for path tracing.
     pub fn render_slabs(&mut self, slab: &SnapshotSlab, view: &View, size: [u32; 2]) -> Option<Image> {
         let local = Stage::of(slab.whole()).local(view);
         let view = &local.as_ref().map_or(*view, LocalView::view);
@@ -192,7 +193,7 @@ impl CpuRenderer {
 
     /// Renders the part of this rank of all frames of a picture, of which the first rank gets the whole.
     fn accumulate_slabs(&mut self, slab: &SnapshotSlab, view: &View, size: [u32; 2]) {
-        let is_shown = view.mode == Mode::Smoke && view.cursor.is_none() && !self.quality.cubic;
+        let is_shown = view.mode == Mode::Smoke && view.cursor.is_none();
         assert!(is_shown && view.look.scattering != Scattering::Traced, "no picture of slabs");
         let part = slab.part();
         self.cells.gather_part(&part);
@@ -249,7 +250,10 @@ impl CpuRenderer {
             let integrator = Integrator::Rows { march: &rows, surfaces: None };
             return picture.render(&contents, view, self.quality, size, integrator);
         }
-        let passes = self.quality.passes.max(1);
+        let denoise = view.look.denoise;
+        // The noise follows from the differences of several frames.
+        let passes = self.quality.passes.max(if denoise { 4 } else { 1 });
+        let quality = Quality { passes, ..self.quality };
         // The mean of several frames has less noise than each.
         let noise = view.look.noise * (passes as f32).sqrt();
         let tracer = paths::Tracer::new(&smoke, self.light.solids(), view.look, self.orders, noise);
@@ -276,7 +280,10 @@ impl CpuRenderer {
             progress(rows as f32 / (passes * size[1]) as f32);
         };
         let integrator = Integrator::Rows { march: &rows, surfaces: Some(&surfaces) };
-        picture.render(&contents, view, self.quality, size, integrator);
+        if denoise {
+            return picture.render_denoised(&contents, view, quality, size, integrator);
+        }
+        picture.render(&contents, view, quality, size, integrator);
     }
 }
 

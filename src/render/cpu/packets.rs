@@ -66,9 +66,9 @@ pub(super) trait Packets: Simd {
     }
 
     /// The cubic B-spline through the texels, as eight trilinear samples (Sigg and Hadwiger, GPU Gems 2,
-    /// 2005).
+    /// 2005). Along z `at` counts from a plane `first` planes before the first texels: what is rounded does not depend on them.
     #[inline(always)]
-    fn sample_cubic(self, volume: &Texels, at: [Self::Rays; 3]) -> [Self::Rays; 4] {
+    fn sample_cubic(self, volume: &Texels, at: [Self::Rays; 3], first: f32) -> [Self::Rays; 4] {
         let one = self.splat(1.0);
         // For each axis the weight of the upper two of four texels, and sample points between the lower
         // two and between the upper two.
@@ -91,6 +91,7 @@ pub(super) trait Packets: Simd {
                 weight *= if upper { high } else { one - high };
                 place[a] = if upper { axes[a][2] } else { axes[a][1] };
             }
+            place[2] -= first;
             let sample = self.sample(volume, place);
             for c in 0..4 {
                 sum[c] = weight.mul_add(sample[c], sum[c]);

@@ -1,6 +1,7 @@
 //! Light paths, the truth that all other modes approximate: delta tracking (Woodcock et al. 1965) through the smoke,
 //! each collision lit by the sun and followed on in a direction drawn from the phase function until the
-//! path leaves the box for the sky. Floor and solids are Lambertian surfaces of the same paths, lit by the sun directly.
+//! path leaves the box for the sky. Floor and solids are surfaces of the same paths, lit by the sun directly: Lambertian ones, solids
+//! maybe with a coat (`glossy.rs`), which is chosen at random.
 //! Glowing smoke is a light too ([`glow`]): paths turn towards it. Of further lights each interaction sees one ([`lamps`]).
 //!
 //! Free flights are sampled brick by brick with the extinction of the brick's maximum, so thin parts are
@@ -16,7 +17,9 @@ use nalgebra::Vector3;
 
 use super::reference::Smoke;
 use crate::look::Look;
+use crate::render::bricks;
 use crate::render::camera::{Ray, away_from_zero, box_span};
+use crate::render::glossy::{Coat, Facet};
 use crate::render::lamp::Lamp;
 use crate::render::scene::{FAR, floor_shown};
 use crate::render::solid::{self, Solid};
@@ -66,11 +69,11 @@ struct Hit {
     glow: [f32; 3],
 }
 
-/// A point of a Lambertian surface, slightly off it.
+/// A point of a surface, slightly off it.
 #[derive(Clone, Copy)]
 struct Surface {
     place: [f32; 3],
-    normal: Vector3<f32>,
+    facet: Facet,
     albedo: [f32; 3],
 }
 
@@ -91,7 +94,8 @@ impl<'a> Tracer<'a> {
     pub fn new(smoke: &'a Smoke<'a>, solids: &'a [Solid], look: &'a Look, orders: u32, noise: f32) -> Self {
         let sun_cosine = (0.5 * look.sun_size.clamp(0.0, 90.0)).to_radians().cos();
         let extinction = smoke.medium.extinction;
-        let bricks = &smoke.snapshot.bricks.max;
+        let wide = smoke.cubic.then(|| bricks::widened(&smoke.snapshot.bricks));
+        let bricks = &wide.as_ref().unwrap_or(&smoke.snapshot.bricks).max;
         // The maxima of the colours may lie apart; their sum bounds the sum.
         let bound =
             |max: &[half::f16; 4]| extinction * max[..3].iter().map(|x| x.to_f32().max(0.0)).sum::<f32>();
@@ -195,33 +199,50 @@ impl<'a> Tracer<'a> {
             (0..3).for_each(|c| walk.sum[c] += walk.weight[c] * hit.glow[c]);
         }
         let sun = self.towards_sun(random);
+        let mut coat = None;
         let (place, albedo, onward) = match event {
             Event::Smoke(hit) => (hit.place, hit.albedo, self.scatter(along, random)),
-            // A cosine-weighted direction: the square root of a uniform number.
-            Event::Surface(Surface { place, normal, albedo }) => {
-                (*place, *albedo, turned(*normal, random.next().sqrt(), random.next()))
+            Event::Surface(surface) => {
+                let (chosen, share) = surface.choose(random);
+                coat = chosen;
+                let onward = match coat {
+                    Some(coat) => coat.sample(&surface.facet, [random.next(), random.next()]),
+                    // A cosine-weighted direction: the square root of a uniform number.
+                    None => turned(surface.facet.normal, random.next().sqrt(), random.next()),
+                };
+                (surface.place, share, onward)
             }
         };
-        let density = |towards: Vector3<f32>| match event {
-            Event::Smoke(_) => self.smoke.medium.phase_function(1.0, along.dot(&towards)),
-            Event::Surface(surface) => surface.normal.dot(&towards).max(0.0) / std::f32::consts::PI,
+        let density = |towards: Vector3<f32>| match (event, coat) {
+            (Event::Smoke(_), _) => self.smoke.medium.phase_function(1.0, along.dot(&towards)),
+            (Event::Surface(surface), None) => {
+                surface.facet.normal.dot(&towards).max(0.0) / std::f32::consts::PI
+            }
+            (Event::Surface(surface), Some(coat)) => coat.density(&surface.facet, towards),
+        };
+        // Share of the light from a direction that is reflected, over the density.
+        let factor = |towards: Vector3<f32>| match (event, coat) {
+            (Event::Surface(surface), Some(coat)) => coat.factor(&surface.facet, towards),
+            _ => 1.0,
         };
         walk.weight = std::array::from_fn(|c| walk.weight[c] * albedo[c]);
-        let share = density(sun);
+        let share = density(sun) * factor(sun);
         if share > 0.0 {
             let arrives =
                 share * self.transmittance(&Ray { origin: place.into(), direction: sun }, FAR, random);
             (0..3).for_each(|c| walk.sum[c] += walk.weight[c] * self.smoke.medium.sun[c] * arrives);
         }
-        self.light_by_lamps(place, density, walk, random);
+        self.light_by_lamps(place, |towards| density(towards) * factor(towards), walk, random);
         let aim = aim && self.glowing.is_some();
-        self.light_by_environment(place, density, aim, walk, random);
+        self.light_by_environment(place, (density, factor), aim, walk, random);
         (walk.place, walk.direction) = (place, onward);
         if aim {
-            let factor;
-            (walk.direction, factor) = self.turned_to_glow(place, onward, density, random);
-            walk.weight = walk.weight.map(|weight| factor * weight);
+            let weight;
+            (walk.direction, weight) = self.turned_to_glow(place, onward, density, random);
+            walk.weight = walk.weight.map(|old| weight * old);
         }
+        let weight = factor(walk.direction);
+        walk.weight = walk.weight.map(|old| weight * old);
         walk.density = self.density_of_turn(place, walk.direction, density, aim);
     }
 
@@ -242,16 +263,16 @@ impl<'a> Tracer<'a> {
         let hair = 1e-3 * self.smoke.snapshot.h;
         let off = |t: f32, normal: Vector3<f32>| -> [f32; 3] { (ray.at(t) + normal * hair).coords.into() };
         let solid = solid::nearest(self.solids, ray).map(|meeting| {
-            let normal = Vector3::from(meeting.normal);
-            let albedo = self.look.solid(meeting.solid);
-            (meeting.t, Surface { place: off(meeting.t, normal), normal, albedo }, 1.0)
+            let place = off(meeting.t, meeting.normal.into());
+            let facet = Facet::new(ray, meeting.normal, self.look.roughness(meeting.solid));
+            (meeting.t, Surface { place, facet, albedo: self.look.solid(meeting.solid) }, 1.0)
         });
         let t = -ray.origin.y / ray.direction.y;
         let floor = self.look.floor.filter(|_| ray.origin.y > 0.0 && ray.direction.y < 0.0 && t < FAR);
         let floor = floor.filter(|_| solid.as_ref().is_none_or(|(nearer, ..)| t < *nearer)).map(|albedo| {
             let [x, _, z] = off(t, Vector3::y());
             let shown = floor_shown([x, z], &self.stage);
-            (t, Surface { place: [x, hair, z], normal: Vector3::y(), albedo }, shown)
+            (t, Surface { place: [x, hair, z], facet: Facet::matte([0.0, 1.0, 0.0]), albedo }, shown)
         });
         floor.filter(|(_, _, shown)| *shown > 0.0).or(solid)
     }
@@ -297,7 +318,7 @@ impl<'a> Tracer<'a> {
                     return true;
                 }
                 let place: [f32; 3] = ray.at(t).coords.into();
-                let (extinction, albedo, emission) = self.medium_at(place);
+                let (extinction, albedo, emission) = self.medium_at(place, random);
                 if random.next() * majorant < extinction {
                     hit = Some(Hit { place, albedo, glow: self.smoke.glow(emission) });
                     return false;
@@ -320,7 +341,8 @@ impl<'a> Tracer<'a> {
                 if t >= to {
                     return passes > 1e-6;
                 }
-                passes *= 1.0 - self.medium_at(ray.at(t).coords.into()).0 / majorant;
+                let (extinction, ..) = self.medium_at(ray.at(t).coords.into(), random);
+                passes *= 1.0 - extinction / majorant;
             }
         });
         passes
@@ -356,11 +378,32 @@ impl<'a> Tracer<'a> {
         (dims.index(at[0], at[1], at[2]), way(0).min(way(1)).min(way(2)))
     }
 
-    /// Extinction, albedo, and emission per unit of density at a point.
-    fn medium_at(&self, p: [f32; 3]) -> (f32, [f32; 3], f32) {
-        let [r, g, b, emission] = self.smoke.sample(p);
+    /// Extinction, albedo, and emission per unit of density at a point. With splines they are those of a random sample, whose mean
+    /// is the spline: the cubic B-spline is the trilinear one, smoothed along each axis by the sum of two uniform numbers.
+    fn medium_at(&self, p: [f32; 3], random: &mut Random) -> (f32, [f32; 3], f32) {
+        let [r, g, b, emission] = if self.smoke.cubic {
+            self.smoke
+                .sample_linear(p.map(|x| x + (random.next() + random.next() - 1.0) * self.smoke.snapshot.h))
+        } else {
+            self.smoke.sample_linear(p)
+        };
         let (density, medium) = (r + g + b, &self.smoke.medium);
         (medium.extinction * density, medium.albedo([r, g, b]), emission / density.max(1e-8))
+    }
+}
+
+impl Surface {
+    /// Chooses the coat or the matte base, `None`, by what they reflect of even light; and the share of light that it reflects, over
+    /// its probability and, of the coat, [`Coat::factor`].
+    fn choose(&self, random: &mut Random) -> (Option<Coat>, [f32; 3]) {
+        let Some(coat) = self.facet.coat else { return (None, self.albedo) };
+        let base = self.facet.base();
+        let matte = base * self.albedo.iter().sum::<f32>() / 3.0;
+        let chance = ((1.0 - base) / (1.0 - base + matte).max(1e-6)).clamp(0.05, 0.95);
+        if random.next() < chance {
+            return (Some(coat), [1.0 / chance; 3]);
+        }
+        (None, self.albedo.map(|albedo| base * albedo / (1.0 - chance)))
     }
 }
 

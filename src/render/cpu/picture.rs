@@ -16,6 +16,7 @@ use super::shaded_smoke::{OccupiedBricks, ShadedSmoke, at_least_two};
 use super::slab_relay::Relay;
 use crate::render::background::Background;
 use crate::render::camera::Axes;
+use crate::render::denoise::{Traced, light};
 use crate::render::floor::FloorLight;
 use crate::render::flow::{self, Flow};
 use crate::render::quantity::{Quantity, THICKNESS};
@@ -77,6 +78,8 @@ pub(in crate::render) struct Picture {
     marched: Vec<[f32; 4]>,
     marched_t_max: Vec<f32>,
     bytes: Vec<[u8; 4]>,
+    /// Sums of the squared light of all frames, while they are gathered.
+    squares: Option<Vec<f32>>,
     /// Passes since [`Picture::times`] was called, and their times \[ms\].
     times: Vec<(&'static str, f64)>,
 }
@@ -119,6 +122,7 @@ impl Picture {
             marched: Vec::new(),
             marched_t_max: Vec::new(),
             bytes: Vec::new(),
+            squares: None,
             times: Vec::new(),
         }
     }
@@ -150,6 +154,31 @@ impl Picture {
             let frame = Frame { number, weight: 1.0 / (n + 1) as f32, shift };
             self.render_frame(contents, view, quality, size, frame, integrator);
         }
+    }
+
+    /// As [`Picture::render`] with an integrator whose radiance is noisy, and without its noise. The quality has two passes or more.
+    pub fn render_denoised(
+        &mut self,
+        contents: &Contents,
+        view: &View,
+        quality: Quality,
+        size: [u32; 2],
+        integrator: Integrator,
+    ) {
+        self.render(contents, view, quality, size, Integrator::Packets);
+        let guide = std::mem::take(&mut self.accumulated);
+        self.squares = Some(Vec::new());
+        self.render(contents, view, quality, size, integrator);
+        let squares = self.squares.take().expect("gathered");
+        let frames = quality.passes as f32;
+        let variance = |(mean, squares): (&[f32; 4], f32)| {
+            (squares / frames - light(*mean).powi(2)).max(0.0) / (frames - 1.0).max(1.0)
+        };
+        let variance: Vec<f32> = self.accumulated.iter().zip(squares).map(variance).collect();
+        let (mean, depth) = (&*self.accumulated, &*self.t_max);
+        let size = size.map(|n| n as usize);
+        let smooth = Traced { size, mean, variance: &variance, guide: &guide, depth }.smooth();
+        self.accumulated = smooth;
     }
 
     /// Renders a frame and adds it to the accumulation buffer.
@@ -214,6 +243,7 @@ impl Picture {
             look,
             solids: light.solids(),
             frame: number,
+            cubic: pass.quality.cubic,
         });
         // Smoke that is not shown casts no shadow.
         let open = FloorLight::open(&pass.medium);
@@ -373,6 +403,10 @@ impl Picture {
     }
 
     fn accumulate(&mut self, weight: f32) {
+        if let Some(squares) = &mut self.squares {
+            squares.resize(self.frame.len(), 0.0);
+            squares.iter_mut().zip(&self.frame).for_each(|(sum, pixel)| *sum += light(*pixel).powi(2));
+        }
         if weight >= 1.0 || self.accumulated.len() != self.frame.len() {
             return std::mem::swap(&mut self.accumulated, &mut self.frame);
         }

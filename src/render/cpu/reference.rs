@@ -27,7 +27,8 @@ pub(super) struct Smoke<'a> {
     /// Whether two samples share the light at their middle.
     halves: bool,
     bricks: Option<Bricks>,
-    cubic: bool,
+    /// Whether smoke and light are cubic B-splines.
+    pub cubic: bool,
 }
 
 /// Whether two samples of the smoke share their light, for so many samples per cell. With a larger distance,
@@ -112,10 +113,16 @@ impl<'a> Smoke<'a> {
     }
 
     /// Densities and [`Medium::emission`] at a point in the box, clamped to 0 from below.
-    pub fn sample(&self, p: [f32; 3]) -> [f32; 4] {
+    fn sample(&self, p: [f32; 3]) -> [f32; 4] {
         let sampled = if self.cubic { self.values.sample_cubic(p) } else { self.values.sample(p) };
         let shown = self.medium.shown(p, self.snapshot.extent());
         sampled.map(|x| x.max(0.0) * shown)
+    }
+
+    /// As [`Smoke::sample`], always interpolated linearly.
+    pub fn sample_linear(&self, p: [f32; 3]) -> [f32; 4] {
+        let shown = self.medium.shown(p, self.snapshot.extent());
+        self.values.sample(p).map(|x| x.max(0.0) * shown)
     }
 
     /// The step from `a` to `b`.
@@ -134,7 +141,8 @@ impl<'a> Smoke<'a> {
         if passes >= 1.0 {
             return;
         }
-        let sent = self.light.sample(middle.coords.into());
+        let middle = middle.coords.into();
+        let sent = if self.cubic { self.light.sample_cubic(middle) } else { self.light.sample(middle) };
         let light = self.medium.scattered(self.medium.albedo([r, g, b]), sent, phase);
         let glow = self.glow(emission);
         for c in 0..3 {
@@ -190,9 +198,9 @@ pub(super) mod plain {
         along(lattice, |t, length, out| {
             let p = ray.at(t).coords.into();
             let read = |volume: &Volume| if cubic { volume.sample_cubic(p) } else { volume.sample(p) };
-            let ([scattering @ .., density], glow) = (read(shaded), read(glow));
+            let ([scattering @ .., density], glow, sent) = (read(shaded), read(glow), read(light));
             let passes = (-medium.extinction * density * length).exp();
-            let sent = medium.scattered(scattering, light.sample(p), phase);
+            let sent = medium.scattered(scattering, sent, phase);
             let share = out * (1.0 - passes) / density.max(1e-8);
             (passes, std::array::from_fn(|c| share * (sent[c] + glow[c])))
         })

@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use crate::look::srgb;
 use crate::render::cpu::{FEW_WEIGHTS, LEAST};
-use crate::render::{colormap, cursor, distance, lines, medium, noise, scene, slice, tone};
+use crate::render::{colormap, cursor, distance, glossy, lines, medium, noise, scene, slice, tone};
 
 /// Declares all constants that shaders share with the processor's renderer.
 pub(super) fn declarations() -> String {
@@ -15,6 +15,7 @@ pub(super) fn declarations() -> String {
     all.number("PI", std::f32::consts::PI);
     all.number("FAR", scene::FAR);
     all.vector("FLOOR_ENDS", scene::FLOOR_ENDS);
+    all.number("COAT_FADES", glossy::FADES);
     all.vectors("COLORMAP", &transposed(&colormap::COEFFICIENTS));
     all.number("COLORMAP_GAMMA", colormap::GAMMA);
     all.vector("WIEN", medium::WIEN);

@@ -457,10 +457,12 @@ impl Renderer {
             .volume("diffuse_blue", self.diffuse[2].texture())
             .volume("depths", self.depths.texture())
             .float("diffuse_off", edge * super::light::OFF)
+            .float("sun_radius", (0.5 * view.look.sun_size.clamp(0.0, 90.0)).to_radians())
             .vec3("diffuse_size", cubes.array().map(|n| n as f32 * edge));
         let inputs = self.floor.inputs(self.solids.inputs(inputs, view.look), view.mode.shows_smoke());
         let inputs = self.lamps.inputs(inputs, view.mode.shows_smoke()).picture("noise", &self.noise);
-        let variant = [!self.solids.is_empty(), !self.lamps.is_empty()];
+        let cubic = self.quality.cubic && !self.solids.is_empty();
+        let variant = [!self.solids.is_empty(), !self.lamps.is_empty(), cubic];
         let program = self.programs.scene(&self.gl, variant)?;
         self.timers.screen_pass(&mut surface, program, &inputs, &DrawParameters::default(), "scene")
     }

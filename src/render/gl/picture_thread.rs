@@ -39,7 +39,7 @@ pub struct PictureRequest {
     /// Whether the picture improves while it is not replaced.
     pub refine: bool,
     /// Comes back with the picture.
-    pub tag: [u32; 2],
+    pub tag: [u32; 3],
 }
 
 impl PictureRequest {
@@ -74,7 +74,7 @@ pub struct FinishedPicture {
     /// Width and height \[px\].
     pub size: [u32; 2],
     /// Tag of its request.
-    pub tag: [u32; 2],
+    pub tag: [u32; 3],
     /// Ranges of the snapshot's quantities.
     pub ranges: Ranges,
     /// Wall time it took \[ms\].
@@ -319,7 +319,7 @@ mod tests {
             quality: Quality::FINAL,
             size: [40, 30],
             refine: false,
-            tag: [3, 4],
+            tag: [3, 4, 0],
         }
     }
 
@@ -334,7 +334,7 @@ mod tests {
         let request = request(3.0);
         assert!(thread.request(request.clone()));
         let shown = picture(&thread);
-        assert_eq!((shown.tag, shown.size), ([3, 4], [40, 30]));
+        assert_eq!((shown.tag, shown.size), ([3, 4, 0], [40, 30]));
         let mut renderer = CpuRenderer::new();
         let PictureRequest { look, camera, mode, .. } = &request;
         let view = View { look, camera, cursor: None, mode: *mode };

@@ -11,13 +11,15 @@ use super::constants;
 use crate::render::RenderError;
 
 /// Files that passes include, by name.
-const INCLUDES: [(&str, &str); 8] = [
+const INCLUDES: [(&str, &str); 10] = [
     ("common.glsl", include_str!("../../../shaders/common.glsl")),
     ("colormap.glsl", include_str!("../../../shaders/colormap.glsl")),
+    ("glossy.glsl", include_str!("../../../shaders/glossy.glsl")),
     ("lamp.glsl", include_str!("../../../shaders/lamp.glsl")),
     ("light.glsl", include_str!("../../../shaders/light.glsl")),
     ("medium.glsl", include_str!("../../../shaders/medium.glsl")),
     ("t_max.glsl", include_str!("../../../shaders/t_max.glsl")),
+    ("spline.glsl", include_str!("../../../shaders/spline.glsl")),
     ("solid.glsl", include_str!("../../../shaders/solid.glsl")),
     ("tone.glsl", include_str!("../../../shaders/tone.glsl")),
 ];
@@ -27,7 +29,7 @@ const SCREEN: &str = include_str!("../../../shaders/screen.vert");
 
 /// One program per pass, in the order of execution.
 pub(super) struct Programs {
-    scene: [OnceCell<Program>; 4],
+    scene: [OnceCell<Program>; 8],
     pub line: Program,
     march: [OnceCell<Program>; 8],
     pub field: Program,
@@ -64,10 +66,15 @@ impl Programs {
 }
 
 impl Programs {
-    /// The scene pass, with or without solids and further lights: on a CPU driver even an empty loop takes time.
-    pub fn scene(&self, gl: &Rc<Context>, [solids, lamps]: [bool; 2]) -> Result<&Program, RenderError> {
+    /// The scene pass, with or without solids, further lights and splines: on a CPU driver even an empty loop takes time.
+    pub fn scene(
+        &self,
+        gl: &Rc<Context>,
+        [solids, lamps, cubic]: [bool; 3],
+    ) -> Result<&Program, RenderError> {
         let source = include_str!("../../../shaders/scene.frag");
-        variant(gl, &self.scene, ("scene", source), &[("SOLIDS", solids), ("LAMPS", lamps)])
+        let with = [("SOLIDS", solids), ("LAMPS", lamps), ("CUBIC", cubic)];
+        variant(gl, &self.scene, ("scene", source), &with)
     }
 
     /// The march, with emission, with cubic interpolation, with light shared by halves of a step.

@@ -101,7 +101,7 @@ impl Solids {
         for (n, solid) in self.all.iter().enumerate() {
             let [r, g, b] = look.solid(n);
             rows.extend(solid.packed(self.layer(solid)).iter().flatten());
-            rows.extend([r, g, b, 0.0]);
+            rows.extend([r, g, b, look.roughness(n)]);
         }
         let (width, height) = (TEXELS, self.all.len() as u32);
         let image = RawImage2d { data: Cow::Owned(rows), width, height, format: ClientFormat::F32F32F32F32 };

@@ -12,6 +12,7 @@ use crate::grid::Dims;
 use crate::look::Look;
 use crate::render::camera::{Ray, box_span};
 use crate::render::exp::exp;
+use crate::render::glossy::Facet;
 use crate::render::lamp::{Arriving, Lamp};
 use crate::render::medium::Medium;
 use crate::render::scene::FAR;
@@ -159,15 +160,22 @@ impl LightVolume {
     /// Irradiance of all further lights on a surface, as far as neither solids nor smoke hide it. `turn` as for
     /// [`Lamp::at_surface`].
     pub(in crate::render) fn lamps_on(&self, p: [f32; 3], normal: [f32; 3], turn: f32) -> [f32; 3] {
-        let mut sum = [0.0; 3];
+        self.lamps_on_facet(p, &Facet::matte(normal), turn)[0]
+    }
+
+    /// As [`LightVolume::lamps_on`], and the radiance that the coat of the surface sends to the eye.
+    pub(in crate::render) fn lamps_on_facet(&self, p: [f32; 3], facet: &Facet, turn: f32) -> [[f32; 3]; 2] {
+        let mut sums = [[0.0; 3]; 2];
         for lit in &self.lamps {
-            let direct = lit.lamp.at_surface(p, normal, &self.solids, turn);
-            if direct > 0.0 {
-                let arrives = direct * exp(-self.depth_at(&lit.depth, p));
-                (0..3).for_each(|c| sum[c] += lit.lamp.color[c] * arrives);
+            let direct = lit.lamp.at_facet(p, facet, &self.solids, turn);
+            if direct[0] > 0.0 {
+                let passes = exp(-self.depth_at(&lit.depth, p));
+                for (sum, direct) in sums.iter_mut().zip(direct) {
+                    (0..3).for_each(|c| sum[c] += lit.lamp.color[c] * direct * passes);
+                }
             }
         }
-        sum
+        sums
     }
 
     /// Irradiance of further suns on a floor that nothing hides.

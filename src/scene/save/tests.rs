@@ -64,6 +64,7 @@ fn every_way_of_writing_tables_takes_a_change() {
         scene.look.sun_size = 7.0;
         scene.camera.target[1] += 0.1;
         scene.look.solids.iter_mut().for_each(|color| *color = [0.9, 0.1, 0.2]);
+        scene.look.roughness.iter_mut().for_each(|roughness| *roughness = 0.3);
         assert_eq!(again(&scene), scene, "{text}");
     }
 }
@@ -150,7 +151,7 @@ fn scenes_that_would_not_read_back_are_not_saved() {
 /// A change of a scene, given numbers between 0 and 1.
 type Change = fn(&mut Scene, &[f32]);
 
-const CHANGES: [Change; 38] = [
+const CHANGES: [Change; 40] = [
     |s, x| s.time.frame_rate = 1.0 + x[0],
     |s, x| s.time.step = s.time.step.map(|_| 0.01 + 0.1 * x[1]),
     |s, x| s.params.heat_buoyancy = -x[2],
@@ -165,6 +166,7 @@ const CHANGES: [Change; 38] = [
     |s, x| s.params.smoke[2].diffusion = x[11],
     |s, x| s.look.colors = [three(x, 0), three(x, 3), three(x, 6)],
     |s, x| s.look.solids.iter_mut().for_each(|color| *color = three(x, 9)),
+    |s, x| s.look.roughness.iter_mut().for_each(|roughness| *roughness = 0.05 + 0.9 * x[10]),
     |s, x| s.look.samples = 0.1 + x[12],
     |s, x| s.look.exposure = 40.0 * x[13] - 20.0,
     |s, x| s.look.background = [three(x, 1), three(x, 2)],
@@ -175,6 +177,7 @@ const CHANGES: [Change; 38] = [
     |s, x| s.look.scattering = [Scattering::Single, Scattering::Traced][usize::from(x[17] > 0.5)],
     |s, x| s.look.paths = 1 + (1e5 * x[18]) as u32,
     |s, x| s.look.noise = x[18],
+    |s, _| s.look.denoise ^= true,
     |s, x| s.look.tone = [ToneMap::Aces, ToneMap::Plain][usize::from(x[2] > 0.5)],
     |s, x| (s.look.glow, s.look.glow_heat) = (x[0], 1.0 + x[1]),
     |s, x| s.look.fade = 0.5 * x[2],

@@ -8,12 +8,13 @@ use crate::render::camera::Ray;
 use crate::render::scene::FAR;
 
 impl Tracer<'_> {
-    /// Adds the light that an interaction with a `density` of directions \\[1/sr\\] sends along the path. `aim`: the path turns
+    /// Adds the light that an interaction with a `density` of directions \\[1/sr\\], and a `factor` on the light from each, sends along
+    /// the path. `aim`: the path turns
     /// towards glowing smoke too.
     pub(super) fn light_by_environment(
         &self,
         place: [f32; 3],
-        density: impl Fn(Vector3<f32>) -> f32 + Copy,
+        (density, factor): (impl Fn(Vector3<f32>) -> f32 + Copy, impl Fn(Vector3<f32>) -> f32),
         aim: bool,
         walk: &mut Walk,
         random: &mut Random,
@@ -31,7 +32,9 @@ impl Tracer<'_> {
             return;
         }
         let turned = self.density_of_turn(place, direction.into(), density, aim);
-        let arrives = share / (chosen + turned) * (1.0 - hidden) * self.transmittance(&ray, FAR, random);
+        let arrives = share * factor(direction.into()) / (chosen + turned)
+            * (1.0 - hidden)
+            * self.transmittance(&ray, FAR, random);
         let radiance = around.radiance(direction);
         (0..3).for_each(|c| walk.sum[c] += walk.weight[c] * radiance[c] * arrives);
     }

@@ -36,7 +36,7 @@ impl GlowingBricks {
         let mut power = vec![0.0_f64; bricks.cells()];
         for n in (0..dims.cells()).filter(|&n| snapshot.smoke[n][3].to_f32() > 0.0) {
             let at = [n % dims.nx, n / dims.nx % dims.ny, n / (dims.nx * dims.ny)];
-            let [r, g, b, emission] = smoke.sample(at.map(|i| (i as f32 + 0.5) * h));
+            let [r, g, b, emission] = smoke.sample_linear(at.map(|i| (i as f32 + 0.5) * h));
             let density = r + g + b;
             let sent = density * smoke.glow(emission / density.max(1e-8)).into_iter().sum::<f32>();
             let [i, j, k] = at.map(|i| i / BRICK);

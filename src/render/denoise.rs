@@ -1,0 +1,163 @@
+//! Traced pictures without noise: the picture of the light volume shows all detail without noise, and what tracing changes of it varies
+//! slowly. So only the difference of the two is smoothed, as with a control variate (Rousselle et al. 2016).
+//!
+//! The filter is the edge-avoiding à-trous wavelet (Dammertz et al. 2010), whose weights follow the variance of the difference (Schied et
+//! al. 2017), the opacity and the brightness of the noiseless picture, and depth. It takes opacity from the noiseless picture.
+
+use rayon::prelude::*;
+
+/// Passes of the filter; each doubles the distance between the pixels it reads.
+const PASSES: u32 = 5;
+/// Weights along an axis: the cubic B-spline.
+const KERNEL: [f32; 3] = [3.0 / 8.0, 1.0 / 4.0, 1.0 / 16.0];
+/// Difference in standard deviations, in opacity, in brightness as a share, and in depth as a share beyond that of a plane, at which a
+/// weight is 1/e.
+const DEVIATIONS: f32 = 4.0;
+const OPACITY: f32 = 0.3;
+const BRIGHTNESS: f32 = 0.6;
+const DEPTH: f32 = 0.03;
+/// Radiance below which brightness is taken as dark.
+const DARK: f32 = 0.02;
+
+/// What is known of a traced picture, rows of pixels.
+pub(super) struct Traced<'a> {
+    pub size: [usize; 2],
+    /// Radiance and the share of the background.
+    pub mean: &'a [[f32; 4]],
+    /// Variance of the mean's [`light`].
+    pub variance: &'a [f32],
+    /// The same picture without noise.
+    pub guide: &'a [[f32; 4]],
+    /// Length of each pixel's ray \[m\].
+    pub depth: &'a [f32],
+}
+
+/// One number for the radiance of a pixel.
+pub(super) fn light([r, g, b, _]: [f32; 4]) -> f32 {
+    0.25 * r + 0.5 * g + 0.25 * b
+}
+
+/// A pixel of the difference: its colours and its variance.
+type Pixel = [f32; 4];
+
+impl Traced<'_> {
+    /// The picture without its noise. The same bits for any number of threads.
+    pub fn smooth(&self) -> Vec<[f32; 4]> {
+        let mut difference = self.difference();
+        for pass in 0..PASSES {
+            difference = self.filtered(&difference, 1 << pass);
+        }
+        let sum = |(guide, difference): (&[f32; 4], &Pixel)| {
+            let [r, g, b] = [0, 1, 2].map(|c| (guide[c] + difference[c]).max(0.0));
+            [r, g, b, guide[3]]
+        };
+        self.guide.par_iter().zip(&difference).map(sum).collect()
+    }
+
+    /// The difference of the two pictures. Few frames say little of the variance of a pixel: it is the mean of those around.
+    fn difference(&self) -> Vec<Pixel> {
+        let pixel = |n: usize| {
+            let (mean, guide) = (self.mean[n], self.guide[n]);
+            let (mut sum, mut count) = (0.0, 0.0);
+            self.around(n, 1, |m, weight| {
+                sum += weight * self.variance[m];
+                count += weight;
+            });
+            [mean[0] - guide[0], mean[1] - guide[1], mean[2] - guide[2], sum / count]
+        };
+        (0..self.mean.len()).into_par_iter().map(pixel).collect()
+    }
+
+    /// Change of depth from a pixel to those beside and above it, the smaller one on either side.
+    fn slope(&self, n: usize) -> [f32; 2] {
+        let [width, height] = self.size;
+        let (x, y, depth) = (n % width, n / width, self.depth[n]);
+        let towards =
+            |inside: bool, m: usize| if inside { (self.depth[m] - depth).abs() } else { f32::INFINITY };
+        let least =
+            |before: f32, after: f32| Some(before.min(after)).filter(|x| x.is_finite()).unwrap_or(0.0);
+        [
+            least(towards(x > 0, n.wrapping_sub(1)), towards(x + 1 < width, n + 1)),
+            least(towards(y > 0, n.wrapping_sub(width)), towards(y + 1 < height, n + width)),
+        ]
+    }
+
+    /// Calls `visit` with the pixels around one, so many pixels apart, and their weights.
+    fn around(&self, n: usize, apart: isize, mut visit: impl FnMut(usize, f32)) {
+        let [width, height] = self.size.map(|n| n as isize);
+        let (x, y) = (n as isize % width, n as isize / width);
+        for j in -2..=2_isize {
+            for i in -2..=2_isize {
+                let (x, y) = (x + i * apart, y + j * apart);
+                if (0..width).contains(&x) && (0..height).contains(&y) {
+                    visit((x + y * width) as usize, KERNEL[i.unsigned_abs()] * KERNEL[j.unsigned_abs()]);
+                }
+            }
+        }
+    }
+
+    fn filtered(&self, from: &[Pixel], apart: isize) -> Vec<Pixel> {
+        let of = |[r, g, b, _]: Pixel| 0.25 * r + 0.5 * g + 0.25 * b;
+        let pixel = |n: usize| {
+            let (here, guide, depth) = (from[n], self.guide[n], self.depth[n]);
+            let (bright, slope, width) = (light(guide), self.slope(n), self.size[0]);
+            let deviation = DEVIATIONS * here[3].max(0.0).sqrt() + 1e-4;
+            let (mut sum, mut weights) = ([0.0; 4], 0.0);
+            self.around(n, apart, |m, weight| {
+                let (there, other) = (from[m], self.guide[m]);
+                let plane = slope[0] * (m % width).abs_diff(n % width) as f32
+                    + slope[1] * (m / width).abs_diff(n / width) as f32;
+                let away = (of(here) - of(there)).abs() / deviation
+                    + (guide[3] - other[3]).abs() / OPACITY
+                    + (bright - light(other)).abs() / (BRIGHTNESS * (bright + DARK))
+                    + ((depth - self.depth[m]).abs() - 1.5 * plane).max(0.0) / (DEPTH * depth);
+                let weight = weight * (-away).exp();
+                weights += weight;
+                (0..3).for_each(|c| sum[c] += weight * there[c]);
+                sum[3] += weight * weight * there[3];
+            });
+            [sum[0] / weights, sum[1] / weights, sum[2] / weights, sum[3] / (weights * weights)]
+        };
+        (0..from.len()).into_par_iter().with_min_len(256).map(pixel).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A step and a slope that the guide has too, an error of the guide that varies slowly, and noise.
+    #[test]
+    fn noise_goes_and_edges_stay() {
+        let size = [96, 64];
+        let count = size[0] * size[1];
+        let at = |n: usize| [n % size[0], n / size[0]].map(|x| x as f32);
+        let truth = |n: usize| {
+            let [x, y] = at(n);
+            if x < 40.0 { 0.2 + 0.01 * y } else { 1.5 }
+        };
+        let guide: Vec<[f32; 4]> = (0..count)
+            .map(|n| [truth(n) * (0.9 + 0.001 * at(n)[1]); 3])
+            .map(|[r, g, b]| [r, g, b, 0.3])
+            .collect();
+        let noise = |n: usize| {
+            let hash = (n as u32 + 1).wrapping_mul(0x9E37_79B9);
+            let hash = (hash ^ hash >> 15).wrapping_mul(0x85EB_CA6B);
+            (((hash ^ hash >> 13) >> 8) as f32 / (1 << 24) as f32 - 0.5) * 0.64
+        };
+        let mean: Vec<[f32; 4]> =
+            (0..count).map(|n| [truth(n) + noise(n); 3]).map(|[r, g, b]| [r, g, b, 0.5]).collect();
+        let (variance, depth) = (vec![0.034; count], vec![1.0; count]);
+        let smooth = Traced { size, mean: &mean, variance: &variance, guide: &guide, depth: &depth }.smooth();
+        let error = |of: &dyn Fn(usize) -> f32| {
+            ((0..count).map(|n| (of(n) - truth(n)).powi(2)).sum::<f32>() / count as f32).sqrt()
+        };
+        let [noisy, left] = [error(&|n| mean[n][1]), error(&|n| smooth[n][1])];
+        assert!(noisy > 0.15 && left < 0.15 * noisy, "{left} of {noisy}");
+        let biased = error(&|n| guide[n][1]);
+        assert!(left < 0.5 * biased, "{left}: the guide is off by {biased}");
+        let edge = |x: usize| smooth[x + 30 * size[0]][1];
+        assert!((edge(39) - 0.5).abs() < 0.06 && (edge(40) - 1.5).abs() < 0.06, "{} {}", edge(39), edge(40));
+        assert!(smooth.iter().all(|pixel| pixel[3] == 0.3), "opacity is the guide's");
+    }
+}
